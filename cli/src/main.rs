@@ -1,0 +1,2 @@
+//! The `shaderc` command.
+fn main() {}

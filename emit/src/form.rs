@@ -1,0 +1,379 @@
+//! Forms: encodings as static data, the encoder and the decoder.
+//!
+//! A [`Form`] is one way of writing one instruction word: fixed bits under a mask, and named fields made of one or more
+//! bit ranges. Words are up to 128 bits wide and numbered from bit 0 of the first (lowest-addressed) 32-bit word.
+//! [`check`] proves at compile time that no two forms match the same word unless one says that it refines the other.
+
+use smallvec::SmallVec;
+use thiserror::Error;
+
+/// A contiguous bit range of an instruction: `width` bits from bit `lo` upwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bits {
+    /// Lowest bit.
+    pub lo: u8,
+    /// Number of bits.
+    pub width: u8,
+}
+
+/// The bit range `hi..=lo`, written as manuals write it: `bits(14, 9)`.
+pub const fn bits(hi: u8, lo: u8) -> Bits {
+    assert!(hi >= lo && hi < 128, "a bit range runs from high to low");
+    Bits { lo, width: hi - lo + 1 }
+}
+
+/// How a field's raw value is to be read; only the listing and the documentation use it.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// An unsigned number (register numbers, offsets, flags).
+    Unsigned,
+    /// A two's-complement number.
+    Signed,
+    /// A value with names; the index is the value, an empty name is not used.
+    Names(&'static [&'static str]),
+}
+
+/// A named field of a form, made of one or more bit ranges (low part first, so that split immediates need no code).
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// The name as the vendor's manual or the ISA sheet spells it.
+    pub name: &'static str,
+    /// Where the value lives; the first range holds the lowest bits.
+    pub bits: &'static [Bits],
+    /// How the value reads.
+    pub kind: Kind,
+    /// The value taken where the encoder is given none.
+    pub default: u64,
+}
+
+impl Field {
+    /// An unsigned field with default 0.
+    pub const fn new(name: &'static str, bits: &'static [Bits]) -> Field {
+        Field { name, bits, kind: Kind::Unsigned, default: 0 }
+    }
+    /// The same field with another default.
+    pub const fn or(self, default: u64) -> Field {
+        Field { default, ..self }
+    }
+    /// The same field read as a two's-complement number.
+    pub const fn signed(self) -> Field {
+        Field { kind: Kind::Signed, ..self }
+    }
+    /// The same field with names for its values.
+    pub const fn named(self, names: &'static [&'static str]) -> Field {
+        Field { kind: Kind::Names(names), ..self }
+    }
+    /// Total width in bits.
+    pub const fn width(&self) -> u32 {
+        let (mut n, mut i) = (0, 0);
+        while i < self.bits.len() {
+            n += self.bits[i].width as u32;
+            i += 1;
+        }
+        n
+    }
+    /// The bits that the field occupies.
+    pub const fn mask(&self) -> u128 {
+        let (mut m, mut i) = (0u128, 0);
+        while i < self.bits.len() {
+            m |= ones(self.bits[i].width) << self.bits[i].lo;
+            i += 1;
+        }
+        m
+    }
+    /// Reads the raw (unsigned) value out of a word.
+    pub fn get(&self, word: u128) -> u64 {
+        let (mut v, mut at) = (0u64, 0);
+        for b in self.bits {
+            v |= (((word >> b.lo) & ones(b.width)) as u64) << at;
+            at += b.width;
+        }
+        v
+    }
+    /// Places a raw value; bits beyond the width are ignored.
+    pub fn put(&self, value: u64) -> u128 {
+        let (mut w, mut v) = (0u128, value as u128);
+        for b in self.bits {
+            w |= (v & ones(b.width)) << b.lo;
+            v >>= b.width;
+        }
+        w
+    }
+    /// Whether the raw value fits the width. Signed fields accept a sign-extended 64-bit value too.
+    pub fn fits(&self, value: u64) -> bool {
+        let w = self.width();
+        if w >= 64 || value < (1 << w) {
+            return true;
+        }
+        matches!(self.kind, Kind::Signed) && {
+            let s = value as i64;
+            s >= -(1 << (w - 1)) && s < 0
+        }
+    }
+    /// The value as a signed number: sign-extended for [`Kind::Signed`], unchanged otherwise.
+    pub fn signed_value(&self, raw: u64) -> i64 {
+        let w = self.width();
+        if matches!(self.kind, Kind::Signed) && w < 64 { ((raw << (64 - w)) as i64) >> (64 - w) } else { raw as i64 }
+    }
+}
+
+const fn ones(width: u8) -> u128 {
+    if width >= 128 { u128::MAX } else { (1u128 << width) - 1 }
+}
+
+/// One encoding form. `X` is what the target adds: native syntax, operand roles, chips, an instruction class.
+#[derive(Debug)]
+pub struct Form<X: 'static = ()> {
+    /// Unique name; also what the listing prints first.
+    pub name: &'static str,
+    /// Size in bytes: 4, 8, 12 or 16.
+    pub size: u8,
+    /// The decode spaces in which this form exists, one bit each (Tesla: stages; R700: CF, ALU, TEX, VTX).
+    pub spaces: u32,
+    /// The fixed bits' positions.
+    pub mask: u128,
+    /// The fixed bits' values.
+    pub bits: u128,
+    /// Groups of fields; shared groups are `const` slices reused by name.
+    pub fields: &'static [&'static [Field]],
+    /// The name of the more general form that this one is a special case of.
+    pub refines: Option<&'static str>,
+    /// One line for the documentation, with the manual's section.
+    pub doc: &'static str,
+    /// The target's own data.
+    pub ext: X,
+}
+
+impl<X> Form<X> {
+    /// All fields in table order.
+    pub fn fields(&self) -> impl Iterator<Item = &'static Field> + use<X> {
+        self.fields.iter().flat_map(|g| g.iter())
+    }
+    /// The position of a field in value lists.
+    pub fn field_index(&self, name: &str) -> Option<usize> {
+        self.fields().position(|f| f.name == name)
+    }
+    /// Every bit that the form gives a meaning.
+    pub fn known_bits(&self) -> u128 {
+        self.fields().fold(self.mask, |m, f| m | f.mask())
+    }
+}
+
+/// Index of a form in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FormId(pub u16);
+
+/// A decoded word: the form, a raw value per field (in the form's order), and the bits that nobody claimed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    /// Which form matched.
+    pub form: FormId,
+    /// Raw values, one per field in the form's order.
+    pub values: SmallVec<[u64; 16]>,
+    /// Set bits that neither the mask nor a field covers; 0 in canonical words.
+    pub residue: u128,
+}
+
+/// Why a word could not be encoded.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// The form has no such field.
+    #[error("form `{form}` has no field `{field}`")]
+    NoField {
+        /// The form.
+        form: &'static str,
+        /// The name asked for.
+        field: String,
+    },
+    /// The value is too large for the field.
+    #[error("`{field}` = {value:#x} does not fit the {width} bits of form `{form}`")]
+    DoesNotFit {
+        /// The form.
+        form: &'static str,
+        /// The field.
+        field: &'static str,
+        /// The value asked for.
+        value: u64,
+        /// The field's width in bits.
+        width: u32,
+    },
+}
+
+/// A target's forms.
+#[derive(Debug)]
+pub struct FormTable<X: 'static = ()> {
+    /// The target's name.
+    pub target: &'static str,
+    /// Names of the decode spaces, by bit.
+    pub spaces: &'static [&'static str],
+    /// The forms.
+    pub forms: &'static [Form<X>],
+}
+
+impl<X> FormTable<X> {
+    /// The form behind an id.
+    pub fn form(&self, id: FormId) -> &'static Form<X> {
+        &self.forms[id.0 as usize]
+    }
+    /// Finds a form by name.
+    pub fn by_name(&self, name: &str) -> Option<FormId> {
+        self.forms.iter().position(|f| f.name == name).map(|i| FormId(i as u16))
+    }
+    /// Encodes named values; fields not mentioned take their default.
+    pub fn encode(&self, id: FormId, values: &[(&str, u64)]) -> Result<u128, EncodeError> {
+        let form = self.form(id);
+        for (name, _) in values {
+            if form.field_index(name).is_none() {
+                return Err(EncodeError::NoField { form: form.name, field: (*name).to_string() });
+            }
+        }
+        let mut word = form.bits;
+        for f in form.fields() {
+            let v = values.iter().find(|(n, _)| *n == f.name).map_or(f.default, |(_, v)| *v);
+            word |= place(form, f, v)?;
+        }
+        debug_assert_eq!(word & form.mask, form.bits, "{}: a value reached fixed bits", form.name);
+        Ok(word)
+    }
+    /// Encodes a full list of raw values in the form's field order.
+    pub fn encode_values(&self, id: FormId, values: &[u64]) -> Result<u128, EncodeError> {
+        let form = self.form(id);
+        let mut word = form.bits;
+        for (f, v) in form.fields().zip(values) {
+            word |= place(form, f, *v)?;
+        }
+        Ok(word)
+    }
+    /// Decodes a word of `size` bytes in `space` (one bit): the matching form with the most fixed bits wins.
+    pub fn decode(&self, space: u32, size: u8, word: u128) -> Option<Decoded> {
+        self.decode_if(space, size, word, |_| true)
+    }
+    /// As [`FormTable::decode`], restricted to the forms that `allowed` accepts (chips, features).
+    pub fn decode_if(&self, space: u32, size: u8, word: u128, allowed: impl Fn(&Form<X>) -> bool) -> Option<Decoded> {
+        let (i, form) = self
+            .forms
+            .iter()
+            .enumerate()
+            .filter(|(_, f)| f.size == size && f.spaces & space != 0 && word & f.mask == f.bits && allowed(f))
+            .max_by_key(|(i, f)| (f.mask.count_ones(), std::cmp::Reverse(*i)))?;
+        let values = form.fields().map(|f| f.get(word)).collect();
+        Some(Decoded { form: FormId(i as u16), values, residue: word & !form.known_bits() })
+    }
+    /// A decoded word's raw field value by name.
+    pub fn value(&self, d: &Decoded, name: &str) -> Option<u64> {
+        self.form(d.form).field_index(name).map(|i| d.values[i])
+    }
+}
+
+fn place<X>(form: &Form<X>, field: &'static Field, value: u64) -> Result<u128, EncodeError> {
+    if !field.fits(value) {
+        return Err(EncodeError::DoesNotFit { form: form.name, field: field.name, value, width: field.width() });
+    }
+    Ok(field.put(value))
+}
+
+/// Proves a table at compile time: `const _: () = form::check(FORMS);`.
+///
+/// Rejects fixed bits outside the mask, fields that overlap the mask, each other or the word's end, and two forms of one
+/// size and space that match a common word unless one names the other in `refines` and fixes strictly more bits.
+pub const fn check<X>(forms: &[Form<X>]) {
+    let mut i = 0;
+    while i < forms.len() {
+        let f = &forms[i];
+        assert!(f.bits & !f.mask == 0, "fixed bits lie outside the mask");
+        let mut seen = f.mask;
+        let mut g = 0;
+        while g < f.fields.len() {
+            let mut k = 0;
+            while k < f.fields[g].len() {
+                let m = f.fields[g][k].mask();
+                assert!(m & seen == 0, "a field overlaps the mask or another field");
+                seen |= m;
+                k += 1;
+            }
+            g += 1;
+        }
+        assert!(f.size as u32 * 8 >= 128 || seen >> (f.size as u32 * 8) == 0, "a field lies beyond the word");
+        let mut j = i + 1;
+        while j < forms.len() {
+            let h = &forms[j];
+            if f.size == h.size && f.spaces & h.spaces != 0 && (f.bits ^ h.bits) & f.mask & h.mask == 0 {
+                let f_special = f.mask & h.mask == h.mask && f.mask != h.mask && same(f.refines, h.name);
+                let h_special = f.mask & h.mask == f.mask && f.mask != h.mask && same(h.refines, f.name);
+                assert!(f_special || h_special, "two forms match the same word");
+            }
+            j += 1;
+        }
+        i += 1;
+    }
+}
+
+const fn same(a: Option<&str>, b: &str) -> bool {
+    let Some(a) = a else { return false };
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static FORMS: &[Form] = &[
+        Form {
+            name: "add",
+            size: 4,
+            spaces: 1,
+            mask: 0xf000_0000,
+            bits: 0x1000_0000,
+            fields: &[&[Field::new("d", &[bits(5, 0)]), Field::new("imm", &[bits(9, 6), bits(19, 16)]).signed()]],
+            refines: None,
+            doc: "",
+            ext: (),
+        },
+        Form {
+            name: "add1",
+            size: 4,
+            spaces: 1,
+            mask: 0xf00f_03c0,
+            bits: 0x1000_0040,
+            fields: &[&[Field::new("d", &[bits(5, 0)])]],
+            refines: Some("add"),
+            doc: "",
+            ext: (),
+        },
+    ];
+    const _: () = check(FORMS);
+    static TABLE: FormTable = FormTable { target: "toy", spaces: &["any"], forms: FORMS };
+
+    #[test]
+    fn split_field_round_trips() {
+        let w = TABLE.encode(FormId(0), &[("d", 3), ("imm", (-5i64) as u64)]).unwrap();
+        let d = TABLE.decode(1, 4, w).unwrap();
+        assert_eq!(TABLE.form(d.form).name, "add");
+        assert_eq!(FORMS[0].fields().nth(1).unwrap().signed_value(d.values[1]), -5);
+        assert_eq!(TABLE.encode_values(d.form, &d.values).unwrap(), w);
+    }
+
+    #[test]
+    fn special_case_wins() {
+        let w = TABLE.encode(FormId(0), &[("d", 3), ("imm", 1)]).unwrap();
+        assert_eq!(TABLE.form(TABLE.decode(1, 4, w).unwrap().form).name, "add1");
+    }
+
+    #[test]
+    fn too_large_names_the_field() {
+        let e = TABLE.encode(FormId(0), &[("d", 0x40)]).unwrap_err();
+        assert_eq!(e.to_string(), "`d` = 0x40 does not fit the 6 bits of form `add`");
+    }
+}

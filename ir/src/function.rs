@@ -1,0 +1,199 @@
+//! Functions: values, instructions and blocks in tables; the order of blocks and instructions in plain vectors.
+
+use crate::diag::Span;
+use crate::entities::*;
+use crate::inst::{BlockCall, Imm, InstData};
+use crate::opcode::Opcode;
+use crate::types::Type;
+use cranelift_entity::{PrimaryMap, SecondaryMap};
+use smallvec::SmallVec;
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueDef {
+    /// Result `1` of instruction `0`.
+    Result(Inst, u16),
+    /// Parameter `1` of block `0`.
+    Param(Block, u16),
+    /// Replaced by another value; [`Function::resolve_aliases`] removes these.
+    Alias(Value),
+}
+
+/// A block: parameters and instructions, the last of which is its terminator.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BlockData {
+    /// Parameters.
+    pub params: Vec<Value>,
+    /// Instructions in order.
+    pub insts: Vec<Inst>,
+}
+
+/// An array that belongs to one invocation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalDecl {
+    /// Name without `%`.
+    pub name: String,
+    /// Element type.
+    pub ty: Type,
+    /// Number of elements.
+    pub count: u32,
+}
+
+/// A function: the shader's entry or a helper.
+///
+/// The first block of `layout` is the entry; its parameters are the function's.
+#[derive(Clone, Debug, Default)]
+pub struct Function {
+    /// Name without `@`.
+    pub name: String,
+    /// Result types.
+    pub results: Vec<Type>,
+    /// Instructions, in no order.
+    pub insts: PrimaryMap<Inst, InstData>,
+    /// Blocks, in no order.
+    pub blocks: PrimaryMap<Block, BlockData>,
+    /// The order of the blocks; the entry first. Blocks not listed do not exist.
+    pub layout: Vec<Block>,
+    /// Local arrays.
+    pub locals: PrimaryMap<Local, LocalDecl>,
+    /// Types and definitions of values.
+    pub values: PrimaryMap<Value, (Type, ValueDef)>,
+    /// Source location of each instruction.
+    pub spans: SecondaryMap<Inst, Span>,
+}
+
+impl Function {
+    /// An empty function.
+    pub fn new(name: &str) -> Function {
+        Function { name: name.to_string(), ..Function::default() }
+    }
+    /// The entry block.
+    pub fn entry(&self) -> Option<Block> {
+        self.layout.first().copied()
+    }
+    /// A value's type.
+    pub fn ty(&self, v: Value) -> Type {
+        self.values[v].0
+    }
+    /// A value's definition, through aliases.
+    pub fn def(&self, v: Value) -> ValueDef {
+        self.values[self.resolve(v)].1
+    }
+    /// The instruction that defines a value, if one does.
+    pub fn def_inst(&self, v: Value) -> Option<Inst> {
+        match self.def(v) {
+            ValueDef::Result(i, _) => Some(i),
+            _ => None,
+        }
+    }
+    /// The defining instruction's data if its operation is `op`.
+    pub fn def_if(&self, v: Value, op: Opcode) -> Option<&InstData> {
+        self.def_inst(v).map(|i| &self.insts[i]).filter(|d| d.op == op)
+    }
+    /// The bits of a constant value.
+    pub fn const_bits(&self, v: Value) -> Option<[u32; 4]> {
+        match self.def_if(v, Opcode::Const)?.imm {
+            Imm::Const(bits) => Some(bits),
+            _ => None,
+        }
+    }
+    /// The single result of an instruction.
+    pub fn result(&self, i: Inst) -> Option<Value> {
+        self.insts[i].results.first().copied()
+    }
+    /// Follows aliases.
+    pub fn resolve(&self, mut v: Value) -> Value {
+        while let ValueDef::Alias(w) = self.values[v].1 {
+            v = w;
+        }
+        v
+    }
+    /// Makes every use of `old` mean `new`. Call [`Function::resolve_aliases`] before anyone else sees the function.
+    pub fn replace(&mut self, old: Value, new: Value) {
+        let new = self.resolve(new);
+        if old != new {
+            self.values[old].1 = ValueDef::Alias(new);
+        }
+    }
+    /// Rewrites all operands so that no alias remains in use.
+    pub fn resolve_aliases(&mut self) {
+        let values = &self.values;
+        let resolve = |v: &mut Value| {
+            while let ValueDef::Alias(w) = values[*v].1 {
+                *v = w;
+            }
+        };
+        for b in &self.layout {
+            for i in &self.blocks[*b].insts {
+                let d = &mut self.insts[*i];
+                d.args.iter_mut().for_each(resolve);
+                d.targets.iter_mut().flat_map(|t| t.args.iter_mut()).for_each(resolve);
+            }
+        }
+    }
+    /// Adds a block at the end of the layout.
+    pub fn add_block(&mut self) -> Block {
+        let b = self.blocks.push(BlockData::default());
+        self.layout.push(b);
+        b
+    }
+    /// Adds a parameter to a block.
+    pub fn add_param(&mut self, b: Block, ty: Type) -> Value {
+        let n = self.blocks[b].params.len() as u16;
+        let v = self.values.push((ty, ValueDef::Param(b, n)));
+        self.blocks[b].params.push(v);
+        v
+    }
+    /// Removes parameter `n` of a block and the arguments that every branch passes for it.
+    pub fn remove_param(&mut self, b: Block, n: usize) {
+        self.blocks[b].params.remove(n);
+        for (k, v) in self.blocks[b].params.clone().into_iter().enumerate() {
+            self.values[v].1 = ValueDef::Param(b, k as u16);
+        }
+        for d in self.insts.values_mut() {
+            for t in d.targets.iter_mut().filter(|t| t.block == b) {
+                t.args.remove(n);
+            }
+        }
+    }
+    /// Makes an instruction with results of the given types; the caller puts it into a block.
+    pub fn make_inst(&mut self, mut data: InstData, results: &[Type], span: Span) -> Inst {
+        let inst = self.insts.next_key();
+        data.results = results.iter().enumerate().map(|(n, ty)| self.values.push((*ty, ValueDef::Result(inst, n as u16)))).collect();
+        let made = self.insts.push(data);
+        self.spans[made] = span;
+        made
+    }
+    /// The terminator of a block, if the block is not empty.
+    pub fn terminator(&self, b: Block) -> Option<Inst> {
+        self.blocks[b].insts.last().copied().filter(|i| self.insts[*i].op.is_terminator())
+    }
+    /// The branch targets of a block.
+    pub fn successors(&self, b: Block) -> &[BlockCall] {
+        self.terminator(b).map_or(&[], |t| &self.insts[t].targets)
+    }
+    /// Instructions in layout order with their block.
+    pub fn ordered(&self) -> impl Iterator<Item = (Block, Inst)> + '_ {
+        self.layout.iter().flat_map(|b| self.blocks[*b].insts.iter().map(move |i| (*b, *i)))
+    }
+    /// Number of instructions in the layout.
+    pub fn inst_count(&self) -> usize {
+        self.layout.iter().map(|b| self.blocks[*b].insts.len()).sum()
+    }
+    /// How often each value is used, by operands and branch arguments.
+    pub fn use_counts(&self) -> SecondaryMap<Value, u32> {
+        let mut n = SecondaryMap::new();
+        for (_, i) in self.ordered() {
+            let d = &self.insts[i];
+            for v in d.args.iter().chain(d.targets.iter().flat_map(|t| t.args.iter())) {
+                n[self.resolve(*v)] += 1;
+            }
+        }
+        n
+    }
+    /// All values that an instruction reads, branch arguments included.
+    pub fn reads(&self, i: Inst) -> SmallVec<[Value; 8]> {
+        let d = &self.insts[i];
+        d.args.iter().chain(d.targets.iter().flat_map(|t| t.args.iter())).copied().collect()
+    }
+}

@@ -1,0 +1,31 @@
+//! The shader IR: entities, text, verifier, builder, passes and the reference interpreter.
+//!
+//! `docs/ir.md` is the reference for the text form and for every operation's semantics.
+//!
+//! ```text
+//!   text ──parse──▶ Module ──verify──▶ passes ──▶ Module ──▶ interpreter (reference answer)
+//!          ◀─print──        ◀─Builder / front end          └▶ targets
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod builder;
+pub mod diag;
+pub mod entities;
+pub mod env;
+pub mod function;
+pub mod inst;
+pub mod module;
+pub mod numerics;
+pub mod opcode;
+pub mod types;
+
+pub use builder::Builder;
+pub use diag::{Diagnostic, FileId, Severity, SourceMap, Span};
+pub use entities::*;
+pub use env::{InvocationInputs, InvocationResult, ShaderEnv, ShaderResult, TextureData};
+pub use function::{BlockData, Function, ValueDef};
+pub use inst::{AtomicOp, BlockCall, FloatCC, Imm, InstData, IntCC, MemRef, TexInfo, TexLod, TexOp};
+pub use module::*;
+pub use numerics::{Numerics, Reference};
+pub use opcode::{Effect, Opcode, ResultRule};
+pub use types::{Scalar, Type};

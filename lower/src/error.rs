@@ -1,0 +1,57 @@
+//! Why a compilation ended without code.
+
+use retroshade_ir::{Diagnostic, Span};
+use thiserror::Error;
+
+/// A compilation's failure. The command line maps the variants to its exit statuses.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum CompileError {
+    /// The input is wrong, or uses what the machine lacks (exit status 1).
+    #[error("{}", .0.first().map_or_else(|| "invalid input".to_string(), ToString::to_string))]
+    Invalid(Vec<Diagnostic>),
+    /// Too much of something that the machine has (exit status 3).
+    #[error("{diagnostic} (needed {needed}, available {available})")]
+    Limit {
+        /// What ran out, where, and what is live.
+        diagnostic: Box<Diagnostic>,
+        /// How much the program needs.
+        needed: u64,
+        /// How much the machine has.
+        available: u64,
+    },
+    /// A broken promise inside the compiler (exit status 70).
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl CompileError {
+    /// A single error about a place: something that the machine lacks.
+    pub fn unsupported(code: &'static str, span: Span, message: impl Into<String>) -> CompileError {
+        CompileError::Invalid(vec![Diagnostic::error(code, span, message)])
+    }
+    /// A limit.
+    pub fn limit(code: &'static str, span: Span, message: impl Into<String>, needed: u64, available: u64) -> CompileError {
+        CompileError::Limit { diagnostic: Box::new(Diagnostic::error(code, span, message)), needed, available }
+    }
+    /// The exit status of the command line.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            CompileError::Invalid(_) => 1,
+            CompileError::Limit { .. } => 3,
+            CompileError::Internal(_) => 70,
+        }
+    }
+    /// The diagnostics to show.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        match self {
+            CompileError::Invalid(d) => d.clone(),
+            CompileError::Limit { diagnostic, needed, available } => {
+                let mut d = (**diagnostic).clone();
+                d.message = format!("{} (needed {needed}, available {available})", d.message);
+                vec![d]
+            }
+            CompileError::Internal(m) => vec![Diagnostic::error("X0001", Span::NONE, format!("internal error: {m}"))],
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The target interface: everything that the command line and the library ask of a machine.
+
+use crate::error::CompileError;
+use crate::options::Options;
+use crate::reflect::Reflection;
+use crate::text::{AsmOutput, TextError, TextOptions};
+use indexmap::IndexMap;
+use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Span, Stage};
+use thiserror::Error;
+
+/// A machine. Implementations are stateless; everything is `Send + Sync`.
+pub trait TargetIsa: Send + Sync {
+    /// The name on the command line.
+    fn name(&self) -> &'static str;
+    /// One line about the machine.
+    fn summary(&self) -> &'static str;
+    /// Chips that `--chip` accepts, the default first; empty if there is only one.
+    fn chips(&self) -> &'static [&'static str];
+    /// Stages that the machine can run.
+    fn stages(&self) -> &'static [Stage];
+    /// Limits and registers as `shaderc targets T` lists them: (what, value).
+    fn limits(&self, chip: Option<&str>) -> Vec<(&'static str, String)>;
+    /// The machine's arithmetic.
+    fn numerics(&self) -> &'static dyn Numerics;
+    /// Optimises and legalises: the result runs on the interpreter under [`TargetIsa::numerics`] with exactly the
+    /// results of the code that [`TargetIsa::compile`] makes of the same source and options. Declarations keep their order.
+    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError>;
+    /// Compiles a verified source module.
+    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError>;
+    /// Executes compiled code (the decoded bytes, not any intermediate form) on the machine's simulator.
+    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError>;
+    /// Joins several stages into one container where the platform has that.
+    fn link(&self, shaders: &[CompiledShader]) -> Result<Vec<u8>, CompileError> {
+        match shaders {
+            [one] => Ok(one.container.clone()),
+            _ => {
+                Err(CompileError::unsupported("C0001", Span::NONE, format!("target {} has no container for several programs", self.name())))
+            }
+        }
+    }
+    /// One line of `dis --hex`: an instruction's words in hex, to text.
+    fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError>;
+    /// One line of `asm --emit hex`: an instruction's text, to its words in hex.
+    fn asm_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError>;
+    /// Disassembles code or a container.
+    fn disassemble(&self, bytes: &[u8], options: &TextOptions) -> Result<String, TextError>;
+    /// Assembles a file; all errors at once.
+    fn assemble(&self, source: &str, options: &TextOptions) -> Result<AsmOutput, Vec<TextError>>;
+    /// Whether the bytes are this platform's container.
+    fn is_container(&self, bytes: &[u8]) -> bool;
+    /// What the hardware forbids, in code or a container; an empty list is good.
+    fn lint(&self, bytes: &[u8], options: &TextOptions) -> Result<Vec<TextError>, TextError>;
+    /// The generated encoding tables as Markdown.
+    fn encoding_docs(&self) -> String;
+}
+
+/// A compiled shader and all that is known about it.
+#[derive(Clone, Debug)]
+pub struct CompiledShader {
+    /// Target.
+    pub target: &'static str,
+    /// Chip that it was compiled for.
+    pub chip: Option<String>,
+    /// Stage.
+    pub stage: Stage,
+    /// Code words, little-endian, nothing else.
+    pub code: Vec<u8>,
+    /// The platform's file.
+    pub container: Vec<u8>,
+    /// The interface.
+    pub reflection: Reflection,
+    /// Sizes.
+    pub stats: Stats,
+    /// Byte ranges of the code and the source that they come from.
+    pub source_map: Vec<(std::ops::Range<u32>, Span)>,
+    /// The legalised module that the code was made of.
+    pub legal: Module,
+    /// Native assembly text.
+    pub asm: String,
+    /// Further kinds that `--emit` can ask for: `mir`, `regalloc`, `header`, `vitagl` …
+    pub extra: IndexMap<&'static str, Vec<u8>>,
+    /// Texts asked for by `print_after`, in order.
+    pub dumps: Vec<(String, String)>,
+}
+
+/// Sizes as `compare` and `--emit stats` print them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Instructions after inlining, before any other pass.
+    pub ir_ops: u32,
+    /// Code bytes as the peers' tables count them.
+    pub bytes: u32,
+    /// Instructions as the peers' tables count them.
+    pub instructions: u32,
+    /// Registers.
+    pub registers: u32,
+    /// The target's own figures, in a fixed order.
+    pub detail: IndexMap<&'static str, u64>,
+    /// Which step of the allocation ladder succeeded.
+    pub alloc_step: Option<String>,
+}
+
+/// Why a simulation stopped.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SimError {
+    /// The environment lacks something or has it in the wrong shape.
+    #[error("{0}")]
+    BadEnv(String),
+    /// The program did something that the hardware forbids or cannot.
+    #[error("at byte {at:#x}: {message}")]
+    Fault {
+        /// Byte offset of the instruction.
+        at: u32,
+        /// What happened.
+        message: String,
+    },
+    /// The program ran longer than the simulator's fuel.
+    #[error("stopped after {0} instructions")]
+    OutOfFuel(u64),
+}

@@ -1,0 +1,57 @@
+//! Options of a compilation.
+
+use indexmap::IndexSet;
+
+/// How hard to optimise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OptLevel {
+    /// Only what is needed for correctness.
+    O0,
+    /// Cheap passes.
+    O1,
+    /// Everything (the default).
+    #[default]
+    O2,
+    /// Everything, size before speed.
+    Os,
+}
+
+/// What a caller may choose.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Optimisation level.
+    pub opt: OptLevel,
+    /// Chip within the target's family; the target's default where absent.
+    pub chip: Option<String>,
+    /// Whether products and sums may be contracted.
+    pub fp_contract: bool,
+    /// Whether texels, colours and what depends on them may be f16 where the machine has f16 arithmetic.
+    pub relaxed_precision: bool,
+    /// Whether indices are clamped to their arrays.
+    pub robust: bool,
+    /// Collect the text after these stages or passes in `CompiledShader::dumps` (`all` for every one).
+    pub print_after: IndexSet<String>,
+    /// Run regalloc2's checker on every allocation (always on in debug builds).
+    pub check_allocation: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            opt: OptLevel::O2,
+            chip: None,
+            fp_contract: true,
+            relaxed_precision: false,
+            robust: false,
+            print_after: IndexSet::new(),
+            check_allocation: cfg!(debug_assertions),
+        }
+    }
+}
+
+impl Options {
+    /// Whether the text after `stage` is wanted.
+    pub fn wants(&self, stage: &str) -> bool {
+        self.print_after.contains(stage) || self.print_after.contains("all")
+    }
+}
