@@ -6,9 +6,13 @@ pub mod isa;
 pub mod options;
 pub mod reflect;
 pub mod text;
+pub mod vcode;
 
 pub use error::CompileError;
 pub use isa::{CompiledShader, SimError, TargetIsa};
 pub use options::{OptLevel, Options};
 pub use reflect::Reflection;
+pub use regalloc2::{OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, RegClass, VReg};
+pub use retroshade_regalloc::{AllocOptions, AllocStep, BankKind, ClassSpec, PlacedReg, RegFile, SlotBank, file::NO_CLASS};
 pub use text::{AsmOutput, Syntax, TextError, TextOptions};
+pub use vcode::{MachInst, OperandVisitor, Placed, PlacedInst, Reg, Target, VBlock, VCode, place};

@@ -1,1 +1,25 @@
-//! Placeholder while the workspace is laid out.
+//! Register allocation: register files as data, regalloc2 behind a ladder, its checker as the judge.
+//!
+//! ```text
+//!   Program (operands, blocks) ──guards──▶ MaxLive ──▶ Ion, file cut to the pressure ──▶ Ion, whole file ──▶ tree scan
+//!                                            │                      └── first answer without forbidden slots wins ──┘
+//!                                            └─ more live than places: AllocError::Pressure     └▶ checker ▶ Allocation
+//! ```
+//!
+//! One rule for all machines: a `PReg` is a register that any instruction form can name; a spill slot is a place in the
+//! machine's *next* bank; `Any` means that the field can name both. A machine without memory refuses slots beyond its
+//! register banks.
+#![forbid(unsafe_code)]
+
+pub mod error;
+pub mod file;
+pub mod ladder;
+pub mod liveness;
+pub mod program;
+pub mod tree;
+
+pub use error::AllocError;
+pub use file::{BankKind, ClassSpec, PlacedReg, RegFile, SlotBank};
+pub use ladder::{AllocOptions, AllocStep, Allocated, allocate};
+pub use program::{BlockInfo, Program, ProgramBuilder};
+pub use regalloc2;

@@ -1,0 +1,232 @@
+//! The ladder: guards, Ion on a file cut to the pressure, Ion on the whole file, tree scan; the checker judges.
+
+use crate::error::AllocError;
+use crate::file::RegFile;
+use crate::liveness::{Liveness, Peak, peaks, tracked};
+use crate::program::Program;
+use crate::tree;
+use regalloc2::checker::Checker;
+use regalloc2::{Allocation, Edit, Function, Inst, OperandConstraint, OperandKind, Output, RegAllocError, RegallocOptions};
+
+/// Which step of the ladder produced the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllocStep {
+    /// Ion on the first registers only, as few as the pressure asks for.
+    IonTight,
+    /// Ion on the whole file, with slots.
+    IonFull,
+    /// Colouring along the dominator tree.
+    TreeScan,
+}
+
+impl AllocStep {
+    /// Name for statistics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AllocStep::IonTight => "ion-tight",
+            AllocStep::IonFull => "ion-full",
+            AllocStep::TreeScan => "tree-scan",
+        }
+    }
+}
+
+/// What the caller wants.
+#[derive(Clone, Copy, Debug)]
+pub struct AllocOptions {
+    /// Judge the result with regalloc2's checker even in release builds.
+    pub check: bool,
+    /// Also try the tree scan where Ion needed more registers of any class than this, and keep the better answer.
+    pub threshold: u32,
+}
+
+impl Default for AllocOptions {
+    fn default() -> AllocOptions {
+        AllocOptions { check: cfg!(debug_assertions), threshold: u32::MAX }
+    }
+}
+
+/// A finished allocation.
+#[derive(Clone, Debug)]
+pub struct Allocated {
+    /// Places of all operands and the moves between instructions.
+    pub output: Output,
+    /// Which step found it.
+    pub step: AllocStep,
+    /// The pressure per class.
+    pub max_live: [u32; 3],
+    /// Registers used per class: one past the highest.
+    pub used: [u32; 3],
+    /// Slots used.
+    pub slots: u32,
+}
+
+/// Cost of an answer: memory slots, then registers, then moves.
+type Cost = (u32, u32, u64);
+
+/// Allocates registers for a program.
+pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<Allocated, AllocError> {
+    guard(p)?;
+    let live = Liveness::new(p);
+    let peak = peaks(p, file, &live);
+    let max_live = [peak[0].live, peak[1].live, peak[2].live];
+    let register_slots = file.register_slots();
+    if file.all_slots() == register_slots {
+        for (c, q) in peak.iter().enumerate() {
+            if q.live > file.available(c) + register_slots {
+                return Err(pressure(file, c, q));
+            }
+        }
+    }
+    let floor = fixed_floor(p, file);
+    let mut best: Option<(Cost, Allocated)> = None;
+    let consider = |found: Option<(Output, AllocStep)>, best: &mut Option<(Cost, Allocated)>| {
+        if let Some((output, step)) = found {
+            let a = summarise(p, output, step, max_live);
+            let cost = cost(p, file, &a);
+            if best.as_ref().is_none_or(|(c, _)| cost < *c) {
+                *best = Some((cost, a));
+            }
+        }
+    };
+    consider(tight(p, file, max_live, floor)?, &mut best);
+    let tight_enough = best.as_ref().is_some_and(|(c, _)| c.1 <= options.threshold);
+    if best.is_none() {
+        let full = ion(p, file, [64; 3])?.filter(|o| o.num_spillslots as u32 <= file.all_slots());
+        consider(full.map(|o| (o, AllocStep::IonFull)), &mut best);
+    }
+    let memory = best.as_ref().is_none_or(|(c, _)| c.0 > 0);
+    if memory || !tight_enough {
+        let limits = [0, 1, 2].map(|c| file.available(c));
+        consider(tree::scan(p, file, &live, limits).map(|o| (o, AllocStep::TreeScan)), &mut best);
+    }
+    let Some((_, a)) = best else {
+        let worst = (0..3).max_by_key(|c| (peak[*c].live * 64).checked_div(file.available(*c)).unwrap_or(0)).unwrap_or(0);
+        return Err(pressure(file, worst, &peak[worst]));
+    };
+    if options.check || cfg!(debug_assertions) {
+        let env = file.env([64; 3]);
+        let mut checker = Checker::new(p, &env);
+        checker.prepare(&a.output);
+        checker.run().map_err(|e| AllocError::Internal(format!("the checker rejects the {} answer: {e:?}", a.step.name())))?;
+    }
+    Ok(a)
+}
+
+fn pressure(file: &RegFile, class: usize, q: &Peak) -> AllocError {
+    AllocError::Pressure {
+        class: file.classes[class].name,
+        live: q.live,
+        limit: file.available(class) + file.register_slots(),
+        inst: q.inst,
+        vregs: q.vregs.clone(),
+    }
+}
+
+/// Rejects the inputs that make regalloc2 panic or answer wrongly.
+fn guard(p: &Program) -> Result<(), AllocError> {
+    for i in 0..p.num_insts() {
+        let ops = p.inst_operands(Inst::new(i));
+        let bad = |what: String| Err(AllocError::BadOperands { inst: i as u32, what });
+        for (k, o) in ops.iter().enumerate().filter(|(_, o)| tracked(o)) {
+            if let OperandConstraint::FixedReg(r) = o.constraint() {
+                for q in &ops[..k] {
+                    let clash = tracked(q)
+                        && q.constraint() == o.constraint()
+                        && q.vreg() != o.vreg()
+                        && q.kind() == o.kind()
+                        && q.pos() == o.pos();
+                    if clash {
+                        return bad(format!("two values are fixed to {r}"));
+                    }
+                }
+            }
+            if let OperandConstraint::Reuse(n) = o.constraint() {
+                match ops.get(n) {
+                    Some(u) if u.kind() == OperandKind::Use && !matches!(u.constraint(), OperandConstraint::FixedReg(_)) => {}
+                    _ => return bad(format!("operand {k} reuses operand {n}, which is no plain use")),
+                }
+                if ops[..k].iter().any(|q| q.constraint() == o.constraint()) {
+                    return bad(format!("two results reuse operand {n}"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Fixed operands need their register in the environment: the least size per class that covers them.
+fn fixed_floor(p: &Program, file: &RegFile) -> [u32; 3] {
+    let mut floor = [1; 3];
+    for i in 0..p.num_insts() {
+        for o in p.inst_operands(Inst::new(i)).iter().filter(|o| tracked(o)) {
+            if let OperandConstraint::FixedReg(r) = o.constraint()
+                && !file.inputs.contains(&r)
+            {
+                let c = r.class() as usize;
+                floor[c] = floor[c].max(r.hw_enc() as u32 + 1);
+            }
+        }
+    }
+    floor
+}
+
+fn ion(p: &Program, file: &RegFile, k: [u8; 3]) -> Result<Option<Output>, AllocError> {
+    let env = file.env(k);
+    match regalloc2::run(p, &env, &RegallocOptions::default()) {
+        Ok(o) => Ok(Some(o)),
+        Err(RegAllocError::TooManyLiveRegs) => Ok(None),
+        Err(e) => Err(AllocError::Internal(format!("{e:?}"))),
+    }
+}
+
+/// Grows the file from the pressure until no slot appears.
+fn tight(p: &Program, file: &RegFile, max_live: [u32; 3], floor: [u32; 3]) -> Result<Option<(Output, AllocStep)>, AllocError> {
+    let limit = [0, 1, 2].map(|c| file.classes[c].count as u32);
+    let reserved = [0, 1, 2].map(|c| limit[c] - file.available(c).min(limit[c]));
+    let mut k = [0, 1, 2].map(|c| (max_live[c] + reserved[c]).max(floor[c]).min(limit[c]));
+    loop {
+        if let Some(o) = ion(p, file, k.map(|n| n as u8))?
+            && o.num_spillslots == 0
+        {
+            return Ok(Some((o, AllocStep::IonTight)));
+        }
+        if k == limit {
+            return Ok(None);
+        }
+        k = [0, 1, 2].map(|c| (k[c] + (k[c] * 6).div_ceil(100).max(1)).min(limit[c]));
+    }
+}
+
+fn each_place(output: &Output, mut f: impl FnMut(Allocation)) {
+    output.allocs.iter().for_each(|a| f(*a));
+    for (_, Edit::Move { from, to }) in &output.edits {
+        f(*from);
+        f(*to);
+    }
+}
+
+fn summarise(_: &Program, output: Output, step: AllocStep, max_live: [u32; 3]) -> Allocated {
+    let mut used = [0; 3];
+    each_place(&output, |a| {
+        if let Some(r) = a.as_reg() {
+            let c = r.class() as usize;
+            used[c] = used[c].max(r.hw_enc() as u32 + 1);
+        }
+    });
+    let slots = output.num_spillslots as u32;
+    Allocated { output, step, max_live, used, slots }
+}
+
+fn cost(p: &Program, file: &RegFile, a: &Allocated) -> Cost {
+    let memory = a.slots.saturating_sub(file.register_slots());
+    let registers = a.used.iter().sum::<u32>() + a.slots.min(file.register_slots());
+    let mut moves = 0u64;
+    for (at, Edit::Move { from, to }) in &a.output.edits {
+        if from != to {
+            let inst = at.inst().index() as u32;
+            let b = p.blocks.partition_point(|b| b.end <= inst).min(p.blocks.len() - 1);
+            moves += 8u64.pow(p.blocks[b].loop_depth.min(4));
+        }
+    }
+    (memory, registers, moves)
+}
