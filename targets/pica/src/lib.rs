@@ -1,5 +1,11 @@
-//! Placeholder of the pica target: the interface without a machine behind it.
+//! PICA200 (Nintendo 3DS): vertex and geometry programs on a float24 vector machine without memory.
 #![forbid(unsafe_code)]
+
+pub mod forms;
+pub mod inst;
+pub mod parse;
+pub mod regs;
+pub mod text;
 
 use retroshade_ir::{Module, Numerics, Reference, ShaderEnv, ShaderResult, Span, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, TargetIsa, TextError, TextOptions};
@@ -20,16 +26,29 @@ impl TargetIsa for Pica {
         "pica"
     }
     fn summary(&self) -> &'static str {
-        ""
+        "PICA200 (Nintendo 3DS): vec4 float24, 16 temporaries, no memory, shared operand descriptors"
     }
     fn chips(&self) -> &'static [&'static str] {
         &[]
     }
     fn stages(&self) -> &'static [Stage] {
-        &[]
+        &[Stage::Vertex, Stage::Geometry]
     }
     fn limits(&self, _: Option<&str>) -> Vec<(&'static str, String)> {
-        Vec::new()
+        [
+            ("vertex program", "512 words"),
+            ("geometry program", "4096 words"),
+            ("operand descriptors", "128 (mad reaches 32)"),
+            ("temporaries", "16 × f24x4 (r0-r15)"),
+            ("inputs", "16 × f24x4 (v0-v15)"),
+            ("outputs", "7 with a meaning (o0-o6)"),
+            ("float uniforms", "96 × f24x4 (c0-c95), constants included"),
+            ("integer uniforms", "4 × u8x4 (i0-i3)"),
+            ("boolean uniforms", "16 (b0-b15)"),
+            ("nesting", "if 8, call 4, loop 4"),
+        ]
+        .map(|(k, v)| (k, v.to_string()))
+        .to_vec()
     }
     fn numerics(&self) -> &'static dyn Numerics {
         &Reference
@@ -43,11 +62,11 @@ impl TargetIsa for Pica {
     fn simulate(&self, _: &CompiledShader, _: &ShaderEnv) -> Result<ShaderResult, SimError> {
         Err(SimError::BadEnv("not built yet".to_string()))
     }
-    fn dis_line(&self, _: &str, _: &TextOptions) -> Result<String, TextError> {
-        Err(missing())
+    fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
+        text::dis_line(line, options)
     }
-    fn asm_line(&self, _: &str, _: &TextOptions) -> Result<String, TextError> {
-        Err(missing())
+    fn asm_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
+        text::asm_line(line, options)
     }
     fn disassemble(&self, _: &[u8], _: &TextOptions) -> Result<String, TextError> {
         Err(missing())
@@ -62,6 +81,6 @@ impl TargetIsa for Pica {
         Err(missing())
     }
     fn encoding_docs(&self) -> String {
-        String::new()
+        forms::TABLE.markdown()
     }
 }

@@ -1,0 +1,357 @@
+//! Instructions as values: what the assembler, the disassembler, the simulator and the code generator share.
+//!
+//! An [`Instr`] carries its own swizzles, negations and mask; [`encode`] splits them into the word and the operand
+//! descriptor, [`decode`] joins them again. Facts: ISA sheet sections 3, 5 and 6.
+
+use crate::forms::{CODE, Format, OPERAND, Op, TABLE, sources};
+use crate::regs::{Index, Reg, Src};
+use retroshade_emit::form::{Decoded, EncodeError, FormId};
+use thiserror::Error;
+
+/// How the two condition flags are joined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CondOp {
+    /// Either flag as wanted.
+    #[default]
+    Or,
+    /// Both flags as wanted.
+    And,
+    /// Only cmp.x.
+    X,
+    /// Only cmp.y.
+    Y,
+}
+
+/// A condition on the flags.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Cond {
+    /// Which flags count.
+    pub op: CondOp,
+    /// Wanted value of cmp.x.
+    pub x: bool,
+    /// Wanted value of cmp.y.
+    pub y: bool,
+}
+
+impl Cond {
+    /// Flag x (0) or y (1) with a wanted value.
+    pub const fn flag(n: u8, want: bool) -> Cond {
+        if n == 0 { Cond { op: CondOp::X, x: want, y: true } } else { Cond { op: CondOp::Y, x: true, y: want } }
+    }
+    /// The condition that holds exactly when this one does not.
+    pub const fn not(self) -> Cond {
+        match self.op {
+            CondOp::Or => Cond { op: CondOp::And, x: !self.x, y: !self.y },
+            CondOp::And => Cond { op: CondOp::Or, x: !self.x, y: !self.y },
+            CondOp::X => Cond { x: !self.x, ..self },
+            CondOp::Y => Cond { y: !self.y, ..self },
+        }
+    }
+    /// Whether it holds.
+    pub const fn holds(self, x: bool, y: bool) -> bool {
+        match self.op {
+            CondOp::Or => x == self.x || y == self.y,
+            CondOp::And => x == self.x && y == self.y,
+            CondOp::X => x == self.x,
+            CondOp::Y => y == self.y,
+        }
+    }
+}
+
+/// One instruction. Fields that the operation does not have keep their defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Instr {
+    /// Operation.
+    pub op: Op,
+    /// Destination.
+    pub dst: Reg,
+    /// Write mask, bit 0 = x; for `mova` the address registers.
+    pub mask: u8,
+    /// Sources.
+    pub src: [Src; 3],
+    /// Comparison codes of `cmp`.
+    pub cmp: [u8; 2],
+    /// Condition of the flow instructions.
+    pub cond: Cond,
+    /// Boolean or integer uniform.
+    pub uniform: u8,
+    /// Target word.
+    pub target: u16,
+    /// Length; for `jmpu` bit 0 means "if false".
+    pub num: u8,
+    /// `setemit`: vertex, primitive flag, winding flag.
+    pub emit: (u8, bool, bool),
+}
+
+impl Instr {
+    /// An instruction with defaults.
+    pub const fn new(op: Op) -> Instr {
+        Instr {
+            op,
+            dst: Reg::O(0),
+            mask: 0,
+            src: [Src::new(Reg::V(0)); 3],
+            cmp: [0; 2],
+            cond: Cond { op: CondOp::Or, x: false, y: false },
+            uniform: 0,
+            target: 0,
+            num: 0,
+            emit: (0, false, false),
+        }
+    }
+    /// An arithmetic instruction.
+    pub fn alu(op: Op, dst: Reg, mask: u8, src: &[Src]) -> Instr {
+        let mut i = Instr { dst, mask, ..Instr::new(op) };
+        i.src[..src.len()].copy_from_slice(src);
+        i
+    }
+    /// The sources that exist.
+    pub fn sources(&self) -> &[Src] {
+        &self.src[..sources(self.op)]
+    }
+    /// Whether the word has a descriptor.
+    pub fn has_descriptor(&self) -> bool {
+        sources(self.op) > 0
+    }
+    /// Whether a destination register is written.
+    pub fn writes_register(&self) -> bool {
+        self.has_descriptor() && !matches!(self.op, Op::Cmp | Op::Mova)
+    }
+    /// Which result components of source `n` are looked at (bit 0 = x), before the swizzle is applied.
+    pub fn source_lanes(&self, n: usize) -> u8 {
+        match (self.op, n) {
+            (Op::Dp3, _) | (Op::Dph, 0) => 0b0111,
+            (Op::Dp4, _) | (Op::Dph, _) => 0b1111,
+            (Op::Dst, 0) => self.mask & 0b0110,
+            (Op::Dst, _) => self.mask & 0b1010,
+            (Op::Rcp | Op::Rsq | Op::Ex2 | Op::Lg2, _) => 0b0001,
+            (Op::Litp, _) => self.mask | 0b1001,
+            (Op::Mova, _) => self.mask & 0b0011,
+            (Op::Cmp, _) => 0b0011,
+            _ => self.mask,
+        }
+    }
+}
+
+/// Why an instruction cannot be written as a word.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InstrError {
+    /// A field is too small.
+    #[error(transparent)]
+    Field(#[from] EncodeError),
+    /// The destination cannot be written.
+    #[error("{0} cannot be written")]
+    Destination(Reg),
+    /// The source cannot be read.
+    #[error("{0} cannot be read")]
+    Source(Reg),
+    /// A float uniform where only the narrow field is.
+    #[error("source {0} of this instruction cannot be a float uniform")]
+    NarrowUniform(usize),
+    /// More than one float uniform.
+    #[error("an instruction can read only one float uniform")]
+    TwoUniforms,
+    /// Two different inputs.
+    #[error("an instruction can read only one input register")]
+    TwoInputs,
+    /// An index on something that is not a float uniform.
+    #[error("only float uniforms can be indexed")]
+    Index,
+    /// No such form.
+    #[error("the word is not an instruction")]
+    NoForm,
+}
+
+/// An encoded instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encoded {
+    /// The word, with descriptor index 0.
+    pub word: u32,
+    /// The descriptor and the bits of it that this instruction looks at.
+    pub desc: Option<Pattern>,
+}
+
+/// A descriptor with don't-care bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pattern {
+    /// The bits; 0 where they do not matter.
+    pub value: u32,
+    /// 1 where a bit matters.
+    pub care: u32,
+    /// Whether only the first 32 entries can be named (mad).
+    pub low: bool,
+}
+
+const SEL: [&str; 3] = ["SEL1", "SEL2", "SEL3"];
+const NEG: [&str; 3] = ["NEG1", "NEG2", "NEG3"];
+const SRC: [&str; 3] = ["SRC1", "SRC2", "SRC3"];
+
+/// Mask with bit 0 = x to the descriptor's order (bit 3 = x), and back.
+pub fn reverse_mask(m: u8) -> u8 {
+    (m & 1) << 3 | (m & 2) << 1 | (m & 4) >> 1 | (m & 8) >> 3
+}
+
+fn selector(swz: [u8; 4]) -> u64 {
+    swz.iter().fold(0, |s, c| s << 2 | (*c as u64 & 3))
+}
+
+fn unselector(s: u64) -> [u8; 4] {
+    [(s >> 6 & 3) as u8, (s >> 4 & 3) as u8, (s >> 2 & 3) as u8, (s & 3) as u8]
+}
+
+/// Selector bits of the result components in `lanes`.
+fn selector_care(lanes: u8) -> u64 {
+    (0..4).filter(|i| lanes >> i & 1 == 1).fold(0, |m, i| m | 3 << (6 - 2 * i))
+}
+
+/// The form that fits the instruction's operands.
+fn choose(i: &Instr) -> Result<FormId, InstrError> {
+    let wide: Vec<usize> = i.sources().iter().enumerate().filter(|(_, s)| s.reg.is_uniform()).map(|(n, _)| n).collect();
+    if wide.len() > 1 {
+        return Err(InstrError::TwoUniforms);
+    }
+    let want = match (i.op, wide.first()) {
+        (Op::Mad, Some(2)) => Some(Format::F5i),
+        (Op::Mad, Some(0)) => return Err(InstrError::NarrowUniform(1)),
+        (Op::Mad, _) => Some(Format::F5),
+        (Op::Dph | Op::Dst | Op::Sge | Op::Slt, Some(1)) => Some(Format::F1i),
+        (Op::Dph | Op::Dst | Op::Sge | Op::Slt, _) => Some(Format::F1),
+        (_, Some(1)) => return Err(InstrError::NarrowUniform(2)),
+        _ => None,
+    };
+    let found = TABLE.forms.iter().position(|f| f.ext.op == i.op && want.is_none_or(|w| f.ext.format == w));
+    found.map(|n| FormId(n as u16)).ok_or(InstrError::NoForm)
+}
+
+/// Encodes an instruction in its canonical form.
+pub fn encode(i: &Instr) -> Result<Encoded, InstrError> {
+    let id = choose(i)?;
+    let format = TABLE.form(id).ext.format;
+    let mut v: Vec<(&str, u64)> = Vec::with_capacity(8);
+    match format {
+        Format::F0 | Format::Desc => {}
+        Format::F2 => {
+            let calls = i.op == Op::Call;
+            v.push(("REFX", if calls { 0 } else { i.cond.x as u64 }));
+            v.push(("REFY", if calls { 0 } else { i.cond.y as u64 }));
+            v.push(("CONDOP", if calls { 0 } else { i.cond.op as u64 }));
+            v.push(("DST", i.target as u64));
+            v.push(("NUM", i.num as u64));
+        }
+        Format::F3 => v.extend([("UNIFORM", i.uniform as u64), ("DST", i.target as u64), ("NUM", i.num as u64)]),
+        Format::F4 => v.extend([("VTXID", i.emit.0 as u64), ("PRIM", i.emit.1 as u64), ("INV", i.emit.2 as u64)]),
+        _ => {}
+    }
+    if !i.has_descriptor() {
+        return Ok(Encoded { word: TABLE.encode(id, &v)? as u32, desc: None });
+    }
+    let mut input = None;
+    let mut index = Index::None;
+    for (n, s) in i.sources().iter().enumerate() {
+        v.push((SRC[n], s.reg.src_field().ok_or(InstrError::Source(s.reg))?));
+        if let Reg::V(k) = s.reg
+            && input.replace(k).is_some_and(|old| old != k)
+        {
+            return Err(InstrError::TwoInputs);
+        }
+        if s.index != Index::None {
+            if !s.reg.is_uniform() {
+                return Err(InstrError::Index);
+            }
+            index = s.index;
+        }
+    }
+    v.push(("IDX", index.field()));
+    if i.op == Op::Cmp {
+        v.extend([("CMPX", i.cmp[0] as u64), ("CMPY", i.cmp[1] as u64)]);
+    } else if i.op == Op::Mova {
+        v.push(("DST", 0));
+    } else {
+        v.push(("DST", i.dst.dst_field().ok_or(InstrError::Destination(i.dst))?));
+    }
+    let word = TABLE.encode(id, &v)? as u32;
+    Ok(Encoded { word, desc: Some(pattern(i)?) })
+}
+
+/// The descriptor that an instruction needs.
+fn pattern(i: &Instr) -> Result<Pattern, InstrError> {
+    let id = descriptor_form();
+    let (mut value, mut care) = (Vec::new(), Vec::new());
+    if i.op != Op::Cmp {
+        value.push(("MASK", reverse_mask(i.mask) as u64));
+        care.push(("MASK", 15));
+    }
+    for (n, s) in i.sources().iter().enumerate() {
+        let lanes = selector_care(i.source_lanes(n));
+        value.extend([(SEL[n], selector(s.swz) & lanes), (NEG[n], s.neg as u64)]);
+        care.extend([(SEL[n], lanes), (NEG[n], 1)]);
+    }
+    Ok(Pattern { value: TABLE.encode(id, &value)? as u32, care: TABLE.encode(id, &care)? as u32, low: i.op == Op::Mad })
+}
+
+/// The descriptor as an assembler writes it that shares nothing: every selector of the present sources filled in.
+pub fn full_descriptor(i: &Instr) -> Result<u32, InstrError> {
+    let mut value = Vec::new();
+    if i.op != Op::Cmp {
+        value.push(("MASK", reverse_mask(i.mask) as u64));
+    }
+    for (n, s) in i.sources().iter().enumerate() {
+        value.extend([(SEL[n], selector(s.swz)), (NEG[n], s.neg as u64)]);
+    }
+    Ok(TABLE.encode(descriptor_form(), &value)? as u32)
+}
+
+fn descriptor_form() -> FormId {
+    FormId(TABLE.forms.len() as u16 - 1)
+}
+
+/// Puts a descriptor index into a word.
+pub fn with_descriptor(word: u32, index: u8) -> Result<u32, InstrError> {
+    let mut d = TABLE.decode(CODE, 4, word as u128).ok_or(InstrError::NoForm)?;
+    if let Some(n) = TABLE.form(d.form).field_index("DESC") {
+        d.values[n] = index as u64;
+    }
+    Ok(TABLE.encode_values(d.form, &d.values)? as u32)
+}
+
+/// The descriptor index that a word names, if it has one.
+pub fn descriptor_index(word: u32) -> Option<u8> {
+    let d = TABLE.decode(CODE, 4, word as u128)?;
+    TABLE.value(&d, "DESC").map(|v| v as u8)
+}
+
+/// Decodes a word with its descriptor (0 where it has none).
+pub fn decode(word: u32, desc: u32) -> Result<Instr, InstrError> {
+    let d = TABLE.decode(CODE, 4, word as u128).ok_or(InstrError::NoForm)?;
+    let form = TABLE.form(d.form);
+    let get = |d: &Decoded, n: &str| TABLE.value(d, n).unwrap_or(0);
+    let mut i = Instr::new(form.ext.op);
+    match form.ext.format {
+        Format::F2 => {
+            let op = [CondOp::Or, CondOp::And, CondOp::X, CondOp::Y][(get(&d, "CONDOP") & 3) as usize];
+            i.cond = Cond { op, x: get(&d, "REFX") == 1, y: get(&d, "REFY") == 1 };
+            (i.target, i.num) = (get(&d, "DST") as u16, get(&d, "NUM") as u8);
+        }
+        Format::F3 => {
+            (i.uniform, i.target, i.num) = (get(&d, "UNIFORM") as u8, get(&d, "DST") as u16, get(&d, "NUM") as u8);
+        }
+        Format::F4 => i.emit = (get(&d, "VTXID") as u8, get(&d, "PRIM") == 1, get(&d, "INV") == 1),
+        _ => {}
+    }
+    if i.has_descriptor() {
+        let o = TABLE.decode(OPERAND, 4, desc as u128).ok_or(InstrError::NoForm)?;
+        i.mask = reverse_mask(get(&o, "MASK") as u8);
+        i.dst = Reg::from_dst(get(&d, "DST"));
+        if i.op == Op::Cmp {
+            i.cmp = [get(&d, "CMPX") as u8, get(&d, "CMPY") as u8];
+        }
+        let index = Index::from_field(get(&d, "IDX"));
+        for n in 0..sources(i.op) {
+            let reg = Reg::from_src(get(&d, SRC[n]));
+            let index = if reg.is_uniform() { index } else { Index::None };
+            i.src[n] = Src { reg, index, neg: get(&o, NEG[n]) == 1, swz: unselector(get(&o, SEL[n])) };
+        }
+    }
+    Ok(i)
+}
