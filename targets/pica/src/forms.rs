@@ -135,12 +135,8 @@ const F2: &[&[Field]] = &[&[
     field("rest", &[bits(9, 8)]),
     field("NUM", &[bits(7, 0)]),
 ]];
-const F3: &[&[Field]] = &[&[
-    field("UNIFORM", &[bits(25, 22)]),
-    field("DST", &[bits(21, 10)]),
-    field("rest", &[bits(9, 8)]),
-    field("NUM", &[bits(7, 0)]),
-]];
+const F3: &[&[Field]] =
+    &[&[field("UNIFORM", &[bits(25, 22)]), field("DST", &[bits(21, 10)]), field("rest", &[bits(9, 8)]), field("NUM", &[bits(7, 0)])]];
 const F4: &[&[Field]] =
     &[&[field("VTXID", &[bits(25, 24)]), field("PRIM", &[bits(23, 23)]), field("INV", &[bits(22, 22)]), field("rest", &[bits(21, 0)])]];
 const F5: &[&[Field]] = &[&[

@@ -68,7 +68,8 @@ pub fn strip_comment(line: &str) -> &str {
 /// Whether the text is a C identifier (`$` and `.` inside allowed as picasso does for exported names).
 pub fn is_name(s: &str) -> bool {
     let mut c = s.chars();
-    c.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_' || c == '$') && c.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$')
+    c.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_' || c == '$')
+        && c.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$')
 }
 
 /// Reads one instruction; `None` for a blank line.
@@ -82,7 +83,11 @@ pub fn parse_statement(line: &str, names: &dyn Names) -> Parsed<Option<Statement
     let Some(op) = mnemonic(&lower) else { return fail(format!("`{word}` is not an instruction")) };
     let operands: Vec<&str> = if rest.trim().is_empty() { Vec::new() } else { rest.split(',').map(str::trim).collect() };
     let want = |n: usize| -> Parsed<()> {
-        if operands.len() == n { Ok(()) } else { fail(format!("`{lower}` takes {n} operand{}, found {}", if n == 1 { "" } else { "s" }, operands.len())) }
+        if operands.len() == n {
+            Ok(())
+        } else {
+            fail(format!("`{lower}` takes {n} operand{}, found {}", if n == 1 { "" } else { "s" }, operands.len()))
+        }
     };
     let mut s = Statement { instr: Instr::new(op), label: None, procedure: None };
     let i = &mut s.instr;
@@ -200,7 +205,9 @@ fn cond(text: &str) -> Parsed<Cond> {
 
 fn uniform(kind: char, text: &str, names: &dyn Names) -> Parsed<u8> {
     let (base, offset) = match text.split_once('[') {
-        Some((b, r)) => (b.trim(), r.strip_suffix(']').and_then(number).ok_or_else(|| TextError::new(format!("`{text}` is not a register")))?),
+        Some((b, r)) => {
+            (b.trim(), r.strip_suffix(']').and_then(number).ok_or_else(|| TextError::new(format!("`{text}` is not a register")))?)
+        }
         None => (text, 0),
     };
     let limit = if kind == 'b' { 16 } else { 4 };
@@ -286,7 +293,8 @@ fn operand(text: &str, names: &dyn Names) -> Parsed<(Src, Option<String>)> {
             None => (t, None, ""),
         },
     };
-    let named = names.register(head).or_else(|| plain_register(head).map(|reg| Named { reg, index: Index::None, neg: false, swz: IDENTITY }));
+    let named =
+        names.register(head).or_else(|| plain_register(head).map(|reg| Named { reg, index: Index::None, neg: false, swz: IDENTITY }));
     let Some(named) = named else { return fail(format!("`{head}` is not a register")) };
     let mut s = Src { reg: named.reg, index: named.index, neg: neg != named.neg, swz: named.swz };
     if let Some(inside) = inside {

@@ -19,7 +19,13 @@ fn check(table: &str) -> usize {
         assert_eq!(isa.dis_line(&back, &native).unwrap(), text, "{row}");
         let parse = |s: &str| u32::from_str_radix(s, 16).unwrap();
         let (w, g) = (parse(word), parse(&back[..8]));
-        let free = if desc == "-" { 0 } else if w >> 29 >= 6 { 0x1f } else { 0x7f };
+        let free = if desc == "-" {
+            0
+        } else if w >> 29 >= 6 {
+            0x1f
+        } else {
+            0x7f
+        };
         assert_eq!(w & !free, g & !free, "{row}: got {back}");
         rows += 1;
     }
