@@ -8,6 +8,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 pub mod builder;
 pub mod diag;
 pub mod entities;

@@ -1,0 +1,14 @@
+//! Analyses of functions. Each is a plain struct computed by `new`, valid until the function changes.
+//!
+//! All of them are iterative and about linear: control-flow graphs may be 100,000 blocks deep.
+
+pub mod cfg;
+pub mod domtree;
+pub mod loops;
+
+pub use cfg::{Cfg, split_critical_edges};
+pub use domtree::{DomTree, PostDomTree};
+pub use loops::{LoopId, Loops};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! Analyses against brute force on random graphs, and on very deep ones.
+
+use super::*;
+use crate::builder::Builder;
+use crate::entities::Block;
+use crate::function::Function;
+use crate::types::I1;
+
+/// A small deterministic generator.
+pub(crate) struct Rng(pub u64);
+impl Rng {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11
+    }
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+}
+
+fn graph(n: usize, edges: impl Fn(usize) -> Vec<usize>) -> (Function, Vec<Block>) {
+    let mut f = Function::new("f");
+    let blocks: Vec<Block> = (0..n).map(|_| f.add_block()).collect();
+    for k in 0..n {
+        let to = edges(k);
+        let mut b = Builder::new(&mut f, blocks[k]);
+        match to[..] {
+            [] => {
+                b.ret(&[]);
+            }
+            [one] => {
+                b.jump(blocks[one], &[]);
+            }
+            [x, y, ..] => {
+                let c = b.iconst(I1, 1);
+                b.br_if(c, (blocks[x], &[]), (blocks[y], &[]));
+            }
+        }
+    }
+    (f, blocks)
+}
+
+fn reach(f: &Function, from: Block, without: Option<Block>) -> Vec<bool> {
+    let mut seen = vec![false; f.blocks.len()];
+    let mut stack = vec![from];
+    while let Some(b) = stack.pop() {
+        if Some(b) != without && !std::mem::replace(&mut seen[b.as_u32() as usize], true) {
+            stack.extend(f.successors(b).iter().map(|t| t.block));
+        }
+    }
+    seen
+}
+
+#[test]
+fn dominance_matches_brute_force() {
+    let mut rng = Rng(12345);
+    for _ in 0..400 {
+        let n = 1 + rng.below(12);
+        let table: Vec<Vec<usize>> = (0..n).map(|_| (0..rng.below(3)).map(|_| rng.below(n)).collect()).collect();
+        let (f, blocks) = graph(n, |k| table[k].clone());
+        let cfg = Cfg::new(&f);
+        let dom = DomTree::new(&f, &cfg);
+        let post = PostDomTree::new(&f, &cfg);
+        let entry = blocks[0];
+        let live = reach(&f, entry, None);
+        let ends: Vec<usize> = (0..n).filter(|k| live[*k] && f.successors(blocks[*k]).is_empty()).collect();
+        for a in 0..n {
+            assert_eq!(live[a], cfg.is_reachable(blocks[a]));
+            let without = reach(&f, entry, Some(blocks[a]));
+            for b in 0..n {
+                let expected = live[a] && live[b] && (a == b || !without[b]);
+                assert_eq!(expected, dom.dominates(blocks[a], blocks[b]), "{a} {b} {table:?}");
+            }
+        }
+        // Post-dominance where every block reaches an end.
+        let all_end = (0..n).filter(|k| live[*k]).all(|k| ends.iter().any(|e| reach(&f, blocks[k], None)[*e]));
+        if all_end {
+            for a in (0..n).filter(|a| live[*a]) {
+                for b in (0..n).filter(|b| live[*b]) {
+                    let r = reach(&f, blocks[b], Some(blocks[a]));
+                    let expected = a == b || !ends.iter().any(|e| r[*e]);
+                    assert_eq!(expected, post.post_dominates(blocks[a], blocks[b]), "post {a} {b} {table:?}");
+                }
+            }
+        }
+        // Natural loops: a block is in the loop of a header if it reaches a latch without passing the header.
+        let loops = Loops::new(&cfg, &dom);
+        if loops.is_reducible() {
+            for (l, d) in loops.iter() {
+                for b in (0..n).filter(|b| live[*b]) {
+                    let r = reach(&f, blocks[b], Some(d.header));
+                    let inside = blocks[b] == d.header || d.latches.iter().any(|e| r[e.from.as_u32() as usize]) && dom.dominates(d.header, blocks[b]);
+                    assert_eq!(inside, loops.contains(l, blocks[b]), "loop {table:?}");
+                    assert_eq!(inside, loops.blocks(l).contains(&blocks[b]));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn irreducible_is_found() {
+    let (f, _) = graph(4, |k| [vec![1, 2], vec![2, 3], vec![1, 3], vec![]][k].clone());
+    let cfg = Cfg::new(&f);
+    assert!(!Loops::new(&cfg, &DomTree::new(&f, &cfg)).is_reducible());
+}
+
+#[test]
+fn deep_graphs_are_fast() {
+    const N: usize = 100_000;
+    // Nested loops: block k enters k+1, and 2N-k goes back to k.
+    let shapes: [&dyn Fn(usize) -> Vec<usize>; 3] = [
+        &|k| if k + 1 < N { vec![k + 1, N - 1] } else { vec![] },
+        &|k| match k {
+            k if k == N - 1 => vec![],
+            k if k < N / 2 => vec![k + 1],
+            k => vec![N - 1 - k, k + 1],
+        },
+        &|k| match k {
+            k if k == N - 1 => vec![],
+            k if k < N / 2 - 1 => vec![k + 1, N - 1 - k],
+            k => vec![k + 1],
+        },
+    ];
+    for shape in shapes {
+        let (mut f, _) = graph(N, shape);
+        let cfg = Cfg::new(&f);
+        let dom = DomTree::new(&f, &cfg);
+        let _ = PostDomTree::new(&f, &cfg);
+        let loops = Loops::new(&cfg, &dom);
+        assert!(loops.is_reducible());
+        split_critical_edges(&mut f);
+        let cfg = Cfg::new(&f);
+        for b in &f.layout {
+            for k in 0..f.successors(*b).len() {
+                assert!(!cfg.is_critical(&f, cfg::Edge { from: *b, target: k as u32 }));
+            }
+        }
+    }
+}
