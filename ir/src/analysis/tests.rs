@@ -91,7 +91,8 @@ fn dominance_matches_brute_force() {
             for (l, d) in loops.iter() {
                 for b in (0..n).filter(|b| live[*b]) {
                     let r = reach(&f, blocks[b], Some(d.header));
-                    let inside = blocks[b] == d.header || d.latches.iter().any(|e| r[e.from.as_u32() as usize]) && dom.dominates(d.header, blocks[b]);
+                    let inside = blocks[b] == d.header
+                        || d.latches.iter().any(|e| r[e.from.as_u32() as usize]) && dom.dominates(d.header, blocks[b]);
                     assert_eq!(inside, loops.contains(l, blocks[b]), "loop {table:?}");
                     assert_eq!(inside, loops.blocks(l).contains(&blocks[b]));
                 }
