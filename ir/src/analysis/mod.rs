@@ -4,11 +4,17 @@
 
 pub mod cfg;
 pub mod domtree;
+pub mod liveness;
 pub mod loops;
+pub mod range;
+pub mod uniformity;
 
 pub use cfg::{Cfg, split_critical_edges};
 pub use domtree::{DomTree, PostDomTree};
+pub use liveness::Liveness;
 pub use loops::{LoopId, Loops};
+pub use range::{Range, Ranges};
+pub use uniformity::{Level, Uniformity};
 
 #[cfg(test)]
 mod tests;

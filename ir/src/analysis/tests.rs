@@ -141,3 +141,66 @@ fn deep_graphs_are_fast() {
         }
     }
 }
+
+/// `for (i = 0; i < n; i++) if (x > i) break;` leaving `i` behind, with `n` a uniform and `x` an input.
+fn counted(module: &mut crate::Module) -> (Block, Block, crate::Value, crate::Value) {
+    use crate::inst::{IntCC, MemRef};
+    use crate::types::I32;
+    let mut decl = crate::IoDecl::at_location("x", I32, 0);
+    decl.range = Some((-5, 70));
+    let x = module.inputs.push(decl);
+    let f = module.main_mut();
+    let (entry, head, body, next, exit) = (f.add_block(), f.add_block(), f.add_block(), f.add_block(), f.add_block());
+    let i = f.add_param(head, I32);
+    let last = f.add_param(exit, I32);
+    let mut b = Builder::new(f, entry);
+    let zero = b.iconst(I32, 0);
+    let n = b.iconst(I32, 10);
+    let xv = b.load(I32, MemRef::Input(x), 0, None);
+    b.jump(head, &[zero]);
+    b.switch_to(head);
+    let c = b.icmp(IntCC::Slt, i, n);
+    b.br_if(c, (body, &[]), (exit, &[i]));
+    b.switch_to(body);
+    let d = b.icmp(IntCC::Sgt, xv, i);
+    b.br_if(d, (exit, &[i]), (next, &[]));
+    b.switch_to(next);
+    let one = b.iconst(I32, 1);
+    let i2 = b.ins(crate::Opcode::Iadd, &[i, one]);
+    b.jump(head, &[i2]);
+    b.switch_to(exit);
+    b.ret(&[]);
+    (head, body, i, last)
+}
+
+#[test]
+fn loop_counter_is_uniform_inside_and_divergent_outside() {
+    let mut m = crate::Module::new("m", crate::Stage::Vertex);
+    let (head, body, i, last) = counted(&mut m);
+    let u = Uniformity::new(&m, m.main());
+    assert!(u.level(i) < Level::Divergent, "{:?}", u.level(i));
+    assert_eq!(u.level(last), Level::Divergent);
+    assert!(u.is_divergent_branch(body));
+    assert!(!u.is_divergent_branch(head));
+}
+
+#[test]
+fn loop_counter_range() {
+    let mut m = crate::Module::new("m", crate::Stage::Vertex);
+    let (_, body, i, last) = counted(&mut m);
+    let r = Ranges::new(&m, m.main());
+    assert_eq!(r.range(i), Range { lo: 0, hi: 10 });
+    assert_eq!(r.range_at(i, body), Range { lo: 0, hi: 9 });
+    assert_eq!(r.range(last), Range { lo: 0, hi: 10 });
+}
+
+#[test]
+fn liveness_of_a_loop() {
+    let mut m = crate::Module::new("m", crate::Stage::Vertex);
+    let (head, body, i, _) = counted(&mut m);
+    let f = m.main();
+    let l = Liveness::new(f, &Cfg::new(f));
+    assert!(l.live_in(body).contains(&i));
+    assert!(!l.live_in(head).contains(&i));
+    assert!(l.live_out(head).contains(&i));
+}

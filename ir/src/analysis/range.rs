@@ -1,0 +1,369 @@
+//! Ranges of integers: from constants, declared bounds, masks, comparisons that guard a block, and loop bounds.
+//!
+//! A range is an interval of the value read as a signed 32-bit number, over all lanes. The analysis climbs from "nothing"
+//! with widening where a loop closes, then descends twice to regain what the loop's own test promises.
+
+use super::cfg::Cfg;
+use super::domtree::DomTree;
+use crate::entities::{Block, Inst, Value};
+use crate::function::{Function, ValueDef};
+use crate::inst::{Imm, IntCC, MemRef};
+use crate::module::Module;
+use crate::opcode::Opcode;
+use crate::types::Scalar;
+use cranelift_entity::SecondaryMap;
+
+/// An interval, both ends included, of signed 32-bit numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Smallest value.
+    pub lo: i64,
+    /// Largest value.
+    pub hi: i64,
+}
+
+impl Range {
+    /// Every 32-bit number.
+    pub const FULL: Range = Range { lo: i32::MIN as i64, hi: i32::MAX as i64 };
+    /// One number.
+    pub const fn one(x: i64) -> Range {
+        Range { lo: x, hi: x }
+    }
+    /// The interval, or everything if it does not fit 32 bits.
+    pub fn new(lo: i64, hi: i64) -> Range {
+        if lo < Range::FULL.lo || hi > Range::FULL.hi || lo > hi { Range::FULL } else { Range { lo, hi } }
+    }
+    fn union(self, o: Range) -> Range {
+        Range { lo: self.lo.min(o.lo), hi: self.hi.max(o.hi) }
+    }
+    fn intersect(self, o: Range) -> Range {
+        let r = Range { lo: self.lo.max(o.lo), hi: self.hi.min(o.hi) };
+        if r.lo > r.hi { self } else { r }
+    }
+    /// Whether no value is negative.
+    pub const fn is_non_negative(self) -> bool {
+        self.lo >= 0
+    }
+    /// Whether every value's magnitude is at most `limit`.
+    pub const fn within(self, limit: i64) -> bool {
+        self.lo >= -limit && self.hi <= limit
+    }
+}
+
+/// Ranges of a function's integer values.
+#[derive(Clone, Debug, Default)]
+pub struct Ranges {
+    ranges: SecondaryMap<Value, Option<Range>>,
+    /// What the branch into a block promises, for blocks with one predecessor.
+    promises: SecondaryMap<Block, Vec<(Value, IntCC, Value)>>,
+    up: SecondaryMap<Block, Option<Block>>,
+}
+
+/// How far up the dominator tree guards are looked for.
+const GUARDS: usize = 24;
+
+impl Ranges {
+    /// Analyses a function.
+    pub fn new(module: &Module, func: &Function) -> Ranges {
+        let cfg = Cfg::new(func);
+        let dom = DomTree::new(func, &cfg);
+        let mut me = Ranges::default();
+        for b in cfg.rpo() {
+            me.up[*b] = dom.idom(*b);
+            if let Some(e) = cfg.single_pred(*b) {
+                me.promises[*b] = promise(func, e.from, e.target);
+            }
+        }
+        let mut changes: SecondaryMap<Value, u8> = SecondaryMap::new();
+        for round in 0..12 {
+            let mut changed = false;
+            for b in cfg.rpo() {
+                changed |= me.params(func, &cfg, *b, Some(&mut changes), round >= 3);
+                for i in &func.blocks[*b].insts {
+                    for r in &func.insts[*i].results {
+                        let new = me.transfer(module, func, *b, *i, *r);
+                        if me.ranges[*r] != new {
+                            me.ranges[*r] = new;
+                            changed = true;
+                        }
+                    }
+                }
+            }
+            if !changed {
+                break;
+            }
+            if round == 11 {
+                // No fixpoint within the limit: promise nothing that depends on a parameter.
+                for b in cfg.rpo() {
+                    for p in &func.blocks[*b].params {
+                        me.ranges[*p] = Some(Range::FULL);
+                    }
+                }
+                for b in cfg.rpo() {
+                    for i in &func.blocks[*b].insts {
+                        for r in &func.insts[*i].results {
+                            me.ranges[*r] = me.transfer(module, func, *b, *i, *r);
+                        }
+                    }
+                }
+                return me;
+            }
+        }
+        // Descending: every step from a sound state stays sound.
+        for _ in 0..2 {
+            for b in cfg.rpo() {
+                me.params(func, &cfg, *b, None, false);
+                for i in &func.blocks[*b].insts {
+                    for r in &func.insts[*i].results {
+                        me.ranges[*r] = me.transfer(module, func, *b, *i, *r);
+                    }
+                }
+            }
+        }
+        me
+    }
+
+    /// Joins the arguments of a block's parameters; with `climb`, only upwards and widened after some changes.
+    fn params(&mut self, func: &Function, cfg: &Cfg, b: Block, mut climb: Option<&mut SecondaryMap<Value, u8>>, widen: bool) -> bool {
+        let mut changed = false;
+        for (n, p) in func.blocks[b].params.iter().enumerate() {
+            if func.ty(*p).is_float() {
+                continue;
+            }
+            let mut joined: Option<Range> = if cfg.preds(b).is_empty() { Some(initial(func, *p)) } else { None };
+            for e in cfg.preds(b) {
+                let Some(arg) = func.successors(e.from)[e.target as usize].args.get(n) else { continue };
+                let mut r = self.at(func.resolve(*arg), e.from);
+                if let (Some(range), true) = (r, func.successors(e.from).len() > 1) {
+                    r = Some(self.refine(func.resolve(*arg), range, &promise(func, e.from, e.target), e.from));
+                }
+                joined = match (joined, r) {
+                    (Some(a), Some(b)) => Some(a.union(b)),
+                    (a, b) => a.or(b),
+                };
+            }
+            let old = self.ranges[*p];
+            let mut new = joined;
+            if let Some(changes) = climb.as_deref_mut() {
+                if let (Some(o), Some(mut n)) = (old, new) {
+                    n = n.union(o);
+                    if n != o && (widen || changes[*p] >= 3) {
+                        if n.lo < o.lo {
+                            n.lo = initial(func, *p).lo;
+                        }
+                        if n.hi > o.hi {
+                            n.hi = initial(func, *p).hi;
+                        }
+                    }
+                    new = Some(n);
+                }
+                if new != old {
+                    changes[*p] = changes[*p].saturating_add(1);
+                }
+            }
+            if new != old {
+                self.ranges[*p] = new;
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// A value's range wherever it is defined; everything for floats.
+    pub fn range(&self, v: Value) -> Range {
+        self.ranges[v].unwrap_or(Range::FULL)
+    }
+    /// A value's range in a block, with what the branches on the way there promise.
+    pub fn range_at(&self, v: Value, block: Block) -> Range {
+        self.at(v, block).unwrap_or(Range::FULL)
+    }
+
+    fn at(&self, v: Value, block: Block) -> Option<Range> {
+        let mut r = self.ranges[v]?;
+        let mut b = Some(block);
+        for _ in 0..GUARDS {
+            let Some(here) = b else { break };
+            if !self.promises[here].is_empty() {
+                r = self.refine(v, r, &self.promises[here], here);
+            }
+            b = self.up[here];
+        }
+        Some(r)
+    }
+
+    fn refine(&self, v: Value, mut r: Range, promises: &[(Value, IntCC, Value)], _at: Block) -> Range {
+        for (a, cc, b) in promises {
+            let (cc, other) = if *a == v {
+                (*cc, *b)
+            } else if *b == v {
+                (cc.swapped(), *a)
+            } else {
+                continue;
+            };
+            let Some(o) = self.ranges[other] else { continue };
+            let both_non_negative = r.is_non_negative() && o.is_non_negative();
+            let bound = match cc {
+                IntCC::Eq => o,
+                IntCC::Slt => Range { lo: Range::FULL.lo, hi: o.hi - 1 },
+                IntCC::Sle => Range { lo: Range::FULL.lo, hi: o.hi },
+                IntCC::Sgt => Range { lo: o.lo + 1, hi: Range::FULL.hi },
+                IntCC::Sge => Range { lo: o.lo, hi: Range::FULL.hi },
+                IntCC::Ult if o.is_non_negative() => Range { lo: 0, hi: o.hi - 1 },
+                IntCC::Ule if o.is_non_negative() => Range { lo: 0, hi: o.hi },
+                IntCC::Ugt if both_non_negative => Range { lo: o.lo + 1, hi: Range::FULL.hi },
+                IntCC::Uge if both_non_negative => Range { lo: o.lo, hi: Range::FULL.hi },
+                IntCC::Ne if o.lo == o.hi && r.lo == o.lo => Range { lo: r.lo + 1, hi: r.hi },
+                IntCC::Ne if o.lo == o.hi && r.hi == o.hi => Range { lo: r.lo, hi: r.hi - 1 },
+                _ => continue,
+            };
+            r = r.intersect(bound);
+        }
+        r
+    }
+
+    /// `None` while an operand is still unknown (not reached yet).
+    fn transfer(&self, module: &Module, func: &Function, block: Block, i: Inst, result: Value) -> Option<Range> {
+        use Opcode::*;
+        let d = &func.insts[i];
+        let ty = func.ty(result);
+        if ty.is_float() {
+            return Some(Range::FULL);
+        }
+        let all = if ty.scalar == Scalar::I1 { Range { lo: 0, hi: 1 } } else { Range::FULL };
+        let arg = |n: usize| d.args.get(n).and_then(|v| self.at(func.resolve(*v), block));
+        let fold = |r: Range| Some(if r == Range::FULL { all } else { r });
+        match d.op {
+            Const => {
+                let Imm::Const(bits) = &d.imm else { return Some(all) };
+                let lanes = bits[..ty.lanes as usize].iter().map(|b| i64::from(*b as i32));
+                fold(Range { lo: lanes.clone().min().unwrap_or(0), hi: lanes.max().unwrap_or(0) })
+            }
+            Input | Uniform => {
+                let Imm::Mem { var, .. } = &d.imm else { return Some(all) };
+                let declared = match var {
+                    MemRef::Input(n) => module.inputs.get(*n).and_then(|io| io.range),
+                    MemRef::Uniform(n) => module.uniforms.get(*n).and_then(|u| u.range),
+                    _ => None,
+                };
+                Some(declared.map_or(all, |(lo, hi)| Range::new(lo, hi).intersect(all)))
+            }
+            _ if ty.scalar == Scalar::I1 => Some(all),
+            Splat | Extract => fold(arg(0)?),
+            Build | Insert => {
+                let mut r = arg(0)?;
+                for n in 1..d.args.len() {
+                    r = r.union(arg(n)?);
+                }
+                Some(r)
+            }
+            Shuffle => Some(arg(0)?.union(arg(1)?)),
+            Select => Some(arg(1)?.union(arg(2)?)),
+            Bitcount => Some(Range { lo: 0, hi: 32 }),
+            FindLsb | FindUmsb | FindSmsb => Some(Range { lo: -1, hi: 31 }),
+            StorageLen => Some(Range { lo: 0, hi: 1 << 30 }),
+            Ineg | Iabs => {
+                let a = arg(0)?;
+                if a.lo == Range::FULL.lo {
+                    return Some(all);
+                }
+                Some(match d.op {
+                    Ineg => Range { lo: -a.hi, hi: -a.lo },
+                    _ if a.lo >= 0 => a,
+                    _ => Range { lo: if a.hi < 0 { -a.hi } else { 0 }, hi: a.hi.max(-a.lo) },
+                })
+            }
+            Inot => {
+                let a = arg(0)?;
+                Some(Range { lo: !a.hi, hi: !a.lo })
+            }
+            Iadd | Isub | Imul | Iand | Ior | Ixor | Ishl | Ushr | Sshr | Smin | Smax | Umin | Umax | Udiv | Sdiv | Urem | Srem => {
+                Some(binary(d.op, arg(0)?, arg(1)?))
+            }
+            Ubfe => {
+                let n = arg(2)?;
+                Some(if n.lo >= 0 && n.hi < 32 { Range { lo: 0, hi: (1 << n.hi) - 1 } } else { all })
+            }
+            Sbfe => {
+                let n = arg(2)?;
+                Some(if n.lo >= 1 && n.hi < 32 { Range { lo: -(1 << (n.hi - 1)), hi: (1 << (n.hi - 1)) - 1 } } else { all })
+            }
+            _ => Some(all),
+        }
+    }
+}
+
+fn initial(func: &Function, v: Value) -> Range {
+    if func.ty(v).scalar == Scalar::I1 { Range { lo: 0, hi: 1 } } else { Range::FULL }
+}
+
+fn binary(op: Opcode, a: Range, b: Range) -> Range {
+    use Opcode::*;
+    let products = |f: &dyn Fn(i64, i64) -> i64| {
+        let all = [f(a.lo, b.lo), f(a.lo, b.hi), f(a.hi, b.lo), f(a.hi, b.hi)];
+        let (mut lo, mut hi) = (all[0], all[0]);
+        for x in all {
+            lo = lo.min(x);
+            hi = hi.max(x);
+        }
+        Range::new(lo, hi)
+    };
+    let non_negative = a.is_non_negative() && b.is_non_negative();
+    match op {
+        Iadd => Range::new(a.lo + b.lo, a.hi + b.hi),
+        Isub => Range::new(a.lo - b.hi, a.hi - b.lo),
+        Imul => products(&|x, y| x * y),
+        Iand if non_negative => Range { lo: 0, hi: a.hi.min(b.hi) },
+        Iand if a.is_non_negative() => Range { lo: 0, hi: a.hi },
+        Iand if b.is_non_negative() => Range { lo: 0, hi: b.hi },
+        Ior | Ixor if non_negative => {
+            Range { lo: if op == Ior { a.lo.max(b.lo) } else { 0 }, hi: ((a.hi.max(b.hi) as u64 + 1).next_power_of_two() - 1) as i64 }
+        }
+        Ishl if b.lo == b.hi && (0..32).contains(&b.lo) => Range::new(a.lo << b.lo, a.hi << b.lo),
+        Ushr if b.lo == b.hi && (1..32).contains(&b.lo) => {
+            if a.is_non_negative() {
+                Range { lo: a.lo >> b.lo, hi: a.hi >> b.lo }
+            } else {
+                Range { lo: 0, hi: i64::from(u32::MAX >> b.lo) }
+            }
+        }
+        Ushr if a.is_non_negative() => Range { lo: 0, hi: a.hi },
+        Sshr if b.lo == b.hi && (0..32).contains(&b.lo) => Range { lo: a.lo >> b.lo, hi: a.hi >> b.lo },
+        Sshr => Range { lo: a.lo.min(0), hi: a.hi.max(0) }.union(a),
+        Smin => Range { lo: a.lo.min(b.lo), hi: a.hi.min(b.hi) },
+        Smax => Range { lo: a.lo.max(b.lo), hi: a.hi.max(b.hi) },
+        Umin if non_negative => Range { lo: a.lo.min(b.lo), hi: a.hi.min(b.hi) },
+        Umin if b.is_non_negative() => Range { lo: 0, hi: b.hi },
+        Umin if a.is_non_negative() => Range { lo: 0, hi: a.hi },
+        Umax if non_negative => Range { lo: a.lo.max(b.lo), hi: a.hi.max(b.hi) },
+        Udiv if non_negative && b.lo > 0 => Range { lo: a.lo / b.hi, hi: a.hi / b.lo },
+        Sdiv if b.lo > 0 => products(&|x, y| x / y),
+        Urem if b.lo > 0 => Range { lo: 0, hi: if a.is_non_negative() { a.hi.min(b.hi - 1) } else { b.hi - 1 } },
+        Srem if b.lo > 0 => Range { lo: if a.lo < 0 { -(b.hi - 1) } else { 0 }, hi: if a.hi > 0 { b.hi - 1 } else { 0 } },
+        _ => Range::FULL,
+    }
+}
+
+/// What an edge promises about integer comparisons: the condition, its negation, and the parts of an `and` / `or`.
+fn promise(func: &Function, from: Block, target: u32) -> Vec<(Value, IntCC, Value)> {
+    let mut out = Vec::new();
+    let Some(t) = func.terminator(from) else { return out };
+    let d = &func.insts[t];
+    if d.op != Opcode::BrIf || d.targets.len() != 2 || d.targets[0].block == d.targets[1].block {
+        return out;
+    }
+    let mut stack = vec![(func.resolve(d.args[0]), target == 0)];
+    while let Some((c, holds)) = stack.pop() {
+        let ValueDef::Result(i, _) = func.def(c) else { continue };
+        let d = &func.insts[i];
+        match (&d.imm, d.op) {
+            (Imm::IntCC(cc), Opcode::Icmp) if func.ty(d.args[0]).lanes == 1 => {
+                out.push((func.resolve(d.args[0]), if holds { *cc } else { cc.inverse() }, func.resolve(d.args[1])));
+            }
+            (_, Opcode::Inot) => stack.push((func.resolve(d.args[0]), !holds)),
+            (_, Opcode::Iand) if holds && out.len() < 8 => stack.extend(d.args.iter().map(|v| (func.resolve(*v), true))),
+            (_, Opcode::Ior) if !holds && out.len() < 8 => stack.extend(d.args.iter().map(|v| (func.resolve(*v), false))),
+            _ => {}
+        }
+    }
+    out
+}
