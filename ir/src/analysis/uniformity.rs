@@ -364,7 +364,8 @@ impl<'a> Analysis<'a> {
         self.exit_level[l] = level;
         for b in self.loops.blocks(l) {
             let insts = self.func.blocks[*b].insts.iter().flat_map(|i| self.func.insts[*i].results.iter());
-            let values: Vec<Value> = self.func.blocks[*b].params.iter().chain(insts).copied().filter(|v| self.escapes[*v].is_some()).collect();
+            let values: Vec<Value> =
+                self.func.blocks[*b].params.iter().chain(insts).copied().filter(|v| self.escapes[*v].is_some()).collect();
             for v in values {
                 // The value may be a constant step by step and yet leave the loop with its round's number.
                 let level = self.out.levels[v];
