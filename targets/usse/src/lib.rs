@@ -1,5 +1,14 @@
-//! Placeholder of the usse target: the interface without a machine behind it.
+//! PowerVR USSE (SGX543, PlayStation Vita): encodings, containers, simulator and code generation.
+//!
+//! Facts: the ISA sheet of the machine; `docs/targets/usse.md` tells the story.
 #![forbid(unsafe_code)]
+
+pub mod dual;
+pub mod forms;
+pub mod operands;
+pub mod regs;
+pub mod swizzle;
+pub mod text;
 
 use retroshade_ir::{Module, Numerics, Reference, ShaderEnv, ShaderResult, Span, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, TargetIsa, TextError, TextOptions};
