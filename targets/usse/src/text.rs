@@ -83,6 +83,10 @@ pub fn bitwise_immediate(d: &Decoded) -> u32 {
 
 /// Rotation and inversion of VBW's source 2.
 pub fn bitwise_source(d: &Decoded, v: u32) -> u32 {
+    if field(d, "bitwise_partial") == 1 {
+        let v = (v as u16).rotate_left(field(d, "src2_rot") as u32 & 15);
+        return if field(d, "src2_invert") == 1 { !v } else { v } as u32;
+    }
     let v = v.rotate_left(field(d, "src2_rot") as u32);
     if field(d, "src2_invert") == 1 { !v } else { v }
 }

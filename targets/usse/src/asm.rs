@@ -1,0 +1,79 @@
+//! Lines and files of assembly text: both syntaxes in, words out; words in, both syntaxes out.
+//!
+//! The native text drops scheduling and a few operand flags, so the assembler reads field listings; the native
+//! disassembly prints the listing of every word whose text does not say everything behind a semicolon.
+
+use crate::forms::{TABLE, decode};
+use crate::text;
+use retroshade_emit::listing::Show;
+use retroshade_lower::{AsmOutput, Syntax, TextError, TextOptions};
+
+/// The text of one word.
+pub fn word_text(word: u64, syntax: Syntax) -> Result<String, TextError> {
+    let d = decode(word).ok_or_else(|| TextError::new(format!("{word:016x} is no instruction")))?;
+    if d.residue != 0 {
+        return Err(TextError::new(format!("{word:016x}: unnamed bits are set ({:016x})", d.residue)));
+    }
+    Ok(match syntax {
+        Syntax::Native => text::native(&d),
+        Syntax::Fields => TABLE.listing(&d, Show::All),
+    })
+}
+
+/// One line of hex to text.
+pub fn dis_line(line: &str, options: &TextOptions) -> Result<String, TextError> {
+    let digits: String = line.split_whitespace().collect();
+    let digits = digits.strip_prefix("0x").unwrap_or(&digits);
+    if digits.len() != 16 {
+        return Err(TextError::new(format!("expected 16 hex digits, found `{}`", line.trim())));
+    }
+    let word = u64::from_str_radix(digits, 16).map_err(|_| TextError::new(format!("`{digits}` is not a hex number")))?;
+    word_text(word, options.syntax)
+}
+
+/// The word of one line of text. A listing may stand behind a semicolon after native text.
+pub fn parse(line: &str) -> Result<u64, TextError> {
+    let body = match line.split_once(';') {
+        Some((_, listing)) if listing.contains('=') || crate::forms::TABLE.by_name(listing.trim()).is_some() => listing.trim(),
+        Some((before, _)) => before.trim(),
+        None => line.trim(),
+    };
+    let d = TABLE.parse_listing(body).map_err(|e| TextError::new(e.to_string()))?;
+    let word = TABLE.encode_values(d.form, &d.values).map_err(|e| TextError::new(e.to_string()))? as u64;
+    decode(word).map(|_| word).ok_or_else(|| TextError::new(format!("{word:016x} is no instruction")))
+}
+
+/// Assembles a file: one instruction a line; blank lines, `//` and `#` comments and labels' lines are skipped.
+pub fn assemble(source: &str) -> Result<AsmOutput, Vec<TextError>> {
+    let (mut code, mut errors) = (Vec::new(), Vec::new());
+    for (n, line) in source.lines().enumerate() {
+        let t = line.trim();
+        if t.is_empty() || t.starts_with("//") || t.starts_with('#') || t.starts_with('.') {
+            continue;
+        }
+        // The disassembler's address column.
+        let t = t.split_once(": ").map_or(t, |(at, rest)| if at.chars().all(|c| c.is_ascii_hexdigit()) { rest } else { t });
+        match parse(t) {
+            Ok(w) => code.extend_from_slice(&w.to_le_bytes()),
+            Err(e) => errors.push(TextError::at(n as u32 + 1, 1, e.message)),
+        }
+    }
+    if errors.is_empty() { Ok(AsmOutput { code, container: None, warnings: Vec::new() }) } else { Err(errors) }
+}
+
+/// Disassembles code words: address, text and, in native syntax, the listing.
+pub fn disassemble_code(code: &[u8], syntax: Syntax, out: &mut String) {
+    for (n, bytes) in code.chunks(8).enumerate() {
+        let Ok(b) = <[u8; 8]>::try_from(bytes) else {
+            out.push_str(&format!("error: {} bytes are left over\n", bytes.len()));
+            return;
+        };
+        let word = u64::from_le_bytes(b);
+        let line = match (word_text(word, syntax), word_text(word, Syntax::Fields)) {
+            (Ok(t), Ok(l)) if syntax == Syntax::Native => format!("{t} ; {l}"),
+            (Ok(t), _) => t,
+            (Err(e), _) => format!("error: {e}"),
+        };
+        out.push_str(&format!("{:04x}: {line}\n", n * 8));
+    }
+}
