@@ -115,18 +115,14 @@ static VMAD2: &[Operand] = &[
     op(Src1, TS, "src1_bank", "src1_bank_ext", "src1_n", 6)
         .lanes(Lanes::Set(&MAD2_SRC1, &[("src1_swiz_bits01", 0), ("src1_swiz_bit2", 2)]))
         .mods(Mods::Two("src1_mod")),
-    op(Src2, TS, "src2_bank", "src2_bank_ext", "src2_n", 6)
-        .lanes(Lanes::Set(&MAD2_SRC2, &[("src2_swiz", 0)]))
-        .mods(Mods::Two("src2_mod")),
+    op(Src2, TS, "src2_bank", "src2_bank_ext", "src2_n", 6).lanes(Lanes::Set(&MAD2_SRC2, &[("src2_swiz", 0)])).mods(Mods::Two("src2_mod")),
 ];
 static VNMAD: &[Operand] = &[
     op(Dest, TD, "dest_bank_sel", "dest_bank_ext", "dest_n", 6),
     op(Src1, TS, "src1_bank_sel", "src1_bank_ext", "src1_n", 6)
         .lanes(Lanes::Free(&[("src1_swiz_0_6", 0), ("src1_swiz_7_8", 7), ("src1_swiz_9", 9), ("src1_swiz_10_11", 10)]))
         .mods(Mods::Two("src1_mod")),
-    op(Src2, TS, "src2_bank_sel", "src2_bank_ext", "src2_n", 6)
-        .lanes(Lanes::Set(&VEC4, &[("src2_swiz", 0)]))
-        .mods(Mods::Abs("src2_mod")),
+    op(Src2, TS, "src2_bank_sel", "src2_bank_ext", "src2_n", 6).lanes(Lanes::Set(&VEC4, &[("src2_swiz", 0)])).mods(Mods::Abs("src2_mod")),
 ];
 static VMAD: &[Operand] = &[
     op(Dest, TD, "dest_bank", "dest_use_bank_ext", "dest_n", 6),
@@ -145,9 +141,7 @@ static VDP: &[Operand] = &[
     op(Src1, TS, "src1_bank", "src1_bank_ext", "src1_n", 6)
         .lanes(Lanes::Free(&[("src1_swiz_x", 0), ("src1_swiz_y", 3), ("src1_swiz_z", 6), ("src1_swiz_w", 9)]))
         .mods(Mods::Both("src1_neg", "src1_abs")),
-    op(Src0, Gpi, "", "", "gpi0_n", 2)
-        .lanes(Lanes::SetBy("opcode2", &VEC3, &VEC4, &[("gpi0_swiz", 0)]))
-        .mods(Mods::Abs("gpi0_abs")),
+    op(Src0, Gpi, "", "", "gpi0_n", 2).lanes(Lanes::SetBy("opcode2", &VEC3, &VEC4, &[("gpi0_swiz", 0)])).mods(Mods::Abs("gpi0_abs")),
 ];
 static VCOMP: &[Operand] = &[
     op(Dest, TD, "dest_bank", "dest_bank_ext", "dest_n", 7),

@@ -55,9 +55,8 @@ const fn set<const N: usize>(names: [&str; N]) -> [Swizzle; N] {
 }
 
 /// The standard four-lane set.
-pub static VEC4: [Swizzle; 16] = set([
-    "xxxx", "yyyy", "zzzz", "wwww", "xyzw", "yzww", "xyzz", "xxyz", "xyxy", "xywz", "zxyw", "zwzw", "yzxz", "xxyy", "xzww", "xyz1",
-]);
+pub static VEC4: [Swizzle; 16] =
+    set(["xxxx", "yyyy", "zzzz", "wwww", "xyzw", "yzww", "xyzz", "xxyz", "xyxy", "xywz", "zxyw", "zwzw", "yzxz", "xxyy", "xzww", "xyz1"]);
 /// The standard four-lane set followed by its extension.
 pub static VEC4_EXT: [Swizzle; 32] = set([
     "xxxx", "yyyy", "zzzz", "wwww", "xyzw", "yzww", "xyzz", "xxyz", "xyxy", "xywz", "zxyw", "zwzw", "yzxz", "xxyy", "xzww", "xyz1", "yzxw",
@@ -78,8 +77,8 @@ pub static DUAL4: [Swizzle; 32] = set([
 ]);
 /// VDUAL's three-lane set followed by its extension.
 pub static DUAL3: [Swizzle; 32] = set([
-    "xxx", "yyy", "zzz", "www", "xyz", "yzw", "xxy", "xyx", "yyx", "yyz", "zxy", "xzy", "000", "hhh", "111", "222", "xyy", "yxy", "xxz", "yxx",
-    "xy0", "x10", "xzy", "yzx", "zyx", "zzy", "xy1", "????", "????", "????", "????", "????",
+    "xxx", "yyy", "zzz", "www", "xyz", "yzw", "xxy", "xyx", "yyx", "yyz", "zxy", "xzy", "000", "hhh", "111", "222", "xyy", "yxy", "xxz",
+    "yxx", "xy0", "x10", "xzy", "yzx", "zyx", "zzy", "xy1", "????", "????", "????", "????", "????",
 ]);
 /// VMAD2 source 0.
 pub static MAD2_SRC0: [Swizzle; 8] = set(["xxxx", "yyyy", "zzzz", "wwww", "xyzw", "yzxw", "xyww", "zwxy"]);

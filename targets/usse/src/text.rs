@@ -5,8 +5,8 @@
 
 use crate::dual;
 use crate::forms::TABLE;
-use crate::operands::{Src, field, is_unified, operand, read_operand};
 use crate::operands::Role::{self, *};
+use crate::operands::{Src, field, is_unified, operand, read_operand};
 use crate::regs::{Bank, Reg};
 use crate::swizzle::{IDENTITY, Swizzle, letter};
 use retroshade_emit::form::Decoded;
@@ -57,7 +57,8 @@ pub fn pair_mask(mask: u8) -> u8 {
 pub fn pack_selectors(d: &Decoded) -> Swizzle {
     let (src, dst, mask) = (field(d, "src_fmt"), field(d, "dest_fmt"), field(d, "dest_mask"));
     let high = if src == 6 { field(d, "comp0_sel_bit1") } else { field(d, "src2_n") & 1 };
-    let c = [field(d, "comp_sel_0_bit0") | high << 1, field(d, "comp_sel_1"), field(d, "comp_sel_2"), field(d, "comp_sel_3")].map(|v| v as u8);
+    let c =
+        [field(d, "comp_sel_0_bit0") | high << 1, field(d, "comp_sel_1"), field(d, "comp_sel_2"), field(d, "comp_sel_3")].map(|v| v as u8);
     let float = |f| f >= 5;
     if (float(src) && float(dst)) || (field(d, "scale") == 1 && (src == 0 || dst == 0)) {
         return c;
@@ -242,7 +243,13 @@ fn iteration(d: &Decoded, name: &str, k: u16) -> String {
             }
             if name == "VMAD2" {
                 let op = if half { "VF16MAD2" } else { "VMAD2" };
-                return format!("{op} {} {} {} {}", dest(to, mask), source(&get(Src0), mask), source(&get(Src1), mask), source(&get(Src2), mask));
+                return format!(
+                    "{op} {} {} {} {}",
+                    dest(to, mask),
+                    source(&get(Src0), mask),
+                    source(&get(Src1), mask),
+                    source(&get(Src2), mask)
+                );
             }
             let op = ["MUL", "ADD", "FRC", "DSX", "DSY", "MIN", "MAX", "DP"][f("op2") as usize];
             let read = if op == "DP" { 15 } else { mask };
@@ -250,7 +257,13 @@ fn iteration(d: &Decoded, name: &str, k: u16) -> String {
         }
         "VMAD" => {
             let mask = f("write_mask") as u8;
-            format!("VMAD {} {} {} {}", dest(get(Dest).reg, mask), source(&get(Src0), mask), source(&get(Src1), mask), source(&get(Src2), mask))
+            format!(
+                "VMAD {} {} {} {}",
+                dest(get(Dest).reg, mask),
+                source(&get(Src0), mask),
+                source(&get(Src1), mask),
+                source(&get(Src2), mask)
+            )
         }
         "VDP" => {
             let m = f("write_mask") as u8;
@@ -346,7 +359,12 @@ fn iteration(d: &Decoded, name: &str, k: u16) -> String {
             let coord = [1, 3, 7, 15][f("dim") as usize];
             let lod = if f("lod_mode") == 0 { String::new() } else { format!(" {}", source(&get(Src2), 1)) };
             let to = if to.is_empty() { String::new() } else { format!(".{to}") };
-            format!("SMP{dim}{to}.{from}{mode} {bank}.x {} {}{lod}", source(&get(Src0), coord), get(Src1).reg, bank = Reg::new(bank, f("dest_n") as u16))
+            format!(
+                "SMP{dim}{to}.{from}{mode} {bank}.x {} {}{lod}",
+                source(&get(Src0), coord),
+                get(Src1).reg,
+                bank = Reg::new(bank, f("dest_n") as u16)
+            )
         }
         "VLDST" => {
             let size = [4, 2, 1, 0][f("data_type") as usize];

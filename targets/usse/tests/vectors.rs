@@ -51,7 +51,11 @@ fn every_row_of_the_shared_file() {
         eprintln!("skipped: no shared vectors beside the repository");
         return;
     };
-    let rows: Vec<_> =
-        all.lines().filter(|l| !l.starts_with('#') && !l.is_empty()).map(|l| l.split('\t').collect::<Vec<_>>()).map(|c| (c[0], c[1], c[3])).collect();
+    let rows: Vec<_> = all
+        .lines()
+        .filter(|l| !l.starts_with('#') && !l.is_empty())
+        .map(|l| l.split('\t').collect::<Vec<_>>())
+        .map(|c| (c[0], c[1], c[3]))
+        .collect();
     check(&rows, 99.0);
 }
