@@ -1,5 +1,13 @@
-//! Placeholder of the r700 target: the interface without a machine behind it.
+//! AMD R700 (RV770 family): clauses, five-wide instruction groups and a control-flow program.
+//!
+//! Facts come from AMD's "R700-Family Instruction Set Architecture" and from what open drivers program; `docs/targets/r700.md`
+//! describes the machine as this crate sees it.
 #![forbid(unsafe_code)]
+
+pub mod forms;
+pub mod inst;
+pub mod program;
+pub mod text;
 
 use retroshade_ir::{Module, Numerics, Reference, ShaderEnv, ShaderResult, Span, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, TargetIsa, TextError, TextOptions};
@@ -11,22 +19,18 @@ pub fn isa() -> &'static dyn TargetIsa {
     &R700
 }
 
-fn missing() -> TextError {
-    TextError::new("not built yet")
-}
-
 impl TargetIsa for R700 {
     fn name(&self) -> &'static str {
         "r700"
     }
     fn summary(&self) -> &'static str {
-        ""
+        "AMD R700 (RV770 family), VLIW5 with a control-flow program"
     }
     fn chips(&self) -> &'static [&'static str] {
-        &[]
+        &["rv770", "rv730", "rv740", "rv710"]
     }
     fn stages(&self) -> &'static [Stage] {
-        &[]
+        &[Stage::Vertex, Stage::Geometry, Stage::Fragment]
     }
     fn limits(&self, _: Option<&str>) -> Vec<(&'static str, String)> {
         Vec::new()
@@ -43,25 +47,26 @@ impl TargetIsa for R700 {
     fn simulate(&self, _: &CompiledShader, _: &ShaderEnv) -> Result<ShaderResult, SimError> {
         Err(SimError::BadEnv("not built yet".to_string()))
     }
-    fn dis_line(&self, _: &str, _: &TextOptions) -> Result<String, TextError> {
-        Err(missing())
+    fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
+        text::dis_line(line, options.syntax)
     }
-    fn asm_line(&self, _: &str, _: &TextOptions) -> Result<String, TextError> {
-        Err(missing())
+    fn asm_line(&self, line: &str, _: &TextOptions) -> Result<String, TextError> {
+        text::asm_line(line).map(|w| text::hex(&w))
     }
-    fn disassemble(&self, _: &[u8], _: &TextOptions) -> Result<String, TextError> {
-        Err(missing())
+    fn disassemble(&self, bytes: &[u8], options: &TextOptions) -> Result<String, TextError> {
+        Ok(program::Program::decode(&program::words_of(bytes)?)?.listing(options.syntax))
     }
-    fn assemble(&self, _: &str, _: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
-        Err(vec![missing()])
+    fn assemble(&self, source: &str, _: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
+        let words = program::assemble(source)?;
+        Ok(AsmOutput { code: words.iter().flat_map(|w| w.to_le_bytes()).collect(), container: None, warnings: Vec::new() })
     }
     fn is_container(&self, _: &[u8]) -> bool {
         false
     }
     fn lint(&self, _: &[u8], _: &TextOptions) -> Result<Vec<TextError>, TextError> {
-        Err(missing())
+        Ok(Vec::new())
     }
     fn encoding_docs(&self) -> String {
-        String::new()
+        forms::TABLE.markdown()
     }
 }
