@@ -18,6 +18,7 @@ pub mod inst;
 pub mod module;
 pub mod numerics;
 pub mod opcode;
+pub mod text;
 pub mod types;
 
 pub use builder::Builder;
@@ -29,4 +30,5 @@ pub use inst::{AtomicOp, BlockCall, FloatCC, Imm, InstData, IntCC, MemRef, TexIn
 pub use module::*;
 pub use numerics::{Numerics, Reference};
 pub use opcode::{Effect, Opcode, ResultRule};
+pub use text::{ParseFailure, parse, parse_bytes, print, print_function};
 pub use types::{Scalar, Type};
