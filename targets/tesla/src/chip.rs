@@ -1,0 +1,66 @@
+//! The chips of the family and what each has. Source: the ISA description, section 11.
+
+use crate::forms::Feature;
+
+/// A chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chip {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// Compute capability 1.1.
+    pub sm11: bool,
+    /// Compute capability 1.2.
+    pub sm12: bool,
+    /// Double precision.
+    pub fp64: bool,
+    /// Direct3D 10.1 instructions.
+    pub d3d101: bool,
+    /// 32-bit registers of a multiprocessor.
+    pub register_file: u32,
+}
+
+const fn chip(name: &'static str, sm11: bool, sm12: bool, fp64: bool, d3d101: bool) -> Chip {
+    Chip { name, sm11, sm12, fp64, d3d101, register_file: if sm12 { 16384 } else { 8192 } }
+}
+
+/// All chips, the default first.
+pub const CHIPS: &[Chip] = &[
+    chip("g84", true, false, false, false),
+    chip("g80", false, false, false, false),
+    chip("g86", true, false, false, false),
+    chip("g92", true, false, false, false),
+    chip("g94", true, false, false, false),
+    chip("g96", true, false, false, false),
+    chip("g98", true, false, false, false),
+    chip("g200", true, true, true, false),
+    chip("mcp77", true, true, false, false),
+    chip("mcp79", true, true, false, false),
+    chip("gt215", true, true, false, true),
+    chip("gt216", true, true, false, true),
+    chip("gt218", true, true, false, true),
+    chip("mcp89", true, true, false, true),
+];
+
+/// The names, for the command line.
+pub const NAMES: &[&str] = &["g84", "g80", "g86", "g92", "g94", "g96", "g98", "g200", "mcp77", "mcp79", "gt215", "gt216", "gt218", "mcp89"];
+
+/// Every instruction that any chip has.
+pub const EVERYTHING: Chip = Chip { name: "any", sm11: true, sm12: true, fp64: true, d3d101: true, register_file: 16384 };
+
+/// Finds a chip by name.
+pub fn by_name(name: &str) -> Option<&'static Chip> {
+    CHIPS.iter().find(|c| c.name == name)
+}
+
+impl Chip {
+    /// Whether the chip has a feature.
+    pub const fn has(&self, f: Feature) -> bool {
+        match f {
+            Feature::Base => true,
+            Feature::Sm11 => self.sm11,
+            Feature::Sm12 => self.sm12,
+            Feature::Fp64 => self.fp64,
+            Feature::D3d101 => self.d3d101,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The target's face to the rest of the compiler: `TargetIsa` for Tesla.
+
+use crate::chip::{self, Chip, EVERYTHING};
+use crate::decode::{decode, size_of, space};
+use crate::forms::{ANY, CP, FP, GP, TABLE, VP};
+use crate::{asm, text};
+use retroshade_emit::listing::Show;
+use retroshade_ir::{Module, Numerics, Reference, ShaderEnv, ShaderResult, Span, Stage};
+use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions};
+
+struct Tesla;
+
+/// The target.
+pub fn isa() -> &'static dyn TargetIsa {
+    &Tesla
+}
+
+/// The decode spaces to try, in order.
+fn spaces(options: &TextOptions) -> Vec<u32> {
+    options.stage.map_or_else(|| vec![CP, VP, GP, FP], |s| vec![space(s)])
+}
+
+fn chip_of(options: &TextOptions) -> Result<Chip, TextError> {
+    match &options.chip {
+        None => Ok(EVERYTHING),
+        Some(name) => chip::by_name(name).copied().ok_or_else(|| TextError::new(format!("unknown chip `{name}`"))),
+    }
+}
+
+/// Text of one word in the first space where it means something.
+fn word_text(word: u64, options: &TextOptions) -> Result<String, TextError> {
+    let chip = chip_of(options)?;
+    let mut error = None;
+    for s in spaces(options) {
+        let r = decode(word, s, &chip).and_then(|i| match options.syntax {
+            Syntax::Native => text::disassemble(&i),
+            Syntax::Fields => Ok(TABLE.listing(&i.d, Show::NonZero)),
+        });
+        match r {
+            Ok(t) => return Ok(t),
+            Err(e) => error = error.or(Some(e)),
+        }
+    }
+    Err(TextError::new(error.unwrap_or_default()))
+}
+
+/// Words of one line of text.
+fn line_word(line: &str, options: &TextOptions) -> Result<(u64, u8), TextError> {
+    let chip = chip_of(options)?;
+    if options.syntax == Syntax::Fields {
+        let d = TABLE.parse_listing(line).map_err(|e| TextError::new(e.to_string()))?;
+        let w = TABLE.encode_values(d.form, &d.values).map_err(|e| TextError::new(e.to_string()))?;
+        return Ok((w as u64, TABLE.form(d.form).size));
+    }
+    let mut error = None;
+    for s in spaces(options) {
+        match asm::assemble_line(line, s, &chip) {
+            Ok(r) => return Ok(r),
+            Err(e) => error = error.or(Some(e)),
+        }
+    }
+    Err(TextError::new(error.unwrap_or_default()))
+}
+
+fn hex_words(word: u64, size: u8) -> String {
+    if size == 4 { format!("{:08x}", word as u32) } else { format!("{:08x} {:08x}", word as u32, word >> 32) }
+}
+
+impl TargetIsa for Tesla {
+    fn name(&self) -> &'static str {
+        "tesla"
+    }
+    fn summary(&self) -> &'static str {
+        "NVIDIA Tesla (G80 to GT21x): scalar SIMT, 4- and 8-byte instructions, divergence stack"
+    }
+    fn chips(&self) -> &'static [&'static str] {
+        chip::NAMES
+    }
+    fn stages(&self) -> &'static [Stage] {
+        Stage::ALL
+    }
+    fn limits(&self, _: Option<&str>) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+    fn numerics(&self) -> &'static dyn Numerics {
+        &Reference
+    }
+    fn legalise(&self, _: &Module, _: &Options) -> Result<Module, CompileError> {
+        Err(CompileError::unsupported("C0000", Span::NONE, "not built yet"))
+    }
+    fn compile(&self, _: &Module, _: &Options) -> Result<CompiledShader, CompileError> {
+        Err(CompileError::unsupported("C0000", Span::NONE, "not built yet"))
+    }
+    fn simulate(&self, _: &CompiledShader, _: &ShaderEnv) -> Result<ShaderResult, SimError> {
+        Err(SimError::BadEnv("not built yet".to_string()))
+    }
+    fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
+        let words: Option<Vec<u32>> = line.split_whitespace().map(|w| u32::from_str_radix(w.trim_start_matches("0x"), 16).ok()).collect();
+        let word = match words.as_deref() {
+            Some([w]) if size_of(*w) == 4 => *w as u64,
+            Some([w0, w1]) if size_of(*w0) == 8 => *w0 as u64 | (*w1 as u64) << 32,
+            Some([_]) => return Err(TextError::new("a long instruction has two words")),
+            Some([_, _]) => return Err(TextError::new("a short instruction has one word")),
+            _ => return Err(TextError::new("expected one or two hexadecimal words")),
+        };
+        word_text(word, options)
+    }
+    fn asm_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
+        let (word, size) = line_word(line, options)?;
+        Ok(hex_words(word, size))
+    }
+    fn disassemble(&self, bytes: &[u8], options: &TextOptions) -> Result<String, TextError> {
+        let _ = ANY;
+        let mut out = String::new();
+        let mut at = 0usize;
+        while at < bytes.len() {
+            let w0 = bytes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+            let size = w0.map_or(4, |w| size_of(w)) as usize;
+            let cut = || TextError { offset: Some(at as u64), ..TextError::new("the code ends within an instruction") };
+            let b = bytes.get(at..at + size).ok_or_else(cut)?;
+            let mut raw = [0u8; 8];
+            raw[..size].copy_from_slice(b);
+            let t = word_text(u64::from_le_bytes(raw), options).map_err(|e| TextError { offset: Some(at as u64), ..e })?;
+            out.push_str(&t);
+            out.push('\n');
+            at += size;
+        }
+        Ok(out)
+    }
+    fn assemble(&self, source: &str, options: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
+        let mut code = Vec::new();
+        let mut errors = Vec::new();
+        for (n, line) in source.lines().enumerate() {
+            let line = line.split("//").next().unwrap_or("").trim();
+            if line.is_empty() {
+                continue;
+            }
+            match line_word(line, options) {
+                Ok((w, size)) => code.extend_from_slice(&w.to_le_bytes()[..size as usize]),
+                Err(e) => errors.push(TextError { line: n as u32 + 1, column: 1, ..e }),
+            }
+        }
+        if errors.is_empty() { Ok(AsmOutput { code, container: None, warnings: Vec::new() }) } else { Err(errors) }
+    }
+    fn is_container(&self, bytes: &[u8]) -> bool {
+        let _ = bytes;
+        false
+    }
+    fn lint(&self, _: &[u8], _: &TextOptions) -> Result<Vec<TextError>, TextError> {
+        Ok(Vec::new())
+    }
+    fn encoding_docs(&self) -> String {
+        TABLE.markdown()
+    }
+}
