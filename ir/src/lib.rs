@@ -19,6 +19,7 @@ pub mod module;
 pub mod numerics;
 pub mod opcode;
 pub mod text;
+pub mod texture;
 pub mod types;
 
 pub use builder::Builder;
