@@ -369,7 +369,8 @@ mod tests {
     use super::*;
 
     fn ramp(w: u32, h: u32, filter: Filter, wrap: Wrap) -> TextureData {
-        let texels = (0..w * h).map(|n| [(n as f32).to_bits(), ((n % w) as f32).to_bits(), ((n / w) as f32).to_bits(), 1f32.to_bits()]).collect();
+        let texels =
+            (0..w * h).map(|n| [(n as f32).to_bits(), ((n % w) as f32).to_bits(), ((n / w) as f32).to_bits(), 1f32.to_bits()]).collect();
         TextureData { dim: TexDim::D2, size: [w, h, 1], layers: 1, levels: 1, depth: false, filter, wrap, texels }
     }
     fn at(x: f32, y: f32) -> TexArgs {
