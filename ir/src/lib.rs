@@ -15,6 +15,7 @@ pub mod entities;
 pub mod env;
 pub mod function;
 pub mod inst;
+pub mod interp;
 pub mod module;
 pub mod numerics;
 pub mod opcode;

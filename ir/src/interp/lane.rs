@@ -1,0 +1,469 @@
+//! One invocation: frames, registers, and the instructions that touch anything else than registers.
+
+use super::ops::{self, Word4, float_to};
+use super::{InterpError, Limits};
+use crate::entities::*;
+use crate::env::ShaderEnv;
+use crate::function::Function;
+use crate::inst::{Imm, InstData, MemRef, TexInfo, TexLod, TexOp};
+use crate::module::{Module, Stage};
+use crate::numerics::{Numerics, to_f32};
+use crate::opcode::Opcode;
+use crate::texture::{TexArgs, TexQuery, sample_lane};
+use crate::types::{Scalar, Type};
+use cranelift_entity::{EntityRef, SecondaryMap};
+use smallvec::SmallVec;
+
+/// What all invocations share and none changes.
+pub(super) struct Cx<'a> {
+    pub module: &'a Module,
+    pub env: &'a ShaderEnv,
+    pub num: &'a dyn Numerics,
+    pub limits: &'a Limits,
+    /// Place of each block in its function's layout.
+    pub order: SecondaryMap<FuncId, SecondaryMap<Block, u32>>,
+}
+
+/// What invocations change together.
+#[derive(Default)]
+pub(super) struct Memory {
+    pub storage: Vec<Vec<u32>>,
+    pub shared: Vec<Vec<Word4>>,
+}
+
+/// Why an invocation stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// It has ended.
+    Done,
+    /// It waits at a barrier, which it has already passed.
+    Barrier,
+    /// It needs its quad at the current instruction.
+    Quad,
+}
+
+struct Frame {
+    func: FuncId,
+    block: Block,
+    pc: usize,
+    regs: Vec<Word4>,
+    locals: Vec<Vec<Word4>>,
+}
+
+/// An invocation.
+pub(super) struct Lane {
+    frames: Vec<Frame>,
+    inputs: Vec<Vec<u32>>,
+    pub outputs: Vec<Vec<u32>>,
+    /// Whether the results are dropped.
+    pub discarded: bool,
+    /// Whether stores have no effect.
+    helper: bool,
+    /// Open strip of each vertex stream, and finished strips.
+    open: [Vec<Vec<Vec<u32>>>; 4],
+    pub strips: Vec<Vec<Vec<Vec<u32>>>>,
+    emitted: u32,
+    fuel: u64,
+}
+
+/// Where an invocation stands: one entry per frame. Earlier is less.
+pub(super) type Place = SmallVec<[(u32, u32); 2]>;
+
+impl Lane {
+    pub fn new(cx: &Cx, inputs: Vec<Vec<u32>>, helper: bool) -> Result<Lane, InterpError> {
+        let outputs = cx.module.outputs.values().map(|o| vec![0; o.count.max(1) as usize * o.ty.lanes as usize]).collect();
+        let mut lane = Lane {
+            frames: Vec::new(),
+            inputs,
+            outputs,
+            discarded: false,
+            helper,
+            open: Default::default(),
+            strips: Vec::new(),
+            emitted: 0,
+            fuel: cx.limits.fuel,
+        };
+        lane.enter(cx, cx.module.entry, &[])?;
+        Ok(lane)
+    }
+
+    fn enter(&mut self, cx: &Cx, func: FuncId, args: &[Word4]) -> Result<(), InterpError> {
+        if self.frames.len() >= cx.limits.calls {
+            return Err(InterpError::CallDepth(cx.limits.calls));
+        }
+        let f = cx.module.functions.get(func).ok_or_else(|| InterpError::Malformed(format!("no function {func}")))?;
+        let block = f.entry().ok_or_else(|| InterpError::Malformed(format!("function @{} has no block", f.name)))?;
+        let words: u64 = f.locals.values().map(|l| l.count as u64 * 4).sum();
+        if words > cx.limits.memory {
+            return Err(InterpError::TooLarge { what: format!("local memory of @{}", f.name), words, limit: cx.limits.memory });
+        }
+        let mut regs = vec![[0; 4]; f.values.len()];
+        for (p, a) in f.blocks[block].params.iter().zip(args) {
+            regs[p.index()] = *a;
+        }
+        let locals = f.locals.values().map(|l| vec![[0; 4]; l.count as usize]).collect();
+        self.frames.push(Frame { func, block, pc: 0, regs, locals });
+        Ok(())
+    }
+
+    /// Where the invocation stands.
+    pub fn place(&self, cx: &Cx) -> Place {
+        self.frames.iter().map(|f| (cx.order[f.func][f.block], f.pc as u32)).collect()
+    }
+
+    /// Runs until the invocation ends or has to wait.
+    pub fn run(&mut self, cx: &Cx, mem: &mut Memory) -> Result<Stop, InterpError> {
+        loop {
+            if self.fuel == 0 {
+                return Err(InterpError::OutOfFuel(cx.limits.fuel));
+            }
+            self.fuel -= 1;
+            let Some(frame) = self.frames.last() else { return Ok(Stop::Done) };
+            let f = &cx.module.functions[frame.func];
+            let Some(inst) = f.blocks[frame.block].insts.get(frame.pc).copied() else {
+                return Err(InterpError::Malformed(format!("{} of @{} has no terminator", frame.block, f.name)));
+            };
+            if let Some(stop) = self.step(cx, mem, f, inst)? {
+                return Ok(stop);
+            }
+        }
+    }
+
+    fn reg(&self, v: Value) -> Word4 {
+        self.frames.last().and_then(|f| f.regs.get(v.index())).copied().unwrap_or([0; 4])
+    }
+
+    fn set(&mut self, v: Value, x: Word4) {
+        if let Some(r) = self.frames.last_mut().and_then(|f| f.regs.get_mut(v.index())) {
+            *r = x;
+        }
+    }
+
+    fn advance(&mut self) {
+        if let Some(f) = self.frames.last_mut() {
+            f.pc += 1;
+        }
+    }
+
+    /// Sets the result of the current instruction and goes on behind it.
+    pub fn complete(&mut self, cx: &Cx, result: Word4) {
+        if let Some(v) = self.current(cx).and_then(|(_, d)| d.results.first().copied()) {
+            self.set(v, result);
+        }
+        self.advance();
+    }
+
+    /// The current instruction.
+    pub fn current<'a>(&self, cx: &Cx<'a>) -> Option<(&'a Function, &'a InstData)> {
+        let frame = self.frames.last()?;
+        let f = &cx.module.functions[frame.func];
+        Some((f, &f.insts[*f.blocks[frame.block].insts.get(frame.pc)?]))
+    }
+
+    /// The operand `n` of the current instruction.
+    pub fn operand(&self, d: &InstData, n: usize) -> Word4 {
+        d.args.get(n).map_or([0; 4], |v| self.reg(*v))
+    }
+
+    fn branch(&mut self, f: &Function, d: &InstData, n: usize) -> Result<(), InterpError> {
+        let Some(t) = d.targets.get(n) else { return Err(InterpError::Malformed(format!("`{}` lacks target {n}", d.op.name()))) };
+        let values: SmallVec<[Word4; 8]> = t.args.iter().map(|v| self.reg(*v)).collect();
+        for (p, x) in f.blocks[t.block].params.iter().zip(values) {
+            self.set(*p, x);
+        }
+        if let Some(frame) = self.frames.last_mut() {
+            frame.block = t.block;
+            frame.pc = 0;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, cx: &Cx, mem: &mut Memory, f: &Function, inst: Inst) -> Result<Option<Stop>, InterpError> {
+        let d = &f.insts[inst];
+        match d.op {
+            Opcode::Jump => self.branch(f, d, 0)?,
+            Opcode::BrIf => {
+                let taken = self.operand(d, 0)[0] & 1 == 1;
+                self.branch(f, d, if taken { 0 } else { 1 })?;
+            }
+            Opcode::Switch => {
+                let x = self.operand(d, 0)[0];
+                let cases: &[u32] = if let Imm::Cases(c) = &d.imm { c } else { &[] };
+                let n = cases.iter().position(|c| *c == x).unwrap_or(d.targets.len().saturating_sub(1));
+                self.branch(f, d, n)?;
+            }
+            Opcode::Return => {
+                let values: SmallVec<[Word4; 4]> = d.args.iter().map(|v| self.reg(*v)).collect();
+                self.frames.pop();
+                let Some((_, call)) = self.current(cx) else { return Ok(Some(self.end(cx))) };
+                for (v, x) in call.results.iter().zip(values) {
+                    self.set(*v, x);
+                }
+                self.advance();
+            }
+            Opcode::Kill => {
+                self.discarded = true;
+                self.frames.clear();
+                return Ok(Some(self.end(cx)));
+            }
+            Opcode::Unreachable => {
+                self.frames.clear();
+                return Ok(Some(self.end(cx)));
+            }
+            Opcode::Call => {
+                let Imm::Func(callee) = d.imm else { return Err(InterpError::Malformed("`call` without a callee".to_string())) };
+                let args: SmallVec<[Word4; 4]> = d.args.iter().map(|v| self.reg(*v)).collect();
+                self.enter(cx, callee, &args)?;
+            }
+            Opcode::Barrier => {
+                self.advance();
+                return Ok(Some(Stop::Barrier));
+            }
+            Opcode::Ddx | Opcode::Ddy => {
+                if cx.module.stage == Stage::Fragment {
+                    return Ok(Some(Stop::Quad));
+                }
+                self.complete(cx, [0; 4]);
+            }
+            Opcode::Tex => {
+                let Imm::Tex(info) = &d.imm else { return Err(InterpError::Malformed("`tex` without its payload".to_string())) };
+                if cx.module.stage == Stage::Fragment && needs_quad(info) {
+                    return Ok(Some(Stop::Quad));
+                }
+                let args = self.tex_args(cx, f, d, info);
+                let r = texture(cx, f, d, info, &args, 0.0);
+                self.complete(cx, r);
+            }
+            Opcode::Discard => {
+                if self.operand(d, 0)[0] & 1 == 1 {
+                    self.discarded = true;
+                    self.helper = true;
+                }
+                self.advance();
+            }
+            Opcode::EmitVertex => {
+                if self.emitted < cx.module.geometry.map_or(u32::MAX, |g| g.max_vertices) {
+                    self.emitted += 1;
+                    self.open[stream(d)].push(self.outputs.clone());
+                }
+                self.advance();
+            }
+            Opcode::EndPrimitive => {
+                self.close(stream(d));
+                self.advance();
+            }
+            Opcode::Input
+            | Opcode::Output
+            | Opcode::Uniform
+            | Opcode::LocalLoad
+            | Opcode::LocalStore
+            | Opcode::SharedLoad
+            | Opcode::SharedStore
+            | Opcode::StorageLoad
+            | Opcode::StorageStore
+            | Opcode::StorageLen
+            | Opcode::Atomic => {
+                let r = self.memory(cx, mem, f, d)?;
+                self.complete(cx, r);
+            }
+            _ => {
+                let Some(result) = d.results.first().copied() else {
+                    return Err(InterpError::Malformed(format!("`{}` has no result", d.op.name())));
+                };
+                let types: SmallVec<[Type; 4]> = d.args.iter().map(|v| f.ty(*v)).collect();
+                let args: SmallVec<[Word4; 4]> = d.args.iter().map(|v| self.reg(*v)).collect();
+                let Some(r) = ops::eval(cx.num, d.op, &d.imm, f.ty(result), &types, &args) else {
+                    return Err(match &d.imm {
+                        Imm::Ext(name) => InterpError::UnknownExt { name: name.to_string(), numerics: cx.num.name().to_string() },
+                        _ => InterpError::Malformed(format!("`{}` with the wrong payload", d.op.name())),
+                    });
+                };
+                self.set(result, r);
+                self.advance();
+            }
+        }
+        Ok(None)
+    }
+
+    /// Closes open strips when the program ends.
+    fn end(&mut self, cx: &Cx) -> Stop {
+        if cx.module.stage == Stage::Geometry {
+            (0..self.open.len()).for_each(|s| self.close(s));
+        }
+        Stop::Done
+    }
+
+    fn close(&mut self, stream: usize) {
+        let strip = std::mem::take(&mut self.open[stream]);
+        if !strip.is_empty() {
+            self.strips.push(strip);
+        }
+    }
+
+    /// Executes a load, store or atomic and gives its result.
+    fn memory(&mut self, cx: &Cx, mem: &mut Memory, f: &Function, d: &InstData) -> Result<Word4, InterpError> {
+        let (var, offset) = match d.imm {
+            Imm::Mem { var, offset } | Imm::Atomic { var, offset, .. } => (var, offset),
+            _ => return Err(InterpError::Malformed(format!("`{}` names no variable", d.op.name()))),
+        };
+        let ty = d.results.first().map_or(Type::new(Scalar::I32, 1), |r| f.ty(*r));
+        let lanes = ty.lanes as usize;
+        let stored = d.args.first().map_or(ty, |v| f.ty(*v));
+        let value_operands = match (d.op, &d.imm) {
+            (Opcode::Atomic, Imm::Atomic { op: crate::inst::AtomicOp::Cas, .. }) => 2,
+            (Opcode::Atomic | Opcode::Output | Opcode::LocalStore | Opcode::SharedStore | Opcode::StorageStore, _) => 1,
+            _ => 0,
+        };
+        let index = d.args.get(value_operands).map_or(0, |v| self.reg(*v)[0]);
+        let at = offset.wrapping_add(index);
+        let value = self.operand(d, 0);
+        let mut r = [0; 4];
+        let load_float = |r: &mut Word4| {
+            if ty.is_float() {
+                for w in r.iter_mut().take(lanes) {
+                    *w = cx.num.load(ty.scalar, *w);
+                }
+            }
+        };
+        match (d.op, var) {
+            (Opcode::Input, MemRef::Input(i)) => {
+                let decl = &cx.module.inputs[i];
+                let n = decl.ty.lanes as usize;
+                let first = at.min(decl.count.max(1) - 1) as usize * n;
+                copy(&mut r, self.inputs.get(i.index()), first, n.min(lanes));
+                load_float(&mut r);
+            }
+            (Opcode::Uniform, MemRef::Uniform(u)) => {
+                let decl = &cx.module.uniforms[u];
+                let n = decl.ty.lanes as usize;
+                let first = uniform_element(decl, at).saturating_mul(n as u64);
+                copy(&mut r, cx.env.uniforms.get(u.index()), usize::try_from(first).unwrap_or(usize::MAX), n.min(lanes));
+                load_float(&mut r);
+            }
+            (Opcode::Output, MemRef::Output(o)) => {
+                let n = cx.module.outputs[o].ty.lanes as usize;
+                if let Some(words) = self.outputs.get_mut(o.index()) {
+                    for (k, w) in value.iter().enumerate().take(n.min(stored.lanes as usize)) {
+                        if let Some(slot) = (at as usize).checked_mul(n).and_then(|a| words.get_mut(a + k)) {
+                            *slot = *w;
+                        }
+                    }
+                }
+            }
+            (Opcode::LocalLoad, MemRef::Local(l)) => r = self.local(l, at).map_or([0; 4], |w| *w),
+            (Opcode::LocalStore, MemRef::Local(l)) => {
+                if let Some(w) = self.local(l, at) {
+                    *w = value;
+                }
+            }
+            (Opcode::SharedLoad, MemRef::Shared(s)) => {
+                r = mem.shared.get(s.index()).and_then(|v| v.get(at as usize)).copied().unwrap_or([0; 4]);
+            }
+            (Opcode::SharedStore, MemRef::Shared(s)) => {
+                if let Some(w) = mem.shared.get_mut(s.index()).and_then(|v| v.get_mut(at as usize)) {
+                    *w = value;
+                }
+            }
+            (Opcode::StorageLoad, MemRef::Storage(s)) => copy(&mut r, mem.storage.get(s.index()), at as usize, lanes),
+            (Opcode::StorageStore, MemRef::Storage(s)) => {
+                if !self.helper && let Some(words) = mem.storage.get_mut(s.index()) {
+                    for (k, w) in value.iter().enumerate().take(stored.lanes as usize) {
+                        if let Some(slot) = words.get_mut(at as usize + k) {
+                            *slot = *w;
+                        }
+                    }
+                }
+            }
+            (Opcode::StorageLen, MemRef::Storage(s)) => r[0] = mem.storage.get(s.index()).map_or(0, |w| w.len() as u32),
+            (Opcode::Atomic, _) => {
+                let Imm::Atomic { op, .. } = d.imm else { return Ok(r) };
+                let slot = match var {
+                    MemRef::Shared(s) => mem.shared.get_mut(s.index()).and_then(|v| v.get_mut(at as usize)).map(|w| &mut w[0]),
+                    MemRef::Storage(s) => mem.storage.get_mut(s.index()).and_then(|v| v.get_mut(at as usize)),
+                    _ => None,
+                };
+                if let Some(w) = slot {
+                    r[0] = *w;
+                    if !self.helper {
+                        *w = ops::atomic(op, *w, value[0], self.operand(d, 1)[0]);
+                    }
+                }
+            }
+            _ => return Err(InterpError::Malformed(format!("`{}` with the wrong kind of variable", d.op.name()))),
+        }
+        Ok(r)
+    }
+
+    fn local(&mut self, l: Local, at: u32) -> Option<&mut Word4> {
+        self.frames.last_mut()?.locals.get_mut(l.index())?.get_mut(at as usize)
+    }
+
+    /// The operands of the texture instruction at which the invocation stands.
+    pub fn tex_args(&self, cx: &Cx, f: &Function, d: &InstData, info: &TexInfo) -> TexArgs {
+        let decl = &cx.module.textures[info.texture];
+        let mut values = d.args.iter().map(|v| {
+            let (ty, mut w) = (f.ty(*v), self.reg(*v));
+            if ty.scalar == Scalar::F16 {
+                w = w.map(|x| to_f32(Scalar::F16, x).to_bits());
+            }
+            w
+        });
+        let mut next = |wanted: bool| if wanted { values.next().unwrap_or([0; 4]) } else { [0; 4] };
+        let three = |w: Word4| [w[0], w[1], w[2]];
+        let sized = info.op == TexOp::Size;
+        let coord = three(next(!sized));
+        let layer = next(!sized && decl.arrayed)[0];
+        let reference = next(info.compare)[0];
+        let lod = next(matches!(info.lod, TexLod::Bias | TexLod::Level))[0];
+        let grad = info.lod == TexLod::Grad;
+        let grad = [three(next(grad)), three(next(grad))];
+        TexArgs { coord, layer, reference, lod, grad }
+    }
+}
+
+fn stream(d: &InstData) -> usize {
+    if let Imm::Stream(s) = d.imm { s as usize & 3 } else { 0 }
+}
+
+/// Whether a texture operation asks for its neighbours' coordinates.
+pub(super) fn needs_quad(info: &TexInfo) -> bool {
+    info.op == TexOp::Sample && matches!(info.lod, TexLod::Implicit | TexLod::Bias)
+}
+
+/// Executes a texture instruction and rounds its result as the machine loads texels.
+pub(super) fn texture(cx: &Cx, f: &Function, d: &InstData, info: &TexInfo, args: &TexArgs, implicit: f32) -> Word4 {
+    let decl = &cx.module.textures[info.texture];
+    let Some(data) = cx.env.textures.get(info.texture.index()) else { return [0; 4] };
+    let mut r = sample_lane(data, &TexQuery::of(info, decl), args, implicit);
+    let ty = d.results.first().map_or(Type::new(Scalar::F32, 4), |v| f.ty(*v));
+    for w in r.iter_mut().skip(ty.lanes as usize) {
+        *w = 0;
+    }
+    if ty.is_float() {
+        for w in r.iter_mut().take(ty.lanes as usize) {
+            *w = cx.num.load(ty.scalar, float_to(Scalar::F32, ty.scalar, *w));
+        }
+    }
+    r
+}
+
+fn copy(r: &mut Word4, words: Option<&Vec<u32>>, first: usize, n: usize) {
+    let Some(words) = words else { return };
+    for (k, w) in r.iter_mut().enumerate().take(n) {
+        *w = first.checked_add(k).and_then(|at| words.get(at)).copied().unwrap_or(0);
+    }
+}
+
+/// The dense number of the element that an index in units names; indices beyond the end give the last.
+pub(super) fn uniform_element(decl: &crate::module::UniformDecl, index: u32) -> u64 {
+    let mut byte = index as u64 * decl.unit.max(1) as u64;
+    let end: u64 = decl.dims.iter().map(|d| (d.count.max(1) as u64 - 1) * d.stride as u64).sum();
+    byte = byte.min(end);
+    let mut element = 0;
+    for d in &decl.dims {
+        let k = byte.checked_div(d.stride as u64).unwrap_or(0).min(d.count.max(1) as u64 - 1);
+        byte -= k * d.stride as u64;
+        element = element * d.count.max(1) as u64 + k;
+    }
+    element
+}
