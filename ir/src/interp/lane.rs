@@ -366,7 +366,9 @@ impl Lane {
             }
             (Opcode::StorageLoad, MemRef::Storage(s)) => copy(&mut r, mem.storage.get(s.index()), at as usize, lanes),
             (Opcode::StorageStore, MemRef::Storage(s)) => {
-                if !self.helper && let Some(words) = mem.storage.get_mut(s.index()) {
+                if !self.helper
+                    && let Some(words) = mem.storage.get_mut(s.index())
+                {
                     for (k, w) in value.iter().enumerate().take(stored.lanes as usize) {
                         if let Some(slot) = words.get_mut(at as usize + k) {
                             *slot = *w;

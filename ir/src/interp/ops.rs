@@ -32,18 +32,16 @@ pub fn eval(num: &dyn Numerics, op: Opcode, imm: &Imm, result: Type, types: &[Ty
             _ => return None,
         },
         Undef => [0; 4],
-        Fneg | Fabs | Ffloor | Fceil | Ftrunc | Fround | Ffract | Frcp | Frsqrt | Fsqrt | Fexp2 | Flog2 | Fsin | Fcos | Fsaturate | Fsign => {
-            each(&|n| num.unary(op, ty.scalar, a[n]))
-        }
+        Fneg | Fabs | Ffloor | Fceil | Ftrunc | Fround | Ffract | Frcp | Frsqrt | Fsqrt | Fexp2 | Flog2 | Fsin | Fcos | Fsaturate
+        | Fsign => each(&|n| num.unary(op, ty.scalar, a[n])),
         Fadd | Fsub | Fmul | Fdiv | Fmin | Fmax | Fpow => each(&|n| num.binary(op, ty.scalar, a[n], b[n])),
         Fma | Fmad => each(&|n| num.ternary(op, ty.scalar, a[n], b[n], c[n])),
         Dot => {
             let n = ty.lanes.clamp(1, 4) as usize;
             [num.dot(ty.scalar, &a[..n], &b[..n]), 0, 0, 0]
         }
-        Iadd | Isub | Imul | Umulhi | Smulhi | Udiv | Sdiv | Urem | Srem | Iand | Ior | Ixor | Ishl | Ushr | Sshr | Umin | Umax | Smin | Smax => {
-            each(&|n| int_binary(op, a[n], b[n]))
-        }
+        Iadd | Isub | Imul | Umulhi | Smulhi | Udiv | Sdiv | Urem | Srem | Iand | Ior | Ixor | Ishl | Ushr | Sshr | Umin | Umax | Smin
+        | Smax => each(&|n| int_binary(op, a[n], b[n])),
         Inot if ty.scalar == Scalar::I1 => each(&|n| a[n] ^ 1),
         Ineg | Iabs | Inot | Bitcount | Bitrev | FindUmsb | FindSmsb | FindLsb => each(&|n| int_unary(op, a[n])),
         Ubfe => each(&|n| extract_bits(a[n], b[n], c[n], false)),

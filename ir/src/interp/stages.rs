@@ -63,7 +63,12 @@ fn check(module: &Module, env: &ShaderEnv) -> Result<(), InterpError> {
             return Err(InterpError::BadEnv(format!("texture `{}` is missing", t.name)));
         }
         if env.textures[n].dim != t.dim {
-            return Err(InterpError::BadEnv(format!("texture `{}` is {}, the program declares {}", t.name, env.textures[n].dim.name(), t.dim.name())));
+            return Err(InterpError::BadEnv(format!(
+                "texture `{}` is {}, the program declares {}",
+                t.name,
+                env.textures[n].dim.name(),
+                t.dim.name()
+            )));
         }
     }
     for (n, s) in module.storage.values().enumerate() {
