@@ -151,7 +151,8 @@ impl Function {
             self.values[v].1 = ValueDef::Param(b, k as u16);
         }
         for d in self.insts.values_mut() {
-            for t in d.targets.iter_mut().filter(|t| t.block == b) {
+            // Instructions outside the layout may be out of date.
+            for t in d.targets.iter_mut().filter(|t| t.block == b && n < t.args.len()) {
                 t.args.remove(n);
             }
         }

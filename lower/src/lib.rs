@@ -5,6 +5,7 @@ pub mod error;
 pub mod isa;
 pub mod options;
 pub mod reflect;
+pub mod structure;
 pub mod text;
 pub mod vcode;
 

@@ -527,7 +527,7 @@ mod tests {
 
     #[derive(Clone, Debug)]
     enum Toy {
-        Const(u32, Reg),
+        Const(#[allow(dead_code)] u32, Reg),
         Add(Reg, Reg, Reg),
         Tied(Reg, Reg),
         Out(Reg),

@@ -1,0 +1,625 @@
+//! Structured control flow: any reducible CFG becomes ifs with one merge and loops with one latch and one exit.
+//!
+//! Stack machines (R700, PICA200) can only express that, and divergence stacks (Tesla) like it. [`structurise`] edits the
+//! IR until it has that shape and returns the tree. Where several merges compete, the edges first go to a dispatch block
+//! that carries a truth value per choice; values that no longer dominate their uses travel as block parameters.
+//!
+//! ```text
+//!   a ? (b ? T : E) : E; T and E meet in J        a ? (b ? T, f=0 : f=1) : f=1; D(f): f ? E : -; J
+//! ```
+
+use crate::error::CompileError;
+use cranelift_entity::{EntitySet, SecondaryMap};
+use retroshade_ir::analysis::cfg::Edge;
+use retroshade_ir::analysis::{Cfg, DomTree, Loops, split_critical_edges};
+use retroshade_ir::types::I1;
+use retroshade_ir::{Block, BlockCall, Function, Imm, Inst, InstData, IntCC, Opcode, Span, Type, Value};
+use smallvec::SmallVec;
+
+/// A piece of structured code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A block's instructions, its terminator not included.
+    Block(Block),
+    /// Two arms that meet behind the node (or leave). The condition is the operand of `from`'s `br_if`.
+    If {
+        /// The block that branches; its instructions stand before the node.
+        from: Block,
+        /// The condition.
+        cond: Value,
+        /// Executed where the condition holds.
+        then: Vec<Node>,
+        /// Executed where it does not.
+        other: Vec<Node>,
+    },
+    /// Repeats its body until a break.
+    Loop {
+        /// The loop's first block, whose parameters are the loop-carried values.
+        header: Block,
+        /// The body; at its end control returns to the header.
+        body: Vec<Node>,
+    },
+    /// Leaves the innermost loop.
+    Break,
+    /// Goes on with the innermost loop's next round (only where asked for).
+    Continue,
+}
+
+/// What a machine can express besides ifs and breaks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StructureOptions {
+    /// `Continue` may stand anywhere in a loop; otherwise only the body's end leads back.
+    pub allow_continue: bool,
+}
+
+/// A function in structured form.
+#[derive(Clone, Debug, Default)]
+pub struct Structure {
+    /// The tree.
+    pub nodes: Vec<Node>,
+}
+
+impl Structure {
+    /// The blocks in the order of the tree.
+    pub fn blocks(&self) -> Vec<Block> {
+        fn walk(nodes: &[Node], out: &mut Vec<Block>) {
+            for n in nodes {
+                match n {
+                    Node::Block(b) => out.push(*b),
+                    Node::If { then, other, .. } => {
+                        walk(then, out);
+                        walk(other, out);
+                    }
+                    Node::Loop { body, .. } => walk(body, out),
+                    Node::Break | Node::Continue => {}
+                }
+            }
+        }
+        let mut out = Vec::new();
+        walk(&self.nodes, &mut out);
+        out
+    }
+    /// The tree as text, for dumps.
+    pub fn text(&self) -> String {
+        fn walk(nodes: &[Node], depth: usize, out: &mut String) {
+            for n in nodes {
+                let pad = "  ".repeat(depth);
+                match n {
+                    Node::Block(b) => out.push_str(&format!("{pad}{b}\n")),
+                    Node::If { cond, then, other, .. } => {
+                        out.push_str(&format!("{pad}if {cond}\n"));
+                        walk(then, depth + 1, out);
+                        if !other.is_empty() {
+                            out.push_str(&format!("{pad}else\n"));
+                            walk(other, depth + 1, out);
+                        }
+                    }
+                    Node::Loop { body, .. } => {
+                        out.push_str(&format!("{pad}loop\n"));
+                        walk(body, depth + 1, out);
+                    }
+                    Node::Break => out.push_str(&format!("{pad}break\n")),
+                    Node::Continue => out.push_str(&format!("{pad}continue\n")),
+                }
+            }
+        }
+        let mut out = String::new();
+        walk(&self.nodes, 0, &mut out);
+        out
+    }
+}
+
+/// The deepest nesting that is built; deeper programs exceed every machine's stack.
+const MAX_DEPTH: usize = 1000;
+/// Rewrites before giving up, far beyond any real program.
+const MAX_REWRITES: usize = 20_000;
+
+/// Brings a function into structured form. Switches become chains of branches, all returns one, `kill` a `discard`.
+/// Afterwards no edge is critical, and the layout follows the tree.
+pub fn structurise(func: &mut Function, options: StructureOptions) -> Result<Structure, CompileError> {
+    lower_switches(func);
+    lower_kills(func);
+    single_return(func);
+    for _ in 0..MAX_REWRITES {
+        drop_unreachable(func);
+        let cfg = Cfg::new(func);
+        let dom = DomTree::new(func, &cfg);
+        let loops = Loops::new(&cfg, &dom);
+        if !loops.is_reducible() {
+            return Err(CompileError::unsupported("S0001", Span::NONE, "the control flow is irreducible"));
+        }
+        if fix_a_loop(func, &cfg, &loops) {
+            repair_ssa(func);
+            continue;
+        }
+        let walk = Walk { func, cfg: &cfg, dom: &dom, loops: &loops, options };
+        let Some(entry) = func.entry() else { return Ok(Structure::default()) };
+        match walk.region(entry, None, &[], 0) {
+            Ok(mut nodes) => {
+                let mut before: EntitySet<Block> = EntitySet::new();
+                func.layout.iter().for_each(|b| {
+                    before.insert(*b);
+                });
+                split_critical_edges(func);
+                enter_split_edges(func, &before, &mut nodes);
+                let s = Structure { nodes };
+                let order = s.blocks();
+                debug_assert_eq!(order.len(), func.layout.len(), "every block stands in the tree once");
+                func.layout = order;
+                return Ok(s);
+            }
+            Err(Stop::Dispatch(edges, targets)) => {
+                dispatch(func, &edges, &targets);
+                repair_ssa(func);
+            }
+            Err(Stop::Error(e)) => return Err(e),
+        }
+    }
+    Err(CompileError::limit(
+        "S0002",
+        Span::NONE,
+        "the control flow is too tangled to structure",
+        MAX_REWRITES as u64 + 1,
+        MAX_REWRITES as u64,
+    ))
+}
+
+/// Puts the blocks that split an edge at the start of the arm that the edge leads to.
+fn enter_split_edges(func: &Function, before: &EntitySet<Block>, nodes: &mut [Node]) {
+    for n in nodes {
+        match n {
+            Node::If { from, then, other, .. } => {
+                for (k, arm) in [then, other].into_iter().enumerate() {
+                    enter_split_edges(func, before, arm);
+                    if let Some(t) = func.successors(*from).get(k).filter(|t| !before.contains(t.block)) {
+                        arm.insert(0, Node::Block(t.block));
+                    }
+                }
+            }
+            Node::Loop { body, .. } => enter_split_edges(func, before, body),
+            Node::Block(_) | Node::Break | Node::Continue => {}
+        }
+    }
+}
+
+enum Stop {
+    /// These edges compete for these merges.
+    Dispatch(Vec<Edge>, Vec<Block>),
+    Error(CompileError),
+}
+
+struct Walk<'a> {
+    func: &'a Function,
+    cfg: &'a Cfg,
+    dom: &'a DomTree,
+    loops: &'a Loops,
+    options: StructureOptions,
+}
+
+/// An enclosing loop: where its breaks and its continues go.
+#[derive(Clone, Copy)]
+struct Around {
+    header: Block,
+    latch: Block,
+    exit: Option<Block>,
+}
+
+impl Walk<'_> {
+    /// The code from `at` up to `follow`, exclusive.
+    fn region(&self, at: Block, follow: Option<Block>, around: &[Around], depth: usize) -> Result<Vec<Node>, Stop> {
+        if depth > MAX_DEPTH {
+            let e = CompileError::limit("S0003", Span::NONE, "control flow nests too deeply", depth as u64, MAX_DEPTH as u64);
+            return Err(Stop::Error(e));
+        }
+        let mut out = Vec::new();
+        let mut at = at;
+        loop {
+            if Some(at) == follow {
+                return Ok(out);
+            }
+            if let Some(a) = around.last() {
+                if Some(at) == a.exit {
+                    out.push(Node::Break);
+                    return Ok(out);
+                }
+                if at == a.latch && self.options.allow_continue {
+                    out.push(Node::Continue);
+                    return Ok(out);
+                }
+            }
+            let inside = around.last().is_some_and(|a| a.header == at);
+            if let Some(l) = self.loops.of(at).filter(|l| self.loops.data(*l).header == at && !inside) {
+                let latch = self.loops.data(l).latches[0].from;
+                let exit = self.loops.exits(self.func, l).first().map(|e| self.func.successors(e.from)[e.target as usize].block);
+                let mut inner = around.to_vec();
+                inner.push(Around { header: at, latch, exit });
+                let mut body = self.region(at, Some(latch), &inner, depth + 1)?;
+                body.push(Node::Block(latch));
+                out.push(Node::Loop { header: at, body });
+                match exit {
+                    Some(e) => at = e,
+                    None => return Ok(out),
+                }
+                continue;
+            }
+            out.push(Node::Block(at));
+            let Some(term) = self.func.terminator(at) else { return Ok(out) };
+            let data = &self.func.insts[term];
+            match data.op {
+                Opcode::Jump => at = data.targets[0].block,
+                Opcode::BrIf => {
+                    let (a, b) = (data.targets[0].block, data.targets[1].block);
+                    let merge = self.merge_of(at, follow, around)?;
+                    let then = self.region(a, merge, around, depth + 1)?;
+                    let other = self.region(b, merge, around, depth + 1)?;
+                    out.push(Node::If { from: at, cond: data.args[0], then, other });
+                    match merge {
+                        Some(m) => at = m,
+                        None => return Ok(out),
+                    }
+                }
+                _ => return Ok(out),
+            }
+        }
+    }
+
+    /// Where the arms of the branch at the end of `x` meet; an error names the edges that have to be sorted out first.
+    fn merge_of(&self, x: Block, follow: Option<Block>, around: &[Around]) -> Result<Option<Block>, Stop> {
+        let special = |b: Block| {
+            around.last().is_some_and(|a| Some(b) == a.exit || (b == a.latch && self.options.allow_continue && follow != Some(b)))
+        };
+        let forward_preds = |b: Block| self.cfg.preds(b).iter().filter(|e| !self.dom.dominates(b, e.from)).count();
+        let mut merges: Vec<Block> = self
+            .dom
+            .children(x)
+            .filter(|c| Some(*c) != follow && !special(*c) && forward_preds(*c) > 1 && self.cfg.is_reachable(*c))
+            .collect();
+        merges.sort_by_key(|b| self.cfg.rpo_index(*b));
+        if merges.is_empty() {
+            return Ok(follow);
+        }
+        // Edges that leave the arms: from blocks under x, but not under a merge, to a merge or to what follows.
+        let mut edges = Vec::new();
+        let mut reached: Vec<Block> = Vec::new();
+        for target in merges.iter().copied().chain(follow) {
+            for e in self.cfg.preds(target) {
+                let in_arms = self.dom.dominates(x, e.from) && !merges.iter().any(|m| self.dom.dominates(*m, e.from));
+                if in_arms {
+                    edges.push(*e);
+                    if !reached.contains(&target) {
+                        reached.push(target);
+                    }
+                }
+            }
+        }
+        match reached[..] {
+            [one] => Ok(Some(one)),
+            _ => Err(Stop::Dispatch(edges, reached)),
+        }
+    }
+}
+
+/// Gives one loop a latch of its own or a single exit; whether something was changed.
+fn fix_a_loop(func: &mut Function, cfg: &Cfg, loops: &Loops) -> bool {
+    for (id, l) in loops.iter() {
+        let lone_jump = |f: &Function, e: &Edge| f.successors(e.from).len() == 1 && e.from != l.header;
+        if l.latches.len() != 1 || !lone_jump(func, &l.latches[0]) {
+            merge_latches(func, l.header, &l.latches);
+            return true;
+        }
+        let exits = loops.exits(func, id);
+        let mut targets: Vec<Block> = Vec::new();
+        for e in &exits {
+            let t = func.successors(e.from)[e.target as usize].block;
+            if !targets.contains(&t) {
+                targets.push(t);
+            }
+        }
+        if targets.len() > 1 {
+            targets.sort_by_key(|b| cfg.rpo_index(*b));
+            dispatch(func, &exits, &targets);
+            return true;
+        }
+    }
+    false
+}
+
+/// Sends all back edges of a loop through one new block.
+fn merge_latches(func: &mut Function, header: Block, latches: &[Edge]) {
+    let latch = func.add_block();
+    let types: Vec<Type> = func.blocks[header].params.iter().map(|v| func.ty(*v)).collect();
+    let params: SmallVec<[Value; 4]> = types.iter().map(|t| func.add_param(latch, *t)).collect();
+    for e in latches {
+        retarget(func, *e, latch, None);
+    }
+    append_jump(func, latch, header, params);
+}
+
+/// Points an edge at another block, with other arguments where given.
+fn retarget(func: &mut Function, e: Edge, to: Block, args: Option<SmallVec<[Value; 4]>>) {
+    if let Some(t) = func.terminator(e.from) {
+        let call = &mut func.insts[t].targets[e.target as usize];
+        call.block = to;
+        if let Some(a) = args {
+            call.args = a;
+        }
+    }
+}
+
+fn append_jump(func: &mut Function, from: Block, to: Block, args: SmallVec<[Value; 4]>) {
+    let mut jump = InstData::new(Opcode::Jump, &[], Imm::None);
+    jump.targets.push(BlockCall { block: to, args });
+    let i = func.make_inst(jump, &[], Span::NONE);
+    func.blocks[from].insts.push(i);
+}
+
+/// Sends `edges` to a new block that takes a truth value per target but the last, and branches on them in turn.
+fn dispatch(func: &mut Function, edges: &[Edge], targets: &[Block]) {
+    let d = func.add_block();
+    let flags: Vec<Value> = targets[1..].iter().map(|_| func.add_param(d, I1)).collect();
+    let mut carried: Vec<Vec<Value>> = Vec::new();
+    for t in targets {
+        let types: Vec<Type> = func.blocks[*t].params.iter().map(|v| func.ty(*v)).collect();
+        carried.push(types.into_iter().map(|ty| func.add_param(d, ty)).collect());
+    }
+    for e in edges {
+        let Some(term) = func.terminator(e.from) else { continue };
+        let call = func.insts[term].targets[e.target as usize].clone();
+        let which = targets.iter().position(|t| *t == call.block).unwrap_or(0);
+        let mut args: SmallVec<[Value; 4]> = SmallVec::new();
+        for k in 0..targets.len() - 1 {
+            args.push(before_terminator(func, e.from, Opcode::Const, I1, Imm::Const([(k == which) as u32, 0, 0, 0])));
+        }
+        for (k, params) in carried.iter().enumerate() {
+            if k == which {
+                args.extend(call.args.iter().copied());
+            } else {
+                for p in params {
+                    let ty = func.ty(*p);
+                    args.push(before_terminator(func, e.from, Opcode::Undef, ty, Imm::None));
+                }
+            }
+        }
+        retarget(func, *e, d, Some(args));
+    }
+    let mut at = d;
+    for k in 0..targets.len() - 1 {
+        let last = k + 2 == targets.len();
+        let next = if last { targets[k + 1] } else { func.add_block() };
+        let mut br = InstData::new(Opcode::BrIf, &[flags[k]], Imm::None);
+        br.targets.push(BlockCall { block: targets[k], args: carried[k].iter().copied().collect() });
+        let rest = if last { carried[k + 1].iter().copied().collect() } else { SmallVec::new() };
+        br.targets.push(BlockCall { block: next, args: rest });
+        let i = func.make_inst(br, &[], Span::NONE);
+        func.blocks[at].insts.push(i);
+        at = next;
+    }
+}
+
+fn before_terminator(func: &mut Function, b: Block, op: Opcode, ty: Type, imm: Imm) -> Value {
+    let i = func.make_inst(InstData::new(op, &[], imm), &[ty], Span::NONE);
+    let at = func.blocks[b].insts.len().saturating_sub(1);
+    func.blocks[b].insts.insert(at, i);
+    func.insts[i].results[0]
+}
+
+/// Removes blocks that the entry does not reach from the layout.
+fn drop_unreachable(func: &mut Function) {
+    let cfg = Cfg::new(func);
+    func.layout.retain(|b| cfg.is_reachable(*b));
+}
+
+/// Replaces `kill` by `discard` and a return, and a branch around a lone `kill` by a conditional `discard`.
+fn lower_kills(func: &mut Function) {
+    let cfg = Cfg::new(func);
+    for b in func.layout.clone() {
+        let Some(t) = func.terminator(b) else { continue };
+        if func.insts[t].op != Opcode::Kill {
+            continue;
+        }
+        let span = func.spans[t];
+        let lone = func.blocks[b].insts.len() == 1 && func.blocks[b].params.is_empty();
+        if let (true, Some(e)) = (lone, cfg.single_pred(b))
+            && let Some(p) = func.terminator(e.from)
+            && func.insts[p].op == Opcode::BrIf
+        {
+            let mut cond = func.insts[p].args[0];
+            if e.target == 1 {
+                cond = before_terminator(func, e.from, Opcode::Undef, I1, Imm::None);
+                if let Some(i) = func.def_inst(cond) {
+                    let c = func.insts[p].args[0];
+                    let d = &mut func.insts[i];
+                    (d.op, d.args) = (Opcode::Inot, SmallVec::from_slice(&[c]));
+                    func.spans[i] = span;
+                }
+            }
+            let keep = func.insts[p].targets[1 - e.target as usize].clone();
+            let i = func.make_inst(InstData::new(Opcode::Discard, &[cond], Imm::None), &[], span);
+            let at = func.blocks[e.from].insts.len() - 1;
+            func.blocks[e.from].insts.insert(at, i);
+            let d = &mut func.insts[p];
+            d.op = Opcode::Jump;
+            d.args.clear();
+            d.targets = SmallVec::from_iter([keep]);
+            func.layout.retain(|x| *x != b);
+            continue;
+        }
+        let yes = before_terminator(func, b, Opcode::Const, I1, Imm::Const([1, 0, 0, 0]));
+        let i = func.make_inst(InstData::new(Opcode::Discard, &[yes], Imm::None), &[], span);
+        let at = func.blocks[b].insts.len() - 1;
+        func.blocks[b].insts.insert(at, i);
+        func.insts[t].op = Opcode::Return;
+    }
+}
+
+/// Joins all returns in one block.
+fn single_return(func: &mut Function) {
+    let returns: Vec<(Block, Inst)> =
+        func.layout.iter().filter_map(|b| func.terminator(*b).filter(|t| func.insts[*t].op == Opcode::Return).map(|t| (*b, t))).collect();
+    if returns.len() < 2 {
+        return;
+    }
+    let exit = func.add_block();
+    let types: Vec<Type> = func.results.clone();
+    let params: SmallVec<[Value; 4]> = types.iter().map(|t| func.add_param(exit, *t)).collect();
+    for (_, t) in returns {
+        // A killed invocation's results are dropped anyway.
+        let d = &mut func.insts[t];
+        let args: SmallVec<[Value; 4]> = std::mem::take(&mut d.args);
+        d.op = Opcode::Jump;
+        d.targets.push(BlockCall { block: exit, args });
+    }
+    let i = func.make_inst(InstData::new(Opcode::Return, &params, Imm::None), &[], Span::NONE);
+    func.blocks[exit].insts.push(i);
+}
+
+/// Turns every `switch` into a chain of comparisons.
+fn lower_switches(func: &mut Function) {
+    for b in func.layout.clone() {
+        let Some(t) = func.terminator(b) else { continue };
+        let data = func.insts[t].clone();
+        let Imm::Cases(cases) = &data.imm else { continue };
+        let (value, span) = (data.args[0], func.spans[t]);
+        func.blocks[b].insts.pop();
+        let Some((default, branches)) = data.targets.split_last() else { continue };
+        let mut at = b;
+        for (k, (case, target)) in cases.iter().zip(branches).enumerate() {
+            let c = func.make_inst(InstData::new(Opcode::Const, &[], Imm::Const([*case, 0, 0, 0])), &[func.ty(value)], span);
+            let c_value = func.insts[c].results[0];
+            let cmp = func.make_inst(InstData::new(Opcode::Icmp, &[value, c_value], Imm::IntCC(IntCC::Eq)), &[I1], span);
+            let cond = func.insts[cmp].results[0];
+            let mut br = InstData::new(Opcode::BrIf, &[cond], Imm::None);
+            br.targets.push(target.clone());
+            let next = if k + 1 == cases.len() {
+                br.targets.push(default.clone());
+                None
+            } else {
+                let n = func.add_block();
+                br.targets.push(BlockCall { block: n, args: SmallVec::new() });
+                Some(n)
+            };
+            let br = func.make_inst(br, &[], span);
+            func.blocks[at].insts.extend([c, cmp, br]);
+            at = next.unwrap_or(at);
+        }
+        if cases.is_empty() {
+            append_jump(func, b, default.block, default.args.clone());
+        }
+    }
+}
+
+/// Restores dominance after edges moved: a value whose definition no longer dominates a use reaches it by block
+/// parameters, undefined on the paths that do not come from the definition (which never use it).
+pub fn repair_ssa(func: &mut Function) {
+    drop_unreachable(func);
+    let cfg = Cfg::new(func);
+    let dom = DomTree::new(func, &cfg);
+    let mut home: SecondaryMap<Value, Option<Block>> = SecondaryMap::new();
+    for b in func.layout.iter() {
+        func.blocks[*b].params.iter().for_each(|v| home[*v] = Some(*b));
+        for i in &func.blocks[*b].insts {
+            func.insts[*i].results.iter().for_each(|v| home[*v] = Some(*b));
+        }
+    }
+    // Uses that their definition does not dominate, by value, in order of appearance.
+    let mut broken: indexmap::IndexMap<Value, Vec<Block>> = indexmap::IndexMap::new();
+    for b in func.layout.iter() {
+        for i in &func.blocks[*b].insts {
+            for v in func.reads(*i) {
+                if let Some(h) = home[v]
+                    && h != *b
+                    && !dom.dominates(h, *b)
+                {
+                    let uses = broken.entry(v).or_default();
+                    if uses.last() != Some(b) {
+                        uses.push(*b);
+                    }
+                }
+            }
+        }
+    }
+    for (v, uses) in broken {
+        carry(func, &cfg, v, home[v], &uses);
+    }
+    remove_trivial_params(func);
+}
+
+/// Brings `v` from its home block to `uses` by parameters.
+fn carry(func: &mut Function, cfg: &Cfg, v: Value, home: Option<Block>, uses: &[Block]) {
+    let Some(home) = home else { return };
+    let ty = func.ty(v);
+    // Blocks at whose start the value is needed.
+    let mut needed: EntitySet<Block> = EntitySet::new();
+    let mut order: Vec<Block> = Vec::new();
+    let mut work: Vec<Block> = uses.to_vec();
+    while let Some(b) = work.pop() {
+        if b == home || !needed.insert(b) {
+            continue;
+        }
+        order.push(b);
+        work.extend(cfg.preds(b).iter().map(|e| e.from));
+    }
+    order.sort_by_key(|b| cfg.rpo_index(*b));
+    let mut start: SecondaryMap<Block, Option<Value>> = SecondaryMap::new();
+    for b in &order {
+        start[*b] = match cfg.preds(*b) {
+            [] => Some(undef_at_start(func, *b, ty)),
+            [one] if one.from == home => Some(v),
+            [one] => start[one.from],
+            _ => Some(func.add_param(*b, ty)),
+        };
+    }
+    for b in &order {
+        if cfg.preds(*b).len() > 1 {
+            for e in cfg.preds(*b) {
+                let value = if e.from == home { Some(v) } else { start[e.from] };
+                if let (Some(t), Some(value)) = (func.terminator(e.from), value) {
+                    func.insts[t].targets[e.target as usize].args.push(value);
+                }
+            }
+        }
+    }
+    for b in uses {
+        let Some(with) = start[*b] else { continue };
+        for i in func.blocks[*b].insts.clone() {
+            let d = &mut func.insts[i];
+            d.args.iter_mut().chain(d.targets.iter_mut().flat_map(|t| t.args.iter_mut())).filter(|a| **a == v).for_each(|a| *a = with);
+        }
+    }
+}
+
+fn undef_at_start(func: &mut Function, b: Block, ty: Type) -> Value {
+    let i = func.make_inst(InstData::new(Opcode::Undef, &[], Imm::None), &[ty], Span::NONE);
+    func.blocks[b].insts.insert(0, i);
+    func.insts[i].results[0]
+}
+
+/// Removes parameters that receive one value (besides themselves) on every edge.
+fn remove_trivial_params(func: &mut Function) {
+    loop {
+        let cfg = Cfg::new(func);
+        let mut found = None;
+        'search: for b in func.layout.iter().skip(1) {
+            for (n, p) in func.blocks[*b].params.iter().enumerate() {
+                let mut same: Option<Value> = None;
+                let mut trivial = !cfg.preds(*b).is_empty();
+                for e in cfg.preds(*b) {
+                    let a = func.resolve(func.successors(e.from)[e.target as usize].args[n]);
+                    if a != *p && same.is_none_or(|s| s == a) {
+                        same = Some(a);
+                    } else if a != *p {
+                        trivial = false;
+                    }
+                }
+                if let (true, Some(with)) = (trivial, same) {
+                    found = Some((*b, n, *p, with));
+                    break 'search;
+                }
+            }
+        }
+        let Some((b, n, p, with)) = found else { return };
+        func.remove_param(b, n);
+        func.replace(p, with);
+        func.resolve_aliases();
+    }
+}
