@@ -1,0 +1,61 @@
+//! The machine's arithmetic, shared by the interpreter on legalised IR and by the simulator.
+//!
+//! Facts: the ISA sheet's sections 5, 8, 10, 11.2 and 12. What the sheet leaves open (denormals, fused or separate rounding
+//! of a mad, the last bit of the transcendental functions) is chosen here once: IEEE single, product and sum rounded
+//! separately in f32; f16 computes in f32 and rounds once when it is stored.
+
+use retroshade_ir::numerics::{from_f32, reference_unary, to_f32};
+use retroshade_ir::{FloatCC, Numerics, Opcode, Scalar};
+
+/// USSE's arithmetic.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UsseNumerics;
+
+impl Numerics for UsseNumerics {
+    fn name(&self) -> &'static str {
+        "usse"
+    }
+    fn ternary(&self, op: Opcode, ty: Scalar, a: u32, b: u32, c: u32) -> u32 {
+        match (op, ty) {
+            (Opcode::Fmad, Scalar::F16) => from_f32(ty, to_f32(ty, a) * to_f32(ty, b) + to_f32(ty, c)),
+            _ => retroshade_ir::numerics::reference_ternary(op, ty, a, b, c),
+        }
+    }
+    fn dot(&self, ty: Scalar, a: &[u32], b: &[u32]) -> u32 {
+        // The sum is kept in f32 and rounded at the end.
+        let sum = a.iter().zip(b).map(|(x, y)| to_f32(ty, *x) * to_f32(ty, *y)).reduce(|s, p| s + p);
+        from_f32(ty, sum.unwrap_or(0.0))
+    }
+    fn fcmp(&self, cc: FloatCC, ty: Scalar, a: u32, b: u32) -> bool {
+        cc.eval(to_f32(ty, a), to_f32(ty, b))
+    }
+    fn ext(&self, name: &str, args: &[[u32; 4]]) -> Option<[u32; 4]> {
+        let lanes = |f: &dyn Fn(u32) -> u32| args.first().map(|a| a.map(f));
+        match name {
+            // VPCK between f32 and 16-bit integers, numeric value.
+            "usse.f2u16" => lanes(&|a| pack_int(f32::from_bits(a), 0.0, 65535.0)),
+            "usse.f2s16" => lanes(&|a| pack_int(f32::from_bits(a), -32768.0, 32767.0) & 0xffff),
+            "usse.u16f" => lanes(&|a| ((a & 0xffff) as f32).to_bits()),
+            "usse.s16f" => lanes(&|a| (a as u16 as i16 as f32).to_bits()),
+            // VPCK with scaling.
+            "usse.f2u8n" => lanes(&|a| pack_norm(f32::from_bits(a), 0.0, 255.0)),
+            "usse.u8nf" => lanes(&|a| ((a & 0xff) as f32 / 255.0).to_bits()),
+            _ => None,
+        }
+    }
+}
+
+/// Plain conversion to an integer: towards zero, saturating; NaN gives 0.
+pub fn pack_int(x: f32, low: f32, high: f32) -> u32 {
+    if x.is_nan() { 0 } else { libm::truncf(x).clamp(low, high) as i32 as u32 }
+}
+
+/// Scaled conversion: clamp to `low`…1, multiply, round to nearest even.
+pub fn pack_norm(x: f32, low: f32, scale: f32) -> u32 {
+    if x.is_nan() { 0 } else { libm::rintf(x.clamp(low, 1.0) * scale) as i32 as u32 }
+}
+
+/// A one-operand function of the scalar unit.
+pub fn scalar_unit(op: Opcode, ty: Scalar, a: u32) -> u32 {
+    reference_unary(op, ty, a)
+}
