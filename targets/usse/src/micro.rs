@@ -488,5 +488,8 @@ fn one(d: &Decoded, name: &'static str, k: u16, state: &[i8; 4]) -> Result<Micro
         }
         other => return Err(format!("{other} is not modelled")),
     }
+    if name != "VCOMP" {
+        m.src_ty = m.ty;
+    }
     Ok(m)
 }
