@@ -4,15 +4,15 @@
 #![forbid(unsafe_code)]
 
 pub mod asm;
+pub mod constants;
 pub mod dual;
 pub mod forms;
 mod isa;
-pub mod constants;
 pub mod micro;
 pub mod num;
-pub mod sim;
 pub mod operands;
 pub mod regs;
+pub mod sim;
 pub mod swizzle;
 pub mod text;
 

@@ -463,7 +463,8 @@ fn one(d: &Decoded, name: &'static str, k: u16, state: &[i8; 4]) -> Result<Micro
             m.flow = Flow::Clobber;
         }
         "LIMM" => {
-            m.kind = Kind::Immediate((f("imm_value_bits26to31") << 26 | f("imm_value_bits21to25") << 21 | f("imm_value_first_21bits")) as u32);
+            m.kind =
+                Kind::Immediate((f("imm_value_bits26to31") << 26 | f("imm_value_bits21to25") << 21 | f("imm_value_first_21bits")) as u32);
         }
         "KILL" => {
             m.kind = Kind::Kill;

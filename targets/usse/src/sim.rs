@@ -42,7 +42,8 @@ impl Code {
             let ops = translate(&d, name, secondary, &mut state).map_err(fault)?;
             let f = |x: &str| TABLE.value(&d, x).unwrap_or(0) == 1;
             code.words.push(ops);
-            let end = (name != "PHAS" && f("end")) || (name == "VMOV" && f("end_or_src0_bank_ext") && TABLE.value(&d, "move_type") == Some(0));
+            let end =
+                (name != "PHAS" && f("end")) || (name == "VMOV" && f("end_or_src0_bank_ext") && TABLE.value(&d, "move_type") == Some(0));
             code.flags.push((name == "VDUAL" || f("nosched"), end || name == "EMIT"));
         }
         Ok(code)
@@ -395,7 +396,11 @@ impl Draw<'_> {
                     let from = match cond {
                         None => &s[0],
                         Some((test, byte)) => {
-                            let v = if *byte { self.word(l, Reg::new(s[2].reg.bank, s[2].reg.n))? & 0xff } else { self.float(l, &s[2], k, ty)? };
+                            let v = if *byte {
+                                self.word(l, Reg::new(s[2].reg.bank, s[2].reg.n))? & 0xff
+                            } else {
+                                self.float(l, &s[2], k, ty)?
+                            };
                             let yes = if *byte { int_test(*test, v as i32) } else { float_test(*test, to_f32(ty, v)) };
                             if yes { &s[0] } else { &s[1] }
                         }
@@ -429,7 +434,9 @@ impl Draw<'_> {
                         5 => self.lane(l, s[0].reg, sel, Scalar::F16)?,
                         6 => self.lane(l, s[0].reg, sel, Scalar::F32)?,
                         7 => self.word(l, s[0].reg)? >> (10 * sel.min(2)) & 0x3ff,
-                        3 | 4 if s[0].reg.bank != Bank::I => self.word(l, Reg::new(s[0].reg.bank, s[0].reg.n + sel as u16 / 2))? >> (16 * (sel & 1)) & 0xffff,
+                        3 | 4 if s[0].reg.bank != Bank::I => {
+                            self.word(l, Reg::new(s[0].reg.bank, s[0].reg.n + sel as u16 / 2))? >> (16 * (sel & 1)) & 0xffff
+                        }
                         3 | 4 => self.word(l, s[0].reg)? >> (16 * (sel & 1)) & 0xffff,
                         _ => self.word(l, s[0].reg)? >> (8 * sel) & 0xff,
                     };
