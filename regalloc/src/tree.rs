@@ -1,11 +1,471 @@
 //! Colouring along the dominator tree: the step for files that are nearly full.
+//!
+//! SSA programs without fixed operands can always be coloured with as many registers as are live at once. Blocks are
+//! walked in reverse post-order, so that every value is placed before its uses are seen; a definition takes the lowest
+//! free register, preferring one that saves a move at a join. A value keeps its place for life. What does not work out
+//! (a fixed register that is taken, a cycle of edge moves without a free register) ends the attempt with `None`: the
+//! ladder has other steps, and the checker judges what comes out of here like everything else.
 
 use crate::file::RegFile;
-use crate::liveness::Liveness;
+use crate::liveness::{Liveness, tracked};
 use crate::program::Program;
-use regalloc2::Output;
+use regalloc2::{
+    Allocation, Edit, Function, Inst, Operand, OperandConstraint, OperandKind, OperandPos, Output, PReg, PRegSet, ProgPoint, RegClass,
+    SpillSlot,
+};
+use std::collections::BTreeSet;
 
-/// Tries to colour the program.
-pub fn scan(_: &Program, _: &RegFile, _: &Liveness, _: [u32; 3]) -> Option<Output> {
-    None
+/// Tries to colour the program with at most `limits` registers per class.
+pub fn scan(p: &Program, file: &RegFile, live: &Liveness, limits: [u32; 3]) -> Option<Output> {
+    Scan::new(p, file, live, limits, true).run().or_else(|| Scan::new(p, file, live, limits, false).run())
+}
+
+const CLASSES: [RegClass; 3] = [RegClass::Int, RegClass::Float, RegClass::Vector];
+
+struct Scan<'a> {
+    p: &'a Program,
+    file: &'a RegFile,
+    live: &'a Liveness,
+    /// Registers that may be handed out, per class.
+    allowed: [Vec<PReg>; 3],
+    /// Where each value lives.
+    home: Vec<Option<Allocation>>,
+    /// Registers that a value must not take, because something fixed needs them during its life.
+    forbidden: Vec<PRegSet>,
+    /// Values that are joined with each value by block parameters.
+    kin: Vec<Vec<u32>>,
+    /// Values that some operand demands in a register proper.
+    needs_register: Vec<bool>,
+    /// Blocks that are visited again after their loop's header: their edge moves are made last.
+    allocs: Vec<Allocation>,
+    offsets: Vec<u32>,
+    edits: Vec<(ProgPoint, Edit)>,
+    slots: u32,
+    hints: bool,
+}
+
+impl<'a> Scan<'a> {
+    fn new(p: &'a Program, file: &'a RegFile, live: &'a Liveness, limits: [u32; 3], hints: bool) -> Scan<'a> {
+        let n = p.num_vregs();
+        let allowed = [0, 1, 2].map(|c| {
+            let all = (0..file.classes[c].count as usize).map(|i| PReg::new(i, CLASSES[c]));
+            all.filter(|r| !file.reserved.contains(*r)).take(limits[c] as usize).collect()
+        });
+        Scan {
+            p,
+            file,
+            live,
+            allowed,
+            home: vec![None; n],
+            forbidden: vec![PRegSet::default(); n],
+            kin: vec![Vec::new(); n],
+            needs_register: vec![false; n],
+            allocs: Vec::new(),
+            offsets: Vec::new(),
+            edits: Vec::new(),
+            slots: 0,
+            hints,
+        }
+    }
+
+    fn run(mut self) -> Option<Output> {
+        self.prepare();
+        let mut places: Vec<Vec<Allocation>> = vec![Vec::new(); self.p.num_insts()];
+        for b in self.order() {
+            self.block(b, &mut places)?;
+        }
+        for b in 0..self.p.blocks.len() {
+            self.edges(b)?;
+        }
+        for a in places {
+            self.offsets.push(self.allocs.len() as u32);
+            self.allocs.extend(a);
+        }
+        // Stable: moves of one point stay in the order in which they were made.
+        self.edits.sort_by_key(|(at, _)| *at);
+        Some(Output {
+            num_spillslots: self.slots as usize,
+            edits: self.edits,
+            allocs: self.allocs,
+            inst_alloc_offsets: self.offsets,
+            ..Output::default()
+        })
+    }
+
+    /// Reverse post-order from block 0; unreachable blocks behind.
+    fn order(&self) -> Vec<usize> {
+        let n = self.p.blocks.len();
+        let (mut seen, mut post) = (vec![false; n], Vec::new());
+        for root in 0..n {
+            if std::mem::replace(&mut seen[root], true) {
+                continue;
+            }
+            let mut stack = vec![(root, 0)];
+            let from = post.len();
+            while let Some((b, k)) = stack.last_mut() {
+                match self.p.blocks[*b].succs.get(*k) {
+                    Some(s) => {
+                        *k += 1;
+                        if !std::mem::replace(&mut seen[s.index()], true) {
+                            stack.push((s.index(), 0));
+                        }
+                    }
+                    None => {
+                        post.push(*b);
+                        stack.pop();
+                    }
+                }
+            }
+            post[from..].reverse();
+        }
+        post
+    }
+
+    /// Finds kin, forbidden registers and what may not sit in a slot.
+    fn prepare(&mut self) {
+        for b in &self.p.blocks {
+            for (s, args) in b.succs.iter().zip(&b.args) {
+                for (param, arg) in self.p.blocks[s.index()].params.iter().zip(args) {
+                    self.kin[param.vreg()].push(arg.vreg() as u32);
+                    self.kin[arg.vreg()].push(param.vreg() as u32);
+                }
+            }
+        }
+        for (b, info) in self.p.blocks.iter().enumerate() {
+            let mut now = self.live.live_out[b].clone();
+            info.args.iter().flatten().for_each(|v| {
+                now.insert(v.vreg());
+            });
+            for i in (info.start..info.end).rev() {
+                let ops = self.p.inst_operands(Inst::new(i as usize));
+                let (mut early, mut late) = (PRegSet::default(), self.p.inst_clobbers(Inst::new(i as usize)));
+                for o in ops {
+                    let fixed = match o.constraint() {
+                        OperandConstraint::FixedReg(r) => Some(r),
+                        _ => None,
+                    };
+                    if let Some(r) = fixed {
+                        if o.kind() == OperandKind::Use || o.pos() == OperandPos::Early {
+                            early.add(r);
+                        }
+                        if o.kind() == OperandKind::Def || o.pos() == OperandPos::Late {
+                            late.add(r);
+                        }
+                    }
+                    if tracked(o) {
+                        match o.constraint() {
+                            OperandConstraint::Any | OperandConstraint::Stack => {}
+                            _ => self.needs_register[o.vreg().vreg()] = true,
+                        }
+                    }
+                }
+                let quiet = early == PRegSet::default() && late == PRegSet::default();
+                let defs = ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Def);
+                for o in defs.clone() {
+                    now.remove(o.vreg().vreg());
+                }
+                if !quiet {
+                    // Live through: neither register set may hold it, unless it is the operand fixed there.
+                    let through: Vec<usize> = now.iter().collect();
+                    for v in through {
+                        let own = own_fixed(ops, v, OperandKind::Use);
+                        self.forbidden[v].union_from(without(early, own));
+                        self.forbidden[v].union_from(late);
+                    }
+                    for o in defs {
+                        let v = o.vreg().vreg();
+                        let own = own_fixed(ops, v, OperandKind::Def);
+                        self.forbidden[v].union_from(without(late, own));
+                    }
+                }
+                for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use) {
+                    if now.insert(o.vreg().vreg()) && !quiet {
+                        let own = own_fixed(ops, o.vreg().vreg(), OperandKind::Use);
+                        self.forbidden[o.vreg().vreg()].union_from(without(early, own));
+                    }
+                }
+            }
+        }
+    }
+
+    fn block(&mut self, b: usize, places: &mut [Vec<Allocation>]) -> Option<()> {
+        let info = &self.p.blocks[b];
+        let mut busy: BTreeSet<Allocation> = self.live.live_in[b].iter().filter_map(|v| self.home[v]).collect();
+        for v in &info.params {
+            let a = self.choose(v.vreg(), v.class(), &busy, None)?;
+            self.home[v.vreg()] = Some(a);
+            busy.insert(a);
+        }
+        let dying = self.dying(b);
+        for v in &info.params {
+            if dying.unused_params.contains(&v.vreg()) {
+                busy.remove(&self.home[v.vreg()]?);
+            }
+        }
+        for i in info.start..info.end {
+            places[i as usize] = self.inst(i, &mut busy, &dying.after[(i - info.start) as usize])?;
+        }
+        Some(())
+    }
+
+    /// For each instruction of a block, the values whose last use it is and the results that nobody reads.
+    fn dying(&self, b: usize) -> Dying {
+        let info = &self.p.blocks[b];
+        let mut now = self.live.live_out[b].clone();
+        info.args.iter().flatten().for_each(|v| {
+            now.insert(v.vreg());
+        });
+        let mut after = vec![Vec::new(); (info.end - info.start) as usize];
+        for i in (info.start..info.end).rev() {
+            let dead = &mut after[(i - info.start) as usize];
+            let ops = self.p.inst_operands(Inst::new(i as usize));
+            for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Def) {
+                if !now.remove(o.vreg().vreg()) {
+                    dead.push(o.vreg().vreg());
+                }
+            }
+            for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use) {
+                if now.insert(o.vreg().vreg()) {
+                    dead.push(o.vreg().vreg());
+                }
+            }
+        }
+        let unused_params = info.params.iter().map(|v| v.vreg()).filter(|v| !now.contains(*v)).collect();
+        Dying { after, unused_params }
+    }
+
+    fn inst(&mut self, i: u32, busy: &mut BTreeSet<Allocation>, dying: &[usize]) -> Option<Vec<Allocation>> {
+        let inst = Inst::new(i as usize);
+        let ops = self.p.inst_operands(inst);
+        let mut out = vec![Allocation::none(); ops.len()];
+        // Places held only while inputs are read, and those held to the end of the instruction.
+        let (mut early, mut late): (BTreeSet<Allocation>, BTreeSet<Allocation>) = Default::default();
+        for o in ops {
+            if let Some(r) = o.as_fixed_nonallocatable() {
+                out[index_of(ops, o)] = Allocation::reg(r);
+            }
+        }
+        for (k, o) in ops.iter().enumerate().filter(|(_, o)| tracked(o) && o.kind() == OperandKind::Use) {
+            let v = o.vreg().vreg();
+            let at = self.home[v]?;
+            let tied = ops.iter().position(|d| d.constraint() == OperandConstraint::Reuse(k));
+            let fits = match o.constraint() {
+                OperandConstraint::FixedReg(r) => at == Allocation::reg(r),
+                OperandConstraint::Any => true,
+                OperandConstraint::Stack => at.is_stack(),
+                OperandConstraint::Limit(n) => at.as_reg().is_some_and(|r| r.hw_enc() < n && !self.file.inputs.contains(&r)),
+                OperandConstraint::Reg | OperandConstraint::Reuse(_) => at.as_reg().is_some_and(|r| !self.file.inputs.contains(&r)),
+            };
+            let last = dying.contains(&v)
+                && ops.iter().filter(|q| tracked(q) && q.kind() == OperandKind::Use && q.vreg() == o.vreg()).count() == 1;
+            // A result that overwrites its input needs a copy where the input lives on.
+            let in_place = fits && (tied.is_none() || (last && at.is_reg() && !self.is_input(at)));
+            if in_place {
+                out[k] = at;
+            } else {
+                let taken = |a: &Allocation| busy.contains(a) || early.contains(a) || late.contains(a);
+                let to = match o.constraint() {
+                    OperandConstraint::FixedReg(r) => Some(Allocation::reg(r)).filter(|a| !taken(a)),
+                    OperandConstraint::Stack => None,
+                    OperandConstraint::Limit(n) => self.free(o.class(), |a| taken(a) || a.as_reg().is_none_or(|r| r.hw_enc() >= n)),
+                    _ => self.free(o.class(), taken),
+                }?;
+                self.edits.push((ProgPoint::before(inst), Edit::Move { from: at, to }));
+                out[k] = to;
+                if o.pos() == OperandPos::Late || tied.is_some() {
+                    late.insert(to)
+                } else {
+                    early.insert(to)
+                };
+            }
+            if o.pos() == OperandPos::Late {
+                late.insert(out[k]);
+            }
+        }
+        for (k, o) in ops.iter().enumerate().filter(|(_, o)| is_def(o) && o.pos() == OperandPos::Early) {
+            let blocked: BTreeSet<Allocation> = busy.iter().chain(&early).chain(&late).copied().collect();
+            out[k] = self.define(o, &blocked)?;
+            late.insert(out[k]);
+        }
+        for v in dying.iter().filter(|v| ops.iter().any(|o| tracked(o) && o.kind() == OperandKind::Use && o.vreg().vreg() == **v)) {
+            if let Some(a) = self.home[*v] {
+                busy.remove(&a);
+            }
+        }
+        for pass in 0..3 {
+            for (k, o) in ops.iter().enumerate().filter(|(_, o)| is_def(o) && o.pos() == OperandPos::Late) {
+                let turn = match o.constraint() {
+                    OperandConstraint::FixedReg(_) => 0,
+                    OperandConstraint::Reuse(_) => 1,
+                    _ => 2,
+                };
+                if turn != pass {
+                    continue;
+                }
+                let mut blocked: BTreeSet<Allocation> = busy.iter().chain(&late).copied().collect();
+                self.p.inst_clobbers(inst).into_iter().for_each(|r| {
+                    blocked.insert(Allocation::reg(r));
+                });
+                if let OperandConstraint::Reuse(n) = o.constraint() {
+                    // The copy made for the input, or the dying input's own register.
+                    if busy.contains(&out[n]) || out[n].is_none() {
+                        return None;
+                    }
+                    out[k] = out[n];
+                    self.home[o.vreg().vreg()] = Some(out[n]);
+                    if self.forbidden[o.vreg().vreg()].contains(out[n].as_reg()?) {
+                        return None;
+                    }
+                } else {
+                    // A place promised to a tied result is not free for others.
+                    for (n, d) in ops.iter().enumerate() {
+                        if let (true, OperandConstraint::Reuse(u)) = (n != k && is_def(d), d.constraint()) {
+                            blocked.insert(out[u]);
+                        }
+                    }
+                    out[k] = self.define(o, &blocked)?;
+                }
+                late.insert(out[k]);
+            }
+        }
+        for o in ops.iter().filter(|o| is_def(o)) {
+            let v = o.vreg().vreg();
+            if !dying.contains(&v) {
+                busy.insert(self.home[v]?);
+            }
+        }
+        Some(out)
+    }
+
+    fn define(&mut self, o: &Operand, blocked: &BTreeSet<Allocation>) -> Option<Allocation> {
+        let v = o.vreg().vreg();
+        let a = match o.constraint() {
+            OperandConstraint::FixedReg(r) => Some(Allocation::reg(r)).filter(|a| !blocked.contains(a)),
+            OperandConstraint::Limit(n) => self.choose(v, o.class(), blocked, Some(n)),
+            _ => self.choose(v, o.class(), blocked, None),
+        }?;
+        if a.as_reg().is_some_and(|r| self.forbidden[v].contains(r)) {
+            return None;
+        }
+        self.home[v] = Some(a);
+        Some(a)
+    }
+
+    fn is_input(&self, a: Allocation) -> bool {
+        a.as_reg().is_some_and(|r| self.file.inputs.contains(&r))
+    }
+
+    /// A free register of a class.
+    fn free(&self, class: RegClass, taken: impl Fn(&Allocation) -> bool) -> Option<Allocation> {
+        self.allowed[class as usize].iter().map(|r| Allocation::reg(*r)).find(|a| !taken(a))
+    }
+
+    /// A place for a new value: one that kin already has, else the lowest free register, else a register slot.
+    fn choose(&mut self, v: usize, class: RegClass, blocked: &BTreeSet<Allocation>, limit: Option<usize>) -> Option<Allocation> {
+        let usable = |a: &Allocation| {
+            a.as_reg().is_some_and(|r| {
+                self.allowed[class as usize].contains(&r)
+                    && !self.forbidden[v].contains(r)
+                    && limit.is_none_or(|n| r.hw_enc() < n)
+                    && !blocked.contains(a)
+            })
+        };
+        if self.hints {
+            let first = self.kin[v].iter().filter_map(|k| self.home[*k as usize]).find(usable);
+            let second = || self.kin[v].iter().flat_map(|k| &self.kin[*k as usize]).filter_map(|k| self.home[*k as usize]).find(usable);
+            if let Some(a) = first.or_else(second) {
+                return Some(a);
+            }
+        }
+        if let Some(a) = self.allowed[class as usize].iter().map(|r| Allocation::reg(*r)).find(usable) {
+            return Some(a);
+        }
+        if self.needs_register[v] || self.file.classes[class as usize].slot_units > 1 {
+            return None;
+        }
+        let slot = (0..self.file.register_slots()).map(|n| Allocation::stack(SpillSlot::new(n as usize))).find(|a| !blocked.contains(a))?;
+        self.slots = self.slots.max(slot.as_stack()?.index() as u32 + 1);
+        Some(slot)
+    }
+
+    /// Moves branch arguments to parameters on every edge that leaves a block.
+    fn edges(&mut self, b: usize) -> Option<()> {
+        let info = &self.p.blocks[b];
+        for (s, args) in info.succs.iter().zip(&info.args) {
+            let to = &self.p.blocks[s.index()];
+            let mut moves: Vec<(Allocation, Allocation)> = Vec::new();
+            for (param, arg) in to.params.iter().zip(args) {
+                let (from, into) = (self.home[arg.vreg()]?, self.home[param.vreg()]?);
+                if from != into {
+                    moves.push((from, into));
+                }
+            }
+            if moves.is_empty() {
+                continue;
+            }
+            let point = if info.succs.len() == 1 {
+                ProgPoint::before(Inst::new(info.end as usize - 1))
+            } else {
+                ProgPoint::before(Inst::new(to.start as usize))
+            };
+            let mut held: BTreeSet<Allocation> = self.live.live_in[s.index()].iter().filter_map(|v| self.home[v]).collect();
+            held.extend(to.params.iter().filter_map(|p| self.home[p.vreg()]));
+            held.extend(args.iter().filter_map(|a| self.home[a.vreg()]));
+            for o in self.p.inst_operands(Inst::new(info.end as usize - 1)).iter().filter(|o| tracked(o)) {
+                held.extend(self.home[o.vreg().vreg()]);
+            }
+            self.parallel(moves, point, &held)?;
+        }
+        Some(())
+    }
+
+    /// Puts simultaneous moves into an order; a cycle needs a free register.
+    fn parallel(&mut self, mut moves: Vec<(Allocation, Allocation)>, at: ProgPoint, held: &BTreeSet<Allocation>) -> Option<()> {
+        let class_of = |a: Allocation| a.as_reg().map(|r| r.class());
+        while !moves.is_empty() {
+            if let Some(k) = moves.iter().position(|(_, to)| !moves.iter().any(|(from, _)| from == to)) {
+                let (from, to) = moves.remove(k);
+                if from.is_stack() && to.is_stack() {
+                    return None;
+                }
+                self.edits.push((at, Edit::Move { from, to }));
+                continue;
+            }
+            let (from, _) = moves[0];
+            let class = moves.iter().find_map(|(f, t)| class_of(*f).or(class_of(*t)))?;
+            let temp = self.free(class, |a| held.contains(a) || moves.iter().any(|(f, t)| f == a || t == a))?;
+            self.edits.push((at, Edit::Move { from, to: temp }));
+            moves.iter_mut().filter(|(f, _)| *f == from).for_each(|(f, _)| *f = temp);
+        }
+        Some(())
+    }
+}
+
+struct Dying {
+    after: Vec<Vec<usize>>,
+    unused_params: Vec<usize>,
+}
+
+fn is_def(o: &Operand) -> bool {
+    tracked(o) && o.kind() == OperandKind::Def
+}
+
+fn index_of(ops: &[Operand], o: &Operand) -> usize {
+    ops.iter().position(|q| std::ptr::eq(q, o)).unwrap_or(0)
+}
+
+/// The registers to which operands of kind `kind` fix `v` itself.
+fn own_fixed(ops: &[Operand], v: usize, kind: OperandKind) -> PRegSet {
+    let mut set = PRegSet::default();
+    for o in ops.iter().filter(|o| tracked(o) && o.kind() == kind && o.vreg().vreg() == v) {
+        if let OperandConstraint::FixedReg(r) = o.constraint() {
+            set.add(r);
+        }
+    }
+    set
+}
+
+fn without(mut set: PRegSet, less: PRegSet) -> PRegSet {
+    less.into_iter().for_each(|r| set.remove(r));
+    set
 }
