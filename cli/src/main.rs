@@ -1,2 +1,92 @@
-//! The `shaderc` command.
-fn main() {}
+//! The `shaderc` command: arguments, a thread with a deep stack, and the promise that a bug ends with status 70 rather
+//! than a backtrace.
+#![forbid(unsafe_code)]
+
+mod args;
+mod compile;
+mod execute;
+mod files;
+mod input;
+mod machine;
+mod report;
+mod response;
+
+use args::{Cli, Command, MessageFormat};
+use clap::{CommandFactory, Parser};
+use report::Failure;
+use std::process::ExitCode;
+
+/// Deep enough for libraries that recurse over their input.
+const STACK: usize = 256 << 20;
+
+fn main() -> ExitCode {
+    let arguments = match response::expand(std::env::args_os()) {
+        Ok(a) => a,
+        Err(f) => {
+            report::show(&f, MessageFormat::Human);
+            return ExitCode::from(f.status);
+        }
+    };
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(c) => c,
+        Err(e) => {
+            let _ = e.print();
+            return ExitCode::from(if e.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let format = cli.message_format;
+    let message = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+    let kept = message.clone();
+    std::panic::set_hook(Box::new(move |info| {
+        if let Ok(mut m) = kept.lock() {
+            let text = info.payload().downcast_ref::<&str>().map(|s| (*s).to_string());
+            let text = text.or_else(|| info.payload().downcast_ref::<String>().cloned()).unwrap_or_default();
+            let at = info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
+            if m.is_empty() {
+                *m = format!("{text}{at}");
+            }
+        }
+    }));
+    let work = std::thread::Builder::new().stack_size(STACK).spawn(move || dispatch(&cli));
+    let result = match work.map(std::thread::JoinHandle::join) {
+        Ok(Ok(r)) => r,
+        Ok(Err(_)) => {
+            let m = message.lock().map(|m| m.clone()).unwrap_or_default();
+            Err(Failure::plain(70, "X0001", format!("internal error: {m}; this is a bug in shaderc, please report it")))
+        }
+        Err(e) => Err(Failure::plain(70, "X0001", format!("cannot start: {e}"))),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(f) => {
+            report::show(&f, format);
+            ExitCode::from(f.status)
+        }
+    }
+}
+
+fn dispatch(cli: &Cli) -> Result<(), Failure> {
+    match &cli.command {
+        None => compile::compile(&cli.compile, cli.message_format),
+        Some(Command::Asm(a)) => machine::asm(a),
+        Some(Command::Dis(a)) => machine::dis(a),
+        Some(Command::Lint(a)) => machine::lint(a),
+        Some(Command::Targets(a)) => machine::targets(a),
+        Some(Command::Compare(a)) => compile::compare(a, cli.message_format),
+        Some(Command::Run(a)) => execute::run(a),
+        Some(Command::Render(a)) => execute::render(a),
+        Some(Command::Test(a)) => execute::test(a),
+        Some(Command::Completions { shell }) => {
+            let mut out = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "shaderc", &mut out);
+            files::stdout(&out)
+        }
+        Some(Command::Man) => {
+            let mut out = Vec::new();
+            clap_mangen::Man::new(Cli::command())
+                .render(&mut out)
+                .map_err(|e| Failure::plain(1, "C0005", format!("cannot write: {e}")))?;
+            files::stdout(&out)
+        }
+    }
+}

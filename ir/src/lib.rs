@@ -22,6 +22,7 @@ pub mod opcode;
 pub mod text;
 pub mod texture;
 pub mod types;
+pub mod verify;
 
 pub use builder::Builder;
 pub use diag::{Diagnostic, FileId, Severity, SourceMap, Span};
@@ -33,4 +34,5 @@ pub use module::*;
 pub use numerics::{Numerics, Reference};
 pub use opcode::{Effect, Opcode, ResultRule};
 pub use text::{ParseFailure, parse, parse_bytes, print, print_function};
+pub use verify::verify;
 pub use types::{Scalar, Type};

@@ -1,0 +1,376 @@
+//! The command line's shape, for clap.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Compiles small shader programs for NVIDIA Tesla, PowerVR USSE, AMD R700 and PICA200.
+#[derive(Parser, Debug)]
+#[command(
+    name = "shaderc",
+    version = concat!(env!("CARGO_PKG_VERSION"), " (retroshade: Tesla, USSE, R700 and PICA200; not Google's shaderc)"),
+    args_conflicts_with_subcommands = true,
+    after_help = "Exit status: 0 done; 1 the input is wrong or asks for what the machine lacks; 2 malformed command line; \
+                  3 too much of something that the machine has; 70 a bug in shaderc."
+)]
+pub struct Cli {
+    /// What to do; compiling is the default.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Arguments of compiling.
+    #[command(flatten)]
+    pub compile: CompileArgs,
+    /// How diagnostics are written.
+    #[arg(long, global = true, value_enum, default_value = "human")]
+    pub message_format: MessageFormat,
+}
+
+/// The commands besides compiling.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Assemble text into code words.
+    Asm(AsmArgs),
+    /// Disassemble code or a container.
+    Dis(DisArgs),
+    /// Execute a shader on given inputs: the interpreter, or a target's simulator.
+    Run(RunArgs),
+    /// Compare code size on several targets.
+    Compare(CompareArgs),
+    /// Report what the hardware forbids in code, a container or assembly.
+    Lint(LintArgs),
+    /// Render a fragment shader to a PNG image.
+    Render(RenderArgs),
+    /// Run filetests.
+    Test(TestArgs),
+    /// List targets, or one target's limits.
+    Targets(TargetsArgs),
+    /// Print a shell's completion script.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff).
+    Man,
+}
+
+/// How diagnostics are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MessageFormat {
+    /// `file:line:col: error[CODE]: message`, the source line and a caret.
+    Human,
+    /// One JSON object per line.
+    Json,
+}
+
+/// How a source is read.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SourceArgs {
+    /// Source language; otherwise by the file's extension.
+    #[arg(long, value_enum, value_name = "L")]
+    pub lang: Option<Lang>,
+    /// Entry point.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Stage (vertex, geometry, fragment, compute).
+    #[arg(long, value_name = "S", value_parser = stage)]
+    pub stage: Option<retroshade::ir::Stage>,
+    /// Preprocessor definition or override constant.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub define: Vec<String>,
+}
+
+/// Source languages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Lang {
+    /// The IR's text form.
+    Ir,
+    /// WGSL.
+    Wgsl,
+    /// GLSL; the stage from the extension or `--stage`.
+    Glsl,
+    /// SPIR-V.
+    Spv,
+}
+
+/// How a target compiles.
+#[derive(Args, Clone, Debug)]
+pub struct CodegenArgs {
+    /// Optimisation level: 0, 1, 2 or s.
+    #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = ["0", "1", "2", "s"])]
+    pub opt: String,
+    /// Chip within the target's family.
+    #[arg(long, value_name = "C")]
+    pub chip: Option<String>,
+    /// Let texels, colours and what is computed from them be f16 where the machine has it.
+    #[arg(long)]
+    pub relaxed_precision: bool,
+    /// Clamp indices to their arrays.
+    #[arg(long)]
+    pub robust: bool,
+    /// Whether products and sums may be contracted.
+    #[arg(long, value_name = "on|off", default_value = "on", value_parser = ["on", "off"])]
+    pub fp_contract: String,
+}
+
+/// `shaderc --target T FILE`
+#[derive(Args, Debug)]
+pub struct CompileArgs {
+    /// Target, or several separated by commas.
+    #[arg(long, short = 't', value_name = "T", value_delimiter = ',')]
+    pub target: Vec<String>,
+    /// Output file; a folder where several kinds or targets are asked for; `-` for stdout.
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// What to write: bin container asm hex ir legal mir regalloc stats reflect header vitagl.
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_enum)]
+    pub emit: Vec<Emit>,
+    /// How to read the sources.
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// How to compile.
+    #[command(flatten)]
+    pub codegen: CodegenArgs,
+    /// Print the text after a pass or stage on stderr (`all` for each).
+    #[arg(long, value_name = "PASS")]
+    pub print_after: Vec<String>,
+    /// Write the files that the output depends on, as a makefile rule.
+    #[arg(long, value_name = "FILE")]
+    pub depfile: Option<PathBuf>,
+    /// Source files, or `-` with --lang. Several make one container where the platform has that.
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+/// What compiling can write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
+#[allow(missing_docs)]
+pub enum Emit {
+    Bin,
+    Container,
+    Asm,
+    Hex,
+    Ir,
+    Legal,
+    Mir,
+    Regalloc,
+    Stats,
+    Reflect,
+    Header,
+    Vitagl,
+}
+
+impl Emit {
+    /// The name on the command line and in file names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Emit::Bin => "bin",
+            Emit::Container => "container",
+            Emit::Asm => "asm",
+            Emit::Hex => "hex",
+            Emit::Ir => "ir",
+            Emit::Legal => "legal",
+            Emit::Mir => "mir",
+            Emit::Regalloc => "regalloc",
+            Emit::Stats => "stats",
+            Emit::Reflect => "reflect",
+            Emit::Header => "header",
+            Emit::Vitagl => "vitagl",
+        }
+    }
+    /// Whether the output is not text.
+    pub fn is_binary(self) -> bool {
+        matches!(self, Emit::Bin | Emit::Container | Emit::Vitagl)
+    }
+}
+
+/// What machine text depends on.
+#[derive(Args, Clone, Debug)]
+pub struct SyntaxArgs {
+    /// Spelling: what users of the machine know, or the lossless field listing.
+    #[arg(long, value_enum, default_value = "native")]
+    pub syntax: SyntaxArg,
+    /// Stage, where the text depends on it.
+    #[arg(long, value_name = "S", value_parser = stage)]
+    pub stage: Option<retroshade::ir::Stage>,
+    /// Chip, where the text depends on it.
+    #[arg(long, value_name = "C")]
+    pub chip: Option<String>,
+}
+
+/// Spelling of machine text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum SyntaxArg {
+    Native,
+    Fields,
+}
+
+/// `shaderc asm`
+#[derive(Args, Debug)]
+pub struct AsmArgs {
+    /// Target.
+    #[arg(long, short = 't', value_name = "T")]
+    pub target: String,
+    /// What the text depends on.
+    #[command(flatten)]
+    pub syntax: SyntaxArgs,
+    /// What to write; `hex` works line by line.
+    #[arg(long, value_enum)]
+    pub emit: Option<AsmEmit>,
+    /// Output file.
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// Assembly text, or `-`.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// What `asm` can write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum AsmEmit {
+    Hex,
+    Bin,
+    Container,
+}
+
+/// `shaderc dis`
+#[derive(Args, Debug)]
+pub struct DisArgs {
+    /// Target; a container names its own.
+    #[arg(long, short = 't', value_name = "T")]
+    pub target: Option<String>,
+    /// What the text depends on.
+    #[command(flatten)]
+    pub syntax: SyntaxArgs,
+    /// The input is text: one instruction per line, its words in hex.
+    #[arg(long)]
+    pub hex: bool,
+    /// Code, a container, or hex; `-` for stdin.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// `shaderc run`
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// Run the legalised IR under this target's arithmetic.
+    #[arg(long, value_name = "T", conflicts_with = "target")]
+    pub legal: Option<String>,
+    /// Run the machine code on this target's simulator.
+    #[arg(long, short = 't', value_name = "T")]
+    pub target: Option<String>,
+    /// How to read the source.
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// How to compile.
+    #[command(flatten)]
+    pub codegen: CodegenArgs,
+    /// Inputs, uniforms, textures and buffers as JSON.
+    #[arg(long, value_name = "BIND.json")]
+    pub bind: PathBuf,
+    /// Where the results go.
+    #[arg(short, long, value_name = "OUT.json")]
+    pub output: Option<PathBuf>,
+    /// Source.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// `shaderc compare`
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// Targets, separated by commas; all of them by default.
+    #[arg(long, alias = "target", value_name = "T", value_delimiter = ',')]
+    pub targets: Vec<String>,
+    /// Form of the report.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: CompareFormat,
+    /// How to read the sources.
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// How to compile.
+    #[command(flatten)]
+    pub codegen: CodegenArgs,
+    /// Output file.
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// Sources.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+/// Forms of `compare`'s report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum CompareFormat {
+    Table,
+    Json,
+    Html,
+    ShaderDb,
+}
+
+/// `shaderc lint`
+#[derive(Args, Debug)]
+pub struct LintArgs {
+    /// Target; a container names its own.
+    #[arg(long, short = 't', value_name = "T")]
+    pub target: Option<String>,
+    /// What the text depends on.
+    #[command(flatten)]
+    pub syntax: SyntaxArgs,
+    /// Code, a container or assembly; `-` for stdin.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// `shaderc render`
+#[derive(Args, Debug)]
+pub struct RenderArgs {
+    /// Render with this target's simulator; otherwise the interpreter.
+    #[arg(long, short = 't', value_name = "T")]
+    pub target: Option<String>,
+    /// How to read the source.
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// How to compile.
+    #[command(flatten)]
+    pub codegen: CodegenArgs,
+    /// Width and height in pixels.
+    #[arg(long, value_name = "WxH", default_value = "256x256")]
+    pub size: String,
+    /// Uniforms and textures as JSON.
+    #[arg(long, value_name = "BIND.json")]
+    pub bind: Option<PathBuf>,
+    /// The image.
+    #[arg(short, long, value_name = "OUT.png")]
+    pub output: PathBuf,
+    /// Fragment shader.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// `shaderc test`
+#[derive(Args, Debug)]
+pub struct TestArgs {
+    /// Rewrite exact expectations instead of comparing.
+    #[arg(long)]
+    pub bless: bool,
+    /// Files or folders.
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+}
+
+/// `shaderc targets`
+#[derive(Args, Debug)]
+pub struct TargetsArgs {
+    /// One target, in detail.
+    #[arg(value_name = "T")]
+    pub target: Option<String>,
+    /// Chip within the family.
+    #[arg(long, value_name = "C")]
+    pub chip: Option<String>,
+}
+
+fn stage(s: &str) -> Result<retroshade::ir::Stage, String> {
+    retroshade::ir::Stage::from_name(s).ok_or_else(|| "expected vertex, geometry, fragment or compute".to_string())
+}

@@ -1,0 +1,117 @@
+//! From a file to a verified module, whatever its language.
+
+use crate::args::{CodegenArgs, Lang, SourceArgs};
+use crate::files;
+use crate::report::Failure;
+use retroshade::ir::{Module, SourceMap, Stage};
+use retroshade::lower::{OptLevel, Options};
+use std::path::Path;
+
+/// The language by `--lang` or the file's extension.
+fn language(path: &Path, args: &SourceArgs) -> Result<(Lang, Option<Stage>), Failure> {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    let (lang, stage) = match extension {
+        "ir" => (Some(Lang::Ir), None),
+        "wgsl" => (Some(Lang::Wgsl), None),
+        "spv" => (Some(Lang::Spv), None),
+        "glsl" => (Some(Lang::Glsl), None),
+        "vert" => (Some(Lang::Glsl), Some(Stage::Vertex)),
+        "frag" => (Some(Lang::Glsl), Some(Stage::Fragment)),
+        "geom" => (Some(Lang::Glsl), Some(Stage::Geometry)),
+        "comp" => (Some(Lang::Glsl), Some(Stage::Compute)),
+        _ => (None, None),
+    };
+    match args.lang.or(lang) {
+        Some(l) => Ok((l, args.stage.or(stage))),
+        None if path.as_os_str() == "-" => Err(Failure::usage("`-` needs --lang (ir, wgsl, glsl, spv)")),
+        None => Err(Failure::usage(format!(
+            "{}: unknown kind of file; name the language with --lang (ir, wgsl, glsl, spv)",
+            path.display()
+        ))),
+    }
+}
+
+/// Reads and verifies a module.
+pub fn load(path: &Path, args: &SourceArgs) -> Result<Module, Failure> {
+    let (lang, stage) = language(path, args)?;
+    let name = files::display(path);
+    let module = match lang {
+        Lang::Ir => ir_text(path, &name, args)?,
+        _ => front_end(lang, path, &name, stage, args)?,
+    };
+    if let (Some(s), true) = (args.stage, lang == Lang::Ir) {
+        if s != module.stage {
+            let m = format!("{name} is a {} program, not a {} program", module.stage.name(), s.name());
+            return Err(Failure::plain(1, "C0006", m));
+        }
+    }
+    Ok(module)
+}
+
+fn ir_text(path: &Path, name: &str, args: &SourceArgs) -> Result<Module, Failure> {
+    // The parser has its own, smaller cap: look at the size before reading.
+    let size = std::fs::metadata(path).map_or(0, |m| m.len());
+    if path.as_os_str() != "-" && size > retroshade::ir::text::MAX_BYTES as u64 {
+        let m = format!("{name} is too large (needed {size} bytes, available {})", retroshade::ir::text::MAX_BYTES);
+        return Err(Failure::plain(3, retroshade::ir::text::LIMIT_CODE, m));
+    }
+    let bytes = files::read(path)?;
+    let module = retroshade::ir::parse_bytes(name, &bytes).map_err(|e| {
+        let status = if e.is_limit() { 3 } else { 1 };
+        Failure { file: Some(name.to_string()), ..Failure::source(status, e.sources, e.diagnostics) }
+    })?;
+    if let Some(e) = args.entry.as_ref().filter(|e| **e != module.name) {
+        return Err(Failure::plain(1, "C0007", format!("{name} has no entry `{e}`; its entry is `{}`", module.name)));
+    }
+    verified(module, name)
+}
+
+/// The module itself if it obeys the rules of the IR.
+fn verified(module: Module, name: &str) -> Result<Module, Failure> {
+    match retroshade::ir::verify(&module) {
+        Ok(()) => Ok(module),
+        Err(diagnostics) => {
+            let sources: SourceMap = module.sources;
+            Err(Failure { file: Some(name.to_string()), ..Failure::source(1, sources, diagnostics) })
+        }
+    }
+}
+
+fn front_end(_: Lang, _: &Path, name: &str, _: Option<Stage>, _: &SourceArgs) -> Result<Module, Failure> {
+    Err(Failure::plain(1, "C0008", format!("{name}: this build has no front end")))
+}
+
+/// Compilation options from the command line.
+pub fn options(args: &CodegenArgs) -> Options {
+    Options {
+        opt: match args.opt.as_str() {
+            "0" => OptLevel::O0,
+            "1" => OptLevel::O1,
+            "s" => OptLevel::Os,
+            _ => OptLevel::O2,
+        },
+        chip: args.chip.clone(),
+        fp_contract: args.fp_contract == "on",
+        relaxed_precision: args.relaxed_precision,
+        robust: args.robust,
+        ..Options::default()
+    }
+}
+
+/// A target, or a usage error that lists them.
+pub fn target(name: &str) -> Result<&'static dyn retroshade::TargetIsa, Failure> {
+    retroshade::target(name).ok_or_else(|| {
+        let all: Vec<_> = retroshade::targets().iter().map(|t| t.name()).collect();
+        Failure::usage(format!("there is no target `{name}`; targets are {}", all.join(", ")))
+    })
+}
+
+/// Checks `--chip` against a target's list.
+pub fn check_chip(isa: &dyn retroshade::TargetIsa, chip: Option<&str>) -> Result<(), Failure> {
+    match chip {
+        Some(c) if !isa.chips().is_empty() && !isa.chips().contains(&c) => {
+            Err(Failure::usage(format!("target {} has no chip `{c}`; chips are {}", isa.name(), isa.chips().join(", "))))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,155 @@
+//! Diagnostics for people and for programs, and the exit status.
+
+use crate::args::MessageFormat;
+use codespan_reporting::diagnostic::{Diagnostic as Rich, Label, Severity as RichSeverity};
+use codespan_reporting::files::SimpleFiles;
+use codespan_reporting::term;
+use retroshade::ir::{Diagnostic, FileId, Severity, SourceMap, Span};
+use retroshade::lower::{CompileError, TextError};
+use serde_json::json;
+
+/// The most diagnostics shown for one input.
+const CAP: usize = 20;
+
+/// A command that did not succeed: what to show, and the exit status.
+#[derive(Debug, Default)]
+pub struct Failure {
+    /// Exit status.
+    pub status: u8,
+    /// The texts behind the spans.
+    pub sources: SourceMap,
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Name to show where a diagnostic has no span.
+    pub file: Option<String>,
+}
+
+impl Failure {
+    /// A failure without a place in a source.
+    pub fn plain(status: u8, code: &'static str, message: impl Into<String>) -> Failure {
+        Failure { status, diagnostics: vec![Diagnostic::error(code, Span::NONE, message)], ..Failure::default() }
+    }
+    /// A malformed command line.
+    pub fn usage(message: impl Into<String>) -> Failure {
+        Failure::plain(2, "C0002", message)
+    }
+    /// A failed status without anything more to say.
+    pub fn silent(status: u8) -> Failure {
+        Failure { status, ..Failure::default() }
+    }
+    /// Errors in a source.
+    pub fn source(status: u8, sources: SourceMap, diagnostics: Vec<Diagnostic>) -> Failure {
+        Failure { status, sources, diagnostics, file: None }
+    }
+    /// A compilation's failure.
+    pub fn compile(e: &CompileError, sources: &SourceMap, file: &str) -> Failure {
+        Failure { status: e.exit_status(), sources: sources.clone(), diagnostics: e.diagnostics(), file: Some(file.to_string()) }
+    }
+    /// Errors in assembly text or a binary.
+    pub fn text(name: &str, source: &str, errors: Vec<TextError>) -> Failure {
+        let mut sources = SourceMap::default();
+        let file = sources.add(name, source);
+        let diagnostics = errors.into_iter().map(|e| text_error(file, source, e)).collect();
+        Failure { status: 1, sources, diagnostics, file: Some(name.to_string()) }
+    }
+}
+
+/// An assembler's error as a diagnostic with a span.
+fn text_error(file: FileId, source: &str, e: TextError) -> Diagnostic {
+    if e.line == 0 {
+        let message = match e.offset {
+            Some(o) => format!("at byte {o:#x}: {}", e.message),
+            None => e.message,
+        };
+        return Diagnostic::error("A0001", Span::NONE, message);
+    }
+    let start = source.split('\n').take(e.line as usize - 1).map(|l| l.len() + 1).sum::<usize>();
+    let line = source.get(start..).unwrap_or("").split('\n').next().unwrap_or("");
+    let column = line.char_indices().nth((e.column.max(1) - 1) as usize).map_or(line.len(), |(i, _)| i);
+    let rest = &line[column..];
+    let word = rest.find(|c: char| c.is_whitespace() || c == ',').unwrap_or(rest.len()).max(usize::from(!rest.is_empty()));
+    let word = (word..=rest.len()).find(|n| rest.is_char_boundary(*n)).unwrap_or(rest.len());
+    let at = start + column;
+    Diagnostic::error("A0001", Span::new(file, at as u32, (at + word) as u32), e.message)
+}
+
+/// Writes diagnostics to stderr.
+pub fn show(f: &Failure, format: MessageFormat) {
+    for d in f.diagnostics.iter().take(CAP) {
+        match format {
+            MessageFormat::Human => eprint!("{}", human(d, f)),
+            MessageFormat::Json => eprintln!("{}", json_line(d, f)),
+        }
+    }
+}
+
+fn place(span: Span, f: &Failure) -> Option<(String, u32, u32)> {
+    let name = f.sources.name(span.file)?;
+    let (line, column) = f.sources.line_column(span.file, span.start)?;
+    Some((name.to_string(), line, column))
+}
+
+/// The one-line form, then the source line with a caret.
+fn human(d: &Diagnostic, f: &Failure) -> String {
+    let Some((name, line, column)) = place(d.span, f) else {
+        let prefix = f.file.as_ref().map(|n| format!("{n}: ")).unwrap_or_default();
+        let mut out = format!("{prefix}{}[{}]: {}\n", d.severity, d.code, d.message);
+        for (_, n) in &d.notes {
+            out.push_str(&format!("  note: {n}\n"));
+        }
+        return out;
+    };
+    let mut out = format!("{name}:{line}:{column}: {}[{}]: {}\n", d.severity, d.code, d.message);
+    // codespan draws the excerpt; its own headline is replaced by the line above.
+    let mut files = SimpleFiles::new();
+    let mut n = 0;
+    while let (Some(name), Some(text)) = (f.sources.name(FileId(n)), f.sources.text(FileId(n))) {
+        files.add(name, text);
+        n += 1;
+    }
+    let range = |s: Span| s.start as usize..s.end.max(s.start) as usize;
+    let mut rich = Rich::new(match d.severity {
+        Severity::Error => RichSeverity::Error,
+        Severity::Warning => RichSeverity::Warning,
+        Severity::Note => RichSeverity::Note,
+    })
+    .with_message("")
+    .with_label(Label::primary(d.span.file.0 as usize, range(d.span)));
+    for (span, note) in &d.notes {
+        if f.sources.name(span.file).is_some() {
+            rich = rich.with_label(Label::secondary(span.file.0 as usize, range(*span)).with_message(note));
+        } else {
+            rich = rich.with_notes(vec![format!("note: {note}")]);
+        }
+    }
+    let mut text = String::new();
+    if term::emit_to_string(&mut text, &term::Config::default(), &files, &rich).is_ok() {
+        out.extend(text.split_inclusive('\n').skip(2).filter(|l| !l.trim().is_empty()));
+    }
+    out
+}
+
+fn json_line(d: &Diagnostic, f: &Failure) -> serde_json::Value {
+    let notes: Vec<_> = d
+        .notes
+        .iter()
+        .map(|(s, m)| match place(*s, f) {
+            Some((file, line, column)) => json!({ "message": m, "file": file, "line": line, "column": column }),
+            None => json!({ "message": m }),
+        })
+        .collect();
+    let mut v = json!({ "version": 1, "severity": d.severity.to_string(), "code": d.code, "message": d.message });
+    match place(d.span, f) {
+        Some((file, line, column)) => {
+            let (end_line, end_column) = f.sources.line_column(d.span.file, d.span.end).unwrap_or((line, column));
+            v["file"] = json!(file);
+            v["line"] = json!(line);
+            v["column"] = json!(column);
+            v["end_line"] = json!(end_line);
+            v["end_column"] = json!(end_column);
+        }
+        None => v["file"] = json!(f.file),
+    }
+    v["notes"] = json!(notes);
+    v
+}
