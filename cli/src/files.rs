@@ -43,8 +43,9 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 /// Reads text.
 pub fn read_text(path: &Path) -> Result<String, Failure> {
     let bytes = read(path)?;
-    String::from_utf8(bytes)
-        .map_err(|e| Failure::plain(1, "E0002", format!("{}: this is not text: invalid UTF-8 at byte {}", display(path), e.utf8_error().valid_up_to())))
+    String::from_utf8(bytes).map_err(|e| {
+        Failure::plain(1, "E0002", format!("{}: this is not text: invalid UTF-8 at byte {}", display(path), e.utf8_error().valid_up_to()))
+    })
 }
 
 /// Writes to stdout; a closed pipe is nobody's error.

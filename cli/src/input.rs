@@ -24,10 +24,9 @@ fn language(path: &Path, args: &SourceArgs) -> Result<(Lang, Option<Stage>), Fai
     match args.lang.or(lang) {
         Some(l) => Ok((l, args.stage.or(stage))),
         None if path.as_os_str() == "-" => Err(Failure::usage("`-` needs --lang (ir, wgsl, glsl, spv)")),
-        None => Err(Failure::usage(format!(
-            "{}: unknown kind of file; name the language with --lang (ir, wgsl, glsl, spv)",
-            path.display()
-        ))),
+        None => {
+            Err(Failure::usage(format!("{}: unknown kind of file; name the language with --lang (ir, wgsl, glsl, spv)", path.display())))
+        }
     }
 }
 

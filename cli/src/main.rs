@@ -83,9 +83,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         }
         Some(Command::Man) => {
             let mut out = Vec::new();
-            clap_mangen::Man::new(Cli::command())
-                .render(&mut out)
-                .map_err(|e| Failure::plain(1, "C0005", format!("cannot write: {e}")))?;
+            clap_mangen::Man::new(Cli::command()).render(&mut out).map_err(|e| Failure::plain(1, "C0005", format!("cannot write: {e}")))?;
             files::stdout(&out)
         }
     }

@@ -104,10 +104,7 @@ pub fn to_json(shaders: &[Compared]) -> Value {
             let (bytes, instructions) = r.as_ref().map_or((0, 0), |s| (u64::from(s.bytes), u64::from(s.instructions)));
             let old = totals.get(*name).cloned().unwrap_or(json!({ "bytes": 0, "instructions": 0 }));
             let add = |k: &str, n: u64| old[k].as_u64().unwrap_or(0) + n;
-            totals.insert(
-                (*name).to_string(),
-                json!({ "bytes": add("bytes", bytes), "instructions": add("instructions", instructions) }),
-            );
+            totals.insert((*name).to_string(), json!({ "bytes": add("bytes", bytes), "instructions": add("instructions", instructions) }));
         }
         list.push(json!({ "file": s.file, "entry": s.entry, "stage": s.stage, "ir_ops": s.ir_ops, "targets": targets }));
     }

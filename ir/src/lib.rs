@@ -34,5 +34,5 @@ pub use module::*;
 pub use numerics::{Numerics, Reference};
 pub use opcode::{Effect, Opcode, ResultRule};
 pub use text::{ParseFailure, parse, parse_bytes, print, print_function};
-pub use verify::verify;
 pub use types::{Scalar, Type};
+pub use verify::verify;
