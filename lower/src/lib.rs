@@ -1,6 +1,7 @@
 //! What joins the IR to the machines: the target interface, virtual code, placement and helpers for lowering.
 #![forbid(unsafe_code)]
 
+pub mod bind;
 pub mod error;
 pub mod isa;
 pub mod options;

@@ -1,6 +1,14 @@
 //! What a caller binds by: names, types and places of a program's interface (`--emit reflect`).
+//!
+//! [`Reflection::from_module`] fills in all that follows from declarations; targets add registers and units afterwards.
+//! Uniforms that are members of arrays of structs (`lights[].pos`) are listed element by element; `run` uses the same
+//! names ([`uniform_leaves`]).
 
+use retroshade_ir::{
+    Binding, Builtin, FuncId, Function, Imm, IoDecl, MemRef, Module, Scalar, Stage, StorageDecl, Texture, Type, UniformDecl,
+};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// One input or output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,4 +125,218 @@ pub struct Reflection {
     pub textures: Vec<ReflectTexture>,
     /// Storage buffers.
     pub storage: Vec<ReflectStorage>,
+}
+
+/// A part of a uniform declaration that has a name of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UniformLeaf {
+    /// Name with all indices into arrays of structs.
+    pub name: String,
+    /// Type as `reflect` writes it.
+    pub ty: String,
+    /// First element, counted densely.
+    pub first: u32,
+    /// Number of elements (columns of a matrix count).
+    pub count: u32,
+    /// Byte offset within the binding.
+    pub offset: u32,
+    /// Sizes of the array levels and, last, of a matrix that the value has.
+    pub shape: Vec<u32>,
+}
+
+/// The most leaves of one declaration; a declaration with more is given as one leaf.
+const MAX_LEAVES: u64 = 1 << 16;
+
+/// The named parts of a uniform, in order.
+pub fn uniform_leaves(u: &UniformDecl) -> Vec<UniformLeaf> {
+    let mut outer = u.name.matches("[]").count().min(u.dims.len() - usize::from(u.matrix && !u.dims.is_empty()));
+    if u.dims[..outer].iter().map(|d| d.count as u64).product::<u64>() > MAX_LEAVES {
+        outer = 0;
+    }
+    let leaves = u.dims[..outer].iter().fold(1u32, |n, d| n.saturating_mul(d.count));
+    let inner = &u.dims[outer..];
+    let count = inner.iter().fold(1u32, |n, d| n.saturating_mul(d.count));
+    let shape: Vec<u32> = inner.iter().map(|d| d.count).collect();
+    let ty = shaped_name(&scalar_name(u.ty, u.source_type.as_deref()), u.ty.lanes, &shape, u.matrix);
+    (0..leaves)
+        .map(|n| {
+            let mut at = Vec::new();
+            let mut rest = n;
+            for d in u.dims[..outer].iter().rev() {
+                at.push(rest % d.count.max(1));
+                rest /= d.count.max(1);
+            }
+            let mut name = u.name.clone();
+            while let Some(k) = at.pop() {
+                name = name.replacen("[]", &format!("[{k}]"), 1);
+            }
+            let first = n * count;
+            UniformLeaf { name, ty: ty.clone(), first, count, offset: u.offset.wrapping_add(u.element_offset(first)), shape: shape.clone() }
+        })
+        .collect()
+}
+
+/// The scalar of a type as the source spells it: `f32 f16 i32 u32 bool`.
+pub fn scalar_name(ty: Type, source: Option<&str>) -> String {
+    let source = source.map(|s| s.split(['x', '[', '<']).next().unwrap_or(s));
+    match (ty.scalar, source) {
+        (_, Some(s @ ("u32" | "bool" | "i32" | "f32" | "f16"))) => s.to_string(),
+        (Scalar::I1, _) => "bool".to_string(),
+        (s, _) => s.name().to_string(),
+    }
+}
+
+/// A type with array levels (outermost first) and, if `matrix`, columns as the last of `shape`. Written `T[inner][outer]`.
+fn shaped_name(scalar: &str, lanes: u8, shape: &[u32], matrix: bool) -> String {
+    let (arrays, mut name) = match shape.split_last() {
+        Some((columns, arrays)) if matrix => (arrays, format!("mat{columns}x{lanes}")),
+        _ if lanes > 1 => (shape, format!("{scalar}x{lanes}")),
+        _ => (shape, scalar.to_string()),
+    };
+    for n in arrays.iter().rev() {
+        name.push_str(&format!("[{n}]"));
+    }
+    name
+}
+
+/// The name under which an input or output is bound: its builtin's WGSL name or its own.
+pub fn io_name(io: &IoDecl) -> String {
+    match io.binding {
+        Binding::Builtin(b) => b.name().to_string(),
+        Binding::Location(n) if io.name.is_empty() => format!("location{n}"),
+        Binding::Location(_) => io.name.clone(),
+    }
+}
+
+/// Whether an input or output is a list: an array, or what a geometry program reads of each vertex.
+pub fn io_is_array(io: &IoDecl, input: bool, stage: Stage) -> bool {
+    let of_primitive = matches!(io.binding, Binding::Builtin(Builtin::PrimitiveIndex | Builtin::InvocationId));
+    io.count > 1 || input && stage == Stage::Geometry && !of_primitive
+}
+
+pub(crate) fn io_type(io: &IoDecl, input: bool, stage: Stage) -> String {
+    let shape: &[u32] = if io_is_array(io, input, stage) { &[io.count] } else { &[] };
+    shaped_name(&scalar_name(io.ty, io.source_type.as_deref()), io.ty.lanes, shape, false)
+}
+
+/// The type of a storage buffer as the source spells it, or made of what its words hold.
+fn storage_type(s: &StorageDecl) -> String {
+    if !s.source_type.is_empty() {
+        return s.source_type.clone();
+    }
+    let words = if s.repeat.is_empty() { &s.head } else { &s.repeat };
+    format!("array<{}>", words.first().map_or("u32", |w| w.name()))
+}
+
+/// Which variables and textures a module's reachable code names.
+#[derive(Clone, Debug, Default)]
+pub struct Used {
+    /// Variables.
+    pub vars: BTreeSet<MemRef>,
+    /// Textures.
+    pub textures: BTreeSet<Texture>,
+}
+
+impl Used {
+    /// Looks through the entry and all functions that it can call.
+    pub fn of(module: &Module) -> Used {
+        let mut used = Used::default();
+        let (mut seen, mut work) = (BTreeSet::from([module.entry]), vec![module.entry]);
+        while let Some(id) = work.pop() {
+            let Some(f) = module.functions.get(id) else { continue };
+            used.collect(f, |callee: FuncId| {
+                if seen.insert(callee) {
+                    work.push(callee);
+                }
+            });
+        }
+        used
+    }
+    fn collect(&mut self, f: &Function, mut call: impl FnMut(FuncId)) {
+        for (_, i) in f.ordered() {
+            match &f.insts[i].imm {
+                Imm::Mem { var, .. } | Imm::Atomic { var, .. } => {
+                    self.vars.insert(*var);
+                }
+                Imm::Tex(t) => {
+                    self.textures.insert(t.texture);
+                }
+                Imm::Func(callee) => call(*callee),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Reflection {
+    /// The interface of a module without target, registers and units (units are numbered in order of declaration).
+    pub fn from_module(module: &Module) -> Reflection {
+        let used = Used::of(module);
+        let io = |d: &IoDecl, input: bool, used: bool| ReflectIo {
+            name: io_name(d),
+            ty: io_type(d, input, module.stage),
+            location: if let Binding::Location(n) = d.binding { Some(n) } else { None },
+            builtin: if let Binding::Builtin(b) = d.binding { Some(b.name().to_string()) } else { None },
+            interpolation: (input && module.stage == Stage::Fragment && matches!(d.binding, Binding::Location(_)))
+                .then(|| d.interpolation.name().to_string()),
+            register: None,
+            used,
+        };
+        Reflection {
+            version: 1,
+            target: String::new(),
+            stage: module.stage.name().to_string(),
+            entry: module.name.clone(),
+            local_size: module.workgroup_size,
+            inputs: module.inputs.iter().map(|(i, d)| io(d, true, used.vars.contains(&MemRef::Input(i)))).collect(),
+            outputs: module.outputs.iter().map(|(o, d)| io(d, false, used.vars.contains(&MemRef::Output(o)))).collect(),
+            uniforms: module
+                .uniforms
+                .iter()
+                .flat_map(|(u, d)| {
+                    let used = used.vars.contains(&MemRef::Uniform(u));
+                    let (group, binding) = (d.group, d.binding);
+                    uniform_leaves(d).into_iter().map(move |l| ReflectUniform {
+                        name: l.name,
+                        ty: l.ty,
+                        group,
+                        binding,
+                        offset: l.offset,
+                        register: None,
+                        used,
+                    })
+                })
+                .collect(),
+            textures: module
+                .textures
+                .iter()
+                .enumerate()
+                .map(|(n, (t, d))| ReflectTexture {
+                    name: d.name.clone(),
+                    sampler: d.sampler.clone(),
+                    dim: d.dim.name().to_string(),
+                    layers: if d.arrayed { 4 } else { 1 },
+                    arrayed: d.arrayed,
+                    depth: d.shadow,
+                    group: d.group,
+                    binding: d.binding,
+                    unit: n as u32,
+                    used: used.textures.contains(&t),
+                })
+                .collect(),
+            storage: module
+                .storage
+                .iter()
+                .map(|(s, d)| ReflectStorage {
+                    name: d.name.clone(),
+                    group: d.group,
+                    binding: d.binding,
+                    ty: storage_type(d),
+                    access: d.access.name().to_string(),
+                    register: None,
+                    used: used.vars.contains(&MemRef::Storage(s)),
+                })
+                .collect(),
+        }
+    }
 }
