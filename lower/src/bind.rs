@@ -53,12 +53,15 @@ impl Kind {
     /// A JSON scalar as a word; `loose` truncates fractions where an integer is due.
     fn read(self, v: &Value, loose: bool) -> Option<u32> {
         match (self, v) {
-            (Kind::Float(s), Value::String(t)) => Some(from_f32(s, match t.as_str() {
-                "nan" => f32::NAN,
-                "inf" => f32::INFINITY,
-                "-inf" => f32::NEG_INFINITY,
-                _ => return None,
-            })),
+            (Kind::Float(s), Value::String(t)) => Some(from_f32(
+                s,
+                match t.as_str() {
+                    "nan" => f32::NAN,
+                    "inf" => f32::INFINITY,
+                    "-inf" => f32::NEG_INFINITY,
+                    _ => return None,
+                },
+            )),
             (Kind::Float(s), Value::Bool(b)) => Some(from_f32(s, if *b { 1.0 } else { 0.0 })),
             (Kind::Float(s), _) => Some(from_f32(s, v.as_f64()? as f32)),
             (Kind::Bool, Value::Number(n)) => Some(u32::from(n.as_f64()? != 0.0)),
@@ -184,7 +187,13 @@ fn invocations(module: &Module, file: &Value, used: &Used) -> Result<Vec<Invocat
                     match given.and_then(|g| g.get(&name)) {
                         Some(v) => {
                             let ty = crate::reflect::io_type(decl, true, module.stage);
-                            words(&format!("input `{name}` of invocation {n}"), &ty, Kind::of(decl.ty, decl.source_type.as_deref()), v, want)
+                            words(
+                                &format!("input `{name}` of invocation {n}"),
+                                &ty,
+                                Kind::of(decl.ty, decl.source_type.as_deref()),
+                                v,
+                                want,
+                            )
                         }
                         None if !used.vars.contains(&MemRef::Input(id)) => Ok(vec![0; want]),
                         None => bad(format!("the bind file has no input `{name}` for invocation {n}")),
@@ -250,7 +259,10 @@ fn texture(decl: &TextureDecl, v: &Value) -> Result<TextureData> {
     let name = &decl.name;
     let number = |key: &str, default: u32| match v.get(key) {
         None => Ok(default),
-        Some(n) => n.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or_else(|| BindError(format!("`{key}` of texture `{name}` must be a positive integer"))),
+        Some(n) => n
+            .as_u64()
+            .and_then(|n| u32::try_from(n).ok())
+            .ok_or_else(|| BindError(format!("`{key}` of texture `{name}` must be a positive integer"))),
     };
     let word = |key: &str, default: &'static str| v.get(key).map_or(Some(default), Value::as_str).unwrap_or("").to_string();
     let dim = word("dim", "2d");
@@ -259,7 +271,9 @@ fn texture(decl: &TextureDecl, v: &Value) -> Result<TextureData> {
         return bad(format!("texture `{name}` is {} in the bind file, the program declares {}", dim.name(), decl.dim.name()));
     }
     let sizes = match v.get("size") {
-        Some(Value::Array(s)) => s.iter().map(|n| n.as_u64().filter(|n| (1..=16384).contains(n)).map(|n| n as u32)).collect::<Option<Vec<_>>>(),
+        Some(Value::Array(s)) => {
+            s.iter().map(|n| n.as_u64().filter(|n| (1..=16384).contains(n)).map(|n| n as u32)).collect::<Option<Vec<_>>>()
+        }
         _ => None,
     };
     let wanted = match dim {
@@ -304,7 +318,9 @@ fn texture(decl: &TextureDecl, v: &Value) -> Result<TextureData> {
             return bad(format!("texel {n} of texture `{name}` must have 1 to 4 components"));
         }
         for (w, x) in texel.iter_mut().zip(flat) {
-            *w = kind.read(x, false).ok_or_else(|| BindError(format!("texel {n} of texture `{name}`: expected {}, got {x}", kind.name())))?;
+            *w = kind
+                .read(x, false)
+                .ok_or_else(|| BindError(format!("texel {n} of texture `{name}`: expected {}, got {x}", kind.name())))?;
         }
         data.texels.push(texel);
     }

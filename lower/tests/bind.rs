@@ -89,7 +89,10 @@ fn errors_name_what_is_wrong() {
     refuse(&|f| f["uniforms"]["mvp"] = json!([1, 2]), "uniform `mvp` has type mat4x3 and needs 12 values, got 2");
     refuse(&|f| drop(f["uniforms"].as_object_mut().map(|o| o.remove("lights[1].pos"))), "no uniform `lights[1].pos`");
     refuse(&|f| f["invocations"][0]["inputs"] = json!({}), "no input `pos` for invocation 0");
-    refuse(&|f| f["invocations"][0]["inputs"]["pos"][0] = json!("x"), "input `pos` of invocation 0 has type f32x4: expected a number, got \"x\"");
+    refuse(
+        &|f| f["invocations"][0]["inputs"]["pos"][0] = json!("x"),
+        "input `pos` of invocation 0 has type f32x4: expected a number, got \"x\"",
+    );
     refuse(&|f| f["invocations"][0]["inputs"]["vertex_index"] = json!(0.5), "expected an integer, got 0.5");
     refuse(&|f| drop(f.as_object_mut().map(|o| o.remove("invocations"))), "no `invocations`");
     refuse(&|f| f["uniforms"] = json!([]), "`uniforms` in the bind file must be an object");
@@ -102,19 +105,21 @@ fn errors_name_what_is_wrong() {
 fn reflection_lists_leaves() {
     let r = Reflection::from_module(&module(VERTEX));
     let uniforms: Vec<_> = r.uniforms.iter().map(|u| (u.name.as_str(), u.ty.as_str(), u.offset, u.used)).collect();
-    assert_eq!(uniforms, [
-        ("mvp", "mat4x3", 0, true),
-        ("lights[0].pos", "f32x3", 64, true),
-        ("lights[1].pos", "f32x3", 96, true),
-        ("lights[0].m", "mat2x2", 256, true),
-        ("lights[1].m", "mat2x2", 320, true),
-        ("flag", "bool", 0, true),
-    ]);
-    assert_eq!(r.inputs.iter().map(|i| (i.name.as_str(), i.ty.as_str(), i.used)).collect::<Vec<_>>(), [
-        ("pos", "f32x4", true),
-        ("vertex_index", "u32", true),
-        ("unused", "f32", false)
-    ]);
+    assert_eq!(
+        uniforms,
+        [
+            ("mvp", "mat4x3", 0, true),
+            ("lights[0].pos", "f32x3", 64, true),
+            ("lights[1].pos", "f32x3", 96, true),
+            ("lights[0].m", "mat2x2", 256, true),
+            ("lights[1].m", "mat2x2", 320, true),
+            ("flag", "bool", 0, true),
+        ]
+    );
+    assert_eq!(
+        r.inputs.iter().map(|i| (i.name.as_str(), i.ty.as_str(), i.used)).collect::<Vec<_>>(),
+        [("pos", "f32x4", true), ("vertex_index", "u32", true), ("unused", "f32", false)]
+    );
     assert_eq!(r.outputs.iter().map(|i| i.ty.as_str()).collect::<Vec<_>>(), ["f32x4", "u32", "bool", "f16", "f32x2[2]"]);
     assert!(!r.textures[0].used);
 }
@@ -144,5 +149,8 @@ fn textures_and_geometry_and_storage() {
         "shader compute \"main\"\nstorage %buf : struct(i32, f32) @binding(0) @type(\"S { n: u32, x: f32 }\")\nblock0:\n    v0 = storage_load.f32 %buf[1]\n    v1 = fadd v0, v0\n    storage_store %buf[1], v1\n    return\n",
     );
     let env = env_from_json(&m, &json!({ "storage": { "buf": [-1, 1.5] } })).expect("binds");
-    assert_eq!(result_to_json(&m, &interp::run(&m, &env, &Reference).expect("runs")), json!({ "storage": { "buf": [4294967295u32, 3.0] } }));
+    assert_eq!(
+        result_to_json(&m, &interp::run(&m, &env, &Reference).expect("runs")),
+        json!({ "storage": { "buf": [4294967295u32, 3.0] } })
+    );
 }
