@@ -1,4 +1,5 @@
 //! Structured control flow computes what the original graph computes: random reducible graphs, traced before and after.
+#![allow(clippy::unwrap_used)]
 
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
 use retroshade_ir::types::I32;
