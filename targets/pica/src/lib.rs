@@ -1,24 +1,29 @@
 //! PICA200 (Nintendo 3DS): vertex and geometry programs on a float24 vector machine without memory.
 #![forbid(unsafe_code)]
 
+pub mod abi;
+pub mod asm;
+pub mod container;
+pub mod descriptors;
+pub mod dis;
 pub mod forms;
 pub mod inst;
+pub mod lint;
+pub mod numerics;
 pub mod parse;
 pub mod regs;
+pub mod sim;
 pub mod text;
 
-use retroshade_ir::{Module, Numerics, Reference, ShaderEnv, ShaderResult, Span, Stage};
-use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, TargetIsa, TextError, TextOptions};
+use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Span, Stage};
+use container::Shbin;
+use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions};
 
 struct Pica;
 
 /// The target.
 pub fn isa() -> &'static dyn TargetIsa {
     &Pica
-}
-
-fn missing() -> TextError {
-    TextError::new("not built yet")
 }
 
 impl TargetIsa for Pica {
@@ -51,7 +56,7 @@ impl TargetIsa for Pica {
         .to_vec()
     }
     fn numerics(&self) -> &'static dyn Numerics {
-        &Reference
+        &numerics::Float24
     }
     fn legalise(&self, _: &Module, _: &Options) -> Result<Module, CompileError> {
         Err(CompileError::unsupported("C0000", Span::NONE, "not built yet"))
@@ -59,8 +64,8 @@ impl TargetIsa for Pica {
     fn compile(&self, _: &Module, _: &Options) -> Result<CompiledShader, CompileError> {
         Err(CompileError::unsupported("C0000", Span::NONE, "not built yet"))
     }
-    fn simulate(&self, _: &CompiledShader, _: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        Err(SimError::BadEnv("not built yet".to_string()))
+    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+        sim::simulate(shader, env)
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         text::dis_line(line, options)
@@ -68,17 +73,32 @@ impl TargetIsa for Pica {
     fn asm_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         text::asm_line(line, options)
     }
-    fn disassemble(&self, _: &[u8], _: &TextOptions) -> Result<String, TextError> {
-        Err(missing())
+    fn disassemble(&self, bytes: &[u8], options: &TextOptions) -> Result<String, TextError> {
+        if !Shbin::is_shbin(bytes) {
+            return Err(TextError::new("bare code words have no operand descriptors: disassemble the .shbin"));
+        }
+        let bin = Shbin::read(bytes)?;
+        if options.syntax == Syntax::Fields { dis::listing(&bin) } else { dis::disassemble(&bin) }
     }
-    fn assemble(&self, _: &str, _: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
-        Err(vec![missing()])
+    fn assemble(&self, source: &str, options: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
+        if options.syntax == Syntax::Fields {
+            return Err(vec![TextError::new("field listings are assembled line by line")]);
+        }
+        asm::assemble(source)
     }
-    fn is_container(&self, _: &[u8]) -> bool {
-        false
+    fn is_container(&self, bytes: &[u8]) -> bool {
+        Shbin::is_shbin(bytes)
     }
-    fn lint(&self, _: &[u8], _: &TextOptions) -> Result<Vec<TextError>, TextError> {
-        Err(missing())
+    fn lint(&self, bytes: &[u8], options: &TextOptions) -> Result<Vec<TextError>, TextError> {
+        if Shbin::is_shbin(bytes) {
+            return lint::lint(&Shbin::read(bytes)?);
+        }
+        // Not a container: assembly text.
+        let text = std::str::from_utf8(bytes).map_err(|_| TextError::new("neither a .shbin nor assembly text"))?;
+        match self.assemble(text, options) {
+            Ok(out) => out.container.map_or(Ok(Vec::new()), |c| lint::lint(&Shbin::read(&c)?)),
+            Err(errors) => Ok(errors),
+        }
     }
     fn encoding_docs(&self) -> String {
         forms::TABLE.markdown()

@@ -1,0 +1,390 @@
+//! Where a program's interface lives: inputs in v, outputs in o, uniforms in c, b and i, and what the tables say of them.
+//!
+//! Rules: an input at location N is vN, builtins take the next free registers as named attributes; outputs take o0, o1 …
+//! in the order position, then locations; the location is the output's type in the file (0, 4, 7 and 9 up are dummies).
+//! A uniform block occupies consecutive float uniforms, byte offset / 16 from its base; blocks follow each other by
+//! (group, binding). Booleans are boolean uniforms. Facts: ISA sheet sections 2, 13, 14.
+
+use crate::container::{OUTPUT_COMPONENTS, OutputEntry, UniformEntry, numbering};
+use crate::regs::{COMPONENTS, FLOAT_UNIFORMS};
+use cranelift_entity::{EntityRef, SecondaryMap};
+use indexmap::IndexMap;
+use retroshade_ir::*;
+use retroshade_lower::CompileError;
+use retroshade_lower::reflect::{ReflectIo, ReflectUniform, Reflection};
+
+/// Output types that carry a meaning, by location.
+const MEANINGFUL: [u32; 7] = [1, 2, 3, 5, 6, 8, 4];
+/// The dummy type.
+const DUMMY: u16 = 9;
+/// Outputs that the loader's eight-bit mask can name.
+const OUTPUTS: usize = 8;
+
+/// Where a uniform lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// Not placed (not used).
+    #[default]
+    None,
+    /// Float uniform of the first element, and its first component.
+    Float {
+        /// Register.
+        reg: u16,
+        /// Component.
+        comp: u8,
+    },
+    /// Boolean uniform.
+    Bool(u8),
+}
+
+/// The whole assignment.
+#[derive(Clone, Debug, Default)]
+pub struct Abi {
+    /// First v register of each input.
+    pub inputs: SecondaryMap<Input, u8>,
+    /// o register of each output.
+    pub outputs: SecondaryMap<Output, u8>,
+    /// Output type of each output.
+    pub kinds: SecondaryMap<Output, u16>,
+    /// Constant lanes that the output's type does not take: never written, reported as these bits.
+    pub dead: SecondaryMap<Output, [Option<u32>; 4]>,
+    /// Place of each uniform.
+    pub uniforms: SecondaryMap<Uniform, Place>,
+    /// First float uniform that no block occupies.
+    pub free: u8,
+    /// v registers per vertex of a geometry program's input.
+    pub stride: u8,
+}
+
+/// Whether a uniform is a truth value.
+fn is_bool(u: &UniformDecl) -> bool {
+    u.ty.scalar == Scalar::I1 || u.source_type.as_deref() == Some("bool")
+}
+
+/// Assigns places to a module's interface.
+pub fn assign(m: &Module) -> Result<Abi, CompileError> {
+    let mut abi = Abi::default();
+    inputs(m, &mut abi)?;
+    outputs(m, &mut abi)?;
+    uniforms(m, &mut abi)?;
+    Ok(abi)
+}
+
+fn inputs(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
+    if m.stage == Stage::Geometry {
+        // All attributes of vertex 0, then of vertex 1 …
+        let n = m.inputs.len();
+        abi.stride = n as u8;
+        let vertices = m.inputs.values().map(|d| d.count).max().unwrap_or(0) as usize;
+        if n * vertices > 16 {
+            return Err(CompileError::limit("P0301", Span::NONE, "too many input registers for whole primitives", (n * vertices) as u64, 16));
+        }
+        m.inputs.keys().enumerate().for_each(|(k, i)| abi.inputs[i] = k as u8);
+        return Ok(());
+    }
+    let mut taken = [false; 16];
+    for (i, d) in m.inputs.iter() {
+        if let retroshade_ir::Binding::Location(n) = d.binding {
+            let end = n as usize + d.count as usize;
+            if end > 16 {
+                return Err(CompileError::limit("P0301", d.span, format!("input `{}` lies beyond the last input register", d.name), end as u64, 16));
+            }
+            taken[n as usize..end].fill(true);
+            abi.inputs[i] = n as u8;
+        }
+    }
+    for (i, d) in m.inputs.iter() {
+        if let retroshade_ir::Binding::Builtin(b) = d.binding {
+            if !matches!(b, Builtin::VertexIndex | Builtin::InstanceIndex | Builtin::PrimitiveIndex) {
+                return Err(CompileError::unsupported("P0101", d.span, format!("the machine has no `{}`", b.name())));
+            }
+            let Some(n) = taken.iter().position(|t| !t) else {
+                return Err(CompileError::limit("P0301", d.span, "no input register is left", 17, 16));
+            };
+            taken[n] = true;
+            abi.inputs[i] = n as u8;
+        }
+    }
+    Ok(())
+}
+
+fn outputs(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
+    let mut order: Vec<(u32, Output)> = Vec::new();
+    for (o, d) in m.outputs.iter() {
+        let (rank, kind) = match d.binding {
+            retroshade_ir::Binding::Builtin(Builtin::Position) => (0, 0),
+            retroshade_ir::Binding::Builtin(b) => {
+                return Err(CompileError::unsupported("P0102", d.span, format!("the machine has no output `{}`", b.name())));
+            }
+            retroshade_ir::Binding::Location(n) if MEANINGFUL.contains(&n) => (1 + n, n as u16),
+            retroshade_ir::Binding::Location(n) => (100 + n, DUMMY),
+        };
+        if d.count > 1 {
+            return Err(CompileError::unsupported("P0103", d.span, format!("output `{}` is an array", d.name)));
+        }
+        abi.kinds[o] = kind;
+        order.push((rank, o));
+    }
+    order.sort();
+    if order.len() > OUTPUTS {
+        let span = m.outputs[order[OUTPUTS].1].span;
+        return Err(CompileError::limit("P0302", span, "too many outputs", order.len() as u64, OUTPUTS as u64));
+    }
+    for (n, (_, o)) in order.iter().enumerate() {
+        abi.outputs[*o] = n as u8;
+    }
+    dead_lanes(m, abi);
+    Ok(())
+}
+
+/// Lanes beyond what the type takes that are the same constant in every store need not be written.
+fn dead_lanes(m: &Module, abi: &mut Abi) {
+    let f = m.main();
+    for (o, d) in m.outputs.iter() {
+        let kind = abi.kinds[o];
+        // The third component of a texcoord0 is texcoord0w.
+        let takes = match kind {
+            3 if d.ty.lanes == 3 => 3,
+            k => OUTPUT_COMPONENTS[k as usize],
+        };
+        let mut lanes: [Option<Option<u32>>; 4] = [None; 4];
+        for (_, i) in f.ordered() {
+            let data = &f.insts[i];
+            if data.op != Opcode::Output || !matches!(data.imm, Imm::Mem { var: MemRef::Output(x), .. } if x == o) {
+                continue;
+            }
+            for (l, slot) in lanes.iter_mut().enumerate().take(d.ty.lanes as usize) {
+                let c = constant_lane(f, data.args[0], l as u8);
+                *slot = match *slot {
+                    None => Some(c),
+                    Some(old) if old == c => Some(old),
+                    _ => Some(None),
+                };
+            }
+        }
+        for l in takes..d.ty.lanes {
+            abi.dead[o][l as usize] = lanes[l as usize].flatten();
+        }
+    }
+}
+
+/// The bits of one lane of a value, if it is a constant behind builds and shuffles.
+pub fn constant_lane(f: &Function, v: Value, lane: u8) -> Option<u32> {
+    let v = f.resolve(v);
+    let d = &f.insts[f.def_inst(v)?];
+    match (d.op, &d.imm) {
+        (Opcode::Const, Imm::Const(bits)) => Some(bits[lane as usize]),
+        (Opcode::Build, _) => constant_lane(f, d.args[lane as usize], 0),
+        (Opcode::Splat, _) => constant_lane(f, d.args[0], 0),
+        (Opcode::Extract, Imm::Lane(n)) => constant_lane(f, d.args[0], *n),
+        (Opcode::Insert, Imm::Lane(n)) if *n == lane => constant_lane(f, d.args[1], 0),
+        (Opcode::Insert, _) => constant_lane(f, d.args[0], lane),
+        (Opcode::Shuffle, Imm::Lanes(mask)) => {
+            let n = f.ty(d.args[0]).lanes;
+            let s = mask[lane as usize];
+            if s < n { constant_lane(f, d.args[0], s) } else { constant_lane(f, d.args[1], s - n) }
+        }
+        (Opcode::Fneg, _) => constant_lane(f, d.args[0], lane).map(|b| b ^ 0x8000_0000),
+        _ => None,
+    }
+}
+
+fn uniforms(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
+    // Size of each block in registers.
+    let mut blocks: IndexMap<(u32, u32), u32> = IndexMap::new();
+    let mut bools = 0u8;
+    for u in m.uniforms.values() {
+        if is_bool(u) && u.dims.is_empty() && u.ty.lanes == 1 {
+            continue;
+        }
+        let end = (u.offset + u.size()).div_ceil(16);
+        let b = blocks.entry((u.group, u.binding)).or_insert(0);
+        *b = (*b).max(end);
+    }
+    blocks.sort_keys();
+    let mut at = 0;
+    let mut base: IndexMap<(u32, u32), u32> = IndexMap::new();
+    for (k, size) in &blocks {
+        base.insert(*k, at);
+        at += size;
+    }
+    if at > FLOAT_UNIFORMS as u32 {
+        let span = m.uniforms.values().last().map_or(Span::NONE, |u| u.span);
+        return Err(CompileError::limit("P0303", span, "the uniforms do not fit the float registers", at as u64, FLOAT_UNIFORMS as u64));
+    }
+    abi.free = at as u8;
+    for (k, u) in m.uniforms.iter() {
+        if is_bool(u) && u.dims.is_empty() && u.ty.lanes == 1 {
+            if bools >= 15 {
+                return Err(CompileError::limit("P0304", u.span, "too many boolean uniforms", bools as u64 + 1, 15));
+            }
+            abi.uniforms[k] = Place::Bool(bools);
+            bools += 1;
+            continue;
+        }
+        let b = base.get(&(u.group, u.binding)).copied().unwrap_or(0);
+        abi.uniforms[k] = Place::Float { reg: (b + u.offset / 16) as u16, comp: (u.offset % 16 / 4) as u8 };
+    }
+    Ok(())
+}
+
+/// Registers that element `n` (counted densely) of a uniform occupies: (register, first component).
+pub fn element(u: &UniformDecl, place: Place, n: u32) -> Option<(u16, u8)> {
+    match place {
+        Place::Float { reg, comp } => {
+            let at = comp as u32 * 4 + u.element_offset(n);
+            Some((reg + (at / 16) as u16, (at % 16 / 4) as u8))
+        }
+        _ => None,
+    }
+}
+
+/// Type text of a declaration.
+fn type_text(ty: Type, source: Option<&str>, dims: &[Dim], matrix: bool) -> String {
+    let scalar = source.unwrap_or(match ty.scalar {
+        Scalar::I1 => "bool",
+        s => s.name(),
+    });
+    let lane = if ty.lanes == 1 { scalar.to_string() } else { format!("{scalar}x{}", ty.lanes) };
+    let (dims, base) = match dims.split_last() {
+        Some((cols, rest)) if matrix => (rest, format!("mat{}x{}", cols.count, ty.lanes)),
+        _ => (dims, lane),
+    };
+    dims.iter().rev().fold(base, |t, d| format!("{t}[{}]", d.count))
+}
+
+/// What callers bind by.
+pub fn reflect(m: &Module, abi: &Abi) -> Reflection {
+    let f = m.main();
+    let mut used_in: SecondaryMap<Input, bool> = SecondaryMap::new();
+    let mut used_out: SecondaryMap<Output, bool> = SecondaryMap::new();
+    let mut used_uni: SecondaryMap<Uniform, bool> = SecondaryMap::new();
+    for func in m.functions.values() {
+        for (_, i) in func.ordered() {
+            if let Imm::Mem { var, .. } = &func.insts[i].imm {
+                match var {
+                    MemRef::Input(k) => used_in[*k] = true,
+                    MemRef::Output(k) => used_out[*k] = true,
+                    MemRef::Uniform(k) => used_uni[*k] = true,
+                    _ => {}
+                }
+            }
+        }
+    }
+    let io = |d: &IoDecl, register: String, used: bool| ReflectIo {
+        name: d.name.clone(),
+        ty: {
+            let t = type_text(d.ty, d.source_type.as_deref(), &[], false);
+            if d.count > 1 || m.stage == Stage::Geometry && m.inputs.values().any(|x| std::ptr::eq(x, d)) { format!("{t}[{}]", d.count) } else { t }
+        },
+        location: match d.binding {
+            retroshade_ir::Binding::Location(n) => Some(n),
+            _ => None,
+        },
+        builtin: match d.binding {
+            retroshade_ir::Binding::Builtin(b) => Some(b.name().to_string()),
+            _ => None,
+        },
+        interpolation: None,
+        register: Some(register),
+        used,
+    };
+    let mut r = Reflection {
+        version: 1,
+        target: "pica".to_string(),
+        stage: m.stage.name().to_string(),
+        entry: f.name.clone(),
+        local_size: [1; 3],
+        ..Reflection::default()
+    };
+    r.inputs = m.inputs.iter().map(|(k, d)| io(d, format!("v{}", abi.inputs[k]), used_in[k])).collect();
+    r.outputs = m.outputs.iter().map(|(k, d)| io(d, format!("o{}", abi.outputs[k]), used_out[k])).collect();
+    for (k, u) in m.uniforms.iter() {
+        for (name, dims, first) in elements_by_name(u) {
+            let register = match abi.uniforms[k] {
+                Place::Bool(n) => Some(format!("b{n}")),
+                p => element(u, p, first).map(|(reg, comp)| {
+                    if comp == 0 { format!("c{reg}") } else { format!("c{reg}.{}", COMPONENTS[comp as usize]) }
+                }),
+            };
+            r.uniforms.push(ReflectUniform {
+                name,
+                ty: type_text(u.ty, u.source_type.as_deref(), &dims, u.matrix),
+                group: u.group,
+                binding: u.binding,
+                offset: u.offset + u.element_offset(first),
+                register,
+                used: used_uni[k],
+            });
+        }
+    }
+    r
+}
+
+/// The names under which a uniform is bound: each `[]` in the name is an array level listed element by element.
+/// Gives (name, remaining dimensions, dense number of the first element).
+fn elements_by_name(u: &UniformDecl) -> Vec<(String, Vec<Dim>, u32)> {
+    let levels = u.name.matches("[]").count().min(u.dims.len());
+    let mut out = vec![(u.name.clone(), 0u32)];
+    for d in &u.dims[..levels] {
+        out = out
+            .into_iter()
+            .flat_map(|(name, n)| (0..d.count).map(move |k| (name.replacen("[]", &format!("[{k}]"), 1), n * d.count + k)))
+            .collect();
+    }
+    let rest = u.dims[levels..].to_vec();
+    let inner: u32 = rest.iter().map(|d| d.count).product();
+    out.into_iter().map(|(name, n)| (name, rest.clone(), n * inner)).collect()
+}
+
+/// Output entries of the container, in register order.
+pub fn output_entries(m: &Module, abi: &Abi) -> Vec<OutputEntry> {
+    let mut out = Vec::new();
+    for (o, d) in m.outputs.iter() {
+        let (kind, reg) = (abi.kinds[o], abi.outputs[o] as u16);
+        let all = (1u8 << d.ty.lanes) - 1;
+        let takes = (1u8 << OUTPUT_COMPONENTS[kind as usize]) - 1;
+        out.push(OutputEntry { kind, reg, mask: all & takes });
+        // The third component of a texcoord0 is texcoord0w, unless it is a constant nobody writes.
+        if kind == 3 && d.ty.lanes >= 3 && abi.dead[o][2].is_none() {
+            out.push(OutputEntry { kind: 4, reg, mask: 4 });
+        }
+    }
+    out.sort_by_key(|e| (e.reg, e.kind));
+    out
+}
+
+/// Named registers of the container.
+pub fn uniform_entries(m: &Module, abi: &Abi, reflection: &Reflection) -> Vec<UniformEntry> {
+    let mut out = Vec::new();
+    for (k, d) in m.inputs.iter() {
+        let first = numbering::INPUT + abi.inputs[k] as u16;
+        let last = if m.stage == Stage::Geometry { first } else { first + d.count as u16 - 1 };
+        out.push(UniformEntry { name: d.name.clone(), first, last });
+    }
+    for (k, u) in m.uniforms.iter() {
+        for (name, dims, first) in elements_by_name(u) {
+            let n: u32 = dims.iter().map(|d| d.count).product();
+            match abi.uniforms[k] {
+                Place::Bool(b) => out.push(UniformEntry { name, first: numbering::BOOL + b as u16, last: numbering::BOOL + b as u16 }),
+                p => {
+                    let (Some((a, _)), Some((z, _))) = (element(u, p, first), element(u, p, first + n.max(1) - 1)) else { continue };
+                    out.push(UniformEntry { name, first: numbering::FLOAT + a, last: numbering::FLOAT + z });
+                }
+            }
+        }
+    }
+    let _ = reflection;
+    out.sort_by_key(|u| u.first);
+    out
+}
+
+/// Number of an input's register for one element.
+pub fn input_register(m: &Module, abi: &Abi, input: Input, elem: u32) -> u8 {
+    if m.stage == Stage::Geometry { abi.inputs[input] + elem as u8 * abi.stride } else { abi.inputs[input] + elem as u8 }
+}
+
+/// Index of an entity, for messages.
+pub fn number<E: EntityRef>(e: E) -> usize {
+    e.index()
+}

@@ -1,0 +1,641 @@
+//! The file assembler for picasso's language: directives, procedures, blocks, padding NOPs, labels, the container.
+//!
+//! Facts: ISA sheet sections 11 (padding rules), 14 (tables), 16 (language). A line `;;;; file` begins another program,
+//! as a further file on picasso's command line does: symbols start afresh, code and descriptors are shared.
+
+use crate::container::{Constant, Executable, OUTPUT_TYPES, OutputEntry, Shbin, UniformEntry, numbering};
+use crate::descriptors;
+use crate::forms::Op;
+use crate::inst::{Instr, encode, with_descriptor};
+use crate::numerics::to_bits24;
+use crate::parse::{Named, Names, Parsed, components, is_name, mask_of, number, parse_statement, plain_register, strip_comment, swizzle};
+use crate::regs::{FLOAT_UNIFORMS, IDENTITY, Index, Reg};
+use indexmap::IndexMap;
+use retroshade_lower::{AsmOutput, TextError};
+
+/// Separates the programs of one text.
+pub const FILE_MARK: &str = ";;;; file";
+/// Words of vertex code that the loader takes.
+pub const VERTEX_WORDS: usize = 512;
+
+/// A C-style name as picasso exports it: `$` becomes `.`.
+fn exported(name: &str) -> String {
+    name.replace('$', ".")
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BlockKind {
+    Proc,
+    If,
+    Else,
+    Loop,
+}
+
+#[derive(Debug)]
+struct Block {
+    kind: BlockKind,
+    /// The flow instruction.
+    at: usize,
+    /// First word of the block.
+    start: usize,
+    /// Where the else part began.
+    else_at: usize,
+    name: String,
+    line: u32,
+}
+
+/// Symbols of one program.
+#[derive(Default)]
+struct Symbols {
+    aliases: IndexMap<String, Named>,
+    bools: IndexMap<String, u8>,
+    ints: IndexMap<String, u8>,
+}
+
+impl Names for Symbols {
+    fn register(&self, name: &str) -> Option<Named> {
+        self.aliases.get(name).copied()
+    }
+    fn uniform(&self, kind: char, name: &str) -> Option<u8> {
+        if kind == 'b' { self.bools.get(name).copied() } else { self.ints.get(name).copied() }
+    }
+}
+
+/// What is shared by the programs of one text.
+#[derive(Default)]
+struct Assembler {
+    code: Vec<Instr>,
+    lines: Vec<u32>,
+    errors: Vec<TextError>,
+    labels: IndexMap<String, usize>,
+    procs: IndexMap<String, (usize, usize)>,
+    label_uses: Vec<(usize, String, u32)>,
+    proc_uses: Vec<(usize, String, u32)>,
+    blocks: Vec<Block>,
+    /// Position right after the last block end, where a further end needs a NOP.
+    last_end: Option<usize>,
+    program: Program,
+    executables: Vec<Executable>,
+    warnings: Vec<TextError>,
+}
+
+/// One program's directives.
+#[derive(Default)]
+struct Program {
+    symbols: Symbols,
+    exe: Executable,
+    entry: Option<String>,
+    no_dvle: bool,
+    next_float: u8,
+    next_int: u8,
+    next_bool: u8,
+    top_float: u8,
+    top_int: u8,
+    next_output: u8,
+    used_inputs: u16,
+    /// Lines of an open `.constfa`.
+    array: Option<(String, Option<usize>, Vec<[f32; 4]>)>,
+}
+
+impl Program {
+    fn new() -> Program {
+        Program { top_float: FLOAT_UNIFORMS, top_int: 4, ..Program::default() }
+    }
+}
+
+/// Assembles a text.
+pub fn assemble(source: &str) -> Result<AsmOutput, Vec<TextError>> {
+    let mut a = Assembler { program: Program::new(), ..Assembler::default() };
+    for (n, line) in source.lines().enumerate() {
+        let number = n as u32 + 1;
+        if line.starts_with(FILE_MARK) {
+            a.finish_program(number);
+            continue;
+        }
+        if let Err(e) = a.line(line, number) {
+            a.error(e, number, line);
+        }
+    }
+    a.finish_program(source.lines().count() as u32);
+    a.finish()
+}
+
+fn fail<T>(message: impl Into<String>) -> Parsed<T> {
+    Err(TextError::new(message))
+}
+
+impl Assembler {
+    fn error(&mut self, e: TextError, line: u32, text: &str) {
+        let column = if e.column > 0 { e.column } else { (text.len() - text.trim_start().len()) as u32 + 1 };
+        if self.errors.len() < 20 {
+            self.errors.push(TextError { line, column, ..e });
+        }
+    }
+
+    fn emit(&mut self, i: Instr, line: u32) {
+        self.code.push(i);
+        self.lines.push(line);
+    }
+
+    fn line(&mut self, line: &str, number: u32) -> Parsed<()> {
+        let mut text = strip_comment(line).trim();
+        // Labels may precede a statement; a colon stands nowhere else.
+        while let Some((name, rest)) = text.split_once(':') {
+            let name = name.trim();
+            if !is_name(name) {
+                return fail(format!("`{name}` is not a label"));
+            }
+            if self.labels.insert(name.to_string(), self.code.len()).is_some() {
+                return fail(format!("label `{name}` is defined twice"));
+            }
+            text = rest.trim();
+        }
+        if text.is_empty() {
+            return Ok(());
+        }
+        if text.starts_with('(') && self.program.array.is_some() {
+            return self.array_line(text);
+        }
+        if let Some(rest) = text.strip_prefix('.') {
+            let (word, args) = rest.split_once(|c: char| c.is_whitespace() || c == '(').map_or((rest, ""), |(w, _)| (w, &rest[w.len()..]));
+            return self.directive(&word.to_ascii_lowercase(), args.trim(), number);
+        }
+        if self.blocks.is_empty() {
+            return fail("instructions stand inside a procedure");
+        }
+        let Some(s) = parse_statement(text, &self.program.symbols)? else { return Ok(()) };
+        let at = self.code.len();
+        if let Err(e) = encode(&s.instr) {
+            return fail(e.to_string());
+        }
+        for src in s.instr.sources() {
+            if let Reg::V(n) = src.reg {
+                self.program.used_inputs |= 1 << n;
+            }
+        }
+        let kind = match s.instr.op {
+            Op::Ifc | Op::Ifu => Some(BlockKind::If),
+            Op::For => Some(BlockKind::Loop),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            self.blocks.push(Block { kind, at, start: at + 1, else_at: 0, name: String::new(), line: number });
+        }
+        if let Some(l) = s.label {
+            self.label_uses.push((at, l, number));
+        }
+        if let Some(p) = s.procedure {
+            self.proc_uses.push((at, p, number));
+        }
+        self.emit(s.instr, number);
+        Ok(())
+    }
+
+    /// The NOP that a block's end needs (ISA sheet section 11, rule 1).
+    fn pad(&mut self, b: &Block, line: u32) {
+        let here = self.code.len();
+        let empty = here == b.start && b.kind != BlockKind::Else;
+        let ends_meet = self.last_end == Some(here);
+        let label_here = b.kind != BlockKind::Proc && self.labels.values().any(|at| *at == here);
+        let flow = here > b.start
+            && match self.code[here - 1].op {
+                Op::Jmpc | Op::Jmpu | Op::Call | Op::Callc | Op::Callu => true,
+                Op::Break | Op::Breakc => b.kind == BlockKind::Loop,
+                _ => false,
+            };
+        if empty || ends_meet || flow || label_here {
+            self.emit(Instr::new(Op::Nop), line);
+        }
+    }
+
+    fn directive(&mut self, word: &str, args: &str, line: u32) -> Parsed<()> {
+        match word {
+            "proc" => {
+                if !self.blocks.is_empty() {
+                    return fail("procedures do not nest");
+                }
+                if !is_name(args) {
+                    return fail(format!("`{args}` is not a name"));
+                }
+                let at = self.code.len();
+                self.last_end = None;
+                self.blocks.push(Block { kind: BlockKind::Proc, at, start: at, else_at: 0, name: args.to_string(), line });
+            }
+            "else" => {
+                let Some(b) = self.blocks.pop() else { return fail("`.else` outside a block") };
+                if b.kind != BlockKind::If {
+                    self.blocks.push(b);
+                    return fail("`.else` belongs to `ifc` and `ifu`");
+                }
+                self.pad(&b, line);
+                let here = self.code.len();
+                self.last_end = None;
+                self.blocks.push(Block { kind: BlockKind::Else, start: here, else_at: here, ..b });
+            }
+            "end" => return self.end(line),
+            "entry" => {
+                if !is_name(args) {
+                    return fail(format!("`{args}` is not a name"));
+                }
+                self.program.entry = Some(args.to_string());
+            }
+            "nodvle" => self.program.no_dvle = true,
+            "fvec" | "ivec" | "bool" => {
+                for item in args.split(',').map(str::trim).filter(|i| !i.is_empty()) {
+                    self.uniform(word, item)?;
+                }
+            }
+            "constf" => {
+                let (name, v) = named_tuple(args)?;
+                let v = floats(&v)?;
+                let n = self.constant_register(1)?;
+                self.float_constant(n, v);
+                self.name(name, Reg::C(n))?;
+            }
+            "consti" => {
+                let (name, v) = named_tuple(args)?;
+                let v = bytes(&v)?;
+                if self.program.top_int <= self.program.next_int {
+                    return fail("no integer register is left");
+                }
+                self.program.top_int -= 1;
+                let n = self.program.top_int;
+                self.program.exe.constants.push(Constant::Int(n as u16, v));
+                self.program.symbols.ints.insert(name.to_string(), n);
+            }
+            "constfa" => {
+                let (name, size) = array_name(args)?;
+                self.program.array = Some((name.to_string(), size, Vec::new()));
+            }
+            "setf" | "seti" => {
+                let (name, v) = named_tuple(args)?;
+                if word == "setf" {
+                    let reg = self.program.symbols.register(name).map(|n| n.reg).or_else(|| plain_register(name));
+                    let Some(Reg::C(n)) = reg else { return fail(format!("`{name}` is not a float uniform")) };
+                    self.float_constant(n, floats(&v)?);
+                } else {
+                    let n = self.small_register('i', name)?;
+                    self.program.exe.constants.push(Constant::Int(n as u16, bytes(&v)?));
+                }
+            }
+            "setb" => {
+                let (name, v) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+                let n = self.small_register('b', name)?;
+                let v = match v.trim().to_ascii_lowercase().as_str() {
+                    "true" | "on" | "1" => true,
+                    "false" | "off" | "0" => false,
+                    other => return fail(format!("`{other}` is not a truth value")),
+                };
+                self.program.exe.constants.push(Constant::Bool(n as u16, v));
+            }
+            "in" => {
+                let mut words = args.split_whitespace();
+                let Some(name) = words.next() else { return fail("`.in` needs a name") };
+                let n = match words.next() {
+                    Some(r) => match plain_register(r) {
+                        Some(Reg::V(n)) => n,
+                        _ => return fail(format!("`{r}` is not an input register")),
+                    },
+                    None => match (0..16).find(|n| self.program.exe.inputs >> n & 1 == 0) {
+                        Some(n) => n,
+                        None => return fail("no input register is left"),
+                    },
+                };
+                self.program.exe.inputs |= 1 << n;
+                self.export(name, numbering::INPUT + n as u16, 1);
+                self.name(name, Reg::V(n))?;
+            }
+            "out" => return self.output(args),
+            "alias" => {
+                let Some((name, rest)) = args.split_once(char::is_whitespace) else { return fail("`.alias` needs a name and a register") };
+                let s = crate::parse::source(rest, &self.program.symbols)?;
+                self.define(name, Named { reg: s.reg, index: s.index, neg: s.neg, swz: s.swz })?;
+            }
+            "gsh" => return self.geometry(args),
+            _ => return fail(format!("`.{word}` is not a directive")),
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, line: u32) -> Parsed<()> {
+        if let Some((name, size, values)) = self.program.array.take() {
+            if size.is_some_and(|s| s != values.len()) {
+                return fail(format!("`{name}` does not have the announced number of elements"));
+            }
+            let first = self.constant_register(values.len())?;
+            for (k, v) in values.into_iter().enumerate() {
+                self.float_constant(first + k as u8, v);
+            }
+            return self.name(&name, Reg::C(first));
+        }
+        let Some(b) = self.blocks.pop() else { return fail("`.end` outside a block") };
+        self.pad(&b, line);
+        let here = self.code.len();
+        match b.kind {
+            BlockKind::Proc => {
+                self.last_end = None;
+                if self.procs.insert(b.name.clone(), (b.start, here - b.start)).is_some() {
+                    return fail(format!("procedure `{}` is defined twice", b.name));
+                }
+            }
+            BlockKind::If => (self.code[b.at].target, self.code[b.at].num) = (here as u16, 0),
+            BlockKind::Else => {
+                let Ok(len) = u8::try_from(here - b.else_at) else { return fail("an else part has at most 255 words") };
+                (self.code[b.at].target, self.code[b.at].num) = (b.else_at as u16, len);
+            }
+            BlockKind::Loop => self.code[b.at].target = (here - 1) as u16,
+        }
+        if b.kind != BlockKind::Proc {
+            self.last_end = Some(here);
+        }
+        Ok(())
+    }
+
+    fn uniform(&mut self, word: &str, item: &str) -> Parsed<()> {
+        let (name, size) = array_name(item)?;
+        let size = size.unwrap_or(1);
+        let p = &mut self.program;
+        let (next, limit, first) = match word {
+            "fvec" => (&mut p.next_float, p.top_float, numbering::FLOAT),
+            "ivec" => (&mut p.next_int, p.top_int, numbering::INT),
+            _ => (&mut p.next_bool, 16, numbering::BOOL),
+        };
+        let n = *next;
+        if size == 0 || n as usize + size > limit as usize {
+            return fail(format!("no room for `{item}`: {} registers are left", limit.saturating_sub(n)));
+        }
+        *next += size as u8;
+        self.export(name, first + n as u16, size as u16);
+        match word {
+            "fvec" => self.name(name, Reg::C(n))?,
+            "ivec" => drop(self.program.symbols.ints.insert(name.to_string(), n)),
+            _ => drop(self.program.symbols.bools.insert(name.to_string(), n)),
+        }
+        Ok(())
+    }
+
+    fn export(&mut self, name: &str, first: u16, size: u16) {
+        if !name.starts_with('_') {
+            self.program.exe.uniforms.push(UniformEntry { name: exported(name), first, last: first + size - 1 });
+        }
+    }
+
+    fn define(&mut self, name: &str, named: Named) -> Parsed<()> {
+        if !is_name(name) {
+            return fail(format!("`{name}` is not a name"));
+        }
+        self.program.symbols.aliases.insert(name.to_string(), named);
+        Ok(())
+    }
+
+    fn name(&mut self, name: &str, reg: Reg) -> Parsed<()> {
+        self.define(name, Named { reg, index: Index::None, neg: false, swz: IDENTITY })
+    }
+
+    fn small_register(&self, kind: char, name: &str) -> Parsed<u8> {
+        let n = self.program.symbols.uniform(kind, name).or_else(|| name.strip_prefix(kind).and_then(|d| d.parse().ok()));
+        n.filter(|n| *n < if kind == 'b' { 16 } else { 4 }).ok_or_else(|| TextError::new(format!("`{name}` is not such a register")))
+    }
+
+    fn constant_register(&mut self, size: usize) -> Parsed<u8> {
+        let p = &mut self.program;
+        if size > p.top_float.saturating_sub(p.next_float) as usize {
+            return fail("no float register is left for a constant");
+        }
+        p.top_float -= size as u8;
+        Ok(p.top_float)
+    }
+
+    fn float_constant(&mut self, n: u8, v: [f32; 4]) {
+        self.program.exe.constants.push(Constant::Float(n as u16, v.map(to_bits24)));
+    }
+
+    fn array_line(&mut self, text: &str) -> Parsed<()> {
+        let v = floats(inside(text)?)?;
+        if let Some((_, _, values)) = &mut self.program.array {
+            values.push(v);
+        }
+        Ok(())
+    }
+
+    fn output(&mut self, args: &str) -> Parsed<()> {
+        let words: Vec<&str> = args.split_whitespace().collect();
+        let (name, kind, place) = match words[..] {
+            [n, k] => (n, k, None),
+            [n, k, p] => (n, k, Some(p)),
+            _ => return fail("`.out` takes a name, a type and perhaps a register"),
+        };
+        let (kind, kind_mask) = kind.split_once('.').map_or((kind, None), |(k, m)| (k, Some(m)));
+        let kind = output_type(kind)?;
+        let mask_text = |m: &str| components(m).map(|c| mask_of(&c));
+        let mut mask = kind_mask.map(mask_text).transpose()?;
+        let reg = match place {
+            None => {
+                let n = self.program.next_output;
+                if n > 15 {
+                    return fail("no output register is left");
+                }
+                n
+            }
+            Some(p) => {
+                let (r, m) = p.split_once('.').map_or((p, None), |(r, m)| (r, Some(m)));
+                if let Some(m) = m {
+                    mask = Some(mask_text(m)?);
+                }
+                match self.program.symbols.register(r).map(|n| n.reg).or_else(|| plain_register(r)) {
+                    Some(Reg::O(n)) => n,
+                    _ => return fail(format!("`{r}` is not an output register")),
+                }
+            }
+        };
+        self.program.next_output = self.program.next_output.max(reg + 1);
+        let mask = mask.unwrap_or(15);
+        let p = &mut self.program.exe;
+        p.outputs_mask |= 1 << reg;
+        if kind == 9 && p.geometry {
+            p.merge = true;
+        }
+        p.outputs.push(OutputEntry { kind, reg: reg as u16, mask });
+        if name != "-" {
+            self.name(name, Reg::O(reg))?;
+        }
+        Ok(())
+    }
+
+    fn geometry(&mut self, args: &str) -> Parsed<()> {
+        let words: Vec<&str> = args.split_whitespace().collect();
+        let uniform = |t: &str| match plain_register(t) {
+            Some(Reg::C(n)) => Ok(n),
+            _ => fail(format!("`{t}` is not a float uniform")),
+        };
+        let count = |t: &str| number(t).and_then(|v| u8::try_from(v).ok()).ok_or_else(|| TextError::new(format!("`{t}` is not a count")));
+        let p = &mut self.program;
+        p.exe.geometry = true;
+        match words[..] {
+            ["point"] => p.next_float = 0,
+            ["point", first] => p.next_float = uniform(first)?,
+            ["variable", first, vertices] => {
+                p.exe.mode = 1;
+                p.next_float = uniform(first)?;
+                p.exe.whole = count(vertices)?;
+            }
+            ["fixed", first, array, vertices] => {
+                p.exe.mode = 2;
+                p.next_float = uniform(first)?;
+                p.exe.array = uniform(array)?;
+                p.exe.vertices = count(vertices)?;
+            }
+            _ => return fail("`.gsh` takes point, variable or fixed with their registers"),
+        }
+        Ok(())
+    }
+
+    fn finish_program(&mut self, line: u32) {
+        for b in std::mem::take(&mut self.blocks) {
+            self.errors.push(TextError::at(b.line, 1, "this block has no `.end`"));
+        }
+        let mut p = std::mem::replace(&mut self.program, Program::new());
+        self.last_end = None;
+        if p.no_dvle {
+            return;
+        }
+        let name = p.entry.unwrap_or_else(|| "main".to_string());
+        match self.procs.get(&name) {
+            Some((at, len)) => (p.exe.entry, p.exe.end) = (*at as u32, (at + len) as u32),
+            None => self.errors.push(TextError::at(line.max(1), 1, format!("the entry procedure `{name}` is not defined"))),
+        }
+        if !p.exe.geometry && p.exe.end as usize > VERTEX_WORDS {
+            self.errors.push(TextError::at(line.max(1), 1, format!("the vertex program ends beyond word {VERTEX_WORDS}")));
+        }
+        if p.exe.constants.is_empty() {
+            self.warnings.push(TextError::at(1, 1, "no constant is defined: programs without one are reported to hang the machine"));
+        }
+        let _ = p.used_inputs;
+        p.exe.uniforms.sort_by_key(|u| u.first);
+        self.executables.push(p.exe);
+        // Labels are local to a file; procedures are not.
+        for (at, l, line) in std::mem::take(&mut self.label_uses) {
+            match self.labels.get(&l) {
+                Some(t) => self.code[at].target = *t as u16,
+                None => self.errors.push(TextError::at(line, 1, format!("label `{l}` is not defined"))),
+            }
+        }
+        self.labels.clear();
+    }
+
+    fn finish(mut self) -> Result<AsmOutput, Vec<TextError>> {
+        for (at, p, line) in std::mem::take(&mut self.proc_uses) {
+            match self.procs.get(&p) {
+                Some((start, len)) if *len <= 255 => (self.code[at].target, self.code[at].num) = (*start as u16, *len as u8),
+                Some(_) => self.errors.push(TextError::at(line, 1, format!("procedure `{p}` is longer than 255 words"))),
+                None => self.errors.push(TextError::at(line, 1, format!("procedure `{p}` is not defined"))),
+            }
+        }
+        if self.code.len() > 4096 {
+            self.errors.push(TextError::at(1, 1, "the program is longer than 4096 words"));
+        }
+        if !self.errors.is_empty() {
+            self.errors.sort_by_key(|e| (e.line, e.column));
+            return Err(self.errors);
+        }
+        let (code, descriptors) = link(&self.code).map_err(|(at, m)| vec![TextError::at(at.map_or(1, |a| self.lines[a]), 1, m)])?;
+        let bin = Shbin { code, descriptors, executables: self.executables };
+        Ok(AsmOutput {
+            code: bin.code.iter().flat_map(|w| w.to_le_bytes()).collect(),
+            container: (!bin.executables.is_empty()).then(|| bin.write()),
+            warnings: self.warnings,
+        })
+    }
+}
+
+/// Encodes a program and its descriptors; an error names the instruction.
+pub fn link(code: &[Instr]) -> Result<(Vec<u32>, Vec<u32>), (Option<usize>, String)> {
+    let mut encoded = Vec::with_capacity(code.len());
+    for (at, i) in code.iter().enumerate() {
+        encoded.push(encode(i).map_err(|e| (Some(at), e.to_string()))?);
+    }
+    let patterns: Vec<_> = encoded.iter().filter_map(|e| e.desc).collect();
+    let table = descriptors::allocate(&patterns).map_err(|(n, max, mad)| {
+        (None, format!("{n} operand descriptors{} are needed, there are {max}", if mad { " for mad" } else { "" }))
+    })?;
+    let mut next = table.index.iter();
+    let mut words = Vec::with_capacity(code.len());
+    for (at, e) in encoded.iter().enumerate() {
+        words.push(match e.desc.and_then(|_| next.next()) {
+            Some(d) => with_descriptor(e.word, *d).map_err(|e| (Some(at), e.to_string()))?,
+            None => e.word,
+        });
+    }
+    Ok((words, table.table))
+}
+
+fn output_type(name: &str) -> Parsed<u16> {
+    let lower = name.to_ascii_lowercase();
+    let short = match lower.as_str() {
+        "pos" => "position",
+        "nquat" => "normalquat",
+        "clr" => "color",
+        "tcoord0" => "texcoord0",
+        "tcoord0w" => "texcoord0w",
+        "tcoord1" => "texcoord1",
+        "tcoord2" => "texcoord2",
+        other => other,
+    };
+    OUTPUT_TYPES.iter().position(|t| *t == short && *t != "7").map(|n| n as u16).ok_or_else(|| TextError::new(format!("`{name}` is not an output type")))
+}
+
+fn array_name(text: &str) -> Parsed<(&str, Option<usize>)> {
+    let (name, size) = match text.split_once('[') {
+        None => (text, None),
+        Some((n, r)) => {
+            let r = r.trim().strip_suffix(']').map(str::trim);
+            match r {
+                Some("") => (n, None),
+                Some(s) => match number(s).and_then(|v| usize::try_from(v).ok()) {
+                    Some(v) => (n, Some(v)),
+                    None => return fail(format!("`{s}` is not a size")),
+                },
+                None => return fail("`]` is missing"),
+            }
+        }
+    };
+    let name = name.trim();
+    if is_name(name) { Ok((name, size)) } else { fail(format!("`{name}` is not a name")) }
+}
+
+fn inside(text: &str) -> Parsed<&str> {
+    text.trim().strip_prefix('(').and_then(|r| r.strip_suffix(')')).ok_or_else(|| TextError::new("expected (x, y, z, w)"))
+}
+
+fn named_tuple(text: &str) -> Parsed<(&str, String)> {
+    let Some(at) = text.find('(') else { return fail("expected name(x, y, z, w)") };
+    Ok((text[..at].trim(), inside(&text[at..])?.to_string()))
+}
+
+fn parts(text: &str) -> Parsed<[&str; 4]> {
+    let v: Vec<&str> = text.split(',').map(str::trim).collect();
+    <[&str; 4]>::try_from(v).map_err(|v| TextError::new(format!("expected four numbers, found {}", v.len())))
+}
+
+fn floats(text: &str) -> Parsed<[f32; 4]> {
+    let mut out = [0.0; 4];
+    for (o, t) in out.iter_mut().zip(parts(text)?) {
+        let t = t.trim_end_matches(['f', 'F']);
+        let hex = number(t).filter(|_| t.contains("0x")).map(|v| v as f32);
+        *o = hex.or_else(|| if t == "in" || t == "-in" { format!("{t}f").parse().ok() } else { t.parse().ok() }).ok_or_else(|| TextError::new(format!("`{t}` is not a number")))?;
+    }
+    Ok(out)
+}
+
+fn bytes(text: &str) -> Parsed<[u8; 4]> {
+    let mut out = [0; 4];
+    for (o, t) in out.iter_mut().zip(parts(text)?) {
+        *o = number(t).and_then(|v| u8::try_from(v).ok()).ok_or_else(|| TextError::new(format!("`{t}` is not a number from 0 to 255")))?;
+    }
+    Ok(out)
+}
+
+/// The full swizzle of component letters; used by callers that build operands from text.
+pub fn letters(text: &str) -> Parsed<[u8; 4]> {
+    swizzle(text)
+}

@@ -1,0 +1,174 @@
+//! The operand descriptor table: as few entries as possible, those of `mad` first.
+//!
+//! Two instructions share an entry when they agree on the bits that both look at; a set of patterns fits one entry when
+//! every two of it agree. So this is graph colouring of the conflict graph: greedy in several orders, then exact search
+//! under a work budget. Facts: ISA sheet section 5.
+
+use crate::inst::Pattern;
+
+/// Entries that an index reaches.
+pub const ENTRIES: usize = 128;
+/// Entries that `mad` reaches.
+pub const LOW_ENTRIES: usize = 32;
+/// Search steps of the exact colouring.
+const BUDGET: u32 = 20_000;
+
+/// The result: the table, and the entry of every pattern.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allocation {
+    /// Entries.
+    pub table: Vec<u32>,
+    /// One index per pattern, in the order given.
+    pub index: Vec<u8>,
+}
+
+/// Too many entries: (needed, available, whether mad's are meant).
+pub type Overflow = (usize, usize, bool);
+
+fn agree(a: &Pattern, b: &Pattern) -> bool {
+    (a.value ^ b.value) & a.care & b.care == 0
+}
+
+/// Allocates entries for patterns in program order.
+pub fn allocate(patterns: &[Pattern]) -> Result<Allocation, Overflow> {
+    // Equal patterns are one node; a mad makes its node low.
+    let mut nodes: Vec<Pattern> = Vec::new();
+    let mut node_of = Vec::with_capacity(patterns.len());
+    for p in patterns {
+        let at = nodes.iter().position(|n| n.value == p.value && n.care == p.care).unwrap_or_else(|| {
+            nodes.push(*p);
+            nodes.len() - 1
+        });
+        nodes[at].low |= p.low;
+        node_of.push(at);
+    }
+    let colours = colour(&nodes);
+    let count = colours.iter().max().map_or(0, |c| c + 1);
+    // Entries that a mad names come first, the others by first use.
+    let mut order: Vec<usize> = Vec::new();
+    for low in [true, false] {
+        for n in &node_of {
+            let c = colours[*n];
+            let is_low = nodes.iter().zip(&colours).any(|(n, k)| *k == c && n.low);
+            if is_low == low && !order.contains(&c) {
+                order.push(c);
+            }
+        }
+    }
+    if count <= LOW_ENTRIES {
+        // No entry is out of anyone's reach: plain order of first use, as an assembler numbers them.
+        order.clear();
+        for n in &node_of {
+            if !order.contains(&colours[*n]) {
+                order.push(colours[*n]);
+            }
+        }
+    }
+    let lows = (0..count).filter(|c| nodes.iter().zip(&colours).any(|(n, k)| k == c && n.low)).count();
+    if lows > LOW_ENTRIES {
+        return Err((lows, LOW_ENTRIES, true));
+    }
+    if count > ENTRIES {
+        return Err((count, ENTRIES, false));
+    }
+    let place = |c: usize| order.iter().position(|o| *o == c).unwrap_or(0);
+    let mut table = vec![0; count];
+    for (n, c) in nodes.iter().zip(&colours) {
+        table[place(*c)] |= n.value;
+    }
+    Ok(Allocation { table, index: node_of.iter().map(|n| place(colours[*n]) as u8).collect() })
+}
+
+fn greedy(nodes: &[Pattern], order: &[usize]) -> Vec<usize> {
+    let mut colours = vec![usize::MAX; nodes.len()];
+    let mut classes: Vec<Vec<usize>> = Vec::new();
+    for &n in order {
+        let c = classes.iter().position(|c| c.iter().all(|m| agree(&nodes[n], &nodes[*m]))).unwrap_or_else(|| {
+            classes.push(Vec::new());
+            classes.len() - 1
+        });
+        classes[c].push(n);
+        colours[n] = c;
+    }
+    colours
+}
+
+fn colour(nodes: &[Pattern]) -> Vec<usize> {
+    let count = |c: &[usize]| c.iter().max().map_or(0, |m| m + 1);
+    let program: Vec<usize> = (0..nodes.len()).collect();
+    let mut by_care = program.clone();
+    by_care.sort_by_key(|n| std::cmp::Reverse(nodes[*n].care.count_ones()));
+    let mut by_degree = program.clone();
+    by_degree.sort_by_key(|n| std::cmp::Reverse(nodes.iter().filter(|m| !agree(&nodes[*n], m)).count()));
+    let mut mads_first = by_degree.clone();
+    mads_first.sort_by_key(|n| !nodes[*n].low);
+    let mut best: Vec<usize> = Vec::new();
+    for order in [program, by_care, by_degree.clone(), mads_first] {
+        let c = greedy(nodes, &order);
+        if best.is_empty() || count(&c) < count(&best) {
+            best = c;
+        }
+    }
+    let mut search = Search { nodes, order: &by_degree, colours: vec![usize::MAX; nodes.len()], best, budget: BUDGET };
+    search.run(0, 0);
+    search.best
+}
+
+struct Search<'a> {
+    nodes: &'a [Pattern],
+    order: &'a [usize],
+    colours: Vec<usize>,
+    best: Vec<usize>,
+    budget: u32,
+}
+
+impl Search<'_> {
+    fn run(&mut self, at: usize, used: usize) {
+        let bound = self.best.iter().max().map_or(0, |m| m + 1);
+        if used >= bound || self.budget == 0 {
+            return;
+        }
+        self.budget -= 1;
+        let Some(&n) = self.order.get(at) else {
+            self.best = self.colours.clone();
+            return;
+        };
+        for c in 0..(used + 1).min(bound - 1) {
+            let clash = self.order[..at].iter().any(|m| self.colours[*m] == c && !agree(&self.nodes[n], &self.nodes[*m]));
+            if !clash {
+                self.colours[n] = c;
+                self.run(at + 1, used.max(c + 1));
+                self.colours[n] = usize::MAX;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_where_cared_bits_agree() {
+        let p = |value, care| Pattern { value, care, low: false };
+        let a = allocate(&[p(0b01, 0b01), p(0b10, 0b10), p(0b00, 0b01), p(0b11, 0b11)]).unwrap();
+        assert_eq!(a.table, vec![0b11, 0b00]);
+        assert_eq!(a.index, vec![0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn greedy_traps_are_searched() {
+        // A crown graph: program order takes one entry per pair, two suffice.
+        let n = 5;
+        let mut v = Vec::new();
+        for i in 0..n {
+            // Left i conflicts with right j for j != i: left i fixes bit k of pair (i, k).
+            let bit = |i: usize, j: usize| 1u32 << (i * n + j);
+            let left = (0..n).filter(|j| *j != i).fold((0, 0), |(v, c), j| (v, c | bit(i, j)));
+            let right = (0..n).filter(|j| *j != i).fold((0, 0), |(v, c), j| (v | bit(j, i), c | bit(j, i)));
+            v.push(Pattern { value: left.0, care: left.1, low: false });
+            v.push(Pattern { value: right.0, care: right.1, low: false });
+        }
+        assert_eq!(allocate(&v).unwrap().table.len(), 2);
+    }
+}

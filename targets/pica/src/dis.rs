@@ -1,0 +1,193 @@
+//! A whole `.shbin` as text that picasso takes: directives from the tables, procedures and blocks from the flow fields.
+
+use crate::asm::FILE_MARK;
+use crate::container::{Constant, Executable, OUTPUT_TYPES, Shbin, numbering};
+use crate::forms::Op;
+use crate::inst::{Instr, decode, descriptor_index};
+use crate::numerics::from_bits24;
+use crate::parse::letters;
+use crate::text::instruction;
+use retroshade_lower::TextError;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Decodes every word of a program; the error names the word.
+pub fn decode_all(bin: &Shbin) -> Result<Vec<Instr>, TextError> {
+    let word = |(n, w): (usize, &u32)| {
+        let desc = match descriptor_index(*w) {
+            None => 0,
+            Some(d) => *bin.descriptors.get(d as usize).ok_or_else(|| error(n, format!("descriptor {d} does not exist")))?,
+        };
+        decode(*w, desc).map_err(|_| error(n, format!("{w:08x} is not an instruction")))
+    };
+    bin.code.iter().enumerate().map(word).collect()
+}
+
+fn error(word: usize, message: String) -> TextError {
+    TextError { offset: Some(4 * word as u64), ..TextError::new(format!("word {word}: {message}")) }
+}
+
+/// The field listing of every word with its descriptor.
+pub fn listing(bin: &Shbin) -> Result<String, TextError> {
+    let options = retroshade_lower::TextOptions { syntax: retroshade_lower::Syntax::Fields, ..Default::default() };
+    let mut out = String::new();
+    for w in &bin.code {
+        let desc = descriptor_index(*w).and_then(|d| bin.descriptors.get(d as usize)).map_or(String::new(), |d| format!(" {d:08x}"));
+        out.push_str(&crate::text::dis_line(&format!("{w:08x}{desc}"), &options)?);
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+/// Disassembles a container.
+pub fn disassemble(bin: &Shbin) -> Result<String, TextError> {
+    let code = decode_all(bin)?;
+    let mut out = String::new();
+    for (n, e) in bin.executables.iter().enumerate() {
+        if n > 0 {
+            out.push_str(&format!("{FILE_MARK} {}\n", n + 1));
+        }
+        header(&mut out, e, n);
+        if n == 0 {
+            program(&mut out, bin, &code);
+        }
+    }
+    if bin.executables.is_empty() {
+        out.push_str(".nodvle\n");
+        program(&mut out, bin, &code);
+    }
+    Ok(out)
+}
+
+fn entry_name(n: usize) -> String {
+    if n == 0 { "main".to_string() } else { format!("main_{}", n + 1) }
+}
+
+/// A number that reads back as the same float.
+fn float(bits: u32) -> String {
+    let v = from_bits24(bits);
+    if v.is_nan() { "nan".to_string() } else { format!("{v:?}") }
+}
+
+fn header(out: &mut String, e: &Executable, n: usize) {
+    let mut line = |s: String| {
+        out.push_str(&s);
+        out.push('\n');
+    };
+    if e.geometry {
+        match e.mode {
+            1 => line(format!(".gsh variable c0 {}", e.whole)),
+            2 => line(format!(".gsh fixed c0 c{} {}", e.array, e.vertices)),
+            _ => line(".gsh point c0".to_string()),
+        }
+    }
+    line(format!(".entry {}", entry_name(n)));
+    // Uniforms are allocated upward: names without an underscore are exported, gaps get names with one.
+    let kinds = [(".fvec", numbering::FLOAT, numbering::INT), (".ivec", numbering::INT, numbering::BOOL), (".bool", numbering::BOOL, 0x88)];
+    for (word, first, end) in kinds {
+        let mut next = first;
+        for u in e.uniforms.iter().filter(|u| (first..end).contains(&u.first)) {
+            if u.first < next {
+                line(format!("; {} lies over other uniforms", u.name));
+                continue;
+            }
+            if u.first > next {
+                line(format!("{word} _gap{next}[{}]", u.first - next));
+            }
+            let size = u.last - u.first + 1;
+            let name = u.name.replace('.', "$");
+            line(if size == 1 { format!("{word} {name}") } else { format!("{word} {name}[{size}]") });
+            next = u.last + 1;
+        }
+    }
+    for u in e.uniforms.iter().filter(|u| u.last < 16) {
+        line(format!(".in {} v{}", u.name.replace('.', "$"), u.first));
+    }
+    for c in &e.constants {
+        line(match c {
+            Constant::Bool(n, v) => format!(".setb b{n} {v}"),
+            Constant::Int(n, v) => format!(".seti i{n}({}, {}, {}, {})", v[0], v[1], v[2], v[3]),
+            Constant::Float(n, v) => format!(".setf c{n}({}, {}, {}, {})", float(v[0]), float(v[1]), float(v[2]), float(v[3])),
+        });
+    }
+    for o in &e.outputs {
+        let mask = if o.mask == 15 { String::new() } else { format!(".{}", letters(o.mask)) };
+        line(format!(".out - {}{mask} o{}", OUTPUT_TYPES[o.kind as usize], o.reg));
+    }
+}
+
+/// Procedures as ranges: called ones, entries, and what lies between.
+fn procedures(bin: &Shbin, code: &[Instr]) -> Vec<(usize, usize, String)> {
+    let mut starts: BTreeMap<usize, usize> = BTreeMap::new();
+    for i in code.iter().filter(|i| matches!(i.op, Op::Call | Op::Callc | Op::Callu)) {
+        starts.insert(i.target as usize, i.target as usize + i.num as usize);
+    }
+    let mut names: BTreeMap<usize, String> = BTreeMap::new();
+    for (n, e) in bin.executables.iter().enumerate() {
+        let at = e.entry as usize;
+        starts.entry(at).or_insert_with(|| (e.end as usize).max(at + 1));
+        names.insert(at, entry_name(n));
+    }
+    let mut out = Vec::new();
+    let mut at = 0;
+    let bounds: Vec<(usize, usize)> = starts.into_iter().filter(|(s, _)| *s < code.len()).collect();
+    for (k, (s, e)) in bounds.iter().enumerate() {
+        if at < *s {
+            out.push((at, *s, format!("words_{at}")));
+        }
+        let limit = bounds.get(k + 1).map_or(code.len(), |n| n.0);
+        let e = (*e).min(limit);
+        out.push((*s, e, names.get(s).cloned().unwrap_or_else(|| format!("p_{s}"))));
+        at = e;
+    }
+    if at < code.len() {
+        out.push((at, code.len(), format!("words_{at}")));
+    }
+    out
+}
+
+fn program(out: &mut String, bin: &Shbin, code: &[Instr]) {
+    let procs = procedures(bin, code);
+    let jumps: BTreeSet<usize> = code.iter().filter(|i| matches!(i.op, Op::Jmpc | Op::Jmpu)).map(|i| i.target as usize).collect();
+    for (start, end, name) in &procs {
+        out.push_str(&format!(".proc {name}\n"));
+        // (position, what to print there); inner blocks end first.
+        let mut open: Vec<(usize, &str)> = Vec::new();
+        for at in *start..*end {
+            while let Some((p, word)) = open.last().copied() {
+                if p != at {
+                    break;
+                }
+                open.pop();
+                out.push_str(&format!("{}{word}\n", "    ".repeat(open.len() + usize::from(word == ".end") + usize::from(word == ".else"))));
+                if word == ".else" {
+                    continue;
+                }
+            }
+            if jumps.contains(&at) {
+                out.push_str(&format!("l_{at}:\n"));
+            }
+            let i = &code[at];
+            let text = instruction(i, &|t| format!("l_{t}"), &|s, _| {
+                procs.iter().find(|p| p.0 == s as usize).map_or_else(|| format!("p_{s}"), |p| p.2.clone())
+            });
+            out.push_str(&format!("{}{text}\n", "    ".repeat(open.iter().filter(|o| o.1 == ".end").count() + 1)));
+            let (t, n) = (i.target as usize, i.num as usize);
+            match i.op {
+                Op::Ifc | Op::Ifu if n == 0 => open.push((t, ".end")),
+                Op::Ifc | Op::Ifu => {
+                    open.push((t + n, ".end"));
+                    open.push((t, ".else"));
+                }
+                Op::For => open.push((t + 1, ".end")),
+                _ => {}
+            }
+        }
+        for (_, word) in open.into_iter().rev() {
+            out.push_str(&format!("    {word}\n"));
+        }
+        if jumps.contains(end) && *end == code.len() {
+            out.push_str(&format!("l_{end}:\n"));
+        }
+        out.push_str(".end\n");
+    }
+}

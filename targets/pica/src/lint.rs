@@ -1,0 +1,252 @@
+//! What the hardware forbids, found without running: for hand-written programs and as a gate before the simulator.
+//!
+//! Facts: ISA sheet sections 10 and 11 (block ends, MOVA, END, nesting), 13 (outputs), 14 (constants).
+
+use crate::asm::VERTEX_WORDS;
+use crate::container::{Executable, OUTPUT_COMPONENTS, Shbin};
+use crate::dis::decode_all;
+use crate::forms::Op;
+use crate::inst::Instr;
+use crate::regs::Reg;
+use retroshade_lower::TextError;
+use std::collections::BTreeSet;
+
+/// Entries of the three stacks.
+pub const IF_DEPTH: usize = 8;
+/// Entries of the call stack.
+pub const CALL_DEPTH: usize = 4;
+/// Entries of the loop stack.
+pub const LOOP_DEPTH: usize = 4;
+
+fn at(word: usize, message: impl std::fmt::Display) -> TextError {
+    TextError { offset: Some(4 * word as u64), ..TextError::new(format!("word {word}: {message}")) }
+}
+
+/// A stretch of code whose end must be walked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Range {
+    start: usize,
+    end: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    If,
+    Else,
+    Loop,
+    Procedure,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::If => "if part",
+            Kind::Else => "else part",
+            Kind::Loop => "loop body",
+            Kind::Procedure => "procedure",
+        }
+    }
+}
+
+/// All findings in a container.
+pub fn lint(bin: &Shbin) -> Result<Vec<TextError>, TextError> {
+    let code = decode_all(bin)?;
+    let mut out = program(&code);
+    for e in &bin.executables {
+        executable(&mut out, e, &code);
+    }
+    if bin.executables.is_empty() {
+        out.push(TextError::new("no entry point"));
+    }
+    Ok(out)
+}
+
+/// Findings that do not depend on the tables.
+pub fn program(code: &[Instr]) -> Vec<TextError> {
+    let mut out = Vec::new();
+    let mut ranges = BTreeSet::new();
+    for (n, i) in code.iter().enumerate() {
+        let (t, len) = (i.target as usize, i.num as usize);
+        if i.op == Op::Mova && code.get(n + 1).is_some_and(|j| j.op == Op::Mova) {
+            out.push(at(n, "two MOVA in a row freeze the chip"));
+        }
+        let inputs: BTreeSet<u8> = i.sources().iter().filter_map(|s| if let Reg::V(k) = s.reg { Some(k) } else { None }).collect();
+        if inputs.len() > 1 {
+            out.push(at(n, "two different input registers in one instruction"));
+        }
+        let mut range = |start: usize, end: usize, kind: Kind| {
+            if end > code.len() || start > end {
+                out.push(at(n, "the block reaches beyond the program"));
+            } else if start == end {
+                out.push(at(n, format!("the {} is empty", kind.name())));
+            } else {
+                ranges.insert(Range { start, end, kind });
+            }
+        };
+        match i.op {
+            Op::Ifc | Op::Ifu => {
+                if t <= n {
+                    out.push(at(n, "an if leads backward"));
+                    continue;
+                }
+                range(n + 1, t, Kind::If);
+                if len > 0 {
+                    range(t, t + len, Kind::Else);
+                }
+            }
+            Op::For => {
+                if t <= n {
+                    out.push(at(n, "the loop body is empty"));
+                    continue;
+                }
+                range(n + 1, t + 1, Kind::Loop);
+            }
+            Op::Call | Op::Callc | Op::Callu => range(t, t + len, Kind::Procedure),
+            Op::Jmpc | Op::Jmpu if t >= code.len() => out.push(at(n, "the jump leads beyond the program")),
+            _ => {}
+        }
+    }
+    for r in &ranges {
+        block_end(&mut out, code, &ranges, r);
+    }
+    for (n, i) in code.iter().enumerate() {
+        let around = |k: Kind| ranges.iter().filter(|r| r.kind == k && r.start <= n && n < r.end).count();
+        let ifs = around(Kind::If) + around(Kind::Else);
+        if matches!(i.op, Op::Ifc | Op::Ifu) && ifs >= IF_DEPTH {
+            out.push(at(n, format!("more than {IF_DEPTH} nested ifs")));
+        }
+        if i.op == Op::For && around(Kind::Loop) >= LOOP_DEPTH {
+            out.push(at(n, format!("more than {LOOP_DEPTH} nested loops")));
+        }
+        if matches!(i.op, Op::Break | Op::Breakc) && around(Kind::Loop) == 0 && around(Kind::Procedure) == 0 {
+            out.push(at(n, "BREAK outside a loop hangs the chip"));
+        }
+        if matches!(i.op, Op::Jmpc | Op::Jmpu) {
+            let t = i.target as usize;
+            for r in ranges.iter().filter(|r| r.start <= n && n < r.end && r.kind != Kind::Else) {
+                if t == r.end {
+                    out.push(at(n, format!("the jump passes by the end of the {} that it stands in", r.kind.name())));
+                } else if r.kind == Kind::Loop && !(r.start..r.end).contains(&t) {
+                    out.push(at(n, "a jump out of a loop leaves its entry on the stack"));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Rule 1 of section 11: a block's last word is a plain instruction of its own.
+fn block_end(out: &mut Vec<TextError>, code: &[Instr], ranges: &BTreeSet<Range>, r: &Range) {
+    let last = r.end - 1;
+    // The end of an else part holds no stack entry: nothing happens there.
+    if r.kind == Kind::Else {
+        return;
+    }
+    let flow = match code[last].op {
+        Op::Jmpc | Op::Jmpu | Op::Call | Op::Callc | Op::Callu => true,
+        Op::Break | Op::Breakc => r.kind == Kind::Loop,
+        _ => false,
+    };
+    if flow {
+        out.push(at(last, format!("the {} needs a NOP before its end: it ends with a jump or call", r.kind.name())));
+    }
+    for i in ranges.iter().filter(|i| *i != r && i.end == r.end && i.start >= r.start && i.kind != Kind::Procedure) {
+        // An if part ends where its own else part begins; only ends inside count.
+        if i.kind != r.kind || i.start != r.start {
+            out.push(at(last, format!("the {} needs a NOP before its end: an inner {} ends there too", r.kind.name(), i.kind.name())));
+        }
+    }
+}
+
+fn executable(out: &mut Vec<TextError>, e: &Executable, code: &[Instr]) {
+    let reach = reachable(e.entry as usize, code);
+    match reach {
+        Err(word) => out.push(at(word, "the program runs past its last word: END is missing")),
+        Ok(words) => {
+            if !words.iter().any(|w| code[*w].op == Op::End) {
+                out.push(at(e.entry as usize, "no END can be reached"));
+            }
+            if !e.geometry && words.iter().any(|w| *w >= VERTEX_WORDS) {
+                out.push(TextError::new(format!("vertex code lies beyond word {VERTEX_WORDS}")));
+            }
+            let mut written = [0u8; 16];
+            for w in &words {
+                let i = &code[*w];
+                if i.writes_register()
+                    && let Reg::O(n) = i.dst
+                {
+                    written[n as usize] |= i.mask;
+                }
+                if !e.geometry && matches!(i.op, Op::Emit | Op::Setemit) {
+                    out.push(at(*w, "EMIT and SETEMIT belong to geometry programs"));
+                }
+            }
+            outputs(out, e, &written);
+        }
+    }
+    if e.constants.is_empty() {
+        out.push(TextError::new("no constant entry: programs without one are reported to hang the machine"));
+    }
+}
+
+fn outputs(out: &mut Vec<TextError>, e: &Executable, written: &[u8; 16]) {
+    let mut used = 0u32;
+    for o in &e.outputs {
+        used |= 1 << o.reg;
+        if o.kind == 9 {
+            continue;
+        }
+        let mut left = OUTPUT_COMPONENTS[o.kind as usize];
+        for c in (0..4).filter(|c| o.mask >> c & 1 == 1) {
+            if left > 0 && written[o.reg as usize] >> c & 1 == 0 {
+                out.push(TextError::new(format!(
+                    "component {} of o{} has a meaning ({}) but is never written",
+                    crate::regs::COMPONENTS[c],
+                    o.reg,
+                    crate::container::OUTPUT_TYPES[o.kind as usize]
+                )));
+            }
+            left = left.saturating_sub(1);
+        }
+    }
+    if used & (used + 1) != 0 {
+        out.push(TextError::new("the output registers in use must be o0, o1, … without a gap"));
+    }
+}
+
+/// The words that can be executed; the error is the word from which execution leaves the program.
+fn reachable(entry: usize, code: &[Instr]) -> Result<BTreeSet<usize>, usize> {
+    let mut seen = BTreeSet::new();
+    let mut work = vec![entry];
+    while let Some(n) = work.pop() {
+        let Some(i) = code.get(n) else { return Err(n.saturating_sub(1)) };
+        if !seen.insert(n) {
+            continue;
+        }
+        let (t, len) = (i.target as usize, i.num as usize);
+        match i.op {
+            Op::End => continue,
+            Op::Ifc | Op::Ifu | Op::Jmpc | Op::Jmpu => work.push(t),
+            Op::Call | Op::Callc | Op::Callu => {
+                // The callee returns behind the call; its own words are followed up to its end.
+                work.extend((t..t + len).take(1));
+            }
+            _ => {}
+        }
+        // A true path jumps over the else part; a callee's end returns. Both only make fewer words reachable than walking on,
+        // so look whether the next word is such an end before following it.
+        let next = n + 1;
+        let skip = code.iter().take(n + 1).enumerate().find_map(|(k, j)| {
+            let over = matches!(j.op, Op::Ifc | Op::Ifu) && k < n && j.num > 0 && j.target as usize == next;
+            over.then_some(j.target as usize + j.num as usize)
+        });
+        let returns = code.iter().any(|j| matches!(j.op, Op::Call | Op::Callc | Op::Callu) && j.num > 0 && j.target as usize + j.num as usize == next && j.target as usize <= n);
+        match (skip, returns) {
+            (Some(s), _) => work.push(s),
+            (None, true) if next >= code.len() => {}
+            _ => work.push(next),
+        }
+    }
+    Ok(seen)
+}
