@@ -17,7 +17,7 @@ const SAMPLE: &str = "
 .in inpos v0
 .in inclr
 .proc helper
-    add r3, r3, ones
+    add r3, ones, r3
 .end
 .proc main
     dph r1.x, inpos, projection[0]
