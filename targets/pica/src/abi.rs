@@ -77,7 +77,13 @@ fn inputs(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
         abi.stride = n as u8;
         let vertices = m.inputs.values().map(|d| d.count).max().unwrap_or(0) as usize;
         if n * vertices > 16 {
-            return Err(CompileError::limit("P0301", Span::NONE, "too many input registers for whole primitives", (n * vertices) as u64, 16));
+            return Err(CompileError::limit(
+                "P0301",
+                Span::NONE,
+                "too many input registers for whole primitives",
+                (n * vertices) as u64,
+                16,
+            ));
         }
         m.inputs.keys().enumerate().for_each(|(k, i)| abi.inputs[i] = k as u8);
         return Ok(());
@@ -87,7 +93,13 @@ fn inputs(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
         if let retroshade_ir::Binding::Location(n) = d.binding {
             let end = n as usize + d.count as usize;
             if end > 16 {
-                return Err(CompileError::limit("P0301", d.span, format!("input `{}` lies beyond the last input register", d.name), end as u64, 16));
+                return Err(CompileError::limit(
+                    "P0301",
+                    d.span,
+                    format!("input `{}` lies beyond the last input register", d.name),
+                    end as u64,
+                    16,
+                ));
             }
             taken[n as usize..end].fill(true);
             abi.inputs[i] = n as u8;
@@ -275,7 +287,11 @@ pub fn reflect(m: &Module, abi: &Abi) -> Reflection {
         name: d.name.clone(),
         ty: {
             let t = type_text(d.ty, d.source_type.as_deref(), &[], false);
-            if d.count > 1 || m.stage == Stage::Geometry && m.inputs.values().any(|x| std::ptr::eq(x, d)) { format!("{t}[{}]", d.count) } else { t }
+            if d.count > 1 || m.stage == Stage::Geometry && m.inputs.values().any(|x| std::ptr::eq(x, d)) {
+                format!("{t}[{}]", d.count)
+            } else {
+                t
+            }
         },
         location: match d.binding {
             retroshade_ir::Binding::Location(n) => Some(n),
@@ -301,12 +317,12 @@ pub fn reflect(m: &Module, abi: &Abi) -> Reflection {
     r.outputs = m.outputs.iter().map(|(k, d)| io(d, format!("o{}", abi.outputs[k]), used_out[k])).collect();
     for (k, u) in m.uniforms.iter() {
         for (name, dims, first) in elements_by_name(u) {
-            let register = match abi.uniforms[k] {
-                Place::Bool(n) => Some(format!("b{n}")),
-                p => element(u, p, first).map(|(reg, comp)| {
-                    if comp == 0 { format!("c{reg}") } else { format!("c{reg}.{}", COMPONENTS[comp as usize]) }
-                }),
-            };
+            let register =
+                match abi.uniforms[k] {
+                    Place::Bool(n) => Some(format!("b{n}")),
+                    p => element(u, p, first)
+                        .map(|(reg, comp)| if comp == 0 { format!("c{reg}") } else { format!("c{reg}.{}", COMPONENTS[comp as usize]) }),
+                };
             r.uniforms.push(ReflectUniform {
                 name,
                 ty: type_text(u.ty, u.source_type.as_deref(), &dims, u.matrix),

@@ -581,7 +581,11 @@ fn output_type(name: &str) -> Parsed<u16> {
         "tcoord2" => "texcoord2",
         other => other,
     };
-    OUTPUT_TYPES.iter().position(|t| *t == short && *t != "7").map(|n| n as u16).ok_or_else(|| TextError::new(format!("`{name}` is not an output type")))
+    OUTPUT_TYPES
+        .iter()
+        .position(|t| *t == short && *t != "7")
+        .map(|n| n as u16)
+        .ok_or_else(|| TextError::new(format!("`{name}` is not an output type")))
 }
 
 fn array_name(text: &str) -> Parsed<(&str, Option<usize>)> {
@@ -622,7 +626,9 @@ fn floats(text: &str) -> Parsed<[f32; 4]> {
     for (o, t) in out.iter_mut().zip(parts(text)?) {
         let t = t.trim_end_matches(['f', 'F']);
         let hex = number(t).filter(|_| t.contains("0x")).map(|v| v as f32);
-        *o = hex.or_else(|| if t == "in" || t == "-in" { format!("{t}f").parse().ok() } else { t.parse().ok() }).ok_or_else(|| TextError::new(format!("`{t}` is not a number")))?;
+        *o = hex
+            .or_else(|| if t == "in" || t == "-in" { format!("{t}f").parse().ok() } else { t.parse().ok() })
+            .ok_or_else(|| TextError::new(format!("`{t}` is not a number")))?;
     }
     Ok(out)
 }

@@ -158,7 +158,10 @@ fn program(out: &mut String, bin: &Shbin, code: &[Instr]) {
                     break;
                 }
                 open.pop();
-                out.push_str(&format!("{}{word}\n", "    ".repeat(open.len() + usize::from(word == ".end") + usize::from(word == ".else"))));
+                out.push_str(&format!(
+                    "{}{word}\n",
+                    "    ".repeat(open.len() + usize::from(word == ".end") + usize::from(word == ".else"))
+                ));
                 if word == ".else" {
                     continue;
                 }

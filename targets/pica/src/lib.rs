@@ -15,8 +15,8 @@ pub mod regs;
 pub mod sim;
 pub mod text;
 
-use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Span, Stage};
 use container::Shbin;
+use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Span, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions};
 
 struct Pica;

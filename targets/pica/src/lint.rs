@@ -241,7 +241,12 @@ fn reachable(entry: usize, code: &[Instr]) -> Result<BTreeSet<usize>, usize> {
             let over = matches!(j.op, Op::Ifc | Op::Ifu) && k < n && j.num > 0 && j.target as usize == next;
             over.then_some(j.target as usize + j.num as usize)
         });
-        let returns = code.iter().any(|j| matches!(j.op, Op::Call | Op::Callc | Op::Callu) && j.num > 0 && j.target as usize + j.num as usize == next && j.target as usize <= n);
+        let returns = code.iter().any(|j| {
+            matches!(j.op, Op::Call | Op::Callc | Op::Callu)
+                && j.num > 0
+                && j.target as usize + j.num as usize == next
+                && j.target as usize <= n
+        });
         match (skip, returns) {
             (Some(s), _) => work.push(s),
             (None, true) if next >= code.len() => {}

@@ -70,7 +70,9 @@ fn padding_follows_the_rules() {
 
 #[test]
 fn errors_have_places() {
-    let e = retroshade_pica::isa().assemble(".proc main\n  add r0, c1, c2\n  mov o0, o1\n  add r0, v1, v2\n  jmpc cmp.x, nowhere\n.end\n", &TextOptions::default()).unwrap_err();
+    let e = retroshade_pica::isa()
+        .assemble(".proc main\n  add r0, c1, c2\n  mov o0, o1\n  add r0, v1, v2\n  jmpc cmp.x, nowhere\n.end\n", &TextOptions::default())
+        .unwrap_err();
     let lines: Vec<u32> = e.iter().map(|e| e.line).collect();
     assert_eq!(lines, [2, 3, 4, 5], "{e:?}");
 }
