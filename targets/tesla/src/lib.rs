@@ -7,6 +7,7 @@ pub mod decode;
 pub mod forms;
 mod forms_table;
 pub mod op;
+pub mod pairing;
 mod target;
 pub mod text;
 
