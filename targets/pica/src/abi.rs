@@ -317,12 +317,11 @@ pub fn reflect(m: &Module, abi: &Abi) -> Reflection {
     r.outputs = m.outputs.iter().map(|(k, d)| io(d, format!("o{}", abi.outputs[k]), used_out[k])).collect();
     for (k, u) in m.uniforms.iter() {
         for (name, dims, first) in elements_by_name(u) {
-            let register =
-                match abi.uniforms[k] {
-                    Place::Bool(n) => Some(format!("b{n}")),
-                    p => element(u, p, first)
-                        .map(|(reg, comp)| if comp == 0 { format!("c{reg}") } else { format!("c{reg}.{}", COMPONENTS[comp as usize]) }),
-                };
+            let register = match abi.uniforms[k] {
+                Place::Bool(n) => Some(format!("b{n}")),
+                p => element(u, p, first)
+                    .map(|(reg, comp)| if comp == 0 { format!("c{reg}") } else { format!("c{reg}.{}", COMPONENTS[comp as usize]) }),
+            };
             r.uniforms.push(ReflectUniform {
                 name,
                 ty: type_text(u.ty, u.source_type.as_deref(), &dims, u.matrix),
