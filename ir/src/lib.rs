@@ -35,4 +35,4 @@ pub use numerics::{Numerics, Reference};
 pub use opcode::{Effect, Opcode, ResultRule};
 pub use text::{ParseFailure, parse, parse_bytes, print, print_function};
 pub use types::{Scalar, Type};
-pub use verify::verify;
+pub use verify::{verify, verify_legal};
