@@ -23,8 +23,7 @@ impl Verifier<'_> {
             MemRef::Input(i) => m.inputs.get(i).and_then(|d| v(d.ty, d.count)),
             MemRef::Output(o) => m.outputs.get(o).and_then(|d| v(d.ty, d.count)),
             MemRef::Uniform(u) => m.uniforms.get(u).map(|d| {
-                let steps: u64 =
-                    d.dims.iter().map(|x| u64::from(x.count.max(1) - 1) * u64::from(x.stride / d.unit.max(1))).sum();
+                let steps: u64 = d.dims.iter().map(|x| u64::from(x.count.max(1) - 1) * u64::from(x.stride / d.unit.max(1))).sum();
                 Variable { ty: d.ty, count: 1 + steps }
             }),
             MemRef::Local(l) => at.f.locals.get(l).and_then(|d| v(d.ty, d.count)),

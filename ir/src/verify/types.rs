@@ -78,8 +78,8 @@ impl Verifier<'_> {
             ) => true,
             (
                 Imm::None,
-                Const | Fcmp | Icmp | Extract | Insert | Shuffle | Atomic | Tex | Call | Switch | Ext | Input | Output | Uniform | LocalLoad
-                | LocalStore | SharedLoad | SharedStore | StorageLoad | StorageStore | StorageLen,
+                Const | Fcmp | Icmp | Extract | Insert | Shuffle | Atomic | Tex | Call | Switch | Ext | Input | Output | Uniform
+                | LocalLoad | LocalStore | SharedLoad | SharedStore | StorageLoad | StorageStore | StorageLen,
             ) => false,
             (Imm::None, _) => true,
             _ => false,
