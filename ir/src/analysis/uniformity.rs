@@ -131,17 +131,9 @@ impl<'a> Analysis<'a> {
                 for v in func.reads(*i) {
                     let v = func.resolve(v);
                     a.users[v].push(*i);
+                    // An argument that leaves a loop makes its parameter divergent, not itself: see `terminator`.
                     if let Some(d) = def_block[v] {
                         a.note_escape(v, d, *b);
-                    }
-                }
-                // An argument is used where its parameter stands: perhaps already outside the loop.
-                for t in &func.insts[*i].targets {
-                    for v in &t.args {
-                        let v = func.resolve(*v);
-                        if let Some(d) = def_block[v] {
-                            a.note_escape(v, d, t.block);
-                        }
                     }
                 }
                 a.work.push(*i);
@@ -251,9 +243,18 @@ impl<'a> Analysis<'a> {
         // Data into block parameters; a parameter whose incoming values are all the same does not care how they came.
         for t in &d.targets {
             let params = &func.blocks[t.block].params;
+            let mut left = Level::Constant;
+            let mut l = self.loops.of(b);
+            while let Some(id) = l.filter(|id| !params.is_empty() && !self.loops.contains(*id, t.block)) {
+                left = left.max(self.exit_level[id]);
+                l = self.loops.data(id).parent;
+            }
             for (n, (p, v)) in params.iter().zip(&t.args).enumerate() {
                 let v = func.resolve(*v);
                 let mut level = self.out.levels[v];
+                if level > Level::Constant {
+                    level = level.max(left);
+                }
                 if !self.same_on_all_edges(t.block, n) {
                     // Several constants make a value that depends on the way, so it is no constant.
                     level = level.max(self.join_level[t.block]).max(Level::Draw);
@@ -362,6 +363,9 @@ impl<'a> Analysis<'a> {
             return;
         }
         self.exit_level[l] = level;
+        for e in self.loops.exits(self.func, l) {
+            self.work.extend(self.func.terminator(e.from));
+        }
         for b in self.loops.blocks(l) {
             let insts = self.func.blocks[*b].insts.iter().flat_map(|i| self.func.insts[*i].results.iter());
             let values: Vec<Value> =
