@@ -21,6 +21,7 @@ pub mod numerics;
 pub mod opcode;
 pub mod text;
 pub mod texture;
+pub mod passes;
 pub mod types;
 pub mod verify;
 

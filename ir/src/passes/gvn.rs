@@ -1,0 +1,136 @@
+//! Global value numbering over the dominator tree: a pure instruction that a dominating one already computed is replaced.
+//!
+//! Loads from memory and operations that depend on neighbouring lanes are merged only within a block, loads only where no
+//! write lies between.
+
+use crate::analysis::{Cfg, DomTree};
+use crate::entities::{Block, Value};
+use crate::function::Function;
+use crate::inst::{Imm, MemRef};
+use crate::opcode::{Effect, Opcode};
+use crate::passes::rewrite::resolve_operands;
+use crate::types::Type;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    op: Opcode,
+    ty: Type,
+    args: SmallVec<[Value; 4]>,
+    imm: Imm,
+    precise: bool,
+    /// The block and the number of writes before, for what may not be merged across them.
+    local: Option<(Block, u32)>,
+}
+
+/// Runs the pass.
+pub fn run(func: &mut Function) -> bool {
+    func.resolve_aliases();
+    let cfg = Cfg::new(func);
+    let dom = DomTree::new(func, &cfg);
+    // Only ever looked up, never iterated: the order of the map cannot reach the output.
+    let mut seen: HashMap<Key, Value> = HashMap::new();
+    let mut scopes: Vec<(Block, Vec<Key>)> = Vec::new();
+    let mut changed = false;
+    for b in dom.preorder().collect::<Vec<_>>() {
+        while let Some((top, _)) = scopes.last() {
+            if dom.dominates(*top, b) {
+                break;
+            }
+            for k in scopes.pop().map(|s| s.1).unwrap_or_default() {
+                seen.remove(&k);
+            }
+        }
+        let mut made = Vec::new();
+        let mut writes = 0;
+        let old = std::mem::take(&mut func.blocks[b].insts);
+        let mut kept = Vec::with_capacity(old.len());
+        for i in old {
+            resolve_operands(func, i);
+            let d = &func.insts[i];
+            let effect = d.op.effect();
+            if effect == Effect::Write {
+                writes += 1;
+            }
+            let (Effect::Pure | Effect::Convergent | Effect::Read, [result]) = (effect, &d.results[..]) else {
+                kept.push(i);
+                continue;
+            };
+            let result = *result;
+            let mut args = d.args.clone();
+            let mut imm = d.imm.clone();
+            if d.op.is_commutative() && args[0] > args[1] {
+                args.swap(0, 1);
+            } else if matches!(d.op, Opcode::Fcmp | Opcode::Icmp) && args[0] > args[1] {
+                args.swap(0, 1);
+                imm = match imm {
+                    Imm::FloatCC(cc) => Imm::FloatCC(cc.swapped()),
+                    Imm::IntCC(cc) => Imm::IntCC(cc.swapped()),
+                    other => other,
+                };
+            }
+            let local = match effect {
+                Effect::Pure => None,
+                Effect::Convergent => Some((b, 0)),
+                _ => Some((b, writes)),
+            };
+            let key = Key { op: d.op, ty: func.ty(result), args, imm, precise: d.precise, local };
+            match seen.get(&key) {
+                Some(v) => {
+                    let v = *v;
+                    func.replace(result, v);
+                    changed = true;
+                }
+                None => {
+                    seen.insert(key.clone(), result);
+                    made.push(key);
+                    kept.push(i);
+                }
+            }
+        }
+        func.blocks[b].insts = kept;
+        scopes.push((b, made));
+    }
+    changed |= same_arguments(func, &cfg);
+    if changed {
+        func.resolve_aliases();
+    }
+    changed
+}
+
+/// Two parameters of a block that always get equal arguments are one.
+fn same_arguments(func: &mut Function, cfg: &Cfg) -> bool {
+    let mut changed = false;
+    for b in cfg.rpo() {
+        let params = func.blocks[*b].params.clone();
+        if params.len() < 2 || params.len() > 64 || cfg.preds(*b).is_empty() {
+            continue;
+        }
+        for n in 1..params.len() {
+            for m in 0..n {
+                let equal = func.ty(params[m]) == func.ty(params[n])
+                    && func.resolve(params[m]) == params[m]
+                    && cfg.preds(*b).iter().all(|e| {
+                        let args = &func.successors(e.from)[e.target as usize].args;
+                        let (x, y) = (func.resolve(args[m]), func.resolve(args[n]));
+                        x == y || (x == params[m] && y == params[n])
+                    });
+                if equal {
+                    func.replace(params[n], params[m]);
+                    changed = true;
+                    break;
+                }
+            }
+        }
+    }
+    changed
+}
+
+/// Whether an instruction's memory is written somewhere by the function.
+pub fn is_written(func: &Function, var: MemRef) -> bool {
+    func.ordered().any(|(_, i)| {
+        let d = &func.insts[i];
+        d.op.effect() == Effect::Write && matches!(&d.imm, Imm::Mem { var: v, .. } | Imm::Atomic { var: v, .. } if *v == var)
+    })
+}

@@ -1,0 +1,174 @@
+//! If-conversion: small sides of a branch are executed by everyone and their results selected.
+//!
+//! Both sides may contain only what may run anywhere; the same output stored on both sides becomes one store of a select.
+
+use super::rewrite::{cost, is_speculatable};
+use crate::analysis::Cfg;
+use crate::entities::{Block, Inst, Value};
+use crate::function::Function;
+use crate::inst::{Imm, InstData};
+use crate::opcode::Opcode;
+use smallvec::SmallVec;
+
+/// Runs the pass: a branch is converted if both sides together cost at most `limit` (see [`cost`]), selects included.
+pub fn run(func: &mut Function, limit: u32) -> bool {
+    let mut any = false;
+    // Inner branches first; each round may make outer ones convertible.
+    loop {
+        func.resolve_aliases();
+        let order = Cfg::new(func).rpo().to_vec();
+        let mut preds: cranelift_entity::SecondaryMap<Block, u32> = cranelift_entity::SecondaryMap::new();
+        for b in &order {
+            for t in func.successors(*b) {
+                preds[t.block] += 1;
+            }
+        }
+        let mut changed = false;
+        for b in order.iter().rev() {
+            while convert(func, *b, limit, &mut preds) {
+                changed = true;
+            }
+        }
+        if !changed {
+            return any;
+        }
+        any = true;
+        super::dce::drop_unreachable(func);
+        super::simplify_cfg::run(func);
+    }
+}
+
+/// One side of a branch: its instructions without the jump, what it passes on, and where it goes.
+struct Side {
+    insts: Vec<Inst>,
+    args: SmallVec<[Value; 4]>,
+    to: Block,
+    block: Option<Block>,
+}
+
+fn side(func: &Function, b: Block, n: usize, join: Option<Block>, preds: &cranelift_entity::SecondaryMap<Block, u32>) -> Option<Side> {
+    let call = &func.successors(b)[n];
+    if Some(call.block) == join {
+        return Some(Side { insts: Vec::new(), args: call.args.clone(), to: call.block, block: None });
+    }
+    let s = call.block;
+    let (last, body) = func.blocks[s].insts.split_last()?;
+    let d = &func.insts[*last];
+    if preds[s] != 1 || d.op != Opcode::Jump || d.targets[0].block == s || d.targets[0].block == b || !func.blocks[s].params.is_empty() {
+        return None;
+    }
+    Some(Side { insts: body.to_vec(), args: d.targets[0].args.clone(), to: d.targets[0].block, block: Some(s) })
+}
+
+fn convert(func: &mut Function, b: Block, limit: u32, preds: &mut cranelift_entity::SecondaryMap<Block, u32>) -> bool {
+    let Some(t) = func.terminator(b).filter(|t| func.insts[*t].op == Opcode::BrIf) else { return false };
+    let (then, other) = (func.insts[t].targets[0].block, func.insts[t].targets[1].block);
+    // Diamond, or a triangle with either side empty; both targets the same block counts too.
+    let sides = if then == other {
+        side(func, b, 0, Some(then), preds).zip(side(func, b, 1, Some(then), preds))
+    } else {
+        let (p, q) = (side(func, b, 0, None, preds), side(func, b, 1, None, preds));
+        match (p, q) {
+            (Some(p), Some(q)) if p.to == q.to => Some((p, q)),
+            (Some(p), _) if p.to == other => side(func, b, 1, Some(other), preds).map(|q| (p, q)),
+            (_, Some(q)) if q.to == then => side(func, b, 0, Some(then), preds).map(|p| (p, q)),
+            _ => None,
+        }
+    };
+    let Some((p, q)) = sides else { return false };
+    if p.to == b {
+        return false;
+    }
+    let Some(stores) = paired_stores(func, &p.insts, &q.insts) else { return false };
+    let is_store = |i: &Inst| func.insts[*i].op == Opcode::Output;
+    let selects: u32 = p.args.iter().zip(&q.args).filter(|(x, y)| x != y).map(|(x, _)| u32::from(func.ty(*x).lanes)).sum();
+    let select_stores: u32 = stores.iter().map(|(x, _)| u32::from(func.ty(func.insts[*x].args[0]).lanes)).sum();
+    let total: u32 =
+        p.insts.iter().chain(&q.insts).filter(|i| !is_store(i)).map(|i| cost(func, *i)).sum::<u32>() + selects + select_stores;
+    if total > limit {
+        return false;
+    }
+    // Everything goes into `b`, then the selects, then the paired stores.
+    let cond = func.insts[t].args[0];
+    let span = func.spans[t];
+    func.blocks[b].insts.pop();
+    let moved: Vec<Inst> = p.insts.iter().chain(&q.insts).copied().filter(|i| func.insts[*i].op != Opcode::Output).collect();
+    func.blocks[b].insts.extend(moved);
+    let mut select = |func: &mut Function, x: Value, y: Value| {
+        if x == y {
+            return x;
+        }
+        let ty = func.ty(x);
+        let i = func.make_inst(InstData::new(Opcode::Select, &[cond, x, y], Imm::None), &[ty], span);
+        func.blocks[b].insts.push(i);
+        func.result(i).unwrap_or(x)
+    };
+    let args: SmallVec<[Value; 4]> = p.args.iter().zip(&q.args).map(|(x, y)| select(func, *x, *y)).collect();
+    for (x, y) in &stores {
+        let v = select(func, func.insts[*x].args[0], func.insts[*y].args[0]);
+        func.insts[*x].args[0] = v;
+        func.blocks[b].insts.push(*x);
+    }
+    let mut jump = InstData::new(Opcode::Jump, &[], Imm::None);
+    jump.targets.push(crate::inst::BlockCall { block: p.to, args });
+    let jump = func.make_inst(jump, &[], span);
+    func.blocks[b].insts.push(jump);
+    for s in [p.block, q.block].into_iter().flatten() {
+        func.blocks[s].insts.clear();
+        func.layout.retain(|l| *l != s);
+        preds[s] = 0;
+    }
+    preds[p.to] -= 1;
+    // The join may now follow alone: one block, so that the next outer branch sees a plain side.
+    if preds[p.to] == 1 && p.to != b && func.entry() != Some(p.to) {
+        join_into(func, b, p.to);
+    }
+    true
+}
+
+/// Appends a block to its only predecessor, which jumps to it.
+fn join_into(func: &mut Function, b: Block, next: Block) {
+    let Some(jump) = func.blocks[b].insts.pop() else { return };
+    let args = func.insts[jump].targets[0].args.clone();
+    let data = std::mem::take(&mut func.blocks[next]);
+    for (p, a) in data.params.iter().zip(&args) {
+        func.replace(*p, *a);
+    }
+    func.blocks[b].insts.extend(data.insts);
+    func.layout.retain(|l| *l != next);
+    func.resolve_aliases();
+}
+
+/// The stores of both sides by pairs if each side stores the same outputs once at constant places; `None` if a side
+/// contains anything else that may not run unconditionally.
+fn paired_stores(func: &Function, p: &[Inst], q: &[Inst]) -> Option<Vec<(Inst, Inst)>> {
+    let stores = |side: &[Inst]| -> Option<Vec<Inst>> {
+        let mut out = Vec::new();
+        for i in side {
+            let d = &func.insts[*i];
+            if d.op == Opcode::Output && d.args.len() == 1 {
+                out.push(*i);
+            } else if !is_speculatable(d) {
+                return None;
+            }
+        }
+        Some(out)
+    };
+    let (p, q) = (stores(p)?, stores(q)?);
+    if p.len() != q.len() {
+        return None;
+    }
+    let mut pairs = Vec::new();
+    for x in &p {
+        let same = |i: &&Inst| func.insts[**i].imm == func.insts[*x].imm;
+        if p.iter().filter(same).count() != 1 || q.iter().filter(same).count() != 1 {
+            return None;
+        }
+        let y = q.iter().find(same)?;
+        if func.ty(func.insts[*x].args[0]) != func.ty(func.insts[*y].args[0]) {
+            return None;
+        }
+        pairs.push((*x, *y));
+    }
+    Some(pairs)
+}
