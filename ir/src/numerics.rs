@@ -127,15 +127,16 @@ pub fn reference_binary(op: Opcode, ty: Scalar, a: u32, b: u32) -> u32 {
         Opcode::Fsub => x - y,
         Opcode::Fmul => x * y,
         Opcode::Fdiv => x / y,
+        // Zeros are ordered by sign, so that clamping to 0…1 and `fsaturate` are the same function.
         Opcode::Fmin => {
-            if y < x || x.is_nan() {
+            if y < x || x.is_nan() || x == y && y.is_sign_negative() {
                 y
             } else {
                 x
             }
         }
         Opcode::Fmax => {
-            if y > x || x.is_nan() {
+            if y > x || x.is_nan() || x == y && y.is_sign_positive() {
                 y
             } else {
                 x

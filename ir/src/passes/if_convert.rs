@@ -94,7 +94,7 @@ fn convert(func: &mut Function, b: Block, limit: u32, preds: &mut cranelift_enti
     func.blocks[b].insts.pop();
     let moved: Vec<Inst> = p.insts.iter().chain(&q.insts).copied().filter(|i| func.insts[*i].op != Opcode::Output).collect();
     func.blocks[b].insts.extend(moved);
-    let mut select = |func: &mut Function, x: Value, y: Value| {
+    let select = |func: &mut Function, x: Value, y: Value| {
         if x == y {
             return x;
         }

@@ -2,9 +2,27 @@
 //!
 //! [`by_name`] finds one for `test opt NAME`; [`pipeline`] runs them in the order that pays.
 
+pub mod contract;
 pub mod dce;
+pub mod dot;
 pub mod gvn;
+pub mod if_convert;
+pub mod inline;
+pub mod licm;
+mod pipeline;
+pub mod promote;
+pub mod remat;
 pub mod rewrite;
+pub mod robust;
+pub mod scalarise;
 pub mod sccp;
 pub mod simplify;
 pub mod simplify_cfg;
+pub mod unroll;
+
+pub use contract::FpContract;
+pub use inline::InlinePolicy;
+pub use pipeline::{PASSES, Pass, PassOptions, ROUNDS, by_name, each, pipeline};
+
+#[cfg(test)]
+mod tests;

@@ -104,7 +104,7 @@ fn small_switch(func: &mut Function, b: Block, t: Inst) -> bool {
 }
 
 /// Parameters that get one value from everywhere (or themselves round a loop).
-fn redundant_params(func: &mut Function) -> bool {
+pub fn redundant_params(func: &mut Function) -> bool {
     let cfg = Cfg::new(func);
     let mut changed = false;
     for b in cfg.rpo() {

@@ -8,6 +8,8 @@ mod float;
 mod int;
 mod vector;
 
+pub(crate) use vector::{LaneSource, trace};
+
 use super::rewrite::{Action, fold, make_const, rewrite};
 use crate::builder::Builder;
 use crate::entities::{Inst, Value};

@@ -1,0 +1,226 @@
+//! The order in which passes run, and the registry of passes by name.
+//!
+//! Clean-up passes repeat until nothing changes, at most [`ROUNDS`] times: each is about linear, so the whole is.
+
+use super::contract::FpContract;
+use super::inline::InlinePolicy;
+use super::*;
+use crate::entities::FuncId;
+use crate::module::Module;
+use crate::numerics::{Numerics, Reference};
+
+/// The most repetitions of the clean-up passes at one place.
+pub const ROUNDS: usize = 6;
+
+/// What a target asks of the pipeline.
+#[derive(Clone)]
+pub struct PassOptions {
+    /// 0: only what lowering needs; 1: cheap passes; 2: everything.
+    pub level: u8,
+    /// What products and sums may become.
+    pub fp_contract: FpContract,
+    /// Contract a product with several uses if all of them take it in.
+    pub contract_shared: bool,
+    /// Instructions that the copies of one unrolled loop may have; 0: no unrolling.
+    pub unroll_fuel: u32,
+    /// The most that both sides of an if-converted branch may cost; 0: no if-conversion.
+    pub if_convert_cost: u32,
+    /// Whether vector operations become scalar ones.
+    pub scalarise: bool,
+    /// The least number of products that become a `dot`; 0: never. Runs before contraction.
+    pub dot: u32,
+    /// Which calls are inlined.
+    pub inline: InlinePolicy,
+    /// Whether computed indices are clamped.
+    pub robust: bool,
+    /// Whether switches become chains of comparisons.
+    pub lower_switches: bool,
+    /// Local arrays up to this length that are indexed by computed values become selects; 0: none.
+    pub local_select: u32,
+    /// Whether constants and uniforms are made anew in each block that uses them, as the last step.
+    pub remat: bool,
+    /// The arithmetic for folding.
+    pub numerics: &'static dyn Numerics,
+}
+
+impl Default for PassOptions {
+    fn default() -> PassOptions {
+        PassOptions {
+            level: 2,
+            fp_contract: FpContract::None,
+            contract_shared: false,
+            unroll_fuel: 256,
+            if_convert_cost: 12,
+            scalarise: false,
+            dot: 0,
+            inline: InlinePolicy::All,
+            robust: false,
+            lower_switches: false,
+            local_select: 0,
+            remat: true,
+            numerics: &Reference,
+        }
+    }
+}
+
+impl std::fmt::Debug for PassOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "PassOptions {{ level: {}, fp_contract: {:?}, unroll_fuel: {}, if_convert_cost: {}, scalarise: {}, inline: {:?} }}",
+            self.level, self.fp_contract, self.unroll_fuel, self.if_convert_cost, self.scalarise, self.inline
+        )
+    }
+}
+
+/// A pass that can be run alone.
+pub struct Pass {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub doc: &'static str,
+    /// Runs it over a module.
+    pub run: fn(&mut Module, &PassOptions) -> bool,
+}
+
+macro_rules! passes {
+    ($($name:literal $doc:literal |$m:ident, $o:ident| $run:expr;)*) => {
+        /// Every pass, by name.
+        pub static PASSES: &[Pass] = &[$(Pass { name: $name, doc: $doc, run: |$m, $o| { let _ = &$o; $run } },)*];
+    };
+}
+
+passes! {
+    "inline" "Inlines helper functions and drops those that nobody calls." |m, o| inline::run(m, o.inline);
+    "robust" "Clamps computed indices." |m, o| robust::run(m);
+    "promote" "Turns local arrays with constant indices into values; forwards stores." |m, o| each(m, promote::run);
+    "promote_outputs" "Turns outputs with several stores into one store at the end." |m, o| promote::outputs(m);
+    "local_select" "Turns computed indices into small local arrays into selects." |m, o| each(m, |f| promote::expand_dynamic(f, o.local_select));
+    "dce" "Removes what nobody needs." |m, o| each(m, dce::run);
+    "simplify" "Folds constants and applies exact algebra." |m, o| each(m, |f| simplify::run(f, o.numerics));
+    "sccp" "Propagates constants through branches and block parameters." |m, o| each(m, |f| sccp::run(f, o.numerics));
+    "gvn" "Merges equal computations." |m, o| each(m, gvn::run);
+    "simplify_cfg" "Cleans up control flow." |m, o| each(m, simplify_cfg::run);
+    "lower_switches" "Turns switches into chains of comparisons." |m, o| each(m, simplify_cfg::lower_switches);
+    "unroll" "Unrolls counted loops fully." |m, o| each(m, |f| unroll::run(f, o.numerics, o.unroll_fuel));
+    "if_convert" "Replaces small branches by selects." |m, o| each(m, |f| if_convert::run(f, o.if_convert_cost));
+    "licm" "Moves what does not change out of loops." |m, o| each(m, licm::run);
+    "scalarise" "Splits vector operations into lanes." |m, o| each(m, scalarise::run);
+    "dead_lanes" "Narrows vector operations to the lanes that are used." |m, o| each(m, scalarise::dead_lanes);
+    "dot" "Forms dot products of sums of products." |m, o| each(m, |f| dot::run(f, o.dot.max(2) as usize));
+    "expand_dot" "Expands dot products." |m, o| each(m, dot::expand);
+    "contract" "Forms multiply-adds." |m, o| each(m, |f| contract::run(f, o.fp_contract, o.contract_shared));
+    "remat" "Sinks instructions and makes constants and uniforms anew next to their uses." |m, o| each(m, remat::run);
+    "split_critical_edges" "Puts a block on every critical edge." |m, o| each(m, crate::analysis::split_critical_edges);
+}
+
+/// Finds a pass by its name.
+pub fn by_name(name: &str) -> Option<&'static Pass> {
+    PASSES.iter().find(|p| p.name == name)
+}
+
+/// Runs a function pass over all functions.
+pub fn each(module: &mut Module, mut run: impl FnMut(&mut crate::function::Function) -> bool) -> bool {
+    let ids: Vec<FuncId> = module.functions.keys().collect();
+    ids.into_iter().fold(false, |changed, id| run(&mut module.functions[id]) || changed)
+}
+
+/// Runs the pipeline. `dump` is called with a pass's name after each run that changed something.
+pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) {
+    let mut run = |module: &mut Module, name: &str| -> bool {
+        let Some(pass) = by_name(name) else { return false };
+        let changed = (pass.run)(module, options);
+        if changed {
+            check(module, name);
+            dump(name, module);
+        }
+        changed
+    };
+    run(module, "inline");
+    if options.robust {
+        run(module, "robust");
+    }
+    if options.lower_switches {
+        run(module, "lower_switches");
+    }
+    run(module, "simplify_cfg");
+    run(module, "promote");
+    if options.level == 0 {
+        if options.local_select > 0 && run(module, "local_select") {
+            run(module, "promote");
+        }
+        if options.scalarise {
+            run(module, "scalarise");
+        }
+        run(module, "dce");
+        return;
+    }
+    let rounds = if options.level == 1 { 2 } else { ROUNDS };
+    let clean = |module: &mut Module, run: &mut dyn FnMut(&mut Module, &str) -> bool| {
+        for _ in 0..rounds {
+            let mut changed = false;
+            for name in ["simplify", "sccp", "gvn", "simplify_cfg", "dce"] {
+                changed |= run(module, name);
+            }
+            if !changed {
+                break;
+            }
+        }
+    };
+    clean(module, &mut run);
+    if options.unroll_fuel > 0 && options.level > 1 && run(module, "unroll") {
+        run(module, "promote");
+        clean(module, &mut run);
+    }
+    if options.local_select > 0 && run(module, "local_select") {
+        run(module, "promote");
+        clean(module, &mut run);
+    }
+    if options.level > 1 {
+        run(module, "promote_outputs");
+        if options.if_convert_cost > 0 && run(module, "if_convert") {
+            clean(module, &mut run);
+        }
+    }
+    if options.scalarise {
+        run(module, "scalarise");
+        clean(module, &mut run);
+        // Branches that looked too expensive with whole vectors may now be cheap.
+        if options.level > 1 && options.if_convert_cost > 0 && run(module, "if_convert") {
+            clean(module, &mut run);
+        }
+    } else {
+        run(module, "dead_lanes");
+        clean(module, &mut run);
+    }
+    if options.level > 1 && run(module, "licm") {
+        clean(module, &mut run);
+    }
+    finish(module, options, &mut run);
+}
+
+/// What comes last: forming the machine's larger operations, then placing values next to their uses.
+fn finish(module: &mut Module, options: &PassOptions, run: &mut dyn FnMut(&mut Module, &str) -> bool) {
+    if options.dot > 0 && run(module, "dot") {
+        run(module, "simplify");
+        run(module, "gvn");
+    }
+    if options.fp_contract != FpContract::None && run(module, "contract") {
+        run(module, "simplify");
+        run(module, "gvn");
+    }
+    run(module, "dce");
+    if options.remat {
+        run(module, "remat");
+    }
+}
+
+/// Debug builds verify after every pass: a broken pass must not look like a broken target.
+fn check(module: &Module, name: &str) {
+    if cfg!(debug_assertions)
+        && let Err(errors) = crate::verify::verify(module)
+    {
+        let text = crate::text::print(module);
+        debug_assert!(false, "pass {name} left an invalid module: {errors:?}\n{text}");
+    }
+}

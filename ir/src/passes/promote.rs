@@ -1,0 +1,320 @@
+//! Promotion of memory to values: elements of local arrays that are only accessed at constant places, and outputs that are
+//! stored more than once; and forwarding of stores to loads for the arrays that stay.
+//!
+//! Parameters are placed at every join where the variable is live; those that turn out redundant are removed afterwards.
+
+use crate::analysis::Cfg;
+use crate::entities::{Block, Inst, Local, Output, Value};
+use crate::function::Function;
+use crate::inst::{Imm, InstData, MemRef};
+use crate::module::{Module, Stage};
+use crate::opcode::Opcode;
+use crate::types::Type;
+use cranelift_entity::{EntitySet, SecondaryMap};
+use std::collections::BTreeMap;
+
+/// Promotes local arrays and forwards stores.
+pub fn run(func: &mut Function) -> bool {
+    super::dce::drop_unreachable(func);
+    func.resolve_aliases();
+    let mut changed = promote_locals(func);
+    changed |= forward(func);
+    changed
+}
+
+/// Promotes outputs that several places store. Only the entry, after inlining, and not where vertices are emitted.
+pub fn outputs(module: &mut Module) -> bool {
+    let calls = module.main().ordered().any(|(_, i)| module.main().insts[i].op == Opcode::Call);
+    if module.stage == Stage::Geometry || calls {
+        return false;
+    }
+    let types: SecondaryMap<Output, Option<Type>> = {
+        let mut m = SecondaryMap::new();
+        for (o, d) in &module.outputs {
+            m[o] = Some(d.ty);
+        }
+        m
+    };
+    let func = module.main_mut();
+    super::dce::drop_unreachable(func);
+    func.resolve_aliases();
+    let mut stores: BTreeMap<(Output, u32), u32> = BTreeMap::new();
+    let mut dynamic: EntitySet<Output> = EntitySet::new();
+    for (_, i) in func.ordered() {
+        let d = &func.insts[i];
+        if let (Opcode::Output, Imm::Mem { var: MemRef::Output(o), offset }) = (d.op, &d.imm) {
+            *stores.entry((*o, *offset)).or_default() += 1;
+            if d.args.len() > 1 || types[*o] != Some(func.ty(d.args[0])) {
+                dynamic.insert(*o);
+            }
+        }
+    }
+    let vars: Vec<Variable> = stores
+        .into_iter()
+        .filter(|((o, _), n)| *n > 1 && !dynamic.contains(*o))
+        .filter_map(|((o, offset), _)| Some(Variable { var: MemRef::Output(o), offset, ty: types[o]? }))
+        .collect();
+    promote(func, &vars)
+}
+
+struct Variable {
+    var: MemRef,
+    offset: u32,
+    ty: Type,
+}
+
+fn promote_locals(func: &mut Function) -> bool {
+    let mut bad: EntitySet<Local> = EntitySet::new();
+    let mut seen: BTreeMap<(Local, u32), ()> = BTreeMap::new();
+    for (_, i) in func.ordered() {
+        let d = &func.insts[i];
+        let (Opcode::LocalLoad | Opcode::LocalStore, Imm::Mem { var: MemRef::Local(l), offset }) = (d.op, &d.imm) else { continue };
+        let store = d.op == Opcode::LocalStore;
+        let ty = if store { d.args.first().map(|v| func.ty(*v)) } else { d.results.first().map(|v| func.ty(*v)) };
+        let decl = &func.locals[*l];
+        if d.args.len() != usize::from(store) || *offset >= decl.count || ty != Some(decl.ty) {
+            bad.insert(*l);
+        }
+        seen.insert((*l, *offset), ());
+    }
+    let vars: Vec<Variable> = seen
+        .into_keys()
+        .filter(|(l, _)| !bad.contains(*l))
+        .map(|(l, offset)| Variable { var: MemRef::Local(l), offset, ty: func.locals[l].ty })
+        .collect();
+    promote(func, &vars)
+}
+
+/// What a block does with a variable, in order.
+enum Access {
+    Load(Inst),
+    Store(Inst),
+    /// The end of the program reads an output.
+    End(Inst),
+}
+
+fn promote(func: &mut Function, vars: &[Variable]) -> bool {
+    if vars.is_empty() {
+        return false;
+    }
+    let cfg = Cfg::new(func);
+    let Some(entry) = func.entry() else { return false };
+    if !cfg.preds(entry).is_empty() {
+        return false;
+    }
+    let index: BTreeMap<(MemRef, u32), usize> = vars.iter().enumerate().map(|(n, v)| ((v.var, v.offset), n)).collect();
+    let mut accesses: Vec<Vec<(Block, Access)>> = vars.iter().map(|_| Vec::new()).collect();
+    for b in cfg.rpo() {
+        for i in &func.blocks[*b].insts {
+            let d = &func.insts[*i];
+            match (d.op, &d.imm) {
+                (Opcode::LocalLoad, Imm::Mem { var, offset }) => {
+                    if let Some(n) = index.get(&(*var, *offset)) {
+                        accesses[*n].push((*b, Access::Load(*i)));
+                    }
+                }
+                (Opcode::LocalStore | Opcode::Output, Imm::Mem { var, offset }) => {
+                    if let Some(n) = index.get(&(*var, *offset)) {
+                        accesses[*n].push((*b, Access::Store(*i)));
+                    }
+                }
+                (Opcode::Return, _) => {
+                    for (n, v) in vars.iter().enumerate() {
+                        if matches!(v.var, MemRef::Output(_)) {
+                            accesses[n].push((*b, Access::End(*i)));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut gone: EntitySet<Inst> = EntitySet::new();
+    let mut entry_consts: Vec<Inst> = Vec::new();
+    let mut at_end: Vec<(Block, Inst)> = Vec::new();
+    for (var, list) in vars.iter().zip(&accesses) {
+        one(func, &cfg, entry, var, list, &mut gone, &mut entry_consts, &mut at_end);
+    }
+    for b in cfg.rpo() {
+        func.blocks[*b].insts.retain(|i| !gone.contains(*i));
+    }
+    for (b, store) in at_end {
+        let at = func.blocks[b].insts.len() - 1;
+        func.blocks[b].insts.insert(at, store);
+    }
+    entry_consts.append(&mut func.blocks[entry].insts);
+    func.blocks[entry].insts = entry_consts;
+    func.resolve_aliases();
+    super::simplify_cfg::redundant_params(func);
+    true
+}
+
+/// Rewrites one variable.
+#[allow(clippy::too_many_arguments)]
+fn one(
+    func: &mut Function,
+    cfg: &Cfg,
+    entry: Block,
+    var: &Variable,
+    list: &[(Block, Access)],
+    gone: &mut EntitySet<Inst>,
+    entry_consts: &mut Vec<Inst>,
+    at_end: &mut Vec<(Block, Inst)>,
+) {
+    // Blocks that store, and blocks that read before they store.
+    let mut stores: EntitySet<Block> = EntitySet::new();
+    let mut work: Vec<Block> = Vec::new();
+    let mut relevant: BTreeMap<usize, Block> = BTreeMap::new();
+    let mut by_block: BTreeMap<Block, Vec<&Access>> = BTreeMap::new();
+    for (b, a) in list {
+        match a {
+            Access::Store(_) => {
+                stores.insert(*b);
+            }
+            _ if !stores.contains(*b) => work.push(*b),
+            _ => {}
+        }
+        by_block.entry(*b).or_default().push(a);
+        relevant.insert(cfg.rpo_index(*b).unwrap_or(0), *b);
+    }
+    let mut live_in: EntitySet<Block> = EntitySet::new();
+    while let Some(b) = work.pop() {
+        if live_in.insert(b) {
+            relevant.insert(cfg.rpo_index(b).unwrap_or(0), b);
+            work.extend(cfg.preds(b).iter().map(|e| e.from).filter(|p| !stores.contains(*p)));
+        }
+    }
+    let mut end: BTreeMap<Block, Value> = BTreeMap::new();
+    let mut joins: Vec<Block> = Vec::new();
+    for b in relevant.values() {
+        let mut now: Option<Value> = None;
+        if live_in.contains(*b) {
+            now = if *b == entry {
+                let i = func.make_inst(InstData::new(Opcode::Const, &[], Imm::Const([0; 4])), &[var.ty], crate::diag::Span::NONE);
+                entry_consts.push(i);
+                func.result(i)
+            } else if let Some(e) = cfg.single_pred(*b) {
+                end.get(&e.from).copied()
+            } else {
+                joins.push(*b);
+                Some(func.add_param(*b, var.ty))
+            };
+        }
+        for a in by_block.get(b).into_iter().flatten() {
+            match a {
+                Access::Load(i) => {
+                    if let (Some(r), Some(v)) = (func.result(*i), now) {
+                        func.replace(r, v);
+                        gone.insert(*i);
+                    }
+                }
+                Access::Store(i) => {
+                    now = Some(func.resolve(func.insts[*i].args[0]));
+                    gone.insert(*i);
+                }
+                Access::End(i) => {
+                    if let Some(v) = now {
+                        let data = InstData::new(Opcode::Output, &[v], Imm::Mem { var: var.var, offset: var.offset });
+                        let span = func.spans[*i];
+                        at_end.push((*b, func.make_inst(data, &[], span)));
+                    }
+                }
+            }
+        }
+        if let Some(v) = now {
+            end.insert(*b, v);
+        }
+    }
+    for b in joins {
+        for e in cfg.preds(b) {
+            let v = end.get(&e.from).copied();
+            if let (Some(t), Some(v)) = (func.terminator(e.from), v) {
+                func.insts[t].targets[e.target as usize].args.push(v);
+            }
+        }
+    }
+}
+
+/// Within a block, loads of a local element that was just stored or loaded take that value.
+fn forward(func: &mut Function) -> bool {
+    let mut changed = false;
+    for b in func.layout.clone() {
+        let mut known: BTreeMap<(Local, u32), Value> = BTreeMap::new();
+        let mut kept = Vec::new();
+        for i in func.blocks[b].insts.clone() {
+            super::rewrite::resolve_operands(func, i);
+            let d = &func.insts[i];
+            if let Imm::Mem { var: MemRef::Local(l), offset } = d.imm {
+                match d.op {
+                    Opcode::LocalLoad if d.args.is_empty() => {
+                        if let Some(r) = func.result(i) {
+                            match known.get(&(l, offset)).copied() {
+                                Some(v) if func.ty(v) == func.ty(r) => {
+                                    func.replace(r, v);
+                                    changed = true;
+                                    continue;
+                                }
+                                _ => {
+                                    known.insert((l, offset), r);
+                                }
+                            }
+                        }
+                    }
+                    Opcode::LocalStore if d.args.len() == 1 => {
+                        known.insert((l, offset), d.args[0]);
+                    }
+                    Opcode::LocalStore => known.retain(|(k, _), _| *k != l),
+                    _ => {}
+                }
+            }
+            kept.push(i);
+        }
+        func.blocks[b].insts = kept;
+    }
+    if changed {
+        func.resolve_aliases();
+    }
+    changed
+}
+
+/// Replaces accesses with a computed index to small local arrays by selects over all elements, so that they can be promoted.
+/// An index outside reads 0 and writes nothing.
+pub fn expand_dynamic(func: &mut Function, limit: u32) -> bool {
+    use crate::inst::IntCC;
+    let mut wanted: EntitySet<Local> = EntitySet::new();
+    for (_, i) in func.ordered() {
+        let d = &func.insts[i];
+        if let (Opcode::LocalLoad | Opcode::LocalStore, Imm::Mem { var: MemRef::Local(l), .. }) = (d.op, &d.imm)
+            && func.locals[*l].count <= limit
+        {
+            wanted.insert(*l);
+        }
+    }
+    super::rewrite::rewrite(func, |b, i| {
+        use super::rewrite::Action;
+        let d = b.func.insts[i].clone();
+        let Imm::Mem { var: MemRef::Local(l), offset } = d.imm else { return Action::Keep };
+        let dynamic = match d.op {
+            Opcode::LocalLoad => d.args.first().copied(),
+            Opcode::LocalStore => d.args.get(1).copied(),
+            _ => None,
+        };
+        let Some(index) = dynamic.filter(|_| wanted.contains(l)) else { return Action::Keep };
+        let (ty, count) = (b.func.locals[l].ty, b.func.locals[l].count);
+        let ity = crate::types::I32;
+        let var = MemRef::Local(l);
+        let mut value = if d.op == Opcode::LocalLoad { b.splat_const(ty, 0) } else { d.args[0] };
+        for n in 0..count {
+            let k = b.iconst(ity, n.wrapping_sub(offset));
+            let here = b.icmp(IntCC::Eq, index, k);
+            let old = b.load(ty, var, n, None);
+            if d.op == Opcode::LocalLoad {
+                value = b.select(here, old, value);
+            } else {
+                let new = b.select(here, d.args[0], old);
+                b.store(var, n, new, None);
+            }
+        }
+        if d.op == Opcode::LocalLoad { Action::Replace(value) } else { Action::Remove }
+    })
+}

@@ -1,0 +1,99 @@
+//! Index clamping (`--robust`): every computed index is clamped, as unsigned, to the last element that exists.
+
+use super::rewrite::{Action, rewrite};
+use crate::builder::Builder;
+use crate::entities::{FuncId, Value};
+use crate::inst::{Imm, MemRef};
+use crate::module::Module;
+use crate::opcode::Opcode;
+use crate::types::I32;
+use cranelift_entity::SecondaryMap;
+
+/// Runs the pass over all functions.
+pub fn run(module: &mut Module) -> bool {
+    let mut counts = Counts::default();
+    for (n, d) in &module.inputs {
+        counts.inputs[n] = d.count;
+    }
+    for (n, d) in &module.outputs {
+        counts.outputs[n] = d.count;
+    }
+    for (n, d) in &module.uniforms {
+        counts.uniforms[n] = d.units();
+    }
+    for (n, d) in &module.shared {
+        counts.shared[n] = d.count;
+    }
+    let ids: Vec<FuncId> = module.functions.keys().collect();
+    let mut changed = false;
+    for id in ids {
+        changed |= rewrite(&mut module.functions[id], |b, i| {
+            let d = b.func.insts[i].clone();
+            let (var, offset) = match d.imm {
+                Imm::Mem { var, offset } | Imm::Atomic { var, offset, .. } => (var, offset),
+                _ => return Action::Keep,
+            };
+            // The index is the last operand where the operation has one more than it needs.
+            let fixed = match d.op {
+                Opcode::Input | Opcode::Uniform | Opcode::LocalLoad | Opcode::SharedLoad | Opcode::StorageLoad => 0,
+                Opcode::Output | Opcode::LocalStore | Opcode::SharedStore | Opcode::StorageStore => 1,
+                Opcode::Atomic => match d.imm {
+                    Imm::Atomic { op: crate::inst::AtomicOp::Cas, .. } => 2,
+                    _ => 1,
+                },
+                _ => return Action::Keep,
+            };
+            if d.args.len() <= fixed {
+                return Action::Keep;
+            }
+            let index = d.args[fixed];
+            let words = match d.op {
+                Opcode::StorageLoad => d.results.first().map_or(1, |r| u32::from(b.func.ty(*r).lanes)),
+                Opcode::StorageStore => u32::from(b.func.ty(d.args[0]).lanes),
+                _ => 1,
+            };
+            let clamped = clamp(b, &counts, var, offset, words, index);
+            if clamped == index {
+                return Action::Keep;
+            }
+            b.func.insts[i].args[fixed] = clamped;
+            Action::Changed
+        });
+    }
+    changed
+}
+
+#[derive(Default)]
+struct Counts {
+    inputs: SecondaryMap<crate::entities::Input, u32>,
+    outputs: SecondaryMap<crate::entities::Output, u32>,
+    uniforms: SecondaryMap<crate::entities::Uniform, u32>,
+    shared: SecondaryMap<crate::entities::Shared, u32>,
+}
+
+fn clamp(b: &mut Builder, counts: &Counts, var: MemRef, offset: u32, words: u32, index: Value) -> Value {
+    let count = match var {
+        MemRef::Input(n) => counts.inputs[n],
+        MemRef::Output(n) => counts.outputs[n],
+        MemRef::Uniform(n) => counts.uniforms[n],
+        MemRef::Shared(n) => counts.shared[n],
+        MemRef::Local(l) => b.func.locals[l].count,
+        MemRef::Storage(_) => {
+            // index ≤ max(length - offset - words, 0), as signed numbers: a length never reaches 2³¹ words.
+            let len = b.typed(Opcode::StorageLen, I32, &[], Imm::Mem { var, offset: 0 });
+            let k = b.iconst(I32, offset.wrapping_add(words).wrapping_neg());
+            let room = b.ins(Opcode::Iadd, &[len, k]);
+            let zero = b.iconst(I32, 0);
+            let last = b.ins(Opcode::Smax, &[room, zero]);
+            return b.ins(Opcode::Umin, &[index, last]);
+        }
+    };
+    let last = count.saturating_sub(1).saturating_sub(offset);
+    // Already clamped, by the source or by an earlier run.
+    let bound = |f: &crate::function::Function| f.def_if(index, Opcode::Umin).and_then(|m| super::rewrite::splat_bits(f, m.args[1]));
+    if bound(b.func).is_some_and(|c| c <= last) {
+        return index;
+    }
+    let k = b.iconst(I32, last);
+    b.ins(Opcode::Umin, &[index, k])
+}

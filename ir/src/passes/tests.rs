@@ -1,0 +1,100 @@
+//! Small programs through single passes and the whole pipeline; the interpreter's answer must not change.
+
+use super::*;
+use crate::interp;
+use crate::{Module, Reference, ShaderEnv, parse, print};
+
+fn module(text: &str) -> Module {
+    match parse("test.ir", text) {
+        Ok(m) => m,
+        Err(e) => panic!("{e:?}"),
+    }
+}
+
+fn env(m: &Module) -> ShaderEnv {
+    let mut seed = 1u32;
+    let mut word = |float: bool| {
+        seed = seed.wrapping_mul(1664525).wrapping_add(1013904223);
+        if float { ((seed >> 8) as f32 / 4194304.0 - 2.0).to_bits() } else { (seed >> 20) & 15 }
+    };
+    let mut env = ShaderEnv { workgroups: [1; 3], ..ShaderEnv::default() };
+    for _ in 0..8 {
+        let inputs = m.inputs.values().map(|d| (0..d.count * u32::from(d.ty.lanes)).map(|_| word(d.ty.is_float())).collect()).collect();
+        env.invocations.push(crate::InvocationInputs { inputs });
+    }
+    env.uniforms = m.uniforms.values().map(|d| (0..d.elements() * u32::from(d.ty.lanes)).map(|_| word(d.ty.is_float())).collect()).collect();
+    env
+}
+
+fn same(text: &str, options: &PassOptions) -> Module {
+    let before = module(text);
+    let env = env(&before);
+    let expected = interp::run(&before, &env, &Reference);
+    let mut after = before.clone();
+    pipeline(&mut after, options, &mut |name, m| {
+        let got = interp::run(m, &env, &Reference);
+        assert_eq!(expected, got, "after {name}:\n{}", print(m));
+    });
+    after
+}
+
+const LOOP: &str = r#"
+shader vertex "loop"
+input %x : f32x4 @location(0)
+uniform %u : f32x4[8] @binding(0)
+output %o : f32x4 @location(0)
+local %t : f32x4[3]
+block0:
+    v0 = input.f32x4 %x
+    v1 = iconst.i32 0
+    v2 = fconst.f32x4 0.0
+    local_store %t[1], v2
+    jump block1(v1)
+block1(v3: i32):
+    v4 = iconst.i32 4
+    v5 = icmp slt v3, v4
+    br_if v5, block2, block3
+block2:
+    v6 = uniform.f32x4 %u[v3]
+    v7 = local_load.f32x4 %t[1]
+    v8 = fmul v6, v0
+    v9 = fadd v7, v8
+    local_store %t[1], v9
+    v10 = iconst.i32 1
+    v11 = iadd v3, v10
+    jump block1(v11)
+block3:
+    v12 = local_load.f32x4 %t[1]
+    v13 = extract v12, 0
+    v14 = fconst.f32 0.0
+    v15 = fcmp ogt v13, v14
+    br_if v15, block4, block5
+block4:
+    v16 = fneg v12
+    output %o, v16
+    jump block6
+block5:
+    output %o, v12
+    jump block6
+block6:
+    return
+"#;
+
+#[test]
+fn a_loop_over_a_local_array_becomes_straight_line_code() {
+    let m = same(LOOP, &PassOptions::default());
+    assert_eq!(m.main().layout.len(), 1, "{}", print(&m));
+    assert!(!m.main().ordered().any(|(_, i)| m.main().insts[i].op == crate::Opcode::LocalLoad));
+    let m = same(LOOP, &PassOptions { scalarise: true, unroll_fuel: 0, ..PassOptions::default() });
+    assert!(m.main().layout.len() > 1);
+    let m = same(LOOP, &PassOptions { level: 0, ..PassOptions::default() });
+    assert!(m.main().layout.len() > 1);
+}
+
+#[test]
+fn contraction_makes_a_chain() {
+    let mut m = module(LOOP);
+    pipeline(&mut m, &PassOptions { fp_contract: FpContract::Fmad, ..PassOptions::default() }, &mut |_, _| {});
+    let fmads = m.main().ordered().filter(|(_, i)| m.main().insts[*i].op == crate::Opcode::Fmad).count();
+    assert!(fmads >= 3, "{}", print(&m));
+}

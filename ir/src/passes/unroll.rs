@@ -1,0 +1,252 @@
+//! Full unrolling of counted loops under fuel.
+//!
+//! The trip count is found by executing the loop's own counter on constants. Each round is then peeled off in front of the
+//! loop; what remains of the loop can never come round again, which `sccp` proves afterwards. A wrong count would cost size,
+//! never correctness.
+
+use crate::analysis::{Cfg, DomTree, LoopId, Loops};
+use crate::entities::{Block, Inst, Value};
+use crate::function::{Function, LocalDecl, ValueDef};
+use crate::inst::{BlockCall, Imm, InstData, MemRef};
+use crate::numerics::Numerics;
+use crate::opcode::Opcode;
+use cranelift_entity::SecondaryMap;
+use std::collections::BTreeMap;
+
+/// Runs the pass on innermost loops; `fuel` is the number of instructions that the copies of one loop may have.
+pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32) -> bool {
+    let mut any = false;
+    // Outer loops become innermost once theirs are gone.
+    for _ in 0..8 {
+        super::dce::run(func);
+        super::licm::add_preheaders(func);
+        let cfg = Cfg::new(func);
+        let dom = DomTree::new(func, &cfg);
+        let loops = Loops::new(&cfg, &dom);
+        if !loops.is_reducible() {
+            return any;
+        }
+        let parents: Vec<LoopId> = loops.iter().filter_map(|(_, d)| d.parent).collect();
+        let mut todo = Vec::new();
+        let mut total = 0u64;
+        for (l, _) in loops.iter().filter(|(l, _)| !parents.contains(l)) {
+            let size: usize = loops.blocks(l).iter().map(|b| real_size(func, *b)).sum();
+            let most = fuel as usize / size.max(1);
+            if let Some(trips) = trip_count(func, numerics, &cfg, &dom, &loops, l, most.min(4096)) {
+                total += (trips * size) as u64;
+                if total <= 8 * u64::from(fuel) {
+                    todo.push((loops.data(l).header, loops.blocks(l).to_vec(), trips));
+                }
+            }
+        }
+        if todo.is_empty() {
+            return any;
+        }
+        any = true;
+        for (header, blocks, trips) in todo {
+            close(func, &blocks);
+            for _ in 0..trips {
+                peel(func, header, &blocks);
+            }
+        }
+        super::promote::run(func);
+        super::sccp::run(func, numerics);
+        super::simplify_cfg::run(func);
+        super::simplify::run(func, numerics);
+    }
+    any
+}
+
+fn real_size(func: &Function, b: Block) -> usize {
+    func.blocks[b].insts.iter().filter(|i| !matches!(func.insts[**i].op, Opcode::Const | Opcode::Undef)).count()
+}
+
+/// How often the loop comes round, if its own constants say so: the number of times that the back edge is taken.
+fn trip_count(func: &Function, numerics: &dyn Numerics, cfg: &Cfg, dom: &DomTree, loops: &Loops, l: LoopId, most: usize) -> Option<usize> {
+    let data = loops.data(l);
+    let [latch] = data.latches[..] else { return None };
+    let entry = cfg.preds(data.header).iter().find(|e| !loops.contains(l, e.from))?;
+    let params = &func.blocks[data.header].params;
+    let first = &func.successors(entry.from)[entry.target as usize].args;
+    let next = &func.successors(latch.from)[latch.target as usize].args;
+    // Tests that every round passes.
+    let exits: Vec<_> = loops
+        .exits(func, l)
+        .into_iter()
+        .filter(|e| dom.dominates(e.from, latch.from))
+        .filter_map(|e| func.terminator(e.from).filter(|t| func.insts[*t].op == Opcode::BrIf).map(|t| (func.insts[t].args[0], e.target)))
+        .collect();
+    if exits.is_empty() {
+        return None;
+    }
+    let mut now: BTreeMap<Value, [u32; 4]> = BTreeMap::new();
+    for (p, v) in params.iter().zip(first) {
+        if let Some(bits) = func.const_bits(*v) {
+            now.insert(*p, bits);
+        }
+    }
+    for round in 0..=most {
+        let mut memo = now.clone();
+        for (cond, target) in &exits {
+            if let Some(bits) = eval(func, numerics, *cond, &mut memo, 32)
+                && (bits[0] & 1 == 1) == (*target == 0)
+            {
+                return Some(round);
+            }
+        }
+        let mut later = BTreeMap::new();
+        for (p, v) in params.iter().zip(next) {
+            if let Some(bits) = eval(func, numerics, *v, &mut memo, 32) {
+                later.insert(*p, bits);
+            }
+        }
+        if later == now {
+            return None; // nothing moves: it will never end this way
+        }
+        now = later;
+    }
+    None
+}
+
+fn eval(func: &Function, numerics: &dyn Numerics, v: Value, memo: &mut BTreeMap<Value, [u32; 4]>, depth: u32) -> Option<[u32; 4]> {
+    let v = func.resolve(v);
+    if let Some(bits) = memo.get(&v) {
+        return Some(*bits);
+    }
+    let ValueDef::Result(i, _) = func.def(v) else { return None };
+    let d = &func.insts[i];
+    if d.op == Opcode::Const {
+        return func.const_bits(v);
+    }
+    if depth == 0 || d.args.is_empty() || d.op.effect() != crate::opcode::Effect::Pure || matches!(d.op, Opcode::Ext | Opcode::Input | Opcode::Uniform) {
+        return None;
+    }
+    let mut args = Vec::with_capacity(d.args.len());
+    for a in &d.args {
+        args.push(eval(func, numerics, *a, memo, depth - 1)?);
+    }
+    let types: Vec<_> = d.args.iter().map(|a| func.ty(*a)).collect();
+    let bits = crate::interp::eval(numerics, d.op, &d.imm, func.ty(v), &types, &args)?;
+    memo.insert(v, bits);
+    Some(bits)
+}
+
+/// Values that leave the loop other than as branch arguments go through memory, so that copies of the loop may define them
+/// too; promotion afterwards makes values of them again.
+fn close(func: &mut Function, blocks: &[Block]) {
+    let mut inside: cranelift_entity::EntitySet<Block> = cranelift_entity::EntitySet::new();
+    for b in blocks {
+        inside.insert(*b);
+    }
+    let mut defined: BTreeMap<Value, Block> = BTreeMap::new();
+    for b in blocks {
+        let results = func.blocks[*b].insts.iter().flat_map(|i| func.insts[*i].results.iter());
+        for v in func.blocks[*b].params.iter().chain(results) {
+            defined.insert(*v, *b);
+        }
+    }
+    let mut locals: BTreeMap<Value, crate::entities::Local> = BTreeMap::new();
+    for b in func.layout.clone() {
+        if inside.contains(b) {
+            continue;
+        }
+        let old = std::mem::take(&mut func.blocks[b].insts);
+        for i in old {
+            let mut renamed: BTreeMap<Value, Value> = BTreeMap::new();
+            for v in func.reads(i) {
+                if !defined.contains_key(&v) || renamed.contains_key(&v) {
+                    continue;
+                }
+                let ty = func.ty(v);
+                let count = func.locals.len();
+                let l = *locals.entry(v).or_insert_with(|| func.locals.push(LocalDecl { name: format!("loop{count}"), ty, count: 1 }));
+                let load = InstData::new(Opcode::LocalLoad, &[], Imm::Mem { var: MemRef::Local(l), offset: 0 });
+                let load = func.make_inst(load, &[ty], func.spans[i]);
+                func.blocks[b].insts.push(load);
+                if let Some(r) = func.result(load) {
+                    renamed.insert(v, r);
+                }
+            }
+            if !renamed.is_empty() {
+                let d = &mut func.insts[i];
+                let map = |v: &mut Value| *v = renamed.get(v).copied().unwrap_or(*v);
+                d.args.iter_mut().for_each(map);
+                d.targets.iter_mut().flat_map(|t| t.args.iter_mut()).for_each(map);
+            }
+            func.blocks[b].insts.push(i);
+        }
+    }
+    for (v, l) in locals {
+        let b = defined[&v];
+        let store = func.make_inst(
+            InstData::new(Opcode::LocalStore, &[v], Imm::Mem { var: MemRef::Local(l), offset: 0 }),
+            &[],
+            crate::diag::Span::NONE,
+        );
+        let at = match func.def(v) {
+            ValueDef::Result(i, _) => func.blocks[b].insts.iter().position(|x| *x == i).map_or(0, |n| n + 1),
+            _ => 0,
+        };
+        func.blocks[b].insts.insert(at, store);
+    }
+}
+
+/// Copies the loop's blocks once and enters the copy instead; the copy's back edges enter the loop.
+fn peel(func: &mut Function, header: Block, blocks: &[Block]) {
+    let mut new_block: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
+    let mut new_value: BTreeMap<Value, Value> = BTreeMap::new();
+    let mut made = Vec::new();
+    for b in blocks {
+        let n = func.blocks.push(Default::default());
+        new_block[*b] = Some(n);
+        made.push(n);
+        for p in func.blocks[*b].params.clone() {
+            let ty = func.ty(p);
+            let q = func.add_param(n, ty);
+            new_value.insert(p, q);
+        }
+    }
+    let mut copies: Vec<Inst> = Vec::new();
+    for (b, n) in blocks.iter().zip(&made) {
+        for i in func.blocks[*b].insts.clone() {
+            let mut data = func.insts[i].clone();
+            let results = std::mem::take(&mut data.results);
+            let types: Vec<_> = results.iter().map(|r| func.ty(*r)).collect();
+            let span = func.spans[i];
+            let c = func.make_inst(data, &types, span);
+            for (r, q) in results.iter().zip(func.insts[c].results.clone()) {
+                new_value.insert(*r, q);
+            }
+            func.blocks[*n].insts.push(c);
+            copies.push(c);
+        }
+    }
+    // Everyone who entered the loop from outside enters the copy.
+    let mut inside: cranelift_entity::EntitySet<Block> = cranelift_entity::EntitySet::new();
+    blocks.iter().for_each(|b| {
+        inside.insert(*b);
+    });
+    let copy_of_header = new_block[header].unwrap_or(header);
+    for b in func.layout.clone() {
+        if !inside.contains(b)
+            && let Some(t) = func.terminator(b)
+        {
+            for c in func.insts[t].targets.iter_mut().filter(|c| c.block == header) {
+                c.block = copy_of_header;
+            }
+        }
+    }
+    for c in copies {
+        let d = &mut func.insts[c];
+        for v in d.args.iter_mut().chain(d.targets.iter_mut().flat_map(|t| t.args.iter_mut())) {
+            *v = new_value.get(v).copied().unwrap_or(*v);
+        }
+        for BlockCall { block, .. } in d.targets.iter_mut() {
+            if *block != header {
+                *block = new_block[*block].unwrap_or(*block);
+            }
+        }
+    }
+    let at = func.layout.iter().position(|b| *b == header).unwrap_or(0);
+    func.layout.splice(at..at, made);
+}
