@@ -19,9 +19,9 @@ pub mod interp;
 pub mod module;
 pub mod numerics;
 pub mod opcode;
+pub mod passes;
 pub mod text;
 pub mod texture;
-pub mod passes;
 pub mod types;
 pub mod verify;
 

@@ -83,8 +83,7 @@ fn convert(func: &mut Function, b: Block, limit: u32, preds: &mut cranelift_enti
     let is_store = |i: &Inst| func.insts[*i].op == Opcode::Output;
     let selects: u32 = p.args.iter().zip(&q.args).filter(|(x, y)| x != y).map(|(x, _)| u32::from(func.ty(*x).lanes)).sum();
     let select_stores: u32 = stores.iter().map(|(x, _)| u32::from(func.ty(func.insts[*x].args[0]).lanes)).sum();
-    let total: u32 =
-        p.insts.iter().chain(&q.insts).filter(|i| !is_store(i)).map(|i| cost(func, *i)).sum::<u32>() + selects + select_stores;
+    let total: u32 = p.insts.iter().chain(&q.insts).filter(|i| !is_store(i)).map(|i| cost(func, *i)).sum::<u32>() + selects + select_stores;
     if total > limit {
         return false;
     }

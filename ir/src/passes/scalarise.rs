@@ -172,11 +172,7 @@ pub fn dead_lanes(func: &mut Function) -> bool {
             return Action::Keep;
         }
         b.precise = d.precise;
-        let args: SmallVec<[Value; 4]> = d
-            .args
-            .iter()
-            .map(|a| if b.func.ty(*a).is_vector() { narrow(b, *a, keep) } else { *a })
-            .collect();
+        let args: SmallVec<[Value; 4]> = d.args.iter().map(|a| if b.func.ty(*a).is_vector() { narrow(b, *a, keep) } else { *a }).collect();
         let small = b.typed(d.op, ty.with_lanes(keep), &args, d.imm.clone());
         // The old width for whoever names it; the extra lanes are don't-cares.
         let mask: SmallVec<[u8; 4]> = (0..ty.lanes).map(|n| n.min(keep - 1)).collect();

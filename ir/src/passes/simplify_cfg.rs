@@ -254,7 +254,8 @@ fn merge_equal_ends(func: &mut Function) -> bool {
             continue;
         }
         let insts = &func.blocks[*b].insts;
-        if insts.len() > 32 || insts.iter().any(|i| matches!(func.insts[*i].op, Opcode::Tex | Opcode::Ddx | Opcode::Ddy | Opcode::Barrier)) {
+        if insts.len() > 32 || insts.iter().any(|i| matches!(func.insts[*i].op, Opcode::Tex | Opcode::Ddx | Opcode::Ddy | Opcode::Barrier))
+        {
             continue;
         }
         // A cheap key; the real comparison follows.

@@ -22,7 +22,8 @@ fn env(m: &Module) -> ShaderEnv {
         let inputs = m.inputs.values().map(|d| (0..d.count * u32::from(d.ty.lanes)).map(|_| word(d.ty.is_float())).collect()).collect();
         env.invocations.push(crate::InvocationInputs { inputs });
     }
-    env.uniforms = m.uniforms.values().map(|d| (0..d.elements() * u32::from(d.ty.lanes)).map(|_| word(d.ty.is_float())).collect()).collect();
+    env.uniforms =
+        m.uniforms.values().map(|d| (0..d.elements() * u32::from(d.ty.lanes)).map(|_| word(d.ty.is_float())).collect()).collect();
     env
 }
 

@@ -118,7 +118,11 @@ fn eval(func: &Function, numerics: &dyn Numerics, v: Value, memo: &mut BTreeMap<
     if d.op == Opcode::Const {
         return func.const_bits(v);
     }
-    if depth == 0 || d.args.is_empty() || d.op.effect() != crate::opcode::Effect::Pure || matches!(d.op, Opcode::Ext | Opcode::Input | Opcode::Uniform) {
+    if depth == 0
+        || d.args.is_empty()
+        || d.op.effect() != crate::opcode::Effect::Pure
+        || matches!(d.op, Opcode::Ext | Opcode::Input | Opcode::Uniform)
+    {
         return None;
     }
     let mut args = Vec::with_capacity(d.args.len());

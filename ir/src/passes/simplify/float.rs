@@ -178,7 +178,8 @@ pub(super) fn visit(b: &mut Builder, i: Inst, cx: &Cx) -> Action {
             }
             let saturated = b.func.def_if(x, Fsaturate).is_some();
             let c = splat_float(b.func, y);
-            if saturated && (d.op == Fmin && c.is_some_and(|c| c >= 1.0) || d.op == Fmax && c.is_some_and(|c| c.to_bits() == 0 || c < 0.0)) {
+            if saturated && (d.op == Fmin && c.is_some_and(|c| c >= 1.0) || d.op == Fmax && c.is_some_and(|c| c.to_bits() == 0 || c < 0.0))
+            {
                 return Action::Replace(x);
             }
         }

@@ -68,8 +68,11 @@ pub(super) fn visit(b: &mut Builder, i: Inst) -> Action {
             if d.args.iter().all(|a| *a == d.args[0]) {
                 return Action::Replace(b.splat(d.args[0], ty.lanes));
             }
-            let lanes: Option<SmallVec<[(Value, u8); 4]>> =
-                d.args.iter().map(|a| b.func.def_if(*a, Extract).and_then(|e| if let Imm::Lane(n) = e.imm { Some((e.args[0], n)) } else { None })).collect();
+            let lanes: Option<SmallVec<[(Value, u8); 4]>> = d
+                .args
+                .iter()
+                .map(|a| b.func.def_if(*a, Extract).and_then(|e| if let Imm::Lane(n) = e.imm { Some((e.args[0], n)) } else { None }))
+                .collect();
             lanes.map_or(Action::Keep, |l| from_lanes(b, &l, result))
         }
         (Insert, Imm::Lane(_)) => {
@@ -113,7 +116,10 @@ pub(super) fn visit(b: &mut Builder, i: Inst) -> Action {
                 return Action::Replace(b.build(&scalars));
             }
             if lanes.len() == ty.lanes as usize {
-                let same = lanes.iter().zip(mask).all(|((v, l), m)| (*v, *l) == if *m < width { (d.args[0], *m) } else { (d.args[1], *m - width) });
+                let same = lanes
+                    .iter()
+                    .zip(mask)
+                    .all(|((v, l), m)| (*v, *l) == if *m < width { (d.args[0], *m) } else { (d.args[1], *m - width) });
                 if !same {
                     return from_lanes(b, &lanes, result);
                 }
