@@ -323,6 +323,8 @@ named_enum! {
         Fetch "fetch",
         /// The size of a level as integers.
         Size "size",
+        /// The number of mip levels (i32; no operands).
+        Levels "levels",
     }
 }
 
