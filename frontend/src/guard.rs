@@ -1,0 +1,269 @@
+//! What a text must not exceed before it is handed to naga, whose parsers recurse and expand without bound.
+//!
+//! The scan is a rough lexer that both languages share: it knows comments, brackets, prefix operators, statements that nest
+//! without braces, template lists and preprocessor definitions. Its limits are far above what any shader of these machines needs.
+
+use retroshade_ir::{Diagnostic, FileId, Span};
+use std::collections::HashMap;
+
+/// Bytes of source text or binary.
+pub(crate) const MAX_BYTES: usize = 2 << 20;
+/// Tokens after macro expansion.
+const MAX_TOKENS: u64 = 300_000;
+/// Nested brackets, or anything else that makes a parser recurse.
+const MAX_DEPTH: usize = 120;
+/// Links of a chain such as `else if` or `a ? b : c ? …`.
+const MAX_CHAIN: usize = 400;
+
+/// A token: its text, and where it starts.
+#[derive(Clone, Copy, Debug)]
+struct Token<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// Refuses texts that would overwhelm a parser.
+pub(crate) fn check_text(text: &str, file: FileId, macros: bool) -> Result<(), Diagnostic> {
+    let span = |at: usize| Span::new(file, at as u32, at as u32 + 1);
+    if text.len() > MAX_BYTES {
+        return Err(Diagnostic::error("L0001", span(0), format!("the source has {} bytes; the limit is {MAX_BYTES}", text.len())));
+    }
+    let (tokens, defines) = tokens(text);
+    let mut expander = Expander { defines: &defines, known: HashMap::new() };
+    let mut weights = vec![1u64];
+    let mut total = 0u64;
+    let mut scan = Scan::default();
+    for (n, t) in tokens.iter().enumerate() {
+        if let Some((what, limit)) = scan.step(t.text, tokens.get(n + 1).map_or("", |t| t.text)) {
+            return Err(Diagnostic::error("L0002", span(t.at), format!("{what} nested or chained more than {limit} deep")));
+        }
+        if !macros {
+            total += 1;
+        } else {
+            let here = weights.last().copied().unwrap_or(1);
+            total = total.saturating_add(expander.weight(t.text, 0).saturating_mul(here));
+            match t.text {
+                "(" => {
+                    let callee = if n > 0 { tokens[n - 1].text } else { "" };
+                    weights.push(here.saturating_mul(expander.repeats(callee)));
+                }
+                ")" if weights.len() > 1 => {
+                    weights.pop();
+                }
+                _ => {}
+            }
+        }
+        if total > MAX_TOKENS {
+            return Err(Diagnostic::error("L0003", span(t.at), format!("the source has more than {MAX_TOKENS} tokens")));
+        }
+    }
+    Ok(())
+}
+
+/// Counters of everything that nests.
+#[derive(Default)]
+struct Scan {
+    brackets: Vec<(char, usize)>,
+    templates: usize,
+    prefix: usize,
+    open_statements: usize,
+    chain: usize,
+    questions: usize,
+    previous_operator: bool,
+}
+
+impl Scan {
+    fn step(&mut self, t: &str, next: &str) -> Option<(&'static str, usize)> {
+        let first = t.chars().next().unwrap_or(' ');
+        match first {
+            '(' | '[' | '{' => {
+                self.brackets.push((first, self.prefix));
+                if first == '{' {
+                    self.templates = 0;
+                }
+                self.questions = 0;
+            }
+            ')' | ']' | '}' => {
+                self.brackets.pop();
+            }
+            _ => {}
+        }
+        let parens = self.brackets.iter().rev().take_while(|(c, _)| *c != '{').count();
+        let operator = matches!(first, '-' | '!' | '~' | '*' | '&' | '+');
+        self.prefix = if operator && self.previous_operator { self.prefix + 1 } else { 0 };
+        self.previous_operator = operator;
+        if parens == 0 {
+            match t {
+                "if" | "for" | "while" | "do" | "switch" => self.open_statements += 1,
+                ";" | "{" | "}" => {
+                    self.open_statements = 0;
+                    self.questions = 0;
+                }
+                _ => {}
+            }
+        }
+        match t {
+            "?" => self.questions += 1,
+            "else" if next == "if" => self.chain += 1,
+            ";" => self.templates = 0,
+            "array" | "ptr" | "atomic" | "binding_array" if next == "<" => self.templates += 1,
+            ">" => self.templates = self.templates.saturating_sub(1),
+            _ => {}
+        }
+        if self.brackets.len() > MAX_DEPTH {
+            return Some(("brackets", MAX_DEPTH));
+        }
+        if self.templates > MAX_DEPTH / 4 {
+            return Some(("types", MAX_DEPTH / 4));
+        }
+        if self.prefix > MAX_DEPTH {
+            return Some(("operators", MAX_DEPTH));
+        }
+        if self.open_statements > MAX_DEPTH {
+            return Some(("statements", MAX_DEPTH));
+        }
+        if self.chain > 10 * MAX_CHAIN || self.questions > MAX_CHAIN {
+            return Some(("conditions", MAX_CHAIN));
+        }
+        None
+    }
+}
+
+/// A preprocessor definition.
+#[derive(Debug, Default)]
+struct Define<'a> {
+    parameters: Vec<&'a str>,
+    body: Vec<&'a str>,
+}
+
+/// Estimates how many tokens macros expand to.
+struct Expander<'a, 'd> {
+    defines: &'d HashMap<&'a str, Define<'a>>,
+    known: HashMap<&'a str, u64>,
+}
+
+impl<'a> Expander<'a, '_> {
+    fn weight(&mut self, name: &'a str, depth: usize) -> u64 {
+        let Some(d) = self.defines.get(name) else { return 1 };
+        if let Some(w) = self.known.get(name) {
+            return *w;
+        }
+        if depth > MAX_DEPTH {
+            return u64::MAX;
+        }
+        // A macro does not expand inside itself.
+        self.known.insert(name, 1);
+        let mut weights = vec![1u64];
+        let mut total = 1u64;
+        for (n, t) in d.body.iter().enumerate() {
+            let here = weights.last().copied().unwrap_or(1);
+            total = total.saturating_add(self.weight(t, depth + 1).saturating_mul(here));
+            match *t {
+                "(" => weights.push(here.saturating_mul(if n > 0 { self.repeats(d.body[n - 1]) } else { 1 })),
+                ")" if weights.len() > 1 => {
+                    weights.pop();
+                }
+                _ => {}
+            }
+        }
+        self.known.insert(name, total);
+        total
+    }
+
+    /// How often a function-like macro writes its most used parameter.
+    fn repeats(&self, name: &str) -> u64 {
+        let Some(d) = self.defines.get(name) else { return 1 };
+        let most = d.parameters.iter().map(|p| d.body.iter().filter(|t| t == &p).count()).max().unwrap_or(1);
+        most.max(1) as u64
+    }
+}
+
+/// Splits a text into tokens and definitions; comments and blanks are dropped.
+fn tokens(text: &str) -> (Vec<Token<'_>>, HashMap<&str, Define<'_>>) {
+    let bytes = text.as_bytes();
+    let mut out = Vec::new();
+    let mut defines = HashMap::new();
+    let mut i = 0;
+    let mut fresh_line = true;
+    while i < bytes.len() {
+        let c = bytes[i];
+        if c == b'\n' {
+            fresh_line = true;
+            i += 1;
+        } else if c.is_ascii_whitespace() {
+            i += 1;
+        } else if bytes[i..].starts_with(b"//") {
+            while i < bytes.len() && bytes[i] != b'\n' {
+                i += 1;
+            }
+        } else if bytes[i..].starts_with(b"/*") {
+            i = find(bytes, i + 2, b"*/").map_or(bytes.len(), |e| e + 2);
+        } else if c == b'#' && fresh_line {
+            let mut end = i;
+            while end < bytes.len() && (bytes[end] != b'\n' || bytes[end - 1] == b'\\') {
+                end += 1;
+            }
+            let line = &text[i..end];
+            if let Some((name, d)) = define(line) {
+                defines.insert(name, d);
+            }
+            i = end;
+        } else {
+            fresh_line = false;
+            let end = token_end(bytes, i);
+            // A token never splits a character: other characters than ASCII are taken whole.
+            let mut end = end;
+            while !text.is_char_boundary(end) {
+                end += 1;
+            }
+            out.push(Token { text: &text[i..end], at: i });
+            i = end;
+        }
+    }
+    (out, defines)
+}
+
+fn find(b: &[u8], from: usize, what: &[u8]) -> Option<usize> {
+    (from..b.len().saturating_sub(what.len() - 1)).find(|i| b[*i..].starts_with(what))
+}
+
+fn token_end(b: &[u8], i: usize) -> usize {
+    let word = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c >= 0x80;
+    if !word(b[i]) {
+        return i + 1;
+    }
+    let mut e = i;
+    while e < b.len() && (word(b[e]) || b[e] == b'.' && b[i].is_ascii_digit()) {
+        e += 1;
+    }
+    e
+}
+
+fn define(line: &str) -> Option<(&str, Define<'_>)> {
+    let rest = line.strip_prefix('#')?.trim_start().strip_prefix("define")?;
+    let rest = rest.trim_start();
+    let name_end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    let (name, rest) = rest.split_at(name_end);
+    let mut d = Define::default();
+    let mut body = rest;
+    if let Some(inner) = rest.strip_prefix('(') {
+        let close = inner.find(')')?;
+        d.parameters = inner[..close].split(',').map(str::trim).collect();
+        body = &inner[close + 1..];
+    }
+    let b = body.as_bytes();
+    let mut i = 0;
+    while i < b.len() {
+        if b[i].is_ascii_whitespace() || b[i] == b'\\' {
+            i += 1;
+            continue;
+        }
+        let mut e = token_end(b, i);
+        while !body.is_char_boundary(e) {
+            e += 1;
+        }
+        d.body.push(&body[i..e]);
+        i = e;
+    }
+    (!name.is_empty()).then_some((name, d))
+}

@@ -1,0 +1,218 @@
+//! From a source to a validated naga module with one chosen entry, and on to the translation.
+//!
+//! Everything runs on a thread of its own with a large stack, since naga's parsers and this crate recurse; a panic inside naga ends
+//! as an error.
+
+use crate::convert::{Converter, Lang};
+use crate::place::ArrayKey;
+use crate::{FrontError, FrontOptions, diag, guard, interface};
+use naga::back::PipelineConstants;
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use retroshade_ir::{Diagnostic, FileId, Module, SourceMap, Span, Stage};
+use std::collections::BTreeSet;
+
+/// A source in one of the languages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source<'a> {
+    Wgsl(&'a str),
+    Glsl(&'a str),
+    Spirv(&'a [u8]),
+}
+
+/// Stack of the worker: naga's recursion limits and the guard's allow far less.
+const STACK: usize = 192 << 20;
+
+type Errors = Vec<Diagnostic>;
+
+/// Translates a source.
+pub(crate) fn run(name: &str, source: Source<'_>, options: &FrontOptions) -> Result<Module, FrontError> {
+    let mut sources = SourceMap::default();
+    let file = sources.add(name, if let Source::Wgsl(t) | Source::Glsl(t) = source { t } else { "" });
+    let result = on_worker(|| work(source, file, options));
+    match result {
+        Ok(mut m) => {
+            m.sources = sources;
+            Ok(m)
+        }
+        Err(diagnostics) => Err(FrontError { sources, diagnostics }),
+    }
+}
+
+/// Translates a naga module.
+#[cfg(feature = "naga-30")]
+pub(crate) fn from_naga(module: &naga::Module, name: &str, source: &str, options: &FrontOptions) -> Result<Module, FrontError> {
+    let mut sources = SourceMap::default();
+    let file = sources.add(name, source);
+    let spans = |s: naga::Span| direct_span(s, file, source.len());
+    let result = on_worker(|| translate(module, Lang::Spirv, options, &options.defines, &spans));
+    match result {
+        Ok(mut m) => {
+            m.sources = sources;
+            Ok(m)
+        }
+        Err(diagnostics) => Err(FrontError { sources, diagnostics }),
+    }
+}
+
+fn on_worker<F: FnOnce() -> Result<Module, Errors> + Send>(f: F) -> Result<Module, Errors> {
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new().name("frontend".into()).stack_size(STACK).spawn_scoped(scope, f);
+        match worker {
+            Ok(handle) => handle
+                .join()
+                .unwrap_or_else(|_| Err(vec![Diagnostic::error("F0002", Span::NONE, "naga, which reads the source, failed on it (a bug in naga)")])),
+            Err(e) => Err(vec![Diagnostic::error("F0003", Span::NONE, format!("no thread to read the source on: {e}"))]),
+        }
+    })
+}
+
+fn direct_span(s: naga::Span, file: FileId, len: usize) -> Span {
+    match s.to_range() {
+        Some(r) if r.start <= r.end && r.end <= len => Span::new(file, r.start as u32, r.end as u32),
+        _ => Span::NONE,
+    }
+}
+
+fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Module, Errors> {
+    match source {
+        Source::Wgsl(text) => {
+            guard::check_text(text, file, false).map_err(|d| vec![d])?;
+            let spans = |s: naga::Span| direct_span(s, file, text.len());
+            let module = naga::front::wgsl::parse_str(text).map_err(|e| vec![diag::wgsl(&e, &spans)])?;
+            translate(&module, Lang::Wgsl, options, &options.defines, &spans)
+        }
+        Source::Glsl(text) => {
+            guard::check_text(text, file, true).map_err(|d| vec![d])?;
+            let stage = match options.stage {
+                Some(Stage::Vertex) => naga::ShaderStage::Vertex,
+                Some(Stage::Fragment) => naga::ShaderStage::Fragment,
+                Some(Stage::Compute) => naga::ShaderStage::Compute,
+                Some(Stage::Geometry) => {
+                    return Err(vec![Diagnostic::error(
+                        "F0004",
+                        Span::NONE,
+                        "geometry shaders cannot be written in GLSL here: naga, which reads it, has no geometry stage; write them in the IR's text form",
+                    )]);
+                }
+                None => return Err(vec![Diagnostic::error("F0005", Span::NONE, "GLSL does not say its stage: give --stage or a file name that ends in .vert, .frag or .comp")]),
+            };
+            let spans = |s: naga::Span| direct_span(s, file, text.len());
+            let mut o = naga::front::glsl::Options::from(stage);
+            for (k, v) in &options.defines {
+                o.defines.insert(k.clone(), v.clone());
+            }
+            let module = naga::front::glsl::Frontend::default().parse(&o, text).map_err(|e| {
+                e.errors.iter().map(|e| Diagnostic::error("F0011", spans(e.meta), diag::chain(&e.kind))).collect::<Errors>()
+            })?;
+            // Symbols that name specialisation constants set those; the others were for the preprocessor.
+            let named: Vec<(String, String)> = options.defines.iter().filter(|(k, _)| is_override(&module, k)).cloned().collect();
+            translate(&module, Lang::Glsl, options, &named, &spans)
+        }
+        Source::Spirv(bytes) => {
+            if bytes.len() > guard::MAX_BYTES {
+                return Err(vec![Diagnostic::error("L0001", Span::NONE, format!("the binary has {} bytes; the limit is {}", bytes.len(), guard::MAX_BYTES))]);
+            }
+            let spans = |_: naga::Span| Span::NONE;
+            let o = naga::front::spv::Options { adjust_coordinate_space: false, strict_capabilities: false, block_ctx_dump_prefix: None };
+            let module =
+                naga::front::spv::parse_u8_slice(bytes, &o).map_err(|e| vec![Diagnostic::error("F0012", Span::NONE, diag::chain(&e))])?;
+            translate(&module, Lang::Spirv, options, &options.defines, &spans)
+        }
+    }
+}
+
+fn is_override(m: &naga::Module, name: &str) -> bool {
+    m.overrides.iter().any(|(_, o)| o.name.as_deref() == Some(name) || o.id.is_some_and(|i| i.to_string() == name))
+}
+
+fn validator(lang: Lang) -> Validator {
+    // Bindings that the source leaves out are given by this crate; uniformity is the program's own business, as in GLSL.
+    let mut flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
+    if lang != Lang::Wgsl {
+        flags -= ValidationFlags::BINDINGS;
+    }
+    Validator::new(flags, Capabilities::all())
+}
+
+fn translate(module: &naga::Module, lang: Lang, options: &FrontOptions, defines: &[(String, String)], spans: &dyn Fn(naga::Span) -> Span) -> Result<Module, Errors> {
+    let info: ModuleInfo = validator(lang).validate(module).map_err(|e| vec![diag::spanned("F0013", &e, spans)])?;
+    let entry = choose(module, options)?;
+    let mut constants = PipelineConstants::default();
+    for (k, v) in defines {
+        let key = module
+            .overrides
+            .iter()
+            .find(|(_, o)| o.name.as_deref() == Some(k) || o.id.is_some_and(|i| i.to_string() == *k))
+            .map(|(_, o)| o.id.map_or_else(|| k.clone(), |i| i.to_string()));
+        let Some(key) = key else {
+            let known: Vec<&str> = module.overrides.iter().filter_map(|(_, o)| o.name.as_deref()).collect();
+            let known = if known.is_empty() { "the source has none".to_string() } else { format!("known are {}", known.join(", ")) };
+            return Err(vec![Diagnostic::error("F0014", Span::NONE, format!("--define {k}: no override or specialisation constant of that name; {known}"))]);
+        };
+        constants.insert(key, number(v).ok_or_else(|| vec![Diagnostic::error("F0014", Span::NONE, format!("--define {k}: `{v}` is no number or truth value"))])?);
+    }
+    let ep = &module.entry_points[entry];
+    let (module, info) = naga::back::pipeline_constants::process_overrides(module, &info, Some((ep.stage, &ep.name)), &constants)
+        .map_err(|e| vec![Diagnostic::error("F0015", Span::NONE, diag::chain(&e))])?;
+    let entry = choose(&module, options)?;
+    convert(&module, &info, entry, lang, spans)
+}
+
+fn number(v: &str) -> Option<f64> {
+    match v {
+        "true" => Some(1.0),
+        "false" => Some(0.0),
+        _ => match v.strip_prefix("0x") {
+            Some(h) => u32::from_str_radix(h, 16).ok().map(f64::from),
+            None => v.trim_end_matches(['f', 'u', 'i']).parse().ok(),
+        },
+    }
+}
+
+/// The entry point that the options mean.
+fn choose(module: &naga::Module, options: &FrontOptions) -> Result<usize, Errors> {
+    let fits = |e: &naga::EntryPoint| {
+        options.entry.as_ref().is_none_or(|n| *n == e.name) && options.stage.is_none_or(|s| interface::stage(e.stage) == Some(s))
+    };
+    let found: Vec<usize> = module.entry_points.iter().enumerate().filter(|(_, e)| fits(e)).map(|(i, _)| i).collect();
+    let list = || {
+        let all: Vec<String> = module.entry_points.iter().map(|e| format!("{} ({:?})", e.name, e.stage).to_lowercase()).collect();
+        if all.is_empty() { "the source has none".to_string() } else { format!("the source has {}", all.join(", ")) }
+    };
+    match found[..] {
+        [one] => Ok(one),
+        [] => Err(vec![Diagnostic::error("F0006", Span::NONE, format!("no entry point fits; {}", list()))]),
+        _ => Err(vec![Diagnostic::error("F0007", Span::NONE, format!("several entry points fit: choose one with --entry or --stage; {}", list()))]),
+    }
+}
+
+/// Translates, again and again until no array needs to move to memory any more.
+fn convert(module: &naga::Module, info: &ModuleInfo, entry: usize, lang: Lang, spans: &dyn Fn(naga::Span) -> Span) -> Result<Module, Errors> {
+    let ep = &module.entry_points[entry];
+    let Some(stage) = interface::stage(ep.stage) else {
+        return Err(vec![Diagnostic::error("F0004", Span::NONE, format!("programs of stage {:?} run on none of the machines", ep.stage))]);
+    };
+    let mut demand: BTreeSet<ArrayKey> = BTreeSet::new();
+    loop {
+        let mut c = Converter::new(module, info, lang, spans, &ep.name, stage, &demand);
+        c.out.workgroup_size = if stage == Stage::Compute { ep.workgroup_size } else { [1; 3] };
+        c.out.early_depth = matches!(ep.early_depth_test, Some(naga::EarlyDepthTest::Force));
+        let done = c.run(entry);
+        let mut diags = std::mem::take(&mut c.diags);
+        if let Err(d) = done
+            && !diags.contains(&d)
+        {
+            diags.push(d);
+        }
+        if !diags.is_empty() {
+            return Err(diags);
+        }
+        let wanted = std::mem::take(&mut c.wanted);
+        let out = std::mem::replace(&mut c.out, Module::new("", stage));
+        drop(c);
+        if wanted.is_subset(&demand) {
+            return Ok(out);
+        }
+        demand.extend(wanted);
+    }
+}

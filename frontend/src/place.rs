@@ -1,0 +1,668 @@
+//! Variables and memory: what a pointer of the source points to, and loads and stores through it.
+//!
+//! Variables of functions and modules become SSA variables, leaf by leaf. An array that is somewhere indexed by a computed
+//! value becomes an IR array per leaf of its element type; which arrays those are is found by translating: a computed index into
+//! an array of SSA variables is noted in `demand`, and the translation is repeated with that array in memory.
+
+use crate::convert::{Converter, R};
+use crate::ssa::Var;
+use crate::types::Ty;
+use crate::value::Val;
+use naga::{GlobalVariable, Handle};
+use retroshade_ir::inst::MemRef;
+use retroshade_ir::types::{I32, Type};
+use retroshade_ir::{Function, IntCC, Opcode, Storage, Uniform, Value};
+use retroshade_ir::function::LocalDecl;
+use retroshade_ir::module::SharedDecl;
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// One step of an access path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// A constant index or a member.
+    Const(u32),
+    /// A computed index (i32).
+    Dyn(Value),
+}
+
+/// Where a pointer points: a variable and a path into it.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// The variable.
+    pub(crate) root: Root,
+    /// The way to the part.
+    pub(crate) path: SmallVec<[Step; 4]>,
+    /// The shape of the part.
+    pub(crate) ty: Ty,
+}
+
+/// A variable.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Root {
+    /// Of a function or of the module, by number of its slot.
+    Slot(u32),
+    /// A uniform buffer.
+    Uniform(Handle<GlobalVariable>),
+    /// A storage buffer.
+    Storage(Handle<GlobalVariable>),
+}
+
+/// An array variable by its place in the source: the function (`None`: a variable of the module, `u32::MAX`: the entry),
+/// the variable's number and the path of its outermost array.
+pub(crate) type ArrayKey = (Option<u32>, u32, SmallVec<[u32; 4]>);
+
+/// How a variable is held.
+#[derive(Clone, Debug)]
+pub(crate) enum Slot {
+    /// One SSA variable.
+    Leaf(Var),
+    /// Members, elements or columns; arrays know their key.
+    Agg(Rc<[Slot]>, Option<Rc<ArrayKey>>),
+    /// An IR array per leaf.
+    Mem(Rc<Mem>),
+}
+
+/// The leaves of something in indexed memory.
+#[derive(Clone, Debug)]
+pub(crate) enum Mem {
+    /// An IR array: each enclosing array level counts into its index.
+    Leaf(MemRef, Type),
+    /// Members of a struct.
+    Struct(Vec<Mem>),
+    /// Elements of an array or columns of a matrix: how many.
+    Array(u32, Box<Mem>),
+}
+
+/// A uniform buffer's leaves.
+#[derive(Clone, Debug)]
+pub(crate) enum UniformTree {
+    /// A declaration, its element type and its unit.
+    Leaf(Uniform, Type, u32),
+    /// Members of a struct.
+    Struct(Vec<UniformTree>),
+    /// Elements or columns and their distance in bytes.
+    Array(u32, Box<UniformTree>),
+}
+
+/// A storage buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StorageBuffer {
+    /// Its declaration.
+    pub(crate) decl: Storage,
+    /// Its shape.
+    pub(crate) ty: Ty,
+    /// Whether the program only reads it, so that loads can wait.
+    pub(crate) read_only: bool,
+}
+
+/// Arrays with more leaves than this are never held in SSA variables.
+const MAX_SSA_LEAVES: u64 = 256;
+/// A value with more leaves than this is refused.
+pub(crate) const MAX_VALUE_LEAVES: u64 = 4096;
+/// Arrays of at most this many elements are indexed by a chain of selects instead of through memory.
+const MAX_SELECT: usize = 4;
+
+impl Converter<'_> {
+    /// Makes the slot for a variable. `memory`: puts it into workgroup memory.
+    pub(crate) fn make_slot(&mut self, name: &str, ty: Ty, key: &ArrayKey, in_array: bool) -> R<Slot> {
+        if ty.is_leaf() {
+            let t = self.ir_ty(ty)?;
+            return Ok(Slot::Leaf(self.ssa.var(t)));
+        }
+        let mut array_key = None;
+        if let Ty::Array(..) = ty {
+            if !in_array && (self.demand.contains(key) || ty.leaves(self.nm) > MAX_SSA_LEAVES) {
+                return Ok(Slot::Mem(Rc::new(self.make_mem(name, ty, 1, false)?)));
+            }
+            array_key = Some(Rc::new(key.clone()));
+        }
+        if matches!(ty, Ty::Opaque) {
+            return Err(self.error("F0110", "a variable of this type cannot be served by any of the machines"));
+        }
+        let in_array = in_array || array_key.is_some();
+        let mut parts = Vec::new();
+        for i in 0..ty.len(self.nm) {
+            let mut k = key.clone();
+            if !in_array {
+                k.2.push(i);
+            }
+            let part = self.member_name(name, ty, i);
+            parts.push(self.make_slot(&part, ty.child(self.nm, i), &k, in_array)?);
+        }
+        Ok(Slot::Agg(parts.into(), array_key))
+    }
+
+    fn member_name(&self, name: &str, ty: Ty, i: u32) -> String {
+        match ty {
+            Ty::Struct(h) => match &self.nm.types[h].inner {
+                naga::TypeInner::Struct { members, .. } => match members.get(i as usize).and_then(|m| m.name.as_deref()) {
+                    Some(m) if name.is_empty() => m.to_string(),
+                    Some(m) => format!("{name}.{m}"),
+                    None => format!("{name}.{i}"),
+                },
+                _ => name.to_string(),
+            },
+            _ => name.to_string(),
+        }
+    }
+
+    /// Declares IR arrays for something in indexed memory; `outer` is the product of the enclosing array levels.
+    pub(crate) fn make_mem(&mut self, name: &str, ty: Ty, outer: u64, shared: bool) -> R<Mem> {
+        if ty.is_leaf() {
+            let t = self.ir_ty(ty)?;
+            let count = u32::try_from(outer).ok().filter(|n| *n <= 1 << 16);
+            let Some(count) = count else {
+                return Err(self.limit(format!("the array `{name}` has {outer} elements; no machine has room for more than 65536")));
+            };
+            let var = if shared {
+                MemRef::Shared(self.out.shared.push(SharedDecl { name: name.to_string(), ty: t, count, span: self.span }))
+            } else {
+                let name = self.unique_local(name);
+                MemRef::Local(self.func().locals.push(LocalDecl { name, ty: t, count }))
+            };
+            return Ok(Mem::Leaf(var, t));
+        }
+        match ty {
+            Ty::Struct(_) => {
+                let mut parts = Vec::new();
+                for i in 0..ty.len(self.nm) {
+                    let part = self.member_name(name, ty, i);
+                    parts.push(self.make_mem(&part, ty.child(self.nm, i), outer, shared)?);
+                }
+                Ok(Mem::Struct(parts))
+            }
+            Ty::Array(_, Some(n), _) => {
+                let elem = self.make_mem(name, ty.child(self.nm, 0), outer.saturating_mul(n.into()), shared)?;
+                Ok(Mem::Array(n, Box::new(elem)))
+            }
+            Ty::Matrix(n, ..) => {
+                let column = self.make_mem(name, ty.child(self.nm, 0), outer.saturating_mul(n.into()), shared)?;
+                Ok(Mem::Array(n.into(), Box::new(column)))
+            }
+            _ => Err(self.error("F0110", "a variable of this type cannot be served by any of the machines")),
+        }
+    }
+
+    fn unique_local(&mut self, name: &str) -> String {
+        let base: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '.' { c } else { '_' }).collect();
+        let base = if base.is_empty() { "array".to_string() } else { base };
+        let taken = |f: &Function, n: &str| f.locals.values().any(|l| l.name == n);
+        if !taken(self.func(), &base) {
+            return base;
+        }
+        let mut n = 1;
+        while taken(self.func(), &format!("{base}_{n}")) {
+            n += 1;
+        }
+        format!("{base}_{n}")
+    }
+
+    /// Loads what a place holds; composites in read-only memory stay places.
+    pub(crate) fn load(&mut self, place: &Place) -> R<Val> {
+        match place.root {
+            Root::Slot(n) => {
+                let slot = self.slots[n as usize].clone();
+                self.load_slot(&slot, &place.path, place.ty)
+            }
+            Root::Uniform(g) => {
+                if !place.ty.is_leaf() {
+                    return Ok(Val::Place(place.clone()));
+                }
+                self.load_uniform(g, &place.path)
+            }
+            Root::Storage(g) => {
+                let buffer = self.storage[&g];
+                if !place.ty.is_leaf() && buffer.read_only {
+                    return Ok(Val::Place(place.clone()));
+                }
+                self.load_storage_tree(place)
+            }
+        }
+    }
+
+    /// Makes every part of a value an IR value.
+    pub(crate) fn force(&mut self, v: &Val) -> R<Val> {
+        match v {
+            Val::Place(p) if !p.ty.is_leaf() => {
+                let n = p.ty.len(self.nm);
+                if p.ty.leaves(self.nm) > MAX_VALUE_LEAVES {
+                    return Err(self.limit(format!("a value of {} parts is too large to be held in registers", p.ty.leaves(self.nm))));
+                }
+                let mut parts = Vec::new();
+                for i in 0..n {
+                    let part = self.step(p, Step::Const(i))?;
+                    let loaded = self.load(&part)?;
+                    parts.push(self.force(&loaded)?);
+                }
+                Ok(Val::agg(parts))
+            }
+            Val::Place(p) => self.load(p),
+            Val::Transposed(m) => {
+                let m = self.force(m)?;
+                let Val::Agg(columns) = &m else { return Ok(m) };
+                let rows = columns.first().map_or(0, |c| match c {
+                    Val::Leaf(v) => self.func().ty(*v).lanes,
+                    _ => 0,
+                });
+                let mut out = Vec::new();
+                for r in 0..rows {
+                    let lanes: Vec<_> = columns.iter().filter_map(|c| if let Val::Leaf(v) = c { Some(*v) } else { None }).collect();
+                    let lanes: Vec<Value> = lanes.into_iter().map(|v| self.lane(v, r)).collect();
+                    out.push(Val::Leaf(self.vector(&lanes)));
+                }
+                Ok(Val::agg(out))
+            }
+            _ => Ok(v.clone()),
+        }
+    }
+
+    /// One step further into a place.
+    pub(crate) fn step(&mut self, p: &Place, s: Step) -> R<Place> {
+        let index = if let Step::Const(n) = s { n } else { 0 };
+        let ty = p.ty.child(self.nm, index);
+        if matches!(ty, Ty::Opaque) {
+            return Err(self.error("F0111", "an access into something that has no parts"));
+        }
+        let mut path = p.path.clone();
+        path.push(s);
+        Ok(Place { root: p.root, path, ty })
+    }
+
+    fn load_slot(&mut self, slot: &Slot, path: &[Step], ty: Ty) -> R<Val> {
+        match slot {
+            Slot::Leaf(var) => {
+                let v = self.read_var(*var);
+                match path.first() {
+                    None => Ok(Val::Leaf(v)),
+                    Some(s) => Ok(Val::Leaf(self.lane_at(v, *s))),
+                }
+            }
+            Slot::Agg(parts, key) => match path.split_first() {
+                None => {
+                    let mut out = Vec::new();
+                    for p in parts.iter() {
+                        out.push(self.load_slot(p, &[], ty)?);
+                    }
+                    Ok(Val::agg(out))
+                }
+                Some((Step::Const(n), rest)) => {
+                    let part = self.part(parts, *n)?;
+                    self.load_slot(&part, rest, ty)
+                }
+                Some((Step::Dyn(index), rest)) => {
+                    if let Some(key) = key.as_ref().filter(|_| parts.len() > MAX_SELECT) {
+                        self.wanted.insert((**key).clone());
+                        return self.undef_of(ty);
+                    }
+                    let mut all = Vec::new();
+                    for p in parts.iter() {
+                        all.push(self.load_slot(p, rest, ty)?);
+                    }
+                    self.pick(&all, *index)
+                }
+            },
+            Slot::Mem(m) => self.load_mem(m, path, 0, None),
+        }
+    }
+
+    fn part<T: Clone>(&self, parts: &[T], n: u32) -> R<T> {
+        // Out of range by a constant: any value of the variable will do.
+        parts.get(n as usize).or(parts.last()).cloned().ok_or_else(|| self.error("F0111", "an index into something that has no parts"))
+    }
+
+    /// Chooses one of several values by a computed index.
+    pub(crate) fn pick(&mut self, all: &[Val], index: Value) -> R<Val> {
+        let Some((last, rest)) = all.split_last() else { return Err(self.error("F0111", "an index into something that has no parts")) };
+        let mut v = last.clone();
+        for (n, candidate) in rest.iter().enumerate().rev() {
+            let is = self.index_is(index, n as u32);
+            v = self.select_val(is, candidate, &v)?;
+        }
+        Ok(v)
+    }
+
+    /// Whether a computed index is `n`.
+    pub(crate) fn index_is(&mut self, index: Value, n: u32) -> Value {
+        let k = self.iconst(n);
+        self.b().icmp(IntCC::Eq, index, k)
+    }
+
+    /// `select` on every leaf.
+    pub(crate) fn select_val(&mut self, c: Value, a: &Val, b: &Val) -> R<Val> {
+        let (a, b) = (self.force(a)?, self.force(b)?);
+        match (&a, &b) {
+            (Val::Leaf(x), Val::Leaf(y)) => Ok(Val::Leaf(if x == y { *x } else { self.b().select(c, *x, *y) })),
+            (Val::Agg(x), Val::Agg(y)) => {
+                let mut out = Vec::new();
+                for (x, y) in x.iter().zip(y.iter()) {
+                    out.push(self.select_val(c, x, y)?);
+                }
+                Ok(Val::agg(out))
+            }
+            _ => Err(self.error("F0112", "a choice between values that cannot be held in registers")),
+        }
+    }
+
+    /// A lane by constant or computed index.
+    pub(crate) fn lane_at(&mut self, v: Value, s: Step) -> Value {
+        let lanes = self.func().ty(v).lanes;
+        match s {
+            Step::Const(n) => self.lane(v, (n as u8).min(lanes - 1)),
+            Step::Dyn(index) => {
+                let mut out = self.lane(v, lanes - 1);
+                for n in (0..lanes - 1).rev() {
+                    let x = self.lane(v, n);
+                    let is = self.index_is(index, n.into());
+                    out = self.b().select(is, x, out);
+                }
+                out
+            }
+        }
+    }
+
+    /// A vector with the lane at a constant or computed index replaced.
+    pub(crate) fn with_lane(&mut self, v: Value, s: Step, x: Value) -> Value {
+        let lanes = self.func().ty(v).lanes;
+        match s {
+            Step::Const(n) => self.insert_lane(v, x, (n as u8).min(lanes - 1)),
+            Step::Dyn(index) => {
+                let at = self.b().splat(index, lanes);
+                let ids = self.constant(I32.with_lanes(lanes), [0, 1, 2, 3].map(|n| if n < lanes as u32 { n } else { 0 }));
+                let hit = self.b().icmp(IntCC::Eq, at, ids);
+                let all = self.b().splat(x, lanes);
+                self.b().select(hit, all, v)
+            }
+        }
+    }
+
+    /// Stores a value into a place.
+    pub(crate) fn store(&mut self, place: &Place, v: &Val) -> R<()> {
+        match place.root {
+            Root::Slot(n) => {
+                let slot = self.slots[n as usize].clone();
+                let v = self.force(v)?;
+                self.store_slot(&slot, &place.path, &v, place.ty)
+            }
+            Root::Uniform(_) => Err(self.error("F0113", "a uniform cannot be written")),
+            Root::Storage(_) => {
+                let v = self.force(v)?;
+                self.store_storage_tree(place, &v)
+            }
+        }
+    }
+
+    /// Stores a value into a variable or a part of it.
+    pub(crate) fn store_slot(&mut self, slot: &Slot, path: &[Step], v: &Val, ty: Ty) -> R<()> {
+        match slot {
+            Slot::Leaf(var) => {
+                let x = self.leaf(v)?;
+                let new = match path.first() {
+                    None => x,
+                    Some(s) => {
+                        let old = self.read_var(*var);
+                        self.with_lane(old, *s, x)
+                    }
+                };
+                self.write_var(*var, new);
+                Ok(())
+            }
+            Slot::Agg(parts, key) => match path.split_first() {
+                None => {
+                    let v = self.force(v)?;
+                    let Val::Agg(values) = &v else { return Err(self.error("F0112", "a store of something that is no composite")) };
+                    for (p, x) in parts.iter().zip(values.iter()) {
+                        self.store_slot(p, &[], x, ty)?;
+                    }
+                    Ok(())
+                }
+                Some((Step::Const(n), rest)) => match parts.get(*n as usize) {
+                    Some(p) => self.store_slot(&p.clone(), rest, v, ty),
+                    None => Ok(()),
+                },
+                Some((Step::Dyn(index), rest)) => {
+                    if let Some(key) = key.as_ref().filter(|_| parts.len() > MAX_SELECT) {
+                        self.wanted.insert((**key).clone());
+                        return Ok(());
+                    }
+                    for (n, p) in parts.iter().enumerate() {
+                        let old = self.load_slot(p, rest, ty)?;
+                        let is = self.index_is(*index, n as u32);
+                        let new = self.select_val(is, v, &old)?;
+                        self.store_slot(p, rest, &new, ty)?;
+                    }
+                    Ok(())
+                }
+            },
+            Slot::Mem(m) => self.store_mem(m, path, 0, None, v),
+        }
+    }
+
+    /// Adds a step with `scale` to an element index made of a constant and a computed part.
+    pub(crate) fn add_index(&mut self, at: (u32, Option<Value>), s: Step, scale: u32) -> (u32, Option<Value>) {
+        match s {
+            Step::Const(n) => (at.0.wrapping_add(n.wrapping_mul(scale)), at.1),
+            Step::Dyn(v) => {
+                let scaled = self.scale_index(v, scale);
+                (at.0, Some(match at.1 {
+                    None => scaled,
+                    Some(w) => self.b().ins(Opcode::Iadd, &[w, scaled]),
+                }))
+            }
+        }
+    }
+
+    fn scale_index(&mut self, v: Value, scale: u32) -> Value {
+        if scale == 1 {
+            return v;
+        }
+        if scale.is_power_of_two() {
+            let k = self.iconst(scale.trailing_zeros());
+            return self.b().ins(Opcode::Ishl, &[v, k]);
+        }
+        let k = self.iconst(scale);
+        self.b().ins(Opcode::Imul, &[v, k])
+    }
+
+    /// Loads from indexed memory.
+    pub(crate) fn load_from(&mut self, m: &Mem, path: &[Step]) -> R<Val> {
+        self.load_mem(m, path, 0, None)
+    }
+
+    /// The index of an element one level further in.
+    pub(crate) fn mem_index(&mut self, count: u32, at: (u32, Option<Value>), s: Step) -> (u32, Option<Value>) {
+        let scaled = (at.0.wrapping_mul(count), at.1.map(|v| self.scale_index(v, count)));
+        self.add_index(scaled, s, 1)
+    }
+
+    fn load_mem(&mut self, m: &Mem, path: &[Step], offset: u32, index: Option<Value>) -> R<Val> {
+        match m {
+            Mem::Leaf(var, ty) => {
+                let v = self.b().load(*ty, *var, offset, index);
+                Ok(Val::Leaf(match path.first() {
+                    None => v,
+                    Some(s) => self.lane_at(v, *s),
+                }))
+            }
+            Mem::Struct(parts) => match path.split_first() {
+                Some((Step::Const(n), rest)) => {
+                    let part = self.part(parts, *n)?;
+                    self.load_mem(&part, rest, offset, index)
+                }
+                _ => {
+                    let mut out = Vec::new();
+                    for p in parts {
+                        out.push(self.load_mem(p, &[], offset, index)?);
+                    }
+                    Ok(Val::agg(out))
+                }
+            },
+            Mem::Array(n, elem) => match path.split_first() {
+                Some((s, rest)) => {
+                    let (o, i) = self.mem_index(*n, (offset, index), *s);
+                    self.load_mem(elem, rest, o, i)
+                }
+                None => {
+                    self.value_limit(u64::from(*n))?;
+                    let mut out = Vec::new();
+                    for k in 0..*n {
+                        let (o, i) = self.mem_index(*n, (offset, index), Step::Const(k));
+                        out.push(self.load_mem(elem, &[], o, i)?);
+                    }
+                    Ok(Val::agg(out))
+                }
+            },
+        }
+    }
+
+    /// Stores into indexed memory.
+    pub(crate) fn store_mem(&mut self, m: &Mem, path: &[Step], offset: u32, index: Option<Value>, v: &Val) -> R<()> {
+        match m {
+            Mem::Leaf(var, ty) => {
+                let x = self.leaf(v)?;
+                let new = match path.first() {
+                    None => x,
+                    Some(s) => {
+                        let old = self.b().load(*ty, *var, offset, index);
+                        self.with_lane(old, *s, x)
+                    }
+                };
+                self.b().store(*var, offset, new, index);
+                Ok(())
+            }
+            Mem::Struct(parts) => match path.split_first() {
+                Some((Step::Const(n), rest)) => {
+                    let part = self.part(parts, *n)?;
+                    self.store_mem(&part, rest, offset, index, v)
+                }
+                _ => {
+                    let Val::Agg(values) = self.force(v)? else { return Err(self.error("F0112", "a store of something that is no composite")) };
+                    for (p, x) in parts.iter().zip(values.iter()) {
+                        self.store_mem(p, &[], offset, index, x)?;
+                    }
+                    Ok(())
+                }
+            },
+            Mem::Array(n, elem) => match path.split_first() {
+                Some((s, rest)) => {
+                    let (o, i) = self.mem_index(*n, (offset, index), *s);
+                    self.store_mem(elem, rest, o, i, v)
+                }
+                None => {
+                    let Val::Agg(values) = self.force(v)? else { return Err(self.error("F0112", "a store of something that is no composite")) };
+                    for (k, x) in values.iter().enumerate().take(*n as usize) {
+                        let (o, i) = self.mem_index(*n, (offset, index), Step::Const(k as u32));
+                        self.store_mem(elem, &[], o, i, x)?;
+                    }
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    fn load_uniform(&mut self, g: Handle<GlobalVariable>, path: &[Step]) -> R<Val> {
+        let tree = self.uniforms[&g].clone();
+        let mut node = &*tree;
+        let mut rest = path;
+        let mut steps: SmallVec<[(u32, Step); 4]> = SmallVec::new();
+        loop {
+            match node {
+                UniformTree::Leaf(decl, ty, unit) => {
+                    let mut at = (0, None);
+                    for (stride, s) in steps {
+                        at = self.add_index(at, s, stride / (*unit).max(1));
+                    }
+                    let v = self.b().load(*ty, MemRef::Uniform(*decl), at.0, at.1);
+                    return Ok(Val::Leaf(match rest.first() {
+                        None => v,
+                        Some(s) => self.lane_at(v, *s),
+                    }));
+                }
+                UniformTree::Struct(parts) => {
+                    let Some((Step::Const(n), more)) = rest.split_first() else { return Err(self.error("F0111", "a struct indexed by a computed value")) };
+                    let Some(part) = parts.get(*n as usize) else { return Err(self.error("F0111", "a member that does not exist")) };
+                    (node, rest) = (part, more);
+                }
+                UniformTree::Array(stride, elem) => {
+                    let Some((s, more)) = rest.split_first() else { return Err(self.error("F0111", "an array used as a single value")) };
+                    steps.push((*stride, *s));
+                    (node, rest) = (elem, more);
+                }
+            }
+        }
+    }
+
+    /// Follows a path into a storage buffer: constant and computed word index, shape of the part.
+    pub(crate) fn storage_address(&mut self, place: &Place) -> R<(Storage, (u32, Option<Value>), Ty)> {
+        let Root::Storage(g) = place.root else { return Err(self.error("F0111", "not a storage buffer")) };
+        let buffer = self.storage[&g];
+        let mut ty = buffer.ty;
+        let mut at = (0, None);
+        for (n, s) in place.path.iter().enumerate() {
+            match ty {
+                Ty::Struct(h) => {
+                    let naga::TypeInner::Struct { members, .. } = &self.nm.types[h].inner else { break };
+                    let Step::Const(k) = s else { return Err(self.error("F0111", "a struct indexed by a computed value")) };
+                    let Some(m) = members.get(*k as usize) else { return Err(self.error("F0111", "a member that does not exist")) };
+                    at.0 += m.offset / 4;
+                    ty = Ty::of(self.nm, m.ty);
+                }
+                Ty::Array(_, _, stride) => {
+                    at = self.add_index(at, *s, stride / 4);
+                    ty = ty.child(self.nm, 0);
+                }
+                Ty::Matrix(_, rows, scalar) => {
+                    at = self.add_index(at, *s, Ty::column_stride(rows, scalar) / 4);
+                    ty = ty.child(self.nm, 0);
+                }
+                Ty::Vector(_, scalar) => {
+                    if n + 1 == place.path.len() {
+                        // One lane: its word alone.
+                        at = self.add_index(at, *s, 1);
+                        return Ok((buffer.decl, at, Ty::Scalar(scalar)));
+                    }
+                    break;
+                }
+                _ => break,
+            }
+        }
+        Ok((buffer.decl, at, ty))
+    }
+
+    fn load_storage_tree(&mut self, place: &Place) -> R<Val> {
+        if place.ty.is_leaf() {
+            let (decl, at, ty) = self.storage_address(place)?;
+            let t = self.ir_ty(ty)?;
+            return Ok(Val::Leaf(self.b().load(t, MemRef::Storage(decl), at.0, at.1)));
+        }
+        self.value_limit(place.ty.leaves(self.nm))?;
+        let mut out = Vec::new();
+        for i in 0..place.ty.len(self.nm) {
+            let part = self.step(place, Step::Const(i))?;
+            out.push(self.load_storage_tree(&part)?);
+        }
+        Ok(Val::agg(out))
+    }
+
+    fn store_storage_tree(&mut self, place: &Place, v: &Val) -> R<()> {
+        if place.ty.is_leaf() {
+            let (decl, at, _) = self.storage_address(place)?;
+            let x = self.leaf(v)?;
+            self.b().store(MemRef::Storage(decl), at.0, x, at.1);
+            return Ok(());
+        }
+        let Val::Agg(values) = self.force(v)? else { return Err(self.error("F0112", "a store of something that is no composite")) };
+        for (i, x) in values.iter().enumerate() {
+            let part = self.step(place, Step::Const(i as u32))?;
+            self.store_storage_tree(&part, x)?;
+        }
+        Ok(())
+    }
+
+    fn value_limit(&self, parts: u64) -> R<()> {
+        if parts > MAX_VALUE_LEAVES {
+            return Err(self.limit(format!("a value of {parts} parts is too large to be held in registers")));
+        }
+        Ok(())
+    }
+}
