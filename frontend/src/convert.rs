@@ -36,8 +36,6 @@ pub(crate) struct Frame<'m> {
     pub(crate) func: &'m naga::Function,
     /// Its types.
     pub(crate) info: &'m FunctionInfo,
-    /// Number of the function for array keys; `u32::MAX` for the entry.
-    pub(crate) id: u32,
     /// Arguments.
     pub(crate) args: Vec<Val>,
     /// Values of expressions emitted so far.

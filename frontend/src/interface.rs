@@ -78,7 +78,10 @@ impl<'m> Converter<'m> {
                     self.slots.push(slot);
                     self.private.insert(h, self.slots.len() as u32 - 1);
                 }
-                AddressSpace::Handle => self.check_resource(g)?,
+                AddressSpace::Handle => {
+                    self.check_resource(g)?;
+                    self.declare_texture(h)?;
+                }
                 AddressSpace::Function => {}
                 AddressSpace::TaskPayload | AddressSpace::RayPayload | AddressSpace::IncomingRayPayload => {
                     return Err(self.error("F0120", "mesh and ray-tracing programs run on none of the machines"));

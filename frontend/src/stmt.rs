@@ -30,7 +30,7 @@ impl<'m> Converter<'m> {
             self.slots.push(slot);
             locals.push(self.slots.len() as u32 - 1);
         }
-        self.frames.push(Frame { func, info, id, args, exprs: Default::default(), locals: locals.clone(), exit, result });
+        self.frames.push(Frame { func, info, args, exprs: Default::default(), locals: locals.clone(), exit, result });
         for ((h, v), slot) in func.local_variables.iter().zip(locals) {
             self.span = (self.spans)(func.local_variables.get_span(h));
             let ty = Ty::of(self.nm, v.ty);

@@ -76,6 +76,7 @@ impl<'m> Converter<'m> {
             s.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| s.binding.map_or("sampler".into(), |b| format!("sampler{}", b.binding)))
         });
         let name = g.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| format!("texture{binding}"));
+        let comparison = sampler.is_some_and(|s| matches!(self.nm.types[self.nm.global_variables[s].ty].inner, TypeInner::Sampler { comparison: true }));
         let mut first = true;
         for (id, d) in self.out.textures.iter_mut() {
             if (d.group, d.binding) != (group, binding) || d.span != span {
@@ -87,6 +88,7 @@ impl<'m> Converter<'m> {
             }
             if d.sampler.is_none() {
                 d.sampler = sampler_name;
+                d.shadow |= comparison;
                 return Ok((id, what));
             }
         }
@@ -94,7 +96,6 @@ impl<'m> Converter<'m> {
             (Some(s), false) => format!("{name}_{s}"),
             _ => name,
         };
-        let comparison = sampler.is_some_and(|s| matches!(self.nm.types[self.nm.global_variables[s].ty].inner, TypeInner::Sampler { comparison: true }));
         let signed = matches!(self.nm.types[g.ty].inner, TypeInner::Image { class: ImageClass::Sampled { kind: ScalarKind::Sint, .. }, .. });
         let id = self.out.textures.push(TextureDecl {
             name,
@@ -288,13 +289,10 @@ impl<'m> Converter<'m> {
         }
     }
 
-    /// Declares every texture of the module, used or not, with the first sampler of the source that is left for it.
-    pub(crate) fn declare_unused_textures(&mut self) -> R<()> {
-        for (h, g) in self.nm.global_variables.iter() {
-            if matches!(self.nm.types[g.ty].inner, TypeInner::Image { .. }) {
-                self.span = (self.spans)(self.nm.global_variables.get_span(h));
-                self.texture(h, None)?;
-            }
+    /// Declares a texture, so that those that are bound but never sampled are known as well; its sampler is found when one is used.
+    pub(crate) fn declare_texture(&mut self, h: Handle<GlobalVariable>) -> R<()> {
+        if matches!(self.nm.types[self.nm.global_variables[h].ty].inner, TypeInner::Image { .. }) {
+            self.texture(h, None)?;
         }
         Ok(())
     }

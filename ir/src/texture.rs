@@ -80,6 +80,7 @@ pub fn sample_quad(tex: &TextureData, query: &TexQuery, lanes: &[TexArgs; 4]) ->
 pub fn sample_lane(tex: &TextureData, query: &TexQuery, a: &TexArgs, implicit: f32) -> [u32; 4] {
     match query.op {
         TexOp::Size => size(tex, a.lod as i32),
+        TexOp::Levels => [tex.levels, 0, 0, 0],
         TexOp::Fetch => fetch(tex, query, a),
         TexOp::Gather => gather(tex, query, a),
         TexOp::Sample => {

@@ -412,7 +412,7 @@ impl Lane {
         });
         let mut next = |wanted: bool| if wanted { values.next().unwrap_or([0; 4]) } else { [0; 4] };
         let three = |w: Word4| [w[0], w[1], w[2]];
-        let sized = info.op == TexOp::Size;
+        let sized = matches!(info.op, TexOp::Size | TexOp::Levels);
         let coord = three(next(!sized));
         let layer = next(!sized && decl.arrayed)[0];
         let reference = next(info.compare)[0];
