@@ -336,7 +336,8 @@ impl<'m> Converter<'m> {
             return self.constant(ty, bits);
         }
         if let Lane::Of(source, _) = traced[0] {
-            let mask: Vec<u8> = traced.iter().filter_map(|l| if let Lane::Of(w, n) = l { (*w == source).then_some(*n) } else { None }).collect();
+            let mask: Vec<u8> =
+                traced.iter().filter_map(|l| if let Lane::Of(w, n) = l { (*w == source).then_some(*n) } else { None }).collect();
             if mask.len() == lanes.len() {
                 let same = self.func().ty(source).lanes as usize == mask.len() && mask.iter().enumerate().all(|(i, n)| i == *n as usize);
                 return if same { source } else { self.b().shuffle(source, source, &mask) };
@@ -376,7 +377,8 @@ impl<'m> Converter<'m> {
             // Some lanes come from elsewhere: shuffle the one source if there is only one, else build.
             let sources: Vec<Lane> = pattern.iter().map(|n| trace_lane(self.func(), v, *n)).collect();
             if let Lane::Of(w, _) = sources[0] {
-                let mask: Vec<u8> = sources.iter().filter_map(|l| if let Lane::Of(x, n) = l { (*x == w).then_some(*n) } else { None }).collect();
+                let mask: Vec<u8> =
+                    sources.iter().filter_map(|l| if let Lane::Of(x, n) = l { (*x == w).then_some(*n) } else { None }).collect();
                 if mask.len() == pattern.len() {
                     return self.shuffle_one(w, &mask);
                 }
@@ -403,7 +405,9 @@ impl<'m> Converter<'m> {
             return x;
         }
         let others: Vec<Lane> = (0..ty.lanes).filter(|k| *k != n).map(|k| trace_lane(self.func(), v, k)).collect();
-        if others.iter().all(|l| matches!(l, Lane::Scalar(_) | Lane::Bits(_))) || others.iter().all(|l| !matches!(l, Lane::Undef)) && !others.iter().any(|l| matches!(l, Lane::Of(w, _) if *w == v)) {
+        if others.iter().all(|l| matches!(l, Lane::Scalar(_) | Lane::Bits(_)))
+            || others.iter().all(|l| !matches!(l, Lane::Undef)) && !others.iter().any(|l| matches!(l, Lane::Of(w, _) if *w == v))
+        {
             let lanes: Vec<Value> = (0..ty.lanes).map(|k| if k == n { x } else { self.lane(v, k) }).collect();
             return self.vector(&lanes);
         }

@@ -58,7 +58,9 @@ impl<'m> Converter<'m> {
                 None => Err(self.error("F0130", "an argument that does not exist")),
             },
             Expression::LocalVariable(v) => {
-                let Some(slot) = frame.locals.get(v.index()).copied() else { return Err(self.error("F0130", "a variable that does not exist")) };
+                let Some(slot) = frame.locals.get(v.index()).copied() else {
+                    return Err(self.error("F0130", "a variable that does not exist"));
+                };
                 let ty = Ty::of(self.nm, f.local_variables[*v].ty);
                 Ok(Val::Place(Place { root: crate::place::Root::Slot(slot), path: Default::default(), ty }))
             }
@@ -122,7 +124,9 @@ impl<'m> Converter<'m> {
                 other => Ok(other),
             },
             Expression::ImageSample { .. } => self.image_sample(h),
-            Expression::ImageLoad { image, coordinate, array_index, sample, level } => self.image_load(*image, *coordinate, *array_index, *sample, *level),
+            Expression::ImageLoad { image, coordinate, array_index, sample, level } => {
+                self.image_load(*image, *coordinate, *array_index, *sample, *level)
+            }
             Expression::ImageQuery { image, query } => self.image_query(*image, *query),
             Expression::Unary { op, expr } => {
                 let kind = self.kind(*expr);

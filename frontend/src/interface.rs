@@ -5,7 +5,7 @@
 //! has computed the offsets by the rules of the source's language.
 
 use crate::convert::{Converter, Lang, R};
-use crate::place::{ArrayKey, Root, Place, Slot, StorageBuffer, UniformTree};
+use crate::place::{ArrayKey, Place, Root, Slot, StorageBuffer, UniformTree};
 use crate::types::{Ty, source_scalar};
 use crate::value::Val;
 use naga::valid::FunctionInfo;
@@ -153,7 +153,10 @@ impl<'m> Converter<'m> {
             Ty::Array(elem, count, stride) => {
                 let Some(count) = count else { return Err(self.error("F0121", format!("the uniform `{name}` has no fixed size"))) };
                 if u64::from(count) * u64::from(stride) > MAX_UNIFORM_BYTES {
-                    return Err(self.limit(format!("the uniform `{name}` has {} bytes; no machine has room for more than {MAX_UNIFORM_BYTES}", u64::from(count) * u64::from(stride))));
+                    return Err(self.limit(format!(
+                        "the uniform `{name}` has {} bytes; no machine has room for more than {MAX_UNIFORM_BYTES}",
+                        u64::from(count) * u64::from(stride)
+                    )));
                 }
                 let inner = Ty::of(self.nm, elem);
                 let name = if matches!(inner, Ty::Struct(_)) || name.ends_with(']') { format!("{name}[]") } else { name.to_string() };
@@ -214,7 +217,14 @@ impl<'m> Converter<'m> {
         format!("{name}_{n}")
     }
 
-    fn declare_storage(&mut self, h: Handle<GlobalVariable>, g: &GlobalVariable, ty: Ty, group: u32, binding: u32) -> R<retroshade_ir::Storage> {
+    fn declare_storage(
+        &mut self,
+        h: Handle<GlobalVariable>,
+        g: &GlobalVariable,
+        ty: Ty,
+        group: u32,
+        binding: u32,
+    ) -> R<retroshade_ir::Storage> {
         let AddressSpace::Storage { access } = g.space else { return Err(self.error("F0121", "not a storage buffer")) };
         let name = g.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| format!("storage{binding}"));
         let (mut head, mut repeat) = (Vec::new(), Vec::new());
@@ -350,7 +360,8 @@ impl<'m> Converter<'m> {
             let ty = Ty::of(self.nm, ty);
             vals.push(self.declare_input(&name, ty, b, &mut taken)?);
         }
-        let args = shapes.into_iter().map(|(is_struct, a, b)| if is_struct { Val::agg(vals[a..b].to_vec()) } else { vals[a].clone() }).collect();
+        let args =
+            shapes.into_iter().map(|(is_struct, a, b)| if is_struct { Val::agg(vals[a..b].to_vec()) } else { vals[a].clone() }).collect();
         Ok((args, Io::default()))
     }
 
@@ -385,7 +396,8 @@ impl<'m> Converter<'m> {
             return Err(self.error("F0123", format!("`{name}`: inputs and outputs are scalars and vectors")));
         }
         let t = self.ir_ty(leaf)?;
-        let source_type = leaf.scalar().and_then(source_scalar).map(|s| if t.lanes > 1 { format!("{s}x{}", t.lanes) } else { s.to_string() });
+        let source_type =
+            leaf.scalar().and_then(source_scalar).map(|s| if t.lanes > 1 { format!("{s}x{}", t.lanes) } else { s.to_string() });
         let mut decl = match b {
             Some(naga::Binding::BuiltIn(b)) => match builtin(*b) {
                 Some(b) => IoDecl::builtin(t, b),

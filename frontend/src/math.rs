@@ -61,8 +61,19 @@ impl Converter<'_> {
         let need = match fun {
             M::Clamp | M::Fma | M::Mix | M::SmoothStep | M::FaceForward | M::Refract | M::ExtractBits => 2,
             M::InsertBits => 3,
-            M::Min | M::Max | M::Atan2 | M::Ldexp | M::Pow | M::Dot | M::Dot4I8Packed | M::Dot4U8Packed | M::Outer | M::Cross | M::Distance
-            | M::Reflect | M::Step => 1,
+            M::Min
+            | M::Max
+            | M::Atan2
+            | M::Ldexp
+            | M::Pow
+            | M::Dot
+            | M::Dot4I8Packed
+            | M::Dot4U8Packed
+            | M::Outer
+            | M::Cross
+            | M::Distance
+            | M::Reflect
+            | M::Step => 1,
             _ => 0,
         };
         if rest.len() < need {
@@ -536,8 +547,13 @@ impl Converter<'_> {
         let int = ty.with_scalar(I32.scalar);
         let e = self.splat(e, ty.lanes);
         // Two factors, so that neither leaves the range of exponents.
-        let (lo, hi, one, bias, shift) =
-            (self.splat_const(int, -252i32 as u32), self.splat_const(int, 254), self.splat_const(int, 1), self.splat_const(int, 127), self.splat_const(int, 23));
+        let (lo, hi, one, bias, shift) = (
+            self.splat_const(int, -252i32 as u32),
+            self.splat_const(int, 254),
+            self.splat_const(int, 1),
+            self.splat_const(int, 127),
+            self.splat_const(int, 23),
+        );
         let e = self.op2(Opcode::Smax, e, lo);
         let e = self.op2(Opcode::Smin, e, hi);
         let a = self.op2(Opcode::Sshr, e, one);

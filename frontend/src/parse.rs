@@ -58,9 +58,9 @@ fn on_worker<F: FnOnce() -> Result<Module, Errors> + Send>(f: F) -> Result<Modul
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new().name("frontend".into()).stack_size(STACK).spawn_scoped(scope, f);
         match worker {
-            Ok(handle) => handle
-                .join()
-                .unwrap_or_else(|_| Err(vec![Diagnostic::error("F0002", Span::NONE, "naga, which reads the source, failed on it (a bug in naga)")])),
+            Ok(handle) => handle.join().unwrap_or_else(|_| {
+                Err(vec![Diagnostic::error("F0002", Span::NONE, "naga, which reads the source, failed on it (a bug in naga)")])
+            }),
             Err(e) => Err(vec![Diagnostic::error("F0003", Span::NONE, format!("no thread to read the source on: {e}"))]),
         }
     })
@@ -94,7 +94,13 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
                         "geometry shaders cannot be written in GLSL here: naga, which reads it, has no geometry stage; write them in the IR's text form",
                     )]);
                 }
-                None => return Err(vec![Diagnostic::error("F0005", Span::NONE, "GLSL does not say its stage: give --stage or a file name that ends in .vert, .frag or .comp")]),
+                None => {
+                    return Err(vec![Diagnostic::error(
+                        "F0005",
+                        Span::NONE,
+                        "GLSL does not say its stage: give --stage or a file name that ends in .vert, .frag or .comp",
+                    )]);
+                }
             };
             let spans = |s: naga::Span| direct_span(s, file, text.len());
             let mut o = naga::front::glsl::Options::from(stage);
@@ -110,7 +116,11 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
         }
         Source::Spirv(bytes) => {
             if bytes.len() > guard::MAX_BYTES {
-                return Err(vec![Diagnostic::error("L0001", Span::NONE, format!("the binary has {} bytes; the limit is {}", bytes.len(), guard::MAX_BYTES))]);
+                return Err(vec![Diagnostic::error(
+                    "L0001",
+                    Span::NONE,
+                    format!("the binary has {} bytes; the limit is {}", bytes.len(), guard::MAX_BYTES),
+                )]);
             }
             let spans = |_: naga::Span| Span::NONE;
             let o = naga::front::spv::Options { adjust_coordinate_space: false, strict_capabilities: false, block_ctx_dump_prefix: None };
@@ -134,7 +144,13 @@ fn validator(lang: Lang) -> Validator {
     Validator::new(flags, Capabilities::all())
 }
 
-fn translate(module: &naga::Module, lang: Lang, options: &FrontOptions, defines: &[(String, String)], spans: &dyn Fn(naga::Span) -> Span) -> Result<Module, Errors> {
+fn translate(
+    module: &naga::Module,
+    lang: Lang,
+    options: &FrontOptions,
+    defines: &[(String, String)],
+    spans: &dyn Fn(naga::Span) -> Span,
+) -> Result<Module, Errors> {
     let info: ModuleInfo = validator(lang).validate(module).map_err(|e| vec![diag::spanned("F0013", &e, spans)])?;
     let entry = choose(module, options)?;
     let mut constants = PipelineConstants::default();
@@ -147,9 +163,17 @@ fn translate(module: &naga::Module, lang: Lang, options: &FrontOptions, defines:
         let Some(key) = key else {
             let known: Vec<&str> = module.overrides.iter().filter_map(|(_, o)| o.name.as_deref()).collect();
             let known = if known.is_empty() { "the source has none".to_string() } else { format!("known are {}", known.join(", ")) };
-            return Err(vec![Diagnostic::error("F0014", Span::NONE, format!("--define {k}: no override or specialisation constant of that name; {known}"))]);
+            return Err(vec![Diagnostic::error(
+                "F0014",
+                Span::NONE,
+                format!("--define {k}: no override or specialisation constant of that name; {known}"),
+            )]);
         };
-        constants.insert(key, number(v).ok_or_else(|| vec![Diagnostic::error("F0014", Span::NONE, format!("--define {k}: `{v}` is no number or truth value"))])?);
+        constants.insert(
+            key,
+            number(v)
+                .ok_or_else(|| vec![Diagnostic::error("F0014", Span::NONE, format!("--define {k}: `{v}` is no number or truth value"))])?,
+        );
     }
     let ep = &module.entry_points[entry];
     let (module, info) = naga::back::pipeline_constants::process_overrides(module, &info, Some((ep.stage, &ep.name)), &constants)
@@ -182,12 +206,22 @@ fn choose(module: &naga::Module, options: &FrontOptions) -> Result<usize, Errors
     match found[..] {
         [one] => Ok(one),
         [] => Err(vec![Diagnostic::error("F0006", Span::NONE, format!("no entry point fits; {}", list()))]),
-        _ => Err(vec![Diagnostic::error("F0007", Span::NONE, format!("several entry points fit: choose one with --entry or --stage; {}", list()))]),
+        _ => Err(vec![Diagnostic::error(
+            "F0007",
+            Span::NONE,
+            format!("several entry points fit: choose one with --entry or --stage; {}", list()),
+        )]),
     }
 }
 
 /// Translates, again and again until no array needs to move to memory any more.
-fn convert(module: &naga::Module, info: &ModuleInfo, entry: usize, lang: Lang, spans: &dyn Fn(naga::Span) -> Span) -> Result<Module, Errors> {
+fn convert(
+    module: &naga::Module,
+    info: &ModuleInfo,
+    entry: usize,
+    lang: Lang,
+    spans: &dyn Fn(naga::Span) -> Span,
+) -> Result<Module, Errors> {
     let ep = &module.entry_points[entry];
     let Some(stage) = interface::stage(ep.stage) else {
         return Err(vec![Diagnostic::error("F0004", Span::NONE, format!("programs of stage {:?} run on none of the machines", ep.stage))]);

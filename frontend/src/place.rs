@@ -9,11 +9,11 @@ use crate::ssa::Var;
 use crate::types::Ty;
 use crate::value::Val;
 use naga::{GlobalVariable, Handle};
+use retroshade_ir::function::LocalDecl;
 use retroshade_ir::inst::MemRef;
+use retroshade_ir::module::SharedDecl;
 use retroshade_ir::types::{I32, Type};
 use retroshade_ir::{Function, IntCC, Opcode, Storage, Uniform, Value};
-use retroshade_ir::function::LocalDecl;
-use retroshade_ir::module::SharedDecl;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -444,10 +444,13 @@ impl Converter<'_> {
             Step::Const(n) => (at.0.wrapping_add(n.wrapping_mul(scale)), at.1),
             Step::Dyn(v) => {
                 let scaled = self.scale_index(v, scale);
-                (at.0, Some(match at.1 {
-                    None => scaled,
-                    Some(w) => self.b().ins(Opcode::Iadd, &[w, scaled]),
-                }))
+                (
+                    at.0,
+                    Some(match at.1 {
+                        None => scaled,
+                        Some(w) => self.b().ins(Opcode::Iadd, &[w, scaled]),
+                    }),
+                )
             }
         }
     }
@@ -536,7 +539,9 @@ impl Converter<'_> {
                     self.store_mem(&part, rest, offset, index, v)
                 }
                 _ => {
-                    let Val::Agg(values) = self.force(v)? else { return Err(self.error("F0112", "a store of something that is no composite")) };
+                    let Val::Agg(values) = self.force(v)? else {
+                        return Err(self.error("F0112", "a store of something that is no composite"));
+                    };
                     for (p, x) in parts.iter().zip(values.iter()) {
                         self.store_mem(p, &[], offset, index, x)?;
                     }
@@ -549,7 +554,9 @@ impl Converter<'_> {
                     self.store_mem(elem, rest, o, i, v)
                 }
                 None => {
-                    let Val::Agg(values) = self.force(v)? else { return Err(self.error("F0112", "a store of something that is no composite")) };
+                    let Val::Agg(values) = self.force(v)? else {
+                        return Err(self.error("F0112", "a store of something that is no composite"));
+                    };
                     for (k, x) in values.iter().enumerate().take(*n as usize) {
                         let (o, i) = self.mem_index(*n, (offset, index), Step::Const(k as u32));
                         self.store_mem(elem, &[], o, i, x)?;
@@ -579,7 +586,9 @@ impl Converter<'_> {
                     }));
                 }
                 UniformTree::Struct(parts) => {
-                    let Some((Step::Const(n), more)) = rest.split_first() else { return Err(self.error("F0111", "a struct indexed by a computed value")) };
+                    let Some((Step::Const(n), more)) = rest.split_first() else {
+                        return Err(self.error("F0111", "a struct indexed by a computed value"));
+                    };
                     let Some(part) = parts.get(*n as usize) else { return Err(self.error("F0111", "a member that does not exist")) };
                     (node, rest) = (part, more);
                 }

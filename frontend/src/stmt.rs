@@ -163,7 +163,9 @@ impl<'m> Converter<'m> {
                 Err(self.error("F0133", "subgroup operations exist on none of the machines"))
             }
             Statement::CooperativeStore { .. } => Err(self.error("F0133", "cooperative matrices exist on none of the machines")),
-            Statement::RayQuery { .. } | Statement::RayPipelineFunction(_) => Err(self.error("F0120", "ray tracing exists on none of the machines")),
+            Statement::RayQuery { .. } | Statement::RayPipelineFunction(_) => {
+                Err(self.error("F0120", "ray tracing exists on none of the machines"))
+            }
         }
     }
 
@@ -402,7 +404,13 @@ impl<'m> Converter<'m> {
         Ok(())
     }
 
-    fn atomic(&mut self, pointer: Handle<Expression>, fun: &naga::AtomicFunction, value: Handle<Expression>, result: Option<Handle<Expression>>) -> R<()> {
+    fn atomic(
+        &mut self,
+        pointer: Handle<Expression>,
+        fun: &naga::AtomicFunction,
+        value: Handle<Expression>,
+        result: Option<Handle<Expression>>,
+    ) -> R<()> {
         let Val::Place(p) = self.expr(pointer)? else { return Err(self.error("F0113", "an atomic on something without a place")) };
         let Some(scalar) = p.ty.scalar() else { return Err(self.error("F0137", "an atomic on something that is no number")) };
         let signed = scalar.kind == naga::ScalarKind::Sint;
@@ -458,7 +466,9 @@ impl<'m> Converter<'m> {
                 Ok((MemRef::Storage(decl), at))
             }
             Root::Slot(n) => {
-                let Slot::Mem(m) = self.slots[n as usize].clone() else { return Err(self.error("F0137", "an atomic on a variable that is not shared")) };
+                let Slot::Mem(m) = self.slots[n as usize].clone() else {
+                    return Err(self.error("F0137", "an atomic on a variable that is not shared"));
+                };
                 let mut node: &Mem = &m;
                 let mut at = (0u32, None);
                 for s in &p.path {
@@ -581,7 +591,8 @@ impl<'m> Converter<'m> {
             }
             Val::Agg(parts) => {
                 let same = parts.iter().all(|p| matches!((p, &parts[0]), (Val::Leaf(_), Val::Leaf(_))));
-                let leaf_types: Vec<Option<Type>> = parts.iter().map(|p| if let Val::Leaf(x) = p { Some(self.func().ty(*x)) } else { None }).collect();
+                let leaf_types: Vec<Option<Type>> =
+                    parts.iter().map(|p| if let Val::Leaf(x) = p { Some(self.func().ty(*x)) } else { None }).collect();
                 if same && parts.len() > 1 && leaf_types.iter().all(|t| *t == leaf_types[0]) {
                     let inner = self.mem_like(&parts[0].clone(), outer * parts.len() as u32)?;
                     return Ok(Mem::Array(parts.len() as u32, Box::new(inner)));

@@ -56,11 +56,16 @@ impl<'m> Converter<'m> {
             ImageClass::Depth { multi } => (true, ScalarKind::Float, multi),
             ImageClass::External => return Err(self.error("F0151", format!("`{name}`: external textures exist on none of the machines"))),
             ImageClass::Storage { .. } => {
-                return Err(self.error("F0151", format!("`{name}` is a storage texture: none of the machines can access textures as storage from a program")));
+                return Err(self.error(
+                    "F0151",
+                    format!("`{name}` is a storage texture: none of the machines can access textures as storage from a program"),
+                ));
             }
         };
         if multi {
-            return Err(self.error("F0151", format!("`{name}` is multisampled: no program of these machines can read single samples of a texture")));
+            return Err(
+                self.error("F0151", format!("`{name}` is multisampled: no program of these machines can read single samples of a texture"))
+            );
         }
         Ok(Image { dim, arrayed, depth, scalar: if kind == ScalarKind::Float { Scalar::F32 } else { Scalar::I32 } })
     }
@@ -73,10 +78,14 @@ impl<'m> Converter<'m> {
         let (group, binding) = g.binding.map_or((0, 0), |b| (b.group, b.binding));
         let sampler_name = sampler.map(|s| {
             let s = &self.nm.global_variables[s];
-            s.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| s.binding.map_or("sampler".into(), |b| format!("sampler{}", b.binding)))
+            s.name
+                .clone()
+                .filter(|n| !n.is_empty())
+                .unwrap_or_else(|| s.binding.map_or("sampler".into(), |b| format!("sampler{}", b.binding)))
         });
         let name = g.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| format!("texture{binding}"));
-        let comparison = sampler.is_some_and(|s| matches!(self.nm.types[self.nm.global_variables[s].ty].inner, TypeInner::Sampler { comparison: true }));
+        let comparison =
+            sampler.is_some_and(|s| matches!(self.nm.types[self.nm.global_variables[s].ty].inner, TypeInner::Sampler { comparison: true }));
         let mut first = true;
         for (id, d) in self.out.textures.iter_mut() {
             if (d.group, d.binding) != (group, binding) || d.span != span {
@@ -96,7 +105,8 @@ impl<'m> Converter<'m> {
             (Some(s), false) => format!("{name}_{s}"),
             _ => name,
         };
-        let signed = matches!(self.nm.types[g.ty].inner, TypeInner::Image { class: ImageClass::Sampled { kind: ScalarKind::Sint, .. }, .. });
+        let signed =
+            matches!(self.nm.types[g.ty].inner, TypeInner::Image { class: ImageClass::Sampled { kind: ScalarKind::Sint, .. }, .. });
         let id = self.out.textures.push(TextureDecl {
             name,
             sampler: sampler_name,
@@ -149,7 +159,9 @@ impl<'m> Converter<'m> {
     pub(crate) fn image_sample(&mut self, h: Handle<Expression>) -> R<Val> {
         let Some(frame) = self.frames.last() else { return Err(self.error("F0130", "an expression outside a function")) };
         let f: &'m naga::Function = frame.func;
-        let Expression::ImageSample { image, sampler, gather, coordinate, array_index, offset, level, depth_ref, clamp_to_edge } = &f.expressions[h] else {
+        let Expression::ImageSample { image, sampler, gather, coordinate, array_index, offset, level, depth_ref, clamp_to_edge } =
+            &f.expressions[h]
+        else {
             return Err(self.error("F0150", "no sample"));
         };
         let (image, sampler) = (self.resource(*image)?, self.resource(*sampler)?);

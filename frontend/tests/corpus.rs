@@ -33,7 +33,9 @@ fn convert(path: &Path, stage: Stage, entry: Option<&str>) -> Result<Module, Str
     let module = result.map_err(|e| e.to_string())?;
     retroshade_ir::verify(&module).map_err(|e| e.iter().map(|d| d.to_string()).collect::<Vec<_>>().join("; "))?;
     let text = retroshade_ir::print(&module);
-    let again = retroshade_ir::parse(&name, &text).map_err(|e| format!("printed text does not parse: {}\n{text}", e.diagnostics.iter().map(|d| d.to_string()).collect::<Vec<_>>().join("; ")))?;
+    let again = retroshade_ir::parse(&name, &text).map_err(|e| {
+        format!("printed text does not parse: {}\n{text}", e.diagnostics.iter().map(|d| d.to_string()).collect::<Vec<_>>().join("; "))
+    })?;
     if retroshade_ir::print(&again) != text {
         return Err("printed text changes when parsed and printed again".into());
     }
