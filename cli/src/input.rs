@@ -4,6 +4,7 @@ use crate::args::{CodegenArgs, Lang, SourceArgs};
 use crate::files;
 use crate::report::Failure;
 use retroshade::ir::{Module, SourceMap, Stage};
+use retroshade::frontend::{self, FrontOptions};
 use retroshade::lower::{OptLevel, Options};
 use std::path::Path;
 
@@ -76,8 +77,28 @@ fn verified(module: Module, name: &str) -> Result<Module, Failure> {
     }
 }
 
-fn front_end(_: Lang, _: &Path, name: &str, _: Option<Stage>, _: &SourceArgs) -> Result<Module, Failure> {
-    Err(Failure::plain(1, "C0008", format!("{name}: this build has no front end")))
+fn front_end(lang: Lang, path: &Path, name: &str, stage: Option<Stage>, args: &SourceArgs) -> Result<Module, Failure> {
+    let mut defines = Vec::new();
+    for d in &args.define {
+        let (k, v) = d.split_once('=').unwrap_or((d, "1"));
+        if k.is_empty() {
+            return Err(Failure::usage(format!("`{d}` is not NAME=VALUE")));
+        }
+        defines.push((k.to_string(), v.to_string()));
+    }
+    let options = FrontOptions { entry: args.entry.clone(), stage, defines };
+    let module = if lang == Lang::Spv {
+        frontend::spirv(name, &files::read(path)?, &options)
+    } else {
+        let text = files::read_text(path)?;
+        if lang == Lang::Wgsl { frontend::wgsl(name, &text, &options) } else { frontend::glsl(name, &text, &options) }
+    };
+    let module = module.map_err(|e| {
+        let status = if e.is_limit() { 3 } else { 1 };
+        Failure { file: Some(name.to_string()), ..Failure::source(status, e.sources, e.diagnostics) }
+    })?;
+    // The source was valid, so a rule broken here is the front end's fault.
+    verified(module, name).map_err(|f| Failure { status: 70, ..f })
 }
 
 /// Compilation options from the command line.
