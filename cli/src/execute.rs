@@ -144,7 +144,6 @@ pub fn render(a: &RenderArgs) -> Result<(), Failure> {
     files::write(&a.output, &bytes)
 }
 
-
 /// The inputs of the pixel at (x, y).
 fn pixel_inputs(module: &Module, x: u32, y: u32, width: u32, height: u32) -> InvocationInputs {
     let centre = [x as f32 + 0.5, y as f32 + 0.5];

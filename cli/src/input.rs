@@ -3,8 +3,8 @@
 use crate::args::{CodegenArgs, Lang, SourceArgs};
 use crate::files;
 use crate::report::Failure;
-use retroshade::ir::{Module, SourceMap, Stage};
 use retroshade::frontend::{self, FrontOptions};
+use retroshade::ir::{Module, SourceMap, Stage};
 use retroshade::lower::{OptLevel, Options};
 use std::path::Path;
 
