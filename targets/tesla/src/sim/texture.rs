@@ -1,0 +1,97 @@
+//! Texture instructions: operands from a block of registers, results back into it (sheet 8).
+
+use super::control::Warp;
+use super::{LANES, Launch, Step, Unit};
+use crate::forms::Op;
+use retroshade_ir::texture::{TexArgs, TexQuery, quad_lod, sample_lane};
+use retroshade_ir::{Scalar, Stage, TexDim, TexLod, TexOp};
+use retroshade_lower::SimError;
+
+impl Warp {
+    pub(crate) fn texture(&mut self, s: &Step, on: u32, launch: &mut Launch) -> Result<(), SimError> {
+        let number = s.insn.get("tex") as usize;
+        let fault = |message: String| SimError::Fault { at: s.pc, message };
+        let unit = launch.textures.get(number).cloned().flatten().ok_or_else(|| fault(format!("texture unit {number} is empty")))?;
+        let (query, wanted) = meaning(s, &unit);
+        let given = if s.op == Op::Texsize { 1 } else { s.insn.get("count") as usize + 1 };
+        if given != wanted {
+            return Err(fault(format!("texture unit {number} takes {wanted} arguments here, the instruction has {given}")));
+        }
+        let args: Vec<TexArgs> = (0..LANES).map(|l| arguments(s, &unit, |k| self.lanes[l].read(s.f.dst + k, launch))).collect();
+        let implicit = launch.stage == Stage::Fragment || s.insn.get("deriv") != 0;
+        for l in (0..LANES).filter(|l| on >> l & 1 == 1) {
+            let q = l & !3;
+            let lod = match query.lod {
+                TexLod::Implicit | TexLod::Bias if implicit => {
+                    quad_lod(unit.data, &[args[q].coord, args[q + 1].coord, args[q + 2].coord, args[q + 3].coord])
+                }
+                _ => 0.0,
+            };
+            let mut texel = match s.op {
+                Op::Texquerylod => [0, 1].map(|_| (lod * 256.0) as i32 as u32).into_iter().chain([0, 0]).collect::<Vec<_>>(),
+                _ => sample_lane(unit.data, &query, &args[l], lod).to_vec(),
+            };
+            if s.op == Op::Texsize {
+                texel[3] = unit.data.levels;
+            }
+            let mask = s.insn.get("mask");
+            let mask = if s.insn.has("mask") { mask } else { 15 };
+            let mut n = s.f.dst;
+            for (k, v) in texel.into_iter().enumerate() {
+                if mask >> k & 1 == 1 {
+                    self.lanes[l].write(n, v, launch);
+                    n += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn coordinates(unit: &Unit) -> usize {
+    match unit.dim {
+        TexDim::D1 => 1,
+        TexDim::D2 => 2,
+        TexDim::D3 | TexDim::Cube => 3,
+    }
+}
+
+/// What the instruction asks, and how many arguments that takes.
+fn meaning(s: &Step, unit: &Unit) -> (TexQuery, usize) {
+    let (op, lod, extra) = match s.op {
+        Op::Texfetch => (TexOp::Fetch, TexLod::Level, 1),
+        Op::Texbias => (TexOp::Sample, TexLod::Bias, 1),
+        Op::Texlod => (TexOp::Sample, TexLod::Level, 1),
+        Op::Texgather => (TexOp::Gather, TexLod::Implicit, 0),
+        Op::Texsize => return (TexQuery { op: TexOp::Size, ..TexQuery::sample(TexLod::Level) }, 1),
+        _ => (TexOp::Sample, TexLod::Implicit, 0),
+    };
+    let compare = unit.shadow && op != TexOp::Fetch;
+    let offset = ["x", "y", "z"].map(|f| s.insn.signed(f) as i8);
+    let query = TexQuery { op, lod, compare, integer: unit.kind == Scalar::I32, offset, component: 0 };
+    (query, coordinates(unit) + unit.arrayed as usize + compare as usize + extra)
+}
+
+/// Arguments in the order of the registers: coordinates, layer, depth reference, bias or level.
+fn arguments(s: &Step, unit: &Unit, read: impl Fn(usize) -> u32) -> TexArgs {
+    let mut a = TexArgs::default();
+    if s.op == Op::Texsize {
+        a.lod = read(0);
+        return a;
+    }
+    let n = coordinates(unit);
+    (0..n).for_each(|k| a.coord[k] = read(k));
+    let mut k = n;
+    if unit.arrayed {
+        a.layer = read(k);
+        k += 1;
+    }
+    if unit.shadow && s.op != Op::Texfetch {
+        a.reference = read(k);
+        k += 1;
+    }
+    if matches!(s.op, Op::Texfetch | Op::Texbias | Op::Texlod) {
+        a.lod = read(k);
+    }
+    a
+}
