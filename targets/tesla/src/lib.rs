@@ -1,11 +1,13 @@
 //! NVIDIA Tesla (G80 to GT21x): the scalar SIMT machine with 4- and 8-byte instructions and a divergence stack.
 #![forbid(unsafe_code)]
 
+pub mod arith;
 pub mod asm;
 pub mod chip;
 pub mod decode;
 pub mod forms;
 mod forms_table;
+pub mod numerics;
 pub mod op;
 pub mod pairing;
 mod target;
