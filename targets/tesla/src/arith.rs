@@ -263,7 +263,13 @@ pub fn presin(a: u32) -> u32 {
     // 2/π to 24 bits, as the unit has it.
     let p = m as u128 * 0xa2_f983;
     let shift = e - 24;
-    let v = if shift >= 0 { if shift > 40 { 0 } else { p << shift } } else if shift < -100 { 0 } else { p >> -shift };
+    let v = if shift >= 0 {
+        if shift > 40 { 0 } else { p << shift }
+    } else if shift < -100 {
+        0
+    } else {
+        p >> -shift
+    };
     a & SIGN | (v as u32 & 0x1ff_ffff)
 }
 /// Range reduction of ex2: |x| in 7.23 fixed point, sign on top.
@@ -280,7 +286,14 @@ pub fn preex2(a: u32) -> u32 {
         return a & SIGN;
     }
     let m = a & 0x7f_ffff | 0x80_0000;
-    a & SIGN | if e >= 0 { m << e } else if e < -31 { 0 } else { m >> -e }
+    a & SIGN
+        | if e >= 0 {
+            m << e
+        } else if e < -31 {
+            0
+        } else {
+            m >> -e
+        }
 }
 fn angle(v: u32) -> Option<f64> {
     (v & 0x4000_0000 == 0).then(|| (v & 0x1ff_ffff) as f64 / 8_388_608.0 * std::f64::consts::FRAC_PI_2)
@@ -511,7 +524,8 @@ mod tests {
         for ((op, a, b, c, s, n), want) in adds {
             assert_eq!(add(op, a, b, c, s, n), want, "{op} {a:x} {b:x}");
         }
-        let shls = [((1, 31, 32), (0x8000_0000, 2)), ((1, 32, 32), (0, 1)), ((2, 31, 32), (0, 5)), ((0xc000_0000, 1, 32), (0x8000_0000, 6))];
+        let shls =
+            [((1, 31, 32), (0x8000_0000, 2)), ((1, 32, 32), (0, 1)), ((2, 31, 32), (0, 5)), ((0xc000_0000, 1, 32), (0x8000_0000, 6))];
         for ((a, n, b), want) in shls {
             assert_eq!(shl(a, n, b), want, "shl {a:x} {n}");
         }

@@ -10,6 +10,7 @@ mod forms_table;
 pub mod numerics;
 pub mod op;
 pub mod pairing;
+pub mod sim;
 mod target;
 pub mod text;
 

@@ -4,8 +4,8 @@
 //! before legalisation stays right.
 
 use crate::arith::{self, Round};
-use retroshade_ir::{FloatCC, Numerics, Opcode, Scalar};
 use retroshade_ir::numerics::{reference_binary, reference_convert, reference_ternary, reference_unary};
+use retroshade_ir::{FloatCC, Numerics, Opcode, Scalar};
 
 /// Tesla's arithmetic.
 #[derive(Clone, Copy, Debug, Default)]

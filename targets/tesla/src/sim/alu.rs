@@ -44,7 +44,9 @@ impl Warp {
                 }
                 return Ok(());
             }
-            Op::Texauto | Op::Texfetch | Op::Texbias | Op::Texlod | Op::Texsize | Op::Texgather | Op::Texquerylod => return self.texture(s, on, launch),
+            Op::Texauto | Op::Texfetch | Op::Texbias | Op::Texlod | Op::Texsize | Op::Texgather | Op::Texquerylod => {
+                return self.texture(s, on, launch);
+            }
             _ => {}
         }
         for l in (0..LANES).filter(|l| on >> l & 1 == 1 && s.f.lanes >> (l & 3) & 1 == 1) {
@@ -280,13 +282,14 @@ impl Lane {
                 word(v)
             }
             InterpMul | InterpCentMul => {
-                let v = self.input.varyings.get(self.varying(s)).copied().unwrap_or(0);
+                let n = self.varying(s);
+                let v = self.input.varyings.get(n).copied().unwrap_or(0);
                 let factor = f32::from_bits(modified(a, f.neg[0], false));
                 // The plane's value is v / w; times w the machine gives v back. What a unit of last place in the
                 // reciprocal does to it is not documented, so that a factor of w is exact here.
                 let w = self.input.w;
                 let exact = ((factor - w) / w).abs() < 1.0e-6;
-word(if exact { v } else { ((f32::from_bits(v) as f64 / w as f64 * factor as f64) as f32).to_bits() })
+                word(if exact { v } else { ((f32::from_bits(v) as f64 / w as f64 * factor as f64) as f32).to_bits() })
             }
             Rcp => word(arith::rcp(modified(a, f.neg[0], f.abs[0]))),
             Rsqrt => word(arith::rsqrt(modified(a, f.neg[0], f.abs[0]))),

@@ -88,7 +88,11 @@ impl Lane {
     /// A result of 16 or 32 bits: a register, an output word, or nowhere.
     pub(crate) fn result(&mut self, s: &Step, size: Size, v: u32, launch: &Launch) -> Result<(), SimError> {
         if !s.f.out {
-            if size == Size::Half { self.write_half(s.f.dst, v, launch) } else { self.write(s.f.dst, v, launch) }
+            if size == Size::Half {
+                self.write_half(s.f.dst, v, launch)
+            } else {
+                self.write(s.f.dst, v, launch)
+            }
             return Ok(());
         }
         if s.f.dst == 0x7f {
