@@ -7,6 +7,7 @@ pub mod isa;
 pub mod options;
 pub mod reflect;
 pub mod structure;
+pub mod testing;
 pub mod text;
 pub mod vcode;
 

@@ -1,0 +1,228 @@
+//! One program on a target: source, legalised IR and machine code compared.
+
+use super::emit::is_approximate;
+use crate::error::CompileError;
+use crate::isa::{SimError, TargetIsa};
+use crate::options::Options;
+use retroshade_ir::interp::{InterpError, Limits, run_with};
+use retroshade_ir::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+use thiserror::Error;
+
+/// How a target fared with a program that is not a mismatch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Everything agrees; `exact`: the legalised IR was also compared with the source word by word.
+    Agrees {
+        /// See above.
+        exact: bool,
+    },
+    /// The target refuses the program.
+    Refused {
+        /// Because of a limit.
+        limit: bool,
+        /// What it says.
+        message: String,
+    },
+}
+
+/// What disagrees, or what broke.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum Mismatch {
+    /// Machine code computes something else than the legalised IR.
+    #[error("the simulator differs from the legalised IR: {0}")]
+    Code(String),
+    /// Legalised IR computes something else than the source although nothing is approximated.
+    #[error("the legalised IR differs from the source: {0}")]
+    Legal(String),
+    /// The legalised IR cannot be interpreted.
+    #[error("the legalised IR does not run: {0}")]
+    LegalRun(InterpError),
+    /// Legalised IR that the verifier refuses.
+    #[error("the legalised IR is not valid: {0}")]
+    LegalVerify(String),
+    /// The simulator gave up.
+    #[error("the simulator stops: {0}")]
+    Simulator(SimError),
+    /// The compiler broke a promise.
+    #[error("the compiler fails: {0}")]
+    Compiler(String),
+    /// The generator made an invalid program.
+    #[error("the source is not valid: {0}")]
+    Source(String),
+}
+
+impl Mismatch {
+    /// A number per kind: a reduced program must fail in the same way.
+    pub fn kind(&self) -> u8 {
+        match self {
+            Mismatch::Code(_) => 0,
+            Mismatch::Legal(_) => 1,
+            Mismatch::LegalRun(_) => 2,
+            Mismatch::LegalVerify(_) => 3,
+            Mismatch::Simulator(_) => 4,
+            Mismatch::Compiler(_) => 5,
+            Mismatch::Source(_) => 6,
+        }
+    }
+}
+
+/// Instructions that one invocation of a test program may execute.
+const FUEL: u64 = 1 << 18;
+
+/// The reference arithmetic, watching for values on which machines may differ: NaN, infinities, denormals.
+#[derive(Default)]
+struct Watch {
+    special: AtomicBool,
+}
+
+impl Watch {
+    fn see(&self, ty: Scalar, w: u32) -> u32 {
+        let (exponent, mantissa, top) = if ty == Scalar::F16 { (w >> 10 & 31, w & 0x3ff, 31) } else { (w >> 23 & 255, w & 0x7f_ffff, 255) };
+        if exponent == top || exponent == 0 && mantissa != 0 {
+            self.special.store(true, Ordering::Relaxed);
+        }
+        w
+    }
+}
+
+impl Numerics for Watch {
+    fn name(&self) -> &'static str {
+        "reference"
+    }
+    fn unary(&self, op: Opcode, ty: Scalar, a: u32) -> u32 {
+        self.see(ty, a);
+        self.see(ty, numerics::reference_unary(op, ty, a))
+    }
+    fn binary(&self, op: Opcode, ty: Scalar, a: u32, b: u32) -> u32 {
+        self.see(ty, a);
+        self.see(ty, b);
+        self.see(ty, numerics::reference_binary(op, ty, a, b))
+    }
+    fn ternary(&self, op: Opcode, ty: Scalar, a: u32, b: u32, c: u32) -> u32 {
+        self.see(ty, numerics::reference_ternary(op, ty, a, b, c))
+    }
+    fn fcmp(&self, cc: FloatCC, ty: Scalar, a: u32, b: u32) -> bool {
+        self.see(ty, a);
+        self.see(ty, b);
+        cc.eval(numerics::to_f32(ty, a), numerics::to_f32(ty, b))
+    }
+    fn convert(&self, op: Opcode, from: Scalar, to: Scalar, a: u32) -> u32 {
+        let r = numerics::reference_convert(op, from, to, a);
+        if from.is_float() {
+            self.see(from, a);
+        }
+        if to.is_float() { self.see(to, r) } else { r }
+    }
+}
+
+/// Whether no operation of a module may be approximated or contracted.
+pub fn is_exact(module: &Module) -> bool {
+    module.functions.values().all(|f| f.ordered().all(|(_, i)| !is_approximate(f.insts[i].op)))
+}
+
+/// Compares a target with the interpreter on one program, with default options.
+pub fn diff(isa: &dyn TargetIsa, module: &Module, env: &ShaderEnv) -> Result<(), Mismatch> {
+    diff_with(isa, module, env, &Options::default()).map(drop)
+}
+
+/// Compares a target with the interpreter on one program.
+pub fn diff_with(isa: &dyn TargetIsa, module: &Module, env: &ShaderEnv, options: &Options) -> Result<Verdict, Mismatch> {
+    if let Err(e) = verify(module) {
+        return Err(Mismatch::Source(e.first().map(ToString::to_string).unwrap_or_default()));
+    }
+    let limits = Limits { fuel: FUEL, ..Limits::default() };
+    let watch = Watch::default();
+    let source = match run_with(module, env, &watch, &limits) {
+        Ok(r) => r,
+        // The shrinker may make programs that never end or that do not fit their environment; they prove nothing.
+        Err(e) => return Ok(Verdict::Refused { limit: true, message: format!("the source does not run: {e}") }),
+    };
+    let refused = |e: CompileError| match e {
+        CompileError::Internal(m) => Err(Mismatch::Compiler(m)),
+        e => Ok(Verdict::Refused { limit: e.exit_status() == 3, message: e.to_string() }),
+    };
+    let shader = match isa.compile(module, options) {
+        Ok(s) => s,
+        Err(e) => return refused(e),
+    };
+    let legal = match isa.legalise(module, options) {
+        Ok(l) => l,
+        Err(e) => return refused(e),
+    };
+    if let Err(e) = verify(&legal) {
+        return Err(Mismatch::LegalVerify(e.first().map(ToString::to_string).unwrap_or_default()));
+    }
+    let num = isa.numerics();
+    let want = run_with(&legal, env, num, &limits).map_err(Mismatch::LegalRun)?;
+    let got = isa.simulate(&shader, env).map_err(Mismatch::Simulator)?;
+    same_results(module, &want, &got).map_err(Mismatch::Code)?;
+
+    // The source is compared where its operations have one right result: nothing approximated, no contraction, no NaN,
+    // infinity or denormal on the way, and a machine whose floats are as wide as f32.
+    let third = (1.0f32 / 3.0).to_bits();
+    let exact = !options.fp_contract
+        && !options.relaxed_precision
+        && is_exact(module)
+        && !watch.special.load(Ordering::Relaxed)
+        && num.load(Scalar::F32, third) == third;
+    if exact {
+        same_results(module, &source, &want).map_err(Mismatch::Legal)?;
+    }
+    Ok(Verdict::Agrees { exact })
+}
+
+/// Compares results word by word; any NaN equals any NaN. The error says where they differ first.
+pub fn same_results(module: &Module, want: &ShaderResult, got: &ShaderResult) -> Result<(), String> {
+    if want.invocations.len() != got.invocations.len() {
+        return Err(format!("{} invocations, expected {}", got.invocations.len(), want.invocations.len()));
+    }
+    for (n, (w, g)) in want.invocations.iter().zip(&got.invocations).enumerate() {
+        if w.discarded != g.discarded {
+            return Err(format!("invocation {n}: discarded {}, expected {}", g.discarded, w.discarded));
+        }
+        same_outputs(module, &w.outputs, &g.outputs).map_err(|e| format!("invocation {n}: {e}"))?;
+        let shape = |p: &Vec<Vec<Vec<Vec<u32>>>>| p.iter().map(Vec::len).collect::<Vec<_>>();
+        if shape(&w.primitives) != shape(&g.primitives) {
+            return Err(format!("invocation {n}: strips of {:?} vertices, expected {:?}", shape(&g.primitives), shape(&w.primitives)));
+        }
+        for (k, (v, u)) in w.primitives.iter().flatten().zip(g.primitives.iter().flatten()).enumerate() {
+            same_outputs(module, v, u).map_err(|e| format!("invocation {n}, vertex {k}: {e}"))?;
+        }
+    }
+    for (decl, (w, g)) in module.storage.values().zip(want.storage.iter().zip(&got.storage)) {
+        if w.len() != g.len() {
+            return Err(format!("buffer {} has {} words, expected {}", decl.name, g.len(), w.len()));
+        }
+        for (n, (a, b)) in w.iter().zip(g).enumerate() {
+            if !same(decl.word(n), *a, *b) {
+                return Err(format!("buffer {} word {n}: {}, expected {}", decl.name, show(decl.word(n), *b), show(decl.word(n), *a)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn same_outputs(module: &Module, want: &[Vec<u32>], got: &[Vec<u32>]) -> Result<(), String> {
+    if want.len() != got.len() {
+        return Err(format!("{} outputs, expected {}", got.len(), want.len()));
+    }
+    for (decl, (w, g)) in module.outputs.values().zip(want.iter().zip(got)) {
+        if w.len() != g.len() {
+            return Err(format!("output {} has {} words, expected {}", decl.name, g.len(), w.len()));
+        }
+        if let Some(n) = (0..w.len()).find(|n| !same(decl.ty.scalar, w[*n], g[*n])) {
+            return Err(format!("output {}[{n}]: {}, expected {}", decl.name, show(decl.ty.scalar, g[n]), show(decl.ty.scalar, w[n])));
+        }
+    }
+    Ok(())
+}
+
+fn same(ty: Scalar, a: u32, b: u32) -> bool {
+    a == b || ty.is_float() && numerics::to_f32(ty, a).is_nan() && numerics::to_f32(ty, b).is_nan()
+}
+
+fn show(ty: Scalar, w: u32) -> String {
+    if ty.is_float() { format!("{} ({w:#010x})", numerics::to_f32(ty, w)) } else { format!("{} ({w:#x})", w as i32) }
+}

@@ -1,0 +1,118 @@
+//! What random programs may use: one profile per machine, and one with everything.
+
+use retroshade_ir::{Opcode, Stage};
+
+/// Knobs of the generator.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Stages to choose from.
+    pub stages: Vec<Stage>,
+    /// Integer values and operations beyond what an index into uniforms needs.
+    pub ints: bool,
+    /// f16 values.
+    pub f16: bool,
+    /// i1 vectors, `any`, `all`, selections per lane.
+    pub bool_vectors: bool,
+    /// Whether an operation may be used.
+    pub allow: fn(Opcode) -> bool,
+    /// Texture operations.
+    pub textures: bool,
+    /// Textures that are not plain 2D, and gather, fetch, size, gradients, comparison.
+    pub rich_textures: bool,
+    /// Branches whose lanes may disagree.
+    pub branches: bool,
+    /// Loops.
+    pub loops: bool,
+    /// Loops whose lanes leave at different times, `break`, `continue`.
+    pub divergent_loops: bool,
+    /// `switch` (needs integers).
+    pub switches: bool,
+    /// Helper functions.
+    pub calls: bool,
+    /// Local arrays.
+    pub locals: bool,
+    /// Uniforms indexed by a computed value.
+    pub dynamic_uniforms: bool,
+    /// Inputs and outputs that are indexed arrays.
+    pub io_arrays: bool,
+    /// `ddx`, `ddy`.
+    pub derivatives: bool,
+    /// `discard` and `kill`.
+    pub discard: bool,
+    /// Returns before the end.
+    pub early_return: bool,
+    /// Instructions to aim at: from, to.
+    pub size: (usize, usize),
+    /// Invocations of a vertex or fragment program.
+    pub lanes: usize,
+    /// Bits of mantissa that inputs may have (machines with narrow floats are exact only on such inputs).
+    pub mantissa: u32,
+}
+
+impl Profile {
+    /// Everything that the IR has.
+    pub fn everything() -> Profile {
+        Profile {
+            stages: Stage::ALL.to_vec(),
+            ints: true,
+            f16: true,
+            bool_vectors: true,
+            allow: |_| true,
+            textures: true,
+            rich_textures: true,
+            branches: true,
+            loops: true,
+            divergent_loops: true,
+            switches: true,
+            calls: true,
+            locals: true,
+            dynamic_uniforms: true,
+            io_arrays: true,
+            derivatives: true,
+            discard: true,
+            early_return: true,
+            size: (40, 160),
+            lanes: 8,
+            mantissa: 23,
+        }
+    }
+    /// Tesla: all stages, all operations.
+    pub fn tesla() -> Profile {
+        Profile::everything()
+    }
+    /// R700: vertex and fragment programs.
+    pub fn r700() -> Profile {
+        Profile { stages: vec![Stage::Vertex, Stage::Fragment], ..Profile::everything() }
+    }
+    /// USSE: vertex and fragment programs.
+    pub fn usse() -> Profile {
+        Profile { stages: vec![Stage::Vertex, Stage::Fragment], io_arrays: false, ..Profile::everything() }
+    }
+    /// PICA200: vertex programs in floats, without memory.
+    pub fn pica() -> Profile {
+        Profile {
+            stages: vec![Stage::Vertex],
+            ints: false,
+            f16: false,
+            allow: |op| !matches!(op, Opcode::Fsin | Opcode::Fcos),
+            textures: false,
+            rich_textures: false,
+            switches: false,
+            locals: false,
+            io_arrays: false,
+            derivatives: false,
+            discard: false,
+            size: (20, 90),
+            mantissa: 16,
+            ..Profile::everything()
+        }
+    }
+    /// The same with straight-line code only: for bringing up a target.
+    pub fn straight_line(self) -> Profile {
+        Profile { branches: false, loops: false, divergent_loops: false, switches: false, calls: false, early_return: false, discard: false, ..self }
+    }
+    /// The same for some stages only.
+    pub fn only(self, stages: &[Stage]) -> Profile {
+        Profile { stages: stages.to_vec(), ..self }
+    }
+}
