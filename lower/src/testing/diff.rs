@@ -151,7 +151,7 @@ pub fn diff_with(isa: &dyn TargetIsa, module: &Module, env: &ShaderEnv, options:
         Ok(l) => l,
         Err(e) => return refused(e),
     };
-    if let Err(e) = verify(&legal) {
+    if let Err(e) = verify_legal(&legal) {
         return Err(Mismatch::LegalVerify(e.first().map(ToString::to_string).unwrap_or_default()));
     }
     let num = isa.numerics();

@@ -130,14 +130,16 @@ impl Gen<'_> {
             if stage == Stage::Vertex && self.p.ints && self.rng.chance(40) {
                 self.m.inputs.push(IoDecl::builtin(I32, Builtin::VertexIndex));
             }
+            let mut location = 0;
             for n in 0..2 + self.rng.below(4) as u32 {
                 let lanes = if n == 0 { 4 } else { self.lanes() };
                 let int = self.p.ints && self.rng.chance(25) && n > 0;
-                let mut io = IoDecl::at_location(&format!("in{n}"), Type::new(if int { Scalar::I32 } else { Scalar::F32 }, lanes), n);
+                let mut io = IoDecl::at_location(&format!("in{n}"), Type::new(if int { Scalar::I32 } else { Scalar::F32 }, lanes), location);
                 io.count = vertices;
                 if stage != Stage::Geometry && self.p.io_arrays && self.rng.chance(10) {
                     io.count = 2;
                 }
+                location += if stage == Stage::Geometry { 1 } else { io.count };
                 self.m.inputs.push(io);
             }
         }
@@ -149,13 +151,15 @@ impl Gen<'_> {
             };
             self.m.outputs.push(first);
             let more = if stage == Stage::Fragment { self.rng.below(3) } else { 1 + self.rng.below(4) } as u32;
+            let mut location = 1;
             for n in 1..=more {
                 let int = self.p.ints && self.rng.chance(30);
                 let lanes = if stage == Stage::Fragment { 4 } else { self.lanes() };
-                let mut io = IoDecl::at_location(&format!("out{n}"), Type::new(if int { Scalar::I32 } else { Scalar::F32 }, lanes), n);
+                let mut io = IoDecl::at_location(&format!("out{n}"), Type::new(if int { Scalar::I32 } else { Scalar::F32 }, lanes), location);
                 if stage == Stage::Vertex && self.p.io_arrays && self.rng.chance(10) {
                     io.count = 2;
                 }
+                location += io.count;
                 self.m.outputs.push(io);
             }
         }
@@ -522,7 +526,8 @@ impl Gen<'_> {
         Builder::new(&mut self.f, head).br_if(more, (body, &[]), (exit, &carried));
         self.block = body;
         let share = self.share();
-        let stay = std::mem::replace(&mut self.must_stay, self.must_stay || self.uniform_flow);
+        let stay = self.must_stay;
+        self.must_stay |= self.uniform_flow;
         self.region(share, |g| {
             carried.iter().for_each(|v| g.define(*v));
             g.define(i);
