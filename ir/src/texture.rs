@@ -198,6 +198,11 @@ fn wrap(mode: Wrap, i: i64, size: u32) -> u32 {
     }) as u32
 }
 
+/// An integral float as an index, within bounds that leave room for offsets.
+fn whole(x: f32) -> i64 {
+    (x as i64).clamp(-(1 << 40), 1 << 40)
+}
+
 /// A finite version of a coordinate.
 fn finite(bits: u32) -> f32 {
     let x = f32::from_bits(bits);
@@ -253,7 +258,7 @@ impl Place {
         for k in 0..self.dims {
             let p = self.at[k] - 0.5;
             let f = libm::floorf(p);
-            low[k] = f as i64;
+            low[k] = whole(f);
             weight[k] = p - f;
         }
         (low, weight)
@@ -274,7 +279,7 @@ fn sample_level(tex: &TextureData, query: &TexQuery, a: &TexArgs, level: u32) ->
     let p = place(tex, query, a, level);
     let value = |t: [u32; 4]| if query.compare { [compare(a.reference, t[0]).to_bits(), 0, 0, 0] } else { t };
     if tex.filter == Filter::Nearest || query.integer {
-        return value(p.texel(tex, level, p.at.map(|x| libm::floorf(x) as i64)));
+        return value(p.texel(tex, level, p.at.map(|x| whole(libm::floorf(x)))));
     }
     let (low, weight) = p.footprint();
     let corner = |n: usize| {

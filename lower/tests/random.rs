@@ -66,8 +66,8 @@ fn profiles_are_kept() {
 
 #[test]
 fn failing_programs_shrink() {
-    // Pretend that every program with an `fmul` whose result reaches an output fails.
-    let fails = |m: &retroshade_ir::Module| m.functions.values().any(|f| f.ordered().any(|(_, i)| f.insts[i].op == Opcode::Fmul));
+    // Pretend that every program with a branch fails.
+    let fails = |m: &retroshade_ir::Module| m.functions.values().any(|f| f.ordered().any(|(_, i)| f.insts[i].op == Opcode::BrIf));
     let mut seen = 0;
     for seed in 0..20 {
         let (module, env) = random_program(&Profile::tesla(), seed);
@@ -77,7 +77,7 @@ fn failing_programs_shrink() {
         seen += 1;
         let (small, small_env) = shrink(&module, &env, &mut |m, e| fails(m) && interp::run(m, e, &Reference).is_ok());
         let size: usize = small.functions.values().map(|f| f.inst_count()).sum();
-        assert!(size <= 12, "seed {seed}: {size} instructions left\n{}", text::print(&small));
+        assert!(size <= 20, "seed {seed}: {size} instructions left\n{}", text::print(&small));
         assert!(interp::run(&small, &small_env, &Reference).is_ok());
     }
     assert!(seen > 5);

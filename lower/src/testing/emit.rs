@@ -252,6 +252,7 @@ impl Gen<'_> {
             Fmad, Fdiv, Frcp, Frsqrt, Fsqrt, Fexp2, Flog2, Fsin, Fcos, Fpow, Dot, Dot,
         ];
         let Some(op) = self.choose(&ops) else { return };
+        let ty = if op == Dot { ty.with_lanes(ty.lanes.max(2)) } else { ty };
         let mut a = self.pick(ty);
         let guarded = self.rng.chance(85);
         match op {

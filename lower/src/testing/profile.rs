@@ -71,7 +71,7 @@ impl Profile {
             derivatives: true,
             discard: true,
             early_return: true,
-            size: (40, 160),
+            size: (24, 110),
             lanes: 8,
             mantissa: 23,
         }

@@ -5,7 +5,7 @@ use retroshade_ir::*;
 use std::collections::BTreeSet;
 
 /// The most candidates tried.
-const ATTEMPTS: usize = 3000;
+const ATTEMPTS: usize = 6000;
 
 /// A smaller program and environment for which `fails` still holds.
 pub fn shrink(module: &Module, env: &ShaderEnv, fails: &mut dyn FnMut(&Module, &ShaderEnv) -> bool) -> (Module, ShaderEnv) {
@@ -27,26 +27,29 @@ pub fn shrink(module: &Module, env: &ShaderEnv, fails: &mut dyn FnMut(&Module, &
     loop {
         let mut progress = false;
         // Large steps first: branches that always go one way, then writes and calls, then single values.
-        for pass in [decide_branch, drop_effect, forget_value, forward_operand] {
+        for pass in [decide_branch, drop_effect, forget_call, forget_value, forward_operand] {
             let ids: Vec<FuncId> = best.functions.keys().collect();
             for id in ids {
-                // From the end: uses go before definitions.
-                let mut n = best.functions[id].ordered().count();
-                while n > 0 {
-                    n -= 1;
-                    for variant in 0..2 {
-                        let mut m = best.clone();
-                        let Some(i) = m.functions[id].ordered().nth(n).map(|(_, i)| i) else { break };
-                        if !pass(&mut m.functions[id], i, variant) {
-                            continue;
+                // Many at once, then one by one; from the end, since uses go before definitions.
+                for size in [64, 16, 4, 1] {
+                    let mut n = best.functions[id].ordered().count();
+                    while n > 0 {
+                        let low = n.saturating_sub(size);
+                        for variant in 0..2 {
+                            let mut m = best.clone();
+                            let list: Vec<Inst> = m.functions[id].ordered().map(|(_, i)| i).skip(low).take(n - low).collect();
+                            let changed = list.iter().rev().filter(|i| pass(&mut m.functions[id], **i, variant)).count();
+                            if changed == 0 {
+                                continue;
+                            }
+                            clean(&mut m);
+                            if attempt(&m, &best_env) {
+                                best = m;
+                                progress = true;
+                                break;
+                            }
                         }
-                        clean(&mut m);
-                        if attempt(&m, &best_env) {
-                            best = m;
-                            progress = true;
-                            n = n.min(best.functions[id].ordered().count());
-                            break;
-                        }
+                        n = low.min(best.functions[id].ordered().count());
                     }
                 }
             }
@@ -68,10 +71,14 @@ fn decide_branch(f: &mut Function, i: Inst, variant: usize) -> bool {
     true
 }
 
-/// Removes an instruction without result.
+/// Removes an instruction whose results nothing uses.
 fn drop_effect(f: &mut Function, i: Inst, variant: usize) -> bool {
     let d = &f.insts[i];
-    if variant > 0 || d.op.is_terminator() || !d.results.is_empty() {
+    if variant > 0 || d.op.is_terminator() {
+        return false;
+    }
+    let uses = f.use_counts();
+    if d.results.iter().any(|r| uses[*r] > 0) {
         return false;
     }
     remove(f, i);
@@ -96,6 +103,27 @@ fn forget_value(f: &mut Function, i: Inst, variant: usize) -> bool {
     bits[..ty.lanes as usize].fill(word);
     let results = d.results.clone();
     f.insts[i] = InstData { results, ..InstData::new(Opcode::Const, &[], Imm::Const(bits)) };
+    true
+}
+
+/// Replaces the results of a call by constants.
+fn forget_call(f: &mut Function, i: Inst, variant: usize) -> bool {
+    if f.insts[i].op != Opcode::Call || variant > 0 {
+        return false;
+    }
+    let Some(b) = f.layout.iter().copied().find(|b| f.blocks[*b].insts.contains(&i)) else { return false };
+    for r in std::mem::take(&mut f.insts[i].results) {
+        let ty = f.ty(r);
+        let word = if ty.is_float() { numerics::from_f32(ty.scalar, 1.0) } else { 1 };
+        let mut bits = [0; 4];
+        bits[..ty.lanes as usize].fill(word);
+        let c = f.make_inst(InstData::new(Opcode::Const, &[], Imm::Const(bits)), &[], Span::NONE);
+        f.insts[c].results.push(r);
+        f.values[r].1 = ValueDef::Result(c, 0);
+        let at = f.blocks[b].insts.iter().position(|x| *x == i).unwrap_or(0);
+        f.blocks[b].insts.insert(at, c);
+    }
+    remove(f, i);
     true
 }
 
