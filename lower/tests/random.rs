@@ -13,7 +13,8 @@ fn programs_are_varied() {
             panic!("seed {seed}: {}\n{}", e[0], text::print(&module));
         }
         let limits = interp::Limits { fuel: 1 << 16, ..interp::Limits::default() };
-        let result = interp::run_with(&module, &env, &Reference, &limits).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", text::print(&module)));
+        let result =
+            interp::run_with(&module, &env, &Reference, &limits).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", text::print(&module)));
         stats.add(&module, &result);
     }
     let percent = |n: u64| n * 100 / stats.programs;

@@ -75,7 +75,8 @@ impl Gen<'_> {
             }
         }
         if ty.lanes == 1 && self.rng.chance(75) {
-            let wide: Vec<Value> = self.scope.iter().copied().filter(|v| self.f.ty(*v).scalar == ty.scalar && self.f.ty(*v).lanes > 1).collect();
+            let wide: Vec<Value> =
+                self.scope.iter().copied().filter(|v| self.f.ty(*v).scalar == ty.scalar && self.f.ty(*v).lanes > 1).collect();
             if !wide.is_empty() {
                 let v = self.rng.of(&wide);
                 let lane = self.rng.below(self.f.ty(v).lanes as usize) as u8;
@@ -248,8 +249,8 @@ impl Gen<'_> {
         use Opcode::*;
         let ty = self.float_type();
         let ops = [
-            Fadd, Fadd, Fsub, Fsub, Fmul, Fmul, Fmul, Fmin, Fmax, Fneg, Fabs, Ffloor, Fceil, Ftrunc, Fround, Ffract, Fsaturate, Fsign, Fma, Fma,
-            Fmad, Fdiv, Frcp, Frsqrt, Fsqrt, Fexp2, Flog2, Fsin, Fcos, Fpow, Dot, Dot,
+            Fadd, Fadd, Fsub, Fsub, Fmul, Fmul, Fmul, Fmin, Fmax, Fneg, Fabs, Ffloor, Fceil, Ftrunc, Fround, Ffract, Fsaturate, Fsign, Fma,
+            Fma, Fmad, Fdiv, Frcp, Frsqrt, Fsqrt, Fexp2, Flog2, Fsin, Fcos, Fpow, Dot, Dot,
         ];
         let Some(op) = self.choose(&ops) else { return };
         let ty = if op == Dot { ty.with_lanes(ty.lanes.max(2)) } else { ty };
@@ -289,8 +290,8 @@ impl Gen<'_> {
         use Opcode::*;
         let ty = I32.with_lanes(self.lanes());
         let ops = [
-            Iadd, Iadd, Iadd, Isub, Isub, Imul, Imul, Umulhi, Smulhi, Udiv, Sdiv, Urem, Srem, Ineg, Iabs, Iand, Ior, Ixor, Inot, Ishl, Ushr,
-            Sshr, Umin, Umax, Smin, Smax, Bitcount, Bitrev, FindUmsb, FindSmsb, FindLsb, Ubfe, Sbfe, Bfi,
+            Iadd, Iadd, Iadd, Isub, Isub, Imul, Imul, Umulhi, Smulhi, Udiv, Sdiv, Urem, Srem, Ineg, Iabs, Iand, Ior, Ixor, Inot, Ishl,
+            Ushr, Sshr, Umin, Umax, Smin, Smax, Bitcount, Bitrev, FindUmsb, FindSmsb, FindLsb, Ubfe, Sbfe, Bfi,
         ];
         let Some(op) = self.choose(&ops) else { return };
         let a = self.pick(ty);
@@ -614,11 +615,13 @@ impl Gen<'_> {
         let offset = if offset { [self.rng.range(-4, 4) as i8, self.rng.range(-4, 4) as i8, 0] } else { [0; 3] };
         let component = if op == TexOp::Gather && !compare { self.rng.below(4) as u8 } else { 0 };
         let ty = match op {
-            TexOp::Size => I32.with_lanes(match d.dim {
-                TexDim::D1 => 1,
-                TexDim::D2 | TexDim::Cube => 2,
-                TexDim::D3 => 3,
-            } + u8::from(d.arrayed)),
+            TexOp::Size => I32.with_lanes(
+                match d.dim {
+                    TexDim::D1 => 1,
+                    TexDim::D2 | TexDim::Cube => 2,
+                    TexDim::D3 => 3,
+                } + u8::from(d.arrayed),
+            ),
             TexOp::Sample if compare => F32,
             _ => Type::new(d.kind, 4),
         };

@@ -85,7 +85,8 @@ fn report(
     options: &Options,
     mismatch: &Mismatch,
 ) -> String {
-    let (small, small_env) = shrink(module, env, &mut |m, e| matches!(diff_with(isa, m, e, options), Err(x) if x.kind() == mismatch.kind()));
+    let (small, small_env) =
+        shrink(module, env, &mut |m, e| matches!(diff_with(isa, m, e, options), Err(x) if x.kind() == mismatch.kind()));
     let last = match diff_with(isa, &small, &small_env, options) {
         Err(e) => e.to_string(),
         Ok(_) => mismatch.to_string(),

@@ -109,7 +109,16 @@ impl Profile {
     }
     /// The same with straight-line code only: for bringing up a target.
     pub fn straight_line(self) -> Profile {
-        Profile { branches: false, loops: false, divergent_loops: false, switches: false, calls: false, early_return: false, discard: false, ..self }
+        Profile {
+            branches: false,
+            loops: false,
+            divergent_loops: false,
+            switches: false,
+            calls: false,
+            early_return: false,
+            discard: false,
+            ..self
+        }
     }
     /// The same for some stages only.
     pub fn only(self, stages: &[Stage]) -> Profile {

@@ -118,7 +118,13 @@ impl Gen<'_> {
         };
         if stage == Stage::Compute {
             self.m.workgroup_size = self.rng.of(&[[4, 1, 1], [8, 1, 1], [4, 2, 1], [2, 2, 2]]);
-            for b in [Builtin::LocalInvocationIndex, Builtin::GlobalInvocationId, Builtin::LocalInvocationId, Builtin::WorkgroupId, Builtin::NumWorkgroups] {
+            for b in [
+                Builtin::LocalInvocationIndex,
+                Builtin::GlobalInvocationId,
+                Builtin::LocalInvocationId,
+                Builtin::WorkgroupId,
+                Builtin::NumWorkgroups,
+            ] {
                 let ty = if b == Builtin::LocalInvocationIndex { I32 } else { I32.with_lanes(3) };
                 self.m.inputs.push(IoDecl::builtin(ty, b));
             }
@@ -134,7 +140,8 @@ impl Gen<'_> {
             for n in 0..2 + self.rng.below(4) as u32 {
                 let lanes = if n == 0 { 4 } else { self.lanes() };
                 let int = self.p.ints && self.rng.chance(25) && n > 0;
-                let mut io = IoDecl::at_location(&format!("in{n}"), Type::new(if int { Scalar::I32 } else { Scalar::F32 }, lanes), location);
+                let mut io =
+                    IoDecl::at_location(&format!("in{n}"), Type::new(if int { Scalar::I32 } else { Scalar::F32 }, lanes), location);
                 io.count = vertices;
                 if stage != Stage::Geometry && self.p.io_arrays && self.rng.chance(10) {
                     io.count = 2;
@@ -155,7 +162,8 @@ impl Gen<'_> {
             for n in 1..=more {
                 let int = self.p.ints && self.rng.chance(30);
                 let lanes = if stage == Stage::Fragment { 4 } else { self.lanes() };
-                let mut io = IoDecl::at_location(&format!("out{n}"), Type::new(if int { Scalar::I32 } else { Scalar::F32 }, lanes), location);
+                let mut io =
+                    IoDecl::at_location(&format!("out{n}"), Type::new(if int { Scalar::I32 } else { Scalar::F32 }, lanes), location);
                 if stage == Stage::Vertex && self.p.io_arrays && self.rng.chance(10) {
                     io.count = 2;
                 }
