@@ -443,6 +443,9 @@ impl Converter<'_> {
         match s {
             Step::Const(n) => (at.0.wrapping_add(n.wrapping_mul(scale)), at.1),
             Step::Dyn(v) => {
+                // A constant part of a computed index goes into the constant offset.
+                let (v, k) = self.split_index(v);
+                let at = (at.0.wrapping_add(k.wrapping_mul(scale)), at.1);
                 let scaled = self.scale_index(v, scale);
                 (
                     at.0,
@@ -453,6 +456,20 @@ impl Converter<'_> {
                 )
             }
         }
+    }
+
+    fn split_index(&mut self, v: Value) -> (Value, u32) {
+        let f = self.func();
+        let Some(d) = f.def_if(v, Opcode::Iadd) else { return (v, 0) };
+        let (x, y) = (d.args[0], d.args[1]);
+        // Only small offsets: a wrapped one would not mean the same element.
+        if let Some(k) = f.const_bits(y).map(|b| b[0]).filter(|k| *k < 1 << 16) {
+            return (x, k);
+        }
+        if let Some(k) = f.const_bits(x).map(|b| b[0]).filter(|k| *k < 1 << 16) {
+            return (y, k);
+        }
+        (v, 0)
     }
 
     fn scale_index(&mut self, v: Value, scale: u32) -> Value {

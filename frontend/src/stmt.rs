@@ -677,8 +677,18 @@ impl<'m> Converter<'m> {
     }
 }
 
+/// Whether a block does nothing but discard.
 fn only_kills(b: &naga::Block) -> bool {
-    matches!(&b[..], [Statement::Kill])
+    let mut kills = false;
+    for s in b.iter() {
+        match s {
+            Statement::Emit(_) => {}
+            Statement::Kill => kills = true,
+            Statement::Block(b) if only_kills(b) => kills = true,
+            _ => return false,
+        }
+    }
+    kills
 }
 
 fn has_loop(b: &naga::Block) -> bool {
