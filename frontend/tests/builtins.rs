@@ -127,19 +127,24 @@ fn functions_of_several_numbers() {
     let want: Vec<f32> = A.iter().zip(I).map(|(x, e)| x * 2.0f32.powi(e % 40)).collect();
     close("ldexp", &eval(table[15].0), &want, 1e-6);
     close("ldexp far", &eval("ldexp(a, vec4(-140)) * exp2(70.0) * exp2(70.0)"), &[0.0; 4], 2.3);
-    for (c, want) in [("<", [1, 0, 0, 1]), ("<=", [1, 0, 0, 1]), (">", [0, 1, 1, 0]), (">=", [0, 1, 1, 0]), ("==", [0; 4]), ("!=", [1; 4])] {
+    for (c, want) in [("<", [1, 0, 0, 1]), ("<=", [1, 0, 0, 1]), (">", [0, 1, 1, 0]), (">=", [0, 1, 1, 0]), ("==", [0; 4]), ("!=", [1; 4])]
+    {
         let want = match c {
             "<" | "<=" => [1, 0, 0, 1],
             _ => want,
         };
-        let order: Vec<u32> = A.iter().zip(B).map(|(x, y)| match c {
-            "<" => x < &y,
-            "<=" => x <= &y,
-            ">" => x > &y,
-            ">=" => x >= &y,
-            "==" => x == &y,
-            _ => x != &y,
-        } as u32).collect();
+        let order: Vec<u32> = A
+            .iter()
+            .zip(B)
+            .map(|(x, y)| match c {
+                "<" => x < &y,
+                "<=" => x <= &y,
+                ">" => x > &y,
+                ">=" => x >= &y,
+                "==" => x == &y,
+                _ => x != &y,
+            } as u32)
+            .collect();
         let _ = want;
         assert_eq!(bits(&format!("vec4<u32>(a {c} b)")), order, "{c}");
     }
@@ -151,20 +156,20 @@ fn geometry() {
     let dot = |x: &[f32], y: &[f32]| -> f32 { x.iter().zip(y).map(|(a, b)| a * b).sum() };
     let d = dot(&A, &B);
     close("dot", &eval("vec4(dot(a, b))"), &[d; 4], 1e-6);
-    close("length", &eval("vec4(length(a), length(a.xy), length(a.x), distance(a, b))"), &[
-        dot(&A, &A).sqrt(),
-        dot(&A[..2], &A[..2]).sqrt(),
-        0.75,
-        both(|x, y| (x - y) * (x - y)).iter().sum::<f32>().sqrt(),
-    ], 1e-6);
+    close(
+        "length",
+        &eval("vec4(length(a), length(a.xy), length(a.x), distance(a, b))"),
+        &[dot(&A, &A).sqrt(), dot(&A[..2], &A[..2]).sqrt(), 0.75, both(|x, y| (x - y) * (x - y)).iter().sum::<f32>().sqrt()],
+        1e-6,
+    );
     let n = dot(&A, &A).sqrt();
     close("normalize", &eval("normalize(a)"), &each(|x| x / n), 1e-6);
-    close("cross", &eval("vec4(cross(a.xyz, b.xyz), 1.0)"), &[
-        A[1] * B[2] - A[2] * B[1],
-        A[2] * B[0] - A[0] * B[2],
-        A[0] * B[1] - A[1] * B[0],
-        1.0,
-    ], 1e-6);
+    close(
+        "cross",
+        &eval("vec4(cross(a.xyz, b.xyz), 1.0)"),
+        &[A[1] * B[2] - A[2] * B[1], A[2] * B[0] - A[0] * B[2], A[0] * B[1] - A[1] * B[0], 1.0],
+        1e-6,
+    );
     close("reflect", &eval("reflect(a, b)"), &both(|x, y| x - 2.0 * d * y), 1e-5);
     let facing = if d < 0.0 { 1.0 } else { -1.0 };
     close("faceForward", &eval("faceForward(a, b, a)"), &each(|x| facing * x), 0.0);
@@ -177,7 +182,12 @@ fn geometry() {
         [eta * i[0] - f * nn[0], eta * i[1] - f * nn[1], 0.0, 1.0]
     };
     close("refract", &eval("vec4(refract(vec3(0.8 * a.x, -0.8, 0.0), vec3(0.0, 1.0, 0.0), 0.5), 1.0)"), &want, 1e-6);
-    close("total reflection", &eval("vec4(refract(vec3(0.8 * a.x, -0.8, 0.0), vec3(0.0, 1.0, 0.0), 3.0), 1.0)"), &[0.0, 0.0, 0.0, 1.0], 0.0);
+    close(
+        "total reflection",
+        &eval("vec4(refract(vec3(0.8 * a.x, -0.8, 0.0), vec3(0.0, 1.0, 0.0), 3.0), 1.0)"),
+        &[0.0, 0.0, 0.0, 1.0],
+        0.0,
+    );
 }
 
 #[test]
@@ -196,11 +206,16 @@ fn matrices() {
     let det = c0[0] * (c1[1] * c2[2] - c1[2] * c2[1]) - c1[0] * (c0[1] * c2[2] - c0[2] * c2[1]) + c2[0] * (c0[1] * c1[2] - c0[2] * c1[1]);
     close("determinant", &eval(&format!("vec4(determinant({m}))")), &[det; 4], 1e-5);
     close("m + m - m * 2", &eval(&format!("vec4(({m} + {m} - {m} * 2.0)[2], 0.0)"))[..3], &[0.0; 3], 0.0);
-    close("m * m", &eval(&format!("vec4(({m} * {m})[0], 0.0)"))[..3], &[
-        c0[0] * c0[0] + c1[0] * c0[1] + c2[0] * c0[2],
-        c0[1] * c0[0] + c1[1] * c0[1] + c2[1] * c0[2],
-        c0[2] * c0[0] + c1[2] * c0[1] + c2[2] * c0[2],
-    ], 1e-5);
+    close(
+        "m * m",
+        &eval(&format!("vec4(({m} * {m})[0], 0.0)"))[..3],
+        &[
+            c0[0] * c0[0] + c1[0] * c0[1] + c2[0] * c0[2],
+            c0[1] * c0[0] + c1[1] * c0[1] + c2[1] * c0[2],
+            c0[2] * c0[0] + c1[2] * c0[1] + c2[2] * c0[2],
+        ],
+        1e-5,
+    );
 }
 
 #[test]
@@ -266,12 +281,18 @@ fn integers() {
     assert_eq!(bits("reverseBits(u)"), u(&|x| x.reverse_bits()));
     assert_eq!(bits("firstLeadingBit(u)"), u(&|x| if x == 0 { u32::MAX } else { 31 - x.leading_zeros() }));
     assert_eq!(bits("firstTrailingBit(u)"), u(&|x| if x == 0 { u32::MAX } else { x.trailing_zeros() }));
-    assert_eq!(ints("firstLeadingBit(i)"), i(&|x| if x == 0 || x == -1 { -1 } else { 31 - (if x < 0 { !x } else { x }).leading_zeros() as i32 }));
+    assert_eq!(
+        ints("firstLeadingBit(i)"),
+        i(&|x| if x == 0 || x == -1 { -1 } else { 31 - (if x < 0 { !x } else { x }).leading_zeros() as i32 })
+    );
     assert_eq!(bits("extractBits(u, 4u, 9u)"), u(&|x| x >> 4 & 511));
     assert_eq!(ints("extractBits(i, 2u, 5u)"), i(&|x| x << 25 >> 27));
     assert_eq!(bits("insertBits(u, vec4(0x5u), 4u, 8u)"), u(&|x| x & !0xff0 | 0x50));
     assert_eq!(ints("vec4(dot(i.xy, i.yz), i.x < i.y, 0, 0)".replace("i.x < i.y", "i32(i.x < i.y)").as_str()), [7 * -9 - 900, 0, 0, 0]);
-    assert_eq!(bits("vec4(dot4U8Packed(u.x, u.z), pack4xU8(u), pack4xU8Clamp(u), 1u)"), [13 * 255, 13 | 1 << 8 | 255 << 16, 0x00ff_ff0d, 1]);
+    assert_eq!(
+        bits("vec4(dot4U8Packed(u.x, u.z), pack4xU8(u), pack4xU8Clamp(u), 1u)"),
+        [13 * 255, 13 | 1 << 8 | 255 << 16, 0x00ff_ff0d, 1]
+    );
     assert_eq!(ints("vec4(dot4I8Packed(u.y, u.z), 1, 1, 1)"), [-1, 1, 1, 1]);
     assert_eq!(ints("unpack4xI8(u.z)"), [-1, 0, -1, 0]);
     assert_eq!(bits("unpack4xU8(u.z)"), [255, 0, 255, 0]);
@@ -282,15 +303,18 @@ fn integers() {
 
 #[test]
 fn packing() {
-    assert_eq!(bits("vec4(pack4x8unorm(a), pack4x8snorm(a), pack2x16unorm(a.xy), pack2x16snorm(a.xy))"), [
-        u32::from_le_bytes([191, 0, 255, 32]),
-        u32::from_le_bytes([95, 129, 127, 16]),
-        49151,
-        24575 | 0x8001 << 16,
-    ]);
+    assert_eq!(
+        bits("vec4(pack4x8unorm(a), pack4x8snorm(a), pack2x16unorm(a.xy), pack2x16snorm(a.xy))"),
+        [u32::from_le_bytes([191, 0, 255, 32]), u32::from_le_bytes([95, 129, 127, 16]), 49151, 24575 | 0x8001 << 16,]
+    );
     close("unpack4x8unorm", &eval("unpack4x8unorm(u.z)"), &[1.0, 0.0, 1.0, 0.0], 1e-6);
     close("unpack4x8snorm", &eval("unpack4x8snorm(u.y)"), &[1.0 / 127.0, 0.0, 0.0, -1.0], 1e-6);
-    close("halves", &eval("vec4(unpack2x16float(pack2x16float(a.xy)), unpack2x16unorm(0x8000ffffu))"), &[0.75, -1.5, 1.0, 32768.0 / 65535.0], 1e-6);
+    close(
+        "halves",
+        &eval("vec4(unpack2x16float(pack2x16float(a.xy)), unpack2x16unorm(0x8000ffffu))"),
+        &[0.75, -1.5, 1.0, 32768.0 / 65535.0],
+        1e-6,
+    );
 }
 
 #[test]

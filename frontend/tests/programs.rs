@@ -29,7 +29,8 @@ fn int_function(body: &str) -> impl Fn(i32) -> i32 {
 /// The same program after naga has written it as SPIR-V.
 fn through_spirv(source: &str) -> Module {
     let module = naga::front::wgsl::parse_str(source).unwrap();
-    let info = naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all()).validate(&module).unwrap();
+    let info =
+        naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all()).validate(&module).unwrap();
     let options = naga::back::spv::Options { flags: naga::back::spv::WriterFlags::empty(), ..Default::default() };
     let words = naga::back::spv::write_vec(&module, &info, &options, None).unwrap();
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
@@ -183,17 +184,21 @@ fn uniform_layouts() {
             return mvp * p + vec4(l.pos * l.power, f32(l.kind)) + vec4(l.m[1], v.xy) + u.list[i + 2u] + u.color;
         }";
     let m = from_wgsl(source);
-    let names: Vec<_> = m.uniforms.values().map(|u| (u.name.as_str(), u.group, u.binding, u.offset, u.unit, u.dims.len(), u.matrix)).collect();
-    assert_eq!(names, [
-        ("u.color", 1, 2, 0, 16, 0, false),
-        ("u.lights[].pos", 1, 2, 16, 16, 1, false),
-        ("u.lights[].power", 1, 2, 28, 16, 1, false),
-        ("u.lights[].kind", 1, 2, 32, 16, 1, false),
-        ("u.lights[].m", 1, 2, 40, 8, 2, true),
-        ("u.rows", 1, 2, 160, 16, 1, true),
-        ("u.list", 1, 2, 208, 16, 1, false),
-        ("mvp", 0, 1, 0, 16, 1, true),
-    ]);
+    let names: Vec<_> =
+        m.uniforms.values().map(|u| (u.name.as_str(), u.group, u.binding, u.offset, u.unit, u.dims.len(), u.matrix)).collect();
+    assert_eq!(
+        names,
+        [
+            ("u.color", 1, 2, 0, 16, 0, false),
+            ("u.lights[].pos", 1, 2, 16, 16, 1, false),
+            ("u.lights[].power", 1, 2, 28, 16, 1, false),
+            ("u.lights[].kind", 1, 2, 32, 16, 1, false),
+            ("u.lights[].m", 1, 2, 40, 8, 2, true),
+            ("u.rows", 1, 2, 160, 16, 1, true),
+            ("u.list", 1, 2, 208, 16, 1, false),
+            ("mvp", 0, 1, 0, 16, 1, true),
+        ]
+    );
     let seq = |from: usize, n: usize| -> Vec<f32> { (0..n).map(|k| (from + k) as f32).collect() };
     let uniforms = vec![
         words(&seq(1, 4)),
@@ -251,7 +256,10 @@ fn compute_storage_shared_and_atomics() {
         }";
     let m = from_wgsl(source);
     assert_eq!(m.workgroup_size, [4, 1, 1]);
-    assert_eq!(m.storage.values().map(|s| (s.name.as_str(), s.head.len(), s.repeat.len())).collect::<Vec<_>>(), [("buf", 4, 4), ("input", 8, 0)]);
+    assert_eq!(
+        m.storage.values().map(|s| (s.name.as_str(), s.head.len(), s.repeat.len())).collect::<Vec<_>>(),
+        [("buf", 4, 4), ("input", 8, 0)]
+    );
     let mut buf = vec![10, 2.0f32.to_bits(), 0, 0];
     for k in 0..3 {
         buf.extend([(k as f32).to_bits(), 1.0f32.to_bits(), 3.0f32.to_bits(), 0]);
@@ -303,12 +311,15 @@ fn textures_pair_with_their_samplers() {
         }",
     );
     let names: Vec<_> = m.textures.values().map(|t| (t.name.as_str(), t.sampler.as_deref(), t.dim, t.shadow)).collect();
-    assert_eq!(names, [
-        ("t", Some("s1"), TexDim::D2, false),
-        ("d", Some("sc"), TexDim::Cube, true),
-        ("k", None, TexDim::D2, false),
-        ("t_s2", Some("s2"), TexDim::D2, false),
-    ]);
+    assert_eq!(
+        names,
+        [
+            ("t", Some("s1"), TexDim::D2, false),
+            ("d", Some("sc"), TexDim::Cube, true),
+            ("k", None, TexDim::D2, false),
+            ("t_s2", Some("s2"), TexDim::D2, false),
+        ]
+    );
     assert_eq!(m.inputs.values().next().unwrap().interpolation, Interpolation::Linear);
 }
 
@@ -317,7 +328,10 @@ fn overrides_take_their_values_from_defines() {
     let source = "override scale: f32 = 2.0; @id(7) override n: u32; override twice = scale * 2.0;
         @compute @workgroup_size(n, 2) fn main() { out[0] = scale + twice; }
         @group(0) @binding(0) var<storage, read_write> out: array<f32>;";
-    let options = |d: &[(&str, &str)]| FrontOptions { defines: d.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect(), ..Default::default() };
+    let options = |d: &[(&str, &str)]| FrontOptions {
+        defines: d.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect(),
+        ..Default::default()
+    };
     let m = wgsl("o.wgsl", source, &options(&[("scale", "1.5"), ("n", "8")])).unwrap();
     assert_eq!(m.workgroup_size, [8, 2, 1]);
     let out = run_compute(&m, vec![vec![0; 4]], vec![], [1, 1, 1]);
@@ -334,7 +348,12 @@ fn overrides_take_their_values_from_defines() {
 fn errors_name_their_place() {
     let e = wgsl("bad.wgsl", "fn f() -> f32 {\n    return missing;\n}", &FrontOptions::default()).unwrap_err();
     assert_eq!(e.sources.line_column(e.diagnostics[0].span.file, e.diagnostics[0].span.start), Some((2, 12)));
-    let e = glsl("bad.frag", "#version 450\nvoid main() {\n  int x = y;\n}", &FrontOptions { stage: Some(Stage::Fragment), ..Default::default() }).unwrap_err();
+    let e = glsl(
+        "bad.frag",
+        "#version 450\nvoid main() {\n  int x = y;\n}",
+        &FrontOptions { stage: Some(Stage::Fragment), ..Default::default() },
+    )
+    .unwrap_err();
     assert_eq!(e.sources.line_column(e.diagnostics[0].span.file, e.diagnostics[0].span.start), Some((3, 11)));
     let e = wgsl(
         "two.wgsl",
@@ -352,12 +371,18 @@ fn errors_name_their_place() {
     let two = "@vertex fn a() -> @builtin(position) vec4<f32> { return vec4(0.0); } @fragment fn b() {}";
     assert!(wgsl("two.wgsl", two, &FrontOptions::default()).unwrap_err().to_string().contains("a (vertex), b (fragment)"));
     assert!(wgsl("two.wgsl", two, &FrontOptions { stage: Some(Stage::Fragment), ..Default::default() }).is_ok());
-    assert!(glsl("g.geom", "#version 450\nvoid main() {}", &FrontOptions { stage: Some(Stage::Geometry), ..Default::default() }).unwrap_err().to_string().contains("geometry"));
+    assert!(
+        glsl("g.geom", "#version 450\nvoid main() {}", &FrontOptions { stage: Some(Stage::Geometry), ..Default::default() })
+            .unwrap_err()
+            .to_string()
+            .contains("geometry")
+    );
 }
 
 #[test]
 fn every_instruction_has_a_place() {
-    let source = "@vertex fn main(@location(0) a: vec4<f32>) -> @builtin(position) vec4<f32> {\n    let b = a * 2.0;\n    return sqrt(b);\n}";
+    let source =
+        "@vertex fn main(@location(0) a: vec4<f32>) -> @builtin(position) vec4<f32> {\n    let b = a * 2.0;\n    return sqrt(b);\n}";
     let m = from_wgsl(source);
     let f = m.main();
     let line = |op: Opcode| {
