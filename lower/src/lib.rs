@@ -4,6 +4,7 @@
 pub mod bind;
 pub mod error;
 pub mod isa;
+pub mod legal;
 pub mod options;
 pub mod reflect;
 pub mod structure;
