@@ -16,11 +16,54 @@ impl Rng {
 }
 
 const INTS: [u32; 20] = [
-    0, 1, 2, 3, 5, 7, 10, 31, 32, 33, 255, 256, 65535, 65536, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, 0xffff_ffff, 0xff00_0001,
+    0,
+    1,
+    2,
+    3,
+    5,
+    7,
+    10,
+    31,
+    32,
+    33,
+    255,
+    256,
+    65535,
+    65536,
+    0x7fff_ffff,
+    0x8000_0000,
+    0x8000_0001,
+    0xffff_fffe,
+    0xffff_ffff,
+    0xff00_0001,
 ];
 const FLOATS: [f32; 26] = [
-    0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, -1.5, 2.5, 3.5, -2.5, 0.49999997, 0.99999994, -0.1, 8388607.5, 4194303.5, 4194304.5, 4194305.5,
-    -4194305.5, 1e10, -1e10, 2147483648.0, 4294967040.0, 4294967296.0, 1e-3, 3.0e38,
+    0.0,
+    -0.0,
+    0.5,
+    -0.5,
+    1.0,
+    -1.0,
+    1.5,
+    -1.5,
+    2.5,
+    3.5,
+    -2.5,
+    0.49999997,
+    0.99999994,
+    -0.1,
+    8388607.5,
+    4194303.5,
+    4194304.5,
+    4194305.5,
+    -4194305.5,
+    1e10,
+    -1e10,
+    2147483648.0,
+    4294967040.0,
+    4294967296.0,
+    1e-3,
+    3.0e38,
 ];
 
 fn ints(rng: &mut Rng, n: usize) -> Vec<u32> {
@@ -48,7 +91,14 @@ fn floats(rng: &mut Rng, n: usize, limit: f32) -> Vec<u32> {
 }
 
 /// Runs one operation on columns of operands, before and after the rules.
-fn compare(op: Opcode, imm: Imm, operands: &[(Type, Vec<u32>)], result: Type, rules: &[(Opcode, Rule)], num: &dyn Numerics) -> Vec<(u32, u32, Vec<u32>)> {
+fn compare(
+    op: Opcode,
+    imm: Imm,
+    operands: &[(Type, Vec<u32>)],
+    result: Type,
+    rules: &[(Opcode, Rule)],
+    num: &dyn Numerics,
+) -> Vec<(u32, u32, Vec<u32>)> {
     let mut m = Module::new("t", Stage::Vertex);
     let mut inputs = Vec::new();
     for (n, (ty, _)) in operands.iter().enumerate() {
@@ -74,7 +124,9 @@ fn compare(op: Opcode, imm: Imm, operands: &[(Type, Vec<u32>)], result: Type, ru
     };
     let before = interp::run(&m, &env, &Reference).unwrap();
     assert!(apply(m.main_mut(), rules), "no rule applied");
-    assert!(!m.main().ordered().any(|(_, i)| rules.iter().any(|(o, _)| *o == m.main().insts[i].op && o.name() == op.name() && op != Opcode::Fcmp && op != Opcode::Icmp)));
+    assert!(!m.main().ordered().any(|(_, i)| {
+        rules.iter().any(|(o, _)| *o == m.main().insts[i].op && o.name() == op.name() && op != Opcode::Fcmp && op != Opcode::Icmp)
+    }));
     if let Err(e) = retroshade_ir::verify(&m) {
         panic!("{e:?}\n{}", print(&m));
     }
@@ -297,14 +349,18 @@ fn packing() {
         exact(op, Imm::None, &two, I32, &[(op, pack::pack_norm)]);
     }
     let words = [(I32, ints(&mut rng, N))];
-    for (op, ty) in [(Opcode::UnpackUnorm4x8, f4), (Opcode::UnpackSnorm4x8, f4), (Opcode::UnpackUnorm2x16, f2), (Opcode::UnpackSnorm2x16, f2)] {
+    for (op, ty) in
+        [(Opcode::UnpackUnorm4x8, f4), (Opcode::UnpackSnorm4x8, f4), (Opcode::UnpackUnorm2x16, f2), (Opcode::UnpackSnorm2x16, f2)]
+    {
         for (want, got, args) in compare(op, Imm::None, &words, ty, &[(op, pack::unpack_norm)], &Reference) {
             assert!(want.abs_diff(got) <= 1, "{} {args:x?}: {want:#x} / {got:#x}", op.name());
         }
     }
     // Halves: the whole range of f32, and every half.
-    let any: Vec<u32> = (0..2 * N).map(|n| if n % 3 == 0 { rng.next() } else { rng.next() & 0x8fff_ffff | (rng.next() % 5 + 3) << 28 }).collect();
-    let mut near: Vec<u32> = (0..N as u32).map(|n| ((n % 50 + 95) << 23) | (rng.next() & 0x7f_e000) | [0, 0xfff, 0x1000, 0x1001][n as usize % 4]).collect();
+    let any: Vec<u32> =
+        (0..2 * N).map(|n| if n % 3 == 0 { rng.next() } else { rng.next() & 0x8fff_ffff | (rng.next() % 5 + 3) << 28 }).collect();
+    let mut near: Vec<u32> =
+        (0..N as u32).map(|n| ((n % 50 + 95) << 23) | (rng.next() & 0x7f_e000) | [0, 0xfff, 0x1000, 0x1001][n as usize % 4]).collect();
     near.extend(any);
     let near = [(f2, near)];
     let same_half = |x: u32, y: u32| x == y || (x & 0x7fff) > 0x7c00 && (y & 0x7fff) > 0x7c00;
