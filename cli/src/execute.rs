@@ -166,6 +166,20 @@ fn pixel_inputs(module: &Module, x: u32, y: u32, width: u32, height: u32) -> Inv
 }
 
 /// `shaderc test`
-pub fn test(_: &TestArgs) -> Result<(), Failure> {
-    Err(Failure::plain(1, "C0012", "this build cannot run filetests"))
+pub fn test(a: &TestArgs) -> Result<(), Failure> {
+    let bless = a.bless || std::env::var_os("SHADERC_BLESS").is_some_and(|v| v == "1");
+    let registry = retroshade_filetests::Registry { targets: retroshade::targets(), bless };
+    let found = retroshade_filetests::discover(&a.paths).map_err(|e| Failure::plain(1, "C0003", e.to_string()))?;
+    let mut failed = 0;
+    for path in &found {
+        match retroshade_filetests::run_file(path, &registry) {
+            Ok(()) => files::stdout(format!("ok      {}\n", path.display()).as_bytes())?,
+            Err(e) => {
+                failed += 1;
+                files::stdout(format!("FAILED  {}\n{e}\n", path.display()).as_bytes())?;
+            }
+        }
+    }
+    files::stdout(format!("{} passed, {failed} failed\n", found.len() - failed).as_bytes())?;
+    if failed == 0 { Ok(()) } else { Err(Failure::silent(1)) }
 }
