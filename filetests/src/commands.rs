@@ -53,8 +53,7 @@ fn good(name: &str, bytes: &[u8]) -> Result<Module, String> {
 
 /// Holds errors against `error:` lines, both ways.
 fn match_errors(sources: &SourceMap, errors: &[Diagnostic], directives: &Directives, target: Option<&str>) -> Result<(), String> {
-    let mut open: Vec<&ExpectedError> =
-        directives.errors.iter().filter(|e| e.only.is_none() || e.only.as_deref() == target).collect();
+    let mut open: Vec<&ExpectedError> = directives.errors.iter().filter(|e| e.only.is_none() || e.only.as_deref() == target).collect();
     let mut surplus = Vec::new();
     for d in errors {
         let place = sources.line_column(d.span.file, d.span.start);
@@ -88,7 +87,11 @@ fn targets(directives: &Directives, registry: &Registry) -> Result<Vec<(&'static
     if directives.targets.is_empty() {
         return Err("this command needs a `target` line".to_string());
     }
-    directives.targets.iter().map(|t| Ok((registry.target(&t.name).ok_or_else(|| format!("there is no target `{}`", t.name))?, options(t)?))).collect()
+    directives
+        .targets
+        .iter()
+        .map(|t| Ok((registry.target(&t.name).ok_or_else(|| format!("there is no target `{}`", t.name))?, options(t)?)))
+        .collect()
 }
 
 fn options(t: &TargetLine) -> Result<Options, String> {
@@ -131,7 +134,8 @@ pub(crate) fn run(name: &str, bytes: &[u8], test: &Test, directives: &Directives
             for a in &test.arguments {
                 let pass = passes::by_name(a).ok_or_else(|| format!("there is no pass `{a}`"))?;
                 (pass.run)(&mut m, &PassOptions::default());
-                retroshade_ir::verify(&m).map_err(|e| format!("after {a} the module is wrong\n{}{}", list(&m.sources, &e), retroshade_ir::print(&m)))?;
+                retroshade_ir::verify(&m)
+                    .map_err(|e| format!("after {a} the module is wrong\n{}{}", list(&m.sources, &e), retroshade_ir::print(&m)))?;
             }
             plain(retroshade_ir::print(&m))
         }
@@ -167,7 +171,13 @@ pub(crate) fn run(name: &str, bytes: &[u8], test: &Test, directives: &Directives
     }
 }
 
-fn on_target(test: &Test, m: &Module, isa: &'static dyn TargetIsa, options: &Options, directives: &Directives) -> Result<Option<String>, String> {
+fn on_target(
+    test: &Test,
+    m: &Module,
+    isa: &'static dyn TargetIsa,
+    options: &Options,
+    directives: &Directives,
+) -> Result<Option<String>, String> {
     let failed = |e: retroshade_lower::CompileError| format!("does not compile\n{}", list(&m.sources, &e.diagnostics()));
     if test.command == "legalise" {
         let legal = isa.legalise(m, options).map_err(failed)?;
