@@ -111,6 +111,11 @@ pub fn lg2(a: f32) -> f32 {
     if x == 0.0 { f32::NEG_INFINITY } else { round(libm::log2(x)) }
 }
 
+/// Negation, as an operand's sign does it; the machine knows no negative zero.
+pub fn neg(a: f32) -> f32 {
+    if a == 0.0 { 0.0 } else { -a }
+}
+
 /// Truncation to an address register.
 pub fn truncate(a: f32) -> i32 {
     a as i32
@@ -160,10 +165,10 @@ impl Numerics for Float24 {
     fn unary(&self, op: Opcode, ty: Scalar, a: u32) -> u32 {
         let x = f(a);
         let r = match op {
-            Opcode::Fneg => return a ^ 0x8000_0000,
+            Opcode::Fneg => neg(x),
             Opcode::Fabs => return a & 0x7fff_ffff,
             Opcode::Ffloor => floor(x),
-            Opcode::Ffract => add(x, -floor(x)),
+            Opcode::Ffract => add(x, neg(floor(x))),
             Opcode::Frcp => rcp(x),
             Opcode::Frsqrt => rsq(x),
             Opcode::Fsqrt => rcp(rsq(x)),

@@ -112,7 +112,7 @@ impl Machine {
                 self.c.get(((n as i64 + a) & 0x7f) as usize).copied().unwrap_or([1.0; 4])
             }
         };
-        s.swz.map(|c| if s.neg { -reg[c as usize & 3] } else { reg[c as usize & 3] })
+        s.swz.map(|c| if s.neg { f24::neg(reg[c as usize & 3]) } else { reg[c as usize & 3] })
     }
 
     fn write(&mut self, i: &Instr, value: [f32; 4]) {

@@ -1,0 +1,460 @@
+//! Co-location: temporaries that one operand names must share a register.
+//!
+//! Temporaries that a move joins become one *web* (one register and lane) where their lifetimes allow; webs that one
+//! tuple names become one *class* (one register). A class must have a lane for each web at every time. Where a tuple's
+//! classes cannot be joined the operation is split by lanes, or lanes are copied.
+
+use crate::forms::Op;
+use crate::mir::*;
+use smallvec::SmallVec;
+
+/// A set of temporaries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BitSet(Vec<u64>);
+
+impl BitSet {
+    /// The empty set over `n` elements.
+    pub fn new(n: usize) -> BitSet {
+        BitSet(vec![0; n.div_ceil(64)])
+    }
+    /// Adds an element.
+    pub fn insert(&mut self, i: usize) {
+        self.0[i / 64] |= 1 << (i % 64);
+    }
+    /// Removes an element.
+    pub fn remove(&mut self, i: usize) {
+        self.0[i / 64] &= !(1 << (i % 64));
+    }
+    /// Whether the element is in the set.
+    pub fn contains(&self, i: usize) -> bool {
+        self.0[i / 64] >> (i % 64) & 1 == 1
+    }
+    /// Adds all of another set; whether anything changed.
+    pub fn union(&mut self, o: &BitSet) -> bool {
+        let mut changed = false;
+        for (a, b) in self.0.iter_mut().zip(&o.0) {
+            changed |= *b & !*a != 0;
+            *a |= b;
+        }
+        changed
+    }
+    /// Elements in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().flat_map(|(k, w)| (0..64).filter(move |b| w >> b & 1 == 1).map(move |b| k * 64 + b))
+    }
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|w| w.count_ones() as usize).sum()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|w| *w == 0)
+    }
+}
+
+/// Temporaries that a node reads, its tied destinations and index sources included.
+pub fn reads(p: &Program, n: &Node) -> SmallVec<[Tmp; 12]> {
+    let mut out: SmallVec<[Tmp; 12]> = n.reads().filter_map(Ref::as_tmp).collect();
+    out.extend(p.index_reads(n.reads()).filter_map(Ref::as_tmp));
+    if n.test.is_some() {
+        out.extend(n.writes());
+    }
+    out
+}
+
+fn test_reads(p: &Program, b: &MBlock) -> SmallVec<[Tmp; 12]> {
+    let refs: SmallVec<[Ref; 4]> = b.test.iter().flat_map(|t| t.refs()).collect();
+    let mut out: SmallVec<[Tmp; 12]> = refs.iter().filter_map(|r| r.as_tmp()).collect();
+    out.extend(p.index_reads(refs.iter().copied()).filter_map(Ref::as_tmp));
+    out
+}
+
+/// Temporaries live at the end of each block.
+pub fn live_out(p: &Program) -> Vec<BitSet> {
+    let n = p.temps as usize;
+    let mut live_in = vec![BitSet::new(n); p.blocks.len()];
+    let mut out = live_in.clone();
+    loop {
+        let mut changed = false;
+        for b in (0..p.blocks.len()).rev() {
+            let mut live = out[b].clone();
+            for s in &p.blocks[b].succs {
+                live.union(&live_in[*s]);
+            }
+            out[b] = live.clone();
+            backward(p, b, &mut live, |_, _| {});
+            changed |= live_in[b].union(&live);
+        }
+        if !changed {
+            return out;
+        }
+    }
+}
+
+/// Walks a block backward; `visit(node, live after it)`. Leaves `live` as at the block's start.
+fn backward(p: &Program, b: usize, live: &mut BitSet, mut visit: impl FnMut(usize, &BitSet)) {
+    let block = &p.blocks[b];
+    for t in test_reads(p, block) {
+        live.insert(t as usize);
+    }
+    for (k, n) in block.nodes.iter().enumerate().rev() {
+        visit(k, live);
+        if n.test.is_none() {
+            n.writes().for_each(|t| live.remove(t as usize));
+        }
+        reads(p, n).iter().for_each(|t| live.insert(*t as usize));
+    }
+}
+
+/// Lifetimes that overlap.
+pub struct Interference {
+    /// Per temporary.
+    pub with: Vec<BitSet>,
+    /// Most lanes alive at once: (count, block, node).
+    pub peak: (usize, usize, usize),
+    /// The temporaries alive there.
+    pub peak_set: BitSet,
+}
+
+/// Computes interference. A plain move's source and destination do not interfere by it.
+pub fn interference(p: &Program) -> Interference {
+    let n = p.temps as usize;
+    let mut with = vec![BitSet::new(n); n];
+    let mut peak = (0, 0, 0);
+    let mut peak_set = BitSet::new(n);
+    for (b, mut live) in live_out(p).into_iter().enumerate() {
+        backward(p, b, &mut live, |k, live| {
+            let node = &p.blocks[b].nodes[k];
+            let count = live.len();
+            if count > peak.0 {
+                peak = (count, b, k);
+                peak_set = live.clone();
+            }
+            for (l, d) in node.dests.iter().enumerate() {
+                let Dest::Tmp(d) = d else { continue };
+                let source = if node.op == Op::Mov && !node.srcs[0][l].neg { node.srcs[0][l].as_tmp() } else { None };
+                let mut others: Vec<usize> = live.iter().collect();
+                others.extend(node.writes().map(|t| t as usize));
+                // A conditional move overwrites after its test and its other lanes were read: no more than that.
+                for o in others {
+                    if o != *d as usize && source != Some(o as u32) {
+                        with[*d as usize].insert(o);
+                        with[o].insert(*d as usize);
+                    }
+                }
+            }
+        });
+        // Temporaries read before any definition (undefined values) are live at the entry together.
+    }
+    Interference { with, peak, peak_set }
+}
+
+/// Webs and classes of a program.
+#[derive(Clone, Debug)]
+pub struct Classes {
+    /// Representative of each temporary's web.
+    pub web: Vec<u32>,
+    /// Representative (a web) of each web's class.
+    pub class: Vec<u32>,
+    /// Members of each web.
+    pub members: Vec<Vec<u32>>,
+    /// Webs of each class.
+    pub webs: Vec<Vec<u32>>,
+    /// Interference between webs.
+    pub with: Vec<BitSet>,
+}
+
+impl Classes {
+    fn new(i: &Interference) -> Classes {
+        let n = i.with.len();
+        Classes {
+            web: (0..n as u32).collect(),
+            class: (0..n as u32).collect(),
+            members: (0..n as u32).map(|t| vec![t]).collect(),
+            webs: (0..n as u32).map(|t| vec![t]).collect(),
+            with: i.with.clone(),
+        }
+    }
+    /// The class of a temporary.
+    pub fn class_of(&self, t: Tmp) -> u32 {
+        self.class[self.web[t as usize] as usize]
+    }
+    /// Joins the webs of two temporaries if their lifetimes do not overlap and their classes can be one.
+    fn join_webs(&mut self, a: Tmp, b: Tmp) -> bool {
+        let (x, y) = (self.web[a as usize], self.web[b as usize]);
+        if x == y {
+            return true;
+        }
+        if self.with[x as usize].contains(y as usize) {
+            return false;
+        }
+        let saved = self.clone();
+        // y becomes part of x.
+        let cy = self.class[y as usize];
+        self.webs[cy as usize].retain(|w| *w != y);
+        let rest = std::mem::take(&mut self.webs[cy as usize]);
+        let cx = self.class[x as usize];
+        for w in rest {
+            self.class[w as usize] = cx;
+            if !self.webs[cx as usize].contains(&w) {
+                self.webs[cx as usize].push(w);
+            }
+        }
+        for m in std::mem::take(&mut self.members[y as usize]) {
+            self.web[m as usize] = x;
+            self.members[x as usize].push(m);
+        }
+        self.class[y as usize] = cx;
+        let neighbours = self.with[y as usize].clone();
+        self.with[x as usize].union(&neighbours);
+        for o in neighbours.iter() {
+            self.with[o].insert(x as usize);
+        }
+        if self.colour(&self.webs[cx as usize]).is_none() {
+            *self = saved;
+            return false;
+        }
+        true
+    }
+    /// Joins classes if their webs have lanes enough.
+    fn join_classes(&mut self, classes: &[u32]) -> bool {
+        let mut all: Vec<u32> = classes.iter().flat_map(|c| self.webs[*c as usize].clone()).collect();
+        all.sort();
+        all.dedup();
+        if self.colour(&all).is_none() {
+            return false;
+        }
+        let first = classes[0];
+        for w in &all {
+            self.class[*w as usize] = first;
+        }
+        for c in classes {
+            self.webs[*c as usize].clear();
+        }
+        self.webs[first as usize] = all;
+        true
+    }
+    /// A lane for each web of a class, if there are four times enough.
+    pub fn colour(&self, webs: &[u32]) -> Option<Vec<u8>> {
+        let mut order: Vec<usize> = (0..webs.len()).collect();
+        let degree = |k: usize| webs.iter().filter(|w| self.with[webs[k] as usize].contains(**w as usize)).count();
+        let degrees: Vec<usize> = (0..webs.len()).map(degree).collect();
+        order.sort_by_key(|k| std::cmp::Reverse(degrees[*k]));
+        let mut lanes = vec![u8::MAX; webs.len()];
+        let mut budget = 400;
+        self.colour_from(webs, &order, 0, &mut lanes, &mut budget).then_some(lanes)
+    }
+    fn colour_from(&self, webs: &[u32], order: &[usize], at: usize, lanes: &mut [u8], budget: &mut u32) -> bool {
+        let Some(&k) = order.get(at) else { return true };
+        if *budget == 0 {
+            return false;
+        }
+        *budget -= 1;
+        let mut fresh = false;
+        for lane in 0..4 {
+            // Lanes not yet used are all alike.
+            let used = lanes.contains(&lane);
+            if !used && fresh {
+                continue;
+            }
+            fresh |= !used;
+            let clash = (0..webs.len()).any(|o| lanes[o] == lane && self.with[webs[k] as usize].contains(webs[o] as usize));
+            if !clash {
+                lanes[k] = lane;
+                if self.colour_from(webs, order, at + 1, lanes, budget) {
+                    return true;
+                }
+                lanes[k] = u8::MAX;
+            }
+        }
+        false
+    }
+}
+
+/// A tuple that could not be joined.
+enum Failure {
+    /// The results of a node.
+    Dests(usize, usize),
+    /// Operand `2` of node `1` in block `0`.
+    Operand(usize, usize, usize),
+    /// The comparison operands (side `2`) of node `1`'s test, or of the block's if there is no such node.
+    Test(usize, usize, usize),
+}
+
+/// Joins what must be joined, changing the program where that is impossible.
+pub fn colocate(mut p: Program) -> Option<(Program, Classes)> {
+    for _ in 0..400 {
+        let i = interference(&p);
+        let mut c = Classes::new(&i);
+        match join_all(&p, &mut c) {
+            None => {
+                coalesce(&p, &mut c);
+                return Some((p, c));
+            }
+            Some(f) => repair(&mut p, f)?,
+        }
+    }
+    None
+}
+
+fn join_all(p: &Program, c: &mut Classes) -> Option<Failure> {
+    let join = |c: &mut Classes, tmps: &mut Vec<Tmp>| {
+        let mut classes: Vec<u32> = tmps.iter().map(|t| c.class_of(*t)).collect();
+        classes.sort();
+        classes.dedup();
+        classes.len() < 2 || c.join_classes(&classes)
+    };
+    for (b, block) in p.blocks.iter().enumerate() {
+        for (n, node) in block.nodes.iter().enumerate() {
+            let mut t: Vec<Tmp> = node.writes().collect();
+            if t.len() > 1 && !join(c, &mut t) {
+                return Some(Failure::Dests(b, n));
+            }
+        }
+    }
+    // Moves that only exist to set parameters should vanish: join their webs before other wishes bind them.
+    edge_webs(p, c);
+    // Whole operands first: they cannot be split.
+    for pass in 0..2 {
+        for (b, block) in p.blocks.iter().enumerate() {
+            for (n, node) in block.nodes.iter().enumerate() {
+                if node.elementwise() == (pass == 0) {
+                    continue;
+                }
+                for (k, s) in node.srcs.iter().enumerate() {
+                    let mut t: Vec<Tmp> = s.iter().filter_map(|r| r.as_tmp()).collect();
+                    if t.len() > 1 && !join(c, &mut t) {
+                        return Some(Failure::Operand(b, n, k));
+                    }
+                }
+                if let Some(Test::Flags(f, _)) = &node.test {
+                    for side in 0..2 {
+                        let mut t: Vec<Tmp> = f.iter().filter_map(|x| if side == 0 { x.0 } else { x.2 }.as_tmp()).collect();
+                        if t.len() > 1 && !join(c, &mut t) {
+                            return Some(Failure::Test(b, n, side));
+                        }
+                    }
+                }
+            }
+            if let (Some(Test::Flags(f, _)), 0) = (&block.test, pass) {
+                for side in 0..2 {
+                    let mut t: Vec<Tmp> = f.iter().filter_map(|x| if side == 0 { x.0 } else { x.2 }.as_tmp()).collect();
+                    if t.len() > 1 && !join(c, &mut t) {
+                        return Some(Failure::Test(b, usize::MAX, side));
+                    }
+                }
+            }
+        }
+    }
+    None
+}
+
+fn plain_moves(n: &Node) -> impl Iterator<Item = (Tmp, Tmp)> + '_ {
+    let is = n.op == Op::Mov && n.srcs.first().is_some_and(|s| s.iter().all(|r| !r.neg));
+    n.dests.iter().enumerate().filter_map(move |(l, d)| match (is, d) {
+        (true, Dest::Tmp(d)) => n.srcs[0][l].as_tmp().map(|s| (*d, s)),
+        _ => None,
+    })
+}
+
+/// Joins destinations that have several definitions with their sources.
+fn edge_webs(p: &Program, c: &mut Classes) {
+    let mut defs = vec![0u32; p.temps as usize];
+    p.blocks.iter().flat_map(|b| &b.nodes).flat_map(|n| n.writes()).for_each(|t| defs[t as usize] += 1);
+    for n in p.blocks.iter().flat_map(|b| &b.nodes).filter(|n| n.test.is_none()) {
+        let pairs: Vec<(Tmp, Tmp)> = plain_moves(n).filter(|(d, _)| defs[*d as usize] > 1).collect();
+        if pairs.len() != n.dests.len() {
+            continue;
+        }
+        let saved = c.clone();
+        if !pairs.iter().all(|(d, s)| c.join_webs(*d, *s)) {
+            *c = saved;
+        }
+    }
+}
+
+/// Joins what remaining moves connect.
+fn coalesce(p: &Program, c: &mut Classes) {
+    for n in p.blocks.iter().flat_map(|b| &b.nodes) {
+        let pairs: Vec<(Tmp, Tmp)> = plain_moves(n).collect();
+        if pairs.is_empty() || pairs.len() != n.dests.len() {
+            continue;
+        }
+        let saved = c.clone();
+        if !pairs.iter().all(|(d, s)| c.join_webs(*d, *s)) {
+            *c = saved;
+        }
+    }
+}
+
+fn repair(p: &mut Program, f: Failure) -> Option<()> {
+    match f {
+        Failure::Dests(b, n) => {
+            // Lanes of one instruction that cannot share a register: one instruction each.
+            let node = p.blocks[b].nodes.remove(n);
+            for l in (0..node.dests.len()).rev() {
+                let srcs = if node.elementwise() { node.srcs.iter().map(|s| SmallVec::from_slice(&[s[l]])).collect() } else { node.srcs.clone() };
+                p.blocks[b].nodes.insert(n, Node { dests: SmallVec::from_slice(&[node.dests[l]]), srcs, ..node.clone() });
+            }
+            (node.dests.len() > 1).then_some(())
+        }
+        Failure::Operand(b, n, k) => {
+            let node = p.blocks[b].nodes[n].clone();
+            if node.elementwise() {
+                // The longest prefix of lanes that could be joined is not known here: halve by operand temporaries.
+                let first = node.srcs[k][0].as_tmp();
+                let (mut keep, mut rest) = (Vec::new(), Vec::new());
+                let half = node.dests.len() / 2;
+                for l in 0..node.dests.len() {
+                    if l < half || node.srcs[k][l].as_tmp() == first { keep.push(l) } else { rest.push(l) }
+                }
+                if rest.is_empty() {
+                    rest = keep.split_off(keep.len() / 2);
+                }
+                if keep.is_empty() || rest.is_empty() {
+                    return None;
+                }
+                let part = |lanes: &[usize]| Node {
+                    dests: lanes.iter().map(|l| node.dests[*l]).collect(),
+                    srcs: node.srcs.iter().map(|s| lanes.iter().map(|l| s[*l]).collect()).collect(),
+                    ..node.clone()
+                };
+                // The second part must not read what the first one writes.
+                let (x, y) = (part(&keep), part(&rest));
+                p.blocks[b].nodes.splice(n..=n, [x, y]);
+                return Some(());
+            }
+            let tuple = node.srcs[k].clone();
+            let copied = copy_tuple(p, b, n, &tuple, node.span)?;
+            // The node has moved behind the copy.
+            p.blocks[b].nodes[n + 1].srcs[k] = copied;
+            Some(())
+        }
+        Failure::Test(b, n, side) => {
+            let span = p.blocks[b].span;
+            let at = n.min(p.blocks[b].nodes.len());
+            let test = if n == usize::MAX { p.blocks[b].test.clone() } else { p.blocks[b].nodes[n].test.clone() };
+            let Some(Test::Flags(mut f, cond)) = test else { return None };
+            let tuple: Tuple = f.iter().map(|x| if side == 0 { x.0 } else { x.2 }).collect();
+            let copied = copy_tuple(p, b, at, &tuple, span)?;
+            for (x, c) in f.iter_mut().zip(copied) {
+                if side == 0 { x.0 = c } else { x.2 = c }
+            }
+            let t = Some(Test::Flags(f, cond));
+            if n == usize::MAX { p.blocks[b].test = t } else { p.blocks[b].nodes[n + 1].test = t }
+            Some(())
+        }
+    }
+}
+
+/// Copies a tuple's temporaries into fresh ones, right before a node.
+fn copy_tuple(p: &mut Program, b: usize, at: usize, t: &Tuple, span: retroshade_ir::Span) -> Option<Tuple> {
+    let mut distinct: Vec<Ref> = t.iter().copied().collect();
+    distinct.sort();
+    distinct.dedup();
+    let fresh: Vec<Tmp> = distinct.iter().map(|_| p.temp(span)).collect();
+    let dests: Vec<Dest> = fresh.iter().map(|t| Dest::Tmp(*t)).collect();
+    let node = Node::new(Op::Mov, &dests, &[&distinct], span);
+    p.blocks[b].nodes.insert(at, node);
+    Some(t.iter().map(|r| Ref::tmp(fresh[distinct.iter().position(|d| d == r).unwrap_or(0)])).collect())
+}

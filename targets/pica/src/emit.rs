@@ -1,0 +1,536 @@
+//! From placed operations to words: operands, constants, address registers, comparisons, blocks and jumps.
+//!
+//! Ifs become IFC/IFU with their parts, unless a loop's exit lies inside; then, and for loops, jumps at block level are
+//! used, which leave nothing on the stacks. Facts: ISA sheet sections 10 and 11.
+
+use crate::colocate::Classes;
+use crate::forms::Op;
+use crate::inst::{Cond, CondOp, Instr};
+use crate::lint::IF_DEPTH;
+use crate::mir::*;
+use crate::place::Places;
+use crate::regs::{FLOAT_UNIFORMS, Index, Reg, Src};
+use retroshade_ir::{Block, Span};
+use retroshade_lower::structure::Node as Tree;
+use std::collections::HashMap;
+
+/// Constant registers: downward from the last float uniform.
+#[derive(Clone, Debug, Default)]
+pub struct Constants {
+    /// Values of each register, `None` where free.
+    pub regs: Vec<[Option<u32>; 4]>,
+}
+
+impl Constants {
+    /// Finds registers for sets of values that one operand needs together.
+    fn allocate(mut sets: Vec<Vec<u32>>) -> Constants {
+        for s in &mut sets {
+            s.sort();
+            s.dedup();
+        }
+        sets.sort_by_key(|s| std::cmp::Reverse(s.len()));
+        sets.dedup();
+        let mut c = Constants::default();
+        for s in sets {
+            let negated: Vec<u32> = s.iter().map(|v| negate(*v)).collect();
+            let missing = |r: &[Option<u32>; 4], s: &[u32]| s.iter().filter(|v| !r.contains(&Some(**v))).count();
+            let free = |r: &[Option<u32>; 4]| r.iter().filter(|v| v.is_none()).count();
+            let best = c
+                .regs
+                .iter()
+                .enumerate()
+                .flat_map(|(k, r)| [(k, false, missing(r, &s), free(r)), (k, true, missing(r, &negated), free(r))])
+                .filter(|(_, _, m, f)| m <= f)
+                .min_by_key(|(k, n, m, _)| (*m, *k, *n));
+            let (k, values) = match best {
+                Some((k, n, ..)) => (k, if n { negated } else { s }),
+                None => {
+                    c.regs.push([None; 4]);
+                    (c.regs.len() - 1, s)
+                }
+            };
+            for v in values {
+                if !c.regs[k].contains(&Some(v))
+                    && let Some(slot) = c.regs[k].iter_mut().find(|x| x.is_none())
+                {
+                    *slot = Some(v);
+                }
+            }
+        }
+        c
+    }
+    /// Register, sign and components of a tuple of values.
+    fn find(&self, values: &[u32]) -> Option<(u8, bool, Vec<u8>)> {
+        for (k, r) in self.regs.iter().enumerate() {
+            for neg in [false, true] {
+                let at = |v: &u32| r.iter().position(|x| *x == Some(if neg { negate(*v) } else { *v })).map(|c| c as u8);
+                if let Some(comps) = values.iter().map(at).collect::<Option<Vec<u8>>>() {
+                    return Some((FLOAT_UNIFORMS - 1 - k as u8, neg, comps));
+                }
+            }
+        }
+        None
+    }
+}
+
+fn negate(v: u32) -> u32 {
+    if v == 0 { 0 } else { v ^ 0x8000_0000 }
+}
+
+/// Code in structured form; addresses come last.
+#[derive(Clone, Debug)]
+enum Item {
+    I(Instr, Span),
+    Label(usize),
+    /// A jump; the condition stands in the instruction.
+    Jump(Instr, usize),
+    If(Instr, Vec<Item>, Vec<Item>),
+}
+
+/// The emitted program.
+#[derive(Clone, Debug, Default)]
+pub struct Emitted {
+    /// Instructions.
+    pub code: Vec<Instr>,
+    /// Where each comes from.
+    pub spans: Vec<Span>,
+    /// Constants.
+    pub constants: Constants,
+    /// Registers in use.
+    pub registers: u32,
+}
+
+struct Emitter<'a> {
+    p: &'a Program,
+    places: &'a Places,
+    constants: Constants,
+    order: HashMap<Block, usize>,
+    labels: usize,
+    /// Labels of the enclosing loops: (next round, exit).
+    loops: Vec<(usize, usize)>,
+}
+
+/// Every tuple of constants that an operand needs.
+fn constant_sets(p: &Program) -> Vec<Vec<u32>> {
+    let values = |t: &[Ref]| -> Vec<u32> { t.iter().filter_map(|r| if let Leaf::Const(v) = r.leaf { Some(v) } else { None }).collect() };
+    let mut sets = Vec::new();
+    let mut test = |t: &Option<Test>| {
+        if let Some(Test::Flags(f, _)) = t {
+            sets.push(values(&f.iter().map(|x| x.0).collect::<Vec<_>>()));
+            sets.push(values(&f.iter().map(|x| x.2).collect::<Vec<_>>()));
+        }
+    };
+    for b in &p.blocks {
+        b.nodes.iter().for_each(|n| test(&n.test));
+        test(&b.test);
+    }
+    sets.extend(p.blocks.iter().flat_map(|b| &b.nodes).flat_map(|n| &n.srcs).map(|s| values(s)));
+    // An index that is a constant goes through MOVA.
+    sets.extend(p.indices.iter().map(|r| values(&[*r])));
+    sets.retain(|s| !s.is_empty());
+    sets
+}
+
+/// Emits a placed program.
+pub fn emit(p: &Program, _classes: &Classes, places: &Places, tree: &[Tree], order: &[Block]) -> Result<Emitted, String> {
+    let mut e = Emitter {
+        p,
+        places,
+        constants: Constants::allocate(constant_sets(p)),
+        order: order.iter().enumerate().map(|(n, b)| (*b, n)).collect(),
+        labels: 0,
+        loops: Vec::new(),
+    };
+    let mut items = e.list(tree, 0)?;
+    items.push(Item::I(Instr::new(Op::End), Span::NONE));
+    let mut out = Emitted::default();
+    let mut labels = vec![0; e.labels];
+    let mut jumps = Vec::new();
+    flatten(items, &mut out, &mut labels, &mut jumps)?;
+    for (at, label) in jumps {
+        out.code[at].target = labels[label] as u16;
+    }
+    out.registers = out.code.iter().filter_map(|i| if let (true, Reg::R(n)) = (i.writes_register(), i.dst) { Some(n as u32 + 1) } else { None }).max().unwrap_or(0);
+    out.constants = e.constants;
+    Ok(out)
+}
+
+/// Whether a block may end behind this list without a NOP.
+fn ends_plain(items: &[Item]) -> bool {
+    matches!(items.last(), Some(Item::I(i, _)) if !matches!(i.op, Op::Call | Op::Callc | Op::Callu | Op::Jmpc | Op::Jmpu))
+}
+
+fn size(items: &[Item]) -> usize {
+    items
+        .iter()
+        .map(|i| match i {
+            Item::I(..) | Item::Jump(..) => 1,
+            Item::Label(_) => 0,
+            Item::If(_, a, b) => 1 + size(a) + size(b),
+        })
+        .sum()
+}
+
+fn flatten(items: Vec<Item>, out: &mut Emitted, labels: &mut [usize], jumps: &mut Vec<(usize, usize)>) -> Result<(), String> {
+    for i in items {
+        match i {
+            Item::I(i, span) => {
+                if i.op == Op::Mova && out.code.last().is_some_and(|l| l.op == Op::Mova) {
+                    out.code.push(Instr::new(Op::Nop));
+                    out.spans.push(span);
+                }
+                out.code.push(i);
+                out.spans.push(span);
+            }
+            Item::Label(l) => labels[l] = out.code.len(),
+            Item::Jump(i, l) => {
+                jumps.push((out.code.len(), l));
+                out.code.push(i);
+                out.spans.push(Span::NONE);
+            }
+            Item::If(i, then, other) => {
+                let at = out.code.len();
+                out.code.push(i);
+                out.spans.push(Span::NONE);
+                flatten(then, out, labels, jumps)?;
+                let else_at = out.code.len();
+                flatten(other, out, labels, jumps)?;
+                out.code[at].target = else_at as u16;
+                out.code[at].num = u8::try_from(out.code.len() - else_at).map_err(|_| "an else part is too long".to_string())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the nodes leave the loop around them.
+fn leaves(nodes: &[Tree]) -> bool {
+    nodes.iter().any(|n| match n {
+        Tree::Break | Tree::Continue => true,
+        Tree::If { then, other, .. } => leaves(then) || leaves(other),
+        _ => false,
+    })
+}
+
+impl Emitter<'_> {
+    fn label(&mut self) -> usize {
+        self.labels += 1;
+        self.labels - 1
+    }
+
+    fn list(&mut self, nodes: &[Tree], depth: usize) -> Result<Vec<Item>, String> {
+        let mut out = Vec::new();
+        for n in nodes {
+            match n {
+                Tree::Block(b) => self.block(*self.order.get(b).ok_or("a block is missing")?, &mut out)?,
+                Tree::If { from, then, other, .. } => {
+                    let from = *self.order.get(from).ok_or("a block is missing")?;
+                    let test = self.p.blocks[from].test.clone().ok_or("a branch without test")?;
+                    self.branch(&test, then, other, depth, &mut out)?;
+                }
+                Tree::Loop { body, .. } => self.looped(body, &mut out)?,
+                Tree::Break => {
+                    let (_, exit) = *self.loops.last().ok_or("a break outside a loop")?;
+                    self.always(exit, &mut out);
+                }
+                Tree::Continue => {
+                    let (next, _) = *self.loops.last().ok_or("a continue outside a loop")?;
+                    self.always(next, &mut out);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// A jump that is always taken: equal or not equal covers NaN too.
+    fn always(&mut self, label: usize, out: &mut Vec<Item>) {
+        let s = Src::new(Reg::R(0)).swizzled([0; 4]);
+        let mut cmp = Instr::new(Op::Cmp);
+        cmp.src = [s; 3];
+        cmp.cmp = [0, 1];
+        out.push(Item::I(cmp, Span::NONE));
+        let jump = Instr { cond: Cond { op: CondOp::Or, x: true, y: true }, ..Instr::new(Op::Jmpc) };
+        out.push(Item::Jump(jump, label));
+    }
+
+    /// Jumps to a label where the test holds.
+    fn jump_if(&mut self, test: &Test, label: usize, out: &mut Vec<Item>) -> Result<(), String> {
+        match test {
+            Test::Bool(b, want) => out.push(Item::Jump(Instr { uniform: *b, num: !want as u8, ..Instr::new(Op::Jmpu) }, label)),
+            Test::Flags(_, cond) => {
+                out.push(self.compare(test)?);
+                out.push(Item::Jump(Instr { cond: *cond, ..Instr::new(Op::Jmpc) }, label));
+            }
+        }
+        Ok(())
+    }
+
+    fn compare(&self, test: &Test) -> Result<Item, String> {
+        let Test::Flags(f, _) = test else { return Err("a boolean is compared".to_string()) };
+        let second = f.get(1).unwrap_or(&f[0]);
+        let mut i = Instr::new(Op::Cmp);
+        i.cmp = [f[0].1, second.1];
+        i.src[0] = self.operand(&[(0, f[0].0), (1, second.0)])?;
+        i.src[1] = self.operand(&[(0, f[0].2), (1, second.2)])?;
+        Ok(Item::I(i, Span::NONE))
+    }
+
+    fn branch(&mut self, test: &Test, then: &[Tree], other: &[Tree], depth: usize, out: &mut Vec<Item>) -> Result<(), String> {
+        if let (Some(&(_, exit)), [Tree::Break], []) = (self.loops.last(), then, other) {
+            return self.jump_if(test, exit, out);
+        }
+        if let (Some(&(_, exit)), [], [Tree::Break]) = (self.loops.last(), then, other) {
+            return self.jump_if(&test.not(), exit, out);
+        }
+        let jumps = leaves(then) || leaves(other) || depth >= IF_DEPTH;
+        let (mut a, mut b) = (self.list(then, depth + 1)?, self.list(other, depth + 1)?);
+        let mut test = test.clone();
+        if size(&a) == 0 && size(&b) == 0 {
+            // Labels of inner loops may remain.
+            out.append(&mut a);
+            out.append(&mut b);
+            return Ok(());
+        }
+        // IFU tests for true only, and the else part is the one that may be missing and must be short.
+        let swap = size(&a) == 0 || matches!(test, Test::Bool(_, false)) && size(&b) > 0 || size(&b) > 250 && size(&a) <= 250;
+        if swap {
+            std::mem::swap(&mut a, &mut b);
+            test = test.not();
+        }
+        if jumps || size(&b) > 250 || matches!(test, Test::Bool(_, false)) {
+            let (second, end) = (self.label(), self.label());
+            self.jump_if(&test.not(), second, out)?;
+            out.append(&mut a);
+            if size(&b) > 0 {
+                self.always(end, out);
+            }
+            out.push(Item::Label(second));
+            out.append(&mut b);
+            out.push(Item::Label(end));
+            return Ok(());
+        }
+        let nop = || Item::I(Instr::new(Op::Nop), Span::NONE);
+        if !ends_plain(&a) {
+            a.push(nop());
+        }
+        let flow = match &test {
+            Test::Bool(n, _) => Instr { uniform: *n, ..Instr::new(Op::Ifu) },
+            Test::Flags(_, cond) => {
+                out.push(self.compare(&test)?);
+                Instr { cond: *cond, ..Instr::new(Op::Ifc) }
+            }
+        };
+        out.push(Item::If(flow, a, b));
+        Ok(())
+    }
+
+    fn looped(&mut self, body: &[Tree], out: &mut Vec<Item>) -> Result<(), String> {
+        let (start, exit) = (self.label(), self.label());
+        self.loops.push((start, exit));
+        out.push(Item::Label(start));
+        // A test at the very end jumps back itself.
+        let bottom = match body.split_last() {
+            Some((Tree::If { from, then, other, .. }, rest)) if matches!((&then[..], &other[..]), ([Tree::Break], []) | ([], [Tree::Break])) => {
+                Some((*from, then.is_empty(), rest))
+            }
+            _ => None,
+        };
+        match bottom {
+            Some((from, stays, rest)) => {
+                let mut items = self.list(rest, 0)?;
+                out.append(&mut items);
+                let from = *self.order.get(&from).ok_or("a block is missing")?;
+                let test = self.p.blocks[from].test.clone().ok_or("a branch without test")?;
+                let again = if stays { test } else { test.not() };
+                self.jump_if(&again, start, out)?;
+            }
+            None => {
+                let mut items = self.list(body, 0)?;
+                out.append(&mut items);
+                self.always(start, out);
+            }
+        }
+        out.push(Item::Label(exit));
+        self.loops.pop();
+        Ok(())
+    }
+
+    /// Register, index, sign and component of a scalar.
+    fn scalar(&self, r: Ref) -> (Reg, Index, u8) {
+        match r.leaf {
+            Leaf::Tmp(t) => (Reg::R(self.places[t as usize].0), Index::None, self.places[t as usize].1),
+            Leaf::In(v, c) => (Reg::V(v), Index::None, c),
+            Leaf::Uni { reg, comp, .. } => (Reg::C(reg), Index::None, comp),
+            Leaf::Const(_) => (Reg::C(0), Index::None, 0),
+        }
+    }
+
+    /// An operand from (result component, scalar) pairs.
+    fn operand(&self, lanes: &[(u8, Ref)]) -> Result<Src, String> {
+        let mut swz = [u8::MAX; 4];
+        let first = lanes.first().ok_or("an empty operand")?.1;
+        let mut s = Src::new(Reg::R(0));
+        if let Leaf::Const(_) = first.leaf {
+            let values: Option<Vec<u32>> = lanes.iter().map(|(_, r)| if let Leaf::Const(v) = r.leaf { Some(v) } else { None }).collect();
+            let (reg, neg, comps) = values.and_then(|v| self.constants.find(&v)).ok_or("a constant was not allocated")?;
+            s.reg = Reg::C(reg);
+            s.neg = neg;
+            for ((l, _), c) in lanes.iter().zip(comps) {
+                swz[*l as usize] = c;
+            }
+        } else {
+            let (reg, _, _) = self.scalar(first);
+            s.reg = reg;
+            s.neg = first.neg;
+            for (l, r) in lanes {
+                let (other, _, c) = self.scalar(*r);
+                if other != reg || r.neg != first.neg {
+                    return Err("an operand names two registers".to_string());
+                }
+                swz[*l as usize] = c;
+            }
+        }
+        // Components that do not matter repeat their left neighbour, so that texts are short.
+        let start = swz.iter().copied().find(|c| *c < 4).unwrap_or(0);
+        let mut last = start;
+        for c in &mut swz {
+            if *c > 3 { *c = last } else { last = *c }
+        }
+        Ok(Src { swz, ..s })
+    }
+
+    /// The instruction of a placed operation; `None` if nothing moves.
+    fn instruction(&self, n: &Node) -> Result<Option<Instr>, String> {
+        let place = |d: &Dest| match d {
+            Dest::Tmp(t) => (Reg::R(self.places[*t as usize].0), self.places[*t as usize].1),
+            Dest::Out(r, c) => (Reg::O(*r), *c),
+        };
+        let mut lanes: Vec<usize> = (0..n.dests.len()).collect();
+        if n.op == Op::Mov {
+            // Lanes that stay where they are.
+            lanes.retain(|l| {
+                let r = n.srcs[0][*l];
+                let stays = !r.neg && matches!(r.leaf, Leaf::Tmp(t) if place(&n.dests[*l]) == (Reg::R(self.places[t as usize].0), self.places[t as usize].1));
+                !stays
+            });
+        }
+        let Some(first) = lanes.first() else { return Ok(None) };
+        let dst = place(&n.dests[*first]).0;
+        let mut i = Instr { dst, ..Instr::new(n.op) };
+        for l in &lanes {
+            let (reg, c) = place(&n.dests[*l]);
+            if reg != dst {
+                return Err("results go to two registers".to_string());
+            }
+            i.mask |= 1 << c;
+        }
+        for (k, s) in n.srcs.iter().enumerate() {
+            let pairs: Vec<(u8, Ref)> = if n.elementwise() {
+                lanes.iter().map(|l| (place(&n.dests[*l]).1, s[*l])).collect()
+            } else {
+                s.iter().enumerate().map(|(l, r)| (l as u8, *r)).collect()
+            };
+            i.src[k] = self.operand(&pairs)?;
+        }
+        Ok(Some(i))
+    }
+
+    fn block(&mut self, b: usize, out: &mut Vec<Item>) -> Result<(), String> {
+        let block = &self.p.blocks[b];
+        // Which indices a0.x and a0.y hold.
+        let mut held: [Option<u32>; 2] = [None; 2];
+        let index_of = |n: &Node| n.srcs.iter().flatten().find_map(|r| if let Leaf::Uni { index, .. } = r.leaf { index } else { None });
+        let mut k = 0;
+        while k < block.nodes.len() {
+            let n = &block.nodes[k];
+            if n.op == Op::Emit {
+                out.push(Item::I(Instr { emit: n.emit, ..Instr::new(Op::Setemit) }, n.span));
+                out.push(Item::I(Instr::new(Op::Emit), n.span));
+                k += 1;
+                continue;
+            }
+            if let Some(test) = &n.test {
+                // All moves under one test share the comparison and the jump.
+                let mut end = k;
+                let mut moves = Vec::new();
+                while end < block.nodes.len() && block.nodes[end].test.as_ref() == Some(test) {
+                    if index_of(&block.nodes[end]).is_some_and(|i| !held.contains(&Some(i))) && end > k {
+                        break;
+                    }
+                    self.load_index(b, end, index_of(&block.nodes[end]), &mut held, out)?;
+                    if let Some(i) = self.indexed(&block.nodes[end], &held)? {
+                        moves.push(Item::I(i, block.nodes[end].span));
+                    }
+                    end += 1;
+                }
+                if !moves.is_empty() {
+                    let skip = self.label();
+                    self.jump_if(&test.not(), skip, out)?;
+                    out.append(&mut moves);
+                    out.push(Item::Label(skip));
+                }
+                k = end;
+                continue;
+            }
+            self.load_index(b, k, index_of(n), &mut held, out)?;
+            if let Some(i) = self.indexed(n, &held)? {
+                out.push(Item::I(i, n.span));
+            }
+            k += 1;
+        }
+        Ok(())
+    }
+
+    fn indexed(&self, n: &Node, held: &[Option<u32>; 2]) -> Result<Option<Instr>, String> {
+        let Some(mut i) = self.instruction(n)? else { return Ok(None) };
+        for (k, s) in n.srcs.iter().enumerate() {
+            if let Some(Leaf::Uni { index: Some(x), .. }) = s.first().map(|r| r.leaf) {
+                let at = held.iter().position(|h| *h == Some(x)).ok_or("an index was not loaded")?;
+                i.src[k].index = [Index::A0x, Index::A0y][at];
+            }
+        }
+        Ok(Some(i))
+    }
+
+    /// Loads an index into an address register, with the next one beside it where one MOVA can do both.
+    fn load_index(&self, b: usize, at: usize, want: Option<u32>, held: &mut [Option<u32>; 2], out: &mut Vec<Item>) -> Result<(), String> {
+        let Some(want) = want else { return Ok(()) };
+        if held.contains(&Some(want)) {
+            return Ok(());
+        }
+        let block = &self.p.blocks[b];
+        let uses = |n: &Node| n.srcs.iter().flatten().find_map(|r| if let Leaf::Uni { index, .. } = r.leaf { index } else { None });
+        let later: Vec<u32> = block.nodes[at..].iter().filter_map(uses).collect();
+        let source = self.p.indices[want as usize];
+        // Another index that is needed later, already computed, and in the same register.
+        let partner = later.iter().copied().find(|i| {
+            let r = self.p.indices[*i as usize];
+            let ready = r.as_tmp().is_none_or(|t| !block.nodes[at..].iter().any(|n| n.writes().any(|w| w == t)));
+            *i != want && r.neg == source.neg && ready && same_register(self, r, source)
+        });
+        let pairs: Vec<(u8, Ref)> = match partner {
+            Some(j) => {
+                *held = [Some(want), Some(j)];
+                vec![(0, source), (1, self.p.indices[j as usize])]
+            }
+            None => {
+                let next = |i: Option<u32>| i.and_then(|i| later.iter().position(|l| *l == i)).unwrap_or(usize::MAX);
+                let slot = usize::from(held[0].is_some() && next(held[1]) > next(held[0]));
+                held[slot] = Some(want);
+                vec![(slot as u8, source)]
+            }
+        };
+        let mut i = Instr::new(Op::Mova);
+        i.mask = pairs.iter().fold(0, |m, (l, _)| m | 1 << l);
+        i.src[0] = self.operand(&pairs)?;
+        out.push(Item::I(i, block.nodes[at].span));
+        Ok(())
+    }
+}
+
+fn same_register(e: &Emitter<'_>, a: Ref, b: Ref) -> bool {
+    match (a.leaf, b.leaf) {
+        (Leaf::Tmp(_), Leaf::Tmp(_)) | (Leaf::In(..), Leaf::In(..)) | (Leaf::Uni { .. }, Leaf::Uni { .. }) => e.scalar(a).0 == e.scalar(b).0,
+        _ => false,
+    }
+}

@@ -1,0 +1,499 @@
+//! Selection: legalised IR to tuples of scalars.
+//!
+//! Builds, shuffles, splats, extracts, negations and constants cost nothing: they only rename lanes. Equal scalar
+//! computations are found again by value, lane by lane. Vector operations stay together as a first packing.
+
+use crate::abi::{Abi, Place, constant_lane, element, input_register};
+use crate::forms::Op;
+use crate::inst::{Cond, CondOp};
+use crate::mir::*;
+use cranelift_entity::SecondaryMap;
+use retroshade_ir::analysis::{Cfg, DomTree};
+use retroshade_ir::*;
+use retroshade_lower::CompileError;
+use retroshade_lower::structure::Structure;
+use smallvec::{SmallVec, smallvec};
+use std::collections::HashMap;
+
+/// Key of a scalar computation.
+type ValueKey = (Op, SmallVec<[Ref; 8]>);
+
+struct Lowering<'a> {
+    m: &'a Module,
+    f: &'a Function,
+    abi: &'a Abi,
+    p: Program,
+    lanes: SecondaryMap<Value, Tuple>,
+    known: SecondaryMap<Value, bool>,
+    /// Per block of the program: scalar computations already made.
+    numbered: Vec<HashMap<ValueKey, Tmp>>,
+    /// Truth values, kept as tests.
+    tests: HashMap<Value, Test>,
+    block_of: HashMap<Block, usize>,
+    at: usize,
+    span: Span,
+    bundle: u32,
+    index_of: HashMap<Value, u32>,
+    /// Vertices of the current strip, for geometry programs.
+    strip: Option<u32>,
+}
+
+/// Lowers the entry function of a legalised module.
+pub fn lower(m: &Module, abi: &Abi, structure: &Structure) -> Result<Program, CompileError> {
+    let f = m.main();
+    let order = structure.blocks();
+    let cfg = Cfg::new(f);
+    let dom = DomTree::new(f, &cfg);
+    let block_of: HashMap<Block, usize> = order.iter().enumerate().map(|(n, b)| (*b, n)).collect();
+    let mut l = Lowering {
+        m,
+        f,
+        abi,
+        p: Program::default(),
+        lanes: SecondaryMap::new(),
+        known: SecondaryMap::new(),
+        numbered: vec![HashMap::new(); order.len()],
+        tests: HashMap::new(),
+        block_of,
+        at: 0,
+        span: Span::NONE,
+        bundle: 0,
+        index_of: HashMap::new(),
+        strip: Some(0),
+    };
+    for b in &order {
+        let idom = dom.idom(*b).and_then(|d| l.block_of.get(&d).copied());
+        let succs = f.successors(*b).iter().filter_map(|t| l.block_of.get(&t.block).copied()).collect();
+        l.p.blocks.push(MBlock { idom, succs, ..MBlock::default() });
+    }
+    for (n, b) in order.iter().enumerate() {
+        l.at = n;
+        l.params(*b, &cfg);
+        for i in &f.blocks[*b].insts {
+            l.span = f.spans[*i];
+            l.bundle += 1;
+            l.inst(*i)?;
+        }
+    }
+    for b in &order {
+        l.edge_copies(*b, &cfg)?;
+    }
+    Ok(l.p)
+}
+
+impl Lowering<'_> {
+    fn internal<T>(&self, message: impl Into<String>) -> Result<T, CompileError> {
+        Err(CompileError::Internal(format!("selection: {}", message.into())))
+    }
+
+    fn set(&mut self, v: Value, lanes: Tuple) {
+        self.lanes[v] = lanes;
+        self.known[v] = true;
+    }
+
+    fn get(&self, v: Value) -> Result<Tuple, CompileError> {
+        let v = self.f.resolve(v);
+        if self.known[v] { Ok(self.lanes[v].clone()) } else { self.internal(format!("{v} has no lanes")) }
+    }
+
+    /// Parameters: renamed if there is one predecessor or one constant, else temporaries that the edges set.
+    fn params(&mut self, b: Block, cfg: &Cfg) {
+        let preds = cfg.preds(b).to_vec();
+        for (n, p) in self.f.blocks[b].params.iter().enumerate() {
+            let ty = self.f.ty(*p);
+            let args: Vec<Value> = preds.iter().map(|e| self.f.insts[e.inst].targets[e.target].args[n]).collect();
+            if let [one] = args[..]
+                && let Ok(l) = self.get(one)
+            {
+                if let Some(t) = self.tests.get(&self.f.resolve(one)).cloned() {
+                    self.tests.insert(*p, t);
+                }
+                self.set(*p, l);
+                continue;
+            }
+            let lanes = (0..ty.lanes)
+                .map(|l| {
+                    let mut consts = args.iter().map(|a| constant_lane(self.f, *a, l));
+                    let first = consts.next().flatten();
+                    match first {
+                        Some(c) if consts.all(|k| k == Some(c)) => self.constant(ty.scalar, c),
+                        _ => Ref::tmp(self.p.temp(self.span)),
+                    }
+                })
+                .collect();
+            self.set(*p, lanes);
+        }
+    }
+
+    fn constant(&self, scalar: Scalar, bits: u32) -> Ref {
+        match scalar {
+            Scalar::F32 => Ref::constant(bits),
+            _ => Ref::constant((bits as i32 as f32).to_bits()),
+        }
+    }
+
+    /// Copies into the parameters of a block's successors, as the last operations of the block.
+    fn edge_copies(&mut self, b: Block, cfg: &Cfg) -> Result<(), CompileError> {
+        let from = self.block_of[&b];
+        let targets: Vec<BlockCall> = self.f.successors(b).to_vec();
+        for t in &targets {
+            if cfg.preds(t.block).len() < 2 {
+                continue;
+            }
+            let params = self.f.blocks[t.block].params.clone();
+            let mut pairs: Vec<(Tmp, Ref, u32)> = Vec::new();
+            for (k, (p, a)) in params.iter().zip(&t.args).enumerate() {
+                for (d, s) in self.get(*p)?.iter().zip(self.get(*a)?) {
+                    if let Leaf::Tmp(d) = d.leaf
+                        && *(&s) != Ref::tmp(d)
+                    {
+                        pairs.push((d, s, k as u32));
+                    }
+                }
+            }
+            if !pairs.is_empty() && targets.len() > 1 {
+                return self.internal("a critical edge carries values");
+            }
+            self.bundle += 1;
+            let base = self.bundle;
+            // A source that another copy overwrites is saved first.
+            let overwritten: Vec<Tmp> = pairs.iter().map(|p| p.0).collect();
+            let mut saved: HashMap<Tmp, Tmp> = HashMap::new();
+            for (d, s, k) in &mut pairs {
+                if let Leaf::Tmp(t) = s.leaf
+                    && t != *d
+                    && overwritten.contains(&t)
+                {
+                    let fresh = match saved.get(&t) {
+                        Some(x) => *x,
+                        None => {
+                            let x = self.p.temp(self.span);
+                            saved.insert(t, x);
+                            let mut n = Node::new(Op::Mov, &[Dest::Tmp(x)], &[&[Ref::tmp(t)]], self.span);
+                            n.bundle = base + 1000 + *k;
+                            self.p.blocks[from].nodes.push(n);
+                            x
+                        }
+                    };
+                    s.leaf = Leaf::Tmp(fresh);
+                }
+            }
+            for (d, s, k) in pairs {
+                let mut n = Node::new(Op::Mov, &[Dest::Tmp(d)], &[&[s]], self.span);
+                n.bundle = base + k;
+                self.p.blocks[from].nodes.push(n);
+            }
+            self.bundle += params.len() as u32 + 2001;
+        }
+        Ok(())
+    }
+
+    /// A scalar computation, made once per dominating block.
+    fn scalar(&mut self, op: Op, srcs: &[&[Ref]]) -> Ref {
+        let key: ValueKey = (op, srcs.iter().flat_map(|s| s.iter().copied()).collect());
+        let mut b = Some(self.at);
+        while let Some(n) = b {
+            if let Some(t) = self.numbered[n].get(&key) {
+                return Ref::tmp(*t);
+            }
+            b = self.p.blocks[n].idom;
+        }
+        let t = self.p.temp(self.span);
+        self.numbered[self.at].insert(key, t);
+        let mut n = Node::new(op, &[Dest::Tmp(t)], srcs, self.span);
+        n.bundle = self.bundle;
+        self.p.blocks[self.at].nodes.push(n);
+        Ref::tmp(t)
+    }
+
+    fn elementwise(&mut self, op: Op, args: &[Tuple]) -> Tuple {
+        (0..args[0].len())
+            .map(|l| {
+                let s: SmallVec<[[Ref; 1]; 3]> = args.iter().map(|a| [a[l]]).collect();
+                let s: SmallVec<[&[Ref]; 3]> = s.iter().map(|a| a.as_slice()).collect();
+                self.scalar(op, &s)
+            })
+            .collect()
+    }
+
+    fn inst(&mut self, i: Inst) -> Result<(), CompileError> {
+        let d = self.f.insts[i].clone();
+        let args: SmallVec<[Tuple; 4]> = match d.op {
+            Opcode::BrIf | Opcode::Jump | Opcode::Return | Opcode::Fcmp | Opcode::Select | Opcode::Iand | Opcode::Ior | Opcode::Inot => SmallVec::new(),
+            Opcode::Uniform => SmallVec::new(),
+            _ => d.args.iter().map(|a| self.get(*a)).collect::<Result<_, _>>()?,
+        };
+        let result = d.results.first().copied();
+        let lanes: Tuple = match d.op {
+            Opcode::Const => {
+                let Some(v) = result else { return self.internal("const without result") };
+                let (Imm::Const(bits), ty) = (&d.imm, self.f.ty(v)) else { return self.internal("const without bits") };
+                (0..ty.lanes as usize).map(|l| self.constant(ty.scalar, bits[l])).collect()
+            }
+            Opcode::Undef => {
+                let n = result.map_or(1, |v| self.f.ty(v).lanes);
+                (0..n).map(|_| Ref::constant(0)).collect()
+            }
+            Opcode::Fadd => self.elementwise(Op::Add, &args),
+            Opcode::Fsub => {
+                let neg: Tuple = args[1].iter().map(|r| r.negated()).collect();
+                self.elementwise(Op::Add, &[args[0].clone(), neg])
+            }
+            Opcode::Fmul => self.elementwise(Op::Mul, &args),
+            Opcode::Fmad => self.elementwise(Op::Mad, &args),
+            Opcode::Fmin => self.elementwise(Op::Min, &args),
+            Opcode::Fmax => self.elementwise(Op::Max, &args),
+            Opcode::Ffloor => self.elementwise(Op::Flr, &args),
+            Opcode::Fneg => args[0].iter().map(|r| r.negated()).collect(),
+            Opcode::Frcp => self.per_lane(Op::Rcp, &args[0]),
+            Opcode::Frsqrt => self.per_lane(Op::Rsq, &args[0]),
+            Opcode::Fexp2 => self.per_lane(Op::Ex2, &args[0]),
+            Opcode::Flog2 => self.per_lane(Op::Lg2, &args[0]),
+            Opcode::Dot => smallvec![self.dot(&args[0], &args[1])?],
+            Opcode::Ext => {
+                let op = match &d.imm {
+                    Imm::Ext(n) if &**n == "pica.sge" => Op::Sge,
+                    Imm::Ext(n) if &**n == "pica.slt" => Op::Slt,
+                    _ => return self.internal("unknown machine operation"),
+                };
+                self.elementwise(op, &args)
+            }
+            Opcode::Splat => {
+                let n = result.map_or(1, |v| self.f.ty(v).lanes);
+                (0..n).map(|_| args[0][0]).collect()
+            }
+            Opcode::Build => args.iter().map(|a| a[0]).collect(),
+            Opcode::Extract => match d.imm {
+                Imm::Lane(n) => smallvec![args[0][n as usize]],
+                _ => return self.internal("extract without lane"),
+            },
+            Opcode::Insert => match d.imm {
+                Imm::Lane(n) => {
+                    let mut t = args[0].clone();
+                    t[n as usize] = args[1][0];
+                    t
+                }
+                _ => return self.internal("insert without lane"),
+            },
+            Opcode::Shuffle => match &d.imm {
+                Imm::Lanes(mask) => {
+                    let all: SmallVec<[Ref; 8]> = args[0].iter().chain(&args[1]).copied().collect();
+                    mask.iter().map(|k| all[*k as usize]).collect()
+                }
+                _ => return self.internal("shuffle without mask"),
+            },
+            // Integers live as floats: conversions of loads are free, and truncation happens in MOVA.
+            Opcode::S2f | Opcode::U2f | Opcode::F2s | Opcode::F2u => args[0].clone(),
+            Opcode::Input => self.input(&d)?,
+            Opcode::Uniform => match self.uniform(&d, result)? {
+                Some(t) => t,
+                None => return Ok(()),
+            },
+            Opcode::Output => return self.output(&d, &args[0]),
+            Opcode::Fcmp | Opcode::Iand | Opcode::Ior | Opcode::Inot => {
+                let Some(v) = result else { return self.internal("test without result") };
+                let t = self.test_of(&d)?;
+                self.tests.insert(v, t);
+                self.set(v, SmallVec::new());
+                return Ok(());
+            }
+            Opcode::Select => self.select(&d)?,
+            Opcode::BrIf => {
+                let t = self.test(d.args[0])?;
+                self.p.blocks[self.at].test = Some(t);
+                self.p.blocks[self.at].span = self.span;
+                return Ok(());
+            }
+            Opcode::EmitVertex => return self.emit_vertex(),
+            Opcode::EndPrimitive => {
+                self.strip = Some(0);
+                return Ok(());
+            }
+            Opcode::Jump | Opcode::Return => {
+                if self.m.stage == Stage::Geometry && d.op == Opcode::Jump {
+                    self.strip = None;
+                }
+                return Ok(());
+            }
+            other => return self.internal(format!("`{}` is not legal", other.name())),
+        };
+        if let Some(v) = result {
+            self.set(v, lanes);
+        }
+        Ok(())
+    }
+
+    fn per_lane(&mut self, op: Op, arg: &Tuple) -> Tuple {
+        arg.iter().map(|r| self.scalar(op, &[&[*r]])).collect()
+    }
+
+    /// dp4, dph where a fourth component is the constant 1, dp3.
+    fn dot(&mut self, a: &Tuple, b: &Tuple) -> Result<Ref, CompileError> {
+        let one = |r: Ref| r.leaf == Leaf::Const(1f32.to_bits());
+        Ok(match a.len() {
+            3 => self.scalar(Op::Dp3, &[a, b]),
+            4 if one(a[3]) => self.scalar(Op::Dph, &[&a[..3], b]),
+            4 if one(b[3]) => self.scalar(Op::Dph, &[&b[..3], a]),
+            4 => self.scalar(Op::Dp4, &[a, b]),
+            n => return self.internal(format!("a dot product of {n} lanes")),
+        })
+    }
+
+    fn input(&mut self, d: &InstData) -> Result<Tuple, CompileError> {
+        let (Imm::Mem { var: MemRef::Input(k), offset }, Some(v)) = (&d.imm, d.results.first()) else { return self.internal("input without variable") };
+        if !d.args.is_empty() {
+            return self.internal("an input is indexed dynamically");
+        }
+        let reg = input_register(self.m, self.abi, *k, *offset);
+        Ok((0..self.f.ty(*v).lanes).map(|c| Ref { leaf: Leaf::In(reg, c), neg: false }).collect())
+    }
+
+    /// `None` for a boolean uniform, which is only a test.
+    fn uniform(&mut self, d: &InstData, result: Option<Value>) -> Result<Option<Tuple>, CompileError> {
+        let (Imm::Mem { var: MemRef::Uniform(k), offset }, Some(v)) = (&d.imm, result) else { return self.internal("uniform without variable") };
+        let u = &self.m.uniforms[*k];
+        if let Place::Bool(b) = self.abi.uniforms[*k] {
+            self.tests.insert(v, Test::Bool(b, true));
+            self.set(v, SmallVec::new());
+            return Ok(None);
+        }
+        let Place::Float { reg, comp } = self.abi.uniforms[*k] else { return self.internal("a uniform without place") };
+        let index = match d.args.first() {
+            None => None,
+            Some(x) => {
+                let x = self.f.resolve(*x);
+                if u.unit != 16 {
+                    return Err(CompileError::unsupported("P0104", self.span, format!("elements of `{}` are not 16 bytes apart and cannot be indexed", u.name)));
+                }
+                let n = match self.index_of.get(&x) {
+                    Some(n) => *n,
+                    None => {
+                        let r = self.get(x)?[0];
+                        let found = self.p.indices.iter().position(|i| *i == r);
+                        let n = found.unwrap_or_else(|| {
+                            self.p.indices.push(r);
+                            self.p.indices.len() - 1
+                        }) as u32;
+                        self.index_of.insert(x, n);
+                        n
+                    }
+                };
+                Some(n)
+            }
+        };
+        let at = comp as u32 * 4 + offset * u.unit;
+        let _ = element;
+        Ok(Some(
+            (0..self.f.ty(v).lanes as u32)
+                .map(|l| {
+                    let byte = at + 4 * l;
+                    let leaf = Leaf::Uni { reg: (reg as u32 + byte / 16).min(95) as u8, comp: (byte % 16 / 4) as u8, index };
+                    Ref { leaf, neg: false }
+                })
+                .collect(),
+        ))
+    }
+
+    fn output(&mut self, d: &InstData, value: &Tuple) -> Result<(), CompileError> {
+        let Imm::Mem { var: MemRef::Output(k), .. } = d.imm else { return self.internal("output without variable") };
+        let reg = self.abi.outputs[k];
+        for (l, r) in value.iter().enumerate() {
+            if self.abi.dead[k][l].is_some() {
+                continue;
+            }
+            let mut n = Node::new(Op::Mov, &[Dest::Out(reg, l as u8)], &[&[*r]], self.span);
+            n.bundle = self.bundle;
+            self.p.blocks[self.at].nodes.push(n);
+        }
+        Ok(())
+    }
+
+    fn test(&self, v: Value) -> Result<Test, CompileError> {
+        match self.tests.get(&self.f.resolve(v)) {
+            Some(t) => Ok(t.clone()),
+            None => self.internal(format!("{v} is not a test")),
+        }
+    }
+
+    /// Comparisons and what joins two of them.
+    fn test_of(&self, d: &InstData) -> Result<Test, CompileError> {
+        match (d.op, &d.imm) {
+            (Opcode::Inot, _) => Ok(self.test(d.args[0])?.not()),
+            (Opcode::Iand | Opcode::Ior, _) => {
+                let (Test::Flags(a, x), Test::Flags(b, y)) = (self.test(d.args[0])?, self.test(d.args[1])?) else {
+                    return self.internal("a boolean uniform is joined");
+                };
+                if a.len() != 1 || b.len() != 1 {
+                    return self.internal("more than two comparisons are joined");
+                }
+                let op = if d.op == Opcode::Iand { CondOp::And } else { CondOp::Or };
+                Ok(Test::Flags(smallvec![a[0], b[0]], Cond { op, x: x.x, y: y.x }))
+            }
+            (Opcode::Fcmp, Imm::FloatCC(cc)) => {
+                let (a, b) = (self.get(d.args[0])?[0], self.get(d.args[1])?[0]);
+                let one = |code: u8, want: bool| Test::Flags(smallvec![(a, code, b)], Cond { op: CondOp::X, x: want, y: true });
+                let (eq, ne, lt, le, gt, ge) = (0, 1, 2, 3, 4, 5);
+                Ok(match cc {
+                    FloatCC::Oeq => one(eq, true),
+                    FloatCC::Une => one(ne, true),
+                    FloatCC::Olt => one(lt, true),
+                    FloatCC::Ole => one(le, true),
+                    FloatCC::Ogt => one(gt, true),
+                    FloatCC::Oge => one(ge, true),
+                    FloatCC::Ult => one(ge, false),
+                    FloatCC::Ule => one(gt, false),
+                    FloatCC::Ugt => one(le, false),
+                    FloatCC::Uge => one(lt, false),
+                    FloatCC::One => Test::Flags(smallvec![(a, lt, b), (a, gt, b)], Cond { op: CondOp::Or, x: true, y: true }),
+                    FloatCC::Ueq => Test::Flags(smallvec![(a, lt, b), (a, gt, b)], Cond { op: CondOp::And, x: false, y: false }),
+                    FloatCC::Ord => Test::Flags(smallvec![(a, eq, a), (b, eq, b)], Cond { op: CondOp::And, x: true, y: true }),
+                    FloatCC::Uno => Test::Flags(smallvec![(a, eq, a), (b, eq, b)], Cond { op: CondOp::Or, x: false, y: false }),
+                })
+            }
+            _ => self.internal("not a test"),
+        }
+    }
+
+    /// A move of the false value, then one of the true value under the test.
+    fn select(&mut self, d: &InstData) -> Result<Tuple, CompileError> {
+        let (mut test, mut yes, mut no) = (self.test(d.args[0])?, self.get(d.args[1])?, self.get(d.args[2])?);
+        // Moving a constant last keeps the computed value in place.
+        let constants = |t: &Tuple| t.iter().filter(|r| matches!(r.leaf, Leaf::Const(_) | Leaf::Uni { .. } | Leaf::In(..))).count();
+        if constants(&no) > constants(&yes) {
+            std::mem::swap(&mut yes, &mut no);
+            test = test.not();
+        }
+        let mut out = Tuple::new();
+        let (mut always, mut maybe) = (Vec::new(), Vec::new());
+        for (y, n) in yes.iter().zip(&no) {
+            if y == n {
+                out.push(*y);
+                continue;
+            }
+            let t = self.p.temp(self.span);
+            let mut first = Node::new(Op::Mov, &[Dest::Tmp(t)], &[&[*n]], self.span);
+            first.bundle = self.bundle + 500_000_000;
+            let mut second = Node::new(Op::Mov, &[Dest::Tmp(t)], &[&[*y]], self.span);
+            second.bundle = self.bundle + 1_000_000_000;
+            second.test = Some(test.clone());
+            always.push(first);
+            maybe.push(second);
+            out.push(Ref::tmp(t));
+        }
+        self.p.blocks[self.at].nodes.extend(always);
+        self.p.blocks[self.at].nodes.extend(maybe);
+        Ok(out)
+    }
+
+    /// Strips become triangles: vertex k goes to slot k mod 3, from the third on each sends one, every other reversed.
+    fn emit_vertex(&mut self) -> Result<(), CompileError> {
+        let Some(k) = self.strip else {
+            return Err(CompileError::unsupported("P0105", self.span, "a vertex is emitted where its place in the strip is not known: emit in straight-line code"));
+        };
+        self.strip = Some(k + 1);
+        let mut n = Node::new(Op::Emit, &[], &[], self.span);
+        n.emit = ((k % 3) as u8, k >= 2, k >= 2 && k % 2 == 1);
+        self.p.blocks[self.at].nodes.push(n);
+        Ok(())
+    }
+}

@@ -1,0 +1,251 @@
+//! The program between IR and words: operations on tuples of scalars whose registers and lanes are still open.
+//!
+//! Every scalar of the IR is a *temporary*, an input or uniform component, or a constant; vectors exist only as the tuples
+//! that instructions read and write. Which temporaries share a register is decided by `colocate.rs`, where they live by
+//! `place.rs`. A temporary may have several definitions (block parameters, conditional moves).
+
+use crate::forms::Op;
+use crate::inst::Cond;
+use retroshade_ir::Span;
+use smallvec::SmallVec;
+
+/// A scalar temporary.
+pub type Tmp = u32;
+
+/// Where a scalar comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Leaf {
+    /// A temporary.
+    Tmp(Tmp),
+    /// An input register's component.
+    In(u8, u8),
+    /// A float uniform's component, with the number of a dynamic index.
+    Uni {
+        /// Register.
+        reg: u8,
+        /// Component.
+        comp: u8,
+        /// Index value that is added.
+        index: Option<u32>,
+    },
+    /// A constant, as f32 bits; never negative zero.
+    Const(u32),
+}
+
+/// A scalar operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ref {
+    /// Source.
+    pub leaf: Leaf,
+    /// Whether it is negated. Constants carry their sign themselves.
+    pub neg: bool,
+}
+
+impl Ref {
+    /// A temporary.
+    pub const fn tmp(t: Tmp) -> Ref {
+        Ref { leaf: Leaf::Tmp(t), neg: false }
+    }
+    /// A constant; negative zero becomes zero.
+    pub fn constant(bits: u32) -> Ref {
+        let bits = crate::numerics::round(f32::from_bits(bits) as f64).to_bits();
+        Ref { leaf: Leaf::Const(if bits == 0x8000_0000 { 0 } else { bits }), neg: false }
+    }
+    /// The negated operand.
+    pub fn negated(self) -> Ref {
+        match self.leaf {
+            Leaf::Const(b) => Ref::constant(b ^ 0x8000_0000),
+            _ => Ref { neg: !self.neg, ..self },
+        }
+    }
+    /// The temporary, if it is one.
+    pub fn as_tmp(self) -> Option<Tmp> {
+        if let Leaf::Tmp(t) = self.leaf { Some(t) } else { None }
+    }
+    /// What an operand tuple must have in common.
+    pub fn key(self) -> Key {
+        match self.leaf {
+            Leaf::Tmp(_) => Key::Tmp(self.neg),
+            Leaf::In(v, _) => Key::In(v, self.neg),
+            Leaf::Uni { reg, index, .. } => Key::Uni(reg, index, self.neg),
+            Leaf::Const(_) => Key::Const,
+        }
+    }
+}
+
+/// The kind of source that a whole operand has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Key {
+    /// Temporaries with this sign.
+    Tmp(bool),
+    /// One input register.
+    In(u8, bool),
+    /// One uniform register.
+    Uni(u8, Option<u32>, bool),
+    /// Constants.
+    Const,
+}
+
+/// Where a result lane goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Dest {
+    /// A temporary.
+    Tmp(Tmp),
+    /// An output register's component.
+    Out(u8, u8),
+}
+
+/// A tuple of operands.
+pub type Tuple = SmallVec<[Ref; 4]>;
+
+/// A condition for a branch or a conditional move.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Test {
+    /// One or two comparisons (left, code, right) and how their flags are joined.
+    Flags(SmallVec<[(Ref, u8, Ref); 2]>, Cond),
+    /// A boolean uniform, and the value that is wanted.
+    Bool(u8, bool),
+}
+
+impl Test {
+    /// The test that holds exactly when this one does not.
+    pub fn not(&self) -> Test {
+        match self {
+            Test::Flags(c, cond) => Test::Flags(c.clone(), cond.not()),
+            Test::Bool(b, want) => Test::Bool(*b, !want),
+        }
+    }
+    /// The scalars that it reads.
+    pub fn refs(&self) -> SmallVec<[Ref; 4]> {
+        match self {
+            Test::Flags(c, _) => c.iter().flat_map(|(a, _, b)| [*a, *b]).collect(),
+            Test::Bool(..) => SmallVec::new(),
+        }
+    }
+}
+
+/// One operation.
+///
+/// Element by element, `srcs[k][n]` belongs to `dests[n]`; for dot products and scalar functions the tuples are whole
+/// operands, and every destination receives the same value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Operation.
+    pub op: Op,
+    /// Results.
+    pub dests: SmallVec<[Dest; 4]>,
+    /// Operands.
+    pub srcs: SmallVec<[Tuple; 3]>,
+    /// For a move: happens only where this holds.
+    pub test: Option<Test>,
+    /// For `emit`: slot and flags.
+    pub emit: (u8, bool, bool),
+    /// Instructions of one origin stay together.
+    pub bundle: u32,
+    /// Where it comes from.
+    pub span: Span,
+}
+
+impl Node {
+    /// An operation.
+    pub fn new(op: Op, dests: &[Dest], srcs: &[&[Ref]], span: Span) -> Node {
+        let srcs = srcs.iter().map(|s| s.iter().copied().collect()).collect();
+        Node { op, dests: dests.iter().copied().collect(), srcs, test: None, emit: (0, false, false), bundle: u32::MAX, span }
+    }
+    /// Whether lanes are independent of each other.
+    pub fn elementwise(&self) -> bool {
+        matches!(self.op, Op::Add | Op::Mul | Op::Mad | Op::Max | Op::Min | Op::Sge | Op::Slt | Op::Flr | Op::Mov)
+    }
+    /// Everything that is read, the test included.
+    pub fn reads(&self) -> impl Iterator<Item = Ref> + '_ {
+        self.srcs.iter().flatten().copied().chain(self.test.iter().flat_map(|t| t.refs()))
+    }
+    /// Temporaries that are written.
+    pub fn writes(&self) -> impl Iterator<Item = Tmp> + '_ {
+        self.dests.iter().filter_map(|d| if let Dest::Tmp(t) = d { Some(*t) } else { None })
+    }
+}
+
+/// A block: operations, then perhaps a test.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MBlock {
+    /// Operations.
+    pub nodes: Vec<Node>,
+    /// The branch's test.
+    pub test: Option<Test>,
+    /// Successors.
+    pub succs: SmallVec<[usize; 2]>,
+    /// Immediate dominator.
+    pub idom: Option<usize>,
+    /// Where the branch comes from.
+    pub span: Span,
+}
+
+/// A program.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Blocks in the order of the code.
+    pub blocks: Vec<MBlock>,
+    /// Number of temporaries.
+    pub temps: u32,
+    /// Dynamic indices: the float that is truncated.
+    pub indices: Vec<Ref>,
+    /// Names of temporaries for messages: where they are made.
+    pub spans: Vec<Span>,
+}
+
+impl Program {
+    /// A new temporary.
+    pub fn temp(&mut self, span: Span) -> Tmp {
+        self.temps += 1;
+        self.spans.push(span);
+        self.temps - 1
+    }
+    /// Index scalars behind a set of operands.
+    pub fn index_reads<'a>(&'a self, refs: impl Iterator<Item = Ref> + 'a) -> impl Iterator<Item = Ref> + 'a {
+        refs.filter_map(|r| if let Leaf::Uni { index: Some(i), .. } = r.leaf { self.indices.get(i as usize).copied() } else { None })
+    }
+    /// How often each temporary is read.
+    pub fn use_counts(&self) -> Vec<u32> {
+        let mut n = vec![0; self.temps as usize];
+        for b in &self.blocks {
+            for r in b.nodes.iter().flat_map(Node::reads).chain(b.test.iter().flat_map(|t| t.refs())) {
+                if let Leaf::Tmp(t) = r.leaf {
+                    n[t as usize] += 1;
+                }
+                if let Leaf::Uni { index: Some(i), .. } = r.leaf
+                    && let Some(t) = self.indices[i as usize].as_tmp()
+                {
+                    n[t as usize] += 1;
+                }
+            }
+        }
+        n
+    }
+    /// Removes lanes that nobody reads, and operations without lanes.
+    pub fn remove_dead(&mut self) {
+        loop {
+            let uses = self.use_counts();
+            let mut changed = false;
+            for b in &mut self.blocks {
+                for n in &mut b.nodes {
+                    let dead: Vec<usize> =
+                        (0..n.dests.len()).filter(|l| matches!(n.dests[*l], Dest::Tmp(t) if uses[t as usize] == 0)).collect();
+                    for l in dead.into_iter().rev() {
+                        n.dests.remove(l);
+                        if n.elementwise() {
+                            n.srcs.iter_mut().for_each(|s| drop(s.remove(l)));
+                        }
+                        changed = true;
+                    }
+                }
+                let before = b.nodes.len();
+                b.nodes.retain(|n| !n.dests.is_empty() || n.op == Op::Emit);
+                changed |= before != b.nodes.len();
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+}

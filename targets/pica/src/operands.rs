@@ -1,0 +1,312 @@
+//! Operands that the machine takes: one register and one sign per operand, one uniform and one input per instruction,
+//! uniforms only in the wide field. What does not fit is split by lanes, reordered, or copied to temporaries once.
+//!
+//! Facts: ISA sheet section 6.
+
+use crate::forms::Op;
+use crate::mir::*;
+use smallvec::{SmallVec, smallvec};
+use std::collections::HashMap;
+
+/// Register that a copy was made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Bank {
+    In(u8),
+    Uni(u8, Option<u32>),
+    Const,
+}
+
+fn bank(r: Ref) -> Option<Bank> {
+    match r.leaf {
+        Leaf::Tmp(_) => None,
+        Leaf::In(v, _) => Some(Bank::In(v)),
+        Leaf::Uni { reg, index, .. } => Some(Bank::Uni(reg, index)),
+        Leaf::Const(_) => Some(Bank::Const),
+    }
+}
+
+fn is_uniform(t: &Tuple) -> bool {
+    matches!(t.first().map(|r| r.key()), Some(Key::Uni(..) | Key::Const))
+}
+
+fn input_of(t: &Tuple) -> Option<u8> {
+    match t.first().map(|r| r.key()) {
+        Some(Key::In(v, _)) => Some(v),
+        _ => None,
+    }
+}
+
+struct Preparer {
+    p: Program,
+    /// How often each bank stands in an instruction that it cannot share.
+    demand: HashMap<Bank, u32>,
+    /// Copies per block: (source without sign) → temporary.
+    copies: Vec<HashMap<Leaf, Tmp>>,
+    out: Vec<Node>,
+    at: usize,
+}
+
+/// Makes every operation one instruction, up to the placement of its temporaries.
+pub fn prepare(p: &Program) -> Program {
+    let mut s = Preparer { p: p.clone(), demand: HashMap::new(), copies: vec![HashMap::new(); p.blocks.len()], out: Vec::new(), at: 0 };
+    s.count_demand();
+    for b in 0..p.blocks.len() {
+        s.at = b;
+        s.out = Vec::new();
+        for mut n in std::mem::take(&mut s.p.blocks[b].nodes) {
+            if let Some(t) = n.test.take() {
+                n.test = Some(s.test(t, n.span));
+            }
+            for part in s.split(n) {
+                s.fix(part);
+            }
+        }
+        if let Some(t) = s.p.blocks[b].test.take() {
+            let span = s.p.blocks[b].span;
+            let t = s.test(t, span);
+            s.p.blocks[b].test = Some(t);
+        }
+        s.p.blocks[b].nodes = std::mem::take(&mut s.out);
+    }
+    s.p
+}
+
+impl Preparer {
+    fn count_demand(&mut self) {
+        for n in self.p.blocks.iter().flat_map(|b| &b.nodes) {
+            let banks: Vec<Bank> = n.srcs.iter().filter_map(|s| s.first().copied().and_then(bank)).collect();
+            let uniforms = banks.iter().filter(|b| !matches!(b, Bank::In(_))).count();
+            let mut inputs: Vec<Bank> = banks.iter().filter(|b| matches!(b, Bank::In(_))).copied().collect();
+            inputs.sort();
+            inputs.dedup();
+            for b in banks {
+                if match b {
+                    Bank::In(_) => inputs.len() > 1,
+                    _ => uniforms > 1,
+                } {
+                    *self.demand.entry(b).or_insert(0) += 1;
+                }
+            }
+        }
+    }
+
+    fn demand(&self, t: &Tuple) -> u32 {
+        t.first().copied().and_then(bank).and_then(|b| self.demand.get(&b).copied()).unwrap_or(0)
+    }
+
+    /// Whether all lanes of a tuple already have copies.
+    fn has_copy(&self, t: &Tuple) -> bool {
+        t.iter().all(|r| self.find_copy(r.leaf).is_some())
+    }
+
+    fn find_copy(&self, leaf: Leaf) -> Option<Tmp> {
+        let mut b = Some(self.at);
+        while let Some(n) = b {
+            if let Some(t) = self.copies[n].get(&leaf) {
+                return Some(*t);
+            }
+            b = self.p.blocks[n].idom;
+        }
+        None
+    }
+
+    /// Lanes with operands of the same kinds stay together.
+    fn split(&mut self, n: Node) -> Vec<Node> {
+        if !n.elementwise() {
+            let mut n = n;
+            for k in 0..n.srcs.len() {
+                let first = n.srcs[k][0].key();
+                if n.srcs[k].iter().any(|r| r.key() != first) {
+                    n.srcs[k] = self.gather(&n.srcs[k], n.span);
+                }
+            }
+            return vec![n];
+        }
+        let mut parts: Vec<Node> = Vec::new();
+        for l in 0..n.dests.len() {
+            let lane: SmallVec<[Ref; 3]> = n.srcs.iter().map(|s| s[l]).collect();
+            // Other ways to write the same lane: factors exchanged, signs moved between factors.
+            let mut ways = vec![lane.clone()];
+            if matches!(n.op, Op::Mul | Op::Mad) {
+                let mut w = lane.clone();
+                (w[0], w[1]) = (w[0].negated(), w[1].negated());
+                ways.push(w);
+            }
+            if matches!(n.op, Op::Add | Op::Mul | Op::Mad) {
+                for w in ways.clone() {
+                    let mut w = w;
+                    w.swap(0, 1);
+                    ways.push(w);
+                }
+            }
+            let found = parts.iter().enumerate().find_map(|(k, part)| {
+                let way = ways.iter().find(|w| part.srcs.iter().zip(w.iter()).all(|(s, r)| s[0].key() == r.key()))?;
+                Some((k, way.clone()))
+            });
+            match found {
+                Some((k, way)) => {
+                    parts[k].dests.push(n.dests[l]);
+                    for (s, r) in parts[k].srcs.iter_mut().zip(way) {
+                        s.push(r);
+                    }
+                }
+                None => {
+                    let srcs = lane.iter().map(|r| smallvec![*r]).collect();
+                    parts.push(Node { dests: smallvec![n.dests[l]], srcs, ..n.clone() });
+                }
+            }
+        }
+        parts
+    }
+
+    /// Copies the lanes of a mixed tuple into temporaries; lanes that already are such stay.
+    fn gather(&mut self, t: &Tuple, span: retroshade_ir::Span) -> Tuple {
+        let mut out = t.clone();
+        let mut keys: Vec<Key> = t.iter().map(|r| r.key()).filter(|k| *k != Key::Tmp(false)).collect();
+        keys.sort();
+        keys.dedup();
+        for k in keys {
+            let lanes: Vec<usize> = (0..t.len()).filter(|l| t[*l].key() == k).collect();
+            // Equal scalars need one copy.
+            let mut made: Vec<(Ref, Tmp)> = Vec::new();
+            for l in &lanes {
+                let tmp = match made.iter().find(|m| m.0 == t[*l]) {
+                    Some(m) => m.1,
+                    None => {
+                        let x = self.p.temp(span);
+                        made.push((t[*l], x));
+                        x
+                    }
+                };
+                out[*l] = Ref::tmp(tmp);
+            }
+            let dests: Vec<Dest> = made.iter().map(|m| Dest::Tmp(m.1)).collect();
+            let srcs: Vec<Ref> = made.iter().map(|m| m.0).collect();
+            self.out.push(Node::new(Op::Mov, &dests, &[&srcs], span));
+        }
+        out
+    }
+
+    /// The tuple through temporaries, made once per dominating block.
+    fn copied(&mut self, t: &Tuple, span: retroshade_ir::Span) -> Tuple {
+        let mut missing: Vec<Leaf> = t.iter().map(|r| r.leaf).filter(|l| self.find_copy(*l).is_none()).collect();
+        missing.sort();
+        missing.dedup();
+        if !missing.is_empty() {
+            // A copy of the same register made earlier in this block takes more lanes.
+            let same = |n: &Node| {
+                n.op == Op::Mov
+                    && n.test.is_none()
+                    && n.bundle == COPY
+                    && n.dests.len() + missing.len() <= 4
+                    && n.srcs[0].first().copied().and_then(bank) == bank(Ref { leaf: missing[0], neg: false })
+            };
+            let at = match self.out.iter().rposition(same) {
+                Some(k) => k,
+                None => {
+                    let mut n = Node::new(Op::Mov, &[], &[&[]], span);
+                    n.bundle = COPY;
+                    self.out.push(n);
+                    self.out.len() - 1
+                }
+            };
+            for leaf in missing {
+                let x = self.p.temp(span);
+                self.copies[self.at].insert(leaf, x);
+                self.out[at].dests.push(Dest::Tmp(x));
+                self.out[at].srcs[0].push(Ref { leaf, neg: false });
+            }
+        }
+        t.iter().map(|r| Ref { leaf: Leaf::Tmp(self.find_copy(r.leaf).unwrap_or(0)), neg: r.neg }).collect()
+    }
+
+    /// One uniform, one input, uniforms where the wide field is.
+    fn fix(&mut self, mut n: Node) {
+        loop {
+            let uniforms: Vec<usize> = (0..n.srcs.len()).filter(|k| is_uniform(&n.srcs[*k])).collect();
+            if uniforms.len() < 2 {
+                break;
+            }
+            let k = uniforms
+                .iter()
+                .copied()
+                .max_by_key(|k| (self.has_copy(&n.srcs[*k]), self.demand(&n.srcs[*k]), std::cmp::Reverse(*k)))
+                .unwrap_or(uniforms[0]);
+            // Product and sum apart cost as much as one copy that nobody shares.
+            if n.op == Op::Mad && uniforms.contains(&2) && uniforms.len() == 2 && !self.has_copy(&n.srcs[k]) && self.demand(&n.srcs[k]) < 2 && n.test.is_none() {
+                let product: SmallVec<[Dest; 4]> = n.dests.iter().map(|_| Dest::Tmp(self.p.temp(n.span))).collect();
+                let factors: SmallVec<[Tuple; 3]> = n.srcs[..2].iter().cloned().collect();
+                let sum: Tuple = product.iter().map(|d| if let Dest::Tmp(t) = d { Ref::tmp(*t) } else { Ref::constant(0) }).collect();
+                let addend = n.srcs[2].clone();
+                self.fix(Node { op: Op::Mul, dests: product, srcs: factors, ..n.clone() });
+                self.fix(Node { op: Op::Add, srcs: smallvec![addend, sum], ..n });
+                return;
+            }
+            n.srcs[k] = self.copied(&n.srcs[k].clone(), n.span);
+        }
+        let mut inputs: Vec<u8> = n.srcs.iter().filter_map(input_of).collect();
+        inputs.sort();
+        inputs.dedup();
+        while inputs.len() > 1 {
+            let cost = |v: &u8| {
+                let t = n.srcs.iter().find(|s| input_of(s) == Some(*v));
+                t.map_or((false, 0), |t| (self.has_copy(t), self.demand(t)))
+            };
+            let v = inputs.iter().copied().max_by_key(cost).unwrap_or(inputs[0]);
+            for k in 0..n.srcs.len() {
+                if input_of(&n.srcs[k]) == Some(v) {
+                    n.srcs[k] = self.copied(&n.srcs[k].clone(), n.span);
+                }
+            }
+            inputs.retain(|x| *x != v);
+        }
+        match n.op {
+            Op::Add | Op::Mul | Op::Dp3 | Op::Dp4 if is_uniform(&n.srcs[1]) => n.srcs.swap(0, 1),
+            Op::Mad if is_uniform(&n.srcs[0]) => n.srcs.swap(0, 1),
+            Op::Max | Op::Min if is_uniform(&n.srcs[1]) => n.srcs[1] = self.copied(&n.srcs[1].clone(), n.span),
+            _ => {}
+        }
+        self.out.push(n);
+    }
+
+    /// A test whose two comparisons share registers.
+    fn test(&mut self, t: Test, span: retroshade_ir::Span) -> Test {
+        let Test::Flags(mut c, cond) = t else { return t };
+        const MIRROR: [u8; 8] = [0, 1, 4, 5, 2, 3, 6, 7];
+        if c.len() == 2 {
+            let (k0, k1) = ((c[0].0.key(), c[0].2.key()), (c[1].0.key(), c[1].2.key()));
+            if k0 != k1 && k0 == (k1.1, k1.0) {
+                let (a, op, b) = c[1];
+                c[1] = (b, MIRROR[op as usize & 7], a);
+            }
+        }
+        let mut sides: [Tuple; 2] = [c.iter().map(|x| x.0).collect(), c.iter().map(|x| x.2).collect()];
+        for s in &mut sides {
+            if s.iter().any(|r| r.key() != s[0].key()) {
+                *s = self.gather(&s.clone(), span);
+            }
+        }
+        if is_uniform(&sides[0]) && is_uniform(&sides[1]) {
+            let k = usize::from(self.demand(&sides[1]) >= self.demand(&sides[0]));
+            sides[k] = self.copied(&sides[k].clone(), span);
+        }
+        if let (Some(a), Some(b)) = (input_of(&sides[0]), input_of(&sides[1]))
+            && a != b
+        {
+            sides[1] = self.copied(&sides[1].clone(), span);
+        }
+        for (k, x) in c.iter_mut().enumerate() {
+            *x = (sides[0][k], x.1, sides[1][k]);
+        }
+        // The wide field is the first source's.
+        if is_uniform(&sides[1]) {
+            for x in &mut c {
+                *x = (x.2, MIRROR[x.1 as usize & 7], x.0);
+            }
+        }
+        Test::Flags(c, cond)
+    }
+}
+
+/// Bundle number of shared copies.
+const COPY: u32 = u32::MAX - 1;

@@ -1,0 +1,177 @@
+//! Placement: a register for every class, a lane for every web. There is no memory, so what does not fit is an error that
+//! names what is alive.
+//!
+//! Largest classes first, lowest register that has room; small classes fill the free lanes of larger ones.
+
+use crate::colocate::Classes;
+use crate::forms::Op;
+use crate::mir::*;
+use crate::regs::TEMPS;
+
+/// Register and lane of every temporary.
+pub type Places = Vec<(u8, u8)>;
+
+/// The lane where a temporary would like to be, so that swizzles repeat and descriptors are shared.
+fn wishes(p: &Program) -> Vec<u8> {
+    let mut wish = vec![u8::MAX; p.temps as usize];
+    let nodes = || p.blocks.iter().flat_map(|b| &b.nodes);
+    for n in nodes().filter(|n| !n.elementwise()) {
+        for s in n.srcs.iter().filter(|s| s.len() > 1) {
+            for (l, r) in s.iter().enumerate() {
+                if let Some(t) = r.as_tmp()
+                    && wish[t as usize] == u8::MAX
+                {
+                    wish[t as usize] = l as u8;
+                }
+            }
+        }
+    }
+    // Element by element a lane goes to where its result goes, backward through the program.
+    for _ in 0..3 {
+        for n in nodes().filter(|n| n.elementwise()) {
+            for (l, d) in n.dests.iter().enumerate() {
+                let lane = match d {
+                    Dest::Out(_, c) => *c,
+                    Dest::Tmp(t) => wish[*t as usize],
+                };
+                for r in n.srcs.iter().map(|s| s[l]) {
+                    if let Some(t) = r.as_tmp()
+                        && wish[t as usize] == u8::MAX
+                    {
+                        wish[t as usize] = lane;
+                    }
+                }
+            }
+        }
+    }
+    for n in nodes() {
+        for (l, d) in n.dests.iter().enumerate() {
+            if let Dest::Tmp(t) = d
+                && wish[*t as usize] == u8::MAX
+            {
+                wish[*t as usize] = match (n.op, n.elementwise().then(|| n.srcs[0][l].leaf)) {
+                    (Op::Mov, Some(Leaf::In(_, c) | Leaf::Uni { comp: c, .. })) => c,
+                    _ => l as u8,
+                };
+            }
+        }
+    }
+    wish
+}
+
+/// Places all classes; `Err` gives the number of registers that would do, as far as known.
+pub fn place(p: &Program, c: &Classes) -> Result<Places, u8> {
+    let wish = wishes(p);
+    let used: Vec<bool> = {
+        let mut u = vec![false; p.temps as usize];
+        for n in p.blocks.iter().flat_map(|b| &b.nodes) {
+            crate::colocate::reads(p, n).iter().for_each(|t| u[*t as usize] = true);
+            n.writes().for_each(|t| u[t as usize] = true);
+        }
+        u
+    };
+    let mut classes: Vec<Vec<u32>> = c.webs.iter().filter(|w| w.iter().any(|x| c.members[*x as usize].iter().any(|t| used[*t as usize]))).cloned().collect();
+    let degree = |w: &Vec<u32>| w.iter().map(|x| c.with[*x as usize].len()).sum::<usize>();
+    let width = |w: &Vec<u32>| -> usize { c.colour(w).map_or(4, |l| l.iter().max().map_or(0, |m| *m as usize + 1)) };
+    let mut last = 17;
+    for order in 0..3 {
+        match order {
+            0 => classes.sort_by_key(|w| (std::cmp::Reverse(width(w)), w.first().copied())),
+            1 => classes.sort_by_key(|w| (std::cmp::Reverse(degree(w)), w.first().copied())),
+            _ => classes.sort_by_key(|w| (std::cmp::Reverse(width(w)), std::cmp::Reverse(degree(w)))),
+        }
+        match try_order(c, &classes, &wish, p.temps as usize) {
+            Ok(places) => return Ok(places),
+            Err(n) => last = last.min(n),
+        }
+    }
+    Err(last)
+}
+
+fn try_order(c: &Classes, classes: &[Vec<u32>], wish: &[u8], temps: usize) -> Result<Places, u8> {
+    let mut places: Places = vec![(0, 0); temps];
+    // More registers than there are, to say how many would be needed.
+    let mut occupied: Vec<[Vec<u32>; 4]> = Vec::new();
+    for webs in classes {
+        let mut found = None;
+        for reg in 0..=occupied.len() {
+            if reg == occupied.len() {
+                occupied.push(Default::default());
+            }
+            let mut lanes = vec![u8::MAX; webs.len()];
+            let mut budget = 500;
+            let mut order: Vec<usize> = (0..webs.len()).collect();
+            order.sort_by_key(|k| std::cmp::Reverse(webs.iter().filter(|w| c.with[webs[*k] as usize].contains(**w as usize)).count()));
+            if assign(c, webs, &order, 0, &occupied[reg], wish, &mut lanes, &mut budget) {
+                found = Some((reg, lanes));
+                break;
+            }
+            if reg > 200 {
+                return Err(u8::MAX);
+            }
+        }
+        let Some((reg, lanes)) = found else { return Err(u8::MAX) };
+        for (w, lane) in webs.iter().zip(lanes) {
+            occupied[reg][lane as usize].push(*w);
+            for t in &c.members[*w as usize] {
+                places[*t as usize] = (reg as u8, lane);
+            }
+        }
+    }
+    if occupied.len() > TEMPS as usize { Err(occupied.len() as u8) } else { Ok(places) }
+}
+
+#[allow(clippy::too_many_arguments)]
+fn assign(c: &Classes, webs: &[u32], order: &[usize], at: usize, occupied: &[Vec<u32>; 4], wish: &[u8], lanes: &mut [u8], budget: &mut u32) -> bool {
+    let Some(&k) = order.get(at) else { return true };
+    if *budget == 0 {
+        return false;
+    }
+    *budget -= 1;
+    let w = webs[k] as usize;
+    let wanted = c.members[w].iter().map(|t| wish[*t as usize]).find(|l| *l < 4).unwrap_or(0);
+    for step in 0..4u8 {
+        let lane = if step == 0 { wanted } else { (0..4).filter(|l| *l != wanted).nth(step as usize - 1).unwrap_or(0) };
+        let clash = occupied[lane as usize].iter().any(|o| c.with[w].contains(*o as usize))
+            || (0..webs.len()).any(|o| lanes[o] == lane && c.with[w].contains(webs[o] as usize));
+        if clash {
+            continue;
+        }
+        lanes[k] = lane;
+        if assign(c, webs, order, at + 1, occupied, wish, lanes, budget) {
+            return true;
+        }
+        lanes[k] = u8::MAX;
+    }
+    false
+}
+
+/// Proves a placement: no two temporaries that are alive together share a lane, every operand names one register.
+///
+/// Recomputed from the program alone, so it does not trust the classes.
+pub fn check(p: &Program, places: &Places) -> Result<(), String> {
+    let i = crate::colocate::interference(p);
+    for (a, with) in i.with.iter().enumerate() {
+        for b in with.iter() {
+            if places[a] == places[b] {
+                return Err(format!("temporaries {a} and {b} overlap in r{} lane {}", places[a].0, places[a].1));
+            }
+        }
+    }
+    let one = |t: &[Ref]| {
+        let mut regs = t.iter().filter_map(|r| r.as_tmp()).map(|t| places[t as usize].0);
+        let first = regs.next();
+        regs.all(|r| Some(r) == first)
+    };
+    for n in p.blocks.iter().flat_map(|b| &b.nodes) {
+        if !n.srcs.iter().all(|s| one(s)) {
+            return Err("an operand names two registers".to_string());
+        }
+        let mut regs = n.writes().map(|t| places[t as usize].0);
+        let first = regs.next();
+        if !regs.all(|r| Some(r) == first) {
+            return Err("results go to two registers".to_string());
+        }
+    }
+    Ok(())
+}
