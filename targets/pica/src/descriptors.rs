@@ -73,9 +73,12 @@ pub fn allocate(patterns: &[Pattern]) -> Result<Allocation, Overflow> {
     }
     let place = |c: usize| order.iter().position(|o| *o == c).unwrap_or(0);
     let mut table = vec![0; count];
+    let mut care = vec![0; count];
     for (n, c) in nodes.iter().zip(&colours) {
         table[place(*c)] |= n.value;
+        care[place(*c)] |= n.care;
     }
+    table.iter_mut().zip(&care).for_each(|(t, c)| *t = crate::inst::fill_selectors(*t, *c));
     Ok(Allocation { table, index: node_of.iter().map(|n| place(colours[*n]) as u8).collect() })
 }
 
@@ -152,7 +155,7 @@ mod tests {
     fn shares_where_cared_bits_agree() {
         let p = |value, care| Pattern { value, care, low: false };
         let a = allocate(&[p(0b01, 0b01), p(0b10, 0b10), p(0b00, 0b01), p(0b11, 0b11)]).unwrap();
-        assert_eq!(a.table, vec![0b11, 0b00]);
+        assert_eq!(a.table.iter().map(|t| t & 3).collect::<Vec<_>>(), vec![0b11, 0b00]);
         assert_eq!(a.index, vec![0, 0, 1, 0]);
     }
 

@@ -302,6 +302,32 @@ pub fn full_descriptor(i: &Instr) -> Result<u32, InstrError> {
     Ok(TABLE.encode(descriptor_form(), &value)? as u32)
 }
 
+/// Gives selector pairs that nobody looks at the value that reads best: identity if all others are, else the neighbour's.
+pub fn fill_selectors(value: u32, care: u32) -> u32 {
+    let (Some(v), Some(c)) = (TABLE.decode(OPERAND, 4, value as u128), TABLE.decode(OPERAND, 4, care as u128)) else { return value };
+    let mut out = v.clone();
+    for name in SEL {
+        let (Some(sel), Some(used)) = (TABLE.value(&v, name), TABLE.value(&c, name)) else { continue };
+        let (mut sel, used) = (unselector(sel), unselector(used));
+        let fixed = |k: usize| used[k] != 0;
+        if !(0..4).any(fixed) {
+            continue;
+        }
+        if (0..4).all(|k| !fixed(k) || sel[k] == k as u8) {
+            sel = crate::regs::IDENTITY;
+        } else {
+            let mut last = (0..4).find(|k| fixed(*k)).map_or(0, |k| sel[k]);
+            for k in 0..4 {
+                if fixed(k) { last = sel[k] } else { sel[k] = last }
+            }
+        }
+        if let Some(n) = TABLE.form(v.form).field_index(name) {
+            out.values[n] = selector(sel);
+        }
+    }
+    TABLE.encode_values(out.form, &out.values).map_or(value, |w| w as u32)
+}
+
 fn descriptor_form() -> FormId {
     FormId(TABLE.forms.len() as u16 - 1)
 }

@@ -3,20 +3,29 @@
 
 pub mod abi;
 pub mod asm;
+pub mod colocate;
+pub mod compile;
 pub mod container;
 pub mod descriptors;
 pub mod dis;
+pub mod emit;
 pub mod forms;
 pub mod inst;
+pub mod legal;
 pub mod lint;
+pub mod lower;
+pub mod mir;
 pub mod numerics;
+pub mod operands;
+pub mod pack;
 pub mod parse;
+pub mod place;
 pub mod regs;
 pub mod sim;
 pub mod text;
 
 use container::Shbin;
-use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Span, Stage};
+use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions};
 
 struct Pica;
@@ -58,11 +67,11 @@ impl TargetIsa for Pica {
     fn numerics(&self) -> &'static dyn Numerics {
         &numerics::Float24
     }
-    fn legalise(&self, _: &Module, _: &Options) -> Result<Module, CompileError> {
-        Err(CompileError::unsupported("C0000", Span::NONE, "not built yet"))
+    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
+        Ok(legal::legalise(module, options)?.module)
     }
-    fn compile(&self, _: &Module, _: &Options) -> Result<CompiledShader, CompileError> {
-        Err(CompileError::unsupported("C0000", Span::NONE, "not built yet"))
+    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+        compile::compile(module, options)
     }
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
         sim::simulate(shader, env)

@@ -101,7 +101,7 @@ impl Lowering<'_> {
         let preds = cfg.preds(b).to_vec();
         for (n, p) in self.f.blocks[b].params.iter().enumerate() {
             let ty = self.f.ty(*p);
-            let args: Vec<Value> = preds.iter().map(|e| self.f.insts[e.inst].targets[e.target].args[n]).collect();
+            let args: Vec<Value> = preds.iter().map(|e| self.f.successors(e.from)[e.target as usize].args[n]).collect();
             if let [one] = args[..]
                 && let Ok(l) = self.get(one)
             {

@@ -234,7 +234,9 @@ impl Program {
                     for l in dead.into_iter().rev() {
                         n.dests.remove(l);
                         if n.elementwise() {
-                            n.srcs.iter_mut().for_each(|s| drop(s.remove(l)));
+                            for s in &mut n.srcs {
+                                s.remove(l);
+                            }
                         }
                         changed = true;
                     }

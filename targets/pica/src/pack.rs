@@ -65,7 +65,9 @@ fn fuse_products(p: &mut Program) {
                 if factor.neg {
                     x = x.negated();
                 }
-                let uniforms = [x, y, addend].iter().filter(|r| matches!(r.leaf, Leaf::Uni { .. } | Leaf::Const(_))).count();
+                // Two uniform factors cost a copy with or without the sum.
+                let is_uniform = |r: &Ref| matches!(r.leaf, Leaf::Uni { .. } | Leaf::Const(_));
+                let uniforms = usize::from(is_uniform(&x) || is_uniform(&y)) + usize::from(is_uniform(&addend));
                 let mut inputs: Vec<u8> = [x, y, addend].iter().filter_map(|r| if let Leaf::In(v, _) = r.leaf { Some(v) } else { None }).collect();
                 inputs.sort();
                 inputs.dedup();
@@ -88,6 +90,22 @@ fn fuse_products(p: &mut Program) {
     for b in &mut p.blocks {
         b.nodes.retain(|n| n.op != Op::Nop);
     }
+}
+
+/// Whether block `a` is executed exactly once before block `b`: it dominates it and lies in no loop.
+fn once_before(p: &Program, a: usize, b: usize) -> bool {
+    let mut d = Some(b);
+    while d.is_some_and(|x| x != a) {
+        d = d.and_then(|x| p.blocks[x].idom);
+    }
+    let mut seen = vec![false; p.blocks.len()];
+    let mut work: Vec<usize> = p.blocks[a].succs.to_vec();
+    while let Some(x) = work.pop() {
+        if !std::mem::replace(&mut seen[x], true) {
+            work.extend(p.blocks[x].succs.iter());
+        }
+    }
+    d.is_some() && !seen[a] && !p.blocks.iter().any(|b| b.nodes.iter().any(|n| n.op == Op::Emit))
 }
 
 /// Results that are only moved to an output are computed there.
@@ -129,11 +147,12 @@ fn write_outputs_directly(p: &mut Program) {
                 // A conditional move: overwriting an output is not allowed.
                 continue;
             }
-            if !all_here && p.blocks.iter().enumerate().any(|(k, b)| k >= at_block && b.succs.contains(&at_block)) {
+            if defs[t as usize].len() > 1 && !all_here && p.blocks.iter().enumerate().any(|(k, b)| k >= at_block && b.succs.contains(&at_block)) {
                 continue;
             }
             let single = defs[t as usize].len() == 1;
-            if single && !all_here {
+            // From another block: it must be executed exactly once before the end.
+            if single && !all_here && (!p.blocks[at_block].succs.is_empty() || !once_before(p, defs[t as usize][0].0, at_block)) {
                 continue;
             }
             let mut ok = true;
@@ -146,7 +165,7 @@ fn write_outputs_directly(p: &mut Program) {
                     ok = false;
                 }
                 // No emit between definition and move.
-                if single && p.blocks[*db].nodes[*dn..targets[0].1].iter().any(|n| n.op == Op::Emit) {
+                if single && all_here && p.blocks[*db].nodes[*dn..targets[0].1].iter().any(|n| n.op == Op::Emit) {
                     ok = false;
                 }
                 if single && d.elementwise() {

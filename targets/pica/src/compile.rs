@@ -1,0 +1,264 @@
+//! The whole way from a module to a `.shbin`, and what is told about it.
+
+use crate::abi::{self, Abi};
+use crate::colocate::{Classes, colocate, interference};
+use crate::container::{Constant, Executable, Shbin};
+use crate::emit::{Emitted, emit};
+use crate::forms::Op;
+use crate::inst::Instr;
+use crate::legal::{Legal, legalise};
+use crate::lint::lint;
+use crate::mir::{Leaf, Program};
+use crate::numerics::to_bits24;
+use crate::operands::prepare;
+use crate::place::{check, place};
+use crate::regs::{FLOAT_UNIFORMS, TEMPS};
+use crate::{asm, dis, pack};
+use indexmap::IndexMap;
+use retroshade_ir::{Block, Module, Scalar, Span, Stage};
+use retroshade_lower::structure::Structure;
+use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options};
+
+/// Trials of the packing search.
+const SEARCH: u32 = 600;
+
+/// A program that fits, with its code.
+struct Finished {
+    program: Program,
+    emitted: Emitted,
+}
+
+/// Runs the later stages; the error is the number of registers that would be needed.
+fn finish(p: &Program, s: &Structure, order: &[Block]) -> Result<Finished, Failure> {
+    let prepared = prepare(p);
+    let Some((program, classes)): Option<(Program, Classes)> = colocate(prepared.clone()) else {
+        return Err(Failure::Pressure(Box::new(prepared), TEMPS + 1));
+    };
+    let places = match place(&program, &classes) {
+        Ok(x) => x,
+        Err(n) => return Err(Failure::Pressure(Box::new(program), n)),
+    };
+    check(&program, &places).map_err(Failure::Broken)?;
+    let emitted = emit(&program, &classes, &places, &s.nodes, order).map_err(Failure::Broken)?;
+    Ok(Finished { program, emitted })
+}
+
+enum Failure {
+    Pressure(Box<Program>, u8),
+    Broken(String),
+}
+
+/// Words, then distinct descriptors roughly, then registers.
+fn cost(f: &Finished) -> u64 {
+    let descriptors: std::collections::BTreeSet<_> = f.emitted.code.iter().filter_map(|i| crate::inst::encode(i).ok()?.desc).map(|d| (d.value, d.care)).collect();
+    (f.emitted.code.len() as u64) << 24 | (f.emitted.constants.regs.len() as u64) << 20 | (descriptors.len() as u64) << 8 | f.emitted.registers as u64
+}
+
+/// Compiles a verified module.
+pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+    let ir_ops = {
+        let mut m = source.clone();
+        retroshade_ir::passes::inline::run(&mut m, retroshade_ir::passes::inline::InlinePolicy::All);
+        m.main().inst_count() as u32
+    };
+    let Legal { module, structure, mut dumps } = legalise(source, options)?;
+    let abi = abi::assign(&module)?;
+    let order = structure.blocks();
+    let mut p = crate::lower::lower(&module, &abi, &structure)?;
+    let dump = |name: &str, p: &Program, dumps: &mut Vec<(String, String)>| {
+        if options.wants(name) {
+            dumps.push((name.to_string(), listing(p)));
+        }
+    };
+    dump("lower", &p, &mut dumps);
+    pack::pack(&mut p, options.opt != OptLevel::O0);
+    dump("pack", &p, &mut dumps);
+    if !matches!(options.opt, OptLevel::O0 | OptLevel::O1) {
+        let words = |p: &Program| finish(p, &structure, &order).ok().map(|f| cost(&f));
+        p = pack::search(p, &words, SEARCH);
+        dump("merge", &p, &mut dumps);
+    }
+    let done = match finish(&p, &structure, &order) {
+        Ok(f) => f,
+        Err(Failure::Broken(m)) => return Err(CompileError::Internal(m)),
+        Err(Failure::Pressure(p, n)) => return Err(pressure(&p, n)),
+    };
+    dump("place", &done.program, &mut dumps);
+    let mir = listing(&done.program);
+    let (words, descriptors) = asm::link(&done.emitted.code).map_err(|(at, m)| {
+        let span = at.and_then(|a| done.emitted.spans.get(a).copied()).unwrap_or(Span::NONE);
+        CompileError::limit("P0305", span, m, 0, 0)
+    })?;
+    let limit = if module.stage == Stage::Vertex { asm::VERTEX_WORDS } else { 4096 };
+    if words.len() > limit {
+        return Err(CompileError::limit("P0306", Span::NONE, "the program is too long", words.len() as u64, limit as u64));
+    }
+    let exe = executable(&module, &abi, &done.emitted, words.len())?;
+    let bin = Shbin { code: words.clone(), descriptors: descriptors.clone(), executables: vec![exe] };
+    let container = bin.write();
+    // What the hardware forbids must never leave the compiler.
+    match lint(&bin) {
+        Ok(findings) => {
+            if let Some(e) = findings.iter().find(|e| !e.message.contains("is never written")) {
+                return Err(CompileError::Internal(format!("lint: {}\n{}", e.message, dis::disassemble(&bin).unwrap_or_default())));
+            }
+        }
+        Err(e) => return Err(CompileError::Internal(format!("lint: {}", e.message))),
+    }
+    let text = dis::disassemble(&bin).map_err(|e| CompileError::Internal(e.to_string()))?;
+    let nops = done.emitted.code.iter().filter(|i| i.op == Op::Nop).count();
+    let mut detail = IndexMap::new();
+    detail.insert("descriptors", descriptors.len() as u64);
+    detail.insert("constants", bin.executables[0].constants.len() as u64);
+    detail.insert("nops", nops as u64);
+    let mut extra: IndexMap<&'static str, Vec<u8>> = IndexMap::new();
+    extra.insert("mir", mir.into_bytes());
+    extra.insert("header", header(&bin, &module).into_bytes());
+    extra.insert("hex", hex(&done.emitted.code, &bin).into_bytes());
+    Ok(CompiledShader {
+        target: "pica",
+        chip: None,
+        stage: module.stage,
+        code: words.iter().flat_map(|w| w.to_le_bytes()).collect(),
+        container,
+        reflection: abi::reflect(source, &abi),
+        stats: retroshade_lower::isa::Stats {
+            ir_ops,
+            bytes: 4 * words.len() as u32,
+            instructions: words.len() as u32,
+            registers: done.emitted.registers,
+            detail,
+            alloc_step: Some("classes".to_string()),
+        },
+        source_map: done.emitted.spans.iter().enumerate().map(|(n, s)| (4 * n as u32..4 * n as u32 + 4, *s)).collect(),
+        legal: module,
+        asm: text,
+        extra,
+        dumps,
+    })
+}
+
+/// The tables of the program's entry.
+fn executable(m: &Module, abi: &Abi, e: &Emitted, words: usize) -> Result<Executable, CompileError> {
+    let mut constants: Vec<Constant> = Vec::new();
+    for (k, r) in e.constants.regs.iter().enumerate() {
+        let reg = FLOAT_UNIFORMS as usize - 1 - k.min(FLOAT_UNIFORMS as usize - 1);
+        if reg < abi.free as usize {
+            let needed = abi.free as u64 + e.constants.regs.len() as u64;
+            return Err(CompileError::limit("P0303", Span::NONE, "uniforms and constants do not fit the float registers", needed, FLOAT_UNIFORMS as u64));
+        }
+        constants.push(Constant::Float(reg as u16, r.map(|v| v.map_or(0, |v| to_bits24(f32::from_bits(v))))));
+    }
+    if constants.is_empty() {
+        // Programs without any constant are reported to hang the machine.
+        constants.push(if abi.free < FLOAT_UNIFORMS { Constant::Float(FLOAT_UNIFORMS as u16 - 1, [0; 4]) } else { Constant::Bool(15, false) });
+    }
+    let outputs = abi::output_entries(m, abi);
+    Ok(Executable {
+        geometry: m.stage == Stage::Geometry,
+        merge: m.stage == Stage::Geometry && outputs.iter().any(|o| o.kind == 9),
+        entry: 0,
+        end: words as u32,
+        inputs: m.inputs.iter().fold(0, |s, (k, d)| (0..d.count).fold(s, |s, e| s | 1 << (abi::input_register(m, abi, k, e) & 15))),
+        outputs_mask: outputs.iter().fold(0, |s, o| s | 1 << o.reg),
+        constants,
+        uniforms: abi::uniform_entries(m, abi, &abi::reflect(m, abi)),
+        outputs,
+        ..Executable::default()
+    })
+}
+
+/// Which values are alive where too many are.
+fn pressure(p: &Program, needed: u8) -> CompileError {
+    let i = interference(p);
+    let (lanes, block, node) = i.peak;
+    let span = p.blocks.get(block).and_then(|b| b.nodes.get(node)).map_or(Span::NONE, |n| n.span);
+    let needed = u64::from(needed).min(64).max((lanes as u64).div_ceil(4)).max(TEMPS as u64 + 1);
+    let mut e = CompileError::limit("P0300", span, format!("too many values are alive at once: {lanes} components here"), needed, TEMPS as u64);
+    if let CompileError::Limit { diagnostic, .. } = &mut e {
+        let mut spans: Vec<Span> = i.peak_set.iter().filter_map(|t| p.spans.get(t).copied()).collect();
+        spans.sort();
+        spans.dedup();
+        for s in spans.into_iter().take(24) {
+            diagnostic.notes.push((s, "this value is alive there".to_string()));
+        }
+    }
+    e
+}
+
+/// One instruction per line as `dis --hex` reads: the word, then its descriptor.
+fn hex(code: &[Instr], bin: &Shbin) -> String {
+    let mut out = String::new();
+    for (_, w) in code.iter().zip(&bin.code) {
+        out.push_str(&format!("{w:08x}"));
+        if let Some(d) = crate::inst::descriptor_index(*w).and_then(|d| bin.descriptors.get(d as usize)) {
+            out.push_str(&format!(" {d:08x}"));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// A C header with register numbers, as the assembler's own.
+fn header(bin: &Shbin, m: &Module) -> String {
+    let stage = if m.stage == Stage::Geometry { "GSH" } else { "VSH" };
+    let mut out = "/* Register numbers for shaderInstanceGetUniformLocation's results; generated. */\n#pragma once\n\n".to_string();
+    for u in bin.executables.iter().flat_map(|e| &e.uniforms) {
+        let name: String = u.name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+        let (kind, n) = match u.first {
+            0..0x10 => ("ATTRIB", u.first),
+            0x10..0x70 => ("FVEC", u.first - 0x10),
+            0x70..0x78 => ("IVEC", u.first - 0x10),
+            _ => ("BOOL", u.first - 0x10),
+        };
+        out.push_str(&format!("#define {stage}_{kind}_{name} 0x{n:02X}\n"));
+        if u.last > u.first {
+            out.push_str(&format!("#define {stage}_ULEN_{name} {}\n", u.last - u.first + 1));
+        }
+    }
+    out
+}
+
+/// The program as text, for dumps.
+pub fn listing(p: &Program) -> String {
+    let leaf = |r: &crate::mir::Ref| {
+        let c = |k: u8| crate::regs::COMPONENTS[k as usize & 3];
+        let s = match r.leaf {
+            Leaf::Tmp(t) => format!("t{t}"),
+            Leaf::In(v, k) => format!("v{v}.{}", c(k)),
+            Leaf::Uni { reg, comp, index: None } => format!("c{reg}.{}", c(comp)),
+            Leaf::Uni { reg, comp, index: Some(i) } => format!("c{reg}[i{i}].{}", c(comp)),
+            Leaf::Const(b) => format!("{:?}", f32::from_bits(b)),
+        };
+        if r.neg { format!("-{s}") } else { s }
+    };
+    let mut out = String::new();
+    for (n, i) in p.indices.iter().enumerate() {
+        out.push_str(&format!("i{n} = {}\n", leaf(i)));
+    }
+    for (n, b) in p.blocks.iter().enumerate() {
+        out.push_str(&format!("block{n}: -> {:?}\n", b.succs));
+        for x in &b.nodes {
+            let dests: Vec<String> = x
+                .dests
+                .iter()
+                .map(|d| match d {
+                    crate::mir::Dest::Tmp(t) => format!("t{t}"),
+                    crate::mir::Dest::Out(r, c) => format!("o{r}.{}", crate::regs::COMPONENTS[*c as usize & 3]),
+                })
+                .collect();
+            let srcs: Vec<String> = x.srcs.iter().map(|s| format!("({})", s.iter().map(leaf).collect::<Vec<_>>().join(" "))).collect();
+            let test = x.test.as_ref().map_or(String::new(), |t| format!(" if {t:?}"));
+            out.push_str(&format!("    {} = {} {}{test}\n", dests.join(" "), crate::forms::name(x.op), srcs.join(" ")));
+        }
+        if let Some(t) = &b.test {
+            out.push_str(&format!("    test {t:?}\n"));
+        }
+    }
+    out
+}
+
+/// Whether a declared type has a register form.
+pub fn has_register_form(s: Scalar) -> bool {
+    s != Scalar::F16
+}
