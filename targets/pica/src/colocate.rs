@@ -393,7 +393,8 @@ fn repair(p: &mut Program, f: Failure) -> Option<()> {
             // Lanes of one instruction that cannot share a register: one instruction each.
             let node = p.blocks[b].nodes.remove(n);
             for l in (0..node.dests.len()).rev() {
-                let srcs = if node.elementwise() { node.srcs.iter().map(|s| SmallVec::from_slice(&[s[l]])).collect() } else { node.srcs.clone() };
+                let srcs =
+                    if node.elementwise() { node.srcs.iter().map(|s| SmallVec::from_slice(&[s[l]])).collect() } else { node.srcs.clone() };
                 p.blocks[b].nodes.insert(n, Node { dests: SmallVec::from_slice(&[node.dests[l]]), srcs, ..node.clone() });
             }
             (node.dests.len() > 1).then_some(())
@@ -441,7 +442,11 @@ fn repair(p: &mut Program, f: Failure) -> Option<()> {
                 if side == 0 { x.0 = c } else { x.2 = c }
             }
             let t = Some(Test::Flags(f, cond));
-            if n == usize::MAX { p.blocks[b].test = t } else { p.blocks[b].nodes[n + 1].test = t }
+            if n == usize::MAX {
+                p.blocks[b].test = t
+            } else {
+                p.blocks[b].nodes[n + 1].test = t
+            }
             Some(())
         }
     }

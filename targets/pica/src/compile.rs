@@ -50,8 +50,12 @@ enum Failure {
 
 /// Words, then distinct descriptors roughly, then registers.
 fn cost(f: &Finished) -> u64 {
-    let descriptors: std::collections::BTreeSet<_> = f.emitted.code.iter().filter_map(|i| crate::inst::encode(i).ok()?.desc).map(|d| (d.value, d.care)).collect();
-    (f.emitted.code.len() as u64) << 24 | (f.emitted.constants.regs.len() as u64) << 20 | (descriptors.len() as u64) << 8 | f.emitted.registers as u64
+    let descriptors: std::collections::BTreeSet<_> =
+        f.emitted.code.iter().filter_map(|i| crate::inst::encode(i).ok()?.desc).map(|d| (d.value, d.care)).collect();
+    (f.emitted.code.len() as u64) << 24
+        | (f.emitted.constants.regs.len() as u64) << 20
+        | (descriptors.len() as u64) << 8
+        | f.emitted.registers as u64
 }
 
 /// Compiles a verified module.
@@ -145,13 +149,23 @@ fn executable(m: &Module, abi: &Abi, e: &Emitted, words: usize) -> Result<Execut
         let reg = FLOAT_UNIFORMS as usize - 1 - k.min(FLOAT_UNIFORMS as usize - 1);
         if reg < abi.free as usize {
             let needed = abi.free as u64 + e.constants.regs.len() as u64;
-            return Err(CompileError::limit("P0303", Span::NONE, "uniforms and constants do not fit the float registers", needed, FLOAT_UNIFORMS as u64));
+            return Err(CompileError::limit(
+                "P0303",
+                Span::NONE,
+                "uniforms and constants do not fit the float registers",
+                needed,
+                FLOAT_UNIFORMS as u64,
+            ));
         }
         constants.push(Constant::Float(reg as u16, r.map(|v| v.map_or(0, |v| to_bits24(f32::from_bits(v))))));
     }
     if constants.is_empty() {
         // Programs without any constant are reported to hang the machine.
-        constants.push(if abi.free < FLOAT_UNIFORMS { Constant::Float(FLOAT_UNIFORMS as u16 - 1, [0; 4]) } else { Constant::Bool(15, false) });
+        constants.push(if abi.free < FLOAT_UNIFORMS {
+            Constant::Float(FLOAT_UNIFORMS as u16 - 1, [0; 4])
+        } else {
+            Constant::Bool(15, false)
+        });
     }
     let outputs = abi::output_entries(m, abi);
     Ok(Executable {
@@ -174,7 +188,8 @@ fn pressure(p: &Program, needed: u8) -> CompileError {
     let (lanes, block, node) = i.peak;
     let span = p.blocks.get(block).and_then(|b| b.nodes.get(node)).map_or(Span::NONE, |n| n.span);
     let needed = u64::from(needed).min(64).max((lanes as u64).div_ceil(4)).max(TEMPS as u64 + 1);
-    let mut e = CompileError::limit("P0300", span, format!("too many values are alive at once: {lanes} components here"), needed, TEMPS as u64);
+    let mut e =
+        CompileError::limit("P0300", span, format!("too many values are alive at once: {lanes} components here"), needed, TEMPS as u64);
     if let CompileError::Limit { diagnostic, .. } = &mut e {
         let mut spans: Vec<Span> = i.peak_set.iter().filter_map(|t| p.spans.get(t).copied()).collect();
         spans.sort();

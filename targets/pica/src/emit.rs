@@ -150,7 +150,12 @@ pub fn emit(p: &Program, _classes: &Classes, places: &Places, tree: &[Tree], ord
     for (at, label) in jumps {
         out.code[at].target = labels[label] as u16;
     }
-    out.registers = out.code.iter().filter_map(|i| if let (true, Reg::R(n)) = (i.writes_register(), i.dst) { Some(n as u32 + 1) } else { None }).max().unwrap_or(0);
+    out.registers = out
+        .code
+        .iter()
+        .filter_map(|i| if let (true, Reg::R(n)) = (i.writes_register(), i.dst) { Some(n as u32 + 1) } else { None })
+        .max()
+        .unwrap_or(0);
     out.constants = e.constants;
     Ok(out)
 }
@@ -330,7 +335,9 @@ impl Emitter<'_> {
         out.push(Item::Label(start));
         // A test at the very end jumps back itself.
         let bottom = match body.split_last() {
-            Some((Tree::If { from, then, other, .. }, rest)) if matches!((&then[..], &other[..]), ([Tree::Break], []) | ([], [Tree::Break])) => {
+            Some((Tree::If { from, then, other, .. }, rest))
+                if matches!((&then[..], &other[..]), ([Tree::Break], []) | ([], [Tree::Break])) =>
+            {
                 Some((*from, then.is_empty(), rest))
             }
             _ => None,
@@ -530,7 +537,9 @@ impl Emitter<'_> {
 
 fn same_register(e: &Emitter<'_>, a: Ref, b: Ref) -> bool {
     match (a.leaf, b.leaf) {
-        (Leaf::Tmp(_), Leaf::Tmp(_)) | (Leaf::In(..), Leaf::In(..)) | (Leaf::Uni { .. }, Leaf::Uni { .. }) => e.scalar(a).0 == e.scalar(b).0,
+        (Leaf::Tmp(_), Leaf::Tmp(_)) | (Leaf::In(..), Leaf::In(..)) | (Leaf::Uni { .. }, Leaf::Uni { .. }) => {
+            e.scalar(a).0 == e.scalar(b).0
+        }
         _ => false,
     }
 }

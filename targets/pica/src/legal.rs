@@ -53,7 +53,11 @@ pub fn legalise(source: &Module, options: &Options) -> Result<Legal, CompileErro
     refuse(&m)?;
     // Attributes are at most 16 bits wide unless declared otherwise.
     for d in m.inputs.values_mut().filter(|d| d.ty.scalar == Scalar::I32 && d.range.is_none()) {
-        d.range = Some(if matches!(d.binding, Binding::Builtin(_)) || d.source_type.as_deref() == Some("u32") { (0, EXACT - 1) } else { (-EXACT / 2, EXACT / 2 - 1) });
+        d.range = Some(if matches!(d.binding, Binding::Builtin(_)) || d.source_type.as_deref() == Some("u32") {
+            (0, EXACT - 1)
+        } else {
+            (-EXACT / 2, EXACT / 2 - 1)
+        });
     }
     let mut dumps = Vec::new();
     let po = pass_options(options);
@@ -407,14 +411,19 @@ fn integer_inst(b: &mut Builder, i: Inst, only_index: bool, nonneg: &SecondaryMa
             if matches!(d.op, Opcode::Udiv | Opcode::Sdiv) { q } else { remainder(b, d.args[0], q, k, fty) }
         }
         Opcode::Iand => {
-            let mask = d.args.iter().position(|a| passes::rewrite::splat_float(b.func, *a).is_some_and(|x| x >= 0.0 && (x + 1.0).log2().fract() == 0.0));
+            let mask = d
+                .args
+                .iter()
+                .position(|a| passes::rewrite::splat_float(b.func, *a).is_some_and(|x| x >= 0.0 && (x + 1.0).log2().fract() == 0.0));
             let Some(at) = mask else { return Err(unsupported(span, "bits can only be masked with 2^k - 1")) };
             let k = passes::rewrite::splat_float(b.func, d.args[at]).unwrap_or(0.0) + 1.0;
             let x = d.args[1 - at];
             let q = floor_scaled(b, x, 1.0 / k);
             remainder(b, x, q, k, fty)
         }
-        Opcode::Select | Opcode::Splat | Opcode::Build | Opcode::Extract | Opcode::Insert | Opcode::Shuffle => b.typed(d.op, fty, &d.args, d.imm.clone()),
+        Opcode::Select | Opcode::Splat | Opcode::Build | Opcode::Extract | Opcode::Insert | Opcode::Shuffle => {
+            b.typed(d.op, fty, &d.args, d.imm.clone())
+        }
         Opcode::Bitcast => d.args[0],
         other => return Err(unsupported(span, format!("the machine has no integers: `{}` cannot be expressed", other.name()))),
     };
@@ -508,7 +517,9 @@ fn truth_values(f: &mut Function) -> Result<(), CompileError> {
                     }
                 }
                 for r in &d.results {
-                    if is_truth(f, *r) && (test_size(f, *r, true).is_none() || d.args.iter().any(|a| number[f.resolve(*a)] && is_truth(f, f.resolve(*a)))) {
+                    if is_truth(f, *r)
+                        && (test_size(f, *r, true).is_none() || d.args.iter().any(|a| number[f.resolve(*a)] && is_truth(f, f.resolve(*a))))
+                    {
                         mark(*r, &mut number);
                     }
                 }
@@ -578,7 +589,9 @@ fn truth_values(f: &mut Function) -> Result<(), CompileError> {
                 let (zero, one) = (b.fconst(ty, 0.0), b.fconst(ty, 1.0));
                 b.select(load, one, zero)
             }
-            Opcode::Select | Opcode::Splat | Opcode::Build | Opcode::Extract | Opcode::Insert | Opcode::Shuffle => b.typed(d.op, ty, &args, d.imm.clone()),
+            Opcode::Select | Opcode::Splat | Opcode::Build | Opcode::Extract | Opcode::Insert | Opcode::Shuffle => {
+                b.typed(d.op, ty, &args, d.imm.clone())
+            }
             other => {
                 failed.get_or_insert(unsupported(span, format!("`{}` cannot be expressed", other.name())));
                 return Action::Keep;
@@ -723,7 +736,9 @@ fn uniform_like(f: &Function, v: Value) -> bool {
     let Some(d) = f.def_inst(f.resolve(v)).map(|i| &f.insts[i]) else { return false };
     match d.op {
         Opcode::Const | Opcode::Uniform => true,
-        Opcode::Build | Opcode::Splat | Opcode::Extract | Opcode::Insert | Opcode::Shuffle | Opcode::Fneg => d.args.iter().all(|a| uniform_like(f, *a)),
+        Opcode::Build | Opcode::Splat | Opcode::Extract | Opcode::Insert | Opcode::Shuffle | Opcode::Fneg => {
+            d.args.iter().all(|a| uniform_like(f, *a))
+        }
         _ => false,
     }
 }

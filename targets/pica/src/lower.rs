@@ -219,7 +219,9 @@ impl Lowering<'_> {
     fn inst(&mut self, i: Inst) -> Result<(), CompileError> {
         let d = self.f.insts[i].clone();
         let args: SmallVec<[Tuple; 4]> = match d.op {
-            Opcode::BrIf | Opcode::Jump | Opcode::Return | Opcode::Fcmp | Opcode::Select | Opcode::Iand | Opcode::Ior | Opcode::Inot => SmallVec::new(),
+            Opcode::BrIf | Opcode::Jump | Opcode::Return | Opcode::Fcmp | Opcode::Select | Opcode::Iand | Opcode::Ior | Opcode::Inot => {
+                SmallVec::new()
+            }
             Opcode::Uniform => SmallVec::new(),
             _ => d.args.iter().map(|a| self.get(*a)).collect::<Result<_, _>>()?,
         };
@@ -340,7 +342,9 @@ impl Lowering<'_> {
     }
 
     fn input(&mut self, d: &InstData) -> Result<Tuple, CompileError> {
-        let (Imm::Mem { var: MemRef::Input(k), offset }, Some(v)) = (&d.imm, d.results.first()) else { return self.internal("input without variable") };
+        let (Imm::Mem { var: MemRef::Input(k), offset }, Some(v)) = (&d.imm, d.results.first()) else {
+            return self.internal("input without variable");
+        };
         if !d.args.is_empty() {
             return self.internal("an input is indexed dynamically");
         }
@@ -350,7 +354,9 @@ impl Lowering<'_> {
 
     /// `None` for a boolean uniform, which is only a test.
     fn uniform(&mut self, d: &InstData, result: Option<Value>) -> Result<Option<Tuple>, CompileError> {
-        let (Imm::Mem { var: MemRef::Uniform(k), offset }, Some(v)) = (&d.imm, result) else { return self.internal("uniform without variable") };
+        let (Imm::Mem { var: MemRef::Uniform(k), offset }, Some(v)) = (&d.imm, result) else {
+            return self.internal("uniform without variable");
+        };
         let u = &self.m.uniforms[*k];
         if let Place::Bool(b) = self.abi.uniforms[*k] {
             self.tests.insert(v, Test::Bool(b, true));
@@ -363,7 +369,11 @@ impl Lowering<'_> {
             Some(x) => {
                 let x = self.f.resolve(*x);
                 if u.unit != 16 {
-                    return Err(CompileError::unsupported("P0104", self.span, format!("elements of `{}` are not 16 bytes apart and cannot be indexed", u.name)));
+                    return Err(CompileError::unsupported(
+                        "P0104",
+                        self.span,
+                        format!("elements of `{}` are not 16 bytes apart and cannot be indexed", u.name),
+                    ));
                 }
                 let n = match self.index_of.get(&x) {
                     Some(n) => *n,
@@ -488,7 +498,11 @@ impl Lowering<'_> {
     /// Strips become triangles: vertex k goes to slot k mod 3, from the third on each sends one, every other reversed.
     fn emit_vertex(&mut self) -> Result<(), CompileError> {
         let Some(k) = self.strip else {
-            return Err(CompileError::unsupported("P0105", self.span, "a vertex is emitted where its place in the strip is not known: emit in straight-line code"));
+            return Err(CompileError::unsupported(
+                "P0105",
+                self.span,
+                "a vertex is emitted where its place in the strip is not known: emit in straight-line code",
+            ));
         };
         self.strip = Some(k + 1);
         let mut n = Node::new(Op::Emit, &[], &[], self.span);

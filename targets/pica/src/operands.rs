@@ -233,7 +233,13 @@ impl Preparer {
                 .max_by_key(|k| (self.has_copy(&n.srcs[*k]), self.demand(&n.srcs[*k]), std::cmp::Reverse(*k)))
                 .unwrap_or(uniforms[0]);
             // Product and sum apart cost as much as one copy that nobody shares.
-            if n.op == Op::Mad && uniforms.contains(&2) && uniforms.len() == 2 && !self.has_copy(&n.srcs[k]) && self.demand(&n.srcs[k]) < 2 && n.test.is_none() {
+            if n.op == Op::Mad
+                && uniforms.contains(&2)
+                && uniforms.len() == 2
+                && !self.has_copy(&n.srcs[k])
+                && self.demand(&n.srcs[k]) < 2
+                && n.test.is_none()
+            {
                 let product: SmallVec<[Dest; 4]> = n.dests.iter().map(|_| Dest::Tmp(self.p.temp(n.span))).collect();
                 let factors: SmallVec<[Tuple; 3]> = n.srcs[..2].iter().cloned().collect();
                 let sum: Tuple = product.iter().map(|d| if let Dest::Tmp(t) = d { Ref::tmp(*t) } else { Ref::constant(0) }).collect();

@@ -68,7 +68,8 @@ fn fuse_products(p: &mut Program) {
                 // Two uniform factors cost a copy with or without the sum.
                 let is_uniform = |r: &Ref| matches!(r.leaf, Leaf::Uni { .. } | Leaf::Const(_));
                 let uniforms = usize::from(is_uniform(&x) || is_uniform(&y)) + usize::from(is_uniform(&addend));
-                let mut inputs: Vec<u8> = [x, y, addend].iter().filter_map(|r| if let Leaf::In(v, _) = r.leaf { Some(v) } else { None }).collect();
+                let mut inputs: Vec<u8> =
+                    [x, y, addend].iter().filter_map(|r| if let Leaf::In(v, _) = r.leaf { Some(v) } else { None }).collect();
                 inputs.sort();
                 inputs.dedup();
                 if uniforms > 1 || inputs.len() > 1 {
@@ -117,7 +118,8 @@ fn write_outputs_directly(p: &mut Program) {
         let mut moves: HashMap<Tmp, Vec<(usize, usize, u8, u8, bool)>> = HashMap::new();
         for (b, block) in p.blocks.iter().enumerate() {
             for (n, node) in block.nodes.iter().enumerate() {
-                if let (Op::Mov, [Dest::Out(reg, comp)], Some(r), None) = (node.op, &node.dests[..], node.srcs.first().map(|s| s[0]), &node.test)
+                if let (Op::Mov, [Dest::Out(reg, comp)], Some(r), None) =
+                    (node.op, &node.dests[..], node.srcs.first().map(|s| s[0]), &node.test)
                     && let Some(t) = r.as_tmp()
                 {
                     moves.entry(t).or_default().push((b, n, *reg, *comp, r.neg));
@@ -147,7 +149,10 @@ fn write_outputs_directly(p: &mut Program) {
                 // A conditional move: overwriting an output is not allowed.
                 continue;
             }
-            if defs[t as usize].len() > 1 && !all_here && p.blocks.iter().enumerate().any(|(k, b)| k >= at_block && b.succs.contains(&at_block)) {
+            if defs[t as usize].len() > 1
+                && !all_here
+                && p.blocks.iter().enumerate().any(|(k, b)| k >= at_block && b.succs.contains(&at_block))
+            {
                 continue;
             }
             let single = defs[t as usize].len() == 1;
@@ -213,7 +218,9 @@ fn join_bundles(p: &mut Program) {
         for n in std::mem::take(&mut block.nodes) {
             let joins = n.elementwise() && n.bundle != u32::MAX;
             let at = if joins {
-                out.iter().rposition(|o| o.bundle == n.bundle && o.op == n.op && o.test == n.test && o.elementwise() && same_target(o, &n) && o.dests.len() < 4)
+                out.iter().rposition(|o| {
+                    o.bundle == n.bundle && o.op == n.op && o.test == n.test && o.elementwise() && same_target(o, &n) && o.dests.len() < 4
+                })
             } else {
                 None
             };
@@ -257,7 +264,8 @@ pub fn pack(p: &mut Program, optimise: bool) {
 
 /// Whether a node reads a temporary, as an operand or as an index.
 fn reads_tmp(n: &Node, indices: &[Ref], t: Tmp) -> bool {
-    n.reads().any(|r| r.as_tmp() == Some(t) || matches!(r.leaf, Leaf::Uni { index: Some(i), .. } if indices[i as usize].as_tmp() == Some(t)))
+    n.reads()
+        .any(|r| r.as_tmp() == Some(t) || matches!(r.leaf, Leaf::Uni { index: Some(i), .. } if indices[i as usize].as_tmp() == Some(t)))
 }
 
 /// Whether `later` depends on `earlier`, directly or through nodes between (same block).

@@ -70,7 +70,8 @@ pub fn place(p: &Program, c: &Classes) -> Result<Places, u8> {
         }
         u
     };
-    let mut classes: Vec<Vec<u32>> = c.webs.iter().filter(|w| w.iter().any(|x| c.members[*x as usize].iter().any(|t| used[*t as usize]))).cloned().collect();
+    let mut classes: Vec<Vec<u32>> =
+        c.webs.iter().filter(|w| w.iter().any(|x| c.members[*x as usize].iter().any(|t| used[*t as usize]))).cloned().collect();
     let degree = |w: &Vec<u32>| w.iter().map(|x| c.with[*x as usize].len()).sum::<usize>();
     let width = |w: &Vec<u32>| -> usize { c.colour(w).map_or(4, |l| l.iter().max().map_or(0, |m| *m as usize + 1)) };
     let mut last = 17;
@@ -122,7 +123,16 @@ fn try_order(c: &Classes, classes: &[Vec<u32>], wish: &[u8], temps: usize) -> Re
 }
 
 #[allow(clippy::too_many_arguments)]
-fn assign(c: &Classes, webs: &[u32], order: &[usize], at: usize, occupied: &[Vec<u32>; 4], wish: &[u8], lanes: &mut [u8], budget: &mut u32) -> bool {
+fn assign(
+    c: &Classes,
+    webs: &[u32],
+    order: &[usize],
+    at: usize,
+    occupied: &[Vec<u32>; 4],
+    wish: &[u8],
+    lanes: &mut [u8],
+    budget: &mut u32,
+) -> bool {
     let Some(&k) = order.get(at) else { return true };
     if *budget == 0 {
         return false;
