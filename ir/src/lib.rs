@@ -11,6 +11,7 @@
 pub mod analysis;
 pub mod builder;
 pub mod diag;
+pub mod docs;
 pub mod entities;
 pub mod env;
 pub mod function;
