@@ -11,6 +11,7 @@ pub mod inline;
 pub mod licm;
 mod pipeline;
 pub mod promote;
+pub mod relax;
 pub mod remat;
 pub mod rewrite;
 pub mod robust;
@@ -22,7 +23,7 @@ pub mod unroll;
 
 pub use contract::FpContract;
 pub use inline::InlinePolicy;
-pub use pipeline::{PASSES, Pass, PassOptions, ROUNDS, by_name, each, pipeline};
+pub use pipeline::{PASSES, Pass, PassOptions, ROUNDS, by_name, cleanup, each, pipeline};
 
 #[cfg(test)]
 mod tests;

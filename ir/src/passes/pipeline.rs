@@ -110,6 +110,7 @@ passes! {
     "dot" "Forms dot products of sums of products." |m, o| each(m, |f| dot::run(f, o.dot.max(2) as usize));
     "expand_dot" "Expands dot products." |m, o| each(m, dot::expand);
     "contract" "Forms multiply-adds." |m, o| each(m, |f| contract::run(f, o.fp_contract, o.contract_shared));
+    "relax" "Applies float algebra that the shading languages allow but that is not exact." |m, o| each(m, |f| relax::run(f, o.numerics));
     "remat" "Sinks instructions and makes constants and uniforms anew next to their uses." |m, o| each(m, remat::run);
     "split_critical_edges" "Puts a block on every critical edge." |m, o| each(m, crate::analysis::split_critical_edges);
 }
@@ -117,6 +118,26 @@ passes! {
 /// Finds a pass by its name.
 pub fn by_name(name: &str) -> Option<&'static Pass> {
     PASSES.iter().find(|p| p.name == name)
+}
+
+const CLEANUP: [&str; 5] = ["simplify", "sccp", "gvn", "simplify_cfg", "dce"];
+
+/// The clean-up passes until nothing changes (bounded): for targets, after their own rewriting.
+pub fn cleanup(module: &mut Module, options: &PassOptions) -> bool {
+    let mut any = false;
+    for _ in 0..ROUNDS {
+        let mut changed = false;
+        for name in CLEANUP {
+            if let Some(p) = by_name(name) {
+                changed |= (p.run)(module, options);
+            }
+        }
+        any |= changed;
+        if !changed {
+            break;
+        }
+    }
+    any
 }
 
 /// Runs a function pass over all functions.
@@ -159,8 +180,11 @@ pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut
     let clean = |module: &mut Module, run: &mut dyn FnMut(&mut Module, &str) -> bool| {
         for _ in 0..rounds {
             let mut changed = false;
-            for name in ["simplify", "sccp", "gvn", "simplify_cfg", "dce"] {
+            for name in CLEANUP {
                 changed |= run(module, name);
+            }
+            if options.fp_contract != FpContract::None {
+                changed |= run(module, "relax");
             }
             if !changed {
                 break;

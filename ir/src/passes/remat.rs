@@ -29,47 +29,36 @@ pub fn is_free(d: &InstData) -> bool {
     }
 }
 
+/// Whether a value is free to make anew: a constant, a plain uniform, or a lane of one.
+fn free_tree(func: &Function, v: Value) -> Option<Inst> {
+    let i = func.def_inst(v)?;
+    let d = &func.insts[i];
+    let free = is_free(d) || d.op == Opcode::Extract && func.def_inst(d.args[0]).is_some_and(|a| is_free(&func.insts[a]));
+    free.then_some(i)
+}
+
 fn rematerialise(func: &mut Function) -> bool {
     let block_of = inst_blocks(func);
     let mut changed = false;
     for b in func.layout.clone() {
-        let mut here: BTreeMap<Value, Value> = BTreeMap::new();
-        let mut front: Vec<Inst> = Vec::new();
+        let mut copies = Copies { block: b, here: BTreeMap::new(), front: Vec::new(), block_of: &block_of };
         for i in func.blocks[b].insts.clone() {
-            let count = func.insts[i].args.len();
-            let mut places: Vec<(Option<usize>, usize)> = (0..count).map(|n| (None, n)).collect();
-            for t in 0..func.insts[i].targets.len() {
-                places.extend((0..func.insts[i].targets[t].args.len()).map(|n| (Some(t), n)));
-            }
-            for (t, n) in places {
-                let v = match t {
-                    None => func.insts[i].args[n],
-                    Some(t) => func.insts[i].targets[t].args[n],
-                };
-                let Some(def) = func.def_inst(v).filter(|d| is_free(&func.insts[*d]) && block_of[*d].is_some_and(|o| o != b)) else {
-                    continue;
-                };
-                let new = match here.get(&v) {
-                    Some(n) => *n,
-                    None => {
-                        let mut data = func.insts[def].clone();
-                        data.results.clear();
-                        let (ty, span) = (func.ty(v), func.spans[def]);
-                        let copy = func.make_inst(data, &[ty], span);
-                        front.push(copy);
-                        let r = func.result(copy).unwrap_or(v);
-                        here.insert(v, r);
-                        r
-                    }
-                };
-                match t {
-                    None => func.insts[i].args[n] = new,
-                    Some(t) => func.insts[i].targets[t].args[n] = new,
+            for n in 0..func.insts[i].args.len() {
+                if let Some(new) = copies.of(func, func.insts[i].args[n]) {
+                    func.insts[i].args[n] = new;
                 }
-                changed = true;
+            }
+            for t in 0..func.insts[i].targets.len() {
+                for n in 0..func.insts[i].targets[t].args.len() {
+                    if let Some(new) = copies.of(func, func.insts[i].targets[t].args[n]) {
+                        func.insts[i].targets[t].args[n] = new;
+                    }
+                }
             }
         }
+        let mut front = copies.front;
         if !front.is_empty() {
+            changed = true;
             front.append(&mut func.blocks[b].insts);
             func.blocks[b].insts = front;
         }
@@ -78,6 +67,40 @@ fn rematerialise(func: &mut Function) -> bool {
         super::dce::run(func);
     }
     changed
+}
+
+/// Free values made anew in one block.
+struct Copies<'a> {
+    block: Block,
+    here: BTreeMap<Value, Value>,
+    front: Vec<Inst>,
+    block_of: &'a SecondaryMap<Inst, Option<Block>>,
+}
+
+impl Copies<'_> {
+    /// The value to use instead, if the value comes from another block and is free.
+    fn of(&mut self, func: &mut Function, v: Value) -> Option<Value> {
+        if let Some(n) = self.here.get(&v) {
+            return Some(*n);
+        }
+        let def = free_tree(func, v).filter(|d| self.block_of[*d].is_some_and(|o| o != self.block))?;
+        let mut data = func.insts[def].clone();
+        data.results.clear();
+        if data.op == Opcode::Extract {
+            // The vector may be made in this very block by then; otherwise it comes along.
+            if let Some(a) = self.of(func, data.args[0]) {
+                data.args[0] = a;
+            } else if func.def_inst(data.args[0]).is_some_and(|a| self.block_of[a] == Some(self.block)) {
+                return None;
+            }
+        }
+        let (ty, span) = (func.ty(v), func.spans[def]);
+        let copy = func.make_inst(data, &[ty], span);
+        self.front.push(copy);
+        let r = func.result(copy)?;
+        self.here.insert(v, r);
+        Some(r)
+    }
 }
 
 /// Moves single-user instructions down into the block of the user.

@@ -99,3 +99,36 @@ fn contraction_makes_a_chain() {
     let fmads = m.main().ordered().filter(|(_, i)| m.main().insts[*i].op == crate::Opcode::Fmad).count();
     assert!(fmads >= 3, "{}", print(&m));
 }
+
+fn count(m: &Module, op: crate::Opcode) -> usize {
+    m.main().ordered().filter(|(_, i)| m.main().insts[*i].op == op).count()
+}
+
+const INEXACT: &str = r#"
+shader vertex "inexact"
+input %x : f32x4 @location(0)
+output %o : f32x4 @location(0)
+block0:
+    v0 = input.f32x4 %x
+    v1 = extract v0, 0
+    v2 = extract v0, 1
+    v3 = fconst.f32 0.0
+    v4 = fmul v1, v3
+    v5 = fadd v2, v4
+    v6 = fsqrt v2
+    v7 = fdiv v5, v6
+    v8 = fconst.f32 3.0
+    v9 = fdiv v7, v8
+    v10 = splat.f32x4 v9
+    output %o, v10
+    return
+"#;
+
+#[test]
+fn inexact_algebra_needs_contraction() {
+    let mut m = module(INEXACT);
+    pipeline(&mut m, &PassOptions { fp_contract: FpContract::Fmad, ..PassOptions::default() }, &mut |_, _| {});
+    assert_eq!((count(&m, crate::Opcode::Fdiv), count(&m, crate::Opcode::Frsqrt), count(&m, crate::Opcode::Fadd)), (0, 1, 0), "{}", print(&m));
+    let m = same(INEXACT, &PassOptions::default());
+    assert_eq!((count(&m, crate::Opcode::Fdiv), count(&m, crate::Opcode::Fadd)), (2, 1), "{}", print(&m));
+}
