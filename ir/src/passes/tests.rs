@@ -128,7 +128,12 @@ block0:
 fn inexact_algebra_needs_contraction() {
     let mut m = module(INEXACT);
     pipeline(&mut m, &PassOptions { fp_contract: FpContract::Fmad, ..PassOptions::default() }, &mut |_, _| {});
-    assert_eq!((count(&m, crate::Opcode::Fdiv), count(&m, crate::Opcode::Frsqrt), count(&m, crate::Opcode::Fadd)), (0, 1, 0), "{}", print(&m));
+    assert_eq!(
+        (count(&m, crate::Opcode::Fdiv), count(&m, crate::Opcode::Frsqrt), count(&m, crate::Opcode::Fadd)),
+        (0, 1, 0),
+        "{}",
+        print(&m)
+    );
     let m = same(INEXACT, &PassOptions::default());
     assert_eq!((count(&m, crate::Opcode::Fdiv), count(&m, crate::Opcode::Fadd)), (2, 1), "{}", print(&m));
 }
