@@ -1,0 +1,148 @@
+//! Placement: virtual registers to `r`, free `pa` and (by preference of their consumers) `o` registers.
+//!
+//! Registers are 32-bit units; a value takes consecutive ones. Every physical register keeps the stretches of positions in
+//! which it is taken; values are placed in order of their first position, at the place that makes a copy vanish if it is
+//! free, else at the first free one. Input registers are reused as soon as their input is dead.
+
+use crate::live::intervals;
+use crate::mop::{Base, Kind, MProgram, Vreg};
+use crate::regs::{Bank, Reg};
+use retroshade_ir::{Scalar, Span};
+use retroshade_lower::CompileError;
+use std::collections::BTreeMap;
+
+/// Temporaries that every operand field can name.
+const TEMPORARIES: u16 = 118;
+
+/// Where values are.
+#[derive(Clone, Debug, Default)]
+pub struct Placement {
+    /// First register of each virtual register; `None` where it is never used.
+    pub at: Vec<Option<Reg>>,
+    /// Temporaries in use.
+    pub temps: u16,
+}
+
+type Stretch = (u32, u32);
+
+fn overlap(a: &[Stretch], b: &[Stretch]) -> bool {
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        if a[i].0 < b[j].1 && b[j].0 < a[i].1 {
+            return true;
+        }
+        if a[i].1 <= b[j].1 { i += 1 } else { j += 1 }
+    }
+    false
+}
+
+#[derive(Default)]
+struct Files {
+    taken: BTreeMap<Reg, Vec<Stretch>>,
+}
+
+impl Files {
+    fn free(&self, first: Reg, regs: u16, s: &[Stretch]) -> bool {
+        (0..regs).all(|k| self.taken.get(&Reg::new(first.bank, first.n + k)).is_none_or(|t| !overlap(t, s)))
+    }
+    fn take(&mut self, first: Reg, regs: u16, s: &[Stretch]) {
+        for k in 0..regs {
+            let t = self.taken.entry(Reg::new(first.bank, first.n + k)).or_default();
+            t.extend_from_slice(s);
+            t.sort_unstable();
+        }
+    }
+}
+
+/// Places a program. `pa` registers below `pa_count` may be used; `o_count` outputs may be used by preference.
+pub fn place(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: u16) -> Result<Placement, CompileError> {
+    let live = intervals(p);
+    let mut files = Files::default();
+    let mut out = Placement { at: vec![None; p.vregs.len()], temps: 0 };
+    for (v, reg) in fixed {
+        out.at[v.0 as usize] = Some(*reg);
+        let s = &live[v.0 as usize];
+        files.take(*reg, p.data(*v).regs(), s);
+        if reg.bank == Bank::R {
+            out.temps = out.temps.max(reg.n + p.data(*v).regs());
+        }
+    }
+    let hints = hints(p);
+    let mut order: Vec<u32> = (0..p.vregs.len() as u32).filter(|v| out.at[*v as usize].is_none() && !live[*v as usize].is_empty()).collect();
+    order.sort_by_key(|v| (live[*v as usize][0].0, *v));
+    for v in order {
+        let s = &live[v as usize];
+        let d = &p.vregs[v as usize];
+        let (regs, step) = (d.regs(), if d.regs() > 1 || d.even { 2u16 } else { 1 });
+        let mut place = None;
+        for (other, off) in hints.get(&Vreg(v)).map_or(&[][..], |h| h) {
+            let Some(o) = out.at[other.0 as usize] else { continue };
+            let Ok(n) = u16::try_from(o.n as i32 + off) else { continue };
+            let limit = match o.bank {
+                Bank::R => TEMPORARIES,
+                Bank::Pa => pa_count,
+                _ => o_count,
+            };
+            let reg = Reg::new(o.bank, n);
+            if n + regs <= limit && n.is_multiple_of(step) && files.free(reg, regs, s) {
+                place = Some(reg);
+                break;
+            }
+        }
+        let mut search = |bank: Bank, count: u16| {
+            (0..=count.saturating_sub(regs)).step_by(step as usize).map(|n| Reg::new(bank, n)).find(|r| count >= regs && files.free(*r, regs, s))
+        };
+        // Inputs that are dead first, then temporaries.
+        let place = place.or_else(|| search(Bank::Pa, pa_count)).or_else(|| search(Bank::R, TEMPORARIES));
+        let Some(reg) = place else {
+            let at = s[0].0;
+            let live_now: u32 = live.iter().enumerate().filter(|(_, s)| s.iter().any(|x| x.0 <= at && at < x.1)).map(|(n, _)| p.vregs[n].regs() as u32).sum();
+            return Err(CompileError::limit(
+                "U0120",
+                d.span,
+                format!("too many values are live here: they need {live_now} registers"),
+                live_now as u64,
+                (TEMPORARIES + pa_count) as u64,
+            ));
+        };
+        if reg.bank == Bank::R {
+            out.temps = out.temps.max(reg.n + regs);
+        }
+        files.take(reg, regs, s);
+        out.at[v as usize] = Some(reg);
+    }
+    Ok(out)
+}
+
+/// For each register the places that would make a copy vanish: (other register, distance).
+fn hints(p: &MProgram) -> BTreeMap<Vreg, Vec<(Vreg, i32)>> {
+    let mut out: BTreeMap<Vreg, Vec<(Vreg, i32)>> = BTreeMap::new();
+    let mut pair = |dst: Vreg, k: usize, src: Vreg, j: u8| {
+        let half = |v: Vreg, n: i32| if p.data(v).ty == Scalar::F16 { n / 2 } else { n };
+        if (p.data(dst).ty == Scalar::F16) != (p.data(src).ty == Scalar::F16) {
+            return;
+        }
+        let off = half(dst, k as i32) - half(src, j as i32);
+        out.entry(src).or_default().push((dst, off));
+        out.entry(dst).or_default().push((src, -off));
+    };
+    for op in p.blocks.iter().flat_map(|b| &b.ops) {
+        let dsts: Vec<Vreg> = match &op.kind {
+            Kind::Copy => op.dst.into_iter().collect(),
+            Kind::Select(_) => op.dst.into_iter().collect(),
+            Kind::Parallel(d) => d.clone(),
+            _ => continue,
+        };
+        let srcs: Vec<&Vec<crate::mop::Lane>> = if let Kind::Select(_) = op.kind { op.src.iter().rev().collect() } else { op.src.iter().collect() };
+        for (n, src) in srcs.iter().enumerate() {
+            let Some(dst) = dsts.get(if matches!(op.kind, Kind::Select(_)) { 0 } else { n }) else { continue };
+            for (k, l) in src.iter().enumerate() {
+                if let (Base::V(v, j), true) = (l.base, l.is_plain()) {
+                    pair(*dst, k, v, j);
+                }
+            }
+        }
+    }
+    let _ = Span::NONE;
+    out
+}

@@ -1,0 +1,1183 @@
+//! From placed macro-operations to words: lanes are grouped two f32 or four f16 at a time, and every candidate word is
+//! proposed to the operand tables. What no table accepts is split by lanes, and at last brought into an internal register.
+
+use crate::alloc::Placement;
+use crate::constants;
+use crate::mop::{Base, Bit, Kind, Lane, MProgram, Mop, Pred, Rel, TestKind};
+use crate::operands::Role::{self, *};
+use crate::operands::{Encoding, Want, fits, operand};
+use crate::regs::{Bank, Reg};
+use crate::swizzle::{HALF, ONE, TWO, ZERO};
+use crate::word::Word;
+use retroshade_ir::numerics::from_f32;
+use retroshade_ir::{Opcode, Scalar, Span};
+use retroshade_lower::CompileError;
+
+/// Literals that the program needs in secondary attributes.
+#[derive(Clone, Debug, Default)]
+pub struct Literals {
+    /// First register that literals may take.
+    pub first: u16,
+    /// Values in order.
+    pub values: Vec<u32>,
+}
+
+impl Literals {
+    /// A place for these values in consecutive registers; the first at an even register if there are several.
+    fn place(&mut self, want: &[u32]) -> u16 {
+        let n = want.len();
+        let even = n > 1;
+        for at in 0..self.values.len() {
+            let fits = at + n <= self.values.len() && self.values[at..at + n] == *want;
+            if fits && (!even || (self.first as usize + at).is_multiple_of(2)) {
+                return self.first + at as u16;
+            }
+        }
+        if even && !(self.first as usize + self.values.len()).is_multiple_of(2) {
+            self.values.push(0);
+        }
+        let at = self.values.len();
+        self.values.extend_from_slice(want);
+        self.first + at as u16
+    }
+}
+
+/// A lane with its physical place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Spot {
+    /// Lane unit of a bank: the register (f32), twice the register plus the half (f16), the lane of `i` register n as 4n + lane.
+    At(Bank, u16),
+    /// A constant.
+    C(u32),
+    /// Anything.
+    Any,
+}
+
+/// A physical lane with modifiers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Phys {
+    /// Where.
+    pub spot: Spot,
+    /// Negated.
+    pub neg: bool,
+    /// Absolute.
+    pub abs: bool,
+}
+
+impl Phys {
+    fn at(bank: Bank, unit: u16) -> Phys {
+        Phys { spot: Spot::At(bank, unit), neg: false, abs: false }
+    }
+    fn plain(self) -> bool {
+        !self.neg && !self.abs
+    }
+}
+
+/// Emits the words of a program.
+pub struct Expander<'a> {
+    /// The program.
+    pub program: &'a MProgram,
+    /// Places.
+    pub places: &'a Placement,
+    /// Literals.
+    pub literals: &'a mut Literals,
+    /// Words of each block.
+    pub blocks: Vec<Vec<Word>>,
+    /// Whether this is the secondary program, whose attributes are one bank.
+    pub secondary: bool,
+    /// The literal register of KILL and DEPTHF.
+    pub kill_literal: u16,
+    pending: Vec<Reg>,
+    span: Span,
+    at: usize,
+}
+
+/// Fields of an attempt.
+type Try = Option<Encoding>;
+
+fn internal(what: &str) -> CompileError {
+    CompileError::Internal(format!("no USSE word for {what}"))
+}
+
+impl<'a> Expander<'a> {
+    /// An expander without words.
+    pub fn new(program: &'a MProgram, places: &'a Placement, literals: &'a mut Literals) -> Expander<'a> {
+        Expander {
+            program,
+            places,
+            literals,
+            blocks: vec![Vec::new(); program.blocks.len()],
+            secondary: false,
+            kill_literal: 0,
+            pending: Vec::new(),
+            span: Span::NONE,
+            at: 0,
+        }
+    }
+
+    /// Expands everything.
+    pub fn run(&mut self) -> Result<(), CompileError> {
+        let p = self.program;
+        for (n, b) in p.blocks.iter().enumerate() {
+            self.at = n;
+            for op in &b.ops {
+                self.span = op.span;
+                self.fence(op);
+                self.op(op)?;
+            }
+            if !self.pending.is_empty() {
+                self.wait();
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, form: &'static str, fields: Encoding) {
+        self.blocks[self.at].push(Word::new(form, fields, self.span));
+    }
+
+    fn wait(&mut self) {
+        self.pending.clear();
+        self.push("WDF", Vec::new());
+    }
+
+    /// Waits for texture reads and loads whose registers an operation touches.
+    fn fence(&mut self, op: &Mop) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let regs = |v: crate::mop::Vreg| {
+            let n = self.program.data(v).regs();
+            self.places.at[v.0 as usize].into_iter().flat_map(move |r| (0..n).map(move |k| Reg::new(r.bank, r.n + k)))
+        };
+        let touches = op.reads().chain(op.writes()).any(|v| regs(v).any(|r| self.pending.contains(&r)));
+        if touches || matches!(op.kind, Kind::Branch(..) | Kind::EndPhase) {
+            self.wait();
+        }
+    }
+
+    /// The physical place of lane `l`; constants with their modifiers folded.
+    fn phys(&self, l: &Lane, ty: Scalar) -> Phys {
+        let spot = match l.base {
+            Base::Undef => Spot::Any,
+            Base::C(c) => {
+                let sign = if ty == Scalar::F16 { 0x8000 } else { 0x8000_0000u32 };
+                let c = if l.abs { c & !sign } else { c };
+                return Phys { spot: Spot::C(if l.neg { c ^ sign } else { c }), neg: false, abs: false };
+            }
+            Base::Sa(n) => Spot::At(if self.secondary { Bank::Pa } else { Bank::Sa }, n),
+            Base::V(v, k) => match self.places.at[v.0 as usize] {
+                None => Spot::Any,
+                Some(r) if self.program.data(v).ty == Scalar::F16 => Spot::At(r.bank, r.n * 2 + k as u16),
+                Some(r) => Spot::At(r.bank, r.n + k as u16),
+            },
+        };
+        Phys { spot, neg: l.neg, abs: l.abs }
+    }
+
+    fn units(&self, v: crate::mop::Vreg) -> Result<(Bank, u16, u8, Scalar), CompileError> {
+        let d = self.program.data(v);
+        let r = self.places.at[v.0 as usize].unwrap_or(Reg::r(0));
+        let unit = if d.ty == Scalar::F16 { r.n * 2 } else { r.n };
+        Ok((r.bank, unit, d.lanes, d.ty))
+    }
+
+    /// Ways to name some lanes as one operand: register and selectors by position, and common modifiers.
+    fn namings(&mut self, lanes: &[Option<Phys>; 4], ty: Scalar, literals: bool) -> Vec<Want> {
+        let mut out = Vec::new();
+        let used: Vec<(usize, Phys)> = (0..4).filter_map(|k| lanes[k].map(|l| (k, l))).filter(|(_, l)| l.spot != Spot::Any).collect();
+        if used.is_empty() {
+            let sel = std::array::from_fn(|k| lanes[k].map(|_| k as u8));
+            out.push(Want { reg: Reg::new(Bank::Const, 0), lanes: sel.map(|s: Option<u8>| s.map(|_| 0)), neg: false, abs: false });
+            return out;
+        }
+        let sign = if ty == Scalar::F16 { 0x8000u32 } else { 0x8000_0000 };
+        let selector = |c: u32| -> Option<u8> {
+            [(0.0, ZERO), (1.0, ONE), (2.0, TWO), (0.5, HALF)].iter().find(|(x, _)| from_f32(ty, *x) == c).map(|(_, s)| *s)
+        };
+        let regs: Vec<(usize, Phys, Bank, u16)> =
+            used.iter().filter_map(|(k, l)| if let Spot::At(b, u) = l.spot { Some((*k, *l, b, u)) } else { None }).collect();
+        let consts: Vec<(usize, u32)> = used.iter().filter_map(|(k, l)| if let Spot::C(c) = l.spot { Some((*k, c)) } else { None }).collect();
+        if let Some((_, first, bank, _)) = regs.first().copied() {
+            if regs.iter().any(|(_, l, b, _)| *b != bank || l.neg != first.neg || l.abs != first.abs) {
+                return out;
+            }
+            let mut sel: [Option<u8>; 4] = [None; 4];
+            for (k, c) in &consts {
+                let c = if first.neg { c ^ sign } else { *c };
+                let Some(s) = selector(c) else { return out };
+                sel[*k] = Some(s);
+            }
+            let (low, high) = regs.iter().fold((u16::MAX, 0), |(l, h), r| (l.min(r.3), h.max(r.3)));
+            let align = match (bank, ty) {
+                (Bank::I, _) | (_, Scalar::F16) => 4,
+                _ => 2,
+            };
+            let base = low / align * align;
+            // A scalar window may begin one pair earlier; try both.
+            for base in [Some(base), (align == 2).then(|| base.checked_sub(2)).flatten()].into_iter().flatten() {
+                if high - base > 3 {
+                    continue;
+                }
+                let mut sel = sel;
+                for (k, _, _, u) in &regs {
+                    sel[*k] = Some((u - base) as u8);
+                }
+                let n = match (bank, ty) {
+                    (Bank::I, _) => base / 4,
+                    (_, Scalar::F16) => base / 2,
+                    _ => base,
+                };
+                out.push(Want { reg: Reg::new(bank, n), lanes: sel, neg: first.neg, abs: first.abs });
+            }
+            return out;
+        }
+        // Constants only: selectors, the hardware table, literals; each also negated.
+        for neg in [false, true] {
+            let values: Vec<(usize, u32)> = consts.iter().map(|(k, c)| (*k, if neg { c ^ sign } else { *c })).collect();
+            if let Some(sels) = values.iter().map(|(k, c)| selector(*c).map(|s| (*k, s))).collect::<Option<Vec<_>>>() {
+                let mut lanes = [None; 4];
+                for (k, s) in sels {
+                    lanes[k] = Some(s);
+                }
+                out.push(Want { reg: Reg::new(Bank::Const, 0), lanes, neg, abs: false });
+            }
+            for n in 0..48u16 {
+                let half = |k: u8| if ty == Scalar::F16 { constants::CONSTANTS[n as usize][k as usize / 2] >> (16 * (k & 1)) & 0xffff } else { constants::CONSTANTS[n as usize][k as usize] };
+                let lanes_of = if ty == Scalar::F16 { 4 } else { 2 };
+                let mut lanes = [None; 4];
+                if values.iter().all(|(k, c)| {
+                    lanes[*k] = (0..lanes_of).find(|j| half(*j) == *c);
+                    lanes[*k].is_some()
+                }) {
+                    out.push(Want { reg: Reg::new(Bank::Const, n), lanes, neg, abs: false });
+                }
+            }
+        }
+        if literals && !self.secondary {
+            let mut distinct: Vec<u32> = Vec::new();
+            for (_, c) in &consts {
+                if !distinct.contains(c) {
+                    distinct.push(*c);
+                }
+            }
+            if ty == Scalar::F16 {
+                distinct.resize(4, 0);
+                let words = [distinct[0] | distinct[1] << 16, distinct[2] | distinct[3] << 16];
+                let at = self.literals.place(&words);
+                let mut lanes = [None; 4];
+                for (k, c) in &consts {
+                    lanes[*k] = distinct.iter().position(|d| d == c).map(|p| p as u8);
+                }
+                out.push(Want { reg: Reg::new(Bank::Sa, at), lanes, neg: false, abs: false });
+            } else {
+                let at = self.literals.place(&distinct);
+                let base = at & !1;
+                let mut lanes = [None; 4];
+                for (k, c) in &consts {
+                    lanes[*k] = distinct.iter().position(|d| d == c).map(|p| p as u8 + (at - base) as u8);
+                }
+                out.push(Want { reg: Reg::new(Bank::Sa, base), lanes, neg: false, abs: false });
+            }
+        }
+        out
+    }
+
+    fn name(&mut self, form: &'static str, role: Role, lanes: &[Option<Phys>; 4], ty: Scalar, ctx: &[(&'static str, u64)]) -> Try {
+        let o = operand(form, role)?;
+        for literals in [false, true] {
+            // Literals only where nothing else fits.
+            if literals && !lanes.iter().flatten().any(|l| matches!(l.spot, Spot::C(_))) {
+                break;
+            }
+            for w in self.namings(lanes, ty, literals) {
+                if let Some(e) = fits(o, &w, ctx) {
+                    return Some(e);
+                }
+            }
+        }
+        None
+    }
+
+    fn dest(&self, form: &'static str, bank: Bank, unit: u16, ty: Scalar, ctx: &[(&'static str, u64)]) -> Try {
+        let o = operand(form, Dest)?;
+        let n = match (bank, ty) {
+            (Bank::I, _) => unit / 4,
+            (_, Scalar::F16) => unit / 4 * 2,
+            _ => unit & !1,
+        };
+        fits(o, &Want { reg: Reg::new(bank, n), lanes: [None; 4], neg: false, abs: false }, ctx)
+    }
+
+    /// Predicate field of a form, if it can express it.
+    fn predicate(form: &'static str, p: Option<Pred>) -> Option<u64> {
+        let Some((n, inv)) = p else { return Some(0) };
+        (0..8u64).find(|c| {
+            let name = crate::text::predicate(form, *c);
+            let max = match form {
+                "VMAD2" | "VDUAL" => 2,
+                _ => 8,
+            };
+            *c < max && *c != 0 && name == format!("{}p{n}", if inv { "!" } else { "" })
+        })
+    }
+
+    /// Tries one float word: lanes at `positions` of the destination group.
+    fn float_word(&mut self, op: Opcode, ty: Scalar, dst: (Bank, u16), mask: u8, src: &[[Option<Phys>; 4]]) -> Option<Word> {
+        let half = ty == Scalar::F16;
+        let nmad: &'static str = if half { "V16NMAD" } else { "V32NMAD" };
+        let orders: &[[usize; 2]] = &[[0, 1], [1, 0]];
+        let op2 = match op {
+            Opcode::Fmul => Some(0),
+            Opcode::Fadd => Some(1),
+            Opcode::Ffract => Some(2),
+            Opcode::Ddx => Some(3),
+            Opcode::Ddy => Some(4),
+            Opcode::Fmin => Some(5),
+            Opcode::Fmax => Some(6),
+            _ => None,
+        };
+        if let Some(op2) = op2 {
+            let unary = src.len() == 1;
+            for o in orders.iter().take(if unary { 1 } else { 2 }) {
+                let (a, b) = if unary { (src[0], src[0]) } else { (src[o[0]], src[o[1]]) };
+                let Some(mut e) = self.dest(nmad, dst.0, dst.1, ty, &[]) else { break };
+                let Some(x) = self.name(nmad, Src1, &a, ty, &[]) else { continue };
+                let Some(y) = self.name(nmad, Src2, &b, ty, &[]) else { continue };
+                e.extend(x);
+                e.extend(y);
+                e.push(("op2", op2));
+                e.push(("dest_mask", mask as u64));
+                return Some(Word::new(nmad, e, self.span));
+            }
+        }
+        // VMAD2: a × b + c, a × b - 0, a × 1 + b.
+        let one = from_f32(ty, 1.0);
+        let sign = if half { 0x8000 } else { 0x8000_0000u32 };
+        let of = |c: u32, like: &[Option<Phys>; 4]| like.map(|l| l.map(|_| Phys { spot: Spot::C(c), neg: false, abs: false }));
+        let three: Vec<[[Option<Phys>; 4]; 3]> = match op {
+            Opcode::Fmad => vec![[src[0], src[1], src[2]], [src[1], src[0], src[2]]],
+            Opcode::Fmul => vec![[src[0], src[1], of(sign, &src[0])], [src[1], src[0], of(sign, &src[0])]],
+            Opcode::Fadd => vec![[src[0], of(one, &src[0]), src[1]], [src[1], of(one, &src[0]), src[0]]],
+            _ => return None,
+        };
+        if half && dst.0 != Bank::I && (mask & 3 == 1 || mask & 3 == 2 || mask >> 2 == 1 || mask >> 2 == 2) {
+            // Stored halves come in pairs; the caller says whether the other half may be overwritten by widening the mask.
+            return None;
+        }
+        for [a, b, c] in three {
+            // Source 0 cannot be negated: the sign moves to the other factor.
+            let flip = |v: [Option<Phys>; 4]| v.map(|l| l.map(|l| if let Spot::C(k) = l.spot { Phys { spot: Spot::C(k ^ sign), ..l } } else { Phys { neg: !l.neg, ..l } }));
+            let (a, b) = if a.iter().flatten().any(|l| l.neg) { (flip(a), flip(b)) } else { (a, b) };
+            let Some(mut e) = self.dest("VMAD2", dst.0, dst.1, ty, &[]) else { break };
+            let Some(x) = self.name("VMAD2", Src0, &a, ty, &[]) else { continue };
+            let Some(y) = self.name("VMAD2", Src1, &b, ty, &[]) else { continue };
+            let Some(z) = self.name("VMAD2", Src2, &c, ty, &[]) else { continue };
+            e.extend(x);
+            e.extend(y);
+            e.extend(z);
+            let m = if half && dst.0 != Bank::I { (mask & 1) | (mask >> 2 & 1) << 2 } else { mask };
+            e.push(("dest_mask", m as u64));
+            e.push(("dat_fmt", half as u64));
+            return Some(Word::new("VMAD2", e, self.span));
+        }
+        None
+    }
+
+    /// Copies lanes within one destination group, if one word can.
+    fn copy_word(&mut self, ty: Scalar, dst: (Bank, u16), mask: u8, src: &[Option<Phys>; 4], pred: Option<Pred>) -> Option<Word> {
+        let half = ty == Scalar::F16;
+        let plain = src.iter().flatten().all(|l| l.plain());
+        if ty == Scalar::I32 {
+            return self.bit_copy(dst, mask, src, pred);
+        }
+        let ctx: &[(&'static str, u64)] = &[("move_data_type", if half { 4 } else { 5 })];
+        let pairs_only = half && dst.0 != Bank::I && (mask & 3 == 1 || mask & 3 == 2 || mask >> 2 == 1 || mask >> 2 == 2);
+        if plain
+            && !pairs_only
+            && let (Some(p), Some(mut e), Some(x)) =
+                (Self::predicate("VMOV", pred), self.dest("VMOV", dst.0, dst.1, ty, ctx), self.name("VMOV", Src1, src, ty, ctx))
+        {
+            e.extend(x);
+            let m = if half && dst.0 != Bank::I { (mask & 1) | (mask >> 2 & 1) << 2 } else { mask };
+            e.extend([("pred", p), ("dest_mask", m as u64), ctx[0]]);
+            return Some(Word::new("VMOV", e, self.span));
+        }
+        if plain
+            && let Some(p) = Self::predicate("VPCK", pred)
+            && let Some(mut w) = self.pack_word(if half { 5 } else { 6 }, if half { 5 } else { 6 }, dst, mask, src)
+        {
+            w.set("pred", p);
+            return Some(w);
+        }
+        let nmad: &'static str = if half { "V16NMAD" } else { "V32NMAD" };
+        let one = src.map(|l| l.map(|_| Phys { spot: Spot::C(from_f32(ty, 1.0)), neg: false, abs: false }));
+        let p = Self::predicate(nmad, pred)?;
+        let mut e = self.dest(nmad, dst.0, dst.1, ty, &[])?;
+        let x = self.name(nmad, Src1, src, ty, &[])?;
+        let y = self.name(nmad, Src2, &one, ty, &[])?;
+        e.extend(x);
+        e.extend(y);
+        e.extend([("pred", p), ("dest_mask", mask as u64)]);
+        Some(Word::new(nmad, e, self.span))
+    }
+
+    /// VPCK: each lane takes one of four lanes of two pairs.
+    fn pack_word(&mut self, from: u64, to: u64, dst: (Bank, u16), mask: u8, src: &[Option<Phys>; 4]) -> Option<Word> {
+        let ctx: &[(&'static str, u64)] = &[("src_fmt", from)];
+        let mut pairs: Vec<(Bank, u16)> = Vec::new();
+        let mut sel = [0u8; 4];
+        for (k, l) in src.iter().enumerate() {
+            let Some(l) = l else { continue };
+            if !l.plain() {
+                return None;
+            }
+            match l.spot {
+                Spot::Any => {}
+                Spot::C(_) => return None,
+                Spot::At(b, u) => {
+                    let (key, lane) = match (b, from) {
+                        (Bank::I, _) => ((b, u / 4), (u & 3) as u8),
+                        (_, 5) => ((b, u / 4 * 2), (u & 3) as u8),
+                        (_, 6) => ((b, u & !1), (u & 1) as u8),
+                        _ => ((b, u), 0),
+                    };
+                    let at = pairs.iter().position(|p| *p == key).unwrap_or_else(|| {
+                        pairs.push(key);
+                        pairs.len() - 1
+                    });
+                    sel[k] = if from == 6 && b != Bank::I { lane + 2 * at as u8 } else { lane };
+                }
+            }
+        }
+        let internal = pairs.iter().any(|p| p.0 == Bank::I);
+        if pairs.len() > if from == 6 && !internal { 2 } else { 1 } {
+            return None;
+        }
+        let first = *pairs.first()?;
+        let o = operand("VPCK", Src1)?;
+        let want = |p: (Bank, u16)| Want { reg: Reg::new(p.0, p.1), lanes: [None; 4], neg: false, abs: false };
+        let mut e = fits(o, &want(first), ctx)?;
+        let n = match (dst.0, to) {
+            (Bank::I, _) => dst.1 / 4,
+            (_, 5) => dst.1 / 2,
+            _ => dst.1,
+        };
+        e.extend(fits(operand("VPCK", Dest)?, &Want { reg: Reg::new(dst.0, n), lanes: [None; 4], neg: false, abs: false }, ctx)?);
+        if from == 6 && !internal {
+            let second = pairs.get(1).copied().unwrap_or((first.0, first.1));
+            e.extend(fits(operand("VPCK", Src2)?, &want(second), ctx)?);
+        } else {
+            e.extend([("src2_bank_sel", 2), ("src2_bank_ext", 1), ("src2_n", 0)]);
+        }
+        // Selector fields: by lane for float to float, else in order of the enabled lanes.
+        let by_lane = from >= 5 && to >= 5;
+        let mut order = [0u8; 4];
+        let mut next = 0;
+        for k in 0..4 {
+            if by_lane {
+                order[k] = sel[k];
+            } else if mask >> k & 1 == 1 {
+                order[next] = sel[k];
+                next += 1;
+            }
+        }
+        e.push(("comp_sel_0_bit0", (order[0] & 1) as u64));
+        if from == 6 {
+            e.push(("comp0_sel_bit1", (order[0] >> 1) as u64));
+        } else if order[0] > 1 {
+            match e.iter_mut().find(|f| f.0 == "src2_n") {
+                Some(f) => f.1 |= 1,
+                None => e.push(("src2_n", 1)),
+            }
+        }
+        e.extend([
+            ("comp_sel_1", order[1] as u64),
+            ("comp_sel_2", order[2] as u64),
+            ("comp_sel_3", order[3] as u64),
+            ("src_fmt", from),
+            ("dest_fmt", to),
+            ("dest_mask", mask as u64),
+        ]);
+        Some(Word::new("VPCK", e, self.span))
+    }
+
+    /// One register, bit by bit.
+    fn bit_copy(&mut self, dst: (Bank, u16), mask: u8, src: &[Option<Phys>; 4], pred: Option<Pred>) -> Option<Word> {
+        if mask.count_ones() != 1 {
+            return None;
+        }
+        let k = mask.trailing_zeros() as usize;
+        let unit = if dst.0 == Bank::I { dst.1 } else { (dst.1 & !1) + k as u16 };
+        let l = src[k].unwrap_or(Phys { spot: Spot::Any, neg: false, abs: false });
+        let mut w = self.bitwise(Bit::Or, (dst.0, unit), l, Phys { spot: Spot::C(0), neg: false, abs: false })?;
+        w.set("pred", Self::predicate("VBW", pred)?);
+        Some(w)
+    }
+
+    fn single(&mut self, form: &'static str, role: Role, l: Phys) -> Try {
+        let o = operand(form, role)?;
+        let reg = match l.spot {
+            Spot::Any => Reg::r(0),
+            Spot::At(Bank::I, u) if u & 3 == 0 => Reg::i(u / 4),
+            Spot::At(Bank::I, _) => return None,
+            Spot::At(b, u) => Reg::new(b, u),
+            Spot::C(c) if c < 64 && role != Src0 => Reg::imm(c as u16),
+            Spot::C(c) => Reg::new(Bank::Sa, if self.secondary { return None } else { self.literals.place(&[c]) }),
+        };
+        fits(o, &Want { reg, lanes: [None; 4], neg: l.neg, abs: l.abs }, &[])
+    }
+
+    fn dest_single(&self, form: &'static str, (bank, unit): (Bank, u16)) -> Try {
+        let n = if bank == Bank::I { unit / 4 } else { unit };
+        fits(operand(form, Dest)?, &Want { reg: Reg::new(bank, n), lanes: [None; 4], neg: false, abs: false }, &[])
+    }
+
+    /// A bitwise word on one register.
+    fn bitwise(&mut self, bit: Bit, dst: (Bank, u16), a: Phys, b: Phys) -> Option<Word> {
+        let commutes = matches!(bit, Bit::And | Bit::Or | Bit::Xor);
+        let (a, b) = if commutes && matches!(a.spot, Spot::C(_)) { (b, a) } else { (a, b) };
+        let (op1, op2) = match bit {
+            Bit::And => (2, 0),
+            Bit::Or => (2, 1),
+            Bit::Xor => (3, 0),
+            Bit::Shl => (4, 0),
+            Bit::Shr => (5, 0),
+            Bit::Asr => (5, 1),
+        };
+        let mut e = self.dest_single("VBW", dst)?;
+        e.extend(self.single("VBW", Src1, a)?);
+        let immediate = if let Spot::C(c) = b.spot { rotated(c) } else { None };
+        match immediate {
+            Some((v, rot, inv)) => e.extend([
+                ("src2_bank", 2),
+                ("src2_ext", 1),
+                ("src2_n", v as u64 & 127),
+                ("src2_sel", v as u64 >> 7 & 127),
+                ("src2_exth", v as u64 >> 14),
+                ("src2_rot", rot as u64),
+                ("src2_invert", inv as u64),
+            ]),
+            None => e.extend(self.single("VBW", Src2, b)?),
+        }
+        e.extend([("op1", op1), ("op2", op2)]);
+        Some(Word::new("VBW", e, self.span))
+    }
+
+    /// Destination groups of a value: (group's first unit, lanes as (position, index)).
+    fn groups(bank: Bank, unit: u16, lanes: u8, ty: Scalar) -> Vec<(u16, Vec<(usize, usize)>)> {
+        let size = match (bank, ty) {
+            (Bank::I, _) | (_, Scalar::F16) => 4,
+            _ => 2,
+        };
+        let mut out: Vec<(u16, Vec<(usize, usize)>)> = Vec::new();
+        for k in 0..lanes as usize {
+            let u = unit + k as u16;
+            let first = u / size * size;
+            let entry = ((u - first) as usize, k);
+            match out.last_mut() {
+                Some((f, l)) if *f == first => l.push(entry),
+                _ => out.push((first, vec![entry])),
+            }
+        }
+        out
+    }
+
+    /// Emits words for lanes of one group, splitting where no single word exists.
+    fn cover(
+        &mut self,
+        lanes: &[(usize, usize)],
+        src: &[Vec<Phys>],
+        half: bool,
+        attempt: &mut dyn FnMut(&mut Self, u8, &[[Option<Phys>; 4]]) -> Option<Word>,
+    ) -> Result<(), CompileError> {
+        let pick = |lanes: &[(usize, usize)]| {
+            let mask = lanes.iter().fold(0u8, |m, (p, _)| m | 1 << p);
+            let src: Vec<[Option<Phys>; 4]> = src
+                .iter()
+                .map(|s| {
+                    let mut out = [None; 4];
+                    for (p, k) in lanes {
+                        out[*p] = s.get(*k).copied();
+                    }
+                    out
+                })
+                .collect();
+            (mask, src)
+        };
+        let (mask, now) = pick(lanes);
+        if let Some(w) = attempt(self, mask, &now) {
+            self.blocks[self.at].push(w);
+            return Ok(());
+        }
+        let by_pair = half && lanes.iter().any(|(p, _)| *p >= 2) && lanes.iter().any(|(p, _)| *p < 2);
+        if lanes.len() > 1 && (!half || by_pair) {
+            let at = if by_pair { lanes.iter().position(|(p, _)| *p >= 2).unwrap_or(1) } else { lanes.len() / 2 };
+            self.cover(&lanes[..at], src, half, attempt)?;
+            return self.cover(&lanes[at..], src, half, attempt);
+        }
+        // Bring operands into internal registers, one more at a time.
+        let mut now = now;
+        let order: Vec<usize> = (0..now.len()).collect();
+        for n in order {
+            self.to_internal(n as u16, &mut now[n], if half { Scalar::F16 } else { Scalar::F32 })?;
+            if let Some(w) = attempt(self, mask, &now) {
+                self.blocks[self.at].push(w);
+                return Ok(());
+            }
+        }
+        Err(internal(&format!("{lanes:?} of {src:?}")))
+    }
+
+    /// Copies lanes into internal register `n`, each at its own position.
+    fn to_internal(&mut self, n: u16, lanes: &mut [Option<Phys>; 4], ty: Scalar) -> Result<(), CompileError> {
+        let group = (Bank::I, n * 4);
+        let all = lanes.iter().enumerate().fold(0u8, |m, (k, l)| m | (l.is_some() as u8) << k);
+        let words = match self.copy_word(ty, group, all, lanes, None) {
+            Some(w) => vec![w],
+            None => {
+                let mut words = Vec::new();
+                for k in (0..4).filter(|k| lanes[*k].is_some()) {
+                    let mut one = [None; 4];
+                    one[k] = lanes[k];
+                    words.push(self.copy_word(ty, group, 1 << k, &one, None).ok_or_else(|| internal("a copy into an internal register"))?);
+                }
+                words
+            }
+        };
+        self.blocks[self.at].extend(words);
+        for (k, l) in lanes.iter_mut().enumerate() {
+            if l.is_some() {
+                *l = Some(Phys::at(Bank::I, n * 4 + k as u16));
+            }
+        }
+        Ok(())
+    }
+
+    fn sources(&self, op: &Mop, ty: Scalar) -> Vec<Vec<Phys>> {
+        op.src.iter().map(|s| s.iter().map(|l| self.phys(l, ty)).collect()).collect()
+    }
+
+    fn op(&mut self, op: &Mop) -> Result<(), CompileError> {
+        if let Some(d) = op.dst
+            && self.places.at[d.0 as usize].is_none()
+        {
+            return Ok(());
+        }
+        match &op.kind {
+            Kind::Float(code) => {
+                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+                let src = self.sources(op, ty);
+                for (first, group) in Self::groups(bank, unit, lanes, ty) {
+                    let whole = self.spare_half(op.dst, bank, first, &group, ty);
+                    self.cover(&group, &src, ty == Scalar::F16, &mut |s, mask, now| {
+                        let (mask, now) = if whole { widen(mask, now) } else { (mask, now.to_vec()) };
+                        s.float_word(*code, ty, (bank, first), mask, &now)
+                    })?;
+                }
+                Ok(())
+            }
+            Kind::Complex(code) => {
+                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+                let src = self.sources(op, ty);
+                for (first, group) in Self::groups(bank, unit, lanes, ty) {
+                    for one in group.chunks(1) {
+                        self.cover(one, &src, false, &mut |s, mask, now| s.complex_word(*code, ty, (bank, first), mask, &now[0]))?;
+                    }
+                }
+                Ok(())
+            }
+            Kind::Dot => self.dot(op),
+            Kind::Copy => {
+                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+                let src = self.sources(op, ty);
+                let moves = (0..lanes as usize).map(|k| (bank, unit + k as u16, src[0][k], ty)).collect();
+                self.moves(moves, op.pred)
+            }
+            Kind::Parallel(dsts) => {
+                let mut moves = Vec::new();
+                for (d, s) in dsts.iter().zip(&op.src) {
+                    let (bank, unit, lanes, ty) = self.units(*d)?;
+                    if self.places.at[d.0 as usize].is_none() {
+                        continue;
+                    }
+                    for k in 0..lanes as usize {
+                        moves.push((bank, unit + k as u16, self.phys(&s[k], ty), ty));
+                    }
+                }
+                self.moves(moves, None)
+            }
+            Kind::Select(p) => {
+                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+                let src = self.sources(op, ty);
+                let side = |n: usize| (0..lanes as usize).map(|k| (bank, unit + k as u16, src[n][k], ty)).collect::<Vec<_>>();
+                self.moves(side(1), None)?;
+                self.moves(side(0), Some(*p))
+            }
+            Kind::SelectZero(_) => Err(internal("a select on zero")),
+            Kind::Bit(bit) => {
+                let (bank, unit, lanes, _) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+                let src = self.sources(op, Scalar::I32);
+                for k in 0..lanes as usize {
+                    let (a, b) = (src[0][k], src[1][k]);
+                    let w = self.bitwise(*bit, (bank, unit + k as u16), a, b).ok_or_else(|| internal("a bitwise operation"))?;
+                    self.blocks[self.at].push(w);
+                }
+                Ok(())
+            }
+            Kind::Mad => self.mad(op),
+            Kind::Convert(from, to, _) => self.convert(op, *from as u64, *to as u64),
+            Kind::Test(kind, rel, p) => self.test(op, *kind, *rel, *p),
+            Kind::SetPred(p, on) => {
+                // and of the immediates 0 and 0, tested equal (or not) to 0.
+                let mut e: Encoding = vec![("alu_sel", 3), ("src1_bank", 2), ("src1_ext", 1), ("src2_bank", 2), ("src2_ext", 1)];
+                let (s, z, a) = if *on { Rel::Eq } else { Rel::Ne }.fields();
+                e.extend([("sign_test", s), ("zero_test", z), ("test_crcomb_and", a), ("pdst_n", *p as u64), ("dest_ext", 1), ("dest_bank", 1)]);
+                e.push(("pred", Self::predicate("VTST", op.pred).ok_or_else(|| internal("a predicate"))?));
+                self.push("VTST", e);
+                Ok(())
+            }
+            Kind::Sample { state, dims, lod, has_lod } => self.sample(op, *state, *dims, *lod, *has_lod),
+            Kind::Load { offset, .. } => self.load(op, *offset),
+            Kind::Kill(p) => {
+                let code = match p {
+                    (0, true) => 1,
+                    (1, true) => 2,
+                    (0, false) => 3,
+                    _ => return Err(internal("a kill under this predicate")),
+                };
+                let n = self.kill_literal as u64;
+                self.push("KILL", vec![("pred", code), ("src1_n", n), ("src2_n", n)]);
+                Ok(())
+            }
+            Kind::Depth => {
+                let n = self.kill_literal as u64;
+                self.push("DEPTHF", vec![("src1_bank", 3), ("src2_bank", 3), ("src1_n", n), ("src2_n", n)]);
+                Ok(())
+            }
+            Kind::Branch(to, pred) => {
+                let p = Self::predicate("BR", *pred).ok_or_else(|| internal("a branch predicate"))?;
+                let mut w = Word::new("BR", vec![("pred", p), ("br_type", 1)], self.span);
+                w.target = Some(*to);
+                self.blocks[self.at].push(w);
+                Ok(())
+            }
+            Kind::EndPhase => {
+                self.push("NOP", vec![("end", 1)]);
+                self.push("PHAS", vec![("imm", 1), ("wait_cond", 7)]);
+                Ok(())
+            }
+            Kind::Keep => Ok(()),
+        }
+    }
+
+    /// Whether a half-precision group may write lanes beyond the value: its last register belongs to nobody else.
+    fn spare_half(&self, dst: Option<crate::mop::Vreg>, _: Bank, _: u16, _: &[(usize, usize)], ty: Scalar) -> bool {
+        ty == Scalar::F16 && dst.is_some_and(|d| self.program.data(d).lanes % 2 == 1)
+    }
+
+    fn complex_word(&mut self, op: Opcode, ty: Scalar, dst: (Bank, u16), mask: u8, src: &[Option<Phys>; 4]) -> Option<Word> {
+        let code = match op {
+            Opcode::Frcp => 0,
+            Opcode::Frsqrt => 1,
+            Opcode::Flog2 => 2,
+            Opcode::Fexp2 => 3,
+            _ => return None,
+        };
+        let k = mask.trailing_zeros() as usize;
+        let mut e = self.dest("VCOMP", dst.0, dst.1, ty, &[])?;
+        let mut one = [None; 4];
+        one[0] = src[k];
+        // The constant table is not named for this operand; constants come from literals.
+        let x = match src[k].map(|l| l.spot) {
+            Some(Spot::C(c)) if !self.secondary => {
+                let at = self.literals.place(&[c]);
+                one[0] = Some(Phys::at(Bank::Sa, at));
+                self.name("VCOMP", Src1, &one, Scalar::F32, &[])?
+            }
+            Some(Spot::C(_)) => return None,
+            _ => self.name("VCOMP", Src1, &one, ty, &[])?,
+        };
+        e.extend(x);
+        let t = (ty == Scalar::F16) as u64;
+        e.extend([("op2", code), ("write_mask", mask as u64), ("dest_type", t), ("src_type", t)]);
+        Some(Word::new("VCOMP", e, self.span))
+    }
+
+    fn dot(&mut self, op: &Mop) -> Result<(), CompileError> {
+        let (bank, unit, _, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+        let src = self.sources(op, ty);
+        let n = src[0].len();
+        let lanes = |s: &[Phys], last: Option<Phys>| -> [Option<Phys>; 4] { std::array::from_fn(|k| s.get(k).copied().or(if k == 3 { last } else { None })) };
+        let c = |x: f32| Some(Phys { spot: Spot::C(from_f32(ty, x)), neg: false, abs: false });
+        let group = match (bank, ty) {
+            (Bank::I, _) | (_, Scalar::F16) => 4,
+            _ => 2,
+        };
+        let mask = 1u64 << (unit % group);
+        let nmad: &'static str = if ty == Scalar::F16 { "V16NMAD" } else { "V32NMAD" };
+        for (a, b) in [(0, 1), (1, 0)] {
+            // A fourth lane of a three-lane product is 0 × 1.
+            let (x, y) = (lanes(&src[a], c(0.0)), lanes(&src[b], c(1.0)));
+            let Some(mut e) = self.dest(nmad, bank, unit, ty, &[]) else { break };
+            let (Some(p), Some(q)) = (self.name(nmad, Src1, &x, ty, &[]), self.name(nmad, Src2, &y, ty, &[])) else { continue };
+            e.extend(p);
+            e.extend(q);
+            e.extend([("op2", 7), ("dest_mask", mask)]);
+            self.push(nmad, e);
+            return Ok(());
+        }
+        // VDP: one factor in an internal register, the other with a free swizzle (or in a second one).
+        let want = |s: &[Phys]| -> [Option<Phys>; 4] { std::array::from_fn(|k| s.get(k).copied()) };
+        for (a, b) in [(0, 1), (1, 0)] {
+            let ctx: &[(&'static str, u64)] = &[("opcode2", (n == 4) as u64)];
+            let free = want(&src[a]);
+            let Some(p) = self.name("VDP", Src1, &free, Scalar::F32, ctx).filter(|_| ty == Scalar::F32) else { continue };
+            let mut fixed = want(&src[b]);
+            self.to_internal(0, &mut fixed, ty)?;
+            return self.vdp(bank, unit, mask, ctx, p, &fixed);
+        }
+        let (mut x, mut y) = (want(&src[0]), want(&src[1]));
+        self.to_internal(0, &mut x, ty)?;
+        self.to_internal(1, &mut y, ty)?;
+        let ctx: &[(&'static str, u64)] = &[("opcode2", (n == 4) as u64)];
+        if ty == Scalar::F16 {
+            let (x, y) = (lanes(&x[..n].iter().flatten().copied().collect::<Vec<_>>(), c(0.0)), lanes(&y[..n].iter().flatten().copied().collect::<Vec<_>>(), c(1.0)));
+            let mut e = self.dest(nmad, bank, unit, ty, &[]).ok_or_else(|| internal("a dot product"))?;
+            e.extend(self.name(nmad, Src1, &x, ty, &[]).ok_or_else(|| internal("a dot product"))?);
+            e.extend(self.name(nmad, Src2, &y, ty, &[]).ok_or_else(|| internal("a dot product"))?);
+            e.extend([("op2", 7), ("dest_mask", mask)]);
+            self.push(nmad, e);
+            return Ok(());
+        }
+        let p = self.name("VDP", Src1, &y, Scalar::F32, ctx).ok_or_else(|| internal("a dot product"))?;
+        self.vdp(bank, unit, mask, ctx, p, &x)
+    }
+
+    fn vdp(&mut self, bank: Bank, unit: u16, mask: u64, ctx: &[(&'static str, u64)], src1: Encoding, gpi: &[Option<Phys>; 4]) -> Result<(), CompileError> {
+        let mut e = self.dest("VDP", bank, unit, Scalar::F32, ctx).ok_or_else(|| internal("a dot product"))?;
+        e.extend(src1);
+        e.extend(self.name("VDP", Src0, gpi, Scalar::F32, ctx).ok_or_else(|| internal("a dot product"))?);
+        e.extend([("write_mask", mask), ("repeat_mode", 3), ctx[0]]);
+        self.push("VDP", e);
+        Ok(())
+    }
+
+    /// Moves that happen at once. Words go first whose destination nobody still has to read.
+    fn moves(&mut self, mut todo: Vec<(Bank, u16, Phys, Scalar)>, pred: Option<Pred>) -> Result<(), CompileError> {
+        let spot = |m: &(Bank, u16, Phys, Scalar)| Spot::At(m.0, m.1);
+        // The register (not only the half) matters for hazards.
+        let reg = |b: Bank, u: u16, ty: Scalar| (b, if ty == Scalar::F16 { u / 2 } else { u });
+        todo.retain(|m| m.2.spot != Spot::Any && !(m.2.spot == spot(m) && m.2.plain()));
+        while !todo.is_empty() {
+            let reads = |m: &(Bank, u16, Phys, Scalar), r: (Bank, u16)| matches!(m.2.spot, Spot::At(b, u) if reg(b, u, m.3) == r);
+            let mut done = false;
+            let mut n = 0;
+            while n < todo.len() {
+                let first = todo[n];
+                let size = if first.3 == Scalar::F16 || first.0 == Bank::I { 4 } else { 2 };
+                let group: Vec<usize> =
+                    (0..todo.len()).filter(|k| todo[*k].0 == first.0 && todo[*k].3 == first.3 && todo[*k].1 / size == first.1 / size).collect();
+                // Whole groups, then single lanes.
+                let mut sets = vec![group.clone()];
+                if group.len() > 2 {
+                    sets.extend(group.chunks(2).map(|c| c.to_vec()));
+                }
+                if group.len() > 1 {
+                    sets.push(vec![n]);
+                }
+                for set in sets {
+                    let safe = set.iter().all(|k| {
+                        let r = reg(todo[*k].0, todo[*k].1, todo[*k].3);
+                        (0..todo.len()).all(|j| set.contains(&j) || !reads(&todo[j], r))
+                    });
+                    if !safe {
+                        continue;
+                    }
+                    let base = first.1 / size * size;
+                    let mut lanes = [None; 4];
+                    let mut mask = 0u8;
+                    for k in &set {
+                        let p = (todo[*k].1 - base) as usize;
+                        lanes[p] = Some(todo[*k].2);
+                        mask |= 1 << p;
+                    }
+                    if let Some(w) = self.copy_word(first.3, (first.0, base), mask, &lanes, pred) {
+                        self.blocks[self.at].push(w);
+                        let mut k = 0;
+                        todo.retain(|_| {
+                            k += 1;
+                            !set.contains(&(k - 1))
+                        });
+                        done = true;
+                        break;
+                    }
+                    if set.len() == 1 {
+                        // A lone lane that no copy reaches: through an internal register.
+                        let mut one = lanes;
+                        self.to_internal(1, &mut one, first.3)?;
+                        let w = self.copy_word(first.3, (first.0, base), mask, &one, pred).ok_or_else(|| internal("a copy"))?;
+                        self.blocks[self.at].push(w);
+                        todo.remove(set[0]);
+                        done = true;
+                        break;
+                    }
+                }
+                if done {
+                    break;
+                }
+                n += 1;
+            }
+            if !done {
+                // A cycle: one value steps aside.
+                let m = todo[0];
+                let k = (m.1 & 3) as usize;
+                let mut one = [None; 4];
+                let at = if m.3 == Scalar::I32 { 0 } else { k };
+                one[at] = Some(m.2);
+                self.to_internal(2, &mut one, m.3)?;
+                let parked = one[at].unwrap_or(m.2);
+                // Every move from the same place reads the parked copy; the rest is free to go.
+                todo.remove(0);
+                self.moves(todo, pred)?;
+                return self.moves(vec![(m.0, m.1, parked, m.3)], pred);
+            }
+        }
+        Ok(())
+    }
+
+    fn mad(&mut self, op: &Mop) -> Result<(), CompileError> {
+        let (bank, unit, lanes, _) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+        let src = self.sources(op, Scalar::I32);
+        for k in 0..lanes as usize {
+            let (mut a, mut b, c) = (src[0][k], src[1][k], src[2][k]);
+            if matches!(a.spot, Spot::C(_)) && !matches!(b.spot, Spot::C(_)) || a.neg && !b.neg {
+                std::mem::swap(&mut a, &mut b);
+            }
+            if a.neg {
+                a.neg = false;
+                b.neg = !b.neg;
+            }
+            let mut e = self.dest_single("I32MAD2", (bank, unit + k as u16)).ok_or_else(|| internal("an integer product"))?;
+            for (role, l) in [(Src0, a), (Src1, b), (Src2, c)] {
+                let l = if let (Spot::C(v), true) = (l.spot, l.neg) { Phys { spot: Spot::C(v.wrapping_neg()), neg: false, abs: false } } else { l };
+                e.extend(self.single("I32MAD2", role, l).ok_or_else(|| internal("an integer product"))?);
+            }
+            self.push("I32MAD2", e);
+        }
+        Ok(())
+    }
+
+    fn convert(&mut self, op: &Mop, from: u64, to: u64) -> Result<(), CompileError> {
+        let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+        let from_ty = match from {
+            5 => Scalar::F16,
+            6 => Scalar::F32,
+            _ => Scalar::I32,
+        };
+        let src = self.sources(op, from_ty);
+        if to < 5 {
+            // Into the low half of a cleared register; a second source goes into the high half.
+            for k in 0..lanes as usize {
+                let at = (bank, unit + k as u16);
+                if op.src.len() == 1 {
+                    let w = self.bit_copy((bank, at.1), 1 << (at.1 & 1), &[Some(Phys { spot: Spot::C(0), neg: false, abs: false }); 4], None).ok_or_else(|| internal("a conversion"))?;
+                    self.blocks[self.at].push(w);
+                }
+                for (half, s) in src.iter().enumerate() {
+                    let fmt = if half == 0 && src.len() > 1 { 3 } else { to };
+                    let mut one = [None; 4];
+                    one[half] = Some(s[k]);
+                    if self.pack_word(from, fmt, at, 1 << half, &one).is_none() {
+                        self.to_internal(0, &mut one, from_ty)?;
+                    }
+                    let w = self.pack_word(from, fmt, at, 1 << half, &one).ok_or_else(|| internal("a conversion"))?;
+                    self.blocks[self.at].push(w);
+                }
+            }
+            return Ok(());
+        }
+        if from < 5 {
+            for (first, group) in Self::groups(bank, unit, lanes, ty) {
+                for one in group.chunks(1) {
+                    let (p, k) = one[0];
+                    let mut lane = [None; 4];
+                    lane[p] = Some(src[0][k]);
+                    if self.pack_word(from & 7, to, (bank, first), 1 << p, &lane).is_none() {
+                        return Err(internal("a conversion from an integer"));
+                    }
+                    if let Some(mut w) = self.pack_word(from & 7, to, (bank, first), 1 << p, &lane) {
+                        if op.src.len() > 1 {
+                            w.set("comp_sel_0_bit0", 1);
+                        }
+                        self.blocks[self.at].push(w);
+                    }
+                }
+            }
+            return Ok(());
+        }
+        for (first, group) in Self::groups(bank, unit, lanes, ty) {
+            let mut rest: &[(usize, usize)] = &group;
+            while !rest.is_empty() {
+                // As many lanes as one word takes.
+                let mut n = rest.len();
+                loop {
+                    let mut lane = [None; 4];
+                    let mut mask = 0;
+                    for (p, k) in &rest[..n] {
+                        lane[*p] = Some(src[0][*k]);
+                        mask |= 1u8 << p;
+                    }
+                    let n16 = if ty == Scalar::F16 && bank != Bank::I { first } else { first };
+                    if let Some(w) = self.pack_word(from, to, (bank, n16), mask, &lane) {
+                        self.blocks[self.at].push(w);
+                        break;
+                    }
+                    if n == 1 {
+                        self.to_internal(0, &mut lane, from_ty)?;
+                        let w = self.pack_word(from, to, (bank, n16), mask, &lane).ok_or_else(|| internal("a conversion"))?;
+                        self.blocks[self.at].push(w);
+                        break;
+                    }
+                    n -= 1;
+                }
+                rest = &rest[n..];
+            }
+        }
+        Ok(())
+    }
+
+    fn test(&mut self, op: &Mop, kind: TestKind, rel: Rel, p: u8) -> Result<(), CompileError> {
+        let pred = Self::predicate("VTST", op.pred).ok_or_else(|| internal("a predicate"))?;
+        let TestKind::Float(ty) = kind else {
+            let (a, b) = (self.phys(&op.src[0][0], Scalar::I32), self.phys(&op.src[1][0], Scalar::I32));
+            let mut e = self.single("VTST", Src1, a).ok_or_else(|| internal("a test"))?;
+            e.retain(|f| f.0 != "chan_cc");
+            e.extend(self.single_test(b)?);
+            let (s, z, and) = rel.fields();
+            e.extend([("alu_sel", 1), ("alu_op", if kind == TestKind::Signed { 14 } else { 15 })]);
+            e.extend([("sign_test", s), ("zero_test", z), ("test_crcomb_and", and), ("pdst_n", p as u64), ("dest_ext", 1), ("dest_bank", 1), ("pred", pred)]);
+            self.push("VTST", e);
+            return Ok(());
+        };
+        let (mut a, mut b) = (self.phys(&op.src[0][0], ty), self.phys(&op.src[1][0], ty));
+        let mut forced = false;
+        loop {
+            for (x, y, rel) in [(a, b, rel), (b, a, rel.swapped())] {
+                if let Some(mut e) = self.test_operands(x, y, ty) {
+                    let (s, z, and) = rel.fields();
+                    e.extend([("alu_op", 14), ("prec", (ty == Scalar::F32) as u64)]);
+                    e.extend([("sign_test", s), ("zero_test", z), ("test_crcomb_and", and), ("pdst_n", p as u64), ("dest_ext", 1), ("dest_bank", 1), ("pred", pred)]);
+                    self.push("VTST", e);
+                    return Ok(());
+                }
+            }
+            if forced {
+                return Err(internal("a test"));
+            }
+            forced = true;
+            for (n, l) in [(0, &mut a), (1, &mut b)] {
+                let mut one = [Some(*l), None, None, None];
+                self.to_internal(n, &mut one, ty)?;
+                *l = one[0].unwrap_or(*l);
+            }
+        }
+    }
+
+    fn single_test(&mut self, b: Phys) -> Result<Encoding, CompileError> {
+        self.single("VTST", Src2, b).ok_or_else(|| internal("a test"))
+    }
+
+    /// Operands of a float test: the lanes must agree, or the second one be lane x.
+    fn test_operands(&mut self, a: Phys, b: Phys, ty: Scalar) -> Try {
+        if !b.plain() || a.abs {
+            return None;
+        }
+        let o2 = operand("VTST", Src2)?;
+        for w1 in self.namings(&[Some(a), None, None, None], ty, true) {
+            let Some(lane1) = w1.lanes[0].filter(|l| *l < 4) else { continue };
+            let Some(e1) = fits(operand("VTST", Src1)?, &w1, &[("alu_sel", 0)]) else { continue };
+            for w2 in self.namings(&[Some(b), None, None, None], ty, true) {
+                if w2.neg || w2.abs {
+                    continue;
+                }
+                let Some(lane2) = w2.lanes[0].filter(|l| *l < 4) else { continue };
+                if lane2 != 0 && lane2 != lane1 {
+                    continue;
+                }
+                let Some(e2) = fits(o2, &Want { lanes: [None; 4], ..w2 }, &[("alu_sel", 0)]) else { continue };
+                let mut e = e1.clone();
+                e.extend(e2);
+                e.push(("src2_vscomp", (lane2 == 0 && lane1 != 0) as u64));
+                return Some(e);
+            }
+        }
+        None
+    }
+
+    fn sample(&mut self, op: &Mop, state: u16, dims: u8, lod: u8, has_lod: bool) -> Result<(), CompileError> {
+        let dst = op.dst.and_then(|d| self.places.at[d.0 as usize]).ok_or_else(|| internal("a texture read"))?;
+        let half = op.dst.is_some_and(|d| self.program.data(d).ty == Scalar::F16);
+        let place = |l: Option<&Lane>| match l.map(|l| l.base) {
+            Some(Base::V(v, 0)) => self.places.at[v.0 as usize],
+            _ => None,
+        };
+        let (coord, level) = (place(op.src[0].first()), place(op.src.get(1).and_then(|s| s.first())));
+        let coord = coord.ok_or_else(|| internal("texture coordinates"))?;
+        let want = |reg: Reg| Want { reg, lanes: [None; 4], neg: false, abs: false };
+        let mut e = fits(operand("SMP", Src0).ok_or_else(|| internal("SMP"))?, &want(coord), &[]).ok_or_else(|| internal("texture coordinates"))?;
+        e.extend(fits(operand("SMP", Src1).ok_or_else(|| internal("SMP"))?, &want(Reg::new(Bank::Sa, state)), &[]).ok_or_else(|| internal("texture state"))?);
+        match (has_lod, level) {
+            (true, Some(l)) => e.extend(fits(operand("SMP", Src2).ok_or_else(|| internal("SMP"))?, &want(l), &[]).ok_or_else(|| internal("a texture level"))?),
+            _ => e.extend([("src2_bank", 2), ("src2_ext", 1), ("src2_n", 0)]),
+        }
+        let coord_half = matches!(op.src[0].first().map(|l| l.base), Some(Base::V(v, _)) if self.program.data(v).ty == Scalar::F16);
+        e.extend([
+            ("dest_use_pa", (dst.bank == Bank::Pa) as u64),
+            ("dest_n", dst.n as u64),
+            ("fconv_type", if half { 2 } else { 3 }),
+            ("src0_type", coord_half as u64),
+            ("dim", dims as u64 - 1),
+            ("lod_mode", lod as u64),
+        ]);
+        if !matches!(dst.bank, Bank::Pa | Bank::R) {
+            return Err(internal("a texture result outside r and pa"));
+        }
+        self.push("SMP", e);
+        self.pending.extend((0..if half { 2 } else { 4 }).map(|k| Reg::new(dst.bank, dst.n + k)));
+        Ok(())
+    }
+
+    fn load(&mut self, op: &Mop, offset: u32) -> Result<(), CompileError> {
+        let d = op.dst.ok_or_else(|| internal("a load"))?;
+        let dst = self.places.at[d.0 as usize].ok_or_else(|| internal("a load"))?;
+        let n = self.program.data(d).lanes as u64;
+        let a = self.phys(&op.src[0][0], Scalar::I32);
+        let mut e = self.single("VLDST", Src0, a).ok_or_else(|| internal("a load's address"))?;
+        e.extend([("src1_bank", 2), ("src1_bank_ext", 1), ("src1_n", offset as u64), ("src2_bank", 2), ("src2_bank_ext", 1)]);
+        e.extend([("op1", 1), ("mask_count", n - 1), ("dest_bank_primattr", (dst.bank == Bank::Pa) as u64), ("dest_n", dst.n as u64)]);
+        self.push("VLDST", e);
+        self.pending.extend((0..n as u16).map(|k| Reg::new(dst.bank, dst.n + k)));
+        Ok(())
+    }
+}
+
+/// Half-precision stores in pairs: the unused half of the last register may be overwritten.
+fn widen(mask: u8, src: &[[Option<Phys>; 4]]) -> (u8, Vec<[Option<Phys>; 4]>) {
+    let wide = mask | if mask & 3 == 1 { 2 } else { 0 } | if mask >> 2 == 1 { 8 } else { 0 };
+    (wide, src.to_vec())
+}
+
+/// A 16-bit immediate with a rotation to the left and inversion that gives `c`.
+fn rotated(c: u32) -> Option<(u32, u32, bool)> {
+    for inv in [false, true] {
+        let v = if inv { !c } else { c };
+        for rot in 0..32 {
+            let r = v.rotate_right(rot);
+            if r < 0x1_0000 {
+                return Some((r, rot, inv));
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,90 @@
+//! Liveness of virtual registers over a program of macro-operations.
+
+use crate::mop::{Kind, MProgram, Vreg};
+use std::collections::BTreeSet;
+
+/// Registers live at the start of each block.
+pub fn live_in(p: &MProgram) -> Vec<BTreeSet<Vreg>> {
+    let n = p.blocks.len();
+    let mut live: Vec<BTreeSet<Vreg>> = vec![BTreeSet::new(); n];
+    loop {
+        let mut changed = false;
+        for b in (0..n).rev() {
+            let mut now = live_out(p, &live, b);
+            for op in p.blocks[b].ops.iter().rev() {
+                for w in op.writes() {
+                    now.remove(&w);
+                }
+                now.extend(op.reads());
+            }
+            if now != live[b] {
+                live[b] = now;
+                changed = true;
+            }
+        }
+        if !changed {
+            return live;
+        }
+    }
+}
+
+/// Registers live at the end of a block.
+pub fn live_out(p: &MProgram, live: &[BTreeSet<Vreg>], b: usize) -> BTreeSet<Vreg> {
+    p.blocks[b].succs.iter().flat_map(|s| live[*s].iter().copied()).collect()
+}
+
+/// Stretches of positions in which each register holds a value. Operation `g` reads at `2g` and writes at `2g + 1`.
+pub fn intervals(p: &MProgram) -> Vec<Vec<(u32, u32)>> {
+    let live = live_in(p);
+    let mut out: Vec<Vec<(u32, u32)>> = vec![Vec::new(); p.vregs.len()];
+    let mut start = 0u32;
+    for (b, block) in p.blocks.iter().enumerate() {
+        let end = start + block.ops.len() as u32;
+        // The end of the stretch that is open for each live register.
+        let mut open: std::collections::BTreeMap<Vreg, u32> = live_out(p, &live, b).into_iter().map(|v| (v, 2 * end)).collect();
+        for (n, op) in block.ops.iter().enumerate().rev() {
+            let g = start + n as u32;
+            for w in op.writes() {
+                let to = open.remove(&w).unwrap_or(2 * g + 2);
+                out[w.0 as usize].push((2 * g + 1 - early(&op.kind, p, w) as u32, to));
+            }
+            // What a select takes under its predicate is read after the other side was written.
+            let late = matches!(op.kind, Kind::Select(_)) as usize;
+            for (k, src) in op.src.iter().enumerate() {
+                for l in src {
+                    if let crate::mop::Base::V(r, _) = l.base {
+                        let to = 2 * g + 1 + (k < late) as u32;
+                        let e = open.entry(r).or_insert(to);
+                        *e = (*e).max(to);
+                    }
+                }
+            }
+        }
+        for (v, to) in open {
+            out[v.0 as usize].push((2 * start, to));
+        }
+        start = end;
+    }
+    for v in &mut out {
+        v.sort_unstable();
+        // Neighbours join.
+        let mut joined: Vec<(u32, u32)> = Vec::new();
+        for s in v.drain(..) {
+            match joined.last_mut() {
+                Some(l) if l.1 >= s.0 => l.1 = l.1.max(s.1),
+                _ => joined.push(s),
+            }
+        }
+        *v = joined;
+    }
+    out
+}
+
+/// Whether the destination is written before all sources are read, so that it needs a place of its own.
+fn early(kind: &Kind, p: &MProgram, dst: Vreg) -> bool {
+    match kind {
+        Kind::Parallel(_) | Kind::Copy | Kind::Select(_) => false,
+        Kind::Float(_) | Kind::Complex(_) | Kind::Bit(_) | Kind::Dot => p.data(dst).lanes > 1,
+        _ => true,
+    }
+}
