@@ -7,7 +7,7 @@
 use crate::live::intervals;
 use crate::mop::{Base, Kind, MProgram, Vreg};
 use crate::regs::{Bank, Reg};
-use retroshade_ir::{Scalar, Span};
+use retroshade_ir::Scalar;
 use retroshade_lower::CompileError;
 use std::collections::BTreeMap;
 
@@ -70,6 +70,14 @@ pub fn place(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: 
     let hints = hints(p);
     let mut order: Vec<u32> = (0..p.vregs.len() as u32).filter(|v| out.at[*v as usize].is_none() && !live[*v as usize].is_empty()).collect();
     order.sort_by_key(|v| (live[*v as usize][0].0, *v));
+    // Texture reads and loads write r and pa only.
+    let fetched: std::collections::BTreeSet<Vreg> = p
+        .blocks
+        .iter()
+        .flat_map(|b| &b.ops)
+        .filter(|o| matches!(o.kind, Kind::Sample { .. } | Kind::Load { .. }))
+        .filter_map(|o| o.dst)
+        .collect();
     for v in order {
         let s = &live[v as usize];
         let d = &p.vregs[v as usize];
@@ -77,6 +85,9 @@ pub fn place(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: 
         let mut place = None;
         for (other, off) in hints.get(&Vreg(v)).map_or(&[][..], |h| h) {
             let Some(o) = out.at[other.0 as usize] else { continue };
+            if o.bank == Bank::O && fetched.contains(&Vreg(v)) {
+                continue;
+            }
             let Ok(n) = u16::try_from(o.n as i32 + off) else { continue };
             let limit = match o.bank {
                 Bank::R => TEMPORARIES,
@@ -89,7 +100,7 @@ pub fn place(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: 
                 break;
             }
         }
-        let mut search = |bank: Bank, count: u16| {
+        let search = |bank: Bank, count: u16| {
             (0..=count.saturating_sub(regs)).step_by(step as usize).map(|n| Reg::new(bank, n)).find(|r| count >= regs && files.free(*r, regs, s))
         };
         // Inputs that are dead first, then temporaries.
@@ -143,6 +154,5 @@ fn hints(p: &MProgram) -> BTreeMap<Vreg, Vec<(Vreg, i32)>> {
             }
         }
     }
-    let _ = Span::NONE;
     out
 }

@@ -1,7 +1,8 @@
 //! The target interface of USSE.
 
-use crate::{asm, forms};
-use retroshade_ir::{Module, Numerics, Reference, ShaderEnv, ShaderResult, Span, Stage};
+use crate::num::UsseNumerics;
+use crate::{asm, compile, container, forms, legal, load};
+use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, TargetIsa, TextError, TextOptions};
 
 struct Usse;
@@ -40,16 +41,17 @@ impl TargetIsa for Usse {
         .to_vec()
     }
     fn numerics(&self) -> &'static dyn Numerics {
-        &Reference
+        static NUM: UsseNumerics = UsseNumerics;
+        &NUM
     }
-    fn legalise(&self, _: &Module, _: &Options) -> Result<Module, CompileError> {
-        Err(CompileError::unsupported("U0000", Span::NONE, "not built yet"))
+    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
+        legal::legalise(module, options, &mut |_, _| {})
     }
-    fn compile(&self, _: &Module, _: &Options) -> Result<CompiledShader, CompileError> {
-        Err(CompileError::unsupported("U0000", Span::NONE, "not built yet"))
+    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+        compile::compile(module, options)
     }
-    fn simulate(&self, _: &CompiledShader, _: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        Err(SimError::BadEnv("not built yet".to_string()))
+    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+        load::run(shader, env)
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         asm::dis_line(line, options)
@@ -59,6 +61,18 @@ impl TargetIsa for Usse {
     }
     fn disassemble(&self, bytes: &[u8], options: &TextOptions) -> Result<String, TextError> {
         let mut out = String::new();
+        if self.is_container(bytes) {
+            let g = container::read(bytes)?;
+            out.push_str(&container::describe(&g));
+            for (title, words) in [("secondary", &g.secondary), ("primary", &g.primary)] {
+                if !words.is_empty() {
+                    out.push_str(&format!(".{title}\n"));
+                    let raw: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+                    asm::disassemble_code(&raw, options.syntax, &mut out);
+                }
+            }
+            return Ok(out);
+        }
         asm::disassemble_code(bytes, options.syntax, &mut out);
         Ok(out)
     }

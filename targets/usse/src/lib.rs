@@ -3,17 +3,29 @@
 //! Facts: the ISA sheet of the machine; `docs/targets/usse.md` tells the story.
 #![forbid(unsafe_code)]
 
+pub mod abi;
+pub mod alloc;
 pub mod asm;
+pub mod compile;
 pub mod constants;
+pub mod container;
 pub mod dual;
+pub mod expand;
 pub mod forms;
 mod isa;
+pub mod legal;
+pub mod live;
+pub mod load;
 pub mod micro;
+pub mod mop;
+pub mod narrow;
 pub mod num;
 pub mod operands;
 pub mod regs;
+pub mod select;
 pub mod sim;
 pub mod swizzle;
 pub mod text;
+pub mod word;
 
 pub use isa::isa;

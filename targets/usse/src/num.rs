@@ -24,7 +24,21 @@ impl Numerics for UsseNumerics {
     fn dot(&self, ty: Scalar, a: &[u32], b: &[u32]) -> u32 {
         // The sum is kept in f32 and rounded at the end.
         let sum = a.iter().zip(b).map(|(x, y)| to_f32(ty, *x) * to_f32(ty, *y)).reduce(|s, p| s + p);
-        from_f32(ty, sum.unwrap_or(0.0))
+        // Adding +0 hides the sign of a zero sum, which a fourth product of 0 × 1 would change.
+        from_f32(ty, sum.unwrap_or(0.0) + 0.0)
+    }
+    fn binary(&self, op: Opcode, ty: Scalar, a: u32, b: u32) -> u32 {
+        let (x, y) = (to_f32(ty, a), to_f32(ty, b));
+        match op {
+            // Symmetric, so that operands may be exchanged: the number beats a NaN, -0 is below +0.
+            Opcode::Fmin | Opcode::Fmax if x.is_nan() => b,
+            Opcode::Fmin | Opcode::Fmax if y.is_nan() => a,
+            Opcode::Fmin if x == y => a | b,
+            Opcode::Fmax if x == y => a & b,
+            Opcode::Fmin => if x < y { a } else { b },
+            Opcode::Fmax => if x > y { a } else { b },
+            _ => retroshade_ir::numerics::reference_binary(op, ty, a, b),
+        }
     }
     fn fcmp(&self, cc: FloatCC, ty: Scalar, a: u32, b: u32) -> bool {
         cc.eval(to_f32(ty, a), to_f32(ty, b))
@@ -32,14 +46,16 @@ impl Numerics for UsseNumerics {
     fn ext(&self, name: &str, args: &[[u32; 4]]) -> Option<[u32; 4]> {
         let lanes = |f: &dyn Fn(u32) -> u32| args.first().map(|a| a.map(f));
         match name {
-            // VPCK between f32 and 16-bit integers, numeric value.
-            "usse.f2u16" => lanes(&|a| pack_int(f32::from_bits(a), 0.0, 65535.0)),
-            "usse.f2s16" => lanes(&|a| pack_int(f32::from_bits(a), -32768.0, 32767.0) & 0xffff),
+            // VPCK between f32 and the halves of a register, numeric value.
+            "usse.pack16u" | "usse.pack16s" => {
+                let (low, high) = (args.first()?, args.get(1)?);
+                let (from, to) = if name == "usse.pack16u" { (0.0, 65535.0) } else { (-32768.0, 32767.0) };
+                let one = |k: usize| pack_int(f32::from_bits(low[k]), 0.0, 65535.0) | pack_int(f32::from_bits(high[k]), from, to) << 16;
+                Some([one(0), 0, 0, 0])
+            }
             "usse.u16f" => lanes(&|a| ((a & 0xffff) as f32).to_bits()),
-            "usse.s16f" => lanes(&|a| (a as u16 as i16 as f32).to_bits()),
-            // VPCK with scaling.
-            "usse.f2u8n" => lanes(&|a| pack_norm(f32::from_bits(a), 0.0, 255.0)),
-            "usse.u8nf" => lanes(&|a| ((a & 0xff) as f32 / 255.0).to_bits()),
+            "usse.u16hf" => lanes(&|a| ((a >> 16) as f32).to_bits()),
+            "usse.s16hf" => lanes(&|a| ((a >> 16) as u16 as i16 as f32).to_bits()),
             _ => None,
         }
     }

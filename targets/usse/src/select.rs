@@ -67,10 +67,6 @@ struct Selector<'a> {
     span: Span,
 }
 
-fn bits(ty: Scalar, x: f32) -> u32 {
-    retroshade_ir::numerics::from_f32(ty, x)
-}
-
 impl Selector<'_> {
     fn run(&mut self, hoist: bool) -> Result<(), CompileError> {
         let f = self.f;
@@ -344,10 +340,14 @@ impl Selector<'_> {
                 let Imm::Ext(name) = &d.imm else { return Err(self.unsupported("a machine operation without a name")) };
                 let a = self.arg(d, 0);
                 match &**name {
-                    "usse.f2u16" => self.convert(a, ty, 6, 3),
-                    "usse.f2s16" => self.convert(a, ty, 6, 4),
+                    "usse.pack16u" | "usse.pack16s" => {
+                        let (low, high) = (self.plain(a, types::F32), self.arg(d, 1));
+                        let high = self.plain(high, types::F32);
+                        self.make(Kind::Convert(6, if &**name == "usse.pack16u" { 3 } else { 4 }, false), ty, vec![low, high])
+                    }
                     "usse.u16f" => self.convert(a, ty, 3, 6),
-                    "usse.s16f" => self.convert(a, ty, 4, 6),
+                    "usse.u16hf" => self.make(Kind::Convert(3, 6, false), ty, vec![a, Vec::new()]),
+                    "usse.s16hf" => self.make(Kind::Convert(4, 6, false), ty, vec![a, Vec::new()]),
                     other => return Err(self.unsupported(format!("unknown machine operation `{other}`"))),
                 }
             }
@@ -676,21 +676,31 @@ impl Selector<'_> {
             if !slot.memory {
                 return Ok((0..ty.lanes as u32).map(|k| Lane::new(Base::Sa((word + k) as u16))).collect());
             }
-            let base = self.abi.buffer_base.unwrap_or(0);
-            return Ok(self.make(Kind::Load { base, offset: word }, ty, vec![vec![Lane::c(0)]]));
+            return Ok(self.load(Lane::c(0), 0, word, ty));
         }
         // A computed index counts units; strides of our buffer are those of dense elements.
         if decl.dims.len() > 1 && !is_dense(decl) {
             return Err(self.unsupported("computed indices into nested uniform arrays with gaps"));
         }
-        let base = self.abi.buffer_base.unwrap_or(0);
         let index = self.arg(d, 0)[0];
-        let last = decl.elements().max(1) - 1;
-        let _ = last;
         let scale = if inner == unit || decl.dims.len() > 1 { slot.stride * 4 } else { slot.stride * 4 * unit / inner };
-        let bytes = self.make(Kind::Mad, types::I32, vec![vec![index], vec![Lane::c(scale)], vec![Lane::c(0)]]);
         let word = slot.word + offset * scale / 4;
-        Ok(self.make(Kind::Load { base, offset: word }, ty, vec![bytes]))
+        Ok(self.load(index, scale, word, ty))
+    }
+
+    /// Loads words of the uniform buffer: base + index × scale + 4 × word.
+    fn load(&mut self, index: Lane, scale: u32, word: u32, ty: Type) -> Vec<Lane> {
+        let base = Lane::new(Base::Sa(self.abi.buffer_base.unwrap_or(0)));
+        // The offset field counts words up to 127; the rest goes into the address.
+        let (near, far) = (word % 128, word / 128 * 512);
+        let mut address = base;
+        if far != 0 {
+            address = self.make(Kind::Mad, types::I32, vec![vec![address], vec![Lane::c(1)], vec![Lane::c(far)]])[0];
+        }
+        if scale != 0 {
+            address = self.make(Kind::Mad, types::I32, vec![vec![index], vec![Lane::c(scale)], vec![address]])[0];
+        }
+        self.make(Kind::Load { base: 0, offset: near }, ty, vec![vec![address]])
     }
 
     fn tex(&mut self, d: &InstData, ty: Type) -> Result<Vec<Lane>, CompileError> {
@@ -799,7 +809,11 @@ impl Selector<'_> {
         }
         if let Some(o) = self.abi.depth {
             let v = self.outputs[&(o, 0)];
-            self.emit(Kind::Depth, None, vec![Self::of(v, 1)]);
+            // DEPTHF's operand is known for r0 only.
+            let r0 = self.out.primary.vreg(Scalar::F32, 1, self.span);
+            self.out.fixed.insert(r0, crate::regs::Reg::r(0));
+            self.emit(Kind::Copy, Some(r0), vec![Self::of(v, 1)]);
+            self.emit(Kind::Depth, None, vec![Self::of(r0, 1)]);
             self.out.phases = true;
         }
         if self.out.phases {
@@ -833,7 +847,7 @@ impl Selector<'_> {
         let unset: Vec<Vreg> = self.outputs.values().copied().filter(|v| entry.contains(v)).collect();
         for v in unset {
             let n = self.out.primary.data(v).lanes as usize;
-            let op = Mop::new(Kind::Copy, Some(v), vec![vec![Lane::c(bits(Scalar::F32, 0.0)); n]], Span::NONE);
+            let op = Mop::new(Kind::Copy, Some(v), vec![vec![Lane::c(0); n]], Span::NONE);
             self.out.primary.blocks[0].ops.insert(0, op);
         }
         let _ = &self.uses;

@@ -1,0 +1,512 @@
+//! From a legalised module to code and container: layout, selection, placement, words, flags, branches, `.gxp`.
+//!
+//! Facts: the ISA sheet's section 17 (program structure, `nosched`, phases) and 19 (container).
+
+use crate::abi::{self, Abi, Iterated};
+use crate::alloc::{self, Placement};
+use crate::container::{self, Descriptor, Gxp, Parameter, Varyings};
+use crate::expand::{Expander, Literals};
+use crate::regs::Reg;
+use crate::select::{self, Selected};
+use crate::word::Word;
+use crate::{asm, legal};
+use indexmap::IndexMap;
+use retroshade_ir::*;
+use retroshade_lower::isa::Stats;
+use retroshade_lower::{CompileError, CompiledShader, Options, Reflection, Syntax};
+
+/// Compiles a verified source module.
+pub fn compile(source: &Module, o: &Options) -> Result<CompiledShader, CompileError> {
+    let mut dumps = Vec::new();
+    let mut ir_ops = 0;
+    let module = legal::legalise(source, o, &mut |name, m| {
+        if name == "inline" || ir_ops == 0 {
+            ir_ops = m.main().inst_count() as u32;
+        }
+        if o.wants(name) {
+            dumps.push((name.to_string(), retroshade_ir::print(m)));
+        }
+    })?;
+    // Hoisting costs attribute registers and sometimes words: keep the smaller program.
+    let mut best: Option<Built> = None;
+    let mut failed = None;
+    for hoist in [true, false] {
+        match build(&module, o, hoist) {
+            Ok(b) if best.as_ref().is_none_or(|x| b.size() < x.size()) => best = Some(b),
+            Ok(_) => {}
+            Err(e) => failed = failed.or(Some(e)),
+        }
+    }
+    let Some(built) = best else {
+        return Err(failed.unwrap_or_else(|| CompileError::Internal("nothing was built".to_string())));
+    };
+    finish(module, built, o, ir_ops, dumps)
+}
+
+/// A program before it is packed.
+struct Built {
+    abi: Abi,
+    mir: String,
+    places: String,
+    primary: Vec<Word>,
+    secondary: Vec<Word>,
+    words: Vec<u64>,
+    second: Vec<u64>,
+    literals: Literals,
+    temps: u16,
+    phases: bool,
+}
+
+impl Built {
+    fn size(&self) -> usize {
+        self.words.len() + self.second.len()
+    }
+}
+
+fn build(m: &Module, o: &Options, hoist: bool) -> Result<Built, CompileError> {
+    let abi = abi::layout(m, o.relaxed_precision)?;
+    let sel = select::select(m, &abi, hoist)?;
+    if hoist && sel.hoisted.is_empty() {
+        return Err(CompileError::Internal("nothing to hoist".to_string()));
+    }
+    let pa = if m.stage == Stage::Fragment { abi.pa.max(2) } else { abi.pa };
+    let places = alloc::place(&sel.primary, &sel.fixed, pa, abi.o)?;
+    let mut literals = Literals { first: sel.free, values: Vec::new() };
+    let mut second = Vec::new();
+    if !sel.hoisted.is_empty() {
+        let at = (0..sel.secondary.vregs.len() as u32).map(|v| sel.hoisted.get(&crate::mop::Vreg(v)).map(|n| Reg::new(crate::regs::Bank::Pa, *n))).collect();
+        let fixed = Placement { at, temps: 0 };
+        // Literals of both programs share one list; the secondary program reads them as attributes.
+        let mut x = Expander::new(&sel.secondary, &fixed, &mut literals);
+        x.secondary = true;
+        x.run()?;
+        second = protect(std::mem::take(&mut x.blocks[0]));
+        end_secondary(&mut second);
+    }
+    let mut x = Expander::new(&sel.primary, &places, &mut literals);
+    x.kill_literal = abi.kill_literal.unwrap_or(0);
+    x.run()?;
+    let blocks = std::mem::take(&mut x.blocks);
+    let end = literals.first as usize + literals.values.len();
+    if end > abi::SA_LIMIT as usize {
+        return Err(CompileError::limit("U0103", Span::NONE, "too many secondary attributes", end as u64, abi::SA_LIMIT as u64));
+    }
+    let primary = assemble(m.stage, blocks, sel.phases)?;
+    let encode = |w: &[Word]| -> Result<Vec<u64>, CompileError> {
+        w.iter().map(|w| w.encode().map_err(|e| CompileError::Internal(e.to_string()))).collect()
+    };
+    let places_text = sel.primary.vregs.iter().enumerate().map(|(n, _)| format!("v{n} = {}\n", places.at[n].map_or("-".to_string(), |r| r.to_string()))).collect();
+    let Selected { primary: mir, phases, .. } = sel;
+    Ok(Built {
+        mir: mir.text(),
+        places: places_text,
+        words: encode(&primary)?,
+        second: encode(&second)?,
+        primary,
+        secondary: second,
+        literals,
+        temps: places.temps,
+        phases,
+        abi,
+    })
+}
+
+/// The secondary program ends with an end flag on its last word, or with a NOP that has one.
+fn end_secondary(words: &mut Vec<Word>) {
+    match words.last_mut() {
+        Some(w) if w.form == "VMOV" => w.set("end_or_src0_bank_ext", 1),
+        Some(w) if matches!(w.form, "VPCK" | "VCOMP" | "VMAD" | "VBW") => w.set("end", 1),
+        _ => words.push(Word::new("NOP", vec![("end", 1)], Span::NONE)),
+    }
+}
+
+/// Whether a word's `nosched` flag protects the boundary behind the next word.
+fn can_protect(w: &Word) -> bool {
+    matches!(w.form, "VMAD2" | "V32NMAD" | "V16NMAD" | "VMAD" | "VDP" | "VCOMP" | "VMOV" | "NOP" | "WDF" | "VPCK" | "VTST" | "VTSTMSK" | "VBW" | "I32MAD2" | "I32MAD")
+        && w.get("end") == 0
+}
+
+/// Sets `nosched` wherever internal registers live across a boundary, with NOPs where no word can carry the flag.
+fn protect(words: Vec<Word>) -> Vec<Word> {
+    // Lanes of internal registers live behind each word.
+    let n = words.len();
+    let mut live = vec![[0u8; 3]; n + 1];
+    for k in (0..n).rev() {
+        let (r, w) = words[k].internal();
+        for i in 0..3 {
+            // A predicated write keeps the old value.
+            let kept = if words[k].get("pred") != 0 { live[k + 1][i] } else { live[k + 1][i] & !w[i] };
+            live[k][i] = kept | r[i];
+        }
+    }
+    let mut out: Vec<Word> = Vec::with_capacity(n);
+    for (k, w) in words.into_iter().enumerate() {
+        // live[k + 1] is what lives across the boundary behind this word.
+        if live[k + 1].iter().any(|l| *l != 0) {
+            match out.last_mut() {
+                Some(p) if can_protect(p) => p.set("nosched", 1),
+                _ => out.push(Word::new("NOP", vec![("nosched", 1)], w.span)),
+            }
+        }
+        out.push(w);
+    }
+    out
+}
+
+/// Joins blocks: phase header, protected blocks, resolved branches, the closing word.
+fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Result<Vec<Word>, CompileError> {
+    // Branches to what follows anyway disappear; a conditional branch around an unconditional one is turned round.
+    loop {
+        let mut changed = false;
+        for b in 0..blocks.len() {
+            let next = |to: usize| to > b && blocks[b + 1..to].iter().all(|x| x.is_empty());
+            let last = blocks[b].last().and_then(|w| w.target);
+            if let Some(to) = last
+                && next(to)
+            {
+                blocks[b].pop();
+                changed = true;
+                continue;
+            }
+            let len = blocks[b].len();
+            if len >= 2
+                && let (Some(first), Some(second)) = (blocks[b][len - 2].target, blocks[b][len - 1].target)
+                && next(first)
+                && blocks[b][len - 1].get("pred") == 0
+            {
+                // P3: p0 and p1 have inverted forms.
+                let inverted = match blocks[b][len - 2].get("pred") {
+                    1 => 5,
+                    2 => 6,
+                    5 => 1,
+                    6 => 2,
+                    _ => continue,
+                };
+                let w = &mut blocks[b][len - 2];
+                w.set("pred", inverted);
+                w.target = Some(second);
+                blocks[b].pop();
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    let mut out = vec![Word::new("PHAS", vec![("imm", 1), ("wait_cond", if phases { 1 } else { 7 })], Span::NONE)];
+    let mut starts = Vec::new();
+    for b in blocks {
+        starts.push(out.len());
+        out.extend(protect(b));
+    }
+    starts.push(out.len());
+    for n in 0..out.len() {
+        if let Some(to) = out[n].target {
+            let at = *starts.get(to).ok_or_else(|| CompileError::Internal("a branch to nowhere".to_string()))?;
+            let off = at as i64 - n as i64;
+            if !(-(1 << 19)..1 << 19).contains(&off) {
+                return Err(CompileError::limit("U0121", out[n].span, "a branch is too long", off.unsigned_abs(), 1 << 19));
+            }
+            out[n].set("br_off", off as u64 & 0xf_ffff);
+        }
+    }
+    if stage == Stage::Vertex {
+        out.push(Word::new("EMIT", Vec::new(), Span::NONE));
+        for w in &mut out {
+            if w.has("skipinv") {
+                w.set("skipinv", 1);
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(String, String)>) -> Result<CompiledShader, CompileError> {
+    let gxp = package(&module, &b);
+    let bytes = container::write(&gxp);
+    let mut reflection = Reflection::from_module(&module);
+    reflection.target = "usse".to_string();
+    place_reflection(&mut reflection, &module, &b.abi);
+    let all: Vec<u64> = b.second.iter().chain(&b.words).copied().collect();
+    let code: Vec<u8> = all.iter().flat_map(|w| w.to_le_bytes()).collect();
+    let mut text = container::describe(&gxp);
+    for (title, words) in [("secondary", &b.second), ("primary", &b.words)] {
+        if !words.is_empty() {
+            text.push_str(&format!(".{title}\n"));
+            let raw: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+            asm::disassemble_code(&raw, Syntax::Native, &mut text);
+        }
+    }
+    let mut source_map = Vec::new();
+    for (n, w) in b.secondary.iter().chain(&b.primary).enumerate() {
+        source_map.push((n as u32 * 8..n as u32 * 8 + 8, w.span));
+    }
+    let count = |f: &dyn Fn(&Word) -> bool| b.primary.iter().chain(&b.secondary).filter(|w| f(w)).count() as u64;
+    let detail: IndexMap<&'static str, u64> = [
+        ("primary", b.words.len() as u64),
+        ("secondary", b.second.len() as u64),
+        ("temporaries", b.temps as u64),
+        ("pa", gxp.primary_regs as u64),
+        ("sa", gxp.secondary_regs as u64),
+        ("literals", b.literals.values.len() as u64),
+        ("nops", count(&|w| w.form == "NOP")),
+        ("moves", count(&|w| matches!(w.form, "VMOV" | "VPCK"))),
+        ("samples", count(&|w| w.form == "SMP")),
+        ("phases", gxp.phases as u64),
+    ]
+    .into_iter()
+    .collect();
+    let stats = Stats { ir_ops, bytes: code.len() as u32, instructions: all.len() as u32, registers: b.temps as u32, detail, alloc_step: Some("linear".to_string()) };
+    let mut extra: IndexMap<&'static str, Vec<u8>> = IndexMap::new();
+    extra.insert("hex", all.iter().map(|w| format!("{w:016x}\n")).collect::<String>().into_bytes());
+    extra.insert("header", header(&module.name, module.stage, &bytes).into_bytes());
+    extra.insert("vitagl", vitagl(&bytes));
+    if o.wants("mir") {
+        dumps.push(("mir".to_string(), b.mir.clone()));
+    }
+    extra.insert("mir", b.mir.into_bytes());
+    extra.insert("regalloc", b.places.into_bytes());
+    Ok(CompiledShader {
+        target: "usse",
+        chip: None,
+        stage: module.stage,
+        code,
+        container: bytes,
+        reflection,
+        stats,
+        source_map,
+        legal: module,
+        asm: text,
+        extra,
+        dumps,
+    })
+}
+
+/// A C header with the container as a 16-byte-aligned array.
+fn header(name: &str, stage: Stage, bytes: &[u8]) -> String {
+    let clean: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let id = format!("{clean}_{}_gxp", if stage == Stage::Vertex { "v" } else { "f" });
+    let mut out = format!("#ifndef {0}_H\n#define {0}_H\n\n", id.to_uppercase());
+    out.push_str(&format!("static const unsigned char {id}[{}] __attribute__((aligned(16))) = {{\n", bytes.len()));
+    for line in bytes.chunks(16) {
+        out.push_str("    ");
+        out.push_str(&line.iter().map(|b| format!("0x{b:02x},")).collect::<Vec<_>>().join(" "));
+        out.push('\n');
+    }
+    out.push_str(&format!("}};\nstatic const unsigned int {id}_size = {};\n\n#endif\n", bytes.len()));
+    out
+}
+
+/// What vitaGL's `glShaderBinary` takes: the container itself, padded to 16 bytes.
+fn vitagl(bytes: &[u8]) -> Vec<u8> {
+    let mut out = bytes.to_vec();
+    while !out.len().is_multiple_of(16) {
+        out.push(0);
+    }
+    out
+}
+
+fn place_reflection(r: &mut Reflection, m: &Module, abi: &Abi) {
+    for (n, (i, _)) in m.inputs.iter().enumerate() {
+        if let Some(s) = abi.inputs.iter().find(|s| s.input == i) {
+            r.inputs[n].register = Some(format!("pa{}", s.pa));
+        }
+    }
+    for (n, (o, _)) in m.outputs.iter().enumerate() {
+        if let Some(s) = abi.outputs.iter().find(|s| s.output == o) {
+            r.outputs[n].register = Some(if Some(o) == abi.depth { "depth".to_string() } else { format!("{}{}", if m.stage == Stage::Vertex { "o" } else { "pa" }, s.reg) });
+        }
+    }
+    for (u, d) in m.uniforms.iter() {
+        if let Some(s) = abi.uniforms.iter().find(|s| s.uniform == u) {
+            let place = if s.memory { format!("[{}]", s.word) } else { format!("sa{}", s.word) };
+            for leaf in r.uniforms.iter_mut().filter(|l| l.name == d.name) {
+                leaf.register = Some(place.clone());
+            }
+        }
+    }
+    for (n, (t, _)) in m.textures.iter().enumerate() {
+        if let Some(s) = abi.textures.iter().find(|s| s.0 == t) {
+            r.textures[n].unit = s.1 as u32;
+        }
+    }
+}
+
+fn ty_code(d: Scalar, source: &Option<String>) -> u8 {
+    match d {
+        Scalar::F32 => 0,
+        Scalar::F16 => 1,
+        _ if source.as_deref() == Some("u32") => 3,
+        _ => 4,
+    }
+}
+
+/// The container of a built program.
+fn package(m: &Module, b: &Built) -> Gxp {
+    let abi = &b.abi;
+    let mut parameters = Vec::new();
+    let vertex = m.stage == Stage::Vertex;
+    for s in abi.inputs.iter().filter(|_| vertex) {
+        let d = &m.inputs[s.input];
+        let (semantic, index) = match d.binding {
+            Binding::Builtin(Builtin::VertexIndex) => (15, 0),
+            Binding::Builtin(Builtin::InstanceIndex) => (16, 0),
+            Binding::Location(l) => (1, l as u8 + s.element as u8),
+            _ => (0, 0),
+        };
+        parameters.push(Parameter {
+            name: if d.count > 1 { format!("{}[{}]", d.name, s.element) } else { d.name.clone() },
+            category: 0,
+            ty: ty_code(d.ty.scalar, &d.source_type),
+            components: d.ty.lanes,
+            container: 0,
+            semantic,
+            semantic_index: index,
+            array: 1,
+            resource: s.pa as u32,
+        });
+    }
+    for s in &abi.uniforms {
+        let d = &m.uniforms[s.uniform];
+        parameters.push(Parameter {
+            name: d.name.clone(),
+            category: 1,
+            ty: ty_code(d.ty.scalar, &d.source_type),
+            components: d.ty.lanes,
+            container: 14,
+            semantic: 0,
+            semantic_index: 0,
+            array: d.elements().max(1),
+            resource: s.word,
+        });
+    }
+    for (t, unit, _) in &abi.textures {
+        let d = &m.textures[*t];
+        parameters.push(Parameter {
+            name: d.name.clone(),
+            category: 2,
+            ty: 0,
+            components: 4,
+            container: 0,
+            semantic: 0,
+            semantic_index: if d.dim == TexDim::Cube { 16 } else { 0 },
+            array: 1,
+            resource: *unit as u32,
+        });
+    }
+    let data = abi.data;
+    let mut literals: Vec<(u32, u32)> = abi.kill_literal.iter().map(|n| ((*n - data) as u32, 0xe000)).collect();
+    for (n, v) in b.literals.values.iter().enumerate() {
+        literals.push((b.literals.first as u32 + n as u32 - data as u32, *v));
+    }
+    let sa = b.literals.first + b.literals.values.len() as u16;
+    let mut flags = 0b11 << 19;
+    flags |= if vertex { 1 << 16 } else { 1 };
+    let mut texunit_flags = 0u64;
+    let mut dependent_samplers = Vec::new();
+    for (_, unit, first) in &abi.textures {
+        texunit_flags |= 2 << (4 * unit);
+        for word in 0..4 {
+            dependent_samplers.push((*unit as u16 * 4 + word, first - data + word));
+        }
+    }
+    let kills = b.primary.iter().any(|w| w.form == "KILL");
+    flags |= (kills as u32) << 3 | (abi.depth.is_some() as u32) << 4;
+    let varyings = if vertex {
+        let mut attributes = 0u64;
+        for s in &abi.inputs {
+            for k in 0..s.lanes.max(1) as u16 {
+                attributes |= 1u64.checked_shl((s.pa + k) as u32).unwrap_or(0);
+            }
+        }
+        let (mut outputs1, mut outputs2) = (1u32 << 12 | (abi.o as u32) << 24, 0u32);
+        let mut clip = 0;
+        for s in &abi.outputs {
+            match (s.coord, &m.outputs[s.output].binding) {
+                (Some(t), _) => outputs2 |= [1, 1, 1, 3, 7][s.lanes as usize] << (3 * t),
+                (None, Binding::Builtin(Builtin::PointSize)) => outputs1 |= 1 << 8,
+                (None, Binding::Builtin(Builtin::ClipDistance)) => {
+                    outputs1 |= ((1 << s.lanes) - 1) << clip;
+                    clip += s.lanes;
+                }
+                _ => {}
+            }
+        }
+        flags |= (abi.indices[0].is_some() as u32) << 17 | (abi.indices[1].is_some() as u32) << 18;
+        Varyings::Vertex {
+            attributes,
+            untyped: 0,
+            outputs1,
+            outputs2,
+            half: 0,
+            vertex_index: abi.indices[0].unwrap_or(0),
+            instance_index: abi.indices[1].unwrap_or(0),
+        }
+    } else {
+        let n = abi.inputs.len();
+        let mut descriptors = Vec::new();
+        for (k, s) in abi.inputs.iter().enumerate() {
+            // No texture part; attribute part present.
+            let mut info = 0xf | 0b11 << 26;
+            let components = s.lanes.max(2) as u32 - 1;
+            match s.iterated {
+                Some(Iterated::TexCoord(t)) => info |= (t as u32) << 12 | components << 22,
+                Some(Iterated::Position) => info |= 0xd << 12 | 1 << 20 | 3 << 22,
+                Some(Iterated::Sprite) => {
+                    info |= 0xf << 12 | 1 << 30 | 1 << 22;
+                    flags |= 1 << 5;
+                }
+                None => {}
+            }
+            if s.half {
+                info |= 2 << 28;
+            }
+            info |= ((k + 1 == n) as u32) << 25;
+            descriptors.push(Descriptor { info, unit: 0, size: ((s.regs - 1) as u32) << 4, result: 0 });
+        }
+        flags |= (!descriptors.is_empty() as u32) << 12;
+        let colour = abi.outputs.iter().find(|s| Some(s.output) != abi.depth);
+        flags |= (colour.is_none() as u32) << 16;
+        Varyings::Fragment {
+            output_start: 0,
+            output_type: if abi.half_colour { 1 } else { 0 },
+            components: colour.map_or(4, |c| c.lanes),
+            textures: 0,
+            descriptors,
+        }
+    };
+    let memory = abi.buffer_base.is_some();
+    let mut containers = Vec::new();
+    if abi.buffer_regs > 0 || memory {
+        containers.push((14, 0, abi.buffer_regs));
+    }
+    if sa > data {
+        containers.push((19, data, sa - data));
+    }
+    Gxp {
+        minor: 5,
+        sdk: 0x0350,
+        flags,
+        buffer_flags: match (abi.buffer_regs > 0, memory) {
+            (true, true) => 0x3000_0000,
+            (false, true) => 0x2000_0000,
+            (true, false) => 0x1000_0000,
+            _ => 0,
+        },
+        texunit_flags,
+        primary_regs: if vertex { abi.pa } else { abi.pa.max(2) },
+        secondary_regs: sa,
+        temps: b.temps as u32,
+        phases: 1 + b.phases as u16,
+        primary: b.words.clone(),
+        secondary: b.second.clone(),
+        data_count: sa.saturating_sub(data) as u32,
+        default_words: abi.buffer_words,
+        parameters,
+        varyings,
+        literals,
+        uniform_buffers: abi.buffer_base.iter().map(|n| (14, n - data, -4)).collect(),
+        dependent_samplers,
+        containers,
+    }
+}

@@ -1,0 +1,317 @@
+//! Legalisation: what the machine lacks becomes what it has, in the IR, where the interpreter sees it.
+//!
+//! Facts: the ISA sheet's sections 10, 11.2, 12 and 17.5. The order is: optimise, expand, clean up, narrow to f16 where the
+//! caller allows it, structure control flow.
+
+use crate::num::UsseNumerics;
+use retroshade_ir::passes::rewrite::{Action, rewrite};
+use retroshade_ir::passes::{FpContract, PassOptions, by_name, pipeline};
+use retroshade_ir::types::{F32, I1, I32};
+use retroshade_ir::*;
+use retroshade_lower::structure::{StructureOptions, structurise};
+use retroshade_lower::{CompileError, OptLevel, Options};
+
+static NUM: UsseNumerics = UsseNumerics;
+
+/// What the pass pipeline is asked for.
+pub fn pass_options(o: &Options) -> PassOptions {
+    let level = match o.opt {
+        OptLevel::O0 => 0,
+        OptLevel::O1 => 1,
+        _ => 2,
+    };
+    PassOptions {
+        level,
+        fp_contract: if o.fp_contract { FpContract::Fmad } else { FpContract::None },
+        contract_shared: true,
+        unroll_fuel: if level < 2 { 0 } else { 128 },
+        if_convert_cost: if level == 0 { 0 } else { 6 },
+        robust: o.robust,
+        lower_switches: true,
+        local_select: 64,
+        remat: false,
+        numerics: &NUM,
+        ..PassOptions::default()
+    }
+}
+
+/// Optimises and legalises. `dump` sees the module after each step.
+pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module)) -> Result<Module, CompileError> {
+    let mut m = source.clone();
+    let passes = pass_options(o);
+    pipeline(&mut m, &passes, &mut |name, m| dump(name, m));
+    let entry = m.entry;
+    for _ in 0..4 {
+        if !expand(&mut m.functions[entry]) {
+            break;
+        }
+    }
+    dump("expand", &m);
+    for name in ["simplify", "gvn", "dce"] {
+        if let Some(p) = by_name(name) {
+            (p.run)(&mut m, &passes);
+        }
+    }
+    if o.relaxed_precision && m.stage == Stage::Fragment {
+        crate::narrow::run(&mut m);
+        dump("narrow", &m);
+    }
+    structurise(&mut m.functions[entry], StructureOptions::default())?;
+    for name in ["dce"] {
+        if let Some(p) = by_name(name) {
+            (p.run)(&mut m, &passes);
+        }
+    }
+    dump("legal", &m);
+    Ok(m)
+}
+
+fn f32s(ty: Type) -> bool {
+    ty.is_float()
+}
+
+/// One round of expansions; true if something changed.
+fn expand(f: &mut Function) -> bool {
+    rewrite(f, |b, i| {
+        let d = b.func.insts[i].clone();
+        let Some(r) = d.results.first().copied() else {
+            return Action::Keep;
+        };
+        let ty = b.func.ty(r);
+        b.precise = d.precise;
+        match expansion(b, &d, ty) {
+            Some(v) => Action::Replace(v),
+            None => Action::Keep,
+        }
+    })
+}
+
+fn floor(b: &mut Builder, x: Value) -> Value {
+    let fr = b.ins(Opcode::Ffract, &[x]);
+    b.ins(Opcode::Fsub, &[x, fr])
+}
+
+fn trunc(b: &mut Builder, x: Value, ty: Type) -> Value {
+    // floor(|x|) with x's sign.
+    let a = b.ins(Opcode::Fabs, &[x]);
+    let down = floor(b, a);
+    let up = b.ins(Opcode::Fneg, &[down]);
+    let zero = b.fconst(ty, 0.0);
+    let c = b.fcmp(FloatCC::Olt, x, zero);
+    b.select(c, up, down)
+}
+
+fn ext(b: &mut Builder, name: &str, ty: Type, args: &[Value]) -> Value {
+    b.typed(Opcode::Ext, ty, args, Imm::Ext(name.into()))
+}
+
+/// sin(2π(t)) for t in turns, already shifted by the caller: w = fract(t + 1/4) - 1/2, a = 1/4 - |w|, odd polynomial in a.
+fn wave(b: &mut Builder, turns: Value, shift: f32, ty: Type) -> Value {
+    let s = b.fconst(ty, shift);
+    let t = b.ins(Opcode::Fadd, &[turns, s]);
+    let fr = b.ins(Opcode::Ffract, &[t]);
+    let half = b.fconst(ty, -0.5);
+    let w = b.ins(Opcode::Fadd, &[fr, half]);
+    let w = b.ins(Opcode::Fabs, &[w]);
+    let quarter = b.fconst(ty, 0.25);
+    let a = b.ins(Opcode::Fsub, &[quarter, w]);
+    let a2 = b.ins(Opcode::Fmul, &[a, a]);
+    // Taylor coefficients of sin(2πa).
+    const C: [f32; 5] = [42.058_693, -76.705_86, 81.605_25, -41.341_70, 6.283_185_5];
+    let mut p = b.fconst(ty, C[0]);
+    for c in &C[1..] {
+        let c = b.fconst(ty, *c);
+        p = b.ins(Opcode::Fmad, &[p, a2, c]);
+    }
+    b.ins(Opcode::Fmul, &[p, a])
+}
+
+fn lanes_of(b: &mut Builder, v: Value) -> Vec<Value> {
+    let n = b.func.ty(v).lanes;
+    (0..n).map(|k| b.extract(v, k)).collect()
+}
+
+fn expansion(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
+    use Opcode::*;
+    let a = |n: usize| d.args[n];
+    Some(match d.op {
+        Fma => b.ins(Fmad, &d.args),
+        Fdiv => {
+            let r = b.ins(Frcp, &[a(1)]);
+            b.ins(Fmul, &[a(0), r])
+        }
+        Fsqrt => {
+            let r = b.ins(Frsqrt, &[a(0)]);
+            b.ins(Frcp, &[r])
+        }
+        Ffloor => floor(b, a(0)),
+        Fceil => {
+            let n = b.ins(Fneg, &[a(0)]);
+            let f = floor(b, n);
+            b.ins(Fneg, &[f])
+        }
+        Ftrunc => trunc(b, a(0), ty),
+        Fround => {
+            // Adding and taking away 1.5 × 2^23 rounds to even; larger values are integral already.
+            let (magic, limit) = (b.fconst(ty, 12_582_912.0), b.fconst(ty, 4_194_304.0));
+            let up = b.ins(Fadd, &[a(0), magic]);
+            let r = b.ins(Fsub, &[up, magic]);
+            let x = b.ins(Fabs, &[a(0)]);
+            let c = b.fcmp(FloatCC::Olt, x, limit);
+            b.select(c, r, a(0))
+        }
+        Fsign => {
+            let (zero, one, minus) = (b.fconst(ty, 0.0), b.fconst(ty, 1.0), b.fconst(ty, -1.0));
+            let (p, n) = (b.fcmp(FloatCC::Ogt, a(0), zero), b.fcmp(FloatCC::Olt, a(0), zero));
+            let low = b.select(n, minus, zero);
+            b.select(p, one, low)
+        }
+        Fsaturate => {
+            let (zero, one) = (b.fconst(ty, 0.0), b.fconst(ty, 1.0));
+            let m = b.ins(Fmax, &[a(0), zero]);
+            b.ins(Fmin, &[m, one])
+        }
+        Fpow => {
+            let l = b.ins(Flog2, &[a(0)]);
+            let m = b.ins(Fmul, &[l, a(1)]);
+            b.ins(Fexp2, &[m])
+        }
+        Fsin | Fcos => {
+            let k = b.fconst(ty, 0.159_154_94);
+            let t = b.ins(Fmul, &[a(0), k]);
+            wave(b, t, if d.op == Fsin { 0.25 } else { 0.5 }, ty)
+        }
+        Dot => {
+            let from = b.func.ty(a(0));
+            if from.lanes != 2 {
+                return None;
+            }
+            let (x, y) = (lanes_of(b, a(0)), lanes_of(b, a(1)));
+            let p = b.ins(Fmul, &[x[0], y[0]]);
+            b.ins(Fmad, &[x[1], y[1], p])
+        }
+        F2s | F2u if ty.lanes > 1 => each_lane(b, d, ty),
+        S2f | U2f if ty.lanes > 1 => each_lane(b, d, ty),
+        F2s | F2u => {
+            let signed = d.op == F2s;
+            let x = if b.func.ty(a(0)).scalar == Scalar::F16 { b.typed(Fcvt, F32, &[a(0)], Imm::None) } else { a(0) };
+            let x = if signed {
+                trunc(b, x, F32)
+            } else {
+                let zero = b.fconst(F32, 0.0);
+                let x = b.ins(Fmax, &[x, zero]);
+                floor(b, x)
+            };
+            let (low, top) = if signed { (-2_147_483_648.0, 2_147_483_648.0) } else { (0.0, 4_294_967_296.0) };
+            let lowest = b.fconst(F32, low);
+            let t = if signed { b.ins(Fmax, &[x, lowest]) } else { x };
+            let (scale, back) = (b.fconst(F32, 1.0 / 65536.0), b.fconst(F32, -65536.0));
+            let q = b.ins(Fmul, &[t, scale]);
+            let h = floor(b, q);
+            let l = b.ins(Fmad, &[h, back, t]);
+            let v = ext(b, if signed { "usse.pack16s" } else { "usse.pack16u" }, I32, &[l, h]);
+            let limit = b.fconst(F32, top);
+            let (most, zero) = (b.iconst(I32, if signed { 0x7fff_ffff } else { !0 }), b.iconst(I32, 0));
+            let big = b.fcmp(FloatCC::Oge, x, limit);
+            let v = b.select(big, most, v);
+            if !signed {
+                return Some(v);
+            }
+            // NaN gives 0.
+            let number = b.fcmp(FloatCC::Oeq, a(0), a(0));
+            b.select(number, v, zero)
+        }
+        S2f | U2f => {
+            let high = ext(b, if d.op == S2f { "usse.s16hf" } else { "usse.u16hf" }, F32, &[a(0)]);
+            let low = ext(b, "usse.u16f", F32, &[a(0)]);
+            let k = b.fconst(F32, 65536.0);
+            let r = b.ins(Fmad, &[high, k, low]);
+            if ty.scalar == Scalar::F16 { b.typed(Fcvt, ty, &[r], Imm::None) } else { r }
+        }
+        Iabs => {
+            let n = b.ins(Ineg, &[a(0)]);
+            let zero = b.iconst(ty, 0);
+            let c = b.icmp(IntCC::Slt, a(0), zero);
+            b.select(c, n, a(0))
+        }
+        Umin | Umax | Smin | Smax => {
+            let cc = match d.op {
+                Umin => IntCC::Ult,
+                Umax => IntCC::Ugt,
+                Smin => IntCC::Slt,
+                _ => IntCC::Sgt,
+            };
+            let c = b.icmp(cc, a(0), a(1));
+            b.select(c, a(0), a(1))
+        }
+        Ishl | Ushr | Sshr => {
+            let safe = b.func.const_bits(a(1)).is_some_and(|c| c[..ty.lanes as usize].iter().all(|n| *n < 32));
+            let masked = b.func.def_if(a(1), Iand).is_some_and(|m| m.args.iter().any(|x| b.func.const_bits(*x).is_some_and(|c| c[..ty.lanes as usize].iter().all(|n| *n < 32))));
+            if safe || masked {
+                return None;
+            }
+            let m = b.iconst(ty, 31);
+            let n = b.ins(Iand, &[a(1), m]);
+            b.ins(d.op, &[a(0), n])
+        }
+        Fcmp => {
+            let Imm::FloatCC(cc) = d.imm else { return None };
+            if ty.lanes > 1 {
+                return Some(each_lane(b, d, ty));
+            }
+            match cc {
+                FloatCC::Ord | FloatCC::Uno => {
+                    let (x, y) = (b.fcmp(FloatCC::Oeq, a(0), a(0)), b.fcmp(FloatCC::Oeq, a(1), a(1)));
+                    let both = b.ins(Iand, &[x, y]);
+                    if cc == FloatCC::Ord { both } else { b.ins(Inot, &[both]) }
+                }
+                FloatCC::One | FloatCC::Ueq => {
+                    let (x, y) = (b.fcmp(FloatCC::Olt, a(0), a(1)), b.fcmp(FloatCC::Ogt, a(0), a(1)));
+                    let one = b.ins(Ior, &[x, y]);
+                    if cc == FloatCC::One { one } else { b.ins(Inot, &[one]) }
+                }
+                _ => return None,
+            }
+        }
+        Icmp => {
+            if ty.lanes > 1 {
+                return Some(each_lane(b, d, ty));
+            }
+            let Imm::IntCC(cc) = d.imm else { return None };
+            if b.func.ty(a(0)).scalar != Scalar::I1 {
+                return None;
+            }
+            // Equality of truth values.
+            let x = b.ins(Ixor, &[a(0), a(1)]);
+            if cc == IntCC::Eq { b.ins(Inot, &[x]) } else { x }
+        }
+        Iand | Ior | Ixor | Inot if ty.scalar == Scalar::I1 && ty.lanes > 1 => each_lane(b, d, ty),
+        Any | All => {
+            let v = lanes_of(b, a(0));
+            let op = if d.op == Any { Ior } else { Iand };
+            let mut acc = v[0];
+            for l in &v[1..] {
+                acc = b.ins(op, &[acc, *l]);
+            }
+            acc
+        }
+        Select if b.func.ty(a(0)).lanes > 1 => each_lane(b, d, ty),
+        PackHalf2x16 | UnpackHalf2x16 => return None,
+        _ if f32s(ty) => return None,
+        _ => return None,
+    })
+}
+
+/// The same operation lane by lane.
+fn each_lane(b: &mut Builder, d: &InstData, ty: Type) -> Value {
+    let mut out = Vec::new();
+    for k in 0..ty.lanes {
+        let args: Vec<Value> = d.args.iter().map(|v| b.extract(*v, k)).collect();
+        let mut data = InstData::new(d.op, &args, d.imm.clone());
+        data.precise = d.precise;
+        let i = b.push(data, &[ty.lane()]);
+        out.push(b.func.insts[i].results[0]);
+    }
+    let _ = I1;
+    b.build(&out)
+}
