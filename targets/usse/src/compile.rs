@@ -34,7 +34,7 @@ pub fn compile(source: &Module, o: &Options) -> Result<CompiledShader, CompileEr
         match build(&module, o, hoist) {
             Ok(b) if best.as_ref().is_none_or(|x| b.size() < x.size()) => best = Some(b),
             Ok(_) => {}
-            Err(e) => failed = failed.or(Some(e)),
+            Err(e) => failed = Some(e),
         }
     }
     let Some(built) = best else {

@@ -52,6 +52,8 @@ pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module
             (p.run)(&mut m, &passes);
         }
     }
+    // Simplification may have put together again what was taken apart.
+    while expand(&mut m.functions[entry]) {}
     if o.relaxed_precision && m.stage == Stage::Fragment {
         crate::narrow::run(&mut m);
         dump("narrow", &m);
