@@ -165,7 +165,13 @@ pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
     for u in &later {
         if !place(&mut abi, *u, true, 1 << 14) {
             let d = &m.uniforms[*u];
-            return Err(CompileError::limit("U0101", d.span, "the uniforms do not fit the default uniform buffer", d.size() as u64 / 4, 1 << 14));
+            return Err(CompileError::limit(
+                "U0101",
+                d.span,
+                "the uniforms do not fit the default uniform buffer",
+                d.size() as u64 / 4,
+                1 << 14,
+            ));
         }
     }
     abi.buffer_words = abi.uniforms.iter().map(|s| slot_end(m, s)).max().unwrap_or(0);
@@ -180,7 +186,15 @@ pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
     for (t, d) in m.textures.iter() {
         if used_tex.contains(&t) {
             if d.arrayed || d.shadow || d.multisampled || d.kind != Scalar::F32 {
-                let what = if d.shadow { "comparison" } else if d.arrayed { "array" } else if d.multisampled { "multisampled" } else { "integer" };
+                let what = if d.shadow {
+                    "comparison"
+                } else if d.arrayed {
+                    "array"
+                } else if d.multisampled {
+                    "multisampled"
+                } else {
+                    "integer"
+                };
                 return Err(unsupported(d.span, format!("`{}`: the machine has no {what} textures", d.name)));
             }
             abi.textures.push((t, unit, sa));
@@ -241,8 +255,12 @@ fn vertex(m: &Module, abi: &mut Abi, used_in: &[Input], used_out: &[Output]) -> 
             abi.outputs.push(OutputSlot { output: o, element: 0, reg: 0, lanes: d.ty.lanes, coord: None });
         }
     }
-    let mut varyings: Vec<(u32, Output)> =
-        m.outputs.iter().filter(|(o, _)| used_out.contains(o)).filter_map(|(o, d)| if let Binding::Location(l) = d.binding { Some((l, o)) } else { None }).collect();
+    let mut varyings: Vec<(u32, Output)> = m
+        .outputs
+        .iter()
+        .filter(|(o, _)| used_out.contains(o))
+        .filter_map(|(o, d)| if let Binding::Location(l) = d.binding { Some((l, o)) } else { None })
+        .collect();
     varyings.sort();
     let mut coord = 0;
     for (location, o) in varyings {
@@ -253,7 +271,13 @@ fn vertex(m: &Module, abi: &mut Abi, used_in: &[Input], used_out: &[Output]) -> 
         coord = coord.max(location);
         for element in 0..d.count.max(1) {
             if coord >= 10 {
-                return Err(CompileError::limit("U0104", d.span, format!("`{}` needs texture coordinate {coord}", d.name), coord as u64 + 1, 10));
+                return Err(CompileError::limit(
+                    "U0104",
+                    d.span,
+                    format!("`{}` needs texture coordinate {coord}", d.name),
+                    coord as u64 + 1,
+                    10,
+                ));
             }
             abi.outputs.push(OutputSlot { output: o, element, reg, lanes: d.ty.lanes, coord: Some(coord as u8) });
             reg += d.ty.lanes.max(2) as u16;
@@ -296,7 +320,8 @@ fn only_as_half(m: &Module, input: Input) -> bool {
     }
     f.ordered().all(|(_, i)| {
         let d = &f.insts[i];
-        !f.reads(i).iter().any(|v| reads.contains(v)) || (d.op == Opcode::Fcvt && d.results.first().is_some_and(|r| f.ty(*r).scalar == Scalar::F16))
+        !f.reads(i).iter().any(|v| reads.contains(v))
+            || (d.op == Opcode::Fcvt && d.results.first().is_some_and(|r| f.ty(*r).scalar == Scalar::F16))
     })
 }
 
@@ -319,7 +344,8 @@ fn fragment(m: &Module, abi: &mut Abi, used_in: &[Input], used_out: &[Output], r
         for element in 0..d.count.max(1) {
             let iterated = if let Iterated::TexCoord(l) = iterated { Iterated::TexCoord(l + element as u8) } else { iterated };
             let half = relaxed && matches!(iterated, Iterated::TexCoord(_)) && only_as_half(m, i);
-            let regs = if half { d.ty.lanes.max(2) as u16 / 2 + (d.ty.lanes as u16 & (d.ty.lanes > 1) as u16) } else { d.ty.lanes.max(2) as u16 };
+            let regs =
+                if half { d.ty.lanes.max(2) as u16 / 2 + (d.ty.lanes as u16 & (d.ty.lanes > 1) as u16) } else { d.ty.lanes.max(2) as u16 };
             slots.push(InputSlot { input: i, element, pa: 0, regs, lanes: d.ty.lanes, iterated: Some(iterated), half });
         }
     }
@@ -336,7 +362,9 @@ fn fragment(m: &Module, abi: &mut Abi, used_in: &[Input], used_out: &[Output], r
         match d.binding {
             Binding::Location(0) if d.count <= 1 && d.blend_source == 0 && d.ty.is_float() => colour = Some(o),
             Binding::Builtin(Builtin::FragDepth) => abi.depth = Some(o),
-            Binding::Location(_) => return Err(unsupported(d.span, format!("`{}`: fragment programs have one float colour output", d.name))),
+            Binding::Location(_) => {
+                return Err(unsupported(d.span, format!("`{}`: fragment programs have one float colour output", d.name)));
+            }
             Binding::Builtin(b) => return Err(unsupported(d.span, format!("fragment programs cannot write `{}`", b.name()))),
         }
     }

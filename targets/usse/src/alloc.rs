@@ -68,7 +68,8 @@ pub fn place(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: 
         }
     }
     let hints = hints(p);
-    let mut order: Vec<u32> = (0..p.vregs.len() as u32).filter(|v| out.at[*v as usize].is_none() && !live[*v as usize].is_empty()).collect();
+    let mut order: Vec<u32> =
+        (0..p.vregs.len() as u32).filter(|v| out.at[*v as usize].is_none() && !live[*v as usize].is_empty()).collect();
     order.sort_by_key(|v| (live[*v as usize][0].0, *v));
     // Texture reads and loads write r and pa only.
     let fetched: std::collections::BTreeSet<Vreg> = p
@@ -101,13 +102,21 @@ pub fn place(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: 
             }
         }
         let search = |bank: Bank, count: u16| {
-            (0..=count.saturating_sub(regs)).step_by(step as usize).map(|n| Reg::new(bank, n)).find(|r| count >= regs && files.free(*r, regs, s))
+            (0..=count.saturating_sub(regs))
+                .step_by(step as usize)
+                .map(|n| Reg::new(bank, n))
+                .find(|r| count >= regs && files.free(*r, regs, s))
         };
         // Inputs that are dead first, then temporaries.
         let place = place.or_else(|| search(Bank::Pa, pa_count)).or_else(|| search(Bank::R, TEMPORARIES));
         let Some(reg) = place else {
             let at = s[0].0;
-            let live_now: u32 = live.iter().enumerate().filter(|(_, s)| s.iter().any(|x| x.0 <= at && at < x.1)).map(|(n, _)| p.vregs[n].regs() as u32).sum();
+            let live_now: u32 = live
+                .iter()
+                .enumerate()
+                .filter(|(_, s)| s.iter().any(|x| x.0 <= at && at < x.1))
+                .map(|(n, _)| p.vregs[n].regs() as u32)
+                .sum();
             return Err(CompileError::limit(
                 "U0120",
                 d.span,
@@ -144,7 +153,8 @@ fn hints(p: &MProgram) -> BTreeMap<Vreg, Vec<(Vreg, i32)>> {
             Kind::Parallel(d) => d.clone(),
             _ => continue,
         };
-        let srcs: Vec<&Vec<crate::mop::Lane>> = if let Kind::Select(_) = op.kind { op.src.iter().rev().collect() } else { op.src.iter().collect() };
+        let srcs: Vec<&Vec<crate::mop::Lane>> =
+            if let Kind::Select(_) = op.kind { op.src.iter().rev().collect() } else { op.src.iter().collect() };
         for (n, src) in srcs.iter().enumerate() {
             let Some(dst) = dsts.get(if matches!(op.kind, Kind::Select(_)) { 0 } else { n }) else { continue };
             for (k, l) in src.iter().enumerate() {

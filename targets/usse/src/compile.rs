@@ -74,7 +74,9 @@ fn build(m: &Module, o: &Options, hoist: bool) -> Result<Built, CompileError> {
     let mut literals = Literals { first: sel.free, values: Vec::new() };
     let mut second = Vec::new();
     if !sel.hoisted.is_empty() {
-        let at = (0..sel.secondary.vregs.len() as u32).map(|v| sel.hoisted.get(&crate::mop::Vreg(v)).map(|n| Reg::new(crate::regs::Bank::Pa, *n))).collect();
+        let at = (0..sel.secondary.vregs.len() as u32)
+            .map(|v| sel.hoisted.get(&crate::mop::Vreg(v)).map(|n| Reg::new(crate::regs::Bank::Pa, *n)))
+            .collect();
         let fixed = Placement { at, temps: 0 };
         // Literals of both programs share one list; the secondary program reads them as attributes.
         let mut x = Expander::new(&sel.secondary, &fixed, &mut literals);
@@ -95,7 +97,13 @@ fn build(m: &Module, o: &Options, hoist: bool) -> Result<Built, CompileError> {
     let encode = |w: &[Word]| -> Result<Vec<u64>, CompileError> {
         w.iter().map(|w| w.encode().map_err(|e| CompileError::Internal(e.to_string()))).collect()
     };
-    let places_text = sel.primary.vregs.iter().enumerate().map(|(n, _)| format!("v{n} = {}\n", places.at[n].map_or("-".to_string(), |r| r.to_string()))).collect();
+    let places_text = sel
+        .primary
+        .vregs
+        .iter()
+        .enumerate()
+        .map(|(n, _)| format!("v{n} = {}\n", places.at[n].map_or("-".to_string(), |r| r.to_string())))
+        .collect();
     let Selected { primary: mir, phases, .. } = sel;
     Ok(Built {
         mir: mir.text(),
@@ -122,8 +130,24 @@ fn end_secondary(words: &mut Vec<Word>) {
 
 /// Whether a word's `nosched` flag protects the boundary behind the next word.
 fn can_protect(w: &Word) -> bool {
-    matches!(w.form, "VMAD2" | "V32NMAD" | "V16NMAD" | "VMAD" | "VDP" | "VCOMP" | "VMOV" | "NOP" | "WDF" | "VPCK" | "VTST" | "VTSTMSK" | "VBW" | "I32MAD2" | "I32MAD")
-        && w.get("end") == 0
+    matches!(
+        w.form,
+        "VMAD2"
+            | "V32NMAD"
+            | "V16NMAD"
+            | "VMAD"
+            | "VDP"
+            | "VCOMP"
+            | "VMOV"
+            | "NOP"
+            | "WDF"
+            | "VPCK"
+            | "VTST"
+            | "VTSTMSK"
+            | "VBW"
+            | "I32MAD2"
+            | "I32MAD"
+    ) && w.get("end") == 0
 }
 
 /// Sets `nosched` wherever internal registers live across a boundary, with NOPs where no word can carry the flag.
@@ -256,7 +280,14 @@ fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(St
     ]
     .into_iter()
     .collect();
-    let stats = Stats { ir_ops, bytes: code.len() as u32, instructions: all.len() as u32, registers: b.temps as u32, detail, alloc_step: Some("linear".to_string()) };
+    let stats = Stats {
+        ir_ops,
+        bytes: code.len() as u32,
+        instructions: all.len() as u32,
+        registers: b.temps as u32,
+        detail,
+        alloc_step: Some("linear".to_string()),
+    };
     let mut extra: IndexMap<&'static str, Vec<u8>> = IndexMap::new();
     extra.insert("hex", all.iter().map(|w| format!("{w:016x}\n")).collect::<String>().into_bytes());
     extra.insert("header", header(&module.name, module.stage, &bytes).into_bytes());
@@ -314,7 +345,11 @@ fn place_reflection(r: &mut Reflection, m: &Module, abi: &Abi) {
     }
     for (n, (o, _)) in m.outputs.iter().enumerate() {
         if let Some(s) = abi.outputs.iter().find(|s| s.output == o) {
-            r.outputs[n].register = Some(if Some(o) == abi.depth { "depth".to_string() } else { format!("{}{}", if m.stage == Stage::Vertex { "o" } else { "pa" }, s.reg) });
+            r.outputs[n].register = Some(if Some(o) == abi.depth {
+                "depth".to_string()
+            } else {
+                format!("{}{}", if m.stage == Stage::Vertex { "o" } else { "pa" }, s.reg)
+            });
         }
     }
     for (u, d) in m.uniforms.iter() {

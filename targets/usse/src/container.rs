@@ -14,8 +14,23 @@ pub const CATEGORIES: [&str; 5] = ["attribute", "uniform", "sampler", "auxiliary
 pub const TYPES: [&str; 10] = ["f32", "f16", "c10", "u32", "s32", "u16", "s16", "u8", "s8", "aggregate"];
 /// Attribute semantics.
 pub const SEMANTICS: [&str; 17] = [
-    "NONE", "ATTR", "BCOL", "BINORMAL", "BLENDINDICES", "BLENDWEIGHT", "COLOR", "DIFFUSE", "FOGCOORD", "NORMAL", "POINTSIZE", "POSITION",
-    "SPECULAR", "TANGENT", "TEXCOORD", "INDEX", "INSTANCE",
+    "NONE",
+    "ATTR",
+    "BCOL",
+    "BINORMAL",
+    "BLENDINDICES",
+    "BLENDWEIGHT",
+    "COLOR",
+    "DIFFUSE",
+    "FOGCOORD",
+    "NORMAL",
+    "POINTSIZE",
+    "POSITION",
+    "SPECULAR",
+    "TANGENT",
+    "TEXCOORD",
+    "INDEX",
+    "INSTANCE",
 ];
 /// Names of container indices from 14 on.
 const CONTAINERS: [&str; 6] = ["default uniform buffer", "texture", "literal", "scratch", "thread", "data"];
@@ -154,7 +169,10 @@ fn bad(at: usize, what: impl Into<String>) -> TextError {
 impl Reader<'_> {
     fn bytes<const N: usize>(&self, at: usize) -> Result<[u8; N], TextError> {
         let end = at.checked_add(N).ok_or_else(|| bad(at, "an address overflows"))?;
-        self.0.get(at..end).and_then(|b| b.try_into().ok()).ok_or_else(|| bad(at, format!("the file ends at {:#x}, before {end:#x}", self.0.len())))
+        self.0
+            .get(at..end)
+            .and_then(|b| b.try_into().ok())
+            .ok_or_else(|| bad(at, format!("the file ends at {:#x}, before {end:#x}", self.0.len())))
     }
     fn u8(&self, at: usize) -> Result<u8, TextError> {
         self.bytes::<1>(at).map(|b| b[0])
@@ -171,7 +189,10 @@ impl Reader<'_> {
     /// The target of a relative offset.
     fn target(&self, at: usize) -> Result<usize, TextError> {
         let v = self.u32(at)? as i32;
-        usize::try_from(at as i64 + v as i64).ok().filter(|t| *t <= self.0.len()).ok_or_else(|| bad(at, "an offset points outside the file"))
+        usize::try_from(at as i64 + v as i64)
+            .ok()
+            .filter(|t| *t <= self.0.len())
+            .ok_or_else(|| bad(at, "an offset points outside the file"))
     }
     /// A table of `count` entries of `size` bytes: their addresses.
     fn table(&self, count_at: usize, offset_at: usize, size: usize, what: &str) -> Result<Vec<usize>, TextError> {
@@ -245,7 +266,13 @@ pub fn read(bytes: &[u8]) -> Result<Gxp, TextError> {
             let at = first + 16 * k;
             descriptors.push(Descriptor { info: r.u32(at)?, unit: r.u32(at + 4)?, size: r.u32(at + 8)?, result: r.u32(at + 12)? });
         }
-        Varyings::Fragment { output_start: r.u8(v + 8)?, output_type: r.u8(v + 10)?, components: r.u8(v + 11)?, textures: r.u16(v + 14)?, descriptors }
+        Varyings::Fragment {
+            output_start: r.u8(v + 8)?,
+            output_type: r.u8(v + 10)?,
+            components: r.u8(v + 11)?,
+            textures: r.u16(v + 14)?,
+            descriptors,
+        }
     };
     let mut gxp = Gxp {
         minor: r.u8(5)?,
@@ -428,7 +455,14 @@ pub fn describe(g: &Gxp) -> String {
     ));
     for p in &g.parameters {
         let of = |t: &[&'static str], n: u8| t.get(n as usize).map_or_else(|| n.to_string(), |s| s.to_string());
-        out.push_str(&format!("# parameter {} {} {}x{}[{}] ", of(&CATEGORIES, p.category), p.name, of(&TYPES, p.ty), p.components, p.array));
+        out.push_str(&format!(
+            "# parameter {} {} {}x{}[{}] ",
+            of(&CATEGORIES, p.category),
+            p.name,
+            of(&TYPES, p.ty),
+            p.components,
+            p.array
+        ));
         if p.category == 0 {
             out.push_str(&format!("semantic {}{} ", of(&SEMANTICS, p.semantic), p.semantic_index));
         } else if p.category == 2 && p.semantic_index & 16 != 0 {
@@ -444,14 +478,18 @@ pub fn describe(g: &Gxp) -> String {
         }
         Varyings::Fragment { output_start, output_type, components, textures, descriptors } => {
             let ty = TYPES.get(*output_type as usize).unwrap_or(&"?");
-            out.push_str(&format!("# result pa{output_start} {ty}x{components}; {textures} of {} inputs read textures\n", descriptors.len()));
+            out.push_str(&format!(
+                "# result pa{output_start} {ty}x{components}; {textures} of {} inputs read textures\n",
+                descriptors.len()
+            ));
             for d in descriptors {
                 out.push_str(&format!("# input {:#010x} unit {} size {:#x} result {:#x}\n", d.info, d.unit, d.size, d.result));
             }
         }
     }
     for (i, b, s) in &g.containers {
-        let name = i.checked_sub(14).and_then(|n| CONTAINERS.get(n as usize)).map_or_else(|| format!("uniform buffer {i}"), |n| n.to_string());
+        let name =
+            i.checked_sub(14).and_then(|n| CONTAINERS.get(n as usize)).map_or_else(|| format!("uniform buffer {i}"), |n| n.to_string());
         out.push_str(&format!("# container {i} ({name}) sa{b} size {s}\n"));
     }
     for (o, v) in &g.literals {

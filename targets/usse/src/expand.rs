@@ -197,7 +197,8 @@ impl<'a> Expander<'a> {
         };
         let regs: Vec<(usize, Phys, Bank, u16)> =
             used.iter().filter_map(|(k, l)| if let Spot::At(b, u) = l.spot { Some((*k, *l, b, u)) } else { None }).collect();
-        let consts: Vec<(usize, u32)> = used.iter().filter_map(|(k, l)| if let Spot::C(c) = l.spot { Some((*k, c)) } else { None }).collect();
+        let consts: Vec<(usize, u32)> =
+            used.iter().filter_map(|(k, l)| if let Spot::C(c) = l.spot { Some((*k, c)) } else { None }).collect();
         if let Some((_, first, bank, _)) = regs.first().copied() {
             if regs.iter().any(|(_, l, b, _)| *b != bank || l.neg != first.neg || l.abs != first.abs) {
                 return out;
@@ -243,7 +244,13 @@ impl<'a> Expander<'a> {
                 out.push(Want { reg: Reg::new(Bank::Const, 0), lanes, neg, abs: false });
             }
             for n in 0..48u16 {
-                let half = |k: u8| if ty == Scalar::F16 { constants::CONSTANTS[n as usize][k as usize / 2] >> (16 * (k & 1)) & 0xffff } else { constants::CONSTANTS[n as usize][k as usize] };
+                let half = |k: u8| {
+                    if ty == Scalar::F16 {
+                        constants::CONSTANTS[n as usize][k as usize / 2] >> (16 * (k & 1)) & 0xffff
+                    } else {
+                        constants::CONSTANTS[n as usize][k as usize]
+                    }
+                };
                 let lanes_of = if ty == Scalar::F16 { 4 } else { 2 };
                 let mut lanes = [None; 4];
                 if values.iter().all(|(k, c)| {
@@ -367,7 +374,11 @@ impl<'a> Expander<'a> {
         }
         for [a, b, c] in three {
             // Source 0 cannot be negated: the sign moves to the other factor.
-            let flip = |v: [Option<Phys>; 4]| v.map(|l| l.map(|l| if let Spot::C(k) = l.spot { Phys { spot: Spot::C(k ^ sign), ..l } } else { Phys { neg: !l.neg, ..l } }));
+            let flip = |v: [Option<Phys>; 4]| {
+                v.map(|l| {
+                    l.map(|l| if let Spot::C(k) = l.spot { Phys { spot: Spot::C(k ^ sign), ..l } } else { Phys { neg: !l.neg, ..l } })
+                })
+            };
             let (a, b) = if a.iter().flatten().any(|l| l.neg) { (flip(a), flip(b)) } else { (a, b) };
             let Some(mut e) = self.dest("VMAD2", dst.0, dst.1, ty, &[]) else { break };
             let Some(x) = self.name("VMAD2", Src0, &a, ty, &[]) else { continue };
@@ -732,7 +743,14 @@ impl<'a> Expander<'a> {
                 // and of the immediates 0 and 0, tested equal (or not) to 0.
                 let mut e: Encoding = vec![("alu_sel", 3), ("src1_bank", 2), ("src1_ext", 1), ("src2_bank", 2), ("src2_ext", 1)];
                 let (s, z, a) = if *on { Rel::Eq } else { Rel::Ne }.fields();
-                e.extend([("sign_test", s), ("zero_test", z), ("test_crcomb_and", a), ("pdst_n", *p as u64), ("dest_ext", 1), ("dest_bank", 1)]);
+                e.extend([
+                    ("sign_test", s),
+                    ("zero_test", z),
+                    ("test_crcomb_and", a),
+                    ("pdst_n", *p as u64),
+                    ("dest_ext", 1),
+                    ("dest_bank", 1),
+                ]);
                 e.push(("pred", Self::predicate("VTST", op.pred).ok_or_else(|| internal("a predicate"))?));
                 self.push("VTST", e);
                 Ok(())
@@ -808,7 +826,9 @@ impl<'a> Expander<'a> {
         let (bank, unit, _, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
         let src = self.sources(op, ty);
         let n = src[0].len();
-        let lanes = |s: &[Phys], last: Option<Phys>| -> [Option<Phys>; 4] { std::array::from_fn(|k| s.get(k).copied().or(if k == 3 { last } else { None })) };
+        let lanes = |s: &[Phys], last: Option<Phys>| -> [Option<Phys>; 4] {
+            std::array::from_fn(|k| s.get(k).copied().or(if k == 3 { last } else { None }))
+        };
         let c = |x: f32| Some(Phys { spot: Spot::C(from_f32(ty, x)), neg: false, abs: false });
         let group = match (bank, ty) {
             (Bank::I, _) | (_, Scalar::F16) => 4,
@@ -842,7 +862,10 @@ impl<'a> Expander<'a> {
         self.to_internal(1, &mut y, ty)?;
         let ctx: &[(&'static str, u64)] = &[("opcode2", (n == 4) as u64)];
         if ty == Scalar::F16 {
-            let (x, y) = (lanes(&x[..n].iter().flatten().copied().collect::<Vec<_>>(), c(0.0)), lanes(&y[..n].iter().flatten().copied().collect::<Vec<_>>(), c(1.0)));
+            let (x, y) = (
+                lanes(&x[..n].iter().flatten().copied().collect::<Vec<_>>(), c(0.0)),
+                lanes(&y[..n].iter().flatten().copied().collect::<Vec<_>>(), c(1.0)),
+            );
             let mut e = self.dest(nmad, bank, unit, ty, &[]).ok_or_else(|| internal("a dot product"))?;
             e.extend(self.name(nmad, Src1, &x, ty, &[]).ok_or_else(|| internal("a dot product"))?);
             e.extend(self.name(nmad, Src2, &y, ty, &[]).ok_or_else(|| internal("a dot product"))?);
@@ -854,7 +877,15 @@ impl<'a> Expander<'a> {
         self.vdp(bank, unit, mask, ctx, p, &x)
     }
 
-    fn vdp(&mut self, bank: Bank, unit: u16, mask: u64, ctx: &[(&'static str, u64)], src1: Encoding, gpi: &[Option<Phys>; 4]) -> Result<(), CompileError> {
+    fn vdp(
+        &mut self,
+        bank: Bank,
+        unit: u16,
+        mask: u64,
+        ctx: &[(&'static str, u64)],
+        src1: Encoding,
+        gpi: &[Option<Phys>; 4],
+    ) -> Result<(), CompileError> {
         let mut e = self.dest("VDP", bank, unit, Scalar::F32, ctx).ok_or_else(|| internal("a dot product"))?;
         e.extend(src1);
         e.extend(self.name("VDP", Src0, gpi, Scalar::F32, ctx).ok_or_else(|| internal("a dot product"))?);
@@ -876,8 +907,9 @@ impl<'a> Expander<'a> {
             while n < todo.len() {
                 let first = todo[n];
                 let size = if first.3 == Scalar::F16 || first.0 == Bank::I { 4 } else { 2 };
-                let group: Vec<usize> =
-                    (0..todo.len()).filter(|k| todo[*k].0 == first.0 && todo[*k].3 == first.3 && todo[*k].1 / size == first.1 / size).collect();
+                let group: Vec<usize> = (0..todo.len())
+                    .filter(|k| todo[*k].0 == first.0 && todo[*k].3 == first.3 && todo[*k].1 / size == first.1 / size)
+                    .collect();
                 // Whole groups, then single lanes.
                 let mut sets = vec![group.clone()];
                 if group.len() > 2 {
@@ -960,7 +992,11 @@ impl<'a> Expander<'a> {
             }
             let mut e = self.dest_single("I32MAD2", (bank, unit + k as u16)).ok_or_else(|| internal("an integer product"))?;
             for (role, l) in [(Src0, a), (Src1, b), (Src2, c)] {
-                let l = if let (Spot::C(v), true) = (l.spot, l.neg) { Phys { spot: Spot::C(v.wrapping_neg()), neg: false, abs: false } } else { l };
+                let l = if let (Spot::C(v), true) = (l.spot, l.neg) {
+                    Phys { spot: Spot::C(v.wrapping_neg()), neg: false, abs: false }
+                } else {
+                    l
+                };
                 e.extend(self.single("I32MAD2", role, l).ok_or_else(|| internal("an integer product"))?);
             }
             self.push("I32MAD2", e);
@@ -981,7 +1017,9 @@ impl<'a> Expander<'a> {
             for k in 0..lanes as usize {
                 let at = (bank, unit + k as u16);
                 if op.src.len() == 1 {
-                    let w = self.bit_copy((bank, at.1), 1 << (at.1 & 1), &[Some(Phys { spot: Spot::C(0), neg: false, abs: false }); 4], None).ok_or_else(|| internal("a conversion"))?;
+                    let w = self
+                        .bit_copy((bank, at.1), 1 << (at.1 & 1), &[Some(Phys { spot: Spot::C(0), neg: false, abs: false }); 4], None)
+                        .ok_or_else(|| internal("a conversion"))?;
                     self.blocks[self.at].push(w);
                 }
                 for (half, s) in src.iter().enumerate() {
@@ -1056,7 +1094,15 @@ impl<'a> Expander<'a> {
             e.extend(self.single_test(b)?);
             let (s, z, and) = rel.fields();
             e.extend([("alu_sel", 1), ("alu_op", if kind == TestKind::Signed { 14 } else { 15 })]);
-            e.extend([("sign_test", s), ("zero_test", z), ("test_crcomb_and", and), ("pdst_n", p as u64), ("dest_ext", 1), ("dest_bank", 1), ("pred", pred)]);
+            e.extend([
+                ("sign_test", s),
+                ("zero_test", z),
+                ("test_crcomb_and", and),
+                ("pdst_n", p as u64),
+                ("dest_ext", 1),
+                ("dest_bank", 1),
+                ("pred", pred),
+            ]);
             self.push("VTST", e);
             return Ok(());
         };
@@ -1067,7 +1113,15 @@ impl<'a> Expander<'a> {
                 if let Some(mut e) = self.test_operands(x, y, ty) {
                     let (s, z, and) = rel.fields();
                     e.extend([("alu_op", 14), ("prec", (ty == Scalar::F32) as u64)]);
-                    e.extend([("sign_test", s), ("zero_test", z), ("test_crcomb_and", and), ("pdst_n", p as u64), ("dest_ext", 1), ("dest_bank", 1), ("pred", pred)]);
+                    e.extend([
+                        ("sign_test", s),
+                        ("zero_test", z),
+                        ("test_crcomb_and", and),
+                        ("pdst_n", p as u64),
+                        ("dest_ext", 1),
+                        ("dest_bank", 1),
+                        ("pred", pred),
+                    ]);
                     self.push("VTST", e);
                     return Ok(());
                 }
@@ -1125,10 +1179,16 @@ impl<'a> Expander<'a> {
         let (coord, level) = (place(op.src[0].first()), place(op.src.get(1).and_then(|s| s.first())));
         let coord = coord.ok_or_else(|| internal("texture coordinates"))?;
         let want = |reg: Reg| Want { reg, lanes: [None; 4], neg: false, abs: false };
-        let mut e = fits(operand("SMP", Src0).ok_or_else(|| internal("SMP"))?, &want(coord), &[]).ok_or_else(|| internal("texture coordinates"))?;
-        e.extend(fits(operand("SMP", Src1).ok_or_else(|| internal("SMP"))?, &want(Reg::new(Bank::Sa, state)), &[]).ok_or_else(|| internal("texture state"))?);
+        let mut e =
+            fits(operand("SMP", Src0).ok_or_else(|| internal("SMP"))?, &want(coord), &[]).ok_or_else(|| internal("texture coordinates"))?;
+        e.extend(
+            fits(operand("SMP", Src1).ok_or_else(|| internal("SMP"))?, &want(Reg::new(Bank::Sa, state)), &[])
+                .ok_or_else(|| internal("texture state"))?,
+        );
         match (has_lod, level) {
-            (true, Some(l)) => e.extend(fits(operand("SMP", Src2).ok_or_else(|| internal("SMP"))?, &want(l), &[]).ok_or_else(|| internal("a texture level"))?),
+            (true, Some(l)) => e.extend(
+                fits(operand("SMP", Src2).ok_or_else(|| internal("SMP"))?, &want(l), &[]).ok_or_else(|| internal("a texture level"))?,
+            ),
             _ => e.extend([("src2_bank", 2), ("src2_ext", 1), ("src2_n", 0)]),
         }
         let coord_half = matches!(op.src[0].first().map(|l| l.base), Some(Base::V(v, _)) if self.program.data(v).ty == Scalar::F16);

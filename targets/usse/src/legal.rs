@@ -248,7 +248,9 @@ fn expansion(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
         }
         Ishl | Ushr | Sshr => {
             let safe = b.func.const_bits(a(1)).is_some_and(|c| c[..ty.lanes as usize].iter().all(|n| *n < 32));
-            let masked = b.func.def_if(a(1), Iand).is_some_and(|m| m.args.iter().any(|x| b.func.const_bits(*x).is_some_and(|c| c[..ty.lanes as usize].iter().all(|n| *n < 32))));
+            let masked = b.func.def_if(a(1), Iand).is_some_and(|m| {
+                m.args.iter().any(|x| b.func.const_bits(*x).is_some_and(|c| c[..ty.lanes as usize].iter().all(|n| *n < 32)))
+            });
             if safe || masked {
                 return None;
             }

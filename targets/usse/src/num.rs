@@ -35,8 +35,20 @@ impl Numerics for UsseNumerics {
             Opcode::Fmin | Opcode::Fmax if y.is_nan() => a,
             Opcode::Fmin if x == y => a | b,
             Opcode::Fmax if x == y => a & b,
-            Opcode::Fmin => if x < y { a } else { b },
-            Opcode::Fmax => if x > y { a } else { b },
+            Opcode::Fmin => {
+                if x < y {
+                    a
+                } else {
+                    b
+                }
+            }
+            Opcode::Fmax => {
+                if x > y {
+                    a
+                } else {
+                    b
+                }
+            }
             _ => retroshade_ir::numerics::reference_binary(op, ty, a, b),
         }
     }

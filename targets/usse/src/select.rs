@@ -113,9 +113,14 @@ impl Selector<'_> {
             use Opcode::*;
             let own = match d.op {
                 Const | Undef | Splat | Build | Extract | Insert | Shuffle | Fneg | Fabs | Bitcast => true,
-                Uniform => d.args.is_empty() && matches!(d.imm, Imm::Mem { var: MemRef::Uniform(u), .. } if self.slot(u).is_some_and(|s| !s.memory)),
+                Uniform => {
+                    d.args.is_empty()
+                        && matches!(d.imm, Imm::Mem { var: MemRef::Uniform(u), .. } if self.slot(u).is_some_and(|s| !s.memory))
+                }
                 Fadd | Fsub | Fmul | Fmad | Fmin | Fmax | Ffract | Frcp | Frsqrt | Fexp2 | Flog2 | Dot | Fcvt => true,
-                Iadd | Isub | Imul | Ineg | Iand | Ior | Ixor | Inot | Ishl | Ushr | Sshr => f.result(i).is_some_and(|r| f.ty(r).scalar == Scalar::I32),
+                Iadd | Isub | Imul | Ineg | Iand | Ior | Ixor | Inot | Ishl | Ushr | Sshr => {
+                    f.result(i).is_some_and(|r| f.ty(r).scalar == Scalar::I32)
+                }
                 _ => false,
             };
             let half = d.results.iter().chain(&d.args).any(|v| f.ty(*v).scalar == Scalar::F16 || f.ty(*v).scalar == Scalar::I1);
@@ -778,7 +783,11 @@ impl Selector<'_> {
         let v = *self.outputs.get(&(o, offset)).ok_or_else(|| self.unsupported("an output outside its array"))?;
         let src = self.value_lanes(d.args[0]);
         // The only write, in the last block, happens at the end.
-        let writes = self.f.ordered().filter(|(_, i)| matches!(self.f.insts[*i].imm, Imm::Mem { var: MemRef::Output(x), offset: at } if x == o && at == offset)).count();
+        let writes = self
+            .f
+            .ordered()
+            .filter(|(_, i)| matches!(self.f.insts[*i].imm, Imm::Mem { var: MemRef::Output(x), offset: at } if x == o && at == offset))
+            .count();
         let last = self.f.layout[self.at];
         let ends = self.f.terminator(last).is_some_and(|t| self.f.insts[t].op == Opcode::Return);
         let depth = Some(o) == self.abi.depth;
