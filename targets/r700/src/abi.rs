@@ -1,0 +1,150 @@
+//! Where the host puts inputs and constants, and where outputs go.
+//!
+//! Vertex programs: R0.x vertex index, R0.w instance index, attribute n (in order of location) in R(n+1), loaded by the fetch
+//! shader. Fragment programs: inputs in order of location from R0, then position, then the face register (x face sign,
+//! z coverage, w sample). Each uniform binding is one constant buffer and, 160 higher, one vertex resource.
+
+use retroshade_ir::{Binding, Builtin, IoDecl, Module, Stage};
+use retroshade_lower::CompileError;
+
+/// Most vec4 registers that a program may use (four are clause temporaries).
+pub const MAX_GPRS: u16 = 124;
+/// Constant buffers.
+pub const MAX_BUFFERS: usize = 16;
+/// Number of the first constant buffer's vertex resource.
+pub const BUFFER_RESOURCE: u64 = 160;
+/// Number of the first storage buffer's vertex resource.
+pub const STORAGE_RESOURCE: u64 = 176;
+/// Pixel export targets of the depth vector.
+pub const DEPTH_TARGET: u16 = 61;
+
+/// An input's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputPlace {
+    /// First register; array elements follow.
+    pub gpr: u8,
+    /// First channel.
+    pub chan: u8,
+}
+
+/// An output's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputPlace {
+    /// 0 pixel, 1 position, 2 parameter.
+    pub kind: u8,
+    /// Target of the first element.
+    pub base: u16,
+    /// First channel.
+    pub chan: u8,
+}
+
+/// The interface of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Abi {
+    /// By input declaration.
+    pub inputs: Vec<InputPlace>,
+    /// By output declaration.
+    pub outputs: Vec<OutputPlace>,
+    /// (group, binding) of each constant buffer.
+    pub buffers: Vec<(u32, u32)>,
+    /// Registers that hold inputs on entry.
+    pub input_gprs: u8,
+    /// Whether the fetch shader is called.
+    pub fetch_shader: bool,
+}
+
+fn unsupported(d: &IoDecl, what: &str) -> CompileError {
+    CompileError::unsupported("R0101", d.span, format!("R700 has no {what} `{}`", d.name))
+}
+
+impl Abi {
+    /// Lays out a module's interface.
+    pub fn of(m: &Module) -> Result<Abi, CompileError> {
+        let mut abi = Abi::default();
+        abi.inputs = vec![InputPlace { gpr: 0, chan: 0 }; m.inputs.len()];
+        let mut located: Vec<(u32, u8, usize)> = Vec::new();
+        for (i, (_, d)) in m.inputs.iter().enumerate() {
+            if let Binding::Location(l) = d.binding {
+                located.push((l, d.blend_source, i));
+            }
+        }
+        located.sort_unstable();
+        let decls: Vec<&IoDecl> = m.inputs.values().collect();
+        let mut next = if m.stage == Stage::Vertex { 1u32 } else { 0 };
+        abi.fetch_shader = m.stage == Stage::Vertex;
+        for (_, _, i) in &located {
+            if next + decls[*i].count > MAX_GPRS as u32 {
+                return Err(CompileError::limit("R0301", decls[*i].span, "too many inputs for the registers", (next + decls[*i].count) as u64, MAX_GPRS as u64));
+            }
+            abi.inputs[*i] = InputPlace { gpr: next as u8, chan: 0 };
+            next += decls[*i].count;
+        }
+        let mut face = None;
+        for (i, d) in decls.iter().enumerate() {
+            let Binding::Builtin(b) = d.binding else { continue };
+            let mut own = || {
+                next += d.count;
+                (next - d.count) as u8
+            };
+            let at = |gpr: u8, chan: u8| InputPlace { gpr, chan };
+            abi.inputs[i] = match (m.stage, b) {
+                (Stage::Vertex, Builtin::VertexIndex) => at(0, 0),
+                (Stage::Vertex, Builtin::InstanceIndex) => at(0, 3),
+                (Stage::Fragment, Builtin::Position | Builtin::PointCoord | Builtin::PrimitiveIndex | Builtin::Layer | Builtin::ViewportIndex | Builtin::ClipDistance) => at(own(), 0),
+                (Stage::Fragment, Builtin::FrontFacing | Builtin::SampleMask | Builtin::SampleIndex) => {
+                    let gpr = *face.get_or_insert_with(own);
+                    at(gpr, match b {
+                        Builtin::FrontFacing => 0,
+                        Builtin::SampleMask => 2,
+                        _ => 3,
+                    })
+                }
+                _ => return Err(unsupported(d, "input")),
+            };
+        }
+        abi.input_gprs = next as u8;
+        for d in m.outputs.values() {
+            let limit = |base: u32, n: u32| -> Result<u16, CompileError> {
+                if base + d.count > n {
+                    return Err(CompileError::limit("R0302", d.span, "too many outputs", (base + d.count) as u64, n as u64));
+                }
+                Ok(base as u16)
+            };
+            let place = |kind, base, chan| OutputPlace { kind, base, chan };
+            abi.outputs.push(match (m.stage, d.binding) {
+                (Stage::Fragment, Binding::Location(l)) => place(0, limit(l + d.blend_source as u32, 8)?, 0),
+                (Stage::Fragment, Binding::Builtin(Builtin::FragDepth)) => place(0, DEPTH_TARGET, 0),
+                (Stage::Fragment, Binding::Builtin(Builtin::SampleMask)) => place(0, DEPTH_TARGET, 2),
+                (Stage::Vertex | Stage::Geometry, Binding::Location(l)) => place(2, limit(l, 32)?, 0),
+                (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::Position)) => place(1, 60, 0),
+                (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::PointSize)) => place(1, 61, 0),
+                (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::Layer)) => place(1, 61, 2),
+                (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::ViewportIndex)) => place(1, 61, 3),
+                (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::ClipDistance)) => place(1, 62, 0),
+                _ => return Err(unsupported(d, "output")),
+            });
+        }
+        let mut buffers: Vec<(u32, u32)> = m.uniforms.values().map(|u| (u.group, u.binding)).collect();
+        buffers.sort_unstable();
+        buffers.dedup();
+        if buffers.len() > MAX_BUFFERS {
+            let span = m.uniforms.values().next().map_or(retroshade_ir::Span::NONE, |u| u.span);
+            return Err(CompileError::limit("R0303", span, "too many uniform buffers", buffers.len() as u64, MAX_BUFFERS as u64));
+        }
+        abi.buffers = buffers;
+        Ok(abi)
+    }
+    /// The constant buffer of a binding.
+    pub fn bank(&self, group: u32, binding: u32) -> u8 {
+        self.buffers.iter().position(|b| *b == (group, binding)).unwrap_or(0) as u8
+    }
+    /// Where element `n` of an output goes: kind, target, channel. Clip distances are scalars packed four to a target.
+    pub fn output(&self, m: &Module, decl: usize, element: u32) -> (u8, u16, u8) {
+        let p = self.outputs[decl];
+        let d = m.outputs.values().nth(decl);
+        if d.is_some_and(|d| d.binding == Binding::Builtin(Builtin::ClipDistance) && d.ty.lanes == 1) {
+            return (p.kind, p.base + (element / 4) as u16, (element % 4) as u8);
+        }
+        (p.kind, p.base + element as u16, p.chan)
+    }
+}

@@ -1,0 +1,295 @@
+//! Selection of fetches: textures, derivatives and buffers read by index.
+
+use crate::forms;
+use crate::lower::Lower;
+use crate::mir::*;
+use cranelift_entity::EntityRef;
+use retroshade_ir::{Imm, InstData, Opcode, Scalar, TexDim, TexInfo, TexLod, TexOp, Value};
+use retroshade_lower::CompileError;
+use smallvec::{SmallVec, smallvec};
+
+type Fields = SmallVec<[(&'static str, u64); 12]>;
+
+/// Fields of a vertex fetch from a buffer: resource, byte offset, bytes - 1, data format.
+pub fn buffer_fields(resource: u64, offset: u32, bytes: u64, format: u64) -> Fields {
+    smallvec![
+        ("FETCH_TYPE", 2),
+        ("BUFFER_ID", resource),
+        ("MEGA_FETCH_COUNT", bytes),
+        ("DATA_FORMAT", format),
+        ("NUM_FORMAT_ALL", 1),
+        ("OFFSET", offset as u64),
+        ("MEGA_FETCH", 1),
+    ]
+}
+
+/// A fetch of `value`'s lanes from a buffer; result component `shift + lane` is lane `lane`.
+pub fn buffer(l: &mut Lower<'_>, value: Value, index: Opnd, fields: &Fields, shift: u8, _uniform: bool) {
+    if fields.iter().any(|(n, v)| *n == "OFFSET" && *v > 0xffff) {
+        let span = l.span();
+        return l.fail(CompileError::limit("R0305", span, "the buffer offset does not fit the fetch", 1 << 17, 1 << 16));
+    }
+    let index = l.plain(index);
+    // A fetch cannot take 0.0 or 1.0 as its index, so constants are moved to a register here.
+    let w = l.mir.web();
+    l.emit_to("OP2:MOV", &[index], w);
+    let quad = l.quad(vec![w]);
+    let mut dst = [None; 4];
+    for lane in 0..l.func.ty(value).lanes {
+        if l.wants(value, lane) {
+            dst[(shift + lane) as usize & 3] = Some(lane);
+        }
+    }
+    let src = smallvec![Coord::Web(w)];
+    finish(l, value, "VTX_GPR:FETCH", fields.clone(), src, quad, dst, false, false);
+}
+
+/// Pushes a fetch whose result component `k` is lane `dst[k]` of `value`.
+#[allow(clippy::too_many_arguments)]
+fn finish(
+    l: &mut Lower<'_>,
+    value: Value,
+    form: &str,
+    fields: Fields,
+    src: SmallVec<[Coord; 4]>,
+    quad: Option<Quad>,
+    dst: [Option<u8>; 4],
+    joined: bool,
+    whole_quad: bool,
+) {
+    let mut webs = [None; 4];
+    let mut members = Vec::new();
+    for k in 0..4 {
+        if dst[k].is_some() {
+            let w = l.mir.web();
+            l.mir.webs[w.0 as usize].chan = Some(k as u8);
+            webs[k] = Some(w);
+            members.push(w);
+        }
+    }
+    l.quad(members);
+    l.push(Op::other(Kind::Fetch(Box::new(Fetch { form: forms::id(form), fields, src, quad, dst: webs, joined, whole_quad }))));
+    for (lane, w) in dst.iter().zip(webs) {
+        if let (Some(lane), Some(w)) = (lane, w) {
+            let o = Opnd::web(w);
+            let o = if l.is_bool(value) { l.emit("OP2:SETNE_INT", &[o, Opnd::bits(0)]) } else { o };
+            l.set(value, *lane, o);
+        }
+    }
+}
+
+fn result_lanes(l: &Lower<'_>, value: Value) -> [Option<u8>; 4] {
+    let n = l.func.ty(value).lanes;
+    std::array::from_fn(|k| ((k as u8) < n && l.wants(value, k as u8)).then_some(k as u8))
+}
+
+/// `ddx` and `ddy`: GET_GRADIENTS_H and _V.
+pub fn derivative(l: &mut Lower<'_>, d: &InstData) {
+    let r = d.results[0];
+    let lanes = l.func.ty(r).lanes;
+    let src: SmallVec<[Opnd; 4]> = (0..lanes).map(|k| if l.wants(r, k) { l.lane(d.args[0], k) } else { Opnd::bits(0) }).collect();
+    let (src, quad) = l.tuple(&src);
+    let form = if d.op == Opcode::Ddx { "TEX:GET_GRADIENTS_H" } else { "TEX:GET_GRADIENTS_V" };
+    let fields = coord_types(0);
+    let dst = result_lanes(l, r);
+    finish(l, r, form, fields, src, quad, dst, false, true);
+}
+
+/// The COORD_TYPE fields: 1 = normalised, by bit.
+fn coord_types(mask: u8) -> Fields {
+    ["COORD_TYPE_X", "COORD_TYPE_Y", "COORD_TYPE_Z", "COORD_TYPE_W"].iter().enumerate().map(|(k, n)| (*n, (mask >> k & 1) as u64)).collect()
+}
+
+/// A texture operation.
+pub fn texture(l: &mut Lower<'_>, d: &InstData) {
+    let Imm::Tex(info) = &d.imm else { return };
+    let r = d.results[0];
+    let span = l.span();
+    let decl = &l.module.textures[info.texture];
+    let unit = info.texture.index() as u64;
+    let mut args = d.args.iter().copied();
+    let resource = |f: &mut Fields| f.extend([("RESOURCE_ID", unit), ("SAMPLER_ID", unit)]);
+    if matches!(info.op, TexOp::Size | TexOp::Levels) {
+        let level = match args.next() {
+            Some(v) => l.lane(v, 0),
+            None => Opnd::bits(0),
+        };
+        let (src, quad) = l.tuple(&[level]);
+        let mut fields = coord_types(0);
+        resource(&mut fields);
+        let mut dst = result_lanes(l, r);
+        if info.op == TexOp::Levels {
+            dst = [None, None, None, Some(0)];
+        } else if decl.arrayed {
+            // The number of layers stands third whatever the dimension; the IR lists it after the sizes.
+            let last = l.func.ty(r).lanes - 1;
+            let taken = dst[last as usize].take();
+            dst[2] = taken;
+        }
+        return finish(l, r, "TEX:GET_TEXTURE_RESINFO", fields, src, quad, dst, false, false);
+    }
+    if decl.multisampled {
+        return l.fail(CompileError::unsupported("R0108", span, "multisampled textures are not supported on r700"));
+    }
+    let dims = match decl.dim {
+        TexDim::D1 => 1,
+        TexDim::D2 => 2,
+        TexDim::D3 | TexDim::Cube => 3,
+    };
+    let coords = args.next();
+    let layer = if decl.arrayed { args.next() } else { None };
+    let reference = if info.compare { args.next() } else { None };
+    let mut xyzw: SmallVec<[Opnd; 4]> = smallvec![Opnd::bits(0); 4];
+    let fetch = info.op == TexOp::Fetch;
+    let mut normal = 0u8;
+    if let Some(c) = coords {
+        for k in 0..dims {
+            xyzw[k] = l.lane(c, k as u8);
+            normal |= (!fetch as u8) << k;
+        }
+    }
+    let cube = decl.dim == TexDim::Cube;
+    if cube {
+        if decl.arrayed {
+            return l.fail(CompileError::unsupported("R0109", span, "cube-map arrays are not supported on r700"));
+        }
+        let face = cube_coordinates(l, [xyzw[0], xyzw[1], xyzw[2]]);
+        xyzw[..3].copy_from_slice(&face);
+        normal = 0xf;
+    }
+    if let Some(v) = layer {
+        let o = l.lane(v, 0);
+        xyzw[dims] = if fetch { o } else { l.emit("OP2:INT_TO_FLT", &[o]) };
+    }
+    let taken_z = dims > 2 || decl.arrayed && dims == 2;
+    let (form, third): (&str, Option<Opnd>) = match info.op {
+        TexOp::Fetch => {
+            let level = if info.lod == TexLod::Level { args.next().map(|v| l.lane(v, 0)) } else { None };
+            xyzw[3] = level.unwrap_or(Opnd::bits(0));
+            ("TEX:LD", None)
+        }
+        TexOp::Gather => {
+            if info.component != 0 && !info.compare {
+                return l.fail(CompileError::unsupported("R0110", span, "FETCH4 delivers the first component only: no gather of others on r700"));
+            }
+            if let Some(v) = reference {
+                xyzw[3] = l.lane(v, 0);
+                return l.fail(CompileError::unsupported("R0110", span, "FETCH4 does not compare: no comparison gather on r700"));
+            }
+            ("TEX:FETCH4", None)
+        }
+        _ => match select_sample(l, info, &mut args, reference, &mut xyzw, taken_z) {
+            Ok(form) => (form, None),
+            Err(()) => return l.fail(CompileError::unsupported("R0111", span, "R700 has no coordinate left for both reference and level of detail of this texture")),
+        },
+    };
+    let _ = third;
+    let mut fields = coord_types(normal);
+    resource(&mut fields);
+    for (k, name) in ["OFFSET_X", "OFFSET_Y", "OFFSET_Z"].iter().enumerate() {
+        if info.offset[k] != 0 {
+            fields.push((name, (info.offset[k] as i64 * 2) as u64 & 31));
+        }
+    }
+    let mut joined = false;
+    if info.lod == TexLod::Grad && info.op == TexOp::Sample {
+        for (n, v) in [("TEX:SET_GRADIENTS_H", args.next()), ("TEX:SET_GRADIENTS_V", args.next())] {
+            let Some(v) = v else { continue };
+            let g: SmallVec<[Opnd; 4]> = (0..l.func.ty(v).lanes).map(|k| l.lane(v, k)).collect();
+            let (src, quad) = l.tuple(&g);
+            let mut f = coord_types(normal);
+            resource(&mut f);
+            let set = Fetch { form: forms::id(n), fields: f, src, quad, dst: [None; 4], joined, whole_quad: false };
+            l.push(Op::other(Kind::Fetch(Box::new(set))));
+            joined = true;
+        }
+    }
+    let whole = info.op == TexOp::Sample && matches!(info.lod, TexLod::Implicit | TexLod::Bias);
+    let (mut src, quad) = l.tuple(&xyzw);
+    while src.last() == Some(&Coord::Zero) && src.len() > 1 {
+        src.pop();
+    }
+    let dst = result_lanes(l, r);
+    let _ = Scalar::F32;
+    finish(l, r, form, fields, src, quad, dst, joined, whole);
+}
+
+/// The sample opcode; puts reference, bias and level into their coordinates.
+fn select_sample(
+    l: &mut Lower<'_>,
+    info: &TexInfo,
+    args: &mut impl Iterator<Item = Value>,
+    reference: Option<Value>,
+    xyzw: &mut SmallVec<[Opnd; 4]>,
+    taken_z: bool,
+) -> Result<&'static str, ()> {
+    let reference = reference.map(|v| l.lane(v, 0));
+    let mut operand = |l: &mut Lower<'_>| args.next().map_or(Opnd::bits(0), |v| l.lane(v, 0));
+    Ok(match (info.lod, reference) {
+        (TexLod::Implicit, None) => "TEX:SAMPLE",
+        (TexLod::Zero, None) => "TEX:SAMPLE_LZ",
+        (TexLod::Grad, None) => "TEX:SAMPLE_G",
+        (TexLod::Bias, None) => {
+            xyzw[3] = operand(l);
+            "TEX:SAMPLE_LB"
+        }
+        (TexLod::Level, None) => {
+            let lod = operand(l);
+            if lod == Opnd::bits(0) {
+                return Ok("TEX:SAMPLE_LZ");
+            }
+            xyzw[3] = lod;
+            "TEX:SAMPLE_L"
+        }
+        (lod, Some(reference)) => {
+            let extra = match lod {
+                TexLod::Bias | TexLod::Level => Some(operand(l)),
+                _ => None,
+            };
+            match (lod, extra) {
+                (TexLod::Level, Some(e)) if e != Opnd::bits(0) => {
+                    if taken_z {
+                        return Err(());
+                    }
+                    (xyzw[2], xyzw[3]) = (reference, e);
+                    "TEX:SAMPLE_C_L"
+                }
+                (TexLod::Bias, Some(e)) => {
+                    if taken_z {
+                        return Err(());
+                    }
+                    (xyzw[2], xyzw[3]) = (reference, e);
+                    "TEX:SAMPLE_C_LB"
+                }
+                _ => {
+                    xyzw[3] = reference;
+                    match lod {
+                        TexLod::Implicit => "TEX:SAMPLE_C",
+                        TexLod::Grad => "TEX:SAMPLE_C_G",
+                        _ => "TEX:SAMPLE_C_LZ",
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// Face coordinates of a direction: (s, t, face) as the sampler wants them.
+fn cube_coordinates(l: &mut Lower<'_>, [x, y, z]: [Opnd; 3]) -> [Opnd; 3] {
+    let webs: SmallVec<[Web; 4]> = (0..4)
+        .map(|c| {
+            let w = l.mir.web();
+            l.mir.webs[w.0 as usize].chan = Some(c);
+            w
+        })
+        .collect();
+    let mut op = Op::alu("OP2:CUBE", &[z, y, z, x, x, z, y, z], None);
+    op.kind = Kind::Reduce;
+    op.dst = webs.clone();
+    l.push(op);
+    let [t, s, major, face] = [webs[0], webs[1], webs[2], webs[3]].map(Opnd::web);
+    let r = l.emit("OP2:RECIP_IEEE", &[major.absolute()]);
+    let s = l.emit("OP3:MULADD_IEEE", &[s, r, Opnd::float(1.5)]);
+    let t = l.emit("OP3:MULADD_IEEE", &[t, r, Opnd::float(1.5)]);
+    [s, t, face]
+}
