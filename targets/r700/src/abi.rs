@@ -148,3 +148,21 @@ impl Abi {
         (p.kind, p.base + element as u16, p.chan)
     }
 }
+
+/// Fills in the machine's names for places.
+pub fn reflect(r: &mut retroshade_lower::Reflection, m: &Module, abi: &Abi) {
+    r.target = "r700".to_string();
+    for (x, p) in r.inputs.iter_mut().zip(&abi.inputs) {
+        x.register = Some(format!("R{}.{}", p.gpr, ["x", "y", "z", "w"][p.chan as usize & 3]));
+    }
+    for (x, p) in r.outputs.iter_mut().zip(&abi.outputs) {
+        x.register = Some(format!("{}{}", ["pixel", "position", "param"][p.kind as usize % 3], p.base));
+    }
+    for x in &mut r.uniforms {
+        x.register = Some(format!("CB{}[{}].{}", abi.bank(x.group, x.binding), x.offset / 16, ["x", "y", "z", "w"][x.offset as usize / 4 % 4]));
+    }
+    for (n, x) in r.textures.iter_mut().enumerate() {
+        x.unit = n as u32;
+    }
+    let _ = m;
+}

@@ -4,13 +4,29 @@
 //! describes the machine as this crate sees it.
 #![forbid(unsafe_code)]
 
+pub mod abi;
+pub mod alloc;
+pub mod check;
+pub mod compile;
+pub mod container;
+pub mod emit;
+pub mod fetch;
 pub mod forms;
 pub mod inst;
+pub mod legal;
+pub mod lower;
+pub mod mir;
+pub mod numerics;
+pub mod ports;
 pub mod program;
+pub mod sched;
+pub mod sim;
 pub mod text;
+pub mod webs;
 
-use retroshade_ir::{Module, Numerics, Reference, ShaderEnv, ShaderResult, Span, Stage};
-use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, TargetIsa, TextError, TextOptions};
+use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
+use retroshade_lower::isa::Stats;
+use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, Reflection, SimError, Syntax, TargetIsa, TextError, TextOptions};
 
 struct R700;
 
@@ -33,19 +49,73 @@ impl TargetIsa for R700 {
         &[Stage::Vertex, Stage::Geometry, Stage::Fragment]
     }
     fn limits(&self, _: Option<&str>) -> Vec<(&'static str, String)> {
-        Vec::new()
+        vec![
+            ("registers", format!("{} vec4 (and 4 clause temporaries)", abi::MAX_GPRS)),
+            ("ALU clause", format!("{} slots of 64 bits, literals included", sched::CLAUSE_SLOTS)),
+            ("fetch clause", format!("{} fetches", sched::CLAUSE_FETCHES)),
+            ("constant buffers", abi::MAX_BUFFERS.to_string()),
+            ("colour exports", "8".to_string()),
+            ("parameters", "32".to_string()),
+        ]
     }
     fn numerics(&self) -> &'static dyn Numerics {
-        &Reference
+        &numerics::NUMERICS
     }
-    fn legalise(&self, _: &Module, _: &Options) -> Result<Module, CompileError> {
-        Err(CompileError::unsupported("C0000", Span::NONE, "not built yet"))
+    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
+        legal::legalise(module, options, &mut Vec::new()).map(|x| x.0)
     }
-    fn compile(&self, _: &Module, _: &Options) -> Result<CompiledShader, CompileError> {
-        Err(CompileError::unsupported("C0000", Span::NONE, "not built yet"))
+    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+        let c = compile::compile(module, options)?;
+        let code: Vec<u8> = c.emitted.words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let program = program::Program::decode(&c.emitted.words).map_err(|e| CompileError::Internal(e.to_string()))?;
+        let problems = check::check(&program);
+        if let Some(p) = problems.first() {
+            return Err(CompileError::Internal(format!("illegal code: {p}")));
+        }
+        let chip = options.chip.clone().unwrap_or_else(|| "rv770".to_string());
+        let registers = container::registers(&c.emitted, c.gprs, module.stage);
+        let n = c.emitted.counts;
+        let stats = Stats {
+            ir_ops: ir_ops(module),
+            bytes: code.len() as u32,
+            instructions: (n.slots + n.fetches + n.cf) as u32,
+            registers: c.gprs as u32,
+            detail: [
+                ("alu_groups", n.groups),
+                ("alu_slots", n.slots),
+                ("literals", n.literals),
+                ("cf", n.cf),
+                ("clauses", n.clauses),
+                ("fetches", n.fetches),
+                ("stack", n.stack),
+            ]
+            .into_iter()
+            .collect(),
+            alloc_step: Some("first fit".to_string()),
+        };
+        let mut reflection = Reflection::from_module(module);
+        abi::reflect(&mut reflection, module, &c.abi);
+        let hex: String = program.hex_lines();
+        Ok(CompiledShader {
+            target: "r700",
+            chip: Some(chip.clone()),
+            stage: module.stage,
+            container: container::build(&code, &registers, module.stage, &chip),
+            code,
+            reflection,
+            stats,
+            source_map: c.emitted.map,
+            legal: c.legal,
+            asm: program.listing(Syntax::Native),
+            extra: [("hex", hex.into_bytes()), ("mir", c.mir.into_bytes())].into_iter().collect(),
+            dumps: c.dumps,
+        })
     }
-    fn simulate(&self, _: &CompiledShader, _: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        Err(SimError::BadEnv("not built yet".to_string()))
+    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+        let bad = |e: String| SimError::BadEnv(e);
+        let program = program::words_of(&shader.code).and_then(|w| program::Program::decode(&w)).map_err(|e| bad(e.to_string()))?;
+        let abi = abi::Abi::of(&shader.legal).map_err(|e| bad(e.to_string()))?;
+        sim::run(&program, &shader.legal, &abi, env)
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         text::dis_line(line, options.syntax)
@@ -54,19 +124,28 @@ impl TargetIsa for R700 {
         text::asm_line(line).map(|w| text::hex(&w))
     }
     fn disassemble(&self, bytes: &[u8], options: &TextOptions) -> Result<String, TextError> {
-        Ok(program::Program::decode(&program::words_of(bytes)?)?.listing(options.syntax))
+        Ok(program::Program::decode(&program::words_of(container::code(bytes))?)?.listing(options.syntax))
     }
     fn assemble(&self, source: &str, _: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
         let words = program::assemble(source)?;
         Ok(AsmOutput { code: words.iter().flat_map(|w| w.to_le_bytes()).collect(), container: None, warnings: Vec::new() })
     }
-    fn is_container(&self, _: &[u8]) -> bool {
-        false
+    fn is_container(&self, bytes: &[u8]) -> bool {
+        container::is_container(bytes)
     }
-    fn lint(&self, _: &[u8], _: &TextOptions) -> Result<Vec<TextError>, TextError> {
-        Ok(Vec::new())
+    fn lint(&self, bytes: &[u8], _: &TextOptions) -> Result<Vec<TextError>, TextError> {
+        Ok(check::check(&program::Program::decode(&program::words_of(container::code(bytes))?)?))
     }
     fn encoding_docs(&self) -> String {
         forms::TABLE.markdown()
     }
+}
+
+/// Instructions after inlining, before any other pass.
+fn ir_ops(module: &Module) -> u32 {
+    let mut m = module.clone();
+    if let Some(p) = retroshade_ir::passes::by_name("inline") {
+        (p.run)(&mut m, &retroshade_ir::passes::PassOptions::default());
+    }
+    m.main().inst_count() as u32
 }

@@ -864,7 +864,7 @@ impl<'a> Lower<'a> {
                         }
                     };
                     self.mir.quads[q.0 as usize].push(w);
-                    self.mir.webs[w.0 as usize] = WebInfo { chan: Some(at.1), fixed: Some(at.0), quad: Some(q) };
+                    self.mir.webs[w.0 as usize] = WebInfo { chan: Some(at.1), fixed: Some(at.0), quad: Some(q), settled: true };
                     self.inputs.insert(at, w);
                     w
                 }

@@ -307,6 +307,8 @@ pub struct WebInfo {
     pub fixed: Option<u8>,
     /// The quad that it belongs to.
     pub quad: Option<Quad>,
+    /// Whether the channel was settled before scheduling.
+    pub settled: bool,
 }
 
 /// A program before scheduling.

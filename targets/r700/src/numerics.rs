@@ -9,6 +9,9 @@ use retroshade_ir::{FloatCC, Numerics, Opcode, Scalar};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct R700Numerics;
 
+/// The arithmetic as a value to point at.
+pub static NUMERICS: R700Numerics = R700Numerics;
+
 const MAX_FLOAT: u32 = 0x7f7f_ffff;
 
 /// Reads a float operand: denormals count as signed zeros.

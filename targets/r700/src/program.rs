@@ -150,6 +150,26 @@ impl Program {
         out
     }
 
+    /// One instruction per line, in hex with its kind, as `dis --hex` reads it.
+    pub fn hex_lines(&self) -> String {
+        let words = |u: u32, n: usize| text::hex(&self.words[u as usize * 2..u as usize * 2 + n]);
+        let mut out = String::new();
+        for (i, w) in self.cf.iter().enumerate() {
+            let kind = if matches!(w.info().format, Format::ExpSwiz | Format::ExpBuf) { "export" } else { "cf" };
+            out.push_str(&format!("{kind}: {}\n", words(i as u32, 2)));
+        }
+        for clause in self.clauses.values() {
+            match clause {
+                Clause::Alu(g) => g.iter().for_each(|(u, g)| out.push_str(&format!("alu: {}\n", words(*u, g.size() * 2)))),
+                Clause::Fetch(f) => f.iter().for_each(|(u, f)| {
+                    let kind = if f.info().format == Format::Tex { "tex" } else { "vtx" };
+                    out.push_str(&format!("{kind}: {}\n", words(*u, 4)));
+                }),
+            }
+        }
+        out
+    }
+
     fn padding(&self, pos: &mut u32, to: u32, syntax: Syntax, out: &mut String) {
         while *pos < to {
             match syntax {

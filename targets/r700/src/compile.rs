@@ -1,0 +1,312 @@
+//! The straight line from legalised IR to bytes.
+
+use crate::abi::Abi;
+use crate::alloc::{AllocError, Leaf, Placement, allocate};
+use crate::emit::{Emitted, emit};
+use crate::legal::legalise;
+use crate::lower::lower;
+use crate::mir::*;
+use crate::ports::Read;
+use crate::sched::{Stuck, schedule};
+use crate::webs::{each_leaf, leaves, liveness, positions};
+use retroshade_ir::{Module, Stage};
+use retroshade_lower::structure::Structure;
+use retroshade_lower::{CompileError, OptLevel, Options};
+use std::collections::BTreeSet;
+
+/// What compiling gives before it is wrapped up.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The legalised module.
+    pub legal: Module,
+    /// The interface.
+    pub abi: Abi,
+    /// The code.
+    pub emitted: Emitted,
+    /// Registers used.
+    pub gprs: u16,
+    /// Texts asked for.
+    pub dumps: Vec<(String, String)>,
+    /// The scheduled program as text.
+    pub mir: String,
+}
+
+/// Compiles a module.
+pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileError> {
+    let mut dumps = Vec::new();
+    let (legal, tree) = legalise(module, options, &mut dumps)?;
+    let abi = Abi::of(&legal)?;
+    let mut last = CompileError::Internal("no schedule".to_string());
+    for merge in [true, false] {
+        match generate(&legal, &tree, &abi, options, merge) {
+            Ok((emitted, gprs, mir)) => {
+                if options.wants("mir") {
+                    dumps.push(("mir".to_string(), mir.clone()));
+                }
+                return Ok(Compiled { legal, abi, emitted, gprs, dumps, mir });
+            }
+            Err(Retry::No(e)) => return Err(e),
+            Err(Retry::Yes(e)) => last = e,
+        }
+    }
+    Err(last)
+}
+
+/// Whether a failure may vanish with less coalescing.
+enum Retry {
+    Yes(CompileError),
+    No(CompileError),
+}
+
+fn generate(legal: &Module, tree: &Structure, abi: &Abi, options: &Options, merge: bool) -> Result<(Emitted, u16, String), Retry> {
+    let mut mir = lower(legal, legal.main(), tree, abi).map_err(Retry::No)?;
+    crate::webs::coalesce(&mut mir, merge);
+    simplify(&mut mir.steps);
+    limit_constants(&mut mir);
+    let scheduled = schedule_all(&mut mir, options)?;
+    let reserved = if legal.stage == Stage::Vertex { 1 } else { 0 };
+    let place = match allocate(&mir, &mir.steps, &scheduled, reserved) {
+        Ok(p) => p,
+        Err(AllocError::Limit(e)) => return Err(Retry::No(e)),
+        Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
+    };
+    let (mir, scheduled, place) = define_undefined(mir, scheduled, place, options, reserved)?;
+    let emitted = emit(&mir, &scheduled, &place, legal.stage, abi.fetch_shader)
+        .map_err(|e| Retry::No(CompileError::limit("R0307", retroshade_ir::Span::NONE, format!("the program does not fit its encoding: {e}"), 1, 0)))?;
+    Ok((emitted, place.count.max(1), describe(&mir)))
+}
+
+/// Webs that some path leaves undefined start as 0, as the IR says of outputs that are never written.
+fn define_undefined(
+    mut mir: Mir,
+    scheduled: Vec<Leaf>,
+    place: Placement,
+    options: &Options,
+    reserved: u8,
+) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
+    if place.undefined.is_empty() {
+        return Ok((mir, scheduled, place));
+    }
+    let mut first: Vec<Op> = place.undefined.iter().map(|w| Op::alu("OP2:MOV", &[Opnd::bits(0)], Some(*w))).collect();
+    match mir.steps.first_mut() {
+        Some(Step::Code(c)) => {
+            first.append(c);
+            *c = first;
+        }
+        _ => mir.steps.insert(0, Step::Code(first)),
+    }
+    for info in &mut mir.webs {
+        if !info.settled {
+            info.chan = None;
+        }
+    }
+    let scheduled = schedule_all(&mut mir, options)?;
+    let place = match allocate(&mir, &mir.steps, &scheduled, reserved) {
+        Ok(p) => p,
+        Err(AllocError::Limit(e)) => return Err(Retry::No(e)),
+        Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
+    };
+    Ok((mir, scheduled, place))
+}
+
+/// Schedules every piece of code; operations that fit nowhere get their operands moved to other channels.
+fn schedule_all(mir: &mut Mir, options: &Options) -> Result<Vec<Leaf>, Retry> {
+    for info in &mut mir.webs {
+        info.settled = info.chan.is_some();
+    }
+    let total: usize = leaves(&mir.steps).iter().map(|l| l.len()).sum();
+    let budget: u64 = match options.opt {
+        OptLevel::O0 => 1,
+        OptLevel::O1 => 2_000,
+        _ => 40_000 / (1 + total as u64 / 200),
+    };
+    let mut out: Vec<Leaf> = Vec::new();
+    let count = leaves(&mir.steps).len();
+    for k in 0..count {
+        let mut rounds = 0;
+        loop {
+            let pos: Vec<_> = leaves(&mir.steps).into_iter().map(|l| positions(l)).collect();
+            let live = liveness(&mir.steps, &pos, mir.webs.len());
+            let ops = leaves(&mir.steps)[k].clone();
+            match schedule(&ops, mir, &live.live_out[k], budget) {
+                Ok((items, chan)) => {
+                    for (w, c) in chan {
+                        mir.webs[w.0 as usize].chan = Some(c);
+                    }
+                    out.push(Leaf { ops, items });
+                    break;
+                }
+                Err(Stuck::Op(i)) => {
+                    rounds += 1;
+                    if rounds > 24 + ops.len() {
+                        return Err(Retry::Yes(CompileError::Internal(format!("`{}` fits no instruction group", ops[i].name()))));
+                    }
+                    spread(mir, k, i);
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Moves an operation's register operands to channels of their own.
+fn spread(mir: &mut Mir, leaf: usize, i: usize) {
+    let mut ops = leaves(&mir.steps)[leaf].clone();
+    let reduce = ops[i].kind == Kind::Reduce;
+    let mut moves = Vec::new();
+    for k in 0..ops[i].src.len() {
+        let s = ops[i].src[k];
+        if s.as_web().is_some() {
+            let w = mir.web();
+            mir.webs[w.0 as usize].chan = Some(if reduce { k as u8 / 2 } else { k as u8 });
+            mir.webs[w.0 as usize].settled = true;
+            moves.push(Op::alu("OP2:MOV", &[Opnd { place: s.place, neg: false, abs: false }], Some(w)));
+            ops[i].src[k].place = Place::Web(w);
+        }
+    }
+    ops.splice(i..i, moves);
+    let mut n = 0;
+    each_leaf(&mut mir.steps, &mut |l| {
+        if n == leaf {
+            *l = ops.clone();
+        }
+        n += 1;
+    });
+}
+
+/// Copies constants to registers where one operation names more than a group can read.
+fn limit_constants(mir: &mut Mir) {
+    let mut webs = std::mem::take(&mut mir.webs);
+    each_leaf(&mut mir.steps, &mut |ops| {
+        let old = std::mem::take(ops);
+        for mut op in old {
+            let (mut pairs, mut words): (BTreeSet<u64>, BTreeSet<u32>) = (BTreeSet::new(), BTreeSet::new());
+            if op.is_alu() {
+                let float = float_operands(op.name());
+                for s in &mut op.src {
+                    let over = match s.place {
+                        Place::Const(b, i, c) => {
+                            let key = (b as u64) << 32 | (i as u64) << 1 | c as u64 >> 1;
+                            !pairs.contains(&key) && pairs.len() == 2 || {
+                                pairs.insert(key);
+                                false
+                            }
+                        }
+                        Place::Bits(b) if inline_constant(b, float).is_none() => {
+                            let known = words.contains(&b) || float && words.contains(&(b ^ 0x8000_0000));
+                            !known && words.len() == 4 || {
+                                words.insert(b);
+                                false
+                            }
+                        }
+                        _ => false,
+                    };
+                    if over {
+                        webs.push(WebInfo::default());
+                        let w = Web(webs.len() as u32 - 1);
+                        let mut m = Op::alu("OP2:MOV", &[Opnd { place: s.place, neg: false, abs: false }], Some(w));
+                        m.span = op.span;
+                        ops.push(m);
+                        s.place = Place::Web(w);
+                    }
+                }
+            }
+            ops.push(op);
+        }
+    });
+    mir.webs = webs;
+}
+
+/// An arm that only leaves the loop becomes ALU_BREAK; empty pieces of code vanish.
+fn simplify(steps: &mut Vec<Step>) {
+    let old = std::mem::take(steps);
+    for s in old {
+        match s {
+            Step::If { mut then, mut other } => {
+                simplify(&mut then);
+                simplify(&mut other);
+                let leaves = matches!(other.as_slice(), [Step::Break]);
+                if leaves {
+                    steps.push(Step::BreakUnless);
+                    steps.append(&mut then);
+                } else if then.is_empty() && other.is_empty() {
+                    // Nothing depends on the predicate any more.
+                    if let Some(Step::Code(c)) = steps.last_mut() {
+                        if c.last().is_some_and(|o| o.kind == Kind::Pred) {
+                            c.pop();
+                        }
+                    }
+                } else {
+                    steps.push(Step::If { then, other });
+                }
+            }
+            Step::Loop(mut body) => {
+                simplify(&mut body);
+                steps.push(Step::Loop(body));
+            }
+            Step::Code(c) => {
+                // Two pieces without control flow between them are one.
+                match steps.last_mut() {
+                    Some(Step::Code(before)) if before.last().is_none_or(|o| o.kind != Kind::Pred) => before.extend(c),
+                    _ if c.is_empty() => {}
+                    _ => steps.push(Step::Code(c)),
+                }
+            }
+            other => steps.push(other),
+        }
+    }
+}
+
+/// The operations as text.
+fn describe(mir: &Mir) -> String {
+    fn opnd(o: &Opnd) -> String {
+        let base = match o.place {
+            Place::Web(w) => format!("w{}", w.0),
+            Place::Const(b, i, c) => format!("c{b}[{i}].{}", b"xyzw"[c as usize & 3] as char),
+            Place::Bits(b) => format!("{b:#x}"),
+            Place::Array { local, offset, chan, rel } => format!("array{local}[{offset}{}].{}", if rel { "+AR" } else { "" }, b"xyzw"[chan as usize & 3] as char),
+        };
+        let base = if o.abs { format!("|{base}|") } else { base };
+        if o.neg { format!("-{base}") } else { base }
+    }
+    fn walk(steps: &[Step], depth: usize, out: &mut String) {
+        let pad = "  ".repeat(depth);
+        for s in steps {
+            match s {
+                Step::Code(ops) => {
+                    for o in ops {
+                        let dst: Vec<String> = o.writes().iter().map(|w| format!("w{}", w.0)).collect();
+                        let src: Vec<String> = match &o.kind {
+                            Kind::Fetch(_) | Kind::Export(_) => o.reads().iter().map(|w| format!("w{}", w.0)).collect(),
+                            _ => o.src.iter().map(opnd).collect(),
+                        };
+                        let name = match &o.kind {
+                            Kind::Fetch(f) => crate::forms::TABLE.form(f.form).name,
+                            Kind::Export(_) => "EXPORT",
+                            Kind::Control(n) => n,
+                            _ => o.name(),
+                        };
+                        out.push_str(&format!("{pad}{} = {name} {}\n", dst.join(", "), src.join(", ")));
+                    }
+                }
+                Step::If { then, other } => {
+                    out.push_str(&format!("{pad}if\n"));
+                    walk(then, depth + 1, out);
+                    out.push_str(&format!("{pad}else\n"));
+                    walk(other, depth + 1, out);
+                }
+                Step::Loop(b) => {
+                    out.push_str(&format!("{pad}loop\n"));
+                    walk(b, depth + 1, out);
+                }
+                Step::BreakUnless => out.push_str(&format!("{pad}break unless\n")),
+                Step::Break => out.push_str(&format!("{pad}break\n")),
+                Step::Continue => out.push_str(&format!("{pad}continue\n")),
+            }
+        }
+    }
+    let mut out = String::new();
+    walk(&mir.steps, 0, &mut out);
+    let _ = Read::None;
+    out
+}

@@ -1,0 +1,170 @@
+//! Legalisation: what the machine lacks becomes what it has, in the IR, before anything else is decided.
+//!
+//! Everything that may change a rounding happens here: division by reciprocal, range reduction of sine and cosine, powers,
+//! the integer division sequence. The result runs on the interpreter under this target's arithmetic with exactly the
+//! results of the code.
+
+use crate::numerics::NUMERICS;
+use retroshade_ir::passes::contract::FpContract;
+use retroshade_ir::passes::{PassOptions, by_name, each, pipeline};
+use retroshade_ir::passes::rewrite::{Action, rewrite};
+use retroshade_ir::{Builder, FloatCC, Function, Imm, IntCC, Module, Opcode, Stage, Value};
+use retroshade_lower::structure::{Structure, StructureOptions, structurise};
+use retroshade_lower::{CompileError, OptLevel, Options};
+
+
+
+
+/// Optimises, legalises and structurises. Texts asked for go to `dumps`.
+pub fn legalise(module: &Module, options: &Options, dumps: &mut Vec<(String, String)>) -> Result<(Module, Structure), CompileError> {
+    if module.stage == Stage::Compute {
+        return Err(CompileError::unsupported("R0100", retroshade_ir::Span::NONE, "r700 has no compute stage: no open driver runs one on this family"));
+    }
+    let mut m = module.clone();
+    each(&mut m, expand);
+    let pass = PassOptions {
+        level: match options.opt {
+            OptLevel::O0 => 0,
+            OptLevel::O1 => 1,
+            _ => 2,
+        },
+        fp_contract: if options.fp_contract { FpContract::Fmad } else { FpContract::None },
+        unroll_fuel: if options.opt == OptLevel::Os { 64 } else { 256 },
+        if_convert_cost: 16,
+        scalarise: true,
+        dot: 3,
+        robust: options.robust,
+        lower_switches: true,
+        local_select: 4,
+        remat: false,
+        numerics: &NUMERICS,
+        ..PassOptions::default()
+    };
+    pipeline(&mut m, &pass, &mut |name, m| {
+        if options.wants(name) {
+            dumps.push((name.to_string(), retroshade_ir::print(m)));
+        }
+    });
+    // Passes may have formed what has to be expanded again.
+    if each(&mut m, expand) {
+        for name in ["simplify", "gvn", "dce"] {
+            if let Some(p) = by_name(name) {
+                (p.run)(&mut m, &pass);
+            }
+        }
+    }
+    let tree = structurise(m.main_mut(), StructureOptions { allow_continue: true })?;
+    if options.wants("legal") {
+        dumps.push(("legal".to_string(), retroshade_ir::print(&m)));
+    }
+    Ok((m, tree))
+}
+
+/// A machine operation on every lane.
+fn ext(b: &mut Builder<'_>, name: &str, args: &[Value]) -> Value {
+    let ty = b.func.ty(args[0]);
+    let lanes: Vec<Value> = (0..ty.lanes)
+        .map(|l| {
+            let a: Vec<Value> = args.iter().map(|v| b.extract(*v, l)).collect();
+            b.typed(Opcode::Ext, ty.lane(), &a, Imm::Ext(name.into()))
+        })
+        .collect();
+    b.build(&lanes)
+}
+
+/// Sine and cosine take turns; the reduction keeps the argument in half a turn around zero.
+fn turns(b: &mut Builder<'_>, x: Value, name: &str) -> Value {
+    let ty = b.func.ty(x);
+    let (scale, half, minus) = (b.fconst(ty, std::f32::consts::FRAC_1_PI * 0.5), b.fconst(ty, 0.5), b.fconst(ty, -0.5));
+    let t = b.ins(Opcode::Fmad, &[x, scale, half]);
+    let t = b.ins(Opcode::Ffract, &[t]);
+    let t = b.ins(Opcode::Fadd, &[t, minus]);
+    ext(b, name, &[t])
+}
+
+/// Unsigned quotient and remainder by the reciprocal and two corrections.
+fn udivrem(b: &mut Builder<'_>, x: Value, y: Value) -> (Value, Value) {
+    let ty = b.func.ty(x);
+    let (zero, one) = (b.iconst(ty, 0), b.iconst(ty, 1));
+    let r = ext(b, "r700.recip_uint", &[y]);
+    let lo = b.ins(Opcode::Imul, &[r, y]);
+    let hi = b.ins(Opcode::Umulhi, &[r, y]);
+    let small = b.icmp(IntCC::Eq, hi, zero);
+    let minus = b.ins(Opcode::Isub, &[zero, lo]);
+    let e = b.select(small, minus, lo);
+    let d = b.ins(Opcode::Umulhi, &[e, r]);
+    let (up, down) = (b.ins(Opcode::Iadd, &[r, d]), b.ins(Opcode::Isub, &[r, d]));
+    let r = b.select(small, up, down);
+    let q = b.ins(Opcode::Umulhi, &[r, x]);
+    let m = b.ins(Opcode::Imul, &[q, y]);
+    let rem = b.ins(Opcode::Isub, &[x, m]);
+    let ge = b.icmp(IntCC::Uge, rem, y);
+    let ok = b.icmp(IntCC::Uge, x, m);
+    let q1 = b.ins(Opcode::Iadd, &[q, one]);
+    let q2 = b.ins(Opcode::Isub, &[q, one]);
+    let t = b.select(ge, q1, q);
+    let quotient = b.select(ok, t, q2);
+    let r1 = b.ins(Opcode::Isub, &[rem, y]);
+    let r2 = b.ins(Opcode::Iadd, &[rem, y]);
+    let t = b.select(ge, r1, rem);
+    let remainder = b.select(ok, t, r2);
+    (quotient, remainder)
+}
+
+fn signed(b: &mut Builder<'_>, x: Value, y: Value, quotient: bool) -> Value {
+    let ty = b.func.ty(x);
+    let shift = b.iconst(ty, 31);
+    let (ax, ay) = (b.ins(Opcode::Iabs, &[x]), b.ins(Opcode::Iabs, &[y]));
+    let (q, r) = udivrem(b, ax, ay);
+    let sign_of = if quotient { b.ins(Opcode::Ixor, &[x, y]) } else { x };
+    let s = b.ins(Opcode::Sshr, &[sign_of, shift]);
+    let v = if quotient { q } else { r };
+    // (v ^ s) - s negates where s is all ones.
+    let t = b.ins(Opcode::Ixor, &[v, s]);
+    b.ins(Opcode::Isub, &[t, s])
+}
+
+/// Rewrites what the machine does not have.
+fn expand(func: &mut Function) -> bool {
+    rewrite(func, |b, i| {
+        let d = b.func.insts[i].clone();
+        b.precise = d.precise;
+        let a = |n: usize| d.args[n];
+        let Some(result) = d.results.first().copied() else { return Action::Keep };
+        let ty = b.func.ty(result);
+        use Opcode::*;
+        let v = match d.op {
+            Fma => b.ins(Fmad, &[a(0), a(1), a(2)]),
+            Fdiv => {
+                let r = b.ins(Frcp, &[a(1)]);
+                let one = b.func.const_bits(a(0)).is_some_and(|c| c[..ty.lanes as usize].iter().all(|x| *x == 0x3f80_0000));
+                if one { r } else { b.ins(Fmul, &[a(0), r]) }
+            }
+            Fsin => turns(b, a(0), "r700.sin"),
+            Fcos => turns(b, a(0), "r700.cos"),
+            Fpow => {
+                let l = b.ins(Flog2, &[a(0)]);
+                let p = ext(b, "r700.mul", &[l, a(1)]);
+                b.ins(Fexp2, &[p])
+            }
+            Fsign => {
+                let (zero, one) = (b.fconst(ty, 0.0), b.fconst(ty, 1.0));
+                let (p, n) = (b.fcmp(FloatCC::Ogt, a(0), zero), b.fcmp(FloatCC::Olt, a(0), zero));
+                let (x, y) = (b.select(p, one, zero), b.select(n, one, zero));
+                b.ins(Fsub, &[x, y])
+            }
+            Dot if b.func.ty(a(0)).lanes == 2 => {
+                let x: Vec<Value> = (0..2).map(|l| b.extract(a(0), l)).collect();
+                let y: Vec<Value> = (0..2).map(|l| b.extract(a(1), l)).collect();
+                let p = b.ins(Fmul, &[x[0], y[0]]);
+                b.ins(Fmad, &[x[1], y[1], p])
+            }
+            Udiv => udivrem(b, a(0), a(1)).0,
+            Urem => udivrem(b, a(0), a(1)).1,
+            Sdiv => signed(b, a(0), a(1), true),
+            Srem => signed(b, a(0), a(1), false),
+            _ => return Action::Keep,
+        };
+        Action::Replace(v)
+    })
+}
