@@ -74,7 +74,13 @@ impl Abi {
         abi.fetch_shader = m.stage == Stage::Vertex;
         for (_, _, i) in &located {
             if next + decls[*i].count > MAX_GPRS as u32 {
-                return Err(CompileError::limit("R0301", decls[*i].span, "too many inputs for the registers", (next + decls[*i].count) as u64, MAX_GPRS as u64));
+                return Err(CompileError::limit(
+                    "R0301",
+                    decls[*i].span,
+                    "too many inputs for the registers",
+                    (next + decls[*i].count) as u64,
+                    MAX_GPRS as u64,
+                ));
             }
             abi.inputs[*i] = InputPlace { gpr: next as u8, chan: 0 };
             next += decls[*i].count;
@@ -90,14 +96,25 @@ impl Abi {
             abi.inputs[i] = match (m.stage, b) {
                 (Stage::Vertex, Builtin::VertexIndex) => at(0, 0),
                 (Stage::Vertex, Builtin::InstanceIndex) => at(0, 3),
-                (Stage::Fragment, Builtin::Position | Builtin::PointCoord | Builtin::PrimitiveIndex | Builtin::Layer | Builtin::ViewportIndex | Builtin::ClipDistance) => at(own(), 0),
+                (
+                    Stage::Fragment,
+                    Builtin::Position
+                    | Builtin::PointCoord
+                    | Builtin::PrimitiveIndex
+                    | Builtin::Layer
+                    | Builtin::ViewportIndex
+                    | Builtin::ClipDistance,
+                ) => at(own(), 0),
                 (Stage::Fragment, Builtin::FrontFacing | Builtin::SampleMask | Builtin::SampleIndex) => {
                     let gpr = *face.get_or_insert_with(own);
-                    at(gpr, match b {
-                        Builtin::FrontFacing => 0,
-                        Builtin::SampleMask => 2,
-                        _ => 3,
-                    })
+                    at(
+                        gpr,
+                        match b {
+                            Builtin::FrontFacing => 0,
+                            Builtin::SampleMask => 2,
+                            _ => 3,
+                        },
+                    )
                 }
                 _ => return Err(unsupported(d, "input")),
             };
@@ -159,7 +176,8 @@ pub fn reflect(r: &mut retroshade_lower::Reflection, m: &Module, abi: &Abi) {
         x.register = Some(format!("{}{}", ["pixel", "position", "param"][p.kind as usize % 3], p.base));
     }
     for x in &mut r.uniforms {
-        x.register = Some(format!("CB{}[{}].{}", abi.bank(x.group, x.binding), x.offset / 16, ["x", "y", "z", "w"][x.offset as usize / 4 % 4]));
+        x.register =
+            Some(format!("CB{}[{}].{}", abi.bank(x.group, x.binding), x.offset / 16, ["x", "y", "z", "w"][x.offset as usize / 4 % 4]));
     }
     for (n, x) in r.textures.iter_mut().enumerate() {
         x.unit = n as u32;

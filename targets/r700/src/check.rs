@@ -210,7 +210,9 @@ fn clause(groups: &[(u32, Group)], cf: &crate::inst::Word, out: &mut Vec<TextErr
                     128..=159 if x.sel - sel::KCACHE0 >= locked(0) => out.push(problem(*u, "a constant of set 0 is not locked")),
                     160..=191 if x.sel - sel::KCACHE1 >= locked(1) => out.push(problem(*u, "a constant of set 1 is not locked")),
                     192..=243 => out.push(problem(*u, format!("source select {} is reserved", x.sel))),
-                    sel::PV if before.is_none_or(|b| !b[x.chan as usize & 3]) => out.push(problem(*u, "PV is read where the previous group left none")),
+                    sel::PV if before.is_none_or(|b| !b[x.chan as usize & 3]) => {
+                        out.push(problem(*u, "PV is read where the previous group left none"))
+                    }
                     sel::PS if before.is_none_or(|b| !b[4]) => out.push(problem(*u, "PS is read where the previous group left none")),
                     _ => {}
                 }

@@ -71,8 +71,9 @@ fn generate(legal: &Module, tree: &Structure, abi: &Abi, options: &Options, merg
         Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
     };
     let (mir, scheduled, place) = define_undefined(mir, scheduled, place, options, reserved)?;
-    let emitted = emit(&mir, &scheduled, &place, legal.stage, abi.fetch_shader)
-        .map_err(|e| Retry::No(CompileError::limit("R0307", retroshade_ir::Span::NONE, format!("the program does not fit its encoding: {e}"), 1, 0)))?;
+    let emitted = emit(&mir, &scheduled, &place, legal.stage, abi.fetch_shader).map_err(|e| {
+        Retry::No(CompileError::limit("R0307", retroshade_ir::Span::NONE, format!("the program does not fit its encoding: {e}"), 1, 0))
+    })?;
     Ok((emitted, place.count.max(1), describe(&mir)))
 }
 
@@ -264,7 +265,9 @@ fn describe(mir: &Mir) -> String {
             Place::Web(w) => format!("w{}", w.0),
             Place::Const(b, i, c) => format!("c{b}[{i}].{}", b"xyzw"[c as usize & 3] as char),
             Place::Bits(b) => format!("{b:#x}"),
-            Place::Array { local, offset, chan, rel } => format!("array{local}[{offset}{}].{}", if rel { "+AR" } else { "" }, b"xyzw"[chan as usize & 3] as char),
+            Place::Array { local, offset, chan, rel } => {
+                format!("array{local}[{offset}{}].{}", if rel { "+AR" } else { "" }, b"xyzw"[chan as usize & 3] as char)
+            }
         };
         let base = if o.abs { format!("|{base}|") } else { base };
         if o.neg { format!("-{base}") } else { base }

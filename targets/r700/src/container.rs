@@ -27,8 +27,7 @@ pub fn build(code: &[u8], registers: &[(&str, u32)], stage: Stage, chip: &str) -
     let words: String = registers.iter().map(|(n, v)| format!("{n} 0x{v:08x}\n")).collect();
     let info = format!("stage {}\nchip {chip}\n", stage.name());
     let names = b"\0.text\0.r700.info\0.r700.registers\0.shstrtab\0";
-    let parts: [(u32, u32, u32, &[u8]); 4] =
-        [(1, 1, 6, code), (7, 1, 0, info.as_bytes()), (18, 1, 0, words.as_bytes()), (34, 3, 0, names)];
+    let parts: [(u32, u32, u32, &[u8]); 4] = [(1, 1, 6, code), (7, 1, 0, info.as_bytes()), (18, 1, 0, words.as_bytes()), (34, 3, 0, names)];
     let mut body = vec![0u8; 52];
     let mut headers: Vec<[u32; 10]> = vec![[0; 10]];
     for (name, kind, flags, data) in parts {

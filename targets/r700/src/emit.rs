@@ -197,8 +197,7 @@ impl Emit<'_> {
     fn branch(&mut self, then: &[Step], other: &[Step]) {
         let empty = |s: &[Step], e: &Emit<'_>| {
             let n = count_leaves(s);
-            s.iter().all(|x| matches!(x, Step::Code(_))) && n == 0
-                || s.iter().all(|x| matches!(x, Step::Code(_))) && e.upcoming_empty(n)
+            s.iter().all(|x| matches!(x, Step::Code(_))) && n == 0 || s.iter().all(|x| matches!(x, Step::Code(_))) && e.upcoming_empty(n)
         };
         self.set_last("CF_ALU:ALU_PUSH_BEFORE");
         let (no_then, skip) = (empty(then, self), count_leaves(then));
@@ -295,7 +294,9 @@ impl Emit<'_> {
             }
         }
         let mut fields = vec![("COUNT", clause.words.len() as u64 / 2 - 1)];
-        for (s, names) in sets.iter().zip([["KCACHE_BANK0", "KCACHE_MODE0", "KCACHE_ADDR0"], ["KCACHE_BANK1", "KCACHE_MODE1", "KCACHE_ADDR1"]]) {
+        for (s, names) in
+            sets.iter().zip([["KCACHE_BANK0", "KCACHE_MODE0", "KCACHE_ADDR0"], ["KCACHE_BANK1", "KCACHE_MODE1", "KCACHE_ADDR1"]])
+        {
             fields.extend([(names[0], s.0 as u64), (names[1], s.2 as u64), (names[2], s.1 as u64)]);
         }
         self.cf.push(Cf { form: "CF_ALU:ALU", fields, clause: Some(self.clauses.len()), label: None, span, pred });
@@ -431,14 +432,21 @@ impl Emit<'_> {
         match &leaf.ops[i].kind {
             Kind::Export(e) => {
                 let gpr = e.src.iter().find_map(|c| if let Coord::Web(w) = c { Some(self.gpr(*w)) } else { None }).unwrap_or(0);
-                let mut fields = vec![("TYPE", e.kind as u64), ("ARRAY_BASE", e.base as u64), ("RW_GPR", gpr as u64), ("ELEM_SIZE", 3), ("BURST_COUNT", 0)];
+                let mut fields = vec![
+                    ("TYPE", e.kind as u64),
+                    ("ARRAY_BASE", e.base as u64),
+                    ("RW_GPR", gpr as u64),
+                    ("ELEM_SIZE", 3),
+                    ("BURST_COUNT", 0),
+                ];
                 fields.extend(["SEL_X", "SEL_Y", "SEL_Z", "SEL_W"].into_iter().zip(e.src.iter().map(|c| self.select(c))));
                 // Consecutive registers to consecutive targets with one swizzle are a burst.
                 if let Some(last) = self.cf.last_mut().filter(|c| c.form == "EXP_SWIZ:EXPORT") {
                     let get = |c: &[(&str, u64)], n: &str| c.iter().find(|f| f.0 == n).map_or(0, |f| f.1);
                     let burst = get(&last.fields, "BURST_COUNT");
                     let same = last.fields[5..] == fields[5..] && last.fields[0] == fields[0];
-                    let next = get(&last.fields, "ARRAY_BASE") + burst + 1 == e.base as u64 && get(&last.fields, "RW_GPR") + burst + 1 == gpr as u64;
+                    let next = get(&last.fields, "ARRAY_BASE") + burst + 1 == e.base as u64
+                        && get(&last.fields, "RW_GPR") + burst + 1 == gpr as u64;
                     if same && next && burst < 15 {
                         last.fields[4].1 += 1;
                         return;

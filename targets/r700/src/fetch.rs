@@ -170,7 +170,11 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
         }
         TexOp::Gather => {
             if info.component != 0 && !info.compare {
-                return l.fail(CompileError::unsupported("R0110", span, "FETCH4 delivers the first component only: no gather of others on r700"));
+                return l.fail(CompileError::unsupported(
+                    "R0110",
+                    span,
+                    "FETCH4 delivers the first component only: no gather of others on r700",
+                ));
             }
             if let Some(v) = reference {
                 xyzw[3] = l.lane(v, 0);
@@ -180,7 +184,13 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
         }
         _ => match select_sample(l, info, &mut args, reference, &mut xyzw, taken_z) {
             Ok(form) => (form, None),
-            Err(()) => return l.fail(CompileError::unsupported("R0111", span, "R700 has no coordinate left for both reference and level of detail of this texture")),
+            Err(()) => {
+                return l.fail(CompileError::unsupported(
+                    "R0111",
+                    span,
+                    "R700 has no coordinate left for both reference and level of detail of this texture",
+                ));
+            }
         },
     };
     let _ = third;

@@ -5,20 +5,23 @@
 //! results of the code.
 
 use crate::numerics::NUMERICS;
+use cranelift_entity::EntityRef;
 use retroshade_ir::passes::contract::FpContract;
-use retroshade_ir::passes::{PassOptions, by_name, each, pipeline};
 use retroshade_ir::passes::rewrite::{Action, rewrite};
-use retroshade_ir::{Builder, FloatCC, Function, Imm, IntCC, Module, Opcode, Stage, Value};
+use retroshade_ir::passes::{PassOptions, by_name, each, pipeline};
+use retroshade_ir::{Builder, FloatCC, Function, Imm, IntCC, MemRef, Module, Opcode, Stage, Value};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
-
-
-
+use std::collections::BTreeSet;
 
 /// Optimises, legalises and structurises. Texts asked for go to `dumps`.
 pub fn legalise(module: &Module, options: &Options, dumps: &mut Vec<(String, String)>) -> Result<(Module, Structure), CompileError> {
     if module.stage == Stage::Compute {
-        return Err(CompileError::unsupported("R0100", retroshade_ir::Span::NONE, "r700 has no compute stage: no open driver runs one on this family"));
+        return Err(CompileError::unsupported(
+            "R0100",
+            retroshade_ir::Span::NONE,
+            "r700 has no compute stage: no open driver runs one on this family",
+        ));
     }
     let mut m = module.clone();
     each(&mut m, expand);
@@ -53,11 +56,52 @@ pub fn legalise(module: &Module, options: &Options, dumps: &mut Vec<(String, Str
             }
         }
     }
+    costly_dots(&mut m);
     let tree = structurise(m.main_mut(), StructureOptions { allow_continue: true })?;
     if options.wants("legal") {
         dumps.push(("legal".to_string(), retroshade_ir::print(&m)));
     }
     Ok((m, tree))
+}
+
+/// A group reads at most two constant register halves and four literals: dot products that ask for more become sums.
+fn costly_dots(m: &mut Module) {
+    let uniforms: Vec<(u32, u32, u32, u32)> = m.uniforms.values().map(|u| (u.group, u.binding, u.offset, u.unit)).collect();
+    rewrite(m.main_mut(), |b, i| {
+        let d = b.func.insts[i].clone();
+        if d.op != Opcode::Dot {
+            return Action::Keep;
+        }
+        let lanes = b.func.ty(d.args[0]).lanes;
+        let (mut halves, mut words) = (BTreeSet::new(), BTreeSet::new());
+        for a in &d.args {
+            for l in 0..lanes {
+                let (v, lane) = crate::lower::root(b.func, *a, l);
+                let Some(def) = b.func.def_inst(v).map(|i| &b.func.insts[i]) else { continue };
+                match def.imm {
+                    Imm::Mem { var: MemRef::Uniform(u), offset } if def.args.is_empty() => {
+                        let (group, binding, base, unit) = uniforms[u.index()];
+                        halves.insert((group, binding, ((base + offset * unit) / 4 + lane as u32) / 2));
+                    }
+                    Imm::Const(bits) if crate::mir::inline_constant(bits[lane as usize], true).is_none() => {
+                        words.insert(bits[lane as usize] & 0x7fff_ffff);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if halves.len() <= 2 && words.len() <= 4 {
+            return Action::Keep;
+        }
+        let lane = |b: &mut Builder<'_>, k: u8| (b.extract(d.args[0], k), b.extract(d.args[1], k));
+        let (x, y) = lane(b, 0);
+        let mut sum = b.ins(Opcode::Fmul, &[x, y]);
+        for k in 1..lanes {
+            let (x, y) = lane(b, k);
+            sum = b.ins(Opcode::Fmad, &[x, y, sum]);
+        }
+        Action::Replace(sum)
+    });
 }
 
 /// A machine operation on every lane.

@@ -86,26 +86,9 @@ impl<'a> Lower<'a> {
         &self.func.insts[i]
     }
 
-    /// Follows builds, extracts, inserts, shuffles and bitcasts to the lane that really holds the value.
-    pub fn root(&self, mut v: Value, mut lane: u8) -> Lane {
-        loop {
-            v = self.func.resolve(v);
-            let Some(i) = self.func.def_inst(v) else { return (v, lane) };
-            let d = self.data(i);
-            match (d.op, &d.imm) {
-                (Opcode::Build, _) => (v, lane) = (d.args[lane as usize], 0),
-                (Opcode::Splat, _) => (v, lane) = (d.args[0], 0),
-                (Opcode::Extract, Imm::Lane(k)) => (v, lane) = (d.args[0], *k),
-                (Opcode::Insert, Imm::Lane(k)) => (v, lane) = if *k == lane { (d.args[1], 0) } else { (d.args[0], lane) },
-                (Opcode::Shuffle, Imm::Lanes(mask)) => {
-                    let n = self.func.ty(d.args[0]).lanes;
-                    let m = mask[lane as usize];
-                    (v, lane) = if m < n { (d.args[0], m) } else { (d.args[1], m - n) };
-                }
-                (Opcode::Bitcast, _) => v = d.args[0],
-                _ => return (v, lane),
-            }
-        }
+    /// The lane that really holds a value.
+    pub fn root(&self, v: Value, lane: u8) -> Lane {
+        root(self.func, v, lane)
     }
 
     /// Finds which lanes are used and by whom, from what has effects.
@@ -588,7 +571,8 @@ impl<'a> Lower<'a> {
                     Opcode::Inot => d.results.first().is_some_and(|v| self.needs_mask((*v, r.1))),
                     Opcode::Select if self.root(d.args[0], r.1) == r || self.root(d.args[0], 0) == r => {
                         let v = d.results[0];
-                        (0..self.func.ty(v).lanes).any(|l| self.used(v, l) && self.direct_select(d.args[0], l, d.args[1], d.args[2], l).is_none())
+                        (0..self.func.ty(v).lanes)
+                            .any(|l| self.used(v, l) && self.direct_select(d.args[0], l, d.args[1], d.args[2], l).is_none())
                             && !(users.len() == 1)
                     }
                     _ => true,
@@ -623,7 +607,9 @@ impl<'a> Lower<'a> {
                 self.set(d.results[0], 0, acc);
             }
             Ext => self.ext(d),
-            EmitVertex | EndPrimitive => self.fail(CompileError::unsupported("R0102", self.span, "geometry programs are not supported on r700 yet")),
+            EmitVertex | EndPrimitive => {
+                self.fail(CompileError::unsupported("R0102", self.span, "geometry programs are not supported on r700 yet"))
+            }
             Fcmp | Icmp => {
                 let r = d.results[0];
                 for lane in 0..self.func.ty(r).lanes {
@@ -759,8 +745,13 @@ impl<'a> Lower<'a> {
         let w = o.as_web().filter(|_| !o.modified())?;
         let k = *self.defs.get(&w)?;
         let op = &self.code[k];
-        (matches!(op.kind, Kind::Alu | Kind::Reduce) && op.dst.len() == 1 && !op.clamp && float_result(op.name()) && op.dst[0] == w && op.store.is_none())
-            .then_some(k)
+        (matches!(op.kind, Kind::Alu | Kind::Reduce)
+            && op.dst.len() == 1
+            && !op.clamp
+            && float_result(op.name())
+            && op.dst[0] == w
+            && op.store.is_none())
+        .then_some(k)
     }
 
     fn saturated(&mut self, d: &InstData, lane: u8) -> Opnd {
@@ -886,11 +877,7 @@ impl<'a> Lower<'a> {
             for lane in 0..ty.lanes {
                 let word = at / 4 + lane as u32;
                 let o = Opnd { place: Place::Const(bank, (word / 4) as u16, (word % 4) as u8), neg: false, abs: false };
-                let o = if ty.scalar == Scalar::I1 && self.used(r, lane) {
-                    self.emit("OP2:SETNE_INT", &[o, Opnd::bits(0)])
-                } else {
-                    o
-                };
+                let o = if ty.scalar == Scalar::I1 && self.used(r, lane) { self.emit("OP2:SETNE_INT", &[o, Opnd::bits(0)]) } else { o };
                 self.set(r, lane, o);
             }
             return;
@@ -927,7 +914,13 @@ impl<'a> Lower<'a> {
         for l in self.func.locals.values() {
             total += l.count;
             if total > 64 {
-                return Err(CompileError::limit("R0304", Span::NONE, format!("local array `{}` does not fit the registers kept for arrays", l.name), total as u64, 64));
+                return Err(CompileError::limit(
+                    "R0304",
+                    Span::NONE,
+                    format!("local array `{}` does not fit the registers kept for arrays", l.name),
+                    total as u64,
+                    64,
+                ));
             }
             self.mir.locals.push(l.count as u8);
         }
@@ -1117,5 +1110,27 @@ fn int_relation(cc: IntCC) -> (&'static str, bool) {
         Uge => ("GE_UINT", false),
         Ult => ("GT_UINT", true),
         Ule => ("GE_UINT", true),
+    }
+}
+
+/// Follows builds, extracts, inserts, shuffles and bitcasts to the lane that really holds the value.
+pub fn root(func: &Function, mut v: Value, mut lane: u8) -> Lane {
+    loop {
+        v = func.resolve(v);
+        let Some(i) = func.def_inst(v) else { return (v, lane) };
+        let d = &func.insts[i];
+        match (d.op, &d.imm) {
+            (Opcode::Build, _) => (v, lane) = (d.args[lane as usize], 0),
+            (Opcode::Splat, _) => (v, lane) = (d.args[0], 0),
+            (Opcode::Extract, Imm::Lane(k)) => (v, lane) = (d.args[0], *k),
+            (Opcode::Insert, Imm::Lane(k)) => (v, lane) = if *k == lane { (d.args[1], 0) } else { (d.args[0], lane) },
+            (Opcode::Shuffle, Imm::Lanes(mask)) => {
+                let n = func.ty(d.args[0]).lanes;
+                let m = mask[lane as usize];
+                (v, lane) = if m < n { (d.args[0], m) } else { (d.args[1], m - n) };
+            }
+            (Opcode::Bitcast, _) => v = d.args[0],
+            _ => return (v, lane),
+        }
     }
 }

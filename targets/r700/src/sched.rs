@@ -243,6 +243,8 @@ struct Run<'a> {
     prefer: &'a BTreeMap<Web, u8>,
     tries: u64,
     relative: u32,
+    /// Live values by channel when the open group began.
+    load: [u32; 4],
 }
 
 /// A group under construction.
@@ -435,7 +437,8 @@ impl Run<'_> {
             }
         }
         // MULADD in T is legal by the manual, but a production compiler refuses it without giving a reason.
-        let t = unit == Unit::Trans || unit == Unit::Any && !op.name().starts_with("MULADD") && !matches!(op.kind, Kind::Pred | Kind::Kill | Kind::Mova);
+        let t = unit == Unit::Trans
+            || unit == Unit::Any && !op.name().starts_with("MULADD") && !matches!(op.kind, Kind::Pred | Kind::Kill | Kind::Mova);
         if t && !open.taken[4] {
             for c in &channels {
                 // An operation that any unit can execute goes to T only while its own vector unit is busy.
@@ -453,14 +456,7 @@ impl Run<'_> {
     /// Allowed channels, the preferred one first, then by how few values they hold.
     fn ordered(&mut self, w: Web, open: &Open) -> SmallVec<[u8; 4]> {
         let mut c = self.allowed(w, open);
-        let mut load = [0u32; 4];
-        for (x, n) in &self.pending {
-            if *n > 0 {
-                if let Some(ch) = self.channel(*x) {
-                    load[ch as usize] += 1;
-                }
-            }
-        }
+        let load = self.load;
         let prefer = self.prefer.get(&w).copied();
         let r = if self.noise > 0 { self.random() } else { 0 };
         c.sort_by_key(|x| (Some(*x) != prefer, if self.noise > 0 { (r >> (8 * *x)) as u32 & 3 } else { load[*x as usize] }, *x));
@@ -468,8 +464,7 @@ impl Run<'_> {
     }
 
     fn ready(&self, i: usize) -> bool {
-        self.time[i].is_none()
-            && self.graph.preds[i].iter().all(|(p, lat)| self.time[*p].is_some_and(|t| t + *lat as u32 <= self.now))
+        self.time[i].is_none() && self.graph.preds[i].iter().all(|(p, lat)| self.time[*p].is_some_and(|t| t + *lat as u32 <= self.now))
     }
 
     fn schedule_reads(&mut self, i: usize) {
@@ -495,6 +490,13 @@ impl Run<'_> {
     /// Fills and closes one group; `false` where nothing could be placed.
     fn group(&mut self, urgent: &BTreeSet<usize>) -> bool {
         let mut open = Open { lines: self.lines.clone(), ..Open::default() };
+        let mut load = [0; 4];
+        for (x, n) in &self.pending {
+            if let (true, Some(c)) = (*n > 0, self.channel(*x)) {
+                load[c as usize] += 1;
+            }
+        }
+        self.load = load;
         loop {
             let mut list: Vec<(u64, usize)> = Vec::new();
             for i in 0..self.ops.len() {
@@ -502,9 +504,11 @@ impl Run<'_> {
                     let unit = TABLE.form(self.ops[i].form).ext.unit;
                     let special = matches!(unit, Unit::Trans | Unit::Reduce) as u64 * 5;
                     let pending_ar = (self.ops[i].store.is_some_and(|s| s.3)
-                        || self.ops[i].src.iter().any(|s| matches!(s.place, Place::Array { rel: true, .. }))) as u64;
+                        || self.ops[i].src.iter().any(|s| matches!(s.place, Place::Array { rel: true, .. })))
+                        as u64;
                     let noise = if self.noise > 0 { self.random() % (self.noise as u64 + 1) } else { 0 };
-                    let p = pending_ar * 1_000_000 + urgent.contains(&i) as u64 * 100_000 + self.graph.height[i] as u64 * 10 + special + noise;
+                    let p =
+                        pending_ar * 1_000_000 + urgent.contains(&i) as u64 * 100_000 + self.graph.height[i] as u64 * 10 + special + noise;
                     list.push((p, i));
                 }
             }
@@ -567,9 +571,8 @@ impl Run<'_> {
                     continue;
                 }
                 // An operation may wait for a time that has not come although its predecessors are done.
-                let waiting = (0..self.ops.len()).any(|i| {
-                    self.time[i].is_none() && self.graph.preds[i].iter().all(|(p, _)| self.time[*p].is_some()) && !self.ready(i)
-                });
+                let waiting = (0..self.ops.len())
+                    .any(|i| self.time[i].is_none() && self.graph.preds[i].iter().all(|(p, _)| self.time[*p].is_some()) && !self.ready(i));
                 if waiting {
                     self.now += 1;
                     continue;
@@ -704,6 +707,7 @@ pub fn schedule(ops: &[Op], mir: &Mir, live_out: &BTreeSet<Web>, budget: u64) ->
             prefer: &prefer,
             tries: 0,
             relative: 0,
+            load: [0; 4],
         };
         match run.run() {
             Ok(()) => {

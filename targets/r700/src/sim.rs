@@ -108,7 +108,16 @@ pub fn run(program: &Program, module: &Module, abi: &Abi, env: &ShaderEnv) -> Re
                     gpr[place.gpr as usize + n / lanes][(place.chan as usize + n % lanes) & 3] = w;
                 }
             }
-            m.lanes.push(Lane { gpr, ar: [0; 4], pv: [0; 4], ps: 0, pred: false, killed: false, gradients: [[0; 4]; 2], exports: BTreeMap::new() });
+            m.lanes.push(Lane {
+                gpr,
+                ar: [0; 4],
+                pv: [0; 4],
+                ps: 0,
+                pred: false,
+                killed: false,
+                gradients: [[0; 4]; 2],
+                exports: BTreeMap::new(),
+            });
         }
         m.execute()?;
         for lane in m.lanes {
@@ -251,7 +260,11 @@ impl Machine<'_> {
                         self.state.iter_mut().filter(|s| **s == State::Active).for_each(|s| *s = to);
                         // The jump is taken only when no lane of the loop is left that could still run.
                         let k = self.loop_entry(at)?;
-                        let done = self.stack[k].states().iter().zip(&self.state).all(|(e, s)| *e != State::Active || matches!(s, State::Break | State::Continue));
+                        let done = self.stack[k]
+                            .states()
+                            .iter()
+                            .zip(&self.state)
+                            .all(|(e, s)| *e != State::Active || matches!(s, State::Break | State::Continue));
                         if done {
                             self.stack.truncate(k + 1);
                             pc = addr;
@@ -596,7 +609,8 @@ impl Machine<'_> {
             })
             .collect();
         for lane in active {
-            let implicit = if matches!(lod, TexLod::Implicit | TexLod::Bias) && self.module.stage == Stage::Fragment && op == TexOp::Sample {
+            let implicit = if matches!(lod, TexLod::Implicit | TexLod::Bias) && self.module.stage == Stage::Fragment && op == TexOp::Sample
+            {
                 let coords = std::array::from_fn(|k| args[neighbour(self, lane, k)].coord);
                 texture::quad_lod(tex, &coords)
             } else {

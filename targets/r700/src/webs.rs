@@ -50,7 +50,14 @@ fn count(steps: &[Step]) -> usize {
 
 impl Walk<'_> {
     /// Walks backwards; `first` is the number of the first leaf of `steps`. Returns what is live before them.
-    fn steps(&mut self, steps: &[Step], first: usize, after: BTreeSet<Web>, exit: Option<(&BTreeSet<Web>, &BTreeSet<Web>)>, depth: u32) -> BTreeSet<Web> {
+    fn steps(
+        &mut self,
+        steps: &[Step],
+        first: usize,
+        after: BTreeSet<Web>,
+        exit: Option<(&BTreeSet<Web>, &BTreeSet<Web>)>,
+        depth: u32,
+    ) -> BTreeSet<Web> {
         let mut live = after;
         let mut leaf = first + count(steps);
         for s in steps.iter().rev() {
