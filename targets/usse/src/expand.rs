@@ -536,7 +536,9 @@ impl<'a> Expander<'a> {
             Spot::C(c) if c < 64 && role != Src0 => Reg::imm(c as u16),
             Spot::C(c) => Reg::new(Bank::Sa, if self.secondary { return None } else { self.literals.place(&[c]) }),
         };
-        fits(o, &Want { reg, lanes: [None; 4], neg: l.neg, abs: l.abs }, &[])
+        // Tests on whole registers are integer tests.
+        let ctx: &[(&'static str, u64)] = if form == "VTST" { &[("alu_sel", 1)] } else { &[] };
+        fits(o, &Want { reg, lanes: [None; 4], neg: l.neg, abs: l.abs }, ctx)
     }
 
     fn dest_single(&self, form: &'static str, (bank, unit): (Bank, u16)) -> Try {
