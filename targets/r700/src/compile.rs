@@ -3,7 +3,7 @@
 use crate::abi::Abi;
 use crate::alloc::{AllocError, Leaf, Placement, allocate};
 use crate::emit::{Emitted, emit};
-use crate::legal::legalise;
+use crate::legal::{Choice, legalise};
 use crate::lower::lower;
 use crate::mir::*;
 use crate::ports::Read;
@@ -31,25 +31,103 @@ pub struct Compiled {
     pub mir: String,
 }
 
-/// Compiles a module.
-pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileError> {
-    let mut dumps = Vec::new();
-    let (legal, tree) = legalise(module, options, &mut dumps)?;
-    let abi = Abi::of(&legal)?;
+/// One way of compiling, and what it costs.
+struct Candidate {
+    cost: u64,
+    module: Module,
+    emitted: Emitted,
+    gprs: u16,
+    mir: String,
+}
+
+/// Code size in bytes and half as much again for every group.
+fn cost(e: &Emitted) -> u64 {
+    e.words.len() as u64 * 4 + 5 * e.counts.groups
+}
+
+/// Compiles one legalised module; `effort` scales the search of the scheduler.
+fn candidate(base: &Module, options: &Options, effort: u64, dumps: &mut Vec<(String, String)>) -> Result<Candidate, CompileError> {
+    let mut module = base.clone();
+    let tree = crate::legal::structure(&mut module, options, dumps)?;
+    let abi = Abi::of(&module)?;
     let mut last = CompileError::Internal("no schedule".to_string());
     for merge in [true, false] {
-        match generate(&legal, &tree, &abi, options, merge) {
-            Ok((emitted, gprs, mir)) => {
-                if options.wants("mir") {
-                    dumps.push(("mir".to_string(), mir.clone()));
-                }
-                return Ok(Compiled { legal, abi, emitted, gprs, dumps, mir });
-            }
+        match generate(&module, &tree, &abi, effort, merge) {
+            Ok((emitted, gprs, mir)) => return Ok(Candidate { cost: cost(&emitted), module, emitted, gprs, mir }),
             Err(Retry::No(e)) => return Err(e),
             Err(Retry::Yes(e)) => last = e,
         }
     }
     Err(last)
+}
+
+/// Compiles a module: tries it with and without dot products and unrolling, then single dot products the other way.
+pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileError> {
+    let mut dumps = Vec::new();
+    let search = options.opt > OptLevel::O1;
+    let mut choices = vec![Choice { dot: 3, unroll: 256 }];
+    if search {
+        choices.extend([
+            Choice { dot: 4, unroll: 256 },
+            Choice { dot: 0, unroll: 256 },
+            Choice { dot: 3, unroll: 0 },
+            Choice { dot: 0, unroll: 0 },
+        ]);
+    }
+    let quick = if search { 600 } else { 1 };
+    let mut best: Option<(Candidate, Module)> = None;
+    let mut seen: Vec<String> = Vec::new();
+    let mut first_error = None;
+    for choice in choices {
+        let base = match legalise(module, options, choice, &mut Vec::new()) {
+            Ok(b) => b,
+            Err(e) => {
+                first_error.get_or_insert(e);
+                continue;
+            }
+        };
+        let text = retroshade_ir::print(&base);
+        if seen.contains(&text) {
+            continue;
+        }
+        seen.push(text);
+        match candidate(&base, options, quick, &mut Vec::new()) {
+            Ok(c) => {
+                if best.as_ref().is_none_or(|b| c.cost < b.0.cost) {
+                    best = Some((c, base));
+                }
+            }
+            Err(e) => {
+                first_error.get_or_insert(e);
+            }
+        }
+    }
+    let Some((mut found, mut base)) = best else {
+        return Err(first_error.unwrap_or_else(|| CompileError::Internal("no candidate".to_string())));
+    };
+    let ops = base.main().inst_count();
+    if search && ops <= 400 {
+        let mut k = 0;
+        while k < crate::legal::dots(&base).min(16) {
+            let mut other = base.clone();
+            crate::legal::expand_dots(&mut other, |n, _| n == k);
+            match candidate(&other, options, quick, &mut Vec::new()) {
+                Ok(c) if c.cost < found.cost => (found, base) = (c, other),
+                _ => k += 1,
+            }
+        }
+    }
+    if search || options.wants("legal") {
+        let full = candidate(&base, options, if search { 40_000 } else { quick }, &mut dumps)?;
+        if full.cost <= found.cost {
+            found = full;
+        }
+    }
+    if options.wants("mir") {
+        dumps.push(("mir".to_string(), found.mir.clone()));
+    }
+    let abi = Abi::of(&found.module)?;
+    Ok(Compiled { legal: found.module, abi, emitted: found.emitted, gprs: found.gprs, dumps, mir: found.mir })
 }
 
 /// Whether a failure may vanish with less coalescing.
@@ -58,19 +136,19 @@ enum Retry {
     No(CompileError),
 }
 
-fn generate(legal: &Module, tree: &Structure, abi: &Abi, options: &Options, merge: bool) -> Result<(Emitted, u16, String), Retry> {
+fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, merge: bool) -> Result<(Emitted, u16, String), Retry> {
     let mut mir = lower(legal, legal.main(), tree, abi).map_err(Retry::No)?;
     crate::webs::coalesce(&mut mir, merge);
     simplify(&mut mir.steps);
     limit_constants(&mut mir);
-    let scheduled = schedule_all(&mut mir, options)?;
+    let scheduled = schedule_all(&mut mir, effort)?;
     let reserved = if legal.stage == Stage::Vertex { 1 } else { 0 };
     let place = match allocate(&mir, &mir.steps, &scheduled, reserved) {
         Ok(p) => p,
         Err(AllocError::Limit(e)) => return Err(Retry::No(e)),
         Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
     };
-    let (mir, scheduled, place) = define_undefined(mir, scheduled, place, options, reserved)?;
+    let (mir, scheduled, place) = define_undefined(mir, scheduled, place, effort, reserved)?;
     let emitted = emit(&mir, &scheduled, &place, legal.stage, abi.fetch_shader).map_err(|e| {
         Retry::No(CompileError::limit("R0307", retroshade_ir::Span::NONE, format!("the program does not fit its encoding: {e}"), 1, 0))
     })?;
@@ -82,7 +160,7 @@ fn define_undefined(
     mut mir: Mir,
     scheduled: Vec<Leaf>,
     place: Placement,
-    options: &Options,
+    effort: u64,
     reserved: u8,
 ) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
     if place.undefined.is_empty() {
@@ -101,7 +179,7 @@ fn define_undefined(
             info.chan = None;
         }
     }
-    let scheduled = schedule_all(&mut mir, options)?;
+    let scheduled = schedule_all(&mut mir, effort)?;
     let place = match allocate(&mir, &mir.steps, &scheduled, reserved) {
         Ok(p) => p,
         Err(AllocError::Limit(e)) => return Err(Retry::No(e)),
@@ -111,16 +189,12 @@ fn define_undefined(
 }
 
 /// Schedules every piece of code; operations that fit nowhere get their operands moved to other channels.
-fn schedule_all(mir: &mut Mir, options: &Options) -> Result<Vec<Leaf>, Retry> {
+fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
     for info in &mut mir.webs {
         info.settled = info.chan.is_some();
     }
     let total: usize = leaves(&mir.steps).iter().map(|l| l.len()).sum();
-    let budget: u64 = match options.opt {
-        OptLevel::O0 => 1,
-        OptLevel::O1 => 2_000,
-        _ => 40_000 / (1 + total as u64 / 200),
-    };
+    let budget = effort / (1 + total as u64 / 200);
     let mut out: Vec<Leaf> = Vec::new();
     let count = leaves(&mir.steps).len();
     for k in 0..count {

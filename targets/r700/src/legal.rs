@@ -8,14 +8,92 @@ use crate::numerics::NUMERICS;
 use cranelift_entity::EntityRef;
 use retroshade_ir::passes::contract::FpContract;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
-use retroshade_ir::passes::{PassOptions, by_name, each, pipeline};
-use retroshade_ir::{Builder, FloatCC, Function, Imm, IntCC, MemRef, Module, Opcode, Stage, Value};
+use retroshade_ir::passes::{PassOptions, cleanup, each, pipeline};
+use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, Stage, Type, Value};
+use retroshade_lower::legal::{Rule, apply, bits, float, pack};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
 use std::collections::BTreeSet;
 
-/// Optimises, legalises and structurises. Texts asked for go to `dumps`.
-pub fn legalise(module: &Module, options: &Options, dumps: &mut Vec<(String, String)>) -> Result<(Module, Structure), CompileError> {
+/// What a compilation may try both ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The least number of products that become a dot product; 0: none, and existing ones of three become sums.
+    pub dot: u32,
+    /// Instructions that unrolling may make of a loop.
+    pub unroll: u32,
+}
+
+/// The passes' options under a choice.
+fn pass_options(options: &Options, choice: Choice) -> PassOptions {
+    PassOptions {
+        level: match options.opt {
+            OptLevel::O0 => 0,
+            OptLevel::O1 => 1,
+            _ => 2,
+        },
+        fp_contract: if options.fp_contract { FpContract::Fmad } else { FpContract::None },
+        unroll_fuel: choice.unroll,
+        if_convert_cost: 16,
+        scalarise: true,
+        dot: choice.dot,
+        robust: options.robust,
+        lower_switches: true,
+        local_select: 8,
+        remat: false,
+        numerics: &NUMERICS,
+        ..PassOptions::default()
+    }
+}
+
+/// Operations that the machine lacks, by operations of the IR.
+const RULES: &[(Opcode, Rule)] = &[
+    (Opcode::Fma, float::fma_fmad),
+    (Opcode::Fdiv, float::fdiv_rcp),
+    (Opcode::Fsign, float::fsign),
+    (Opcode::Dot, dot2),
+    (Opcode::Bitcount, bits::bitcount),
+    (Opcode::Bitrev, bits::bitrev),
+    (Opcode::FindUmsb, bits::find_umsb_search),
+    (Opcode::FindSmsb, bits::find_smsb),
+    (Opcode::FindLsb, bits::find_lsb),
+    (Opcode::Ubfe, bits::bfe),
+    (Opcode::Sbfe, bits::bfe),
+    (Opcode::Bfi, bits::bfi),
+    (Opcode::PackUnorm4x8, pack::pack_norm),
+    (Opcode::PackSnorm4x8, pack::pack_norm),
+    (Opcode::PackUnorm2x16, pack::pack_norm),
+    (Opcode::PackSnorm2x16, pack::pack_norm),
+    (Opcode::UnpackUnorm4x8, pack::unpack_norm),
+    (Opcode::UnpackSnorm4x8, pack::unpack_norm),
+    (Opcode::UnpackUnorm2x16, pack::unpack_norm),
+    (Opcode::UnpackSnorm2x16, pack::unpack_norm),
+    (Opcode::PackHalf2x16, pack::pack_half_int),
+    (Opcode::UnpackHalf2x16, pack::unpack_half_int),
+];
+
+/// A dot product of two lanes is a product and a multiply-add: two slots instead of four.
+fn dot2(b: &mut Builder<'_>, d: &InstData, _: Type) -> Option<Value> {
+    sum_of(b, d, 2)
+}
+
+fn sum_of(b: &mut Builder<'_>, d: &InstData, most: u8) -> Option<Value> {
+    let lanes = b.func.ty(d.args[0]).lanes;
+    if lanes > most {
+        return None;
+    }
+    let lane = |b: &mut Builder<'_>, k: u8| (b.extract(d.args[0], k), b.extract(d.args[1], k));
+    let (x, y) = lane(b, 0);
+    let mut sum = b.ins(Opcode::Fmul, &[x, y]);
+    for k in 1..lanes {
+        let (x, y) = lane(b, k);
+        sum = b.ins(Opcode::Fmad, &[x, y, sum]);
+    }
+    Some(sum)
+}
+
+/// Optimises and legalises, but for the shape of control flow. Texts asked for go to `dumps`.
+pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut Vec<(String, String)>) -> Result<Module, CompileError> {
     if module.stage == Stage::Compute {
         return Err(CompileError::unsupported(
             "R0100",
@@ -24,44 +102,57 @@ pub fn legalise(module: &Module, options: &Options, dumps: &mut Vec<(String, Str
         ));
     }
     let mut m = module.clone();
-    each(&mut m, expand);
-    let pass = PassOptions {
-        level: match options.opt {
-            OptLevel::O0 => 0,
-            OptLevel::O1 => 1,
-            _ => 2,
-        },
-        fp_contract: if options.fp_contract { FpContract::Fmad } else { FpContract::None },
-        unroll_fuel: if options.opt == OptLevel::Os { 64 } else { 256 },
-        if_convert_cost: 16,
-        scalarise: true,
-        dot: 3,
-        robust: options.robust,
-        lower_switches: true,
-        local_select: 4,
-        remat: false,
-        numerics: &NUMERICS,
-        ..PassOptions::default()
-    };
+    let rules = |m: &mut Module| each(m, |f| apply(f, RULES));
+    rules(&mut m);
+    let pass = pass_options(options, choice);
     pipeline(&mut m, &pass, &mut |name, m| {
         if options.wants(name) {
             dumps.push((name.to_string(), retroshade_ir::print(m)));
         }
     });
-    // Passes may have formed what has to be expanded again.
-    if each(&mut m, expand) {
-        for name in ["simplify", "gvn", "dce"] {
-            if let Some(p) = by_name(name) {
-                (p.run)(&mut m, &pass);
-            }
-        }
+    // Passes may have formed what has to be expanded again; machine operations come last.
+    let again = rules(&mut m) | each(&mut m, expand);
+    if choice.dot == 0 {
+        expand_dots(&mut m, |_, lanes| lanes == 3);
     }
     costly_dots(&mut m);
+    if again && options.opt > OptLevel::O0 {
+        cleanup(&mut m, &pass);
+        rules(&mut m);
+    }
+    Ok(m)
+}
+
+/// Brings control flow into the shape that the machine has.
+pub fn structure(m: &mut Module, options: &Options, dumps: &mut Vec<(String, String)>) -> Result<Structure, CompileError> {
     let tree = structurise(m.main_mut(), StructureOptions { allow_continue: true })?;
     if options.wants("legal") {
-        dumps.push(("legal".to_string(), retroshade_ir::print(&m)));
+        dumps.push(("legal".to_string(), retroshade_ir::print(m)));
     }
-    Ok((m, tree))
+    Ok(tree)
+}
+
+/// The dot products of a module, in order.
+pub fn dots(m: &Module) -> usize {
+    let f = m.main();
+    f.ordered().filter(|(_, i)| f.insts[*i].op == Opcode::Dot).count()
+}
+
+/// Turns the dot products that `which` names (number, lanes) into sums.
+pub fn expand_dots(m: &mut Module, which: impl Fn(usize, u8) -> bool) {
+    let mut n = 0;
+    rewrite(m.main_mut(), |b, i| {
+        let d = b.func.insts[i].clone();
+        if d.op != Opcode::Dot {
+            return Action::Keep;
+        }
+        n += 1;
+        let lanes = b.func.ty(d.args[0]).lanes;
+        if !which(n - 1, lanes) {
+            return Action::Keep;
+        }
+        sum_of(b, &d, 4).map_or(Action::Keep, Action::Replace)
+    });
 }
 
 /// A group reads at most two constant register halves and four literals: dot products that ask for more become sums.
@@ -93,14 +184,7 @@ fn costly_dots(m: &mut Module) {
         if halves.len() <= 2 && words.len() <= 4 {
             return Action::Keep;
         }
-        let lane = |b: &mut Builder<'_>, k: u8| (b.extract(d.args[0], k), b.extract(d.args[1], k));
-        let (x, y) = lane(b, 0);
-        let mut sum = b.ins(Opcode::Fmul, &[x, y]);
-        for k in 1..lanes {
-            let (x, y) = lane(b, k);
-            sum = b.ins(Opcode::Fmad, &[x, y, sum]);
-        }
-        Action::Replace(sum)
+        sum_of(b, &d, 4).map_or(Action::Keep, Action::Replace)
     });
 }
 
@@ -175,33 +259,15 @@ fn expand(func: &mut Function) -> bool {
         b.precise = d.precise;
         let a = |n: usize| d.args[n];
         let Some(result) = d.results.first().copied() else { return Action::Keep };
-        let ty = b.func.ty(result);
+        let _ = result;
         use Opcode::*;
         let v = match d.op {
-            Fma => b.ins(Fmad, &[a(0), a(1), a(2)]),
-            Fdiv => {
-                let r = b.ins(Frcp, &[a(1)]);
-                let one = b.func.const_bits(a(0)).is_some_and(|c| c[..ty.lanes as usize].iter().all(|x| *x == 0x3f80_0000));
-                if one { r } else { b.ins(Fmul, &[a(0), r]) }
-            }
             Fsin => turns(b, a(0), "r700.sin"),
             Fcos => turns(b, a(0), "r700.cos"),
             Fpow => {
                 let l = b.ins(Flog2, &[a(0)]);
                 let p = ext(b, "r700.mul", &[l, a(1)]);
                 b.ins(Fexp2, &[p])
-            }
-            Fsign => {
-                let (zero, one) = (b.fconst(ty, 0.0), b.fconst(ty, 1.0));
-                let (p, n) = (b.fcmp(FloatCC::Ogt, a(0), zero), b.fcmp(FloatCC::Olt, a(0), zero));
-                let (x, y) = (b.select(p, one, zero), b.select(n, one, zero));
-                b.ins(Fsub, &[x, y])
-            }
-            Dot if b.func.ty(a(0)).lanes == 2 => {
-                let x: Vec<Value> = (0..2).map(|l| b.extract(a(0), l)).collect();
-                let y: Vec<Value> = (0..2).map(|l| b.extract(a(1), l)).collect();
-                let p = b.ins(Fmul, &[x[0], y[0]]);
-                b.ins(Fmad, &[x[1], y[1], p])
             }
             Udiv => udivrem(b, a(0), a(1)).0,
             Urem => udivrem(b, a(0), a(1)).1,

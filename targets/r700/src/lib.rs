@@ -62,7 +62,7 @@ impl TargetIsa for R700 {
         &numerics::NUMERICS
     }
     fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
-        legal::legalise(module, options, &mut Vec::new()).map(|x| x.0)
+        compile::compile(module, options).map(|c| c.legal)
     }
     fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         let c = compile::compile(module, options)?;

@@ -44,6 +44,10 @@ pub struct Lower<'a> {
     inputs: HashMap<(u8, u8), Web>,
     input_quads: HashMap<u8, Quad>,
     outputs: Vec<((u8, u16, u8), Web)>,
+    /// Outputs that one store at the top level gives their only value.
+    finals: HashMap<(u8, u16, u8), Opnd>,
+    stores: HashMap<(u8, u16, u8), u32>,
+    depth: u32,
     defs: HashMap<Web, usize>,
     span: Span,
     error: Option<CompileError>,
@@ -62,6 +66,9 @@ pub fn lower(module: &Module, func: &Function, tree: &Structure, abi: &Abi) -> R
         inputs: HashMap::new(),
         input_quads: HashMap::new(),
         outputs: Vec::new(),
+        finals: HashMap::new(),
+        stores: HashMap::new(),
+        depth: 0,
         defs: HashMap::new(),
         span: Span::NONE,
         error: None,
@@ -280,7 +287,9 @@ impl<'a> Lower<'a> {
     }
 
     fn arm(&mut self, nodes: &[Node]) -> Result<Vec<Step>, CompileError> {
+        self.depth += 1;
         let mut out = self.nodes(nodes)?;
+        self.depth -= 1;
         if !self.code.is_empty() {
             out.push(Step::Code(std::mem::take(&mut self.code)));
         }
@@ -982,6 +991,15 @@ impl<'a> Lower<'a> {
         }
         places.sort_unstable();
         places.dedup();
+        for (_, i) in self.func.ordered() {
+            let d = self.data(i);
+            if let (Opcode::Output, Imm::Mem { var: MemRef::Output(n), offset }) = (d.op, &d.imm) {
+                let (kind, base, chan) = self.abi.output(self.module, n.index(), *offset);
+                for l in 0..self.func.ty(d.args[0]).lanes {
+                    *self.stores.entry((kind, base, chan + l)).or_default() += 1;
+                }
+            }
+        }
         for p in places {
             let w = self.mir.web();
             self.outputs.push((p, w));
@@ -998,7 +1016,12 @@ impl<'a> Lower<'a> {
         for lane in 0..ty.lanes {
             let o = self.lane(d.args[0], lane);
             let o = if ty.scalar == Scalar::I1 { self.emit("OP2:AND_INT", &[o, Opnd::bits(1)]) } else { o };
-            if let Some((_, w)) = self.outputs.iter().find(|(p, _)| *p == (kind, base, chan + lane)) {
+            let place = (kind, base, chan + lane);
+            if self.depth == 0 && self.stores.get(&place) == Some(&1) {
+                self.finals.insert(place, o);
+                continue;
+            }
+            if let Some((_, w)) = self.outputs.iter().find(|(p, _)| *p == place) {
                 let w = *w;
                 self.emit_to("OP2:MOV", &[o], w);
             }
@@ -1018,14 +1041,18 @@ impl<'a> Lower<'a> {
         targets.sort_unstable_by_key(|t| (t.0 != 1, *t));
         for (kind, base) in targets {
             let mut src = [Coord::Masked; 4];
-            let mut members = Vec::new();
+            let mut lanes: Vec<(usize, Opnd)> = Vec::new();
             for ((k, b, c), w) in &self.outputs {
                 if (*k, *b) == (kind, base) {
-                    src[*c as usize & 3] = Coord::Web(*w);
-                    members.push(*w);
+                    let o = self.finals.get(&(*k, *b, *c)).copied().unwrap_or(Opnd::web(*w));
+                    lanes.push((*c as usize & 3, o));
                 }
             }
-            let quad = self.quad(members);
+            let operands: Vec<Opnd> = lanes.iter().map(|l| l.1).collect();
+            let (coords, quad) = self.tuple(&operands);
+            for ((c, _), x) in lanes.iter().zip(coords) {
+                src[*c] = x;
+            }
             self.push(Op::other(Kind::Export(Box::new(Export { kind, base, src, quad }))));
         }
     }

@@ -585,7 +585,7 @@ impl Machine<'_> {
                 (TexOp::Sample, lod, compare)
             }
         };
-        let offset = ["OFFSET_X", "OFFSET_Y", "OFFSET_Z"].map(|n| (((w.get(n) as i8) << 3) >> 4));
+        let offset = ["OFFSET_X", "OFFSET_Y", "OFFSET_Z"].map(|n| ((w.get(n) as i8) << 3) >> 4);
         let query = TexQuery { op, lod, compare, integer: decl.kind == Scalar::I32, offset, component: 0 };
         let args: Vec<TexArgs> = (0..self.lanes.len())
             .map(|lane| {
