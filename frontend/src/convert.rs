@@ -91,7 +91,7 @@ pub(crate) struct Converter<'m> {
 }
 
 /// More instructions than this come out of no sensible shader: inlining multiplied without bound.
-const MAX_INSTS: usize = 400_000;
+const MAX_INSTS: usize = 150_000;
 
 impl<'m> Converter<'m> {
     /// A converter with an empty module.
@@ -281,9 +281,7 @@ impl<'m> Converter<'m> {
                 None => self.undef(t),
             }));
         }
-        if ty.leaves(self.nm) > crate::place::MAX_VALUE_LEAVES {
-            return Err(self.limit(format!("a value of {} parts is too large to be held in registers", ty.leaves(self.nm))));
-        }
+        self.value_limit(ty.leaves(self.nm))?;
         if matches!(ty, Ty::Opaque) {
             return Err(self.error("F0114", "a value of this type cannot be held in registers"));
         }

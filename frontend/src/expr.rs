@@ -90,6 +90,7 @@ impl<'m> Converter<'m> {
             Expression::Override(_) => Err(self.error("F0131", "an override without a value: give one with --define NAME=VALUE")),
             Expression::ZeroValue(t) => self.fill(Ty::of(self.nm, *t), Some(0)),
             Expression::Compose { ty, components } => {
+                self.value_limit(Ty::of(self.nm, *ty).leaves(self.nm))?;
                 let mut parts = Vec::new();
                 for c in components {
                     parts.push(self.expr(*c)?);
@@ -212,6 +213,7 @@ impl<'m> Converter<'m> {
             Expression::Constant(c) => self.global_expr(nm.constants[*c].init),
             Expression::ZeroValue(t) => self.fill(Ty::of(nm, *t), Some(0)),
             Expression::Compose { ty, components } => {
+                self.value_limit(Ty::of(self.nm, *ty).leaves(self.nm))?;
                 let mut parts = Vec::new();
                 for c in components {
                     parts.push(self.global_expr(*c)?);

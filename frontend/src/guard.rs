@@ -9,11 +9,15 @@ use std::collections::HashMap;
 /// Bytes of source text or binary.
 pub(crate) const MAX_BYTES: usize = 2 << 20;
 /// Tokens after macro expansion.
-const MAX_TOKENS: u64 = 300_000;
+const MAX_TOKENS: u64 = 100_000;
 /// Nested brackets, or anything else that makes a parser recurse.
 const MAX_DEPTH: usize = 120;
-/// Links of a chain such as `else if` or `a ? b : c ? …`.
+/// Links of a chain such as `else if` or `a ? b : c ? …`: naga takes time that grows with the square of it.
 const MAX_CHAIN: usize = 400;
+/// Operators of one expression: naga recurses into the first operand.
+const MAX_OPERATORS: usize = 1000;
+/// Cases of all switches together: naga compares each with all before.
+const MAX_CASES: usize = 1000;
 
 /// A token: its text, and where it starts.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +67,10 @@ pub(crate) fn check_text(text: &str, file: FileId, macros: bool) -> Result<(), D
 /// Counters of everything that nests.
 #[derive(Default)]
 struct Scan {
+    /// Open brackets, and how many operators the expression around each has so far.
     brackets: Vec<(char, usize)>,
+    operators: usize,
+    cases: usize,
     templates: usize,
     prefix: usize,
     open_statements: usize,
@@ -77,16 +84,22 @@ impl Scan {
         let first = t.chars().next().unwrap_or(' ');
         match first {
             '(' | '[' | '{' => {
-                self.brackets.push((first, self.prefix));
+                self.brackets.push((first, self.operators));
+                self.operators = 0;
                 if first == '{' {
                     self.templates = 0;
                 }
                 self.questions = 0;
             }
             ')' | ']' | '}' => {
-                self.brackets.pop();
+                self.operators = self.brackets.pop().map_or(0, |(_, n)| n);
             }
+            '+' | '-' | '*' | '/' | '%' | '&' | '|' | '^' | '<' | '>' | '.' => self.operators += 1,
+            ',' | ';' | '=' => self.operators = 0,
             _ => {}
+        }
+        if first == '{' || first == '}' {
+            self.operators = 0;
         }
         let parens = self.brackets.iter().rev().take_while(|(c, _)| *c != '{').count();
         let operator = matches!(first, '-' | '!' | '~' | '*' | '&' | '+');
@@ -105,6 +118,7 @@ impl Scan {
         match t {
             "?" => self.questions += 1,
             "else" if next == "if" => self.chain += 1,
+            "case" => self.cases += 1,
             ";" => self.templates = 0,
             "array" | "ptr" | "atomic" | "binding_array" if next == "<" => self.templates += 1,
             ">" => self.templates = self.templates.saturating_sub(1),
@@ -122,8 +136,14 @@ impl Scan {
         if self.open_statements > MAX_DEPTH {
             return Some(("statements", MAX_DEPTH));
         }
-        if self.chain > 10 * MAX_CHAIN || self.questions > MAX_CHAIN {
+        if self.chain > MAX_CHAIN || self.questions > MAX_CHAIN {
             return Some(("conditions", MAX_CHAIN));
+        }
+        if self.operators > MAX_OPERATORS {
+            return Some(("operators", MAX_OPERATORS));
+        }
+        if self.cases > MAX_CASES {
+            return Some(("cases", MAX_CASES));
         }
         None
     }

@@ -99,7 +99,7 @@ pub(crate) struct StorageBuffer {
 /// Arrays with more leaves than this are never held in SSA variables.
 const MAX_SSA_LEAVES: u64 = 256;
 /// A value with more leaves than this is refused.
-pub(crate) const MAX_VALUE_LEAVES: u64 = 4096;
+const MAX_VALUE_LEAVES: u64 = 4096;
 /// Arrays of at most this many elements are indexed by a chain of selects instead of through memory.
 const MAX_SELECT: usize = 4;
 
@@ -226,9 +226,7 @@ impl Converter<'_> {
         match v {
             Val::Place(p) if !p.ty.is_leaf() => {
                 let n = p.ty.len(self.nm);
-                if p.ty.leaves(self.nm) > MAX_VALUE_LEAVES {
-                    return Err(self.limit(format!("a value of {} parts is too large to be held in registers", p.ty.leaves(self.nm))));
-                }
+                self.value_limit(p.ty.leaves(self.nm))?;
                 let mut parts = Vec::new();
                 for i in 0..n {
                     let part = self.step(p, Step::Const(i))?;
@@ -685,7 +683,8 @@ impl Converter<'_> {
         Ok(())
     }
 
-    fn value_limit(&self, parts: u64) -> R<()> {
+    /// Refuses values that would flood the program.
+    pub(crate) fn value_limit(&self, parts: u64) -> R<()> {
         if parts > MAX_VALUE_LEAVES {
             return Err(self.limit(format!("a value of {parts} parts is too large to be held in registers")));
         }
