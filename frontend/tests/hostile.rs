@@ -12,10 +12,11 @@ fn fragment(before: &str, body: &str) -> Result<(), FrontError> {
 }
 
 fn g(body: &str) -> Result<(), FrontError> {
-    glsl("h.frag", &format!("#version 450\nlayout(location = 0) in float x;\nlayout(location = 0) out vec4 o;\n{body}"), &FrontOptions {
-        stage: Some(Stage::Fragment),
-        ..FrontOptions::default()
-    })
+    glsl(
+        "h.frag",
+        &format!("#version 450\nlayout(location = 0) in float x;\nlayout(location = 0) out vec4 o;\n{body}"),
+        &FrontOptions { stage: Some(Stage::Fragment), ..FrontOptions::default() },
+    )
     .map(|_| ())
 }
 
@@ -84,7 +85,14 @@ fn rubbish() {
     for bytes in [&b""[..], b"\x03\x02\x23\x07", &[0xff; 4001], &[0; 64]] {
         assert!(spirv("r.spv", bytes, &FrontOptions::default()).is_err());
     }
-    for text in ["", "\0", "#version 450\n#define A(\nvoid main() { A; }", "#version 450\nvoid main() { float \u{e9} = 1.0; \u{2764} }", "/*", "#version 450\n#define A A\nvoid main() { A }"] {
+    for text in [
+        "",
+        "\0",
+        "#version 450\n#define A(\nvoid main() { A; }",
+        "#version 450\nvoid main() { float \u{e9} = 1.0; \u{2764} }",
+        "/*",
+        "#version 450\n#define A A\nvoid main() { A }",
+    ] {
         let options = FrontOptions { stage: Some(Stage::Vertex), ..FrontOptions::default() };
         assert!(glsl("r.vert", text, &options).is_err() && wgsl("r.wgsl", text, &options).is_err(), "{text}");
     }
