@@ -338,15 +338,27 @@ pub struct RenderArgs {
     /// Width and height in pixels.
     #[arg(long, value_name = "WxH", default_value = "256x256")]
     pub size: String,
-    /// Uniforms and textures as JSON.
+    /// Uniforms, textures and buffers as JSON.
     #[arg(long, value_name = "BIND.json")]
     pub bind: Option<PathBuf>,
+    /// A uniform as JSON, or a matrix of the built-in camera: @identity @model @view @projection @model_view @mvp.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub uniform: Vec<String>,
+    /// A 2D texture from a PNG file; `NAME:linear=FILE` filters, `NAME:clamp=FILE` clamps.
+    #[arg(long, value_name = "NAME=FILE.png")]
+    pub texture: Vec<String>,
+    /// What a fragment input holds without a vertex program: uv (default), ndc, pixel, or a JSON value.
+    #[arg(long, value_name = "NAME=KIND")]
+    pub varying: Vec<String>,
+    /// Draw a mesh with a vertex and a fragment program: triangle, quad, cube or sphere.
+    #[arg(long, value_name = "MESH")]
+    pub mesh: Option<String>,
     /// The image.
     #[arg(short, long, value_name = "OUT.png")]
     pub output: PathBuf,
-    /// Fragment shader.
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    /// A fragment program; with --mesh a vertex and a fragment program, or one file that has both.
+    #[arg(value_name = "FILE", required = true, num_args = 1..=2)]
+    pub files: Vec<PathBuf>,
 }
 
 /// `shaderc test`

@@ -4,6 +4,7 @@
 
 mod args;
 mod compile;
+mod draw;
 mod execute;
 mod files;
 mod input;
@@ -74,7 +75,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Targets(a)) => machine::targets(a),
         Some(Command::Compare(a)) => compile::compare(a, cli.message_format),
         Some(Command::Run(a)) => execute::run(a),
-        Some(Command::Render(a)) => execute::render(a),
+        Some(Command::Render(a)) => draw::render(a),
         Some(Command::Test(a)) => execute::test(a),
         Some(Command::Completions { shell }) => {
             let mut out = Vec::new();

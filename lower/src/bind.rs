@@ -460,3 +460,10 @@ pub fn result_to_json(module: &Module, result: &ShaderResult) -> Value {
     }
     Value::Object(file)
 }
+
+/// The words of one input by its declaration.
+pub fn io_words(io: &IoDecl, v: &Value) -> Result<Vec<u32>> {
+    let want = io.count.max(1) as usize * io.ty.lanes as usize;
+    let ty = crate::reflect::io_type(io, true, Stage::Fragment);
+    words(&format!("input `{}`", io_name(io)), &ty, Kind::of(io.ty, io.source_type.as_deref()), v, want)
+}
