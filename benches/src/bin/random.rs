@@ -77,7 +77,7 @@ fn main() -> ExitCode {
     for seed in from..to {
         let (module, env) = random_program(&profile, seed);
         let options = Options { fp_contract: seed % 2 == 1, ..Options::default() };
-        let result = std::panic::catch_unwind(|| diff_with(isa, &module, &env, &options));
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| diff_with(isa, &module, &env, &options)));
         match result {
             Ok(Ok(Verdict::Agrees { exact: e })) => {
                 agree += 1;
