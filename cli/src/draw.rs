@@ -133,9 +133,8 @@ fn varyings(a: &RenderArgs, module: &Module) -> Result<Vec<Varying>, Failure> {
                 Some("ndc") => Ok(Varying::Ndc),
                 Some("pixel") => Ok(Varying::Pixel),
                 Some(json) => {
-                    let value: Value = serde_json::from_str(json).map_err(|e| {
-                        Failure::usage(format!("--varying {name}: `{json}` is none of uv ndc pixel, and not JSON: {e}"))
-                    })?;
+                    let value: Value = serde_json::from_str(json)
+                        .map_err(|e| Failure::usage(format!("--varying {name}: `{json}` is none of uv ndc pixel, and not JSON: {e}")))?;
                     bind::io_words(d, &value).map(Varying::Constant).map_err(|e| Failure::plain(1, "R0003", e.to_string()))
                 }
             }
@@ -158,9 +157,7 @@ pub fn render(a: &RenderArgs) -> Result<(), Failure> {
     }
     let mesh = match &a.mesh {
         None => None,
-        Some(m) => {
-            Some(Mesh::named(m).ok_or_else(|| Failure::usage(format!("no mesh `{m}`; there are {}", Mesh::NAMES.join(", "))))?)
-        }
+        Some(m) => Some(Mesh::named(m).ok_or_else(|| Failure::usage(format!("no mesh `{m}`; there are {}", Mesh::NAMES.join(", "))))?),
     };
     let file = bind_json(a, width as f32 / height as f32)?;
     let images = images(a)?;
