@@ -1,0 +1,307 @@
+//! Where a program's interface lives: attribute, varying, output and constant offsets, shared memory, result registers.
+//!
+//! The layout is what the container's metadata tells a driver and what the simulator sets up. Source of the fixed parts:
+//! the ISA description, section 9.
+
+use retroshade_ir::{Binding, Builtin, Interpolation, Module, Opcode, Stage, Imm, MemRef};
+use serde::{Deserialize, Serialize};
+
+/// What a word of an interface space holds: a lane of an element of a declaration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Word {
+    /// Index of the declaration.
+    pub decl: u32,
+    /// Element.
+    pub element: u32,
+    /// Lane.
+    pub lane: u32,
+}
+
+/// A uniform's place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UniformPlace {
+    /// Name as in the source.
+    pub name: String,
+    /// Constant space.
+    pub space: u8,
+    /// Byte offset.
+    pub offset: u32,
+    /// Lanes of an element.
+    pub lanes: u32,
+    /// Byte offset of each element from `offset`.
+    pub elements: Vec<u32>,
+    /// Bytes per index step.
+    pub unit: u32,
+}
+
+/// The layout of a program's interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Abi {
+    /// Stage.
+    pub stage: String,
+    /// Entry's name.
+    pub entry: String,
+    /// Chip the code is for.
+    pub chip: String,
+    /// `$r` registers.
+    pub registers: u32,
+    /// Bytes of l[] per thread.
+    pub local_bytes: u32,
+    /// Bytes of s[] per workgroup, header included.
+    pub shared_bytes: u32,
+    /// Barriers.
+    pub barriers: u32,
+    /// Threads per workgroup.
+    pub workgroup_size: [u32; 3],
+    /// Whether fragments may be discarded.
+    pub discards: bool,
+    /// Geometry: most vertices, and the output primitive.
+    pub max_vertices: u32,
+    /// Geometry: output primitive.
+    pub primitive: String,
+    /// a[] words of a vertex program; words of a vertex in p[] of a geometry program; v[] words (after the position) of a fragment program.
+    pub inputs: Vec<Word>,
+    /// Geometry: p[] words of one vertex.
+    pub vertex_words: u32,
+    /// Fragment: enabled components of the position in v[], bit 3 (w) always.
+    pub position_mask: u32,
+    /// Fragment: words of `inputs` that are flat, by position.
+    pub flat: Vec<bool>,
+    /// Fragment: words that are perspective-corrected.
+    pub perspective: Vec<bool>,
+    /// Names of inputs.
+    pub input_names: Vec<String>,
+    /// Vertex and geometry: o[] words.
+    pub outputs: Vec<Word>,
+    /// Names of outputs.
+    pub output_names: Vec<String>,
+    /// Fragment: result registers.
+    pub results: Vec<(u32, Word)>,
+    /// Uniforms.
+    pub uniforms: Vec<UniformPlace>,
+    /// Textures by unit.
+    pub textures: Vec<String>,
+    /// Storage buffers by global space.
+    pub storage: Vec<String>,
+    /// Byte offset of each shared variable in s[].
+    pub shared: Vec<u32>,
+}
+
+/// v[] words before the varyings: the enabled position components.
+pub const fn position_words(mask: u32) -> u32 {
+    mask.count_ones()
+}
+/// s[] byte offset of the number of workgroups in z (u16) and the workgroup's z (u16 after it).
+pub const GRID_Z: u32 = 0x10;
+/// s[] byte offset of the lengths of storage buffers, one word each.
+pub const STORAGE_LENGTHS: u32 = 0x14;
+
+/// Which (declaration, lanes) the program reads of its inputs.
+fn used_inputs(module: &Module) -> Vec<u32> {
+    let mut used = vec![0u32; module.inputs.len()];
+    let f = module.main();
+    let mut by_value = cranelift_entity::SecondaryMap::<retroshade_ir::Value, Option<usize>>::new();
+    for (_, i) in f.ordered() {
+        let d = &f.insts[i];
+        if d.op == Opcode::Input
+            && let Imm::Mem { var: MemRef::Input(x), .. } = d.imm
+        {
+            let n = x.as_u32() as usize;
+            by_value[d.results[0]] = Some(n);
+            if !f.ty(d.results[0]).is_vector() {
+                used[n] |= 1;
+            }
+        }
+        for a in &d.args {
+            if let Some(n) = by_value[f.resolve(*a)] {
+                used[n] |= match (d.op, &d.imm) {
+                    (Opcode::Extract, Imm::Lane(l)) => 1 << l,
+                    _ => 15,
+                };
+            }
+        }
+    }
+    used
+}
+
+impl Abi {
+    /// Lays out a legalised module.
+    pub fn new(module: &Module, chip: &str) -> Abi {
+        let mut abi = Abi {
+            stage: module.stage.name().to_string(),
+            entry: module.name.clone(),
+            chip: chip.to_string(),
+            workgroup_size: module.workgroup_size,
+            input_names: module.inputs.values().map(|i| i.name.clone()).collect(),
+            output_names: module.outputs.values().map(|o| o.name.clone()).collect(),
+            textures: module.textures.values().map(|t| t.name.clone()).collect(),
+            storage: module.storage.values().map(|s| s.name.clone()).collect(),
+            ..Abi::default()
+        };
+        let used = used_inputs(module);
+        match module.stage {
+            Stage::Vertex => {
+                let late = |b: &Binding| match b {
+                    Binding::Builtin(Builtin::VertexIndex) => 1,
+                    Binding::Builtin(Builtin::InstanceIndex) => 2,
+                    _ => 0,
+                };
+                let mut order: Vec<usize> = (0..used.len()).collect();
+                order.sort_by_key(|n| late(&module.inputs[retroshade_ir::Input::from_u32(*n as u32)].binding));
+                for n in order {
+                    abi.add_inputs(module, n, used[n]);
+                }
+            }
+            Stage::Geometry => {
+                for n in 0..used.len() {
+                    let decl = &module.inputs[retroshade_ir::Input::from_u32(n as u32)];
+                    if used[n] != 0 && !matches!(decl.binding, Binding::Builtin(Builtin::PrimitiveIndex | Builtin::InvocationId)) {
+                        abi.inputs.extend((0..decl.ty.lanes as u32).map(|lane| Word { decl: n as u32, element: 0, lane }));
+                    }
+                }
+                abi.vertex_words = abi.inputs.len() as u32;
+                if let Some(g) = module.geometry {
+                    abi.max_vertices = g.max_vertices;
+                    abi.primitive = g.output.name().to_string();
+                }
+            }
+            Stage::Fragment => {
+                abi.position_mask = 8;
+                for pass in [false, true] {
+                    for n in 0..used.len() {
+                        let decl = &module.inputs[retroshade_ir::Input::from_u32(n as u32)];
+                        match decl.binding {
+                            Binding::Builtin(Builtin::Position) => abi.position_mask |= used[n],
+                            Binding::Builtin(Builtin::FrontFacing | Builtin::SampleIndex) => {}
+                            _ => {
+                                let flat = decl.interpolation == Interpolation::Flat;
+                                if flat == pass {
+                                    let before = abi.inputs.len();
+                                    abi.add_inputs(module, n, used[n]);
+                                    for _ in before..abi.inputs.len() {
+                                        abi.flat.push(flat);
+                                        abi.perspective.push(decl.interpolation == Interpolation::Perspective);
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            Stage::Compute => {}
+        }
+        abi.lay_out_outputs(module);
+        abi.lay_out_uniforms(module);
+        let mut at = STORAGE_LENGTHS + 4 * module.storage.len() as u32;
+        at = at.next_multiple_of(16);
+        for s in module.shared.values() {
+            abi.shared.push(at);
+            at += s.count * s.ty.lanes as u32 * 4;
+        }
+        if module.stage == Stage::Compute {
+            abi.shared_bytes = at;
+        }
+        abi
+    }
+    fn add_inputs(&mut self, module: &Module, n: usize, lanes: u32) {
+        let decl = &module.inputs[retroshade_ir::Input::from_u32(n as u32)];
+        // Arrays keep all lanes, so that an index is a plain multiple.
+        let lanes = if decl.count > 1 && lanes != 0 { (1 << decl.ty.lanes) - 1 } else { lanes };
+        for element in 0..decl.count.max(1) {
+            for lane in (0..decl.ty.lanes as u32).filter(|l| lanes >> l & 1 == 1) {
+                self.inputs.push(Word { decl: n as u32, element, lane });
+            }
+        }
+    }
+    fn lay_out_outputs(&mut self, module: &Module) {
+        let written: Vec<bool> = {
+            let mut w = vec![false; module.outputs.len()];
+            for (_, i) in module.main().ordered() {
+                if let (Opcode::Output, Imm::Mem { var: MemRef::Output(o), .. }) = (module.main().insts[i].op, &module.main().insts[i].imm) {
+                    w[o.as_u32() as usize] = true;
+                }
+            }
+            w
+        };
+        if module.stage == Stage::Fragment {
+            let mut next = 0;
+            for (n, o) in module.outputs.iter() {
+                if let Binding::Location(l) = o.binding {
+                    let base = 4 * (l + u32::from(o.blend_source));
+                    for element in 0..o.count.max(1) {
+                        for lane in 0..o.ty.lanes as u32 {
+                            let reg = base + 4 * element + lane;
+                            next = next.max((reg + 4) & !3);
+                            if written[n.as_u32() as usize] {
+                                self.results.push((reg, Word { decl: n.as_u32(), element, lane }));
+                            }
+                        }
+                    }
+                }
+            }
+            for want in [Builtin::SampleMask, Builtin::FragDepth] {
+                for (n, o) in module.outputs.iter().filter(|(_, o)| o.binding == Binding::Builtin(want)) {
+                    if written[n.as_u32() as usize] {
+                        self.results.push((next, Word { decl: n.as_u32(), element: 0, lane: 0 }));
+                    }
+                    let _ = o;
+                    next += 1;
+                }
+            }
+            return;
+        }
+        let position_first = |b: &Binding| *b != Binding::Builtin(Builtin::Position);
+        let mut order: Vec<_> = module.outputs.iter().collect();
+        order.sort_by_key(|(_, o)| position_first(&o.binding));
+        for (n, o) in order {
+            for element in 0..o.count.max(1) {
+                for lane in 0..o.ty.lanes as u32 {
+                    self.outputs.push(Word { decl: n.as_u32(), element, lane });
+                }
+            }
+        }
+    }
+    /// One constant space per bind group and binding, in their order; the fifteenth and later ones share a space.
+    fn lay_out_uniforms(&mut self, module: &Module) {
+        let mut blocks: Vec<(u32, u32)> = module.uniforms.values().map(|u| (u.group, u.binding)).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let end = |key: (u32, u32)| {
+            module.uniforms.values().filter(|u| (u.group, u.binding) == key).map(|u| u.offset + u.size()).max().unwrap_or(0)
+        };
+        let mut places = Vec::new();
+        let mut shared_base = 0;
+        for (n, key) in blocks.iter().enumerate() {
+            if n < 14 {
+                places.push((*key, n as u8, 0));
+            } else {
+                places.push((*key, 14, shared_base));
+                shared_base += end(*key).next_multiple_of(256);
+            }
+        }
+        for u in module.uniforms.values() {
+            let (_, space, base) = places.iter().find(|p| p.0 == (u.group, u.binding)).copied().unwrap_or(((0, 0), 0, 0));
+            self.uniforms.push(UniformPlace {
+                name: u.name.clone(),
+                space,
+                offset: base + u.offset,
+                lanes: u.ty.lanes as u32,
+                elements: (0..u.elements().max(1)).map(|n| u.element_offset(n)).collect(),
+                unit: u.unit,
+            });
+        }
+    }
+    /// Byte offset of an input word in a[], p[] or v[].
+    pub fn input_offset(&self, decl: u32, element: u32, lane: u32) -> Option<u32> {
+        let n = self.inputs.iter().position(|w| *w == Word { decl, element, lane })?;
+        Some(4 * (n as u32 + if self.stage == "fragment" { position_words(self.position_mask) } else { 0 }))
+    }
+    /// v[] byte offset of a position component.
+    pub fn position_offset(&self, lane: u32) -> u32 {
+        4 * (self.position_mask & ((1 << lane) - 1)).count_ones()
+    }
+    /// Byte offset of an output word in o[].
+    pub fn output_offset(&self, decl: u32, element: u32, lane: u32) -> Option<u32> {
+        self.outputs.iter().position(|w| *w == Word { decl, element, lane }).map(|n| 4 * n as u32)
+    }
+}

@@ -1,0 +1,309 @@
+//! Machine instructions over virtual registers: one flat shape for all, since the forms decide what may be combined.
+//!
+//! `mods` holds form fields by name (`neg1`, `sat`, `rel` …): the emitter copies them into whichever form it chooses, and
+//! a form without such a field is simply not eligible.
+
+use crate::op::Op;
+use retroshade_lower::{MachInst, OperandVisitor, PReg, PRegSet, Reg, RegClass};
+use smallvec::SmallVec;
+use std::fmt::Write;
+
+/// Which part of a register an operand names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All 32 bits.
+    Full,
+    /// Bits 15:0.
+    Low,
+    /// Bits 31:16.
+    High,
+}
+
+/// A source operand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Src {
+    /// Absent.
+    None,
+    /// A register.
+    Reg(Reg, Part),
+    /// Constant memory: space, byte offset; whether `$a` (the instruction's index) is added.
+    C(u8, u32, bool),
+    /// Vertex attribute, byte offset.
+    A(u32),
+    /// Geometry: attribute of the vertex whose address is in `$a`, byte offset.
+    P(u32),
+    /// Shared memory: operand type (0 u8, 1 u16, 2 s16, 3 b32), byte offset.
+    S(u8, u32),
+    /// A constant.
+    Imm(u32),
+}
+
+impl Src {
+    /// A full register.
+    pub fn reg(r: Reg) -> Src {
+        Src::Reg(r, Part::Full)
+    }
+}
+
+/// A destination.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Dst {
+    /// Absent.
+    None,
+    /// A register.
+    Reg(Reg),
+    /// The low half of a register; its high half keeps garbage.
+    Half(Reg),
+    /// An output word, byte offset.
+    Out(u32),
+    /// Nowhere: only `$c` is wanted.
+    Discard,
+}
+
+/// Where `$a` comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Index {
+    /// No index.
+    None,
+    /// Register shifted left.
+    Reg(Reg, u8),
+    /// Geometry: the address of an input vertex, an attribute word.
+    Vertex(u32),
+}
+
+/// A texture operation's parts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TexOp {
+    /// First register of the block.
+    pub base: u8,
+    /// Arguments.
+    pub args: SmallVec<[Reg; 4]>,
+    /// Results, one per set mask bit.
+    pub results: SmallVec<[Reg; 4]>,
+    /// Result mask.
+    pub mask: u8,
+    /// Texture and sampler unit.
+    pub unit: u8,
+    /// Texel offsets.
+    pub offset: [i8; 3],
+    /// Cube coordinates.
+    pub cube: bool,
+}
+
+/// What does not fit the common shape.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Extra {
+    /// Nothing.
+    None,
+    /// An address: byte offset, type code, global space.
+    Mem {
+        /// Byte offset.
+        off: u32,
+        /// Type code of l[] and g[].
+        ty: u8,
+        /// Global space.
+        space: u8,
+    },
+    /// A texture operation.
+    Tex(Box<TexOp>),
+    /// quadop: lane selector and the four operations.
+    Quad(u8, [u8; 4]),
+    /// A barrier.
+    Bar,
+    /// Values that are in given registers at entry.
+    Entry(SmallVec<[(Reg, u8); 2]>),
+    /// Results in given registers, then the end.
+    Exit(SmallVec<[(Reg, u8); 8]>),
+    /// Branch to one of the block's two targets by a `$c`.
+    Branch(Reg, u8),
+    /// Go on with the block's only target.
+    Jump,
+    /// Registers that must form consecutive fixed registers (64- and 128-bit accesses).
+    Wide(SmallVec<[Reg; 4]>, u8),
+}
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MInst {
+    /// What it does; `Nop` for pure control.
+    pub op: Op,
+    /// Result.
+    pub dst: Dst,
+    /// Sources.
+    pub src: [Src; 3],
+    /// Form fields by name.
+    pub mods: SmallVec<[(&'static str, u8); 4]>,
+    /// `$c` written.
+    pub cdst: Option<Reg>,
+    /// Predicate: `$c` and condition code.
+    pub pred: Option<(Reg, u8)>,
+    /// Carry in.
+    pub carry: Option<Reg>,
+    /// What the destination held before: kept where the predicate is false.
+    pub tied: Option<Reg>,
+    /// The destination takes the register of source 3.
+    pub tie3: bool,
+    /// Address register.
+    pub index: Index,
+    /// The rest.
+    pub extra: Extra,
+}
+
+/// `$r` class.
+pub const GPR: RegClass = RegClass::Float;
+/// `$c` class.
+pub const CC: RegClass = RegClass::Int;
+
+impl MInst {
+    /// An instruction without modifiers.
+    pub fn new(op: Op, dst: Dst, src: &[Src]) -> MInst {
+        let mut s = [Src::None; 3];
+        s[..src.len()].copy_from_slice(src);
+        MInst {
+            op,
+            dst,
+            src: s,
+            mods: SmallVec::new(),
+            cdst: None,
+            pred: None,
+            carry: None,
+            tied: None,
+            tie3: false,
+            index: Index::None,
+            extra: Extra::None,
+        }
+    }
+    /// Adds a modifier unless it is 0.
+    pub fn with(mut self, field: &'static str, v: u8) -> MInst {
+        if v != 0 {
+            self.mods.push((field, v));
+        }
+        self
+    }
+    /// A modifier's value.
+    pub fn modifier(&self, field: &str) -> u8 {
+        self.mods.iter().find(|(f, _)| *f == field).map_or(0, |m| m.1)
+    }
+    /// Whether some operand is only encodable in the low half of the register file.
+    fn wants_low(&self) -> bool {
+        self.op != Op::Mov && self.src.iter().any(|s| matches!(s, Src::Imm(v) if *v != 0)) && !matches!(self.op, Op::Shl | Op::Shr)
+    }
+}
+
+impl MachInst for MInst {
+    fn visit(&mut self, v: &mut dyn OperandVisitor) {
+        let low = self.wants_low();
+        let mut n = 0;
+        let mut third = None;
+        for (k, s) in self.src.iter_mut().enumerate() {
+            if let Src::Reg(r, part) = s {
+                if k == 2 {
+                    third = Some(n);
+                }
+                if low || *part != Part::Full { v.use_reg(r) } else { v.use_any(r) }
+                n += 1;
+            }
+        }
+        if let Index::Reg(r, _) = &mut self.index {
+            v.use_any(r);
+            n += 1;
+        }
+        let mut tied = None;
+        if let Some(r) = &mut self.tied {
+            tied = Some(n);
+            v.use_any(r);
+            n += 1;
+        }
+        if let Some((c, _)) = &mut self.pred {
+            v.use_reg(c);
+            n += 1;
+        }
+        if let Some(c) = &mut self.carry {
+            v.use_reg(c);
+            n += 1;
+        }
+        match &mut self.extra {
+            Extra::Tex(t) => {
+                for (k, r) in t.args.iter_mut().enumerate() {
+                    v.use_fixed(r, PReg::new(t.base as usize + k, GPR));
+                }
+                for (k, r) in t.results.iter_mut().enumerate() {
+                    v.def_fixed(r, PReg::new(t.base as usize + k, GPR));
+                }
+            }
+            Extra::Entry(regs) => regs.iter_mut().for_each(|(r, n)| v.def_fixed(r, PReg::new(*n as usize, GPR))),
+            Extra::Exit(regs) => regs.iter_mut().for_each(|(r, n)| v.use_fixed(r, PReg::new(*n as usize, GPR))),
+            Extra::Branch(c, _) => v.use_reg(c),
+            Extra::Wide(regs, base) => {
+                let base = *base;
+                let load = matches!(self.op, Op::LdG | Op::LdL);
+                for (k, r) in regs.iter_mut().enumerate() {
+                    let p = PReg::new(base as usize + k, GPR);
+                    if load { v.def_fixed(r, p) } else { v.use_fixed(r, p) }
+                }
+            }
+            _ => {}
+        }
+        if let Some(c) = &mut self.cdst {
+            v.def_reg(c);
+        }
+        match &mut self.dst {
+            Dst::Reg(r) => match (tied, third) {
+                (Some(t), _) => v.def_reuse(r, t),
+                (None, Some(t)) if self.tie3 => v.def_reuse(r, t),
+                _ if low => v.def_reg(r),
+                _ => v.def_any(r),
+            },
+            Dst::Half(r) => v.def_reg(r),
+            _ => {}
+        }
+        let _ = n;
+    }
+    fn clobbers(&self) -> PRegSet {
+        let mut set = PRegSet::default();
+        if let Extra::Tex(t) = &self.extra {
+            // Arguments are overwritten only by results; the rest of the block keeps its contents.
+            let _ = t;
+        }
+        let _ = &mut set;
+        set
+    }
+    fn is_rematerialisable(&self) -> bool {
+        let constant = |s: &Src| matches!(s, Src::Imm(_) | Src::C(_, _, false) | Src::A(_) | Src::None);
+        matches!(self.op, Op::Mov | Op::LdC | Op::LdA)
+            && matches!(self.dst, Dst::Reg(_))
+            && self.src.iter().all(constant)
+            && self.pred.is_none()
+            && self.tied.is_none()
+            && self.index == Index::None
+    }
+    fn text(&self) -> String {
+        let mut out = String::new();
+        if let Some((c, code)) = &self.pred {
+            let _ = write!(out, "({} {c}) ", crate::forms::PREDICATES[*code as usize]);
+        }
+        let _ = write!(out, "{:?}", self.op);
+        for (f, v) in &self.mods {
+            let _ = write!(out, " {f}={v}");
+        }
+        if let Some(c) = &self.cdst {
+            let _ = write!(out, " {c}");
+        }
+        match &self.dst {
+            Dst::None => {}
+            d => {
+                let _ = write!(out, " {d:?}");
+            }
+        }
+        for s in self.src.iter().filter(|s| **s != Src::None) {
+            let _ = write!(out, " {s:?}");
+        }
+        if self.index != Index::None {
+            let _ = write!(out, " {:?}", self.index);
+        }
+        if self.extra != Extra::None {
+            let _ = write!(out, " {:?}", self.extra);
+        }
+        out
+    }
+}

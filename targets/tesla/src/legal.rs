@@ -1,0 +1,288 @@
+//! Legalisation: scalars only, and only operations that the machine has (or that selection expands without rounding).
+//!
+//! One walk rebuilds the entry function. Vectors survive where an instruction needs several words at once: memory loads
+//! and stores, inputs, uniforms, outputs, textures; `build` and `extract` around them cost nothing in selection.
+//! Machine operations appear as `ext` (`numerics.rs` computes them). Expansions follow the ISA description, section 10.
+
+use crate::expand::Expand;
+use cranelift_entity::SecondaryMap;
+use retroshade_ir::types::{F32, I1, I32};
+use retroshade_ir::{Block, BlockCall, Builder, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, TexInfo, TexLod, TexOp, Type, Value};
+use retroshade_lower::CompileError;
+use smallvec::SmallVec;
+
+/// Lanes of a value in the new function.
+type Lanes = SmallVec<[Value; 4]>;
+
+/// Options of the expansion.
+#[derive(Clone, Copy, Debug)]
+pub struct LegalOptions {
+    /// Whether products and sums may be contracted.
+    pub contract: bool,
+}
+
+/// Rewrites the entry function of a module whose calls are inlined.
+pub fn legalise(module: &mut Module, options: LegalOptions) -> Result<(), CompileError> {
+    let old = module.main().clone();
+    let mut s = Scalarise {
+        old: &old,
+        module,
+        ex: Expand::new(Function::new(&old.name), options.contract),
+        map: SecondaryMap::new(),
+        blocks: SecondaryMap::new(),
+    };
+    s.run()?;
+    let mut new = s.ex.finish();
+    new.locals = old.locals.clone();
+    *module.main_mut() = new;
+    Ok(())
+}
+
+struct Scalarise<'a> {
+    old: &'a Function,
+    module: &'a Module,
+    ex: Expand,
+    map: SecondaryMap<Value, Lanes>,
+    blocks: SecondaryMap<Block, Option<Block>>,
+}
+
+impl Scalarise<'_> {
+    fn run(&mut self) -> Result<(), CompileError> {
+        for b in &self.old.layout {
+            let nb = self.ex.func.blocks.push(Default::default());
+            self.ex.func.layout.push(nb);
+            self.blocks[*b] = Some(nb);
+            for p in &self.old.blocks[*b].params {
+                let ty = self.old.ty(*p);
+                let lanes: Lanes = (0..ty.lanes).map(|_| self.ex.param(nb, ty.lane())).collect();
+                self.map[*p] = lanes;
+            }
+        }
+        // Definitions come before uses in a walk along the dominator tree.
+        let cfg = retroshade_ir::analysis::Cfg::new(self.old);
+        let order = cfg.rpo().to_vec();
+        for b in order.iter().copied() {
+            let Some(nb) = self.blocks[b] else { continue };
+            self.ex.block = nb;
+            for i in &self.old.blocks[b].insts {
+                self.ex.span = self.old.spans[*i];
+                self.ex.precise = self.old.insts[*i].precise;
+                self.inst(*i)?;
+            }
+        }
+        let mut seen: cranelift_entity::EntitySet<Block> = cranelift_entity::EntitySet::new();
+        order.iter().for_each(|b| {
+            seen.insert(*b);
+        });
+        let reached: Vec<Block> = self.old.layout.iter().filter(|b| seen.contains(**b)).filter_map(|b| self.blocks[*b]).collect();
+        self.ex.func.layout = reached;
+        Ok(())
+    }
+
+    fn lanes(&self, v: Value) -> Lanes {
+        self.map[self.old.resolve(v)].clone()
+    }
+    fn lane(&self, v: Value, n: usize) -> Result<Value, CompileError> {
+        let l = &self.map[self.old.resolve(v)];
+        l.get(n).copied().ok_or_else(|| CompileError::Internal(format!("lane {n} of {v} is missing")))
+    }
+    fn call(&self, t: &BlockCall) -> Result<BlockCall, CompileError> {
+        let block = self.blocks[t.block].ok_or_else(|| CompileError::Internal("a branch leaves the layout".into()))?;
+        Ok(BlockCall { block, args: t.args.iter().flat_map(|v| self.lanes(*v)).collect() })
+    }
+    /// A vector of the lanes of a value (the value itself if scalar).
+    fn whole(&mut self, v: Value) -> Value {
+        let l = self.lanes(v);
+        self.ex.build(&l)
+    }
+    /// Keeps an instruction as it is, with mapped operands; its lanes by extraction.
+    fn keep(&mut self, i: Inst, args: &[Value]) {
+        let d = &self.old.insts[i];
+        let ty = d.results.first().map(|r| self.old.ty(*r));
+        let data = InstData { args: args.into(), targets: SmallVec::new(), results: SmallVec::new(), ..d.clone() };
+        let r = self.ex.push(data, ty);
+        if let (Some(r), Some(old)) = (r, d.results.first()) {
+            self.map[*old] = self.ex.lanes_of(r);
+        }
+    }
+
+    fn inst(&mut self, i: Inst) -> Result<(), CompileError> {
+        use Opcode::*;
+        let d = self.old.insts[i].clone();
+        let span = self.old.spans[i];
+        let result = d.results.first().copied();
+        let ty = result.map_or(I32, |r| self.old.ty(r));
+        let set = |s: &mut Self, l: Lanes| {
+            if let Some(r) = result {
+                s.map[r] = l;
+            }
+        };
+        match d.op {
+            Const => {
+                let Imm::Const(bits) = d.imm else { return Err(CompileError::Internal("a constant without bits".into())) };
+                let l = (0..ty.lanes as usize).map(|n| self.ex.constant(ty.lane(), bits[n])).collect();
+                set(self, l);
+            }
+            Undef => {
+                let l = (0..ty.lanes).map(|_| self.ex.constant(ty.lane(), 0)).collect();
+                set(self, l);
+            }
+            Splat => {
+                let v = self.lane(d.args[0], 0)?;
+                set(self, (0..ty.lanes).map(|_| v).collect());
+            }
+            Build => {
+                let l = d.args.iter().map(|a| self.lane(*a, 0)).collect::<Result<_, _>>()?;
+                set(self, l);
+            }
+            Extract => {
+                let Imm::Lane(n) = d.imm else { return Err(CompileError::Internal("extract without a lane".into())) };
+                let v = self.lane(d.args[0], n as usize)?;
+                set(self, [v].into_iter().collect());
+            }
+            Insert => {
+                let Imm::Lane(n) = d.imm else { return Err(CompileError::Internal("insert without a lane".into())) };
+                let mut l = self.lanes(d.args[0]);
+                let v = self.lane(d.args[1], 0)?;
+                if let Some(slot) = l.get_mut(n as usize) {
+                    *slot = v;
+                }
+                set(self, l);
+            }
+            Shuffle => {
+                let Imm::Lanes(mask) = &d.imm else { return Err(CompileError::Internal("shuffle without a mask".into())) };
+                let both: Vec<Value> = self.lanes(d.args[0]).into_iter().chain(self.lanes(d.args[1])).collect();
+                let l = mask.iter().map(|m| both.get(*m as usize).copied()).collect::<Option<Lanes>>();
+                set(self, l.ok_or_else(|| CompileError::Internal("a shuffle mask is out of range".into()))?);
+            }
+            Dot => {
+                let (a, b) = (self.lanes(d.args[0]), self.lanes(d.args[1]));
+                let v = self.ex.dot(self.old.ty(d.args[0]).scalar, &a, &b);
+                set(self, [v].into_iter().collect());
+            }
+            Any | All => {
+                let l = self.lanes(d.args[0]);
+                let op = if d.op == Any { Ior } else { Iand };
+                let mut v = l[0];
+                for x in &l[1..] {
+                    v = self.ex.bin(op, v, *x);
+                }
+                set(self, [v].into_iter().collect());
+            }
+            Select => {
+                let c = self.lanes(d.args[0]);
+                let (a, b) = (self.lanes(d.args[1]), self.lanes(d.args[2]));
+                let l = (0..a.len()).map(|n| self.ex.select(c[if c.len() > 1 { n } else { 0 }], a[n], b[n])).collect();
+                set(self, l);
+            }
+            Bitcast => {
+                let from = self.old.ty(d.args[0]);
+                let l = self.lanes(d.args[0]);
+                let r = self.ex.bitcast(from, ty, &l);
+                set(self, r);
+            }
+            PackUnorm4x8 | PackSnorm4x8 | PackUnorm2x16 | PackSnorm2x16 | PackHalf2x16 => {
+                let l = self.lanes(d.args[0]);
+                let v = self.ex.pack(d.op, &l);
+                set(self, [v].into_iter().collect());
+            }
+            UnpackUnorm4x8 | UnpackSnorm4x8 | UnpackUnorm2x16 | UnpackSnorm2x16 | UnpackHalf2x16 => {
+                let v = self.lane(d.args[0], 0)?;
+                let l = self.ex.unpack(d.op, v);
+                set(self, l);
+            }
+            Input | Uniform | LocalLoad | SharedLoad | StorageLoad | StorageLen => {
+                let args: Vec<Value> = d.args.iter().map(|a| self.lane(*a, 0)).collect::<Result<_, _>>()?;
+                self.keep(i, &args);
+            }
+            Output | LocalStore | SharedStore | StorageStore => {
+                let mut args: Vec<Value> = vec![self.whole(d.args[0])];
+                for a in &d.args[1..] {
+                    args.push(self.lane(*a, 0)?);
+                }
+                self.keep(i, &args);
+            }
+            Atomic | Barrier | Discard | EmitVertex | EndPrimitive | Ext => {
+                let args: Vec<Value> = d.args.iter().map(|a| self.lane(*a, 0)).collect::<Result<_, _>>()?;
+                self.keep(i, &args);
+            }
+            Ddx | Ddy => {
+                let l = self.lanes(d.args[0]);
+                let half = ty.scalar == Scalar::F16;
+                let mut out = Lanes::new();
+                for v in l {
+                    let v = if half { self.ex.to_f32(v) } else { v };
+                    let r = self.ex.typed(d.op, F32, &[v], d.imm.clone());
+                    out.push(if half { self.ex.to_f16(r) } else { r });
+                }
+                set(self, out);
+            }
+            Tex => self.texture(i, &d, span)?,
+            Call => return Err(CompileError::unsupported("T0010", span, "a call remains that could not be inlined")),
+            Jump | BrIf | Switch | Return | Kill | Unreachable => {
+                let args: SmallVec<[Value; 4]> = d.args.iter().flat_map(|a| self.lanes(*a)).collect();
+                let targets = d.targets.iter().map(|t| self.call(t)).collect::<Result<_, _>>()?;
+                let data = InstData { args, targets, results: SmallVec::new(), ..d };
+                self.ex.push(data, None);
+            }
+            _ => {
+                let lanes = ty.lanes as usize;
+                let args: Vec<Lanes> = d.args.iter().map(|a| self.lanes(*a)).collect();
+                let mut out = Lanes::new();
+                for n in 0..lanes {
+                    let a: SmallVec<[Value; 4]> = args.iter().map(|l| l[if l.len() > 1 { n } else { 0 }]).collect();
+                    let from = d.args.first().map_or(ty.lane(), |v| self.old.ty(*v).lane());
+                    let v = self.ex.operation(d.op, &d.imm, from, ty.lane(), &a, span)?;
+                    out.push(v);
+                }
+                set(self, out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Texture operations: what the unit does not take is computed before.
+    fn texture(&mut self, i: Inst, d: &InstData, span: Span) -> Result<(), CompileError> {
+        let Imm::Tex(info) = &d.imm else { return Err(CompileError::Internal("a texture operation without details".into())) };
+        let decl = &self.module.textures[info.texture];
+        if decl.multisampled {
+            return Err(CompileError::unsupported("T0020", span, "this machine has no multisampled textures"));
+        }
+        let mut info: TexInfo = (**info).clone();
+        let mut args: Vec<Value> = d.args.iter().map(|a| self.whole(*a)).collect();
+        // Outside fragment programs the implicit level is 0.
+        if self.module.stage != retroshade_ir::Stage::Fragment && info.op == TexOp::Sample {
+            if info.lod == TexLod::Implicit {
+                info.lod = TexLod::Zero;
+            } else if info.lod == TexLod::Bias {
+                info.lod = TexLod::Level;
+            }
+        }
+        if info.lod == TexLod::Zero && info.op == TexOp::Sample {
+            info.lod = TexLod::Level;
+            let zero = self.ex.constant(F32, 0);
+            args.push(zero);
+        }
+        if matches!(info.op, TexOp::Fetch | TexOp::Size) && info.lod != TexLod::Level {
+            info.lod = TexLod::Level;
+            let zero = self.ex.constant(I32, 0);
+            args.push(zero);
+        }
+        let ty = d.results.first().map_or(Type::new(Scalar::F32, 4), |r| self.old.ty(*r));
+        let data = InstData { args: args.as_slice().into(), imm: Imm::Tex(Box::new(info)), results: SmallVec::new(), ..d.clone() };
+        let r = self.ex.push(data, Some(ty));
+        if let (Some(r), Some(old)) = (r, d.results.first()) {
+            self.map[*old] = self.ex.lanes_of(r);
+        }
+        let _ = (i, I1, span);
+        Ok(())
+    }
+}
+
+/// A builder at the end of a block.
+pub(crate) fn builder(func: &mut Function, block: Block, span: Span, precise: bool) -> Builder<'_> {
+    let mut b = Builder::new(func, block);
+    b.span = span;
+    b.precise = precise;
+    b
+}

@@ -1,0 +1,611 @@
+//! Selection: legalised IR to machine instructions over virtual registers.
+//!
+//! Values that cost nothing to name again (constants, uniforms, attributes, sign changes, comparisons, lanes of vectors)
+//! are not computed where they stand but folded into their users: as c[] and a[] operands, immediates, `neg`/`abs`
+//! modifiers, `$c` flags. What does not fold is put in a register once per block. Patterns per operation are in `select.rs`.
+
+use crate::abi::Abi;
+use crate::chip::Chip;
+use crate::inst::*;
+use crate::op::{Op, Ty};
+use cranelift_entity::SecondaryMap;
+use retroshade_ir::analysis::Ranges;
+use retroshade_ir::{Block, Function, Imm, Inst, MemRef, Module, Opcode, Scalar, Span, Stage, Value, ValueDef};
+use retroshade_lower::{CompileError, Reg, Target, VCode, VReg};
+use std::collections::BTreeMap;
+
+/// A source with its modifiers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mod {
+    pub src: Src,
+    pub neg: bool,
+    pub abs: bool,
+}
+
+/// What an instruction accepts besides registers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Accepts {
+    /// a[]/s[]/p[] in source 1.
+    pub mem: bool,
+    /// c[] in source 2.
+    pub c2: bool,
+    /// c[] in source 3.
+    pub c3: bool,
+    /// A constant in source 2 (an immediate form exists).
+    pub imm: bool,
+    /// Sources 1 and 2 may be exchanged.
+    pub swap: bool,
+}
+
+/// Selection state.
+pub(crate) struct Lower<'a> {
+    pub module: &'a Module,
+    pub func: &'a Function,
+    pub abi: &'a Abi,
+    pub chip: &'a Chip,
+    pub vc: VCode<MInst>,
+    /// Current block.
+    pub cur: usize,
+    pub span: Span,
+    pub regs: SecondaryMap<Value, Option<VReg>>,
+    pub lanes: BTreeMap<(Value, u8), Reg>,
+    cache: BTreeMap<(usize, Value), Reg>,
+    constants: BTreeMap<(usize, u32), Reg>,
+    flags: BTreeMap<(usize, Value), (Reg, bool)>,
+    pub uses: SecondaryMap<Value, u32>,
+    /// The single user of a value, and its block.
+    pub user: SecondaryMap<Value, Option<(Inst, Block)>>,
+    pub home: SecondaryMap<Value, Option<Block>>,
+    pub ranges: Ranges,
+    pub block: Block,
+    /// How often each output declaration is written.
+    pub writes: Vec<u32>,
+    /// Fragment results so far.
+    pub results: BTreeMap<u32, Value>,
+    pub thread_id: Option<Reg>,
+    pub texture_blocks: u8,
+    pub next_texture: u8,
+    /// Instructions already covered by a larger pattern.
+    pub covered: SecondaryMap<Inst, bool>,
+    pub local_base: Vec<u32>,
+}
+
+/// The selected program: code, and which virtual block each IR block became.
+pub(crate) struct Selected {
+    pub vcode: VCode<MInst>,
+    pub blocks: SecondaryMap<Block, u32>,
+}
+
+/// Selects a legalised, structured function.
+pub(crate) fn select(module: &Module, abi: &mut Abi, chip: &Chip) -> Result<Selected, CompileError> {
+    let func = module.main();
+    let mut vc = VCode::new();
+    let mut blocks = SecondaryMap::with_default(u32::MAX);
+    let cfg = retroshade_ir::analysis::Cfg::new(func);
+    let dom = retroshade_ir::analysis::DomTree::new(func, &cfg);
+    let loops = retroshade_ir::analysis::Loops::new(&cfg, &dom);
+    for b in &func.layout {
+        blocks[*b] = vc.block(depth(&loops, *b)) as u32;
+    }
+    let mut local_base = Vec::new();
+    let mut at = 0;
+    for l in func.locals.values() {
+        local_base.push(at);
+        at += l.count * l.ty.lanes as u32 * 4;
+    }
+    abi.local_bytes = at;
+    if at > 0x1_0000 {
+        return Err(CompileError::limit("T0101", Span::NONE, "local arrays exceed the address space of l[]", at as u64, 0x1_0000));
+    }
+    abi.discards = func.ordered().any(|(_, i)| func.insts[i].op == Opcode::Discard);
+    let mut l = Lower {
+        module,
+        func,
+        abi,
+        chip,
+        vc,
+        cur: 0,
+        span: Span::NONE,
+        regs: SecondaryMap::new(),
+        lanes: BTreeMap::new(),
+        cache: BTreeMap::new(),
+        constants: BTreeMap::new(),
+        flags: BTreeMap::new(),
+        uses: func.use_counts(),
+        user: SecondaryMap::new(),
+        home: SecondaryMap::new(),
+        ranges: Ranges::new(module, func),
+        block: func.entry().unwrap_or(Block::from_u32(0)),
+        writes: vec![0; module.outputs.len()],
+        results: BTreeMap::new(),
+        thread_id: None,
+        texture_blocks: 4,
+        next_texture: 0,
+        covered: SecondaryMap::new(),
+        local_base,
+    };
+    l.prepare();
+    for b in func.layout.clone() {
+        let n = blocks[b] as usize;
+        let params: Vec<VReg> = func.blocks[b].params.clone().iter().map(|p| l.new_value(*p)).collect();
+        l.vc.blocks[n].params = params;
+    }
+    for (order, b) in func.layout.clone().into_iter().enumerate() {
+        l.cur = blocks[b] as usize;
+        l.block = b;
+        if order == 0 && module.stage == Stage::Compute {
+            l.entry_compute();
+        }
+        for i in func.blocks[b].insts.clone() {
+            l.span = func.spans[i];
+            if func.insts[i].op.is_terminator() {
+                l.terminator(i, &blocks)?;
+            } else {
+                l.inst(i)?;
+            }
+        }
+    }
+    Ok(Selected { vcode: l.vc, blocks })
+}
+
+fn depth(loops: &retroshade_ir::analysis::Loops, b: Block) -> u32 {
+    loops.depth(b)
+}
+
+impl Lower<'_> {
+    fn prepare(&mut self) {
+        let mut count: SecondaryMap<Value, u32> = SecondaryMap::new();
+        for (b, i) in self.func.ordered() {
+            let d = &self.func.insts[i];
+            for r in &d.results {
+                self.home[*r] = Some(b);
+            }
+            for v in &d.args {
+                let v = self.func.resolve(*v);
+                count[v] += 1;
+                self.user[v] = Some((i, b));
+            }
+            if let (Opcode::Output, Imm::Mem { var: MemRef::Output(o), .. }) = (d.op, &d.imm) {
+                self.writes[o.as_u32() as usize] += 1;
+            }
+        }
+        for v in self.func.values.keys() {
+            if count[v] != 1 || self.uses[v] != 1 {
+                self.user[v] = None;
+            }
+        }
+    }
+
+    // ---- emission
+
+    pub fn emit(&mut self, i: MInst) {
+        self.vc.push(self.cur, i, self.span);
+    }
+    pub fn fresh(&mut self) -> Reg {
+        self.vc.reg(GPR, self.span)
+    }
+    pub fn fresh_flag(&mut self) -> Reg {
+        self.vc.reg(CC, self.span)
+    }
+    /// The register of a value that is being defined.
+    pub fn new_value(&mut self, v: Value) -> VReg {
+        let r = self.vc.vreg(GPR, self.span, &format!("{v}"));
+        self.regs[v] = Some(r);
+        r
+    }
+    /// Where a defined value goes: straight into an output word if that is its only use.
+    pub fn define(&mut self, v: Value) -> Dst {
+        match self.output_of(v) {
+            Some(off) => Dst::Out(off),
+            None => Dst::Reg(Reg::Virtual(self.new_value(v))),
+        }
+    }
+    /// The output word that is a value's only use and can be written where the value is computed.
+    pub fn output_of(&self, v: Value) -> Option<u32> {
+        if !matches!(self.module.stage, Stage::Vertex | Stage::Geometry) || self.func.ty(v).scalar == Scalar::I1 {
+            return None;
+        }
+        let (mut i, b) = self.user[v]?;
+        if Some(b) != self.home[v] {
+            return None;
+        }
+        let mut lane = 0;
+        let d = &self.func.insts[i];
+        if d.op == Opcode::Build {
+            lane = d.args.iter().position(|a| self.func.resolve(*a) == v)? as u32;
+            let (j, c) = self.user[d.results[0]]?;
+            if c != b {
+                return None;
+            }
+            i = j;
+        }
+        let d = &self.func.insts[i];
+        let Imm::Mem { var: MemRef::Output(o), offset } = d.imm else { return None };
+        if d.op != Opcode::Output || d.args.len() != 1 || self.func.ty(v).scalar == Scalar::F16 {
+            return None;
+        }
+        let once = self.writes[o.as_u32() as usize] == 1;
+        // Between definition and store no vertex may be emitted.
+        let insts = &self.func.blocks[b].insts;
+        let from = insts.iter().position(|x| Some(*x) == self.func.def_inst(v))?;
+        let to = insts.iter().position(|x| *x == i)?;
+        let clear = self.module.stage == Stage::Vertex || insts[from..to].iter().all(|x| !matches!(self.func.insts[*x].op, Opcode::EmitVertex | Opcode::Output));
+        (clear && (once || self.module.stage == Stage::Geometry)).then(|| self.abi.output_offset(o.as_u32(), offset, lane)).flatten()
+    }
+
+    // ---- values as operands
+
+    /// The defining instruction's operation, operands and immediate.
+    pub fn def(&self, v: Value) -> Option<&retroshade_ir::InstData> {
+        self.func.def_inst(v).map(|i| &self.func.insts[i])
+    }
+    pub fn ext_name(&self, v: Value) -> Option<&str> {
+        match self.def(v) {
+            Some(d) if d.op == Opcode::Ext => match &d.imm {
+                Imm::Ext(n) => Some(n),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+    /// A constant's bits, through bit casts.
+    pub fn bits(&self, v: Value) -> Option<u32> {
+        match self.def(v) {
+            Some(d) if d.op == Opcode::Const => match d.imm {
+                Imm::Const(b) => Some(b[0]),
+                _ => None,
+            },
+            Some(d) if d.op == Opcode::Bitcast && self.func.ty(d.args[0]).lanes == 1 => self.bits(d.args[0]),
+            _ => None,
+        }
+    }
+
+    /// A value as an operand, without code where it folds.
+    pub fn operand(&mut self, v: Value) -> Result<Src, CompileError> {
+        let v = self.func.resolve(v);
+        if let Some(r) = self.regs[v] {
+            return Ok(Src::reg(Reg::Virtual(r)));
+        }
+        let ValueDef::Result(i, _) = self.func.def(v) else {
+            return Err(CompileError::Internal(format!("{v} has no register")));
+        };
+        let d = self.func.insts[i].clone();
+        Ok(match (d.op, &d.imm) {
+            (Opcode::Const, Imm::Const(b)) if self.func.ty(v).scalar == Scalar::I1 => Src::Imm(0u32.wrapping_sub(b[0] & 1)),
+            (Opcode::Const, Imm::Const(b)) => Src::Imm(b[0]),
+            (Opcode::Bitcast, _) => self.operand(d.args[0])?,
+            (Opcode::Ext, Imm::Ext(n)) if matches!(&**n, "tesla.half_from" | "tesla.mask") => self.operand(d.args[0])?,
+            (Opcode::Extract, Imm::Lane(n)) => self.lane(d.args[0], *n)?,
+            (Opcode::Uniform | Opcode::Input, _) if self.func.ty(v).lanes == 1 => self.lane(v, 0)?,
+            (Opcode::Fcmp | Opcode::Icmp, _) => Src::reg(self.mask(v)?),
+            (Opcode::Fneg | Opcode::Fabs, _) => Src::reg(self.register(v)?),
+            _ => return Err(CompileError::Internal(format!("`{}` ({v}) was not selected", d.op.name()))),
+        })
+    }
+    /// A lane of a vector.
+    pub fn lane(&mut self, vec: Value, lane: u8) -> Result<Src, CompileError> {
+        let vec = self.func.resolve(vec);
+        if let Some(r) = self.lanes.get(&(vec, lane)) {
+            return Ok(Src::reg(*r));
+        }
+        let Some(d) = self.def(vec).cloned() else { return Err(CompileError::Internal(format!("lane of {vec}"))) };
+        match (d.op, &d.imm) {
+            (Opcode::Build, _) => self.operand(d.args[lane as usize]),
+            (Opcode::Uniform, Imm::Mem { var: MemRef::Uniform(u), offset }) if d.args.is_empty() => {
+                let p = &self.abi.uniforms[u.as_u32() as usize];
+                Ok(Src::C(p.space, p.offset + offset * p.unit + 4 * lane as u32, false))
+            }
+            (Opcode::Input, Imm::Mem { var: MemRef::Input(n), offset }) if d.args.is_empty() && self.module.stage == Stage::Vertex => {
+                let off = self.abi.input_offset(n.as_u32(), *offset, lane as u32);
+                off.map(Src::A).ok_or_else(|| CompileError::Internal("an input without a place".into()))
+            }
+            _ => Err(CompileError::Internal(format!("lane {lane} of {vec} ({}) was not selected", d.op.name()))),
+        }
+    }
+    /// A value in a register; computed at most once per block.
+    pub fn register(&mut self, v: Value) -> Result<Reg, CompileError> {
+        let v = self.func.resolve(v);
+        if let Some(r) = self.regs[v] {
+            return Ok(Reg::Virtual(r));
+        }
+        if let Some(r) = self.cache.get(&(self.cur, v)) {
+            return Ok(*r);
+        }
+        let r = match self.def(v).cloned() {
+            Some(d) if matches!(d.op, Opcode::Fneg | Opcode::Fabs) => {
+                let a = self.register(d.args[0])?;
+                let r = self.fresh();
+                let (lop, k) = if d.op == Opcode::Fneg { (2, 0x8000_0000) } else { (0, 0x7fff_ffff) };
+                self.emit(MInst::new(Op::Logic, Dst::Reg(r), &[Src::reg(a), Src::Imm(k)]).with("lop", lop));
+                r
+            }
+            _ => {
+                let s = self.operand(v)?;
+                self.in_register(s)
+            }
+        };
+        self.cache.insert((self.cur, v), r);
+        Ok(r)
+    }
+    /// An operand in a register.
+    pub fn in_register(&mut self, s: Src) -> Reg {
+        match s {
+            Src::Reg(r, Part::Full) => r,
+            Src::Imm(k) => {
+                if let Some(r) = self.constants.get(&(self.cur, k)) {
+                    return *r;
+                }
+                let r = self.fresh();
+                self.emit(MInst::new(Op::Mov, Dst::Reg(r), &[Src::Imm(k)]));
+                self.constants.insert((self.cur, k), r);
+                r
+            }
+            Src::C(..) => {
+                let r = self.fresh();
+                self.emit(MInst::new(Op::LdC, Dst::Reg(r), &[s]).with("w", 1));
+                r
+            }
+            Src::A(off) if off > 0x1fc => {
+                let r = self.fresh();
+                self.emit(MInst { extra: Extra::Mem { off, ty: 0, space: 0 }, ..MInst::new(Op::LdA, Dst::Reg(r), &[]) });
+                r
+            }
+            s => {
+                let r = self.fresh();
+                self.emit(MInst::new(Op::Mov, Dst::Reg(r), &[s]));
+                r
+            }
+        }
+    }
+    /// A value with its sign modifiers peeled off.
+    pub fn modified(&mut self, v: Value, abs_too: bool) -> Result<Mod, CompileError> {
+        let mut v = self.func.resolve(v);
+        let (mut neg, mut abs) = (false, false);
+        loop {
+            let Some(d) = self.def(v) else { break };
+            match d.op {
+                Opcode::Fneg if !abs => neg = !neg,
+                Opcode::Fneg if abs => {}
+                Opcode::Fabs if abs_too => abs = true,
+                _ => break,
+            }
+            v = self.func.resolve(d.args[0]);
+        }
+        let src = self.operand(v)?;
+        // A negated constant is a constant.
+        if let Src::Imm(k) = src {
+            let k = if abs { k & 0x7fff_ffff } else { k };
+            return Ok(Mod { src: Src::Imm(if neg { k ^ 0x8000_0000 } else { k }), neg: false, abs: false });
+        }
+        Ok(Mod { src, neg, abs })
+    }
+
+    /// Whether a c[] operand is within reach of an instruction's field.
+    fn reach(s: Src) -> bool {
+        match s {
+            Src::C(_, off, _) => off <= 0x1fc && off % 4 == 0,
+            Src::A(off) => off <= 0x1fc,
+            Src::S(3, off) => off <= 0x7c,
+            _ => true,
+        }
+    }
+    /// Brings operands into a shape that the instruction takes; may exchange the first two.
+    pub fn arrange(&mut self, m: &mut [Mod], accepts: Accepts) {
+        let mem = |s: Src| matches!(s, Src::A(_) | Src::S(..) | Src::P(_));
+        let konst = |s: Src| matches!(s, Src::C(..));
+        let imm = |s: Src| matches!(s, Src::Imm(k) if k != 0);
+        for x in m.iter_mut() {
+            if !Self::reach(x.src) {
+                x.src = Src::reg(self.in_register(x.src));
+            }
+        }
+        // Exchange so that memory stands first, constants second.
+        if accepts.swap && m.len() >= 2 {
+            let (a, b) = (m[0].src, m[1].src);
+            let better = (konst(a) && !konst(b) && accepts.c2)
+                || (imm(a) && !imm(b) && accepts.imm)
+                || (mem(b) && !mem(a) && accepts.mem)
+                || (matches!(a, Src::Imm(0)) && !matches!(b, Src::Imm(_)));
+            if better {
+                m.swap(0, 1);
+            }
+        }
+        let mut have_c = false;
+        let mut have_imm = false;
+        for (k, x) in m.iter_mut().enumerate() {
+            let ok = match x.src {
+                Src::C(..) if !have_c && ((k == 1 && accepts.c2) || (k == 2 && accepts.c3)) => {
+                    have_c = true;
+                    true
+                }
+                Src::C(..) => false,
+                s if mem(s) => k == 0 && accepts.mem,
+                Src::Imm(0) => true,
+                Src::Imm(_) if k == 1 && accepts.imm => {
+                    have_imm = true;
+                    true
+                }
+                Src::Imm(_) => false,
+                _ => true,
+            };
+            if !ok {
+                x.src = Src::reg(self.in_register(x.src));
+            }
+        }
+        // An immediate form has no room for attributes, c[] or a third operand of its own.
+        if have_imm {
+            for k in [0, 2] {
+                if k < m.len() && !matches!(m[k].src, Src::Reg(..) | Src::S(..)) {
+                    m[k].src = Src::reg(self.in_register(m[k].src));
+                }
+            }
+        }
+    }
+
+    // ---- truth values
+
+    /// A truth value as 0 / all ones in a register.
+    pub fn mask(&mut self, v: Value) -> Result<Reg, CompileError> {
+        let v = self.func.resolve(v);
+        if let Some(r) = self.regs[v] {
+            return Ok(Reg::Virtual(r));
+        }
+        if let Some(r) = self.cache.get(&(self.cur, v)) {
+            return Ok(*r);
+        }
+        let r = match self.def(v).map(|d| d.op) {
+            Some(Opcode::Fcmp | Opcode::Icmp) => {
+                let r = self.fresh();
+                self.compare(v, Dst::Reg(r), None, false)?;
+                r
+            }
+            _ => {
+                let s = self.operand(v)?;
+                self.in_register(s)
+            }
+        };
+        self.cache.insert((self.cur, v), r);
+        Ok(r)
+    }
+    /// A truth value as a `$c` register and the predicate code that holds where it is true.
+    pub fn flag(&mut self, v: Value) -> Result<(Reg, u8), CompileError> {
+        let mut v = self.func.resolve(v);
+        let mut inverted = false;
+        while let Some(d) = self.def(v)
+            && d.op == Opcode::Inot
+        {
+            inverted = !inverted;
+            v = self.func.resolve(d.args[0]);
+        }
+        const TRUE: u8 = 5;
+        const FALSE: u8 = 2;
+        let code = |inv: bool| if inv { FALSE } else { TRUE };
+        if let Some((c, inv)) = self.flags.get(&(self.cur, v)) {
+            return Ok((*c, code(*inv ^ inverted)));
+        }
+        let c = self.fresh_flag();
+        match self.def(v).map(|d| d.op) {
+            Some(Opcode::Fcmp | Opcode::Icmp) if self.regs[v].is_none() => self.compare(v, Dst::Discard, Some(c), false)?,
+            _ => {
+                let r = self.mask(v)?;
+                let i = MInst { cdst: Some(c), ..MInst::new(Op::Logic, Dst::Discard, &[Src::reg(r), Src::reg(r)]) };
+                self.emit(i.with("lop", 1));
+            }
+        }
+        self.flags.insert((self.cur, v), (c, false));
+        Ok((c, code(inverted)))
+    }
+    /// Emits a comparison.
+    pub fn compare(&mut self, v: Value, dst: Dst, cdst: Option<Reg>, invert: bool) -> Result<(), CompileError> {
+        let d = self.def(v).cloned().ok_or_else(|| CompileError::Internal("comparison of a parameter".into()))?;
+        let accepts = Accepts { mem: true, c2: true, swap: false, ..Accepts::default() };
+        match d.imm {
+            Imm::FloatCC(cc) => {
+                let mut cc = if invert { cc.inverse() } else { cc };
+                let mut m = [self.modified(d.args[0], true)?, self.modified(d.args[1], true)?];
+                if matches!(m[0].src, Src::C(..) | Src::Imm(_)) && !matches!(m[1].src, Src::C(..) | Src::Imm(_)) {
+                    m.swap(0, 1);
+                    cc = cc.swapped();
+                }
+                self.arrange(&mut m, accepts);
+                let i = MInst { cdst, ..MInst::new(Op::Fset, dst, &[m[0].src, m[1].src]) };
+                let i = i.with("rel", crate::numerics::relation(cc) as u8);
+                self.emit(signs2(i, &m));
+            }
+            Imm::IntCC(cc) => {
+                use retroshade_ir::IntCC::*;
+                let mut cc = if invert { cc.inverse() } else { cc };
+                let mut m = [self.plain(d.args[0])?, self.plain(d.args[1])?];
+                if matches!(m[0].src, Src::C(..) | Src::Imm(_)) && !matches!(m[1].src, Src::C(..) | Src::Imm(_)) {
+                    m.swap(0, 1);
+                    cc = cc.swapped();
+                }
+                self.arrange(&mut m, accepts);
+                let (rel, sg) = match cc {
+                    Eq => (2, 0),
+                    Ne => (5, 0),
+                    Slt => (1, 1),
+                    Sle => (3, 1),
+                    Sgt => (4, 1),
+                    Sge => (6, 1),
+                    Ult => (1, 0),
+                    Ule => (3, 0),
+                    Ugt => (4, 0),
+                    Uge => (6, 0),
+                };
+                let i = MInst { cdst, ..MInst::new(Op::Set, dst, &[m[0].src, m[1].src]) };
+                self.emit(i.with("rel", rel).with("sg", sg));
+            }
+            _ => return Err(CompileError::Internal("a comparison without relation".into())),
+        }
+        Ok(())
+    }
+    /// An operand without modifiers.
+    pub fn plain(&mut self, v: Value) -> Result<Mod, CompileError> {
+        Ok(Mod { src: self.operand(v)?, neg: false, abs: false })
+    }
+
+    // ---- control flow
+
+    fn entry_compute(&mut self) {
+        let r = self.fresh();
+        self.thread_id = Some(r);
+        self.emit(MInst { extra: Extra::Entry([(r, 0)].into_iter().collect()), ..MInst::new(Op::Nop, Dst::None, &[]) });
+    }
+
+    fn terminator(&mut self, i: Inst, blocks: &SecondaryMap<Block, u32>) -> Result<(), CompileError> {
+        let d = self.func.insts[i].clone();
+        let mut targets = Vec::new();
+        for t in &d.targets {
+            let mut args = Vec::new();
+            for a in &t.args {
+                let a = self.func.resolve(*a);
+                let r = if self.func.ty(a).scalar == Scalar::I1 { self.mask(a)? } else { self.register(a)? };
+                let v = r.vreg().ok_or_else(|| CompileError::Internal("a branch argument is placed already".into()))?;
+                args.push(v);
+            }
+            targets.push(Target { block: blocks[t.block] as usize, args });
+        }
+        match d.op {
+            Opcode::Jump => self.emit(MInst { extra: Extra::Jump, ..MInst::new(Op::Nop, Dst::None, &[]) }),
+            Opcode::BrIf => {
+                let (c, code) = self.flag(d.args[0])?;
+                self.emit(MInst { extra: Extra::Branch(c, code), ..MInst::new(Op::Bra, Dst::None, &[]) });
+            }
+            Opcode::Return | Opcode::Unreachable => {
+                let mut regs = smallvec::SmallVec::new();
+                for (n, v) in std::mem::take(&mut self.results) {
+                    let r = self.result_register(v)?;
+                    regs.push((r, n as u8));
+                }
+                self.emit(MInst { extra: Extra::Exit(regs), ..MInst::new(Op::Nop, Dst::None, &[]) });
+            }
+            _ => return Err(CompileError::Internal(format!("`{}` survived structurising", d.op.name()))),
+        }
+        self.vc.blocks[self.cur].targets = targets;
+        Ok(())
+    }
+    /// A value as an interface word: truth values as 0 or 1, halves without their upper bits.
+    pub fn result_register(&mut self, v: Value) -> Result<Reg, CompileError> {
+        let keep = match self.func.ty(v).scalar {
+            Scalar::I1 => 1,
+            Scalar::F16 => 0xffff,
+            // A value may be wanted in several registers; each needs a copy of its own.
+            _ => return self.register(v),
+        };
+        let a = if keep == 1 { self.mask(v)? } else { self.register(v)? };
+        let r = self.fresh();
+        self.emit(MInst::new(Op::Logic, Dst::Reg(r), &[Src::reg(a), Src::Imm(keep)]).with("lop", 0));
+        Ok(r)
+    }
+    /// The conversion operation's name for signed or unsigned words.
+    pub const fn int_source(signed: bool) -> u8 {
+        if signed { 5 } else { 1 }
+    }
+    pub const F32_FROM_INT: Op = Op::Cvt(Ty::F32, Ty::H);
+}
+
+/// Adds the modifiers of two sources.
+pub(crate) fn signs2(i: MInst, m: &[Mod]) -> MInst {
+    i.with("neg1", m[0].neg as u8).with("abs1", m[0].abs as u8).with("neg2", m[1].neg as u8).with("abs2", m[1].abs as u8)
+}

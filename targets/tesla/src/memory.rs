@@ -1,0 +1,225 @@
+//! Selection of memory operations: indexed constants, local, shared and global memory, atomics.
+
+use crate::inst::*;
+use crate::lower::Lower;
+use crate::op::Op;
+use retroshade_ir::{AtomicOp, Imm, InstData, MemRef, Opcode, Scalar, Stage, Value};
+use retroshade_lower::{CompileError, Reg};
+use smallvec::SmallVec;
+
+/// Type code of a 32-bit access.
+const B32: u8 = 6;
+
+fn internal(what: &str) -> CompileError {
+    CompileError::Internal(what.to_string())
+}
+
+impl Lower<'_> {
+    /// Loads, stores and atomics.
+    pub(crate) fn memory(&mut self, d: &InstData) -> Result<(), CompileError> {
+        let (var, offset) = match &d.imm {
+            Imm::Mem { var, offset } | Imm::Atomic { var, offset, .. } => (*var, *offset),
+            _ => return Err(internal("a memory operation without a variable")),
+        };
+        match (d.op, var) {
+            (Opcode::Uniform, MemRef::Uniform(u)) => {
+                let p = self.abi.uniforms[u.as_u32() as usize].clone();
+                let index = self.address(d.args[0], p.unit)?;
+                let base = p.offset + offset * p.unit;
+                for l in self.lanes_wanted(d) {
+                    let r = self.result_lane(d, l);
+                    let src = Src::C(p.space, base + 4 * l as u32, true);
+                    self.emit(MInst { index, ..MInst::new(Op::LdC, Dst::Reg(r), &[src]).with("w", 1) });
+                }
+                Ok(())
+            }
+            (Opcode::LocalLoad, MemRef::Local(x)) => {
+                let lanes = self.func.locals[x].ty.lanes as u32;
+                let base = self.local_base[x.as_u32() as usize] + offset * lanes * 4;
+                let index = self.optional_address(d.args.first().copied(), lanes * 4)?;
+                for l in self.lanes_wanted(d) {
+                    let r = self.result_lane(d, l);
+                    let extra = Extra::Mem { off: base + 4 * l as u32, ty: B32, space: 0 };
+                    self.emit(MInst { index, extra, ..MInst::new(Op::LdL, Dst::Reg(r), &[]) });
+                }
+                Ok(())
+            }
+            (Opcode::LocalStore, MemRef::Local(x)) => {
+                let lanes = self.func.locals[x].ty.lanes as u32;
+                let base = self.local_base[x.as_u32() as usize] + offset * lanes * 4;
+                let index = self.optional_address(d.args.get(1).copied(), lanes * 4)?;
+                for (l, r) in self.stored(d.args[0])?.into_iter().enumerate() {
+                    let extra = Extra::Mem { off: base + 4 * l as u32, ty: B32, space: 0 };
+                    self.emit(MInst { index, extra, ..MInst::new(Op::StL, Dst::None, &[Src::reg(r)]) });
+                }
+                Ok(())
+            }
+            (Opcode::SharedLoad, MemRef::Shared(x)) => {
+                let lanes = self.module.shared[x].ty.lanes as u32;
+                let base = self.abi.shared[x.as_u32() as usize] + offset * lanes * 4;
+                let index = self.optional_address(d.args.first().copied(), lanes * 4)?;
+                if !self.chip.sm11 {
+                    return Err(CompileError::unsupported("T0040", self.span, "the G80 reads shared memory only near its start"));
+                }
+                for l in self.lanes_wanted(d) {
+                    let r = self.result_lane(d, l);
+                    let extra = Extra::Mem { off: base + 4 * l as u32, ty: 0, space: 0 };
+                    self.emit(MInst { index, extra, ..MInst::new(Op::LdS, Dst::Reg(r), &[]).with("w", 1) });
+                }
+                Ok(())
+            }
+            (Opcode::SharedStore, MemRef::Shared(x)) => {
+                let lanes = self.module.shared[x].ty.lanes as u32;
+                let base = self.abi.shared[x.as_u32() as usize] + offset * lanes * 4;
+                let index = self.optional_address(d.args.get(1).copied(), lanes * 4)?;
+                for (l, r) in self.stored(d.args[0])?.into_iter().enumerate() {
+                    let extra = Extra::Mem { off: base + 4 * l as u32, ty: 0, space: 0 };
+                    self.emit(MInst { index, extra, ..MInst::new(Op::StS, Dst::None, &[Src::None, Src::None, Src::reg(r)]) });
+                }
+                Ok(())
+            }
+            (Opcode::StorageLen, MemRef::Storage(s)) => {
+                let r = self.result_lane(d, 0);
+                let off = crate::abi::STORAGE_LENGTHS + 4 * s.as_u32();
+                self.emit(MInst::new(Op::Mov, Dst::Reg(r), &[Src::S(3, off)]));
+                Ok(())
+            }
+            (_, MemRef::Storage(s)) => self.global(d, s.as_u32() as u8, offset),
+            (Opcode::Atomic, MemRef::Shared(_)) => {
+                Err(CompileError::unsupported("T0041", self.span, "atomics on workgroup memory are not available on this machine"))
+            }
+            _ => Err(internal("a memory operation on the wrong kind of variable")),
+        }
+    }
+    fn optional_address(&mut self, index: Option<Value>, unit: u32) -> Result<Index, CompileError> {
+        index.map_or(Ok(Index::None), |v| self.address(v, unit))
+    }
+    fn lanes_wanted(&self, d: &InstData) -> Vec<u8> {
+        (0..self.func.ty(d.results[0]).lanes).collect()
+    }
+    fn result_lane(&mut self, d: &InstData, lane: u8) -> Reg {
+        let v = d.results[0];
+        if self.func.ty(v).is_vector() {
+            let r = self.fresh();
+            self.lanes.insert((v, lane), r);
+            return r;
+        }
+        Reg::Virtual(self.new_value(v))
+    }
+    /// The lanes of a value to store; zero needs a register here. Truth values are stored as 0 / -1 in private memory.
+    fn stored(&mut self, v: Value) -> Result<SmallVec<[Reg; 4]>, CompileError> {
+        let v = self.func.resolve(v);
+        let ty = self.func.ty(v);
+        let mut out = SmallVec::new();
+        for l in 0..ty.lanes {
+            let s = if ty.lanes == 1 && ty.scalar == Scalar::I1 {
+                Src::reg(self.mask(v)?)
+            } else if ty.lanes == 1 {
+                self.operand(v)?
+            } else {
+                self.lane(v, l)?
+            };
+            out.push(self.in_register(s));
+        }
+        Ok(out)
+    }
+    fn global(&mut self, d: &InstData, space: u8, offset: u32) -> Result<(), CompileError> {
+        if self.module.stage != Stage::Compute {
+            return Err(CompileError::unsupported("T0042", self.span, "storage buffers exist only in compute programs on this machine"));
+        }
+        if space > 14 {
+            return Err(CompileError::limit("T0102", self.span, "too many storage buffers", space as u64 + 1, 15));
+        }
+        let values = match (d.op, &d.imm) {
+            (Opcode::Atomic, Imm::Atomic { op: AtomicOp::Cas, .. }) => 2,
+            (Opcode::StorageStore | Opcode::Atomic, _) => 1,
+            _ => 0,
+        };
+        let address = self.byte_address(d.args.get(values).copied(), offset * 4)?;
+        match d.op {
+            Opcode::StorageLoad => {
+                for l in self.lanes_wanted(d) {
+                    let a = self.plus(address, 4 * l as u32);
+                    let r = self.result_lane(d, l);
+                    self.emit(MInst { extra: Extra::Mem { off: 0, ty: B32, space }, ..MInst::new(Op::LdG, Dst::Reg(r), &[Src::reg(a)]) });
+                }
+                Ok(())
+            }
+            Opcode::StorageStore => {
+                let v = self.func.resolve(d.args[0]);
+                let regs = if matches!(self.func.ty(v).scalar, Scalar::I1 | Scalar::F16) && !self.func.ty(v).is_vector() {
+                    [self.result_register(v)?].into_iter().collect()
+                } else {
+                    self.stored(v)?
+                };
+                for (l, r) in regs.into_iter().enumerate() {
+                    let a = self.plus(address, 4 * l as u32);
+                    self.emit(MInst { extra: Extra::Mem { off: 0, ty: B32, space }, ..MInst::new(Op::StG, Dst::None, &[Src::reg(a), Src::reg(r)]) });
+                }
+                Ok(())
+            }
+            _ => {
+                let Imm::Atomic { op, .. } = d.imm else { return Err(internal("an atomic without operation")) };
+                if !self.chip.sm11 {
+                    return Err(CompileError::unsupported("T0043", self.span, "the G80 has no atomics"));
+                }
+                let (op, ty) = match op {
+                    AtomicOp::Add => (Op::AtomAdd, 6),
+                    AtomicOp::Umin => (Op::AtomMin, 6),
+                    AtomicOp::Smin => (Op::AtomMin, 7),
+                    AtomicOp::Umax => (Op::AtomMax, 6),
+                    AtomicOp::Smax => (Op::AtomMax, 7),
+                    AtomicOp::And => (Op::AtomAnd, 6),
+                    AtomicOp::Or => (Op::AtomOr, 6),
+                    AtomicOp::Xor => (Op::AtomXor, 6),
+                    AtomicOp::Xchg => (Op::Exch, 6),
+                    AtomicOp::Cas => (Op::Cas, 6),
+                };
+                let x = self.operand(d.args[0])?;
+                let x = self.in_register(x);
+                let mut src = vec![Src::reg(address), Src::reg(x)];
+                if values == 2 {
+                    let y = self.operand(d.args[1])?;
+                    src.push(Src::reg(self.in_register(y)));
+                }
+                let unused = d.results.first().is_none_or(|r| self.uses[*r] == 0);
+                let reduction = match op {
+                    Op::AtomAdd => Some(Op::RedAdd),
+                    Op::AtomMin => Some(Op::RedMin),
+                    Op::AtomMax => Some(Op::RedMax),
+                    Op::AtomAnd => Some(Op::RedAnd),
+                    Op::AtomOr => Some(Op::RedOr),
+                    Op::AtomXor => Some(Op::RedXor),
+                    _ => None,
+                };
+                let extra = Extra::Mem { off: 0, ty, space };
+                match reduction.filter(|_| unused) {
+                    Some(op) => self.emit(MInst { extra, ..MInst::new(op, Dst::None, &src) }),
+                    None => {
+                        let r = if d.results.is_empty() { self.fresh() } else { self.result_lane(d, 0) };
+                        self.emit(MInst { extra, ..MInst::new(op, Dst::Reg(r), &src) });
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+    fn byte_address(&mut self, index: Option<Value>, offset: u32) -> Result<Reg, CompileError> {
+        let Some(v) = index else { return Ok(self.in_register(Src::Imm(offset))) };
+        if let Some(k) = self.bits(v) {
+            return Ok(self.in_register(Src::Imm(k.wrapping_mul(4).wrapping_add(offset))));
+        }
+        let r = self.register(v)?;
+        let t = self.fresh();
+        self.emit(MInst::new(Op::Shl, Dst::Reg(t), &[Src::reg(r), Src::Imm(2)]));
+        Ok(self.plus(t, offset))
+    }
+    fn plus(&mut self, r: Reg, k: u32) -> Reg {
+        if k == 0 {
+            return r;
+        }
+        let t = self.fresh();
+        self.emit(MInst::new(Op::Add, Dst::Reg(t), &[Src::reg(r), Src::Imm(k)]));
+        t
+    }
+}
