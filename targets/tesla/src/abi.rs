@@ -291,6 +291,32 @@ impl Abi {
             });
         }
     }
+    /// The interface as comment lines, for the disassembly of a container.
+    pub fn describe(&self) -> String {
+        let mut out = format!("// {} program `{}` for {}\n// {} registers", self.stage, self.entry, self.chip, self.registers);
+        if self.local_bytes > 0 {
+            out.push_str(&format!(", {} bytes of l[]", self.local_bytes));
+        }
+        if self.shared_bytes > 0 {
+            out.push_str(&format!(", {} bytes of s[], {} barriers", self.shared_bytes, self.barriers));
+        }
+        out.push('\n');
+        let name = |names: &[String], w: &Word| format!("{}[{}].{}", names.get(w.decl as usize).map_or("?", String::as_str), w.element, w.lane);
+        for (n, w) in self.inputs.iter().enumerate() {
+            let skip = if self.stage == "fragment" { position_words(self.position_mask) as usize } else { 0 };
+            out.push_str(&format!("// input {:#x} {}\n", 4 * (n + skip), name(&self.input_names, w)));
+        }
+        for (n, w) in self.outputs.iter().enumerate() {
+            out.push_str(&format!("// o[{:#x}] {}\n", 4 * n, name(&self.output_names, w)));
+        }
+        for (r, w) in &self.results {
+            out.push_str(&format!("// $r{r} {}\n", name(&self.output_names, w)));
+        }
+        for u in &self.uniforms {
+            out.push_str(&format!("// c{}[{:#x}] {}\n", u.space, u.offset, u.name));
+        }
+        out
+    }
     /// Byte offset of an input word in a[], p[] or v[].
     pub fn input_offset(&self, decl: u32, element: u32, lane: u32) -> Option<u32> {
         let n = self.inputs.iter().position(|w| *w == Word { decl, element, lane })?;

@@ -8,7 +8,11 @@ use crate::expand::Expand;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::types::{F32, I1, I32};
 use retroshade_ir::{Block, BlockCall, Builder, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, TexInfo, TexLod, TexOp, Type, Value};
-use retroshade_lower::CompileError;
+use retroshade_ir::passes::{self, PassOptions, pipeline};
+use retroshade_ir::{MemRef, Stage};
+use retroshade_lower::structure::{Structure, StructureOptions, structurise};
+use retroshade_lower::{CompileError, OptLevel, Options};
+use std::collections::BTreeSet;
 use smallvec::SmallVec;
 
 /// Lanes of a value in the new function.
@@ -19,6 +23,70 @@ type Lanes = SmallVec<[Value; 4]>;
 pub struct LegalOptions {
     /// Whether products and sums may be contracted.
     pub contract: bool,
+}
+
+/// The whole way from a source module to one that selection accepts, and its structure.
+pub fn prepare(source: &Module, options: &Options, dump: &mut dyn FnMut(&str, &Module)) -> Result<(Module, Structure), CompileError> {
+    let mut m = source.clone();
+    let level = match options.opt {
+        OptLevel::O0 => 0,
+        OptLevel::O1 => 1,
+        _ => 2,
+    };
+    let passes = PassOptions { level, scalarise: true, robust: options.robust, local_select: 4, remat: false, ..PassOptions::default() };
+    pipeline(&mut m, &passes, dump);
+    passes::each(&mut m, |f| {
+        passes::dce::drop_unreachable(f);
+        f.resolve_aliases();
+        true
+    });
+    let structure = structurise(m.main_mut(), StructureOptions::default())?;
+    dump("structurise", &m);
+    if m.stage == Stage::Fragment {
+        initialise_outputs(&mut m);
+        passes::promote::outputs(&mut m);
+    }
+    m.main_mut().resolve_aliases();
+    legalise(&mut m, LegalOptions { contract: options.fp_contract })?;
+    dump("expand", &m);
+    let clean = PassOptions { numerics: &crate::numerics::TeslaNumerics, ..passes };
+    if level > 0 {
+        for name in ["simplify", "gvn", "dce", "simplify", "gvn", "dce"] {
+            if let Some(p) = passes::by_name(name) {
+                (p.run)(&mut m, &clean);
+            }
+        }
+    }
+    m.main_mut().resolve_aliases();
+    crate::expand::sweep(m.main_mut());
+    dump("legal", &m);
+    Ok((m, structure))
+}
+
+/// Gives fragment outputs that are stored before the last block a first value, so that promotion makes them values there.
+fn initialise_outputs(m: &mut Module) {
+    let f = m.main();
+    let Some(entry) = f.entry() else { return };
+    let last = f.layout.iter().copied().find(|b| f.terminator(*b).is_some_and(|t| f.insts[t].op == Opcode::Return));
+    let mut wanted: BTreeSet<(retroshade_ir::Output, u32)> = BTreeSet::new();
+    for (b, i) in f.ordered() {
+        if let (Opcode::Output, Imm::Mem { var: MemRef::Output(o), offset }) = (f.insts[i].op, &f.insts[i].imm)
+            && Some(b) != last
+        {
+            wanted.insert((*o, *offset));
+        }
+    }
+    let types: Vec<Type> = wanted.iter().map(|(o, _)| m.outputs[*o].ty).collect();
+    let f = m.main_mut();
+    let mut at = 0;
+    for ((o, offset), ty) in wanted.into_iter().zip(types) {
+        let zero = f.make_inst(InstData::new(Opcode::Const, &[], Imm::Const([0; 4])), &[ty], Span::NONE);
+        let v = f.insts[zero].results[0];
+        let store = f.make_inst(InstData::new(Opcode::Output, &[v], Imm::Mem { var: MemRef::Output(o), offset }), &[], Span::NONE);
+        f.blocks[entry].insts.insert(at, zero);
+        f.blocks[entry].insts.insert(at + 1, store);
+        at += 2;
+    }
 }
 
 /// Rewrites the entry function of a module whose calls are inlined.
@@ -48,9 +116,13 @@ struct Scalarise<'a> {
 
 impl Scalarise<'_> {
     fn run(&mut self) -> Result<(), CompileError> {
+        // Blocks keep their numbers: the structure tree names them.
+        for _ in self.old.blocks.keys() {
+            self.ex.func.blocks.push(Default::default());
+        }
+        self.ex.func.layout = self.old.layout.clone();
         for b in &self.old.layout {
-            let nb = self.ex.func.blocks.push(Default::default());
-            self.ex.func.layout.push(nb);
+            let nb = *b;
             self.blocks[*b] = Some(nb);
             for p in &self.old.blocks[*b].params {
                 let ty = self.old.ty(*p);
@@ -70,12 +142,6 @@ impl Scalarise<'_> {
                 self.inst(*i)?;
             }
         }
-        let mut seen: cranelift_entity::EntitySet<Block> = cranelift_entity::EntitySet::new();
-        order.iter().for_each(|b| {
-            seen.insert(*b);
-        });
-        let reached: Vec<Block> = self.old.layout.iter().filter(|b| seen.contains(**b)).filter_map(|b| self.blocks[*b]).collect();
-        self.ex.func.layout = reached;
         Ok(())
     }
 

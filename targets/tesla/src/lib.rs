@@ -4,13 +4,18 @@
 pub mod arith;
 pub mod asm;
 pub mod chip;
+mod compile;
+pub mod container;
 pub mod decode;
+pub mod emit;
+pub mod encode;
 pub mod abi;
 pub mod expand;
 pub mod forms;
 mod forms_table;
 pub mod inst;
 pub mod legal;
+pub mod listing;
 mod lower;
 mod memory;
 pub mod numerics;

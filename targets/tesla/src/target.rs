@@ -2,10 +2,12 @@
 
 use crate::chip::{self, Chip, EVERYTHING};
 use crate::decode::{decode, size_of, space};
-use crate::forms::{ANY, CP, FP, GP, TABLE, VP};
+use crate::forms::{CP, FP, GP, TABLE, VP};
 use crate::{asm, text};
 use retroshade_emit::listing::Show;
-use retroshade_ir::{Module, Numerics, Reference, ShaderEnv, ShaderResult, Span, Stage};
+use crate::container;
+use crate::numerics::TeslaNumerics;
+use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions};
 
 struct Tesla;
@@ -28,7 +30,7 @@ fn chip_of(options: &TextOptions) -> Result<Chip, TextError> {
 }
 
 /// Text of one word in the first space where it means something.
-fn word_text(word: u64, options: &TextOptions) -> Result<String, TextError> {
+pub(crate) fn word_text(word: u64, options: &TextOptions) -> Result<String, TextError> {
     let chip = chip_of(options)?;
     let mut error = None;
     for s in spaces(options) {
@@ -83,16 +85,17 @@ impl TargetIsa for Tesla {
         Vec::new()
     }
     fn numerics(&self) -> &'static dyn Numerics {
-        &Reference
+        &TeslaNumerics
     }
-    fn legalise(&self, _: &Module, _: &Options) -> Result<Module, CompileError> {
-        Err(CompileError::unsupported("C0000", Span::NONE, "not built yet"))
+    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
+        Ok(crate::legal::prepare(module, options, &mut |_, _| {})?.0)
     }
-    fn compile(&self, _: &Module, _: &Options) -> Result<CompiledShader, CompileError> {
-        Err(CompileError::unsupported("C0000", Span::NONE, "not built yet"))
+    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+        crate::compile::compile(module, options)
     }
-    fn simulate(&self, _: &CompiledShader, _: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        Err(SimError::BadEnv("not built yet".to_string()))
+    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+        let (code, abi) = container::read(&shader.container).ok_or_else(|| SimError::BadEnv("the container cannot be read".to_string()))?;
+        crate::sim::bind::simulate(&code, &abi, &shader.legal, env)
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         let words: Option<Vec<u32>> = line.split_whitespace().map(|w| u32::from_str_radix(w.trim_start_matches("0x"), 16).ok()).collect();
@@ -110,22 +113,13 @@ impl TargetIsa for Tesla {
         Ok(hex_words(word, size))
     }
     fn disassemble(&self, bytes: &[u8], options: &TextOptions) -> Result<String, TextError> {
-        let _ = ANY;
-        let mut out = String::new();
-        let mut at = 0usize;
-        while at < bytes.len() {
-            let w0 = bytes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-            let size = w0.map_or(4, |w| size_of(w)) as usize;
-            let cut = || TextError { offset: Some(at as u64), ..TextError::new("the code ends within an instruction") };
-            let b = bytes.get(at..at + size).ok_or_else(cut)?;
-            let mut raw = [0u8; 8];
-            raw[..size].copy_from_slice(b);
-            let t = word_text(u64::from_le_bytes(raw), options).map_err(|e| TextError { offset: Some(at as u64), ..e })?;
-            out.push_str(&t);
-            out.push('\n');
-            at += size;
+        match container::read(bytes) {
+            Some((code, abi)) => {
+                let options = TextOptions { stage: options.stage.or(Stage::from_name(&abi.stage)), ..options.clone() };
+                Ok(format!("{}{}", abi.describe(), crate::listing::listing(&code, &options)?))
+            }
+            None => crate::listing::listing(bytes, options),
         }
-        Ok(out)
     }
     fn assemble(&self, source: &str, options: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
         let mut code = Vec::new();
@@ -143,8 +137,7 @@ impl TargetIsa for Tesla {
         if errors.is_empty() { Ok(AsmOutput { code, container: None, warnings: Vec::new() }) } else { Err(errors) }
     }
     fn is_container(&self, bytes: &[u8]) -> bool {
-        let _ = bytes;
-        false
+        container::read(bytes).is_some()
     }
     fn lint(&self, _: &[u8], _: &TextOptions) -> Result<Vec<TextError>, TextError> {
         Ok(Vec::new())

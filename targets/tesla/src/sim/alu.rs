@@ -288,7 +288,7 @@ impl Lane {
                 // The plane's value is v / w; times w the machine gives v back. What a unit of last place in the
                 // reciprocal does to it is not documented, so that a factor of w is exact here.
                 let w = self.input.w;
-                let exact = ((factor - w) / w).abs() < 1.0e-6;
+                let exact = factor.to_bits() == w.to_bits() || ((factor - w) / w).abs() < 1.0e-6;
                 word(if exact { v } else { ((f32::from_bits(v) as f64 / w as f64 * factor as f64) as f32).to_bits() })
             }
             Rcp => word(arith::rcp(modified(a, f.neg[0], f.abs[0]))),

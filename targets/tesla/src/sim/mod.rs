@@ -11,6 +11,7 @@
 //! ```
 
 mod alu;
+pub mod bind;
 mod control;
 mod memory;
 mod texture;

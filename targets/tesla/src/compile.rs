@@ -1,0 +1,221 @@
+//! The straight line from a source module to code: legalise, select, place, emit, wrap.
+
+use crate::abi::Abi;
+use crate::chip::{self, Chip};
+use crate::container;
+use crate::decode::space;
+use crate::emit::{self, Code};
+use crate::inst::MInst;
+use crate::legal;
+use crate::lower;
+use retroshade_ir::analysis::Uniformity;
+use retroshade_ir::{Binding, Module, Opcode, Span, Stage};
+use retroshade_lower::isa::Stats;
+use retroshade_lower::{
+    AllocOptions, BankKind, ClassSpec, CompileError, CompiledShader, NO_CLASS, Options, OptLevel, PRegSet, Placed, RegFile, Reflection, SlotBank, place,
+};
+
+/// `$r` registers beyond the low half of the file that may be allocated; `$r126` is a scratch, `$r127` reads as zero.
+const HIGH: u32 = 62;
+
+/// The chip of a compilation.
+pub(crate) fn chip_of(options: &Options) -> Result<&'static Chip, CompileError> {
+    let name = options.chip.as_deref().unwrap_or("g84");
+    chip::by_name(name).ok_or_else(|| CompileError::unsupported("T0001", Span::NONE, format!("unknown chip `{name}`")))
+}
+
+/// The register file: `$r0`–`$r63` in a class, `$r64`… as slots, l[] behind them; `$c0`–`$c3`.
+fn file(memory: Option<u32>) -> RegFile {
+    let mut slots = vec![SlotBank { name: "$r64+", first_hw: 64, slots: HIGH, kind: BankKind::Register }];
+    let mut reserved = PRegSet::default();
+    if let Some(base) = memory {
+        slots.push(SlotBank { name: "l[]", first_hw: base, slots: 4096, kind: BankKind::Memory });
+        for n in 60..64 {
+            reserved.add(retroshade_lower::PReg::new(n, crate::inst::GPR));
+        }
+    }
+    RegFile {
+        classes: [ClassSpec { name: "$c", count: 4, slot_units: 1 }, ClassSpec { name: "$r", count: 64, slot_units: 1 }, NO_CLASS],
+        slots,
+        inputs: Vec::new(),
+        reserved,
+    }
+}
+
+/// Slots of l[] count in words: their byte addresses follow the local arrays.
+fn spill_addresses(placed: &mut Placed<MInst>, base: u32) -> u32 {
+    use retroshade_lower::{MachInst, OperandVisitor, PlacedInst, PlacedReg, Reg};
+    struct Scale {
+        base: u32,
+        top: u32,
+    }
+    impl Scale {
+        fn one(&mut self, p: &mut PlacedReg) {
+            if let PlacedReg::Slot { bank: 1, hw } = p {
+                *hw = self.base + *hw * 4;
+                self.top = self.top.max(*hw + 4);
+            }
+        }
+    }
+    impl OperandVisitor for Scale {
+        fn operand(
+            &mut self,
+            r: &mut Reg,
+            _: retroshade_lower::OperandConstraint,
+            _: retroshade_lower::OperandKind,
+            _: retroshade_lower::OperandPos,
+        ) {
+            if let Reg::Placed(p) = r {
+                self.one(p);
+            }
+        }
+    }
+    let mut s = Scale { base, top: base };
+    for i in placed.blocks.iter_mut().flatten() {
+        match i {
+            PlacedInst::Move { from, to, .. } => {
+                s.one(from);
+                s.one(to);
+            }
+            PlacedInst::Inst(i, _) => i.visit(&mut s),
+        }
+    }
+    s.top
+}
+
+/// Compiles a verified source module.
+pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+    let chip = chip_of(options)?;
+    let mut dumps = Vec::new();
+    let (legal, structure) = legal::prepare(source, options, &mut |pass, m| {
+        if options.wants(pass) {
+            dumps.push((pass.to_string(), retroshade_ir::print(m)));
+        }
+    })?;
+    let mut abi = Abi::new(&legal, chip.name);
+    let selected = lower::select(&legal, &mut abi, chip)?;
+    let alloc = AllocOptions { check: options.check_allocation, ..AllocOptions::default() };
+    let (placed, spilled) = match place(&selected.vcode, &file(None), &alloc, "T0100") {
+        Ok(p) => (p, 0),
+        Err(CompileError::Limit { .. }) => {
+            let mut p = place(&selected.vcode, &file(Some(0)), &alloc, "T0100")?;
+            let base = abi.local_bytes;
+            let top = spill_addresses(&mut p, base);
+            (p, top - base)
+        }
+        Err(e) => return Err(e),
+    };
+    abi.local_bytes += spilled;
+    abi.barriers = legal.main().ordered().filter(|(_, i)| legal.main().insts[*i].op == Opcode::Barrier).count().min(1) as u32;
+    let uniformity = Uniformity::new(&legal, legal.main());
+    let convergent = legal.main().ordered().any(|(_, i)| {
+        let d = &legal.main().insts[i];
+        matches!(d.op, Opcode::Ddx | Opcode::Ddy | Opcode::Barrier) || (d.op == Opcode::Tex && legal.stage == Stage::Fragment)
+    });
+    let code: Code = emit::emit(
+        &placed,
+        &structure.nodes,
+        &selected.blocks,
+        &uniformity,
+        space(legal.stage),
+        convergent,
+        options.opt != OptLevel::O0,
+    )?;
+    abi.registers = code.registers;
+    finish(source, legal, abi, code, selected.vcode.text(), placed, chip, dumps)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn finish(
+    source: &Module,
+    legal: Module,
+    abi: Abi,
+    code: Code,
+    mir: String,
+    placed: Placed<MInst>,
+    chip: &Chip,
+    dumps: Vec<(String, String)>,
+) -> Result<CompiledShader, CompileError> {
+    let options = retroshade_lower::TextOptions { stage: Some(legal.stage), chip: Some(chip.name.to_string()), ..Default::default() };
+    let asm = crate::listing::listing(&code.bytes, &options).map_err(|e| CompileError::Internal(e.message))?;
+    let hex = crate::listing::hex(&code.bytes);
+    let mut stats = Stats {
+        ir_ops: ir_ops(source),
+        bytes: code.bytes.len() as u32,
+        instructions: code.counts.iter().sum(),
+        registers: code.registers,
+        detail: Default::default(),
+        alloc_step: Some(placed.step.name().to_string()),
+    };
+    for (name, v) in [("short", code.counts[0]), ("long", code.counts[1]), ("imm", code.counts[2]), ("local_bytes", abi.local_bytes)] {
+        stats.detail.insert(name, v as u64);
+    }
+    stats.detail.insert("control", code.control as u64);
+    let reflection = reflect(source, &abi);
+    let container = container::write(&code, &abi).map_err(CompileError::Internal)?;
+    let mut extra = indexmap::IndexMap::new();
+    extra.insert("mir", mir.into_bytes());
+    extra.insert("regalloc", placed.text().into_bytes());
+    extra.insert("hex", hex.into_bytes());
+    Ok(CompiledShader {
+        target: "tesla",
+        chip: Some(chip.name.to_string()),
+        stage: legal.stage,
+        code: code.bytes,
+        container,
+        reflection,
+        stats,
+        source_map: code.source_map,
+        legal,
+        asm,
+        extra,
+        dumps,
+    })
+}
+
+/// Instructions after inlining.
+fn ir_ops(source: &Module) -> u32 {
+    let mut m = source.clone();
+    if let Some(p) = retroshade_ir::passes::by_name("inline") {
+        (p.run)(&mut m, &retroshade_ir::passes::PassOptions::default());
+    }
+    m.main().inst_count() as u32
+}
+
+fn reflect(source: &Module, abi: &Abi) -> Reflection {
+    let mut r = Reflection::from_module(source);
+    r.target = "tesla".to_string();
+    let stage = source.stage;
+    for (n, i) in r.inputs.iter_mut().enumerate() {
+        let decl = &source.inputs[retroshade_ir::Input::from_u32(n as u32)];
+        let letter = match stage {
+            Stage::Vertex => "a",
+            Stage::Geometry => "p",
+            _ => "v",
+        };
+        let first = (0..4).find_map(|l| abi.input_offset(n as u32, 0, l));
+        i.register = match decl.binding {
+            Binding::Builtin(retroshade_ir::Builtin::Position) if stage == Stage::Fragment => Some("v[0x0]".to_string()),
+            _ => first.map(|o| format!("{letter}[{o:#x}]")),
+        };
+    }
+    for (n, o) in r.outputs.iter_mut().enumerate() {
+        o.register = match stage {
+            Stage::Fragment => abi.results.iter().find(|x| x.1.decl == n as u32).map(|x| format!("$r{}", x.0)),
+            _ => abi.output_offset(n as u32, 0, 0).map(|x| format!("o[{x:#x}]")),
+        };
+    }
+    for u in &mut r.uniforms {
+        let place = abi.uniforms.iter().zip(source.uniforms.values()).find(|(_, d)| (d.group, d.binding) == (u.group, u.binding));
+        if let Some((p, d)) = place {
+            u.register = Some(format!("c{}[{:#x}]", p.space, p.offset - d.offset + u.offset));
+        }
+    }
+    for (n, t) in r.textures.iter_mut().enumerate() {
+        t.unit = n as u32;
+    }
+    for (n, s) in r.storage.iter_mut().enumerate() {
+        s.register = Some(format!("g{n}[]"));
+    }
+    r
+}

@@ -1,0 +1,758 @@
+//! Placed code to bytes: control flow by the structure tree, `$a` set-up, form choice, exit and join folded in.
+//!
+//! ```text
+//!   if:   [joinat M] (!c) bra E; then; bra M; E: else; M: join …        loop: [prebrk X] H: …; bra H; X:
+//! ```
+//! Branches whose condition is the same in the whole warp need neither joinat nor prebrk; short arms are predicated.
+
+use crate::encode::{Setting, Word, by_name, encode, number, with_fields};
+use crate::forms::{Op, Shape, TABLE};
+use crate::inst::{Dst, Extra, Index, MInst, Src};
+use crate::pairing::{Item, choose};
+use cranelift_entity::SecondaryMap;
+use retroshade_ir::analysis::Uniformity;
+use retroshade_ir::{Block, Span};
+use retroshade_lower::structure::Node;
+use retroshade_lower::{CompileError, Placed, PlacedInst, PlacedReg, Reg};
+
+/// The finished code.
+#[derive(Clone, Debug, Default)]
+pub struct Code {
+    /// Bytes.
+    pub bytes: Vec<u8>,
+    /// Byte offsets of instructions with an absolute code address, and the address.
+    pub relocations: Vec<(u32, u32)>,
+    /// Byte ranges and the source they come from.
+    pub source_map: Vec<(std::ops::Range<u32>, Span)>,
+    /// Numbers of short, long and immediate instructions.
+    pub counts: [u32; 3],
+    /// Registers used.
+    pub registers: u32,
+    /// Control-flow instructions.
+    pub control: u32,
+}
+
+/// An encoded instruction with what it touches.
+#[derive(Clone, Debug)]
+struct Enc {
+    long: Word,
+    short: Option<Word>,
+    reads: Set,
+    writes: Set,
+    span: Span,
+    predicated: bool,
+    inst: MInst,
+    a: u8,
+}
+
+/// Registers 0…127, `$c` 128…, `$a` 136…, memory 144, outputs 145, other effects 146.
+type Set = [u64; 3];
+const C: u64 = 128;
+const A: u64 = 136;
+const MEM: u64 = 144;
+const OUT: u64 = 145;
+const SIDE: u64 = 146;
+
+fn put(s: &mut Set, n: u64) {
+    s[n as usize / 64] |= 1 << (n % 64);
+}
+fn meets(a: &Set, b: &Set) -> bool {
+    a.iter().zip(b).any(|(x, y)| x & y != 0)
+}
+
+/// A piece of the program before layout.
+#[derive(Clone, Debug)]
+enum Line {
+    /// A label; whether threads join here.
+    Label(usize),
+    /// The next instruction carries a join.
+    Join,
+    Inst(Box<Enc>),
+    /// Control instruction by form name, label, predicate.
+    Control(&'static str, Option<usize>, Option<(u64, u64)>),
+    Exit,
+}
+
+struct Emitter<'a> {
+    placed: &'a Placed<MInst>,
+    blocks: &'a SecondaryMap<Block, u32>,
+    uniformity: &'a Uniformity,
+    setting: Setting,
+    lines: Vec<Line>,
+    labels: usize,
+    /// Innermost loop: exit label and whether lanes leave apart.
+    loops: Vec<(usize, bool)>,
+    joins: u32,
+    /// What `$a1`…`$a3` hold: register and shift.
+    address: [Option<Index>; 4],
+    next_a: u8,
+    scratch: u8,
+    convergent: bool,
+}
+
+/// Emits placed code.
+pub(crate) fn emit(
+    placed: &Placed<MInst>,
+    nodes: &[Node],
+    blocks: &SecondaryMap<Block, u32>,
+    uniformity: &Uniformity,
+    space: u32,
+    convergent: bool,
+    pair: bool,
+) -> Result<Code, CompileError> {
+    let registers = count_registers(placed);
+    let setting = Setting { space, short_zero: registers <= 60, a: 0 };
+    let mut e = Emitter {
+        placed,
+        blocks,
+        uniformity,
+        setting,
+        lines: Vec::new(),
+        labels: 0,
+        loops: Vec::new(),
+        joins: 0,
+        address: [None; 4],
+        next_a: 0,
+        scratch: 60,
+        convergent,
+    };
+    e.walk(nodes)?;
+    let mut code = layout(&e.lines, pair)?;
+    code.registers = registers.max(4);
+    Ok(code)
+}
+
+/// One past the highest register, through a visitor over all placed fields.
+#[derive(Default)]
+struct Top(u32);
+
+impl Top {
+    fn see(&mut self, r: PlacedReg) {
+        let n = match r {
+            PlacedReg::Reg { class: 1, index } => index as u32 + 1,
+            PlacedReg::Slot { bank: 0, hw } => hw + 1,
+            // Values in l[] pass through the last low registers.
+            PlacedReg::Slot { .. } => 64,
+            _ => 0,
+        };
+        self.0 = self.0.max(n);
+    }
+}
+
+impl retroshade_lower::OperandVisitor for Top {
+    fn operand(
+        &mut self,
+        r: &mut Reg,
+        _: retroshade_lower::OperandConstraint,
+        _: retroshade_lower::OperandKind,
+        _: retroshade_lower::OperandPos,
+    ) {
+        if let Some(p) = r.placed() {
+            self.see(p);
+        }
+    }
+}
+
+fn count_registers(placed: &Placed<MInst>) -> u32 {
+    use retroshade_lower::MachInst;
+    let mut top = Top::default();
+    for i in placed.blocks.iter().flatten() {
+        match i {
+            PlacedInst::Move { from, to, class } => {
+                top.see(*from);
+                top.see(*to);
+                // A move between two flags goes through the last register.
+                if *class == 0 && matches!((from, to), (PlacedReg::Reg { .. }, PlacedReg::Reg { .. })) {
+                    top.0 = 127;
+                }
+            }
+            PlacedInst::Inst(i, _) => {
+                i.clone().visit(&mut top);
+                if let Extra::Tex(t) = &i.extra {
+                    top.0 = top.0.max(t.base as u32 + t.args.len().max(t.results.len()) as u32);
+                }
+            }
+        }
+    }
+    top.0
+}
+
+impl Emitter<'_> {
+    fn label(&mut self) -> usize {
+        self.labels += 1;
+        self.labels - 1
+    }
+    fn bind(&mut self, l: usize) {
+        self.address = [None; 4];
+        self.lines.push(Line::Label(l));
+    }
+    fn control(&mut self, name: &'static str, label: Option<usize>, pred: Option<(u64, u64)>) {
+        self.lines.push(Line::Control(name, label, pred));
+    }
+
+    fn walk(&mut self, nodes: &[Node]) -> Result<(), CompileError> {
+        for node in nodes {
+            match node {
+                Node::Block(b) => self.block(*b)?,
+                Node::If { from, then, other, .. } => self.branch(*from, then, other)?,
+                Node::Loop { body, .. } => {
+                    let apart = self.leaves_apart(body);
+                    let (head, exit) = (self.label(), self.label());
+                    if apart {
+                        self.control("prebrk", Some(exit), None);
+                    }
+                    self.bind(head);
+                    self.loops.push((exit, apart));
+                    self.walk(body)?;
+                    self.loops.pop();
+                    self.control("bra", Some(head), None);
+                    self.bind(exit);
+                }
+                Node::Break => {
+                    let (exit, apart) = *self.loops.last().ok_or_else(|| CompileError::Internal("a break outside a loop".into()))?;
+                    if apart {
+                        self.control("brk", None, None);
+                    } else {
+                        self.control("bra", Some(exit), None);
+                    }
+                }
+                Node::Continue => return Err(CompileError::Internal("a continue that was not asked for".into())),
+            }
+        }
+        Ok(())
+    }
+    /// Whether lanes may leave a loop in different rounds: some break of it stands under a condition that differs.
+    fn leaves_apart(&self, body: &[Node]) -> bool {
+        body.iter().any(|n| match n {
+            Node::If { from, then, other, .. } => {
+                let breaks = has_break(then) || has_break(other);
+                (breaks && self.uniformity.is_divergent_branch(*from)) || self.leaves_apart(then) || self.leaves_apart(other)
+            }
+            _ => false,
+        })
+    }
+    fn placed_block(&self, b: Block) -> &[PlacedInst<MInst>] {
+        self.placed.blocks.get(self.blocks[b] as usize).map_or(&[], Vec::as_slice)
+    }
+    /// The condition at the end of a block.
+    fn condition(&self, b: Block) -> Result<(u64, u64), CompileError> {
+        match self.placed_block(b).iter().rev().find_map(|i| match i {
+            PlacedInst::Inst(MInst { extra: Extra::Branch(c, code), .. }, _) => Some((*c, *code)),
+            _ => None,
+        }) {
+            Some((c, code)) => number(c).map(|n| (n, code as u64)).ok_or_else(|| CompileError::Internal("a condition in memory".into())),
+            None => Err(CompileError::Internal(format!("{b} does not branch"))),
+        }
+    }
+    /// Whether an arm has no instructions of its own.
+    fn is_empty(&self, nodes: &[Node]) -> bool {
+        nodes.iter().all(|n| match n {
+            Node::Block(b) => self.placed_block(*b).iter().all(|i| matches!(i, PlacedInst::Inst(MInst { extra: Extra::Jump, .. }, _))),
+            _ => false,
+        })
+    }
+
+    fn branch(&mut self, from: Block, then: &[Node], other: &[Node]) -> Result<(), CompileError> {
+        let (c, code) = self.condition(from)?;
+        let divergent = self.uniformity.is_divergent_branch(from);
+        // A bare break.
+        for (arm, rest, code) in [(then, other, code), (other, then, code ^ 0xf)] {
+            if let [front @ .., Node::Break] = arm
+                && self.is_empty(front)
+            {
+                let (exit, apart) = *self.loops.last().ok_or_else(|| CompileError::Internal("a break outside a loop".into()))?;
+                if apart {
+                    self.control("brk", None, Some((c, code)));
+                } else {
+                    self.control("bra", Some(exit), Some((c, code)));
+                }
+                return self.walk(rest);
+            }
+        }
+        let (empty_then, empty_other) = (self.is_empty(then), self.is_empty(other));
+        if empty_then && empty_other {
+            return Ok(());
+        }
+        if self.predicate(then, other, c, code, divergent) {
+            return Ok(());
+        }
+        let leaves = has_break(then) || has_break(other);
+        // An arm that leaves the loop does not reach the merge; then lanes go on apart, unless something behind needs them together.
+        let join = divergent && self.joins < 7 && (!leaves || self.convergent);
+        let merge = self.label();
+        if join {
+            self.joins += 1;
+            self.control("joinat", Some(merge), None);
+        }
+        if empty_then {
+            self.control("bra", Some(merge), Some((c, code)));
+            self.arm(other)?;
+        } else if empty_other {
+            self.control("bra", Some(merge), Some((c, code ^ 0xf)));
+            self.arm(then)?;
+        } else {
+            let elsewhere = self.label();
+            self.control("bra", Some(elsewhere), Some((c, code ^ 0xf)));
+            self.arm(then)?;
+            if !matches!(then.last(), Some(Node::Break)) {
+                self.control("bra", Some(merge), None);
+            }
+            self.bind(elsewhere);
+            self.arm(other)?;
+        }
+        self.bind(merge);
+        if join {
+            self.joins -= 1;
+            self.lines.push(Line::Join);
+        }
+        Ok(())
+    }
+    fn arm(&mut self, nodes: &[Node]) -> Result<(), CompileError> {
+        self.address = [None; 4];
+        self.walk(nodes)
+    }
+
+    /// Turns short arms of plain instructions into predicated ones; says whether it did.
+    fn predicate(&mut self, then: &[Node], other: &[Node], c: u64, code: u64, divergent: bool) -> bool {
+        const MOST: usize = 5;
+        let mut all: Vec<Line> = Vec::new();
+        let before = (self.address, self.next_a);
+        for (arm, code) in [(then, code), (other, code ^ 0xf)] {
+            for n in arm {
+                let Node::Block(b) = n else { return false };
+                for p in self.placed_block(*b).to_vec() {
+                    let mut some = Vec::new();
+                    let ok = match p {
+                        PlacedInst::Inst(MInst { extra: Extra::Jump, .. }, _) => true,
+                        PlacedInst::Inst(i, span) => {
+                            let plain = i.pred.is_none()
+                                && i.cdst.is_none()
+                                && i.carry.is_none()
+                                && i.index == Index::None
+                                && matches!(i.extra, Extra::None | Extra::Mem { .. })
+                                && !matches!(i.op, Op::Emit | Op::Restart | Op::Discard | Op::Bar | Op::Quadop | Op::StG | Op::StL | Op::StS);
+                            plain && self.expand(i, span, &mut some, Some((c, code))).is_ok()
+                        }
+                        PlacedInst::Move { class: 1, from, to } => self.copy(from, to, &mut some, Some((c, code))).is_ok(),
+                        _ => false,
+                    };
+                    if !ok || some.iter().any(|e| !e.predicated) {
+                        (self.address, self.next_a) = before;
+                        return false;
+                    }
+                    all.extend(some.into_iter().map(|e| Line::Inst(Box::new(e))));
+                }
+            }
+        }
+        let limit = if divergent { MOST } else { 3 };
+        if all.len() > limit {
+            (self.address, self.next_a) = before;
+            return false;
+        }
+        self.lines.extend(all);
+        true
+    }
+
+    fn block(&mut self, b: Block) -> Result<(), CompileError> {
+        for p in self.placed_block(b).to_vec() {
+            let mut out = Vec::new();
+            match p {
+                PlacedInst::Move { class: 0, from, to } => self.copy_flag(from, to, &mut out)?,
+                PlacedInst::Move { from, to, .. } => self.copy(from, to, &mut out, None)?,
+                PlacedInst::Inst(i, span) => match i.extra {
+                    Extra::Jump | Extra::Branch(..) | Extra::Entry(_) => {}
+                    Extra::Exit(_) => {
+                        self.lines.push(Line::Exit);
+                        continue;
+                    }
+                    Extra::Bar => {
+                        self.control("bar", None, None);
+                        continue;
+                    }
+                    _ if i.op == Op::Discard => {
+                        let pred = i.pred.and_then(|(c, code)| Some((number(c)?, code as u64)));
+                        self.control("discard", None, pred);
+                        continue;
+                    }
+                    _ => self.expand(i, span, &mut out, None)?,
+                },
+            }
+            self.lines.extend(out.into_iter().map(|e| Line::Inst(Box::new(e))));
+        }
+        Ok(())
+    }
+
+    /// A move between registers or between a register and l[].
+    fn copy(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Enc>, pred: Option<(u64, u64)>) -> Result<(), CompileError> {
+        let reg = |p: PlacedReg| Reg::Placed(p);
+        let memory = |p: PlacedReg| matches!(p, PlacedReg::Slot { bank: 1, .. });
+        let slot = |p: PlacedReg| if let PlacedReg::Slot { hw, .. } = p { Extra::Mem { off: hw, ty: 6, space: 0 } } else { Extra::None };
+        let i = match (memory(from), memory(to)) {
+            (false, false) => MInst::new(Op::Mov, Dst::Reg(reg(to)), &[Src::reg(reg(from))]),
+            (true, false) => MInst { extra: slot(from), ..MInst::new(Op::LdL, Dst::Reg(reg(to)), &[]) },
+            (false, true) => MInst { extra: slot(to), ..MInst::new(Op::StL, Dst::None, &[Src::reg(reg(from))]) },
+            _ => return Err(CompileError::Internal("a move from memory to memory".into())),
+        };
+        self.finish(i, Span::NONE, out, pred, 0)
+    }
+    fn copy_flag(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Enc>) -> Result<(), CompileError> {
+        let flag = |p: PlacedReg| matches!(p, PlacedReg::Reg { class: 0, .. });
+        let to_flag = |from: Reg, to: PlacedReg| MInst { cdst: Some(Reg::Placed(to)), ..MInst::new(Op::MovToC, Dst::None, &[Src::reg(from)]) };
+        match (flag(from), flag(to)) {
+            (true, false) => self.finish(MInst::new(Op::MovFromC, Dst::Reg(Reg::Placed(to)), &[Src::reg(Reg::Placed(from))]), Span::NONE, out, None, 0),
+            (false, true) => self.finish(to_flag(Reg::Placed(from), to), Span::NONE, out, None, 0),
+            (true, true) => {
+                let t = PlacedReg::Slot { bank: 0, hw: 126 };
+                self.finish(MInst::new(Op::MovFromC, Dst::Reg(Reg::Placed(t)), &[Src::reg(Reg::Placed(from))]), Span::NONE, out, None, 0)?;
+                self.finish(to_flag(Reg::Placed(t), to), Span::NONE, out, None, 0)
+            }
+            _ => self.copy(from, to, out, None),
+        }
+    }
+
+    /// Spilled operands to scratch registers, the index to `$a`, then the instruction.
+    fn expand(&mut self, mut i: MInst, span: Span, out: &mut Vec<Enc>, pred: Option<(u64, u64)>) -> Result<(), CompileError> {
+        let mut scratch = self.scratch;
+        let spilled = |r: Reg| if let Some(PlacedReg::Slot { bank: 1, hw }) = r.placed() { Some(hw) } else { None };
+        let mut loaded: Vec<(u32, Reg)> = Vec::new();
+        let mut load = |s: &mut Self, r: &mut Reg, out: &mut Vec<Enc>| -> Result<(), CompileError> {
+            let Some(hw) = spilled(*r) else { return Ok(()) };
+            if let Some((_, t)) = loaded.iter().find(|l| l.0 == hw) {
+                *r = *t;
+                return Ok(());
+            }
+            let t = Reg::Placed(PlacedReg::Reg { class: 1, index: scratch });
+            scratch += 1;
+            s.finish(MInst { extra: Extra::Mem { off: hw, ty: 6, space: 0 }, ..MInst::new(Op::LdL, Dst::Reg(t), &[]) }, span, out, None, 0)?;
+            loaded.push((hw, t));
+            *r = t;
+            Ok(())
+        };
+        for s in &mut i.src {
+            if let Src::Reg(r, _) = s {
+                load(self, r, out)?;
+            }
+        }
+        if let Index::Reg(r, _) = &mut i.index {
+            load(self, r, out)?;
+        }
+        let mut store = None;
+        if let Some(t) = &mut i.tied {
+            load(self, t, out)?;
+        }
+        if let Dst::Reg(r) | Dst::Half(r) = &mut i.dst
+            && let Some(hw) = spilled(*r)
+        {
+            let t = match (i.tied, i.tie3, i.src[2]) {
+                (Some(t), _, _) => t,
+                (None, true, Src::Reg(t, _)) => t,
+                _ => Reg::Placed(PlacedReg::Reg { class: 1, index: 63 }),
+            };
+            *r = t;
+            store = Some((hw, t));
+        }
+        let a = self.address_register(i.index, span, out)?;
+        self.finish(i, span, out, pred, a)?;
+        if let Some((hw, t)) = store {
+            let i = MInst { extra: Extra::Mem { off: hw, ty: 6, space: 0 }, ..MInst::new(Op::StL, Dst::None, &[Src::reg(t)]) };
+            self.finish(i, span, out, None, 0)?;
+        }
+        Ok(())
+    }
+    /// The `$a` that holds an index, set up if none does.
+    fn address_register(&mut self, index: Index, span: Span, out: &mut Vec<Enc>) -> Result<u8, CompileError> {
+        if index == Index::None {
+            return Ok(0);
+        }
+        if let Some(n) = (1..4).find(|n| self.address[*n] == Some(index)) {
+            return Ok(n as u8);
+        }
+        let n = self.next_a % 3 + 1;
+        self.next_a += 1;
+        let i = match index {
+            Index::Reg(r, shift) => MInst::new(Op::ShlA, Dst::None, &[Src::reg(r), Src::Imm(shift as u32)]),
+            Index::Vertex(v) => MInst::new(Op::ShlA, Dst::None, &[Src::A(4 * v), Src::Imm(0)]),
+            Index::None => return Ok(0),
+        };
+        self.finish(i, span, out, None, n)?;
+        self.address[n as usize] = Some(index);
+        Ok(n)
+    }
+    fn finish(&mut self, mut i: MInst, span: Span, out: &mut Vec<Enc>, pred: Option<(u64, u64)>, a: u8) -> Result<(), CompileError> {
+        let s = Setting { a, ..self.setting };
+        if let Some((c, code)) = pred {
+            i.pred = Some((Reg::Placed(PlacedReg::Reg { class: 0, index: c as u8 }), code as u8));
+        }
+        // A mov of a register to itself is nothing.
+        if i.op == Op::Mov
+            && let (Dst::Reg(d), Src::Reg(r, crate::inst::Part::Full)) = (i.dst, i.src[0])
+            && number(d) == number(r)
+        {
+            return Ok(());
+        }
+        let short = encode(&i, Shape::Short, &s);
+        let long = encode(&i, Shape::Long, &s).or_else(|| encode(&i, Shape::Imm, &s));
+        let long = long.or_else(|| encode(&i, Shape::Control, &s)).ok_or_else(|| {
+            use retroshade_lower::MachInst;
+            CompileError::Internal(format!("no form takes `{}`", i.text()))
+        })?;
+        let (reads, writes) = touched(&i, a);
+        // An address register is stale once its source changes.
+        for n in 1..4 {
+            if let Some(Index::Reg(r, _)) = self.address[n]
+                && let Some(x) = number(r)
+            {
+                let mut one = [0; 3];
+                put(&mut one, x);
+                if meets(&one, &writes) {
+                    self.address[n] = None;
+                }
+            }
+        }
+        let predicated = i.pred.is_some();
+        out.push(Enc { long, short, reads, writes, span, predicated, inst: i, a });
+        Ok(())
+    }
+}
+
+fn has_break(nodes: &[Node]) -> bool {
+    nodes.iter().any(|n| match n {
+        Node::Break => true,
+        Node::If { then, other, .. } => has_break(then) || has_break(other),
+        _ => false,
+    })
+}
+
+/// What an instruction reads and writes.
+fn touched(i: &MInst, a: u8) -> (Set, Set) {
+    let (mut r, mut w) = ([0; 3], [0; 3]);
+    let reg = |s: &mut Set, x: Reg| {
+        if let Some(n) = number(x) {
+            put(s, n);
+        }
+    };
+    let flag = |s: &mut Set, x: Reg| {
+        if let Some(n) = number(x) {
+            put(s, C + n);
+        }
+    };
+    if i.op == Op::MovFromC {
+        if let Src::Reg(c, _) = i.src[0] {
+            flag(&mut r, c);
+        }
+    } else {
+        for s in &i.src {
+            if let Src::Reg(x, _) = s {
+                reg(&mut r, *x);
+            }
+        }
+    }
+    if let Some(t) = i.tied {
+        reg(&mut r, t);
+    }
+    if let Some((c, _)) = i.pred {
+        flag(&mut r, c);
+    }
+    if let Some(c) = i.carry {
+        flag(&mut r, c);
+    }
+    if let Some(c) = i.cdst {
+        flag(&mut w, c);
+    }
+    if i.op == Op::ShlA {
+        put(&mut w, A + a as u64);
+    } else if a != 0 {
+        put(&mut r, A + a as u64);
+    }
+    match i.dst {
+        Dst::Reg(x) => reg(&mut w, x),
+        Dst::Half(x) => {
+            reg(&mut w, x);
+            reg(&mut r, x);
+        }
+        Dst::Out(_) => put(&mut w, OUT),
+        _ => {}
+    }
+    if i.pred.is_some()
+        && let Dst::Reg(x) = i.dst
+    {
+        reg(&mut r, x);
+    }
+    if let Extra::Tex(t) = &i.extra {
+        t.args.iter().for_each(|x| reg(&mut r, *x));
+        t.results.iter().for_each(|x| reg(&mut w, *x));
+    }
+    match i.op {
+        Op::LdL | Op::LdS | Op::LdG => put(&mut r, MEM),
+        Op::StL | Op::StS | Op::StG => {
+            put(&mut w, MEM);
+            put(&mut r, SIDE);
+        }
+        Op::StO => put(&mut w, OUT),
+        Op::Emit | Op::Restart => {
+            put(&mut w, OUT);
+            put(&mut r, OUT);
+            put(&mut w, SIDE);
+        }
+        Op::AtomAdd | Op::AtomMin | Op::AtomMax | Op::AtomAnd | Op::AtomOr | Op::AtomXor | Op::Exch | Op::Cas => put(&mut w, MEM),
+        Op::RedAdd | Op::RedMin | Op::RedMax | Op::RedAnd | Op::RedOr | Op::RedXor => put(&mut w, MEM),
+        _ => {}
+    }
+    (r, w)
+}
+
+/// Lines to bytes: straight runs are ordered and paired, labels resolved.
+fn layout(lines: &[Line], pair: bool) -> Result<Code, CompileError> {
+    let mut words: Vec<(Word, Span, Option<usize>)> = Vec::new();
+    let mut bound: Vec<(usize, usize)> = Vec::new();
+    let mut run: Vec<Enc> = Vec::new();
+    let mut join = false;
+    let lost = || CompileError::Internal("a control instruction could not be encoded".into());
+    let nop = |end: u64, pred: u64| by_name("nop", &[("end", end), ("pred", pred)]).ok_or_else(lost);
+    for line in lines {
+        match line {
+            Line::Inst(e) => run.push((**e).clone()),
+            Line::Label(l) => {
+                flush_run(&mut run, &mut join, false, pair, &mut words)?;
+                bound.push((*l, words.len()));
+            }
+            Line::Join => {
+                if join {
+                    // Two merges at one place: each needs its own instruction.
+                    words.push((nop(2, 0)?, Span::NONE, None));
+                }
+                join = true;
+            }
+            Line::Control(name, label, pred) => {
+                flush_run(&mut run, &mut join, false, pair, &mut words)?;
+                let mut fields: Vec<(&str, u64)> = Vec::new();
+                if let Some((c, code)) = pred {
+                    fields.extend([("pred", *code), ("cc", *c)]);
+                }
+                if *name == "bar" {
+                    fields.extend([("arrive", 1), ("wait", 1)]);
+                }
+                words.push((by_name(name, &fields).ok_or_else(lost)?, Span::NONE, *label));
+            }
+            Line::Exit => flush_run(&mut run, &mut join, true, pair, &mut words)?,
+        }
+    }
+    flush_run(&mut run, &mut join, false, pair, &mut words)?;
+    // Addresses.
+    let mut at = Vec::with_capacity(words.len() + 1);
+    let mut pc = 0u32;
+    for (w, _, _) in &words {
+        at.push(pc);
+        pc += TABLE.form(w.form).size as u32;
+    }
+    at.push(pc);
+    let mut code = Code::default();
+    for (n, (w, span, label)) in words.iter().enumerate() {
+        let form = TABLE.form(w.form);
+        let mut w = *w;
+        if let Some(l) = label {
+            let target = bound.iter().find(|b| b.0 == *l).map(|b| at[b.1]).ok_or_else(lost)?;
+            w = with_fields(w, &[("target", target as u64 / 4)]).ok_or_else(|| {
+                CompileError::limit("T0103", Span::NONE, "the program is too large for branch addresses", target as u64, 1 << 24)
+            })?;
+            code.relocations.push((at[n], target));
+        }
+        match form.ext.shape {
+            Shape::Short => code.counts[0] += 1,
+            Shape::Imm => code.counts[2] += 1,
+            Shape::Control => {
+                code.counts[1] += 1;
+                code.control += 1;
+            }
+            Shape::Long => code.counts[1] += 1,
+        }
+        code.bytes.extend_from_slice(&w.bits.to_le_bytes()[..form.size as usize]);
+        if !span.is_none() {
+            code.source_map.push((at[n]..at[n + 1], *span));
+        }
+    }
+    Ok(code)
+}
+
+/// Whether an instruction can carry exit or join.
+fn carries(e: &Enc) -> bool {
+    let form = TABLE.form(e.long.form);
+    form.ext.shape == Shape::Long && form.field_index("end").is_some() && !e.predicated
+}
+
+fn items(run: &[Enc]) -> Vec<Item> {
+    run.iter()
+        .enumerate()
+        .map(|(n, e)| {
+            let after = (0..n)
+                .filter(|m| {
+                    let x = &run[*m];
+                    meets(&x.writes, &e.reads) || meets(&x.reads, &e.writes) || (meets(&x.writes, &e.writes) && outputs_clash(x, e))
+                })
+                .collect();
+            Item { short: e.short.is_some(), after }
+        })
+        .collect()
+}
+/// Writes to different output words do not clash.
+fn outputs_clash(x: &Enc, y: &Enc) -> bool {
+    match (x.inst.dst, y.inst.dst) {
+        (Dst::Out(a), Dst::Out(b)) => a == b,
+        _ => true,
+    }
+}
+
+/// Ends a straight run: orders and pairs it, with a join on the first and an exit on the last instruction where wanted.
+fn flush_run(run: &mut Vec<Enc>, join: &mut bool, exit: bool, pair: bool, words: &mut Vec<(Word, Span, Option<usize>)>) -> Result<(), CompileError> {
+    let run = std::mem::take(run);
+    let join = std::mem::take(join);
+    if run.is_empty() && !join && !exit {
+        return Ok(());
+    }
+    let all = items(&run);
+    let lost = || CompileError::Internal("exit or join could not be encoded".into());
+    // Which instruction carries what: those without predecessors may stand first, without successors last.
+    let last: Vec<Option<usize>> = std::iter::once(None)
+        .chain((0..run.len()).rev().filter(|n| exit && carries(&run[*n]) && !all.iter().any(|i| i.after.contains(n))).take(6).map(Some))
+        .collect();
+    let first: Vec<Option<usize>> =
+        std::iter::once(None).chain((0..run.len()).filter(|n| join && carries(&run[*n]) && all[*n].after.is_empty()).take(4).map(Some)).collect();
+    type Plan = (usize, Option<usize>, Vec<usize>, Vec<bool>, Option<usize>);
+    let mut best: Option<Plan> = None;
+    for f in &first {
+        for l in &last {
+            if f.is_some() && f == l {
+                continue;
+            }
+            let keep: Vec<usize> = (0..run.len()).filter(|n| Some(*n) != *f && Some(*n) != *l).collect();
+            let sub: Vec<Item> = keep
+                .iter()
+                .map(|n| Item { short: pair && all[*n].short, after: all[*n].after.iter().filter_map(|a| keep.iter().position(|k| k == a)).collect() })
+                .collect();
+            let c = if pair { choose(&sub, 0) } else { crate::pairing::fixed_order(&sub) };
+            let bytes = c.bytes() + 8 * (usize::from(exit) + usize::from(join));
+            if best.as_ref().is_none_or(|b| bytes < b.0) {
+                best = Some((bytes, *f, c.order.iter().map(|o| keep[*o]).collect(), c.short, *l));
+            }
+        }
+    }
+    let Some((_, f, order, short, l)) = best else { return Err(lost()) };
+    if join {
+        match f {
+            Some(n) => words.push((with_fields(run[n].long, &[("end", 2)]).ok_or_else(lost)?, run[n].span, None)),
+            None => words.push((by_name("nop", &[("end", 2), ("pred", 0)]).ok_or_else(lost)?, Span::NONE, None)),
+        }
+    }
+    for (n, s) in order.iter().zip(&short) {
+        let e = &run[*n];
+        words.push((if *s { e.short.unwrap_or(e.long) } else { e.long }, e.span, None));
+    }
+    if exit {
+        match l {
+            Some(n) => words.push((with_fields(run[n].long, &[("end", 1)]).ok_or_else(lost)?, run[n].span, None)),
+            None => words.push((by_name("nop", &[("end", 1)]).ok_or_else(lost)?, Span::NONE, None)),
+        }
+    }
+    let _ = run.iter().map(|e| e.a).sum::<u8>();
+    Ok(())
+}
