@@ -3,7 +3,7 @@
 //! The layout is what the container's metadata tells a driver and what the simulator sets up. Source of the fixed parts:
 //! the ISA description, section 9.
 
-use retroshade_ir::{Binding, Builtin, Interpolation, Module, Opcode, Stage, Imm, MemRef};
+use retroshade_ir::{Binding, Builtin, Imm, Interpolation, MemRef, Module, Opcode, Stage};
 use serde::{Deserialize, Serialize};
 
 /// What a word of an interface space holds: a lane of an element of a declaration.
@@ -217,7 +217,8 @@ impl Abi {
         let written: Vec<bool> = {
             let mut w = vec![false; module.outputs.len()];
             for (_, i) in module.main().ordered() {
-                if let (Opcode::Output, Imm::Mem { var: MemRef::Output(o), .. }) = (module.main().insts[i].op, &module.main().insts[i].imm) {
+                if let (Opcode::Output, Imm::Mem { var: MemRef::Output(o), .. }) = (module.main().insts[i].op, &module.main().insts[i].imm)
+                {
                     w[o.as_u32() as usize] = true;
                 }
             }
@@ -301,7 +302,8 @@ impl Abi {
             out.push_str(&format!(", {} bytes of s[], {} barriers", self.shared_bytes, self.barriers));
         }
         out.push('\n');
-        let name = |names: &[String], w: &Word| format!("{}[{}].{}", names.get(w.decl as usize).map_or("?", String::as_str), w.element, w.lane);
+        let name =
+            |names: &[String], w: &Word| format!("{}[{}].{}", names.get(w.decl as usize).map_or("?", String::as_str), w.element, w.lane);
         for (n, w) in self.inputs.iter().enumerate() {
             let skip = if self.stage == "fragment" { position_words(self.position_mask) as usize } else { 0 };
             out.push_str(&format!("// input {:#x} {}\n", 4 * (n + skip), name(&self.input_names, w)));

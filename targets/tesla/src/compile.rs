@@ -12,7 +12,8 @@ use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::{Binding, Module, Opcode, Span, Stage};
 use retroshade_lower::isa::Stats;
 use retroshade_lower::{
-    AllocOptions, BankKind, ClassSpec, CompileError, CompiledShader, NO_CLASS, Options, OptLevel, PRegSet, Placed, RegFile, Reflection, SlotBank, place,
+    AllocOptions, BankKind, ClassSpec, CompileError, CompiledShader, NO_CLASS, OptLevel, Options, PRegSet, Placed, Reflection, RegFile,
+    SlotBank, place,
 };
 
 /// `$r` registers beyond the low half of the file that may be allocated; `$r126` is a scratch, `$r127` reads as zero.
@@ -112,15 +113,8 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
         let d = &legal.main().insts[i];
         matches!(d.op, Opcode::Ddx | Opcode::Ddy | Opcode::Barrier) || (d.op == Opcode::Tex && legal.stage == Stage::Fragment)
     });
-    let code: Code = emit::emit(
-        &placed,
-        &structure.nodes,
-        &selected.blocks,
-        &uniformity,
-        space(legal.stage),
-        convergent,
-        options.opt != OptLevel::O0,
-    )?;
+    let code: Code =
+        emit::emit(&placed, &structure.nodes, &selected.blocks, &uniformity, space(legal.stage), convergent, options.opt != OptLevel::O0)?;
     abi.registers = code.registers;
     finish(source, legal, abi, code, selected.vcode.text(), placed, chip, dumps)
 }

@@ -6,7 +6,9 @@
 use crate::abi::Abi;
 use crate::emit::Code;
 use object::write::{Object, Relocation, Symbol, SymbolSection};
-use object::{Architecture, BinaryFormat, Endianness, Object as _, ObjectSection, RelocationFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
+use object::{
+    Architecture, BinaryFormat, Endianness, Object as _, ObjectSection, RelocationFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope,
+};
 
 /// Relocation type: word address of a code location, bits 15:0 at 26:11 and 21:16 at 51:46.
 pub const R_CODE_ADDRESS: u32 = 1;
@@ -27,11 +29,12 @@ pub fn write(code: &Code, abi: &Abi) -> Result<Vec<u8>, String> {
         section: SymbolSection::Section(text),
         flags: SymbolFlags::None,
     });
-    for (at, target) in &code.relocations {
+    for (at, _) in &code.relocations {
         let r = Relocation {
             offset: *at as u64,
             symbol: start,
-            addend: *target as i64,
+            // The field holds the offset from the start already; the loader adds the start.
+            addend: 0,
             flags: RelocationFlags::Elf { r_type: object::elf::RelocationType(R_CODE_ADDRESS) },
         };
         o.add_relocation(text, r).map_err(|e| e.to_string())?;
@@ -39,7 +42,11 @@ pub fn write(code: &Code, abi: &Abi) -> Result<Vec<u8>, String> {
     let meta = o.add_section(Vec::new(), b".tesla.abi".to_vec(), SectionKind::Other);
     let json = serde_json::to_vec(abi).map_err(|e| e.to_string())?;
     o.append_section_data(meta, &json, 1);
-    o.write().map_err(|e| e.to_string())
+    let bytes = o.write().map_err(|e| e.to_string())?;
+    match read(&bytes) {
+        Some((back, _)) if back == code.bytes => Ok(bytes),
+        _ => Err("the container does not give the code back".to_string()),
+    }
 }
 
 /// Reads code and interface back; `None` if the bytes are no container of this machine.

@@ -330,7 +330,10 @@ impl Emitter<'_> {
                                 && i.carry.is_none()
                                 && i.index == Index::None
                                 && matches!(i.extra, Extra::None | Extra::Mem { .. })
-                                && !matches!(i.op, Op::Emit | Op::Restart | Op::Discard | Op::Bar | Op::Quadop | Op::StG | Op::StL | Op::StS);
+                                && !matches!(
+                                    i.op,
+                                    Op::Emit | Op::Restart | Op::Discard | Op::Bar | Op::Quadop | Op::StG | Op::StL | Op::StS
+                                );
                             plain && self.expand(i, span, &mut some, Some((c, code))).is_ok()
                         }
                         PlacedInst::Move { class: 1, from, to } => self.copy(from, to, &mut some, Some((c, code))).is_ok(),
@@ -397,9 +400,12 @@ impl Emitter<'_> {
     }
     fn copy_flag(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Enc>) -> Result<(), CompileError> {
         let flag = |p: PlacedReg| matches!(p, PlacedReg::Reg { class: 0, .. });
-        let to_flag = |from: Reg, to: PlacedReg| MInst { cdst: Some(Reg::Placed(to)), ..MInst::new(Op::MovToC, Dst::None, &[Src::reg(from)]) };
+        let to_flag =
+            |from: Reg, to: PlacedReg| MInst { cdst: Some(Reg::Placed(to)), ..MInst::new(Op::MovToC, Dst::None, &[Src::reg(from)]) };
         match (flag(from), flag(to)) {
-            (true, false) => self.finish(MInst::new(Op::MovFromC, Dst::Reg(Reg::Placed(to)), &[Src::reg(Reg::Placed(from))]), Span::NONE, out, None, 0),
+            (true, false) => {
+                self.finish(MInst::new(Op::MovFromC, Dst::Reg(Reg::Placed(to)), &[Src::reg(Reg::Placed(from))]), Span::NONE, out, None, 0)
+            }
             (false, true) => self.finish(to_flag(Reg::Placed(from), to), Span::NONE, out, None, 0),
             (true, true) => {
                 let t = PlacedReg::Slot { bank: 0, hw: 126 };
@@ -423,7 +429,13 @@ impl Emitter<'_> {
             }
             let t = Reg::Placed(PlacedReg::Reg { class: 1, index: scratch });
             scratch += 1;
-            s.finish(MInst { extra: Extra::Mem { off: hw, ty: 6, space: 0 }, ..MInst::new(Op::LdL, Dst::Reg(t), &[]) }, span, out, None, 0)?;
+            s.finish(
+                MInst { extra: Extra::Mem { off: hw, ty: 6, space: 0 }, ..MInst::new(Op::LdL, Dst::Reg(t), &[]) },
+                span,
+                out,
+                None,
+                0,
+            )?;
             loaded.push((hw, t));
             *r = t;
             Ok(())
@@ -703,7 +715,13 @@ fn outputs_clash(x: &Enc, y: &Enc) -> bool {
 }
 
 /// Ends a straight run: orders and pairs it, with a join on the first and an exit on the last instruction where wanted.
-fn flush_run(run: &mut Vec<Enc>, join: &mut bool, exit: bool, pair: bool, words: &mut Vec<(Word, Span, Option<usize>)>) -> Result<(), CompileError> {
+fn flush_run(
+    run: &mut Vec<Enc>,
+    join: &mut bool,
+    exit: bool,
+    pair: bool,
+    words: &mut Vec<(Word, Span, Option<usize>)>,
+) -> Result<(), CompileError> {
     let run = std::mem::take(run);
     let join = std::mem::take(join);
     if run.is_empty() && !join && !exit {
@@ -715,8 +733,9 @@ fn flush_run(run: &mut Vec<Enc>, join: &mut bool, exit: bool, pair: bool, words:
     let last: Vec<Option<usize>> = std::iter::once(None)
         .chain((0..run.len()).rev().filter(|n| exit && carries(&run[*n]) && !all.iter().any(|i| i.after.contains(n))).take(6).map(Some))
         .collect();
-    let first: Vec<Option<usize>> =
-        std::iter::once(None).chain((0..run.len()).filter(|n| join && carries(&run[*n]) && all[*n].after.is_empty()).take(4).map(Some)).collect();
+    let first: Vec<Option<usize>> = std::iter::once(None)
+        .chain((0..run.len()).filter(|n| join && carries(&run[*n]) && all[*n].after.is_empty()).take(4).map(Some))
+        .collect();
     type Plan = (usize, Option<usize>, Vec<usize>, Vec<bool>, Option<usize>);
     let mut best: Option<Plan> = None;
     for f in &first {
@@ -727,7 +746,10 @@ fn flush_run(run: &mut Vec<Enc>, join: &mut bool, exit: bool, pair: bool, words:
             let keep: Vec<usize> = (0..run.len()).filter(|n| Some(*n) != *f && Some(*n) != *l).collect();
             let sub: Vec<Item> = keep
                 .iter()
-                .map(|n| Item { short: pair && all[*n].short, after: all[*n].after.iter().filter_map(|a| keep.iter().position(|k| k == a)).collect() })
+                .map(|n| Item {
+                    short: pair && all[*n].short,
+                    after: all[*n].after.iter().filter_map(|a| keep.iter().position(|k| k == a)).collect(),
+                })
                 .collect();
             let c = if pair { choose(&sub, 0) } else { crate::pairing::fixed_order(&sub) };
             let bytes = c.bytes() + 8 * (usize::from(exit) + usize::from(join));

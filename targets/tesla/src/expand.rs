@@ -115,7 +115,11 @@ impl Expand {
         }
         let zero = |s: &Self, v| s.bits(v) == Some(0);
         match op {
-            Opcode::Iadd | Opcode::Ior | Opcode::Ixor | Opcode::Isub | Opcode::Ishl | Opcode::Ushr | Opcode::Sshr if ty == I32 && zero(self, b) => a,
+            Opcode::Iadd | Opcode::Ior | Opcode::Ixor | Opcode::Isub | Opcode::Ishl | Opcode::Ushr | Opcode::Sshr
+                if ty == I32 && zero(self, b) =>
+            {
+                a
+            }
             Opcode::Iadd | Opcode::Ior | Opcode::Ixor if ty == I32 && zero(self, a) => b,
             _ => self.typed(op, ty, &[a, b], Imm::None),
         }
@@ -249,8 +253,8 @@ impl Expand {
         let float16 = from.scalar == Scalar::F16;
         Ok(match op {
             // ---- f16 arithmetic goes through f32; one rounding back is exact for these
-            Fadd | Fsub | Fmul | Fdiv | Fmin | Fmax | Fpow | Fma | Fmad | Ffloor | Fceil | Ftrunc | Fround | Ffract | Frcp | Frsqrt | Fsqrt
-            | Fexp2 | Flog2 | Fsin | Fcos | Fsaturate | Fsign
+            Fadd | Fsub | Fmul | Fdiv | Fmin | Fmax | Fpow | Fma | Fmad | Ffloor | Fceil | Ftrunc | Fround | Ffract | Frcp | Frsqrt
+            | Fsqrt | Fexp2 | Flog2 | Fsin | Fcos | Fsaturate | Fsign
                 if float16 =>
             {
                 let wide: SmallVec<[Value; 4]> = a.iter().map(|v| self.to_f32(*v)).collect();
@@ -270,7 +274,9 @@ impl Expand {
                 self.fcmp(cc, x, y)
             }
             // ---- f32
-            Fadd | Fmul | Ffloor | Fceil | Ftrunc | Fround | Frcp | Frsqrt | Flog2 | Fneg | Fabs | Fmad => self.typed(op, F32, a, Imm::None),
+            Fadd | Fmul | Ffloor | Fceil | Ftrunc | Fround | Frcp | Frsqrt | Flog2 | Fneg | Fabs | Fmad => {
+                self.typed(op, F32, a, Imm::None)
+            }
             Fmin if self.bits(a[1]) == Some(0x3f80_0000) && self.clamped_below(a[0]).is_some() && !self.precise => {
                 let x = self.clamped_below(a[0]).unwrap_or(a[0]);
                 self.ext("tesla.sat", F32, &[x])
@@ -553,10 +559,13 @@ impl Expand {
                 out
             }
             _ if from.scalar == to.scalar => l.into(),
-            _ => l.iter().map(|v| match self.bits(*v) {
-                Some(b) => self.constant(to.lane(), b),
-                None => self.typed(Opcode::Bitcast, to.lane(), &[*v], Imm::None),
-            }).collect(),
+            _ => l
+                .iter()
+                .map(|v| match self.bits(*v) {
+                    Some(b) => self.constant(to.lane(), b),
+                    None => self.typed(Opcode::Bitcast, to.lane(), &[*v], Imm::None),
+                })
+                .collect(),
         }
     }
 

@@ -200,7 +200,11 @@ impl MachInst for MInst {
                 if k == 2 {
                     third = Some(n);
                 }
-                if low || *part != Part::Full { v.use_reg(r) } else { v.use_any(r) }
+                if low || *part != Part::Full {
+                    v.use_reg(r)
+                } else {
+                    v.use_any(r)
+                }
                 n += 1;
             }
         }

@@ -6,14 +6,16 @@
 
 use crate::expand::Expand;
 use cranelift_entity::SecondaryMap;
-use retroshade_ir::types::{F32, I1, I32};
-use retroshade_ir::{Block, BlockCall, Builder, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, TexInfo, TexLod, TexOp, Type, Value};
 use retroshade_ir::passes::{self, PassOptions, pipeline};
+use retroshade_ir::types::{F32, I1, I32};
+use retroshade_ir::{
+    Block, BlockCall, Builder, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, TexInfo, TexLod, TexOp, Type, Value,
+};
 use retroshade_ir::{MemRef, Stage};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
-use std::collections::BTreeSet;
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 
 /// Lanes of a value in the new function.
 type Lanes = SmallVec<[Value; 4]>;
@@ -51,7 +53,7 @@ pub fn prepare(source: &Module, options: &Options, dump: &mut dyn FnMut(&str, &M
     dump("expand", &m);
     let clean = PassOptions { numerics: &crate::numerics::TeslaNumerics, ..passes };
     if level > 0 {
-        for name in ["simplify", "gvn", "dce", "simplify", "gvn", "dce"] {
+        for name in ["gvn", "dce", "gvn", "dce"] {
             if let Some(p) = passes::by_name(name) {
                 (p.run)(&mut m, &clean);
             }
@@ -307,6 +309,46 @@ impl Scalarise<'_> {
         Ok(())
     }
 
+    /// The level of detail that two gradients ask for: half the logarithm of the longer one's squared length in texels.
+    fn gradient_level(&mut self, d: &InstData, info: &TexInfo, shrink: Option<Value>) -> Result<Value, CompileError> {
+        let decl = &self.module.textures[info.texture];
+        let n = d.args.len();
+        let (dx, dy) = (self.lanes(d.args[n - 2]), self.lanes(d.args[n - 1]));
+        let dims = dx.len();
+        let zero = self.ex.constant(I32, 0);
+        let ask = TexInfo { op: TexOp::Size, lod: TexLod::Level, compare: false, offset: [0; 3], component: 0, texture: info.texture };
+        let lanes = if decl.dim == retroshade_ir::TexDim::Cube { 2 } else { dims };
+        let arrayed = usize::from(decl.arrayed);
+        let ty = Type::new(Scalar::I32, (lanes + arrayed) as u8);
+        let data = InstData::new(Opcode::Tex, &[zero], Imm::Tex(Box::new(ask)));
+        let size = self.ex.push(data, Some(ty)).ok_or_else(|| CompileError::Internal("texture size".into()))?;
+        let size = self.ex.lanes_of(size);
+        let length = |s: &mut Self, g: &[Value]| {
+            let mut sum = None;
+            for (k, v) in g.iter().enumerate() {
+                let mut w = s.ex.typed(Opcode::S2f, F32, &[size[k.min(lanes - 1)]], Imm::None);
+                if let Some(r) = shrink {
+                    // A face spans two units at distance 1.
+                    let half = s.ex.constant(F32, 0.5f32.to_bits());
+                    w = s.ex.bin(Opcode::Fmul, w, half);
+                    w = s.ex.bin(Opcode::Fmul, w, r);
+                }
+                let p = s.ex.bin(Opcode::Fmul, *v, w);
+                let sq = s.ex.bin(Opcode::Fmul, p, p);
+                sum = Some(match sum {
+                    None => sq,
+                    Some(t) => s.ex.bin(Opcode::Fadd, t, sq),
+                });
+            }
+            sum.unwrap_or(g[0])
+        };
+        let (a, b) = (length(self, &dx), length(self, &dy));
+        let m = self.ex.bin(Opcode::Fmax, a, b);
+        let l = self.ex.typed(Opcode::Flog2, F32, &[m], Imm::None);
+        let half = self.ex.constant(F32, 0.5f32.to_bits());
+        Ok(self.ex.bin(Opcode::Fmul, l, half))
+    }
+
     /// Texture operations: what the unit does not take is computed before.
     fn texture(&mut self, i: Inst, d: &InstData, span: Span) -> Result<(), CompileError> {
         let Imm::Tex(info) = &d.imm else { return Err(CompileError::Internal("a texture operation without details".into())) };
@@ -316,18 +358,37 @@ impl Scalarise<'_> {
         }
         let mut info: TexInfo = (**info).clone();
         let mut args: Vec<Value> = d.args.iter().map(|a| self.whole(*a)).collect();
-        // Outside fragment programs the implicit level is 0.
-        if self.module.stage != retroshade_ir::Stage::Fragment && info.op == TexOp::Sample {
-            if info.lod == TexLod::Implicit {
-                info.lod = TexLod::Zero;
-            } else if info.lod == TexLod::Bias {
-                info.lod = TexLod::Level;
-            }
+        let mut shrink = None;
+        if decl.dim == retroshade_ir::TexDim::Cube && matches!(info.op, TexOp::Sample | TexOp::Gather) {
+            // The unit wants the longest coordinate to be 1.
+            let l = self.lanes(d.args[0]);
+            let abs: Vec<Value> = l.iter().map(|v| self.ex.typed(Opcode::Fabs, F32, &[*v], Imm::None)).collect();
+            let m = self.ex.bin(Opcode::Fmax, abs[0], abs[1]);
+            let m = self.ex.bin(Opcode::Fmax, m, abs[2]);
+            let r = self.ex.typed(Opcode::Frcp, F32, &[m], Imm::None);
+            let scaled: Vec<Value> = l.iter().map(|v| self.ex.bin(Opcode::Fmul, *v, r)).collect();
+            args[0] = self.ex.build(&scaled);
+            shrink = Some(r);
         }
-        if info.lod == TexLod::Zero && info.op == TexOp::Sample {
-            info.lod = TexLod::Level;
-            let zero = self.ex.constant(F32, 0);
-            args.push(zero);
+        let fragment = self.module.stage == Stage::Fragment;
+        if info.op == TexOp::Sample {
+            match info.lod {
+                // Outside fragment programs the implicit level is 0.
+                TexLod::Zero if !fragment => info.lod = TexLod::Implicit,
+                TexLod::Bias if !fragment => info.lod = TexLod::Level,
+                TexLod::Zero => {
+                    info.lod = TexLod::Level;
+                    let zero = self.ex.constant(F32, 0);
+                    args.push(zero);
+                }
+                TexLod::Grad => {
+                    let level = self.gradient_level(d, &info, shrink)?;
+                    args.truncate(args.len() - 2);
+                    args.push(level);
+                    info.lod = TexLod::Level;
+                }
+                _ => {}
+            }
         }
         if matches!(info.op, TexOp::Fetch | TexOp::Size) && info.lod != TexLod::Level {
             info.lod = TexLod::Level;

@@ -1,6 +1,7 @@
 //! NVIDIA Tesla (G80 to GT21x): the scalar SIMT machine with 4- and 8-byte instructions and a divergence stack.
 #![forbid(unsafe_code)]
 
+pub mod abi;
 pub mod arith;
 pub mod asm;
 pub mod chip;
@@ -9,7 +10,6 @@ pub mod container;
 pub mod decode;
 pub mod emit;
 pub mod encode;
-pub mod abi;
 pub mod expand;
 pub mod forms;
 mod forms_table;
@@ -21,9 +21,9 @@ mod memory;
 pub mod numerics;
 pub mod op;
 pub mod pairing;
+mod select;
 pub mod sim;
 mod target;
-mod select;
 pub mod text;
 
 pub use target::isa;

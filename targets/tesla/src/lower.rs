@@ -12,7 +12,7 @@ use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Ranges;
 use retroshade_ir::{Block, Function, Imm, Inst, MemRef, Module, Opcode, Scalar, Span, Stage, Value, ValueDef};
 use retroshade_lower::{CompileError, Reg, Target, VCode, VReg};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A source with its modifiers.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +52,7 @@ pub(crate) struct Lower<'a> {
     cache: BTreeMap<(usize, Value), Reg>,
     constants: BTreeMap<(usize, u32), Reg>,
     flags: BTreeMap<(usize, Value), (Reg, bool)>,
+    truths: BTreeMap<(usize, Value, u8), Reg>,
     pub uses: SecondaryMap<Value, u32>,
     /// The single user of a value, and its block.
     pub user: SecondaryMap<Value, Option<(Inst, Block)>>,
@@ -61,13 +62,15 @@ pub(crate) struct Lower<'a> {
     /// How often each output declaration is written.
     pub writes: Vec<u32>,
     /// Fragment results so far.
-    pub results: BTreeMap<u32, Value>,
+    pub results: BTreeMap<u32, (Value, Option<u8>)>,
     pub thread_id: Option<Reg>,
     pub texture_blocks: u8,
     pub next_texture: u8,
     /// Instructions already covered by a larger pattern.
     pub covered: SecondaryMap<Inst, bool>,
     pub local_base: Vec<u32>,
+    /// Values that went straight into an output word.
+    pub direct: BTreeSet<Value>,
 }
 
 /// The selected program: code, and which virtual block each IR block became.
@@ -111,6 +114,7 @@ pub(crate) fn select(module: &Module, abi: &mut Abi, chip: &Chip) -> Result<Sele
         cache: BTreeMap::new(),
         constants: BTreeMap::new(),
         flags: BTreeMap::new(),
+        truths: BTreeMap::new(),
         uses: func.use_counts(),
         user: SecondaryMap::new(),
         home: SecondaryMap::new(),
@@ -123,6 +127,7 @@ pub(crate) fn select(module: &Module, abi: &mut Abi, chip: &Chip) -> Result<Sele
         next_texture: 0,
         covered: SecondaryMap::new(),
         local_base,
+        direct: BTreeSet::new(),
     };
     l.prepare();
     for b in func.layout.clone() {
@@ -178,7 +183,17 @@ impl Lower<'_> {
 
     // ---- emission
 
-    pub fn emit(&mut self, i: MInst) {
+    pub fn emit(&mut self, mut i: MInst) {
+        // Immediate forms have no output words, predicates or flags.
+        if (matches!(i.dst, Dst::Out(_) | Dst::Discard) || i.cdst.is_some() || i.pred.is_some())
+            && !matches!(i.op, Op::Shl | Op::Shr | Op::ShlA)
+        {
+            for k in 0..3 {
+                if matches!(i.src[k], Src::Imm(x) if x != 0) {
+                    i.src[k] = Src::reg(self.in_register(i.src[k]));
+                }
+            }
+        }
         self.vc.push(self.cur, i, self.span);
     }
     pub fn fresh(&mut self) -> Reg {
@@ -196,7 +211,10 @@ impl Lower<'_> {
     /// Where a defined value goes: straight into an output word if that is its only use.
     pub fn define(&mut self, v: Value) -> Dst {
         match self.output_of(v) {
-            Some(off) => Dst::Out(off),
+            Some(off) => {
+                self.direct.insert(v);
+                Dst::Out(off)
+            }
             None => Dst::Reg(Reg::Virtual(self.new_value(v))),
         }
     }
@@ -229,7 +247,8 @@ impl Lower<'_> {
         let insts = &self.func.blocks[b].insts;
         let from = insts.iter().position(|x| Some(*x) == self.func.def_inst(v))?;
         let to = insts.iter().position(|x| *x == i)?;
-        let clear = self.module.stage == Stage::Vertex || insts[from..to].iter().all(|x| !matches!(self.func.insts[*x].op, Opcode::EmitVertex | Opcode::Output));
+        let clear = self.module.stage == Stage::Vertex
+            || insts[from..to].iter().all(|x| !matches!(self.func.insts[*x].op, Opcode::EmitVertex | Opcode::Output));
         (clear && (once || self.module.stage == Stage::Geometry)).then(|| self.abi.output_offset(o.as_u32(), offset, lane)).flatten()
     }
 
@@ -238,15 +257,6 @@ impl Lower<'_> {
     /// The defining instruction's operation, operands and immediate.
     pub fn def(&self, v: Value) -> Option<&retroshade_ir::InstData> {
         self.func.def_inst(v).map(|i| &self.func.insts[i])
-    }
-    pub fn ext_name(&self, v: Value) -> Option<&str> {
-        match self.def(v) {
-            Some(d) if d.op == Opcode::Ext => match &d.imm {
-                Imm::Ext(n) => Some(n),
-                _ => None,
-            },
-            _ => None,
-        }
     }
     /// A constant's bits, through bit casts.
     pub fn bits(&self, v: Value) -> Option<u32> {
@@ -291,16 +301,52 @@ impl Lower<'_> {
         let Some(d) = self.def(vec).cloned() else { return Err(CompileError::Internal(format!("lane of {vec}"))) };
         match (d.op, &d.imm) {
             (Opcode::Build, _) => self.operand(d.args[lane as usize]),
+            (Opcode::Splat, _) => self.operand(d.args[0]),
+            (Opcode::Const, Imm::Const(b)) if self.func.ty(vec).scalar == Scalar::I1 => {
+                Ok(Src::Imm(0u32.wrapping_sub(b[lane as usize & 3] & 1)))
+            }
+            (Opcode::Const, Imm::Const(b)) => Ok(Src::Imm(b[lane as usize & 3])),
+            (Opcode::Bitcast, _) if self.func.ty(d.args[0]).lanes == self.func.ty(vec).lanes => self.lane(d.args[0], lane),
+            (Opcode::Insert, Imm::Lane(n)) => {
+                if *n == lane {
+                    self.operand(d.args[1])
+                } else {
+                    self.lane(d.args[0], lane)
+                }
+            }
+            (Opcode::Shuffle, Imm::Lanes(mask)) => {
+                let m = mask.get(lane as usize).copied().unwrap_or(0);
+                let width = self.func.ty(d.args[0]).lanes;
+                if m < width { self.lane(d.args[0], m) } else { self.lane(d.args[1], m - width) }
+            }
             (Opcode::Uniform, Imm::Mem { var: MemRef::Uniform(u), offset }) if d.args.is_empty() => {
                 let p = &self.abi.uniforms[u.as_u32() as usize];
-                Ok(Src::C(p.space, p.offset + offset * p.unit + 4 * lane as u32, false))
+                let s = Src::C(p.space, p.offset + offset * p.unit + 4 * lane as u32, false);
+                if self.func.ty(vec).scalar == Scalar::I1 { Ok(self.truth(vec, lane, s)) } else { Ok(s) }
             }
             (Opcode::Input, Imm::Mem { var: MemRef::Input(n), offset }) if d.args.is_empty() && self.module.stage == Stage::Vertex => {
                 let off = self.abi.input_offset(n.as_u32(), *offset, lane as u32);
-                off.map(Src::A).ok_or_else(|| CompileError::Internal("an input without a place".into()))
+                let s = off.map(Src::A).ok_or_else(|| CompileError::Internal("an input without a place".into()))?;
+                if self.func.ty(vec).scalar == Scalar::I1 { Ok(self.truth(vec, lane, s)) } else { Ok(s) }
             }
             _ => Err(CompileError::Internal(format!("lane {lane} of {vec} ({}) was not selected", d.op.name()))),
         }
+    }
+    /// An interface word 0 or 1 as a mask, once per block.
+    fn truth(&mut self, vec: Value, lane: u8, s: Src) -> Src {
+        let key = (self.cur, vec, lane);
+        if let Some(r) = self.truths.get(&key) {
+            return Src::reg(*r);
+        }
+        let r = self.fresh();
+        self.mask_of(s, r);
+        self.truths.insert(key, r);
+        Src::reg(r)
+    }
+    /// All ones where an interface word is not 0.
+    pub fn mask_of(&mut self, s: Src, to: Reg) {
+        let a = self.in_register(s);
+        self.emit(MInst::new(Op::Set, Dst::Reg(to), &[Src::reg(a), Src::Imm(0)]).with("rel", 5));
     }
     /// A value in a register; computed at most once per block.
     pub fn register(&mut self, v: Value) -> Result<Reg, CompileError> {
@@ -574,8 +620,14 @@ impl Lower<'_> {
             }
             Opcode::Return | Opcode::Unreachable => {
                 let mut regs = smallvec::SmallVec::new();
-                for (n, v) in std::mem::take(&mut self.results) {
-                    let r = self.result_register(v)?;
+                for (n, (v, lane)) in std::mem::take(&mut self.results) {
+                    let r = match lane {
+                        None => self.result_register(v)?,
+                        Some(l) => {
+                            let s = self.lane(v, l)?;
+                            self.word_of(s, self.func.ty(v).scalar)
+                        }
+                    };
                     regs.push((r, n as u8));
                 }
                 self.emit(MInst { extra: Extra::Exit(regs), ..MInst::new(Op::Nop, Dst::None, &[]) });
@@ -584,6 +636,18 @@ impl Lower<'_> {
         }
         self.vc.blocks[self.cur].targets = targets;
         Ok(())
+    }
+    /// An operand as an interface word.
+    fn word_of(&mut self, s: Src, kind: Scalar) -> Reg {
+        let a = self.in_register(s);
+        let keep = match kind {
+            Scalar::I1 => 1,
+            Scalar::F16 => 0xffff,
+            _ => return a,
+        };
+        let r = self.fresh();
+        self.emit(MInst::new(Op::Logic, Dst::Reg(r), &[Src::reg(a), Src::Imm(keep)]).with("lop", 0));
+        r
     }
     /// A value as an interface word: truth values as 0 or 1, halves without their upper bits.
     pub fn result_register(&mut self, v: Value) -> Result<Reg, CompileError> {

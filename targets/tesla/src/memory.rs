@@ -29,6 +29,12 @@ impl Lower<'_> {
                 for l in self.lanes_wanted(d) {
                     let r = self.result_lane(d, l);
                     let src = Src::C(p.space, base + 4 * l as u32, true);
+                    if self.func.ty(d.results[0]).scalar == Scalar::I1 {
+                        let t = self.fresh();
+                        self.emit(MInst { index, ..MInst::new(Op::LdC, Dst::Reg(t), &[src]).with("w", 1) });
+                        self.mask_of(Src::reg(t), r);
+                        continue;
+                    }
                     self.emit(MInst { index, ..MInst::new(Op::LdC, Dst::Reg(r), &[src]).with("w", 1) });
                 }
                 Ok(())
@@ -154,7 +160,10 @@ impl Lower<'_> {
                 };
                 for (l, r) in regs.into_iter().enumerate() {
                     let a = self.plus(address, 4 * l as u32);
-                    self.emit(MInst { extra: Extra::Mem { off: 0, ty: B32, space }, ..MInst::new(Op::StG, Dst::None, &[Src::reg(a), Src::reg(r)]) });
+                    self.emit(MInst {
+                        extra: Extra::Mem { off: 0, ty: B32, space },
+                        ..MInst::new(Op::StG, Dst::None, &[Src::reg(a), Src::reg(r)])
+                    });
                 }
                 Ok(())
             }

@@ -3,7 +3,9 @@
 use crate::inst::*;
 use crate::lower::{Accepts, Lower, Mod, signs2};
 use crate::op::{Op, Ty};
-use retroshade_ir::{Binding, Builtin, FloatCC, Imm, Inst, InstData, Interpolation, MemRef, Opcode, Sampling, Scalar, Stage, TexLod, TexOp as IrTexOp, Value};
+use retroshade_ir::{
+    Binding, Builtin, FloatCC, Imm, Inst, InstData, Interpolation, MemRef, Opcode, Sampling, Scalar, Stage, TexLod, TexOp as IrTexOp, Value,
+};
 use retroshade_lower::{CompileError, Reg};
 use smallvec::SmallVec;
 
@@ -27,13 +29,19 @@ impl Lower<'_> {
         let result = d.results.first().copied();
         match d.op {
             // Named where they are used.
-            Const | Fneg | Fabs | Fcmp | Icmp | Build | Extract | Bitcast => Ok(()),
+            Const | Fneg | Fabs | Fcmp | Icmp | Build | Extract | Bitcast | Splat | Insert | Shuffle => Ok(()),
             Uniform if d.args.is_empty() => Ok(()),
             Input => self.input(&d),
             Ext => self.machine_operation(&d),
-            Fadd => {
+            Fadd | Fsub => {
                 let (sat, v) = self.saturated(result);
                 let mut m = [self.modified(d.args[0], false)?, self.modified(d.args[1], false)?];
+                if d.op == Fsub {
+                    match &mut m[1].src {
+                        Src::Imm(k) => *k ^= 0x8000_0000,
+                        _ => m[1].neg = !m[1].neg,
+                    }
+                }
                 // The long form has its second operand in slot 3.
                 self.arrange(&mut m, FULL);
                 let dst = self.define(v);
@@ -136,7 +144,9 @@ impl Lower<'_> {
             }
             Select => self.choose(&d),
             Output => self.output(&d),
-            Uniform | LocalLoad | LocalStore | SharedLoad | SharedStore | StorageLoad | StorageStore | StorageLen | Atomic => self.memory(&d),
+            Uniform | LocalLoad | LocalStore | SharedLoad | SharedStore | StorageLoad | StorageStore | StorageLen | Atomic => {
+                self.memory(&d)
+            }
             Barrier => {
                 self.abi_barrier();
                 self.emit(MInst { extra: Extra::Bar, ..MInst::new(Op::Bar, Dst::None, &[]) });
@@ -452,7 +462,7 @@ impl Lower<'_> {
         };
         let (mut keep, mut take) = ((b, sb), (a, sa));
         let register = |s: &Src| matches!(s, Src::Reg(..));
-        let exchange = (dies(self, a) && !dies(self, b)) || (!register(&keep.1) && register(&take.1) && false) || (register(&keep.1) && !register(&take.1) && !dies(self, b));
+        let exchange = (dies(self, a) && !dies(self, b)) || (register(&keep.1) && !register(&take.1) && !dies(self, b));
         if exchange {
             std::mem::swap(&mut keep, &mut take);
             code ^= 0xf;
@@ -494,7 +504,11 @@ impl Lower<'_> {
                 let index = self.address(d.args[0], words * 4)?;
                 for l in (0..lanes).filter(|l| used >> l & 1 == 1) {
                     let r = self.lane_register(v, l);
-                    self.emit(MInst { index, extra: Extra::Mem { off: base + 4 * l as u32, ty: 0, space: 0 }, ..MInst::new(Op::LdA, Dst::Reg(r), &[]) });
+                    self.emit(MInst {
+                        index,
+                        extra: Extra::Mem { off: base + 4 * l as u32, ty: 0, space: 0 },
+                        ..MInst::new(Op::LdA, Dst::Reg(r), &[])
+                    });
                 }
                 Ok(())
             }
@@ -590,6 +604,13 @@ impl Lower<'_> {
                 _ if cent == 1 => MInst::new(Op::InterpCent, Dst::Reg(r), &[]),
                 _ => MInst::new(Op::Interp, Dst::Reg(r), &[]),
             };
+            if decl.ty.scalar == Scalar::I1 {
+                // An interface word 0 or 1 becomes a mask.
+                let t = self.fresh();
+                self.emit(MInst { extra: v4(off), ..MInst { dst: Dst::Reg(t), ..i } });
+                self.mask_of(Src::reg(t), r);
+                continue;
+            }
             self.emit(MInst { extra: v4(off), ..i });
         }
         Ok(())
@@ -644,7 +665,13 @@ impl Lower<'_> {
                     self.emit(MInst::new(Op::Mul24, Dst::Reg(c), &[Src::reg(s), Src::Imm(size[0].max(1))]));
                     self.emit(MInst::new(Op::Add, Dst::Reg(dst), &[Src::reg(c), Src::reg(x)]));
                 }
-                _ => return Err(CompileError::unsupported("T0033", self.span, format!("`{}` is not available in compute programs", b.name()))),
+                _ => {
+                    return Err(CompileError::unsupported(
+                        "T0033",
+                        self.span,
+                        format!("`{}` is not available in compute programs", b.name()),
+                    ));
+                }
             }
         }
         Ok(())
@@ -687,14 +714,11 @@ impl Lower<'_> {
                 }
                 let word = crate::abi::Word { decl: o, element: offset, lane };
                 let Some((reg, _)) = self.abi.results.iter().find(|r| r.1 == word).cloned() else { continue };
-                let v = part.ok_or_else(|| internal("an output of a whole vector"))?;
-                self.results.insert(reg, v);
+                self.results.insert(reg, part.map_or((d.args[0], Some(lane as u8)), |v| (v, None)));
                 continue;
             }
             if let Some(v) = part
-                && self.regs[self.func.resolve(v)].is_none()
-                && self.output_of(self.func.resolve(v)).is_some()
-                && !self.folds_late(v)
+                && self.direct.contains(&self.func.resolve(v))
             {
                 // Written where it was computed.
                 continue;
@@ -709,7 +733,11 @@ impl Lower<'_> {
                 let r = self.in_register(src);
                 let decl = &self.module.outputs[retroshade_ir::Output::from_u32(o)];
                 let index = self.address(d.args[1], decl.ty.lanes as u32 * 4)?;
-                self.emit(MInst { index, extra: Extra::Mem { off, ty: 0, space: 0 }, ..MInst::new(Op::StO, Dst::None, &[Src::None, Src::None, Src::reg(r)]) });
+                self.emit(MInst {
+                    index,
+                    extra: Extra::Mem { off, ty: 0, space: 0 },
+                    ..MInst::new(Op::StO, Dst::None, &[Src::None, Src::None, Src::reg(r)])
+                });
                 continue;
             }
             match src {
@@ -727,22 +755,6 @@ impl Lower<'_> {
         }
         Ok(())
     }
-    /// Whether a value is one that users name instead of a register, so that an output of it still needs a move.
-    fn folds_late(&self, v: Value) -> bool {
-        use Opcode::*;
-        match self.def(self.func.resolve(v)) {
-            None => true,
-            Some(d) => match d.op {
-                Const | Fneg | Fabs | Fcmp | Icmp | Build | Extract | Bitcast => true,
-                Uniform | Input => true,
-                Ext => matches!(&d.imm, Imm::Ext(n) if matches!(&**n, "tesla.half_from" | "tesla.mask")),
-                Fcvt => true,
-                Select | Imul | Umulhi | Tex | LocalLoad | SharedLoad | StorageLoad | Atomic | StorageLen | Undef => true,
-                _ => false,
-            },
-        }
-    }
-
     /// `$a` for an index counted in units of `unit` bytes.
     pub(crate) fn address(&mut self, index: Value, unit: u32) -> Result<Index, CompileError> {
         let r = self.register(index)?;

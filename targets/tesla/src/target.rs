@@ -1,12 +1,12 @@
 //! The target's face to the rest of the compiler: `TargetIsa` for Tesla.
 
 use crate::chip::{self, Chip, EVERYTHING};
+use crate::container;
 use crate::decode::{decode, size_of, space};
 use crate::forms::{CP, FP, GP, TABLE, VP};
+use crate::numerics::TeslaNumerics;
 use crate::{asm, text};
 use retroshade_emit::listing::Show;
-use crate::container;
-use crate::numerics::TeslaNumerics;
 use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions};
 

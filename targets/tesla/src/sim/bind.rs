@@ -90,7 +90,10 @@ fn constants(abi: &Abi, env: &ShaderEnv) -> Result<Vec<Vec<u8>>, SimError> {
 fn input(module: &Module, i: &InvocationInputs, w: &Word) -> Result<u32, SimError> {
     let decl = &module.inputs[retroshade_ir::Input::from_u32(w.decl)];
     let words = i.inputs.get(w.decl as usize).ok_or_else(|| missing(&format!("input `{}`", decl.name)))?;
-    words.get((w.element * decl.ty.lanes as u32 + w.lane) as usize).copied().ok_or_else(|| missing(&format!("words of input `{}`", decl.name)))
+    words
+        .get((w.element * decl.ty.lanes as u32 + w.lane) as usize)
+        .copied()
+        .ok_or_else(|| missing(&format!("words of input `{}`", decl.name)))
 }
 
 fn vertex(abi: &Abi, module: &Module, i: &InvocationInputs) -> Result<LaneInput, SimError> {
@@ -152,7 +155,13 @@ fn fragment_result(abi: &Abi, module: &Module, r: &LaneResult) -> InvocationResu
 }
 
 /// Each invocation alone: p[] holds its primitive's vertices, attribute by attribute.
-fn geometry(program: &Program, launch: &mut Launch, abi: &Abi, module: &Module, env: &ShaderEnv) -> Result<Vec<InvocationResult>, SimError> {
+fn geometry(
+    program: &Program,
+    launch: &mut Launch,
+    abi: &Abi,
+    module: &Module,
+    env: &ShaderEnv,
+) -> Result<Vec<InvocationResult>, SimError> {
     let mut results = Vec::new();
     let vertices = module.geometry.map_or(1, |g| g.input.vertices());
     for i in &env.invocations {
