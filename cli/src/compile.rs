@@ -2,7 +2,7 @@
 
 use crate::args::{CompareArgs, CompareFormat, CompileArgs, Emit};
 use crate::files;
-use crate::input::{check_chip, load, options, target};
+use crate::input::{self, check_chip, load, options, target};
 use crate::report::{self, Failure};
 use retroshade::ir::Module;
 use retroshade::lower::{CompiledShader, Options};
@@ -120,11 +120,7 @@ fn target_outputs(
     let mut shaders = Vec::new();
     for (m, p) in modules.iter().zip(&a.files) {
         let file = files::display(p);
-        if !isa.stages().contains(&m.stage) {
-            let message = format!("target {} has no {} programs", isa.name(), m.stage.name());
-            return Err(Failure { file: Some(file), ..Failure::plain(1, "C0011", message) });
-        }
-        let shader = isa.compile(m, options).map_err(|e| Failure::compile(&e, &m.sources, &file))?;
+        let shader = input::compile(isa, m, options).map_err(|e| Failure::compile(&e, &m.sources, &file))?;
         for (name, text) in &shader.dumps {
             eprintln!("; after {name}\n{}", text.trim_end());
         }
@@ -208,12 +204,7 @@ pub fn compare(a: &CompareArgs, format: crate::args::MessageFormat) -> Result<()
         let mut results = Vec::new();
         for isa in &isas {
             let chip = options.chip.clone().filter(|c| isas.len() == 1 || isa.chips().contains(&c.as_str()));
-            let r = if isa.stages().contains(&m.stage) {
-                isa.compile(m, &Options { chip, ..options.clone() })
-            } else {
-                let message = format!("target {} has no {} programs", isa.name(), m.stage.name());
-                Err(retroshade::CompileError::unsupported("C0011", retroshade::ir::Span::NONE, message))
-            };
+            let r = input::compile(*isa, m, &Options { chip, ..options.clone() });
             if let Err(e) = &r {
                 status = status.max(e.exit_status());
             }

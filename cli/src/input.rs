@@ -4,8 +4,8 @@ use crate::args::{CodegenArgs, Lang, SourceArgs};
 use crate::files;
 use crate::report::Failure;
 use retroshade::frontend::{self, FrontOptions};
-use retroshade::ir::{Module, SourceMap, Stage};
-use retroshade::lower::{OptLevel, Options};
+use retroshade::ir::{Module, SourceMap, Span, Stage};
+use retroshade::lower::{CompileError, CompiledShader, OptLevel, Options};
 use std::path::Path;
 
 /// The language by `--lang` or the file's extension.
@@ -116,6 +116,29 @@ pub fn options(args: &CodegenArgs) -> Options {
         robust: args.robust,
         ..Options::default()
     }
+}
+
+/// The most IR instructions that are compiled; beyond any program that a machine could hold.
+const MAX_INSTRUCTIONS: usize = 1 << 16;
+
+/// Compiles for a target, or says why that cannot be.
+pub fn compile(isa: &dyn retroshade::TargetIsa, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+    suits(isa, module)?;
+    isa.compile(module, options)
+}
+
+/// Whether the target has the module's stage, and the module a size that makes sense.
+pub fn suits(isa: &dyn retroshade::TargetIsa, module: &Module) -> Result<(), CompileError> {
+    if !isa.stages().contains(&module.stage) {
+        let message = format!("target {} has no {} programs", isa.name(), module.stage.name());
+        return Err(CompileError::unsupported("C0011", Span::NONE, message));
+    }
+    let count: usize = module.functions.values().map(retroshade::ir::Function::inst_count).sum();
+    if count > MAX_INSTRUCTIONS {
+        let message = "the program has too many instructions";
+        return Err(CompileError::limit("C0013", Span::NONE, message, count as u64, MAX_INSTRUCTIONS as u64));
+    }
+    Ok(())
 }
 
 /// A target, or a usage error that lists them.
