@@ -2,7 +2,7 @@
 
 use crate::args::{CodegenArgs, RunArgs, TestArgs};
 use crate::files;
-use crate::input::{check_chip, load, options, target};
+use crate::input::{check_chip, load, options, suits, target};
 use crate::report::Failure;
 use retroshade::ir::interp::{self, InterpError};
 use retroshade::ir::{Module, Reference, ShaderEnv, ShaderResult};
@@ -47,10 +47,7 @@ fn execute(name: &str, module: &Module, env: &ShaderEnv, machine: &Machine, code
         Machine::Legal(t) | Machine::Simulator(t) => {
             let isa = target(t)?;
             check_chip(isa, codegen.chip.as_deref())?;
-            if !isa.stages().contains(&module.stage) {
-                let message = format!("target {t} has no {} programs", module.stage.name());
-                return Err(Failure { file: Some(name.to_string()), ..Failure::plain(1, "C0011", message) });
-            }
+            suits(isa, module).map_err(compile_failure)?;
             let options = options(codegen);
             if let Machine::Legal(_) = machine {
                 let legal = isa.legalise(module, &options).map_err(compile_failure)?;
