@@ -65,8 +65,15 @@ pub struct UniformSlot {
     pub word: u32,
     /// Words from one element to the next.
     pub stride: u32,
-    /// Whether it is read from memory.
+    /// Whether it is read from memory; it then keeps the layout that the source declares.
     pub memory: bool,
+}
+
+impl UniformSlot {
+    /// The word of an element, counted densely.
+    pub fn element(&self, d: &UniformDecl, n: u32) -> u32 {
+        self.word + if self.memory { d.element_offset(n) / 4 } else { n * self.stride }
+    }
 }
 
 /// The whole layout.
@@ -147,7 +154,11 @@ pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
             _ => (2, 4),
         };
         let at = u32::next_multiple_of(word, align);
-        let words = (d.elements().max(1) - 1) * stride + if d.elements() > 1 { stride } else { lanes };
+        let words = if memory {
+            d.size().div_ceil(4)
+        } else {
+            (d.elements().max(1) - 1) * stride + if d.elements() > 1 { stride } else { lanes }
+        };
         if at + words > limit {
             return false;
         }
@@ -219,6 +230,9 @@ pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
 fn slot_end(m: &Module, s: &UniformSlot) -> u32 {
     let d = &m.uniforms[s.uniform];
     let n = d.elements().max(1);
+    if s.memory {
+        return s.word + d.size().div_ceil(4);
+    }
     s.word + (n - 1) * s.stride + if n > 1 { s.stride } else { d.ty.lanes as u32 }
 }
 

@@ -79,6 +79,7 @@ pub fn place(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: 
         .filter(|o| matches!(o.kind, Kind::Sample { .. } | Kind::Load { .. }))
         .filter_map(|o| o.dst)
         .collect();
+    let sources = lane_sources(p);
     for v in order {
         let s = &live[v as usize];
         let d = &p.vregs[v as usize];
@@ -96,7 +97,7 @@ pub fn place(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: 
                 _ => o_count,
             };
             let reg = Reg::new(o.bank, n);
-            if n + regs <= limit && n.is_multiple_of(step) && files.free(reg, regs, s) {
+            if n + regs <= limit && n.is_multiple_of(step) && files.free(reg, regs, s) && clear(&sources, p, &out, v, reg) {
                 place = Some(reg);
                 break;
             }
@@ -105,7 +106,7 @@ pub fn place(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: 
             (0..=count.saturating_sub(regs))
                 .step_by(step as usize)
                 .map(|n| Reg::new(bank, n))
-                .find(|r| count >= regs && files.free(*r, regs, s))
+                .find(|r| count >= regs && files.free(*r, regs, s) && clear(&sources, p, &out, v, *r))
         };
         // Inputs that are dead first, then temporaries.
         let place = place.or_else(|| search(Bank::Pa, pa_count)).or_else(|| search(Bank::R, TEMPORARIES));
@@ -132,6 +133,39 @@ pub fn place(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: 
         out.at[v as usize] = Some(reg);
     }
     Ok(out)
+}
+
+/// Sources of lane-wise operations on several lanes: words are written one after the other, so a source may share the
+/// destination's place only lane for lane.
+fn lane_sources(p: &MProgram) -> BTreeMap<u32, Vec<(Vreg, bool)>> {
+    let mut out: BTreeMap<u32, Vec<(Vreg, bool)>> = BTreeMap::new();
+    for op in p.blocks.iter().flat_map(|b| &b.ops) {
+        let Some(d) = op.dst else { continue };
+        if p.data(d).lanes < 2 || !matches!(op.kind, Kind::Float(_) | Kind::Complex(_) | Kind::Bit(_)) {
+            continue;
+        }
+        for src in &op.src {
+            for (k, l) in src.iter().enumerate() {
+                if let Base::V(v, j) = l.base {
+                    let same = j as usize == k && p.data(v).ty == p.data(d).ty;
+                    out.entry(d.0).or_default().push((v, same));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Whether a place does not disturb the sources of the operation that defines `v`.
+fn clear(sources: &BTreeMap<u32, Vec<(Vreg, bool)>>, p: &MProgram, out: &Placement, v: u32, reg: Reg) -> bool {
+    let regs = p.vregs[v as usize].regs();
+    sources.get(&v).is_none_or(|list| {
+        list.iter().all(|(s, same)| {
+            let Some(at) = out.at[s.0 as usize] else { return true };
+            let apart = at.bank != reg.bank || at.n + p.data(*s).regs() <= reg.n || reg.n + regs <= at.n;
+            apart || (*same && at == reg)
+        })
+    })
 }
 
 /// For each register the places that would make a copy vanish: (other register, distance).

@@ -13,6 +13,7 @@ use crate::{asm, legal};
 use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::isa::Stats;
+use retroshade_lower::reflect::uniform_leaves;
 use retroshade_lower::{CompileError, CompiledShader, Options, Reflection, Syntax};
 
 /// Compiles a verified source module.
@@ -403,17 +404,31 @@ fn package(m: &Module, b: &Built) -> Gxp {
     }
     for s in &abi.uniforms {
         let d = &m.uniforms[s.uniform];
-        parameters.push(Parameter {
-            name: d.name.clone(),
-            category: 1,
-            ty: ty_code(d.ty.scalar, &d.source_type),
-            components: d.ty.lanes,
-            container: 14,
-            semantic: 0,
-            semantic_index: 0,
-            array: d.elements().max(1),
-            resource: s.word,
-        });
+        let leaves = uniform_leaves(d);
+        let each = d.elements().max(1) / leaves.len().max(1) as u32;
+        for (n, leaf) in leaves.iter().enumerate() {
+            let first = n as u32 * each;
+            let mut add = |name: String, element: u32, array: u32| {
+                parameters.push(Parameter {
+                    name,
+                    category: 1,
+                    ty: ty_code(d.ty.scalar, &d.source_type),
+                    components: d.ty.lanes,
+                    container: 14,
+                    semantic: 0,
+                    semantic_index: 0,
+                    array,
+                    resource: s.element(d, element),
+                });
+            };
+            // The Vita API steps through arrays by its own stride; others are named element by element.
+            let natural = each < 2 || s.element(d, first + 1) - s.element(d, first) == s.stride;
+            if natural {
+                add(leaf.name.clone(), first, each);
+            } else {
+                (0..each).for_each(|k| add(format!("{}[{k}]", leaf.name), first + k, 1));
+            }
+        }
     }
     for (t, unit, _) in &abi.textures {
         let d = &m.textures[*t];

@@ -261,7 +261,8 @@ impl<'a> Expander<'a> {
                 }
             }
         }
-        if literals && !self.secondary {
+        if literals {
+            let bank = if self.secondary { Bank::Pa } else { Bank::Sa };
             let mut distinct: Vec<u32> = Vec::new();
             for (_, c) in &consts {
                 if !distinct.contains(c) {
@@ -276,7 +277,7 @@ impl<'a> Expander<'a> {
                 for (k, c) in &consts {
                     lanes[*k] = distinct.iter().position(|d| d == c).map(|p| p as u8);
                 }
-                out.push(Want { reg: Reg::new(Bank::Sa, at), lanes, neg: false, abs: false });
+                out.push(Want { reg: Reg::new(bank, at), lanes, neg: false, abs: false });
             } else {
                 let at = self.literals.place(&distinct);
                 let base = at & !1;
@@ -284,7 +285,7 @@ impl<'a> Expander<'a> {
                 for (k, c) in &consts {
                     lanes[*k] = distinct.iter().position(|d| d == c).map(|p| p as u8 + (at - base) as u8);
                 }
-                out.push(Want { reg: Reg::new(Bank::Sa, base), lanes, neg: false, abs: false });
+                out.push(Want { reg: Reg::new(bank, base), lanes, neg: false, abs: false });
             }
         }
         out
@@ -534,7 +535,7 @@ impl<'a> Expander<'a> {
             Spot::At(Bank::I, _) => return None,
             Spot::At(b, u) => Reg::new(b, u),
             Spot::C(c) if c < 64 && role != Src0 => Reg::imm(c as u16),
-            Spot::C(c) => Reg::new(Bank::Sa, if self.secondary { return None } else { self.literals.place(&[c]) }),
+            Spot::C(c) => Reg::new(if self.secondary { Bank::Pa } else { Bank::Sa }, self.literals.place(&[c])),
         };
         // Tests on whole registers are integer tests.
         let ctx: &[(&'static str, u64)] = if form == "VTST" { &[("alu_sel", 1)] } else { &[] };
@@ -810,12 +811,11 @@ impl<'a> Expander<'a> {
         one[0] = src[k];
         // The constant table is not named for this operand; constants come from literals.
         let x = match src[k].map(|l| l.spot) {
-            Some(Spot::C(c)) if !self.secondary => {
+            Some(Spot::C(c)) => {
                 let at = self.literals.place(&[c]);
-                one[0] = Some(Phys::at(Bank::Sa, at));
+                one[0] = Some(Phys::at(if self.secondary { Bank::Pa } else { Bank::Sa }, at));
                 self.name("VCOMP", Src1, &one, Scalar::F32, &[])?
             }
-            Some(Spot::C(_)) => return None,
             _ => self.name("VCOMP", Src1, &one, ty, &[])?,
         };
         e.extend(x);

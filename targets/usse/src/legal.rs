@@ -26,7 +26,8 @@ pub fn pass_options(o: &Options) -> PassOptions {
         contract_shared: true,
         unroll_fuel: if level < 2 { 0 } else { 128 },
         if_convert_cost: if level == 0 { 0 } else { 6 },
-        robust: o.robust,
+        // The interpreter clamps indices; so does the code.
+        robust: true,
         lower_switches: true,
         local_select: 64,
         remat: false,
@@ -72,8 +73,22 @@ fn f32s(ty: Type) -> bool {
     ty.is_float()
 }
 
+/// Quotients that are rounded to integers: there the last bit decides.
+fn rounded_quotients(f: &Function) -> Vec<Value> {
+    use Opcode::*;
+    let mut out = Vec::new();
+    for (_, i) in f.ordered() {
+        let d = &f.insts[i];
+        if matches!(d.op, Ffloor | Ffract | Ftrunc | Fceil | Fround | F2s | F2u) {
+            out.extend(d.args.iter().filter(|a| f.def_if(**a, Fdiv).is_some()));
+        }
+    }
+    out
+}
+
 /// One round of expansions; true if something changed.
 fn expand(f: &mut Function) -> bool {
+    let exact = rounded_quotients(f);
     rewrite(f, |b, i| {
         let d = b.func.insts[i].clone();
         let Some(r) = d.results.first().copied() else {
@@ -81,6 +96,15 @@ fn expand(f: &mut Function) -> bool {
         };
         let ty = b.func.ty(r);
         b.precise = d.precise;
+        if d.op == Opcode::Fdiv && exact.contains(&r) {
+            // One correction by the remainder.
+            let q0 = b.ins(Opcode::Frcp, &[d.args[1]]);
+            let q = b.ins(Opcode::Fmul, &[d.args[0], q0]);
+            let n = b.ins(Opcode::Fneg, &[q]);
+            let e = b.ins(Opcode::Fmad, &[n, d.args[1], d.args[0]]);
+            let v = b.ins(Opcode::Fmad, &[e, q0, q]);
+            return Action::Replace(v);
+        }
         match expansion(b, &d, ty) {
             Some(v) => Action::Replace(v),
             None => Action::Keep,

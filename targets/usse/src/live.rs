@@ -80,11 +80,12 @@ pub fn intervals(p: &MProgram) -> Vec<Vec<(u32, u32)>> {
     out
 }
 
-/// Whether the destination is written before all sources are read, so that it needs a place of its own.
+/// Whether the destination needs a place of its own whatever its sources are. Lane-wise operations on several lanes are
+/// checked against their sources at placement instead.
 fn early(kind: &Kind, p: &MProgram, dst: Vreg) -> bool {
     match kind {
-        Kind::Parallel(_) | Kind::Copy | Kind::Select(_) => false,
-        Kind::Float(_) | Kind::Complex(_) | Kind::Bit(_) | Kind::Dot => p.data(dst).lanes > 1,
-        _ => true,
+        Kind::Convert(_, to, _) => p.data(dst).lanes > 1 || *to < 5,
+        Kind::Mad => p.data(dst).lanes > 1,
+        _ => false,
     }
 }

@@ -28,7 +28,7 @@ pub fn run(s: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError
         let lanes = d.ty.lanes as usize;
         for (e, element) in words.chunks(lanes).enumerate() {
             for (k, w) in element.iter().enumerate() {
-                if let Some(b) = buffer.get_mut(slot.word as usize + e * slot.stride as usize + k) {
+                if let Some(b) = buffer.get_mut(slot.element(d, e as u32) as usize + k) {
                     *b = *w;
                 }
             }

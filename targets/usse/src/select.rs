@@ -672,23 +672,17 @@ impl Selector<'_> {
         let Imm::Mem { var: MemRef::Uniform(u), offset } = d.imm else { return Err(self.unsupported("uniform of nothing")) };
         let decl = &self.m.uniforms[u];
         let slot = *self.slot(u).ok_or_else(|| self.unsupported("a uniform without a place"))?;
-        // Declared units are not ours: `units_per` of them make one element.
-        let inner = decl.dims.last().map_or(decl.unit, |x| x.stride).max(1);
-        let unit = decl.unit.max(1);
         if d.args.is_empty() {
             let element = dense(decl, offset);
-            let word = slot.word + element * slot.stride;
+            let word = slot.element(decl, element);
             if !slot.memory {
                 return Ok((0..ty.lanes as u32).map(|k| Lane::new(Base::Sa((word + k) as u16))).collect());
             }
             return Ok(self.load(Lane::c(0), 0, word, ty));
         }
-        // A computed index counts units; strides of our buffer are those of dense elements.
-        if decl.dims.len() > 1 && !is_dense(decl) {
-            return Err(self.unsupported("computed indices into nested uniform arrays with gaps"));
-        }
         let index = self.arg(d, 0)[0];
-        let scale = if inner == unit || decl.dims.len() > 1 { slot.stride * 4 } else { slot.stride * 4 * unit / inner };
+        // Memory keeps the declared layout, in which an index counts units.
+        let scale = decl.unit.max(1);
         let word = slot.word + offset * scale / 4;
         Ok(self.load(index, scale, word, ty))
     }
@@ -875,7 +869,3 @@ fn dense(decl: &UniformDecl, index: u32) -> u32 {
     element
 }
 
-/// Whether elements follow each other without gaps between array levels.
-fn is_dense(decl: &UniformDecl) -> bool {
-    decl.dims.windows(2).all(|w| w[0].stride == w[1].count * w[1].stride)
-}
