@@ -154,11 +154,8 @@ pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
             _ => (2, 4),
         };
         let at = u32::next_multiple_of(word, align);
-        let words = if memory {
-            d.size().div_ceil(4)
-        } else {
-            (d.elements().max(1) - 1) * stride + if d.elements() > 1 { stride } else { lanes }
-        };
+        let words =
+            if memory { d.size().div_ceil(4) } else { (d.elements().max(1) - 1) * stride + if d.elements() > 1 { stride } else { lanes } };
         if at + words > limit {
             return false;
         }

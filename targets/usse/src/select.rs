@@ -868,4 +868,3 @@ fn dense(decl: &UniformDecl, index: u32) -> u32 {
     }
     element
 }
-
