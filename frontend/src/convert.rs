@@ -78,6 +78,8 @@ pub(crate) struct Converter<'m> {
     pub(crate) demand: &'m BTreeSet<ArrayKey>,
     /// Arrays that should have.
     pub(crate) wanted: BTreeSet<ArrayKey>,
+    /// Uniform blocks that stand in naga's module as plain variables, see `truth`.
+    pub(crate) hidden: crate::truth::Hidden,
     pub(crate) diags: Vec<Diagnostic>,
     constants: HashMap<(Block, Type, [u32; 4]), Value>,
     /// IR arrays for constant tables that are indexed by computed values, by content.
@@ -123,6 +125,7 @@ impl<'m> Converter<'m> {
             flow: Vec::new(),
             demand,
             wanted: BTreeSet::new(),
+            hidden: Default::default(),
             diags: Vec::new(),
             constants: HashMap::new(),
             tables: HashMap::new(),

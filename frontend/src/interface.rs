@@ -33,8 +33,8 @@ impl<'m> Converter<'m> {
         let _ = ep;
         let all = self.nm.entry_points.len() == 1 && self.lang != Lang::Wgsl;
         let mut push_binding = 0;
-        for (_, g) in self.nm.global_variables.iter() {
-            if let Some(b) = g.binding.filter(|b| b.group == 0) {
+        for (h, g) in self.nm.global_variables.iter() {
+            if let Some(b) = self.hidden.get(&h).copied().flatten().or(g.binding).filter(|b| b.group == 0) {
                 push_binding = push_binding.max(b.binding + 1);
             }
         }
@@ -46,13 +46,15 @@ impl<'m> Converter<'m> {
             self.span = (self.spans)(self.nm.global_variables.get_span(h));
             let ty = Ty::of(self.nm, g.ty);
             let name = g.name.clone().unwrap_or_default();
-            let (group, binding) = match g.binding {
+            let hidden = self.hidden.get(&h).copied();
+            let given = hidden.flatten().or(g.binding);
+            let (group, binding) = match given {
                 Some(b) => (b.group, b.binding),
                 None => (0, push_binding),
             };
-            match g.space {
+            match if hidden.is_some() { AddressSpace::Uniform } else { g.space } {
                 AddressSpace::Uniform | AddressSpace::Immediate => {
-                    if g.binding.is_none() {
+                    if given.is_none() {
                         push_binding += 1;
                     }
                     let at = Where { group, binding };
@@ -509,6 +511,7 @@ impl<'m> Converter<'m> {
         let g = &self.nm.global_variables[h];
         let ty = Ty::of(self.nm, g.ty);
         let root = match g.space {
+            _ if self.hidden.contains_key(&h) => Root::Uniform(h),
             AddressSpace::Handle => return Ok(Val::Resource(h)),
             AddressSpace::Uniform | AddressSpace::Immediate => Root::Uniform(h),
             AddressSpace::Storage { .. } => Root::Storage(h),

@@ -19,6 +19,7 @@ mod place;
 mod ssa;
 mod stmt;
 mod texture;
+mod truth;
 mod types;
 mod value;
 

@@ -5,6 +5,7 @@
 
 use crate::convert::{Converter, Lang};
 use crate::place::ArrayKey;
+use crate::truth::{self, Hidden};
 use crate::{FrontError, FrontOptions, diag, guard, interface};
 use naga::back::PipelineConstants;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
@@ -44,7 +45,7 @@ pub(crate) fn from_naga(module: &naga::Module, name: &str, source: &str, options
     let mut sources = SourceMap::default();
     let file = sources.add(name, source);
     let spans = |s: naga::Span| direct_span(s, file, source.len());
-    let result = on_worker(|| translate(module, Lang::Spirv, options, &options.defines, &spans));
+    let result = on_worker(|| translate(module, Lang::Spirv, options, &options.defines, &spans, Hidden::default()));
     match result {
         Ok(mut m) => {
             m.sources = sources;
@@ -79,7 +80,7 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             guard::check_text(text, file, false).map_err(|d| vec![d])?;
             let spans = |s: naga::Span| direct_span(s, file, text.len());
             let module = naga::front::wgsl::parse_str(text).map_err(|e| vec![diag::wgsl(&e, &spans)])?;
-            translate(&module, Lang::Wgsl, options, &options.defines, &spans)
+            translate(&module, Lang::Wgsl, options, &options.defines, &spans, Hidden::default())
         }
         Source::Glsl(text) => {
             guard::check_text(text, file, true).map_err(|d| vec![d])?;
@@ -107,12 +108,13 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             for (k, v) in &options.defines {
                 o.defines.insert(k.clone(), v.clone());
             }
-            let module = naga::front::glsl::Frontend::default().parse(&o, text).map_err(|e| {
+            let mut module = naga::front::glsl::Frontend::default().parse(&o, text).map_err(|e| {
                 e.errors.iter().map(|e| Diagnostic::error("F0011", spans(e.meta), diag::chain(&e.kind))).collect::<Errors>()
             })?;
             // Symbols that name specialisation constants set those; the others were for the preprocessor.
             let named: Vec<(String, String)> = options.defines.iter().filter(|(k, _)| is_override(&module, k)).cloned().collect();
-            translate(&module, Lang::Glsl, options, &named, &spans)
+            let hidden = truth::hide(&mut module);
+            translate(&module, Lang::Glsl, options, &named, &spans, hidden)
         }
         Source::Spirv(bytes) => {
             if bytes.len() > guard::MAX_BYTES {
@@ -126,7 +128,7 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             let o = naga::front::spv::Options { adjust_coordinate_space: false, strict_capabilities: false, block_ctx_dump_prefix: None };
             let module =
                 naga::front::spv::parse_u8_slice(bytes, &o).map_err(|e| vec![Diagnostic::error("F0012", Span::NONE, diag::chain(&e))])?;
-            translate(&module, Lang::Spirv, options, &options.defines, &spans)
+            translate(&module, Lang::Spirv, options, &options.defines, &spans, Hidden::default())
         }
     }
 }
@@ -144,13 +146,11 @@ fn validator(lang: Lang) -> Validator {
     Validator::new(flags, Capabilities::all())
 }
 
-fn translate(
-    module: &naga::Module,
+fn translate(module: &naga::Module,
     lang: Lang,
     options: &FrontOptions,
     defines: &[(String, String)],
-    spans: &dyn Fn(naga::Span) -> Span,
-) -> Result<Module, Errors> {
+    spans: &dyn Fn(naga::Span) -> Span, hidden: Hidden) -> Result<Module, Errors> {
     let info: ModuleInfo = validator(lang).validate(module).map_err(|e| vec![diag::spanned("F0013", &e, spans)])?;
     let entry = choose(module, options)?;
     let mut constants = PipelineConstants::default();
@@ -179,7 +179,7 @@ fn translate(
     let (module, info) = naga::back::pipeline_constants::process_overrides(module, &info, Some((ep.stage, &ep.name)), &constants)
         .map_err(|e| vec![Diagnostic::error("F0015", Span::NONE, diag::chain(&e))])?;
     let entry = choose(&module, options)?;
-    convert(&module, &info, entry, lang, spans)
+    convert(&module, &info, entry, lang, spans, &hidden)
 }
 
 fn number(v: &str) -> Option<f64> {
@@ -215,13 +215,11 @@ fn choose(module: &naga::Module, options: &FrontOptions) -> Result<usize, Errors
 }
 
 /// Translates, again and again until no array needs to move to memory any more.
-fn convert(
-    module: &naga::Module,
+fn convert(module: &naga::Module,
     info: &ModuleInfo,
     entry: usize,
     lang: Lang,
-    spans: &dyn Fn(naga::Span) -> Span,
-) -> Result<Module, Errors> {
+    spans: &dyn Fn(naga::Span) -> Span, hidden: &Hidden) -> Result<Module, Errors> {
     let ep = &module.entry_points[entry];
     let Some(stage) = interface::stage(ep.stage) else {
         return Err(vec![Diagnostic::error("F0004", Span::NONE, format!("programs of stage {:?} run on none of the machines", ep.stage))]);
@@ -229,6 +227,7 @@ fn convert(
     let mut demand: BTreeSet<ArrayKey> = BTreeSet::new();
     loop {
         let mut c = Converter::new(module, info, lang, spans, &ep.name, stage, &demand);
+        c.hidden = hidden.clone();
         c.out.workgroup_size = if stage == Stage::Compute { ep.workgroup_size } else { [1; 3] };
         c.out.early_depth = matches!(ep.early_depth_test, Some(naga::EarlyDepthTest::Force));
         let done = c.run(entry);

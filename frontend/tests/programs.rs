@@ -230,6 +230,32 @@ fn uniform_layouts() {
 }
 
 #[test]
+fn truth_values_in_blocks() {
+    let m = from_glsl(
+        Stage::Vertex,
+        "#version 450
+        layout(location = 0) in vec4 p;
+        layout(std140, binding = 3) uniform U { vec3 v; bool a; bool b; int n; vec4 k[3]; } u;
+        void main() { gl_Position = u.a && !u.b ? p * float(u.n) : p + u.k[u.n]; }",
+    );
+    let places: Vec<_> = m.uniforms.values().map(|u| (u.name.as_str(), u.ty.to_string(), u.binding, u.offset)).collect();
+    assert_eq!(places, [
+        ("u.v", "f32x3".to_string(), 3, 0),
+        ("u.a", "i1".to_string(), 3, 12),
+        ("u.b", "i1".to_string(), 3, 16),
+        ("u.n", "i32".to_string(), 3, 20),
+        ("u.k", "f32x4".to_string(), 3, 32),
+    ]);
+    let p = [1.0, 2.0, 3.0, 4.0f32];
+    let k: Vec<f32> = (0..12).map(|i| i as f32).collect();
+    for (a, b) in [(0, 0), (1, 0), (1, 1)] {
+        let out = floats(&run(&m, vec![words(&p)], vec![vec![0; 3], vec![a], vec![b], vec![2], words(&k)])[0]);
+        let want: Vec<f32> = (0..4).map(|i| if a == 1 && b == 0 { p[i] * 2.0 } else { p[i] + k[8 + i] }).collect();
+        close("bool", &out, &want, 0.0);
+    }
+}
+
+#[test]
 fn compute_storage_shared_and_atomics() {
     let source = "
         struct Item { pos: vec3<f32>, id: u32 }
