@@ -146,11 +146,14 @@ fn validator(lang: Lang) -> Validator {
     Validator::new(flags, Capabilities::all())
 }
 
-fn translate(module: &naga::Module,
+fn translate(
+    module: &naga::Module,
     lang: Lang,
     options: &FrontOptions,
     defines: &[(String, String)],
-    spans: &dyn Fn(naga::Span) -> Span, hidden: Hidden) -> Result<Module, Errors> {
+    spans: &dyn Fn(naga::Span) -> Span,
+    hidden: Hidden,
+) -> Result<Module, Errors> {
     let info: ModuleInfo = validator(lang).validate(module).map_err(|e| vec![diag::spanned("F0013", &e, spans)])?;
     let entry = choose(module, options)?;
     let mut constants = PipelineConstants::default();
@@ -215,11 +218,14 @@ fn choose(module: &naga::Module, options: &FrontOptions) -> Result<usize, Errors
 }
 
 /// Translates, again and again until no array needs to move to memory any more.
-fn convert(module: &naga::Module,
+fn convert(
+    module: &naga::Module,
     info: &ModuleInfo,
     entry: usize,
     lang: Lang,
-    spans: &dyn Fn(naga::Span) -> Span, hidden: &Hidden) -> Result<Module, Errors> {
+    spans: &dyn Fn(naga::Span) -> Span,
+    hidden: &Hidden,
+) -> Result<Module, Errors> {
     let ep = &module.entry_points[entry];
     let Some(stage) = interface::stage(ep.stage) else {
         return Err(vec![Diagnostic::error("F0004", Span::NONE, format!("programs of stage {:?} run on none of the machines", ep.stage))]);

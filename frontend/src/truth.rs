@@ -13,7 +13,8 @@ pub(crate) type Hidden = HashMap<Handle<GlobalVariable>, Option<ResourceBinding>
 /// Hides all uniform blocks that have truth values.
 pub(crate) fn hide(module: &mut Module) -> Hidden {
     let mut hidden = Hidden::new();
-    let blocks: Vec<_> = module.global_variables.iter().filter(|(_, g)| matches!(g.space, AddressSpace::Uniform)).map(|(h, g)| (h, g.ty)).collect();
+    let blocks: Vec<_> =
+        module.global_variables.iter().filter(|(_, g)| matches!(g.space, AddressSpace::Uniform)).map(|(h, g)| (h, g.ty)).collect();
     for (h, ty) in blocks {
         let TypeInner::Struct { members, .. } = &module.types[ty].inner else { continue };
         if !members.iter().any(|m| is_truth(&module.types[m.ty].inner)) {

@@ -239,13 +239,16 @@ fn truth_values_in_blocks() {
         void main() { gl_Position = u.a && !u.b ? p * float(u.n) : p + u.k[u.n]; }",
     );
     let places: Vec<_> = m.uniforms.values().map(|u| (u.name.as_str(), u.ty.to_string(), u.binding, u.offset)).collect();
-    assert_eq!(places, [
-        ("u.v", "f32x3".to_string(), 3, 0),
-        ("u.a", "i1".to_string(), 3, 12),
-        ("u.b", "i1".to_string(), 3, 16),
-        ("u.n", "i32".to_string(), 3, 20),
-        ("u.k", "f32x4".to_string(), 3, 32),
-    ]);
+    assert_eq!(
+        places,
+        [
+            ("u.v", "f32x3".to_string(), 3, 0),
+            ("u.a", "i1".to_string(), 3, 12),
+            ("u.b", "i1".to_string(), 3, 16),
+            ("u.n", "i32".to_string(), 3, 20),
+            ("u.k", "f32x4".to_string(), 3, 32),
+        ]
+    );
     let p = [1.0, 2.0, 3.0, 4.0f32];
     let k: Vec<f32> = (0..12).map(|i| i as f32).collect();
     for (a, b) in [(0, 0), (1, 0), (1, 1)] {
