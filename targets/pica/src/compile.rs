@@ -19,8 +19,8 @@ use retroshade_ir::{Block, Module, Scalar, Span, Stage};
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options};
 
-/// Trials of the packing search.
-const SEARCH: u32 = 600;
+/// Work of the packing search, in operations passed through the later stages.
+const SEARCH: u32 = 40_000;
 
 /// A program that fits, with its code.
 struct Finished {
@@ -79,7 +79,8 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
     dump("pack", &p, &mut dumps);
     if !matches!(options.opt, OptLevel::O0 | OptLevel::O1) {
         let words = |p: &Program| finish(p, &structure, &order).ok().map(|f| cost(&f));
-        p = pack::search(p, &words, SEARCH);
+        let nodes: usize = p.blocks.iter().map(|b| b.nodes.len() + 1).sum();
+        p = pack::search(p, &words, (SEARCH / nodes as u32).min(1000));
         dump("merge", &p, &mut dumps);
     }
     let done = match finish(&p, &structure, &order) {
@@ -172,7 +173,7 @@ fn executable(m: &Module, abi: &Abi, e: &Emitted, words: usize) -> Result<Execut
         geometry: m.stage == Stage::Geometry,
         merge: m.stage == Stage::Geometry && outputs.iter().any(|o| o.kind == 9),
         entry: 0,
-        end: words as u32,
+        end: e.main.min(words as u32),
         inputs: m.inputs.iter().fold(0, |s, (k, d)| (0..d.count).fold(s, |s, e| s | 1 << (abi::input_register(m, abi, k, e) & 15))),
         outputs_mask: outputs.iter().fold(0, |s, o| s | 1 << o.reg),
         constants,

@@ -98,6 +98,8 @@ pub struct Emitted {
     pub constants: Constants,
     /// Registers in use.
     pub registers: u32,
+    /// Words of the main procedure; called ones follow.
+    pub main: u32,
 }
 
 struct Emitter<'a> {
@@ -146,9 +148,22 @@ pub fn emit(p: &Program, _classes: &Classes, places: &Places, tree: &[Tree], ord
     let mut out = Emitted::default();
     let mut labels = vec![0; e.labels];
     let mut jumps = Vec::new();
+    let procedures = outline(&mut items);
     flatten(items, &mut out, &mut labels, &mut jumps)?;
     for (at, label) in jumps {
         out.code[at].target = labels[label] as u16;
+    }
+    out.main = out.code.len() as u32;
+    for (k, body) in procedures.into_iter().enumerate() {
+        let start = out.code.len();
+        let len = u8::try_from(body.len()).map_err(|_| "a procedure is too long".to_string())?;
+        for (i, span) in body {
+            out.code.push(i);
+            out.spans.push(span);
+        }
+        for i in out.code.iter_mut().filter(|i| i.op == Op::Call && i.num == 0 && i.target as usize == k) {
+            (i.target, i.num) = (start as u16, len);
+        }
     }
     out.registers = out
         .code
@@ -206,6 +221,93 @@ fn flatten(items: Vec<Item>, out: &mut Emitted, labels: &mut [usize], jumps: &mu
         }
     }
     Ok(())
+}
+
+/// Straight runs of instructions, as paths: the list is found again by walking the same way.
+fn runs<'a>(items: &'a [Item], out: &mut Vec<Vec<&'a Instr>>) {
+    let mut run = Vec::new();
+    for i in items {
+        match i {
+            Item::I(x, _) if x.has_descriptor() => run.push(x),
+            _ => out.push(std::mem::take(&mut run)),
+        }
+        if let Item::If(_, a, b) = i {
+            runs(a, out);
+            runs(b, out);
+        }
+    }
+    out.push(run);
+}
+
+/// Replaces every occurrence of a sequence by a call.
+fn replace(items: &mut Vec<Item>, body: &[Instr], call: Instr) -> usize {
+    let mut n = 0;
+    let mut k = 0;
+    while k < items.len() {
+        if let Item::If(_, a, b) = &mut items[k] {
+            for part in [a, b] {
+                n += replace(part, body, call);
+                if !part.is_empty() && !ends_plain(part) {
+                    part.push(Item::I(Instr::new(Op::Nop), Span::NONE));
+                }
+            }
+        }
+        let here = items.len() - k >= body.len() && items[k..].iter().zip(body).all(|(i, b)| matches!(i, Item::I(x, _) if x == b));
+        if here {
+            let span = if let Item::I(_, s) = &items[k] { *s } else { Span::NONE };
+            items.splice(k..k + body.len(), [Item::I(call, span)]);
+            n += 1;
+        }
+        k += 1;
+    }
+    n
+}
+
+/// Longest sequence that becomes a procedure.
+const PROCEDURE: usize = 32;
+
+/// Sequences that stand in several places become procedures where that is shorter: a call is one word, a return none.
+fn outline(items: &mut Vec<Item>) -> Vec<Vec<(Instr, Span)>> {
+    let mut procedures: Vec<Vec<(Instr, Span)>> = Vec::new();
+    loop {
+        let before = size(items);
+        let mut all = Vec::new();
+        runs(items, &mut all);
+        let mut counts: indexmap::IndexMap<Vec<Instr>, usize> = indexmap::IndexMap::new();
+        for run in &all {
+            for len in 3..=run.len().min(PROCEDURE) {
+                let mut next: HashMap<&[&Instr], usize> = HashMap::new();
+                for at in 0..=run.len() - len {
+                    let s = &run[at..at + len];
+                    // Occurrences in one run must not overlap.
+                    let free = next.get(s).is_none_or(|n| at >= *n);
+                    if free {
+                        next.insert(s, at + len);
+                        *counts.entry(s.iter().map(|i| **i).collect()).or_insert(0) += 1;
+                    }
+                }
+            }
+        }
+        let gain = |len: usize, n: usize| (len * n) as i64 - (len + n) as i64;
+        let mut best: Vec<(i64, Vec<Instr>)> = counts.into_iter().filter(|(_, n)| *n > 1).map(|(s, n)| (gain(s.len(), n), s)).filter(|(g, _)| *g > 0).collect();
+        best.sort_by_key(|(g, s)| (std::cmp::Reverse(*g), s.len()));
+        let mut done = true;
+        for (_, body) in best.into_iter().take(8) {
+            let mut trial = items.clone();
+            // The number of the procedure stands in the target until addresses are known.
+            let call = Instr { target: procedures.len() as u16, ..Instr::new(Op::Call) };
+            let n = replace(&mut trial, &body, call);
+            if n > 1 && size(&trial) + body.len() < before {
+                *items = trial;
+                procedures.push(body.iter().map(|i| (*i, Span::NONE)).collect());
+                done = false;
+                break;
+            }
+        }
+        if done || procedures.len() >= 16 {
+            return procedures;
+        }
+    }
 }
 
 /// Whether the nodes leave the loop around them.
@@ -317,6 +419,9 @@ impl Emitter<'_> {
         let nop = || Item::I(Instr::new(Op::Nop), Span::NONE);
         if !ends_plain(&a) {
             a.push(nop());
+        }
+        if size(&b) > 0 && !ends_plain(&b) {
+            b.push(nop());
         }
         let flow = match &test {
             Test::Bool(n, _) => Instr { uniform: *n, ..Instr::new(Op::Ifu) },

@@ -261,6 +261,19 @@ fn integers(m: &mut Module) -> Result<(), CompileError> {
     if !errors.is_empty() {
         return Err(CompileError::Invalid(errors));
     }
+    // Computed integers that may miss their array are clamped: what lies behind it is not the array's. (A float that is
+    // truncated to an index is the caller's own register offset and is taken as it is.)
+    let mut bounds: SecondaryMap<Inst, Option<(i64, i64)>> = SecondaryMap::new();
+    for (b, i) in f.ordered() {
+        let d = &f.insts[i];
+        if let (Opcode::Uniform, Imm::Mem { var: MemRef::Uniform(u), offset }, Some(x)) = (d.op, &d.imm, d.args.first()) {
+            let (lo, hi) = (-(*offset as i64), m.uniforms[*u].units() as i64 - 1 - *offset as i64);
+            let r = ranges.range_at(f.resolve(*x), b);
+            if r.lo < lo || r.hi > hi {
+                bounds[i] = Some((lo, hi));
+            }
+        }
+    }
     let nonneg: SecondaryMap<Value, bool> = {
         let mut n = SecondaryMap::new();
         f.values.keys().for_each(|v| n[v] = ranges.range(v).lo >= 0);
@@ -275,7 +288,7 @@ fn integers(m: &mut Module) -> Result<(), CompileError> {
         }
     }
     let mut failed: Option<CompileError> = None;
-    rewrite(f, |b, i| match integer_inst(b, i, only_index[i], &nonneg) {
+    rewrite(f, |b, i| match integer_inst(b, i, only_index[i], bounds[i], &nonneg) {
         Ok(a) => a,
         Err(e) => {
             failed.get_or_insert(e);
@@ -286,7 +299,7 @@ fn integers(m: &mut Module) -> Result<(), CompileError> {
 }
 
 /// Rewrites one instruction; its integer operands are floats already.
-fn integer_inst(b: &mut Builder, i: Inst, only_index: bool, nonneg: &SecondaryMap<Value, bool>) -> Result<Action, CompileError> {
+fn integer_inst(b: &mut Builder, i: Inst, only_index: bool, bounds: Option<(i64, i64)>, nonneg: &SecondaryMap<Value, bool>) -> Result<Action, CompileError> {
     let d = b.func.insts[i].clone();
     let span = b.func.spans[i];
     let result = d.results.first().copied();
@@ -300,6 +313,14 @@ fn integer_inst(b: &mut Builder, i: Inst, only_index: bool, nonneg: &SecondaryMa
         if let Some(x) = d.args.get(at).copied()
             && b.func.ty(x).is_float()
         {
+            let x = match bounds {
+                Some((lo, hi)) => {
+                    let (lo, hi) = (b.fconst(F32, lo as f32), b.fconst(F32, hi as f32));
+                    let up = b.ins(Opcode::Fmax, &[lo, x]);
+                    b.ins(Opcode::Fmin, &[hi, up])
+                }
+                None => x,
+            };
             let c = b.typed(Opcode::F2s, I32, &[x], Imm::None);
             b.func.insts[i].args[at] = c;
             changed = true;

@@ -139,10 +139,6 @@ pub fn program(code: &[Instr]) -> Vec<TextError> {
 /// Rule 1 of section 11: a block's last word is a plain instruction of its own.
 fn block_end(out: &mut Vec<TextError>, code: &[Instr], ranges: &BTreeSet<Range>, r: &Range) {
     let last = r.end - 1;
-    // The end of an else part holds no stack entry: nothing happens there.
-    if r.kind == Kind::Else {
-        return;
-    }
     let flow = match code[last].op {
         Op::Jmpc | Op::Jmpu | Op::Call | Op::Callc | Op::Callu => true,
         Op::Break | Op::Breakc => r.kind == Kind::Loop,
@@ -152,7 +148,6 @@ fn block_end(out: &mut Vec<TextError>, code: &[Instr], ranges: &BTreeSet<Range>,
         out.push(at(last, format!("the {} needs a NOP before its end: it ends with a jump or call", r.kind.name())));
     }
     for i in ranges.iter().filter(|i| *i != r && i.end == r.end && i.start >= r.start && i.kind != Kind::Procedure) {
-        // An if part ends where its own else part begins; only ends inside count.
         if i.kind != r.kind || i.start != r.start {
             out.push(at(last, format!("the {} needs a NOP before its end: an inner {} ends there too", r.kind.name(), i.kind.name())));
         }

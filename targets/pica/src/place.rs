@@ -81,7 +81,7 @@ pub fn place(p: &Program, c: &Classes) -> Result<Places, u8> {
             1 => classes.sort_by_key(|w| (std::cmp::Reverse(degree(w)), w.first().copied())),
             _ => classes.sort_by_key(|w| (std::cmp::Reverse(width(w)), std::cmp::Reverse(degree(w)))),
         }
-        match try_order(c, &classes, &wish, p.temps as usize) {
+        match try_order(c, &classes, &wish, &signatures(p, c), p.temps as usize) {
             Ok(places) => return Ok(places),
             Err(n) => last = last.min(n),
         }
@@ -89,13 +89,41 @@ pub fn place(p: &Program, c: &Classes) -> Result<Places, u8> {
     Err(last)
 }
 
-fn try_order(c: &Classes, classes: &[Vec<u32>], wish: &[u8], temps: usize) -> Result<Places, u8> {
+/// How each class is made: a hash of the operations that write it and of their operands outside temporaries. Indexed by web.
+fn signatures(p: &Program, c: &Classes) -> Vec<u64> {
+    let mut out = vec![0u64; p.temps as usize];
+    for n in p.blocks.iter().flat_map(|b| &b.nodes) {
+        let mut h = 0xcbf2_9ce4_8422_2325u64 ^ n.op as u64;
+        for r in n.srcs.iter().flatten() {
+            let k = match r.leaf {
+                Leaf::Tmp(_) => 1,
+                Leaf::In(v, l) => 2 + 64 * (v as u64 * 4 + l as u64),
+                Leaf::Uni { reg, comp, .. } => 3 + 64 * (reg as u64 * 4 + comp as u64),
+                Leaf::Const(b) => 4 + 64 * b as u64,
+            };
+            h = (h ^ k).wrapping_mul(0x100_0000_01b3);
+        }
+        for t in n.writes().take(1) {
+            let class = c.class_of(t) as usize;
+            for w in &c.webs[class] {
+                out[*w as usize] = out[*w as usize].wrapping_mul(31).wrapping_add(h);
+            }
+        }
+    }
+    out
+}
+
+fn try_order(c: &Classes, classes: &[Vec<u32>], wish: &[u8], signatures: &[u64], temps: usize) -> Result<Places, u8> {
     let mut places: Places = vec![(0, 0); temps];
     // More registers than there are, to say how many would be needed.
     let mut occupied: Vec<[Vec<u32>; 4]> = Vec::new();
+    let mut preferred: std::collections::BTreeMap<u64, usize> = std::collections::BTreeMap::new();
     for webs in classes {
         let mut found = None;
-        for reg in 0..=occupied.len() {
+        // Classes made the same way like the same register: repeated code can then become a procedure.
+        let signature = webs.first().map_or(0, |w| signatures[*w as usize]);
+        let alike = preferred.get(&signature).copied().filter(|_| signature != 0);
+        for reg in alike.into_iter().chain(0..=occupied.len()) {
             if reg == occupied.len() {
                 occupied.push(Default::default());
             }
@@ -112,6 +140,7 @@ fn try_order(c: &Classes, classes: &[Vec<u32>], wish: &[u8], temps: usize) -> Re
             }
         }
         let Some((reg, lanes)) = found else { return Err(u8::MAX) };
+        preferred.entry(signature).or_insert(reg);
         for (w, lane) in webs.iter().zip(lanes) {
             occupied[reg][lane as usize].push(*w);
             for t in &c.members[*w as usize] {
