@@ -261,8 +261,7 @@ fn integers(m: &mut Module) -> Result<(), CompileError> {
     if !errors.is_empty() {
         return Err(CompileError::Invalid(errors));
     }
-    // Computed integers that may miss their array are clamped: what lies behind it is not the array's. (A float that is
-    // truncated to an index is the caller's own register offset and is taken as it is.)
+    // Indices that may miss their array are clamped, as the interpreter does: what lies behind it is not the array's.
     let mut bounds: SecondaryMap<Inst, Option<(i64, i64)>> = SecondaryMap::new();
     for (b, i) in f.ordered() {
         let d = &f.insts[i];
@@ -310,9 +309,13 @@ fn integer_inst(b: &mut Builder, i: Inst, only_index: bool, bounds: Option<(i64,
     if matches!(d.op, Opcode::Uniform | Opcode::Input | Opcode::Output) {
         let at = usize::from(d.op == Opcode::Output);
         let mut changed = false;
-        if let Some(x) = d.args.get(at).copied()
-            && b.func.ty(x).is_float()
-        {
+        // A conversion that only indexes is made anew behind the clamp.
+        let index = d.args.get(at).copied().and_then(|x| match b.func.ty(x).is_float() {
+            true => Some(x),
+            false if bounds.is_some() => b.func.def_if(x, Opcode::F2s).or(b.func.def_if(x, Opcode::F2u)).map(|c| c.args[0]),
+            false => None,
+        });
+        if let Some(x) = index {
             let x = match bounds {
                 Some((lo, hi)) => {
                     let (lo, hi) = (b.fconst(F32, lo as f32), b.fconst(F32, hi as f32));

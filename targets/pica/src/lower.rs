@@ -219,7 +219,7 @@ impl Lowering<'_> {
     fn inst(&mut self, i: Inst) -> Result<(), CompileError> {
         let d = self.f.insts[i].clone();
         let args: SmallVec<[Tuple; 4]> = match d.op {
-            Opcode::BrIf | Opcode::Jump | Opcode::Return | Opcode::Fcmp | Opcode::Select | Opcode::Iand | Opcode::Ior | Opcode::Inot => {
+            Opcode::BrIf | Opcode::Jump | Opcode::Return | Opcode::Unreachable | Opcode::Fcmp | Opcode::Select | Opcode::Iand | Opcode::Ior | Opcode::Inot => {
                 SmallVec::new()
             }
             Opcode::Uniform => SmallVec::new(),
@@ -311,7 +311,7 @@ impl Lowering<'_> {
                 self.strip = Some(0);
                 return Ok(());
             }
-            Opcode::Jump | Opcode::Return => {
+            Opcode::Jump | Opcode::Return | Opcode::Unreachable => {
                 if self.m.stage == Stage::Geometry && d.op == Opcode::Jump {
                     self.strip = None;
                 }

@@ -292,6 +292,12 @@ impl Preparer {
                 *s = self.gather(&s.clone(), span);
             }
         }
+        // Comparisons do not load address registers.
+        for s in &mut sides {
+            if matches!(s[0].key(), Key::Uni(_, Some(_), _)) {
+                *s = self.copied(&s.clone(), span);
+            }
+        }
         if is_uniform(&sides[0]) && is_uniform(&sides[1]) {
             let k = usize::from(self.demand(&sides[1]) >= self.demand(&sides[0]));
             sides[k] = self.copied(&sides[k].clone(), span);
