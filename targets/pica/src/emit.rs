@@ -289,7 +289,8 @@ fn outline(items: &mut Vec<Item>) -> Vec<Vec<(Instr, Span)>> {
             }
         }
         let gain = |len: usize, n: usize| (len * n) as i64 - (len + n) as i64;
-        let mut best: Vec<(i64, Vec<Instr>)> = counts.into_iter().filter(|(_, n)| *n > 1).map(|(s, n)| (gain(s.len(), n), s)).filter(|(g, _)| *g > 0).collect();
+        let mut best: Vec<(i64, Vec<Instr>)> =
+            counts.into_iter().filter(|(_, n)| *n > 1).map(|(s, n)| (gain(s.len(), n), s)).filter(|(g, _)| *g > 0).collect();
         best.sort_by_key(|(g, s)| (std::cmp::Reverse(*g), s.len()));
         let mut done = true;
         for (_, body) in best.into_iter().take(8) {

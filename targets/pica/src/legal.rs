@@ -298,7 +298,13 @@ fn integers(m: &mut Module) -> Result<(), CompileError> {
 }
 
 /// Rewrites one instruction; its integer operands are floats already.
-fn integer_inst(b: &mut Builder, i: Inst, only_index: bool, bounds: Option<(i64, i64)>, nonneg: &SecondaryMap<Value, bool>) -> Result<Action, CompileError> {
+fn integer_inst(
+    b: &mut Builder,
+    i: Inst,
+    only_index: bool,
+    bounds: Option<(i64, i64)>,
+    nonneg: &SecondaryMap<Value, bool>,
+) -> Result<Action, CompileError> {
     let d = b.func.insts[i].clone();
     let span = b.func.spans[i];
     let result = d.results.first().copied();

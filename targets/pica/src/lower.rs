@@ -219,9 +219,15 @@ impl Lowering<'_> {
     fn inst(&mut self, i: Inst) -> Result<(), CompileError> {
         let d = self.f.insts[i].clone();
         let args: SmallVec<[Tuple; 4]> = match d.op {
-            Opcode::BrIf | Opcode::Jump | Opcode::Return | Opcode::Unreachable | Opcode::Fcmp | Opcode::Select | Opcode::Iand | Opcode::Ior | Opcode::Inot => {
-                SmallVec::new()
-            }
+            Opcode::BrIf
+            | Opcode::Jump
+            | Opcode::Return
+            | Opcode::Unreachable
+            | Opcode::Fcmp
+            | Opcode::Select
+            | Opcode::Iand
+            | Opcode::Ior
+            | Opcode::Inot => SmallVec::new(),
             Opcode::Uniform => SmallVec::new(),
             _ => d.args.iter().map(|a| self.get(*a)).collect::<Result<_, _>>()?,
         };
