@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 /// Runs the pass: a branch is converted if both sides together cost at most `limit` (see [`cost`]), selects included.
 pub fn run(func: &mut Function, limit: u32) -> bool {
     let mut any = false;
-    // Inner branches first; each round may make outer ones convertible.
+    // Each round joins what it converted, which may make outer branches convertible; costs add up, so rounds are few.
     loop {
         func.resolve_aliases();
         let order = Cfg::new(func).rpo().to_vec();
@@ -25,9 +25,7 @@ pub fn run(func: &mut Function, limit: u32) -> bool {
         }
         let mut changed = false;
         for b in order.iter().rev() {
-            while convert(func, *b, limit, &mut preds) {
-                changed = true;
-            }
+            changed |= convert(func, *b, limit, &mut preds);
         }
         if !changed {
             return any;
@@ -114,28 +112,10 @@ fn convert(func: &mut Function, b: Block, limit: u32, preds: &mut cranelift_enti
     func.blocks[b].insts.push(jump);
     for s in [p.block, q.block].into_iter().flatten() {
         func.blocks[s].insts.clear();
-        func.layout.retain(|l| *l != s);
         preds[s] = 0;
     }
     preds[p.to] -= 1;
-    // The join may now follow alone: one block, so that the next outer branch sees a plain side.
-    if preds[p.to] == 1 && p.to != b && func.entry() != Some(p.to) {
-        join_into(func, b, p.to);
-    }
     true
-}
-
-/// Appends a block to its only predecessor, which jumps to it.
-fn join_into(func: &mut Function, b: Block, next: Block) {
-    let Some(jump) = func.blocks[b].insts.pop() else { return };
-    let args = func.insts[jump].targets[0].args.clone();
-    let data = std::mem::take(&mut func.blocks[next]);
-    for (p, a) in data.params.iter().zip(&args) {
-        func.replace(*p, *a);
-    }
-    func.blocks[b].insts.extend(data.insts);
-    func.layout.retain(|l| *l != next);
-    func.resolve_aliases();
 }
 
 /// The stores of both sides by pairs if each side stores the same outputs once at constant places; `None` if a side

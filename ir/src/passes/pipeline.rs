@@ -95,7 +95,10 @@ passes! {
     "robust" "Clamps computed indices." |m, o| robust::run(m);
     "promote" "Turns local arrays with constant indices into values; forwards stores." |m, o| each(m, promote::run);
     "promote_outputs" "Turns outputs with several stores into one store at the end." |m, o| promote::outputs(m);
-    "local_select" "Turns computed indices into small local arrays into selects." |m, o| each(m, |f| promote::expand_dynamic(f, o.local_select));
+    "local_select" "Turns computed indices into small local arrays into selects." |m, o| {
+        let limit = if o.local_select == 0 { 16 } else { o.local_select };
+        each(m, |f| promote::expand_dynamic(f, limit))
+    };
     "dce" "Removes what nobody needs." |m, o| each(m, dce::run);
     "simplify" "Folds constants and applies exact algebra." |m, o| each(m, |f| simplify::run(f, o.numerics));
     "sccp" "Propagates constants through branches and block parameters." |m, o| each(m, |f| sccp::run(f, o.numerics));
@@ -109,7 +112,11 @@ passes! {
     "dead_lanes" "Narrows vector operations to the lanes that are used." |m, o| each(m, scalarise::dead_lanes);
     "dot" "Forms dot products of sums of products." |m, o| each(m, |f| dot::run(f, o.dot.max(2) as usize));
     "expand_dot" "Expands dot products." |m, o| each(m, dot::expand);
-    "contract" "Forms multiply-adds." |m, o| each(m, |f| contract::run(f, o.fp_contract, o.contract_shared));
+    "contract" "Forms multiply-adds." |m, o| {
+        // Asked for by name it contracts even where the options do not.
+        let how = if o.fp_contract == FpContract::None { FpContract::Fmad } else { o.fp_contract };
+        each(m, |f| contract::run(f, how, o.contract_shared))
+    };
     "relax" "Applies float algebra that the shading languages allow but that is not exact." |m, o| each(m, |f| relax::run(f, o.numerics));
     "remat" "Sinks instructions and makes constants and uniforms anew next to their uses." |m, o| each(m, remat::run);
     "split_critical_edges" "Puts a block on every critical edge." |m, o| each(m, crate::analysis::split_critical_edges);
