@@ -52,11 +52,13 @@ pub fn run(module: &mut Module) -> bool {
                 Opcode::StorageStore => u32::from(b.func.ty(d.args[0]).lanes),
                 _ => 1,
             };
-            let clamped = clamp(b, &counts, var, offset, words, index);
-            if clamped == index {
-                return Action::Keep;
+            let Some(clamped) = clamp(b, &counts, var, offset, words, index) else { return Action::Keep };
+            // The constant part is in the sum now: clamping before adding it would change good indices such as -1 + 1.
+            let data = &mut b.func.insts[i];
+            data.args[fixed] = clamped;
+            if let Imm::Mem { offset, .. } | Imm::Atomic { offset, .. } = &mut data.imm {
+                *offset = 0;
             }
-            b.func.insts[i].args[fixed] = clamped;
             Action::Changed
         });
     }
@@ -71,7 +73,8 @@ struct Counts {
     shared: SecondaryMap<crate::entities::Shared, u32>,
 }
 
-fn clamp(b: &mut Builder, counts: &Counts, var: MemRef, offset: u32, words: u32, index: Value) -> Value {
+/// The clamped sum of index and offset; `None` if that is clamped already, by the source or by an earlier run.
+fn clamp(b: &mut Builder, counts: &Counts, var: MemRef, offset: u32, words: u32, index: Value) -> Option<Value> {
     let count = match var {
         MemRef::Input(n) => counts.inputs[n],
         MemRef::Output(n) => counts.outputs[n],
@@ -79,21 +82,30 @@ fn clamp(b: &mut Builder, counts: &Counts, var: MemRef, offset: u32, words: u32,
         MemRef::Shared(n) => counts.shared[n],
         MemRef::Local(l) => b.func.locals[l].count,
         MemRef::Storage(_) => {
-            // index ≤ max(length - offset - words, 0), as signed numbers: a length never reaches 2³¹ words.
+            // At most max(length - words, 0), as signed numbers: a length never reaches 2³¹ words.
+            let at = sum(b, index, offset);
             let len = b.typed(Opcode::StorageLen, I32, &[], Imm::Mem { var, offset: 0 });
-            let k = b.iconst(I32, offset.wrapping_add(words).wrapping_neg());
+            let k = b.iconst(I32, words.wrapping_neg());
             let room = b.ins(Opcode::Iadd, &[len, k]);
             let zero = b.iconst(I32, 0);
             let last = b.ins(Opcode::Smax, &[room, zero]);
-            return b.ins(Opcode::Umin, &[index, last]);
+            return Some(b.ins(Opcode::Umin, &[at, last]));
         }
     };
-    let last = count.saturating_sub(1).saturating_sub(offset);
-    // Already clamped, by the source or by an earlier run.
-    let bound = |f: &crate::function::Function| f.def_if(index, Opcode::Umin).and_then(|m| super::rewrite::splat_bits(f, m.args[1]));
-    if bound(b.func).is_some_and(|c| c <= last) {
+    let last = count.saturating_sub(1);
+    let bound = b.func.def_if(index, Opcode::Umin).and_then(|m| super::rewrite::splat_bits(b.func, m.args[1]));
+    if bound.is_some_and(|c| c.checked_add(offset).is_some_and(|c| c <= last)) {
+        return None;
+    }
+    let at = sum(b, index, offset);
+    let k = b.iconst(I32, last);
+    Some(b.ins(Opcode::Umin, &[at, k]))
+}
+
+fn sum(b: &mut Builder, index: Value, offset: u32) -> Value {
+    if offset == 0 {
         return index;
     }
-    let k = b.iconst(I32, last);
-    b.ins(Opcode::Umin, &[index, k])
+    let k = b.iconst(I32, offset);
+    b.ins(Opcode::Iadd, &[index, k])
 }

@@ -137,3 +137,49 @@ fn inexact_algebra_needs_contraction() {
     let m = same(INEXACT, &PassOptions::default());
     assert_eq!((count(&m, crate::Opcode::Fdiv), count(&m, crate::Opcode::Fadd)), (2, 1), "{}", print(&m));
 }
+
+const INDEXED: &str = r#"
+shader vertex "indexed"
+input %i : i32 @location(0)
+uniform %u : f32x4[4] @binding(0)
+output %o : f32x4 @location(0)
+local %t : f32x4[2]
+block0:
+    v0 = input.i32 %i
+    v1 = iconst.i32 1
+    v2 = and v0, v1
+    v3 = isub v2, v1
+    v4 = uniform.f32x4 %u[v3 + 1]
+    v5 = uniform.f32x4 %u[v0]
+    local_store %t[0], v4
+    local_store %t[1], v5
+    v6 = local_load.f32x4 %t[v2]
+    v7 = fmul v6, v5
+    v8 = fadd v7, v4
+    output %o, v8
+    return
+"#;
+
+/// Runs passes by name, as `test opt` does.
+fn by_names(text: &str, names: &[&str]) -> Module {
+    let before = module(text);
+    let env = env(&before);
+    let mut m = before.clone();
+    for n in names {
+        by_name(n).map(|p| (p.run)(&mut m, &PassOptions::default()));
+    }
+    assert_eq!(interp::run(&before, &env, &Reference), interp::run(&m, &env, &Reference), "{}", print(&m));
+    m
+}
+
+#[test]
+fn clamping_keeps_good_indices() {
+    let m = by_names(INDEXED, &["robust"]);
+    assert_eq!(count(&m, crate::Opcode::Umin), 3, "{}", print(&m));
+}
+
+#[test]
+fn passes_by_name_have_useful_defaults() {
+    let m = by_names(INDEXED, &["local_select", "promote", "contract", "dce"]);
+    assert_eq!((count(&m, crate::Opcode::LocalLoad), count(&m, crate::Opcode::Fmad)), (0, 1), "{}", print(&m));
+}
