@@ -41,6 +41,23 @@ pub struct InputSlot {
     pub half: bool,
 }
 
+/// A texture read that the machine makes before the program starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Preloaded {
+    /// Texture.
+    pub texture: Texture,
+    /// Its unit.
+    pub unit: u8,
+    /// The input that holds the coordinate, and the element.
+    pub input: (Input, u32),
+    /// Texture coordinate set.
+    pub coord: u8,
+    /// First register of the result.
+    pub pa: u16,
+    /// The result is f16.
+    pub half: bool,
+}
+
 /// A vertex output in place.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputSlot {
@@ -97,6 +114,8 @@ pub struct Abi {
     pub data: u16,
     /// The literal of KILL and DEPTHF, if they are used.
     pub kill_literal: Option<u16>,
+    /// Texture reads made before the program starts.
+    pub preloaded: Vec<Preloaded>,
     /// Texture state: (texture, unit, first register).
     pub textures: Vec<(Texture, u8, u16)>,
     /// The register that holds the address of the uniform buffer.
@@ -122,9 +141,31 @@ pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
     let (mut used_in, mut used_out, mut used_uni, mut used_tex) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut kills = false;
     let mut dynamic = Vec::new();
+    // Samples at unmodified inputs in the entry block; the inputs may then have no other use.
+    let mut direct: Vec<(Texture, Input, u32, bool)> = Vec::new();
+    let mut coordinates: Vec<Inst> = Vec::new();
+    if let (Some(entry), Stage::Fragment) = (f.entry(), m.stage) {
+        for i in &f.blocks[entry].insts {
+            if let Some((t, input, element)) = crate::narrow::direct_sample(f, *i, &m.textures, &m.inputs) {
+                let half = f.result(*i).is_some_and(|r| f.ty(r).scalar == Scalar::F16);
+                direct.push((t, input, element, half));
+                coordinates.push(*i);
+            }
+        }
+    }
+    let only_coordinate = |i: Inst| {
+        let r = f.result(i);
+        direct.iter().any(|_| true) && r.is_some_and(|r| f.ordered().all(|(_, u)| !f.reads(u).contains(&r) || coordinates.contains(&u)))
+    };
     for (_, i) in f.ordered() {
         let d = &f.insts[i];
         match &d.imm {
+            Imm::Mem { var: MemRef::Input(v), .. } if only_coordinate(i) => {
+                let _ = v;
+            }
+            Imm::Tex(t) if coordinates.contains(&i) => {
+                let _ = t;
+            }
             Imm::Mem { var: MemRef::Input(v), .. } => used_in.push(*v),
             Imm::Mem { var: MemRef::Output(v), .. } => used_out.push(*v),
             Imm::Mem { var: MemRef::Uniform(v), .. } => {
@@ -192,6 +233,18 @@ pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
     }
     let mut unit = 0;
     for (t, d) in m.textures.iter() {
+        let early: Vec<_> = direct.iter().filter(|x| x.0 == t).copied().collect();
+        for (_, input, element, half) in &early {
+            let location = if let Binding::Location(l) = m.inputs[*input].binding { l + element } else { 0 };
+            let coord = location as u8;
+            // A read that stands twice is made once.
+            if !abi.preloaded.iter().any(|p| p.texture == t && p.coord == coord && p.half == *half) {
+                abi.preloaded.push(Preloaded { texture: t, unit, input: (*input, *element), coord, pa: 0, half: *half });
+            }
+        }
+        if !used_tex.contains(&t) && !early.is_empty() {
+            unit += 1;
+        }
         if used_tex.contains(&t) {
             if d.arrayed || d.shadow || d.multisampled || d.kind != Scalar::F32 {
                 let what = if d.shadow {
@@ -209,6 +262,19 @@ pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
             sa += 4;
             unit += 1;
         }
+    }
+    // Texels stand before the iterated inputs.
+    let mut texels = 0;
+    for p in &mut abi.preloaded {
+        p.pa = texels;
+        texels += if p.half { 2 } else { 4 };
+    }
+    if texels > 0 {
+        for s in &mut abi.inputs {
+            s.pa += texels;
+        }
+        let inputs = abi.inputs.iter().map(|s| s.pa + s.regs).max().unwrap_or(texels);
+        abi.pa = abi.pa.max(inputs);
     }
     if unit > 16 {
         return Err(CompileError::limit("U0102", Span::NONE, "too many textures", unit as u64, 16));

@@ -362,8 +362,9 @@ fn place_reflection(r: &mut Reflection, m: &Module, abi: &Abi) {
         }
     }
     for (n, (t, _)) in m.textures.iter().enumerate() {
-        if let Some(s) = abi.textures.iter().find(|s| s.0 == t) {
-            r.textures[n].unit = s.1 as u32;
+        let unit = abi.textures.iter().find(|s| s.0 == t).map(|s| s.1).or(abi.preloaded.iter().find(|p| p.texture == t).map(|p| p.unit));
+        if let Some(u) = unit {
+            r.textures[n].unit = u as u32;
         }
     }
 }
@@ -430,7 +431,10 @@ fn package(m: &Module, b: &Built) -> Gxp {
             }
         }
     }
-    for (t, unit, _) in &abi.textures {
+    let mut units: Vec<(Texture, u8)> = abi.textures.iter().map(|t| (t.0, t.1)).chain(abi.preloaded.iter().map(|p| (p.texture, p.unit))).collect();
+    units.sort_by_key(|u| u.1);
+    units.dedup();
+    for (t, unit) in &units {
         let d = &m.textures[*t];
         parameters.push(Parameter {
             name: d.name.clone(),
@@ -459,6 +463,9 @@ fn package(m: &Module, b: &Built) -> Gxp {
         for word in 0..4 {
             dependent_samplers.push((*unit as u16 * 4 + word, first - data + word));
         }
+    }
+    for p in &abi.preloaded {
+        texunit_flags |= 1 << (4 * p.unit);
     }
     let kills = b.primary.iter().any(|w| w.form == "KILL");
     flags |= (kills as u32) << 3 | (abi.depth.is_some() as u32) << 4;
@@ -495,6 +502,12 @@ fn package(m: &Module, b: &Built) -> Gxp {
     } else {
         let n = abi.inputs.len();
         let mut descriptors = Vec::new();
+        for (k, p) in abi.preloaded.iter().enumerate() {
+            // Coordinate set, xy, no attribute part; bit 11 marks the last texture part.
+            let info = p.coord as u32 | 1 << 8 | 0xf << 12 | ((k + 1 == abi.preloaded.len()) as u32) << 11;
+            let (size, result) = if p.half { (0x40, 0x20) } else { (0xc0, 0x30) };
+            descriptors.push(Descriptor { info, unit: p.unit as u32, size, result });
+        }
         for (k, s) in abi.inputs.iter().enumerate() {
             // No texture part; attribute part present.
             let mut info = 0xf | 0b11 << 26;
@@ -514,14 +527,14 @@ fn package(m: &Module, b: &Built) -> Gxp {
             info |= ((k + 1 == n) as u32) << 25;
             descriptors.push(Descriptor { info, unit: 0, size: ((s.regs - 1) as u32) << 4, result: 0 });
         }
-        flags |= (!descriptors.is_empty() as u32) << 12;
+        flags |= (n > 0) as u32 * (1 << 12) | (!abi.preloaded.is_empty() as u32) << 11;
         let colour = abi.outputs.iter().find(|s| Some(s.output) != abi.depth);
         flags |= (colour.is_none() as u32) << 16;
         Varyings::Fragment {
             output_start: 0,
             output_type: if abi.half_colour { 1 } else { 0 },
             components: colour.map_or(4, |c| c.lanes),
-            textures: 0,
+            textures: abi.preloaded.len() as u16,
             descriptors,
         }
     };

@@ -165,6 +165,7 @@ impl<'a> Expander<'a> {
                 let c = if l.abs { c & !sign } else { c };
                 return Phys { spot: Spot::C(if l.neg { c ^ sign } else { c }), neg: false, abs: false };
             }
+            Base::SaHalf(n) => Spot::At(if self.secondary { Bank::Pa } else { Bank::Sa }, n),
             Base::Sa(n) => Spot::At(if self.secondary { Bank::Pa } else { Bank::Sa }, n),
             Base::V(v, k) => match self.places.at[v.0 as usize] {
                 None => Spot::Any,
@@ -762,9 +763,10 @@ impl<'a> Expander<'a> {
             Kind::Load { offset, .. } => self.load(op, *offset),
             Kind::Kill(p) => {
                 let code = match p {
-                    (0, true) => 1,
-                    (1, true) => 2,
-                    (0, false) => 3,
+                    None => 0,
+                    Some((0, true)) => 1,
+                    Some((1, true)) => 2,
+                    Some((0, false)) => 3,
                     _ => return Err(internal("a kill under this predicate")),
                 };
                 let n = self.kill_literal as u64;
@@ -914,6 +916,15 @@ impl<'a> Expander<'a> {
                     .collect();
                 // Whole groups, then single lanes.
                 let mut sets = vec![group.clone()];
+                // Lanes that come from one window may go together.
+                let window = |m: &(Bank, u16, Phys, Scalar)| match m.2.spot {
+                    Spot::At(b, u) => Some((b, u / 4, m.2.neg, m.2.abs)),
+                    _ => None,
+                };
+                let alike: Vec<usize> = group.iter().copied().filter(|k| window(&todo[*k]) == window(&first)).collect();
+                if alike.len() > 1 && alike.len() < group.len() {
+                    sets.push(alike);
+                }
                 if group.len() > 2 {
                     sets.extend(group.chunks(2).map(|c| c.to_vec()));
                 }
@@ -1073,7 +1084,7 @@ impl<'a> Expander<'a> {
                         self.blocks[self.at].push(w);
                         break;
                     }
-                    if n == 1 {
+                    if n == 1 || to == 5 {
                         self.to_internal(0, &mut lane, from_ty)?;
                         let w = self.pack_word(from, to, (bank, n16), mask, &lane).ok_or_else(|| internal("a conversion"))?;
                         self.blocks[self.at].push(w);

@@ -57,7 +57,16 @@ pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module
     while expand(&mut m.functions[entry]) {}
     if o.relaxed_precision && m.stage == Stage::Fragment {
         crate::narrow::run(&mut m);
+        for name in ["gvn", "dce"] {
+            if let Some(p) = by_name(name) {
+                (p.run)(&mut m, &passes);
+            }
+        }
         dump("narrow", &m);
+    }
+    if m.stage == Stage::Fragment && o.opt > OptLevel::O0 {
+        crate::narrow::preload(&mut m);
+        dump("preload", &m);
     }
     structurise(&mut m.functions[entry], StructureOptions::default())?;
     for name in ["dce"] {
@@ -96,6 +105,18 @@ fn expand(f: &mut Function) -> bool {
         };
         let ty = b.func.ty(r);
         b.precise = d.precise;
+        // A bias of 0 is none.
+        if let Imm::Tex(info) = &d.imm
+            && info.lod == TexLod::Bias
+            && let Some(last) = d.args.last()
+            && b.func.const_bits(*last).is_some_and(|c| c[0] == 0)
+        {
+            let mut plain = (**info).clone();
+            plain.lod = TexLod::Implicit;
+            b.func.insts[i].imm = Imm::Tex(Box::new(plain));
+            b.func.insts[i].args.pop();
+            return Action::Changed;
+        }
         if d.op == Opcode::Fdiv && exact.contains(&r) {
             // One correction by the remainder.
             let q0 = b.ins(Opcode::Frcp, &[d.args[1]]);

@@ -84,6 +84,8 @@ pub fn intervals(p: &MProgram) -> Vec<Vec<(u32, u32)>> {
 /// checked against their sources at placement instead.
 fn early(kind: &Kind, p: &MProgram, dst: Vreg) -> bool {
     match kind {
+        // One word reads everything before it writes four halves.
+        Kind::Convert(_, 5, _) => false,
         Kind::Convert(_, to, _) => p.data(dst).lanes > 1 || *to < 5,
         Kind::Mad => p.data(dst).lanes > 1,
         _ => false,

@@ -7,6 +7,7 @@ use crate::abi;
 use crate::container;
 use crate::sim::{Code, Draw, Instance};
 use retroshade_ir::numerics::from_f32;
+use retroshade_ir::texture::{self, TexArgs, TexQuery};
 use retroshade_ir::*;
 use retroshade_lower::{CompiledShader, SimError};
 
@@ -71,12 +72,41 @@ pub fn run(s: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError
             let inv = quad.get(n).or(quad.last()).ok_or_else(|| bad("no invocations".to_string()))?;
             lanes.push(instance(m, &layout, inv)?);
         }
+        for p in &layout.preloaded {
+            preload(m, p, env, quad, &mut lanes)?;
+        }
         draw.run_primary(&primary, &mut lanes)?;
         for lane in lanes.iter().take(quad.len()) {
             out.invocations.push(result(m, &layout, lane));
         }
     }
     Ok(out)
+}
+
+/// Makes a texture read before the program starts.
+fn preload(m: &Module, p: &abi::Preloaded, env: &ShaderEnv, quad: &[InvocationInputs], lanes: &mut [Instance]) -> Result<(), SimError> {
+    let (input, element) = p.input;
+    let tex = env.textures.get(p.texture.as_u32() as usize).ok_or_else(|| SimError::BadEnv(format!("no texture `{}`", m.textures[p.texture].name)))?;
+    let coord = |n: usize| -> [u32; 3] {
+        let words = quad.get(n).or(quad.last()).and_then(|i| i.inputs.get(input.as_u32() as usize));
+        let at = |k: usize| words.and_then(|w| w.get(element as usize * 2 + k)).copied().unwrap_or(0);
+        [at(0), at(1), 0]
+    };
+    let coords = [0, 1, 2, 3].map(coord);
+    let lod = texture::quad_lod(tex, &coords);
+    for (n, lane) in lanes.iter_mut().enumerate() {
+        let args = TexArgs { coord: coords[n & 3], ..TexArgs::default() };
+        let texel = texture::sample_lane(tex, &TexQuery::sample(TexLod::Implicit), &args, lod);
+        for (k, w) in texel.iter().enumerate() {
+            if p.half {
+                let h = from_f32(Scalar::F16, f32::from_bits(*w));
+                lane.pa[p.pa as usize + k / 2] |= h << (16 * (k & 1));
+            } else {
+                lane.pa[p.pa as usize + k] = *w;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn instance(m: &Module, layout: &abi::Abi, inv: &InvocationInputs) -> Result<Instance, SimError> {

@@ -38,6 +38,8 @@ pub enum Base {
     C(u32),
     /// A secondary attribute (uniforms and what the secondary program left).
     Sa(u16),
+    /// A half of a secondary attribute: twice the register plus the half.
+    SaHalf(u16),
     /// Anything.
     Undef,
 }
@@ -191,8 +193,8 @@ pub enum Kind {
         /// Offset in words.
         offset: u32,
     },
-    /// Drops the pixel where the predicate holds.
-    Kill(Pred),
+    /// Drops the pixel where the predicate holds, or always.
+    Kill(Option<Pred>),
     /// Replaces the depth.
     Depth,
     /// Goes to a block, under a predicate.
@@ -280,6 +282,7 @@ impl MProgram {
                         Base::V(v, k) => format!("v{}.{k}", v.0),
                         Base::C(c) => format!("#{c:x}"),
                         Base::Sa(n) => format!("sa{n}"),
+                        Base::SaHalf(n) => format!("sa{}.{}", n / 2, n % 2),
                         Base::Undef => "_".to_string(),
                     };
                     let b = if l.abs { format!("|{b}|") } else { b };

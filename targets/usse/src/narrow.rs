@@ -1,9 +1,278 @@
-//! Relaxed precision: texels, colours and what is computed from them become f16.
+//! Relaxed precision: texels, colours and what is computed from them become f16; texture reads at unmodified coordinates
+//! move to the program's start, where the machine makes them before the program runs.
 //!
-//! A value of a fragment program is narrowed if it comes from a texel, a colour or constants through arithmetic alone and
-//! everything that uses it (in the end: the colour output) may be f16 too.
+//! A float value of a fragment program is narrowed if everything that uses it may be f16 too, in the end the colour output or
+//! a test. Coordinates, depths and transcendental functions stay f32. Block parameters take part, so that colours stay
+//! narrow through branches.
 
-use retroshade_ir::Module;
+use retroshade_ir::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Whether an operation can work on f16 colours.
+fn is_candidate(op: Opcode) -> bool {
+    use Opcode::*;
+    matches!(op, Fadd | Fsub | Fmul | Fmad | Fmin | Fmax | Fneg | Fabs | Select | Splat | Build | Extract | Insert | Shuffle | Tex)
+}
 
 /// Narrows the entry function.
-pub fn run(_: &mut Module) {}
+pub fn run(m: &mut Module) {
+    let depth: BTreeSet<Output> = m.outputs.iter().filter(|(_, d)| !matches!(d.binding, Binding::Location(_))).map(|(o, _)| o).collect();
+    let entry = m.entry;
+    let f = &mut m.functions[entry];
+    // Optimistic: every candidate, then without those that have a use which needs f32.
+    let mut narrow: BTreeSet<Value> = BTreeSet::new();
+    for b in &f.layout {
+        narrow.extend(f.blocks[*b].params.iter().filter(|p| f.ty(**p).scalar == Scalar::F32));
+        for i in &f.blocks[*b].insts {
+            let d = &f.insts[*i];
+            if is_candidate(d.op) && !d.precise {
+                narrow.extend(d.results.iter().filter(|r| f.ty(**r).scalar == Scalar::F32));
+            }
+        }
+    }
+    loop {
+        let mut drop: BTreeSet<Value> = BTreeSet::new();
+        for (_, i) in f.ordered() {
+            let d = &f.insts[i];
+            for (n, a) in d.args.iter().enumerate() {
+                if !narrow.contains(a) {
+                    continue;
+                }
+                let fine = match d.op {
+                    Opcode::Tex => false,
+                    Opcode::Output => !matches!(d.imm, Imm::Mem { var: MemRef::Output(o), .. } if depth.contains(&o)),
+                    Opcode::Fcmp => true,
+                    Opcode::Select if n == 0 => true,
+                    op if is_candidate(op) => d.results.first().is_some_and(|r| narrow.contains(r)),
+                    _ => false,
+                };
+                if !fine {
+                    drop.insert(*a);
+                }
+            }
+            for t in &d.targets {
+                for (p, a) in f.blocks[t.block].params.iter().zip(&t.args) {
+                    if narrow.contains(a) && !narrow.contains(p) {
+                        drop.insert(*a);
+                    }
+                }
+            }
+        }
+        if drop.is_empty() {
+            break;
+        }
+        narrow.retain(|v| !drop.contains(v));
+    }
+    // Scalar arithmetic that no texel feeds gains nothing: it stays f32 and is converted where it meets a colour.
+    let tested = worth(f, &narrow);
+    narrow.retain(|v| tested.contains(v));
+    rewrite(f, &narrow, &depth);
+}
+
+/// The narrowed values that are vectors or come from texels.
+fn worth(f: &Function, narrow: &BTreeSet<Value>) -> BTreeSet<Value> {
+    let mut texel: BTreeSet<Value> = BTreeSet::new();
+    loop {
+        let before = texel.len();
+        for (_, i) in f.ordered() {
+            let d = &f.insts[i];
+            if let Some(r) = d.results.first()
+                && narrow.contains(r)
+                && (d.op == Opcode::Tex || f.ty(*r).lanes >= 3 || d.args.iter().any(|a| texel.contains(a)))
+            {
+                texel.insert(*r);
+            }
+            for t in &d.targets {
+                for (p, a) in f.blocks[t.block].params.iter().zip(&t.args) {
+                    if narrow.contains(p) && (texel.contains(a) || f.ty(*p).lanes >= 3) {
+                        texel.insert(*p);
+                    }
+                }
+            }
+        }
+        if texel.len() == before {
+            break;
+        }
+    }
+    // Uses of what was left out must not be narrow either way; their operands are converted, which is always possible.
+    let mut keep = texel;
+    loop {
+        let mut drop = Vec::new();
+        for (_, i) in f.ordered() {
+            let d = &f.insts[i];
+            for a in d.args.iter().filter(|a| keep.contains(a)) {
+                let fine = match d.op {
+                    Opcode::Output | Opcode::Fcmp => true,
+                    _ => d.results.first().is_some_and(|r| keep.contains(r) || f.ty(*r).scalar != Scalar::F32),
+                };
+                if !fine {
+                    drop.push(*a);
+                }
+            }
+            for t in &d.targets {
+                for (p, a) in f.blocks[t.block].params.iter().zip(&t.args) {
+                    if keep.contains(a) && !keep.contains(p) {
+                        drop.push(*a);
+                    }
+                }
+            }
+        }
+        if drop.is_empty() {
+            return keep;
+        }
+        for v in drop {
+            keep.remove(&v);
+        }
+    }
+}
+
+fn rewrite(f: &mut Function, narrow: &BTreeSet<Value>, depth: &BTreeSet<Output>) {
+    let half = |ty: Type| ty.with_scalar(Scalar::F16);
+    let blocks = f.layout.clone();
+    // Types first: definitions may come after uses (loops).
+    for v in narrow {
+        f.values[*v].0 = half(f.values[*v].0);
+    }
+    let mut memo = Memo::default();
+    for b in blocks {
+        let insts = std::mem::take(&mut f.blocks[b].insts);
+        let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
+        for i in insts {
+            let d = f.insts[i].clone();
+            let span = f.spans[i];
+            let is_narrow = d.results.first().is_some_and(|r| narrow.contains(r));
+            let compares = d.op == Opcode::Fcmp && d.args.iter().any(|a| narrow.contains(a));
+            if (is_narrow && d.op != Opcode::Tex) || compares {
+                for n in 0..d.args.len() {
+                    let a = half_of(f, d.args[n], span, &mut memo, &mut out);
+                    f.insts[i].args[n] = a;
+                }
+            }
+            for t in 0..d.targets.len() {
+                let params = f.blocks[d.targets[t].block].params.clone();
+                for (n, p) in params.iter().enumerate() {
+                    if narrow.contains(p) {
+                        let a = half_of(f, d.targets[t].args[n], span, &mut memo, &mut out);
+                        f.insts[i].targets[t].args[n] = a;
+                    }
+                }
+            }
+            // The colour output is stored as f16, whatever was computed.
+            let colour = matches!(d.imm, Imm::Mem { var: MemRef::Output(o), .. } if !depth.contains(&o));
+            if d.op == Opcode::Output && colour && matches!(f.ty(d.args[0]).scalar, Scalar::F32 | Scalar::F16) {
+                let v = half_of(f, d.args[0], span, &mut memo, &mut out);
+                let ty = f.ty(v).with_scalar(Scalar::F32);
+                let n = f.make_inst(InstData::new(Opcode::Fcvt, &[v], Imm::None), &[ty], span);
+                out.push(n);
+                f.insts[i].args[0] = f.insts[n].results[0];
+            }
+            out.push(i);
+        }
+        f.blocks[b].insts = out;
+        // Later blocks need not be dominated by this one.
+        memo.local.clear();
+    }
+    // Conversions of inputs and uniforms stand at the start, where they serve every block.
+    if let Some(first) = f.entry() {
+        f.blocks[first].insts.splice(0..0, memo.early);
+    }
+}
+
+/// Conversions made so far.
+#[derive(Default)]
+struct Memo {
+    local: BTreeMap<Value, Value>,
+    leaves: BTreeMap<(MemRef, u32), Value>,
+    early: Vec<Inst>,
+}
+
+/// The f16 form of a value, made before the current instruction (or at the program's start).
+fn half_of(f: &mut Function, v: Value, span: Span, memo: &mut Memo, out: &mut Vec<Inst>) -> Value {
+    if f.ty(v).scalar != Scalar::F32 {
+        return v;
+    }
+    if let Some(h) = memo.local.get(&v) {
+        return *h;
+    }
+    let ty = f.ty(v).with_scalar(Scalar::F16);
+    let d = f.def_inst(v).map(|i| f.insts[i].clone());
+    let data = match d {
+        Some(InstData { op: Opcode::Const, imm: Imm::Const(bits), .. }) => {
+            let bits = bits.map(|x| retroshade_ir::numerics::from_f32(Scalar::F16, f32::from_bits(x)));
+            InstData::new(Opcode::Const, &[], Imm::Const(bits))
+        }
+        // Rearrangements are made of the converted whole.
+        Some(d) if matches!(d.op, Opcode::Extract | Opcode::Shuffle | Opcode::Splat | Opcode::Build) => {
+            let args: Vec<Value> = d.args.iter().map(|a| half_of(f, *a, span, memo, out)).collect();
+            InstData::new(d.op, &args, d.imm.clone())
+        }
+        Some(d) if matches!(d.op, Opcode::Uniform | Opcode::Input) && d.args.is_empty() => {
+            let Imm::Mem { var, offset } = d.imm else { return v };
+            if let Some(h) = memo.leaves.get(&(var, offset)) {
+                return *h;
+            }
+            let copy = f.make_inst(InstData::new(d.op, &[], d.imm.clone()), &[f.ty(v)], span);
+            let wide = f.insts[copy].results[0];
+            let n = f.make_inst(InstData::new(Opcode::Fcvt, &[wide], Imm::None), &[ty], span);
+            memo.early.extend([copy, n]);
+            let h = f.insts[n].results[0];
+            memo.leaves.insert((var, offset), h);
+            return h;
+        }
+        _ => InstData::new(Opcode::Fcvt, &[v], Imm::None),
+    };
+    let n = f.make_inst(data, &[ty], span);
+    out.push(n);
+    let h = f.insts[n].results[0];
+    memo.local.insert(v, h);
+    h
+}
+
+/// Moves implicit samples at unmodified inputs to the entry block: the machine makes them before the program starts.
+pub fn preload(m: &mut Module) {
+    let entry = m.entry;
+    let f = &mut m.functions[entry];
+    let Some(first) = f.entry() else { return };
+    let mut moved: Vec<Inst> = Vec::new();
+    let mut seen: BTreeMap<(Texture, Input, u32), Value> = BTreeMap::new();
+    for b in f.layout.clone() {
+        let insts = f.blocks[b].insts.clone();
+        for i in insts {
+            if let Some((t, input, offset)) = direct_sample(f, i, &m.textures, &m.inputs) {
+                f.blocks[b].insts.retain(|x| *x != i);
+                let Some(r) = f.result(i) else { continue };
+                if let Some(v) = seen.get(&(t, input, offset)) {
+                    let v = *v;
+                    f.replace(r, v);
+                    continue;
+                }
+                seen.insert((t, input, offset), r);
+                // The coordinate's own input comes along.
+                let ty = f.ty(f.insts[i].args[0]);
+                let span = f.spans[i];
+                let c = f.make_inst(InstData::new(Opcode::Input, &[], Imm::Mem { var: MemRef::Input(input), offset }), &[ty], span);
+                let v = f.insts[c].results[0];
+                f.insts[i].args[0] = v;
+                moved.extend([c, i]);
+            }
+        }
+    }
+    let at = &mut f.blocks[first].insts;
+    at.splice(0..0, moved);
+    f.resolve_aliases();
+}
+
+/// A plain 2D sample whose coordinate is an input as it is.
+pub fn direct_sample(f: &Function, i: Inst, textures: &cranelift_entity::PrimaryMap<Texture, TextureDecl>, inputs: &cranelift_entity::PrimaryMap<Input, IoDecl>) -> Option<(Texture, Input, u32)> {
+    let d = &f.insts[i];
+    let Imm::Tex(info) = &d.imm else { return None };
+    let plain = info.op == TexOp::Sample && info.lod == TexLod::Implicit && !info.compare && info.offset == [0; 3];
+    let decl = &textures[info.texture];
+    if !plain || decl.dim != TexDim::D2 || decl.arrayed || decl.shadow || decl.kind != Scalar::F32 {
+        return None;
+    }
+    let c = f.def_if(*d.args.first()?, Opcode::Input)?;
+    let Imm::Mem { var: MemRef::Input(input), offset } = c.imm else { return None };
+    let io = &inputs[input];
+    (matches!(io.binding, Binding::Location(l) if l + offset < 10) && io.ty == types::F32.with_lanes(2) && c.args.is_empty()).then_some((info.texture, input, offset))
+}

@@ -40,6 +40,7 @@ pub fn select(m: &Module, abi: &Abi, hoist: bool) -> Result<Selected, CompileErr
         uses: f.use_counts(),
         inputs: BTreeMap::new(),
         outputs: BTreeMap::new(),
+        texels: BTreeMap::new(),
         at: 0,
         uniform: SecondaryMap::new(),
         in_secondary: false,
@@ -60,10 +61,11 @@ struct Selector<'a> {
     uses: SecondaryMap<Value, u32>,
     inputs: BTreeMap<(Input, u32), Vreg>,
     outputs: BTreeMap<(Output, u32), Vreg>,
+    texels: BTreeMap<(Texture, u8, bool), Vreg>,
     at: usize,
     uniform: SecondaryMap<Value, bool>,
     in_secondary: bool,
-    final_colour: Option<Vec<Lane>>,
+    final_colour: Option<(Vec<Lane>, bool)>,
     span: Span,
 }
 
@@ -123,7 +125,10 @@ impl Selector<'_> {
                 }
                 _ => false,
             };
-            let half = d.results.iter().chain(&d.args).any(|v| f.ty(*v).scalar == Scalar::F16 || f.ty(*v).scalar == Scalar::I1);
+            // Of f16 only the conversions themselves, so that constants of the program stay what they are.
+            let to_half = d.op == Fcvt && f.result(i).is_some_and(|r| f.ty(r).scalar == Scalar::F16) && f.ty(d.args[0]).scalar == Scalar::F32;
+            let structural = matches!(d.op, Splat | Build | Extract | Insert | Shuffle);
+            let half = !to_half && !structural && d.results.iter().chain(&d.args).any(|v| f.ty(*v).scalar == Scalar::F16 || f.ty(*v).scalar == Scalar::I1);
             let all = hoist && own && !half && d.args.iter().all(|a| self.uniform[*a]);
             if let (true, Some(r)) = (all, f.result(i)) {
                 self.uniform[r] = true;
@@ -152,9 +157,15 @@ impl Selector<'_> {
             self.inputs.insert((s.input, s.element), v);
             self.out.fixed.insert(v, crate::regs::Reg::new(crate::regs::Bank::Pa, s.pa));
         }
+        for p in &self.abi.preloaded {
+            let v = self.out.primary.vreg(if p.half { Scalar::F16 } else { Scalar::F32 }, 4, self.m.textures[p.texture].span);
+            self.texels.insert((p.texture, p.coord, p.half), v);
+            self.out.fixed.insert(v, crate::regs::Reg::new(crate::regs::Bank::Pa, p.pa));
+        }
         for s in &self.abi.outputs {
             let d = &self.m.outputs[s.output];
-            let v = self.out.primary.vreg(d.ty.scalar, s.lanes, d.span);
+            let colour = self.abi.half_colour && Some(s.output) != self.abi.depth;
+            let v = self.out.primary.vreg(if colour { Scalar::F16 } else { d.ty.scalar }, s.lanes, d.span);
             self.outputs.insert((s.output, s.element), v);
             if self.m.stage == Stage::Vertex {
                 self.out.primary.vregs[v.0 as usize].even = false;
@@ -196,8 +207,12 @@ impl Selector<'_> {
         if self.in_secondary {
             // Results of the secondary program stay in the secondary attributes.
             let at = if ty.lanes > 1 { self.out.free.next_multiple_of(2) } else { self.out.free };
-            self.out.free = at + ty.lanes as u16;
             self.out.hoisted.insert(v, at);
+            if ty.scalar == Scalar::F16 {
+                self.out.free = at + (ty.lanes as u16).div_ceil(2);
+                return (0..ty.lanes as u16).map(|k| Lane::new(Base::SaHalf(at * 2 + k))).collect();
+            }
+            self.out.free = at + ty.lanes as u16;
             return (0..ty.lanes as u16).map(|k| Lane::new(Base::Sa(at + k))).collect();
         }
         Self::of(v, ty.lanes)
@@ -285,6 +300,8 @@ impl Selector<'_> {
                         let half = a.iter().all(|l| matches!(l.base, Base::V(v, _) if self.out.primary.data(v).ty == Scalar::F16));
                         if half { a } else { self.convert(a, ty, 6, 5) }
                     }
+                    // Narrow colours go to the output as they are.
+                    _ if self.abi.half_colour && self.only_output(d) => a,
                     _ => self.convert(a, ty, 5, 6),
                 }
             }
@@ -336,11 +353,24 @@ impl Selector<'_> {
                 if !d.args.is_empty() {
                     return Err(self.unsupported("inputs cannot be indexed by a computed value"));
                 }
-                let v = *self.inputs.get(&(v, offset)).ok_or_else(|| self.unsupported("an input outside its array"))?;
-                Self::of(v, ty.lanes)
+                match self.inputs.get(&(v, offset)) {
+                    Some(v) => Self::of(*v, ty.lanes),
+                    // Only the coordinate of a texel that is there already.
+                    None => vec![Lane::new(Base::Undef); ty.lanes as usize],
+                }
             }
             Uniform => self.uniform_inst(d, ty)?,
-            Tex => self.tex(d, ty)?,
+            Tex => {
+                if Some(b) == f.entry()
+                    && let Some((t, input, element)) = crate::narrow::direct_sample(f, i, &self.m.textures, &self.m.inputs)
+                    && let Binding::Location(l) = self.m.inputs[input].binding
+                    && let Some(v) = self.texels.get(&(t, (l + element) as u8, ty.scalar == Scalar::F16))
+                {
+                    Self::of(*v, ty.lanes)
+                } else {
+                    self.tex(d, ty)?
+                }
+            }
             Ext => {
                 let Imm::Ext(name) = &d.imm else { return Err(self.unsupported("a machine operation without a name")) };
                 let a = self.arg(d, 0);
@@ -361,8 +391,12 @@ impl Selector<'_> {
                 return Ok(());
             }
             Discard => {
-                let p = self.condition(d.args[0], 0)?;
                 // KILL knows !p0, !p1 and p0.
+                let p = match f.const_bits(d.args[0]) {
+                    Some([0, ..]) => return Ok(()),
+                    Some(_) => None,
+                    None => Some(self.condition(d.args[0], 0)?),
+                };
                 self.emit(Kind::Kill(p), None, Vec::new());
                 self.out.phases = true;
                 return Ok(());
@@ -407,6 +441,15 @@ impl Selector<'_> {
             }
             _ => l,
         }
+    }
+
+    /// Whether a value only goes to the colour output.
+    fn only_output(&self, d: &InstData) -> bool {
+        let f = self.f;
+        f.ordered().all(|(_, i)| {
+            let colour = matches!(f.insts[i].imm, Imm::Mem { var: MemRef::Output(o), .. } if Some(o) != self.abi.depth);
+            !f.reads(i).iter().any(|v| d.results.contains(v)) || colour
+        })
     }
 
     /// The value without modifiers.
@@ -775,7 +818,9 @@ impl Selector<'_> {
             return Err(self.unsupported("outputs cannot be indexed by a computed value"));
         }
         let v = *self.outputs.get(&(o, offset)).ok_or_else(|| self.unsupported("an output outside its array"))?;
-        let src = self.value_lanes(d.args[0]);
+        let narrow = self.abi.half_colour && f16_source(self.f, d.args[0]);
+        let from = self.f.def_if(d.args[0], Opcode::Fcvt).map(|c| c.args[0]).filter(|_| narrow);
+        let src = self.value_lanes(from.unwrap_or(d.args[0]));
         // The only write, in the last block, happens at the end.
         let writes = self
             .f
@@ -786,10 +831,15 @@ impl Selector<'_> {
         let ends = self.f.terminator(last).is_some_and(|t| self.f.insts[t].op == Opcode::Return);
         let depth = Some(o) == self.abi.depth;
         if writes == 1 && ends && self.m.stage == Stage::Fragment && !depth {
-            self.final_colour = Some(src);
+            self.final_colour = Some((src, narrow));
             return Ok(());
         }
-        self.emit(Kind::Copy, Some(v), vec![src]);
+        if self.out.primary.data(v).ty == Scalar::F16 && !narrow {
+            let src = self.plain(src, self.f.ty(d.args[0]));
+            self.emit(Kind::Convert(6, 5, false), Some(v), vec![src]);
+        } else {
+            self.emit(Kind::Copy, Some(v), vec![src]);
+        }
         Ok(())
     }
 
@@ -824,16 +874,15 @@ impl Selector<'_> {
         }
         let Some(slot) = self.abi.outputs.iter().find(|s| Some(s.output) != self.abi.depth) else { return Ok(()) };
         let (key, lanes) = ((slot.output, slot.element), slot.lanes);
-        let src = match self.final_colour.take() {
+        let (src, narrow) = match self.final_colour.take() {
             Some(v) => v,
-            None => Self::of(self.outputs[&key], lanes),
+            None => (Self::of(self.outputs[&key], lanes), self.abi.half_colour),
         };
         let from = self.m.outputs[key.0].ty.scalar;
         let to = if self.abi.half_colour { Scalar::F16 } else { from };
         let r = self.out.primary.vreg(to, lanes, self.span);
         self.out.fixed.insert(r, crate::regs::Reg::new(crate::regs::Bank::Pa, 0));
-        let halves = src.iter().all(|l| matches!(l.base, Base::V(v, _) if self.out.primary.data(v).ty == Scalar::F16));
-        if to == Scalar::F16 && !halves {
+        if to == Scalar::F16 && !narrow {
             let src = self.plain(src, Type::new(from, lanes));
             self.emit(Kind::Convert(6, 5, false), Some(r), vec![src]);
         } else {
@@ -855,6 +904,11 @@ impl Selector<'_> {
         }
         let _ = &self.uses;
     }
+}
+
+/// Whether a value is an f16 that was widened for the output.
+fn f16_source(f: &Function, v: Value) -> bool {
+    f.def_if(v, Opcode::Fcvt).is_some_and(|d| f.ty(d.args[0]).scalar == Scalar::F16)
 }
 
 /// The dense element that a unit index names, clamped as the interpreter does.
