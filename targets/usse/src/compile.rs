@@ -431,7 +431,8 @@ fn package(m: &Module, b: &Built) -> Gxp {
             }
         }
     }
-    let mut units: Vec<(Texture, u8)> = abi.textures.iter().map(|t| (t.0, t.1)).chain(abi.preloaded.iter().map(|p| (p.texture, p.unit))).collect();
+    let mut units: Vec<(Texture, u8)> =
+        abi.textures.iter().map(|t| (t.0, t.1)).chain(abi.preloaded.iter().map(|p| (p.texture, p.unit))).collect();
     units.sort_by_key(|u| u.1);
     units.dedup();
     for (t, unit) in &units {

@@ -86,7 +86,10 @@ pub fn run(s: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError
 /// Makes a texture read before the program starts.
 fn preload(m: &Module, p: &abi::Preloaded, env: &ShaderEnv, quad: &[InvocationInputs], lanes: &mut [Instance]) -> Result<(), SimError> {
     let (input, element) = p.input;
-    let tex = env.textures.get(p.texture.as_u32() as usize).ok_or_else(|| SimError::BadEnv(format!("no texture `{}`", m.textures[p.texture].name)))?;
+    let tex = env
+        .textures
+        .get(p.texture.as_u32() as usize)
+        .ok_or_else(|| SimError::BadEnv(format!("no texture `{}`", m.textures[p.texture].name)))?;
     let coord = |n: usize| -> [u32; 3] {
         let words = quad.get(n).or(quad.last()).and_then(|i| i.inputs.get(input.as_u32() as usize));
         let at = |k: usize| words.and_then(|w| w.get(element as usize * 2 + k)).copied().unwrap_or(0);

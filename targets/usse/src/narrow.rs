@@ -263,7 +263,12 @@ pub fn preload(m: &mut Module) {
 }
 
 /// A plain 2D sample whose coordinate is an input as it is.
-pub fn direct_sample(f: &Function, i: Inst, textures: &cranelift_entity::PrimaryMap<Texture, TextureDecl>, inputs: &cranelift_entity::PrimaryMap<Input, IoDecl>) -> Option<(Texture, Input, u32)> {
+pub fn direct_sample(
+    f: &Function,
+    i: Inst,
+    textures: &cranelift_entity::PrimaryMap<Texture, TextureDecl>,
+    inputs: &cranelift_entity::PrimaryMap<Input, IoDecl>,
+) -> Option<(Texture, Input, u32)> {
     let d = &f.insts[i];
     let Imm::Tex(info) = &d.imm else { return None };
     let plain = info.op == TexOp::Sample && info.lod == TexLod::Implicit && !info.compare && info.offset == [0; 3];
@@ -274,5 +279,9 @@ pub fn direct_sample(f: &Function, i: Inst, textures: &cranelift_entity::Primary
     let c = f.def_if(*d.args.first()?, Opcode::Input)?;
     let Imm::Mem { var: MemRef::Input(input), offset } = c.imm else { return None };
     let io = &inputs[input];
-    (matches!(io.binding, Binding::Location(l) if l + offset < 10) && io.ty == types::F32.with_lanes(2) && c.args.is_empty()).then_some((info.texture, input, offset))
+    (matches!(io.binding, Binding::Location(l) if l + offset < 10) && io.ty == types::F32.with_lanes(2) && c.args.is_empty()).then_some((
+        info.texture,
+        input,
+        offset,
+    ))
 }

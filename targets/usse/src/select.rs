@@ -126,9 +126,12 @@ impl Selector<'_> {
                 _ => false,
             };
             // Of f16 only the conversions themselves, so that constants of the program stay what they are.
-            let to_half = d.op == Fcvt && f.result(i).is_some_and(|r| f.ty(r).scalar == Scalar::F16) && f.ty(d.args[0]).scalar == Scalar::F32;
+            let to_half =
+                d.op == Fcvt && f.result(i).is_some_and(|r| f.ty(r).scalar == Scalar::F16) && f.ty(d.args[0]).scalar == Scalar::F32;
             let structural = matches!(d.op, Splat | Build | Extract | Insert | Shuffle);
-            let half = !to_half && !structural && d.results.iter().chain(&d.args).any(|v| f.ty(*v).scalar == Scalar::F16 || f.ty(*v).scalar == Scalar::I1);
+            let half = !to_half
+                && !structural
+                && d.results.iter().chain(&d.args).any(|v| f.ty(*v).scalar == Scalar::F16 || f.ty(*v).scalar == Scalar::I1);
             let all = hoist && own && !half && d.args.iter().all(|a| self.uniform[*a]);
             if let (true, Some(r)) = (all, f.result(i)) {
                 self.uniform[r] = true;
