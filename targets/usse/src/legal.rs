@@ -42,6 +42,10 @@ pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module
     let passes = pass_options(o);
     pipeline(&mut m, &passes, &mut |name, m| dump(name, m));
     let entry = m.entry;
+    if o.opt > OptLevel::O1 {
+        crate::pack::run(&mut m.functions[entry]);
+        dump("pack", &m);
+    }
     for _ in 0..4 {
         if !expand(&mut m.functions[entry]) {
             break;

@@ -21,6 +21,7 @@ pub mod mop;
 pub mod narrow;
 pub mod num;
 pub mod operands;
+pub mod pack;
 pub mod regs;
 pub mod select;
 pub mod sim;
