@@ -133,7 +133,9 @@ fn block(f: &mut Function, b: Block) -> bool {
     let mut left = insts.len();
     while left > 0 {
         let ready = |n: usize, done: &[bool]| g.needs[n].iter().all(|d| done[*d]);
-        let Some(n) = (0..insts.len()).find(|n| !done[*n] && ready(*n, &done) && mate.get(n).is_none_or(|m| ready(*m, &done)) && (*n + 1 < insts.len() || left == 1)) else {
+        let Some(n) = (0..insts.len())
+            .find(|n| !done[*n] && ready(*n, &done) && mate.get(n).is_none_or(|m| ready(*m, &done)) && (*n + 1 < insts.len() || left == 1))
+        else {
             return false;
         };
         match mate.get(&n) {
@@ -170,7 +172,9 @@ fn block(f: &mut Function, b: Block) -> bool {
         let mut args = Vec::new();
         for (a, c) in x.args.iter().zip(&y.args) {
             let (a, c) = (f.resolve(*a), f.resolve(*c));
-            let lane = |f: &Function, v: Value, k: u8| f.def_if(v, Opcode::Extract).filter(|d| d.imm == Imm::Lane(k) && f.ty(d.args[0]) == two).map(|d| d.args[0]);
+            let lane = |f: &Function, v: Value, k: u8| {
+                f.def_if(v, Opcode::Extract).filter(|d| d.imm == Imm::Lane(k) && f.ty(d.args[0]) == two).map(|d| d.args[0])
+            };
             let data = if let (Some(m), Some(n)) = (f.const_bits(a), f.const_bits(c)) {
                 InstData::new(Opcode::Const, &[], Imm::Const([m[0], n[0], 0, 0]))
             } else if a == c {
