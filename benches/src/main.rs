@@ -1,4 +1,4 @@
-//! Prints `docs/performance.md`: the time of each phase by program size, measured once on this machine.
+//! Prints the time of each phase by program size, measured once on this machine; `--print N` prints the program of size N.
 
 use retroshade_benches::{SIZES, synthetic, targets};
 use retroshade_ir::{InvocationInputs, Reference, ShaderEnv, interp, passes, text, verify};
@@ -25,6 +25,13 @@ fn cell(d: Option<Duration>, instructions: usize) -> String {
 }
 
 fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    if let [_, option, size] = args.as_slice()
+        && option == "--print"
+    {
+        print!("{}", text::print(&synthetic(size.parse().unwrap_or(100))));
+        return;
+    }
     let sizes: Vec<usize> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
     let sizes = if sizes.is_empty() { SIZES.to_vec() } else { sizes };
     let mut rows: Vec<(String, Vec<String>, Vec<Option<Duration>>)> = Vec::new();
