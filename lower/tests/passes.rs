@@ -9,8 +9,11 @@ fn run(m: &Module, env: &ShaderEnv) -> Option<ShaderResult> {
     interp::run_with(m, env, &Reference, &limits).ok()
 }
 
+/// A transformation that shows the module after each of its steps.
+type Change<'a> = &'a dyn Fn(&mut Module, &mut dyn FnMut(&str, &Module));
+
 /// What is wrong after a transformation, if something is.
-fn wrong(m: &Module, env: &ShaderEnv, change: &dyn Fn(&mut Module, &mut dyn FnMut(&str, &Module))) -> Option<String> {
+fn wrong(m: &Module, env: &ShaderEnv, change: Change) -> Option<String> {
     let want = run(m, env)?;
     let mut found: Option<String> = None;
     let mut after = m.clone();
@@ -34,7 +37,7 @@ fn wrong(m: &Module, env: &ShaderEnv, change: &dyn Fn(&mut Module, &mut dyn FnMu
     found
 }
 
-fn check(what: &str, profile: &Profile, seeds: std::ops::Range<u64>, change: &dyn Fn(&mut Module, &mut dyn FnMut(&str, &Module))) {
+fn check(what: &str, profile: &Profile, seeds: std::ops::Range<u64>, change: Change) {
     for seed in seeds {
         let (m, env) = random_program(profile, seed);
         if wrong(&m, &env, change).is_none() {

@@ -39,8 +39,11 @@ pub fn run(func: &mut Function, least: usize) -> bool {
     })
 }
 
+/// The factors of each product, and the instructions that a chain consists of.
+type Chain = (Vec<(Value, Value)>, Vec<Inst>);
+
 /// The products of a chain `((a0 b0 + a1 b1) + a2 b2) + a3 b3` that ends in an instruction, and the instructions in it.
-fn chain(func: &Function, i: Inst, uses: &SecondaryMap<Value, u32>) -> Option<(Vec<(Value, Value)>, Vec<Inst>)> {
+fn chain(func: &Function, i: Inst, uses: &SecondaryMap<Value, u32>) -> Option<Chain> {
     let top = func.result(i)?;
     if func.ty(top).is_vector() || !func.ty(top).is_float() {
         return None;

@@ -150,7 +150,11 @@ pub fn cleanup(module: &mut Module, options: &PassOptions) -> bool {
 /// Runs a function pass over all functions.
 pub fn each(module: &mut Module, mut run: impl FnMut(&mut crate::function::Function) -> bool) -> bool {
     let ids: Vec<FuncId> = module.functions.keys().collect();
-    ids.into_iter().fold(false, |changed, id| run(&mut module.functions[id]) || changed)
+    let mut changed = false;
+    for id in ids {
+        changed |= run(&mut module.functions[id]);
+    }
+    changed
 }
 
 /// Runs the pipeline. `dump` is called with a pass's name after each run that changed something.

@@ -215,8 +215,7 @@ fn merge_rows(func: &mut Function) -> bool {
         if gone.contains(*b) {
             continue;
         }
-        loop {
-            let Some(t) = func.terminator(*b) else { break };
+        while let Some(t) = func.terminator(*b) {
             if func.insts[t].op != Opcode::Jump {
                 break;
             }
