@@ -194,10 +194,10 @@ impl Parser<'_> {
         signatures: &HashMap<String, Signature>,
     ) {
         for i in f.blocks.iter().flat_map(|b| &b.insts) {
-            if let Some((name, span)) = &i.callee {
-                if !signatures.contains_key(name) {
-                    self.error("E0013", *span, format!("there is no function `@{name}`"));
-                }
+            if let Some((name, span)) = &i.callee
+                && !signatures.contains_key(name)
+            {
+                self.error("E0013", *span, format!("there is no function `@{name}`"));
             }
             for t in &i.targets {
                 if !blocks.contains_key(&t.block) {

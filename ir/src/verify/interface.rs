@@ -123,10 +123,10 @@ impl Verifier<'_> {
             }
             let vertices = m.geometry.as_ref().map(|g| g.input.vertices());
             let single = matches!(d.binding, Binding::Builtin(Builtin::PrimitiveIndex | Builtin::InvocationId | Builtin::ViewIndex));
-            if let (true, Some(n), false) = (per_vertex, vertices, single) {
-                if d.count != n {
-                    self.error("V0055", d.span, format!("`%{}` has {} elements; the primitive has {n} vertices", d.name, d.count));
-                }
+            if let (true, Some(n), false) = (per_vertex, vertices, single)
+                && d.count != n
+            {
+                self.error("V0055", d.span, format!("`%{}` has {} elements; the primitive has {n} vertices", d.name, d.count));
             }
         }
     }

@@ -212,10 +212,11 @@ impl Verifier<'_> {
             EmitVertex | EndPrimitive => Stage::Geometry,
             Barrier | SharedLoad | SharedStore => Stage::Compute,
             Tex => {
-                if let Imm::Tex(t) = &at.d.imm {
-                    if t.lod == TexLod::Bias && stage != Stage::Fragment {
-                        self.error("V0050", at.span, "a bias belongs to fragment programs");
-                    }
+                if let Imm::Tex(t) = &at.d.imm
+                    && t.lod == TexLod::Bias
+                    && stage != Stage::Fragment
+                {
+                    self.error("V0050", at.span, "a bias belongs to fragment programs");
                 }
                 return;
             }

@@ -161,10 +161,8 @@ impl Verifier<'_> {
                     self.wrong_type(at, 1, &a.to_string());
                 }
             }
-            Any | All => {
-                if at.args[0].scalar != Scalar::I1 || !at.args[0].is_vector() {
-                    self.wrong_type(at, 0, "a vector of i1");
-                }
+            Any | All if (at.args[0].scalar != Scalar::I1 || !at.args[0].is_vector()) => {
+                self.wrong_type(at, 0, "a vector of i1");
             }
             Dot => {
                 if !at.args[0].is_float() || !at.args[0].is_vector() {
@@ -211,25 +209,17 @@ impl Verifier<'_> {
                 }
             }
             Extract => {}
-            Insert => {
-                if at.args[1] != at.args[0].lane() {
-                    self.wrong_type(at, 1, &at.args[0].lane().to_string());
-                }
+            Insert if at.args[1] != at.args[0].lane() => {
+                self.wrong_type(at, 1, &at.args[0].lane().to_string());
             }
-            Shuffle => {
-                if at.args[0].scalar != at.args[1].scalar {
-                    self.wrong_type(at, 1, &format!("of {} lanes", at.args[0].scalar.name()));
-                }
+            Shuffle if at.args[0].scalar != at.args[1].scalar => {
+                self.wrong_type(at, 1, &format!("of {} lanes", at.args[0].scalar.name()));
             }
-            Discard | BrIf => {
-                if at.args[0] != I1 {
-                    self.wrong_type(at, 0, "i1");
-                }
+            Discard | BrIf if at.args[0] != I1 => {
+                self.wrong_type(at, 0, "i1");
             }
-            Switch => {
-                if at.args[0] != I32 {
-                    self.wrong_type(at, 0, "i32");
-                }
+            Switch if at.args[0] != I32 => {
+                self.wrong_type(at, 0, "i32");
             }
             Return => {
                 let wanted = &at.f.results;
@@ -259,10 +249,10 @@ impl Verifier<'_> {
             return;
         }
         let mask = if let Imm::Lanes(l) = &d.imm { l.len() } else { 0 };
-        if let (Some(w), Some(r)) = (d.op.infer(&at.args, mask), at.result()) {
-            if w != r {
-                self.wrong_result(at, &w.to_string());
-            }
+        if let (Some(w), Some(r)) = (d.op.infer(&at.args, mask), at.result())
+            && w != r
+        {
+            self.wrong_result(at, &w.to_string());
         }
         if at.result().is_some_and(|r| !(1..=4).contains(&r.lanes)) {
             self.wrong_result(at, "of 1 to 4 lanes");
