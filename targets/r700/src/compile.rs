@@ -65,13 +65,16 @@ fn candidate(base: &Module, options: &Options, effort: u64, dumps: &mut Vec<(Str
 pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileError> {
     let mut dumps = Vec::new();
     let search = options.opt > OptLevel::O1;
-    let mut choices = vec![Choice { dot: 3, unroll: 256 }];
+    let standard = Choice { dot: 3, unroll: 256, select: 16 };
+    let mut choices = vec![standard];
     if search {
         choices.extend([
-            Choice { dot: 4, unroll: 256 },
-            Choice { dot: 0, unroll: 256 },
-            Choice { dot: 3, unroll: 0 },
-            Choice { dot: 0, unroll: 0 },
+            Choice { dot: 4, ..standard },
+            Choice { dot: 0, ..standard },
+            Choice { select: 48, ..standard },
+            Choice { dot: 0, select: 48, ..standard },
+            Choice { unroll: 0, ..standard },
+            Choice { dot: 0, unroll: 0, ..standard },
         ]);
     }
     let quick = if search { 600 } else { 1 };

@@ -153,8 +153,6 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
         if decl.arrayed {
             return l.fail(CompileError::unsupported("R0109", span, "cube-map arrays are not supported on r700"));
         }
-        let face = cube_coordinates(l, [xyzw[0], xyzw[1], xyzw[2]]);
-        xyzw[..3].copy_from_slice(&face);
         normal = 0xf;
     }
     if let Some(v) = layer {
@@ -282,24 +280,4 @@ fn select_sample(
             }
         }
     })
-}
-
-/// Face coordinates of a direction: (s, t, face) as the sampler wants them.
-fn cube_coordinates(l: &mut Lower<'_>, [x, y, z]: [Opnd; 3]) -> [Opnd; 3] {
-    let webs: SmallVec<[Web; 4]> = (0..4)
-        .map(|c| {
-            let w = l.mir.web();
-            l.mir.webs[w.0 as usize].chan = Some(c);
-            w
-        })
-        .collect();
-    let mut op = Op::alu("OP2:CUBE", &[z, y, z, x, x, z, y, z], None);
-    op.kind = Kind::Reduce;
-    op.dst = webs.clone();
-    l.push(op);
-    let [t, s, major, face] = [webs[0], webs[1], webs[2], webs[3]].map(Opnd::web);
-    let r = l.emit("OP2:RECIP_IEEE", &[major.absolute()]);
-    let s = l.emit("OP3:MULADD_IEEE", &[s, r, Opnd::float(1.5)]);
-    let t = l.emit("OP3:MULADD_IEEE", &[t, r, Opnd::float(1.5)]);
-    [s, t, face]
 }

@@ -9,7 +9,8 @@ use cranelift_entity::EntityRef;
 use retroshade_ir::passes::contract::FpContract;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{PassOptions, cleanup, each, pipeline};
-use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, Stage, Type, Value};
+use retroshade_ir::types::F32;
+use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, Stage, TexDim, TexOp, Type, Value};
 use retroshade_lower::legal::{Rule, apply, bits, float, pack};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
@@ -22,6 +23,8 @@ pub struct Choice {
     pub dot: u32,
     /// Instructions that unrolling may make of a loop.
     pub unroll: u32,
+    /// What both sides of a branch may cost together to become selects.
+    pub select: u32,
 }
 
 /// The passes' options under a choice.
@@ -34,7 +37,7 @@ fn pass_options(options: &Options, choice: Choice) -> PassOptions {
         },
         fp_contract: if options.fp_contract { FpContract::Fmad } else { FpContract::None },
         unroll_fuel: choice.unroll,
-        if_convert_cost: 16,
+        if_convert_cost: choice.select,
         scalarise: true,
         dot: choice.dot,
         robust: options.robust,
@@ -111,7 +114,7 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
         }
     });
     // Passes may have formed what has to be expanded again; machine operations come last.
-    let again = rules(&mut m) | each(&mut m, expand);
+    let again = rules(&mut m) | each(&mut m, expand) | cubes(&mut m);
     if choice.dot == 0 {
         expand_dots(&mut m, |_, lanes| lanes == 3);
     }
@@ -186,6 +189,33 @@ fn costly_dots(m: &mut Module) {
         }
         sum_of(b, &d, 4).map_or(Action::Keep, Action::Replace)
     });
+}
+
+/// Cube maps: CUBE finds the face, the reciprocal of the major axis scales the coordinates to 1…2. `r700.cube_direction`
+/// stands for what the sampler makes of them; it costs nothing.
+fn cubes(m: &mut Module) -> bool {
+    let cube: Vec<bool> = m.textures.values().map(|t| t.dim == TexDim::Cube).collect();
+    rewrite(m.main_mut(), |b, i| {
+        let d = b.func.insts[i].clone();
+        let Imm::Tex(info) = &d.imm else { return Action::Keep };
+        if !cube[info.texture.index()] || info.op != TexOp::Sample {
+            return Action::Keep;
+        }
+        if b.func.def_if(d.args[0], Opcode::Ext).is_some() {
+            return Action::Keep;
+        }
+        let xyz: Vec<Value> = (0..3).map(|l| b.extract(d.args[0], l)).collect();
+        let found = b.typed(Opcode::Ext, F32.with_lanes(4), &xyz, Imm::Ext("r700.cube".into()));
+        let [t, s, major, face] = [0, 1, 2, 3].map(|l| b.extract(found, l));
+        let major = b.ins(Opcode::Fabs, &[major]);
+        let r = b.ins(Opcode::Frcp, &[major]);
+        let middle = b.fconst(F32, 1.5);
+        let s = b.ins(Opcode::Fmad, &[s, r, middle]);
+        let t = b.ins(Opcode::Fmad, &[t, r, middle]);
+        let at = b.typed(Opcode::Ext, F32.with_lanes(3), &[s, t, face], Imm::Ext("r700.cube_direction".into()));
+        b.func.insts[i].args[0] = at;
+        Action::Changed
+    })
 }
 
 /// A machine operation on every lane.

@@ -46,7 +46,7 @@ impl TargetIsa for R700 {
         &["rv770", "rv730", "rv740", "rv710"]
     }
     fn stages(&self) -> &'static [Stage] {
-        &[Stage::Vertex, Stage::Geometry, Stage::Fragment]
+        &[Stage::Vertex, Stage::Fragment]
     }
     fn limits(&self, _: Option<&str>) -> Vec<(&'static str, String)> {
         vec![

@@ -822,6 +822,16 @@ impl<'a> Lower<'a> {
 
     fn ext(&mut self, d: &InstData) {
         let Imm::Ext(name) = &d.imm else { return };
+        if &**name == "r700.cube" {
+            return self.cube(d);
+        }
+        if &**name == "r700.cube_direction" {
+            for lane in 0..3 {
+                let o = self.arg(d, lane as usize, 0);
+                self.set(d.results[0], lane, o);
+            }
+            return;
+        }
         let form = match &**name {
             "r700.sin" => "OP2:SIN",
             "r700.cos" => "OP2:COS",
@@ -833,6 +843,19 @@ impl<'a> Lower<'a> {
         let src: SmallVec<[Opnd; 4]> = (0..d.args.len()).map(|n| self.arg(d, n, 0)).collect();
         let o = self.emit(form, &src);
         self.set(r, 0, o);
+    }
+
+    fn cube(&mut self, d: &InstData) {
+        let [x, y, z] = [0, 1, 2].map(|n| self.arg(d, n, 0));
+        let mut op = Op::alu("OP2:CUBE", &[z, y, z, x, x, z, y, z], None);
+        op.kind = Kind::Reduce;
+        for c in 0..4u8 {
+            let w = self.mir.web();
+            self.mir.webs[w.0 as usize].chan = Some(c);
+            op.dst.push(w);
+            self.set(d.results[0], c, Opnd::web(w));
+        }
+        self.push(op);
     }
 
     // ---- memory ----

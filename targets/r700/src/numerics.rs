@@ -299,6 +299,21 @@ pub fn cube(v: [u32; 3]) -> [u32; 4] {
     [w(t), w(s), w(ma), w(face)]
 }
 
+/// The direction behind face coordinates, up to its length: s and t lie in 1…2, the face is a number.
+pub fn cube_direction(c: [u32; 3]) -> [u32; 3] {
+    let [s, t, face] = c.map(f32::from_bits);
+    let (s, t) = (2.0 * (s - 1.5), 2.0 * (t - 1.5));
+    let v = match face as i32 {
+        0 => [1.0, -t, -s],
+        1 => [-1.0, -t, s],
+        2 => [s, 1.0, t],
+        3 => [s, -1.0, -t],
+        4 => [s, -t, 1.0],
+        _ => [-s, -t, -1.0],
+    };
+    v.map(f32::to_bits)
+}
+
 impl Numerics for R700Numerics {
     fn name(&self) -> &'static str {
         "r700"
@@ -354,7 +369,11 @@ impl Numerics for R700Numerics {
             "r700.cos" => one("COS"),
             "r700.recip_uint" => one("RECIP_UINT"),
             "r700.mul" => one("MUL"),
-            "r700.cube" => Some(cube([args.first()?[0], args.first()?[1], args.first()?[2]])),
+            "r700.cube" => Some(cube([x(0), x(1), x(2)])),
+            "r700.cube_direction" => {
+                let d = cube_direction([x(0), x(1), x(2)]);
+                Some([d[0], d[1], d[2], 0])
+            }
             _ => None,
         }
     }

@@ -278,7 +278,7 @@ impl Run<'_> {
     }
 
     /// Channels that a definition of `w` may take now.
-    fn allowed(&self, w: Web, open: &Open) -> SmallVec<[u8; 4]> {
+    fn allowed(&self, w: Web, i: usize, open: &Open) -> SmallVec<[u8; 4]> {
         let candidates: SmallVec<[u8; 4]> = match self.channel(w) {
             Some(c) => SmallVec::from_slice(&[c]),
             None => (0..4).collect(),
@@ -292,10 +292,9 @@ impl Run<'_> {
                         return true;
                     }
                     // Another member of the register: its value must be dead once this group has read its operands.
-                    let in_group = open.group.slots.iter().flat_map(|s| s.src.iter()).filter(|s| s.as_web() == Some(*m)).count() as u32;
+                    let own = self.ops[i].reads().iter().filter(|r| *r == m).count() as u32;
                     let defined_here = open.group.slots.iter().any(|s| s.dst == Some(*m));
-                    let _ = in_group;
-                    !defined_here && self.pending.get(m).copied().unwrap_or(0) == 0 && !self.live_out.contains(m)
+                    !defined_here && self.pending.get(m).copied().unwrap_or(0) == own && !self.live_out.contains(m)
                 })
             })
             .collect()
@@ -401,8 +400,8 @@ impl Run<'_> {
                 return None;
             }
             let cube = op.dst.len() == 4;
-            let channels: SmallVec<[u8; 4]> = if cube { SmallVec::from_slice(&[0]) } else { self.ordered(op.dst[0], open) };
-            if cube && op.dst.iter().enumerate().any(|(c, w)| !self.allowed(*w, open).contains(&(c as u8))) {
+            let channels: SmallVec<[u8; 4]> = if cube { SmallVec::from_slice(&[0]) } else { self.ordered(op.dst[0], i, open) };
+            if cube && op.dst.iter().enumerate().any(|(c, w)| !self.allowed(*w, i, open).contains(&(c as u8))) {
                 return None;
             }
             for c in channels {
@@ -423,7 +422,7 @@ impl Run<'_> {
         let unit = TABLE.form(op.form).ext.unit;
         let channels: SmallVec<[u8; 4]> = match (op.dst.first(), op.store) {
             (_, Some((_, _, c, _))) => SmallVec::from_slice(&[c]),
-            (Some(w), _) => self.ordered(*w, open),
+            (Some(w), _) => self.ordered(*w, i, open),
             _ => (0..4).collect(),
         };
         if unit != Unit::Trans {
@@ -454,8 +453,8 @@ impl Run<'_> {
     }
 
     /// Allowed channels, the preferred one first, then by how few values they hold.
-    fn ordered(&mut self, w: Web, open: &Open) -> SmallVec<[u8; 4]> {
-        let mut c = self.allowed(w, open);
+    fn ordered(&mut self, w: Web, i: usize, open: &Open) -> SmallVec<[u8; 4]> {
+        let mut c = self.allowed(w, i, open);
         let load = self.load;
         let prefer = self.prefer.get(&w).copied();
         let r = if self.noise > 0 { self.random() } else { 0 };

@@ -595,7 +595,7 @@ impl Machine<'_> {
                     a.coord[k] = c[k];
                 }
                 if decl.dim == TexDim::Cube {
-                    a.coord = direction(c);
+                    a.coord = numerics::cube_direction([c[0], c[1], c[2]]);
                 }
                 if decl.arrayed && dims < 4 {
                     a.layer = if op == TexOp::Fetch { c[dims] } else { f32::from_bits(c[dims.min(3)]) as i32 as u32 };
@@ -632,19 +632,4 @@ impl Machine<'_> {
         }
         Ok(())
     }
-}
-
-/// The direction behind face coordinates, up to its length: s and t lie in 1…2, the face is a number.
-fn direction(c: [u32; 4]) -> [u32; 3] {
-    let [s, t, face, _] = c.map(f32::from_bits);
-    let (s, t) = (2.0 * (s - 1.5), 2.0 * (t - 1.5));
-    let v = match face as i32 {
-        0 => [1.0, -t, -s],
-        1 => [-1.0, -t, s],
-        2 => [s, 1.0, t],
-        3 => [s, -1.0, -t],
-        4 => [s, -t, 1.0],
-        _ => [-s, -t, -1.0],
-    };
-    v.map(f32::to_bits)
 }
