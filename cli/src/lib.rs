@@ -16,6 +16,7 @@ pub use retroshade_lower as lower;
 pub use retroshade_lower::{CompileError, CompiledShader, Options, TargetIsa, TextOptions};
 
 pub mod render;
+pub mod build;
 pub mod stats;
 
 /// Every machine that this build knows, in the order of the documentation.

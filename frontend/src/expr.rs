@@ -302,7 +302,7 @@ impl<'m> Converter<'m> {
                 Step::Dyn(index) if parts.len() <= 4 => self.pick(&parts.clone(), index),
                 Step::Dyn(index) => self.table(&parts.clone(), index),
             },
-            Val::Transposed(_) => {
+            Val::Transposed(_) | Val::Product(_) => {
                 let m = self.force(base)?;
                 self.access(&m, step)
             }
@@ -334,7 +334,7 @@ impl<'m> Converter<'m> {
         }
     }
 
-    fn columns(&mut self, v: &Val) -> R<Vec<Value>> {
+    pub(crate) fn columns(&mut self, v: &Val) -> R<Vec<Value>> {
         let Val::Agg(parts) = self.force(v)? else { return Err(self.error("F0115", "a matrix is needed here")) };
         parts.iter().map(|p| self.leaf(p)).collect()
     }
@@ -347,12 +347,7 @@ impl<'m> Converter<'m> {
         let kind = lt.scalar().map_or(Kind::Float, kind_of);
         match (lt, rt, op) {
             (Ty::Matrix(..), Ty::Matrix(..), Bin::Multiply) => {
-                let right = self.columns(b)?;
-                let mut out = Vec::new();
-                for c in right {
-                    out.push(self.mat_vec(a, c)?);
-                }
-                return Ok(Self::matrix(out));
+                return Ok(Val::Product((a.clone(), b.clone(), self.loops).into()));
             }
             (Ty::Matrix(..), Ty::Vector(..), Bin::Multiply) => {
                 let v = self.leaf(b)?;
@@ -394,9 +389,13 @@ impl<'m> Converter<'m> {
     }
 
     /// Matrix times column vector: the sum of the columns times the lanes, or rows' dot products of a transpose.
-    fn mat_vec(&mut self, m: &Val, v: Value) -> R<Value> {
+    pub(crate) fn mat_vec(&mut self, m: &Val, v: Value) -> R<Value> {
         if let Val::Transposed(inner) = m {
             return self.vec_mat(v, &inner.clone());
+        }
+        if let Some((a, b)) = self.product(m) {
+            let v = self.mat_vec(&b, v)?;
+            return self.mat_vec(&a, v);
         }
         let columns = self.columns(m)?;
         let mut sum = None;
@@ -413,10 +412,23 @@ impl<'m> Converter<'m> {
         sum.ok_or_else(|| self.error("F0115", "a matrix is needed here"))
     }
 
+    /// The factors of a product that is best applied one after the other. One from outside the current loop is better
+    /// computed once there.
+    fn product(&self, m: &Val) -> Option<(Val, Val)> {
+        match m {
+            Val::Product(p) if p.2 == self.loops => Some((p.0.clone(), p.1.clone())),
+            _ => None,
+        }
+    }
+
     /// Row vector times matrix: a dot product per column.
     fn vec_mat(&mut self, v: Value, m: &Val) -> R<Value> {
         if let Val::Transposed(inner) = m {
             return self.mat_vec(&inner.clone(), v);
+        }
+        if let Some((a, b)) = self.product(m) {
+            let v = self.vec_mat(v, &a)?;
+            return self.vec_mat(v, &b);
         }
         let columns = self.columns(m)?;
         let lanes: Vec<Value> = columns.into_iter().map(|c| self.b().ins(Opcode::Dot, &[v, c])).collect();

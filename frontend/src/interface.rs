@@ -398,8 +398,7 @@ impl<'m> Converter<'m> {
             return Err(self.error("F0123", format!("`{name}`: inputs and outputs are scalars and vectors")));
         }
         let t = self.ir_ty(leaf)?;
-        let source_type =
-            leaf.scalar().and_then(source_scalar).map(|s| if t.lanes > 1 { format!("{s}x{}", t.lanes) } else { s.to_string() });
+        let source_type = leaf.scalar().and_then(source_scalar).map(str::to_string);
         let mut decl = match b {
             Some(naga::Binding::BuiltIn(b)) => match builtin(*b) {
                 Some(b) => IoDecl::builtin(t, b),

@@ -251,6 +251,14 @@ impl Converter<'_> {
                 }
                 Ok(Val::agg(out))
             }
+            Val::Product(p) => {
+                let (a, b) = (&p.0, &p.1);
+                let mut out = Vec::new();
+                for c in self.columns(b)? {
+                    out.push(self.mat_vec(a, c)?);
+                }
+                Ok(Self::matrix(out))
+            }
             _ => Ok(v.clone()),
         }
     }

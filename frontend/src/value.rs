@@ -15,6 +15,8 @@ pub(crate) enum Val {
     Agg(Rc<[Val]>),
     /// A matrix that is the transpose of another one, not yet computed.
     Transposed(Rc<Val>),
+    /// A product of two matrices, not yet computed, and how many loops were around it: `(A × B) × v` is cheaper as `A × (B × v)`.
+    Product(Rc<(Val, Val, u32)>),
     /// A pointer, or a composite in read-only memory that is loaded when a part of it is needed.
     Place(Place),
     /// A texture, sampler or other resource.
