@@ -84,7 +84,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             text.push('\n');
         }
     }
-    let _ = writeln!(text, "\nCompiled of {total}: {}.\n\n## Reasons\n", targets.iter().zip(&ok).map(|(t, n)| format!("{} {n}", t.name())).collect::<Vec<_>>().join(", "));
+    let _ = writeln!(
+        text,
+        "\nCompiled of {total}: {}.\n\n## Reasons\n",
+        targets.iter().zip(&ok).map(|(t, n)| format!("{} {n}", t.name())).collect::<Vec<_>>().join(", ")
+    );
     for (k, r) in order.iter().enumerate() {
         let _ = writeln!(text, "{}. {}", k + 1, r.replace('|', "\\|").replace('\n', " "));
     }

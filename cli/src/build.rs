@@ -127,7 +127,8 @@ impl Shader {
     /// For a build script: writes into Cargo's `OUT_DIR` and asks Cargo to watch the source.
     pub fn build(&self) -> Result<(), BuildError> {
         println!("cargo::rerun-if-changed={}", self.path.display());
-        let folder = std::env::var_os("OUT_DIR").ok_or_else(|| BuildError::Usage("OUT_DIR is not set: this is for build scripts".into()))?;
+        let folder =
+            std::env::var_os("OUT_DIR").ok_or_else(|| BuildError::Usage("OUT_DIR is not set: this is for build scripts".into()))?;
         self.write(Path::new(&folder)).map(|_| ())
     }
 
@@ -190,7 +191,8 @@ fn constant_name(name: &str, taken: &mut Vec<String>) -> String {
         }
     }
     let trimmed = out.trim_matches('_');
-    let base = if trimmed.is_empty() || trimmed.starts_with(|c: char| c.is_ascii_digit()) { format!("N{trimmed}") } else { trimmed.to_string() };
+    let base =
+        if trimmed.is_empty() || trimmed.starts_with(|c: char| c.is_ascii_digit()) { format!("N{trimmed}") } else { trimmed.to_string() };
     let mut name = base.clone();
     let mut n = 2;
     while taken.contains(&name) {
@@ -313,7 +315,11 @@ mod tests {
         let text = std::fs::read_to_string(&rs).unwrap();
         assert!(text.contains("pub const U_MVP: Uniform<[[f32; 4]; 4]>"), "{text}");
         assert!(text.contains("pub const U_TINT: Uniform<[[f32; 4]; 3]>"), "{text}");
-        let check = std::process::Command::new("rustc").args(["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "--out-dir"]).arg(&dir).arg(&rs).output();
+        let check = std::process::Command::new("rustc")
+            .args(["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "--out-dir"])
+            .arg(&dir)
+            .arg(&rs)
+            .output();
         match check {
             Ok(out) => assert!(out.status.success(), "{}\n{text}", String::from_utf8_lossy(&out.stderr)),
             Err(_) => println!("skipped: no rustc to compile the generated file with"),

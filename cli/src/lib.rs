@@ -15,8 +15,8 @@ pub use retroshade_ir::{Builder, Module, ParseFailure, parse, print};
 pub use retroshade_lower as lower;
 pub use retroshade_lower::{CompileError, CompiledShader, Options, TargetIsa, TextOptions};
 
-pub mod render;
 pub mod build;
+pub mod render;
 pub mod stats;
 
 /// Every machine that this build knows, in the order of the documentation.
