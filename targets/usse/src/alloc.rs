@@ -56,6 +56,11 @@ impl Files {
 
 /// Places a program. `pa` registers below `pa_count` may be used; `o_count` outputs may be used by preference.
 pub fn place(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: u16) -> Result<Placement, CompileError> {
+    // Pairs at even registers save words; where they do not fit, any place will do.
+    place_aligned(p, fixed, pa_count, o_count, true).or_else(|_| place_aligned(p, fixed, pa_count, o_count, false))
+}
+
+fn place_aligned(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: u16, pairs: bool) -> Result<Placement, CompileError> {
     let live = intervals(p);
     let mut files = Files::default();
     let mut out = Placement { at: vec![None; p.vregs.len()], temps: 0 };
@@ -83,7 +88,7 @@ pub fn place(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: 
     for v in order {
         let s = &live[v as usize];
         let d = &p.vregs[v as usize];
-        let (regs, step) = (d.regs(), if d.regs() > 1 || d.even { 2u16 } else { 1 });
+        let (regs, step) = (d.regs(), if (d.regs() > 1 && pairs) || d.even { 2u16 } else { 1 });
         let mut place = None;
         for (other, off) in hints.get(&Vreg(v)).map_or(&[][..], |h| h) {
             let Some(o) = out.at[other.0 as usize] else { continue };

@@ -8,6 +8,7 @@ use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{FpContract, PassOptions, by_name, pipeline};
 use retroshade_ir::types::{F32, I1, I32};
 use retroshade_ir::*;
+use retroshade_lower::legal::{Rule, bits, intdiv, mul, pack};
 use retroshade_lower::structure::{StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
 
@@ -36,6 +37,34 @@ pub fn pass_options(o: &Options) -> PassOptions {
     }
 }
 
+/// Integer and packing operations that the shared expansions take care of.
+static RULES: &[(Opcode, Rule)] = &[
+    (Opcode::Udiv, intdiv::by_float),
+    (Opcode::Sdiv, intdiv::by_float),
+    (Opcode::Urem, intdiv::by_float),
+    (Opcode::Srem, intdiv::by_float),
+    (Opcode::Umulhi, mul::umulhi_imul),
+    (Opcode::Smulhi, mul::smulhi_umulhi),
+    (Opcode::Bitcount, bits::bitcount),
+    (Opcode::Bitrev, bits::bitrev),
+    (Opcode::FindUmsb, bits::find_umsb_float),
+    (Opcode::FindSmsb, bits::find_smsb),
+    (Opcode::FindLsb, bits::find_lsb),
+    (Opcode::Ubfe, bits::bfe),
+    (Opcode::Sbfe, bits::bfe),
+    (Opcode::Bfi, bits::bfi),
+    (Opcode::PackUnorm4x8, pack::pack_norm),
+    (Opcode::PackSnorm4x8, pack::pack_norm),
+    (Opcode::PackUnorm2x16, pack::pack_norm),
+    (Opcode::PackSnorm2x16, pack::pack_norm),
+    (Opcode::UnpackUnorm4x8, pack::unpack_norm),
+    (Opcode::UnpackSnorm4x8, pack::unpack_norm),
+    (Opcode::UnpackUnorm2x16, pack::unpack_norm),
+    (Opcode::UnpackSnorm2x16, pack::unpack_norm),
+    (Opcode::PackHalf2x16, pack::pack_half_int),
+    (Opcode::UnpackHalf2x16, pack::unpack_half_int),
+];
+
 /// Optimises and legalises. `dump` sees the module after each step.
 pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module)) -> Result<Module, CompileError> {
     let mut m = source.clone();
@@ -46,6 +75,7 @@ pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module
         crate::pack::run(&mut m.functions[entry]);
         dump("pack", &m);
     }
+    retroshade_lower::legal::apply(&mut m.functions[entry], RULES);
     for _ in 0..4 {
         if !expand(&mut m.functions[entry]) {
             break;

@@ -263,7 +263,7 @@ impl MProgram {
     /// A new virtual register.
     pub fn vreg(&mut self, ty: Scalar, lanes: u8, span: Span) -> Vreg {
         let ty = if ty == Scalar::I1 { Scalar::I32 } else { ty };
-        self.vregs.push(VregData { ty, lanes, even: lanes > 1, span });
+        self.vregs.push(VregData { ty, lanes, even: false, span });
         Vreg(self.vregs.len() as u32 - 1)
     }
     /// Its data.
