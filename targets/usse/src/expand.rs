@@ -655,7 +655,10 @@ impl<'a> Expander<'a> {
                 for k in (0..4).filter(|k| lanes[*k].is_some()) {
                     let mut one = [None; 4];
                     one[k] = lanes[k];
-                    words.push(self.copy_word(ty, group, 1 << k, &one, None).ok_or_else(|| internal(&format!("a copy of {:?} {ty:?} into an internal register", one[k])))?);
+                    words.push(
+                        self.copy_word(ty, group, 1 << k, &one, None)
+                            .ok_or_else(|| internal(&format!("a copy of {:?} {ty:?} into an internal register", one[k])))?,
+                    );
                 }
                 words
             }
