@@ -169,6 +169,9 @@ impl Fill<'_> {
                     return None;
                 }
                 self.set("m1", 1)?;
+                if self.s.a != 0 {
+                    self.set("a", self.s.a as u64)?;
+                }
                 self.set(field, (ty as u64) << width | n)
             }
             Src::None | Src::Imm(_) => None,

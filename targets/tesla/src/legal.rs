@@ -163,6 +163,35 @@ impl Scalarise<'_> {
         let l = self.lanes(v);
         self.ex.build(&l)
     }
+    /// A constant index as part of the offset, where it stays within the variable.
+    fn fold_index(&mut self, d: &InstData, args: &[Value], at: usize) -> Option<InstData> {
+        let k = self.ex.func.const_bits(*args.get(at)?)?[0];
+        let Imm::Mem { var, offset } = d.imm else { return None };
+        let count = match var {
+            MemRef::Input(i) => self.module.inputs[i].count,
+            MemRef::Output(o) => self.module.outputs[o].count,
+            MemRef::Uniform(u) => self.module.uniforms[u].units(),
+            MemRef::Local(l) => self.old.locals[l].count,
+            MemRef::Shared(s) => self.module.shared[s].count,
+            MemRef::Storage(_) => u32::MAX / 8,
+        };
+        let offset = offset.checked_add(k).filter(|n| *n < count)?;
+        Some(InstData { imm: Imm::Mem { var, offset }, args: args[..at].into(), ..d.clone() })
+    }
+    /// As [`Self::keep`], with a constant index folded away.
+    fn keep_memory(&mut self, i: Inst, args: &[Value], at: usize) {
+        let d = self.old.insts[i].clone();
+        match self.fold_index(&d, args, at) {
+            None => self.keep(i, args),
+            Some(data) => {
+                let ty = d.results.first().map(|r| self.old.ty(*r));
+                let r = self.ex.push(InstData { targets: SmallVec::new(), results: SmallVec::new(), ..data }, ty);
+                if let (Some(r), Some(old)) = (r, d.results.first()) {
+                    self.map[*old] = self.ex.lanes_of(r);
+                }
+            }
+        }
+    }
     /// Keeps an instruction as it is, with mapped operands; its lanes by extraction.
     fn keep(&mut self, i: Inst, args: &[Value]) {
         let d = &self.old.insts[i];
@@ -261,14 +290,14 @@ impl Scalarise<'_> {
             }
             Input | Uniform | LocalLoad | SharedLoad | StorageLoad | StorageLen => {
                 let args: Vec<Value> = d.args.iter().map(|a| self.lane(*a, 0)).collect::<Result<_, _>>()?;
-                self.keep(i, &args);
+                self.keep_memory(i, &args, 0);
             }
             Output | LocalStore | SharedStore | StorageStore => {
                 let mut args: Vec<Value> = vec![self.whole(d.args[0])];
                 for a in &d.args[1..] {
                     args.push(self.lane(*a, 0)?);
                 }
-                self.keep(i, &args);
+                self.keep_memory(i, &args, 1);
             }
             Atomic | Barrier | Discard | EmitVertex | EndPrimitive | Ext => {
                 let args: Vec<Value> = d.args.iter().map(|a| self.lane(*a, 0)).collect::<Result<_, _>>()?;

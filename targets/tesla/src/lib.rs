@@ -15,6 +15,7 @@ pub mod forms;
 mod forms_table;
 pub mod inst;
 pub mod legal;
+pub mod lint;
 pub mod listing;
 mod lower;
 mod memory;

@@ -53,6 +53,8 @@ pub(crate) struct Lower<'a> {
     constants: BTreeMap<(usize, u32), Reg>,
     flags: BTreeMap<(usize, Value), (Reg, bool)>,
     truths: BTreeMap<(usize, Value, u8), Reg>,
+    /// Uniform words in registers, by block.
+    loaded: BTreeMap<(usize, u8, u32), Reg>,
     pub uses: SecondaryMap<Value, u32>,
     /// The single user of a value, and its block.
     pub user: SecondaryMap<Value, Option<(Inst, Block)>>,
@@ -66,6 +68,8 @@ pub(crate) struct Lower<'a> {
     pub thread_id: Option<Reg>,
     pub texture_blocks: u8,
     pub next_texture: u8,
+    /// First register block for textures: behind the fragment results, which are pinned at the end.
+    pub first_texture: u8,
     /// Instructions already covered by a larger pattern.
     pub covered: SecondaryMap<Inst, bool>,
     pub local_base: Vec<u32>,
@@ -115,6 +119,7 @@ pub(crate) fn select(module: &Module, abi: &mut Abi, chip: &Chip) -> Result<Sele
         constants: BTreeMap::new(),
         flags: BTreeMap::new(),
         truths: BTreeMap::new(),
+        loaded: BTreeMap::new(),
         uses: func.use_counts(),
         user: SecondaryMap::new(),
         home: SecondaryMap::new(),
@@ -124,12 +129,15 @@ pub(crate) fn select(module: &Module, abi: &mut Abi, chip: &Chip) -> Result<Sele
         results: BTreeMap::new(),
         thread_id: None,
         texture_blocks: 4,
+        first_texture: 0,
         next_texture: 0,
         covered: SecondaryMap::new(),
         local_base,
         direct: BTreeSet::new(),
     };
     l.prepare();
+    let results = l.abi.results.iter().map(|r| r.0 + 1).max().unwrap_or(0);
+    l.first_texture = (results.div_ceil(4) as u8).min(8);
     for b in func.layout.clone() {
         let n = blocks[b] as usize;
         let params: Vec<VReg> = func.blocks[b].params.clone().iter().map(|p| l.new_value(*p)).collect();
@@ -386,9 +394,13 @@ impl Lower<'_> {
                 self.constants.insert((self.cur, k), r);
                 r
             }
-            Src::C(..) => {
+            Src::C(space, off, false) => {
+                if let Some(r) = self.loaded.get(&(self.cur, space, off)) {
+                    return *r;
+                }
                 let r = self.fresh();
                 self.emit(MInst::new(Op::LdC, Dst::Reg(r), &[s]).with("w", 1));
+                self.loaded.insert((self.cur, space, off), r);
                 r
             }
             Src::A(off) if off > 0x1fc => {
@@ -435,6 +447,10 @@ impl Lower<'_> {
             _ => true,
         }
     }
+    /// Whether a uniform word is in a register of this block already.
+    fn is_loaded(&self, s: Src) -> bool {
+        matches!(s, Src::C(space, off, false) if self.loaded.contains_key(&(self.cur, space, off)))
+    }
     /// Brings operands into a shape that the instruction takes; may exchange the first two.
     pub fn arrange(&mut self, m: &mut [Mod], accepts: Accepts) {
         let mem = |s: Src| matches!(s, Src::A(_) | Src::S(..) | Src::P(_));
@@ -451,7 +467,8 @@ impl Lower<'_> {
             let better = (konst(a) && !konst(b) && accepts.c2)
                 || (imm(a) && !imm(b) && accepts.imm)
                 || (mem(b) && !mem(a) && accepts.mem)
-                || (matches!(a, Src::Imm(0)) && !matches!(b, Src::Imm(_)));
+                || (matches!(a, Src::Imm(0)) && !matches!(b, Src::Imm(_)))
+                || (self.is_loaded(b) && konst(a) && !self.is_loaded(a));
             if better {
                 m.swap(0, 1);
             }

@@ -65,7 +65,14 @@ impl Lower<'_> {
                 let base = self.abi.shared[x.as_u32() as usize] + offset * lanes * 4;
                 let index = self.optional_address(d.args.first().copied(), lanes * 4)?;
                 if !self.chip.sm11 {
-                    return Err(CompileError::unsupported("T0040", self.span, "the G80 reads shared memory only near its start"));
+                    // The first chip reads s[] only as an operand of arithmetic: the whole address goes through `$a`.
+                    let start = self.shared_address(d.args.first().copied(), lanes * 4, base)?;
+                    for l in self.lanes_wanted(d) {
+                        let r = self.result_lane(d, l);
+                        let index = Index::Reg(start, 0);
+                        self.emit(MInst { index, ..MInst::new(Op::Mov, Dst::Reg(r), &[Src::S(3, 4 * l as u32)]) });
+                    }
+                    return Ok(());
                 }
                 for l in self.lanes_wanted(d) {
                     let r = self.result_lane(d, l);
@@ -212,6 +219,14 @@ impl Lower<'_> {
                 Ok(())
             }
         }
+    }
+    /// A shared variable's byte address in a register.
+    fn shared_address(&mut self, index: Option<Value>, unit: u32, base: u32) -> Result<Reg, CompileError> {
+        let Some(v) = index else { return Ok(self.in_register(Src::Imm(base))) };
+        let r = self.register(v)?;
+        let t = self.fresh();
+        self.emit(MInst::new(Op::Mul24, Dst::Reg(t), &[Src::reg(r), Src::Imm(unit)]));
+        Ok(self.plus(t, base))
     }
     fn byte_address(&mut self, index: Option<Value>, offset: u32) -> Result<Reg, CompileError> {
         let Some(v) = index else { return Ok(self.in_register(Src::Imm(offset))) };

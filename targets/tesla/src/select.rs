@@ -528,7 +528,13 @@ impl Lower<'_> {
                 }
                 Ok(())
             }
-            Stage::Fragment => self.varying(v, n, offset, &decl, lanes, used),
+            Stage::Fragment => {
+                let index = match d.args.first() {
+                    Some(a) => self.address(*a, decl.ty.lanes as u32 * 4)?,
+                    None => Index::None,
+                };
+                self.varying(v, n, offset, &decl, (lanes, used), index)
+            }
             Stage::Compute => self.compute_input(v, &decl, lanes, used),
         }
     }
@@ -563,7 +569,7 @@ impl Lower<'_> {
         self.lanes.insert((v, lane), r);
         r
     }
-    fn varying(&mut self, v: Value, n: u32, element: u32, decl: &retroshade_ir::IoDecl, lanes: u8, used: u8) -> Result<(), CompileError> {
+    fn varying(&mut self, v: Value, n: u32, element: u32, decl: &retroshade_ir::IoDecl, (lanes, used): (u8, u8), index: Index) -> Result<(), CompileError> {
         let v4 = |off: u32| Extra::Mem { off, ty: 0, space: 0 };
         match decl.binding {
             Binding::Builtin(Builtin::Position) => {
@@ -607,11 +613,11 @@ impl Lower<'_> {
             if decl.ty.scalar == Scalar::I1 {
                 // An interface word 0 or 1 becomes a mask.
                 let t = self.fresh();
-                self.emit(MInst { extra: v4(off), ..MInst { dst: Dst::Reg(t), ..i } });
+                self.emit(MInst { extra: v4(off), index, dst: Dst::Reg(t), ..i });
                 self.mask_of(Src::reg(t), r);
                 continue;
             }
-            self.emit(MInst { extra: v4(off), ..i });
+            self.emit(MInst { extra: v4(off), index, ..i });
         }
         Ok(())
     }
@@ -815,13 +821,47 @@ impl Lower<'_> {
             mask |= 1 << component(l);
             results.push(self.lane_register(v, l));
         }
-        // A copy of each argument: the block's registers are overwritten.
-        let base = 4 * (self.next_texture % self.texture_blocks);
-        self.next_texture = self.next_texture.wrapping_add(1);
+        let base = match self.straight_to_results(v, used) {
+            Some(base) => base,
+            None => {
+                let n = self.first_texture + self.next_texture % self.texture_blocks;
+                self.next_texture = self.next_texture.wrapping_add(1);
+                4 * n
+            }
+        };
         let t = TexOp { base, args, results, mask, unit: info.texture.as_u32() as u8, offset: info.offset, cube };
         let live = u8::from(self.module.stage == Stage::Fragment && !self.derivative_later());
         self.emit(MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(op, Dst::None, &[]) }.with("live", live));
         Ok(())
+    }
+    /// The result register of a texel's first lane, if the lanes go to consecutive fragment results and nowhere else.
+    fn straight_to_results(&self, v: Value, used: u8) -> Option<u8> {
+        if self.module.stage != Stage::Fragment || used & used.wrapping_add(1) != 0 {
+            return None;
+        }
+        let mut base = None;
+        for (_, i) in self.func.ordered() {
+            let d = &self.func.insts[i];
+            let (Opcode::Extract, Imm::Lane(l)) = (d.op, &d.imm) else { continue };
+            if self.func.resolve(d.args[0]) != v || self.uses[d.results[0]] == 0 {
+                continue;
+            }
+            let (u, _) = self.user[d.results[0]]?;
+            let b = &self.func.insts[u];
+            if b.op != Opcode::Build {
+                return None;
+            }
+            let place = b.args.iter().position(|a| self.func.resolve(*a) == d.results[0])? as u32;
+            let (o, _) = self.user[b.results[0]]?;
+            let Imm::Mem { var: MemRef::Output(n), offset } = self.func.insts[o].imm else { return None };
+            let word = crate::abi::Word { decl: n.as_u32(), element: offset, lane: place };
+            let reg = self.abi.results.iter().find(|r| r.1 == word)?.0 as u8;
+            let first = reg.checked_sub(*l)?;
+            if *base.get_or_insert(first) != first {
+                return None;
+            }
+        }
+        base.filter(|b| b % 4 == 0)
     }
     /// Whether a derivative is taken anywhere, so that helper lanes need texels too.
     fn derivative_later(&self) -> bool {

@@ -18,11 +18,11 @@ pub fn isa() -> &'static dyn TargetIsa {
 }
 
 /// The decode spaces to try, in order.
-fn spaces(options: &TextOptions) -> Vec<u32> {
+pub(crate) fn spaces(options: &TextOptions) -> Vec<u32> {
     options.stage.map_or_else(|| vec![CP, VP, GP, FP], |s| vec![space(s)])
 }
 
-fn chip_of(options: &TextOptions) -> Result<Chip, TextError> {
+pub(crate) fn chip_of(options: &TextOptions) -> Result<Chip, TextError> {
     match &options.chip {
         None => Ok(EVERYTHING),
         Some(name) => chip::by_name(name).copied().ok_or_else(|| TextError::new(format!("unknown chip `{name}`"))),
@@ -81,8 +81,26 @@ impl TargetIsa for Tesla {
     fn stages(&self) -> &'static [Stage] {
         Stage::ALL
     }
-    fn limits(&self, _: Option<&str>) -> Vec<(&'static str, String)> {
-        Vec::new()
+    fn limits(&self, chip: Option<&str>) -> Vec<(&'static str, String)> {
+        let c = chip.and_then(chip::by_name).unwrap_or(&chip::CHIPS[0]);
+        let yes = |b: bool| if b { "yes" } else { "no" }.to_string();
+        vec![
+            ("chip", c.name.to_string()),
+            ("$r registers", "126 of 32 bits, shared by up to 32 threads of a warp; halves in $r0-$r63".to_string()),
+            ("register file of a multiprocessor", format!("{} words", c.register_file)),
+            ("$c condition registers", "4".to_string()),
+            ("$a address registers", "4 of 16 bits".to_string()),
+            ("constant spaces", "c0[]-c15[], 64 KiB each".to_string()),
+            ("outputs o[]", "126 words".to_string()),
+            ("shared memory s[]", "16 KiB a workgroup".to_string()),
+            ("threads per workgroup", "512".to_string()),
+            ("instruction size", "4 or 8 bytes".to_string()),
+            ("texture arguments", "4".to_string()),
+            ("global atomics, long s[] loads", yes(c.sm11)),
+            ("votes, locks, saturated products", yes(c.sm12)),
+            ("double precision", yes(c.fp64)),
+            ("gather, sample index", yes(c.d3d101)),
+        ]
     }
     fn numerics(&self) -> &'static dyn Numerics {
         &TeslaNumerics
@@ -139,8 +157,15 @@ impl TargetIsa for Tesla {
     fn is_container(&self, bytes: &[u8]) -> bool {
         container::read(bytes).is_some()
     }
-    fn lint(&self, _: &[u8], _: &TextOptions) -> Result<Vec<TextError>, TextError> {
-        Ok(Vec::new())
+    fn lint(&self, bytes: &[u8], options: &TextOptions) -> Result<Vec<TextError>, TextError> {
+        match container::read(bytes) {
+            Some((code, abi)) => {
+                let stage = options.stage.or(Stage::from_name(&abi.stage));
+                let chip = options.chip.clone().or(Some(abi.chip.clone()));
+                crate::lint::lint(&code, Some(abi.registers), &TextOptions { stage, chip, ..options.clone() })
+            }
+            None => crate::lint::lint(bytes, None, options),
+        }
     }
     fn encoding_docs(&self) -> String {
         TABLE.markdown()

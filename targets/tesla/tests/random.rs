@@ -7,6 +7,10 @@ use retroshade_lower::testing::{Profile, Verdict, check_random, diff_with, progr
 
 /// With `RETROSHADE_SURVEY`, lists the first line of every failure instead of stopping at the first.
 fn check(profile: &Profile, n: u64) {
+    if let Some(seed) = std::env::var("RETROSHADE_SEED").ok().and_then(|s| s.parse::<u64>().ok()) {
+        check_random(retroshade_tesla::isa(), profile, seed..seed + 1).unwrap_or_else(|e| panic!("{e}"));
+        return;
+    }
     if std::env::var_os("RETROSHADE_SURVEY").is_some() {
         let mut seen = std::collections::BTreeMap::<String, (u64, u32)>::new();
         for seed in 0..program_count(n) {
