@@ -569,7 +569,15 @@ impl Lower<'_> {
         self.lanes.insert((v, lane), r);
         r
     }
-    fn varying(&mut self, v: Value, n: u32, element: u32, decl: &retroshade_ir::IoDecl, (lanes, used): (u8, u8), index: Index) -> Result<(), CompileError> {
+    fn varying(
+        &mut self,
+        v: Value,
+        n: u32,
+        element: u32,
+        decl: &retroshade_ir::IoDecl,
+        (lanes, used): (u8, u8),
+        index: Index,
+    ) -> Result<(), CompileError> {
         let v4 = |off: u32| Extra::Mem { off, ty: 0, space: 0 };
         match decl.binding {
             Binding::Builtin(Builtin::Position) => {
