@@ -160,6 +160,7 @@ fn executable(m: &Module, abi: &Abi, e: &Emitted, words: usize) -> Result<Execut
         }
         constants.push(Constant::Float(reg as u16, r.map(|v| v.map_or(0, |v| to_bits24(f32::from_bits(v))))));
     }
+    constants.extend(e.counts.iter().enumerate().map(|(k, n)| Constant::Int(3 - k.min(3) as u16, [*n, 0, 0, 0])));
     if constants.is_empty() {
         // Programs without any constant are reported to hang the machine.
         constants.push(if abi.free < FLOAT_UNIFORMS {
@@ -277,4 +278,37 @@ pub fn listing(p: &Program) -> String {
 /// Whether a declared type has a register form.
 pub fn has_register_form(s: Scalar) -> bool {
     s != Scalar::F16
+}
+
+/// Joins programs into one file: the code one behind the other, descriptors shared, an entry point for each.
+pub fn join(shaders: &[CompiledShader]) -> Result<Vec<u8>, CompileError> {
+    let mut code: Vec<Instr> = Vec::new();
+    let mut executables = Vec::new();
+    // Vertex code must lie in the first words.
+    let mut order: Vec<&CompiledShader> = shaders.iter().collect();
+    order.sort_by_key(|s| s.stage != Stage::Vertex);
+    let internal = |e: retroshade_lower::TextError| CompileError::Internal(e.to_string());
+    for s in order {
+        let bin = Shbin::read(&s.container).map_err(internal)?;
+        let base = code.len() as u16;
+        for mut i in dis::decode_all(&bin).map_err(internal)? {
+            if matches!(i.op, Op::Call | Op::Callc | Op::Callu | Op::Ifc | Op::Ifu | Op::For | Op::Jmpc | Op::Jmpu) {
+                i.target += base;
+            }
+            code.push(i);
+        }
+        for mut e in bin.executables {
+            e.entry += base as u32;
+            e.end += base as u32;
+            if !e.geometry && code.len() > asm::VERTEX_WORDS {
+                return Err(CompileError::limit("P0306", Span::NONE, "the vertex programs are too long together", code.len() as u64, asm::VERTEX_WORDS as u64));
+            }
+            executables.push(e);
+        }
+    }
+    if code.len() > 4096 {
+        return Err(CompileError::limit("P0306", Span::NONE, "the programs are too long together", code.len() as u64, 4096));
+    }
+    let (code, descriptors) = asm::link(&code).map_err(|(_, m)| CompileError::limit("P0305", Span::NONE, m, 129, 128))?;
+    Ok(Shbin { code, descriptors, executables }.write())
 }

@@ -38,6 +38,23 @@ pub fn listing(bin: &Shbin) -> Result<String, TextError> {
     Ok(out)
 }
 
+/// The fields of code words without their descriptors.
+pub fn bare(bytes: &[u8]) -> Result<String, TextError> {
+    if bytes.is_empty() || !bytes.len().is_multiple_of(4) {
+        return Err(TextError::new("neither a .shbin nor whole code words"));
+    }
+    let options = retroshade_lower::TextOptions { syntax: retroshade_lower::Syntax::Fields, ..Default::default() };
+    let mut out = String::new();
+    for (n, w) in bytes.chunks_exact(4).enumerate() {
+        let w = u32::from_le_bytes([w[0], w[1], w[2], w[3]]);
+        let line = format!("{w:08x}{}", if descriptor_index(w).is_some() { " 00000000" } else { "" });
+        let text = crate::text::dis_line(&line, &options).map_err(|e| error(n, e.message))?;
+        out.push_str(text.split(" ;").next().unwrap_or(""));
+        out.push('\n');
+    }
+    Ok(out)
+}
+
 /// Disassembles a container.
 pub fn disassemble(bin: &Shbin) -> Result<String, TextError> {
     let code = decode_all(bin)?;

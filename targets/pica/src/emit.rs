@@ -85,6 +85,7 @@ enum Item {
     /// A jump; the condition stands in the instruction.
     Jump(Instr, usize),
     If(Instr, Vec<Item>, Vec<Item>),
+    For(Instr, Vec<Item>),
 }
 
 /// The emitted program.
@@ -98,6 +99,8 @@ pub struct Emitted {
     pub constants: Constants,
     /// Registers in use.
     pub registers: u32,
+    /// Rounds less one of the counted loops, from i3 downward.
+    pub counts: Vec<u8>,
     /// Words of the main procedure; called ones follow.
     pub main: u32,
 }
@@ -108,6 +111,8 @@ struct Emitter<'a> {
     constants: Constants,
     order: HashMap<Block, usize>,
     labels: usize,
+    /// Rounds less one of the counted loops, from i3 downward.
+    counts: Vec<u8>,
     /// Labels of the enclosing loops: (next round, exit).
     loops: Vec<(usize, usize)>,
 }
@@ -141,6 +146,7 @@ pub fn emit(p: &Program, _classes: &Classes, places: &Places, tree: &[Tree], ord
         constants: Constants::allocate(constant_sets(p)),
         order: order.iter().enumerate().map(|(n, b)| (*b, n)).collect(),
         labels: 0,
+        counts: Vec::new(),
         loops: Vec::new(),
     };
     let mut items = e.list(tree, 0)?;
@@ -172,6 +178,7 @@ pub fn emit(p: &Program, _classes: &Classes, places: &Places, tree: &[Tree], ord
         .max()
         .unwrap_or(0);
     out.constants = e.constants;
+    out.counts = e.counts;
     Ok(out)
 }
 
@@ -187,6 +194,7 @@ fn size(items: &[Item]) -> usize {
             Item::I(..) | Item::Jump(..) => 1,
             Item::Label(_) => 0,
             Item::If(_, a, b) => 1 + size(a) + size(b),
+            Item::For(_, a) => 1 + size(a),
         })
         .sum()
 }
@@ -207,6 +215,13 @@ fn flatten(items: Vec<Item>, out: &mut Emitted, labels: &mut [usize], jumps: &mu
                 jumps.push((out.code.len(), l));
                 out.code.push(i);
                 out.spans.push(Span::NONE);
+            }
+            Item::For(i, body) => {
+                let at = out.code.len();
+                out.code.push(i);
+                out.spans.push(Span::NONE);
+                flatten(body, out, labels, jumps)?;
+                out.code[at].target = (out.code.len() - 1) as u16;
             }
             Item::If(i, then, other) => {
                 let at = out.code.len();
@@ -235,6 +250,9 @@ fn runs<'a>(items: &'a [Item], out: &mut Vec<Vec<&'a Instr>>) {
             runs(a, out);
             runs(b, out);
         }
+        if let Item::For(_, a) = i {
+            runs(a, out);
+        }
     }
     out.push(run);
 }
@@ -250,6 +268,12 @@ fn replace(items: &mut Vec<Item>, body: &[Instr], call: Instr) -> usize {
                 if !part.is_empty() && !ends_plain(part) {
                     part.push(Item::I(Instr::new(Op::Nop), Span::NONE));
                 }
+            }
+        }
+        if let Item::For(_, part) = &mut items[k] {
+            n += replace(part, body, call);
+            if !ends_plain(part) {
+                part.push(Item::I(Instr::new(Op::Nop), Span::NONE));
             }
         }
         let here = items.len() - k >= body.len() && items[k..].iter().zip(body).all(|(i, b)| matches!(i, Item::I(x, _) if x == b));
@@ -336,7 +360,10 @@ impl Emitter<'_> {
                     let test = self.p.blocks[from].test.clone().ok_or("a branch without test")?;
                     self.branch(&test, then, other, depth, &mut out)?;
                 }
-                Tree::Loop { body, .. } => self.looped(body, &mut out)?,
+                Tree::Loop { header, body } => match self.p.counts.get(header).copied() {
+                    Some(c) => self.counted(c, body, depth, &mut out)?,
+                    None => self.looped(body, &mut out)?,
+                },
                 Tree::Break => {
                     let (_, exit) = *self.loops.last().ok_or("a break outside a loop")?;
                     self.always(exit, &mut out);
@@ -432,6 +459,27 @@ impl Emitter<'_> {
             }
         };
         out.push(Item::If(flow, a, b));
+        Ok(())
+    }
+
+    /// LOOP: the number of rounds stands in an integer constant, and nothing is compared.
+    fn counted(&mut self, c: Count, body: &[Tree], depth: usize, out: &mut Vec<Item>) -> Result<(), String> {
+        let is_exit = |n: &Tree| matches!(n, Tree::If { from, .. } if *from == c.test);
+        let rest: Vec<Tree> = body.iter().filter(|n| !is_exit(n)).cloned().collect();
+        let mut items = self.list(&rest, depth)?;
+        if size(&items) == 0 {
+            return Ok(());
+        }
+        if !ends_plain(&items) {
+            items.push(Item::I(Instr::new(Op::Nop), Span::NONE));
+        }
+        let n = (c.rounds - 1) as u8;
+        let at = self.counts.iter().position(|k| *k == n).unwrap_or_else(|| {
+            self.counts.push(n);
+            self.counts.len() - 1
+        });
+        let uniform = 3u8.checked_sub(at as u8).ok_or("more counted loops than integer registers")?;
+        out.push(Item::For(Instr { uniform, ..Instr::new(Op::For) }, items));
         Ok(())
     }
 

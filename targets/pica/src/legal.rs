@@ -75,7 +75,7 @@ pub fn legalise(source: &Module, options: &Options) -> Result<Legal, CompileErro
     dump("structurise", &m, &mut dumps);
     split_vector_tests(m.main_mut());
     integers(&mut m)?;
-    truth_values(m.main_mut())?;
+    truth_values(&mut m)?;
     expand(m.main_mut())?;
     for _ in 0..3 {
         let mut changed = false;
@@ -211,7 +211,8 @@ fn fold_indices(f: &mut Function) -> SecondaryMap<Inst, bool> {
     let mut numeric: SecondaryMap<Value, bool> = SecondaryMap::new();
     for (_, i) in f.ordered() {
         let d = &f.insts[i];
-        let is_index = matches!(d.op, Opcode::Uniform | Opcode::Input) || d.op == Opcode::Output;
+        // An output's conversion back is free, too.
+        let is_index = matches!(d.op, Opcode::Uniform | Opcode::Input | Opcode::Output);
         for v in d.args.iter().chain(d.targets.iter().flat_map(|t| t.args.iter())) {
             if !is_index {
                 numeric[f.resolve(*v)] = true;
@@ -261,7 +262,8 @@ fn integers(m: &mut Module) -> Result<(), CompileError> {
     if !errors.is_empty() {
         return Err(CompileError::Invalid(errors));
     }
-    // Indices that may miss their array are clamped, as the interpreter does: what lies behind it is not the array's.
+    // Computed integers that may miss their array are clamped, as the interpreter does: what lies behind it is not the
+    // array's. A float that is truncated to an index is the caller's own register offset and is taken as it is.
     let mut bounds: SecondaryMap<Inst, Option<(i64, i64)>> = SecondaryMap::new();
     for (b, i) in f.ordered() {
         let d = &f.insts[i];
@@ -271,6 +273,12 @@ fn integers(m: &mut Module) -> Result<(), CompileError> {
             if r.lo < lo || r.hi > hi {
                 bounds[i] = Some((lo, hi));
             }
+        }
+    }
+    let mut to_integer: SecondaryMap<Inst, bool> = SecondaryMap::new();
+    for (_, i) in f.ordered() {
+        if let Imm::Mem { var: MemRef::Output(o), .. } = f.insts[i].imm {
+            to_integer[i] = m.outputs[o].ty.scalar == Scalar::I32;
         }
     }
     let nonneg: SecondaryMap<Value, bool> = {
@@ -287,7 +295,7 @@ fn integers(m: &mut Module) -> Result<(), CompileError> {
         }
     }
     let mut failed: Option<CompileError> = None;
-    rewrite(f, |b, i| match integer_inst(b, i, only_index[i], bounds[i], &nonneg) {
+    rewrite(f, |b, i| match integer_inst(b, i, only_index[i], bounds[i], to_integer[i], &nonneg) {
         Ok(a) => a,
         Err(e) => {
             failed.get_or_insert(e);
@@ -303,6 +311,7 @@ fn integer_inst(
     i: Inst,
     only_index: bool,
     bounds: Option<(i64, i64)>,
+    integer_output: bool,
     nonneg: &SecondaryMap<Value, bool>,
 ) -> Result<Action, CompileError> {
     let d = b.func.insts[i].clone();
@@ -315,12 +324,7 @@ fn integer_inst(
     if matches!(d.op, Opcode::Uniform | Opcode::Input | Opcode::Output) {
         let at = usize::from(d.op == Opcode::Output);
         let mut changed = false;
-        // A conversion that only indexes is made anew behind the clamp.
-        let index = d.args.get(at).copied().and_then(|x| match b.func.ty(x).is_float() {
-            true => Some(x),
-            false if bounds.is_some() => b.func.def_if(x, Opcode::F2s).or(b.func.def_if(x, Opcode::F2u)).map(|c| c.args[0]),
-            false => None,
-        });
+        let index = d.args.get(at).copied().filter(|x| b.func.ty(*x).is_float());
         if let Some(x) = index {
             let x = match bounds {
                 Some((lo, hi)) => {
@@ -335,15 +339,11 @@ fn integer_inst(
             changed = true;
         }
         if d.op == Opcode::Output {
-            let x = d.args[0];
-            let declared = match d.imm {
-                Imm::Mem { var: MemRef::Output(_), .. } => b.func.ty(x),
-                _ => b.func.ty(x),
-            };
             // An integer output: stored through a conversion, which is free.
-            if declared.is_float() && nonneg_marker(b.func, i) {
-                let c = b.typed(Opcode::F2s, declared.with_scalar(Scalar::I32), &[x], Imm::None);
-                b.func.insts[i].args[0] = c;
+            let x = d.args[0];
+            if integer_output && b.func.ty(x).is_float() {
+                let ty = b.func.ty(x).with_scalar(Scalar::I32);
+                b.func.insts[i].args[0] = b.typed(Opcode::F2s, ty, &[x], Imm::None);
                 changed = true;
             }
             return Ok(if changed { Action::Changed } else { Action::Keep });
@@ -356,6 +356,13 @@ fn integer_inst(
         return Ok(if changed { Action::Changed } else { Action::Keep });
     }
     if only_index {
+        if d.op == Opcode::F2u {
+            // Truncation to an address register is signed.
+            let zero = b.fconst(b.func.ty(d.args[0]), 0.0);
+            let x = b.ins(Opcode::Fmax, &[zero, d.args[0]]);
+            let (Some(t), _) = (ty, span) else { return Ok(Action::Keep) };
+            return Ok(Action::Replace(b.typed(Opcode::F2s, t, &[x], Imm::None)));
+        }
         return Ok(Action::Keep);
     }
     let power = |b: &Builder, v: Value| -> Option<f32> {
@@ -471,11 +478,6 @@ fn is_nonneg(f: &Function, v: Value, nonneg: &SecondaryMap<Value, bool>) -> bool
     }
 }
 
-/// Whether an output instruction stores to an integer output (its value was an integer before this pass).
-fn nonneg_marker(_: &Function, _: Inst) -> bool {
-    false
-}
-
 fn remainder(b: &mut Builder, x: Value, q: Value, k: f32, ty: Type) -> Value {
     let c = b.fconst(ty, k);
     let p = b.ins(Opcode::Fmul, &[q, c]);
@@ -510,7 +512,14 @@ fn test_size(f: &Function, v: Value, uniform_ok: bool) -> Option<u32> {
 }
 
 /// Truth values that are more than a test become 0 and 1.
-fn truth_values(f: &mut Function) -> Result<(), CompileError> {
+fn truth_values(m: &mut Module) -> Result<(), CompileError> {
+    let mut boolean_output: SecondaryMap<Inst, bool> = SecondaryMap::new();
+    for (_, i) in m.main().ordered() {
+        if let Imm::Mem { var: MemRef::Output(o), .. } = m.main().insts[i].imm {
+            boolean_output[i] = m.outputs[o].ty.scalar == Scalar::I1;
+        }
+    }
+    let f = m.main_mut();
     // A value is a number if it is used as one, or is no test by itself.
     let mut number: SecondaryMap<Value, bool> = SecondaryMap::new();
     let is_truth = |f: &Function, v: Value| f.ty(v).scalar == Scalar::I1;
@@ -570,6 +579,19 @@ fn truth_values(f: &mut Function) -> Result<(), CompileError> {
     rewrite(f, |b, i| {
         let d = b.func.insts[i].clone();
         let span = b.func.spans[i];
+        // A truth value in an output: the stored number is compared again, which the store undoes.
+        if d.op == Opcode::Output && boolean_output[i] && b.func.ty(d.args[0]).is_float() {
+            let n = b.func.ty(d.args[0]).lanes;
+            let zero = b.fconst(F32, 0.0);
+            let parts: Vec<Value> = (0..n)
+                .map(|l| {
+                    let x = lane(b, d.args[0], l);
+                    b.fcmp(FloatCC::Une, x, zero)
+                })
+                .collect();
+            b.func.insts[i].args[0] = b.build(&parts);
+            return Action::Changed;
+        }
         let number_result = d.results.first().is_some_and(|r| number[*r] && b.func.ty(*r).scalar == Scalar::I1);
         // A number where a test is wanted.
         if matches!(d.op, Opcode::BrIf | Opcode::Select) && b.func.ty(d.args[0]).is_float() {

@@ -76,6 +76,12 @@ impl TargetIsa for Pica {
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
         sim::simulate(shader, env)
     }
+    fn link(&self, shaders: &[CompiledShader]) -> Result<Vec<u8>, CompileError> {
+        match shaders {
+            [one] => Ok(one.container.clone()),
+            _ => compile::join(shaders),
+        }
+    }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         text::dis_line(line, options)
     }
@@ -84,7 +90,8 @@ impl TargetIsa for Pica {
     }
     fn disassemble(&self, bytes: &[u8], options: &TextOptions) -> Result<String, TextError> {
         if !Shbin::is_shbin(bytes) {
-            return Err(TextError::new("bare code words have no operand descriptors: disassemble the .shbin"));
+            // Bare words have no operand descriptors: their fields are all that can be said.
+            return dis::bare(bytes);
         }
         let bin = Shbin::read(bytes)?;
         if options.syntax == Syntax::Fields { dis::listing(&bin) } else { dis::disassemble(&bin) }

@@ -11,7 +11,7 @@ use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::{Cfg, DomTree};
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
-use retroshade_lower::structure::Structure;
+use retroshade_lower::structure::{Node as Tree, Structure};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 
@@ -36,6 +36,8 @@ struct Lowering<'a> {
     index_of: HashMap<Value, u32>,
     /// Vertices of the current strip, for geometry programs.
     strip: Option<u32>,
+    /// Value of each output, and whether it was written since the last emit.
+    current: indexmap::IndexMap<Output, (Tuple, bool)>,
 }
 
 /// Lowers the entry function of a legalised module.
@@ -60,12 +62,14 @@ pub fn lower(m: &Module, abi: &Abi, structure: &Structure) -> Result<Program, Co
         bundle: 0,
         index_of: HashMap::new(),
         strip: Some(0),
+        current: indexmap::IndexMap::new(),
     };
     for b in &order {
         let idom = dom.idom(*b).and_then(|d| l.block_of.get(&d).copied());
         let succs = f.successors(*b).iter().filter_map(|t| l.block_of.get(&t.block).copied()).collect();
         l.p.blocks.push(MBlock { idom, succs, ..MBlock::default() });
     }
+    counted(f, &structure.nodes, &mut l.p.counts);
     for (n, b) in order.iter().enumerate() {
         l.at = n;
         l.params(*b, &cfg);
@@ -77,6 +81,12 @@ pub fn lower(m: &Module, abi: &Abi, structure: &Structure) -> Result<Program, Co
     }
     for b in &order {
         l.edge_copies(*b, &cfg)?;
+    }
+    // A counted loop needs no test.
+    for c in l.p.counts.values() {
+        if let Some(n) = l.block_of.get(&c.test) {
+            l.p.blocks[*n].test = None;
+        }
     }
     Ok(l.p)
 }
@@ -270,6 +280,8 @@ impl Lowering<'_> {
                 let n = result.map_or(1, |v| self.f.ty(v).lanes);
                 (0..n).map(|_| args[0][0]).collect()
             }
+            // Vectors of truth values exist only to be stored.
+            Opcode::Build if self.f.ty(d.args[0]).scalar == Scalar::I1 => SmallVec::new(),
             Opcode::Build => args.iter().map(|a| a[0]).collect(),
             Opcode::Extract => match d.imm {
                 Imm::Lane(n) => smallvec![args[0][n as usize]],
@@ -297,7 +309,14 @@ impl Lowering<'_> {
                 Some(t) => t,
                 None => return Ok(()),
             },
-            Opcode::Output => return self.output(&d, &args[0]),
+            Opcode::Output => {
+                // A truth value is stored as the number that was compared with zero.
+                let mut value = args[0].clone();
+                if self.f.ty(d.args[0]).scalar == Scalar::I1 {
+                    value = self.numbers(d.args[0])?;
+                }
+                return self.output(&d, &value);
+            }
             Opcode::Fcmp | Opcode::Iand | Opcode::Ior | Opcode::Inot => {
                 let Some(v) = result else { return self.internal("test without result") };
                 let t = self.test_of(&d)?;
@@ -307,9 +326,9 @@ impl Lowering<'_> {
             }
             Opcode::Select => self.select(&d)?,
             Opcode::BrIf => {
+                self.p.blocks[self.at].span = self.span;
                 let t = self.test(d.args[0])?;
                 self.p.blocks[self.at].test = Some(t);
-                self.p.blocks[self.at].span = self.span;
                 return Ok(());
             }
             Opcode::EmitVertex => return self.emit_vertex(),
@@ -412,6 +431,12 @@ impl Lowering<'_> {
 
     fn output(&mut self, d: &InstData, value: &Tuple) -> Result<(), CompileError> {
         let Imm::Mem { var: MemRef::Output(k), .. } = d.imm else { return self.internal("output without variable") };
+        self.current.insert(k, (value.clone(), true));
+        self.write_output(k, value);
+        Ok(())
+    }
+
+    fn write_output(&mut self, k: Output, value: &Tuple) {
         let reg = self.abi.outputs[k];
         for (l, r) in value.iter().enumerate() {
             if self.abi.dead[k][l].is_some() {
@@ -421,7 +446,23 @@ impl Lowering<'_> {
             n.bundle = self.bundle;
             self.p.blocks[self.at].nodes.push(n);
         }
-        Ok(())
+    }
+
+    /// The numbers behind truth values that are stored.
+    fn numbers(&self, v: Value) -> Result<Tuple, CompileError> {
+        let Some(d) = self.f.def_inst(self.f.resolve(v)).map(|i| &self.f.insts[i]) else { return self.internal("a stored truth value") };
+        match (d.op, &d.imm) {
+            (Opcode::Build, _) => d.args.iter().map(|a| self.numbers(*a).map(|t| t[0])).collect(),
+            (Opcode::Fcmp, Imm::FloatCC(FloatCC::Une)) => self.get(d.args[0]),
+            (Opcode::Const, Imm::Const(bits)) => {
+                Ok((0..self.f.ty(v).lanes as usize).map(|l| Ref::constant(if bits[l] & 1 == 1 { 1f32.to_bits() } else { 0 })).collect())
+            }
+            (Opcode::Splat, _) => {
+                let n = self.numbers(d.args[0])?[0];
+                Ok((0..self.f.ty(v).lanes).map(|_| n).collect())
+            }
+            _ => self.internal("a stored truth value is no comparison"),
+        }
     }
 
     fn test(&self, v: Value) -> Result<Test, CompileError> {
@@ -511,9 +552,160 @@ impl Lowering<'_> {
             ));
         };
         self.strip = Some(k + 1);
+        // The hardware has two banks of outputs: what is not written again is two vertices old.
+        let stale: Vec<(Output, Tuple)> = self.current.iter().filter(|(_, (_, fresh))| !fresh).map(|(o, (v, _))| (*o, v.clone())).collect();
+        for (o, v) in stale {
+            self.bundle += 1;
+            self.write_output(o, &v);
+        }
+        self.current.values_mut().for_each(|c| c.1 = false);
         let mut n = Node::new(Op::Emit, &[], &[], self.span);
         n.emit = ((k % 3) as u8, k >= 2, k >= 2 && k % 2 == 1);
         self.p.blocks[self.at].nodes.push(n);
         Ok(())
+    }
+}
+
+/// Most rounds of a LOOP.
+const ROUNDS: u32 = 256;
+
+/// Finds loops whose number of rounds is a constant: LOOP then needs no comparison.
+fn counted(f: &Function, nodes: &[Tree], out: &mut indexmap::IndexMap<Block, Count>) {
+    for n in nodes {
+        match n {
+            Tree::If { then, other, .. } => {
+                counted(f, then, out);
+                counted(f, other, out);
+            }
+            Tree::Loop { header, body } => {
+                counted(f, body, out);
+                if out.len() < 4
+                    && let Some(c) = count(f, *header, body)
+                {
+                    out.insert(*header, c);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The exit of a loop that has only one, at its very end or right behind the header: (block of the test, stays while true, at the end).
+fn single_exit(header: Block, body: &[Tree]) -> Option<(Block, bool, bool)> {
+    fn breaks(nodes: &[Tree]) -> usize {
+        nodes
+            .iter()
+            .map(|n| match n {
+                Tree::Break | Tree::Continue => 1,
+                Tree::If { then, other, .. } => breaks(then) + breaks(other),
+                _ => 0,
+            })
+            .sum()
+    }
+    if breaks(body) != 1 {
+        return None;
+    }
+    let exit = |n: &Tree| match n {
+        Tree::If { from, then, other, .. } => match (&then[..], &other[..]) {
+            ([Tree::Break], []) => Some((*from, false)),
+            ([], [Tree::Break]) => Some((*from, true)),
+            _ => None,
+        },
+        _ => None,
+    };
+    if let Some((from, stays)) = body.last().and_then(exit) {
+        return Some((from, stays, true));
+    }
+    match body {
+        [Tree::Block(b), second, ..] if *b == header => exit(second).filter(|e| e.0 == header).map(|(from, stays)| (from, stays, false)),
+        _ => None,
+    }
+}
+
+fn count(f: &Function, header: Block, body: &[Tree]) -> Option<Count> {
+    let (from, stays, bottom) = single_exit(header, body)?;
+    let branch = f.terminator(from)?;
+    let cond = f.resolve(*f.insts[branch].args.first()?);
+    let test = f.def_if(cond, Opcode::Fcmp)?;
+    let Imm::FloatCC(cc) = test.imm else { return None };
+    let (a, b) = (f.resolve(test.args[0]), f.resolve(test.args[1]));
+    // The header of a loop that is tested first is executed once more than the body: nothing behind the loop may need it.
+    if !bottom {
+        let inside: Vec<Value> = f.blocks[header].insts.iter().flat_map(|i| f.insts[*i].results.iter().copied()).collect();
+        let mut members = Vec::new();
+        collect(body, &mut members);
+        let outside = f.ordered().filter(|(b, _)| !members.contains(b)).any(|(_, i)| f.reads(i).iter().any(|v| inside.contains(&f.resolve(*v))));
+        let passed = f.insts[branch].targets.iter().filter(|t| !members.contains(&t.block)).any(|t| t.args.iter().any(|v| inside.contains(&f.resolve(*v))));
+        if outside || passed {
+            return None;
+        }
+    }
+    for (k, p) in f.blocks[header].params.iter().enumerate() {
+        // All predecessors but the latch bring the start value.
+        let mut members = Vec::new();
+        collect(body, &mut members);
+        let (mut start, mut next) = (None, None);
+        let mut preds = 0;
+        for b in &f.layout {
+            for t in f.successors(*b).iter().filter(|t| t.block == header) {
+                preds += 1;
+                if members.contains(b) { next = t.args.get(k).map(|v| f.resolve(*v)) } else { start = t.args.get(k).map(|v| f.resolve(*v)) }
+            }
+        }
+        let (Some(start), Some(next)) = (start, next) else { continue };
+        let Some(start) = f.const_bits(start).filter(|_| preds == 2) else { continue };
+        let Some(step) = f.def_if(next, Opcode::Fadd).or(f.def_if(next, Opcode::Fsub)) else { continue };
+        let (s0, s1) = (f.resolve(step.args[0]), f.resolve(step.args[1]));
+        let (by, down) = match (f.const_bits(s0), f.const_bits(s1)) {
+            (_, Some(c)) if s0 == *p => (c[0], step.op == Opcode::Fsub),
+            (Some(c), _) if s1 == *p && step.op == Opcode::Fadd => (c[0], false),
+            _ => continue,
+        };
+        let by = if down { -f32::from_bits(by) } else { f32::from_bits(by) };
+        let is_counter = |v: Value| v == *p || bottom && v == next;
+        let (limit, swapped) = match (f.const_bits(a), f.const_bits(b)) {
+            (_, Some(c)) if is_counter(a) => (c[0], false),
+            (Some(c), _) if is_counter(b) => (c[0], true),
+            _ => continue,
+        };
+        let tested = if swapped { b } else { a };
+        // Counted as the machine would.
+        let load = |bits: u32| crate::numerics::round(f32::from_bits(bits) as f64);
+        let (mut i, limit) = (load(start[0]), load(limit));
+        let mut rounds = 0;
+        while rounds <= ROUNDS {
+            let after = crate::numerics::add(i, load(by.to_bits()));
+            let x = if tested == next { after } else { i };
+            let holds = if swapped { cc.eval(limit, x) } else { cc.eval(x, limit) };
+            let goes_on = holds == stays;
+            if bottom {
+                rounds += 1;
+            }
+            if !goes_on {
+                break;
+            }
+            if !bottom {
+                rounds += 1;
+            }
+            i = after;
+        }
+        if (1..=ROUNDS).contains(&rounds) {
+            return Some(Count { test: from, rounds });
+        }
+    }
+    None
+}
+
+fn collect(nodes: &[Tree], out: &mut Vec<Block>) {
+    for n in nodes {
+        match n {
+            Tree::Block(b) => out.push(*b),
+            Tree::If { then, other, .. } => {
+                collect(then, out);
+                collect(other, out);
+            }
+            Tree::Loop { body, .. } => collect(body, out),
+            _ => {}
+        }
     }
 }

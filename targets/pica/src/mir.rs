@@ -181,6 +181,15 @@ pub struct MBlock {
     pub span: Span,
 }
 
+/// A loop with a known number of rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// The block whose test would leave it.
+    pub test: retroshade_ir::Block,
+    /// Rounds, 1 to 256.
+    pub rounds: u32,
+}
+
 /// A program.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
@@ -190,6 +199,8 @@ pub struct Program {
     pub temps: u32,
     /// Dynamic indices: the float that is truncated.
     pub indices: Vec<Ref>,
+    /// Counted loops by header.
+    pub counts: indexmap::IndexMap<retroshade_ir::Block, Count>,
     /// Names of temporaries for messages: where they are made.
     pub spans: Vec<Span>,
 }
@@ -222,32 +233,64 @@ impl Program {
         }
         n
     }
-    /// Removes lanes that nobody reads, and operations without lanes.
+    /// Temporaries that something with an effect needs, directly or not.
+    fn needed(&self) -> Vec<bool> {
+        let mut need = vec![false; self.temps as usize];
+        let mut makers: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.temps as usize];
+        let mut work: Vec<Tmp> = Vec::new();
+        let want = |refs: &mut dyn Iterator<Item = Ref>, work: &mut Vec<Tmp>| {
+            for r in refs {
+                work.extend(r.as_tmp());
+                if let Leaf::Uni { index: Some(i), .. } = r.leaf {
+                    work.extend(self.indices[i as usize].as_tmp());
+                }
+            }
+        };
+        for (b, block) in self.blocks.iter().enumerate() {
+            for (n, node) in block.nodes.iter().enumerate() {
+                node.writes().for_each(|t| makers[t as usize].push((b, n)));
+                if node.dests.iter().any(|d| matches!(d, Dest::Out(..))) {
+                    want(&mut node.reads(), &mut work);
+                }
+            }
+            want(&mut block.test.iter().flat_map(|t| t.refs()), &mut work);
+        }
+        while let Some(t) = work.pop() {
+            if std::mem::replace(&mut need[t as usize], true) {
+                continue;
+            }
+            for (b, n) in &makers[t as usize] {
+                let node = &self.blocks[*b].nodes[*n];
+                if node.elementwise() {
+                    // Only the lane that makes it.
+                    let lanes = node.dests.iter().enumerate().filter(|(_, d)| **d == Dest::Tmp(t)).map(|(l, _)| l);
+                    for l in lanes {
+                        want(&mut node.srcs.iter().map(|s| s[l]), &mut work);
+                    }
+                    want(&mut node.test.iter().flat_map(|x| x.refs()), &mut work);
+                } else {
+                    want(&mut node.reads(), &mut work);
+                }
+            }
+        }
+        need
+    }
+    /// Removes lanes that nobody needs, and operations without lanes.
     pub fn remove_dead(&mut self) {
-        loop {
-            let uses = self.use_counts();
-            let mut changed = false;
-            for b in &mut self.blocks {
-                for n in &mut b.nodes {
-                    let dead: Vec<usize> =
-                        (0..n.dests.len()).filter(|l| matches!(n.dests[*l], Dest::Tmp(t) if uses[t as usize] == 0)).collect();
-                    for l in dead.into_iter().rev() {
-                        n.dests.remove(l);
-                        if n.elementwise() {
-                            for s in &mut n.srcs {
-                                s.remove(l);
-                            }
+        let need = self.needed();
+        for b in &mut self.blocks {
+            for n in &mut b.nodes {
+                let dead: Vec<usize> = (0..n.dests.len()).filter(|l| matches!(n.dests[*l], Dest::Tmp(t) if !need[t as usize])).collect();
+                for l in dead.into_iter().rev() {
+                    n.dests.remove(l);
+                    if n.elementwise() {
+                        for s in &mut n.srcs {
+                            s.remove(l);
                         }
-                        changed = true;
                     }
                 }
-                let before = b.nodes.len();
-                b.nodes.retain(|n| !n.dests.is_empty() || n.op == Op::Emit);
-                changed |= before != b.nodes.len();
             }
-            if !changed {
-                return;
-            }
+            b.nodes.retain(|n| !n.dests.is_empty() || n.op == Op::Emit);
         }
     }
 }

@@ -144,3 +144,72 @@ fn published_shaders_where_present() {
     }
     assert_eq!(seen, 14);
 }
+
+/// Hand-written shaders run in the simulator with recorded results.
+#[test]
+fn published_shaders_run_where_present() {
+    use retroshade_pica::{dis::decode_all, sim::Machine};
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/density/pica");
+    if !dir.exists() {
+        println!("skipped: the published shaders are not at hand");
+        return;
+    }
+    let number = |v: &serde_json::Value| v.as_f64().map(|x| x as f32);
+    let mut seen = 0;
+    for file in std::fs::read_dir(dir.join("results")).unwrap() {
+        let c: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(file.unwrap().path()).unwrap()).unwrap();
+        let name = c["file"].as_str().unwrap().trim_end_matches(".vert").to_string();
+        let Ok(source) = std::fs::read_to_string(dir.join(format!("{name}.pica"))) else { continue };
+        let twin = std::fs::read_to_string(dir.join(format!("{name}.vert"))).unwrap();
+        let bin = Shbin::read(&asm(&source)).unwrap();
+        let code = decode_all(&bin).unwrap();
+        let exe = &bin.executables[0];
+        // Names to registers by the conventions of the twins: location = input register and output type, uniforms from c0.
+        let location = |word: &str, name: &str| {
+            let line = twin.lines().find(|l| l.contains(&format!(" {word} ")) && l.contains(&format!(" {name};")))?;
+            line.split("location = ").nth(1)?.split(')').next()?.parse::<u16>().ok()
+        };
+        let mut start = Machine::default();
+        let mut at = 0;
+        let uniforms = twin.split("uniform U {").nth(1).and_then(|t| t.split("};").next()).unwrap_or("");
+        for line in uniforms.lines().filter_map(|l| l.split(';').next()).map(str::trim).filter(|l| !l.is_empty()) {
+            let Some((ty, name)) = line.split_once(' ') else { continue };
+            let (name, count) = name.trim().split_once('[').map_or((name.trim(), 1), |(n, r)| (n, r.trim_end_matches(']').parse().unwrap()));
+            let rows = if ty == "mat4" { 4 } else { count };
+            let value = &c["bind"]["uniforms"][name];
+            for k in 0..rows {
+                let row = if ty == "mat4" || count > 1 { &value[k] } else { value };
+                for l in 0..4 {
+                    if let Some(x) = number(&row[l]) {
+                        start.c[at + k][l] = retroshade_pica::numerics::round(x as f64);
+                    }
+                }
+            }
+            at += rows;
+        }
+        start.load_constants(&exe.constants);
+        for (inv, want) in c["bind"]["invocations"].as_array().unwrap().iter().zip(c["expect"].as_array().unwrap()) {
+            let mut m = start.clone();
+            for (n, v) in inv["inputs"].as_object().unwrap() {
+                let reg = location("in", n).unwrap() as usize;
+                for l in 0..4 {
+                    m.v[reg][l] = number(&v[l]).unwrap_or(m.v[reg][l]);
+                }
+            }
+            m.run(&code, exe.entry as usize).unwrap();
+            let mut dummies = exe.outputs.iter().filter(|o| o.kind == 9);
+            for (n, w) in want.as_object().unwrap() {
+                let kind = if n == "position" { 0 } else { location("out", n).unwrap() };
+                let entry = exe.outputs.iter().find(|o| o.kind == kind).or_else(|| dummies.next());
+                let Some(entry) = entry.filter(|o| o.kind != 9) else { continue };
+                for (l, w) in w.as_array().unwrap().iter().enumerate() {
+                    let Some(w) = number(w) else { continue };
+                    let g = m.o[entry.reg as usize][l];
+                    assert!((g - w).abs() <= 1e-3 + 4e-3 * w.abs().max(g.abs()), "{name} {n}[{l}]: {g} for {w}");
+                }
+            }
+        }
+        seen += 1;
+    }
+    assert!(seen >= 14, "{seen}");
+}
