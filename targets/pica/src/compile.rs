@@ -301,7 +301,13 @@ pub fn join(shaders: &[CompiledShader]) -> Result<Vec<u8>, CompileError> {
             e.entry += base as u32;
             e.end += base as u32;
             if !e.geometry && code.len() > asm::VERTEX_WORDS {
-                return Err(CompileError::limit("P0306", Span::NONE, "the vertex programs are too long together", code.len() as u64, asm::VERTEX_WORDS as u64));
+                return Err(CompileError::limit(
+                    "P0306",
+                    Span::NONE,
+                    "the vertex programs are too long together",
+                    code.len() as u64,
+                    asm::VERTEX_WORDS as u64,
+                ));
             }
             executables.push(e);
         }

@@ -634,8 +634,13 @@ fn count(f: &Function, header: Block, body: &[Tree]) -> Option<Count> {
         let inside: Vec<Value> = f.blocks[header].insts.iter().flat_map(|i| f.insts[*i].results.iter().copied()).collect();
         let mut members = Vec::new();
         collect(body, &mut members);
-        let outside = f.ordered().filter(|(b, _)| !members.contains(b)).any(|(_, i)| f.reads(i).iter().any(|v| inside.contains(&f.resolve(*v))));
-        let passed = f.insts[branch].targets.iter().filter(|t| !members.contains(&t.block)).any(|t| t.args.iter().any(|v| inside.contains(&f.resolve(*v))));
+        let outside =
+            f.ordered().filter(|(b, _)| !members.contains(b)).any(|(_, i)| f.reads(i).iter().any(|v| inside.contains(&f.resolve(*v))));
+        let passed = f.insts[branch]
+            .targets
+            .iter()
+            .filter(|t| !members.contains(&t.block))
+            .any(|t| t.args.iter().any(|v| inside.contains(&f.resolve(*v))));
         if outside || passed {
             return None;
         }

@@ -174,7 +174,8 @@ fn published_shaders_run_where_present() {
         let uniforms = twin.split("uniform U {").nth(1).and_then(|t| t.split("};").next()).unwrap_or("");
         for line in uniforms.lines().filter_map(|l| l.split(';').next()).map(str::trim).filter(|l| !l.is_empty()) {
             let Some((ty, name)) = line.split_once(' ') else { continue };
-            let (name, count) = name.trim().split_once('[').map_or((name.trim(), 1), |(n, r)| (n, r.trim_end_matches(']').parse().unwrap()));
+            let (name, count) =
+                name.trim().split_once('[').map_or((name.trim(), 1), |(n, r)| (n, r.trim_end_matches(']').parse().unwrap()));
             let rows = if ty == "mat4" { 4 } else { count };
             let value = &c["bind"]["uniforms"][name];
             for k in 0..rows {

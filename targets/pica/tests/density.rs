@@ -1,8 +1,8 @@
 //! The examples in `examples/pica`: size of the code (golden, beside what the hand-written original takes), and simulator =
 //! interpreter on random inputs. `RETROSHADE_BLESS=1` rewrites the table.
 
-use retroshade_lower::testing::{Rng, Verdict, diff_with, random_env};
 use retroshade_lower::Options;
+use retroshade_lower::testing::{Rng, Verdict, diff_with, random_env};
 use std::path::PathBuf;
 
 #[test]
@@ -23,7 +23,10 @@ fn examples_keep_their_size() {
         let m = retroshade_ir::parse(cells[0], &text).unwrap_or_else(|_| panic!("{} does not parse", cells[0]));
         let s = isa.compile(&m, &Options::default()).unwrap();
         let written: u32 = cells[1].parse().unwrap();
-        new.push_str(&format!("{}\t{written}\t{}\t{}\t{}\n", cells[0], s.stats.instructions, s.stats.detail["descriptors"], s.stats.registers));
+        new.push_str(&format!(
+            "{}\t{written}\t{}\t{}\t{}\n",
+            cells[0], s.stats.instructions, s.stats.detail["descriptors"], s.stats.registers
+        ));
         ours += s.stats.instructions;
         hand += written;
         log += (s.stats.instructions as f64 / written as f64).ln();
