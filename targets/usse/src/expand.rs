@@ -24,21 +24,24 @@ pub struct Literals {
 
 impl Literals {
     /// A place for these values in consecutive registers; the first at an even register if there are several.
-    fn place(&mut self, want: &[u32]) -> u16 {
+    fn place(&mut self, want: &[u32]) -> Option<u16> {
         let n = want.len();
         let even = n > 1;
         for at in 0..self.values.len() {
             let fits = at + n <= self.values.len() && self.values[at..at + n] == *want;
             if fits && (!even || (self.first as usize + at).is_multiple_of(2)) {
-                return self.first + at as u16;
+                return Some(self.first + at as u16);
             }
+        }
+        if self.first as usize + self.values.len() + n + 1 > crate::abi::SA_LIMIT as usize {
+            return None;
         }
         if even && !(self.first as usize + self.values.len()).is_multiple_of(2) {
             self.values.push(0);
         }
         let at = self.values.len();
         self.values.extend_from_slice(want);
-        self.first + at as u16
+        Some(self.first + at as u16)
     }
 }
 
@@ -273,14 +276,14 @@ impl<'a> Expander<'a> {
             if ty == Scalar::F16 {
                 distinct.resize(4, 0);
                 let words = [distinct[0] | distinct[1] << 16, distinct[2] | distinct[3] << 16];
-                let at = self.literals.place(&words);
+                let Some(at) = self.literals.place(&words) else { return out };
                 let mut lanes = [None; 4];
                 for (k, c) in &consts {
                     lanes[*k] = distinct.iter().position(|d| d == c).map(|p| p as u8);
                 }
                 out.push(Want { reg: Reg::new(bank, at), lanes, neg: false, abs: false });
             } else {
-                let at = self.literals.place(&distinct);
+                let Some(at) = self.literals.place(&distinct) else { return out };
                 let base = at & !1;
                 let mut lanes = [None; 4];
                 for (k, c) in &consts {
@@ -536,11 +539,19 @@ impl<'a> Expander<'a> {
             Spot::At(Bank::I, _) => return None,
             Spot::At(b, u) => Reg::new(b, u),
             Spot::C(c) if c < 64 && role != Src0 => Reg::imm(c as u16),
-            Spot::C(c) => Reg::new(if self.secondary { Bank::Pa } else { Bank::Sa }, self.literals.place(&[c])),
+            Spot::C(c) => Reg::new(if self.secondary { Bank::Pa } else { Bank::Sa }, self.literals.place(&[c])?),
         };
         // Tests on whole registers are integer tests.
         let ctx: &[(&'static str, u64)] = if form == "VTST" { &[("alu_sel", 1)] } else { &[] };
         fits(o, &Want { reg, lanes: [None; 4], neg: l.neg, abs: l.abs }, ctx)
+    }
+
+    /// LIMM: a register takes 32 bits out of the word.
+    fn immediate(&self, dst: (Bank, u16), c: u32) -> Option<Word> {
+        let mut e = self.dest_single("LIMM", dst)?;
+        let c = c as u64;
+        e.extend([("imm_value_bits26to31", c >> 26), ("imm_value_bits21to25", c >> 21 & 31), ("imm_value_first_21bits", c & 0x1f_ffff)]);
+        Some(Word::new("LIMM", e, self.span))
     }
 
     fn dest_single(&self, form: &'static str, (bank, unit): (Bank, u16)) -> Try {
@@ -655,6 +666,16 @@ impl<'a> Expander<'a> {
                 for k in (0..4).filter(|k| lanes[*k].is_some()) {
                     let mut one = [None; 4];
                     one[k] = lanes[k];
+                    // Where the attributes are full of literals, the instruction carries the value.
+                    if let (Some(Phys { spot: Spot::C(c), .. }), Scalar::F32 | Scalar::I32) = (one[k], ty)
+                        && self.copy_word(ty, group, 1 << k, &one, None).is_none()
+                    {
+                        words.push(self.immediate((Bank::I, if k == 0 { n * 4 } else { 8 }), c).ok_or_else(|| internal("an immediate"))?);
+                        if k == 0 {
+                            continue;
+                        }
+                        one[k] = Some(Phys::at(Bank::I, 8));
+                    }
                     words.push(
                         self.copy_word(ty, group, 1 << k, &one, None)
                             .ok_or_else(|| internal(&format!("a copy of {:?} {ty:?} into an internal register", one[k])))?,
@@ -817,7 +838,7 @@ impl<'a> Expander<'a> {
         // The constant table is not named for this operand; constants come from literals.
         let x = match src[k].map(|l| l.spot) {
             Some(Spot::C(c)) => {
-                let at = self.literals.place(&[c]);
+                let at = self.literals.place(&[c])?;
                 one[0] = Some(Phys::at(if self.secondary { Bank::Pa } else { Bank::Sa }, at));
                 self.name("VCOMP", Src1, &one, Scalar::F32, &[])?
             }
@@ -957,6 +978,16 @@ impl<'a> Expander<'a> {
                             k += 1;
                             !set.contains(&(k - 1))
                         });
+                        done = true;
+                        break;
+                    }
+                    if let (1, Spot::C(c), None) = (set.len(), first.2.spot, pred)
+                        && first.0 != Bank::I
+                        && first.3 != Scalar::F16
+                        && let Some(w) = self.immediate((first.0, todo[set[0]].1), c)
+                    {
+                        self.blocks[self.at].push(w);
+                        todo.remove(set[0]);
                         done = true;
                         break;
                     }

@@ -27,8 +27,7 @@ pub fn pass_options(o: &Options) -> PassOptions {
         contract_shared: true,
         unroll_fuel: if level < 2 { 0 } else { 128 },
         if_convert_cost: if level == 0 { 0 } else { 6 },
-        // The interpreter clamps indices; so does the code.
-        robust: true,
+        robust: o.robust,
         lower_switches: true,
         local_select: 64,
         remat: false,
@@ -69,8 +68,9 @@ static RULES: &[(Opcode, Rule)] = &[
 pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module)) -> Result<Module, CompileError> {
     let mut m = source.clone();
     let passes = pass_options(o);
-    pipeline(&mut m, &passes, &mut |name, m| dump(name, m));
     let entry = m.entry;
+    clamp_uniforms(&mut m);
+    pipeline(&mut m, &passes, &mut |name, m| dump(name, m));
     if o.opt > OptLevel::O1 {
         crate::pack::run(&mut m.functions[entry]);
         dump("pack", &m);
@@ -110,6 +110,27 @@ pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module
     }
     dump("legal", &m);
     Ok(m)
+}
+
+/// Uniforms are read from memory where the index is computed: an index beyond the end reads the last element, as the
+/// interpreter does.
+fn clamp_uniforms(m: &mut Module) {
+    let units: Vec<u32> = m.uniforms.values().map(|d| d.units()).collect();
+    for f in m.functions.values_mut() {
+        rewrite(f, |b, i| {
+            let d = &b.func.insts[i];
+            let Imm::Mem { var: MemRef::Uniform(u), offset } = d.imm else { return Action::Keep };
+            if d.op != Opcode::Uniform || d.args.is_empty() {
+                return Action::Keep;
+            }
+            let index = d.args[0];
+            let last = units[u.as_u32() as usize].saturating_sub(1).saturating_sub(offset);
+            let most = b.iconst(I32, last);
+            let clamped = b.ins(Opcode::Umin, &[index, most]);
+            b.func.insts[i].args[0] = clamped;
+            Action::Changed
+        });
+    }
 }
 
 fn f32s(ty: Type) -> bool {

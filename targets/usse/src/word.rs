@@ -50,7 +50,7 @@ impl Word {
         let Some(d) = self.encode().ok().and_then(crate::forms::decode) else { return (reads, writes) };
         let mask = match self.form {
             "VCOMP" | "VMAD" | "VDP" => field(&d, "write_mask"),
-            "VBW" | "I32MAD2" | "VTST" => 1,
+            "VBW" | "I32MAD2" | "VTST" | "LIMM" => 1,
             _ => field(&d, "dest_mask"),
         } as u8;
         let dot = self.form == "VDP" || (matches!(self.form, "V32NMAD" | "V16NMAD") && field(&d, "op2") == 7);
