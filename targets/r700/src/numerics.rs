@@ -318,7 +318,11 @@ impl Numerics for R700Numerics {
     fn name(&self) -> &'static str {
         "r700"
     }
+    // The machine has no f16 arithmetic: it is gone from legalised IR, and what folding meets before is the reference's.
     fn unary(&self, op: Opcode, ty: Scalar, a: u32) -> u32 {
+        if ty == Scalar::F16 {
+            return retroshade_ir::numerics::reference_unary(op, ty, a);
+        }
         let name = match op {
             Opcode::Fneg => return a ^ 0x8000_0000,
             Opcode::Fabs => return a & 0x7fff_ffff,
@@ -338,6 +342,9 @@ impl Numerics for R700Numerics {
         alu(name, [a, 0, 0]).map_or(0, |o| o.value)
     }
     fn binary(&self, op: Opcode, ty: Scalar, a: u32, b: u32) -> u32 {
+        if ty == Scalar::F16 {
+            return retroshade_ir::numerics::reference_binary(op, ty, a, b);
+        }
         match op {
             Opcode::Fadd => add(a, b),
             Opcode::Fsub => add(a, b ^ 0x8000_0000),
@@ -347,14 +354,23 @@ impl Numerics for R700Numerics {
             _ => flush(retroshade_ir::numerics::reference_binary(op, ty, flush(a), flush(b))),
         }
     }
-    fn ternary(&self, _: Opcode, _: Scalar, a: u32, b: u32, c: u32) -> u32 {
+    fn ternary(&self, op: Opcode, ty: Scalar, a: u32, b: u32, c: u32) -> u32 {
+        if ty == Scalar::F16 {
+            return retroshade_ir::numerics::reference_ternary(op, ty, a, b, c);
+        }
         add(mul_ieee(a, b), c)
     }
-    fn dot(&self, _: Scalar, a: &[u32], b: &[u32]) -> u32 {
+    fn dot(&self, ty: Scalar, a: &[u32], b: &[u32]) -> u32 {
+        if ty == Scalar::F16 {
+            return retroshade_ir::Reference.dot(ty, a, b);
+        }
         let pad = |v: &[u32]| std::array::from_fn(|i| v.get(i).copied().unwrap_or(0));
         dot4(&pad(a), &pad(b), mul_ieee)
     }
-    fn fcmp(&self, cc: FloatCC, _: Scalar, a: u32, b: u32) -> bool {
+    fn fcmp(&self, cc: FloatCC, ty: Scalar, a: u32, b: u32) -> bool {
+        if ty == Scalar::F16 {
+            return retroshade_ir::Reference.fcmp(cc, ty, a, b);
+        }
         cc.eval(f(a), f(b))
     }
     fn convert(&self, op: Opcode, from: Scalar, to: Scalar, a: u32) -> u32 {
