@@ -141,13 +141,7 @@ fn clip(corners: Vec<Vertex>) -> Vec<Vertex> {
 type Emit<'a> = dyn FnMut((u32, u32), f32, bool, Vec<Vec<u32>>) + 'a;
 
 /// Calls `emit` with four pixels for every quad that a triangle touches.
-fn triangle(
-    corners: [Corner; 3],
-    fragment: &Module,
-    feeds: &[Feed],
-    (width, height): (u32, u32),
-    emit: &mut Emit,
-) {
+fn triangle(corners: [Corner; 3], fragment: &Module, feeds: &[Feed], (width, height): (u32, u32), emit: &mut Emit) {
     let [a, b, c] = &corners;
     let edge = |p: (f32, f32), q: (f32, f32), x: f32, y: f32| (q.0 - p.0) * (y - p.1) - (q.1 - p.1) * (x - p.0);
     let (pa, pb, pc) = ((a.x, a.y), (b.x, b.y), (c.x, c.y));
