@@ -40,9 +40,9 @@ struct Candidate {
     mir: String,
 }
 
-/// Code size in bytes and half as much again for every group.
+/// Code size in bytes, and for every group half as much as for a slot.
 fn cost(e: &Emitted) -> u64 {
-    e.words.len() as u64 * 4 + 5 * e.counts.groups
+    e.words.len() as u64 * 4 + 4 * e.counts.groups
 }
 
 /// Compiles one legalised module; `effort` scales the search of the scheduler.
@@ -51,8 +51,8 @@ fn candidate(base: &Module, options: &Options, effort: u64, dumps: &mut Vec<(Str
     let tree = crate::legal::structure(&mut module, options, dumps)?;
     let abi = Abi::of(&module)?;
     let mut last = CompileError::Internal("no schedule".to_string());
-    for merge in [true, false] {
-        match generate(&module, &tree, &abi, effort, merge) {
+    for boldness in [2, 1, 0] {
+        match generate(&module, &tree, &abi, effort, boldness) {
             Ok((emitted, gprs, mir)) => return Ok(Candidate { cost: cost(&emitted), module, emitted, gprs, mir }),
             Err(Retry::No(e)) => return Err(e),
             Err(Retry::Yes(e)) => last = e,
@@ -139,9 +139,12 @@ enum Retry {
     No(CompileError),
 }
 
-fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, merge: bool) -> Result<(Emitted, u16, String), Retry> {
+fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u8) -> Result<(Emitted, u16, String), Retry> {
     let mut mir = lower(legal, legal.main(), tree, abi).map_err(Retry::No)?;
-    crate::webs::coalesce(&mut mir, merge);
+    crate::webs::remove_dead(&mut mir);
+    if boldness > 0 {
+        crate::webs::coalesce(&mut mir, boldness > 1);
+    }
     simplify(&mut mir.steps);
     limit_constants(&mut mir);
     let scheduled = schedule_all(&mut mir, effort)?;
@@ -206,7 +209,7 @@ fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
             let pos: Vec<_> = leaves(&mir.steps).into_iter().map(|l| positions(l)).collect();
             let live = liveness(&mir.steps, &pos, mir.webs.len());
             let ops = leaves(&mir.steps)[k].clone();
-            match schedule(&ops, mir, &live.live_out[k], budget) {
+            match schedule(&ops, mir, &live.live_out[k], &live.ranges, budget) {
                 Ok((items, chan)) => {
                     for (w, c) in chan {
                         mir.webs[w.0 as usize].chan = Some(c);

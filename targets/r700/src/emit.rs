@@ -26,8 +26,6 @@ struct Cf {
     clause: Option<usize>,
     label: Option<usize>,
     span: Span,
-    /// Ends with PRED_SET that updates the execute mask.
-    pred: bool,
 }
 
 /// What emission counts.
@@ -145,7 +143,7 @@ fn stack_entries(steps: &[Step], whole_quad: bool) -> u64 {
 
 impl Emit<'_> {
     fn plain(&mut self, form: &'static str, fields: Vec<(&'static str, u64)>, label: Option<usize>) {
-        self.cf.push(Cf { form, fields, clause: None, label, span: Span::NONE, pred: false });
+        self.cf.push(Cf { form, fields, clause: None, label, span: Span::NONE });
     }
 
     fn label(&mut self) -> usize {
@@ -243,22 +241,21 @@ impl Emit<'_> {
         let k = self.leaf;
         self.leaf += 1;
         let leaf = &self.leaves[k];
-        let mut open: Option<(Clause, Lines, bool, Span)> = None;
+        let mut open: Option<(Clause, Lines, Span)> = None;
         for (n, item) in leaf.items.iter().enumerate() {
             if !matches!(item, Item::Group(_)) {
                 self.close(&mut open);
             }
             match item {
                 Item::Group(g) => {
-                    let (clause, lines, pred, _) =
-                        open.get_or_insert_with(|| (Clause::default(), Lines::default(), false, leaf.ops[g.slots[0].op].span));
+                    let (clause, lines, _) =
+                        open.get_or_insert_with(|| (Clause::default(), Lines::default(), leaf.ops[g.slots[0].op].span));
                     for s in &g.slots {
                         for x in &s.src {
                             if let Place::Const(b, i, _) = x.place {
                                 lines.0.insert((b, i / 16));
                             }
                         }
-                        *pred |= s.pred;
                     }
                     clause.words.push(k as u32);
                     clause.words.push(n as u32);
@@ -272,8 +269,8 @@ impl Emit<'_> {
     }
 
     /// Encodes an ALU clause whose groups were noted as (leaf, item), now that its constant lines are known.
-    fn close(&mut self, open: &mut Option<(Clause, Lines, bool, Span)>) {
-        let Some((mut clause, lines, pred, span)) = open.take() else { return };
+    fn close(&mut self, open: &mut Option<(Clause, Lines, Span)>) {
+        let Some((mut clause, lines, span)) = open.take() else { return };
         let sets = lines.sets().unwrap_or_default();
         let groups: Vec<(usize, usize)> = clause.words.as_chunks::<2>().0.iter().map(|c| (c[0] as usize, c[1] as usize)).collect();
         clause.words.clear();
@@ -299,7 +296,7 @@ impl Emit<'_> {
         {
             fields.extend([(names[0], s.0 as u64), (names[1], s.2 as u64), (names[2], s.1 as u64)]);
         }
-        self.cf.push(Cf { form: "CF_ALU:ALU", fields, clause: Some(self.clauses.len()), label: None, span, pred });
+        self.cf.push(Cf { form: "CF_ALU:ALU", fields, clause: Some(self.clauses.len()), label: None, span });
         self.clauses.push(clause);
         self.counts.clauses += 1;
     }
@@ -423,7 +420,7 @@ impl Emit<'_> {
         let fields = vec![("COUNT", n & 7), ("COUNT_3", n >> 3)];
         let span = leaf.ops[list[0]].span;
         let form = if texture { "CF:TEX" } else { "CF:VTX" };
-        self.cf.push(Cf { form, fields, clause: Some(self.clauses.len()), label: None, span, pred: false });
+        self.cf.push(Cf { form, fields, clause: Some(self.clauses.len()), label: None, span });
         self.clauses.push(clause);
         self.counts.clauses += 1;
     }
@@ -452,7 +449,7 @@ impl Emit<'_> {
                         return;
                     }
                 }
-                self.cf.push(Cf { form: "EXP_SWIZ:EXPORT", fields, clause: None, label: None, span: leaf.ops[i].span, pred: false });
+                self.cf.push(Cf { form: "EXP_SWIZ:EXPORT", fields, clause: None, label: None, span: leaf.ops[i].span });
             }
             Kind::Control(name) => self.plain(name, vec![], None),
             _ => {}

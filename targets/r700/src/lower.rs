@@ -432,6 +432,12 @@ impl<'a> Lower<'a> {
 
     /// Emits PRED_SET for a condition; returns whether the arms must be exchanged. `keep`: they must not.
     fn predicate(&mut self, v: Value, inverted: bool, keep: bool) -> bool {
+        if let Some([a, b]) = self.both(v, inverted) {
+            let mut op = Op::alu("OP2:PRED_SETGT_INT", &[a, b], None);
+            op.kind = Kind::Pred;
+            self.push(op);
+            return false;
+        }
         let (c, inv) = self.cond(v, 0);
         let inv = inv ^ inverted;
         let (name, src, swap) = match c {
@@ -465,6 +471,48 @@ impl<'a> Lower<'a> {
         op.kind = Kind::Pred;
         self.push(op);
         swap
+    }
+
+    /// A conjunction as one comparison of masks: 0 > -1 holds exactly where the first is false and the second true.
+    fn both(&mut self, v: Value, inverted: bool) -> Option<[Opnd; 2]> {
+        let (mut v, mut inv) = (self.root(v, 0).0, inverted);
+        let d = loop {
+            let d = self.data(self.func.def_inst(v)?);
+            if d.op != Opcode::Inot {
+                break d;
+            }
+            (v, inv) = (self.root(d.args[0], 0).0, !inv);
+        };
+        if !matches!((d.op, inv), (Opcode::Iand, false) | (Opcode::Ior, true)) || self.func.ty(v) != I1 {
+            return None;
+        }
+        // The first mask is wanted as the complement of its factor, the second as the factor itself.
+        for (x, y) in [(d.args[0], d.args[1]), (d.args[1], d.args[0])] {
+            let complement = if d.op == Opcode::Iand { x } else { y };
+            if let Some((form, a, b)) = self.complement(complement) {
+                let c = self.emit(&form, &[a, b]);
+                return Some(if d.op == Opcode::Iand { [c, self.lane(y, 0)] } else { [self.lane(x, 0), c] });
+            }
+        }
+        None
+    }
+
+    /// The comparison that gives the complement of a truth value, where that is exact.
+    fn complement(&mut self, v: Value) -> Option<(String, Opnd, Opnd)> {
+        let (v, lane) = self.root(v, 0);
+        let d = self.data(self.func.def_inst(v)?);
+        let int = matches!(d.op, Opcode::Icmp);
+        let (cc, swap) = match &d.imm {
+            Imm::IntCC(cc) => int_relation(cc.inverse()),
+            Imm::FloatCC(cc) => match float_relation(cc.inverse()) {
+                Some((s, swap, false)) => (s, swap),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let (a, b) = (self.lane(d.args[0], lane), self.lane(d.args[1], lane));
+        let (a, b) = if swap { (b, a) } else { (a, b) };
+        Some((if int { format!("OP2:SET{cc}") } else { format!("OP2:SET{cc}_DX10") }, a, b))
     }
 
     fn kill(&mut self, v: Value) {
@@ -1017,9 +1065,13 @@ impl<'a> Lower<'a> {
         for (_, i) in self.func.ordered() {
             let d = self.data(i);
             if let (Opcode::Output, Imm::Mem { var: MemRef::Output(n), offset }) = (d.op, &d.imm) {
-                let (kind, base, chan) = self.abi.output(self.module, n.index(), *offset);
-                for l in 0..self.func.ty(d.args[0]).lanes {
-                    *self.stores.entry((kind, base, chan + l)).or_default() += 1;
+                let dynamic = d.args.len() > 1;
+                let last = if dynamic { self.module.outputs[*n].count } else { *offset + 1 };
+                for e in *offset..last {
+                    let (kind, base, chan) = self.abi.output(self.module, n.index(), e);
+                    for l in 0..self.func.ty(d.args[0]).lanes {
+                        *self.stores.entry((kind, base, chan + l)).or_default() += 1 + dynamic as u32;
+                    }
                 }
             }
         }
@@ -1031,8 +1083,22 @@ impl<'a> Lower<'a> {
 
     fn output(&mut self, d: &InstData) {
         let Imm::Mem { var: MemRef::Output(n), offset } = d.imm else { return };
-        if d.args.len() > 1 {
-            return self.fail(CompileError::unsupported("R0107", self.span, "outputs cannot be indexed dynamically on r700"));
+        if let Some(index) = d.args.get(1).copied() {
+            // Every element takes the value where the index names it.
+            let at = self.lane(index, 0);
+            let at = self.plain(at);
+            for e in offset..self.module.outputs[n].count {
+                let here = self.emit("OP2:SETE_INT", &[at, Opnd::bits(e - offset)]);
+                let (kind, base, chan) = self.abi.output(self.module, n.index(), e);
+                for lane in 0..self.func.ty(d.args[0]).lanes {
+                    let o = self.lane(d.args[0], lane);
+                    if let Some((_, w)) = self.outputs.iter().find(|(p, _)| *p == (kind, base, chan + lane)) {
+                        let w = *w;
+                        self.emit_to("OP3:CNDE_INT", &[here, Opnd::web(w), o], w);
+                    }
+                }
+            }
+            return;
         }
         let (kind, base, chan) = self.abi.output(self.module, n.index(), offset);
         let ty = self.func.ty(d.args[0]);

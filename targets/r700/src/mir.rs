@@ -27,7 +27,16 @@ pub enum Place {
     /// Bits known at compile time: an inline constant or a literal.
     Bits(u32),
     /// Channel of a register of an array block, plus AR.x if relative: first register of the array, offset, channel.
-    Array { local: u8, offset: u8, chan: u8, rel: bool },
+    Array {
+        /// The array.
+        local: u8,
+        /// Register within it.
+        offset: u8,
+        /// Channel.
+        chan: u8,
+        /// Whether AR.x is added.
+        rel: bool,
+    },
 }
 
 /// An operand with float modifiers.

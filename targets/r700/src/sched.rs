@@ -7,6 +7,7 @@
 use crate::forms::{self, TABLE, Unit};
 use crate::mir::*;
 use crate::ports::{self, Read, SlotReads};
+use crate::webs::{Range, overlap};
 use retroshade_emit::form::FormId;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,7 +97,6 @@ pub enum Stuck {
 struct Graph {
     /// (predecessor, latency: 0 same group allowed, 1 later group).
     preds: Vec<Vec<(usize, u8)>>,
-    succs: Vec<Vec<usize>>,
     height: Vec<u32>,
 }
 
@@ -202,7 +202,7 @@ fn graph(ops: &[Op]) -> Graph {
             height[i] = height[i].max(height[*s] + own);
         }
     }
-    Graph { preds: preds.into_iter().map(|p| p.into_iter().collect()).collect(), succs, height }
+    Graph { preds: preds.into_iter().map(|p| p.into_iter().collect()).collect(), height }
 }
 
 /// A literal as an operand sees it: the word kept in the group and whether the operand negates it.
@@ -227,6 +227,8 @@ struct Run<'a> {
     graph: &'a Graph,
     mir: &'a Mir,
     live_out: &'a BTreeSet<Web>,
+    /// Live ranges in program order, which also show what goes around loops.
+    ranges: &'a [Range],
     /// Channel of each web, settled so far.
     chan: BTreeMap<Web, u8>,
     /// Reads of each web not yet scheduled.
@@ -290,6 +292,9 @@ impl Run<'_> {
                 self.mir.quads[q.0 as usize].iter().all(|m| {
                     if *m == w || self.channel(*m) != Some(*c) {
                         return true;
+                    }
+                    if overlap(&self.ranges[m.0 as usize], &self.ranges[w.0 as usize]) {
+                        return false;
                     }
                     // Another member of the register: its value must be dead once this group has read its operands.
                     let own = self.ops[i].reads().iter().filter(|r| *r == m).count() as u32;
@@ -672,7 +677,13 @@ impl Op {
 }
 
 /// Schedules a piece of code: its items, and the channels of the webs that it defines first.
-pub fn schedule(ops: &[Op], mir: &Mir, live_out: &BTreeSet<Web>, budget: u64) -> Result<(Vec<Item>, BTreeMap<Web, u8>), Stuck> {
+pub fn schedule(
+    ops: &[Op],
+    mir: &Mir,
+    live_out: &BTreeSet<Web>,
+    ranges: &[Range],
+    budget: u64,
+) -> Result<(Vec<Item>, BTreeMap<Web, u8>), Stuck> {
     let graph = graph(ops);
     let mut prefer = BTreeMap::new();
     for op in ops.iter().filter(|o| o.kind == Kind::Reduce && o.dst.len() == 1) {
@@ -693,6 +704,7 @@ pub fn schedule(ops: &[Op], mir: &Mir, live_out: &BTreeSet<Web>, budget: u64) ->
             graph: &graph,
             mir,
             live_out,
+            ranges,
             chan: BTreeMap::new(),
             pending,
             time: vec![None; ops.len()],

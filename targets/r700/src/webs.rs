@@ -206,6 +206,28 @@ pub fn positions(ops: &[Op]) -> Vec<Position> {
     ops.iter().map(|o| Position { reads: o.reads().to_vec(), writes: o.writes().to_vec() }).collect()
 }
 
+/// Removes operations whose results nobody reads.
+pub fn remove_dead(mir: &mut Mir) {
+    loop {
+        let mut read = vec![false; mir.webs.len()];
+        for leaf in leaves(&mir.steps) {
+            leaf.iter().flat_map(|o| o.reads()).for_each(|w| read[w.0 as usize] = true);
+        }
+        let mut changed = false;
+        each_leaf(&mut mir.steps, &mut |ops| {
+            let before = ops.len();
+            ops.retain(|o| {
+                let pure = matches!(o.kind, Kind::Alu | Kind::Reduce) && o.store.is_none();
+                !pure || o.dst.is_empty() || o.dst.iter().any(|w| read[w.0 as usize])
+            });
+            changed |= ops.len() != before;
+        });
+        if !changed {
+            return;
+        }
+    }
+}
+
 /// Whether an operation only copies a web.
 fn copy_of(op: &Op) -> Option<(Web, Web)> {
     if op.kind != Kind::Alu || op.name() != "MOV" || op.omod != 0 || op.clamp || op.store.is_some() || op.src[0].modified() {
