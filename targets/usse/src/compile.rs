@@ -146,6 +146,7 @@ fn can_protect(w: &Word) -> bool {
             | "VTST"
             | "VTSTMSK"
             | "VBW"
+            | "LIMM"
             | "I32MAD2"
             | "I32MAD"
     ) && w.get("end") == 0

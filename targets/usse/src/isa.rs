@@ -82,8 +82,8 @@ impl TargetIsa for Usse {
     fn is_container(&self, bytes: &[u8]) -> bool {
         bytes.starts_with(b"GXP\0")
     }
-    fn lint(&self, _: &[u8], _: &TextOptions) -> Result<Vec<TextError>, TextError> {
-        Ok(Vec::new())
+    fn lint(&self, bytes: &[u8], _: &TextOptions) -> Result<Vec<TextError>, TextError> {
+        crate::lint::lint(bytes)
     }
     fn encoding_docs(&self) -> String {
         forms::TABLE.markdown()

@@ -14,6 +14,7 @@ pub mod expand;
 pub mod forms;
 mod isa;
 pub mod legal;
+pub mod lint;
 pub mod live;
 pub mod load;
 pub mod micro;
