@@ -40,9 +40,9 @@ struct Candidate {
     mir: String,
 }
 
-/// Code size in bytes, and for every group half as much as for a slot.
+/// Code size in bytes, and for every group as much as for a slot.
 fn cost(e: &Emitted) -> u64 {
-    e.words.len() as u64 * 4 + 4 * e.counts.groups
+    e.words.len() as u64 * 4 + 8 * e.counts.groups
 }
 
 /// Compiles one legalised module; `effort` scales the search of the scheduler.
@@ -78,7 +78,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
         ]);
     }
     let quick = if search { 600 } else { 1 };
-    let mut best: Option<(Candidate, Module)> = None;
+    let mut all: Vec<(Candidate, Module)> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     let mut first_error = None;
     for choice in choices {
@@ -95,17 +95,17 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
         }
         seen.push(text);
         match candidate(&base, options, quick, &mut Vec::new()) {
-            Ok(c) => {
-                if best.as_ref().is_none_or(|b| c.cost < b.0.cost) {
-                    best = Some((c, base));
-                }
-            }
+            Ok(c) => all.push((c, base)),
             Err(e) => {
                 first_error.get_or_insert(e);
             }
         }
     }
-    let Some((mut found, mut base)) = best else {
+    // Groups are worth bytes, but not more than a twentieth above the smallest code found.
+    let bytes = |c: &Candidate| c.emitted.words.len() as u64 * 4;
+    let smallest = all.iter().map(|c| bytes(&c.0)).min().unwrap_or(0);
+    let weighed = |c: &Candidate| c.cost + 10 * (bytes(c) * 20).saturating_sub(smallest * 21) / 20;
+    let Some((mut found, mut base)) = all.into_iter().min_by_key(|c| weighed(&c.0)) else {
         return Err(first_error.unwrap_or_else(|| CompileError::Internal("no candidate".to_string())));
     };
     let ops = base.main().inst_count();
@@ -115,14 +115,14 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
             let mut other = base.clone();
             crate::legal::expand_dots(&mut other, |n, _| n == k);
             match candidate(&other, options, quick, &mut Vec::new()) {
-                Ok(c) if c.cost < found.cost => (found, base) = (c, other),
+                Ok(c) if weighed(&c) < weighed(&found) => (found, base) = (c, other),
                 _ => k += 1,
             }
         }
     }
     if search || options.wants("legal") {
         let full = candidate(&base, options, if search { 40_000 } else { quick }, &mut dumps)?;
-        if full.cost <= found.cost {
+        if weighed(&full) <= weighed(&found) {
             found = full;
         }
     }

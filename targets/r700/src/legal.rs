@@ -160,43 +160,33 @@ pub fn expand_dots(m: &mut Module, which: impl Fn(usize, u8) -> bool) {
 }
 
 /// Computed indices into uniforms and local arrays are bounded: a vertex fetch outside of its buffer and a relative register
-/// outside of its array would reach what belongs to others. Loads of one matrix share one bound.
+/// outside of its array would reach what belongs to others.
 fn bound_indices(m: &mut Module) {
-    let uniforms: Vec<(u32, u32)> =
-        m.uniforms.values().map(|u| (u.units(), u.dims.first().map_or(1, |d| (d.stride / u.unit.max(1)).max(1)))).collect();
+    let uniforms: Vec<u32> = m.uniforms.values().map(|u| u.units()).collect();
     let ids: Vec<_> = m.functions.keys().collect();
     for id in ids {
         let f = &mut m.functions[id];
         let locals: Vec<u32> = f.locals.values().map(|l| l.count).collect();
-        let place = |d: &InstData| -> Option<(MemRef, u32, u32, u32, usize)> {
+        let place = |d: &InstData| -> Option<(u32, u32, usize)> {
             let Imm::Mem { var, offset } = d.imm else { return None };
-            let (count, span) = match var {
+            let count = match var {
                 MemRef::Uniform(u) => uniforms[u.index()],
-                MemRef::Local(l) => (locals[l.index()], 1),
+                MemRef::Local(l) => locals[l.index()],
                 _ => return None,
             };
             let n = (d.op == Opcode::LocalStore) as usize;
-            (d.args.len() > n).then_some((var, offset, count, span, n))
+            (d.args.len() > n).then_some((offset, count, n))
         };
-        let mut highest: std::collections::BTreeMap<(MemRef, Value), u32> = std::collections::BTreeMap::new();
-        for (_, i) in f.ordered() {
-            if let Some((var, offset, _, _, n)) = place(&f.insts[i]) {
-                let e = highest.entry((var, f.resolve(f.insts[i].args[n]))).or_default();
-                *e = (*e).max(offset);
-            }
-        }
         let mut made: std::collections::BTreeSet<Value> = std::collections::BTreeSet::new();
         rewrite(f, |b, i| {
             let d = b.func.insts[i].clone();
-            let Some((var, offset, count, span, n)) = place(&d) else { return Action::Keep };
+            let Some((offset, count, n)) = place(&d) else { return Action::Keep };
             let index = d.args[n];
             if made.contains(&index) {
                 return Action::Keep;
             }
-            let most = highest.get(&(var, index)).copied().unwrap_or(offset);
-            let reserve = if most < span && most > 0 { span - 1 } else { offset };
             let ty = b.func.ty(index);
-            let last = b.iconst(ty, (count.saturating_sub(1)).saturating_sub(reserve));
+            let last = b.iconst(ty, (count.saturating_sub(1)).saturating_sub(offset));
             let v = b.ins(Opcode::Umin, &[index, last]);
             made.insert(v);
             b.func.insts[i].args[n] = v;
