@@ -385,10 +385,25 @@ impl Expand {
                 let x = self.bin(Iand, a[0], n);
                 self.top_bit(x)
             }
-            Ubfe | Sbfe => {
+            Ubfe => {
                 let (up, right) = self.field(a[1], a[2]);
                 let x = self.raw_shift("tesla.shl", a[0], up);
-                self.raw_shift(if op == Ubfe { "tesla.shr" } else { "tesla.sar" }, x, right)
+                self.raw_shift("tesla.shr", x, right)
+            }
+            Sbfe => {
+                let (up, right) = self.field(a[1], a[2]);
+                let x = self.raw_shift("tesla.shl", a[0], up);
+                let r = self.raw_shift("tesla.sar", x, right);
+                // An empty field is 0, where the shift would leave copies of the sign.
+                match self.bits(right) {
+                    Some(n) if n < 32 => r,
+                    Some(_) => self.i(0),
+                    None => {
+                        let (k32, zero) = (self.i(32), self.i(0));
+                        let some = self.icmp(IntCC::Ult, right, k32);
+                        self.select(some, r, zero)
+                    }
+                }
             }
             Bfi => {
                 let k32 = self.i(32);

@@ -518,13 +518,20 @@ impl Lower<'_> {
                     self.emit(MInst::new(Op::Mov, Dst::Reg(r), &[Src::A(0x18)]));
                     return Ok(());
                 }
-                if !d.args.is_empty() {
-                    return Err(CompileError::unsupported("T0030", self.span, "geometry inputs take constant vertex numbers only"));
-                }
+                // The vertex's address stands in a[]; a computed vertex number needs it in a register first.
+                let vertex = match d.args.first() {
+                    None => Index::Vertex(offset),
+                    Some(v) => {
+                        let index = self.address(*v, 4)?;
+                        let r = self.fresh();
+                        self.emit(MInst { index, extra: Extra::Mem { off: 4 * offset, ty: 0, space: 0 }, ..MInst::new(Op::LdA, Dst::Reg(r), &[]) });
+                        Index::Reg(r, 0)
+                    }
+                };
                 for l in (0..lanes).filter(|l| used >> l & 1 == 1) {
                     let off = self.abi.input_offset(n, 0, l as u32).ok_or_else(|| internal("an input without a place"))?;
                     let r = self.lane_register(v, l);
-                    self.emit(MInst { index: Index::Vertex(offset), ..MInst::new(Op::Mov, Dst::Reg(r), &[Src::P(off)]) });
+                    self.emit(MInst { index: vertex, ..MInst::new(Op::Mov, Dst::Reg(r), &[Src::P(off)]) });
                 }
                 Ok(())
             }
