@@ -153,9 +153,9 @@ impl Abi {
                 }
             }
             Stage::Geometry => {
-                for n in 0..used.len() {
+                for (n, lanes) in used.iter().copied().enumerate() {
                     let decl = &module.inputs[retroshade_ir::Input::from_u32(n as u32)];
-                    if used[n] != 0 && !matches!(decl.binding, Binding::Builtin(Builtin::PrimitiveIndex | Builtin::InvocationId)) {
+                    if lanes != 0 && !matches!(decl.binding, Binding::Builtin(Builtin::PrimitiveIndex | Builtin::InvocationId)) {
                         abi.inputs.extend((0..decl.ty.lanes as u32).map(|lane| Word { decl: n as u32, element: 0, lane }));
                     }
                 }
@@ -168,16 +168,16 @@ impl Abi {
             Stage::Fragment => {
                 abi.position_mask = 8;
                 for pass in [false, true] {
-                    for n in 0..used.len() {
+                    for (n, lanes) in used.iter().copied().enumerate() {
                         let decl = &module.inputs[retroshade_ir::Input::from_u32(n as u32)];
                         match decl.binding {
-                            Binding::Builtin(Builtin::Position) => abi.position_mask |= used[n],
+                            Binding::Builtin(Builtin::Position) => abi.position_mask |= lanes,
                             Binding::Builtin(Builtin::FrontFacing | Builtin::SampleIndex) => {}
                             _ => {
                                 let flat = decl.interpolation == Interpolation::Flat;
                                 if flat == pass {
                                     let before = abi.inputs.len();
-                                    abi.add_inputs(module, n, used[n]);
+                                    abi.add_inputs(module, n, lanes);
                                     for _ in before..abi.inputs.len() {
                                         abi.flat.push(flat);
                                         abi.perspective.push(decl.interpolation == Interpolation::Perspective);

@@ -211,11 +211,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<u64> {
     let mut dst_seen = false;
     for it in items {
         match *it {
-            Item::Text("cube") => {
-                if !matches!(&i.extra, Extra::Tex(t) if t.cube) {
-                    return None;
-                }
-            }
+            Item::Text("cube") if !matches!(&i.extra, Extra::Tex(t) if t.cube) => return None,
             Item::Number("imm") => {
                 let k = if matches!(i.op, Op::Mov | Op::MovH) { i.src[0] } else { i.src[1] };
                 let Src::Imm(k) = k else { return None };

@@ -8,6 +8,7 @@ use Feature::*;
 
 type Groups = &'static [&'static [retroshade_emit::Field]];
 
+#[allow(clippy::too_many_arguments)]
 const fn row(name: &'static str, op: Op, shape: Shape, spaces: u32, b: u128, mask: u128, text: &'static str, fields: Groups) -> TForm {
     TForm {
         name,

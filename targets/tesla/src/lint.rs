@@ -16,7 +16,7 @@ pub fn lint(code: &[u8], registers: Option<u32>, options: &TextOptions) -> Resul
     let starts: BTreeSet<u32> = words.iter().map(|w| w.0).collect();
     let mut ends = false;
     for (at, word, size) in &words {
-        if *size == 8 && at % 8 != 0 {
+        if *size == 8 && !at.is_multiple_of(8) {
             report(*at, "an 8-byte instruction must start at a multiple of 8".to_string());
         }
         let decoded = spaces(options).into_iter().map(|s| decode(*word, s, &chip)).collect::<Vec<_>>();
@@ -55,7 +55,7 @@ fn rules(i: &Insn, starts: &BTreeSet<u32>, registers: Option<u32>) -> Vec<String
         let target = i.get("target") as u32 * 4;
         if !starts.contains(&target) {
             out.push(format!("no instruction begins at the target {target:#x}"));
-        } else if target % 8 != 0 {
+        } else if !target.is_multiple_of(8) {
             out.push(format!("the target {target:#x} is not a multiple of 8"));
         }
     }

@@ -419,8 +419,7 @@ impl Lower<'_> {
     pub fn modified(&mut self, v: Value, abs_too: bool) -> Result<Mod, CompileError> {
         let mut v = self.func.resolve(v);
         let (mut neg, mut abs) = (false, false);
-        loop {
-            let Some(d) = self.def(v) else { break };
+        while let Some(d) = self.def(v) {
             match d.op {
                 Opcode::Fneg if !abs => neg = !neg,
                 Opcode::Fneg if abs => {}

@@ -524,7 +524,11 @@ impl Lower<'_> {
                     Some(v) => {
                         let index = self.address(*v, 4)?;
                         let r = self.fresh();
-                        self.emit(MInst { index, extra: Extra::Mem { off: 4 * offset, ty: 0, space: 0 }, ..MInst::new(Op::LdA, Dst::Reg(r), &[]) });
+                        self.emit(MInst {
+                            index,
+                            extra: Extra::Mem { off: 4 * offset, ty: 0, space: 0 },
+                            ..MInst::new(Op::LdA, Dst::Reg(r), &[])
+                        });
                         Index::Reg(r, 0)
                     }
                 };
@@ -674,16 +678,21 @@ impl Lower<'_> {
                     self.emit(MInst::new(Op::Mul24, Dst::Reg(p), &[Src::reg(g), Src::Imm(size[l as usize % 3])]));
                     self.emit(MInst::new(Op::Add, Dst::Reg(dst), &[Src::reg(p), Src::reg(t)]));
                 }
+                Builtin::LocalInvocationIndex if size[1] <= 1 && size[2] <= 1 => self.local_id(dst, 0)?,
                 Builtin::LocalInvocationIndex => {
                     // x + size.x × (y + size.y × z)
-                    let (x, y, z) = (self.fresh(), self.fresh(), self.fresh());
+                    let (x, mut y) = (self.fresh(), self.fresh());
                     self.local_id(x, 0)?;
                     self.local_id(y, 1)?;
-                    self.local_id(z, 2)?;
-                    let (a, s, c) = (self.fresh(), self.fresh(), self.fresh());
-                    self.emit(MInst::new(Op::Mul24, Dst::Reg(a), &[Src::reg(z), Src::Imm(size[1].max(1))]));
-                    self.emit(MInst::new(Op::Add, Dst::Reg(s), &[Src::reg(a), Src::reg(y)]));
-                    self.emit(MInst::new(Op::Mul24, Dst::Reg(c), &[Src::reg(s), Src::Imm(size[0].max(1))]));
+                    if size[2] > 1 {
+                        let (z, a, s) = (self.fresh(), self.fresh(), self.fresh());
+                        self.local_id(z, 2)?;
+                        self.emit(MInst::new(Op::Mul24, Dst::Reg(a), &[Src::reg(z), Src::Imm(size[1].max(1))]));
+                        self.emit(MInst::new(Op::Add, Dst::Reg(s), &[Src::reg(a), Src::reg(y)]));
+                        y = s;
+                    }
+                    let c = self.fresh();
+                    self.emit(MInst::new(Op::Mul24, Dst::Reg(c), &[Src::reg(y), Src::Imm(size[0].max(1))]));
                     self.emit(MInst::new(Op::Add, Dst::Reg(dst), &[Src::reg(c), Src::reg(x)]));
                 }
                 _ => {
@@ -699,7 +708,11 @@ impl Lower<'_> {
     }
     fn local_id(&mut self, dst: Reg, axis: u8) -> Result<(), CompileError> {
         let tid = self.thread_id.ok_or_else(|| internal("no thread id"))?;
+        let size = self.module.workgroup_size;
         match axis {
+            _ if size[axis as usize % 3] <= 1 => self.emit(MInst::new(Op::Mov, Dst::Reg(dst), &[Src::Imm(0)])),
+            // Nothing but x is in the register then.
+            0 if size[1] <= 1 && size[2] <= 1 => self.emit(MInst::new(Op::Mov, Dst::Reg(dst), &[Src::reg(tid)])),
             0 => self.emit(MInst::new(Op::Logic, Dst::Reg(dst), &[Src::reg(tid), Src::Imm(0xffff)]).with("lop", 0)),
             1 => {
                 let t = self.fresh();

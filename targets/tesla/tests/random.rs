@@ -55,5 +55,5 @@ fn programs_with_control_flow() {
 
 #[test]
 fn all_stages() {
-    check(&Profile::tesla(), 300);
+    check(&Profile::tesla(), 500);
 }
