@@ -20,7 +20,9 @@ use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options};
 
 /// Work of the packing search, in operations passed through the later stages.
-const SEARCH: u32 = 40_000;
+const SEARCH: usize = 40_000;
+/// Above this many operations a trial costs more than linear, so fewer are made.
+const LARGE: usize = 110;
 
 /// A program that fits, with its code.
 struct Finished {
@@ -80,7 +82,7 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
     if !matches!(options.opt, OptLevel::O0 | OptLevel::O1) {
         let words = |p: &Program| finish(p, &structure, &order).ok().map(|f| cost(&f));
         let nodes: usize = p.blocks.iter().map(|b| b.nodes.len() + 1).sum();
-        p = pack::search(p, &words, (SEARCH / nodes as u32).min(1000));
+        p = pack::search(p, &words, (SEARCH / nodes.max(1) * LARGE / nodes.max(LARGE)).min(1000) as u32);
         dump("merge", &p, &mut dumps);
     }
     let done = match finish(&p, &structure, &order) {
