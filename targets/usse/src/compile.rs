@@ -529,7 +529,8 @@ fn package(m: &Module, b: &Built) -> Gxp {
             info |= ((k + 1 == n) as u32) << 25;
             descriptors.push(Descriptor { info, unit: 0, size: ((s.regs - 1) as u32) << 4, result: 0 });
         }
-        flags |= (n > 0) as u32 * (1 << 12) | (!abi.preloaded.is_empty() as u32) << 11;
+        flags |= ((n > 0) as u32) << 12;
+        flags |= (!abi.preloaded.is_empty() as u32) << 11;
         let colour = abi.outputs.iter().find(|s| Some(s.output) != abi.depth);
         flags |= (colour.is_none() as u32) << 16;
         Varyings::Fragment {

@@ -219,7 +219,7 @@ fn wave(b: &mut Builder, turns: Value, shift: f32, ty: Type) -> Value {
     let a = b.ins(Opcode::Fsub, &[quarter, w]);
     let a2 = b.ins(Opcode::Fmul, &[a, a]);
     // Taylor coefficients of sin(2πa).
-    const C: [f32; 5] = [42.058_693, -76.705_86, 81.605_25, -41.341_70, 6.283_185_5];
+    const C: [f32; 5] = [42.058_693, -76.705_86, 81.605_25, -41.341_7, 6.283_185_5];
     let mut p = b.fconst(ty, C[0]);
     for c in &C[1..] {
         let c = b.fconst(ty, *c);

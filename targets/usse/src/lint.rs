@@ -13,7 +13,7 @@ pub fn lint(bytes: &[u8]) -> Result<Vec<TextError>, TextError> {
     let mut out = Vec::new();
     if !bytes.starts_with(b"GXP\0") {
         let words: Vec<u64> = bytes.chunks_exact(8).filter_map(|c| c.try_into().ok().map(u64::from_le_bytes)).collect();
-        if bytes.len() % 8 != 0 {
+        if !bytes.len().is_multiple_of(8) {
             out.push(TextError::new("the code is not a whole number of words"));
         }
         check(&words, &mut out);

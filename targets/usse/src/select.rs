@@ -800,7 +800,7 @@ impl Selector<'_> {
         if let Some(Lane { base: Base::V(r, 0), .. }) = v.first() {
             let in_order = v.iter().enumerate().all(|(k, l)| l.is_plain() && l.base == Base::V(*r, k as u8));
             let data = self.out.primary.data(*r);
-            let even = self.out.fixed.get(r).map_or(true, |p| p.n.is_multiple_of(2));
+            let even = self.out.fixed.get(r).is_none_or(|p| p.n.is_multiple_of(2));
             if in_order && even && data.ty == ty.scalar {
                 if !self.out.fixed.contains_key(r) {
                     self.out.primary.vregs[r.0 as usize].even = true;

@@ -50,7 +50,7 @@ fn dest(reg: Reg, mask: u8) -> String {
 
 /// Lanes that a half-precision unified destination's mask means: bit 0 = xy, bit 2 = zw.
 pub fn pair_mask(mask: u8) -> u8 {
-    (mask & 1) * 3 | (mask >> 2 & 1) * 12
+    ((mask & 1) * 3) | ((mask >> 2 & 1) * 12)
 }
 
 /// VPCK's selector for each lane.
@@ -393,7 +393,7 @@ fn iteration(d: &Decoded, name: &str, k: u16) -> String {
         }
         "DEPTHF" => format!("DEPTHF {} {} {}", source(&get(Src0), 1), source(&get(Src1), 1), source(&get(Src2), 1)),
         "BR" => {
-            let off = TABLE.form(d.form).fields().find(|x| x.name == "br_off").map_or(0, |x| x.clone().signed().signed_value(f("br_off")));
+            let off = TABLE.form(d.form).fields().find(|x| x.name == "br_off").map_or(0, |x| (*x).signed().signed_value(f("br_off")));
             let op = if f("br_type") == 1 { "BR" } else { "BA" };
             format!("{op}{} {off:+}", if f("save_link") == 1 { ".link" } else { "" })
         }

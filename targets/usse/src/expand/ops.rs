@@ -1,0 +1,422 @@
+//! Expansion of the operations that are not lane by lane: dot products, moves, integers, conversions, tests, memory.
+
+use super::*;
+
+impl Expander<'_> {
+    pub(super) fn dot(&mut self, op: &Mop) -> Result<(), CompileError> {
+        let (bank, unit, _, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+        let src = self.sources(op, ty);
+        let n = src[0].len();
+        let lanes = |s: &[Phys], last: Option<Phys>| -> [Option<Phys>; 4] {
+            std::array::from_fn(|k| s.get(k).copied().or(if k == 3 { last } else { None }))
+        };
+        let c = |x: f32| Some(Phys { spot: Spot::C(from_f32(ty, x)), neg: false, abs: false });
+        let group = match (bank, ty) {
+            (Bank::I, _) | (_, Scalar::F16) => 4,
+            _ => 2,
+        };
+        let mask = 1u64 << (unit % group);
+        let nmad: &'static str = if ty == Scalar::F16 { "V16NMAD" } else { "V32NMAD" };
+        for (a, b) in [(0, 1), (1, 0)] {
+            // A fourth lane of a three-lane product is 0 × 1.
+            let (x, y) = (lanes(&src[a], c(0.0)), lanes(&src[b], c(1.0)));
+            let Some(mut e) = self.dest(nmad, bank, unit, ty, &[]) else { break };
+            let (Some(p), Some(q)) = (self.name(nmad, Src1, &x, ty, &[]), self.name(nmad, Src2, &y, ty, &[])) else { continue };
+            e.extend(p);
+            e.extend(q);
+            e.extend([("op2", 7), ("dest_mask", mask)]);
+            self.push(nmad, e);
+            return Ok(());
+        }
+        // VDP: one factor in an internal register, the other with a free swizzle (or in a second one).
+        let want = |s: &[Phys]| -> [Option<Phys>; 4] { std::array::from_fn(|k| s.get(k).copied()) };
+        for (a, b) in [(0, 1), (1, 0)] {
+            let ctx: &[(&'static str, u64)] = &[("opcode2", (n == 4) as u64)];
+            let free = want(&src[a]);
+            let Some(p) = self.name("VDP", Src1, &free, Scalar::F32, ctx).filter(|_| ty == Scalar::F32) else { continue };
+            let mut fixed = want(&src[b]);
+            self.bring_inside(0, &mut fixed, ty)?;
+            return self.vdp(bank, unit, mask, ctx, p, &fixed);
+        }
+        let (mut x, mut y) = (want(&src[0]), want(&src[1]));
+        self.bring_inside(0, &mut x, ty)?;
+        self.bring_inside(1, &mut y, ty)?;
+        let ctx: &[(&'static str, u64)] = &[("opcode2", (n == 4) as u64)];
+        if ty == Scalar::F16 {
+            let (x, y) = (
+                lanes(&x[..n].iter().flatten().copied().collect::<Vec<_>>(), c(0.0)),
+                lanes(&y[..n].iter().flatten().copied().collect::<Vec<_>>(), c(1.0)),
+            );
+            let mut e = self.dest(nmad, bank, unit, ty, &[]).ok_or_else(|| internal("a dot product"))?;
+            e.extend(self.name(nmad, Src1, &x, ty, &[]).ok_or_else(|| internal("a dot product"))?);
+            e.extend(self.name(nmad, Src2, &y, ty, &[]).ok_or_else(|| internal("a dot product"))?);
+            e.extend([("op2", 7), ("dest_mask", mask)]);
+            self.push(nmad, e);
+            return Ok(());
+        }
+        let p = self.name("VDP", Src1, &y, Scalar::F32, ctx).ok_or_else(|| internal("a dot product"))?;
+        self.vdp(bank, unit, mask, ctx, p, &x)
+    }
+
+    pub(super) fn vdp(
+        &mut self,
+        bank: Bank,
+        unit: u16,
+        mask: u64,
+        ctx: &[(&'static str, u64)],
+        src1: Encoding,
+        gpi: &[Option<Phys>; 4],
+    ) -> Result<(), CompileError> {
+        let mut e = self.dest("VDP", bank, unit, Scalar::F32, ctx).ok_or_else(|| internal("a dot product"))?;
+        e.extend(src1);
+        e.extend(self.name("VDP", Src0, gpi, Scalar::F32, ctx).ok_or_else(|| internal("a dot product"))?);
+        e.extend([("write_mask", mask), ("repeat_mode", 3), ctx[0]]);
+        self.push("VDP", e);
+        Ok(())
+    }
+
+    /// Moves that happen at once. Words go first whose destination nobody still has to read.
+    pub(super) fn moves(&mut self, mut todo: Vec<(Bank, u16, Phys, Scalar)>, pred: Option<Pred>) -> Result<(), CompileError> {
+        let spot = |m: &(Bank, u16, Phys, Scalar)| Spot::At(m.0, m.1);
+        // The register (not only the half) matters for hazards.
+        let reg = |b: Bank, u: u16, ty: Scalar| (b, if ty == Scalar::F16 { u / 2 } else { u });
+        todo.retain(|m| m.2.spot != Spot::Any && !(m.2.spot == spot(m) && m.2.plain()));
+        while !todo.is_empty() {
+            let reads = |m: &(Bank, u16, Phys, Scalar), r: (Bank, u16)| matches!(m.2.spot, Spot::At(b, u) if reg(b, u, m.3) == r);
+            let mut done = false;
+            let mut n = 0;
+            while n < todo.len() {
+                let first = todo[n];
+                let size = if first.3 == Scalar::F16 || first.0 == Bank::I { 4 } else { 2 };
+                let group: Vec<usize> = (0..todo.len())
+                    .filter(|k| todo[*k].0 == first.0 && todo[*k].3 == first.3 && todo[*k].1 / size == first.1 / size)
+                    .collect();
+                // Whole groups, then single lanes.
+                let mut sets = vec![group.clone()];
+                // Lanes that come from one window may go together.
+                let window = |m: &(Bank, u16, Phys, Scalar)| match m.2.spot {
+                    Spot::At(b, u) => Some((b, u / 4, m.2.neg, m.2.abs)),
+                    _ => None,
+                };
+                let alike: Vec<usize> = group.iter().copied().filter(|k| window(&todo[*k]) == window(&first)).collect();
+                if alike.len() > 1 && alike.len() < group.len() {
+                    sets.push(alike);
+                }
+                if group.len() > 2 {
+                    sets.extend(group.chunks(2).map(|c| c.to_vec()));
+                }
+                if group.len() > 1 {
+                    sets.push(vec![n]);
+                }
+                for set in sets {
+                    let safe = set.iter().all(|k| {
+                        let r = reg(todo[*k].0, todo[*k].1, todo[*k].3);
+                        (0..todo.len()).all(|j| set.contains(&j) || !reads(&todo[j], r))
+                    });
+                    if !safe {
+                        continue;
+                    }
+                    let base = first.1 / size * size;
+                    let mut lanes = [None; 4];
+                    let mut mask = 0u8;
+                    for k in &set {
+                        let p = (todo[*k].1 - base) as usize;
+                        lanes[p] = Some(todo[*k].2);
+                        mask |= 1 << p;
+                    }
+                    if let Some(w) = self.copy_word(first.3, (first.0, base), mask, &lanes, pred) {
+                        self.blocks[self.at].push(w);
+                        let mut k = 0;
+                        todo.retain(|_| {
+                            k += 1;
+                            !set.contains(&(k - 1))
+                        });
+                        done = true;
+                        break;
+                    }
+                    if let (1, Spot::C(c), None) = (set.len(), first.2.spot, pred)
+                        && first.0 != Bank::I
+                        && first.3 != Scalar::F16
+                        && let Some(w) = self.immediate((first.0, todo[set[0]].1), c)
+                    {
+                        self.blocks[self.at].push(w);
+                        todo.remove(set[0]);
+                        done = true;
+                        break;
+                    }
+                    if set.len() == 1 {
+                        // A lone lane that no copy reaches: through an internal register.
+                        let mut one = lanes;
+                        self.bring_inside(1, &mut one, first.3)?;
+                        let w = self.copy_word(first.3, (first.0, base), mask, &one, pred).ok_or_else(|| internal("a copy"))?;
+                        self.blocks[self.at].push(w);
+                        todo.remove(set[0]);
+                        done = true;
+                        break;
+                    }
+                }
+                if done {
+                    break;
+                }
+                n += 1;
+            }
+            if !done {
+                // A cycle: one value steps aside.
+                let m = todo[0];
+                let k = (m.1 & 3) as usize;
+                let mut one = [None; 4];
+                let at = if m.3 == Scalar::I32 { 0 } else { k };
+                one[at] = Some(m.2);
+                self.bring_inside(2, &mut one, m.3)?;
+                let parked = one[at].unwrap_or(m.2);
+                // Every move from the same place reads the parked copy; the rest is free to go.
+                todo.remove(0);
+                self.moves(todo, pred)?;
+                return self.moves(vec![(m.0, m.1, parked, m.3)], pred);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn mad(&mut self, op: &Mop) -> Result<(), CompileError> {
+        let (bank, unit, lanes, _) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+        let src = self.sources(op, Scalar::I32);
+        for k in 0..lanes as usize {
+            let (mut a, mut b, c) = (src[0][k], src[1][k], src[2][k]);
+            if matches!(a.spot, Spot::C(_)) && !matches!(b.spot, Spot::C(_)) || a.neg && !b.neg {
+                std::mem::swap(&mut a, &mut b);
+            }
+            if a.neg {
+                a.neg = false;
+                b.neg = !b.neg;
+            }
+            let mut e = self.dest_single("I32MAD2", (bank, unit + k as u16)).ok_or_else(|| internal("an integer product"))?;
+            for (role, l) in [(Src0, a), (Src1, b), (Src2, c)] {
+                let l = if let (Spot::C(v), true) = (l.spot, l.neg) {
+                    Phys { spot: Spot::C(v.wrapping_neg()), neg: false, abs: false }
+                } else {
+                    l
+                };
+                e.extend(self.single("I32MAD2", role, l).ok_or_else(|| internal("an integer product"))?);
+            }
+            self.push("I32MAD2", e);
+        }
+        Ok(())
+    }
+
+    pub(super) fn convert(&mut self, op: &Mop, from: u64, to: u64) -> Result<(), CompileError> {
+        let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+        let from_ty = match from {
+            5 => Scalar::F16,
+            6 => Scalar::F32,
+            _ => Scalar::I32,
+        };
+        let src = self.sources(op, from_ty);
+        if to < 5 {
+            // Into the low half of a cleared register; a second source goes into the high half.
+            for k in 0..lanes as usize {
+                let at = (bank, unit + k as u16);
+                if op.src.len() == 1 {
+                    let w = self
+                        .bit_copy((bank, at.1), 1 << (at.1 & 1), &[Some(Phys { spot: Spot::C(0), neg: false, abs: false }); 4], None)
+                        .ok_or_else(|| internal("a conversion"))?;
+                    self.blocks[self.at].push(w);
+                }
+                for (half, s) in src.iter().enumerate() {
+                    let fmt = if half == 0 && src.len() > 1 { 3 } else { to };
+                    let mut one = [None; 4];
+                    one[half] = Some(s[k]);
+                    if self.pack_word(from, fmt, at, 1 << half, &one).is_none() {
+                        self.bring_inside(0, &mut one, from_ty)?;
+                    }
+                    let w = self.pack_word(from, fmt, at, 1 << half, &one).ok_or_else(|| internal("a conversion"))?;
+                    self.blocks[self.at].push(w);
+                }
+            }
+            return Ok(());
+        }
+        if from < 5 {
+            for (first, group) in Self::groups(bank, unit, lanes, ty) {
+                for one in group.chunks(1) {
+                    let (p, k) = one[0];
+                    let mut lane = [None; 4];
+                    lane[p] = Some(src[0][k]);
+                    if self.pack_word(from & 7, to, (bank, first), 1 << p, &lane).is_none() {
+                        return Err(internal("a conversion from an integer"));
+                    }
+                    if let Some(mut w) = self.pack_word(from & 7, to, (bank, first), 1 << p, &lane) {
+                        if op.src.len() > 1 {
+                            w.set("comp_sel_0_bit0", 1);
+                        }
+                        self.blocks[self.at].push(w);
+                    }
+                }
+            }
+            return Ok(());
+        }
+        for (first, group) in Self::groups(bank, unit, lanes, ty) {
+            let mut rest: &[(usize, usize)] = &group;
+            while !rest.is_empty() {
+                // As many lanes as one word takes.
+                let mut n = rest.len();
+                loop {
+                    let mut lane = [None; 4];
+                    let mut mask = 0;
+                    for (p, k) in &rest[..n] {
+                        lane[*p] = Some(src[0][*k]);
+                        mask |= 1u8 << p;
+                    }
+                    if let Some(w) = self.pack_word(from, to, (bank, first), mask, &lane) {
+                        self.blocks[self.at].push(w);
+                        break;
+                    }
+                    if n == 1 || to == 5 {
+                        self.bring_inside(0, &mut lane, from_ty)?;
+                        let w = self.pack_word(from, to, (bank, first), mask, &lane).ok_or_else(|| internal("a conversion"))?;
+                        self.blocks[self.at].push(w);
+                        break;
+                    }
+                    n -= 1;
+                }
+                rest = &rest[n..];
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn test(&mut self, op: &Mop, kind: TestKind, rel: Rel, p: u8) -> Result<(), CompileError> {
+        let pred = Self::predicate("VTST", op.pred).ok_or_else(|| internal("a predicate"))?;
+        let TestKind::Float(ty) = kind else {
+            let (a, b) = (self.phys(&op.src[0][0], Scalar::I32), self.phys(&op.src[1][0], Scalar::I32));
+            let mut e = self.single("VTST", Src1, a).ok_or_else(|| internal("a test"))?;
+            e.retain(|f| f.0 != "chan_cc");
+            e.extend(self.single_test(b)?);
+            let (s, z, and) = rel.fields();
+            e.extend([("alu_sel", 1), ("alu_op", if kind == TestKind::Signed { 14 } else { 15 })]);
+            e.extend([
+                ("sign_test", s),
+                ("zero_test", z),
+                ("test_crcomb_and", and),
+                ("pdst_n", p as u64),
+                ("dest_ext", 1),
+                ("dest_bank", 1),
+                ("pred", pred),
+            ]);
+            self.push("VTST", e);
+            return Ok(());
+        };
+        let (mut a, mut b) = (self.phys(&op.src[0][0], ty), self.phys(&op.src[1][0], ty));
+        let mut forced = false;
+        loop {
+            for (x, y, rel) in [(a, b, rel), (b, a, rel.swapped())] {
+                if let Some(mut e) = self.test_operands(x, y, ty) {
+                    let (s, z, and) = rel.fields();
+                    e.extend([("alu_op", 14), ("prec", (ty == Scalar::F32) as u64)]);
+                    e.extend([
+                        ("sign_test", s),
+                        ("zero_test", z),
+                        ("test_crcomb_and", and),
+                        ("pdst_n", p as u64),
+                        ("dest_ext", 1),
+                        ("dest_bank", 1),
+                        ("pred", pred),
+                    ]);
+                    self.push("VTST", e);
+                    return Ok(());
+                }
+            }
+            if forced {
+                return Err(internal("a test"));
+            }
+            forced = true;
+            for (n, l) in [(0, &mut a), (1, &mut b)] {
+                let mut one = [Some(*l), None, None, None];
+                self.bring_inside(n, &mut one, ty)?;
+                *l = one[0].unwrap_or(*l);
+            }
+        }
+    }
+
+    pub(super) fn single_test(&mut self, b: Phys) -> Result<Encoding, CompileError> {
+        self.single("VTST", Src2, b).ok_or_else(|| internal("a test"))
+    }
+
+    /// Operands of a float test: the lanes must agree, or the second one be lane x.
+    pub(super) fn test_operands(&mut self, a: Phys, b: Phys, ty: Scalar) -> Try {
+        if !b.plain() || a.abs {
+            return None;
+        }
+        let o2 = operand("VTST", Src2)?;
+        for w1 in self.namings(&[Some(a), None, None, None], ty, true) {
+            let Some(lane1) = w1.lanes[0].filter(|l| *l < 4) else { continue };
+            let Some(e1) = fits(operand("VTST", Src1)?, &w1, &[("alu_sel", 0)]) else { continue };
+            for w2 in self.namings(&[Some(b), None, None, None], ty, true) {
+                if w2.neg || w2.abs {
+                    continue;
+                }
+                let Some(lane2) = w2.lanes[0].filter(|l| *l < 4) else { continue };
+                if lane2 != 0 && lane2 != lane1 {
+                    continue;
+                }
+                let Some(e2) = fits(o2, &Want { lanes: [None; 4], ..w2 }, &[("alu_sel", 0)]) else { continue };
+                let mut e = e1.clone();
+                e.extend(e2);
+                e.push(("src2_vscomp", (lane2 == 0 && lane1 != 0) as u64));
+                return Some(e);
+            }
+        }
+        None
+    }
+
+    pub(super) fn sample(&mut self, op: &Mop, state: u16, dims: u8, lod: u8, has_lod: bool) -> Result<(), CompileError> {
+        let dst = op.dst.and_then(|d| self.places.at[d.0 as usize]).ok_or_else(|| internal("a texture read"))?;
+        let half = op.dst.is_some_and(|d| self.program.data(d).ty == Scalar::F16);
+        let place = |l: Option<&Lane>| match l.map(|l| l.base) {
+            Some(Base::V(v, 0)) => self.places.at[v.0 as usize],
+            _ => None,
+        };
+        let (coord, level) = (place(op.src[0].first()), place(op.src.get(1).and_then(|s| s.first())));
+        let coord = coord.ok_or_else(|| internal("texture coordinates"))?;
+        let want = |reg: Reg| Want { reg, lanes: [None; 4], neg: false, abs: false };
+        let mut e =
+            fits(operand("SMP", Src0).ok_or_else(|| internal("SMP"))?, &want(coord), &[]).ok_or_else(|| internal("texture coordinates"))?;
+        e.extend(
+            fits(operand("SMP", Src1).ok_or_else(|| internal("SMP"))?, &want(Reg::new(Bank::Sa, state)), &[])
+                .ok_or_else(|| internal("texture state"))?,
+        );
+        match (has_lod, level) {
+            (true, Some(l)) => e.extend(
+                fits(operand("SMP", Src2).ok_or_else(|| internal("SMP"))?, &want(l), &[]).ok_or_else(|| internal("a texture level"))?,
+            ),
+            _ => e.extend([("src2_bank", 2), ("src2_ext", 1), ("src2_n", 0)]),
+        }
+        let coord_half = matches!(op.src[0].first().map(|l| l.base), Some(Base::V(v, _)) if self.program.data(v).ty == Scalar::F16);
+        e.extend([
+            ("dest_use_pa", (dst.bank == Bank::Pa) as u64),
+            ("dest_n", dst.n as u64),
+            ("fconv_type", if half { 2 } else { 3 }),
+            ("src0_type", coord_half as u64),
+            ("dim", dims as u64 - 1),
+            ("lod_mode", lod as u64),
+        ]);
+        if !matches!(dst.bank, Bank::Pa | Bank::R) {
+            return Err(internal("a texture result outside r and pa"));
+        }
+        self.push("SMP", e);
+        self.pending.extend((0..if half { 2 } else { 4 }).map(|k| Reg::new(dst.bank, dst.n + k)));
+        Ok(())
+    }
+
+    pub(super) fn load(&mut self, op: &Mop, offset: u32) -> Result<(), CompileError> {
+        let d = op.dst.ok_or_else(|| internal("a load"))?;
+        let dst = self.places.at[d.0 as usize].ok_or_else(|| internal("a load"))?;
+        let n = self.program.data(d).lanes as u64;
+        let a = self.phys(&op.src[0][0], Scalar::I32);
+        let mut e = self.single("VLDST", Src0, a).ok_or_else(|| internal("a load's address"))?;
+        e.extend([("src1_bank", 2), ("src1_bank_ext", 1), ("src1_n", offset as u64), ("src2_bank", 2), ("src2_bank_ext", 1)]);
+        e.extend([("op1", 1), ("mask_count", n - 1), ("dest_bank_primattr", (dst.bank == Bank::Pa) as u64), ("dest_n", dst.n as u64)]);
+        self.push("VLDST", e);
+        self.pending.extend((0..n as u16).map(|k| Reg::new(dst.bank, dst.n + k)));
+        Ok(())
+    }
+}
