@@ -548,8 +548,13 @@ impl Assembler {
     }
 }
 
+/// Code words and operand descriptors.
+pub type Linked = (Vec<u32>, Vec<u32>);
+/// The instruction concerned, if one is, and what is wrong.
+pub type LinkError = (Option<usize>, String);
+
 /// Encodes a program and its descriptors; an error names the instruction.
-pub fn link(code: &[Instr]) -> Result<(Vec<u32>, Vec<u32>), (Option<usize>, String)> {
+pub fn link(code: &[Instr]) -> Result<Linked, LinkError> {
     let mut encoded = Vec::with_capacity(code.len());
     for (at, i) in code.iter().enumerate() {
         encoded.push(encode(i).map_err(|e| (Some(at), e.to_string()))?);

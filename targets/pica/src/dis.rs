@@ -169,7 +169,7 @@ fn program(out: &mut String, bin: &Shbin, code: &[Instr]) {
         out.push_str(&format!(".proc {name}\n"));
         // (position, what to print there); inner blocks end first.
         let mut open: Vec<(usize, &str)> = Vec::new();
-        for at in *start..*end {
+        for (at, i) in code.iter().enumerate().take(*end).skip(*start) {
             while let Some((p, word)) = open.last().copied() {
                 if p != at {
                     break;
@@ -186,7 +186,6 @@ fn program(out: &mut String, bin: &Shbin, code: &[Instr]) {
             if jumps.contains(&at) {
                 out.push_str(&format!("l_{at}:\n"));
             }
-            let i = &code[at];
             let text = instruction(i, &|t| format!("l_{t}"), &|s, _| {
                 procs.iter().find(|p| p.0 == s as usize).map_or_else(|| format!("p_{s}"), |p| p.2.clone())
             });

@@ -317,8 +317,8 @@ pub fn fill_selectors(value: u32, care: u32) -> u32 {
             sel = crate::regs::IDENTITY;
         } else {
             let mut last = (0..4).find(|k| fixed(*k)).map_or(0, |k| sel[k]);
-            for k in 0..4 {
-                if fixed(k) { last = sel[k] } else { sel[k] = last }
+            for (k, s) in sel.iter_mut().enumerate() {
+                if used[k] != 0 { last = *s } else { *s = last }
             }
         }
         if let Some(n) = TABLE.form(v.form).field_index(name) {

@@ -814,7 +814,7 @@ fn circle(b: &mut Builder, x: Value, sine: bool) -> Value {
     let s = b.ins(Opcode::Fmul, &[v, v]);
     // Taylor coefficients of sin(2πv); the last one is fitted so that the error at a quarter vanishes.
     let mut p = c(b, 39.710_670);
-    for k in [-76.574_980, 81.602_226, -41.341_675, 6.283_185_3] {
+    for k in [-76.574_980, 81.602_226, -41.341_675, std::f64::consts::TAU] {
         let k = c(b, k);
         p = b.ins(Opcode::Fmad, &[p, s, k]);
     }

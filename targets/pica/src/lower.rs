@@ -155,7 +155,7 @@ impl Lowering<'_> {
             for (k, (p, a)) in params.iter().zip(&t.args).enumerate() {
                 for (d, s) in self.get(*p)?.iter().zip(self.get(*a)?) {
                     if let Leaf::Tmp(d) = d.leaf
-                        && *(&s) != Ref::tmp(d)
+                        && s != Ref::tmp(d)
                     {
                         pairs.push((d, s, k as u32));
                     }

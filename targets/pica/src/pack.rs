@@ -109,13 +109,16 @@ fn once_before(p: &Program, a: usize, b: usize) -> bool {
     d.is_some() && !seen[a] && !p.blocks.iter().any(|b| b.nodes.iter().any(|n| n.op == Op::Emit))
 }
 
+/// A move to an output: block, node, register, component, sign.
+type OutputMove = (usize, usize, u8, u8, bool);
+
 /// Results that are only moved to an output are computed there.
 fn write_outputs_directly(p: &mut Program) {
     for _ in 0..4 {
         let uses = p.use_counts();
         let defs = definitions(p);
         // temporary → its moves to outputs: (block, node, register, component, sign)
-        let mut moves: HashMap<Tmp, Vec<(usize, usize, u8, u8, bool)>> = HashMap::new();
+        let mut moves: HashMap<Tmp, Vec<OutputMove>> = HashMap::new();
         for (b, block) in p.blocks.iter().enumerate() {
             for (n, node) in block.nodes.iter().enumerate() {
                 if let (Op::Mov, [Dest::Out(reg, comp)], Some(r), None) =

@@ -1,4 +1,5 @@
 //! The file assembler, the container and their robustness.
+#![allow(clippy::unwrap_used)]
 
 use retroshade_lower::TextOptions;
 use retroshade_pica::container::Shbin;

@@ -1,5 +1,6 @@
 //! The examples in `examples/pica`: size of the code (golden, beside what the hand-written original takes), and simulator =
 //! interpreter on random inputs. `RETROSHADE_BLESS=1` rewrites the table.
+#![allow(clippy::unwrap_used)]
 
 use retroshade_lower::Options;
 use retroshade_lower::testing::{Rng, Verdict, diff_with, random_env};
