@@ -303,7 +303,11 @@ impl Expand {
                     let k = self.f(1.0 / c);
                     return Ok(self.bin(Fmul, a[0], k));
                 }
-                let r = self.un(Frcp, a[1]);
+                let r = match self.bits(a[1]) {
+                    // The machine's own reciprocal, computed here.
+                    Some(c) => self.constant(F32, crate::arith::rcp(c)),
+                    None => self.un(Frcp, a[1]),
+                };
                 if self.bits(a[0]) == Some(0x3f80_0000) { r } else { self.bin(Fmul, a[0], r) }
             }
             Ffract => {
