@@ -29,7 +29,7 @@ fn load(path: &Path, stage: Stage, entry: Option<&str>) -> Result<Module, String
 /// A target's answer: bytes and instructions, or why not.
 fn outcome(target: &dyn retroshade::TargetIsa, module: &Result<Module, String>) -> Result<String, String> {
     let module = module.as_ref().map_err(|e| format!("front end: {e}"))?;
-    let made = std::panic::catch_unwind(|| target.compile(module, &Options::default()));
+    let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| target.compile(module, &Options::default())));
     match made {
         Ok(Ok(s)) => Ok(format!("{} B, {}", s.stats.bytes, s.stats.instructions)),
         Ok(Err(e)) => Err(e.diagnostics().iter().map(|d| d.to_string()).collect::<Vec<_>>().join("; ")),
