@@ -101,10 +101,11 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
             }
         }
     }
-    // Groups are worth bytes, but not more than a twentieth above the smallest code found.
+    // Groups are worth bytes, but hardly more than a twentieth (or two slots) above the smallest code found.
     let bytes = |c: &Candidate| c.emitted.words.len() as u64 * 4;
     let smallest = all.iter().map(|c| bytes(&c.0)).min().unwrap_or(0);
-    let weighed = |c: &Candidate| c.cost + 10 * (bytes(c) * 20).saturating_sub(smallest * 21) / 20;
+    let cap = smallest + (smallest / 20).max(16);
+    let weighed = |c: &Candidate| c.cost + 4 * bytes(c).saturating_sub(cap);
     let Some((mut found, mut base)) = all.into_iter().min_by_key(|c| weighed(&c.0)) else {
         return Err(first_error.unwrap_or_else(|| CompileError::Internal("no candidate".to_string())));
     };
