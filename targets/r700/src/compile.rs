@@ -106,7 +106,12 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
     let smallest = all.iter().map(|c| bytes(&c.0)).min().unwrap_or(0);
     let cap = smallest + (smallest / 20).max(16);
     let weighed = |c: &Candidate| c.cost + 4 * bytes(c).saturating_sub(cap);
-    let Some((mut found, mut base)) = all.into_iter().min_by_key(|c| weighed(&c.0)) else {
+    all.sort_by_key(|c| weighed(&c.0));
+    // Single dot products are tried the other way from the best candidate that has some.
+    let start = all.iter().position(|c| crate::legal::dots(&c.1) > 0).unwrap_or(0);
+    let other_best = (start > 0).then(|| all.remove(0));
+    let start = start.saturating_sub(1);
+    let Some((mut found, mut base)) = (start < all.len()).then(|| all.swap_remove(start)) else {
         return Err(first_error.unwrap_or_else(|| CompileError::Internal("no candidate".to_string())));
     };
     let ops = base.main().inst_count();
@@ -120,6 +125,9 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
                 _ => k += 1,
             }
         }
+    }
+    if let Some((c, b)) = other_best.filter(|c| weighed(&c.0) < weighed(&found)) {
+        (found, base) = (c, b);
     }
     if search || options.wants("legal") {
         let full = candidate(&base, options, if search { 40_000 } else { quick }, &mut dumps)?;
