@@ -39,11 +39,11 @@ pub fn load(path: &Path, args: &SourceArgs) -> Result<Module, Failure> {
         Lang::Ir => ir_text(path, &name, args)?,
         _ => front_end(lang, path, &name, stage, args)?,
     };
-    if let (Some(s), true) = (args.stage, lang == Lang::Ir) {
-        if s != module.stage {
-            let m = format!("{name} is a {} program, not a {} program", module.stage.name(), s.name());
-            return Err(Failure::plain(1, "C0006", m));
-        }
+    if let (Some(s), true) = (args.stage, lang == Lang::Ir)
+        && s != module.stage
+    {
+        let m = format!("{name} is a {} program, not a {} program", module.stage.name(), s.name());
+        return Err(Failure::plain(1, "C0006", m));
     }
     Ok(module)
 }

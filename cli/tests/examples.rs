@@ -15,7 +15,8 @@ fn load(name: &str) -> (Module, ShaderEnv) {
     let text = std::fs::read_to_string(folder().join(format!("{name}.ir"))).unwrap();
     let module = retroshade::parse(name, &text).unwrap_or_else(|e| panic!("{name}: {:?}", e.diagnostics));
     retroshade::ir::verify(&module).unwrap_or_else(|e| panic!("{name}: {e:?}"));
-    let env = bind::parse_env(&module, &std::fs::read_to_string(folder().join(format!("{name}.json"))).unwrap()).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let env = bind::parse_env(&module, &std::fs::read_to_string(folder().join(format!("{name}.json"))).unwrap())
+        .unwrap_or_else(|e| panic!("{name}: {e}"));
     (module, env)
 }
 
@@ -75,7 +76,13 @@ fn check(name: &str, n: usize, want: &[(usize, &[f32])]) {
         };
         let legal = interp::run(&shader.legal, &env, isa.numerics()).unwrap_or_else(|e| panic!("{name} legalised for {}: {e}", isa.name()));
         let machine = isa.simulate(&shader, &env).unwrap_or_else(|e| panic!("{name} on {}: {e}", isa.name()));
-        assert!(!differ(&legal, &machine), "{name} on {}: the simulator gives {:?}, the legalised IR {:?}", isa.name(), floats(&machine, n), floats(&legal, n));
+        assert!(
+            !differ(&legal, &machine),
+            "{name} on {}: the simulator gives {:?}, the legalised IR {:?}",
+            isa.name(),
+            floats(&machine, n),
+            floats(&legal, n)
+        );
         let tolerance = if isa.name() == "pica" { 4e-3 } else { 2e-5 };
         for (g, w) in floats(&machine, n).iter().zip(&got) {
             near(g, w, tolerance, isa.name());

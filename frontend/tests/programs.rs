@@ -1,4 +1,5 @@
 //! Control flow, variables, buffers, calls and stages: small programs with known results.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 use common::*;

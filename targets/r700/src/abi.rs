@@ -60,8 +60,7 @@ fn unsupported(d: &IoDecl, what: &str) -> CompileError {
 impl Abi {
     /// Lays out a module's interface.
     pub fn of(m: &Module) -> Result<Abi, CompileError> {
-        let mut abi = Abi::default();
-        abi.inputs = vec![InputPlace { gpr: 0, chan: 0 }; m.inputs.len()];
+        let mut abi = Abi { inputs: vec![InputPlace { gpr: 0, chan: 0 }; m.inputs.len()], ..Abi::default() };
         let mut located: Vec<(u32, u8, usize)> = Vec::new();
         for (i, (_, d)) in m.inputs.iter().enumerate() {
             if let Binding::Location(l) = d.binding {

@@ -321,10 +321,10 @@ fn simplify(steps: &mut Vec<Step>) {
                     steps.append(&mut then);
                 } else if then.is_empty() && other.is_empty() {
                     // Nothing depends on the predicate any more.
-                    if let Some(Step::Code(c)) = steps.last_mut() {
-                        if c.last().is_some_and(|o| o.kind == Kind::Pred) {
-                            c.pop();
-                        }
+                    if let Some(Step::Code(c)) = steps.last_mut()
+                        && c.last().is_some_and(|o| o.kind == Kind::Pred)
+                    {
+                        c.pop();
                     }
                 } else {
                     steps.push(Step::If { then, other });

@@ -109,8 +109,8 @@ pub fn emit(mir: &Mir, leaves: &[Leaf], place: &Placement, stage: Stage, fetch_s
     e.steps(&mir.steps);
     let stack = stack_entries(&mir.steps, e.whole_quad_until.is_some()).max(fetch_shader as u64);
     e.counts.stack = stack;
-    let out = e.finish(stage);
-    out
+
+    e.finish(stage)
 }
 
 /// STACK_SIZE: loops take an entry of four elements, pushes one element (an entry in whole-quad mode), and the first push two more.
@@ -397,11 +397,11 @@ impl Emit<'_> {
             let mut dst = None;
             let mut picks = [7u64; 4];
             for (component, w) in f.dst.iter().enumerate() {
-                if let Some(w) = w {
-                    if let Some(r) = self.place.gpr[w.0 as usize] {
-                        dst = Some(r);
-                        picks[self.mir.webs[w.0 as usize].chan.unwrap_or(0) as usize & 3] = component as u64;
-                    }
+                if let Some(w) = w
+                    && let Some(r) = self.place.gpr[w.0 as usize]
+                {
+                    dst = Some(r);
+                    picks[self.mir.webs[w.0 as usize].chan.unwrap_or(0) as usize & 3] = component as u64;
                 }
             }
             v.push(("DST_GPR", dst.unwrap_or(0) as u64));

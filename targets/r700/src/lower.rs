@@ -324,10 +324,10 @@ impl<'a> Lower<'a> {
                 for lane in 0..self.func.ty(*p).lanes {
                     if self.used(*p, lane) {
                         let src = self.lane(*a, lane);
-                        if let Some(dst) = self.lane(*p, lane).as_web() {
-                            if src != Opnd::web(dst) {
-                                copies.push((dst, src));
-                            }
+                        if let Some(dst) = self.lane(*p, lane).as_web()
+                            && src != Opnd::web(dst)
+                        {
+                            copies.push((dst, src));
                         }
                     }
                 }
@@ -607,12 +607,12 @@ impl<'a> Lower<'a> {
                 let (c, inv) = self.cond_or_mask(d.args[0], lane, false);
                 return (c, !inv);
             }
-            if let (Opcode::Fcmp, Imm::FloatCC(cc), false) = (d.op, &d.imm, self.values.contains_key(&(v, lane))) {
-                if let (Some((s, swap, true)), true) = (float_relation(*cc), self.single_use((v, lane))) {
-                    let (a, b) = (self.lane(d.args[0], lane), self.lane(d.args[1], lane));
-                    let (a, b) = if swap { (b, a) } else { (a, b) };
-                    return (Cond::Mask(self.emit(&format!("OP2:SET{s}_DX10"), &[a, b])), true);
-                }
+            if let (Opcode::Fcmp, Imm::FloatCC(cc), false) = (d.op, &d.imm, self.values.contains_key(&(v, lane)))
+                && let (Some((s, swap, true)), true) = (float_relation(*cc), self.single_use((v, lane)))
+            {
+                let (a, b) = (self.lane(d.args[0], lane), self.lane(d.args[1], lane));
+                let (a, b) = if swap { (b, a) } else { (a, b) };
+                return (Cond::Mask(self.emit(&format!("OP2:SET{s}_DX10"), &[a, b])), true);
             }
         }
         (Cond::Mask(self.lane(v, lane)), false)
@@ -630,7 +630,7 @@ impl<'a> Lower<'a> {
                         let v = d.results[0];
                         (0..self.func.ty(v).lanes)
                             .any(|l| self.used(v, l) && self.direct_select(d.args[0], l, d.args[1], d.args[2], l).is_none())
-                            && !(users.len() == 1)
+                            && (users.len() != 1)
                     }
                     _ => true,
                 }

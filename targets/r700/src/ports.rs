@@ -72,10 +72,10 @@ pub fn constants_fit(slots: &[SlotReads]) -> bool {
             return false;
         }
         for r in &s.reads {
-            if let Read::Const(k) = r {
-                if !pairs.contains(k) {
-                    pairs.push(*k);
-                }
+            if let Read::Const(k) = r
+                && !pairs.contains(k)
+            {
+                pairs.push(*k);
             }
         }
     }

@@ -191,7 +191,7 @@ fn graph(ops: &[Op]) -> Graph {
     let mut succs = vec![Vec::new(); n];
     let mut height = vec![0u32; n];
     for i in (0..n).rev() {
-        for (p, _) in &preds[i] {
+        for p in preds[i].keys() {
             succs[*p].push(i);
         }
     }
@@ -210,10 +210,8 @@ fn literal(words: &mut SmallVec<[u32; 4]>, bits: u32, float: bool) -> Option<(u8
     if let Some(k) = words.iter().position(|w| *w == bits) {
         return Some((k as u8, false));
     }
-    if float {
-        if let Some(k) = words.iter().position(|w| *w == bits ^ 0x8000_0000) {
-            return Some((k as u8, true));
-        }
+    if float && let Some(k) = words.iter().position(|w| *w == bits ^ 0x8000_0000) {
+        return Some((k as u8, true));
     }
     (words.len() < 4).then(|| {
         words.push(bits);
@@ -483,10 +481,10 @@ impl Run<'_> {
         self.time[i] = Some(self.now);
         self.schedule_reads(i);
         for s in &open.group.slots {
-            if let (true, Some(w)) = (s.op == i, s.dst) {
-                if self.mir.webs[w.0 as usize].chan.is_none() {
-                    self.chan.entry(w).or_insert(s.chan);
-                }
+            if let (true, Some(w)) = (s.op == i, s.dst)
+                && self.mir.webs[w.0 as usize].chan.is_none()
+            {
+                self.chan.entry(w).or_insert(s.chan);
             }
         }
     }

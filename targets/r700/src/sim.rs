@@ -591,9 +591,7 @@ impl Machine<'_> {
             .map(|lane| {
                 let c = self.coordinates(lane, w, src);
                 let mut a = TexArgs { grad: self.lanes[lane].gradients.map(|g| [g[0], g[1], g[2]]), ..TexArgs::default() };
-                for k in 0..dims {
-                    a.coord[k] = c[k];
-                }
+                a.coord[..dims].copy_from_slice(&c[..dims]);
                 if decl.dim == TexDim::Cube {
                     a.coord = numerics::cube_direction([c[0], c[1], c[2]]);
                 }

@@ -17,10 +17,10 @@ const BANKS: [&str; 6] = ["", " BS:VEC_021/SCL_122", " BS:VEC_120/SCL_212", " BS
 
 /// Splits a kind prefix off a line.
 pub fn split_kind(line: &str) -> (Option<u32>, &str) {
-    if let Some((head, rest)) = line.split_once(':') {
-        if let Some((_, space)) = KINDS.iter().find(|(k, _)| *k == head.trim()) {
-            return (Some(*space), rest.trim());
-        }
+    if let Some((head, rest)) = line.split_once(':')
+        && let Some((_, space)) = KINDS.iter().find(|(k, _)| *k == head.trim())
+    {
+        return (Some(*space), rest.trim());
     }
     (None, line.trim())
 }

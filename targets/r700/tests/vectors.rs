@@ -1,4 +1,5 @@
 //! Known answers: every row decodes to its listing and encodes back, LLVM's text matches, programs survive a round trip.
+#![allow(clippy::unwrap_used)]
 
 use retroshade_lower::{Syntax, TextOptions};
 use retroshade_r700::program::{Program, assemble};

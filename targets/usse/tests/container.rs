@@ -1,4 +1,5 @@
 //! The container's reader: what the writer makes is read back, and no damage makes it panic.
+#![allow(clippy::unwrap_used)]
 
 use retroshade_ir::parse;
 use retroshade_lower::{Options, TextOptions};

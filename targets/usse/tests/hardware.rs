@@ -1,4 +1,5 @@
 //! The simulator against runs recorded on a console (vertex programs; outputs clamped to 0…1 and stored in a byte).
+#![allow(clippy::unwrap_used)]
 
 use retroshade_usse::sim::{Code, Draw, Instance};
 

@@ -1,4 +1,5 @@
 //! Known answers: every word decodes to its field listing and native text, and the listing encodes to the word.
+#![allow(clippy::unwrap_used)]
 
 use retroshade_emit::listing::Show;
 use retroshade_usse::{forms, text};
