@@ -318,9 +318,9 @@ fn texture(decl: &TextureDecl, v: &Value) -> Result<TextureData> {
             return bad(format!("texel {n} of texture `{name}` must have 1 to 4 components"));
         }
         for (w, x) in texel.iter_mut().zip(flat) {
-            *w = kind
-                .read(x, false)
-                .ok_or_else(|| BindError(format!("texel {n} of texture `{name}`: expected {}, got {x}", kind.name())))?;
+            // Integer textures take any number, towards zero.
+            *w =
+                kind.read(x, true).ok_or_else(|| BindError(format!("texel {n} of texture `{name}`: expected {}, got {x}", kind.name())))?;
         }
         data.texels.push(texel);
     }

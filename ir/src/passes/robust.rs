@@ -9,8 +9,17 @@ use crate::opcode::Opcode;
 use crate::types::I32;
 use cranelift_entity::SecondaryMap;
 
-/// Runs the pass over all functions.
+/// Clamps every computed index of all functions.
 pub fn run(module: &mut Module) -> bool {
+    clamp_where(module, |_| true)
+}
+
+/// Clamps the computed indices of uniforms only: for machines where what lies behind an array is not the last element.
+pub fn uniforms(module: &mut Module) -> bool {
+    clamp_where(module, |var| matches!(var, MemRef::Uniform(_)))
+}
+
+fn clamp_where(module: &mut Module, wanted: impl Fn(MemRef) -> bool) -> bool {
     let mut counts = Counts::default();
     for (n, d) in &module.inputs {
         counts.inputs[n] = d.count;
@@ -33,6 +42,9 @@ pub fn run(module: &mut Module) -> bool {
                 Imm::Mem { var, offset } | Imm::Atomic { var, offset, .. } => (var, offset),
                 _ => return Action::Keep,
             };
+            if !wanted(var) {
+                return Action::Keep;
+            }
             // The index is the last operand where the operation has one more than it needs.
             let fixed = match d.op {
                 Opcode::Input | Opcode::Uniform | Opcode::LocalLoad | Opcode::SharedLoad | Opcode::StorageLoad => 0,

@@ -36,6 +36,8 @@ pub fn prepare(source: &Module, options: &Options, dump: &mut dyn FnMut(&str, &M
         _ => 2,
     };
     let passes = PassOptions { level, scalarise: true, robust: options.robust, local_select: 4, remat: false, ..PassOptions::default() };
+    // An index beyond the array reads the last element, as on the interpreter, and not what happens to lie behind it.
+    passes::robust::uniforms(&mut m);
     pipeline(&mut m, &passes, dump);
     passes::each(&mut m, |f| {
         passes::dce::drop_unreachable(f);
