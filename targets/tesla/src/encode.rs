@@ -200,7 +200,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<u64> {
             f.set(name, ops[n] as u64)?;
         }
     }
-    if i.cdst.is_some() && form.field_index("cw").is_none() {
+    if i.cdst.is_some() && form.field_index("cd").is_none() {
         return None;
     }
     let items = &templates()[id.0 as usize];

@@ -66,6 +66,8 @@ impl Warp {
                 5 => l ^ 2,
                 n => l & !3 | n & 3,
             };
+            // A lane that does not take part has no value to give (undefined on the hardware): the reader's own counts.
+            let from = if on >> from & 1 == 1 { from } else { l };
             let lane = &mut self.lanes[l];
             let y = lane.source(s.s3, s.index[2], Size::Word, launch, shared);
             let outside = select >= 4 && launch.stage != Stage::Fragment;

@@ -23,7 +23,9 @@ impl Warp {
             let q = l & !3;
             let lod = match query.lod {
                 TexLod::Implicit | TexLod::Bias if implicit => {
-                    quad_lod(unit.data, &[args[q].coord, args[q + 1].coord, args[q + 2].coord, args[q + 3].coord])
+                    // Lanes that do not take part count as the reader itself.
+                    let coord = [q, q + 1, q + 2, q + 3].map(|n| args[if on >> n & 1 == 1 { n } else { l }].coord);
+                    quad_lod(unit.data, &coord)
                 }
                 _ => 0.0,
             };
