@@ -81,7 +81,7 @@ pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<A
     let mut best: Option<(Cost, Allocated)> = None;
     let consider = |found: Option<(Output, AllocStep)>, best: &mut Option<(Cost, Allocated)>| {
         if let Some((output, step)) = found {
-            let a = summarise(p, output, step, max_live);
+            let a = summarise(output, step, max_live);
             let cost = cost(p, file, &a);
             if best.as_ref().is_none_or(|(c, _)| cost < *c) {
                 *best = Some((cost, a));
@@ -205,7 +205,7 @@ fn each_place(output: &Output, mut f: impl FnMut(Allocation)) {
     }
 }
 
-fn summarise(_: &Program, output: Output, step: AllocStep, max_live: [u32; 3]) -> Allocated {
+fn summarise(output: Output, step: AllocStep, max_live: [u32; 3]) -> Allocated {
     let mut used = [0; 3];
     each_place(&output, |a| {
         if let Some(r) = a.as_reg() {

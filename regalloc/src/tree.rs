@@ -36,7 +36,7 @@ struct Scan<'a> {
     kin: Vec<Vec<u32>>,
     /// Values that some operand demands in a register proper.
     needs_register: Vec<bool>,
-    /// Blocks that are visited again after their loop's header: their edge moves are made last.
+    /// Places of all operands, in the order of the instructions.
     allocs: Vec<Allocation>,
     offsets: Vec<u32>,
     edits: Vec<(ProgPoint, Edit)>,
