@@ -1,5 +1,6 @@
 //! The translation of one entry point: its state, small helpers for building, and the driver.
 
+use crate::glsl::Plan;
 use crate::interface::Io;
 use crate::place::{ArrayKey, Mem, Slot, StorageBuffer, UniformTree};
 use crate::ssa::{Ssa, Var, clean};
@@ -7,7 +8,7 @@ use crate::types::Ty;
 use crate::value::{Lane, Val, trace_lane};
 use naga::valid::{FunctionInfo, ModuleInfo};
 use naga::{Expression, GlobalVariable, Handle};
-use retroshade_ir::inst::{Imm, InstData};
+use retroshade_ir::inst::{Imm, InstData, MemRef};
 use retroshade_ir::types::{I32, Type};
 use retroshade_ir::{Block, Builder, Diagnostic, Function, Module, Opcode, Span, Stage, Value};
 use std::collections::{BTreeSet, HashMap};
@@ -84,6 +85,9 @@ pub(crate) struct Converter<'m> {
     constants: HashMap<(Block, Type, [u32; 4]), Value>,
     /// IR arrays for constant tables that are indexed by computed values, by content.
     pub(crate) tables: HashMap<Vec<(Type, [u32; 4])>, Rc<Mem>>,
+    /// A geometry program's interface, and its output variables with what they are declared as.
+    pub(crate) geometry: Option<&'m Plan>,
+    pub(crate) vertex: Vec<(u32, MemRef)>,
     /// Instructions that go to the very beginning: they fill constant tables.
     pub(crate) prelude: Vec<retroshade_ir::Inst>,
     /// Slots of outputs, whose values no longer matter after a discard.
@@ -129,6 +133,8 @@ impl<'m> Converter<'m> {
             diags: Vec::new(),
             constants: HashMap::new(),
             tables: HashMap::new(),
+            geometry: None,
+            vertex: Vec::new(),
             prelude: Vec::new(),
             output_slots: Vec::new(),
             loops: 0,

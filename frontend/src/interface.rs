@@ -5,16 +5,33 @@
 //! has computed the offsets by the rules of the source's language.
 
 use crate::convert::{Converter, Lang, R};
-use crate::place::{ArrayKey, Place, Root, Slot, StorageBuffer, UniformTree};
+use crate::place::{ArrayKey, Mem, Place, Root, Slot, StorageBuffer, UniformTree};
 use crate::types::{Ty, source_scalar};
 use crate::value::Val;
 use naga::valid::FunctionInfo;
 use naga::{AddressSpace, GlobalVariable, Handle, TypeInner};
-use retroshade_ir::inst::MemRef;
+use retroshade_ir::inst::{Imm, MemRef};
 use retroshade_ir::module::{Access, Binding, Builtin, Dim, Interpolation, IoDecl, Sampling, Stage, StorageDecl, UniformDecl};
 use retroshade_ir::types::{Scalar, Type};
-use retroshade_ir::{Opcode, Value};
+use retroshade_ir::{Opcode, Span, Value};
 use std::rc::Rc;
+
+/// What a plain variable of a geometry program stands for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Role {
+    /// The variable's name in naga's module.
+    pub(crate) variable: String,
+    /// The user's name for it.
+    pub(crate) shown: String,
+    /// The builtin, or none: `location`.
+    pub(crate) builtin: Option<Builtin>,
+    /// The location.
+    pub(crate) location: u32,
+    /// How fragments interpolate it, where the source says.
+    pub(crate) interpolation: Option<Interpolation>,
+    /// Where it is declared.
+    pub(crate) span: Span,
+}
 
 /// Inputs and outputs that have names already.
 #[derive(Debug, Default)]
@@ -72,13 +89,14 @@ impl<'m> Converter<'m> {
                     self.shared.insert(h, self.slots.len() as u32 - 1);
                 }
                 AddressSpace::Private => {
-                    if !used {
+                    if self.geometry_input(h, &name, ty)? || !used {
                         continue;
                     }
                     let key: ArrayKey = (None, h.index() as u32, Default::default());
                     let slot = self.make_slot(&name, ty, &key, false)?;
                     self.slots.push(slot);
                     self.private.insert(h, self.slots.len() as u32 - 1);
+                    self.geometry_output(&name, ty)?;
                 }
                 AddressSpace::Handle => {
                     self.check_resource(g)?;
@@ -93,10 +111,70 @@ impl<'m> Converter<'m> {
         Ok(())
     }
 
+    /// Declares a variable of a geometry program as the input that it stands for.
+    fn geometry_input(&mut self, h: Handle<GlobalVariable>, name: &str, ty: Ty) -> R<bool> {
+        let Some(role) = self.geometry.and_then(|g| g.inputs.iter().find(|r| r.variable == name)) else { return Ok(false) };
+        let (leaf, count) = match ty {
+            Ty::Array(elem, Some(n), _) => (Ty::of(self.nm, elem), n),
+            _ => (ty, 1),
+        };
+        let mut decl = self.role_decl(role, leaf)?;
+        decl.count = count;
+        let t = decl.ty;
+        let id = self.out.inputs.push(decl);
+        let leaf = Mem::Leaf(MemRef::Input(id), t);
+        let mem = if matches!(ty, Ty::Array(..)) { Mem::Array(count, Box::new(leaf)) } else { leaf };
+        self.slots.push(Slot::Mem(Rc::new(mem)));
+        self.private.insert(h, self.slots.len() as u32 - 1);
+        Ok(true)
+    }
+
+    /// Declares the output that the variable just made stands for, if it does.
+    fn geometry_output(&mut self, name: &str, ty: Ty) -> R<()> {
+        let Some(role) = self.geometry.and_then(|g| g.outputs.iter().find(|r| r.variable == name)) else { return Ok(()) };
+        let decl = self.role_decl(role, ty)?;
+        let id = self.out.outputs.push(decl);
+        self.vertex.push((self.slots.len() as u32 - 1, MemRef::Output(id)));
+        Ok(())
+    }
+
+    fn role_decl(&self, role: &Role, ty: Ty) -> R<IoDecl> {
+        if !ty.is_leaf() {
+            return Err(self.error("F0123", format!("`{}`: inputs and outputs are scalars and vectors", role.shown)));
+        }
+        let t = self.ir_ty(ty)?;
+        let mut decl = match role.builtin {
+            Some(b) => IoDecl::builtin(t, b),
+            None => IoDecl::at_location(&role.shown, t, role.location),
+        };
+        if let Some(i) = role.interpolation {
+            decl.interpolation = i;
+        }
+        decl.source_type = ty.scalar().and_then(source_scalar).map(str::to_string);
+        decl.span = role.span;
+        Ok(decl)
+    }
+
+    /// `EmitVertex()`: the output variables become a vertex.
+    pub(crate) fn emit_vertex(&mut self) -> R<()> {
+        for (slot, output) in self.vertex.clone() {
+            let Slot::Leaf(var) = self.slots[slot as usize].clone() else { continue };
+            let v = self.read_var(var);
+            if self.func().def_if(v, Opcode::Undef).is_none() {
+                self.b().store(output, 0, v, None);
+            }
+        }
+        self.b().effect(Opcode::EmitVertex, &[], Imm::Stream(0));
+        Ok(())
+    }
+
     /// Gives module variables their first values.
     pub(crate) fn init_private(&mut self) -> R<()> {
         for (h, g) in self.nm.global_variables.iter() {
             let Some(slot) = self.private.get(&h).copied() else { continue };
+            if self.geometry.is_some_and(|p| p.inputs.iter().any(|r| Some(&r.variable) == g.name.as_ref())) {
+                continue;
+            }
             self.span = (self.spans)(self.nm.global_variables.get_span(h));
             let ty = Ty::of(self.nm, g.ty);
             if let Some(init) = g.init {

@@ -11,10 +11,12 @@
 mod convert;
 mod diag;
 mod expr;
+mod glsl;
 mod guard;
 mod interface;
 mod math;
 mod parse;
+mod patch;
 mod place;
 mod ssa;
 mod stmt;

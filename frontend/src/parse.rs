@@ -4,9 +4,10 @@
 //! as an error.
 
 use crate::convert::{Converter, Lang};
+use crate::glsl::{self, Plan};
 use crate::place::ArrayKey;
 use crate::truth::{self, Hidden};
-use crate::{FrontError, FrontOptions, diag, guard, interface};
+use crate::{FrontError, FrontOptions, diag, guard, interface, patch};
 use naga::back::PipelineConstants;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use retroshade_ir::{Diagnostic, FileId, Module, SourceMap, Span, Stage};
@@ -18,6 +19,17 @@ pub(crate) enum Source<'a> {
     Wgsl(&'a str),
     Glsl(&'a str),
     Spirv(&'a [u8]),
+}
+
+/// What a source says beyond naga's module.
+#[derive(Clone, Debug, Default)]
+struct Extra {
+    /// Uniform blocks that naga takes for plain variables.
+    hidden: Hidden,
+    /// A geometry program's interface.
+    geometry: Option<Plan>,
+    /// Whether products and sums must not be contracted.
+    precise: bool,
 }
 
 /// Stack of the worker: naga's recursion limits and the guard's allow far less.
@@ -45,7 +57,7 @@ pub(crate) fn from_naga(module: &naga::Module, name: &str, source: &str, options
     let mut sources = SourceMap::default();
     let file = sources.add(name, source);
     let spans = |s: naga::Span| direct_span(s, file, source.len());
-    let result = on_worker(|| translate(module, Lang::Spirv, options, &options.defines, &spans, Hidden::default()));
+    let result = on_worker(|| translate(module, Lang::Spirv, options, &options.defines, &spans, Extra::default()));
     match result {
         Ok(mut m) => {
             m.sources = sources;
@@ -80,7 +92,7 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             guard::check_text(text, file, false).map_err(|d| vec![d])?;
             let spans = |s: naga::Span| direct_span(s, file, text.len());
             let module = naga::front::wgsl::parse_str(text).map_err(|e| vec![diag::wgsl(&e, &spans)])?;
-            translate(&module, Lang::Wgsl, options, &options.defines, &spans, Hidden::default())
+            translate(&module, Lang::Wgsl, options, &options.defines, &spans, Extra::default())
         }
         Source::Glsl(text) => {
             guard::check_text(text, file, true).map_err(|d| vec![d])?;
@@ -88,33 +100,43 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
                 Some(Stage::Vertex) => naga::ShaderStage::Vertex,
                 Some(Stage::Fragment) => naga::ShaderStage::Fragment,
                 Some(Stage::Compute) => naga::ShaderStage::Compute,
-                Some(Stage::Geometry) => {
-                    return Err(vec![Diagnostic::error(
-                        "F0004",
-                        Span::NONE,
-                        "geometry shaders cannot be written in GLSL here: naga, which reads it, has no geometry stage; write them in the IR's text form",
-                    )]);
-                }
+                // naga has no geometry stage: `glsl` leaves a program without inputs and outputs, which any stage could be.
+                Some(Stage::Geometry) => naga::ShaderStage::Compute,
                 None => {
                     return Err(vec![Diagnostic::error(
                         "F0005",
                         Span::NONE,
-                        "GLSL does not say its stage: give --stage or a file name that ends in .vert, .frag or .comp",
+                        "GLSL does not say its stage: give --stage or a file name that ends in .vert, .geom, .frag or .comp",
                     )]);
                 }
             };
-            let spans = |s: naga::Span| direct_span(s, file, text.len());
+            let rewritten = glsl::rewrite(text, file, options.stage.unwrap_or(Stage::Fragment), &options.defines)?;
+            let spans = |s: naga::Span| match &rewritten {
+                Some(r) => r.span(s, file),
+                None => direct_span(s, file, text.len()),
+            };
             let mut o = naga::front::glsl::Options::from(stage);
-            for (k, v) in &options.defines {
+            // A rewritten text has been through the preprocessor.
+            for (k, v) in options.defines.iter().filter(|_| rewritten.is_none()) {
                 o.defines.insert(k.clone(), v.clone());
             }
+            let text = rewritten.as_ref().map_or(text, |r| r.text());
             let mut module = naga::front::glsl::Frontend::default().parse(&o, text).map_err(|e| {
                 e.errors.iter().map(|e| Diagnostic::error("F0011", spans(e.meta), diag::chain(&e.kind))).collect::<Errors>()
             })?;
+            let mut geometry = None;
+            let mut precise = false;
+            if let Some(r) = &rewritten {
+                patch::names(&mut module, &r.renames);
+                patch::gathers(&mut module);
+                geometry = r.geometry.as_ref();
+                precise = r.precise;
+            }
             // Symbols that name specialisation constants set those; the others were for the preprocessor.
             let named: Vec<(String, String)> = options.defines.iter().filter(|(k, _)| is_override(&module, k)).cloned().collect();
             let hidden = truth::hide(&mut module);
-            translate(&module, Lang::Glsl, options, &named, &spans, hidden)
+            let extra = Extra { hidden, geometry: geometry.cloned(), precise };
+            translate(&module, Lang::Glsl, options, &named, &spans, extra)
         }
         Source::Spirv(bytes) => {
             if bytes.len() > guard::MAX_BYTES {
@@ -128,7 +150,7 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             let o = naga::front::spv::Options { adjust_coordinate_space: false, strict_capabilities: false, block_ctx_dump_prefix: None };
             let module =
                 naga::front::spv::parse_u8_slice(bytes, &o).map_err(|e| vec![Diagnostic::error("F0012", Span::NONE, diag::chain(&e))])?;
-            translate(&module, Lang::Spirv, options, &options.defines, &spans, Hidden::default())
+            translate(&module, Lang::Spirv, options, &options.defines, &spans, Extra::default())
         }
     }
 }
@@ -152,10 +174,10 @@ fn translate(
     options: &FrontOptions,
     defines: &[(String, String)],
     spans: &dyn Fn(naga::Span) -> Span,
-    hidden: Hidden,
+    extra: Extra,
 ) -> Result<Module, Errors> {
     let info: ModuleInfo = validator(lang).validate(module).map_err(|e| vec![diag::spanned("F0013", &e, spans)])?;
-    let entry = choose(module, options)?;
+    let entry = choose(module, options, &extra)?;
     let mut constants = PipelineConstants::default();
     for (k, v) in defines {
         let key = module
@@ -181,8 +203,8 @@ fn translate(
     let ep = &module.entry_points[entry];
     let (module, info) = naga::back::pipeline_constants::process_overrides(module, &info, Some((ep.stage, &ep.name)), &constants)
         .map_err(|e| vec![Diagnostic::error("F0015", Span::NONE, diag::chain(&e))])?;
-    let entry = choose(&module, options)?;
-    convert(&module, &info, entry, lang, spans, &hidden)
+    let entry = choose(&module, options, &extra)?;
+    convert(&module, &info, entry, lang, spans, &extra)
 }
 
 fn number(v: &str) -> Option<f64> {
@@ -197,10 +219,10 @@ fn number(v: &str) -> Option<f64> {
 }
 
 /// The entry point that the options mean.
-fn choose(module: &naga::Module, options: &FrontOptions) -> Result<usize, Errors> {
-    let fits = |e: &naga::EntryPoint| {
-        options.entry.as_ref().is_none_or(|n| *n == e.name) && options.stage.is_none_or(|s| interface::stage(e.stage) == Some(s))
-    };
+fn choose(module: &naga::Module, options: &FrontOptions, extra: &Extra) -> Result<usize, Errors> {
+    let stage = |e: &naga::EntryPoint| if extra.geometry.is_some() { Some(Stage::Geometry) } else { interface::stage(e.stage) };
+    let fits =
+        |e: &naga::EntryPoint| options.entry.as_ref().is_none_or(|n| *n == e.name) && options.stage.is_none_or(|s| stage(e) == Some(s));
     let found: Vec<usize> = module.entry_points.iter().enumerate().filter(|(_, e)| fits(e)).map(|(i, _)| i).collect();
     let list = || {
         let all: Vec<String> = module.entry_points.iter().map(|e| format!("{} ({:?})", e.name, e.stage).to_lowercase()).collect();
@@ -224,16 +246,19 @@ fn convert(
     entry: usize,
     lang: Lang,
     spans: &dyn Fn(naga::Span) -> Span,
-    hidden: &Hidden,
+    extra: &Extra,
 ) -> Result<Module, Errors> {
     let ep = &module.entry_points[entry];
-    let Some(stage) = interface::stage(ep.stage) else {
+    let stage = if extra.geometry.is_some() { Some(Stage::Geometry) } else { interface::stage(ep.stage) };
+    let Some(stage) = stage else {
         return Err(vec![Diagnostic::error("F0004", Span::NONE, format!("programs of stage {:?} run on none of the machines", ep.stage))]);
     };
     let mut demand: BTreeSet<ArrayKey> = BTreeSet::new();
     loop {
         let mut c = Converter::new(module, info, lang, spans, &ep.name, stage, &demand);
-        c.hidden = hidden.clone();
+        c.hidden = extra.hidden.clone();
+        c.geometry = extra.geometry.as_ref();
+        c.out.geometry = extra.geometry.as_ref().map(|g| g.info);
         c.out.workgroup_size = if stage == Stage::Compute { ep.workgroup_size } else { [1; 3] };
         c.out.early_depth = matches!(ep.early_depth_test, Some(naga::EarlyDepthTest::Force));
         let done = c.run(entry);
@@ -247,9 +272,12 @@ fn convert(
             return Err(diags);
         }
         let wanted = std::mem::take(&mut c.wanted);
-        let out = std::mem::replace(&mut c.out, Module::new("", stage));
+        let mut out = std::mem::replace(&mut c.out, Module::new("", stage));
         drop(c);
         if wanted.is_subset(&demand) {
+            if extra.precise {
+                patch::keep_roundings(&mut out);
+            }
             return Ok(out);
         }
         demand.extend(wanted);

@@ -544,6 +544,7 @@ impl Converter<'_> {
     /// Stores into indexed memory.
     pub(crate) fn store_mem(&mut self, m: &Mem, path: &[Step], offset: u32, index: Option<Value>, v: &Val) -> R<()> {
         match m {
+            Mem::Leaf(MemRef::Input(_), _) => Err(self.error("F0113", "an input cannot be written")),
             Mem::Leaf(var, ty) => {
                 let x = self.leaf(v)?;
                 let new = match path.first() {

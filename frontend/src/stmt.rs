@@ -364,6 +364,16 @@ impl<'m> Converter<'m> {
     fn call(&mut self, function: Handle<naga::Function>, arguments: &[Handle<Expression>], result: Option<Handle<Expression>>) -> R<()> {
         let func = &self.nm.functions[function];
         let info = &self.info[function];
+        if self.geometry.is_some() {
+            match func.name.as_deref() {
+                Some("EmitVertex") => return self.emit_vertex(),
+                Some("EndPrimitive") => {
+                    self.b().effect(Opcode::EndPrimitive, &[], Imm::Stream(0));
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
         let mut args = Vec::new();
         for a in arguments {
             args.push(self.expr(*a)?);

@@ -30,7 +30,9 @@ pub(crate) fn hide(module: &mut Module) -> Hidden {
         }
         let inner = TypeInner::Struct { members, span: at.next_multiple_of(16) };
         let name = module.types[ty].name.clone();
-        module.types.replace(ty, naga::Type { name, inner });
+        if inner != module.types[ty].inner {
+            module.types.replace(ty, naga::Type { name, inner });
+        }
         let g = module.global_variables.get_mut(h);
         g.space = AddressSpace::Private;
         hidden.insert(h, g.binding.take());

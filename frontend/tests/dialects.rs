@@ -1,0 +1,286 @@
+//! GLSL that is not Vulkan's: OpenGL ES 2, OpenGL 1.20 and 3.30, geometry programs. Values are compared with what the language says,
+//! places of messages with the user's text.
+
+mod common;
+
+use common::{floats, from_glsl, run, words};
+use retroshade_frontend::{FrontOptions, glsl};
+use retroshade_ir::env::{Filter, Wrap};
+use retroshade_ir::{Builtin, Module, Stage, TexDim, TextureData};
+use retroshade_ir::{InvocationInputs, Reference, ShaderEnv, interp};
+
+fn texture(width: u32, height: u32, depth: bool, texels: Vec<[u32; 4]>) -> TextureData {
+    TextureData {
+        dim: TexDim::D2,
+        size: [width, height, 1],
+        layers: 1,
+        levels: 1,
+        depth,
+        filter: Filter::Nearest,
+        wrap: Wrap::Repeat,
+        texels,
+    }
+}
+
+fn output<'a>(m: &Module, outputs: &'a [Vec<u32>], name: &str) -> &'a [u32] {
+    let n = m.outputs.values().position(|d| shown(d) == name);
+    &outputs[n.unwrap_or_else(|| panic!("no output {name}"))]
+}
+
+fn shown(d: &retroshade_ir::module::IoDecl) -> String {
+    match d.binding {
+        retroshade_ir::module::Binding::Builtin(b) => b.name().to_string(),
+        _ => d.name.clone(),
+    }
+}
+
+fn input_names(m: &Module) -> Vec<String> {
+    m.inputs.values().map(shown).collect()
+}
+
+fn uniform_names(m: &Module) -> Vec<&str> {
+    m.uniforms.values().map(|d| &*d.name).collect()
+}
+
+const ES_VERTEX: &str = "#version 100
+attribute vec4 a_position;
+attribute vec2 a_texCoord;
+uniform mat4 u_mvp;
+uniform float u_weights[3];
+uniform bool u_lit;
+varying lowp vec4 v_color;
+varying highp vec2 v_blur[3];
+#define OFFSET(n) vec2(u_weights[n], 0.0)
+void main()
+{
+    gl_Position = u_mvp * a_position;
+    v_color = u_lit ? vec4(0.5) : vec4(0.25);
+    v_blur[0] = a_texCoord;
+    v_blur[1] = a_texCoord + OFFSET(1);
+    for (int i = 2; i < 3; i++) v_blur[i] = a_texCoord - OFFSET(i);
+}
+";
+
+#[test]
+fn opengl_es_vertex() {
+    let m = from_glsl(Stage::Vertex, ES_VERTEX);
+    assert_eq!(input_names(&m), ["a_position", "a_texCoord"]);
+    assert_eq!(uniform_names(&m), ["u_mvp", "u_weights", "u_lit"]);
+    // std140: a matrix of 64 bytes, three elements of 16, then the truth value.
+    assert_eq!(m.uniforms.values().map(|u| (u.binding, u.offset)).collect::<Vec<_>>(), [(0, 0), (0, 64), (0, 112)]);
+    let mvp = words(&[2.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 1.0, 2.0, 3.0, 1.0]);
+    let r = run(&m, vec![words(&[1.0, 2.0, 3.0, 1.0]), words(&[0.5, 0.75])], vec![mvp, words(&[1.0, 0.125, 0.25]), vec![1]]);
+    assert_eq!(floats(output(&m, &r, "position")), [3.0, 6.0, 9.0, 1.0]);
+    assert_eq!(floats(output(&m, &r, "v_color")), [0.5; 4]);
+    assert_eq!(floats(output(&m, &r, "v_blur[0]")), [0.5, 0.75]);
+    assert_eq!(floats(output(&m, &r, "v_blur[1]")), [0.625, 0.75]);
+    assert_eq!(floats(output(&m, &r, "v_blur[2]")), [0.25, 0.75]);
+}
+
+#[test]
+fn opengl_es_fragment() {
+    let m = from_glsl(
+        Stage::Fragment,
+        "#version 100
+#extension GL_OES_standard_derivatives : enable
+#ifdef GL_ES
+precision mediump float;
+#else
+#error not the language asked for
+#endif
+varying vec2 v_uv;
+uniform sampler2D u_base, u_layers[2];
+uniform float u_alpha;
+vec4 twice(sampler2D s, vec2 uv) { return texture2D(s, uv) + texture2D(s, uv, -1.0); }
+void main()
+{
+    vec4 c = texture2D(u_base, v_uv) + twice(u_layers[1], v_uv) + texture2DProj(u_layers[0], vec3(v_uv, 1.0));
+    if (c.a < u_alpha) discard;
+    gl_FragColor = c;
+}
+",
+    );
+    let names: Vec<&str> = m.textures.values().map(|t| &*t.name).collect();
+    assert_eq!(names, ["u_base", "u_layers[0]", "u_layers[1]"]);
+    let solid = |x: f32| texture(1, 1, false, vec![[x.to_bits(); 4]]);
+    let env = ShaderEnv {
+        invocations: vec![InvocationInputs { inputs: vec![words(&[0.5, 0.5])] }; 4],
+        uniforms: vec![words(&[0.25])],
+        textures: vec![solid(1.0), solid(10.0), solid(100.0)],
+        ..ShaderEnv::default()
+    };
+    let r = interp::run(&m, &env, &Reference).expect("runs");
+    assert_eq!(floats(output(&m, &r.invocations[0].outputs, "gl_FragColor")), [211.0; 4]);
+}
+
+#[test]
+fn opengl_3_blocks_matrices_and_initial_values() {
+    let m = from_glsl(
+        Stage::Vertex,
+        "#version 330 core
+layout (location = 1) in vec3 pos;
+in mat2 frame;
+struct Light { vec3 position; float intensity; };
+uniform Light lights[2];
+out VS_OUT { vec3 where; flat int id; } vs_out;
+float scale = lights[1].intensity * 2.0;
+void main()
+{
+    vs_out.where = vec3(frame * pos.xy, pos.z) * scale;
+    vs_out.id = gl_VertexID - 5;
+    gl_Position = vec4(lights[0].position, 1.0);
+}
+",
+    );
+    // Location 1 is taken: two columns do not fit before it.
+    let inputs: Vec<String> = input_names(&m);
+    assert_eq!(inputs, ["pos", "frame[0]", "frame[1]", "vertex_index"]);
+    let at: Vec<_> = m
+        .inputs
+        .values()
+        .filter_map(|d| if let retroshade_ir::module::Binding::Location(l) = d.binding { Some(l) } else { None })
+        .collect();
+    assert_eq!(at, [1, 2, 3]);
+    assert_eq!(uniform_names(&m), ["lights[].position", "lights[].intensity"]);
+    let r = run(
+        &m,
+        vec![words(&[1.0, 2.0, 3.0]), words(&[1.0, 10.0]), words(&[100.0, 1000.0]), vec![2]],
+        vec![words(&[7.0, 8.0, 9.0, 0.0, 0.0, 0.0]), words(&[0.0, 0.5])],
+    );
+    assert_eq!(floats(output(&m, &r, "where")), [201.0, 2010.0, 3.0]);
+    assert_eq!(output(&m, &r, "id")[0] as i32, -3);
+    assert_eq!(floats(output(&m, &r, "position")), [7.0, 8.0, 9.0, 1.0]);
+}
+
+#[test]
+fn compatibility_profile() {
+    let m = from_glsl(
+        Stage::Vertex,
+        "#version 120
+varying vec3 normal;
+void main() {
+    normal = gl_NormalMatrix * gl_Normal;
+    gl_TexCoord[0] = gl_MultiTexCoord0;
+    gl_Position = ftransform();
+}
+",
+    );
+    assert_eq!(uniform_names(&m), ["gl_NormalMatrix", "gl_ModelViewProjectionMatrix"]);
+    assert!(input_names(&m).contains(&"gl_Vertex".to_string()));
+    assert!(m.outputs.values().any(|d| d.name == "gl_TexCoord[0]"));
+    let m = from_glsl(Stage::Fragment, "#version 120\nvoid main() { gl_FragData[1] = vec4(1.0); gl_FragData[0] = gl_TexCoord[0]; }");
+    assert_eq!(m.outputs.values().map(|d| &*d.name).collect::<Vec<_>>(), ["gl_FragData[0]", "gl_FragData[1]"]);
+}
+
+#[test]
+fn gathers_and_shadows() {
+    let m = from_glsl(
+        Stage::Fragment,
+        "#version 400
+in vec2 uv;
+out vec4 color;
+uniform sampler2D map;
+uniform sampler2DShadow shadow;
+void main() { color = textureGather(map, uv, 1) + vec4(texture(shadow, vec3(uv, 0.5))); }
+",
+    );
+    let quad = texture(2, 2, false, (0..4).map(|n| [0, (n as f32).to_bits(), 0, 0]).collect());
+    let depth = texture(1, 1, true, vec![[0.75f32.to_bits(); 4]]);
+    let env = ShaderEnv {
+        invocations: vec![InvocationInputs { inputs: vec![words(&[0.5, 0.5])] }; 4],
+        textures: vec![quad, depth],
+        ..ShaderEnv::default()
+    };
+    let r = interp::run(&m, &env, &Reference).expect("runs");
+    // Lower left, lower right, upper right, upper left; the reference is less than the depth, which adds one or nothing alike.
+    let got = floats(&r.invocations[0].outputs[0]);
+    let base = got[3];
+    assert_eq!(got.iter().map(|x| x - base).collect::<Vec<_>>(), [2.0, 3.0, 1.0, 0.0]);
+}
+
+const GEOMETRY: &str = "#version 330 core
+layout(triangles) in;
+layout(triangle_strip, max_vertices = 4) out;
+in vec3 color[];
+in Data { vec2 uv; } data[];
+uniform float shrink;
+out vec3 tint;
+flat out int prim;
+vec4 centre() { return (gl_in[0].gl_Position + gl_in[1].gl_Position + gl_in[2].gl_Position) / 4.0; }
+void main() {
+    for (int i = 0; i < gl_in.length(); i++) {
+        gl_Position = mix(centre(), gl_in[i].gl_Position, shrink);
+        tint = color[i] + vec3(data[2 - i].uv, 0.0);
+        prim = gl_PrimitiveIDIn + i;
+        EmitVertex();
+    }
+    EndPrimitive();
+    EmitVertex();
+}
+";
+
+#[test]
+fn geometry() {
+    let m = from_glsl(Stage::Geometry, GEOMETRY);
+    assert_eq!(input_names(&m), ["position", "primitive_index", "color", "uv"]);
+    assert_eq!(m.inputs.values().map(|d| d.count).collect::<Vec<_>>(), [3, 1, 3, 3]);
+    assert_eq!(m.outputs.values().map(shown).collect::<Vec<_>>(), ["position", "tint", "prim"]);
+    let g = m.geometry.expect("primitives");
+    assert_eq!(g.max_vertices, 4);
+    let position: Vec<f32> = (0..12).map(|n| n as f32).collect();
+    let color: Vec<f32> = (0..9).map(|n| 100.0 * n as f32).collect();
+    let inputs = vec![words(&position), vec![7], words(&color), words(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])];
+    let env = ShaderEnv { invocations: vec![InvocationInputs { inputs }], uniforms: vec![words(&[1.0])], ..ShaderEnv::default() };
+    let r = interp::run(&m, &env, &Reference).expect("runs");
+    let strips = &r.invocations[0].primitives;
+    assert_eq!(strips.iter().map(Vec::len).collect::<Vec<_>>(), [3, 1]);
+    assert_eq!(floats(&strips[0][1][0]), [4.0, 5.0, 6.0, 7.0]);
+    assert_eq!(floats(&strips[0][1][1]), [303.0, 404.0, 500.0]);
+    assert_eq!(strips[0][2][2], [9]);
+    assert!(m.inputs.values().any(|d| d.binding == retroshade_ir::module::Binding::Builtin(Builtin::PrimitiveIndex)));
+}
+
+/// The place and the text of the first message.
+fn message(stage: Stage, source: &str) -> (String, String) {
+    let options = FrontOptions { stage: Some(stage), ..FrontOptions::default() };
+    match glsl("x.glsl", source, &options) {
+        Ok(_) => panic!("accepted: {source}"),
+        Err(e) => {
+            let d = &e.diagnostics[0];
+            (source[d.span.start as usize..d.span.end as usize].to_string(), d.message.clone())
+        }
+    }
+}
+
+#[test]
+fn messages_point_into_the_users_text() {
+    let cases = [
+        (Stage::Vertex, "#version 100\nattribute vec4 p;\nvoid main() { gl_Position = p + missing; }", "missing", "missing"),
+        (
+            Stage::Fragment,
+            "#version 100\nuniform sampler2D t[2];\nvarying float k;\nvoid main() { gl_FragColor = texture2D(t[int(k)], vec2(0.0)); }",
+            "t",
+            "constant",
+        ),
+        (Stage::Vertex, "#version 120\nuniform float a = 1.0;\nvoid main() { gl_Position = vec4(a); }", "a", "initial value"),
+        (
+            Stage::Geometry,
+            "#version 330\nlayout(points) in;\nlayout(points, max_vertices = 1) out;\nvoid main() { gl_Position = gl_in[0].gl_Nothing; EmitVertex(); }",
+            "gl_Nothing",
+            "member",
+        ),
+        (
+            Stage::Geometry,
+            "#version 330\nlayout(points) in;\nlayout(points, max_vertices = 1) out;\nin vec4 a[];\nvoid main() { a[0] = vec4(1.0); EmitVertex(); }",
+            "[0]",
+            "input",
+        ),
+        (Stage::Geometry, "#version 330\nvoid main() { }", "void", "layout(triangles)"),
+        (Stage::Geometry, "#version 330\n#if X(\nvoid main() { }", "", ""),
+    ];
+    for (stage, source, place, text) in cases {
+        let (at, what) = message(stage, source);
+        assert!(what.contains(text), "{what}");
+        assert!(at.starts_with(place), "`{at}` for {source}: {what}");
+    }
+}
