@@ -1,4 +1,4 @@
-//! Random programs on a machine: `random TARGET [FROM] [TO] [--straight] [--stage S] [--no KNOB,…] [--first]`.
+//! Random programs on a machine: `random TARGET [FROM] [TO] [--straight] [--stage S] [--no KNOB,…] [--chip C] [--first]`.
 //!
 //! Prints one line per mismatch and a summary; with `--first` stops at the first one and prints the reduced program. Runs a
 //! million programs with `cargo run --release -p retroshade-benches --bin random -- tesla 0 1000000`.
@@ -6,7 +6,7 @@
 use retroshade_benches::targets;
 use retroshade_ir::Stage;
 use retroshade_lower::Options;
-use retroshade_lower::testing::{Profile, Verdict, check_random, diff_with, random_program};
+use retroshade_lower::testing::{Profile, Verdict, check_random_with, default_options, diff_with, random_program};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
@@ -55,13 +55,14 @@ fn main() -> ExitCode {
     let target = args.first().map_or("", |s| s);
     let isa = targets().into_iter().find(|t| t.name() == target);
     let (Some(isa), Some(profile)) = (isa, profile(target, &args)) else {
-        eprintln!("usage: random tesla|usse|r700|pica [FROM] [TO] [--straight] [--stage S] [--no KNOB,…] [--first]");
+        eprintln!("usage: random tesla|usse|r700|pica [FROM] [TO] [--straight] [--stage S] [--no KNOB,…] [--chip C] [--first]");
         return ExitCode::from(2);
     };
     let number = |n: usize, default: u64| args.get(n).and_then(|a| a.parse().ok()).unwrap_or(default);
     let (from, to) = (number(1, 0), number(2, 1000));
+    let chip = args.iter().position(|a| a == "--chip").and_then(|n| args.get(n + 1)).cloned();
     if args.iter().any(|a| a == "--first") {
-        return match check_random(isa, &profile, from..to) {
+        return match check_random_with(isa, &profile, from..to, &|seed| Options { chip: chip.clone(), ..default_options(seed) }) {
             Ok(s) => {
                 println!("{s:?}");
                 ExitCode::SUCCESS
@@ -76,7 +77,7 @@ fn main() -> ExitCode {
     let mut refused: BTreeMap<String, u64> = BTreeMap::new();
     for seed in from..to {
         let (module, env) = random_program(&profile, seed);
-        let options = Options { fp_contract: seed % 2 == 1, ..Options::default() };
+        let options = Options { chip: chip.clone(), ..default_options(seed) };
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| diff_with(isa, &module, &env, &options)));
         match result {
             Ok(Ok(Verdict::Agrees { exact: e })) => {

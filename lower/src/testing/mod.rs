@@ -31,6 +31,7 @@ use crate::bind::env_to_json;
 use crate::isa::TargetIsa;
 use crate::options::Options;
 use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a run over many seeds found.
 #[derive(Clone, Debug, Default)]
@@ -43,8 +44,23 @@ pub struct Summary {
     pub refused: u64,
     /// Programs that exceed a limit of the machine.
     pub limited: u64,
-    /// The first few reasons of refusal.
-    pub reasons: Vec<String>,
+    /// The first few reasons of refusal, by seed.
+    pub reasons: Vec<(u64, String)>,
+}
+
+impl Summary {
+    fn trim(&mut self) {
+        self.reasons.sort();
+        self.reasons.truncate(10);
+    }
+    fn add(&mut self, other: Summary) {
+        self.agree += other.agree;
+        self.exact += other.exact;
+        self.refused += other.refused;
+        self.limited += other.limited;
+        self.reasons.extend(other.reasons);
+        self.trim();
+    }
 }
 
 /// How many random programs a test runs: `default`, or what the environment variable `RETROSHADE_RANDOM` says.
@@ -54,26 +70,71 @@ pub fn program_count(default: u64) -> u64 {
 
 /// Runs seeds of a profile against a target; the error is a report with the seed, the reduced program and its bind file.
 pub fn check_random(isa: &dyn TargetIsa, profile: &Profile, seeds: std::ops::Range<u64>) -> Result<Summary, String> {
-    let mut summary = Summary::default();
-    for seed in seeds {
-        let (module, env) = random_program(profile, seed);
-        // Every second program without contraction, so that it can be compared with its source exactly.
-        let options = Options { fp_contract: seed % 2 == 1, ..Options::default() };
-        match diff_with(isa, &module, &env, &options) {
-            Ok(Verdict::Agrees { exact }) => {
-                summary.agree += 1;
-                summary.exact += u64::from(exact);
+    check_random_with(isa, profile, seeds, &default_options)
+}
+
+/// The options of a seed: every second program without contraction, so that it can be compared with its source exactly.
+pub fn default_options(seed: u64) -> Options {
+    Options { fp_contract: seed % 2 == 1, ..Options::default() }
+}
+
+/// As [`check_random`], with options by seed. Uses all processors; the program of the lowest failing seed is reported.
+pub fn check_random_with(
+    isa: &dyn TargetIsa,
+    profile: &Profile,
+    seeds: std::ops::Range<u64>,
+    options: &(dyn Fn(u64) -> Options + Sync),
+) -> Result<Summary, String> {
+    let next = AtomicU64::new(seeds.start);
+    let failed = AtomicU64::new(u64::MAX);
+    let work = || {
+        let mut summary = Summary::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            // Seeds are handed out in order: when a lower one has failed, the rest does not matter.
+            if seed >= seeds.end || seed > failed.load(Ordering::Relaxed) {
+                return summary;
             }
-            Ok(Verdict::Refused { limit, message }) => {
-                *(if limit { &mut summary.limited } else { &mut summary.refused }) += 1;
-                if summary.reasons.len() < 10 {
-                    summary.reasons.push(format!("seed {seed}: {message}"));
+            let (module, env) = random_program(profile, seed);
+            match diff_with(isa, &module, &env, &options(seed)) {
+                Ok(Verdict::Agrees { exact }) => {
+                    summary.agree += 1;
+                    summary.exact += u64::from(exact);
+                }
+                Ok(Verdict::Refused { limit, message }) => {
+                    *(if limit { &mut summary.limited } else { &mut summary.refused }) += 1;
+                    summary.reasons.push((seed, message));
+                    summary.trim();
+                }
+                Err(_) => {
+                    failed.fetch_min(seed, Ordering::Relaxed);
                 }
             }
-            Err(mismatch) => return Err(report(isa, seed, &module, &env, &options, &mismatch)),
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(16);
+    let mut summary = Summary::default();
+    std::thread::scope(|s| {
+        let workers: Vec<_> = (0..threads).map(|_| s.spawn(work)).collect();
+        for w in workers {
+            match w.join() {
+                Ok(part) => summary.add(part),
+                // A panic of the compiler or a simulator is the test's own.
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
+    match failed.into_inner() {
+        u64::MAX => Ok(summary),
+        seed => {
+            let (module, env) = random_program(profile, seed);
+            let options = options(seed);
+            match diff_with(isa, &module, &env, &options) {
+                Err(mismatch) => Err(report(isa, seed, &module, &env, &options, &mismatch)),
+                Ok(_) => Err(format!("{} seed {seed} fails in one run and not in another", isa.name())),
+            }
         }
     }
-    Ok(summary)
 }
 
 /// Reduces a failing program and describes it.

@@ -502,7 +502,7 @@ impl Gen<'_> {
                 Builder::new(&mut g.f, block).jump(merge, &values);
             });
         }
-        self.uniform_flow = outer;
+        self.uniform_flow = outer && !self.left_early;
         self.block = merge;
         for t in types {
             let v = self.f.add_param(merge, t);

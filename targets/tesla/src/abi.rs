@@ -83,6 +83,9 @@ pub struct Abi {
     pub textures: Vec<String>,
     /// Storage buffers by global space.
     pub storage: Vec<String>,
+    /// Outside compute programs: the constant space of each storage buffer, as far as there are spaces.
+    #[serde(default)]
+    pub storage_spaces: Vec<Option<u8>>,
     /// Byte offset of each shared variable in s[].
     pub shared: Vec<u32>,
 }
@@ -95,6 +98,9 @@ pub const fn position_words(mask: u32) -> u32 {
 pub const GRID_Z: u32 = 0x10;
 /// s[] byte offset of the lengths of storage buffers, one word each.
 pub const STORAGE_LENGTHS: u32 = 0x14;
+
+/// Bytes before the data of a storage buffer in c[]: its length in words, then nothing.
+pub const BUFFER_HEADER: u32 = 0x10;
 
 /// Which (declaration, lanes) the program reads of its inputs.
 fn used_inputs(module: &Module) -> Vec<u32> {
@@ -241,11 +247,10 @@ impl Abi {
                 }
             }
             for want in [Builtin::SampleMask, Builtin::FragDepth] {
-                for (n, o) in module.outputs.iter().filter(|(_, o)| o.binding == Binding::Builtin(want)) {
+                for (n, _) in module.outputs.iter().filter(|(_, o)| o.binding == Binding::Builtin(want)) {
                     if written[n.as_u32() as usize] {
                         self.results.push((next, Word { decl: n.as_u32(), element: 0, lane: 0 }));
                     }
-                    let _ = o;
                     next += 1;
                 }
             }
@@ -291,6 +296,10 @@ impl Abi {
                 unit: u.unit,
             });
         }
+        if module.stage != Stage::Compute {
+            let first = self.uniforms.iter().map(|u| u.space + 1).max().unwrap_or(0);
+            self.storage_spaces = (0..module.storage.len()).map(|n| u8::try_from(n).ok()?.checked_add(first).filter(|s| *s < 16)).collect();
+        }
     }
     /// The interface as comment lines, for the disassembly of a container.
     pub fn describe(&self) -> String {
@@ -316,6 +325,11 @@ impl Abi {
         }
         for u in &self.uniforms {
             out.push_str(&format!("// c{}[{:#x}] {}\n", u.space, u.offset, u.name));
+        }
+        for (name, space) in self.storage.iter().zip(&self.storage_spaces) {
+            if let Some(s) = space {
+                out.push_str(&format!("// c{s}[{BUFFER_HEADER:#x}] {name}, its length in words in c{s}[0x0]\n"));
+            }
         }
         out
     }

@@ -209,7 +209,10 @@ fn reflect(source: &Module, abi: &Abi) -> Reflection {
         t.unit = n as u32;
     }
     for (n, s) in r.storage.iter_mut().enumerate() {
-        s.register = Some(format!("g{n}[]"));
+        s.register = Some(match abi.storage_spaces.get(n).copied().flatten() {
+            Some(space) => format!("c{space}[{:#x}]", crate::abi::BUFFER_HEADER),
+            None => format!("g{n}[]"),
+        });
     }
     r
 }

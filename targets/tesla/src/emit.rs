@@ -42,7 +42,6 @@ struct Enc {
     span: Span,
     predicated: bool,
     inst: MInst,
-    a: u8,
 }
 
 /// Registers 0…127, `$c` 128…, `$a` 136…, memory 144, outputs 145, other effects 146.
@@ -372,6 +371,10 @@ impl Emitter<'_> {
                         self.control("bar", None, None);
                         continue;
                     }
+                    Extra::Lock(_) => {
+                        self.locked(&i, span)?;
+                        continue;
+                    }
                     _ if i.op == Op::Discard => {
                         let pred = i.pred.and_then(|(c, code)| Some((number(c)?, code as u64)));
                         self.control("discard", None, pred);
@@ -414,6 +417,51 @@ impl Emitter<'_> {
             }
             _ => self.copy(from, to, out, None),
         }
+    }
+
+    /// An atomic operation on s[]: every thread that gets the word's lock computes, stores, unlocks and leaves the loop.
+    fn locked(&mut self, i: &MInst, span: Span) -> Result<(), CompileError> {
+        use retroshade_ir::AtomicOp as A;
+        let (Extra::Lock(l), Dst::Reg(old)) = (&i.extra, i.dst) else { return Err(CompileError::Internal("no lock".into())) };
+        let (temp, old, x, y) = (Dst::Reg(l.temp), Src::reg(old), i.src[0], i.src[1]);
+        let word = Extra::Mem { off: l.off, ty: 0, space: 0 };
+        /// Holds where the lock was taken.
+        const TAKEN: u8 = 1;
+        let (head, exit) = (self.label(), self.label());
+        self.control("prebrk", Some(exit), None);
+        self.bind(head);
+        let mut body =
+            vec![MInst { index: i.index, extra: word.clone(), cdst: Some(l.taken), ..MInst::new(Op::LdLock, i.dst, &[]).with("w", 1) }];
+        let logic = |lop: u8| MInst::new(Op::Logic, temp, &[old, x]).with("lop", lop);
+        match l.op {
+            A::Add => body.push(MInst::new(Op::Add, temp, &[old, x])),
+            A::Umin => body.push(MInst::new(Op::Min, temp, &[old, x])),
+            A::Smin => body.push(MInst::new(Op::Min, temp, &[old, x]).with("sg", 1)),
+            A::Umax => body.push(MInst::new(Op::Max, temp, &[old, x])),
+            A::Smax => body.push(MInst::new(Op::Max, temp, &[old, x]).with("sg", 1)),
+            A::And => body.push(logic(0)),
+            A::Or => body.push(logic(1)),
+            A::Xor => body.push(logic(2)),
+            A::Xchg => body.push(MInst::new(Op::Mov, temp, &[x])),
+            A::Cas => {
+                let equal = Some(l.equal);
+                body.push(MInst { cdst: equal, ..MInst::new(Op::Set, Dst::Discard, &[old, x]).with("rel", 2) });
+                body.push(MInst::new(Op::Mov, temp, &[old]));
+                body.push(MInst { pred: Some((l.equal, 5)), tied: Some(l.temp), ..MInst::new(Op::Mov, temp, &[y]) });
+            }
+        }
+        let unlock = MInst::new(Op::StS, Dst::None, &[Src::None, Src::None, Src::reg(l.temp)]).with("unlock", 1);
+        body.push(MInst { index: i.index, extra: word, pred: Some((l.taken, TAKEN)), ..unlock });
+        let mut out = Vec::new();
+        for b in body {
+            self.expand(b, span, &mut out, None)?;
+        }
+        self.lines.extend(out.into_iter().map(|e| Line::Inst(Box::new(e))));
+        let taken = number(l.taken).ok_or_else(|| CompileError::Internal("a flag in memory".into()))?;
+        self.control("brk", None, Some((taken, TAKEN as u64)));
+        self.control("bra", Some(head), None);
+        self.bind(exit);
+        Ok(())
     }
 
     /// Spilled operands to scratch registers, the index to `$a`, then the instruction.
@@ -464,7 +512,16 @@ impl Emitter<'_> {
             store = Some((hw, t));
         }
         let a = self.address_register(i.index, span, out)?;
-        self.finish(i, span, out, pred, a)?;
+        if let Extra::Tex(t) = &i.extra
+            && let Some(c) = t.apart
+        {
+            // Lanes 0, 1, 2, 3 of a quad by the flags nothing, Z, S, both.
+            for code in [4, 2, 1, 8] {
+                self.finish(MInst { pred: Some((c, code)), ..i.clone() }, span, out, None, 0)?;
+            }
+        } else {
+            self.finish(i, span, out, pred, a)?;
+        }
         if let Some((hw, t)) = store {
             let i = MInst { extra: Extra::Mem { off: hw, ty: 6, space: 0 }, ..MInst::new(Op::StL, Dst::None, &[Src::reg(t)]) };
             self.finish(i, span, out, None, 0)?;
@@ -522,7 +579,7 @@ impl Emitter<'_> {
             }
         }
         let predicated = i.pred.is_some();
-        out.push(Enc { long, short, reads, writes, span, predicated, inst: i, a });
+        out.push(Enc { long, short, reads, writes, span, predicated, inst: i });
         Ok(())
     }
 }
@@ -593,9 +650,13 @@ fn touched(i: &MInst, a: u8) -> (Set, Set) {
     if let Extra::Tex(t) = &i.extra {
         t.args.iter().for_each(|x| reg(&mut r, *x));
         t.results.iter().for_each(|x| reg(&mut w, *x));
+        if i.pred.is_some() {
+            t.results.iter().for_each(|x| reg(&mut r, *x));
+        }
     }
     match i.op {
         Op::LdL | Op::LdS | Op::LdG => put(&mut r, MEM),
+        Op::LdLock => put(&mut w, MEM),
         Op::StL | Op::StS | Op::StG => {
             put(&mut w, MEM);
             put(&mut r, SIDE);
@@ -775,6 +836,5 @@ fn flush_run(
             None => words.push((by_name("nop", &[("end", 1)]).ok_or_else(lost)?, Span::NONE, None)),
         }
     }
-    let _ = run.iter().map(|e| e.a).sum::<u8>();
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! The form's own template says which part goes where, so nothing here knows a bit position.
 
-use crate::forms::{FP, Feature, Op, Shape, TABLE, TForm};
+use crate::forms::{Op, Shape, TABLE, TForm};
 use crate::inst::{Dst, Extra, Index, MInst, Part, Src};
 use crate::text::{Item, templates};
 use retroshade_emit::FormId;
@@ -221,7 +221,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<u64> {
                 let Src::Imm(k) = i.src[1] else { return None };
                 f.set("count", k as u64)?;
             }
-            Item::Operand(o) => operand(i, o, &mut f, third, &mut dst_seen, immediate)?,
+            Item::Operand(o) => operand(i, o, &mut f, third, &mut dst_seen)?,
             _ => {}
         }
     }
@@ -240,7 +240,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<u64> {
     TABLE.encode_values(id, &f.values).ok().map(|w| w as u64)
 }
 
-fn operand(i: &MInst, o: &str, f: &mut Fill, third: usize, dst_seen: &mut bool, immediate: bool) -> Option<()> {
+fn operand(i: &MInst, o: &str, f: &mut Fill, third: usize, dst_seen: &mut bool) -> Option<()> {
     let mem = |f: &mut Fill, scale: u32| -> Option<()> {
         let Extra::Mem { off, .. } = i.extra else { return None };
         if !off.is_multiple_of(scale) {
@@ -376,10 +376,7 @@ fn operand(i: &MInst, o: &str, f: &mut Fill, third: usize, dst_seen: &mut bool, 
             let scale: u32 = m[2..].parse().ok()?;
             mem(f, scale)
         }
-        _ => {
-            let _ = (immediate, Feature::Base, FP);
-            None
-        }
+        _ => None,
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Expand {
     contract: bool,
     constants: BTreeMap<(Block, Type, u32), Value>,
     uses: BTreeMap<Value, u32>,
+    /// Quotients that were made by a reciprocal: numerator and divisor.
+    quotients: BTreeMap<Value, (Value, Value)>,
 }
 
 impl Expand {
@@ -38,6 +40,7 @@ impl Expand {
             contract,
             constants: BTreeMap::new(),
             uses: BTreeMap::new(),
+            quotients: BTreeMap::new(),
         }
     }
     /// The finished function, with products and sums contracted.
@@ -274,6 +277,7 @@ impl Expand {
                 self.fcmp(cc, x, y)
             }
             // ---- f32
+            Ffloor if self.quotients.contains_key(&a[0]) => self.floor_of_quotient(a[0]),
             Fadd | Fmul | Ffloor | Fceil | Ftrunc | Fround | Frcp | Frsqrt | Flog2 | Fneg | Fabs | Fmad => {
                 self.typed(op, F32, a, Imm::None)
             }
@@ -308,7 +312,14 @@ impl Expand {
                     Some(c) => self.constant(F32, crate::arith::rcp(c)),
                     None => self.un(Frcp, a[1]),
                 };
-                if self.bits(a[0]) == Some(0x3f80_0000) { r } else { self.bin(Fmul, a[0], r) }
+                if self.bits(a[0]) == Some(0x3f80_0000) {
+                    return Ok(r);
+                }
+                let q = self.bin(Fmul, a[0], r);
+                if self.bits(a[1]).is_none() {
+                    self.quotients.insert(q, (a[0], a[1]));
+                }
+                q
             }
             Ffract => {
                 let fl = self.un(Ffloor, a[0]);
@@ -449,6 +460,20 @@ impl Expand {
         })
     }
 
+    /// The largest whole number in a quotient. The product with a reciprocal may fall just short of a whole number that the
+    /// quotient is exactly; then the remainder is as large as the divisor.
+    fn floor_of_quotient(&mut self, q: Value) -> Value {
+        use Opcode::*;
+        let f = self.un(Ffloor, q);
+        let Some((n, d)) = self.quotients.get(&q).copied() else { return f };
+        let minus = self.un(Fneg, f);
+        let rest = self.typed(Fmad, F32, &[minus, d, n], Imm::None);
+        let (rest, d) = (self.un(Fabs, rest), self.un(Fabs, d));
+        let short = self.fcmp(FloatCC::Oge, rest, d);
+        let one = self.f(1.0);
+        let next = self.bin(Fadd, f, one);
+        self.select(short, next, f)
+    }
     /// Left and right shift counts that isolate a bit field.
     fn field(&mut self, offset: Value, count: Value) -> (Value, Value) {
         let k32 = self.i(32);
@@ -672,6 +697,12 @@ impl Expand {
     }
 }
 
+/// A value without its `fneg`.
+fn behind_sign(func: &Function, v: Value) -> Value {
+    let v = func.resolve(v);
+    func.def_if(v, Opcode::Fneg).map_or(v, |d| func.resolve(d.args[0]))
+}
+
 /// Turns `fadd(fmul(a, b), c)` into `fmad` where the product has no other use and neither is precise.
 fn contract(func: &mut Function) {
     let uses = func.use_counts();
@@ -704,6 +735,14 @@ fn contract(func: &mut Function) {
                     } else {
                         x
                     };
+                    // The difference of two products: both are truncated, so that equal products still cancel.
+                    if let Some((_, _, other)) = product(func, addend)
+                        && other != neg
+                        && let Some(p) = func.def_inst(behind_sign(func, addend))
+                    {
+                        func.insts[p].op = Opcode::Ext;
+                        func.insts[p].imm = Imm::Ext("tesla.fmul_rz".into());
+                    }
                     func.insts[i].op = Opcode::Fmad;
                     func.insts[i].args = [x, y, addend].into_iter().collect();
                 }

@@ -4,6 +4,7 @@
 //! a form without such a field is simply not eligible.
 
 use crate::op::Op;
+use retroshade_ir::AtomicOp;
 use retroshade_lower::{MachInst, OperandVisitor, PReg, PRegSet, Reg, RegClass};
 use smallvec::SmallVec;
 use std::fmt::Write;
@@ -88,6 +89,23 @@ pub struct TexOp {
     pub offset: [i8; 3],
     /// Cube coordinates.
     pub cube: bool,
+    /// A `$c` with the lane's number in its quad: the level may differ, so that each lane samples alone.
+    pub apart: Option<Reg>,
+}
+
+/// An atomic operation on a word of s[]. Its sources are read in every round, after the old value has been loaded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lock {
+    /// What becomes of the word.
+    pub op: AtomicOp,
+    /// Byte offset.
+    pub off: u32,
+    /// The new value.
+    pub temp: Reg,
+    /// Whether the lock was taken.
+    pub taken: Reg,
+    /// Compare and swap: whether the word is as expected.
+    pub equal: Reg,
 }
 
 /// What does not fit the common shape.
@@ -118,8 +136,8 @@ pub enum Extra {
     Branch(Reg, u8),
     /// Go on with the block's only target.
     Jump,
-    /// Registers that must form consecutive fixed registers (64- and 128-bit accesses).
-    Wide(SmallVec<[Reg; 4]>, u8),
+    /// An atomic operation on s[]: a loop that takes the word's lock.
+    Lock(Box<Lock>),
 }
 
 /// An instruction.
@@ -192,6 +210,23 @@ impl MInst {
 
 impl MachInst for MInst {
     fn visit(&mut self, v: &mut dyn OperandVisitor) {
+        if let Extra::Lock(l) = &mut self.extra {
+            for s in &mut self.src {
+                if let Src::Reg(r, _) = s {
+                    v.use_late(r);
+                }
+            }
+            if let Index::Reg(r, _) = &mut self.index {
+                v.use_late(r);
+            }
+            v.def_reg(&mut l.temp);
+            v.def_reg(&mut l.taken);
+            v.def_reg(&mut l.equal);
+            if let Dst::Reg(r) = &mut self.dst {
+                v.def_reg(r);
+            }
+            return;
+        }
         let low = self.wants_low();
         let mut n = 0;
         let mut third = None;
@@ -216,20 +251,20 @@ impl MachInst for MInst {
         if let Some(r) = &mut self.tied {
             tied = Some(n);
             v.use_any(r);
-            n += 1;
         }
         if let Some((c, _)) = &mut self.pred {
             v.use_reg(c);
-            n += 1;
         }
         if let Some(c) = &mut self.carry {
             v.use_reg(c);
-            n += 1;
         }
         match &mut self.extra {
             Extra::Tex(t) => {
                 for (k, r) in t.args.iter_mut().enumerate() {
                     v.use_fixed(r, PReg::new(t.base as usize + k, GPR));
+                }
+                if let Some(c) = &mut t.apart {
+                    v.use_reg(c);
                 }
                 for (k, r) in t.results.iter_mut().enumerate() {
                     v.def_fixed(r, PReg::new(t.base as usize + k, GPR));
@@ -238,14 +273,6 @@ impl MachInst for MInst {
             Extra::Entry(regs) => regs.iter_mut().for_each(|(r, n)| v.def_fixed(r, PReg::new(*n as usize, GPR))),
             Extra::Exit(regs) => regs.iter_mut().for_each(|(r, n)| v.use_fixed(r, PReg::new(*n as usize, GPR))),
             Extra::Branch(c, _) => v.use_reg(c),
-            Extra::Wide(regs, base) => {
-                let base = *base;
-                let load = matches!(self.op, Op::LdG | Op::LdL);
-                for (k, r) in regs.iter_mut().enumerate() {
-                    let p = PReg::new(base as usize + k, GPR);
-                    if load { v.def_fixed(r, p) } else { v.use_fixed(r, p) }
-                }
-            }
             _ => {}
         }
         if let Some(c) = &mut self.cdst {
@@ -261,16 +288,10 @@ impl MachInst for MInst {
             Dst::Half(r) => v.def_reg(r),
             _ => {}
         }
-        let _ = n;
     }
+    // The registers of a texture block that are neither arguments nor results keep their contents.
     fn clobbers(&self) -> PRegSet {
-        let mut set = PRegSet::default();
-        if let Extra::Tex(t) = &self.extra {
-            // Arguments are overwritten only by results; the rest of the block keeps its contents.
-            let _ = t;
-        }
-        let _ = &mut set;
-        set
+        PRegSet::default()
     }
     fn is_rematerialisable(&self) -> bool {
         let constant = |s: &Src| matches!(s, Src::Imm(_) | Src::C(_, _, false) | Src::A(_) | Src::None);

@@ -4,13 +4,13 @@
 //! and stores, inputs, uniforms, outputs, textures; `build` and `extract` around them cost nothing in selection.
 //! Machine operations appear as `ext` (`numerics.rs` computes them). Expansions follow the ISA description, section 10.
 
+use crate::chip::Chip;
 use crate::expand::Expand;
 use cranelift_entity::SecondaryMap;
+use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::passes::{self, PassOptions, pipeline};
-use retroshade_ir::types::{F32, I1, I32};
-use retroshade_ir::{
-    Block, BlockCall, Builder, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, TexInfo, TexLod, TexOp, Type, Value,
-};
+use retroshade_ir::types::{F32, I32};
+use retroshade_ir::{Block, BlockCall, Builder, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, Type, Value};
 use retroshade_ir::{MemRef, Stage};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
@@ -18,13 +18,15 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
 /// Lanes of a value in the new function.
-type Lanes = SmallVec<[Value; 4]>;
+pub(crate) type Lanes = SmallVec<[Value; 4]>;
 
 /// Options of the expansion.
 #[derive(Clone, Copy, Debug)]
-pub struct LegalOptions {
+pub(crate) struct LegalOptions {
     /// Whether products and sums may be contracted.
     pub contract: bool,
+    /// The chip, which decides what texture operations there are.
+    pub chip: &'static Chip,
 }
 
 /// The whole way from a source module to one that selection accepts, and its structure.
@@ -51,7 +53,7 @@ pub fn prepare(source: &Module, options: &Options, dump: &mut dyn FnMut(&str, &M
         passes::promote::outputs(&mut m);
     }
     m.main_mut().resolve_aliases();
-    legalise(&mut m, LegalOptions { contract: options.fp_contract })?;
+    legalise(&mut m, LegalOptions { contract: options.fp_contract, chip: crate::compile::chip_of(options)? })?;
     dump("expand", &m);
     let clean = PassOptions { numerics: &crate::numerics::TeslaNumerics, ..passes };
     if level > 0 {
@@ -94,11 +96,13 @@ fn initialise_outputs(m: &mut Module) {
 }
 
 /// Rewrites the entry function of a module whose calls are inlined.
-pub fn legalise(module: &mut Module, options: LegalOptions) -> Result<(), CompileError> {
+pub(crate) fn legalise(module: &mut Module, options: LegalOptions) -> Result<(), CompileError> {
     let old = module.main().clone();
     let mut s = Scalarise {
         old: &old,
         module,
+        chip: options.chip,
+        uniformity: Uniformity::new(module, module.main()),
         ex: Expand::new(Function::new(&old.name), options.contract),
         map: SecondaryMap::new(),
         blocks: SecondaryMap::new(),
@@ -110,11 +114,14 @@ pub fn legalise(module: &mut Module, options: LegalOptions) -> Result<(), Compil
     Ok(())
 }
 
-struct Scalarise<'a> {
-    old: &'a Function,
-    module: &'a Module,
-    ex: Expand,
-    map: SecondaryMap<Value, Lanes>,
+pub(crate) struct Scalarise<'a> {
+    pub(crate) old: &'a Function,
+    pub(crate) module: &'a Module,
+    pub(crate) chip: &'static Chip,
+    /// Of the source.
+    pub(crate) uniformity: Uniformity,
+    pub(crate) ex: Expand,
+    pub(crate) map: SecondaryMap<Value, Lanes>,
     blocks: SecondaryMap<Block, Option<Block>>,
 }
 
@@ -149,7 +156,7 @@ impl Scalarise<'_> {
         Ok(())
     }
 
-    fn lanes(&self, v: Value) -> Lanes {
+    pub(crate) fn lanes(&self, v: Value) -> Lanes {
         self.map[self.old.resolve(v)].clone()
     }
     fn lane(&self, v: Value, n: usize) -> Result<Value, CompileError> {
@@ -161,7 +168,7 @@ impl Scalarise<'_> {
         Ok(BlockCall { block, args: t.args.iter().flat_map(|v| self.lanes(*v)).collect() })
     }
     /// A vector of the lanes of a value (the value itself if scalar).
-    fn whole(&mut self, v: Value) -> Value {
+    pub(crate) fn whole(&mut self, v: Value) -> Value {
         let l = self.lanes(v);
         self.ex.build(&l)
     }
@@ -316,7 +323,7 @@ impl Scalarise<'_> {
                 }
                 set(self, out);
             }
-            Tex => self.texture(i, &d, span)?,
+            Tex => self.texture(&d, span)?,
             Call => return Err(CompileError::unsupported("T0010", span, "a call remains that could not be inlined")),
             Jump | BrIf | Switch | Return | Kill | Unreachable => {
                 let args: SmallVec<[Value; 4]> = d.args.iter().flat_map(|a| self.lanes(*a)).collect();
@@ -337,102 +344,6 @@ impl Scalarise<'_> {
                 set(self, out);
             }
         }
-        Ok(())
-    }
-
-    /// The level of detail that two gradients ask for: half the logarithm of the longer one's squared length in texels.
-    fn gradient_level(&mut self, d: &InstData, info: &TexInfo, shrink: Option<Value>) -> Result<Value, CompileError> {
-        let decl = &self.module.textures[info.texture];
-        let n = d.args.len();
-        let (dx, dy) = (self.lanes(d.args[n - 2]), self.lanes(d.args[n - 1]));
-        let dims = dx.len();
-        let zero = self.ex.constant(I32, 0);
-        let ask = TexInfo { op: TexOp::Size, lod: TexLod::Level, compare: false, offset: [0; 3], component: 0, texture: info.texture };
-        let lanes = if decl.dim == retroshade_ir::TexDim::Cube { 2 } else { dims };
-        let arrayed = usize::from(decl.arrayed);
-        let ty = Type::new(Scalar::I32, (lanes + arrayed) as u8);
-        let data = InstData::new(Opcode::Tex, &[zero], Imm::Tex(Box::new(ask)));
-        let size = self.ex.push(data, Some(ty)).ok_or_else(|| CompileError::Internal("texture size".into()))?;
-        let size = self.ex.lanes_of(size);
-        let length = |s: &mut Self, g: &[Value]| {
-            let mut sum = None;
-            for (k, v) in g.iter().enumerate() {
-                let mut w = s.ex.typed(Opcode::S2f, F32, &[size[k.min(lanes - 1)]], Imm::None);
-                if let Some(r) = shrink {
-                    // A face spans two units at distance 1.
-                    let half = s.ex.constant(F32, 0.5f32.to_bits());
-                    w = s.ex.bin(Opcode::Fmul, w, half);
-                    w = s.ex.bin(Opcode::Fmul, w, r);
-                }
-                let p = s.ex.bin(Opcode::Fmul, *v, w);
-                let sq = s.ex.bin(Opcode::Fmul, p, p);
-                sum = Some(match sum {
-                    None => sq,
-                    Some(t) => s.ex.bin(Opcode::Fadd, t, sq),
-                });
-            }
-            sum.unwrap_or(g[0])
-        };
-        let (a, b) = (length(self, &dx), length(self, &dy));
-        let m = self.ex.bin(Opcode::Fmax, a, b);
-        let l = self.ex.typed(Opcode::Flog2, F32, &[m], Imm::None);
-        let half = self.ex.constant(F32, 0.5f32.to_bits());
-        Ok(self.ex.bin(Opcode::Fmul, l, half))
-    }
-
-    /// Texture operations: what the unit does not take is computed before.
-    fn texture(&mut self, i: Inst, d: &InstData, span: Span) -> Result<(), CompileError> {
-        let Imm::Tex(info) = &d.imm else { return Err(CompileError::Internal("a texture operation without details".into())) };
-        let decl = &self.module.textures[info.texture];
-        if decl.multisampled {
-            return Err(CompileError::unsupported("T0020", span, "this machine has no multisampled textures"));
-        }
-        let mut info: TexInfo = (**info).clone();
-        let mut args: Vec<Value> = d.args.iter().map(|a| self.whole(*a)).collect();
-        let mut shrink = None;
-        if decl.dim == retroshade_ir::TexDim::Cube && matches!(info.op, TexOp::Sample | TexOp::Gather) {
-            // The unit wants the longest coordinate to be 1.
-            let l = self.lanes(d.args[0]);
-            let abs: Vec<Value> = l.iter().map(|v| self.ex.typed(Opcode::Fabs, F32, &[*v], Imm::None)).collect();
-            let m = self.ex.bin(Opcode::Fmax, abs[0], abs[1]);
-            let m = self.ex.bin(Opcode::Fmax, m, abs[2]);
-            let r = self.ex.typed(Opcode::Frcp, F32, &[m], Imm::None);
-            let scaled: Vec<Value> = l.iter().map(|v| self.ex.bin(Opcode::Fmul, *v, r)).collect();
-            args[0] = self.ex.build(&scaled);
-            shrink = Some(r);
-        }
-        let fragment = self.module.stage == Stage::Fragment;
-        if info.op == TexOp::Sample {
-            match info.lod {
-                // Outside fragment programs the implicit level is 0.
-                TexLod::Zero if !fragment => info.lod = TexLod::Implicit,
-                TexLod::Bias if !fragment => info.lod = TexLod::Level,
-                TexLod::Zero => {
-                    info.lod = TexLod::Level;
-                    let zero = self.ex.constant(F32, 0);
-                    args.push(zero);
-                }
-                TexLod::Grad => {
-                    let level = self.gradient_level(d, &info, shrink)?;
-                    args.truncate(args.len() - 2);
-                    args.push(level);
-                    info.lod = TexLod::Level;
-                }
-                _ => {}
-            }
-        }
-        if matches!(info.op, TexOp::Fetch | TexOp::Size) && info.lod != TexLod::Level {
-            info.lod = TexLod::Level;
-            let zero = self.ex.constant(I32, 0);
-            args.push(zero);
-        }
-        let ty = d.results.first().map_or(Type::new(Scalar::F32, 4), |r| self.old.ty(*r));
-        let data = InstData { args: args.as_slice().into(), imm: Imm::Tex(Box::new(info)), results: SmallVec::new(), ..d.clone() };
-        let r = self.ex.push(data, Some(ty));
-        if let (Some(r), Some(old)) = (r, d.results.first()) {
-            self.map[*old] = self.ex.lanes_of(r);
-        }
-        let _ = (i, I1, span);
         Ok(())
     }
 }

@@ -15,6 +15,7 @@ pub mod forms;
 mod forms_table;
 pub mod inst;
 pub mod legal;
+mod legal_texture;
 pub mod lint;
 pub mod listing;
 mod lower;
@@ -26,5 +27,6 @@ mod select;
 pub mod sim;
 mod target;
 pub mod text;
+mod texture;
 
 pub use target::isa;

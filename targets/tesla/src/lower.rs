@@ -9,7 +9,7 @@ use crate::chip::Chip;
 use crate::inst::*;
 use crate::op::{Op, Ty};
 use cranelift_entity::SecondaryMap;
-use retroshade_ir::analysis::Ranges;
+use retroshade_ir::analysis::{Ranges, Uniformity};
 use retroshade_ir::{Block, Function, Imm, Inst, MemRef, Module, Opcode, Scalar, Span, Stage, Value, ValueDef};
 use retroshade_lower::{CompileError, Reg, Target, VCode, VReg};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +60,9 @@ pub(crate) struct Lower<'a> {
     pub user: SecondaryMap<Value, Option<(Inst, Block)>>,
     pub home: SecondaryMap<Value, Option<Block>>,
     pub ranges: Ranges,
+    pub uniformity: Uniformity,
+    /// The lane's number in its quad as a `$c`, by block.
+    pub quad_lanes: BTreeMap<usize, Reg>,
     pub block: Block,
     /// How often each output declaration is written.
     pub writes: Vec<u32>,
@@ -124,6 +127,8 @@ pub(crate) fn select(module: &Module, abi: &mut Abi, chip: &Chip) -> Result<Sele
         user: SecondaryMap::new(),
         home: SecondaryMap::new(),
         ranges: Ranges::new(module, func),
+        uniformity: Uniformity::new(module, func),
+        quad_lanes: BTreeMap::new(),
         block: func.entry().unwrap_or(Block::from_u32(0)),
         writes: vec![0; module.outputs.len()],
         results: BTreeMap::new(),

@@ -3,6 +3,7 @@
 use crate::inst::*;
 use crate::lower::Lower;
 use crate::op::Op;
+use cranelift_entity::EntityRef;
 use retroshade_ir::{AtomicOp, Imm, InstData, MemRef, Opcode, Scalar, Stage, Value};
 use retroshade_lower::{CompileError, Reg};
 use smallvec::SmallVec;
@@ -91,16 +92,15 @@ impl Lower<'_> {
                 }
                 Ok(())
             }
-            (Opcode::StorageLen, MemRef::Storage(s)) => {
+            (Opcode::StorageLen, MemRef::Storage(s)) if self.module.stage == Stage::Compute => {
                 let r = self.result_lane(d, 0);
                 let off = crate::abi::STORAGE_LENGTHS + 4 * s.as_u32();
                 self.emit(MInst::new(Op::Mov, Dst::Reg(r), &[Src::S(3, off)]));
                 Ok(())
             }
+            (_, MemRef::Storage(s)) if self.module.stage != Stage::Compute => self.constant_buffer(d, s.index(), offset),
             (_, MemRef::Storage(s)) => self.global(d, s.as_u32() as u8, offset),
-            (Opcode::Atomic, MemRef::Shared(_)) => {
-                Err(CompileError::unsupported("T0041", self.span, "atomics on workgroup memory are not available on this machine"))
-            }
+            (Opcode::Atomic, MemRef::Shared(x)) => self.shared_atomic(d, x.index(), offset),
             _ => Err(internal("a memory operation on the wrong kind of variable")),
         }
     }
@@ -137,9 +137,6 @@ impl Lower<'_> {
         Ok(out)
     }
     fn global(&mut self, d: &InstData, space: u8, offset: u32) -> Result<(), CompileError> {
-        if self.module.stage != Stage::Compute {
-            return Err(CompileError::unsupported("T0042", self.span, "storage buffers exist only in compute programs on this machine"));
-        }
         if space > 14 {
             return Err(CompileError::limit("T0102", self.span, "too many storage buffers", space as u64 + 1, 15));
         }
@@ -219,6 +216,47 @@ impl Lower<'_> {
                 Ok(())
             }
         }
+    }
+    /// Outside compute programs there is no g[]: buffers that are only read stand in c[], behind a header with their length.
+    fn constant_buffer(&mut self, d: &InstData, buffer: usize, offset: u32) -> Result<(), CompileError> {
+        if !matches!(d.op, Opcode::StorageLoad | Opcode::StorageLen) {
+            let message = "storage buffers can only be read outside compute programs on this machine";
+            return Err(CompileError::unsupported("T0042", self.span, message));
+        }
+        let Some(space) = self.abi.storage_spaces.get(buffer).copied().flatten() else {
+            return Err(CompileError::limit("T0102", self.span, "too many uniform blocks and storage buffers", buffer as u64 + 1, 16));
+        };
+        let (base, index) = match d.op {
+            Opcode::StorageLen => (0, Index::None),
+            _ => (crate::abi::BUFFER_HEADER + offset * 4, self.optional_address(d.args.first().copied(), 4)?),
+        };
+        for l in self.lanes_wanted(d) {
+            let r = self.result_lane(d, l);
+            let src = Src::C(space, base + 4 * l as u32, index != Index::None);
+            self.emit(MInst { index, ..MInst::new(Op::LdC, Dst::Reg(r), &[src]).with("w", 1) });
+        }
+        Ok(())
+    }
+    /// Atomics on s[] take the lock of a word, which the later chips have.
+    fn shared_atomic(&mut self, d: &InstData, variable: usize, offset: u32) -> Result<(), CompileError> {
+        let Imm::Atomic { op, .. } = d.imm else { return Err(internal("an atomic without operation")) };
+        if !self.chip.sm12 {
+            let message = format!("{} has no atomics on workgroup memory (they need the locks of g200 and later)", self.chip.name);
+            return Err(CompileError::unsupported("T0041", self.span, message));
+        }
+        let values = if op == AtomicOp::Cas { 2 } else { 1 };
+        let unit = self.module.shared.values().nth(variable).map_or(4, |s| s.ty.lanes as u32 * 4);
+        let off = self.abi.shared[variable] + offset * unit;
+        let index = self.optional_address(d.args.get(values).copied(), unit)?;
+        let mut src = Vec::new();
+        for v in &d.args[..values] {
+            let x = self.operand(*v)?;
+            src.push(Src::reg(self.in_register(x)));
+        }
+        let lock = Lock { op, off, temp: self.fresh(), taken: self.fresh_flag(), equal: self.fresh_flag() };
+        let r = if d.results.is_empty() { self.fresh() } else { self.result_lane(d, 0) };
+        self.emit(MInst { index, extra: Extra::Lock(Box::new(lock)), ..MInst::new(Op::LdLock, Dst::Reg(r), &src) });
+        Ok(())
     }
     /// A shared variable's byte address in a register.
     fn shared_address(&mut self, index: Option<Value>, unit: u32, base: u32) -> Result<Reg, CompileError> {

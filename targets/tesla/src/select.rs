@@ -3,9 +3,7 @@
 use crate::inst::*;
 use crate::lower::{Accepts, Lower, Mod, signs2};
 use crate::op::{Op, Ty};
-use retroshade_ir::{
-    Binding, Builtin, FloatCC, Imm, Inst, InstData, Interpolation, MemRef, Opcode, Sampling, Scalar, Stage, TexLod, TexOp as IrTexOp, Value,
-};
+use retroshade_ir::{Binding, Builtin, FloatCC, Imm, Inst, InstData, Interpolation, MemRef, Opcode, Sampling, Scalar, Stage, Value};
 use retroshade_lower::{CompileError, Reg};
 use smallvec::SmallVec;
 
@@ -386,10 +384,10 @@ impl Lower<'_> {
             }
             "tesla.sat" => self.convert(Op::Cvt(Ty::F32, Ty::F32), d, &[("sat", 1)]),
             "tesla.fmul_rz" => {
-                let mut m = [self.plain(d.args[0])?, self.plain(d.args[1])?];
+                let mut m = [self.modified(d.args[0], false)?, self.modified(d.args[1], false)?];
                 self.arrange(&mut m, Accepts { imm: false, ..FULL });
                 let dst = self.define(v);
-                self.emit(MInst::new(Op::Fmul, dst, &[m[0].src, m[1].src]).with("rnd", 3));
+                self.emit(signs2(MInst::new(Op::Fmul, dst, &[m[0].src, m[1].src]), &m).with("rnd", 3));
                 Ok(())
             }
             "tesla.f2u_rn" => self.convert(Op::Cvt(Ty::W, Ty::F32), d, &[]),
@@ -550,7 +548,7 @@ impl Lower<'_> {
         }
     }
     /// Which lanes of a value are read.
-    fn used_lanes(&self, v: Value) -> u8 {
+    pub(crate) fn used_lanes(&self, v: Value) -> u8 {
         if !self.func.ty(v).is_vector() {
             return 1;
         }
@@ -572,7 +570,7 @@ impl Lower<'_> {
         used
     }
     /// The register of a lane that is being defined.
-    fn lane_register(&mut self, v: Value, lane: u8) -> Reg {
+    pub(crate) fn lane_register(&mut self, v: Value, lane: u8) -> Reg {
         if !self.func.ty(v).is_vector() {
             return Reg::Virtual(self.new_value(v));
         }
@@ -798,104 +796,5 @@ impl Lower<'_> {
         let t = self.fresh();
         self.emit(MInst::new(Op::Mul24, Dst::Reg(t), &[Src::reg(r), Src::Imm(unit)]));
         Ok(Index::Reg(t, 0))
-    }
-
-    fn texture(&mut self, d: &InstData) -> Result<(), CompileError> {
-        let Imm::Tex(info) = &d.imm else { return Err(internal("texture without details")) };
-        let decl = &self.module.textures[info.texture];
-        let v = d.results[0];
-        let lanes = self.func.ty(v).lanes;
-        let mut used = self.used_lanes(v);
-        if lanes == 1 {
-            used = 1;
-        }
-        if used == 0 {
-            return Ok(());
-        }
-        let mut args: SmallVec<[Reg; 4]> = SmallVec::new();
-        for a in &d.args {
-            let n = self.func.ty(*a).lanes;
-            for l in 0..n {
-                let s = if n == 1 { self.operand(*a)? } else { self.lane(*a, l)? };
-                let r = self.in_register(s);
-                args.push(r);
-            }
-        }
-        if args.len() > 4 {
-            return Err(CompileError::unsupported("T0021", self.span, "a texture operation takes at most four arguments on this machine"));
-        }
-        let op = match (info.op, info.lod) {
-            (IrTexOp::Fetch, _) => Op::Texfetch,
-            (IrTexOp::Size | IrTexOp::Levels, _) => Op::Texsize,
-            (IrTexOp::Gather, _) if self.chip.d3d101 => Op::Texgather,
-            (IrTexOp::Gather, _) => {
-                return Err(CompileError::unsupported("T0022", self.span, format!("{} cannot gather", self.chip.name)));
-            }
-            (_, TexLod::Implicit) => Op::Texauto,
-            (_, TexLod::Bias) => Op::Texbias,
-            (_, TexLod::Level) => Op::Texlod,
-            _ => return Err(internal("a texture operation that legalisation should have expanded")),
-        };
-        let cube = decl.dim == retroshade_ir::TexDim::Cube && op != Op::Texfetch && op != Op::Texsize;
-        let mut results = SmallVec::new();
-        let mut mask = 0;
-        let component = |l: u8| match info.op {
-            // w, h, d, levels; the layer count stands in d.
-            IrTexOp::Size if decl.dim == retroshade_ir::TexDim::D1 && l == 1 => 2,
-            IrTexOp::Levels => 3,
-            _ => l,
-        };
-        for l in (0..lanes).filter(|l| used >> l & 1 == 1) {
-            mask |= 1 << component(l);
-            results.push(self.lane_register(v, l));
-        }
-        let base = match self.straight_to_results(v, used) {
-            Some(base) => base,
-            None => {
-                let n = self.first_texture + self.next_texture % self.texture_blocks;
-                self.next_texture = self.next_texture.wrapping_add(1);
-                4 * n
-            }
-        };
-        let t = TexOp { base, args, results, mask, unit: info.texture.as_u32() as u8, offset: info.offset, cube };
-        let live = u8::from(self.module.stage == Stage::Fragment && !self.derivative_later());
-        self.emit(MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(op, Dst::None, &[]) }.with("live", live));
-        Ok(())
-    }
-    /// The result register of a texel's first lane, if the lanes go to consecutive fragment results and nowhere else.
-    fn straight_to_results(&self, v: Value, used: u8) -> Option<u8> {
-        if self.module.stage != Stage::Fragment || used & used.wrapping_add(1) != 0 {
-            return None;
-        }
-        let mut base = None;
-        for (_, i) in self.func.ordered() {
-            let d = &self.func.insts[i];
-            let (Opcode::Extract, Imm::Lane(l)) = (d.op, &d.imm) else { continue };
-            if self.func.resolve(d.args[0]) != v || self.uses[d.results[0]] == 0 {
-                continue;
-            }
-            let (u, _) = self.user[d.results[0]]?;
-            let b = &self.func.insts[u];
-            if b.op != Opcode::Build {
-                return None;
-            }
-            let place = b.args.iter().position(|a| self.func.resolve(*a) == d.results[0])? as u32;
-            let (o, _) = self.user[b.results[0]]?;
-            let Imm::Mem { var: MemRef::Output(n), offset } = self.func.insts[o].imm else { return None };
-            let word = crate::abi::Word { decl: n.as_u32(), element: offset, lane: place };
-            let reg = self.abi.results.iter().find(|r| r.1 == word)?.0 as u8;
-            let first = reg.checked_sub(*l)?;
-            if *base.get_or_insert(first) != first {
-                return None;
-            }
-        }
-        base.filter(|b| b % 4 == 0)
-    }
-    /// Whether a derivative is taken anywhere, so that helper lanes need texels too.
-    fn derivative_later(&self) -> bool {
-        self.func.ordered().any(|(_, i)| {
-            let d = &self.func.insts[i];
-            matches!(d.op, Opcode::Ddx | Opcode::Ddy) || matches!(&d.imm, Imm::Tex(t) if matches!(t.lod, TexLod::Implicit | TexLod::Bias))
-        }) && self.func.ordered().filter(|(_, i)| self.func.insts[*i].op == Opcode::Tex).count() > 1
     }
 }

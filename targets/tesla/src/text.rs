@@ -244,7 +244,6 @@ impl<'a> Operands<'a> {
 
 /// Disassembles one instruction.
 pub fn disassemble(insn: &Insn) -> Result<String, String> {
-    let form = insn.form();
     let ops = Operands::new(insn);
     let mut out: Vec<String> = Vec::new();
     match insn.get("end") {
@@ -293,7 +292,6 @@ pub fn disassemble(insn: &Insn) -> Result<String, String> {
             _ => out.push(s),
         }
     }
-    let _ = form;
     // A word-sized destination that is discarded does not use the size bit.
     ops.mark(if insn.has("off") || insn.op() == Op::MovFromA || insn.op() == Op::AddA { ADR | INC | CSP } else { 0 });
     ops.finish()?;

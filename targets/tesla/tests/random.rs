@@ -1,59 +1,49 @@
-//! Random programs: the simulator on compiled code against the interpreter on the legalised module, bit for bit.
+//! Random programs: the simulator on compiled code against the interpreter on the legalised module, bit for bit, and where
+//! nothing is approximated the legalised module against its source.
+//!
+//! `RETROSHADE_RANDOM=1000000 cargo test --release -p retroshade-tesla --test random ten_thousand` runs a million programs.
 #![allow(clippy::unwrap_used)]
 
 use retroshade_ir::Stage;
-use retroshade_lower::Options;
-use retroshade_lower::testing::{Profile, Verdict, check_random, diff_with, program_count, random_program};
+use retroshade_lower::testing::{Profile, Summary, check_random_with, default_options, program_count};
+use retroshade_lower::{OptLevel, Options};
 
-/// With `RETROSHADE_SURVEY`, lists the first line of every failure instead of stopping at the first.
-fn check(profile: &Profile, n: u64) {
-    if let Some(seed) = std::env::var("RETROSHADE_SEED").ok().and_then(|s| s.parse::<u64>().ok()) {
-        check_random(retroshade_tesla::isa(), profile, seed..seed + 1).unwrap_or_else(|e| panic!("{e}"));
-        return;
-    }
-    if std::env::var_os("RETROSHADE_SURVEY").is_some() {
-        let mut seen = std::collections::BTreeMap::<String, (u64, u32)>::new();
-        for seed in 0..program_count(n) {
-            let (module, env) = random_program(profile, seed);
-            let options = Options { fp_contract: seed % 2 == 1, ..Options::default() };
-            let run = std::panic::catch_unwind(|| diff_with(retroshade_tesla::isa(), &module, &env, &options));
-            let line = match run {
-                Ok(Ok(Verdict::Agrees { .. })) => continue,
-                Ok(Ok(Verdict::Refused { message, .. })) => format!("refused: {message}"),
-                Ok(Err(m)) => m.to_string(),
-                Err(_) => "panic".to_string(),
-            };
-            let key: String = line.chars().filter(|c| !c.is_ascii_digit()).take(110).collect();
-            seen.entry(key).or_insert((seed, 0)).1 += 1;
-            if seen.len() < 40 && seen.values().any(|v| v.0 == seed) {
-                println!("seed {seed}: {}", line.chars().take(400).collect::<String>());
-            }
-        }
-        for (k, (seed, n)) in &seen {
-            println!("{n} times, first seed {seed}: {k}");
-        }
-        assert!(seen.keys().all(|k| k.starts_with("refused")), "see above");
-        return;
-    }
-    check_random(retroshade_tesla::isa(), profile, 0..program_count(n)).unwrap_or_else(|e| panic!("{e}"));
+/// Chips in turn, since each compiles something else: the first without atomics and s[] loads, the default, the first with
+/// locks in s[], and one of the last, which can gather.
+fn options(seed: u64) -> Options {
+    let chip = ["gt215", "g84", "g200", "gt215", "g84", "gt215", "g80"][(seed % 7) as usize];
+    let opt = if seed % 11 == 0 { OptLevel::O0 } else { OptLevel::O2 };
+    Options { chip: Some(chip.to_string()), opt, ..default_options(seed) }
+}
+
+fn check(profile: &Profile, n: u64) -> Summary {
+    let only = std::env::var("RETROSHADE_SEED").ok().and_then(|s| s.parse::<u64>().ok());
+    let seeds = only.map_or(0..program_count(n), |s| s..s + 1);
+    check_random_with(retroshade_tesla::isa(), profile, seeds, &options).unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[test]
 fn straight_line_vertex_programs() {
-    check(&Profile::tesla().straight_line().only(&[Stage::Vertex]), 200);
+    let s = check(&Profile::tesla().straight_line().only(&[Stage::Vertex]), 200);
+    assert_eq!(s.refused + s.limited, 0, "{:?}", s.reasons);
 }
 
 #[test]
 fn straight_line_fragment_programs() {
-    check(&Profile::tesla().straight_line().only(&[Stage::Fragment]), 200);
+    let s = check(&Profile::tesla().straight_line().only(&[Stage::Fragment]), 200);
+    assert_eq!(s.refused + s.limited, 0, "{:?}", s.reasons);
 }
 
+/// What `lower/tests/random.rs` asserts of the generator holds for these programs: the profile is the one with everything.
 #[test]
-fn programs_with_control_flow() {
-    check(&Profile::tesla().only(&[Stage::Vertex, Stage::Fragment]), 300);
-}
-
-#[test]
-fn all_stages() {
-    check(&Profile::tesla(), 500);
+fn ten_thousand_programs() {
+    let s = check(&Profile::tesla(), 10_000);
+    let all = s.agree + s.refused + s.limited;
+    println!("{} agree ({} also exactly with their source), {} refused, {} limited", s.agree, s.exact, s.refused, s.limited);
+    // Atomics need a chip that has them; nothing else is refused, and nothing exceeds a limit.
+    let atomics = |r: &str| r.contains("atomics");
+    assert!(s.reasons.iter().all(|(_, r)| atomics(r)), "{:?}", s.reasons);
+    assert_eq!(s.limited, 0, "{:?}", s.reasons);
+    assert!(s.agree * 100 >= all * 95, "{s:?}");
+    assert!(s.exact * 100 >= all * 15, "{s:?}");
 }

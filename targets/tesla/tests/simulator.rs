@@ -34,6 +34,7 @@ fn launch(stage: Stage) -> Launch<'static> {
         vertex_stride: 0x20,
         outputs: 8,
         fuel: 10_000,
+        locked: Default::default(),
     }
 }
 

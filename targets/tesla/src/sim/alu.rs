@@ -205,6 +205,8 @@ impl Lane {
             }
             MovFromA => word(self.a[s.insn.get("a") as usize & 7]),
             MovFromSr => word(match s.insn.get("sr") {
+                // One warp at a time, on one multiprocessor: only the lane's number counts.
+                0 => self.index,
                 3 => launch.vertex_stride,
                 _ => 0,
             }),
@@ -226,8 +228,7 @@ impl Lane {
                 let (bytes, sx) = access(s.op);
                 let at = self.memory_address(s, bytes as i64);
                 if s.op == LdLock {
-                    // Lanes run one after another here, so that a lock never fails.
-                    self.c[f.cd] = flag::S;
+                    self.c[f.cd] = if launch.locked.insert(at) { flag::S } else { flag::Z };
                 }
                 let v = load(shared, at, bytes);
                 (if sx { v as i16 as i32 as u32 } else { v }, self.loaded(s), None)
@@ -243,6 +244,9 @@ impl Lane {
                     return Err(SimError::Fault { at: s.pc, message: "a store into the header of s[]".into() });
                 }
                 store(shared, at, bytes, e);
+                if s.insn.get("unlock") != 0 {
+                    launch.locked.remove(&at);
+                }
                 return Ok(());
             }
             LdL | StL => {

@@ -1,10 +1,10 @@
 //! A shader's environment as the machine sees it, and its results back: by the interface that the container describes.
 
 use super::{LaneInput, LaneResult, Launch, Program, Unit, run, run_block};
-use crate::abi::{Abi, GRID_Z, STORAGE_LENGTHS, Word, position_words};
+use crate::abi::{Abi, BUFFER_HEADER, GRID_Z, STORAGE_LENGTHS, Word, position_words};
 use crate::arith;
 use crate::chip;
-use retroshade_ir::{Binding, Builtin, InvocationInputs, InvocationResult, Module, Scalar, ShaderEnv, ShaderResult, Stage};
+use retroshade_ir::{Binding, Builtin, InvocationInputs, InvocationResult, Module, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::SimError;
 
 /// Instructions per warp before a run is given up.
@@ -29,6 +29,7 @@ pub fn simulate(code: &[u8], abi: &Abi, module: &Module, env: &ShaderEnv) -> Res
         vertex_data: Vec::new(),
         vertex_stride: 4,
         outputs: abi.outputs.len(),
+        locked: Default::default(),
         fuel: FUEL,
     };
     launch.global.resize(16, Vec::new());
@@ -83,6 +84,13 @@ fn constants(abi: &Abi, env: &ShaderEnv) -> Result<Vec<Vec<u8>>, SimError> {
                 space[at..at + 4].copy_from_slice(&w.to_le_bytes());
             }
         }
+    }
+    for (words, space) in env.storage.iter().zip(&abi.storage_spaces) {
+        let Some(s) = space else { continue };
+        let mut bytes = vec![0; BUFFER_HEADER as usize];
+        bytes[..4].copy_from_slice(&(words.len() as u32).to_le_bytes());
+        bytes.extend(words.iter().flat_map(|w| w.to_le_bytes()));
+        spaces[*s as usize & 15] = bytes;
     }
     Ok(spaces)
 }
@@ -200,7 +208,6 @@ fn geometry(
 fn compute(program: &Program, launch: &mut Launch, abi: &Abi, module: &Module, env: &ShaderEnv) -> Result<(), SimError> {
     let size = module.workgroup_size.map(|n| n.max(1));
     let groups = env.workgroups;
-    let _ = Scalar::I32;
     for z in 0..groups[2] {
         for y in 0..groups[1] {
             for x in 0..groups[0] {

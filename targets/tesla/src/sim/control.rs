@@ -61,6 +61,7 @@ impl Warp {
         let mut lanes: Vec<Lane> = inputs.iter().map(|i| Lane::new(launch, i.clone())).collect();
         let idle = LANES - lanes.len();
         lanes.extend((0..idle).map(|_| Lane::new(launch, LaneInput::default())));
+        lanes.iter_mut().zip(0..).for_each(|(l, n)| l.index = n);
         let mut state = [Thread::Ready; LANES];
         state[inputs.len()..].fill(Thread::Exited);
         let active = if inputs.len() >= LANES { u32::MAX } else { (1 << inputs.len()) - 1 };

@@ -23,6 +23,7 @@ use crate::text::{Operands, Size, Source};
 use control::Warp;
 use retroshade_ir::{Scalar, Stage, TexDim, TextureData};
 use retroshade_lower::SimError;
+use std::collections::BTreeSet;
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;
@@ -88,6 +89,8 @@ pub struct Launch<'a> {
     pub outputs: usize,
     /// Instructions per warp before giving up.
     pub fuel: u64,
+    /// Byte addresses of the words of s[] whose lock is taken.
+    pub locked: BTreeSet<usize>,
 }
 
 /// What one lane leaves.
@@ -225,6 +228,8 @@ pub(crate) struct Lane {
     pub(crate) strip: Vec<Vec<u32>>,
     pub(crate) strips: Vec<Vec<Vec<u32>>>,
     pub(crate) input: LaneInput,
+    /// The lane's number in its warp.
+    pub(crate) index: u32,
 }
 
 impl Lane {
@@ -241,6 +246,7 @@ impl Lane {
             strip: Vec::new(),
             strips: Vec::new(),
             input,
+            index: 0,
         }
     }
 }
@@ -259,6 +265,7 @@ pub fn run(program: &Program, launch: &mut Launch, inputs: &[LaneInput]) -> Resu
 
 /// Runs one block of a compute grid: its threads in warps that meet at barriers and share s[].
 pub fn run_block(program: &Program, launch: &mut Launch, threads: &[LaneInput], mut shared: Vec<u8>) -> Result<(), SimError> {
+    launch.locked.clear();
     shared.resize(shared.len().max(launch.shared_bytes as usize), 0);
     let mut warps: Vec<Warp> = threads.chunks(LANES).map(|c| Warp::new(launch, c)).collect();
     let mut running = vec![true; warps.len()];

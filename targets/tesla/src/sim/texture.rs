@@ -18,6 +18,17 @@ impl Warp {
             return Err(fault(format!("texture unit {number} takes {wanted} arguments here, the instruction has {given}")));
         }
         let args: Vec<TexArgs> = (0..LANES).map(|l| arguments(s, &unit, |k| self.lanes[l].read(s.f.dst + k, launch))).collect();
+        if matches!(s.op, Op::Texlod | Op::Texbias) {
+            // The unit takes one level per quad (sheet 8): which one where they differ is not known.
+            for q in (0..LANES).step_by(4) {
+                let mut levels = (q..q + 4).filter(|l| on >> l & 1 == 1).map(|l| args[l].lod);
+                if let Some(first) = levels.next()
+                    && levels.any(|l| l != first)
+                {
+                    return Err(fault("the level or bias differs within a quad".to_string()));
+                }
+            }
+        }
         let implicit = launch.stage == Stage::Fragment || s.insn.get("deriv") != 0;
         for l in (0..LANES).filter(|l| on >> l & 1 == 1) {
             let q = l & !3;

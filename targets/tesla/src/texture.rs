@@ -1,0 +1,184 @@
+//! Selection of texture operations: argument blocks, levels that differ within a quad, level 0 where no argument is left.
+//!
+//! Arguments and results share a block of registers that begins at a multiple of four. Facts: the ISA description, section 8.
+
+use crate::inst::*;
+use crate::lower::Lower;
+use crate::op::Op;
+use retroshade_ir::Value;
+use retroshade_ir::{Imm, InstData, MemRef, Opcode, Stage, TexLod, TexOp as IrTexOp};
+use retroshade_lower::{CompileError, Reg};
+use smallvec::SmallVec;
+
+/// Arguments that an instruction takes at most.
+pub(crate) const MOST_ARGUMENTS: usize = 4;
+
+fn internal(what: &str) -> CompileError {
+    CompileError::Internal(what.to_string())
+}
+
+impl Lower<'_> {
+    pub(crate) fn texture(&mut self, d: &InstData) -> Result<(), CompileError> {
+        let Imm::Tex(info) = &d.imm else { return Err(internal("texture without details")) };
+        let decl = &self.module.textures[info.texture];
+        let v = d.results[0];
+        let lanes = self.func.ty(v).lanes;
+        let mut used = self.used_lanes(v);
+        if lanes == 1 {
+            used = 1;
+        }
+        if used == 0 {
+            return Ok(());
+        }
+        let mut args: SmallVec<[Reg; 4]> = SmallVec::new();
+        for a in &d.args {
+            let n = self.func.ty(*a).lanes;
+            for l in 0..n {
+                let s = if n == 1 { self.operand(*a)? } else { self.lane(*a, l)? };
+                let r = self.in_register(s);
+                args.push(r);
+            }
+        }
+        if args.len() > MOST_ARGUMENTS {
+            return Err(CompileError::unsupported("T0021", self.span, "a texture operation takes at most four arguments on this machine"));
+        }
+        if decl.dim == retroshade_ir::TexDim::Cube && decl.arrayed && !self.chip.d3d101 {
+            return Err(CompileError::unsupported("T0023", self.span, format!("{} has no arrays of cube textures", self.chip.name)));
+        }
+        let fragment = self.module.stage == Stage::Fragment;
+        if info.op == IrTexOp::Sample && info.lod == TexLod::Zero && fragment {
+            return self.level_zero(d, used, &args);
+        }
+        let op = match (info.op, info.lod) {
+            (IrTexOp::Fetch, _) => Op::Texfetch,
+            (IrTexOp::Size | IrTexOp::Levels, _) => Op::Texsize,
+            (IrTexOp::Gather, _) if self.chip.d3d101 => Op::Texgather,
+            (IrTexOp::Gather, _) => {
+                return Err(CompileError::unsupported("T0022", self.span, format!("{} cannot gather", self.chip.name)));
+            }
+            (_, TexLod::Implicit) => Op::Texauto,
+            (_, TexLod::Zero) => Op::Texauto,
+            (_, TexLod::Bias) => Op::Texbias,
+            (_, TexLod::Level) => Op::Texlod,
+            _ => return Err(internal("a texture operation that legalisation should have expanded")),
+        };
+        let cube = decl.dim == retroshade_ir::TexDim::Cube && op != Op::Texfetch && op != Op::Texsize;
+        let mut results = SmallVec::new();
+        let mut mask = 0;
+        let component = |l: u8| match info.op {
+            // w, h, d, levels; the layer count stands in d.
+            IrTexOp::Size if decl.dim == retroshade_ir::TexDim::D1 && l == 1 => 2,
+            IrTexOp::Levels => 3,
+            _ => l,
+        };
+        for l in (0..lanes).filter(|l| used >> l & 1 == 1) {
+            mask |= 1 << component(l);
+            results.push(self.lane_register(v, l));
+        }
+        let base = match self.straight_to_results(v, used) {
+            Some(base) => base,
+            None => self.next_block(),
+        };
+        let level = d.args.last().filter(|_| matches!(op, Op::Texlod | Op::Texbias));
+        let apart = match level {
+            Some(l) if self.uniformity.is_divergent(*l) => Some(self.quad_lane()),
+            _ => None,
+        };
+        let t = TexOp { base, args, results, mask, unit: info.texture.as_u32() as u8, offset: info.offset, cube, apart };
+        let live = u8::from(fragment && !self.derivative_later());
+        self.emit(MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(op, Dst::None, &[]) }.with("live", live));
+        Ok(())
+    }
+    /// The first register of a block for a texture operation.
+    fn next_block(&mut self) -> u8 {
+        let n = self.first_texture + self.next_texture % self.texture_blocks;
+        self.next_texture = self.next_texture.wrapping_add(1);
+        4 * n
+    }
+    /// A `$c` whose Z and S are the bits of the lane's number in its quad, once per block.
+    fn quad_lane(&mut self) -> Reg {
+        if let Some(c) = self.quad_lanes.get(&self.cur) {
+            return *c;
+        }
+        let (id, lane, c) = (self.fresh(), self.fresh(), self.fresh_flag());
+        self.emit(MInst::new(Op::MovFromSr, Dst::Reg(id), &[]));
+        self.emit(MInst::new(Op::Logic, Dst::Reg(lane), &[Src::reg(id), Src::Imm(3)]).with("lop", 0));
+        self.emit(MInst { cdst: Some(c), ..MInst::new(Op::MovToC, Dst::None, &[Src::reg(lane)]) });
+        self.quad_lanes.insert(self.cur, c);
+        c
+    }
+    /// Level 0 in a fragment program without an argument for it: for each lane of the quad in turn all four lanes take that
+    /// lane's coordinates, so that they do not differ, and the lane keeps what comes back.
+    fn level_zero(&mut self, d: &InstData, used: u8, args: &[Reg]) -> Result<(), CompileError> {
+        let Imm::Tex(info) = &d.imm else { return Err(internal("texture without details")) };
+        let cube = self.module.textures[info.texture].dim == retroshade_ir::TexDim::Cube;
+        let coordinates = self.func.ty(d.args[0]).lanes as usize;
+        let v = d.results[0];
+        let wanted: Vec<u8> = (0..self.func.ty(v).lanes).filter(|l| used >> l & 1 == 1).collect();
+        let mut kept: Vec<Option<Reg>> = vec![None; wanted.len()];
+        for lane in 0..4u8 {
+            let mut own: SmallVec<[Reg; 4]> = SmallVec::new();
+            for (k, a) in args.iter().enumerate() {
+                if k >= coordinates {
+                    own.push(*a);
+                    continue;
+                }
+                let t = self.fresh();
+                self.emit(MInst { extra: Extra::Quad(lane, [0; 4]), ..MInst::new(Op::Quadop, Dst::Reg(t), &[Src::reg(*a), Src::Imm(0)]) });
+                own.push(t);
+            }
+            let results: SmallVec<[Reg; 4]> = wanted.iter().map(|_| self.fresh()).collect();
+            let mask = wanted.iter().fold(0, |m, l| m | 1 << l);
+            let base = self.next_block();
+            let unit = info.texture.as_u32() as u8;
+            let t = TexOp { base, args: own, results: results.clone(), mask, unit, offset: info.offset, cube, apart: None };
+            self.emit(MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(Op::Texauto, Dst::None, &[]) });
+            for (k, r) in results.into_iter().enumerate() {
+                let Some(before) = kept[k] else {
+                    kept[k] = Some(r);
+                    continue;
+                };
+                let to = if lane == 3 { self.lane_register(v, wanted[k]) } else { self.fresh() };
+                self.emit(MInst { tied: Some(before), ..MInst::new(Op::Mov, Dst::Reg(to), &[Src::reg(r)]).with("lanes", 1 << lane) });
+                kept[k] = Some(to);
+            }
+        }
+        Ok(())
+    }
+    /// The result register of a texel's first lane, if the lanes go to consecutive fragment results and nowhere else.
+    fn straight_to_results(&self, v: Value, used: u8) -> Option<u8> {
+        if self.module.stage != Stage::Fragment || used & used.wrapping_add(1) != 0 {
+            return None;
+        }
+        let mut base = None;
+        for (_, i) in self.func.ordered() {
+            let d = &self.func.insts[i];
+            let (Opcode::Extract, Imm::Lane(l)) = (d.op, &d.imm) else { continue };
+            if self.func.resolve(d.args[0]) != v || self.uses[d.results[0]] == 0 {
+                continue;
+            }
+            let (u, _) = self.user[d.results[0]]?;
+            let b = &self.func.insts[u];
+            if b.op != Opcode::Build {
+                return None;
+            }
+            let place = b.args.iter().position(|a| self.func.resolve(*a) == d.results[0])? as u32;
+            let (o, _) = self.user[b.results[0]]?;
+            let Imm::Mem { var: MemRef::Output(n), offset } = self.func.insts[o].imm else { return None };
+            let word = crate::abi::Word { decl: n.as_u32(), element: offset, lane: place };
+            let reg = self.abi.results.iter().find(|r| r.1 == word)?.0 as u8;
+            let first = reg.checked_sub(*l)?;
+            if *base.get_or_insert(first) != first {
+                return None;
+            }
+        }
+        base.filter(|b| b % 4 == 0)
+    }
+    /// Whether a derivative is taken anywhere, so that helper lanes need texels too.
+    fn derivative_later(&self) -> bool {
+        self.func.ordered().any(|(_, i)| {
+            let d = &self.func.insts[i];
+            matches!(d.op, Opcode::Ddx | Opcode::Ddy) || matches!(&d.imm, Imm::Tex(t) if matches!(t.lod, TexLod::Implicit | TexLod::Bias))
+        }) && self.func.ordered().filter(|(_, i)| self.func.insts[*i].op == Opcode::Tex).count() > 1
+    }
+}
