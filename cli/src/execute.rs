@@ -1,13 +1,16 @@
 //! `run` and `test`.
 
-use crate::args::{CodegenArgs, RunArgs, TestArgs};
+use crate::args::{CodegenArgs, MessageFormat, RunArgs, TestArgs};
 use crate::files;
 use crate::input::{check_chip, load, options, suits, target};
-use crate::report::Failure;
+use crate::report::{Failure, show};
 use retroshade::ir::interp::{self, InterpError};
 use retroshade::ir::{Module, Reference, ShaderEnv, ShaderResult};
 use retroshade::lower::{SimError, bind};
 use std::path::Path;
+
+/// Code of a run that took longer than allowed.
+const OUT_OF_FUEL: &str = "R0002";
 
 /// What executes a shader.
 enum Machine<'a> {
@@ -22,7 +25,8 @@ enum Machine<'a> {
 /// An interpreter's error with its exit status.
 pub fn interp_failure(name: &str, e: &InterpError) -> Failure {
     let (status, code) = match e {
-        InterpError::OutOfFuel(_) | InterpError::CallDepth(_) | InterpError::TooLarge { .. } => (3, "R0002"),
+        InterpError::OutOfFuel(_) => (3, OUT_OF_FUEL),
+        InterpError::CallDepth(_) | InterpError::TooLarge { .. } => (3, "R0004"),
         InterpError::Malformed(_) => (70, "X0002"),
         _ => (1, "R0001"),
     };
@@ -33,7 +37,7 @@ pub fn interp_failure(name: &str, e: &InterpError) -> Failure {
 pub fn sim_failure(name: &str, e: &SimError) -> Failure {
     let (status, code) = match e {
         SimError::BadEnv(_) => (1, "R0001"),
-        SimError::OutOfFuel(_) => (3, "R0002"),
+        SimError::OutOfFuel(_) => (3, OUT_OF_FUEL),
         _ => (70, "X0003"),
     };
     Failure { file: Some(name.to_string()), ..Failure::plain(status, code, e.to_string()) }
@@ -65,7 +69,7 @@ pub fn bind_failure(path: &Path, e: &bind::BindError) -> Failure {
 }
 
 /// `shaderc run`
-pub fn run(a: &RunArgs) -> Result<(), Failure> {
+pub fn run(a: &RunArgs, format: MessageFormat) -> Result<(), Failure> {
     let machine = match (&a.legal, &a.target) {
         (Some(t), _) => Machine::Legal(t),
         (None, Some(t)) => Machine::Simulator(t),
@@ -77,8 +81,16 @@ pub fn run(a: &RunArgs) -> Result<(), Failure> {
     let module = load(&a.file, &a.source)?;
     let json = files::read_text(&a.bind)?;
     let env = bind::parse_env(&module, &json).map_err(|e| bind_failure(&a.bind, &e))?;
-    let result = execute(&files::display(&a.file), &module, &env, &machine, &a.codegen)?;
-    let mut text = serde_json::to_string_pretty(&bind::result_to_json(&module, &result)).unwrap_or_default();
+    let file = match execute(&files::display(&a.file), &module, &env, &machine, &a.codegen) {
+        Ok(result) => bind::result_to_json(&module, &result),
+        // A legal program may loop for ever on some inputs: that it was stopped is what there is to say of this run.
+        Err(f) if f.diagnostics.iter().any(|d| d.code == OUT_OF_FUEL) => {
+            show(&f.into_warning(), format);
+            bind::stopped_to_json(&module, env.invocations.len())
+        }
+        Err(f) => return Err(f),
+    };
+    let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
     text.push('\n');
     files::write_or_stdout(a.output.as_deref(), text.as_bytes())
 }

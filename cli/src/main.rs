@@ -74,7 +74,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Lint(a)) => machine::lint(a),
         Some(Command::Targets(a)) => machine::targets(a),
         Some(Command::Compare(a)) => compile::compare(a, cli.message_format),
-        Some(Command::Run(a)) => execute::run(a),
+        Some(Command::Run(a)) => execute::run(a, cli.message_format),
         Some(Command::Render(a)) => draw::render(a),
         Some(Command::Test(a)) => execute::test(a),
         Some(Command::Completions { shell }) => {

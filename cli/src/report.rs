@@ -37,6 +37,11 @@ impl Failure {
     pub fn silent(status: u8) -> Failure {
         Failure { status, ..Failure::default() }
     }
+    /// The same as a warning, for a command that succeeds nonetheless.
+    pub fn into_warning(mut self) -> Failure {
+        self.diagnostics.iter_mut().for_each(|d| d.severity = Severity::Warning);
+        Failure { status: 0, ..self }
+    }
     /// Errors in a source.
     pub fn source(status: u8, sources: SourceMap, diagnostics: Vec<Diagnostic>) -> Failure {
         Failure { status, sources, diagnostics, file: None }

@@ -110,6 +110,21 @@ fn runs_without_their_inputs() {
 }
 
 #[test]
+fn endless_loops_are_stopped() {
+    let f = Folder::new("endless");
+    let text = "shader vertex \"t\"\noutput %p : f32 @location(0)\nblock0:\n    jump block1\nblock1:\n    v0 = iconst.i1 1\n    \
+                br_if v0, block1, block2\nblock2:\n    v1 = fconst.f32 1.0\n    output %p, v1\n    return\n";
+    let ir = f.file("a.ir", text);
+    let bind = f.file("a.json", "{ \"invocations\": [ { \"inputs\": {} } ] }");
+    let o = shaderc(&["run", "--bind", &bind, &ir]);
+    assert_eq!(o.status.code(), Some(0), "{}", String::from_utf8_lossy(&o.stderr));
+    assert!(String::from_utf8_lossy(&o.stderr).contains("warning[R0002]"));
+    let result: serde_json::Value = serde_json::from_slice(&o.stdout).unwrap();
+    assert_eq!(result["invocations"][0]["stopped"], serde_json::json!(true));
+    assert_eq!(result["invocations"][0]["outputs"], serde_json::json!({}));
+}
+
+#[test]
 fn malformed_command_lines() {
     let f = Folder::new("usage");
     let ir = f.file("a.ir", GOOD);

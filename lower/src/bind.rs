@@ -461,6 +461,22 @@ pub fn result_to_json(module: &Module, result: &ShaderResult) -> Value {
     Value::Object(file)
 }
 
+/// `run`'s result file for a program that did not come to its end: no outputs and no storage, every invocation `stopped`.
+///
+/// A machine runs its invocations together, so that one that never ends takes the others with it; executors agree on such a
+/// run when all of them stop it.
+pub fn stopped_to_json(module: &Module, invocations: usize) -> Value {
+    let mut file = Map::new();
+    if module.stage != Stage::Compute {
+        let results = if module.stage == Stage::Geometry { "primitives" } else { "outputs" };
+        let none = if module.stage == Stage::Geometry { json!([]) } else { json!({}) };
+        let entry = json!({ results: none, "discarded": false, "stopped": true });
+        file.insert("invocations".to_string(), Value::Array(vec![entry; invocations]));
+    }
+    file.insert("stopped".to_string(), json!(true));
+    Value::Object(file)
+}
+
 /// The words of one input by its declaration.
 pub fn io_words(io: &IoDecl, v: &Value) -> Result<Vec<u32>> {
     let want = io.count.max(1) as usize * io.ty.lanes as usize;

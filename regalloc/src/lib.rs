@@ -13,6 +13,7 @@
 
 pub mod error;
 pub mod file;
+pub mod judge;
 pub mod ladder;
 pub mod liveness;
 pub mod program;

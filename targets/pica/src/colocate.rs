@@ -62,7 +62,8 @@ pub fn reads(p: &Program, n: &Node) -> SmallVec<[Tmp; 12]> {
     out
 }
 
-fn test_reads(p: &Program, b: &MBlock) -> SmallVec<[Tmp; 12]> {
+/// Temporaries that a block's test reads.
+pub fn test_reads(p: &Program, b: &MBlock) -> SmallVec<[Tmp; 12]> {
     let refs: SmallVec<[Ref; 4]> = b.test.iter().flat_map(|t| t.refs()).collect();
     let mut out: SmallVec<[Tmp; 12]> = refs.iter().filter_map(|r| r.as_tmp()).collect();
     out.extend(p.index_reads(refs.iter().copied()).filter_map(Ref::as_tmp));

@@ -11,7 +11,7 @@ use crate::lint::lint;
 use crate::mir::{Leaf, Program};
 use crate::numerics::to_bits24;
 use crate::operands::prepare;
-use crate::place::{check, place};
+use crate::place::{Places, check, place};
 use crate::regs::{FLOAT_UNIFORMS, TEMPS};
 use crate::{asm, dis, pack};
 use indexmap::IndexMap;
@@ -27,6 +27,7 @@ const LARGE: usize = 110;
 /// A program that fits, with its code.
 struct Finished {
     program: Program,
+    places: Places,
     emitted: Emitted,
 }
 
@@ -42,7 +43,7 @@ fn finish(p: &Program, s: &Structure, order: &[Block]) -> Result<Finished, Failu
     };
     check(&program, &places).map_err(Failure::Broken)?;
     let emitted = emit(&program, &classes, &places, &s.nodes, order).map_err(Failure::Broken)?;
-    Ok(Finished { program, emitted })
+    Ok(Finished { program, places, emitted })
 }
 
 enum Failure {
@@ -90,6 +91,9 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
         Err(Failure::Broken(m)) => return Err(CompileError::Internal(m)),
         Err(Failure::Pressure(p, n)) => return Err(pressure(&p, n)),
     };
+    if options.check_allocation {
+        crate::judge::placed(&done.program, &done.places).judge().map_err(CompileError::Internal)?;
+    }
     dump("place", &done.program, &mut dumps);
     let mir = listing(&done.program);
     let (words, descriptors) = asm::link(&done.emitted.code).map_err(|(at, m)| {

@@ -11,6 +11,7 @@ pub mod dis;
 pub mod emit;
 pub mod forms;
 pub mod inst;
+pub mod judge;
 pub mod legal;
 pub mod lint;
 pub mod lower;

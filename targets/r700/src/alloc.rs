@@ -41,7 +41,8 @@ pub enum AllocError {
     Limit(CompileError),
 }
 
-fn positions(leaf: &Leaf, k: usize, dead: &BTreeSet<(usize, usize, usize)>) -> Vec<(usize, Position)> {
+/// What each position of a scheduled piece of code reads from and writes to registers, with its item.
+pub fn positions(leaf: &Leaf, k: usize, dead: &BTreeSet<(usize, usize, usize)>) -> Vec<(usize, Position)> {
     let mut out = Vec::new();
     let op = |i: usize| Position { reads: leaf.ops[i].reads().to_vec(), writes: leaf.ops[i].writes().to_vec() };
     for (n, item) in leaf.items.iter().enumerate() {

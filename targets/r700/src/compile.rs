@@ -12,6 +12,7 @@ use crate::webs::{each_leaf, leaves, liveness, positions};
 use retroshade_ir::{Module, Stage};
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, OptLevel, Options};
+use retroshade_regalloc::judge::Placed;
 use std::collections::BTreeSet;
 
 /// What compiling gives before it is wrapped up.
@@ -38,6 +39,7 @@ struct Candidate {
     emitted: Emitted,
     gprs: u16,
     mir: String,
+    placed: Option<Placed>,
 }
 
 /// Code size in bytes, and for every group as much as for a slot.
@@ -52,8 +54,8 @@ fn candidate(base: &Module, options: &Options, effort: u64, dumps: &mut Vec<(Str
     let abi = Abi::of(&module)?;
     let mut last = CompileError::Internal("no schedule".to_string());
     for boldness in [2, 1, 0] {
-        match generate(&module, &tree, &abi, effort, boldness) {
-            Ok((emitted, gprs, mir)) => return Ok(Candidate { cost: cost(&emitted), module, emitted, gprs, mir }),
+        match generate(&module, &tree, &abi, effort, boldness, options.check_allocation) {
+            Ok((emitted, gprs, mir, placed)) => return Ok(Candidate { cost: cost(&emitted), module, emitted, gprs, mir, placed }),
             Err(Retry::No(e)) => return Err(e),
             Err(Retry::Yes(e)) => last = e,
         }
@@ -138,6 +140,9 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
     if options.wants("mir") {
         dumps.push(("mir".to_string(), found.mir.clone()));
     }
+    if let Some(placed) = &found.placed {
+        placed.judge().map_err(CompileError::Internal)?;
+    }
     let abi = Abi::of(&found.module)?;
     Ok(Compiled { legal: found.module, abi, emitted: found.emitted, gprs: found.gprs, dumps, mir: found.mir })
 }
@@ -148,7 +153,10 @@ enum Retry {
     No(CompileError),
 }
 
-fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u8) -> Result<(Emitted, u16, String), Retry> {
+/// Code, registers used, a listing, and the placement where the checker shall see it.
+type Generated = (Emitted, u16, String, Option<Placed>);
+
+fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u8, check: bool) -> Result<Generated, Retry> {
     let mut mir = lower(legal, legal.main(), tree, abi).map_err(Retry::No)?;
     crate::webs::remove_dead(&mut mir);
     if boldness > 0 {
@@ -167,7 +175,8 @@ fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: 
     let emitted = emit(&mir, &scheduled, &place, legal.stage, abi.fetch_shader).map_err(|e| {
         Retry::No(CompileError::limit("R0307", retroshade_ir::Span::NONE, format!("the program does not fit its encoding: {e}"), 1, 0))
     })?;
-    Ok((emitted, place.count.max(1), describe(&mir)))
+    let placed = check.then(|| crate::judge::placed(&mir, &scheduled, &place));
+    Ok((emitted, place.count.max(1), describe(&mir), placed))
 }
 
 /// Webs that some path leaves undefined start as 0, as the IR says of outputs that are never written.

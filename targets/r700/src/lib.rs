@@ -13,6 +13,7 @@ pub mod emit;
 pub mod fetch;
 pub mod forms;
 pub mod inst;
+pub mod judge;
 pub mod legal;
 pub mod lower;
 pub mod mir;

@@ -72,6 +72,9 @@ fn build(m: &Module, o: &Options, hoist: bool) -> Result<Built, CompileError> {
     }
     let pa = if m.stage == Stage::Fragment { abi.pa.max(2) } else { abi.pa };
     let places = alloc::place(&sel.primary, &sel.fixed, pa, abi.o)?;
+    if o.check_allocation {
+        crate::judge::placed(&sel.primary, &places).judge().map_err(CompileError::Internal)?;
+    }
     let mut literals = Literals { first: sel.free, values: Vec::new() };
     let mut second = Vec::new();
     if !sel.hoisted.is_empty() {

@@ -15,6 +15,7 @@ pub mod dual;
 pub mod expand;
 pub mod forms;
 mod isa;
+pub mod judge;
 pub mod legal;
 pub mod lint;
 pub mod live;

@@ -82,7 +82,7 @@ pub fn intervals(p: &MProgram) -> Vec<Vec<(u32, u32)>> {
 
 /// Whether the destination needs a place of its own whatever its sources are. Lane-wise operations on several lanes are
 /// checked against their sources at placement instead.
-fn early(kind: &Kind, p: &MProgram, dst: Vreg) -> bool {
+pub fn early(kind: &Kind, p: &MProgram, dst: Vreg) -> bool {
     match kind {
         // One word reads everything before it writes four halves.
         Kind::Convert(_, 5, _) => false,

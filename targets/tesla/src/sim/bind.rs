@@ -8,7 +8,7 @@ use retroshade_ir::{Binding, Builtin, InvocationInputs, InvocationResult, Module
 use retroshade_lower::SimError;
 
 /// Instructions per warp before a run is given up.
-const FUEL: u64 = 20_000_000;
+const FUEL: u64 = 4_000_000;
 
 /// Runs code under an environment; `module` tells the declarations' types.
 pub fn simulate(code: &[u8], abi: &Abi, module: &Module, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
