@@ -21,6 +21,8 @@ pub struct PassOptions {
     pub fp_contract: FpContract,
     /// Contract a product with several uses if all of them take it in.
     pub contract_shared: bool,
+    /// Whether the algebra of `relax` applies although contraction happens later, in the target's own expansion.
+    pub relax: bool,
     /// Instructions that the copies of one unrolled loop may have; 0: no unrolling.
     pub unroll_fuel: u32,
     /// The most that both sides of an if-converted branch may cost; 0: no if-conversion.
@@ -49,6 +51,7 @@ impl Default for PassOptions {
             level: 2,
             fp_contract: FpContract::None,
             contract_shared: false,
+            relax: false,
             unroll_fuel: 256,
             if_convert_cost: 12,
             scalarise: false,
@@ -194,7 +197,7 @@ pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut
             for name in CLEANUP {
                 changed |= run(module, name);
             }
-            if options.fp_contract != FpContract::None {
+            if options.relax || options.fp_contract != FpContract::None {
                 changed |= run(module, "relax");
             }
             if !changed {

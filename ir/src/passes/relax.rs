@@ -16,7 +16,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 /// Runs the pass.
 pub fn run(func: &mut Function, numerics: &dyn Numerics) -> bool {
     func.resolve_aliases();
-    let cx = Cx { numerics, uses: func.use_counts(), otherwise: not_divisors(func) };
+    let cx = Cx { numerics, uses: func.use_counts(), otherwise: not_divisors(func), whole: whole_numbers(func) };
     rewrite(func, |b, i| visit(b, i, &cx))
 }
 
@@ -24,6 +24,7 @@ struct Cx<'a> {
     numerics: &'a dyn Numerics,
     uses: SecondaryMap<Value, u32>,
     otherwise: EntitySet<Value>,
+    whole: EntitySet<Value>,
 }
 
 fn visit(b: &mut Builder, i: Inst, cx: &Cx) -> Action {
@@ -70,11 +71,22 @@ fn visit(b: &mut Builder, i: Inst, cx: &Cx) -> Action {
         }
         Fsub => {
             let (x, y) = (d.args[0], d.args[1]);
+            if x == y {
+                return Action::Replace(b.splat_const(ty, 0));
+            }
             if zero(b.func, y) {
                 return Action::Replace(x);
             }
             if zero(b.func, x) {
                 return Action::Replace(b.ins(Fneg, &[y]));
+            }
+        }
+        Ffloor | Fceil | Ftrunc | Fround if cx.whole.contains(d.args[0]) => return Action::Replace(d.args[0]),
+        Ffract if cx.whole.contains(d.args[0]) => return Action::Replace(b.splat_const(ty, 0)),
+        Fpow => {
+            // A power with a small whole exponent, or a root.
+            if let Some(k) = splat_float(b.func, d.args[1]) {
+                return power(b, d.args[0], k);
             }
         }
         Fneg => {
@@ -126,6 +138,56 @@ fn visit(b: &mut Builder, i: Inst, cx: &Cx) -> Action {
         _ => {}
     }
     Action::Keep
+}
+
+/// x to the k as a few products, where that is shorter than a logarithm and an exponential.
+fn power(b: &mut Builder, x: Value, k: f32) -> Action {
+    let square = |b: &mut Builder, v: Value| b.ins(Opcode::Fmul, &[v, v]);
+    if k == 1.0 {
+        return Action::Replace(x);
+    }
+    if k == 0.5 {
+        return Action::Replace(b.ins(Opcode::Fsqrt, &[x]));
+    }
+    let times = [2.0, 3.0, 4.0, 5.0, 8.0, 16.0].contains(&k).then_some(k as u32);
+    let Some(times) = times else { return Action::Keep };
+    let mut r = x;
+    for _ in 0..times.ilog2() {
+        r = square(b, r);
+    }
+    if !times.is_power_of_two() {
+        r = b.ins(Opcode::Fmul, &[r, x]);
+    }
+    Action::Replace(r)
+}
+
+/// Values that are whole numbers in all lanes (or not finite): rounded ones, and what sums, products, extrema and choices
+/// make of whole numbers.
+fn whole_numbers(func: &Function) -> EntitySet<Value> {
+    use Opcode::*;
+    let mut whole = EntitySet::new();
+    for (_, i) in func.ordered() {
+        let d = &func.insts[i];
+        let all = |whole: &EntitySet<Value>, args: &[Value]| args.iter().all(|a| whole.contains(*a));
+        let [r] = d.results[..] else { continue };
+        let ty = func.ty(r);
+        if !ty.is_float() {
+            continue;
+        }
+        let yes = match d.op {
+            Ffloor | Fceil | Ftrunc | Fround | S2f | U2f => true,
+            Const => func
+                .const_bits(r)
+                .is_some_and(|b| b[..ty.lanes as usize].iter().map(|w| to_f32(ty.scalar, *w)).all(|x| x.is_finite() && x.fract() == 0.0)),
+            Fadd | Fsub | Fmul | Fneg | Fabs | Fmin | Fmax | Fma | Fmad | Splat | Build | Extract | Insert | Shuffle => all(&whole, &d.args),
+            Select => all(&whole, &d.args[1..]),
+            _ => false,
+        };
+        if yes {
+            whole.insert(r);
+        }
+    }
+    whole
 }
 
 /// The operand of a square root that only divisions use.

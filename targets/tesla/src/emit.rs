@@ -14,6 +14,7 @@ use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::{Block, Span};
 use retroshade_lower::structure::Node;
 use retroshade_lower::{CompileError, Placed, PlacedInst, PlacedReg, Reg};
+use std::collections::BTreeMap;
 
 /// The finished code.
 #[derive(Clone, Debug, Default)]
@@ -753,26 +754,72 @@ fn carries(e: &Enc) -> bool {
     form.ext.shape == Shape::Long && form.field_index("end").is_some() && !e.predicated
 }
 
-fn items(run: &[Enc]) -> Vec<Item> {
-    run.iter()
-        .enumerate()
-        .map(|(n, e)| {
-            let after = (0..n)
-                .filter(|m| {
-                    let x = &run[*m];
-                    meets(&x.writes, &e.reads) || meets(&x.reads, &e.writes) || (meets(&x.writes, &e.writes) && outputs_clash(x, e))
-                })
-                .collect();
-            Item { short: e.short.is_some(), after }
-        })
-        .collect()
+/// The dependences of a straight run: who wrote a register last, who read it since.
+#[derive(Default)]
+struct Tracker {
+    writer: Vec<Option<usize>>,
+    readers: Vec<Vec<usize>>,
+    /// Output words written since the last instruction that concerns all of them, and that instruction.
+    outputs: BTreeMap<u32, usize>,
+    barrier: Option<usize>,
 }
-/// Writes to different output words do not clash.
-fn outputs_clash(x: &Enc, y: &Enc) -> bool {
-    match (x.inst.dst, y.inst.dst) {
-        (Dst::Out(a), Dst::Out(b)) => a == b,
-        _ => true,
+
+impl Tracker {
+    fn new() -> Tracker {
+        Tracker { writer: vec![None; 192], readers: vec![Vec::new(); 192], ..Tracker::default() }
     }
+    /// What must stand before the next instruction, number `n`.
+    fn next(&mut self, n: usize, e: &Enc) -> Vec<usize> {
+        let mut after: Vec<usize> = Vec::new();
+        let outputs = |s: &Set| s[OUT as usize / 64] >> (OUT % 64) & 1 == 1;
+        let word = if let Dst::Out(o) = e.inst.dst { Some(o) } else { None };
+        if outputs(&e.reads) || outputs(&e.writes) {
+            after.extend(self.barrier);
+            match word {
+                Some(o) if !outputs(&e.reads) => after.extend(self.outputs.insert(o, n)),
+                _ => {
+                    after.extend(std::mem::take(&mut self.outputs).into_values());
+                    self.barrier = Some(n);
+                }
+            }
+        }
+        let others = |s: &Set| {
+            let mut s = *s;
+            s[OUT as usize / 64] &= !(1 << (OUT % 64));
+            s
+        };
+        for r in members(others(&e.reads)) {
+            after.extend(self.writer[r]);
+        }
+        for w in members(others(&e.writes)) {
+            after.extend(self.writer[w]);
+            after.append(&mut self.readers[w]);
+            self.writer[w] = Some(n);
+        }
+        for r in members(others(&e.reads)) {
+            self.readers[r].push(n);
+        }
+        after.retain(|a| *a != n);
+        after.sort_unstable();
+        after.dedup();
+        after
+    }
+}
+
+/// The numbers in a set.
+fn members(s: Set) -> impl Iterator<Item = usize> {
+    s.into_iter().enumerate().flat_map(|(k, mut w)| {
+        std::iter::from_fn(move || {
+            let n = w.trailing_zeros();
+            w &= w.wrapping_sub(1);
+            (n < 64).then_some(64 * k + n as usize)
+        })
+    })
+}
+
+fn items(run: &[Enc]) -> Vec<Item> {
+    let mut t = Tracker::new();
+    run.iter().enumerate().map(|(n, e)| Item { short: e.short.is_some(), after: t.next(n, e) }).collect()
 }
 
 /// Ends a straight run: orders and pairs it, with a join on the first and an exit on the last instruction where wanted.
@@ -790,13 +837,20 @@ fn flush_run(
     }
     let all = items(&run);
     let lost = || CompileError::Internal("exit or join could not be encoded".into());
-    // Which instruction carries what: those without predecessors may stand first, without successors last.
-    let last: Vec<Option<usize>> = std::iter::once(None)
-        .chain((0..run.len()).rev().filter(|n| exit && carries(&run[*n]) && !all.iter().any(|i| i.after.contains(n))).take(6).map(Some))
-        .collect();
-    let first: Vec<Option<usize>> = std::iter::once(None)
-        .chain((0..run.len()).filter(|n| join && carries(&run[*n]) && all[*n].after.is_empty()).take(4).map(Some))
-        .collect();
+    // Which instruction carries what: those without predecessors may stand first, without successors last. One that is
+    // long anyway is best; in large runs nothing else is tried.
+    let mut has_successor = vec![false; run.len()];
+    all.iter().flat_map(|i| &i.after).for_each(|a| has_successor[*a] = true);
+    let few = |found: Vec<usize>, most: usize| -> Vec<Option<usize>> {
+        let free = found.iter().copied().find(|n| run[*n].short.is_none());
+        let tried: Vec<usize> = match free {
+            Some(n) if run.len() > crate::pairing::EXACT => vec![n],
+            _ => found.into_iter().take(if run.len() > crate::pairing::EXACT { 1 } else { most }).collect(),
+        };
+        tried.into_iter().map(Some).chain(std::iter::once(None)).collect()
+    };
+    let last = few((0..run.len()).rev().filter(|n| exit && carries(&run[*n]) && !has_successor[*n]).collect(), 6);
+    let first = few((0..run.len()).filter(|n| join && carries(&run[*n]) && all[*n].after.is_empty()).collect(), 4);
     type Plan = (usize, Option<usize>, Vec<usize>, Vec<bool>, Option<usize>);
     let mut best: Option<Plan> = None;
     for f in &first {
@@ -805,12 +859,11 @@ fn flush_run(
                 continue;
             }
             let keep: Vec<usize> = (0..run.len()).filter(|n| Some(*n) != *f && Some(*n) != *l).collect();
+            let mut place = vec![None; run.len()];
+            keep.iter().enumerate().for_each(|(k, n)| place[*n] = Some(k));
             let sub: Vec<Item> = keep
                 .iter()
-                .map(|n| Item {
-                    short: pair && all[*n].short,
-                    after: all[*n].after.iter().filter_map(|a| keep.iter().position(|k| k == a)).collect(),
-                })
+                .map(|n| Item { short: pair && all[*n].short, after: all[*n].after.iter().filter_map(|a| place[*a]).collect() })
                 .collect();
             let c = if pair { choose(&sub, 0) } else { crate::pairing::fixed_order(&sub) };
             let bytes = c.bytes() + 8 * (usize::from(exit) + usize::from(join));

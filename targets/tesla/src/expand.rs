@@ -201,7 +201,8 @@ impl Expand {
         }
     }
     fn saturate(&mut self, v: Value) -> Value {
-        let safe = self.not_nan(v);
+        // Where NaNs may be assumed away it does not matter what becomes of one.
+        let safe = self.not_nan(v) || self.contract && !self.precise;
         let s = self.ext("tesla.sat", F32, &[v]);
         if safe {
             return s;
@@ -720,17 +721,15 @@ fn contract(func: &mut Function) {
         (uses[v] == 1 && !d.precise && func.ty(v) == F32).then(|| (d.args[0], d.args[1], neg))
     };
     for b in func.layout.clone() {
-        let mut at = 0;
-        while at < func.blocks[b].insts.len() {
-            let i = func.blocks[b].insts[at];
+        let mut insts = Vec::with_capacity(func.blocks[b].insts.len());
+        for i in std::mem::take(&mut func.blocks[b].insts) {
             let d = func.insts[i].clone();
             if d.op == Opcode::Fadd && !d.precise && d.results.first().is_some_and(|r| func.ty(*r) == F32) {
                 let found = [(0, 1), (1, 0)].into_iter().find_map(|(p, o)| Some((product(func, d.args[p])?, d.args[o])));
                 if let Some(((x, y, neg), addend)) = found {
                     let x = if neg {
                         let n = func.make_inst(InstData::new(Opcode::Fneg, &[x], Imm::None), &[F32], func.spans[i]);
-                        func.blocks[b].insts.insert(at, n);
-                        at += 1;
+                        insts.push(n);
                         func.insts[n].results[0]
                     } else {
                         x
@@ -747,28 +746,36 @@ fn contract(func: &mut Function) {
                     func.insts[i].args = [x, y, addend].into_iter().collect();
                 }
             }
-            at += 1;
+            insts.push(i);
         }
+        func.blocks[b].insts = insts;
     }
     sweep(func);
 }
 
-/// Removes removable instructions without uses.
+/// Removes removable instructions without uses, and what only they use.
 pub fn sweep(func: &mut Function) {
+    let mut uses = func.use_counts();
     loop {
-        let uses = func.use_counts();
         let mut changed = false;
-        for b in func.layout.clone() {
-            let insts = std::mem::take(&mut func.blocks[b].insts);
-            let kept: Vec<_> = insts
-                .iter()
-                .copied()
-                .filter(|i| {
-                    let d = &func.insts[*i];
-                    !d.op.is_removable() || d.results.iter().any(|r| uses[*r] > 0)
-                })
-                .collect();
-            changed |= kept.len() != insts.len();
+        // Backwards, so that a chain goes in one walk.
+        for b in func.layout.clone().into_iter().rev() {
+            let mut kept = std::mem::take(&mut func.blocks[b].insts);
+            let mut dead = Vec::new();
+            for i in kept.iter().rev() {
+                let d = &func.insts[*i];
+                if d.op.is_removable() && d.results.iter().all(|r| uses[*r] == 0) {
+                    for a in &d.args {
+                        uses[func.resolve(*a)] -= 1;
+                    }
+                    dead.push(*i);
+                }
+            }
+            if !dead.is_empty() {
+                changed = true;
+                let gone: std::collections::BTreeSet<_> = dead.into_iter().collect();
+                kept.retain(|i| !gone.contains(i));
+            }
             func.blocks[b].insts = kept;
         }
         if !changed {

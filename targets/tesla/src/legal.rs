@@ -37,7 +37,15 @@ pub fn prepare(source: &Module, options: &Options, dump: &mut dyn FnMut(&str, &M
         OptLevel::O1 => 1,
         _ => 2,
     };
-    let passes = PassOptions { level, scalarise: true, robust: options.robust, local_select: 4, remat: false, ..PassOptions::default() };
+    let passes = PassOptions {
+        level,
+        scalarise: true,
+        robust: options.robust,
+        local_select: 4,
+        remat: false,
+        relax: options.fp_contract,
+        ..PassOptions::default()
+    };
     // An index beyond the array reads the last element, as on the interpreter, and not what happens to lie behind it.
     passes::robust::uniforms(&mut m);
     pipeline(&mut m, &passes, dump);

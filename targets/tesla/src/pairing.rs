@@ -3,8 +3,10 @@
 //! A long instruction starts at a multiple of 8, so shorts come in adjacent pairs (sheet 2.1). Which instructions *could*
 //! be short is known after placement; here it is decided which *are*. In a fixed order the best answer pairs every run
 //! of short-capable instructions from its start. With reordering within the dependences, the best order of a small
-//! block comes from a search over all sets of already placed instructions; larger blocks are improved window by window,
-//! which never makes an order worse.
+//! block comes from a search; larger ones start from a list schedule that holds a lone short back until a partner is
+//! ready, and are improved in windows around the shorts that stayed alone. Nothing gets worse than the fixed order.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An instruction as the form choice sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,20 +46,94 @@ pub fn fixed_order(items: &[Item]) -> Choice {
 /// The best order and forms; the last `pinned` instructions (a block's branch) stay where they are.
 pub fn choose(items: &[Item], pinned: usize) -> Choice {
     let free = items.len() - pinned.min(items.len());
-    let mut order: Vec<usize> = (0..items.len()).collect();
-    if free <= EXACT {
-        solve(items, &mut order[..free]);
-    } else {
-        // Windows that overlap by half, so that a pair may travel; once more from the other end.
-        let step = EXACT / 2;
-        let starts: Vec<usize> = (0..free).step_by(step).collect();
-        for s in starts.iter().copied().chain(starts.iter().rev().copied()) {
-            solve(items, &mut order[s..(s + EXACT).min(free)]);
+    let plain = fixed_order(items);
+    let most = |n: usize| items[..n].iter().filter(|i| i.short).count() / 2;
+    let made = |c: &Choice| c.short.iter().filter(|s| **s).count() / 2;
+    if made(&plain) >= most(items.len()) {
+        return plain;
+    }
+    let finish = |order: Vec<usize>| Choice { short: pair_runs(items, &order), order };
+    let mut order = list_order(items, free);
+    order.extend(free..items.len());
+    let mut best = finish(order);
+    if made(&best) < most(free) {
+        if free <= EXACT {
+            let mut order: Vec<usize> = (0..items.len()).collect();
+            solve(items, &mut order[..free]);
+            best = finish(order);
+        } else {
+            best = finish(improve(items, best, free));
         }
     }
-    let best = Choice { short: pair_runs(items, &order), order };
-    let plain = fixed_order(items);
     if best.bytes() < plain.bytes() { best } else { plain }
+}
+
+/// Solves windows around shorts that stayed alone; windows overlap by half, so that one may travel to its partner.
+fn improve(items: &[Item], from: Choice, free: usize) -> Vec<usize> {
+    let Choice { mut order, short } = from;
+    let alone = |order: &[usize], short: &[bool], s: usize, e: usize| (s..e).filter(|k| items[order[*k]].short && !short[*k]).count();
+    for s in (0..free).step_by(EXACT / 2) {
+        let e = (s + EXACT).min(free);
+        if alone(&order, &short, s, e) >= 2 {
+            solve(items, &mut order[s..e]);
+        }
+    }
+    order
+}
+
+/// A list schedule that stays close to the given order: the first instruction that is ready goes, a short one together
+/// with the next short one that is ready then; a short one without a partner waits as long as something else can go.
+fn list_order(items: &[Item], free: usize) -> Vec<usize> {
+    let mut missing: Vec<u32> = vec![0; free];
+    let mut later: Vec<Vec<u32>> = vec![Vec::new(); free];
+    for (i, item) in items[..free].iter().enumerate() {
+        for a in item.after.iter().filter(|a| **a < free) {
+            missing[i] += 1;
+            later[*a].push(i as u32);
+        }
+    }
+    let (mut longs, mut shorts) = (BTreeSet::new(), BTreeSet::new());
+    let mut order = Vec::with_capacity(free);
+    let add = |i: usize, longs: &mut BTreeSet<usize>, shorts: &mut BTreeSet<usize>| {
+        if items[i].short { shorts.insert(i) } else { longs.insert(i) };
+    };
+    (0..free).filter(|i| missing[*i] == 0).for_each(|i| add(i, &mut longs, &mut shorts));
+    let mut freed = Vec::new();
+    while order.len() < free {
+        let (long, short) = (longs.first().copied(), shorts.first().copied());
+        let partner = short.and_then(|s| {
+            let ready = shorts.range(s + 1..).next().copied();
+            let unlocked = later[s].iter().map(|j| *j as usize).filter(|j| missing[*j] == 1 && items[*j].short).min();
+            ready.into_iter().chain(unlocked).min()
+        });
+        let go: [Option<usize>; 2] = match (long, short, partner) {
+            (Some(l), Some(s), _) if l < s => [Some(l), None],
+            (_, Some(s), Some(p)) => [Some(s), Some(p)],
+            (Some(l), _, _) => [Some(l), None],
+            (None, s, _) => [s, None],
+        };
+        if go[0].is_none() {
+            // A cycle: not from a block of code. Keep the rest as it was.
+            let rest: Vec<usize> = (0..free).filter(|i| !order.contains(i)).collect();
+            order.extend(rest);
+            break;
+        }
+        for i in go.into_iter().flatten() {
+            longs.remove(&i);
+            shorts.remove(&i);
+            order.push(i);
+            for j in &later[i] {
+                missing[*j as usize] -= 1;
+                if missing[*j as usize] == 0 {
+                    freed.push(*j as usize);
+                }
+            }
+            for j in freed.drain(..) {
+                add(j, &mut longs, &mut shorts);
+            }
+        }
+    }
+    order
 }
 
 /// Pairs adjacent short-capable instructions, run by run from the start.
@@ -76,59 +152,109 @@ fn pair_runs(items: &[Item], order: &[usize]) -> Vec<bool> {
     short
 }
 
-/// Reorders a window of at most [`EXACT`] instructions so that the number of pairs is largest; among equals the order
-/// stays as close to the old one as the choice of the earliest instruction at each step allows.
+/// Reorders a window of at most [`EXACT`] instructions so that the number of pairs is largest.
 fn solve(items: &[Item], window: &mut [usize]) {
     let n = window.len();
-    if n < 2 || window.iter().filter(|i| items[**i].short).count() < 2 {
-        return;
-    }
-    let needs: Vec<u32> = window
-        .iter()
-        .map(|i| items[*i].after.iter().filter_map(|a| window.iter().position(|w| w == a)).fold(0, |m, k| m | 1 << k))
-        .collect();
-    let short: Vec<bool> = window.iter().map(|i| items[*i].short).collect();
-    // best[done] = most pairs that the instructions not in `done` can form; filled from the full set downwards.
-    let full = (1usize << n) - 1;
-    let mut best = vec![0u8; full + 1];
-    let step = |done: usize, i: usize| done & (1 << i) == 0 && needs[i] as usize & !done == 0;
-    for done in (0..full).rev() {
-        let mut most = 0;
-        for i in (0..n).filter(|i| step(done, *i)) {
-            let one = done | 1 << i;
-            most = most.max(best[one]);
-            if short[i] {
-                for j in (0..n).filter(|j| short[*j] && step(one, *j)) {
-                    most = most.max(1 + best[one | 1 << j]);
-                }
-            }
-        }
-        best[done] = most;
-    }
+    let mut place = BTreeMap::new();
+    window.iter().enumerate().for_each(|(k, i)| {
+        place.insert(*i, k);
+    });
+    let needs: Vec<u32> =
+        window.iter().map(|i| items[*i].after.iter().filter_map(|a| place.get(a)).fold(0, |m, k| m | 1 << k)).collect();
+    let short = window.iter().enumerate().filter(|(_, i)| items[**i].short).fold(0u32, |m, (k, _)| m | 1 << k);
+    let mut search = Search { needs, short, full: (1u32 << n) - 1, best: vec![u8::MAX; 1 << n] };
+    search.most(0);
     let old = window.to_vec();
-    let (mut done, mut at) = (0, 0);
-    while done != full {
-        let mut take: Option<(usize, Option<usize>)> = None;
-        for i in (0..n).filter(|i| step(done, *i)) {
-            let one = done | 1 << i;
-            if best[one] == best[done] {
-                take = Some((i, None));
-                break;
+    for (at, k) in search.order().into_iter().enumerate() {
+        window[at] = old[k];
+    }
+}
+
+/// The search for the most pairs: states are sets of instructions already placed, closed under placing every long
+/// instruction that is ready. Placing it at once loses nothing: it fills a whole slot wherever it stands, and moving it
+/// forward parts no pair.
+struct Search {
+    needs: Vec<u32>,
+    short: u32,
+    full: u32,
+    /// Most pairs from a closed state on; `u8::MAX` where not known yet.
+    best: Vec<u8>,
+}
+
+impl Search {
+    fn ready(&self, done: u32) -> u32 {
+        (0..self.needs.len()).filter(|i| done >> i & 1 == 0 && self.needs[*i] & !done == 0).fold(0, |m, i| m | 1 << i)
+    }
+    /// Places long instructions while some are ready; says which, in order.
+    fn close(&self, mut done: u32, mut placed: impl FnMut(usize)) -> u32 {
+        loop {
+            let longs = self.ready(done) & !self.short;
+            if longs == 0 {
+                return done;
             }
-            let pair = (0..n).find(|j| short[i] && short[*j] && step(one, *j) && 1 + best[one | 1 << *j] == best[done]);
-            if pair.is_some() {
-                take = Some((i, pair));
-                break;
-            }
-        }
-        // One of the two always exists: `best[done]` came from it.
-        let Some((i, j)) = take else { return };
-        for k in std::iter::once(i).chain(j) {
-            window[at] = old[k];
-            at += 1;
-            done |= 1 << k;
+            bits(longs).for_each(&mut placed);
+            done |= longs;
         }
     }
+    /// The steps from a closed state: one short instruction, and perhaps a second.
+    fn steps(&self, done: u32) -> Vec<(usize, Option<usize>)> {
+        let ready = self.ready(done) & self.short;
+        let mut out = Vec::new();
+        for i in bits(ready) {
+            let one = done | 1 << i;
+            // Of two that are both ready the order does not matter.
+            let partners = self.ready(one) & self.short & !(ready & ((1 << i) - 1));
+            out.extend(bits(partners).map(|j| (i, Some(j))));
+        }
+        out.extend(bits(ready).map(|i| (i, None)));
+        out
+    }
+    fn most(&mut self, from: u32) -> u8 {
+        let done = self.close(from, |_| {});
+        if done == self.full {
+            return 0;
+        }
+        if self.best[done as usize] != u8::MAX {
+            return self.best[done as usize];
+        }
+        let limit = (self.short & !done).count_ones() as u8 / 2;
+        let mut most = 0;
+        for (i, j) in self.steps(done) {
+            if most == limit {
+                break;
+            }
+            let next = done | 1 << i | j.map_or(0, |j| 1 << j);
+            most = most.max(u8::from(j.is_some()) + self.most(next));
+        }
+        self.best[done as usize] = most;
+        most
+    }
+    /// An order with the most pairs.
+    fn order(&mut self) -> Vec<usize> {
+        let mut order = Vec::new();
+        let mut done = self.close(0, |k| order.push(k));
+        while done != self.full {
+            let want = self.most(done);
+            let step = self.steps(done).into_iter().find(|(i, j)| {
+                let next = done | 1 << i | j.map_or(0, |j| 1 << j);
+                u8::from(j.is_some()) + self.most(next) == want
+            });
+            let Some((i, j)) = step else { break };
+            order.push(i);
+            order.extend(j);
+            done = self.close(done | 1 << i | j.map_or(0, |j| 1 << j), |k| order.push(k));
+        }
+        order
+    }
+}
+
+/// The numbers of the set bits.
+fn bits(mut m: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let k = m.trailing_zeros();
+        m &= m.wrapping_sub(1);
+        (k < 32).then_some(k as usize)
+    })
 }
 
 #[cfg(test)]
