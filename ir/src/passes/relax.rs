@@ -179,7 +179,9 @@ fn whole_numbers(func: &Function) -> EntitySet<Value> {
             Const => func
                 .const_bits(r)
                 .is_some_and(|b| b[..ty.lanes as usize].iter().map(|w| to_f32(ty.scalar, *w)).all(|x| x.is_finite() && x.fract() == 0.0)),
-            Fadd | Fsub | Fmul | Fneg | Fabs | Fmin | Fmax | Fma | Fmad | Splat | Build | Extract | Insert | Shuffle => all(&whole, &d.args),
+            Fadd | Fsub | Fmul | Fneg | Fabs | Fmin | Fmax | Fma | Fmad | Splat | Build | Extract | Insert | Shuffle => {
+                all(&whole, &d.args)
+            }
             Select => all(&whole, &d.args[1..]),
             _ => false,
         };

@@ -95,7 +95,11 @@ fn list_order(items: &[Item], free: usize) -> Vec<usize> {
     let (mut longs, mut shorts) = (BTreeSet::new(), BTreeSet::new());
     let mut order = Vec::with_capacity(free);
     let add = |i: usize, longs: &mut BTreeSet<usize>, shorts: &mut BTreeSet<usize>| {
-        if items[i].short { shorts.insert(i) } else { longs.insert(i) };
+        if items[i].short {
+            shorts.insert(i)
+        } else {
+            longs.insert(i)
+        };
     };
     (0..free).filter(|i| missing[*i] == 0).for_each(|i| add(i, &mut longs, &mut shorts));
     let mut freed = Vec::new();
@@ -159,8 +163,7 @@ fn solve(items: &[Item], window: &mut [usize]) {
     window.iter().enumerate().for_each(|(k, i)| {
         place.insert(*i, k);
     });
-    let needs: Vec<u32> =
-        window.iter().map(|i| items[*i].after.iter().filter_map(|a| place.get(a)).fold(0, |m, k| m | 1 << k)).collect();
+    let needs: Vec<u32> = window.iter().map(|i| items[*i].after.iter().filter_map(|a| place.get(a)).fold(0, |m, k| m | 1 << k)).collect();
     let short = window.iter().enumerate().filter(|(_, i)| items[**i].short).fold(0u32, |m, (k, _)| m | 1 << k);
     let mut search = Search { needs, short, full: (1u32 << n) - 1, best: vec![u8::MAX; 1 << n] };
     search.most(0);
