@@ -1,6 +1,9 @@
 //! The command line's shape, for clap.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Compiles small shader programs for NVIDIA Tesla, PowerVR USSE, AMD R700 and PICA200.
@@ -8,7 +11,7 @@ use std::path::PathBuf;
 #[command(
     name = "shaderc",
     version = concat!(env!("CARGO_PKG_VERSION"), " (retroshade: Tesla, USSE, R700 and PICA200; not Google's shaderc)"),
-    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
     after_help = "Exit status: 0 done; 1 the input is wrong or asks for what the machine lacks; 2 malformed command line; \
                   3 too much of something that the machine has; 70 a bug in shaderc."
 )]
@@ -22,6 +25,25 @@ pub struct Cli {
     /// How diagnostics are written.
     #[arg(long, global = true, value_enum, default_value = "human")]
     pub message_format: MessageFormat,
+}
+
+impl Cli {
+    /// Parses a command line. Options of compiling do not mix with the other commands; `--message-format` stands anywhere.
+    pub fn read(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+        let mut command = Cli::command();
+        let matches = command.try_get_matches_from_mut(arguments)?;
+        if let Some((name, _)) = matches.subcommand() {
+            let given = |a: &&clap::Arg| {
+                a.get_id() != "message_format" && matches.value_source(a.get_id().as_str()) == Some(ValueSource::CommandLine)
+            };
+            let stray = command.get_arguments().find(given).map(ToString::to_string);
+            if let Some(stray) = stray {
+                let m = format!("the argument '{stray}' cannot be used before '{name}'");
+                return Err(command.error(ErrorKind::ArgumentConflict, m));
+            }
+        }
+        Cli::from_arg_matches(&matches)
+    }
 }
 
 /// The commands besides compiling.

@@ -13,7 +13,7 @@ mod report;
 mod response;
 
 use args::{Cli, Command, MessageFormat};
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use report::Failure;
 use std::process::ExitCode;
 
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
             return ExitCode::from(f.status);
         }
     };
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match Cli::read(arguments) {
         Ok(c) => c,
         Err(e) => {
             let _ = e.print();

@@ -1,0 +1,159 @@
+//! Every error code of the command and of the front end, by the smallest input that gives it.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Files to write, and the arguments; a file's name among them stands for its path.
+struct Case {
+    code: &'static str,
+    status: i32,
+    files: &'static [(&'static str, &'static str)],
+    arguments: &'static [&'static str],
+}
+
+const fn case(code: &'static str, status: i32, files: &'static [(&'static str, &'static str)], arguments: &'static [&'static str]) -> Case {
+    Case { code, status, files, arguments }
+}
+
+const IR: &str = "shader vertex \"t\"\ninput %a : f32x4 @location(0)\noutput %p : f32x4 @position\nblock0:\n    v0 = input.f32x4 %a\n    \
+                  output %p, v0\n    return\n";
+const COMPUTE: &str = "shader compute \"t\"\nblock0:\n    return\n";
+const WGSL: &str = "@vertex fn main(@location(0) p: vec4<f32>) -> @builtin(position) vec4<f32> { return p; }";
+const FRAGMENT: &str = "@fragment fn main(@location(0) c: vec4<f32>) -> @location(0) vec4<f32> { return c; }";
+const TEXTURED: &str = "@group(0) @binding(0) var t: texture_cube<f32>; @group(0) @binding(1) var s: sampler; \
+                        @fragment fn main(@location(0) c: vec3<f32>) -> @location(0) vec4<f32> { return textureSample(t, s, c); }";
+const TESLA: &[&str] = &["--target", "tesla", "a.wgsl"];
+
+/// Codes that the command gives, each with an input.
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    case("A0001", 1, &[("a.s", "frobnicate r0\n")], &["asm", "--target", "tesla", "--emit", "bin", "-o", "out.bin", "a.s"]),
+    case("C0002", 2, &[("a.ir", IR)], &["--target", "nonesuch", "a.ir"]),
+    case("C0003", 1, &[], &["--target", "tesla", "nowhere.ir"]),
+    case("C0005", 1, &[("a.ir", IR), ("file", "")], &["--target", "tesla", "-o", "file/out.bin", "a.ir"]),
+    case("C0006", 1, &[("a.ir", IR)], &["--target", "tesla", "--stage", "fragment", "a.ir"]),
+    case("C0007", 1, &[("a.ir", IR)], &["--target", "tesla", "--entry", "other", "a.ir"]),
+    case("C0010", 1, &[("a.ir", IR)], &["--target", "tesla", "--emit", "vitagl", "-o", "out.bin", "a.ir"]),
+    case("C0011", 1, &[("a.ir", COMPUTE)], &["--target", "pica", "a.ir"]),
+    case("F0004", 1, &[("a.wgsl", "enable wgpu_mesh_shader; struct P { x: u32 } var<task_payload> p: P; @task @payload(p) @workgroup_size(1) fn main() -> @builtin(mesh_task_size) vec3<u32> { return vec3(1u); }")], TESLA),
+    case("F0005", 1, &[("a.glsl", "#version 450\nvoid main() {}")], &["--target", "tesla", "a.glsl"]),
+    case("F0006", 1, &[("a.wgsl", WGSL)], &["--target", "tesla", "--entry", "other", "a.wgsl"]),
+    case("F0007", 1, &[("a.wgsl", "@compute @workgroup_size(1) fn a() {} @compute @workgroup_size(1) fn b() {}")], TESLA),
+    case("F0010", 1, &[("a.wgsl", "fn main( {")], TESLA),
+    case("F0011", 1, &[("a.vert", "#version 450\nvoid main() { gl_Position = undefined_name; }")], &["--target", "tesla", "a.vert"]),
+    case("F0012", 1, &[("a.spv", "\u{3}\u{2}#\u{7}")], &["--target", "tesla", "a.spv"]),
+    case("F0013", 1, &[("a.wgsl", "@fragment fn main(@location(0) x: u32) -> @location(0) vec4<f32> { return vec4(f32(x)); }")], TESLA),
+    case("F0014", 1, &[("a.wgsl", WGSL)], &["--target", "tesla", "--define", "nothing=1", "a.wgsl"]),
+    case("F0015", 1, &[("a.wgsl", "override k: f32; @fragment fn main() -> @location(0) vec4<f32> { return vec4(k); }")], TESLA),
+    case("F0021", 1, &[("a.vert", "#version 330\nuniform int n; in vec4 a[n]; void main() { gl_Position = a[0]; }")], &["--target", "tesla", "a.vert"]),
+    case("F0023", 1, &[("a.geom", "#version 330\nvoid main() { EmitVertex(); }")], &["--target", "tesla", "a.geom"]),
+    case("F0024", 1, &[("a.frag", "#version 330\nuniform float x = 1.0; out vec4 c; void main() { c = vec4(x); }")], &["--target", "tesla", "a.frag"]),
+    case("F0114", 1, &[("a.wgsl", "@fragment fn main(@location(0) x: f32) -> @location(0) vec4<f32> { return vec4(f32(f64(x) * 2.0lf)); }")], TESLA),
+    case("F0022", 1, &[("a.frag", "#version 330\nuniform sampler2D t[2]; uniform int i; out vec4 c; void main() { c = texture(t[i], vec2(0.5)); }")], &["--target", "tesla", "a.frag"]),
+    case("F0110", 1, &[("a.wgsl", "enable wgpu_ray_query; @compute @workgroup_size(1) fn main() { var q: ray_query; _ = rayQueryProceed(&q); }")], TESLA),
+    case("F0122", 1, &[("a.wgsl", "enable f16; @group(0) @binding(0) var<storage, read_write> b: array<f16>; @compute @workgroup_size(1) fn main() { b[0] = 1h; }")], TESLA),
+    case("F0124", 1, &[("a.wgsl", "@group(0) @binding(0) var<storage, read_write> b: array<u32>; @compute @workgroup_size(1) fn main(@builtin(subgroup_size) n: u32) { b[0] = n; }")], TESLA),
+    case("F0133", 1, &[("a.wgsl", "@group(0) @binding(0) var<storage, read_write> b: array<u32>; @compute @workgroup_size(1) fn main() { b[0] = subgroupAdd(1u); }")], TESLA),
+    case("F0135", 1, &[("a.wgsl", "enable wgpu_binding_array; @group(0) @binding(0) var t: binding_array<texture_2d<f32>, 4>; @fragment fn main() -> @location(0) vec4<f32> { return textureLoad(t[1], vec2(0), 0); }")], TESLA),
+    case("F0137", 1, &[("a.wgsl", "@group(0) @binding(0) var<storage, read_write> b: atomic<f32>; @compute @workgroup_size(1) fn main() { atomicAdd(&b, 1.0); }")], TESLA),
+    case("F0141", 1, &[("a.wgsl", "enable f16; @fragment fn main(@location(0) x: f32) -> @location(0) vec4<f32> { return vec4(f32(frexp(f16(x)).fract)); }")], TESLA),
+    case("F0151", 1, &[("a.wgsl", "@group(0) @binding(0) var t: texture_multisampled_2d<f32>; @fragment fn main() -> @location(0) vec4<f32> { return textureLoad(t, vec2(0), 0); }")], TESLA),
+    case("R0003", 1, &[("a.ir", IR), ("b.json", "[")], &["run", "--bind", "b.json", "a.ir"]),
+    case("R0004", 3, &[("a.wgsl", FRAGMENT)], &["render", "--size", "100000x100000", "-o", "out.png", "a.wgsl"]),
+    case("R0005", 1, &[("a.wgsl", "@fragment fn main(@location(0) c: f32) -> @builtin(frag_depth) f32 { return c; }")], &["render", "--size", "4x4", "-o", "out.png", "a.wgsl"]),
+    case("R0006", 1, &[("a.wgsl", TEXTURED), ("t.png", "no picture")], &["render", "--size", "4x4", "-o", "out.png", "--texture", "t=t.png", "a.wgsl"]),
+];
+
+/// Codes that are tested elsewhere, or that no input gives: a failure of the machine, of naga, or of something that the
+/// verifier and naga's validation keep away.
+const OTHERWISE: &[(&str, &str)] = &[
+    ("C0004", "inputs of more than 64 MiB: `bad_input.rs`"),
+    ("C0009", "no target's assembler leaves a program without what its container needs"),
+    ("C0013", "`bad_input.rs`"),
+    ("R0001", "the bind file's reader finds what is wrong with it first (R0003)"),
+    ("R0002", "`bad_input.rs`"),
+    ("F0002", "a panic inside naga"),
+    ("F0003", "no thread can be started"),
+    ("F0111", "accesses: naga checks their types"),
+    ("F0112", "stores: naga checks their types"),
+    ("F0113", "stores: naga checks what may be written"),
+    ("F0115", "operands: naga checks their types"),
+    ("F0120", "a ray query needs a variable, which is refused first (F0110)"),
+    ("F0121", "buffers: naga wants types with a layout"),
+    ("F0123", "inputs and outputs: naga wants scalars and vectors with a place"),
+    ("F0125", "naga lists what a function uses"),
+    ("F0130", "naga computes before it uses"),
+    ("F0131", "an override without a value is refused first (F0015)"),
+    ("F0132", "naga checks what has a length"),
+    ("F0134", "naga computes constants"),
+    ("F0136", "a storage texture is refused first (F0151)"),
+    ("F0140", "operands: naga checks their number and types"),
+    ("F0150", "resources: naga checks their types"),
+    ("F0152", "naga checks offsets"),
+];
+
+fn folder(name: &str) -> PathBuf {
+    let f = std::env::temp_dir().join(format!("shaderc-codes-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&f).unwrap();
+    f
+}
+
+#[test]
+fn every_case_gives_its_code() {
+    let mut wrong = Vec::new();
+    for c in CASES {
+        let f = folder(c.code);
+        for (name, text) in c.files {
+            std::fs::write(f.join(name), text).unwrap();
+        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shaderc"));
+        command.current_dir(&f).args(["--message-format", "json"]).args(c.arguments);
+        let o = command.output().unwrap();
+        let text = String::from_utf8_lossy(&o.stderr).into_owned();
+        let codes: Vec<String> = text
+            .lines()
+            .filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok())
+            .filter_map(|v| v["code"].as_str().map(str::to_string))
+            .collect();
+        if !codes.iter().any(|x| x == c.code) || o.status.code() != Some(c.status) {
+            wrong.push(format!("{}: status {:?}, codes {codes:?}: {text}", c.code, o.status.code()));
+        }
+        if f.join("out.png").exists() || f.join("out.bin").exists() {
+            wrong.push(format!("{}: wrote a file", c.code));
+        }
+        std::fs::remove_dir_all(&f).unwrap();
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Codes in quotes below a folder of sources.
+fn codes(root: &Path, prefixes: &[char]) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    let mut stack = vec![root.to_path_buf()];
+    while let Some(p) = stack.pop() {
+        if p.is_dir() {
+            stack.extend(std::fs::read_dir(&p).unwrap().map(|e| e.unwrap().path()));
+            continue;
+        }
+        for word in std::fs::read_to_string(&p).unwrap().split('"') {
+            if word.len() == 5 && word.starts_with(prefixes) && word[1..].bytes().all(|b| b.is_ascii_digit()) {
+                out.insert(word.to_string());
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn every_code_has_a_case() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut all = codes(&root.join("src"), &['A', 'C', 'R']);
+    all.extend(codes(&root.join("../frontend/src"), &['F']));
+    let missing: Vec<&String> =
+        all.iter().filter(|c| !CASES.iter().any(|x| x.code == *c) && !OTHERWISE.iter().any(|(x, _)| x == c)).collect();
+    assert!(missing.is_empty(), "no case for {missing:?}");
+    let gone: Vec<&str> = CASES.iter().map(|c| c.code).chain(OTHERWISE.iter().map(|o| o.0)).filter(|c| !all.contains(*c)).collect();
+    assert!(gone.is_empty(), "{gone:?} are given nowhere");
+}
