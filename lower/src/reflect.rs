@@ -34,6 +34,26 @@ pub struct ReflectIo {
     pub used: bool,
 }
 
+/// An integer register that counts a loop for a uniform: the caller keeps it in step with the uniform's value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReflectLoop {
+    /// The register in the machine's notation.
+    pub register: String,
+    /// Name under which the container lists the register.
+    pub name: String,
+    /// The register's first component is `add + sign × value`, at least 0: the rounds less one.
+    pub add: i64,
+    /// 1 or -1.
+    pub sign: i64,
+    /// The second component: the counter's first value.
+    pub first: u8,
+    /// The third component: what a round adds to the counter.
+    pub step: u8,
+    /// The boolean register that says whether `add + sign × value` is at least 0; absent where that is certain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard: Option<String>,
+}
+
 /// One uniform.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReflectUniform {
@@ -51,6 +71,9 @@ pub struct ReflectUniform {
     /// Register or address in the machine's notation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub register: Option<String>,
+    /// Loops that the uniform counts in a register of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loops: Vec<ReflectLoop>,
     /// Whether the program reads it.
     pub used: bool,
 }
@@ -303,6 +326,7 @@ impl Reflection {
                         binding,
                         offset: l.offset,
                         register: None,
+                        loops: Vec::new(),
                         used,
                     })
                 })

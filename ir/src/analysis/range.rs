@@ -287,8 +287,90 @@ impl Ranges {
                 let n = arg(2)?;
                 Some(if n.lo >= 1 && n.hi < 32 { Range { lo: -(1 << (n.hi - 1)), hi: (1 << (n.hi - 1)) - 1 } } else { all })
             }
+            // Truncated toward zero; NaN becomes 0.
+            F2s | F2u => {
+                let (lo, hi) = float_bounds(module, func, d.args[0], FLOAT_DEPTH);
+                let int = |x: f64| x.trunc().clamp(Range::FULL.lo as f64, Range::FULL.hi as f64) as i64;
+                if d.op == F2u && hi > Range::FULL.hi as f64 {
+                    return Some(all);
+                }
+                let r = Range { lo: int(lo), hi: int(hi) }.union(Range::one(0));
+                Some(if d.op == F2u { Range { lo: 0, hi: r.hi } } else { r })
+            }
             _ => Some(all),
         }
+    }
+}
+
+/// How far float bounds are looked for.
+const FLOAT_DEPTH: u32 = 8;
+
+/// Bounds of a float value, NaN aside, over all lanes: from constants, clamps, and conversions of bounded integers.
+pub fn float_bounds(module: &Module, func: &Function, v: Value, depth: u32) -> (f64, f64) {
+    use Opcode::*;
+    let v = func.resolve(v);
+    let none = (f64::NEG_INFINITY, f64::INFINITY);
+    let Some(d) = func.def_inst(v).map(|i| &func.insts[i]).filter(|_| depth > 0) else { return none };
+    let ty = func.ty(v);
+    let arg = |n: usize| float_bounds(module, func, d.args[n], depth - 1);
+    let union = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
+    match (d.op, &d.imm) {
+        (Const, Imm::Const(bits)) if ty.scalar == Scalar::F32 => bits[..ty.lanes as usize]
+            .iter()
+            .map(|b| f64::from(f32::from_bits(*b)))
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |r, x| if x.is_nan() { none } else { union(r, (x, x)) }),
+        (Fmin, _) => {
+            let (a, b) = (arg(0), arg(1));
+            (a.0.min(b.0), a.1.min(b.1))
+        }
+        (Fmax, _) => {
+            let (a, b) = (arg(0), arg(1));
+            (a.0.max(b.0), a.1.max(b.1))
+        }
+        (Fsaturate, _) => (0.0, 1.0),
+        (Ffract, _) => (0.0, 1.0),
+        (Ffloor, _) => {
+            let a = arg(0);
+            (a.0.floor(), a.1)
+        }
+        (Fneg, _) => {
+            let a = arg(0);
+            (-a.1, -a.0)
+        }
+        (Fabs, _) => {
+            let a = arg(0);
+            (0.0, a.1.max(-a.0))
+        }
+        // A product or sum may be rounded past the exact bound: leave room for that.
+        (Fmul | Fadd, _) => {
+            let (a, b) = (arg(0), arg(1));
+            let (lo, hi) = if d.op == Fadd {
+                (a.0 + b.0, a.1 + b.1)
+            } else {
+                let p = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
+                (p.iter().copied().fold(f64::INFINITY, f64::min), p.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+            };
+            if lo.is_finite() && hi.is_finite() {
+                let room = |x: f64| if x == 0.0 { 0.0 } else { x.abs() / 512.0 };
+                (lo - room(lo), hi + room(hi))
+            } else {
+                none
+            }
+        }
+        (S2f | U2f, _) => {
+            let source = func.resolve(d.args[0]);
+            let Some(load) = func.def_inst(source).map(|i| &func.insts[i]) else { return none };
+            let declared = match (&load.op, &load.imm) {
+                (Input, Imm::Mem { var: MemRef::Input(n), .. }) => module.inputs.get(*n).and_then(|io| io.range),
+                (Uniform, Imm::Mem { var: MemRef::Uniform(n), .. }) => module.uniforms.get(*n).and_then(|u| u.range),
+                _ => None,
+            };
+            declared.filter(|(lo, _)| *lo >= 0 || d.op == S2f).map_or(none, |(lo, hi)| (lo as f64, hi as f64))
+        }
+        (Splat | Extract, _) => arg(0),
+        (Build, _) => (1..d.args.len()).fold(arg(0), |r, n| union(r, arg(n))),
+        (Shuffle, _) => union(arg(0), arg(1)),
+        _ => none,
     }
 }
 

@@ -11,7 +11,8 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
-use retroshade_lower::reflect::{ReflectIo, ReflectUniform, Reflection};
+use retroshade_lower::reflect::{ReflectIo, ReflectLoop, ReflectUniform, Reflection};
+use crate::mir::{Integer, Rounds};
 
 /// Output types that carry a meaning, by location.
 const MEANINGFUL: [u32; 7] = [1, 2, 3, 5, 6, 8, 4];
@@ -54,6 +55,10 @@ pub struct Abi {
     pub free: u8,
     /// v registers per vertex of a geometry program's input.
     pub stride: u8,
+    /// Integer registers of counted loops.
+    pub integers: Vec<Integer>,
+    /// Uniforms that only count loops: their float registers are not read.
+    pub unread: SecondaryMap<Uniform, bool>,
 }
 
 /// Whether a uniform is a truth value.
@@ -317,8 +322,10 @@ pub fn reflect(m: &Module, abi: &Abi) -> Reflection {
     r.outputs = m.outputs.iter().map(|(k, d)| io(d, format!("o{}", abi.outputs[k]), used_out[k])).collect();
     for (k, u) in m.uniforms.iter() {
         for (name, dims, first) in elements_by_name(u) {
+            let loops = loops(u, k, abi);
             let register = match abi.uniforms[k] {
                 Place::Bool(n) => Some(format!("b{n}")),
+                _ if abi.unread[k] => loops.first().map(|l| l.register.clone()),
                 p => element(u, p, first)
                     .map(|(reg, comp)| if comp == 0 { format!("c{reg}") } else { format!("c{reg}.{}", COMPONENTS[comp as usize]) }),
             };
@@ -329,11 +336,35 @@ pub fn reflect(m: &Module, abi: &Abi) -> Reflection {
                 binding: u.binding,
                 offset: u.offset + u.element_offset(first),
                 register,
+                loops,
                 used: used_uni[k],
             });
         }
     }
     r
+}
+
+/// The integer registers that follow a uniform.
+fn loops(u: &UniformDecl, k: Uniform, abi: &Abi) -> Vec<ReflectLoop> {
+    let mut out = Vec::new();
+    for i in &abi.integers {
+        let Rounds::Uniform { uniform, minus, add } = i.rounds else { continue };
+        if uniform != k {
+            continue;
+        }
+        // The first stands for the uniform itself, if nothing else does.
+        let name = if abi.unread[k] && out.is_empty() { u.name.clone() } else { format!("{}.i{}", u.name, i.register) };
+        out.push(ReflectLoop {
+            register: format!("i{}", i.register),
+            name,
+            add: add - 1,
+            sign: if minus { -1 } else { 1 },
+            first: 0,
+            step: i.step,
+            guard: i.guard.map(|b| format!("b{b}")),
+        });
+    }
+    out
 }
 
 /// The names under which a uniform is bound: each `[]` in the name is an array level listed element by element.
@@ -382,6 +413,7 @@ pub fn uniform_entries(m: &Module, abi: &Abi, reflection: &Reflection) -> Vec<Un
             let n: u32 = dims.iter().map(|d| d.count).product();
             match abi.uniforms[k] {
                 Place::Bool(b) => out.push(UniformEntry { name, first: numbering::BOOL + b as u16, last: numbering::BOOL + b as u16 }),
+                _ if abi.unread[k] => {}
                 p => {
                     let (Some((a, _)), Some((z, _))) = (element(u, p, first), element(u, p, first + n.max(1) - 1)) else { continue };
                     out.push(UniformEntry { name, first: numbering::FLOAT + a, last: numbering::FLOAT + z });
@@ -389,7 +421,16 @@ pub fn uniform_entries(m: &Module, abi: &Abi, reflection: &Reflection) -> Vec<Un
             }
         }
     }
-    let _ = reflection;
+    for l in reflection.uniforms.iter().flat_map(|u| &u.loops) {
+        let number = |r: &str| r[1..].parse::<u16>().ok();
+        if let Some(n) = number(&l.register) {
+            out.push(UniformEntry { name: l.name.clone(), first: numbering::INT + n, last: numbering::INT + n });
+        }
+        if let Some(n) = l.guard.as_deref().and_then(number) {
+            let name = format!("{}.any", l.name);
+            out.push(UniformEntry { name, first: numbering::BOOL + n, last: numbering::BOOL + n });
+        }
+    }
     out.sort_by_key(|u| u.first);
     out
 }

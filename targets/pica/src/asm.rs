@@ -538,7 +538,10 @@ impl Assembler {
             self.errors.sort_by_key(|e| (e.line, e.column));
             return Err(self.errors);
         }
-        let (code, descriptors) = link(&self.code).map_err(|(at, m)| vec![TextError::at(at.map_or(1, |a| self.lines[a]), 1, m)])?;
+        let (code, descriptors) = link(&self.code).map_err(|e| {
+            let line = if let LinkError::Instruction(at, _) = e { self.lines[at] } else { 1 };
+            vec![TextError::at(line, 1, e.to_string())]
+        })?;
         let bin = Shbin { code, descriptors, executables: self.executables };
         Ok(AsmOutput {
             code: bin.code.iter().flat_map(|w| w.to_le_bytes()).collect(),
@@ -550,24 +553,40 @@ impl Assembler {
 
 /// Code words and operand descriptors.
 pub type Linked = (Vec<u32>, Vec<u32>);
-/// The instruction concerned, if one is, and what is wrong.
-pub type LinkError = (Option<usize>, String);
+
+/// Why a program cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkError {
+    /// An instruction that does not exist: its number and what is wrong.
+    Instruction(usize, String),
+    /// Too many descriptors: (needed, available, whether those that mad reaches).
+    Descriptors(usize, usize, bool),
+}
+
+impl std::fmt::Display for LinkError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LinkError::Instruction(_, m) => f.write_str(m),
+            LinkError::Descriptors(n, max, mad) => {
+                write!(f, "{n} operand descriptors{} are needed, there are {max}", if *mad { " for mad" } else { "" })
+            }
+        }
+    }
+}
 
 /// Encodes a program and its descriptors; an error names the instruction.
 pub fn link(code: &[Instr]) -> Result<Linked, LinkError> {
     let mut encoded = Vec::with_capacity(code.len());
     for (at, i) in code.iter().enumerate() {
-        encoded.push(encode(i).map_err(|e| (Some(at), e.to_string()))?);
+        encoded.push(encode(i).map_err(|e| LinkError::Instruction(at, e.to_string()))?);
     }
     let patterns: Vec<_> = encoded.iter().filter_map(|e| e.desc).collect();
-    let table = descriptors::allocate(&patterns).map_err(|(n, max, mad)| {
-        (None, format!("{n} operand descriptors{} are needed, there are {max}", if mad { " for mad" } else { "" }))
-    })?;
+    let table = descriptors::allocate(&patterns).map_err(|(n, max, mad)| LinkError::Descriptors(n, max, mad))?;
     let mut next = table.index.iter();
     let mut words = Vec::with_capacity(code.len());
     for (at, e) in encoded.iter().enumerate() {
         words.push(match e.desc.and_then(|_| next.next()) {
-            Some(d) => with_descriptor(e.word, *d).map_err(|e| (Some(at), e.to_string()))?,
+            Some(d) => with_descriptor(e.word, *d).map_err(|e| LinkError::Instruction(at, e.to_string()))?,
             None => e.word,
         });
     }

@@ -40,7 +40,7 @@ impl BitSet {
     }
     /// Elements in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.0.iter().enumerate().flat_map(|(k, w)| (0..64).filter(move |b| w >> b & 1 == 1).map(move |b| k * 64 + b))
+        Elements { words: &self.0, at: 0, rest: self.0.first().copied().unwrap_or(0) }
     }
     /// Number of elements.
     pub fn len(&self) -> usize {
@@ -49,6 +49,25 @@ impl BitSet {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|w| *w == 0)
+    }
+}
+
+struct Elements<'a> {
+    words: &'a [u64],
+    at: usize,
+    rest: u64,
+}
+
+impl Iterator for Elements<'_> {
+    type Item = usize;
+    fn next(&mut self) -> Option<usize> {
+        while self.rest == 0 {
+            self.at += 1;
+            self.rest = *self.words.get(self.at)?;
+        }
+        let bit = self.rest.trailing_zeros() as usize;
+        self.rest &= self.rest - 1;
+        Some(self.at * 64 + bit)
     }
 }
 
@@ -70,8 +89,34 @@ pub fn test_reads(p: &Program, b: &MBlock) -> SmallVec<[Tmp; 12]> {
     out
 }
 
+/// What each block does to the set of live temporaries, last operation first: made once, walked often.
+struct Effects {
+    /// Per block: what its end reads, then per operation (writes, reads).
+    blocks: Vec<(SmallVec<[Tmp; 12]>, Vec<Effect>)>,
+}
+
+/// Temporaries that an operation ends and begins, walking backward.
+type Effect = (SmallVec<[Tmp; 4]>, SmallVec<[Tmp; 12]>);
+
+impl Effects {
+    fn new(p: &Program) -> Effects {
+        let of = |n: &Node| (if n.test.is_none() { n.writes().collect() } else { SmallVec::new() }, reads(p, n));
+        Effects { blocks: p.blocks.iter().map(|b| (test_reads(p, b), b.nodes.iter().map(of).collect())).collect() }
+    }
+    /// Walks a block backward; `visit(node, live after it)`. Leaves `live` as at the block's start.
+    fn backward(&self, b: usize, live: &mut BitSet, mut visit: impl FnMut(usize, &BitSet)) {
+        let (end, nodes) = &self.blocks[b];
+        end.iter().for_each(|t| live.insert(*t as usize));
+        for (k, (writes, reads)) in nodes.iter().enumerate().rev() {
+            visit(k, live);
+            writes.iter().for_each(|t| live.remove(*t as usize));
+            reads.iter().for_each(|t| live.insert(*t as usize));
+        }
+    }
+}
+
 /// Temporaries live at the end of each block.
-pub fn live_out(p: &Program) -> Vec<BitSet> {
+fn live_out(p: &Program, effects: &Effects) -> Vec<BitSet> {
     let n = p.temps as usize;
     let mut live_in = vec![BitSet::new(n); p.blocks.len()];
     let mut out = live_in.clone();
@@ -82,28 +127,13 @@ pub fn live_out(p: &Program) -> Vec<BitSet> {
             for s in &p.blocks[b].succs {
                 live.union(&live_in[*s]);
             }
-            out[b] = live.clone();
-            backward(p, b, &mut live, |_, _| {});
+            out[b].union(&live);
+            effects.backward(b, &mut live, |_, _| {});
             changed |= live_in[b].union(&live);
         }
         if !changed {
             return out;
         }
-    }
-}
-
-/// Walks a block backward; `visit(node, live after it)`. Leaves `live` as at the block's start.
-fn backward(p: &Program, b: usize, live: &mut BitSet, mut visit: impl FnMut(usize, &BitSet)) {
-    let block = &p.blocks[b];
-    for t in test_reads(p, block) {
-        live.insert(t as usize);
-    }
-    for (k, n) in block.nodes.iter().enumerate().rev() {
-        visit(k, live);
-        if n.test.is_none() {
-            n.writes().for_each(|t| live.remove(t as usize));
-        }
-        reads(p, n).iter().for_each(|t| live.insert(*t as usize));
     }
 }
 
@@ -123,8 +153,9 @@ pub fn interference(p: &Program) -> Interference {
     let mut with = vec![BitSet::new(n); n];
     let mut peak = (0, 0, 0);
     let mut peak_set = BitSet::new(n);
-    for (b, mut live) in live_out(p).into_iter().enumerate() {
-        backward(p, b, &mut live, |k, live| {
+    let effects = Effects::new(p);
+    for (b, mut live) in live_out(p, &effects).into_iter().enumerate() {
+        effects.backward(b, &mut live, |k, live| {
             let node = &p.blocks[b].nodes[k];
             let count = live.len();
             if count > peak.0 {
@@ -134,18 +165,21 @@ pub fn interference(p: &Program) -> Interference {
             for (l, d) in node.dests.iter().enumerate() {
                 let Dest::Tmp(d) = d else { continue };
                 let source = if node.op == Op::Mov && !node.srcs[0][l].neg { node.srcs[0][l].as_tmp() } else { None };
-                let mut others: Vec<usize> = live.iter().collect();
-                others.extend(node.writes().map(|t| t as usize));
                 // A conditional move overwrites after its test and its other lanes were read: no more than that.
-                for o in others {
-                    if o != *d as usize && source != Some(o as u32) {
-                        with[*d as usize].insert(o);
-                        with[o].insert(*d as usize);
-                    }
+                let row = &mut with[*d as usize];
+                let with_source = source.is_none_or(|s| row.contains(s as usize));
+                row.union(live);
+                node.writes().for_each(|t| row.insert(t as usize));
+                row.remove(*d as usize);
+                if let (false, Some(s)) = (with_source, source) {
+                    row.remove(s as usize);
                 }
             }
         });
-        // Temporaries read before any definition (undefined values) are live at the entry together.
+    }
+    for a in 0..n {
+        let row = with[a].clone();
+        row.iter().for_each(|b| with[b].insert(a));
     }
     Interference { with, peak, peak_set }
 }
@@ -180,8 +214,9 @@ impl Classes {
     pub fn class_of(&self, t: Tmp) -> u32 {
         self.class[self.web[t as usize] as usize]
     }
-    /// Joins the webs of two temporaries if their lifetimes do not overlap and their classes can be one.
-    fn join_webs(&mut self, a: Tmp, b: Tmp) -> bool {
+    /// Joins the webs of two temporaries if their lifetimes do not overlap and their classes can be one; what changed goes
+    /// into the journal.
+    fn join_webs(&mut self, a: Tmp, b: Tmp, journal: &mut Vec<Undo>) -> bool {
         let (x, y) = (self.web[a as usize], self.web[b as usize]);
         if x == y {
             return true;
@@ -189,33 +224,66 @@ impl Classes {
         if self.with[x as usize].contains(y as usize) {
             return false;
         }
-        let saved = self.clone();
+        let (cx, cy) = (self.class[x as usize], self.class[y as usize]);
         // y becomes part of x.
-        let cy = self.class[y as usize];
-        self.webs[cy as usize].retain(|w| *w != y);
-        let rest = std::mem::take(&mut self.webs[cy as usize]);
-        let cx = self.class[x as usize];
-        for w in rest {
-            self.class[w as usize] = cx;
-            if !self.webs[cx as usize].contains(&w) {
-                self.webs[cx as usize].push(w);
-            }
+        let mut all: Vec<u32> = self.webs[cx as usize].iter().copied().filter(|w| *w != y).collect();
+        if cx != cy {
+            all.extend(self.webs[cy as usize].iter().copied().filter(|w| *w != y));
         }
+        if self.colouring(&all, Some((x, y))).is_none() {
+            return false;
+        }
+        let mut undo = Undo {
+            x,
+            y,
+            cx,
+            cy,
+            webs_x: std::mem::take(&mut self.webs[cx as usize]),
+            webs_y: if cx == cy { Vec::new() } else { std::mem::take(&mut self.webs[cy as usize]) },
+            members: self.members[x as usize].len(),
+            with_x: self.with[x as usize].clone(),
+            added: Vec::new(),
+        };
+        all.iter().for_each(|w| self.class[*w as usize] = cx);
+        self.class[y as usize] = cx;
+        self.webs[cx as usize] = all;
         for m in std::mem::take(&mut self.members[y as usize]) {
             self.web[m as usize] = x;
             self.members[x as usize].push(m);
         }
-        self.class[y as usize] = cx;
         let neighbours = self.with[y as usize].clone();
         self.with[x as usize].union(&neighbours);
         for o in neighbours.iter() {
-            self.with[o].insert(x as usize);
+            if !self.with[o].contains(x as usize) {
+                self.with[o].insert(x as usize);
+                undo.added.push(o);
+            }
         }
-        if self.colour(&self.webs[cx as usize]).is_none() {
-            *self = saved;
-            return false;
-        }
+        journal.push(undo);
         true
+    }
+    /// Joins all pairs or none.
+    fn join_all_webs(&mut self, pairs: &[(Tmp, Tmp)]) {
+        let mut journal = Vec::new();
+        if pairs.iter().all(|(d, s)| self.join_webs(*d, *s, &mut journal)) {
+            return;
+        }
+        while let Some(u) = journal.pop() {
+            self.revert(u);
+        }
+    }
+    fn revert(&mut self, u: Undo) {
+        let moved = self.members[u.x as usize].split_off(u.members);
+        moved.iter().for_each(|m| self.web[*m as usize] = u.y);
+        self.members[u.y as usize] = moved;
+        u.added.iter().for_each(|o| self.with[*o].remove(u.x as usize));
+        self.with[u.x as usize] = u.with_x;
+        self.class[u.y as usize] = u.cy;
+        u.webs_y.iter().for_each(|w| self.class[*w as usize] = u.cy);
+        self.webs[u.cx as usize] = u.webs_x;
+        if u.cx != u.cy {
+            self.webs[u.cy as usize] = u.webs_y;
+        }
     }
     /// Joins classes if their webs have lanes enough.
     fn join_classes(&mut self, classes: &[u32]) -> bool {
@@ -237,39 +305,62 @@ impl Classes {
     }
     /// A lane for each web of a class, if there are four times enough.
     pub fn colour(&self, webs: &[u32]) -> Option<Vec<u8>> {
+        self.colouring(webs, None)
+    }
+    /// The same where the lifetime of one web also has that of another.
+    fn colouring(&self, webs: &[u32], merged: Option<(u32, u32)>) -> Option<Vec<u8>> {
+        let neighbours: Vec<SmallVec<[u32; 8]>> = webs
+            .iter()
+            .map(|w| {
+                let with = &self.with[*w as usize];
+                let other = merged.filter(|m| m.0 == *w).map(|m| &self.with[m.1 as usize]);
+                let clash = |o: u32| {
+                    with.contains(o as usize)
+                        || other.is_some_and(|x| x.contains(o as usize))
+                        || merged.is_some_and(|m| m.0 == o && with.contains(m.1 as usize))
+                };
+                (0..webs.len() as u32).filter(|o| clash(webs[*o as usize])).collect()
+            })
+            .collect();
         let mut order: Vec<usize> = (0..webs.len()).collect();
-        let degree = |k: usize| webs.iter().filter(|w| self.with[webs[k] as usize].contains(**w as usize)).count();
-        let degrees: Vec<usize> = (0..webs.len()).map(degree).collect();
-        order.sort_by_key(|k| std::cmp::Reverse(degrees[*k]));
+        order.sort_by_key(|k| std::cmp::Reverse(neighbours[*k].len()));
         let mut lanes = vec![u8::MAX; webs.len()];
         let mut budget = 400;
-        self.colour_from(webs, &order, 0, &mut lanes, &mut budget).then_some(lanes)
+        colour_from(&neighbours, &order, 0, &mut lanes, 0, &mut budget).then_some(lanes)
     }
-    fn colour_from(&self, webs: &[u32], order: &[usize], at: usize, lanes: &mut [u8], budget: &mut u32) -> bool {
-        let Some(&k) = order.get(at) else { return true };
-        if *budget == 0 {
-            return false;
-        }
-        *budget -= 1;
-        let mut fresh = false;
-        for lane in 0..4 {
-            // Lanes not yet used are all alike.
-            let used = lanes.contains(&lane);
-            if !used && fresh {
-                continue;
-            }
-            fresh |= !used;
-            let clash = (0..webs.len()).any(|o| lanes[o] == lane && self.with[webs[k] as usize].contains(webs[o] as usize));
-            if !clash {
-                lanes[k] = lane;
-                if self.colour_from(webs, order, at + 1, lanes, budget) {
-                    return true;
-                }
-                lanes[k] = u8::MAX;
-            }
-        }
-        false
+}
+
+fn colour_from(n: &[SmallVec<[u32; 8]>], order: &[usize], used: u8, lanes: &mut [u8], at: usize, budget: &mut u32) -> bool {
+    let Some(&k) = order.get(at) else { return true };
+    if *budget == 0 {
+        return false;
     }
+    *budget -= 1;
+    let taken = n[k].iter().fold(0u8, |s, o| if lanes[*o as usize] < 4 { s | 1 << lanes[*o as usize] } else { s });
+    // Lanes not yet used are all alike.
+    for lane in 0..4.min(used + 1) {
+        if taken >> lane & 1 == 0 {
+            lanes[k] = lane;
+            if colour_from(n, order, used.max(lane + 1), lanes, at + 1, budget) {
+                return true;
+            }
+            lanes[k] = u8::MAX;
+        }
+    }
+    false
+}
+
+/// What a join of two webs changed.
+struct Undo {
+    x: u32,
+    y: u32,
+    cx: u32,
+    cy: u32,
+    webs_x: Vec<u32>,
+    webs_y: Vec<u32>,
+    members: usize,
+    with_x: BitSet,
+    added: Vec<usize>,
 }
 
 /// A tuple that could not be joined.
@@ -367,10 +458,7 @@ fn edge_webs(p: &Program, c: &mut Classes) {
         if pairs.len() != n.dests.len() {
             continue;
         }
-        let saved = c.clone();
-        if !pairs.iter().all(|(d, s)| c.join_webs(*d, *s)) {
-            *c = saved;
-        }
+        c.join_all_webs(&pairs);
     }
 }
 
@@ -381,10 +469,7 @@ fn coalesce(p: &Program, c: &mut Classes) {
         if pairs.is_empty() || pairs.len() != n.dests.len() {
             continue;
         }
-        let saved = c.clone();
-        if !pairs.iter().all(|(d, s)| c.join_webs(*d, *s)) {
-            *c = saved;
-        }
+        c.join_all_webs(&pairs);
     }
 }
 

@@ -2,20 +2,22 @@
 
 use crate::abi::{self, Abi};
 use crate::colocate::{Classes, colocate, interference};
-use crate::container::{Constant, Executable, Shbin};
-use crate::emit::{Emitted, emit};
+use crate::container::{Constant, Executable, Shbin, numbering};
+use crate::emit::{Emitted, emit, used_registers};
 use crate::forms::Op;
 use crate::inst::Instr;
 use crate::legal::{Legal, legalise};
 use crate::lint::lint;
-use crate::mir::{Leaf, Program};
+use crate::mir::{Leaf, Program, Rounds};
 use crate::numerics::to_bits24;
 use crate::operands::prepare;
 use crate::place::{Places, check, place};
 use crate::regs::{FLOAT_UNIFORMS, TEMPS};
-use crate::{asm, dis, pack};
+use crate::asm::LinkError;
+use crate::{asm, dis, pack, relief};
 use indexmap::IndexMap;
 use retroshade_ir::{Block, Module, Scalar, Span, Stage};
+use retroshade_lower::reflect::Reflection;
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options};
 
@@ -69,7 +71,7 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
         m.main().inst_count() as u32
     };
     let Legal { module, structure, mut dumps } = legalise(source, options)?;
-    let abi = abi::assign(&module)?;
+    let mut abi = abi::assign(&module)?;
     let order = structure.blocks();
     let mut p = crate::lower::lower(&module, &abi, &structure)?;
     let dump = |name: &str, p: &Program, dumps: &mut Vec<(String, String)>| {
@@ -86,7 +88,7 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
         p = pack::search(p, &words, (SEARCH / nodes.max(1) * LARGE / nodes.max(LARGE)).min(1000) as u32);
         dump("merge", &p, &mut dumps);
     }
-    let done = match finish(&p, &structure, &order) {
+    let mut done = match finish(&p, &structure, &order) {
         Ok(f) => f,
         Err(Failure::Broken(m)) => return Err(CompileError::Internal(m)),
         Err(Failure::Pressure(p, n)) => return Err(pressure(&p, n)),
@@ -95,11 +97,19 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
         crate::judge::placed(&done.program, &done.places).judge().map_err(CompileError::Internal)?;
     }
     dump("place", &done.program, &mut dumps);
+    abi.integers = p.integers.clone();
+    unread(&done.program, &mut abi);
     let mir = listing(&done.program);
-    let (words, descriptors) = asm::link(&done.emitted.code).map_err(|(at, m)| {
-        let span = at.and_then(|a| done.emitted.spans.get(a).copied()).unwrap_or(Span::NONE);
-        CompileError::limit("P0305", span, m, 0, 0)
-    })?;
+    let (words, descriptors) = match asm::link(&done.emitted.code) {
+        Err(LinkError::Descriptors(_, _, true)) => {
+            let e = &mut done.emitted;
+            let fits = relief::split_mads(&mut e.code, &mut e.spans, &mut e.main);
+            e.registers = if fits { used_registers(&e.code) } else { e.registers };
+            asm::link(&e.code)
+        }
+        other => other,
+    }
+    .map_err(|e| unlinked(&e, &done.emitted))?;
     let limit = if module.stage == Stage::Vertex { asm::VERTEX_WORDS } else { 4096 };
     if words.len() > limit {
         return Err(CompileError::limit("P0306", Span::NONE, "the program is too long", words.len() as u64, limit as u64));
@@ -118,13 +128,14 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
     }
     let text = dis::disassemble(&bin).map_err(|e| CompileError::Internal(e.to_string()))?;
     let nops = done.emitted.code.iter().filter(|i| i.op == Op::Nop).count();
+    let reflection = abi::reflect(source, &abi);
     let mut detail = IndexMap::new();
     detail.insert("descriptors", descriptors.len() as u64);
     detail.insert("constants", bin.executables[0].constants.len() as u64);
     detail.insert("nops", nops as u64);
     let mut extra: IndexMap<&'static str, Vec<u8>> = IndexMap::new();
     extra.insert("mir", mir.into_bytes());
-    extra.insert("header", header(&bin, &module).into_bytes());
+    extra.insert("header", header(&bin, &module, &reflection).into_bytes());
     extra.insert("hex", hex(&done.emitted.code, &bin).into_bytes());
     Ok(CompiledShader {
         target: "pica",
@@ -132,7 +143,7 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
         stage: module.stage,
         code: words.iter().flat_map(|w| w.to_le_bytes()).collect(),
         container,
-        reflection: abi::reflect(source, &abi),
+        reflection,
         stats: retroshade_lower::isa::Stats {
             ir_ops,
             bytes: 4 * words.len() as u32,
@@ -147,6 +158,18 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
         extra,
         dumps,
     })
+}
+
+/// Which of the uniforms that count loops are nothing else.
+fn unread(p: &Program, abi: &mut Abi) {
+    let counting = abi.integers.iter().filter_map(|i| if let Rounds::Uniform { uniform, .. } = i.rounds { Some(uniform) } else { None });
+    for u in counting.collect::<Vec<_>>() {
+        let abi::Place::Float { reg, comp } = abi.uniforms[u] else { continue };
+        let tests = p.blocks.iter().flat_map(|b| &b.test).flat_map(|t| t.refs());
+        let reads = p.blocks.iter().flat_map(|b| &b.nodes).flat_map(|n| n.reads().collect::<Vec<_>>());
+        let is = |r: crate::mir::Ref| matches!(r.leaf, Leaf::Uni { reg: x, comp: c, .. } if u16::from(x) == reg && c == comp);
+        abi.unread[u] = !tests.chain(reads).chain(p.indices.iter().copied()).any(is);
+    }
 }
 
 /// The tables of the program's entry.
@@ -166,7 +189,10 @@ fn executable(m: &Module, abi: &Abi, e: &Emitted, words: usize) -> Result<Execut
         }
         constants.push(Constant::Float(reg as u16, r.map(|v| v.map_or(0, |v| to_bits24(f32::from_bits(v))))));
     }
-    constants.extend(e.counts.iter().enumerate().map(|(k, n)| Constant::Int(3 - k.min(3) as u16, [*n, 0, 0, 0])));
+    constants.extend(abi.integers.iter().filter_map(|i| match i.rounds {
+        Rounds::Known(n) => Some(Constant::Int(u16::from(i.register), [(n - 1) as u8, 0, i.step, 0])),
+        Rounds::Uniform { .. } => None,
+    }));
     if constants.is_empty() {
         // Programs without any constant are reported to hang the machine.
         constants.push(if abi.free < FLOAT_UNIFORMS {
@@ -188,6 +214,33 @@ fn executable(m: &Module, abi: &Abi, e: &Emitted, words: usize) -> Result<Execut
         outputs,
         ..Executable::default()
     })
+}
+
+/// What does not fit the descriptor table, and the operations that need its entries.
+fn unlinked(e: &LinkError, emitted: &Emitted) -> CompileError {
+    let (needed, available, mad) = match e {
+        LinkError::Instruction(at, m) => {
+            return CompileError::Internal(format!("instruction {at} ({:?}): {m}", emitted.code.get(*at).map(|i| i.op)));
+        }
+        LinkError::Descriptors(needed, available, mad) => (*needed as u64, *available as u64, *mad),
+    };
+    let what = if mad { "too many different operand descriptors for `mad`" } else { "too many different operand descriptors" };
+    // One operation for each entry.
+    let mut seen = Vec::new();
+    let mut spans: Vec<Span> = Vec::new();
+    for (i, s) in emitted.code.iter().zip(&emitted.spans).filter(|(i, _)| i.has_descriptor() && (!mad || i.op == Op::Mad)) {
+        let Some(d) = crate::inst::encode(i).ok().and_then(|e| e.desc) else { continue };
+        if !seen.contains(&d) && !spans.contains(s) {
+            spans.push(*s);
+        }
+        seen.push(d);
+    }
+    let mut e = CompileError::limit("P0305", spans.last().copied().unwrap_or(Span::NONE), what, needed, available);
+    if let CompileError::Limit { diagnostic, .. } = &mut e {
+        spans.pop();
+        diagnostic.notes.extend(spans.into_iter().rev().take(24).map(|s| (s, "this operation needs an entry".to_string())));
+    }
+    e
 }
 
 /// Which values are alive where too many are.
@@ -222,22 +275,29 @@ fn hex(code: &[Instr], bin: &Shbin) -> String {
     out
 }
 
-/// A C header with register numbers, as the assembler's own.
-fn header(bin: &Shbin, m: &Module) -> String {
+/// A C header with register numbers under the names that the reference assembler's `-h` gives them; inputs, which it leaves
+/// out, besides.
+fn header(bin: &Shbin, m: &Module, r: &Reflection) -> String {
     let stage = if m.stage == Stage::Geometry { "GSH" } else { "VSH" };
-    let mut out = "/* Register numbers for shaderInstanceGetUniformLocation's results; generated. */\n#pragma once\n\n".to_string();
+    let mut out = "// Register numbers of the uniforms, for C3D_FVUnif*, C3D_IVUnifSet and the boolean mask; generated.\n#pragma once\n".to_string();
     for u in bin.executables.iter().flat_map(|e| &e.uniforms) {
         let name: String = u.name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
-        let (kind, n) = match u.first {
-            0..0x10 => ("ATTRIB", u.first),
-            0x10..0x70 => ("FVEC", u.first - 0x10),
-            0x70..0x78 => ("IVEC", u.first - 0x10),
-            _ => ("BOOL", u.first - 0x10),
-        };
-        out.push_str(&format!("#define {stage}_{kind}_{name} 0x{n:02X}\n"));
-        if u.last > u.first {
-            out.push_str(&format!("#define {stage}_ULEN_{name} {}\n", u.last - u.first + 1));
+        match u.first {
+            0..numbering::FLOAT => {
+                out.push_str(&format!("#define {stage}_ATTRIB_{name} {}\n", u.first));
+                continue;
+            }
+            numbering::FLOAT..numbering::INT => out.push_str(&format!("#define {stage}_FVEC_{name} 0x{:02X}\n", u.first - numbering::FLOAT)),
+            numbering::INT..numbering::BOOL => out.push_str(&format!("#define {stage}_IVEC_{name} 0x{:02X}\n", u.first - numbering::INT)),
+            _ => out.push_str(&format!("#define {stage}_FLAG_{name} BIT({})\n", u.first - numbering::BOOL)),
         }
+        out.push_str(&format!("#define {stage}_ULEN_{name} {}\n", u.last - u.first + 1));
+    }
+    // What C3D_IVUnifSet takes for a loop's number of rounds.
+    for l in r.uniforms.iter().flat_map(|u| &u.loops) {
+        let name: String = l.name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+        let sign = if l.sign < 0 { '-' } else { '+' };
+        out.push_str(&format!("#define {stage}_IVAL_{name}(value) ({} {sign} (value)), {}, {}, 0\n", l.add, l.first, l.step));
     }
     out
 }
@@ -321,6 +381,6 @@ pub fn join(shaders: &[CompiledShader]) -> Result<Vec<u8>, CompileError> {
     if code.len() > 4096 {
         return Err(CompileError::limit("P0306", Span::NONE, "the programs are too long together", code.len() as u64, 4096));
     }
-    let (code, descriptors) = asm::link(&code).map_err(|(_, m)| CompileError::limit("P0305", Span::NONE, m, 129, 128))?;
+    let (code, descriptors) = asm::link(&code).map_err(|e| unlinked(&e, &Emitted { code: code.clone(), ..Emitted::default() }))?;
     Ok(Shbin { code, descriptors, executables }.write())
 }

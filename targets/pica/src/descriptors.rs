@@ -42,7 +42,15 @@ pub fn allocate(patterns: &[Pattern]) -> Result<Allocation, Overflow> {
         nodes[at].low |= p.low;
         node_of.push(at);
     }
-    let colours = colour(&nodes);
+    let mut colours = colour(&nodes);
+    let lows = |colours: &[usize]| {
+        let count = colours.iter().max().map_or(0, |c| c + 1);
+        (0..count).filter(|c| nodes.iter().zip(colours).any(|(n, k)| k == c && n.low)).count()
+    };
+    if lows(&colours) > LOW_ENTRIES {
+        // Fewest entries in all is not fewest for mad: those first, then the others around them.
+        colours = low_first(&nodes);
+    }
     let count = colours.iter().max().map_or(0, |c| c + 1);
     // Entries that a mad names come first, the others by first use.
     let mut order: Vec<usize> = Vec::new();
@@ -64,7 +72,7 @@ pub fn allocate(patterns: &[Pattern]) -> Result<Allocation, Overflow> {
             }
         }
     }
-    let lows = (0..count).filter(|c| nodes.iter().zip(&colours).any(|(n, k)| k == c && n.low)).count();
+    let lows = lows(&colours);
     if lows > LOW_ENTRIES {
         return Err((lows, LOW_ENTRIES, true));
     }
@@ -80,6 +88,37 @@ pub fn allocate(patterns: &[Pattern]) -> Result<Allocation, Overflow> {
     }
     table.iter_mut().zip(&care).for_each(|(t, c)| *t = crate::inst::fill_selectors(*t, *c));
     Ok(Allocation { table, index: node_of.iter().map(|n| place(colours[*n]) as u8).collect() })
+}
+
+/// An entry for each of several patterns, as few as possible.
+pub fn colours(patterns: &[Pattern]) -> Vec<usize> {
+    let mut nodes: Vec<Pattern> = patterns.to_vec();
+    nodes.sort();
+    nodes.dedup();
+    let c = colour(&nodes);
+    patterns.iter().map(|p| nodes.binary_search(p).map_or(0, |n| c[n])).collect()
+}
+
+/// The patterns of mad by themselves, then each other one where it fits.
+fn low_first(nodes: &[Pattern]) -> Vec<usize> {
+    let lows: Vec<Pattern> = nodes.iter().copied().filter(|n| n.low).collect();
+    let of_lows = colour(&lows);
+    let mut classes: Vec<Vec<usize>> = vec![Vec::new(); of_lows.iter().max().map_or(0, |c| c + 1)];
+    let mut colours = vec![0; nodes.len()];
+    for (k, n) in (0..nodes.len()).filter(|n| nodes[*n].low).enumerate() {
+        classes[of_lows[k]].push(n);
+        colours[n] = of_lows[k];
+    }
+    for n in (0..nodes.len()).filter(|n| !nodes[*n].low) {
+        let fits = |c: &Vec<usize>| c.iter().all(|m| agree(&nodes[n], &nodes[*m]));
+        let c = classes.iter().position(fits).unwrap_or_else(|| {
+            classes.push(Vec::new());
+            classes.len() - 1
+        });
+        classes[c].push(n);
+        colours[n] = c;
+    }
+    colours
 }
 
 fn greedy(nodes: &[Pattern], order: &[usize]) -> Vec<usize> {

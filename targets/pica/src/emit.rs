@@ -99,8 +99,6 @@ pub struct Emitted {
     pub constants: Constants,
     /// Registers in use.
     pub registers: u32,
-    /// Rounds less one of the counted loops, from i3 downward.
-    pub counts: Vec<u8>,
     /// Words of the main procedure; called ones follow.
     pub main: u32,
 }
@@ -111,8 +109,6 @@ struct Emitter<'a> {
     constants: Constants,
     order: HashMap<Block, usize>,
     labels: usize,
-    /// Rounds less one of the counted loops, from i3 downward.
-    counts: Vec<u8>,
     /// Labels of the enclosing loops: (next round, exit).
     loops: Vec<(usize, usize)>,
 }
@@ -146,7 +142,6 @@ pub fn emit(p: &Program, _classes: &Classes, places: &Places, tree: &[Tree], ord
         constants: Constants::allocate(constant_sets(p)),
         order: order.iter().enumerate().map(|(n, b)| (*b, n)).collect(),
         labels: 0,
-        counts: Vec::new(),
         loops: Vec::new(),
     };
     let mut items = e.list(tree, 0)?;
@@ -171,15 +166,14 @@ pub fn emit(p: &Program, _classes: &Classes, places: &Places, tree: &[Tree], ord
             (i.target, i.num) = (start as u16, len);
         }
     }
-    out.registers = out
-        .code
-        .iter()
-        .filter_map(|i| if let (true, Reg::R(n)) = (i.writes_register(), i.dst) { Some(n as u32 + 1) } else { None })
-        .max()
-        .unwrap_or(0);
+    out.registers = used_registers(&out.code);
     out.constants = e.constants;
-    out.counts = e.counts;
     Ok(out)
+}
+
+/// Temporaries up to the highest that is written.
+pub fn used_registers(code: &[Instr]) -> u32 {
+    code.iter().filter_map(|i| if let (true, Reg::R(n)) = (i.writes_register(), i.dst) { Some(n as u32 + 1) } else { None }).max().unwrap_or(0)
 }
 
 /// Whether a block may end behind this list without a NOP.
@@ -290,6 +284,52 @@ fn replace(items: &mut Vec<Item>, body: &[Instr], call: Instr) -> usize {
 /// Longest sequence that becomes a procedure.
 const PROCEDURE: usize = 32;
 
+/// Sequences of at least three instructions that stand in several places, and how often (without overlap within a run).
+fn repeated(runs: &[Vec<&Instr>]) -> Vec<(Vec<Instr>, usize)> {
+    let mut numbers: HashMap<&Instr, u32> = HashMap::new();
+    let code: Vec<Vec<u32>> = runs
+        .iter()
+        .map(|r| {
+            let number = |i| {
+                let next = numbers.len() as u32;
+                *numbers.entry(i).or_insert(next)
+            };
+            r.iter().copied().map(number).collect()
+        })
+        .collect();
+    // Starts (run, place) of sequences that may still repeat: a repeated sequence's beginning repeats, too.
+    let mut starts: Vec<(usize, usize)> = code.iter().enumerate().flat_map(|(k, r)| (0..r.len()).map(move |n| (k, n))).collect();
+    let mut out = Vec::new();
+    for len in 1..=PROCEDURE {
+        let mut found: indexmap::IndexMap<&[u32], Vec<(usize, usize)>> = indexmap::IndexMap::new();
+        for (k, n) in &starts {
+            if let Some(s) = code[*k].get(*n..n + len) {
+                found.entry(s).or_default().push((*k, *n));
+            }
+        }
+        found.retain(|_, at| at.len() > 1);
+        if len > 2 {
+            for at in found.values() {
+                let (mut count, mut last) = (0, (usize::MAX, 0));
+                for (k, n) in at {
+                    if *k != last.0 || *n >= last.1 {
+                        count += 1;
+                        last = (*k, n + len);
+                    }
+                }
+                if let (true, Some((k, n))) = (count > 1, at.first()) {
+                    out.push(((*k, len, *n), runs[*k][*n..n + len].iter().map(|i| **i).collect(), count));
+                }
+            }
+        }
+        starts = found.into_values().flatten().collect();
+        starts.sort();
+    }
+    // In the order of the code, short ones first.
+    out.sort_by_key(|x: &((usize, usize, usize), Vec<Instr>, usize)| x.0);
+    out.into_iter().map(|(_, s, n)| (s, n)).collect()
+}
+
 /// Sequences that stand in several places become procedures where that is shorter: a call is one word, a return none.
 fn outline(items: &mut Vec<Item>) -> Vec<Vec<(Instr, Span)>> {
     let mut procedures: Vec<Vec<(Instr, Span)>> = Vec::new();
@@ -297,24 +337,10 @@ fn outline(items: &mut Vec<Item>) -> Vec<Vec<(Instr, Span)>> {
         let before = size(items);
         let mut all = Vec::new();
         runs(items, &mut all);
-        let mut counts: indexmap::IndexMap<Vec<Instr>, usize> = indexmap::IndexMap::new();
-        for run in &all {
-            for len in 3..=run.len().min(PROCEDURE) {
-                let mut next: HashMap<&[&Instr], usize> = HashMap::new();
-                for at in 0..=run.len() - len {
-                    let s = &run[at..at + len];
-                    // Occurrences in one run must not overlap.
-                    let free = next.get(s).is_none_or(|n| at >= *n);
-                    if free {
-                        next.insert(s, at + len);
-                        *counts.entry(s.iter().map(|i| **i).collect()).or_insert(0) += 1;
-                    }
-                }
-            }
-        }
+        let counts = repeated(&all);
         let gain = |len: usize, n: usize| (len * n) as i64 - (len + n) as i64;
         let mut best: Vec<(i64, Vec<Instr>)> =
-            counts.into_iter().filter(|(_, n)| *n > 1).map(|(s, n)| (gain(s.len(), n), s)).filter(|(g, _)| *g > 0).collect();
+            counts.into_iter().map(|(s, n)| (gain(s.len(), n), s)).filter(|(g, _)| *g > 0).collect();
         best.sort_by_key(|(g, s)| (std::cmp::Reverse(*g), s.len()));
         let mut done = true;
         for (_, body) in best.into_iter().take(8) {
@@ -360,7 +386,7 @@ impl Emitter<'_> {
                     let test = self.p.blocks[from].test.clone().ok_or("a branch without test")?;
                     self.branch(&test, then, other, depth, &mut out)?;
                 }
-                Tree::Loop { header, body } => match self.p.counts.get(header).copied() {
+                Tree::Loop { header, body } => match self.count(*header) {
                     Some(c) => self.counted(c, body, depth, &mut out)?,
                     None => self.looped(body, &mut out)?,
                 },
@@ -375,6 +401,20 @@ impl Emitter<'_> {
             }
         }
         Ok(out)
+    }
+
+    /// The loop's counter, if it has one.
+    fn count(&self, header: Block) -> Option<Count> {
+        self.p.counts.get(self.order.get(&header)?).copied()
+    }
+
+    /// Whether a loop without counter lies inside: those jump back at block level.
+    fn jumps_back(&self, nodes: &[Tree]) -> bool {
+        nodes.iter().any(|n| match n {
+            Tree::Loop { header, body } => self.count(*header).is_none() || self.jumps_back(body),
+            Tree::If { then, other, .. } => self.jumps_back(then) || self.jumps_back(other),
+            _ => false,
+        })
     }
 
     /// A jump that is always taken: equal or not equal covers NaN too.
@@ -417,7 +457,7 @@ impl Emitter<'_> {
         if let (Some(&(_, exit)), [], [Tree::Break]) = (self.loops.last(), then, other) {
             return self.jump_if(&test.not(), exit, out);
         }
-        let jumps = leaves(then) || leaves(other) || depth >= IF_DEPTH;
+        let jumps = leaves(then) || leaves(other) || depth >= IF_DEPTH || self.jumps_back(then) || self.jumps_back(other);
         let (mut a, mut b) = (self.list(then, depth + 1)?, self.list(other, depth + 1)?);
         let mut test = test.clone();
         if size(&a) == 0 && size(&b) == 0 {
@@ -464,22 +504,23 @@ impl Emitter<'_> {
 
     /// LOOP: the number of rounds stands in an integer constant, and nothing is compared.
     fn counted(&mut self, c: Count, body: &[Tree], depth: usize, out: &mut Vec<Item>) -> Result<(), String> {
-        let is_exit = |n: &Tree| matches!(n, Tree::If { from, .. } if *from == c.test);
+        let is_exit = |n: &Tree| matches!(n, Tree::If { from, .. } if self.order.get(from) == Some(&c.test));
         let rest: Vec<Tree> = body.iter().filter(|n| !is_exit(n)).cloned().collect();
-        let mut items = self.list(&rest, depth)?;
+        let mut items = self.list(&rest, depth + usize::from(c.guard.is_some()))?;
         if size(&items) == 0 {
             return Ok(());
         }
         if !ends_plain(&items) {
             items.push(Item::I(Instr::new(Op::Nop), Span::NONE));
         }
-        let n = (c.rounds - 1) as u8;
-        let at = self.counts.iter().position(|k| *k == n).unwrap_or_else(|| {
-            self.counts.push(n);
-            self.counts.len() - 1
-        });
-        let uniform = 3u8.checked_sub(at as u8).ok_or("more counted loops than integer registers")?;
-        out.push(Item::For(Instr { uniform, ..Instr::new(Op::For) }, items));
+        let flow = Item::For(Instr { uniform: c.register, ..Instr::new(Op::For) }, items);
+        match c.guard {
+            Some(b) => {
+                let nop = Item::I(Instr::new(Op::Nop), Span::NONE);
+                out.push(Item::If(Instr { uniform: b, ..Instr::new(Op::Ifu) }, vec![flow, nop], Vec::new()));
+            }
+            None => out.push(flow),
+        }
         Ok(())
     }
 
@@ -600,7 +641,6 @@ impl Emitter<'_> {
         let block = &self.p.blocks[b];
         // Which indices a0.x and a0.y hold.
         let mut held: [Option<u32>; 2] = [None; 2];
-        let index_of = |n: &Node| n.srcs.iter().flatten().find_map(|r| if let Leaf::Uni { index, .. } = r.leaf { index } else { None });
         let mut k = 0;
         while k < block.nodes.len() {
             let n = &block.nodes[k];
@@ -646,6 +686,10 @@ impl Emitter<'_> {
         let Some(mut i) = self.instruction(n)? else { return Ok(None) };
         for (k, s) in n.srcs.iter().enumerate() {
             if let Some(Leaf::Uni { index: Some(x), .. }) = s.first().map(|r| r.leaf) {
+                if x >= LOOP_COUNTER {
+                    i.src[k].index = Index::AL;
+                    continue;
+                }
                 let at = held.iter().position(|h| *h == Some(x)).ok_or("an index was not loaded")?;
                 i.src[k].index = [Index::A0x, Index::A0y][at];
             }
@@ -660,8 +704,7 @@ impl Emitter<'_> {
             return Ok(());
         }
         let block = &self.p.blocks[b];
-        let uses = |n: &Node| n.srcs.iter().flatten().find_map(|r| if let Leaf::Uni { index, .. } = r.leaf { index } else { None });
-        let later: Vec<u32> = block.nodes[at..].iter().filter_map(uses).collect();
+        let later: Vec<u32> = block.nodes[at..].iter().filter_map(index_of).collect();
         let source = self.p.indices[want as usize];
         // Another index that is needed later, already computed, and in the same register.
         let partner = later.iter().copied().find(|i| {
@@ -687,6 +730,14 @@ impl Emitter<'_> {
         out.push(Item::I(i, block.nodes[at].span));
         Ok(())
     }
+}
+
+/// The index that an operation needs in an address register.
+fn index_of(n: &Node) -> Option<u32> {
+    n.srcs.iter().flatten().find_map(|r| match r.leaf {
+        Leaf::Uni { index, .. } => index.filter(|i| *i < LOOP_COUNTER),
+        _ => None,
+    })
 }
 
 fn same_register(e: &Emitter<'_>, a: Ref, b: Ref) -> bool {

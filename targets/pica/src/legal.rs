@@ -3,19 +3,19 @@
 //! Order: shared passes, structured control flow, integers to floats (where ranges prove them exact), truth values to
 //! comparisons or 0/1 floats, expansions, clean-up that leaves the blocks alone. Facts: ISA sheet section 17.
 
+use crate::integers::{integers, truncated};
 use crate::numerics::Float24;
 use cranelift_entity::SecondaryMap;
-use retroshade_ir::analysis::Ranges;
 use retroshade_ir::passes::by_name;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{self, PassOptions};
-use retroshade_ir::types::{F32, I32};
+use retroshade_ir::types::F32;
 use retroshade_ir::*;
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
 
 /// Largest magnitude of an integer that lives as a float.
-const EXACT: i64 = 1 << 16;
+pub const EXACT: i64 = 1 << 16;
 
 /// What legalisation gives: the module, its control flow, and dumps.
 pub struct Legal {
@@ -59,6 +59,10 @@ pub fn legalise(source: &Module, options: &Options) -> Result<Legal, CompileErro
             (-EXACT / 2, EXACT / 2 - 1)
         });
     }
+    // The caller hands an integer uniform over as a float, too.
+    for u in m.uniforms.values_mut().filter(|u| u.ty.scalar == Scalar::I32 && u.range.is_none()) {
+        u.range = Some(if u.source_type.as_deref() == Some("u32") { (0, EXACT - 1) } else { (-EXACT / 2, EXACT / 2 - 1) });
+    }
     let mut dumps = Vec::new();
     let po = pass_options(options);
     passes::pipeline(&mut m, &po, &mut |name, m| {
@@ -98,6 +102,9 @@ pub fn legalise(source: &Module, options: &Options) -> Result<Legal, CompileErro
     for (k, d) in source.inputs.iter() {
         m.inputs[k].range = d.range;
     }
+    for (k, u) in source.uniforms.iter() {
+        m.uniforms[k].range = u.range;
+    }
     Ok(Legal { module: m, structure, dumps })
 }
 
@@ -121,11 +128,11 @@ fn refuse(m: &Module) -> Result<(), CompileError> {
     if errors.is_empty() { Ok(()) } else { Err(CompileError::Invalid(errors)) }
 }
 
-fn unsupported(span: Span, what: impl Into<String>) -> CompileError {
+pub(crate) fn unsupported(span: Span, what: impl Into<String>) -> CompileError {
     CompileError::unsupported("P0005", span, what)
 }
 
-fn f32_like(ty: Type) -> Type {
+pub(crate) fn f32_like(ty: Type) -> Type {
     ty.with_scalar(Scalar::F32)
 }
 
@@ -174,325 +181,6 @@ fn lane(b: &mut Builder, v: Value, l: u8) -> Value {
         return d.args[0];
     }
     b.extract(v, l)
-}
-
-/// Folds constant parts of indices into offsets and says which float-to-integer conversions serve only as indices.
-fn fold_indices(f: &mut Function) -> SecondaryMap<Inst, bool> {
-    let indexed: Vec<Inst> = f.ordered().map(|(_, i)| i).filter(|i| matches!(f.insts[*i].op, Opcode::Uniform | Opcode::Input)).collect();
-    for i in indexed {
-        loop {
-            let d = &f.insts[i];
-            let (Some(x), Imm::Mem { var, offset }) = (d.args.first().copied(), d.imm.clone()) else { break };
-            let x = f.resolve(x);
-            if let Some(c) = f.const_bits(x) {
-                let total = offset as i64 + c[0] as i32 as i64;
-                if total >= 0 {
-                    f.insts[i].imm = Imm::Mem { var, offset: total as u32 };
-                    f.insts[i].args.clear();
-                }
-                break;
-            }
-            let Some(sum) = f.def_if(x, Opcode::Iadd) else { break };
-            let (a, b) = (f.resolve(sum.args[0]), f.resolve(sum.args[1]));
-            let (rest, c) = match (f.const_bits(a), f.const_bits(b)) {
-                (_, Some(c)) => (a, c[0] as i32),
-                (Some(c), _) => (b, c[0] as i32),
-                _ => break,
-            };
-            let total = offset as i64 + c as i64;
-            if total < 0 {
-                break;
-            }
-            f.insts[i].imm = Imm::Mem { var, offset: total as u32 };
-            f.insts[i].args[0] = rest;
-        }
-    }
-    passes::dce::run(f);
-    let mut numeric: SecondaryMap<Value, bool> = SecondaryMap::new();
-    for (_, i) in f.ordered() {
-        let d = &f.insts[i];
-        // An output's conversion back is free, too.
-        let is_index = matches!(d.op, Opcode::Uniform | Opcode::Input | Opcode::Output);
-        for v in d.args.iter().chain(d.targets.iter().flat_map(|t| t.args.iter())) {
-            if !is_index {
-                numeric[f.resolve(*v)] = true;
-            }
-        }
-    }
-    let mut only = SecondaryMap::new();
-    for (_, i) in f.ordered() {
-        let d = &f.insts[i];
-        if matches!(d.op, Opcode::F2s | Opcode::F2u) && d.results.first().is_some_and(|r| !numeric[*r]) {
-            only[i] = true;
-        }
-    }
-    only
-}
-
-/// Integers become floats in place; the result is exact because every value's range is.
-fn integers(m: &mut Module) -> Result<(), CompileError> {
-    let only_index = fold_indices(m.main_mut());
-    let ranges = Ranges::new(m, m.main());
-    // Loads and conversions stay integers; everything else changes its type.
-    let f = m.main();
-    let mut errors = Vec::new();
-    let name = |v: Value| format!("{v}");
-    for b in &f.layout {
-        let params = f.blocks[*b].params.iter().map(|p| (*p, Span::NONE));
-        let results = f.blocks[*b].insts.iter().flat_map(|i| f.insts[*i].results.iter().map(|r| (*r, f.spans[*i])));
-        for (v, span) in params.chain(results) {
-            match f.ty(v).scalar {
-                Scalar::F16 => return Err(unsupported(span, "the machine has no f16")),
-                Scalar::I32 => {}
-                _ => continue,
-            }
-            if f.def_inst(v).is_some_and(|i| only_index[i] || f.insts[i].op == Opcode::Undef) {
-                continue;
-            }
-            let r = ranges.range(v);
-            if (r.lo < -EXACT || r.hi > EXACT) && errors.len() < 20 {
-                errors.push(Diagnostic::error(
-                    "P0201",
-                    span,
-                    format!("integer {} cannot be proven to stay within ±65536 (found {} to {}); the machine computes it as a float: declare or clamp its range", name(v), r.lo, r.hi),
-                ));
-            }
-        }
-    }
-    if !errors.is_empty() {
-        return Err(CompileError::Invalid(errors));
-    }
-    // Computed integers that may miss their array are clamped, as the interpreter does: what lies behind it is not the
-    // array's. A float that is truncated to an index is the caller's own register offset and is taken as it is.
-    let mut bounds: SecondaryMap<Inst, Option<(i64, i64)>> = SecondaryMap::new();
-    for (b, i) in f.ordered() {
-        let d = &f.insts[i];
-        if let (Opcode::Uniform, Imm::Mem { var: MemRef::Uniform(u), offset }, Some(x)) = (d.op, &d.imm, d.args.first()) {
-            let (lo, hi) = (-(*offset as i64), m.uniforms[*u].units() as i64 - 1 - *offset as i64);
-            let r = ranges.range_at(f.resolve(*x), b);
-            if r.lo < lo || r.hi > hi {
-                bounds[i] = Some((lo, hi));
-            }
-        }
-    }
-    let mut to_integer: SecondaryMap<Inst, bool> = SecondaryMap::new();
-    for (_, i) in f.ordered() {
-        if let Imm::Mem { var: MemRef::Output(o), .. } = f.insts[i].imm {
-            to_integer[i] = m.outputs[o].ty.scalar == Scalar::I32;
-        }
-    }
-    let nonneg: SecondaryMap<Value, bool> = {
-        let mut n = SecondaryMap::new();
-        f.values.keys().for_each(|v| n[v] = ranges.range(v).lo >= 0);
-        n
-    };
-    let f = m.main_mut();
-    for b in f.layout.clone() {
-        for p in f.blocks[b].params.clone() {
-            if f.ty(p).scalar == Scalar::I32 {
-                f.values[p].0 = f32_like(f.ty(p));
-            }
-        }
-    }
-    let mut failed: Option<CompileError> = None;
-    rewrite(f, |b, i| match integer_inst(b, i, only_index[i], bounds[i], to_integer[i], &nonneg) {
-        Ok(a) => a,
-        Err(e) => {
-            failed.get_or_insert(e);
-            Action::Keep
-        }
-    });
-    failed.map_or(Ok(()), Err)
-}
-
-/// Rewrites one instruction; its integer operands are floats already.
-fn integer_inst(
-    b: &mut Builder,
-    i: Inst,
-    only_index: bool,
-    bounds: Option<(i64, i64)>,
-    integer_output: bool,
-    nonneg: &SecondaryMap<Value, bool>,
-) -> Result<Action, CompileError> {
-    let d = b.func.insts[i].clone();
-    let span = b.func.spans[i];
-    let result = d.results.first().copied();
-    let ty = result.map(|r| b.func.ty(r));
-    let is_int = ty.is_some_and(|t| t.scalar == Scalar::I32);
-    let fty = ty.map_or(F32, f32_like);
-    // Indices: the machine truncates a float.
-    if matches!(d.op, Opcode::Uniform | Opcode::Input | Opcode::Output) {
-        let at = usize::from(d.op == Opcode::Output);
-        let mut changed = false;
-        let index = d.args.get(at).copied().filter(|x| b.func.ty(*x).is_float());
-        if let Some(x) = index {
-            let x = match bounds {
-                Some((lo, hi)) => {
-                    let (lo, hi) = (b.fconst(F32, lo as f32), b.fconst(F32, hi as f32));
-                    let up = b.ins(Opcode::Fmax, &[lo, x]);
-                    b.ins(Opcode::Fmin, &[hi, up])
-                }
-                None => x,
-            };
-            let c = b.typed(Opcode::F2s, I32, &[x], Imm::None);
-            b.func.insts[i].args[at] = c;
-            changed = true;
-        }
-        if d.op == Opcode::Output {
-            // An integer output: stored through a conversion, which is free.
-            let x = d.args[0];
-            if integer_output && b.func.ty(x).is_float() {
-                let ty = b.func.ty(x).with_scalar(Scalar::I32);
-                b.func.insts[i].args[0] = b.typed(Opcode::F2s, ty, &[x], Imm::None);
-                changed = true;
-            }
-            return Ok(if changed { Action::Changed } else { Action::Keep });
-        }
-        if is_int {
-            let (Some(_), Some(t)) = (result, ty) else { return Ok(Action::Keep) };
-            let load = b.typed(d.op, t, &b.func.insts[i].args.clone(), d.imm.clone());
-            return Ok(Action::Replace(b.typed(Opcode::S2f, fty, &[load], Imm::None)));
-        }
-        return Ok(if changed { Action::Changed } else { Action::Keep });
-    }
-    if only_index {
-        if d.op == Opcode::F2u {
-            // Truncation to an address register is signed.
-            let zero = b.fconst(b.func.ty(d.args[0]), 0.0);
-            let x = b.ins(Opcode::Fmax, &[zero, d.args[0]]);
-            let (Some(t), _) = (ty, span) else { return Ok(Action::Keep) };
-            return Ok(Action::Replace(b.typed(Opcode::F2s, t, &[x], Imm::None)));
-        }
-        return Ok(Action::Keep);
-    }
-    let power = |b: &Builder, v: Value| -> Option<f32> {
-        let bits = passes::rewrite::splat_bits(b.func, v)?;
-        let x = f32::from_bits(bits);
-        (x > 0.0 && x.log2().fract() == 0.0).then_some(x)
-    };
-    let floor_scaled = |b: &mut Builder, x: Value, k: f32| {
-        let c = b.fconst(fty, k);
-        let p = b.ins(Opcode::Fmul, &[x, c]);
-        b.ins(Opcode::Ffloor, &[p])
-    };
-    let replaced = match d.op {
-        Opcode::S2f | Opcode::U2f => d.args[0],
-        Opcode::F2s | Opcode::F2u => {
-            let x = d.args[0];
-            truncated(b, x)
-        }
-        Opcode::Bitcast if b.func.ty(d.args[0]).is_float() && is_int => {
-            return Err(unsupported(span, "the bits of a float cannot be read"));
-        }
-        Opcode::Icmp => {
-            let cc = match d.imm {
-                Imm::IntCC(cc) => cc,
-                _ => return Ok(Action::Keep),
-            };
-            if !b.func.ty(d.args[0]).is_float() {
-                // Truth values: equal is not-xor.
-                let x = b.ins(Opcode::Ixor, &[d.args[0], d.args[1]]);
-                return Ok(Action::Replace(if cc == IntCC::Eq { b.ins(Opcode::Inot, &[x]) } else { x }));
-            }
-            let unsigned = matches!(cc, IntCC::Ult | IntCC::Ule | IntCC::Ugt | IntCC::Uge);
-            if unsigned && !d.args.iter().all(|a| is_nonneg(b.func, *a, nonneg)) {
-                return Err(unsupported(span, "an unsigned comparison of a value that may be negative"));
-            }
-            let cc = match cc {
-                IntCC::Eq => FloatCC::Oeq,
-                IntCC::Ne => FloatCC::Une,
-                IntCC::Slt | IntCC::Ult => FloatCC::Olt,
-                IntCC::Sle | IntCC::Ule => FloatCC::Ole,
-                IntCC::Sgt | IntCC::Ugt => FloatCC::Ogt,
-                IntCC::Sge | IntCC::Uge => FloatCC::Oge,
-            };
-            b.fcmp(cc, d.args[0], d.args[1])
-        }
-        _ if !is_int => return Ok(Action::Keep),
-        Opcode::Const => {
-            let Imm::Const(bits) = d.imm else { return Ok(Action::Keep) };
-            b.constant(fty, std::array::from_fn(|l| if l < fty.lanes as usize { (bits[l] as i32 as f32).to_bits() } else { 0 }))
-        }
-        Opcode::Undef => b.typed(Opcode::Undef, fty, &[], Imm::None),
-        Opcode::Iadd => b.ins(Opcode::Fadd, &d.args),
-        Opcode::Isub => b.ins(Opcode::Fsub, &d.args),
-        Opcode::Imul => b.ins(Opcode::Fmul, &d.args),
-        Opcode::Ineg => b.ins(Opcode::Fneg, &d.args),
-        Opcode::Iabs => {
-            let n = b.ins(Opcode::Fneg, &d.args);
-            b.ins(Opcode::Fmax, &[d.args[0], n])
-        }
-        Opcode::Smin => b.ins(Opcode::Fmin, &d.args),
-        Opcode::Smax => b.ins(Opcode::Fmax, &d.args),
-        Opcode::Umin | Opcode::Umax if d.args.iter().all(|a| is_nonneg(b.func, *a, nonneg)) => {
-            b.ins(if d.op == Opcode::Umin { Opcode::Fmin } else { Opcode::Fmax }, &d.args)
-        }
-        Opcode::Ishl => match passes::rewrite::splat_float(b.func, d.args[1]) {
-            Some(k) if (0.0..17.0).contains(&k) => {
-                let c = b.fconst(fty, (1u32 << k as u32) as f32);
-                b.ins(Opcode::Fmul, &[d.args[0], c])
-            }
-            _ => return Err(unsupported(span, "a shift by a computed count")),
-        },
-        Opcode::Sshr | Opcode::Ushr => match passes::rewrite::splat_float(b.func, d.args[1]) {
-            Some(k) if (0.0..17.0).contains(&k) && (d.op == Opcode::Sshr || is_nonneg(b.func, d.args[0], nonneg)) => {
-                floor_scaled(b, d.args[0], 1.0 / (1u32 << k as u32) as f32)
-            }
-            _ => return Err(unsupported(span, "a shift that floats cannot express")),
-        },
-        Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => {
-            let Some(k) = power(b, d.args[1]).filter(|_| is_nonneg(b.func, d.args[0], nonneg)) else {
-                return Err(unsupported(span, "an integer division other than of a value that is not negative by a power of two"));
-            };
-            let q = floor_scaled(b, d.args[0], 1.0 / k);
-            if matches!(d.op, Opcode::Udiv | Opcode::Sdiv) { q } else { remainder(b, d.args[0], q, k, fty) }
-        }
-        Opcode::Iand => {
-            let mask = d
-                .args
-                .iter()
-                .position(|a| passes::rewrite::splat_float(b.func, *a).is_some_and(|x| x >= 0.0 && (x + 1.0).log2().fract() == 0.0));
-            let Some(at) = mask else { return Err(unsupported(span, "bits can only be masked with 2^k - 1")) };
-            let k = passes::rewrite::splat_float(b.func, d.args[at]).unwrap_or(0.0) + 1.0;
-            let x = d.args[1 - at];
-            let q = floor_scaled(b, x, 1.0 / k);
-            remainder(b, x, q, k, fty)
-        }
-        Opcode::Select | Opcode::Splat | Opcode::Build | Opcode::Extract | Opcode::Insert | Opcode::Shuffle => {
-            b.typed(d.op, fty, &d.args, d.imm.clone())
-        }
-        Opcode::Bitcast => d.args[0],
-        other => return Err(unsupported(span, format!("the machine has no integers: `{}` cannot be expressed", other.name()))),
-    };
-    Ok(Action::Replace(replaced))
-}
-
-fn is_nonneg(f: &Function, v: Value, nonneg: &SecondaryMap<Value, bool>) -> bool {
-    if let Some(x) = passes::rewrite::splat_float(f, v) {
-        return x >= 0.0;
-    }
-    // Values made by this pass stand for the ones they replaced; loads and parameters keep theirs.
-    match f.def_if(v, Opcode::S2f).map(|d| d.args[0]) {
-        Some(_) => false,
-        None => nonneg.get(v).copied().unwrap_or(false),
-    }
-}
-
-fn remainder(b: &mut Builder, x: Value, q: Value, k: f32, ty: Type) -> Value {
-    let c = b.fconst(ty, k);
-    let p = b.ins(Opcode::Fmul, &[q, c]);
-    b.ins(Opcode::Fsub, &[x, p])
-}
-
-/// Toward zero: floor of the positive part minus floor of the negative part.
-fn truncated(b: &mut Builder, x: Value) -> Value {
-    let ty = b.func.ty(x);
-    let zero = b.fconst(ty, 0.0);
-    let n = b.ins(Opcode::Fneg, &[x]);
-    let up = b.ins(Opcode::Fmax, &[zero, x]);
-    let down = b.ins(Opcode::Fmax, &[zero, n]);
-    let (up, down) = (b.ins(Opcode::Ffloor, &[up]), b.ins(Opcode::Ffloor, &[down]));
-    b.ins(Opcode::Fsub, &[up, down])
 }
 
 /// Which truth values can stay tests: up to two comparisons, used by branches and selects only.

@@ -12,8 +12,10 @@ pub mod emit;
 pub mod forms;
 pub mod inst;
 pub mod judge;
+pub mod integers;
 pub mod legal;
 pub mod lint;
+pub mod loops;
 pub mod lower;
 pub mod mir;
 pub mod numerics;
@@ -22,6 +24,7 @@ pub mod pack;
 pub mod parse;
 pub mod place;
 pub mod regs;
+pub mod relief;
 pub mod sim;
 pub mod text;
 

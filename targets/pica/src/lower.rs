@@ -6,12 +6,13 @@
 use crate::abi::{Abi, Place, constant_lane, element, input_register};
 use crate::forms::Op;
 use crate::inst::{Cond, CondOp};
+use crate::loops::{self, Plan};
 use crate::mir::*;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::{Cfg, DomTree};
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
-use retroshade_lower::structure::{Node as Tree, Structure};
+use retroshade_lower::structure::Structure;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 
@@ -34,6 +35,8 @@ struct Lowering<'a> {
     span: Span,
     bundle: u32,
     index_of: HashMap<Value, u32>,
+    /// Counted loops by header.
+    plans: indexmap::IndexMap<Block, Plan>,
     /// Vertices of the current strip, for geometry programs.
     strip: Option<u32>,
     /// Value of each output, and whether it was written since the last emit.
@@ -61,6 +64,7 @@ pub fn lower(m: &Module, abi: &Abi, structure: &Structure) -> Result<Program, Co
         span: Span::NONE,
         bundle: 0,
         index_of: HashMap::new(),
+        plans: loops::find(m, f, abi, &structure.nodes),
         strip: Some(0),
         current: indexmap::IndexMap::new(),
     };
@@ -69,7 +73,13 @@ pub fn lower(m: &Module, abi: &Abi, structure: &Structure) -> Result<Program, Co
         let succs = f.successors(*b).iter().filter_map(|t| l.block_of.get(&t.block).copied()).collect();
         l.p.blocks.push(MBlock { idom, succs, ..MBlock::default() });
     }
-    counted(f, &structure.nodes, &mut l.p.counts);
+    for (header, plan) in &l.plans {
+        let (Some(header), Some(test)) = (l.block_of.get(header), l.block_of.get(&plan.test)) else { continue };
+        l.p.counts.insert(*header, Count { test: *test, register: plan.integer.register, guard: plan.integer.guard });
+        if !l.p.integers.contains(&plan.integer) {
+            l.p.integers.push(plan.integer);
+        }
+    }
     for (n, b) in order.iter().enumerate() {
         l.at = n;
         l.params(*b, &cfg);
@@ -84,9 +94,7 @@ pub fn lower(m: &Module, abi: &Abi, structure: &Structure) -> Result<Program, Co
     }
     // A counted loop needs no test.
     for c in l.p.counts.values() {
-        if let Some(n) = l.block_of.get(&c.test) {
-            l.p.blocks[*n].test = None;
-        }
+        l.p.blocks[c.test].test = None;
     }
     Ok(l.p)
 }
@@ -389,8 +397,14 @@ impl Lowering<'_> {
             return Ok(None);
         }
         let Place::Float { reg, comp } = self.abi.uniforms[*k] else { return self.internal("a uniform without place") };
+        let mut shift = 0;
         let index = match d.args.first() {
             None => None,
+            // The counter of a loop: the machine's own.
+            Some(_) if let Some((n, by)) = self.plans.values().enumerate().find_map(|(n, p)| p.shift(v).map(|s| (n, s))) => {
+                shift = by;
+                Some(LOOP_COUNTER | n as u32)
+            }
             Some(x) => {
                 let x = self.f.resolve(*x);
                 if u.unit != 16 {
@@ -422,7 +436,7 @@ impl Lowering<'_> {
             (0..self.f.ty(v).lanes as u32)
                 .map(|l| {
                     let byte = at + 4 * l;
-                    let leaf = Leaf::Uni { reg: (reg as u32 + byte / 16).min(95) as u8, comp: (byte % 16 / 4) as u8, index };
+                    let leaf = Leaf::Uni { reg: (reg as i64 + shift + i64::from(byte / 16)).clamp(0, 95) as u8, comp: (byte % 16 / 4) as u8, index };
                     Ref { leaf, neg: false }
                 })
                 .collect(),
@@ -563,154 +577,5 @@ impl Lowering<'_> {
         n.emit = ((k % 3) as u8, k >= 2, k >= 2 && k % 2 == 1);
         self.p.blocks[self.at].nodes.push(n);
         Ok(())
-    }
-}
-
-/// Most rounds of a LOOP.
-const ROUNDS: u32 = 256;
-
-/// Finds loops whose number of rounds is a constant: LOOP then needs no comparison.
-fn counted(f: &Function, nodes: &[Tree], out: &mut indexmap::IndexMap<Block, Count>) {
-    for n in nodes {
-        match n {
-            Tree::If { then, other, .. } => {
-                counted(f, then, out);
-                counted(f, other, out);
-            }
-            Tree::Loop { header, body } => {
-                counted(f, body, out);
-                if out.len() < 4
-                    && let Some(c) = count(f, *header, body)
-                {
-                    out.insert(*header, c);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// The exit of a loop that has only one, at its very end or right behind the header: (block of the test, stays while true, at the end).
-fn single_exit(header: Block, body: &[Tree]) -> Option<(Block, bool, bool)> {
-    fn breaks(nodes: &[Tree]) -> usize {
-        nodes
-            .iter()
-            .map(|n| match n {
-                Tree::Break | Tree::Continue => 1,
-                Tree::If { then, other, .. } => breaks(then) + breaks(other),
-                _ => 0,
-            })
-            .sum()
-    }
-    if breaks(body) != 1 {
-        return None;
-    }
-    let exit = |n: &Tree| match n {
-        Tree::If { from, then, other, .. } => match (&then[..], &other[..]) {
-            ([Tree::Break], []) => Some((*from, false)),
-            ([], [Tree::Break]) => Some((*from, true)),
-            _ => None,
-        },
-        _ => None,
-    };
-    if let Some((from, stays)) = body.last().and_then(exit) {
-        return Some((from, stays, true));
-    }
-    match body {
-        [Tree::Block(b), second, ..] if *b == header => exit(second).filter(|e| e.0 == header).map(|(from, stays)| (from, stays, false)),
-        _ => None,
-    }
-}
-
-fn count(f: &Function, header: Block, body: &[Tree]) -> Option<Count> {
-    let (from, stays, bottom) = single_exit(header, body)?;
-    let branch = f.terminator(from)?;
-    let cond = f.resolve(*f.insts[branch].args.first()?);
-    let test = f.def_if(cond, Opcode::Fcmp)?;
-    let Imm::FloatCC(cc) = test.imm else { return None };
-    let (a, b) = (f.resolve(test.args[0]), f.resolve(test.args[1]));
-    // The header of a loop that is tested first is executed once more than the body: nothing behind the loop may need it.
-    if !bottom {
-        let inside: Vec<Value> = f.blocks[header].insts.iter().flat_map(|i| f.insts[*i].results.iter().copied()).collect();
-        let mut members = Vec::new();
-        collect(body, &mut members);
-        let outside =
-            f.ordered().filter(|(b, _)| !members.contains(b)).any(|(_, i)| f.reads(i).iter().any(|v| inside.contains(&f.resolve(*v))));
-        let passed = f.insts[branch]
-            .targets
-            .iter()
-            .filter(|t| !members.contains(&t.block))
-            .any(|t| t.args.iter().any(|v| inside.contains(&f.resolve(*v))));
-        if outside || passed {
-            return None;
-        }
-    }
-    for (k, p) in f.blocks[header].params.iter().enumerate() {
-        // All predecessors but the latch bring the start value.
-        let mut members = Vec::new();
-        collect(body, &mut members);
-        let (mut start, mut next) = (None, None);
-        let mut preds = 0;
-        for b in &f.layout {
-            for t in f.successors(*b).iter().filter(|t| t.block == header) {
-                preds += 1;
-                if members.contains(b) { next = t.args.get(k).map(|v| f.resolve(*v)) } else { start = t.args.get(k).map(|v| f.resolve(*v)) }
-            }
-        }
-        let (Some(start), Some(next)) = (start, next) else { continue };
-        let Some(start) = f.const_bits(start).filter(|_| preds == 2) else { continue };
-        let Some(step) = f.def_if(next, Opcode::Fadd).or(f.def_if(next, Opcode::Fsub)) else { continue };
-        let (s0, s1) = (f.resolve(step.args[0]), f.resolve(step.args[1]));
-        let (by, down) = match (f.const_bits(s0), f.const_bits(s1)) {
-            (_, Some(c)) if s0 == *p => (c[0], step.op == Opcode::Fsub),
-            (Some(c), _) if s1 == *p && step.op == Opcode::Fadd => (c[0], false),
-            _ => continue,
-        };
-        let by = if down { -f32::from_bits(by) } else { f32::from_bits(by) };
-        let is_counter = |v: Value| v == *p || bottom && v == next;
-        let (limit, swapped) = match (f.const_bits(a), f.const_bits(b)) {
-            (_, Some(c)) if is_counter(a) => (c[0], false),
-            (Some(c), _) if is_counter(b) => (c[0], true),
-            _ => continue,
-        };
-        let tested = if swapped { b } else { a };
-        // Counted as the machine would.
-        let load = |bits: u32| crate::numerics::round(f32::from_bits(bits) as f64);
-        let (mut i, limit) = (load(start[0]), load(limit));
-        let mut rounds = 0;
-        while rounds <= ROUNDS {
-            let after = crate::numerics::add(i, load(by.to_bits()));
-            let x = if tested == next { after } else { i };
-            let holds = if swapped { cc.eval(limit, x) } else { cc.eval(x, limit) };
-            let goes_on = holds == stays;
-            if bottom {
-                rounds += 1;
-            }
-            if !goes_on {
-                break;
-            }
-            if !bottom {
-                rounds += 1;
-            }
-            i = after;
-        }
-        if (1..=ROUNDS).contains(&rounds) {
-            return Some(Count { test: from, rounds });
-        }
-    }
-    None
-}
-
-fn collect(nodes: &[Tree], out: &mut Vec<Block>) {
-    for n in nodes {
-        match n {
-            Tree::Block(b) => out.push(*b),
-            Tree::If { then, other, .. } => {
-                collect(then, out);
-                collect(other, out);
-            }
-            Tree::Loop { body, .. } => collect(body, out),
-            _ => {}
-        }
     }
 }

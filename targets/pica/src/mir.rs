@@ -181,14 +181,48 @@ pub struct MBlock {
     pub span: Span,
 }
 
-/// A loop with a known number of rounds.
+/// A loop that a LOOP instruction counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     /// The block whose test would leave it.
-    pub test: retroshade_ir::Block,
-    /// Rounds, 1 to 256.
-    pub rounds: u32,
+    pub test: usize,
+    /// The integer register that holds the rounds.
+    pub register: u8,
+    /// The boolean uniform that says whether there is a round at all.
+    pub guard: Option<u8>,
 }
+
+/// Where the number of rounds comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounds {
+    /// A constant, 1 to 256.
+    Known(u32),
+    /// `add` plus (or minus) the value of an integer uniform.
+    Uniform {
+        /// The uniform.
+        uniform: retroshade_ir::Uniform,
+        /// Whether its value is subtracted.
+        minus: bool,
+        /// What is added.
+        add: i64,
+    },
+}
+
+/// Contents of an integer register: rounds less one, first value of aL, what a round adds to aL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Integer {
+    /// The register: constants from i3 downward, uniforms from i0 upward.
+    pub register: u8,
+    /// Rounds.
+    pub rounds: Rounds,
+    /// What each round adds to aL, which starts at 0.
+    pub step: u8,
+    /// The boolean uniform that says whether there is a round at all.
+    pub guard: Option<u8>,
+}
+
+/// Indices from here on are the counters of loops, by number of the loop.
+pub const LOOP_COUNTER: u32 = 1 << 31;
 
 /// A program.
 #[derive(Clone, Debug, Default)]
@@ -200,7 +234,9 @@ pub struct Program {
     /// Dynamic indices: the float that is truncated.
     pub indices: Vec<Ref>,
     /// Counted loops by header.
-    pub counts: indexmap::IndexMap<retroshade_ir::Block, Count>,
+    pub counts: indexmap::IndexMap<usize, Count>,
+    /// Integer registers that they use.
+    pub integers: Vec<Integer>,
     /// Names of temporaries for messages: where they are made.
     pub spans: Vec<Span>,
 }
@@ -225,7 +261,7 @@ impl Program {
                     n[t as usize] += 1;
                 }
                 if let Leaf::Uni { index: Some(i), .. } = r.leaf
-                    && let Some(t) = self.indices[i as usize].as_tmp()
+                    && let Some(t) = self.indices.get(i as usize).and_then(|r| r.as_tmp())
                 {
                     n[t as usize] += 1;
                 }
@@ -242,7 +278,7 @@ impl Program {
             for r in refs {
                 work.extend(r.as_tmp());
                 if let Leaf::Uni { index: Some(i), .. } = r.leaf {
-                    work.extend(self.indices[i as usize].as_tmp());
+                    work.extend(self.indices.get(i as usize).and_then(|r| r.as_tmp()));
                 }
             }
         };

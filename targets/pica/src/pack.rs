@@ -268,7 +268,7 @@ pub fn pack(p: &mut Program, optimise: bool) {
 /// Whether a node reads a temporary, as an operand or as an index.
 fn reads_tmp(n: &Node, indices: &[Ref], t: Tmp) -> bool {
     n.reads()
-        .any(|r| r.as_tmp() == Some(t) || matches!(r.leaf, Leaf::Uni { index: Some(i), .. } if indices[i as usize].as_tmp() == Some(t)))
+        .any(|r| r.as_tmp() == Some(t) || matches!(r.leaf, Leaf::Uni { index: Some(i), .. } if indices.get(i as usize).and_then(|r| r.as_tmp()) == Some(t)))
 }
 
 /// Whether `later` depends on `earlier`, directly or through nodes between (same block).
@@ -337,7 +337,7 @@ pub fn merged(p: &Program, block: usize, a: usize, b: usize) -> Option<Program> 
         }
         let reads = n.reads().any(|r| {
             r.as_tmp().is_some_and(|t| tainted.contains(&t))
-                || matches!(r.leaf, Leaf::Uni { index: Some(i), .. } if q.indices[i as usize].as_tmp().is_some_and(|t| tainted.contains(&t)))
+                || matches!(r.leaf, Leaf::Uni { index: Some(i), .. } if q.indices.get(i as usize).and_then(|r| r.as_tmp()).is_some_and(|t| tainted.contains(&t)))
         });
         if reads || n.writes().any(|w| tainted.contains(&w)) {
             let n = nodes.remove(k);

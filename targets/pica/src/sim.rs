@@ -340,6 +340,7 @@ pub fn simulate(shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult
     let mut start = Machine::default();
     start.load_constants(&exe.constants);
     load_uniforms(m, &abi, env, &mut start)?;
+    load_loops(m, shader, env, &mut start);
     let mut out = ShaderResult::default();
     for inv in &env.invocations {
         let mut machine = start.clone();
@@ -393,6 +394,24 @@ fn load_uniforms(m: &Module, abi: &Abi, env: &ShaderEnv, machine: &mut Machine) 
         }
     }
     Ok(())
+}
+
+/// Integer registers and their guards, as the interface tells the caller to set them.
+fn load_loops(m: &Module, shader: &CompiledShader, env: &ShaderEnv, machine: &mut Machine) {
+    let number = |r: &str| r.get(1..).and_then(|n| n.parse::<usize>().ok());
+    for (k, u) in m.uniforms.iter() {
+        let Some(value) = env.uniforms.get(abi::number(k)).and_then(|w| w.first()) else { continue };
+        let loops = shader.reflection.uniforms.iter().filter(|r| r.name == u.name).flat_map(|r| &r.loops);
+        for l in loops {
+            let less_one = l.add + l.sign * i64::from(*value as i32);
+            if let Some(r) = number(&l.register).and_then(|n| machine.i.get_mut(n)) {
+                *r = [less_one.clamp(0, 255) as u8, l.first, l.step, 0];
+            }
+            if let Some(b) = l.guard.as_deref().and_then(number).and_then(|n| machine.b.get_mut(n)) {
+                *b = less_one >= 0;
+            }
+        }
+    }
 }
 
 fn outputs(m: &Module, abi: &Abi, o: &[[f32; 4]; 16]) -> Vec<Vec<u32>> {

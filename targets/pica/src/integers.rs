@@ -1,0 +1,534 @@
+//! Integers become floats, where their ranges prove that a float24 holds every value exactly.
+//!
+//! Conversions from floats that serve as indices are clamped to what the arrays have; where declared ranges or constants
+//! prove that nothing can miss, nothing is added. Facts: ISA sheet sections 7 (indices), 8 (exact integers).
+
+use crate::legal::{EXACT, f32_like, unsupported};
+use cranelift_entity::SecondaryMap;
+use indexmap::IndexMap;
+use retroshade_ir::analysis::Ranges;
+use retroshade_ir::analysis::range::float_bounds;
+use retroshade_ir::passes;
+use retroshade_ir::passes::rewrite::{Action, rewrite};
+use retroshade_ir::types::{F32, I32};
+use retroshade_ir::*;
+use retroshade_lower::CompileError;
+
+/// Folds constant parts of indices into offsets and says which float-to-integer conversions serve only as indices.
+fn fold_indices(f: &mut Function) -> SecondaryMap<Inst, bool> {
+    let indexed: Vec<Inst> = f.ordered().map(|(_, i)| i).filter(|i| matches!(f.insts[*i].op, Opcode::Uniform | Opcode::Input)).collect();
+    for i in indexed {
+        loop {
+            let d = &f.insts[i];
+            let (Some(x), Imm::Mem { var, offset }) = (d.args.first().copied(), d.imm.clone()) else { break };
+            let x = f.resolve(x);
+            if let Some(c) = f.const_bits(x) {
+                let total = offset as i64 + c[0] as i32 as i64;
+                if total >= 0 {
+                    f.insts[i].imm = Imm::Mem { var, offset: total as u32 };
+                    f.insts[i].args.clear();
+                }
+                break;
+            }
+            let Some(sum) = f.def_if(x, Opcode::Iadd) else { break };
+            let (a, b) = (f.resolve(sum.args[0]), f.resolve(sum.args[1]));
+            let (rest, c) = match (f.const_bits(a), f.const_bits(b)) {
+                (_, Some(c)) => (a, c[0] as i32),
+                (Some(c), _) => (b, c[0] as i32),
+                _ => break,
+            };
+            let total = offset as i64 + c as i64;
+            if total < 0 {
+                break;
+            }
+            f.insts[i].imm = Imm::Mem { var, offset: total as u32 };
+            f.insts[i].args[0] = rest;
+        }
+    }
+    passes::dce::run(f);
+    let mut numeric: SecondaryMap<Value, bool> = SecondaryMap::new();
+    for (_, i) in f.ordered() {
+        let d = &f.insts[i];
+        // An output's conversion back is free, too.
+        let is_index = matches!(d.op, Opcode::Uniform | Opcode::Input | Opcode::Output);
+        for v in d.args.iter().chain(d.targets.iter().flat_map(|t| t.args.iter())) {
+            if !is_index {
+                numeric[f.resolve(*v)] = true;
+            }
+        }
+    }
+    let mut only = SecondaryMap::new();
+    for (_, i) in f.ordered() {
+        let d = &f.insts[i];
+        if matches!(d.op, Opcode::F2s | Opcode::F2u) && d.results.first().is_some_and(|r| !numeric[*r]) {
+            only[i] = true;
+        }
+    }
+    only
+}
+
+/// The instructions that read each value.
+pub fn users(f: &Function) -> SecondaryMap<Value, Vec<Inst>> {
+    let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::new();
+    for (_, i) in f.ordered() {
+        f.reads(i).iter().for_each(|v| users[f.resolve(*v)].push(i));
+    }
+    users
+}
+
+/// The values of a conversion for which every array element that depends on it exists; `None` if it is more than an index,
+/// or if no value will do.
+fn index_bounds(m: &Module, users: &SecondaryMap<Value, Vec<Inst>>, conversion: Value) -> Option<(i64, i64)> {
+    let f = m.main();
+    let (mut lo, mut hi) = (-EXACT, EXACT);
+    // Values that are scale × conversion + shift.
+    let mut work = vec![(conversion, 1i64, 0i64)];
+    let mut indexed = false;
+    while let Some((v, scale, shift)) = work.pop() {
+        if scale > EXACT || shift.abs() > EXACT {
+            return None;
+        }
+        for u in &users[v] {
+            let d = &f.insts[*u];
+            let other = |n: usize| d.args.get(n).and_then(|a| f.const_bits(f.resolve(*a))).map(|c| i64::from(c[0] as i32));
+            let by = if d.args.first().map(|a| f.resolve(*a)) == Some(v) { other(1) } else { other(0) };
+            let first = d.args.first().map(|a| f.resolve(*a)) == Some(v);
+            match (d.op, &d.imm, by) {
+                (Opcode::Uniform, Imm::Mem { var: MemRef::Uniform(k), offset }, _) => {
+                    let (low, high) = (-i64::from(*offset) - shift, i64::from(m.uniforms[*k].units()) - 1 - i64::from(*offset) - shift);
+                    lo = lo.max(low.div_euclid(scale) + i64::from(low.rem_euclid(scale) != 0));
+                    hi = hi.min(high.div_euclid(scale));
+                    indexed = true;
+                }
+                (Opcode::Imul, _, Some(k)) if k > 0 => work.push((d.results[0], scale * k, shift * k)),
+                (Opcode::Ishl, _, Some(k)) if first && (0..17).contains(&k) => work.push((d.results[0], scale << k, shift << k)),
+                (Opcode::Iadd, _, Some(k)) => work.push((d.results[0], scale, shift + k)),
+                (Opcode::Isub, _, Some(k)) if first => work.push((d.results[0], scale, shift - k)),
+                _ => return None,
+            }
+        }
+    }
+    (indexed && lo <= hi).then_some((lo, hi))
+}
+
+/// Clamps floats that are converted to indices, so that every element that is read exists.
+fn clamp_conversions(m: &mut Module) {
+    let users = users(m.main());
+    let mut plan: SecondaryMap<Inst, Option<(i64, i64)>> = SecondaryMap::new();
+    for (_, i) in m.main().ordered() {
+        let f = m.main();
+        let d = &f.insts[i];
+        let Some(r) = d.results.first().copied().filter(|_| matches!(d.op, Opcode::F2s | Opcode::F2u)) else { continue };
+        if f.ty(r).is_vector() {
+            continue;
+        }
+        if let Some((lo, hi)) = index_bounds(m, &users, r) {
+            let known = float_bounds(m, f, d.args[0], 8);
+            // Truncation goes toward zero.
+            if known.0 <= lo as f64 - f64::from(u8::from(lo <= 0)) || known.1 >= hi as f64 + f64::from(u8::from(hi >= 0)) {
+                plan[i] = Some((lo, hi));
+            }
+        }
+    }
+    rewrite(m.main_mut(), |b, i| {
+        let Some((lo, hi)) = plan[i].take() else { return Action::Keep };
+        let x = b.func.insts[i].args[0];
+        let (lo, hi) = (b.fconst(F32, lo as f32), b.fconst(F32, hi as f32));
+        let up = b.ins(Opcode::Fmax, &[lo, x]);
+        let both = b.ins(Opcode::Fmin, &[hi, up]);
+        b.func.insts[i].args[0] = both;
+        Action::Changed
+    });
+}
+
+/// Conversions, and minima and maxima of them, that may leave the exact range because nobody can tell: they are only
+/// compared with, or clamped by, what lies within it, or become floats again.
+fn is_loose(f: &Function, ranges: &Ranges, users: &SecondaryMap<Value, Vec<Inst>>, v: Value) -> bool {
+    let Some(d) = f.def_inst(v).map(|i| &f.insts[i]) else { return false };
+    let proven = |v: Value| ranges.range(v).within(EXACT);
+    if !matches!(d.op, Opcode::F2s | Opcode::F2u | Opcode::Smin | Opcode::Smax) {
+        return false;
+    }
+    users[v].iter().all(|u| {
+        let d = &f.insts[*u];
+        match (d.op, &d.imm) {
+            (Opcode::S2f | Opcode::U2f | Opcode::Uniform, _) => true,
+            (Opcode::Smin | Opcode::Smax, _) => d.args.iter().any(|a| proven(f.resolve(*a))),
+            (Opcode::Icmp, Imm::IntCC(cc)) => {
+                !matches!(cc, IntCC::Ult | IntCC::Ule | IntCC::Ugt | IntCC::Uge) && d.args.iter().any(|a| proven(f.resolve(*a)))
+            }
+            _ => false,
+        }
+    })
+}
+
+/// What is known of one instruction before integers become floats.
+#[derive(Clone, Copy, Default)]
+struct Facts {
+    /// A conversion that serves only as an index.
+    only_index: bool,
+    /// Limits of a uniform's index that may miss its array.
+    bounds: Option<(i64, i64)>,
+    /// A store to an integer output.
+    integer_output: bool,
+    /// A conversion of something that may be beyond the exact range.
+    of_loose: bool,
+    /// A conversion of a float that is not negative.
+    of_positive: bool,
+}
+
+/// Integers become floats in place; the result is exact because every value's range is.
+pub fn integers(m: &mut Module) -> Result<(), CompileError> {
+    clamp_conversions(m);
+    let only_index = fold_indices(m.main_mut());
+    let ranges = Ranges::new(m, m.main());
+    let users = users(m.main());
+    // Loads and conversions stay integers; everything else changes its type.
+    let f = m.main();
+    let mut errors = Vec::new();
+    let mut loose: SecondaryMap<Value, bool> = SecondaryMap::new();
+    let name = |v: Value| format!("{v}");
+    for b in &f.layout {
+        let params = f.blocks[*b].params.iter().map(|p| (*p, Span::NONE));
+        let results = f.blocks[*b].insts.iter().flat_map(|i| f.insts[*i].results.iter().map(|r| (*r, f.spans[*i])));
+        for (v, span) in params.chain(results) {
+            match f.ty(v).scalar {
+                Scalar::F16 => return Err(unsupported(span, "the machine has no f16")),
+                Scalar::I32 => {}
+                _ => continue,
+            }
+            if f.def_inst(v).is_some_and(|i| only_index[i] || f.insts[i].op == Opcode::Undef) {
+                continue;
+            }
+            let r = ranges.range(v);
+            if r.within(EXACT) {
+                continue;
+            }
+            if is_loose(f, &ranges, &users, v) {
+                loose[v] = true;
+            } else if errors.len() < 20 {
+                errors.push(Diagnostic::error(
+                    "P0201",
+                    span,
+                    format!("integer {} cannot be proven to stay within ±65536 (found {} to {}); the machine computes it as a float: declare or clamp its range", name(v), r.lo, r.hi),
+                ));
+            }
+        }
+    }
+    if !errors.is_empty() {
+        return Err(CompileError::Invalid(errors));
+    }
+    let mut facts: SecondaryMap<Inst, Facts> = SecondaryMap::new();
+    // Computed integers that may miss their array are clamped: what lies behind it is not the array's. Elements beside each
+    // other are clamped together, so that they share the index.
+    let mut together: IndexMap<(Uniform, Value), (i64, i64)> = IndexMap::new();
+    let limits = |i: Inst| {
+        let d = &f.insts[i];
+        let (Opcode::Uniform, Imm::Mem { var: MemRef::Uniform(u), offset }, Some(x)) = (d.op, &d.imm, d.args.first()) else { return None };
+        let (lo, hi) = (-i64::from(*offset), i64::from(m.uniforms[*u].units()) - 1 - i64::from(*offset));
+        Some((*u, f.resolve(*x), lo, hi))
+    };
+    for (b, i) in f.ordered() {
+        if let Some((u, x, lo, hi)) = limits(i) {
+            let r = ranges.range_at(x, b);
+            if r.lo < lo || r.hi > hi {
+                facts[i].bounds = Some((lo, hi));
+                let both = together.entry((u, x)).or_insert((lo, hi));
+                *both = (both.0.max(lo), both.1.min(hi));
+            }
+        }
+    }
+    for (_, i) in f.ordered() {
+        let d = &f.insts[i];
+        if let (true, Some((u, x, ..))) = (facts[i].bounds.is_some(), limits(i)) {
+            facts[i].bounds = together.get(&(u, x)).copied().filter(|(lo, hi)| lo <= hi).or(facts[i].bounds);
+        }
+        if let Imm::Mem { var: MemRef::Output(o), .. } = d.imm {
+            facts[i].integer_output = m.outputs[o].ty.scalar == Scalar::I32;
+        }
+        facts[i].only_index = only_index[i];
+        facts[i].of_loose = matches!(d.op, Opcode::S2f | Opcode::U2f) && loose[f.resolve(d.args[0])];
+        facts[i].of_positive = matches!(d.op, Opcode::F2s | Opcode::F2u) && float_bounds(m, f, d.args[0], 8).0 >= 0.0;
+    }
+    let mut nonneg: SecondaryMap<Value, bool> = {
+        let mut n = SecondaryMap::new();
+        f.values.keys().for_each(|v| n[v] = ranges.range(v).lo >= 0);
+        n
+    };
+    let f = m.main_mut();
+    for b in f.layout.clone() {
+        for p in f.blocks[b].params.clone() {
+            if f.ty(p).scalar == Scalar::I32 {
+                f.values[p].0 = f32_like(f.ty(p));
+            }
+        }
+    }
+    let mut failed: Option<CompileError> = None;
+    rewrite(f, |b, i| {
+        let old = b.func.insts[i].results.first().copied();
+        match integer_inst(b, i, facts[i], &nonneg) {
+            Ok(a) => {
+                if let (Action::Replace(new), Some(old)) = (&a, old) {
+                    nonneg[*new] |= nonneg[old];
+                }
+                a
+            }
+            Err(e) => {
+                failed.get_or_insert(e);
+                Action::Keep
+            }
+        }
+    });
+    failed.map_or(Ok(()), Err)
+}
+
+/// Rewrites one instruction; its integer operands are floats already.
+fn integer_inst(
+    b: &mut Builder,
+    i: Inst,
+    facts: Facts,
+    nonneg: &SecondaryMap<Value, bool>,
+) -> Result<Action, CompileError> {
+    let d = b.func.insts[i].clone();
+    let span = b.func.spans[i];
+    let result = d.results.first().copied();
+    let ty = result.map(|r| b.func.ty(r));
+    let is_int = ty.is_some_and(|t| t.scalar == Scalar::I32);
+    let fty = ty.map_or(F32, f32_like);
+    // Indices: the machine truncates a float.
+    if matches!(d.op, Opcode::Uniform | Opcode::Input | Opcode::Output) {
+        let at = usize::from(d.op == Opcode::Output);
+        let mut changed = false;
+        // A conversion that only serves as an index is still one: what it converts can be clamped as well.
+        let converted = |x: Value| match b.func.def_if(x, Opcode::F2s) {
+            Some(c) if facts.bounds.is_some() => c.args[0],
+            _ => x,
+        };
+        let index = d.args.get(at).map(|x| converted(*x)).filter(|x| b.func.ty(*x).is_float());
+        if let Some(x) = index {
+            let x = match facts.bounds {
+                Some((lo, hi)) => {
+                    let (lo, hi) = (b.fconst(F32, lo as f32), b.fconst(F32, hi as f32));
+                    let up = b.ins(Opcode::Fmax, &[lo, x]);
+                    b.ins(Opcode::Fmin, &[hi, up])
+                }
+                None => x,
+            };
+            let c = b.typed(Opcode::F2s, I32, &[x], Imm::None);
+            b.func.insts[i].args[at] = c;
+            changed = true;
+        }
+        if d.op == Opcode::Output {
+            // An integer output: stored through a conversion, which is free.
+            let x = d.args[0];
+            if facts.integer_output && b.func.ty(x).is_float() {
+                let ty = b.func.ty(x).with_scalar(Scalar::I32);
+                b.func.insts[i].args[0] = b.typed(Opcode::F2s, ty, &[x], Imm::None);
+                changed = true;
+            }
+            return Ok(if changed { Action::Changed } else { Action::Keep });
+        }
+        if is_int {
+            let (Some(_), Some(t)) = (result, ty) else { return Ok(Action::Keep) };
+            let load = b.typed(d.op, t, &b.func.insts[i].args.clone(), d.imm.clone());
+            return Ok(Action::Replace(b.typed(Opcode::S2f, fty, &[load], Imm::None)));
+        }
+        return Ok(if changed { Action::Changed } else { Action::Keep });
+    }
+    if facts.only_index {
+        if d.op == Opcode::F2u && !facts.of_positive {
+            // Truncation to an address register is signed.
+            let zero = b.fconst(b.func.ty(d.args[0]), 0.0);
+            let x = b.ins(Opcode::Fmax, &[zero, d.args[0]]);
+            let (Some(t), _) = (ty, span) else { return Ok(Action::Keep) };
+            return Ok(Action::Replace(b.typed(Opcode::F2s, t, &[x], Imm::None)));
+        }
+        return Ok(Action::Keep);
+    }
+    let floor_scaled = |b: &mut Builder, x: Value, k: f32| {
+        let c = b.fconst(fty, k);
+        let p = b.ins(Opcode::Fmul, &[x, c]);
+        b.ins(Opcode::Ffloor, &[p])
+    };
+    let replaced = match d.op {
+        // The conversion saturates where nothing else bounds the value.
+        Opcode::S2f | Opcode::U2f if facts.of_loose => {
+            let ty = b.func.ty(d.args[0]);
+            let (lo, hi) = (b.fconst(ty, i32::MIN as f32), b.fconst(ty, i32::MAX as f32));
+            let up = b.ins(Opcode::Fmax, &[lo, d.args[0]]);
+            b.ins(Opcode::Fmin, &[hi, up])
+        }
+        Opcode::S2f | Opcode::U2f => d.args[0],
+        Opcode::F2s | Opcode::F2u if facts.of_positive => b.ins(Opcode::Ffloor, &[d.args[0]]),
+        Opcode::F2u => {
+            let zero = b.fconst(b.func.ty(d.args[0]), 0.0);
+            let x = b.ins(Opcode::Fmax, &[zero, d.args[0]]);
+            b.ins(Opcode::Ffloor, &[x])
+        }
+        Opcode::F2s => {
+            let x = d.args[0];
+            truncated(b, x)
+        }
+        Opcode::Bitcast if b.func.ty(d.args[0]).is_float() && is_int => {
+            return Err(unsupported(span, "the bits of a float cannot be read"));
+        }
+        Opcode::Icmp => {
+            let cc = match d.imm {
+                Imm::IntCC(cc) => cc,
+                _ => return Ok(Action::Keep),
+            };
+            if !b.func.ty(d.args[0]).is_float() {
+                // Truth values: equal is not-xor.
+                let x = b.ins(Opcode::Ixor, &[d.args[0], d.args[1]]);
+                return Ok(Action::Replace(if cc == IntCC::Eq { b.ins(Opcode::Inot, &[x]) } else { x }));
+            }
+            let unsigned = matches!(cc, IntCC::Ult | IntCC::Ule | IntCC::Ugt | IntCC::Uge);
+            if unsigned && !d.args.iter().all(|a| is_nonneg(b.func, *a, nonneg)) {
+                return Err(unsupported(span, "an unsigned comparison of a value that may be negative"));
+            }
+            let cc = match cc {
+                IntCC::Eq => FloatCC::Oeq,
+                IntCC::Ne => FloatCC::Une,
+                IntCC::Slt | IntCC::Ult => FloatCC::Olt,
+                IntCC::Sle | IntCC::Ule => FloatCC::Ole,
+                IntCC::Sgt | IntCC::Ugt => FloatCC::Ogt,
+                IntCC::Sge | IntCC::Uge => FloatCC::Oge,
+            };
+            b.fcmp(cc, d.args[0], d.args[1])
+        }
+        _ if !is_int => return Ok(Action::Keep),
+        Opcode::Const => {
+            let Imm::Const(bits) = d.imm else { return Ok(Action::Keep) };
+            b.constant(fty, std::array::from_fn(|l| if l < fty.lanes as usize { (bits[l] as i32 as f32).to_bits() } else { 0 }))
+        }
+        Opcode::Undef => b.typed(Opcode::Undef, fty, &[], Imm::None),
+        Opcode::Iadd => b.ins(Opcode::Fadd, &d.args),
+        Opcode::Isub => b.ins(Opcode::Fsub, &d.args),
+        Opcode::Imul => b.ins(Opcode::Fmul, &d.args),
+        Opcode::Ineg => b.ins(Opcode::Fneg, &d.args),
+        Opcode::Iabs => {
+            let n = b.ins(Opcode::Fneg, &d.args);
+            b.ins(Opcode::Fmax, &[d.args[0], n])
+        }
+        Opcode::Smin => b.ins(Opcode::Fmin, &d.args),
+        Opcode::Smax => b.ins(Opcode::Fmax, &d.args),
+        Opcode::Umin | Opcode::Umax if d.args.iter().all(|a| is_nonneg(b.func, *a, nonneg)) => {
+            b.ins(if d.op == Opcode::Umin { Opcode::Fmin } else { Opcode::Fmax }, &d.args)
+        }
+        Opcode::Ishl => match passes::rewrite::splat_float(b.func, d.args[1]) {
+            Some(k) if (0.0..17.0).contains(&k) => {
+                let c = b.fconst(fty, (1u32 << k as u32) as f32);
+                b.ins(Opcode::Fmul, &[d.args[0], c])
+            }
+            _ => return Err(unsupported(span, "a shift by a computed count")),
+        },
+        Opcode::Sshr | Opcode::Ushr => match passes::rewrite::splat_float(b.func, d.args[1]) {
+            Some(k) if (0.0..17.0).contains(&k) && (d.op == Opcode::Sshr || is_nonneg(b.func, d.args[0], nonneg)) => {
+                floor_scaled(b, d.args[0], 1.0 / (1u32 << k as u32) as f32)
+            }
+            _ => return Err(unsupported(span, "a shift that floats cannot express")),
+        },
+        Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => {
+            let positive = is_nonneg(b.func, d.args[0], nonneg);
+            let divisor = passes::rewrite::splat_float(b.func, d.args[1]).filter(|k| *k != 0.0);
+            let signed = matches!(d.op, Opcode::Sdiv | Opcode::Srem);
+            let (Some(k), true) = (divisor, positive || signed) else {
+                return Err(unsupported(span, "an integer division by something that is not a constant, or of an unsigned value that may be negative"));
+            };
+            // The magnitude is divided; the quotient has both signs, the remainder that of the dividend.
+            let magnitude = if positive {
+                d.args[0]
+            } else {
+                let n = b.ins(Opcode::Fneg, &[d.args[0]]);
+                b.ins(Opcode::Fmax, &[d.args[0], n])
+            };
+            let q = quotient(b, magnitude, k.abs());
+            if matches!(d.op, Opcode::Udiv | Opcode::Sdiv) {
+                let q = if k < 0.0 { b.ins(Opcode::Fneg, &[q]) } else { q };
+                if positive { q } else { with_sign(b, q, d.args[0]) }
+            } else {
+                let r = remainder(b, magnitude, q, k.abs(), fty);
+                if positive { r } else { with_sign(b, r, d.args[0]) }
+            }
+        }
+        Opcode::Iand => {
+            // Adjacent bits: cut off above and below.
+            let mask = |a: &Value| {
+                let x = passes::rewrite::splat_float(b.func, *a).filter(|x| *x >= 0.0)? as u32;
+                let (low, bits) = (x.trailing_zeros() % 32, x >> (x.trailing_zeros() % 32));
+                (bits & (bits + 1) == 0).then_some((low, bits + 1))
+            };
+            let found = d.args.iter().enumerate().find_map(|(n, a)| mask(a).map(|m| (n, m)));
+            let Some((at, (low, size))) = found else { return Err(unsupported(span, "bits can only be masked with a constant whose bits are adjacent")) };
+            let x = d.args[1 - at];
+            let x = if low > 0 { floor_scaled(b, x, 1.0 / (1u32 << low) as f32) } else { x };
+            let q = floor_scaled(b, x, 1.0 / size as f32);
+            let r = remainder(b, x, q, size as f32, fty);
+            if low > 0 {
+                let c = b.fconst(fty, (1u32 << low) as f32);
+                b.ins(Opcode::Fmul, &[r, c])
+            } else {
+                r
+            }
+        }
+        Opcode::Select | Opcode::Splat | Opcode::Build | Opcode::Extract | Opcode::Insert | Opcode::Shuffle => {
+            b.typed(d.op, fty, &d.args, d.imm.clone())
+        }
+        Opcode::Bitcast => d.args[0],
+        other => return Err(unsupported(span, format!("the machine has no integers: `{}` cannot be expressed", other.name()))),
+    };
+    Ok(Action::Replace(replaced))
+}
+
+fn is_nonneg(f: &Function, v: Value, nonneg: &SecondaryMap<Value, bool>) -> bool {
+    if let Some(x) = passes::rewrite::splat_float(f, v) {
+        return x >= 0.0;
+    }
+    nonneg.get(v).copied().unwrap_or(false)
+}
+
+/// floor(x / k) for whole 0 ≤ x ≤ 65536: exact for powers of two; otherwise the reciprocal's error may miss by one, which the
+/// remainder tells.
+fn quotient(b: &mut Builder, x: Value, k: f32) -> Value {
+    let ty = b.func.ty(x);
+    let c = b.fconst(ty, 1.0 / k);
+    let p = b.ins(Opcode::Fmul, &[x, c]);
+    let q = b.ins(Opcode::Ffloor, &[p]);
+    if k.log2().fract() == 0.0 {
+        return q;
+    }
+    let r = remainder(b, x, q, k, ty);
+    let (c, zero) = (b.fconst(ty, k), b.fconst(ty, 0.0));
+    let above = b.typed(Opcode::Ext, ty, &[r, c], Imm::Ext("pica.sge".into()));
+    let below = b.typed(Opcode::Ext, ty, &[r, zero], Imm::Ext("pica.slt".into()));
+    let q = b.ins(Opcode::Fadd, &[q, above]);
+    b.ins(Opcode::Fsub, &[q, below])
+}
+
+/// A magnitude with the sign of another value.
+fn with_sign(b: &mut Builder, x: Value, of: Value) -> Value {
+    let ty = b.func.ty(x);
+    let (zero, minus_two) = (b.fconst(ty, 0.0), b.fconst(ty, -2.0));
+    let negative = b.typed(Opcode::Ext, ty, &[of, zero], Imm::Ext("pica.slt".into()));
+    let twice = b.ins(Opcode::Fmul, &[negative, x]);
+    let twice = b.ins(Opcode::Fmul, &[twice, minus_two]);
+    b.ins(Opcode::Fadd, &[twice, x])
+}
+
+fn remainder(b: &mut Builder, x: Value, q: Value, k: f32, ty: Type) -> Value {
+    let c = b.fconst(ty, k);
+    let p = b.ins(Opcode::Fmul, &[q, c]);
+    b.ins(Opcode::Fsub, &[x, p])
+}
+
+/// Toward zero: floor of the positive part minus floor of the negative part.
+pub fn truncated(b: &mut Builder, x: Value) -> Value {
+    let ty = b.func.ty(x);
+    let zero = b.fconst(ty, 0.0);
+    let n = b.ins(Opcode::Fneg, &[x]);
+    let up = b.ins(Opcode::Fmax, &[zero, x]);
+    let down = b.ins(Opcode::Fmax, &[zero, n]);
+    let (up, down) = (b.ins(Opcode::Ffloor, &[up]), b.ins(Opcode::Ffloor, &[down]));
+    b.ins(Opcode::Fsub, &[up, down])
+}
+

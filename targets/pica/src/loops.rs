@@ -1,0 +1,424 @@
+//! Counted loops: which loops a LOOP instruction can count, from constants or from integer uniforms, and which of their
+//! uniform indices the machine's own loop counter aL replaces.
+//!
+//! LOOP runs 1 to 256 rounds, so the number must be proven: by counting a constant loop as the machine would, or from the
+//! uniform's declared range. Facts: ISA sheet sections 7 (aL), 10 (LOOP).
+
+use crate::abi::{Abi, Place};
+use crate::mir::{Integer, Rounds};
+use cranelift_entity::SecondaryMap;
+use indexmap::IndexMap;
+use retroshade_ir::*;
+use retroshade_lower::structure::Node as Tree;
+
+/// Most rounds of a LOOP.
+const ROUNDS: u32 = 256;
+/// Integer registers.
+const REGISTERS: u8 = 4;
+/// Boolean uniforms that a program may take: the last one belongs to the hardware.
+const BOOLS: u8 = 15;
+/// Largest aL that every source agrees on.
+const LARGEST: i64 = 127;
+
+/// How a loop is counted.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The block whose test would leave it.
+    pub test: Block,
+    /// The integer register.
+    pub integer: Integer,
+    /// Uniform loads whose index is aL, and what else is added to it.
+    pub by_counter: SecondaryMap<Value, Option<i64>>,
+}
+
+impl Plan {
+    /// What is added to aL for a load, if aL is its index.
+    pub fn shift(&self, load: Value) -> Option<i64> {
+        self.by_counter[load]
+    }
+}
+
+/// Finds the counted loops of a function, innermost first.
+pub fn find(m: &Module, f: &Function, abi: &Abi, nodes: &[Tree]) -> IndexMap<Block, Plan> {
+    let bools = abi.uniforms.values().filter(|p| matches!(p, Place::Bool(_))).count() as u8;
+    let mut finder = Finder { m, f, abi, users: crate::integers::users(f), plans: IndexMap::new(), bools };
+    finder.walk(nodes);
+    finder.plans
+}
+
+/// A loop's counter: what is known of it before registers are given out.
+struct Counter {
+    test: Block,
+    param: Value,
+    start: Option<f32>,
+    step: f32,
+    rounds: Rounds,
+    /// Rounds at most, and whether there may be none.
+    most: i64,
+    maybe_none: bool,
+}
+
+struct Finder<'a> {
+    m: &'a Module,
+    f: &'a Function,
+    abi: &'a Abi,
+    users: SecondaryMap<Value, Vec<Inst>>,
+    plans: IndexMap<Block, Plan>,
+    bools: u8,
+}
+
+impl Finder<'_> {
+    fn walk(&mut self, nodes: &[Tree]) {
+        for n in nodes {
+            match n {
+                Tree::If { then, other, .. } => {
+                    self.walk(then);
+                    self.walk(other);
+                }
+                Tree::Loop { header, body } => {
+                    self.walk(body);
+                    // A loop that jumps back must not stand inside a block.
+                    if !self.jumps_back(body)
+                        && let Some(c) = count(self.m, self.f, *header, body)
+                    {
+                        self.plan(*header, body, c);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn jumps_back(&self, nodes: &[Tree]) -> bool {
+        nodes.iter().any(|n| match n {
+            Tree::Loop { header, .. } => !self.plans.contains_key(header),
+            Tree::If { then, other, .. } => self.jumps_back(then) || self.jumps_back(other),
+            _ => false,
+        })
+    }
+
+    /// Gives the loop a register, if one is left.
+    fn plan(&mut self, header: Block, body: &[Tree], c: Counter) {
+        let (step, by_counter) = self.by_counter(body, &c);
+        let taken = |rounds: &Rounds| {
+            let used: Vec<u8> = self.plans.values().map(|p| p.integer.register).collect();
+            match rounds {
+                Rounds::Known(_) => (0..REGISTERS).rev().find(|r| !used.contains(r)),
+                Rounds::Uniform { .. } => (0..REGISTERS).find(|r| !used.contains(r)),
+            }
+        };
+        let same = self.plans.values().map(|p| p.integer).find(|i| i.rounds == c.rounds && i.step == step);
+        let integer = match same {
+            Some(i) => i,
+            None => {
+                let Some(register) = taken(&c.rounds) else { return };
+                let guard = if c.maybe_none {
+                    if self.bools >= BOOLS {
+                        return;
+                    }
+                    self.bools += 1;
+                    Some(self.bools - 1)
+                } else {
+                    None
+                };
+                Integer { register, rounds: c.rounds, step, guard }
+            }
+        };
+        self.plans.insert(header, Plan { test: c.test, integer, by_counter });
+    }
+
+    /// Loads that aL can index: (what a round adds, load → what else is added).
+    fn by_counter(&self, body: &[Tree], c: &Counter) -> (u8, SecondaryMap<Value, Option<i64>>) {
+        let mut none = (0, SecondaryMap::new());
+        let Some(start) = c.start.filter(|_| c.step > 0.0) else { return none };
+        let mut here = Vec::new();
+        self.own_blocks(body, &mut here);
+        let mut found: IndexMap<i64, Vec<(Value, i64)>> = IndexMap::new();
+        for i in here.iter().flat_map(|b| &self.f.blocks[*b].insts) {
+            let d = &self.f.insts[*i];
+            let (Opcode::Uniform, Imm::Mem { var: MemRef::Uniform(u), offset }, Some(x)) = (d.op, &d.imm, d.args.first()) else { continue };
+            let Some((scale, shift)) = self.affine(*x, c.param) else { continue };
+            let (step, shift) = (scale * c.step as i64, shift + scale * start as i64);
+            let Place::Float { reg, .. } = self.abi.uniforms[*u] else { continue };
+            let at = i64::from(reg) + i64::from(*offset) + shift;
+            let fits = (1..=255).contains(&step) && step * (c.most - 1) <= LARGEST && (0..96).contains(&at) && self.m.uniforms[*u].unit == 16;
+            if fits && self.stays(d.results[0], &here) {
+                found.entry(step).or_default().push((d.results[0], shift));
+            }
+        }
+        // One step for all: the one that most loads share.
+        let Some((step, loads)) = found.into_iter().rev().max_by_key(|(_, l)| l.len()) else { return none };
+        loads.into_iter().for_each(|(v, shift)| none.1[v] = Some(shift));
+        (step as u8, none.1)
+    }
+
+    /// Blocks of the loop itself, without those of counted loops inside, which have an aL of their own.
+    fn own_blocks(&self, nodes: &[Tree], out: &mut Vec<Block>) {
+        for n in nodes {
+            match n {
+                Tree::Block(b) => out.push(*b),
+                Tree::If { then, other, .. } => {
+                    self.own_blocks(then, out);
+                    self.own_blocks(other, out);
+                }
+                Tree::Loop { header, body } if !self.plans.contains_key(header) => self.own_blocks(body, out),
+                _ => {}
+            }
+        }
+    }
+
+    /// An index that is scale × counter + shift, all whole.
+    fn affine(&self, x: Value, counter: Value) -> Option<(i64, i64)> {
+        let x = self.f.resolve(x);
+        if x == counter {
+            return Some((1, 0));
+        }
+        let d = &self.f.insts[self.f.def_inst(x)?];
+        let whole = |v: Value| {
+            let c = f32::from_bits(self.f.const_bits(self.f.resolve(v))?[0]);
+            (c.fract() == 0.0 && c.abs() < 4096.0).then_some(c as i64)
+        };
+        let pair = |op: fn((i64, i64), i64) -> (i64, i64)| {
+            let (a, b) = (d.args[0], d.args[1]);
+            match (whole(a), whole(b)) {
+                (_, Some(k)) => Some(op(self.affine(a, counter)?, k)),
+                (Some(k), _) => Some(op(self.affine(b, counter)?, k)),
+                _ => None,
+            }
+        };
+        match d.op {
+            Opcode::F2s | Opcode::S2f => self.affine(d.args[0], counter),
+            Opcode::Fmul => pair(|(s, t), k| (s * k, t * k)),
+            Opcode::Fadd => pair(|(s, t), k| (s, t + k)),
+            Opcode::Fsub => whole(d.args[1]).and_then(|k| self.affine(d.args[0], counter).map(|(s, t)| (s, t - k))),
+            _ => None,
+        }
+        .filter(|(s, t)| s.abs() < 4096 && t.abs() < 4096)
+    }
+
+    /// Whether a loaded value, under all names that cost nothing, is used up where aL still is what it was.
+    fn stays(&self, v: Value, here: &[Block]) -> bool {
+        let mut seen: SecondaryMap<Value, bool> = SecondaryMap::new();
+        let mut work = vec![v];
+        while let Some(v) = work.pop() {
+            if std::mem::replace(&mut seen[v], true) {
+                continue;
+            }
+            for u in &self.users[v] {
+                if !here.iter().any(|b| self.f.blocks[*b].insts.contains(u)) {
+                    return false;
+                }
+                let d = &self.f.insts[*u];
+                let renames = matches!(
+                    d.op,
+                    Opcode::Build
+                        | Opcode::Splat
+                        | Opcode::Extract
+                        | Opcode::Insert
+                        | Opcode::Shuffle
+                        | Opcode::Fneg
+                        | Opcode::Select
+                        | Opcode::Fcmp
+                        | Opcode::Iand
+                        | Opcode::Ior
+                        | Opcode::Inot
+                        | Opcode::S2f
+                        | Opcode::U2f
+                        | Opcode::F2s
+                        | Opcode::F2u
+                );
+                if renames {
+                    work.extend(d.results.iter().copied());
+                }
+                for t in &d.targets {
+                    let passed = t.args.iter().zip(&self.f.blocks[t.block].params);
+                    work.extend(passed.filter(|(a, _)| self.f.resolve(**a) == v).map(|(_, p)| *p));
+                }
+            }
+        }
+        true
+    }
+}
+
+/// The exit of a loop that has only one, at its very end or right behind the header: (block of the test, stays while true, at the end).
+fn single_exit(header: Block, body: &[Tree]) -> Option<(Block, bool, bool)> {
+    fn breaks(nodes: &[Tree]) -> usize {
+        nodes
+            .iter()
+            .map(|n| match n {
+                Tree::Break | Tree::Continue => 1,
+                Tree::If { then, other, .. } => breaks(then) + breaks(other),
+                _ => 0,
+            })
+            .sum()
+    }
+    if breaks(body) != 1 {
+        return None;
+    }
+    let exit = |n: &Tree| match n {
+        Tree::If { from, then, other, .. } => match (&then[..], &other[..]) {
+            ([Tree::Break], []) => Some((*from, false)),
+            ([], [Tree::Break]) => Some((*from, true)),
+            _ => None,
+        },
+        _ => None,
+    };
+    if let Some((from, stays)) = body.last().and_then(exit) {
+        return Some((from, stays, true));
+    }
+    match body {
+        [Tree::Block(b), second, ..] if *b == header => exit(second).filter(|e| e.0 == header).map(|(from, stays)| (from, stays, false)),
+        _ => None,
+    }
+}
+
+/// An end of a loop's way: a constant, or an integer uniform with its declared range.
+#[derive(Clone, Copy)]
+enum End {
+    Known(f32),
+    Uniform(Uniform, i64, i64),
+}
+
+fn end(m: &Module, f: &Function, v: Value) -> Option<End> {
+    let v = f.resolve(v);
+    if let Some(c) = f.const_bits(v) {
+        return Some(End::Known(f32::from_bits(c[0])));
+    }
+    let load = f.resolve(f.def_if(v, Opcode::S2f).or(f.def_if(v, Opcode::U2f))?.args[0]);
+    let d = f.def_if(load, Opcode::Uniform)?;
+    let Imm::Mem { var: MemRef::Uniform(u), .. } = d.imm else { return None };
+    let decl = &m.uniforms[u];
+    let (lo, hi) = decl.range.filter(|_| d.args.is_empty() && decl.dims.is_empty() && decl.ty == types::I32)?;
+    Some(End::Uniform(u, lo, hi))
+}
+
+fn count(m: &Module, f: &Function, header: Block, body: &[Tree]) -> Option<Counter> {
+    let (from, stays, bottom) = single_exit(header, body)?;
+    let branch = f.terminator(from)?;
+    let cond = f.resolve(*f.insts[branch].args.first()?);
+    let test = f.def_if(cond, Opcode::Fcmp)?;
+    let Imm::FloatCC(cc) = test.imm else { return None };
+    let (a, b) = (f.resolve(test.args[0]), f.resolve(test.args[1]));
+    let mut members = Vec::new();
+    collect(body, &mut members);
+    // The header of a loop that is tested first is executed once more than the body: nothing behind the loop may need it.
+    if !bottom {
+        let inside: Vec<Value> = f.blocks[header].insts.iter().flat_map(|i| f.insts[*i].results.iter().copied()).collect();
+        let outside =
+            f.ordered().filter(|(b, _)| !members.contains(b)).any(|(_, i)| f.reads(i).iter().any(|v| inside.contains(&f.resolve(*v))));
+        let passed = f.insts[branch]
+            .targets
+            .iter()
+            .filter(|t| !members.contains(&t.block))
+            .any(|t| t.args.iter().any(|v| inside.contains(&f.resolve(*v))));
+        if outside || passed {
+            return None;
+        }
+    }
+    for (k, p) in f.blocks[header].params.iter().enumerate() {
+        // All predecessors but the latch bring the start value.
+        let (mut start, mut next) = (None, None);
+        let mut preds = 0;
+        for b in &f.layout {
+            for t in f.successors(*b).iter().filter(|t| t.block == header) {
+                preds += 1;
+                if members.contains(b) { next = t.args.get(k).map(|v| f.resolve(*v)) } else { start = t.args.get(k).map(|v| f.resolve(*v)) }
+            }
+        }
+        let (Some(start), Some(next)) = (start, next) else { continue };
+        let Some(start) = end(m, f, start).filter(|_| preds == 2) else { continue };
+        let Some(step) = f.def_if(next, Opcode::Fadd).or(f.def_if(next, Opcode::Fsub)) else { continue };
+        let (s0, s1) = (f.resolve(step.args[0]), f.resolve(step.args[1]));
+        let (by, down) = match (f.const_bits(s0), f.const_bits(s1)) {
+            (_, Some(c)) if s0 == *p => (c[0], step.op == Opcode::Fsub),
+            (Some(c), _) if s1 == *p && step.op == Opcode::Fadd => (c[0], false),
+            _ => continue,
+        };
+        let by = if down { -f32::from_bits(by) } else { f32::from_bits(by) };
+        let is_counter = |v: Value| v == *p || bottom && v == next;
+        let (limit, swapped) = match (end(m, f, a), end(m, f, b)) {
+            (_, Some(c)) if is_counter(a) => (c, false),
+            (Some(c), _) if is_counter(b) => (c, true),
+            _ => continue,
+        };
+        let tested_next = if swapped { b == next } else { a == next };
+        let counter = |start, rounds, most, maybe_none| Some(Counter { test: from, param: *p, start, step: by, rounds, most, maybe_none });
+        let (start, limit) = match (start, limit) {
+            (End::Known(s), End::Known(l)) => {
+                if let Some(rounds) = constant_rounds(s, by, l, |limit, x| (if swapped { cc.eval(limit, x) } else { cc.eval(x, limit) }) == stays, tested_next, bottom) {
+                    return counter(Some(s), Rounds::Known(rounds), i64::from(rounds), false);
+                }
+                continue;
+            }
+            ends => ends,
+        };
+        // One end is a uniform: steps of one, and a test for order.
+        let cc = if swapped { cc.swapped() } else { cc };
+        let cc = if stays { cc } else { cc.inverse() };
+        // NaN does not occur: unordered comparisons are as good as ordered ones.
+        let (upward, inclusive) = match cc {
+            FloatCC::Olt | FloatCC::Ult => (true, 0),
+            FloatCC::Ole | FloatCC::Ule => (true, 1),
+            FloatCC::Ogt | FloatCC::Ugt => (false, 0),
+            FloatCC::Oge | FloatCC::Uge => (false, 1),
+            _ => continue,
+        };
+        if by != if upward { 1.0 } else { -1.0 } {
+            continue;
+        }
+        // Tested before its step at the end of the body, the counter goes one round further.
+        let further = i64::from(bottom && !tested_next);
+        let (uniform, minus, constant, lo, hi, first) = match (start, limit) {
+            (End::Known(s), End::Uniform(u, lo, hi)) if s.fract() == 0.0 => (u, !upward, s, lo, hi, Some(s)),
+            (End::Uniform(u, lo, hi), End::Known(l)) if l.fract() == 0.0 => (u, upward, l, lo, hi, None),
+            _ => continue,
+        };
+        if constant.abs() > 65536.0 {
+            continue;
+        }
+        // Upward from a constant: limit - start; every other case likewise.
+        let add = inclusive + further + if minus { constant as i64 } else { -(constant as i64) };
+        let rounds = |v: i64| add + if minus { -v } else { v };
+        let (least, most) = (rounds(lo).min(rounds(hi)), rounds(lo).max(rounds(hi)));
+        if most > i64::from(ROUNDS) || most < 1 {
+            continue;
+        }
+        return counter(first, Rounds::Uniform { uniform, minus, add }, most, least < 1 && !bottom);
+    }
+    None
+}
+
+/// Counts as the machine would.
+fn constant_rounds(start: f32, by: f32, limit: f32, goes_on: impl Fn(f32, f32) -> bool, tested_next: bool, bottom: bool) -> Option<u32> {
+    let load = |x: f32| crate::numerics::round(f64::from(x));
+    let (mut i, limit) = (load(start), load(limit));
+    let mut rounds = 0;
+    while rounds <= ROUNDS {
+        let after = crate::numerics::add(i, load(by));
+        if bottom {
+            rounds += 1;
+        }
+        if !goes_on(limit, if tested_next { after } else { i }) {
+            break;
+        }
+        if !bottom {
+            rounds += 1;
+        }
+        i = after;
+    }
+    (1..=ROUNDS).contains(&rounds).then_some(rounds)
+}
+
+fn collect(nodes: &[Tree], out: &mut Vec<Block>) {
+    for n in nodes {
+        match n {
+            Tree::Block(b) => out.push(*b),
+            Tree::If { then, other, .. } => {
+                collect(then, out);
+                collect(other, out);
+            }
+            Tree::Loop { body, .. } => collect(body, out),
+            _ => {}
+        }
+    }
+}
