@@ -6,13 +6,13 @@
 //! (group, binding). Booleans are boolean uniforms. Facts: ISA sheet sections 2, 13, 14.
 
 use crate::container::{OUTPUT_COMPONENTS, OutputEntry, UniformEntry, numbering};
+use crate::mir::{Integer, Rounds};
 use crate::regs::{COMPONENTS, FLOAT_UNIFORMS};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
 use retroshade_lower::reflect::{ReflectIo, ReflectLoop, ReflectUniform, Reflection};
-use crate::mir::{Integer, Rounds};
 
 /// Output types that carry a meaning, by location.
 const MEANINGFUL: [u32; 7] = [1, 2, 3, 5, 6, 8, 4];

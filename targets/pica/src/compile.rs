@@ -1,6 +1,7 @@
 //! The whole way from a module to a `.shbin`, and what is told about it.
 
 use crate::abi::{self, Abi};
+use crate::asm::LinkError;
 use crate::colocate::{Classes, colocate, interference};
 use crate::container::{Constant, Executable, Shbin, numbering};
 use crate::emit::{Emitted, emit, used_registers};
@@ -13,7 +14,6 @@ use crate::numerics::to_bits24;
 use crate::operands::prepare;
 use crate::place::{Places, check, place};
 use crate::regs::{FLOAT_UNIFORMS, TEMPS};
-use crate::asm::LinkError;
 use crate::{asm, dis, pack, relief};
 use indexmap::IndexMap;
 use retroshade_ir::{Block, Module, Scalar, Span, Stage};
@@ -279,7 +279,8 @@ fn hex(code: &[Instr], bin: &Shbin) -> String {
 /// out, besides.
 fn header(bin: &Shbin, m: &Module, r: &Reflection) -> String {
     let stage = if m.stage == Stage::Geometry { "GSH" } else { "VSH" };
-    let mut out = "// Register numbers of the uniforms, for C3D_FVUnif*, C3D_IVUnifSet and the boolean mask; generated.\n#pragma once\n".to_string();
+    let mut out =
+        "// Register numbers of the uniforms, for C3D_FVUnif*, C3D_IVUnifSet and the boolean mask; generated.\n#pragma once\n".to_string();
     for u in bin.executables.iter().flat_map(|e| &e.uniforms) {
         let name: String = u.name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
         match u.first {
@@ -287,7 +288,9 @@ fn header(bin: &Shbin, m: &Module, r: &Reflection) -> String {
                 out.push_str(&format!("#define {stage}_ATTRIB_{name} {}\n", u.first));
                 continue;
             }
-            numbering::FLOAT..numbering::INT => out.push_str(&format!("#define {stage}_FVEC_{name} 0x{:02X}\n", u.first - numbering::FLOAT)),
+            numbering::FLOAT..numbering::INT => {
+                out.push_str(&format!("#define {stage}_FVEC_{name} 0x{:02X}\n", u.first - numbering::FLOAT))
+            }
             numbering::INT..numbering::BOOL => out.push_str(&format!("#define {stage}_IVEC_{name} 0x{:02X}\n", u.first - numbering::INT)),
             _ => out.push_str(&format!("#define {stage}_FLAG_{name} BIT({})\n", u.first - numbering::BOOL)),
         }

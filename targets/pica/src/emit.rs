@@ -173,7 +173,10 @@ pub fn emit(p: &Program, _classes: &Classes, places: &Places, tree: &[Tree], ord
 
 /// Temporaries up to the highest that is written.
 pub fn used_registers(code: &[Instr]) -> u32 {
-    code.iter().filter_map(|i| if let (true, Reg::R(n)) = (i.writes_register(), i.dst) { Some(n as u32 + 1) } else { None }).max().unwrap_or(0)
+    code.iter()
+        .filter_map(|i| if let (true, Reg::R(n)) = (i.writes_register(), i.dst) { Some(n as u32 + 1) } else { None })
+        .max()
+        .unwrap_or(0)
 }
 
 /// Whether a block may end behind this list without a NOP.
@@ -339,8 +342,7 @@ fn outline(items: &mut Vec<Item>) -> Vec<Vec<(Instr, Span)>> {
         runs(items, &mut all);
         let counts = repeated(&all);
         let gain = |len: usize, n: usize| (len * n) as i64 - (len + n) as i64;
-        let mut best: Vec<(i64, Vec<Instr>)> =
-            counts.into_iter().map(|(s, n)| (gain(s.len(), n), s)).filter(|(g, _)| *g > 0).collect();
+        let mut best: Vec<(i64, Vec<Instr>)> = counts.into_iter().map(|(s, n)| (gain(s.len(), n), s)).filter(|(g, _)| *g > 0).collect();
         best.sort_by_key(|(g, s)| (std::cmp::Reverse(*g), s.len()));
         let mut done = true;
         for (_, body) in best.into_iter().take(8) {

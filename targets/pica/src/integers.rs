@@ -283,12 +283,7 @@ pub fn integers(m: &mut Module) -> Result<(), CompileError> {
 }
 
 /// Rewrites one instruction; its integer operands are floats already.
-fn integer_inst(
-    b: &mut Builder,
-    i: Inst,
-    facts: Facts,
-    nonneg: &SecondaryMap<Value, bool>,
-) -> Result<Action, CompileError> {
+fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Value, bool>) -> Result<Action, CompileError> {
     let d = b.func.insts[i].clone();
     let span = b.func.spans[i];
     let result = d.results.first().copied();
@@ -433,7 +428,10 @@ fn integer_inst(
             let divisor = passes::rewrite::splat_float(b.func, d.args[1]).filter(|k| *k != 0.0);
             let signed = matches!(d.op, Opcode::Sdiv | Opcode::Srem);
             let (Some(k), true) = (divisor, positive || signed) else {
-                return Err(unsupported(span, "an integer division by something that is not a constant, or of an unsigned value that may be negative"));
+                return Err(unsupported(
+                    span,
+                    "an integer division by something that is not a constant, or of an unsigned value that may be negative",
+                ));
             };
             // The magnitude is divided; the quotient has both signs, the remainder that of the dividend.
             let magnitude = if positive {
@@ -459,7 +457,9 @@ fn integer_inst(
                 (bits & (bits + 1) == 0).then_some((low, bits + 1))
             };
             let found = d.args.iter().enumerate().find_map(|(n, a)| mask(a).map(|m| (n, m)));
-            let Some((at, (low, size))) = found else { return Err(unsupported(span, "bits can only be masked with a constant whose bits are adjacent")) };
+            let Some((at, (low, size))) = found else {
+                return Err(unsupported(span, "bits can only be masked with a constant whose bits are adjacent"));
+            };
             let x = d.args[1 - at];
             let x = if low > 0 { floor_scaled(b, x, 1.0 / (1u32 << low) as f32) } else { x };
             let q = floor_scaled(b, x, 1.0 / size as f32);
@@ -531,4 +531,3 @@ pub fn truncated(b: &mut Builder, x: Value) -> Value {
     let (up, down) = (b.ins(Opcode::Ffloor, &[up]), b.ins(Opcode::Ffloor, &[down]));
     b.ins(Opcode::Fsub, &[up, down])
 }
-

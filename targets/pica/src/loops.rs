@@ -141,7 +141,8 @@ impl Finder<'_> {
             let (step, shift) = (scale * c.step as i64, shift + scale * start as i64);
             let Place::Float { reg, .. } = self.abi.uniforms[*u] else { continue };
             let at = i64::from(reg) + i64::from(*offset) + shift;
-            let fits = (1..=255).contains(&step) && step * (c.most - 1) <= LARGEST && (0..96).contains(&at) && self.m.uniforms[*u].unit == 16;
+            let fits =
+                (1..=255).contains(&step) && step * (c.most - 1) <= LARGEST && (0..96).contains(&at) && self.m.uniforms[*u].unit == 16;
             if fits && self.stays(d.results[0], &here) {
                 found.entry(step).or_default().push((d.results[0], shift));
             }
@@ -345,7 +346,14 @@ fn count(m: &Module, f: &Function, header: Block, body: &[Tree]) -> Option<Count
         let counter = |start, rounds, most, maybe_none| Some(Counter { test: from, param: *p, start, step: by, rounds, most, maybe_none });
         let (start, limit) = match (start, limit) {
             (End::Known(s), End::Known(l)) => {
-                if let Some(rounds) = constant_rounds(s, by, l, |limit, x| (if swapped { cc.eval(limit, x) } else { cc.eval(x, limit) }) == stays, tested_next, bottom) {
+                if let Some(rounds) = constant_rounds(
+                    s,
+                    by,
+                    l,
+                    |limit, x| (if swapped { cc.eval(limit, x) } else { cc.eval(x, limit) }) == stays,
+                    tested_next,
+                    bottom,
+                ) {
                     return counter(Some(s), Rounds::Known(rounds), i64::from(rounds), false);
                 }
                 continue;

@@ -436,7 +436,11 @@ impl Lowering<'_> {
             (0..self.f.ty(v).lanes as u32)
                 .map(|l| {
                     let byte = at + 4 * l;
-                    let leaf = Leaf::Uni { reg: (reg as i64 + shift + i64::from(byte / 16)).clamp(0, 95) as u8, comp: (byte % 16 / 4) as u8, index };
+                    let leaf = Leaf::Uni {
+                        reg: (reg as i64 + shift + i64::from(byte / 16)).clamp(0, 95) as u8,
+                        comp: (byte % 16 / 4) as u8,
+                        index,
+                    };
                     Ref { leaf, neg: false }
                 })
                 .collect(),

@@ -267,8 +267,10 @@ pub fn pack(p: &mut Program, optimise: bool) {
 
 /// Whether a node reads a temporary, as an operand or as an index.
 fn reads_tmp(n: &Node, indices: &[Ref], t: Tmp) -> bool {
-    n.reads()
-        .any(|r| r.as_tmp() == Some(t) || matches!(r.leaf, Leaf::Uni { index: Some(i), .. } if indices.get(i as usize).and_then(|r| r.as_tmp()) == Some(t)))
+    n.reads().any(|r| {
+        r.as_tmp() == Some(t)
+            || matches!(r.leaf, Leaf::Uni { index: Some(i), .. } if indices.get(i as usize).and_then(|r| r.as_tmp()) == Some(t))
+    })
 }
 
 /// Whether `later` depends on `earlier`, directly or through nodes between (same block).

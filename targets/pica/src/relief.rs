@@ -11,12 +11,8 @@ use retroshade_ir::Span;
 
 /// Takes `mad`s apart until the rest fits the low entries. `false` if no register is free for the products.
 pub fn split_mads(code: &mut Vec<Instr>, spans: &mut Vec<Span>, main: &mut u32) -> bool {
-    let patterns: Vec<(usize, Pattern)> = code
-        .iter()
-        .enumerate()
-        .filter(|(_, i)| i.op == Op::Mad)
-        .filter_map(|(n, i)| Some((n, encode(i).ok()?.desc?)))
-        .collect();
+    let patterns: Vec<(usize, Pattern)> =
+        code.iter().enumerate().filter(|(_, i)| i.op == Op::Mad).filter_map(|(n, i)| Some((n, encode(i).ok()?.desc?))).collect();
     let all: Vec<Pattern> = patterns.iter().map(|p| p.1).collect();
     let colours = descriptors::colours(&all);
     let count = colours.iter().max().map_or(0, |c| c + 1);
