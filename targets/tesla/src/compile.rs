@@ -12,8 +12,8 @@ use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::{Binding, Module, Opcode, Span, Stage};
 use retroshade_lower::isa::Stats;
 use retroshade_lower::{
-    AllocOptions, BankKind, ClassSpec, CompileError, CompiledShader, NO_CLASS, OptLevel, Options, PRegSet, Placed, Reflection, RegFile,
-    SlotBank, place,
+    AllocOptions, BankKind, ClassSpec, CompileError, CompiledShader, NO_CLASS, OptLevel, Options, PRegSet, Placed, PlacedInst, Reflection,
+    RegFile, SlotBank, place,
 };
 
 /// `$r` registers beyond the low half of the file that may be allocated; `$r126` is a scratch, `$r127` reads as zero.
@@ -45,7 +45,7 @@ fn file(memory: Option<u32>) -> RegFile {
 
 /// Slots of l[] count in words: their byte addresses follow the local arrays.
 fn spill_addresses(placed: &mut Placed<MInst>, base: u32) -> u32 {
-    use retroshade_lower::{MachInst, OperandVisitor, PlacedInst, PlacedReg, Reg};
+    use retroshade_lower::{MachInst, OperandVisitor, PlacedReg, Reg};
     struct Scale {
         base: u32,
         top: u32,
@@ -84,6 +84,57 @@ fn spill_addresses(placed: &mut Placed<MInst>, base: u32) -> u32 {
     s.top
 }
 
+/// The interface must fit the spaces that operands can name.
+fn within_reach(abi: &Abi, stage: Stage) -> Result<(), CompileError> {
+    let limit = |code, what, needed: usize, available: u64| {
+        if needed as u64 > available { Err(CompileError::limit(code, Span::NONE, what, needed as u64, available)) } else { Ok(()) }
+    };
+    let inputs = match stage {
+        // The last word of v[] is the facing.
+        Stage::Fragment => 255 - u64::from(crate::abi::position_words(abi.position_mask)),
+        _ => 128,
+    };
+    limit("T0104", "too many words of inputs", abi.inputs.len(), inputs)?;
+    limit("T0105", "too many words of outputs", abi.outputs.len(), 127)?;
+    if stage == Stage::Compute {
+        limit("T0107", "too many threads in a workgroup", abi.workgroup_size.iter().product::<u32>() as usize, 512)?;
+        limit("T0108", "too many bytes of workgroup memory", abi.shared_bytes as usize, 0x4000)?;
+    }
+    limit("T0106", "results in too many registers", abi.results.iter().map(|r| r.0 as usize + 1).max().unwrap_or(0), 60)
+}
+
+/// Selection and allocation; also the bytes of l[] that spilled values take.
+fn select_and_place(
+    legal: &Module,
+    abi: &mut Abi,
+    chip: &Chip,
+    options: &Options,
+    half_immediates: bool,
+) -> Result<(lower::Selected, Placed<MInst>, u32), CompileError> {
+    let selected = lower::select(legal, abi, chip, half_immediates)?;
+    let alloc = AllocOptions { check: options.check_allocation, ..AllocOptions::default() };
+    match place(&selected.vcode, &file(None), &alloc, "T0100") {
+        Ok(p) => Ok((selected, p, 0)),
+        Err(CompileError::Limit { .. }) => {
+            let mut p = place(&selected.vcode, &file(Some(0)), &alloc, "T0100")?;
+            let base = abi.local_bytes;
+            let top = spill_addresses(&mut p, base);
+            Ok((selected, p, top - base))
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// Whether a half beyond `$r31` meets an immediate: those forms count halves in six bits.
+fn halves_out_of_reach(placed: &Placed<MInst>) -> bool {
+    use crate::inst::{Part, Src};
+    let far = |s: &Src| matches!(s, Src::Reg(r, Part::Low | Part::High) if crate::encode::number(*r).is_none_or(|n| n > 31));
+    placed.blocks.iter().flatten().any(|p| match p {
+        PlacedInst::Inst(i, _) => matches!(i.src[1], Src::Imm(k) if k != 0) && i.src.iter().any(far),
+        PlacedInst::Move { .. } => false,
+    })
+}
+
 /// Compiles a verified source module.
 pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     let chip = chip_of(options)?;
@@ -94,18 +145,11 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
         }
     })?;
     let mut abi = Abi::new(&legal, chip.name);
-    let selected = lower::select(&legal, &mut abi, chip)?;
-    let alloc = AllocOptions { check: options.check_allocation, ..AllocOptions::default() };
-    let (placed, spilled) = match place(&selected.vcode, &file(None), &alloc, "T0100") {
-        Ok(p) => (p, 0),
-        Err(CompileError::Limit { .. }) => {
-            let mut p = place(&selected.vcode, &file(Some(0)), &alloc, "T0100")?;
-            let base = abi.local_bytes;
-            let top = spill_addresses(&mut p, base);
-            (p, top - base)
-        }
-        Err(e) => return Err(e),
-    };
+    within_reach(&abi, legal.stage)?;
+    let (mut selected, mut placed, mut spilled) = select_and_place(&legal, &mut abi, chip, options, true)?;
+    if halves_out_of_reach(&placed) {
+        (selected, placed, spilled) = select_and_place(&legal, &mut abi, chip, options, false)?;
+    }
     abi.local_bytes += spilled;
     abi.barriers = legal.main().ordered().filter(|(_, i)| legal.main().insts[*i].op == Opcode::Barrier).count().min(1) as u32;
     let uniformity = Uniformity::new(&legal, legal.main());
@@ -116,7 +160,7 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
     let code: Code =
         emit::emit(&placed, &structure.nodes, &selected.blocks, &uniformity, space(legal.stage), convergent, options.opt != OptLevel::O0)?;
     abi.registers = code.registers;
-    finish(source, legal, abi, code, selected.vcode.text(), placed, chip, dumps)
+    finish(source, legal, abi, code, mir_text(&selected), placed, chip, dumps)
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -165,6 +209,12 @@ fn finish(
         extra,
         dumps,
     })
+}
+
+/// The selected program, and which patterns applied.
+fn mir_text(selected: &lower::Selected) -> String {
+    let fired: Vec<&str> = selected.patterns.iter().copied().collect();
+    format!("{}; patterns: {}\n", selected.vcode.text(), fired.join(" "))
 }
 
 /// Instructions after inlining.

@@ -23,6 +23,7 @@ mod memory;
 pub mod numerics;
 pub mod op;
 pub mod pairing;
+pub mod patterns;
 mod select;
 pub mod sim;
 mod target;

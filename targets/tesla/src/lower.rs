@@ -78,16 +78,21 @@ pub(crate) struct Lower<'a> {
     pub local_base: Vec<u32>,
     /// Values that went straight into an output word.
     pub direct: BTreeSet<Value>,
+    /// Whether constants may be the immediates of products of halves, which then stand in `$r0`–`$r31`.
+    pub half_immediates: bool,
+    /// Patterns that applied.
+    pub patterns: BTreeSet<&'static str>,
 }
 
 /// The selected program: code, and which virtual block each IR block became.
 pub(crate) struct Selected {
     pub vcode: VCode<MInst>,
     pub blocks: SecondaryMap<Block, u32>,
+    pub patterns: BTreeSet<&'static str>,
 }
 
 /// Selects a legalised, structured function.
-pub(crate) fn select(module: &Module, abi: &mut Abi, chip: &Chip) -> Result<Selected, CompileError> {
+pub(crate) fn select(module: &Module, abi: &mut Abi, chip: &Chip, half_immediates: bool) -> Result<Selected, CompileError> {
     let func = module.main();
     let mut vc = VCode::new();
     let mut blocks = SecondaryMap::with_default(u32::MAX);
@@ -139,6 +144,8 @@ pub(crate) fn select(module: &Module, abi: &mut Abi, chip: &Chip) -> Result<Sele
         covered: SecondaryMap::new(),
         local_base,
         direct: BTreeSet::new(),
+        half_immediates,
+        patterns: BTreeSet::new(),
     };
     l.prepare();
     let results = l.abi.results.iter().map(|r| r.0 + 1).max().unwrap_or(0);
@@ -163,7 +170,7 @@ pub(crate) fn select(module: &Module, abi: &mut Abi, chip: &Chip) -> Result<Sele
             }
         }
     }
-    Ok(Selected { vcode: l.vc, blocks })
+    Ok(Selected { vcode: l.vc, blocks, patterns: l.patterns })
 }
 
 fn depth(loops: &retroshade_ir::analysis::Loops, b: Block) -> u32 {
@@ -192,6 +199,11 @@ impl Lower<'_> {
                 self.user[v] = None;
             }
         }
+    }
+
+    /// Notes that a pattern applied.
+    pub fn fired(&mut self, pattern: &'static str) {
+        self.patterns.insert(pattern);
     }
 
     // ---- emission
@@ -358,6 +370,7 @@ impl Lower<'_> {
     }
     /// All ones where an interface word is not 0.
     pub fn mask_of(&mut self, s: Src, to: Reg) {
+        self.fired("truth");
         let a = self.in_register(s);
         self.emit(MInst::new(Op::Set, Dst::Reg(to), &[Src::reg(a), Src::Imm(0)]).with("rel", 5));
     }
@@ -375,6 +388,7 @@ impl Lower<'_> {
                 let a = self.register(d.args[0])?;
                 let r = self.fresh();
                 let (lop, k) = if d.op == Opcode::Fneg { (2, 0x8000_0000) } else { (0, 0x7fff_ffff) };
+                self.fired("sign");
                 self.emit(MInst::new(Op::Logic, Dst::Reg(r), &[Src::reg(a), Src::Imm(k)]).with("lop", lop));
                 r
             }
@@ -394,6 +408,7 @@ impl Lower<'_> {
                 if let Some(r) = self.constants.get(&(self.cur, k)) {
                     return *r;
                 }
+                self.fired("constant");
                 let r = self.fresh();
                 self.emit(MInst::new(Op::Mov, Dst::Reg(r), &[Src::Imm(k)]));
                 self.constants.insert((self.cur, k), r);
@@ -403,14 +418,10 @@ impl Lower<'_> {
                 if let Some(r) = self.loaded.get(&(self.cur, space, off)) {
                     return *r;
                 }
+                self.fired("uniform");
                 let r = self.fresh();
                 self.emit(MInst::new(Op::LdC, Dst::Reg(r), &[s]).with("w", 1));
                 self.loaded.insert((self.cur, space, off), r);
-                r
-            }
-            Src::A(off) if off > 0x1fc => {
-                let r = self.fresh();
-                self.emit(MInst { extra: Extra::Mem { off, ty: 0, space: 0 }, ..MInst::new(Op::LdA, Dst::Reg(r), &[]) });
                 r
             }
             s => {
@@ -434,6 +445,9 @@ impl Lower<'_> {
             v = self.func.resolve(d.args[0]);
         }
         let src = self.operand(v)?;
+        if neg || abs {
+            self.fired("fold.sign");
+        }
         // A negated constant is a constant.
         if let Src::Imm(k) = src {
             let k = if abs { k & 0x7fff_ffff } else { k };
@@ -446,7 +460,6 @@ impl Lower<'_> {
     fn reach(s: Src) -> bool {
         match s {
             Src::C(_, off, _) => off <= 0x1fc && off % 4 == 0,
-            Src::A(off) => off <= 0x1fc,
             Src::S(3, off) => off <= 0x7c,
             _ => true,
         }
@@ -482,13 +495,24 @@ impl Lower<'_> {
         for (k, x) in m.iter_mut().enumerate() {
             let ok = match x.src {
                 Src::C(..) if !have_c && ((k == 1 && accepts.c2) || (k == 2 && accepts.c3)) => {
+                    self.fired("fold.uniform");
                     have_c = true;
                     true
                 }
                 Src::C(..) => false,
-                s if mem(s) => k == 0 && accepts.mem,
-                Src::Imm(0) => true,
+                s if mem(s) => {
+                    let folds = k == 0 && accepts.mem;
+                    if folds {
+                        self.fired("fold.attribute");
+                    }
+                    folds
+                }
+                Src::Imm(0) => {
+                    self.fired("fold.zero");
+                    true
+                }
                 Src::Imm(_) if k == 1 && accepts.imm => {
+                    self.fired("fold.immediate");
                     have_imm = true;
                     true
                 }
@@ -522,6 +546,7 @@ impl Lower<'_> {
         }
         let r = match self.def(v).map(|d| d.op) {
             Some(Opcode::Fcmp | Opcode::Icmp) => {
+                self.fired("mask");
                 let r = self.fresh();
                 self.compare(v, Dst::Reg(r), None, false)?;
                 r
@@ -552,8 +577,12 @@ impl Lower<'_> {
         }
         let c = self.fresh_flag();
         match self.def(v).map(|d| d.op) {
-            Some(Opcode::Fcmp | Opcode::Icmp) if self.regs[v].is_none() => self.compare(v, Dst::Discard, Some(c), false)?,
+            Some(Opcode::Fcmp | Opcode::Icmp) if self.regs[v].is_none() => {
+                self.fired("flag");
+                self.compare(v, Dst::Discard, Some(c), false)?;
+            }
             _ => {
+                self.fired("flag.mask");
                 let r = self.mask(v)?;
                 let i = MInst { cdst: Some(c), ..MInst::new(Op::Logic, Dst::Discard, &[Src::reg(r), Src::reg(r)]) };
                 self.emit(i.with("lop", 1));
@@ -636,6 +665,7 @@ impl Lower<'_> {
         match d.op {
             Opcode::Jump => self.emit(MInst { extra: Extra::Jump, ..MInst::new(Op::Nop, Dst::None, &[]) }),
             Opcode::BrIf => {
+                self.fired("branch");
                 let (c, code) = self.flag(d.args[0])?;
                 self.emit(MInst { extra: Extra::Branch(c, code), ..MInst::new(Op::Bra, Dst::None, &[]) });
             }

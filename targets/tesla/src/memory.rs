@@ -24,6 +24,7 @@ impl Lower<'_> {
         };
         match (d.op, var) {
             (Opcode::Uniform, MemRef::Uniform(u)) => {
+                self.fired("uniform.indexed");
                 let p = self.abi.uniforms[u.as_u32() as usize].clone();
                 let index = self.address(d.args[0], p.unit)?;
                 let base = p.offset + offset * p.unit;
@@ -41,6 +42,7 @@ impl Lower<'_> {
                 Ok(())
             }
             (Opcode::LocalLoad, MemRef::Local(x)) => {
+                self.fired("local.load");
                 let lanes = self.func.locals[x].ty.lanes as u32;
                 let base = self.local_base[x.as_u32() as usize] + offset * lanes * 4;
                 let index = self.optional_address(d.args.first().copied(), lanes * 4)?;
@@ -52,6 +54,7 @@ impl Lower<'_> {
                 Ok(())
             }
             (Opcode::LocalStore, MemRef::Local(x)) => {
+                self.fired("local.store");
                 let lanes = self.func.locals[x].ty.lanes as u32;
                 let base = self.local_base[x.as_u32() as usize] + offset * lanes * 4;
                 let index = self.optional_address(d.args.get(1).copied(), lanes * 4)?;
@@ -62,11 +65,13 @@ impl Lower<'_> {
                 Ok(())
             }
             (Opcode::SharedLoad, MemRef::Shared(x)) => {
+                self.fired("shared.load");
                 let lanes = self.module.shared[x].ty.lanes as u32;
                 let base = self.abi.shared[x.as_u32() as usize] + offset * lanes * 4;
                 let index = self.optional_address(d.args.first().copied(), lanes * 4)?;
                 if !self.chip.sm11 {
                     // The first chip reads s[] only as an operand of arithmetic: the whole address goes through `$a`.
+                    self.fired("shared.load.g80");
                     let start = self.shared_address(d.args.first().copied(), lanes * 4, base)?;
                     for l in self.lanes_wanted(d) {
                         let r = self.result_lane(d, l);
@@ -83,6 +88,7 @@ impl Lower<'_> {
                 Ok(())
             }
             (Opcode::SharedStore, MemRef::Shared(x)) => {
+                self.fired("shared.store");
                 let lanes = self.module.shared[x].ty.lanes as u32;
                 let base = self.abi.shared[x.as_u32() as usize] + offset * lanes * 4;
                 let index = self.optional_address(d.args.get(1).copied(), lanes * 4)?;
@@ -93,6 +99,7 @@ impl Lower<'_> {
                 Ok(())
             }
             (Opcode::StorageLen, MemRef::Storage(s)) if self.module.stage == Stage::Compute => {
+                self.fired("storage.length");
                 let r = self.result_lane(d, 0);
                 let off = crate::abi::STORAGE_LENGTHS + 4 * s.as_u32();
                 self.emit(MInst::new(Op::Mov, Dst::Reg(r), &[Src::S(3, off)]));
@@ -149,6 +156,7 @@ impl Lower<'_> {
         match d.op {
             Opcode::StorageLoad => {
                 for l in self.lanes_wanted(d) {
+                    self.fired("global.load");
                     let a = self.plus(address, 4 * l as u32);
                     let r = self.result_lane(d, l);
                     self.emit(MInst { extra: Extra::Mem { off: 0, ty: B32, space }, ..MInst::new(Op::LdG, Dst::Reg(r), &[Src::reg(a)]) });
@@ -157,6 +165,7 @@ impl Lower<'_> {
             }
             Opcode::StorageStore => {
                 let v = self.func.resolve(d.args[0]);
+                self.fired("global.store");
                 let regs = if matches!(self.func.ty(v).scalar, Scalar::I1 | Scalar::F16) && !self.func.ty(v).is_vector() {
                     [self.result_register(v)?].into_iter().collect()
                 } else {
@@ -207,8 +216,12 @@ impl Lower<'_> {
                 };
                 let extra = Extra::Mem { off: 0, ty, space };
                 match reduction.filter(|_| unused) {
-                    Some(op) => self.emit(MInst { extra, ..MInst::new(op, Dst::None, &src) }),
+                    Some(op) => {
+                        self.fired("global.reduce");
+                        self.emit(MInst { extra, ..MInst::new(op, Dst::None, &src) });
+                    }
                     None => {
+                        self.fired("global.atomic");
                         let r = if d.results.is_empty() { self.fresh() } else { self.result_lane(d, 0) };
                         self.emit(MInst { extra, ..MInst::new(op, Dst::Reg(r), &src) });
                     }
@@ -226,6 +239,7 @@ impl Lower<'_> {
         let Some(space) = self.abi.storage_spaces.get(buffer).copied().flatten() else {
             return Err(CompileError::limit("T0102", self.span, "too many uniform blocks and storage buffers", buffer as u64 + 1, 16));
         };
+        self.fired("buffer.constant");
         let (base, index) = match d.op {
             Opcode::StorageLen => (0, Index::None),
             _ => (crate::abi::BUFFER_HEADER + offset * 4, self.optional_address(d.args.first().copied(), 4)?),
@@ -244,6 +258,7 @@ impl Lower<'_> {
             let message = format!("{} has no atomics on workgroup memory (they need the locks of g200 and later)", self.chip.name);
             return Err(CompileError::unsupported("T0041", self.span, message));
         }
+        self.fired("shared.atomic");
         let values = if op == AtomicOp::Cas { 2 } else { 1 };
         let unit = self.module.shared.values().nth(variable).map_or(4, |s| s.ty.lanes as u32 * 4);
         let off = self.abi.shared[variable] + offset * unit;

@@ -32,6 +32,7 @@ impl Lower<'_> {
             Input => self.input(&d),
             Ext => self.machine_operation(&d),
             Fadd | Fsub => {
+                self.fired("fadd");
                 let (sat, v) = self.saturated(result);
                 let mut m = [self.modified(d.args[0], false)?, self.modified(d.args[1], false)?];
                 if d.op == Fsub {
@@ -47,6 +48,7 @@ impl Lower<'_> {
                 Ok(())
             }
             Fmul => {
+                self.fired("fmul");
                 let (sat, v) = if self.chip.sm12 { self.saturated(result) } else { (0, result.ok_or_else(|| internal("fmul"))?) };
                 let mut m = [self.modified(d.args[0], false)?, self.modified(d.args[1], false)?];
                 self.arrange(&mut m, FULL);
@@ -55,6 +57,7 @@ impl Lower<'_> {
                 Ok(())
             }
             Fmad => {
+                self.fired("fmad");
                 let (sat, v) = self.saturated(result);
                 let mut m = [self.modified(d.args[0], false)?, self.modified(d.args[1], false)?, self.modified(d.args[2], false)?];
                 let tie = self.dies_here(d.args[2], &m[2]);
@@ -70,6 +73,7 @@ impl Lower<'_> {
                 Ok(())
             }
             Fmin | Fmax => {
+                self.fired("fminmax");
                 let mut m = [self.modified(d.args[0], true)?, self.modified(d.args[1], true)?];
                 self.arrange(&mut m, Accepts { imm: false, ..FULL });
                 let dst = self.define(result.ok_or_else(|| internal("min"))?);
@@ -78,6 +82,7 @@ impl Lower<'_> {
                 Ok(())
             }
             Ffloor | Fceil | Ftrunc | Fround => {
+                self.fired("round");
                 let rnd = match d.op {
                     Ffloor => 1,
                     Fceil => 2,
@@ -87,6 +92,7 @@ impl Lower<'_> {
                 self.convert(Op::CvtInt(Ty::F32, Ty::F32), &d, &[("rnd", rnd)])
             }
             Frcp | Frsqrt | Flog2 => {
+                self.fired("sfu");
                 let m = self.modified(d.args[0], true)?;
                 let a = self.in_register(m.src);
                 let dst = self.define(result.ok_or_else(|| internal("rcp"))?);
@@ -101,6 +107,7 @@ impl Lower<'_> {
             F2s | F2u => self.convert(Op::Cvt(Ty::W, Ty::F32), &d, &[("rnd", 3), ("dty", (d.op == F2s) as u8)]),
             S2f | U2f => self.convert(Lower::F32_FROM_INT, &d, &[("sty", Lower::int_source(d.op == S2f))]),
             Fcvt => {
+                self.fired("half");
                 let to = self.func.ty(result.ok_or_else(|| internal("fcvt"))?).scalar;
                 if to == Scalar::F16 {
                     self.convert(Op::Cvt(Ty::F16, Ty::F32), &d, &[])
@@ -121,6 +128,7 @@ impl Lower<'_> {
                 self.logic(&d, m[0].src, m[1].src)
             }
             Inot => {
+                self.fired("not");
                 let v = result.ok_or_else(|| internal("not"))?;
                 let boolean = self.func.ty(v).scalar == Scalar::I1;
                 // Flags and comparisons are inverted by their users.
@@ -133,6 +141,7 @@ impl Lower<'_> {
             Ushr => self.shift(&d, Op::Shr, 0),
             Sshr => self.shift(&d, Op::Shr, 1),
             Umin | Umax | Smin | Smax => {
+                self.fired("iminmax");
                 let mut m = [self.plain(d.args[0])?, self.plain(d.args[1])?];
                 self.arrange(&mut m, Accepts { imm: false, ..FULL });
                 let dst = self.define(result.ok_or_else(|| internal("min"))?);
@@ -146,11 +155,13 @@ impl Lower<'_> {
                 self.memory(&d)
             }
             Barrier => {
+                self.fired("barrier");
                 self.abi_barrier();
                 self.emit(MInst { extra: Extra::Bar, ..MInst::new(Op::Bar, Dst::None, &[]) });
                 Ok(())
             }
             Ddx | Ddy => {
+                self.fired("derivative");
                 let a = self.register(d.args[0])?;
                 let dst = self.define(result.ok_or_else(|| internal("derivative"))?);
                 // 1 = own minus other, 2 = other minus own.
@@ -159,6 +170,7 @@ impl Lower<'_> {
                 Ok(())
             }
             Discard => {
+                self.fired("discard");
                 let always = self.bits(d.args[0]);
                 if always == Some(0) {
                     return Ok(());
@@ -168,10 +180,12 @@ impl Lower<'_> {
                 Ok(())
             }
             EmitVertex => {
+                self.fired("emit");
                 self.emit(MInst::new(Op::Emit, Dst::None, &[]));
                 Ok(())
             }
             EndPrimitive => {
+                self.fired("restart");
                 self.emit(MInst::new(Op::Restart, Dst::None, &[]));
                 Ok(())
             }
@@ -189,6 +203,7 @@ impl Lower<'_> {
             && Some(b) == self.home[v]
             && matches!(&self.func.insts[u].imm, Imm::Ext(n) if &**n == "tesla.sat")
         {
+            self.fired("saturate.folded");
             self.covered[u] = true;
             return (1, self.func.insts[u].results[0]);
         }
@@ -202,9 +217,10 @@ impl Lower<'_> {
     }
 
     fn convert(&mut self, op: Op, d: &InstData, mods: &[(&'static str, u8)]) -> Result<(), CompileError> {
+        self.fired("convert");
         let float_source = matches!(op, Op::Cvt(_, Ty::F32) | Op::CvtInt(_, Ty::F32));
         let mut m = if float_source { self.modified(d.args[0], true)? } else { self.plain(d.args[0])? };
-        if matches!(m.src, Src::C(..) | Src::Imm(_)) || !matches!(m.src, Src::Reg(..) | Src::A(0..=0x1fc)) {
+        if matches!(m.src, Src::C(..) | Src::Imm(_)) || !matches!(m.src, Src::Reg(..) | Src::A(_)) {
             m.src = Src::reg(self.in_register(m.src));
         }
         if let (Op::Cvt(_, Ty::F16), Src::Reg(r, _)) = (op, m.src) {
@@ -223,6 +239,7 @@ impl Lower<'_> {
         Ok(())
     }
     fn logic(&mut self, d: &InstData, a: Src, b: Src) -> Result<(), CompileError> {
+        self.fired("logic");
         let lop = match d.op {
             Opcode::Iand => 0,
             Opcode::Ior => 1,
@@ -233,6 +250,7 @@ impl Lower<'_> {
         Ok(())
     }
     fn shift(&mut self, d: &InstData, op: Op, sg: u8) -> Result<(), CompileError> {
+        self.fired("shift");
         let a = self.register(d.args[0])?;
         let n = match self.bits(d.args[1]) {
             Some(k) => Src::Imm(k.min(127)),
@@ -246,11 +264,13 @@ impl Lower<'_> {
     fn integer_sum(&mut self, d: &InstData) -> Result<(), CompileError> {
         let v = d.results[0];
         if d.op == Opcode::Ineg {
+            self.fired("ineg");
             let a = self.register(d.args[0])?;
             let dst = self.define(v);
             self.emit(MInst::new(Op::Add, dst, &[Src::reg(a), Src::Imm(0)]).with("addop", 2));
             return Ok(());
         }
+        self.fired("isum");
         let mut addop = 0;
         let mut m = [self.plain(d.args[0])?, self.plain(d.args[1])?];
         if d.op == Opcode::Isub {
@@ -279,12 +299,14 @@ impl Lower<'_> {
         let v = d.results[0];
         if let Some(k) = self.bits(y) {
             if k.is_power_of_two() {
+                self.fired("imul.shift");
                 let a = self.register(x)?;
                 let dst = self.define(v);
                 self.emit(MInst::new(Op::Shl, dst, &[Src::reg(a), Src::Imm(k.trailing_zeros())]));
                 return Ok(());
             }
             if k == 0 {
+                self.fired("imul.zero");
                 let dst = self.define(v);
                 self.emit(MInst::new(Op::Mov, dst, &[Src::Imm(0)]));
                 return Ok(());
@@ -297,6 +319,7 @@ impl Lower<'_> {
         let signed24 = within(rx, -0x80_0000, 0x7f_ffff) && within(ry, -0x80_0000, 0x7f_ffff);
         let a = self.register(x)?;
         if unsigned24 || signed24 {
+            self.fired("imul.24");
             let b = match self.bits(y) {
                 Some(k) => Src::Imm(k),
                 None => Src::reg(self.register(y)?),
@@ -313,15 +336,18 @@ impl Lower<'_> {
         let half = |r: Reg, p: Part| Src::Reg(r, p);
         if let Some(k) = self.bits(y).filter(|k| *k <= 0xffff) {
             // a.h × k << 16, plus a.l × k.
+            self.fired("imul.16");
+            let k = if self.half_immediates { Src::Imm(k) } else { half(self.in_register(Src::Imm(k)), Part::Low) };
             let t = self.fresh();
-            self.emit(MInst::new(Op::Mul16, Dst::Reg(t), &[half(a, Part::High), Src::Imm(k)]));
+            self.emit(MInst::new(Op::Mul16, Dst::Reg(t), &[half(a, Part::High), k]));
             let t2 = self.fresh();
             self.emit(MInst::new(Op::Shl, Dst::Reg(t2), &[Src::reg(t), Src::Imm(16)]));
             let r = Reg::Virtual(self.new_value(v));
-            self.emit(MInst { tie3: true, ..MInst::new(Op::MadU16, Dst::Reg(r), &[half(a, Part::Low), Src::Imm(k), Src::reg(t2)]) });
+            self.emit(MInst { tie3: true, ..MInst::new(Op::MadU16, Dst::Reg(r), &[half(a, Part::Low), k, Src::reg(t2)]) });
             return Ok(());
         }
         let b = self.register(y)?;
+        self.fired("imul.32");
         let t = self.fresh();
         self.emit(MInst::new(Op::Mul16, Dst::Reg(t), &[half(a, Part::High), half(b, Part::Low)]));
         let t1 = self.fresh();
@@ -334,6 +360,7 @@ impl Lower<'_> {
     }
     /// The upper half of an unsigned product, with two carries.
     fn high_product(&mut self, d: &InstData) -> Result<(), CompileError> {
+        self.fired("umulhi");
         let (a, b) = (self.register(d.args[0])?, self.register(d.args[1])?);
         let half = |r: Reg, p: Part| Src::Reg(r, p);
         let (hi, lo) = (Part::High, Part::Low);
@@ -363,6 +390,7 @@ impl Lower<'_> {
         match &**name {
             "tesla.mask" | "tesla.half_from" => Ok(()),
             "tesla.presin" | "tesla.preex2" => {
+                self.fired("range");
                 let mut m = self.modified(d.args[0], true)?;
                 m.src = Src::reg(self.in_register(m.src));
                 let dst = self.define(v);
@@ -371,6 +399,7 @@ impl Lower<'_> {
                 Ok(())
             }
             "tesla.sin" | "tesla.cos" | "tesla.ex2" => {
+                self.fired("sine");
                 let a = self.register(d.args[0])?;
                 let op = match &**name {
                     "tesla.sin" => Op::Sin,
@@ -384,6 +413,7 @@ impl Lower<'_> {
             }
             "tesla.sat" => self.convert(Op::Cvt(Ty::F32, Ty::F32), d, &[("sat", 1)]),
             "tesla.fmul_rz" => {
+                self.fired("fmul.rz");
                 let mut m = [self.modified(d.args[0], false)?, self.modified(d.args[1], false)?];
                 self.arrange(&mut m, Accepts { imm: false, ..FULL });
                 let dst = self.define(v);
@@ -397,6 +427,7 @@ impl Lower<'_> {
             "tesla.shr" => self.shift(d, Op::Shr, 0),
             "tesla.sar" => self.shift(d, Op::Shr, 1),
             "tesla.half_bits" => {
+                self.fired("half.bits");
                 let a = self.register(d.args[0])?;
                 let dst = self.define(v);
                 self.emit(MInst::new(Op::Logic, dst, &[Src::reg(a), Src::Imm(0xffff)]).with("lop", 0));
@@ -426,6 +457,7 @@ impl Lower<'_> {
             }
         {
             let x = cmp.args[0];
+            self.fired("select.sign");
             if swap {
                 std::mem::swap(&mut a, &mut b);
             }
@@ -441,6 +473,7 @@ impl Lower<'_> {
             && !boolean
             && self.def(c).is_some_and(|d| matches!(d.op, Opcode::Fcmp | Opcode::Icmp))
         {
+            self.fired("select.mask");
             let m = if matches!(sb, Src::Imm(0)) {
                 self.mask(c)?
             } else {
@@ -452,6 +485,7 @@ impl Lower<'_> {
             self.emit(MInst::new(Op::Logic, dst, &[Src::reg(m), Src::Imm(k)]).with("lop", 0));
             return Ok(());
         }
+        self.fired("select.move");
         let (flag, mut code) = self.flag(c)?;
         // The value kept where the condition is false: rather one that dies here, or a constant (loaded fresh anyway).
         let dies = |s: &Self, x: Value| {
@@ -477,7 +511,7 @@ impl Lower<'_> {
             }
         };
         let take = match take.1 {
-            s @ (Src::Reg(..) | Src::A(0..=0x1fc) | Src::Imm(0)) => s,
+            s @ (Src::Reg(..) | Src::A(_) | Src::Imm(0)) => s,
             s => Src::reg(self.in_register(s)),
         };
         let r = Reg::Virtual(self.new_value(v));
@@ -497,6 +531,7 @@ impl Lower<'_> {
         match self.module.stage {
             Stage::Vertex if d.args.is_empty() => Ok(()),
             Stage::Vertex => {
+                self.fired("input.indexed");
                 let words = decl.ty.lanes as u32;
                 let base = self.abi.input_offset(n, offset, 0).ok_or_else(|| internal("an input without a place"))?;
                 let index = self.address(d.args[0], words * 4)?;
@@ -512,10 +547,12 @@ impl Lower<'_> {
             }
             Stage::Geometry => {
                 if decl.binding == Binding::Builtin(Builtin::PrimitiveIndex) {
+                    self.fired("input.primitive");
                     let r = self.lane_register(v, 0);
                     self.emit(MInst::new(Op::Mov, Dst::Reg(r), &[Src::A(0x18)]));
                     return Ok(());
                 }
+                self.fired("input.vertex");
                 // The vertex's address stands in a[]; a computed vertex number needs it in a register first.
                 let vertex = match d.args.first() {
                     None => Index::Vertex(offset),
@@ -591,6 +628,7 @@ impl Lower<'_> {
         match decl.binding {
             Binding::Builtin(Builtin::Position) => {
                 for l in (0..lanes).filter(|l| used >> l & 1 == 1) {
+                    self.fired("varying.position");
                     let off = self.abi.position_offset(l as u32);
                     let r = self.lane_register(v, l);
                     self.emit(MInst { extra: v4(off), ..MInst::new(Op::Interp, Dst::Reg(r), &[]) });
@@ -598,11 +636,13 @@ impl Lower<'_> {
                 return Ok(());
             }
             Binding::Builtin(Builtin::FrontFacing) => {
+                self.fired("varying.facing");
                 let r = self.lane_register(v, 0);
                 self.emit(MInst { extra: v4(0x3fc), ..MInst::new(Op::InterpFlat, Dst::Reg(r), &[]) });
                 return Ok(());
             }
             Binding::Builtin(Builtin::SampleIndex) => {
+                self.fired("varying.sample");
                 if !self.chip.d3d101 {
                     return Err(CompileError::unsupported("T0031", self.span, format!("{} has no sample index", self.chip.name)));
                 }
@@ -612,6 +652,7 @@ impl Lower<'_> {
             }
             _ => {}
         }
+        self.fired("varying");
         let w = match decl.interpolation {
             Interpolation::Perspective => Some(self.perspective()),
             _ => None,
@@ -655,6 +696,7 @@ impl Lower<'_> {
         r
     }
     fn compute_input(&mut self, v: Value, decl: &retroshade_ir::IoDecl, lanes: u8, used: u8) -> Result<(), CompileError> {
+        self.fired("compute.builtin");
         let Binding::Builtin(b) = decl.binding else {
             return Err(CompileError::unsupported("T0032", self.span, "a compute program has no user inputs"));
         };
@@ -746,6 +788,7 @@ impl Lower<'_> {
                 }
                 let word = crate::abi::Word { decl: o, element: offset, lane };
                 let Some((reg, _)) = self.abi.results.iter().find(|r| r.1 == word).cloned() else { continue };
+                self.fired("result");
                 self.results.insert(reg, part.map_or((d.args[0], Some(lane as u8)), |v| (v, None)));
                 continue;
             }
@@ -753,6 +796,7 @@ impl Lower<'_> {
                 && self.direct.contains(&self.func.resolve(v))
             {
                 // Written where it was computed.
+                self.fired("output.direct");
                 continue;
             }
             let src = match part {
@@ -763,6 +807,7 @@ impl Lower<'_> {
             let off = self.abi.output_offset(o, offset, lane).ok_or_else(|| internal("an output without a place"))?;
             if d.args.len() > 1 {
                 let r = self.in_register(src);
+                self.fired("output.indexed");
                 let decl = &self.module.outputs[retroshade_ir::Output::from_u32(o)];
                 let index = self.address(d.args[1], decl.ty.lanes as u32 * 4)?;
                 self.emit(MInst {
@@ -772,13 +817,10 @@ impl Lower<'_> {
                 });
                 continue;
             }
+            self.fired("output.move");
             match src {
                 Src::C(..) => self.emit(MInst::new(Op::LdC, Dst::Out(off), &[src]).with("w", 1)),
                 Src::Imm(k) if k != 0 => {
-                    let r = self.in_register(src);
-                    self.emit(MInst::new(Op::Mov, Dst::Out(off), &[Src::reg(r)]));
-                }
-                Src::A(a) if a > 0x1fc => {
                     let r = self.in_register(src);
                     self.emit(MInst::new(Op::Mov, Dst::Out(off), &[Src::reg(r)]));
                 }
@@ -791,8 +833,10 @@ impl Lower<'_> {
     pub(crate) fn address(&mut self, index: Value, unit: u32) -> Result<Index, CompileError> {
         let r = self.register(index)?;
         if unit.is_power_of_two() && unit.trailing_zeros() < 16 {
+            self.fired("address.shift");
             return Ok(Index::Reg(r, unit.trailing_zeros() as u8));
         }
+        self.fired("address.product");
         let t = self.fresh();
         self.emit(MInst::new(Op::Mul24, Dst::Reg(t), &[Src::reg(r), Src::Imm(unit)]));
         Ok(Index::Reg(t, 0))

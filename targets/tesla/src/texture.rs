@@ -47,6 +47,7 @@ impl Lower<'_> {
         }
         let fragment = self.module.stage == Stage::Fragment;
         if info.op == IrTexOp::Sample && info.lod == TexLod::Zero && fragment {
+            self.fired("texture.zero");
             return self.level_zero(d, used, &args);
         }
         let op = match (info.op, info.lod) {
@@ -76,14 +77,21 @@ impl Lower<'_> {
             results.push(self.lane_register(v, l));
         }
         let base = match self.straight_to_results(v, used) {
-            Some(base) => base,
+            Some(base) => {
+                self.fired("texture.result");
+                base
+            }
             None => self.next_block(),
         };
         let level = d.args.last().filter(|_| matches!(op, Op::Texlod | Op::Texbias));
         let apart = match level {
-            Some(l) if self.uniformity.is_divergent(*l) => Some(self.quad_lane()),
+            Some(l) if self.uniformity.is_divergent(*l) => {
+                self.fired("texture.apart");
+                Some(self.quad_lane())
+            }
             _ => None,
         };
+        self.fired("texture");
         let t = TexOp { base, args, results, mask, unit: info.texture.as_u32() as u8, offset: info.offset, cube, apart };
         let live = u8::from(fragment && !self.derivative_later());
         self.emit(MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(op, Dst::None, &[]) }.with("live", live));
