@@ -37,13 +37,14 @@ fn straight_line_fragment_programs() {
 /// What `lower/tests/random.rs` asserts of the generator holds for these programs: the profile is the one with everything.
 #[test]
 fn ten_thousand_programs() {
-    let s = check(&Profile::tesla(), 10_000);
+    // A few more, since some chips refuse some programs: 10,000 run.
+    let s = check(&Profile::tesla(), 10_500);
     let all = s.agree + s.refused + s.limited;
     println!("{} agree ({} also exactly with their source), {} refused, {} limited", s.agree, s.exact, s.refused, s.limited);
     // Atomics need a chip that has them; nothing else is refused, and nothing exceeds a limit.
     let atomics = |r: &str| r.contains("atomics");
     assert!(s.reasons.iter().all(|(_, r)| atomics(r)), "{:?}", s.reasons);
     assert_eq!(s.limited, 0, "{:?}", s.reasons);
-    assert!(s.agree * 100 >= all * 95, "{s:?}");
+    assert!(s.agree * 10_500 >= all * 10_000, "{s:?}");
     assert!(s.exact * 100 >= all * 15, "{s:?}");
 }
