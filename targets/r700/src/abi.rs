@@ -15,6 +15,8 @@ pub const MAX_BUFFERS: usize = 16;
 pub const BUFFER_RESOURCE: u64 = 160;
 /// Number of the first storage buffer's vertex resource.
 pub const STORAGE_RESOURCE: u64 = 176;
+/// The vertex resource of a geometry program's input ring (constant buffers have the numbers below it); its stride is a word.
+pub const RING_RESOURCE: u64 = 175;
 /// Pixel export targets of the depth vector.
 pub const DEPTH_TARGET: u16 = 61;
 
@@ -51,6 +53,8 @@ pub struct Abi {
     pub input_gprs: u8,
     /// Whether the fetch shader is called.
     pub fetch_shader: bool,
+    /// Geometry: by input declaration, the 16-byte slot of a vertex in the input ring.
+    pub ring: Vec<Option<u32>>,
 }
 
 fn unsupported(d: &IoDecl, what: &str) -> CompileError {
@@ -69,6 +73,12 @@ impl Abi {
         }
         located.sort_unstable();
         let decls: Vec<&IoDecl> = m.inputs.values().collect();
+        if m.stage == Stage::Geometry {
+            abi.geometry_inputs(m, &located)?;
+            abi.outputs_of(m)?;
+            abi.constant_buffers(m, MAX_BUFFERS - 1)?;
+            return Ok(abi);
+        }
         let mut next = if m.stage == Stage::Vertex { 1u32 } else { 0 };
         abi.fetch_shader = m.stage == Stage::Vertex;
         for (_, _, i) in &located {
@@ -119,6 +129,63 @@ impl Abi {
             };
         }
         abi.input_gprs = next as u8;
+        abi.outputs_of(m)?;
+        abi.constant_buffers(m, MAX_BUFFERS)?;
+        Ok(abi)
+    }
+
+    /// Geometry inputs: ring slots in order of location, then built-in values; the primitive's number is in R0.z.
+    fn geometry_inputs(&mut self, m: &Module, located: &[(u32, u8, usize)]) -> Result<(), CompileError> {
+        self.ring = vec![None; m.inputs.len()];
+        let mut slots = located.iter().map(|(_, _, i)| *i).collect::<Vec<_>>();
+        for (i, (_, d)) in m.inputs.iter().enumerate() {
+            match d.binding {
+                Binding::Location(_) => {}
+                Binding::Builtin(Builtin::PrimitiveIndex) => self.inputs[i] = InputPlace { gpr: 0, chan: 2 },
+                Binding::Builtin(Builtin::Position | Builtin::PointSize) => slots.push(i),
+                _ => return Err(unsupported(d, "input")),
+            }
+        }
+        for (slot, i) in slots.into_iter().enumerate() {
+            self.ring[i] = Some(slot as u32);
+        }
+        if let Some(g) = m.geometry.filter(|g| g.invocations > 1) {
+            return Err(CompileError::unsupported(
+                "R0112",
+                retroshade_ir::Span::NONE,
+                format!("R700 runs a geometry program once per primitive, not {} times", g.invocations),
+            ));
+        }
+        self.input_gprs = 2;
+        Ok(())
+    }
+
+    /// The ring slot of a geometry input.
+    pub fn ring_input(&self, decl: usize) -> Option<u32> {
+        self.ring.get(decl).copied().flatten()
+    }
+
+    /// 16-byte slots of an input vertex.
+    pub fn ring_input_size(&self) -> u32 {
+        self.ring.iter().flatten().count() as u32
+    }
+
+    /// What a geometry program writes for each vertex: the targets that the copy program exports, position first.
+    pub fn ring_slots(&self, m: &Module) -> Vec<(u8, u16)> {
+        let mut out: Vec<(u8, u16)> = Vec::new();
+        for (k, d) in m.outputs.values().enumerate() {
+            for e in 0..d.count {
+                let (kind, base, _) = self.output(m, k, e);
+                out.push((kind, base));
+            }
+        }
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
+    fn outputs_of(&mut self, m: &Module) -> Result<(), CompileError> {
+        let abi = self;
         for d in m.outputs.values() {
             let limit = |base: u32, n: u32| -> Result<u16, CompileError> {
                 if base + d.count > n {
@@ -140,15 +207,19 @@ impl Abi {
                 _ => return Err(unsupported(d, "output")),
             });
         }
+        Ok(())
+    }
+
+    fn constant_buffers(&mut self, m: &Module, most: usize) -> Result<(), CompileError> {
         let mut buffers: Vec<(u32, u32)> = m.uniforms.values().map(|u| (u.group, u.binding)).collect();
         buffers.sort_unstable();
         buffers.dedup();
-        if buffers.len() > MAX_BUFFERS {
+        if buffers.len() > most {
             let span = m.uniforms.values().next().map_or(retroshade_ir::Span::NONE, |u| u.span);
-            return Err(CompileError::limit("R0303", span, "too many uniform buffers", buffers.len() as u64, MAX_BUFFERS as u64));
+            return Err(CompileError::limit("R0303", span, "too many uniform buffers", buffers.len() as u64, most as u64));
         }
-        abi.buffers = buffers;
-        Ok(abi)
+        self.buffers = buffers;
+        Ok(())
     }
     /// The constant buffer of a binding.
     pub fn bank(&self, group: u32, binding: u32) -> u8 {

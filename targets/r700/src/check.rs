@@ -217,7 +217,11 @@ fn clause(groups: &[(u32, Group)], cf: &crate::inst::Word, out: &mut Vec<TextErr
                     _ => {}
                 }
             }
-            slots.push(SlotReads { unit: *unit, reads: s.sources().iter().map(|x| read(x, &mut fresh)).collect() });
+            let mut reads = [Read::None; 3];
+            for (r, x) in reads.iter_mut().zip(s.sources()) {
+                *r = read(x, &mut fresh);
+            }
+            slots.push(SlotReads { unit: *unit, reads });
         }
         if !reductions.is_empty() && (reductions.len() != 4 || reductions.iter().map(|r| r.0).collect::<BTreeSet<_>>().len() != 1) {
             out.push(problem(*u, "a reduction must fill X, Y, Z and W"));

@@ -165,7 +165,11 @@ fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: 
     simplify(&mut mir.steps);
     limit_constants(&mut mir);
     let scheduled = schedule_all(&mut mir, effort)?;
-    let reserved = if legal.stage == Stage::Vertex { 1 } else { 0 };
+    let reserved = match legal.stage {
+        Stage::Vertex => 1,
+        Stage::Geometry => 2,
+        _ => 0,
+    };
     let place = match allocate(&mir, &mir.steps, &scheduled, reserved) {
         Ok(p) => p,
         Err(AllocError::Limit(e)) => return Err(Retry::No(e)),
@@ -220,13 +224,16 @@ fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
     let total: usize = leaves(&mir.steps).iter().map(|l| l.len()).sum();
     let budget = effort / (1 + total as u64 / 200);
     let mut out: Vec<Leaf> = Vec::new();
-    let count = leaves(&mir.steps).len();
-    for k in 0..count {
+    let code: Vec<Vec<Op>> = leaves(&mir.steps).into_iter().cloned().collect();
+    let ranges = |mir: &Mir| {
+        let pos: Vec<_> = leaves(&mir.steps).into_iter().map(|l| positions(l)).collect();
+        liveness(&mir.steps, &pos, mir.webs.len())
+    };
+    let mut live = ranges(mir);
+    for (k, ops) in code.into_iter().enumerate() {
+        let mut ops = ops;
         let mut rounds = 0;
         loop {
-            let pos: Vec<_> = leaves(&mir.steps).into_iter().map(|l| positions(l)).collect();
-            let live = liveness(&mir.steps, &pos, mir.webs.len());
-            let ops = leaves(&mir.steps)[k].clone();
             match schedule(&ops, mir, &live.live_out[k], &live.ranges, budget) {
                 Ok((items, chan)) => {
                     for (w, c) in chan {
@@ -241,6 +248,8 @@ fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
                         return Err(Retry::Yes(CompileError::Internal(format!("`{}` fits no instruction group", ops[i].name()))));
                     }
                     spread(mir, k, i);
+                    live = ranges(mir);
+                    ops = leaves(&mir.steps)[k].clone();
                 }
             }
         }
@@ -346,7 +355,9 @@ fn simplify(steps: &mut Vec<Step>) {
             Step::Code(c) => {
                 // Two pieces without control flow between them are one.
                 match steps.last_mut() {
-                    Some(Step::Code(before)) if before.last().is_none_or(|o| o.kind != Kind::Pred) => before.extend(c),
+                    Some(Step::Code(before)) if before.last().is_none_or(|o| o.is_alu() && o.kind != Kind::Pred || matches!(o.kind, Kind::Fetch(_))) => {
+                        before.extend(c)
+                    }
                     _ if c.is_empty() => {}
                     _ => steps.push(Step::Code(c)),
                 }
@@ -378,12 +389,13 @@ fn describe(mir: &Mir) -> String {
                     for o in ops {
                         let dst: Vec<String> = o.writes().iter().map(|w| format!("w{}", w.0)).collect();
                         let src: Vec<String> = match &o.kind {
-                            Kind::Fetch(_) | Kind::Export(_) => o.reads().iter().map(|w| format!("w{}", w.0)).collect(),
+                            Kind::Fetch(_) | Kind::Export(_) | Kind::Write(_) => o.reads().iter().map(|w| format!("w{}", w.0)).collect(),
                             _ => o.src.iter().map(opnd).collect(),
                         };
                         let name = match &o.kind {
                             Kind::Fetch(f) => crate::forms::TABLE.form(f.form).name,
                             Kind::Export(_) => "EXPORT",
+                            Kind::Write(w) => w.form,
                             Kind::Control(n) => n,
                             _ => o.name(),
                         };

@@ -3,21 +3,39 @@
 //! Sections: `.text` (code), `.r700.info` (stage and chip, one `name value` per line), `.r700.registers` (register words by
 //! the names of AMD's register reference, one `NAME 0xvalue` per line).
 
+use crate::abi::Abi;
 use crate::emit::Emitted;
-use retroshade_ir::Stage;
+use retroshade_ir::{Module, Primitive, Stage};
 
 const MACHINE_AMDGPU: u16 = 224;
 
 /// The register words of a program, by name.
-pub fn registers(e: &Emitted, gprs: u16, stage: Stage) -> Vec<(&'static str, u32)> {
+pub fn registers(e: &Emitted, gprs: u16, m: &Module, abi: &Abi) -> Vec<(&'static str, u32)> {
     // NUM_GPRS 7:0, STACK_SIZE 15:8, DX10_CLAMP 21.
     let resources = gprs as u32 & 0xff | (e.counts.stack as u32 & 0xff) << 8 | 1 << 21;
-    match stage {
+    match m.stage {
         Stage::Fragment => vec![
             ("SQ_PGM_RESOURCES_PS", resources),
             ("SQ_PGM_EXPORTS_PS", (e.depth as u32) | e.colors.max(if e.depth { 0 } else { 1 }) << 1),
             ("DB_SHADER_CONTROL", (e.depth as u32) | (e.kills as u32) << 6),
         ],
+        Stage::Geometry => {
+            // Sizes in words.
+            let item = 4 * abi.ring_slots(m).len() as u32;
+            let most = m.geometry.map_or(0, |g| g.max_vertices);
+            let kind = m.geometry.map_or(0, |g| match g.output {
+                Primitive::Points => 0,
+                Primitive::LineStrip => 1,
+                _ => 2,
+            });
+            vec![
+                ("SQ_PGM_RESOURCES_GS", resources),
+                ("SQ_ESGS_RING_ITEMSIZE", 4 * abi.ring_input_size()),
+                ("SQ_GS_VERT_ITEMSIZE", item),
+                ("SQ_GSVS_RING_ITEMSIZE", item * most),
+                ("VGT_GS_OUT_PRIM_TYPE", kind),
+            ]
+        }
         _ => vec![("SQ_PGM_RESOURCES_VS", resources), ("SPI_VS_OUT_CONFIG", e.params.max(1).saturating_sub(1) << 1)],
     }
 }

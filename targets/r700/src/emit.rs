@@ -253,7 +253,7 @@ impl Emit<'_> {
                     for s in &g.slots {
                         for x in &s.src {
                             if let Place::Const(b, i, _) = x.place {
-                                lines.0.insert((b, i / 16));
+                                lines.insert(b, i / 16);
                             }
                         }
                     }
@@ -451,6 +451,22 @@ impl Emit<'_> {
                 }
                 self.cf.push(Cf { form: "EXP_SWIZ:EXPORT", fields, clause: None, label: None, span: leaf.ops[i].span });
             }
+            Kind::Write(e) => {
+                let gpr = e.src.iter().flatten().next().map_or(0, |w| self.gpr(*w));
+                let mask = e.src.iter().enumerate().map(|(c, w)| (w.is_some() as u64) << c).sum();
+                let fields = vec![
+                    ("TYPE", e.kind as u64),
+                    ("ARRAY_BASE", e.base as u64),
+                    ("RW_GPR", gpr as u64),
+                    ("INDEX_GPR", e.index.map_or(0, |w| self.gpr(w)) as u64),
+                    ("ELEM_SIZE", 3),
+                    ("ARRAY_SIZE", 0xfff),
+                    ("COMP_MASK", mask),
+                ];
+                if mask != 0 {
+                    self.cf.push(Cf { form: e.form, fields, clause: None, label: None, span: leaf.ops[i].span });
+                }
+            }
             Kind::Control(name) => self.plain(name, vec![], None),
             _ => {}
         }
@@ -464,7 +480,7 @@ impl Emit<'_> {
                 c.form = "EXP_SWIZ:EXPORT_DONE";
             }
         }
-        let ends_well = self.cf.last().is_some_and(|c| c.form.starts_with("EXP_SWIZ") || c.form == "CF:TEX" || c.form == "CF:VTX");
+        let ends_well = self.cf.last().is_some_and(|c| c.form.starts_with("EXP_SWIZ") || matches!(c.form, "CF:TEX" | "CF:VTX" | "CF:EMIT_VERTEX" | "CF:CUT_VERTEX"));
         if !ends_well {
             self.plain("CF:NOP", vec![], None);
         }

@@ -10,6 +10,11 @@ use smallvec::{SmallVec, smallvec};
 
 type Fields = SmallVec<[(&'static str, u64); 12]>;
 
+/// The data format of so many raw words.
+pub fn format(lanes: u8) -> u64 {
+    [13, 29, 47, 34][(lanes as usize).clamp(1, 4) - 1]
+}
+
 /// Fields of a vertex fetch from a buffer: resource, byte offset, bytes - 1, data format.
 pub fn buffer_fields(resource: u64, offset: u32, bytes: u64, format: u64) -> Fields {
     smallvec![
@@ -24,7 +29,7 @@ pub fn buffer_fields(resource: u64, offset: u32, bytes: u64, format: u64) -> Fie
 }
 
 /// A fetch of `value`'s lanes from a buffer; result component `shift + lane` is lane `lane`.
-pub fn buffer(l: &mut Lower<'_>, value: Value, index: Opnd, fields: &Fields, shift: u8, _uniform: bool) {
+pub fn buffer(l: &mut Lower<'_>, value: Value, index: Opnd, fields: &Fields, shift: u8) {
     if fields.iter().any(|(n, v)| *n == "OFFSET" && *v > 0xffff) {
         let span = l.span();
         return l.fail(CompileError::limit("R0305", span, "the buffer offset does not fit the fetch", 1 << 17, 1 << 16));

@@ -7,11 +7,11 @@
 use crate::numerics::NUMERICS;
 use cranelift_entity::EntityRef;
 use retroshade_ir::passes::contract::FpContract;
-use retroshade_ir::passes::rewrite::{Action, rewrite};
+use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits};
 use retroshade_ir::passes::{PassOptions, cleanup, each, pipeline};
 use retroshade_ir::types::F32;
 use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, Stage, TexDim, TexOp, Type, Value};
-use retroshade_lower::legal::{Rule, apply, bits, float, pack};
+use retroshade_lower::legal::{Rule, apply, bits, float, intdiv, pack};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
 use std::collections::BTreeSet;
@@ -115,7 +115,8 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
         }
     });
     // Passes may have formed what has to be expanded again; machine operations come last.
-    let again = rules(&mut m) | each(&mut m, expand) | cubes(&mut m);
+    let relaxed = options.fp_contract && options.opt > OptLevel::O0 && each(&mut m, crate::algebra::run);
+    let again = rules(&mut m) | each(&mut m, expand) | cubes(&mut m) | relaxed;
     if choice.dot == 0 {
         expand_dots(&mut m, |_, lanes| lanes == 3);
     }
@@ -267,13 +268,12 @@ fn ext(b: &mut Builder<'_>, name: &str, args: &[Value]) -> Value {
     b.build(&lanes)
 }
 
-/// Sine and cosine take turns; the reduction keeps the argument in half a turn around zero.
+/// Sine and cosine take turns, up to 256 of them; whole turns go away first.
 fn turns(b: &mut Builder<'_>, x: Value, name: &str) -> Value {
     let ty = b.func.ty(x);
-    let (scale, half, minus) = (b.fconst(ty, std::f32::consts::FRAC_1_PI * 0.5), b.fconst(ty, 0.5), b.fconst(ty, -0.5));
-    let t = b.ins(Opcode::Fmad, &[x, scale, half]);
+    let scale = b.fconst(ty, std::f32::consts::FRAC_1_PI * 0.5);
+    let t = b.ins(Opcode::Fmul, &[x, scale]);
     let t = b.ins(Opcode::Ffract, &[t]);
-    let t = b.ins(Opcode::Fadd, &[t, minus]);
     ext(b, name, &[t])
 }
 
@@ -306,6 +306,30 @@ fn udivrem(b: &mut Builder<'_>, x: Value, y: Value) -> (Value, Value) {
     (quotient, remainder)
 }
 
+/// The exponent of a divisor that is a power of two.
+fn power(b: &Builder<'_>, y: Value) -> Option<u32> {
+    splat_bits(b.func, y).filter(|c| *c >= 2 && *c < 1 << 31 && c.is_power_of_two()).map(u32::trailing_zeros)
+}
+
+/// x / 2^k or its remainder: rounds towards zero, so negative x first grow by 2^k - 1.
+fn signed_power(b: &mut Builder<'_>, x: Value, k: u32, quotient: bool) -> Value {
+    let ty = b.func.ty(x);
+    let (top, rest, by) = (b.iconst(ty, 31), b.iconst(ty, 32 - k), b.iconst(ty, k));
+    let bias = if k == 1 {
+        b.ins(Opcode::Ushr, &[x, top])
+    } else {
+        let s = b.ins(Opcode::Sshr, &[x, top]);
+        b.ins(Opcode::Ushr, &[s, rest])
+    };
+    let t = b.ins(Opcode::Iadd, &[x, bias]);
+    if quotient {
+        return b.ins(Opcode::Sshr, &[t, by]);
+    }
+    let whole = b.iconst(ty, 0u32.wrapping_sub(1 << k));
+    let t = b.ins(Opcode::Iand, &[t, whole]);
+    b.ins(Opcode::Isub, &[x, t])
+}
+
 fn signed(b: &mut Builder<'_>, x: Value, y: Value, quotient: bool) -> Value {
     let ty = b.func.ty(x);
     let shift = b.iconst(ty, 31);
@@ -335,6 +359,14 @@ fn expand(func: &mut Function) -> bool {
                 let l = b.ins(Flog2, &[a(0)]);
                 let p = ext(b, "r700.mul", &[l, a(1)]);
                 b.ins(Fexp2, &[p])
+            }
+            Sdiv | Srem if power(b, a(1)).is_some() => {
+                let Some(k) = power(b, a(1)) else { return Action::Keep };
+                signed_power(b, a(0), k, d.op == Sdiv)
+            }
+            Udiv | Urem | Sdiv | Srem if splat_bits(b.func, a(1)).is_some_and(|c| c != 0) => {
+                let ty = b.func.ty(a(0));
+                return intdiv::by_mulhi(b, &d, ty).map_or(Action::Keep, Action::Replace);
             }
             Udiv => udivrem(b, a(0), a(1)).0,
             Urem => udivrem(b, a(0), a(1)).1,

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod abi;
+pub mod algebra;
 pub mod alloc;
 pub mod check;
 pub mod compile;
@@ -47,7 +48,7 @@ impl TargetIsa for R700 {
         &["rv770", "rv730", "rv740", "rv710"]
     }
     fn stages(&self) -> &'static [Stage] {
-        &[Stage::Vertex, Stage::Fragment]
+        &[Stage::Vertex, Stage::Geometry, Stage::Fragment]
     }
     fn limits(&self, _: Option<&str>) -> Vec<(&'static str, String)> {
         vec![
@@ -74,7 +75,7 @@ impl TargetIsa for R700 {
             return Err(CompileError::Internal(format!("illegal code: {p}")));
         }
         let chip = options.chip.clone().unwrap_or_else(|| "rv770".to_string());
-        let registers = container::registers(&c.emitted, c.gprs, module.stage);
+        let registers = container::registers(&c.emitted, c.gprs, &c.legal, &c.abi);
         let n = c.emitted.counts;
         let stats = Stats {
             ir_ops: ir_ops(module),

@@ -150,6 +150,23 @@ pub struct Export {
     pub quad: Option<Quad>,
 }
 
+/// A memory export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Its form.
+    pub form: &'static str,
+    /// 0 write, 1 indexed write, 2 and 3 the same with acknowledgement.
+    pub kind: u8,
+    /// Address, in the opcode's unit.
+    pub base: u16,
+    /// The web in each channel; they have these channels.
+    pub src: [Option<Web>; 4],
+    /// The quad of the webs.
+    pub quad: Option<Quad>,
+    /// The index, in channel X.
+    pub index: Option<Web>,
+}
+
 /// What an operation does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -167,6 +184,8 @@ pub enum Kind {
     Fetch(Box<Fetch>),
     /// An export.
     Export(Box<Export>),
+    /// A memory export.
+    Write(Box<Write>),
     /// Emits a vertex or ends a strip (geometry), by control-flow opcode name.
     Control(&'static str),
 }
@@ -227,6 +246,7 @@ impl Op {
         match &self.kind {
             Kind::Fetch(f) => f.src.iter().filter_map(coord_web).collect(),
             Kind::Export(e) => e.src.iter().filter_map(coord_web).collect(),
+            Kind::Write(e) => e.src.iter().flatten().copied().chain(e.index).collect(),
             _ => self.src.iter().filter_map(Opnd::as_web).collect(),
         }
     }
@@ -250,6 +270,7 @@ impl Op {
                 x.dst.iter_mut().flatten().for_each(|w| *w = f(*w));
             }
             Kind::Export(x) => x.src.iter_mut().for_each(coord),
+            Kind::Write(x) => x.src.iter_mut().flatten().chain(&mut x.index).for_each(|w| *w = f(*w)),
             _ => {}
         }
         for s in &mut self.src {

@@ -6,9 +6,10 @@
 use smallvec::SmallVec;
 
 /// What a source costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Read {
     /// Nothing, and it does not count as a constant (unused operand).
+    #[default]
     None,
     /// A register: key and channel.
     Gpr(u32, u8),
@@ -21,12 +22,12 @@ pub enum Read {
 }
 
 /// The sources of one slot and its unit (4 = T).
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct SlotReads {
     /// Unit, 0-4.
     pub unit: u8,
     /// Sources in order.
-    pub reads: SmallVec<[Read; 3]>,
+    pub reads: [Read; 3],
 }
 
 /// Cycle of each source by bank swizzle, vector units.

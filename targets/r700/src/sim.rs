@@ -4,14 +4,15 @@
 //! stack of entries; ALU groups read everything before they write; PV and PS hold the previous group's results; fetches go
 //! through the texture functions that the interpreter uses.
 
-use crate::abi::{Abi, BUFFER_RESOURCE, STORAGE_RESOURCE};
+use crate::abi::{Abi, BUFFER_RESOURCE, RING_RESOURCE, STORAGE_RESOURCE};
 use crate::forms::{Format, Unit};
 use crate::inst::{Alu, Group, Src, Word, sel};
+use crate::lower::VERTEX_OFFSETS;
 use crate::numerics::{self, NUMERICS};
 use crate::program::{Clause, Program};
 use cranelift_entity::EntityRef;
 use retroshade_ir::texture::{self, TexArgs, TexQuery};
-use retroshade_ir::{Binding, Builtin, InvocationResult, Module, Scalar, ShaderEnv, ShaderResult, Stage, TexDim, TexLod, TexOp, Texture};
+use retroshade_ir::{InvocationResult, Module, Scalar, ShaderEnv, ShaderResult, Stage, TexDim, TexLod, TexOp, Texture};
 use retroshade_lower::SimError;
 use std::collections::BTreeMap;
 
@@ -50,11 +51,18 @@ struct Lane {
     killed: bool,
     gradients: [[u32; 4]; 2],
     exports: BTreeMap<(u8, u16), [u32; 4]>,
+    /// Geometry: the input ring, the output ring, vertices emitted, the open strip and the finished ones.
+    ring: Vec<u32>,
+    written: BTreeMap<u64, u32>,
+    emitted: u32,
+    strip: Vec<Vec<Vec<u32>>>,
+    strips: Vec<Vec<Vec<Vec<u32>>>>,
 }
 
 struct Machine<'a> {
     program: &'a Program,
     module: &'a Module,
+    abi: &'a Abi,
     env: &'a ShaderEnv,
     buffers: Vec<Vec<u32>>,
     lanes: Vec<Lane>,
@@ -89,6 +97,7 @@ pub fn run(program: &Program, module: &Module, abi: &Abi, env: &ShaderEnv) -> Re
         let mut m = Machine {
             program,
             module,
+            abi,
             env,
             buffers: buffers(module, abi, env),
             lanes: Vec::new(),
@@ -99,6 +108,9 @@ pub fn run(program: &Program, module: &Module, abi: &Abi, env: &ShaderEnv) -> Re
         for inv in chunk {
             let mut gpr = vec![[0u32; 4]; 256];
             for (k, d) in module.inputs.values().enumerate() {
+                if abi.ring_input(k).is_some() {
+                    continue;
+                }
                 let place = abi.inputs[k];
                 let lanes = d.ty.lanes as usize;
                 let words = inv.inputs.get(k).ok_or_else(|| SimError::BadEnv(format!("input `{}` has no value", d.name)))?;
@@ -106,6 +118,11 @@ pub fn run(program: &Program, module: &Module, abi: &Abi, env: &ShaderEnv) -> Re
                     // A truth value arrives as the sign of a float.
                     let w = if d.ty.scalar == Scalar::I1 { if *w != 0 { 1.0f32 } else { -1.0 }.to_bits() } else { *w };
                     gpr[place.gpr as usize + n / lanes][(place.chan as usize + n % lanes) & 3] = w;
+                }
+            }
+            if module.stage == Stage::Geometry {
+                for (v, (r, c)) in VERTEX_OFFSETS.iter().enumerate() {
+                    gpr[*r as usize][*c as usize] = v as u32 * abi.ring_input_size() * 4;
                 }
             }
             m.lanes.push(Lane {
@@ -117,11 +134,22 @@ pub fn run(program: &Program, module: &Module, abi: &Abi, env: &ShaderEnv) -> Re
                 killed: false,
                 gradients: [[0; 4]; 2],
                 exports: BTreeMap::new(),
+                ring: ring_of(module, abi, &inv.inputs),
+                written: BTreeMap::new(),
+                emitted: 0,
+                strip: Vec::new(),
+                strips: Vec::new(),
             });
         }
         m.execute()?;
         for lane in m.lanes {
             let mut r = InvocationResult { discarded: lane.killed, ..InvocationResult::default() };
+            if module.stage == Stage::Geometry {
+                r.primitives = lane.strips;
+                r.primitives.extend(Some(lane.strip).filter(|s| !s.is_empty()));
+                out.invocations.push(r);
+                continue;
+            }
             for (k, d) in module.outputs.values().enumerate() {
                 let mut words = Vec::new();
                 for e in 0..d.count {
@@ -136,8 +164,22 @@ pub fn run(program: &Program, module: &Module, abi: &Abi, env: &ShaderEnv) -> Re
             out.invocations.push(r);
         }
     }
-    let _ = (Binding::Location(0), Builtin::Position);
     Ok(out)
+}
+
+/// The input ring as the vertex stage left it: vertex after vertex, 16 bytes for each input.
+fn ring_of(module: &Module, abi: &Abi, inputs: &[Vec<u32>]) -> Vec<u32> {
+    let size = abi.ring_input_size() as usize * 4;
+    let mut ring = vec![0; size * VERTEX_OFFSETS.len()];
+    for (k, d) in module.inputs.values().enumerate() {
+        let (Some(slot), lanes) = (abi.ring_input(k), d.ty.lanes as usize) else { continue };
+        for (n, w) in inputs.get(k).into_iter().flatten().enumerate() {
+            if let Some(x) = ring.get_mut(n / lanes * size + slot as usize * 4 + n % lanes) {
+                *x = *w;
+            }
+        }
+    }
+    ring
 }
 
 impl Machine<'_> {
@@ -208,12 +250,23 @@ impl Machine<'_> {
                     }
                 }
                 Format::ExpSwiz => self.export(w),
-                Format::ExpBuf => return Err(self.fault(at, "memory exports are not modelled")),
+                Format::ExpBuf if w.name() == "MEM_RING" => self.ring_write(w),
+                Format::ExpBuf => return Err(self.fault(at, format!("{} is not modelled", w.name()))),
                 _ => match w.name() {
                     "NOP" | "CALL_FS" | "WAIT_ACK" => {}
                     "TEX" | "VTX" | "VTX_TC" => {
                         if self.any_active() {
                             self.fetch_clause(addr)?;
+                        }
+                    }
+                    "EMIT_VERTEX" => self.emit_vertex(),
+                    "CUT_VERTEX" => {
+                        for lane in 0..self.lanes.len() {
+                            let l = &mut self.lanes[lane];
+                            if self.state[lane] == State::Active && !l.strip.is_empty() {
+                                let strip = std::mem::take(&mut l.strip);
+                                l.strips.push(strip);
+                            }
                         }
                     }
                     "PUSH" => {
@@ -294,6 +347,47 @@ impl Machine<'_> {
             if w.get("END_OF_PROGRAM") == 1 {
                 return Ok(());
             }
+        }
+    }
+
+    fn ring_write(&mut self, w: &Word) {
+        for lane in 0..self.lanes.len() {
+            if !self.active(lane) {
+                continue;
+            }
+            let l = &mut self.lanes[lane];
+            let index = if w.get("TYPE") & 1 == 1 { l.gpr[w.get("INDEX_GPR") as usize & 127][0] as u64 * 4 } else { 0 };
+            for c in 0..4u64 {
+                if w.get("COMP_MASK") >> c & 1 == 1 {
+                    l.written.insert(w.get("ARRAY_BASE") + index + c, l.gpr[w.get("RW_GPR") as usize & 127][c as usize]);
+                }
+            }
+        }
+    }
+
+    /// The next vertex of the output ring joins the open strip, as the copy program would export it.
+    fn emit_vertex(&mut self) {
+        let slots = self.abi.ring_slots(self.module);
+        let most = self.module.geometry.map_or(0, |g| g.max_vertices);
+        for lane in 0..self.lanes.len() {
+            if !self.active(lane) || self.lanes[lane].emitted >= most {
+                continue;
+            }
+            let l = &mut self.lanes[lane];
+            let start = l.emitted as u64 * slots.len() as u64 * 4;
+            l.emitted += 1;
+            let mut vertex = Vec::new();
+            for (k, d) in self.module.outputs.values().enumerate() {
+                let mut words = Vec::new();
+                for e in 0..d.count {
+                    let (kind, base, chan) = self.abi.output(self.module, k, e);
+                    let slot = slots.iter().position(|s| *s == (kind, base)).unwrap_or(0) as u64;
+                    let at = |c: u64| start + slot * 4 + (chan as u64 + c & 3);
+                    words.extend((0..d.ty.lanes as u64).map(|c| l.written.get(&at(c)).copied().unwrap_or(0)));
+                }
+                vertex.push(words);
+            }
+            l.strip.push(vertex);
         }
     }
 
@@ -477,7 +571,7 @@ impl Machine<'_> {
                 Format::VtxGpr => {
                     for lane in 0..self.lanes.len() {
                         if self.active(lane) {
-                            results[lane] = Some(self.buffer(*at, w, self.lanes[lane].gpr[src][w.get("SRC_SEL_X") as usize & 3])?);
+                            results[lane] = Some(self.buffer(*at, w, lane, self.lanes[lane].gpr[src][w.get("SRC_SEL_X") as usize & 3])?);
                         }
                     }
                 }
@@ -499,9 +593,11 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn buffer(&self, at: u32, w: &Word, index: u32) -> Result<[u32; 4], SimError> {
+    fn buffer(&self, at: u32, w: &Word, lane: usize, index: u32) -> Result<[u32; 4], SimError> {
         let id = w.get("BUFFER_ID");
-        let (words, stride): (&[u32], u64) = if id >= STORAGE_RESOURCE {
+        let (words, stride): (&[u32], u64) = if id == RING_RESOURCE && self.module.stage == Stage::Geometry {
+            (&self.lanes[lane].ring, 4)
+        } else if id >= STORAGE_RESOURCE {
             (self.env.storage.get((id - STORAGE_RESOURCE) as usize).map_or(&[], |v| v), 4)
         } else if id >= BUFFER_RESOURCE {
             (self.buffers.get((id - BUFFER_RESOURCE) as usize).map_or(&[], |v| v), 16)

@@ -155,6 +155,27 @@ pub fn overlap(a: &Range, b: &Range) -> bool {
     false
 }
 
+/// Whether a range holds a point.
+fn lives(r: &Range, at: u32) -> bool {
+    r.iter().any(|(a, b)| *a <= at && at < *b)
+}
+
+/// By web: the positions that write it, and of which web that is a copy.
+fn definitions(mir: &Mir) -> Vec<Vec<(u32, Option<Web>)>> {
+    let mut out = vec![Vec::new(); mir.webs.len()];
+    let mut base = 0;
+    for leaf in leaves(&mir.steps) {
+        for (i, op) in leaf.iter().enumerate() {
+            let from = copy_of(op).map(|c| c.1);
+            for w in op.writes() {
+                out[w.0 as usize].push((base + 2 * i as u32, from));
+            }
+        }
+        base += 2 * leaf.len() as u32 + 2;
+    }
+    out
+}
+
 /// The union of two ranges.
 pub fn union(a: &Range, b: &Range) -> Range {
     let mut all: Vec<(u32, u32)> = a.iter().chain(b).copied().collect();
@@ -265,6 +286,9 @@ pub fn coalesce(mir: &mut Mir, merge_quads: bool) {
     each_leaf(&mut mir.steps, &mut sink);
     let pos: Vec<Vec<Position>> = leaves(&mir.steps).into_iter().map(|l| positions(l)).collect();
     let live = liveness(&mir.steps, &pos, mir.webs.len());
+    let mut defs = definitions(mir);
+    let entry = live.entry;
+    let mut on_entry: Vec<bool> = (0..mir.webs.len() as u32).map(|w| entry.contains(&Web(w))).collect();
     let mut ranges = live.ranges;
     let mut parent: Vec<u32> = (0..mir.webs.len() as u32).collect();
     fn find(parent: &mut [u32], mut x: u32) -> u32 {
@@ -281,7 +305,17 @@ pub fn coalesce(mir: &mut Mir, merge_quads: bool) {
     copies.sort_by_key(|c| std::cmp::Reverse(c.0));
     for (_, d, s) in copies {
         let (a, b) = (find(&mut parent, d.0), find(&mut parent, s.0));
-        if a == b || overlap(&ranges[a as usize], &ranges[b as usize]) {
+        if a == b || on_entry[a as usize] && on_entry[b as usize] {
+            continue;
+        }
+        // A definition clashes with another web that lives on, unless it is a copy of that web.
+        let mut clash = |x: u32, y: u32| {
+            defs[x as usize]
+                .iter()
+                .any(|(at, from)| lives(&ranges[y as usize], at + 1) && from.is_none_or(|f| find(&mut parent, f.0) != y))
+                || on_entry[x as usize] && lives(&ranges[y as usize], 0)
+        };
+        if clash(a, b) || clash(b, a) {
             continue;
         }
         let (x, y) = (mir.webs[a as usize], mir.webs[b as usize]);
@@ -317,6 +351,9 @@ pub fn coalesce(mir: &mut Mir, merge_quads: bool) {
         };
         parent[b as usize] = a;
         ranges[a as usize] = union(&ranges[a as usize], &ranges[b as usize]);
+        let moved = std::mem::take(&mut defs[b as usize]);
+        defs[a as usize].extend(moved);
+        on_entry[a as usize] |= on_entry[b as usize];
         let fixed = x.fixed.or(y.fixed);
         let info = &mut mir.webs[a as usize];
         (info.chan, info.quad, info.fixed) = (chan, quad, fixed);

@@ -1,0 +1,159 @@
+//! Inputs, uniforms, storage buffers and local arrays.
+
+use super::Lower;
+use crate::abi::{BUFFER_RESOURCE, STORAGE_RESOURCE};
+use crate::mir::*;
+use cranelift_entity::EntityRef;
+use retroshade_ir::{Imm, InstData, MemRef, Opcode, Scalar, Span, Value};
+use retroshade_lower::CompileError;
+
+impl Lower<'_> {
+    pub(super) fn input(&mut self, d: &InstData) {
+        let Imm::Mem { var: MemRef::Input(n), offset } = d.imm else { return };
+        let count = self.module.inputs[n].count;
+        if let Some(slot) = self.abi.ring_input(n.index()) {
+            return self.ring_input(d, slot, offset, count);
+        }
+        let place = self.abi.inputs[n.index()];
+        let r = d.results[0];
+        let ty = self.func.ty(r);
+        for lane in 0..ty.lanes {
+            if !self.used(r, lane) {
+                continue;
+            }
+            let (gpr, chan) = (place.gpr + offset as u8, place.chan + lane);
+            let o = match d.args.first() {
+                Some(index) => self.chosen_input(*index, gpr, chan, count.saturating_sub(offset)),
+                None => Opnd::web(self.input_web(gpr, chan)),
+            };
+            // Truth values arrive as the sign of a float.
+            let o = if ty.scalar == Scalar::I1 { self.emit("OP2:SETGT_DX10", &[o, Opnd::bits(0)]) } else { o };
+            self.set(r, lane, o);
+        }
+    }
+
+    /// The web of a channel that holds an input on entry.
+    pub(super) fn input_web(&mut self, gpr: u8, chan: u8) -> Web {
+        if let Some(w) = self.inputs.get(&(gpr, chan)) {
+            return *w;
+        }
+        let w = self.mir.web();
+        let q = match self.input_quads.get(&gpr) {
+            Some(q) => *q,
+            None => {
+                self.mir.quads.push(Vec::new());
+                let q = Quad(self.mir.quads.len() as u32 - 1);
+                self.input_quads.insert(gpr, q);
+                q
+            }
+        };
+        self.mir.quads[q.0 as usize].push(w);
+        self.mir.webs[w.0 as usize] = WebInfo { chan: Some(chan), fixed: Some(gpr), quad: Some(q), settled: true };
+        self.inputs.insert((gpr, chan), w);
+        w
+    }
+
+    pub(super) fn uniform(&mut self, d: &InstData) {
+        let Imm::Mem { var: MemRef::Uniform(n), offset } = d.imm else { return };
+        let decl = &self.module.uniforms[n];
+        let bank = self.abi.bank(decl.group, decl.binding);
+        let r = d.results[0];
+        let ty = self.func.ty(r);
+        let at = decl.offset + offset * decl.unit;
+        if d.args.is_empty() {
+            for lane in 0..ty.lanes {
+                let word = at / 4 + lane as u32;
+                let o = Opnd { place: Place::Const(bank, (word / 4) as u16, (word % 4) as u8), neg: false, abs: false };
+                let o = if ty.scalar == Scalar::I1 && self.used(r, lane) { self.emit("OP2:SETNE_INT", &[o, Opnd::bits(0)]) } else { o };
+                self.set(r, lane, o);
+            }
+            return;
+        }
+        if !decl.unit.is_multiple_of(16) {
+            return self.fail(CompileError::unsupported("R0106", self.span, "indexed uniforms need elements of 16 bytes on r700"));
+        }
+        let index = self.lane(d.args[0], 0);
+        let index = match decl.unit / 16 {
+            1 => index,
+            k if k.is_power_of_two() => self.emit("OP2:LSHL_INT", &[index, Opnd::bits(k.trailing_zeros())]),
+            k => self.emit("OP2:MULLO_INT", &[index, Opnd::bits(k)]),
+        };
+        let shift = at % 16 / 4;
+        let fields = crate::fetch::buffer_fields(BUFFER_RESOURCE + bank as u64, at - at % 16, 15, 34);
+        crate::fetch::buffer(self, r, index, &fields, shift as u8);
+    }
+
+    pub(super) fn storage(&mut self, d: &InstData) {
+        let Imm::Mem { var: MemRef::Storage(n), offset } = d.imm else { return };
+        let r = d.results[0];
+        let index = match d.args.first() {
+            Some(v) => self.lane(*v, 0),
+            None => Opnd::bits(0),
+        };
+        let lanes = self.func.ty(r).lanes;
+        let format = crate::fetch::format(lanes);
+        let fields = crate::fetch::buffer_fields(STORAGE_RESOURCE + n.index() as u64, offset * 4, lanes as u64 * 4 - 1, format);
+        crate::fetch::buffer(self, r, index, &fields, 0);
+    }
+
+    pub(super) fn declare_locals(&mut self) -> Result<(), CompileError> {
+        let mut total = 0u32;
+        for l in self.func.locals.values() {
+            total += l.count;
+            if total > 64 {
+                return Err(CompileError::limit(
+                    "R0304",
+                    Span::NONE,
+                    format!("local array `{}` does not fit the registers kept for arrays", l.name),
+                    total as u64,
+                    64,
+                ));
+            }
+            self.mir.locals.push(l.count as u8);
+        }
+        Ok(())
+    }
+
+    pub(super) fn local(&mut self, d: &InstData) {
+        let Imm::Mem { var: MemRef::Local(n), offset } = d.imm else { return };
+        let local = n.index() as u8;
+        let store = d.op == Opcode::LocalStore;
+        let index = d.args.get(store as usize).copied();
+        let rel = index.is_some();
+        let offset = offset.min(127) as u8;
+        if store {
+            let mut stored = Vec::new();
+            for lane in 0..self.func.ty(d.args[0]).lanes {
+                let o = self.lane(d.args[0], lane);
+                let o = if matches!(o.place, Place::Const(..)) { self.emit("OP2:MOV", &[o]) } else { o };
+                stored.push((lane, o));
+            }
+            self.mova(index);
+            for (lane, o) in stored {
+                let mut op = Op::alu("OP2:MOV", &[o], None);
+                op.store = Some((local, offset, lane, rel));
+                self.push(op);
+            }
+        } else {
+            self.mova(index);
+            let r = d.results[0];
+            for lane in 0..self.func.ty(r).lanes {
+                if self.used(r, lane) {
+                    let place = Place::Array { local, offset, chan: lane, rel };
+                    let o = self.emit("OP2:MOV", &[Opnd { place, neg: false, abs: false }]);
+                    self.set(r, lane, o);
+                }
+            }
+        }
+    }
+
+    pub(super) fn mova(&mut self, index: Option<Value>) {
+        if let Some(v) = index {
+            let o = self.lane(v, 0);
+            let o = self.plain(o);
+            let mut op = Op::alu("OP2:MOVA_INT", &[o], None);
+            op.kind = Kind::Mova;
+            self.push(op);
+        }
+    }
+}
