@@ -8,7 +8,7 @@ use crate::lower::lower;
 use crate::mir::*;
 use crate::ports::Read;
 use crate::sched::{Stuck, schedule};
-use crate::webs::{each_leaf, leaves, liveness, positions};
+use crate::webs::{each_leaf, leaves};
 use retroshade_ir::{Module, Stage};
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, OptLevel, Options};
@@ -42,9 +42,12 @@ struct Candidate {
     placed: Option<Placed>,
 }
 
-/// Code size in bytes, and for every group as much as for a slot.
+/// What a group is worth in bytes when whole programs are compared: it is a group of four cycles, too.
+const GROUP_WEIGHT: u64 = 20;
+
+/// Code size in bytes, and what its groups are worth.
 fn cost(e: &Emitted) -> u64 {
-    e.words.len() as u64 * 4 + 8 * e.counts.groups
+    e.words.len() as u64 * 4 + GROUP_WEIGHT * e.counts.groups
 }
 
 /// Compiles one legalised module; `effort` scales the search of the scheduler.
@@ -67,11 +70,13 @@ fn candidate(base: &Module, options: &Options, effort: u64, dumps: &mut Vec<(Str
 pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileError> {
     let mut dumps = Vec::new();
     let search = options.opt > OptLevel::O1;
-    let standard = Choice { dot: 3, unroll: 256, select: 16 };
+    let standard = Choice { dot: 3, unroll: 256, select: 16, balance: false };
     let mut choices = vec![standard];
     if search {
         choices.extend([
             Choice { dot: 4, ..standard },
+            Choice { dot: 2, ..standard },
+            Choice { dot: 2, balance: true, ..standard },
             Choice { dot: 0, ..standard },
             Choice { select: 48, ..standard },
             Choice { dot: 0, select: 48, ..standard },
@@ -103,10 +108,10 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
             }
         }
     }
-    // Groups are worth bytes, but hardly more than a twentieth (or two slots) above the smallest code found.
+    // Groups are worth bytes, but hardly more than a tenth (or two slots) above the smallest code found.
     let bytes = |c: &Candidate| c.emitted.words.len() as u64 * 4;
     let smallest = all.iter().map(|c| bytes(&c.0)).min().unwrap_or(0);
-    let cap = smallest + (smallest / 20).max(16);
+    let cap = smallest + (smallest / 10).max(16);
     let weighed = |c: &Candidate| c.cost + 4 * bytes(c).saturating_sub(cap);
     all.sort_by_key(|c| weighed(&c.0));
     // Single dot products are tried the other way from the best candidate that has some.
@@ -161,6 +166,9 @@ fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: 
     crate::webs::remove_dead(&mut mir);
     if boldness > 0 {
         crate::webs::coalesce(&mut mir, boldness > 1);
+    }
+    if !crate::webs::settle_quads(&mut mir) {
+        return Err(Retry::Yes(CompileError::Internal("the lanes of a register do not fit into four channels".to_string())));
     }
     simplify(&mut mir.steps);
     limit_constants(&mut mir);
@@ -225,16 +233,11 @@ fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
     let budget = effort / (1 + total as u64 / 200);
     let mut out: Vec<Leaf> = Vec::new();
     let code: Vec<Vec<Op>> = leaves(&mir.steps).into_iter().cloned().collect();
-    let ranges = |mir: &Mir| {
-        let pos: Vec<_> = leaves(&mir.steps).into_iter().map(|l| positions(l)).collect();
-        liveness(&mir.steps, &pos, mir.webs.len())
-    };
-    let mut live = ranges(mir);
     for (k, ops) in code.into_iter().enumerate() {
         let mut ops = ops;
         let mut rounds = 0;
         loop {
-            match schedule(&ops, mir, &live.live_out[k], &live.ranges, budget) {
+            match schedule(&ops, mir, budget) {
                 Ok((items, chan)) => {
                     for (w, c) in chan {
                         mir.webs[w.0 as usize].chan = Some(c);
@@ -248,7 +251,6 @@ fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
                         return Err(Retry::Yes(CompileError::Internal(format!("`{}` fits no instruction group", ops[i].name()))));
                     }
                     spread(mir, k, i);
-                    live = ranges(mir);
                     ops = leaves(&mir.steps)[k].clone();
                 }
             }

@@ -25,6 +25,8 @@ pub struct Choice {
     pub unroll: u32,
     /// What both sides of a branch may cost together to become selects.
     pub select: u32,
+    /// Whether chains of selects become trees.
+    pub balance: bool,
 }
 
 /// The passes' options under a choice.
@@ -54,7 +56,6 @@ const RULES: &[(Opcode, Rule)] = &[
     (Opcode::Fma, float::fma_fmad),
     (Opcode::Fdiv, float::fdiv_rcp),
     (Opcode::Fsign, float::fsign),
-    (Opcode::Dot, dot2),
     (Opcode::Bitcount, bits::bitcount),
     (Opcode::Bitrev, bits::bitrev),
     (Opcode::FindUmsb, bits::find_umsb_search),
@@ -106,7 +107,8 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
     }
     let mut m = module.clone();
     bound_indices(&mut m);
-    let rules = |m: &mut Module| each(m, |f| apply(f, RULES));
+    // Sums of two products are cheaper one after the other, unless they are on the longest chain.
+    let rules = |m: &mut Module| each(m, |f| apply(f, RULES) | (choice.dot != 2 && apply(f, &[(Opcode::Dot, dot2)])));
     rules(&mut m);
     let pass = pass_options(options, choice);
     pipeline(&mut m, &pass, &mut |name, m| {
@@ -119,6 +121,9 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
     let again = rules(&mut m) | each(&mut m, expand) | cubes(&mut m) | relaxed;
     if choice.dot == 0 {
         expand_dots(&mut m, |_, lanes| lanes == 3);
+    }
+    if choice.balance {
+        each(&mut m, crate::algebra::balance);
     }
     costly_dots(&mut m);
     if again && options.opt > OptLevel::O0 {

@@ -92,6 +92,7 @@ impl TargetIsa for R700 {
                 ("stack", n.stack),
             ]
             .into_iter()
+            .filter(|(_, n)| *n > 0)
             .collect(),
             alloc_step: Some("first fit".to_string()),
         };

@@ -7,7 +7,6 @@
 use crate::forms::{self, TABLE, Unit};
 use crate::mir::*;
 use crate::ports::{self, Read, SlotReads};
-use crate::webs::{Range, overlap};
 use retroshade_emit::form::FormId;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +18,7 @@ pub const CLAUSE_FETCHES: usize = 16;
 /// Slots that a MOVA leaves free in its clause for the groups that use AR.
 const AR_ROOM: usize = 40;
 /// What a group costs beside the bytes of its slots.
-pub const GROUP_COST: u64 = 5;
+pub const GROUP_COST: u64 = 12;
 
 /// An operation in its slot, registers still named by webs.
 #[derive(Clone, Debug)]
@@ -148,9 +147,9 @@ fn facts(ops: &[Op]) -> Vec<Facts> {
                 alu: op.is_alu(),
                 exclusive: matches!(op.kind, Kind::Pred | Kind::Kill),
                 relative: op.src.iter().any(|s| matches!(s.place, Place::Array { rel: true, .. })) || op.store.is_some_and(|s| s.3),
-                // MULADD in T is legal by the manual, but a production compiler refuses it without giving a reason.
+                // MULADD_IEEE in T is in published code of this family; its scaling forms are not.
                 trans: unit == Unit::Trans
-                    || unit == Unit::Any && !op.name().starts_with("MULADD") && !matches!(op.kind, Kind::Pred | Kind::Kill | Kind::Mova),
+                    || unit == Unit::Any && !op.name().starts_with("MULADD_IEEE_") && !matches!(op.kind, Kind::Pred | Kind::Kill | Kind::Mova),
             }
         })
         .collect()
@@ -170,7 +169,7 @@ fn same_element(a: (u8, u8, u8, bool), b: (u8, u8, u8, bool)) -> bool {
     a.0 == b.0 && a.2 == b.2 && (a.3 || b.3 || a.1 == b.1)
 }
 
-fn graph(ops: &[Op], facts: &[Facts]) -> Graph {
+fn graph(ops: &[Op], facts: &[Facts], mir: &Mir) -> Graph {
     let n = ops.len();
     let mut preds: Vec<BTreeMap<usize, u8>> = vec![BTreeMap::new(); n];
     let mut add = |to: usize, from: usize, lat: u8| {
@@ -178,6 +177,12 @@ fn graph(ops: &[Op], facts: &[Facts]) -> Graph {
             let e = preds[to].entry(from).or_insert(lat);
             *e = (*e).max(lat);
         }
+    };
+    // Members of a register that share a channel stay in their order, as if they were one web.
+    let mut shared: BTreeMap<(Quad, u8), Web> = BTreeMap::new();
+    let mut place = |w: Web| match (mir.webs[w.0 as usize].quad, mir.webs[w.0 as usize].chan) {
+        (Some(q), Some(c)) => *shared.entry((q, c)).or_insert(w),
+        _ => w,
     };
     let mut def: BTreeMap<Web, usize> = BTreeMap::new();
     let mut readers: BTreeMap<Web, Vec<usize>> = BTreeMap::new();
@@ -195,12 +200,14 @@ fn graph(ops: &[Op], facts: &[Facts]) -> Graph {
     };
     for (i, op) in ops.iter().enumerate() {
         for w in op.reads() {
+            let w = place(w);
             if let Some(d) = def.get(&w) {
                 add(i, *d, 1);
             }
             readers.entry(w).or_default().push(i);
         }
         for w in op.writes() {
+            let w = place(w);
             if let Some(d) = def.get(&w) {
                 add(i, *d, 1);
             }
@@ -283,7 +290,12 @@ fn graph(ops: &[Op], facts: &[Facts]) -> Graph {
     }
     for i in (0..n).rev() {
         for (s, lat) in &succs[i] {
-            let own = if facts[*s].alu { *lat as u32 } else { *lat as u32 + 4 };
+            // Fetches take long; exports all come at the end, in whatever order.
+            let own = match ops[*s].kind {
+                Kind::Fetch(_) => *lat as u32 + 4,
+                _ if facts[*s].alu => *lat as u32,
+                _ => facts[i].alu as u32,
+            };
             height[i] = height[i].max(height[*s] + own);
         }
     }
@@ -296,9 +308,6 @@ struct Code<'a> {
     facts: &'a [Facts],
     graph: &'a Graph,
     mir: &'a Mir,
-    live_out: &'a BTreeSet<Web>,
-    /// Live ranges in program order, which also show what goes around loops.
-    ranges: &'a [Range],
     prefer: &'a BTreeMap<Web, u8>,
 }
 
@@ -446,32 +455,17 @@ impl Run<'_> {
         self.chan[w.0 as usize]
     }
 
-    /// Channels that a definition of `w` may take now.
-    fn allowed(&self, w: Web, i: usize, open: &Open) -> SmallVec<[u8; 4]> {
-        let candidates: SmallVec<[u8; 4]> = match self.channel(w) {
-            Some(c) => SmallVec::from_slice(&[c]),
-            None => SmallVec::from_slice(&[0, 1, 2, 3]),
+    /// Channels that a definition of `w` may take: members of a register that have none yet keep apart.
+    fn allowed(&self, w: Web) -> SmallVec<[u8; 4]> {
+        if let Some(c) = self.channel(w) {
+            return SmallVec::from_slice(&[c]);
+        }
+        let mir = self.code.mir;
+        let taken = |c: u8| match mir.webs[w.0 as usize].quad {
+            Some(q) => mir.quads[q.0 as usize].iter().any(|m| *m != w && self.channel(*m) == Some(c)),
+            None => false,
         };
-        let code = self.code;
-        let Some(q) = code.mir.webs[w.0 as usize].quad else { return candidates };
-        candidates
-            .into_iter()
-            .filter(|c| {
-                code.mir.quads[q.0 as usize].iter().all(|m| {
-                    if *m == w || self.channel(*m) != Some(*c) {
-                        return true;
-                    }
-                    if overlap(&code.ranges[m.0 as usize], &code.ranges[w.0 as usize]) {
-                        return false;
-                    }
-                    // Another member of the register: its value must be dead once this group has read its operands.
-                    let own = code.facts[i].operands.iter().filter(|o| matches!(o, Operand::Web(r) if r == m)).count() as u32;
-                    let defined_here =
-                        open.slots[..open.count].iter().any(|s| s.result && code.ops[s.op as usize].dst.contains(m));
-                    !defined_here && self.pending[m.0 as usize] == own && !code.live_out.contains(m)
-                })
-            })
-            .collect()
+        (0..4).filter(|c| !taken(*c)).collect()
     }
 
     /// What a slot reads; reserves literals and constants in the group. `None` where they do not fit.
@@ -569,17 +563,17 @@ impl Run<'_> {
             }
             let cube = op.dst.len() == 4;
             if cube {
-                if op.dst.iter().enumerate().any(|(c, w)| !self.allowed(*w, i, open).contains(&(c as u8))) {
+                if op.dst.iter().enumerate().any(|(c, w)| !self.allowed(*w).contains(&(c as u8))) {
                     return None;
                 }
                 return self.place(open, i, &[(0, 0, 0, true), (1, 1, 2, true), (2, 2, 4, true), (3, 3, 6, true)]);
             }
-            let c = *self.ordered(op.dst[0], i, open).first()?;
+            let c = *self.ordered(op.dst[0]).first()?;
             return self.place(open, i, &[(0, 0, 0, c == 0), (1, 1, 2, c == 1), (2, 2, 4, c == 2), (3, 3, 6, c == 3)]);
         }
         let channels: SmallVec<[u8; 4]> = match (op.dst.first(), op.store) {
             (_, Some((_, _, c, _))) => SmallVec::from_slice(&[c]),
-            (Some(w), _) => self.ordered(*w, i, open),
+            (Some(w), _) => self.ordered(*w),
             _ => SmallVec::from_slice(&[0, 1, 2, 3]),
         };
         // Which vector unit or which channel does not matter to the rules: one try for each kind is enough.
@@ -598,8 +592,8 @@ impl Run<'_> {
     }
 
     /// Allowed channels, the preferred one first, then by how few values they hold.
-    fn ordered(&mut self, w: Web, i: usize, open: &Open) -> SmallVec<[u8; 4]> {
-        let mut c = self.allowed(w, i, open);
+    fn ordered(&mut self, w: Web) -> SmallVec<[u8; 4]> {
+        let mut c = self.allowed(w);
         if c.len() > 1 {
             let load = self.load;
             let prefer = self.code.prefer.get(&w).copied();
@@ -867,12 +861,10 @@ impl Op {
 pub fn schedule(
     ops: &[Op],
     mir: &Mir,
-    live_out: &BTreeSet<Web>,
-    ranges: &[Range],
     budget: u64,
 ) -> Result<(Vec<Item>, BTreeMap<Web, u8>), Stuck> {
     let facts = facts(ops);
-    let graph = graph(ops, &facts);
+    let graph = graph(ops, &facts, mir);
     let mut prefer = BTreeMap::new();
     for op in ops.iter().filter(|o| o.kind == Kind::Reduce && o.dst.len() == 1) {
         for (k, s) in op.src.iter().enumerate() {
@@ -889,7 +881,7 @@ pub fn schedule(
     let known: Vec<Web> = known.into_iter().collect();
     let missing: Vec<u32> = graph.preds.iter().map(|p| p.len() as u32).collect();
     let ready: Vec<usize> = (0..ops.len()).filter(|i| facts[*i].alu && missing[*i] == 0).collect();
-    let code = Code { ops, facts: &facts, graph: &graph, mir, live_out, ranges, prefer: &prefer };
+    let code = Code { ops, facts: &facts, graph: &graph, mir, prefer: &prefer };
     let enough = bound(ops, &facts, &graph);
     let mut best: Option<(u64, Vec<Item>, BTreeMap<Web, u8>)> = None;
     let (mut spent, mut attempt, mut stuck) = (0u64, 0u32, None);

@@ -416,3 +416,30 @@ fn join(mir: &mut Mir, p: u32, q: u32, (a, b): (u32, u32), chan: Option<u8>, ran
     mir.quads[q as usize] = Vec::new();
     true
 }
+
+/// Settles the channels of quads with more members than a register has channels: members that never live at the same time
+/// share one. Returns whether that was possible.
+pub fn settle_quads(mir: &mut Mir) -> bool {
+    if mir.quads.iter().all(|q| q.len() <= 4) {
+        return true;
+    }
+    let pos: Vec<Vec<Position>> = leaves(&mir.steps).into_iter().map(|l| positions(l)).collect();
+    let ranges = liveness(&mir.steps, &pos, mir.webs.len()).ranges;
+    for q in mir.quads.iter().filter(|q| q.len() > 4) {
+        let mut members = q.clone();
+        members.sort_by_key(|m| (mir.webs[m.0 as usize].chan.is_none(), ranges[m.0 as usize].first().map_or(0, |r| r.0), *m));
+        let mut taken: [Vec<Web>; 4] = Default::default();
+        for m in members {
+            let own = &ranges[m.0 as usize];
+            let free = |c: u8| !taken[c as usize].iter().any(|n| overlap(own, &ranges[n.0 as usize]));
+            let c = match mir.webs[m.0 as usize].chan {
+                Some(c) => Some(c).filter(|c| free(*c)),
+                None => (0..4).find(|c| free(*c)),
+            };
+            let Some(c) = c else { return false };
+            taken[c as usize].push(m);
+            mir.webs[m.0 as usize].chan = Some(c);
+        }
+    }
+    true
+}

@@ -1,0 +1,141 @@
+//! Programs at and beyond the machine's limits: correct code or the named limit, never a wrong program.
+#![allow(clippy::unwrap_used)]
+
+use retroshade_lower::Options;
+use retroshade_lower::testing::{Rng, Verdict, diff_with, random_env};
+use std::fmt::Write;
+
+/// Compiles and compares on a diverging wavefront; `Err` is what the compiler refuses the program for.
+fn run(text: &str) -> Result<(), String> {
+    let m = retroshade_ir::parse("limits", text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    let env = random_env(&m, 64, 23, &mut Rng::new(3));
+    match diff_with(retroshade_r700::isa(), &m, &env, &Options::default()) {
+        Ok(Verdict::Agrees { .. }) => Ok(()),
+        Ok(Verdict::Refused { message, .. }) => Err(message),
+        Err(e) => panic!("{e}"),
+    }
+}
+
+const HEAD: &str = "shader fragment \"limits\"\ninput %a : f32x4 @location(0)\ninput %n : i32 @location(1)\noutput %c : f32x4 @location(0)\n";
+
+/// `live` values that are all made before the first of them is used.
+fn many_live(live: usize) -> String {
+    let mut s = format!("{HEAD}block0:\n    v0 = input.f32x4 %a\n    v1 = extract v0, 0\n    v2 = extract v0, 1\n    v3 = fadd v1, v2\n");
+    let mut last = 3;
+    let first = last + 1;
+    for k in 0..live {
+        let by = ["v1", "v2"][k % 2];
+        writeln!(s, "    v{} = fmad v{last}, {by}, v2", last + 1).unwrap();
+        last += 1;
+    }
+    let mut sum = first;
+    for k in (first + 1..first + live).rev() {
+        writeln!(s, "    v{} = fadd v{sum}, v{k}", last + 1).unwrap();
+        last += 1;
+        sum = last;
+    }
+    writeln!(s, "    v{} = build v{sum}, v1, v2, v3\n    output %c, v{}\n    return", last + 1, last + 1).unwrap();
+    s
+}
+
+#[test]
+fn three_hundred_live_scalars() {
+    run(&many_live(300)).unwrap();
+}
+
+#[test]
+fn more_values_than_registers() {
+    // Either it fits after all, or the limit has its name.
+    if let Err(e) = run(&many_live(900)) {
+        assert!(e.contains("R0306"), "{e}");
+    }
+}
+
+#[test]
+fn forty_nested_ifs() {
+    let mut s = format!("{HEAD}texture %t : 2d f32 @binding(0)\nblock0:\n    v0 = input.f32x4 %a\n    v1 = input.i32 %n\n    v2 = extract v0, 0\n");
+    let depth = 40;
+    // Every level fetches, so that no branch becomes a select.
+    s.push_str("    v3 = extract v0, 1\n    v4 = build v2, v3\n    v5 = fconst.f32 0.0\n    jump block1(v5)\n");
+    for d in 0..depth {
+        let (b, x, v) = (1 + d, 100 + 10 * d, 101 + 10 * d);
+        let (c, k) = (102 + 10 * d, 103 + 10 * d);
+        writeln!(s, "block{b}(v{x}: f32):\n    v{k} = iconst.i32 {d}\n    v{c} = icmp sgt v1, v{k}").unwrap();
+        let (t, e) = (104 + 10 * d, 105 + 10 * d);
+        writeln!(s, "    v{t} = tex.f32x4 sample zero %t, v4\n    v{e} = extract v{t}, {}\n    v{v} = fadd v{x}, v{e}", d % 4).unwrap();
+        writeln!(s, "    br_if v{c}, block{}(v{v}), block200(v{x})", b + 1).unwrap();
+    }
+    writeln!(s, "block{}(v9000: f32):\n    v9001 = fmul v9000, v2\n    jump block200(v9001)", depth + 1).unwrap();
+    s.push_str("block200(v9100: f32):\n    v9101 = build v9100, v9100, v2, v3\n    output %c, v9101\n    return\n");
+    run(&s).unwrap();
+}
+
+#[test]
+fn a_loop_in_a_loop_with_breaks_from_both() {
+    let s = format!(
+        "{HEAD}block0:
+    v0 = input.f32x4 %a
+    v1 = input.i32 %n
+    v2 = extract v0, 0
+    v3 = iconst.i32 0
+    v4 = iconst.i32 1
+    v5 = iconst.i32 7
+    v6 = iand v1, v5
+    v7 = fconst.f32 0.5
+    jump block1(v3, v2)
+block1(v10: i32, v11: f32):
+    v12 = icmp sge v10, v6
+    br_if v12, block9(v11), block2(v3, v11)
+block2(v20: i32, v21: f32):
+    v22 = icmp sge v20, v5
+    br_if v22, block6(v21), block3
+block3:
+    v30 = fmad v21, v7, v2
+    v31 = iadd v20, v10
+    v32 = icmp eq v31, v6
+    br_if v32, block6(v30), block4
+block4:
+    v40 = fcmp ogt v30, v7
+    v41 = iadd v20, v4
+    br_if v40, block9(v30), block2(v41, v30)
+block6(v60: f32):
+    v61 = iadd v10, v4
+    jump block1(v61, v60)
+block9(v90: f32):
+    v91 = build v90, v2, v7, v7
+    output %c, v91
+    return
+"
+    );
+    run(&s).unwrap();
+}
+
+#[test]
+fn two_hundred_distinct_literals() {
+    let mut s = format!("{HEAD}block0:\n    v0 = input.f32x4 %a\n    v1 = extract v0, 0\n    v2 = extract v0, 1\n");
+    let mut last = 1;
+    for k in 0..200 {
+        let (c, v) = (1000 + 2 * k, 1001 + 2 * k);
+        writeln!(s, "    v{c} = fconst.f32 {}.25\n    v{v} = fmad v{last}, v2, v{c}", k + 3).unwrap();
+        last = v;
+    }
+    writeln!(s, "    v5000 = build v{last}, v1, v2, v1\n    output %c, v5000\n    return").unwrap();
+    run(&s).unwrap();
+}
+
+#[test]
+fn thirty_two_textures() {
+    let mut s = HEAD.to_string();
+    for k in 0..32 {
+        writeln!(s, "texture %t{k} : 2d f32 @binding({k})").unwrap();
+    }
+    s.push_str("block0:\n    v0 = input.f32x4 %a\n    v1 = extract v0, 0\n    v2 = extract v0, 1\n    v3 = build v1, v2\n    v4 = fconst.f32x4 [0.0, 0.0, 0.0, 0.0]\n");
+    let mut last = 4;
+    for k in 0..32 {
+        let (t, v) = (100 + 2 * k, 101 + 2 * k);
+        writeln!(s, "    v{t} = tex.f32x4 sample zero %t{k}, v3\n    v{v} = fadd v{last}, v{t}").unwrap();
+        last = v;
+    }
+    writeln!(s, "    output %c, v{last}\n    return").unwrap();
+    run(&s).unwrap();
+}
