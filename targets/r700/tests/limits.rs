@@ -80,7 +80,7 @@ fn a_loop_in_a_loop_with_breaks_from_both() {
     v3 = iconst.i32 0
     v4 = iconst.i32 1
     v5 = iconst.i32 7
-    v6 = iand v1, v5
+    v6 = and v1, v5
     v7 = fconst.f32 0.5
     jump block1(v3, v2)
 block1(v10: i32, v11: f32):
