@@ -357,7 +357,9 @@ fn simplify(steps: &mut Vec<Step>) {
             Step::Code(c) => {
                 // Two pieces without control flow between them are one.
                 match steps.last_mut() {
-                    Some(Step::Code(before)) if before.last().is_none_or(|o| o.is_alu() && o.kind != Kind::Pred || matches!(o.kind, Kind::Fetch(_))) => {
+                    Some(Step::Code(before))
+                        if before.last().is_none_or(|o| o.is_alu() && o.kind != Kind::Pred || matches!(o.kind, Kind::Fetch(_))) =>
+                    {
                         before.extend(c)
                     }
                     _ if c.is_empty() => {}

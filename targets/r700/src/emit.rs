@@ -480,7 +480,10 @@ impl Emit<'_> {
                 c.form = "EXP_SWIZ:EXPORT_DONE";
             }
         }
-        let ends_well = self.cf.last().is_some_and(|c| c.form.starts_with("EXP_SWIZ") || matches!(c.form, "CF:TEX" | "CF:VTX" | "CF:EMIT_VERTEX" | "CF:CUT_VERTEX"));
+        let ends_well = self
+            .cf
+            .last()
+            .is_some_and(|c| c.form.starts_with("EXP_SWIZ") || matches!(c.form, "CF:TEX" | "CF:VTX" | "CF:EMIT_VERTEX" | "CF:CUT_VERTEX"));
         if !ends_well {
             self.plain("CF:NOP", vec![], None);
         }

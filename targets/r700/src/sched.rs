@@ -149,7 +149,9 @@ fn facts(ops: &[Op]) -> Vec<Facts> {
                 relative: op.src.iter().any(|s| matches!(s.place, Place::Array { rel: true, .. })) || op.store.is_some_and(|s| s.3),
                 // MULADD_IEEE in T is in published code of this family; its scaling forms are not.
                 trans: unit == Unit::Trans
-                    || unit == Unit::Any && !op.name().starts_with("MULADD_IEEE_") && !matches!(op.kind, Kind::Pred | Kind::Kill | Kind::Mova),
+                    || unit == Unit::Any
+                        && !op.name().starts_with("MULADD_IEEE_")
+                        && !matches!(op.kind, Kind::Pred | Kind::Kill | Kind::Mova),
             }
         })
         .collect()
@@ -858,11 +860,7 @@ impl Op {
 }
 
 /// Schedules a piece of code: its items, and the channels of the webs that it defines first.
-pub fn schedule(
-    ops: &[Op],
-    mir: &Mir,
-    budget: u64,
-) -> Result<(Vec<Item>, BTreeMap<Web, u8>), Stuck> {
+pub fn schedule(ops: &[Op], mir: &Mir, budget: u64) -> Result<(Vec<Item>, BTreeMap<Web, u8>), Stuck> {
     let facts = facts(ops);
     let graph = graph(ops, &facts, mir);
     let mut prefer = BTreeMap::new();

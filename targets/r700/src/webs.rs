@@ -310,9 +310,7 @@ pub fn coalesce(mir: &mut Mir, merge_quads: bool) {
         }
         // A definition clashes with another web that lives on, unless it is a copy of that web.
         let mut clash = |x: u32, y: u32| {
-            defs[x as usize]
-                .iter()
-                .any(|(at, from)| lives(&ranges[y as usize], at + 1) && from.is_none_or(|f| find(&mut parent, f.0) != y))
+            defs[x as usize].iter().any(|(at, from)| lives(&ranges[y as usize], at + 1) && from.is_none_or(|f| find(&mut parent, f.0) != y))
                 || on_entry[x as usize] && lives(&ranges[y as usize], 0)
         };
         if clash(a, b) || clash(b, a) {

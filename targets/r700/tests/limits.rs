@@ -16,7 +16,8 @@ fn run(text: &str) -> Result<(), String> {
     }
 }
 
-const HEAD: &str = "shader fragment \"limits\"\ninput %a : f32x4 @location(0)\ninput %n : i32 @location(1)\noutput %c : f32x4 @location(0)\n";
+const HEAD: &str =
+    "shader fragment \"limits\"\ninput %a : f32x4 @location(0)\ninput %n : i32 @location(1)\noutput %c : f32x4 @location(0)\n";
 
 /// `live` values that are all made before the first of them is used.
 fn many_live(live: usize) -> String {
@@ -53,7 +54,8 @@ fn more_values_than_registers() {
 
 #[test]
 fn forty_nested_ifs() {
-    let mut s = format!("{HEAD}texture %t : 2d f32 @binding(0)\nblock0:\n    v0 = input.f32x4 %a\n    v1 = input.i32 %n\n    v2 = extract v0, 0\n");
+    let mut s =
+        format!("{HEAD}texture %t : 2d f32 @binding(0)\nblock0:\n    v0 = input.f32x4 %a\n    v1 = input.i32 %n\n    v2 = extract v0, 0\n");
     let depth = 40;
     // Every level fetches, so that no branch becomes a select.
     s.push_str("    v3 = extract v0, 1\n    v4 = build v2, v3\n    v5 = fconst.f32 0.0\n    jump block1(v5)\n");

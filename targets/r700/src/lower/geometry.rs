@@ -55,7 +55,8 @@ impl Lower<'_> {
         for (n, (kind, base)) in slots.iter().enumerate() {
             let mut src = [None; 4];
             let mut members = Vec::new();
-            let own: Vec<(u8, Web)> = self.outputs.iter().filter(|((k, b, _), _)| (k, b) == (kind, base)).map(|((_, _, c), w)| (*c, *w)).collect();
+            let own: Vec<(u8, Web)> =
+                self.outputs.iter().filter(|((k, b, _), _)| (k, b) == (kind, base)).map(|((_, _, c), w)| (*c, *w)).collect();
             for (c, w) in own {
                 let x = self.mir.web();
                 self.mir.webs[x.0 as usize].chan = Some(c & 3);
