@@ -326,6 +326,126 @@ fn floats_in_terms_of_others() {
     }
 }
 
+/// Builds two values from the same operands and gives both for every row.
+fn both(operands: &[(Type, Vec<u32>)], build: &dyn Fn(&mut Builder, &[Value]) -> (Value, Value)) -> Vec<(u32, u32, Vec<u32>)> {
+    let mut m = Module::new("t", Stage::Vertex);
+    let inputs: Vec<_> =
+        operands.iter().enumerate().map(|(n, (ty, _))| m.inputs.push(IoDecl::at_location(&format!("i{n}"), *ty, n as u32))).collect();
+    let f = m.main_mut();
+    let entry = f.add_block();
+    let mut b = Builder::new(f, entry);
+    let args: Vec<Value> = inputs.iter().zip(operands).map(|(i, (ty, _))| b.load(*ty, MemRef::Input(*i), 0, None)).collect();
+    let (x, y) = build(&mut b, &args);
+    let ty = b.func.ty(x);
+    let outs = [0, 1].map(|n| m.outputs.push(IoDecl::at_location(&format!("o{n}"), ty, n)));
+    let mut b = Builder::new(m.main_mut(), entry);
+    b.store(MemRef::Output(outs[0]), 0, x, None);
+    b.store(MemRef::Output(outs[1]), 0, y, None);
+    b.ret(&[]);
+    if let Err(e) = retroshade_ir::verify(&m) {
+        panic!("{e:?}\n{}", print(&m));
+    }
+    let row = |n: usize| InvocationInputs { inputs: operands.iter().map(|(_, v)| vec![v[n]]).collect() };
+    let env = ShaderEnv { invocations: (0..operands[0].1.len()).map(row).collect(), workgroups: [1; 3], ..ShaderEnv::default() };
+    let r = interp::run(&m, &env, &Reference).unwrap();
+    r.invocations.iter().enumerate().map(|(n, i)| (i.outputs[0][0], i.outputs[1][0], env.invocations[n].inputs.concat())).collect()
+}
+
+#[test]
+fn floats_in_terms_of_others_within_a_range() {
+    let mut rng = Rng(8);
+    let x = (F32, floats(&mut rng, N, 1e11));
+    let y = (F32, floats(&mut rng, N, 1e11));
+    close(Opcode::Fsub, &[x.clone(), y], &[(Opcode::Fsub, float::fsub_add)], 0, 0.0);
+    let nonzero = [(F32, x.1.iter().map(|v| v & 0x7fff_ffff).filter(|v| f32::from_bits(*v).is_normal()).collect::<Vec<u32>>())];
+    close(Opcode::Fsqrt, &nonzero, &[(Opcode::Fsqrt, float::fsqrt_mul_rsqrt)], 2, 0.0);
+    // The floor of tiny negative numbers is where a rounded fraction is 1.
+    let plain = [(F32, x.1.iter().copied().filter(|v| f32::from_bits(*v) >= 0.0 || f32::from_bits(*v) < -1e-3).collect::<Vec<u32>>())];
+    close(Opcode::Ffloor, &plain, &[(Opcode::Ffloor, float::ffloor_fract)], 0, 0.0);
+    // The error of log2 is multiplied by the exponent.
+    let base = (F32, floats(&mut rng, N, 100.0).into_iter().map(|v| (f32::from_bits(v).abs() + 0.01).to_bits()).collect());
+    let exponent = (F32, floats(&mut rng, N, 4.0));
+    close(Opcode::Fpow, &[base, exponent], &[(Opcode::Fpow, float::fpow)], 64, 0.0);
+}
+
+#[test]
+fn halves_through_floats() {
+    let mut rng = Rng(9);
+    let half = |rng: &mut Rng| (F16, (0..N).map(|_| rng.next() & 0xffff).collect::<Vec<u32>>());
+    let operands = [half(&mut rng), half(&mut rng)];
+    for op in [Opcode::Fadd, Opcode::Fsub, Opcode::Fmul, Opcode::Fdiv, Opcode::Fmin, Opcode::Fmax, Opcode::Fsqrt] {
+        let n = if op == Opcode::Fsqrt { 1 } else { 2 };
+        let rows = both(&operands, &|b, args| {
+            let direct = b.ins(op, &args[..n]);
+            (direct, float::f16_by_f32(b, &InstData::new(op, &args[..n], Imm::None), F16).unwrap())
+        });
+        for (want, got, args) in rows {
+            let nan = (want & 0x7fff) > 0x7c00 && (got & 0x7fff) > 0x7c00;
+            let zero = want & 0x7fff == 0 && got & 0x7fff == 0;
+            assert!(want == got || nan || zero, "{} {args:x?}: {want:#x} / {got:#x}", op.name());
+        }
+    }
+}
+
+#[test]
+fn angles_brought_into_range() {
+    let mut rng = Rng(10);
+    let angles = [(F32, floats(&mut rng, N, 1000.0))];
+    let rows = both(&angles, &|b, args| {
+        let r = trig::reduced_radians(b, args[0]);
+        (b.ins(Opcode::Fsin, &[args[0]]), b.ins(Opcode::Fsin, &[r]))
+    });
+    for (want, got, args) in rows {
+        let (x, y, angle) = (f32::from_bits(want), f32::from_bits(got), f32::from_bits(args[0]));
+        // Documented: 2^-24 of the angle, in turns; a quarter more for the rounding of the sum.
+        let bound = (angle.abs() / std::f32::consts::TAU + 1.0) * std::f32::consts::TAU * 2f32.powi(-23);
+        assert!((x - y).abs() <= bound, "{angle}: {x} / {y}");
+    }
+    let rows = both(&angles, &|b, args| (args[0], trig::reduced_radians(b, args[0])));
+    assert!(rows.iter().all(|(_, got, _)| f32::from_bits(*got).abs() <= std::f32::consts::PI * 1.000_001));
+}
+
+#[test]
+fn cube_faces_and_coordinates() {
+    let mut rng = Rng(11);
+    let axis = |rng: &mut Rng| (F32, floats(rng, N, 10.0).into_iter().map(|v| (f32::from_bits(v) + 0.001).to_bits()).collect::<Vec<u32>>());
+    let operands = [axis(&mut rng), axis(&mut rng), axis(&mut rng)];
+    type Part = fn(cube::CubeCoords) -> Value;
+    let parts: [Part; 4] = [|c| c.face, |c| c.s, |c| c.t, |c| c.major];
+    let columns: Vec<Vec<f32>> = parts
+        .iter()
+        .map(|part| {
+            let rows = both(&operands, &|b, args| (args[0], part(cube::coords(b, [args[0], args[1], args[2]]))));
+            rows.into_iter().map(|r| f32::from_bits(r.1)).collect()
+        })
+        .collect();
+    for n in 0..N {
+        let v = [0, 1, 2].map(|k| f32::from_bits(operands[k].1[n]));
+        let a = v.map(f32::abs);
+        // The table of the OpenGL specification (3.8.10), ties to the later axis.
+        let k = if a[2] >= a[0].max(a[1]) { 2 } else { (a[1] >= a[0]) as usize };
+        let minus = v[k] < 0.0;
+        let (sc, tc) = match (k, minus) {
+            (0, false) => (-v[2], -v[1]),
+            (0, true) => (v[2], -v[1]),
+            (1, false) => (v[0], v[2]),
+            (1, true) => (v[0], -v[2]),
+            (_, false) => (v[0], -v[1]),
+            (_, true) => (-v[0], -v[1]),
+        };
+        assert_eq!(columns[0][n], (2 * k) as f32 + f32::from(u8::from(minus)), "{v:?}");
+        assert_eq!(columns[3][n], a[k], "{v:?}");
+        assert!((columns[1][n] - (sc / a[k] + 1.0) / 2.0).abs() < 1e-6 && (columns[2][n] - (tc / a[k] + 1.0) / 2.0).abs() < 1e-6, "{v:?}");
+    }
+    let rows = both(&operands, &|b, args| {
+        let n = cube::normalise(b, [args[0], args[1], args[2]]);
+        let a = n.map(|v| b.ins(Opcode::Fabs, &[v]));
+        let m = b.ins(Opcode::Fmax, &[a[0], a[1]]);
+        (b.fconst(F32, 1.0), b.ins(Opcode::Fmax, &[m, a[2]]))
+    });
+    assert!(rows.iter().all(|(want, got, _)| want.abs_diff(*got) <= 1));
+}
+
 #[test]
 fn conversions() {
     let mut rng = Rng(6);

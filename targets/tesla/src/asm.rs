@@ -42,7 +42,10 @@ pub fn assemble_line(line: &str, space: u32, chip: &Chip) -> Result<(u64, u8), S
             }
         }
     }
-    Err(best.map_or_else(|| "no such instruction in this stage".to_string(), |(_, e)| e))
+    Err(match best {
+        Some((read, e)) if read > 0 => e,
+        _ => format!("no instruction of this stage begins with `{}`", tokens[0]),
+    })
 }
 
 /// Splits a line into tokens; parentheses stand alone.
