@@ -64,17 +64,3 @@ pub fn run(func: &mut Function, how: FpContract, shared: bool) -> bool {
         Action::Replace(b.ins(op, &[x, y, other]))
     })
 }
-
-/// Turns source `fma` into the machine's multiply-add where it has no fused one.
-pub fn unfuse(func: &mut Function) -> bool {
-    let mut changed = false;
-    for b in func.layout.clone() {
-        for i in func.blocks[b].insts.clone() {
-            if func.insts[i].op == Opcode::Fma {
-                func.insts[i].op = Opcode::Fmad;
-                changed = true;
-            }
-        }
-    }
-    changed
-}

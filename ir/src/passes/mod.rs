@@ -9,6 +9,7 @@ pub mod gvn;
 pub mod if_convert;
 pub mod inline;
 pub mod licm;
+pub mod modifiers;
 mod pipeline;
 pub mod promote;
 pub mod relax;

@@ -115,6 +115,7 @@ passes! {
     "dead_lanes" "Narrows vector operations to the lanes that are used." |m, o| each(m, scalarise::dead_lanes);
     "dot" "Forms dot products of sums of products." |m, o| each(m, |f| dot::run(f, o.dot.max(2) as usize));
     "expand_dot" "Expands dot products." |m, o| each(m, dot::expand);
+    "modifiers" "Moves signs of products to their factors." |m, o| each(m, modifiers::run);
     "contract" "Forms multiply-adds." |m, o| {
         // Asked for by name it contracts even where the options do not.
         let how = if o.fp_contract == FpContract::None { FpContract::Fmad } else { o.fp_contract };
@@ -239,6 +240,10 @@ pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut
 
 /// What comes last: forming the machine's larger operations, then placing values next to their uses.
 fn finish(module: &mut Module, options: &PassOptions, run: &mut dyn FnMut(&mut Module, &str) -> bool) {
+    if run(module, "modifiers") {
+        run(module, "simplify");
+        run(module, "gvn");
+    }
     if options.dot > 0 && run(module, "dot") {
         run(module, "simplify");
         run(module, "gvn");
