@@ -412,37 +412,51 @@ impl<'m> Converter<'m> {
     /// Declares the entry's arguments as inputs and loads them.
     pub(crate) fn declare_inputs(&mut self, ep: &'m naga::EntryPoint) -> R<(Vec<Val>, Io)> {
         // Names of builtins are taken first: a user's input may not hide one.
-        let mut todo: Vec<(String, Handle<naga::Type>, Option<&naga::Binding>)> = Vec::new();
+        let mut todo: Vec<(String, Handle<naga::Type>, Option<&naga::Binding>, Span)> = Vec::new();
         let mut shapes = Vec::new();
-        for a in &ep.function.arguments {
+        for (n, a) in (0u32..).zip(&ep.function.arguments) {
             let first = todo.len();
+            // An argument stands where it is named, a member where its structure is declared.
+            let named = ep.function.expressions.iter().find(|(_, e)| matches!(e, naga::Expression::FunctionArgument(k) if *k == n));
+            let span = named.map_or(Span::NONE, |(h, _)| (self.spans)(ep.function.expressions.get_span(h)));
+            let span = if span == Span::NONE { self.member_span(a.name.as_deref(), a.ty) } else { span };
             match (&a.binding, &self.nm.types[a.ty].inner) {
                 (None, TypeInner::Struct { members, .. }) => {
                     for m in members {
-                        todo.push((m.name.clone().unwrap_or_default(), m.ty, m.binding.as_ref()));
+                        let span = self.member_span(m.name.as_deref(), a.ty);
+                        todo.push((m.name.clone().unwrap_or_default(), m.ty, m.binding.as_ref(), span));
                     }
                     shapes.push((true, first, todo.len()));
                 }
                 (b, _) => {
-                    todo.push((a.name.clone().unwrap_or_default(), a.ty, b.as_ref()));
+                    todo.push((a.name.clone().unwrap_or_default(), a.ty, b.as_ref(), span));
                     shapes.push((false, first, todo.len()));
                 }
             }
         }
         let mut taken: Vec<String> = Vec::new();
-        for (_, _, b) in &todo {
+        for (_, _, b, _) in &todo {
             if let Some(naga::Binding::BuiltIn(b)) = b {
                 taken.push(builtin(*b).map_or(String::new(), |b| b.name().to_string()));
             }
         }
         let mut vals = Vec::new();
-        for (name, ty, b) in todo {
+        for (name, ty, b, span) in todo {
             let ty = Ty::of(self.nm, ty);
+            self.span = span;
             vals.push(self.declare_input(&name, ty, b, &mut taken)?);
         }
         let args =
             shapes.into_iter().map(|(is_struct, a, b)| if is_struct { Val::agg(vals[a..b].to_vec()) } else { vals[a].clone() }).collect();
         Ok((args, Io::default()))
+    }
+
+    /// Where an input or output is declared: GLSL keeps a variable of its name, WGSL the structure that it is a member of.
+    fn member_span(&self, name: Option<&str>, ty: Handle<naga::Type>) -> Span {
+        let globals = &self.nm.global_variables;
+        let variable = globals.iter().find(|(_, g)| name.is_some_and(|n| !n.is_empty()) && g.name.as_deref() == name);
+        let span = variable.map_or(Span::NONE, |(h, _)| (self.spans)(globals.get_span(h)));
+        if span == Span::NONE { (self.spans)(self.nm.types.get_span(ty)) } else { span }
     }
 
     fn declare_input(&mut self, name: &str, ty: Ty, b: Option<&naga::Binding>, taken: &mut Vec<String>) -> R<Val> {
@@ -528,6 +542,7 @@ impl<'m> Converter<'m> {
         }
         let mut invariant: Vec<Value> = Vec::new();
         for (name, ty, b, slot) in todo {
+            self.span = self.member_span(Some(&name), result.ty);
             let mut decl = self.io_decl(&name, ty, b)?;
             if matches!(decl.binding, Binding::Location(_)) {
                 decl.name = unique(&decl.name, &io.outputs, decl.binding);

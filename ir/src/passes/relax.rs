@@ -42,7 +42,7 @@ fn visit(b: &mut Builder, i: Inst, cx: &Cx) -> Action {
         Fmul => {
             let (x, y) = (d.args[0], d.args[1]);
             for (p, q) in [(x, y), (y, x)] {
-                if zero(b.func, q) {
+                if zero(b.func, q) && bounded(b.func, p, 6) {
                     return Action::Replace(b.splat_const(ty, 0));
                 }
                 // (v × c) × k = v × (c k)
@@ -97,7 +97,7 @@ fn visit(b: &mut Builder, i: Inst, cx: &Cx) -> Action {
         }
         Fma | Fmad => {
             let (x, y, z) = (d.args[0], d.args[1], d.args[2]);
-            if zero(b.func, x) || zero(b.func, y) {
+            if zero(b.func, x) && bounded(b.func, y, 6) || zero(b.func, y) && bounded(b.func, x, 6) {
                 return Action::Replace(z);
             }
             if zero(b.func, z) {
@@ -190,6 +190,21 @@ fn whole_numbers(func: &Function) -> EntitySet<Value> {
         }
     }
     whole
+}
+
+/// Whether a value comes from no operation that makes infinities of ordinary numbers. A divisor of 0 is a thing that
+/// programs are given (a size that is not set yet): what is a NaN in the source must not become a number here.
+fn bounded(f: &Function, v: Value, depth: u32) -> bool {
+    use Opcode::*;
+    let Some(i) = f.def_inst(v) else { return true };
+    let d = &f.insts[i];
+    match d.op {
+        Fdiv | Frcp | Frsqrt | Fexp2 | Flog2 | Fpow | Ext => false,
+        Fadd | Fsub | Fmul | Fma | Fmad | Fneg | Fabs | Fmin | Fmax | Splat | Build | Extract | Insert | Shuffle | Select | Dot => {
+            depth > 0 && d.args.iter().all(|a| bounded(f, *a, depth - 1))
+        }
+        _ => true,
+    }
 }
 
 /// The operand of a square root that only divisions use.

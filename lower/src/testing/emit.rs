@@ -549,11 +549,12 @@ impl Gen<'_> {
         let t = Texture::from_u32(n as u32);
         let d = self.m.textures[t].clone();
         let rich = self.p.rich_textures;
+        let others = rich && !self.p.samples_only;
         let together = self.uniform_flow && !self.helper && self.m.stage == Stage::Fragment;
         let op = match self.rng.below(8) {
-            0 if rich && d.dim == TexDim::D2 => TexOp::Gather,
-            1 if rich && self.p.ints && d.dim != TexDim::Cube && !d.shadow => TexOp::Fetch,
-            2 if rich && self.p.ints => TexOp::Size,
+            0 if others && d.dim == TexDim::D2 => TexOp::Gather,
+            1 if others && self.p.ints && d.dim != TexDim::Cube && !d.shadow => TexOp::Fetch,
+            2 if others && self.p.ints => TexOp::Size,
             _ => TexOp::Sample,
         };
         if d.kind == Scalar::I32 && op == TexOp::Sample {
@@ -611,7 +612,7 @@ impl Gen<'_> {
             }
             _ => {}
         }
-        let offset = rich && d.dim == TexDim::D2 && matches!(op, TexOp::Sample | TexOp::Gather) && self.rng.chance(20);
+        let offset = others && d.dim == TexDim::D2 && matches!(op, TexOp::Sample | TexOp::Gather) && self.rng.chance(20);
         let offset = if offset { [self.rng.range(-4, 4) as i8, self.rng.range(-4, 4) as i8, 0] } else { [0; 3] };
         let component = if op == TexOp::Gather && !compare { self.rng.below(4) as u8 } else { 0 };
         let ty = match op {

@@ -19,6 +19,10 @@ pub struct Profile {
     pub textures: bool,
     /// Textures that are not plain 2D, and gather, fetch, size, gradients, comparison.
     pub rich_textures: bool,
+    /// Textures are only sampled, without texel offset: no arrays, comparison, integers, gather, fetch, size.
+    pub samples_only: bool,
+    /// What is interpolated are floats, and fragment programs have one colour.
+    pub float_varyings: bool,
     /// Branches whose lanes may disagree.
     pub branches: bool,
     /// Loops.
@@ -60,6 +64,8 @@ impl Profile {
             allow: |_| true,
             textures: true,
             rich_textures: true,
+            samples_only: false,
+            float_varyings: false,
             branches: true,
             loops: true,
             divergent_loops: true,
@@ -86,7 +92,13 @@ impl Profile {
     }
     /// USSE: vertex and fragment programs.
     pub fn usse() -> Profile {
-        Profile { stages: vec![Stage::Vertex, Stage::Fragment], io_arrays: false, ..Profile::everything() }
+        Profile {
+            stages: vec![Stage::Vertex, Stage::Fragment],
+            io_arrays: false,
+            samples_only: true,
+            float_varyings: true,
+            ..Profile::everything()
+        }
     }
     /// PICA200: vertex programs in floats, without memory.
     pub fn pica() -> Profile {

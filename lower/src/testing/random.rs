@@ -131,7 +131,9 @@ impl Gen<'_> {
         } else {
             if stage == Stage::Fragment {
                 self.m.inputs.push(IoDecl::builtin(F32.with_lanes(4), Builtin::Position));
-                self.m.inputs.push(IoDecl::builtin(I1, Builtin::FrontFacing));
+                if !self.p.float_varyings {
+                    self.m.inputs.push(IoDecl::builtin(I1, Builtin::FrontFacing));
+                }
             }
             if stage == Stage::Vertex && self.p.ints && self.rng.chance(40) {
                 self.m.inputs.push(IoDecl::builtin(I32, Builtin::VertexIndex));
@@ -139,7 +141,7 @@ impl Gen<'_> {
             let mut location = 0;
             for n in 0..2 + self.rng.below(4) as u32 {
                 let lanes = if n == 0 { 4 } else { self.lanes() };
-                let int = self.p.ints && self.rng.chance(25) && n > 0;
+                let int = self.p.ints && self.rng.chance(25) && n > 0 && !(self.p.float_varyings && stage == Stage::Fragment);
                 let mut io =
                     IoDecl::at_location(&format!("in{n}"), Type::new(if int { Scalar::I32 } else { Scalar::F32 }, lanes), location);
                 io.count = vertices;
@@ -158,9 +160,10 @@ impl Gen<'_> {
             };
             self.m.outputs.push(first);
             let more = if stage == Stage::Fragment { self.rng.below(3) } else { 1 + self.rng.below(4) } as u32;
+            let more = if self.p.float_varyings && stage == Stage::Fragment { 0 } else { more };
             let mut location = 1;
             for n in 1..=more {
-                let int = self.p.ints && self.rng.chance(30);
+                let int = self.p.ints && self.rng.chance(30) && !self.p.float_varyings;
                 let lanes = if stage == Stage::Fragment { 4 } else { self.lanes() };
                 let mut io =
                     IoDecl::at_location(&format!("out{n}"), Type::new(if int { Scalar::I32 } else { Scalar::F32 }, lanes), location);
@@ -236,6 +239,7 @@ impl Gen<'_> {
             return;
         }
         match self.rng.below(7) {
+            0 | 1 | 5 if self.p.samples_only => {}
             0 => decl("layers", TexDim::D2, true, false, Scalar::F32, 1),
             1 => decl("shadow", TexDim::D2, false, true, Scalar::F32, 1),
             2 => decl("sky", TexDim::Cube, false, false, Scalar::F32, 1),

@@ -9,7 +9,7 @@ use crate::mop::{Base, Kind, MProgram, Vreg};
 use crate::regs::{Bank, Reg};
 use retroshade_ir::Scalar;
 use retroshade_lower::CompileError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Temporaries that every operand field can name.
 const TEMPORARIES: u16 = 118;
@@ -21,6 +21,8 @@ pub struct Placement {
     pub at: Vec<Option<Reg>>,
     /// Temporaries in use.
     pub temps: u16,
+    /// Internal registers in use: number and stretches of positions.
+    pub inside: Vec<(u16, Vec<(u32, u32)>)>,
 }
 
 type Stretch = (u32, u32);
@@ -55,15 +57,44 @@ impl Files {
 }
 
 /// Places a program. `pa` registers below `pa_count` may be used; `o_count` outputs may be used by preference.
-pub fn place(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: u16) -> Result<Placement, CompileError> {
+pub fn place(
+    p: &MProgram,
+    fixed: &BTreeMap<Vreg, Reg>,
+    pa_count: u16,
+    o_count: u16,
+    inside: &BTreeSet<Vreg>,
+) -> Result<Placement, CompileError> {
     // Pairs at even registers save words; where they do not fit, any place will do.
-    place_aligned(p, fixed, pa_count, o_count, true).or_else(|_| place_aligned(p, fixed, pa_count, o_count, false))
+    let try_it = |pairs| place_aligned(p, fixed, pa_count, o_count, inside, pairs);
+    try_it(true).or_else(|_| try_it(false))
 }
 
-fn place_aligned(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_count: u16, pairs: bool) -> Result<Placement, CompileError> {
+fn place_aligned(
+    p: &MProgram,
+    fixed: &BTreeMap<Vreg, Reg>,
+    pa_count: u16,
+    o_count: u16,
+    inside: &BTreeSet<Vreg>,
+    pairs: bool,
+) -> Result<Placement, CompileError> {
     let live = intervals(p);
     let mut files = Files::default();
-    let mut out = Placement { at: vec![None; p.vregs.len()], temps: 0 };
+    let mut out = Placement { at: vec![None; p.vregs.len()], ..Placement::default() };
+    let mut order: Vec<Vreg> = inside.iter().copied().filter(|v| !live[v.0 as usize].is_empty()).collect();
+    order.sort_by_key(|v| (live[v.0 as usize][0].0, *v));
+    let sources = lane_sources(p);
+    for v in order {
+        let s = &live[v.0 as usize];
+        let taken = |n: u16, out: &Placement| out.inside.iter().any(|(m, t)| *m == n && overlap(t, s));
+        // An operation may be split by lanes: a source may share the register only lane for lane.
+        let shared = |n: u16, out: &Placement| {
+            let list = sources.get(&v.0).map_or(&[][..], |l| l);
+            list.iter().any(|(s, same)| !same && out.at[s.0 as usize] == Some(Reg::i(n)))
+        };
+        let n = (0..3).find(|n| !taken(*n, &out) && !shared(*n, &out)).ok_or_else(|| CompileError::Internal("no internal register is free".to_string()))?;
+        out.inside.push((n, s.clone()));
+        out.at[v.0 as usize] = Some(Reg::i(n));
+    }
     for (v, reg) in fixed {
         out.at[v.0 as usize] = Some(*reg);
         let s = &live[v.0 as usize];
@@ -77,21 +108,20 @@ fn place_aligned(p: &MProgram, fixed: &BTreeMap<Vreg, Reg>, pa_count: u16, o_cou
         (0..p.vregs.len() as u32).filter(|v| out.at[*v as usize].is_none() && !live[*v as usize].is_empty()).collect();
     order.sort_by_key(|v| (live[*v as usize][0].0, *v));
     // Texture reads and loads write r and pa only.
-    let fetched: std::collections::BTreeSet<Vreg> = p
+    let fetched: BTreeSet<Vreg> = p
         .blocks
         .iter()
         .flat_map(|b| &b.ops)
         .filter(|o| matches!(o.kind, Kind::Sample { .. } | Kind::Load { .. }))
         .filter_map(|o| o.dst)
         .collect();
-    let sources = lane_sources(p);
     for v in order {
         let s = &live[v as usize];
         let d = &p.vregs[v as usize];
         let (regs, step) = (d.regs(), if (d.regs() > 1 && pairs) || d.even { 2u16 } else { 1 });
         let mut place = None;
         for (other, off) in hints.get(&Vreg(v)).map_or(&[][..], |h| h) {
-            let Some(o) = out.at[other.0 as usize] else { continue };
+            let Some(o) = out.at[other.0 as usize].filter(|o| o.bank != Bank::I) else { continue };
             if o.bank == Bank::O && fetched.contains(&Vreg(v)) {
                 continue;
             }
@@ -166,7 +196,7 @@ fn clear(sources: &BTreeMap<u32, Vec<(Vreg, bool)>>, p: &MProgram, out: &Placeme
     let regs = p.vregs[v as usize].regs();
     sources.get(&v).is_none_or(|list| {
         list.iter().all(|(s, same)| {
-            let Some(at) = out.at[s.0 as usize] else { return true };
+            let Some(at) = out.at[s.0 as usize].filter(|a| a.bank != Bank::I) else { return true };
             let apart = at.bank != reg.bank || at.n + p.data(*s).regs() <= reg.n || reg.n + regs <= at.n;
             apart || (*same && at == reg)
         })

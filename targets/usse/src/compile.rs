@@ -14,7 +14,9 @@ use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::isa::Stats;
 use retroshade_lower::reflect::uniform_leaves;
-use retroshade_lower::{CompileError, CompiledShader, Options, Reflection, Syntax};
+use crate::mop::Vreg;
+use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options, Reflection, Syntax};
+use std::collections::BTreeSet;
 
 /// Compiles a verified source module.
 pub fn compile(source: &Module, o: &Options) -> Result<CompiledShader, CompileError> {
@@ -32,7 +34,8 @@ pub fn compile(source: &Module, o: &Options) -> Result<CompiledShader, CompileEr
     let mut best: Option<Built> = None;
     let mut failed = None;
     for hoist in [true, false] {
-        match build(&module, o, hoist) {
+        let none = BTreeSet::new();
+        match build(&module, o, hoist, &none).map(|b| if o.opt > OptLevel::O1 { improve(&module, o, hoist, b) } else { b }) {
             Ok(b) if best.as_ref().is_none_or(|x| b.size() < x.size()) => best = Some(b),
             Ok(_) => {}
             Err(e) => failed = Some(e),
@@ -47,6 +50,9 @@ pub fn compile(source: &Module, o: &Options) -> Result<CompiledShader, CompileEr
 /// A program before it is packed.
 struct Built {
     abi: Abi,
+    /// Vectors that could live in internal registers, and those that do.
+    candidates: Vec<Vreg>,
+    inside: BTreeSet<Vreg>,
     mir: String,
     places: String,
     primary: Vec<Word>,
@@ -64,14 +70,35 @@ impl Built {
     }
 }
 
-fn build(m: &Module, o: &Options, hoist: bool) -> Result<Built, CompileError> {
+/// Words of code that the search for internal registers may build again and again.
+const SEARCH: usize = 3_000;
+
+/// Moves vectors into internal registers, one after the other, as long as that makes the program no larger: what is stored
+/// there takes one word for four lanes.
+fn improve(m: &Module, o: &Options, hoist: bool, start: Built) -> Built {
+    let mut best = start;
+    let mut work = SEARCH;
+    for v in best.candidates.clone() {
+        let Some(left) = work.checked_sub(best.size()) else { break };
+        work = left;
+        let mut inside = best.inside.clone();
+        inside.insert(v);
+        match build(m, o, hoist, &inside) {
+            Ok(b) if b.size() <= best.size() => best = b,
+            _ => {}
+        }
+    }
+    best
+}
+
+fn build(m: &Module, o: &Options, hoist: bool, inside: &BTreeSet<Vreg>) -> Result<Built, CompileError> {
     let abi = abi::layout(m, o.relaxed_precision)?;
     let sel = select::select(m, &abi, hoist)?;
     if hoist && sel.hoisted.is_empty() {
         return Err(CompileError::Internal("nothing to hoist".to_string()));
     }
     let pa = if m.stage == Stage::Fragment { abi.pa.max(2) } else { abi.pa };
-    let places = alloc::place(&sel.primary, &sel.fixed, pa, abi.o)?;
+    let places = alloc::place(&sel.primary, &sel.fixed, pa, abi.o, inside)?;
     if o.check_allocation {
         crate::judge::placed(&sel.primary, &places).judge().map_err(CompileError::Internal)?;
     }
@@ -81,12 +108,12 @@ fn build(m: &Module, o: &Options, hoist: bool) -> Result<Built, CompileError> {
         let at = (0..sel.secondary.vregs.len() as u32)
             .map(|v| sel.hoisted.get(&crate::mop::Vreg(v)).map(|n| Reg::new(crate::regs::Bank::Pa, *n)))
             .collect();
-        let fixed = Placement { at, temps: 0 };
+        let fixed = Placement { at, ..Placement::default() };
         // Literals of both programs share one list; the secondary program reads them as attributes.
         let mut x = Expander::new(&sel.secondary, &fixed, &mut literals);
         x.secondary = true;
         x.run()?;
-        second = protect(std::mem::take(&mut x.blocks[0]));
+        second = protect(repeats(std::mem::take(&mut x.blocks[0])))?;
         end_secondary(&mut second);
     }
     let mut x = Expander::new(&sel.primary, &places, &mut literals);
@@ -110,6 +137,8 @@ fn build(m: &Module, o: &Options, hoist: bool) -> Result<Built, CompileError> {
         .collect();
     let Selected { primary: mir, phases, .. } = sel;
     Ok(Built {
+        candidates: crate::live::candidates(&mir, &places),
+        inside: inside.clone(),
         mir: mir.text(),
         places: places_text,
         words: encode(&primary)?,
@@ -155,8 +184,13 @@ fn can_protect(w: &Word) -> bool {
     ) && w.get("end") == 0
 }
 
+/// Forms behind which internal registers are lost whatever the flags say.
+fn loses(w: &Word) -> bool {
+    matches!(w.form, "SMP" | "VLDST" | "WDF" | "KILL" | "DEPTHF" | "NOP" | "PHAS" | "BR" | "LAPC" | "EMIT")
+}
+
 /// Sets `nosched` wherever internal registers live across a boundary, with NOPs where no word can carry the flag.
-fn protect(words: Vec<Word>) -> Vec<Word> {
+fn protect(words: Vec<Word>) -> Result<Vec<Word>, CompileError> {
     // Lanes of internal registers live behind each word.
     let n = words.len();
     let mut live = vec![[0u8; 3]; n + 1];
@@ -168,14 +202,57 @@ fn protect(words: Vec<Word>) -> Vec<Word> {
             live[k][i] = kept | r[i];
         }
     }
+    if let Some(k) = (0..n).find(|k| loses(&words[*k]) && live[*k].iter().any(|l| *l != 0)) {
+        return Err(CompileError::Internal(format!("an internal register is live across {}", words[k].form)));
+    }
     let mut out: Vec<Word> = Vec::with_capacity(n);
-    for (k, w) in words.into_iter().enumerate() {
+    let mut words: Vec<Option<Word>> = words.into_iter().map(Some).collect();
+    for k in 0..n {
+        let Some(w) = words[k].take() else { continue };
         // live[k + 1] is what lives across the boundary behind this word.
         if live[k + 1].iter().any(|l| *l != 0) {
             match out.last_mut() {
                 Some(p) if can_protect(p) => p.set("nosched", 1),
-                _ => out.push(Word::new("NOP", vec![("nosched", 1)], w.span)),
+                // A later word that depends on nothing in between does instead of a NOP.
+                _ => match earlier(&w, &mut words, k + 1, n) {
+                    Some(mut early) => {
+                        early.set("nosched", 1);
+                        out.push(early);
+                    }
+                    None => out.push(Word::new("NOP", vec![("nosched", 1)], w.span)),
+                },
             }
+        }
+        out.push(w);
+    }
+    Ok(out)
+}
+
+/// Takes out a word that may stand before `first` and everything between.
+fn earlier(first: &Word, words: &mut [Option<Word>], from: usize, n: usize) -> Option<Word> {
+    let mut passed = vec![first.effects()?];
+    for k in from..n {
+        let Some(w) = &words[k] else { continue };
+        let e = w.effects()?;
+        let (reads, writes) = w.internal();
+        let outside = reads == [0; 3] && writes == [0; 3];
+        if can_protect(w) && outside && w.form != "NOP" && w.form != "WDF" && passed.iter().all(|p| !p.conflicts(&e)) {
+            return words[k].take();
+        }
+        passed.push(e);
+    }
+    None
+}
+
+/// Equal words whose registers advance together become one word that repeats.
+fn repeats(words: Vec<Word>) -> Vec<Word> {
+    let mut out: Vec<Word> = Vec::with_capacity(words.len());
+    for w in words {
+        if let Some(last) = out.last_mut()
+            && let Some(count) = last.repeat_with(&w)
+        {
+            last.set("repeat_count", count);
+            continue;
         }
         out.push(w);
     }
@@ -226,7 +303,7 @@ fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Result<Ve
     let mut starts = Vec::new();
     for b in blocks {
         starts.push(out.len());
-        out.extend(protect(b));
+        out.extend(protect(repeats(b))?);
     }
     starts.push(out.len());
     for n in 0..out.len() {
@@ -296,7 +373,7 @@ fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(St
     let mut extra: IndexMap<&'static str, Vec<u8>> = IndexMap::new();
     extra.insert("hex", all.iter().map(|w| format!("{w:016x}\n")).collect::<String>().into_bytes());
     extra.insert("header", header(&module.name, module.stage, &bytes).into_bytes());
-    extra.insert("vitagl", vitagl(&bytes));
+    extra.insert("vitagl", container::vitagl(&gxp, &matrices(&module, &gxp)));
     if o.wants("mir") {
         dumps.push(("mir".to_string(), b.mir.clone()));
     }
@@ -333,13 +410,13 @@ fn header(name: &str, stage: Stage, bytes: &[u8]) -> String {
     out
 }
 
-/// What vitaGL's `glShaderBinary` takes: the container itself, padded to 16 bytes.
-fn vitagl(bytes: &[u8]) -> Vec<u8> {
-    let mut out = bytes.to_vec();
-    while !out.len().is_multiple_of(16) {
-        out.push(0);
-    }
-    out
+/// Indices of the parameters that are matrices in the source.
+fn matrices(m: &Module, g: &container::Gxp) -> Vec<u32> {
+    let is_matrix = |p: &Parameter| {
+        let named = |d: &UniformDecl| d.matrix && uniform_leaves(d).iter().any(|l| l.name == p.name);
+        p.category == 1 && m.uniforms.values().any(named)
+    };
+    (0u32..).zip(&g.parameters).filter(|(_, p)| is_matrix(p)).map(|(n, _)| n).collect()
 }
 
 fn place_reflection(r: &mut Reflection, m: &Module, abi: &Abi) {

@@ -11,7 +11,7 @@ use crate::operands::{Encoding, Want, fits, operand};
 use crate::regs::{Bank, Reg};
 use crate::swizzle::{HALF, ONE, TWO, ZERO};
 use crate::word::Word;
-use retroshade_ir::numerics::from_f32;
+use retroshade_ir::numerics::{from_f32, to_f32};
 use retroshade_ir::{Opcode, Scalar, Span};
 use retroshade_lower::CompileError;
 
@@ -95,6 +95,9 @@ pub struct Expander<'a> {
     pending: Vec<Reg>,
     span: Span,
     at: usize,
+    /// Internal registers that hold values around the current operation, and those that its operands were brought into.
+    busy: [bool; 3],
+    slots: [Option<u16>; 3],
 }
 
 /// Fields of an attempt.
@@ -119,16 +122,23 @@ impl<'a> Expander<'a> {
             pending: Vec::new(),
             span: Span::NONE,
             at: 0,
+            busy: [false; 3],
+            slots: [None; 3],
         }
     }
 
     /// Expands everything.
     pub fn run(&mut self) -> Result<(), CompileError> {
         let p = self.program;
+        let mut position = 0;
         for (n, b) in p.blocks.iter().enumerate() {
             self.at = n;
             for op in &b.ops {
                 self.span = op.span;
+                let here = |s: &(u32, u32)| s.0 < position + 2 && position < s.1;
+                self.busy = std::array::from_fn(|n| self.places.inside.iter().any(|(m, s)| *m as usize == n && s.iter().any(here)));
+                self.slots = [None; 3];
+                position += 2;
                 self.fence(op);
                 self.op(op)?;
             }
@@ -137,6 +147,17 @@ impl<'a> Expander<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The internal register that the `n`th operand may be brought into.
+    fn scratch(&mut self, n: u16) -> Result<u16, CompileError> {
+        if let Some(r) = self.slots[n as usize % 3] {
+            return Ok(r);
+        }
+        let free = |r: &u16| !self.busy[*r as usize] && !self.slots.contains(&Some(*r));
+        let r = [n % 3, 0, 1, 2].into_iter().find(free).ok_or_else(|| internal("an operand: every internal register is taken"))?;
+        self.slots[n as usize % 3] = Some(r);
+        Ok(r)
     }
 
     fn push(&mut self, form: &'static str, fields: Encoding) {
@@ -176,6 +197,7 @@ impl<'a> Expander<'a> {
             Base::Sa(n) => Spot::At(if self.secondary { Bank::Pa } else { Bank::Sa }, n),
             Base::V(v, k) => match self.places.at[v.0 as usize] {
                 None => Spot::Any,
+                Some(r) if r.bank == Bank::I => Spot::At(r.bank, r.n * 4 + k as u16),
                 Some(r) if self.program.data(v).ty == Scalar::F16 => Spot::At(r.bank, r.n * 2 + k as u16),
                 Some(r) => Spot::At(r.bank, r.n + k as u16),
             },
@@ -186,7 +208,11 @@ impl<'a> Expander<'a> {
     fn units(&self, v: crate::mop::Vreg) -> Result<(Bank, u16, u8, Scalar), CompileError> {
         let d = self.program.data(v);
         let r = self.places.at[v.0 as usize].unwrap_or(Reg::r(0));
-        let unit = if d.ty == Scalar::F16 { r.n * 2 } else { r.n };
+        let unit = match (r.bank, d.ty) {
+            (Bank::I, _) => r.n * 4,
+            (_, Scalar::F16) => r.n * 2,
+            _ => r.n,
+        };
         Ok((r.bank, unit, d.lanes, d.ty))
     }
 
@@ -401,6 +427,26 @@ impl<'a> Expander<'a> {
             e.push(("dat_fmt", half as u64));
             return Some(Word::new("VMAD2", e, self.span));
         }
+        if half || op != Opcode::Fmad {
+            return None;
+        }
+        // VMAD: a factor and the addend in internal registers, every operand with a larger set of swizzles.
+        for [a, b, c] in [[src[0], src[1], src[2]], [src[1], src[0], src[2]]] {
+            for lanes in [3u64, 4] {
+                let ctx = &[("opcode2", lanes - 3)];
+                if lanes == 3 && mask & 8 != 0 {
+                    continue;
+                }
+                let Some(mut e) = self.dest("VMAD", dst.0, dst.1, ty, ctx) else { continue };
+                let (Some(x), Some(z)) = (self.name("VMAD", Src0, &a, ty, ctx), self.name("VMAD", Src2, &c, ty, ctx)) else { continue };
+                let Some(y) = self.name("VMAD", Src1, &b, ty, ctx) else { continue };
+                e.extend(x);
+                e.extend(y);
+                e.extend(z);
+                e.extend([("write_mask", mask as u64), ("repeat_mode", 3), ctx[0]]);
+                return Some(Word::new("VMAD", e, self.span));
+            }
+        }
         None
     }
 
@@ -543,7 +589,16 @@ impl<'a> Expander<'a> {
             Spot::At(Bank::I, _) => return None,
             Spot::At(b, u) => Reg::new(b, u),
             Spot::C(c) if c < 64 && role != Src0 => Reg::imm(c as u16),
-            Spot::C(c) => Reg::new(if self.secondary { Bank::Pa } else { Bank::Sa }, self.literals.place(&[c])?),
+            Spot::C(c) => match self.literals.place(&[c]) {
+                Some(at) => Reg::new(if self.secondary { Bank::Pa } else { Bank::Sa }, at),
+                // No attribute is left for a literal: an instruction carries it to an internal register, one for each operand.
+                None => {
+                    let n = self.scratch(role as u16 % 3).ok()?;
+                    let w = self.immediate((Bank::I, n * 4), c)?;
+                    self.blocks[self.at].push(w);
+                    Reg::i(n)
+                }
+            },
         };
         // Tests on whole registers are integer tests.
         let ctx: &[(&'static str, u64)] = if form == "VTST" { &[("alu_sel", 1)] } else { &[] };
@@ -653,26 +708,29 @@ impl<'a> Expander<'a> {
         Err(internal(&format!("{lanes:?} of {src:?}")))
     }
 
-    /// Copies lanes into internal register `n`, each at its own position.
+    /// Copies the lanes of operand `n` into an internal register, each at its own position.
     fn bring_inside(&mut self, n: u16, lanes: &mut [Option<Phys>; 4], ty: Scalar) -> Result<(), CompileError> {
+        let n = self.scratch(n)?;
         let group = (Bank::I, n * 4);
         let all = lanes.iter().enumerate().fold(0u8, |m, (k, l)| m | (l.is_some() as u8) << k);
         let words = match self.copy_word(ty, group, all, lanes, None) {
             Some(w) => vec![w],
             None => {
                 let mut words = Vec::new();
-                for k in (0..4).filter(|k| lanes[*k].is_some()) {
+                // Lane x comes last: until then it may carry a constant on its way to another lane.
+                for k in (0..4).rev().filter(|k| lanes[*k].is_some()) {
                     let mut one = [None; 4];
                     one[k] = lanes[k];
                     // Where the attributes are full of literals, the instruction carries the value.
-                    if let (Some(Phys { spot: Spot::C(c), .. }), Scalar::F32 | Scalar::I32) = (one[k], ty)
+                    if let Some(Phys { spot: Spot::C(c), .. }) = one[k]
                         && self.copy_word(ty, group, 1 << k, &one, None).is_none()
                     {
-                        words.push(self.immediate((Bank::I, if k == 0 { n * 4 } else { 8 }), c).ok_or_else(|| internal("an immediate"))?);
+                        let c = if ty == Scalar::F16 { to_f32(ty, c).to_bits() } else { c };
+                        words.push(self.immediate(group, c).ok_or_else(|| internal("an immediate"))?);
                         if k == 0 {
                             continue;
                         }
-                        one[k] = Some(Phys::at(Bank::I, 8));
+                        one[k] = Some(Phys::at(Bank::I, n * 4));
                     }
                     words.push(
                         self.copy_word(ty, group, 1 << k, &one, None)

@@ -25,7 +25,9 @@ fn bank(b: Bank) -> u32 {
 /// Halves of a lane of a virtual register, where they are.
 fn lane(p: &MProgram, places: &Placement, v: Vreg, lane: u8) -> Vec<At> {
     let Some(reg) = places.at[v.0 as usize] else { return Vec::new() };
-    let base = (bank(reg.bank) * BANK + reg.n as u32) * 2;
+    // An internal register has four lanes.
+    let n = if reg.bank == Bank::I { 4 * reg.n } else { reg.n };
+    let base = (bank(reg.bank) * BANK + n as u32) * 2;
     let halves = if p.data(v).ty == Scalar::F16 { lane as u32..lane as u32 + 1 } else { 2 * lane as u32..2 * lane as u32 + 2 };
     halves.map(|h| (v.0 * HALVES + h, base + h)).collect()
 }

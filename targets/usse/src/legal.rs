@@ -29,7 +29,7 @@ pub fn pass_options(o: &Options) -> PassOptions {
         if_convert_cost: if level == 0 { 0 } else { 6 },
         robust: o.robust,
         lower_switches: true,
-        local_select: 64,
+        local_select: ARRAY,
         remat: false,
         numerics: &NUM,
         ..PassOptions::default()
@@ -69,8 +69,10 @@ pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module
     let mut m = source.clone();
     let passes = pass_options(o);
     let entry = m.entry;
-    clamp_uniforms(&mut m);
+    // An index beyond the end reads the last element, as on the interpreter.
+    retroshade_ir::passes::robust::uniforms(&mut m);
     pipeline(&mut m, &passes, &mut |name, m| dump(name, m));
+    settle_arrays(&mut m.functions[entry])?;
     if o.opt > OptLevel::O1 {
         crate::pack::run(&mut m.functions[entry]);
         dump("pack", &m);
@@ -103,6 +105,9 @@ pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module
         dump("preload", &m);
     }
     structurise(&mut m.functions[entry], StructureOptions::default())?;
+    if o.opt > OptLevel::O1 && m.stage == Stage::Fragment && crate::kills::run(&mut m.functions[entry]) {
+        dump("kills", &m);
+    }
     for name in ["dce"] {
         if let Some(p) = by_name(name) {
             (p.run)(&mut m, &passes);
@@ -112,24 +117,36 @@ pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module
     Ok(m)
 }
 
-/// Uniforms are read from memory where the index is computed: an index beyond the end reads the last element, as the
-/// interpreter does.
-fn clamp_uniforms(m: &mut Module) {
-    let units: Vec<u32> = m.uniforms.values().map(|d| d.units()).collect();
-    for f in m.functions.values_mut() {
-        rewrite(f, |b, i| {
-            let d = &b.func.insts[i];
-            let Imm::Mem { var: MemRef::Uniform(u), offset } = d.imm else { return Action::Keep };
-            if d.op != Opcode::Uniform || d.args.is_empty() {
-                return Action::Keep;
-            }
-            let index = d.args[0];
-            let last = units[u.as_u32() as usize].saturating_sub(1).saturating_sub(offset);
-            let most = b.iconst(I32, last);
-            let clamped = b.ins(Opcode::Umin, &[index, most]);
-            b.func.insts[i].args[0] = clamped;
-            Action::Changed
-        });
+/// Elements of a local array with computed indices: each access selects among all of them.
+const ARRAY: u32 = 64;
+
+/// Arrays that are only read hold zeros, arrays that are only written hold nothing; the machine has no memory for the rest.
+fn settle_arrays(f: &mut Function) -> Result<(), CompileError> {
+    let of = |f: &Function, i: Inst| match (f.insts[i].op, &f.insts[i].imm) {
+        (Opcode::LocalLoad, Imm::Mem { var: MemRef::Local(l), .. }) => Some((*l, false)),
+        (Opcode::LocalStore, Imm::Mem { var: MemRef::Local(l), .. }) => Some((*l, true)),
+        _ => None,
+    };
+    let all: Vec<(Local, bool)> = f.ordered().filter_map(|(_, i)| of(f, i)).collect();
+    if all.is_empty() {
+        return Ok(());
+    }
+    let has = |l: Local, store: bool| all.contains(&(l, store));
+    rewrite(f, |b, i| match of(b.func, i) {
+        Some((l, false)) if !has(l, true) => {
+            let ty = b.func.insts[i].results.first().map_or(F32, |r| b.func.ty(*r));
+            Action::Replace(b.splat_const(ty, 0))
+        }
+        Some((l, true)) if !has(l, false) => Action::Remove,
+        _ => Action::Keep,
+    });
+    match f.ordered().find_map(|(_, i)| of(f, i).map(|(l, _)| (l, f.spans[i]))) {
+        Some((l, span)) => {
+            let d = &f.locals[l];
+            let what = format!("the array `{}` is read or written at computed places", d.name);
+            Err(CompileError::limit("U0105", span, what, d.count as u64, ARRAY as u64))
+        }
+        None => Ok(()),
     }
 }
 
@@ -193,10 +210,24 @@ fn floor(b: &mut Builder, x: Value) -> Value {
     b.ins(Opcode::Fsub, &[x, fr])
 }
 
+/// A magnitude with the sign bit of `x`.
+fn with_sign(b: &mut Builder, magnitude: Value, x: Value, ty: Type) -> Value {
+    let int = ty.with_scalar(Scalar::I32);
+    let k = b.iconst(int, 0x8000_0000);
+    let bits = b.typed(Opcode::Bitcast, int, &[x], Imm::None);
+    let sign = b.ins(Opcode::Iand, &[bits, k]);
+    let bits = b.typed(Opcode::Bitcast, int, &[magnitude], Imm::None);
+    let v = b.ins(Opcode::Ior, &[bits, sign]);
+    b.typed(Opcode::Bitcast, ty, &[v], Imm::None)
+}
+
 fn trunc(b: &mut Builder, x: Value, ty: Type) -> Value {
     // floor(|x|) with x's sign.
     let a = b.ins(Opcode::Fabs, &[x]);
     let down = floor(b, a);
+    if ty.scalar == Scalar::F32 {
+        return with_sign(b, down, x, ty);
+    }
     let up = b.ins(Opcode::Fneg, &[down]);
     let zero = b.fconst(ty, 0.0);
     let c = b.fcmp(FloatCC::Olt, x, zero);
@@ -238,6 +269,11 @@ fn expansion(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
     let a = |n: usize| d.args[n];
     Some(match d.op {
         Fma => b.ins(Fmad, &d.args),
+        // Product and sum round separately anyway: a product of uniforms is better made once for the whole draw.
+        Fmad if ty.scalar == Scalar::F32 && is_uniform(b.func, a(0), 6) && is_uniform(b.func, a(1), 6) && !is_uniform(b.func, a(2), 6) => {
+            let p = b.ins(Fmul, &[a(0), a(1)]);
+            b.ins(Fadd, &[p, a(2)])
+        }
         Fdiv => {
             let r = b.ins(Frcp, &[a(1)]);
             b.ins(Fmul, &[a(0), r])
@@ -253,14 +289,20 @@ fn expansion(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
             b.ins(Fneg, &[f])
         }
         Ftrunc => trunc(b, a(0), ty),
+        Fround if ty.scalar == Scalar::F16 => {
+            let x = b.typed(Fcvt, ty.with_scalar(Scalar::F32), &[a(0)], Imm::None);
+            let r = b.ins(Fround, &[x]);
+            b.typed(Fcvt, ty, &[r], Imm::None)
+        }
         Fround => {
-            // Adding and taking away 1.5 × 2^23 rounds to even; larger values are integral already.
-            let (magic, limit) = (b.fconst(ty, 12_582_912.0), b.fconst(ty, 4_194_304.0));
-            let up = b.ins(Fadd, &[a(0), magic]);
-            let r = b.ins(Fsub, &[up, magic]);
+            // Adding and taking away 2^23 rounds a magnitude to even; larger ones are integral already.
+            let magic = b.fconst(ty, 8_388_608.0);
             let x = b.ins(Fabs, &[a(0)]);
-            let c = b.fcmp(FloatCC::Olt, x, limit);
-            b.select(c, r, a(0))
+            let up = b.ins(Fadd, &[x, magic]);
+            let r = b.ins(Fsub, &[up, magic]);
+            let c = b.fcmp(FloatCC::Olt, x, magic);
+            let r = b.select(c, r, x);
+            with_sign(b, r, a(0), ty)
         }
         Fsign => {
             let (zero, one, minus) = (b.fconst(ty, 0.0), b.fconst(ty, 1.0), b.fconst(ty, -1.0));
@@ -404,6 +446,21 @@ fn expansion(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
         _ if f32s(ty) => return None,
         _ => return None,
     })
+}
+
+/// Whether a value is made of uniforms and constants alone.
+fn is_uniform(f: &Function, v: Value, depth: u32) -> bool {
+    use Opcode::*;
+    let Some(i) = f.def_inst(v) else { return false };
+    let d = &f.insts[i];
+    match d.op {
+        Const => true,
+        Uniform => d.args.is_empty(),
+        Splat | Build | Extract | Insert | Shuffle | Fneg | Fabs | Fadd | Fsub | Fmul | Fmad | Fmin | Fmax | Dot | Frcp | Frsqrt => {
+            depth > 0 && d.args.iter().all(|a| is_uniform(f, *a, depth - 1))
+        }
+        _ => false,
+    }
 }
 
 /// The same operation lane by lane.

@@ -16,6 +16,7 @@ pub mod expand;
 pub mod forms;
 mod isa;
 pub mod judge;
+pub mod kills;
 pub mod legal;
 pub mod lint;
 pub mod live;

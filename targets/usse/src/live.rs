@@ -91,3 +91,41 @@ pub fn early(kind: &Kind, p: &MProgram, dst: Vreg) -> bool {
         _ => false,
     }
 }
+
+/// Vectors that could live in an internal register: made and used up within one block, with nothing between that loses it.
+pub fn candidates(p: &MProgram, places: &crate::alloc::Placement) -> Vec<Vreg> {
+    use retroshade_ir::Scalar;
+    let mut out = Vec::new();
+    let live = live_in(p);
+    let across: BTreeSet<Vreg> = live.into_iter().flatten().collect();
+    for b in &p.blocks {
+        for (n, op) in b.ops.iter().enumerate() {
+            let Some(v) = op.dst else { continue };
+            let d = p.data(v);
+            let kind = matches!(op.kind, Kind::Float(_) | Kind::Copy | Kind::Select(_));
+            if !kind || d.ty != Scalar::F32 || !(3..=4).contains(&d.lanes) || across.contains(&v) || places.at[v.0 as usize].is_none() {
+                continue;
+            }
+            if matches!(places.at[v.0 as usize], Some(r) if r.bank == crate::regs::Bank::O) && op.kind == Kind::Copy {
+                continue;
+            }
+            if p.blocks.iter().flat_map(|b| &b.ops).filter(|o| o.writes().any(|w| w == v)).count() != 1 {
+                continue;
+            }
+            let Some(last) = b.ops.iter().rposition(|o| o.reads().any(|r| r == v)) else { continue };
+            let kept = b.ops[n..=last].iter().all(|o| !loses(&o.kind));
+            if last > n && kept {
+                out.push(v);
+            }
+        }
+    }
+    out
+}
+
+/// Whether internal registers do not survive an operation.
+fn loses(kind: &Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Sample { .. } | Kind::Load { .. } | Kind::Kill(_) | Kind::Depth | Kind::Branch(..) | Kind::EndPhase | Kind::Keep
+    )
+}

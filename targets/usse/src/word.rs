@@ -7,6 +7,25 @@ use crate::text::{pack_selectors, repeats};
 use retroshade_emit::form::EncodeError;
 use retroshade_ir::Span;
 
+/// Registers that a word touches: bank, first, one past the last.
+#[derive(Clone, Debug, Default)]
+pub struct Effects {
+    /// Read.
+    pub reads: Vec<(Bank, u16, u16)>,
+    /// Written.
+    pub writes: Vec<(Bank, u16, u16)>,
+}
+
+impl Effects {
+    /// Whether the order of two words matters.
+    pub fn conflicts(&self, other: &Effects) -> bool {
+        let meet = |a: &[(Bank, u16, u16)], b: &[(Bank, u16, u16)]| {
+            a.iter().any(|x| b.iter().any(|y| x.0 == y.0 && x.1 < y.2 && y.1 < x.2))
+        };
+        meet(&self.writes, &other.writes) || meet(&self.writes, &other.reads) || meet(&self.reads, &other.writes)
+    }
+}
+
 /// A word under construction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Word {
@@ -44,6 +63,63 @@ impl Word {
     pub fn encode(&self) -> Result<u64, EncodeError> {
         TABLE.encode(form(self.form), &self.fields).map(|w| w as u64)
     }
+    /// Fields that count registers of a repeated word: destination, source, and how many iterations its count can name.
+    fn repeatable(&self) -> Option<(&'static str, &'static str, u64)> {
+        match self.form {
+            "VMOV" if self.get("move_type") == 0 && matches!(self.get("move_data_type"), 4 | 5) => Some(("dest_n", "src1_n", 3)),
+            // The second operand is the same immediate in every iteration.
+            "VBW" if self.get("src2_ext") == 1 && self.get("src2_bank") == 2 => Some(("dest_n", "src1_n", 15)),
+            _ => None,
+        }
+    }
+
+    /// The repeat count with which this word also does what `next` does, if there is one.
+    pub fn repeat_with(&self, next: &Word) -> Option<u64> {
+        let (dest, src, most) = self.repeatable()?;
+        let count = self.get("repeat_count");
+        let name = |w: &Word, f: &'static str| w.get(f);
+        let advances = |f| name(next, f) == name(self, f) + count + 1;
+        let moves = |f: &str| f == dest || f == src;
+        let all = || self.fields.iter().chain(&next.fields).map(|f| f.0);
+        let same = all().all(|f| moves(f) || f == "repeat_count" || self.get(f) == next.get(f));
+        if self.form != next.form || !same || !advances(dest) || !advances(src) || count >= most || next.get("repeat_count") != 0 {
+            return None;
+        }
+        // Only registers that come in sequence advance.
+        let unified = |w: &Word| {
+            let d = w.encode().ok().and_then(crate::forms::decode);
+            let of = |role| d.as_ref().zip(crate::operands::operand(w.form, role)).map(|(d, o)| read_operand(d, o).reg.bank);
+            let good = |b: Option<Bank>| b.is_some_and(crate::operands::is_unified);
+            good(of(crate::operands::Role::Dest)) && good(of(crate::operands::Role::Src1))
+        };
+        (unified(self) && unified(next)).then_some(count + 1)
+    }
+
+    /// Registers outside the internal ones that it touches, generously; `None` for words that nothing may pass.
+    pub fn effects(&self) -> Option<Effects> {
+        let vector = matches!(self.form, "VMAD2" | "V32NMAD" | "V16NMAD" | "VMAD" | "VDP" | "VCOMP" | "VMOV" | "VPCK" | "VBW" | "LIMM");
+        let derivative = matches!(self.form, "V32NMAD" | "V16NMAD") && matches!(self.get("op2"), 3 | 4);
+        if !vector || derivative || self.get("pred") != 0 || self.get("end") != 0 || self.get("end_or_src0_bank_ext") != 0 {
+            return None;
+        }
+        let d = self.encode().ok().and_then(crate::forms::decode)?;
+        let mut e = Effects::default();
+        // A repeated word reaches at most four registers further with each iteration.
+        let reach = 4 + 4 * repeats(&d);
+        for o in operands(self.form) {
+            let r = read_operand(&d, o).reg;
+            if !crate::operands::is_unified(r.bank) {
+                if matches!(r.bank, Bank::Indexed(_) | Bank::Index) {
+                    return None;
+                }
+                continue;
+            }
+            let to = if o.role == crate::operands::Role::Dest { &mut e.writes } else { &mut e.reads };
+            to.push((r.bank, r.n, r.n + reach));
+        }
+        Some(e)
+    }
+
     /// Lanes of internal registers that it reads and writes.
     pub fn internal(&self) -> ([u8; 3], [u8; 3]) {
         let (mut reads, mut writes) = ([0u8; 3], [0u8; 3]);
@@ -53,6 +129,10 @@ impl Word {
             "VBW" | "I32MAD2" | "VTST" | "LIMM" => 1,
             _ => field(&d, "dest_mask"),
         } as u8;
+        // Half-precision masks outside internal registers name pairs of lanes.
+        let halves = (self.form == "VMAD2" && field(&d, "dat_fmt") == 1) || (self.form == "VMOV" && field(&d, "move_data_type") == 4);
+        let to = crate::operands::operand(self.form, crate::operands::Role::Dest).map(|o| read_operand(&d, o).reg.bank);
+        let mask = if halves && to != Some(Bank::I) { crate::text::pair_mask(mask) } else { mask };
         let dot = self.form == "VDP" || (matches!(self.form, "V32NMAD" | "V16NMAD") && field(&d, "op2") == 7);
         for o in operands(self.form) {
             let s = read_operand(&d, o);

@@ -79,8 +79,9 @@ impl Expander<'_> {
     pub(super) fn moves(&mut self, mut todo: Vec<(Bank, u16, Phys, Scalar)>, pred: Option<Pred>) -> Result<(), CompileError> {
         let spot = |m: &(Bank, u16, Phys, Scalar)| Spot::At(m.0, m.1);
         // The register (not only the half) matters for hazards.
-        let reg = |b: Bank, u: u16, ty: Scalar| (b, if ty == Scalar::F16 { u / 2 } else { u });
+        let reg = |b: Bank, u: u16, ty: Scalar| (b, if ty == Scalar::F16 && b != Bank::I { u / 2 } else { u });
         todo.retain(|m| m.2.spot != Spot::Any && !(m.2.spot == spot(m) && m.2.plain()));
+        let mut parked: Vec<((u16, u16), Spot)> = Vec::new();
         while !todo.is_empty() {
             let reads = |m: &(Bank, u16, Phys, Scalar), r: (Bank, u16)| matches!(m.2.spot, Spot::At(b, u) if reg(b, u, m.3) == r);
             let mut done = false;
@@ -161,18 +162,39 @@ impl Expander<'_> {
                 n += 1;
             }
             if !done {
-                // A cycle: one value steps aside.
-                let m = todo[0];
-                let k = (m.1 & 3) as usize;
-                let mut one = [None; 4];
-                let at = if m.3 == Scalar::I32 { 0 } else { k };
-                one[at] = Some(m.2);
-                self.bring_inside(2, &mut one, m.3)?;
-                let parked = one[at].unwrap_or(m.2);
-                // Every move from the same place reads the parked copy; the rest is free to go.
-                todo.remove(0);
-                self.moves(todo, pred)?;
-                return self.moves(vec![(m.0, m.1, parked, m.3)], pred);
+                // A cycle: what stands in one of the registers to be written steps aside, so that its place is free.
+                let spot_reg = |m: &(Bank, u16, Phys, Scalar)| match m.2.spot {
+                    Spot::At(b, u) => Some(reg(b, u, m.3)),
+                    _ => None,
+                };
+                // Everyone's destination is still read by another: following the readers leads into a cycle.
+                let blocker = |n: usize| {
+                    let d = reg(todo[n].0, todo[n].1, todo[n].3);
+                    (0..todo.len()).find(|k| *k != n && spot_reg(&todo[*k]) == Some(d))
+                };
+                let inside = (0..todo.len()).try_fold(0, |n, _| blocker(n)).ok_or_else(|| internal("moves that wait for each other"))?;
+                let r = reg(todo[inside].0, todo[inside].1, todo[inside].3);
+                parked.retain(|p| todo.iter().any(|m| m.2.spot == p.1));
+                let mut spots: Vec<(Spot, Scalar, u16)> = Vec::new();
+                for m in todo.iter().filter(|m| spot_reg(m) == Some(r)) {
+                    if !spots.iter().any(|s| s.0 == m.2.spot) {
+                        spots.push((m.2.spot, m.3, m.1 & 3));
+                    }
+                }
+                for (from, ty, wish) in spots {
+                    // Whole registers are read from lane x only.
+                    let mut places = vec![(2, 0), (0, 0), (1, 0)];
+                    if ty != Scalar::I32 {
+                        places = vec![(2, wish), (2, 0), (2, 1), (2, 2), (2, 3), (0, wish)];
+                    }
+                    let place = places.iter().find(|p| parked.iter().all(|x| x.0 != **p)).ok_or_else(|| internal("moves that wait for each other"))?;
+                    let mut one = [None; 4];
+                    one[place.1 as usize] = Some(Phys { spot: from, neg: false, abs: false });
+                    self.bring_inside(place.0, &mut one, ty)?;
+                    let there = one[place.1 as usize].map_or(from, |l| l.spot);
+                    parked.push((*place, there));
+                    todo.iter_mut().filter(|m| m.2.spot == from).for_each(|m| m.2.spot = there);
+                }
             }
         }
         Ok(())
@@ -240,7 +262,7 @@ impl Expander<'_> {
                 for one in group.chunks(1) {
                     let (p, k) = one[0];
                     let mut lane = [None; 4];
-                    lane[p] = Some(src[0][k]);
+                    lane[p] = Some(self.in_register(src[0][k])?);
                     if self.pack_word(from & 7, to, (bank, first), 1 << p, &lane).is_none() {
                         return Err(internal("a conversion from an integer"));
                     }
@@ -282,6 +304,22 @@ impl Expander<'_> {
             }
         }
         Ok(())
+    }
+
+    /// An integer operand in a register: constants become literals, or an instruction carries them to an internal register.
+    fn in_register(&mut self, l: Phys) -> Result<Phys, CompileError> {
+        let c = match l.spot {
+            Spot::C(c) => c,
+            Spot::Any => 0,
+            Spot::At(..) => return Ok(l),
+        };
+        if let Some(at) = self.literals.place(&[c]) {
+            return Ok(Phys::at(if self.secondary { Bank::Pa } else { Bank::Sa }, at));
+        }
+        let n = self.scratch(0)?;
+        let w = self.immediate((Bank::I, n * 4), c).ok_or_else(|| internal("an immediate"))?;
+        self.blocks[self.at].push(w);
+        Ok(Phys::at(Bank::I, n * 4))
     }
 
     pub(super) fn test(&mut self, op: &Mop, kind: TestKind, rel: Rel, p: u8) -> Result<(), CompileError> {
