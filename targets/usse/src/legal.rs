@@ -72,7 +72,14 @@ pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module
     // An index beyond the end reads the last element, as on the interpreter.
     retroshade_ir::passes::robust::uniforms(&mut m);
     pipeline(&mut m, &passes, &mut |name, m| dump(name, m));
-    settle_arrays(&mut m.functions[entry])?;
+    if !m.functions[entry].locals.is_empty() {
+        for name in ["local_select", "promote", "dce"] {
+            if let Some(p) = by_name(name) {
+                (p.run)(&mut m, &passes);
+            }
+        }
+        settle_arrays(&mut m.functions[entry])?;
+    }
     if o.opt > OptLevel::O1 {
         crate::pack::run(&mut m.functions[entry]);
         dump("pack", &m);
