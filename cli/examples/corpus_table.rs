@@ -37,6 +37,16 @@ fn outcome(target: &dyn retroshade::TargetIsa, module: &Result<Module, String>) 
     }
 }
 
+/// What the vertex and fragment programs above may use and PowerVR USSE has not.
+const LACKS: &str = "\n## What PowerVR USSE lacks\n
+Every vertex and fragment program compiles for it but those that use one of these; the machine's page says why each is impossible there.\n
+* storage buffers and atomics
+* texture size, texel fetch, gather, texel offsets, array textures, comparison, multisampled and integer textures
+* several colour outputs, integer colours
+* integers between vertex and fragment program
+* `front_facing`, sample and primitive indices
+";
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let folder = args.next().ok_or("usage: corpus_table FOLDER [OUT]")?;
@@ -92,6 +102,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (k, r) in order.iter().enumerate() {
         let _ = writeln!(text, "{}. {}", k + 1, r.replace('|', "\\|").replace('\n', " "));
     }
+    text.push_str(LACKS);
     match out {
         Some(o) => std::fs::write(o, text)?,
         None => print!("{text}"),

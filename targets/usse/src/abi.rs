@@ -8,8 +8,11 @@ use retroshade_lower::CompileError;
 
 /// Registers of the secondary attribute bank that may be used.
 pub const SA_LIMIT: u16 = 128;
-/// Words of uniforms that may be loaded into registers; the rest stays in memory.
+/// Words of uniforms that may be loaded into registers; the rest stays in memory. Texture state comes first, and some room
+/// is left for literals.
 const UNIFORM_REGS: u32 = 88;
+/// Secondary attributes kept for literals, the kill word and the address of the buffer.
+const OTHER_REGS: u32 = 20;
 
 /// A fragment input's iterator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +137,16 @@ fn unsupported(span: Span, what: impl Into<String>) -> CompileError {
     CompileError::unsupported("U0100", span, what)
 }
 
+/// Where a variable is declared, or else where it is first used.
+fn place_of(m: &Module, declared: Span, var: MemRef) -> Span {
+    if declared != Span::NONE {
+        return declared;
+    }
+    let f = m.main();
+    let used = f.ordered().find(|(_, i)| matches!(f.insts[*i].imm, Imm::Mem { var: v, .. } if v == var) && f.spans[*i] != Span::NONE);
+    used.map_or(Span::NONE, |(_, i)| f.spans[i])
+}
+
 /// Computes the layout of a legalised module.
 pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
     let f = m.main();
@@ -204,9 +217,11 @@ pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
         word = at + words;
         true
     };
+    let states = m.textures.keys().filter(|t| used_tex.contains(t)).count() as u32;
+    let room = UNIFORM_REGS.min((SA_LIMIT as u32 - OTHER_REGS).saturating_sub(4 * states));
     let mut later = Vec::new();
     for (u, _) in m.uniforms.iter().filter(|(u, _)| used_uni.contains(u)) {
-        if dynamic.contains(&u) || !place(&mut abi, u, false, UNIFORM_REGS) {
+        if dynamic.contains(&u) || !place(&mut abi, u, false, room) {
             later.push(u);
         }
     }
@@ -285,7 +300,7 @@ pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
     }
     abi.free = sa;
     if sa > SA_LIMIT {
-        return Err(CompileError::limit("U0103", Span::NONE, "too many secondary attributes", sa as u64, SA_LIMIT as u64));
+        return Err(CompileError::Internal(format!("{sa} secondary attributes are laid out, there are {SA_LIMIT}")));
     }
     Ok(abi)
 }
@@ -436,11 +451,12 @@ fn fragment(m: &Module, abi: &mut Abi, used_in: &[Input], used_out: &[Output], r
     abi.pa = pa.max(2);
     let mut colour = None;
     for (o, d) in m.outputs.iter().filter(|(o, _)| used_out.contains(o)) {
+        let span = place_of(m, d.span, MemRef::Output(o));
         match d.binding {
             Binding::Location(0) if d.count <= 1 && d.blend_source == 0 && d.ty.is_float() => colour = Some(o),
             Binding::Builtin(Builtin::FragDepth) => abi.depth = Some(o),
             Binding::Location(_) => {
-                return Err(unsupported(d.span, format!("`{}`: fragment programs have one float colour output", d.name)));
+                return Err(unsupported(span, format!("`{}`: fragment programs have one float colour output", d.name)));
             }
             Binding::Builtin(b) => return Err(unsupported(d.span, format!("fragment programs cannot write `{}`", b.name()))),
         }

@@ -20,9 +20,34 @@ use std::collections::BTreeSet;
 
 /// Compiles a verified source module.
 pub fn compile(source: &Module, o: &Options) -> Result<CompiledShader, CompileError> {
+    match attempt(source, o, false) {
+        // Too many live values: once more with everything made as late, and as often, as it is needed.
+        Err(e) if is_crowded(&e) => attempt(source, o, true).map_err(|_| e),
+        other => other,
+    }
+}
+
+/// Whether a program has more live values than there are registers.
+fn is_crowded(e: &CompileError) -> bool {
+    matches!(e, CompileError::Limit { diagnostic, .. } if diagnostic.code == "U0120")
+}
+
+/// The legalised module that [`compile`] makes code of.
+pub fn legal(source: &Module, o: &Options) -> Result<Module, CompileError> {
+    let m = legal::legalise(source, o, false, &mut |_, _| {})?;
+    match build(&m, o, false, &BTreeSet::new()) {
+        Err(e) if is_crowded(&e) => match attempt(source, o, true) {
+            Ok(s) => Ok(s.legal),
+            Err(_) => Ok(m),
+        },
+        _ => Ok(m),
+    }
+}
+
+fn attempt(source: &Module, o: &Options, sink: bool) -> Result<CompiledShader, CompileError> {
     let mut dumps = Vec::new();
     let mut ir_ops = 0;
-    let module = legal::legalise(source, o, &mut |name, m| {
+    let module = legal::legalise(source, o, sink, &mut |name, m| {
         if name == "inline" || ir_ops == 0 {
             ir_ops = m.main().inst_count() as u32;
         }
@@ -122,7 +147,7 @@ fn build(m: &Module, o: &Options, hoist: bool, inside: &BTreeSet<Vreg>) -> Resul
     let blocks = std::mem::take(&mut x.blocks);
     let end = literals.first as usize + literals.values.len();
     if end > abi::SA_LIMIT as usize {
-        return Err(CompileError::limit("U0103", Span::NONE, "too many secondary attributes", end as u64, abi::SA_LIMIT as u64));
+        return Err(CompileError::Internal(format!("{end} secondary attributes are needed, there are {}", abi::SA_LIMIT)));
     }
     let primary = assemble(m.stage, blocks, sel.phases)?;
     let encode = |w: &[Word]| -> Result<Vec<u64>, CompileError> {
@@ -654,5 +679,20 @@ fn package(m: &Module, b: &Built) -> Gxp {
         uniform_buffers: abi.buffer_base.iter().map(|n| (14, n - data, -4)).collect(),
         dependent_samplers,
         containers,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_has_a_reach() {
+        let branch = |to| Word { target: Some(to), ..Word::new("BR", vec![("br_type", 1)], Span::NONE) };
+        let filler = |n| vec![Word::new("NOP", Vec::new(), Span::NONE); n];
+        let program = |n| assemble(Stage::Fragment, vec![vec![branch(2)], filler(n), filler(1)], false);
+        assert!(program(1 << 10).is_ok());
+        let e = program(1 << 19).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(e.contains("U0121"), "{e}");
     }
 }

@@ -45,7 +45,7 @@ impl TargetIsa for Usse {
         &NUM
     }
     fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
-        legal::legalise(module, options, &mut |_, _| {})
+        compile::legal(module, options)
     }
     fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         compile::compile(module, options)

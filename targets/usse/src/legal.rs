@@ -64,10 +64,15 @@ static RULES: &[(Opcode, Rule)] = &[
     (Opcode::UnpackHalf2x16, pack::unpack_half_int),
 ];
 
-/// Optimises and legalises. `dump` sees the module after each step.
-pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module)) -> Result<Module, CompileError> {
+/// Optimises and legalises. With `sink`, values are made as late as they can be, which keeps fewer alive at a time. `dump` sees
+/// the module after each step.
+pub fn legalise(source: &Module, o: &Options, sink: bool, dump: &mut dyn FnMut(&str, &Module)) -> Result<Module, CompileError> {
     let mut m = source.clone();
-    let passes = pass_options(o);
+    let mut passes = pass_options(o);
+    if sink {
+        (passes.unroll_fuel, passes.if_convert_cost, passes.remat) = (0, 0, true);
+    }
+    let passes = passes;
     let entry = m.entry;
     // An index beyond the end reads the last element, as on the interpreter.
     retroshade_ir::passes::robust::uniforms(&mut m);
@@ -80,7 +85,7 @@ pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module
         }
         settle_arrays(&mut m.functions[entry])?;
     }
-    if o.opt > OptLevel::O1 {
+    if o.opt > OptLevel::O1 && !sink {
         crate::pack::run(&mut m.functions[entry]);
         dump("pack", &m);
     }
@@ -115,7 +120,7 @@ pub fn legalise(source: &Module, o: &Options, dump: &mut dyn FnMut(&str, &Module
     if o.opt > OptLevel::O1 && m.stage == Stage::Fragment && crate::kills::run(&mut m.functions[entry]) {
         dump("kills", &m);
     }
-    for name in ["dce"] {
+    for name in if sink { &["remat", "dce"][..] } else { &["dce"] } {
         if let Some(p) = by_name(name) {
             (p.run)(&mut m, &passes);
         }
