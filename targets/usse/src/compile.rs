@@ -180,7 +180,7 @@ fn build(m: &Module, o: &Options, hoist: bool, inside: &BTreeSet<Vreg>) -> Resul
 /// The secondary program ends with an end flag on its last word, or with a NOP that has one.
 fn end_secondary(words: &mut Vec<Word>) {
     match words.last_mut() {
-        Some(w) if w.form == "VMOV" => w.set("end_or_src0_bank_ext", 1),
+        Some(w) if w.form == "VMOV" && w.get("move_type") == 0 => w.set("end_or_src0_bank_ext", 1),
         Some(w) if matches!(w.form, "VPCK" | "VCOMP" | "VMAD" | "VBW") => w.set("end", 1),
         _ => words.push(Word::new("NOP", vec![("end", 1)], Span::NONE)),
     }

@@ -601,7 +601,11 @@ impl<'a> Expander<'a> {
             },
         };
         // Tests on whole registers are integer tests.
-        let ctx: &[(&'static str, u64)] = if form == "VTST" { &[("alu_sel", 1)] } else { &[] };
+        let ctx: &[(&'static str, u64)] = match form {
+            "VTST" => &[("alu_sel", 1)],
+            "VMOV" => &[("move_data_type", 2)],
+            _ => &[],
+        };
         fits(o, &Want { reg, lanes: [None; 4], neg: l.neg, abs: l.abs }, ctx)
     }
 
@@ -809,7 +813,8 @@ impl<'a> Expander<'a> {
                 self.moves(side(1), None)?;
                 self.moves(side(0), Some(*p))
             }
-            Kind::SelectZero(_) => Err(internal("a select on zero")),
+            Kind::SelectZero(rel) => self.conditional(op, Some(*rel)),
+            Kind::SelectBool => self.conditional(op, None),
             Kind::Bit(bit) => {
                 let (bank, unit, lanes, _) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
                 let src = self.sources(op, Scalar::I32);

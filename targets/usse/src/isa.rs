@@ -1,7 +1,7 @@
 //! The target interface of USSE.
 
 use crate::num::UsseNumerics;
-use crate::{asm, compile, container, forms, legal, load};
+use crate::{asm, compile, container, forms, load};
 use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, TargetIsa, TextError, TextOptions};
 

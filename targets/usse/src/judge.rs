@@ -39,7 +39,7 @@ fn step(p: &MProgram, places: &Placement, op: &Mop) -> Step {
     let early = op.writes().any(|w| early(&op.kind, p, w));
     for (k, src) in op.src.iter().enumerate() {
         // What a select takes under its predicate is read after the other side was written.
-        let after = early || (k == 0 && matches!(op.kind, Kind::Select(_)));
+        let after = early || Some(k) == op.kind.late();
         let to = if after { &mut late } else { &mut uses };
         to.extend(src.iter().flat_map(read));
     }

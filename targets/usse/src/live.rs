@@ -49,11 +49,11 @@ pub fn intervals(p: &MProgram) -> Vec<Vec<(u32, u32)>> {
                 out[w.0 as usize].push((2 * g + 1 - early(&op.kind, p, w) as u32, to));
             }
             // What a select takes under its predicate is read after the other side was written.
-            let late = matches!(op.kind, Kind::Select(_)) as usize;
+            let late = op.kind.late();
             for (k, src) in op.src.iter().enumerate() {
                 for l in src {
                     if let crate::mop::Base::V(r, _) = l.base {
-                        let to = 2 * g + 1 + (k < late) as u32;
+                        let to = 2 * g + 1 + (Some(k) == late) as u32;
                         let e = open.entry(r).or_insert(to);
                         *e = (*e).max(to);
                     }
@@ -87,7 +87,7 @@ pub fn early(kind: &Kind, p: &MProgram, dst: Vreg) -> bool {
         // One word reads everything before it writes four halves.
         Kind::Convert(_, 5, _) => false,
         Kind::Convert(_, to, _) => p.data(dst).lanes > 1 || *to < 5,
-        Kind::Mad => p.data(dst).lanes > 1,
+        Kind::Mad | Kind::SelectZero(_) | Kind::SelectBool => p.data(dst).lanes > 1,
         _ => false,
     }
 }

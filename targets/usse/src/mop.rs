@@ -175,6 +175,8 @@ pub enum Kind {
     Select(Pred),
     /// Source 0 (a float) compared with zero per lane ? source 1 : source 2.
     SelectZero(Rel),
+    /// Source 0 (an integer) not zero per lane ? source 1 : source 2.
+    SelectBool,
     /// Texture read: coordinates in source 0, level or gradients in source 1.
     Sample {
         /// Texture state.
@@ -220,6 +222,17 @@ pub struct Mop {
     pub src: Vec<Vec<Lane>>,
     /// Where it came from.
     pub span: Span,
+}
+
+impl Kind {
+    /// The source that is still read after the destination was written: what is moved under a predicate.
+    pub fn late(&self) -> Option<usize> {
+        match self {
+            Kind::Select(_) => Some(0),
+            Kind::SelectZero(_) | Kind::SelectBool => Some(1),
+            _ => None,
+        }
+    }
 }
 
 impl Mop {

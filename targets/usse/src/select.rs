@@ -702,6 +702,12 @@ impl Selector<'_> {
         let cond = d.args[0];
         let ty = if ty.scalar == Scalar::I1 { ty.with_scalar(Scalar::I32) } else { ty };
         if f.ty(cond).lanes == 1 {
+            if ty.scalar != Scalar::F16
+                && ty.lanes <= 2
+                && let Some(r) = self.conditional_move(cond, ty, &a, &b)
+            {
+                return Ok(r);
+            }
             let p = self.condition(cond, 0)?;
             return Ok(self.make(Kind::Select(p), ty, vec![a, b]));
         }
@@ -712,6 +718,40 @@ impl Selector<'_> {
             out.extend(self.make(Kind::Select((0, false)), ty.lane(), vec![vec![a[k]], vec![b[k]]]));
         }
         Ok(out)
+    }
+
+    /// A choice by a truth value in a register, or by a comparison with zero: one word where the operands allow it.
+    fn conditional_move(&mut self, cond: Value, ty: Type, a: &[Lane], b: &[Lane]) -> Option<Vec<Lane>> {
+        let n = ty.lanes as usize;
+        if a.iter().chain(b).any(|l| !l.is_plain()) {
+            return None;
+        }
+        if let Some(c) = self.lanes[cond].first().copied() {
+            return matches!(c.base, Base::V(..)).then(|| self.make(Kind::SelectBool, ty, vec![vec![c; n], a.to_vec(), b.to_vec()]));
+        }
+        let d = self.f.def_if(cond, Opcode::Fcmp)?;
+        let (Imm::FloatCC(cc), true) = (&d.imm, self.f.ty(d.args[0]) == types::F32) else { return None };
+        let zero = |v: Value| self.f.const_bits(v).is_some_and(|c| c[0] << 1 == 0);
+        if !zero(d.args[1]) {
+            return None;
+        }
+        // What is true for a NaN is the opposite of what is false for it.
+        use FloatCC::*;
+        let (rel, swap) = match cc {
+            Oeq => (Rel::Eq, false),
+            Une => (Rel::Ne, false),
+            Olt => (Rel::Lt, false),
+            Ole => (Rel::Le, false),
+            Ugt => (Rel::Le, true),
+            Uge => (Rel::Lt, true),
+            _ => return None,
+        };
+        let x = *self.lanes[d.args[0]].first()?;
+        if !x.is_plain() || !matches!(x.base, Base::V(..)) {
+            return None;
+        }
+        let (yes, no) = if swap { (b, a) } else { (a, b) };
+        Some(self.make(Kind::SelectZero(rel), ty, vec![vec![x; n], yes.to_vec(), no.to_vec()]))
     }
 
     fn uniform_inst(&mut self, d: &InstData, ty: Type) -> Result<Vec<Lane>, CompileError> {

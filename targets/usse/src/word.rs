@@ -127,6 +127,8 @@ impl Word {
         let mask = match self.form {
             "VCOMP" | "VMAD" | "VDP" => field(&d, "write_mask"),
             "VBW" | "I32MAD2" | "VTST" | "LIMM" => 1,
+            // Whole registers have one lane.
+            "VMOV" if field(&d, "move_data_type") < 3 => 1,
             _ => field(&d, "dest_mask"),
         } as u8;
         // Half-precision masks outside internal registers name pairs of lanes.

@@ -200,6 +200,87 @@ impl Expander<'_> {
         Ok(())
     }
 
+    /// A choice lane by lane: a conditional move where one word can name everything, else a test and two moves.
+    pub(super) fn conditional(&mut self, op: &Mop, rel: Option<Rel>) -> Result<(), CompileError> {
+        let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+        let cond = self.sources(op, if rel.is_some() { Scalar::F32 } else { Scalar::I32 }).swap_remove(0);
+        let src = self.sources(op, ty);
+        for k in 0..lanes as usize {
+            let to = (bank, unit + k as u16);
+            let word = match rel {
+                Some(rel) => self.move_by_sign(to, rel, cond[k], src[1][k], src[2][k]),
+                None => self.move_by_flag(to, cond[k], src[1][k], src[2][k]),
+            };
+            if let Some(w) = word {
+                self.blocks[self.at].push(w);
+                continue;
+            }
+            let zero = Lane::c(0);
+            let kind = if rel.is_some() { TestKind::Float(Scalar::F32) } else { TestKind::Signed };
+            let test = Mop::new(Kind::Keep, None, vec![vec![op.src[0][k]], vec![zero]], op.span);
+            self.test(&test, kind, rel.unwrap_or(Rel::Ne), 0)?;
+            self.moves(vec![(bank, to.1, src[2][k], ty)], None)?;
+            self.moves(vec![(bank, to.1, src[1][k], ty)], Some((0, false)))?;
+        }
+        Ok(())
+    }
+
+    /// VMOV on a condition of whole registers.
+    fn move_by_flag(&mut self, to: (Bank, u16), cond: Phys, a: Phys, b: Phys) -> Option<Word> {
+        const TYPE: (&str, u64) = ("move_data_type", 2);
+        if to.0 == Bank::I || !matches!(cond.spot, Spot::At(..)) {
+            return None;
+        }
+        let to = Want { reg: Reg::new(to.0, to.1), lanes: [None; 4], neg: false, abs: false };
+        let mut e = fits(operand("VMOV", Dest)?, &to, &[TYPE])?;
+        e.extend(self.single("VMOV", Src0, cond)?);
+        for (role, l) in [(Src1, a), (Src2, b)] {
+            e.extend(self.single("VMOV", role, l)?.into_iter().filter(|f| f.0 != "src0_swiz"));
+        }
+        e.extend([("move_type", 1), ("test_bit_1", 1), ("dest_mask", 15), TYPE]);
+        Some(Word::new("VMOV", e, self.span))
+    }
+
+    /// VMOV on a float compared with zero: the condition stands in the lane that is written, both values in one lane of theirs.
+    fn move_by_sign(&mut self, to: (Bank, u16), rel: Rel, cond: Phys, a: Phys, b: Phys) -> Option<Word> {
+        let ctx: &[(&'static str, u64)] = &[("move_data_type", 5)];
+        let lane = if to.0 == Bank::I { to.1 & 3 } else { to.1 & 1 };
+        let Spot::At(bank, unit) = cond.spot else { return None };
+        let (pair, at) = if bank == Bank::I { (unit / 4, unit & 3) } else { (unit & !1, unit & 1) };
+        if at != lane {
+            return None;
+        }
+        let one = |l: Phys| std::array::from_fn(|k| (k == lane as usize).then_some(l));
+        for literals in [false, true] {
+            let (first, second) = (self.namings(&one(a), Scalar::F32, literals), self.namings(&one(b), Scalar::F32, literals));
+            for (x, y) in first.iter().flat_map(|x| second.iter().map(move |y| (x, y))) {
+                let plain = |w: &Want| !w.neg && !w.abs;
+                if x.lanes != y.lanes || !plain(x) || !plain(y) {
+                    continue;
+                }
+                let src0 = Want { reg: Reg::new(bank, pair), lanes: [None; 4], neg: false, abs: false };
+                let parts = [
+                    self.dest("VMOV", to.0, to.1, Scalar::F32, ctx),
+                    fits(operand("VMOV", Src0)?, &src0, ctx),
+                    fits(operand("VMOV", Src1)?, x, ctx),
+                    fits(operand("VMOV", Src2)?, y, ctx),
+                ];
+                let Some(parts) = parts.into_iter().collect::<Option<Vec<_>>>() else { continue };
+                let mut e: Encoding = parts.concat();
+                let test = match rel {
+                    Rel::Eq => 0,
+                    Rel::Ne => 1,
+                    Rel::Lt => 2,
+                    Rel::Le => 3,
+                    _ => return None,
+                };
+                e.extend([("move_type", 1), ("test_bit_2", test >> 1), ("test_bit_1", test & 1), ("dest_mask", 1 << lane), ctx[0]]);
+                return Some(Word::new("VMOV", e, self.span));
+            }
+        }
+        None
+    }
+
     pub(super) fn mad(&mut self, op: &Mop) -> Result<(), CompileError> {
         let (bank, unit, lanes, _) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
         let src = self.sources(op, Scalar::I32);
