@@ -4,10 +4,10 @@
 //! `RETROSHADE_BLESS=1` rewrites the table of sizes.
 #![allow(clippy::unwrap_used)]
 
-use retroshade::ir::{Module, Stage};
-use retroshade::lower::testing::{Rng, Verdict, diff_with, random_env};
 use retroshade::Options;
 use retroshade::frontend::FrontOptions;
+use retroshade::ir::{Module, Stage};
+use retroshade::lower::testing::{Rng, Verdict, diff_with, random_env};
 use retroshade_usse::container;
 use std::path::{Path, PathBuf};
 
@@ -110,7 +110,12 @@ fn vitagl_files_name_their_matrices() {
     // The C header holds the same bytes at an address that is a multiple of 16.
     let text = String::from_utf8(plain.extra["header"].clone()).unwrap();
     assert!(text.contains("__attribute__((aligned(16)))"));
-    let bytes: Vec<u8> =
-        text.split(['{', '}']).nth(1).unwrap().split(',').filter_map(|b| u8::from_str_radix(b.trim().strip_prefix("0x")?, 16).ok()).collect();
+    let bytes: Vec<u8> = text
+        .split(['{', '}'])
+        .nth(1)
+        .unwrap()
+        .split(',')
+        .filter_map(|b| u8::from_str_radix(b.trim().strip_prefix("0x")?, 16).ok())
+        .collect();
     assert_eq!(bytes, plain.container);
 }

@@ -91,7 +91,9 @@ fn place_aligned(
             let list = sources.get(&v.0).map_or(&[][..], |l| l);
             list.iter().any(|(s, same)| !same && out.at[s.0 as usize] == Some(Reg::i(n)))
         };
-        let n = (0..3).find(|n| !taken(*n, &out) && !shared(*n, &out)).ok_or_else(|| CompileError::Internal("no internal register is free".to_string()))?;
+        let n = (0..3)
+            .find(|n| !taken(*n, &out) && !shared(*n, &out))
+            .ok_or_else(|| CompileError::Internal("no internal register is free".to_string()))?;
         out.inside.push((n, s.clone()));
         out.at[v.0 as usize] = Some(Reg::i(n));
     }

@@ -6,6 +6,7 @@ use crate::abi::{self, Abi, Iterated};
 use crate::alloc::{self, Placement};
 use crate::container::{self, Descriptor, Gxp, Parameter, Varyings};
 use crate::expand::{Expander, Literals};
+use crate::mop::Vreg;
 use crate::regs::Reg;
 use crate::select::{self, Selected};
 use crate::word::Word;
@@ -14,7 +15,6 @@ use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::isa::Stats;
 use retroshade_lower::reflect::uniform_leaves;
-use crate::mop::Vreg;
 use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options, Reflection, Syntax};
 use std::collections::BTreeSet;
 

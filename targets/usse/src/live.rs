@@ -124,8 +124,5 @@ pub fn candidates(p: &MProgram, places: &crate::alloc::Placement) -> Vec<Vreg> {
 
 /// Whether internal registers do not survive an operation.
 fn loses(kind: &Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Sample { .. } | Kind::Load { .. } | Kind::Kill(_) | Kind::Depth | Kind::Branch(..) | Kind::EndPhase | Kind::Keep
-    )
+    matches!(kind, Kind::Sample { .. } | Kind::Load { .. } | Kind::Kill(_) | Kind::Depth | Kind::Branch(..) | Kind::EndPhase | Kind::Keep)
 }

@@ -19,9 +19,8 @@ pub struct Effects {
 impl Effects {
     /// Whether the order of two words matters.
     pub fn conflicts(&self, other: &Effects) -> bool {
-        let meet = |a: &[(Bank, u16, u16)], b: &[(Bank, u16, u16)]| {
-            a.iter().any(|x| b.iter().any(|y| x.0 == y.0 && x.1 < y.2 && y.1 < x.2))
-        };
+        let meet =
+            |a: &[(Bank, u16, u16)], b: &[(Bank, u16, u16)]| a.iter().any(|x| b.iter().any(|y| x.0 == y.0 && x.1 < y.2 && y.1 < x.2));
         meet(&self.writes, &other.writes) || meet(&self.writes, &other.reads) || meet(&self.reads, &other.writes)
     }
 }

@@ -187,7 +187,10 @@ impl Expander<'_> {
                     if ty != Scalar::I32 {
                         places = vec![(2, wish), (2, 0), (2, 1), (2, 2), (2, 3), (0, wish)];
                     }
-                    let place = places.iter().find(|p| parked.iter().all(|x| x.0 != **p)).ok_or_else(|| internal("moves that wait for each other"))?;
+                    let place = places
+                        .iter()
+                        .find(|p| parked.iter().all(|x| x.0 != **p))
+                        .ok_or_else(|| internal("moves that wait for each other"))?;
                     let mut one = [None; 4];
                     one[place.1 as usize] = Some(Phys { spot: from, neg: false, abs: false });
                     self.bring_inside(place.0, &mut one, ty)?;
