@@ -19,6 +19,11 @@ const MAX_OPERATORS: usize = 1000;
 /// Cases of all switches together: naga compares each with all before.
 const MAX_CASES: usize = 1000;
 
+/// Parts of a structure: naga walks through all of them, and n structures can hold 2^n.
+const MAX_PARTS: u64 = 1 << 18;
+/// Structures within structures.
+const MAX_TYPE_DEPTH: usize = 500;
+
 /// A token: its text, and where it starts.
 #[derive(Clone, Copy, Debug)]
 struct Token<'a> {
@@ -33,7 +38,10 @@ pub(crate) fn check_text(text: &str, file: FileId, macros: bool) -> Result<(), D
         return Err(Diagnostic::error("L0001", span(0), format!("the source has {} bytes; the limit is {MAX_BYTES}", text.len())));
     }
     let (tokens, defines) = tokens(text);
-    let mut expander = Expander { defines: &defines, known: HashMap::new() };
+    check_types(&tokens).map_err(|at| {
+        Diagnostic::error("L0004", span(at), format!("the structure has more than {MAX_PARTS} parts, those of its members included"))
+    })?;
+    let mut expander = Expander { defines: &defines, known: HashMap::new(), copies: HashMap::new() };
     let mut weights = vec![1u64];
     let mut total = 0u64;
     let mut scan = Scan::default();
@@ -62,6 +70,52 @@ pub(crate) fn check_text(text: &str, file: FileId, macros: bool) -> Result<(), D
         }
     }
     Ok(())
+}
+
+/// Refuses structures that hold too many parts; the error is the place of one. Every word of a structure's body counts as a part, or as
+/// the parts of the structure that it names.
+fn check_types(tokens: &[Token<'_>]) -> Result<(), usize> {
+    let mut bodies: HashMap<&str, (usize, usize, usize)> = HashMap::new();
+    for (n, t) in tokens.iter().enumerate() {
+        let end = match t.text {
+            "struct" => "}",
+            "alias" => ";",
+            _ => continue,
+        };
+        if let Some(name) = tokens.get(n + 1) {
+            let length = tokens[n..].iter().position(|t| t.text == end).unwrap_or(tokens.len() - n);
+            bodies.insert(name.text, (n + 2, n + length, t.at));
+        }
+    }
+    let mut known: HashMap<&str, u64> = HashMap::new();
+    for t in tokens.iter().filter(|t| bodies.contains_key(t.text)) {
+        if parts(t.text, tokens, &bodies, &mut known, 0) > MAX_PARTS {
+            return Err(bodies[t.text].2);
+        }
+    }
+    Ok(())
+}
+
+fn parts<'a>(
+    name: &'a str,
+    tokens: &[Token<'a>],
+    bodies: &HashMap<&'a str, (usize, usize, usize)>,
+    known: &mut HashMap<&'a str, u64>,
+    depth: usize,
+) -> u64 {
+    if let Some(n) = known.get(name) {
+        return *n;
+    }
+    let Some((from, to, _)) = bodies.get(name).copied() else { return 1 };
+    if depth > MAX_TYPE_DEPTH {
+        return u64::MAX;
+    }
+    // A cycle is an error that naga reports.
+    known.insert(name, 1);
+    let body = tokens.get(from..to.max(from)).unwrap_or_default();
+    let n = body.iter().fold(0u64, |n, t| n.saturating_add(parts(t.text, tokens, bodies, known, depth + 1)));
+    known.insert(name, n.max(1));
+    n.max(1)
 }
 
 /// Counters of everything that nests.
@@ -160,6 +214,7 @@ struct Define<'a> {
 struct Expander<'a, 'd> {
     defines: &'d HashMap<&'a str, Define<'a>>,
     known: HashMap<&'a str, u64>,
+    copies: HashMap<&'a str, u64>,
 }
 
 impl<'a> Expander<'a, '_> {
@@ -190,11 +245,37 @@ impl<'a> Expander<'a, '_> {
         total
     }
 
-    /// How often a function-like macro writes its most used parameter.
-    fn repeats(&self, name: &str) -> u64 {
+    /// How often a function-like macro writes its most used parameter, calls of other macros around it included.
+    fn repeats(&mut self, name: &'a str) -> u64 {
         let Some(d) = self.defines.get(name) else { return 1 };
-        let most = d.parameters.iter().map(|p| d.body.iter().filter(|t| t == &p).count()).max().unwrap_or(1);
-        most.max(1) as u64
+        if let Some(n) = self.copies.get(name) {
+            return *n;
+        }
+        // A macro does not expand inside itself; but its arguments do.
+        self.copies.insert(name, d.parameters.iter().map(|p| d.body.iter().filter(|t| *t == p).count() as u64).max().unwrap_or(1).max(1));
+        let mut weights = vec![1u64];
+        let mut counts = vec![0u64; d.parameters.len()];
+        for (n, t) in d.body.iter().enumerate() {
+            let here = weights.last().copied().unwrap_or(1);
+            for (c, p) in counts.iter_mut().zip(&d.parameters) {
+                if p == t {
+                    *c = c.saturating_add(here);
+                }
+            }
+            match *t {
+                "(" => {
+                    let callee = if n > 0 { self.repeats(d.body[n - 1]) } else { 1 };
+                    weights.push(here.saturating_mul(callee));
+                }
+                ")" if weights.len() > 1 => {
+                    weights.pop();
+                }
+                _ => {}
+            }
+        }
+        let most = counts.into_iter().max().unwrap_or(1).max(1);
+        self.copies.insert(name, most);
+        most
     }
 }
 

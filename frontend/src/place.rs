@@ -100,6 +100,8 @@ pub(crate) struct StorageBuffer {
 const MAX_SSA_LEAVES: u64 = 256;
 /// A value with more leaves than this is refused.
 const MAX_VALUE_LEAVES: u64 = 4096;
+/// Variables with more leaves than this are refused.
+const MAX_VARIABLE_LEAVES: u64 = 1 << 16;
 /// Arrays of at most this many elements are indexed by a chain of selects instead of through memory.
 const MAX_SELECT: usize = 4;
 
@@ -109,6 +111,12 @@ impl Converter<'_> {
         if ty.is_leaf() {
             let t = self.ir_ty(ty)?;
             return Ok(Slot::Leaf(self.ssa.var(t)));
+        }
+        if !in_array && ty.leaves(self.nm) > MAX_VARIABLE_LEAVES {
+            return Err(self.limit(format!(
+                "the variable `{name}` has {} parts; no machine has room for more than {MAX_VARIABLE_LEAVES}",
+                ty.leaves(self.nm)
+            )));
         }
         let mut array_key = None;
         if let Ty::Array(..) = ty {

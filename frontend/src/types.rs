@@ -102,7 +102,7 @@ impl Ty {
             Ty::Scalar(_) | Ty::Vector(..) | Ty::Atomic(_) => 1,
             Ty::Matrix(c, _, _) => c.into(),
             Ty::Array(elem, n, _) => Ty::of(module, elem).leaves(module).saturating_mul(n.unwrap_or(0).into()),
-            Ty::Struct(_) => (0..self.len(module)).fold(0u64, |n, i| n.saturating_add(self.child(module, i).leaves(module))),
+            Ty::Struct(h) => struct_leaves(module, h),
             Ty::Opaque => 0,
         }
     }
@@ -111,6 +111,27 @@ impl Ty {
     pub(crate) fn column_stride(rows: u8, scalar: naga::Scalar) -> u32 {
         u32::from(scalar.width) * if rows == 2 { 2 } else { 4 }
     }
+}
+
+/// Leaves of a structure. Types only name earlier ones, and structures of structures may hold 2^n of them: one pass over the types counts
+/// each once.
+fn struct_leaves(module: &naga::Module, of: Handle<naga::Type>) -> u64 {
+    let mut known: Vec<u64> = Vec::with_capacity(of.index() + 1);
+    for (h, t) in module.types.iter() {
+        let at = |h: &Handle<naga::Type>| known.get(h.index()).copied().unwrap_or(0);
+        let n = match &t.inner {
+            TypeInner::Struct { members, .. } => members.iter().fold(0u64, |n, m| n.saturating_add(at(&m.ty))),
+            TypeInner::Array { base, size: ArraySize::Constant(n), .. } => at(base).saturating_mul(n.get().into()),
+            TypeInner::Matrix { columns, .. } => *columns as u64,
+            TypeInner::Scalar(_) | TypeInner::Vector { .. } | TypeInner::Atomic(_) => 1,
+            _ => 0,
+        };
+        known.push(n);
+        if h == of {
+            return n;
+        }
+    }
+    0
 }
 
 /// The IR's scalar for one of naga's.

@@ -88,6 +88,8 @@ impl Rewriter<'_> {
         if self.stage == Stage::Geometry {
             let t = toks.first().cloned().unwrap_or(Tok { text: String::new(), at: 0, end: 0 });
             match geometry {
+                (.., Some(n), _) if !(1..=1024).contains(&n) => self.error("F0023", &t, format!("max_vertices = {n}: it must be from 1 to 1024")),
+                (.., n) if !(1..=127).contains(&n) => self.error("F0023", &t, format!("invocations = {n}: it must be from 1 to 127")),
                 (Some(input), Some(output), Some(max_vertices), invocations) => {
                     let info = GeometryInfo { input, output, max_vertices, invocations };
                     self.geometry = Some(Plan { info, inputs: Vec::new(), outputs: Vec::new() });
