@@ -110,14 +110,16 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
                     )]);
                 }
             };
-            let rewritten = glsl::rewrite(text, file, options.stage.unwrap_or(Stage::Fragment), &options.defines)?;
+            let constants = glsl::specialisation_constants(text);
+            let macros: Vec<(String, String)> = options.defines.iter().filter(|(k, _)| !constants.contains(&**k)).cloned().collect();
+            let rewritten = glsl::rewrite(text, file, options.stage.unwrap_or(Stage::Fragment), &macros)?;
             let spans = |s: naga::Span| match &rewritten {
                 Some(r) => r.span(s, file),
                 None => direct_span(s, file, text.len()),
             };
             let mut o = naga::front::glsl::Options::from(stage);
             // A rewritten text has been through the preprocessor.
-            for (k, v) in options.defines.iter().filter(|_| rewritten.is_none()) {
+            for (k, v) in macros.iter().filter(|_| rewritten.is_none()) {
                 o.defines.insert(k.clone(), v.clone());
             }
             let text = rewritten.as_ref().map_or(text, |r| r.text());
@@ -127,7 +129,7 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             let mut geometry = None;
             let mut precise = false;
             if let Some(r) = &rewritten {
-                patch::names(&mut module, &r.renames);
+                patch::names(&mut module, &r.renames, &r.instances);
                 patch::gathers(&mut module);
                 geometry = r.geometry.as_ref();
                 precise = r.precise;
@@ -148,8 +150,9 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             }
             let spans = |_: naga::Span| Span::NONE;
             let o = naga::front::spv::Options { adjust_coordinate_space: false, strict_capabilities: false, block_ctx_dump_prefix: None };
-            let module =
+            let mut module =
                 naga::front::spv::parse_u8_slice(bytes, &o).map_err(|e| vec![Diagnostic::error("F0012", Span::NONE, diag::chain(&e))])?;
+            patch::logical(&mut module);
             translate(&module, Lang::Spirv, options, &options.defines, &spans, Extra::default())
         }
     }

@@ -1,10 +1,10 @@
-//! What the GLSL rewriting leaves to be put right in naga's module, or in the finished one.
+//! What the GLSL rewriting and naga's SPIR-V reader leave to be put right in naga's module, or in the finished one.
 
 use naga::{Expression, Module, SampleLevel, SwizzleComponent};
 use std::collections::BTreeMap;
 
 /// Gives variables that the rewriting made the names that the user knows.
-pub(crate) fn names(module: &mut Module, renames: &BTreeMap<String, String>) {
+pub(crate) fn names(module: &mut Module, renames: &BTreeMap<String, String>, instances: &BTreeMap<String, String>) {
     let rename = |n: &mut Option<String>| match n.as_ref().and_then(|n| renames.get(n)) {
         Some(new) => {
             *n = Some(new.clone());
@@ -14,6 +14,9 @@ pub(crate) fn names(module: &mut Module, renames: &BTreeMap<String, String>) {
     };
     for (_, g) in module.global_variables.iter_mut() {
         rename(&mut g.name);
+        if g.name.is_none() {
+            g.name = module.types[g.ty].name.as_ref().and_then(|block| instances.get(block)).cloned();
+        }
     }
     for e in &mut module.entry_points {
         for a in &mut e.function.arguments {
@@ -49,6 +52,23 @@ pub(crate) fn gathers(module: &mut Module) {
             if let Expression::ImageSample { gather, level, .. } = e {
                 *gather = Some(component);
                 *level = SampleLevel::Zero;
+            }
+        }
+    }
+}
+
+/// SPIR-V's logical operations take vectors, which naga's logical operators do not; its bitwise ones take truth values of both shapes.
+pub(crate) fn logical(module: &mut Module) {
+    use naga::BinaryOperator as B;
+    let entries = module.entry_points.iter_mut().map(|e| &mut e.function);
+    for f in module.functions.iter_mut().map(|(_, f)| f).chain(entries) {
+        for (_, e) in f.expressions.iter_mut() {
+            if let Expression::Binary { op, .. } = e {
+                *op = match *op {
+                    B::LogicalAnd => B::And,
+                    B::LogicalOr => B::InclusiveOr,
+                    other => other,
+                };
             }
         }
     }

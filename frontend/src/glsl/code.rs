@@ -224,7 +224,7 @@ impl Rewriter<'_> {
             self.error("F0023", name, format!("`{}` can only be used member by member", name.text));
             return at + 1;
         };
-        if member.is("length") {
+        if member.is("length") && self.stage == Stage::Geometry {
             let n = self.geometry.as_ref().map_or(1, |g| g.info.input.vertices());
             out.put(name, &n.to_string());
             return (dot + 4).min(end);

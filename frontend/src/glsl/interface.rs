@@ -325,6 +325,24 @@ impl Rewriter<'_> {
                     self.put_quals(&mut out, q, name, &keys, None);
                     out.tok(name);
                     out.put(name, "{");
+                    // naga loads a whole block to get at a member of it, which it cannot where the last one has no size: such a block goes
+                    // without its instance name.
+                    let unsized_member = toks[members.clone()].windows(2).any(|w| w[0].is("[") && w[1].is("]"));
+                    if let (true, Some(i), true, true) = (q.has("buffer"), instance, array.is_empty(), unsized_member) {
+                        self.changed = true;
+                        let mut fields = BTreeMap::new();
+                        for (mq, ty, mut d) in self.members(members.clone()) {
+                            let variable = self.fresh(&format!("{}_{}", i.text, d.name.text));
+                            fields.insert(d.name.text.clone(), variable.clone());
+                            d.name.text = variable;
+                            self.put_quals(&mut out, &mq, &d.name, &[], None);
+                            self.loose_member(&mut out, &ty, &d);
+                        }
+                        self.blocks.insert(i.text.clone(), fields);
+                        self.instances.insert(name.text.clone(), i.text.clone());
+                        out.put(name, "} ;");
+                        return out;
+                    }
                     for (mq, ty, d) in self.members(members.clone()) {
                         let precision = mq.words.iter().any(|w| is_precision(&w.text));
                         self.changed |= precision;

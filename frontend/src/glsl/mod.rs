@@ -24,6 +24,8 @@ pub(crate) struct Rewritten {
     out: Out,
     /// Names in the text and the names that the user gave.
     pub(crate) renames: BTreeMap<String, String>,
+    /// Names of blocks and of their instances, which the text goes without.
+    pub(crate) instances: BTreeMap<String, String>,
     /// What naga cannot say about a geometry program.
     pub(crate) geometry: Option<Plan>,
     /// Whether the source forbids contraction somewhere.
@@ -108,6 +110,8 @@ struct Rewriter<'a> {
     constants: BTreeSet<String>,
     sizes: BTreeMap<String, u32>,
     renames: BTreeMap<String, String>,
+    /// Names of blocks and of their instances, which naga's text goes without.
+    instances: BTreeMap<String, String>,
     geometry: Option<Plan>,
     precise: bool,
     /// Declarations that come before everything else.
@@ -115,6 +119,18 @@ struct Rewriter<'a> {
     /// What happens before and after the user's `main`.
     before: Out,
     after: Out,
+}
+
+/// The names of a text's specialisation constants: a definition of such a name gives the constant its value and is no macro.
+pub(crate) fn specialisation_constants(text: &str) -> BTreeSet<&str> {
+    let mut out = BTreeSet::new();
+    for (at, key) in text.match_indices("constant_id") {
+        // `layout(constant_id = 3) const int count = 2;`
+        let Some((_, rest)) = text[at + key.len()..].split_once(')') else { continue };
+        let declaration = rest.split(['=', ';']).next().unwrap_or("");
+        out.extend(declaration.split_whitespace().next_back());
+    }
+    out
 }
 
 /// Rewrites a text for naga; `None` where nothing has to be done.
@@ -143,6 +159,7 @@ pub(crate) fn rewrite(text: &str, file: FileId, stage: Stage, defines: &[(String
         constants: BTreeSet::new(),
         sizes: BTreeMap::new(),
         renames: BTreeMap::new(),
+        instances: BTreeMap::new(),
         geometry: None,
         precise: false,
         front: Out::default(),
@@ -161,7 +178,7 @@ pub(crate) fn rewrite(text: &str, file: FileId, stage: Stage, defines: &[(String
         g.outputs.sort_by_key(|o| o.builtin != Some(Builtin::Position));
         g.inputs.sort_by_key(|o| o.builtin != Some(Builtin::Position));
     }
-    Ok(Some(Rewritten { out, renames: r.renames, geometry, precise: r.precise }))
+    Ok(Some(Rewritten { out, renames: r.renames, instances: r.instances, geometry, precise: r.precise }))
 }
 
 impl Rewriter<'_> {
