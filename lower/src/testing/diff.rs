@@ -119,9 +119,15 @@ impl Numerics for Watch {
 
 /// Whether no operation of a module may be approximated or contracted.
 pub fn is_exact(module: &Module) -> bool {
-    // Face coordinates of a cube map come out of a division, which machines approximate.
-    let cube = |d: &InstData| matches!(&d.imm, Imm::Tex(t) if t.op != TexOp::Fetch && module.textures[t.texture].dim == TexDim::Cube);
-    module.functions.values().all(|f| f.ordered().all(|(_, i)| !is_approximate(f.insts[i].op) && !cube(&f.insts[i])))
+    // Machines divide a cube's coordinates by the largest, and compute the level that gradients or a bias ask for.
+    let texture = |imm: &Imm| match imm {
+        Imm::Tex(t) => {
+            let cube = module.textures[t.texture].dim == TexDim::Cube && matches!(t.op, TexOp::Sample | TexOp::Gather);
+            cube || matches!(t.lod, TexLod::Bias | TexLod::Grad)
+        }
+        _ => false,
+    };
+    module.functions.values().all(|f| f.ordered().all(|(_, i)| !is_approximate(f.insts[i].op) && !texture(&f.insts[i].imm)))
 }
 
 /// Compares a target with the interpreter on one program, with default options.
