@@ -46,6 +46,22 @@ pub fn run(module: &mut Module, policy: InlinePolicy) -> bool {
     changed | drop_unused(module)
 }
 
+/// Inlines everything but the functions that a target keeps as procedures.
+pub fn except(module: &mut Module, keep: &dyn Fn(&Function) -> bool) -> bool {
+    let Some(order) = callees_first(module) else { return false };
+    let mut changed = false;
+    for id in order {
+        while let Some((block, at, callee)) =
+            call_sites(&module.functions[id]).into_iter().find(|(_, _, c)| *c != id && !keep(&module.functions[*c]))
+        {
+            let body = module.functions[callee].clone();
+            splice(&mut module.functions[id], block, at, &body);
+            changed = true;
+        }
+    }
+    changed | drop_unused(module)
+}
+
 /// Functions reachable from the entry, callees before callers; `None` if calls form a circle.
 fn callees_first(module: &Module) -> Option<Vec<FuncId>> {
     let mut state: SecondaryMap<FuncId, u8> = SecondaryMap::new();

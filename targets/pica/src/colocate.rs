@@ -101,7 +101,12 @@ type Effect = (SmallVec<[Tmp; 4]>, SmallVec<[Tmp; 12]>);
 impl Effects {
     fn new(p: &Program) -> Effects {
         let of = |n: &Node| (if n.test.is_none() { n.writes().collect() } else { SmallVec::new() }, reads(p, n));
-        Effects { blocks: p.blocks.iter().map(|b| (test_reads(p, b), b.nodes.iter().map(of).collect())).collect() }
+        let end = |b| {
+            let mut end = test_reads(p, b);
+            end.extend(b.keeps.iter().copied());
+            end
+        };
+        Effects { blocks: p.blocks.iter().map(|b| (end(b), b.nodes.iter().map(of).collect())).collect() }
     }
     /// Walks a block backward; `visit(node, live after it)`. Leaves `live` as at the block's start.
     fn backward(&self, b: usize, live: &mut BitSet, mut visit: impl FnMut(usize, &BitSet)) {
@@ -154,6 +159,17 @@ pub fn interference(p: &Program) -> Interference {
     let mut peak = (0, 0, 0);
     let mut peak_set = BitSet::new(n);
     let effects = Effects::new(p);
+    // What a procedure overwrites, its operands included: nothing that is alive across a call may share with it.
+    let overwritten: Vec<BitSet> = p
+        .procedures
+        .iter()
+        .map(|q| {
+            let mut s = BitSet::new(n);
+            q.params.iter().chain(&q.results).for_each(|t| s.insert(*t as usize));
+            p.blocks[q.blocks.clone()].iter().flat_map(|b| &b.nodes).flat_map(|n| n.writes()).for_each(|t| s.insert(t as usize));
+            s
+        })
+        .collect();
     for (b, mut live) in live_out(p, &effects).into_iter().enumerate() {
         effects.backward(b, &mut live, |k, live| {
             let node = &p.blocks[b].nodes[k];
@@ -161,6 +177,12 @@ pub fn interference(p: &Program) -> Interference {
             if count > peak.0 {
                 peak = (count, b, k);
                 peak_set = live.clone();
+            }
+            if let (Op::Call, Some(q)) = (node.op, overwritten.get(node.emit.0 as usize)) {
+                for t in live.iter().filter(|t| !node.writes().any(|w| w as usize == *t)) {
+                    with[t].union(q);
+                    with[t].remove(t);
+                }
             }
             for (l, d) in node.dests.iter().enumerate() {
                 let Dest::Tmp(d) = d else { continue };
@@ -399,7 +421,7 @@ fn join_all(p: &Program, c: &mut Classes) -> Option<Failure> {
     for (b, block) in p.blocks.iter().enumerate() {
         for (n, node) in block.nodes.iter().enumerate() {
             let mut t: Vec<Tmp> = node.writes().collect();
-            if t.len() > 1 && !join(c, &mut t) {
+            if t.len() > 1 && node.op != Op::Call && !join(c, &mut t) {
                 return Some(Failure::Dests(b, n));
             }
         }

@@ -7,7 +7,7 @@ use crate::container::{Constant, Executable, Shbin, numbering};
 use crate::emit::{Emitted, emit, used_registers};
 use crate::forms::Op;
 use crate::inst::Instr;
-use crate::legal::{Legal, legalise};
+use crate::legal::{self, Legal, legalise_keeping};
 use crate::lint::lint;
 use crate::mir::{Leaf, Program, Rounds};
 use crate::numerics::to_bits24;
@@ -16,7 +16,7 @@ use crate::place::{Places, check, place};
 use crate::regs::{FLOAT_UNIFORMS, TEMPS};
 use crate::{asm, dis, pack, relief};
 use indexmap::IndexMap;
-use retroshade_ir::{Block, Module, Scalar, Span, Stage};
+use retroshade_ir::{Module, Scalar, Span, Stage};
 use retroshade_lower::reflect::Reflection;
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options};
@@ -34,7 +34,7 @@ struct Finished {
 }
 
 /// Runs the later stages; the error is the number of registers that would be needed.
-fn finish(p: &Program, s: &Structure, order: &[Block]) -> Result<Finished, Failure> {
+fn finish(p: &Program, s: &[Structure]) -> Result<Finished, Failure> {
     let prepared = prepare(p);
     let Some((program, classes)): Option<(Program, Classes)> = colocate(prepared.clone()) else {
         return Err(Failure::Pressure(Box::new(prepared), TEMPS + 1));
@@ -44,7 +44,7 @@ fn finish(p: &Program, s: &Structure, order: &[Block]) -> Result<Finished, Failu
         Err(n) => return Err(Failure::Pressure(Box::new(program), n)),
     };
     check(&program, &places).map_err(Failure::Broken)?;
-    let emitted = emit(&program, &classes, &places, &s.nodes, order).map_err(Failure::Broken)?;
+    let emitted = emit(&program, &places, s).map_err(Failure::Broken)?;
     Ok(Finished { program, places, emitted })
 }
 
@@ -63,17 +63,46 @@ fn cost(f: &Finished) -> u64 {
         | f.emitted.registers as u64
 }
 
-/// Compiles a verified module.
+/// Most functions that are tried as procedures.
+const CANDIDATES: usize = 6;
+
+/// Compiles a verified module. Functions called several times stay procedures where the program is shorter for it.
 pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+    let mut best = compile_keeping(source, options, &[]);
+    let mut kept: Vec<String> = Vec::new();
+    for name in legal::keepable(source).into_iter().take(CANDIDATES) {
+        let mut keep = kept.clone();
+        keep.push(name);
+        if let Ok(s) = compile_keeping(source, options, &keep)
+            && best.as_ref().map_or(true, |b| s.stats.instructions < b.stats.instructions)
+        {
+            (best, kept) = (Ok(s), keep);
+        }
+    }
+    best
+}
+
+/// The module that code is made of.
+pub fn legal_module(source: &Module, options: &Options) -> Result<Module, CompileError> {
+    if legal::keepable(source).is_empty() {
+        return Ok(legal::legalise(source, options)?.module);
+    }
+    match compile(source, options) {
+        Ok(s) => Ok(s.legal),
+        Err(_) => Ok(legal::legalise(source, options)?.module),
+    }
+}
+
+fn compile_keeping(source: &Module, options: &Options, keep: &[String]) -> Result<CompiledShader, CompileError> {
     let ir_ops = {
         let mut m = source.clone();
         retroshade_ir::passes::inline::run(&mut m, retroshade_ir::passes::inline::InlinePolicy::All);
         m.main().inst_count() as u32
     };
-    let Legal { module, structure, mut dumps } = legalise(source, options)?;
+    let Legal { module, structures, mut dumps } = legalise_keeping(source, options, keep)?;
     let mut abi = abi::assign(&module)?;
-    let order = structure.blocks();
-    let mut p = crate::lower::lower(&module, &abi, &structure)?;
+    let mut p = crate::lower::lower(&module, &abi, &structures)?;
+    let structures: Vec<Structure> = structures.into_iter().map(|s| s.1).collect();
     let dump = |name: &str, p: &Program, dumps: &mut Vec<(String, String)>| {
         if options.wants(name) {
             dumps.push((name.to_string(), listing(p)));
@@ -83,18 +112,20 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
     pack::pack(&mut p, options.opt != OptLevel::O0);
     dump("pack", &p, &mut dumps);
     if !matches!(options.opt, OptLevel::O0 | OptLevel::O1) {
-        let words = |p: &Program| finish(p, &structure, &order).ok().map(|f| cost(&f));
+        let words = |p: &Program| finish(p, &structures).ok().map(|f| cost(&f));
         let nodes: usize = p.blocks.iter().map(|b| b.nodes.len() + 1).sum();
         p = pack::search(p, &words, (SEARCH / nodes.max(1) * LARGE / nodes.max(LARGE)).min(1000) as u32);
         dump("merge", &p, &mut dumps);
     }
-    let mut done = match finish(&p, &structure, &order) {
+    let mut done = match finish(&p, &structures) {
         Ok(f) => f,
         Err(Failure::Broken(m)) => return Err(CompileError::Internal(m)),
         Err(Failure::Pressure(p, n)) => return Err(pressure(&p, n)),
     };
     if options.check_allocation {
-        crate::judge::placed(&done.program, &done.places).judge().map_err(CompileError::Internal)?;
+        for part in crate::judge::placed(&done.program, &done.places) {
+            part.judge().map_err(CompileError::Internal)?;
+        }
     }
     dump("place", &done.program, &mut dumps);
     abi.integers = p.integers.clone();

@@ -3,7 +3,6 @@
 //! Ifs become IFC/IFU with their parts, unless a loop's exit lies inside; then, and for loops, jumps at block level are
 //! used, which leave nothing on the stacks. Facts: ISA sheet sections 10 and 11.
 
-use crate::colocate::Classes;
 use crate::forms::Op;
 use crate::inst::{Cond, CondOp, Instr};
 use crate::lint::IF_DEPTH;
@@ -11,7 +10,7 @@ use crate::mir::*;
 use crate::place::Places;
 use crate::regs::{FLOAT_UNIFORMS, Index, Reg, Src};
 use retroshade_ir::{Block, Span};
-use retroshade_lower::structure::Node as Tree;
+use retroshade_lower::structure::{Node as Tree, Structure};
 use std::collections::HashMap;
 
 /// Constant registers: downward from the last float uniform.
@@ -109,6 +108,8 @@ struct Emitter<'a> {
     constants: Constants,
     order: HashMap<Block, usize>,
     labels: usize,
+    /// Blocks of the loop bodies and ifs around calls count, so less is left for each function.
+    if_depth: usize,
     /// Labels of the enclosing loops: (next round, exit).
     loops: Vec<(usize, usize)>,
 }
@@ -134,37 +135,60 @@ fn constant_sets(p: &Program) -> Vec<Vec<u32>> {
     sets
 }
 
-/// Emits a placed program.
-pub fn emit(p: &Program, _classes: &Classes, places: &Places, tree: &[Tree], order: &[Block]) -> Result<Emitted, String> {
+/// Emits a placed program: the entry, then the functions that stay procedures, then sequences that stand in several places.
+pub fn emit(p: &Program, places: &Places, structures: &[Structure]) -> Result<Emitted, String> {
     let mut e = Emitter {
         p,
         places,
         constants: Constants::allocate(constant_sets(p)),
-        order: order.iter().enumerate().map(|(n, b)| (*b, n)).collect(),
+        order: HashMap::new(),
         labels: 0,
+        if_depth: if structures.len() > 1 { IF_DEPTH / 2 } else { IF_DEPTH },
         loops: Vec::new(),
     };
-    let mut items = e.list(tree, 0)?;
-    items.push(Item::I(Instr::new(Op::End), Span::NONE));
+    let mut lists = Vec::new();
+    for (n, s) in structures.iter().enumerate() {
+        let base = n.checked_sub(1).map_or(0, |n| p.procedures[n].blocks.start);
+        e.order = s.blocks().iter().enumerate().map(|(n, b)| (*b, base + n)).collect();
+        let mut items = e.list(&s.nodes, 0)?;
+        if n == 0 {
+            items.push(Item::I(Instr::new(Op::End), Span::NONE));
+        } else if !ends_plain(&items) {
+            items.push(Item::I(Instr::new(Op::Nop), Span::NONE));
+        }
+        lists.push(items);
+    }
     let mut out = Emitted::default();
     let mut labels = vec![0; e.labels];
     let mut jumps = Vec::new();
-    let procedures = outline(&mut items);
-    flatten(items, &mut out, &mut labels, &mut jumps)?;
+    let sequences = outline(&mut lists);
+    // Start and length of the functions, then of the sequences.
+    let mut starts = Vec::new();
+    for (n, mut items) in lists.into_iter().enumerate() {
+        let start = out.code.len();
+        if n > 0 && !ends_plain(&items) {
+            items.push(Item::I(Instr::new(Op::Nop), Span::NONE));
+        }
+        flatten(items, &mut out, &mut labels, &mut jumps)?;
+        starts.push((start, out.code.len() - start));
+        if n == 0 {
+            out.main = out.code.len() as u32;
+        }
+    }
     for (at, label) in jumps {
         out.code[at].target = labels[label] as u16;
     }
-    out.main = out.code.len() as u32;
-    for (k, body) in procedures.into_iter().enumerate() {
-        let start = out.code.len();
-        let len = u8::try_from(body.len()).map_err(|_| "a procedure is too long".to_string())?;
+    for body in sequences {
+        starts.push((out.code.len(), body.len()));
         for (i, span) in body {
             out.code.push(i);
             out.spans.push(span);
         }
-        for i in out.code.iter_mut().filter(|i| i.op == Op::Call && i.num == 0 && i.target as usize == k) {
-            (i.target, i.num) = (start as u16, len);
-        }
+    }
+    for i in out.code.iter_mut().filter(|i| i.op == Op::Call) {
+        // Until here the target is the number of what is called; functions count from 1, sequences behind them.
+        let (start, len) = starts.get(i.target as usize).copied().ok_or("a call of nothing")?;
+        (i.target, i.num) = (start as u16, u8::try_from(len).map_err(|_| "a procedure is too long".to_string())?);
     }
     out.registers = used_registers(&out.code);
     out.constants = e.constants;
@@ -334,24 +358,26 @@ fn repeated(runs: &[Vec<&Instr>]) -> Vec<(Vec<Instr>, usize)> {
 }
 
 /// Sequences that stand in several places become procedures where that is shorter: a call is one word, a return none.
-fn outline(items: &mut Vec<Item>) -> Vec<Vec<(Instr, Span)>> {
+fn outline(lists: &mut Vec<Vec<Item>>) -> Vec<Vec<(Instr, Span)>> {
+    let first = lists.len();
     let mut procedures: Vec<Vec<(Instr, Span)>> = Vec::new();
     loop {
-        let before = size(items);
+        let size_of = |lists: &[Vec<Item>]| lists.iter().map(|l| size(l)).sum::<usize>();
+        let before = size_of(lists);
         let mut all = Vec::new();
-        runs(items, &mut all);
+        lists.iter().for_each(|l| runs(l, &mut all));
         let counts = repeated(&all);
         let gain = |len: usize, n: usize| (len * n) as i64 - (len + n) as i64;
         let mut best: Vec<(i64, Vec<Instr>)> = counts.into_iter().map(|(s, n)| (gain(s.len(), n), s)).filter(|(g, _)| *g > 0).collect();
         best.sort_by_key(|(g, s)| (std::cmp::Reverse(*g), s.len()));
         let mut done = true;
         for (_, body) in best.into_iter().take(8) {
-            let mut trial = items.clone();
+            let mut trial = lists.clone();
             // The number of the procedure stands in the target until addresses are known.
-            let call = Instr { target: procedures.len() as u16, ..Instr::new(Op::Call) };
-            let n = replace(&mut trial, &body, call);
-            if n > 1 && size(&trial) + body.len() < before {
-                *items = trial;
+            let call = Instr { target: (first + procedures.len()) as u16, ..Instr::new(Op::Call) };
+            let n: usize = trial.iter_mut().map(|l| replace(l, &body, call)).sum();
+            if n > 1 && size_of(&trial) + body.len() < before {
+                *lists = trial;
                 procedures.push(body.iter().map(|i| (*i, Span::NONE)).collect());
                 done = false;
                 break;
@@ -459,7 +485,7 @@ impl Emitter<'_> {
         if let (Some(&(_, exit)), [], [Tree::Break]) = (self.loops.last(), then, other) {
             return self.jump_if(&test.not(), exit, out);
         }
-        let jumps = leaves(then) || leaves(other) || depth >= IF_DEPTH || self.jumps_back(then) || self.jumps_back(other);
+        let jumps = leaves(then) || leaves(other) || depth >= self.if_depth || self.jumps_back(then) || self.jumps_back(other);
         let (mut a, mut b) = (self.list(then, depth + 1)?, self.list(other, depth + 1)?);
         let mut test = test.clone();
         if size(&a) == 0 && size(&b) == 0 {
@@ -646,6 +672,12 @@ impl Emitter<'_> {
         let mut k = 0;
         while k < block.nodes.len() {
             let n = &block.nodes[k];
+            if n.op == Op::Call {
+                out.push(Item::I(Instr { target: 1 + u16::from(n.emit.0), ..Instr::new(Op::Call) }, n.span));
+                held = [None; 2];
+                k += 1;
+                continue;
+            }
             if n.op == Op::Emit {
                 out.push(Item::I(Instr { emit: n.emit, ..Instr::new(Op::Setemit) }, n.span));
                 out.push(Item::I(Instr::new(Op::Emit), n.span));

@@ -24,19 +24,45 @@ fn steps(p: &Program, places: &Places, n: &Node) -> Vec<Step> {
         }
     }
     let uses = reads(p, n).iter().map(|t| at(places, *t)).collect();
+    if let (Op::Call, Some(q)) = (n.op, p.procedures.get(n.emit.0 as usize)) {
+        // Whatever the procedure overwrites is gone behind the call; its results are what its last places hold.
+        let inside = p.blocks[q.blocks.clone()].iter().flat_map(|b| &b.nodes).flat_map(|n| n.writes()).map(|t| at(places, t));
+        let mut gone: Vec<At> = inside.filter(|a| !defs.iter().any(|d| d.1 == a.1)).collect();
+        gone.sort_by_key(|a| (a.1, a.0));
+        gone.dedup_by_key(|a| a.1);
+        gone.extend(defs);
+        return vec![Step::Op { uses, late: Vec::new(), defs: gone }];
+    }
     // Copies read the old values, so they come first unless they name what is written now.
     let op = Step::Op { uses, late: Vec::new(), defs };
     if renames.is_empty() { vec![op] } else { vec![Step::Rename(renames), op] }
 }
 
-/// The program with its places.
-pub fn placed(p: &Program, places: &Places) -> Placed {
+/// The program with its places: the entry, then each procedure by itself.
+pub fn placed(p: &Program, places: &Places) -> Vec<Placed> {
+    let first = p.procedures.first().map_or(p.blocks.len(), |q| q.blocks.start);
+    let mut out = vec![stretch(p, places, 0..first)];
+    for q in &p.procedures {
+        let mut placed = stretch(p, places, q.blocks.clone());
+        // The callers set the operands.
+        let params = q.params.iter().map(|t| at(places, *t));
+        placed.entry = placed.entry.into_iter().chain(params).collect();
+        placed.entry.sort();
+        placed.entry.dedup();
+        out.push(placed);
+    }
+    out
+}
+
+/// Blocks that only jump among each other.
+fn stretch(p: &Program, places: &Places, blocks: std::ops::Range<usize>) -> Placed {
     let mut out = Placed::default();
-    for b in &p.blocks {
+    for b in &p.blocks[blocks.clone()] {
         let mut all: Vec<Step> = b.nodes.iter().flat_map(|n| steps(p, places, n)).collect();
-        let uses = test_reads(p, b).iter().map(|t| at(places, *t)).collect();
+        let mut uses: Vec<At> = test_reads(p, b).iter().map(|t| at(places, *t)).collect();
+        uses.extend(b.keeps.iter().map(|t| at(places, *t)));
         all.push(Step::Op { uses, late: Vec::new(), defs: Vec::new() });
-        out.blocks.push(Block { steps: all, succs: b.succs.to_vec() });
+        out.blocks.push(Block { steps: all, succs: b.succs.iter().map(|s| s - blocks.start).collect() });
     }
     out.entry = out.live_at_entry().into_iter().map(|t| at(places, t)).collect();
     out

@@ -21,8 +21,8 @@ pub const EXACT: i64 = 1 << 16;
 pub struct Legal {
     /// The module.
     pub module: Module,
-    /// Its structure.
-    pub structure: Structure,
+    /// Its functions, the entry first, and their control flow.
+    pub structures: Vec<(FuncId, Structure)>,
     /// Texts asked for.
     pub dumps: Vec<(String, String)>,
 }
@@ -42,6 +42,7 @@ fn pass_options(o: &Options) -> PassOptions {
         robust: o.robust,
         local_select: 8,
         remat: false,
+        inline: passes::inline::InlinePolicy::Keep,
         numerics: &Float24,
         ..PassOptions::default()
     }
@@ -49,8 +50,47 @@ fn pass_options(o: &Options) -> PassOptions {
 
 /// Legalises a verified module.
 pub fn legalise(source: &Module, options: &Options) -> Result<Legal, CompileError> {
+    legalise_keeping(source, options, &[])
+}
+
+/// Functions that could stay procedures: called several times, in floats, without effects of their own.
+pub fn keepable(m: &Module) -> Vec<String> {
+    let calls = |id: FuncId| {
+        let sites = m.functions.values().flat_map(|f| f.ordered().map(move |(_, i)| &f.insts[i]));
+        sites.filter(|d| d.op == Opcode::Call && matches!(d.imm, Imm::Func(x) if x == id)).count()
+    };
+    let in_floats = |f: &Function| {
+        let params = f.entry().map(|e| f.blocks[e].params.clone()).unwrap_or_default();
+        f.results.iter().all(|t| t.scalar == Scalar::F32) && params.iter().all(|p| f.ty(*p).scalar == Scalar::F32)
+    };
+    let plain = |f: &Function| {
+        f.locals.is_empty()
+            && f.ordered().all(|(_, i)| {
+                !matches!(
+                    f.insts[i].op,
+                    Opcode::Output
+                        | Opcode::EmitVertex
+                        | Opcode::EndPrimitive
+                        | Opcode::Discard
+                        | Opcode::Kill
+                        | Opcode::Call
+                        | Opcode::Unreachable
+                )
+            })
+    };
+    let unique = |f: &Function| m.functions.values().filter(|g| g.name == f.name).count() == 1;
+    m.functions
+        .iter()
+        .filter(|(id, f)| *id != m.entry && calls(*id) > 1 && in_floats(f) && plain(f) && unique(f))
+        .map(|(_, f)| f.name.clone())
+        .collect()
+}
+
+/// Legalises, with these functions left as they are.
+pub fn legalise_keeping(source: &Module, options: &Options, keep: &[String]) -> Result<Legal, CompileError> {
     let mut m = source.clone();
     refuse(&m)?;
+    passes::inline::except(&mut m, &|f| keep.contains(&f.name));
     // Attributes are at most 16 bits wide unless declared otherwise.
     for d in m.inputs.values_mut().filter(|d| d.ty.scalar == Scalar::I32 && d.range.is_none()) {
         d.range = Some(if matches!(d.binding, Binding::Builtin(_)) || d.source_type.as_deref() == Some("u32") {
@@ -75,12 +115,21 @@ pub fn legalise(source: &Module, options: &Options) -> Result<Legal, CompileErro
             dumps.push((name.to_string(), print(m)));
         }
     };
-    let structure = structurise(m.main_mut(), StructureOptions { allow_continue: false })?;
+    let entry = m.entry;
+    let mut structures = Vec::new();
+    let others: Vec<FuncId> = m.functions.keys().filter(|id| *id != entry).collect();
+    for id in std::iter::once(entry).chain(others) {
+        structures.push((id, structurise(&mut m.functions[id], StructureOptions { allow_continue: false })?));
+    }
     dump("structurise", &m, &mut dumps);
-    split_vector_tests(m.main_mut());
-    integers(&mut m)?;
-    truth_values(&mut m)?;
-    expand(m.main_mut())?;
+    for (id, _) in &structures {
+        m.entry = *id;
+        split_vector_tests(m.main_mut());
+        integers(&mut m)?;
+        truth_values(&mut m)?;
+        expand(m.main_mut())?;
+    }
+    m.entry = entry;
     for _ in 0..3 {
         let mut changed = false;
         for name in ["simplify", "gvn", "dce"] {
@@ -88,12 +137,16 @@ pub fn legalise(source: &Module, options: &Options) -> Result<Legal, CompileErro
                 changed |= (p.run)(&mut m, &po);
             }
         }
-        changed |= expand(m.main_mut())?;
+        for (id, _) in &structures {
+            changed |= expand(&mut m.functions[*id])?;
+        }
         if !changed {
             break;
         }
     }
-    polish(m.main_mut());
+    for (id, _) in &structures {
+        polish(&mut m.functions[*id]);
+    }
     if let Some(p) = by_name("dce") {
         (p.run)(&mut m, &po);
     }
@@ -105,7 +158,7 @@ pub fn legalise(source: &Module, options: &Options) -> Result<Legal, CompileErro
     for (k, u) in source.uniforms.iter() {
         m.uniforms[k].range = u.range;
     }
-    Ok(Legal { module: m, structure, dumps })
+    Ok(Legal { module: m, structures, dumps })
 }
 
 /// Whole features that the machine lacks.
@@ -465,7 +518,6 @@ fn expand_inst(b: &mut Builder, i: Inst) -> Result<Action, CompileError> {
         Opcode::Select => return Ok(select(b, i, &d)),
         Opcode::LocalLoad => return Err(unsupported(span, "an array indexed by a computed value needs memory, which the machine lacks")),
         Opcode::Tex | Opcode::Ddx | Opcode::Ddy => return Err(unsupported(span, format!("the machine has no `{}`", d.op.name()))),
-        Opcode::Call => return Err(CompileError::Internal("a call was not inlined".to_string())),
         _ => return Ok(Action::Keep),
     };
     Ok(Action::Replace(v))

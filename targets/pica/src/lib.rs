@@ -72,7 +72,7 @@ impl TargetIsa for Pica {
         &numerics::Float24
     }
     fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
-        Ok(legal::legalise(module, options)?.module)
+        compile::legal_module(module, options)
     }
     fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         compile::compile(module, options)

@@ -38,10 +38,12 @@ impl Plan {
     }
 }
 
-/// Finds the counted loops of a function, innermost first.
-pub fn find(m: &Module, f: &Function, abi: &Abi, nodes: &[Tree]) -> IndexMap<Block, Plan> {
-    let bools = abi.uniforms.values().filter(|p| matches!(p, Place::Bool(_))).count() as u8;
-    let mut finder = Finder { m, f, abi, users: crate::integers::users(f), plans: IndexMap::new(), bools };
+/// Finds the counted loops of a function, innermost first, at most `depth` inside each other. `given` are the registers of
+/// other functions.
+pub fn find(m: &Module, f: &Function, abi: &Abi, nodes: &[Tree], given: &[Integer], depth: usize) -> IndexMap<Block, Plan> {
+    let bools = abi.uniforms.values().filter(|p| matches!(p, Place::Bool(_))).count() + given.iter().filter(|i| i.guard.is_some()).count();
+    let given = given.to_vec();
+    let mut finder = Finder { m, f, abi, users: crate::integers::users(f), plans: IndexMap::new(), bools: bools as u8, given, depth };
     finder.walk(nodes);
     finder.plans
 }
@@ -65,6 +67,8 @@ struct Finder<'a> {
     users: SecondaryMap<Value, Vec<Inst>>,
     plans: IndexMap<Block, Plan>,
     bools: u8,
+    given: Vec<Integer>,
+    depth: usize,
 }
 
 impl Finder<'_> {
@@ -79,6 +83,7 @@ impl Finder<'_> {
                     self.walk(body);
                     // A loop that jumps back must not stand inside a block.
                     if !self.jumps_back(body)
+                        && self.height(body) < self.depth
                         && let Some(c) = count(self.m, self.f, *header, body)
                     {
                         self.plan(*header, body, c);
@@ -97,17 +102,28 @@ impl Finder<'_> {
         })
     }
 
+    /// Counted loops inside each other.
+    fn height(&self, nodes: &[Tree]) -> usize {
+        let of = |n: &Tree| match n {
+            Tree::Loop { body, .. } => 1 + self.height(body),
+            Tree::If { then, other, .. } => self.height(then).max(self.height(other)),
+            _ => 0,
+        };
+        nodes.iter().map(of).max().unwrap_or(0)
+    }
+
     /// Gives the loop a register, if one is left.
     fn plan(&mut self, header: Block, body: &[Tree], c: Counter) {
         let (step, by_counter) = self.by_counter(body, &c);
         let taken = |rounds: &Rounds| {
-            let used: Vec<u8> = self.plans.values().map(|p| p.integer.register).collect();
+            let used: Vec<u8> = self.plans.values().map(|p| p.integer).chain(self.given.iter().copied()).map(|i| i.register).collect();
             match rounds {
                 Rounds::Known(_) => (0..REGISTERS).rev().find(|r| !used.contains(r)),
                 Rounds::Uniform { .. } => (0..REGISTERS).find(|r| !used.contains(r)),
             }
         };
-        let same = self.plans.values().map(|p| p.integer).find(|i| i.rounds == c.rounds && i.step == step);
+        let same =
+            self.plans.values().map(|p| p.integer).chain(self.given.iter().copied()).find(|i| i.rounds == c.rounds && i.step == step);
         let integer = match same {
             Some(i) => i,
             None => {

@@ -35,71 +35,171 @@ struct Lowering<'a> {
     span: Span,
     bundle: u32,
     index_of: HashMap<Value, u32>,
-    /// Counted loops by header.
+    /// Counted loops by header, and how many those of other functions are.
     plans: indexmap::IndexMap<Block, Plan>,
+    plans_before: usize,
+    /// The procedure that is being lowered, and the numbers of all.
+    procedure: Option<usize>,
+    procedure_of: HashMap<FuncId, usize>,
     /// Vertices of the current strip, for geometry programs.
     strip: Option<u32>,
     /// Value of each output, and whether it was written since the last emit.
     current: indexmap::IndexMap<Output, (Tuple, bool)>,
 }
 
-/// Lowers the entry function of a legalised module.
-pub fn lower(m: &Module, abi: &Abi, structure: &Structure) -> Result<Program, CompileError> {
-    let f = m.main();
-    let order = structure.blocks();
-    let cfg = Cfg::new(f);
-    let dom = DomTree::new(f, &cfg);
-    let block_of: HashMap<Block, usize> = order.iter().enumerate().map(|(n, b)| (*b, n)).collect();
-    let mut l = Lowering {
-        m,
-        f,
-        abi,
-        p: Program::default(),
-        lanes: SecondaryMap::new(),
-        known: SecondaryMap::new(),
-        numbered: vec![HashMap::new(); order.len()],
-        tests: HashMap::new(),
-        block_of,
-        at: 0,
-        span: Span::NONE,
-        bundle: 0,
-        index_of: HashMap::new(),
-        plans: loops::find(m, f, abi, &structure.nodes),
-        strip: Some(0),
-        current: indexmap::IndexMap::new(),
-    };
-    for b in &order {
-        let idom = dom.idom(*b).and_then(|d| l.block_of.get(&d).copied());
-        let succs = f.successors(*b).iter().filter_map(|t| l.block_of.get(&t.block).copied()).collect();
-        l.p.blocks.push(MBlock { idom, succs, ..MBlock::default() });
+/// Lowers a legalised module: the entry, then the functions that stay procedures. The structures are in that order.
+pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Result<Program, CompileError> {
+    let mut p = Program::default();
+    let mut procedure_of = HashMap::new();
+    for (id, _) in structures.iter().skip(1) {
+        let f = &m.functions[*id];
+        procedure_of.insert(*id, p.procedures.len());
+        let params = f.entry().map_or(0, |e| f.blocks[e].params.iter().map(|v| f.ty(*v).lanes as usize).sum());
+        let results = f.results.iter().map(|t| t.lanes as usize).sum();
+        let params = (0..params).map(|_| p.temp(Span::NONE)).collect();
+        let results = (0..results).map(|_| p.temp(Span::NONE)).collect();
+        p.procedures.push(Procedure { blocks: 0..0, params, results });
     }
-    for (header, plan) in &l.plans {
-        let (Some(header), Some(test)) = (l.block_of.get(header), l.block_of.get(&plan.test)) else { continue };
-        l.p.counts.insert(*header, Count { test: *test, register: plan.integer.register, guard: plan.integer.guard });
-        if !l.p.integers.contains(&plan.integer) {
-            l.p.integers.push(plan.integer);
+    let mut bundle = 0;
+    let mut plans_before = 0;
+    let depth = if structures.len() > 1 { LOOPS_AROUND_CALLS } else { crate::lint::LOOP_DEPTH };
+    for (n, (id, structure)) in structures.iter().enumerate() {
+        let f = &m.functions[*id];
+        let base = p.blocks.len();
+        let order = structure.blocks();
+        let cfg = Cfg::new(f);
+        let dom = DomTree::new(f, &cfg);
+        let block_of: HashMap<Block, usize> = order.iter().enumerate().map(|(n, b)| (*b, base + n)).collect();
+        let plans = loops::find(m, f, abi, &structure.nodes, &p.integers, depth);
+        let mut l = Lowering {
+            m,
+            f,
+            abi,
+            p: std::mem::take(&mut p),
+            lanes: SecondaryMap::new(),
+            known: SecondaryMap::new(),
+            numbered: vec![HashMap::new(); base + order.len()],
+            tests: HashMap::new(),
+            block_of,
+            at: 0,
+            span: Span::NONE,
+            bundle,
+            index_of: HashMap::new(),
+            plans,
+            plans_before,
+            procedure: n.checked_sub(1),
+            procedure_of: procedure_of.clone(),
+            strip: Some(0),
+            current: indexmap::IndexMap::new(),
+        };
+        l.function(&order, &cfg, &dom)?;
+        if n > 0 {
+            l.p.procedures[n - 1].blocks = base..base + order.len();
         }
+        bundle = l.bundle + 1;
+        plans_before += l.plans.len();
+        p = l.p;
     }
-    for (n, b) in order.iter().enumerate() {
-        l.at = n;
-        l.params(*b, &cfg);
-        for i in &f.blocks[*b].insts {
-            l.span = f.spans[*i];
-            l.bundle += 1;
-            l.inst(*i)?;
-        }
-    }
-    for b in &order {
-        l.edge_copies(*b, &cfg)?;
-    }
-    // A counted loop needs no test.
-    for c in l.p.counts.values() {
-        l.p.blocks[c.test].test = None;
-    }
-    Ok(l.p)
+    Ok(p)
 }
 
+/// Counted loops inside each other where procedures have loops, too.
+const LOOPS_AROUND_CALLS: usize = 2;
+
 impl Lowering<'_> {
+    fn function(&mut self, order: &[Block], cfg: &Cfg, dom: &DomTree) -> Result<(), CompileError> {
+        for b in order {
+            let idom = dom.idom(*b).and_then(|d| self.block_of.get(&d).copied());
+            let succs = self.f.successors(*b).iter().filter_map(|t| self.block_of.get(&t.block).copied()).collect();
+            self.p.blocks.push(MBlock { idom, succs, ..MBlock::default() });
+        }
+        for (header, plan) in &self.plans {
+            let (Some(header), Some(test)) = (self.block_of.get(header), self.block_of.get(&plan.test)) else { continue };
+            self.p.counts.insert(*header, Count { test: *test, register: plan.integer.register, guard: plan.integer.guard });
+            if !self.p.integers.contains(&plan.integer) {
+                self.p.integers.push(plan.integer);
+            }
+        }
+        for b in order {
+            self.at = self.block_of[b];
+            self.params(*b, cfg);
+            for i in &self.f.blocks[*b].insts {
+                self.span = self.f.spans[*i];
+                self.bundle += 1;
+                self.inst(*i)?;
+            }
+        }
+        for b in order {
+            self.edge_copies(*b, cfg)?;
+        }
+        // A counted loop needs no test.
+        for plan in self.plans.values() {
+            if let Some(n) = self.block_of.get(&plan.test) {
+                self.p.blocks[*n].test = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// A call: operands to where the procedure wants them, results away from where the next call puts its own.
+    fn call(&mut self, d: &InstData) -> Result<(), CompileError> {
+        let Some(n) = (if let Imm::Func(id) = d.imm { self.procedure_of.get(&id).copied() } else { None }) else {
+            return self.internal("a call of a function that is not kept");
+        };
+        let q = self.p.procedures[n].clone();
+        let mut operands: Vec<Ref> = Vec::new();
+        for a in &d.args {
+            operands.extend(self.get(*a)?);
+        }
+        let (mut k, base) = (0, self.bundle);
+        for a in &d.args {
+            for _ in 0..self.f.ty(*a).lanes {
+                let mut n = Node::new(Op::Mov, &[Dest::Tmp(q.params[k])], &[&[operands[k]]], self.span);
+                n.bundle = base;
+                self.p.blocks[self.at].nodes.push(n);
+                k += 1;
+            }
+            self.bundle += 1;
+        }
+        let mut call = Node::new(Op::Call, &[], &[], self.span);
+        call.dests = q.results.iter().map(|t| Dest::Tmp(*t)).collect();
+        call.srcs = q.params.iter().map(|t| smallvec![Ref::tmp(*t)]).collect();
+        call.emit.0 = n as u8;
+        self.p.blocks[self.at].nodes.push(call);
+        let mut results = q.results.iter();
+        for r in &d.results {
+            self.bundle += 1;
+            let lanes: Tuple = (0..self.f.ty(*r).lanes)
+                .filter_map(|_| results.next())
+                .map(|t| {
+                    let x = self.p.temp(self.span);
+                    let mut n = Node::new(Op::Mov, &[Dest::Tmp(x)], &[&[Ref::tmp(*t)]], self.span);
+                    n.bundle = self.bundle;
+                    self.p.blocks[self.at].nodes.push(n);
+                    Ref::tmp(x)
+                })
+                .collect();
+            self.set(*r, lanes);
+        }
+        Ok(())
+    }
+
+    /// A procedure's end: its results to where the callers look for them.
+    fn results(&mut self, d: &InstData) -> Result<(), CompileError> {
+        let Some(q) = self.procedure.map(|n| self.p.procedures[n].clone()) else { return Ok(()) };
+        let mut results = q.results.iter();
+        for a in &d.args {
+            self.bundle += 1;
+            for (r, t) in self.get(*a)?.into_iter().zip(&mut results) {
+                let mut n = Node::new(Op::Mov, &[Dest::Tmp(*t)], &[&[r]], self.span);
+                n.bundle = self.bundle;
+                self.p.blocks[self.at].nodes.push(n);
+            }
+        }
+        self.p.blocks[self.at].keeps = q.results;
+        Ok(())
+    }
+
     fn internal<T>(&self, message: impl Into<String>) -> Result<T, CompileError> {
         Err(CompileError::Internal(format!("selection: {}", message.into())))
     }
@@ -117,8 +217,14 @@ impl Lowering<'_> {
     /// Parameters: renamed if there is one predecessor or one constant, else temporaries that the edges set.
     fn params(&mut self, b: Block, cfg: &Cfg) {
         let preds = cfg.preds(b).to_vec();
+        let mut given = self.procedure.filter(|_| self.f.entry() == Some(b)).map(|n| self.p.procedures[n].params.clone().into_iter());
         for (n, p) in self.f.blocks[b].params.iter().enumerate() {
             let ty = self.f.ty(*p);
+            if let Some(given) = &mut given {
+                let lanes = given.take(ty.lanes as usize).map(Ref::tmp).collect();
+                self.set(*p, lanes);
+                continue;
+            }
             let args: Vec<Value> = preds.iter().map(|e| self.f.successors(e.from)[e.target as usize].args[n]).collect();
             if let [one] = args[..]
                 && let Ok(l) = self.get(one)
@@ -339,6 +445,8 @@ impl Lowering<'_> {
                 self.p.blocks[self.at].test = Some(t);
                 return Ok(());
             }
+            Opcode::Call => return self.call(&d),
+            Opcode::Return if self.procedure.is_some() => return self.results(&d),
             Opcode::EmitVertex => return self.emit_vertex(),
             Opcode::EndPrimitive => {
                 self.strip = Some(0);
@@ -403,7 +511,7 @@ impl Lowering<'_> {
             // The counter of a loop: the machine's own.
             Some(_) if let Some((n, by)) = self.plans.values().enumerate().find_map(|(n, p)| p.shift(v).map(|s| (n, s))) => {
                 shift = by;
-                Some(LOOP_COUNTER | n as u32)
+                Some(LOOP_COUNTER | (self.plans_before + n) as u32)
             }
             Some(x) => {
                 let x = self.f.resolve(*x);

@@ -138,7 +138,7 @@ pub struct Node {
     pub srcs: SmallVec<[Tuple; 3]>,
     /// For a move: happens only where this holds.
     pub test: Option<Test>,
-    /// For `emit`: slot and flags.
+    /// For `emit`: slot and flags; for `call`: the procedure's number.
     pub emit: (u8, bool, bool),
     /// Instructions of one origin stay together.
     pub bundle: u32,
@@ -179,6 +179,19 @@ pub struct MBlock {
     pub idom: Option<usize>,
     /// Where the branch comes from.
     pub span: Span,
+    /// Temporaries that the block's end leaves to a procedure's caller.
+    pub keeps: Vec<Tmp>,
+}
+
+/// A function that stays one: a stretch of blocks that calls name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Procedure {
+    /// Its blocks.
+    pub blocks: std::ops::Range<usize>,
+    /// Temporaries that the callers set.
+    pub params: Vec<Tmp>,
+    /// Temporaries that the callers read.
+    pub results: Vec<Tmp>,
 }
 
 /// A loop that a LOOP instruction counts.
@@ -237,6 +250,8 @@ pub struct Program {
     pub counts: indexmap::IndexMap<usize, Count>,
     /// Integer registers that they use.
     pub integers: Vec<Integer>,
+    /// Functions that stay procedures; their blocks follow those of the entry.
+    pub procedures: Vec<Procedure>,
     /// Names of temporaries for messages: where they are made.
     pub spans: Vec<Span>,
 }

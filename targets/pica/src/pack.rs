@@ -166,7 +166,7 @@ fn write_outputs_directly(p: &mut Program) {
             let mut ok = true;
             for (db, dn) in &defs[t as usize] {
                 let d = &p.blocks[*db].nodes[*dn];
-                if d.test.is_some() || targets.len() > 1 && !replicates(d) {
+                if d.op == Op::Call || d.test.is_some() || targets.len() > 1 && !replicates(d) {
                     ok = false;
                 }
                 if neg && !push_negation(&mut d.clone()) {
