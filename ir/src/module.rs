@@ -40,6 +40,8 @@ named_enum! {
         PointCoord "point_coord",
         /// Index of the primitive.
         PrimitiveIndex "primitive_index",
+        /// How many vertices the patch has that a geometry program reads.
+        VertexCount "vertex_count",
         /// Sample index.
         SampleIndex "sample_index",
         /// Coverage.
@@ -328,6 +330,8 @@ named_enum! {
         Triangles "triangles",
         /// Three vertices and their neighbours.
         TrianglesAdjacency "triangles_adjacency",
+        /// As many vertices as the inputs declare, or up to that many (input).
+        Patch "patch",
         /// Connected lines (output).
         LineStrip "line_strip",
         /// Connected triangles (output).
@@ -336,9 +340,10 @@ named_enum! {
 }
 
 impl Primitive {
-    /// Vertices that one input primitive has.
+    /// Vertices that one input primitive has; 0 where the inputs say it.
     pub const fn vertices(self) -> u32 {
         match self {
+            Primitive::Patch => 0,
             Primitive::Points => 1,
             Primitive::Lines | Primitive::LineStrip => 2,
             Primitive::LinesAdjacency => 4,

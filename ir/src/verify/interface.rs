@@ -22,7 +22,7 @@ fn builtin(stage: Stage, input: bool, b: Builtin) -> Option<Type> {
         (ClipDistance, Vertex, false) | (ClipDistance, Geometry, _) | (ClipDistance, Fragment, true) => F32,
         (Layer | ViewportIndex, Geometry | Vertex, false) | (Layer | ViewportIndex, Fragment, true) => I32,
         (ViewIndex, Vertex | Geometry | Fragment, true) => I32,
-        (InvocationId, Geometry, true) => I32,
+        (InvocationId | VertexCount, Geometry, true) => I32,
         (LocalInvocationIndex, Compute, true) => I32,
         (GlobalInvocationId | LocalInvocationId | WorkgroupId | NumWorkgroups, Compute, true) => I32.with_lanes(3),
         _ => return None,
@@ -38,7 +38,7 @@ impl Verifier<'_> {
             (Stage::Geometry, None) => self.error("V0051", none, "a geometry program declares `geometry INPUT -> OUTPUT max_vertices(n)`"),
             (Stage::Geometry, Some(g)) => {
                 use crate::module::Primitive::*;
-                if matches!(g.input, LineStrip | TriangleStrip) || !matches!(g.output, Points | LineStrip | TriangleStrip) {
+                if matches!(g.input, LineStrip | TriangleStrip) || g.output == Patch || !matches!(g.output, Points | LineStrip | TriangleStrip) {
                     self.error("V0051", none, format!("a geometry program cannot go from {} to {}", g.input.name(), g.output.name()));
                 }
                 if !(1..=1024).contains(&g.max_vertices) || !(1..=127).contains(&g.invocations) {
@@ -122,9 +122,10 @@ impl Verifier<'_> {
                 }
             }
             let vertices = m.geometry.as_ref().map(|g| g.input.vertices());
-            let single = matches!(d.binding, Binding::Builtin(Builtin::PrimitiveIndex | Builtin::InvocationId | Builtin::ViewIndex));
+            let single = matches!(d.binding, Binding::Builtin(Builtin::PrimitiveIndex | Builtin::InvocationId | Builtin::ViewIndex | Builtin::VertexCount));
             if let (true, Some(n), false) = (per_vertex, vertices, single)
                 && d.count != n
+                && n != 0
             {
                 self.error("V0055", d.span, format!("`%{}` has {} elements; the primitive has {n} vertices", d.name, d.count));
             }

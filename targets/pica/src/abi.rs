@@ -53,12 +53,94 @@ pub struct Abi {
     pub uniforms: SecondaryMap<Uniform, Place>,
     /// First float uniform that no block occupies.
     pub free: u8,
-    /// v registers per vertex of a geometry program's input.
+    /// Registers per vertex of a geometry program's input.
     pub stride: u8,
+    /// Where the vertices of a geometry program stand.
+    pub vertices: Vertices,
     /// Integer registers of counted loops.
     pub integers: Vec<Integer>,
     /// Uniforms that only count loops: their float registers are not read.
     pub unread: SecondaryMap<Uniform, bool>,
+}
+
+/// Where the vertices of a geometry program's primitive stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Vertices {
+    /// In input registers: all attributes of a vertex, then those of the next (point mode).
+    #[default]
+    Registers,
+    /// In float uniforms from c0, in the same order (fixed mode): this many.
+    Fixed(u8),
+    /// Their number in c0, then this many with all attributes, then the others with the first only (variable mode).
+    Variable(u8),
+}
+
+/// Where an input of a vertex stands: a register, or a float uniform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputPlace {
+    /// Input register.
+    Register(u8),
+    /// Float uniform.
+    Uniform(u8),
+}
+
+/// The order in which a vertex program's outputs, and so a geometry program's inputs, stand: position, then locations.
+fn rank(b: retroshade_ir::Binding) -> u32 {
+    match b {
+        retroshade_ir::Binding::Location(n) if MEANINGFUL.contains(&n) => 1 + n,
+        retroshade_ir::Binding::Location(n) => 100 + n,
+        retroshade_ir::Binding::Builtin(_) => 0,
+    }
+}
+
+/// Inputs that every vertex of a primitive has.
+fn attributes(m: &Module) -> Vec<Input> {
+    let mut all: Vec<Input> = m.inputs.keys().filter(|k| m.inputs[*k].binding != retroshade_ir::Binding::Builtin(Builtin::VertexCount)).collect();
+    all.sort_by_key(|k| rank(m.inputs[*k].binding));
+    all
+}
+
+/// Whether some input is indexed by a computed value, which registers cannot be.
+fn computed_vertices(m: &Module) -> bool {
+    m.functions.values().any(|f| f.ordered().any(|(_, i)| f.insts[i].op == Opcode::Input && !f.insts[i].args.is_empty()))
+}
+
+fn primitive(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
+    let attributes = attributes(m);
+    for k in &attributes {
+        let d = &m.inputs[*k];
+        if let retroshade_ir::Binding::Builtin(b) = d.binding
+            && b != Builtin::Position
+        {
+            return Err(CompileError::unsupported("P0101", d.span, format!("a geometry program has no `{}`", b.name())));
+        }
+    }
+    let n = attributes.len();
+    abi.stride = n as u8;
+    attributes.iter().enumerate().for_each(|(k, i)| abi.inputs[*i] = k as u8);
+    let count = |k: &Input| m.inputs[*k].count as usize;
+    let most = attributes.iter().map(count).max().unwrap_or(0);
+    let counted = attributes.len() < m.inputs.len();
+    let patch = m.geometry.is_some_and(|g| g.input == Primitive::Patch);
+    let last = attributes.last().map_or(Span::NONE, |k| m.inputs[*k].span);
+    if !patch && !counted && n * most <= 16 && !computed_vertices(m) {
+        return Ok(());
+    }
+    let whole = attributes.iter().skip(1).map(count).min().unwrap_or(most);
+    let registers = if counted { 1 + whole * n + most.saturating_sub(whole) } else { most * n };
+    if attributes.iter().skip(1).any(|k| count(k) != whole) || !counted && whole != most {
+        return Err(CompileError::unsupported(
+            "P0106",
+            last,
+            "the vertices of a patch have all attributes, or, where `vertex_count` is read, the later ones only the first",
+        ));
+    }
+    if registers > FLOAT_UNIFORMS as usize {
+        return Err(CompileError::limit("P0301", last, "the vertices of a primitive do not fit", registers as u64, FLOAT_UNIFORMS as u64));
+    }
+    abi.vertices = if counted { Vertices::Variable(whole as u8) } else { Vertices::Fixed(most as u8) };
+    abi.free = registers as u8;
+    Ok(())
 }
 
 /// Whether a uniform is a truth value.
@@ -77,21 +159,7 @@ pub fn assign(m: &Module) -> Result<Abi, CompileError> {
 
 fn inputs(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
     if m.stage == Stage::Geometry {
-        // All attributes of vertex 0, then of vertex 1 …
-        let n = m.inputs.len();
-        abi.stride = n as u8;
-        let vertices = m.inputs.values().map(|d| d.count).max().unwrap_or(0) as usize;
-        if n * vertices > 16 {
-            return Err(CompileError::limit(
-                "P0301",
-                Span::NONE,
-                "too many input registers for whole primitives",
-                (n * vertices) as u64,
-                16,
-            ));
-        }
-        m.inputs.keys().enumerate().for_each(|(k, i)| abi.inputs[i] = k as u8);
-        return Ok(());
+        return primitive(m, abi);
     }
     let mut taken = [false; 16];
     for (i, d) in m.inputs.iter() {
@@ -219,7 +287,7 @@ fn uniforms(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
         *b = (*b).max(end);
     }
     blocks.sort_keys();
-    let mut at = 0;
+    let mut at = u32::from(abi.free);
     let mut base: IndexMap<(u32, u32), u32> = IndexMap::new();
     for (k, size) in &blocks {
         base.insert(*k, at);
@@ -318,7 +386,11 @@ pub fn reflect(m: &Module, abi: &Abi) -> Reflection {
         local_size: [1; 3],
         ..Reflection::default()
     };
-    r.inputs = m.inputs.iter().map(|(k, d)| io(d, format!("v{}", abi.inputs[k]), used_in[k])).collect();
+    let register = |k: Input| match input_place(m, abi, k, 0) {
+        InputPlace::Register(n) => format!("v{n}"),
+        InputPlace::Uniform(n) => format!("c{n}"),
+    };
+    r.inputs = m.inputs.iter().map(|(k, d)| io(d, register(k), used_in[k])).collect();
     r.outputs = m.outputs.iter().map(|(k, d)| io(d, format!("o{}", abi.outputs[k]), used_out[k])).collect();
     for (k, u) in m.uniforms.iter() {
         for (name, dims, first) in elements_by_name(u) {
@@ -404,7 +476,8 @@ pub fn output_entries(m: &Module, abi: &Abi) -> Vec<OutputEntry> {
 pub fn uniform_entries(m: &Module, abi: &Abi, reflection: &Reflection) -> Vec<UniformEntry> {
     let mut out = Vec::new();
     for (k, d) in m.inputs.iter() {
-        let first = numbering::INPUT + abi.inputs[k] as u16;
+        let InputPlace::Register(first) = input_place(m, abi, k, 0) else { continue };
+        let first = numbering::INPUT + u16::from(first);
         let last = if m.stage == Stage::Geometry { first } else { first + d.count as u16 - 1 };
         out.push(UniformEntry { name: d.name.clone(), first, last });
     }
@@ -435,9 +508,21 @@ pub fn uniform_entries(m: &Module, abi: &Abi, reflection: &Reflection) -> Vec<Un
     out
 }
 
-/// Number of an input's register for one element.
-pub fn input_register(m: &Module, abi: &Abi, input: Input, elem: u32) -> u8 {
-    if m.stage == Stage::Geometry { abi.inputs[input] + elem as u8 * abi.stride } else { abi.inputs[input] + elem as u8 }
+/// Where one element of an input stands.
+pub fn input_place(m: &Module, abi: &Abi, input: Input, elem: u32) -> InputPlace {
+    let (first, elem) = (abi.inputs[input], elem as u8);
+    if m.stage != Stage::Geometry {
+        return InputPlace::Register(first.saturating_add(elem));
+    }
+    if m.inputs[input].binding == retroshade_ir::Binding::Builtin(Builtin::VertexCount) {
+        return InputPlace::Uniform(0);
+    }
+    match abi.vertices {
+        Vertices::Registers => InputPlace::Register(first + elem * abi.stride),
+        Vertices::Fixed(_) => InputPlace::Uniform(first + elem * abi.stride),
+        Vertices::Variable(whole) if elem < whole => InputPlace::Uniform(1 + first + elem * abi.stride),
+        Vertices::Variable(whole) => InputPlace::Uniform(1 + whole * abi.stride + (elem - whole)),
+    }
 }
 
 /// Index of an entity, for messages.

@@ -238,7 +238,17 @@ fn executable(m: &Module, abi: &Abi, e: &Emitted, words: usize) -> Result<Execut
         merge: m.stage == Stage::Geometry && outputs.iter().any(|o| o.kind == 9),
         entry: 0,
         end: e.main.min(words as u32),
-        inputs: m.inputs.iter().fold(0, |s, (k, d)| (0..d.count).fold(s, |s, e| s | 1 << (abi::input_register(m, abi, k, e) & 15))),
+        inputs: m.inputs.iter().flat_map(|(k, d)| (0..d.count).map(move |e| (k, e))).fold(0, |s, (k, e)| match abi::input_place(m, abi, k, e) {
+            abi::InputPlace::Register(r) => s | 1 << (r & 15),
+            abi::InputPlace::Uniform(_) => s,
+        }),
+        mode: match abi.vertices {
+            abi::Vertices::Registers => 0,
+            abi::Vertices::Variable(_) => 1,
+            abi::Vertices::Fixed(_) => 2,
+        },
+        whole: if let abi::Vertices::Variable(n) = abi.vertices { n } else { 0 },
+        vertices: if let abi::Vertices::Fixed(n) = abi.vertices { n } else { 0 },
         outputs_mask: outputs.iter().fold(0, |s, o| s | 1 << o.reg),
         constants,
         uniforms: abi::uniform_entries(m, abi, &abi::reflect(m, abi)),
@@ -285,9 +295,10 @@ fn pressure(p: &Program, needed: u8) -> CompileError {
     if let CompileError::Limit { diagnostic, .. } = &mut e {
         let mut spans: Vec<Span> = i.peak_set.iter().filter_map(|t| p.spans.get(t).copied()).collect();
         spans.sort();
-        spans.dedup();
-        for s in spans.into_iter().take(24) {
-            diagnostic.notes.push((s, "this value is alive there".to_string()));
+        for same in spans.chunk_by(|a, b| a == b).take(24) {
+            let n = same.len();
+            let what = if n == 1 { "a component of this is alive there".to_string() } else { format!("{n} components of this are alive there") };
+            diagnostic.notes.push((same[0], what));
         }
     }
     e

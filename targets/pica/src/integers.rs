@@ -76,6 +76,15 @@ pub fn users(f: &Function) -> SecondaryMap<Value, Vec<Inst>> {
     users
 }
 
+/// How many elements an index can name.
+fn elements(m: &Module, var: MemRef) -> Option<i64> {
+    match var {
+        MemRef::Uniform(k) => Some(i64::from(m.uniforms[k].units())),
+        MemRef::Input(k) => Some(i64::from(m.inputs[k].count)),
+        _ => None,
+    }
+}
+
 /// The values of a conversion for which every array element that depends on it exists; `None` if it is more than an index,
 /// or if no value will do.
 fn index_bounds(m: &Module, users: &SecondaryMap<Value, Vec<Inst>>, conversion: Value) -> Option<(i64, i64)> {
@@ -94,8 +103,9 @@ fn index_bounds(m: &Module, users: &SecondaryMap<Value, Vec<Inst>>, conversion: 
             let by = if d.args.first().map(|a| f.resolve(*a)) == Some(v) { other(1) } else { other(0) };
             let first = d.args.first().map(|a| f.resolve(*a)) == Some(v);
             match (d.op, &d.imm, by) {
-                (Opcode::Uniform, Imm::Mem { var: MemRef::Uniform(k), offset }, _) => {
-                    let (low, high) = (-i64::from(*offset) - shift, i64::from(m.uniforms[*k].units()) - 1 - i64::from(*offset) - shift);
+                (Opcode::Uniform | Opcode::Input, Imm::Mem { var, offset }, _) => {
+                    let count = elements(m, *var)?;
+                    let (low, high) = (-i64::from(*offset) - shift, count - 1 - i64::from(*offset) - shift);
                     lo = lo.max(low.div_euclid(scale) + i64::from(low.rem_euclid(scale) != 0));
                     hi = hi.min(high.div_euclid(scale));
                     indexed = true;
@@ -221,12 +231,12 @@ pub fn integers(m: &mut Module) -> Result<(), CompileError> {
     let mut facts: SecondaryMap<Inst, Facts> = SecondaryMap::new();
     // Computed integers that may miss their array are clamped: what lies behind it is not the array's. Elements beside each
     // other are clamped together, so that they share the index.
-    let mut together: IndexMap<(Uniform, Value), (i64, i64)> = IndexMap::new();
+    let mut together: IndexMap<(MemRef, Value), (i64, i64)> = IndexMap::new();
     let limits = |i: Inst| {
         let d = &f.insts[i];
-        let (Opcode::Uniform, Imm::Mem { var: MemRef::Uniform(u), offset }, Some(x)) = (d.op, &d.imm, d.args.first()) else { return None };
-        let (lo, hi) = (-i64::from(*offset), i64::from(m.uniforms[*u].units()) - 1 - i64::from(*offset));
-        Some((*u, f.resolve(*x), lo, hi))
+        let (Imm::Mem { var, offset }, Some(x)) = (&d.imm, d.args.first()) else { return None };
+        let count = elements(m, *var).filter(|_| matches!(d.op, Opcode::Uniform | Opcode::Input))?;
+        Some((*var, f.resolve(*x), -i64::from(*offset), count - 1 - i64::from(*offset)))
     };
     for (b, i) in f.ordered() {
         if let Some((u, x, lo, hi)) = limits(i) {

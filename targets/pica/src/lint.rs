@@ -9,7 +9,7 @@ use crate::forms::Op;
 use crate::inst::Instr;
 use crate::regs::Reg;
 use retroshade_lower::TextError;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// Entries of the three stacks.
 pub const IF_DEPTH: usize = 8;
@@ -110,6 +110,26 @@ pub fn program(code: &[Instr]) -> Vec<TextError> {
     for r in &ranges {
         block_end(&mut out, code, &ranges, r);
     }
+    // Deeper through calls than any place by itself shows.
+    let around = |k: Kind, n: usize| ranges.iter().filter(|r| r.kind == k && r.start <= n && n < r.end).count();
+    let mut nesting = Nesting {
+        code,
+        ifs: (0..code.len()).map(|n| around(Kind::If, n) + around(Kind::Else, n)).collect(),
+        loops: (0..code.len()).map(|n| around(Kind::Loop, n)).collect(),
+        known: HashMap::new(),
+    };
+    for (n, i) in code.iter().enumerate().filter(|(_, i)| matches!(i.op, Op::Call | Op::Callc | Op::Callu)) {
+        let (ifs, loops, calls) = nesting.of(i.target as usize, i.target as usize + i.num as usize, 1);
+        if calls + 1 > CALL_DEPTH {
+            out.push(at(n, format!("more than {CALL_DEPTH} nested calls")));
+        }
+        if nesting.ifs[n] + ifs > IF_DEPTH {
+            out.push(at(n, format!("more than {IF_DEPTH} nested ifs, those of the procedure included")));
+        }
+        if nesting.loops[n] + loops > LOOP_DEPTH {
+            out.push(at(n, format!("more than {LOOP_DEPTH} nested loops, those of the procedure included")));
+        }
+    }
     for (n, i) in code.iter().enumerate() {
         let around = |k: Kind| ranges.iter().filter(|r| r.kind == k && r.start <= n && n < r.end).count();
         let ifs = around(Kind::If) + around(Kind::Else);
@@ -134,6 +154,42 @@ pub fn program(code: &[Instr]) -> Vec<TextError> {
         }
     }
     out
+}
+
+/// How deep blocks and calls stand inside each other, called procedures included; every stretch is looked at once.
+struct Nesting<'a> {
+    code: &'a [Instr],
+    ifs: Vec<usize>,
+    loops: Vec<usize>,
+    known: HashMap<(usize, usize), (usize, usize, usize)>,
+}
+
+impl Nesting<'_> {
+    /// Ifs, loops and calls inside a stretch of words.
+    fn of(&mut self, start: usize, end: usize, calls: usize) -> (usize, usize, usize) {
+        if calls > CALL_DEPTH {
+            return (0, 0, 1);
+        }
+        if let Some(k) = self.known.get(&(start, end)) {
+            return *k;
+        }
+        let mut most = (0, 0, 0);
+        for n in start..end.min(self.code.len()) {
+            let i = &self.code[n];
+            let inside = match i.op {
+                Op::Call | Op::Callc | Op::Callu => {
+                    let (ifs, loops, deep) = self.of(i.target as usize, i.target as usize + i.num as usize, calls + 1);
+                    (ifs, loops, deep + 1)
+                }
+                _ => (0, 0, 0),
+            };
+            most.0 = most.0.max(self.ifs[n].saturating_sub(self.ifs[start]) + inside.0);
+            most.1 = most.1.max(self.loops[n].saturating_sub(self.loops[start]) + inside.1);
+            most.2 = most.2.max(inside.2);
+        }
+        self.known.insert((start, end), most);
+        most
+    }
 }
 
 /// Rule 1 of section 11: a block's last word is a plain instruction of its own.

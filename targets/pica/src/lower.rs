@@ -3,7 +3,7 @@
 //! Builds, shuffles, splats, extracts, negations and constants cost nothing: they only rename lanes. Equal scalar
 //! computations are found again by value, lane by lane. Vector operations stay together as a first packing.
 
-use crate::abi::{Abi, Place, constant_lane, element, input_register};
+use crate::abi::{Abi, InputPlace, Place, Vertices, constant_lane, element, input_place};
 use crate::forms::Op;
 use crate::inst::{Cond, CondOp};
 use crate::loops::{self, Plan};
@@ -41,10 +41,10 @@ struct Lowering<'a> {
     /// The procedure that is being lowered, and the numbers of all.
     procedure: Option<usize>,
     procedure_of: HashMap<FuncId, usize>,
-    /// Vertices of the current strip, for geometry programs.
-    strip: Option<u32>,
-    /// Value of each output, and whether it was written since the last emit.
-    current: indexmap::IndexMap<Output, (Tuple, bool)>,
+    /// Places in the strip that a vertex may have at each block's start, for geometry programs: one bit each.
+    strips: Vec<u8>,
+    /// Those at the current place.
+    strip: u8,
 }
 
 /// Lowers a legalised module: the entry, then the functions that stay procedures. The structures are in that order.
@@ -89,8 +89,8 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
             plans_before,
             procedure: n.checked_sub(1),
             procedure_of: procedure_of.clone(),
-            strip: Some(0),
-            current: indexmap::IndexMap::new(),
+            strips: strips(f, &order, &cfg),
+            strip: 1,
         };
         l.function(&order, &cfg, &dom)?;
         if n > 0 {
@@ -122,6 +122,7 @@ impl Lowering<'_> {
         }
         for b in order {
             self.at = self.block_of[b];
+            self.strip = order.iter().position(|o| o == b).and_then(|n| self.strips.get(n).copied()).unwrap_or(1);
             self.params(*b, cfg);
             for i in &self.f.blocks[*b].insts {
                 self.span = self.f.spans[*i];
@@ -235,13 +236,15 @@ impl Lowering<'_> {
                 self.set(*p, l);
                 continue;
             }
+            // For messages: where the value comes from that comes in first.
+            let made = args.first().and_then(|a| self.f.def_inst(self.f.resolve(*a))).map_or(self.span, |i| self.f.spans[i]);
             let lanes = (0..ty.lanes)
                 .map(|l| {
                     let mut consts = args.iter().map(|a| constant_lane(self.f, *a, l));
                     let first = consts.next().flatten();
                     match first {
                         Some(c) if consts.all(|k| k == Some(c)) => self.constant(ty.scalar, c),
-                        _ => Ref::tmp(self.p.temp(self.span)),
+                        _ => Ref::tmp(self.p.temp(made)),
                     }
                 })
                 .collect();
@@ -449,15 +452,10 @@ impl Lowering<'_> {
             Opcode::Return if self.procedure.is_some() => return self.results(&d),
             Opcode::EmitVertex => return self.emit_vertex(),
             Opcode::EndPrimitive => {
-                self.strip = Some(0);
+                self.strip = 1;
                 return Ok(());
             }
-            Opcode::Jump | Opcode::Return | Opcode::Unreachable => {
-                if self.m.stage == Stage::Geometry && d.op == Opcode::Jump {
-                    self.strip = None;
-                }
-                return Ok(());
-            }
+            Opcode::Jump | Opcode::Return | Opcode::Unreachable => return Ok(()),
             other => return self.internal(format!("`{}` is not legal", other.name())),
         };
         if let Some(v) = result {
@@ -486,11 +484,46 @@ impl Lowering<'_> {
         let (Imm::Mem { var: MemRef::Input(k), offset }, Some(v)) = (&d.imm, d.results.first()) else {
             return self.internal("input without variable");
         };
-        if !d.args.is_empty() {
-            return self.internal("an input is indexed dynamically");
-        }
-        let reg = input_register(self.m, self.abi, *k, *offset);
-        Ok((0..self.f.ty(*v).lanes).map(|c| Ref { leaf: Leaf::In(reg, c), neg: false }).collect())
+        let (k, lanes) = (*k, self.f.ty(*v).lanes);
+        let Some(x) = d.args.first() else {
+            return Ok((0..lanes)
+                .map(|c| match input_place(self.m, self.abi, k, *offset) {
+                    InputPlace::Register(reg) => Ref { leaf: Leaf::In(reg, c), neg: false },
+                    InputPlace::Uniform(reg) => Ref { leaf: Leaf::Uni { reg, comp: c, index: None }, neg: false },
+                })
+                .collect());
+        };
+        // Vertices in uniforms: the index counts vertices, the machine registers.
+        let mut vertex = self.get(self.f.resolve(*x))?[0];
+        let number = |n: u8| Ref::constant(f32::from(n).to_bits());
+        let (stride, base) = (self.abi.stride, self.abi.inputs[k]);
+        let (index, reg) = match self.abi.vertices {
+            Vertices::Registers => {
+                return Err(CompileError::unsupported("P0104", self.span, "an input register cannot be indexed by a computed value"));
+            }
+            // Those behind the whole ones have one attribute.
+            Vertices::Variable(whole) if self.m.inputs[k].count > u32::from(whole) => {
+                if *offset > 0 {
+                    vertex = self.scalar(Op::Add, &[&[number(*offset as u8)], &[vertex]]);
+                }
+                let among = self.scalar(Op::Min, &[&[number(whole)], &[vertex]]);
+                (self.scalar(Op::Mad, &[&[among], &[number(stride - 1)], &[vertex]]), 1 + base)
+            }
+            Vertices::Variable(_) => (self.scalar(Op::Mul, &[&[number(stride)], &[vertex]]), 1 + base + *offset as u8 * stride),
+            Vertices::Fixed(_) if stride == 1 => (vertex, base + *offset as u8),
+            Vertices::Fixed(_) => (self.scalar(Op::Mul, &[&[number(stride)], &[vertex]]), base + *offset as u8 * stride),
+        };
+        let index = Some(self.index_number(index));
+        Ok((0..lanes).map(|comp| Ref { leaf: Leaf::Uni { reg, comp, index }, neg: false }).collect())
+    }
+
+    /// The number of a computed index.
+    fn index_number(&mut self, r: Ref) -> u32 {
+        let found = self.p.indices.iter().position(|i| *i == r);
+        found.unwrap_or_else(|| {
+            self.p.indices.push(r);
+            self.p.indices.len() - 1
+        }) as u32
     }
 
     /// `None` for a boolean uniform, which is only a test.
@@ -526,11 +559,7 @@ impl Lowering<'_> {
                     Some(n) => *n,
                     None => {
                         let r = self.get(x)?[0];
-                        let found = self.p.indices.iter().position(|i| *i == r);
-                        let n = found.unwrap_or_else(|| {
-                            self.p.indices.push(r);
-                            self.p.indices.len() - 1
-                        }) as u32;
+                        let n = self.index_number(r);
                         self.index_of.insert(x, n);
                         n
                     }
@@ -557,7 +586,6 @@ impl Lowering<'_> {
 
     fn output(&mut self, d: &InstData, value: &Tuple) -> Result<(), CompileError> {
         let Imm::Mem { var: MemRef::Output(k), .. } = d.imm else { return self.internal("output without variable") };
-        self.current.insert(k, (value.clone(), true));
         self.write_output(k, value);
         Ok(())
     }
@@ -670,24 +698,46 @@ impl Lowering<'_> {
 
     /// Strips become triangles: vertex k goes to slot k mod 3, from the third on each sends one, every other reversed.
     fn emit_vertex(&mut self) -> Result<(), CompileError> {
-        let Some(k) = self.strip else {
+        if self.strip.count_ones() != 1 {
             return Err(CompileError::unsupported(
                 "P0105",
                 self.span,
-                "a vertex is emitted where its place in the strip is not known: emit in straight-line code",
+                "a vertex is emitted where its place in the strip is not known: end the strip in every round and on every way",
             ));
-        };
-        self.strip = Some(k + 1);
-        // The hardware has two banks of outputs: what is not written again is two vertices old.
-        let stale: Vec<(Output, Tuple)> = self.current.iter().filter(|(_, (_, fresh))| !fresh).map(|(o, (v, _))| (*o, v.clone())).collect();
-        for (o, v) in stale {
-            self.bundle += 1;
-            self.write_output(o, &v);
         }
-        self.current.values_mut().for_each(|c| c.1 = false);
+        let k = self.strip.trailing_zeros();
+        self.strip = next_in_strip(self.strip);
         let mut n = Node::new(Op::Emit, &[], &[], self.span);
         n.emit = ((k % 3) as u8, k >= 2, k >= 2 && k % 2 == 1);
         self.p.blocks[self.at].nodes.push(n);
         Ok(())
+    }
+}
+
+/// The places after one more vertex: from the third on they repeat every six, slot and winding.
+fn next_in_strip(places: u8) -> u8 {
+    places << 1 | places >> 7 << 2
+}
+
+/// Places in the strip that a vertex may have at each block's start.
+fn strips(f: &Function, order: &[Block], cfg: &Cfg) -> Vec<u8> {
+    let mut at: Vec<u8> = order.iter().map(|b| u8::from(f.entry() == Some(*b))).collect();
+    let after = |b: Block, places: u8| {
+        f.blocks[b].insts.iter().fold(places, |s, i| match f.insts[*i].op {
+            Opcode::EmitVertex => next_in_strip(s),
+            Opcode::EndPrimitive if s != 0 => 1,
+            _ => s,
+        })
+    };
+    loop {
+        let mut changed = false;
+        for (n, b) in order.iter().enumerate() {
+            let from = cfg.preds(*b).iter().filter_map(|e| order.iter().position(|o| *o == e.from).map(|p| after(e.from, at[p])));
+            let all = from.fold(at[n], |s, p| s | p);
+            changed |= std::mem::replace(&mut at[n], all) != all;
+        }
+        if !changed {
+            return at;
+        }
     }
 }

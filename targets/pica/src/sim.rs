@@ -352,9 +352,16 @@ pub fn simulate(shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult
             }
             let signed = d.source_type.as_deref() != Some("u32");
             for e in 0..d.count {
-                let reg = &mut machine.v[abi::input_register(m, &abi, k, e) as usize & 15];
+                let reg = match abi::input_place(m, &abi, k, e) {
+                    abi::InputPlace::Register(n) => &mut machine.v[n as usize & 15],
+                    abi::InputPlace::Uniform(n) => &mut machine.c[(n as usize).min(95)],
+                };
                 for l in 0..lanes {
                     reg[l] = to_register(d.ty.scalar, signed, words[e as usize * lanes + l]);
+                }
+                // The number of vertices stands in all components.
+                if d.binding == retroshade_ir::Binding::Builtin(retroshade_ir::Builtin::VertexCount) {
+                    *reg = [reg[0]; 4];
                 }
             }
         }

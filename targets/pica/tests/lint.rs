@@ -1,0 +1,96 @@
+//! The linter: one program for each thing that the hardware forbids, and its neighbour that is allowed.
+#![allow(clippy::unwrap_used)]
+
+use retroshade_pica::forms::Op;
+use retroshade_pica::inst::Instr;
+use retroshade_pica::lint::program;
+use retroshade_pica::regs::{Reg, Src};
+
+fn plain() -> Instr {
+    Instr::alu(Op::Mov, Reg::R(0), 15, &[Src::new(Reg::V(0))])
+}
+
+fn flow(op: Op, target: u16, num: u8) -> Instr {
+    Instr { target, num, ..Instr::new(op) }
+}
+
+fn findings(code: &[Instr]) -> String {
+    program(code).into_iter().map(|e| e.message).collect::<Vec<_>>().join("\n")
+}
+
+#[track_caller]
+fn says(code: &[Instr], what: &str) {
+    let found = findings(code);
+    assert!(found.contains(what), "`{found}` does not say `{what}`");
+}
+
+fn end() -> Instr {
+    Instr::new(Op::End)
+}
+
+fn mova() -> Instr {
+    Instr { mask: 1, ..Instr::alu(Op::Mova, Reg::R(0), 1, &[Src::new(Reg::V(0))]) }
+}
+
+#[test]
+fn words_that_freeze_the_chip() {
+    says(&[mova(), mova(), end()], "two MOVA in a row");
+    assert_eq!(findings(&[mova(), plain(), mova(), end()]), "");
+    says(&[Instr::alu(Op::Add, Reg::R(0), 15, &[Src::new(Reg::V(0)), Src::new(Reg::V(1))]), end()], "two different input registers");
+    says(&[Instr::new(Op::Break), end()], "BREAK outside a loop");
+    says(&[flow(Op::Jmpc, 9, 0), end()], "beyond the program");
+}
+
+#[test]
+fn blocks_need_plain_ends() {
+    // Words: ifc, body, end.
+    assert_eq!(findings(&[flow(Op::Ifc, 2, 0), plain(), end()]), "");
+    says(&[flow(Op::Ifc, 1, 0), end()], "is empty");
+    says(&[flow(Op::Ifc, 0, 0), end()], "leads backward");
+    says(&[flow(Op::Ifc, 3, 0), plain(), flow(Op::Jmpc, 1, 0), end()], "ends with a jump or call");
+    says(&[flow(Op::For, 2, 0), plain(), Instr::new(Op::Breakc), end()], "ends with a jump or call");
+    says(&[flow(Op::For, 0, 0), end()], "loop body is empty");
+    // Two blocks that end together.
+    says(&[flow(Op::Ifc, 3, 0), flow(Op::Ifc, 3, 0), plain(), end()], "an inner if part ends there too");
+    assert_eq!(findings(&[flow(Op::Ifc, 4, 0), flow(Op::Ifc, 3, 0), plain(), Instr::new(Op::Nop), end()]), "");
+    says(&[flow(Op::Ifc, 9, 0), plain(), end()], "reaches beyond the program");
+}
+
+#[test]
+fn jumps_and_the_stacks() {
+    says(&[flow(Op::Ifc, 4, 0), flow(Op::Jmpc, 4, 0), plain(), plain(), end()], "passes by the end of the if part");
+    says(&[flow(Op::For, 2, 0), flow(Op::Jmpc, 3, 0), plain(), end()], "passes by the end of the loop body");
+    says(&[flow(Op::For, 2, 0), flow(Op::Jmpc, 4, 0), plain(), plain(), end()], "a jump out of a loop");
+}
+
+/// `n` blocks inside each other, each with a NOP before its end.
+fn nested(op: Op, n: u16) -> Vec<Instr> {
+    let mut code: Vec<Instr> = (0..n).map(|k| flow(op, 2 * n - k + u16::from(op != Op::For), 0)).collect();
+    code.push(plain());
+    code.extend((0..n).map(|_| Instr::new(Op::Nop)));
+    code.push(end());
+    code
+}
+
+#[test]
+fn stacks_have_a_depth() {
+    assert_eq!(findings(&nested(Op::Ifc, 8)), "");
+    says(&nested(Op::Ifc, 9), "more than 8 nested ifs");
+    assert_eq!(findings(&nested(Op::For, 4)), "");
+    says(&nested(Op::For, 5), "more than 4 nested loops");
+    // Procedures that call the next one, each padded: word 0 calls the first, which stands behind the end.
+    let calls = |n: u16| {
+        let mut code = vec![flow(Op::Call, 2, if n == 1 { 1 } else { 2 }), end()];
+        for k in 1..=n {
+            if k == n {
+                code.push(plain());
+            } else {
+                let len = if k + 1 == n { 1 } else { 2 };
+                code.extend([flow(Op::Call, 2 + 2 * k, len), Instr::new(Op::Nop)]);
+            }
+        }
+        code
+    };
+    assert_eq!(findings(&calls(4)), "");
+    says(&calls(5), "more than 4 nested calls");
+}
