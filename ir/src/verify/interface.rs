@@ -38,7 +38,10 @@ impl Verifier<'_> {
             (Stage::Geometry, None) => self.error("V0051", none, "a geometry program declares `geometry INPUT -> OUTPUT max_vertices(n)`"),
             (Stage::Geometry, Some(g)) => {
                 use crate::module::Primitive::*;
-                if matches!(g.input, LineStrip | TriangleStrip) || g.output == Patch || !matches!(g.output, Points | LineStrip | TriangleStrip) {
+                if matches!(g.input, LineStrip | TriangleStrip)
+                    || g.output == Patch
+                    || !matches!(g.output, Points | LineStrip | TriangleStrip)
+                {
                     self.error("V0051", none, format!("a geometry program cannot go from {} to {}", g.input.name(), g.output.name()));
                 }
                 if !(1..=1024).contains(&g.max_vertices) || !(1..=127).contains(&g.invocations) {
@@ -122,7 +125,10 @@ impl Verifier<'_> {
                 }
             }
             let vertices = m.geometry.as_ref().map(|g| g.input.vertices());
-            let single = matches!(d.binding, Binding::Builtin(Builtin::PrimitiveIndex | Builtin::InvocationId | Builtin::ViewIndex | Builtin::VertexCount));
+            let single = matches!(
+                d.binding,
+                Binding::Builtin(Builtin::PrimitiveIndex | Builtin::InvocationId | Builtin::ViewIndex | Builtin::VertexCount)
+            );
             if let (true, Some(n), false) = (per_vertex, vertices, single)
                 && d.count != n
                 && n != 0

@@ -95,7 +95,8 @@ fn rank(b: retroshade_ir::Binding) -> u32 {
 
 /// Inputs that every vertex of a primitive has.
 fn attributes(m: &Module) -> Vec<Input> {
-    let mut all: Vec<Input> = m.inputs.keys().filter(|k| m.inputs[*k].binding != retroshade_ir::Binding::Builtin(Builtin::VertexCount)).collect();
+    let mut all: Vec<Input> =
+        m.inputs.keys().filter(|k| m.inputs[*k].binding != retroshade_ir::Binding::Builtin(Builtin::VertexCount)).collect();
     all.sort_by_key(|k| rank(m.inputs[*k].binding));
     all
 }

@@ -238,9 +238,11 @@ fn executable(m: &Module, abi: &Abi, e: &Emitted, words: usize) -> Result<Execut
         merge: m.stage == Stage::Geometry && outputs.iter().any(|o| o.kind == 9),
         entry: 0,
         end: e.main.min(words as u32),
-        inputs: m.inputs.iter().flat_map(|(k, d)| (0..d.count).map(move |e| (k, e))).fold(0, |s, (k, e)| match abi::input_place(m, abi, k, e) {
-            abi::InputPlace::Register(r) => s | 1 << (r & 15),
-            abi::InputPlace::Uniform(_) => s,
+        inputs: m.inputs.iter().flat_map(|(k, d)| (0..d.count).map(move |e| (k, e))).fold(0, |s, (k, e)| {
+            match abi::input_place(m, abi, k, e) {
+                abi::InputPlace::Register(r) => s | 1 << (r & 15),
+                abi::InputPlace::Uniform(_) => s,
+            }
         }),
         mode: match abi.vertices {
             abi::Vertices::Registers => 0,
@@ -297,7 +299,8 @@ fn pressure(p: &Program, needed: u8) -> CompileError {
         spans.sort();
         for same in spans.chunk_by(|a, b| a == b).take(24) {
             let n = same.len();
-            let what = if n == 1 { "a component of this is alive there".to_string() } else { format!("{n} components of this are alive there") };
+            let what =
+                if n == 1 { "a component of this is alive there".to_string() } else { format!("{n} components of this are alive there") };
             diagnostic.notes.push((same[0], what));
         }
     }

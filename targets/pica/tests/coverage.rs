@@ -34,7 +34,9 @@ fn every_error_code_has_a_case() {
 
 /// `n` vectors that a loop rotates through each other, all alive behind it.
 fn rotation(n: usize) -> String {
-    let mut t = "shader vertex \"rotation\"\ninput %a : f32x4 @location(0)\ninput %n : f32 @location(1)\noutput %position : f32x4 @position\n".to_string();
+    let mut t =
+        "shader vertex \"rotation\"\ninput %a : f32x4 @location(0)\ninput %n : f32 @location(1)\noutput %position : f32x4 @position\n"
+            .to_string();
     t.push_str("block0:\n    v0 = input.f32x4 %a\n    v1 = input.f32 %n\n    v2 = fconst.f32 0.0\n");
     let mut next = 3;
     let mut live = Vec::new();
@@ -49,7 +51,12 @@ fn rotation(n: usize) -> String {
     let names: Vec<String> = (0..n).map(|k| format!("v{}", next + 1 + k)).collect();
     next += 1 + n;
     t.push_str(&format!("block1(v{counter}: f32, {}):\n", params.join(", ")));
-    t.push_str(&format!("    v{next} = fconst.f32 1.0\n    v{} = fadd v{counter}, v{next}\n    v{} = fcmp olt v{}, v1\n", next + 1, next + 2, next + 1));
+    t.push_str(&format!(
+        "    v{next} = fconst.f32 1.0\n    v{} = fadd v{counter}, v{next}\n    v{} = fcmp olt v{}, v1\n",
+        next + 1,
+        next + 2,
+        next + 1
+    ));
     t.push_str(&format!("    br_if v{}, block2, block3\nblock2:\n", next + 2));
     let mut turned = names.clone();
     turned.rotate_left(1);
@@ -57,7 +64,14 @@ fn rotation(n: usize) -> String {
     next += 3;
     let mut sum = names[0].clone();
     for (k, v) in names.iter().enumerate().skip(1) {
-        t.push_str(&format!("    v{next} = fconst.f32 {k}.5\n    v{} = splat.f32x4 v{next}\n    v{} = fmul {v}, v{}\n    v{} = fadd {sum}, v{}\n", next + 1, next + 2, next + 1, next + 3, next + 2));
+        t.push_str(&format!(
+            "    v{next} = fconst.f32 {k}.5\n    v{} = splat.f32x4 v{next}\n    v{} = fmul {v}, v{}\n    v{} = fadd {sum}, v{}\n",
+            next + 1,
+            next + 2,
+            next + 1,
+            next + 3,
+            next + 2
+        ));
         sum = format!("v{}", next + 3);
         next += 4;
     }
@@ -76,7 +90,9 @@ fn rotations_are_right_or_refused() {
         match diff_with(isa, &m, &env, &Options::default()) {
             Ok(Verdict::Agrees { .. }) => compiled.push(n),
             Ok(Verdict::Refused { limit: true, .. }) => {
-                let Err(CompileError::Limit { diagnostic, needed, available }) = isa.compile(&m, &Options::default()) else { panic!("{n}") };
+                let Err(CompileError::Limit { diagnostic, needed, available }) = isa.compile(&m, &Options::default()) else {
+                    panic!("{n}")
+                };
                 assert_eq!((diagnostic.code, available), ("P0300", 16), "{n}");
                 assert!(needed > 16, "{n}: {needed}");
                 assert!(diagnostic.notes.len() > 8, "{n}: {:?}", diagnostic.notes);
