@@ -111,6 +111,11 @@ pub fn check(p: &Program) -> Vec<TextError> {
             depth = 0;
         }
     }
+    for (i, (w, wait)) in p.cf.iter().zip(crate::barrier::needed(p)).enumerate() {
+        if wait && w.get("BARRIER") == 0 && i > 0 {
+            out.push(problem(i as u32, "BARRIER is missing: an unfinished clause or export is in the way"));
+        }
+    }
     if depth != 0 || !loops.is_empty() {
         out.push(problem(n, "the program ends inside of a branch or loop"));
     }

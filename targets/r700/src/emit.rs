@@ -211,7 +211,11 @@ impl Emit<'_> {
                 self.plain("CF:JUMP", vec![], Some(to_else));
             }
         }
+        let body = self.cf.len();
         self.steps(then);
+        if !no_then {
+            self.drop_jump(body);
+        }
         if !no_other {
             self.bind(to_else);
             self.plain("CF:ELSE", vec![("POP_COUNT", 1)], Some(after));
@@ -231,6 +235,22 @@ impl Emit<'_> {
             self.bind(next);
         }
         self.bind(after);
+    }
+
+    /// Removes the jump before a body of one or two clauses: without active lanes these are skipped just as fast.
+    fn drop_jump(&mut self, body: usize) {
+        let short = self.cf.len() <= body + 2;
+        let plain = |c: &Cf| matches!(c.form, "CF_ALU:ALU" | "CF:TEX" | "CF:VTX");
+        let inner = self.labels.iter().flatten().any(|l| *l as usize >= body);
+        if body == 0 || self.cf[body - 1].form != "CF:JUMP" || !short || inner || !self.cf[body..].iter().all(plain) {
+            return;
+        }
+        self.cf.remove(body - 1);
+        if let Some(u) = &mut self.whole_quad_until
+            && *u >= body
+        {
+            *u -= 1;
+        }
     }
 
     fn upcoming_empty(&self, n: usize) -> bool {
@@ -540,6 +560,7 @@ impl Emit<'_> {
         self.counts.cf = self.cf.len() as u64;
         out.counts = self.counts;
         out.kills = self.kills;
+        crate::barrier::relax(&mut words);
         out.words = words;
         Ok(out)
     }

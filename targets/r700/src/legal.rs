@@ -16,6 +16,9 @@ use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
 use std::collections::BTreeSet;
 
+/// Local arrays up to this length become selects where their index is computed.
+const LOCAL_SELECT: u32 = 8;
+
 /// What a compilation may try both ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -44,7 +47,7 @@ fn pass_options(options: &Options, choice: Choice) -> PassOptions {
         dot: choice.dot,
         robust: options.robust,
         lower_switches: true,
-        local_select: 8,
+        local_select: LOCAL_SELECT,
         remat: false,
         numerics: &NUMERICS,
         ..PassOptions::default()
@@ -106,7 +109,7 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
         ));
     }
     let mut m = module.clone();
-    bound_indices(&mut m);
+    bound_indices(&mut m, if options.opt > OptLevel::O0 { LOCAL_SELECT } else { 0 });
     // Sums of two products are cheaper one after the other, unless they are on the longest chain.
     let rules = |m: &mut Module| each(m, |f| apply(f, RULES) | (choice.dot != 2 && apply(f, &[(Opcode::Dot, dot2)])));
     rules(&mut m);
@@ -130,6 +133,7 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
         cleanup(&mut m, &pass);
         rules(&mut m);
     }
+    zero_locals(&mut m);
     Ok(m)
 }
 
@@ -167,38 +171,102 @@ pub fn expand_dots(m: &mut Module, which: impl Fn(usize, u8) -> bool) {
 
 /// Computed indices into uniforms and local arrays are bounded: a vertex fetch outside of its buffer and a relative register
 /// outside of its array would reach what belongs to others.
-fn bound_indices(m: &mut Module) {
+///
+/// Local arrays get two elements more for that: one that is always 0, which loads outside read, and one for stores outside.
+/// `small`: arrays up to this length become selects later, which keep to their bounds by themselves.
+fn bound_indices(m: &mut Module, small: u32) {
     let uniforms: Vec<u32> = m.uniforms.values().map(|u| u.units()).collect();
     let ids: Vec<_> = m.functions.keys().collect();
     for id in ids {
         let f = &mut m.functions[id];
         let locals: Vec<u32> = f.locals.values().map(|l| l.count).collect();
+        // The index's place among the operands, and the element that takes indices outside.
         let place = |d: &InstData| -> Option<(u32, u32, usize)> {
             let Imm::Mem { var, offset } = d.imm else { return None };
-            let count = match var {
-                MemRef::Uniform(u) => uniforms[u.index()],
-                MemRef::Local(l) => locals[l.index()],
+            let n = (d.op == Opcode::LocalStore) as usize;
+            let last = match var {
+                MemRef::Uniform(u) => uniforms[u.index()].saturating_sub(1),
+                MemRef::Local(l) if locals[l.index()] > small => locals[l.index()] + n as u32,
                 _ => return None,
             };
-            let n = (d.op == Opcode::LocalStore) as usize;
-            (d.args.len() > n).then_some((offset, count, n))
+            (d.args.len() > n).then_some((offset, last, n))
         };
-        let mut made: std::collections::BTreeSet<Value> = std::collections::BTreeSet::new();
+        let mut grown: BTreeSet<usize> = BTreeSet::new();
         rewrite(f, |b, i| {
             let d = b.func.insts[i].clone();
-            let Some((offset, count, n)) = place(&d) else { return Action::Keep };
+            let Some((offset, last, n)) = place(&d) else { return Action::Keep };
             let index = d.args[n];
-            if made.contains(&index) {
-                return Action::Keep;
-            }
             let ty = b.func.ty(index);
-            let last = b.iconst(ty, (count.saturating_sub(1)).saturating_sub(offset));
-            let v = b.ins(Opcode::Umin, &[index, last]);
-            made.insert(v);
+            let most = b.iconst(ty, last.saturating_sub(offset));
+            let v = match d.imm {
+                // A store outside goes one further than the zero that loads find.
+                Imm::Mem { var: MemRef::Local(l), .. } if n == 1 => {
+                    grown.insert(l.index());
+                    let count = b.iconst(ty, (last - 1).saturating_sub(offset));
+                    let inside = b.icmp(IntCC::Ult, index, count);
+                    b.select(inside, index, most)
+                }
+                Imm::Mem { var: MemRef::Local(l), .. } => {
+                    grown.insert(l.index());
+                    b.ins(Opcode::Umin, &[index, most])
+                }
+                _ => b.ins(Opcode::Umin, &[index, most]),
+            };
             b.func.insts[i].args[n] = v;
             Action::Changed
         });
+        for (k, l) in f.locals.values_mut().enumerate() {
+            if grown.contains(&k) {
+                l.count += 2;
+            }
+        }
     }
+}
+
+/// Local arrays begin as 0: stores of 0 at the start for every element that is not stored there before it may be read.
+fn zero_locals(m: &mut Module) {
+    let f = m.main_mut();
+    let mut stored: BTreeSet<(usize, u32)> = BTreeSet::new();
+    let mut read: BTreeSet<usize> = BTreeSet::new();
+    let Some(entry) = f.blocks.keys().next() else { return };
+    for i in &f.blocks[entry].insts {
+        let d = &f.insts[*i];
+        if let Imm::Mem { var: MemRef::Local(l), offset } = d.imm {
+            match d.op {
+                Opcode::LocalStore if d.args.len() == 1 && !read.contains(&l.index()) => {
+                    stored.insert((l.index(), offset));
+                }
+                Opcode::LocalLoad => {
+                    read.insert(l.index());
+                }
+                _ => {}
+            }
+        }
+    }
+    let used: BTreeSet<usize> = f
+        .ordered()
+        .filter_map(|(_, i)| match (f.insts[i].op, &f.insts[i].imm) {
+            (Opcode::LocalLoad, Imm::Mem { var: MemRef::Local(l), .. }) => Some(l.index()),
+            _ => None,
+        })
+        .collect();
+    let missing: Vec<(retroshade_ir::Local, Type, u32)> = f
+        .locals
+        .iter()
+        .filter(|(l, _)| used.contains(&l.index()))
+        .flat_map(|(l, d)| (0..d.count).map(move |n| (l, d.ty, n)))
+        .filter(|(l, _, n)| !stored.contains(&(l.index(), *n)))
+        .collect();
+    let mut first = true;
+    rewrite(f, |b, _| {
+        if std::mem::take(&mut first) {
+            for (l, ty, n) in &missing {
+                let zero = b.splat_const(*ty, 0);
+                b.store(MemRef::Local(*l), *n, zero, None);
+            }
+        }
+        Action::Keep
+    });
 }
 
 /// A group reads at most two constant register halves and four literals: dot products that ask for more become sums.

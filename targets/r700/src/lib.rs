@@ -7,6 +7,7 @@
 pub mod abi;
 pub mod algebra;
 pub mod alloc;
+pub mod barrier;
 pub mod check;
 pub mod compile;
 pub mod container;
