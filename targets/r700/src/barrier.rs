@@ -59,12 +59,11 @@ fn touched(p: &Program, w: &Word) -> Option<Touched> {
 
 /// By control-flow instruction: whether it must wait for what comes before it.
 pub fn needed(p: &Program) -> Vec<bool> {
-    let targets: Vec<u64> = p
-        .cf
-        .iter()
-        .filter(|w| w.info().format == Format::Cf && fetch_space(w).is_none() && w.get("ADDR") != 0)
-        .map(|w| w.get("ADDR"))
-        .collect();
+    let targets: Vec<u64> =
+        p.cf.iter()
+            .filter(|w| w.info().format == Format::Cf && fetch_space(w).is_none() && w.get("ADDR") != 0)
+            .map(|w| w.get("ADDR"))
+            .collect();
     // What has not been waited for; `None` after instructions that nothing may pass.
     let mut open: Option<Touched> = Some(Touched::default());
     let mut out = Vec::with_capacity(p.cf.len());

@@ -5,7 +5,8 @@ use retroshade_lower::{Options, TargetIsa};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-const FRAGMENT: &str = "shader fragment \"refused\"\ninput %a : f32x4 @location(0)\ninput %n : i32 @location(1)\noutput %c : f32x4 @location(0)\n";
+const FRAGMENT: &str =
+    "shader fragment \"refused\"\ninput %a : f32x4 @location(0)\ninput %n : i32 @location(1)\noutput %c : f32x4 @location(0)\n";
 const BODY: &str = "block0:\n    v0 = input.f32x4 %a\n    v1 = input.i32 %n\n";
 const END: &str = "    output %c, v9\n    return\n";
 
@@ -52,9 +53,21 @@ fn cases() -> Vec<(&'static str, String)> {
         ("R0103", fragment("storage %s : f32[] @binding(0)", "    v2 = extract v0, 0\n    storage_store %s, v2\n    v9 = fadd v0, v0\n")),
         ("R0104", fragment("", "    v2 = fcvt.f16x4 v0\n    v3 = fadd v2, v2\n    v9 = fcvt.f32x4 v3\n")),
         ("R0106", fragment("uniform %u : f32[9] @binding(0) @unit(4)", "    v2 = uniform.f32 %u[v1]\n    v9 = splat.f32x4 v2\n")),
-        ("R0108", fragment("texture %t : 2d multisampled f32 @binding(0)", "    v2 = splat.i32x2 v1\n    v9 = tex.f32x4 fetch %t, v2, v1\n")),
-        ("R0109", fragment("texture %t : cube array f32 @binding(0)", "    v2 = shuffle v0, v0, [0, 1, 2]\n    v9 = tex.f32x4 sample zero %t, v2, v1\n")),
-        ("R0110", fragment("texture %t : 2d f32 @binding(0)", "    v2 = shuffle v0, v0, [0, 1]\n    v9 = tex.f32x4 gather component(2) %t, v2\n")),
+        (
+            "R0108",
+            fragment("texture %t : 2d multisampled f32 @binding(0)", "    v2 = splat.i32x2 v1\n    v9 = tex.f32x4 fetch %t, v2, v1\n"),
+        ),
+        (
+            "R0109",
+            fragment(
+                "texture %t : cube array f32 @binding(0)",
+                "    v2 = shuffle v0, v0, [0, 1, 2]\n    v9 = tex.f32x4 sample zero %t, v2, v1\n",
+            ),
+        ),
+        (
+            "R0110",
+            fragment("texture %t : 2d f32 @binding(0)", "    v2 = shuffle v0, v0, [0, 1]\n    v9 = tex.f32x4 gather component(2) %t, v2\n"),
+        ),
         (
             "R0111",
             fragment(
@@ -66,13 +79,7 @@ fn cases() -> Vec<(&'static str, String)> {
         ("R0301", format!("{inputs}block0:\n{sum}    v9 = fadd v0, v7\n{END}")),
         ("R0302", format!("{FRAGMENT}output %d : f32x4 @location(8)\n{BODY}    output %d, v0\n    v9 = fadd v0, v0\n{END}")),
         ("R0303", fragment(&buffers, "    v2 = uniform.f32x4 %u16\n    v9 = fadd v0, v2\n")),
-        (
-            "R0304",
-            fragment(
-                "local %t : f32x4[80]",
-                "    local_store %t[v1], v0\n    v9 = local_load.f32x4 %t[v1 + 3]\n",
-            ),
-        ),
+        ("R0304", fragment("local %t : f32x4[80]", "    local_store %t[v1], v0\n    v9 = local_load.f32x4 %t[v1 + 3]\n")),
         ("R0305", fragment("uniform %u : f32x4[9] @binding(0) @offset(81920)", "    v9 = uniform.f32x4 %u[v1]\n")),
         ("R0306", fragment("", &live)),
         ("R0307", fragment("uniform %u : f32x4 @binding(0) @offset(81920)", "    v2 = uniform.f32x4 %u\n    v9 = fadd v0, v2\n")),
@@ -103,7 +110,9 @@ fn every_code_has_a_case() {
         }
         let text = std::fs::read_to_string(&p).unwrap();
         codes.extend(
-            text.split('"').filter(|w| w.len() == 5 && w.starts_with('R') && w[1..].bytes().all(|b| b.is_ascii_digit())).map(str::to_string),
+            text.split('"')
+                .filter(|w| w.len() == 5 && w.starts_with('R') && w[1..].bytes().all(|b| b.is_ascii_digit()))
+                .map(str::to_string),
         );
     }
     let tested: BTreeSet<String> = cases().into_iter().map(|c| c.0.to_string()).collect();
