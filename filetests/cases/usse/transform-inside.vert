@@ -2,8 +2,8 @@
 // test emit
 // test run
 // target usse
-// check: VMUL i0.xyzw
-// check: VMAD2 i0.xyzw
+// check: VMAD2 i0.xyzw pa0.yyyy
+// check: VMAD2 i0.xyzw pa2.xxxx sa8.xyzw i0.xyzw
 #version 450
 layout(location = 0) in vec3 place;
 layout(std140, binding = 0) uniform View { mat4 to_clip; };

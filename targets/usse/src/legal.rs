@@ -120,13 +120,36 @@ pub fn legalise(source: &Module, o: &Options, sink: bool, dump: &mut dyn FnMut(&
     if o.opt > OptLevel::O1 && m.stage == Stage::Fragment && crate::kills::run(&mut m.functions[entry]) {
         dump("kills", &m);
     }
-    for name in if sink { &["remat", "dce"][..] } else { &["dce"] } {
+    if sink {
+        sink_values(&mut m.functions[entry]);
+    }
+    for name in ["dce"] {
         if let Some(p) = by_name(name) {
             (p.run)(&mut m, &passes);
         }
     }
     dump("legal", &m);
     Ok(m)
+}
+
+/// Moves what has no effect to its first use within its block, so that it is not alive before.
+fn sink_values(f: &mut Function) {
+    for b in f.layout.clone() {
+        let mut insts = f.blocks[b].insts.clone();
+        for n in (0..insts.len()).rev() {
+            let i = insts[n];
+            let d = &f.insts[i];
+            let (Some(r), true) = (f.result(i), d.op.effect() == Effect::Pure) else { continue };
+            // Neighbours take part in derivatives and implicit levels: those stay in their order.
+            if matches!(d.op, Opcode::Tex | Opcode::Ddx | Opcode::Ddy) {
+                continue;
+            }
+            if let Some(first) = insts[n + 1..].iter().position(|u| f.reads(*u).contains(&r)) {
+                insts[n..=n + first].rotate_left(1);
+            }
+        }
+        f.blocks[b].insts = insts;
+    }
 }
 
 /// Elements of a local array with computed indices: each access selects among all of them.

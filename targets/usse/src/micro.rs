@@ -111,9 +111,68 @@ impl IntOp {
                 }
                 u32::from_le_bytes(out)
             }
+            "SOP2" | "SOP3" => blend(self.name == "SOP3", f, a),
+            "I8MAD" => {
+                let [x, y, z] = a.map(|v| v.to_le_bytes().map(i32::from));
+                let mut out = [0u8; 4];
+                for (k, o) in out.iter_mut().enumerate() {
+                    // Colours may be replaced by the operand's alpha.
+                    let of = |v: [i32; 4], alpha: &str| if k < 3 && f(alpha) == 1 { v[3] } else { v[k] };
+                    let add = match (k == 3, f("csel0"), f("asel0")) {
+                        (true, _, 0) => z[3],
+                        (true, ..) => x[3],
+                        (_, 0, _) => z[k],
+                        (_, 1, _) => x[k],
+                        (_, 2, _) => z[3],
+                        _ => x[3],
+                    };
+                    let r = of(x, "csel1") * of(y, "csel2") + if f("src0_neg") == 1 { -add } else { add };
+                    *o = if f("saturated") == 1 { r.clamp(0, 255) as u8 } else { r as u8 };
+                }
+                u32::from_le_bytes(out)
+            }
             _ => old,
         }
     }
+}
+
+/// The fixed-point blends with two or three sources; `a` holds sources 1, 2 and 0. Values are fractions of 255.
+fn blend(three: bool, f: impl Fn(&str) -> u64, a: [u32; 3]) -> u32 {
+    let [x, y, z] = a.map(|v| v.to_le_bytes().map(|b| b as f32 / 255.0));
+    // Factors of lane k; lane 3 is alpha.
+    let factor = |sel: u64, k: usize| match (three, k == 3, sel) {
+        (false, false, 1) => x[k],
+        (false, false, 2) => y[k],
+        (false, false, 3) | (false, true, 1) => x[3],
+        (false, false, 4) | (false, true, 2) => y[3],
+        (true, _, 2) => x[k],
+        (true, _, 3) => x[3],
+        (true, _, 4) => z[k],
+        (true, _, 5) => z[3],
+        (true, _, 6) => y[k],
+        (true, _, 7) => y[3],
+        _ => 0.0,
+    };
+    let first_alpha = |sel: u64| [0.0, z[3], x[3], y[3]][sel as usize & 3];
+    let flip = |v: f32, one: u64| if one == 1 { 1.0 - v } else { v };
+    let mut out = [0u8; 4];
+    for (k, o) in out.iter_mut().enumerate() {
+        let base = if three { x[k] } else { flip(x[k], f("src1_mod")) };
+        let (p, q, op) = match (k == 3, three) {
+            (false, _) => (flip(factor(f("csel1"), k), f("cmod1")), flip(factor(f("csel2"), k), f("cmod2")), f("cop")),
+            (true, false) => (flip(factor(f("asel1"), 3), f("amod1")), flip(factor(f("asel2"), 3), f("amod2")), f("aop")),
+            (true, true) => (flip(first_alpha(f("asel1")), f("amod1")), flip(factor(f("csel2"), 3), f("cmod2")), f("aop")),
+        };
+        let (p, q) = (base * p, y[k] * q);
+        let r = match op {
+            0 => p + q,
+            1 => p - q,
+            2 => p.min(q),
+            _ => p.max(q),
+        };
+        *o = libm::rintf(r.clamp(0.0, 1.0) * 255.0) as u8;
+    }
+    u32::from_le_bytes(out)
 }
 
 /// What is computed.
@@ -433,7 +492,11 @@ fn one(d: &Decoded, name: &'static str, k: u16, state: &[i8; 4]) -> Result<Micro
             let to = (name == "VTST").then(|| f("pdst_n") as u8);
             m.kind = Kind::Test { alu: (f("alu_sel") as u8, f("alu_op") as u8), tests: m.tests, to };
         }
-        "VBW" | "SOP2M" => {
+        "SOP3" | "I8MAD" => {
+            m.src = vec![get(Src1), get(Src2), get(Src0)];
+            m.kind = Kind::Int(IntOp { name, word: d.clone() });
+        }
+        "VBW" | "SOP2" | "SOP2M" => {
             m.src = vec![get(Src1), get(Src2)];
             m.kind = Kind::Int(IntOp { name, word: d.clone() });
         }
