@@ -412,6 +412,8 @@ fn drop_unreachable(func: &mut Function) {
 /// Replaces `kill` by `discard` and a return, and a branch around a lone `kill` by a conditional `discard`.
 fn lower_kills(func: &mut Function) {
     let cfg = Cfg::new(func);
+    let dom = DomTree::new(func, &cfg);
+    let loops = Loops::new(&cfg, &dom);
     for b in func.layout.clone() {
         let Some(t) = func.terminator(b) else { continue };
         if func.insts[t].op != Opcode::Kill {
@@ -422,6 +424,8 @@ fn lower_kills(func: &mut Function) {
         if let (true, Some(e)) = (lone, cfg.single_pred(b))
             && let Some(p) = func.terminator(e.from)
             && func.insts[p].op == Opcode::BrIf
+            // In a loop the kill may be what ends it.
+            && loops.of(e.from).is_none()
         {
             let mut cond = func.insts[p].args[0];
             if e.target == 1 {
