@@ -12,7 +12,7 @@ use retroshade_lower::{OptLevel, Options};
 /// locks in s[], and one of the last, which can gather.
 fn options(seed: u64) -> Options {
     let chip = ["gt215", "g84", "g200", "gt215", "g84", "gt215", "g80"][(seed % 7) as usize];
-    let opt = if seed % 11 == 0 { OptLevel::O0 } else { OptLevel::O2 };
+    let opt = if seed.is_multiple_of(11) { OptLevel::O0 } else { OptLevel::O2 };
     Options { chip: Some(chip.to_string()), opt, ..default_options(seed) }
 }
 
