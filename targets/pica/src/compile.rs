@@ -33,9 +33,17 @@ struct Finished {
     emitted: Emitted,
 }
 
-/// Runs the later stages; the error is the number of registers that would be needed.
+/// Runs the later stages; where registers run out, again with copies made anew for each use.
 fn finish(p: &Program, s: &[Structure]) -> Result<Finished, Failure> {
-    let prepared = prepare(p);
+    match finish_with(p, s, true) {
+        Err(Failure::Pressure(first, n)) => finish_with(p, s, false).map_err(|_| Failure::Pressure(first, n)),
+        other => other,
+    }
+}
+
+/// The later stages; the error is the number of registers that would be needed.
+fn finish_with(p: &Program, s: &[Structure], share: bool) -> Result<Finished, Failure> {
+    let prepared = prepare(p, share);
     let Some((program, classes)): Option<(Program, Classes)> = colocate(prepared.clone()) else {
         return Err(Failure::Pressure(Box::new(prepared), TEMPS + 1));
     };

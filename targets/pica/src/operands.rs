@@ -44,11 +44,14 @@ struct Preparer {
     copies: Vec<HashMap<Leaf, Tmp>>,
     out: Vec<Node>,
     at: usize,
+    /// Whether a copy serves more than one operation.
+    share: bool,
 }
 
-/// Makes every operation one instruction, up to the placement of its temporaries.
-pub fn prepare(p: &Program) -> Program {
-    let mut s = Preparer { p: p.clone(), demand: HashMap::new(), copies: vec![HashMap::new(); p.blocks.len()], out: Vec::new(), at: 0 };
+/// Makes every operation one instruction, up to the placement of its temporaries. Without `share` each operation that needs
+/// a uniform or input in a temporary gets a copy of its own, which is dead at once: longer, but nothing stays alive for it.
+pub fn prepare(p: &Program, share: bool) -> Program {
+    let mut s = Preparer { p: p.clone(), demand: HashMap::new(), copies: vec![HashMap::new(); p.blocks.len()], out: Vec::new(), at: 0, share };
     s.count_demand();
     for b in 0..p.blocks.len() {
         s.at = b;
@@ -189,13 +192,18 @@ impl Preparer {
 
     /// The tuple through temporaries, made once per dominating block.
     fn copied(&mut self, t: &Tuple, span: retroshade_ir::Span) -> Tuple {
+        if !self.share {
+            self.copies.iter_mut().for_each(HashMap::clear);
+        }
         let mut missing: Vec<Leaf> = t.iter().map(|r| r.leaf).filter(|l| self.find_copy(*l).is_none()).collect();
         missing.sort();
         missing.dedup();
         if !missing.is_empty() {
             // A copy of the same register made earlier in this block takes more lanes.
+            let share = self.share;
             let same = |n: &Node| {
-                n.op == Op::Mov
+                share
+                    && n.op == Op::Mov
                     && n.test.is_none()
                     && n.bundle == COPY
                     && n.dests.len() + missing.len() <= 4
