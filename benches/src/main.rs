@@ -42,10 +42,12 @@ fn main() {
         }
         None => rows.push((name, vec![cell(d, n)], vec![d])),
     };
+    let mut slow = std::collections::BTreeSet::new();
     for &size in &sizes {
         let runs = (20_000 / size).clamp(1, 20);
         let module = synthetic(size);
         let n = module.main().inst_count();
+        let n_ir = n;
         let printed = text::print(&module);
         add("print".to_string(), Some(best(runs, || text::print(&module))), n);
         add("parse".to_string(), Some(best(runs, || text::parse("synthetic.ir", &printed))), n);
@@ -62,8 +64,32 @@ fn main() {
             ..ShaderEnv::default()
         };
         add("interpret one invocation".to_string(), Some(best(runs, || interp::run(&module, &env, &Reference))), n);
+        let options = Options { check_allocation: false, ..Options::default() };
+        // Phase by phase on the scalar machine; of several runs the best of each phase.
+        let laps: Vec<_> = (0..runs.min(5)).filter_map(|_| retroshade_tesla::phases(&module, &options).ok()).collect();
+        let least = |n: usize| laps.iter().map(|l| l[n].1).min();
+        let mut rest = Duration::ZERO;
+        for (n, (name, _)) in laps.first().into_iter().flatten().enumerate() {
+            add(format!("tesla phase: {name}"), least(n), n_ir);
+            if !name.contains("regalloc2") {
+                rest += least(n).unwrap_or_default();
+            }
+        }
+        if !laps.is_empty() {
+            add("tesla phases without regalloc2".to_string(), Some(rest), n_ir);
+        }
         for isa in targets() {
-            let options = Options { check_allocation: false, ..Options::default() };
+            if slow.contains(isa.name()) {
+                continue;
+            }
+            let once = Instant::now();
+            let _ = isa.compile(&module, &options);
+            let once = once.elapsed();
+            // What takes this long is neither repeated nor tried on larger programs.
+            let runs = if once > Duration::from_secs(1) { 1 } else { runs.min(5) };
+            if once > Duration::from_secs(4) {
+                slow.insert(isa.name());
+            }
             let legal = isa.legalise(&module, &options).is_ok().then(|| best(runs, || isa.legalise(&module, &options)));
             add(format!("{}: optimise and legalise", isa.name()), legal, n);
             let all = isa.compile(&module, &options).is_ok().then(|| best(runs, || isa.compile(&module, &options)));
@@ -74,8 +100,8 @@ fn main() {
     println!("Time per phase for the synthetic vertex program of `benches/src/lib.rs` (vector arithmetic, an if/else in every third");
     println!("stretch, a loop in every seventh), best of several runs, in brackets per IR instruction. Written by");
     println!("`cargo run --release -p retroshade-benches --bin performance > docs/performance.md`; `cargo bench -p retroshade-benches`");
-    println!("gives distributions. `refused` means that the program exceeds a limit of the machine. The last column is the exponent of");
-    println!("growth between the second and the last size that was compiled.\n");
+    println!("gives distributions. `refused` means that the program exceeds a limit of the machine; an empty cell, that a smaller program");
+    println!("took over four seconds. The last column is the exponent of growth between the second and the last size that was compiled.\n");
     print!("| phase |");
     sizes.iter().for_each(|s| print!(" {s} |"));
     println!(" growth |");
@@ -86,6 +112,7 @@ fn main() {
             (Some(a), Some(b)) if b.0 > a.0 && a.1 > 0.0 => format!("n^{:.2}", (b.1 / a.1).ln() / (b.0 as f64 / a.0 as f64).ln()),
             _ => "–".to_string(),
         };
-        println!("| {name} | {} | {growth} |", cells.join(" | "));
+        let missing = " |".repeat(sizes.len() - cells.len());
+        println!("| {name} | {} |{missing} {growth} |", cells.join(" | "));
     }
 }

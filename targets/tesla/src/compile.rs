@@ -2,18 +2,20 @@
 
 use crate::abi::Abi;
 use crate::chip::{self, Chip};
+use crate::combine;
 use crate::container;
 use crate::decode::space;
 use crate::emit::{self, Code};
 use crate::inst::MInst;
 use crate::legal;
 use crate::lower;
+use crate::sched;
 use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::{Binding, Module, Opcode, Span, Stage};
 use retroshade_lower::isa::Stats;
 use retroshade_lower::{
     AllocOptions, BankKind, ClassSpec, CompileError, CompiledShader, NO_CLASS, OptLevel, Options, PRegSet, Placed, PlacedInst, Reflection,
-    RegFile, SlotBank, place,
+    RegFile, SlotBank, VCode, place,
 };
 
 /// `$r` registers beyond the low half of the file that may be allocated; `$r126` is a scratch, `$r127` reads as zero.
@@ -103,23 +105,24 @@ fn within_reach(abi: &Abi, stage: Stage) -> Result<(), CompileError> {
     limit("T0106", "results in too many registers", abi.results.iter().map(|r| r.0 as usize + 1).max().unwrap_or(0), 60)
 }
 
-/// Selection and allocation; also the bytes of l[] that spilled values take.
-fn select_and_place(
-    legal: &Module,
-    abi: &mut Abi,
-    chip: &Chip,
-    options: &Options,
-    half_immediates: bool,
-) -> Result<(lower::Selected, Placed<MInst>, u32), CompileError> {
-    let selected = lower::select(legal, abi, chip, half_immediates)?;
+/// Selection and its clean-up.
+fn select(legal: &Module, abi: &mut Abi, chip: &Chip, options: &Options, half_immediates: bool) -> Result<lower::Selected, CompileError> {
+    let mut selected = lower::select(legal, abi, chip, half_immediates)?;
+    if options.opt != OptLevel::O0 {
+        combine::run(&mut selected.vcode, legal.stage);
+    }
+    Ok(selected)
+}
+
+/// Allocation; also the bytes of l[] that spilled values take, behind `base`.
+fn place_all(vcode: &VCode<MInst>, base: u32, options: &Options) -> Result<(Placed<MInst>, u32), CompileError> {
     let alloc = AllocOptions { check: options.check_allocation, ..AllocOptions::default() };
-    match place(&selected.vcode, &file(None), &alloc, "T0100") {
-        Ok(p) => Ok((selected, p, 0)),
+    match place(vcode, &file(None), &alloc, "T0100") {
+        Ok(p) => Ok((p, 0)),
         Err(CompileError::Limit { .. }) => {
-            let mut p = place(&selected.vcode, &file(Some(0)), &alloc, "T0100")?;
-            let base = abi.local_bytes;
+            let mut p = place(vcode, &file(Some(0)), &alloc, "T0100")?;
             let top = spill_addresses(&mut p, base);
-            Ok((selected, p, top - base))
+            Ok((p, top - base))
         }
         Err(e) => Err(e),
     }
@@ -135,6 +138,50 @@ fn halves_out_of_reach(placed: &Placed<MInst>) -> bool {
     })
 }
 
+/// A program after placement and emission.
+struct Laid {
+    code: Code,
+    placed: Placed<MInst>,
+    spilled: u32,
+}
+
+/// Programs beyond this size are not laid out a second time.
+const SCHEDULED: usize = 1500;
+
+/// The program with its latencies hidden, if that makes it wait less and costs neither bytes nor warps.
+fn scheduled(
+    plain: &VCode<MInst>,
+    laid: &Laid,
+    register_file: u32,
+    lay_out: &dyn Fn(&VCode<MInst>) -> Result<Laid, CompileError>,
+) -> Result<Option<(Laid, VCode<MInst>)>, CompileError> {
+    if plain.len() > SCHEDULED {
+        return Ok(None);
+    }
+    let waits = sched::stalls(plain);
+    let pressure = sched::pressure(plain);
+    // Blocks for textures take more registers than the values live at once: the boldest limit may prove too bold.
+    let end = sched::step_end(register_file, laid.code.registers);
+    let spare = end - laid.code.registers.min(end);
+    let mut limits = vec![end.max(pressure), pressure + spare, pressure];
+    limits.dedup();
+    for limit in limits {
+        let mut vcode = plain.clone();
+        if !sched::run(&mut vcode, limit) || sched::stalls(&vcode) >= waits {
+            continue;
+        }
+        // What does not fit is no reason to fail: there is a program that does.
+        let Ok(new) = lay_out(&vcode) else { continue };
+        if new.code.bytes.len() <= laid.code.bytes.len()
+            && sched::same_occupancy(register_file, laid.code.registers, new.code.registers)
+            && new.spilled <= laid.spilled
+        {
+            return Ok(Some((new, vcode)));
+        }
+    }
+    Ok(None)
+}
+
 /// Compiles a verified source module.
 pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     let chip = chip_of(options)?;
@@ -146,21 +193,65 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
     })?;
     let mut abi = Abi::new(&legal, chip.name);
     within_reach(&abi, legal.stage)?;
-    let (mut selected, mut placed, mut spilled) = select_and_place(&legal, &mut abi, chip, options, true)?;
-    if halves_out_of_reach(&placed) {
-        (selected, placed, spilled) = select_and_place(&legal, &mut abi, chip, options, false)?;
-    }
-    abi.local_bytes += spilled;
-    abi.barriers = legal.main().ordered().filter(|(_, i)| legal.main().insts[*i].op == Opcode::Barrier).count().min(1) as u32;
     let uniformity = Uniformity::new(&legal, legal.main());
     let convergent = legal.main().ordered().any(|(_, i)| {
         let d = &legal.main().insts[i];
         matches!(d.op, Opcode::Ddx | Opcode::Ddy | Opcode::Barrier) || (d.op == Opcode::Tex && legal.stage == Stage::Fragment)
     });
-    let code: Code =
-        emit::emit(&placed, &structure.nodes, &selected.blocks, &uniformity, space(legal.stage), convergent, options.opt != OptLevel::O0)?;
+    let mut selected = select(&legal, &mut abi, chip, options, true)?;
+    let (mut placed, mut spilled) = place_all(&selected.vcode, abi.local_bytes, options)?;
+    if halves_out_of_reach(&placed) {
+        selected = select(&legal, &mut abi, chip, options, false)?;
+        (placed, spilled) = place_all(&selected.vcode, abi.local_bytes, options)?;
+    }
+    let blocks = selected.blocks.clone();
+    let bytes = |placed: &Placed<MInst>| {
+        let optimise = options.opt != OptLevel::O0;
+        emit::emit(placed, &structure.nodes, &blocks, &uniformity, space(legal.stage), convergent, optimise)
+    };
+    let mut laid = Laid { code: bytes(&placed)?, placed, spilled };
+    let lay_out = |vcode: &VCode<MInst>| {
+        let (placed, spilled) = place_all(vcode, abi.local_bytes, options)?;
+        if halves_out_of_reach(&placed) {
+            return Err(CompileError::Internal("an immediate beside a half that it cannot name".into()));
+        }
+        Ok(Laid { code: bytes(&placed)?, placed, spilled })
+    };
+    if options.opt != OptLevel::O0
+        && let Some((better, vcode)) = scheduled(&selected.vcode, &laid, chip.register_file, &lay_out)?
+    {
+        laid = better;
+        selected.vcode = vcode;
+    }
+    let Laid { code, placed, spilled } = laid;
+    abi.local_bytes += spilled;
+    abi.barriers = legal.main().ordered().filter(|(_, i)| legal.main().insts[*i].op == Opcode::Barrier).count().min(1) as u32;
     abi.registers = code.registers;
     finish(source, legal, abi, code, mir_text(&selected), placed, chip, dumps)
+}
+
+/// Runs a compilation phase by phase and tells how long each took, for benchmarks. The second layout of a scheduled program
+/// is not part of it.
+pub fn phases(source: &Module, options: &Options) -> Result<Vec<(&'static str, std::time::Duration)>, CompileError> {
+    let mut out = Vec::new();
+    let mut start = std::time::Instant::now();
+    let mut lap = |name| {
+        let now = std::time::Instant::now();
+        out.push((name, now - start));
+        start = now;
+    };
+    let chip = chip_of(options)?;
+    let (legal, structure) = legal::prepare(source, options, &mut |_, _| {})?;
+    lap("optimise and legalise");
+    let mut abi = Abi::new(&legal, chip.name);
+    let selected = select(&legal, &mut abi, chip, options, true)?;
+    lap("select");
+    let (placed, _) = place_all(&selected.vcode, abi.local_bytes, options)?;
+    lap("place (regalloc2)");
+    let uniformity = Uniformity::new(&legal, legal.main());
+    emit::emit(&placed, &structure.nodes, &selected.blocks, &uniformity, space(legal.stage), false, true)?;
+    lap("emit");
+    Ok(out)
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -189,6 +280,9 @@ fn finish(
         stats.detail.insert(name, v as u64);
     }
     stats.detail.insert("control", code.control as u64);
+    let instructions = u64::from(stats.instructions.max(1));
+    stats.detail.insert("short_percent", 100 * u64::from(code.counts[0]) / instructions);
+    stats.detail.insert("centibytes_per_instruction", 100 * u64::from(stats.bytes) / instructions);
     let reflection = reflect(source, &abi);
     let container = container::write(&code, &abi).map_err(CompileError::Internal)?;
     let mut extra = indexmap::IndexMap::new();

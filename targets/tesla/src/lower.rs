@@ -464,6 +464,10 @@ impl Lower<'_> {
             _ => true,
         }
     }
+    /// Whether a constant is in a register of this block already.
+    pub fn is_constant_loaded(&self, k: u32) -> bool {
+        self.constants.contains_key(&(self.cur, k))
+    }
     /// Whether a uniform word is in a register of this block already.
     fn is_loaded(&self, s: Src) -> bool {
         matches!(s, Src::C(space, off, false) if self.loaded.contains_key(&(self.cur, space, off)))

@@ -36,6 +36,7 @@ pub const PATTERNS: &[(&str, &str)] = &[
     ("imul.24", "a product of values that are known to have 24 bits"),
     ("imul.32", "a product of 32 bits: three pieces"),
     ("imul.shift", "a product by a power of two: a shift"),
+    ("imul.sum", "a product by 2^n ± 1: a shift and a sum"),
     ("imul.zero", "a product by 0"),
     ("ineg", "`ineg`: subtraction from zero"),
     ("input.indexed", "a vertex input with a computed index"),

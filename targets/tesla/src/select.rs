@@ -333,6 +333,17 @@ impl Lower<'_> {
             self.emit(i);
             return Ok(());
         }
+        // 2^n ± 1 times: a shift and a sum.
+        if let Some(k) = self.bits(y)
+            && let Some((n, addop)) = [(k.wrapping_sub(1), 0), (k.wrapping_add(1), 1)].into_iter().find(|c| c.0.is_power_of_two())
+        {
+            self.fired("imul.sum");
+            let t = self.fresh();
+            self.emit(MInst::new(Op::Shl, Dst::Reg(t), &[Src::reg(a), Src::Imm(n.trailing_zeros())]));
+            let dst = self.define(v);
+            self.emit(MInst::new(Op::Add, dst, &[Src::reg(t), Src::reg(a)]).with("addop", addop));
+            return Ok(());
+        }
         let half = |r: Reg, p: Part| Src::Reg(r, p);
         if let Some(k) = self.bits(y).filter(|k| *k <= 0xffff) {
             // a.h × k << 16, plus a.l × k.
@@ -483,6 +494,21 @@ impl Lower<'_> {
             };
             let dst = self.define(v);
             self.emit(MInst::new(Op::Logic, dst, &[Src::reg(m), Src::Imm(k)]).with("lop", 0));
+            return Ok(());
+        }
+        // One of two constants is a mask that turns one into the other; a constant that is in a register already is cheaper moved.
+        if let (Src::Imm(x), Src::Imm(y)) = (sa, sb)
+            && !boolean
+            && !self.is_constant_loaded(x)
+            && !self.is_constant_loaded(y)
+            && self.def(c).is_some_and(|d| matches!(d.op, Opcode::Fcmp | Opcode::Icmp))
+        {
+            self.fired("select.mask");
+            let m = self.mask(c)?;
+            let t = self.fresh();
+            self.emit(MInst::new(Op::Logic, Dst::Reg(t), &[Src::reg(m), Src::Imm(x ^ y)]).with("lop", 0));
+            let dst = self.define(v);
+            self.emit(MInst::new(Op::Logic, dst, &[Src::reg(t), Src::Imm(y)]).with("lop", 2));
             return Ok(());
         }
         self.fired("select.move");

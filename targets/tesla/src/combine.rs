@@ -1,0 +1,400 @@
+//! Clean-up of selected code before placement, where it is known what each block holds: which form an instruction can take
+//! depends on its neighbours' operands.
+//!
+//! * `x × 2` is `x + x`: a short form instead of an immediate one, and the same bits.
+//! * c[] words read through `$a` become operands of their only user.
+//! * A multiply-add whose addend dies takes its register: short and immediate forms need that.
+//! * A constant that several short-capable instructions use goes into a register; one that is used once, by a tied
+//!   multiply-add, into the instruction.
+//! * An attribute that meets c[] operands more than once goes into a register: no short form takes both.
+//!
+//! Nothing here changes a value: operands are named differently, and products by two are exact.
+
+use crate::inst::{Dst, Extra, GPR, Index, MInst, Part, Src};
+use crate::op::Op;
+use retroshade_ir::Stage;
+use retroshade_lower::{MachInst, OperandVisitor, Reg, VCode, VReg};
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Uses of a constant that pay for a register: each saves four bytes, the load costs eight.
+const SHARED: usize = 4;
+/// The last byte offset of c[] that a short form reaches, and its last space.
+const SHORT_C: (u32, u8) = (0x7c, 1);
+
+/// Runs all of it.
+pub(crate) fn run(vc: &mut VCode<MInst>, stage: Stage) {
+    for b in 0..vc.blocks.len() {
+        vc.blocks[b].insts.iter_mut().for_each(|(i, _)| double(i));
+    }
+    if stage != Stage::Compute {
+        let uses = Uses::new(vc);
+        for b in 0..vc.blocks.len() {
+            fold_indexed(vc, b, &uses);
+        }
+    }
+    drop_unused(vc);
+    let uses = Uses::new(vc);
+    for b in 0..vc.blocks.len() {
+        tie(vc, b, &uses);
+        inline_constants(vc, b, &uses);
+        share_constants(vc, b);
+        share_attributes(vc, b);
+    }
+    drop_unused(vc);
+}
+
+/// Registers that an instruction reads and writes.
+#[derive(Default)]
+pub(crate) struct Fields {
+    pub reads: SmallVec<[VReg; 8]>,
+    pub writes: SmallVec<[VReg; 4]>,
+}
+
+impl OperandVisitor for Fields {
+    fn operand(
+        &mut self,
+        r: &mut Reg,
+        _: retroshade_lower::OperandConstraint,
+        kind: retroshade_lower::OperandKind,
+        _: retroshade_lower::OperandPos,
+    ) {
+        if let Some(v) = r.vreg() {
+            match kind {
+                retroshade_lower::OperandKind::Use => self.reads.push(v),
+                retroshade_lower::OperandKind::Def => self.writes.push(v),
+            }
+        }
+    }
+}
+
+/// The registers of an instruction.
+pub(crate) fn fields(i: &mut MInst) -> Fields {
+    let mut f = Fields::default();
+    i.visit(&mut f);
+    f
+}
+
+/// How often registers are read, and whether outside the block that writes them.
+struct Uses {
+    count: Vec<u32>,
+    /// Read by another block, or handed to one.
+    escapes: Vec<bool>,
+}
+
+impl Uses {
+    fn new(vc: &mut VCode<MInst>) -> Uses {
+        let n = vc.classes.len();
+        let mut u = Uses { count: vec![0; n], escapes: vec![false; n] };
+        let mut home = vec![usize::MAX; n];
+        for (k, b) in vc.blocks.iter_mut().enumerate() {
+            b.params.iter().for_each(|p| home[p.vreg()] = k);
+            for (i, _) in &mut b.insts {
+                fields(i).writes.iter().for_each(|w| home[w.vreg()] = k);
+            }
+        }
+        for (k, b) in vc.blocks.iter_mut().enumerate() {
+            for (i, _) in &mut b.insts {
+                for r in fields(i).reads {
+                    u.count[r.vreg()] += 1;
+                    u.escapes[r.vreg()] |= home[r.vreg()] != k;
+                }
+            }
+            for r in b.targets.iter().flat_map(|t| &t.args) {
+                u.count[r.vreg()] += 1;
+                u.escapes[r.vreg()] = true;
+            }
+        }
+        u
+    }
+    fn count(&self, r: Reg) -> u32 {
+        r.vreg().map_or(u32::MAX, |v| self.count.get(v.vreg()).copied().unwrap_or(u32::MAX))
+    }
+    fn escapes(&self, r: Reg) -> bool {
+        r.vreg().is_none_or(|v| self.escapes.get(v.vreg()).copied().unwrap_or(true))
+    }
+}
+
+fn set_modifier(i: &mut MInst, field: &'static str, v: u8) {
+    i.mods.retain(|m| m.0 != field);
+    if v != 0 {
+        i.mods.push((field, v));
+    }
+}
+
+/// Whether the instruction could be short if its operands allowed.
+fn may_be_short(i: &MInst) -> bool {
+    matches!(i.op, Op::Fadd | Op::Fmul | Op::Fmad)
+        && matches!(i.dst, Dst::Reg(_))
+        && i.cdst.is_none()
+        && i.pred.is_none()
+        && i.index == Index::None
+        && i.modifier("rnd") == 0
+        && (i.op != Op::Fmad || i.tie3)
+}
+
+/// `x × 2` as `x + x`.
+fn double(i: &mut MInst) {
+    if i.op == Op::Fmul
+        && let [Src::Reg(r, Part::Full), Src::Imm(k), _] = i.src
+        && k & 0x7fff_ffff == 2.0f32.to_bits()
+        && i.modifier("rnd") == 0
+    {
+        let neg = i.modifier("neg1") ^ i.modifier("neg2") ^ (k >> 31) as u8;
+        i.op = Op::Fadd;
+        i.src = [Src::reg(r), Src::reg(r), Src::None];
+        set_modifier(i, "neg1", neg);
+        set_modifier(i, "neg2", neg);
+    }
+}
+
+/// Removes what nobody reads.
+fn drop_unused(vc: &mut VCode<MInst>) {
+    let mut uses = Uses::new(vc);
+    for b in vc.blocks.iter_mut().rev() {
+        let mut keep = vec![true; b.insts.len()];
+        for (n, (i, _)) in b.insts.iter_mut().enumerate().rev() {
+            let pure = matches!(
+                i.op,
+                Op::Mov | Op::LdC | Op::LdA | Op::LdL | Op::Interp | Op::InterpMul | Op::InterpFlat | Op::Fadd | Op::Fmul | Op::Fmad
+            ) && matches!(i.dst, Dst::Reg(_))
+                && matches!(i.extra, Extra::None | Extra::Mem { .. });
+            if !pure {
+                continue;
+            }
+            let f = fields(i);
+            if f.writes.iter().all(|w| uses.count[w.vreg()] == 0) {
+                keep[n] = false;
+                f.reads.iter().for_each(|r| uses.count[r.vreg()] -= 1);
+            }
+        }
+        let mut k = keep.into_iter();
+        b.insts.retain(|_| k.next().unwrap_or(true));
+    }
+}
+
+/// How often `$a1`…`$a3` are set for a sequence of indices, taken in turn.
+fn address_loads(sequence: &[Index]) -> usize {
+    let mut held = [Index::None; 3];
+    let mut next = 0;
+    let mut loads = 0;
+    for i in sequence {
+        if !held.contains(i) {
+            held[next % 3] = *i;
+            next += 1;
+            loads += 1;
+        }
+    }
+    loads
+}
+
+/// c[] words read through `$a` as operands of their only user, where that does not set `$a` more often.
+fn fold_indexed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
+    let insts = &vc.blocks[b].insts;
+    let mut loads: BTreeMap<VReg, usize> = BTreeMap::new();
+    // Users and the operand in question.
+    let mut folds: Vec<(usize, usize, usize)> = Vec::new();
+    let mut taken: BTreeSet<usize> = BTreeSet::new();
+    for (n, (i, _)) in insts.iter().enumerate() {
+        let plain = matches!(i.op, Op::Fadd | Op::Fmul | Op::Fmad | Op::Fmin | Op::Fmax)
+            && i.index == Index::None
+            && i.pred.is_none()
+            && !i.src.iter().any(|s| matches!(s, Src::C(..) | Src::S(..) | Src::P(_)) || matches!(s, Src::Imm(k) if *k != 0));
+        if plain {
+            let found = (0..3).rev().find_map(|k| match i.src[k] {
+                Src::Reg(Reg::Virtual(v), Part::Full) => loads.get(&v).map(|l| (k, *l)),
+                _ => None,
+            });
+            // A memory operand stands first, so the other must be free to stand second.
+            if let Some((k, l)) = found
+                && (k != 0 || !matches!(i.src[1], Src::None))
+            {
+                folds.push((n, k, l));
+                taken.insert(l);
+            }
+        }
+        if i.op == Op::LdC
+            && let (Dst::Reg(r), Src::C(_, off, true)) = (i.dst, i.src[0])
+            && off <= 0x1fc
+            && i.pred.is_none()
+            && uses.count(r) == 1
+            && !uses.escapes(r)
+            && let Some(v) = r.vreg()
+        {
+            loads.insert(v, n);
+        }
+    }
+    let user: BTreeMap<usize, usize> = folds.iter().map(|(n, _, l)| (*n, *l)).collect();
+    let before: Vec<Index> = insts.iter().map(|(i, _)| i.index).filter(|x| *x != Index::None).collect();
+    let after: Vec<Index> = insts
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| !taken.contains(n))
+        .map(|(n, (i, _))| user.get(&n).map_or(i.index, |l| insts[*l].0.index))
+        .filter(|x| *x != Index::None)
+        .collect();
+    if folds.is_empty() || address_loads(&after) > address_loads(&before) + folds.len() / 2 {
+        return;
+    }
+    for (n, k, l) in folds {
+        let (src, index) = (vc.blocks[b].insts[l].0.src[0], vc.blocks[b].insts[l].0.index);
+        let i = &mut vc.blocks[b].insts[n].0;
+        i.src[k] = src;
+        i.index = index;
+        if k == 2 {
+            i.tie3 = false;
+        }
+        if k == 0 {
+            i.src.swap(0, 1);
+            if i.op != Op::Fmad {
+                let m = [i.modifier("neg1"), i.modifier("neg2"), i.modifier("abs1"), i.modifier("abs2")];
+                set_modifier(i, "neg1", m[1]);
+                set_modifier(i, "neg2", m[0]);
+                set_modifier(i, "abs1", m[3]);
+                set_modifier(i, "abs2", m[2]);
+            }
+        }
+    }
+}
+
+/// Ties multiply-adds to addends that die in them.
+fn tie(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
+    let mut left: BTreeMap<VReg, u32> = BTreeMap::new();
+    for (i, _) in &mut vc.blocks[b].insts {
+        let f = fields(i);
+        for r in &f.reads {
+            *left.entry(*r).or_insert(uses.count[r.vreg()]) -= 1;
+        }
+        if matches!(i.op, Op::Fmad | Op::MadU16)
+            && !i.tie3
+            && i.cdst.is_none()
+            && i.pred.is_none()
+            && i.tied.is_none()
+            && let (Dst::Reg(_), Src::Reg(r @ Reg::Virtual(v), Part::Full)) = (i.dst, i.src[2])
+            && !uses.escapes(r)
+            && left.get(&v) == Some(&0)
+        {
+            i.tie3 = true;
+        }
+    }
+}
+
+/// A constant that only one tied multiply-add reads becomes its immediate.
+fn inline_constants(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
+    let mut known: BTreeMap<VReg, u32> = BTreeMap::new();
+    for (i, _) in &mut vc.blocks[b].insts {
+        if let Some((v, k)) = constant(i) {
+            known.insert(v, k);
+        }
+        if i.op != Op::Fmad || !may_be_short(i) {
+            continue;
+        }
+        for k in 0..2 {
+            let (Src::Reg(r @ Reg::Virtual(v), _), Src::Reg(..)) = (i.src[k], i.src[1 - k]) else { continue };
+            let Some(value) = known.get(&v) else { continue };
+            if uses.count(r) == 1 && *value != 0 {
+                i.src[k] = i.src[1];
+                i.src[1] = Src::Imm(*value);
+                break;
+            }
+        }
+    }
+}
+
+/// A plain move of a constant: its register and the constant.
+fn constant(i: &MInst) -> Option<(VReg, u32)> {
+    match (i.op, i.dst, i.src[0]) {
+        (Op::Mov, Dst::Reg(Reg::Virtual(v)), Src::Imm(k)) if i.pred.is_none() && i.tied.is_none() => Some((v, k)),
+        _ => None,
+    }
+}
+
+/// The constant of an instruction that would be short without it.
+fn shareable(i: &MInst) -> Option<u32> {
+    match i.src {
+        [Src::Reg(..), Src::Imm(k), _] if k != 0 && may_be_short(i) => Some(k & 0x7fff_ffff),
+        _ => None,
+    }
+}
+
+/// Constants that several instructions of a block use.
+fn share_constants(vc: &mut VCode<MInst>, b: usize) {
+    let mut count: BTreeMap<u32, usize> = BTreeMap::new();
+    for (i, _) in &vc.blocks[b].insts {
+        if let Some(k) = shareable(i) {
+            *count.entry(k).or_default() += 1;
+        }
+    }
+    if count.is_empty() {
+        return;
+    }
+    // A register that an instruction takes over for its result cannot be shared.
+    let mut consumed: BTreeSet<VReg> = BTreeSet::new();
+    for (i, _) in &vc.blocks[b].insts {
+        consumed.extend(i.tied.and_then(Reg::vreg));
+        if let (true, Src::Reg(r, _)) = (i.tie3, i.src[2]) {
+            consumed.extend(r.vreg());
+        }
+    }
+    let mut held: BTreeMap<u32, (Reg, bool)> = BTreeMap::new();
+    let old = std::mem::take(&mut vc.blocks[b].insts);
+    let mut new = Vec::with_capacity(old.len());
+    for (mut i, span) in old {
+        if let Some((v, k)) = constant(&i).filter(|c| !consumed.contains(&c.0)) {
+            held.entry(k & 0x7fff_ffff).or_insert((Reg::Virtual(v), k >> 31 == 1));
+        }
+        if let Some(k) = shareable(&i)
+            && let Src::Imm(value) = i.src[1]
+            && (held.contains_key(&k) || count.get(&k).is_some_and(|n| *n >= SHARED))
+        {
+            let (r, negative) = *held.entry(k).or_insert_with(|| {
+                let r = vc.reg(GPR, span);
+                new.push((MInst::new(Op::Mov, Dst::Reg(r), &[Src::Imm(k)]), span));
+                (r, false)
+            });
+            i.src[1] = Src::reg(r);
+            if negative != (value >> 31 == 1) {
+                let field = if i.op == Op::Fmad { "neg1" } else { "neg2" };
+                let old = i.modifier(field);
+                set_modifier(&mut i, field, old ^ 1);
+            }
+        }
+        new.push((i, span));
+    }
+    vc.blocks[b].insts = new;
+}
+
+/// The attribute of an instruction that would be short if it were in a register.
+fn attribute_beside_constant(i: &MInst) -> Option<u32> {
+    let Src::A(off) = i.src[0] else { return None };
+    let c = i.src[1..].iter().find_map(|s| if let Src::C(space, off, false) = s { Some((*off, *space)) } else { None })?;
+    (may_be_short(i) && c.0 <= SHORT_C.0 && c.1 <= SHORT_C.1).then_some(off)
+}
+
+/// Attributes that meet c[] operands more than once.
+fn share_attributes(vc: &mut VCode<MInst>, b: usize) {
+    let mut count: BTreeMap<u32, usize> = BTreeMap::new();
+    for (i, _) in &vc.blocks[b].insts {
+        if let Some(off) = attribute_beside_constant(i) {
+            *count.entry(off).or_default() += 1;
+        }
+    }
+    if !count.values().any(|n| *n > 1) {
+        return;
+    }
+    let mut held: BTreeMap<u32, Reg> = BTreeMap::new();
+    let old = std::mem::take(&mut vc.blocks[b].insts);
+    let mut new = Vec::with_capacity(old.len());
+    for (mut i, span) in old {
+        if let Some(off) = attribute_beside_constant(&i).filter(|off| count.get(off).is_some_and(|n| *n > 1)) {
+            let r = *held.entry(off).or_insert_with(|| {
+                let r = vc.reg(GPR, span);
+                new.push((MInst::new(Op::Mov, Dst::Reg(r), &[Src::A(off)]), span));
+                r
+            });
+            i.src[0] = Src::reg(r);
+        }
+        new.push((i, span));
+    }
+    vc.blocks[b].insts = new;
+}
