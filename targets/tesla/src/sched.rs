@@ -72,11 +72,9 @@ fn effect(i: &MInst) -> Effect {
         return Effect::Read;
     }
     let moves = matches!(i.op, Op::Mov | Op::LdC | Op::LdA) && matches!(i.extra, Extra::None | Extra::Mem { .. });
-    let value = matches!(i.dst, Dst::Reg(_) | Dst::Half(_) | Dst::Out(_) | Dst::Discard) && matches!(i.extra, Extra::None | Extra::Mem { .. });
-    let atomic = matches!(
-        i.op,
-        Op::AtomAdd | Op::AtomMin | Op::AtomMax | Op::AtomAnd | Op::AtomOr | Op::AtomXor | Op::Exch | Op::Cas
-    );
+    let value =
+        matches!(i.dst, Dst::Reg(_) | Dst::Half(_) | Dst::Out(_) | Dst::Discard) && matches!(i.extra, Extra::None | Extra::Mem { .. });
+    let atomic = matches!(i.op, Op::AtomAdd | Op::AtomMin | Op::AtomMax | Op::AtomAnd | Op::AtomOr | Op::AtomXor | Op::Exch | Op::Cas);
     if moves || value && !atomic { Effect::None } else { Effect::Write }
 }
 
