@@ -111,6 +111,7 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
     let mut m = module.clone();
     bound_indices(&mut m, if options.opt > OptLevel::O0 { LOCAL_SELECT } else { 0 });
     // Sums of two products are cheaper one after the other, unless they are on the longest chain.
+    each(&mut m, whole_quotients);
     let rules = |m: &mut Module| each(m, |f| apply(f, RULES) | (choice.dot != 2 && apply(f, &[(Opcode::Dot, dot2)])));
     rules(&mut m);
     let pass = pass_options(options, choice);
@@ -144,6 +145,27 @@ pub fn structure(m: &mut Module, options: &Options, dumps: &mut Vec<(String, Str
         dumps.push(("legal".to_string(), retroshade_ir::print(m)));
     }
     Ok(tree)
+}
+
+/// floor(x / y) where y divides x: the product with the reciprocal may lie just below the whole number. What is left of x
+/// then equals y, exactly so for whole numbers, and one is added.
+fn whole_quotients(func: &mut Function) -> bool {
+    rewrite(func, |b, i| {
+        let d = b.func.insts[i].clone();
+        let Some(q) = d.args.first().and_then(|v| b.func.def_if(*v, Opcode::Fdiv)).cloned() else { return Action::Keep };
+        let (x, y) = (q.args[0], q.args[1]);
+        let ty = b.func.ty(x);
+        if d.op != Opcode::Ffloor || ty.scalar != retroshade_ir::Scalar::F32 || b.func.const_bits(y).is_some() {
+            return Action::Keep;
+        }
+        let f = b.ins(Opcode::Ffloor, &[d.args[0]]);
+        let n = b.ins(Opcode::Fneg, &[f]);
+        let rest = b.ins(Opcode::Fmad, &[n, y, x]);
+        let same = b.fcmp(retroshade_ir::FloatCC::Oeq, rest, y);
+        let (one, zero) = (b.fconst(ty, 1.0), b.fconst(ty, 0.0));
+        let more = b.select(same, one, zero);
+        Action::Replace(b.ins(Opcode::Fadd, &[f, more]))
+    })
 }
 
 /// The dot products of a module, in order.

@@ -17,7 +17,7 @@ use retroshade_lower::SimError;
 use std::collections::BTreeMap;
 
 const LANES: usize = 64;
-const FUEL: u64 = 4_000_000;
+const FUEL: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
