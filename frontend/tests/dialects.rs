@@ -173,6 +173,31 @@ void main() {
 }
 
 #[test]
+fn vertex_programs_sample_the_first_level() {
+    let m = from_glsl(
+        Stage::Vertex,
+        "#version 300 es
+in vec2 uv;
+uniform sampler2D height, other;
+void main() { gl_Position = texture(height, uv) + textureProj(other, vec3(uv, 1.0)) + textureLod(height, uv, 0.0); }
+",
+    );
+    let solid = |x: f32| texture(1, 1, false, vec![[x.to_bits(); 4]]);
+    let env = ShaderEnv {
+        invocations: vec![InvocationInputs { inputs: vec![words(&[0.5, 0.5])] }],
+        textures: vec![solid(1.0), solid(10.0)],
+        ..ShaderEnv::default()
+    };
+    let r = interp::run(&m, &env, &Reference).expect("runs");
+    assert_eq!(floats(&r.invocations[0].outputs[0]), [12.0; 4]);
+    // The same names in today's form.
+    from_glsl(
+        Stage::Vertex,
+        "#version 120\nuniform sampler2D t;\nvoid main() { gl_Position = texture2D(t, vec2(0.0)) + texture2DLod(t, vec2(0.0), 1.0); }",
+    );
+}
+
+#[test]
 fn gathers_and_shadows() {
     let m = from_glsl(
         Stage::Fragment,

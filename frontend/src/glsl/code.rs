@@ -123,9 +123,9 @@ impl Rewriter<'_> {
     pub(super) fn code(&mut self, part: Part, params: &Params) -> Out {
         let toks = self.toks;
         let mut out = Out::default();
-        // The callee of every open parenthesis, and what follows its end.
-        let mut open: Vec<(String, &'static str)> = Vec::new();
-        let mut after = "";
+        // The callee of every open parenthesis, what comes before its end, and what follows it.
+        let mut open: Vec<(String, &'static str, &'static str)> = Vec::new();
+        let (mut before, mut after) = ("", "");
         let mut n = part.start;
         while n < part.end {
             let t = &toks[n];
@@ -134,12 +134,16 @@ impl Rewriter<'_> {
             n += 1;
             if t.is("(") {
                 let callee = if n >= 2 { toks[n - 2].text.clone() } else { String::new() };
-                open.push((callee, std::mem::take(&mut after)));
+                open.push((callee, std::mem::take(&mut before), std::mem::take(&mut after)));
                 out.tok(t);
             } else if t.is(")") {
+                let (_, before, after) = open.pop().unwrap_or_default();
+                if !before.is_empty() {
+                    out.put(t, before);
+                }
                 out.tok(t);
-                if let Some((_, close)) = open.pop().filter(|(_, c)| !c.is_empty()) {
-                    out.put(t, close);
+                if !after.is_empty() {
+                    out.put(t, after);
                 }
             } else if !t.is_word() || field {
                 out.tok(t);
@@ -149,16 +153,29 @@ impl Rewriter<'_> {
                 self.precise |= t.is("precise");
                 self.changed = true;
             } else if let Some(v) = params.get(&t.text).or_else(|| self.combined.get(&t.text)).cloned() {
-                n = self.combined_sampler(&mut out, &v, n, open.last().map_or("", |(c, _)| c));
+                n = self.combined_sampler(&mut out, &v, n, open.last().map_or("", |(c, ..)| c));
             } else if self.blocks.contains_key(&t.text) || t.is("gl_in") {
                 n = self.member(&mut out, n - 1, part.end, params);
             } else if calls && !self.functions.contains(&t.text) {
-                match texture_function(&t.text) {
+                // Without differences between neighbours the level is the first one, which naga wants to be said.
+                let plain = matches!(self.stage, Stage::Vertex | Stage::Geometry);
+                let today = matches!(&*t.text, "texture" | "textureProj") && plain;
+                match texture_function(&t.text)
+                    .or(if t.is("texture") { Some(("texture", false)) } else { Some(("textureProj", false)) }.filter(|_| today))
+                {
                     Some((now, vector)) => {
                         self.changed = true;
                         if vector {
                             out.put(t, "vec4 (");
                             after = ")";
+                        }
+                        let now = match now {
+                            "texture" if plain => "textureLod",
+                            "textureProj" if plain => "textureProjLod",
+                            other => other,
+                        };
+                        if plain && !texture_function(&t.text).is_some_and(|(n, _)| n.ends_with("Lod") || n.ends_with("Grad")) {
+                            before = ", 0.0";
                         }
                         out.put(t, now);
                     }
