@@ -1,8 +1,11 @@
 //! Shows what a build script left: bytes and typed uniforms.
 
+// A program rarely needs all of it.
+#[allow(dead_code)]
 mod pica {
     include!(concat!(env!("OUT_DIR"), "/textured_vert.rs"));
 }
+#[allow(dead_code)]
 mod r700 {
     include!(concat!(env!("OUT_DIR"), "/r700/textured_vert.rs"));
 }
