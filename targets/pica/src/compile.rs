@@ -119,7 +119,10 @@ fn compile_keeping(source: &Module, options: &Options, keep: &[String]) -> Resul
     dump("lower", &p, &mut dumps);
     pack::pack(&mut p, options.opt != OptLevel::O0);
     dump("pack", &p, &mut dumps);
-    if !matches!(options.opt, OptLevel::O0 | OptLevel::O1) {
+    // What is far too long gets no shorter by a search of minutes.
+    let limit = if module.stage == Stage::Vertex { asm::VERTEX_WORDS } else { 4096 };
+    let hopeless = |p: &Program| finish(p, &structures).is_ok_and(|f| f.emitted.code.len() > limit + limit / 4);
+    if !matches!(options.opt, OptLevel::O0 | OptLevel::O1) && !hopeless(&p) {
         let words = |p: &Program| finish(p, &structures).ok().map(|f| cost(&f));
         let nodes: usize = p.blocks.iter().map(|b| b.nodes.len() + 1).sum();
         p = pack::search(p, &words, (SEARCH / nodes.max(1) * LARGE / nodes.max(LARGE)).min(1000) as u32);
@@ -149,7 +152,6 @@ fn compile_keeping(source: &Module, options: &Options, keep: &[String]) -> Resul
         other => other,
     }
     .map_err(|e| unlinked(&e, &done.emitted))?;
-    let limit = if module.stage == Stage::Vertex { asm::VERTEX_WORDS } else { 4096 };
     if words.len() > limit {
         return Err(CompileError::limit("P0306", Span::NONE, "the program is too long", words.len() as u64, limit as u64));
     }
