@@ -210,7 +210,10 @@ fn refuse(m: &Module) -> Result<(), CompileError> {
     if let Some(g) = &m.geometry
         && g.output != Primitive::TriangleStrip
     {
-        errors.push(Diagnostic::error("P0004", Span::NONE, "geometry programs only make triangles"));
+        // The declaration has no span of its own; what it would make is emitted here.
+        let emits = m.functions.values().flat_map(|f| f.ordered().map(move |(_, i)| (f, i)));
+        let span = emits.filter(|(f, i)| f.insts[*i].op == Opcode::EmitVertex).map(|(f, i)| f.spans[i]).next();
+        errors.push(Diagnostic::error("P0004", span.unwrap_or(Span::NONE), "geometry programs only make triangles"));
     }
     if errors.is_empty() { Ok(()) } else { Err(CompileError::Invalid(errors)) }
 }

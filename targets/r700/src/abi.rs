@@ -4,7 +4,7 @@
 //! shader. Fragment programs: inputs in order of location from R0, then position, then the face register (x face sign,
 //! z coverage, w sample). Each uniform binding is one constant buffer and, 160 higher, one vertex resource.
 
-use retroshade_ir::{Binding, Builtin, IoDecl, Module, Stage};
+use retroshade_ir::{Binding, Builtin, IoDecl, Module, Primitive, Stage};
 use retroshade_lower::CompileError;
 
 /// Most vec4 registers that a program may use (four are clause temporaries).
@@ -148,6 +148,10 @@ impl Abi {
         }
         for (slot, i) in slots.into_iter().enumerate() {
             self.ring[i] = Some(slot as u32);
+        }
+        if m.geometry.is_some_and(|g| g.input == Primitive::Patch) {
+            let message = "R700's geometry programs read points, lines and triangles, no patches";
+            return Err(CompileError::unsupported("R0112", retroshade_ir::Span::NONE, message));
         }
         if let Some(g) = m.geometry.filter(|g| g.invocations > 1) {
             return Err(CompileError::unsupported(

@@ -236,6 +236,8 @@ fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
     for (k, ops) in code.into_iter().enumerate() {
         let mut ops = ops;
         let mut rounds = 0;
+        // Every round adds moves, so the bound must not grow with them.
+        let most = 24 + ops.len().min(40);
         loop {
             match schedule(&ops, mir, budget) {
                 Ok((items, chan)) => {
@@ -247,7 +249,7 @@ fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
                 }
                 Err(Stuck::Op(i)) => {
                     rounds += 1;
-                    if rounds > 24 + ops.len() {
+                    if rounds > most {
                         return Err(Retry::Yes(CompileError::Internal(format!("`{}` fits no instruction group", ops[i].name()))));
                     }
                     spread(mir, k, i);

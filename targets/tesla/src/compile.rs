@@ -146,7 +146,7 @@ struct Laid {
 }
 
 /// Programs beyond this size are not laid out a second time.
-const SCHEDULED: usize = 1500;
+const SCHEDULED: usize = 600;
 
 /// The program with its latencies hidden, if that makes it wait less and costs neither bytes nor warps.
 fn scheduled(

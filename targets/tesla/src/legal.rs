@@ -11,7 +11,7 @@ use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::passes::{self, PassOptions, pipeline};
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Block, BlockCall, Builder, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, Type, Value};
-use retroshade_ir::{MemRef, Stage};
+use retroshade_ir::{MemRef, Primitive, Stage};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
 use smallvec::SmallVec;
@@ -31,6 +31,10 @@ pub(crate) struct LegalOptions {
 
 /// The whole way from a source module to one that selection accepts, and its structure.
 pub fn prepare(source: &Module, options: &Options, dump: &mut dyn FnMut(&str, &Module)) -> Result<(Module, Structure), CompileError> {
+    if source.geometry.is_some_and(|g| g.input == Primitive::Patch) {
+        let m = "geometry programs of these machines read points, lines and triangles, no patches";
+        return Err(CompileError::unsupported("T0024", Span::NONE, m));
+    }
     let mut m = source.clone();
     let level = match options.opt {
         OptLevel::O0 => 0,
