@@ -153,7 +153,8 @@ fn compile_keeping(source: &Module, options: &Options, keep: &[String]) -> Resul
     }
     .map_err(|e| unlinked(&e, &done.emitted))?;
     if words.len() > limit {
-        return Err(CompileError::limit("P0306", Span::NONE, "the program is too long", words.len() as u64, limit as u64));
+        let first = done.emitted.spans.iter().take(limit + 1).rfind(|s| **s != Span::NONE).copied().unwrap_or(Span::NONE);
+        return Err(CompileError::limit("P0306", first, "the program is too long", words.len() as u64, limit as u64));
     }
     let exe = executable(&module, &abi, &done.emitted, words.len())?;
     let bin = Shbin { code: words.clone(), descriptors: descriptors.clone(), executables: vec![exe] };
