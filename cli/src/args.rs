@@ -12,6 +12,7 @@ use std::path::PathBuf;
     name = "shaderc",
     version = concat!(env!("CARGO_PKG_VERSION"), " (retroshade: Tesla, USSE, R700 and PICA200; not Google's shaderc)"),
     subcommand_negates_reqs = true,
+    override_usage = "shaderc [OPTIONS] [FILE]...\n       shaderc [--message-format <MESSAGE_FORMAT>] <COMMAND>",
     after_help = "Exit status: 0 done; 1 the input is wrong or asks for what the machine lacks; 2 malformed command line; \
                   3 too much of something that the machine has; 70 a bug in shaderc."
 )]

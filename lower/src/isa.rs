@@ -100,6 +100,13 @@ pub struct Stats {
     pub alloc_step: Option<String>,
 }
 
+/// Instructions after inlining, before any other pass: [`Stats::ir_ops`], the same for every target.
+pub fn ir_ops(source: &Module) -> u32 {
+    let mut m = source.clone();
+    retroshade_ir::passes::inline::run(&mut m, retroshade_ir::passes::InlinePolicy::All);
+    m.main().inst_count() as u32
+}
+
 /// Why a simulation stopped.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]

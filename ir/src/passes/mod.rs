@@ -24,7 +24,7 @@ pub mod unroll;
 
 pub use contract::FpContract;
 pub use inline::InlinePolicy;
-pub use pipeline::{PASSES, Pass, PassOptions, ROUNDS, by_name, cleanup, each, pipeline};
+pub use pipeline::{PASSES, Pass, PassOptions, ROUNDS, by_name, cleanup, each, pipeline, sequence};
 
 #[cfg(test)]
 mod tests;

@@ -137,18 +137,19 @@ const CLEANUP: [&str; 5] = ["simplify", "sccp", "gvn", "simplify_cfg", "dce"];
 pub fn cleanup(module: &mut Module, options: &PassOptions) -> bool {
     let mut any = false;
     for _ in 0..ROUNDS {
-        let mut changed = false;
-        for name in CLEANUP {
-            if let Some(p) = by_name(name) {
-                changed |= (p.run)(module, options);
-            }
-        }
+        let changed = sequence(module, &CLEANUP, options);
         any |= changed;
         if !changed {
             break;
         }
     }
     any
+}
+
+/// Runs passes by their names, in this order: for targets, between their own steps. Returns whether one changed something.
+pub fn sequence(module: &mut Module, names: &[&str], options: &PassOptions) -> bool {
+    let passes = names.iter().filter_map(|name| by_name(name));
+    passes.fold(false, |changed, p| (p.run)(module, options) | changed)
 }
 
 /// Runs a function pass over all functions.

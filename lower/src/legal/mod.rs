@@ -18,6 +18,28 @@ use retroshade_ir::{Builder, Function, InstData, Opcode, Type, Value};
 /// Builds the replacement of an instruction's result, or declines.
 pub type Rule = fn(&mut Builder, &InstData, Type) -> Option<Value>;
 
+/// Bit fields, counts and packing from shifts, masks and conversions: what a machine with plain integer arithmetic wants.
+/// For a target's own rules as well: `apply(func, &[RULES, BITS_AND_PACKING].concat())`.
+pub const BITS_AND_PACKING: &[(Opcode, Rule)] = &[
+    (Opcode::Bitcount, bits::bitcount),
+    (Opcode::Bitrev, bits::bitrev),
+    (Opcode::FindSmsb, bits::find_smsb),
+    (Opcode::FindLsb, bits::find_lsb),
+    (Opcode::Ubfe, bits::bfe),
+    (Opcode::Sbfe, bits::bfe),
+    (Opcode::Bfi, bits::bfi),
+    (Opcode::PackUnorm4x8, pack::pack_norm),
+    (Opcode::PackSnorm4x8, pack::pack_norm),
+    (Opcode::PackUnorm2x16, pack::pack_norm),
+    (Opcode::PackSnorm2x16, pack::pack_norm),
+    (Opcode::UnpackUnorm4x8, pack::unpack_norm),
+    (Opcode::UnpackSnorm4x8, pack::unpack_norm),
+    (Opcode::UnpackUnorm2x16, pack::unpack_norm),
+    (Opcode::UnpackSnorm2x16, pack::unpack_norm),
+    (Opcode::PackHalf2x16, pack::pack_half_int),
+    (Opcode::UnpackHalf2x16, pack::unpack_half_int),
+];
+
 /// Applies rules, and rules to what rules made, until none fits (at most eight times). Returns whether one did.
 pub fn apply(func: &mut Function, rules: &[(Opcode, Rule)]) -> bool {
     let mut any = false;

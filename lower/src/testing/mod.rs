@@ -13,6 +13,7 @@
 mod diff;
 mod emit;
 mod envs;
+mod golden;
 mod profile;
 mod random;
 mod rng;
@@ -21,6 +22,7 @@ mod stats;
 
 pub use diff::{Mismatch, Verdict, diff, diff_with, is_exact, same_results};
 pub use envs::random_env;
+pub use golden::golden;
 pub use profile::Profile;
 pub use random::random_program;
 pub use rng::Rng;

@@ -102,11 +102,6 @@ pub fn legal_module(source: &Module, options: &Options) -> Result<Module, Compil
 }
 
 fn compile_keeping(source: &Module, options: &Options, keep: &[String]) -> Result<CompiledShader, CompileError> {
-    let ir_ops = {
-        let mut m = source.clone();
-        retroshade_ir::passes::inline::run(&mut m, retroshade_ir::passes::inline::InlinePolicy::All);
-        m.main().inst_count() as u32
-    };
     let Legal { module, structures, mut dumps } = legalise_keeping(source, options, keep)?;
     let mut abi = abi::assign(&module)?;
     let mut p = crate::lower::lower(&module, &abi, &structures)?;
@@ -187,7 +182,7 @@ fn compile_keeping(source: &Module, options: &Options, keep: &[String]) -> Resul
         container,
         reflection,
         stats: retroshade_lower::isa::Stats {
-            ir_ops,
+            ir_ops: retroshade_lower::isa::ir_ops(source),
             bytes: 4 * words.len() as u32,
             instructions: words.len() as u32,
             registers: done.emitted.registers,

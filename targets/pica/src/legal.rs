@@ -6,9 +6,8 @@
 use crate::integers::{integers, truncated};
 use crate::numerics::Float24;
 use cranelift_entity::SecondaryMap;
-use retroshade_ir::passes::by_name;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
-use retroshade_ir::passes::{self, PassOptions};
+use retroshade_ir::passes::{self, PassOptions, sequence};
 use retroshade_ir::types::F32;
 use retroshade_ir::*;
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
@@ -134,12 +133,7 @@ pub fn legalise_keeping(source: &Module, options: &Options, keep: &[String]) -> 
     }
     m.entry = entry;
     for _ in 0..3 {
-        let mut changed = false;
-        for name in ["simplify", "gvn", "dce"] {
-            if let Some(p) = by_name(name) {
-                changed |= (p.run)(&mut m, &po);
-            }
-        }
+        let mut changed = sequence(&mut m, &["simplify", "gvn", "dce"], &po);
         for (id, _) in &structures {
             changed |= expand(&mut m.functions[*id])?;
         }
@@ -150,9 +144,7 @@ pub fn legalise_keeping(source: &Module, options: &Options, keep: &[String]) -> 
     for (id, _) in &structures {
         polish(&mut m.functions[*id]);
     }
-    if let Some(p) = by_name("dce") {
-        (p.run)(&mut m, &po);
-    }
+    sequence(&mut m, &["dce"], &po);
     dump("legalise", &m, &mut dumps);
     // Ranges were only for the analysis; declarations stay as the source has them.
     for (k, d) in source.inputs.iter() {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use retroshade_lower::Options;
-use retroshade_lower::testing::{Rng, Verdict, diff_with, random_env};
+use retroshade_lower::testing::{Rng, Verdict, diff_with, golden, random_env};
 use std::path::PathBuf;
 
 #[test]
@@ -37,11 +37,7 @@ fn examples_keep_their_size() {
             other => panic!("{}: {other:?}", cells[0]),
         }
     }
-    if std::env::var_os("RETROSHADE_BLESS").is_some() {
-        std::fs::write(&table, &new).unwrap();
-    } else {
-        assert_eq!(old, new, "sizes changed: look, then set RETROSHADE_BLESS=1");
-    }
+    golden(&table, &new).unwrap();
     println!("{ours} of {hand}: {:.3}, geometric mean {:.3}", ours as f64 / hand as f64, (log / 22.0).exp());
     assert!(ours * 100 <= hand * 92);
 }

@@ -11,7 +11,7 @@ use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits};
 use retroshade_ir::passes::{PassOptions, cleanup, each, pipeline};
 use retroshade_ir::types::F32;
 use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, Stage, TexDim, TexOp, Type, Value};
-use retroshade_lower::legal::{Rule, apply, bits, float, intdiv, pack};
+use retroshade_lower::legal::{BITS_AND_PACKING, Rule, apply, bits, float, intdiv};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
 use std::collections::BTreeSet;
@@ -54,29 +54,12 @@ fn pass_options(options: &Options, choice: Choice) -> PassOptions {
     }
 }
 
-/// Operations that the machine lacks, by operations of the IR.
+/// Operations that the machine lacks, by operations of the IR, beside bits and packing.
 const RULES: &[(Opcode, Rule)] = &[
     (Opcode::Fma, float::fma_fmad),
     (Opcode::Fdiv, float::fdiv_rcp),
     (Opcode::Fsign, float::fsign),
-    (Opcode::Bitcount, bits::bitcount),
-    (Opcode::Bitrev, bits::bitrev),
     (Opcode::FindUmsb, bits::find_umsb_search),
-    (Opcode::FindSmsb, bits::find_smsb),
-    (Opcode::FindLsb, bits::find_lsb),
-    (Opcode::Ubfe, bits::bfe),
-    (Opcode::Sbfe, bits::bfe),
-    (Opcode::Bfi, bits::bfi),
-    (Opcode::PackUnorm4x8, pack::pack_norm),
-    (Opcode::PackSnorm4x8, pack::pack_norm),
-    (Opcode::PackUnorm2x16, pack::pack_norm),
-    (Opcode::PackSnorm2x16, pack::pack_norm),
-    (Opcode::UnpackUnorm4x8, pack::unpack_norm),
-    (Opcode::UnpackSnorm4x8, pack::unpack_norm),
-    (Opcode::UnpackUnorm2x16, pack::unpack_norm),
-    (Opcode::UnpackSnorm2x16, pack::unpack_norm),
-    (Opcode::PackHalf2x16, pack::pack_half_int),
-    (Opcode::UnpackHalf2x16, pack::unpack_half_int),
 ];
 
 /// A dot product of two lanes is a product and a multiply-add: two slots instead of four.
@@ -112,7 +95,8 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
     bound_indices(&mut m, if options.opt > OptLevel::O0 { LOCAL_SELECT } else { 0 });
     // Sums of two products are cheaper one after the other, unless they are on the longest chain.
     each(&mut m, whole_quotients);
-    let rules = |m: &mut Module| each(m, |f| apply(f, RULES) | (choice.dot != 2 && apply(f, &[(Opcode::Dot, dot2)])));
+    let rules =
+        |m: &mut Module| each(m, |f| apply(f, &[RULES, BITS_AND_PACKING].concat()) | (choice.dot != 2 && apply(f, &[(Opcode::Dot, dot2)])));
     rules(&mut m);
     let pass = pass_options(options, choice);
     pipeline(&mut m, &pass, &mut |name, m| {

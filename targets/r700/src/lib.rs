@@ -28,7 +28,7 @@ pub mod text;
 pub mod webs;
 
 use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
-use retroshade_lower::isa::Stats;
+use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, Reflection, SimError, Syntax, TargetIsa, TextError, TextOptions};
 
 struct R700;
@@ -144,13 +144,4 @@ impl TargetIsa for R700 {
     fn encoding_docs(&self) -> String {
         forms::TABLE.markdown()
     }
-}
-
-/// Instructions after inlining, before any other pass.
-fn ir_ops(module: &Module) -> u32 {
-    let mut m = module.clone();
-    if let Some(p) = retroshade_ir::passes::by_name("inline") {
-        (p.run)(&mut m, &retroshade_ir::passes::PassOptions::default());
-    }
-    m.main().inst_count() as u32
 }

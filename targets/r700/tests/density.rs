@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use retroshade_lower::Options;
-use retroshade_lower::testing::{Rng, Verdict, diff_with, random_env};
+use retroshade_lower::testing::{Rng, Verdict, diff_with, golden, random_env};
 use std::path::PathBuf;
 
 #[test]
@@ -41,11 +41,7 @@ fn examples_keep_their_size() {
             other => panic!("{}: {other:?}", cells[0]),
         }
     }
-    if std::env::var_os("RETROSHADE_BLESS").is_some() {
-        std::fs::write(&table, &new).unwrap();
-    } else {
-        assert_eq!(old, new, "sizes changed: look, then set RETROSHADE_BLESS=1");
-    }
+    golden(&table, &new).unwrap();
     let mean = |k: usize| (logs[k] / programs as f64).exp();
     println!("bytes {} of {}, mean {:.3}; groups {} of {}, mean {:.3}", sums[2], sums[0], mean(0), sums[3], sums[1], mean(1));
     assert!(sums[2] * 100 <= sums[0] * 85 && mean(0) <= 0.85 && sums[3] * 100 <= sums[1] * 65 && mean(1) <= 0.65);

@@ -12,7 +12,7 @@ use crate::lower;
 use crate::sched;
 use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::{Binding, Module, Opcode, Span, Stage};
-use retroshade_lower::isa::Stats;
+use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::{
     AllocOptions, BankKind, ClassSpec, CompileError, CompiledShader, NO_CLASS, OptLevel, Options, PRegSet, Placed, PlacedInst, Reflection,
     RegFile, SlotBank, VCode, place,
@@ -309,15 +309,6 @@ fn finish(
 fn mir_text(selected: &lower::Selected) -> String {
     let fired: Vec<&str> = selected.patterns.iter().copied().collect();
     format!("{}; patterns: {}\n", selected.vcode.text(), fired.join(" "))
-}
-
-/// Instructions after inlining.
-fn ir_ops(source: &Module) -> u32 {
-    let mut m = source.clone();
-    if let Some(p) = retroshade_ir::passes::by_name("inline") {
-        (p.run)(&mut m, &retroshade_ir::passes::PassOptions::default());
-    }
-    m.main().inst_count() as u32
 }
 
 fn reflect(source: &Module, abi: &Abi) -> Reflection {

@@ -69,11 +69,7 @@ pub fn prepare(source: &Module, options: &Options, dump: &mut dyn FnMut(&str, &M
     dump("expand", &m);
     let clean = PassOptions { numerics: &crate::numerics::TeslaNumerics, ..passes };
     if level > 0 {
-        for name in ["gvn", "dce", "gvn", "dce"] {
-            if let Some(p) = passes::by_name(name) {
-                (p.run)(&mut m, &clean);
-            }
-        }
+        passes::sequence(&mut m, &["gvn", "dce", "gvn", "dce"], &clean);
     }
     m.main_mut().resolve_aliases();
     crate::expand::sweep(m.main_mut());

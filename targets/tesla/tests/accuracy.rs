@@ -3,25 +3,17 @@
 
 use retroshade_ir::{InvocationInputs, Reference, ShaderEnv, interp, parse};
 use retroshade_lower::Options;
+use retroshade_lower::testing::Rng;
 
-struct Rng(u64);
+/// Any mantissa, an exponent between two, perhaps negative.
+fn float(rng: &mut Rng, low: i32, high: i32, signed: bool) -> f32 {
+    let exponent = rng.range(low, high - 1);
+    let sign = if signed { rng.bits() & 0x8000_0000 } else { 0 };
+    f32::from_bits(sign | ((exponent + 127) as u32) << 23 | rng.bits() & 0x7f_ffff)
+}
 
-impl Rng {
-    fn next(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32
-    }
-    /// Any mantissa, an exponent between two, perhaps negative.
-    fn float(&mut self, low: i32, high: i32, signed: bool) -> f32 {
-        let exponent = low + (self.next() % (high - low) as u32) as i32;
-        let sign = if signed { self.next() & 0x8000_0000 } else { 0 };
-        f32::from_bits(sign | ((exponent + 127) as u32) << 23 | self.next() & 0x7f_ffff)
-    }
-    fn between(&mut self, low: f32, high: f32) -> f32 {
-        low + (high - low) * (self.next() as f32 / u32::MAX as f32)
-    }
+fn between(rng: &mut Rng, low: f32, high: f32) -> f32 {
+    low + (high - low) * (rng.bits() as f32 / u32::MAX as f32)
 }
 
 fn ulp(x: f32) -> f64 {
@@ -64,17 +56,17 @@ const N: usize = 4000;
 
 #[test]
 fn reciprocals_and_quotients() {
-    let mut rng = Rng(1);
-    let values: Vec<_> = (0..N).map(|_| (rng.float(-120, 120, true), 0.0)).collect();
+    let mut rng = Rng::new(1);
+    let values: Vec<_> = (0..N).map(|_| (float(&mut rng, -120, 120, true), 0.0)).collect();
     check("frcp v0", &values, |_, _, w| 2.5 * ulp(w));
-    let values: Vec<_> = (0..N).map(|_| (rng.float(-60, 60, true), rng.float(-60, 60, true))).collect();
+    let values: Vec<_> = (0..N).map(|_| (float(&mut rng, -60, 60, true), float(&mut rng, -60, 60, true))).collect();
     check("fdiv v0, v1", &values, |_, _, w| 2.5 * ulp(w));
 }
 
 #[test]
 fn roots() {
-    let mut rng = Rng(2);
-    let values: Vec<_> = (0..N).map(|_| (rng.float(-120, 120, false), 0.0)).collect();
+    let mut rng = Rng::new(2);
+    let values: Vec<_> = (0..N).map(|_| (float(&mut rng, -120, 120, false), 0.0)).collect();
     check("frsqrt v0", &values, |_, _, w| 2.0 * ulp(w));
     // The reciprocal of a value that is 2 ulp off: 4 ulp of its own at most, and one for its rounding.
     check("fsqrt v0", &values, |_, _, w| 5.0 * ulp(w));
@@ -82,13 +74,14 @@ fn roots() {
 
 #[test]
 fn exponentials_and_logarithms() {
-    let mut rng = Rng(3);
-    let values: Vec<_> = (0..N).map(|_| (rng.between(-100.0, 100.0), 0.0)).collect();
+    let mut rng = Rng::new(3);
+    let values: Vec<_> = (0..N).map(|_| (between(&mut rng, -100.0, 100.0), 0.0)).collect();
     check("fexp2 v0", &values, |a, _, w| (3.0 + 2.0 * a.abs() as f64) * ulp(w));
     let logarithm = |x: f32, w: f32| if (0.5..=2.0).contains(&x) { 2f64.powi(-21) } else { 3.0 * ulp(w) };
-    let values: Vec<_> = (0..N).map(|n| (if n % 2 == 0 { rng.between(0.5, 2.0) } else { rng.float(-120, 120, false) }, 0.0)).collect();
+    let values: Vec<_> =
+        (0..N).map(|n| (if n % 2 == 0 { between(&mut rng, 0.5, 2.0) } else { float(&mut rng, -120, 120, false) }, 0.0)).collect();
     check("flog2 v0", &values, |a, _, w| logarithm(a, w));
-    let values: Vec<_> = (0..N).map(|_| (rng.float(-8, 8, false), rng.between(-8.0, 8.0))).collect();
+    let values: Vec<_> = (0..N).map(|_| (float(&mut rng, -8, 8, false), between(&mut rng, -8.0, 8.0))).collect();
     check("fpow v0, v1", &values, |a, b, w| {
         let l = (a as f64).log2();
         let t = b as f64 * l;
@@ -100,17 +93,17 @@ fn exponentials_and_logarithms() {
 
 #[test]
 fn sines() {
-    let mut rng = Rng(4);
+    let mut rng = Rng::new(4);
     let pi = std::f32::consts::PI;
-    let values: Vec<_> = (0..N).map(|_| (rng.between(-pi, pi), 0.0)).collect();
+    let values: Vec<_> = (0..N).map(|_| (between(&mut rng, -pi, pi), 0.0)).collect();
     check("fsin v0", &values, |_, _, _| 2f64.powi(-11));
     check("fcos v0", &values, |_, _, _| 2f64.powi(-11));
 }
 
 #[test]
 fn exact_operations_stay_exact() {
-    let mut rng = Rng(5);
-    let values: Vec<_> = (0..N).map(|_| (rng.float(-20, 30, true), rng.float(-20, 30, true))).collect();
+    let mut rng = Rng::new(5);
+    let values: Vec<_> = (0..N).map(|_| (float(&mut rng, -20, 30, true), float(&mut rng, -20, 30, true))).collect();
     for op in ["fadd v0, v1", "fsub v0, v1", "fmul v0, v1", "fmin v0, v1", "fmax v0, v1", "fneg v0", "fabs v0", "ffloor v0", "fceil v0"] {
         check(op, &values, |_, _, _| 0.0);
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use retroshade_lower::Options;
+use retroshade_lower::testing::golden;
 use std::path::PathBuf;
 
 #[test]
@@ -30,12 +31,7 @@ fn examples_keep_their_size() {
         new += &format!("{name}\t{}\t{}\t{}\t{}\n", s.stats.bytes, s.stats.instructions, s.stats.detail["short"], s.stats.registers);
     }
     new += &format!("# all\t{bytes}\t{instructions}\n");
-    if std::env::var_os("RETROSHADE_BLESS").is_some() {
-        std::fs::write(&table, &new).unwrap();
-    } else {
-        let old = std::fs::read_to_string(&table).unwrap_or_default();
-        assert_eq!(old, new, "sizes changed: look, then set RETROSHADE_BLESS=1");
-    }
+    golden(&table, &new).unwrap();
     // Without short forms it would be eight.
     assert!(bytes * 10 < instructions * 65, "{bytes} bytes, {instructions} instructions");
 }

@@ -13,7 +13,7 @@ use crate::word::Word;
 use crate::{asm, legal};
 use indexmap::IndexMap;
 use retroshade_ir::*;
-use retroshade_lower::isa::Stats;
+use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::reflect::uniform_leaves;
 use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options, Reflection, Syntax};
 use std::collections::BTreeSet;
@@ -46,11 +46,7 @@ pub fn legal(source: &Module, o: &Options) -> Result<Module, CompileError> {
 
 fn attempt(source: &Module, o: &Options, sink: bool) -> Result<CompiledShader, CompileError> {
     let mut dumps = Vec::new();
-    let mut ir_ops = 0;
     let module = legal::legalise(source, o, sink, &mut |name, m| {
-        if name == "inline" || ir_ops == 0 {
-            ir_ops = m.main().inst_count() as u32;
-        }
         if o.wants(name) {
             dumps.push((name.to_string(), retroshade_ir::print(m)));
         }
@@ -69,7 +65,7 @@ fn attempt(source: &Module, o: &Options, sink: bool) -> Result<CompiledShader, C
     let Some(built) = best else {
         return Err(failed.unwrap_or_else(|| CompileError::Internal("nothing was built".to_string())));
     };
-    finish(module, built, o, ir_ops, dumps)
+    finish(module, built, o, ir_ops(source), dumps)
 }
 
 /// A program before it is packed.

@@ -5,10 +5,10 @@
 
 use crate::num::UsseNumerics;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
-use retroshade_ir::passes::{FpContract, PassOptions, by_name, pipeline};
+use retroshade_ir::passes::{FpContract, PassOptions, pipeline, sequence};
 use retroshade_ir::types::{F32, I1, I32};
 use retroshade_ir::*;
-use retroshade_lower::legal::{Rule, bits, intdiv, mul, pack};
+use retroshade_lower::legal::{BITS_AND_PACKING, Rule, bits, intdiv, mul};
 use retroshade_lower::structure::{StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
 
@@ -36,7 +36,7 @@ pub fn pass_options(o: &Options) -> PassOptions {
     }
 }
 
-/// Integer and packing operations that the shared expansions take care of.
+/// Integer operations that the shared expansions take care of, beside bits and packing.
 static RULES: &[(Opcode, Rule)] = &[
     (Opcode::Udiv, intdiv::by_float),
     (Opcode::Sdiv, intdiv::by_float),
@@ -44,24 +44,7 @@ static RULES: &[(Opcode, Rule)] = &[
     (Opcode::Srem, intdiv::by_float),
     (Opcode::Umulhi, mul::umulhi_imul),
     (Opcode::Smulhi, mul::smulhi_umulhi),
-    (Opcode::Bitcount, bits::bitcount),
-    (Opcode::Bitrev, bits::bitrev),
     (Opcode::FindUmsb, bits::find_umsb_float),
-    (Opcode::FindSmsb, bits::find_smsb),
-    (Opcode::FindLsb, bits::find_lsb),
-    (Opcode::Ubfe, bits::bfe),
-    (Opcode::Sbfe, bits::bfe),
-    (Opcode::Bfi, bits::bfi),
-    (Opcode::PackUnorm4x8, pack::pack_norm),
-    (Opcode::PackSnorm4x8, pack::pack_norm),
-    (Opcode::PackUnorm2x16, pack::pack_norm),
-    (Opcode::PackSnorm2x16, pack::pack_norm),
-    (Opcode::UnpackUnorm4x8, pack::unpack_norm),
-    (Opcode::UnpackSnorm4x8, pack::unpack_norm),
-    (Opcode::UnpackUnorm2x16, pack::unpack_norm),
-    (Opcode::UnpackSnorm2x16, pack::unpack_norm),
-    (Opcode::PackHalf2x16, pack::pack_half_int),
-    (Opcode::UnpackHalf2x16, pack::unpack_half_int),
 ];
 
 /// Optimises and legalises. With `sink`, values are made as late as they can be, which keeps fewer alive at a time. `dump` sees
@@ -72,44 +55,31 @@ pub fn legalise(source: &Module, o: &Options, sink: bool, dump: &mut dyn FnMut(&
     if sink {
         (passes.unroll_fuel, passes.if_convert_cost, passes.remat) = (0, 0, true);
     }
-    let passes = passes;
     let entry = m.entry;
     // An index beyond the end reads the last element, as on the interpreter.
     retroshade_ir::passes::robust::uniforms(&mut m);
     pipeline(&mut m, &passes, &mut |name, m| dump(name, m));
     if !m.functions[entry].locals.is_empty() {
-        for name in ["local_select", "promote", "dce"] {
-            if let Some(p) = by_name(name) {
-                (p.run)(&mut m, &passes);
-            }
-        }
+        sequence(&mut m, &["local_select", "promote", "dce"], &passes);
         settle_arrays(&mut m.functions[entry])?;
     }
     if o.opt > OptLevel::O1 && !sink {
         crate::pack::run(&mut m.functions[entry]);
         dump("pack", &m);
     }
-    retroshade_lower::legal::apply(&mut m.functions[entry], RULES);
+    retroshade_lower::legal::apply(&mut m.functions[entry], &[RULES, BITS_AND_PACKING].concat());
     for _ in 0..4 {
         if !expand(&mut m.functions[entry]) {
             break;
         }
     }
     dump("expand", &m);
-    for name in ["simplify", "gvn", "dce"] {
-        if let Some(p) = by_name(name) {
-            (p.run)(&mut m, &passes);
-        }
-    }
+    sequence(&mut m, &["simplify", "gvn", "dce"], &passes);
     // Simplification may have put together again what was taken apart.
     while expand(&mut m.functions[entry]) {}
     if o.relaxed_precision && m.stage == Stage::Fragment {
         crate::narrow::run(&mut m);
-        for name in ["gvn", "dce"] {
-            if let Some(p) = by_name(name) {
-                (p.run)(&mut m, &passes);
-            }
-        }
+        sequence(&mut m, &["gvn", "dce"], &passes);
         dump("narrow", &m);
     }
     if m.stage == Stage::Fragment && o.opt > OptLevel::O0 {
@@ -123,11 +93,7 @@ pub fn legalise(source: &Module, o: &Options, sink: bool, dump: &mut dyn FnMut(&
     if sink {
         sink_values(&mut m.functions[entry]);
     }
-    for name in ["dce"] {
-        if let Some(p) = by_name(name) {
-            (p.run)(&mut m, &passes);
-        }
-    }
+    sequence(&mut m, &["dce"], &passes);
     dump("legal", &m);
     Ok(m)
 }

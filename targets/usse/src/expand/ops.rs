@@ -2,6 +2,20 @@
 
 use super::*;
 
+/// VTST's fields for a relation whose answer goes to predicate `p`, under predicate `pred`.
+fn outcome(rel: Rel, p: u8, pred: u64) -> [(&'static str, u64); 7] {
+    let (sign, zero, both) = rel.fields();
+    [
+        ("sign_test", sign),
+        ("zero_test", zero),
+        ("test_crcomb_and", both),
+        ("pdst_n", p as u64),
+        ("dest_ext", 1),
+        ("dest_bank", 1),
+        ("pred", pred),
+    ]
+}
+
 impl Expander<'_> {
     pub(super) fn dot(&mut self, op: &Mop) -> Result<(), CompileError> {
         let (bank, unit, _, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
@@ -413,17 +427,8 @@ impl Expander<'_> {
             let mut e = self.single("VTST", Src1, a).ok_or_else(|| internal("a test"))?;
             e.retain(|f| f.0 != "chan_cc");
             e.extend(self.single_test(b)?);
-            let (s, z, and) = rel.fields();
             e.extend([("alu_sel", 1), ("alu_op", if kind == TestKind::Signed { 14 } else { 15 })]);
-            e.extend([
-                ("sign_test", s),
-                ("zero_test", z),
-                ("test_crcomb_and", and),
-                ("pdst_n", p as u64),
-                ("dest_ext", 1),
-                ("dest_bank", 1),
-                ("pred", pred),
-            ]);
+            e.extend(outcome(rel, p, pred));
             self.push("VTST", e);
             return Ok(());
         };
@@ -432,17 +437,8 @@ impl Expander<'_> {
         loop {
             for (x, y, rel) in [(a, b, rel), (b, a, rel.swapped())] {
                 if let Some(mut e) = self.test_operands(x, y, ty) {
-                    let (s, z, and) = rel.fields();
                     e.extend([("alu_op", 14), ("prec", (ty == Scalar::F32) as u64)]);
-                    e.extend([
-                        ("sign_test", s),
-                        ("zero_test", z),
-                        ("test_crcomb_and", and),
-                        ("pdst_n", p as u64),
-                        ("dest_ext", 1),
-                        ("dest_bank", 1),
-                        ("pred", pred),
-                    ]);
+                    e.extend(outcome(rel, p, pred));
                     self.push("VTST", e);
                     return Ok(());
                 }
