@@ -154,10 +154,10 @@ fn drop_unused(vc: &mut VCode<MInst>) {
     for b in vc.blocks.iter_mut().rev() {
         let mut keep = vec![true; b.insts.len()];
         for (n, (i, _)) in b.insts.iter_mut().enumerate().rev() {
-            let pure = matches!(
-                i.op,
-                Op::Mov | Op::LdC | Op::LdA | Op::LdL | Op::Interp | Op::InterpMul | Op::InterpFlat | Op::Fadd | Op::Fmul | Op::Fmad
-            ) && matches!(i.dst, Dst::Reg(_))
+            let value = matches!(i.op, Op::Interp | Op::InterpMul | Op::InterpFlat | Op::Fadd | Op::Fmul | Op::Fmad | Op::Add | Op::Shl);
+            let pure = (value || matches!(i.op, Op::Mov | Op::LdC | Op::LdA | Op::LdL))
+                && matches!(i.dst, Dst::Reg(_))
+                && i.cdst.is_none()
                 && matches!(i.extra, Extra::None | Extra::Mem { .. });
             if !pure {
                 continue;

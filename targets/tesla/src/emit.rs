@@ -655,6 +655,12 @@ fn touched(i: &MInst, a: u8) -> (Set, Set) {
             t.results.iter().for_each(|x| reg(&mut r, *x));
         }
     }
+    if let Extra::Wide(wide) = &i.extra {
+        wide.regs.iter().for_each(|x| reg(if wide.load { &mut w } else { &mut r }, *x));
+        if wide.load && i.pred.is_some() {
+            wide.regs.iter().for_each(|x| reg(&mut r, *x));
+        }
+    }
     match i.op {
         Op::LdL | Op::LdS | Op::LdG => put(&mut r, MEM),
         Op::LdLock => put(&mut w, MEM),

@@ -242,7 +242,11 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<u64> {
 
 fn operand(i: &MInst, o: &str, f: &mut Fill, third: usize, dst_seen: &mut bool) -> Option<()> {
     let mem = |f: &mut Fill, scale: u32| -> Option<()> {
-        let Extra::Mem { off, .. } = i.extra else { return None };
+        let off = match &i.extra {
+            Extra::Mem { off, .. } => *off,
+            Extra::Wide(w) => w.off,
+            _ => return None,
+        };
         if !off.is_multiple_of(scale) {
             return None;
         }
@@ -277,6 +281,10 @@ fn operand(i: &MInst, o: &str, f: &mut Fill, third: usize, dst_seen: &mut bool) 
             }
         }
         "Dt" => {
+            if let Extra::Wide(w) = &i.extra {
+                f.set("ty", w.ty() as u64)?;
+                return f.set("dst", w.base as u64);
+            }
             let r = match (i.op, i.dst) {
                 (Op::StL, _) => match i.src[0] {
                     Src::Reg(r, _) => r,
@@ -332,7 +340,11 @@ fn operand(i: &MInst, o: &str, f: &mut Fill, third: usize, dst_seen: &mut bool) 
         },
         "adst" => f.set("dst", f.s.a as u64),
         "mg" => {
-            let Extra::Mem { space, .. } = i.extra else { return None };
+            let space = match &i.extra {
+                Extra::Mem { space, .. } => *space,
+                Extra::Wide(w) => w.space,
+                _ => return None,
+            };
             f.set("gs", space as u64)?;
             f.source(0, i.src[0], false, true)
         }

@@ -93,6 +93,28 @@ pub struct TexOp {
     pub apart: Option<Reg>,
 }
 
+/// A load or store of two or four words; the address is a multiple of their size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wide {
+    /// Byte offset.
+    pub off: u32,
+    /// Global space.
+    pub space: u8,
+    /// First register, a multiple of their number.
+    pub base: u8,
+    /// What is loaded or stored.
+    pub regs: SmallVec<[Reg; 4]>,
+    /// Whether it is loaded.
+    pub load: bool,
+}
+
+impl Wide {
+    /// Type code of l[] and g[].
+    pub fn ty(&self) -> u8 {
+        if self.regs.len() == 2 { 4 } else { 5 }
+    }
+}
+
 /// An atomic operation on a word of s[]. Its sources are read in every round, after the old value has been loaded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lock {
@@ -122,6 +144,8 @@ pub enum Extra {
         /// Global space.
         space: u8,
     },
+    /// Two or four words of l[] or g[] at once.
+    Wide(Box<Wide>),
     /// A texture operation.
     Tex(Box<TexOp>),
     /// quadop: lane selector and the four operations.
@@ -224,6 +248,20 @@ impl MachInst for MInst {
             v.def_reg(&mut l.equal);
             if let Dst::Reg(r) = &mut self.dst {
                 v.def_reg(r);
+            }
+            return;
+        }
+        if let Extra::Wide(w) = &mut self.extra {
+            // The address may not lie among the registers that are loaded.
+            if let Src::Reg(r, _) = &mut self.src[0] {
+                v.use_late(r);
+            }
+            if let Index::Reg(r, _) = &mut self.index {
+                v.use_any(r);
+            }
+            for (k, r) in w.regs.iter_mut().enumerate() {
+                let p = PReg::new(w.base as usize + k, GPR);
+                if w.load { v.def_fixed(r, p) } else { v.use_fixed(r, p) }
             }
             return;
         }

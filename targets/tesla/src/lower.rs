@@ -53,9 +53,13 @@ pub(crate) struct Lower<'a> {
     constants: BTreeMap<(usize, u32), Reg>,
     flags: BTreeMap<(usize, Value), (Reg, bool)>,
     truths: BTreeMap<(usize, Value, u8), Reg>,
+    /// Addresses in g[]: a word index and bytes behind it, by block.
+    pub addresses: BTreeMap<(usize, Value, u32), Reg>,
     /// Uniform words in registers, by block.
     loaded: BTreeMap<(usize, u8, u32), Reg>,
     pub uses: SecondaryMap<Value, u32>,
+    /// Lanes of each vector that something reads.
+    pub read_lanes: SecondaryMap<Value, u8>,
     /// The single user of a value, and its block.
     pub user: SecondaryMap<Value, Option<(Inst, Block)>>,
     pub home: SecondaryMap<Value, Option<Block>>,
@@ -103,8 +107,10 @@ pub(crate) fn select(module: &Module, abi: &mut Abi, chip: &Chip, half_immediate
         blocks[*b] = vc.block(depth(&loops, *b)) as u32;
     }
     let mut local_base = Vec::new();
-    let mut at = 0;
+    let mut at = 0u32;
     for l in func.locals.values() {
+        // Pairs and quads of words are read at once.
+        at = at.next_multiple_of(if l.ty.lanes.is_power_of_two() { 4 * l.ty.lanes as u32 } else { 4 });
         local_base.push(at);
         at += l.count * l.ty.lanes as u32 * 4;
     }
@@ -127,8 +133,10 @@ pub(crate) fn select(module: &Module, abi: &mut Abi, chip: &Chip, half_immediate
         constants: BTreeMap::new(),
         flags: BTreeMap::new(),
         truths: BTreeMap::new(),
+        addresses: BTreeMap::new(),
         loaded: BTreeMap::new(),
         uses: func.use_counts(),
+        read_lanes: SecondaryMap::new(),
         user: SecondaryMap::new(),
         home: SecondaryMap::new(),
         ranges: Ranges::new(module, func),
@@ -184,6 +192,14 @@ impl Lower<'_> {
             let d = &self.func.insts[i];
             for r in &d.results {
                 self.home[*r] = Some(b);
+            }
+            let lanes = match (d.op, &d.imm) {
+                (Opcode::Extract, Imm::Lane(_)) if d.results.iter().all(|r| self.uses[*r] == 0) => 0,
+                (Opcode::Extract, Imm::Lane(l)) => 1 << l,
+                _ => 15,
+            };
+            for v in d.args.iter().chain(d.targets.iter().flat_map(|t| &t.args)) {
+                self.read_lanes[self.func.resolve(*v)] |= lanes;
             }
             for v in &d.args {
                 let v = self.func.resolve(*v);

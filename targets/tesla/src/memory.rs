@@ -15,6 +15,25 @@ fn internal(what: &str) -> CompileError {
     CompileError::Internal(what.to_string())
 }
 
+/// How far the search for an index's low zero bits looks.
+const DEPTH: u32 = 6;
+
+/// Cuts the wanted lanes into words, pairs and quads that the alignment (so many low zero bits of the byte address) allows: first
+/// lane, number. With `spare`, four lanes may be accessed where not all are wanted.
+fn pieces(wanted: u8, aligned: u32, spare: bool) -> Vec<(u8, u8)> {
+    if aligned >= 4 && (wanted == 15 || spare && wanted & 3 != 0 && wanted & 12 != 0) {
+        return vec![(0, 4)];
+    }
+    let mut out = Vec::new();
+    for half in [0, 2] {
+        match wanted >> half & 3 {
+            3 if aligned >= 3 => out.push((half, 2)),
+            n => out.extend((0..2).filter(|l| n >> l & 1 == 1).map(|l| (half + l, 1))),
+        }
+    }
+    out
+}
+
 impl Lower<'_> {
     /// Loads, stores and atomics.
     pub(crate) fn memory(&mut self, d: &InstData) -> Result<(), CompileError> {
@@ -46,9 +65,17 @@ impl Lower<'_> {
                 let lanes = self.func.locals[x].ty.lanes as u32;
                 let base = self.local_base[x.as_u32() as usize] + offset * lanes * 4;
                 let index = self.optional_address(d.args.first().copied(), lanes * 4)?;
-                for l in self.lanes_wanted(d) {
-                    let r = self.result_lane(d, l);
-                    let extra = Extra::Mem { off: base + 4 * l as u32, ty: B32, space: 0 };
+                let aligned = (base | lanes * 4).trailing_zeros();
+                for (first, n) in pieces(self.lanes_read(d), aligned, self.func.ty(d.results[0]).lanes == 4) {
+                    let off = base + 4 * first as u32;
+                    if n > 1 {
+                        let regs = (first..first + n).map(|l| self.result_lane(d, l)).collect();
+                        let extra = self.wide(off, 0, regs, true);
+                        self.emit(MInst { index, extra, ..MInst::new(Op::LdL, Dst::None, &[]) });
+                        continue;
+                    }
+                    let r = self.result_lane(d, first);
+                    let extra = Extra::Mem { off, ty: B32, space: 0 };
                     self.emit(MInst { index, extra, ..MInst::new(Op::LdL, Dst::Reg(r), &[]) });
                 }
                 Ok(())
@@ -58,9 +85,18 @@ impl Lower<'_> {
                 let lanes = self.func.locals[x].ty.lanes as u32;
                 let base = self.local_base[x.as_u32() as usize] + offset * lanes * 4;
                 let index = self.optional_address(d.args.get(1).copied(), lanes * 4)?;
-                for (l, r) in self.stored(d.args[0])?.into_iter().enumerate() {
-                    let extra = Extra::Mem { off: base + 4 * l as u32, ty: B32, space: 0 };
-                    self.emit(MInst { index, extra, ..MInst::new(Op::StL, Dst::None, &[Src::reg(r)]) });
+                let aligned = (base | lanes * 4).trailing_zeros();
+                let regs = self.stored(d.args[0])?;
+                for (first, n) in pieces(!(!0 << regs.len()), aligned, false) {
+                    let off = base + 4 * first as u32;
+                    let part = &regs[first as usize..(first + n) as usize];
+                    if n > 1 {
+                        let extra = self.wide(off, 0, part.into(), false);
+                        self.emit(MInst { index, extra, ..MInst::new(Op::StL, Dst::None, &[]) });
+                        continue;
+                    }
+                    let extra = Extra::Mem { off, ty: B32, space: 0 };
+                    self.emit(MInst { index, extra, ..MInst::new(Op::StL, Dst::None, &[Src::reg(part[0])]) });
                 }
                 Ok(())
             }
@@ -111,11 +147,37 @@ impl Lower<'_> {
             _ => Err(internal("a memory operation on the wrong kind of variable")),
         }
     }
+    /// Two or four words at once, in the next block of registers.
+    fn wide(&mut self, off: u32, space: u8, regs: SmallVec<[Reg; 4]>, load: bool) -> Extra {
+        let base = self.next_block();
+        Extra::Wide(Box::new(Wide { off, space, base, regs, load }))
+    }
+    /// How many low bits of a whole number are known to be zero.
+    fn zeros(&self, v: Value, depth: u32) -> u32 {
+        if let Some(k) = self.bits(v) {
+            return k.trailing_zeros();
+        }
+        let (Some(d), Some(rest)) = (self.def(v), depth.checked_sub(1)) else { return 0 };
+        let of = |n: usize| self.zeros(d.args[n], rest);
+        let n = match d.op {
+            Opcode::Iadd | Opcode::Isub | Opcode::Ior | Opcode::Ixor => of(0).min(of(1)),
+            Opcode::Iand => of(0).max(of(1)),
+            Opcode::Imul => of(0) + of(1),
+            Opcode::Ishl => self.bits(d.args[1]).map_or(0, |k| of(0) + (k & 31)),
+            Opcode::Select => of(1).min(of(2)),
+            _ => 0,
+        };
+        n.min(31)
+    }
     fn optional_address(&mut self, index: Option<Value>, unit: u32) -> Result<Index, CompileError> {
         index.map_or(Ok(Index::None), |v| self.address(v, unit))
     }
     fn lanes_wanted(&self, d: &InstData) -> Vec<u8> {
         (0..self.func.ty(d.results[0]).lanes).collect()
+    }
+    fn lanes_read(&self, d: &InstData) -> u8 {
+        let v = d.results[0];
+        self.used_lanes(v) & !(!0 << self.func.ty(v).lanes)
     }
     fn result_lane(&mut self, d: &InstData, lane: u8) -> Reg {
         let v = d.results[0];
@@ -152,30 +214,45 @@ impl Lower<'_> {
             (Opcode::StorageStore | Opcode::Atomic, _) => 1,
             _ => 0,
         };
-        let address = self.byte_address(d.args.get(values).copied(), offset * 4)?;
+        let index = d.args.get(values).copied();
+        let aligned = 2 + index.map_or(16, |v| self.zeros(v, DEPTH)).min(offset.trailing_zeros());
         match d.op {
             Opcode::StorageLoad => {
-                for l in self.lanes_wanted(d) {
+                for (first, n) in pieces(self.lanes_read(d), aligned, self.func.ty(d.results[0]).lanes == 4) {
+                    let a = self.byte_address(index, 4 * (offset + first as u32))?;
+                    if n > 1 {
+                        self.fired("global.load.wide");
+                        let regs = (first..first + n).map(|l| self.result_lane(d, l)).collect();
+                        let extra = self.wide(0, space, regs, true);
+                        self.emit(MInst { extra, ..MInst::new(Op::LdG, Dst::None, &[Src::reg(a)]) });
+                        continue;
+                    }
                     self.fired("global.load");
-                    let a = self.plus(address, 4 * l as u32);
-                    let r = self.result_lane(d, l);
+                    let r = self.result_lane(d, first);
                     self.emit(MInst { extra: Extra::Mem { off: 0, ty: B32, space }, ..MInst::new(Op::LdG, Dst::Reg(r), &[Src::reg(a)]) });
                 }
                 Ok(())
             }
             Opcode::StorageStore => {
                 let v = self.func.resolve(d.args[0]);
-                self.fired("global.store");
                 let regs = if matches!(self.func.ty(v).scalar, Scalar::I1 | Scalar::F16) && !self.func.ty(v).is_vector() {
                     [self.result_register(v)?].into_iter().collect()
                 } else {
                     self.stored(v)?
                 };
-                for (l, r) in regs.into_iter().enumerate() {
-                    let a = self.plus(address, 4 * l as u32);
+                for (first, n) in pieces(!(!0 << regs.len()), aligned, false) {
+                    let a = self.byte_address(index, 4 * (offset + first as u32))?;
+                    let part = &regs[first as usize..(first + n) as usize];
+                    if n > 1 {
+                        self.fired("global.store.wide");
+                        let extra = self.wide(0, space, part.into(), false);
+                        self.emit(MInst { extra, ..MInst::new(Op::StG, Dst::None, &[Src::reg(a)]) });
+                        continue;
+                    }
+                    self.fired("global.store");
                     self.emit(MInst {
                         extra: Extra::Mem { off: 0, ty: B32, space },
-                        ..MInst::new(Op::StG, Dst::None, &[Src::reg(a), Src::reg(r)])
+                        ..MInst::new(Op::StG, Dst::None, &[Src::reg(a), Src::reg(part[0])])
                     });
                 }
                 Ok(())
@@ -199,6 +276,7 @@ impl Lower<'_> {
                 };
                 let x = self.operand(d.args[0])?;
                 let x = self.in_register(x);
+                let address = self.byte_address(index, offset * 4)?;
                 let mut src = vec![Src::reg(address), Src::reg(x)];
                 if values == 2 {
                     let y = self.operand(d.args[1])?;
@@ -281,15 +359,35 @@ impl Lower<'_> {
         self.emit(MInst::new(Op::Mul24, Dst::Reg(t), &[Src::reg(r), Src::Imm(unit)]));
         Ok(self.plus(t, base))
     }
+    /// Four times a word index plus an offset in bytes; computed at most once per block.
     fn byte_address(&mut self, index: Option<Value>, offset: u32) -> Result<Reg, CompileError> {
         let Some(v) = index else { return Ok(self.in_register(Src::Imm(offset))) };
         if let Some(k) = self.bits(v) {
             return Ok(self.in_register(Src::Imm(k.wrapping_mul(4).wrapping_add(offset))));
         }
-        let r = self.register(v)?;
-        let t = self.fresh();
-        self.emit(MInst::new(Op::Shl, Dst::Reg(t), &[Src::reg(r), Src::Imm(2)]));
-        Ok(self.plus(t, offset))
+        let key = (self.cur, self.func.resolve(v), offset);
+        if let Some(r) = self.addresses.get(&key) {
+            return Ok(*r);
+        }
+        let r = if offset != 0 {
+            let start = self.byte_address(index, 0)?;
+            self.plus(start, offset)
+        } else {
+            // A shift before this one is part of it.
+            let (from, shift) = match self.def(v) {
+                Some(d) if d.op == Opcode::Ishl => match self.bits(d.args[1]) {
+                    Some(k) if k < 30 => (d.args[0], k + 2),
+                    _ => (v, 2),
+                },
+                _ => (v, 2),
+            };
+            let r = self.register(from)?;
+            let t = self.fresh();
+            self.emit(MInst::new(Op::Shl, Dst::Reg(t), &[Src::reg(r), Src::Imm(shift)]));
+            t
+        };
+        self.addresses.insert(key, r);
+        Ok(r)
     }
     fn plus(&mut self, r: Reg, k: u32) -> Reg {
         if k == 0 {

@@ -612,25 +612,7 @@ impl Lower<'_> {
     }
     /// Which lanes of a value are read.
     pub(crate) fn used_lanes(&self, v: Value) -> u8 {
-        if !self.func.ty(v).is_vector() {
-            return 1;
-        }
-        let mut used = 0;
-        for (_, i) in self.func.ordered() {
-            let d = &self.func.insts[i];
-            let reads = d.args.iter().chain(d.targets.iter().flat_map(|t| &t.args)).any(|a| self.func.resolve(*a) == v);
-            if reads {
-                match (d.op, &d.imm) {
-                    (Opcode::Extract, Imm::Lane(l)) => {
-                        if d.results.iter().any(|r| self.uses[*r] > 0) {
-                            used |= 1 << l;
-                        }
-                    }
-                    _ => used |= 15,
-                }
-            }
-        }
-        used
+        if self.func.ty(v).is_vector() { self.read_lanes[v] } else { 1 }
     }
     /// The register of a lane that is being defined.
     pub(crate) fn lane_register(&mut self, v: Value, lane: u8) -> Reg {

@@ -98,7 +98,7 @@ impl Lower<'_> {
         Ok(())
     }
     /// The first register of a block for a texture operation.
-    fn next_block(&mut self) -> u8 {
+    pub(crate) fn next_block(&mut self) -> u8 {
         let n = self.first_texture + self.next_texture % self.texture_blocks;
         self.next_texture = self.next_texture.wrapping_add(1);
         4 * n
