@@ -4,6 +4,7 @@
 //! Runs where contraction is allowed, never on `precise`.
 
 use retroshade_ir::passes::rewrite::{Action, rewrite, splat_float};
+use retroshade_ir::passes::simplify::equality;
 use retroshade_ir::{Builder, FloatCC, Function, Imm, InstData, Opcode, Value};
 use std::collections::BTreeSet;
 
@@ -104,6 +105,39 @@ fn blend(b: &mut Builder<'_>, d: &InstData) -> Option<Value> {
         }
     }
     None
+}
+
+/// In a chain of selects by whether one value is this or that constant, the order of the tests does not matter. A test
+/// with 0 needs no comparison, so it goes to the end that is computed first.
+pub fn zero_first(func: &mut Function) -> bool {
+    let uses = func.use_counts();
+    let link = |f: &Function, v: Value| {
+        let s = f.def_if(v, Opcode::Select)?;
+        let (tested, k) = equality(f, s.args[0])?;
+        Some((s.args[0], s.args[1], s.args[2], tested, k))
+    };
+    rewrite(func, |b, i| {
+        let d = b.func.insts[i].clone();
+        let Some(r) = d.results.first().copied().filter(|_| d.op == Opcode::Select) else { return Action::Keep };
+        let Some((c, x, mut rest, tested, 0)) = link(b.func, r) else { return Action::Keep };
+        let (mut chain, mut seen) = (Vec::new(), BTreeSet::from([0]));
+        while uses[rest] == 1
+            && let Some((c, x, next, v, k)) = link(b.func, rest)
+            && v == tested
+            && seen.insert(k)
+        {
+            chain.push((c, x));
+            rest = next;
+        }
+        if chain.is_empty() {
+            return Action::Keep;
+        }
+        let mut v = b.select(c, x, rest);
+        for (c, x) in chain.into_iter().rev() {
+            v = b.select(c, x, v);
+        }
+        Action::Replace(v)
+    })
 }
 
 /// Turns chains of selects, each taking the last where its condition fails, into trees: fewer steps, some more operations.

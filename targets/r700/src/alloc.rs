@@ -6,7 +6,7 @@ use crate::sched::Item;
 use crate::webs::{Liveness, Position, Range, liveness, overlap};
 use retroshade_ir::Span;
 use retroshade_lower::CompileError;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A piece of code after scheduling.
 #[derive(Clone, Debug)]
@@ -98,6 +98,19 @@ fn dead_writes(leaves: &[Leaf], live: &Liveness) -> BTreeSet<(usize, usize, usiz
     dead
 }
 
+/// When a channel of a register is taken: starts and ends of stretches, which do not overlap.
+#[derive(Default)]
+struct Track(BTreeMap<u32, u32>);
+
+impl Track {
+    fn free(&self, r: &Range) -> bool {
+        r.iter().all(|(a, b)| self.0.range(..b).next_back().is_none_or(|(_, end)| end <= a))
+    }
+    fn take(&mut self, r: &Range) {
+        self.0.extend(r.iter().copied());
+    }
+}
+
 /// Allocates registers.
 pub fn allocate(mir: &Mir, steps: &[Step], leaves: &[Leaf], reserved: u8) -> Result<Placement, AllocError> {
     let first = live(mir, steps, leaves, &BTreeSet::new());
@@ -132,7 +145,7 @@ pub fn allocate(mir: &Mir, steps: &[Step], leaves: &[Leaf], reserved: u8) -> Res
         }
     }
     units.sort_by_key(|(fixed, start, webs)| (fixed.is_none(), webs.len() == 1, *start, webs[0]));
-    let mut used: Vec<[Vec<Range>; 4]> = Vec::new();
+    let mut used: Vec<[Track; 4]> = Vec::new();
     for (fixed, _, webs) in &units {
         for (n, a) in webs.iter().enumerate() {
             for b in &webs[..n] {
@@ -142,10 +155,10 @@ pub fn allocate(mir: &Mir, steps: &[Step], leaves: &[Leaf], reserved: u8) -> Res
                 }
             }
         }
-        let fits = |regs: &[Vec<Range>; 4]| {
+        let fits = |regs: &[Track; 4]| {
             webs.iter().all(|w| {
                 let c = mir.webs[w.0 as usize].chan.unwrap_or(0) as usize & 3;
-                !regs[c].iter().any(|r| overlap(r, &live.ranges[w.0 as usize]))
+                regs[c].free(&live.ranges[w.0 as usize])
             })
         };
         let r = match fixed {
@@ -168,7 +181,7 @@ pub fn allocate(mir: &Mir, steps: &[Step], leaves: &[Leaf], reserved: u8) -> Res
         };
         for w in webs {
             let c = mir.webs[w.0 as usize].chan.unwrap_or(0) as usize & 3;
-            used[r][c].push(live.ranges[w.0 as usize].clone());
+            used[r][c].take(&live.ranges[w.0 as usize]);
             out.gpr[w.0 as usize] = Some(r.min(255) as u8);
         }
     }

@@ -6,6 +6,7 @@
 use crate::forms::Format;
 use crate::inst::Word;
 use crate::program::{Clause, Program, fetch_space};
+use std::collections::BTreeSet;
 
 /// Registers as bits.
 #[derive(Clone, Copy, Default)]
@@ -59,7 +60,7 @@ fn touched(p: &Program, w: &Word) -> Option<Touched> {
 
 /// By control-flow instruction: whether it must wait for what comes before it.
 pub fn needed(p: &Program) -> Vec<bool> {
-    let targets: Vec<u64> =
+    let targets: BTreeSet<u64> =
         p.cf.iter()
             .filter(|w| w.info().format == Format::Cf && fetch_space(w).is_none() && w.get("ADDR") != 0)
             .map(|w| w.get("ADDR"))

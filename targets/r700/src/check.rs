@@ -133,9 +133,11 @@ fn fetches(list: &[(u32, crate::inst::Word)], out: &mut Vec<TextError>) {
     }
     let mut written: BTreeSet<(u64, u64)> = BTreeSet::new();
     for (u, f) in list {
+        // A memory read without index names no register as address.
+        let addressed = f.info().format != Format::MemRd || f.get("INDEXED") == 1;
         for sel in ["SRC_SEL_X", "SRC_SEL_Y", "SRC_SEL_Z", "SRC_SEL_W"] {
             let tex = f.info().format == Format::Tex;
-            if (tex || sel == "SRC_SEL_X") && f.get(sel) < 4 && written.contains(&(f.get("SRC_GPR"), f.get(sel))) {
+            if addressed && (tex || sel == "SRC_SEL_X") && f.get(sel) < 4 && written.contains(&(f.get("SRC_GPR"), f.get(sel))) {
                 out.push(problem(*u, "a fetch uses a result of its own clause as address"));
                 break;
             }
@@ -237,7 +239,7 @@ fn clause(groups: &[(u32, Group)], cf: &crate::inst::Word, out: &mut Vec<TextErr
         if !ports::constants_fit(&slots) {
             out.push(problem(*u, "a group reads too many constants"));
         }
-        let mut table = [[None; 4]; 3];
+        let mut table = ports::Ports::default();
         for (s, a) in slots.iter().zip(&g.slots) {
             if !ports::reserve(s, a.bank as usize, &mut table) {
                 out.push(problem(*u, "two reads of a group need one register port"));

@@ -7,9 +7,10 @@ use crate::legal::{Choice, legalise};
 use crate::lower::lower;
 use crate::mir::*;
 use crate::ports::Read;
-use crate::sched::{Stuck, schedule};
+use crate::sched::{Numbering, Stuck, schedule};
 use crate::webs::{each_leaf, leaves};
-use retroshade_ir::{Module, Stage};
+use retroshade_ir::analysis::{Cfg, DomTree, Loops};
+use retroshade_ir::{Function, Module, Opcode, Stage};
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, OptLevel, Options};
 use retroshade_regalloc::judge::Placed;
@@ -45,6 +46,20 @@ struct Candidate {
 /// What a group is worth in bytes when whole programs are compared: it is a group of four cycles, too.
 const GROUP_WEIGHT: u64 = 20;
 
+/// Tries of the scheduler while ways of compiling are compared, and for the way that is kept.
+const QUICK: u64 = 600;
+const THOROUGH: u64 = 40_000;
+
+/// Live values (of 496 channels) above which the first attempt at spilling moves some to memory, and where attempts end.
+const SPILL_FROM: u32 = 360;
+const SPILL_TO: u32 = 40;
+
+/// Elements of scratch memory that ARRAY_SIZE can bound.
+pub const MAX_SCRATCH: u32 = 4096;
+
+/// IR instructions that may be compiled to compare ways of compiling.
+const WORK: usize = 3_000;
+
 /// Code size in bytes, and what its groups are worth.
 fn cost(e: &Emitted) -> u64 {
     e.words.len() as u64 * 4 + GROUP_WEIGHT * e.counts.groups
@@ -66,29 +81,51 @@ fn candidate(base: &Module, options: &Options, effort: u64, dumps: &mut Vec<(Str
     Err(last)
 }
 
-/// Compiles a module: tries it with and without dot products and unrolling, then single dot products the other way.
+/// The ways of legalising that are worth trying: each beside the standard one makes a difference only where the program has
+/// what it is about.
+fn choices(module: &Module, search: bool) -> Vec<Choice> {
+    let standard = Choice { dot: 3, unroll: 256, select: 16, balance: false };
+    let mut out = vec![standard];
+    if !search {
+        return out;
+    }
+    let count = |f: &dyn Fn(&Function) -> bool| module.functions.values().any(f);
+    let has = |f: &Function, ops: &[Opcode]| f.ordered().any(|(_, i)| ops.contains(&f.insts[i].op));
+    use Opcode::*;
+    if count(&|f| has(f, &[Fadd, Fsub, Fma, Fmad, Dot])) {
+        out.extend([Choice { dot: 4, ..standard }, Choice { dot: 2, ..standard }, Choice { dot: 0, ..standard }]);
+    }
+    let branches = count(&|f| f.blocks.len() > 1);
+    if branches || count(&|f| has(f, &[Select])) {
+        out.push(Choice { dot: 2, balance: true, ..standard });
+    }
+    if branches {
+        out.extend([Choice { select: 48, ..standard }, Choice { dot: 0, select: 48, ..standard }]);
+    }
+    let loops = count(&|f| {
+        let cfg = Cfg::new(f);
+        !Loops::new(&cfg, &DomTree::new(f, &cfg)).is_empty()
+    });
+    if loops {
+        out.extend([Choice { unroll: 0, ..standard }, Choice { dot: 0, unroll: 0, ..standard }]);
+    }
+    out
+}
+
+/// Compiles a module: tries it with and without dot products and unrolling, then single dot products the other way. The work
+/// is bounded in instructions, so large programs are tried fewer ways.
 pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileError> {
     let mut dumps = Vec::new();
     let search = options.opt > OptLevel::O1;
-    let standard = Choice { dot: 3, unroll: 256, select: 16, balance: false };
-    let mut choices = vec![standard];
-    if search {
-        choices.extend([
-            Choice { dot: 4, ..standard },
-            Choice { dot: 2, ..standard },
-            Choice { dot: 2, balance: true, ..standard },
-            Choice { dot: 0, ..standard },
-            Choice { select: 48, ..standard },
-            Choice { dot: 0, select: 48, ..standard },
-            Choice { unroll: 0, ..standard },
-            Choice { dot: 0, unroll: 0, ..standard },
-        ]);
-    }
-    let quick = if search { 600 } else { 1 };
+    let quick = if search { QUICK } else { 1 };
     let mut all: Vec<(Candidate, Module)> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     let mut first_error = None;
-    for choice in choices {
+    let mut work = 0;
+    for choice in choices(module, search) {
+        if work > WORK {
+            break;
+        }
         let base = match legalise(module, options, choice, &mut Vec::new()) {
             Ok(b) => b,
             Err(e) => {
@@ -97,6 +134,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
             }
         };
         let text = retroshade_ir::print(&base);
+        work += base.main().inst_count();
         if seen.contains(&text) {
             continue;
         }
@@ -122,9 +160,10 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
         return Err(first_error.unwrap_or_else(|| CompileError::Internal("no candidate".to_string())));
     };
     let ops = base.main().inst_count();
-    if search && ops <= 400 {
-        let mut k = 0;
-        while k < crate::legal::dots(&base).min(16) {
+    if search {
+        let (mut k, mut left) = (0, WORK / 2);
+        while k < crate::legal::dots(&base).min(16) && ops <= left {
+            left -= ops;
             let mut other = base.clone();
             crate::legal::expand_dots(&mut other, |n, _| n == k);
             match candidate(&other, options, quick, &mut Vec::new()) {
@@ -137,7 +176,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
         (found, base) = (c, b);
     }
     if search || options.wants("legal") {
-        let full = candidate(&base, options, if search { 40_000 } else { quick }, &mut dumps)?;
+        let full = candidate(&base, options, if search { THOROUGH } else { quick }, &mut dumps)?;
         if weighed(&full) <= weighed(&found) {
             found = full;
         }
@@ -164,6 +203,9 @@ type Generated = (Emitted, u16, String, Option<Placed>);
 fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u8, check: bool) -> Result<Generated, Retry> {
     let mut mir = lower(legal, legal.main(), tree, abi).map_err(Retry::No)?;
     crate::webs::remove_dead(&mut mir);
+    if boldness == 0 {
+        crate::spill::loosen(&mut mir);
+    }
     if boldness > 0 {
         crate::webs::coalesce(&mut mir, boldness > 1);
     }
@@ -172,23 +214,44 @@ fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: 
     }
     simplify(&mut mir.steps);
     limit_constants(&mut mir);
-    let scheduled = schedule_all(&mut mir, effort)?;
     let reserved = match legal.stage {
         Stage::Vertex => 1,
         Stage::Geometry => 2,
         _ => 0,
     };
-    let place = match allocate(&mir, &mir.steps, &scheduled, reserved) {
-        Ok(p) => p,
-        Err(AllocError::Limit(e)) => return Err(Retry::No(e)),
-        Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
-    };
-    let (mir, scheduled, place) = define_undefined(mir, scheduled, place, effort, reserved)?;
+    let (mir, scheduled, place) = fit(mir, effort, reserved)?;
+    if mir.scratch > MAX_SCRATCH {
+        let message = "the program needs more scratch memory than its instructions reach";
+        return Err(Retry::No(CompileError::limit("R0306", retroshade_ir::Span::NONE, message, mir.scratch as u64, MAX_SCRATCH as u64)));
+    }
     let emitted = emit(&mir, &scheduled, &place, legal.stage, abi.fetch_shader).map_err(|e| {
         Retry::No(CompileError::limit("R0307", retroshade_ir::Span::NONE, format!("the program does not fit its encoding: {e}"), 1, 0))
     })?;
     let placed = check.then(|| crate::judge::placed(&mir, &scheduled, &place));
     Ok((emitted, place.count.max(1), describe(&mir), placed))
+}
+
+/// Schedules and allocates; where the registers do not suffice, more and more values go to scratch memory.
+fn fit(mir: Mir, effort: u64, reserved: u8) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
+    let mut most = SPILL_FROM;
+    let mut code = mir.clone();
+    loop {
+        let scheduled = schedule_all(&mut code, effort)?;
+        let error = match allocate(&code, &code.steps, &scheduled, reserved) {
+            Ok(p) => match define_undefined(code, scheduled, p, effort, reserved) {
+                Err(Retry::No(e)) => e,
+                done => return done,
+            },
+            Err(AllocError::Limit(e)) => e,
+            Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
+        };
+        code = mir.clone();
+        if most < SPILL_TO || !crate::spill::spill(&mut code, most) {
+            // With less coalescing fewer values are tied to others in registers.
+            return Err(Retry::Yes(error));
+        }
+        most = most * 2 / 3;
+    }
 }
 
 /// Webs that some path leaves undefined start as 0, as the IR says of outputs that are never written.
@@ -230,8 +293,10 @@ fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
         info.settled = info.chan.is_some();
     }
     let total: usize = leaves(&mir.steps).iter().map(|l| l.len()).sum();
-    let budget = effort / (1 + total as u64 / 200);
+    // Pieces share the tries by their length; each is scheduled once at least.
+    let share = |n: usize| effort * n as u64 / total.max(1) as u64;
     let mut out: Vec<Leaf> = Vec::new();
+    let mut names = Numbering::default();
     let code: Vec<Vec<Op>> = leaves(&mir.steps).into_iter().cloned().collect();
     for (k, ops) in code.into_iter().enumerate() {
         let mut ops = ops;
@@ -239,7 +304,7 @@ fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
         // Every round adds moves, so the bound must not grow with them.
         let most = 24 + ops.len().min(40);
         loop {
-            match schedule(&ops, mir, budget) {
+            match schedule(&ops, mir, share(ops.len()), &mut names) {
                 Ok((items, chan)) => {
                     for (w, c) in chan {
                         mir.webs[w.0 as usize].chan = Some(c);

@@ -13,7 +13,7 @@ const MACHINE_AMDGPU: u16 = 224;
 pub fn registers(e: &Emitted, gprs: u16, m: &Module, abi: &Abi) -> Vec<(&'static str, u32)> {
     // NUM_GPRS 7:0, STACK_SIZE 15:8, DX10_CLAMP 21.
     let resources = gprs as u32 & 0xff | (e.counts.stack as u32 & 0xff) << 8 | 1 << 21;
-    match m.stage {
+    let mut out = match m.stage {
         Stage::Fragment => vec![
             ("SQ_PGM_RESOURCES_PS", resources),
             ("SQ_PGM_EXPORTS_PS", (e.depth as u32) | e.colors.max(if e.depth { 0 } else { 1 }) << 1),
@@ -37,7 +37,17 @@ pub fn registers(e: &Emitted, gprs: u16, m: &Module, abi: &Abi) -> Vec<(&'static
             ]
         }
         _ => vec![("SQ_PGM_RESOURCES_VS", resources), ("SPI_VS_OUT_CONFIG", e.params.max(1).saturating_sub(1) << 1)],
+    };
+    if e.scratch > 0 {
+        let name = match m.stage {
+            Stage::Fragment => "SQ_PSTMP_RING_ITEMSIZE",
+            Stage::Geometry => "SQ_GSTMP_RING_ITEMSIZE",
+            _ => "SQ_VSTMP_RING_ITEMSIZE",
+        };
+        // In words.
+        out.push((name, e.scratch * 4));
     }
+    out
 }
 
 /// Builds the object.

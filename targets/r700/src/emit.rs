@@ -58,6 +58,8 @@ pub struct Emitted {
     pub map: Vec<(std::ops::Range<u32>, Span)>,
     /// Colour exports, highest target + 1.
     pub colors: u32,
+    /// Elements of scratch memory, of 16 bytes each.
+    pub scratch: u32,
     /// Whether depth, stencil or coverage are exported.
     pub depth: bool,
     /// Parameters exported.
@@ -83,6 +85,8 @@ struct Emit<'a> {
     loop_starts: Vec<usize>,
     kills: bool,
     spans: Vec<(usize, usize, Span)>,
+    /// Whether a write to scratch memory may still be on its way.
+    unacknowledged: bool,
 }
 
 /// Emits a program.
@@ -102,6 +106,7 @@ pub fn emit(mir: &Mir, leaves: &[Leaf], place: &Placement, stage: Stage, fetch_s
         loop_starts: Vec::new(),
         kills: false,
         spans: Vec::new(),
+        unacknowledged: false,
     };
     if fetch_shader {
         e.plain("CF:CALL_FS", vec![], None);
@@ -165,6 +170,7 @@ impl Emit<'_> {
                     self.plain("CF:LOOP_START_DX10", vec![], Some(after));
                     let start = self.label();
                     self.bind(start);
+                    self.meet();
                     self.loops.push(end);
                     self.loop_starts.push(self.cf.len());
                     self.steps(body);
@@ -173,6 +179,7 @@ impl Emit<'_> {
                     self.bind(end);
                     self.plain("CF:LOOP_END", vec![], Some(start));
                     self.bind(after);
+                    self.meet();
                     if self.whole_quad_until.is_some_and(|u| u >= first) {
                         self.whole_quad_until = Some(self.cf.len());
                     }
@@ -184,6 +191,11 @@ impl Emit<'_> {
                 }
             }
         }
+    }
+
+    /// Where control flow meets, some path may come with a write to scratch memory.
+    fn meet(&mut self) {
+        self.unacknowledged |= self.mir.scratch > 0;
     }
 
     fn set_last(&mut self, form: &'static str) {
@@ -220,7 +232,9 @@ impl Emit<'_> {
             self.bind(to_else);
             self.plain("CF:ELSE", vec![("POP_COUNT", 1)], Some(after));
         }
+        self.meet();
         self.steps(other);
+        self.meet();
         // A label at this place would miss a pop that moved into the clause before it.
         let here = self.cf.len() as u32;
         let free = !self.labels.contains(&Some(here));
@@ -401,6 +415,10 @@ impl Emit<'_> {
     }
 
     fn fetch_clause(&mut self, leaf: &Leaf, list: &[usize]) {
+        let memory = list.iter().any(|i| TABLE.form(leaf.ops[*i].form_of_fetch()).ext.format == Format::MemRd);
+        if memory && std::mem::take(&mut self.unacknowledged) {
+            self.plain("CF:WAIT_ACK", vec![], None);
+        }
         let mut clause = Clause { fetch: true, ..Clause::default() };
         let mut texture = true;
         for i in list {
@@ -411,7 +429,7 @@ impl Emit<'_> {
             v.push(("SRC_GPR", src as u64));
             let names: &[&str] = if texture { &["SRC_SEL_X", "SRC_SEL_Y", "SRC_SEL_Z", "SRC_SEL_W"] } else { &["SRC_SEL_X"] };
             for (n, name) in names.iter().enumerate() {
-                v.push((name, f.src.get(n).map_or(4, |c| self.select(c))));
+                v.push((name, f.src.get(n).map_or(if texture { 4 } else { 0 }, |c| self.select(c))));
             }
             // A result channel takes the component whose web lives in it.
             let mut dst = None;
@@ -483,6 +501,7 @@ impl Emit<'_> {
                     ("ARRAY_SIZE", 0xfff),
                     ("COMP_MASK", mask),
                 ];
+                self.unacknowledged |= e.kind > 1;
                 if mask != 0 {
                     self.cf.push(Cf { form: e.form, fields, clause: None, label: None, span: leaf.ops[i].span });
                 }
@@ -542,11 +561,15 @@ impl Emit<'_> {
             words.extend([w as u32, (w >> 32) as u32]);
             out.map.push((at..at + 8, c.span));
         }
+        let mut starts: Vec<Vec<(usize, Span)>> = vec![Vec::new(); self.clauses.len()];
+        for (k, at, span) in &self.spans {
+            starts[*k].push((*at, *span));
+        }
         let mut order: Vec<usize> = (0..self.clauses.len()).collect();
         order.sort_by_key(|k| self.clauses[*k].at);
         for k in order {
             words.resize(self.clauses[k].at as usize * 2, 0);
-            let starts: Vec<(usize, Span)> = self.spans.iter().filter(|s| s.0 == k).map(|s| (s.1, s.2)).collect();
+            let starts = &starts[k];
             for (n, (at, span)) in starts.iter().enumerate() {
                 let end = starts.get(n + 1).map_or(self.clauses[k].words.len(), |s| s.0);
                 let base = words.len();
@@ -559,6 +582,7 @@ impl Emit<'_> {
         }
         self.counts.cf = self.cf.len() as u64;
         out.counts = self.counts;
+        out.scratch = self.mir.scratch;
         out.kills = self.kills;
         crate::barrier::relax(&mut words);
         out.words = words;

@@ -49,6 +49,12 @@ pub fn buffer(l: &mut Lower<'_>, value: Value, index: Opnd, fields: &Fields, shi
     finish(l, value, "VTX_GPR:FETCH", fields.clone(), src, quad, dst, false, false);
 }
 
+/// A read of `value`'s lanes from scratch memory.
+pub fn memory(l: &mut Lower<'_>, value: Value, fields: Fields, src: SmallVec<[Coord; 4]>, quad: Option<Quad>) {
+    let dst = result_lanes(l, value);
+    finish(l, value, "MEM_RD:MEM_OP", fields, src, quad, dst, false, false);
+}
+
 /// Pushes a fetch whose result component `k` is lane `dst[k]` of `value`.
 #[allow(clippy::too_many_arguments)]
 fn finish(

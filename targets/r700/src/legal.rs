@@ -9,7 +9,7 @@ use cranelift_entity::EntityRef;
 use retroshade_ir::passes::contract::FpContract;
 use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits};
 use retroshade_ir::passes::{PassOptions, cleanup, each, pipeline};
-use retroshade_ir::types::F32;
+use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, Stage, TexDim, TexOp, Type, Value};
 use retroshade_lower::legal::{BITS_AND_PACKING, Rule, apply, bits, float, intdiv};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
@@ -114,6 +114,7 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
         each(&mut m, crate::algebra::balance);
     }
     costly_dots(&mut m);
+    let again = again | (options.opt > OptLevel::O0 && each(&mut m, crate::algebra::zero_first));
     if again && options.opt > OptLevel::O0 {
         cleanup(&mut m, &pass);
         rules(&mut m);
@@ -234,7 +235,7 @@ fn zero_locals(m: &mut Module) {
     let f = m.main_mut();
     let mut stored: BTreeSet<(usize, u32)> = BTreeSet::new();
     let mut read: BTreeSet<usize> = BTreeSet::new();
-    let Some(entry) = f.blocks.keys().next() else { return };
+    let Some(entry) = f.layout.first().copied() else { return };
     for i in &f.blocks[entry].insts {
         let d = &f.insts[*i];
         if let Imm::Mem { var: MemRef::Local(l), offset } = d.imm {
@@ -263,6 +264,11 @@ fn zero_locals(m: &mut Module) {
         .flat_map(|(l, d)| (0..d.count).map(move |n| (l, d.ty, n)))
         .filter(|(l, _, n)| !stored.contains(&(l.index(), *n)))
         .collect();
+    // Arrays in scratch memory are cleared by a loop where stores would take more code.
+    let scratch = crate::lower::in_scratch(f);
+    let many = |l: retroshade_ir::Local| scratch[l.index()] && missing.iter().filter(|m| m.0 == l).count() > 16;
+    let loops: BTreeSet<usize> = missing.iter().filter(|m| many(m.0)).map(|m| m.0.index()).collect();
+    let missing: Vec<_> = missing.into_iter().filter(|m| !loops.contains(&m.0.index())).collect();
     let mut first = true;
     rewrite(f, |b, _| {
         if std::mem::take(&mut first) {
@@ -273,6 +279,29 @@ fn zero_locals(m: &mut Module) {
         }
         Action::Keep
     });
+    let cleared: Vec<(retroshade_ir::Local, Type, u32)> =
+        f.locals.iter().filter(|(l, _)| loops.contains(&l.index())).map(|(l, d)| (l, d.ty, d.count)).collect();
+    for (l, ty, count) in cleared {
+        clear(f, l, ty, count);
+    }
+}
+
+/// Stores 0 in every element of an array before everything else, in a loop.
+fn clear(f: &mut Function, l: retroshade_ir::Local, ty: Type, count: u32) {
+    let Some(old) = f.layout.first().copied() else { return };
+    let (entry, head) = (f.add_block(), f.add_block());
+    f.layout.retain(|b| *b != entry && *b != head);
+    f.layout.splice(0..0, [entry, head]);
+    let i = f.add_param(head, I32);
+    let mut b = Builder::new(f, entry);
+    let (first, one, end) = (b.iconst(I32, 0), b.iconst(I32, 1), b.iconst(I32, count));
+    let zero = b.splat_const(ty, 0);
+    b.jump(head, &[first]);
+    b.switch_to(head);
+    b.store(MemRef::Local(l), 0, zero, Some(i));
+    let next = b.ins(Opcode::Iadd, &[i, one]);
+    let more = b.icmp(IntCC::Ult, next, end);
+    b.br_if(more, (head, &[next]), (old, &[]));
 }
 
 /// A group reads at most two constant register halves and four literals: dot products that ask for more become sums.

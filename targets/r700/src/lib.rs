@@ -11,6 +11,7 @@ pub mod barrier;
 pub mod check;
 pub mod compile;
 pub mod container;
+pub mod deps;
 pub mod emit;
 pub mod fetch;
 pub mod forms;
@@ -24,6 +25,7 @@ pub mod ports;
 pub mod program;
 pub mod sched;
 pub mod sim;
+pub mod spill;
 pub mod text;
 pub mod webs;
 
@@ -91,10 +93,11 @@ impl TargetIsa for R700 {
                 ("clauses", n.clauses),
                 ("fetches", n.fetches),
                 ("stack", n.stack),
+                ("scratch_bytes", c.emitted.scratch as u64 * 16),
             ]
             .into_iter()
             // A program without ALU code has no groups that could be compared.
-            .filter(|(name, n)| *n > 0 || !name.starts_with("alu_"))
+            .filter(|(name, n)| *n > 0 || !name.starts_with("alu_") && *name != "scratch_bytes")
             .collect(),
             alloc_step: Some("first fit".to_string()),
         };

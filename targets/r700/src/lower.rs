@@ -12,6 +12,7 @@ mod memory;
 mod output;
 
 pub use geometry::VERTEX_OFFSETS;
+pub use memory::in_scratch;
 
 use crate::abi::Abi;
 use crate::mir::*;
@@ -51,6 +52,8 @@ pub struct Lower<'a> {
     pub code: Vec<Op>,
     values: HashMap<Lane, Opnd>,
     uses: HashMap<Lane, SmallVec<[Inst; 4]>>,
+    /// Local arrays in scratch memory: their first elements.
+    memory: Vec<Option<u32>>,
     inputs: HashMap<(u8, u8), Web>,
     input_quads: HashMap<u8, Quad>,
     outputs: Vec<((u8, u16, u8), Web)>,
@@ -79,6 +82,7 @@ pub fn lower(module: &Module, func: &Function, tree: &Structure, abi: &Abi) -> R
         code: Vec::new(),
         values: HashMap::new(),
         uses: HashMap::new(),
+        memory: Vec::new(),
         inputs: HashMap::new(),
         input_quads: HashMap::new(),
         outputs: Vec::new(),

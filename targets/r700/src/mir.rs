@@ -352,6 +352,8 @@ pub struct Mir {
     pub quads: Vec<Vec<Web>>,
     /// Local arrays: number of registers each.
     pub locals: Vec<u8>,
+    /// Elements of scratch memory in use, of 16 bytes each.
+    pub scratch: u32,
 }
 
 impl Mir {

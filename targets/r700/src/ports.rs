@@ -35,8 +35,8 @@ pub const VEC: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 2, 0], [1, 0, 2], [2
 /// Cycle of each source by bank swizzle, T.
 pub const SCL: [[usize; 3]; 4] = [[2, 1, 0], [1, 2, 2], [2, 1, 2], [2, 2, 1]];
 
-/// Which register each (cycle, channel) delivers.
-pub type Ports = [[Option<u32>; 4]; 3];
+/// Which register each (cycle, channel) delivers: its key and 1, or 0 where it delivers none.
+pub type Ports = [[u32; 4]; 3];
 
 /// Reserves the ports of one slot under a swizzle; `false` leaves `ports` unusable.
 pub fn reserve(slot: &SlotReads, swizzle: usize, ports: &mut Ports) -> bool {
@@ -53,16 +53,31 @@ pub fn reserve(slot: &SlotReads, swizzle: usize, ports: &mut Ports) -> bool {
                     continue;
                 }
                 let port = &mut ports[cycles[k]][chan as usize & 3];
-                if port.is_some_and(|p| p != key) {
+                if *port != 0 && *port != key + 1 {
                     return false;
                 }
-                *port = Some(key);
+                *port = key + 1;
             }
             Read::Forward if t && cycles[k] < constants => return false,
             _ => {}
         }
     }
     true
+}
+
+/// The swizzles of a slot that differ in what they ask of the ports.
+pub fn different(slot: &SlotReads) -> &'static [usize] {
+    if slot.unit == 4 {
+        return &[0, 1, 2, 3];
+    }
+    let port = |k: usize| matches!(slot.reads[k], Read::Gpr(..)) && !(k == 1 && slot.reads[0] == slot.reads[1]);
+    match [port(0), port(1), port(2)] {
+        [false, false, false] => &[0],
+        [true, false, false] => &[0, 2, 4],
+        [false, true, false] => &[0, 1, 3],
+        [false, false, true] => &[0, 1, 2],
+        _ => &[0, 1, 2, 3, 4, 5],
+    }
 }
 
 /// The constant rules: at most two register halves in a group, at most two constants of any kind in T.
@@ -87,24 +102,31 @@ pub fn constants_fit(slots: &[SlotReads]) -> bool {
 pub fn swizzles(slots: &[SlotReads]) -> Option<SmallVec<[u8; 5]>> {
     fn go(slots: &[SlotReads], ports: &Ports, out: &mut SmallVec<[u8; 5]>) -> bool {
         let Some((first, rest)) = slots.split_first() else { return true };
-        // Operations whose sources need no port take code 0.
-        let free = !first.reads.iter().any(|r| matches!(r, Read::Gpr(..)));
-        let n = if first.unit == 4 { 4 } else { 6 };
-        for s in 0..n {
+        for s in different(first) {
             let mut p = *ports;
-            if reserve(first, s, &mut p) {
-                out.push(s as u8);
+            if reserve(first, *s, &mut p) {
+                out.push(*s as u8);
                 if go(rest, &p, out) {
                     return true;
                 }
                 out.pop();
-                if free {
-                    return false;
-                }
             }
         }
         false
     }
+    // A channel delivers three registers at most; that settles most of what does not fit.
+    let mut wanted: [SmallVec<[u32; 4]>; 4] = Default::default();
+    for r in slots.iter().flat_map(|s| &s.reads) {
+        if let Read::Gpr(key, chan) = r {
+            let own = &mut wanted[*chan as usize & 3];
+            if !own.contains(key) {
+                if own.len() == 3 {
+                    return None;
+                }
+                own.push(*key);
+            }
+        }
+    }
     let mut out = SmallVec::new();
-    go(slots, &[[None; 4]; 3], &mut out).then_some(out)
+    go(slots, &Ports::default(), &mut out).then_some(out)
 }

@@ -4,6 +4,7 @@
 //! (slots, read ports, constant pairs, literals, kcache lines, clause length) is tried at every placement. Several seeded
 //! orders are tried and the cheapest kept; the work is counted in tries, so the result is deterministic.
 
+use crate::deps::{Facts, Graph, Operand, facts, graph};
 use crate::forms::{self, TABLE, Unit};
 use crate::mir::*;
 use crate::ports::{self, Read, SlotReads};
@@ -11,6 +12,8 @@ use retroshade_emit::form::FormId;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Attempts without a better schedule after which the search ends.
+const PATIENCE: u32 = 120;
 /// Slots of a clause in 64-bit units.
 pub const CLAUSE_SLOTS: usize = 128;
 /// Fetches of a clause.
@@ -102,208 +105,6 @@ pub enum Stuck {
     Op(usize),
 }
 
-/// An operand as the legality rules see it.
-#[derive(Clone, Copy, Debug)]
-enum Operand {
-    Web(Web),
-    /// Key of the register half; buffer and line.
-    Const(u32, u8, u16),
-    Inline,
-    /// A literal and whether operands may negate it.
-    Literal(u32, bool),
-    /// An array element: key and channel.
-    Array(u32, u8),
-}
-
-/// What the scheduler asks about an operation again and again.
-struct Facts {
-    operands: SmallVec<[Operand; 8]>,
-    unit: Unit,
-    alu: bool,
-    exclusive: bool,
-    relative: bool,
-    /// Whether T may take it.
-    trans: bool,
-}
-
-fn facts(ops: &[Op]) -> Vec<Facts> {
-    let operand = |i: usize, k: usize, o: &Opnd, float: bool| match o.place {
-        Place::Web(w) => Operand::Web(w),
-        Place::Const(b, n, c) => Operand::Const((b as u32) << 20 | (n as u32) << 1 | (c >> 1) as u32, b, n / 16),
-        Place::Bits(b) if inline_constant(b, float).is_some() => Operand::Inline,
-        Place::Bits(b) => Operand::Literal(b, float),
-        // A relative operand conflicts with every other read of its channel: its key is unique.
-        Place::Array { chan, rel: true, .. } => Operand::Array(0x4000_0000 | (i as u32) << 3 | k as u32, chan),
-        Place::Array { local, offset, chan, .. } => Operand::Array(0x2000_0000 | (local as u32) << 8 | offset as u32, chan),
-    };
-    ops.iter()
-        .enumerate()
-        .map(|(i, op)| {
-            let float = float_operands(op.name());
-            let unit = TABLE.form(op.form).ext.unit;
-            Facts {
-                operands: op.src.iter().enumerate().map(|(k, o)| operand(i, k, o, float)).collect(),
-                unit,
-                alu: op.is_alu(),
-                exclusive: matches!(op.kind, Kind::Pred | Kind::Kill),
-                relative: op.src.iter().any(|s| matches!(s.place, Place::Array { rel: true, .. })) || op.store.is_some_and(|s| s.3),
-                // MULADD_IEEE in T is in published code of this family; its scaling forms are not.
-                trans: unit == Unit::Trans
-                    || unit == Unit::Any
-                        && !op.name().starts_with("MULADD_IEEE_")
-                        && !matches!(op.kind, Kind::Pred | Kind::Kill | Kind::Mova),
-            }
-        })
-        .collect()
-}
-
-/// Dependences of a piece of code.
-struct Graph {
-    /// (predecessor, latency: 0 same group allowed, 1 later group).
-    preds: Vec<Vec<(usize, u8)>>,
-    /// The reverse.
-    succs: Vec<Vec<(usize, u8)>>,
-    height: Vec<u32>,
-}
-
-/// Array elements whose accesses may not change places: a relative access may be any element of its array.
-fn same_element(a: (u8, u8, u8, bool), b: (u8, u8, u8, bool)) -> bool {
-    a.0 == b.0 && a.2 == b.2 && (a.3 || b.3 || a.1 == b.1)
-}
-
-fn graph(ops: &[Op], facts: &[Facts], mir: &Mir) -> Graph {
-    let n = ops.len();
-    let mut preds: Vec<BTreeMap<usize, u8>> = vec![BTreeMap::new(); n];
-    let mut add = |to: usize, from: usize, lat: u8| {
-        if to != from {
-            let e = preds[to].entry(from).or_insert(lat);
-            *e = (*e).max(lat);
-        }
-    };
-    // Members of a register that share a channel stay in their order, as if they were one web.
-    let mut shared: BTreeMap<(Quad, u8), Web> = BTreeMap::new();
-    let mut place = |w: Web| match (mir.webs[w.0 as usize].quad, mir.webs[w.0 as usize].chan) {
-        (Some(q), Some(c)) => *shared.entry((q, c)).or_insert(w),
-        _ => w,
-    };
-    let mut def: BTreeMap<Web, usize> = BTreeMap::new();
-    let mut readers: BTreeMap<Web, Vec<usize>> = BTreeMap::new();
-    let (mut stores, mut loads): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
-    let (mut mova, mut relative): (Option<usize>, Vec<usize>) = (None, Vec::new());
-    let mut control: Option<usize> = None;
-    let loaded = |op: &Op| -> SmallVec<[(u8, u8, u8, bool); 2]> {
-        op.src
-            .iter()
-            .filter_map(|s| match s.place {
-                Place::Array { local, offset, chan, rel } => Some((local, offset, chan, rel)),
-                _ => None,
-            })
-            .collect()
-    };
-    for (i, op) in ops.iter().enumerate() {
-        for w in op.reads() {
-            let w = place(w);
-            if let Some(d) = def.get(&w) {
-                add(i, *d, 1);
-            }
-            readers.entry(w).or_default().push(i);
-        }
-        for w in op.writes() {
-            let w = place(w);
-            if let Some(d) = def.get(&w) {
-                add(i, *d, 1);
-            }
-            for r in readers.remove(&w).unwrap_or_default() {
-                add(i, r, if facts[r].alu && facts[i].alu { 0 } else { 1 });
-            }
-            def.insert(w, i);
-        }
-        let own = loaded(op);
-        for l in &own {
-            for s in &stores {
-                if ops[*s].store.is_some_and(|s| same_element(s, *l)) {
-                    add(i, *s, 1);
-                }
-            }
-        }
-        if let Some(place) = op.store {
-            for s in &stores {
-                if ops[*s].store.is_some_and(|s| same_element(s, place)) {
-                    add(i, *s, 1);
-                }
-            }
-            for l in &loads {
-                if loaded(&ops[*l]).iter().any(|x| same_element(*x, place)) {
-                    add(i, *l, 0);
-                }
-            }
-            stores.push(i);
-        }
-        if !own.is_empty() {
-            loads.push(i);
-        }
-        if op.kind == Kind::Mova {
-            for r in relative.drain(..) {
-                add(i, r, 1);
-            }
-            if let Some(m) = mova {
-                add(i, m, 1);
-            }
-            mova = Some(i);
-        }
-        if facts[i].relative {
-            if let Some(m) = mova {
-                add(i, m, 1);
-            }
-            relative.push(i);
-        }
-        if matches!(op.kind, Kind::Export(_) | Kind::Write(_) | Kind::Control(_) | Kind::Kill) {
-            if let Some(c) = control {
-                add(i, c, 1);
-            }
-            control = Some(i);
-        }
-        if op.kind == Kind::Pred {
-            for j in 0..i {
-                if facts[j].alu {
-                    add(i, j, 0);
-                } else {
-                    add(i, j, 1);
-                }
-            }
-        }
-    }
-    // AR dies with its clause: a MOVA waits until everything that its users need is there.
-    for i in 0..n {
-        if ops[i].kind == Kind::Mova {
-            let users: Vec<usize> = (i + 1..n).filter(|u| preds[*u].contains_key(&i) && ops[*u].kind != Kind::Mova).collect();
-            let waits: Vec<usize> = users.iter().flat_map(|u| preds[*u].keys().copied().collect::<Vec<_>>()).filter(|p| *p < i).collect();
-            for p in waits {
-                preds[i].entry(p).or_insert(1);
-            }
-        }
-    }
-    let mut succs = vec![Vec::new(); n];
-    let mut height = vec![0u32; n];
-    for i in 0..n {
-        for (p, lat) in &preds[i] {
-            succs[*p].push((i, *lat));
-        }
-    }
-    for i in (0..n).rev() {
-        for (s, lat) in &succs[i] {
-            // Fetches take long; exports all come at the end, in whatever order.
-            let own = match ops[*s].kind {
-                Kind::Fetch(_) => *lat as u32 + 4,
-                _ if facts[*s].alu => *lat as u32,
-                _ => facts[i].alu as u32,
-            };
-            height[i] = height[i].max(height[*s] + own);
-        }
-    }
-    Graph { preds: preds.into_iter().map(|p| p.into_iter().collect()).collect(), succs, height }
-}
-
 /// Everything about a piece of code that does not change between attempts.
 struct Code<'a> {
     ops: &'a [Op],
@@ -311,17 +112,52 @@ struct Code<'a> {
     graph: &'a Graph,
     mir: &'a Mir,
     prefer: &'a BTreeMap<Web, u8>,
+    /// The number of each web within this piece, by web; [`ELSEWHERE`] for those that it does not name.
+    local: &'a [u32],
+    /// The webs that this piece names.
+    webs: &'a [Web],
+    /// ALU operations.
+    alu: usize,
+}
+
+/// The local number of a web that a piece of code does not name.
+const ELSEWHERE: u32 = u32::MAX;
+/// The most ready operations that one pass over a group tries: in longer lists the last ones would wait anyway.
+const READY: usize = 64;
+
+/// Numbers of webs within the piece of code at hand; made once, because programs have many pieces and many webs.
+#[derive(Debug, Default)]
+pub struct Numbering {
+    local: Vec<u32>,
+    webs: Vec<Web>,
+}
+
+impl Numbering {
+    fn start(&mut self, ops: &[Op], webs: usize) {
+        for w in self.webs.drain(..) {
+            self.local[w.0 as usize] = ELSEWHERE;
+        }
+        self.local.resize(webs.max(self.local.len()), ELSEWHERE);
+        for w in ops.iter().flat_map(|o| o.reads().into_iter().chain(o.writes())) {
+            if self.local[w.0 as usize] == ELSEWHERE {
+                self.local[w.0 as usize] = self.webs.len() as u32;
+                self.webs.push(w);
+            }
+        }
+    }
 }
 
 /// The scheduler of one piece of code under one seed.
 struct Run<'a> {
     code: &'a Code<'a>,
-    /// Channel of each web, settled so far.
+    /// Channel of each web of this piece, settled so far.
     chan: Vec<Option<u8>>,
-    /// Webs whose channel was settled here.
-    settled: Vec<Web>,
-    /// Reads of each web not yet scheduled.
+    /// Reads of each web of this piece not yet scheduled.
     pending: Vec<u32>,
+    /// Webs that are still to be read, by channel.
+    live: [u32; 4],
+    /// ALU operations without a time.
+    left: usize,
     time: Vec<Option<u32>>,
     /// Unscheduled predecessors, and the first time that the scheduled ones allow.
     missing: Vec<u32>,
@@ -382,7 +218,7 @@ impl Open {
             words: 0,
             pairs: [0; 2],
             halves: 0,
-            ports: [[None; 4]; 3],
+            ports: ports::Ports::default(),
             exclusive: false,
             mova: false,
             relative: false,
@@ -419,10 +255,9 @@ impl Open {
     fn banks(&mut self, from: usize) -> bool {
         let mut fits = true;
         for k in from..self.count {
-            let n = if self.reads[k].unit == 4 { 4 } else { 6 };
-            let found = (0..n).find_map(|s| {
+            let found = ports::different(&self.reads[k]).iter().find_map(|s| {
                 let mut p = self.ports;
-                ports::reserve(&self.reads[k], s, &mut p).then_some((s, p))
+                ports::reserve(&self.reads[k], *s, &mut p).then_some((*s, p))
             });
             match found {
                 Some((s, p)) => (self.slots[k].bank, self.ports) = (s as u8, p),
@@ -436,7 +271,7 @@ impl Open {
             return true;
         }
         let Some(all) = ports::swizzles(&self.reads[..self.count]) else { return false };
-        self.ports = [[None; 4]; 3];
+        self.ports = ports::Ports::default();
         for (k, s) in all.iter().enumerate() {
             self.slots[k].bank = *s;
             ports::reserve(&self.reads[k], *s as usize, &mut self.ports);
@@ -454,7 +289,10 @@ impl Run<'_> {
     }
 
     fn channel(&self, w: Web) -> Option<u8> {
-        self.chan[w.0 as usize]
+        match self.code.local[w.0 as usize] {
+            ELSEWHERE => self.code.mir.webs[w.0 as usize].chan,
+            n => self.chan[n as usize],
+        }
     }
 
     /// Channels that a definition of `w` may take: members of a register that have none yet keep apart.
@@ -608,11 +446,19 @@ impl Run<'_> {
     /// Notes that an operation has its time; its successors may become ready.
     fn done(&mut self, i: usize) {
         self.time[i] = Some(self.now);
-        if self.code.facts[i].alu {
-            self.ready.retain(|r| *r != i);
+        let code = self.code;
+        if code.facts[i].alu {
+            if let Some(k) = self.ready.iter().position(|r| *r == i) {
+                self.ready.remove(k);
+            }
+            self.left -= 1;
         }
-        for w in self.code.ops[i].reads() {
-            self.pending[w.0 as usize] -= 1;
+        for n in &code.facts[i].reads {
+            let n = *n as usize;
+            self.pending[n] -= 1;
+            if let (0, Some(c)) = (self.pending[n], self.chan[n]) {
+                self.live[c as usize & 3] -= 1;
+            }
         }
         for (s, lat) in &self.code.graph.succs[i] {
             self.earliest[*s] = self.earliest[*s].max(self.now + *lat as u32);
@@ -624,9 +470,10 @@ impl Run<'_> {
     }
 
     fn settle(&mut self, w: Web, c: u8) {
-        if self.chan[w.0 as usize].is_none() {
-            self.chan[w.0 as usize] = Some(c);
-            self.settled.push(w);
+        let n = self.code.local[w.0 as usize] as usize;
+        if self.chan[n].is_none() {
+            self.chan[n] = Some(c);
+            self.live[c as usize & 3] += (self.pending[n] > 0) as u32;
         }
     }
 
@@ -645,13 +492,7 @@ impl Run<'_> {
     /// Fills and closes one group; `false` where nothing could be placed.
     fn group(&mut self, urgent: &[bool]) -> bool {
         let mut open = Open::new();
-        let mut load = [0; 4];
-        for w in &self.settled {
-            if let (true, Some(c)) = (self.pending[w.0 as usize] > 0, self.channel(*w)) {
-                load[c as usize] += 1;
-            }
-        }
-        self.load = load;
+        self.load = self.live;
         let mut list: Vec<(u64, usize)> = Vec::new();
         loop {
             list.clear();
@@ -671,6 +512,7 @@ impl Run<'_> {
                 list.push((p, i));
             }
             list.sort_unstable_by_key(|(p, i)| (std::cmp::Reverse(*p), *i));
+            list.truncate(READY);
             let mut placed = false;
             for (_, i) in &list {
                 // A definition placed earlier in this pass may have satisfied or blocked others; times are checked anew.
@@ -750,9 +592,13 @@ impl Run<'_> {
     /// Schedules ALU operations until `goal` is done, others filling holes; all of them if `goal` is `None`.
     fn alu(&mut self, goal: Option<&[bool]>) -> Result<(), Stuck> {
         let facts = self.code.facts;
+        // Goals that may still be open.
+        let mut open: Vec<usize> = goal.map_or(Vec::new(), |g| (0..facts.len()).filter(|i| g[*i]).collect());
         loop {
-            let left = (0..facts.len()).any(|i| self.time[i].is_none() && goal.map_or(facts[i].alu, |g| g[i]));
-            if !left {
+            while open.last().is_some_and(|i| self.time[*i].is_some()) {
+                open.pop();
+            }
+            if if goal.is_some() { open.is_empty() } else { self.left == 0 } {
                 return Ok(());
             }
             if !self.group(goal.unwrap_or(&[])) {
@@ -859,9 +705,13 @@ impl Op {
     }
 }
 
-/// Schedules a piece of code: its items, and the channels of the webs that it defines first.
-pub fn schedule(ops: &[Op], mir: &Mir, budget: u64) -> Result<(Vec<Item>, BTreeMap<Web, u8>), Stuck> {
-    let facts = facts(ops);
+/// A schedule: its items, and the channels of the webs that it defines first.
+pub type Scheduled = (Vec<Item>, BTreeMap<Web, u8>);
+
+/// Schedules a piece of code; `budget` bounds the tries.
+pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Result<Scheduled, Stuck> {
+    names.start(ops, mir.webs.len());
+    let facts = facts(ops, &names.local);
     let graph = graph(ops, &facts, mir);
     let mut prefer = BTreeMap::new();
     for op in ops.iter().filter(|o| o.kind == Kind::Reduce && o.dst.len() == 1) {
@@ -872,23 +722,28 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64) -> Result<(Vec<Item>, BTreeM
         }
     }
     let alu = facts.iter().filter(|f| f.alu).count();
-    let chan: Vec<Option<u8>> = mir.webs.iter().map(|w| w.chan).collect();
-    let mut pending = vec![0u32; mir.webs.len()];
-    ops.iter().flat_map(|o| o.reads()).for_each(|w| pending[w.0 as usize] += 1);
-    let known: BTreeSet<Web> = ops.iter().flat_map(|o| o.reads()).filter(|w| mir.webs[w.0 as usize].chan.is_some()).collect();
-    let known: Vec<Web> = known.into_iter().collect();
+    let chan: Vec<Option<u8>> = names.webs.iter().map(|w| mir.webs[w.0 as usize].chan).collect();
+    let mut pending = vec![0u32; names.webs.len()];
+    facts.iter().flat_map(|f| &f.reads).for_each(|n| pending[*n as usize] += 1);
+    let mut live = [0u32; 4];
+    for (c, p) in chan.iter().zip(&pending) {
+        if let (Some(c), true) = (c, *p > 0) {
+            live[*c as usize & 3] += 1;
+        }
+    }
     let missing: Vec<u32> = graph.preds.iter().map(|p| p.len() as u32).collect();
     let ready: Vec<usize> = (0..ops.len()).filter(|i| facts[*i].alu && missing[*i] == 0).collect();
-    let code = Code { ops, facts: &facts, graph: &graph, mir, prefer: &prefer };
+    let code = Code { ops, facts: &facts, graph: &graph, mir, prefer: &prefer, local: &names.local, webs: &names.webs, alu };
     let enough = bound(ops, &facts, &graph);
-    let mut best: Option<(u64, Vec<Item>, BTreeMap<Web, u8>)> = None;
-    let (mut spent, mut attempt, mut stuck) = (0u64, 0u32, None);
+    let mut best: Option<(u64, Vec<Item>, Vec<Option<u8>>)> = None;
+    let (mut spent, mut attempt, mut improved, mut stuck) = (0u64, 0u32, 0u32, None);
     loop {
         let mut run = Run {
             code: &code,
             chan: chan.clone(),
-            settled: known.clone(),
             pending: pending.clone(),
+            live,
+            left: code.alu,
             time: vec![None; ops.len()],
             missing: missing.clone(),
             earliest: vec![0; ops.len()],
@@ -907,8 +762,8 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64) -> Result<(Vec<Item>, BTreeM
             Ok(()) => {
                 let cost = run.cost();
                 if best.as_ref().is_none_or(|b| cost < b.0) {
-                    let settled = run.settled.iter().filter_map(|w| Some((*w, run.chan[w.0 as usize]?))).collect();
-                    best = Some((cost, run.items, settled));
+                    best = Some((cost, run.items, run.chan));
+                    improved = attempt;
                 }
                 if cost <= enough {
                     break;
@@ -918,12 +773,16 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64) -> Result<(Vec<Item>, BTreeM
         }
         spent += run.tries.max(1) + alu as u64;
         attempt += 1;
-        if spent >= budget || alu <= 1 || attempt >= 400 {
+        if spent >= budget || alu <= 1 || attempt >= 400 || attempt - improved > PATIENCE {
             break;
         }
     }
     match (best, stuck) {
-        (Some((_, items, chan)), _) => Ok((items, chan)),
+        (Some((_, items, found)), _) => {
+            // Only those settle here whose channel this piece chose.
+            let settled = code.webs.iter().zip(found).filter_map(|(w, c)| Some((*w, c?))).collect();
+            Ok((items, settled))
+        }
         (None, Some(s)) => Err(s),
         (None, None) => Ok((Vec::new(), BTreeMap::new())),
     }

@@ -55,6 +55,8 @@ struct Lane {
     ring: Vec<u32>,
     written: BTreeMap<u64, u32>,
     emitted: u32,
+    /// Scratch memory, by element.
+    scratch: BTreeMap<u64, [u32; 4]>,
     strip: Vec<Vec<Vec<u32>>>,
     strips: Vec<Vec<Vec<Vec<u32>>>>,
 }
@@ -69,6 +71,8 @@ struct Machine<'a> {
     state: Vec<State>,
     stack: Vec<Entry>,
     fuel: u64,
+    /// Whether a write to scratch memory is on its way.
+    unacknowledged: bool,
 }
 
 /// The contents of the constant buffers, from the uniforms' values.
@@ -104,6 +108,7 @@ pub fn run(program: &Program, module: &Module, abi: &Abi, env: &ShaderEnv) -> Re
             state: vec![State::Active; chunk.len()],
             stack: Vec::new(),
             fuel: FUEL,
+            unacknowledged: false,
         };
         for inv in chunk {
             let mut gpr = vec![[0u32; 4]; 256];
@@ -137,6 +142,7 @@ pub fn run(program: &Program, module: &Module, abi: &Abi, env: &ShaderEnv) -> Re
                 ring: ring_of(module, abi, &inv.inputs),
                 written: BTreeMap::new(),
                 emitted: 0,
+                scratch: BTreeMap::new(),
                 strip: Vec::new(),
                 strips: Vec::new(),
             });
@@ -251,9 +257,11 @@ impl Machine<'_> {
                 }
                 Format::ExpSwiz => self.export(w),
                 Format::ExpBuf if w.name() == "MEM_RING" => self.ring_write(w),
+                Format::ExpBuf if w.name() == "MEM_SCRATCH" => self.scratch_write(w),
                 Format::ExpBuf => return Err(self.fault(at, format!("{} is not modelled", w.name()))),
                 _ => match w.name() {
-                    "NOP" | "CALL_FS" | "WAIT_ACK" => {}
+                    "NOP" | "CALL_FS" => {}
+                    "WAIT_ACK" => self.unacknowledged = false,
                     "TEX" | "VTX" | "VTX_TC" => {
                         if self.any_active() {
                             self.fetch_clause(addr)?;
@@ -348,6 +356,44 @@ impl Machine<'_> {
                 return Ok(());
             }
         }
+    }
+
+    fn scratch_write(&mut self, w: &Word) {
+        for lane in 0..self.lanes.len() {
+            if !self.active(lane) {
+                continue;
+            }
+            self.unacknowledged = true;
+            let l = &mut self.lanes[lane];
+            let index = if w.get("TYPE") & 1 == 1 { l.gpr[w.get("INDEX_GPR") as usize & 127][0] as u64 } else { 0 };
+            for k in 0..=w.get("BURST_COUNT") {
+                let value = l.gpr[(w.get("RW_GPR") + k) as usize & 127];
+                let element = l.scratch.entry(w.get("ARRAY_BASE") + index + k).or_insert([0xdead_beef; 4]);
+                for c in 0..4 {
+                    if w.get("COMP_MASK") >> c & 1 == 1 {
+                        element[c] = value[c];
+                    }
+                }
+            }
+        }
+    }
+
+    fn scratch_read(&mut self, at: u32, w: &Word, results: &mut [Option<[u32; 4]>]) -> Result<(), SimError> {
+        if w.get("MEM_OP") != 0 || w.get("ELEM_SIZE") != 3 || w.get("DATA_FORMAT") != 34 || w.get("BURST_COUNT") != 0 {
+            return Err(self.fault(at, "this memory read is not modelled"));
+        }
+        if self.unacknowledged {
+            return Err(self.fault(at, "scratch memory is read before its writes are acknowledged"));
+        }
+        for lane in 0..self.lanes.len() {
+            if self.active(lane) {
+                let l = &self.lanes[lane];
+                let index = if w.get("INDEXED") == 1 { l.gpr[w.get("SRC_GPR") as usize & 127][w.get("SRC_SEL_X") as usize & 3] } else { 0 };
+                let element = w.get("ARRAY_BASE") + index as u64;
+                results[lane] = Some(l.scratch.get(&element).copied().unwrap_or([0xdead_beef; 4]));
+            }
+        }
+        Ok(())
     }
 
     fn ring_write(&mut self, w: &Word) {
@@ -575,7 +621,8 @@ impl Machine<'_> {
                         }
                     }
                 }
-                _ => return Err(self.fault(*at, "memory reads are not modelled")),
+                Format::MemRd => self.scratch_read(*at, w, &mut results)?,
+                _ => return Err(self.fault(*at, "semantic fetches are not modelled")),
             }
             for (lane, r) in results.into_iter().enumerate() {
                 let Some(r) = r else { continue };

@@ -142,7 +142,13 @@ pub fn liveness(steps: &[Step], leaves: &[Vec<Position>], webs: usize) -> Livene
 
 /// Whether two ranges overlap.
 pub fn overlap(a: &Range, b: &Range) -> bool {
-    let (mut i, mut j) = (0, 0);
+    let (Some(first), Some(last)) = (a.first(), a.last()) else { return false };
+    // Long ranges are entered where the other one begins.
+    let mut j = b.partition_point(|r| r.1 <= first.0);
+    if b.get(j).is_none_or(|r| r.0 >= last.1) {
+        return false;
+    }
+    let mut i = a.partition_point(|r| r.1 <= b[j].0);
     while i < a.len() && j < b.len() {
         if a[i].1 <= b[j].0 {
             i += 1;
@@ -157,7 +163,8 @@ pub fn overlap(a: &Range, b: &Range) -> bool {
 
 /// Whether a range holds a point.
 fn lives(r: &Range, at: u32) -> bool {
-    r.iter().any(|(a, b)| *a <= at && at < *b)
+    let n = r.partition_point(|(a, _)| *a <= at);
+    n > 0 && at < r[n - 1].1
 }
 
 /// By web: the positions that write it, and of which web that is a copy.

@@ -32,20 +32,20 @@ fn cases() -> Vec<(&'static str, String)> {
     for k in 0..17 {
         writeln!(buffers, "uniform %u{k} : f32x4 @binding({k})").unwrap();
     }
-    let mut live = String::from("    v10 = extract v0, 0\n    v11 = extract v0, 1\n");
-    let (mut last, count) = (11, 700);
+    // An array that fills scratch memory, and more values than registers.
+    let mut live = String::from("    local_store %t[v1], v0\n    v11 = local_load.f32x4 %t[v1 + 3]\n    v12 = fadd v0, v11\n");
+    let (mut last, count) = (12, 200);
     for _ in 0..count {
-        writeln!(live, "    v{} = fmad v{last}, v10, v11", last + 1).unwrap();
+        writeln!(live, "    v{} = fmad v{last}, v0, v11", last + 1).unwrap();
         last += 1;
     }
-    // Every value is stored where a loop may read it, so that all of them live on.
     let mut total = 12;
     for k in (13..=last).rev() {
         let next = 10_000 + k;
-        writeln!(live, "    v{next} = fmad v{total}, v{k}, v10").unwrap();
+        writeln!(live, "    v{next} = fmad v{total}, v{k}, v0").unwrap();
         total = next;
     }
-    writeln!(live, "    v9 = build v{total}, v10, v11, v10").unwrap();
+    writeln!(live, "    v9 = fadd v{total}, v0").unwrap();
     vec![
         ("R0100", "shader compute \"refused\"\nworkgroup_size(1, 1, 1)\nblock0:\n    return\n".into()),
         ("R0101", fragment("input %v : i32 @view_index", "    v2 = input.i32 %v\n    v3 = s2f.f32 v2\n    v9 = splat.f32x4 v3\n")),
@@ -79,9 +79,9 @@ fn cases() -> Vec<(&'static str, String)> {
         ("R0301", format!("{inputs}block0:\n{sum}    v9 = fadd v0, v7\n{END}")),
         ("R0302", format!("{FRAGMENT}output %d : f32x4 @location(8)\n{BODY}    output %d, v0\n    v9 = fadd v0, v0\n{END}")),
         ("R0303", fragment(&buffers, "    v2 = uniform.f32x4 %u16\n    v9 = fadd v0, v2\n")),
-        ("R0304", fragment("local %t : f32x4[80]", "    local_store %t[v1], v0\n    v9 = local_load.f32x4 %t[v1 + 3]\n")),
+        ("R0304", fragment("local %t : f32x4[5000]", "    local_store %t[v1], v0\n    v9 = local_load.f32x4 %t[v1 + 3]\n")),
         ("R0305", fragment("uniform %u : f32x4[9] @binding(0) @offset(81920)", "    v9 = uniform.f32x4 %u[v1]\n")),
-        ("R0306", fragment("", &live)),
+        ("R0306", fragment("local %t : f32x4[4094]", &live)),
         ("R0307", fragment("uniform %u : f32x4 @binding(0) @offset(81920)", "    v2 = uniform.f32x4 %u\n    v9 = fadd v0, v2\n")),
     ]
 }

@@ -14,7 +14,7 @@ use super::rewrite::{Action, fold, make_const, rewrite};
 use crate::builder::Builder;
 use crate::entities::{Inst, Value};
 use crate::function::Function;
-use crate::inst::Imm;
+use crate::inst::{Imm, IntCC};
 use crate::numerics::Numerics;
 use crate::opcode::Opcode;
 use crate::types::Scalar;
@@ -220,6 +220,9 @@ fn select(b: &mut Builder, i: Inst, result: Value) -> Action {
         let inner = s.args[2];
         return Action::Replace(b.select(c, x, inner));
     }
+    if last_of_tests(b.func, c, y) == Some(x) {
+        return Action::Replace(y);
+    }
     // Both sides negated: negate once.
     if let (Some(p), Some(q)) = (b.func.def_if(x, Fneg), b.func.def_if(y, Fneg)) {
         let (p, q) = (p.args[0], q.args[0]);
@@ -227,6 +230,28 @@ fn select(b: &mut Builder, i: Inst, result: Value) -> Action {
         return Action::Replace(b.ins(Fneg, &[s]));
     }
     Action::Keep
+}
+
+/// The value and the constant of a test for equality.
+pub fn equality(func: &Function, c: Value) -> Option<(Value, u32)> {
+    let d = func.def_if(c, Opcode::Icmp).filter(|d| d.imm == Imm::IntCC(IntCC::Eq))?;
+    (func.ty(c).lanes == 1).then_some(())?;
+    Some((d.args[0], func.const_bits(d.args[1])?[0]))
+}
+
+/// What a chain of selects gives where `c` holds, if `c` and all the chain's conditions ask whether one value is this or that
+/// constant: where `c` holds none of the others does.
+fn last_of_tests(func: &Function, c: Value, mut chain: Value) -> Option<Value> {
+    const LONGEST: usize = 16;
+    let (v, k) = equality(func, c)?;
+    for _ in 0..LONGEST {
+        let Some(s) = func.def_if(chain, Opcode::Select) else { break };
+        match equality(func, s.args[0]) {
+            Some((w, n)) if w == v && n != k => chain = s.args[2],
+            _ => break,
+        }
+    }
+    Some(chain)
 }
 
 fn conversion(b: &mut Builder, i: Inst) -> Action {

@@ -2,10 +2,27 @@
 
 use super::Lower;
 use crate::abi::{BUFFER_RESOURCE, STORAGE_RESOURCE};
+use crate::compile::MAX_SCRATCH;
 use crate::mir::*;
 use cranelift_entity::EntityRef;
-use retroshade_ir::{Imm, InstData, MemRef, Opcode, Scalar, Span, Value};
+use retroshade_ir::{Function, Imm, InstData, MemRef, Opcode, Scalar, Span, Value};
 use retroshade_lower::CompileError;
+
+/// Registers kept for local arrays.
+const ARRAY_REGISTERS: u32 = 64;
+
+/// Which local arrays live in scratch memory: the longest ones, where the registers kept for arrays do not hold all.
+pub fn in_scratch(func: &Function) -> Vec<bool> {
+    let mut order: Vec<(u32, usize)> = func.locals.values().enumerate().map(|(k, l)| (l.count, k)).collect();
+    order.sort_unstable();
+    let mut out = vec![false; order.len()];
+    let mut total = 0u32;
+    for (count, k) in order {
+        total = total.saturating_add(count);
+        out[k] = total > ARRAY_REGISTERS;
+    }
+    out
+}
 
 impl Lower<'_> {
     pub(super) fn input(&mut self, d: &InstData) {
@@ -97,21 +114,58 @@ impl Lower<'_> {
     }
 
     pub(super) fn declare_locals(&mut self) -> Result<(), CompileError> {
-        let mut total = 0u32;
-        for l in self.func.locals.values() {
-            total += l.count;
-            if total > 64 {
-                return Err(CompileError::limit(
-                    "R0304",
-                    Span::NONE,
-                    format!("local array `{}` does not fit the registers kept for arrays", l.name),
-                    total as u64,
-                    64,
-                ));
+        for (l, scratch) in self.func.locals.values().zip(in_scratch(self.func)) {
+            self.mir.locals.push(if scratch { 0 } else { l.count as u8 });
+            self.memory.push(scratch.then_some(self.mir.scratch));
+            if scratch {
+                self.mir.scratch = self.mir.scratch.saturating_add(l.count);
+                if self.mir.scratch > MAX_SCRATCH {
+                    return Err(CompileError::limit(
+                        "R0304",
+                        Span::NONE,
+                        format!("local array `{}` does not fit scratch memory", l.name),
+                        self.mir.scratch as u64,
+                        MAX_SCRATCH as u64,
+                    ));
+                }
             }
-            self.mir.locals.push(l.count as u8);
         }
         Ok(())
+    }
+
+    /// An access to an array in scratch memory, an element of 16 bytes for each of its own.
+    fn scratch(&mut self, d: &InstData, element: u32, index: Option<Opnd>) {
+        let index = index.map(|o| {
+            let o = self.plain(o);
+            let w = self.mir.web();
+            self.emit_to("OP2:MOV", &[o], w);
+            w
+        });
+        if d.op == Opcode::LocalLoad {
+            let r = d.results[0];
+            let quad = index.and_then(|w| self.quad(vec![w]));
+            let src = index.map(Coord::Web).into_iter().collect();
+            let fields = crate::spill::read_fields(element, index.is_some());
+            return crate::fetch::memory(self, r, fields, src, quad);
+        }
+        let (mut src, mut members) = ([None; 4], Vec::new());
+        for lane in 0..self.func.ty(d.args[0]).lanes {
+            let o = self.lane(d.args[0], lane);
+            let w = self.mir.web();
+            self.mir.webs[w.0 as usize].chan = Some(lane);
+            self.emit_to("OP2:MOV", &[o], w);
+            src[lane as usize & 3] = Some(w);
+            members.push(w);
+        }
+        // The index stands in X.
+        if let Some(w) = index {
+            self.mir.webs[w.0 as usize].chan = Some(0);
+        }
+        let quad = self.quad(members);
+        let kind = 2 + index.is_some() as u8;
+        let write = Write { form: "EXP_BUF:MEM_SCRATCH", kind, base: element as u16, src, quad, index };
+        self.push(Op::other(Kind::Write(Box::new(write))));
+        self.end_piece();
     }
 
     pub(super) fn local(&mut self, d: &InstData) {
@@ -119,6 +173,10 @@ impl Lower<'_> {
         let local = n.index() as u8;
         let store = d.op == Opcode::LocalStore;
         let index = d.args.get(store as usize).copied();
+        if let Some(base) = self.memory.get(n.index()).copied().flatten() {
+            let index = index.map(|v| self.lane(v, 0));
+            return self.scratch(d, base + offset, index);
+        }
         let rel = index.is_some();
         let offset = offset.min(127) as u8;
         if store {
