@@ -110,7 +110,9 @@ fn choose(mir: &Mir, most: u32) -> Vec<Web> {
             next += 1;
         }
         while pressure[at] > most {
-            let Some((_, w)) = active.iter().max_by_key(|(_, w)| (length(*w) * 256 / named[w.0 as usize].max(1), *w)).copied() else { break };
+            let Some((_, w)) = active.iter().max_by_key(|(_, w)| (length(*w) * 256 / named[w.0 as usize].max(1), *w)).copied() else {
+                break;
+            };
             spilled[w.0 as usize] = true;
             active.retain(|a| a.1 != w);
             for (a, b) in &live.ranges[w.0 as usize] {

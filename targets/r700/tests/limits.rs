@@ -73,7 +73,9 @@ fn more_values_than_registers_across_branches_and_loops() {
 
 #[test]
 fn more_texels_than_registers() {
-    let mut s = format!("{HEAD}texture %t : 2d f32 @binding(0)\nblock0:\n    v0 = input.f32x4 %a\n    v1 = extract v0, 0\n    v2 = extract v0, 1\n");
+    let mut s = format!(
+        "{HEAD}texture %t : 2d f32 @binding(0)\nblock0:\n    v0 = input.f32x4 %a\n    v1 = extract v0, 0\n    v2 = extract v0, 1\n"
+    );
     for k in 0..150 {
         writeln!(s, "    v{} = fmad v{}, v1, v2", 100 + k, if k == 0 { 2 } else { 99 + k }).unwrap();
         writeln!(s, "    v{} = build v{}, v1", 300 + k, 100 + k).unwrap();
