@@ -65,7 +65,7 @@ impl Lower<'_> {
                 let lanes = self.func.locals[x].ty.lanes as u32;
                 let base = self.local_base[x.as_u32() as usize] + offset * lanes * 4;
                 let index = self.optional_address(d.args.first().copied(), lanes * 4)?;
-                let aligned = (base | lanes * 4).trailing_zeros();
+                let aligned = (base | (lanes * 4)).trailing_zeros();
                 for (first, n) in pieces(self.lanes_read(d), aligned, self.func.ty(d.results[0]).lanes == 4) {
                     let off = base + 4 * first as u32;
                     if n > 1 {
@@ -85,7 +85,7 @@ impl Lower<'_> {
                 let lanes = self.func.locals[x].ty.lanes as u32;
                 let base = self.local_base[x.as_u32() as usize] + offset * lanes * 4;
                 let index = self.optional_address(d.args.get(1).copied(), lanes * 4)?;
-                let aligned = (base | lanes * 4).trailing_zeros();
+                let aligned = (base | (lanes * 4)).trailing_zeros();
                 let regs = self.stored(d.args[0])?;
                 for (first, n) in pieces(!(!0 << regs.len()), aligned, false) {
                     let off = base + 4 * first as u32;
