@@ -88,6 +88,8 @@ struct Emitter<'a> {
     next_a: u8,
     scratch: u8,
     convergent: bool,
+    /// Behind the node that is being emitted there is only the program's end.
+    last: bool,
 }
 
 /// Emits placed code.
@@ -115,6 +117,7 @@ pub(crate) fn emit(
         next_a: 0,
         scratch: 60,
         convergent,
+        last: true,
     };
     e.walk(nodes)?;
     let mut code = layout(&e.lines, pair)?;
@@ -191,7 +194,9 @@ impl Emitter<'_> {
     }
 
     fn walk(&mut self, nodes: &[Node]) -> Result<(), CompileError> {
-        for node in nodes {
+        let last = self.last;
+        for (n, node) in nodes.iter().enumerate() {
+            self.last = last && self.is_end(&nodes[n + 1..]);
             match node {
                 Node::Block(b) => self.block(*b)?,
                 Node::If { from, then, other, .. } => self.branch(*from, then, other)?,
@@ -203,6 +208,7 @@ impl Emitter<'_> {
                     }
                     self.bind(head);
                     self.loops.push((exit, apart));
+                    self.last = false;
                     self.walk(body)?;
                     self.loops.pop();
                     self.control("bra", Some(head), None);
@@ -219,6 +225,7 @@ impl Emitter<'_> {
                 Node::Continue => return Err(CompileError::Internal("a continue that was not asked for".into())),
             }
         }
+        self.last = last;
         Ok(())
     }
     /// Whether lanes may leave a loop in different rounds: some break of it stands under a condition that differs.
@@ -243,6 +250,16 @@ impl Emitter<'_> {
             Some((c, code)) => number(c).map(|n| (n, code as u64)).ok_or_else(|| CompileError::Internal("a condition in memory".into())),
             None => Err(CompileError::Internal(format!("{b} does not branch"))),
         }
+    }
+    /// Whether nothing is left to do but to end the program.
+    fn is_end(&self, nodes: &[Node]) -> bool {
+        let ends = |i: &PlacedInst<MInst>| matches!(i, PlacedInst::Inst(MInst { extra: Extra::Jump | Extra::Exit(_), .. }, _));
+        nodes.iter().all(|n| matches!(n, Node::Block(b) if self.placed_block(*b).iter().all(ends)))
+    }
+    /// Whether threads that end leave results in registers.
+    fn has_results(&self) -> bool {
+        let result = |i: &PlacedInst<MInst>| matches!(i, PlacedInst::Inst(MInst { extra: Extra::Exit(r), .. }, _) if !r.is_empty());
+        self.placed.blocks.iter().flatten().any(result)
     }
     /// Whether an arm has no instructions of its own.
     fn is_empty(&self, nodes: &[Node]) -> bool {
@@ -276,9 +293,15 @@ impl Emitter<'_> {
         if self.predicate(then, other, c, code, divergent) {
             return Ok(());
         }
+        if self.last && (empty_then || empty_other) && !self.has_results() {
+            // Threads without an arm end here; a `ret` outside a call does that.
+            let (arm, code) = if empty_then { (other, code) } else { (then, code ^ 0xf) };
+            self.control("ret", None, Some((c, code)));
+            return self.walk(arm);
+        }
         let leaves = has_break(then) || has_break(other);
-        // An arm that leaves the loop does not reach the merge; then lanes go on apart, unless something behind needs them together.
-        let join = divergent && self.joins < 7 && (!leaves || self.convergent);
+        // Threads that have nothing left to do need not meet. An arm that leaves the loop does not reach the merge; then lanes go on apart, unless something behind needs them together.
+        let join = divergent && !self.last && self.joins < 7 && (!leaves || self.convergent);
         let merge = self.label();
         if join {
             self.joins += 1;
@@ -294,11 +317,16 @@ impl Emitter<'_> {
             let elsewhere = self.label();
             self.control("bra", Some(elsewhere), Some((c, code ^ 0xf)));
             self.arm(then)?;
-            if !matches!(then.last(), Some(Node::Break)) {
+            if self.last {
+                self.lines.push(Line::Exit);
+            } else if !matches!(then.last(), Some(Node::Break)) {
                 self.control("bra", Some(merge), None);
             }
             self.bind(elsewhere);
             self.arm(other)?;
+        }
+        if self.last && !empty_then && !empty_other {
+            return Ok(());
         }
         self.bind(merge);
         if join {
