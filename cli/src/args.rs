@@ -99,6 +99,9 @@ pub struct SourceArgs {
     /// Preprocessor definition or override constant.
     #[arg(long, value_name = "NAME=VALUE")]
     pub define: Vec<String>,
+    /// The program before this one in the pipeline: GLSL inputs without location take those of its outputs of the same names.
+    #[arg(long, value_name = "FILE")]
+    pub after: Option<PathBuf>,
 }
 
 /// Source languages.

@@ -104,7 +104,7 @@ impl Shader {
             BuildError::Usage(format!("there is no target `{}`; targets are {}", self.target, all.join(", ")))
         })?;
         let module = self.load()?;
-        let shader = isa.compile(&module, &self.options).map_err(|e| compile_error(&e, &module.sources))?;
+        let shader = isa.compile(&module, &self.options).map_err(|e| compile_error(&e.placed(&module), &module.sources))?;
         let rust = rust_source(&shader.reflection, &stem(&self.path), &self.path);
         Ok(Built { shader, rust })
     }

@@ -2,11 +2,11 @@
 
 use crate::args::{CompareArgs, CompareFormat, CompileArgs, Emit};
 use crate::files;
-use crate::input::{self, check_chip, load, options, target};
+use crate::input::{self, check_chip, load, load_after, options, target};
 use crate::report::{self, Failure};
 use retroshade::ir::Module;
 use retroshade::lower::{CompiledShader, Options};
-use retroshade::{TargetIsa, stats};
+use retroshade::{TargetIsa, link, stats};
 use std::path::{Path, PathBuf};
 
 /// A shader's text or bytes of one kind.
@@ -45,12 +45,29 @@ fn words(code: &[u8]) -> String {
 }
 
 /// Reads all files; the errors of all of them are shown before giving up.
-fn load_all(paths: &[PathBuf], source: &crate::args::SourceArgs, format: crate::args::MessageFormat) -> Result<Vec<Module>, Failure> {
-    let mut modules = Vec::new();
+fn load_all(
+    paths: &[PathBuf],
+    source: &crate::args::SourceArgs,
+    format: crate::args::MessageFormat,
+    pipeline: bool,
+) -> Result<Vec<Module>, Failure> {
+    let mut modules: Vec<Module> = Vec::new();
     let mut failed: Option<u8> = None;
     for p in paths {
-        match load(p, source) {
-            Ok(m) => modules.push(m),
+        // A program that follows another one in the pipeline takes its varyings by name.
+        let loaded = match modules.last() {
+            Some(before) if pipeline && source.after.is_none() => load_after(p, source, Some(before)),
+            _ => load(p, source),
+        };
+        match loaded {
+            Ok(m) => {
+                if let Some(before) = modules.last().filter(|b| pipeline && link::follows(b.stage, m.stage))
+                    && let Err(f) = input::linked(before, &m, p)
+                {
+                    report::show(&f.into_warning(), format);
+                }
+                modules.push(m);
+            }
             Err(f) => {
                 report::show(&f, format);
                 failed = Some(failed.unwrap_or(0).max(f.status));
@@ -91,7 +108,7 @@ pub fn compile(a: &CompileArgs, format: crate::args::MessageFormat) -> Result<()
     if binary > 0 && to_stdout && (a.output.is_none() || pieces > 1) {
         return Err(Failure::usage("binary goes to stdout only as the one kind of one target, with -o -"));
     }
-    let modules = load_all(&a.files, &a.source, format)?;
+    let modules = load_all(&a.files, &a.source, format, true)?;
     let mut options = options(&a.codegen);
     options.print_after = a.print_after.iter().flat_map(|p| p.split(',')).map(str::to_string).collect();
     let mut outputs: Vec<(String, Vec<u8>)> = Vec::new();
@@ -120,7 +137,7 @@ fn target_outputs(
     let mut shaders = Vec::new();
     for (m, p) in modules.iter().zip(&a.files) {
         let file = files::display(p);
-        let shader = input::compile(isa, m, options).map_err(|e| Failure::compile(&e, &m.sources, &file))?;
+        let shader = input::compile(isa, m, options).map_err(|e| Failure::compile(&e, m, &file))?;
         for (name, text) in &shader.dumps {
             eprintln!("; after {name}\n{}", text.trim_end());
         }
@@ -130,7 +147,7 @@ fn target_outputs(
         // Several programs join in the container; every other kind is one output per program.
         if *kind == Emit::Container && shaders.len() > 1 {
             let first = files::display(&a.files[0]);
-            let bytes = isa.link(&shaders).map_err(|e| Failure::compile(&e, &modules[0].sources, &first))?;
+            let bytes = isa.link(&shaders).map_err(|e| Failure::compile(&e, &modules[0], &first))?;
             outputs.push((format!("{}.{}.{}", stem(&a.files[0]), isa.name(), kind.name()), bytes));
             continue;
         }
@@ -195,7 +212,7 @@ pub fn compare(a: &CompareArgs, format: crate::args::MessageFormat) -> Result<()
     if let [one] = isas.as_slice() {
         check_chip(*one, a.codegen.chip.as_deref())?;
     }
-    let modules = load_all(&a.files, &a.source, format)?;
+    let modules = load_all(&a.files, &a.source, format, false)?;
     let options = options(&a.codegen);
     let mut status = 0;
     let mut compared = Vec::new();

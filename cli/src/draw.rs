@@ -3,7 +3,7 @@
 use crate::args::{CodegenArgs, RenderArgs, SourceArgs};
 use crate::execute::{bind_failure, interp_failure, sim_failure};
 use crate::files;
-use crate::input::{check_chip, load, options, target};
+use crate::input::{check_chip, linked, load, load_after, options, target};
 use crate::report::Failure;
 use retroshade::ir::env::{Filter, Wrap};
 use retroshade::ir::{Module, Reference, Scalar, ShaderEnv, ShaderResult, Stage, TexDim, TextureData, interp};
@@ -29,7 +29,7 @@ fn runner<'a>(name: String, module: &'a Module, machine: Option<&str>, codegen: 
         let message = format!("target {t} has no {} programs", module.stage.name());
         return Err(Failure { file: Some(name), ..Failure::plain(1, "C0011", message) });
     }
-    let shader = isa.compile(module, &options(codegen)).map_err(|e| Failure::compile(&e, &module.sources, &name))?;
+    let shader = isa.compile(module, &options(codegen)).map_err(|e| Failure::compile(&e, module, &name))?;
     Ok(Box::new(move |env| isa.simulate(&shader, env).map_err(|e| sim_failure(&name, &e))))
 }
 
@@ -163,7 +163,14 @@ pub fn render(a: &RenderArgs) -> Result<(), Failure> {
     let images = images(a)?;
     let last = &a.files[a.files.len() - 1];
     let staged = |stage| SourceArgs { stage: Some(stage), ..a.source.clone() };
-    let fragment = load(last, &staged(Stage::Fragment))?;
+    let vertex = match mesh {
+        Some(_) => Some(load(&a.files[0], &staged(Stage::Vertex))?),
+        None => None,
+    };
+    let fragment = load_after(last, &staged(Stage::Fragment), vertex.as_ref())?;
+    if let Some(v) = &vertex {
+        linked(v, &fragment, last)?;
+    }
     let fragment_name = files::display(last);
     if colour_output(&fragment).is_none() {
         return Err(Failure { file: Some(fragment_name), ..Failure::plain(1, "R0005", "the shader writes no colour") });
@@ -182,7 +189,7 @@ pub fn render(a: &RenderArgs) -> Result<(), Failure> {
             fragment_image(&fragment, &fragment_env, &varyings, (width, height), &mut run)?
         }
         Some(mesh) => {
-            let vertex = load(&a.files[0], &staged(Stage::Vertex))?;
+            let Some(vertex) = vertex else { return Err(Failure::usage("--mesh needs a vertex program")) };
             let vertex_env = environment(a, &vertex, &file, &images)?;
             let mut run_vertex = runner(files::display(&a.files[0]), &vertex, a.target.as_deref(), &a.codegen)?;
             mesh_image((&vertex, &vertex_env), (&fragment, &fragment_env), &mesh, (width, height), &mut run_vertex, &mut run)?

@@ -45,7 +45,7 @@ pub fn sim_failure(name: &str, e: &SimError) -> Failure {
 
 /// Runs a source module. Environment and result are by the source's declarations, whoever executes.
 fn execute(name: &str, module: &Module, env: &ShaderEnv, machine: &Machine, codegen: &CodegenArgs) -> Result<ShaderResult, Failure> {
-    let compile_failure = |e| Failure::compile(&e, &module.sources, name);
+    let compile_failure = |e| Failure::compile(&e, module, name);
     match machine {
         Machine::Source => interp::run(module, env, &Reference).map_err(|e| interp_failure(name, &e)),
         Machine::Legal(t) | Machine::Simulator(t) => {

@@ -4,6 +4,7 @@ use crate::args::{CodegenArgs, Lang, SourceArgs};
 use crate::files;
 use crate::report::Failure;
 use retroshade::frontend::{self, FrontOptions};
+use retroshade::link;
 use retroshade::ir::{Module, SourceMap, Span, Stage};
 use retroshade::lower::{CompileError, CompiledShader, OptLevel, Options};
 use std::path::Path;
@@ -31,13 +32,32 @@ fn language(path: &Path, args: &SourceArgs) -> Result<(Lang, Option<Stage>), Fai
     }
 }
 
-/// Reads and verifies a module.
+/// Reads and verifies a module, and the one that `--after` names.
 pub fn load(path: &Path, args: &SourceArgs) -> Result<Module, Failure> {
+    let Some(first) = &args.after else { return load_after(path, args, None) };
+    let before = load(first, &SourceArgs { after: None, stage: None, entry: None, lang: None, define: args.define.clone() })?;
+    let module = load_after(path, args, Some(&before))?;
+    linked(&before, &module, path)?;
+    Ok(module)
+}
+
+/// Whether a program finds what it reads among what the one before it writes.
+pub fn linked(before: &Module, module: &Module, path: &Path) -> Result<(), Failure> {
+    let wrong = link::check(before, module);
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(Failure { file: Some(files::display(path)), ..Failure::source(1, module.sources.clone(), wrong) })
+}
+
+/// Reads and verifies a module that follows another one in a pipeline.
+pub fn load_after(path: &Path, args: &SourceArgs, before: Option<&Module>) -> Result<Module, Failure> {
     let (lang, stage) = language(path, args)?;
     let name = files::display(path);
+    let before = before.filter(|b| stage.is_some_and(|s| link::follows(b.stage, s)));
     let module = match lang {
         Lang::Ir => ir_text(path, &name, args)?,
-        _ => front_end(lang, path, &name, stage, args)?,
+        _ => front_end(lang, path, &name, stage, args, before)?,
     };
     if let (Some(s), true) = (args.stage, lang == Lang::Ir)
         && s != module.stage
@@ -77,7 +97,14 @@ fn verified(module: Module, name: &str) -> Result<Module, Failure> {
     }
 }
 
-fn front_end(lang: Lang, path: &Path, name: &str, stage: Option<Stage>, args: &SourceArgs) -> Result<Module, Failure> {
+fn front_end(
+    lang: Lang,
+    path: &Path,
+    name: &str,
+    stage: Option<Stage>,
+    args: &SourceArgs,
+    before: Option<&Module>,
+) -> Result<Module, Failure> {
     let mut defines = Vec::new();
     for d in &args.define {
         let (k, v) = d.split_once('=').unwrap_or((d, "1"));
@@ -86,7 +113,7 @@ fn front_end(lang: Lang, path: &Path, name: &str, stage: Option<Stage>, args: &S
         }
         defines.push((k.to_string(), v.to_string()));
     }
-    let options = FrontOptions { entry: args.entry.clone(), stage, defines };
+    let options = FrontOptions { entry: args.entry.clone(), stage, defines, varyings: before.map(link::varyings).unwrap_or_default() };
     let module = if lang == Lang::Spv {
         frontend::spirv(name, &files::read(path)?, &options)
     } else {

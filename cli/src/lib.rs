@@ -16,6 +16,7 @@ pub use retroshade_lower as lower;
 pub use retroshade_lower::{CompileError, CompiledShader, Options, TargetIsa, TextOptions};
 
 pub mod build;
+pub mod link;
 pub mod render;
 pub mod stats;
 

@@ -4,7 +4,7 @@ use crate::args::MessageFormat;
 use codespan_reporting::diagnostic::{Diagnostic as Rich, Label, Severity as RichSeverity};
 use codespan_reporting::files::SimpleFiles;
 use codespan_reporting::term;
-use retroshade::ir::{Diagnostic, FileId, Severity, SourceMap, Span};
+use retroshade::ir::{Diagnostic, FileId, Module, Severity, SourceMap, Span};
 use retroshade::lower::{CompileError, TextError};
 use serde_json::json;
 
@@ -47,8 +47,9 @@ impl Failure {
         Failure { status, sources, diagnostics, file: None }
     }
     /// A compilation's failure.
-    pub fn compile(e: &CompileError, sources: &SourceMap, file: &str) -> Failure {
-        Failure { status: e.exit_status(), sources: sources.clone(), diagnostics: e.diagnostics(), file: Some(file.to_string()) }
+    pub fn compile(e: &CompileError, module: &Module, file: &str) -> Failure {
+        let e = e.clone().placed(module);
+        Failure { status: e.exit_status(), sources: module.sources.clone(), diagnostics: e.diagnostics(), file: Some(file.to_string()) }
     }
     /// Errors in assembly text or a binary.
     pub fn text(name: &str, source: &str, errors: Vec<TextError>) -> Failure {

@@ -81,6 +81,8 @@ pub(crate) struct Converter<'m> {
     pub(crate) wanted: BTreeSet<ArrayKey>,
     /// Uniform blocks that stand in naga's module as plain variables, see `truth`.
     pub(crate) hidden: crate::truth::Hidden,
+    /// Layouts of GLSL's blocks that naga's types do not have.
+    pub(crate) layouts: crate::truth::Layouts,
     pub(crate) diags: Vec<Diagnostic>,
     constants: HashMap<(Block, Type, [u32; 4]), Value>,
     /// IR arrays for constant tables that are indexed by computed values, by content.
@@ -130,6 +132,7 @@ impl<'m> Converter<'m> {
             demand,
             wanted: BTreeSet::new(),
             hidden: Default::default(),
+            layouts: Default::default(),
             diags: Vec::new(),
             constants: HashMap::new(),
             tables: HashMap::new(),

@@ -291,7 +291,7 @@ impl<'m> Converter<'m> {
                 let part = self.step(p, step)?;
                 // A composite that waits in read-only memory is a value: its scalars and vectors are loaded here, which
                 // does no harm to pointers, since what they point to never changes.
-                Ok(Val::Place(part))
+                Ok(self.in_rows(&part).unwrap_or(Val::Place(part)))
             }
             Val::Leaf(v) => Ok(Val::Leaf(self.lane_at(*v, step))),
             Val::Agg(parts) => match step {
@@ -564,11 +564,10 @@ impl<'m> Converter<'m> {
 
     /// Elements of the array at the end of a storage buffer.
     fn array_length(&mut self, p: &Place) -> R<Val> {
-        let (decl, at, ty) = self.storage_address(p)?;
-        let stride = match ty {
-            Ty::Array(_, _, stride) => stride / 4,
-            _ => return Err(self.error("F0132", "the length of something that is no array")),
-        };
+        let crate::place::Address { decl, at, ty, stride, .. } = self.storage_address(p)?;
+        if !matches!(ty, Ty::Array(..)) {
+            return Err(self.error("F0132", "the length of something that is no array"));
+        }
         let words = self.b().typed(Opcode::StorageLen, I32, &[], Imm::Mem { var: MemRef::Storage(decl), offset: 0 });
         let words = if at.0 == 0 {
             words

@@ -5,6 +5,7 @@
 //! has computed the offsets by the rules of the source's language.
 
 use crate::convert::{Converter, Lang, R};
+use crate::layout::{Key, Local};
 use crate::place::{ArrayKey, Mem, Place, Root, Slot, StorageBuffer, UniformTree};
 use crate::types::{Ty, source_scalar};
 use crate::value::Val;
@@ -74,14 +75,16 @@ impl<'m> Converter<'m> {
                     if given.is_none() {
                         push_binding += 1;
                     }
-                    let at = Where { group, binding };
+                    let layout = self.layouts.get(&h).cloned().unwrap_or_default();
+                    let at = Where { group, binding, local: Local { rules: layout.rules, row_major: false }, keys: &layout.keys };
                     let tree = self.declare_uniform(&name, ty, at, 0, &mut Vec::new())?;
                     self.uniforms.insert(h, Rc::new(tree));
                 }
                 AddressSpace::Storage { access } => {
                     let decl = self.declare_storage(h, g, ty, group, binding)?;
                     let read_only = !access.contains(naga::StorageAccess::STORE);
-                    self.storage.insert(h, StorageBuffer { decl, ty, read_only });
+                    let layout = self.layouts.get(&h).cloned().unwrap_or_default();
+                    self.storage.insert(h, StorageBuffer { decl, ty, layout, read_only });
                 }
                 AddressSpace::WorkGroup => {
                     let mem = self.make_mem(&name, ty, 1, true)?;
@@ -213,25 +216,28 @@ impl<'m> Converter<'m> {
         }
     }
 
-    fn declare_uniform(&mut self, name: &str, ty: Ty, at: Where, offset: u32, dims: &mut Vec<Dim>) -> R<UniformTree> {
+    fn declare_uniform(&mut self, name: &str, ty: Ty, at: Where<'_>, offset: u32, dims: &mut Vec<Dim>) -> R<UniformTree> {
         match ty {
             Ty::Struct(h) => {
                 let TypeInner::Struct { members, .. } = &self.nm.types[h].inner else {
                     return Err(self.error("F0121", "a uniform of a type without layout"));
                 };
                 let mut parts = Vec::new();
+                let offsets = at.local.offsets(self.nm, h, at.keys);
                 for (i, m) in members.iter().enumerate() {
                     let part = match &m.name {
                         Some(n) if name.is_empty() => n.clone(),
                         Some(n) => format!("{name}.{n}"),
                         None => format!("{name}.{i}"),
                     };
-                    parts.push(self.declare_uniform(&part, Ty::of(self.nm, m.ty), at, offset + m.offset, dims)?);
+                    let at = at.member(i);
+                    parts.push(self.declare_uniform(&part, Ty::of(self.nm, m.ty), at, offset + offsets[i], dims)?);
                 }
                 Ok(UniformTree::Struct(parts))
             }
             Ty::Array(elem, count, stride) => {
                 let Some(count) = count else { return Err(self.error("F0121", format!("the uniform `{name}` has no fixed size"))) };
+                let stride = at.local.array_stride(self.nm, elem, stride);
                 if u64::from(count) * u64::from(stride) > MAX_UNIFORM_BYTES {
                     return Err(self.limit(format!(
                         "the uniform `{name}` has {} bytes; no machine has room for more than {MAX_UNIFORM_BYTES}",
@@ -246,17 +252,20 @@ impl<'m> Converter<'m> {
                 Ok(UniformTree::Array(stride, Box::new(tree?)))
             }
             Ty::Matrix(columns, rows, scalar) => {
-                let stride = Ty::column_stride(rows, scalar);
-                dims.push(Dim { count: columns.into(), stride });
-                let leaf = self.uniform_leaf(name, Ty::Vector(rows, scalar), true, at, offset, dims);
+                let stride = at.local.column_stride(columns, rows, scalar);
+                // Row by row it is a matrix whose columns are the rows.
+                let (count, lanes) = if at.local.row_major { (rows, columns) } else { (columns, rows) };
+                dims.push(Dim { count: count.into(), stride });
+                let leaf = self.uniform_leaf(name, Ty::Vector(lanes, scalar), true, at, offset, dims);
                 dims.pop();
-                Ok(UniformTree::Array(stride, Box::new(leaf?)))
+                let tree = UniformTree::Array(stride, Box::new(leaf?));
+                Ok(if at.local.row_major { UniformTree::Rows(rows, Box::new(tree)) } else { tree })
             }
             _ => self.uniform_leaf(name, ty, false, at, offset, dims),
         }
     }
 
-    fn uniform_leaf(&mut self, name: &str, ty: Ty, matrix: bool, at: Where, offset: u32, dims: &[Dim]) -> R<UniformTree> {
+    fn uniform_leaf(&mut self, name: &str, ty: Ty, matrix: bool, at: Where<'_>, offset: u32, dims: &[Dim]) -> R<UniformTree> {
         if !ty.is_leaf() {
             return Err(self.error("F0121", format!("the uniform `{name}` has a type without layout")));
         }
@@ -284,7 +293,7 @@ impl<'m> Converter<'m> {
         Ok(UniformTree::Leaf(self.out.uniforms.push(decl), t, unit))
     }
 
-    fn unique_uniform(&self, name: &str, at: Where) -> String {
+    fn unique_uniform(&self, name: &str, at: Where<'_>) -> String {
         let name = if name.is_empty() { format!("uniform{}", at.binding) } else { name.to_string() };
         let taken = |n: &str| self.out.uniforms.values().any(|u| u.name == n);
         if !taken(&name) {
@@ -306,10 +315,19 @@ impl<'m> Converter<'m> {
         binding: u32,
     ) -> R<retroshade_ir::Storage> {
         let AddressSpace::Storage { access } = g.space else { return Err(self.error("F0121", "not a storage buffer")) };
-        let name = g.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| format!("storage{binding}"));
+        let name = g.name.clone().filter(|n| !n.is_empty());
+        // A GLSL buffer without instance name is known by its only member, or by its own name.
+        let inner = match &self.nm.types[g.ty].inner {
+            TypeInner::Struct { members, .. } if members.len() == 1 => members[0].name.clone(),
+            _ => None,
+        };
+        let name = name.or(inner).or(self.nm.types[g.ty].name.clone()).filter(|n| !n.is_empty());
+        let name = name.unwrap_or_else(|| format!("storage{binding}"));
+        let name = if self.out.storage.values().any(|s| s.name == name) { format!("{name}_{binding}") } else { name };
         let (mut head, mut repeat) = (Vec::new(), Vec::new());
-        self.storage_words(ty, &mut head, &mut repeat)?;
-        let _ = h;
+        let layout = self.layouts.get(&h).cloned().unwrap_or_default();
+        let at = Where { group, binding, local: Local { rules: layout.rules, row_major: false }, keys: &layout.keys };
+        self.storage_words(ty, at, &mut head, &mut repeat)?;
         Ok(self.out.storage.push(StorageDecl {
             name,
             head,
@@ -327,24 +345,30 @@ impl<'m> Converter<'m> {
     }
 
     /// Lists what the words of a buffer hold; an array of unknown or enormous length at its end repeats.
-    fn storage_words(&self, ty: Ty, head: &mut Vec<Scalar>, repeat: &mut Vec<Scalar>) -> R<()> {
+    fn storage_words(&self, ty: Ty, at: Where<'_>, head: &mut Vec<Scalar>, repeat: &mut Vec<Scalar>) -> R<()> {
         match ty {
             Ty::Struct(h) => {
-                let TypeInner::Struct { members, span } = &self.nm.types[h].inner else { return Ok(()) };
+                let TypeInner::Struct { members, .. } = &self.nm.types[h].inner else { return Ok(()) };
                 let start = head.len();
-                for m in members {
-                    pad(head, start + m.offset as usize / 4);
-                    self.storage_words(Ty::of(self.nm, m.ty), head, repeat)?;
+                let offsets = at.local.offsets(self.nm, h, at.keys);
+                for (i, m) in members.iter().enumerate() {
+                    let offset = u64::from(offsets[i] / 4);
+                    if offset > MAX_HEAD_WORDS {
+                        return Err(self.limit(format!("a member {offset} words into a storage buffer is too far from its start")));
+                    }
+                    pad(head, start + offset as usize);
+                    self.storage_words(Ty::of(self.nm, m.ty), at.member(i), head, repeat)?;
                 }
                 if repeat.is_empty() {
-                    pad(head, start + *span as usize / 4);
+                    let size = u64::from(at.local.size(self.nm, h, at.keys) / 4).min(2 * MAX_HEAD_WORDS);
+                    pad(head, start + size as usize);
                 }
                 Ok(())
             }
             Ty::Array(elem, count, stride) => {
                 let mut one = Vec::new();
-                self.storage_words(Ty::of(self.nm, elem), &mut one, &mut Vec::new())?;
-                pad(&mut one, stride as usize / 4);
+                self.storage_words(Ty::of(self.nm, elem), at, &mut one, &mut Vec::new())?;
+                pad(&mut one, at.local.array_stride(self.nm, elem, stride) as usize / 4);
                 match count {
                     Some(n) if u64::from(n) * one.len() as u64 + (head.len() as u64) < MAX_HEAD_WORDS => {
                         for _ in 0..n {
@@ -357,10 +381,11 @@ impl<'m> Converter<'m> {
             }
             Ty::Matrix(columns, rows, scalar) => {
                 let s = self.word_scalar(scalar)?;
-                for _ in 0..columns {
+                let (count, lanes) = if at.local.row_major { (rows, columns) } else { (columns, rows) };
+                for _ in 0..count {
                     let start = head.len();
-                    head.extend(std::iter::repeat_n(s, rows.into()));
-                    pad(head, start + Ty::column_stride(rows, scalar) as usize / 4);
+                    head.extend(std::iter::repeat_n(s, lanes.into()));
+                    pad(head, start + at.local.column_stride(columns, rows, scalar) as usize / 4);
                 }
                 Ok(())
             }
@@ -622,9 +647,21 @@ impl<'m> Converter<'m> {
 
 /// Group and binding of a buffer.
 #[derive(Clone, Copy, Debug)]
-struct Where {
+struct Where<'a> {
     group: u32,
     binding: u32,
+    /// The layout at this place.
+    local: Local,
+    /// What the source says about the members of the block, at its outermost level.
+    keys: &'a [Key],
+}
+
+impl Where<'_> {
+    /// The place of a block's or a structure's member.
+    fn member(self, n: usize) -> Where<'static> {
+        let row_major = self.local.row_major || self.keys.get(n).is_some_and(|k| k.row_major);
+        Where { group: self.group, binding: self.binding, local: Local { row_major, ..self.local }, keys: &[] }
+    }
 }
 
 fn gcd(a: u32, b: u32) -> u32 {

@@ -14,6 +14,7 @@ mod expr;
 mod glsl;
 mod guard;
 mod interface;
+mod layout;
 mod math;
 mod parse;
 mod patch;
@@ -36,6 +37,8 @@ pub struct FrontOptions {
     pub stage: Option<Stage>,
     /// Values of overrides and specialisation constants by name or number; in GLSL also preprocessor symbols.
     pub defines: Vec<(String, String)>,
+    /// What the program before this one in the pipeline hands on, by name: GLSL inputs without location take the locations of these.
+    pub varyings: Vec<(String, u32)>,
 }
 
 /// Why a source could not be translated: all messages, and the texts that they point into.

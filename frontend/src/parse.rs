@@ -6,7 +6,7 @@
 use crate::convert::{Converter, Lang};
 use crate::glsl::{self, Plan};
 use crate::place::ArrayKey;
-use crate::truth::{self, Hidden};
+use crate::truth::{self, Hidden, Layouts};
 use crate::{FrontError, FrontOptions, diag, guard, interface, patch};
 use naga::back::PipelineConstants;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
@@ -26,6 +26,8 @@ pub(crate) enum Source<'a> {
 struct Extra {
     /// Uniform blocks that naga takes for plain variables.
     hidden: Hidden,
+    /// Layouts of blocks that naga's types do not have.
+    layouts: Layouts,
     /// A geometry program's interface.
     geometry: Option<Plan>,
     /// Whether products and sums must not be contracted.
@@ -112,7 +114,7 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             };
             let constants = glsl::specialisation_constants(text);
             let macros: Vec<(String, String)> = options.defines.iter().filter(|(k, _)| !constants.contains(&**k)).cloned().collect();
-            let rewritten = glsl::rewrite(text, file, options.stage.unwrap_or(Stage::Fragment), &macros)?;
+            let rewritten = glsl::rewrite(text, file, options.stage.unwrap_or(Stage::Fragment), &macros, &options.varyings)?;
             let spans = |s: naga::Span| match &rewritten {
                 Some(r) => r.span(s, file),
                 None => direct_span(s, file, text.len()),
@@ -134,10 +136,12 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
                 geometry = r.geometry.as_ref();
                 precise = r.precise;
             }
+            patch::clip_distances(&mut module);
             // Symbols that name specialisation constants set those; the others were for the preprocessor.
             let named: Vec<(String, String)> = options.defines.iter().filter(|(k, _)| is_override(&module, k)).cloned().collect();
-            let hidden = truth::hide(&mut module);
-            let extra = Extra { hidden, geometry: geometry.cloned(), precise };
+            let none = Default::default();
+            let (hidden, layouts) = truth::hide(&mut module, rewritten.as_ref().map_or(&none, |r| &r.layouts));
+            let extra = Extra { hidden, layouts, geometry: geometry.cloned(), precise };
             translate(&module, Lang::Glsl, options, &named, &spans, extra)
         }
         Source::Spirv(bytes) => {
@@ -260,6 +264,7 @@ fn convert(
     loop {
         let mut c = Converter::new(module, info, lang, spans, &ep.name, stage, &demand);
         c.hidden = extra.hidden.clone();
+        c.layouts = extra.layouts.clone();
         c.geometry = extra.geometry.as_ref();
         c.out.geometry = extra.geometry.as_ref().map(|g| g.info);
         c.out.workgroup_size = if stage == Stage::Compute { ep.workgroup_size } else { [1; 3] };

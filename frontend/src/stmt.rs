@@ -472,7 +472,7 @@ impl<'m> Converter<'m> {
     fn atomic_address(&mut self, p: &Place) -> R<(MemRef, (u32, Option<Value>))> {
         match p.root {
             Root::Storage(_) => {
-                let (decl, at, _) = self.storage_address(p)?;
+                let crate::place::Address { decl, at, .. } = self.storage_address(p)?;
                 Ok((MemRef::Storage(decl), at))
             }
             Root::Slot(n) => {
@@ -499,7 +499,7 @@ impl<'m> Converter<'m> {
                     _ => Err(self.error("F0137", "an atomic on a composite")),
                 }
             }
-            Root::Uniform(_) => Err(self.error("F0113", "a uniform cannot be written")),
+            Root::Uniform(_) | Root::Rows(_) => Err(self.error("F0113", "a uniform cannot be written")),
         }
     }
 

@@ -112,7 +112,7 @@ impl<'m> Converter<'m> {
             sampler: sampler_name,
             dim: what.dim,
             arrayed: what.arrayed,
-            shadow: comparison || what.depth,
+            shadow: comparison,
             multisampled: false,
             kind: what.scalar,
             signed,

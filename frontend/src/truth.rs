@@ -1,58 +1,60 @@
-//! Truth values in GLSL uniform blocks.
+//! GLSL's blocks that naga cannot take as they are.
 //!
 //! PICA200 has boolean uniforms, and GLSL's way to write one is a `bool` member of a uniform block. naga's validator refuses those, and
-//! its layout gives them a single byte. So such a block is laid out again by std140's rules, and stands in naga's module as a plain
-//! variable; the translation treats it as the uniform that it is.
+//! its layout gives them a single byte. Other blocks have layouts that its types cannot say, or that its validator refuses, see `layout`.
+//! Such a block stands in naga's module as a plain variable; the translation treats it as the uniform that it is.
 
+use crate::layout::{Layout, Rules};
 use naga::{AddressSpace, GlobalVariable, Handle, Module, ResourceBinding, ScalarKind, TypeInner};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 /// Uniform blocks that naga takes for plain variables, and their bindings.
 pub(crate) type Hidden = HashMap<Handle<GlobalVariable>, Option<ResourceBinding>>;
 
-/// Hides all uniform blocks that have truth values.
-pub(crate) fn hide(module: &mut Module) -> Hidden {
-    let mut hidden = Hidden::new();
-    let blocks: Vec<_> =
-        module.global_variables.iter().filter(|(_, g)| matches!(g.space, AddressSpace::Uniform)).map(|(h, g)| (h, g.ty)).collect();
-    for (h, ty) in blocks {
-        let TypeInner::Struct { members, .. } = &module.types[ty].inner else { continue };
-        if !members.iter().any(|m| is_truth(&module.types[m.ty].inner)) {
+/// Layouts of blocks, where naga's types do not have them.
+pub(crate) type Layouts = HashMap<Handle<GlobalVariable>, Rc<Layout>>;
+
+/// Hides all uniform blocks that naga would refuse; finds the layouts of the blocks, which are known by name.
+pub(crate) fn hide(module: &mut Module, named: &BTreeMap<String, Layout>) -> (Hidden, Layouts) {
+    let (mut hidden, mut layouts) = (Hidden::new(), Layouts::new());
+    let truth = truth_types(module);
+    let blocks: Vec<_> = module.global_variables.iter().map(|(h, g)| (h, g.ty, g.space)).collect();
+    for (h, ty, space) in blocks {
+        let uniform = matches!(space, AddressSpace::Uniform | AddressSpace::Immediate);
+        if !uniform && !matches!(space, AddressSpace::Storage { .. }) {
             continue;
         }
-        let mut members = members.clone();
-        let mut at = 0u32;
-        for m in &mut members {
-            let (align, size) = layout(module, &module.types[m.ty].inner);
-            at = at.next_multiple_of(align);
-            m.offset = at;
-            at = at.saturating_add(size);
+        let layout = module.types[ty].name.as_ref().and_then(|n| named.get(n)).cloned();
+        let layout = match layout {
+            Some(l) => l,
+            None if uniform && truth.contains(&ty) => Layout { rules: Rules::Std140, keys: Vec::new() },
+            None => continue,
+        };
+        layouts.insert(h, Rc::new(layout));
+        if uniform {
+            let g = module.global_variables.get_mut(h);
+            g.space = AddressSpace::Private;
+            hidden.insert(h, g.binding.take());
         }
-        let inner = TypeInner::Struct { members, span: at.next_multiple_of(16) };
-        let name = module.types[ty].name.clone();
-        if inner != module.types[ty].inner {
-            module.types.replace(ty, naga::Type { name, inner });
-        }
-        let g = module.global_variables.get_mut(h);
-        g.space = AddressSpace::Private;
-        hidden.insert(h, g.binding.take());
     }
-    hidden
+    (hidden, layouts)
 }
 
-fn is_truth(t: &TypeInner) -> bool {
-    matches!(t, TypeInner::Scalar(s) | TypeInner::Vector { scalar: s, .. } if s.kind == ScalarKind::Bool)
-}
-
-/// Alignment and size by std140.
-fn layout(module: &Module, t: &TypeInner) -> (u32, u32) {
-    match t {
-        TypeInner::Scalar(_) => (4, 4),
-        TypeInner::Vector { size, .. } => match *size as u32 {
-            2 => (8, 8),
-            n => (16, 4 * n),
-        },
-        TypeInner::Matrix { columns, .. } => (16, 16 * *columns as u32),
-        other => (16, other.try_size(module.to_ctx()).unwrap_or(0).next_multiple_of(16)),
+/// The types that have truth values somewhere inside.
+fn truth_types(module: &Module) -> Vec<Handle<naga::Type>> {
+    let mut found: Vec<Handle<naga::Type>> = Vec::new();
+    // Types only name earlier ones.
+    for (h, t) in module.types.iter() {
+        let has = match &t.inner {
+            TypeInner::Scalar(s) | TypeInner::Vector { scalar: s, .. } => s.kind == ScalarKind::Bool,
+            TypeInner::Array { base, .. } => found.binary_search(base).is_ok(),
+            TypeInner::Struct { members, .. } => members.iter().any(|m| found.binary_search(&m.ty).is_ok()),
+            _ => false,
+        };
+        if has {
+            found.push(h);
+        }
     }
+    found
 }

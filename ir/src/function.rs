@@ -181,6 +181,36 @@ impl Function {
     pub fn inst_count(&self) -> usize {
         self.layout.iter().map(|b| self.blocks[*b].insts.len()).sum()
     }
+    /// Where the source says what a value is: where it is computed; for a block parameter, where one of the values that arrive is, or else the
+    /// code that follows.
+    pub fn place_of(&self, v: Value) -> Span {
+        let mut todo = vec![self.resolve(v)];
+        let mut seen: Vec<Value> = Vec::new();
+        while let Some(v) = todo.pop() {
+            if seen.contains(&v) || seen.len() > 64 {
+                continue;
+            }
+            seen.push(v);
+            let (block, n) = match self.def(v) {
+                ValueDef::Result(i, _) if !self.spans[i].is_none() => return self.spans[i],
+                ValueDef::Param(block, n) => (block, n),
+                _ => continue,
+            };
+            for b in &self.layout {
+                let calls = self.successors(*b).iter().filter(|c| c.block == block);
+                todo.extend(calls.filter_map(|c| c.args.get(usize::from(n))).map(|a| self.resolve(*a)));
+            }
+        }
+        let after = match self.def(v) {
+            ValueDef::Param(block, _) => self.blocks[block].insts.iter().map(|i| self.spans[*i]).find(|s| !s.is_none()),
+            _ => None,
+        };
+        after.unwrap_or_else(|| self.place())
+    }
+    /// The place of the first instruction that has one.
+    pub fn place(&self) -> Span {
+        self.ordered().map(|(_, i)| self.spans[i]).find(|s| !s.is_none()).unwrap_or(Span::NONE)
+    }
     /// How often each value is used, by operands and branch arguments.
     pub fn use_counts(&self) -> SecondaryMap<Value, u32> {
         let mut n = SecondaryMap::new();

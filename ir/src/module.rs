@@ -47,7 +47,7 @@ named_enum! {
         /// Coverage.
         SampleMask "sample_mask",
         /// Clip distances.
-        ClipDistance "clip_distance",
+        ClipDistance "clip_distances",
         /// Layer of the render target.
         Layer "layer",
         /// Viewport.

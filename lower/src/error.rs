@@ -1,6 +1,6 @@
 //! Why a compilation ended without code.
 
-use retroshade_ir::{Diagnostic, Span};
+use retroshade_ir::{Diagnostic, Module, Span};
 use thiserror::Error;
 
 /// A compilation's failure. The command line maps the variants to its exit statuses.
@@ -33,6 +33,21 @@ impl CompileError {
     /// A limit.
     pub fn limit(code: &'static str, span: Span, message: impl Into<String>, needed: u64, available: u64) -> CompileError {
         CompileError::Limit { diagnostic: Box::new(Diagnostic::error(code, span, message)), needed, available }
+    }
+    /// The same error; what has no place in the source gets that of the program's first instruction, so that a file and a line are always named.
+    pub fn placed(mut self, module: &Module) -> CompileError {
+        let place = module.main().place();
+        let give = |d: &mut Diagnostic| {
+            if d.span.is_none() {
+                d.span = place;
+            }
+        };
+        match &mut self {
+            CompileError::Invalid(all) => all.iter_mut().for_each(give),
+            CompileError::Limit { diagnostic, .. } => give(diagnostic),
+            CompileError::Internal(_) => {}
+        }
+        self
     }
     /// The exit status of the command line.
     pub fn exit_status(&self) -> u8 {

@@ -117,6 +117,9 @@ impl Rewriter<'_> {
             };
             if input { self.inputs.take(at, count) } else { self.outputs.take(at, count) }
         }
+        for (_, at) in self.varyings {
+            self.inputs.take(*at, 1);
+        }
         // Bindings that the source leaves out follow the ones that it gives, in the order of declaration; so do the loose uniforms.
         for item in items {
             if let Item::Vars { quals: q, ty, names } = item
@@ -175,7 +178,7 @@ impl Rewriter<'_> {
     }
 
     /// The members of a block: qualifiers, type and name.
-    fn members(&self, part: Part) -> Vec<(Quals, Part, Declarator)> {
+    pub(super) fn members(&self, part: Part) -> Vec<(Quals, Part, Declarator)> {
         let toks = &self.toks[..part.end];
         let mut out = Vec::new();
         let mut n = part.start;
@@ -279,7 +282,8 @@ impl Rewriter<'_> {
         self.changed = true;
         let name = self.fresh("ShadercUniforms");
         let binding = self.loose.unwrap_or(0);
-        out.put(&first.name, &format!("layout ( std140 , binding = {binding} ) uniform {name} {{"));
+        let rules = self.loose_layout(&name, early);
+        out.put(&first.name, &format!("layout ( {rules} , binding = {binding} ) uniform {name} {{"));
         for (ty, d) in early.values() {
             self.loose_member(&mut out, ty, d);
         }
@@ -305,8 +309,9 @@ impl Rewriter<'_> {
                 if self.stage == Stage::Geometry {
                     return out;
                 }
-                // `layout(std140) uniform;` and `invariant`-like defaults change nothing here.
-                if q.has("uniform") || q.layout.is_empty() {
+                // `layout(row_major) uniform;` holds for the blocks that follow, `invariant`-like defaults change nothing here.
+                if q.has("uniform") || q.has("buffer") || q.layout.is_empty() {
+                    self.block_defaults(q);
                     self.changed = true;
                     return out;
                 }
@@ -322,6 +327,7 @@ impl Rewriter<'_> {
                         keys.push(("binding", self.next_binding));
                         self.next_binding += 1;
                     }
+                    let q = &self.block_layout(q, name, members.clone());
                     self.put_quals(&mut out, q, name, &keys, None);
                     out.tok(name);
                     out.put(name, "{");
@@ -335,7 +341,7 @@ impl Rewriter<'_> {
                             let variable = self.fresh(&format!("{}_{}", i.text, d.name.text));
                             fields.insert(d.name.text.clone(), variable.clone());
                             d.name.text = variable;
-                            self.put_quals(&mut out, &mq, &d.name, &[], None);
+                            self.put_quals(&mut out, &Self::member_quals(&mq), &d.name, &[], None);
                             self.loose_member(&mut out, &ty, &d);
                         }
                         self.blocks.insert(i.text.clone(), fields);
@@ -346,7 +352,7 @@ impl Rewriter<'_> {
                     for (mq, ty, d) in self.members(members.clone()) {
                         let precision = mq.words.iter().any(|w| is_precision(&w.text));
                         self.changed |= precision;
-                        self.put_quals(&mut out, &mq, &d.name, &[], None);
+                        self.put_quals(&mut out, &Self::member_quals(&mq), &d.name, &[], None);
                         self.loose_member(&mut out, &ty, &d);
                     }
                     out.put(name, "}");
@@ -385,6 +391,12 @@ impl Rewriter<'_> {
         let t = &toks[ty.start];
         let mut out = Out::default();
         let none = BTreeMap::new();
+        // A builtin that is declared again stays the builtin; those of old GLSL are declared by `compatibility`.
+        let builtin = ["gl_Position", "gl_PointSize", "gl_ClipDistance", "gl_FragDepth", "gl_FragCoord"].contains(&&*d.name.text);
+        if builtin && self.direction(q).is_some() {
+            self.changed = true;
+            return out;
+        }
         if let Some(input) = self.direction(q) {
             let mut sizes = self.array_sizes(ty, d);
             if self.stage == Stage::Geometry && input {
@@ -413,7 +425,9 @@ impl Rewriter<'_> {
                     let name = self.fresh("ShadercUniforms");
                     let binding = self.next_binding;
                     self.next_binding += 1;
-                    out.put(&d.name, &format!("layout ( std140 , binding = {binding} ) uniform {name} {{"));
+                    let one = BTreeMap::from([(String::new(), (ty.clone(), d.clone()))]);
+                    let rules = self.loose_layout(&name, &one);
+                    out.put(&d.name, &format!("layout ( {rules} , binding = {binding} ) uniform {name} {{"));
                     self.loose_member(&mut out, ty, d);
                     out.put(&d.name, "} ;");
                 }
@@ -556,7 +570,10 @@ impl Rewriter<'_> {
             return out;
         }
         self.changed |= io.location.is_none() || io.quals.has("attribute") || io.quals.has("varying");
-        let location = io.location.unwrap_or_else(|| if io.input { self.inputs.free(count) } else { self.outputs.free(count) });
+        let handed = |name: &str| self.varyings.iter().find(|(n, _)| n == name).map(|(_, at)| *at);
+        let handed = if io.input { handed(&io.shown).or_else(|| handed(&format!("{}[0]", io.shown))) } else { None };
+        let location =
+            io.location.or(handed).unwrap_or_else(|| if io.input { self.inputs.free(count) } else { self.outputs.free(count) });
         if self.stage == Stage::Geometry {
             return self.geometry_io(io, location, count > 1);
         }

@@ -6,12 +6,14 @@
 //! every token keeps its place in the user's text, so that messages point there. A text that needs none of it is handed on as it is.
 
 mod code;
+mod blocks;
 mod interface;
 mod items;
 mod names;
 mod tokens;
 
 use crate::interface::Role;
+use crate::layout::Layout;
 use items::Item;
 use retroshade_ir::module::{Builtin, GeometryInfo};
 use retroshade_ir::{Diagnostic, FileId, Span, Stage};
@@ -30,6 +32,8 @@ pub(crate) struct Rewritten {
     pub(crate) geometry: Option<Plan>,
     /// Whether the source forbids contraction somewhere.
     pub(crate) precise: bool,
+    /// Layouts of blocks by name, where naga would get them wrong.
+    pub(crate) layouts: BTreeMap<String, Layout>,
 }
 
 impl Rewritten {
@@ -114,6 +118,11 @@ struct Rewriter<'a> {
     instances: BTreeMap<String, String>,
     geometry: Option<Plan>,
     precise: bool,
+    layouts: BTreeMap<String, Layout>,
+    /// Whether matrices of uniform blocks, and of buffers, stand row by row unless they say otherwise.
+    row_major: (bool, bool),
+    /// Locations of what the program before this one hands on.
+    varyings: &'a [(String, u32)],
     /// Declarations that come before everything else.
     front: Out,
     /// What happens before and after the user's `main`.
@@ -134,7 +143,13 @@ pub(crate) fn specialisation_constants(text: &str) -> BTreeSet<&str> {
 }
 
 /// Rewrites a text for naga; `None` where nothing has to be done.
-pub(crate) fn rewrite(text: &str, file: FileId, stage: Stage, defines: &[(String, String)]) -> Result<Option<Rewritten>, Vec<Diagnostic>> {
+pub(crate) fn rewrite(
+    text: &str,
+    file: FileId,
+    stage: Stage,
+    defines: &[(String, String)],
+    varyings: &[(String, u32)],
+) -> Result<Option<Rewritten>, Vec<Diagnostic>> {
     let pre = match tokens::preprocess(text, file, defines) {
         Ok(p) => p,
         // naga reports the same errors and finds more.
@@ -162,6 +177,9 @@ pub(crate) fn rewrite(text: &str, file: FileId, stage: Stage, defines: &[(String
         instances: BTreeMap::new(),
         geometry: None,
         precise: false,
+        layouts: BTreeMap::new(),
+        row_major: (false, false),
+        varyings,
         front: Out::default(),
         before: Out::default(),
         after: Out::default(),
@@ -178,7 +196,7 @@ pub(crate) fn rewrite(text: &str, file: FileId, stage: Stage, defines: &[(String
         g.outputs.sort_by_key(|o| o.builtin != Some(Builtin::Position));
         g.inputs.sort_by_key(|o| o.builtin != Some(Builtin::Position));
     }
-    Ok(Some(Rewritten { out, renames: r.renames, instances: r.instances, geometry, precise: r.precise }))
+    Ok(Some(Rewritten { out, renames: r.renames, instances: r.instances, geometry, precise: r.precise, layouts: r.layouts }))
 }
 
 impl Rewriter<'_> {

@@ -199,7 +199,7 @@ pub fn integers(m: &mut Module) -> Result<(), CompileError> {
     let mut loose: SecondaryMap<Value, bool> = SecondaryMap::new();
     let name = |v: Value| format!("{v}");
     for b in &f.layout {
-        let params = f.blocks[*b].params.iter().map(|p| (*p, Span::NONE));
+        let params = f.blocks[*b].params.iter().map(|p| (*p, f.place_of(*p)));
         let results = f.blocks[*b].insts.iter().flat_map(|i| f.insts[*i].results.iter().map(|r| (*r, f.spans[*i])));
         for (v, span) in params.chain(results) {
             match f.ty(v).scalar {
