@@ -42,11 +42,15 @@ pub(crate) fn wgsl(e: &naga::front::wgsl::ParseError, spans: SpanMap) -> Diagnos
     if !first.is_empty() && !message.contains(first) {
         message = format!("{message} ({first})");
     }
+    // What naga has not learned yet and no machine has anyway.
+    if message.contains("`subgroups`") {
+        return Diagnostic::error("F0133", at, "subgroup operations exist on none of the machines");
+    }
     let mut d = Diagnostic::error("F0010", at, message);
     for (s, l) in labels {
         d = d.note(spans(s), l.to_string());
     }
-    for n in e.notes() {
+    for n in e.notes().filter(|n| !n.contains("Let Naga maintainers know")) {
         d = d.note(Span::NONE, n.to_string());
     }
     d

@@ -16,6 +16,7 @@ mod guard;
 mod interface;
 mod layout;
 mod math;
+mod names;
 mod parse;
 mod patch;
 mod place;

@@ -6,6 +6,7 @@
 use crate::convert::{Converter, Lang};
 use crate::glsl::{self, Plan};
 use crate::place::ArrayKey;
+use crate::names::{self, Names};
 use crate::truth::{self, Hidden, Layouts};
 use crate::{FrontError, FrontOptions, diag, guard, interface, patch};
 use naga::back::PipelineConstants;
@@ -59,7 +60,7 @@ pub(crate) fn from_naga(module: &naga::Module, name: &str, source: &str, options
     let mut sources = SourceMap::default();
     let file = sources.add(name, source);
     let spans = |s: naga::Span| direct_span(s, file, source.len());
-    let result = on_worker(|| translate(module, Lang::Spirv, options, &options.defines, &spans, Extra::default()));
+    let result = on_worker(|| translate(module, Lang::Spirv, options, &options.defines, (&spans, Names { file, text: source }), Extra::default()));
     match result {
         Ok(mut m) => {
             m.sources = sources;
@@ -93,8 +94,11 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
         Source::Wgsl(text) => {
             guard::check_text(text, file, false).map_err(|d| vec![d])?;
             let spans = |s: naga::Span| direct_span(s, file, text.len());
-            let module = naga::front::wgsl::parse_str(text).map_err(|e| vec![diag::wgsl(&e, &spans)])?;
-            translate(&module, Lang::Wgsl, options, &options.defines, &spans, Extra::default())
+            // naga knows no language feature of this name, but takes the programs: pointers to parts of variables become what they point to.
+            let directive = "requires unrestricted_pointer_parameters;";
+            let plain = text.replace(directive, &" ".repeat(directive.len()));
+            let module = naga::front::wgsl::parse_str(&plain).map_err(|e| vec![diag::wgsl(&e, &spans)])?;
+            translate(&module, Lang::Wgsl, options, &options.defines, (&spans, Names { file, text }), Extra::default())
         }
         Source::Glsl(text) => {
             guard::check_text(text, file, true).map_err(|d| vec![d])?;
@@ -124,9 +128,10 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             for (k, v) in macros.iter().filter(|_| rewritten.is_none()) {
                 o.defines.insert(k.clone(), v.clone());
             }
+            let user = Names { file, text };
             let text = rewritten.as_ref().map_or(text, |r| r.text());
             let mut module = naga::front::glsl::Frontend::default().parse(&o, text).map_err(|e| {
-                e.errors.iter().map(|e| Diagnostic::error("F0011", spans(e.meta), diag::chain(&e.kind))).collect::<Errors>()
+                names::glsl_errors(&e.errors, user.text, &spans, user)
             })?;
             let mut geometry = None;
             let mut precise = false;
@@ -142,7 +147,7 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             let none = Default::default();
             let (hidden, layouts) = truth::hide(&mut module, rewritten.as_ref().map_or(&none, |r| &r.layouts));
             let extra = Extra { hidden, layouts, geometry: geometry.cloned(), precise };
-            translate(&module, Lang::Glsl, options, &named, &spans, extra)
+            translate(&module, Lang::Glsl, options, &named, (&spans, user), extra)
         }
         Source::Spirv(bytes) => {
             if bytes.len() > guard::MAX_BYTES {
@@ -157,7 +162,7 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             let mut module =
                 naga::front::spv::parse_u8_slice(bytes, &o).map_err(|e| vec![Diagnostic::error("F0012", Span::NONE, diag::chain(&e))])?;
             patch::logical(&mut module);
-            translate(&module, Lang::Spirv, options, &options.defines, &spans, Extra::default())
+            translate(&module, Lang::Spirv, options, &options.defines, (&spans, Names { file, text: "" }), Extra::default())
         }
     }
 }
@@ -180,11 +185,11 @@ fn translate(
     lang: Lang,
     options: &FrontOptions,
     defines: &[(String, String)],
-    spans: &dyn Fn(naga::Span) -> Span,
+    (spans, names): (&dyn Fn(naga::Span) -> Span, Names<'_>),
     extra: Extra,
 ) -> Result<Module, Errors> {
-    let info: ModuleInfo = validator(lang).validate(module).map_err(|e| vec![diag::spanned("F0013", &e, spans)])?;
-    let entry = choose(module, options, &extra)?;
+    let info: ModuleInfo = validator(lang).validate(module).map_err(|e| vec![names::invalid(&e, module, spans, names)])?;
+    let entry = choose(module, options, &extra, names)?;
     let mut constants = PipelineConstants::default();
     for (k, v) in defines {
         let key = module
@@ -209,9 +214,23 @@ fn translate(
     }
     let ep = &module.entry_points[entry];
     let (module, info) = naga::back::pipeline_constants::process_overrides(module, &info, Some((ep.stage, &ep.name)), &constants)
-        .map_err(|e| vec![Diagnostic::error("F0015", Span::NONE, diag::chain(&e))])?;
-    let entry = choose(&module, options, &extra)?;
+        .map_err(|e| vec![without_value(&e, module, spans)])?;
+    let entry = choose(&module, options, &extra, names)?;
     convert(&module, &info, entry, lang, spans, &extra)
+}
+
+/// An override that has no value, or one that it cannot have.
+fn without_value(e: &naga::back::pipeline_constants::PipelineConstantError, module: &naga::Module, spans: &dyn Fn(naga::Span) -> Span) -> Diagnostic {
+    use naga::back::pipeline_constants::PipelineConstantError as E;
+    if let E::ValidationError(inner) = e {
+        return diag::spanned("F0015", inner, spans);
+    }
+    let E::MissingValue(key) = e else { return Diagnostic::error("F0015", Span::NONE, diag::chain(e)) };
+    let is = |o: &naga::Override| o.name.as_ref() == Some(key) || o.id.is_some_and(|i| i.to_string() == *key);
+    let found = module.overrides.iter().find(|(_, o)| is(o));
+    let at = found.map_or(Span::NONE, |(h, _)| spans(module.overrides.get_span(h)));
+    let name = found.and_then(|(_, o)| o.name.as_deref()).unwrap_or(key);
+    Diagnostic::error("F0015", at, format!("`{name}` has no value: give it one with --define {key}=VALUE"))
 }
 
 fn number(v: &str) -> Option<f64> {
@@ -226,7 +245,7 @@ fn number(v: &str) -> Option<f64> {
 }
 
 /// The entry point that the options mean.
-fn choose(module: &naga::Module, options: &FrontOptions, extra: &Extra) -> Result<usize, Errors> {
+fn choose(module: &naga::Module, options: &FrontOptions, extra: &Extra, names: Names<'_>) -> Result<usize, Errors> {
     let stage = |e: &naga::EntryPoint| if extra.geometry.is_some() { Some(Stage::Geometry) } else { interface::stage(e.stage) };
     let fits =
         |e: &naga::EntryPoint| options.entry.as_ref().is_none_or(|n| *n == e.name) && options.stage.is_none_or(|s| stage(e) == Some(s));
@@ -237,10 +256,13 @@ fn choose(module: &naga::Module, options: &FrontOptions, extra: &Extra) -> Resul
     };
     match found[..] {
         [one] => Ok(one),
-        [] => Err(vec![Diagnostic::error("F0006", Span::NONE, format!("no entry point fits; {}", list()))]),
-        _ => Err(vec![Diagnostic::error(
+        [] => {
+            let place = module.entry_points.first().map_or_else(|| names.start(), |e| names.function(&e.name));
+            Err(vec![Diagnostic::error("F0006", place, format!("no entry point fits; {}", list()))])
+        }
+        [_, second, ..] => Err(vec![Diagnostic::error(
             "F0007",
-            Span::NONE,
+            names.function(&module.entry_points[second].name),
             format!("several entry points fit: choose one with --entry or --stage; {}", list()),
         )]),
     }

@@ -50,8 +50,9 @@ pub(crate) fn preprocess(text: &str, file: FileId, defines: &[(String, String)])
     let mut p = Preprocessor::new(text);
     let mut errors = Vec::new();
     let mut report = |e: PreprocessorError, l: Location| {
-        let message = super::super::diag::chain(&ErrorKind::PreprocessorError(e));
-        errors.push(Diagnostic::error("F0011", Span::new(file, l.start.min(text.len() as u32), l.end.min(text.len() as u32)), message));
+        let span = Span::new(file, l.start.min(text.len() as u32), l.end.min(text.len() as u32));
+        let message = crate::names::glsl_message(&ErrorKind::PreprocessorError(e), text, span);
+        errors.push(Diagnostic::error("F0011", span, message));
         errors.len() < MAX_ERRORS
     };
     // OpenGL ES programs ask for it before anything else.
