@@ -4,8 +4,8 @@ use crate::args::{CodegenArgs, Lang, SourceArgs};
 use crate::files;
 use crate::report::Failure;
 use retroshade::frontend::{self, FrontOptions};
-use retroshade::link;
 use retroshade::ir::{Module, SourceMap, Span, Stage};
+use retroshade::link;
 use retroshade::lower::{CompileError, CompiledShader, OptLevel, Options};
 use std::path::Path;
 

@@ -44,7 +44,9 @@ pub fn check(before: &Module, after: &Module) -> Vec<Diagnostic> {
             None => {
                 let all: Vec<String> = varyings(before).iter().map(|(n, l)| format!("`{n}` at {l}")).collect();
                 let all = if all.is_empty() { "nothing".to_string() } else { all.join(", ") };
-                let message = format!("the {reads} program reads `{name}` at location {at}, which the {writes} program does not write; it writes {all}");
+                let message = format!(
+                    "the {reads} program reads `{name}` at location {at}, which the {writes} program does not write; it writes {all}"
+                );
                 out.push(Diagnostic::error("C0014", d.span, message));
             }
             Some(o) if o.ty.scalar != d.ty.scalar || o.ty.lanes < d.ty.lanes => {

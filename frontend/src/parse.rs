@@ -5,8 +5,8 @@
 
 use crate::convert::{Converter, Lang};
 use crate::glsl::{self, Plan};
-use crate::place::ArrayKey;
 use crate::names::{self, Names};
+use crate::place::ArrayKey;
 use crate::truth::{self, Hidden, Layouts};
 use crate::{FrontError, FrontOptions, diag, guard, interface, patch};
 use naga::back::PipelineConstants;
@@ -60,7 +60,8 @@ pub(crate) fn from_naga(module: &naga::Module, name: &str, source: &str, options
     let mut sources = SourceMap::default();
     let file = sources.add(name, source);
     let spans = |s: naga::Span| direct_span(s, file, source.len());
-    let result = on_worker(|| translate(module, Lang::Spirv, options, &options.defines, (&spans, Names { file, text: source }), Extra::default()));
+    let result =
+        on_worker(|| translate(module, Lang::Spirv, options, &options.defines, (&spans, Names { file, text: source }), Extra::default()));
     match result {
         Ok(mut m) => {
             m.sources = sources;
@@ -130,9 +131,9 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             }
             let user = Names { file, text };
             let text = rewritten.as_ref().map_or(text, |r| r.text());
-            let mut module = naga::front::glsl::Frontend::default().parse(&o, text).map_err(|e| {
-                names::glsl_errors(&e.errors, user.text, &spans, user)
-            })?;
+            let mut module = naga::front::glsl::Frontend::default()
+                .parse(&o, text)
+                .map_err(|e| names::glsl_errors(&e.errors, user.text, &spans, user))?;
             let mut geometry = None;
             let mut precise = false;
             if let Some(r) = &rewritten {
@@ -220,7 +221,11 @@ fn translate(
 }
 
 /// An override that has no value, or one that it cannot have.
-fn without_value(e: &naga::back::pipeline_constants::PipelineConstantError, module: &naga::Module, spans: &dyn Fn(naga::Span) -> Span) -> Diagnostic {
+fn without_value(
+    e: &naga::back::pipeline_constants::PipelineConstantError,
+    module: &naga::Module,
+    spans: &dyn Fn(naga::Span) -> Span,
+) -> Diagnostic {
     use naga::back::pipeline_constants::PipelineConstantError as E;
     if let E::ValidationError(inner) = e {
         return diag::spanned("F0015", inner, spans);

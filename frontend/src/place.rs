@@ -671,7 +671,9 @@ impl Converter<'_> {
                 }
                 UniformTree::Rows(_, inner) if rows => node = inner,
                 UniformTree::Rows(count, inner) => {
-                    let Some((column, more)) = rest.split_first() else { return Err(self.error("F0111", "a matrix used as a single value")) };
+                    let Some((column, more)) = rest.split_first() else {
+                        return Err(self.error("F0111", "a matrix used as a single value"));
+                    };
                     // One lane of a row, or of every row.
                     let lane = |c: &mut Self, row: Step| -> R<Value> {
                         let v = c.load_uniform_at(inner, &[row, *column], true, steps.clone())?;

@@ -572,8 +572,7 @@ impl Rewriter<'_> {
         self.changed |= io.location.is_none() || io.quals.has("attribute") || io.quals.has("varying");
         let handed = |name: &str| self.varyings.iter().find(|(n, _)| n == name).map(|(_, at)| *at);
         let handed = if io.input { handed(&io.shown).or_else(|| handed(&format!("{}[0]", io.shown))) } else { None };
-        let location =
-            io.location.or(handed).unwrap_or_else(|| if io.input { self.inputs.free(count) } else { self.outputs.free(count) });
+        let location = io.location.or(handed).unwrap_or_else(|| if io.input { self.inputs.free(count) } else { self.outputs.free(count) });
         if self.stage == Stage::Geometry {
             return self.geometry_io(io, location, count > 1);
         }

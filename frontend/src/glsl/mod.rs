@@ -5,8 +5,8 @@
 //! blocks, computed initial values of globals, and geometry programs. All of this is rewritten token by token after the preprocessor;
 //! every token keeps its place in the user's text, so that messages point there. A text that needs none of it is handed on as it is.
 
-mod code;
 mod blocks;
+mod code;
 mod interface;
 mod items;
 mod names;
