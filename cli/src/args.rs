@@ -297,7 +297,7 @@ pub struct RunArgs {
     /// Where the results go.
     #[arg(short, long, value_name = "OUT.json")]
     pub output: Option<PathBuf>,
-    /// Source.
+    /// Source, or a container that names its target (`.gxp`), whose own names the bind file then uses.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 }

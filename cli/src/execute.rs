@@ -2,8 +2,9 @@
 
 use crate::args::{CodegenArgs, MessageFormat, RunArgs, TestArgs};
 use crate::files;
-use crate::input::{check_chip, load, options, suits, target};
+use crate::input::{check_chip, is_source, load, options, suits, target};
 use crate::report::{Failure, show};
+use retroshade::TargetIsa;
 use retroshade::ir::interp::{self, InterpError};
 use retroshade::ir::{Module, Reference, ShaderEnv, ShaderResult};
 use retroshade::lower::{SimError, bind};
@@ -68,6 +69,32 @@ pub fn bind_failure(path: &Path, e: &bind::BindError) -> Failure {
     Failure { file: Some(files::display(path)), ..Failure::plain(1, "R0003", e.to_string()) }
 }
 
+/// The target and the bytes, where the file is a container.
+fn container(a: &RunArgs) -> Result<Option<(&'static dyn TargetIsa, Vec<u8>)>, Failure> {
+    if a.legal.is_some() || is_source(&a.file, &a.source) {
+        return Ok(None);
+    }
+    let bytes = files::read(&a.file)?;
+    let mut all = retroshade::targets().into_iter();
+    let isa = all.find(|t| t.is_container(&bytes) && a.target.as_deref().is_none_or(|n| n == t.name()));
+    Ok(isa.map(|t| (t, bytes)))
+}
+
+/// Runs a container by its own names.
+fn run_container(a: &RunArgs, isa: &dyn TargetIsa, bytes: &[u8]) -> Result<(), Failure> {
+    let name = files::display(&a.file);
+    let module = isa.container_interface(bytes).map_err(|e| Failure::text(&name, "", vec![e]))?;
+    let env = bind::parse_env_of_all(&module, &files::read_text(&a.bind)?).map_err(|e| bind_failure(&a.bind, &e))?;
+    // What a foreign program does wrong is no bug of this one.
+    let result = isa.run_container(bytes, &env).map_err(|e| {
+        let f = sim_failure(&name, &e);
+        if f.status == 70 { Failure { file: Some(name.clone()), ..Failure::plain(1, "R0005", e.to_string()) } } else { f }
+    })?;
+    let mut text = serde_json::to_string_pretty(&bind::result_to_json(&module, &result)).unwrap_or_default();
+    text.push('\n');
+    files::write_or_stdout(a.output.as_deref(), text.as_bytes())
+}
+
 /// `shaderc run`
 pub fn run(a: &RunArgs, format: MessageFormat) -> Result<(), Failure> {
     let machine = match (&a.legal, &a.target) {
@@ -77,6 +104,9 @@ pub fn run(a: &RunArgs, format: MessageFormat) -> Result<(), Failure> {
     };
     if let Machine::Legal(t) | Machine::Simulator(t) = machine {
         target(t)?;
+    }
+    if let Some((isa, bytes)) = container(a)? {
+        return run_container(a, isa, &bytes);
     }
     let module = load(&a.file, &a.source)?;
     let json = files::read_text(&a.bind)?;

@@ -32,6 +32,11 @@ fn language(path: &Path, args: &SourceArgs) -> Result<(Lang, Option<Stage>), Fai
     }
 }
 
+/// Whether a file says that it is a source, by its name or the command line.
+pub fn is_source(path: &Path, args: &SourceArgs) -> bool {
+    args.lang.is_some() || path.as_os_str() == "-" || language(path, args).is_ok()
+}
+
 /// Reads and verifies a module, and the one that `--after` names.
 pub fn load(path: &Path, args: &SourceArgs) -> Result<Module, Failure> {
     let Some(first) = &args.after else { return load_after(path, args, None) };

@@ -150,12 +150,21 @@ pub fn parse_env(module: &Module, json: &str) -> Result<ShaderEnv> {
     env_from_json(module, &file)
 }
 
+/// Reads a bind file that must give everything that is declared: for declarations without code.
+pub fn parse_env_of_all(module: &Module, json: &str) -> Result<ShaderEnv> {
+    let file: Value = serde_json::from_str(json).map_err(|e| BindError(format!("the bind file is not JSON: {e}")))?;
+    env_with(module, &file, Used::all(module))
+}
+
 /// An environment from a bind file's JSON.
 pub fn env_from_json(module: &Module, file: &Value) -> Result<ShaderEnv> {
+    env_with(module, file, Used::of(module))
+}
+
+fn env_with(module: &Module, file: &Value, used: Used) -> Result<ShaderEnv> {
     if !file.is_object() {
         return bad("the bind file must be a JSON object");
     }
-    let used = Used::of(module);
     Ok(ShaderEnv {
         invocations: invocations(module, file, &used)?,
         uniforms: uniforms(module, file, &used)?,

@@ -29,6 +29,15 @@ pub trait TargetIsa: Send + Sync {
     fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError>;
     /// Executes compiled code (the decoded bytes, not any intermediate form) on the machine's simulator.
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError>;
+    /// The declarations that a container alone shows, in a module without code: what [`TargetIsa::run_container`] takes its
+    /// environment by, under the container's own names.
+    fn container_interface(&self, _container: &[u8]) -> Result<Module, TextError> {
+        Err(TextError::new(format!("containers of target {} cannot be run on their own", self.name())))
+    }
+    /// Executes a container, whoever made it, with an environment by [`TargetIsa::container_interface`].
+    fn run_container(&self, _container: &[u8], _env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+        Err(SimError::BadEnv(format!("containers of target {} cannot be run on their own", self.name())))
+    }
     /// Joins several stages into one container where the platform has that.
     fn link(&self, shaders: &[CompiledShader]) -> Result<Vec<u8>, CompileError> {
         match shaders {

@@ -275,6 +275,11 @@ impl Used {
         }
         used
     }
+    /// Everything that is declared.
+    pub fn all(module: &Module) -> Used {
+        let vars = module.inputs.keys().map(MemRef::Input).chain(module.uniforms.keys().map(MemRef::Uniform));
+        Used { vars: vars.collect(), textures: module.textures.keys().collect() }
+    }
     fn collect(&mut self, f: &Function, mut call: impl FnMut(FuncId)) {
         for (_, i) in f.ordered() {
             match &f.insts[i].imm {

@@ -1,7 +1,7 @@
 //! Where the interface lives: attributes, outputs, uniforms, texture state, literals.
 //!
-//! Facts: the ISA sheet's sections 17 and 19. The same layout is computed by code generation, by the container writer and by
-//! the simulator's loader, from the legalised module alone.
+//! Facts: the ISA sheet's sections 17 and 19. Code generation and the container writer compute it from the legalised module
+//! alone; the simulator's loader knows the container only.
 
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
@@ -127,7 +127,7 @@ pub struct Abi {
     pub free: u16,
     /// Depth output.
     pub depth: Option<Output>,
-    /// Fragment colour is f16 (relaxed precision).
+    /// Fragment colour is f16 (relaxed precision, or declared so).
     pub half_colour: bool,
     /// Attribute registers of the vertex and instance index.
     pub indices: [Option<u16>; 2],
@@ -435,7 +435,7 @@ fn fragment(m: &Module, abi: &mut Abi, used_in: &[Input], used_out: &[Output], r
         }
         for element in 0..d.count.max(1) {
             let iterated = if let Iterated::TexCoord(l) = iterated { Iterated::TexCoord(l + element as u8) } else { iterated };
-            let half = relaxed && matches!(iterated, Iterated::TexCoord(_)) && only_as_half(m, i);
+            let half = matches!(iterated, Iterated::TexCoord(_)) && (d.ty.scalar == Scalar::F16 || (relaxed && only_as_half(m, i)));
             let regs =
                 if half { d.ty.lanes.max(2) as u16 / 2 + (d.ty.lanes as u16 & (d.ty.lanes > 1) as u16) } else { d.ty.lanes.max(2) as u16 };
             slots.push(InputSlot { input: i, element, pa: 0, regs, lanes: d.ty.lanes, iterated: Some(iterated), half });
@@ -461,11 +461,11 @@ fn fragment(m: &Module, abi: &mut Abi, used_in: &[Input], used_out: &[Output], r
             Binding::Builtin(b) => return Err(unsupported(d.span, format!("fragment programs cannot write `{}`", b.name()))),
         }
     }
-    abi.half_colour = relaxed;
+    abi.half_colour = relaxed || colour.is_some_and(|o| m.outputs[o].ty.scalar == Scalar::F16);
     if let Some(o) = colour {
         let lanes = m.outputs[o].ty.lanes;
         abi.outputs.push(OutputSlot { output: o, element: 0, reg: 0, lanes, coord: None });
-        abi.pa = abi.pa.max(if relaxed { 2 } else { 4 });
+        abi.pa = abi.pa.max(if abi.half_colour { 2 } else { 4 });
     }
     if let Some(o) = abi.depth {
         abi.outputs.push(OutputSlot { output: o, element: 0, reg: 0, lanes: 1, coord: None });

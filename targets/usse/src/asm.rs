@@ -1,10 +1,10 @@
 //! Lines and files of assembly text: both syntaxes in, words out; words in, both syntaxes out.
 //!
-//! The native text drops scheduling and a few operand flags, so the assembler reads field listings; the native
-//! disassembly prints the listing of every word whose text does not say everything behind a semicolon.
+//! The native text drops scheduling and a few operand flags, so the native disassembly prints each word's field listing behind
+//! a semicolon, which the assembler prefers; without one it reads the text itself (`native.rs`).
 
 use crate::forms::{TABLE, decode};
-use crate::text;
+use crate::{native, text};
 use retroshade_emit::listing::Show;
 use retroshade_lower::{AsmOutput, Syntax, TextError, TextOptions};
 
@@ -31,13 +31,27 @@ pub fn dis_line(line: &str, options: &TextOptions) -> Result<String, TextError> 
     word_text(word, options.syntax)
 }
 
-/// The word of one line of text. A listing may stand behind a semicolon after native text.
+/// Whether a text is a field listing: a form's name, then nothing but fields.
+fn is_listing(text: &str) -> bool {
+    let mut tokens = text.split_whitespace();
+    let Some(form) = tokens.next().and_then(|name| TABLE.by_name(name)) else { return false };
+    let mut fields = tokens.peekable();
+    match fields.peek() {
+        None => TABLE.form(form).fields().count() == 0,
+        Some(_) => fields.all(|t| t.split_once('=').is_some_and(|(f, _)| !matches!(f, "wait" | "temps"))),
+    }
+}
+
+/// The word of one line: a field listing, native text, or native text with the listing behind a semicolon.
 pub fn parse(line: &str) -> Result<u64, TextError> {
     let body = match line.split_once(';') {
-        Some((_, listing)) if listing.contains('=') || crate::forms::TABLE.by_name(listing.trim()).is_some() => listing.trim(),
+        Some((_, listing)) if is_listing(listing) => listing.trim(),
         Some((before, _)) => before.trim(),
         None => line.trim(),
     };
+    if !is_listing(body) {
+        return native::parse(body);
+    }
     let d = TABLE.parse_listing(body).map_err(|e| TextError::new(e.to_string()))?;
     let word = TABLE.encode_values(d.form, &d.values).map_err(|e| TextError::new(e.to_string()))? as u64;
     decode(word).map(|_| word).ok_or_else(|| TextError::new(format!("{word:016x} is no instruction")))

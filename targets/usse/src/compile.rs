@@ -3,14 +3,16 @@
 //! Facts: the ISA sheet's section 17 (program structure, `nosched`, phases) and 19 (container).
 
 use crate::abi::{self, Abi, Iterated};
+use crate::access::Access;
 use crate::alloc::{self, Placement};
 use crate::container::{self, Descriptor, Gxp, Parameter, Varyings};
 use crate::expand::{Expander, Literals};
 use crate::mop::Vreg;
-use crate::regs::Reg;
+use crate::pairing;
+use crate::regs::{Bank, Reg};
 use crate::select::{self, Selected};
 use crate::word::Word;
-use crate::{asm, legal};
+use crate::{asm, legal, rows};
 use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::isa::{Stats, ir_ops};
@@ -34,8 +36,12 @@ fn is_crowded(e: &CompileError) -> bool {
 
 /// The legalised module that [`compile`] makes code of.
 pub fn legal(source: &Module, o: &Options) -> Result<Module, CompileError> {
-    let m = legal::legalise(source, o, false, &mut |_, _| {})?;
-    match build(&m, o, false, &BTreeSet::new()) {
+    let m = legal::legalise(source, o, false, true, &mut |_, _| {})?;
+    if o.relaxed_precision {
+        // Which values are f16 depends on the size of the code.
+        return compile(source, o).map(|s| s.legal).or(Ok(m));
+    }
+    match build(&m, o, &Way::default()) {
         Err(e) if is_crowded(&e) => match attempt(source, o, true) {
             Ok(s) => Ok(s.legal),
             Err(_) => Ok(m),
@@ -45,8 +51,22 @@ pub fn legal(source: &Module, o: &Options) -> Result<Module, CompileError> {
 }
 
 fn attempt(source: &Module, o: &Options, sink: bool) -> Result<CompiledShader, CompileError> {
+    let mut best = attempt_narrow(source, o, sink, o.relaxed_precision);
+    if o.relaxed_precision {
+        // Conversions can cost more than narrow operations save; the colour leaves as f16 in any case.
+        let wide = attempt_narrow(source, o, sink, false);
+        let size = |s: &Result<CompiledShader, CompileError>| s.as_ref().map_or(u32::MAX, |s| s.stats.instructions);
+        if size(&wide) < size(&best) {
+            best = wide;
+        }
+    }
+    best
+}
+
+/// Compiles with f16 values where they are allowed, or without.
+fn attempt_narrow(source: &Module, o: &Options, sink: bool, narrow: bool) -> Result<CompiledShader, CompileError> {
     let mut dumps = Vec::new();
-    let module = legal::legalise(source, o, sink, &mut |name, m| {
+    let module = legal::legalise(source, o, sink, narrow, &mut |name, m| {
         if o.wants(name) {
             dumps.push((name.to_string(), retroshade_ir::print(m)));
         }
@@ -54,9 +74,9 @@ fn attempt(source: &Module, o: &Options, sink: bool) -> Result<CompiledShader, C
     // Hoisting costs attribute registers and sometimes words: keep the smaller program.
     let mut best: Option<Built> = None;
     let mut failed = None;
-    for hoist in [true, false] {
-        let none = BTreeSet::new();
-        match build(&module, o, hoist, &none).map(|b| if o.opt > OptLevel::O1 { improve(&module, o, hoist, b) } else { b }) {
+    for (hoist, rows) in [(true, true), (true, false), (false, true), (false, false)] {
+        let way = Way { hoist, rows, inside: BTreeSet::new() };
+        match build(&module, o, &way).map(|b| if o.opt > OptLevel::O1 { improve(&module, o, b) } else { b }) {
             Ok(b) if best.as_ref().is_none_or(|x| b.size() < x.size()) => best = Some(b),
             Ok(_) => {}
             Err(e) => failed = Some(e),
@@ -68,12 +88,23 @@ fn attempt(source: &Module, o: &Options, sink: bool) -> Result<CompiledShader, C
     finish(module, built, o, ir_ops(source), dumps)
 }
 
+/// How a program is built.
+#[derive(Clone, Default)]
+struct Way {
+    /// What depends on uniforms only goes to the secondary program.
+    hoist: bool,
+    /// Products of a vector with rows repeat one word.
+    rows: bool,
+    /// Vectors in internal registers.
+    inside: BTreeSet<Vreg>,
+}
+
 /// A program before it is packed.
 struct Built {
     abi: Abi,
-    /// Vectors that could live in internal registers, and those that do.
+    /// Vectors that could live in internal registers.
     candidates: Vec<Vreg>,
-    inside: BTreeSet<Vreg>,
+    way: Way,
     mir: String,
     places: String,
     primary: Vec<Word>,
@@ -96,15 +127,15 @@ const SEARCH: usize = 3_000;
 
 /// Moves vectors into internal registers, one after the other, as long as that makes the program no larger: what is stored
 /// there takes one word for four lanes.
-fn improve(m: &Module, o: &Options, hoist: bool, start: Built) -> Built {
+fn improve(m: &Module, o: &Options, start: Built) -> Built {
     let mut best = start;
     let mut work = SEARCH;
     for v in best.candidates.clone() {
         let Some(left) = work.checked_sub(best.size()) else { break };
         work = left;
-        let mut inside = best.inside.clone();
-        inside.insert(v);
-        match build(m, o, hoist, &inside) {
+        let mut way = best.way.clone();
+        way.inside.insert(v);
+        match build(m, o, &way) {
             Ok(b) if b.size() <= best.size() => best = b,
             _ => {}
         }
@@ -112,14 +143,17 @@ fn improve(m: &Module, o: &Options, hoist: bool, start: Built) -> Built {
     best
 }
 
-fn build(m: &Module, o: &Options, hoist: bool, inside: &BTreeSet<Vreg>) -> Result<Built, CompileError> {
+fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
     let abi = abi::layout(m, o.relaxed_precision)?;
-    let sel = select::select(m, &abi, hoist)?;
-    if hoist && sel.hoisted.is_empty() {
+    let mut sel = select::select(m, &abi, way.hoist)?;
+    if way.hoist && sel.hoisted.is_empty() {
         return Err(CompileError::Internal("nothing to hoist".to_string()));
     }
+    if way.rows {
+        sel.primary = rows::group(&sel.primary).ok_or_else(|| CompileError::Internal("nothing to group".to_string()))?;
+    }
     let pa = if m.stage == Stage::Fragment { abi.pa.max(2) } else { abi.pa };
-    let places = alloc::place(&sel.primary, &sel.fixed, pa, abi.o, inside)?;
+    let places = alloc::place(&sel.primary, &sel.fixed, pa, abi.o, &way.inside)?;
     if o.check_allocation {
         crate::judge::placed(&sel.primary, &places).judge().map_err(CompileError::Internal)?;
     }
@@ -134,7 +168,7 @@ fn build(m: &Module, o: &Options, hoist: bool, inside: &BTreeSet<Vreg>) -> Resul
         let mut x = Expander::new(&sel.secondary, &fixed, &mut literals);
         x.secondary = true;
         x.run()?;
-        second = protect(repeats(std::mem::take(&mut x.blocks[0])))?;
+        second = schedule(std::mem::take(&mut x.blocks[0]), false)?;
         end_secondary(&mut second);
     }
     let mut x = Expander::new(&sel.primary, &places, &mut literals);
@@ -159,7 +193,7 @@ fn build(m: &Module, o: &Options, hoist: bool, inside: &BTreeSet<Vreg>) -> Resul
     let Selected { primary: mir, phases, .. } = sel;
     Ok(Built {
         candidates: crate::live::candidates(&mir, &places),
-        inside: inside.clone(),
+        way: way.clone(),
         mir: mir.text(),
         places: places_text,
         words: encode(&primary)?,
@@ -191,6 +225,7 @@ fn can_protect(w: &Word) -> bool {
             | "V16NMAD"
             | "VMAD"
             | "VDP"
+            | "VDUAL"
             | "VCOMP"
             | "VMOV"
             | "NOP"
@@ -205,24 +240,37 @@ fn can_protect(w: &Word) -> bool {
     ) && w.get("end") == 0
 }
 
+/// Makes a word protect that boundary; a dual word always does.
+fn hold(w: &mut Word) {
+    if w.form != "VDUAL" {
+        w.set("nosched", 1);
+    }
+}
+
 /// Forms behind which internal registers are lost whatever the flags say.
 fn loses(w: &Word) -> bool {
     matches!(w.form, "SMP" | "VLDST" | "WDF" | "KILL" | "DEPTHF" | "NOP" | "PHAS" | "BR" | "LAPC" | "EMIT")
 }
 
+/// Words behind a place that are looked at for one that may stand there.
+const REACH: usize = 24;
+
+/// Repeats, pairs and flags of a block: the shorter of what comes out with and without dual issue.
+fn schedule(words: Vec<Word>, dual: bool) -> Result<Vec<Word>, CompileError> {
+    let words = repeats(reuse(words));
+    let paired = if dual { Some(pairing::pair(&words)).filter(|p| p.len() < words.len()) } else { None };
+    let plain = protect(words)?;
+    match paired.map(protect) {
+        Some(Ok(p)) if p.len() < plain.len() => Ok(p),
+        _ => Ok(plain),
+    }
+}
+
 /// Sets `nosched` wherever internal registers live across a boundary, with NOPs where no word can carry the flag.
 fn protect(words: Vec<Word>) -> Result<Vec<Word>, CompileError> {
-    // Lanes of internal registers live behind each word.
     let n = words.len();
-    let mut live = vec![[0u8; 3]; n + 1];
-    for k in (0..n).rev() {
-        let (r, w) = words[k].internal();
-        for i in 0..3 {
-            // A predicated write keeps the old value.
-            let kept = if words[k].get("pred") != 0 { live[k + 1][i] } else { live[k + 1][i] & !w[i] };
-            live[k][i] = kept | r[i];
-        }
-    }
+    let access: Vec<Access> = words.iter().map(Word::access).collect();
+    let live = pairing::live(&access);
     if let Some(k) = (0..n).find(|k| loses(&words[*k]) && live[*k].iter().any(|l| *l != 0)) {
         return Err(CompileError::Internal(format!("an internal register is live across {}", words[k].form)));
     }
@@ -233,11 +281,11 @@ fn protect(words: Vec<Word>) -> Result<Vec<Word>, CompileError> {
         // live[k + 1] is what lives across the boundary behind this word.
         if live[k + 1].iter().any(|l| *l != 0) {
             match out.last_mut() {
-                Some(p) if can_protect(p) => p.set("nosched", 1),
+                Some(p) if can_protect(p) => hold(p),
                 // A later word that depends on nothing in between does instead of a NOP.
-                _ => match earlier(&w, &mut words, k + 1, n) {
+                _ => match earlier(k, &mut words, &access) {
                     Some(mut early) => {
-                        early.set("nosched", 1);
+                        hold(&mut early);
                         out.push(early);
                     }
                     None => out.push(Word::new("NOP", vec![("nosched", 1)], w.span)),
@@ -249,31 +297,67 @@ fn protect(words: Vec<Word>) -> Result<Vec<Word>, CompileError> {
     Ok(out)
 }
 
-/// Takes out a word that may stand before `first` and everything between.
-fn earlier(first: &Word, words: &mut [Option<Word>], from: usize, n: usize) -> Option<Word> {
-    let mut passed = vec![first.effects()?];
-    for k in from..n {
+/// Takes out a word that may stand before word `first` and everything between.
+fn earlier(first: usize, words: &mut [Option<Word>], access: &[Access]) -> Option<Word> {
+    let mut passed = vec![first];
+    for k in first + 1..words.len().min(first + REACH) {
+        if passed.last().is_some_and(|p| access[*p].fixed) {
+            return None;
+        }
         let Some(w) = &words[k] else { continue };
-        let e = w.effects()?;
-        let (reads, writes) = w.internal();
-        let outside = reads == [0; 3] && writes == [0; 3];
-        if can_protect(w) && outside && w.form != "NOP" && w.form != "WDF" && passed.iter().all(|p| !p.conflicts(&e)) {
+        let e = &access[k];
+        let outside = e.reads.iter().chain(&e.writes).all(|p| p.0 != Bank::I);
+        if can_protect(w) && outside && !matches!(w.form, "NOP" | "WDF") && passed.iter().all(|p| !access[*p].conflicts(e)) {
             return words[k].take();
         }
-        passed.push(e);
+        passed.push(k);
     }
     None
 }
 
-/// Equal words whose registers advance together become one word that repeats.
-fn repeats(words: Vec<Word>) -> Vec<Word> {
-    let mut out: Vec<Word> = Vec::with_capacity(words.len());
+/// Drops copies into internal registers of what still stands there.
+fn reuse(words: Vec<Word>) -> Vec<Word> {
+    let mut out = Vec::with_capacity(words.len());
+    let mut held: Vec<(Word, Access)> = Vec::new();
     for w in words {
-        if let Some(last) = out.last_mut()
-            && let Some(count) = last.repeat_with(&w)
-        {
-            last.set("repeat_count", count);
-            continue;
+        let a = w.access();
+        if a.fixed {
+            held.clear();
+        } else {
+            let same = |h: &Word| Word { span: w.span, ..h.clone() } == w;
+            if held.iter().any(|h| same(&h.0)) {
+                continue;
+            }
+            held.retain(|h| !a.writes.iter().any(|p| h.1.writes.contains(p) || h.1.reads.contains(p)));
+            let inside = |p: &(Bank, u16)| p.0 == Bank::I;
+            if !a.partial && a.writes.iter().all(inside) && !a.reads.iter().any(inside) {
+                held.push((w.clone(), a));
+            }
+        }
+        out.push(w);
+    }
+    out
+}
+
+/// Equal words whose registers advance together become one word that repeats; a later word may come forward for that.
+fn repeats(words: Vec<Word>) -> Vec<Word> {
+    let access: Vec<Access> = words.iter().map(Word::access).collect();
+    let mut words: Vec<Option<Word>> = words.into_iter().map(Some).collect();
+    let mut out: Vec<Word> = Vec::with_capacity(words.len());
+    for k in 0..words.len() {
+        let Some(mut w) = words[k].take() else { continue };
+        let mut passed: Vec<usize> = Vec::new();
+        for j in k + 1..words.len().min(k + REACH) {
+            let Some(next) = &words[j] else { continue };
+            let free = passed.iter().all(|p| !access[*p].conflicts(&access[j]));
+            match w.repeat_with(next).filter(|_| free) {
+                Some(more) => {
+                    w = more;
+                    words[j] = None;
+                }
+                None if access[j].fixed => break,
+                None => passed.push(j),
+            }
         }
         out.push(w);
     }
@@ -324,7 +408,7 @@ fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Result<Ve
     let mut starts = Vec::new();
     for b in blocks {
         starts.push(out.len());
-        out.extend(protect(repeats(b))?);
+        out.extend(schedule(b, true)?);
     }
     starts.push(out.len());
     for n in 0..out.len() {
@@ -473,8 +557,7 @@ fn place_reflection(r: &mut Reflection, m: &Module, abi: &Abi) {
 
 fn ty_code(d: Scalar, source: &Option<String>) -> u8 {
     match d {
-        Scalar::F32 => 0,
-        Scalar::F16 => 1,
+        Scalar::F32 | Scalar::F16 => 0,
         _ if source.as_deref() == Some("u32") => 3,
         _ => 4,
     }
@@ -494,7 +577,7 @@ fn package(m: &Module, b: &Built) -> Gxp {
             _ => (0, 0),
         };
         parameters.push(Parameter {
-            name: if d.count > 1 { format!("{}[{}]", d.name, s.element) } else { d.name.clone() },
+            name: crate::load::attribute_name(d, s.element),
             category: 0,
             ty: ty_code(d.ty.scalar, &d.source_type),
             components: d.ty.lanes,
@@ -636,7 +719,7 @@ fn package(m: &Module, b: &Built) -> Gxp {
         flags |= (colour.is_none() as u32) << 16;
         Varyings::Fragment {
             output_start: 0,
-            output_type: if abi.half_colour { 1 } else { 0 },
+            output_type: abi.half_colour as u8,
             components: colour.map_or(4, |c| c.lanes),
             textures: abi.preloaded.len() as u16,
             descriptors,

@@ -2,9 +2,9 @@
 //!
 //! Facts: the ISA sheet's section 9.
 
-use crate::operands::{Src, field};
+use crate::operands::{Encoding, Src, field};
 use crate::regs::{self, Bank, BankTable, Reg};
-use crate::swizzle::{DUAL3, DUAL4, IDENTITY};
+use crate::swizzle::{DUAL3, DUAL4, HALF, IDENTITY, Swizzle, Wanted, ZERO};
 use retroshade_emit::form::Decoded;
 
 /// An operation of a dual word.
@@ -59,6 +59,10 @@ impl DualOp {
     /// Whether it reads vectors.
     pub fn is_vector(self) -> bool {
         self.is_vector_store() || matches!(self, Vdp | Vssq)
+    }
+    /// The operation of a mnemonic.
+    pub fn named(name: &str) -> Option<DualOp> {
+        OPS.into_iter().find(|o| o.name() == name)
     }
     /// The mnemonic.
     pub fn name(self) -> &'static str {
@@ -161,6 +165,16 @@ fn second(a: usize, b: usize, config: u64) -> Option<&'static [Slot]> {
     })
 }
 
+/// Lanes that a store through the destination of any bank covers.
+fn stored(dest: Reg, op: DualOp, f16: bool, four: bool) -> u8 {
+    match (dest.bank == Bank::I, op.is_vector_store(), f16) {
+        (true, ..) => 7 | if four { 8 } else { 0 },
+        (_, true, false) | (_, false, true) => 3,
+        (_, true, true) => 15,
+        (_, false, false) => 1,
+    }
+}
+
 /// Reads a dual word; `None` for combinations that do not exist.
 pub fn decode(d: &Decoded) -> Option<Dual> {
     let f = |n| field(d, n);
@@ -193,12 +207,7 @@ pub fn decode(d: &Decoded) -> Option<Dual> {
     let prim = if f("prim_ustore") == 1 { op1 } else { op2 };
     let unified = regs::read(BankTable::Dest, f("prim_dest_bank"), 0, f("prim_dest_num"), 7, prim.is_vector_store());
     let f16 = f("type_f16") == 1;
-    let unified_mask = match (unified.bank == Bank::I, prim.is_vector_store(), f16) {
-        (true, ..) => 7 | if four { 8 } else { 0 },
-        (_, true, false) | (_, false, true) => 3,
-        (_, true, true) => 15,
-        (_, false, false) => 1,
-    };
+    let unified_mask = stored(unified, prim, f16, four);
     let gpi_mask = f("write_mask_non_gpi") as u8 | if four && x54 == 1 { 8 } else { 0 };
     let gpi = Reg::i(f("prim_dest_num_gpi_case") as u16);
     let half = |op: DualOp, slots: &[Slot], first: bool| {
@@ -211,4 +220,185 @@ pub fn decode(d: &Decoded) -> Option<Dual> {
         }
     };
     Some(Dual { pred: f("sv_pred"), f16, four, halves: [half(op1, s1, true), half(op2, s2, false)] })
+}
+
+/// A source of an operation that wants to share a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// The register; `None` where every lane is a constant of the swizzle sets.
+    pub reg: Option<Reg>,
+    /// What each lane that is read takes.
+    pub lanes: Wanted,
+    /// Negated, after the absolute value.
+    pub neg: bool,
+    /// Absolute value.
+    pub abs: bool,
+}
+
+/// An operation that wants to share a word.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// What.
+    pub op: DualOp,
+    /// Where to; a scalar operation names the very register.
+    pub dest: Reg,
+    /// Lanes that must be written.
+    pub mask: u8,
+    /// Lanes that may be written too, since nobody reads what they hold.
+    pub spare: u8,
+    /// Sources.
+    pub src: Vec<Operand>,
+    /// Lanes that a dot product reads.
+    pub lanes: usize,
+}
+
+/// The fields of a word that does both, if there is one. The operations must not write what the other one writes.
+pub fn encode(a: &Wish, b: &Wish) -> Option<Encoding> {
+    let inside = |w: &Wish| w.dest.bank == Bank::I;
+    if !inside(a) && !inside(b) {
+        return None;
+    }
+    for (x, y) in [(a, b), (b, a)] {
+        for four in [false, true] {
+            for to_unified in [0usize, 1] {
+                if let Some(e) = ordered([x, y], four, false, to_unified) {
+                    return Some(e);
+                }
+            }
+        }
+    }
+    None
+}
+
+/// A word whose first operation is `w[0]`; `w[unified]` takes the destination that can be any bank, whose type is `f16`.
+pub fn ordered(w: [&Wish; 2], four: bool, f16: bool, unified: usize) -> Option<Encoding> {
+    let code = |op: DualOp| OPS.iter().position(|o| *o == op).map(|n| n as u64);
+    let (op1, op2) = (code(w[0].op)?, code(w[1].op)?);
+    // Four lanes leave the first operation half of the list; the second one is never a vector multiply-add.
+    if (four && op1 > 7) || w[1].op == Vmad {
+        return None;
+    }
+    let (any, gpi) = (w[unified], w[1 - unified]);
+    let full = if four { 15 } else { 7 };
+    if w.iter().any(|w| matches!(w.op, Vdp | Vssq) && w.lanes != if four { 4 } else { 3 }) {
+        return None;
+    }
+    // Internal destination: a mask of its own.
+    if gpi.dest.bank != Bank::I || gpi.dest.n > 2 || gpi.mask & !full != 0 {
+        return None;
+    }
+    let written = stored(any.dest, any.op, f16, four);
+    if any.mask & !written != 0 || written & !(any.mask | any.spare) != 0 || (any.dest.bank == Bank::I && any.dest == gpi.dest) {
+        return None;
+    }
+    let (bank, _, number) = regs::write(BankTable::Dest, false, any.dest, 7, any.op.is_vector_store())?;
+    let mut e: Encoding = vec![
+        ("comp_count_type", four as u64),
+        ("type_f16", f16 as u64),
+        ("dual_op1_ext_vec3_or_has_w_vec4", if four { gpi.mask as u64 >> 3 } else { op1 >> 3 }),
+        ("dual_op1", op1 & 7),
+        ("dual_op2_ext", op2 >> 3),
+        ("dual_op2", op2 & 7),
+        ("prim_ustore", (unified == 0) as u64),
+        ("prim_dest_bank", bank),
+        ("prim_dest_num", number),
+        ("prim_dest_num_gpi_case", gpi.dest.n as u64),
+        ("write_mask_non_gpi", gpi.mask as u64 & 7),
+    ];
+    let lanes = |n: usize| match w[n].op {
+        Vdp | Vssq => full,
+        op if op.is_vector_store() && n == unified => written,
+        op if op.is_vector_store() => gpi.mask,
+        _ => 1,
+    };
+    let (left, right) = (orders(w[0]), orders(w[1]));
+    for (s1, s2) in left.iter().flat_map(|x| right.iter().map(move |y| (x, y))) {
+        for config in 0..4 {
+            let (n1, n2) = (w[0].op.sources(), w[1].op.sources());
+            let (Some(a), Some(b)) = (first(n1, config), second(n1, n2, config)) else { continue };
+            let used = a.iter().zip(s1).map(|(s, o)| (*s, *o, 0)).chain(b.iter().zip(s2).map(|(s, o)| (*s, *o, 1)));
+            let parts: Option<Vec<Encoding>> = used.map(|(s, o, n)| slot(s, &o, w[n].op, lanes(n), four, n1 == 1)).collect();
+            if let Some(parts) = parts {
+                e.extend(parts.concat());
+                e.push(("src_config", config));
+                return Some(e);
+            }
+        }
+    }
+    None
+}
+
+/// Orders of an operation's sources that give the same result; a sign moves between factors.
+fn orders(w: &Wish) -> Vec<Vec<Operand>> {
+    let s = &w.src;
+    let mut out = match w.op {
+        Vmad | Fmad => vec![vec![s[0], s[1], s[2]], vec![s[1], s[0], s[2]]],
+        Vdp | Vmul | Vadd | Fadd | Fmul => vec![vec![s[0], s[1]], vec![s[1], s[0]]],
+        _ => vec![s.clone()],
+    };
+    if matches!(w.op, Vmad | Fmad | Vdp | Vmul | Fmul) && !s[0].abs && !s[1].abs && (s[0].neg || s[1].neg) {
+        let flip = |o: Operand| Operand { neg: !o.neg, ..o };
+        let more: Vec<_> = out.iter().map(|v| v.iter().enumerate().map(|(k, o)| if k < 2 { flip(*o) } else { *o }).collect()).collect();
+        out.extend(more);
+    }
+    out
+}
+
+/// The fields that make a slot this operand.
+fn slot(s: Slot, o: &Operand, op: DualOp, lanes: u8, four: bool, single: bool) -> Option<Encoding> {
+    let set: &[Swizzle] = if four { &DUAL4 } else { &DUAL3 };
+    // Lanes that are written for nothing may only read what the others read, since the rest may be lost.
+    let wanted: Vec<u8> = o.lanes.iter().flatten().copied().collect();
+    let good = |e: &Swizzle| {
+        (0..4).all(|k| match o.lanes[k] {
+            Some(l) => e[k] == l,
+            None => lanes >> k & 1 == 0 || wanted.contains(&e[k]) || (ZERO..=HALF).contains(&e[k]),
+        })
+    };
+    let find = |n: usize| set[..n].iter().position(good).map(|k| k as u64);
+    let internal = || match o.reg {
+        None => Some(0),
+        Some(r) => (r.bank == Bank::I && r.n < 3).then_some(r.n as u64),
+    };
+    match s {
+        I0 => {
+            let n = internal()?;
+            (!o.neg && !o.abs).then_some(())?;
+            Some(vec![("gpi0_slot_num", n), ("gpi0_swizz", find(16)?)])
+        }
+        I1 => {
+            let (n, k) = (internal()?, find(32)?);
+            (!o.abs).then_some(())?;
+            Some(vec![("gpi1_slot_num", n), ("gpi1_swizz", k & 15), ("gpi1_swizz_ext", k >> 4), ("gpi1_neg", o.neg as u64)])
+        }
+        I2 => {
+            let n = internal()?;
+            if o.neg || o.abs || o.reg.is_none() || !good(&IDENTITY) || (single && n != 2) {
+                return None;
+            }
+            Some(if single {
+                Vec::new()
+            } else {
+                vec![("gpi2_slot_num_bit_1", n >> 1), ("gpi2_slot_num_bit_0_or_unified_store_abs", n & 1)]
+            })
+        }
+        U => {
+            let k = find(if single { 32 } else { 16 })?;
+            if o.abs && !single {
+                return None;
+            }
+            let reg = o.reg.unwrap_or(Reg::r(0));
+            let (bank, _, n) = regs::write(BankTable::Plain, false, reg, 7, op.is_vector())?;
+            let mut e = vec![
+                ("unified_store_slot_bank", bank),
+                ("unified_store_slot_num", n),
+                ("unified_store_swizz", k & 15),
+                ("unified_store_neg", o.neg as u64),
+            ];
+            if single {
+                e.extend([("gpi2_slot_num_bit_1", k >> 4), ("gpi2_slot_num_bit_0_or_unified_store_abs", o.abs as u64)]);
+            }
+            Some(e)
+        }
+    }
 }

@@ -787,6 +787,7 @@ impl<'a> Expander<'a> {
                 Ok(())
             }
             Kind::Dot => self.dot(op),
+            Kind::Rows => self.rows(op),
             Kind::Copy => {
                 let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
                 let src = self.sources(op, ty);

@@ -1,7 +1,7 @@
 //! The target interface of USSE.
 
 use crate::num::UsseNumerics;
-use crate::{asm, compile, container, forms, load};
+use crate::{asm, compile, container, forms, interface, load};
 use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, TargetIsa, TextError, TextOptions};
 
@@ -52,6 +52,14 @@ impl TargetIsa for Usse {
     }
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
         load::run(shader, env)
+    }
+    fn container_interface(&self, bytes: &[u8]) -> Result<Module, TextError> {
+        Ok(interface::of(&container::read(bytes)?)?.module)
+    }
+    fn run_container(&self, bytes: &[u8], env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+        let bad = |e: TextError| SimError::BadEnv(e.message);
+        let g = container::read(bytes).map_err(bad)?;
+        load::execute(&g, &interface::of(&g).map_err(bad)?, env, false)
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         asm::dis_line(line, options)

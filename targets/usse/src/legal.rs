@@ -47,9 +47,27 @@ static RULES: &[(Opcode, Rule)] = &[
     (Opcode::FindUmsb, bits::find_umsb_float),
 ];
 
-/// Optimises and legalises. With `sink`, values are made as late as they can be, which keeps fewer alive at a time. `dump` sees
-/// the module after each step.
-pub fn legalise(source: &Module, o: &Options, sink: bool, dump: &mut dyn FnMut(&str, &Module)) -> Result<Module, CompileError> {
+/// Rounds of expansion: what one round leaves is made of simpler operations (a power of exp2, log2 and products; those of
+/// range reductions), so that few suffice. More mean that two rules undo each other.
+const ROUNDS: usize = 16;
+
+/// Expands until nothing changes.
+fn expand_all(f: &mut Function) -> Result<(), CompileError> {
+    match (0..ROUNDS).any(|_| !expand(f)) {
+        true => Ok(()),
+        false => Err(CompileError::Internal("expansion does not come to an end".to_string())),
+    }
+}
+
+/// Optimises and legalises. With `sink`, values are made as late as they can be, which keeps fewer alive at a time; with
+/// `narrow`, values may be f16 where the options allow it. `dump` sees the module after each step.
+pub fn legalise(
+    source: &Module,
+    o: &Options,
+    sink: bool,
+    narrow: bool,
+    dump: &mut dyn FnMut(&str, &Module),
+) -> Result<Module, CompileError> {
     let mut m = source.clone();
     let mut passes = pass_options(o);
     if sink {
@@ -68,17 +86,16 @@ pub fn legalise(source: &Module, o: &Options, sink: bool, dump: &mut dyn FnMut(&
         dump("pack", &m);
     }
     retroshade_lower::legal::apply(&mut m.functions[entry], &[RULES, BITS_AND_PACKING].concat());
-    for _ in 0..4 {
-        if !expand(&mut m.functions[entry]) {
-            break;
-        }
-    }
+    expand_all(&mut m.functions[entry])?;
     dump("expand", &m);
     sequence(&mut m, &["simplify", "gvn", "dce"], &passes);
     // Simplification may have put together again what was taken apart.
-    while expand(&mut m.functions[entry]) {}
+    expand_all(&mut m.functions[entry])?;
     if o.relaxed_precision && m.stage == Stage::Fragment {
-        crate::narrow::run(&mut m);
+        match narrow {
+            true => crate::narrow::run(&mut m),
+            false => crate::narrow::colours(&mut m),
+        }
         sequence(&mut m, &["gvn", "dce"], &passes);
         dump("narrow", &m);
     }

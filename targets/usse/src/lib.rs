@@ -6,6 +6,7 @@
 #![allow(clippy::needless_range_loop, clippy::type_complexity)]
 
 pub mod abi;
+pub mod access;
 pub mod alloc;
 pub mod asm;
 pub mod compile;
@@ -14,6 +15,7 @@ pub mod container;
 pub mod dual;
 pub mod expand;
 pub mod forms;
+pub mod interface;
 mod isa;
 pub mod judge;
 pub mod kills;
@@ -24,10 +26,13 @@ pub mod load;
 pub mod micro;
 pub mod mop;
 pub mod narrow;
+pub mod native;
 pub mod num;
 pub mod operands;
 pub mod pack;
+pub mod pairing;
 pub mod regs;
+pub mod rows;
 pub mod select;
 pub mod sim;
 pub mod swizzle;

@@ -87,6 +87,8 @@ pub fn early(kind: &Kind, p: &MProgram, dst: Vreg) -> bool {
         // One word reads everything before it writes four halves.
         Kind::Convert(_, 5, _) => false,
         Kind::Convert(_, to, _) => p.data(dst).lanes > 1 || *to < 5,
+        // Each product reads the vector after the lanes before were written.
+        Kind::Rows => true,
         Kind::Mad | Kind::SelectZero(_) | Kind::SelectBool => p.data(dst).lanes > 1,
         _ => false,
     }
@@ -102,7 +104,7 @@ pub fn candidates(p: &MProgram, places: &crate::alloc::Placement) -> Vec<Vreg> {
         for (n, op) in b.ops.iter().enumerate() {
             let Some(v) = op.dst else { continue };
             let d = p.data(v);
-            let kind = matches!(op.kind, Kind::Float(_) | Kind::Copy | Kind::Select(_));
+            let kind = matches!(op.kind, Kind::Float(_) | Kind::Copy | Kind::Select(_) | Kind::Rows);
             if !kind || d.ty != Scalar::F32 || !(3..=4).contains(&d.lanes) || across.contains(&v) || places.at[v.0 as usize].is_none() {
                 continue;
             }

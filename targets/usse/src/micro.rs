@@ -362,7 +362,7 @@ fn one(d: &Decoded, name: &'static str, k: u16, state: &[i8; 4]) -> Result<Micro
         s
     };
     let mut m = Micro::new(Kind::Nothing);
-    m.pred = match predicate(name, f("pred")) {
+    m.pred = match predicate(name, f(if name == "VDUAL" { "sv_pred" } else { "pred" })) {
         _ if matches!(name, "NOP" | "WDF" | "EMIT" | "PHAS" | "SMBO") => None,
         "" => None,
         "pN" => return Err("the predicate pN is not modelled".to_string()),

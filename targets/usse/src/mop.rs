@@ -157,6 +157,8 @@ pub enum Kind {
     Float(Opcode),
     /// Dot product of 3 or 4 lanes.
     Dot,
+    /// Dot products of source 0 with each of the other sources, a lane of the result each.
+    Rows,
     /// rcp, rsq, log2, exp2 lane by lane.
     Complex(Opcode),
     /// Copy of lanes; modifiers allowed on floats.

@@ -69,6 +69,30 @@ pub fn run(m: &mut Module) {
     rewrite(f, &narrow, &depth);
 }
 
+/// Rounds the colour output to f16 and leaves all values as they are.
+pub fn colours(m: &mut Module) {
+    let outputs: BTreeSet<Output> = m.outputs.iter().filter(|(_, d)| matches!(d.binding, Binding::Location(_))).map(|(o, _)| o).collect();
+    let entry = m.entry;
+    let f = &mut m.functions[entry];
+    for b in f.layout.clone() {
+        let mut out = Vec::new();
+        for i in std::mem::take(&mut f.blocks[b].insts) {
+            let d = &f.insts[i];
+            let colour = d.op == Opcode::Output && matches!(d.imm, Imm::Mem { var: MemRef::Output(o), .. } if outputs.contains(&o));
+            if let (true, Some(v)) = (colour, d.args.first().copied().filter(|v| f.ty(*v).scalar == Scalar::F32)) {
+                let (ty, span) = (f.ty(v), f.spans[i]);
+                let half = f.make_inst(InstData::new(Opcode::Fcvt, &[v], Imm::None), &[ty.with_scalar(Scalar::F16)], span);
+                let h = f.insts[half].results[0];
+                let full = f.make_inst(InstData::new(Opcode::Fcvt, &[h], Imm::None), &[ty], span);
+                f.insts[i].args[0] = f.insts[full].results[0];
+                out.extend([half, full]);
+            }
+            out.push(i);
+        }
+        f.blocks[b].insts = out;
+    }
+}
+
 /// The narrowed values that are vectors or come from texels.
 fn worth(f: &Function, narrow: &BTreeSet<Value>) -> BTreeSet<Value> {
     let mut texel: BTreeSet<Value> = BTreeSet::new();

@@ -154,7 +154,7 @@ impl Selector<'_> {
     fn place_interface(&mut self) {
         for s in &self.abi.inputs {
             let ty = self.m.inputs[s.input].ty;
-            let scalar = if s.half { Scalar::F16 } else { ty.scalar };
+            let scalar = if s.half { Scalar::F16 } else { wide(ty.scalar) };
             let v = self.out.primary.vreg(scalar, s.lanes, self.m.inputs[s.input].span);
             self.out.primary.vregs[v.0 as usize].even = false;
             self.inputs.insert((s.input, s.element), v);
@@ -168,7 +168,7 @@ impl Selector<'_> {
         for s in &self.abi.outputs {
             let d = &self.m.outputs[s.output];
             let colour = self.abi.half_colour && Some(s.output) != self.abi.depth;
-            let v = self.out.primary.vreg(if colour { Scalar::F16 } else { d.ty.scalar }, s.lanes, d.span);
+            let v = self.out.primary.vreg(if colour { Scalar::F16 } else { wide(d.ty.scalar) }, s.lanes, d.span);
             self.outputs.insert((s.output, s.element), v);
             if self.m.stage == Stage::Vertex {
                 self.out.primary.vregs[v.0 as usize].even = false;
@@ -356,11 +356,18 @@ impl Selector<'_> {
                 if !d.args.is_empty() {
                     return Err(self.unsupported("inputs cannot be indexed by a computed value"));
                 }
-                match self.inputs.get(&(v, offset)) {
-                    Some(v) => Self::of(*v, ty.lanes),
+                match self.inputs.get(&(v, offset)).copied() {
+                    Some(v) if ty.scalar == Scalar::F16 && self.out.primary.data(v).ty != Scalar::F16 => {
+                        self.make(Kind::Convert(6, 5, false), ty, vec![Self::of(v, ty.lanes)])
+                    }
+                    Some(v) => Self::of(v, ty.lanes),
                     // Only the coordinate of a texel that is there already.
                     None => vec![Lane::new(Base::Undef); ty.lanes as usize],
                 }
+            }
+            Uniform if ty.scalar == Scalar::F16 => {
+                let full = self.uniform_inst(d, ty.with_scalar(Scalar::F32))?;
+                self.make(Kind::Convert(6, 5, false), ty, vec![full])
             }
             Uniform => self.uniform_inst(d, ty)?,
             Tex => {
@@ -861,8 +868,9 @@ impl Selector<'_> {
             return Err(self.unsupported("outputs cannot be indexed by a computed value"));
         }
         let v = *self.outputs.get(&(o, offset)).ok_or_else(|| self.unsupported("an output outside its array"))?;
-        let narrow = self.abi.half_colour && f16_source(self.f, d.args[0]);
-        let from = self.f.def_if(d.args[0], Opcode::Fcvt).map(|c| c.args[0]).filter(|_| narrow);
+        let half = self.f.ty(d.args[0]).scalar == Scalar::F16;
+        let narrow = self.abi.half_colour && (half || f16_source(self.f, d.args[0]));
+        let from = self.f.def_if(d.args[0], Opcode::Fcvt).map(|c| c.args[0]).filter(|_| narrow && !half);
         let src = self.value_lanes(from.unwrap_or(d.args[0]));
         // The only write, in the last block, happens at the end.
         let writes = self
@@ -880,6 +888,9 @@ impl Selector<'_> {
         if self.out.primary.data(v).ty == Scalar::F16 && !narrow {
             let src = self.plain(src, self.f.ty(d.args[0]));
             self.emit(Kind::Convert(6, 5, false), Some(v), vec![src]);
+        } else if self.out.primary.data(v).ty == Scalar::F32 && half {
+            let src = self.plain(src, self.f.ty(d.args[0]));
+            self.emit(Kind::Convert(5, 6, false), Some(v), vec![src]);
         } else {
             self.emit(Kind::Copy, Some(v), vec![src]);
         }
@@ -947,6 +958,11 @@ impl Selector<'_> {
         }
         let _ = &self.uses;
     }
+}
+
+/// What the interface has for a type: half precision stands there only where the container can say so.
+fn wide(s: Scalar) -> Scalar {
+    if s == Scalar::F16 { Scalar::F32 } else { s }
 }
 
 /// Whether a value is an f16 that was widened for the output.

@@ -160,7 +160,8 @@ fn vdual(d: &Decoded) -> String {
     format!("{p}{} + {}", half(&w.halves[0]), half(&w.halves[1]))
 }
 
-const TESTS: [(u64, u64, &str, &str); 7] = [
+/// Tests by their fields: sign, zero, name for comparisons, name for other operations.
+pub const TESTS: [(u64, u64, &str, &str); 7] = [
     (0, 1, "equal", "equalzero"),
     (0, 2, "ne", "nezero"),
     (1, 1, "le", "lezero"),
@@ -171,7 +172,7 @@ const TESTS: [(u64, u64, &str, &str); 7] = [
 ];
 
 /// The mnemonic and type of a test's operation.
-fn test_op(sel: u64, op: u64, f32: bool) -> (&'static str, &'static str) {
+pub fn test_op(sel: u64, op: u64, f32: bool) -> (&'static str, &'static str) {
     let ty = match (sel, op) {
         (0, _) => ["f16", "f32"][f32 as usize],
         (1, 6..=8) => "i16",

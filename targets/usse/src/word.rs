@@ -1,29 +1,11 @@
-//! Instruction words before encoding: form, field values, branch target, and what they do to internal registers.
+//! Instruction words before encoding: form, field values, branch target, and what they touch.
 
+use crate::access::{self, Access};
 use crate::forms::TABLE;
-use crate::operands::{Encoding, field, form, operands, read_operand};
+use crate::operands::{Encoding, Role, form, is_unified, operand, read_operand};
 use crate::regs::Bank;
-use crate::text::{pack_selectors, repeats};
 use retroshade_emit::form::EncodeError;
 use retroshade_ir::Span;
-
-/// Registers that a word touches: bank, first, one past the last.
-#[derive(Clone, Debug, Default)]
-pub struct Effects {
-    /// Read.
-    pub reads: Vec<(Bank, u16, u16)>,
-    /// Written.
-    pub writes: Vec<(Bank, u16, u16)>,
-}
-
-impl Effects {
-    /// Whether the order of two words matters.
-    pub fn conflicts(&self, other: &Effects) -> bool {
-        let meet =
-            |a: &[(Bank, u16, u16)], b: &[(Bank, u16, u16)]| a.iter().any(|x| b.iter().any(|y| x.0 == y.0 && x.1 < y.2 && y.1 < x.2));
-        meet(&self.writes, &other.writes) || meet(&self.writes, &other.reads) || meet(&self.reads, &other.writes)
-    }
-}
 
 /// A word under construction.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,112 +44,89 @@ impl Word {
     pub fn encode(&self) -> Result<u64, EncodeError> {
         TABLE.encode(form(self.form), &self.fields).map(|w| w as u64)
     }
-    /// Fields that count registers of a repeated word: destination, source, and how many iterations its count can name.
-    fn repeatable(&self) -> Option<(&'static str, &'static str, u64)> {
+    /// Fields that count registers of a repeated word, by how much one iteration advances them, and the highest count.
+    fn repeatable(&self) -> Option<(&'static [(&'static str, u64)], u64)> {
         match self.form {
-            "VMOV" if self.get("move_type") == 0 && matches!(self.get("move_data_type"), 4 | 5) => Some(("dest_n", "src1_n", 3)),
-            // The second operand is the same immediate in every iteration.
-            "VBW" if self.get("src2_ext") == 1 && self.get("src2_bank") == 2 => Some(("dest_n", "src1_n", 15)),
+            "VMOV" if self.get("move_type") == 0 && matches!(self.get("move_data_type"), 4 | 5) => {
+                Some((&[("dest_n", 1), ("src1_n", 1)], 3))
+            }
+            // An immediate is the same in every iteration.
+            "VBW" if self.get("src2_ext") == 1 && self.get("src2_bank") == 2 => Some((&[("dest_n", 1), ("src1_n", 1)], 15)),
+            "VBW" => Some((&[("dest_n", 1), ("src1_n", 1), ("src2_n", 1)], 15)),
+            "VCOMP" => Some((&[("dest_n", 1), ("src1_n", 1)], 15)),
             _ => None,
         }
     }
 
-    /// The repeat count with which this word also does what `next` does, if there is one.
-    pub fn repeat_with(&self, next: &Word) -> Option<u64> {
-        let (dest, src, most) = self.repeatable()?;
+    /// Whether all operands are registers that come in sequence, or immediates.
+    fn in_sequence(&self) -> bool {
+        let Some(d) = self.encode().ok().and_then(crate::forms::decode) else { return false };
+        let banks = crate::operands::operands(self.form).iter().map(|o| (o.role, read_operand(&d, o).reg.bank));
+        banks.into_iter().all(|(role, b)| match role {
+            Role::Dest | Role::Src1 => is_unified(b),
+            // A move has no other operands.
+            _ => matches!(self.form, "VMOV" | "VCOMP") || is_unified(b) || b == Bank::Imm,
+        })
+    }
+
+    /// This word with the repeat count with which it also does what `next` does, if there is one.
+    pub fn repeat_with(&self, next: &Word) -> Option<Word> {
+        if self.form != next.form || next.get("repeat_count") != 0 {
+            return None;
+        }
         let count = self.get("repeat_count");
-        let name = |w: &Word, f: &'static str| w.get(f);
-        let advances = |f| name(next, f) == name(self, f) + count + 1;
-        let moves = |f: &str| f == dest || f == src;
-        let all = || self.fields.iter().chain(&next.fields).map(|f| f.0);
-        let same = all().all(|f| moves(f) || f == "repeat_count" || self.get(f) == next.get(f));
-        if self.form != next.form || !same || !advances(dest) || !advances(src) || count >= most || next.get("repeat_count") != 0 {
+        if self.form == "VDP" {
+            return self.repeat_dot(next, count);
+        }
+        let (moving, most) = self.repeatable()?;
+        let advances = moving.iter().all(|(f, by)| next.get(f) == self.get(f) + (count + 1) * by);
+        let others = |f: &str| f != "repeat_count" && moving.iter().all(|m| m.0 != f);
+        if !advances || count >= most || !self.equals(next, others) || !self.in_sequence() || !next.in_sequence() {
             return None;
         }
-        // Only registers that come in sequence advance.
-        let unified = |w: &Word| {
-            let d = w.encode().ok().and_then(crate::forms::decode);
-            let of = |role| d.as_ref().zip(crate::operands::operand(w.form, role)).map(|(d, o)| read_operand(d, o).reg.bank);
-            let good = |b: Option<Bank>| b.is_some_and(crate::operands::is_unified);
-            good(of(crate::operands::Role::Dest)) && good(of(crate::operands::Role::Src1))
+        let mut out = self.clone();
+        out.set("repeat_count", count + 1);
+        Some(out)
+    }
+
+    /// Whether two words of one form agree in all fields that `which` selects.
+    fn equals(&self, other: &Word, which: impl Fn(&str) -> bool) -> bool {
+        self.fields.iter().chain(&other.fields).map(|f| f.0).filter(|f| which(f)).all(|f| self.get(f) == other.get(f))
+    }
+
+    /// Dot products of one vector with rows that follow each other: each iteration writes the next lane and reads two
+    /// registers (as the repeat state says) or four (a row of a matrix) further.
+    fn repeat_dot(&self, next: &Word, count: u64) -> Option<Word> {
+        const MOVING: [&str; 5] = ["dest_n", "write_mask", "src1_n", "repeat_count", "repeat_mode"];
+        let place = |w: &Word| {
+            let d = w.encode().ok().and_then(crate::forms::decode)?;
+            let to = read_operand(&d, operand("VDP", Role::Dest)?).reg;
+            let row = read_operand(&d, operand("VDP", Role::Src1)?).reg;
+            let lane = w.get("write_mask").trailing_zeros() as u16;
+            let first = if to.bank == Bank::I { 4 * to.n } else { to.n };
+            (is_unified(row.bank) && (to.bank == Bank::I || is_unified(to.bank))).then_some((to.bank, first, lane, row))
         };
-        (unified(self) && unified(next)).then_some(count + 1)
-    }
-
-    /// Registers outside the internal ones that it touches, generously; `None` for words that nothing may pass.
-    pub fn effects(&self) -> Option<Effects> {
-        let vector = matches!(self.form, "VMAD2" | "V32NMAD" | "V16NMAD" | "VMAD" | "VDP" | "VCOMP" | "VMOV" | "VPCK" | "VBW" | "LIMM");
-        let derivative = matches!(self.form, "V32NMAD" | "V16NMAD") && matches!(self.get("op2"), 3 | 4);
-        if !vector || derivative || self.get("pred") != 0 || self.get("end") != 0 || self.get("end_or_src0_bank_ext") != 0 {
+        let ((bank, first, lane, row), (bank2, first2, lane2, row2)) = (place(self)?, place(next)?);
+        let k = count as u16 + 1;
+        let stride = row2.n.checked_sub(row.n).filter(|d| d % k == 0).map(|d| d / k)?;
+        let (own, mode) = (self.get("repeat_mode"), if stride == 4 { 0 } else { 3 });
+        let known = matches!(stride, 2 | 4) && (count == 0 || own == mode);
+        if !known || count >= 3 || bank != bank2 || row.bank != row2.bank || lane + k > 3 || first + lane + k != first2 + lane2 {
             return None;
         }
-        let d = self.encode().ok().and_then(crate::forms::decode)?;
-        let mut e = Effects::default();
-        // A repeated word reaches at most four registers further with each iteration.
-        let reach = 4 + 4 * repeats(&d);
-        for o in operands(self.form) {
-            let r = read_operand(&d, o).reg;
-            if !crate::operands::is_unified(r.bank) {
-                if matches!(r.bank, Bank::Indexed(_) | Bank::Index) {
-                    return None;
-                }
-                continue;
-            }
-            let to = if o.role == crate::operands::Role::Dest { &mut e.writes } else { &mut e.reads };
-            to.push((r.bank, r.n, r.n + reach));
+        // Lanes of an internal register do not run into the next one.
+        let inside = bank != Bank::I || first == first2;
+        if !inside || !self.equals(next, |f| !MOVING.contains(&f)) {
+            return None;
         }
-        Some(e)
+        let mut out = self.clone();
+        out.set("repeat_count", count + 1);
+        out.set("repeat_mode", mode);
+        Some(out)
     }
 
-    /// Lanes of internal registers that it reads and writes.
-    pub fn internal(&self) -> ([u8; 3], [u8; 3]) {
-        let (mut reads, mut writes) = ([0u8; 3], [0u8; 3]);
-        let Some(d) = self.encode().ok().and_then(crate::forms::decode) else { return (reads, writes) };
-        let mask = match self.form {
-            "VCOMP" | "VMAD" | "VDP" => field(&d, "write_mask"),
-            "VBW" | "I32MAD2" | "VTST" | "LIMM" => 1,
-            // Whole registers have one lane.
-            "VMOV" if field(&d, "move_data_type") < 3 => 1,
-            _ => field(&d, "dest_mask"),
-        } as u8;
-        // Half-precision masks outside internal registers name pairs of lanes.
-        let halves = (self.form == "VMAD2" && field(&d, "dat_fmt") == 1) || (self.form == "VMOV" && field(&d, "move_data_type") == 4);
-        let to = crate::operands::operand(self.form, crate::operands::Role::Dest).map(|o| read_operand(&d, o).reg.bank);
-        let mask = if halves && to != Some(Bank::I) { crate::text::pair_mask(mask) } else { mask };
-        let dot = self.form == "VDP" || (matches!(self.form, "V32NMAD" | "V16NMAD") && field(&d, "op2") == 7);
-        for o in operands(self.form) {
-            let s = read_operand(&d, o);
-            if s.reg.bank != Bank::I || s.reg.n > 2 {
-                continue;
-            }
-            let n = s.reg.n as usize;
-            if o.role == crate::operands::Role::Dest {
-                let mut m = mask;
-                if self.form == "VDP" {
-                    for k in 0..=repeats(&d) {
-                        m |= mask << k | mask >> (4 - k.min(4));
-                    }
-                }
-                writes[n] |= m & 15;
-                continue;
-            }
-            let sel = match self.form {
-                "VPCK" => pack_selectors(&d),
-                _ => s.sel,
-            };
-            let read = match self.form {
-                "VCOMP" | "VTST" => 1,
-                "VDP" if field(&d, "opcode2") == 0 => 7,
-                _ if dot => 15,
-                "VBW" | "I32MAD2" => 1,
-                _ => mask,
-            };
-            for k in (0..4).filter(|k| read >> k & 1 == 1) {
-                if sel[k] < 4 {
-                    reads[n] |= 1 << sel[k];
-                }
-            }
-        }
-        (reads, writes)
+    /// What it touches.
+    pub fn access(&self) -> Access {
+        self.encode().map_or(Access { fixed: true, ..Access::default() }, access::access)
     }
 }

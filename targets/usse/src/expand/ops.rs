@@ -17,6 +17,37 @@ fn outcome(rel: Rel, p: u8, pred: u64) -> [(&'static str, u64); 7] {
 }
 
 impl Expander<'_> {
+    /// A vector times rows: one VDP each, with the vector in an internal register, so that the words can become one that
+    /// repeats.
+    pub(super) fn rows(&mut self, op: &Mop) -> Result<(), CompileError> {
+        let (bank, unit, _, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+        let src = self.sources(op, ty);
+        let n = src[0].len();
+        let ctx: &[(&'static str, u64)] = &[("opcode2", (n == 4) as u64)];
+        let want = |s: &[Phys]| -> [Option<Phys>; 4] { std::array::from_fn(|k| s.get(k).copied()) };
+        let mut vector = want(&src[0]);
+        if self.name("VDP", Src0, &vector, ty, ctx).is_none() {
+            // Constants may come from the swizzle.
+            let mut some = vector.map(|l| l.filter(|l| !matches!(l.spot, Spot::C(_))));
+            let at = self.blocks[self.at].len();
+            self.bring_inside(0, &mut some, ty)?;
+            let mixed = std::array::from_fn(|k| some[k].or(vector[k]));
+            if self.name("VDP", Src0, &mixed, ty, ctx).is_some() {
+                vector = mixed;
+            } else {
+                self.blocks[self.at].truncate(at);
+                self.bring_inside(0, &mut vector, ty)?;
+            }
+        }
+        let size = if bank == Bank::I { 4 } else { 2 };
+        for (k, row) in src[1..].iter().enumerate() {
+            let to = unit + k as u16;
+            let row = self.name("VDP", Src1, &want(row), ty, ctx).ok_or_else(|| internal("a row of a matrix"))?;
+            self.vdp(bank, to, 1 << (to % size), ctx, row, &vector)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn dot(&mut self, op: &Mop) -> Result<(), CompileError> {
         let (bank, unit, _, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
         let src = self.sources(op, ty);

@@ -1,0 +1,303 @@
+//! Dual issue: two words of a block that may be executed together become one VDUAL word.
+//!
+//! A word is read as the operations of section 9 that it could be (`wishes`); two that do not depend on each other, with
+//! nothing between that one of them may not pass, are offered to `dual::encode`. Only f32 words are taken: what a f16 dual
+//! word rounds is known for stores outside internal registers alone. Facts: the ISA sheet's sections 9 and 17.4.
+
+use crate::access::Access;
+use crate::dual::{self, DualOp, Operand, Wish};
+use crate::forms::{TABLE, decode};
+use crate::operands::Role::{self, *};
+use crate::operands::{Src, field, operand, read_operand};
+use crate::regs::{Bank, Reg};
+use crate::sim::constant;
+use crate::swizzle::{HALF, ONE, TWO, ZERO};
+use crate::text::pack_selectors;
+use crate::word::Word;
+
+/// How far apart the two words may stand.
+const WINDOW: usize = 16;
+
+/// Lanes of internal registers that are live before each word, and behind the last one.
+pub fn live(access: &[Access]) -> Vec<[u8; 3]> {
+    let mut live = vec![[0u8; 3]; access.len() + 1];
+    for k in (0..access.len()).rev() {
+        let (r, w) = (Access::lanes(&access[k].reads), Access::lanes(&access[k].writes));
+        for i in 0..3 {
+            // A predicated write keeps the old value.
+            let kept = if access[k].partial { live[k + 1][i] } else { live[k + 1][i] & !w[i] };
+            live[k][i] = kept | r[i];
+        }
+    }
+    live
+}
+
+/// The words of a block with pairs made one.
+pub fn pair(words: &[Word]) -> Vec<Word> {
+    let mut words: Vec<Word> = words.to_vec();
+    let mut access: Vec<Access> = words.iter().map(Word::access).collect();
+    let mut able: Vec<Vec<Wish>> = words.iter().map(wishes).collect();
+    if !able.iter().flatten().any(|w| w.dest.bank == Bank::I) {
+        return words;
+    }
+    let mut a = 0;
+    while a < words.len() {
+        if let Some((b, at, word)) = partner(a, &words, &access, &able) {
+            let gone = if at == a { b } else { a };
+            access[at] = word.access();
+            able[at] = Vec::new();
+            words[at] = word;
+            words.remove(gone);
+            access.remove(gone);
+            able.remove(gone);
+            if gone == a {
+                continue;
+            }
+        }
+        a += 1;
+    }
+    words
+}
+
+/// The first later word that can share a word with word `a`: which one, where the common word stands, and the word.
+fn partner(a: usize, words: &[Word], access: &[Access], able: &[Vec<Wish>]) -> Option<(usize, usize, Word)> {
+    if able[a].is_empty() {
+        return None;
+    }
+    let end = (a + WINDOW).min(words.len());
+    let stop = (a + 1..end).find(|k| access[*k].fixed).unwrap_or(end);
+    let mut after = None;
+    for b in a + 1..stop {
+        if able[b].is_empty() || !access[a].joins(&access[b]) {
+            continue;
+        }
+        let between = &access[a + 1..b];
+        let up = between.iter().all(|m| !m.conflicts(&access[b]));
+        let down = between.iter().all(|m| !m.conflicts(&access[a]));
+        for at in [(up, a), (down, b)].into_iter().filter_map(|(ok, at)| ok.then_some(at)) {
+            let after: &Vec<[u8; 3]> = after.get_or_insert_with(|| live(access));
+            let spare = |w: &Wish| match w.dest.bank {
+                Bank::I => Wish { spare: !after[at + 1][w.dest.n as usize % 3] & 15, ..w.clone() },
+                _ => w.clone(),
+            };
+            for (x, y) in able[a].iter().flat_map(|x| able[b].iter().map(move |y| (x, y))) {
+                if let Some(mut e) = dual::encode(&spare(x), &spare(y)) {
+                    e.push(("skipinv", words[a].get("skipinv") & words[b].get("skipinv")));
+                    return Some((b, at, Word::new("VDUAL", e, words[a].span)));
+                }
+            }
+        }
+    }
+    None
+}
+
+/// A constant of the hardware table that the swizzle sets have too.
+fn known(bits: u32) -> Option<u8> {
+    [(0.0f32, ZERO), (1.0, ONE), (2.0, TWO), (0.5, HALF)].iter().find(|(x, _)| x.to_bits() == bits).map(|(_, s)| *s)
+}
+
+/// A source with the lanes that are read.
+fn source(s: &Src, lanes: u8) -> Option<Operand> {
+    let mut out = Operand { reg: None, lanes: [None; 4], neg: s.neg, abs: s.abs };
+    for k in (0..4).filter(|k| lanes >> k & 1 == 1) {
+        let sel = s.sel[k];
+        out.lanes[k] = Some(match s.reg.bank {
+            _ if (ZERO..=HALF).contains(&sel) => sel,
+            Bank::Const if sel < 2 => known(constant(s.reg.n as usize, sel as usize))?,
+            Bank::R | Bank::O | Bank::Pa | Bank::Sa | Bank::I if sel < 4 => {
+                out.reg = Some(s.reg);
+                sel
+            }
+            _ => return None,
+        });
+    }
+    Some(out)
+}
+
+/// The same source for a scalar operation: the register itself, its lane x.
+fn scalar(o: &Operand, mask: u8) -> Option<Operand> {
+    let mut lanes = (0..4).filter(|k| mask >> k & 1 == 1).map(|k| o.lanes[k]);
+    let first = lanes.next()??;
+    if lanes.any(|l| l != Some(first)) {
+        return None;
+    }
+    let only = |l| [Some(l), None, None, None];
+    Some(match o.reg {
+        Some(r) if first < 4 && r.bank != Bank::I => Operand { reg: Some(Reg::new(r.bank, r.n + first as u16)), lanes: only(0), ..*o },
+        Some(_) if first >= 4 => Operand { reg: None, lanes: only(first), ..*o },
+        _ => Operand { lanes: only(first), ..*o },
+    })
+}
+
+fn is(o: &Operand, c: u8, neg: bool) -> bool {
+    o.reg.is_none() && o.neg == neg && o.lanes.iter().flatten().all(|l| *l == c)
+}
+
+/// What a word could be as half of a dual word.
+fn wishes(w: &Word) -> Vec<Wish> {
+    read(w).unwrap_or_default()
+}
+
+fn read(w: &Word) -> Option<Vec<Wish>> {
+    use DualOp::*;
+    let d = decode(w.encode().ok()?)?;
+    let f = |n: &str| field(&d, n);
+    let name = TABLE.form(d.form).name;
+    if ["pred", "end", "end_or_src0_bank_ext", "repeat_count", "syncstart", "clip_plane_enable"].iter().any(|n| f(n) != 0) {
+        return None;
+    }
+    let get = |role: Role| operand(name, role).map(|o| read_operand(&d, o));
+    let mut mask = match name {
+        "VMAD" | "VDP" | "VCOMP" => f("write_mask"),
+        _ => f("dest_mask"),
+    } as u8;
+    let dest = get(Dest)?.reg;
+    let (mut lanes, mut n) = (mask, 0);
+    let (op, src) = match name {
+        "VMAD2" if f("dat_fmt") == 0 => (Vmad, vec![get(Src0)?, get(Src1)?, get(Src2)?]),
+        "VMAD" => (Vmad, vec![get(Src0)?, get(Src1)?, get(Src2)?]),
+        "V32NMAD" => {
+            let op = match f("op2") {
+                0 => Vmul,
+                1 => Vadd,
+                2 => Fsubflr,
+                7 => Vdp,
+                _ => return None,
+            };
+            n = 4;
+            (op, vec![get(Src1)?, get(Src2)?])
+        }
+        "VDP" => {
+            n = 3 + f("opcode2") as usize;
+            (Vdp, vec![get(Src1)?, get(Src0)?])
+        }
+        "VCOMP" if f("dest_type") == 0 && f("src_type") == 0 => ([Frcp, Frsq, Flog, Fexp][f("op2") as usize], vec![get(Src1)?]),
+        "VMOV" if f("move_type") == 0 && f("move_data_type") == 5 => (Vmov, vec![get(Src1)?]),
+        "VPCK" if f("src_fmt") == 6 && f("dest_fmt") == 6 && f("scale") == 0 => {
+            let (a, b) = (get(Src1)?, get(Src2)?);
+            let mut s = a.sel(pack_selectors(&d));
+            // Two pairs are one operand where the second follows the first.
+            let read = |low: bool| (0..4).any(|k| mask >> k & 1 == 1 && (s.sel[k] < 2) == low);
+            if b.reg.bank != Bank::Imm && read(false) {
+                if !read(true) {
+                    s = Src { reg: b.reg, sel: s.sel.map(|l| l.wrapping_sub(2) & 3), ..s };
+                } else if b.reg != Reg::new(a.reg.bank, a.reg.n + 2) || a.reg.bank == Bank::I {
+                    return None;
+                }
+            }
+            (Vmov, vec![s])
+        }
+        _ => return None,
+    };
+    if op == Vdp {
+        lanes = if n == 4 { 15 } else { 7 };
+    }
+    let mut src: Vec<Operand> = src.iter().map(|s| source(s, lanes)).collect::<Option<_>>()?;
+    if op == Vdp && n == 4 && src.iter().all(|s| s.lanes[3].is_some_and(|l| l >= ZERO)) && src.iter().any(|s| s.lanes[3] == Some(ZERO)) {
+        // A fourth product of 0 is none: a dot product has no negative zero.
+        n = 3;
+        src.iter_mut().for_each(|s| s.lanes[3] = None);
+    }
+    let (op, src) = simplified(op, src);
+    let unified = dest.bank != Bank::I;
+    let mut out = Vec::new();
+    let mut add = |op: DualOp, dest: Reg, mask: u8, src: Vec<Operand>| {
+        // One vector of each operand; a scalar result outside internal registers is one register.
+        out.push(Wish { op, dest, mask, spare: 0, src, lanes: n });
+    };
+    if op.is_vector_store() {
+        add(op, dest, mask, src.clone());
+    }
+    // A scalar operation writes one register, or one value to several lanes of an internal one.
+    let (mut to, whole) = (dest, mask);
+    if unified {
+        if mask.count_ones() != 1 {
+            return Some(out);
+        }
+        to.n += mask.trailing_zeros() as u16;
+        mask = 1;
+    }
+    if op == Vdp {
+        add(op, to, mask, src);
+        return Some(out);
+    }
+    let Some(one) = src.iter().map(|s| scalar(s, whole)).collect::<Option<Vec<_>>>() else { return Some(out) };
+    let constant = |c: u8, neg: bool| Operand { reg: None, lanes: [Some(c), None, None, None], neg, abs: false };
+    match op {
+        Vmad => add(Fmad, to, mask, one),
+        Vmul => add(Fmul, to, mask, one),
+        Vadd => add(Fadd, to, mask, one),
+        // A copy is a product with 1.
+        Vmov => add(Fmul, to, mask, vec![one[0], constant(ONE, false)]),
+        _ => add(op, to, mask, one),
+    }
+    Some(out)
+}
+
+/// Products with 1 and sums with -0 need fewer sources.
+fn simplified(op: DualOp, src: Vec<Operand>) -> (DualOp, Vec<Operand>) {
+    use DualOp::*;
+    let one = |o: &Operand| is(o, ONE, false) && !o.abs;
+    match op {
+        Vmad if one(&src[0]) => (Vadd, vec![src[1], src[2]]),
+        Vmad if one(&src[1]) => (Vadd, vec![src[0], src[2]]),
+        Vmad if is(&src[2], ZERO, true) => simplified(Vmul, vec![src[0], src[1]]),
+        Vmul if one(&src[0]) => (Vmov, vec![src[1]]),
+        Vmul if one(&src[1]) => (Vmov, vec![src[0]]),
+        _ => (op, src),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operands::{Encoding, Want, fits, form};
+    use retroshade_ir::Span;
+
+    fn word(name: &'static str, fields: Encoding) -> Word {
+        Word::new(name, fields, Span::NONE)
+    }
+
+    /// i1.xyz = i0.xyz × sa4.xyz as V32NMAD.
+    fn product(to: u16) -> Word {
+        let part = |role, reg| {
+            let lanes = if role == Dest { [None; 4] } else { [Some(0), Some(1), Some(2), None] };
+            fits(operand("V32NMAD", role).unwrap(), &Want { reg, lanes, neg: false, abs: false }, &[]).unwrap()
+        };
+        let mut e = part(Dest, Reg::i(to));
+        e.extend(part(Src1, Reg::i(0)));
+        e.extend(part(Src2, Reg::new(Bank::Sa, 4)));
+        e.push(("dest_mask", 7));
+        word("V32NMAD", e)
+    }
+
+    /// r7 = rcp(i2.y).
+    fn reciprocal() -> Word {
+        let reg = |role, reg, lane| {
+            let lanes = if role == Dest { [None; 4] } else { [lane, None, None, None] };
+            fits(operand("VCOMP", role).unwrap(), &Want { reg, lanes, neg: false, abs: false }, &[]).unwrap()
+        };
+        let mut e = reg(Dest, Reg::r(6), None);
+        e.extend(reg(Src1, Reg::i(2), Some(1)));
+        e.push(("write_mask", 2));
+        word("VCOMP", e)
+    }
+
+    #[test]
+    fn a_product_and_a_reciprocal_share_a_word() {
+        let out = pair(&[product(1), reciprocal()]);
+        assert_eq!(out.len(), 1);
+        let d = decode(out[0].encode().unwrap()).unwrap();
+        let text = crate::text::native(&d);
+        assert_eq!(d.form, form("VDUAL"));
+        assert!(text.contains("VMUL i1.xyz i0.xyz sa4.xyz") && text.contains("FRCP r7.x i2.y"), "{text}");
+    }
+
+    #[test]
+    fn what_depends_stays_apart() {
+        // The reciprocal reads what the product writes.
+        assert_eq!(pair(&[product(2), reciprocal()]).len(), 2);
+        // Two operands outside internal registers, one too many.
+        assert_eq!(pair(&[product(1), product(2)]).len(), 2);
+    }
+}
