@@ -611,3 +611,8 @@ pub static TABLE: FormTable<Info> = FormTable { target: "r700", spaces: &["cf", 
 pub fn id(name: &str) -> FormId {
     TABLE.by_name(name).unwrap_or(FormId(0))
 }
+
+/// Whether a control-flow opcode runs a fetch clause.
+pub fn fetches(short: &str) -> bool {
+    matches!(short, "TEX" | "VTX" | "VTX_TC" | "TEX_ACK" | "VTX_ACK" | "VTX_TC_ACK")
+}

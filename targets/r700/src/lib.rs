@@ -20,6 +20,7 @@ pub mod judge;
 pub mod legal;
 pub mod lower;
 pub mod mir;
+pub mod native;
 pub mod numerics;
 pub mod ports;
 pub mod program;

@@ -5,7 +5,7 @@
 
 use crate::forms::{self, Format};
 use crate::inst::{Group, Word};
-use crate::text;
+use crate::{native, text};
 use retroshade_lower::{Syntax, TextError};
 use std::collections::BTreeMap;
 
@@ -113,7 +113,7 @@ impl Program {
             let kind = if matches!(w.info().format, Format::ExpSwiz | Format::ExpBuf) { "export" } else { "cf" };
             match syntax {
                 Syntax::Fields => out.push_str(&format!("{kind}: {}\n", text::word(w, syntax))),
-                Syntax::Native => out.push_str(&format!("{:<60}; {i}\n", text::word(w, syntax))),
+                Syntax::Native => out.push_str(&format!("{:<60}; {i}\n", native::word(w))),
             }
         }
         for (at, clause) in &self.clauses {
@@ -126,7 +126,7 @@ impl Program {
                     for (_, g) in groups {
                         match syntax {
                             Syntax::Fields => out.push_str(&format!("alu: {}\n", text::group(g, syntax))),
-                            Syntax::Native => text::group_lines(g).iter().for_each(|l| out.push_str(&format!("    {l}\n"))),
+                            Syntax::Native => text::complete_lines(g).iter().for_each(|l| out.push_str(&format!("    {l}\n"))),
                         }
                     }
                     pos = groups.last().map_or(pos, |(u, g)| u + g.size() as u32);
@@ -139,7 +139,7 @@ impl Program {
                         let kind = if f.info().format == Format::Tex { "tex" } else { "vtx" };
                         match syntax {
                             Syntax::Fields => out.push_str(&format!("{kind}: {}\n", text::word(f, syntax))),
-                            Syntax::Native => out.push_str(&format!("    {}\n", text::word(f, syntax))),
+                            Syntax::Native => out.push_str(&format!("    {}\n", native::word(f))),
                         }
                         pos = u + 2;
                     }
@@ -172,9 +172,10 @@ impl Program {
 
     fn padding(&self, pos: &mut u32, to: u32, syntax: Syntax, out: &mut String) {
         while *pos < to {
+            let words = &self.words[*pos as usize * 2..*pos as usize * 2 + 2];
             match syntax {
-                Syntax::Fields => out.push_str(&format!("pad: {}\n", text::hex(&self.words[*pos as usize * 2..*pos as usize * 2 + 2]))),
-                Syntax::Native => out.push_str("PAD\n"),
+                Syntax::Native if words == [0, 0] => out.push_str("PAD\n"),
+                _ => out.push_str(&format!("pad: {}\n", text::hex(words))),
             }
             *pos += 1;
         }
@@ -184,9 +185,15 @@ impl Program {
 /// Assembles a listing: a line per instruction in the order of memory; `;` begins a comment.
 pub fn assemble(source: &str) -> Result<Vec<u32>, Vec<TextError>> {
     let (mut out, mut errors) = (Vec::new(), Vec::new());
+    // In LLVM's syntax the kind of a line follows from the clause that it stands in.
+    let mut space = forms::CF | forms::EXPORT;
     for (n, line) in source.lines().enumerate() {
         let line = line.split(';').next().unwrap_or("").trim();
         if line.is_empty() {
+            continue;
+        }
+        if let Some(s) = native::header(line) {
+            space = s;
             continue;
         }
         let words = match line.strip_prefix("pad:") {
@@ -194,7 +201,9 @@ pub fn assemble(source: &str) -> Result<Vec<u32>, Vec<TextError>> {
                 .split_whitespace()
                 .map(|w| u32::from_str_radix(w, 16).map_err(|_| TextError::new(format!("`{w}` is not a word in hex"))))
                 .collect::<Result<Vec<_>, _>>(),
-            None => text::asm_line(line),
+            None if line == "PAD" => Ok(vec![0; 2]),
+            None if text::split_kind(line).0.is_some() || text::is_listing(line) => text::asm_line(line),
+            None => native::read(space, line),
         };
         match words {
             Ok(w) => out.extend(w),

@@ -12,8 +12,10 @@ pub const KINDS: [(&str, u32); 5] =
     [("cf", forms::CF), ("export", forms::EXPORT), ("alu", forms::ALU), ("tex", forms::TEX), ("vtx", forms::VTX)];
 
 const CHANNELS: [char; 4] = ['X', 'Y', 'Z', 'W'];
-const SELECTS: [char; 8] = ['X', 'Y', 'Z', 'W', '0', '1', '?', '_'];
-const BANKS: [&str; 6] = ["", " BS:VEC_021/SCL_122", " BS:VEC_120/SCL_212", " BS:VEC_102/SCL_221", " BS:VEC_201", " BS:VEC_210"];
+/// What a select picks, by its number.
+pub const SELECTS: [char; 8] = ['X', 'Y', 'Z', 'W', '0', '1', '?', '_'];
+/// Bank swizzles as LLVM prints them.
+pub const BANKS: [&str; 6] = ["", " BS:VEC_021/SCL_122", " BS:VEC_120/SCL_212", " BS:VEC_102/SCL_221", " BS:VEC_201", " BS:VEC_210"];
 
 /// Splits a kind prefix off a line.
 pub fn split_kind(line: &str) -> (Option<u32>, &str) {
@@ -55,11 +57,15 @@ pub fn dis_line(line: &str, syntax: Syntax) -> Result<String, TextError> {
     Ok(word(&w, syntax))
 }
 
-/// One line of `asm --emit hex`: a field listing, with or without its kind.
+/// One line of `asm --emit hex`: a field listing, with or without its kind, or LLVM's text behind its kind.
 pub fn asm_line(line: &str) -> Result<Vec<u32>, TextError> {
-    let (_, rest) = split_kind(line);
+    let (space, rest) = split_kind(line);
     if rest.is_empty() {
         return Ok(Vec::new());
+    }
+    if let Some(space) = space.filter(|_| !is_listing(rest)) {
+        let lines = rest.split(" \\n ").map(|l| crate::native::read(space, l.trim()));
+        return Ok(lines.collect::<Result<Vec<_>, _>>()?.concat());
     }
     let mut out = Vec::new();
     let mut ended = false;
@@ -91,6 +97,12 @@ pub fn asm_line(line: &str) -> Result<Vec<u32>, TextError> {
     Ok(out)
 }
 
+/// Whether a line begins with a form's name, as field listings do.
+pub fn is_listing(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or("");
+    first.starts_with("MEM_RD:MEM_OP") || first == "LIT" || TABLE.by_name(first).is_some()
+}
+
 /// Words as a line of hex.
 pub fn hex(words: &[u32]) -> String {
     words.iter().map(|w| format!("{w:08x}")).collect::<Vec<_>>().join(" ")
@@ -118,7 +130,16 @@ fn group_fields(g: &Group) -> String {
 
 /// A group in native syntax: a line per operation and per pair of literals.
 pub fn group_lines(g: &Group) -> Vec<String> {
-    let mut out: Vec<String> = g.slots.iter().map(alu).collect();
+    lines(g, |a| alu(a))
+}
+
+/// As [`group_lines`], with everything that the syntax leaves out.
+pub fn complete_lines(g: &Group) -> Vec<String> {
+    lines(g, |a| crate::native::operation(a, &alu(a)))
+}
+
+fn lines(g: &Group, one: impl Fn(&Alu) -> String) -> Vec<String> {
+    let mut out: Vec<String> = g.slots.iter().map(one).collect();
     for pair in g.literals.chunks(2) {
         let one = |w: u32| format!("{}({})", w as i32, exponent(f32::from_bits(w)));
         out.push(pair.iter().map(|w| one(*w)).collect::<Vec<_>>().join(", "));
@@ -167,16 +188,16 @@ fn source(s: &Src) -> String {
 
 /// The name that LLVM prints, where it differs from the sheet's.
 fn llvm_name(short: &str) -> &str {
-    match short {
-        "MUL" => "MUL NON-IEEE",
-        "PRED_SETGT_INT" => "PRED_SETGE_INT",
-        "ASHR_INT" => "ASHR",
-        "LSHR_INT" => "LSHR",
-        "LSHL_INT" => "LSHL",
-        "MULHI_UINT" => "MULHI",
-        other => other,
+    // LLVM prints the opcode of PRED_SETGT_INT under its neighbour's name.
+    if short == "PRED_SETGT_INT" {
+        return "PRED_SETGE_INT";
     }
+    SHEET_NAMES.iter().find(|(sheet, _)| *sheet == short).map_or(short, |n| n.1)
 }
+
+/// Opcodes that LLVM calls something else: the manual's name and LLVM's.
+pub const SHEET_NAMES: [(&str, &str); 5] =
+    [("MUL", "MUL NON-IEEE"), ("ASHR_INT", "ASHR"), ("LSHR_INT", "LSHR"), ("LSHL_INT", "LSHL"), ("MULHI_UINT", "MULHI")];
 
 /// One ALU operation in native syntax.
 fn alu(a: &Alu) -> String {
@@ -260,7 +281,10 @@ fn native_word(w: &Word) -> String {
             n => n.to_string(),
         },
         Format::ExpSwiz => format!("EXPORT T{}.{}", w.get("RW_GPR"), selects(w, "SEL")),
-        Format::ExpBuf => format!("EXPORT T{}", w.get("RW_GPR")),
+        Format::ExpBuf => {
+            let mask: String = CHANNELS.iter().enumerate().map(|(c, x)| if w.get("COMP_MASK") >> c & 1 == 1 { *x } else { '_' }).collect();
+            format!("{} T{}.{mask} @{}", w.name(), w.get("RW_GPR"), w.get("ARRAY_BASE"))
+        }
         Format::Tex => {
             let types: String =
                 ["X", "Y", "Z", "W"].iter().map(|c| if w.get(&format!("COORD_TYPE_{c}")) == 1 { 'N' } else { 'U' }).collect();

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use retroshade_lower::{Syntax, TextOptions};
+use retroshade_r700::inst::{Group, Word};
+use retroshade_r700::native;
 use retroshade_r700::program::{Program, assemble};
 
 const ROWS: &str = include_str!("vectors.tsv");
@@ -50,5 +52,47 @@ fn programs_round_trip() {
         let words: Vec<u32> = hex.split(' ').map(|w| u32::from_str_radix(w, 16).unwrap()).collect();
         let p = Program::decode(&words).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(assemble(&p.listing(Syntax::Fields)).unwrap(), words, "{name}");
+        assert_eq!(assemble(&p.listing(Syntax::Native)).unwrap(), words, "{name}");
     }
+}
+
+/// LLVM's text alone, where it says everything, and else the complete line of a listing.
+#[test]
+fn native_text_reads_back() {
+    let isa = retroshade_r700::isa();
+    let o = TextOptions::default();
+    let (mut whole, mut wrong, mut bad) = (0, Vec::new(), Vec::new());
+    for [hex, llvm, kind, fields] in rows().filter(|r| r[2] != "program") {
+        // A row that LLVM prints in full must give its words; others give words of the same text.
+        if llvm != "-" {
+            let line = isa.dis_line(&format!("{kind}: {hex}"), &o).unwrap_or_else(|e| e.to_string());
+            match isa.asm_line(&format!("{kind}: {line}"), &o) {
+                Ok(words) => {
+                    whole += (words == hex) as u32;
+                    let again = isa.dis_line(&format!("{kind}: {words}"), &o).unwrap_or_else(|e| e.to_string());
+                    if again != line {
+                        wrong.push(format!("{line}\n  gives {words}\n  which is {again}"));
+                    }
+                }
+                Err(e) => wrong.push(format!("{line}: {e}")),
+            }
+        }
+        let space = retroshade_r700::text::KINDS.iter().find(|k| k.0 == kind).unwrap().1;
+        let words: Vec<u32> = hex.split(' ').map(|w| u32::from_str_radix(w, 16).unwrap()).collect();
+        let lines = match kind {
+            "alu" => retroshade_r700::text::complete_lines(&Group::decode(&words).unwrap().0),
+            _ => {
+                let value = words.iter().rev().fold(0u128, |a, x| a << 32 | *x as u128);
+                vec![native::word(&Word::decode(space, words.len() as u8 * 4, value).unwrap())]
+            }
+        };
+        let back: Result<Vec<Vec<u32>>, _> = lines.iter().map(|l| native::read(space, l)).collect();
+        if back.as_ref().map(|b| b.concat()).as_ref() != Ok(&words) {
+            bad.push(format!("{fields}\n  {lines:?}\n  {back:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} texts:\n{}", wrong.len(), wrong[..wrong.len().min(8)].join("\n"));
+    assert!(bad.is_empty(), "{} lines:\n{}", bad.len(), bad[..bad.len().min(8)].join("\n"));
+    println!("{whole} rows from LLVM's text alone");
+    assert!(whole > 700, "{whole}");
 }
