@@ -17,6 +17,10 @@ pub const BUFFER_RESOURCE: u64 = 160;
 pub const STORAGE_RESOURCE: u64 = 176;
 /// The vertex resource of a geometry program's input ring (constant buffers have the numbers below it); its stride is a word.
 pub const RING_RESOURCE: u64 = 175;
+/// The resource of a vertex program's first attribute where it fetches them itself.
+pub const VERTEX_RESOURCE: u64 = 192;
+/// The resource of the first attribute in the fetch shader's own window.
+pub const FETCH_RESOURCE: u64 = 160;
 /// Pixel export targets of the depth vector.
 pub const DEPTH_TARGET: u16 = 61;
 
@@ -40,9 +44,25 @@ pub struct OutputPlace {
     pub chan: u8,
 }
 
+/// How a vertex program is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// In front of the rasteriser, attributes loaded by the fetch shader.
+    #[default]
+    Usual,
+    /// As the export stage in front of a geometry program: outputs go to the ES-GS ring.
+    ExportStage,
+    /// As usual, but it fetches its attributes by clauses of its own.
+    OwnFetches,
+}
+
 /// The interface of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Abi {
+    /// How the program is run.
+    pub role: Role,
+    /// Vertex programs: by input declaration, the number of its first attribute.
+    pub attributes: Vec<Option<u32>>,
     /// By input declaration.
     pub inputs: Vec<InputPlace>,
     /// By output declaration.
@@ -64,7 +84,13 @@ fn unsupported(d: &IoDecl, what: &str) -> CompileError {
 impl Abi {
     /// Lays out a module's interface.
     pub fn of(m: &Module) -> Result<Abi, CompileError> {
-        let mut abi = Abi { inputs: vec![InputPlace { gpr: 0, chan: 0 }; m.inputs.len()], ..Abi::default() };
+        Abi::in_role(m, Role::Usual)
+    }
+
+    /// As [`Abi::of`], for a vertex program in a role.
+    pub fn in_role(m: &Module, role: Role) -> Result<Abi, CompileError> {
+        let attributes = vec![None; m.inputs.len()];
+        let mut abi = Abi { role, attributes, inputs: vec![InputPlace { gpr: 0, chan: 0 }; m.inputs.len()], ..Abi::default() };
         let mut located: Vec<(u32, u8, usize)> = Vec::new();
         for (i, (_, d)) in m.inputs.iter().enumerate() {
             if let Binding::Location(l) = d.binding {
@@ -80,7 +106,7 @@ impl Abi {
             return Ok(abi);
         }
         let mut next = if m.stage == Stage::Vertex { 1u32 } else { 0 };
-        abi.fetch_shader = m.stage == Stage::Vertex;
+        abi.fetch_shader = m.stage == Stage::Vertex && role != Role::OwnFetches;
         for (_, _, i) in &located {
             if next + decls[*i].count > MAX_GPRS as u32 {
                 return Err(CompileError::limit(
@@ -92,7 +118,11 @@ impl Abi {
                 ));
             }
             abi.inputs[*i] = InputPlace { gpr: next as u8, chan: 0 };
+            abi.attributes[*i] = (m.stage == Stage::Vertex).then(|| next - 1);
             next += decls[*i].count;
+        }
+        if role == Role::OwnFetches {
+            next = 1;
         }
         let mut face = None;
         for (i, d) in decls.iter().enumerate() {
@@ -146,6 +176,9 @@ impl Abi {
                 _ => return Err(unsupported(d, "input")),
             }
         }
+        // Located ones in their order, then the position, then the point size.
+        let last = |i: &usize| m.inputs.values().nth(*i).map(|d| d.binding == Binding::Builtin(Builtin::PointSize));
+        slots[located.len()..].sort_by_key(last);
         for (slot, i) in slots.into_iter().enumerate() {
             self.ring[i] = Some(slot as u32);
         }
@@ -185,6 +218,14 @@ impl Abi {
         }
         out.sort_unstable();
         out.dedup();
+        out
+    }
+
+    /// Where the export stage puts its outputs in a vertex of the ES-GS ring, in slots of 16 bytes: parameters in their
+    /// order, the position, the point size. Geometry programs read nothing else.
+    pub fn export_slots(&self, m: &Module) -> Vec<(u8, u16)> {
+        let mut out: Vec<(u8, u16)> = self.ring_slots(m).into_iter().filter(|s| s.0 == 2 || s.0 == 1 && s.1 <= 61).collect();
+        out.sort_by_key(|s| (s.0 == 1, s.1));
         out
     }
 

@@ -1,6 +1,6 @@
 //! The straight line from legalised IR to bytes.
 
-use crate::abi::Abi;
+use crate::abi::{Abi, Role};
 use crate::alloc::{AllocError, Leaf, Placement, allocate};
 use crate::emit::{Emitted, emit};
 use crate::legal::{Choice, legalise};
@@ -31,6 +31,8 @@ pub struct Compiled {
     pub dumps: Vec<(String, String)>,
     /// The scheduled program as text.
     pub mir: String,
+    /// The programs beside this one.
+    pub parts: Vec<crate::container::Part>,
 }
 
 /// One way of compiling, and what it costs.
@@ -188,7 +190,39 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
         placed.judge().map_err(CompileError::Internal)?;
     }
     let abi = Abi::of(&found.module)?;
-    Ok(Compiled { legal: found.module, abi, emitted: found.emitted, gprs: found.gprs, dumps, mir: found.mir })
+    let parts = crate::stages::parts(&base, &abi, options)?;
+    Ok(Compiled { parts, legal: found.module, abi, emitted: found.emitted, gprs: found.gprs, dumps, mir: found.mir })
+}
+
+/// A vertex program in another role, without much search: its code and registers.
+pub fn in_role(base: &Module, options: &Options, role: Role) -> Result<(Emitted, u16), CompileError> {
+    let mut module = base.clone();
+    let tree = crate::legal::structure(&mut module, options, &mut Vec::new())?;
+    let abi = Abi::in_role(&module, role)?;
+    let mut last = CompileError::Internal("no schedule".to_string());
+    for boldness in [2, 1, 0] {
+        match generate(&module, &tree, &abi, 1, boldness, options.check_allocation) {
+            Ok((emitted, gprs, _, placed)) => {
+                if let Some(p) = placed {
+                    p.judge().map_err(CompileError::Internal)?;
+                }
+                return Ok((emitted, gprs));
+            }
+            Err(Retry::No(e)) => return Err(e),
+            Err(Retry::Yes(e)) => last = e,
+        }
+    }
+    Err(last)
+}
+
+/// Straight-line code that needs no selection: its code and registers.
+pub fn straight(mir: Mir, stage: Stage) -> Result<(Emitted, u16), CompileError> {
+    let error = |r: Retry| match r {
+        Retry::Yes(e) | Retry::No(e) => e,
+    };
+    let (mir, scheduled, place) = fit(mir, QUICK, 1).map_err(error)?;
+    let emitted = emit(&mir, &scheduled, &place, stage, false).map_err(|e| CompileError::Internal(e.to_string()))?;
+    Ok((emitted, place.count.max(1)))
 }
 
 /// Whether a failure may vanish with less coalescing.

@@ -1,7 +1,8 @@
 //! The container: an ELF object with the code, the register words that a driver programs, and what the program is.
 //!
 //! Sections: `.text` (code), `.r700.info` (stage and chip, one `name value` per line), `.r700.registers` (register words by
-//! the names of AMD's register reference, one `NAME 0xvalue` per line).
+//! the names of AMD's register reference, one `NAME 0xvalue` per line). Programs beside the main one (`stages.rs`) are
+//! sections `.r700.fetch`, `.r700.es`, `.r700.direct` and `.r700.copy`, their register words `.r700.es.registers` and so on.
 
 use crate::abi::Abi;
 use crate::emit::Emitted;
@@ -9,10 +10,25 @@ use retroshade_ir::{Module, Primitive, Stage};
 
 const MACHINE_AMDGPU: u16 = 224;
 
+/// A program beside the main one, as a section of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Name of the section behind `.r700.`.
+    pub name: &'static str,
+    /// Its code.
+    pub words: Vec<u32>,
+    /// Its register words.
+    pub registers: Vec<(&'static str, u32)>,
+}
+
+/// NUM_GPRS 7:0, STACK_SIZE 15:8, DX10_CLAMP 21.
+pub fn resources(e: &Emitted, gprs: u16) -> u32 {
+    gprs as u32 & 0xff | (e.counts.stack as u32 & 0xff) << 8 | 1 << 21
+}
+
 /// The register words of a program, by name.
 pub fn registers(e: &Emitted, gprs: u16, m: &Module, abi: &Abi) -> Vec<(&'static str, u32)> {
-    // NUM_GPRS 7:0, STACK_SIZE 15:8, DX10_CLAMP 21.
-    let resources = gprs as u32 & 0xff | (e.counts.stack as u32 & 0xff) << 8 | 1 << 21;
+    let resources = resources(e, gprs);
     let mut out = match m.stage {
         Stage::Fragment => vec![
             ("SQ_PGM_RESOURCES_PS", resources),
@@ -51,11 +67,30 @@ pub fn registers(e: &Emitted, gprs: u16, m: &Module, abi: &Abi) -> Vec<(&'static
 }
 
 /// Builds the object.
-pub fn build(code: &[u8], registers: &[(&str, u32)], stage: Stage, chip: &str) -> Vec<u8> {
-    let words: String = registers.iter().map(|(n, v)| format!("{n} 0x{v:08x}\n")).collect();
-    let info = format!("stage {}\nchip {chip}\n", stage.name());
-    let names = b"\0.text\0.r700.info\0.r700.registers\0.shstrtab\0";
-    let parts: [(u32, u32, u32, &[u8]); 4] = [(1, 1, 6, code), (7, 1, 0, info.as_bytes()), (18, 1, 0, words.as_bytes()), (34, 3, 0, names)];
+pub fn build(code: &[u8], registers: &[(&str, u32)], parts: &[Part], stage: Stage, chip: &str) -> Vec<u8> {
+    let listed = |r: &[(&str, u32)]| r.iter().map(|(n, v)| format!("{n} 0x{v:08x}\n")).collect::<String>().into_bytes();
+    let info = format!("stage {}\nchip {chip}\n", stage.name()).into_bytes();
+    let mut sections: Vec<(String, u32, u32, Vec<u8>)> = vec![
+        (".text".to_string(), 1, 6, code.to_vec()),
+        (".r700.info".to_string(), 1, 0, info),
+        (".r700.registers".to_string(), 1, 0, listed(registers)),
+    ];
+    for p in parts {
+        sections.push((format!(".r700.{}", p.name), 1, 6, p.words.iter().flat_map(|w| w.to_le_bytes()).collect()));
+        if !p.registers.is_empty() {
+            sections.push((format!(".r700.{}.registers", p.name), 1, 0, listed(&p.registers)));
+        }
+    }
+    let mut names = vec![0u8];
+    let mut starts = Vec::new();
+    for name in sections.iter().map(|s| s.0.as_str()).chain([".shstrtab"]) {
+        starts.push(names.len() as u32);
+        names.extend(name.as_bytes());
+        names.push(0);
+    }
+    let count = sections.len() as u16 + 2;
+    sections.push((String::new(), 3, 0, names));
+    let parts = sections.iter().zip(starts).map(|((_, kind, flags, data), name)| (name, *kind, *flags, data.as_slice()));
     let mut body = vec![0u8; 52];
     let mut headers: Vec<[u32; 10]> = vec![[0; 10]];
     for (name, kind, flags, data) in parts {
@@ -70,7 +105,7 @@ pub fn build(code: &[u8], registers: &[(&str, u32)], stage: Stage, chip: &str) -
     head.extend(1u16.to_le_bytes());
     head.extend(MACHINE_AMDGPU.to_le_bytes());
     head.extend([1u32, 0, 0, table, 0].iter().flat_map(|w| w.to_le_bytes()));
-    head.extend([52u16, 0, 0, 40, 5, 4].iter().flat_map(|w| w.to_le_bytes()));
+    head.extend([52u16, 0, 0, 40, count, count - 1].iter().flat_map(|w| w.to_le_bytes()));
     body[..52].copy_from_slice(&head);
     body
 }

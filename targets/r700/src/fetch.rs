@@ -4,7 +4,7 @@ use crate::forms;
 use crate::lower::Lower;
 use crate::mir::*;
 use cranelift_entity::EntityRef;
-use retroshade_ir::{Imm, InstData, Opcode, Scalar, TexDim, TexInfo, TexLod, TexOp, Value};
+use retroshade_ir::{Imm, InstData, Opcode, Scalar, TexDim, TexInfo, TexLod, TexOp, Type, Value};
 use retroshade_lower::CompileError;
 use smallvec::{SmallVec, smallvec};
 
@@ -24,6 +24,20 @@ pub fn buffer_fields(resource: u64, offset: u32, bytes: u64, format: u64) -> Fie
         ("DATA_FORMAT", format),
         ("NUM_FORMAT_ALL", 1),
         ("OFFSET", offset as u64),
+        ("MEGA_FETCH", 1),
+    ]
+}
+
+/// Fields of the fetch of an attribute: its format follows from its type, the host's buffer has the stride.
+pub fn attribute_fields(resource: u64, ty: Type) -> Fields {
+    let float = ty.is_float() || ty.scalar == Scalar::I1;
+    let lanes = ty.lanes as usize;
+    let format = if float { [14, 30, 48, 35][lanes.clamp(1, 4) - 1] } else { format(ty.lanes) };
+    smallvec![
+        ("BUFFER_ID", resource),
+        ("MEGA_FETCH_COUNT", lanes as u64 * 4 - 1),
+        ("DATA_FORMAT", format),
+        ("NUM_FORMAT_ALL", !float as u64),
         ("MEGA_FETCH", 1),
     ]
 }
@@ -79,11 +93,12 @@ fn finish(
         }
     }
     l.quad(members);
+    let attribute = form == "VTX_GPR:FETCH" && !fields.iter().any(|(n, _)| *n == "FETCH_TYPE");
     l.push(Op::other(Kind::Fetch(Box::new(Fetch { form: forms::id(form), fields, src, quad, dst: webs, joined, whole_quad }))));
     for (lane, w) in dst.iter().zip(webs) {
         if let (Some(lane), Some(w)) = (lane, w) {
             let o = Opnd::web(w);
-            let o = if l.is_bool(value) { l.emit("OP2:SETNE_INT", &[o, Opnd::bits(0)]) } else { o };
+            let o = if l.is_bool(value) && !attribute { l.emit("OP2:SETNE_INT", &[o, Opnd::bits(0)]) } else { o };
             l.set(value, *lane, o);
         }
     }

@@ -27,6 +27,7 @@ pub mod program;
 pub mod sched;
 pub mod sim;
 pub mod spill;
+pub mod stages;
 pub mod text;
 pub mod webs;
 
@@ -109,7 +110,7 @@ impl TargetIsa for R700 {
             target: "r700",
             chip: Some(chip.clone()),
             stage: module.stage,
-            container: container::build(&code, &registers, module.stage, &chip),
+            container: container::build(&code, &registers, &c.parts, module.stage, &chip),
             code,
             reflection,
             stats,
@@ -124,7 +125,14 @@ impl TargetIsa for R700 {
         let bad = |e: String| SimError::BadEnv(e);
         let program = program::words_of(&shader.code).and_then(|w| program::Program::decode(&w)).map_err(|e| bad(e.to_string()))?;
         let abi = abi::Abi::of(&shader.legal).map_err(|e| bad(e.to_string()))?;
-        sim::run(&program, &shader.legal, &abi, env)
+        let fetch = match shader.stage {
+            Stage::Vertex => {
+                let words = stages::fetch_shader(&stages::attributes(&shader.legal, &abi)).map_err(|e| bad(e.to_string()))?;
+                Some(program::Program::decode(&words).map_err(|e| bad(e.to_string()))?)
+            }
+            _ => None,
+        };
+        sim::run(&program, fetch.as_ref(), &shader.legal, &abi, env)
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         text::dis_line(line, options.syntax)
@@ -143,7 +151,15 @@ impl TargetIsa for R700 {
         container::is_container(bytes)
     }
     fn lint(&self, bytes: &[u8], _: &TextOptions) -> Result<Vec<TextError>, TextError> {
-        Ok(check::check(&program::Program::decode(&program::words_of(container::code(bytes))?)?))
+        let mut out = check::check(&program::Program::decode(&program::words_of(container::code(bytes))?)?);
+        // The programs beside the main one, in a container.
+        for name in ["fetch", "es", "direct", "copy"] {
+            if let Some(code) = container::section(bytes, &format!(".r700.{name}")) {
+                let found = check::check(&program::Program::decode(&program::words_of(code)?)?);
+                out.extend(found.into_iter().map(|e| TextError { message: format!("{name}: {}", e.message), ..e }));
+            }
+        }
+        Ok(out)
     }
     fn encoding_docs(&self) -> String {
         forms::TABLE.markdown()

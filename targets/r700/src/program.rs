@@ -66,6 +66,8 @@ impl Program {
             let w = Word::decode_cf(words[at as usize * 2], words[at as usize * 2 + 1])
                 .ok_or_else(|| error(at, "not a control-flow instruction"))?;
             let end = w.get("END_OF_PROGRAM") == 1;
+            // A fetch shader returns to its caller.
+            let end = end || w.name() == "RETURN";
             p.cf.push(w);
             if end {
                 break;

@@ -4,7 +4,7 @@
 //! stack of entries; ALU groups read everything before they write; PV and PS hold the previous group's results; fetches go
 //! through the texture functions that the interpreter uses.
 
-use crate::abi::{Abi, BUFFER_RESOURCE, RING_RESOURCE, STORAGE_RESOURCE};
+use crate::abi::{Abi, BUFFER_RESOURCE, FETCH_RESOURCE, RING_RESOURCE, Role, STORAGE_RESOURCE, VERTEX_RESOURCE};
 use crate::forms::{Format, Unit};
 use crate::inst::{Alu, Group, Src, Word, sel};
 use crate::lower::VERTEX_OFFSETS;
@@ -12,7 +12,7 @@ use crate::numerics::{self, NUMERICS};
 use crate::program::{Clause, Program};
 use cranelift_entity::EntityRef;
 use retroshade_ir::texture::{self, TexArgs, TexQuery};
-use retroshade_ir::{InvocationResult, Module, Scalar, ShaderEnv, ShaderResult, Stage, TexDim, TexLod, TexOp, Texture};
+use retroshade_ir::{Binding, Builtin, InvocationInputs, InvocationResult, Module, Scalar, ShaderEnv, ShaderResult, Stage, TexDim, TexLod, TexOp, Texture};
 use retroshade_lower::SimError;
 use std::collections::BTreeMap;
 
@@ -61,6 +61,27 @@ struct Lane {
     strips: Vec<Vec<Vec<Vec<u32>>>>,
 }
 
+impl Lane {
+    fn new(gpr: Vec<[u32; 4]>, ring: Vec<u32>) -> Lane {
+        Lane {
+            gpr,
+            ring,
+            ar: [0; 4],
+            pv: [0; 4],
+            ps: 0,
+            pred: false,
+            killed: false,
+            gradients: [[0; 4]; 2],
+            exports: BTreeMap::new(),
+            written: BTreeMap::new(),
+            emitted: 0,
+            scratch: BTreeMap::new(),
+            strip: Vec::new(),
+            strips: Vec::new(),
+        }
+    }
+}
+
 struct Machine<'a> {
     program: &'a Program,
     module: &'a Module,
@@ -71,6 +92,9 @@ struct Machine<'a> {
     state: Vec<State>,
     stack: Vec<Entry>,
     fuel: u64,
+    /// The fetch shader, and the vertex buffers by attribute: bytes of an element, and elements by index.
+    fetch: Option<&'a Program>,
+    attributes: &'a [Attribute],
     /// Whether a write to scratch memory is on its way.
     unacknowledged: bool,
 }
@@ -94,8 +118,46 @@ fn buffers(module: &Module, abi: &Abi, env: &ShaderEnv) -> Vec<Vec<u32>> {
     out
 }
 
-/// Executes a program on all invocations.
-pub fn run(program: &Program, module: &Module, abi: &Abi, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+/// A vertex buffer: elements by their index.
+type Attribute = BTreeMap<u32, Vec<u32>>;
+
+/// The vertex buffers that give each invocation its inputs; `None` where two invocations with one index differ in them.
+fn attributes(module: &Module, abi: &Abi, env: &ShaderEnv) -> Option<Vec<Attribute>> {
+    let mut out: Vec<Attribute> = Vec::new();
+    for (n, inv) in env.invocations.iter().enumerate() {
+        let index = vertex_index(module, inv, n);
+        for (k, d) in module.inputs.values().enumerate() {
+            let Some(first) = abi.attributes[k] else { continue };
+            for (e, words) in inv.inputs.get(k)?.chunks(d.ty.lanes as usize).enumerate() {
+                let at = first as usize + e;
+                out.resize_with(out.len().max(at + 1), Attribute::new);
+                // A truth value is the sign of a float.
+                let sign = |w: &u32| if *w != 0 { 1.0f32 } else { -1.0 }.to_bits();
+                let words: Vec<u32> = if d.ty.scalar == Scalar::I1 { words.iter().map(sign).collect() } else { words.to_vec() };
+                if *out[at].entry(index).or_insert_with(|| words.clone()) != words {
+                    return None;
+                }
+            }
+        }
+    }
+    Some(out)
+}
+
+/// What R0.x holds: the vertex index where the program asks for it, else the invocation's number.
+fn vertex_index(module: &Module, inv: &InvocationInputs, n: usize) -> u32 {
+    let asked = module.inputs.values().position(|d| d.binding == Binding::Builtin(Builtin::VertexIndex));
+    asked.and_then(|k| inv.inputs.get(k)?.first().copied()).unwrap_or(n as u32)
+}
+
+/// Executes a program on all invocations. A vertex program's inputs come by its fetch shader where there is one.
+pub fn run(program: &Program, fetch: Option<&Program>, module: &Module, abi: &Abi, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+    let attributes = if module.stage == Stage::Vertex { attributes(module, abi, env) } else { None };
+    if attributes.is_none() && abi.role == Role::OwnFetches {
+        return Err(SimError::BadEnv("two vertices of one index have different attributes".to_string()));
+    }
+    let fetched = attributes.is_some() && (fetch.is_some() || abi.role == Role::OwnFetches);
+    let slots = abi.export_slots(module);
+    let mut number = 0;
     let mut out = ShaderResult { storage: env.storage.clone(), ..ShaderResult::default() };
     for chunk in env.invocations.chunks(LANES) {
         let mut m = Machine {
@@ -109,11 +171,13 @@ pub fn run(program: &Program, module: &Module, abi: &Abi, env: &ShaderEnv) -> Re
             stack: Vec::new(),
             fuel: FUEL,
             unacknowledged: false,
+            fetch: fetch.filter(|_| fetched),
+            attributes: attributes.as_deref().unwrap_or(&[]),
         };
         for inv in chunk {
             let mut gpr = vec![[0u32; 4]; 256];
             for (k, d) in module.inputs.values().enumerate() {
-                if abi.ring_input(k).is_some() {
+                if abi.ring_input(k).is_some() || fetched && abi.attributes[k].is_some() {
                     continue;
                 }
                 let place = abi.inputs[k];
@@ -125,27 +189,16 @@ pub fn run(program: &Program, module: &Module, abi: &Abi, env: &ShaderEnv) -> Re
                     gpr[place.gpr as usize + n / lanes][(place.chan as usize + n % lanes) & 3] = w;
                 }
             }
+            if fetched {
+                gpr[0][0] = vertex_index(module, inv, number);
+            }
+            number += 1;
             if module.stage == Stage::Geometry {
                 for (v, (r, c)) in VERTEX_OFFSETS.iter().enumerate() {
                     gpr[*r as usize][*c as usize] = v as u32 * abi.ring_input_size() * 4;
                 }
             }
-            m.lanes.push(Lane {
-                gpr,
-                ar: [0; 4],
-                pv: [0; 4],
-                ps: 0,
-                pred: false,
-                killed: false,
-                gradients: [[0; 4]; 2],
-                exports: BTreeMap::new(),
-                ring: ring_of(module, abi, &inv.inputs),
-                written: BTreeMap::new(),
-                emitted: 0,
-                scratch: BTreeMap::new(),
-                strip: Vec::new(),
-                strips: Vec::new(),
-            });
+            m.lanes.push(Lane::new(gpr, ring_of(module, abi, &inv.inputs)));
         }
         m.execute()?;
         for lane in m.lanes {
@@ -160,7 +213,13 @@ pub fn run(program: &Program, module: &Module, abi: &Abi, env: &ShaderEnv) -> Re
                 let mut words = Vec::new();
                 for e in 0..d.count {
                     let (kind, base, chan) = abi.output(module, k, e);
-                    let v = lane.exports.get(&(kind, base)).copied().unwrap_or([0; 4]);
+                    let v = match abi.role {
+                        Role::ExportStage => {
+                            let slot = slots.iter().position(|s| *s == (kind, base)).map(|s| s as u64 * 4);
+                            std::array::from_fn(|c| slot.and_then(|s| lane.written.get(&(s + c as u64)).copied()).unwrap_or(0))
+                        }
+                        _ => lane.exports.get(&(kind, base)).copied().unwrap_or([0; 4]),
+                    };
                     for l in 0..d.ty.lanes as usize {
                         words.push(if lane.killed { 0 } else { v[(chan as usize + l) & 3] });
                     }
@@ -168,6 +227,55 @@ pub fn run(program: &Program, module: &Module, abi: &Abi, env: &ShaderEnv) -> Re
                 r.outputs.push(words);
             }
             out.invocations.push(r);
+        }
+    }
+    Ok(out)
+}
+
+/// What a copy program exports of vertices in the output ring, each given as its outputs by declaration.
+pub fn copied(program: &Program, module: &Module, abi: &Abi, vertices: &[Vec<Vec<u32>>]) -> Result<Vec<Vec<Vec<u32>>>, SimError> {
+    let env = ShaderEnv::default();
+    let slots = abi.ring_slots(module);
+    let mut out = Vec::new();
+    for chunk in vertices.chunks(LANES) {
+        let lanes = chunk.iter().enumerate().map(|(n, vertex)| {
+            // Vertices of the ring lie one after the other; the upper bits of the offset name a stream.
+            let mut ring = vec![0xdead_beef; slots.len() * 4 * (n + 1)];
+            for (k, d) in module.outputs.values().enumerate() {
+                for (e, words) in vertex.get(k).into_iter().flat_map(|w| w.chunks(d.ty.lanes as usize)).enumerate() {
+                    let (kind, base, chan) = abi.output(module, k, e as u32);
+                    let slot = slots.iter().position(|s| *s == (kind, base)).unwrap_or(0);
+                    for (l, w) in words.iter().enumerate() {
+                        ring[(n * slots.len() + slot) * 4 + ((chan as usize + l) & 3)] = *w;
+                    }
+                }
+            }
+            let mut gpr = vec![[0u32; 4]; 256];
+            gpr[0][0] = (n * slots.len() * 4) as u32 | 0x4000_0000;
+            Lane::new(gpr, ring)
+        });
+        let mut m = Machine {
+            program,
+            module,
+            abi,
+            env: &env,
+            buffers: Vec::new(),
+            lanes: lanes.collect(),
+            state: vec![State::Active; chunk.len()],
+            stack: Vec::new(),
+            fuel: FUEL,
+            fetch: None,
+            attributes: &[],
+            unacknowledged: false,
+        };
+        m.execute()?;
+        for lane in m.lanes {
+            let value = |k: usize, e: u32, l: u8| {
+                let (kind, base, chan) = abi.output(module, k, e);
+                lane.exports.get(&(kind, base)).map_or(0, |v| v[(chan + l) as usize & 3])
+            };
+            let outputs = module.outputs.values().enumerate();
+            out.push(outputs.map(|(k, d)| (0..d.count).flat_map(|e| (0..d.ty.lanes).map(move |l| (e, l))).map(|(e, l)| value(k, e, l)).collect()).collect());
         }
     }
     Ok(out)
@@ -260,11 +368,12 @@ impl Machine<'_> {
                 Format::ExpBuf if w.name() == "MEM_SCRATCH" => self.scratch_write(w),
                 Format::ExpBuf => return Err(self.fault(at, format!("{} is not modelled", w.name()))),
                 _ => match w.name() {
-                    "NOP" | "CALL_FS" => {}
+                    "NOP" => {}
+                    "CALL_FS" => self.call_fetch()?,
                     "WAIT_ACK" => self.unacknowledged = false,
                     "TEX" | "VTX" | "VTX_TC" => {
                         if self.any_active() {
-                            self.fetch_clause(addr)?;
+                            self.fetch_clause(self.program, addr)?;
                         }
                     }
                     "EMIT_VERTEX" => self.emit_vertex(),
@@ -606,8 +715,21 @@ impl Machine<'_> {
 
     // ---- fetches ----
 
-    fn fetch_clause(&mut self, addr: u32) -> Result<(), SimError> {
-        let program = self.program;
+    /// Runs the fetch shader.
+    fn call_fetch(&mut self) -> Result<(), SimError> {
+        let Some(program) = self.fetch else { return Ok(()) };
+        for (at, w) in program.cf.iter().enumerate() {
+            match w.name() {
+                "VTX" | "VTX_TC" => self.fetch_clause(program, w.get("ADDR") as u32)?,
+                "RETURN" => return Ok(()),
+                other => return Err(self.fault(at as u32, format!("{other} in a fetch shader is not modelled"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn fetch_clause(&mut self, program: &Program, addr: u32) -> Result<(), SimError> {
+        let own_window = !std::ptr::eq(program, self.program);
         let Some(Clause::Fetch(list)) = program.clauses.get(&addr) else { return Err(self.fault(addr, "no fetch clause here")) };
         for (at, w) in list {
             let (src, dst) = (w.get("SRC_GPR") as usize & 127, w.get("DST_GPR") as usize & 127);
@@ -617,7 +739,7 @@ impl Machine<'_> {
                 Format::VtxGpr => {
                     for lane in 0..self.lanes.len() {
                         if self.active(lane) {
-                            results[lane] = Some(self.buffer(*at, w, lane, self.lanes[lane].gpr[src][w.get("SRC_SEL_X") as usize & 3])?);
+                            results[lane] = Some(self.buffer(*at, w, lane, own_window, self.lanes[lane].gpr[src][w.get("SRC_SEL_X") as usize & 3])?);
                         }
                     }
                 }
@@ -640,8 +762,23 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn buffer(&self, at: u32, w: &Word, lane: usize, index: u32) -> Result<[u32; 4], SimError> {
+    fn buffer(&self, at: u32, w: &Word, lane: usize, own_window: bool, index: u32) -> Result<[u32; 4], SimError> {
         let id = w.get("BUFFER_ID");
+        let n = match w.get("DATA_FORMAT") {
+            13 | 14 => 1,
+            29 | 30 => 2,
+            47 | 48 => 3,
+            34 | 35 => 4,
+            _ => return Err(self.fault(at, "this data format is not modelled")),
+        };
+        let first = if own_window { FETCH_RESOURCE } else { VERTEX_RESOURCE };
+        if own_window || self.abi.role == Role::OwnFetches && id >= VERTEX_RESOURCE {
+            let Some(buffer) = id.checked_sub(first).and_then(|k| self.attributes.get(k as usize)) else {
+                return Err(self.fault(at, "no such vertex buffer"));
+            };
+            let element = buffer.get(&index).map_or(&[][..], |e| e);
+            return Ok(std::array::from_fn(|c| if c < n { element.get(c).copied().unwrap_or(0) } else { 0 }));
+        }
         let (words, stride): (&[u32], u64) = if id == RING_RESOURCE && self.module.stage == Stage::Geometry {
             (&self.lanes[lane].ring, 4)
         } else if id >= STORAGE_RESOURCE {
@@ -652,13 +789,6 @@ impl Machine<'_> {
             return Err(self.fault(at, "no such buffer resource"));
         };
         let start = (index as u64 * stride + w.get("OFFSET")) / 4;
-        let n = match w.get("DATA_FORMAT") {
-            13 => 1,
-            29 => 2,
-            47 => 3,
-            34 => 4,
-            _ => return Err(self.fault(at, "this data format is not modelled")),
-        };
         Ok(std::array::from_fn(|c| if c < n { words.get((start as usize).saturating_add(c)).copied().unwrap_or(0) } else { 0 }))
     }
 

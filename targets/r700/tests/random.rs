@@ -16,20 +16,20 @@ fn check(profile: &Profile, from: u64, default: u64) {
 
 #[test]
 fn vertex_and_fragment_programs() {
-    check(&Profile { f16: false, ..Profile::r700() }, 0, 240);
+    check(&Profile { f16: false, ..Profile::r700() }, 0, 1_700);
 }
 
 #[test]
 fn straight_line_programs() {
-    check(&Profile { f16: false, ..Profile::r700() }.straight_line(), 10_000, 120);
+    check(&Profile { f16: false, ..Profile::r700() }.straight_line(), 10_000, 700);
 }
 
 #[test]
 fn geometry_programs() {
-    check(&Profile { f16: false, ..Profile::r700() }.only(&[Stage::Geometry]), 20_000, 100);
+    check(&Profile { f16: false, ..Profile::r700() }.only(&[Stage::Geometry]), 20_000, 450);
 }
 
 #[test]
 fn programs_on_wavefronts_of_64_lanes() {
-    check(&Profile { f16: false, lanes: 64, ..Profile::r700() }, 30_000, 40);
+    check(&Profile { f16: false, lanes: 64, ..Profile::r700() }, 30_000, 250);
 }

@@ -1,7 +1,7 @@
 //! Inputs, uniforms, storage buffers and local arrays.
 
 use super::Lower;
-use crate::abi::{BUFFER_RESOURCE, STORAGE_RESOURCE};
+use crate::abi::{BUFFER_RESOURCE, Role, STORAGE_RESOURCE, VERTEX_RESOURCE};
 use crate::compile::MAX_SCRATCH;
 use crate::mir::*;
 use cranelift_entity::EntityRef;
@@ -31,6 +31,9 @@ impl Lower<'_> {
         if let Some(slot) = self.abi.ring_input(n.index()) {
             return self.ring_input(d, slot, offset, count);
         }
+        if let (Role::OwnFetches, Some(first)) = (self.abi.role, self.abi.attributes[n.index()]) {
+            return self.attribute(d, first, offset, count);
+        }
         let place = self.abi.inputs[n.index()];
         let r = d.results[0];
         let ty = self.func.ty(r);
@@ -46,6 +49,47 @@ impl Lower<'_> {
             // Truth values arrive as the sign of a float.
             let o = if ty.scalar == Scalar::I1 { self.emit("OP2:SETGT_DX10", &[o, Opnd::bits(0)]) } else { o };
             self.set(r, lane, o);
+        }
+    }
+
+    /// An attribute by a vertex fetch of the program's own.
+    fn attribute(&mut self, d: &InstData, first: u32, offset: u32, count: u32) {
+        let r = d.results[0];
+        let ty = self.func.ty(r);
+        let fetch = |l: &mut Self, e: u32| -> Vec<Opnd> {
+            let index = Opnd::web(l.input_web(0, 0));
+            let fields = crate::fetch::attribute_fields(VERTEX_RESOURCE + (first + e) as u64, ty);
+            crate::fetch::buffer(l, r, index, &fields, 0);
+            (0..ty.lanes).map(|k| if l.used(r, k) { l.lane(r, k) } else { Opnd::bits(0) }).collect()
+        };
+        let Some(index) = d.args.first() else {
+            fetch(self, offset);
+            return self.truth(r);
+        };
+        let index = self.lane(*index, 0);
+        let last = count.saturating_sub(1).saturating_sub(offset);
+        let mut value = fetch(self, offset + last);
+        for e in (0..last).rev() {
+            let t = self.emit("OP2:SUB_INT", &[index, Opnd::bits(e)]);
+            let own = fetch(self, offset + e);
+            value = own.into_iter().zip(value).map(|(x, o)| self.emit("OP3:CNDE_INT", &[t, x, o])).collect();
+        }
+        for (lane, o) in value.into_iter().enumerate() {
+            self.set(r, lane as u8, o);
+        }
+        self.truth(r);
+    }
+
+    /// Truth values are the sign of a float outside.
+    fn truth(&mut self, r: Value) {
+        if self.func.ty(r).scalar == Scalar::I1 {
+            for lane in 0..self.func.ty(r).lanes {
+                if self.used(r, lane) {
+                    let o = self.lane(r, lane);
+                    let o = self.emit("OP2:SETGT_DX10", &[o, Opnd::bits(0)]);
+                    self.set(r, lane, o);
+                }
+            }
         }
     }
 

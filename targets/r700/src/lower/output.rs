@@ -1,6 +1,7 @@
 //! Outputs, exports, and the tuples of values that one register must hold.
 
 use super::Lower;
+use crate::abi::Role;
 use crate::mir::*;
 use cranelift_entity::EntityRef;
 use retroshade_ir::{Imm, InstData, MemRef, Opcode, Scalar};
@@ -77,6 +78,9 @@ impl Lower<'_> {
         if self.ring.is_some() {
             return;
         }
+        if self.abi.role == Role::ExportStage {
+            return self.export_to_ring();
+        }
         let mut targets: Vec<(u8, u16)> = self.outputs.iter().map(|((k, b, _), _)| (*k, *b)).collect();
         targets.dedup();
         let must: &[(u8, u16)] = if self.module.stage == retroshade_ir::Stage::Fragment { &[(0, 0)] } else { &[(1, 60), (2, 0)] };
@@ -102,6 +106,29 @@ impl Lower<'_> {
                 src[*c] = x;
             }
             self.push(Op::other(Kind::Export(Box::new(Export { kind, base, src, quad }))));
+        }
+    }
+
+    /// The outputs of an export stage: a vertex of the ES-GS ring.
+    fn export_to_ring(&mut self) {
+        for (n, (kind, base)) in self.abi.export_slots(self.module).into_iter().enumerate() {
+            let (mut src, mut members) = ([None; 4], Vec::new());
+            let own: Vec<(u8, Opnd)> = self
+                .outputs
+                .iter()
+                .filter(|((k, b, _), _)| (*k, *b) == (kind, base))
+                .map(|((k, b, c), w)| (*c & 3, self.finals.get(&(*k, *b, *c)).copied().unwrap_or(Opnd::web(*w))))
+                .collect();
+            for (c, o) in own {
+                let w = self.mir.web();
+                self.mir.webs[w.0 as usize].chan = Some(c);
+                self.emit_to("OP2:MOV", &[o], w);
+                src[c as usize] = Some(w);
+                members.push(w);
+            }
+            let quad = self.quad(members);
+            let write = Write { form: "EXP_BUF:MEM_RING", kind: 0, base: n as u16 * 4, src, quad, index: None };
+            self.push(Op::other(Kind::Write(Box::new(write))));
         }
     }
 
