@@ -349,7 +349,8 @@ pub fn read(space: u32, line: &str) -> Result<Vec<u32>, TextError> {
         }
     }
     let form = TABLE.form(g.form);
-    let mut all: Vec<(&str, u64)> = g.fields.iter().map(|(n, v)| (*n, *v)).filter(|(n, v)| *v != 0 || form.field_index(n).is_some()).collect();
+    let mut all: Vec<(&str, u64)> =
+        g.fields.iter().map(|(n, v)| (*n, *v)).filter(|(n, v)| *v != 0 || form.field_index(n).is_some()).collect();
     for (name, value) in extra {
         all.retain(|f| f.0 != name);
         all.push((name, value));

@@ -12,7 +12,9 @@ use crate::numerics::{self, NUMERICS};
 use crate::program::{Clause, Program};
 use cranelift_entity::EntityRef;
 use retroshade_ir::texture::{self, TexArgs, TexQuery};
-use retroshade_ir::{Binding, Builtin, InvocationInputs, InvocationResult, Module, Scalar, ShaderEnv, ShaderResult, Stage, TexDim, TexLod, TexOp, Texture};
+use retroshade_ir::{
+    Binding, Builtin, InvocationInputs, InvocationResult, Module, Scalar, ShaderEnv, ShaderResult, Stage, TexDim, TexLod, TexOp, Texture,
+};
 use retroshade_lower::SimError;
 use std::collections::BTreeMap;
 
@@ -275,7 +277,11 @@ pub fn copied(program: &Program, module: &Module, abi: &Abi, vertices: &[Vec<Vec
                 lane.exports.get(&(kind, base)).map_or(0, |v| v[(chan + l) as usize & 3])
             };
             let outputs = module.outputs.values().enumerate();
-            out.push(outputs.map(|(k, d)| (0..d.count).flat_map(|e| (0..d.ty.lanes).map(move |l| (e, l))).map(|(e, l)| value(k, e, l)).collect()).collect());
+            out.push(
+                outputs
+                    .map(|(k, d)| (0..d.count).flat_map(|e| (0..d.ty.lanes).map(move |l| (e, l))).map(|(e, l)| value(k, e, l)).collect())
+                    .collect(),
+            );
         }
     }
     Ok(out)
@@ -739,7 +745,8 @@ impl Machine<'_> {
                 Format::VtxGpr => {
                     for lane in 0..self.lanes.len() {
                         if self.active(lane) {
-                            results[lane] = Some(self.buffer(*at, w, lane, own_window, self.lanes[lane].gpr[src][w.get("SRC_SEL_X") as usize & 3])?);
+                            results[lane] =
+                                Some(self.buffer(*at, w, lane, own_window, self.lanes[lane].gpr[src][w.get("SRC_SEL_X") as usize & 3])?);
                         }
                     }
                 }
