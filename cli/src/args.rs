@@ -102,6 +102,17 @@ pub struct SourceArgs {
     /// The program before this one in the pipeline: GLSL inputs without location take those of its outputs of the same names.
     #[arg(long, value_name = "FILE")]
     pub after: Option<PathBuf>,
+    /// A promise: an integer input or uniform stays within LO to HI, both included.
+    #[arg(long, value_name = "NAME=LO..HI", value_parser = range, allow_hyphen_values = true)]
+    pub range: Vec<(String, i64, i64)>,
+}
+
+/// `NAME=LO..HI`
+fn range(s: &str) -> Result<(String, i64, i64), String> {
+    let (name, bounds) = s.split_once('=').ok_or("it is NAME=LO..HI")?;
+    let (lo, hi) = bounds.split_once("..").ok_or("it is NAME=LO..HI")?;
+    let number = |t: &str| t.trim_start_matches('=').parse::<i64>().map_err(|_| format!("`{t}` is no integer"));
+    Ok((name.to_string(), number(lo)?, number(hi)?))
 }
 
 /// Source languages.

@@ -86,6 +86,11 @@ impl Shader {
         self.front.defines.push((name.into(), value.into()));
         self
     }
+    /// A promise: an integer input or uniform stays within bounds, both included.
+    pub fn range(mut self, name: &str, bounds: std::ops::RangeInclusive<i64>) -> Shader {
+        self.front.ranges.push((name.into(), *bounds.start(), *bounds.end()));
+        self
+    }
     /// How hard to optimise.
     pub fn opt_level(mut self, level: OptLevel) -> Shader {
         self.options.opt = level;
@@ -147,7 +152,13 @@ impl Shader {
         let text = || std::str::from_utf8(&bytes).map_err(|e| BuildError::Source(format!("{name}: not UTF-8: {e}")));
         let front_error = |e: frontend::FrontError| BuildError::Source(messages(&e.diagnostics, &e.sources, &name));
         let module = match ending {
-            "ir" => ir::parse_bytes(&name, &bytes).map_err(|e| BuildError::Source(messages(&e.diagnostics, &e.sources, &name)))?,
+            "ir" => {
+                let mut m = ir::parse_bytes(&name, &bytes).map_err(|e| BuildError::Source(messages(&e.diagnostics, &e.sources, &name)))?;
+                for (n, lo, hi) in &front.ranges {
+                    m.declare_range(n, *lo, *hi).map_err(BuildError::Usage)?;
+                }
+                m
+            }
             "spv" => frontend::spirv(&name, &bytes, &front).map_err(front_error)?,
             "wgsl" => frontend::wgsl(&name, text()?, &front).map_err(front_error)?,
             "vert" | "frag" | "comp" | "geom" | "glsl" => frontend::glsl(&name, text()?, &front).map_err(front_error)?,

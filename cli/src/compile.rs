@@ -120,7 +120,7 @@ pub fn compile(a: &CompileArgs, format: crate::args::MessageFormat) -> Result<()
     for isa in &isas {
         let chip = options.chip.clone().filter(|c| isas.len() == 1 || isa.chips().contains(&c.as_str()));
         let options = Options { chip, ..options.clone() };
-        target_outputs(a, *isa, &modules, &options, &kinds, &mut outputs)?;
+        target_outputs(a, *isa, &modules, &options, &kinds, &mut outputs, format)?;
     }
     deliver(a, outputs, to_stdout)
 }
@@ -133,6 +133,7 @@ fn target_outputs(
     options: &Options,
     kinds: &[Emit],
     outputs: &mut Vec<(String, Vec<u8>)>,
+    format: crate::args::MessageFormat,
 ) -> Result<(), Failure> {
     let mut shaders = Vec::new();
     for (m, p) in modules.iter().zip(&a.files) {
@@ -142,6 +143,10 @@ fn target_outputs(
             eprintln!("; after {name}\n{}", text.trim_end());
         }
         shaders.push(shader);
+    }
+    for (n, w) in isa.warnings(modules) {
+        let file = files::display(&a.files[n]);
+        report::show(&Failure { status: 0, sources: modules[n].sources.clone(), diagnostics: vec![w], file: Some(file) }, format);
     }
     for kind in kinds {
         // Several programs join in the container; every other kind is one output per program.

@@ -40,7 +40,7 @@ pub fn is_source(path: &Path, args: &SourceArgs) -> bool {
 /// Reads and verifies a module, and the one that `--after` names.
 pub fn load(path: &Path, args: &SourceArgs) -> Result<Module, Failure> {
     let Some(first) = &args.after else { return load_after(path, args, None) };
-    let before = load(first, &SourceArgs { after: None, stage: None, entry: None, lang: None, define: args.define.clone() })?;
+    let before = load(first, &SourceArgs { after: None, stage: None, entry: None, lang: None, define: args.define.clone(), range: Vec::new() })?;
     let module = load_after(path, args, Some(&before))?;
     linked(&before, &module, path)?;
     Ok(module)
@@ -60,10 +60,13 @@ pub fn load_after(path: &Path, args: &SourceArgs, before: Option<&Module>) -> Re
     let (lang, stage) = language(path, args)?;
     let name = files::display(path);
     let before = before.filter(|b| stage.is_some_and(|s| link::follows(b.stage, s)));
-    let module = match lang {
+    let mut module = match lang {
         Lang::Ir => ir_text(path, &name, args)?,
         _ => front_end(lang, path, &name, stage, args, before)?,
     };
+    if let Some(b) = before {
+        link::inherit(b, &mut module);
+    }
     if let (Some(s), true) = (args.stage, lang == Lang::Ir)
         && s != module.stage
     {
@@ -87,6 +90,10 @@ fn ir_text(path: &Path, name: &str, args: &SourceArgs) -> Result<Module, Failure
     })?;
     if let Some(e) = args.entry.as_ref().filter(|e| **e != module.name) {
         return Err(Failure::plain(1, "C0007", format!("{name} has no entry `{e}`; its entry is `{}`", module.name)));
+    }
+    let mut module = module;
+    for (n, lo, hi) in &args.range {
+        module.declare_range(n, *lo, *hi).map_err(|e| Failure::plain(1, "F0016", format!("{name}: --range {n}: {e}")))?;
     }
     verified(module, name)
 }
@@ -118,7 +125,8 @@ fn front_end(
         }
         defines.push((k.to_string(), v.to_string()));
     }
-    let options = FrontOptions { entry: args.entry.clone(), stage, defines, varyings: before.map(link::varyings).unwrap_or_default() };
+    let varyings = before.map(link::varyings).unwrap_or_default();
+    let options = FrontOptions { entry: args.entry.clone(), stage, defines, varyings, ranges: args.range.clone() };
     let module = if lang == Lang::Spv {
         frontend::spirv(name, &files::read(path)?, &options)
     } else {

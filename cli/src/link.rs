@@ -22,6 +22,13 @@ pub fn varyings(module: &Module) -> Vec<(String, u32)> {
     module.outputs.values().filter_map(at).collect()
 }
 
+/// An input that took the location of an output is as sure of it as that is.
+pub fn inherit(before: &Module, after: &mut Module) {
+    for d in after.inputs.values_mut().filter(|d| d.unplaced) {
+        d.unplaced = before.outputs.values().find(|o| o.binding == d.binding).is_none_or(|o| o.unplaced);
+    }
+}
+
 /// What the second program reads and the first does not write, or writes as something else.
 pub fn check(before: &Module, after: &Module) -> Vec<Diagnostic> {
     let f = after.main();

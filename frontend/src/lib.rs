@@ -40,6 +40,8 @@ pub struct FrontOptions {
     pub defines: Vec<(String, String)>,
     /// What the program before this one in the pipeline hands on, by name: GLSL inputs without location take the locations of these.
     pub varyings: Vec<(String, u32)>,
+    /// Bounds of integer inputs and uniforms that the caller promises: name, least, most.
+    pub ranges: Vec<(String, i64, i64)>,
 }
 
 /// Why a source could not be translated: all messages, and the texts that they point into.

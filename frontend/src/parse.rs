@@ -46,12 +46,21 @@ pub(crate) fn run(name: &str, source: Source<'_>, options: &FrontOptions) -> Res
     let file = sources.add(name, if let Source::Wgsl(t) | Source::Glsl(t) = source { t } else { "" });
     let result = on_worker(|| work(source, file, options));
     match result {
-        Ok(mut m) => {
-            m.sources = sources;
-            Ok(m)
-        }
+        Ok(m) => with_ranges(m, options, sources),
         Err(diagnostics) => Err(FrontError { sources, diagnostics }),
     }
+}
+
+/// The module with the bounds that the caller promises.
+fn with_ranges(mut m: Module, options: &FrontOptions, sources: SourceMap) -> Result<Module, FrontError> {
+    let mut diagnostics = Vec::new();
+    for (name, lo, hi) in &options.ranges {
+        if let Err(e) = m.declare_range(name, *lo, *hi) {
+            diagnostics.push(Diagnostic::error("F0016", Span::NONE, format!("--range {name}: {e}")));
+        }
+    }
+    m.sources = sources.clone();
+    if diagnostics.is_empty() { Ok(m) } else { Err(FrontError { sources, diagnostics }) }
 }
 
 /// Translates a naga module.
@@ -63,10 +72,7 @@ pub(crate) fn from_naga(module: &naga::Module, name: &str, source: &str, options
     let result =
         on_worker(|| translate(module, Lang::Spirv, options, &options.defines, (&spans, Names { file, text: source }), Extra::default()));
     match result {
-        Ok(mut m) => {
-            m.sources = sources;
-            Ok(m)
-        }
+        Ok(m) => with_ranges(m, options, sources),
         Err(diagnostics) => Err(FrontError { sources, diagnostics }),
     }
 }
@@ -148,7 +154,12 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             let none = Default::default();
             let (hidden, layouts) = truth::hide(&mut module, rewritten.as_ref().map_or(&none, |r| &r.layouts));
             let extra = Extra { hidden, layouts, geometry: geometry.cloned(), precise };
-            translate(&module, Lang::Glsl, options, &named, (&spans, user), extra)
+            let mut out = translate(&module, Lang::Glsl, options, &named, (&spans, user), extra)?;
+            if let Some(r) = &rewritten {
+                out.inputs.values_mut().filter(|d| r.unplaced.0.contains(&d.name)).for_each(|d| d.unplaced = true);
+                out.outputs.values_mut().filter(|d| r.unplaced.1.contains(&d.name)).for_each(|d| d.unplaced = true);
+            }
+            Ok(out)
         }
         Source::Spirv(bytes) => {
             if bytes.len() > guard::MAX_BYTES {

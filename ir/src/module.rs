@@ -113,6 +113,8 @@ pub struct IoDecl {
     pub count: u32,
     /// Location or builtin.
     pub binding: Binding,
+    /// Whether the source names no location: the front end took the lowest free one.
+    pub unplaced: bool,
     /// Second source of dual-source blending.
     pub blend_source: u8,
     /// Interpolation of fragment inputs (and the vertex outputs that feed them).
@@ -143,6 +145,7 @@ impl IoDecl {
             ty,
             count: 1,
             binding,
+            unplaced: false,
             blend_source: 0,
             interpolation: if ty.is_float() { Interpolation::Perspective } else { Interpolation::Flat },
             sampling: Sampling::Center,
@@ -400,6 +403,31 @@ pub struct Module {
 }
 
 impl Module {
+    /// Promises that integer inputs and uniforms of a name stay within bounds, as `@range` does in the text form.
+    ///
+    /// The error says what is wrong with the name or the bounds.
+    pub fn declare_range(&mut self, name: &str, lo: i64, hi: i64) -> Result<(), String> {
+        if lo > hi || lo < i64::from(i32::MIN) || hi > i64::from(u32::MAX) {
+            return Err(format!("{lo}..{hi} is no range of 32-bit integers"));
+        }
+        let inputs = self.inputs.values_mut().map(|d| (&d.name, d.ty, &mut d.range));
+        let uniforms = self.uniforms.values_mut().map(|d| (&d.name, d.ty, &mut d.range));
+        let (mut known, mut found, mut wrong) = (Vec::new(), false, None);
+        for (n, ty, range) in inputs.chain(uniforms) {
+            if ty.scalar == crate::types::Scalar::I32 {
+                known.push(n.clone());
+            }
+            if n == name && ty.scalar == crate::types::Scalar::I32 {
+                *range = Some((lo, hi));
+                found = true;
+            } else if n == name {
+                wrong = Some(format!("`{name}` is {ty}, not an integer"));
+            }
+        }
+        known.sort();
+        let list = if known.is_empty() { "there are none".to_string() } else { format!("there are {}", known.join(", ")) };
+        if found { Ok(()) } else { Err(wrong.unwrap_or_else(|| format!("no integer input or uniform is named `{name}`; {list}"))) }
+    }
     /// A module with an empty entry function.
     pub fn new(name: &str, stage: Stage) -> Module {
         let mut functions = PrimaryMap::new();

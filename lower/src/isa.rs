@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::reflect::Reflection;
 use crate::text::{AsmOutput, TextError, TextOptions};
 use indexmap::IndexMap;
-use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Span, Stage};
+use retroshade_ir::{Diagnostic, Module, Numerics, ShaderEnv, ShaderResult, Span, Stage};
 use thiserror::Error;
 
 /// A machine. Implementations are stateless; everything is `Send + Sync`.
@@ -46,6 +46,11 @@ pub trait TargetIsa: Send + Sync {
                 Err(CompileError::unsupported("C0001", Span::NONE, format!("target {} has no container for several programs", self.name())))
             }
         }
+    }
+    /// What a caller should hear about modules that compile and are linked together: (which one, warning).
+    fn warnings(&self, modules: &[Module]) -> Vec<(usize, Diagnostic)> {
+        let _ = modules;
+        Vec::new()
     }
     /// One line of `dis --hex`: an instruction's words in hex, to text.
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError>;

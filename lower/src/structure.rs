@@ -164,20 +164,34 @@ pub fn structurise(func: &mut Function, options: StructureOptions) -> Result<Str
     ))
 }
 
-/// Puts the blocks that split an edge at the start of the arm that the edge leads to.
-fn enter_split_edges(func: &Function, before: &EntitySet<Block>, nodes: &mut [Node]) {
-    for n in nodes {
-        match n {
+/// Whether control never comes to the end of a list.
+fn leaves(nodes: &[Node]) -> bool {
+    matches!(nodes.last(), Some(Node::Break | Node::Continue))
+}
+
+/// Puts the blocks that split an edge at the start of the arm that the edge leads to, or behind the node where the other
+/// arm leaves.
+fn enter_split_edges(func: &Function, before: &EntitySet<Block>, nodes: &mut Vec<Node>) {
+    let mut at = 0;
+    while at < nodes.len() {
+        let mut behind = None;
+        match &mut nodes[at] {
             Node::If { from, then, other, .. } => {
+                let left = [leaves(other), leaves(then)];
                 for (k, arm) in [then, other].into_iter().enumerate() {
                     enter_split_edges(func, before, arm);
                     if let Some(t) = func.successors(*from).get(k).filter(|t| !before.contains(t.block)) {
-                        arm.insert(0, Node::Block(t.block));
+                        if left[k] && arm.is_empty() { behind = Some(t.block) } else { arm.insert(0, Node::Block(t.block)) }
                     }
                 }
             }
             Node::Loop { body, .. } => enter_split_edges(func, before, body),
             Node::Block(_) | Node::Break | Node::Continue => {}
+        }
+        at += 1;
+        if let Some(b) = behind {
+            nodes.insert(at, Node::Block(b));
+            at += 1;
         }
     }
 }
@@ -250,9 +264,16 @@ impl Walk<'_> {
                 Opcode::BrIf => {
                     let (a, b) = (data.targets[0].block, data.targets[1].block);
                     let merge = self.merge_of(at, follow, around)?;
-                    let then = self.region(a, merge, around, depth + 1)?;
-                    let other = self.region(b, merge, around, depth + 1)?;
+                    let mut then = self.region(a, merge, around, depth + 1)?;
+                    let mut other = self.region(b, merge, around, depth + 1)?;
+                    // Where one arm leaves, what the other does stands behind the node: exits are no deeper than they must be.
+                    let rest = match (leaves(&then), leaves(&other)) {
+                        (false, true) => std::mem::take(&mut then),
+                        (true, false) => std::mem::take(&mut other),
+                        _ => Vec::new(),
+                    };
                     out.push(Node::If { from: at, cond: data.args[0], then, other });
+                    out.extend(rest);
                     match merge {
                         Some(m) => at = m,
                         None => return Ok(out),

@@ -573,6 +573,10 @@ impl Rewriter<'_> {
         let handed = |name: &str| self.varyings.iter().find(|(n, _)| n == name).map(|(_, at)| *at);
         let handed = if io.input { handed(&io.shown).or_else(|| handed(&format!("{}[0]", io.shown))) } else { None };
         let location = io.location.or(handed).unwrap_or_else(|| if io.input { self.inputs.free(count) } else { self.outputs.free(count) });
+        let unplaced = if io.input { &mut self.unplaced.0 } else { &mut self.unplaced.1 };
+        if io.location.is_none() {
+            unplaced.insert(io.shown.clone());
+        }
         if self.stage == Stage::Geometry {
             return self.geometry_io(io, location, count > 1);
         }
@@ -600,6 +604,10 @@ impl Rewriter<'_> {
                 (Some((c, _)), false) => format!("{}[{}][{}]", io.shown, k / c, k % c),
                 _ => format!("{}[{k}]", io.shown),
             };
+            if io.location.is_none() {
+                let unplaced = if io.input { &mut self.unplaced.0 } else { &mut self.unplaced.1 };
+                unplaced.insert(shown.clone());
+            }
             self.renames.insert(name.clone(), shown);
             parts.push(name);
         }

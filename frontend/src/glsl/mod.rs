@@ -34,6 +34,8 @@ pub(crate) struct Rewritten {
     pub(crate) precise: bool,
     /// Layouts of blocks by name, where naga would get them wrong.
     pub(crate) layouts: BTreeMap<String, Layout>,
+    /// Inputs and outputs that the source gives no location, by the user's names.
+    pub(crate) unplaced: (BTreeSet<String>, BTreeSet<String>),
 }
 
 impl Rewritten {
@@ -123,6 +125,7 @@ struct Rewriter<'a> {
     row_major: (bool, bool),
     /// Locations of what the program before this one hands on.
     varyings: &'a [(String, u32)],
+    unplaced: (BTreeSet<String>, BTreeSet<String>),
     /// Declarations that come before everything else.
     front: Out,
     /// What happens before and after the user's `main`.
@@ -180,6 +183,7 @@ pub(crate) fn rewrite(
         layouts: BTreeMap::new(),
         row_major: (false, false),
         varyings,
+        unplaced: Default::default(),
         front: Out::default(),
         before: Out::default(),
         after: Out::default(),
@@ -196,7 +200,7 @@ pub(crate) fn rewrite(
         g.outputs.sort_by_key(|o| o.builtin != Some(Builtin::Position));
         g.inputs.sort_by_key(|o| o.builtin != Some(Builtin::Position));
     }
-    Ok(Some(Rewritten { out, renames: r.renames, instances: r.instances, geometry, precise: r.precise, layouts: r.layouts }))
+    Ok(Some(Rewritten { out, renames: r.renames, instances: r.instances, geometry, precise: r.precise, layouts: r.layouts, unplaced: r.unplaced }))
 }
 
 impl Rewriter<'_> {

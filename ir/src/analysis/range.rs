@@ -59,6 +59,47 @@ pub struct Ranges {
     up: SecondaryMap<Block, Option<Block>>,
 }
 
+/// How a loop's values climb.
+#[derive(Clone, Copy)]
+struct Widen<'a> {
+    /// Whether they leap rather than step.
+    now: bool,
+    /// Whether they leap to the end.
+    fully: bool,
+    /// Where leaps stop before.
+    steps: &'a [i64],
+}
+
+/// Rounds of climbing, and the round from which leaps go to the end.
+const ROUNDS: usize = 18;
+const FULLY: usize = 9;
+
+/// Numbers that comparisons name, and their neighbours: a loop's own test stops its counter there, before it would wrap.
+fn thresholds(module: &Module, func: &Function) -> Vec<i64> {
+    let mut out = Vec::new();
+    for (_, i) in func.ordered() {
+        let d = &func.insts[i];
+        if d.op != Opcode::Icmp {
+            continue;
+        }
+        for a in &d.args {
+            let Some(d) = func.def_inst(func.resolve(*a)).map(|i| &func.insts[i]) else { continue };
+            let bounds = match (&d.op, &d.imm) {
+                (Opcode::Const, Imm::Const(bits)) => Some((i64::from(bits[0] as i32), i64::from(bits[0] as i32))),
+                (Opcode::Input, Imm::Mem { var: MemRef::Input(n), .. }) => module.inputs.get(*n).and_then(|io| io.range),
+                (Opcode::Uniform, Imm::Mem { var: MemRef::Uniform(n), .. }) => module.uniforms.get(*n).and_then(|u| u.range),
+                _ => None,
+            };
+            if let Some((lo, hi)) = bounds {
+                out.extend([lo - 1, lo, lo + 1, hi - 1, hi, hi + 1]);
+            }
+        }
+    }
+    out.sort();
+    out.dedup();
+    out
+}
+
 /// How far up the dominator tree guards are looked for.
 const GUARDS: usize = 24;
 
@@ -75,10 +116,11 @@ impl Ranges {
             }
         }
         let mut changes: SecondaryMap<Value, u8> = SecondaryMap::new();
-        for round in 0..12 {
+        let steps = thresholds(module, func);
+        for round in 0..ROUNDS {
             let mut changed = false;
             for b in cfg.rpo() {
-                changed |= me.params(func, &cfg, *b, Some(&mut changes), round >= 3);
+                changed |= me.params(func, &cfg, *b, Some(&mut changes), Widen { now: round >= 3, fully: round >= FULLY, steps: &steps });
                 for i in &func.blocks[*b].insts {
                     for r in &func.insts[*i].results {
                         let new = me.transfer(module, func, *b, *i, *r);
@@ -92,7 +134,7 @@ impl Ranges {
             if !changed {
                 break;
             }
-            if round == 11 {
+            if round == ROUNDS - 1 {
                 // No fixpoint within the limit: promise nothing that depends on a parameter.
                 for b in cfg.rpo() {
                     for p in &func.blocks[*b].params {
@@ -112,7 +154,7 @@ impl Ranges {
         // Descending: every step from a sound state stays sound.
         for _ in 0..2 {
             for b in cfg.rpo() {
-                me.params(func, &cfg, *b, None, false);
+                me.params(func, &cfg, *b, None, Widen { now: false, fully: false, steps: &[] });
                 for i in &func.blocks[*b].insts {
                     for r in &func.insts[*i].results {
                         me.ranges[*r] = me.transfer(module, func, *b, *i, *r);
@@ -124,7 +166,7 @@ impl Ranges {
     }
 
     /// Joins the arguments of a block's parameters; with `climb`, only upwards and widened after some changes.
-    fn params(&mut self, func: &Function, cfg: &Cfg, b: Block, mut climb: Option<&mut SecondaryMap<Value, u8>>, widen: bool) -> bool {
+    fn params(&mut self, func: &Function, cfg: &Cfg, b: Block, mut climb: Option<&mut SecondaryMap<Value, u8>>, widen: Widen<'_>) -> bool {
         let mut changed = false;
         for (n, p) in func.blocks[b].params.iter().enumerate() {
             if func.ty(*p).is_float() {
@@ -147,12 +189,16 @@ impl Ranges {
             if let Some(changes) = climb.as_deref_mut() {
                 if let (Some(o), Some(mut n)) = (old, new) {
                     n = n.union(o);
-                    if n != o && (widen || changes[*p] >= 3) {
+                    if n != o && (widen.now || changes[*p] >= 3) {
+                        let all = initial(func, *p);
+                        // To the next number that something is compared with, in the end to the last of all.
                         if n.lo < o.lo {
-                            n.lo = initial(func, *p).lo;
+                            let next = widen.steps.iter().rev().copied().find(|s| *s <= n.lo && !widen.fully);
+                            n.lo = next.unwrap_or(all.lo).max(all.lo);
                         }
                         if n.hi > o.hi {
-                            n.hi = initial(func, *p).hi;
+                            let next = widen.steps.iter().copied().find(|s| *s >= n.hi && !widen.fully);
+                            n.hi = next.unwrap_or(all.hi).min(all.hi);
                         }
                     }
                     new = Some(n);

@@ -137,6 +137,9 @@ fn io(out: &mut String, kind: &str, name: &str, d: &IoDecl) {
             let _ = write!(out, " @{}", b.name());
         }
     }
+    if d.unplaced {
+        out.push_str(" @unplaced");
+    }
     if d.blend_source != 0 {
         let _ = write!(out, " @blend_source({})", d.blend_source);
     }

@@ -1,23 +1,20 @@
 //! Where a program's interface lives: inputs in v, outputs in o, uniforms in c, b and i, and what the tables say of them.
 //!
 //! Rules: an input at location N is vN, builtins take the next free registers as named attributes; outputs take o0, o1 …
-//! in the order position, then locations; the location is the output's type in the file (0, 4, 7 and 9 up are dummies).
+//! in the order position, then locations; the location is the output's type in the file (`semantics.rs`).
 //! A uniform block occupies consecutive float uniforms, byte offset / 16 from its base; blocks follow each other by
 //! (group, binding). Booleans are boolean uniforms. Facts: ISA sheet sections 2, 13, 14.
 
 use crate::container::{OUTPUT_COMPONENTS, OutputEntry, UniformEntry, numbering};
 use crate::mir::{Integer, Rounds};
 use crate::regs::{COMPONENTS, FLOAT_UNIFORMS};
+use crate::semantics;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
 use retroshade_lower::reflect::{ReflectIo, ReflectLoop, ReflectUniform, Reflection};
 
-/// Output types that carry a meaning, by location.
-const MEANINGFUL: [u32; 7] = [1, 2, 3, 5, 6, 8, 4];
-/// The dummy type.
-const DUMMY: u16 = 9;
 /// Outputs that the loader's eight-bit mask can name.
 const OUTPUTS: usize = 8;
 
@@ -84,21 +81,12 @@ pub enum InputPlace {
     Uniform(u8),
 }
 
-/// The order in which a vertex program's outputs, and so a geometry program's inputs, stand: position, then locations.
-fn rank(b: retroshade_ir::Binding) -> u32 {
-    match b {
-        retroshade_ir::Binding::Location(n) if MEANINGFUL.contains(&n) => 1 + n,
-        retroshade_ir::Binding::Location(n) => 100 + n,
-        retroshade_ir::Binding::Builtin(_) => 0,
-    }
-}
-
-/// Inputs that every vertex of a primitive has.
-fn attributes(m: &Module) -> Vec<Input> {
-    let mut all: Vec<Input> =
+/// Inputs that every vertex of a primitive has, in the order of the vertex program's outputs.
+pub fn attributes(m: &Module) -> Vec<Input> {
+    let all: Vec<Input> =
         m.inputs.keys().filter(|k| m.inputs[*k].binding != retroshade_ir::Binding::Builtin(Builtin::VertexCount)).collect();
-    all.sort_by_key(|k| rank(m.inputs[*k].binding));
-    all
+    let decls: Vec<&IoDecl> = all.iter().map(|k| &m.inputs[*k]).collect();
+    semantics::ranks(&decls).into_iter().map(|r| all[r.index]).collect()
 }
 
 /// Whether some input is indexed by a computed value, which registers cannot be.
@@ -195,29 +183,26 @@ fn inputs(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
 }
 
 fn outputs(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
-    let mut order: Vec<(u32, Output)> = Vec::new();
-    for (o, d) in m.outputs.iter() {
-        let (rank, kind) = match d.binding {
-            retroshade_ir::Binding::Builtin(Builtin::Position) => (0, 0),
-            retroshade_ir::Binding::Builtin(b) => {
-                return Err(CompileError::unsupported("P0102", d.span, format!("the machine has no output `{}`", b.name())));
-            }
-            retroshade_ir::Binding::Location(n) if MEANINGFUL.contains(&n) => (1 + n, n as u16),
-            retroshade_ir::Binding::Location(n) => (100 + n, DUMMY),
-        };
+    for d in m.outputs.values() {
+        if let retroshade_ir::Binding::Builtin(b) = d.binding
+            && b != Builtin::Position
+        {
+            return Err(CompileError::unsupported("P0102", d.span, format!("the machine has no output `{}`", b.name())));
+        }
         if d.count > 1 {
             return Err(CompileError::unsupported("P0103", d.span, format!("output `{}` is an array", d.name)));
         }
-        abi.kinds[o] = kind;
-        order.push((rank, o));
     }
-    order.sort();
+    let all: Vec<(Output, &IoDecl)> = m.outputs.iter().collect();
+    let order = semantics::ranks(&all.iter().map(|x| x.1).collect::<Vec<_>>());
     if order.len() > OUTPUTS {
-        let span = m.outputs[order[OUTPUTS].1].span;
+        let span = all[order[OUTPUTS].index].1.span;
         return Err(CompileError::limit("P0302", span, "too many outputs", order.len() as u64, OUTPUTS as u64));
     }
-    for (n, (_, o)) in order.iter().enumerate() {
-        abi.outputs[*o] = n as u8;
+    for (n, r) in order.iter().enumerate() {
+        let o = all[r.index].0;
+        abi.kinds[o] = r.kind;
+        abi.outputs[o] = n as u8;
     }
     dead_lanes(m, abi);
     Ok(())

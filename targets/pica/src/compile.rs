@@ -14,7 +14,7 @@ use crate::numerics::to_bits24;
 use crate::operands::prepare;
 use crate::place::{Places, check, place};
 use crate::regs::{FLOAT_UNIFORMS, TEMPS};
-use crate::{asm, dis, pack, relief};
+use crate::{asm, dis, pack, relief, semantics};
 use indexmap::IndexMap;
 use retroshade_ir::{Module, Scalar, Span, Stage};
 use retroshade_lower::reflect::Reflection;
@@ -104,8 +104,7 @@ pub fn legal_module(source: &Module, options: &Options) -> Result<Module, Compil
 fn compile_keeping(source: &Module, options: &Options, keep: &[String]) -> Result<CompiledShader, CompileError> {
     let Legal { module, structures, mut dumps } = legalise_keeping(source, options, keep)?;
     let mut abi = abi::assign(&module)?;
-    let mut p = crate::lower::lower(&module, &abi, &structures)?;
-    let structures: Vec<Structure> = structures.into_iter().map(|s| s.1).collect();
+    let (mut p, structures): (Program, Vec<Structure>) = crate::lower::lower(&module, &abi, &structures)?;
     let dump = |name: &str, p: &Program, dumps: &mut Vec<(String, String)>| {
         if options.wants(name) {
             dumps.push((name.to_string(), listing(p)));
@@ -140,7 +139,7 @@ fn compile_keeping(source: &Module, options: &Options, keep: &[String]) -> Resul
     let (words, descriptors) = match asm::link(&done.emitted.code) {
         Err(LinkError::Descriptors(_, _, true)) => {
             let e = &mut done.emitted;
-            let fits = relief::split_mads(&mut e.code, &mut e.spans, &mut e.main);
+            let fits = relief::split_mads(&mut e.code, &mut e.spans, &mut [&mut e.main]);
             e.registers = if fits { used_registers(&e.code) } else { e.registers };
             asm::link(&e.code)
         }
@@ -230,6 +229,7 @@ fn executable(m: &Module, abi: &Abi, e: &Emitted, words: usize) -> Result<Execut
         Rounds::Known(n) => Some(Constant::Int(u16::from(i.register), [(n - 1) as u8, 0, i.step, 0])),
         Rounds::Uniform { .. } => None,
     }));
+    constants.extend(e.truth.map(|b| Constant::Bool(u16::from(b), true)));
     if constants.is_empty() {
         // Programs without any constant are reported to hang the machine.
         constants.push(if abi.free < FLOAT_UNIFORMS {
@@ -400,14 +400,37 @@ pub fn has_register_form(s: Scalar) -> bool {
     s != Scalar::F16
 }
 
+/// Whether the geometry programs of a file find the vertices that they read: each fits a vertex program.
+fn interfaces(shaders: &[CompiledShader]) -> Result<(), CompileError> {
+    let of = |stage: Stage| shaders.iter().filter(move |s| s.stage == stage).map(|s| &s.legal);
+    for g in of(Stage::Geometry) {
+        let mut first = None;
+        for v in of(Stage::Vertex) {
+            match semantics::fits(v, g) {
+                Ok(()) => {
+                    first = None;
+                    break;
+                }
+                Err(e) => first = first.or(Some(e)),
+            }
+        }
+        if let Some(e) = first {
+            return Err(e);
+        }
+    }
+    Ok(())
+}
+
 /// Joins programs into one file: the code one behind the other, descriptors shared, an entry point for each.
 pub fn join(shaders: &[CompiledShader]) -> Result<Vec<u8>, CompileError> {
     let mut code: Vec<Instr> = Vec::new();
     let mut executables = Vec::new();
+    let mut vertex_words = 0;
     // Vertex code must lie in the first words.
     let mut order: Vec<&CompiledShader> = shaders.iter().collect();
     order.sort_by_key(|s| s.stage != Stage::Vertex);
     let internal = |e: retroshade_lower::TextError| CompileError::Internal(e.to_string());
+    interfaces(shaders)?;
     for s in order {
         let bin = Shbin::read(&s.container).map_err(internal)?;
         let base = code.len() as u16;
@@ -420,21 +443,30 @@ pub fn join(shaders: &[CompiledShader]) -> Result<Vec<u8>, CompileError> {
         for mut e in bin.executables {
             e.entry += base as u32;
             e.end += base as u32;
-            if !e.geometry && code.len() > asm::VERTEX_WORDS {
-                return Err(CompileError::limit(
-                    "P0306",
-                    Span::NONE,
-                    "the vertex programs are too long together",
-                    code.len() as u64,
-                    asm::VERTEX_WORDS as u64,
-                ));
-            }
             executables.push(e);
         }
+        if s.stage == Stage::Vertex {
+            vertex_words = code.len() as u32;
+        }
+    }
+    let mut spans = vec![Span::NONE; code.len()];
+    let linked = match asm::link(&code) {
+        // Each fitted by itself: `mad`s share their few entries now.
+        Err(LinkError::Descriptors(_, _, true)) => {
+            let mut marks: Vec<&mut u32> = executables.iter_mut().flat_map(|e| [&mut e.entry, &mut e.end]).collect();
+            marks.push(&mut vertex_words);
+            relief::split_mads(&mut code, &mut spans, &mut marks);
+            asm::link(&code)
+        }
+        other => other,
+    };
+    if vertex_words as usize > asm::VERTEX_WORDS {
+        let m = "the vertex programs are too long together";
+        return Err(CompileError::limit("P0306", Span::NONE, m, u64::from(vertex_words), asm::VERTEX_WORDS as u64));
     }
     if code.len() > 4096 {
         return Err(CompileError::limit("P0306", Span::NONE, "the programs are too long together", code.len() as u64, 4096));
     }
-    let (code, descriptors) = asm::link(&code).map_err(|e| unlinked(&e, &Emitted { code: code.clone(), ..Emitted::default() }))?;
+    let (code, descriptors) = linked.map_err(|e| unlinked(&e, &Emitted { code: code.clone(), spans, ..Emitted::default() }))?;
     Ok(Shbin { code, descriptors, executables }.write())
 }

@@ -96,6 +96,8 @@ pub struct Emitted {
     pub spans: Vec<Span>,
     /// Constants.
     pub constants: Constants,
+    /// The boolean uniform that must be a constant true.
+    pub truth: Option<u8>,
     /// Registers in use.
     pub registers: u32,
     /// Words of the main procedure; called ones follow.
@@ -110,8 +112,10 @@ struct Emitter<'a> {
     labels: usize,
     /// Blocks of the loop bodies and ifs around calls count, so less is left for each function.
     if_depth: usize,
-    /// Labels of the enclosing loops: (next round, exit).
-    loops: Vec<(usize, usize)>,
+    /// Enclosing loops: labels of the next round and of the exit, none where LOOP counts.
+    loops: Vec<Option<(usize, usize)>>,
+    /// Whether the constant boolean is in use.
+    truth: bool,
 }
 
 /// Every tuple of constants that an operand needs.
@@ -145,6 +149,7 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure]) -> Result<Em
         labels: 0,
         if_depth: if structures.len() > 1 { IF_DEPTH / 2 } else { IF_DEPTH },
         loops: Vec::new(),
+        truth: false,
     };
     let mut lists = Vec::new();
     for (n, s) in structures.iter().enumerate() {
@@ -192,6 +197,7 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure]) -> Result<Em
     }
     out.registers = used_registers(&out.code);
     out.constants = e.constants;
+    out.truth = p.truth.filter(|_| e.truth);
     Ok(out)
 }
 
@@ -205,7 +211,7 @@ pub fn used_registers(code: &[Instr]) -> u32 {
 
 /// Whether a block may end behind this list without a NOP.
 fn ends_plain(items: &[Item]) -> bool {
-    matches!(items.last(), Some(Item::I(i, _)) if !matches!(i.op, Op::Call | Op::Callc | Op::Callu | Op::Jmpc | Op::Jmpu))
+    matches!(items.last(), Some(Item::I(i, _)) if !matches!(i.op, Op::Call | Op::Callc | Op::Callu | Op::Jmpc | Op::Jmpu | Op::Breakc))
 }
 
 fn size(items: &[Item]) -> usize {
@@ -419,11 +425,11 @@ impl Emitter<'_> {
                     None => self.looped(body, &mut out)?,
                 },
                 Tree::Break => {
-                    let (_, exit) = *self.loops.last().ok_or("a break outside a loop")?;
+                    let (_, exit) = self.loops.last().copied().flatten().ok_or("a break outside a loop")?;
                     self.always(exit, &mut out);
                 }
                 Tree::Continue => {
-                    let (next, _) = *self.loops.last().ok_or("a continue outside a loop")?;
+                    let (next, _) = self.loops.last().copied().flatten().ok_or("a continue outside a loop")?;
                     self.always(next, &mut out);
                 }
             }
@@ -445,8 +451,12 @@ impl Emitter<'_> {
         })
     }
 
-    /// A jump that is always taken: equal or not equal covers NaN too.
+    /// A jump that is always taken: by a constant boolean, or by a comparison; equal or not equal covers NaN too.
     fn always(&mut self, label: usize, out: &mut Vec<Item>) {
+        if let Some(b) = self.p.truth {
+            self.truth = true;
+            return out.push(Item::Jump(Instr { uniform: b, ..Instr::new(Op::Jmpu) }, label));
+        }
         let s = Src::new(Reg::R(0)).swizzled([0; 4]);
         let mut cmp = Instr::new(Op::Cmp);
         cmp.src = [s; 3];
@@ -479,11 +489,14 @@ impl Emitter<'_> {
     }
 
     fn branch(&mut self, test: &Test, then: &[Tree], other: &[Tree], depth: usize, out: &mut Vec<Item>) -> Result<(), String> {
-        if let (Some(&(_, exit)), [Tree::Break], []) = (self.loops.last(), then, other) {
-            return self.jump_if(test, exit, out);
+        if let (Some(Some((_, exit))), [Tree::Break], []) = (self.loops.last(), then, other) {
+            return self.jump_if(test, *exit, out);
         }
-        if let (Some(&(_, exit)), [], [Tree::Break]) = (self.loops.last(), then, other) {
-            return self.jump_if(&test.not(), exit, out);
+        if let (Some(Some((_, exit))), [], [Tree::Break]) = (self.loops.last(), then, other) {
+            return self.jump_if(&test.not(), *exit, out);
+        }
+        if self.loops.last() == Some(&None) && (leaves(then) || leaves(other)) {
+            return self.break_if(test, then, other, depth, out);
         }
         let jumps = leaves(then) || leaves(other) || depth >= self.if_depth || self.jumps_back(then) || self.jumps_back(other);
         let (mut a, mut b) = (self.list(then, depth + 1)?, self.list(other, depth + 1)?);
@@ -530,11 +543,32 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// Leaves a counted loop where the test holds; the flags last while values are passed on.
+    fn break_if(&mut self, test: &Test, then: &[Tree], other: &[Tree], depth: usize, out: &mut Vec<Item>) -> Result<(), String> {
+        let (arm, leave) = if other.is_empty() { (then, test.clone()) } else { (other, test.not()) };
+        let (Test::Flags(_, cond), Some((Tree::Break, blocks))) = (&leave, arm.split_last()) else {
+            return Err("a loop is left from inside a block".to_string());
+        };
+        let mut items = self.list(blocks, depth)?;
+        if items.iter().any(|i| matches!(i, Item::I(i, _) if matches!(i.op, Op::Cmp | Op::Litp | Op::Call)) || !matches!(i, Item::I(..))) {
+            return Err("the flags are lost on the way out of a loop".to_string());
+        }
+        out.push(self.compare(&leave)?);
+        if !items.is_empty() {
+            let skip = self.label();
+            out.push(Item::Jump(Instr { cond: cond.not(), ..Instr::new(Op::Jmpc) }, skip));
+            out.append(&mut items);
+            out.push(Item::Label(skip));
+        }
+        out.push(Item::I(Instr { cond: *cond, ..Instr::new(Op::Breakc) }, Span::NONE));
+        Ok(())
+    }
+
     /// LOOP: the number of rounds stands in an integer constant, and nothing is compared.
     fn counted(&mut self, c: Count, body: &[Tree], depth: usize, out: &mut Vec<Item>) -> Result<(), String> {
-        let is_exit = |n: &Tree| matches!(n, Tree::If { from, .. } if self.order.get(from) == Some(&c.test));
-        let rest: Vec<Tree> = body.iter().filter(|n| !is_exit(n)).cloned().collect();
-        let mut items = self.list(&rest, depth + usize::from(c.guard.is_some()))?;
+        self.loops.push(None);
+        let mut items = self.list(body, depth + usize::from(c.guard.is_some()))?;
+        self.loops.pop();
         if size(&items) == 0 {
             return Ok(());
         }
@@ -554,7 +588,7 @@ impl Emitter<'_> {
 
     fn looped(&mut self, body: &[Tree], out: &mut Vec<Item>) -> Result<(), String> {
         let (start, exit) = (self.label(), self.label());
-        self.loops.push((start, exit));
+        self.loops.push(Some((start, exit)));
         out.push(Item::Label(start));
         // A test at the very end jumps back itself.
         let bottom = match body.split_last() {

@@ -25,11 +25,12 @@ pub mod parse;
 pub mod place;
 pub mod regs;
 pub mod relief;
+pub mod semantics;
 pub mod sim;
 pub mod text;
 
 use container::Shbin;
-use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
+use retroshade_ir::{Diagnostic, Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions};
 
 struct Pica;
@@ -85,6 +86,9 @@ impl TargetIsa for Pica {
             [one] => Ok(one.container.clone()),
             _ => compile::join(shaders),
         }
+    }
+    fn warnings(&self, modules: &[Module]) -> Vec<(usize, Diagnostic)> {
+        semantics::warnings(modules)
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         text::dis_line(line, options)

@@ -25,6 +25,12 @@ const LARGEST: i64 = 127;
 pub struct Plan {
     /// The block whose test would leave it.
     pub test: Block,
+    /// The place of that test in the loop's body.
+    pub at: usize,
+    /// Blocks on its way out, which pass values: they go to the body's end.
+    pub arm: Vec<Block>,
+    /// The block that leads back.
+    pub latch: Block,
     /// The integer register.
     pub integer: Integer,
     /// Uniform loads whose index is aL, and what else is added to it.
@@ -50,7 +56,7 @@ pub fn find(m: &Module, f: &Function, abi: &Abi, nodes: &[Tree], given: &[Intege
 
 /// A loop's counter: what is known of it before registers are given out.
 struct Counter {
-    test: Block,
+    exits: Exits,
     param: Value,
     start: Option<f32>,
     step: f32,
@@ -140,7 +146,8 @@ impl Finder<'_> {
                 Integer { register, rounds: c.rounds, step, guard }
             }
         };
-        self.plans.insert(header, Plan { test: c.test, integer, by_counter });
+        let Some(Tree::Block(latch)) = body.last() else { return };
+        self.plans.insert(header, Plan { test: c.exits.test, at: c.exits.at, arm: c.exits.arm, latch: *latch, integer, by_counter });
     }
 
     /// Loads that aL can index: (what a round adds, load → what else is added).
@@ -257,8 +264,55 @@ impl Finder<'_> {
     }
 }
 
-/// The exit of a loop that has only one, at its very end or right behind the header: (block of the test, stays while true, at the end).
-fn single_exit(header: Block, body: &[Tree]) -> Option<(Block, bool, bool)> {
+/// The exits of a loop that LOOP could count: the one that the rounds count, and BREAKC's at the loop's own level.
+#[derive(Clone)]
+struct Exits {
+    /// The block of the test that counts.
+    test: Block,
+    /// Whether the loop goes on where the test holds.
+    stays: bool,
+    /// Whether the test stands at the end of the body, not behind the header.
+    bottom: bool,
+    /// Its place in the body.
+    at: usize,
+    /// Blocks on the way out: they only pass values.
+    arm: Vec<Block>,
+}
+
+/// What a node leaves the loop by: (block of the test, stays while true, blocks on the way out).
+pub fn exit(n: &Tree) -> Option<(Block, bool, Vec<Block>)> {
+    let Tree::If { from, then, other, .. } = n else { return None };
+    let (arm, stays) = match (&then[..], &other[..]) {
+        (arm, []) => (arm, false),
+        ([], arm) => (arm, true),
+        _ => return None,
+    };
+    let (Tree::Break, blocks) = arm.split_last()? else { return None };
+    let blocks = blocks.iter().map(|n| if let Tree::Block(b) = n { Some(*b) } else { None });
+    Some((*from, stays, blocks.collect::<Option<Vec<Block>>>()?))
+}
+
+/// Whether a block does nothing but pass values on.
+fn passes(f: &Function, b: Block) -> bool {
+    f.blocks[b].insts.iter().all(|i| matches!(f.insts[*i].op, Opcode::Jump | Opcode::Const))
+}
+
+/// Whether BREAKC can leave here: flags, which nothing on the way out changes.
+fn breakable(f: &Function, from: Block, arm: &[Block]) -> bool {
+    let mut cond = f.terminator(from).and_then(|t| f.insts[t].args.first()).map(|v| f.resolve(*v));
+    while let Some(d) = cond.and_then(|c| f.def_if(c, Opcode::Inot)) {
+        cond = Some(f.resolve(d.args[0]));
+    }
+    let flags = cond.and_then(|c| f.def_inst(c)).is_some_and(|i| f.insts[i].op != Opcode::Uniform);
+    let keeps = |i: &Inst| {
+        !matches!(f.insts[*i].op, Opcode::Select | Opcode::Call | Opcode::EmitVertex | Opcode::EndPrimitive)
+            && f.insts[*i].results.iter().all(|v| f.ty(*v).scalar != Scalar::I1)
+    };
+    flags && arm.iter().all(|b| f.blocks[*b].insts.iter().all(keeps))
+}
+
+/// The exits of a loop, if all stand at its own level and one can be counted.
+fn exits(f: &Function, header: Block, body: &[Tree]) -> Option<Exits> {
     fn breaks(nodes: &[Tree]) -> usize {
         nodes
             .iter()
@@ -269,24 +323,44 @@ fn single_exit(header: Block, body: &[Tree]) -> Option<(Block, bool, bool)> {
             })
             .sum()
     }
-    if breaks(body) != 1 {
+    let all: Vec<(usize, (Block, bool, Vec<Block>))> = body.iter().enumerate().filter_map(|(k, n)| Some((k, exit(n)?))).collect();
+    if all.len() != breaks(body) {
         return None;
     }
-    let exit = |n: &Tree| match n {
-        Tree::If { from, then, other, .. } => match (&then[..], &other[..]) {
-            ([Tree::Break], []) => Some((*from, false)),
-            ([], [Tree::Break]) => Some((*from, true)),
-            _ => None,
-        },
-        _ => None,
+    let last = |at: usize| body[at + 1..].iter().all(|n| matches!(n, Tree::Block(b) if passes(f, *b)));
+    let counts = |(at, (from, _, arm)): &(usize, (Block, bool, Vec<Block>))| {
+        let first = *at == 1 && *from == header && matches!(body[0], Tree::Block(b) if b == header);
+        (last(*at) || first) && arm.iter().all(|b| passes(f, *b))
     };
-    if let Some((from, stays)) = body.last().and_then(exit) {
-        return Some((from, stays, true));
+    // The first round's test, if there is one, else the last's.
+    let chosen = all.iter().position(counts)?;
+    if all.iter().enumerate().any(|(k, (_, (from, _, arm)))| k != chosen && !breakable(f, *from, arm)) {
+        return None;
     }
-    match body {
-        [Tree::Block(b), second, ..] if *b == header => exit(second).filter(|e| e.0 == header).map(|(from, stays)| (from, stays, false)),
-        _ => None,
+    let (at, (test, stays, arm)) = all[chosen].clone();
+    Some(Exits { test, stays, bottom: last(at), at, arm })
+}
+
+/// The tree without the tests that LOOP makes; what those passed on their way out stands at the loops' ends.
+pub fn reshape(nodes: &[Tree], plans: &IndexMap<Block, Plan>) -> Vec<Tree> {
+    let mut out = Vec::new();
+    for n in nodes {
+        out.push(match n {
+            Tree::Loop { header, body } => {
+                let mut inner = reshape(body, plans);
+                if let Some(p) = plans.get(header) {
+                    inner.remove(p.at);
+                    inner.extend(p.arm.iter().map(|b| Tree::Block(*b)));
+                }
+                Tree::Loop { header: *header, body: inner }
+            }
+            Tree::If { from, cond, then, other } => {
+                Tree::If { from: *from, cond: *cond, then: reshape(then, plans), other: reshape(other, plans) }
+            }
+            other => other.clone(),
+        });
     }
+    out
 }
 
 /// An end of a loop's way: a constant, or an integer uniform with its declared range.
@@ -310,7 +384,9 @@ fn end(m: &Module, f: &Function, v: Value) -> Option<End> {
 }
 
 fn count(m: &Module, f: &Function, header: Block, body: &[Tree]) -> Option<Counter> {
-    let (from, stays, bottom) = single_exit(header, body)?;
+    let exits = exits(f, header, body)?;
+    let Exits { test: from, stays, bottom, .. } = exits;
+    let passes_values = !exits.arm.is_empty();
     let branch = f.terminator(from)?;
     let cond = f.resolve(*f.insts[branch].args.first()?);
     let test = f.def_if(cond, Opcode::Fcmp)?;
@@ -318,19 +394,20 @@ fn count(m: &Module, f: &Function, header: Block, body: &[Tree]) -> Option<Count
     let (a, b) = (f.resolve(test.args[0]), f.resolve(test.args[1]));
     let mut members = Vec::new();
     collect(body, &mut members);
-    // The header of a loop that is tested first is executed once more than the body: nothing behind the loop may need it.
-    if !bottom {
-        let inside: Vec<Value> = f.blocks[header].insts.iter().flat_map(|i| f.insts[*i].results.iter().copied()).collect();
-        let outside =
-            f.ordered().filter(|(b, _)| !members.contains(b)).any(|(_, i)| f.reads(i).iter().any(|v| inside.contains(&f.resolve(*v))));
-        let passed = f.insts[branch]
-            .targets
-            .iter()
-            .filter(|t| !members.contains(&t.block))
-            .any(|t| t.args.iter().any(|v| inside.contains(&f.resolve(*v))));
-        if outside || passed {
-            return None;
-        }
+    members.retain(|b| !exits.arm.contains(b));
+    // Behind the last round the values for the next one are set, and a header that tests first is not executed again:
+    // nothing behind the loop may need what that changes.
+    let stale: Vec<Value> = if bottom {
+        f.blocks[header].params.to_vec()
+    } else {
+        f.blocks[header].insts.iter().flat_map(|i| f.insts[*i].results.iter().copied()).collect()
+    };
+    let stale = |v: Value| stale.contains(&f.resolve(v));
+    let outside = f.ordered().filter(|(b, _)| !members.contains(b)).any(|(_, i)| f.reads(i).iter().any(|v| stale(*v)));
+    let passed = f.insts[branch].targets.iter().filter(|t| !members.contains(&t.block)).any(|t| t.args.iter().any(|v| stale(*v)));
+    let repeats = |i: &Inst| matches!(f.insts[*i].op, Opcode::Output | Opcode::EmitVertex | Opcode::EndPrimitive);
+    if outside || passed || !bottom && f.blocks[header].insts.iter().any(repeats) {
+        return None;
     }
     for (k, p) in f.blocks[header].params.iter().enumerate() {
         // All predecessors but the latch bring the start value.
@@ -359,7 +436,7 @@ fn count(m: &Module, f: &Function, header: Block, body: &[Tree]) -> Option<Count
             _ => continue,
         };
         let tested_next = if swapped { b == next } else { a == next };
-        let counter = |start, rounds, most, maybe_none| Some(Counter { test: from, param: *p, start, step: by, rounds, most, maybe_none });
+        let counter = |start, rounds, most, maybe_none| Some(Counter { exits: exits.clone(), param: *p, start, step: by, rounds, most, maybe_none });
         let (start, limit) = match (start, limit) {
             (End::Known(s), End::Known(l)) => {
                 if let Some(rounds) = constant_rounds(
@@ -404,10 +481,12 @@ fn count(m: &Module, f: &Function, header: Block, body: &[Tree]) -> Option<Count
         let add = inclusive + further + if minus { constant as i64 } else { -(constant as i64) };
         let rounds = |v: i64| add + if minus { -v } else { v };
         let (least, most) = (rounds(lo).min(rounds(hi)), rounds(lo).max(rounds(hi)));
-        if most > i64::from(ROUNDS) || most < 1 {
+        // Without a round nothing sets what the way out passes.
+        let none = least < 1;
+        if most > i64::from(ROUNDS) || most < 1 || none && (bottom || passes_values) {
             continue;
         }
-        return counter(first, Rounds::Uniform { uniform, minus, add }, most, least < 1 && !bottom);
+        return counter(first, Rounds::Uniform { uniform, minus, add }, most, none);
     }
     None
 }
@@ -433,7 +512,21 @@ fn constant_rounds(start: f32, by: f32, limit: f32, goes_on: impl Fn(f32, f32) -
     (1..=ROUNDS).contains(&rounds).then_some(rounds)
 }
 
-fn collect(nodes: &[Tree], out: &mut Vec<Block>) {
+/// The blocks of the innermost loop that a block leads back in.
+pub fn members(nodes: &[Tree], latch: Block) -> Option<Vec<Block>> {
+    nodes.iter().find_map(|n| match n {
+        Tree::If { then, other, .. } => members(then, latch).or_else(|| members(other, latch)),
+        Tree::Loop { body, .. } => members(body, latch).or_else(|| {
+            let mut all = Vec::new();
+            collect(body, &mut all);
+            all.contains(&latch).then_some(all)
+        }),
+        _ => None,
+    })
+}
+
+/// The blocks of a list.
+pub fn collect(nodes: &[Tree], out: &mut Vec<Block>) {
     for n in nodes {
         match n {
             Tree::Block(b) => out.push(*b),

@@ -12,7 +12,7 @@ use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::{Cfg, DomTree};
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
-use retroshade_lower::structure::Structure;
+use retroshade_lower::structure::{Node as Tree, Structure};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 
@@ -48,7 +48,10 @@ struct Lowering<'a> {
 }
 
 /// Lowers a legalised module: the entry, then the functions that stay procedures. The structures are in that order.
-pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Result<Program, CompileError> {
+///
+/// Counted loops change shape; the structures that fit the program come back with it.
+pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Result<(Program, Vec<Structure>), CompileError> {
+    let mut reshaped = Vec::new();
     let mut p = Program::default();
     let mut procedure_of = HashMap::new();
     for (id, _) in structures.iter().skip(1) {
@@ -66,11 +69,12 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
     for (n, (id, structure)) in structures.iter().enumerate() {
         let f = &m.functions[*id];
         let base = p.blocks.len();
+        let plans = loops::find(m, f, abi, &structure.nodes, &p.integers, depth);
+        let structure = Structure { nodes: loops::reshape(&structure.nodes, &plans) };
         let order = structure.blocks();
         let cfg = Cfg::new(f);
         let dom = DomTree::new(f, &cfg);
         let block_of: HashMap<Block, usize> = order.iter().enumerate().map(|(n, b)| (*b, base + n)).collect();
-        let plans = loops::find(m, f, abi, &structure.nodes, &p.integers, depth);
         let mut l = Lowering {
             m,
             f,
@@ -92,34 +96,49 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
             strips: strips(f, &order, &cfg),
             strip: 1,
         };
-        l.function(&order, &cfg, &dom)?;
+        l.function(&order, &cfg, &dom, &structure)?;
         if n > 0 {
             l.p.procedures[n - 1].blocks = base..base + order.len();
         }
         bundle = l.bundle + 1;
         plans_before += l.plans.len();
         p = l.p;
+        reshaped.push(structure);
     }
-    Ok(p)
+    let bools = abi.uniforms.values().filter(|p| matches!(p, Place::Bool(_))).count() + p.integers.iter().filter(|i| i.guard.is_some()).count();
+    p.truth = (bools <= usize::from(TRUTH)).then_some(TRUTH);
+    Ok((p, reshaped))
 }
+
+/// The boolean uniform that is a constant for jumps that are always taken; the one behind it belongs to the hardware.
+const TRUTH: u8 = 14;
 
 /// Counted loops inside each other where procedures have loops, too.
 const LOOPS_AROUND_CALLS: usize = 2;
 
 impl Lowering<'_> {
-    fn function(&mut self, order: &[Block], cfg: &Cfg, dom: &DomTree) -> Result<(), CompileError> {
+    fn function(&mut self, order: &[Block], cfg: &Cfg, dom: &DomTree, structure: &Structure) -> Result<(), CompileError> {
         for b in order {
             let idom = dom.idom(*b).and_then(|d| self.block_of.get(&d).copied());
             let succs = self.f.successors(*b).iter().filter_map(|t| self.block_of.get(&t.block).copied()).collect();
             self.p.blocks.push(MBlock { idom, succs, ..MBlock::default() });
         }
         for (header, plan) in &self.plans {
-            let (Some(header), Some(test)) = (self.block_of.get(header), self.block_of.get(&plan.test)) else { continue };
-            self.p.counts.insert(*header, Count { test: *test, register: plan.integer.register, guard: plan.integer.guard });
+            let (Some(header), Some(latch)) = (self.block_of.get(header).copied(), self.block_of.get(&plan.latch).copied()) else { continue };
+            self.p.counts.insert(header, Count { register: plan.integer.register, guard: plan.integer.guard });
+            // The way out starts at the end of the body, whose last part is executed in every round.
+            let exit = plan.arm.first().copied().or_else(|| self.exit_of(plan, &structure.nodes));
+            if let Some(exit) = exit.and_then(|b| self.block_of.get(&b).copied()) {
+                self.p.blocks[latch].succs.push(exit);
+            }
+            if let Some(last) = plan.arm.last().and_then(|b| self.block_of.get(b).copied()) {
+                self.p.blocks[last].succs.push(header);
+            }
             if !self.p.integers.contains(&plan.integer) {
                 self.p.integers.push(plan.integer);
             }
         }
+        self.leave_loops(&structure.nodes);
         for b in order {
             self.at = self.block_of[b];
             self.strip = order.iter().position(|o| o == b).and_then(|n| self.strips.get(n).copied()).unwrap_or(1);
@@ -140,6 +159,39 @@ impl Lowering<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Where a counted loop's test leads out.
+    fn exit_of(&self, plan: &Plan, nodes: &[Tree]) -> Option<Block> {
+        let targets = self.f.successors(plan.test);
+        let inside = |b: &Block| loops::members(nodes, plan.latch).is_some_and(|m| m.contains(b));
+        targets.iter().map(|t| t.block).find(|b| !inside(b))
+    }
+
+    /// Behind a counted loop nothing counts as computed inside: a header that tests first is not executed once more.
+    fn leave_loops(&mut self, nodes: &[Tree]) {
+        for n in nodes {
+            match n {
+                Tree::If { then, other, .. } => {
+                    self.leave_loops(then);
+                    self.leave_loops(other);
+                }
+                Tree::Loop { header, body } => {
+                    self.leave_loops(body);
+                    let mut members = Vec::new();
+                    loops::collect(body, &mut members);
+                    let members: Vec<usize> = members.iter().filter_map(|b| self.block_of.get(b).copied()).collect();
+                    let Some(header) = self.block_of.get(header).copied().filter(|h| self.p.counts.contains_key(h)) else { continue };
+                    let before = self.p.blocks[header].idom;
+                    for (k, b) in self.p.blocks.iter_mut().enumerate() {
+                        if !members.contains(&k) && b.idom.is_some_and(|d| members.contains(&d)) {
+                            b.idom = before;
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
     }
 
     /// A call: operands to where the procedure wants them, results away from where the next call puts its own.
@@ -363,6 +415,13 @@ impl Lowering<'_> {
             Opcode::Const => {
                 let Some(v) = result else { return self.internal("const without result") };
                 let (Imm::Const(bits), ty) = (&d.imm, self.f.ty(v)) else { return self.internal("const without bits") };
+                if ty.scalar == Scalar::I1 {
+                    // A test that turned out to be none: 0 equals, or does not equal, 0.
+                    let (zero, code) = (Ref::constant(0), u8::from(bits[0] & 1 == 0));
+                    self.tests.insert(v, Test::Flags(smallvec![(zero, code, zero)], Cond { op: CondOp::X, x: true, y: true }));
+                    self.set(v, SmallVec::new());
+                    return Ok(());
+                }
                 (0..ty.lanes as usize).map(|l| self.constant(ty.scalar, bits[l])).collect()
             }
             Opcode::Undef => {

@@ -197,8 +197,6 @@ pub struct Procedure {
 /// A loop that a LOOP instruction counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// The block whose test would leave it.
-    pub test: usize,
     /// The integer register that holds the rounds.
     pub register: u8,
     /// The boolean uniform that says whether there is a round at all.
@@ -252,6 +250,8 @@ pub struct Program {
     pub integers: Vec<Integer>,
     /// Functions that stay procedures; their blocks follow those of the entry.
     pub procedures: Vec<Procedure>,
+    /// A boolean uniform that nothing else uses, for jumps that are always taken.
+    pub truth: Option<u8>,
     /// Names of temporaries for messages: where they are made.
     pub spans: Vec<Span>,
 }

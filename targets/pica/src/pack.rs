@@ -93,12 +93,8 @@ fn fuse_products(p: &mut Program) {
     }
 }
 
-/// Whether block `a` is executed exactly once before block `b`: it dominates it and lies in no loop.
-fn once_before(p: &Program, a: usize, b: usize) -> bool {
-    let mut d = Some(b);
-    while d.is_some_and(|x| x != a) {
-        d = d.and_then(|x| p.blocks[x].idom);
-    }
+/// Whether a block may be executed again.
+fn in_a_loop(p: &Program, a: usize) -> bool {
     let mut seen = vec![false; p.blocks.len()];
     let mut work: Vec<usize> = p.blocks[a].succs.to_vec();
     while let Some(x) = work.pop() {
@@ -106,7 +102,16 @@ fn once_before(p: &Program, a: usize, b: usize) -> bool {
             work.extend(p.blocks[x].succs.iter());
         }
     }
-    d.is_some() && !seen[a] && !p.blocks.iter().any(|b| b.nodes.iter().any(|n| n.op == Op::Emit))
+    seen[a]
+}
+
+/// Whether block `a` is executed exactly once before block `b`: it dominates it and lies in no loop.
+fn once_before(p: &Program, a: usize, b: usize) -> bool {
+    let mut d = Some(b);
+    while d.is_some_and(|x| x != a) {
+        d = d.and_then(|x| p.blocks[x].idom);
+    }
+    d.is_some() && !in_a_loop(p, a) && !p.blocks.iter().any(|b| b.nodes.iter().any(|n| n.op == Op::Emit))
 }
 
 /// A move to an output: block, node, register, component, sign.
@@ -152,9 +157,11 @@ fn write_outputs_directly(p: &mut Program) {
                 // A conditional move: overwriting an output is not allowed.
                 continue;
             }
+            let repeated = |b: usize| b != at_block && in_a_loop(p, b) && !in_a_loop(p, at_block);
             if defs[t as usize].len() > 1
                 && !all_here
-                && p.blocks.iter().enumerate().any(|(k, b)| k >= at_block && b.succs.contains(&at_block))
+                && (p.blocks.iter().enumerate().any(|(k, b)| k >= at_block && b.succs.contains(&at_block))
+                    || defs[t as usize].iter().any(|(b, _)| repeated(*b)))
             {
                 continue;
             }

@@ -9,8 +9,9 @@ use crate::inst::{Instr, Pattern, encode};
 use crate::regs::{IDENTITY, Index, Reg, Src, TEMPS};
 use retroshade_ir::Span;
 
-/// Takes `mad`s apart until the rest fits the low entries. `false` if no register is free for the products.
-pub fn split_mads(code: &mut Vec<Instr>, spans: &mut Vec<Span>, main: &mut u32) -> bool {
+/// Takes `mad`s apart until the rest fits the low entries. `false` if no register is free for the products. `marks` are
+/// addresses that follow the code.
+pub fn split_mads(code: &mut Vec<Instr>, spans: &mut Vec<Span>, marks: &mut [&mut u32]) -> bool {
     let patterns: Vec<(usize, Pattern)> =
         code.iter().enumerate().filter(|(_, i)| i.op == Op::Mad).filter_map(|(n, i)| Some((n, encode(i).ok()?.desc?))).collect();
     let all: Vec<Pattern> = patterns.iter().map(|p| p.1).collect();
@@ -43,7 +44,7 @@ pub fn split_mads(code: &mut Vec<Instr>, spans: &mut Vec<Span>, main: &mut u32) 
         let product = Src { reg: hold, index: Index::None, neg: false, swz: IDENTITY };
         insert_after(code, n, Instr::alu(Op::Add, i.dst, i.mask, &[i.src[2], product]));
         spans.insert(n + 1, spans.get(n).copied().unwrap_or(Span::NONE));
-        *main += u32::from((n as u32) < *main);
+        marks.iter_mut().for_each(|m| **m += u32::from((n as u32) < **m));
     }
     true
 }
