@@ -40,7 +40,8 @@ pub fn is_source(path: &Path, args: &SourceArgs) -> bool {
 /// Reads and verifies a module, and the one that `--after` names.
 pub fn load(path: &Path, args: &SourceArgs) -> Result<Module, Failure> {
     let Some(first) = &args.after else { return load_after(path, args, None) };
-    let before = load(first, &SourceArgs { after: None, stage: None, entry: None, lang: None, define: args.define.clone(), range: Vec::new() })?;
+    let before =
+        load(first, &SourceArgs { after: None, stage: None, entry: None, lang: None, define: args.define.clone(), range: Vec::new() })?;
     let module = load_after(path, args, Some(&before))?;
     linked(&before, &module, path)?;
     Ok(module)

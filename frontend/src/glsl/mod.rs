@@ -200,7 +200,15 @@ pub(crate) fn rewrite(
         g.outputs.sort_by_key(|o| o.builtin != Some(Builtin::Position));
         g.inputs.sort_by_key(|o| o.builtin != Some(Builtin::Position));
     }
-    Ok(Some(Rewritten { out, renames: r.renames, instances: r.instances, geometry, precise: r.precise, layouts: r.layouts, unplaced: r.unplaced }))
+    Ok(Some(Rewritten {
+        out,
+        renames: r.renames,
+        instances: r.instances,
+        geometry,
+        precise: r.precise,
+        layouts: r.layouts,
+        unplaced: r.unplaced,
+    }))
 }
 
 impl Rewriter<'_> {

@@ -436,7 +436,8 @@ fn count(m: &Module, f: &Function, header: Block, body: &[Tree]) -> Option<Count
             _ => continue,
         };
         let tested_next = if swapped { b == next } else { a == next };
-        let counter = |start, rounds, most, maybe_none| Some(Counter { exits: exits.clone(), param: *p, start, step: by, rounds, most, maybe_none });
+        let counter =
+            |start, rounds, most, maybe_none| Some(Counter { exits: exits.clone(), param: *p, start, step: by, rounds, most, maybe_none });
         let (start, limit) = match (start, limit) {
             (End::Known(s), End::Known(l)) => {
                 if let Some(rounds) = constant_rounds(

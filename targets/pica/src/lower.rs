@@ -105,7 +105,8 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
         p = l.p;
         reshaped.push(structure);
     }
-    let bools = abi.uniforms.values().filter(|p| matches!(p, Place::Bool(_))).count() + p.integers.iter().filter(|i| i.guard.is_some()).count();
+    let bools =
+        abi.uniforms.values().filter(|p| matches!(p, Place::Bool(_))).count() + p.integers.iter().filter(|i| i.guard.is_some()).count();
     p.truth = (bools <= usize::from(TRUTH)).then_some(TRUTH);
     Ok((p, reshaped))
 }
@@ -124,7 +125,9 @@ impl Lowering<'_> {
             self.p.blocks.push(MBlock { idom, succs, ..MBlock::default() });
         }
         for (header, plan) in &self.plans {
-            let (Some(header), Some(latch)) = (self.block_of.get(header).copied(), self.block_of.get(&plan.latch).copied()) else { continue };
+            let (Some(header), Some(latch)) = (self.block_of.get(header).copied(), self.block_of.get(&plan.latch).copied()) else {
+                continue;
+            };
             self.p.counts.insert(header, Count { register: plan.integer.register, guard: plan.integer.guard });
             // The way out starts at the end of the body, whose last part is executed in every round.
             let exit = plan.arm.first().copied().or_else(|| self.exit_of(plan, &structure.nodes));

@@ -22,7 +22,22 @@ const PREFIXES: [&str; 12] = ["gl", "out", "o", "v", "vs", "vtx", "vert", "verte
 const NAMES: [(u16, &[&str]); 6] = [
     (1, &["normalquat", "nquat", "quat", "quaternion", "tangentquat"]),
     (2, &["color", "colour", "clr", "col", "frontcolor", "diffuse", "rgba", "tint"]),
-    (3, &["texcoord", "texcoords", "texturecoord", "texturecoords", "texturecoordinate", "multitexcoord", "tcoord", "tex", "tc", "uv", "st"]),
+    (
+        3,
+        &[
+            "texcoord",
+            "texcoords",
+            "texturecoord",
+            "texturecoords",
+            "texturecoordinate",
+            "multitexcoord",
+            "tcoord",
+            "tex",
+            "tc",
+            "uv",
+            "st",
+        ],
+    ),
     (8, &["view", "viewvec", "viewvector", "viewdir"]),
     (4, &["texcoord0w", "tcoord0w", "tc0w"]),
     (POSITION, &["position", "pos"]),
@@ -141,7 +156,12 @@ pub fn fits(vertex: &Module, geometry: &Module) -> Result<(), CompileError> {
             return wrong("P0107", format!("the geometry program `{g}` reads {}, which the vertex program `{v}` does not write", named(i)));
         };
         if i.ty.lanes > o.ty.lanes {
-            let m = format!("the geometry program reads {} components of {}, of which the vertex program writes {}", i.ty.lanes, named(i), o.ty.lanes);
+            let m = format!(
+                "the geometry program reads {} components of {}, of which the vertex program writes {}",
+                i.ty.lanes,
+                named(i),
+                o.ty.lanes
+            );
             return wrong("P0107", m);
         }
     }
@@ -165,7 +185,8 @@ pub fn fits(vertex: &Module, geometry: &Module) -> Result<(), CompileError> {
         let read = inputs.iter().find(|i| same(o, i)).map_or(0, |i| i.ty.lanes);
         if places.dead[k][..read as usize].iter().any(Option::is_some) {
             let takes = OUTPUT_COMPONENTS[places.kinds[k] as usize];
-            let m = format!("the geometry program reads {read} components of {}, whose type takes {takes}: use a location from 9 up", named(o));
+            let m =
+                format!("the geometry program reads {read} components of {}, whose type takes {takes}: use a location from 9 up", named(o));
             return wrong("P0107", m);
         }
     }
