@@ -60,14 +60,17 @@ pub fn parse(line: &str) -> Result<u64, TextError> {
 /// Assembles a file: one instruction a line; blank lines, `//` and `#` comments and labels' lines are skipped.
 pub fn assemble(source: &str) -> Result<AsmOutput, Vec<TextError>> {
     let (mut code, mut errors) = (Vec::new(), Vec::new());
+    let mut data = None;
     for (n, line) in source.lines().enumerate() {
         let t = line.trim();
+        // What `dis` says about a container: where the word stands that KILL names.
+        data = data.or_else(|| t.strip_prefix("# container 19 (data) sa")?.split(' ').next()?.parse::<u64>().ok());
         if t.is_empty() || t.starts_with("//") || t.starts_with('#') || t.starts_with('.') {
             continue;
         }
         // The disassembler's address column.
         let t = t.split_once(": ").map_or(t, |(at, rest)| if at.chars().all(|c| c.is_ascii_hexdigit()) { rest } else { t });
-        match parse(t) {
+        match data.and_then(|d| native::kill(t, d)).map_or_else(|| parse(t), Ok) {
             Ok(w) => code.extend_from_slice(&w.to_le_bytes()),
             Err(e) => errors.push(TextError::at(n as u32 + 1, 1, e.message)),
         }

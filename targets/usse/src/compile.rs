@@ -477,7 +477,7 @@ fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(St
     };
     let mut extra: IndexMap<&'static str, Vec<u8>> = IndexMap::new();
     extra.insert("hex", all.iter().map(|w| format!("{w:016x}\n")).collect::<String>().into_bytes());
-    extra.insert("header", header(&module.name, module.stage, &bytes).into_bytes());
+    extra.insert("header", header(&module, &bytes).into_bytes());
     extra.insert("vitagl", container::vitagl(&gxp, &matrices(&module, &gxp)));
     if o.wants("mir") {
         dumps.push(("mir".to_string(), b.mir.clone()));
@@ -500,10 +500,13 @@ fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(St
     })
 }
 
-/// A C header with the container as a 16-byte-aligned array.
-fn header(name: &str, stage: Stage, bytes: &[u8]) -> String {
+/// A C header with the container as a 16-byte-aligned array, named after the file where the entry is the usual `main`.
+fn header(m: &Module, bytes: &[u8]) -> String {
+    let file = m.sources.name(FileId(0)).and_then(|n| std::path::Path::new(n).file_stem()).and_then(|s| s.to_str());
+    let name = file.filter(|n| m.name == "main" && !n.is_empty() && *n != "-").unwrap_or(&m.name);
     let clean: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    let id = format!("{clean}_{}_gxp", if stage == Stage::Vertex { "v" } else { "f" });
+    let lead = if clean.starts_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
+    let id = format!("{lead}{clean}_{}_gxp", if m.stage == Stage::Vertex { "v" } else { "f" });
     let mut out = format!("#ifndef {0}_H\n#define {0}_H\n\n", id.to_uppercase());
     out.push_str(&format!("static const unsigned char {id}[{}] __attribute__((aligned(16))) = {{\n", bytes.len()));
     for line in bytes.chunks(16) {

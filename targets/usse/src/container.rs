@@ -71,6 +71,37 @@ pub struct Descriptor {
     pub result: u32,
 }
 
+impl Descriptor {
+    /// What it puts where, in words; `pa` is the next register.
+    fn shown(&self, pa: &mut u32) -> String {
+        const KINDS: [&str; 6] = ["color0", "color1", "fog", "position", "?", "nothing"];
+        let mut out = String::new();
+        let (kind, sprite) = (self.info >> 12 & 15, self.info >> 30 & 1 == 1);
+        if kind != 15 || sprite {
+            let name = match kind {
+                _ if sprite => "point_coord".to_string(),
+                0..=9 => format!("texcoord{kind}"),
+                n => KINDS[n as usize - 10].to_string(),
+            };
+            let ty = match (self.info >> 28 & 3, kind) {
+                (2, _) => "f16",
+                (1, _) => "c10",
+                (_, 10 | 11) if self.info >> 20 & 1 == 0 => "u8",
+                _ => "f32",
+            };
+            out.push_str(&format!(" {name} {ty}x{} in pa{pa}", (self.info >> 22 & 3) + 1));
+            *pa += (self.size >> 4 & 3) + 1;
+        }
+        if self.info & 15 != 15 {
+            let form = [".?", ".xy", ".xy / w", ".xy / z"][(self.info >> 8 & 3) as usize];
+            let ty = ["its own type", "?", "f16", "f32"][(self.result >> 4 & 3) as usize];
+            out.push_str(&format!(" texture unit {} at texcoord{}{form}, {ty} in pa{pa}", self.unit, self.info & 15));
+            *pa += (self.size >> 6 & 3) + 1;
+        }
+        out
+    }
+}
+
 /// What a program reads and writes besides parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Varyings {
@@ -509,8 +540,10 @@ pub fn describe(g: &Gxp) -> String {
                 "# result pa{output_start} {ty}x{components}; {textures} of {} inputs read textures\n",
                 descriptors.len()
             ));
+            let mut pa = 0;
             for d in descriptors {
-                out.push_str(&format!("# input {:#010x} unit {} size {:#x} result {:#x}\n", d.info, d.unit, d.size, d.result));
+                out.push_str(&format!("# input {:#010x} unit {} size {:#x} result {:#x}", d.info, d.unit, d.size, d.result));
+                out.push_str(&format!(":{}\n", d.shown(&mut pa)));
             }
         }
     }

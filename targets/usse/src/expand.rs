@@ -719,30 +719,7 @@ impl<'a> Expander<'a> {
         let all = lanes.iter().enumerate().fold(0u8, |m, (k, l)| m | (l.is_some() as u8) << k);
         let words = match self.copy_word(ty, group, all, lanes, None) {
             Some(w) => vec![w],
-            None => {
-                let mut words = Vec::new();
-                // Lane x comes last: until then it may carry a constant on its way to another lane.
-                for k in (0..4).rev().filter(|k| lanes[*k].is_some()) {
-                    let mut one = [None; 4];
-                    one[k] = lanes[k];
-                    // Where the attributes are full of literals, the instruction carries the value.
-                    if let Some(Phys { spot: Spot::C(c), .. }) = one[k]
-                        && self.copy_word(ty, group, 1 << k, &one, None).is_none()
-                    {
-                        let c = if ty == Scalar::F16 { to_f32(ty, c).to_bits() } else { c };
-                        words.push(self.immediate(group, c).ok_or_else(|| internal("an immediate"))?);
-                        if k == 0 {
-                            continue;
-                        }
-                        one[k] = Some(Phys::at(Bank::I, n * 4));
-                    }
-                    words.push(
-                        self.copy_word(ty, group, 1 << k, &one, None)
-                            .ok_or_else(|| internal(&format!("a copy of {:?} {ty:?} into an internal register", one[k])))?,
-                    );
-                }
-                words
-            }
+            None => self.copy_parts(group, lanes, ty)?,
         };
         self.blocks[self.at].extend(words);
         for (k, l) in lanes.iter_mut().enumerate() {
@@ -751,6 +728,55 @@ impl<'a> Expander<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Copies lanes into an internal register with several words, those of one source together.
+    fn copy_parts(&mut self, group: (Bank, u16), lanes: &[Option<Phys>; 4], ty: Scalar) -> Result<Vec<Word>, CompileError> {
+        let mut words = Vec::new();
+        let mut rest: Vec<usize> = (0..4).rev().filter(|k| lanes[*k].is_some()).collect();
+        let only = |set: &[usize]| std::array::from_fn(|k| lanes[k].filter(|_| set.contains(&k)));
+        // Constants that only an instruction can carry come first: they pass through lane x, which is written last of them.
+        for k in rest.clone() {
+            let Some(Phys { spot: Spot::C(c), .. }) = lanes[k] else { continue };
+            if self.copy_word(ty, group, 1 << k, &only(&[k]), None).is_some() {
+                continue;
+            }
+            let c = if ty == Scalar::F16 { to_f32(ty, c).to_bits() } else { c };
+            words.push(self.immediate(group, c).ok_or_else(|| internal("an immediate"))?);
+            if k > 0 {
+                let mut one = [None; 4];
+                one[k] = Some(Phys::at(Bank::I, group.1));
+                words.push(self.copy_word(ty, group, 1 << k, &one, None).ok_or_else(|| internal("an immediate"))?);
+            }
+            rest.retain(|r| *r != k);
+        }
+        let near = |a: Option<Phys>, b: Option<Phys>| match (a, b) {
+            (Some(a), Some(b)) => {
+                let same = match (a.spot, b.spot) {
+                    (Spot::At(x, _), Spot::At(y, _)) => x == y,
+                    (Spot::C(_), Spot::C(_)) => true,
+                    _ => false,
+                };
+                same && a.neg == b.neg && a.abs == b.abs
+            }
+            _ => false,
+        };
+        while let Some(k) = rest.first().copied() {
+            // The largest set of lanes with this one that one word copies.
+            let alike: Vec<usize> = rest.iter().copied().filter(|j| near(lanes[k], lanes[*j])).collect();
+            let mut sets: Vec<Vec<usize>> =
+                (0..1u32 << alike.len()).map(|m| (0..alike.len()).filter(|n| m >> n & 1 == 1).map(|n| alike[n]).collect()).collect();
+            sets.retain(|s: &Vec<usize>| s.contains(&k));
+            sets.sort_by_key(|s| std::cmp::Reverse(s.len()));
+            let found = sets.into_iter().find_map(|s| {
+                let mask = s.iter().fold(0u8, |m, j| m | 1 << j);
+                self.copy_word(ty, group, mask, &only(&s), None).map(|w| (s, w))
+            });
+            let (set, w) = found.ok_or_else(|| internal(&format!("a copy of {:?} {ty:?} into an internal register", lanes[k])))?;
+            words.push(w);
+            rest.retain(|r| !set.contains(r));
+        }
+        Ok(words)
     }
 
     fn sources(&self, op: &Mop, ty: Scalar) -> Vec<Vec<Phys>> {

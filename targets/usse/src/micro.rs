@@ -346,6 +346,7 @@ fn step(d: &Decoded, name: &str, role: Role, reg: Reg, k: u16, state: &[i8; 4]) 
         return match (field(d, "repeat_mode"), gpi, reg.bank == Bank::I) {
             (0 | 2, false, false) => 4 * k,
             (1 | 2, true, _) | (1 | 2, false, true) => k,
+            (3, false, false) if reg.bank == Bank::Const => k * inc,
             (3, false, false) => 2 * k * inc,
             _ => 0,
         };

@@ -34,6 +34,13 @@ pub fn parse(source: &str) -> Result<u64, TextError> {
     }))
 }
 
+/// KILL, whose text leaves out the register that a container puts first into its data: `data`.
+pub fn kill(source: &str, data: u64) -> Option<u64> {
+    let (pred, name) = source.trim().split_once(' ').unwrap_or(("", source.trim()));
+    let code = (0..4).find(|c| text::predicate("KILL", *c) == pred).filter(|_| name == "KILL")?;
+    Word::new("KILL", vec![("pred", code), ("src1_n", data), ("src2_n", data)], Span::NONE).encode().ok()
+}
+
 /// A source or destination as written.
 #[derive(Clone, Copy, Debug)]
 struct Arg {
@@ -326,7 +333,7 @@ fn one(name: &str, args: &[&str], saturated: bool) -> Option<Vec<Word>> {
 /// The mask field of a destination: half-precision ones outside internal registers count pairs.
 fn mask(d: &Arg, half: bool) -> u64 {
     let m = d.mask() as u64;
-    if half && d.reg.bank != Bank::I { m & 1 | (m >> 2 & 1) << 2 } else { m }
+    if half && !text::by_lane(d.reg.bank) { m & 1 | (m >> 2 & 1) << 2 } else { m }
 }
 
 fn vector(form: &'static str, op: u64, d: &Arg, x: &Arg, y: &Arg) -> Option<Word> {

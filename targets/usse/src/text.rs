@@ -53,6 +53,11 @@ pub fn pair_mask(mask: u8) -> u8 {
     ((mask & 1) * 3) | ((mask >> 2 & 1) * 12)
 }
 
+/// Whether a half-precision mask is shown lane by lane: internal registers have it so, indexed ones are shown so.
+pub fn by_lane(bank: Bank) -> bool {
+    matches!(bank, Bank::I | Bank::Indexed(_))
+}
+
 /// VPCK's selector for each lane.
 pub fn pack_selectors(d: &Decoded) -> Swizzle {
     let (src, dst, mask) = (field(d, "src_fmt"), field(d, "dest_fmt"), field(d, "dest_mask"));
@@ -101,12 +106,16 @@ fn step(d: &Decoded, role: Role, reg: Reg, k: u16) -> u16 {
             (0, false, false) | (2, false, false) => 4 * k,
             (1 | 2, true, _) | (1 | 2, false, true) => k,
             (3, false, false) if role == Dest => 4 * k,
+            (3, false, false) if reg.bank == Bank::Const => k,
             (3, false, false) => 2 * k,
             _ => 0,
         };
     }
-    let doubled = operand(name, role).is_some_and(|o| crate::operands::doubled(d, o));
+    let fixed_point = name == "VMOV" && field(d, "move_data_type") == 3;
+    let doubled = !fixed_point && operand(name, role).is_some_and(|o| crate::operands::doubled(d, o));
     match reg.bank {
+        // The known answers show the condition of a move, and fixed-point moves, as if they did not come in pairs.
+        _ if name == "VMOV" && role == Src0 => 0,
         Bank::Imm if name != "I32MAD" => 0,
         b if is_unified(b) && doubled && !(name == "VPCK" && role == Dest) => 2 * k,
         _ => k,
@@ -239,7 +248,7 @@ fn iteration(d: &Decoded, name: &str, k: u16) -> String {
             let half = name == "V16NMAD" || f("dat_fmt") == 1;
             let to = get(Dest).reg;
             let mut mask = f("dest_mask") as u8;
-            if name == "VMAD2" && half && to.bank != Bank::I {
+            if name == "VMAD2" && half && !by_lane(to.bank) {
                 mask = pair_mask(mask);
             }
             if name == "VMAD2" {
@@ -432,7 +441,7 @@ fn vmov(d: &Decoded, get: impl Fn(Role) -> Src) -> String {
             mask = 1;
             (s1.sel, s2.sel) = (IDENTITY, IDENTITY);
         }
-        4 if to.bank != Bank::I => mask = pair_mask(mask),
+        4 if !by_lane(to.bank) => mask = pair_mask(mask),
         _ => {}
     }
     if f("move_type") == 0 {
@@ -459,7 +468,7 @@ fn vtst(d: &Decoded, name: &str, get: impl Fn(Role) -> Src) -> String {
     }
     let op = if op == "CMP" { "CMPMSK" } else { op };
     // A float result in lanes, an integer result in one register.
-    let mask = if f("alu_sel") == 0 && f("tst_mask_type") == 2 { 15 } else { 1 };
+    let mask = if f("alu_sel") == 0 && (f("tst_mask_type") == 2 || f("alu_op") == 8) { 15 } else { 1 };
     s2.sel = if f("src2_vscomp") == 1 { [0; 4] } else { IDENTITY };
     format!("{op}.{suffix}.{ty}.{ty} {} {} {}", dest(get(Dest).reg, mask), source(&s1, mask), source(&s2, mask))
 }

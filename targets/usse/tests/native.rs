@@ -85,6 +85,16 @@ fn texts_of_published_words() {
     assert!(read > 1500 && not.keys().all(|f| WITHOUT_OPERANDS.contains(f)), "{read} read, not: {not:#?}");
 }
 
+/// A file that says where a container's data begin: KILL names that register.
+#[test]
+fn programs_that_kill() {
+    let with = |head: &str| asm::assemble(&format!("{head}\n0000: PHAS wait=1 temps=0\n0008: !p1 KILL\n")).map(|o| o.code);
+    let code = with("# container 19 (data) sa4 size 2").unwrap();
+    let d = forms::decode(u64::from_le_bytes(code[8..].try_into().unwrap())).unwrap();
+    assert_eq!(["pred", "src1_n", "src2_n"].map(|f| forms::TABLE.value(&d, f).unwrap()), [2, 4, 4]);
+    assert!(with("# container 14 (default uniform buffer) sa0 size 4").is_err());
+}
+
 /// Both readings of a line, with and without the listing behind it, and what is neither.
 #[test]
 fn lines() {

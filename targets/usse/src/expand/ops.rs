@@ -16,6 +16,16 @@ fn outcome(rel: Rel, p: u8, pred: u64) -> [(&'static str, u64); 7] {
     ]
 }
 
+/// Some lanes of a group at their positions, and the mask of these.
+fn picked(lanes: &[(usize, usize)], src: &[Phys]) -> (u8, [Option<Phys>; 4]) {
+    let (mut mask, mut out) = (0, [None; 4]);
+    for (p, k) in lanes {
+        out[*p] = Some(src[*k]);
+        mask |= 1u8 << p;
+    }
+    (mask, out)
+}
+
 impl Expander<'_> {
     /// A vector times rows: one VDP each, with the vector in an internal register, so that the words can become one that
     /// repeats.
@@ -411,14 +421,12 @@ impl Expander<'_> {
                 // As many lanes as one word takes.
                 let mut n = rest.len();
                 loop {
-                    let mut lane = [None; 4];
-                    let mut mask = 0;
-                    for (p, k) in &rest[..n] {
-                        lane[*p] = Some(src[0][*k]);
-                        mask |= 1u8 << p;
-                    }
+                    let (mask, mut lane) = picked(&rest[..n], &src[0]);
                     if let Some(w) = self.pack_word(from, to, (bank, first), mask, &lane) {
                         self.blocks[self.at].push(w);
+                        break;
+                    }
+                    if to == 5 && from == 6 && self.convert_in_two((bank, first), rest, &src[0]) {
                         break;
                     }
                     if n == 1 || to == 5 {
@@ -433,6 +441,35 @@ impl Expander<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Converts a group of f32 lanes to f16 with two words, where the first does not overwrite what the second reads.
+    fn convert_in_two(&mut self, (bank, first): (Bank, u16), lanes: &[(usize, usize)], src: &[Phys]) -> bool {
+        let reads = |k: usize, reg: u16| match src[k].spot {
+            Spot::At(b, u) => b == bank && b != Bank::I && u == reg,
+            _ => false,
+        };
+        for set in 1..(1u32 << lanes.len()) - 1 {
+            let side = |on: u32| -> Vec<(usize, usize)> {
+                lanes.iter().enumerate().filter(|(n, _)| set >> n & 1 == on).map(|(_, l)| *l).collect()
+            };
+            let (early, late) = (side(1), side(0));
+            if early.iter().any(|(p, _)| late.iter().any(|(_, k)| reads(*k, first / 2 + *p as u16 / 2))) {
+                continue;
+            }
+            let at = self.blocks[self.at].len();
+            for half in [early, late] {
+                let (mask, lane) = picked(&half, src);
+                if let Some(w) = self.pack_word(6, 5, (bank, first), mask, &lane) {
+                    self.blocks[self.at].push(w);
+                }
+            }
+            if self.blocks[self.at].len() == at + 2 {
+                return true;
+            }
+            self.blocks[self.at].truncate(at);
+        }
+        false
     }
 
     /// An integer operand in a register: constants become literals, or an instruction carries them to an internal register.
