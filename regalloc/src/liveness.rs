@@ -4,66 +4,61 @@ use crate::file::RegFile;
 use crate::program::Program;
 use regalloc2::{Function, Inst, Operand, OperandConstraint, OperandKind, OperandPos, VReg};
 
-/// A dense set of virtual registers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A set of virtual registers whose operations take constant time, clearing included; its members have no order.
+#[derive(Clone, Debug, Default)]
 pub struct VRegSet {
-    words: Vec<u64>,
+    members: Vec<u32>,
+    /// Where a register stands in `members`, if it does.
+    place: Vec<u32>,
 }
 
 impl VRegSet {
     /// An empty set over `n` registers.
     pub fn new(n: usize) -> VRegSet {
-        VRegSet { words: vec![0; n.div_ceil(64)] }
+        VRegSet { members: Vec::new(), place: vec![0; n] }
     }
     /// Adds a register; whether it was new.
     pub fn insert(&mut self, v: usize) -> bool {
-        let (w, b) = (v / 64, 1 << (v % 64));
-        let new = self.words[w] & b == 0;
-        self.words[w] |= b;
+        let new = !self.contains(v);
+        if new {
+            self.place[v] = self.members.len() as u32;
+            self.members.push(v as u32);
+        }
         new
     }
     /// Removes a register; whether it was there.
     pub fn remove(&mut self, v: usize) -> bool {
-        let (w, b) = (v / 64, 1 << (v % 64));
-        let had = self.words[w] & b != 0;
-        self.words[w] &= !b;
+        let had = self.contains(v);
+        if had {
+            let at = self.place[v] as usize;
+            self.members.swap_remove(at);
+            if let Some(moved) = self.members.get(at) {
+                self.place[*moved as usize] = at as u32;
+            }
+        }
         had
     }
     /// Whether the register is in the set.
     pub fn contains(&self, v: usize) -> bool {
-        self.words[v / 64] & (1 << (v % 64)) != 0
+        self.members.get(self.place[v] as usize) == Some(&(v as u32))
     }
-    /// Adds all of another set; whether anything was new.
-    pub fn union(&mut self, other: &VRegSet) -> bool {
-        let mut changed = false;
-        for (a, b) in self.words.iter_mut().zip(&other.words) {
-            changed |= *b & !*a != 0;
-            *a |= *b;
-        }
-        changed
+    /// Removes all registers.
+    pub fn clear(&mut self) {
+        self.members.clear();
     }
-    /// The members in ascending order.
+    /// The members.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words.iter().enumerate().flat_map(|(i, w)| {
-            let mut w = *w;
-            std::iter::from_fn(move || {
-                (w != 0).then(|| {
-                    let b = w.trailing_zeros() as usize;
-                    w &= w - 1;
-                    i * 64 + b
-                })
-            })
-        })
+        self.members.iter().map(|v| *v as usize)
     }
 }
 
-/// Live-in and live-out sets of every block.
+/// The values live at the boundaries of every block, in ascending order.
 #[derive(Clone, Debug)]
 pub struct Liveness {
     /// Live at each block's start, its parameters not counted.
-    pub live_in: Vec<VRegSet>,
+    pub live_in: Vec<Vec<u32>>,
     /// Live at each block's end, after the branch arguments are read.
-    pub live_out: Vec<VRegSet>,
+    pub live_out: Vec<Vec<u32>>,
 }
 
 /// Where pressure peaks.
@@ -78,56 +73,48 @@ pub struct Peak {
 }
 
 impl Liveness {
-    /// Computes liveness by iterating backwards until nothing changes.
+    /// Walks back from every use to the definition: work is proportional to the size of the result.
     pub fn new(p: &Program) -> Liveness {
-        let n = p.num_vregs();
         let nb = p.blocks.len();
-        let mut uses = vec![VRegSet::new(n); nb];
-        let mut defs = vec![VRegSet::new(n); nb];
+        let mut home = vec![u32::MAX; p.num_vregs()];
+        // Values that a block reads from before it, with the block.
+        let mut demand: Vec<(u32, u32)> = Vec::new();
         for (b, info) in p.blocks.iter().enumerate() {
-            let args = info.args.iter().flatten();
-            args.for_each(|v| {
-                uses[b].insert(v.vreg());
-            });
-            for i in (info.start..info.end).rev() {
-                let ops = p.inst_operands(Inst::new(i as usize));
-                for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Def) {
-                    uses[b].remove(o.vreg().vreg());
-                    defs[b].insert(o.vreg().vreg());
+            let b = b as u32;
+            info.params.iter().for_each(|v| home[v.vreg()] = b);
+            for i in info.start..info.end {
+                let ops = p.inst_operands(Inst::new(i as usize)).iter().filter(|o| tracked(o));
+                for o in ops.clone().filter(|o| o.kind() == OperandKind::Use && home[o.vreg().vreg()] != b) {
+                    demand.push((o.vreg().vreg() as u32, b));
                 }
-                for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use) {
-                    uses[b].insert(o.vreg().vreg());
-                }
+                ops.filter(|o| o.kind() == OperandKind::Def).for_each(|o| home[o.vreg().vreg()] = b);
             }
-            for v in &info.params {
-                uses[b].remove(v.vreg());
-                defs[b].insert(v.vreg());
-            }
+            let args = info.args.iter().flatten().filter(|v| home[v.vreg()] != b);
+            demand.extend(args.map(|v| (v.vreg() as u32, b)));
         }
-        let mut live_in = uses;
-        let mut live_out = vec![VRegSet::new(n); nb];
-        let mut work: Vec<usize> = (0..nb).collect();
-        let mut queued = vec![true; nb];
-        while let Some(b) = work.pop() {
-            queued[b] = false;
-            let mut out = std::mem::take(&mut live_out[b]);
-            for s in &p.blocks[b].succs {
-                out.union(&live_in[s.index()]);
-            }
-            let mut through = out.clone();
-            for (t, d) in through.words.iter_mut().zip(&defs[b].words) {
-                *t &= !*d;
-            }
-            live_out[b] = out;
-            if live_in[b].union(&through) {
-                for q in &p.blocks[b].preds {
-                    if !std::mem::replace(&mut queued[q.index()], true) {
-                        work.push(q.index());
+        demand.sort_unstable();
+        demand.dedup();
+        let mut me = Liveness { live_in: vec![Vec::new(); nb], live_out: vec![Vec::new(); nb] };
+        let mut work = Vec::new();
+        for (v, b) in demand {
+            work.push(b as usize);
+            while let Some(b) = work.pop() {
+                // Values come in ascending order, so a block has this one already if it has it last.
+                if me.live_in[b].last() == Some(&v) {
+                    continue;
+                }
+                me.live_in[b].push(v);
+                for q in p.blocks[b].preds.iter().map(|q| q.index()) {
+                    if me.live_out[q].last() != Some(&v) {
+                        me.live_out[q].push(v);
+                    }
+                    if home[v as usize] != q as u32 {
+                        work.push(q);
                     }
                 }
             }
         }
-        Liveness { live_in, live_out }
+        me
     }
 }
 
@@ -138,78 +125,102 @@ pub fn tracked(o: &Operand) -> bool {
 
 /// The pressure peak of each class. Values that sit in an input register and are only read in place do not count.
 pub fn peaks(p: &Program, file: &RegFile, live: &Liveness) -> [Peak; 3] {
-    let mut peak: [Peak; 3] = Default::default();
     let resting = resting_inputs(p, file);
-    let counts = |v: usize| !resting.contains(v);
-    for (b, info) in p.blocks.iter().enumerate() {
-        let mut now = live.live_out[b].clone();
-        info.args.iter().flatten().for_each(|v| {
-            now.insert(v.vreg());
+    let mut now = VRegSet::new(p.num_vregs());
+    let mut peak: [Peak; 3] = Default::default();
+    // The block of each peak and the number of its point there.
+    let mut place = [(0, 0); 3];
+    for b in 0..p.blocks.len() {
+        let mut point = 0;
+        walk(p, live, &resting, b, &mut now, |at| {
+            for c in 0..3 {
+                if at.live[c] > peak[c].live {
+                    (peak[c].live, peak[c].inst, place[c]) = (at.live[c], at.inst, (b, point));
+                }
+            }
+            point += 1;
         });
-        let mut n = [0u32; 3];
-        now.iter().filter(|v| counts(*v)).for_each(|v| n[p.classes()[v] as usize] += 1);
-        for i in (info.start..info.end).rev() {
-            let ops = p.inst_operands(Inst::new(i as usize));
-            // After the instruction: what lives on, plus results that nobody reads.
-            let mut late = n;
-            for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Def) {
-                let v = o.vreg().vreg();
-                if !now.contains(v) && counts(v) {
-                    late[o.class() as usize] += 1;
-                }
+    }
+    for c in 0..3 {
+        let mut point = 0;
+        walk(p, live, &resting, place[c].0, &mut now, |at| {
+            if point == place[c].1 && peak[c].live > 0 {
+                let of_class = at.ops.iter().filter(|o| tracked(o) && o.class() as usize == c).map(|o| o.vreg().vreg());
+                peak[c].vregs = at.now.iter().filter(|v| p.classes()[*v] as usize == c).chain(of_class).map(|v| v as u32).collect();
+                peak[c].vregs.sort_unstable();
+                peak[c].vregs.dedup();
             }
-            for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use && o.pos() == OperandPos::Late) {
-                let v = o.vreg().vreg();
-                if !now.contains(v) && counts(v) {
-                    late[o.class() as usize] += 1;
-                }
-            }
-            note(&mut peak, late, i, &now, ops, p);
-            let mut early_defs = [0u32; 3];
-            for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Def) {
-                let v = o.vreg().vreg();
-                if counts(v) && o.pos() == OperandPos::Early {
-                    early_defs[o.class() as usize] += 1;
-                }
-                if now.remove(v) && counts(v) {
-                    n[o.class() as usize] -= 1;
-                }
-            }
-            for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use) {
-                let v = o.vreg().vreg();
-                if now.insert(v) && counts(v) {
-                    n[o.class() as usize] += 1;
-                }
-            }
-            let mut early = n;
-            early.iter_mut().zip(early_defs).for_each(|(a, b)| *a += b);
-            note(&mut peak, early, i, &now, ops, p);
-        }
-        let mut at_start = n;
-        for v in &info.params {
-            if !now.contains(v.vreg()) && counts(v.vreg()) {
-                at_start[v.class() as usize] += 1;
-            }
-        }
-        note(&mut peak, at_start, info.start, &now, &[], p);
+            point += 1;
+        });
     }
     peak
 }
 
-fn note(peak: &mut [Peak; 3], n: [u32; 3], inst: u32, now: &VRegSet, ops: &[Operand], p: &Program) {
-    for c in 0..3 {
-        if n[c] > peak[c].live {
-            let mut vregs: Vec<u32> = now.iter().filter(|v| p.classes()[*v] as usize == c).map(|v| v as u32).collect();
-            for o in ops.iter().filter(|o| tracked(o) && o.class() as usize == c) {
-                let v = o.vreg().vreg() as u32;
-                if !vregs.contains(&v) {
-                    vregs.push(v);
-                }
+/// A point of the program at which values are live.
+struct Point<'a> {
+    /// How many, per class.
+    live: [u32; 3],
+    inst: u32,
+    /// Which; results and late operands of the instruction aside.
+    now: &'a VRegSet,
+    ops: &'a [Operand],
+}
+
+/// Goes through a block backwards: the points after and before every instruction, and the block's start. `now` is scratch.
+fn walk(p: &Program, live: &Liveness, resting: &VRegSet, b: usize, now: &mut VRegSet, mut visit: impl FnMut(Point)) {
+    let Some(info) = p.blocks.get(b) else { return };
+    let counts = |v: usize| !resting.contains(v);
+    now.clear();
+    let args = info.args.iter().flatten().map(|v| v.vreg());
+    live.live_out[b].iter().map(|v| *v as usize).chain(args).for_each(|v| {
+        now.insert(v);
+    });
+    let mut n = [0u32; 3];
+    now.iter().filter(|v| counts(*v)).for_each(|v| n[p.classes()[v] as usize] += 1);
+    for i in (info.start..info.end).rev() {
+        let ops = p.inst_operands(Inst::new(i as usize));
+        // After the instruction: what lives on, plus results that nobody reads.
+        let mut late = n;
+        for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Def) {
+            let v = o.vreg().vreg();
+            if !now.contains(v) && counts(v) {
+                late[o.class() as usize] += 1;
             }
-            vregs.sort_unstable();
-            peak[c] = Peak { live: n[c], inst, vregs };
+        }
+        for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use && o.pos() == OperandPos::Late) {
+            let v = o.vreg().vreg();
+            if !now.contains(v) && counts(v) {
+                late[o.class() as usize] += 1;
+            }
+        }
+        visit(Point { live: late, inst: i, now, ops });
+        let mut early_defs = [0u32; 3];
+        for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Def) {
+            let v = o.vreg().vreg();
+            if counts(v) && o.pos() == OperandPos::Early {
+                early_defs[o.class() as usize] += 1;
+            }
+            if now.remove(v) && counts(v) {
+                n[o.class() as usize] -= 1;
+            }
+        }
+        for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use) {
+            let v = o.vreg().vreg();
+            if now.insert(v) && counts(v) {
+                n[o.class() as usize] += 1;
+            }
+        }
+        let mut early = n;
+        early.iter_mut().zip(early_defs).for_each(|(a, b)| *a += b);
+        visit(Point { live: early, inst: i, now, ops });
+    }
+    let mut at_start = n;
+    for v in &info.params {
+        if !now.contains(v.vreg()) && counts(v.vreg()) {
+            at_start[v.class() as usize] += 1;
         }
     }
+    visit(Point { live: at_start, inst: info.start, now, ops: &[] });
 }
 
 /// Virtual registers that live in an input register throughout: defined there, never demanded elsewhere.
@@ -236,8 +247,8 @@ pub fn resting_inputs(p: &Program, file: &RegFile) -> VRegSet {
     p.blocks.iter().flat_map(|b| b.args.iter().flatten()).for_each(|v| {
         demanded.insert(v.vreg());
     });
-    for (s, d) in set.words.iter_mut().zip(&demanded.words) {
-        *s &= !*d;
-    }
+    demanded.iter().for_each(|v| {
+        set.remove(v);
+    });
     set
 }

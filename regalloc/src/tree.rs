@@ -7,7 +7,7 @@
 //! ladder has other steps, and the checker judges what comes out of here like everything else.
 
 use crate::file::RegFile;
-use crate::liveness::{Liveness, tracked};
+use crate::liveness::{Liveness, VRegSet, tracked};
 use crate::program::Program;
 use regalloc2::{
     Allocation, Edit, Function, Inst, Operand, OperandConstraint, OperandKind, OperandPos, Output, PReg, PRegSet, ProgPoint, RegClass,
@@ -42,6 +42,8 @@ struct Scan<'a> {
     edits: Vec<(ProgPoint, Edit)>,
     slots: u32,
     hints: bool,
+    /// For walks through a block.
+    scratch: VRegSet,
 }
 
 impl<'a> Scan<'a> {
@@ -65,6 +67,7 @@ impl<'a> Scan<'a> {
             edits: Vec::new(),
             slots: 0,
             hints,
+            scratch: VRegSet::new(n),
         }
     }
 
@@ -121,6 +124,15 @@ impl<'a> Scan<'a> {
         post
     }
 
+    /// What is live at a block's end, arguments of its branches included.
+    fn live_at_end(&self, b: usize, now: &mut VRegSet) {
+        now.clear();
+        let args = self.p.blocks[b].args.iter().flatten().map(|v| v.vreg());
+        self.live.live_out[b].iter().map(|v| *v as usize).chain(args).for_each(|v| {
+            now.insert(v);
+        });
+    }
+
     /// Finds kin, forbidden registers and what may not sit in a slot.
     fn prepare(&mut self) {
         for b in &self.p.blocks {
@@ -131,11 +143,9 @@ impl<'a> Scan<'a> {
                 }
             }
         }
+        let mut now = VRegSet::new(self.p.num_vregs());
         for (b, info) in self.p.blocks.iter().enumerate() {
-            let mut now = self.live.live_out[b].clone();
-            info.args.iter().flatten().for_each(|v| {
-                now.insert(v.vreg());
-            });
+            self.live_at_end(b, &mut now);
             for i in (info.start..info.end).rev() {
                 let ops = self.p.inst_operands(Inst::new(i as usize));
                 let (mut early, mut late) = (PRegSet::default(), self.p.inst_clobbers(Inst::new(i as usize)));
@@ -190,7 +200,7 @@ impl<'a> Scan<'a> {
 
     fn block(&mut self, b: usize, places: &mut [Vec<Allocation>]) -> Option<()> {
         let info = &self.p.blocks[b];
-        let mut busy: BTreeSet<Allocation> = self.live.live_in[b].iter().filter_map(|v| self.home[v]).collect();
+        let mut busy: BTreeSet<Allocation> = self.live.live_in[b].iter().filter_map(|v| self.home[*v as usize]).collect();
         for v in &info.params {
             let a = self.choose(v.vreg(), v.class(), &busy, None)?;
             self.home[v.vreg()] = Some(a);
@@ -209,12 +219,10 @@ impl<'a> Scan<'a> {
     }
 
     /// For each instruction of a block, the values whose last use it is and the results that nobody reads.
-    fn dying(&self, b: usize) -> Dying {
+    fn dying(&mut self, b: usize) -> Dying {
         let info = &self.p.blocks[b];
-        let mut now = self.live.live_out[b].clone();
-        info.args.iter().flatten().for_each(|v| {
-            now.insert(v.vreg());
-        });
+        let mut now = std::mem::take(&mut self.scratch);
+        self.live_at_end(b, &mut now);
         let mut after = vec![Vec::new(); (info.end - info.start) as usize];
         for i in (info.start..info.end).rev() {
             let dead = &mut after[(i - info.start) as usize];
@@ -231,6 +239,7 @@ impl<'a> Scan<'a> {
             }
         }
         let unused_params = info.params.iter().map(|v| v.vreg()).filter(|v| !now.contains(*v)).collect();
+        self.scratch = now;
         Dying { after, unused_params }
     }
 
@@ -408,7 +417,7 @@ impl<'a> Scan<'a> {
             } else {
                 ProgPoint::before(Inst::new(to.start as usize))
             };
-            let mut held: BTreeSet<Allocation> = self.live.live_in[s.index()].iter().filter_map(|v| self.home[v]).collect();
+            let mut held: BTreeSet<Allocation> = self.live.live_in[s.index()].iter().filter_map(|v| self.home[*v as usize]).collect();
             held.extend(to.params.iter().filter_map(|p| self.home[p.vreg()]));
             held.extend(args.iter().filter_map(|a| self.home[a.vreg()]));
             for o in self.p.inst_operands(Inst::new(info.end as usize - 1)).iter().filter(|o| tracked(o)) {

@@ -10,10 +10,11 @@ use crate::inst::{Imm, MemRef};
 use crate::opcode::{Effect, Opcode};
 use crate::passes::rewrite::resolve_operands;
 use crate::types::Type;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, Hash)]
 struct Key {
     op: Opcode,
     ty: Type,
@@ -29,20 +30,11 @@ pub fn run(func: &mut Function) -> bool {
     func.resolve_aliases();
     let cfg = Cfg::new(func);
     let dom = DomTree::new(func, &cfg);
-    // Only ever looked up, never iterated: the order of the map cannot reach the output.
-    let mut seen: HashMap<Key, Value> = HashMap::new();
-    let mut scopes: Vec<(Block, Vec<Key>)> = Vec::new();
+    // A value and the block that computes it. Only ever looked up, never iterated: the order of the map cannot reach the
+    // output. What a finished subtree left behind dominates nothing that comes later.
+    let mut seen: FxHashMap<Key, (Value, Block)> = FxHashMap::default();
     let mut changed = false;
     for b in dom.preorder().collect::<Vec<_>>() {
-        while let Some((top, _)) = scopes.last() {
-            if dom.dominates(*top, b) {
-                break;
-            }
-            for k in scopes.pop().map(|s| s.1).unwrap_or_default() {
-                seen.remove(&k);
-            }
-        }
-        let mut made = Vec::new();
         let mut writes = 0;
         let old = std::mem::take(&mut func.blocks[b].insts);
         let mut kept = Vec::with_capacity(old.len());
@@ -76,21 +68,18 @@ pub fn run(func: &mut Function) -> bool {
                 _ => Some((b, writes)),
             };
             let key = Key { op: d.op, ty: func.ty(result), args, imm, precise: d.precise, local };
-            match seen.get(&key) {
-                Some(v) => {
-                    let v = *v;
-                    func.replace(result, v);
+            match seen.entry(key) {
+                Entry::Occupied(e) if dom.dominates(e.get().1, b) => {
+                    func.replace(result, e.get().0);
                     changed = true;
                 }
-                None => {
-                    seen.insert(key.clone(), result);
-                    made.push(key);
+                e => {
+                    e.insert_entry((result, b));
                     kept.push(i);
                 }
             }
         }
         func.blocks[b].insts = kept;
-        scopes.push((b, made));
     }
     changed |= same_arguments(func, &cfg);
     if changed {

@@ -9,6 +9,7 @@ use crate::entities::Block;
 use crate::function::{Function, ValueDef};
 use crate::inst::{BlockCall, Imm, InstData};
 use crate::opcode::Opcode;
+use cranelift_entity::SecondaryMap;
 
 /// Runs the pass.
 pub fn run(func: &mut Function) -> bool {
@@ -56,14 +57,8 @@ pub fn run(func: &mut Function) -> bool {
                 continue;
             }
             changed |= moved.iter().any(|i| cost(func, *i) > 0);
-            let gone: cranelift_entity::EntitySet<_> = {
-                let mut s = cranelift_entity::EntitySet::new();
-                for i in &moved {
-                    s.insert(*i);
-                }
-                s
-            };
-            func.blocks[b].insts.retain(|i| !gone.contains(*i));
+            let mut gone = moved.iter().peekable();
+            func.blocks[b].insts.retain(|i| gone.next_if_eq(&i).is_none());
             let at = func.blocks[pre].insts.len().saturating_sub(1);
             func.blocks[pre].insts.splice(at..at, moved);
         }
@@ -76,6 +71,7 @@ pub fn add_preheaders(func: &mut Function) -> bool {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(func, &cfg);
     let loops = Loops::new(&cfg, &dom);
+    let mut made: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
     let mut changed = false;
     for (l, data) in loops.iter() {
         let outside: Vec<_> = cfg.preds(data.header).iter().copied().filter(|e| !loops.contains(l, e.from)).collect();
@@ -99,9 +95,11 @@ pub fn add_preheaders(func: &mut Function) -> bool {
                 func.insts[t].targets[e.target as usize].block = pre;
             }
         }
-        let at = func.layout.iter().position(|b| *b == data.header).unwrap_or(0);
-        func.layout.insert(at, pre);
+        made[data.header] = Some(pre);
         changed = true;
+    }
+    if changed {
+        func.layout = func.layout.iter().flat_map(|b| made[*b].into_iter().chain([*b])).collect();
     }
     changed
 }

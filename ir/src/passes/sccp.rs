@@ -6,8 +6,8 @@ use crate::inst::{BlockCall, Imm, InstData};
 use crate::numerics::Numerics;
 use crate::opcode::Opcode;
 use cranelift_entity::{EntitySet, SecondaryMap};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
-use std::collections::HashSet;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Lattice {
@@ -24,7 +24,7 @@ struct Sccp<'a> {
     values: SecondaryMap<Value, Lattice>,
     users: SecondaryMap<Value, Vec<(Block, Inst)>>,
     reached: EntitySet<Block>,
-    edges: HashSet<(Block, u32)>,
+    edges: FxHashSet<(Block, u32)>,
     flow: Vec<(Block, u32)>,
     work: Vec<(Block, Inst)>,
 }
@@ -39,7 +39,7 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics) -> bool {
             values: SecondaryMap::new(),
             users: SecondaryMap::new(),
             reached: EntitySet::new(),
-            edges: HashSet::new(),
+            edges: FxHashSet::default(),
             flow: Vec::new(),
             work: Vec::new(),
         };

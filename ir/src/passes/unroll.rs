@@ -4,14 +4,22 @@
 //! loop; what remains of the loop can never come round again, which `sccp` proves afterwards. A wrong count would cost size,
 //! never correctness.
 
+use crate::analysis::cfg::Edge;
 use crate::analysis::{Cfg, DomTree, LoopId, Loops};
-use crate::entities::{Block, Inst, Value};
+use crate::entities::{Block, Inst, Local, Value};
 use crate::function::{Function, LocalDecl, ValueDef};
 use crate::inst::{BlockCall, Imm, InstData, MemRef};
 use crate::numerics::Numerics;
 use crate::opcode::Opcode;
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use std::collections::BTreeMap;
+
+/// A loop that is going to be unrolled.
+struct Counted {
+    header: Block,
+    blocks: Vec<Block>,
+    trips: usize,
+}
 
 /// Runs the pass on innermost loops; `fuel` is the number of instructions that the copies of one loop may have.
 pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32) -> bool {
@@ -26,16 +34,19 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32) -> bool {
         if !loops.is_reducible() {
             return any;
         }
-        let parents: Vec<LoopId> = loops.iter().filter_map(|(_, d)| d.parent).collect();
+        let mut parents: EntitySet<LoopId> = EntitySet::new();
+        loops.iter().filter_map(|(_, d)| d.parent).for_each(|p| {
+            parents.insert(p);
+        });
         let mut todo = Vec::new();
         let mut total = 0u64;
-        for (l, _) in loops.iter().filter(|(l, _)| !parents.contains(l)) {
+        for (l, _) in loops.iter().filter(|(l, _)| !parents.contains(*l)) {
             let size: usize = loops.blocks(l).iter().map(|b| real_size(func, *b)).sum();
             let most = fuel as usize / size.max(1);
             if let Some(trips) = trip_count(func, numerics, &cfg, &dom, &loops, l, most.min(4096)) {
                 total += (trips * size) as u64;
                 if total <= 8 * u64::from(fuel) {
-                    todo.push((loops.data(l).header, loops.blocks(l).to_vec(), trips));
+                    todo.push(Counted { header: loops.data(l).header, blocks: loops.blocks(l).to_vec(), trips });
                 }
             }
         }
@@ -43,12 +54,16 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32) -> bool {
             return any;
         }
         any = true;
-        for (header, blocks, trips) in todo {
-            close(func, &blocks);
-            for _ in 0..trips {
-                peel(func, header, &blocks);
+        close(func, &todo);
+        // Copies go in front of their loop's header.
+        let mut copies: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
+        for l in &todo {
+            let mut entries: Vec<Edge> = cfg.preds(l.header).iter().copied().filter(|e| !l.blocks.contains(&e.from)).collect();
+            for _ in 0..l.trips {
+                entries = peel(func, l, &entries, &mut copies[l.header]);
             }
         }
+        func.layout = func.layout.iter().flat_map(|b| copies[*b].iter().chain([b])).copied().collect();
         super::promote::run(func);
         super::sccp::run(func, numerics);
         super::simplify_cfg::run(func);
@@ -135,30 +150,29 @@ fn eval(func: &Function, numerics: &dyn Numerics, v: Value, memo: &mut BTreeMap<
     Some(bits)
 }
 
-/// Values that leave the loop other than as branch arguments go through memory, so that copies of the loop may define them
+/// Values that leave their loop other than as branch arguments go through memory, so that copies of the loop may define them
 /// too; promotion afterwards makes values of them again.
-fn close(func: &mut Function, blocks: &[Block]) {
-    let mut inside: cranelift_entity::EntitySet<Block> = cranelift_entity::EntitySet::new();
-    for b in blocks {
-        inside.insert(*b);
-    }
-    let mut defined: BTreeMap<Value, Block> = BTreeMap::new();
-    for b in blocks {
-        let results = func.blocks[*b].insts.iter().flat_map(|i| func.insts[*i].results.iter());
-        for v in func.blocks[*b].params.iter().chain(results) {
-            defined.insert(*v, *b);
+fn close(func: &mut Function, todo: &[Counted]) {
+    let mut loop_of: SecondaryMap<Block, Option<usize>> = SecondaryMap::new();
+    let mut defined: SecondaryMap<Value, Option<usize>> = SecondaryMap::new();
+    for (n, l) in todo.iter().enumerate() {
+        for b in &l.blocks {
+            loop_of[*b] = Some(n);
+            let results = func.blocks[*b].insts.iter().flat_map(|i| &func.insts[*i].results);
+            func.blocks[*b].params.iter().chain(results).for_each(|v| defined[*v] = Some(n));
         }
     }
-    let mut locals: BTreeMap<Value, crate::entities::Local> = BTreeMap::new();
+    let mut locals: BTreeMap<Value, Local> = BTreeMap::new();
     for b in func.layout.clone() {
-        if inside.contains(b) {
+        let leaves = |v: Value| defined[v].is_some() && defined[v] != loop_of[b];
+        if !func.blocks[b].insts.iter().any(|i| func.reads(*i).into_iter().any(leaves)) {
             continue;
         }
         let old = std::mem::take(&mut func.blocks[b].insts);
         for i in old {
             let mut renamed: BTreeMap<Value, Value> = BTreeMap::new();
             for v in func.reads(i) {
-                if !defined.contains_key(&v) || renamed.contains_key(&v) {
+                if !leaves(v) || renamed.contains_key(&v) {
                     continue;
                 }
                 let ty = func.ty(v);
@@ -180,38 +194,44 @@ fn close(func: &mut Function, blocks: &[Block]) {
             func.blocks[b].insts.push(i);
         }
     }
-    for (v, l) in locals {
-        let b = defined[&v];
-        let store = func.make_inst(
-            InstData::new(Opcode::LocalStore, &[v], Imm::Mem { var: MemRef::Local(l), offset: 0 }),
-            &[],
-            crate::diag::Span::NONE,
-        );
-        let at = match func.def(v) {
-            ValueDef::Result(i, _) => func.blocks[b].insts.iter().position(|x| *x == i).map_or(0, |n| n + 1),
-            _ => 0,
+    for b in todo.iter().flat_map(|l| &l.blocks) {
+        let store = |func: &mut Function, v: &Value| {
+            let l = *locals.get(v)?;
+            let data = InstData::new(Opcode::LocalStore, &[*v], Imm::Mem { var: MemRef::Local(l), offset: 0 });
+            Some(func.make_inst(data, &[], crate::diag::Span::NONE))
         };
-        func.blocks[b].insts.insert(at, store);
+        let mut insts: Vec<Inst> = func.blocks[*b].params.clone().iter().filter_map(|p| store(func, p)).collect();
+        for i in std::mem::take(&mut func.blocks[*b].insts) {
+            insts.push(i);
+            insts.extend(func.insts[i].results.clone().iter().filter_map(|r| store(func, r)));
+        }
+        func.blocks[*b].insts = insts;
     }
 }
 
-/// Copies the loop's blocks once and enters the copy instead; the copy's back edges enter the loop.
-fn peel(func: &mut Function, header: Block, blocks: &[Block]) {
-    let mut new_block: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
+/// Copies the loop's blocks once and lets `entries`, the edges into the loop from outside, enter the copy. Its back edges
+/// enter the loop: they are returned.
+fn peel(func: &mut Function, l: &Counted, entries: &[Edge], copies: &mut Vec<Block>) -> Vec<Edge> {
+    let mut new_block: BTreeMap<Block, Block> = BTreeMap::new();
     let mut new_value: BTreeMap<Value, Value> = BTreeMap::new();
-    let mut made = Vec::new();
-    for b in blocks {
+    for b in &l.blocks {
         let n = func.blocks.push(Default::default());
-        new_block[*b] = Some(n);
-        made.push(n);
+        new_block.insert(*b, n);
+        copies.push(n);
         for p in func.blocks[*b].params.clone() {
             let ty = func.ty(p);
             let q = func.add_param(n, ty);
             new_value.insert(p, q);
         }
     }
-    let mut copies: Vec<Inst> = Vec::new();
-    for (b, n) in blocks.iter().zip(&made) {
+    for e in entries {
+        if let Some(t) = func.terminator(e.from) {
+            func.insts[t].targets[e.target as usize].block = new_block[&l.header];
+        }
+    }
+    let mut made: Vec<Inst> = Vec::new();
+    for b in &l.blocks {
+        let n = new_block[b];
         for i in func.blocks[*b].insts.clone() {
             let mut data = func.insts[i].clone();
             let results = std::mem::take(&mut data.results);
@@ -221,36 +241,23 @@ fn peel(func: &mut Function, header: Block, blocks: &[Block]) {
             for (r, q) in results.iter().zip(func.insts[c].results.clone()) {
                 new_value.insert(*r, q);
             }
-            func.blocks[*n].insts.push(c);
-            copies.push(c);
+            func.blocks[n].insts.push(c);
+            made.push(c);
         }
     }
-    // Everyone who entered the loop from outside enters the copy.
-    let mut inside: cranelift_entity::EntitySet<Block> = cranelift_entity::EntitySet::new();
-    blocks.iter().for_each(|b| {
-        inside.insert(*b);
-    });
-    let copy_of_header = new_block[header].unwrap_or(header);
-    for b in func.layout.clone() {
-        if !inside.contains(b)
-            && let Some(t) = func.terminator(b)
-        {
-            for c in func.insts[t].targets.iter_mut().filter(|c| c.block == header) {
-                c.block = copy_of_header;
-            }
-        }
-    }
-    for c in copies {
+    for c in made {
         let d = &mut func.insts[c];
         for v in d.args.iter_mut().chain(d.targets.iter_mut().flat_map(|t| t.args.iter_mut())) {
             *v = new_value.get(v).copied().unwrap_or(*v);
         }
-        for BlockCall { block, .. } in d.targets.iter_mut() {
-            if *block != header {
-                *block = new_block[*block].unwrap_or(*block);
-            }
+        for BlockCall { block, .. } in d.targets.iter_mut().filter(|t| t.block != l.header) {
+            *block = new_block.get(block).copied().unwrap_or(*block);
         }
     }
-    let at = func.layout.iter().position(|b| *b == header).unwrap_or(0);
-    func.layout.splice(at..at, made);
+    let mut back = Vec::new();
+    for n in new_block.values() {
+        let targets = func.successors(*n).iter().enumerate().filter(|(_, t)| t.block == l.header);
+        back.extend(targets.map(|(k, _)| Edge { from: *n, target: k as u32 }));
+    }
+    back
 }
