@@ -84,7 +84,7 @@ fn main() {
             ..ShaderEnv::default()
         };
         add("interpret one invocation".to_string(), Some(best(runs, || interp::run(&module, &env, &Reference))), n);
-        let options = Options { check_allocation: false, ..Options::default() };
+        let options = Options { check_allocation: false, texts: false, ..Options::default() };
         // Phase by phase on the scalar machine; of several runs the best of each phase.
         let laps: Vec<_> = (0..runs.min(5)).filter_map(|_| retroshade_tesla::phases(&module, &options, &clock).ok()).collect();
         let least = |n: usize| laps.iter().map(|l| l[n].1).min();

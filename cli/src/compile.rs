@@ -111,6 +111,7 @@ pub fn compile(a: &CompileArgs, format: crate::args::MessageFormat) -> Result<()
     let modules = load_all(&a.files, &a.source, format, true)?;
     let mut options = options(&a.codegen);
     options.print_after = a.print_after.iter().flat_map(|p| p.split(',')).map(str::to_string).collect();
+    options.texts = kinds.iter().any(|k| !matches!(k, Emit::Bin | Emit::Container | Emit::Ir | Emit::Legal | Emit::Stats | Emit::Reflect));
     let mut outputs: Vec<(String, Vec<u8>)> = Vec::new();
     if only_ir && isas.is_empty() {
         for (m, p) in modules.iter().zip(&a.files) {

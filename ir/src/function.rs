@@ -225,6 +225,8 @@ impl Function {
     /// All values that an instruction reads, branch arguments included.
     pub fn reads(&self, i: Inst) -> SmallVec<[Value; 8]> {
         let d = &self.insts[i];
-        d.args.iter().chain(d.targets.iter().flat_map(|t| t.args.iter())).copied().collect()
+        let mut all = SmallVec::from_slice(&d.args);
+        d.targets.iter().for_each(|t| all.extend_from_slice(&t.args));
+        all
     }
 }

@@ -5,7 +5,7 @@ use crate::opcode::Opcode;
 use smallvec::SmallVec;
 
 /// An instruction: operation, operands, immediate data, branch targets, results.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct InstData {
     /// What it does.
     pub op: Opcode,
@@ -24,17 +24,37 @@ pub struct InstData {
 impl InstData {
     /// An instruction without targets and results.
     pub fn new(op: Opcode, args: &[Value], imm: Imm) -> InstData {
-        InstData { op, args: args.into(), imm, targets: SmallVec::new(), results: SmallVec::new(), precise: false }
+        InstData { op, args: SmallVec::from_slice(args), imm, targets: SmallVec::new(), results: SmallVec::new(), precise: false }
+    }
+}
+
+// By hand: a list of values is copied at once, which the derived implementation does one by one. Passes clone a lot.
+impl Clone for InstData {
+    fn clone(&self) -> InstData {
+        InstData {
+            op: self.op,
+            args: SmallVec::from_slice(&self.args),
+            imm: self.imm.clone(),
+            targets: if self.targets.is_empty() { SmallVec::new() } else { self.targets.clone() },
+            results: SmallVec::from_slice(&self.results),
+            precise: self.precise,
+        }
     }
 }
 
 /// A branch target and the values for its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct BlockCall {
     /// Where to.
     pub block: Block,
     /// One value per parameter of the block.
     pub args: SmallVec<[Value; 4]>,
+}
+
+impl Clone for BlockCall {
+    fn clone(&self) -> BlockCall {
+        BlockCall { block: self.block, args: SmallVec::from_slice(&self.args) }
+    }
 }
 
 /// Immediate data of an instruction.

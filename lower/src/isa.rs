@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::reflect::Reflection;
 use crate::text::{AsmOutput, TextError, TextOptions};
 use indexmap::IndexMap;
-use retroshade_ir::{Diagnostic, Module, Numerics, ShaderEnv, ShaderResult, Span, Stage};
+use retroshade_ir::{Diagnostic, Module, Numerics, Opcode, ShaderEnv, ShaderResult, Span, Stage};
 use thiserror::Error;
 
 /// A machine. Implementations are stateless; everything is `Send + Sync`.
@@ -116,6 +116,10 @@ pub struct Stats {
 
 /// Instructions after inlining, before any other pass: [`Stats::ir_ops`], the same for every target.
 pub fn ir_ops(source: &Module) -> u32 {
+    let main = source.main();
+    if main.ordered().all(|(_, i)| main.insts[i].op != Opcode::Call) {
+        return main.inst_count() as u32;
+    }
     let mut m = source.clone();
     retroshade_ir::passes::inline::run(&mut m, retroshade_ir::passes::InlinePolicy::All);
     m.main().inst_count() as u32

@@ -31,6 +31,9 @@ pub struct Options {
     pub robust: bool,
     /// Collect the text after these stages or passes in `CompiledShader::dumps` (`all` for every one).
     pub print_after: IndexSet<String>,
+    /// Whether the texts for people are wanted, [`CompiledShader::asm`](crate::CompiledShader) and those in `extra`. Targets may
+    /// leave them out otherwise, which saves about a tenth of the time.
+    pub texts: bool,
     /// Run regalloc2's checker on every allocation (always on in debug builds).
     pub check_allocation: bool,
 }
@@ -44,6 +47,7 @@ impl Default for Options {
             relaxed_precision: false,
             robust: false,
             print_after: IndexSet::new(),
+            texts: true,
             check_allocation: cfg!(debug_assertions),
         }
     }

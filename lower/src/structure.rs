@@ -11,10 +11,12 @@
 use crate::error::CompileError;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use retroshade_ir::analysis::cfg::Edge;
-use retroshade_ir::analysis::{Cfg, DomTree, Loops, split_critical_edges};
+use retroshade_ir::analysis::{Cfg, DomTree, LoopId, Loops, split_critical_edges};
+use retroshade_ir::passes::simplify_cfg::redundant_params;
 use retroshade_ir::types::I1;
 use retroshade_ir::{Block, BlockCall, Function, Imm, Inst, InstData, IntCC, Opcode, Span, Type, Value};
 use smallvec::SmallVec;
+use std::cell::RefCell;
 
 /// A piece of structured code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,13 +130,19 @@ pub fn structurise(func: &mut Function, options: StructureOptions) -> Result<Str
         if !loops.is_reducible() {
             return Err(CompileError::unsupported("S0001", Span::NONE, "the control flow is irreducible"));
         }
-        if fix_a_loop(func, &cfg, &loops) {
+        if fix_loops(func, &cfg, &loops) {
             repair_ssa(func);
             continue;
         }
-        let walk = Walk { func, cfg: &cfg, dom: &dom, loops: &loops, options };
+        let walk = Walk { func, cfg: &cfg, dom: &dom, loops: &loops, options, tangles: RefCell::default() };
         let Some(entry) = func.entry() else { return Ok(Structure::default()) };
-        match walk.region(entry, None, &[], 0) {
+        let nodes = walk.region(entry, None, &[], 0);
+        let tangles = walk.tangles.into_inner();
+        match nodes {
+            _ if !tangles.is_empty() => {
+                tangles.iter().for_each(|t| dispatch(func, &t.edges, &t.targets));
+                repair_ssa(func);
+            }
             Ok(mut nodes) => {
                 let mut before: EntitySet<Block> = EntitySet::new();
                 func.layout.iter().for_each(|b| {
@@ -148,11 +156,7 @@ pub fn structurise(func: &mut Function, options: StructureOptions) -> Result<Str
                 func.layout = order;
                 return Ok(s);
             }
-            Err(Stop::Dispatch(edges, targets)) => {
-                dispatch(func, &edges, &targets);
-                repair_ssa(func);
-            }
-            Err(Stop::Error(e)) => return Err(e),
+            Err(e) => return Err(e),
         }
     }
     Err(CompileError::limit(
@@ -196,10 +200,11 @@ fn enter_split_edges(func: &Function, before: &EntitySet<Block>, nodes: &mut Vec
     }
 }
 
-enum Stop {
-    /// These edges compete for these merges.
-    Dispatch(Vec<Edge>, Vec<Block>),
-    Error(CompileError),
+/// Edges that compete for several merges.
+struct Tangle {
+    edges: Vec<Edge>,
+    /// In reverse post-order, but for what follows the whole.
+    targets: Vec<Block>,
 }
 
 struct Walk<'a> {
@@ -208,6 +213,8 @@ struct Walk<'a> {
     dom: &'a DomTree,
     loops: &'a Loops,
     options: StructureOptions,
+    /// What has to be sorted out first. Those of one walk have no edge in common.
+    tangles: RefCell<Vec<Tangle>>,
 }
 
 /// An enclosing loop: where its breaks and its continues go.
@@ -220,10 +227,9 @@ struct Around {
 
 impl Walk<'_> {
     /// The code from `at` up to `follow`, exclusive.
-    fn region(&self, at: Block, follow: Option<Block>, around: &[Around], depth: usize) -> Result<Vec<Node>, Stop> {
+    fn region(&self, at: Block, follow: Option<Block>, around: &[Around], depth: usize) -> Result<Vec<Node>, CompileError> {
         if depth > MAX_DEPTH {
-            let e = CompileError::limit("S0003", Span::NONE, "control flow nests too deeply", depth as u64, MAX_DEPTH as u64);
-            return Err(Stop::Error(e));
+            return Err(CompileError::limit("S0003", Span::NONE, "control flow nests too deeply", depth as u64, MAX_DEPTH as u64));
         }
         let mut out = Vec::new();
         let mut at = at;
@@ -263,7 +269,19 @@ impl Walk<'_> {
                 Opcode::Jump => at = data.targets[0].block,
                 Opcode::BrIf => {
                     let (a, b) = (data.targets[0].block, data.targets[1].block);
-                    let merge = self.merge_of(at, follow, around)?;
+                    let merge = match self.merge_of(at, follow, around) {
+                        Ok(merge) => merge,
+                        Err(tangle) => {
+                            // The arms have to wait; what comes behind all merges may be sorted out in the same go.
+                            let behind = tangle.targets.iter().copied().rfind(|t| Some(*t) != follow);
+                            self.tangles.borrow_mut().push(tangle);
+                            match behind {
+                                Some(b) => at = b,
+                                None => return Ok(out),
+                            }
+                            continue;
+                        }
+                    };
                     let mut then = self.region(a, merge, around, depth + 1)?;
                     let mut other = self.region(b, merge, around, depth + 1)?;
                     // Where one arm leaves, what the other does stands behind the node: exits are no deeper than they must be.
@@ -285,7 +303,7 @@ impl Walk<'_> {
     }
 
     /// Where the arms of the branch at the end of `x` meet; an error names the edges that have to be sorted out first.
-    fn merge_of(&self, x: Block, follow: Option<Block>, around: &[Around]) -> Result<Option<Block>, Stop> {
+    fn merge_of(&self, x: Block, follow: Option<Block>, around: &[Around]) -> Result<Option<Block>, Tangle> {
         let special = |b: Block| {
             around.last().is_some_and(|a| Some(b) == a.exit || (b == a.latch && self.options.allow_continue && follow != Some(b)))
         };
@@ -315,18 +333,30 @@ impl Walk<'_> {
         }
         match reached[..] {
             [one] => Ok(Some(one)),
-            _ => Err(Stop::Dispatch(edges, reached)),
+            _ => Err(Tangle { edges, targets: reached }),
         }
     }
 }
 
-/// Gives one loop a latch of its own or a single exit; whether something was changed.
-fn fix_a_loop(func: &mut Function, cfg: &Cfg, loops: &Loops) -> bool {
-    for (id, l) in loops.iter() {
+/// Gives loops a latch of their own, or else a single exit; whether something was changed.
+fn fix_loops(func: &mut Function, cfg: &Cfg, loops: &Loops) -> bool {
+    let mut changed = false;
+    for (_, l) in loops.iter() {
         let lone_jump = |f: &Function, e: &Edge| f.successors(e.from).len() == 1 && e.from != l.header;
         if l.latches.len() != 1 || !lone_jump(func, &l.latches[0]) {
             merge_latches(func, l.header, &l.latches);
-            return true;
+            changed = true;
+        }
+    }
+    if changed {
+        return true;
+    }
+    // An edge may leave several loops at once: of loops in one another only the outermost that needs it is changed in one go.
+    let mut done: EntitySet<LoopId> = EntitySet::new();
+    for (id, l) in loops.iter() {
+        if l.parent.is_some_and(|p| done.contains(p)) {
+            done.insert(id);
+            continue;
         }
         let exits = loops.exits(func, id);
         let mut targets: Vec<Block> = Vec::new();
@@ -339,10 +369,11 @@ fn fix_a_loop(func: &mut Function, cfg: &Cfg, loops: &Loops) -> bool {
         if targets.len() > 1 {
             targets.sort_by_key(|b| cfg.rpo_index(*b));
             dispatch(func, &exits, &targets);
-            return true;
+            done.insert(id);
+            changed = true;
         }
     }
-    false
+    changed
 }
 
 /// Sends all back edges of a loop through one new block.
@@ -432,14 +463,16 @@ fn drop_unreachable(func: &mut Function) {
 
 /// Replaces `kill` by `discard` and a return, and a branch around a lone `kill` by a conditional `discard`.
 fn lower_kills(func: &mut Function) {
+    let kills = |func: &Function, b: Block| func.terminator(b).is_some_and(|t| func.insts[t].op == Opcode::Kill);
+    if !func.layout.iter().any(|b| kills(func, *b)) {
+        return;
+    }
     let cfg = Cfg::new(func);
     let dom = DomTree::new(func, &cfg);
     let loops = Loops::new(&cfg, &dom);
+    let mut gone: EntitySet<Block> = EntitySet::new();
     for b in func.layout.clone() {
-        let Some(t) = func.terminator(b) else { continue };
-        if func.insts[t].op != Opcode::Kill {
-            continue;
-        }
+        let Some(t) = func.terminator(b).filter(|_| kills(func, b)) else { continue };
         let span = func.spans[t];
         let lone = func.blocks[b].insts.len() == 1 && func.blocks[b].params.is_empty();
         if let (true, Some(e)) = (lone, cfg.single_pred(b))
@@ -466,7 +499,7 @@ fn lower_kills(func: &mut Function) {
             d.op = Opcode::Jump;
             d.args.clear();
             d.targets = SmallVec::from_iter([keep]);
-            func.layout.retain(|x| *x != b);
+            gone.insert(b);
             continue;
         }
         let yes = before_terminator(func, b, Opcode::Const, I1, Imm::Const([1, 0, 0, 0]));
@@ -475,6 +508,7 @@ fn lower_kills(func: &mut Function) {
         func.blocks[b].insts.insert(at, i);
         func.insts[t].op = Opcode::Return;
     }
+    func.layout.retain(|b| !gone.contains(*b));
 }
 
 /// Joins all returns in one block.
@@ -566,7 +600,7 @@ pub fn repair_ssa(func: &mut Function) {
     for (v, uses) in broken {
         carry(func, &cfg, v, home[v], &uses);
     }
-    remove_trivial_params(func);
+    while redundant_params(func) {}
 }
 
 /// Brings `v` from its home block to `uses` by parameters.
@@ -617,34 +651,4 @@ fn undef_at_start(func: &mut Function, b: Block, ty: Type) -> Value {
     let i = func.make_inst(InstData::new(Opcode::Undef, &[], Imm::None), &[ty], Span::NONE);
     func.blocks[b].insts.insert(0, i);
     func.insts[i].results[0]
-}
-
-/// Removes parameters that receive one value (besides themselves) on every edge.
-fn remove_trivial_params(func: &mut Function) {
-    loop {
-        let cfg = Cfg::new(func);
-        let mut found = None;
-        'search: for b in func.layout.iter().skip(1) {
-            for (n, p) in func.blocks[*b].params.iter().enumerate() {
-                let mut same: Option<Value> = None;
-                let mut trivial = !cfg.preds(*b).is_empty();
-                for e in cfg.preds(*b) {
-                    let a = func.resolve(func.successors(e.from)[e.target as usize].args[n]);
-                    if a != *p && same.is_none_or(|s| s == a) {
-                        same = Some(a);
-                    } else if a != *p {
-                        trivial = false;
-                    }
-                }
-                if let (true, Some(with)) = (trivial, same) {
-                    found = Some((*b, n, *p, with));
-                    break 'search;
-                }
-            }
-        }
-        let Some((b, n, p, with)) = found else { return };
-        func.remove_param(b, n);
-        func.replace(p, with);
-        func.resolve_aliases();
-    }
 }

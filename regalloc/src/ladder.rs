@@ -6,7 +6,7 @@ use crate::liveness::{Liveness, Peak, peaks, tracked};
 use crate::program::Program;
 use crate::tree;
 use regalloc2::checker::Checker;
-use regalloc2::{Allocation, Edit, Function, Inst, OperandConstraint, OperandKind, Output, RegAllocError, RegallocOptions};
+use regalloc2::{Allocation, Ctx, Edit, Function, Inst, OperandConstraint, OperandKind, Output, RegAllocError, RegallocOptions};
 
 /// Which step of the ladder produced the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,10 +88,14 @@ pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<A
             }
         }
     };
-    consider(tight(p, file, max_live, floor)?, &mut best);
+    let mut ctx = Ctx::default();
+    // Where more values are live at once than there are registers, slots are needed anyway.
+    if (0..3).all(|c| max_live[c] <= file.available(c)) {
+        consider(tight(p, file, max_live, floor, &mut ctx)?, &mut best);
+    }
     let tight_enough = best.as_ref().is_some_and(|(c, _)| c.1 <= options.threshold);
     if best.is_none() {
-        let full = ion(p, file, [64; 3])?.filter(|o| o.num_spillslots as u32 <= file.all_slots());
+        let full = ion(p, file, [64; 3], &mut ctx)?.filter(|o| o.num_spillslots as u32 <= file.all_slots());
         consider(full.map(|o| (o, AllocStep::IonFull)), &mut best);
     }
     let memory = best.as_ref().is_none_or(|(c, _)| c.0 > 0);
@@ -170,22 +174,31 @@ fn fixed_floor(p: &Program, file: &RegFile) -> [u32; 3] {
     floor
 }
 
-fn ion(p: &Program, file: &RegFile, k: [u8; 3]) -> Result<Option<Output>, AllocError> {
+fn ion(p: &Program, file: &RegFile, k: [u8; 3], ctx: &mut Ctx) -> Result<Option<Output>, AllocError> {
     let env = file.env(k);
-    match regalloc2::run(p, &env, &RegallocOptions::default()) {
-        Ok(o) => Ok(Some(o)),
-        Err(RegAllocError::TooManyLiveRegs) => Ok(None),
+    match regalloc2::run_with_ctx(p, &env, &RegallocOptions::default(), ctx) {
+        Ok(_) => Ok(Some(std::mem::take(&mut ctx.output))),
+        Err(RegAllocError::TooManyLiveRegs) => {
+            *ctx = Ctx::default();
+            Ok(None)
+        }
         Err(e) => Err(AllocError::Internal(format!("{e:?}"))),
     }
 }
 
 /// Grows the file from the pressure until no slot appears.
-fn tight(p: &Program, file: &RegFile, max_live: [u32; 3], floor: [u32; 3]) -> Result<Option<(Output, AllocStep)>, AllocError> {
+fn tight(
+    p: &Program,
+    file: &RegFile,
+    max_live: [u32; 3],
+    floor: [u32; 3],
+    ctx: &mut Ctx,
+) -> Result<Option<(Output, AllocStep)>, AllocError> {
     let limit = [0, 1, 2].map(|c| file.classes[c].count as u32);
     let reserved = [0, 1, 2].map(|c| limit[c] - file.available(c).min(limit[c]));
     let mut k = [0, 1, 2].map(|c| (max_live[c] + reserved[c]).max(floor[c]).min(limit[c]));
     loop {
-        if let Some(o) = ion(p, file, k.map(|n| n as u8))?
+        if let Some(o) = ion(p, file, k.map(|n| n as u8), ctx)?
             && o.num_spillslots == 0
         {
             return Ok(Some((o, AllocStep::IonTight)));

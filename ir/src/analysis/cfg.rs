@@ -153,6 +153,18 @@ impl Csr {
     }
 }
 
+/// The numbers of the instructions that read each value, in layout order.
+pub(crate) fn users(func: &Function) -> Csr {
+    let mut reads = Vec::with_capacity(2 * func.insts.len());
+    for (_, i) in func.ordered() {
+        let d = &func.insts[i];
+        for v in d.args.iter().chain(d.targets.iter().flat_map(|t| &t.args)) {
+            reads.push((func.resolve(*v).as_u32(), i.as_u32()));
+        }
+    }
+    Csr::new(func.values.len(), &reads)
+}
+
 /// Marks a missing block in dense tables.
 pub(crate) fn no_block() -> Block {
     Block::reserved_value()

@@ -17,8 +17,6 @@ impl Liveness {
     pub fn new(func: &Function, cfg: &Cfg) -> Liveness {
         let mut me = Liveness::default();
         let mut def_block: SecondaryMap<Value, Option<Block>> = SecondaryMap::new();
-        // Uses per value as blocks: where a block reads a value that it does not define.
-        let mut uses: SecondaryMap<Value, Vec<Block>> = SecondaryMap::new();
         for b in cfg.rpo() {
             for p in &func.blocks[*b].params {
                 def_block[*p] = Some(*b);
@@ -29,44 +27,33 @@ impl Liveness {
                 }
             }
         }
+        // Values that a block reads and does not define, with the block.
+        let mut demand: Vec<(Value, Block)> = Vec::new();
         for b in cfg.rpo() {
             for i in &func.blocks[*b].insts {
-                for v in func.reads(*i) {
-                    let v = func.resolve(v);
-                    if def_block[v] != Some(*b) && uses[v].last() != Some(b) {
-                        uses[v].push(*b);
-                    }
-                }
+                let reads = func.reads(*i).into_iter().map(|v| func.resolve(v));
+                demand.extend(reads.filter(|v| def_block[*v] != Some(*b)).map(|v| (v, *b)));
             }
         }
-        let mut seen: EntitySet<Block> = EntitySet::new();
-        let mut out_seen: EntitySet<Block> = EntitySet::new();
-        for v in func.values.keys() {
-            if uses[v].is_empty() {
-                continue;
-            }
-            let def = def_block[v];
-            let mut stack = std::mem::take(&mut uses[v]);
-            let mut touched = Vec::new();
-            while let Some(b) = stack.pop() {
-                if !seen.insert(b) {
+        demand.sort_unstable();
+        demand.dedup();
+        let mut work = Vec::new();
+        for (v, b) in demand {
+            work.push(b);
+            while let Some(b) = work.pop() {
+                // Values come in ascending order, so a block has this one already if it has it last.
+                if me.live_in[b].last() == Some(&v) {
                     continue;
                 }
-                touched.push(b);
                 me.live_in[b].push(v);
                 for e in cfg.preds(b) {
-                    if out_seen.insert(e.from) {
-                        touched.push(e.from);
+                    if me.live_out[e.from].last() != Some(&v) {
                         me.live_out[e.from].push(v);
                     }
-                    if Some(e.from) != def {
-                        stack.push(e.from);
+                    if Some(e.from) != def_block[v] {
+                        work.push(e.from);
                     }
                 }
-            }
-            for b in touched {
-                seen.remove(b);
-                out_seen.remove(b);
             }
         }
         me

@@ -4,7 +4,7 @@
 //! (a value that leaves a loop in which invocations spend different numbers of rounds). A loop's own counters stay
 //! uniform even if invocations leave the loop one by one: those that are still in it agree.
 
-use super::cfg::Cfg;
+use super::cfg::{Cfg, Csr, users};
 use super::domtree::{DomTree, PostDomTree};
 use super::loops::{LoopId, Loops};
 use crate::entities::{Block, Inst, Value};
@@ -84,8 +84,8 @@ struct Analysis<'a> {
     loops: &'a Loops,
     post: &'a PostDomTree,
     out: Uniformity,
-    /// Instructions that read a value.
-    users: SecondaryMap<Value, Vec<Inst>>,
+    /// Numbers of the instructions that read a value.
+    users: Csr,
     block_of: SecondaryMap<Inst, Option<Block>>,
     /// The outermost loop that contains the definition but not some use.
     escapes: SecondaryMap<Value, Option<LoopId>>,
@@ -106,7 +106,7 @@ impl<'a> Analysis<'a> {
             loops,
             post,
             out: Uniformity::default(),
-            users: SecondaryMap::new(),
+            users: users(func),
             block_of: SecondaryMap::new(),
             escapes: SecondaryMap::new(),
             exit_level: SecondaryMap::new(),
@@ -130,7 +130,6 @@ impl<'a> Analysis<'a> {
             for i in &func.blocks[*b].insts {
                 for v in func.reads(*i) {
                     let v = func.resolve(v);
-                    a.users[v].push(*i);
                     // An argument that leaves a loop makes its parameter divergent, not itself: see `terminator`.
                     if let Some(d) = def_block[v] {
                         a.note_escape(v, d, *b);
@@ -202,7 +201,7 @@ impl<'a> Analysis<'a> {
         }
         if level > self.out.levels[v] {
             self.out.levels[v] = level;
-            self.work.extend(self.users[v].iter().copied());
+            self.work.extend(self.users.of(v.as_u32()).iter().map(|i| Inst::from_u32(*i)));
         }
     }
 

@@ -50,7 +50,7 @@ pub fn run(func: &mut Function) -> bool {
                 continue;
             };
             let result = *result;
-            let mut args = d.args.clone();
+            let mut args = SmallVec::from_slice(&d.args);
             let mut imm = d.imm.clone();
             if d.op.is_commutative() && args[0] > args[1] {
                 args.swap(0, 1);

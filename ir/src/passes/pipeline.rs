@@ -135,15 +135,36 @@ const CLEANUP: [&str; 5] = ["simplify", "sccp", "gvn", "simplify_cfg", "dce"];
 
 /// The clean-up passes until nothing changes (bounded): for targets, after their own rewriting.
 pub fn cleanup(module: &mut Module, options: &PassOptions) -> bool {
+    let mut settled = Settled::default();
     let mut any = false;
     for _ in 0..ROUNDS {
-        let changed = sequence(module, &CLEANUP, options);
+        let passes = CLEANUP.iter().filter_map(|name| by_name(name));
+        let changed = passes.fold(false, |changed, p| settled.run(p, module, options) | changed);
         any |= changed;
         if !changed {
             break;
         }
     }
     any
+}
+
+/// Remembers which passes found nothing to do in the module as it is: they need not run again before something changed.
+#[derive(Default)]
+struct Settled(Vec<&'static str>);
+
+impl Settled {
+    fn run(&mut self, pass: &Pass, module: &mut Module, options: &PassOptions) -> bool {
+        if self.0.contains(&pass.name) {
+            return false;
+        }
+        let changed = (pass.run)(module, options);
+        if changed {
+            self.0.clear();
+        } else {
+            self.0.push(pass.name);
+        }
+        changed
+    }
 }
 
 /// Runs passes by their names, in this order: for targets, between their own steps. Returns whether one changed something.
@@ -164,9 +185,10 @@ pub fn each(module: &mut Module, mut run: impl FnMut(&mut crate::function::Funct
 
 /// Runs the pipeline. `dump` is called with a pass's name after each run that changed something.
 pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) {
+    let mut settled = Settled::default();
     let mut run = |module: &mut Module, name: &str| -> bool {
         let Some(pass) = by_name(name) else { return false };
-        let changed = (pass.run)(module, options);
+        let changed = settled.run(pass, module, options);
         if changed {
             check(module, name);
             dump(name, module);

@@ -64,6 +64,9 @@ struct Variable {
 }
 
 fn promote_locals(func: &mut Function) -> bool {
+    if func.locals.is_empty() {
+        return false;
+    }
     let mut bad: EntitySet<Local> = EntitySet::new();
     let mut seen: BTreeMap<(Local, u32), ()> = BTreeMap::new();
     for (_, i) in func.ordered() {
@@ -237,6 +240,9 @@ fn one(
 
 /// Within a block, loads of a local element that was just stored or loaded take that value.
 fn forward(func: &mut Function) -> bool {
+    if func.locals.is_empty() {
+        return false;
+    }
     let mut changed = false;
     for b in func.layout.clone() {
         let mut known: BTreeMap<(Local, u32), Value> = BTreeMap::new();

@@ -1,5 +1,7 @@
 //! Sparse conditional constant propagation: constants through block parameters, and branches that are thereby decided.
 
+use crate::analysis::cfg::{Csr, users};
+use crate::analysis::domtree::inst_blocks;
 use crate::entities::{Block, Inst, Value};
 use crate::function::{Function, ValueDef};
 use crate::inst::{BlockCall, Imm, InstData};
@@ -22,11 +24,13 @@ struct Sccp<'a> {
     func: &'a Function,
     numerics: &'a dyn Numerics,
     values: SecondaryMap<Value, Lattice>,
-    users: SecondaryMap<Value, Vec<(Block, Inst)>>,
+    /// Numbers of the instructions that read each value.
+    users: Csr,
+    block_of: SecondaryMap<Inst, Option<Block>>,
     reached: EntitySet<Block>,
     edges: FxHashSet<(Block, u32)>,
     flow: Vec<(Block, u32)>,
-    work: Vec<(Block, Inst)>,
+    work: Vec<Inst>,
 }
 
 /// Runs the pass.
@@ -37,7 +41,8 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics) -> bool {
             func,
             numerics,
             values: SecondaryMap::new(),
-            users: SecondaryMap::new(),
+            users: users(func),
+            block_of: inst_blocks(func),
             reached: EntitySet::new(),
             edges: FxHashSet::default(),
             flow: Vec::new(),
@@ -118,19 +123,14 @@ pub fn jump_to(func: &mut Function, term: Inst, target: usize) {
 impl Sccp<'_> {
     fn solve(&mut self) {
         let func = self.func;
-        for (b, i) in func.ordered() {
-            for v in func.reads(i) {
-                self.users[v].push((b, i));
-            }
-        }
         let Some(entry) = func.entry() else { return };
         for p in &func.blocks[entry].params {
             self.values[*p] = Lattice::Varies;
         }
         self.enter(entry);
         loop {
-            if let Some((b, i)) = self.work.pop() {
-                if self.reached.contains(b) {
+            if let Some(i) = self.work.pop() {
+                if let Some(b) = self.block_of[i].filter(|b| self.reached.contains(*b)) {
                     self.visit(b, i);
                 }
             } else if let Some((b, n)) = self.flow.pop() {
@@ -146,9 +146,7 @@ impl Sccp<'_> {
     }
     fn enter(&mut self, b: Block) {
         self.reached.insert(b);
-        for i in self.func.blocks[b].insts.iter().rev() {
-            self.work.push((b, *i));
-        }
+        self.work.extend(self.func.blocks[b].insts.iter().rev());
     }
     fn arguments(&mut self, b: Block, n: u32) {
         let call = &self.func.successors(b)[n as usize];
@@ -165,17 +163,20 @@ impl Sccp<'_> {
         };
         if merged != self.values[v] {
             self.values[v] = merged;
-            self.work.extend(self.users[v].iter().copied());
+            self.work.extend(self.users.of(v.as_u32()).iter().map(|i| Inst::from_u32(*i)));
         }
     }
     fn visit(&mut self, b: Block, i: Inst) {
         let func = self.func;
         let d = &func.insts[i];
         if d.op.is_terminator() {
-            let open: Vec<u32> = match (d.op, d.args.first().map(|v| self.values[*v])) {
-                (Opcode::BrIf | Opcode::Switch, Some(Lattice::Top)) => vec![],
-                (Opcode::BrIf | Opcode::Switch, Some(Lattice::Const(bits))) => vec![decided(d, bits[0]) as u32],
-                _ => (0..d.targets.len() as u32).collect(),
+            let open = match (d.op, d.args.first().map(|v| self.values[*v])) {
+                (Opcode::BrIf | Opcode::Switch, Some(Lattice::Top)) => 0..0,
+                (Opcode::BrIf | Opcode::Switch, Some(Lattice::Const(bits))) => {
+                    let n = decided(d, bits[0]) as u32;
+                    n..n + 1
+                }
+                _ => 0..d.targets.len() as u32,
             };
             for n in open {
                 if self.edges.insert((b, n)) {

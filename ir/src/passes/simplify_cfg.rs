@@ -15,15 +15,20 @@ use std::collections::HashMap;
 
 /// Runs all rules until none applies (bounded).
 pub fn run(func: &mut Function) -> bool {
+    let rules = [branches, redundant_params_in, forward_empty, merge_rows, merge_equal_ends];
     let mut any = false;
     for _ in 0..16 {
         func.resolve_aliases();
-        let mut changed = super::dce::drop_unreachable(func);
-        changed |= branches(func);
-        changed |= redundant_params(func);
-        changed |= forward_empty(func);
-        changed |= merge_rows(func);
-        changed |= merge_equal_ends(func);
+        let mut cfg = Cfg::new(func);
+        let before = func.layout.len();
+        func.layout.retain(|b| cfg.is_reachable(*b));
+        let mut changed = before != func.layout.len();
+        for rule in rules {
+            if rule(func, &cfg) {
+                changed = true;
+                cfg = Cfg::new(func);
+            }
+        }
         if !changed {
             break;
         }
@@ -33,7 +38,7 @@ pub fn run(func: &mut Function) -> bool {
 }
 
 /// Branches whose condition or targets leave no choice; negated conditions.
-fn branches(func: &mut Function) -> bool {
+fn branches(func: &mut Function, _: &Cfg) -> bool {
     let mut changed = false;
     for b in func.layout.clone() {
         let Some(t) = func.terminator(b) else { continue };
@@ -106,6 +111,10 @@ fn small_switch(func: &mut Function, b: Block, t: Inst) -> bool {
 /// Parameters that get one value from everywhere (or themselves round a loop).
 pub fn redundant_params(func: &mut Function) -> bool {
     let cfg = Cfg::new(func);
+    redundant_params_in(func, &cfg)
+}
+
+fn redundant_params_in(func: &mut Function, cfg: &Cfg) -> bool {
     let mut changed = false;
     for b in cfg.rpo() {
         if Some(*b) == func.entry() {
@@ -119,7 +128,7 @@ pub fn redundant_params(func: &mut Function) -> bool {
                 v == p || *only.get_or_insert(v) == v
             });
             if let (true, Some(v)) = (same, only) {
-                drop_param(func, &cfg, *b, n);
+                drop_param(func, cfg, *b, n);
                 func.replace(p, v);
                 changed = true;
             }
@@ -144,9 +153,12 @@ fn drop_param(func: &mut Function, cfg: &Cfg, b: Block, n: usize) {
 }
 
 /// Branches to a block that only jumps go to its target at once.
-fn forward_empty(func: &mut Function) -> bool {
-    let cfg = Cfg::new(func);
-    let dom = DomTree::new(func, &cfg);
+fn forward_empty(func: &mut Function, cfg: &Cfg) -> bool {
+    let empty = |func: &Function, b: Block| matches!(func.blocks[b].insts[..], [jump] if func.insts[jump].op == Opcode::Jump);
+    if !cfg.rpo().iter().skip(1).any(|b| empty(func, *b)) {
+        return false;
+    }
+    let dom = DomTree::new(func, cfg);
     let mut header: EntitySet<Block> = EntitySet::new();
     for b in cfg.rpo() {
         for e in cfg.preds(*b) {
@@ -159,20 +171,17 @@ fn forward_empty(func: &mut Function) -> bool {
     let mut uses = func.use_counts();
     let mut changed = false;
     for b in cfg.rpo() {
-        let [jump] = func.blocks[*b].insts[..] else { continue };
-        if func.insts[jump].op != Opcode::Jump || Some(*b) == func.entry() || header.contains(*b) {
+        if !empty(func, *b) || Some(*b) == func.entry() || header.contains(*b) {
             continue;
         }
+        let jump = func.blocks[*b].insts[0];
         let call = func.insts[jump].targets[0].clone();
         // Loops keep one entry and one way back where they have them.
         if call.block == *b || header.contains(call.block) {
             continue;
         }
-        let mut own: SecondaryMap<Value, u32> = SecondaryMap::new();
-        for a in &call.args {
-            own[*a] += 1;
-        }
-        if func.blocks[*b].params.iter().any(|p| uses[*p] != own[*p]) {
+        let own = |p: Value| call.args.iter().filter(|a| **a == p).count() as u32;
+        if func.blocks[*b].params.iter().any(|p| uses[*p] != own(*p)) {
             continue; // someone behind reads a parameter directly
         }
         let params = func.blocks[*b].params.clone();
@@ -207,8 +216,7 @@ fn forward_empty(func: &mut Function) -> bool {
 }
 
 /// A block and its only successor, if that has no other predecessor, are one block.
-fn merge_rows(func: &mut Function) -> bool {
-    let cfg = Cfg::new(func);
+fn merge_rows(func: &mut Function, cfg: &Cfg) -> bool {
     let mut gone: EntitySet<Block> = EntitySet::new();
     let mut changed = false;
     for b in cfg.rpo() {
@@ -243,8 +251,7 @@ fn merge_rows(func: &mut Function) -> bool {
 
 /// Both ways of a branch into blocks without successors and with equal instructions are one. Equal ends farther apart stay:
 /// a join of unrelated branches costs structured machines more than it saves.
-fn merge_equal_ends(func: &mut Function) -> bool {
-    let cfg = Cfg::new(func);
+fn merge_equal_ends(func: &mut Function, cfg: &Cfg) -> bool {
     let mut seen: HashMap<Vec<u64>, Vec<Block>> = HashMap::new();
     let mut redirect: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
     let mut changed = false;

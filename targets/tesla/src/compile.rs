@@ -106,8 +106,15 @@ fn within_reach(abi: &Abi, stage: Stage) -> Result<(), CompileError> {
 }
 
 /// Selection and its clean-up.
-fn select(legal: &Module, abi: &mut Abi, chip: &Chip, options: &Options, half_immediates: bool) -> Result<lower::Selected, CompileError> {
-    let mut selected = lower::select(legal, abi, chip, half_immediates)?;
+fn select(
+    legal: &Module,
+    uniformity: &Uniformity,
+    abi: &mut Abi,
+    chip: &Chip,
+    options: &Options,
+    half_immediates: bool,
+) -> Result<lower::Selected, CompileError> {
+    let mut selected = lower::select(legal, uniformity, abi, chip, half_immediates)?;
     if options.opt != OptLevel::O0 {
         combine::run(&mut selected.vcode, legal.stage);
     }
@@ -198,10 +205,10 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
         let d = &legal.main().insts[i];
         matches!(d.op, Opcode::Ddx | Opcode::Ddy | Opcode::Barrier) || (d.op == Opcode::Tex && legal.stage == Stage::Fragment)
     });
-    let mut selected = select(&legal, &mut abi, chip, options, true)?;
+    let mut selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
     let (mut placed, mut spilled) = place_all(&selected.vcode, abi.local_bytes, options)?;
     if halves_out_of_reach(&placed) {
-        selected = select(&legal, &mut abi, chip, options, false)?;
+        selected = select(&legal, &uniformity, &mut abi, chip, options, false)?;
         (placed, spilled) = place_all(&selected.vcode, abi.local_bytes, options)?;
     }
     let blocks = selected.blocks.clone();
@@ -227,7 +234,7 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
     abi.local_bytes += spilled;
     abi.barriers = legal.main().ordered().filter(|(_, i)| legal.main().insts[*i].op == Opcode::Barrier).count().min(1) as u32;
     abi.registers = code.registers;
-    finish(source, legal, abi, code, mir_text(&selected), placed, chip, dumps)
+    finish(source, legal, abi, code, &selected, placed, chip, options, dumps)
 }
 
 /// Runs a compilation phase by phase and tells how long each took by `clock`, for benchmarks. The second layout of a
@@ -248,11 +255,11 @@ pub fn phases(
     let (legal, structure) = legal::prepare(source, options, &mut |_, _| {})?;
     lap("optimise and legalise");
     let mut abi = Abi::new(&legal, chip.name);
-    let selected = select(&legal, &mut abi, chip, options, true)?;
+    let uniformity = Uniformity::new(&legal, legal.main());
+    let selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
     lap("select");
     let (placed, _) = place_all(&selected.vcode, abi.local_bytes, options)?;
     lap("place (regalloc2)");
-    let uniformity = Uniformity::new(&legal, legal.main());
     emit::emit(&placed, &structure.nodes, &selected.blocks, &uniformity, space(legal.stage), false, true)?;
     lap("emit");
     Ok(out)
@@ -264,14 +271,13 @@ fn finish(
     legal: Module,
     abi: Abi,
     code: Code,
-    mir: String,
+    selected: &lower::Selected,
     placed: Placed<MInst>,
     chip: &Chip,
+    wanted: &Options,
     dumps: Vec<(String, String)>,
 ) -> Result<CompiledShader, CompileError> {
     let options = retroshade_lower::TextOptions { stage: Some(legal.stage), chip: Some(chip.name.to_string()), ..Default::default() };
-    let asm = crate::listing::listing(&code.bytes, &options).map_err(|e| CompileError::Internal(e.message))?;
-    let hex = crate::listing::hex(&code.bytes);
     let mut stats = Stats {
         ir_ops: ir_ops(source),
         bytes: code.bytes.len() as u32,
@@ -289,10 +295,14 @@ fn finish(
     stats.detail.insert("centibytes_per_instruction", 100 * u64::from(stats.bytes) / instructions);
     let reflection = reflect(source, &abi);
     let container = container::write(&code, &abi).map_err(CompileError::Internal)?;
+    let mut asm = String::new();
     let mut extra = indexmap::IndexMap::new();
-    extra.insert("mir", mir.into_bytes());
-    extra.insert("regalloc", placed.text().into_bytes());
-    extra.insert("hex", hex.into_bytes());
+    if wanted.texts {
+        asm = crate::listing::listing(&code.bytes, &options).map_err(|e| CompileError::Internal(e.message))?;
+        extra.insert("mir", mir_text(selected).into_bytes());
+        extra.insert("regalloc", placed.text().into_bytes());
+        extra.insert("hex", crate::listing::hex(&code.bytes).into_bytes());
+    }
     Ok(CompiledShader {
         target: "tesla",
         chip: Some(chip.name.to_string()),

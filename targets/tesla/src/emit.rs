@@ -120,7 +120,7 @@ pub(crate) fn emit(
         last: true,
     };
     e.walk(nodes)?;
-    let mut code = layout(&e.lines, pair)?;
+    let mut code = layout(e.lines, e.labels, pair)?;
     code.registers = registers.max(4);
     Ok(code)
 }
@@ -710,19 +710,20 @@ fn touched(i: &MInst, a: u8) -> (Set, Set) {
 }
 
 /// Lines to bytes: straight runs are ordered and paired, labels resolved.
-fn layout(lines: &[Line], pair: bool) -> Result<Code, CompileError> {
+fn layout(lines: Vec<Line>, labels: usize, pair: bool) -> Result<Code, CompileError> {
     let mut words: Vec<(Word, Span, Option<usize>)> = Vec::new();
-    let mut bound: Vec<(usize, usize)> = Vec::new();
+    // The word that each label stands before.
+    let mut bound: Vec<Option<usize>> = vec![None; labels];
     let mut run: Vec<Enc> = Vec::new();
     let mut join = false;
     let lost = || CompileError::Internal("a control instruction could not be encoded".into());
     let nop = |end: u64, pred: u64| by_name("nop", &[("end", end), ("pred", pred)]).ok_or_else(lost);
     for line in lines {
         match line {
-            Line::Inst(e) => run.push((**e).clone()),
+            Line::Inst(e) => run.push(*e),
             Line::Label(l) => {
                 flush_run(&mut run, &mut join, false, pair, &mut words)?;
-                bound.push((*l, words.len()));
+                bound[l] = Some(words.len());
             }
             Line::Join => {
                 if join {
@@ -735,12 +736,12 @@ fn layout(lines: &[Line], pair: bool) -> Result<Code, CompileError> {
                 flush_run(&mut run, &mut join, false, pair, &mut words)?;
                 let mut fields: Vec<(&str, u64)> = Vec::new();
                 if let Some((c, code)) = pred {
-                    fields.extend([("pred", *code), ("cc", *c)]);
+                    fields.extend([("pred", code), ("cc", c)]);
                 }
-                if *name == "bar" {
+                if name == "bar" {
                     fields.extend([("arrive", 1), ("wait", 1)]);
                 }
-                words.push((by_name(name, &fields).ok_or_else(lost)?, Span::NONE, *label));
+                words.push((by_name(name, &fields).ok_or_else(lost)?, Span::NONE, label));
             }
             Line::Exit => flush_run(&mut run, &mut join, true, pair, &mut words)?,
         }
@@ -759,7 +760,7 @@ fn layout(lines: &[Line], pair: bool) -> Result<Code, CompileError> {
         let form = TABLE.form(w.form);
         let mut w = *w;
         if let Some(l) = label {
-            let target = bound.iter().find(|b| b.0 == *l).map(|b| at[b.1]).ok_or_else(lost)?;
+            let target = bound[*l].map(|n| at[n]).ok_or_else(lost)?;
             w = with_fields(w, &[("target", target as u64 / 4)]).ok_or_else(|| {
                 CompileError::limit("T0103", Span::NONE, "the program is too large for branch addresses", target as u64, 1 << 24)
             })?;

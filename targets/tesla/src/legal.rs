@@ -105,19 +105,20 @@ fn initialise_outputs(m: &mut Module) {
 
 /// Rewrites the entry function of a module whose calls are inlined.
 pub(crate) fn legalise(module: &mut Module, options: LegalOptions) -> Result<(), CompileError> {
-    let old = module.main().clone();
+    let uniformity = Uniformity::new(module, module.main());
+    let old = std::mem::take(module.main_mut());
     let mut s = Scalarise {
         old: &old,
         module,
         chip: options.chip,
-        uniformity: Uniformity::new(module, module.main()),
+        uniformity,
         ex: Expand::new(Function::new(&old.name), options.contract),
         map: SecondaryMap::new(),
         blocks: SecondaryMap::new(),
     };
     s.run()?;
     let mut new = s.ex.finish();
-    new.locals = old.locals.clone();
+    new.locals = old.locals;
     *module.main_mut() = new;
     Ok(())
 }

@@ -64,7 +64,7 @@ pub(crate) struct Lower<'a> {
     pub user: SecondaryMap<Value, Option<(Inst, Block)>>,
     pub home: SecondaryMap<Value, Option<Block>>,
     pub ranges: Ranges,
-    pub uniformity: Uniformity,
+    pub uniformity: &'a Uniformity,
     /// The lane's number in its quad as a `$c`, by block.
     pub quad_lanes: BTreeMap<usize, Reg>,
     pub block: Block,
@@ -96,7 +96,13 @@ pub(crate) struct Selected {
 }
 
 /// Selects a legalised, structured function.
-pub(crate) fn select(module: &Module, abi: &mut Abi, chip: &Chip, half_immediates: bool) -> Result<Selected, CompileError> {
+pub(crate) fn select(
+    module: &Module,
+    uniformity: &Uniformity,
+    abi: &mut Abi,
+    chip: &Chip,
+    half_immediates: bool,
+) -> Result<Selected, CompileError> {
     let func = module.main();
     let mut vc = VCode::new();
     let mut blocks = SecondaryMap::with_default(u32::MAX);
@@ -140,7 +146,7 @@ pub(crate) fn select(module: &Module, abi: &mut Abi, chip: &Chip, half_immediate
         user: SecondaryMap::new(),
         home: SecondaryMap::new(),
         ranges: Ranges::new(module, func),
-        uniformity: Uniformity::new(module, func),
+        uniformity,
         quad_lanes: BTreeMap::new(),
         block: func.entry().unwrap_or(Block::from_u32(0)),
         writes: vec![0; module.outputs.len()],
