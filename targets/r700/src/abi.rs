@@ -4,7 +4,7 @@
 //! shader. Fragment programs: inputs in order of location from R0, then position, then the face register (x face sign,
 //! z coverage, w sample). Each uniform binding is one constant buffer and, 160 higher, one vertex resource.
 
-use retroshade_ir::{Binding, Builtin, IoDecl, Module, Primitive, Stage};
+use retroshade_ir::{Binding, Builtin, IoDecl, Module, Primitive, Scalar, Stage};
 use retroshade_lower::CompileError;
 
 /// Most vec4 registers that a program may use (four are clause temporaries).
@@ -89,6 +89,12 @@ impl Abi {
 
     /// As [`Abi::of`], for a vertex program in a role.
     pub fn in_role(m: &Module, role: Role) -> Result<Abi, CompileError> {
+        let halves = m.inputs.values().chain(m.outputs.values()).find(|d| d.ty.scalar == Scalar::F16).map(|d| (d.span, &d.name));
+        let uniform = m.uniforms.values().find(|u| u.ty.scalar == Scalar::F16).map(|u| (u.span, &u.name));
+        if let Some((span, name)) = halves.or(uniform) {
+            let message = format!("`{name}`: the machine moves no f16 in or out of a program, only f32 and integers");
+            return Err(CompileError::unsupported("R0104", span, message));
+        }
         let attributes = vec![None; m.inputs.len()];
         let mut abi = Abi { role, attributes, inputs: vec![InputPlace { gpr: 0, chan: 0 }; m.inputs.len()], ..Abi::default() };
         let mut located: Vec<(u32, u8, usize)> = Vec::new();

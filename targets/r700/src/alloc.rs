@@ -98,6 +98,9 @@ fn dead_writes(leaves: &[Leaf], live: &Liveness) -> BTreeSet<(usize, usize, usiz
     dead
 }
 
+/// Clause temporaries.
+const CLAUSE_TEMPS: usize = 4;
+
 /// When a channel of a register is taken: starts and ends of stretches, which do not overlap.
 #[derive(Default)]
 struct Track(BTreeMap<u32, u32>);
@@ -109,6 +112,30 @@ impl Track {
     fn take(&mut self, r: &Range) {
         self.0.extend(r.iter().copied());
     }
+}
+
+/// Which ALU clause each point of time lies in, so that values that begin and end in one can be found: the number of clauses
+/// that have begun, and whether the point is in one.
+fn clauses(leaves: &[Leaf]) -> Vec<Option<u32>> {
+    let (mut out, mut number) = (Vec::new(), 0u32);
+    for leaf in leaves {
+        for item in &leaf.items {
+            let n = match item {
+                Item::Group(_) => {
+                    out.extend([Some(number); 2]);
+                    continue;
+                }
+                Item::Cut => 0,
+                Item::Fetch(list) => list.len(),
+                Item::Control(_) => 1,
+            };
+            out.extend(std::iter::repeat_n(None, 2 * n));
+            number += 1;
+        }
+        out.extend([None; 2]);
+        number += 1;
+    }
+    out
 }
 
 /// Allocates registers.
@@ -146,6 +173,15 @@ pub fn allocate(mir: &Mir, steps: &[Step], leaves: &[Leaf], reserved: u8) -> Res
     }
     units.sort_by_key(|(fixed, start, webs)| (fixed.is_none(), webs.len() == 1, *start, webs[0]));
     let mut used: Vec<[Track; 4]> = Vec::new();
+    let clause = clauses(leaves);
+    let mut temporaries: [[Track; 4]; CLAUSE_TEMPS] = Default::default();
+    // Whether a web lives within an ALU clause.
+    let within = |w: Web| {
+        let r = &live.ranges[w.0 as usize];
+        let at = |x: u32| clause.get(x as usize).copied().flatten();
+        let first = r.first().and_then(|s| at(s.0));
+        first.is_some() && r.iter().all(|(a, b)| at(*a) == first && at(b - 1) == first)
+    };
     for (fixed, _, webs) in &units {
         for (n, a) in webs.iter().enumerate() {
             for b in &webs[..n] {
@@ -173,6 +209,20 @@ pub fn allocate(mir: &Mir, steps: &[Step], leaves: &[Leaf], reserved: u8) -> Res
             }
             None => match used.iter().position(fits) {
                 Some(r) => r,
+                None if webs.len() == 1 && mir.webs[webs[0].0 as usize].quad.is_none() && within(webs[0]) && {
+                    let w = webs[0];
+                    let c = mir.webs[w.0 as usize].chan.unwrap_or(0) as usize & 3;
+                    // A clause temporary before a register that the program would not need otherwise.
+                    let free = temporaries.iter().position(|t| t[c].free(&live.ranges[w.0 as usize]));
+                    if let Some(t) = free {
+                        temporaries[t][c].take(&live.ranges[w.0 as usize]);
+                        out.gpr[w.0 as usize] = Some(MAX_GPRS as u8 + t as u8);
+                    }
+                    free.is_some()
+                } =>
+                {
+                    continue;
+                }
                 None => {
                     used.push(Default::default());
                     used.len() - 1

@@ -180,6 +180,8 @@ fn clause(groups: &[(u32, Group)], cf: &crate::inst::Word, out: &mut Vec<TextErr
         [0u16, 16, 32, 32][mode as usize & 3]
     };
     let mut before: Option<[bool; 5]> = None;
+    // Clause temporaries (register, channel) written so far.
+    let mut temporaries: BTreeSet<(u16, u8)> = BTreeSet::new();
     for (u, g) in groups {
         let Some(units) = g.units() else {
             out.push(problem(*u, "two operations of a group need one unit"));
@@ -214,6 +216,9 @@ fn clause(groups: &[(u32, Group)], cf: &crate::inst::Word, out: &mut Vec<TextErr
             }
             for x in s.sources() {
                 match x.sel {
+                    sel::CLAUSE_TEMP..=127 if !temporaries.contains(&(x.sel, x.chan)) => {
+                        out.push(problem(*u, format!("clause temporary {} is read before its clause writes it", x.sel)))
+                    }
                     128..=159 if x.sel - sel::KCACHE0 >= locked(0) => out.push(problem(*u, "a constant of set 0 is not locked")),
                     160..=191 if x.sel - sel::KCACHE1 >= locked(1) => out.push(problem(*u, "a constant of set 1 is not locked")),
                     192..=243 => out.push(problem(*u, format!("source select {} is reserved", x.sel))),
@@ -256,5 +261,6 @@ fn clause(groups: &[(u32, Group)], cf: &crate::inst::Word, out: &mut Vec<TextErr
             units_set[if sum { 0 } else { *unit as usize }] = true;
         }
         before = Some(units_set);
+        temporaries.extend(g.slots.iter().filter(|s| s.writes()).map(|s| (s.dst as u16, s.chan)));
     }
 }

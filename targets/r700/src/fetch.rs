@@ -63,6 +63,22 @@ pub fn buffer(l: &mut Lower<'_>, value: Value, index: Opnd, fields: &Fields, shi
     finish(l, value, "VTX_GPR:FETCH", fields.clone(), src, quad, dst, false, false);
 }
 
+/// A fetch of four whole words.
+pub fn whole(l: &mut Lower<'_>, index: Opnd, fields: Fields) -> [Web; 4] {
+    let w = l.mir.web();
+    l.emit_to("OP2:MOV", &[index], w);
+    let quad = l.quad(vec![w]);
+    let webs: [Web; 4] = std::array::from_fn(|k| {
+        let w = l.mir.web();
+        l.mir.webs[w.0 as usize].chan = Some(k as u8);
+        w
+    });
+    l.quad(webs.to_vec());
+    let (form, src) = (forms::id("VTX_GPR:FETCH"), smallvec![Coord::Web(w)]);
+    l.push(Op::other(Kind::Fetch(Box::new(Fetch { form, fields, src, quad, dst: webs.map(Some), joined: false, whole_quad: false }))));
+    webs
+}
+
 /// A read of `value`'s lanes from scratch memory.
 pub fn memory(l: &mut Lower<'_>, value: Value, fields: Fields, src: SmallVec<[Coord; 4]>, quad: Option<Quad>) {
     let dst = result_lanes(l, value);
@@ -176,12 +192,20 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
     }
     let cube = decl.dim == TexDim::Cube;
     if cube {
-        if decl.arrayed {
-            return l.fail(CompileError::unsupported("R0109", span, "cube-map arrays are not supported on r700"));
-        }
         normal = 0xf;
     }
-    if let Some(v) = layer {
+    let mut joined = false;
+    if let (true, Some(v)) = (cube, layer) {
+        // The layer of a cube map has an instruction of its own.
+        let o = l.lane(v, 0);
+        let o = l.emit("OP2:INT_TO_FLT", &[o]);
+        let (src, quad) = l.tuple(&[o]);
+        let mut f = coord_types(0);
+        resource(&mut f);
+        let set = Fetch { form: forms::id("TEX:SET_CUBEMAP_INDEX"), fields: f, src, quad, dst: [None; 4], joined, whole_quad: false };
+        l.push(Op::other(Kind::Fetch(Box::new(set))));
+        joined = true;
+    } else if let Some(v) = layer {
         let o = l.lane(v, 0);
         xyzw[dims] = if fetch { o } else { l.emit("OP2:INT_TO_FLT", &[o]) };
     }
@@ -225,7 +249,6 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
             fields.push((name, (info.offset[k] as i64 * 2) as u64 & 31));
         }
     }
-    let mut joined = false;
     if info.lod == TexLod::Grad && info.op == TexOp::Sample {
         for (n, v) in [("TEX:SET_GRADIENTS_H", args.next()), ("TEX:SET_GRADIENTS_V", args.next())] {
             let Some(v) = v else { continue };

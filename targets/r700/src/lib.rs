@@ -15,6 +15,7 @@ pub mod deps;
 pub mod emit;
 pub mod fetch;
 pub mod forms;
+pub mod half;
 pub mod inst;
 pub mod judge;
 pub mod legal;

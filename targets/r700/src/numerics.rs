@@ -385,6 +385,8 @@ impl Numerics for R700Numerics {
             "r700.cos" => one("COS"),
             "r700.recip_uint" => one("RECIP_UINT"),
             "r700.mul" => one("MUL"),
+            "r700.half" => Some([x(0) & 0xffff, 0, 0, 0]),
+            "r700.half_bits" => Some([x(0), 0, 0, 0]),
             "r700.cube" => Some(cube([x(0), x(1), x(2)])),
             "r700.cube_direction" => {
                 let d = cube_direction([x(0), x(1), x(2)]);

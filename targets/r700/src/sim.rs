@@ -52,6 +52,8 @@ struct Lane {
     pred: bool,
     killed: bool,
     gradients: [[u32; 4]; 2],
+    /// The layer that SET_CUBEMAP_INDEX left.
+    layer: u32,
     exports: BTreeMap<(u8, u16), [u32; 4]>,
     /// Geometry: the input ring, the output ring, vertices emitted, the open strip and the finished ones.
     ring: Vec<u32>,
@@ -74,6 +76,7 @@ impl Lane {
             pred: false,
             killed: false,
             gradients: [[0; 4]; 2],
+            layer: 0,
             exports: BTreeMap::new(),
             written: BTreeMap::new(),
             emitted: 0,
@@ -577,6 +580,10 @@ impl Machine<'_> {
 
     fn alu_clause(&mut self, w: &Word, addr: u32) -> Result<(), SimError> {
         let program = self.program;
+        // Clause temporaries hold nothing when a clause begins.
+        for lane in &mut self.lanes {
+            lane.gpr[sel::CLAUSE_TEMP as usize..128].fill([0xdead_beef; 4]);
+        }
         let Some(Clause::Alu(groups)) = program.clauses.get(&addr) else { return Err(self.fault(addr, "no ALU clause here")) };
         let set = |n: u64| {
             let names = [["KCACHE_BANK0", "KCACHE_MODE0", "KCACHE_ADDR0"], ["KCACHE_BANK1", "KCACHE_MODE1", "KCACHE_ADDR1"]][n as usize];
@@ -824,6 +831,13 @@ impl Machine<'_> {
                 }
                 return Ok(());
             }
+            "SET_CUBEMAP_INDEX" => {
+                for lane in active {
+                    let c = self.coordinates(lane, w, src);
+                    self.lanes[lane].layer = f32::from_bits(c[0]) as i32 as u32;
+                }
+                return Ok(());
+            }
             "GET_GRADIENTS_H" | "GET_GRADIENTS_V" => {
                 let vertical = name == "GET_GRADIENTS_V";
                 for lane in active {
@@ -875,7 +889,9 @@ impl Machine<'_> {
                 if decl.dim == TexDim::Cube {
                     a.coord = numerics::cube_direction([c[0], c[1], c[2]]);
                 }
-                if decl.arrayed && dims < 4 {
+                if decl.arrayed && decl.dim == TexDim::Cube {
+                    a.layer = self.lanes[lane].layer;
+                } else if decl.arrayed && dims < 4 {
                     a.layer = if op == TexOp::Fetch { c[dims] } else { f32::from_bits(c[dims.min(3)]) as i32 as u32 };
                 }
                 a.lod = if op == TexOp::Size { c[0] } else { c[3] };

@@ -11,7 +11,7 @@ use retroshade_r700::{container, sim};
 
 /// Random programs of a stage that compile.
 fn programs(stage: Stage, count: u64) -> impl Iterator<Item = (u64, Module, ShaderEnv, CompiledShader)> {
-    let profile = Profile { f16: false, ..Profile::r700() }.only(&[stage]);
+    let profile = Profile::r700().only(&[stage]);
     (0..count).filter_map(move |seed| {
         let (m, env) = random_program(&profile, seed);
         let s = retroshade_r700::isa().compile(&m, &default_options(seed)).ok()?;

@@ -65,7 +65,8 @@ impl Lower<'_> {
     pub(super) fn scalar(&mut self, d: &InstData, r: Value, lane: u8) {
         use Opcode::*;
         let ty = self.func.ty(r);
-        if ty.scalar == Scalar::F16 {
+        // A half is its bits: selecting one is all that needs no expansion.
+        if ty.scalar == Scalar::F16 && d.op != Select {
             return self.fail(CompileError::unsupported("R0104", self.span, "R700 has no f16 arithmetic"));
         }
         let plain = match d.op {
@@ -247,6 +248,11 @@ impl Lower<'_> {
                 self.set(d.results[0], lane, o);
             }
             return;
+        }
+        if matches!(&**name, "r700.half" | "r700.half_bits") {
+            let o = self.arg(d, 0, 0);
+            let o = self.plain(o);
+            return self.set(d.results[0], 0, o);
         }
         let form = match &**name {
             "r700.sin" => "OP2:SIN",

@@ -130,10 +130,15 @@ impl Lower<'_> {
             }
             return;
         }
-        if !decl.unit.is_multiple_of(16) {
-            return self.fail(CompileError::unsupported("R0106", self.span, "indexed uniforms need elements of 16 bytes on r700"));
-        }
         let index = self.lane(d.args[0], 0);
+        if !decl.unit.is_multiple_of(16) {
+            let fits = matches!((decl.unit, ty.lanes), (4 | 8 | 12, 1) | (8, 2)) && at.is_multiple_of(if ty.lanes == 2 { 8 } else { 4 });
+            if !fits || ty.scalar == Scalar::I1 {
+                let message = "an indexed uniform whose elements lie across the 16 bytes that a fetch brings";
+                return self.fail(CompileError::unsupported("R0106", self.span, message));
+            }
+            return self.narrow_uniform(r, bank, at, decl.unit, index);
+        }
         let index = match decl.unit / 16 {
             1 => index,
             k if k.is_power_of_two() => self.emit("OP2:LSHL_INT", &[index, Opnd::bits(k.trailing_zeros())]),
@@ -142,6 +147,31 @@ impl Lower<'_> {
         let shift = at % 16 / 4;
         let fields = crate::fetch::buffer_fields(BUFFER_RESOURCE + bank as u64, at - at % 16, 15, 34);
         crate::fetch::buffer(self, r, index, &fields, shift as u8);
+    }
+
+    /// An element of an array whose stride is less than the 16 bytes of a fetch: the fetch brings those that hold it.
+    fn narrow_uniform(&mut self, r: Value, bank: u8, at: u32, unit: u32, index: Opnd) {
+        let lanes = self.func.ty(r).lanes;
+        let words = match unit / 4 {
+            1 => index,
+            2 => self.emit("OP2:LSHL_INT", &[index, Opnd::bits(1)]),
+            k => self.emit("OP2:MULLO_INT", &[index, Opnd::bits(k)]),
+        };
+        let word = self.emit("OP2:ADD_INT", &[words, Opnd::bits(at / 4)]);
+        let element = self.emit("OP2:LSHR_INT", &[word, Opnd::bits(2)]);
+        let fields = crate::fetch::buffer_fields(BUFFER_RESOURCE + bank as u64, 0, 15, 34);
+        let all = crate::fetch::whole(self, element, fields);
+        let high = self.emit("OP2:AND_INT", &[word, Opnd::bits(2)]);
+        let half = |l: &mut Self, c: usize| l.emit("OP3:CNDE_INT", &[high, Opnd::web(all[c]), Opnd::web(all[c + 2])]);
+        let (x, y) = (half(self, 0), half(self, 1));
+        if lanes == 2 {
+            self.set(r, 0, x);
+            self.set(r, 1, y);
+            return;
+        }
+        let odd = self.emit("OP2:AND_INT", &[word, Opnd::bits(1)]);
+        let o = self.emit("OP3:CNDE_INT", &[odd, x, y]);
+        self.set(r, 0, o);
     }
 
     pub(super) fn storage(&mut self, d: &InstData) {
