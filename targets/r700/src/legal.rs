@@ -95,8 +95,11 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
     bound_indices(&mut m, if options.opt > OptLevel::O0 { LOCAL_SELECT } else { 0 });
     // Sums of two products are cheaper one after the other, unless they are on the longest chain.
     each(&mut m, whole_quotients);
-    let rules =
-        |m: &mut Module| each(m, |f| apply(f, &[crate::half::RULES, RULES, BITS_AND_PACKING].concat()) | (choice.dot != 2 && apply(f, &[(Opcode::Dot, dot2)])));
+    let rules = |m: &mut Module| {
+        each(m, |f| {
+            apply(f, &[crate::half::RULES, RULES, BITS_AND_PACKING].concat()) | (choice.dot != 2 && apply(f, &[(Opcode::Dot, dot2)]))
+        })
+    };
     rules(&mut m);
     let pass = pass_options(options, choice);
     pipeline(&mut m, &pass, &mut |name, m| {
