@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Why a shader could not be built.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// A file could not be read or written.
@@ -42,10 +42,18 @@ pub enum BuildError {
     Usage(String),
 }
 
+/// The messages themselves: what a build script's `main` returns is shown by `Debug`.
+impl std::fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
 /// A shader to compile.
 #[derive(Clone, Debug)]
 pub struct Shader {
     path: PathBuf,
+    after: Option<PathBuf>,
     target: String,
     front: FrontOptions,
     options: Options,
@@ -64,7 +72,7 @@ pub struct Built {
 impl Shader {
     /// A shader from a file: `.vert .frag .comp .glsl .wgsl .spv .ir`. The target is PICA200 until another one is chosen.
     pub fn new(path: impl Into<PathBuf>) -> Shader {
-        Shader { path: path.into(), target: "pica".into(), front: FrontOptions::default(), options: Options::default() }
+        Shader { path: path.into(), after: None, target: "pica".into(), front: FrontOptions::default(), options: Options::default() }
     }
     /// The machine: `pica usse r700 tesla`.
     pub fn target(mut self, name: &str) -> Shader {
@@ -79,6 +87,12 @@ impl Shader {
     /// The stage, where the file's ending does not say it.
     pub fn stage(mut self, stage: Stage) -> Shader {
         self.front.stage = Some(stage);
+        self
+    }
+    /// The program before this one in the pipeline: GLSL inputs without location take those of its outputs of the same names, and it must
+    /// write what this one reads.
+    pub fn after(mut self, path: impl Into<PathBuf>) -> Shader {
+        self.after = Some(path.into());
         self
     }
     /// A preprocessor symbol, override or specialisation constant.
@@ -142,6 +156,11 @@ impl Shader {
         let bytes = std::fs::read(&self.path).map_err(|source| BuildError::Io { path: self.path.clone(), source })?;
         let ending = self.path.extension().and_then(|e| e.to_str()).unwrap_or("");
         let mut front = self.front.clone();
+        let before = match &self.after {
+            Some(p) => Some(Shader { path: p.clone(), after: None, front: FrontOptions::default(), ..self.clone() }.load()?),
+            None => None,
+        };
+        front.varyings = before.as_ref().map(crate::link::varyings).unwrap_or_default();
         front.stage = front.stage.or(match ending {
             "vert" => Some(Stage::Vertex),
             "frag" => Some(Stage::Fragment),
@@ -165,6 +184,10 @@ impl Shader {
             other => return Err(BuildError::Usage(format!("{name}: unknown kind of file `.{other}`"))),
         };
         ir::verify(&module).map_err(|d| BuildError::Source(messages(&d, &module.sources, &name)))?;
+        let unmatched = before.map(|b| crate::link::check(&b, &module)).unwrap_or_default();
+        if !unmatched.is_empty() {
+            return Err(BuildError::Source(messages(&unmatched, &module.sources, &name)));
+        }
         Ok(module)
     }
 }

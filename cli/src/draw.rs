@@ -8,6 +8,7 @@ use crate::report::Failure;
 use retroshade::ir::env::{Filter, Wrap};
 use retroshade::ir::{Module, Reference, Scalar, ShaderEnv, ShaderResult, Stage, TexDim, TextureData, interp};
 use retroshade::lower::bind;
+use retroshade::lower::reflect::Reflection;
 use retroshade::render::{Camera, Image, Mesh, Varying, colour_output, fragment_image, mesh_image};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -97,9 +98,46 @@ fn images(a: &RenderArgs) -> Result<Vec<(String, TextureData)>, Failure> {
         .collect()
 }
 
+/// A uniform or texture of the program that nobody gave a value.
+fn missing(a: &RenderArgs, module: &Module, file: &Value) -> Option<Failure> {
+    let r = Reflection::from_module(module);
+    let lacks = |section: &str, name: &str| file.get(section).and_then(|s| s.get(name)).is_none();
+    let uniform = r.uniforms.iter().find(|u| u.used && lacks("uniforms", &u.name));
+    let texture = r.textures.iter().find(|t| t.used && lacks("textures", &t.name));
+    let message = match (uniform, texture) {
+        (Some(u), _) => {
+            format!("the uniform `{}` ({}) has no value: give it one with --uniform '{}=…' or in the file of --bind", u.name, u.ty, u.name)
+        }
+        (None, Some(t)) => {
+            format!("the texture `{}` has no image: give it one with --texture {}=FILE.png or in the file of --bind", t.name, t.name)
+        }
+        (None, None) => return None,
+    };
+    Some(Failure { file: Some(files::display(&a.files[0])), ..Failure::plain(1, "R0003", message) })
+}
+
+/// Names on the command line that no program has.
+fn check_names(a: &RenderArgs, programs: &[&Module]) -> Result<(), Failure> {
+    let all: Vec<Reflection> = programs.iter().map(|m| Reflection::from_module(m)).collect();
+    let uniforms: Vec<&str> = all.iter().flat_map(|r| r.uniforms.iter().map(|u| &*u.name)).collect();
+    let textures: Vec<&str> = all.iter().flat_map(|r| r.textures.iter().map(|t| &*t.name)).collect();
+    let given = a.uniform.iter().map(|u| ("uniform", u.split('=').next().unwrap_or(""), &uniforms));
+    let given = given.chain(a.texture.iter().map(|t| ("texture", t.split(['=', ':']).next().unwrap_or(""), &textures)));
+    for (what, name, known) in given {
+        if !known.contains(&name) {
+            let has = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+            return Err(Failure::plain(1, "R0003", format!("--{what} {name}: the program has no {what} of that name; it has {has}")));
+        }
+    }
+    Ok(())
+}
+
 /// The environment of one program.
 fn environment(a: &RenderArgs, module: &Module, file: &Value, images: &[(String, TextureData)]) -> Result<ShaderEnv, Failure> {
     let path = a.bind.as_ref().unwrap_or(&a.files[0]);
+    if let Some(failure) = missing(a, module, file) {
+        return Err(failure);
+    }
     let mut env = bind::env_from_json(module, file).map_err(|e| bind_failure(path, &e))?;
     for (n, d) in module.textures.values().enumerate() {
         if let Some((_, t)) = images.iter().find(|(name, _)| *name == d.name) {
@@ -155,6 +193,9 @@ pub fn render(a: &RenderArgs) -> Result<(), Failure> {
     if a.files.len() > 1 && a.mesh.is_none() {
         return Err(Failure::usage("two programs need --mesh (triangle, quad, cube, sphere)"));
     }
+    if a.mesh.is_some() && !a.varying.is_empty() {
+        return Err(Failure::usage("--varying is for a fragment program alone; with --mesh the vertex program says what its inputs hold"));
+    }
     let mesh = match &a.mesh {
         None => None,
         Some(m) => Some(Mesh::named(m).ok_or_else(|| Failure::usage(format!("no mesh `{m}`; there are {}", Mesh::NAMES.join(", "))))?),
@@ -175,6 +216,8 @@ pub fn render(a: &RenderArgs) -> Result<(), Failure> {
     if colour_output(&fragment).is_none() {
         return Err(Failure { file: Some(fragment_name), ..Failure::plain(1, "R0005", "the shader writes no colour") });
     }
+    let programs: Vec<&Module> = vertex.iter().chain([&fragment]).collect();
+    check_names(a, &programs)?;
     let fragment_env = environment(a, &fragment, &file, &images)?;
     // A machine with fixed fragment functions still has vertex programs: then the interpreter does the fragments.
     let only_vertices = match a.target.as_deref() {

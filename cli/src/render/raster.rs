@@ -68,6 +68,7 @@ pub fn mesh_image<E>(
             b => vertex.outputs.values().position(|o| o.binding == b).map_or(Feed::Nothing, |n| Feed::Output(n, d.interpolation)),
         })
         .collect();
+    let own_depth = fragment.outputs.values().position(|d| d.binding == Binding::Builtin(Builtin::FragDepth));
     let mut depth = vec![f32::INFINITY; width as usize * height as usize];
     let mut env = fragment_env.clone();
     let mut pending: Vec<(u32, u32, f32, bool)> = Vec::new();
@@ -80,6 +81,8 @@ pub fn mesh_image<E>(
             if !covered || r.discarded {
                 continue;
             }
+            let written = own_depth.and_then(|n| r.outputs.get(n)).and_then(|w| w.first());
+            let z = written.map_or(z, |w| f32::from_bits(*w));
             let at = y as usize * width as usize + x as usize;
             if z < depth[at] {
                 depth[at] = z;
@@ -101,7 +104,9 @@ pub fn mesh_image<E>(
                 let (x, y, z, q) = corner(vertex);
                 Corner { x, y, z, q, vertex }
             });
-            triangle([a, b, c], fragment, &feeds, (width, height), &mut |place, z, covered, inputs| {
+            // What is flat comes from the triangle's first corner, also where that one was cut off.
+            let first = vertices.get(t[0] as usize).map_or(&[][..], |v| &v.outputs);
+            triangle([a, b, c], first, fragment, &feeds, (width, height), &mut |place, z, covered, inputs| {
                 env.invocations.push(InvocationInputs { inputs });
                 pending.push((place.0, place.1, z, covered));
             });
@@ -141,7 +146,8 @@ fn clip(corners: Vec<Vertex>) -> Vec<Vertex> {
 type Emit<'a> = dyn FnMut((u32, u32), f32, bool, Vec<Vec<u32>>) + 'a;
 
 /// Calls `emit` with four pixels for every quad that a triangle touches.
-fn triangle(corners: [Corner; 3], fragment: &Module, feeds: &[Feed], (width, height): (u32, u32), emit: &mut Emit) {
+#[allow(clippy::too_many_arguments)]
+fn triangle(corners: [Corner; 3], first: &[Vec<u32>], fragment: &Module, feeds: &[Feed], (width, height): (u32, u32), emit: &mut Emit) {
     let [a, b, c] = &corners;
     let edge = |p: (f32, f32), q: (f32, f32), x: f32, y: f32| (q.0 - p.0) * (y - p.1) - (q.1 - p.1) * (x - p.0);
     let (pa, pb, pc) = ((a.x, a.y), (b.x, b.y), (c.x, c.y));
@@ -187,7 +193,7 @@ fn triangle(corners: [Corner; 3], fragment: &Module, feeds: &[Feed], (width, hei
                             Interpolation::Linear => Some(w),
                             Interpolation::Perspective => Some([w[0] * a.q / q, w[1] * b.q / q, w[2] * c.q / q]),
                         };
-                        interpolate(d.ty.scalar, d.count.max(1) as usize * d.ty.lanes as usize, weights, &corners, *n)
+                        interpolate(d.ty.scalar, d.count.max(1) as usize * d.ty.lanes as usize, weights, &corners, first, *n)
                     }
                 });
                 emit((px, py), z, inside, inputs.collect());
@@ -197,15 +203,16 @@ fn triangle(corners: [Corner; 3], fragment: &Module, feeds: &[Feed], (width, hei
 }
 
 /// Words of one output between three corners; without weights the first corner's.
-fn interpolate(ty: Scalar, want: usize, weights: Option<[f32; 3]>, corners: &[Corner; 3], output: usize) -> Vec<u32> {
-    let word = |c: &Corner, k: usize| c.vertex.outputs.get(output).and_then(|w| w.get(k)).copied().unwrap_or(0);
+fn interpolate(ty: Scalar, want: usize, weights: Option<[f32; 3]>, corners: &[Corner; 3], first: &[Vec<u32>], output: usize) -> Vec<u32> {
+    let at = |words: &[Vec<u32>], k: usize| words.get(output).and_then(|w| w.get(k)).copied().unwrap_or(0);
+    let word = |c: &Corner, k: usize| at(&c.vertex.outputs, k);
     (0..want)
         .map(|k| match weights {
             Some(w) if ty == Scalar::F32 => {
                 let sum: f32 = corners.iter().zip(w).map(|(c, w)| f32::from_bits(word(c, k)) * w).sum();
                 sum.to_bits()
             }
-            _ => word(&corners[0], k),
+            _ => at(first, k),
         })
         .collect()
 }
