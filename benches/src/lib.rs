@@ -4,6 +4,9 @@
 use retroshade_ir::module::Dim;
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::*;
+use retroshade_lower::Options;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 /// The sizes that benchmarks and `docs/performance.md` use.
 pub const SIZES: &[usize] = &[100, 1_000, 10_000, 50_000];
@@ -100,6 +103,52 @@ pub fn synthetic(size: usize) -> Module {
 /// Every machine.
 pub fn targets() -> [&'static dyn retroshade_lower::TargetIsa; 4] {
     [retroshade_tesla::isa(), retroshade_usse::isa(), retroshade_r700::isa(), retroshade_pica::isa()]
+}
+
+/// Options of a compilation whose time counts: nothing but the code and the container.
+pub fn options() -> Options {
+    Options { check_allocation: false, texts: false, ..Options::default() }
+}
+
+/// The best time of each phase of a compilation for Tesla; none if the program does not compile.
+pub fn tesla_phases(module: &Module, runs: usize) -> Vec<(&'static str, Duration)> {
+    let mut best: Vec<(&'static str, Duration)> = Vec::new();
+    for _ in 0..runs.max(1) {
+        let Ok(laps) = retroshade_tesla::phases(module, &options(), &clock) else { break };
+        if best.is_empty() {
+            best = laps;
+        } else {
+            best.iter_mut().zip(laps).for_each(|(b, l)| b.1 = b.1.min(l.1));
+        }
+    }
+    best
+}
+
+/// The thread's time on a processor so far, or wall time where the system does not tell: other programs on the machine count
+/// less that way.
+pub fn clock() -> Duration {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    // The system brings its count up to date when a thread gives way.
+    std::thread::yield_now();
+    let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let ns = spent.and_then(|s| s.split_whitespace().next()?.parse().ok());
+    ns.map_or_else(|| START.elapsed(), Duration::from_nanos)
+}
+
+/// The best of a few runs. Runs too short for the clock are taken together.
+pub fn best<T>(runs: usize, mut f: impl FnMut() -> T) -> Duration {
+    let start = clock();
+    std::hint::black_box(f());
+    let once = clock() - start;
+    let together = (Duration::from_millis(2).as_nanos() / once.as_nanos().max(1)).clamp(1, 20) as u32;
+    let sample = |_| {
+        let start = clock();
+        (0..together).for_each(|_| {
+            std::hint::black_box(f());
+        });
+        (clock() - start) / together
+    };
+    (1..runs).map(sample).min().map_or(once, |d| d.min(once))
 }
 
 #[cfg(test)]

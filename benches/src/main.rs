@@ -1,39 +1,8 @@
 //! Prints the time of each phase by program size, measured once on this machine; `--print N` prints the program of size N.
-//!
-//! Times are those that the thread spent on a processor where the system tells them (Linux), so that other programs on the
-//! machine count less.
 
-use retroshade_benches::{SIZES, synthetic, targets};
+use retroshade_benches::{SIZES, best, clock, options, synthetic, targets, tesla_phases};
 use retroshade_ir::{InvocationInputs, Reference, ShaderEnv, interp, passes, text, verify};
-use retroshade_lower::Options;
-use std::sync::LazyLock;
-use std::time::{Duration, Instant};
-
-/// The thread's time on a processor so far, or wall time where the system does not tell.
-fn clock() -> Duration {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    // The system brings its count up to date when a thread gives way.
-    std::thread::yield_now();
-    let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let ns = spent.and_then(|s| s.split_whitespace().next()?.parse().ok());
-    ns.map_or_else(|| START.elapsed(), Duration::from_nanos)
-}
-
-/// The best of a few runs. Runs too short for the clock are taken together.
-fn best<T>(runs: usize, mut f: impl FnMut() -> T) -> Duration {
-    let start = clock();
-    std::hint::black_box(f());
-    let once = clock() - start;
-    let together = (Duration::from_millis(2).as_nanos() / once.as_nanos().max(1)).clamp(1, 20) as u32;
-    let sample = |_| {
-        let start = clock();
-        (0..together).for_each(|_| {
-            std::hint::black_box(f());
-        });
-        (clock() - start) / together
-    };
-    (1..runs).map(sample).min().map_or(once, |d| d.min(once))
-}
+use std::time::Duration;
 
 fn cell(d: Option<Duration>, instructions: usize) -> String {
     d.map_or("refused".to_string(), |d| {
@@ -67,7 +36,6 @@ fn main() {
         let runs = (20_000 / size).clamp(1, 20);
         let module = synthetic(size);
         let n = module.main().inst_count();
-        let n_ir = n;
         let printed = text::print(&module);
         add("print".to_string(), Some(best(runs, || text::print(&module))), n);
         add("parse".to_string(), Some(best(runs, || text::parse("synthetic.ir", &printed))), n);
@@ -84,19 +52,15 @@ fn main() {
             ..ShaderEnv::default()
         };
         add("interpret one invocation".to_string(), Some(best(runs, || interp::run(&module, &env, &Reference))), n);
-        let options = Options { check_allocation: false, texts: false, ..Options::default() };
-        // Phase by phase on the scalar machine; of several runs the best of each phase.
-        let laps: Vec<_> = (0..runs.min(5)).filter_map(|_| retroshade_tesla::phases(&module, &options, &clock).ok()).collect();
-        let least = |n: usize| laps.iter().map(|l| l[n].1).min();
-        let mut rest = Duration::ZERO;
-        for (n, (name, _)) in laps.first().into_iter().flatten().enumerate() {
-            add(format!("tesla phase: {name}"), least(n), n_ir);
-            if !name.contains("regalloc2") {
-                rest += least(n).unwrap_or_default();
-            }
+        let options = options();
+        // Phase by phase on the scalar machine.
+        let laps = tesla_phases(&module, runs.min(5));
+        for (name, time) in &laps {
+            add(format!("tesla phase: {name}"), Some(*time), n);
         }
         if !laps.is_empty() {
-            add("tesla phases without regalloc2".to_string(), Some(rest), n_ir);
+            let rest = laps.iter().filter(|(name, _)| !name.contains("regalloc2")).map(|(_, time)| *time).sum();
+            add("tesla phases without regalloc2".to_string(), Some(rest), n);
         }
         for isa in targets() {
             if slow.contains(isa.name()) || !named(isa.name()) {
@@ -118,7 +82,7 @@ fn main() {
     }
     println!("# Performance\n");
     println!("Time per phase for the synthetic vertex program of `benches/src/lib.rs` (vector arithmetic, an if/else in every third");
-    println!("stretch, a loop in every seventh), best of several runs, in brackets per IR instruction. Written by");
+    println!("stretch, a loop in every seventh): processor time, best of several runs, in brackets per IR instruction. Written by");
     println!("`cargo run --release -p retroshade-benches --bin performance > docs/performance.md`; `cargo bench -p retroshade-benches`");
     println!("gives distributions. `refused` means that the program exceeds a limit of the machine; an empty cell, that a smaller program");
     println!("took over four seconds. The last column is the exponent of growth between the second and the last size that was compiled.\n");

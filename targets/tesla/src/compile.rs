@@ -157,7 +157,7 @@ const SCHEDULED: usize = 600;
 
 /// The program with its latencies hidden, if that makes it wait less and costs neither bytes nor warps.
 fn scheduled(
-    plain: &VCode<MInst>,
+    plain: &mut VCode<MInst>,
     laid: &Laid,
     register_file: u32,
     lay_out: &dyn Fn(&VCode<MInst>) -> Result<Laid, CompileError>,
@@ -166,7 +166,8 @@ fn scheduled(
         return Ok(None);
     }
     let waits = sched::stalls(plain);
-    let pressure = sched::pressure(plain);
+    let live = sched::live_out(plain);
+    let pressure = sched::pressure(plain, &live);
     // Blocks for textures take more registers than the values live at once: the boldest limit may prove too bold.
     let end = sched::step_end(register_file, laid.code.registers);
     let spare = end - laid.code.registers.min(end);
@@ -174,7 +175,7 @@ fn scheduled(
     limits.dedup();
     for limit in limits {
         let mut vcode = plain.clone();
-        if !sched::run(&mut vcode, limit) || sched::stalls(&vcode) >= waits {
+        if !sched::run(&mut vcode, &live, limit) || sched::stalls(&mut vcode) >= waits {
             continue;
         }
         // What does not fit is no reason to fail: there is a program that does.
@@ -225,7 +226,7 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
         Ok(Laid { code: bytes(&placed)?, placed, spilled })
     };
     if options.opt != OptLevel::O0
-        && let Some((better, vcode)) = scheduled(&selected.vcode, &laid, chip.register_file, &lay_out)?
+        && let Some((better, vcode)) = scheduled(&mut selected.vcode, &laid, chip.register_file, &lay_out)?
     {
         laid = better;
         selected.vcode = vcode;

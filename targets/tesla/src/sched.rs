@@ -13,7 +13,8 @@ use crate::inst::{CC, Dst, Extra, Index, MInst, Src};
 use crate::op::Op;
 use retroshade_ir::Span;
 use retroshade_lower::{VCode, VReg};
-use std::collections::{BTreeMap, BTreeSet};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
 
 /// Cycles until a result is there; an instruction takes [`ISSUE`] for a warp.
 const ALU: u32 = 22;
@@ -78,76 +79,96 @@ fn effect(i: &MInst) -> Effect {
     if moves || value && !atomic { Effect::None } else { Effect::Write }
 }
 
+/// Registers live at each block's end.
+pub(crate) type LiveOut = Vec<Vec<VReg>>;
+
 /// The program's pressure in `$r` registers, at most: values live at once in the order given.
-pub(crate) fn pressure(vc: &VCode<MInst>) -> u32 {
-    let mut copy = vc.clone();
-    let live = live_out(&mut copy);
-    (0..copy.blocks.len()).map(|b| block_pressure(&mut copy, b, &live[b])).max().unwrap_or(0)
+pub(crate) fn pressure(vc: &mut VCode<MInst>, live: &LiveOut) -> u32 {
+    let mut is_live = vec![false; vc.classes.len()];
+    (0..vc.blocks.len()).map(|b| block_pressure(vc, b, &live[b], &mut is_live)).max().unwrap_or(0)
 }
 
 fn counts(v: VReg) -> bool {
     v.class() != CC
 }
 
-fn block_pressure(vc: &mut VCode<MInst>, b: usize, out: &BTreeSet<VReg>) -> u32 {
-    let mut live: BTreeSet<VReg> = out.iter().copied().filter(|v| counts(*v)).collect();
-    let mut most = live.len();
+/// `is_live` is scratch: all false before and after.
+fn block_pressure(vc: &mut VCode<MInst>, b: usize, out: &[VReg], is_live: &mut [bool]) -> u32 {
+    let mut seen: Vec<VReg> = Vec::new();
+    let mut now = 0;
+    let mut read = |v: VReg, is_live: &mut [bool], now: &mut u32| {
+        if counts(v) && !std::mem::replace(&mut is_live[v.vreg()], true) {
+            seen.push(v);
+            *now += 1;
+        }
+    };
+    out.iter().for_each(|v| read(*v, is_live, &mut now));
+    let mut most = now;
     for (i, _) in vc.blocks[b].insts.iter_mut().rev() {
         let f = fields(i);
         for w in &f.writes {
-            live.remove(w);
+            now -= u32::from(std::mem::take(&mut is_live[w.vreg()]));
         }
-        live.extend(f.reads.iter().copied().filter(|v| counts(*v)));
-        most = most.max(live.len());
+        f.reads.iter().for_each(|v| read(*v, is_live, &mut now));
+        most = most.max(now);
     }
-    most as u32
+    seen.iter().for_each(|v| is_live[v.vreg()] = false);
+    most
 }
 
-/// Registers live at each block's end.
-fn live_out(vc: &mut VCode<MInst>) -> Vec<BTreeSet<VReg>> {
+/// Finds them by walking back from every use to the definition.
+pub(crate) fn live_out(vc: &mut VCode<MInst>) -> LiveOut {
     let n = vc.blocks.len();
-    let mut reads: Vec<BTreeSet<VReg>> = vec![BTreeSet::new(); n];
-    let mut writes: Vec<BTreeSet<VReg>> = vec![BTreeSet::new(); n];
+    let mut home = vec![usize::MAX; vc.classes.len()];
+    let mut demand: Vec<(VReg, usize)> = Vec::new();
+    let mut preds: Vec<Vec<usize>> = vec![Vec::new(); n];
+    let mut out: LiveOut = vec![Vec::new(); n];
     for (k, b) in vc.blocks.iter_mut().enumerate() {
-        writes[k].extend(&b.params);
+        b.params.iter().for_each(|p| home[p.vreg()] = k);
         for (i, _) in &mut b.insts {
             let f = fields(i);
-            reads[k].extend(f.reads.iter().filter(|r| !writes[k].contains(r)));
-            writes[k].extend(&f.writes);
+            demand.extend(f.reads.iter().filter(|r| home[r.vreg()] != k).map(|r| (*r, k)));
+            f.writes.iter().for_each(|w| home[w.vreg()] = k);
         }
-        reads[k].extend(b.targets.iter().flat_map(|t| &t.args).filter(|r| !writes[k].contains(r)));
-    }
-    let mut live: Vec<BTreeSet<VReg>> = reads.clone();
-    let mut out: Vec<BTreeSet<VReg>> = vec![BTreeSet::new(); n];
-    loop {
-        let mut changed = false;
-        for k in (0..n).rev() {
-            let mut o: BTreeSet<VReg> = BTreeSet::new();
-            for t in &vc.blocks[k].targets {
-                o.extend(&live[t.block]);
-                o.extend(&t.args);
-            }
-            if o != out[k] {
-                changed = true;
-                live[k].extend(o.iter().filter(|r| !writes[k].contains(r)));
-                out[k] = o;
-            }
-        }
-        if !changed {
-            return out;
+        for t in &b.targets {
+            demand.extend(t.args.iter().filter(|r| home[r.vreg()] != k).map(|r| (*r, k)));
+            out[k].extend(&t.args);
+            preds[t.block].push(k);
         }
     }
+    demand.sort_unstable();
+    demand.dedup();
+    let mut above: Vec<Option<VReg>> = vec![None; n];
+    let mut work = Vec::new();
+    for (v, k) in demand {
+        work.push(k);
+        while let Some(k) = work.pop() {
+            if above[k].replace(v) == Some(v) {
+                continue;
+            }
+            for p in &preds[k] {
+                out[*p].push(v);
+                if home[v.vreg()] != *p {
+                    work.push(*p);
+                }
+            }
+        }
+    }
+    for o in &mut out {
+        o.sort_unstable();
+        o.dedup();
+    }
+    out
 }
 
 /// Schedules all blocks within a limit of live registers; says whether anything moved.
-pub(crate) fn run(vc: &mut VCode<MInst>, limit: u32) -> bool {
-    let live = live_out(vc);
+pub(crate) fn run(vc: &mut VCode<MInst>, live: &LiveOut, limit: u32) -> bool {
+    let registers = vc.classes.len();
     let mut changed = false;
-    for b in 0..vc.blocks.len() {
-        let n = vc.blocks[b].insts.len();
-        if n > 3 && n <= LARGEST && vc.blocks[b].insts.iter().any(|(i, _)| latency(i) > ALU) {
-            let block = &mut vc.blocks[b];
-            changed |= schedule(&mut block.insts, &block.params, &live[b], limit);
+    for (block, out) in vc.blocks.iter_mut().zip(live) {
+        let n = block.insts.len();
+        if n > 3 && n <= LARGEST && block.insts.iter().any(|(i, _)| latency(i) > ALU) {
+            changed |= schedule(&mut block.insts, &block.params, out, limit, registers);
         }
     }
     changed
@@ -160,24 +181,25 @@ struct Node {
     height: u32,
     /// As `height`, through a texture read or load; 0 if none depends on it.
     urgency: u32,
-    reads: BTreeSet<VReg>,
-    writes: Vec<VReg>,
+    /// Each register once.
+    reads: SmallVec<[VReg; 8]>,
+    writes: SmallVec<[VReg; 4]>,
 }
 
 /// The dependences of a block; the last instruction depends on all.
-fn graph(insts: &mut [(MInst, Span)]) -> Vec<Node> {
-    let mut writer: BTreeMap<VReg, usize> = BTreeMap::new();
+fn graph(insts: &mut [(MInst, Span)], registers: usize) -> Vec<Node> {
+    let mut writer: Vec<Option<usize>> = vec![None; registers];
     let mut outputs: BTreeMap<u32, usize> = BTreeMap::new();
     let mut change: Option<usize> = None;
     let mut observers: Vec<usize> = Vec::new();
     let mut nodes: Vec<Node> = Vec::with_capacity(insts.len());
     let last = insts.len() - 1;
     for (n, (i, _)) in insts.iter_mut().enumerate() {
-        let f = fields(i);
-        let mut after: BTreeSet<usize> = f.reads.iter().filter_map(|r| writer.get(r).copied()).collect();
-        f.writes.iter().for_each(|w| {
-            writer.insert(*w, n);
-        });
+        let mut f = fields(i);
+        f.reads.sort_unstable();
+        f.reads.dedup();
+        let mut after: Vec<usize> = f.reads.iter().filter_map(|r| writer[r.vreg()]).collect();
+        f.writes.iter().for_each(|w| writer[w.vreg()] = Some(n));
         match effect(i) {
             Effect::None => {}
             Effect::Read => {
@@ -186,7 +208,7 @@ fn graph(insts: &mut [(MInst, Span)]) -> Vec<Node> {
             }
             Effect::Write => {
                 after.extend(change);
-                after.append(&mut observers.drain(..).collect());
+                after.append(&mut observers);
                 after.extend(std::mem::take(&mut outputs).into_values());
                 change = Some(n);
             }
@@ -203,23 +225,18 @@ fn graph(insts: &mut [(MInst, Span)]) -> Vec<Node> {
         if n == last {
             after = (0..n).collect();
         }
+        after.sort_unstable();
+        after.dedup();
         for a in &after {
             nodes[*a].before.push(n as u32);
         }
-        nodes.push(Node {
-            after: after.len() as u32,
-            before: Vec::new(),
-            height: 0,
-            urgency: 0,
-            reads: f.reads.into_iter().collect(),
-            writes: f.writes.to_vec(),
-        });
+        nodes.push(Node { after: after.len() as u32, before: Vec::new(), height: 0, urgency: 0, reads: f.reads, writes: f.writes });
     }
     for n in (0..nodes.len()).rev() {
         let own = latency(&insts[n].0);
-        let users: Vec<(u32, u32)> = nodes[n].before.iter().map(|u| (nodes[*u as usize].height, nodes[*u as usize].urgency)).collect();
-        nodes[n].height = own + users.iter().map(|u| u.0).max().unwrap_or(0);
-        let through = users.iter().map(|u| u.1).max().unwrap_or(0);
+        let users = nodes[n].before.iter().map(|u| &nodes[*u as usize]);
+        let (below, through) = users.fold((0, 0), |(h, t), u| (h.max(u.height), t.max(u.urgency)));
+        nodes[n].height = own + below;
         nodes[n].urgency = if is_distant(&insts[n].0) {
             nodes[n].height
         } else if through > 0 {
@@ -231,87 +248,74 @@ fn graph(insts: &mut [(MInst, Span)]) -> Vec<Node> {
     nodes
 }
 
-fn schedule(insts: &mut Vec<(MInst, Span)>, params: &[VReg], out: &BTreeSet<VReg>, limit: u32) -> bool {
-    let mut nodes = graph(insts);
+fn schedule(insts: &mut Vec<(MInst, Span)>, params: &[VReg], out: &[VReg], limit: u32, registers: usize) -> bool {
+    let mut nodes = graph(insts, registers);
     let n = insts.len();
     // Reads left of each register; one that lives on is never the last.
-    let mut left: BTreeMap<VReg, u32> = BTreeMap::new();
-    let mut inside: BTreeSet<VReg> = params.iter().copied().collect();
-    for node in &nodes {
-        node.reads.iter().for_each(|r| *left.entry(*r).or_default() += 1);
-        inside.extend(&node.writes);
+    let mut left = vec![0u32; registers];
+    let mut live = vec![false; registers];
+    // Live registers and flags.
+    let mut now_live = [0i32; 2];
+    let group = |v: VReg| usize::from(!counts(v));
+    for r in nodes.iter().flat_map(|node| &node.reads).chain(out) {
+        left[r.vreg()] += 1;
     }
-    for r in out {
-        *left.entry(*r).or_default() += 1;
+    // At the start: parameters that are read, and what is read and not written here.
+    let mut inside = vec![false; registers];
+    nodes.iter().flat_map(|node| &node.writes).for_each(|w| inside[w.vreg()] = true);
+    let read = nodes.iter().flat_map(|node| &node.reads).chain(out).filter(|r| !inside[r.vreg()]);
+    for r in read.chain(params.iter().filter(|p| left[p.vreg()] > 0)) {
+        if !std::mem::replace(&mut live[r.vreg()], true) {
+            now_live[group(*r)] += 1;
+        }
     }
-    let mut live: BTreeSet<VReg> = left.keys().copied().filter(|r| !inside.contains(r)).collect();
-    live.extend(params.iter().filter(|p| left.contains_key(p)));
-    let pressure = |live: &BTreeSet<VReg>| live.iter().filter(|r| counts(**r)).count();
-    let mut here = pressure(&live);
-    let mut flags = live.len() - here;
-    let mut ready: BTreeSet<usize> = (0..n).filter(|k| nodes[*k].after == 0).collect();
+    let mut ready: Vec<usize> = (0..n).filter(|k| nodes[*k].after == 0).collect();
     let mut at: Vec<u32> = vec![0; n];
-    let mut flight: BTreeMap<VReg, ()> = BTreeMap::new();
+    let mut flight: Vec<VReg> = Vec::new();
     let mut now = 0;
     let mut order = Vec::with_capacity(n);
-    while let Some(&first) = ready.first() {
-        // Growth of the pressure, and of flags.
-        let growth = |k: usize| -> (i32, i32) {
-            let (mut g, mut f) = (0, 0);
-            for r in &nodes[k].reads {
-                if left.get(r) == Some(&1) {
-                    if counts(*r) { g -= 1 } else { f -= 1 }
-                }
-            }
-            for w in &nodes[k].writes {
-                if left.contains_key(w) {
-                    if counts(*w) { g += 1 } else { f += 1 }
-                }
-            }
-            (g, f)
-        };
-        let mut best: Option<((bool, u32, std::cmp::Reverse<u32>, usize), usize)> = None;
-        for k in ready.iter().copied() {
-            let (g, f) = growth(k);
+    // Growth of the pressure, and of flags.
+    let growth = |node: &Node, left: &[u32]| -> [i32; 2] {
+        let mut g = [0; 2];
+        node.reads.iter().filter(|r| left[r.vreg()] == 1).for_each(|r| g[group(*r)] -= 1);
+        node.writes.iter().filter(|w| left[w.vreg()] > 0).for_each(|w| g[group(*w)] += 1);
+        g
+    };
+    while !ready.is_empty() {
+        let key = |k: usize| {
+            let [g, f] = growth(&nodes[k], &left);
             let texture = matches!(insts[k].0.extra, Extra::Tex(_));
-            let over = here as i32 + g > limit as i32 && g > 0 || flags as i32 + f > 3 && f > 0 || texture && flight.len() / 4 >= FLIGHT;
+            let over = now_live[0] + g > limit as i32 && g > 0 || now_live[1] + f > 3 && f > 0 || texture && flight.len() / 4 >= FLIGHT;
             // Over the limit the old order is the safest guide.
             let wait = if over { 0 } else { at[k].saturating_sub(now) };
-            let key = (over, wait, std::cmp::Reverse(if over { 0 } else { nodes[k].urgency }), k);
-            if best.as_ref().is_none_or(|b| key < b.0) {
-                best = Some((key, k));
-            }
-        }
-        let k = best.map_or(first, |b| b.1);
-        ready.remove(&k);
+            (over, wait, std::cmp::Reverse(if over { 0 } else { nodes[k].urgency }), k)
+        };
+        let Some(place) = (0..ready.len()).min_by_key(|p| key(ready[*p])) else { break };
+        let k = ready.swap_remove(place);
         order.push(k);
         now = now.max(at[k]) + ISSUE;
-        for r in nodes[k].reads.clone() {
-            flight.remove(&r);
-            if let Some(l) = left.get_mut(&r) {
-                *l -= 1;
-                if *l == 0 {
-                    live.remove(&r);
-                }
+        for r in &nodes[k].reads {
+            flight.retain(|f| f != r);
+            left[r.vreg()] -= 1;
+            if left[r.vreg()] == 0 && std::mem::take(&mut live[r.vreg()]) {
+                now_live[group(*r)] -= 1;
             }
         }
-        for w in nodes[k].writes.clone() {
-            if left.contains_key(&w) {
-                live.insert(w);
-                if matches!(insts[k].0.extra, Extra::Tex(_)) {
-                    flight.insert(w, ());
-                }
+        for w in nodes[k].writes.iter().filter(|w| left[w.vreg()] > 0) {
+            if !std::mem::replace(&mut live[w.vreg()], true) {
+                now_live[group(*w)] += 1;
+            }
+            if matches!(insts[k].0.extra, Extra::Tex(_)) {
+                flight.push(*w);
             }
         }
-        here = pressure(&live);
-        flags = live.len() - here;
         let done = now - ISSUE + latency(&insts[k].0);
         for u in std::mem::take(&mut nodes[k].before) {
             let u = u as usize;
             at[u] = at[u].max(done);
             nodes[u].after -= 1;
             if nodes[u].after == 0 {
-                ready.insert(u);
+                ready.push(u);
             }
         }
     }
@@ -324,20 +328,19 @@ fn schedule(insts: &mut Vec<(MInst, Span)>, params: &[VReg], out: &BTreeSet<VReg
 }
 
 /// Cycles that the program waits for results, each block counted once (eightfold per loop around it).
-pub(crate) fn stalls(vc: &VCode<MInst>) -> u64 {
-    let mut copy = vc.clone();
+pub(crate) fn stalls(vc: &mut VCode<MInst>) -> u64 {
+    // When a register of the block with this number is there.
+    let mut there: Vec<(usize, u32)> = vec![(usize::MAX, 0); vc.classes.len()];
     let mut total = 0u64;
-    for b in &mut copy.blocks {
-        let mut there: BTreeMap<VReg, u32> = BTreeMap::new();
+    for (n, b) in vc.blocks.iter_mut().enumerate() {
         let mut now = 0u32;
         let mut waited = 0u64;
         for (i, _) in &mut b.insts {
             let f = fields(i);
-            let start = f.reads.iter().filter_map(|r| there.get(r)).copied().max().unwrap_or(0).max(now);
+            let times = f.reads.iter().map(|r| there[r.vreg()]).filter(|t| t.0 == n).map(|t| t.1);
+            let start = times.max().unwrap_or(0).max(now);
             waited += u64::from(start - now);
-            f.writes.iter().for_each(|w| {
-                there.insert(*w, start + latency(i));
-            });
+            f.writes.iter().for_each(|w| there[w.vreg()] = (n, start + latency(i)));
             now = start + ISSUE;
         }
         total += waited << (3 * b.loop_depth.min(6));
