@@ -38,20 +38,29 @@ fn overlap(a: &[Stretch], b: &[Stretch]) -> bool {
     false
 }
 
+/// For each register the stretches in which it is taken: end by start. They do not overlap.
 #[derive(Default)]
 struct Files {
-    taken: BTreeMap<Reg, Vec<Stretch>>,
+    taken: BTreeMap<Reg, BTreeMap<u32, u32>>,
 }
 
 impl Files {
     fn free(&self, first: Reg, regs: u16, s: &[Stretch]) -> bool {
-        (0..regs).all(|k| self.taken.get(&Reg::new(first.bank, first.n + k)).is_none_or(|t| !overlap(t, s)))
+        let clear = |t: &BTreeMap<u32, u32>| s.iter().all(|x| t.range(..x.1).next_back().is_none_or(|(_, end)| *end <= x.0));
+        (0..regs).all(|k| self.taken.get(&Reg::new(first.bank, first.n + k)).is_none_or(clear))
     }
     fn take(&mut self, first: Reg, regs: u16, s: &[Stretch]) {
         for k in 0..regs {
             let t = self.taken.entry(Reg::new(first.bank, first.n + k)).or_default();
-            t.extend_from_slice(s);
-            t.sort_unstable();
+            for (from, to) in s {
+                // Values with fixed places may share one: what meets becomes one stretch.
+                let (mut from, mut to) = (*from, *to);
+                while let Some((f, e)) = t.range(..=to).next_back().map(|(f, e)| (*f, *e)).filter(|(_, e)| *e >= from) {
+                    t.remove(&f);
+                    (from, to) = (from.min(f), to.max(e));
+                }
+                t.insert(from, to);
+            }
         }
     }
 }

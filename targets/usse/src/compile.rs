@@ -12,7 +12,7 @@ use crate::pairing;
 use crate::regs::{Bank, Reg};
 use crate::select::{self, Selected};
 use crate::word::Word;
-use crate::{asm, legal, rows};
+use crate::{asm, flags, legal, rows};
 use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::isa::{Stats, ir_ops};
@@ -74,12 +74,25 @@ fn attempt_narrow(source: &Module, o: &Options, sink: bool, narrow: bool) -> Res
     // Hoisting costs attribute registers and sometimes words: keep the smaller program.
     let mut best: Option<Built> = None;
     let mut failed = None;
-    for (hoist, rows) in [(true, true), (true, false), (false, true), (false, false)] {
+    let mut matrices = true;
+    for (hoist, rows) in [(true, false), (true, true), (false, false), (false, true)] {
+        if rows && !matrices {
+            continue;
+        }
         let way = Way { hoist, rows, inside: BTreeSet::new() };
         match build(&module, o, &way).map(|b| if o.opt > OptLevel::O1 { improve(&module, o, b) } else { b }) {
-            Ok(b) if best.as_ref().is_none_or(|x| b.size() < x.size()) => best = Some(b),
-            Ok(_) => {}
-            Err(e) => failed = Some(e),
+            Ok(b) => {
+                matrices = b.matrices;
+                if best.as_ref().is_none_or(|x| b.size() < x.size()) {
+                    best = Some(b);
+                }
+            }
+            // What cannot be placed may still be placed another way.
+            Err(e) if !rows => {
+                matrices = is_crowded(&e);
+                failed = Some(e);
+            }
+            Err(_) => {}
         }
     }
     let Some(built) = best else {
@@ -104,6 +117,8 @@ struct Built {
     abi: Abi,
     /// Vectors that could live in internal registers.
     candidates: Vec<Vreg>,
+    /// Whether vectors are multiplied with rows of a matrix.
+    matrices: bool,
     way: Way,
     mir: String,
     places: String,
@@ -149,8 +164,10 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
     if way.hoist && sel.hoisted.is_empty() {
         return Err(CompileError::Internal("nothing to hoist".to_string()));
     }
+    let grouped = rows::group(&sel.primary);
+    let matrices = grouped.is_some();
     if way.rows {
-        sel.primary = rows::group(&sel.primary).ok_or_else(|| CompileError::Internal("nothing to group".to_string()))?;
+        sel.primary = grouped.ok_or_else(|| CompileError::Internal("nothing to group".to_string()))?;
     }
     let pa = if m.stage == Stage::Fragment { abi.pa.max(2) } else { abi.pa };
     let places = alloc::place(&sel.primary, &sel.fixed, pa, abi.o, &way.inside)?;
@@ -170,6 +187,8 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
         x.run()?;
         second = schedule(std::mem::take(&mut x.blocks[0]), false)?;
         end_secondary(&mut second);
+        // One instance runs it, and that one is valid.
+        flags::skip_invalid(Stage::Vertex, &mut second);
     }
     let mut x = Expander::new(&sel.primary, &places, &mut literals);
     x.kill_literal = abi.kill_literal.unwrap_or(0);
@@ -193,6 +212,7 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
     let Selected { primary: mir, phases, .. } = sel;
     Ok(Built {
         candidates: crate::live::candidates(&mir, &places),
+        matrices,
         way: way.clone(),
         mir: mir.text(),
         places: places_text,
@@ -404,6 +424,7 @@ fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Result<Ve
             break;
         }
     }
+    flags::enter_together(&mut blocks);
     let mut out = vec![Word::new("PHAS", vec![("imm", 1), ("wait_cond", if phases { 1 } else { 7 })], Span::NONE)];
     let mut starts = Vec::new();
     for b in blocks {
@@ -423,12 +444,8 @@ fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Result<Ve
     }
     if stage == Stage::Vertex {
         out.push(Word::new("EMIT", Vec::new(), Span::NONE));
-        for w in &mut out {
-            if w.has("skipinv") {
-                w.set("skipinv", 1);
-            }
-        }
     }
+    flags::skip_invalid(stage, &mut out);
     Ok(out)
 }
 

@@ -306,7 +306,7 @@ impl Interface {
                 _ => return Err(bad("an iterated input of unknown type")),
             };
             self.feeds.push(Feed { input, pa, lanes, format });
-            pa += (d.size >> 4 & 3) as u16 + 1;
+            pa = pa.saturating_add((d.size >> 4 & 3) as u16 + 1);
         }
         let set = d.info & 15;
         if set != 15 {
@@ -328,7 +328,7 @@ impl Interface {
                 _ => return Err(bad("a texture read with a result of unknown type")),
             };
             self.texels.push(Texel { coord, form, texture, pa, format });
-            pa += regs;
+            pa = pa.saturating_add(regs);
         }
         Ok(pa)
     }
@@ -357,7 +357,9 @@ impl Interface {
 /// How many dimensions the program's reads of a unit have.
 fn dimensions(g: &Gxp, unit: u32) -> TexDim {
     let data = g.base(19).unwrap_or(0);
-    let Some(first) = g.dependent_samplers.iter().find(|d| d.0 as u32 == unit * 4).map(|d| data + d.1) else { return TexDim::D2 };
+    let Some(first) = g.dependent_samplers.iter().find(|d| Some(d.0 as u32) == unit.checked_mul(4)).map(|d| data.wrapping_add(d.1)) else {
+        return TexDim::D2;
+    };
     for w in &g.primary {
         let Some(d) = decode(*w) else { continue };
         let state = operand("SMP", Role::Src1).map(|o| read_operand(&d, o).reg.n);

@@ -14,6 +14,7 @@ pub mod constants;
 pub mod container;
 pub mod dual;
 pub mod expand;
+pub mod flags;
 pub mod forms;
 pub mod interface;
 mod isa;

@@ -100,7 +100,20 @@ pub fn candidates(p: &MProgram, places: &crate::alloc::Placement) -> Vec<Vreg> {
     let mut out = Vec::new();
     let live = live_in(p);
     let across: BTreeSet<Vreg> = live.into_iter().flatten().collect();
+    let mut writes = vec![0u32; p.vregs.len()];
+    for op in p.blocks.iter().flat_map(|b| &b.ops) {
+        op.writes().for_each(|w| writes[w.0 as usize] += 1);
+    }
+    let mut last = vec![None; p.vregs.len()];
     for b in &p.blocks {
+        // The last read of each register in this block, and the next operation behind which internal registers are lost.
+        for (n, op) in b.ops.iter().enumerate() {
+            op.reads().for_each(|r| last[r.0 as usize] = Some(n));
+        }
+        let mut lost = vec![b.ops.len(); b.ops.len() + 1];
+        for (n, op) in b.ops.iter().enumerate().rev() {
+            lost[n] = if loses(&op.kind) { n } else { lost[n + 1] };
+        }
         for (n, op) in b.ops.iter().enumerate() {
             let Some(v) = op.dst else { continue };
             let d = p.data(v);
@@ -111,15 +124,11 @@ pub fn candidates(p: &MProgram, places: &crate::alloc::Placement) -> Vec<Vreg> {
             if matches!(places.at[v.0 as usize], Some(r) if r.bank == crate::regs::Bank::O) && op.kind == Kind::Copy {
                 continue;
             }
-            if p.blocks.iter().flat_map(|b| &b.ops).filter(|o| o.writes().any(|w| w == v)).count() != 1 {
-                continue;
-            }
-            let Some(last) = b.ops.iter().rposition(|o| o.reads().any(|r| r == v)) else { continue };
-            let kept = b.ops[n..=last].iter().all(|o| !loses(&o.kind));
-            if last > n && kept {
+            if writes[v.0 as usize] == 1 && last[v.0 as usize].is_some_and(|l| l > n && lost[n] > l) {
                 out.push(v);
             }
         }
+        b.ops.iter().flat_map(|o| o.reads()).for_each(|r| last[r.0 as usize] = None);
     }
     out
 }

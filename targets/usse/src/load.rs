@@ -57,7 +57,7 @@ pub fn execute(g: &Gxp, i: &Interface, env: &ShaderEnv, strict: bool) -> Result<
     }
     let mut samplers = Vec::new();
     for (n, unit) in i.units.iter().enumerate() {
-        let Some(first) = g.dependent_samplers.iter().find(|d| d.0 as u32 == unit * 4) else { continue };
+        let Some(first) = g.dependent_samplers.iter().find(|d| Some(d.0 as u32) == unit.checked_mul(4)) else { continue };
         samplers.push(((data as u16).wrapping_add(first.1), image(i, env, Texture::from_u32(n as u32))?));
     }
     let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect();

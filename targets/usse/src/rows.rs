@@ -41,6 +41,9 @@ pub fn group(p: &MProgram) -> Option<MProgram> {
     for v in p.blocks.iter().flat_map(|b| &b.ops).flat_map(|o| o.writes().collect::<Vec<_>>()) {
         writes[v.0 as usize] += 1;
     }
+    if p.blocks.iter().flat_map(|b| &b.ops).filter(|o| parts(o).is_some()).count() < 3 {
+        return None;
+    }
     let mut out = p.clone();
     // What each scalar result becomes a lane of.
     let mut renamed: BTreeMap<Vreg, (Vreg, u8)> = BTreeMap::new();

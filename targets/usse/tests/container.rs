@@ -1,7 +1,7 @@
 //! The container's reader: what the writer makes is read back, and no damage makes it panic.
 #![allow(clippy::unwrap_used)]
 
-use retroshade_ir::parse;
+use retroshade_ir::{InvocationInputs, ShaderEnv, parse};
 use retroshade_lower::{Options, TextOptions};
 use retroshade_usse::{container, isa};
 
@@ -63,7 +63,8 @@ fn random_damage_never_panics() {
         state ^= state << 17;
         state
     };
-    for _ in 0..100_000 {
+    let mut runs = 0;
+    for n in 0..100_000 {
         let mut b = bytes.clone();
         for _ in 0..1 + next() % 3 {
             let at = next() as usize % b.len();
@@ -72,6 +73,18 @@ fn random_damage_never_panics() {
         if let Ok(g) = container::read(&b) {
             let _ = container::describe(&g);
             let _ = retroshade_usse::sim::Code::new(&g.primary, false);
+            // What still has an interface can be run, or says why not.
+            if let (0, Ok(m)) = (n % 100, isa().container_interface(&b)) {
+                let inputs = m.inputs.values().map(|d| vec![0x3f00_0000; d.ty.lanes as usize]).collect();
+                let env = ShaderEnv {
+                    invocations: vec![InvocationInputs { inputs }],
+                    uniforms: m.uniforms.values().map(|d| vec![0; d.elements().max(1) as usize * d.ty.lanes as usize]).collect(),
+                    textures: m.textures.values().map(retroshade_lower::bind::blank_texture).collect(),
+                    ..ShaderEnv::default()
+                };
+                runs += isa().run_container(&b, &env).is_ok() as u32;
+            }
         }
     }
+    assert!(runs > 100, "{runs} damaged containers ran");
 }

@@ -1,0 +1,130 @@
+//! Scheduling flags that depend on the whole program: `skipinv` and `syncstart`.
+//!
+//! Facts: the ISA sheet's section 2. Quads contain invalid instances (pixels outside the triangle, dropped pixels) that are
+//! executed for the sake of their neighbours' derivatives; `skipinv` leaves them out. `syncstart` makes a quad enter a texture
+//! read together where instances may have gone different ways.
+
+use crate::word::Word;
+use retroshade_ir::Stage;
+
+/// Whether a word reads its neighbours: derivatives, and texture reads that choose their level by them.
+fn reads_neighbours(w: &Word) -> bool {
+    match w.form {
+        "SMP" => true,
+        "V32NMAD" | "V16NMAD" => matches!(w.get("op2"), 3 | 4),
+        _ => false,
+    }
+}
+
+/// Sets `skipinv` on every word that no texture read and no derivative can follow. Vertex programs have no neighbours. Loops
+/// are left as they are, so that every instance sees the same end.
+pub fn skip_invalid(stage: Stage, words: &mut [Word]) {
+    let back = |w: &Word| w.form == "BR" && w.get("br_off") >> 19 == 1;
+    let first = match stage {
+        Stage::Fragment => words.iter().rposition(|w| reads_neighbours(w) || back(w)).map_or(0, |n| n + 1),
+        _ => 0,
+    };
+    for w in &mut words[first..] {
+        if w.has("skipinv") && w.form != "SMP" {
+            w.set("skipinv", 1);
+        }
+    }
+}
+
+/// Sets `syncstart` on the first texture read of each run, and on derivatives, in blocks that not every instance of a quad
+/// must execute.
+pub fn enter_together(blocks: &mut [Vec<Word>]) {
+    let goes = |b: &[Word], n: usize| -> Vec<usize> {
+        let mut to: Vec<usize> = b.iter().filter_map(|w| w.target).collect();
+        if !b.last().is_some_and(|w| w.target.is_some() && w.get("pred") == 0) {
+            to.push(n + 1);
+        }
+        to
+    };
+    let next: Vec<Vec<usize>> = blocks.iter().enumerate().map(|(n, b)| goes(b, n)).collect();
+    if next.iter().enumerate().all(|(n, to)| *to == [n + 1]) {
+        return;
+    }
+    // Whether the end can be reached from some blocks without passing `avoid`, and whether `avoid` itself can.
+    let escapes = |from: &[usize], avoid: usize| -> (bool, bool) {
+        let (mut seen, mut work) = (vec![false; next.len()], from.to_vec());
+        let (mut end, mut again) = (false, false);
+        while let Some(n) = work.pop() {
+            match n {
+                n if n == avoid => again = true,
+                n if n >= next.len() => end = true,
+                n if !seen[n] => {
+                    seen[n] = true;
+                    work.extend(&next[n]);
+                }
+                _ => {}
+            }
+        }
+        (end, again)
+    };
+    for n in 0..blocks.len() {
+        if !blocks[n].iter().any(reads_neighbours) {
+            continue;
+        }
+        let optional = escapes(&[0], n).0;
+        let repeated = escapes(&next[n], n).1;
+        if !optional && !repeated {
+            continue;
+        }
+        let mut running = false;
+        for w in &mut blocks[n] {
+            if reads_neighbours(w) {
+                if !running || w.form != "SMP" {
+                    w.set("syncstart", 1);
+                }
+                running = true;
+            } else if w.form == "WDF" {
+                running = false;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retroshade_ir::Span;
+
+    fn word(form: &'static str) -> Word {
+        Word::new(form, Vec::new(), Span::NONE)
+    }
+
+    fn branch(to: usize, pred: u64) -> Word {
+        Word { target: Some(to), ..Word::new("BR", vec![("pred", pred)], Span::NONE) }
+    }
+
+    /// Blocks: before, a side that is passed over, behind.
+    #[test]
+    fn only_what_may_be_passed_over_is_entered_together() {
+        let read = || vec![word("SMP"), word("SMP"), word("WDF"), word("SMP")];
+        let mut blocks = vec![read(), vec![branch(3, 1)], read(), read()];
+        enter_together(&mut blocks);
+        let flags = |b: &[Word]| b.iter().filter(|w| w.form == "SMP").map(|w| w.get("syncstart")).collect::<Vec<_>>();
+        assert_eq!(blocks.iter().map(|b| flags(b)).collect::<Vec<_>>(), [vec![0, 0, 0], vec![], vec![1, 0, 1], vec![0, 0, 0]]);
+        // A loop is entered again.
+        let mut blocks = vec![vec![], read(), vec![branch(1, 1)], vec![]];
+        enter_together(&mut blocks);
+        assert_eq!(flags(&blocks[1]), [1, 0, 1]);
+    }
+
+    #[test]
+    fn invalid_instances_run_up_to_the_last_texture_read() {
+        let program = || vec![word("PHAS"), word("VMAD2"), word("SMP"), word("WDF"), word("VMAD2")];
+        let flags = |w: &[Word]| w.iter().map(|w| w.get("skipinv")).collect::<Vec<_>>();
+        let mut words = program();
+        skip_invalid(Stage::Fragment, &mut words);
+        assert_eq!(flags(&words), [0, 0, 0, 0, 1]);
+        let mut words = program();
+        words.push(Word::new("BR", vec![("br_off", 0xf_fffe)], Span::NONE));
+        skip_invalid(Stage::Fragment, &mut words);
+        assert_eq!(flags(&words), [0; 6]);
+        let mut words = program();
+        skip_invalid(Stage::Vertex, &mut words);
+        assert_eq!(flags(&words), [0, 1, 0, 0, 1]);
+    }
+}
