@@ -133,6 +133,10 @@ impl Directives {
                     let run = RunLine { line: number, env: env.clone(), inputs: json(i)?, outputs: json(o)?, tolerance };
                     d.runs.push(run);
                 }
+                // A check that is spelled as elsewhere would pass unseen.
+                _ if own_line && word.to_ascii_lowercase().starts_with("check") => {
+                    return Err(format!("line {number}: `{word}:` is not a directive; there are {}", FILECHECK.join(", ")));
+                }
                 _ => {}
             }
         }
@@ -214,6 +218,13 @@ pub(crate) fn replace_expected(text: &mut String, comment: &str, key: &str, outp
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refuses_checks_that_would_not_be_made() {
+        for line in ["; check-not: mul", "; CHECK: mul", "; check-next: add"] {
+            assert!(Directives::parse(line, ";").is_err_and(|e| e.contains("not a directive")), "{line}");
+        }
+    }
 
     #[test]
     fn directives_are_read() {

@@ -2,7 +2,7 @@
 // test run
 // target usse
 // A cascade of comparisons around dropped pixels needs no branch: each condition is tested under the one before.
-// check-not: BR
+// not: BR
 // check: CMP.equal.i32 p0
 // check: p0 CMP.lt.f32 p0
 // check: p0 KILL

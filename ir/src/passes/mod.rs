@@ -2,6 +2,7 @@
 //!
 //! [`by_name`] finds one for `test opt NAME`; [`pipeline`] runs them in the order that pays.
 
+pub mod bounds;
 pub mod contract;
 pub mod dce;
 pub mod dot;

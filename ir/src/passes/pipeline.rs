@@ -96,6 +96,7 @@ macro_rules! passes {
 passes! {
     "inline" "Inlines helper functions and drops those that nobody calls." |m, o| inline::run(m, o.inline);
     "robust" "Clamps computed indices." |m, o| robust::run(m);
+    "bounds" "Drops clamps and comparisons that the ranges of integers decide." |m, o| bounds::run(m);
     "promote" "Turns local arrays with constant indices into values; forwards stores." |m, o| each(m, promote::run);
     "promote_outputs" "Turns outputs with several stores into one store at the end." |m, o| promote::outputs(m);
     "local_select" "Turns computed indices into small local arrays into selects." |m, o| {
@@ -236,6 +237,9 @@ pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut
     }
     if options.local_select > 0 && run(module, "local_select") {
         run(module, "promote");
+        clean(module, &mut run);
+    }
+    if run(module, "bounds") {
         clean(module, &mut run);
     }
     if options.level > 1 {

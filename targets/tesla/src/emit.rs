@@ -253,7 +253,7 @@ impl Emitter<'_> {
     }
     /// Whether nothing is left to do but to end the program.
     fn is_end(&self, nodes: &[Node]) -> bool {
-        let ends = |i: &PlacedInst<MInst>| matches!(i, PlacedInst::Inst(MInst { extra: Extra::Jump | Extra::Exit(_), .. }, _));
+        let ends = |i: &PlacedInst<MInst>| matches!(i, PlacedInst::Inst(MInst { extra: Extra::Jump | Extra::Undefined | Extra::Exit(_), .. }, _));
         nodes.iter().all(|n| matches!(n, Node::Block(b) if self.placed_block(*b).iter().all(ends)))
     }
     /// Whether threads that end leave results in registers.
@@ -264,7 +264,7 @@ impl Emitter<'_> {
     /// Whether an arm has no instructions of its own.
     fn is_empty(&self, nodes: &[Node]) -> bool {
         nodes.iter().all(|n| match n {
-            Node::Block(b) => self.placed_block(*b).iter().all(|i| matches!(i, PlacedInst::Inst(MInst { extra: Extra::Jump, .. }, _))),
+            Node::Block(b) => self.placed_block(*b).iter().all(|i| matches!(i, PlacedInst::Inst(MInst { extra: Extra::Jump | Extra::Undefined, .. }, _))),
             _ => false,
         })
     }
@@ -351,7 +351,7 @@ impl Emitter<'_> {
                 for p in self.placed_block(*b).to_vec() {
                     let mut some = Vec::new();
                     let ok = match p {
-                        PlacedInst::Inst(MInst { extra: Extra::Jump, .. }, _) => true,
+                        PlacedInst::Inst(MInst { extra: Extra::Jump | Extra::Undefined, .. }, _) => true,
                         PlacedInst::Inst(i, span) => {
                             let plain = i.pred.is_none()
                                 && i.cdst.is_none()
@@ -391,7 +391,7 @@ impl Emitter<'_> {
                 PlacedInst::Move { class: 0, from, to } => self.copy_flag(from, to, &mut out)?,
                 PlacedInst::Move { from, to, .. } => self.copy(from, to, &mut out, None)?,
                 PlacedInst::Inst(i, span) => match i.extra {
-                    Extra::Jump | Extra::Branch(..) | Extra::Entry(_) => {}
+                    Extra::Jump | Extra::Branch(..) | Extra::Entry(_) | Extra::Undefined => {}
                     Extra::Exit(_) => {
                         self.lines.push(Line::Exit);
                         continue;

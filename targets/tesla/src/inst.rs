@@ -152,6 +152,8 @@ pub enum Extra {
     Quad(u8, [u8; 4]),
     /// A barrier.
     Bar,
+    /// A value that no path reads: its register may hold anything.
+    Undefined,
     /// Values that are in given registers at entry.
     Entry(SmallVec<[(Reg, u8); 2]>),
     /// Results in given registers, then the end.
@@ -332,6 +334,9 @@ impl MachInst for MInst {
         PRegSet::default()
     }
     fn is_rematerialisable(&self) -> bool {
+        if self.extra == Extra::Undefined {
+            return true;
+        }
         let constant = |s: &Src| matches!(s, Src::Imm(_) | Src::C(_, _, false) | Src::A(_) | Src::None);
         matches!(self.op, Op::Mov | Op::LdC | Op::LdA)
             && matches!(self.dst, Dst::Reg(_))

@@ -58,6 +58,8 @@ pub fn prepare(source: &Module, options: &Options, dump: &mut dyn FnMut(&str, &M
         f.resolve_aliases();
         true
     });
+    // What the source leaves open is 0. What structurising leaves open is never read.
+    define_undefined(m.main_mut());
     let structure = structurise(m.main_mut(), StructureOptions::default())?;
     dump("structurise", &m);
     if m.stage == Stage::Fragment {
@@ -75,6 +77,13 @@ pub fn prepare(source: &Module, options: &Options, dump: &mut dyn FnMut(&str, &M
     crate::expand::sweep(m.main_mut());
     dump("legal", &m);
     Ok((m, structure))
+}
+
+/// Makes undefined values zero.
+fn define_undefined(f: &mut retroshade_ir::Function) {
+    for d in f.insts.values_mut().filter(|d| d.op == Opcode::Undef) {
+        (d.op, d.imm) = (Opcode::Const, Imm::Const([0; 4]));
+    }
 }
 
 /// Gives fragment outputs that are stored before the last block a first value, so that promotion makes them values there.
@@ -239,7 +248,7 @@ impl Scalarise<'_> {
                 set(self, l);
             }
             Undef => {
-                let l = (0..ty.lanes).map(|_| self.ex.constant(ty.lane(), 0)).collect();
+                let l = (0..ty.lanes).map(|_| self.ex.typed(Opcode::Undef, ty.lane(), &[], Imm::None)).collect();
                 set(self, l);
             }
             Splat => {

@@ -330,6 +330,7 @@ impl Lower<'_> {
         Ok(match (d.op, &d.imm) {
             (Opcode::Const, Imm::Const(b)) if self.func.ty(v).scalar == Scalar::I1 => Src::Imm(0u32.wrapping_sub(b[0] & 1)),
             (Opcode::Const, Imm::Const(b)) => Src::Imm(b[0]),
+            (Opcode::Undef, _) => Src::Imm(0),
             (Opcode::Bitcast, _) => self.operand(d.args[0])?,
             (Opcode::Ext, Imm::Ext(n)) if matches!(&**n, "tesla.half_from" | "tesla.mask") => self.operand(d.args[0])?,
             (Opcode::Extract, Imm::Lane(n)) => self.lane(d.args[0], *n)?,
@@ -682,7 +683,12 @@ impl Lower<'_> {
             let mut args = Vec::new();
             for a in &t.args {
                 let a = self.func.resolve(*a);
-                let r = if self.func.ty(a).scalar == Scalar::I1 { self.mask(a)? } else { self.register(a)? };
+                let r = if self.func.def_if(a, Opcode::Undef).is_some() {
+                    // One register for each, which becomes the parameter's own: no code.
+                    let r = self.fresh();
+                    self.emit(MInst { extra: Extra::Undefined, ..MInst::new(Op::Nop, Dst::Reg(r), &[]) });
+                    r
+                } else if self.func.ty(a).scalar == Scalar::I1 { self.mask(a)? } else { self.register(a)? };
                 let v = r.vreg().ok_or_else(|| CompileError::Internal("a branch argument is placed already".into()))?;
                 args.push(v);
             }

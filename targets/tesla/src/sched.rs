@@ -69,6 +69,9 @@ enum Effect {
 }
 
 fn effect(i: &MInst) -> Effect {
+    if i.extra == Extra::Undefined {
+        return Effect::None;
+    }
     if matches!(i.extra, Extra::Tex(_) | Extra::Quad(..)) || matches!(i.op, Op::LdG | Op::LdL | Op::LdS) {
         return Effect::Read;
     }

@@ -27,7 +27,7 @@ impl Lower<'_> {
         let result = d.results.first().copied();
         match d.op {
             // Named where they are used.
-            Const | Fneg | Fabs | Fcmp | Icmp | Build | Extract | Bitcast | Splat | Insert | Shuffle => Ok(()),
+            Const | Undef | Fneg | Fabs | Fcmp | Icmp | Build | Extract | Bitcast | Splat | Insert | Shuffle => Ok(()),
             Uniform if d.args.is_empty() => Ok(()),
             Input => self.input(&d),
             Ext => self.machine_operation(&d),

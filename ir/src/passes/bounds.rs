@@ -1,0 +1,105 @@
+//! Drops clamps, masks, remainders and comparisons that the ranges of integers decide already; divisions by powers of two of
+//! numbers that are never negative become shifts and masks.
+//!
+//! Ranges come from constants, masks, loop bounds and the branches on the way ([`Ranges`]). A clamped index that cannot be
+//! beyond its array costs nothing after this.
+
+use super::rewrite::{Action, rewrite, splat_bits};
+use crate::analysis::{Range, Ranges};
+use crate::builder::Builder;
+use crate::entities::{Block, Value};
+use crate::inst::{Imm, InstData, IntCC};
+use crate::module::Module;
+use crate::opcode::Opcode;
+use crate::types::{I1, Scalar};
+
+/// Runs over all functions.
+pub fn run(module: &mut Module) -> bool {
+    let mut changed = false;
+    for id in module.functions.keys().collect::<Vec<_>>() {
+        let func = &module.functions[id];
+        if !func.ordered().any(|(_, i)| is_candidate(func.insts[i].op)) {
+            continue;
+        }
+        let ranges = Ranges::new(module, func);
+        changed |= rewrite(&mut module.functions[id], |b, i| {
+            let d = b.func.insts[i].clone();
+            let Some(result) = d.results.first().copied() else { return Action::Keep };
+            let block = b.block;
+            if d.op == Opcode::Icmp {
+                return compare(b, &ranges, block, &d, result);
+            }
+            if b.func.ty(result).scalar != Scalar::I32 || !is_candidate(d.op) {
+                return Action::Keep;
+            }
+            let (x, y) = (ranges.range_at(d.args[0], block), ranges.range_at(d.args[1], block));
+            arithmetic(b, &d, x, y)
+        });
+    }
+    changed
+}
+
+/// Operations that may turn out to do nothing. Comparisons are looked at only where one of these is about.
+fn is_candidate(op: Opcode) -> bool {
+    use Opcode::*;
+    matches!(op, Umin | Umax | Smin | Smax | Iand | Udiv | Sdiv | Urem | Srem)
+}
+
+fn arithmetic(b: &mut Builder, d: &InstData, x: Range, y: Range) -> Action {
+    use Opcode::*;
+    let unsigned = x.is_non_negative() && y.is_non_negative();
+    let first = Action::Replace(d.args[0]);
+    let second = Action::Replace(d.args[1]);
+    match d.op {
+        Umin | Smin if (unsigned || d.op == Smin) && x.hi <= y.lo => first,
+        Umin | Smin if (unsigned || d.op == Smin) && y.hi <= x.lo => second,
+        Umax | Smax if (unsigned || d.op == Smax) && x.lo >= y.hi => first,
+        Umax | Smax if (unsigned || d.op == Smax) && y.lo >= x.hi => second,
+        Iand => match splat_bits(b.func, d.args[1]) {
+            // A mask of low bits.
+            Some(m) if m & m.wrapping_add(1) == 0 && x.is_non_negative() && x.hi <= i64::from(m) => first,
+            _ => Action::Keep,
+        },
+        Urem | Srem if unsigned && x.hi < y.lo => first,
+        Sdiv | Srem if unsigned => match splat_bits(b.func, d.args[1]) {
+            Some(k) if k.is_power_of_two() => {
+                let ty = b.func.ty(d.args[0]);
+                let (op, bits) = if d.op == Sdiv { (Ushr, k.trailing_zeros()) } else { (Iand, k - 1) };
+                let k = b.iconst(ty, bits);
+                Action::Replace(b.ins(op, &[d.args[0], k]))
+            }
+            _ => Action::Keep,
+        },
+        _ => Action::Keep,
+    }
+}
+
+/// A comparison with only one possible outcome.
+fn compare(b: &mut Builder, ranges: &Ranges, block: Block, d: &InstData, result: Value) -> Action {
+    let Imm::IntCC(cc) = d.imm else { return Action::Keep };
+    if b.func.ty(result) != I1 || b.func.ty(d.args[0]).scalar != Scalar::I32 {
+        return Action::Keep;
+    }
+    let (x, y) = (ranges.range_at(d.args[0], block), ranges.range_at(d.args[1], block));
+    match outcome(cc, x, y) {
+        Some(known) => Action::Replace(b.typed(Opcode::Const, I1, &[], Imm::Const([u32::from(known), 0, 0, 0]))),
+        None => Action::Keep,
+    }
+}
+
+/// The outcome, if all pairs of numbers from two ranges have the same.
+fn outcome(cc: IntCC, x: Range, y: Range) -> Option<bool> {
+    use IntCC::*;
+    let decided = |yes: bool, no: bool| if yes { Some(true) } else { no.then_some(false) };
+    if matches!(cc, Ult | Ule | Ugt | Uge) && !(x.is_non_negative() && y.is_non_negative()) {
+        return None;
+    }
+    match cc {
+        Eq => decided(x.lo == x.hi && x == y, x.hi < y.lo || y.hi < x.lo),
+        Ne => decided(x.hi < y.lo || y.hi < x.lo, x.lo == x.hi && x == y),
+        Slt | Ult => decided(x.hi < y.lo, x.lo >= y.hi),
+        Sle | Ule => decided(x.hi <= y.lo, x.lo > y.hi),
+        Sgt | Ugt => decided(x.lo > y.hi, x.hi <= y.lo),
+        Sge | Uge => decided(x.lo >= y.hi, x.hi < y.lo),
+    }
+}
