@@ -253,7 +253,8 @@ impl Emitter<'_> {
     }
     /// Whether nothing is left to do but to end the program.
     fn is_end(&self, nodes: &[Node]) -> bool {
-        let ends = |i: &PlacedInst<MInst>| matches!(i, PlacedInst::Inst(MInst { extra: Extra::Jump | Extra::Undefined | Extra::Exit(_), .. }, _));
+        let ends =
+            |i: &PlacedInst<MInst>| matches!(i, PlacedInst::Inst(MInst { extra: Extra::Jump | Extra::Undefined | Extra::Exit(_), .. }, _));
         nodes.iter().all(|n| matches!(n, Node::Block(b) if self.placed_block(*b).iter().all(ends)))
     }
     /// Whether threads that end leave results in registers.
@@ -264,7 +265,9 @@ impl Emitter<'_> {
     /// Whether an arm has no instructions of its own.
     fn is_empty(&self, nodes: &[Node]) -> bool {
         nodes.iter().all(|n| match n {
-            Node::Block(b) => self.placed_block(*b).iter().all(|i| matches!(i, PlacedInst::Inst(MInst { extra: Extra::Jump | Extra::Undefined, .. }, _))),
+            Node::Block(b) => {
+                self.placed_block(*b).iter().all(|i| matches!(i, PlacedInst::Inst(MInst { extra: Extra::Jump | Extra::Undefined, .. }, _)))
+            }
             _ => false,
         })
     }

@@ -688,7 +688,11 @@ impl Lower<'_> {
                     let r = self.fresh();
                     self.emit(MInst { extra: Extra::Undefined, ..MInst::new(Op::Nop, Dst::Reg(r), &[]) });
                     r
-                } else if self.func.ty(a).scalar == Scalar::I1 { self.mask(a)? } else { self.register(a)? };
+                } else if self.func.ty(a).scalar == Scalar::I1 {
+                    self.mask(a)?
+                } else {
+                    self.register(a)?
+                };
                 let v = r.vreg().ok_or_else(|| CompileError::Internal("a branch argument is placed already".into()))?;
                 args.push(v);
             }
