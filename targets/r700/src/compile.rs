@@ -428,7 +428,7 @@ fn limit_constants(mir: &mut Mir) {
     mir.webs = webs;
 }
 
-/// An arm that only leaves the loop becomes ALU_BREAK; empty pieces of code vanish.
+/// An arm that only leaves the loop becomes ALU_BREAK, one that only ends its round ALU_CONTINUE; empty pieces of code vanish.
 fn simplify(steps: &mut Vec<Step>) {
     let old = std::mem::take(steps);
     for s in old {
@@ -437,8 +437,9 @@ fn simplify(steps: &mut Vec<Step>) {
                 simplify(&mut then);
                 simplify(&mut other);
                 let leaves = matches!(other.as_slice(), [Step::Break]);
-                if leaves {
-                    steps.push(Step::BreakUnless);
+                let waits = matches!(other.as_slice(), [Step::Continue]);
+                if leaves || waits {
+                    steps.push(if leaves { Step::BreakUnless } else { Step::ContinueUnless });
                     steps.append(&mut then);
                 } else if then.is_empty() && other.is_empty() {
                     // Nothing depends on the predicate any more.
@@ -518,6 +519,7 @@ fn describe(mir: &Mir) -> String {
                     walk(b, depth + 1, out);
                 }
                 Step::BreakUnless => out.push_str(&format!("{pad}break unless\n")),
+                Step::ContinueUnless => out.push_str(&format!("{pad}continue unless\n")),
                 Step::Break => out.push_str(&format!("{pad}break\n")),
                 Step::Continue => out.push_str(&format!("{pad}continue\n")),
             }

@@ -84,6 +84,8 @@ struct Emit<'a> {
     whole_quad_until: Option<usize>,
     loop_starts: Vec<usize>,
     kills: bool,
+    /// The control-flow instruction that first kills.
+    killed_at: Option<usize>,
     spans: Vec<(usize, usize, Span)>,
     /// Whether a write to scratch memory may still be on its way.
     unacknowledged: bool,
@@ -105,6 +107,7 @@ pub fn emit(mir: &Mir, leaves: &[Leaf], place: &Placement, stage: Stage, fetch_s
         whole_quad_until: None,
         loop_starts: Vec::new(),
         kills: false,
+        killed_at: None,
         spans: Vec::new(),
         unacknowledged: false,
     };
@@ -136,7 +139,7 @@ fn stack_entries(steps: &[Step], whole_quad: bool) -> u64 {
                     note(loops + 1, pushes, most);
                     walk(body, loops + 1, pushes, wqm, most);
                 }
-                Step::BreakUnless => note(loops, pushes + 1, most),
+                Step::BreakUnless | Step::ContinueUnless => note(loops, pushes + 1, most),
                 _ => {}
             }
         }
@@ -185,6 +188,7 @@ impl Emit<'_> {
                     }
                 }
                 Step::BreakUnless => self.set_last("CF_ALU:ALU_BREAK"),
+                Step::ContinueUnless => self.set_last("CF_ALU:ALU_CONTINUE"),
                 Step::Break | Step::Continue => {
                     let end = self.loops.last().copied();
                     self.plain(if matches!(s, Step::Break) { "CF:LOOP_BREAK" } else { "CF:LOOP_CONTINUE" }, vec![], end);
@@ -315,7 +319,10 @@ impl Emit<'_> {
                 self.counts.groups += 1;
                 self.counts.slots += group.slots.len() as u64;
                 self.counts.literals += group.literals.len().div_ceil(2) as u64 * 2;
-                self.kills |= g.slots.iter().any(|s| leaves[k].ops[s.op].kind == Kind::Kill);
+                if g.slots.iter().any(|s| leaves[k].ops[s.op].kind == Kind::Kill) {
+                    self.kills = true;
+                    self.killed_at.get_or_insert(self.cf.len());
+                }
                 let at = clause.words.len();
                 match group.encode() {
                     Ok(w) => clause.words.extend(w),
@@ -529,8 +536,14 @@ impl Emit<'_> {
         if let Some(c) = self.cf.last_mut() {
             c.fields.push(("END_OF_PROGRAM", 1));
         }
+        // Killed lanes fetch nothing any more, unless their quad needs it; but what they hold then must not steer a loop.
+        let last_loop = self.cf.iter().rposition(|c| matches!(c.form, "CF:LOOP_START_DX10" | "CF:LOOP_END"));
+        let killed = self.killed_at.map(|k| k.max(last_loop.unwrap_or(0)));
         for (i, c) in self.cf.iter_mut().enumerate() {
             c.fields.push(("BARRIER", 1));
+            if matches!(c.form, "CF:TEX" | "CF:VTX") && killed.is_some_and(|k| i > k) && self.whole_quad_until.is_none_or(|u| i >= u) {
+                c.fields.push(("VALID_PIXEL_MODE", 1));
+            }
             let clause = c.clause.is_some();
             if clause && stage == Stage::Fragment && self.whole_quad_until.is_some_and(|u| i < u) {
                 c.fields.push(("WHOLE_QUAD_MODE", 1));

@@ -62,10 +62,10 @@ impl Flow<'_> {
                     self.edge(end, head);
                     now = now.map(|_| exit);
                 }
-                Step::BreakUnless => {
+                Step::BreakUnless | Step::ContinueUnless => {
                     let next = self.block();
-                    if let Some((_, exit)) = around {
-                        self.edge(now, exit);
+                    if let Some((head, exit)) = around {
+                        self.edge(now, if matches!(s, Step::BreakUnless) { exit } else { head });
                     }
                     self.edge(now, next);
                     now = now.map(|_| next);

@@ -322,6 +322,8 @@ pub enum Step {
     Loop(Vec<Step>),
     /// The lanes that failed the preceding predicate leave the loop (ALU_BREAK).
     BreakUnless,
+    /// The lanes that failed the preceding predicate wait for the end of the loop's body (ALU_CONTINUE).
+    ContinueUnless,
     /// The active lanes leave the loop.
     Break,
     /// The active lanes wait for the end of the loop's body.

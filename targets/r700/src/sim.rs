@@ -102,6 +102,8 @@ struct Machine<'a> {
     attributes: &'a [Attribute],
     /// Whether a write to scratch memory is on its way.
     unacknowledged: bool,
+    /// Whether the current instruction leaves killed lanes out (VALID_PIXEL_MODE).
+    valid_only: bool,
 }
 
 /// The contents of the constant buffers, from the uniforms' values.
@@ -176,6 +178,7 @@ pub fn run(program: &Program, fetch: Option<&Program>, module: &Module, abi: &Ab
             stack: Vec::new(),
             fuel: FUEL,
             unacknowledged: false,
+            valid_only: false,
             fetch: fetch.filter(|_| fetched),
             attributes: attributes.as_deref().unwrap_or(&[]),
         };
@@ -272,6 +275,7 @@ pub fn copied(program: &Program, module: &Module, abi: &Abi, vertices: &[Vec<Vec
             fetch: None,
             attributes: &[],
             unacknowledged: false,
+            valid_only: false,
         };
         m.execute()?;
         for lane in m.lanes {
@@ -311,7 +315,7 @@ impl Machine<'_> {
     }
 
     fn active(&self, lane: usize) -> bool {
-        self.state[lane] == State::Active
+        self.state[lane] == State::Active && !(self.valid_only && self.lanes[lane].killed)
     }
 
     fn any_active(&self) -> bool {
@@ -382,7 +386,9 @@ impl Machine<'_> {
                     "WAIT_ACK" => self.unacknowledged = false,
                     "TEX" | "VTX" | "VTX_TC" => {
                         if self.any_active() {
+                            self.valid_only = w.get("VALID_PIXEL_MODE") == 1;
                             self.fetch_clause(self.program, addr)?;
+                            self.valid_only = false;
                         }
                     }
                     "EMIT_VERTEX" => self.emit_vertex(),

@@ -130,7 +130,7 @@ fn group_fields(g: &Group) -> String {
 
 /// A group in native syntax: a line per operation and per pair of literals.
 pub fn group_lines(g: &Group) -> Vec<String> {
-    lines(g, |a| alu(a))
+    lines(g, alu)
 }
 
 /// As [`group_lines`], with everything that the syntax leaves out.

@@ -92,9 +92,9 @@ impl Walk<'_> {
                     }
                     live = head;
                 }
-                Step::BreakUnless => {
-                    if let Some((b, _)) = exit {
-                        live.extend(b.iter().copied());
+                Step::BreakUnless | Step::ContinueUnless => {
+                    if let Some((b, c)) = exit {
+                        live.extend(if matches!(s, Step::BreakUnless) { b } else { c }.iter().copied());
                     }
                 }
                 Step::Break => live = exit.map_or_else(BTreeSet::new, |e| e.0.clone()),

@@ -17,7 +17,7 @@ impl Lower<'_> {
                 }
                 Node::If { from, cond, then, other } => {
                     self.branch_copies(*from);
-                    let leaves = |n: &[Node]| n.iter().any(|x| matches!(x, Node::Break));
+                    let leaves = |n: &[Node]| n.iter().any(|x| matches!(x, Node::Break | Node::Continue));
                     let exchange = leaves(then) && !leaves(other) || self.trivial(then) && !leaves(other);
                     let (then, other) = if exchange { (other, then) } else { (then, other) };
                     let swapped = self.predicate(*cond, exchange, leaves(other) && !leaves(then));
