@@ -87,6 +87,46 @@ fn examples_compile_and_agree() {
     }
 }
 
+/// `run x.gxp` needs nothing but the file: names are those of the container, and what comes out is what the source gives.
+#[test]
+fn containers_run_on_their_own() {
+    let folder = std::env::temp_dir().join(format!("retroshade-vita-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let shaderc = |args: &[&str]| {
+        let out = std::process::Command::new(env!("CARGO_BIN_EXE_shaderc")).args(args).current_dir(&folder).output().unwrap();
+        (out.status.code(), String::from_utf8_lossy(&out.stdout).into_owned(), String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    let outputs = |json: &str, name: &str| {
+        let v: serde_json::Value = serde_json::from_str(json).unwrap();
+        v["invocations"].as_array().unwrap().iter().map(|i| (i["outputs"][name].clone(), i["discarded"].clone())).collect::<Vec<_>>()
+    };
+    let source = root().join("examples/vita/cutout.frag");
+    let source = source.to_str().unwrap();
+    let bind = |uv: &str, shade: &str| {
+        let one = |a: f32| format!(r#"{{"inputs": {{"{uv}": [0.25, 0.5], "{shade}": [1, 0.5, 0.25, {a}]}}}}"#);
+        let all: Vec<String> = [1.0, 0.125, 0.75, 0.5].map(one).to_vec();
+        let texture = r#"{"size": [2, 1], "texels": [[1, 0.5, 2, 0.75], [0, 0, 0, 0]]}"#;
+        format!(r#"{{"invocations": [{}], "textures": {{"tex": {texture}}}}}"#, all.join(", "))
+    };
+    std::fs::write(folder.join("source.json"), bind("uv", "shade")).unwrap();
+    std::fs::write(folder.join("own.json"), bind("texcoord0", "texcoord1")).unwrap();
+    assert_eq!(shaderc(&["--target", "usse", "-o", "a.gxp", source]).0, Some(0));
+    let (want, own) = (shaderc(&["run", "--bind", "source.json", source]), shaderc(&["run", "--bind", "own.json", "a.gxp"]));
+    assert_eq!((want.0, own.0), (Some(0), Some(0)), "{} {}", want.2, own.2);
+    let (want, own) = (outputs(&want.1, "colour"), outputs(&own.1, "color"));
+    assert_eq!(want[1].1, true);
+    assert_eq!(want, own);
+    // What the container declares must be given; a file that is neither source nor container is said to be so.
+    let missing = shaderc(&["run", "--bind", "source.json", "a.gxp"]);
+    assert!(missing.0 == Some(1) && missing.2.contains("texcoord0"), "{}", missing.2);
+    std::fs::write(folder.join("b.gxp"), [0; 64]).unwrap();
+    assert_eq!(shaderc(&["run", "--bind", "own.json", "b.gxp"]).0, Some(2));
+    let whole = std::fs::read(folder.join("a.gxp")).unwrap();
+    std::fs::write(folder.join("b.gxp"), &whole[..whole.len() / 2]).unwrap();
+    assert_eq!(shaderc(&["run", "--bind", "own.json", "b.gxp"]).0, Some(1));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// vitaGL's file: how many matrices, which parameters they are, the container.
 #[test]
 fn vitagl_files_name_their_matrices() {

@@ -6,13 +6,22 @@
 
 use crate::live::intervals;
 use crate::mop::{Base, Kind, MProgram, Vreg};
-use crate::regs::{Bank, Reg};
+use crate::operands::{Operand, Want, fits, operands};
+use crate::regs::{Bank, BankTable, Reg};
 use retroshade_ir::Scalar;
 use retroshade_lower::CompileError;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Temporaries that every operand field can name.
-const TEMPORARIES: u16 = 118;
+/// Temporaries that every operand of the vector forms can name, by the operand tables.
+fn temporaries() -> u16 {
+    const FORMS: [&str; 5] = ["VMAD2", "V32NMAD", "V16NMAD", "VMAD", "VDP"];
+    let names = |o: &Operand, n: u16| {
+        let want = Want { reg: Reg::r(n), lanes: [None; 4], neg: false, abs: false };
+        o.table == BankTable::Gpi || fits(o, &want, &[]).is_some()
+    };
+    let pair = |n: u16| FORMS.iter().flat_map(|f| operands(f)).all(|o| names(o, n));
+    (0..u16::MAX).step_by(2).find(|n| !pair(*n)).unwrap_or(0)
+}
 
 /// Where values are.
 #[derive(Clone, Debug, Default)]
@@ -115,6 +124,7 @@ fn place_aligned(
         }
     }
     let hints = hints(p);
+    let temporaries = temporaries();
     let mut order: Vec<u32> =
         (0..p.vregs.len() as u32).filter(|v| out.at[*v as usize].is_none() && !live[*v as usize].is_empty()).collect();
     order.sort_by_key(|v| (live[*v as usize][0].0, *v));
@@ -138,7 +148,7 @@ fn place_aligned(
             }
             let Ok(n) = u16::try_from(o.n as i32 + off) else { continue };
             let limit = match o.bank {
-                Bank::R => TEMPORARIES,
+                Bank::R => temporaries,
                 Bank::Pa => pa_count,
                 _ => o_count,
             };
@@ -155,7 +165,7 @@ fn place_aligned(
                 .find(|r| count >= regs && files.free(*r, regs, s) && clear(&sources, p, &out, v, *r))
         };
         // Inputs that are dead first, then temporaries.
-        let place = place.or_else(|| search(Bank::Pa, pa_count)).or_else(|| search(Bank::R, TEMPORARIES));
+        let place = place.or_else(|| search(Bank::Pa, pa_count)).or_else(|| search(Bank::R, temporaries));
         let Some(reg) = place else {
             let at = s[0].0;
             let live_now: u32 = live
@@ -169,7 +179,7 @@ fn place_aligned(
                 d.span,
                 format!("too many values are live here: they need {live_now} registers"),
                 live_now as u64,
-                (TEMPORARIES + pa_count) as u64,
+                (temporaries + pa_count) as u64,
             ));
         };
         if reg.bank == Bank::R {

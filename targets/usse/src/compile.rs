@@ -674,6 +674,7 @@ fn package(m: &Module, b: &Built) -> Gxp {
         texunit_flags |= 1 << (4 * p.unit);
     }
     let kills = b.primary.iter().any(|w| w.form == "KILL");
+    flags |= (flags::per_instance(&b.primary) as u32) << 1;
     flags |= (kills as u32) << 3 | (abi.depth.is_some() as u32) << 4;
     let varyings = if vertex {
         let mut attributes = 0u64;

@@ -1,6 +1,7 @@
-//! Scheduling flags that depend on the whole program: `skipinv` and `syncstart`.
+//! Scheduling flags that depend on the whole program: `skipinv`, `syncstart`, and the container's flag for programs whose
+//! instances run one by one.
 //!
-//! Facts: the ISA sheet's section 2. Quads contain invalid instances (pixels outside the triangle, dropped pixels) that are
+//! Facts: the ISA sheet's sections 2 and 19.2. Quads contain invalid instances (pixels outside the triangle, dropped pixels) that are
 //! executed for the sake of their neighbours' derivatives; `skipinv` leaves them out. `syncstart` makes a quad enter a texture
 //! read together where instances may have gone different ways.
 
@@ -85,6 +86,18 @@ pub fn enter_together(blocks: &mut [Vec<Word>]) {
     }
 }
 
+/// Whether texture reads stand where instances may have gone different ways, or loads there or at addresses of their own:
+/// published programs then ask for instances to be run one by one.
+pub fn per_instance(words: &[Word]) -> bool {
+    let branches = words.iter().any(|w| w.form == "BR");
+    let shared = |w: &Word| w.get("src0_bank") == 1 && w.get("src0_bank_ext") == 1;
+    words.iter().any(|w| match w.form {
+        "SMP" => w.get("syncstart") == 1,
+        "VLDST" => branches || !shared(w),
+        _ => false,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +123,13 @@ mod tests {
         let mut blocks = vec![vec![], read(), vec![branch(1, 1)], vec![]];
         enter_together(&mut blocks);
         assert_eq!(flags(&blocks[1]), [1, 0, 1]);
+    }
+
+    #[test]
+    fn loads_at_computed_addresses_are_made_one_by_one() {
+        let load = |bank, ext| Word::new("VLDST", vec![("src0_bank", bank), ("src0_bank_ext", ext)], Span::NONE);
+        assert!(!per_instance(&[load(1, 1)]) && per_instance(&[load(0, 0)]) && per_instance(&[load(1, 1), branch(0, 1)]));
+        assert!(!per_instance(&[word("SMP")]) && per_instance(&[Word::new("SMP", vec![("syncstart", 1)], Span::NONE)]));
     }
 
     #[test]

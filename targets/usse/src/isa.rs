@@ -27,7 +27,7 @@ impl TargetIsa for Usse {
     }
     fn limits(&self, _: Option<&str>) -> Vec<(&'static str, String)> {
         [
-            ("temporaries r", "118 of 32 bits"),
+            ("temporaries r", "120 of 32 bits"),
             ("primary attributes pa", "up to 128 of 32 bits"),
             ("secondary attributes sa", "up to 128 of 32 bits (uniforms, literals, texture state)"),
             ("outputs o", "position 4, two colours 4, fog 2, ten texture coordinates 2-4, point size 1, clip distances 8"),
