@@ -74,6 +74,7 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("C0013", "`bad_input.rs`"),
     ("R0001", "the bind file's reader finds what is wrong with it first (R0003)"),
     ("R0002", "`bad_input.rs`"),
+    ("R0005", "`vita.rs`"),
     ("F0002", "a panic inside naga"),
     ("F0003", "no thread can be started"),
     ("F0111", "accesses: naga checks their types"),

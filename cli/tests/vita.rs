@@ -124,6 +124,12 @@ fn containers_run_on_their_own() {
     let whole = std::fs::read(folder.join("a.gxp")).unwrap();
     std::fs::write(folder.join("b.gxp"), &whole[..whole.len() / 2]).unwrap();
     assert_eq!(shaderc(&["run", "--bind", "own.json", "b.gxp"]).0, Some(1));
+    // A program that does what the machine cannot.
+    let mut g = container::read(&whole).unwrap();
+    g.primary[1] = 0xb000_0000_0000_0000;
+    std::fs::write(folder.join("b.gxp"), container::write(&g)).unwrap();
+    let fault = shaderc(&["run", "--bind", "own.json", "b.gxp"]);
+    assert!(fault.0 == Some(1) && fault.2.contains("R0005") && fault.2.contains("is no instruction"), "{}", fault.2);
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
