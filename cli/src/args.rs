@@ -105,6 +105,9 @@ pub struct SourceArgs {
     /// A promise: an integer input or uniform stays within LO to HI, both included.
     #[arg(long, value_name = "NAME=LO..HI", value_parser = range, allow_hyphen_values = true)]
     pub range: Vec<(String, i64, i64)>,
+    /// Whether functions may stay functions: every target of the command wants them.
+    #[arg(skip)]
+    pub functions: bool,
 }
 
 /// `NAME=LO..HI`

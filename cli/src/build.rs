@@ -161,6 +161,7 @@ impl Shader {
             None => None,
         };
         front.varyings = before.as_ref().map(crate::link::varyings).unwrap_or_default();
+        front.functions = crate::target(&self.target).is_some_and(|t| t.keeps_functions());
         front.stage = front.stage.or(match ending {
             "vert" => Some(Stage::Vertex),
             "frag" => Some(Stage::Fragment),

@@ -108,7 +108,8 @@ pub fn compile(a: &CompileArgs, format: crate::args::MessageFormat) -> Result<()
     if binary > 0 && to_stdout && (a.output.is_none() || pieces > 1) {
         return Err(Failure::usage("binary goes to stdout only as the one kind of one target, with -o -"));
     }
-    let modules = load_all(&a.files, &a.source, format, true)?;
+    let source = crate::args::SourceArgs { functions: !isas.is_empty() && isas.iter().all(|i| i.keeps_functions()), ..a.source.clone() };
+    let modules = load_all(&a.files, &source, format, true)?;
     let mut options = options(&a.codegen);
     options.print_after = a.print_after.iter().flat_map(|p| p.split(',')).map(str::to_string).collect();
     options.texts = kinds.iter().any(|k| !matches!(k, Emit::Bin | Emit::Container | Emit::Ir | Emit::Legal | Emit::Stats | Emit::Reflect));

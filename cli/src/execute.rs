@@ -108,7 +108,11 @@ pub fn run(a: &RunArgs, format: MessageFormat) -> Result<(), Failure> {
     if let Some((isa, bytes)) = container(a)? {
         return run_container(a, isa, &bytes);
     }
-    let module = load(&a.file, &a.source)?;
+    let functions = match machine {
+        Machine::Legal(t) | Machine::Simulator(t) => target(t)?.keeps_functions(),
+        Machine::Source => false,
+    };
+    let module = load(&a.file, &crate::args::SourceArgs { functions, ..a.source.clone() })?;
     let json = files::read_text(&a.bind)?;
     let env = bind::parse_env(&module, &json).map_err(|e| bind_failure(&a.bind, &e))?;
     let file = match execute(&files::display(&a.file), &module, &env, &machine, &a.codegen) {

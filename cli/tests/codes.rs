@@ -47,6 +47,7 @@ const CASES: &[Case] = &[
     case("F0013", 1, &[("a.wgsl", "@fragment fn main(@location(0) x: u32) -> @location(0) vec4<f32> { return vec4(f32(x)); }")], TESLA),
     case("F0014", 1, &[("a.wgsl", WGSL)], &["--target", "tesla", "--define", "nothing=1", "a.wgsl"]),
     case("F0015", 1, &[("a.wgsl", "override k: f32; @fragment fn main() -> @location(0) vec4<f32> { return vec4(k); }")], TESLA),
+    case("F0016", 1, &[("a.ir", IR)], &["--target", "pica", "--range", "n=1..2", "a.ir"]),
     case("F0021", 1, &[("a.vert", "#version 330\nuniform int n; in vec4 a[n]; void main() { gl_Position = a[0]; }")], &["--target", "tesla", "a.vert"]),
     case("F0023", 1, &[("a.geom", "#version 330\nvoid main() { EmitVertex(); }")], &["--target", "tesla", "a.geom"]),
     case("F0024", 1, &[("a.frag", "#version 330\nuniform float x = 1.0; out vec4 c; void main() { c = vec4(x); }")], &["--target", "tesla", "a.frag"]),

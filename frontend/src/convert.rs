@@ -84,7 +84,7 @@ pub(crate) struct Converter<'m> {
     /// Layouts of GLSL's blocks that naga's types do not have.
     pub(crate) layouts: crate::truth::Layouts,
     pub(crate) diags: Vec<Diagnostic>,
-    constants: HashMap<(Block, Type, [u32; 4]), Value>,
+    pub(crate) constants: HashMap<(Block, Type, [u32; 4]), Value>,
     /// IR arrays for constant tables that are indexed by computed values, by content.
     pub(crate) tables: HashMap<Vec<(Type, [u32; 4])>, Rc<Mem>>,
     /// A geometry program's interface, and its output variables with what they are declared as.
@@ -94,6 +94,8 @@ pub(crate) struct Converter<'m> {
     pub(crate) prelude: Vec<retroshade_ir::Inst>,
     /// Slots of outputs, whose values no longer matter after a discard.
     pub(crate) output_slots: Vec<u32>,
+    /// Functions that stay functions, translated when first called.
+    pub(crate) kept: HashMap<Handle<naga::Function>, Option<retroshade_ir::entities::FuncId>>,
     /// Loops around the current statement, in all functions.
     pub(crate) loops: u32,
 }
@@ -140,6 +142,7 @@ impl<'m> Converter<'m> {
             vertex: Vec::new(),
             prelude: Vec::new(),
             output_slots: Vec::new(),
+            kept: HashMap::new(),
             loops: 0,
         }
     }
@@ -473,7 +476,7 @@ impl<'m> Converter<'m> {
         Ok(())
     }
 
-    fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         let prelude = std::mem::take(&mut self.prelude);
         let f = self.func();
         let entry = f.layout[0];

@@ -4,7 +4,7 @@
 //! text ─guard─▶ naga module ─validate, overrides─▶ convert ─▶ ir::Module
 //! ```
 //!
-//! One entry point becomes one module. All functions are inlined, variables become SSA values, structs and matrices are taken apart
+//! One entry point becomes one module. Functions are inlined (unless the caller wants those kept that stand alone), variables become SSA values, structs and matrices are taken apart
 //! into vectors, uniform blocks into leaf declarations (`lights[].pos`). Every instruction carries a span in the user's text.
 #![forbid(unsafe_code)]
 
@@ -14,6 +14,7 @@ mod expr;
 mod glsl;
 mod guard;
 mod interface;
+mod keep;
 mod layout;
 mod math;
 mod names;
@@ -40,6 +41,8 @@ pub struct FrontOptions {
     pub defines: Vec<(String, String)>,
     /// What the program before this one in the pipeline hands on, by name: GLSL inputs without location take the locations of these.
     pub varyings: Vec<(String, u32)>,
+    /// Whether functions that are called several times stay functions, for machines that can call; otherwise all are inlined.
+    pub functions: bool,
     /// Bounds of integer inputs and uniforms that the caller promises: name, least, most.
     pub ranges: Vec<(String, i64, i64)>,
 }

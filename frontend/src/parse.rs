@@ -33,6 +33,8 @@ struct Extra {
     geometry: Option<Plan>,
     /// Whether products and sums must not be contracted.
     precise: bool,
+    /// Whether functions may stay functions.
+    functions: bool,
 }
 
 /// Stack of the worker: naga's recursion limits and the guard's allow far less.
@@ -153,7 +155,7 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             let named: Vec<(String, String)> = options.defines.iter().filter(|(k, _)| is_override(&module, k)).cloned().collect();
             let none = Default::default();
             let (hidden, layouts) = truth::hide(&mut module, rewritten.as_ref().map_or(&none, |r| &r.layouts));
-            let extra = Extra { hidden, layouts, geometry: geometry.cloned(), precise };
+            let extra = Extra { hidden, layouts, geometry: geometry.cloned(), precise, functions: false };
             let mut out = translate(&module, Lang::Glsl, options, &named, (&spans, user), extra)?;
             if let Some(r) = &rewritten {
                 out.inputs.values_mut().filter(|d| r.unplaced.0.contains(&d.name)).for_each(|d| d.unplaced = true);
@@ -198,7 +200,7 @@ fn translate(
     options: &FrontOptions,
     defines: &[(String, String)],
     (spans, names): (&dyn Fn(naga::Span) -> Span, Names<'_>),
-    extra: Extra,
+    mut extra: Extra,
 ) -> Result<Module, Errors> {
     let info: ModuleInfo = validator(lang).validate(module).map_err(|e| vec![names::invalid(&e, module, spans, names)])?;
     let entry = choose(module, options, &extra, names)?;
@@ -228,6 +230,7 @@ fn translate(
     let (module, info) = naga::back::pipeline_constants::process_overrides(module, &info, Some((ep.stage, &ep.name)), &constants)
         .map_err(|e| vec![without_value(&e, module, spans)])?;
     let entry = choose(&module, options, &extra, names)?;
+    extra.functions = options.functions;
     convert(&module, &info, entry, lang, spans, &extra)
 }
 
@@ -307,6 +310,9 @@ fn convert(
         c.out.geometry = extra.geometry.as_ref().map(|g| g.info);
         c.out.workgroup_size = if stage == Stage::Compute { ep.workgroup_size } else { [1; 3] };
         c.out.early_depth = matches!(ep.early_depth_test, Some(naga::EarlyDepthTest::Force));
+        if extra.functions {
+            c.choose_kept(&ep.function);
+        }
         let done = c.run(entry);
         let mut diags = std::mem::take(&mut c.diags);
         if let Err(d) = done

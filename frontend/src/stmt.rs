@@ -378,6 +378,13 @@ impl<'m> Converter<'m> {
         for a in arguments {
             args.push(self.expr(*a)?);
         }
+        if self.kept.contains_key(&function) {
+            let v = self.call_kept(function, &args)?;
+            if let (Some(h), Some(v)) = (result, v) {
+                self.set(h, v);
+            }
+            return Ok(());
+        }
         if self.frames.len() > 200 {
             return Err(self.limit("functions call each other more than 200 deep"));
         }

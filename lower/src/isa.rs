@@ -47,6 +47,10 @@ pub trait TargetIsa: Send + Sync {
             }
         }
     }
+    /// Whether the front end should leave functions that are called several times as they are.
+    fn keeps_functions(&self) -> bool {
+        false
+    }
     /// What a caller should hear about modules that compile and are linked together: (which one, warning).
     fn warnings(&self, modules: &[Module]) -> Vec<(usize, Diagnostic)> {
         let _ = modules;

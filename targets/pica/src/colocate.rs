@@ -160,13 +160,10 @@ pub fn interference(p: &Program) -> Interference {
     let mut peak_set = BitSet::new(n);
     let effects = Effects::new(p);
     // What a procedure overwrites, its operands included: nothing that is alive across a call may share with it.
-    let overwritten: Vec<BitSet> = p
-        .procedures
-        .iter()
+    let overwritten: Vec<BitSet> = (0..p.procedures.len())
         .map(|q| {
             let mut s = BitSet::new(n);
-            q.params.iter().chain(&q.results).for_each(|t| s.insert(*t as usize));
-            p.blocks[q.blocks.clone()].iter().flat_map(|b| &b.nodes).flat_map(|n| n.writes()).for_each(|t| s.insert(t as usize));
+            p.overwritten(q).iter().for_each(|t| s.insert(*t as usize));
             s
         })
         .collect();

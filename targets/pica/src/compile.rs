@@ -7,7 +7,7 @@ use crate::container::{Constant, Executable, Shbin, numbering};
 use crate::emit::{Emitted, emit, used_registers};
 use crate::forms::Op;
 use crate::inst::Instr;
-use crate::legal::{self, Legal, legalise_keeping};
+use crate::legal::{self, Legal, Variant, legalise_as};
 use crate::lint::lint;
 use crate::mir::{Leaf, Program, Rounds};
 use crate::numerics::to_bits24;
@@ -74,25 +74,66 @@ fn cost(f: &Finished) -> u64 {
 /// Most functions that are tried as procedures.
 const CANDIDATES: usize = 6;
 
-/// Compiles a verified module. Functions called several times stay procedures where the program is shorter for it.
+/// Operations that unrolling may make where a strip grows in a loop: there is room for thousands of words.
+const STRIPS: u32 = 3000;
+
+/// Whether a function jumps back somewhere, and unrolling could make a difference.
+fn loops(m: &Module) -> bool {
+    m.functions.values().any(|f| {
+        let place = |b: &retroshade_ir::Block| f.layout.iter().position(|x| x == b);
+        f.layout.iter().enumerate().any(|(n, b)| f.successors(*b).iter().any(|t| place(&t.block).is_some_and(|p| p <= n)))
+    })
+}
+
+/// Compiles a verified module. Where a function stays a procedure or a loop a loop only if the program is shorter for it.
 pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
-    let mut best = compile_keeping(source, options, &[]);
-    let mut kept: Vec<String> = Vec::new();
-    for name in legal::keepable(source).into_iter().take(CANDIDATES) {
-        let mut keep = kept.clone();
-        keep.push(name);
-        if let Ok(s) = compile_keeping(source, options, &keep)
-            && best.as_ref().map_or(true, |b| s.stats.instructions < b.stats.instructions)
-        {
-            (best, kept) = (Ok(s), keep);
+    best(source, options, &mut Vec::new())
+}
+
+fn best(source: &Module, options: &Options, log: &mut Vec<String>) -> Result<CompiledShader, CompileError> {
+    let mut variant = Variant::of(options);
+    let mut best = compile_as(source, options, &variant);
+    if matches!(options.opt, OptLevel::O0 | OptLevel::O1) {
+        return best;
+    }
+    let mut attempt = |best: &mut Result<CompiledShader, CompileError>, variant: &mut Variant, new: Variant| {
+        let made = compile_as(source, options, &new);
+        let words = made.as_ref().map(|s| s.stats.instructions);
+        log.push(match &words {
+            Ok(n) => format!("{new:?}: {n} words"),
+            Err(e) => format!("{new:?}: {e}"),
+        });
+        if words.is_ok_and(|n| best.as_ref().map_or(true, |b| n < b.stats.instructions)) {
+            (*best, *variant) = (made, new);
         }
+    };
+    if loops(source) {
+        let rolled = Variant { unroll: 0, ..variant.clone() };
+        attempt(&mut best, &mut variant, rolled);
+        if best.is_err() && source.stage == Stage::Geometry {
+            let long = Variant { unroll: STRIPS, ..variant.clone() };
+            attempt(&mut best, &mut variant, long);
+        }
+    }
+    for name in legal::keepable(source).into_iter().take(CANDIDATES) {
+        let mut new = variant.clone();
+        new.keep.push(name);
+        // A loop that only calls is unrolled sooner.
+        let rolled = Variant { unroll: 0, ..new.clone() };
+        attempt(&mut best, &mut variant, new.clone());
+        if loops(source) && rolled != new {
+            attempt(&mut best, &mut variant, rolled);
+        }
+    }
+    if let (Ok(s), true) = (&mut best, options.wants("variants")) {
+        s.dumps.push(("variants".to_string(), log.join("\n")));
     }
     best
 }
 
 /// The module that code is made of.
 pub fn legal_module(source: &Module, options: &Options) -> Result<Module, CompileError> {
-    if legal::keepable(source).is_empty() {
+    if legal::keepable(source).is_empty() && !loops(source) {
         return Ok(legal::legalise(source, options)?.module);
     }
     match compile(source, options) {
@@ -101,8 +142,8 @@ pub fn legal_module(source: &Module, options: &Options) -> Result<Module, Compil
     }
 }
 
-fn compile_keeping(source: &Module, options: &Options, keep: &[String]) -> Result<CompiledShader, CompileError> {
-    let Legal { module, structures, mut dumps } = legalise_keeping(source, options, keep)?;
+fn compile_as(source: &Module, options: &Options, variant: &Variant) -> Result<CompiledShader, CompileError> {
+    let Legal { module, structures, mut dumps } = legalise_as(source, options, variant)?;
     let mut abi = abi::assign(&module)?;
     let (mut p, structures): (Program, Vec<Structure>) = crate::lower::lower(&module, &abi, &structures)?;
     let dump = |name: &str, p: &Program, dumps: &mut Vec<(String, String)>| {

@@ -213,4 +213,66 @@ mod tests {
         }
         assert_eq!(allocate(&v).unwrap().table.len(), 2);
     }
+
+    /// The fewest entries by trying every way to share them.
+    fn fewest(p: &[Pattern], at: usize, classes: &mut Vec<Vec<usize>>, best: &mut usize) {
+        if classes.len() >= *best {
+            return;
+        }
+        if at == p.len() {
+            *best = classes.len();
+            return;
+        }
+        for c in 0..classes.len() {
+            if classes[c].iter().all(|m| agree(&p[at], &p[*m])) {
+                classes[c].push(at);
+                fewest(p, at + 1, classes, best);
+                classes[c].pop();
+            }
+        }
+        classes.push(vec![at]);
+        fewest(p, at + 1, classes, best);
+        classes.pop();
+    }
+
+    #[test]
+    fn as_few_entries_as_there_can_be() {
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        let mut below = |n: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % n
+        };
+        let mut shared = 0;
+        for round in 0..3000 {
+            let n = 2 + below(8) as usize;
+            let patterns: Vec<Pattern> = (0..n)
+                .map(|_| {
+                    let care = (below(256) & below(256) | 1 << below(8)) as u32;
+                    Pattern { value: below(256) as u32 & care, care, low: false }
+                })
+                .collect();
+            let a = allocate(&patterns).unwrap();
+            let mut best = n + 1;
+            fewest(&patterns, 0, &mut Vec::new(), &mut best);
+            assert_eq!(a.table.len(), best, "round {round}: {patterns:?}");
+            for (p, i) in patterns.iter().zip(&a.index) {
+                assert_eq!((a.table[*i as usize] ^ p.value) & p.care, 0, "round {round}");
+            }
+            shared += usize::from(best < n);
+        }
+        assert!(shared > 1000, "{shared}");
+    }
+
+    #[test]
+    fn mads_come_first() {
+        // One of two patterns in conflict is a mad's, whatever the order; 40 others fill the table.
+        let mut v: Vec<Pattern> = (0..40).map(|n| Pattern { value: n, care: 0x3f, low: false }).collect();
+        v.extend((40..64).map(|n| Pattern { value: n, care: 0x3f, low: true }));
+        let a = allocate(&v).unwrap();
+        assert!(a.index[40..].iter().all(|i| (*i as usize) < LOW_ENTRIES), "{:?}", a.index);
+        let all: Vec<Pattern> = (0..40).map(|n| Pattern { value: n, care: 0x3f, low: true }).collect();
+        assert_eq!(allocate(&all), Err((40, LOW_ENTRIES, true)));
+    }
 }

@@ -85,6 +85,20 @@ fn float(bits: u32) -> String {
     if v.is_nan() { "nan".to_string() } else { format!("{v:?}") }
 }
 
+/// A name as the assembler's identifiers allow it: `$` for a dot, `lamp_0$place` for `lamp[0].place`.
+fn symbol(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        match c {
+            '.' => out.push('$'),
+            c if c.is_ascii_alphanumeric() || c == '_' || c == '$' => out.push(c),
+            ']' => {}
+            _ => out.push('_'),
+        }
+    }
+    if out.chars().next().is_none_or(|c| c.is_ascii_digit()) { format!("u{out}") } else { out }
+}
+
 fn header(out: &mut String, e: &Executable, n: usize) {
     let mut line = |s: String| {
         out.push_str(&s);
@@ -111,13 +125,15 @@ fn header(out: &mut String, e: &Executable, n: usize) {
                 line(format!("{word} _gap{next}[{}]", u.first - next));
             }
             let size = u.last - u.first + 1;
-            let name = u.name.replace('.', "$");
-            line(if size == 1 { format!("{word} {name}") } else { format!("{word} {name}[{size}]") });
+            let name = symbol(&u.name);
+            // What an identifier cannot say stands behind it.
+            let real = if name.replace('$', ".") == u.name { String::new() } else { format!(" ; {}", u.name.replace(['\n', '\r'], " ")) };
+            line(if size == 1 { format!("{word} {name}{real}") } else { format!("{word} {name}[{size}]{real}") });
             next = u.last + 1;
         }
     }
     for u in e.uniforms.iter().filter(|u| u.last < 16) {
-        line(format!(".in {} v{}", u.name.replace('.', "$"), u.first));
+        line(format!(".in {} v{}", symbol(&u.name), u.first));
     }
     for c in &e.constants {
         line(match c {

@@ -147,7 +147,7 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure]) -> Result<Em
         constants: Constants::allocate(constant_sets(p)),
         order: HashMap::new(),
         labels: 0,
-        if_depth: if structures.len() > 1 { IF_DEPTH / 2 } else { IF_DEPTH },
+        if_depth: IF_DEPTH / p.nesting.max(1),
         loops: Vec::new(),
         truth: false,
     };

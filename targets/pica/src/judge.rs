@@ -24,10 +24,10 @@ fn steps(p: &Program, places: &Places, n: &Node) -> Vec<Step> {
         }
     }
     let uses = reads(p, n).iter().map(|t| at(places, *t)).collect();
-    if let (Op::Call, Some(q)) = (n.op, p.procedures.get(n.emit.0 as usize)) {
+    if n.op == Op::Call {
         // Whatever the procedure overwrites is gone behind the call; its results are what its last places hold.
-        let inside = p.blocks[q.blocks.clone()].iter().flat_map(|b| &b.nodes).flat_map(|n| n.writes()).map(|t| at(places, t));
-        let mut gone: Vec<At> = inside.filter(|a| !defs.iter().any(|d| d.1 == a.1)).collect();
+        let inside = p.overwritten(n.emit.0 as usize);
+        let mut gone: Vec<At> = inside.iter().map(|t| at(places, *t)).filter(|a| !defs.iter().any(|d| d.1 == a.1)).collect();
         gone.sort_by_key(|a| (a.1, a.0));
         gone.dedup_by_key(|a| a.1);
         gone.extend(defs);

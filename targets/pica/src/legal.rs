@@ -27,7 +27,7 @@ pub struct Legal {
 }
 
 /// The passes' options.
-fn pass_options(o: &Options) -> PassOptions {
+fn pass_options(o: &Options, unroll_fuel: u32) -> PassOptions {
     let level = match o.opt {
         OptLevel::O0 => 0,
         OptLevel::O1 => 1,
@@ -35,7 +35,7 @@ fn pass_options(o: &Options) -> PassOptions {
     };
     PassOptions {
         level,
-        unroll_fuel: if o.opt == OptLevel::Os { 24 } else { 96 },
+        unroll_fuel,
         if_convert_cost: 0,
         dot: 0,
         robust: o.robust,
@@ -49,47 +49,149 @@ fn pass_options(o: &Options) -> PassOptions {
 
 /// Legalises a verified module.
 pub fn legalise(source: &Module, options: &Options) -> Result<Legal, CompileError> {
-    legalise_keeping(source, options, &[])
+    legalise_as(source, options, &Variant::of(options))
 }
 
-/// Functions that could stay procedures: called several times, in floats, without effects of their own.
+/// What is tried in several ways because only the finished program tells which is shorter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Variant {
+    /// Functions that stay procedures.
+    pub keep: Vec<String>,
+    /// Operations that unrolling may make of a loop.
+    pub unroll: u32,
+}
+
+impl Variant {
+    /// The first that is tried.
+    pub fn of(o: &Options) -> Variant {
+        Variant { keep: Vec::new(), unroll: if o.opt == OptLevel::Os { 24 } else { 96 } }
+    }
+}
+
+/// Functions that could stay procedures: called several times, of numbers, without effects of their own; those first that take
+/// most room inlined.
 pub fn keepable(m: &Module) -> Vec<String> {
     let calls = |id: FuncId| {
         let sites = m.functions.values().flat_map(|f| f.ordered().map(move |(_, i)| &f.insts[i]));
         sites.filter(|d| d.op == Opcode::Call && matches!(d.imm, Imm::Func(x) if x == id)).count()
     };
-    let in_floats = |f: &Function| {
+    let of_numbers = |f: &Function| {
         let params = f.entry().map(|e| f.blocks[e].params.clone()).unwrap_or_default();
-        f.results.iter().all(|t| t.scalar == Scalar::F32) && params.iter().all(|p| f.ty(*p).scalar == Scalar::F32)
+        f.results.iter().all(|t| t.scalar == Scalar::F32) && params.iter().all(|p| matches!(f.ty(*p).scalar, Scalar::F32 | Scalar::I32))
     };
     let plain = |f: &Function| {
         f.locals.is_empty()
             && f.ordered().all(|(_, i)| {
                 !matches!(
                     f.insts[i].op,
-                    Opcode::Output
-                        | Opcode::EmitVertex
-                        | Opcode::EndPrimitive
-                        | Opcode::Discard
-                        | Opcode::Kill
-                        | Opcode::Call
-                        | Opcode::Unreachable
+                    Opcode::Output | Opcode::EmitVertex | Opcode::EndPrimitive | Opcode::Discard | Opcode::Kill | Opcode::Unreachable
                 )
             })
     };
     let unique = |f: &Function| m.functions.values().filter(|g| g.name == f.name).count() == 1;
-    m.functions
+    let mut found: Vec<(usize, String)> = m
+        .functions
         .iter()
-        .filter(|(id, f)| *id != m.entry && calls(*id) > 1 && in_floats(f) && plain(f) && unique(f))
-        .map(|(_, f)| f.name.clone())
-        .collect()
+        .filter(|(id, f)| *id != m.entry && calls(*id) > 1 && of_numbers(f) && plain(f) && unique(f))
+        .map(|(id, f)| ((calls(id) - 1) * f.inst_count(), f.name.clone()))
+        .collect();
+    found.sort_by_key(|x| std::cmp::Reverse(x.0));
+    found.into_iter().map(|x| x.1).collect()
 }
 
-/// Legalises, with these functions left as they are.
-pub fn legalise_keeping(source: &Module, options: &Options, keep: &[String]) -> Result<Legal, CompileError> {
+/// What every caller passes alike, and anyone can read, a procedure reads itself: an input, a uniform, a constant.
+fn same_arguments(m: &mut Module) {
+    let ids: Vec<FuncId> = m.functions.keys().filter(|id| *id != m.entry).collect();
+    for id in ids {
+        let mut same: Vec<Option<InstData>> = Vec::new();
+        let all = m.functions.values().flat_map(|f| f.ordered().map(move |(_, i)| (f, i)));
+        let calls = all.filter(|(f, i)| matches!(f.insts[*i].imm, Imm::Func(x) if x == id));
+        for (n, (f, i)) in calls.enumerate() {
+            for (k, a) in f.insts[i].args.iter().enumerate() {
+                let d = f.def_inst(f.resolve(*a)).map(|d| &f.insts[d]);
+                let d = d.filter(|d| d.args.is_empty() && matches!(d.op, Opcode::Input | Opcode::Uniform | Opcode::Const));
+                let d = d.map(|d| InstData { results: Default::default(), ..d.clone() });
+                if n == 0 {
+                    same.push(d);
+                } else if same[k].as_ref().map(|s| (s.op, &s.imm)) != d.as_ref().map(|s| (s.op, &s.imm)) {
+                    same[k] = None;
+                }
+            }
+        }
+        let f = &mut m.functions[id];
+        f.resolve_aliases();
+        let Some(entry) = f.entry() else { continue };
+        for (p, d) in f.blocks[entry].params.clone().into_iter().zip(same) {
+            let Some(d) = d else { continue };
+            let ty = f.ty(p);
+            let i = f.make_inst(d, &[ty], Span::NONE);
+            let r = f.insts[i].results[0];
+            let param = f.values[p];
+            f.replace(p, r);
+            f.resolve_aliases();
+            f.values[p] = param;
+            f.blocks[entry].insts.insert(0, i);
+        }
+    }
+}
+
+/// Integer parameters of functions that stay procedures become floats: the callers convert, and the function back again.
+fn float_params(m: &mut Module) {
+    let mut converted: SecondaryMap<FuncId, Vec<usize>> = SecondaryMap::new();
+    let ids: Vec<FuncId> = m.functions.keys().filter(|id| *id != m.entry).collect();
+    for id in ids {
+        let f = &mut m.functions[id];
+        f.resolve_aliases();
+        let Some(entry) = f.entry() else { continue };
+        for (n, p) in f.blocks[entry].params.clone().into_iter().enumerate() {
+            let ty = f.ty(p);
+            if ty.scalar != Scalar::I32 {
+                continue;
+            }
+            converted[id].push(n);
+            f.values[p].0 = f32_like(ty);
+            let i = f.make_inst(InstData::new(Opcode::F2s, &[p], Imm::None), &[ty], Span::NONE);
+            let r = f.insts[i].results[0];
+            for d in f.insts.values_mut() {
+                if d.results.first() != Some(&r) {
+                    d.args.iter_mut().chain(d.targets.iter_mut().flat_map(|t| t.args.iter_mut())).filter(|a| **a == p).for_each(|a| *a = r);
+                }
+            }
+            f.blocks[entry].insts.insert(0, i);
+        }
+    }
+    for f in m.functions.values_mut() {
+        rewrite(f, |b, i| {
+            let Imm::Func(id) = b.func.insts[i].imm else { return Action::Keep };
+            for n in &converted[id] {
+                let v = b.func.resolve(b.func.insts[i].args[*n]);
+                let converted = |b: &Builder, v: Value| b.func.def_if(v, Opcode::F2s).map(|c| b.func.resolve(c.args[0]));
+                let lane = b.func.def_if(v, Opcode::Extract).map(|e| (b.func.resolve(e.args[0]), e.imm.clone()));
+                let x = match (converted(b, v), lane) {
+                    (Some(x), _) => x,
+                    (None, Some((vector, Imm::Lane(l)))) if converted(b, vector).is_some() => {
+                        let from = converted(b, vector).unwrap_or(vector);
+                        b.extract(from, l)
+                    }
+                    _ => {
+                        let ty = f32_like(b.func.ty(v));
+                        b.typed(Opcode::S2f, ty, &[v], Imm::None)
+                    }
+                };
+                b.func.insts[i].args[*n] = x;
+            }
+            if converted[id].is_empty() { Action::Keep } else { Action::Changed }
+        });
+    }
+}
+
+/// Legalises one variant.
+pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Result<Legal, CompileError> {
     let mut m = source.clone();
     refuse(&m)?;
-    passes::inline::except(&mut m, &|f| keep.contains(&f.name));
+    passes::inline::except(&mut m, &|f| variant.keep.contains(&f.name));
+    same_arguments(&mut m);
+    float_params(&mut m);
     if m.stage == Stage::Geometry {
         whole_vertices(&mut m);
     }
@@ -106,7 +208,7 @@ pub fn legalise_keeping(source: &Module, options: &Options, keep: &[String]) -> 
         u.range = Some(if u.source_type.as_deref() == Some("u32") { (0, EXACT - 1) } else { (-EXACT / 2, EXACT / 2 - 1) });
     }
     let mut dumps = Vec::new();
-    let po = pass_options(options);
+    let po = pass_options(options, variant.unroll);
     passes::pipeline(&mut m, &po, &mut |name, m| {
         if options.wants(name) {
             dumps.push((name.to_string(), print(m)));

@@ -87,6 +87,9 @@ impl TargetIsa for Pica {
             _ => compile::join(shaders),
         }
     }
+    fn keeps_functions(&self) -> bool {
+        true
+    }
     fn warnings(&self, modules: &[Module]) -> Vec<(usize, Diagnostic)> {
         semantics::warnings(modules)
     }

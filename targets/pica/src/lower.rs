@@ -65,7 +65,11 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
     }
     let mut bundle = 0;
     let mut plans_before = 0;
-    let depth = if structures.len() > 1 { LOOPS_AROUND_CALLS } else { crate::lint::LOOP_DEPTH };
+    p.nesting = nesting(m, m.entry);
+    if p.nesting > CALLS {
+        return Err(CompileError::unsupported("P0005", Span::NONE, "procedures call each other too deeply"));
+    }
+    let depth = crate::lint::LOOP_DEPTH / p.nesting;
     for (n, (id, structure)) in structures.iter().enumerate() {
         let f = &m.functions[*id];
         let base = p.blocks.len();
@@ -107,6 +111,7 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
     }
     let bools =
         abi.uniforms.values().filter(|p| matches!(p, Place::Bool(_))).count() + p.integers.iter().filter(|i| i.guard.is_some()).count();
+    p.drop_unread_params();
     p.truth = (bools <= usize::from(TRUTH)).then_some(TRUTH);
     Ok((p, reshaped))
 }
@@ -114,8 +119,15 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
 /// The boolean uniform that is a constant for jumps that are always taken; the one behind it belongs to the hardware.
 const TRUTH: u8 = 14;
 
-/// Counted loops inside each other where procedures have loops, too.
-const LOOPS_AROUND_CALLS: usize = 2;
+/// Functions that may be under way at once, the entry included: a repeated sequence may be called from the innermost.
+const CALLS: usize = 4;
+
+/// The longest chain of calls from a function on.
+fn nesting(m: &Module, id: FuncId) -> usize {
+    let f = &m.functions[id];
+    let callees = f.ordered().filter_map(|(_, i)| if let (Opcode::Call, Imm::Func(c)) = (f.insts[i].op, &f.insts[i].imm) { Some(*c) } else { None });
+    1 + callees.map(|c| nesting(m, c)).max().unwrap_or(0)
+}
 
 impl Lowering<'_> {
     fn function(&mut self, order: &[Block], cfg: &Cfg, dom: &DomTree, structure: &Structure) -> Result<(), CompileError> {

@@ -250,6 +250,8 @@ pub struct Program {
     pub integers: Vec<Integer>,
     /// Functions that stay procedures; their blocks follow those of the entry.
     pub procedures: Vec<Procedure>,
+    /// Functions that may be under way at once, the entry included.
+    pub nesting: usize,
     /// A boolean uniform that nothing else uses, for jumps that are always taken.
     pub truth: Option<u8>,
     /// Names of temporaries for messages: where they are made.
@@ -266,6 +268,50 @@ impl Program {
     /// Index scalars behind a set of operands.
     pub fn index_reads<'a>(&'a self, refs: impl Iterator<Item = Ref> + 'a) -> impl Iterator<Item = Ref> + 'a {
         refs.filter_map(|r| if let Leaf::Uni { index: Some(i), .. } = r.leaf { self.indices.get(i as usize).copied() } else { None })
+    }
+    /// Everything that a call of a procedure writes, those that it calls itself included.
+    pub fn overwritten(&self, procedure: usize) -> Vec<Tmp> {
+        let mut out = Vec::new();
+        let mut seen = vec![false; self.procedures.len()];
+        let mut work = vec![procedure];
+        while let Some(n) = work.pop() {
+            let Some(q) = self.procedures.get(n).filter(|_| !std::mem::replace(&mut seen[n], true)) else { continue };
+            out.extend(q.params.iter().chain(&q.results));
+            for node in self.blocks[q.blocks.clone()].iter().flat_map(|b| &b.nodes) {
+                out.extend(node.writes());
+                if node.op == Op::Call {
+                    work.push(node.emit.0 as usize);
+                }
+            }
+        }
+        out.sort();
+        out.dedup();
+        out
+    }
+    /// Parameters that their procedure does not read are not passed.
+    pub fn drop_unread_params(&mut self) {
+        for _ in 0..4 {
+            let mut read = vec![false; self.temps as usize];
+            let nodes = self.blocks.iter().flat_map(|b| &b.nodes).filter(|n| n.op != Op::Call).flat_map(|n| n.reads());
+            let tests = self.blocks.iter().flat_map(|b| &b.test).flat_map(|t| t.refs());
+            for t in nodes.chain(tests).chain(self.indices.iter().copied()).filter_map(Ref::as_tmp) {
+                read[t as usize] = true;
+            }
+            let unread: Vec<Tmp> = self.procedures.iter().flat_map(|q| &q.params).copied().filter(|t| !read[*t as usize]).collect();
+            let mut changed = false;
+            self.procedures.iter_mut().for_each(|q| q.params.retain(|t| !unread.contains(t)));
+            for b in &mut self.blocks {
+                for n in b.nodes.iter_mut().filter(|n| n.op == Op::Call) {
+                    n.srcs.retain(|s| s.iter().all(|r| r.as_tmp().is_none_or(|t| !unread.contains(&t))));
+                }
+                let before = b.nodes.len();
+                b.nodes.retain(|n| n.op != Op::Mov || !matches!(n.dests[..], [Dest::Tmp(t)] if unread.contains(&t)));
+                changed |= before != b.nodes.len();
+            }
+            if !changed {
+                return;
+            }
+        }
     }
     /// How often each temporary is read.
     pub fn use_counts(&self) -> Vec<u32> {

@@ -150,10 +150,11 @@ pub fn fits(vertex: &Module, geometry: &Module) -> Result<(), CompileError> {
     let outputs: Vec<&IoDecl> = ranks(&all).iter().map(|r| all[r.index]).collect();
     let inputs: Vec<&IoDecl> = abi::attributes(geometry).into_iter().map(|k| &geometry.inputs[k]).collect();
     let (v, g) = (&vertex.name, &geometry.name);
-    let wrong = |code, message: String| Err(CompileError::Invalid(vec![Diagnostic::error(code, Span::NONE, message)]));
+    let last = outputs.last().map_or(Span::NONE, |o| o.span);
+    let wrong = |span: Span, message: String| Err(CompileError::Invalid(vec![Diagnostic::error("P0107", span, message)]));
     for i in &inputs {
         let Some(o) = outputs.iter().find(|o| same(o, i)) else {
-            return wrong("P0107", format!("the geometry program `{g}` reads {}, which the vertex program `{v}` does not write", named(i)));
+            return wrong(last, format!("the geometry program `{g}` reads {}, which the vertex program `{v}` does not write", named(i)));
         };
         if i.ty.lanes > o.ty.lanes {
             let m = format!(
@@ -162,7 +163,7 @@ pub fn fits(vertex: &Module, geometry: &Module) -> Result<(), CompileError> {
                 named(i),
                 o.ty.lanes
             );
-            return wrong("P0107", m);
+            return wrong(last, m);
         }
     }
     for o in &outputs {
@@ -172,12 +173,12 @@ pub fn fits(vertex: &Module, geometry: &Module) -> Result<(), CompileError> {
                  outputs, so the geometry program's attributes would be shifted",
                 named(o)
             );
-            return wrong("P0107", m);
+            return wrong(o.span, m);
         }
     }
     if let Some((o, i)) = outputs.iter().zip(&inputs).find(|(o, i)| !same(o, i)) {
         let m = format!("the vertex program writes {} where the geometry program reads {}: give both a location", named(o), named(i));
-        return wrong("P0107", m);
+        return wrong(last, m);
     }
     // Constant components beyond what the type takes are not written.
     let places = abi::assign(vertex)?;
@@ -187,7 +188,7 @@ pub fn fits(vertex: &Module, geometry: &Module) -> Result<(), CompileError> {
             let takes = OUTPUT_COMPONENTS[places.kinds[k] as usize];
             let m =
                 format!("the geometry program reads {read} components of {}, whose type takes {takes}: use a location from 9 up", named(o));
-            return wrong("P0107", m);
+            return wrong(last, m);
         }
     }
     Ok(())

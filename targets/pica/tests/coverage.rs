@@ -28,6 +28,8 @@ fn every_error_code_has_a_case() {
         let errors: String = text.lines().filter_map(|l| l.split("error:").nth(1)).collect::<Vec<_>>().join("\n");
         codes(&errors, &mut tested, false);
     }
+    // What concerns several programs, and warnings.
+    codes(&std::fs::read_to_string(root.join("../../cli/tests/pica.rs")).unwrap(), &mut tested, false);
     assert!(made.len() > 15, "{made:?}");
     assert_eq!(made.difference(&tested).collect::<Vec<_>>(), Vec::<&String>::new(), "codes without a case");
 }

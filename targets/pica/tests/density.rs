@@ -44,13 +44,15 @@ fn examples_keep_their_size() {
 
 #[test]
 fn vertex_and_geometry_program_share_a_file() {
-    let read = |n: &str| {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(n);
-        let text = std::fs::read_to_string(path).unwrap();
-        let m = retroshade_ir::parse(n, &text).unwrap_or_else(|_| panic!("{n} does not parse"));
+    let read = |n: &str, text: &str| {
+        let m = retroshade_ir::parse(n, text).unwrap_or_else(|_| panic!("{n} does not parse"));
         retroshade_pica::isa().compile(&m, &Options::default()).unwrap()
     };
-    let (g, v) = (read("filetests/cases/pica/geometry.ir"), read("examples/pica/simple_tri.ir"));
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../filetests/cases/pica/geometry.ir");
+    let text = std::fs::read_to_string(path).unwrap().replace("%p : f32x4[1] @location(0)", "%p : f32x4[1] @position");
+    let vertex = "shader vertex \"v\"\ninput %a : f32x4 @location(0)\noutput %p : f32x4 @position\noutput %c : f32x4 @location(1)\n\
+                  block0:\n    v0 = input.f32x4 %a\n    v1 = fadd v0, v0\n    output %p, v0\n    output %c, v1\n    return\n";
+    let (g, v) = (read("geometry.ir", &text), read("v.ir", vertex));
     let words = (g.code.len() + v.code.len()) / 4;
     let joined = retroshade_pica::isa().link(&[g, v]).unwrap();
     let bin = retroshade_pica::container::Shbin::read(&joined).unwrap();

@@ -1,0 +1,178 @@
+//! PICA200 from GLSL to files: the shaders of `examples/pica` compile with their functions kept, the simulator agrees with the
+//! interpreter, the listing assembles to the same program, and programs of one file are held against each other.
+#![allow(clippy::unwrap_used)]
+
+use retroshade::ir::{Module, Stage};
+use retroshade::lower::testing::{Rng, Verdict, diff_with, random_env};
+use retroshade::lower::{CompileError, CompiledShader, Options};
+use retroshade::frontend::FrontOptions;
+use retroshade_pica::container::Shbin;
+use std::path::PathBuf;
+
+fn glsl(name: &str, text: &str, options: FrontOptions) -> Module {
+    let stage = if name.ends_with(".vert") { Stage::Vertex } else { Stage::Geometry };
+    let options = FrontOptions { stage: Some(stage), functions: true, ..options };
+    retroshade::frontend::glsl(name, text, &options).unwrap_or_else(|e| panic!("{name}: {:?}", e.diagnostics))
+}
+
+fn compile(m: &Module) -> CompiledShader {
+    retroshade_pica::isa().compile(m, &Options::default()).unwrap_or_else(|e| panic!("{}: {e}", m.name))
+}
+
+#[test]
+fn examples_agree_and_come_back_from_text() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../examples/pica");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    files.retain(|p| p.extension().is_some_and(|e| e == "vert" || e == "geom"));
+    files.sort();
+    let (mut calls, mut loops) = (0, 0);
+    for path in &files {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let ranges = if name == "lamps.vert" { vec![("lamps".to_string(), 0, 8)] } else { Vec::new() };
+        let m = glsl(&name, &std::fs::read_to_string(path).unwrap(), FrontOptions { ranges, ..FrontOptions::default() });
+        let isa = retroshade_pica::isa();
+        let env = random_env(&m, 24, 8, &mut Rng::new(3));
+        match diff_with(isa, &m, &env, &Options::default()) {
+            Ok(Verdict::Agrees { .. }) => {}
+            other => panic!("{name}: {other:?}"),
+        }
+        let s = compile(&m);
+        assert_eq!(isa.lint(&s.container, &Default::default()).unwrap(), vec![], "{name}");
+        let text = isa.disassemble(&s.container, &Default::default()).unwrap();
+        let back = isa.assemble(&text, &Default::default()).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+        let (was, is) = (Shbin::read(&s.container).unwrap(), Shbin::read(&back.container.unwrap()).unwrap());
+        assert_eq!((was.code, was.descriptors), (is.code, is.descriptors), "{name}");
+        assert_eq!(was.executables[0].outputs, is.executables[0].outputs, "{name}");
+        assert!(!isa.warnings(std::slice::from_ref(&m)).iter().any(|_| true), "{name}");
+        calls += u32::from(text.contains("    call "));
+        loops += u32::from(text.contains("    for i"));
+    }
+    // What they are there to show.
+    assert!(files.len() >= 10 && calls >= 2 && loops >= 2, "{} files, {calls} with calls, {loops} with loops", files.len());
+}
+
+#[test]
+fn functions_stay_functions() {
+    let text = "#version 450
+        layout(location = 0) in vec4 a;
+        layout(location = 0) out vec4 o;
+        vec3 sum; int rounds;
+        float half_of(float x) { return x * 0.5; }
+        void add(vec3 x, int n) { if (x.y > 0.0) sum += x * float(n); else sum.x -= half_of(x.z) + half_of(x.x); }
+        void swap(inout vec3 x) { x = x.yxz; }
+        void main() {
+            sum = vec3(0.0);
+            vec3 b = a.xyz;
+            add(b, 2); swap(b); add(b, 3); swap(b); add(a.wzy, 4);
+            o = vec4(sum, 1.0);
+            gl_Position = a;
+        }";
+    let m = glsl("f.vert", text, FrontOptions::default());
+    let names: Vec<&str> = m.functions.values().map(|f| f.name.as_str()).collect();
+    // What takes a pointer is inlined.
+    assert!(names.contains(&"add") && names.contains(&"half_of") && !names.contains(&"swap"), "{names:?}");
+    retroshade::ir::verify(&m).unwrap();
+    let options = FrontOptions { stage: Some(Stage::Vertex), ..FrontOptions::default() };
+    let inlined = retroshade::frontend::glsl("f.vert", text, &options).unwrap();
+    assert_eq!(inlined.functions.len(), 1);
+    let env = random_env(&m, 24, 8, &mut Rng::new(5));
+    let run = |m: &Module| retroshade::ir::interp::run(m, &env, &retroshade::ir::Reference).unwrap();
+    let (a, b) = (run(&m), run(&inlined));
+    assert_eq!(format!("{:?}", a.invocations), format!("{:?}", b.invocations));
+    match diff_with(retroshade_pica::isa(), &m, &env, &Options::default()) {
+        Ok(Verdict::Agrees { .. }) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+const VERTEX: &str = "#version 450
+    layout(location = 0) in vec4 p;
+    layout(location = 2) out vec4 color;
+    layout(location = 9) out vec2 size;
+    void main() { gl_Position = p; color = p.wzyx; size = p.xy; }";
+
+fn geometry(inputs: &str, body: &str) -> CompiledShader {
+    let text = format!(
+        "#version 450
+        layout(points) in;
+        layout(triangle_strip, max_vertices = 3) out;
+        {inputs}
+        layout(location = 2) out vec4 c;
+        void main() {{ for (int i = 0; i < 3; i++) {{ gl_Position = gl_in[0].gl_Position + float(i); c = {body}; EmitVertex(); }} }}"
+    );
+    compile(&glsl("g.geom", &text, FrontOptions::default()))
+}
+
+#[test]
+fn programs_of_one_file_must_fit() {
+    let v = compile(&glsl("v.vert", VERTEX, FrontOptions::default()));
+    let link = |g: CompiledShader| retroshade_pica::isa().link(&[v.clone(), g]);
+    let (color, size) = ("layout(location = 2) in vec4 color[];", "layout(location = 9) in vec2 size[];");
+    let whole = link(geometry(&format!("{size} {color}"), "color[0] * size[0].x")).unwrap();
+    assert_eq!(Shbin::read(&whole).unwrap().executables.len(), 2);
+    let message = |g: CompiledShader| match link(g) {
+        Err(CompileError::Invalid(d)) => d[0].to_string(),
+        other => panic!("{other:?}"),
+    };
+    let surplus = message(geometry(color, "color[0]"));
+    assert!(surplus.contains("P0107") && surplus.contains("writes `size` (location 9)"), "{surplus}");
+    let missing = message(geometry(&format!("{size} {color} layout(location = 5) in vec2 t[];"), "color[0] + t[0].x * size[0].y"));
+    assert!(missing.contains("P0107") && missing.contains("reads `t` (location 5)"), "{missing}");
+    let wide = message(geometry(&format!("layout(location = 9) in vec4 size[]; {color}"), "color[0] + size[0]"));
+    assert!(wide.contains("4 components of `size`"), "{wide}");
+}
+
+#[test]
+fn outputs_that_nothing_will_see_are_reported() {
+    let text = "#version 330
+        in vec4 p;
+        out vec3 fragNormal;
+        out vec4 v_color;
+        void main() { fragNormal = p.xyz; v_color = p; gl_Position = p; }";
+    let m = glsl("n.vert", text, FrontOptions::default());
+    let isa = retroshade_pica::isa();
+    let found = isa.warnings(std::slice::from_ref(&m));
+    assert!(found.len() == 1 && found[0].1.code == "P0109" && found[0].1.message.contains("`fragNormal`"), "{found:?}");
+    // A geometry program may read it.
+    let g = glsl("g.geom", "#version 330\nlayout(points) in; layout(triangle_strip, max_vertices = 3) out; in vec3 fragNormal[]; out vec4 v_color;
+        void main() { gl_Position = gl_in[0].gl_Position; v_color = vec4(fragNormal[0], 1.0); EmitVertex(); EndPrimitive(); }", FrontOptions::default());
+    assert_eq!(isa.warnings(&[m, g]), vec![]);
+}
+
+/// `n` products and sums with swizzles of their own, all lanes alive.
+fn mads(n: usize, from: usize) -> String {
+    let mut orders: Vec<String> = Vec::new();
+    for k in 0..256 {
+        let lanes = [k % 4, k / 4 % 4, k / 16 % 4, k / 64];
+        if (0..4).all(|l| lanes.contains(&l)) {
+            orders.push(lanes.iter().map(|l| b"xyzw"[*l] as char).collect());
+        }
+    }
+    let order = |k: usize| &orders[k % orders.len()];
+    (from..from + n).map(|k| format!("s = s.{} * t.{} + t.{};\n", order(k), order(5 * k + 1 + k / 24), order(7 * k + 2))).collect()
+}
+
+#[test]
+fn programs_of_one_file_share_the_entries_of_mad() {
+    let v = VERTEX.replace("gl_Position = p;", &format!("vec4 s = p, t = p.yzwx * p.x; {} gl_Position = s;", mads(23, 0)));
+    let v = compile(&glsl("v.vert", &v, FrontOptions::default()));
+    let body = format!("#version 450
+        layout(points) in;
+        layout(triangle_strip, max_vertices = 3) out;
+        layout(location = 2) in vec4 color[];
+        layout(location = 9) in vec2 size[];
+        layout(location = 2) out vec4 c;
+        void main() {{
+            vec4 t = color[0], s = gl_in[0].gl_Position * size[0].x;
+            {}
+            for (int i = 0; i < 3; i++) {{ gl_Position = s + float(i); c = t; EmitVertex(); }}
+        }}", mads(23, 24));
+    let g = compile(&glsl("g.geom", &body, FrontOptions::default()));
+    let words = v.stats.instructions + g.stats.instructions;
+    let joined = retroshade_pica::isa().link(&[v, g]).unwrap();
+    let bin = Shbin::read(&joined).unwrap();
+    // Some products and sums were taken apart, and the second program still starts where the first one ends.
+    assert!(bin.code.len() as u32 > words, "{} words, {words} apart", bin.code.len());
+    assert_eq!(bin.executables[1].entry, bin.executables[0].end);
+    assert_eq!(retroshade_pica::isa().lint(&joined, &Default::default()).unwrap(), vec![]);
+}
