@@ -40,8 +40,10 @@ pub fn is_source(path: &Path, args: &SourceArgs) -> bool {
 /// Reads and verifies a module, and the one that `--after` names.
 pub fn load(path: &Path, args: &SourceArgs) -> Result<Module, Failure> {
     let Some(first) = &args.after else { return load_after(path, args, None) };
-    let before =
-        load(first, &SourceArgs { after: None, stage: None, entry: None, lang: None, define: args.define.clone(), range: Vec::new(), functions: false })?;
+    let before = load(
+        first,
+        &SourceArgs { after: None, stage: None, entry: None, lang: None, define: args.define.clone(), range: Vec::new(), functions: false },
+    )?;
     let module = load_after(path, args, Some(&before))?;
     linked(&before, &module, path)?;
     Ok(module)
@@ -127,7 +129,8 @@ fn front_end(
         defines.push((k.to_string(), v.to_string()));
     }
     let varyings = before.map(link::varyings).unwrap_or_default();
-    let options = FrontOptions { entry: args.entry.clone(), stage, defines, varyings, ranges: args.range.clone(), functions: args.functions };
+    let options =
+        FrontOptions { entry: args.entry.clone(), stage, defines, varyings, ranges: args.range.clone(), functions: args.functions };
     let module = if lang == Lang::Spv {
         frontend::spirv(name, &files::read(path)?, &options)
     } else {

@@ -2,10 +2,10 @@
 //! interpreter, the listing assembles to the same program, and programs of one file are held against each other.
 #![allow(clippy::unwrap_used)]
 
+use retroshade::frontend::FrontOptions;
 use retroshade::ir::{Module, Stage};
 use retroshade::lower::testing::{Rng, Verdict, diff_with, random_env};
 use retroshade::lower::{CompileError, CompiledShader, Options};
-use retroshade::frontend::FrontOptions;
 use retroshade_pica::container::Shbin;
 use std::path::PathBuf;
 
@@ -134,8 +134,12 @@ fn outputs_that_nothing_will_see_are_reported() {
     let found = isa.warnings(std::slice::from_ref(&m));
     assert!(found.len() == 1 && found[0].1.code == "P0109" && found[0].1.message.contains("`fragNormal`"), "{found:?}");
     // A geometry program may read it.
-    let g = glsl("g.geom", "#version 330\nlayout(points) in; layout(triangle_strip, max_vertices = 3) out; in vec3 fragNormal[]; out vec4 v_color;
-        void main() { gl_Position = gl_in[0].gl_Position; v_color = vec4(fragNormal[0], 1.0); EmitVertex(); EndPrimitive(); }", FrontOptions::default());
+    let g = glsl(
+        "g.geom",
+        "#version 330\nlayout(points) in; layout(triangle_strip, max_vertices = 3) out; in vec3 fragNormal[]; out vec4 v_color;
+        void main() { gl_Position = gl_in[0].gl_Position; v_color = vec4(fragNormal[0], 1.0); EmitVertex(); EndPrimitive(); }",
+        FrontOptions::default(),
+    );
     assert_eq!(isa.warnings(&[m, g]), vec![]);
 }
 
@@ -156,7 +160,8 @@ fn mads(n: usize, from: usize) -> String {
 fn programs_of_one_file_share_the_entries_of_mad() {
     let v = VERTEX.replace("gl_Position = p;", &format!("vec4 s = p, t = p.yzwx * p.x; {} gl_Position = s;", mads(23, 0)));
     let v = compile(&glsl("v.vert", &v, FrontOptions::default()));
-    let body = format!("#version 450
+    let body = format!(
+        "#version 450
         layout(points) in;
         layout(triangle_strip, max_vertices = 3) out;
         layout(location = 2) in vec4 color[];
@@ -166,7 +171,9 @@ fn programs_of_one_file_share_the_entries_of_mad() {
             vec4 t = color[0], s = gl_in[0].gl_Position * size[0].x;
             {}
             for (int i = 0; i < 3; i++) {{ gl_Position = s + float(i); c = t; EmitVertex(); }}
-        }}", mads(23, 24));
+        }}",
+        mads(23, 24)
+    );
     let g = compile(&glsl("g.geom", &body, FrontOptions::default()));
     let words = v.stats.instructions + g.stats.instructions;
     let joined = retroshade_pica::isa().link(&[v, g]).unwrap();

@@ -98,10 +98,8 @@ impl<'m> Converter<'m> {
     fn touched(&self, function: Handle<naga::Function>) -> Vec<(Handle<GlobalVariable>, u32, Ty, bool)> {
         let used = &self.info[function];
         let all = self.nm.global_variables.iter().filter(|(g, _)| !used[*g].is_empty() && !self.is_uniform(*g));
-        all.filter_map(|(g, v)| {
-            Some((g, self.private.get(&g).copied()?, Ty::of(self.nm, v.ty), used[g].contains(GlobalUse::WRITE)))
-        })
-        .collect()
+        all.filter_map(|(g, v)| Some((g, self.private.get(&g).copied()?, Ty::of(self.nm, v.ty), used[g].contains(GlobalUse::WRITE))))
+            .collect()
     }
 
     /// The numbers and vectors that a value of this type is made of; `false` if it is of something else.

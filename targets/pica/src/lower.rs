@@ -125,7 +125,8 @@ const CALLS: usize = 4;
 /// The longest chain of calls from a function on.
 fn nesting(m: &Module, id: FuncId) -> usize {
     let f = &m.functions[id];
-    let callees = f.ordered().filter_map(|(_, i)| if let (Opcode::Call, Imm::Func(c)) = (f.insts[i].op, &f.insts[i].imm) { Some(*c) } else { None });
+    let callees =
+        f.ordered().filter_map(|(_, i)| if let (Opcode::Call, Imm::Func(c)) = (f.insts[i].op, &f.insts[i].imm) { Some(*c) } else { None });
     1 + callees.map(|c| nesting(m, c)).max().unwrap_or(0)
 }
 
