@@ -21,6 +21,7 @@ mod names;
 mod parse;
 mod patch;
 mod place;
+mod signs;
 mod ssa;
 mod stmt;
 mod texture;

@@ -7,6 +7,7 @@ use crate::convert::{Converter, Lang};
 use crate::glsl::{self, Plan};
 use crate::names::{self, Names};
 use crate::place::ArrayKey;
+use crate::signs;
 use crate::truth::{self, Hidden, Layouts};
 use crate::{FrontError, FrontOptions, diag, guard, interface, patch};
 use naga::back::PipelineConstants;
@@ -172,9 +173,10 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
                 )]);
             }
             let spans = |_: naga::Span| Span::NONE;
+            let cast = signs::cast(bytes);
             let o = naga::front::spv::Options { adjust_coordinate_space: false, strict_capabilities: false, block_ctx_dump_prefix: None };
             let mut module =
-                naga::front::spv::parse_u8_slice(bytes, &o).map_err(|e| vec![Diagnostic::error("F0012", Span::NONE, diag::chain(&e))])?;
+                naga::front::spv::parse_u8_slice(cast.as_deref().unwrap_or(bytes), &o).map_err(|e| vec![Diagnostic::error("F0012", Span::NONE, diag::chain(&e))])?;
             patch::logical(&mut module);
             translate(&module, Lang::Spirv, options, &options.defines, (&spans, Names { file, text: "" }), Extra::default())
         }
