@@ -47,7 +47,8 @@ type Errors = Vec<Diagnostic>;
 pub(crate) fn run(name: &str, source: Source<'_>, options: &FrontOptions) -> Result<Module, FrontError> {
     let mut sources = SourceMap::default();
     let file = sources.add(name, if let Source::Wgsl(t) | Source::Glsl(t) = source { t } else { "" });
-    let result = on_worker(|| work(source, file, options));
+    let start = if let Source::Wgsl(text) | Source::Glsl(text) = source { Names { file, text }.start() } else { Span::NONE };
+    let result = on_worker(start, || work(source, file, options));
     match result {
         Ok(m) => with_ranges(m, options, sources),
         Err(diagnostics) => Err(FrontError { sources, diagnostics }),
@@ -72,20 +73,25 @@ pub(crate) fn from_naga(module: &naga::Module, name: &str, source: &str, options
     let mut sources = SourceMap::default();
     let file = sources.add(name, source);
     let spans = |s: naga::Span| direct_span(s, file, source.len());
-    let result =
-        on_worker(|| translate(module, Lang::Spirv, options, &options.defines, (&spans, Names { file, text: source }), Extra::default()));
+    let result = on_worker(Names { file, text: source }.start(), || {
+        translate(module, Lang::Spirv, options, &options.defines, (&spans, Names { file, text: source }), Extra::default())
+    });
     match result {
         Ok(m) => with_ranges(m, options, sources),
         Err(diagnostics) => Err(FrontError { sources, diagnostics }),
     }
 }
 
-fn on_worker<F: FnOnce() -> Result<Module, Errors> + Send>(f: F) -> Result<Module, Errors> {
+/// Runs a translation on a thread of its own; a panic in it is reported with what it says, at `start`.
+fn on_worker<F: FnOnce() -> Result<Module, Errors> + Send>(start: Span, f: F) -> Result<Module, Errors> {
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new().name("frontend".into()).stack_size(STACK).spawn_scoped(scope, f);
         match worker {
-            Ok(handle) => handle.join().unwrap_or_else(|_| {
-                Err(vec![Diagnostic::error("F0002", Span::NONE, "naga, which reads the source, failed on it (a bug in naga)")])
+            Ok(handle) => handle.join().unwrap_or_else(|payload| {
+                let said = payload.downcast_ref::<&str>().map(|s| s.to_string()).or_else(|| payload.downcast_ref::<String>().cloned());
+                let said = said.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+                let message = format!("naga, which reads the source, failed on it (a bug in naga): {said}");
+                Err(vec![Diagnostic::error("F0002", start, message)])
             }),
             Err(e) => Err(vec![Diagnostic::error("F0003", Span::NONE, format!("no thread to read the source on: {e}"))]),
         }
@@ -175,8 +181,8 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             let spans = |_: naga::Span| Span::NONE;
             let cast = signs::cast(bytes);
             let o = naga::front::spv::Options { adjust_coordinate_space: false, strict_capabilities: false, block_ctx_dump_prefix: None };
-            let mut module =
-                naga::front::spv::parse_u8_slice(cast.as_deref().unwrap_or(bytes), &o).map_err(|e| vec![Diagnostic::error("F0012", Span::NONE, diag::chain(&e))])?;
+            let mut module = naga::front::spv::parse_u8_slice(cast.as_deref().unwrap_or(bytes), &o)
+                .map_err(|e| vec![Diagnostic::error("F0012", Span::NONE, diag::chain(&e))])?;
             patch::logical(&mut module);
             translate(&module, Lang::Spirv, options, &options.defines, (&spans, Names { file, text: "" }), Extra::default())
         }

@@ -101,7 +101,8 @@ pub(crate) fn cast(bytes: &[u8]) -> Option<Vec<u8>> {
             _ => {}
         }
         // Everything with a result of an integer type: its type comes first. Names, decorations and types have something else there.
-        if let (Some(t), Some(id), false) = (inst.get(1).and_then(|t| p.types.get(t)), inst.get(2), matches!(op, 5 | 6 | 71 | 72 | 19..=39)) {
+        if let (Some(t), Some(id), false) = (inst.get(1).and_then(|t| p.types.get(t)), inst.get(2), matches!(op, 5 | 6 | 71 | 72 | 19..=39))
+        {
             values.insert(*id, *t);
         }
         let wanted = match inst {

@@ -561,9 +561,13 @@ fn place_reflection(r: &mut Reflection, m: &Module, abi: &Abi) {
     }
     for (u, d) in m.uniforms.iter() {
         if let Some(s) = abi.uniforms.iter().find(|s| s.uniform == u) {
-            let place = if s.memory { format!("[{}]", s.word) } else { format!("sa{}", s.word) };
-            for leaf in r.uniforms.iter_mut().filter(|l| l.name == d.name) {
-                leaf.register = Some(place.clone());
+            // An array of structures has a place for each member of each element.
+            for part in uniform_leaves(d) {
+                let word = s.element(d, part.first);
+                let place = if s.memory { format!("[{word}]") } else { format!("sa{word}") };
+                for leaf in r.uniforms.iter_mut().filter(|l| l.name == part.name) {
+                    leaf.register = Some(place.clone());
+                }
             }
         }
     }

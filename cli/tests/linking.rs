@@ -1,0 +1,69 @@
+//! Programs of one pipeline that are compiled one by one: names decide in OpenGL's GLSL, and what does not fit is said.
+
+use retroshade::frontend::{FrontOptions, glsl, wgsl};
+use retroshade::ir::Stage;
+use retroshade::ir::module::Binding;
+use retroshade::{Module, link};
+
+const VERTEX: &str = "attribute vec4 position;
+varying vec3 normal;
+varying vec2 uv[2];
+varying vec4 tint;
+void main() { gl_Position = position; normal = position.xyz; uv[0] = position.xy; uv[1] = position.zw; tint = position.wzyx; }
+";
+
+fn fragment(declarations: &str, value: &str, varyings: Vec<(String, u32)>) -> Module {
+    let text = format!("precision mediump float;\n{declarations}\nvoid main() {{ gl_FragColor = {value}; }}\n");
+    let options = FrontOptions { stage: Some(Stage::Fragment), varyings, ..FrontOptions::default() };
+    glsl("b.frag", &text, &options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn vertex() -> Module {
+    let options = FrontOptions { stage: Some(Stage::Vertex), ..FrontOptions::default() };
+    glsl("a.vert", VERTEX, &options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn inputs_take_the_locations_of_outputs_of_their_names() {
+    let v = vertex();
+    let given = link::varyings(&v);
+    // Another order, and not all of them.
+    let f = fragment("varying vec4 tint; varying vec2 uv[2];", "tint + vec4(uv[0], uv[1])", given.clone());
+    for d in f.inputs.values() {
+        let Binding::Location(at) = d.binding else { continue };
+        assert!(given.contains(&(d.name.clone(), at)), "`{}` at {at}, but {given:?}", d.name);
+    }
+    assert!(link::check(&v, &f).is_empty());
+    // By themselves the numbers go by the order of declaration, which is another one here.
+    let alone = fragment("varying vec4 tint; varying vec2 uv[2];", "tint + vec4(uv[0], uv[1])", Vec::new());
+    assert!(!link::check(&v, &alone).is_empty());
+}
+
+#[test]
+fn what_nobody_writes_is_named() {
+    let v = vertex();
+    let f = fragment("varying vec4 tint; varying vec2 missing;", "tint + missing.xyxy", link::varyings(&v));
+    let found = link::check(&v, &f);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].message.contains("`missing`") && found[0].message.contains("`tint`") && !found[0].span.is_none(), "{}", found[0]);
+    // What is declared and never read does no harm.
+    let f = fragment("varying vec4 tint; varying vec2 missing;", "tint", link::varyings(&v));
+    assert!(link::check(&v, &f).is_empty());
+    // Too few lanes, and another kind of number.
+    let f = fragment("varying vec4 normal;", "normal", link::varyings(&v));
+    assert!(link::check(&v, &f)[0].message.contains("f32x4"), "{:?}", link::check(&v, &f));
+}
+
+#[test]
+fn wgsl_is_matched_by_location() {
+    let text = "struct V { @builtin(position) p: vec4<f32>, @location(1) a: vec4<f32> }
+        @vertex fn vs() -> V { var v: V; return v; }
+        @fragment fn good(@location(1) b: vec4<f32>) -> @location(0) vec4<f32> { return b; }
+        @fragment fn bad(@location(0) b: vec4<f32>) -> @location(0) vec4<f32> { return b; }";
+    let load = |entry: &str| {
+        let options = FrontOptions { entry: Some(entry.into()), ..FrontOptions::default() };
+        wgsl("c.wgsl", text, &options).unwrap_or_else(|e| panic!("{e}"))
+    };
+    assert!(link::check(&load("vs"), &load("good")).is_empty());
+    assert_eq!(link::check(&load("vs"), &load("bad")).len(), 1);
+}
