@@ -142,7 +142,7 @@ impl Dice {
         (x.wrapping_mul(0xff51_afd7_ed55_8ccd) >> 32) as u32
     }
     pub fn below(&mut self, n: u32) -> u32 {
-        (u64::from(self.bits()) * u64::from(n) >> 32) as u32
+        ((u64::from(self.bits()) * u64::from(n)) >> 32) as u32
     }
     pub fn one_in(&mut self, n: u32) -> bool {
         self.below(n) == 0
