@@ -50,7 +50,8 @@ pub enum Node {
 /// What a machine can express besides ifs and breaks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StructureOptions {
-    /// `Continue` may stand anywhere in a loop; otherwise only the body's end leads back.
+    /// `Continue` may stand anywhere in a loop; otherwise only the body's end leads back. Whoever lowers it makes the copies
+    /// that the latch's jump asks for, and nothing else of the latch.
     pub allow_continue: bool,
 }
 
@@ -226,6 +227,12 @@ struct Around {
 }
 
 impl Walk<'_> {
+    /// Whether lanes may go to the end of a loop from anywhere: then there is nothing in the latch that they would miss but the
+    /// arguments that it hands on.
+    fn continues(&self, a: &Around) -> bool {
+        self.options.allow_continue && self.func.blocks[a.latch].insts.len() == 1
+    }
+
     /// The code from `at` up to `follow`, exclusive.
     fn region(&self, at: Block, follow: Option<Block>, around: &[Around], depth: usize) -> Result<Vec<Node>, CompileError> {
         if depth > MAX_DEPTH {
@@ -242,7 +249,7 @@ impl Walk<'_> {
                     out.push(Node::Break);
                     return Ok(out);
                 }
-                if at == a.latch && self.options.allow_continue {
+                if at == a.latch && self.continues(a) {
                     out.push(Node::Continue);
                     return Ok(out);
                 }
@@ -305,7 +312,7 @@ impl Walk<'_> {
     /// Where the arms of the branch at the end of `x` meet; an error names the edges that have to be sorted out first.
     fn merge_of(&self, x: Block, follow: Option<Block>, around: &[Around]) -> Result<Option<Block>, Tangle> {
         let special = |b: Block| {
-            around.last().is_some_and(|a| Some(b) == a.exit || (b == a.latch && self.options.allow_continue && follow != Some(b)))
+            around.last().is_some_and(|a| Some(b) == a.exit || (b == a.latch && self.continues(a) && follow != Some(b)))
         };
         let forward_preds = |b: Block| self.cfg.preds(b).iter().filter(|e| !self.dom.dominates(b, e.from)).count();
         let mut merges: Vec<Block> = self
@@ -320,7 +327,9 @@ impl Walk<'_> {
         // Edges that leave the arms: from blocks under x, but not under a merge, to a merge or to what follows.
         let mut edges = Vec::new();
         let mut reached: Vec<Block> = Vec::new();
-        for target in merges.iter().copied().chain(follow) {
+        // An edge to the loop's end from within an arm is a continue.
+        let waits = |b: &Block| around.last().is_some_and(|a| a.latch == *b && self.continues(a));
+        for target in merges.iter().copied().chain(follow.filter(|f| !waits(f))) {
             for e in self.cfg.preds(target) {
                 let in_arms = self.dom.dominates(x, e.from) && !merges.iter().any(|m| self.dom.dominates(*m, e.from));
                 if in_arms {

@@ -177,7 +177,14 @@ fn run_nodes(f: &Function, nodes: &[Node], vals: &mut HashMap<Value, u32>, trace
             }
             Node::Loop { body, .. } => loop {
                 match run_nodes(f, body, vals, trace) {
-                    Flow::On | Flow::Continue => {}
+                    Flow::On => {}
+                    // What the latch hands on is all that it does.
+                    Flow::Continue => {
+                        if let Some(Node::Block(latch)) = body.last() {
+                            assert_eq!(f.blocks[*latch].insts.len(), 1);
+                            follow(f, *latch, 0, vals);
+                        }
+                    }
                     Flow::Break => break,
                     Flow::Stop => return Flow::Stop,
                 }

@@ -64,6 +64,8 @@ pub struct Lower<'a> {
     defs: HashMap<Web, usize>,
     /// Tuples made in the current piece of code: operands and where they were put.
     tuples: Vec<Tuple>,
+    /// The last blocks of the loops around, which lead back.
+    latches: Vec<Block>,
     /// Pieces of code that ended within the current block.
     pieces: Vec<Step>,
     /// Geometry: the position in the output ring.
@@ -91,6 +93,7 @@ pub fn lower(module: &Module, func: &Function, tree: &Structure, abi: &Abi) -> R
         depth: 0,
         defs: HashMap::new(),
         tuples: Vec::new(),
+        latches: Vec::new(),
         pieces: Vec::new(),
         ring: None,
         span: Span::NONE,

@@ -29,10 +29,18 @@ impl Lower<'_> {
                 }
                 Node::Loop { body, .. } => {
                     out.push(Step::Code(self.take_code()));
+                    let latch = body.iter().rev().find_map(|n| if let Node::Block(b) = n { Some(*b) } else { None });
+                    self.latches.extend(latch);
                     let body = self.arm(body)?;
+                    if latch.is_some() {
+                        self.latches.pop();
+                    }
                     out.push(Step::Loop(body));
                 }
                 Node::Break | Node::Continue => {
+                    if let (Node::Continue, Some(latch)) = (n, self.latches.last().copied()) {
+                        self.branch_copies(latch);
+                    }
                     out.push(Step::Code(self.take_code()));
                     out.push(if matches!(n, Node::Break) { Step::Break } else { Step::Continue });
                 }
