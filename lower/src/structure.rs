@@ -311,9 +311,8 @@ impl Walk<'_> {
 
     /// Where the arms of the branch at the end of `x` meet; an error names the edges that have to be sorted out first.
     fn merge_of(&self, x: Block, follow: Option<Block>, around: &[Around]) -> Result<Option<Block>, Tangle> {
-        let special = |b: Block| {
-            around.last().is_some_and(|a| Some(b) == a.exit || (b == a.latch && self.continues(a) && follow != Some(b)))
-        };
+        let special =
+            |b: Block| around.last().is_some_and(|a| Some(b) == a.exit || (b == a.latch && self.continues(a) && follow != Some(b)));
         let forward_preds = |b: Block| self.cfg.preds(b).iter().filter(|e| !self.dom.dominates(b, e.from)).count();
         let mut merges: Vec<Block> = self
             .dom
