@@ -220,13 +220,22 @@ pub fn compare(a: &CompareArgs, format: crate::args::MessageFormat) -> Result<()
         check_chip(*one, a.codegen.chip.as_deref())?;
     }
     let modules = load_all(&a.files, &a.source, format, false)?;
+    // A machine that calls gets what it would get alone; standard input can be read only once.
+    let readable = a.files.iter().all(|f| f.as_os_str() != "-");
+    let kept = if readable && isas.iter().any(|i| i.keeps_functions()) {
+        let source = crate::args::SourceArgs { functions: true, ..a.source.clone() };
+        load_all(&a.files, &source, format, false)?
+    } else {
+        Vec::new()
+    };
     let options = options(&a.codegen);
     let mut status = 0;
     let mut compared = Vec::new();
-    for (m, p) in modules.iter().zip(&a.files) {
+    for (n, (m, p)) in modules.iter().zip(&a.files).enumerate() {
         let file = files::display(p);
         let mut results = Vec::new();
         for isa in &isas {
+            let m = kept.get(n).filter(|_| isa.keeps_functions()).unwrap_or(m);
             let chip = options.chip.clone().filter(|c| isas.len() == 1 || isa.chips().contains(&c.as_str()));
             let r = input::compile(*isa, m, &Options { chip, ..options.clone() });
             if let Err(e) = &r {
