@@ -180,6 +180,8 @@ fn clause(groups: &[(u32, Group)], cf: &crate::inst::Word, out: &mut Vec<TextErr
         [0u16, 16, 32, 32][mode as usize & 3]
     };
     let mut before: Option<[bool; 5]> = None;
+    // Index registers written so far.
+    let mut index = [false; 4];
     // Clause temporaries (register, channel) written so far.
     let mut temporaries: BTreeSet<(u16, u8)> = BTreeSet::new();
     for (u, g) in groups {
@@ -213,6 +215,10 @@ fn clause(groups: &[(u32, Group)], cf: &crate::inst::Word, out: &mut Vec<TextErr
             }
             if mova && (s.dst_rel || s.sources().iter().any(|x| x.rel)) {
                 out.push(problem(*u, "relative addressing in a group with MOVA"));
+            }
+            let relative = s.dst_rel || s.sources().iter().any(|x| x.rel);
+            if relative && s.index_mode < 4 && !index[s.index_mode as usize] {
+                out.push(problem(*u, format!("{name} is relative to an index register that its clause has not written")));
             }
             for x in s.sources() {
                 match x.sel {
@@ -261,6 +267,7 @@ fn clause(groups: &[(u32, Group)], cf: &crate::inst::Word, out: &mut Vec<TextErr
             units_set[if sum { 0 } else { *unit as usize }] = true;
         }
         before = Some(units_set);
+        g.slots.iter().filter(|s| s.info().short.starts_with("MOVA")).for_each(|s| index[s.chan as usize & 3] = true);
         temporaries.extend(g.slots.iter().filter(|s| s.writes()).map(|s| (s.dst as u16, s.chan)));
     }
 }

@@ -414,6 +414,8 @@ impl Run<'_> {
         let channels: SmallVec<[u8; 4]> = match (op.dst.first(), op.store) {
             (_, Some((_, _, c, _))) => SmallVec::from_slice(&[c]),
             (Some(w), _) => self.ordered(*w),
+            // What uses AR names AR.x, which only unit X writes.
+            _ if op.kind == Kind::Mova => SmallVec::from_slice(&[0]),
             _ => SmallVec::from_slice(&[0, 1, 2, 3]),
         };
         // Which vector unit or which channel does not matter to the rules: one try for each kind is enough.
