@@ -1,6 +1,5 @@
 // Half precision: literals, arithmetic that rounds to eleven bits, vectors, conversion.
 // @refused pica: no f16
-// @refused r700: no f16
 // @bind { "invocations": [ { "inputs": { "x": [1,0.0009765625,2049,0.333251953125] } } ] }
 // @expect { "invocations": [ { "outputs": { "a": [1.0009765625,2048,0.333251953125,1.5], "b": [3,2,2,0] } } ] }
 enable f16;

@@ -1,7 +1,6 @@
 // Specialisation constants by name and by number, preprocessor symbols, push constants.
 // @define { "COUNT": "4", "1": "0.5", "EXTRA": "10" }
 // @refused pica: P0104
-// @refused r700: R0106
 // @bind { "uniforms": { "pc.tint": [1,2,3,4], "pc.which": 1, "pc.list": [5,6] }, "invocations": [ { "inputs": { "p": [1,2,3,4] } } ] }
 // @expect { "invocations": [ { "outputs": { "position": [0.5,1,1.5,2], "a": [15,8,13,6] } } ] }
 #version 450
