@@ -177,6 +177,8 @@ fn compile_as(source: &Module, options: &Options, variant: &Variant) -> Result<C
     abi.integers = p.integers.clone();
     unread(&done.program, &mut abi);
     let mir = listing(&done.program);
+    // Addresses beyond the limit would not fit their fields.
+    too_long(&done.emitted, limit)?;
     let (words, descriptors) = match asm::link(&done.emitted.code) {
         Err(LinkError::Descriptors(_, _, true)) => {
             let e = &mut done.emitted;
@@ -187,10 +189,7 @@ fn compile_as(source: &Module, options: &Options, variant: &Variant) -> Result<C
         other => other,
     }
     .map_err(|e| unlinked(&e, &done.emitted))?;
-    if words.len() > limit {
-        let first = done.emitted.spans.iter().take(limit + 1).rfind(|s| **s != Span::NONE).copied().unwrap_or(Span::NONE);
-        return Err(CompileError::limit("P0306", first, "the program is too long", words.len() as u64, limit as u64));
-    }
+    too_long(&done.emitted, limit)?;
     let exe = executable(&module, &abi, &done.emitted, words.len())?;
     let bin = Shbin { code: words.clone(), descriptors: descriptors.clone(), executables: vec![exe] };
     let container = bin.write();
@@ -304,6 +303,15 @@ fn executable(m: &Module, abi: &Abi, e: &Emitted, words: usize) -> Result<Execut
         outputs,
         ..Executable::default()
     })
+}
+
+/// Refuses a program with more words than the memory holds, at the first that is one too many.
+fn too_long(e: &Emitted, limit: usize) -> Result<(), CompileError> {
+    if e.code.len() <= limit {
+        return Ok(());
+    }
+    let first = e.spans.iter().take(limit + 1).rfind(|s| **s != Span::NONE).copied().unwrap_or(Span::NONE);
+    Err(CompileError::limit("P0306", first, "the program is too long", e.code.len() as u64, limit as u64))
 }
 
 /// What does not fit the descriptor table, and the operations that need its entries.

@@ -64,7 +64,8 @@ impl Constants {
             for neg in [false, true] {
                 let at = |v: &u32| r.iter().position(|x| *x == Some(if neg { negate(*v) } else { *v })).map(|c| c as u8);
                 if let Some(comps) = values.iter().map(at).collect::<Option<Vec<u8>>>() {
-                    return Some((FLOAT_UNIFORMS - 1 - k as u8, neg, comps));
+                    // More constants than registers are refused when the program is complete.
+                    return Some((FLOAT_UNIFORMS - 1 - k.min(FLOAT_UNIFORMS as usize - 1) as u8, neg, comps));
                 }
             }
         }
