@@ -240,7 +240,8 @@ impl<X> FormTable<X> {
     pub fn encode_values(&self, id: FormId, values: &[u64]) -> Result<u128, EncodeError> {
         let form = self.form(id);
         let mut word = form.bits;
-        for (f, v) in form.fields().zip(values) {
+        // Most fields of most words are zero, which any width holds.
+        for (f, v) in form.fields().zip(values).filter(|(_, v)| **v != 0) {
             word |= place(form, f, *v)?;
         }
         Ok(word)

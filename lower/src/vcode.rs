@@ -331,7 +331,7 @@ pub fn place<I: MachInst>(vcode: &VCode<I>, file: &RegFile, options: &AllocOptio
             Ok(a) if a.slots > file.register_slots() => {
                 let live = retroshade_regalloc::liveness::Liveness::new(&program);
                 let peaks = retroshade_regalloc::liveness::peaks(&program, file, &live);
-                Some(peaks.into_iter().flat_map(|p| p.vregs).collect())
+                Some(peaks.iter().flat_map(|p| p.vregs(&program, file, &live)).collect())
             }
             Ok(_) => None,
             Err(_) => None,

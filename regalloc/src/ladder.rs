@@ -71,9 +71,9 @@ pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<A
     let max_live = [peak[0].live, peak[1].live, peak[2].live];
     let register_slots = file.register_slots();
     if file.all_slots() == register_slots {
-        for (c, q) in peak.iter().enumerate() {
-            if q.live > file.available(c) + register_slots {
-                return Err(pressure(file, c, q));
+        for q in &peak {
+            if q.live > file.available(q.class) + register_slots {
+                return Err(pressure(p, file, &live, q));
             }
         }
     }
@@ -105,7 +105,7 @@ pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<A
     }
     let Some((_, a)) = best else {
         let worst = (0..3).max_by_key(|c| (peak[*c].live * 64).checked_div(file.available(*c)).unwrap_or(0)).unwrap_or(0);
-        return Err(pressure(file, worst, &peak[worst]));
+        return Err(pressure(p, file, &live, &peak[worst]));
     };
     if options.check || cfg!(debug_assertions) {
         let env = file.env([64; 3]);
@@ -116,13 +116,13 @@ pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<A
     Ok(a)
 }
 
-fn pressure(file: &RegFile, class: usize, q: &Peak) -> AllocError {
+fn pressure(p: &Program, file: &RegFile, live: &Liveness, q: &Peak) -> AllocError {
     AllocError::Pressure {
-        class: file.classes[class].name,
+        class: file.classes[q.class].name,
         live: q.live,
-        limit: file.available(class) + file.register_slots(),
+        limit: file.available(q.class) + file.register_slots(),
         inst: q.inst,
-        vregs: q.vregs.clone(),
+        vregs: q.vregs(p, file, live),
     }
 }
 

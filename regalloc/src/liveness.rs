@@ -61,15 +61,35 @@ pub struct Liveness {
     pub live_out: Vec<Vec<u32>>,
 }
 
-/// Where pressure peaks.
+/// Where the pressure of a class peaks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Peak {
+    /// The class.
+    pub class: usize,
     /// The most values live at once.
     pub live: u32,
     /// The instruction there.
     pub inst: u32,
-    /// The values live there.
-    pub vregs: Vec<u32>,
+    /// The block, and the number of the point in it.
+    place: (usize, usize),
+}
+
+impl Peak {
+    /// The values live at the peak, in ascending order.
+    pub fn vregs(&self, p: &Program, file: &RegFile, live: &Liveness) -> Vec<u32> {
+        let (mut point, mut vregs) = (0, Vec::new());
+        let mut now = VRegSet::new(p.num_vregs());
+        walk(p, live, &resting_inputs(p, file), self.place.0, &mut now, |at| {
+            if point == self.place.1 && self.live > 0 {
+                let of_class = at.ops.iter().filter(|o| tracked(o) && o.class() as usize == self.class).map(|o| o.vreg().vreg());
+                vregs = at.now.iter().filter(|v| p.classes()[*v] as usize == self.class).chain(of_class).map(|v| v as u32).collect();
+            }
+            point += 1;
+        });
+        vregs.sort_unstable();
+        vregs.dedup();
+        vregs
+    }
 }
 
 impl Liveness {
@@ -127,28 +147,14 @@ pub fn tracked(o: &Operand) -> bool {
 pub fn peaks(p: &Program, file: &RegFile, live: &Liveness) -> [Peak; 3] {
     let resting = resting_inputs(p, file);
     let mut now = VRegSet::new(p.num_vregs());
-    let mut peak: [Peak; 3] = Default::default();
-    // The block of each peak and the number of its point there.
-    let mut place = [(0, 0); 3];
+    let mut peak = [0, 1, 2].map(|class| Peak { class, ..Peak::default() });
     for b in 0..p.blocks.len() {
         let mut point = 0;
         walk(p, live, &resting, b, &mut now, |at| {
-            for c in 0..3 {
-                if at.live[c] > peak[c].live {
-                    (peak[c].live, peak[c].inst, place[c]) = (at.live[c], at.inst, (b, point));
+            for (peak, live) in peak.iter_mut().zip(at.live) {
+                if live > peak.live {
+                    (peak.live, peak.inst, peak.place) = (live, at.inst, (b, point));
                 }
-            }
-            point += 1;
-        });
-    }
-    for c in 0..3 {
-        let mut point = 0;
-        walk(p, live, &resting, place[c].0, &mut now, |at| {
-            if point == place[c].1 && peak[c].live > 0 {
-                let of_class = at.ops.iter().filter(|o| tracked(o) && o.class() as usize == c).map(|o| o.vreg().vreg());
-                peak[c].vregs = at.now.iter().filter(|v| p.classes()[*v] as usize == c).chain(of_class).map(|v| v as u32).collect();
-                peak[c].vregs.sort_unstable();
-                peak[c].vregs.dedup();
             }
             point += 1;
         });

@@ -180,7 +180,7 @@ fn count_registers(placed: &Placed<MInst>) -> u32 {
     top.0
 }
 
-impl Emitter<'_> {
+impl<'a> Emitter<'a> {
     fn label(&mut self) -> usize {
         self.labels += 1;
         self.labels - 1
@@ -238,7 +238,7 @@ impl Emitter<'_> {
             _ => false,
         })
     }
-    fn placed_block(&self, b: Block) -> &[PlacedInst<MInst>] {
+    fn placed_block(&self, b: Block) -> &'a [PlacedInst<MInst>] {
         self.placed.blocks.get(self.blocks[b] as usize).map_or(&[], Vec::as_slice)
     }
     /// The condition at the end of a block.
@@ -351,7 +351,7 @@ impl Emitter<'_> {
         for (arm, code) in [(then, code), (other, code ^ 0xf)] {
             for n in arm {
                 let Node::Block(b) = n else { return false };
-                for p in self.placed_block(*b).to_vec() {
+                for p in self.placed_block(*b).iter().cloned() {
                     let mut some = Vec::new();
                     let ok = match p {
                         PlacedInst::Inst(MInst { extra: Extra::Jump | Extra::Undefined, .. }, _) => true,
@@ -388,8 +388,8 @@ impl Emitter<'_> {
     }
 
     fn block(&mut self, b: Block) -> Result<(), CompileError> {
-        for p in self.placed_block(b).to_vec() {
-            let mut out = Vec::new();
+        let mut out = Vec::new();
+        for p in self.placed_block(b).iter().cloned() {
             match p {
                 PlacedInst::Move { class: 0, from, to } => self.copy_flag(from, to, &mut out)?,
                 PlacedInst::Move { from, to, .. } => self.copy(from, to, &mut out, None)?,
@@ -415,7 +415,7 @@ impl Emitter<'_> {
                     _ => self.expand(i, span, &mut out, None)?,
                 },
             }
-            self.lines.extend(out.into_iter().map(|e| Line::Inst(Box::new(e))));
+            self.lines.extend(out.drain(..).map(|e| Line::Inst(Box::new(e))));
         }
         Ok(())
     }

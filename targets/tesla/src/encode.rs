@@ -65,7 +65,7 @@ pub fn encode(i: &MInst, shape: Shape, s: &Setting) -> Option<Word> {
 
 struct Fill<'a> {
     form: &'static TForm,
-    values: SmallVec<[u64; 16]>,
+    values: SmallVec<[u64; 32]>,
     s: &'a Setting,
     used_mods: usize,
     memory: bool,
