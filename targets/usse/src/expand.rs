@@ -5,7 +5,9 @@ mod ops;
 
 use crate::alloc::Placement;
 use crate::constants;
+use crate::immediate;
 use crate::mop::{Base, Bit, Kind, Lane, MProgram, Mop, Pred, Rel, TestKind};
+use crate::names;
 use crate::operands::Role::{self, *};
 use crate::operands::{Encoding, Want, fits, operand};
 use crate::regs::{Bank, Reg};
@@ -612,8 +614,7 @@ impl<'a> Expander<'a> {
     /// LIMM: a register takes 32 bits out of the word.
     fn immediate(&self, dst: (Bank, u16), c: u32) -> Option<Word> {
         let mut e = self.dest_single("LIMM", dst)?;
-        let c = c as u64;
-        e.extend([("imm_value_bits26to31", c >> 26), ("imm_value_bits21to25", c >> 21 & 31), ("imm_value_first_21bits", c & 0x1f_ffff)]);
+        e.extend(immediate::limm_fields(c));
         Some(Word::new("LIMM", e, self.span))
     }
 
@@ -626,30 +627,22 @@ impl<'a> Expander<'a> {
     fn bitwise(&mut self, bit: Bit, dst: (Bank, u16), a: Phys, b: Phys) -> Option<Word> {
         let commutes = matches!(bit, Bit::And | Bit::Or | Bit::Xor);
         let (a, b) = if commutes && matches!(a.spot, Spot::C(_)) { (b, a) } else { (a, b) };
-        let (op1, op2) = match bit {
-            Bit::And => (2, 0),
-            Bit::Or => (2, 1),
-            Bit::Xor => (3, 0),
-            Bit::Shl => (4, 0),
-            Bit::Shr => (5, 0),
-            Bit::Asr => (5, 1),
-        };
+        let code = names::bitwise_code(match bit {
+            Bit::And => "AND",
+            Bit::Or => "OR",
+            Bit::Xor => "XOR",
+            Bit::Shl => "SHL",
+            Bit::Shr => "SHR",
+            Bit::Asr => "ASR",
+        })?;
         let mut e = self.dest_single("VBW", dst)?;
         e.extend(self.single("VBW", Src1, a)?);
-        let immediate = if let Spot::C(c) = b.spot { rotated(c) } else { None };
-        match immediate {
-            Some((v, rot, inv)) => e.extend([
-                ("src2_bank", 2),
-                ("src2_ext", 1),
-                ("src2_n", v as u64 & 127),
-                ("src2_sel", v as u64 >> 7 & 127),
-                ("src2_exth", v as u64 >> 14),
-                ("src2_rot", rot as u64),
-                ("src2_invert", inv as u64),
-            ]),
-            None => e.extend(self.single("VBW", Src2, b)?),
-        }
-        e.extend([("op1", op1), ("op2", op2)]);
+        let immediate = if let Spot::C(c) = b.spot { immediate::bitwise_fields(c, false).next() } else { None };
+        e.extend(match immediate {
+            Some(fields) => fields,
+            None => self.single("VBW", Src2, b)?,
+        });
+        e.extend(code);
         Some(Word::new("VBW", e, self.span))
     }
 
@@ -943,18 +936,4 @@ impl<'a> Expander<'a> {
 fn widen(mask: u8, src: &[[Option<Phys>; 4]]) -> (u8, Vec<[Option<Phys>; 4]>) {
     let wide = mask | if mask & 3 == 1 { 2 } else { 0 } | if mask >> 2 == 1 { 8 } else { 0 };
     (wide, src.to_vec())
-}
-
-/// A 16-bit immediate with a rotation to the left and inversion that gives `c`.
-fn rotated(c: u32) -> Option<(u32, u32, bool)> {
-    for inv in [false, true] {
-        let v = if inv { !c } else { c };
-        for rot in 0..32 {
-            let r = v.rotate_right(rot);
-            if r < 0x1_0000 {
-                return Some((r, rot, inv));
-            }
-        }
-    }
-    None
 }

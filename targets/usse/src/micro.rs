@@ -3,10 +3,12 @@
 //! Facts: the ISA sheet's sections 8 to 16. Operands come from the operand tables; nothing here knows a bit position.
 
 use crate::dual::{self, DualOp};
+use crate::immediate;
+use crate::names;
 use crate::operands::Role::{self, *};
 use crate::operands::{Src, doubled, field, is_unified, operand, read_operand};
 use crate::regs::{Bank, Reg};
-use crate::text::{bitwise_immediate, bitwise_source, pack_selectors, pair_mask, predicate, repeats};
+use crate::text::{pack_selectors, pair_mask, predicate, repeats};
 use retroshade_emit::form::Decoded;
 use retroshade_ir::{Opcode, Scalar};
 
@@ -50,16 +52,16 @@ impl IntOp {
         match self.name {
             "VBW" => {
                 let immediate = operand("VBW", Src2).is_some_and(|o| read_operand(&self.word, o).reg.bank == Bank::Imm);
-                let b = if immediate { bitwise_immediate(&self.word) } else { bitwise_source(&self.word, a[1]) };
+                let b = if immediate { immediate::bitwise(&self.word) } else { immediate::bitwise_source(&self.word, a[1]) };
                 let x = a[0];
-                let r = match (f("op1"), f("op2")) {
-                    (2, 0) => x & b,
-                    (2, _) => x | b,
-                    (3, _) => x ^ b,
-                    (4, 0) => x.wrapping_shl(b),
-                    (4, _) => x.rotate_left(b & 31),
-                    (5, 0) => x.wrapping_shr(b),
-                    (5, _) => (x as i32).wrapping_shr(b) as u32,
+                let r = match names::bitwise(f("op1"), f("op2")) {
+                    "AND" => x & b,
+                    "OR" => x | b,
+                    "XOR" => x ^ b,
+                    "SHL" => x.wrapping_shl(b),
+                    "ROL" => x.rotate_left(b & 31),
+                    "SHR" => x.wrapping_shr(b),
+                    "ASR" => (x as i32).wrapping_shr(b) as u32,
                     _ => x,
                 };
                 if f("bitwise_partial") == 1 { old & 0xffff_0000 | r & 0xffff } else { r }
@@ -528,7 +530,7 @@ fn one(d: &Decoded, name: &'static str, k: u16, state: &[i8; 4]) -> Result<Micro
         }
         "LIMM" => {
             m.kind =
-                Kind::Immediate((f("imm_value_bits26to31") << 26 | f("imm_value_bits21to25") << 21 | f("imm_value_first_21bits")) as u32);
+                Kind::Immediate(immediate::limm(d));
         }
         "KILL" => {
             m.kind = Kind::Kill;

@@ -6,6 +6,8 @@
 
 use crate::dual::{self, DualOp, Wish};
 use crate::forms::decode;
+use crate::immediate;
+use crate::names;
 use crate::operands::Role::{self, *};
 use crate::operands::{Encoding, Want, fits, operand};
 use crate::regs::{Bank, Reg};
@@ -163,7 +165,7 @@ fn words(source: &str) -> Vec<Word> {
         return all;
     }
     let plain = source.replace(" * 2 + ", "*2+");
-    let saturated = plain.strip_prefix("Saturation in i16mad not yet supported! | ");
+    let saturated = plain.strip_prefix(names::SATURATED);
     let body = saturated.unwrap_or(&plain);
     let times = body.split(" | ").count() as u64 - 1;
     let first = body.split(" | ").next().unwrap_or("");
@@ -230,8 +232,8 @@ fn one(name: &str, args: &[&str], saturated: bool) -> Option<Vec<Word>> {
             out.extend(vector("V32NMAD", 7, &d, &x, &y));
             Some(out)
         }
-        "VRCP" | "VRSQ" | "VLOG" | "VEXP" if tail.is_empty() => {
-            let op = position(&["VRCP", "VRSQ", "VLOG", "VEXP"], head)?;
+        _ if names::COMPLEX.contains(&head) && tail.is_empty() => {
+            let op = position(&names::COMPLEX, head)?;
             let d = at(0)?;
             let f = Fields::new("VCOMP", &[("op2", op), ("write_mask", d.mask() as u64)]);
             Some(vec![f.operand(Dest, &d)?.operand(Src1, &at(1)?)?.word()])
@@ -240,7 +242,7 @@ fn one(name: &str, args: &[&str], saturated: bool) -> Option<Vec<Word>> {
         _ if head.starts_with("VPCK") => pack(head, args),
         _ if head.starts_with('V') && tail.is_empty() && args.len() == 3 => {
             let op = head.strip_prefix("VF16").or(head.strip_prefix('V'))?;
-            let code = position(&["MUL", "ADD", "FRC", "DSX", "DSY", "MIN", "MAX", "DP"], op)?;
+            let code = position(&names::VECTOR, op)?;
             let form = if head.starts_with("VF16") { "V16NMAD" } else { "V32NMAD" };
             Some(vec![vector(form, code, &at(0)?, &at(1)?, &at(2)?)?])
         }
@@ -269,10 +271,8 @@ fn one(name: &str, args: &[&str], saturated: bool) -> Option<Vec<Word>> {
         _ if head.starts_with("SMP") => sample(head, tail, args),
         "LDR" | "STR" => memory(head, args),
         "MOV" => {
-            let v = u64::from_str_radix(args.get(1)?.strip_prefix("#0x")?, 16).ok().filter(|v| *v < 1 << 32)?;
-            let parts =
-                [("imm_value_bits26to31", v >> 26), ("imm_value_bits21to25", v >> 21 & 31), ("imm_value_first_21bits", v & 0x1f_ffff)];
-            Some(vec![Fields::new("LIMM", &parts).operand(Dest, &at(0)?)?.word()])
+            let v = u32::from_str_radix(args.get(1)?.strip_prefix("#0x")?, 16).ok()?;
+            Some(vec![Fields::new("LIMM", &immediate::limm_fields(v)).operand(Dest, &at(0)?)?.word()])
         }
         "DEPTHF" => {
             let f = Fields::new("DEPTHF", &[]).operand(Src0, &at(0)?)?;
@@ -350,10 +350,10 @@ fn three(form: &'static str, fields: &[(&'static str, u64)], a: &[Option<Arg>]) 
 
 /// `VMOV.f32 d s`, `VMOVC.f32 d (c != vec(0)) ? a : b`.
 fn moves(head: &str, ty: &str, args: &[&str]) -> Option<Vec<Word>> {
-    let code = position(&["i8", "i16", "i32", "c10", "f16", "f32"], ty)?;
+    let code = position(&names::MOVE_TYPES[..6], ty)?;
     let d = arg(args.first()?)?;
     let m = if code < 3 { 15 } else { mask(&d, code == 4) };
-    let kind = position(&["VMOV", "VMOVC", "VMOVCU8"], head)?;
+    let kind = position(&names::MOVES, head)?;
     let mut f = Fields::new("VMOV", &[("move_data_type", code), ("move_type", kind), ("dest_mask", m)]);
     let whole = |a: Arg| if code < 3 { Arg { lanes: [None; 4], ..a } } else { a };
     if code < 3 {
@@ -379,7 +379,7 @@ fn moves(head: &str, ty: &str, args: &[&str]) -> Option<Vec<Word>> {
         return Some(vec![get(f, Src1, read(args.get(1)?)?)?.word()]);
     }
     let [_, cond, relation, _, "?", a, ":", b] = args[..] else { return None };
-    let test = position(&["==", "!=", "<", "<="], relation)?;
+    let test = position(&names::RELATIONS, relation)?;
     let cond = arg(cond.strip_prefix('(')?)?;
     f = f.put(&[("test_bit_2", test >> 1), ("test_bit_1", test & 1)]);
     f = f.operand(Src0, &Arg { lanes: [None; 4], ..cond })?;
@@ -394,10 +394,10 @@ fn moves(head: &str, ty: &str, args: &[&str]) -> Option<Vec<Word>> {
 
 /// `VPCKF16F32 d (a b) [noscale]`.
 fn pack(head: &str, args: &[&str]) -> Option<Vec<Word>> {
-    const FORMATS: [&str; 8] = ["U8", "S8", "O8", "U16", "S16", "F16", "F32", "C10"];
-    let names = head.strip_prefix("VPCK")?;
-    let to = (0..8).find(|k| names.starts_with(FORMATS[*k]) && FORMATS.contains(&&names[FORMATS[*k].len()..]))?;
-    let from = position(&FORMATS, &names[FORMATS[to].len()..])?;
+    use crate::names::FORMATS;
+    let formats = head.strip_prefix("VPCK")?;
+    let to = (0..8).find(|k| formats.starts_with(FORMATS[*k]) && FORMATS.contains(&&formats[FORMATS[*k].len()..]))?;
+    let from = position(&FORMATS, &formats[FORMATS[to].len()..])?;
     let to = to as u64;
     let d = arg(args.first()?)?;
     let scale = match *args.last()? {
@@ -486,42 +486,13 @@ fn test(head: &str, tail: &str, args: &[&str]) -> Option<Vec<Word>> {
 /// `OR d a 0xFF`, `SHL16 d a b`.
 fn bitwise(head: &str, args: &[&str]) -> Option<Vec<Word>> {
     let (name, half) = head.strip_suffix("16").map_or((head, 0), |n| (n, 1));
-    let (op1, op2) = match name {
-        "AND" => (2, 0),
-        "OR" => (2, 1),
-        "XOR" => (3, 0),
-        "SHL" => (4, 0),
-        "ROL" => (4, 1),
-        "SHR" => (5, 0),
-        "ASR" => (5, 1),
-        "RLP" => (6, 0),
-        _ => return None,
-    };
+    let code = names::bitwise_code(name)?;
     let [d, a, b] = args[..] else { return None };
-    let f =
-        Fields::new("VBW", &[("op1", op1), ("op2", op2), ("bitwise_partial", half)]).operand(Dest, &arg(d)?)?.operand(Src1, &arg(a)?)?;
+    let f = Fields::new("VBW", &code).put(&[("bitwise_partial", half)]).operand(Dest, &arg(d)?)?.operand(Src1, &arg(a)?)?;
     let Some(digits) = b.strip_prefix("0x") else { return Some(vec![f.operand(Src2, &arg(b)?)?.word()]) };
     let v = u32::from_str_radix(digits, 16).ok()?;
-    let mut out = Vec::new();
-    for (rot, invert) in [false, true].into_iter().flat_map(|i| (0..32u32).map(move |r| (r, i))) {
-        let x = if invert { !v } else { v };
-        // The lower half rotates within itself.
-        let x = if half == 1 { (x as u16).rotate_right(rot & 15) as u32 } else { x.rotate_right(rot) };
-        if x < 0x1_0000 && (half == 0 || rot < 16) {
-            let f = Fields { form: "VBW", list: f.list.clone() };
-            let fields = [
-                ("src2_bank", 2),
-                ("src2_ext", 1),
-                ("src2_n", x as u64 & 127),
-                ("src2_sel", x as u64 >> 7 & 127),
-                ("src2_exth", x as u64 >> 14),
-                ("src2_rot", rot as u64),
-                ("src2_invert", invert as u64),
-            ];
-            out.push(f.put(&fields).word());
-        }
-    }
-    Some(out)
+    let with = |fields: Encoding| Fields { form: f.form, list: f.list.clone() }.put(&fields).word();
+    Some(immediate::bitwise_fields(v, half == 1).map(with).collect())
 }
 
 /// `IMA8 d a b -(colour, alpha)`.
@@ -550,16 +521,16 @@ fn bytes(args: &[&str]) -> Option<Vec<Word>> {
 
 /// `SMP2d.f16.f32 pa0.x coord state lod`.
 fn sample(head: &str, tail: &str, args: &[&str]) -> Option<Vec<Word>> {
-    let dim = position(&["SMP1d", "SMP2d", "SMP3d"], head)?;
+    let dim = position(&names::SAMPLES, head)?;
     let mut rest = tail;
-    let mut modes = [("gather4.uv", 3), ("gather4", 1), ("info", 2)].into_iter();
-    let mode = modes.find(|(n, _)| rest.ends_with(n)).map_or(0, |(n, m)| {
-        rest = rest[..rest.len() - n.len()].trim_end_matches('.');
-        m
+    let modes = names::SAMPLE_MODES.iter().enumerate().skip(1).rev();
+    let mode = modes.filter_map(|(m, n)| Some((m as u64, rest.strip_suffix(n)?))).next().map_or(0, |(mode, before)| {
+        rest = before.trim_end_matches('.');
+        mode
     });
     let (to, from) = rest.split_once('.').unwrap_or(("", rest));
-    let to = position(&["", "?", "f16", "f32"], to)?;
-    let from = position(&["f32", "f16", "c10"], from)?;
+    let to = position(&names::CONVERSIONS, to)?;
+    let from = position(&names::COORDINATES, from)?;
     let d = arg(args.first()?)?;
     let pa = match d.reg.bank {
         Bank::Pa => 1,

@@ -4,6 +4,8 @@
 //! iteration is printed, with the repeat state as it is at the start of a program.
 
 use crate::dual;
+use crate::immediate;
+use crate::names;
 use crate::forms::TABLE;
 use crate::operands::Role::{self, *};
 use crate::operands::{Src, field, is_unified, operand, read_operand};
@@ -81,22 +83,6 @@ pub fn pack_selectors(d: &Decoded) -> Swizzle {
     out
 }
 
-/// VBW's 16-bit immediate after rotation and inversion.
-pub fn bitwise_immediate(d: &Decoded) -> u32 {
-    let v = (field(d, "src2_n") | field(d, "src2_sel") << 7 | field(d, "src2_exth") << 14) as u32;
-    bitwise_source(d, v)
-}
-
-/// Rotation and inversion of VBW's source 2.
-pub fn bitwise_source(d: &Decoded, v: u32) -> u32 {
-    if field(d, "bitwise_partial") == 1 {
-        let v = (v as u16).rotate_left(field(d, "src2_rot") as u32 & 15);
-        return if field(d, "src2_invert") == 1 { !v } else { v } as u32;
-    }
-    let v = v.rotate_left(field(d, "src2_rot") as u32);
-    if field(d, "src2_invert") == 1 { !v } else { v }
-}
-
 /// How far an operand moves in iteration `k` of a repeat (state as at program start), in registers.
 fn step(d: &Decoded, role: Role, reg: Reg, k: u16) -> u16 {
     let name = TABLE.form(d.form).name;
@@ -145,8 +131,8 @@ pub fn native(d: &Decoded) -> String {
     };
     let once = |k| {
         let body = iteration(d, name, k);
-        match body.strip_prefix("Saturation in i16mad not yet supported! | ") {
-            Some(rest) => format!("Saturation in i16mad not yet supported! | {p}{rest}"),
+        match body.strip_prefix(names::SATURATED) {
+            Some(rest) => format!("{}{p}{rest}", names::SATURATED),
             None => format!("{p}{body}"),
         }
     };
@@ -261,7 +247,7 @@ fn iteration(d: &Decoded, name: &str, k: u16) -> String {
                     source(&get(Src2), mask)
                 );
             }
-            let op = ["MUL", "ADD", "FRC", "DSX", "DSY", "MIN", "MAX", "DP"][f("op2") as usize];
+            let op = names::VECTOR[f("op2") as usize];
             let read = if op == "DP" { 15 } else { mask };
             format!("V{}{op} {} {} {}", if half { "F16" } else { "" }, dest(to, mask), source(&get(Src1), read), source(&get(Src2), read))
         }
@@ -283,14 +269,13 @@ fn iteration(d: &Decoded, name: &str, k: u16) -> String {
             format!("VDP {} {} {}", dest(to, mask), source(&get(Src1), read), source(&get(Src0), read))
         }
         "VCOMP" => {
-            let op = ["VRCP", "VRSQ", "VLOG", "VEXP"][f("op2") as usize];
+            let op = names::COMPLEX[f("op2") as usize];
             let s = get(Src1);
             let body = modified(s.reg.to_string(), s.neg, s.abs);
             format!("{op} {} {body}.{}", dest(get(Dest).reg, f("write_mask") as u8), lanes(IDENTITY, 1 << f("src_comp")))
         }
         "VMOV" => vmov(d, get),
         "VPCK" => {
-            const FMT: [&str; 8] = ["U8", "S8", "O8", "U16", "S16", "F16", "F32", "C10"];
             let (from, to, mask) = (f("src_fmt"), f("dest_fmt"), f("dest_mask") as u8);
             let mut s1 = get(Src1);
             s1.sel = pack_selectors(d);
@@ -298,22 +283,13 @@ fn iteration(d: &Decoded, name: &str, k: u16) -> String {
             let src = source(&s1, mask);
             let src = if from == 6 && s2.reg.bank != Bank::Imm { format!("({src} {})", source(&s2, 15)) } else { src };
             let scale = if f("scale") == 1 { "scale" } else { "noscale" };
-            format!("VPCK{}{} {} {src} [{scale}]", FMT[to as usize], FMT[from as usize], dest(get(Dest).reg, mask))
+            format!("VPCK{}{} {} {src} [{scale}]", names::FORMATS[to as usize], names::FORMATS[from as usize], dest(get(Dest).reg, mask))
         }
         "VTST" | "VTSTMSK" => vtst(d, name, get),
         "VBW" => {
-            let op = match (f("op1"), f("op2")) {
-                (2, 0) => "AND",
-                (2, _) => "OR",
-                (3, _) => "XOR",
-                (4, 0) => "SHL",
-                (4, _) => "ROL",
-                (5, 0) => "SHR",
-                (5, _) => "ASR",
-                _ => "RLP",
-            };
+            let op = names::bitwise(f("op1"), f("op2"));
             let s2 = get(Src2);
-            let s2 = if s2.reg.bank == Bank::Imm { format!("0x{:X}", bitwise_immediate(d)) } else { source(&s2, 1) };
+            let s2 = if s2.reg.bank == Bank::Imm { format!("0x{:X}", immediate::bitwise(d)) } else { source(&s2, 1) };
             format!("{op}{} {} {} {s2}", if f("bitwise_partial") == 1 { "16" } else { "" }, dest(get(Dest).reg, 1), source(&get(Src1), 1))
         }
         "I32MAD" => {
@@ -335,7 +311,7 @@ fn iteration(d: &Decoded, name: &str, k: u16) -> String {
                 _ if high == 1 => format!("{}.-y-8bits", s.reg),
                 _ => format!("{}.x-8bits", s.reg),
             };
-            let sat = if f("mode") & 1 == 1 { "Saturation in i16mad not yet supported! | " } else { "" };
+            let sat = if f("mode") & 1 == 1 { names::SATURATED } else { "" };
             format!(
                 "{sat}IMAD16 {} {} {} {}",
                 dest(get(Dest).reg, 1),
@@ -361,16 +337,16 @@ fn iteration(d: &Decoded, name: &str, k: u16) -> String {
             format!("{name}:{} | {name}:{}", OP[f("cop") as usize], OP[f("aop") as usize])
         }
         "SMP" => {
-            let dim = ["1d", "2d", "3d", "?"][f("dim") as usize];
-            let to = ["", "?", "f16", "f32"][f("fconv_type") as usize];
-            let from = ["f32", "f16", "c10", "?"][f("src0_type") as usize];
-            let mode = ["", ".gather4", ".info", ".gather4.uv"][f("sb_mode") as usize];
+            let dotted = |s: &str| if s.is_empty() { String::new() } else { format!(".{s}") };
+            let op = names::SAMPLES[f("dim") as usize];
+            let to = dotted(names::CONVERSIONS[f("fconv_type") as usize]);
+            let from = names::COORDINATES[f("src0_type") as usize];
+            let mode = dotted(names::SAMPLE_MODES[f("sb_mode") as usize]);
             let bank = if f("dest_use_pa") == 1 { Bank::Pa } else { Bank::R };
             let coord = [1, 3, 7, 15][f("dim") as usize];
             let lod = if f("lod_mode") == 0 { String::new() } else { format!(" {}", source(&get(Src2), 1)) };
-            let to = if to.is_empty() { String::new() } else { format!(".{to}") };
             format!(
-                "SMP{dim}{to}.{from}{mode} {bank}.x {} {}{lod}",
+                "{op}{to}.{from}{mode} {bank}.x {} {}{lod}",
                 source(&get(Src0), coord),
                 get(Src1).reg,
                 bank = Reg::new(bank, f("dest_n") as u16)
@@ -398,8 +374,7 @@ fn iteration(d: &Decoded, name: &str, k: u16) -> String {
             format!("STR {} ({} + {} + 0) [4 bytes]", at(Src2), at(Src0), at(Src1))
         }
         "LIMM" => {
-            let v = f("imm_value_bits26to31") << 26 | f("imm_value_bits21to25") << 21 | f("imm_value_first_21bits");
-            format!("MOV {} #0x{v:X}", dest(get(Dest).reg, 1))
+            format!("MOV {} #0x{:X}", dest(get(Dest).reg, 1), immediate::limm(d))
         }
         "DEPTHF" => format!("DEPTHF {} {} {}", source(&get(Src0), 1), source(&get(Src1), 1), source(&get(Src2), 1)),
         "BR" => {
@@ -432,7 +407,7 @@ fn iteration(d: &Decoded, name: &str, k: u16) -> String {
 
 fn vmov(d: &Decoded, get: impl Fn(Role) -> Src) -> String {
     let f = |n: &str| field(d, n);
-    let ty = ["i8", "i16", "i32", "c10", "f16", "f32", "?", "?"][f("move_data_type") as usize];
+    let ty = names::MOVE_TYPES[f("move_data_type") as usize];
     let to = get(Dest).reg;
     let mut mask = f("dest_mask") as u8;
     let (mut s1, mut s2) = (get(Src1), get(Src2));
@@ -445,12 +420,12 @@ fn vmov(d: &Decoded, get: impl Fn(Role) -> Src) -> String {
         _ => {}
     }
     if f("move_type") == 0 {
-        return format!("VMOV.{ty} {} {}", dest(to, mask), source(&s1, mask));
+        return format!("{}.{ty} {} {}", names::MOVES[0], dest(to, mask), source(&s1, mask));
     }
-    let cond = ["==", "!=", "<", "<="][(f("test_bit_2") << 1 | f("test_bit_1")) as usize];
-    let u8 = if f("move_type") == 2 { "U8" } else { "" };
+    let cond = names::RELATIONS[(f("test_bit_2") << 1 | f("test_bit_1")) as usize];
+    let op = names::MOVES[f("move_type") as usize];
     let s0 = get(Src0);
-    format!("VMOVC{u8}.{ty} {} ({} {cond} vec(0)) ? {} : {}", dest(to, mask), source(&s0, mask), source(&s1, mask), source(&s2, mask))
+    format!("{op}.{ty} {} ({} {cond} vec(0)) ? {} : {}", dest(to, mask), source(&s0, mask), source(&s1, mask), source(&s2, mask))
 }
 
 fn vtst(d: &Decoded, name: &str, get: impl Fn(Role) -> Src) -> String {

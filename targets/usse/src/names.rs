@@ -1,0 +1,42 @@
+//! Words of the native text by the fields that choose them, for the printer (`text.rs`) and the reader (`native.rs`) alike.
+//!
+//! Facts: the known answers' disassembler, whose spellings these are; `?` where it knows no name.
+
+/// V32NMAD and V16NMAD by `op2`, behind `V` and `VF16`.
+pub const VECTOR: [&str; 8] = ["MUL", "ADD", "FRC", "DSX", "DSY", "MIN", "MAX", "DP"];
+/// VCOMP by `op2`.
+pub const COMPLEX: [&str; 4] = ["VRCP", "VRSQ", "VLOG", "VEXP"];
+/// VPCK's formats by `dest_fmt` and `src_fmt`.
+pub const FORMATS: [&str; 8] = ["U8", "S8", "O8", "U16", "S16", "F16", "F32", "C10"];
+/// VMOV by `move_type`.
+pub const MOVES: [&str; 4] = ["VMOV", "VMOVC", "VMOVCU8", "VMOVC"];
+/// VMOV by `move_data_type`.
+pub const MOVE_TYPES: [&str; 8] = ["i8", "i16", "i32", "c10", "f16", "f32", "?", "?"];
+/// VMOV's comparisons with zero by `test_bit_2` and `test_bit_1`.
+pub const RELATIONS: [&str; 4] = ["==", "!=", "<", "<="];
+/// SMP by `dim`.
+pub const SAMPLES: [&str; 4] = ["SMP1d", "SMP2d", "SMP3d", "SMP?"];
+/// SMP's result by `fconv_type`.
+pub const CONVERSIONS: [&str; 4] = ["", "?", "f16", "f32"];
+/// SMP's coordinates by `src0_type`.
+pub const COORDINATES: [&str; 4] = ["f32", "f16", "c10", "?"];
+/// SMP by `sb_mode`.
+pub const SAMPLE_MODES: [&str; 4] = ["", "gather4", "info", "gather4.uv"];
+/// What compilers' texts put before a saturating I16MAD.
+pub const SATURATED: &str = "Saturation in i16mad not yet supported! | ";
+
+/// VBW by `op1` and `op2`.
+const BITWISE: [(u64, u64, &str); 8] =
+    [(2, 0, "AND"), (2, 1, "OR"), (3, 0, "XOR"), (4, 0, "SHL"), (4, 1, "ROL"), (5, 0, "SHR"), (5, 1, "ASR"), (6, 0, "RLP")];
+
+/// The name of a VBW operation.
+pub fn bitwise(op1: u64, op2: u64) -> &'static str {
+    let exact = BITWISE.iter().find(|b| (b.0, b.1) == (op1, op2));
+    // `op2` says nothing where there is one operation only.
+    exact.or_else(|| BITWISE.iter().find(|b| b.0 == op1)).map_or("RLP", |b| b.2)
+}
+
+/// `op1` and `op2` of a VBW operation.
+pub fn bitwise_code(name: &str) -> Option<[(&'static str, u64); 2]> {
+    BITWISE.iter().find(|b| b.2 == name).map(|b| [("op1", b.0), ("op2", b.1)])
+}
