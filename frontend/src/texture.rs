@@ -108,17 +108,14 @@ impl<'m> Converter<'m> {
         let signed =
             matches!(self.nm.types[g.ty].inner, TypeInner::Image { class: ImageClass::Sampled { kind: ScalarKind::Sint, .. }, .. });
         let id = self.out.textures.push(TextureDecl {
-            name,
             sampler: sampler_name,
-            dim: what.dim,
             arrayed: what.arrayed,
             shadow: comparison,
-            multisampled: false,
             kind: what.scalar,
             signed,
             group,
-            binding,
             span,
+            ..TextureDecl::new(&name, what.dim, binding)
         });
         Ok((id, what))
     }

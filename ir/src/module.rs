@@ -261,6 +261,25 @@ pub struct TextureDecl {
     pub span: Span,
 }
 
+impl TextureDecl {
+    /// A declaration with defaults for the rest: one layer, no comparison, one sample, floats, group 0.
+    pub fn new(name: &str, dim: TexDim, binding: u32) -> TextureDecl {
+        TextureDecl {
+            name: name.to_string(),
+            sampler: None,
+            dim,
+            arrayed: false,
+            shadow: false,
+            multisampled: false,
+            kind: Scalar::F32,
+            signed: false,
+            group: 0,
+            binding,
+            span: Span::NONE,
+        }
+    }
+}
+
 named_enum! {
     /// What a program does with a storage buffer.
     Access {

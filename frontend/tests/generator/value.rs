@@ -41,9 +41,21 @@ pub fn f(w: u32) -> f32 {
     f32::from_bits(w)
 }
 
+/// A comparison: 1 where it holds.
+fn relation<T: PartialOrd>(op: &str, x: &T, y: &T) -> u32 {
+    u32::from(match op {
+        "==" => x == y,
+        "!=" => x != y,
+        "<" => x < y,
+        "<=" => x <= y,
+        ">" => x > y,
+        ">=" => x >= y,
+        _ => panic!("{op}"),
+    })
+}
+
 /// An operator on one lane.
 pub fn binary(op: &str, k: Kind, a: u32, b: u32) -> u32 {
-    let t = |x: bool| u32::from(x);
     match k {
         Kind::F => {
             let (x, y) = (f(a), f(b));
@@ -52,16 +64,10 @@ pub fn binary(op: &str, k: Kind, a: u32, b: u32) -> u32 {
                 "-" => (x - y).to_bits(),
                 "*" => (x * y).to_bits(),
                 "/" => (x / y).to_bits(),
-                "==" => t(x == y),
-                "!=" => t(x != y),
-                "<" => t(x < y),
-                "<=" => t(x <= y),
-                ">" => t(x > y),
-                ">=" => t(x >= y),
                 "min" => x.min(y).to_bits(),
                 "max" => x.max(y).to_bits(),
                 "step" => (if y >= x { 1.0f32 } else { 0.0 }).to_bits(),
-                _ => panic!("{op}"),
+                _ => relation(op, &x, &y),
             }
         }
         Kind::I => {
@@ -78,15 +84,9 @@ pub fn binary(op: &str, k: Kind, a: u32, b: u32) -> u32 {
                 "^" => a ^ b,
                 "<<" => a << (b & 31),
                 ">>" => (x >> (b & 31)) as u32,
-                "==" => t(x == y),
-                "!=" => t(x != y),
-                "<" => t(x < y),
-                "<=" => t(x <= y),
-                ">" => t(x > y),
-                ">=" => t(x >= y),
                 "min" => x.min(y) as u32,
                 "max" => x.max(y) as u32,
-                _ => panic!("{op}"),
+                _ => relation(op, &x, &y),
             }
         }
         Kind::U => match op {
@@ -100,22 +100,14 @@ pub fn binary(op: &str, k: Kind, a: u32, b: u32) -> u32 {
             "^" => a ^ b,
             "<<" => a << (b & 31),
             ">>" => a >> (b & 31),
-            "==" => t(a == b),
-            "!=" => t(a != b),
-            "<" => t(a < b),
-            "<=" => t(a <= b),
-            ">" => t(a > b),
-            ">=" => t(a >= b),
             "min" => a.min(b),
             "max" => a.max(b),
-            _ => panic!("{op}"),
+            _ => relation(op, &a, &b),
         },
         Kind::B => match op {
             "&" | "&&" => a & b,
             "|" | "||" => a | b,
-            "==" => t(a == b),
-            "!=" => t(a != b),
-            _ => panic!("{op}"),
+            _ => relation(op, &a, &b),
         },
     }
 }

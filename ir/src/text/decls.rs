@@ -319,19 +319,7 @@ impl Parser<'_> {
         let name = self.name()?;
         let known = self.textures.get(&name.0).copied();
         self.new_name("texture", &name, known)?;
-        let id = m.textures.push(TextureDecl {
-            name: name.0.clone(),
-            sampler: None,
-            dim: TexDim::D2,
-            arrayed: false,
-            shadow: false,
-            multisampled: false,
-            kind: Scalar::F32,
-            signed: false,
-            group: 0,
-            binding: 0,
-            span: name.1,
-        });
+        let id = m.textures.push(TextureDecl { span: name.1, ..TextureDecl::new(&name.0, TexDim::D2, 0) });
         self.textures.insert(name.0.clone(), (id, name.1));
         let mut d = m.textures[id].clone();
         self.expect(b':')?;

@@ -220,19 +220,7 @@ impl Gen<'_> {
 
     fn textures(&mut self) {
         let mut decl = |name: &str, dim, arrayed, shadow, kind, n: u32| {
-            self.m.textures.push(TextureDecl {
-                name: name.to_string(),
-                sampler: None,
-                dim,
-                arrayed,
-                shadow,
-                multisampled: false,
-                kind,
-                signed: false,
-                group: 0,
-                binding: 1 + n,
-                span: Span::NONE,
-            });
+            self.m.textures.push(TextureDecl { arrayed, shadow, kind, ..TextureDecl::new(name, dim, 1 + n) });
         };
         decl("tex", TexDim::D2, false, false, Scalar::F32, 0);
         if !self.p.rich_textures {

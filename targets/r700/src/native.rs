@@ -6,6 +6,7 @@
 
 use crate::forms::{self, Format, TABLE};
 use crate::inst::{Alu, Word, sel};
+use crate::spill::read_fields;
 use crate::text;
 use retroshade_emit::form::{Decoded, FormId};
 use retroshade_lower::TextError;
@@ -206,9 +207,9 @@ fn fetch(line: &str) -> Option<Guess> {
         let usual = [("MEGA_FETCH", 1), ("FETCH_TYPE", 2), ("NUM_FORMAT_ALL", 1), ("OFFSET", offset), ("BUFFER_ID", word("RID:")?)];
         Guess::named("VTX_GPR:FETCH", &usual)?
     } else {
-        let usual = [("ELEM_SIZE", 3), ("UNCACHED", 1), ("DATA_FORMAT", 34), ("NUM_FORMAT_ALL", 1), ("ARRAY_SIZE", 0xfff)];
-        let mut g = Guess::named("MEM_RD:MEM_OP", &usual)?;
-        g.fields.extend([("MEM_OP", number(name, "MEM_READ")?), ("ARRAY_BASE", word("BASE:")?)]);
+        let base = u32::try_from(word("BASE:")?).ok()?;
+        let mut g = Guess::named("MEM_RD:MEM_OP", &read_fields(base, false))?;
+        g.fields.insert("MEM_OP", number(name, "MEM_READ")?);
         g
     };
     g.fields.extend(common);

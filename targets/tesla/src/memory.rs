@@ -34,6 +34,14 @@ fn pieces(wanted: u8, aligned: u32, spare: bool) -> Vec<(u8, u8)> {
     out
 }
 
+/// A place in l[] (by `$a`) or g[] (by a register).
+struct At {
+    index: Index,
+    address: Option<Reg>,
+    off: u32,
+    space: u8,
+}
+
 impl Lower<'_> {
     /// Loads, stores and atomics.
     pub(crate) fn memory(&mut self, d: &InstData) -> Result<(), CompileError> {
@@ -67,16 +75,8 @@ impl Lower<'_> {
                 let index = self.optional_address(d.args.first().copied(), lanes * 4)?;
                 let aligned = (base | (lanes * 4)).trailing_zeros();
                 for (first, n) in pieces(self.lanes_read(d), aligned, self.func.ty(d.results[0]).lanes == 4) {
-                    let off = base + 4 * first as u32;
-                    if n > 1 {
-                        let regs = (first..first + n).map(|l| self.result_lane(d, l)).collect();
-                        let extra = self.wide(off, 0, regs, true);
-                        self.emit(MInst { index, extra, ..MInst::new(Op::LdL, Dst::None, &[]) });
-                        continue;
-                    }
-                    let r = self.result_lane(d, first);
-                    let extra = Extra::Mem { off, ty: B32, space: 0 };
-                    self.emit(MInst { index, extra, ..MInst::new(Op::LdL, Dst::Reg(r), &[]) });
+                    let regs = (first..first + n).map(|l| self.result_lane(d, l)).collect();
+                    self.transfer(Op::LdL, At { index, address: None, off: base + 4 * first as u32, space: 0 }, regs);
                 }
                 Ok(())
             }
@@ -88,15 +88,8 @@ impl Lower<'_> {
                 let aligned = (base | (lanes * 4)).trailing_zeros();
                 let regs = self.stored(d.args[0])?;
                 for (first, n) in pieces(!(!0 << regs.len()), aligned, false) {
-                    let off = base + 4 * first as u32;
-                    let part = &regs[first as usize..(first + n) as usize];
-                    if n > 1 {
-                        let extra = self.wide(off, 0, part.into(), false);
-                        self.emit(MInst { index, extra, ..MInst::new(Op::StL, Dst::None, &[]) });
-                        continue;
-                    }
-                    let extra = Extra::Mem { off, ty: B32, space: 0 };
-                    self.emit(MInst { index, extra, ..MInst::new(Op::StL, Dst::None, &[Src::reg(part[0])]) });
+                    let part = regs[first as usize..(first + n) as usize].into();
+                    self.transfer(Op::StL, At { index, address: None, off: base + 4 * first as u32, space: 0 }, part);
                 }
                 Ok(())
             }
@@ -147,10 +140,19 @@ impl Lower<'_> {
             _ => Err(internal("a memory operation on the wrong kind of variable")),
         }
     }
-    /// Two or four words at once, in the next block of registers.
-    fn wide(&mut self, off: u32, space: u8, regs: SmallVec<[Reg; 4]>, load: bool) -> Extra {
-        let base = self.next_block();
-        Extra::Wide(Box::new(Wide { off, space, base, regs, load }))
+    /// Words from memory to registers or back: one by itself, two or four at once in the next block of registers.
+    fn transfer(&mut self, op: Op, at: At, regs: SmallVec<[Reg; 4]>) {
+        let load = matches!(op, Op::LdL | Op::LdG);
+        let mut src: SmallVec<[Src; 2]> = at.address.map(Src::reg).into_iter().collect();
+        let (dst, extra) = match regs[..] {
+            [r] if load => (Dst::Reg(r), Extra::Mem { off: at.off, ty: B32, space: at.space }),
+            [r] => {
+                src.push(Src::reg(r));
+                (Dst::None, Extra::Mem { off: at.off, ty: B32, space: at.space })
+            }
+            _ => (Dst::None, Extra::Wide(Box::new(Wide { off: at.off, space: at.space, base: self.next_block(), regs, load }))),
+        };
+        self.emit(MInst { index: at.index, extra, ..MInst::new(op, dst, &src) });
     }
     /// How many low bits of a whole number are known to be zero.
     fn zeros(&self, v: Value, depth: u32) -> u32 {
@@ -220,16 +222,9 @@ impl Lower<'_> {
             Opcode::StorageLoad => {
                 for (first, n) in pieces(self.lanes_read(d), aligned, self.func.ty(d.results[0]).lanes == 4) {
                     let a = self.byte_address(index, 4 * (offset + first as u32))?;
-                    if n > 1 {
-                        self.fired("global.load.wide");
-                        let regs = (first..first + n).map(|l| self.result_lane(d, l)).collect();
-                        let extra = self.wide(0, space, regs, true);
-                        self.emit(MInst { extra, ..MInst::new(Op::LdG, Dst::None, &[Src::reg(a)]) });
-                        continue;
-                    }
-                    self.fired("global.load");
-                    let r = self.result_lane(d, first);
-                    self.emit(MInst { extra: Extra::Mem { off: 0, ty: B32, space }, ..MInst::new(Op::LdG, Dst::Reg(r), &[Src::reg(a)]) });
+                    self.fired(if n > 1 { "global.load.wide" } else { "global.load" });
+                    let regs = (first..first + n).map(|l| self.result_lane(d, l)).collect();
+                    self.transfer(Op::LdG, At { index: Index::None, address: Some(a), off: 0, space }, regs);
                 }
                 Ok(())
             }
@@ -242,18 +237,9 @@ impl Lower<'_> {
                 };
                 for (first, n) in pieces(!(!0 << regs.len()), aligned, false) {
                     let a = self.byte_address(index, 4 * (offset + first as u32))?;
-                    let part = &regs[first as usize..(first + n) as usize];
-                    if n > 1 {
-                        self.fired("global.store.wide");
-                        let extra = self.wide(0, space, part.into(), false);
-                        self.emit(MInst { extra, ..MInst::new(Op::StG, Dst::None, &[Src::reg(a)]) });
-                        continue;
-                    }
-                    self.fired("global.store");
-                    self.emit(MInst {
-                        extra: Extra::Mem { off: 0, ty: B32, space },
-                        ..MInst::new(Op::StG, Dst::None, &[Src::reg(a), Src::reg(part[0])])
-                    });
+                    self.fired(if n > 1 { "global.store.wide" } else { "global.store" });
+                    let part = regs[first as usize..(first + n) as usize].into();
+                    self.transfer(Op::StG, At { index: Index::None, address: Some(a), off: 0, space }, part);
                 }
                 Ok(())
             }

@@ -201,19 +201,8 @@ impl Interface {
             return Texture::from_u32(n as u32);
         }
         self.units.push(unit);
-        self.module.textures.push(TextureDecl {
-            name: name.to_string(),
-            sampler: None,
-            dim: if cube { TexDim::Cube } else { dimensions(g, unit) },
-            arrayed: false,
-            shadow: false,
-            multisampled: false,
-            kind: Scalar::F32,
-            signed: false,
-            group: 0,
-            binding: unit,
-            span: Span::NONE,
-        })
+        let dim = if cube { TexDim::Cube } else { dimensions(g, unit) };
+        self.module.textures.push(TextureDecl::new(name, dim, unit))
     }
 
     fn attributes(&mut self, g: &Gxp, indices: [u16; 2]) -> Result<(), TextError> {

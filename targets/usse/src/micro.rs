@@ -529,8 +529,7 @@ fn one(d: &Decoded, name: &'static str, k: u16, state: &[i8; 4]) -> Result<Micro
             m.flow = Flow::Clobber;
         }
         "LIMM" => {
-            m.kind =
-                Kind::Immediate(immediate::limm(d));
+            m.kind = Kind::Immediate(immediate::limm(d));
         }
         "KILL" => {
             m.kind = Kind::Kill;

@@ -4,9 +4,9 @@
 //! iteration is printed, with the repeat state as it is at the start of a program.
 
 use crate::dual;
+use crate::forms::TABLE;
 use crate::immediate;
 use crate::names;
-use crate::forms::TABLE;
 use crate::operands::Role::{self, *};
 use crate::operands::{Src, field, is_unified, operand, read_operand};
 use crate::regs::{Bank, Reg};

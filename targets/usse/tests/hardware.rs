@@ -1,6 +1,8 @@
 //! The simulator against runs recorded on a console (vertex programs; outputs clamped to 0…1 and stored in a byte).
 #![allow(clippy::unwrap_used)]
 
+mod shared;
+
 use retroshade_usse::sim::{Code, Draw, Instance};
 
 fn words(s: &str) -> Vec<u64> {
@@ -13,13 +15,7 @@ fn regs(s: &str) -> Vec<u32> {
 
 #[test]
 fn recorded_runs() {
-    // The shared folder lies beside the repository.
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
-    let found = ["shared", "../shared"].iter().find_map(|p| std::fs::read_to_string(format!("{root}/{p}/vectors/usse-hardware.tsv")).ok());
-    let Some(all) = found else {
-        eprintln!("skipped: no recorded runs beside the repository");
-        return;
-    };
+    let Some(all) = shared::read("vectors/usse-hardware.tsv") else { return };
     let mut programs = std::collections::BTreeMap::new();
     let (mut bytes, mut wrong) = (0, Vec::new());
     for line in all.lines().filter(|l| !l.starts_with('#')) {

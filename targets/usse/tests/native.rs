@@ -2,6 +2,8 @@
 //! word is the one that it came from.
 #![allow(clippy::unwrap_used)]
 
+mod shared;
+
 use retroshade_usse::{asm, forms, native, text};
 use std::collections::BTreeMap;
 
@@ -72,12 +74,7 @@ fn texts_of_known_words() {
 
 #[test]
 fn texts_of_published_words() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
-    let found = ["shared", "../shared"].iter().find_map(|p| std::fs::read_to_string(format!("{root}/{p}/vectors/usse.tsv")).ok());
-    let Some(all) = found else {
-        eprintln!("skipped: no shared vectors beside the repository");
-        return;
-    };
+    let Some(all) = shared::read("vectors/usse.tsv") else { return };
     let rows = all.lines().map(|l| l.split('\t').collect::<Vec<_>>()).filter(|c| c.len() > 3 && c[2].starts_with("real"));
     let (read, same, not) =
         survey(rows.map(|c| u64::from_str_radix(c[0], 16).unwrap()).map(|w| (w, text::native(&forms::decode(w).unwrap()))));

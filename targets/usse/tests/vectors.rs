@@ -1,6 +1,8 @@
 //! Known answers: every word decodes to its field listing and native text, and the listing encodes to the word.
 #![allow(clippy::unwrap_used)]
 
+mod shared;
+
 use retroshade_emit::listing::Show;
 use retroshade_usse::{forms, text};
 
@@ -45,13 +47,7 @@ fn systematic_rows() {
 
 #[test]
 fn every_row_of_the_shared_file() {
-    // The shared folder lies beside the repository.
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
-    let found = ["shared", "../shared"].iter().find_map(|p| std::fs::read_to_string(format!("{root}/{p}/vectors/usse.tsv")).ok());
-    let Some(all) = found else {
-        eprintln!("skipped: no shared vectors beside the repository");
-        return;
-    };
+    let Some(all) = shared::read("vectors/usse.tsv") else { return };
     let rows: Vec<_> = all
         .lines()
         .filter(|l| !l.starts_with('#') && !l.is_empty())
@@ -64,12 +60,7 @@ fn every_row_of_the_shared_file() {
 /// Words of published programs execute in the simulator, but for those whose meaning is not known.
 #[test]
 fn published_words_execute() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
-    let found = ["shared", "../shared"].iter().find_map(|p| std::fs::read_to_string(format!("{root}/{p}/vectors/usse.tsv")).ok());
-    let Some(all) = found else {
-        eprintln!("skipped: no shared vectors beside the repository");
-        return;
-    };
+    let Some(all) = shared::read("vectors/usse.tsv") else { return };
     let (mut good, mut not) = (0, std::collections::BTreeMap::<String, u32>::new());
     for row in all.lines().filter(|l| !l.starts_with('#')) {
         let c: Vec<&str> = row.split('\t').collect();

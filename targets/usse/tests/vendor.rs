@@ -2,19 +2,12 @@
 //! containers as the format describes them, and run from the container's bytes alone.
 #![allow(clippy::unwrap_used)]
 
+mod shared;
+
 use retroshade_ir::env::{Filter, Wrap};
 use retroshade_ir::{InvocationInputs, ShaderEnv, ShaderResult, TexDim, TextureData};
 use retroshade_usse::container::{self, Descriptor, Gxp, Parameter, Varyings};
 use retroshade_usse::isa;
-
-fn shared(path: &str) -> Option<String> {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
-    let found = ["shared", "../shared"].iter().find_map(|p| std::fs::read_to_string(format!("{root}/{p}/{path}")).ok());
-    if found.is_none() {
-        eprintln!("skipped: no {path} beside the repository");
-    }
-    found
-}
 
 fn words(s: &str) -> Vec<u64> {
     s.split_whitespace().map(|w| u64::from_str_radix(w, 16).unwrap()).collect()
@@ -76,7 +69,7 @@ fn example(sheet: &str, name: &str) -> Vec<u64> {
 
 #[test]
 fn worked_examples() {
-    let Some(sheet) = shared("isa/usse.md") else { return };
+    let Some(sheet) = shared::read("isa/usse.md") else { return };
     // A position by a matrix, a texture coordinate passed on.
     let mut g = gxp(false, example(&sheet, "libvita2d/texture_v"), Vec::new(), 16, vertex(0x0600_1000, 1));
     g.parameters = vec![parameter(0, "aPosition", 3, 1, 0), parameter(0, "aTexcoord", 2, 1, 4), parameter(1, "wvp", 4, 4, 0)];
@@ -111,7 +104,7 @@ fn worked_examples() {
 /// The programs that were recorded on a console, with secondary programs and literals, in containers.
 #[test]
 fn recorded_programs() {
-    let Some(all) = shared("vectors/usse-hardware.tsv") else { return };
+    let Some(all) = shared::read("vectors/usse-hardware.tsv") else { return };
     let (mut programs, mut bytes) = (std::collections::BTreeMap::new(), 0);
     for line in all.lines().filter(|l| !l.starts_with('#')) {
         let c: Vec<&str> = line.split('\t').collect();
