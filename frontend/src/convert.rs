@@ -3,7 +3,7 @@
 use crate::glsl::Plan;
 use crate::interface::Io;
 use crate::place::{ArrayKey, Mem, Slot, StorageBuffer, UniformTree};
-use crate::ssa::{Ssa, Var, clean};
+use crate::ssa::{Gate, Ssa, Var, clean};
 use crate::types::Ty;
 use crate::value::{Lane, Val, trace_lane};
 use naga::valid::{FunctionInfo, ModuleInfo};
@@ -189,6 +189,12 @@ impl<'m> Converter<'m> {
     pub(crate) fn seal(&mut self, b: Block) {
         let e = self.out.entry;
         self.ssa.seal(&mut self.out.functions[e], b);
+    }
+
+    /// What follows can only be reached from here.
+    pub(crate) fn gate(&mut self) -> Gate {
+        let b = self.block();
+        self.ssa.gate(b)
     }
 
     /// Ends the current block with a jump; nothing happens where control has ended.

@@ -11,13 +11,29 @@ use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 
 /// An SSA variable: a leaf of a variable of the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Var(pub(crate) u32);
+
+/// A place that control passes on every way to a join behind it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gate {
+    block: Block,
+    /// Writes noted before it.
+    writes: usize,
+}
+
+/// Joins behind which more variables than this were written since their gate have no short cut.
+const MOST_WRITTEN: usize = 1024;
 
 /// Definitions of variables by block. The maps are only looked up, never walked.
 #[derive(Debug, Default)]
 pub(crate) struct Ssa {
     types: Vec<Type>,
+    /// The variables written so far; within what has been closed, each once.
+    written: Vec<Var>,
+    /// Short cuts: what is not written between a gate and its join has at the join the value that it has at the gate, so that
+    /// no parameter is made for it. Without them a variable would get one at every join that it lives across.
+    behind: HashMap<Block, (Block, Box<[Var]>)>,
     defs: HashMap<(Block, Var), Value>,
     preds: HashMap<Block, SmallVec<[Block; 2]>>,
     sealed: HashSet<Block>,
@@ -52,6 +68,7 @@ impl Ssa {
 
     /// Sets a variable.
     pub(crate) fn write(&mut self, b: Block, var: Var, value: Value) {
+        self.written.push(var);
         self.defs.insert((b, var), value);
     }
 
@@ -68,6 +85,15 @@ impl Ssa {
                 self.incomplete.entry(at).or_default().push((var, p));
                 self.defs.insert((at, var), p);
                 break p;
+            }
+            if let Some((gate, written)) = self.behind.get(&at)
+                && written.binary_search(&var).is_err()
+            {
+                if at == b {
+                    chain.push(b);
+                }
+                at = *gate;
+                continue;
             }
             let preds = self.preds.get(&at).cloned().unwrap_or_default();
             match preds[..] {
@@ -88,6 +114,24 @@ impl Ssa {
             self.defs.insert((c, var), found);
         }
         found
+    }
+
+    /// A gate at the end of what a block holds so far.
+    pub(crate) fn gate(&self, block: Block) -> Gate {
+        Gate { block, writes: self.written.len() }
+    }
+
+    /// Every way to the blocks leads through the gate, and what lies between is finished.
+    pub(crate) fn close(&mut self, gate: Gate, joins: &[Block]) {
+        let mut since = self.written.split_off(gate.writes);
+        since.sort_unstable();
+        since.dedup();
+        if since.len() <= MOST_WRITTEN {
+            for b in joins {
+                self.behind.insert(*b, (gate.block, since.clone().into_boxed_slice()));
+            }
+        }
+        self.written.append(&mut since);
     }
 
     /// All predecessors of the block are known now.

@@ -235,6 +235,7 @@ impl<'m> Converter<'m> {
             None => {}
         }
         let (yes, no, merge) = (self.new_block(), self.new_block(), self.new_block());
+        let gate = self.gate();
         self.br_if(c, yes, no);
         for (b, body) in [(yes, accept), (no, reject)] {
             self.seal(b);
@@ -242,6 +243,7 @@ impl<'m> Converter<'m> {
             self.stmts(body)?;
             self.jump(merge);
         }
+        self.ssa.close(gate, &[merge]);
         self.seal(merge);
         if self.ssa.has_preds(merge) {
             self.start(merge);
@@ -280,6 +282,7 @@ impl<'m> Converter<'m> {
         }
         targets.push((default, &[]));
         let Some(from) = self.cur else { return Ok(()) };
+        let gate = self.gate();
         for (t, _) in &targets {
             self.ssa.edge(from, *t);
         }
@@ -312,6 +315,7 @@ impl<'m> Converter<'m> {
             }
         }
         self.flow.pop();
+        self.ssa.close(gate, &[exit]);
         self.seal(exit);
         if self.ssa.has_preds(exit) {
             self.start(exit);
@@ -321,6 +325,7 @@ impl<'m> Converter<'m> {
 
     fn loop_(&mut self, body: &'m naga::Block, continuing: &'m naga::Block, break_if: Option<Handle<Expression>>) -> R<()> {
         let (header, cont, exit) = (self.new_block(), self.new_block(), self.new_block());
+        let gate = self.gate();
         self.jump(header);
         self.start(header);
         self.flow.push(Flow { exit, cont: Some(cont) });
@@ -351,6 +356,7 @@ impl<'m> Converter<'m> {
         });
         self.loops -= 1;
         self.flow.pop();
+        self.ssa.close(gate, &[header, exit]);
         self.seal(header);
         self.seal(exit);
         done?;
@@ -400,9 +406,11 @@ impl<'m> Converter<'m> {
         };
         let span = self.span;
         let flow = std::mem::take(&mut self.flow);
+        let gate = self.gate();
         self.push_frame(func, info, id, args, exit, slot)?;
         let done = self.stmts(&func.body);
         self.jump(exit);
+        self.ssa.close(gate, &[exit]);
         self.seal(exit);
         self.frames.pop();
         self.flow = flow;
