@@ -15,7 +15,7 @@ pub mod vcode;
 pub use error::CompileError;
 pub use isa::{CompiledShader, SimError, TargetIsa};
 pub use options::{OptLevel, Options};
-pub use reflect::Reflection;
+pub use reflect::{ReflectConstants, Reflection};
 pub use regalloc2::{OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, RegClass, VReg};
 pub use retroshade_regalloc::{AllocOptions, AllocStep, BankKind, ClassSpec, PlacedReg, RegFile, SlotBank, file::NO_CLASS};
 pub use text::{AsmOutput, Syntax, TextError, TextOptions};

@@ -125,6 +125,15 @@ pub struct ReflectStorage {
     pub used: bool,
 }
 
+/// Constants that a driver puts into constant memory besides the uniforms.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReflectConstants {
+    /// First place in the machine's notation.
+    pub register: String,
+    /// Words from there on.
+    pub words: Vec<u32>,
+}
+
 /// A program's interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reflection {
@@ -148,6 +157,9 @@ pub struct Reflection {
     pub textures: Vec<ReflectTexture>,
     /// Storage buffers.
     pub storage: Vec<ReflectStorage>,
+    /// Constants in constant memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constants: Vec<ReflectConstants>,
 }
 
 /// A part of a uniform declaration that has a name of its own.
@@ -366,6 +378,7 @@ impl Reflection {
                     used: used.vars.contains(&MemRef::Storage(s)),
                 })
                 .collect(),
+            constants: Vec::new(),
         }
     }
 }

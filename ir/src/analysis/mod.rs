@@ -7,6 +7,7 @@ pub mod domtree;
 pub mod liveness;
 pub mod loops;
 pub mod range;
+pub mod tables;
 pub mod uniformity;
 
 pub use cfg::{Cfg, split_critical_edges};
@@ -14,6 +15,7 @@ pub use domtree::{DomTree, PostDomTree};
 pub use liveness::Liveness;
 pub use loops::{LoopId, Loops};
 pub use range::{Range, Ranges};
+pub use tables::tables;
 pub use uniformity::{Level, Uniformity};
 
 #[cfg(test)]

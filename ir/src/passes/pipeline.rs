@@ -39,6 +39,8 @@ pub struct PassOptions {
     pub lower_switches: bool,
     /// Local arrays up to this length that are indexed by computed values become selects; 0: none.
     pub local_select: u32,
+    /// Whether those that hold constants only stay arrays: the machine reads them from constant memory.
+    pub keep_tables: bool,
     /// Whether constants and uniforms are made anew in each block that uses them, as the last step.
     pub remat: bool,
     /// The arithmetic for folding.
@@ -60,6 +62,7 @@ impl Default for PassOptions {
             robust: false,
             lower_switches: false,
             local_select: 0,
+            keep_tables: false,
             remat: true,
             numerics: &Reference,
         }
@@ -101,7 +104,7 @@ passes! {
     "promote_outputs" "Turns outputs with several stores into one store at the end." |m, o| promote::outputs(m);
     "local_select" "Turns computed indices into small local arrays into selects." |m, o| {
         let limit = if o.local_select == 0 { 16 } else { o.local_select };
-        each(m, |f| promote::expand_dynamic(f, limit))
+        each(m, |f| promote::expand_dynamic(f, limit, o.keep_tables))
     };
     "dce" "Removes what nobody needs." |m, o| each(m, dce::run);
     "simplify" "Folds constants and applies exact algebra." |m, o| each(m, |f| simplify::run(f, o.numerics));

@@ -11,7 +11,7 @@ use crate::module::{Module, Stage};
 use crate::opcode::Opcode;
 use crate::types::Type;
 use cranelift_entity::{EntitySet, SecondaryMap};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Promotes local arrays and forwards stores.
 pub fn run(func: &mut Function) -> bool {
@@ -238,7 +238,8 @@ fn one(
     }
 }
 
-/// Within a block, loads of a local element that was just stored or loaded take that value.
+/// Within a block, loads of a local element that was just stored or loaded take that value, and a store goes away if the next
+/// access to its element overwrites it.
 fn forward(func: &mut Function) -> bool {
     if func.locals.is_empty() {
         return false;
@@ -246,6 +247,9 @@ fn forward(func: &mut Function) -> bool {
     let mut changed = false;
     for b in func.layout.clone() {
         let mut known: BTreeMap<(Local, u32), Value> = BTreeMap::new();
+        // Stores that nothing has read so far, by their places among the kept ones.
+        let mut unread: BTreeMap<(Local, u32), usize> = BTreeMap::new();
+        let mut overwritten: BTreeSet<usize> = BTreeSet::new();
         let mut kept = Vec::new();
         for i in func.blocks[b].insts.clone() {
             super::rewrite::resolve_operands(func, i);
@@ -262,18 +266,26 @@ fn forward(func: &mut Function) -> bool {
                                 }
                                 _ => {
                                     known.insert((l, offset), r);
+                                    unread.remove(&(l, offset));
                                 }
                             }
                         }
                     }
+                    Opcode::LocalLoad => unread.retain(|(k, _), _| *k != l),
                     Opcode::LocalStore if d.args.len() == 1 => {
                         known.insert((l, offset), d.args[0]);
+                        overwritten.extend(unread.insert((l, offset), kept.len()));
                     }
                     Opcode::LocalStore => known.retain(|(k, _), _| *k != l),
                     _ => {}
                 }
             }
             kept.push(i);
+        }
+        if !overwritten.is_empty() {
+            changed = true;
+            let mut n = 0..;
+            kept.retain(|_| n.next().is_some_and(|n| !overwritten.contains(&n)));
         }
         func.blocks[b].insts = kept;
     }
@@ -284,14 +296,16 @@ fn forward(func: &mut Function) -> bool {
 }
 
 /// Replaces accesses with a computed index to small local arrays by selects over all elements, so that they can be promoted.
-/// An index outside reads 0 and writes nothing.
-pub fn expand_dynamic(func: &mut Function, limit: u32) -> bool {
+/// An index outside reads 0 and writes nothing. With `keep_tables`, arrays of constants stay what they are.
+pub fn expand_dynamic(func: &mut Function, limit: u32, keep_tables: bool) -> bool {
     use crate::inst::IntCC;
+    let tables = if keep_tables { crate::analysis::tables(func) } else { SecondaryMap::new() };
     let mut wanted: EntitySet<Local> = EntitySet::new();
     for (_, i) in func.ordered() {
         let d = &func.insts[i];
         if let (Opcode::LocalLoad | Opcode::LocalStore, Imm::Mem { var: MemRef::Local(l), .. }) = (d.op, &d.imm)
             && func.locals[*l].count <= limit
+            && tables[*l].is_none()
         {
             wanted.insert(*l);
         }

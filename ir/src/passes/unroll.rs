@@ -24,6 +24,9 @@ struct Counted {
 /// Runs the pass on innermost loops; `fuel` is the number of instructions that the copies of one loop may have.
 pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32) -> bool {
     let mut any = false;
+    // What one round may add: in proportion to the program, so that large ones take no more rounds than small ones.
+    let size: usize = func.layout.iter().map(|b| real_size(func, *b)).sum();
+    let budget = (8 * u64::from(fuel)).max(size as u64);
     // Outer loops become innermost once theirs are gone.
     for _ in 0..8 {
         super::dce::run(func);
@@ -45,7 +48,7 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32) -> bool {
             let most = fuel as usize / size.max(1);
             if let Some(trips) = trip_count(func, numerics, &cfg, &dom, &loops, l, most.min(4096)) {
                 total += (trips * size) as u64;
-                if total <= 8 * u64::from(fuel) {
+                if total <= budget {
                     todo.push(Counted { header: loops.data(l).header, blocks: loops.blocks(l).to_vec(), trips });
                 }
             }

@@ -3,7 +3,8 @@
 //! The layout is what the container's metadata tells a driver and what the simulator sets up. Source of the fixed parts:
 //! the ISA description, section 9.
 
-use retroshade_ir::{Binding, Builtin, Imm, Interpolation, MemRef, Module, Opcode, Stage};
+use cranelift_entity::SecondaryMap;
+use retroshade_ir::{Binding, Builtin, Function, Imm, Interpolation, Local, MemRef, Module, Opcode, Scalar, Stage};
 use serde::{Deserialize, Serialize};
 
 /// What a word of an interface space holds: a lane of an element of a declaration.
@@ -32,6 +33,15 @@ pub struct UniformPlace {
     pub elements: Vec<u32>,
     /// Bytes per index step.
     pub unit: u32,
+}
+
+/// Constants that the program reads by computed indices: the driver puts them into a constant space.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Constants {
+    /// Constant space, from its beginning.
+    pub space: u8,
+    /// The words.
+    pub words: Vec<u32>,
 }
 
 /// The layout of a program's interface.
@@ -88,6 +98,9 @@ pub struct Abi {
     pub storage_spaces: Vec<Option<u8>>,
     /// Byte offset of each shared variable in s[].
     pub shared: Vec<u32>,
+    /// Tables of constants.
+    #[serde(default)]
+    pub constants: Option<Constants>,
 }
 
 /// v[] words before the varyings: the enabled position components.
@@ -99,6 +112,9 @@ pub const GRID_Z: u32 = 0x10;
 /// s[] byte offset of the lengths of storage buffers, one word each.
 pub const STORAGE_LENGTHS: u32 = 0x14;
 
+/// Words of a constant space.
+const SPACE_WORDS: usize = 0x4000;
+
 /// Bytes before the data of a storage buffer in c[]: its length in words, then nothing.
 pub const BUFFER_HEADER: u32 = 0x10;
 
@@ -106,7 +122,7 @@ pub const BUFFER_HEADER: u32 = 0x10;
 fn used_inputs(module: &Module) -> Vec<u32> {
     let mut used = vec![0u32; module.inputs.len()];
     let f = module.main();
-    let mut by_value = cranelift_entity::SecondaryMap::<retroshade_ir::Value, Option<usize>>::new();
+    let mut by_value = SecondaryMap::<retroshade_ir::Value, Option<usize>>::new();
     for (_, i) in f.ordered() {
         let d = &f.insts[i];
         if d.op == Opcode::Input
@@ -301,6 +317,32 @@ impl Abi {
             self.storage_spaces = (0..module.storage.len()).map(|n| u8::try_from(n).ok()?.checked_add(first).filter(|s| *s < 16)).collect();
         }
     }
+    /// Puts the local arrays that hold constants only into a constant space of their own, if one is free: the byte offset of
+    /// each there.
+    pub fn lay_out_tables(&mut self, func: &Function) -> SecondaryMap<Local, Option<u32>> {
+        let mut places = SecondaryMap::new();
+        self.constants = None;
+        let taken = self.uniforms.iter().map(|u| u.space).chain(self.storage_spaces.iter().copied().flatten()).max();
+        let space = taken.map_or(0, |n| n + 1);
+        if space > 15 {
+            return places;
+        }
+        let mut words = Vec::new();
+        for (l, table) in retroshade_ir::analysis::tables(func).iter() {
+            let Some(table) = table else { continue };
+            if words.len() + table.len() > SPACE_WORDS {
+                continue;
+            }
+            places[l] = Some(4 * words.len() as u32);
+            // Truth values are 0 and -1 in private memory.
+            let mask = func.locals[l].ty.scalar == Scalar::I1;
+            words.extend(table.iter().map(|w| if mask { 0u32.wrapping_sub(*w & 1) } else { *w }));
+        }
+        if !words.is_empty() {
+            self.constants = Some(Constants { space, words });
+        }
+        places
+    }
     /// The interface as comment lines, for the disassembly of a container.
     pub fn describe(&self) -> String {
         let mut out = format!("// {} program `{}` for {}\n// {} registers", self.stage, self.entry, self.chip, self.registers);
@@ -329,6 +371,12 @@ impl Abi {
         for (name, space) in self.storage.iter().zip(&self.storage_spaces) {
             if let Some(s) = space {
                 out.push_str(&format!("// c{s}[{BUFFER_HEADER:#x}] {name}, its length in words in c{s}[0x0]\n"));
+            }
+        }
+        if let Some(c) = &self.constants {
+            for (n, words) in c.words.chunks(4).enumerate() {
+                let words: Vec<String> = words.iter().map(|w| format!("{w:#010x}")).collect();
+                out.push_str(&format!("// c{}[{:#x}] constants {}\n", c.space, 16 * n, words.join(" ")));
             }
         }
         out

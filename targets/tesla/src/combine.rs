@@ -3,6 +3,7 @@
 //!
 //! * `x × 2` is `x + x`: a short form instead of an immediate one, and the same bits.
 //! * c[] words read through `$a` become operands of their only user.
+//! * A value that is only computed to be moved over another one under a predicate is computed there, under that predicate.
 //! * A multiply-add whose addend dies takes its register: short and immediate forms need that.
 //! * A constant that several short-capable instructions use goes into a register; one that is used once, by a tied
 //!   multiply-add, into the instruction.
@@ -34,6 +35,10 @@ pub(crate) fn run(vc: &mut VCode<MInst>, stage: Stage) {
         }
     }
     drop_unused(vc);
+    let uses = Uses::new(vc);
+    for b in 0..vc.blocks.len() {
+        predicate(vc, b, &uses);
+    }
     let uses = Uses::new(vc);
     for b in 0..vc.blocks.len() {
         tie(vc, b, &uses);
@@ -255,6 +260,122 @@ fn fold_indexed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
             }
         }
     }
+}
+
+/// Arithmetic that may stand under a predicate, with operands that can be named elsewhere in the block.
+fn predicable(i: &MInst, uses: &Uses) -> Option<VReg> {
+    let arithmetic = matches!(
+        i.op,
+        Op::Fadd | Op::Fmul | Op::Fmad | Op::Fmin | Op::Fmax | Op::Add | Op::Logic | Op::Shl | Op::Shr | Op::Min | Op::Max | Op::LdC
+    ) || matches!(i.op, Op::Cvt(..) | Op::CvtInt(..) | Op::Rcp | Op::Rsqrt | Op::Slct | Op::Fset | Op::Set);
+    let Dst::Reg(r @ Reg::Virtual(v)) = i.dst else { return None };
+    let plain = i.cdst.is_none() && i.pred.is_none() && i.carry.is_none() && i.tied.is_none();
+    let named = i.index == Index::None
+        && i.extra == Extra::None
+        && i.src.iter().all(|s| matches!(s, Src::None | Src::Reg(_, Part::Full) | Src::Imm(_) | Src::C(_, _, false) | Src::A(_)));
+    (arithmetic && plain && named && uses.count(r) == 1 && !uses.escapes(r)).then_some(v)
+}
+
+/// Whether the operation has a short form.
+fn has_short(i: &MInst) -> bool {
+    matches!(i.op, Op::Fadd | Op::Fmul | Op::Fmad | Op::Add | Op::Rcp)
+}
+
+/// The constant of an immediate form, which has no room for a predicate. Shift counts have a field of their own.
+fn in_the_way(i: &MInst) -> Option<(usize, u32)> {
+    if matches!(i.op, Op::Shl | Op::Shr) {
+        return None;
+    }
+    i.src.iter().enumerate().find_map(|(n, s)| if let Src::Imm(k) = s { (*k != 0).then_some((n, *k)) } else { None })
+}
+
+/// `t = operation; r = t where c holds, old elsewhere` is the operation itself under the predicate, writing over `old`.
+fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
+    if !vc.blocks[b].insts.iter().any(|(i, _)| i.op == Op::Mov && i.pred.is_some() && i.tied.is_some()) {
+        return;
+    }
+    let mut last: BTreeMap<VReg, usize> = BTreeMap::new();
+    for (n, (i, _)) in vc.blocks[b].insts.iter_mut().enumerate() {
+        last.extend(fields(i).reads.into_iter().map(|r| (r, n)));
+    }
+    let insts = &vc.blocks[b].insts;
+    let mut defined: BTreeMap<VReg, usize> = BTreeMap::new();
+    // The move, the operation, and whether it is the value moved and not the one overwritten.
+    let mut found: Vec<(usize, usize, bool)> = Vec::new();
+    let mut constants: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut consumed: BTreeSet<VReg> = BTreeSet::new();
+    for (n, (i, _)) in insts.iter().enumerate() {
+        consumed.extend(i.tied.and_then(Reg::vreg));
+        if let (true, Src::Reg(r, _)) = (i.tie3, i.src[2]) {
+            consumed.extend(r.vreg());
+        }
+        if let (Op::Mov, Some(_), Some(Reg::Virtual(t)), Src::Reg(Reg::Virtual(s), Part::Full)) = (i.op, i.pred, i.tied, i.src[0])
+            && i.mods.is_empty()
+            && let Some((d, moved)) = defined.get(&s).map(|d| (*d, true)).or(defined.get(&t).map(|d| (*d, false)))
+            // A value that lives on is copied first, which costs what a short operation would have.
+            && (moved || last.get(&s) == Some(&n) && !uses.escapes(Reg::Virtual(s)) || !(has_short(&insts[d].0) && in_the_way(&insts[d].0).is_none()))
+        {
+            found.push((n, d, moved));
+            if let Some((_, k)) = in_the_way(&insts[d].0) {
+                *constants.entry(k).or_default() += 1;
+            }
+        }
+        if let Some(v) = predicable(i, uses) {
+            defined.insert(v, n);
+        }
+    }
+    // A constant needs a register now: that pays if something else has one, or if two operations share it.
+    let mut loads: BTreeMap<u32, (usize, VReg)> = BTreeMap::new();
+    for (n, (i, _)) in insts.iter().enumerate() {
+        if let Some((v, k)) = constant(i).filter(|(v, k)| constants.contains_key(k) && !consumed.contains(v)) {
+            loads.entry(k).or_insert((n, v));
+        }
+    }
+    found.retain(|(_, d, _)| in_the_way(&insts[*d].0).is_none_or(|(_, k)| loads.contains_key(&k) || constants.get(&k) > Some(&1)));
+    if found.is_empty() {
+        return;
+    }
+    let operations: BTreeMap<usize, (usize, bool)> = found.into_iter().map(|(n, d, moved)| (n, (d, moved))).collect();
+    let gone: BTreeSet<usize> = operations.values().map(|o| o.0).collect();
+    let mut held: BTreeMap<u32, Reg> = BTreeMap::new();
+    let mut early: BTreeSet<usize> = BTreeSet::new();
+    let old = std::mem::take(&mut vc.blocks[b].insts);
+    let mut new = Vec::with_capacity(old.len());
+    for (n, (i, span)) in old.iter().enumerate() {
+        let Some((d, moved)) = operations.get(&n) else {
+            if let Some((v, k)) = constant(i)
+                && loads.get(&k) == Some(&(n, v))
+            {
+                held.insert(k, Reg::Virtual(v));
+            }
+            if !gone.contains(&n) && !early.contains(&n) {
+                new.push((i.clone(), *span));
+            }
+            continue;
+        };
+        let (pred, tied) = match (i.pred, i.src[0]) {
+            (Some((c, code)), Src::Reg(r, _)) if !moved => (Some((c, code ^ 0xf)), Some(r)),
+            _ => (i.pred, i.tied),
+        };
+        let mut o = MInst { dst: i.dst, pred, tied, tie3: false, ..old[*d].0.clone() };
+        if let Some((at, k)) = in_the_way(&o) {
+            let r = *held.entry(k).or_insert_with(|| {
+                // One that stands further down moves up.
+                let r = match loads.get(&k) {
+                    Some((m, v)) => {
+                        early.insert(*m);
+                        Reg::Virtual(*v)
+                    }
+                    None => vc.reg(GPR, *span),
+                };
+                new.push((MInst::new(Op::Mov, Dst::Reg(r), &[Src::Imm(k)]), *span));
+                r
+            });
+            o.src[at] = Src::reg(r);
+        }
+        new.push((o, old[*d].1));
+    }
+    vc.blocks[b].insts = new;
 }
 
 /// Ties multiply-adds to addends that die in them.

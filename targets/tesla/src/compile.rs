@@ -14,8 +14,8 @@ use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::{Binding, Module, Opcode, Span, Stage};
 use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::{
-    AllocOptions, BankKind, ClassSpec, CompileError, CompiledShader, NO_CLASS, OptLevel, Options, PRegSet, Placed, PlacedInst, Reflection,
-    RegFile, SlotBank, VCode, place,
+    AllocOptions, BankKind, ClassSpec, CompileError, CompiledShader, NO_CLASS, OptLevel, Options, PRegSet, Placed, PlacedInst,
+    ReflectConstants, Reflection, RegFile, SlotBank, VCode, place,
 };
 
 /// `$r` registers beyond the low half of the file that may be allocated; `$r126` is a scratch, `$r127` reads as zero.
@@ -291,6 +291,7 @@ fn finish(
         stats.detail.insert(name, v as u64);
     }
     stats.detail.insert("control", code.control as u64);
+    stats.detail.insert("constant_bytes", abi.constants.as_ref().map_or(0, |c| 4 * c.words.len() as u64));
     let instructions = u64::from(stats.instructions.max(1));
     stats.detail.insert("short_percent", 100 * u64::from(code.counts[0]) / instructions);
     stats.detail.insert("centibytes_per_instruction", 100 * u64::from(stats.bytes) / instructions);
@@ -354,6 +355,9 @@ fn reflect(source: &Module, abi: &Abi) -> Reflection {
         if let Some((p, d)) = place {
             u.register = Some(format!("c{}[{:#x}]", p.space, p.offset - d.offset + u.offset));
         }
+    }
+    if let Some(c) = &abi.constants {
+        r.constants.push(ReflectConstants { register: format!("c{}[0x0]", c.space), words: c.words.clone() });
     }
     for (n, t) in r.textures.iter_mut().enumerate() {
         t.unit = n as u32;

@@ -223,6 +223,32 @@ impl Expand {
             None
         }
     }
+    /// Whether a maximum is that of 0 and a sum which cannot exceed 1, such as `1 - length(p)`: the sum's own saturation does it.
+    fn only_sign_to_clamp(&self, sum: Value, zero: Value) -> bool {
+        let Some(d) = self.func.def_if(sum, Opcode::Fadd).filter(|_| self.bits(zero) == Some(0)) else { return false };
+        let most_one = |v: Value| self.bits(v).is_some_and(|k| f32::from_bits(k) <= 1.0);
+        let negative = |v: Value| self.func.def_if(v, Opcode::Fneg).is_some_and(|n| self.not_negative(n.args[0], 6));
+        (0..2).any(|n| most_one(d.args[n]) && negative(d.args[1 - n]))
+    }
+    /// Whether a value is a zero, greater than 0, or NaN.
+    fn not_negative(&self, v: Value, depth: u32) -> bool {
+        if let Some(b) = self.bits(v) {
+            return f32::from_bits(b) >= 0.0;
+        }
+        let (Some(i), Some(rest)) = (self.func.def_inst(v), depth.checked_sub(1)) else { return false };
+        let d = &self.func.insts[i];
+        let all = || d.args.iter().all(|a| self.not_negative(*a, rest));
+        match d.op {
+            Opcode::Fabs => true,
+            Opcode::Fmul => d.args[0] == d.args[1] || all(),
+            Opcode::Fadd => all(),
+            Opcode::Fmax => d.args.iter().any(|a| self.not_negative(*a, rest)),
+            // A square root; the root of -0 is -0.
+            Opcode::Frcp => self.func.def_if(d.args[0], Opcode::Frsqrt).is_some(),
+            Opcode::Ext => matches!(&d.imm, Imm::Ext(n) if matches!(&**n, "tesla.sat" | "tesla.ex2")),
+            _ => false,
+        }
+    }
     fn ex2(&mut self, x: Value) -> Value {
         let p = self.ext("tesla.preex2", I32, &[x]);
         self.ext("tesla.ex2", F32, &[p])
@@ -286,6 +312,8 @@ impl Expand {
                 let x = self.clamped_below(a[0]).unwrap_or(a[0]);
                 self.ext("tesla.sat", F32, &[x])
             }
+            Fmax if self.contract && !self.precise && self.only_sign_to_clamp(a[0], a[1]) => self.ext("tesla.sat", F32, &[a[0]]),
+            Fmax if self.contract && !self.precise && self.only_sign_to_clamp(a[1], a[0]) => self.ext("tesla.sat", F32, &[a[1]]),
             Fmin | Fmax => self.bin(op, a[0], a[1]),
             Fsub => {
                 let n = self.un(Fneg, a[1]);

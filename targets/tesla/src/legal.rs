@@ -46,6 +46,7 @@ pub fn prepare(source: &Module, options: &Options, dump: &mut dyn FnMut(&str, &M
         scalarise: true,
         robust: options.robust,
         local_select: 4,
+        keep_tables: true,
         remat: false,
         relax: options.fp_contract,
         ..PassOptions::default()

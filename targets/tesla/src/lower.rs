@@ -10,7 +10,7 @@ use crate::inst::*;
 use crate::op::{Op, Ty};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::{Ranges, Uniformity};
-use retroshade_ir::{Block, Function, Imm, Inst, MemRef, Module, Opcode, Scalar, Span, Stage, Value, ValueDef};
+use retroshade_ir::{Block, Function, Imm, Inst, Local, MemRef, Module, Opcode, Scalar, Span, Stage, TexLod, Value, ValueDef};
 use retroshade_lower::{CompileError, Reg, Target, VCode, VReg};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,9 +77,17 @@ pub(crate) struct Lower<'a> {
     pub next_texture: u8,
     /// First register block for textures: behind the fragment results, which are pinned at the end.
     pub first_texture: u8,
+    /// The lanes taken of texels, and what takes them.
+    pub texel_lanes: BTreeMap<Value, Vec<(u8, Value)>>,
+    /// Whether something takes differences within quads, so that helper lanes need texels too.
+    pub derivatives: bool,
     /// Instructions already covered by a larger pattern.
     pub covered: SecondaryMap<Inst, bool>,
     pub local_base: Vec<u32>,
+    /// Byte offsets of the local arrays that stand in constant memory.
+    pub tables: SecondaryMap<Local, Option<u32>>,
+    /// Indices times the size of an element, by block.
+    pub products: BTreeMap<(usize, Value, u32), Reg>,
     /// Values that went straight into an output word.
     pub direct: BTreeSet<Value>,
     /// Whether constants may be the immediates of products of halves, which then stand in `$r0`–`$r31`.
@@ -112,9 +120,14 @@ pub(crate) fn select(
     for b in &func.layout {
         blocks[*b] = vc.block(depth(&loops, *b)) as u32;
     }
+    let tables = abi.lay_out_tables(func);
     let mut local_base = Vec::new();
     let mut at = 0u32;
-    for l in func.locals.values() {
+    for (n, l) in func.locals.iter() {
+        if tables[n].is_some() {
+            local_base.push(0);
+            continue;
+        }
         // Pairs and quads of words are read at once.
         at = at.next_multiple_of(if l.ty.lanes.is_power_of_two() { 4 * l.ty.lanes as u32 } else { 4 });
         local_base.push(at);
@@ -154,9 +167,13 @@ pub(crate) fn select(
         thread_id: None,
         texture_blocks: 4,
         first_texture: 0,
+        texel_lanes: BTreeMap::new(),
+        derivatives: false,
         next_texture: 0,
         covered: SecondaryMap::new(),
         local_base,
+        tables,
+        products: BTreeMap::new(),
         direct: BTreeSet::new(),
         half_immediates,
         patterns: BTreeSet::new(),
@@ -194,6 +211,7 @@ fn depth(loops: &retroshade_ir::analysis::Loops, b: Block) -> u32 {
 impl Lower<'_> {
     fn prepare(&mut self) {
         let mut count: SecondaryMap<Value, u32> = SecondaryMap::new();
+        let (mut textures, mut differences) = (0, false);
         for (b, i) in self.func.ordered() {
             let d = &self.func.insts[i];
             for r in &d.results {
@@ -212,10 +230,26 @@ impl Lower<'_> {
                 count[v] += 1;
                 self.user[v] = Some((i, b));
             }
+            match (d.op, &d.imm) {
+                (Opcode::Tex, Imm::Tex(t)) => {
+                    textures += 1;
+                    differences |= matches!(t.lod, TexLod::Implicit | TexLod::Bias);
+                }
+                (Opcode::Ddx | Opcode::Ddy, _) => differences = true,
+                (Opcode::Extract, Imm::Lane(l)) if self.uses[d.results[0]] != 0 => {
+                    let texel = self.func.resolve(d.args[0]);
+                    if self.func.def_if(texel, Opcode::Tex).is_some() {
+                        self.texel_lanes.entry(texel).or_default().push((*l, d.results[0]));
+                    }
+                }
+                _ => {}
+            }
             if let (Opcode::Output, Imm::Mem { var: MemRef::Output(o), .. }) = (d.op, &d.imm) {
                 self.writes[o.as_u32() as usize] += 1;
             }
         }
+        // A single texture operation is nobody else's helper.
+        self.derivatives = differences && textures > 1;
         for v in self.func.values.keys() {
             if count[v] != 1 || self.uses[v] != 1 {
                 self.user[v] = None;

@@ -68,6 +68,23 @@ impl Lower<'_> {
                 }
                 Ok(())
             }
+            (Opcode::LocalLoad, MemRef::Local(x)) if self.tables[x].is_some() => {
+                self.fired("table.load");
+                let unit = self.func.locals[x].ty.lanes as u32 * 4;
+                let index = self.optional_address(d.args.first().copied(), unit)?;
+                let (Some(start), Some(space)) = (self.tables[x], self.abi.constants.as_ref().map(|c| c.space)) else {
+                    return Err(internal("a table without a place"));
+                };
+                let read = self.lanes_read(d);
+                for l in self.lanes_wanted(d).into_iter().filter(|l| read >> l & 1 == 1) {
+                    let r = self.result_lane(d, l);
+                    let src = Src::C(space, start + offset * unit + 4 * l as u32, index != Index::None);
+                    self.emit(MInst { index, ..MInst::new(Op::LdC, Dst::Reg(r), &[src]).with("w", 1) });
+                }
+                Ok(())
+            }
+            // Its constants are there already.
+            (Opcode::LocalStore, MemRef::Local(x)) if self.tables[x].is_some() => Ok(()),
             (Opcode::LocalLoad, MemRef::Local(x)) => {
                 self.fired("local.load");
                 let lanes = self.func.locals[x].ty.lanes as u32;

@@ -845,8 +845,13 @@ impl Lower<'_> {
             return Ok(Index::Reg(r, unit.trailing_zeros() as u8));
         }
         self.fired("address.product");
+        let key = (self.cur, self.func.resolve(index), unit);
+        if let Some(t) = self.products.get(&key) {
+            return Ok(Index::Reg(*t, 0));
+        }
         let t = self.fresh();
         self.emit(MInst::new(Op::Mul24, Dst::Reg(t), &[Src::reg(r), Src::Imm(unit)]));
+        self.products.insert(key, t);
         Ok(Index::Reg(t, 0))
     }
 }

@@ -93,7 +93,7 @@ impl Lower<'_> {
         };
         self.fired("texture");
         let t = TexOp { base, args, results, mask, unit: info.texture.as_u32() as u8, offset: info.offset, cube, apart };
-        let live = u8::from(fragment && !self.derivative_later());
+        let live = u8::from(fragment && !self.derivatives);
         self.emit(MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(op, Dst::None, &[]) }.with("live", live));
         Ok(())
     }
@@ -159,18 +159,13 @@ impl Lower<'_> {
             return None;
         }
         let mut base = None;
-        for (_, i) in self.func.ordered() {
-            let d = &self.func.insts[i];
-            let (Opcode::Extract, Imm::Lane(l)) = (d.op, &d.imm) else { continue };
-            if self.func.resolve(d.args[0]) != v || self.uses[d.results[0]] == 0 {
-                continue;
-            }
-            let (u, _) = self.user[d.results[0]]?;
+        for (l, lane) in self.texel_lanes.get(&v).into_iter().flatten() {
+            let (u, _) = self.user[*lane]?;
             let b = &self.func.insts[u];
             if b.op != Opcode::Build {
                 return None;
             }
-            let place = b.args.iter().position(|a| self.func.resolve(*a) == d.results[0])? as u32;
+            let place = b.args.iter().position(|a| self.func.resolve(*a) == *lane)? as u32;
             let (o, _) = self.user[b.results[0]]?;
             let Imm::Mem { var: MemRef::Output(n), offset } = self.func.insts[o].imm else { return None };
             let word = crate::abi::Word { decl: n.as_u32(), element: offset, lane: place };
@@ -181,12 +176,5 @@ impl Lower<'_> {
             }
         }
         base.filter(|b| b % 4 == 0)
-    }
-    /// Whether a derivative is taken anywhere, so that helper lanes need texels too.
-    fn derivative_later(&self) -> bool {
-        self.func.ordered().any(|(_, i)| {
-            let d = &self.func.insts[i];
-            matches!(d.op, Opcode::Ddx | Opcode::Ddy) || matches!(&d.imm, Imm::Tex(t) if matches!(t.lod, TexLod::Implicit | TexLod::Bias))
-        }) && self.func.ordered().filter(|(_, i)| self.func.insts[*i].op == Opcode::Tex).count() > 1
     }
 }

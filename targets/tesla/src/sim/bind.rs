@@ -92,6 +92,9 @@ fn constants(abi: &Abi, env: &ShaderEnv) -> Result<Vec<Vec<u8>>, SimError> {
         bytes.extend(words.iter().flat_map(|w| w.to_le_bytes()));
         spaces[*s as usize & 15] = bytes;
     }
+    if let Some(c) = &abi.constants {
+        spaces[c.space as usize & 15] = c.words.iter().flat_map(|w| w.to_le_bytes()).collect();
+    }
     Ok(spaces)
 }
 
