@@ -45,6 +45,8 @@ pub struct Profile {
     pub discard: bool,
     /// Returns before the end.
     pub early_return: bool,
+    /// Geometry programs only make triangle strips, and never more vertices than they declare.
+    pub only_strips: bool,
     /// Instructions to aim at: from, to.
     pub size: (usize, usize),
     /// Invocations of a vertex or fragment program.
@@ -77,6 +79,7 @@ impl Profile {
             derivatives: true,
             discard: true,
             early_return: true,
+            only_strips: false,
             size: (24, 110),
             lanes: 8,
             mantissa: 23,
@@ -110,10 +113,10 @@ impl Profile {
             textures: false,
             rich_textures: false,
             switches: false,
-            locals: false,
             io_arrays: false,
             derivatives: false,
             discard: false,
+            only_strips: true,
             size: (20, 90),
             mantissa: 16,
             ..Profile::everything()

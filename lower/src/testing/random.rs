@@ -111,7 +111,10 @@ impl Gen<'_> {
         let vertices = if stage == Stage::Geometry {
             let input = self.rng.of(&[Primitive::Points, Primitive::Lines, Primitive::Triangles, Primitive::TrianglesAdjacency]);
             let output = self.rng.of(&[Primitive::Points, Primitive::LineStrip, Primitive::TriangleStrip]);
-            self.m.geometry = Some(GeometryInfo { input, output, max_vertices: 1 + self.rng.below(12) as u32, invocations: 1 });
+            let max_vertices = 1 + self.rng.below(12) as u32;
+            // A machine without a limit of its own emits what is beyond, too.
+            let (output, max_vertices) = if self.p.only_strips { (Primitive::TriangleStrip, 1024) } else { (output, max_vertices) };
+            self.m.geometry = Some(GeometryInfo { input, output, max_vertices, invocations: 1 });
             input.vertices()
         } else {
             1

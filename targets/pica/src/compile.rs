@@ -85,6 +85,11 @@ fn loops(m: &Module) -> bool {
     })
 }
 
+/// Whether there are local arrays.
+fn arrays(m: &Module) -> bool {
+    m.functions.values().any(|f| !f.locals.is_empty())
+}
+
 /// Compiles a verified module. Where a function stays a procedure or a loop a loop only if the program is shorter for it.
 pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     best(source, options, &mut Vec::new())
@@ -107,6 +112,11 @@ fn best(source: &Module, options: &Options, log: &mut Vec<String>) -> Result<Com
             (*best, *variant) = (made, new);
         }
     };
+    // Tables take registers that uniforms may need, small arrays can be selects as well.
+    if best.is_err() && arrays(source) {
+        let selects = Variant { tables: false, ..variant.clone() };
+        attempt(&mut best, &mut variant, selects);
+    }
     if loops(source) {
         let rolled = Variant { unroll: 0, ..variant.clone() };
         attempt(&mut best, &mut variant, rolled);
@@ -133,7 +143,7 @@ fn best(source: &Module, options: &Options, log: &mut Vec<String>) -> Result<Com
 
 /// The module that code is made of.
 pub fn legal_module(source: &Module, options: &Options) -> Result<Module, CompileError> {
-    if legal::keepable(source).is_empty() && !loops(source) {
+    if legal::keepable(source).is_empty() && !loops(source) && !arrays(source) {
         return Ok(legal::legalise(source, options)?.module);
     }
     match compile(source, options) {

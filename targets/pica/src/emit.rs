@@ -5,6 +5,7 @@
 
 use crate::forms::Op;
 use crate::inst::{Cond, CondOp, Instr};
+use crate::jumps;
 use crate::lint::IF_DEPTH;
 use crate::mir::*;
 use crate::place::Places;
@@ -21,15 +22,15 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// Finds registers for sets of values that one operand needs together.
-    fn allocate(mut sets: Vec<Vec<u32>>) -> Constants {
+    /// Finds registers for sets of values that one operand needs together, beside and behind those of tables.
+    fn allocate(mut sets: Vec<Vec<u32>>, tables: Vec<[Option<u32>; 4]>) -> Constants {
         for s in &mut sets {
             s.sort();
             s.dedup();
         }
         sets.sort_by_key(|s| std::cmp::Reverse(s.len()));
         sets.dedup();
-        let mut c = Constants::default();
+        let mut c = Constants { regs: tables };
         for s in sets {
             let negated: Vec<u32> = s.iter().map(|v| negate(*v)).collect();
             let missing = |r: &[Option<u32>; 4], s: &[u32]| s.iter().filter(|v| !r.contains(&Some(**v))).count();
@@ -79,12 +80,16 @@ fn negate(v: u32) -> u32 {
 
 /// Code in structured form; addresses come last.
 #[derive(Clone, Debug)]
-enum Item {
+pub enum Item {
+    /// An instruction.
     I(Instr, Span),
+    /// A place that jumps lead to.
     Label(usize),
     /// A jump; the condition stands in the instruction.
     Jump(Instr, usize),
+    /// IFC or IFU with its two parts.
     If(Instr, Vec<Item>, Vec<Item>),
+    /// LOOP with its body.
     For(Instr, Vec<Item>),
 }
 
@@ -145,7 +150,7 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure]) -> Result<Em
     let mut e = Emitter {
         p,
         places,
-        constants: Constants::allocate(constant_sets(p)),
+        constants: Constants::allocate(constant_sets(p), p.tables.clone()),
         order: HashMap::new(),
         labels: 0,
         if_depth: IF_DEPTH / p.nesting.max(1),
@@ -163,6 +168,9 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure]) -> Result<Em
             items.push(Item::I(Instr::new(Op::Nop), Span::NONE));
         }
         lists.push(items);
+    }
+    if let Some(b) = p.truth.filter(|_| e.truth) {
+        lists.iter_mut().for_each(|l| jumps::thread(l, b));
     }
     let mut out = Emitted::default();
     let mut labels = vec![0; e.labels];
@@ -212,7 +220,7 @@ pub fn used_registers(code: &[Instr]) -> u32 {
 
 /// Whether a block may end behind this list without a NOP.
 fn ends_plain(items: &[Item]) -> bool {
-    matches!(items.last(), Some(Item::I(i, _)) if !matches!(i.op, Op::Call | Op::Callc | Op::Callu | Op::Jmpc | Op::Jmpu | Op::Breakc))
+    matches!(items.last(), Some(Item::I(i, _)) if !matches!(i.op, Op::Call | Op::Callc | Op::Callu | Op::Jmpc | Op::Jmpu | Op::Break | Op::Breakc))
 }
 
 fn size(items: &[Item]) -> usize {
@@ -425,10 +433,11 @@ impl Emitter<'_> {
                     Some(c) => self.counted(c, body, depth, &mut out)?,
                     None => self.looped(body, &mut out)?,
                 },
-                Tree::Break => {
-                    let (_, exit) = self.loops.last().copied().flatten().ok_or("a break outside a loop")?;
-                    self.always(exit, &mut out);
-                }
+                // In a counted loop the ifs around a break are jumps: BREAK stands at the loop's own level.
+                Tree::Break => match self.loops.last().ok_or("a break outside a loop")? {
+                    Some((_, exit)) => self.always(*exit, &mut out),
+                    None => out.push(Item::I(Instr::new(Op::Break), Span::NONE)),
+                },
                 Tree::Continue => {
                     let (next, _) = self.loops.last().copied().flatten().ok_or("a continue outside a loop")?;
                     self.always(next, &mut out);
@@ -496,8 +505,8 @@ impl Emitter<'_> {
         if let (Some(Some((_, exit))), [], [Tree::Break]) = (self.loops.last(), then, other) {
             return self.jump_if(&test.not(), *exit, out);
         }
-        if self.loops.last() == Some(&None) && (leaves(then) || leaves(other)) {
-            return self.break_if(test, then, other, depth, out);
+        if self.loops.last() == Some(&None) && (leaves(then) || leaves(other)) && self.break_if(test, then, other, depth, out)? {
+            return Ok(());
         }
         let jumps = leaves(then) || leaves(other) || depth >= self.if_depth || self.jumps_back(then) || self.jumps_back(other);
         let (mut a, mut b) = (self.list(then, depth + 1)?, self.list(other, depth + 1)?);
@@ -544,15 +553,21 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Leaves a counted loop where the test holds; the flags last while values are passed on.
-    fn break_if(&mut self, test: &Test, then: &[Tree], other: &[Tree], depth: usize, out: &mut Vec<Item>) -> Result<(), String> {
-        let (arm, leave) = if other.is_empty() { (then, test.clone()) } else { (other, test.not()) };
-        let (Test::Flags(_, cond), Some((Tree::Break, blocks))) = (&leave, arm.split_last()) else {
-            return Err("a loop is left from inside a block".to_string());
+    /// Leaves a counted loop where the test holds, if nothing on the way out needs more than the flags, which last while
+    /// values are passed on; says whether it did.
+    fn break_if(&mut self, test: &Test, then: &[Tree], other: &[Tree], depth: usize, out: &mut Vec<Item>) -> Result<bool, String> {
+        let (arm, leave) = match (then, other) {
+            (arm, []) => (arm, test.clone()),
+            ([], arm) => (arm, test.not()),
+            _ => return Ok(false),
         };
+        let (Test::Flags(_, cond), Some((Tree::Break, blocks))) = (&leave, arm.split_last()) else { return Ok(false) };
+        if !blocks.iter().all(|b| matches!(b, Tree::Block(_))) {
+            return Ok(false);
+        }
         let mut items = self.list(blocks, depth)?;
-        if items.iter().any(|i| matches!(i, Item::I(i, _) if matches!(i.op, Op::Cmp | Op::Litp | Op::Call)) || !matches!(i, Item::I(..))) {
-            return Err("the flags are lost on the way out of a loop".to_string());
+        if items.iter().any(|i| !matches!(i, Item::I(i, _) if !matches!(i.op, Op::Cmp | Op::Litp | Op::Call))) {
+            return Ok(false);
         }
         out.push(self.compare(&leave)?);
         if !items.is_empty() {
@@ -562,7 +577,7 @@ impl Emitter<'_> {
             out.push(Item::Label(skip));
         }
         out.push(Item::I(Instr { cond: *cond, ..Instr::new(Op::Breakc) }, Span::NONE));
-        Ok(())
+        Ok(true)
     }
 
     /// LOOP: the number of rounds stands in an integer constant, and nothing is compared.
@@ -714,9 +729,7 @@ impl Emitter<'_> {
                 continue;
             }
             if n.op == Op::Emit {
-                out.push(Item::I(Instr { emit: n.emit, ..Instr::new(Op::Setemit) }, n.span));
-                out.push(Item::I(Instr::new(Op::Emit), n.span));
-                k += 1;
+                k = self.vertex(&block.nodes, k, out)?;
                 continue;
             }
             if let Some(test) = &n.test {
@@ -749,6 +762,29 @@ impl Emitter<'_> {
             k += 1;
         }
         Ok(())
+    }
+
+    /// A vertex: its slot, chosen among several where the place in the strip is not known, then EMIT. Gives the next operation.
+    fn vertex(&mut self, nodes: &[Node], at: usize, out: &mut Vec<Item>) -> Result<usize, String> {
+        let mut k = at;
+        let mut compared: Option<&Test> = None;
+        while let Some(n) = nodes.get(k).filter(|n| n.op == Op::Emit) {
+            k += 1;
+            let slot = Item::I(Instr { emit: n.emit, ..Instr::new(Op::Setemit) }, n.span);
+            let Some(test @ Test::Flags(flags, cond)) = &n.test else {
+                out.push(slot);
+                break;
+            };
+            if !matches!(compared, Some(Test::Flags(f, _)) if f == flags) {
+                out.push(self.compare(test)?);
+                compared = Some(test);
+            }
+            let skip = self.label();
+            out.push(Item::Jump(Instr { cond: cond.not(), ..Instr::new(Op::Jmpc) }, skip));
+            out.extend([slot, Item::Label(skip)]);
+        }
+        out.push(Item::I(Instr::new(Op::Emit), nodes[at].span));
+        Ok(k)
     }
 
     fn indexed(&self, n: &Node, held: &[Option<u32>; 2]) -> Result<Option<Instr>, String> {

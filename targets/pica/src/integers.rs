@@ -4,6 +4,7 @@
 //! prove that nothing can miss, nothing is added. Facts: ISA sheet sections 7 (indices), 8 (exact integers).
 
 use crate::legal::{EXACT, f32_like, unsupported};
+use crate::tables::Table;
 use cranelift_entity::SecondaryMap;
 use indexmap::IndexMap;
 use retroshade_ir::analysis::Ranges;
@@ -50,7 +51,7 @@ fn fold_indices(f: &mut Function) -> SecondaryMap<Inst, bool> {
     for (_, i) in f.ordered() {
         let d = &f.insts[i];
         // An output's conversion back is free, too.
-        let is_index = matches!(d.op, Opcode::Uniform | Opcode::Input | Opcode::Output);
+        let is_index = matches!(d.op, Opcode::Uniform | Opcode::Input | Opcode::Output | Opcode::Ext);
         for v in d.args.iter().chain(d.targets.iter().flat_map(|t| t.args.iter())) {
             if !is_index {
                 numeric[f.resolve(*v)] = true;
@@ -162,7 +163,7 @@ fn is_loose(f: &Function, ranges: &Ranges, users: &SecondaryMap<Value, Vec<Inst>
     users[v].iter().all(|u| {
         let d = &f.insts[*u];
         match (d.op, &d.imm) {
-            (Opcode::S2f | Opcode::U2f | Opcode::Uniform, _) => true,
+            (Opcode::S2f | Opcode::U2f | Opcode::Uniform | Opcode::Ext, _) => true,
             (Opcode::Smin | Opcode::Smax, _) => d.args.iter().any(|a| proven(f.resolve(*a))),
             (Opcode::Icmp, Imm::IntCC(cc)) => {
                 !matches!(cc, IntCC::Ult | IntCC::Ule | IntCC::Ugt | IntCC::Uge) && d.args.iter().any(|a| proven(f.resolve(*a)))
@@ -179,6 +180,10 @@ struct Facts {
     only_index: bool,
     /// Limits of a uniform's index that may miss its array.
     bounds: Option<(i64, i64)>,
+    /// Whether the index can be below the lower limit, or above the upper, anywhere.
+    sides: (bool, bool),
+    /// Whether a table needs a row of zeros before and behind its own.
+    guards: (bool, bool),
     /// A store to an integer output.
     integer_output: bool,
     /// A conversion of something that may be beyond the exact range.
@@ -247,11 +252,23 @@ pub fn integers(m: &mut Module) -> Result<(), CompileError> {
                 *both = (both.0.max(lo), both.1.min(hi));
             }
         }
+        if let (Some(t), Some(x)) = (Table::of(&f.insts[i].imm), f.insts[i].args.first()) {
+            let r = ranges.range_at(f.resolve(*x), b);
+            let t = Table { guards: (r.lo < 0, r.hi >= t.rows.len() as i64), ..t };
+            let (lo, hi) = t.bounds();
+            facts[i].guards = t.guards;
+            facts[i].bounds = (r.lo < lo || r.hi > hi).then_some((lo, hi));
+        }
     }
     for (_, i) in f.ordered() {
         let d = &f.insts[i];
         if let (true, Some((u, x, ..))) = (facts[i].bounds.is_some(), limits(i)) {
             facts[i].bounds = together.get(&(u, x)).copied().filter(|(lo, hi)| lo <= hi).or(facts[i].bounds);
+        }
+        if let (Some((lo, hi)), Some(x)) = (facts[i].bounds, d.args.first()) {
+            // The same for all that name this index, so that they share it.
+            let r = ranges.range(f.resolve(*x));
+            facts[i].sides = (r.lo < lo, r.hi > hi);
         }
         if let Imm::Mem { var: MemRef::Output(o), .. } = d.imm {
             facts[i].integer_output = m.outputs[o].ty.scalar == Scalar::I32;
@@ -301,7 +318,8 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Va
     let is_int = ty.is_some_and(|t| t.scalar == Scalar::I32);
     let fty = ty.map_or(F32, f32_like);
     // Indices: the machine truncates a float.
-    if matches!(d.op, Opcode::Uniform | Opcode::Input | Opcode::Output) {
+    let table = Table::of(&d.imm);
+    if matches!(d.op, Opcode::Uniform | Opcode::Input | Opcode::Output) || table.is_some() {
         let at = usize::from(d.op == Opcode::Output);
         let mut changed = false;
         // A conversion that only serves as an index is still one: what it converts can be clamped as well.
@@ -314,14 +332,18 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Va
             let x = match facts.bounds {
                 Some((lo, hi)) => {
                     let (lo, hi) = (b.fconst(F32, lo as f32), b.fconst(F32, hi as f32));
-                    let up = b.ins(Opcode::Fmax, &[lo, x]);
-                    b.ins(Opcode::Fmin, &[hi, up])
+                    let up = if facts.sides.0 { b.ins(Opcode::Fmax, &[lo, x]) } else { x };
+                    if facts.sides.1 { b.ins(Opcode::Fmin, &[hi, up]) } else { up }
                 }
                 None => x,
             };
             let c = b.typed(Opcode::F2s, I32, &[x], Imm::None);
             b.func.insts[i].args[at] = c;
             changed = true;
+        }
+        if let Some(t) = table {
+            b.func.insts[i].imm = Table { guards: facts.guards, ..t }.name();
+            return Ok(Action::Changed);
         }
         if d.op == Opcode::Output {
             // An integer output: stored through a conversion, which is free.

@@ -5,6 +5,7 @@
 
 use crate::integers::{integers, truncated};
 use crate::numerics::Float24;
+use crate::tables;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{self, PassOptions, sequence};
@@ -59,12 +60,14 @@ pub struct Variant {
     pub keep: Vec<String>,
     /// Operations that unrolling may make of a loop.
     pub unroll: u32,
+    /// Whether constant arrays with computed indices lie in constant registers.
+    pub tables: bool,
 }
 
 impl Variant {
     /// The first that is tried.
     pub fn of(o: &Options) -> Variant {
-        Variant { keep: Vec::new(), unroll: if o.opt == OptLevel::Os { 24 } else { 96 } }
+        Variant { keep: Vec::new(), unroll: if o.opt == OptLevel::Os { 24 } else { 96 }, tables: true }
     }
 }
 
@@ -209,11 +212,20 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Res
     }
     let mut dumps = Vec::new();
     let po = pass_options(options, variant.unroll);
-    passes::pipeline(&mut m, &po, &mut |name, m| {
+    let mut log = |name: &str, m: &Module| {
         if options.wants(name) {
             dumps.push((name.to_string(), print(m)));
         }
-    });
+    };
+    // Arrays that unrolling leaves with computed indices: constants become tables, small ones selects.
+    passes::pipeline(&mut m, &PassOptions { local_select: 0, ..po }, &mut log);
+    let arrays = |f: &Function| f.ordered().any(|(_, i)| matches!(f.insts[i].op, Opcode::LocalLoad | Opcode::LocalStore));
+    if m.functions.values().any(arrays) {
+        if variant.tables {
+            tables::make(&mut m);
+        }
+        passes::pipeline(&mut m, &po, &mut log);
+    }
     let dump = |name: &str, m: &Module, dumps: &mut Vec<(String, String)>| {
         if options.wants(name) {
             dumps.push((name.to_string(), print(m)));
@@ -237,7 +249,7 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Res
     for _ in 0..3 {
         let mut changed = sequence(&mut m, &["simplify", "gvn", "dce"], &po);
         for (id, _) in &structures {
-            changed |= expand(&mut m.functions[*id])?;
+            changed |= expand(&mut m.functions[*id])? | tables::fold(&mut m.functions[*id]);
         }
         if !changed {
             break;
@@ -659,6 +671,7 @@ fn uniform_like(f: &Function, v: Value) -> bool {
     let Some(d) = f.def_inst(f.resolve(v)).map(|i| &f.insts[i]) else { return false };
     match d.op {
         Opcode::Const | Opcode::Uniform => true,
+        Opcode::Ext => tables::Table::of(&d.imm).is_some(),
         Opcode::Build | Opcode::Splat | Opcode::Extract | Opcode::Insert | Opcode::Shuffle | Opcode::Fneg => {
             d.args.iter().all(|a| uniform_like(f, *a))
         }

@@ -13,6 +13,7 @@ pub mod forms;
 pub mod inst;
 pub mod integers;
 pub mod judge;
+mod jumps;
 pub mod legal;
 pub mod lint;
 pub mod loops;
@@ -27,6 +28,7 @@ pub mod regs;
 pub mod relief;
 pub mod semantics;
 pub mod sim;
+pub mod tables;
 pub mod text;
 
 use container::Shbin;

@@ -264,7 +264,7 @@ impl Finder<'_> {
     }
 }
 
-/// The exits of a loop that LOOP could count: the one that the rounds count, and BREAKC's at the loop's own level.
+/// The exit of a loop that LOOP could count.
 #[derive(Clone)]
 struct Exits {
     /// The block of the test that counts.
@@ -297,36 +297,9 @@ fn passes(f: &Function, b: Block) -> bool {
     f.blocks[b].insts.iter().all(|i| matches!(f.insts[*i].op, Opcode::Jump | Opcode::Const))
 }
 
-/// Whether BREAKC can leave here: flags, which nothing on the way out changes.
-fn breakable(f: &Function, from: Block, arm: &[Block]) -> bool {
-    let mut cond = f.terminator(from).and_then(|t| f.insts[t].args.first()).map(|v| f.resolve(*v));
-    while let Some(d) = cond.and_then(|c| f.def_if(c, Opcode::Inot)) {
-        cond = Some(f.resolve(d.args[0]));
-    }
-    let flags = cond.and_then(|c| f.def_inst(c)).is_some_and(|i| f.insts[i].op != Opcode::Uniform);
-    let keeps = |i: &Inst| {
-        !matches!(f.insts[*i].op, Opcode::Select | Opcode::Call | Opcode::EmitVertex | Opcode::EndPrimitive)
-            && f.insts[*i].results.iter().all(|v| f.ty(*v).scalar != Scalar::I1)
-    };
-    flags && arm.iter().all(|b| f.blocks[*b].insts.iter().all(keeps))
-}
-
-/// The exits of a loop, if all stand at its own level and one can be counted.
+/// The exits of a loop, if one can be counted: it stands at the loop's own level. Others leave by BREAK, wherever they stand.
 fn exits(f: &Function, header: Block, body: &[Tree]) -> Option<Exits> {
-    fn breaks(nodes: &[Tree]) -> usize {
-        nodes
-            .iter()
-            .map(|n| match n {
-                Tree::Break | Tree::Continue => 1,
-                Tree::If { then, other, .. } => breaks(then) + breaks(other),
-                _ => 0,
-            })
-            .sum()
-    }
     let all: Vec<(usize, (Block, bool, Vec<Block>))> = body.iter().enumerate().filter_map(|(k, n)| Some((k, exit(n)?))).collect();
-    if all.len() != breaks(body) {
-        return None;
-    }
     let last = |at: usize| body[at + 1..].iter().all(|n| matches!(n, Tree::Block(b) if passes(f, *b)));
     let counts = |(at, (from, _, arm)): &(usize, (Block, bool, Vec<Block>))| {
         let first = *at == 1 && *from == header && matches!(body[0], Tree::Block(b) if b == header);
@@ -334,9 +307,6 @@ fn exits(f: &Function, header: Block, body: &[Tree]) -> Option<Exits> {
     };
     // The first round's test, if there is one, else the last's.
     let chosen = all.iter().position(counts)?;
-    if all.iter().enumerate().any(|(k, (_, (from, _, arm)))| k != chosen && !breakable(f, *from, arm)) {
-        return None;
-    }
     let (at, (test, stays, arm)) = all[chosen].clone();
     Some(Exits { test, stays, bottom: last(at), at, arm })
 }

@@ -8,6 +8,8 @@ use crate::forms::Op;
 use crate::inst::{Cond, CondOp};
 use crate::loops::{self, Plan};
 use crate::mir::*;
+use crate::regs::FLOAT_UNIFORMS;
+use crate::tables::{self, Table};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::{Cfg, DomTree};
 use retroshade_ir::*;
@@ -45,6 +47,8 @@ struct Lowering<'a> {
     strips: Vec<u8>,
     /// Those at the current place.
     strip: u8,
+    /// Where the place is counted, if not every vertex knows it.
+    place: Option<Tmp>,
 }
 
 /// Lowers a legalised module: the entry, then the functions that stay procedures. The structures are in that order.
@@ -99,6 +103,7 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
             procedure_of: procedure_of.clone(),
             strips: strips(f, &order, &cfg),
             strip: 1,
+            place: None,
         };
         l.function(&order, &cfg, &dom, &structure)?;
         if n > 0 {
@@ -155,6 +160,9 @@ impl Lowering<'_> {
             }
         }
         self.leave_loops(&structure.nodes);
+        self.place = (0..order.len()).any(|n| self.unsure(order[n], self.strips[n])).then(|| self.p.temp(Span::NONE));
+        self.at = self.block_of[&order[0]];
+        self.place_is(0);
         for b in order {
             self.at = self.block_of[b];
             self.strip = order.iter().position(|o| o == b).and_then(|n| self.strips.get(n).copied()).unwrap_or(1);
@@ -460,6 +468,18 @@ impl Lowering<'_> {
             Opcode::Fexp2 => self.per_lane(Op::Ex2, &args[0]),
             Opcode::Flog2 => self.per_lane(Op::Lg2, &args[0]),
             Opcode::Dot => smallvec![self.dot(&args[0], &args[1])?],
+            Opcode::Ext if let Some(t) = Table::of(&d.imm) => {
+                let (at, first) = tables::place(&mut self.p.tables, &t.registers());
+                let row = u8::from(t.guards.0) as usize;
+                let Some(reg) = (FLOAT_UNIFORMS as usize + row).checked_sub(at + 1) else {
+                    let needed = self.p.tables.len() as u64;
+                    let what = "a constant array does not fit the float registers";
+                    return Err(CompileError::limit("P0303", self.span, what, needed, u64::from(FLOAT_UNIFORMS)));
+                };
+                let index = Some(self.index_number(args[0][0]));
+                let lanes = t.rows.first().map_or(1, Vec::len) as u8;
+                (0..lanes).map(|l| Ref { leaf: Leaf::Uni { reg: reg as u8, comp: first + l, index }, neg: false }).collect()
+            }
             Opcode::Ext => {
                 let op = match &d.imm {
                     Imm::Ext(n) if &**n == "pica.sge" => Op::Sge,
@@ -525,9 +545,13 @@ impl Lowering<'_> {
             }
             Opcode::Call => return self.call(&d),
             Opcode::Return if self.procedure.is_some() => return self.results(&d),
-            Opcode::EmitVertex => return self.emit_vertex(),
+            Opcode::EmitVertex => {
+                self.emit_vertex();
+                return Ok(());
+            }
             Opcode::EndPrimitive => {
                 self.strip = 1;
+                self.place_is(0);
                 return Ok(());
             }
             Opcode::Jump | Opcode::Return | Opcode::Unreachable => return Ok(()),
@@ -771,21 +795,51 @@ impl Lowering<'_> {
         Ok(out)
     }
 
-    /// Strips become triangles: vertex k goes to slot k mod 3, from the third on each sends one, every other reversed.
-    fn emit_vertex(&mut self) -> Result<(), CompileError> {
-        if self.strip.count_ones() != 1 {
-            return Err(CompileError::unsupported(
-                "P0105",
-                self.span,
-                "a vertex is emitted where its place in the strip is not known: end the strip in every round and on every way",
-            ));
+    /// Strips become triangles: vertex k goes to slot k mod 3, from the third on each sends one, every other reversed. Where
+    /// several places are possible, those who come by count, and the slot is chosen among those of all.
+    fn emit_vertex(&mut self) {
+        let slot = |k: u32| ((k % 3) as u8, k >= 2, k >= 2 && k % 2 == 1);
+        let places: Vec<u32> = (0..8).filter(|k| self.strip >> k & 1 == 1).collect();
+        let number = |k: u32| Ref::constant((k as f32).to_bits());
+        for two in places.chunks(2) {
+            for (k, op) in two.iter().zip([CondOp::X, CondOp::Y]) {
+                let mut n = Node::new(Op::Emit, &[], &[], self.span);
+                n.emit = slot(*k);
+                if let (Some(t), true) = (self.place, places.len() > 1) {
+                    let flags = two.iter().map(|k| (number(*k), 0, Ref::tmp(t))).collect();
+                    n.test = Some(Test::Flags(flags, Cond { op, x: true, y: true }));
+                }
+                self.p.blocks[self.at].nodes.push(n);
+            }
         }
-        let k = self.strip.trailing_zeros();
         self.strip = next_in_strip(self.strip);
-        let mut n = Node::new(Op::Emit, &[], &[], self.span);
-        n.emit = ((k % 3) as u8, k >= 2, k >= 2 && k % 2 == 1);
+        let Some(t) = self.place else { return };
+        if places.len() < 2 {
+            return self.place_is(self.strip.trailing_zeros());
+        }
+        let nodes = &mut self.p.blocks[self.at].nodes;
+        nodes.push(Node::new(Op::Add, &[Dest::Tmp(t)], &[&[number(1)], &[Ref::tmp(t)]], self.span));
+        if places.contains(&7) {
+            let mut n = Node::new(Op::Mov, &[Dest::Tmp(t)], &[&[number(2)]], self.span);
+            n.test = Some(Test::Flags(smallvec![(number(8), 0, Ref::tmp(t))], Cond { op: CondOp::X, x: true, y: true }));
+            nodes.push(n);
+        }
+    }
+
+    /// Whether a block that starts at these places emits a vertex whose own is not known.
+    fn unsure(&self, b: Block, mut places: u8) -> bool {
+        self.f.blocks[b].insts.iter().any(|i| {
+            let unsure = self.f.insts[*i].op == Opcode::EmitVertex && places.count_ones() > 1;
+            places = after(self.f.insts[*i].op, places);
+            unsure
+        })
+    }
+
+    /// Where places are counted: this one is known.
+    fn place_is(&mut self, k: u32) {
+        let Some(t) = self.place else { return };
+        let n = Node::new(Op::Mov, &[Dest::Tmp(t)], &[&[Ref::constant((k as f32).to_bits())]], self.span);
         self.p.blocks[self.at].nodes.push(n);
-        Ok(())
     }
 }
 
@@ -794,16 +848,19 @@ fn next_in_strip(places: u8) -> u8 {
     places << 1 | places >> 7 << 2
 }
 
+/// The places behind an operation.
+fn after(op: Opcode, places: u8) -> u8 {
+    match op {
+        Opcode::EmitVertex => next_in_strip(places),
+        Opcode::EndPrimitive if places != 0 => 1,
+        _ => places,
+    }
+}
+
 /// Places in the strip that a vertex may have at each block's start.
 fn strips(f: &Function, order: &[Block], cfg: &Cfg) -> Vec<u8> {
     let mut at: Vec<u8> = order.iter().map(|b| u8::from(f.entry() == Some(*b))).collect();
-    let after = |b: Block, places: u8| {
-        f.blocks[b].insts.iter().fold(places, |s, i| match f.insts[*i].op {
-            Opcode::EmitVertex => next_in_strip(s),
-            Opcode::EndPrimitive if s != 0 => 1,
-            _ => s,
-        })
-    };
+    let after = |b: Block, places: u8| f.blocks[b].insts.iter().fold(places, |s, i| after(f.insts[*i].op, s));
     loop {
         let mut changed = false;
         for (n, b) in order.iter().enumerate() {

@@ -136,7 +136,7 @@ pub struct Node {
     pub dests: SmallVec<[Dest; 4]>,
     /// Operands.
     pub srcs: SmallVec<[Tuple; 3]>,
-    /// For a move: happens only where this holds.
+    /// For a move, or a vertex' slot: happens only where this holds.
     pub test: Option<Test>,
     /// For `emit`: slot and flags; for `call`: the procedure's number.
     pub emit: (u8, bool, bool),
@@ -252,6 +252,8 @@ pub struct Program {
     pub procedures: Vec<Procedure>,
     /// Functions that may be under way at once, the entry included.
     pub nesting: usize,
+    /// Constant registers that tables take, from the last downward.
+    pub tables: Vec<[Option<u32>; 4]>,
     /// A boolean uniform that nothing else uses, for jumps that are always taken.
     pub truth: Option<u8>,
     /// Names of temporaries for messages: where they are made.
@@ -346,7 +348,7 @@ impl Program {
         for (b, block) in self.blocks.iter().enumerate() {
             for (n, node) in block.nodes.iter().enumerate() {
                 node.writes().for_each(|t| makers[t as usize].push((b, n)));
-                if node.dests.iter().any(|d| matches!(d, Dest::Out(..))) {
+                if node.op == Op::Emit || node.dests.iter().any(|d| matches!(d, Dest::Out(..))) {
                     want(&mut node.reads(), &mut work);
                 }
             }

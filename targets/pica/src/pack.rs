@@ -348,9 +348,13 @@ pub fn merged(p: &Program, block: usize, a: usize, b: usize) -> Option<Program> 
             r.as_tmp().is_some_and(|t| tainted.contains(&t))
                 || matches!(r.leaf, Leaf::Uni { index: Some(i), .. } if q.indices.get(i as usize).and_then(|r| r.as_tmp()).is_some_and(|t| tainted.contains(&t)))
         });
-        if reads || n.writes().any(|w| tainted.contains(&w)) {
+        // Nor may what stays come before a reader of what it overwrites.
+        let overwrites = n.writes().any(|w| behind.iter().any(|x| reads_tmp(x, &q.indices, w)));
+        if reads || overwrites || n.writes().any(|w| tainted.contains(&w)) {
             let n = nodes.remove(k);
-            if y.writes().any(|w| reads_tmp(&n, &q.indices, w) || n.writes().any(|v| v == w)) {
+            if y.writes().any(|w| reads_tmp(&n, &q.indices, w) || n.writes().any(|v| v == w))
+                || n.writes().any(|w| reads_tmp(&y, &q.indices, w))
+            {
                 return None;
             }
             tainted.extend(n.writes());

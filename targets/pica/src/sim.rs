@@ -429,15 +429,13 @@ fn outputs(m: &Module, abi: &Abi, o: &[[f32; 4]; 16]) -> Vec<Vec<u32>> {
     m.outputs.iter().map(lanes).collect()
 }
 
-/// Triangles back to the strips that the program meant: a strip begins with two vertices that send nothing.
+/// Triangles back to the strips that the program meant: a strip begins in slot 0 with a vertex that sends nothing.
 fn primitives(m: &Module, abi: &Abi, machine: &Machine) -> Vec<Vec<Vec<Vec<u32>>>> {
     let mut strips: Vec<Vec<Vec<Vec<u32>>>> = Vec::new();
-    let mut sent = true;
-    for (o, _, prim, _) in &machine.emitted {
-        if !prim && sent {
+    for (o, slot, prim, _) in &machine.emitted {
+        if !prim && *slot == 0 || strips.is_empty() {
             strips.push(Vec::new());
         }
-        sent = *prim;
         if let Some(s) = strips.last_mut() {
             s.push(outputs(m, abi, o));
         }
