@@ -563,6 +563,7 @@ mod tests {
             slots: if slots == 0 { vec![] } else { vec![SlotBank { name: "high", first_hw: n as u32, slots, kind: BankKind::Register }] },
             inputs: vec![],
             reserved: PRegSet::default(),
+            steps: Default::default(),
         }
     }
 

@@ -114,6 +114,7 @@ fn register_file() -> RegFile {
         slots: vec![],
         inputs: vec![],
         reserved: PRegSet::default(),
+        steps: Default::default(),
     }
 }
 

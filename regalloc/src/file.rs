@@ -46,6 +46,9 @@ pub struct RegFile {
     pub inputs: Vec<PReg>,
     /// Registers of the classes that this function may not use (reserved blocks, arrays).
     pub reserved: PRegSet,
+    /// Numbers of registers per class, ascending, up to which more of them cost nothing (threads that share the file fit
+    /// as often); none: every register counts.
+    pub steps: [Vec<u8>; 3],
 }
 
 /// A class that the machine does not have.
@@ -110,6 +113,10 @@ impl RegFile {
             scratch_by_class: [None; 3],
             fixed_stack_slots: self.inputs.clone(),
         }
+    }
+    /// How many registers of a class cost as much as `n`.
+    pub fn step(&self, class: usize, n: u32) -> u32 {
+        self.steps[class].iter().map(|s| *s as u32).find(|s| *s >= n).unwrap_or(n)
     }
     /// Registers of a class that may be allocated.
     pub fn available(&self, class: usize) -> u32 {

@@ -196,7 +196,12 @@ fn tight(
 ) -> Result<Option<(Output, AllocStep)>, AllocError> {
     let limit = [0, 1, 2].map(|c| file.classes[c].count as u32);
     let reserved = [0, 1, 2].map(|c| limit[c] - file.available(c).min(limit[c]));
-    let mut k = [0, 1, 2].map(|c| (max_live[c] + reserved[c]).max(floor[c]).min(limit[c]));
+    let more = |n: u32| n + (n * 6).div_ceil(100).max(1);
+    // Exactly as many as are live at once are seldom enough: where some more cost nothing, they are there from the start.
+    let mut k = [0, 1, 2].map(|c| {
+        let least = (max_live[c] + reserved[c]).max(floor[c]);
+        more(least).min(file.step(c, least)).min(limit[c])
+    });
     loop {
         if let Some(o) = ion(p, file, k.map(|n| n as u8), ctx)?
             && o.num_spillslots == 0
@@ -206,7 +211,7 @@ fn tight(
         if k == limit {
             return Ok(None);
         }
-        k = [0, 1, 2].map(|c| (k[c] + (k[c] * 6).div_ceil(100).max(1)).min(limit[c]));
+        k = [0, 1, 2].map(|c| more(k[c]).min(limit[c]));
     }
 }
 

@@ -27,6 +27,7 @@ fn file(registers: u8, slots: &[(u32, BankKind)]) -> RegFile {
         slots: slots.iter().map(|(n, kind)| SlotBank { name: "s", first_hw: 0, slots: *n, kind: *kind }).collect(),
         inputs: (16..32).filter(|i| *i >= registers as usize).map(|i| PReg::new(i, V)).collect(),
         reserved: PRegSet::default(),
+        steps: Default::default(),
     }
 }
 

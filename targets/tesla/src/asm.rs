@@ -4,7 +4,7 @@
 use crate::chip::Chip;
 use crate::decode::{Insn, available, encode};
 use crate::forms::*;
-use crate::text::{Item, S_TYPES, Size, disassemble, memory_size, templates};
+use crate::text::{Item, S_TYPES, Size, disassemble, memory_size, template};
 use retroshade_emit::{Decoded, FormId, Kind};
 use smallvec::SmallVec;
 
@@ -147,7 +147,7 @@ impl Parser<'_> {
             }
             self.expect(")")?;
         }
-        for it in &templates()[form] {
+        for it in &template(FormId(form as u16)).items {
             self.item(*it)?;
         }
         if self.at < self.tokens.len() { Err(self.expected("the end of the line")) } else { Ok(()) }

@@ -28,7 +28,7 @@ pub(crate) fn chip_of(options: &Options) -> Result<&'static Chip, CompileError> 
 }
 
 /// The register file: `$r0`–`$r63` in a class, `$r64`… as slots, l[] behind them; `$c0`–`$c3`.
-fn file(memory: Option<u32>) -> RegFile {
+fn file(memory: Option<u32>, chip: &Chip) -> RegFile {
     let mut slots = vec![SlotBank { name: "$r64+", first_hw: 64, slots: HIGH, kind: BankKind::Register }];
     let mut reserved = PRegSet::default();
     if let Some(base) = memory {
@@ -42,6 +42,7 @@ fn file(memory: Option<u32>) -> RegFile {
         slots,
         inputs: Vec::new(),
         reserved,
+        steps: [Vec::new(), sched::steps(chip.register_file), Vec::new()],
     }
 }
 
@@ -122,12 +123,12 @@ fn select(
 }
 
 /// Allocation; also the bytes of l[] that spilled values take, behind `base`.
-fn place_all(vcode: &VCode<MInst>, base: u32, options: &Options) -> Result<(Placed<MInst>, u32), CompileError> {
+fn place_all(vcode: &VCode<MInst>, base: u32, chip: &Chip, options: &Options) -> Result<(Placed<MInst>, u32), CompileError> {
     let alloc = AllocOptions { check: options.check_allocation, ..AllocOptions::default() };
-    match place(vcode, &file(None), &alloc, "T0100") {
+    match place(vcode, &file(None, chip), &alloc, "T0100") {
         Ok(p) => Ok((p, 0)),
         Err(CompileError::Limit { .. }) => {
-            let mut p = place(vcode, &file(Some(0)), &alloc, "T0100")?;
+            let mut p = place(vcode, &file(Some(0), chip), &alloc, "T0100")?;
             let top = spill_addresses(&mut p, base);
             Ok((p, top - base))
         }
@@ -207,10 +208,10 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
         matches!(d.op, Opcode::Ddx | Opcode::Ddy | Opcode::Barrier) || (d.op == Opcode::Tex && legal.stage == Stage::Fragment)
     });
     let mut selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
-    let (mut placed, mut spilled) = place_all(&selected.vcode, abi.local_bytes, options)?;
+    let (mut placed, mut spilled) = place_all(&selected.vcode, abi.local_bytes, chip, options)?;
     if halves_out_of_reach(&placed) {
         selected = select(&legal, &uniformity, &mut abi, chip, options, false)?;
-        (placed, spilled) = place_all(&selected.vcode, abi.local_bytes, options)?;
+        (placed, spilled) = place_all(&selected.vcode, abi.local_bytes, chip, options)?;
     }
     let blocks = selected.blocks.clone();
     let bytes = |placed: &Placed<MInst>| {
@@ -219,7 +220,7 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
     };
     let mut laid = Laid { code: bytes(&placed)?, placed, spilled };
     let lay_out = |vcode: &VCode<MInst>| {
-        let (placed, spilled) = place_all(vcode, abi.local_bytes, options)?;
+        let (placed, spilled) = place_all(vcode, abi.local_bytes, chip, options)?;
         if halves_out_of_reach(&placed) {
             return Err(CompileError::Internal("an immediate beside a half that it cannot name".into()));
         }
@@ -259,7 +260,7 @@ pub fn phases(
     let uniformity = Uniformity::new(&legal, legal.main());
     let selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
     lap("select");
-    let (placed, _) = place_all(&selected.vcode, abi.local_bytes, options)?;
+    let (placed, _) = place_all(&selected.vcode, abi.local_bytes, chip, options)?;
     lap("place (regalloc2)");
     emit::emit(&placed, &structure.nodes, &selected.blocks, &uniformity, space(legal.stage), false, true)?;
     lap("emit");

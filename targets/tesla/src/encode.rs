@@ -4,7 +4,7 @@
 
 use crate::forms::{Op, Shape, TABLE, TForm};
 use crate::inst::{Dst, Extra, Index, MInst, Part, Src};
-use crate::text::{Item, templates};
+use crate::text::{Item, template};
 use retroshade_emit::FormId;
 use retroshade_lower::{PlacedReg, Reg};
 use smallvec::SmallVec;
@@ -185,7 +185,8 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<u64> {
     if spaces & s.space == 0 {
         return None;
     }
-    let mut f = Fill { form, values: form.fields().map(|x| x.default).collect(), s, used_mods: 0, memory: false, constant: false };
+    let template = template(id);
+    let mut f = Fill { form, values: SmallVec::from_slice(&template.defaults), s, used_mods: 0, memory: false, constant: false };
     for (name, v) in &i.mods {
         f.set(name, *v as u64)?;
         f.used_mods += 1;
@@ -203,7 +204,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<u64> {
     if i.cdst.is_some() && form.field_index("cd").is_none() {
         return None;
     }
-    let items = &templates()[id.0 as usize];
+    let items = &template.items;
     let has = |o: &str| items.iter().any(|x| matches!(x, Item::Operand(n) if *n == o));
     // Long additions have their second operand in slot 3.
     let third = if has("B") || has("Bh") || !has("E") && !has("Eh") { 2 } else { 1 };

@@ -332,7 +332,8 @@ fields! {
     STEX = [un("tex", &[bits(16, 9)]), un("smp", &[bits(21, 17)]), un("count", &[bits(23, 22)]), un("live", &[bits(8, 8)]).named(&["all", "live"])];
 }
 
-const COUNT_FORMS: usize = ALU.len() + MEMORY.len() + CONTROL.len();
+/// Number of forms.
+pub const COUNT_FORMS: usize = ALU.len() + MEMORY.len() + CONTROL.len();
 
 const fn join() -> [TForm; COUNT_FORMS] {
     let mut out = [const { TForm { ..copy(&ALU[0]) } }; COUNT_FORMS];

@@ -38,6 +38,14 @@ pub(crate) fn step_end(file: u32, registers: u32) -> u32 {
     (registers..128).take_while(|r| warps(file, *r) >= w).last().unwrap_or(registers).min(126)
 }
 
+/// The ends of the occupancy steps among `$r0`–`$r63`.
+pub(crate) fn steps(file: u32) -> Vec<u8> {
+    std::iter::successors(Some(step_end(file, 1)), |end| Some(step_end(file, end + 1)))
+        .take_while(|end| *end < 64)
+        .map(|n| n as u8)
+        .collect()
+}
+
 /// Whether as many warps fit afterwards.
 pub(crate) fn same_occupancy(file: u32, before: u32, after: u32) -> bool {
     warps(file, after) >= warps(file, before)

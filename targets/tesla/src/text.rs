@@ -7,6 +7,7 @@
 
 use crate::decode::Insn;
 use crate::forms::*;
+use retroshade_emit::FormId;
 use std::cell::Cell;
 use std::sync::OnceLock;
 
@@ -25,10 +26,21 @@ pub enum Item {
     Operand(&'static str),
 }
 
-/// The parsed templates of all forms, by form id.
-pub fn templates() -> &'static [Vec<Item>] {
-    static ITEMS: OnceLock<Vec<Vec<Item>>> = OnceLock::new();
-    ITEMS.get_or_init(|| TABLE.forms.iter().map(|f| f.ext.text.split(' ').map(item).collect()).collect())
+/// What encoding and text want of a form at hand.
+pub struct Template {
+    /// Its text.
+    pub items: Vec<Item>,
+    /// The usual values of its fields.
+    pub defaults: Vec<u64>,
+}
+
+/// The template of a form, made when it is first asked for: most programs use few forms.
+pub fn template(id: FormId) -> &'static Template {
+    static ALL: [OnceLock<Template>; COUNT_FORMS] = [const { OnceLock::new() }; COUNT_FORMS];
+    ALL[id.0 as usize].get_or_init(|| {
+        let form = TABLE.form(id);
+        Template { items: form.ext.text.split(' ').map(item).collect(), defaults: form.fields().map(|f| f.default).collect() }
+    })
 }
 
 fn item(s: &'static str) -> Item {
@@ -269,7 +281,7 @@ pub fn disassemble(insn: &Insn) -> Result<String, String> {
         let digits: String = (0..4).filter(|i| l >> i & 1 == 1).map(|i| char::from(b'0' + i as u8)).collect();
         out.push(if l == 0 { "(lnone)".into() } else { format!("(l{digits})") });
     }
-    for it in &templates()[insn.d.form.0 as usize] {
+    for it in &template(insn.d.form).items {
         let s = match *it {
             Item::Text(t) => t.to_string(),
             Item::Flag(f, t) => {
