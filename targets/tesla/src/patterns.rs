@@ -70,6 +70,7 @@ pub const PATTERNS: &[(&str, &str)] = &[
     ("sign", "a sign change that no user takes as a modifier"),
     ("sine", "sin, cos and ex2 of a reduced argument"),
     ("storage.length", "the length of a buffer, from s[]"),
+    ("table.load", "a load from an array of constants in c[]"),
     ("texture", "a texture operation in a block of registers"),
     ("texture.apart", "levels that differ within the quad"),
     ("texture.result", "a texel that becomes the fragment's result where it stands"),
