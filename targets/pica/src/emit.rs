@@ -386,6 +386,9 @@ fn outline(lists: &mut Vec<Vec<Item>>) -> Vec<Vec<(Instr, Span)>> {
         let mut best: Vec<(i64, Vec<Instr>)> = counts.into_iter().map(|(s, n)| (gain(s.len(), n), s)).filter(|(g, _)| *g > 0).collect();
         best.sort_by_key(|(g, s)| (std::cmp::Reverse(*g), s.len()));
         let mut done = true;
+        // A MOVA at the end could meet another behind the call, and what is flat gets no NOP.
+        let mova = |s: &[Instr]| s.last().is_some_and(|i| i.op == Op::Mova) || s.windows(2).any(|w| w.iter().all(|i| i.op == Op::Mova));
+        best.retain(|(_, s)| !mova(s));
         for (_, body) in best.into_iter().take(8) {
             let mut trial = lists.clone();
             // The number of the procedure stands in the target until addresses are known.

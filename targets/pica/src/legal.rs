@@ -5,7 +5,7 @@
 
 use crate::integers::{integers, truncated};
 use crate::numerics::Float24;
-use crate::tables;
+use crate::{tables, whole};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{self, PassOptions, sequence};
@@ -196,7 +196,9 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Res
     same_arguments(&mut m);
     float_params(&mut m);
     if m.stage == Stage::Geometry {
-        whole_vertices(&mut m);
+        whole::vertices(&mut m);
+    } else {
+        whole::outputs(&mut m);
     }
     // Attributes are at most 16 bits wide unless declared otherwise.
     for d in m.inputs.values_mut().filter(|d| d.ty.scalar == Scalar::I32 && d.range.is_none()) {
@@ -268,37 +270,6 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Res
         m.uniforms[k].range = u.range;
     }
     Ok(Legal { module: m, structures, dumps })
-}
-
-/// Before each vertex is emitted all outputs are written: the machine has two banks of them, so what is not written again is
-/// two vertices old. Until then they are variables, which become values.
-fn whole_vertices(m: &mut Module) {
-    let decls: Vec<(Output, String, Type)> = m.outputs.iter().map(|(o, d)| (o, d.name.clone(), d.ty)).collect();
-    let f = m.main_mut();
-    let mut locals: SecondaryMap<Output, Option<Local>> = SecondaryMap::new();
-    for (o, name, ty) in &decls {
-        locals[*o] = Some(f.locals.push(function::LocalDecl { name: format!("{name}.next"), ty: *ty, count: 1 }));
-    }
-    rewrite(f, |b, i| {
-        let Imm::Mem { var: MemRef::Output(o), .. } = b.func.insts[i].imm else { return Action::Keep };
-        let Some(l) = locals[o] else { return Action::Keep };
-        let d = &mut b.func.insts[i];
-        d.op = Opcode::LocalStore;
-        d.imm = Imm::Mem { var: MemRef::Local(l), offset: 0 };
-        Action::Changed
-    });
-    rewrite(f, |b, i| {
-        if b.func.insts[i].op != Opcode::EmitVertex {
-            return Action::Keep;
-        }
-        for (o, _, ty) in &decls {
-            if let Some(l) = locals[*o] {
-                let v = b.load(*ty, MemRef::Local(l), 0, None);
-                b.store(MemRef::Output(*o), 0, v, None);
-            }
-        }
-        Action::Keep
-    });
 }
 
 /// Whole features that the machine lacks.

@@ -30,6 +30,7 @@ pub mod semantics;
 pub mod sim;
 pub mod tables;
 pub mod text;
+mod whole;
 
 use container::Shbin;
 use retroshade_ir::{Diagnostic, Module, Numerics, ShaderEnv, ShaderResult, Stage};

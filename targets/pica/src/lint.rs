@@ -109,6 +109,19 @@ pub fn program(code: &[Instr]) -> Vec<TextError> {
     }
     for r in &ranges {
         block_end(&mut out, code, &ranges, r);
+        // What is executed behind a block's last word, if that is not the next one.
+        let mova = |n: usize| code.get(n).is_some_and(|i| i.op == Op::Mova);
+        let follows = |i: &Instr, n: usize| match (r.kind, i.op) {
+            (Kind::Loop, Op::For) if n + 1 == r.start => Some(r.start),
+            (Kind::If, Op::Ifc | Op::Ifu) if n + 1 == r.start && i.target as usize == r.end => Some(r.end + i.num as usize),
+            (Kind::Procedure, Op::Call | Op::Callc | Op::Callu) if (i.target as usize, i.num as usize) == (r.start, r.end - r.start) => {
+                Some(n + 1)
+            }
+            _ => None,
+        };
+        if mova(r.end - 1) && code.iter().enumerate().any(|(n, i)| follows(i, n).is_some_and(|x| x != r.end && mova(x))) {
+            out.push(at(r.end - 1, format!("two MOVA in a row freeze the chip: another follows the end of the {}", r.kind.name())));
+        }
     }
     // Deeper through calls than any place by itself shows.
     let around = |k: Kind, n: usize| ranges.iter().filter(|r| r.kind == k && r.start <= n && n < r.end).count();
@@ -141,6 +154,10 @@ pub fn program(code: &[Instr]) -> Vec<TextError> {
         }
         if matches!(i.op, Op::Break | Op::Breakc) && around(Kind::Loop) == 0 && around(Kind::Procedure) == 0 {
             out.push(at(n, "BREAK outside a loop hangs the chip"));
+        }
+        let inner = ranges.iter().filter(|r| r.start <= n && n < r.end && r.kind != Kind::Procedure).min_by_key(|r| r.end - r.start);
+        if matches!(i.op, Op::Break | Op::Breakc) && inner.is_some_and(|r| matches!(r.kind, Kind::If | Kind::Else)) {
+            out.push(at(n, "BREAK inside an if leaves the if's entry on the stack: it belongs at the loop's own level"));
         }
         if matches!(i.op, Op::Jmpc | Op::Jmpu) {
             let t = i.target as usize;
@@ -239,6 +256,16 @@ fn executable(out: &mut Vec<TextError>, e: &Executable, code: &[Instr]) {
     if e.constants.is_empty() {
         out.push(TextError::new("no constant entry: programs without one are reported to hang the machine"));
     }
+}
+
+/// The components that have a meaning: those that each output's type takes.
+pub fn configured(e: &Executable) -> [u8; 16] {
+    let mut out = [0; 16];
+    for o in e.outputs.iter().filter(|o| o.kind != 9) {
+        let taken = (0..4).filter(|c| o.mask >> c & 1 == 1).take(OUTPUT_COMPONENTS[o.kind as usize] as usize);
+        taken.for_each(|c| out[o.reg as usize & 15] |= 1 << c);
+    }
+    out
 }
 
 fn outputs(out: &mut Vec<TextError>, e: &Executable, written: &[u8; 16]) {

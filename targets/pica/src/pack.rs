@@ -119,6 +119,7 @@ type OutputMove = (usize, usize, u8, u8, bool);
 
 /// Results that are only moved to an output are computed there.
 fn write_outputs_directly(p: &mut Program) {
+    let emits = p.blocks.iter().any(|b| b.nodes.iter().any(|n| n.op == Op::Emit));
     for _ in 0..4 {
         let uses = p.use_counts();
         let defs = definitions(p);
@@ -155,6 +156,10 @@ fn write_outputs_directly(p: &mut Program) {
             let all_here = defs[t as usize].iter().all(|(b, _)| *b == at_block);
             if defs[t as usize].len() > 1 && all_here {
                 // A conditional move: overwriting an output is not allowed.
+                continue;
+            }
+            if emits && !all_here {
+                // A vertex in between would take the value with it, or one on another way would miss it.
                 continue;
             }
             let repeated = |b: usize| b != at_block && in_a_loop(p, b) && !in_a_loop(p, at_block);

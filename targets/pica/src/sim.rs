@@ -30,6 +30,10 @@ pub struct Machine {
     pub o: [[f32; 4]; 16],
     /// Which output components were written since the last emit.
     pub written: [u8; 16],
+    /// Which have a meaning, so that they must be written once: empty if nobody says.
+    pub configured: [u8; 16],
+    /// A component with a meaning that was written twice.
+    twice: bool,
     /// Float uniforms.
     pub c: [[f32; 4]; 96],
     /// Integer uniforms.
@@ -56,6 +60,8 @@ impl Default for Machine {
             r: [[f32::NAN; 4]; 16],
             o: [[0.0; 4]; 16],
             written: [0; 16],
+            configured: [0; 16],
+            twice: false,
             c: [[0.0; 4]; 96],
             i: [[0; 4]; 4],
             b: [false; 16],
@@ -118,6 +124,7 @@ impl Machine {
     fn write(&mut self, i: &Instr, value: [f32; 4]) {
         let reg = match i.dst {
             Reg::O(n) => {
+                self.twice |= self.written[n as usize & 15] & self.configured[n as usize & 15] & i.mask != 0;
                 self.written[n as usize & 15] |= i.mask;
                 &mut self.o[n as usize & 15]
             }
@@ -247,6 +254,7 @@ impl Machine {
                 Op::Setemit => set_up = Some(i.emit),
                 Op::Emit => {
                     let Some((slot, prim, inv)) = set_up.take() else { return fault(pc, "EMIT without SETEMIT") };
+                    self.check_outputs(pc)?;
                     self.emitted.push((self.o, slot, prim, inv));
                     self.written = [0; 16];
                 }
@@ -291,6 +299,17 @@ impl Machine {
             pc = new_pc;
         }
         Err(SimError::OutOfFuel(FUEL))
+    }
+
+    /// Every component with a meaning is written once, else the chip may freeze.
+    fn check_outputs(&self, pc: usize) -> Result<(), SimError> {
+        if self.twice {
+            return fault(pc, "an output component was written twice");
+        }
+        match (0..16).find(|n| self.configured[*n] & !self.written[*n] != 0) {
+            Some(n) => fault(pc, format!("a component of o{n} has a meaning but was not written")),
+            None => Ok(()),
+        }
     }
 
     /// Loads a program's constants.
@@ -339,6 +358,7 @@ pub fn simulate(shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult
     let abi = abi::assign(m).map_err(|e| bad(e.to_string()))?;
     let mut start = Machine::default();
     start.load_constants(&exe.constants);
+    start.configured = lint::configured(exe);
     load_uniforms(m, &abi, env, &mut start)?;
     load_loops(m, shader, env, &mut start);
     let mut out = ShaderResult::default();

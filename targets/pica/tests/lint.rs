@@ -38,6 +38,15 @@ fn words_that_freeze_the_chip() {
     assert_eq!(findings(&[mova(), plain(), mova(), end()]), "");
     says(&[Instr::alu(Op::Add, Reg::R(0), 15, &[Src::new(Reg::V(0)), Src::new(Reg::V(1))]), end()], "two different input registers");
     says(&[Instr::new(Op::Break), end()], "BREAK outside a loop");
+    // Words: for, ifc, break, nop, nop, end.
+    let nop = || Instr::new(Op::Nop);
+    says(&[flow(Op::For, 4, 0), flow(Op::Ifc, 4, 0), Instr::new(Op::Break), nop(), nop(), end()], "leaves the if's entry");
+    assert_eq!(findings(&[flow(Op::For, 4, 0), flow(Op::Jmpc, 3, 0), Instr::new(Op::Break), nop(), nop(), end()]), "");
+    // The end of a loop's body leads to its first word, that of an if part behind the else part, that of a procedure behind the call.
+    says(&[flow(Op::For, 3, 0), mova(), plain(), mova(), end()], "two MOVA in a row");
+    says(&[flow(Op::Ifc, 2, 1), mova(), plain(), mova(), end()], "two MOVA in a row");
+    says(&[flow(Op::Call, 4, 2), mova(), plain(), end(), plain(), mova()], "two MOVA in a row");
+    assert_eq!(findings(&[flow(Op::For, 3, 0), plain(), mova(), plain(), end()]), "");
     says(&[flow(Op::Jmpc, 9, 0), end()], "beyond the program");
 }
 
