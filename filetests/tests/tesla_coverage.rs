@@ -75,7 +75,7 @@ const ASSEMBLER_ONLY: &[&str] = &[
     "ld.c.u8", "ld.c.u16", "ld.c.s16", "ld.s.u8", "ld.s.u16", "ld.s.s16", "st.s.b8", "st.s.b16",
     // What no operation of the IR asks for: votes, counters, calls, traps, performance events, queries of the level.
     "s.trap", "s.brkpt", "mov.from.a", "add.a", "red.inc", "red.dec", "atom.inc", "atom.dec", "vote.any", "vote.all",
-    "texprep.cube", "texquerylod", "texquerylod.cube", "texcsaa", "pmevent", "call", "quadon", "quadpop", "bar.warps",
+    "texquerylod", "texquerylod.cube", "texcsaa", "pmevent", "call", "quadon", "quadpop", "bar.warps",
     "trap", "brkpt", "bra.c", "preret",
 ];
 

@@ -213,6 +213,18 @@ fn layer_of(tex: &TextureData, layer: u32) -> u32 {
     (layer as i32).clamp(0, tex.layers.max(1) as i32 - 1) as u32
 }
 
+/// Where a direction lands in a cube texture or an array of them: the image, counted over the faces of all layers, and the
+/// place in it.
+pub fn cube_place(tex: &TextureData, direction: [u32; 3], layer: u32) -> (u32, f32, f32) {
+    let (face, s, t) = cube_face(direction.map(|c| finite(c).to_bits()));
+    (layer_of(tex, layer) * 6 + face, s, t)
+}
+
+/// A cube texture or an array of them as the array of its images.
+pub fn cube_images(tex: &TextureData) -> TextureData {
+    TextureData { dim: TexDim::D2, layers: tex.layers.max(1) * 6, wrap: Wrap::Clamp, ..tex.clone() }
+}
+
 /// Where a sample lands in a level: per direction the unwrapped texel positions as floats, and which images follow from layer and face.
 struct Place {
     at: [f32; 3],
@@ -229,10 +241,10 @@ fn place(tex: &TextureData, query: &TexQuery, a: &TexArgs, level: u32) -> Place 
     let offset = query.offset.map(i64::from);
     let mut at = [0.0; 3];
     if tex.dim == TexDim::Cube {
-        let (face, s, t) = cube_face(a.coord.map(|c| finite(c).to_bits()));
+        let (base, s, t) = cube_place(tex, a.coord, a.layer);
         at[0] = finite(s.to_bits()) * size[0] as f32;
         at[1] = finite(t.to_bits()) * size[1] as f32;
-        return Place { at, dims: 2, base: layer * 6 + face, wrap: Wrap::Clamp, size, offset: [0; 3] };
+        return Place { at, dims: 2, base, wrap: Wrap::Clamp, size, offset: [0; 3] };
     }
     let dims = match tex.dim {
         TexDim::D1 => 1,

@@ -3,6 +3,7 @@
 //!
 //! * `x × 2` is `x + x`: a short form instead of an immediate one, and the same bits.
 //! * c[] words read through `$a` become operands of their only user.
+//! * A mask that is tested right behind its computation sets the flags itself.
 //! * A value that is only computed to be moved over another one under a predicate is computed there, under that predicate.
 //! * A multiply-add whose addend dies takes its register: short and immediate forms need that.
 //! * A constant that several short-capable instructions use goes into a register; one that is used once, by a tied
@@ -19,7 +20,7 @@ use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Uses of a constant that pay for a register: each saves four bytes, the load costs eight.
-const SHARED: usize = 4;
+const SHARED: usize = 3;
 /// The last byte offset of c[] that a short form reaches, and its last space.
 const SHORT_C: (u32, u8) = (0x7c, 1);
 
@@ -37,6 +38,7 @@ pub(crate) fn run(vc: &mut VCode<MInst>, stage: Stage) {
     drop_unused(vc);
     let uses = Uses::new(vc);
     for b in 0..vc.blocks.len() {
+        test_where_computed(vc, b, &uses);
         predicate(vc, b, &uses);
     }
     let uses = Uses::new(vc);
@@ -259,6 +261,44 @@ fn fold_indexed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
                 set_modifier(i, "abs2", m[2]);
             }
         }
+    }
+}
+
+/// `r = a & b; $c = flags of r | r` is one instruction with both results, or with the flags only. No other flags may be set
+/// in between: there are four `$c`.
+fn test_where_computed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
+    let mut masks: BTreeMap<VReg, usize> = BTreeMap::new();
+    let mut gone: BTreeSet<usize> = BTreeSet::new();
+    for n in 0..vc.blocks[b].insts.len() {
+        let i = &vc.blocks[b].insts[n].0;
+        if let (Op::Logic, Dst::Discard, Some(c)) = (i.op, i.dst, i.cdst)
+            && i.modifier("lop") == 1
+            && i.pred.is_none()
+            && let [Src::Reg(r @ Reg::Virtual(v), Part::Full), Src::Reg(again, Part::Full), _] = i.src
+            && r == again
+            && let Some(d) = masks.get(&v).copied()
+        {
+            let mask = &mut vc.blocks[b].insts[d].0;
+            mask.cdst = Some(c);
+            // The test reads it twice.
+            if uses.count(r) == 2 && !uses.escapes(r) {
+                mask.dst = Dst::Discard;
+            }
+            gone.insert(n);
+            masks.clear();
+            continue;
+        }
+        if i.cdst.is_some() {
+            masks.clear();
+        }
+        let plain = i.cdst.is_none() && i.pred.is_none() && i.tied.is_none() && i.index == Index::None && in_the_way(i).is_none();
+        if let (Op::Logic | Op::Set | Op::Fset, Dst::Reg(Reg::Virtual(v)), true) = (i.op, i.dst, plain) {
+            masks.insert(v, n);
+        }
+    }
+    if !gone.is_empty() {
+        let mut n = 0..;
+        vc.blocks[b].insts.retain(|_| n.next().is_some_and(|n| !gone.contains(&n)));
     }
 }
 

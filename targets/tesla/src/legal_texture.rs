@@ -74,7 +74,7 @@ impl Scalarise<'_> {
             return self.gather(d, &info, span);
         }
         if info.op == TexOp::Sample {
-            self.level(d, &mut info, &mut args, shrink)?;
+            self.level(d, &mut info, &mut args, shrink, span)?;
         }
         if matches!(info.op, TexOp::Fetch | TexOp::Size) && info.lod != TexLod::Level {
             info.lod = TexLod::Level;
@@ -97,10 +97,13 @@ impl Scalarise<'_> {
         info: &mut TexInfo,
         args: &mut SmallVec<[Value; 4]>,
         shrink: Option<Value>,
+        span: Span,
     ) -> Result<(), CompileError> {
         let decl = &self.module.textures[info.texture];
         let fragment = self.module.stage == Stage::Fragment;
-        let full = arguments(decl, info) == MOST_ARGUMENTS;
+        // Arrays of cubes whose direction becomes an image have room for one argument more.
+        let cubes = decl.dim == TexDim::Cube && decl.arrayed;
+        let full = if cubes { info.compare } else { arguments(decl, info) == MOST_ARGUMENTS };
         let last = d.args.len() - 1;
         let zero_level = info.lod == TexLod::Level && self.constant_of(d.args[last]).is_some_and(|k| f32::from_bits(k) <= 0.0);
         match info.lod {
@@ -129,7 +132,7 @@ impl Scalarise<'_> {
                 info.lod = TexLod::Level;
             }
             // The unit takes one bias per quad: where they differ, the level is computed for each lane.
-            TexLod::Bias if self.uniformity.is_divergent(d.args[last]) => {
+            TexLod::Bias if cubes || self.uniformity.is_divergent(d.args[last]) => {
                 let coordinates = self.lanes(d.args[0]);
                 let mut slope = |op| -> Lanes { coordinates.iter().map(|c| self.ex.typed(op, F32, &[*c], Imm::Hint(0))).collect() };
                 let (dx, dy) = (slope(Opcode::Ddx), slope(Opcode::Ddy));
@@ -141,7 +144,11 @@ impl Scalarise<'_> {
             }
             _ => {}
         }
-        if full && fragment && info.lod == TexLod::Zero {
+        if cubes && info.compare && fragment && info.lod == TexLod::Implicit {
+            let m = "comparisons with arrays of cube textures take level 0 on this machine: the implicit one has no argument left";
+            return Err(CompileError::unsupported("T0021", span, m));
+        }
+        if full && fragment && info.lod == TexLod::Zero && !cubes {
             // All lanes of the quad will take one lane's coordinates through an addition of 0, which must change nothing.
             let zero = self.ex.constant(F32, 0);
             let c: Lanes = self.ex.lanes_of(args[0]).iter().map(|x| self.ex.typed(Opcode::Fadd, F32, &[*x, zero], Imm::None)).collect();

@@ -478,6 +478,16 @@ impl Lower<'_> {
             self.emit(MInst::new(Op::Slct, dst, &[m[0].src, m[1].src, m[2].src]).with("neg3", (m[2].neg ^ neg) as u8));
             return Ok(());
         }
+        // Of two truth values, one of them the condition: both, or either.
+        let same = |s: &Self, x: Value| s.func.resolve(x) == s.func.resolve(c);
+        if boolean && (same(self, a) || same(self, b)) {
+            self.fired("select.logic");
+            let (other, lop) = if same(self, b) { (a, 0) } else { (b, 1) };
+            let (x, y) = (self.mask(c)?, self.mask(other)?);
+            let dst = self.define(v);
+            self.emit(MInst::new(Op::Logic, dst, &[Src::reg(x), Src::reg(y)]).with("lop", lop));
+            return Ok(());
+        }
         let (sa, sb) = if boolean { (Src::reg(self.mask(a)?), Src::reg(self.mask(b)?)) } else { (self.operand(a)?, self.operand(b)?) };
         // A constant or zero is a masked constant.
         if let (Src::Imm(k), Src::Imm(0)) | (Src::Imm(0), Src::Imm(k)) = (sa, sb)

@@ -39,16 +39,24 @@ impl Lower<'_> {
                 args.push(r);
             }
         }
+        let cubes = decl.dim == retroshade_ir::TexDim::Cube && decl.arrayed;
+        if cubes && !self.chip.d3d101 {
+            return Err(CompileError::unsupported("T0023", self.span, format!("{} has no arrays of cube textures", self.chip.name)));
+        }
+        // Arrays of cubes are looked up directly where that leaves room, otherwise by the image that the direction meets.
+        let prepared = cubes && info.op == IrTexOp::Sample && args.len() > MOST_ARGUMENTS;
+        if prepared {
+            self.fired("texture.prepare");
+            args = self.prepare_cube(info.texture.as_u32() as u8, &args);
+        }
         if args.len() > MOST_ARGUMENTS {
             return Err(CompileError::unsupported("T0021", self.span, "a texture operation takes at most four arguments on this machine"));
-        }
-        if decl.dim == retroshade_ir::TexDim::Cube && decl.arrayed && !self.chip.d3d101 {
-            return Err(CompileError::unsupported("T0023", self.span, format!("{} has no arrays of cube textures", self.chip.name)));
         }
         let fragment = self.module.stage == Stage::Fragment;
         if info.op == IrTexOp::Sample && info.lod == TexLod::Zero && fragment {
             self.fired("texture.zero");
-            return self.level_zero(d, used, &args);
+            let coordinates = if prepared { 2 } else { self.func.ty(d.args[0]).lanes as usize };
+            return self.level_zero(d, used, &args, coordinates, prepared);
         }
         let op = match (info.op, info.lod) {
             (IrTexOp::Fetch, _) => Op::Texfetch,
@@ -63,7 +71,7 @@ impl Lower<'_> {
             (_, TexLod::Level) => Op::Texlod,
             _ => return Err(internal("a texture operation that legalisation should have expanded")),
         };
-        let cube = decl.dim == retroshade_ir::TexDim::Cube && op != Op::Texfetch && op != Op::Texsize;
+        let cube = decl.dim == retroshade_ir::TexDim::Cube && op != Op::Texfetch && op != Op::Texsize && !prepared;
         let mut results = SmallVec::new();
         let mut mask = 0;
         let component = |l: u8| match info.op {
@@ -97,6 +105,15 @@ impl Lower<'_> {
         self.emit(MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(op, Dst::None, &[]) }.with("live", live));
         Ok(())
     }
+    /// Direction and layer in front of further arguments as coordinates in one of the images, and that image's number.
+    fn prepare_cube(&mut self, unit: u8, args: &[Reg]) -> SmallVec<[Reg; 4]> {
+        let results: SmallVec<[Reg; 4]> = (0..3).map(|_| self.fresh()).collect();
+        let base = self.next_block();
+        let (direction, rest) = args.split_at(4);
+        let t = TexOp { base, args: direction.into(), results: results.clone(), mask: 7, unit, offset: [0; 3], cube: true, apart: None };
+        self.emit(MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(Op::Texprep, Dst::None, &[]) });
+        results.into_iter().chain(rest.iter().copied()).collect()
+    }
     /// The first register of a block for a texture operation.
     pub(crate) fn next_block(&mut self) -> u8 {
         let n = self.first_texture + self.next_texture % self.texture_blocks;
@@ -117,10 +134,9 @@ impl Lower<'_> {
     }
     /// Level 0 in a fragment program without an argument for it: for each lane of the quad in turn all four lanes take that
     /// lane's coordinates, so that they do not differ, and the lane keeps what comes back.
-    fn level_zero(&mut self, d: &InstData, used: u8, args: &[Reg]) -> Result<(), CompileError> {
+    fn level_zero(&mut self, d: &InstData, used: u8, args: &[Reg], coordinates: usize, prepared: bool) -> Result<(), CompileError> {
         let Imm::Tex(info) = &d.imm else { return Err(internal("texture without details")) };
-        let cube = self.module.textures[info.texture].dim == retroshade_ir::TexDim::Cube;
-        let coordinates = self.func.ty(d.args[0]).lanes as usize;
+        let cube = self.module.textures[info.texture].dim == retroshade_ir::TexDim::Cube && !prepared;
         let v = d.results[0];
         let wanted: Vec<u8> = (0..self.func.ty(v).lanes).filter(|l| used >> l & 1 == 1).collect();
         let mut kept: Vec<Option<Reg>> = vec![None; wanted.len()];

@@ -44,7 +44,7 @@ impl Warp {
                 }
                 return Ok(());
             }
-            Op::Texauto | Op::Texfetch | Op::Texbias | Op::Texlod | Op::Texsize | Op::Texgather | Op::Texquerylod => {
+            Op::Texauto | Op::Texfetch | Op::Texbias | Op::Texlod | Op::Texsize | Op::Texgather | Op::Texquerylod | Op::Texprep => {
                 return self.texture(s, on, launch);
             }
             _ => {}

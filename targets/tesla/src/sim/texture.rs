@@ -3,7 +3,7 @@
 use super::control::Warp;
 use super::{LANES, Launch, Step, Unit};
 use crate::forms::Op;
-use retroshade_ir::texture::{TexArgs, TexQuery, quad_lod, sample_lane};
+use retroshade_ir::texture::{TexArgs, TexQuery, cube_images, cube_place, quad_lod, sample_lane};
 use retroshade_ir::{Scalar, Stage, TexDim, TexLod, TexOp};
 use retroshade_lower::SimError;
 
@@ -12,6 +12,12 @@ impl Warp {
         let number = s.insn.get("tex") as usize;
         let fault = |message: String| SimError::Fault { at: s.pc, message };
         let unit = launch.textures.get(number).cloned().flatten().ok_or_else(|| fault(format!("texture unit {number} is empty")))?;
+        // Without its own mark a lookup takes the images of an array of cubes for an array of two-dimensional textures.
+        let images = (unit.dim == TexDim::Cube && looks_up(s.op) && !names_cube(s)).then(|| cube_images(unit.data));
+        let unit = match &images {
+            Some(data) => Unit { data, dim: TexDim::D2, arrayed: true, ..unit },
+            None => unit,
+        };
         let (query, wanted) = meaning(s, &unit);
         let given = if s.op == Op::Texsize { 1 } else { s.insn.get("count") as usize + 1 };
         if given != wanted {
@@ -41,6 +47,10 @@ impl Warp {
                 _ => 0.0,
             };
             let mut texel = match s.op {
+                Op::Texprep => {
+                    let (image, x, y) = cube_place(unit.data, args[l].coord, args[l].layer);
+                    vec![x.to_bits(), y.to_bits(), image, 0]
+                }
                 Op::Texquerylod => [0, 1].map(|_| (lod * 256.0) as i32 as u32).into_iter().chain([0, 0]).collect::<Vec<_>>(),
                 _ => sample_lane(unit.data, &query, &args[l], lod).to_vec(),
             };
@@ -61,6 +71,16 @@ impl Warp {
     }
 }
 
+/// Whether the instruction reads texels by coordinates that may be a direction.
+fn looks_up(op: Op) -> bool {
+    matches!(op, Op::Texauto | Op::Texbias | Op::Texlod | Op::Texgather)
+}
+
+/// Whether the instruction is the one for cubes.
+fn names_cube(s: &Step) -> bool {
+    s.insn.form().name.ends_with(".cube")
+}
+
 fn coordinates(unit: &Unit) -> usize {
     match unit.dim {
         TexDim::D1 => 1,
@@ -79,7 +99,7 @@ fn meaning(s: &Step, unit: &Unit) -> (TexQuery, usize) {
         Op::Texsize => return (TexQuery { op: TexOp::Size, ..TexQuery::sample(TexLod::Level) }, 1),
         _ => (TexOp::Sample, TexLod::Implicit, 0),
     };
-    let compare = unit.shadow && op != TexOp::Fetch;
+    let compare = unit.shadow && !matches!(s.op, Op::Texfetch | Op::Texprep);
     let offset = ["x", "y", "z"].map(|f| s.insn.signed(f) as i8);
     let query = TexQuery { op, lod, compare, integer: unit.kind == Scalar::I32, offset, component: 0 };
     (query, coordinates(unit) + unit.arrayed as usize + compare as usize + extra)
@@ -99,7 +119,7 @@ fn arguments(s: &Step, unit: &Unit, read: impl Fn(usize) -> u32) -> TexArgs {
         a.layer = read(k);
         k += 1;
     }
-    if unit.shadow && s.op != Op::Texfetch {
+    if unit.shadow && !matches!(s.op, Op::Texfetch | Op::Texprep) {
         a.reference = read(k);
         k += 1;
     }
