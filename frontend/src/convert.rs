@@ -95,7 +95,7 @@ pub(crate) struct Converter<'m> {
     /// Slots of outputs, whose values no longer matter after a discard.
     pub(crate) output_slots: Vec<u32>,
     /// Functions that stay functions, translated when first called.
-    pub(crate) kept: HashMap<Handle<naga::Function>, Option<retroshade_ir::entities::FuncId>>,
+    pub(crate) kept: HashMap<Handle<naga::Function>, crate::keep::Copies>,
     /// Loops around the current statement, in all functions.
     pub(crate) loops: u32,
 }

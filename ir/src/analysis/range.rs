@@ -33,7 +33,8 @@ impl Range {
     pub fn new(lo: i64, hi: i64) -> Range {
         if lo < Range::FULL.lo || hi > Range::FULL.hi || lo > hi { Range::FULL } else { Range { lo, hi } }
     }
-    fn union(self, o: Range) -> Range {
+    /// The smallest interval with both.
+    pub fn union(self, o: Range) -> Range {
         Range { lo: self.lo.min(o.lo), hi: self.hi.max(o.hi) }
     }
     fn intersect(self, o: Range) -> Range {
@@ -57,7 +58,12 @@ pub struct Ranges {
     /// What the branch into a block promises, for blocks with one predecessor.
     promises: SecondaryMap<Block, Vec<(Value, IntCC, Value)>>,
     up: SecondaryMap<Block, Option<Block>>,
+    /// What is known from elsewhere.
+    known: Known,
 }
+
+/// Ranges that the function alone does not show: of its parameters, and of what its callees return.
+pub type Known = SecondaryMap<Value, Option<Range>>;
 
 /// How a loop's values climb.
 #[derive(Clone, Copy)]
@@ -106,9 +112,14 @@ const GUARDS: usize = 24;
 impl Ranges {
     /// Analyses a function.
     pub fn new(module: &Module, func: &Function) -> Ranges {
+        Ranges::knowing(module, func, Known::new())
+    }
+
+    /// Analyses a function whose parameters and calls give what is known of them.
+    pub fn knowing(module: &Module, func: &Function, known: Known) -> Ranges {
         let cfg = Cfg::new(func);
         let dom = DomTree::new(func, &cfg);
-        let mut me = Ranges::default();
+        let mut me = Ranges { known, ..Ranges::default() };
         for b in cfg.rpo() {
             me.up[*b] = dom.idom(*b);
             if let Some(e) = cfg.single_pred(*b) {
@@ -172,7 +183,7 @@ impl Ranges {
             if func.ty(*p).is_float() {
                 continue;
             }
-            let mut joined: Option<Range> = if cfg.preds(b).is_empty() { Some(initial(func, *p)) } else { None };
+            let mut joined: Option<Range> = if cfg.preds(b).is_empty() { Some(self.known[*p].unwrap_or(initial(func, *p))) } else { None };
             for e in cfg.preds(b) {
                 let Some(arg) = func.successors(e.from)[e.target as usize].args.get(n) else { continue };
                 let mut r = self.at(func.resolve(*arg), e.from);
@@ -294,6 +305,7 @@ impl Ranges {
                 Some(declared.map_or(all, |(lo, hi)| Range::new(lo, hi).intersect(all)))
             }
             _ if ty.scalar == Scalar::I1 => Some(all),
+            Call => Some(self.known[result].unwrap_or(all)),
             Splat | Extract => fold(arg(0)?),
             Build | Insert => {
                 let mut r = arg(0)?;

@@ -22,10 +22,12 @@ pub fn run(func: &mut Function) -> bool {
     changed
 }
 
-/// Promotes outputs that several places store. Only the entry, after inlining, and not where vertices are emitted.
+/// Promotes outputs that several places store. Only in the entry, if functions that it calls store none, and not where vertices are
+/// emitted.
 pub fn outputs(module: &mut Module) -> bool {
-    let calls = module.main().ordered().any(|(_, i)| module.main().insts[i].op == Opcode::Call);
-    if module.stage == Stage::Geometry || calls {
+    let others = module.functions.iter().filter(|(id, _)| *id != module.entry);
+    let elsewhere = others.flat_map(|(_, f)| f.ordered().map(|(_, i)| f.insts[i].op)).any(|op| op == Opcode::Output);
+    if module.stage == Stage::Geometry || elsewhere {
         return false;
     }
     let types: SecondaryMap<Output, Option<Type>> = {

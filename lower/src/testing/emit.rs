@@ -123,6 +123,7 @@ impl Gen<'_> {
         for w in bits.iter_mut().take(ty.lanes as usize) {
             *w = match ty.scalar {
                 Scalar::I1 => self.rng.below(2) as u32,
+                Scalar::I32 if self.p.procedures => self.rng.below(9) as u32,
                 Scalar::I32 => self.rng.int(),
                 s => numerics::from_f32(s, self.rng.float()),
             };
@@ -204,6 +205,7 @@ impl Gen<'_> {
             on(self.own.is_some() && together, 3),
             on(stage == Stage::Geometry && !self.helper, 4),
             on(p.f16, 3),
+            on(p.procedures, 12),
         ];
         match self.rng.weighted(&weights) {
             0 => self.float_op(),
@@ -241,7 +243,8 @@ impl Gen<'_> {
             18 => self.atomic(),
             19 => self.exchange(),
             20 => self.emit_vertex(),
-            _ => self.half(),
+            21 => self.half(),
+            _ => self.small_int(),
         }
     }
 
@@ -696,11 +699,58 @@ impl Gen<'_> {
 
     fn call(&mut self) {
         let n = self.rng.below(self.helpers.len());
+        self.call_helper(n);
+    }
+
+    /// Calls one of the helper functions.
+    pub fn call_helper(&mut self, n: usize) {
         let (id, params, results) = self.helpers[n].clone();
         let args: Vec<Value> = params.iter().map(|t| self.pick(*t)).collect();
         let i = self.at().push(InstData::new(Opcode::Call, &args, Imm::Func(id)), &results);
         for v in self.f.insts[i].results.clone() {
             self.define(v);
+        }
+    }
+
+    /// Integers whose ranges are plain to see.
+    fn small_int(&mut self) {
+        use Opcode::*;
+        let (low, high) = (self.at().iconst(I32, -8i32 as u32), self.at().iconst(I32, 8));
+        match self.rng.below(5) {
+            0 => {
+                let x = self.pick(F32);
+                let mut b = self.at();
+                let (low, high) = (b.fconst(F32, -8.0), b.fconst(F32, 8.0));
+                let x = b.ins(Fmax, &[x, low]);
+                let x = b.ins(Fmin, &[x, high]);
+                self.put_typed(F2s, I32, &[x], Imm::None);
+            }
+            1 => {
+                let x = self.pick(I32);
+                self.put_typed(S2f, F32, &[x], Imm::None);
+            }
+            2 => {
+                let (x, y) = (self.pick(I32), self.pick(I32));
+                let cc = self.rng.of(&[IntCC::Eq, IntCC::Ne, IntCC::Slt, IntCC::Sge]);
+                let v = self.at().icmp(cc, x, y);
+                self.define(v);
+            }
+            3 => {
+                let i = self.pick(I32);
+                let mut b = self.at();
+                let (first, last) = (b.iconst(I32, 0), b.iconst(I32, 7));
+                let i = b.ins(Smax, &[i, first]);
+                let i = b.ins(Smin, &[i, last]);
+                let table = MemRef::Uniform(retroshade_ir::Uniform::from_u32(1));
+                self.put_typed(Uniform, F32.with_lanes(4), &[i], Imm::Mem { var: table, offset: 0 });
+            }
+            _ => {
+                let (x, y) = (self.pick(I32), self.pick(I32));
+                let op = self.rng.of(&[Iadd, Isub, Smin, Smax]);
+                let x = self.at().ins(op, &[x, y]);
+                let x = self.at().ins(Smax, &[x, low]);
+                self.put(Smin, &[x, high]);
+            }
         }
     }
 

@@ -33,6 +33,9 @@ pub struct Profile {
     pub switches: bool,
     /// Helper functions.
     pub calls: bool,
+    /// Helper functions as procedures meet them: several parameters and results of all kinds, small integers among them, each
+    /// called several times.
+    pub procedures: bool,
     /// Local arrays.
     pub locals: bool,
     /// Uniforms indexed by a computed value.
@@ -73,6 +76,7 @@ impl Profile {
             divergent_loops: true,
             switches: true,
             calls: true,
+            procedures: false,
             locals: true,
             dynamic_uniforms: true,
             io_arrays: true,
@@ -121,6 +125,10 @@ impl Profile {
             mantissa: 16,
             ..Profile::everything()
         }
+    }
+    /// PICA200: programs about their helper functions.
+    pub fn pica_procedures() -> Profile {
+        Profile { procedures: true, size: (8, 30), ..Profile::pica() }
     }
     /// The same with straight-line code only: for bringing up a target.
     pub fn straight_line(self) -> Profile {

@@ -68,7 +68,8 @@ pub fn random_program(profile: &Profile, seed: u64) -> (Module, ShaderEnv) {
     };
     g.interface();
     if g.p.calls {
-        for n in 0..g.rng.below(4) {
+        let least = usize::from(profile.procedures);
+        for n in 0..least + g.rng.below(4 - least) {
             g.helper_function(n);
         }
     }
@@ -104,6 +105,11 @@ impl Gen<'_> {
             4 if self.p.bool_vectors => Type::new(Scalar::I1, self.lanes()),
             _ => self.float_type(),
         }
+    }
+
+    /// A type that a helper function takes or gives.
+    fn passed_type(&mut self) -> Type {
+        if self.p.procedures && self.rng.chance(20) { I32 } else { self.any_type() }
     }
 
     fn interface(&mut self) {
@@ -288,8 +294,9 @@ impl Gen<'_> {
         self.scope.clear();
         self.uses.clear();
         (self.helper, self.uniform_flow, self.left_early, self.depth, self.own) = (true, false, false, 1, None);
-        let params: Vec<Type> = (0..1 + self.rng.below(3)).map(|_| self.any_type()).collect();
-        let results: Vec<Type> = (0..1 + self.rng.below(2)).map(|_| self.any_type()).collect();
+        let more = usize::from(self.p.procedures);
+        let params: Vec<Type> = (0..1 + more + self.rng.below(3 + more)).map(|_| self.passed_type()).collect();
+        let results: Vec<Type> = (0..1 + self.rng.below(2 + more)).map(|_| self.passed_type()).collect();
         self.f.results = results.clone();
         for ty in &params {
             let v = self.f.add_param(self.block, *ty);
@@ -315,6 +322,11 @@ impl Gen<'_> {
         self.prologue();
         self.left = self.rng.range(self.p.size.0 as i32, self.p.size.1 as i32);
         self.body();
+        if self.p.procedures {
+            for n in (0..self.helpers.len()).chain(0..self.helpers.len()) {
+                self.call_helper(n);
+            }
+        }
         self.leave();
         let f = std::mem::take(&mut self.f);
         let entry = self.m.entry;

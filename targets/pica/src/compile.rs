@@ -14,7 +14,7 @@ use crate::numerics::to_bits24;
 use crate::operands::prepare;
 use crate::place::{Places, check, place};
 use crate::regs::{FLOAT_UNIFORMS, TEMPS};
-use crate::{asm, dis, pack, relief, semantics};
+use crate::{asm, dis, pack, procedures, relief, semantics};
 use indexmap::IndexMap;
 use retroshade_ir::{Module, Scalar, Span, Stage};
 use retroshade_lower::reflect::Reflection;
@@ -125,7 +125,7 @@ fn best(source: &Module, options: &Options, log: &mut Vec<String>) -> Result<Com
             attempt(&mut best, &mut variant, long);
         }
     }
-    for name in legal::keepable(source).into_iter().take(CANDIDATES) {
+    for name in procedures::keepable(source).into_iter().take(CANDIDATES) {
         let mut new = variant.clone();
         new.keep.push(name);
         // A loop that only calls is unrolled sooner.
@@ -141,9 +141,19 @@ fn best(source: &Module, options: &Options, log: &mut Vec<String>) -> Result<Com
     best
 }
 
+/// Compiles a verified module with as many functions as procedures as can be, whether or not the program is shorter for it.
+pub fn compile_keeping(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+    let keep = procedures::keepable(source);
+    match compile_as(source, options, &Variant { keep, ..Variant::of(options) }) {
+        Err(CompileError::Internal(e)) => Err(CompileError::Internal(e)),
+        Err(_) => compile(source, options),
+        done => done,
+    }
+}
+
 /// The module that code is made of.
 pub fn legal_module(source: &Module, options: &Options) -> Result<Module, CompileError> {
-    if legal::keepable(source).is_empty() && !loops(source) && !arrays(source) {
+    if procedures::keepable(source).is_empty() && !loops(source) && !arrays(source) {
         return Ok(legal::legalise(source, options)?.module);
     }
     match compile(source, options) {

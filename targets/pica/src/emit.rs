@@ -122,6 +122,8 @@ struct Emitter<'a> {
     loops: Vec<Option<(usize, usize)>>,
     /// Whether the constant boolean is in use.
     truth: bool,
+    /// Procedures that do nothing, because their results are where their parameters are.
+    idle: Vec<bool>,
 }
 
 /// Every tuple of constants that an operand needs.
@@ -156,18 +158,24 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure]) -> Result<Em
         if_depth: IF_DEPTH / p.nesting.max(1),
         loops: Vec::new(),
         truth: false,
+        idle: vec![false; p.procedures.len()],
     };
-    let mut lists = Vec::new();
-    for (n, s) in structures.iter().enumerate() {
+    let mut lists = vec![Vec::new(); structures.len()];
+    let called = p.called();
+    // Callees first: a call of nothing is none.
+    for (n, s) in structures.iter().enumerate().rev().filter(|(n, _)| *n == 0 || called[*n - 1]) {
         let base = n.checked_sub(1).map_or(0, |n| p.procedures[n].blocks.start);
         e.order = s.blocks().iter().enumerate().map(|(n, b)| (*b, base + n)).collect();
         let mut items = e.list(&s.nodes, 0)?;
         if n == 0 {
             items.push(Item::I(Instr::new(Op::End), Span::NONE));
+        } else if size(&items) == 0 {
+            e.idle[n - 1] = true;
+            items.clear();
         } else if !ends_plain(&items) {
             items.push(Item::I(Instr::new(Op::Nop), Span::NONE));
         }
-        lists.push(items);
+        lists[n] = items;
     }
     if let Some(b) = p.truth.filter(|_| e.truth) {
         lists.iter_mut().for_each(|l| jumps::thread(l, b));
@@ -180,7 +188,7 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure]) -> Result<Em
     let mut starts = Vec::new();
     for (n, mut items) in lists.into_iter().enumerate() {
         let start = out.code.len();
-        if n > 0 && !ends_plain(&items) {
+        if n > 0 && !items.is_empty() && !ends_plain(&items) {
             items.push(Item::I(Instr::new(Op::Nop), Span::NONE));
         }
         flatten(items, &mut out, &mut labels, &mut jumps)?;
@@ -726,6 +734,10 @@ impl Emitter<'_> {
         while k < block.nodes.len() {
             let n = &block.nodes[k];
             if n.op == Op::Call {
+                if self.idle.get(n.emit.0 as usize) == Some(&true) {
+                    k += 1;
+                    continue;
+                }
                 out.push(Item::I(Instr { target: 1 + u16::from(n.emit.0), ..Instr::new(Op::Call) }, n.span));
                 held = [None; 2];
                 k += 1;

@@ -3,12 +3,12 @@
 //! Conversions from floats that serve as indices are clamped to what the arrays have; where declared ranges or constants
 //! prove that nothing can miss, nothing is added. Facts: ISA sheet sections 7 (indices), 8 (exact integers).
 
-use crate::legal::{EXACT, f32_like, unsupported};
+use crate::legal::{EXACT, f32_like, retype_calls, unsupported};
 use crate::tables::Table;
 use cranelift_entity::SecondaryMap;
 use indexmap::IndexMap;
 use retroshade_ir::analysis::Ranges;
-use retroshade_ir::analysis::range::float_bounds;
+use retroshade_ir::analysis::range::{Known, float_bounds};
 use retroshade_ir::passes;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::types::{F32, I32};
@@ -192,11 +192,12 @@ struct Facts {
     of_positive: bool,
 }
 
-/// Integers become floats in place; the result is exact because every value's range is.
-pub fn integers(m: &mut Module) -> Result<(), CompileError> {
+/// Integers become floats in place; the result is exact because every value's range is. `known` are the ranges of parameters, and
+/// of what calls return.
+pub fn integers(m: &mut Module, known: Known) -> Result<(), CompileError> {
     clamp_conversions(m);
     let only_index = fold_indices(m.main_mut());
-    let ranges = Ranges::new(m, m.main());
+    let ranges = Ranges::knowing(m, m.main(), known);
     let users = users(m.main());
     // Loads and conversions stay integers; everything else changes its type.
     let f = m.main();
@@ -290,6 +291,7 @@ pub fn integers(m: &mut Module) -> Result<(), CompileError> {
             }
         }
     }
+    retype_calls(f, Scalar::I32);
     let mut failed: Option<CompileError> = None;
     rewrite(f, |b, i| {
         let old = b.func.insts[i].results.first().copied();

@@ -5,7 +5,7 @@
 
 use crate::integers::{integers, truncated};
 use crate::numerics::Float24;
-use crate::{tables, whole};
+use crate::{procedures, tables, whole};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{self, PassOptions, sequence};
@@ -71,130 +71,16 @@ impl Variant {
     }
 }
 
-/// Functions that could stay procedures: called several times, of numbers, without effects of their own; those first that take
-/// most room inlined.
-pub fn keepable(m: &Module) -> Vec<String> {
-    let calls = |id: FuncId| {
-        let sites = m.functions.values().flat_map(|f| f.ordered().map(move |(_, i)| &f.insts[i]));
-        sites.filter(|d| d.op == Opcode::Call && matches!(d.imm, Imm::Func(x) if x == id)).count()
-    };
-    let of_numbers = |f: &Function| {
-        let params = f.entry().map(|e| f.blocks[e].params.clone()).unwrap_or_default();
-        f.results.iter().all(|t| t.scalar == Scalar::F32) && params.iter().all(|p| matches!(f.ty(*p).scalar, Scalar::F32 | Scalar::I32))
-    };
-    let plain = |f: &Function| {
-        f.locals.is_empty()
-            && f.ordered().all(|(_, i)| {
-                !matches!(
-                    f.insts[i].op,
-                    Opcode::Output | Opcode::EmitVertex | Opcode::EndPrimitive | Opcode::Discard | Opcode::Kill | Opcode::Unreachable
-                )
-            })
-    };
-    let unique = |f: &Function| m.functions.values().filter(|g| g.name == f.name).count() == 1;
-    let mut found: Vec<(usize, String)> = m
-        .functions
-        .iter()
-        .filter(|(id, f)| *id != m.entry && calls(*id) > 1 && of_numbers(f) && plain(f) && unique(f))
-        .map(|(id, f)| ((calls(id) - 1) * f.inst_count(), f.name.clone()))
-        .collect();
-    found.sort_by_key(|x| std::cmp::Reverse(x.0));
-    found.into_iter().map(|x| x.1).collect()
-}
-
-/// What every caller passes alike, and anyone can read, a procedure reads itself: an input, a uniform, a constant.
-fn same_arguments(m: &mut Module) {
-    let ids: Vec<FuncId> = m.functions.keys().filter(|id| *id != m.entry).collect();
-    for id in ids {
-        let mut same: Vec<Option<InstData>> = Vec::new();
-        let all = m.functions.values().flat_map(|f| f.ordered().map(move |(_, i)| (f, i)));
-        let calls = all.filter(|(f, i)| matches!(f.insts[*i].imm, Imm::Func(x) if x == id));
-        for (n, (f, i)) in calls.enumerate() {
-            for (k, a) in f.insts[i].args.iter().enumerate() {
-                let d = f.def_inst(f.resolve(*a)).map(|d| &f.insts[d]);
-                let d = d.filter(|d| d.args.is_empty() && matches!(d.op, Opcode::Input | Opcode::Uniform | Opcode::Const));
-                let d = d.map(|d| InstData { results: Default::default(), ..d.clone() });
-                if n == 0 {
-                    same.push(d);
-                } else if same[k].as_ref().map(|s| (s.op, &s.imm)) != d.as_ref().map(|s| (s.op, &s.imm)) {
-                    same[k] = None;
-                }
-            }
-        }
-        let f = &mut m.functions[id];
-        f.resolve_aliases();
-        let Some(entry) = f.entry() else { continue };
-        for (p, d) in f.blocks[entry].params.clone().into_iter().zip(same) {
-            let Some(d) = d else { continue };
-            let ty = f.ty(p);
-            let i = f.make_inst(d, &[ty], Span::NONE);
-            let r = f.insts[i].results[0];
-            let param = f.values[p];
-            f.replace(p, r);
-            f.resolve_aliases();
-            f.values[p] = param;
-            f.blocks[entry].insts.insert(0, i);
-        }
-    }
-}
-
-/// Integer parameters of functions that stay procedures become floats: the callers convert, and the function back again.
-fn float_params(m: &mut Module) {
-    let mut converted: SecondaryMap<FuncId, Vec<usize>> = SecondaryMap::new();
-    let ids: Vec<FuncId> = m.functions.keys().filter(|id| *id != m.entry).collect();
-    for id in ids {
-        let f = &mut m.functions[id];
-        f.resolve_aliases();
-        let Some(entry) = f.entry() else { continue };
-        for (n, p) in f.blocks[entry].params.clone().into_iter().enumerate() {
-            let ty = f.ty(p);
-            if ty.scalar != Scalar::I32 {
-                continue;
-            }
-            converted[id].push(n);
-            f.values[p].0 = f32_like(ty);
-            let i = f.make_inst(InstData::new(Opcode::F2s, &[p], Imm::None), &[ty], Span::NONE);
-            let r = f.insts[i].results[0];
-            for d in f.insts.values_mut() {
-                if d.results.first() != Some(&r) {
-                    d.args.iter_mut().chain(d.targets.iter_mut().flat_map(|t| t.args.iter_mut())).filter(|a| **a == p).for_each(|a| *a = r);
-                }
-            }
-            f.blocks[entry].insts.insert(0, i);
-        }
-    }
-    for f in m.functions.values_mut() {
-        rewrite(f, |b, i| {
-            let Imm::Func(id) = b.func.insts[i].imm else { return Action::Keep };
-            for n in &converted[id] {
-                let v = b.func.resolve(b.func.insts[i].args[*n]);
-                let converted = |b: &Builder, v: Value| b.func.def_if(v, Opcode::F2s).map(|c| b.func.resolve(c.args[0]));
-                let lane = b.func.def_if(v, Opcode::Extract).map(|e| (b.func.resolve(e.args[0]), e.imm.clone()));
-                let x = match (converted(b, v), lane) {
-                    (Some(x), _) => x,
-                    (None, Some((vector, Imm::Lane(l)))) if converted(b, vector).is_some() => {
-                        let from = converted(b, vector).unwrap_or(vector);
-                        b.extract(from, l)
-                    }
-                    _ => {
-                        let ty = f32_like(b.func.ty(v));
-                        b.typed(Opcode::S2f, ty, &[v], Imm::None)
-                    }
-                };
-                b.func.insts[i].args[*n] = x;
-            }
-            if converted[id].is_empty() { Action::Keep } else { Action::Changed }
-        });
-    }
-}
-
 /// Legalises one variant.
 pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Result<Legal, CompileError> {
     let mut m = source.clone();
     refuse(&m)?;
     passes::inline::except(&mut m, &|f| variant.keep.contains(&f.name));
-    same_arguments(&mut m);
-    float_params(&mut m);
+    if m.functions.len() > 1 {
+        // What is passed shows where inlined functions have no blocks of their own any more.
+        sequence(&mut m, &["simplify_cfg"], &pass_options(options, variant.unroll));
+        procedures::simplify(&mut m);
+    }
     if m.stage == Stage::Geometry {
         whole::vertices(&mut m);
     } else {
@@ -228,6 +114,9 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Res
         }
         passes::pipeline(&mut m, &po, &mut log);
     }
+    if procedures::results_from_callers(&mut m) {
+        sequence(&mut m, &["simplify", "gvn", "dce"], &po);
+    }
     let dump = |name: &str, m: &Module, dumps: &mut Vec<(String, String)>| {
         if options.wants(name) {
             dumps.push((name.to_string(), print(m)));
@@ -235,19 +124,21 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Res
     };
     let entry = m.entry;
     let mut structures = Vec::new();
-    let others: Vec<FuncId> = m.functions.keys().filter(|id| *id != entry).collect();
-    for id in std::iter::once(entry).chain(others) {
+    for id in procedures::callers_first(&m) {
         structures.push((id, structurise(&mut m.functions[id], StructureOptions { allow_continue: false })?));
     }
     dump("structurise", &m, &mut dumps);
+    let mut known = procedures::ranges(&m);
     for (id, _) in &structures {
         m.entry = *id;
         split_vector_tests(m.main_mut());
-        integers(&mut m)?;
+        integers(&mut m, std::mem::take(&mut known[*id]))?;
         truth_values(&mut m)?;
         expand(m.main_mut())?;
     }
     m.entry = entry;
+    // All that passes between functions is a float now.
+    m.functions.values_mut().for_each(|f| f.results.iter_mut().for_each(|t| *t = f32_like(*t)));
     for _ in 0..3 {
         let mut changed = sequence(&mut m, &["simplify", "gvn", "dce"], &po);
         for (id, _) in &structures {
@@ -430,6 +321,7 @@ fn truth_values(m: &mut Module) -> Result<(), CompileError> {
             }
         }
     }
+    retype_calls(f, Scalar::I1);
     let mut failed = None;
     rewrite(f, |b, i| {
         let d = b.func.insts[i].clone();
@@ -450,6 +342,19 @@ fn truth_values(m: &mut Module) -> Result<(), CompileError> {
         let number_result = d.results.first().is_some_and(|r| number[*r] && b.func.ty(*r).scalar == Scalar::I1);
         // A number where a test is wanted.
         if matches!(d.op, Opcode::BrIf | Opcode::Select) && b.func.ty(d.args[0]).is_float() {
+            // A choice between 1 and 0 is the number itself.
+            let arm = |n: usize| d.args.get(n).and_then(|a| passes::rewrite::splat_float(b.func, *a));
+            if let (Opcode::Select, Some(yes), Some(no), Some(r)) = (d.op, arm(1), arm(2), d.results.first())
+                && b.func.ty(*r) == b.func.ty(d.args[0])
+            {
+                if (yes, no) == (1.0, 0.0) {
+                    return Action::Replace(d.args[0]);
+                }
+                if (yes, no) == (0.0, 1.0) {
+                    let one = b.fconst(F32, 1.0);
+                    return Action::Replace(b.ins(Opcode::Fsub, &[one, d.args[0]]));
+                }
+            }
             let zero = b.fconst(F32, 0.0);
             let t = b.fcmp(FloatCC::Une, d.args[0], zero);
             b.func.insts[i].args[0] = t;
@@ -508,6 +413,16 @@ fn truth_values(m: &mut Module) -> Result<(), CompileError> {
     });
     // What takes truth values as numbers: bit masks of them were retyped above; joins of tests stay tests.
     failed.map_or(Ok(()), Err)
+}
+
+/// What calls return of a kind of value comes as floats.
+pub fn retype_calls(f: &mut Function, of: Scalar) {
+    let calls: Vec<Inst> = f.ordered().map(|(_, i)| i).filter(|i| f.insts[*i].op == Opcode::Call).collect();
+    for r in calls.into_iter().flat_map(|i| f.insts[i].results.clone()) {
+        if f.ty(r).scalar == of {
+            f.values[r].0 = f32_like(f.ty(r));
+        }
+    }
 }
 
 /// A comparison as 0 or 1.

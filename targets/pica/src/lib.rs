@@ -24,6 +24,7 @@ pub mod operands;
 pub mod pack;
 pub mod parse;
 pub mod place;
+pub mod procedures;
 pub mod regs;
 pub mod relief;
 pub mod semantics;

@@ -43,6 +43,10 @@ struct Lowering<'a> {
     /// The procedure that is being lowered, and the numbers of all.
     procedure: Option<usize>,
     procedure_of: HashMap<FuncId, usize>,
+    /// Per procedure, once a call of it is lowered: the scalars that all calls so far pass alike.
+    alike: Vec<Option<Vec<Option<Ref>>>>,
+    /// Results of the last call in this block: where they were copied to, and from.
+    returned: Vec<(Tmp, Tmp)>,
     /// Places in the strip that a vertex may have at each block's start, for geometry programs: one bit each.
     strips: Vec<u8>,
     /// Those at the current place.
@@ -51,7 +55,8 @@ struct Lowering<'a> {
     place: Option<Tmp>,
 }
 
-/// Lowers a legalised module: the entry, then the functions that stay procedures. The structures are in that order.
+/// Lowers a legalised module: the entry, then the functions that stay procedures, none before one that calls it. The structures
+/// are in that order.
 ///
 /// Counted loops change shape; the structures that fit the program come back with it.
 pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Result<(Program, Vec<Structure>), CompileError> {
@@ -69,6 +74,7 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
     }
     let mut bundle = 0;
     let mut plans_before = 0;
+    let mut alike = vec![None; p.procedures.len()];
     p.nesting = nesting(m, m.entry);
     if p.nesting > CALLS {
         return Err(CompileError::unsupported("P0005", Span::NONE, "procedures call each other too deeply"));
@@ -101,6 +107,8 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
             plans_before,
             procedure: n.checked_sub(1),
             procedure_of: procedure_of.clone(),
+            alike: std::mem::take(&mut alike),
+            returned: Vec::new(),
             strips: strips(f, &order, &cfg),
             strip: 1,
             place: None,
@@ -111,6 +119,7 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
         }
         bundle = l.bundle + 1;
         plans_before += l.plans.len();
+        alike = l.alike;
         p = l.p;
         reshaped.push(structure);
     }
@@ -165,6 +174,7 @@ impl Lowering<'_> {
         self.place_is(0);
         for b in order {
             self.at = self.block_of[b];
+            self.returned.clear();
             self.strip = order.iter().position(|o| o == b).and_then(|n| self.strips.get(n).copied()).unwrap_or(1);
             self.params(*b, cfg);
             for i in &self.f.blocks[*b].insts {
@@ -228,10 +238,18 @@ impl Lowering<'_> {
         for a in &d.args {
             operands.extend(self.get(*a)?);
         }
+        self.alike[n] = Some(match self.alike[n].take() {
+            // What counts in a loop of the caller may count otherwise inside.
+            None => operands.iter().map(|r| Some(*r).filter(|r| !counts(*r))).collect(),
+            Some(a) => a.into_iter().zip(&operands).map(|(a, r)| a.filter(|a| a == r)).collect(),
+        });
         let (mut k, base) = (0, self.bundle);
         for a in &d.args {
             for _ in 0..self.f.ty(*a).lanes {
-                let mut n = Node::new(Op::Mov, &[Dest::Tmp(q.params[k])], &[&[operands[k]]], self.span);
+                // What the call before has returned is still where it was.
+                let kept = operands[k].as_tmp().and_then(|t| self.returned.iter().find(|r| r.0 == t));
+                let from = kept.map_or(operands[k], |r| Ref { leaf: Leaf::Tmp(r.1), ..operands[k] });
+                let mut n = Node::new(Op::Mov, &[Dest::Tmp(q.params[k])], &[&[from]], self.span);
                 n.bundle = base;
                 self.p.blocks[self.at].nodes.push(n);
                 k += 1;
@@ -243,6 +261,7 @@ impl Lowering<'_> {
         call.srcs = q.params.iter().map(|t| smallvec![Ref::tmp(*t)]).collect();
         call.emit.0 = n as u8;
         self.p.blocks[self.at].nodes.push(call);
+        self.returned.clear();
         let mut results = q.results.iter();
         for r in &d.results {
             self.bundle += 1;
@@ -253,6 +272,7 @@ impl Lowering<'_> {
                     let mut n = Node::new(Op::Mov, &[Dest::Tmp(x)], &[&[Ref::tmp(*t)]], self.span);
                     n.bundle = self.bundle;
                     self.p.blocks[self.at].nodes.push(n);
+                    self.returned.push((x, *t));
                     Ref::tmp(x)
                 })
                 .collect();
@@ -294,11 +314,18 @@ impl Lowering<'_> {
     /// Parameters: renamed if there is one predecessor or one constant, else temporaries that the edges set.
     fn params(&mut self, b: Block, cfg: &Cfg) {
         let preds = cfg.preds(b).to_vec();
-        let mut given = self.procedure.filter(|_| self.f.entry() == Some(b)).map(|n| self.p.procedures[n].params.clone().into_iter());
+        // What all callers have in the same place a procedure finds there.
+        let given = |n: usize| {
+            let alike = self.alike.get(n).and_then(|a| a.clone()).unwrap_or_default();
+            let params = self.p.procedures[n].params.iter().enumerate();
+            let found: Vec<Ref> = params.map(|(k, t)| alike.get(k).copied().flatten().unwrap_or(Ref::tmp(*t))).collect();
+            found.into_iter()
+        };
+        let mut given = self.procedure.filter(|_| self.f.entry() == Some(b)).map(given);
         for (n, p) in self.f.blocks[b].params.iter().enumerate() {
             let ty = self.f.ty(*p);
             if let Some(given) = &mut given {
-                let lanes = given.take(ty.lanes as usize).map(Ref::tmp).collect();
+                let lanes = given.take(ty.lanes as usize).collect();
                 self.set(*p, lanes);
                 continue;
             }
@@ -841,6 +868,11 @@ impl Lowering<'_> {
         let n = Node::new(Op::Mov, &[Dest::Tmp(t)], &[&[Ref::constant((k as f32).to_bits())]], self.span);
         self.p.blocks[self.at].nodes.push(n);
     }
+}
+
+/// Whether a loop's own counter is part of the operand's address.
+fn counts(r: Ref) -> bool {
+    matches!(r.leaf, Leaf::Uni { index: Some(i), .. } if i >= LOOP_COUNTER)
 }
 
 /// The places after one more vertex: from the third on they repeat every six, slot and winding.

@@ -250,6 +250,8 @@ pub struct Program {
     pub integers: Vec<Integer>,
     /// Functions that stay procedures; their blocks follow those of the entry.
     pub procedures: Vec<Procedure>,
+    /// What a call of each may overwrite, those that it calls itself included.
+    pub clobbers: Vec<Vec<Tmp>>,
     /// Functions that may be under way at once, the entry included.
     pub nesting: usize,
     /// Constant registers that tables take, from the last downward.
@@ -290,6 +292,64 @@ impl Program {
         out.dedup();
         out
     }
+    /// Which procedures the entry calls, directly or not; callers stand before their callees.
+    pub fn called(&self) -> Vec<bool> {
+        let mut called = vec![false; self.procedures.len()];
+        let first = self.procedures.first().map_or(self.blocks.len(), |q| q.blocks.start);
+        let visit = |blocks: std::ops::Range<usize>, called: &mut Vec<bool>| {
+            let calls = self.blocks[blocks].iter().flat_map(|b| &b.nodes).filter(|n| n.op == Op::Call);
+            calls.for_each(|n| called[n.emit.0 as usize] = true);
+        };
+        visit(0..first, &mut called);
+        for (n, q) in self.procedures.iter().enumerate() {
+            if called[n] {
+                visit(q.blocks.clone(), &mut called);
+            }
+        }
+        called
+    }
+    /// What nobody calls does nothing.
+    fn remove_uncalled(&mut self) {
+        let called = self.called();
+        for (q, _) in self.procedures.iter_mut().zip(called).filter(|(_, called)| !called) {
+            for b in &mut self.blocks[q.blocks.clone()] {
+                (b.nodes.clear(), b.keeps.clear(), b.test = None);
+            }
+            (q.params.clear(), q.results.clear());
+        }
+    }
+    /// Calls read what their procedures read of the callers' temporaries, besides the parameters.
+    pub fn link_calls(&mut self) {
+        let mut outside: Vec<Vec<Tmp>> = vec![Vec::new(); self.procedures.len()];
+        // Callees stand behind their callers.
+        for (n, q) in self.procedures.iter().enumerate().rev() {
+            let mut written: Vec<Tmp> = q.params.clone();
+            let mut read: Vec<Tmp> = Vec::new();
+            for b in &self.blocks[q.blocks.clone()] {
+                for node in &b.nodes {
+                    written.extend(node.writes());
+                    let refs: Vec<Ref> = node.reads().collect();
+                    read.extend(refs.iter().filter_map(|r| r.as_tmp()));
+                    read.extend(self.index_reads(refs.into_iter()).filter_map(Ref::as_tmp));
+                    if node.op == Op::Call {
+                        read.extend(outside.get(node.emit.0 as usize).into_iter().flatten());
+                    }
+                }
+                let refs: Vec<Ref> = b.test.iter().flat_map(|t| t.refs()).collect();
+                read.extend(refs.iter().filter_map(|r| r.as_tmp()));
+                read.extend(self.index_reads(refs.into_iter()).filter_map(Ref::as_tmp));
+            }
+            read.sort();
+            read.dedup();
+            read.retain(|t| !written.contains(t));
+            outside[n] = read;
+        }
+        self.clobbers = (0..self.procedures.len()).map(|n| self.overwritten(n)).collect();
+        for n in self.blocks.iter_mut().flat_map(|b| &mut b.nodes).filter(|n| n.op == Op::Call) {
+            let Some(q) = self.procedures.get(n.emit.0 as usize) else { continue };
+            n.srcs = q.params.iter().chain(&outside[n.emit.0 as usize]).map(|t| Tuple::from_slice(&[Ref::tmp(*t)])).collect();
+        }
+    }
     /// Parameters that their procedure does not read are not passed.
     pub fn drop_unread_params(&mut self) {
         for _ in 0..4 {
@@ -314,6 +374,11 @@ impl Program {
                 return;
             }
         }
+    }
+    /// Temporaries that a node changes, which for a call are more than its results.
+    pub fn changes<'a>(&'a self, n: &'a Node) -> impl Iterator<Item = Tmp> + 'a {
+        let inside = if n.op == Op::Call { self.clobbers.get(n.emit.0 as usize) } else { None };
+        n.writes().chain(inside.into_iter().flatten().copied())
     }
     /// How often each temporary is read.
     pub fn use_counts(&self) -> Vec<u32> {
@@ -390,6 +455,9 @@ impl Program {
                 }
             }
             b.nodes.retain(|n| !n.dests.is_empty() || n.op == Op::Emit);
+            b.keeps.retain(|t| need[*t as usize]);
         }
+        self.procedures.iter_mut().for_each(|q| q.results.retain(|t| need[*t as usize]));
+        self.remove_uncalled();
     }
 }

@@ -275,6 +275,7 @@ pub fn pack(p: &mut Program, optimise: bool) {
         p.remove_dead();
     }
     join_bundles(p);
+    p.link_calls();
 }
 
 /// Whether a node reads a temporary, as an operand or as an index.
@@ -286,15 +287,16 @@ fn reads_tmp(n: &Node, indices: &[Ref], t: Tmp) -> bool {
 }
 
 /// Whether `later` depends on `earlier`, directly or through nodes between (same block).
-pub fn depends(nodes: &[Node], indices: &[Ref], earlier: usize, later: usize) -> bool {
+pub fn depends(p: &Program, block: usize, earlier: usize, later: usize) -> bool {
+    let (nodes, indices) = (&p.blocks[block].nodes, &p.indices);
     let mut tainted: Vec<Tmp> = nodes[earlier].writes().collect();
     for (k, n) in nodes.iter().enumerate().take(later + 1).skip(earlier + 1) {
-        let hit = tainted.iter().any(|t| reads_tmp(n, indices, *t) || n.writes().any(|w| w == *t));
+        let hit = tainted.iter().any(|t| reads_tmp(n, indices, *t) || p.changes(n).any(|w| w == *t));
         if hit {
             if k == later {
                 return true;
             }
-            tainted.extend(n.writes());
+            tainted.extend(p.changes(n));
         }
     }
     false
@@ -307,7 +309,7 @@ pub fn merged(p: &Program, block: usize, a: usize, b: usize) -> Option<Program> 
     if x.op != y.op || !x.elementwise() || x.dests.len() + y.dests.len() > 4 || x.test != y.test || !same_target(x, y) {
         return None;
     }
-    if nodes[a..b].iter().any(|n| n.op == Op::Emit) || depends(nodes, &p.indices, a, b) {
+    if nodes[a..b].iter().any(|n| n.op == Op::Emit) || depends(p, block, a, b) {
         return None;
     }
     // Try both orders of commuting factors: operands of one kind belong together.
@@ -337,7 +339,7 @@ pub fn merged(p: &Program, block: usize, a: usize, b: usize) -> Option<Program> 
     for (s, t) in first.srcs.iter_mut().zip(&y.srcs) {
         s.extend(t.iter().copied());
     }
-    let mut behind = Vec::new();
+    let mut behind: Vec<Node> = Vec::new();
     let mut tainted: Vec<Tmp> = first.writes().collect();
     let mut k = a;
     // Node b now stands at b - 1.
@@ -345,8 +347,8 @@ pub fn merged(p: &Program, block: usize, a: usize, b: usize) -> Option<Program> 
     while left > 0 {
         left -= 1;
         let n = &nodes[k];
-        // What the first operation reads must still be there, and what moves behind must not miss its own operands.
-        if n.writes().any(|w| reads_tmp(&first, &q.indices, w)) {
+        // What the first operation reads must still be there.
+        if p.changes(n).any(|w| reads_tmp(&first, &q.indices, w)) {
             return None;
         }
         let reads = n.reads().any(|r| {
@@ -354,15 +356,15 @@ pub fn merged(p: &Program, block: usize, a: usize, b: usize) -> Option<Program> 
                 || matches!(r.leaf, Leaf::Uni { index: Some(i), .. } if q.indices.get(i as usize).and_then(|r| r.as_tmp()).is_some_and(|t| tainted.contains(&t)))
         });
         // Nor may what stays come before a reader of what it overwrites.
-        let overwrites = n.writes().any(|w| behind.iter().any(|x| reads_tmp(x, &q.indices, w)));
-        if reads || overwrites || n.writes().any(|w| tainted.contains(&w)) {
+        let overwrites = p.changes(n).any(|w| behind.iter().any(|x| reads_tmp(x, &q.indices, w)));
+        if reads || overwrites || p.changes(n).any(|w| tainted.contains(&w)) {
             let n = nodes.remove(k);
-            if y.writes().any(|w| reads_tmp(&n, &q.indices, w) || n.writes().any(|v| v == w))
-                || n.writes().any(|w| reads_tmp(&y, &q.indices, w))
+            if y.writes().any(|w| reads_tmp(&n, &q.indices, w))
+                || p.changes(&n).any(|v| reads_tmp(&y, &q.indices, v) || y.writes().any(|w| v == w))
             {
                 return None;
             }
-            tainted.extend(n.writes());
+            tainted.extend(p.changes(&n));
             behind.push(n);
         } else {
             k += 1;
