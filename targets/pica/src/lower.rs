@@ -243,14 +243,14 @@ impl Lowering<'_> {
             None => operands.iter().map(|r| Some(*r).filter(|r| !counts(*r))).collect(),
             Some(a) => a.into_iter().zip(&operands).map(|(a, r)| a.filter(|a| a == r)).collect(),
         });
-        let (mut k, base) = (0, self.bundle);
+        let mut k = 0;
         for a in &d.args {
             for _ in 0..self.f.ty(*a).lanes {
                 // What the call before has returned is still where it was.
                 let kept = operands[k].as_tmp().and_then(|t| self.returned.iter().find(|r| r.0 == t));
                 let from = kept.map_or(operands[k], |r| Ref { leaf: Leaf::Tmp(r.1), ..operands[k] });
                 let mut n = Node::new(Op::Mov, &[Dest::Tmp(q.params[k])], &[&[from]], self.span);
-                n.bundle = base;
+                n.bundle = self.bundle;
                 self.p.blocks[self.at].nodes.push(n);
                 k += 1;
             }
