@@ -313,9 +313,12 @@ impl Program {
         let called = self.called();
         for (q, _) in self.procedures.iter_mut().zip(called).filter(|(_, called)| !called) {
             for b in &mut self.blocks[q.blocks.clone()] {
-                (b.nodes.clear(), b.keeps.clear(), b.test = None);
+                b.nodes.clear();
+                b.keeps.clear();
+                b.test = None;
             }
-            (q.params.clear(), q.results.clear());
+            q.params.clear();
+            q.results.clear();
         }
     }
     /// Calls read what their procedures read of the callers' temporaries, besides the parameters.
