@@ -337,6 +337,7 @@ pub fn place<I: MachInst>(vcode: &VCode<I>, file: &RegFile, options: &AllocOptio
             Err(_) => None,
         };
         if let Some(vregs) = peak
+            && options.most.is_none()
             && rematerialised < 4096
             && let Some((better, n)) = rematerialise(current, &vregs)
         {

@@ -37,11 +37,13 @@ pub struct AllocOptions {
     pub check: bool,
     /// Also try the tree scan where Ion needed more registers of any class than this, and keep the better answer.
     pub threshold: u32,
+    /// An answer with more registers of a class, or with slots, is as good as none: nothing is tried that leads to one.
+    pub most: Option<[u32; 3]>,
 }
 
 impl Default for AllocOptions {
     fn default() -> AllocOptions {
-        AllocOptions { check: cfg!(debug_assertions), threshold: u32::MAX }
+        AllocOptions { check: cfg!(debug_assertions), threshold: u32::MAX, most: None }
     }
 }
 
@@ -91,7 +93,10 @@ pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<A
     let mut ctx = Ctx::default();
     // Where more values are live at once than there are registers, slots are needed anyway.
     if (0..3).all(|c| max_live[c] <= file.available(c)) {
-        consider(tight(p, file, max_live, floor, &mut ctx)?, &mut best);
+        consider(tight(p, file, max_live, floor, options.most, &mut ctx)?, &mut best);
+    }
+    if options.most.is_some() && best.is_none() {
+        return Err(worst(p, file, &live, &peak));
     }
     let tight_enough = best.as_ref().is_some_and(|(c, _)| c.1 <= options.threshold);
     if best.is_none() {
@@ -104,8 +109,7 @@ pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<A
         consider(tree::scan(p, file, &live, limits).map(|o| (o, AllocStep::TreeScan)), &mut best);
     }
     let Some((_, a)) = best else {
-        let worst = (0..3).max_by_key(|c| (peak[*c].live * 64).checked_div(file.available(*c)).unwrap_or(0)).unwrap_or(0);
-        return Err(pressure(p, file, &live, &peak[worst]));
+        return Err(worst(p, file, &live, &peak));
     };
     if options.check || cfg!(debug_assertions) {
         let env = file.env([64; 3]);
@@ -114,6 +118,12 @@ pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<A
         checker.run().map_err(|e| AllocError::Internal(format!("the checker rejects the {} answer: {e:?}", a.step.name())))?;
     }
     Ok(a)
+}
+
+/// The error about the class that is fullest at its peak.
+fn worst(p: &Program, file: &RegFile, live: &Liveness, peak: &[Peak; 3]) -> AllocError {
+    let worst = (0..3).max_by_key(|c| (peak[*c].live * 64).checked_div(file.available(*c)).unwrap_or(0)).unwrap_or(0);
+    pressure(p, file, live, &peak[worst])
 }
 
 fn pressure(p: &Program, file: &RegFile, live: &Liveness, q: &Peak) -> AllocError {
@@ -192,10 +202,15 @@ fn tight(
     file: &RegFile,
     max_live: [u32; 3],
     floor: [u32; 3],
+    most: Option<[u32; 3]>,
     ctx: &mut Ctx,
 ) -> Result<Option<(Output, AllocStep)>, AllocError> {
-    let limit = [0, 1, 2].map(|c| file.classes[c].count as u32);
-    let reserved = [0, 1, 2].map(|c| limit[c] - file.available(c).min(limit[c]));
+    let count = [0, 1, 2].map(|c| file.classes[c].count as u32);
+    let reserved = [0, 1, 2].map(|c| count[c] - file.available(c).min(count[c]));
+    let limit = most.map_or(count, |m| [0, 1, 2].map(|c| m[c].min(count[c])));
+    if (0..3).any(|c| (max_live[c] + reserved[c]).max(floor[c]) > limit[c] && max_live[c] > 0) {
+        return Ok(None);
+    }
     let more = |n: u32| n + (n * 6).div_ceil(100).max(1);
     // Exactly as many as are live at once are seldom enough: where some more cost nothing, they are there from the start.
     let mut k = [0, 1, 2].map(|c| {

@@ -122,12 +122,18 @@ fn select(
     Ok(selected)
 }
 
-/// Allocation; also the bytes of l[] that spilled values take, behind `base`.
-fn place_all(vcode: &VCode<MInst>, base: u32, chip: &Chip, options: &Options) -> Result<(Placed<MInst>, u32), CompileError> {
-    let alloc = AllocOptions { check: options.check_allocation, ..AllocOptions::default() };
+/// Allocation in at most so many registers; also the bytes of l[] that spilled values take, behind `base`.
+fn place_all(
+    vcode: &VCode<MInst>,
+    base: u32,
+    chip: &Chip,
+    most: Option<u32>,
+    options: &Options,
+) -> Result<(Placed<MInst>, u32), CompileError> {
+    let alloc = AllocOptions { check: options.check_allocation, most: most.map(|n| [4, n, 0]), ..AllocOptions::default() };
     match place(vcode, &file(None, chip), &alloc, "T0100") {
         Ok(p) => Ok((p, 0)),
-        Err(CompileError::Limit { .. }) => {
+        Err(CompileError::Limit { .. }) if most.is_none() => {
             let mut p = place(vcode, &file(Some(0), chip), &alloc, "T0100")?;
             let top = spill_addresses(&mut p, base);
             Ok((p, top - base))
@@ -161,7 +167,7 @@ fn scheduled(
     plain: &mut VCode<MInst>,
     laid: &Laid,
     register_file: u32,
-    lay_out: &dyn Fn(&VCode<MInst>) -> Result<Laid, CompileError>,
+    lay_out: &dyn Fn(&VCode<MInst>, u32) -> Result<Laid, CompileError>,
 ) -> Result<Option<(Laid, VCode<MInst>)>, CompileError> {
     if plain.len() > SCHEDULED {
         return Ok(None);
@@ -180,7 +186,7 @@ fn scheduled(
             continue;
         }
         // What does not fit is no reason to fail: there is a program that does.
-        let Ok(new) = lay_out(&vcode) else { continue };
+        let Ok(new) = lay_out(&vcode, end) else { continue };
         if new.code.bytes.len() <= laid.code.bytes.len()
             && sched::same_occupancy(register_file, laid.code.registers, new.code.registers)
             && new.spilled <= laid.spilled
@@ -208,10 +214,10 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
         matches!(d.op, Opcode::Ddx | Opcode::Ddy | Opcode::Barrier) || (d.op == Opcode::Tex && legal.stage == Stage::Fragment)
     });
     let mut selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
-    let (mut placed, mut spilled) = place_all(&selected.vcode, abi.local_bytes, chip, options)?;
+    let (mut placed, mut spilled) = place_all(&selected.vcode, abi.local_bytes, chip, None, options)?;
     if halves_out_of_reach(&placed) {
         selected = select(&legal, &uniformity, &mut abi, chip, options, false)?;
-        (placed, spilled) = place_all(&selected.vcode, abi.local_bytes, chip, options)?;
+        (placed, spilled) = place_all(&selected.vcode, abi.local_bytes, chip, None, options)?;
     }
     let blocks = selected.blocks.clone();
     let bytes = |placed: &Placed<MInst>| {
@@ -219,8 +225,8 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
         emit::emit(placed, &structure.nodes, &blocks, &uniformity, space(legal.stage), convergent, optimise)
     };
     let mut laid = Laid { code: bytes(&placed)?, placed, spilled };
-    let lay_out = |vcode: &VCode<MInst>| {
-        let (placed, spilled) = place_all(vcode, abi.local_bytes, chip, options)?;
+    let lay_out = |vcode: &VCode<MInst>, most: u32| {
+        let (placed, spilled) = place_all(vcode, abi.local_bytes, chip, (spilled == 0 && most <= 64).then_some(most), options)?;
         if halves_out_of_reach(&placed) {
             return Err(CompileError::Internal("an immediate beside a half that it cannot name".into()));
         }
@@ -260,7 +266,7 @@ pub fn phases(
     let uniformity = Uniformity::new(&legal, legal.main());
     let selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
     lap("select");
-    let (placed, _) = place_all(&selected.vcode, abi.local_bytes, chip, options)?;
+    let (placed, _) = place_all(&selected.vcode, abi.local_bytes, chip, None, options)?;
     lap("place (regalloc2)");
     emit::emit(&placed, &structure.nodes, &selected.blocks, &uniformity, space(legal.stage), false, true)?;
     lap("emit");
