@@ -1,4 +1,4 @@
-//! Statements: control flow, stores, calls (always inlined), atomics, barriers; and the variables of functions.
+//! Statements: control flow, stores, calls (inlined unless `keep.rs` keeps them), atomics, barriers; and the variables of functions.
 
 use crate::convert::{Converter, Flow, Frame, Lang, R};
 use crate::place::{Mem, Place, Root, Slot, Step};
