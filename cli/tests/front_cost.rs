@@ -25,7 +25,8 @@ fn glsl_takes_no_more_instructions_than_ir_written_by_hand() {
             continue;
         };
         let by_hand = retroshade::ir::parse(&stem, &text).unwrap_or_else(|e| panic!("{stem}: {:?}", e.diagnostics));
-        let options = FrontOptions { stage: Some(Stage::Vertex), ..FrontOptions::default() };
+        // As the command does it for this machine.
+        let options = FrontOptions { stage: Some(Stage::Vertex), functions: isa.keeps_functions(), ..FrontOptions::default() };
         let front = glsl(&stem, &twin, &options).unwrap_or_else(|e| panic!("{stem}: {e}"));
         let count = |m| isa.compile(m, &Options::default()).unwrap_or_else(|e| panic!("{stem}: {e}")).stats.instructions;
         let (a, b) = (count(&by_hand), count(&front));
