@@ -215,7 +215,8 @@ fn tight(
     // Exactly as many as are live at once are seldom enough: where some more cost nothing, they are there from the start.
     let mut k = [0, 1, 2].map(|c| {
         let least = (max_live[c] + reserved[c]).max(floor[c]);
-        more(least).min(file.step(c, least)).min(limit[c])
+        // With a bound, a class whose numbers cost nothing has all that the bound allows.
+        if most.is_some() && file.steps[c].is_empty() { limit[c] } else { more(least).min(file.step(c, least)).min(limit[c]) }
     });
     loop {
         if let Some(o) = ion(p, file, k.map(|n| n as u8), ctx)?
