@@ -459,9 +459,9 @@ impl<'m> Converter<'m> {
         let result = match &ep.function.result {
             Some(r) => {
                 let slot = self.make_slot("", Ty::of(self.nm, r.ty), &(Some(u32::MAX), u32::MAX, Default::default()), true)?;
-                self.slots.push(slot);
-                self.output_slots.push(self.slots.len() as u32 - 1);
-                Some(self.slots.len() as u32 - 1)
+                let slot = self.add_slot(slot);
+                self.output_slots.push(slot);
+                Some(slot)
             }
             None => None,
         };

@@ -62,7 +62,7 @@ impl<'m> Converter<'m> {
                     return Err(self.error("F0130", "a variable that does not exist"));
                 };
                 let ty = Ty::of(self.nm, f.local_variables[*v].ty);
-                Ok(Val::Place(Place { root: crate::place::Root::Slot(slot), path: Default::default(), ty }))
+                Ok(Val::Place(Place::of(crate::place::Root::Slot(slot), ty)))
             }
             Expression::CallResult(_) | Expression::AtomicResult { .. } | Expression::WorkGroupUniformLoadResult { .. } => {
                 Err(self.error("F0130", "a result that was not computed"))

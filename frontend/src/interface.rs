@@ -88,8 +88,8 @@ impl<'m> Converter<'m> {
                 }
                 AddressSpace::WorkGroup => {
                     let mem = self.make_mem(&name, ty, 1, true)?;
-                    self.slots.push(Slot::Mem(Rc::new(mem)));
-                    self.shared.insert(h, self.slots.len() as u32 - 1);
+                    let slot = self.add_slot(Slot::Mem(Rc::new(mem)));
+                    self.shared.insert(h, slot);
                 }
                 AddressSpace::Private => {
                     if self.geometry_input(h, &name, ty)? || !used {
@@ -97,8 +97,8 @@ impl<'m> Converter<'m> {
                     }
                     let key: ArrayKey = (None, h.index() as u32, Default::default());
                     let slot = self.make_slot(&name, ty, &key, false)?;
-                    self.slots.push(slot);
-                    self.private.insert(h, self.slots.len() as u32 - 1);
+                    let slot = self.add_slot(slot);
+                    self.private.insert(h, slot);
                     self.geometry_output(&name, ty)?;
                 }
                 AddressSpace::Handle => {
@@ -127,8 +127,8 @@ impl<'m> Converter<'m> {
         let id = self.out.inputs.push(decl);
         let leaf = Mem::Leaf(MemRef::Input(id), t);
         let mem = if matches!(ty, Ty::Array(..)) { Mem::Array(count, Box::new(leaf)) } else { leaf };
-        self.slots.push(Slot::Mem(Rc::new(mem)));
-        self.private.insert(h, self.slots.len() as u32 - 1);
+        let slot = self.add_slot(Slot::Mem(Rc::new(mem)));
+        self.private.insert(h, slot);
         Ok(true)
     }
 
@@ -641,7 +641,7 @@ impl<'m> Converter<'m> {
                 None => return Err(self.error("F0125", "a variable that was not declared")),
             },
         };
-        Ok(Val::Place(Place { root, path: Default::default(), ty }))
+        Ok(Val::Place(Place::of(root, ty)))
     }
 }
 

@@ -299,7 +299,7 @@ impl<'m> Converter<'m> {
         };
         let touched = self.touched(function);
         for (_, slot, ty, _) in &touched {
-            let v = self.load(&Place { root: Root::Slot(*slot), path: Default::default(), ty: *ty })?;
+            let v = self.load(&Place::of(Root::Slot(*slot), *ty))?;
             self.take_apart(&v, &mut parts)?;
         }
         let types = self.out.functions[id].results.clone();
@@ -385,9 +385,8 @@ impl<'m> Converter<'m> {
             let key = (Some(function.index() as u32), u32::MAX - 1 - n as u32, Default::default());
             let slot = self.make_slot(a.name.as_deref().unwrap_or_default(), ty, &key, false)?;
             self.store_slot(&slot, &[], &v, ty)?;
-            self.slots.push(slot);
-            let slot = self.slots.len() as u32 - 1;
-            args.push(Val::Place(Place { root: Root::Slot(slot), path: Default::default(), ty }));
+            let slot = self.add_slot(slot);
+            args.push(Val::Place(Place::of(Root::Slot(slot), ty)));
             written.push((slot, ty));
         }
         // Its own copies of the module's variables, which hold what the caller passes.
@@ -399,8 +398,8 @@ impl<'m> Converter<'m> {
             let v = self.whole(*ty, &mut parts.into_iter())?;
             let slot = self.make_slot("", *ty, &(None, g.index() as u32, Default::default()), false)?;
             self.store_slot(&slot, &[], &v, *ty)?;
-            self.slots.push(slot);
-            self.private.insert(*g, self.slots.len() as u32 - 1);
+            let slot = self.add_slot(slot);
+            self.private.insert(*g, slot);
         }
         let done = self.statements_of_kept(function, args, &written, &touched);
         for (g, slot, ..) in &touched {
@@ -422,8 +421,7 @@ impl<'m> Converter<'m> {
         if let Some(r) = &func.result {
             let ty = Ty::of(self.nm, r.ty);
             let slot = self.make_slot("result", ty, &(Some(id), u32::MAX, Default::default()), true)?;
-            self.slots.push(slot);
-            out.push((self.slots.len() as u32 - 1, ty));
+            out.push((self.add_slot(slot), ty));
         }
         self.push_frame(func, info, id, args, exit, out.first().map(|s| s.0))?;
         let done = self.stmts(&func.body);
@@ -442,7 +440,7 @@ impl<'m> Converter<'m> {
             self.seal(exit);
             let mut parts = Vec::new();
             for (slot, ty) in out {
-                let v = self.load(&Place { root: Root::Slot(slot), path: Default::default(), ty })?;
+                let v = self.load(&Place::of(Root::Slot(slot), ty))?;
                 self.take_apart(&v, &mut parts)?;
             }
             self.b().ret(&parts);

@@ -38,6 +38,13 @@ pub(crate) struct Place {
     pub(crate) ty: Ty,
 }
 
+impl Place {
+    /// A whole variable.
+    pub(crate) fn of(root: Root, ty: Ty) -> Place {
+        Place { root, path: SmallVec::new(), ty }
+    }
+}
+
 /// A variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Root {
@@ -128,6 +135,12 @@ const MAX_VARIABLE_LEAVES: u64 = 1 << 16;
 const MAX_SELECT: usize = 4;
 
 impl Converter<'_> {
+    /// Gives a slot its number.
+    pub(crate) fn add_slot(&mut self, slot: Slot) -> u32 {
+        self.slots.push(slot);
+        self.slots.len() as u32 - 1
+    }
+
     /// Makes the slot for a variable. `memory`: puts it into workgroup memory.
     pub(crate) fn make_slot(&mut self, name: &str, ty: Ty, key: &ArrayKey, in_array: bool) -> R<Slot> {
         if ty.is_leaf() {

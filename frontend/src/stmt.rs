@@ -27,8 +27,7 @@ impl<'m> Converter<'m> {
             self.span = (self.spans)(func.local_variables.get_span(h));
             let name = v.name.clone().unwrap_or_default();
             let slot = self.make_slot(&name, Ty::of(self.nm, v.ty), &(Some(id), h.index() as u32, Default::default()), false)?;
-            self.slots.push(slot);
-            locals.push(self.slots.len() as u32 - 1);
+            locals.push(self.add_slot(slot));
         }
         self.frames.push(Frame { func, info, args, exprs: Default::default(), locals: locals.clone(), exit, result });
         for ((h, v), slot) in func.local_variables.iter().zip(locals) {
@@ -399,8 +398,7 @@ impl<'m> Converter<'m> {
         let slot = match &func.result {
             Some(r) => {
                 let slot = self.make_slot("result", Ty::of(self.nm, r.ty), &(Some(id), u32::MAX, Default::default()), true)?;
-                self.slots.push(slot);
-                Some(self.slots.len() as u32 - 1)
+                Some(self.add_slot(slot))
             }
             None => None,
         };
@@ -423,7 +421,7 @@ impl<'m> Converter<'m> {
         self.start(exit);
         if let (Some(h), Some(slot)) = (result, slot) {
             let ty = self.expr_ty(h);
-            let v = self.load(&Place { root: Root::Slot(slot), path: Default::default(), ty })?;
+            let v = self.load(&Place::of(Root::Slot(slot), ty))?;
             self.set(h, v);
         }
         Ok(())

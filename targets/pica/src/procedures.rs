@@ -43,6 +43,14 @@ fn params(f: &Function) -> Vec<Value> {
     f.entry().map(|e| f.blocks[e].params.clone()).unwrap_or_default()
 }
 
+/// Another value for every use of one that stays defined, as a parameter or a call's result.
+fn substitute(f: &mut Function, old: Value, new: Value) {
+    let definition = f.values[old];
+    f.replace(old, new);
+    f.resolve_aliases();
+    f.values[old] = definition;
+}
+
 /// Every call of a function.
 fn sites(m: &Module, id: FuncId) -> impl Iterator<Item = (&Function, Inst)> {
     let all = m.functions.values().flat_map(|f| f.ordered().map(move |(_, i)| (f, i)));
@@ -130,10 +138,7 @@ fn same_arguments(m: &mut Module, id: FuncId) {
     for (p, recipe) in params(f).into_iter().zip(same) {
         let Some(recipe) = recipe else { continue };
         let r = recipe.follow(f, entry, &mut at);
-        let param = f.values[p];
-        f.replace(p, r);
-        f.resolve_aliases();
-        f.values[p] = param;
+        substitute(f, p, r);
     }
 }
 
@@ -155,7 +160,6 @@ fn unchanged_results(m: &mut Module, id: FuncId) -> bool {
         for (b, call) in calls {
             let (args, results) = (f.insts[call].args.clone(), f.insts[call].results.clone());
             for (r, (param, recipe)) in results.into_iter().zip(&found) {
-                let old = f.values[r];
                 let new = match (param, recipe) {
                     (Some(n), _) => f.resolve(args[*n]),
                     (None, Some(recipe)) => {
@@ -164,9 +168,7 @@ fn unchanged_results(m: &mut Module, id: FuncId) -> bool {
                     }
                     (None, None) => continue,
                 };
-                f.replace(r, new);
-                f.resolve_aliases();
-                f.values[r] = old;
+                substitute(f, r, new);
             }
         }
     }

@@ -5,8 +5,8 @@
 //! local array is: a row of zeros stands before or behind where the index may go too far. Facts: ISA sheet section 7.
 
 use crate::mir::Ref;
-use cranelift_entity::{EntitySet, SecondaryMap};
-use retroshade_ir::analysis::{Cfg, DomTree};
+use cranelift_entity::SecondaryMap;
+use retroshade_ir::analysis::tables;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::*;
 
@@ -101,79 +101,29 @@ pub fn make(m: &mut Module) -> bool {
     changed
 }
 
-/// What is known of a local array.
-#[derive(Clone, Default)]
-struct Use {
-    /// The block of its stores, and the place behind the last.
-    stored: Option<(Block, usize)>,
-    elements: Vec<Option<[u32; 4]>>,
-    bad: bool,
-    computed: bool,
-}
-
 fn make_in(f: &mut Function) -> bool {
     f.resolve_aliases();
-    let cfg = Cfg::new(f);
-    let dom = DomTree::new(f, &cfg);
-    let mut uses: SecondaryMap<Local, Use> = SecondaryMap::new();
-    let blocks: Vec<Block> = f.layout.clone();
-    for b in &blocks {
-        for (at, i) in f.blocks[*b].insts.iter().enumerate() {
-            let d = &f.insts[*i];
-            let Imm::Mem { var: MemRef::Local(l), offset } = d.imm else { continue };
-            let decl = &f.locals[l];
-            let u = &mut uses[l];
-            u.bad |= decl.count > ROWS || decl.ty.scalar != Scalar::F32;
-            if d.op != Opcode::LocalStore {
-                continue;
-            }
-            let value = f.const_bits(f.resolve(d.args[0]));
-            let here = u.stored.is_none_or(|(x, _)| x == *b);
-            match value.filter(|_| d.args.len() == 1 && offset < decl.count && f.ty(d.args[0]) == decl.ty && here && !u.bad) {
-                Some(bits) => {
-                    u.elements.resize(decl.count as usize, None);
-                    // A different value for one element is no constant.
-                    u.bad |= u.elements[offset as usize].is_some_and(|old| old != bits);
-                    u.elements[offset as usize] = Some(bits);
-                    u.stored = Some((*b, at + 1));
-                }
-                None => u.bad = true,
-            }
-        }
+    let words = tables(f);
+    let mut found: SecondaryMap<Local, Option<Table>> = SecondaryMap::new();
+    for (_, i) in f.ordered() {
+        let d = &f.insts[i];
+        let (Opcode::LocalLoad, Imm::Mem { var: MemRef::Local(l), .. }, [_]) = (d.op, &d.imm, &d.args[..]) else { continue };
+        let decl = &f.locals[*l];
+        let Some(words) = words[*l].as_ref().filter(|_| decl.count <= ROWS && decl.ty.scalar == Scalar::F32) else { continue };
+        let value = |bits: &u32| if let crate::mir::Leaf::Const(c) = Ref::constant(*bits).leaf { c } else { *bits };
+        let rows = words.chunks(decl.ty.lanes as usize).map(|r| r.iter().map(value).collect()).collect();
+        found[*l] = Some(Table { rows, guards: (false, false) });
     }
-    for b in &blocks {
-        for (at, i) in f.blocks[*b].insts.iter().enumerate() {
-            let d = &f.insts[*i];
-            let (Opcode::LocalLoad, Imm::Mem { var: MemRef::Local(l), .. }) = (d.op, &d.imm) else { continue };
-            let u = &mut uses[*l];
-            let behind = u.stored.is_some_and(|(x, n)| if x == *b { at >= n } else { dom.dominates(x, *b) });
-            u.bad |= !behind || d.results.first().is_none_or(|r| f.ty(*r) != f.locals[*l].ty);
-            u.computed |= !d.args.is_empty();
-        }
-    }
-    let mut tables: EntitySet<Local> = EntitySet::new();
-    uses.iter().filter(|(_, u)| u.computed && !u.bad && u.stored.is_some()).for_each(|(l, _)| {
-        tables.insert(l);
-    });
-    if tables.is_empty() {
+    if found.values().all(Option::is_none) {
         return false;
     }
-    let table = |f: &Function, l: Local| {
-        let lanes = f.locals[l].ty.lanes as usize;
-        let value = |bits: u32| if let crate::mir::Leaf::Const(c) = Ref::constant(bits).leaf { c } else { bits };
-        let rows = uses[l].elements.iter().map(|e| e.map_or(vec![0; lanes], |e| e[..lanes].iter().map(|v| value(*v)).collect()));
-        Table { rows: rows.collect(), guards: (false, false) }
-    };
     rewrite(f, |b, i| {
         let d = b.func.insts[i].clone();
         let Imm::Mem { var: MemRef::Local(l), offset } = d.imm else { return Action::Keep };
-        if !tables.contains(l) {
-            return Action::Keep;
-        }
+        let Some(t) = &found[l] else { return Action::Keep };
         if d.op == Opcode::LocalStore {
             return Action::Remove;
         }
-        let t = table(b.func, l);
         let ty = b.func.locals[l].ty;
         let Some(x) = d.args.first().copied() else { return Action::Replace(b.constant(ty, t.read(offset as i32))) };
         let x = if offset == 0 {
