@@ -22,6 +22,8 @@ mod parse;
 mod patch;
 mod place;
 mod signs;
+#[allow(dead_code)] // Until GLSL comes through it.
+mod spirv;
 mod ssa;
 mod stmt;
 mod texture;
