@@ -159,7 +159,7 @@ pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
     let mut coordinates: Vec<Inst> = Vec::new();
     if let (Some(entry), Stage::Fragment) = (f.entry(), m.stage) {
         for i in &f.blocks[entry].insts {
-            if let Some((t, input, element)) = crate::narrow::direct_sample(f, *i, &m.textures, &m.inputs) {
+            if let Some((t, input, element)) = crate::legal::precision::direct_sample(f, *i, &m.textures, &m.inputs) {
                 let half = f.result(*i).is_some_and(|r| f.ty(r).scalar == Scalar::F16);
                 direct.push((t, input, element, half));
                 coordinates.push(*i);

@@ -3,16 +3,19 @@
 //! Facts: the ISA sheet's section 17 (program structure, `nosched`, phases) and 19 (container).
 
 use crate::abi::{self, Abi, Iterated};
-use crate::access::Access;
-use crate::alloc::{self, Placement};
 use crate::container::{self, Descriptor, Gxp, Parameter, Varyings};
-use crate::expand::{Expander, Literals};
-use crate::mop::Vreg;
-use crate::pairing;
-use crate::regs::{Bank, Reg};
+use crate::emit::flags;
+use crate::emit::pairing;
+use crate::emit::{Expander, Literals};
+use crate::isa::access::Access;
+use crate::isa::asm;
+use crate::isa::registers::{Bank, Reg};
+use crate::isa::word::Word;
+use crate::legal;
+use crate::place::{self, Placement};
+use crate::select::matrix;
+use crate::select::mir::Vreg;
 use crate::select::{self, Selected};
-use crate::word::Word;
-use crate::{asm, flags, legal, rows};
 use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::isa::{Stats, ir_ops};
@@ -164,21 +167,21 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
     if way.hoist && sel.hoisted.is_empty() {
         return Err(CompileError::Internal("nothing to hoist".to_string()));
     }
-    let grouped = rows::group(&sel.primary);
+    let grouped = matrix::group(&sel.primary);
     let matrices = grouped.is_some();
     if way.rows {
         sel.primary = grouped.ok_or_else(|| CompileError::Internal("nothing to group".to_string()))?;
     }
     let pa = if m.stage == Stage::Fragment { abi.pa.max(2) } else { abi.pa };
-    let places = alloc::place(&sel.primary, &sel.fixed, pa, abi.o, &way.inside)?;
+    let places = place::place(&sel.primary, &sel.fixed, pa, abi.o, &way.inside)?;
     if o.check_allocation {
-        crate::judge::placed(&sel.primary, &places).judge().map_err(CompileError::Internal)?;
+        crate::place::check::placed(&sel.primary, &places).judge().map_err(CompileError::Internal)?;
     }
     let mut literals = Literals { first: sel.free, values: Vec::new() };
     let mut second = Vec::new();
     if !sel.hoisted.is_empty() {
         let at = (0..sel.secondary.vregs.len() as u32)
-            .map(|v| sel.hoisted.get(&crate::mop::Vreg(v)).map(|n| Reg::new(crate::regs::Bank::Pa, *n)))
+            .map(|v| sel.hoisted.get(&crate::select::mir::Vreg(v)).map(|n| Reg::new(crate::isa::registers::Bank::Pa, *n)))
             .collect();
         let fixed = Placement { at, ..Placement::default() };
         // Literals of both programs share one list; the secondary program reads them as attributes.
@@ -211,7 +214,7 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
         .collect();
     let Selected { primary: mir, phases, .. } = sel;
     Ok(Built {
-        candidates: crate::live::candidates(&mir, &places),
+        candidates: crate::place::liveness::candidates(&mir, &places),
         matrices,
         way: way.clone(),
         mir: mir.text(),
@@ -601,7 +604,7 @@ fn package(m: &Module, b: &Built) -> Gxp {
             _ => (0, 0),
         };
         parameters.push(Parameter {
-            name: crate::load::attribute_name(d, s.element),
+            name: crate::sim::load::attribute_name(d, s.element),
             category: 0,
             ty: ty_code(d.ty.scalar, &d.source_type),
             components: d.ty.lanes,

@@ -1,45 +1,36 @@
 //! PowerVR USSE (SGX543, PlayStation Vita): encodings, containers, simulator and code generation.
 //!
+//! The rooms, in the order in which a shader walks through them:
+//!
+//! ```text
+//! legal      the IR becomes what the machine has, and nothing else
+//! abi        where attributes, varyings, uniforms, texture state and literals live
+//! select     values become operations on virtual registers (MIR)
+//! place      virtual registers become registers
+//! emit       operations become words: form choice, pairs, repeats, flags, branches
+//! container  words become a .gxp file; its reader, its rules
+//! isa        the instruction set as data: encode, decode, text in both directions, what a word does
+//! sim        runs containers
+//! target     the interface to the rest of the compiler; compile holds the ways that are tried
+//! ```
+//!
 //! Facts: the ISA sheet of the machine; `docs/targets/usse.md` tells the story.
 #![forbid(unsafe_code)]
 // Lanes are numbered: several arrays are walked by one lane number.
 #![allow(clippy::needless_range_loop, clippy::type_complexity)]
 
 pub mod abi;
-pub mod access;
-pub mod alloc;
-pub mod asm;
 pub mod compile;
-pub mod constants;
 pub mod container;
-pub mod dual;
-pub mod expand;
-pub mod flags;
-pub mod forms;
-pub mod immediate;
-pub mod interface;
-mod isa;
-pub mod judge;
-pub mod kills;
+pub mod emit;
+pub mod isa;
 pub mod legal;
-pub mod lint;
-pub mod live;
-pub mod load;
-pub mod micro;
-pub mod mop;
-pub mod names;
-pub mod narrow;
-pub mod native;
-pub mod num;
-pub mod operands;
-pub mod pack;
-pub mod pairing;
-pub mod regs;
-pub mod rows;
+pub mod place;
 pub mod select;
 pub mod sim;
-pub mod swizzle;
-pub mod text;
-pub mod word;
+mod target;
 
-pub use isa::isa;
+/// The target.
+pub fn isa() -> &'static dyn retroshade_lower::TargetIsa {
+    target::isa()
+}

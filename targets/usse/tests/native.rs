@@ -4,7 +4,7 @@
 
 mod shared;
 
-use retroshade_usse::{asm, forms, native, text};
+use retroshade_usse::isa::{asm, forms, parse as native, text};
 use std::collections::BTreeMap;
 
 /// Fields that the text does not show.

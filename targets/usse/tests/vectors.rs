@@ -4,7 +4,7 @@
 mod shared;
 
 use retroshade_emit::listing::Show;
-use retroshade_usse::{forms, text};
+use retroshade_usse::isa::{forms, text};
 
 fn check(rows: &[(&str, &str, &str)], needed_text_percent: f64) {
     let (mut wrong, mut text_wrong) = (Vec::new(), Vec::new());

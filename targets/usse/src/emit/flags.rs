@@ -5,7 +5,7 @@
 //! executed for the sake of their neighbours' derivatives; `skipinv` leaves them out. `syncstart` makes a quad enter a texture
 //! read together where instances may have gone different ways.
 
-use crate::word::Word;
+use crate::isa::word::Word;
 use retroshade_ir::Stage;
 
 /// Whether a word reads its neighbours: derivatives, and texture reads that choose their level by them.

@@ -3,6 +3,8 @@
 //! Facts: the ISA sheet's section 19. Every offset is relative to the place where it stands. The reader trusts nothing:
 //! every count and offset is checked against the file before it is used.
 
+pub mod interface;
+
 use retroshade_lower::TextError;
 
 /// Bytes of the header.

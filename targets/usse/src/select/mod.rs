@@ -3,8 +3,11 @@
 //! Values are lists of lanes that name where they are, so that extracting, shuffling, splatting, building, negating and
 //! taking absolute values cost nothing until an operand table refuses them. Conditions become predicates where they are used.
 
+pub mod matrix;
+pub mod mir;
+
 use crate::abi::Abi;
-use crate::mop::{Base, Bit, Kind, Lane, MBlock, MProgram, Mop, Pred, Rel, TestKind, Vreg};
+use crate::select::mir::{Base, Bit, Kind, Lane, MBlock, MProgram, Mop, Pred, Rel, TestKind, Vreg};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
@@ -18,7 +21,7 @@ pub struct Selected {
     /// The secondary program: one block.
     pub secondary: MProgram,
     /// Fixed places of virtual registers of the primary program.
-    pub fixed: BTreeMap<Vreg, crate::regs::Reg>,
+    pub fixed: BTreeMap<Vreg, crate::isa::registers::Reg>,
     /// Places of the secondary program's results.
     pub hoisted: BTreeMap<Vreg, u16>,
     /// Next free secondary attribute.
@@ -158,12 +161,12 @@ impl Selector<'_> {
             let v = self.out.primary.vreg(scalar, s.lanes, self.m.inputs[s.input].span);
             self.out.primary.vregs[v.0 as usize].even = false;
             self.inputs.insert((s.input, s.element), v);
-            self.out.fixed.insert(v, crate::regs::Reg::new(crate::regs::Bank::Pa, s.pa));
+            self.out.fixed.insert(v, crate::isa::registers::Reg::new(crate::isa::registers::Bank::Pa, s.pa));
         }
         for p in &self.abi.preloaded {
             let v = self.out.primary.vreg(if p.half { Scalar::F16 } else { Scalar::F32 }, 4, self.m.textures[p.texture].span);
             self.texels.insert((p.texture, p.coord, p.half), v);
-            self.out.fixed.insert(v, crate::regs::Reg::new(crate::regs::Bank::Pa, p.pa));
+            self.out.fixed.insert(v, crate::isa::registers::Reg::new(crate::isa::registers::Bank::Pa, p.pa));
         }
         for s in &self.abi.outputs {
             let d = &self.m.outputs[s.output];
@@ -172,7 +175,7 @@ impl Selector<'_> {
             self.outputs.insert((s.output, s.element), v);
             if self.m.stage == Stage::Vertex {
                 self.out.primary.vregs[v.0 as usize].even = false;
-                self.out.fixed.insert(v, crate::regs::Reg::new(crate::regs::Bank::O, s.reg));
+                self.out.fixed.insert(v, crate::isa::registers::Reg::new(crate::isa::registers::Bank::O, s.reg));
             }
         }
     }
@@ -372,7 +375,7 @@ impl Selector<'_> {
             Uniform => self.uniform_inst(d, ty)?,
             Tex => {
                 if Some(b) == f.entry()
-                    && let Some((t, input, element)) = crate::narrow::direct_sample(f, i, &self.m.textures, &self.m.inputs)
+                    && let Some((t, input, element)) = crate::legal::precision::direct_sample(f, i, &self.m.textures, &self.m.inputs)
                     && let Binding::Location(l) = self.m.inputs[input].binding
                     && let Some(v) = self.texels.get(&(t, (l + element) as u8, ty.scalar == Scalar::F16))
                 {
@@ -918,7 +921,7 @@ impl Selector<'_> {
             let v = self.outputs[&(o, 0)];
             // DEPTHF's operand is known for r0 only.
             let r0 = self.out.primary.vreg(Scalar::F32, 1, self.span);
-            self.out.fixed.insert(r0, crate::regs::Reg::r(0));
+            self.out.fixed.insert(r0, crate::isa::registers::Reg::r(0));
             self.emit(Kind::Copy, Some(r0), vec![Self::of(v, 1)]);
             self.emit(Kind::Depth, None, vec![Self::of(r0, 1)]);
             self.out.phases = true;
@@ -935,7 +938,7 @@ impl Selector<'_> {
         let from = self.m.outputs[key.0].ty.scalar;
         let to = if self.abi.half_colour { Scalar::F16 } else { from };
         let r = self.out.primary.vreg(to, lanes, self.span);
-        self.out.fixed.insert(r, crate::regs::Reg::new(crate::regs::Bank::Pa, 0));
+        self.out.fixed.insert(r, crate::isa::registers::Reg::new(crate::isa::registers::Bank::Pa, 0));
         if to == Scalar::F16 && !narrow {
             let src = self.plain(src, Type::new(from, lanes));
             self.emit(Kind::Convert(6, 5, false), Some(r), vec![src]);
@@ -948,7 +951,7 @@ impl Selector<'_> {
 
     /// Output variables that some path leaves unwritten begin as zeros.
     fn initialise_outputs(&mut self) {
-        let live = crate::live::live_in(&self.out.primary);
+        let live = crate::place::liveness::live_in(&self.out.primary);
         let Some(entry) = live.first() else { return };
         let unset: Vec<Vreg> = self.outputs.values().copied().filter(|v| entry.contains(v)).collect();
         for v in unset {

@@ -3,9 +3,9 @@
 //! Facts: the ISA sheet's sections 5, 15.4 and 17.
 
 use crate::container;
-use crate::forms::{TABLE, decode};
-use crate::operands::{Role, field, operand, read_operand};
-use crate::regs::Bank;
+use crate::isa::forms::{TABLE, decode};
+use crate::isa::operands::{Role, field, operand, read_operand};
+use crate::isa::registers::Bank;
 use retroshade_lower::TextError;
 
 /// Findings of a container or of bare code words.

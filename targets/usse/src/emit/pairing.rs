@@ -4,16 +4,16 @@
 //! nothing between that one of them may not pass, are offered to `dual::encode`. Only f32 words are taken: what a f16 dual
 //! word rounds is known for stores outside internal registers alone. Facts: the ISA sheet's sections 9 and 17.4.
 
-use crate::access::Access;
-use crate::dual::{self, DualOp, Operand, Wish};
-use crate::forms::{TABLE, decode};
-use crate::operands::Role::{self, *};
-use crate::operands::{Src, field, operand, read_operand};
-use crate::regs::{Bank, Reg};
+use crate::isa::access::Access;
+use crate::isa::dual::{self, DualOp, Operand, Wish};
+use crate::isa::forms::{TABLE, decode};
+use crate::isa::operands::Role::{self, *};
+use crate::isa::operands::{Src, field, operand, read_operand};
+use crate::isa::registers::{Bank, Reg};
+use crate::isa::swizzle::{HALF, ONE, TWO, ZERO};
+use crate::isa::text::pack_selectors;
+use crate::isa::word::Word;
 use crate::sim::constant;
-use crate::swizzle::{HALF, ONE, TWO, ZERO};
-use crate::text::pack_selectors;
-use crate::word::Word;
 
 /// How far apart the two words may stand.
 const WINDOW: usize = 16;
@@ -251,7 +251,7 @@ fn simplified(op: DualOp, src: Vec<Operand>) -> (DualOp, Vec<Operand>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operands::{Encoding, Want, fits, form};
+    use crate::isa::operands::{Encoding, Want, fits, form};
     use retroshade_ir::Span;
 
     fn word(name: &'static str, fields: Encoding) -> Word {
@@ -288,7 +288,7 @@ mod tests {
         let out = pair(&[product(1), reciprocal()]);
         assert_eq!(out.len(), 1);
         let d = decode(out[0].encode().unwrap()).unwrap();
-        let text = crate::text::native(&d);
+        let text = crate::isa::text::native(&d);
         assert_eq!(d.form, form("VDUAL"));
         assert!(text.contains("VMUL i1.xyz i0.xyz sa4.xyz") && text.contains("FRCP r7.x i2.y"), "{text}");
     }

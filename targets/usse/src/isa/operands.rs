@@ -3,9 +3,9 @@
 //! Selection, allocation, the assembler and the simulator ask the same question of it: [`fits`], "can this operand be
 //! written with this swizzle, bank and modifier here?". Facts: the ISA sheet's sections 3, 5, 7 and 8 to 14.
 
-use crate::forms::TABLE;
-use crate::regs::{self, Bank, BankTable, Reg};
-use crate::swizzle::*;
+use crate::isa::forms::TABLE;
+use crate::isa::registers::{self, Bank, BankTable, Reg};
+use crate::isa::swizzle::*;
 use retroshade_emit::form::{Decoded, FormId};
 
 /// An operand's place in its instruction.
@@ -318,7 +318,7 @@ pub fn read_operand(d: &Decoded, o: &Operand) -> Src {
     if !pairs && o.role == Src1 && TABLE.form(d.form).name == "VPCK" {
         (n, bits) = (n << 1 | field(d, "comp0_sel_bit1"), 7);
     }
-    let reg = regs::read(o.table, field(d, o.bank), ext, n, bits, pairs);
+    let reg = registers::read(o.table, field(d, o.bank), ext, n, bits, pairs);
     let sel = match o.lanes {
         Lanes::Fixed => IDENTITY,
         Lanes::Set(set, p) => set[gather(d, p) as usize % set.len()],
@@ -369,7 +369,7 @@ pub fn fits(o: &Operand, want: &Want, context: &[(&'static str, u64)]) -> Option
     };
     let mut out = Encoding::new();
     let wide = !pairs && o.role == Src1 && matches!(o.scale, Scale::PairsIf("src_fmt", _));
-    let (code, ext, n) = regs::write(o.table, !o.ext.is_empty(), want.reg, if wide { 7 } else { o.bits }, pairs)?;
+    let (code, ext, n) = registers::write(o.table, !o.ext.is_empty(), want.reg, if wide { 7 } else { o.bits }, pairs)?;
     if !o.bank.is_empty() {
         out.push((o.bank, code));
     }

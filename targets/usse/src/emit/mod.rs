@@ -1,18 +1,20 @@
 //! From placed macro-operations to words: lanes are grouped two f32 or four f16 at a time, and every candidate word is
 //! proposed to the operand tables. What no table accepts is split by lanes, and at last brought into an internal register.
 
+pub mod flags;
 mod ops;
+pub mod pairing;
 
-use crate::alloc::Placement;
-use crate::constants;
-use crate::immediate;
-use crate::mop::{Base, Bit, Kind, Lane, MProgram, Mop, Pred, Rel, TestKind};
-use crate::names;
-use crate::operands::Role::{self, *};
-use crate::operands::{Encoding, Want, fits, operand};
-use crate::regs::{Bank, Reg};
-use crate::swizzle::{HALF, ONE, TWO, ZERO};
-use crate::word::Word;
+use crate::isa::constants;
+use crate::isa::immediate;
+use crate::isa::names;
+use crate::isa::operands::Role::{self, *};
+use crate::isa::operands::{Encoding, Want, fits, operand};
+use crate::isa::registers::{Bank, Reg};
+use crate::isa::swizzle::{HALF, ONE, TWO, ZERO};
+use crate::isa::word::Word;
+use crate::place::Placement;
+use crate::select::mir::{Base, Bit, Kind, Lane, MProgram, Mop, Pred, Rel, TestKind};
 use retroshade_ir::numerics::{from_f32, to_f32};
 use retroshade_ir::{Opcode, Scalar, Span};
 use retroshade_lower::CompileError;
@@ -176,7 +178,7 @@ impl<'a> Expander<'a> {
         if self.pending.is_empty() {
             return;
         }
-        let regs = |v: crate::mop::Vreg| {
+        let regs = |v: crate::select::mir::Vreg| {
             let n = self.program.data(v).regs();
             self.places.at[v.0 as usize].into_iter().flat_map(move |r| (0..n).map(move |k| Reg::new(r.bank, r.n + k)))
         };
@@ -207,7 +209,7 @@ impl<'a> Expander<'a> {
         Phys { spot, neg: l.neg, abs: l.abs }
     }
 
-    fn units(&self, v: crate::mop::Vreg) -> Result<(Bank, u16, u8, Scalar), CompileError> {
+    fn units(&self, v: crate::select::mir::Vreg) -> Result<(Bank, u16, u8, Scalar), CompileError> {
         let d = self.program.data(v);
         let r = self.places.at[v.0 as usize].unwrap_or(Reg::r(0));
         let unit = match (r.bank, d.ty) {
@@ -357,7 +359,7 @@ impl<'a> Expander<'a> {
     fn predicate(form: &'static str, p: Option<Pred>) -> Option<u64> {
         let Some((n, inv)) = p else { return Some(0) };
         (0..8u64).find(|c| {
-            let name = crate::text::predicate(form, *c);
+            let name = crate::isa::text::predicate(form, *c);
             let max = match form {
                 "VMAD2" | "VDUAL" => 2,
                 _ => 8,
@@ -784,7 +786,7 @@ impl<'a> Expander<'a> {
         }
         match &op.kind {
             Kind::Float(code) => {
-                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
                 let src = self.sources(op, ty);
                 for (first, group) in Self::groups(bank, unit, lanes, ty) {
                     let whole = self.spare_half(op.dst, bank, first, &group, ty);
@@ -796,7 +798,7 @@ impl<'a> Expander<'a> {
                 Ok(())
             }
             Kind::Complex(code) => {
-                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
                 let src = self.sources(op, ty);
                 for (first, group) in Self::groups(bank, unit, lanes, ty) {
                     for one in group.chunks(1) {
@@ -808,7 +810,7 @@ impl<'a> Expander<'a> {
             Kind::Dot => self.dot(op),
             Kind::Rows => self.rows(op),
             Kind::Copy => {
-                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
                 let src = self.sources(op, ty);
                 let moves = (0..lanes as usize).map(|k| (bank, unit + k as u16, src[0][k], ty)).collect();
                 self.moves(moves, op.pred)
@@ -827,7 +829,7 @@ impl<'a> Expander<'a> {
                 self.moves(moves, None)
             }
             Kind::Select(p) => {
-                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
                 let src = self.sources(op, ty);
                 let side = |n: usize| (0..lanes as usize).map(|k| (bank, unit + k as u16, src[n][k], ty)).collect::<Vec<_>>();
                 self.moves(side(1), None)?;
@@ -836,7 +838,7 @@ impl<'a> Expander<'a> {
             Kind::SelectZero(rel) => self.conditional(op, Some(*rel)),
             Kind::SelectBool => self.conditional(op, None),
             Kind::Bit(bit) => {
-                let (bank, unit, lanes, _) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+                let (bank, unit, lanes, _) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
                 let src = self.sources(op, Scalar::I32);
                 for k in 0..lanes as usize {
                     let (a, b) = (src[0][k], src[1][k]);
@@ -900,7 +902,7 @@ impl<'a> Expander<'a> {
     }
 
     /// Whether a half-precision group may write lanes beyond the value: its last register belongs to nobody else.
-    fn spare_half(&self, dst: Option<crate::mop::Vreg>, _: Bank, _: u16, _: &[(usize, usize)], ty: Scalar) -> bool {
+    fn spare_half(&self, dst: Option<crate::select::mir::Vreg>, _: Bank, _: u16, _: &[(usize, usize)], ty: Scalar) -> bool {
         ty == Scalar::F16 && dst.is_some_and(|d| self.program.data(d).lanes % 2 == 1)
     }
 

@@ -1,7 +1,7 @@
 //! A vector times the rows of a matrix: dot products of one vector with rows of secondary attributes that follow each other
 //! become one macro-operation, which repeats a single VDP word (sheet, sections 8.4 and 16).
 
-use crate::mop::{Base, Kind, Lane, MProgram, Mop, Vreg};
+use crate::select::mir::{Base, Kind, Lane, MProgram, Mop, Vreg};
 use std::collections::BTreeMap;
 
 /// Rows that one word can repeat over.

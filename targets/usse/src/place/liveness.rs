@@ -1,6 +1,6 @@
 //! Liveness of virtual registers over a program of macro-operations.
 
-use crate::mop::{Kind, MProgram, Vreg};
+use crate::select::mir::{Kind, MProgram, Vreg};
 use std::collections::BTreeSet;
 
 /// Registers live at the start of each block.
@@ -52,7 +52,7 @@ pub fn intervals(p: &MProgram) -> Vec<Vec<(u32, u32)>> {
             let late = op.kind.late();
             for (k, src) in op.src.iter().enumerate() {
                 for l in src {
-                    if let crate::mop::Base::V(r, _) = l.base {
+                    if let crate::select::mir::Base::V(r, _) = l.base {
                         let to = 2 * g + 1 + (Some(k) == late) as u32;
                         let e = open.entry(r).or_insert(to);
                         *e = (*e).max(to);
@@ -95,7 +95,7 @@ pub fn early(kind: &Kind, p: &MProgram, dst: Vreg) -> bool {
 }
 
 /// Vectors that could live in an internal register: made and used up within one block, with nothing between that loses it.
-pub fn candidates(p: &MProgram, places: &crate::alloc::Placement) -> Vec<Vreg> {
+pub fn candidates(p: &MProgram, places: &crate::place::Placement) -> Vec<Vreg> {
     use retroshade_ir::Scalar;
     let mut out = Vec::new();
     let live = live_in(p);
@@ -121,7 +121,7 @@ pub fn candidates(p: &MProgram, places: &crate::alloc::Placement) -> Vec<Vreg> {
             if !kind || d.ty != Scalar::F32 || !(3..=4).contains(&d.lanes) || across.contains(&v) || places.at[v.0 as usize].is_none() {
                 continue;
             }
-            if matches!(places.at[v.0 as usize], Some(r) if r.bank == crate::regs::Bank::O) && op.kind == Kind::Copy {
+            if matches!(places.at[v.0 as usize], Some(r) if r.bank == crate::isa::registers::Bank::O) && op.kind == Kind::Copy {
                 continue;
             }
             if writes[v.0 as usize] == 1 && last[v.0 as usize].is_some_and(|l| l > n && lost[n] > l) {

@@ -2,10 +2,10 @@
 //!
 //! The answer comes from the micro-operations that the simulator executes, so that both have one idea of a word.
 
-use crate::forms::{TABLE, decode};
-use crate::micro::{Flow, Kind, Micro, translate};
-use crate::operands::{Src, is_unified};
-use crate::regs::{Bank, Reg};
+use crate::isa::forms::{TABLE, decode};
+use crate::isa::operands::{Src, is_unified};
+use crate::isa::operation::{Flow, Kind, Micro, translate};
+use crate::isa::registers::{Bank, Reg};
 use retroshade_ir::{Opcode, Scalar};
 
 /// A 32-bit register, a lane of an internal register (4 × number + lane), or a predicate (in the bank of global registers).

@@ -1,9 +1,9 @@
 //! Instruction words before encoding: form, field values, branch target, and what they touch.
 
-use crate::access::{self, Access};
-use crate::forms::TABLE;
-use crate::operands::{Encoding, Role, form, is_unified, operand, read_operand};
-use crate::regs::Bank;
+use crate::isa::access::{self, Access};
+use crate::isa::forms::TABLE;
+use crate::isa::operands::{Encoding, Role, form, is_unified, operand, read_operand};
+use crate::isa::registers::Bank;
 use retroshade_emit::form::EncodeError;
 use retroshade_ir::Span;
 
@@ -60,8 +60,8 @@ impl Word {
 
     /// Whether all operands are registers that come in sequence, or immediates.
     fn in_sequence(&self) -> bool {
-        let Some(d) = self.encode().ok().and_then(crate::forms::decode) else { return false };
-        let banks = crate::operands::operands(self.form).iter().map(|o| (o.role, read_operand(&d, o).reg.bank));
+        let Some(d) = self.encode().ok().and_then(crate::isa::forms::decode) else { return false };
+        let banks = crate::isa::operands::operands(self.form).iter().map(|o| (o.role, read_operand(&d, o).reg.bank));
         banks.into_iter().all(|(role, b)| match role {
             Role::Dest | Role::Src1 => is_unified(b),
             // A move has no other operands.
@@ -99,7 +99,7 @@ impl Word {
     fn repeat_dot(&self, next: &Word, count: u64) -> Option<Word> {
         const MOVING: [&str; 5] = ["dest_n", "write_mask", "src1_n", "repeat_count", "repeat_mode"];
         let place = |w: &Word| {
-            let d = w.encode().ok().and_then(crate::forms::decode)?;
+            let d = w.encode().ok().and_then(crate::isa::forms::decode)?;
             let to = read_operand(&d, operand("VDP", Role::Dest)?).reg;
             let row = read_operand(&d, operand("VDP", Role::Src1)?).reg;
             let lane = w.get("write_mask").trailing_zeros() as u16;

@@ -3,14 +3,14 @@
 //! The text drops scheduling flags; the field listing is the lossless form. Where an instruction repeats, one reading per
 //! iteration is printed, with the repeat state as it is at the start of a program.
 
-use crate::dual;
-use crate::forms::TABLE;
-use crate::immediate;
-use crate::names;
-use crate::operands::Role::{self, *};
-use crate::operands::{Src, field, is_unified, operand, read_operand};
-use crate::regs::{Bank, Reg};
-use crate::swizzle::{IDENTITY, Swizzle, letter};
+use crate::isa::dual;
+use crate::isa::forms::TABLE;
+use crate::isa::immediate;
+use crate::isa::names;
+use crate::isa::operands::Role::{self, *};
+use crate::isa::operands::{Src, field, is_unified, operand, read_operand};
+use crate::isa::registers::{Bank, Reg};
+use crate::isa::swizzle::{IDENTITY, Swizzle, letter};
 use retroshade_emit::form::Decoded;
 
 /// Predicate names by code table.
@@ -98,7 +98,7 @@ fn step(d: &Decoded, role: Role, reg: Reg, k: u16) -> u16 {
         };
     }
     let fixed_point = name == "VMOV" && field(d, "move_data_type") == 3;
-    let doubled = !fixed_point && operand(name, role).is_some_and(|o| crate::operands::doubled(d, o));
+    let doubled = !fixed_point && operand(name, role).is_some_and(|o| crate::isa::operands::doubled(d, o));
     match reg.bank {
         // The known answers show the condition of a move, and fixed-point moves, as if they did not come in pairs.
         _ if name == "VMOV" && role == Src0 => 0,
@@ -264,7 +264,7 @@ fn iteration(d: &Decoded, name: &str, k: u16) -> String {
         "VDP" => {
             let m = f("write_mask") as u8;
             let mask = (m << k | m >> (4 - k)) & 15;
-            let to = read_operand(d, &crate::operands::operands(name)[0]).reg;
+            let to = read_operand(d, &crate::isa::operands::operands(name)[0]).reg;
             let read = if f("opcode2") == 1 { 15 } else { 7 };
             format!("VDP {} {} {}", dest(to, mask), source(&get(Src1), read), source(&get(Src0), read))
         }

@@ -2,9 +2,9 @@
 //!
 //! Facts: the ISA sheet's section 9.
 
-use crate::operands::{Encoding, Src, field};
-use crate::regs::{self, Bank, BankTable, Reg};
-use crate::swizzle::{DUAL3, DUAL4, HALF, IDENTITY, Swizzle, Wanted, ZERO};
+use crate::isa::operands::{Encoding, Src, field};
+use crate::isa::registers::{self, Bank, BankTable, Reg};
+use crate::isa::swizzle::{DUAL3, DUAL4, HALF, IDENTITY, Swizzle, Wanted, ZERO};
 use retroshade_emit::form::Decoded;
 
 /// An operation of a dual word.
@@ -192,7 +192,7 @@ pub fn decode(d: &Decoded) -> Option<Dual> {
     let (s1, s2) = (first(op1.sources(), config)?, second(op1.sources(), op2.sources(), config)?);
     let slot = |s: &Slot, op: DualOp| match s {
         U => Src {
-            reg: regs::read(BankTable::Plain, f("unified_store_slot_bank"), 0, f("unified_store_slot_num"), 7, op.is_vector()),
+            reg: registers::read(BankTable::Plain, f("unified_store_slot_bank"), 0, f("unified_store_slot_num"), 7, op.is_vector()),
             sel: set[f("unified_store_swizz") as usize + if single && b15 == 1 { 16 } else { 0 }],
             neg: f("unified_store_neg") == 1,
             abs: single && b14 == 1,
@@ -205,7 +205,7 @@ pub fn decode(d: &Decoded) -> Option<Dual> {
         I2 => Src::new(Reg::i(if single { 2 } else { (b15 << 1 | b14) as u16 })).sel(IDENTITY),
     };
     let prim = if f("prim_ustore") == 1 { op1 } else { op2 };
-    let unified = regs::read(BankTable::Dest, f("prim_dest_bank"), 0, f("prim_dest_num"), 7, prim.is_vector_store());
+    let unified = registers::read(BankTable::Dest, f("prim_dest_bank"), 0, f("prim_dest_num"), 7, prim.is_vector_store());
     let f16 = f("type_f16") == 1;
     let unified_mask = stored(unified, prim, f16, four);
     let gpi_mask = f("write_mask_non_gpi") as u8 | if four && x54 == 1 { 8 } else { 0 };
@@ -291,7 +291,7 @@ pub fn ordered(w: [&Wish; 2], four: bool, f16: bool, unified: usize) -> Option<E
     if any.mask & !written != 0 || written & !(any.mask | any.spare) != 0 || (any.dest.bank == Bank::I && any.dest == gpi.dest) {
         return None;
     }
-    let (bank, _, number) = regs::write(BankTable::Dest, false, any.dest, 7, any.op.is_vector_store())?;
+    let (bank, _, number) = registers::write(BankTable::Dest, false, any.dest, 7, any.op.is_vector_store())?;
     let mut e: Encoding = vec![
         ("comp_count_type", four as u64),
         ("type_f16", f16 as u64),
@@ -388,7 +388,7 @@ fn slot(s: Slot, o: &Operand, op: DualOp, lanes: u8, four: bool, single: bool) -
                 return None;
             }
             let reg = o.reg.unwrap_or(Reg::r(0));
-            let (bank, _, n) = regs::write(BankTable::Plain, false, reg, 7, op.is_vector())?;
+            let (bank, _, n) = registers::write(BankTable::Plain, false, reg, 7, op.is_vector())?;
             let mut e = vec![
                 ("unified_store_slot_bank", bank),
                 ("unified_store_slot_num", n),

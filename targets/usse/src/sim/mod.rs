@@ -4,11 +4,13 @@
 //! (repeats unrolled), then each instance runs on its own until it needs its quad (derivatives, implicit levels of detail).
 //! In strict mode the lifetime rule of internal registers (section 17.4) is enforced: a lane that was lost cannot be read.
 
-use crate::forms::{TABLE, decode};
-use crate::micro::{Flow, Micro, Sample, translate};
-use crate::num::{UsseNumerics, pack_int, pack_norm};
-use crate::operands::Src;
-use crate::regs::{Bank, Reg};
+pub mod load;
+
+use crate::isa::forms::{TABLE, decode};
+use crate::isa::operands::Src;
+use crate::isa::operation::{Flow, Micro, Sample, translate};
+use crate::isa::registers::{Bank, Reg};
+use crate::legal::numerics::{UsseNumerics, pack_int, pack_norm};
 use retroshade_ir::numerics::{from_f32, to_f32};
 use retroshade_ir::texture::{self, TexArgs, TexQuery};
 use retroshade_ir::{FloatCC, Numerics, Opcode, Scalar, TexLod, TextureData};
@@ -327,7 +329,7 @@ impl Draw<'_> {
         if !self.predicate(l, op.pred) {
             return Ok(());
         }
-        use crate::micro::Kind::*;
+        use crate::isa::operation::Kind::*;
         let s = &op.src;
         let lanes: Vec<usize> = (0..4).filter(|k| op.mask >> k & 1 == 1).collect();
         let ty = op.ty;
@@ -653,7 +655,7 @@ impl Draw<'_> {
 
 /// The hardware constant table: entry `n`, 32-bit lane `lane`.
 pub fn constant(n: usize, lane: usize) -> u32 {
-    crate::constants::CONSTANTS.get(n).and_then(|c| c.get(lane)).copied().unwrap_or(0)
+    crate::isa::constants::CONSTANTS.get(n).and_then(|c| c.get(lane)).copied().unwrap_or(0)
 }
 
 fn sign_extend(v: u32, bits: u32) -> i32 {

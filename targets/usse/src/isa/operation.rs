@@ -2,13 +2,13 @@
 //!
 //! Facts: the ISA sheet's sections 8 to 16. Operands come from the operand tables; nothing here knows a bit position.
 
-use crate::dual::{self, DualOp};
-use crate::immediate;
-use crate::names;
-use crate::operands::Role::{self, *};
-use crate::operands::{Src, doubled, field, is_unified, operand, read_operand};
-use crate::regs::{Bank, Reg};
-use crate::text::{pack_selectors, pair_mask, predicate, repeats};
+use crate::isa::dual::{self, DualOp};
+use crate::isa::immediate;
+use crate::isa::names;
+use crate::isa::operands::Role::{self, *};
+use crate::isa::operands::{Src, doubled, field, is_unified, operand, read_operand};
+use crate::isa::registers::{Bank, Reg};
+use crate::isa::text::{pack_selectors, pair_mask, predicate, repeats};
 use retroshade_emit::form::Decoded;
 use retroshade_ir::{Opcode, Scalar};
 

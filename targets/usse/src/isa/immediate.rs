@@ -2,7 +2,7 @@
 //!
 //! Facts: the ISA description, LIMM and VBW.
 
-use crate::operands::{Encoding, field};
+use crate::isa::operands::{Encoding, field};
 use retroshade_emit::form::Decoded;
 
 /// LIMM's fields, from the lowest bits up, with their widths.

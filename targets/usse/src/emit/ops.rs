@@ -30,7 +30,7 @@ impl Expander<'_> {
     /// A vector times rows: one VDP each, with the vector in an internal register, so that the words can become one that
     /// repeats.
     pub(super) fn rows(&mut self, op: &Mop) -> Result<(), CompileError> {
-        let (bank, unit, _, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+        let (bank, unit, _, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
         let src = self.sources(op, ty);
         let n = src[0].len();
         let ctx: &[(&'static str, u64)] = &[("opcode2", (n == 4) as u64)];
@@ -59,7 +59,7 @@ impl Expander<'_> {
     }
 
     pub(super) fn dot(&mut self, op: &Mop) -> Result<(), CompileError> {
-        let (bank, unit, _, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+        let (bank, unit, _, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
         let src = self.sources(op, ty);
         let n = src[0].len();
         let lanes = |s: &[Phys], last: Option<Phys>| -> [Option<Phys>; 4] {
@@ -260,7 +260,7 @@ impl Expander<'_> {
 
     /// A choice lane by lane: a conditional move where one word can name everything, else a test and two moves.
     pub(super) fn conditional(&mut self, op: &Mop, rel: Option<Rel>) -> Result<(), CompileError> {
-        let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+        let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
         let cond = self.sources(op, if rel.is_some() { Scalar::F32 } else { Scalar::I32 }).swap_remove(0);
         let src = self.sources(op, ty);
         for k in 0..lanes as usize {
@@ -340,7 +340,7 @@ impl Expander<'_> {
     }
 
     pub(super) fn mad(&mut self, op: &Mop) -> Result<(), CompileError> {
-        let (bank, unit, lanes, _) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+        let (bank, unit, lanes, _) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
         let src = self.sources(op, Scalar::I32);
         for k in 0..lanes as usize {
             let (mut a, mut b, c) = (src[0][k], src[1][k], src[2][k]);
@@ -366,7 +366,7 @@ impl Expander<'_> {
     }
 
     pub(super) fn convert(&mut self, op: &Mop, from: u64, to: u64) -> Result<(), CompileError> {
-        let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::mop::Vreg(0)))?;
+        let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
         let from_ty = match from {
             5 => Scalar::F16,
             6 => Scalar::F32,

@@ -1,9 +1,9 @@
 //! The placement as regalloc2's checker reads it: every half of a register is a place, every half of a value a name.
 
-use crate::alloc::Placement;
-use crate::live::early;
-use crate::mop::{Base, Kind, Lane, MProgram, Mop, Vreg};
-use crate::regs::Bank;
+use crate::isa::registers::Bank;
+use crate::place::Placement;
+use crate::place::liveness::early;
+use crate::select::mir::{Base, Kind, Lane, MProgram, Mop, Vreg};
 use retroshade_ir::Scalar;
 use retroshade_regalloc::judge::{At, Block, Placed, Step};
 
@@ -55,7 +55,8 @@ fn step(p: &MProgram, places: &Placement, op: &Mop) -> Step {
 
 /// The program with its places.
 pub fn placed(p: &MProgram, places: &Placement) -> Placed {
-    let block = |b: &crate::mop::MBlock| Block { steps: b.ops.iter().map(|o| step(p, places, o)).collect(), succs: b.succs.clone() };
+    let block =
+        |b: &crate::select::mir::MBlock| Block { steps: b.ops.iter().map(|o| step(p, places, o)).collect(), succs: b.succs.clone() };
     let mut out = Placed { blocks: p.blocks.iter().map(block).collect(), entry: Vec::new() };
     for name in out.live_at_entry() {
         let (v, half) = (Vreg(name / HALVES), name % HALVES);

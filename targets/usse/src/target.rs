@@ -1,13 +1,16 @@
 //! The target interface of USSE.
 
-use crate::num::UsseNumerics;
-use crate::{asm, compile, container, forms, interface, load};
+use crate::compile;
+use crate::container::{self, interface};
+use crate::isa::{asm, forms, lint};
+use crate::legal::numerics::UsseNumerics;
+use crate::sim::load;
 use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, TargetIsa, TextError, TextOptions};
 
 struct Usse;
 
-/// The target.
+/// The one instance.
 pub fn isa() -> &'static dyn TargetIsa {
     &Usse
 }
@@ -91,7 +94,7 @@ impl TargetIsa for Usse {
         bytes.starts_with(b"GXP\0")
     }
     fn lint(&self, bytes: &[u8], _: &TextOptions) -> Result<Vec<TextError>, TextError> {
-        crate::lint::lint(bytes)
+        lint::lint(bytes)
     }
     fn encoding_docs(&self) -> String {
         forms::TABLE.markdown()

@@ -5,8 +5,8 @@
 //! sections 17.1, 17.2 and 19.
 
 use crate::container::{Descriptor, Gxp, Parameter, Varyings};
-use crate::forms::{TABLE, decode};
-use crate::operands::{Role, field, operand, read_operand};
+use crate::isa::forms::{TABLE, decode};
+use crate::isa::operands::{Role, field, operand, read_operand};
 use retroshade_ir::{
     Builtin, Dim, Input, IoDecl, Module, Output, Scalar, Span, Stage, TexDim, Texture, TextureDecl, Type, Uniform, UniformDecl,
 };

@@ -3,8 +3,8 @@
 //! The native text drops scheduling and a few operand flags, so the native disassembly prints each word's field listing behind
 //! a semicolon, which the assembler prefers; without one it reads the text itself (`native.rs`).
 
-use crate::forms::{TABLE, decode};
-use crate::{native, text};
+use crate::isa::forms::{TABLE, decode};
+use crate::isa::{parse as native, text};
 use retroshade_emit::listing::Show;
 use retroshade_lower::{AsmOutput, Syntax, TextError, TextOptions};
 

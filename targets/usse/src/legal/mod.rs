@@ -3,7 +3,12 @@
 //! Facts: the ISA sheet's sections 10, 11.2, 12 and 17.5. The order is: optimise, expand, clean up, narrow to f16 where the
 //! caller allows it, structure control flow.
 
-use crate::num::UsseNumerics;
+pub mod discards;
+pub mod numerics;
+pub mod pairs;
+pub mod precision;
+
+use crate::legal::numerics::UsseNumerics;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{FpContract, PassOptions, pipeline, sequence};
 use retroshade_ir::types::{F32, I1, I32};
@@ -82,7 +87,7 @@ pub fn legalise(
         settle_arrays(&mut m.functions[entry])?;
     }
     if o.opt > OptLevel::O1 && !sink {
-        crate::pack::run(&mut m.functions[entry]);
+        crate::legal::pairs::run(&mut m.functions[entry]);
         dump("pack", &m);
     }
     retroshade_lower::legal::apply(&mut m.functions[entry], &[RULES, BITS_AND_PACKING].concat());
@@ -93,18 +98,18 @@ pub fn legalise(
     expand_all(&mut m.functions[entry])?;
     if o.relaxed_precision && m.stage == Stage::Fragment {
         match narrow {
-            true => crate::narrow::run(&mut m),
-            false => crate::narrow::colours(&mut m),
+            true => crate::legal::precision::run(&mut m),
+            false => crate::legal::precision::colours(&mut m),
         }
         sequence(&mut m, &["gvn", "dce"], &passes);
         dump("narrow", &m);
     }
     if m.stage == Stage::Fragment && o.opt > OptLevel::O0 {
-        crate::narrow::preload(&mut m);
+        crate::legal::precision::preload(&mut m);
         dump("preload", &m);
     }
     structurise(&mut m.functions[entry], StructureOptions::default())?;
-    if o.opt > OptLevel::O1 && m.stage == Stage::Fragment && crate::kills::run(&mut m.functions[entry]) {
+    if o.opt > OptLevel::O1 && m.stage == Stage::Fragment && crate::legal::discards::run(&mut m.functions[entry]) {
         dump("kills", &m);
     }
     if sink {

@@ -4,10 +4,13 @@
 //! which it is taken; values are placed in order of their first position, at the place that makes a copy vanish if it is
 //! free, else at the first free one. Input registers are reused as soon as their input is dead.
 
-use crate::live::intervals;
-use crate::mop::{Base, Kind, MProgram, Vreg};
-use crate::operands::{Operand, Want, fits, operands};
-use crate::regs::{Bank, BankTable, Reg};
+pub mod check;
+pub mod liveness;
+
+use crate::isa::operands::{Operand, Want, fits, operands};
+use crate::isa::registers::{Bank, BankTable, Reg};
+use crate::place::liveness::intervals;
+use crate::select::mir::{Base, Kind, MProgram, Vreg};
 use retroshade_ir::Scalar;
 use retroshade_lower::CompileError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -243,7 +246,7 @@ fn hints(p: &MProgram) -> BTreeMap<Vreg, Vec<(Vreg, i32)>> {
             Kind::Parallel(d) => d.clone(),
             _ => continue,
         };
-        let srcs: Vec<&Vec<crate::mop::Lane>> =
+        let srcs: Vec<&Vec<crate::select::mir::Lane>> =
             if let Kind::Select(_) = op.kind { op.src.iter().rev().collect() } else { op.src.iter().collect() };
         for (n, src) in srcs.iter().enumerate() {
             let Some(dst) = dsts.get(if matches!(op.kind, Kind::Select(_)) { 0 } else { n }) else { continue };

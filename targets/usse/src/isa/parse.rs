@@ -4,16 +4,16 @@
 //! of VCOMP, halves of I32MAD — is 0 or what compilers write there; every word is printed again and must give the text.
 //! Texts that leave out operands (KILL, the fixed-point blends) are refused: the field listing says them.
 
-use crate::dual::{self, DualOp, Wish};
-use crate::forms::decode;
-use crate::immediate;
-use crate::names;
-use crate::operands::Role::{self, *};
-use crate::operands::{Encoding, Want, fits, operand};
-use crate::regs::{Bank, Reg};
-use crate::swizzle::{HALF, ONE, Sel, TWO, UNDEF, Wanted, ZERO};
-use crate::text;
-use crate::word::Word;
+use crate::isa::dual::{self, DualOp, Wish};
+use crate::isa::forms::decode;
+use crate::isa::immediate;
+use crate::isa::names;
+use crate::isa::operands::Role::{self, *};
+use crate::isa::operands::{Encoding, Want, fits, operand};
+use crate::isa::registers::{Bank, Reg};
+use crate::isa::swizzle::{HALF, ONE, Sel, TWO, UNDEF, Wanted, ZERO};
+use crate::isa::text;
+use crate::isa::word::Word;
 use retroshade_ir::Span;
 use retroshade_lower::TextError;
 
@@ -394,7 +394,7 @@ fn moves(head: &str, ty: &str, args: &[&str]) -> Option<Vec<Word>> {
 
 /// `VPCKF16F32 d (a b) [noscale]`.
 fn pack(head: &str, args: &[&str]) -> Option<Vec<Word>> {
-    use crate::names::FORMATS;
+    use crate::isa::names::FORMATS;
     let formats = head.strip_prefix("VPCK")?;
     let to = (0..8).find(|k| formats.starts_with(FORMATS[*k]) && FORMATS.contains(&&formats[FORMATS[*k].len()..]))?;
     let from = position(&FORMATS, &formats[FORMATS[to].len()..])?;

@@ -3,9 +3,9 @@
 //! Everything comes from the container's bytes: registers, programs, and through `interface.rs` the names of what goes in and
 //! comes out. A compiled shader's environment, which is by the source's declarations, is first brought to those names.
 
+use crate::container::interface::{self, Format, Interface, Source};
 use crate::container::{self, Gxp};
-use crate::interface::{self, Format, Interface, Source};
-use crate::num::pack_int;
+use crate::legal::numerics::pack_int;
 use crate::sim::{Code, Draw, Instance};
 use retroshade_ir::numerics::{from_f32, to_f32};
 use retroshade_ir::texture::{self, TexArgs, TexQuery};
