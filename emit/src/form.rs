@@ -4,6 +4,7 @@
 //! bit ranges. Words are up to 128 bits wide and numbered from bit 0 of the first (lowest-addressed) 32-bit word.
 //! [`check`] proves at compile time that no two forms match the same word unless one says that it refines the other.
 
+use crate::names;
 use smallvec::SmallVec;
 use thiserror::Error;
 
@@ -44,12 +45,14 @@ pub struct Field {
     pub kind: Kind,
     /// The value taken where the encoder is given none.
     pub default: u64,
+    /// The name as a number; [`Field::new`] computes it.
+    pub(crate) key: u64,
 }
 
 impl Field {
     /// An unsigned field with default 0.
     pub const fn new(name: &'static str, bits: &'static [Bits]) -> Field {
-        Field { name, bits, kind: Kind::Unsigned, default: 0 }
+        Field { name, bits, kind: Kind::Unsigned, default: 0, key: names::key(name) }
     }
     /// The same field with another default.
     pub const fn or(self, default: u64) -> Field {
@@ -163,16 +166,21 @@ impl<X> Form<X> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FormId(pub u16);
 
-/// A decoded word: the form, a raw value per field (in the form's order), and the bits that nobody claimed.
+/// An instruction word as values: the form, a raw value per field (in the form's order), and the bits that nobody claims.
+///
+/// [`word!`](crate::word) builds one to encode, [`FormTable::decode`] reads one out of bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decoded {
-    /// Which form matched.
+pub struct Word {
+    /// Its form.
     pub form: FormId,
     /// Raw values, one per field in the form's order.
     pub values: SmallVec<[u64; 16]>,
-    /// Set bits that neither the mask nor a field covers; 0 in canonical words.
+    /// Set bits of a decoded word that neither the mask nor a field covers; 0 in canonical words.
     pub residue: u128,
 }
+
+/// A word that was decoded.
+pub type Decoded = Word;
 
 /// Why a word could not be encoded.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -236,6 +244,10 @@ impl<X> FormTable<X> {
         debug_assert_eq!(word & form.mask, form.bits, "{}: a value reached fixed bits", form.name);
         Ok(word)
     }
+    /// Encodes a word's values.
+    pub fn encode_word(&self, word: &Word) -> Result<u128, EncodeError> {
+        self.encode_values(word.form, &word.values)
+    }
     /// Encodes a full list of raw values in the form's field order.
     pub fn encode_values(&self, id: FormId, values: &[u64]) -> Result<u128, EncodeError> {
         let form = self.form(id);
@@ -276,7 +288,7 @@ fn place<X>(form: &Form<X>, field: &'static Field, value: u64) -> Result<u128, E
 
 /// Proves a table at compile time: `const _: () = form::check(FORMS);`.
 ///
-/// Rejects fixed bits outside the mask, fields that overlap the mask, each other or the word's end, and two forms of one
+/// Rejects two forms or two fields of one name, fixed bits outside the mask, fields that overlap the mask, each other or the word's end, and two forms of one
 /// size and space that match a common word unless one names the other in `refines` and fixes strictly more bits.
 pub const fn check<X>(forms: &[Form<X>]) {
     let mut i = 0;
@@ -284,12 +296,15 @@ pub const fn check<X>(forms: &[Form<X>]) {
         let f = &forms[i];
         assert!(f.bits & !f.mask == 0, "fixed bits lie outside the mask");
         let mut seen = f.mask;
-        let mut g = 0;
+        let (mut g, mut place) = (0, 0);
         while g < f.fields.len() {
             let mut k = 0;
             while k < f.fields[g].len() {
                 let m = f.fields[g][k].mask();
                 assert!(m & seen == 0, "a field overlaps the mask or another field");
+                let first = names::field_in(f.fields, f.fields[g][k].name);
+                assert!(first.0 == place, "two fields of a form have one name");
+                place += 1;
                 seen |= m;
                 k += 1;
             }
@@ -299,9 +314,10 @@ pub const fn check<X>(forms: &[Form<X>]) {
         let mut j = i + 1;
         while j < forms.len() {
             let h = &forms[j];
+            assert!(!names::same(f.name, h.name), "two forms have one name");
             if f.size == h.size && f.spaces & h.spaces != 0 && (f.bits ^ h.bits) & f.mask & h.mask == 0 {
-                let f_special = f.mask & h.mask == h.mask && f.mask != h.mask && same(f.refines, h.name);
-                let h_special = f.mask & h.mask == f.mask && f.mask != h.mask && same(h.refines, f.name);
+                let f_special = f.mask & h.mask == h.mask && f.mask != h.mask && named(f.refines, h.name);
+                let h_special = f.mask & h.mask == f.mask && f.mask != h.mask && named(h.refines, f.name);
                 assert!(f_special || h_special, "two forms match the same word");
             }
             j += 1;
@@ -310,20 +326,11 @@ pub const fn check<X>(forms: &[Form<X>]) {
     }
 }
 
-const fn same(a: Option<&str>, b: &str) -> bool {
-    let Some(a) = a else { return false };
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    if a.len() != b.len() {
-        return false;
+const fn named(a: Option<&str>, b: &str) -> bool {
+    match a {
+        Some(a) => names::same(a, b),
+        None => false,
     }
-    let mut i = 0;
-    while i < a.len() {
-        if a[i] != b[i] {
-            return false;
-        }
-        i += 1;
-    }
-    true
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ pub mod buffer;
 pub mod docs;
 pub mod form;
 pub mod listing;
+pub mod names;
 
 pub use buffer::{CodeBuffer, FixupKind, Label};
-pub use form::{Bits, Decoded, EncodeError, Field, Form, FormId, FormTable, Kind};
+pub use form::{Bits, Decoded, EncodeError, Field, Form, FormId, FormTable, Kind, Word};
+pub use names::{FieldIndex, FieldName, FieldValue, field_in, field_index, field_name, form_id, highest, texts};
