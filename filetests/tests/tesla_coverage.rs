@@ -3,10 +3,10 @@
 use retroshade_filetests::discover;
 use retroshade_ir::Module;
 use retroshade_lower::{CompiledShader, OptLevel, Options};
-use retroshade_tesla::chip::EVERYTHING;
-use retroshade_tesla::decode::{decode, size_of, space};
-use retroshade_tesla::forms::TABLE;
-use retroshade_tesla::patterns::PATTERNS;
+use retroshade_tesla::isa::chip::EVERYTHING;
+use retroshade_tesla::isa::decode::{decode, size_of, space};
+use retroshade_tesla::isa::forms::TABLE;
+use retroshade_tesla::select::patterns::PATTERNS;
 use std::collections::BTreeSet;
 use std::path::Path;
 

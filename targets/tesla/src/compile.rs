@@ -1,91 +1,19 @@
 //! The straight line from a source module to code: legalise, select, place, emit, wrap.
 
 use crate::abi::Abi;
-use crate::chip::{self, Chip};
-use crate::combine;
 use crate::container;
-use crate::decode::space;
 use crate::emit::{self, Code};
-use crate::inst::MInst;
+use crate::isa::chip::{self, Chip};
+use crate::isa::decode::space;
 use crate::legal;
-use crate::lower;
-use crate::sched;
+use crate::place::{halves_out_of_reach, place_all, sched};
+use crate::reflect::reflect;
+use crate::select::mir::MInst;
+use crate::select::{self, Selected, combine};
 use retroshade_ir::analysis::Uniformity;
-use retroshade_ir::{Binding, Module, Opcode, Span, Stage};
+use retroshade_ir::{Module, Opcode, Span, Stage};
 use retroshade_lower::isa::{Stats, ir_ops};
-use retroshade_lower::{
-    AllocOptions, BankKind, ClassSpec, CompileError, CompiledShader, NO_CLASS, OptLevel, Options, PRegSet, Placed, PlacedInst,
-    ReflectConstants, Reflection, RegFile, SlotBank, VCode, place,
-};
-
-/// `$r` registers beyond the low half of the file that may be allocated; `$r126` is a scratch, `$r127` reads as zero.
-const HIGH: u32 = 62;
-
-/// The chip of a compilation.
-pub(crate) fn chip_of(options: &Options) -> Result<&'static Chip, CompileError> {
-    let name = options.chip.as_deref().unwrap_or("g84");
-    chip::by_name(name).ok_or_else(|| CompileError::unsupported("T0001", Span::NONE, format!("unknown chip `{name}`")))
-}
-
-/// The register file: `$r0`–`$r63` in a class, `$r64`… as slots, l[] behind them; `$c0`–`$c3`.
-fn file(memory: Option<u32>, chip: &Chip) -> RegFile {
-    let mut slots = vec![SlotBank { name: "$r64+", first_hw: 64, slots: HIGH, kind: BankKind::Register }];
-    let mut reserved = PRegSet::default();
-    if let Some(base) = memory {
-        slots.push(SlotBank { name: "l[]", first_hw: base, slots: 4096, kind: BankKind::Memory });
-        for n in 60..64 {
-            reserved.add(retroshade_lower::PReg::new(n, crate::inst::GPR));
-        }
-    }
-    RegFile {
-        classes: [ClassSpec { name: "$c", count: 4, slot_units: 1 }, ClassSpec { name: "$r", count: 64, slot_units: 1 }, NO_CLASS],
-        slots,
-        inputs: Vec::new(),
-        reserved,
-        steps: [Vec::new(), sched::steps(chip.register_file), Vec::new()],
-    }
-}
-
-/// Slots of l[] count in words: their byte addresses follow the local arrays.
-fn spill_addresses(placed: &mut Placed<MInst>, base: u32) -> u32 {
-    use retroshade_lower::{MachInst, OperandVisitor, PlacedReg, Reg};
-    struct Scale {
-        base: u32,
-        top: u32,
-    }
-    impl Scale {
-        fn one(&mut self, p: &mut PlacedReg) {
-            if let PlacedReg::Slot { bank: 1, hw } = p {
-                *hw = self.base + *hw * 4;
-                self.top = self.top.max(*hw + 4);
-            }
-        }
-    }
-    impl OperandVisitor for Scale {
-        fn operand(
-            &mut self,
-            r: &mut Reg,
-            _: retroshade_lower::OperandConstraint,
-            _: retroshade_lower::OperandKind,
-            _: retroshade_lower::OperandPos,
-        ) {
-            if let Reg::Placed(p) = r {
-                self.one(p);
-            }
-        }
-    }
-    let mut s = Scale { base, top: base };
-    for i in placed.blocks.iter_mut().flatten() {
-        match i {
-            PlacedInst::Move { from, to, .. } => {
-                s.one(from);
-                s.one(to);
-            }
-            PlacedInst::Inst(i, _) => i.visit(&mut s),
-        }
-    }
-    s.top
-}
+use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options, Placed, VCode};
 
 /// The interface must fit the spaces that operands can name.
 fn within_reach(abi: &Abi, stage: Stage) -> Result<(), CompileError> {
@@ -114,42 +42,12 @@ fn select(
     chip: &Chip,
     options: &Options,
     half_immediates: bool,
-) -> Result<lower::Selected, CompileError> {
-    let mut selected = lower::select(legal, uniformity, abi, chip, half_immediates)?;
+) -> Result<Selected, CompileError> {
+    let mut selected = select::select(legal, uniformity, abi, chip, half_immediates)?;
     if options.opt != OptLevel::O0 {
         combine::run(&mut selected.vcode, legal.stage);
     }
     Ok(selected)
-}
-
-/// Allocation in at most so many registers; also the bytes of l[] that spilled values take, behind `base`.
-fn place_all(
-    vcode: &VCode<MInst>,
-    base: u32,
-    chip: &Chip,
-    most: Option<u32>,
-    options: &Options,
-) -> Result<(Placed<MInst>, u32), CompileError> {
-    let alloc = AllocOptions { check: options.check_allocation, most: most.map(|n| [4, n, 0]), ..AllocOptions::default() };
-    match place(vcode, &file(None, chip), &alloc, "T0100") {
-        Ok(p) => Ok((p, 0)),
-        Err(CompileError::Limit { .. }) if most.is_none() => {
-            let mut p = place(vcode, &file(Some(0), chip), &alloc, "T0100")?;
-            let top = spill_addresses(&mut p, base);
-            Ok((p, top - base))
-        }
-        Err(e) => Err(e),
-    }
-}
-
-/// Whether a half beyond `$r31` meets an immediate: those forms count halves in six bits.
-fn halves_out_of_reach(placed: &Placed<MInst>) -> bool {
-    use crate::inst::{Part, Src};
-    let far = |s: &Src| matches!(s, Src::Reg(r, Part::Low | Part::High) if crate::encode::number(*r).is_none_or(|n| n > 31));
-    placed.blocks.iter().flatten().any(|p| match p {
-        PlacedInst::Inst(i, _) => matches!(i.src[1], Src::Imm(k) if k != 0) && i.src.iter().any(far),
-        PlacedInst::Move { .. } => false,
-    })
 }
 
 /// A program after placement and emission.
@@ -199,7 +97,7 @@ fn scheduled(
 
 /// Compiles a verified source module.
 pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
-    let chip = chip_of(options)?;
+    let chip = chip::of_options(options)?;
     let mut dumps = Vec::new();
     let (legal, structure) = legal::prepare(source, options, &mut |pass, m| {
         if options.wants(pass) {
@@ -259,7 +157,7 @@ pub fn phases(
         out.push((name, now - start));
         start = now;
     };
-    let chip = chip_of(options)?;
+    let chip = chip::of_options(options)?;
     let (legal, structure) = legal::prepare(source, options, &mut |_, _| {})?;
     lap("optimise and legalise");
     let mut abi = Abi::new(&legal, chip.name);
@@ -279,7 +177,7 @@ fn finish(
     legal: Module,
     abi: Abi,
     code: Code,
-    selected: &lower::Selected,
+    selected: &Selected,
     placed: Placed<MInst>,
     chip: &Chip,
     wanted: &Options,
@@ -307,10 +205,10 @@ fn finish(
     let mut asm = String::new();
     let mut extra = indexmap::IndexMap::new();
     if wanted.texts {
-        asm = crate::listing::listing(&code.bytes, &options).map_err(|e| CompileError::Internal(e.message))?;
+        asm = crate::isa::listing::listing(&code.bytes, &options).map_err(|e| CompileError::Internal(e.message))?;
         extra.insert("mir", mir_text(selected).into_bytes());
         extra.insert("regalloc", placed.text().into_bytes());
-        extra.insert("hex", crate::listing::hex(&code.bytes).into_bytes());
+        extra.insert("hex", crate::isa::listing::hex(&code.bytes).into_bytes());
     }
     Ok(CompiledShader {
         target: "tesla",
@@ -329,51 +227,7 @@ fn finish(
 }
 
 /// The selected program, and which patterns applied.
-fn mir_text(selected: &lower::Selected) -> String {
+fn mir_text(selected: &Selected) -> String {
     let fired: Vec<&str> = selected.patterns.iter().copied().collect();
     format!("{}; patterns: {}\n", selected.vcode.text(), fired.join(" "))
-}
-
-fn reflect(source: &Module, abi: &Abi) -> Reflection {
-    let mut r = Reflection::from_module(source);
-    r.target = "tesla".to_string();
-    let stage = source.stage;
-    for (n, i) in r.inputs.iter_mut().enumerate() {
-        let decl = &source.inputs[retroshade_ir::Input::from_u32(n as u32)];
-        let letter = match stage {
-            Stage::Vertex => "a",
-            Stage::Geometry => "p",
-            _ => "v",
-        };
-        let first = (0..4).find_map(|l| abi.input_offset(n as u32, 0, l));
-        i.register = match decl.binding {
-            Binding::Builtin(retroshade_ir::Builtin::Position) if stage == Stage::Fragment => Some("v[0x0]".to_string()),
-            _ => first.map(|o| format!("{letter}[{o:#x}]")),
-        };
-    }
-    for (n, o) in r.outputs.iter_mut().enumerate() {
-        o.register = match stage {
-            Stage::Fragment => abi.results.iter().find(|x| x.1.decl == n as u32).map(|x| format!("$r{}", x.0)),
-            _ => abi.output_offset(n as u32, 0, 0).map(|x| format!("o[{x:#x}]")),
-        };
-    }
-    for u in &mut r.uniforms {
-        let place = abi.uniforms.iter().zip(source.uniforms.values()).find(|(_, d)| (d.group, d.binding) == (u.group, u.binding));
-        if let Some((p, d)) = place {
-            u.register = Some(format!("c{}[{:#x}]", p.space, p.offset - d.offset + u.offset));
-        }
-    }
-    if let Some(c) = &abi.constants {
-        r.constants.push(ReflectConstants { register: format!("c{}[0x0]", c.space), words: c.words.clone() });
-    }
-    for (n, t) in r.textures.iter_mut().enumerate() {
-        t.unit = n as u32;
-    }
-    for (n, s) in r.storage.iter_mut().enumerate() {
-        s.register = Some(match abi.storage_spaces.get(n).copied().flatten() {
-            Some(space) => format!("c{space}[{:#x}]", crate::abi::BUFFER_HEADER),
-            None => format!("g{n}[]"),
-        });
-    }
-    r
 }

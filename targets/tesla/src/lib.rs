@@ -1,36 +1,22 @@
 //! NVIDIA Tesla (G80 to GT21x): the scalar SIMT machine with 4- and 8-byte instructions and a divergence stack.
+//!
+//! ```text
+//!   Module ─legal─▶ scalar IR, structure ─select─▶ MInst/VReg ─place─▶ MInst/$r ─emit─▶ words ─container─▶ ELF
+//!                                       abi: a[] c[] o[] $r0…      isa: forms, text, arithmetic      sim: runs words
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod abi;
-pub mod arith;
-pub mod asm;
-pub mod chip;
-mod combine;
 mod compile;
 pub mod container;
-pub mod decode;
 pub mod emit;
-pub mod encode;
-pub mod expand;
-pub mod forms;
-mod forms_table;
-pub mod inst;
+pub mod isa;
 pub mod legal;
-mod legal_texture;
-pub mod lint;
-pub mod listing;
-mod lower;
-mod memory;
-pub mod numerics;
-pub mod op;
-pub mod pairing;
-pub mod patterns;
-mod sched;
-mod select;
+mod place;
+mod reflect;
+pub mod select;
 pub mod sim;
 mod target;
-pub mod text;
-mod texture;
 
 pub use compile::phases;
 pub use target::isa;

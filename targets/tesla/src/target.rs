@@ -1,12 +1,12 @@
 //! The target's face to the rest of the compiler: `TargetIsa` for Tesla.
 
-use crate::chip::{self, Chip, EVERYTHING};
 use crate::container;
-use crate::decode::{decode, size_of, space};
-use crate::forms::{CP, FP, GP, TABLE, VP};
-use crate::numerics::TeslaNumerics;
-use crate::{asm, text};
-use retroshade_emit::listing::Show;
+use crate::isa::chip;
+use crate::isa::decode::size_of;
+use crate::isa::forms::TABLE;
+use crate::isa::listing::{spaces, word_text};
+use crate::isa::parse;
+use crate::legal::numerics::TeslaNumerics;
 use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions};
 
@@ -17,38 +17,9 @@ pub fn isa() -> &'static dyn TargetIsa {
     &Tesla
 }
 
-/// The decode spaces to try, in order.
-pub(crate) fn spaces(options: &TextOptions) -> Vec<u32> {
-    options.stage.map_or_else(|| vec![CP, VP, GP, FP], |s| vec![space(s)])
-}
-
-pub(crate) fn chip_of(options: &TextOptions) -> Result<Chip, TextError> {
-    match &options.chip {
-        None => Ok(EVERYTHING),
-        Some(name) => chip::by_name(name).copied().ok_or_else(|| TextError::new(format!("unknown chip `{name}`"))),
-    }
-}
-
-/// Text of one word in the first space where it means something.
-pub(crate) fn word_text(word: u64, options: &TextOptions) -> Result<String, TextError> {
-    let chip = chip_of(options)?;
-    let mut error = None;
-    for s in spaces(options) {
-        let r = decode(word, s, &chip).and_then(|i| match options.syntax {
-            Syntax::Native => text::disassemble(&i),
-            Syntax::Fields => Ok(TABLE.listing(&i.d, Show::NonZero)),
-        });
-        match r {
-            Ok(t) => return Ok(t),
-            Err(e) => error = error.or(Some(e)),
-        }
-    }
-    Err(TextError::new(error.unwrap_or_default()))
-}
-
 /// Words of one line of text.
 fn line_word(line: &str, options: &TextOptions) -> Result<(u64, u8), TextError> {
-    let chip = chip_of(options)?;
+    let chip = chip::of_text(options)?;
     if options.syntax == Syntax::Fields {
         let d = TABLE.parse_listing(line).map_err(|e| TextError::new(e.to_string()))?;
         let w = TABLE.encode_values(d.form, &d.values).map_err(|e| TextError::new(e.to_string()))?;
@@ -56,7 +27,7 @@ fn line_word(line: &str, options: &TextOptions) -> Result<(u64, u8), TextError> 
     }
     let mut error = None;
     for s in spaces(options) {
-        match asm::assemble_line(line, s, &chip) {
+        match parse::assemble_line(line, s, &chip) {
             Ok(r) => return Ok(r),
             Err(e) => error = error.or(Some(e)),
         }
@@ -134,9 +105,9 @@ impl TargetIsa for Tesla {
         match container::read(bytes) {
             Some((code, abi)) => {
                 let options = TextOptions { stage: options.stage.or(Stage::from_name(&abi.stage)), ..options.clone() };
-                Ok(format!("{}{}", abi.describe(), crate::listing::listing(&code, &options)?))
+                Ok(format!("{}{}", abi.describe(), crate::isa::listing::listing(&code, &options)?))
             }
-            None => crate::listing::listing(bytes, options),
+            None => crate::isa::listing::listing(bytes, options),
         }
     }
     fn assemble(&self, source: &str, options: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
@@ -162,9 +133,9 @@ impl TargetIsa for Tesla {
             Some((code, abi)) => {
                 let stage = options.stage.or(Stage::from_name(&abi.stage));
                 let chip = options.chip.clone().or(Some(abi.chip.clone()));
-                crate::lint::lint(&code, Some(abi.registers), &TextOptions { stage, chip, ..options.clone() })
+                crate::isa::lint::lint(&code, Some(abi.registers), &TextOptions { stage, chip, ..options.clone() })
             }
-            None => crate::lint::lint(bytes, None, options),
+            None => crate::isa::lint::lint(bytes, None, options),
         }
     }
     fn encoding_docs(&self) -> String {

@@ -6,8 +6,8 @@
 
 use retroshade_ir::Stage;
 use retroshade_lower::{TargetIsa, TextOptions};
-use retroshade_tesla::chip::{self, EVERYTHING};
-use retroshade_tesla::decode::{decode, encode, space};
+use retroshade_tesla::isa::chip::{self, EVERYTHING};
+use retroshade_tesla::isa::decode::{decode, encode, space};
 
 struct Row {
     words: &'static str,
@@ -47,7 +47,7 @@ fn every_row_decodes_to_its_text_in_every_listed_stage_and_in_no_other() {
     assert_eq!(rows.len(), 3344);
     for r in &rows {
         for s in Stage::ALL {
-            let got = decode(r.word, space(*s), &EVERYTHING).and_then(|i| retroshade_tesla::text::disassemble(&i));
+            let got = decode(r.word, space(*s), &EVERYTHING).and_then(|i| retroshade_tesla::isa::text::disassemble(&i));
             let listed = r.stages.contains(s);
             if listed != (got.as_deref() == Ok(r.text)) {
                 bad.push(format!("{} {s:?}: want {} | got {got:?}", r.words, r.text));

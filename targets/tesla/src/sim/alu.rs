@@ -3,10 +3,10 @@
 use super::control::Warp;
 use super::memory::{load, store};
 use super::{LANES, Lane, Launch, SHARED_HEADER, Step, V_FACING};
-use crate::arith::{self, Round, flag};
-use crate::decode::Insn;
-use crate::forms::{Op, Ty};
-use crate::text::Size;
+use crate::isa::arith::{self, Round, flag};
+use crate::isa::decode::Insn;
+use crate::isa::forms::{Op, Ty};
+use crate::isa::text::Size;
 use retroshade_ir::Stage;
 use retroshade_lower::SimError;
 

@@ -2,8 +2,8 @@
 
 use super::{LaneInput, LaneResult, Launch, Program, Unit, run, run_block};
 use crate::abi::{Abi, BUFFER_HEADER, GRID_Z, STORAGE_LENGTHS, Word, position_words};
-use crate::arith;
-use crate::chip;
+use crate::isa::arith;
+use crate::isa::chip;
 use retroshade_ir::{Binding, Builtin, InvocationInputs, InvocationResult, Module, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::SimError;
 

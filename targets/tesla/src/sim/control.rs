@@ -1,8 +1,8 @@
 //! Warps: the active mask, per-thread states and the divergence stack (sheet 7).
 
 use super::{LANES, Lane, LaneInput, LaneResult, Launch, Program, Step};
-use crate::arith::predicate;
-use crate::forms::Op;
+use crate::isa::arith::predicate;
+use crate::isa::forms::Op;
 use retroshade_lower::SimError;
 
 /// Why a warp stopped.

@@ -1,7 +1,7 @@
 //! Operands: registers, halves, constants, attributes, shared, local and global memory.
 
 use super::{Lane, Launch, REGISTERS, Step};
-use crate::text::{Size, Source};
+use crate::isa::text::{Size, Source};
 use retroshade_lower::SimError;
 
 /// A little-endian load of 1, 2 or 4 bytes; bytes beyond the end read as 0.

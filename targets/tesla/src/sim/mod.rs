@@ -16,10 +16,10 @@ mod control;
 mod memory;
 mod texture;
 
-use crate::chip::{self, Chip};
-use crate::decode::{Insn, decode, size_of, space};
-use crate::forms::{Op, Shape};
-use crate::text::{Operands, Size, Source};
+use crate::isa::chip::{self, Chip};
+use crate::isa::decode::{Insn, decode, size_of, space};
+use crate::isa::forms::{Op, Shape};
+use crate::isa::text::{Operands, Size, Source};
 use control::Warp;
 use retroshade_ir::{Scalar, Stage, TexDim, TextureData};
 use retroshade_lower::SimError;

@@ -2,7 +2,7 @@
 
 use super::control::Warp;
 use super::{LANES, Launch, Step, Unit};
-use crate::forms::Op;
+use crate::isa::forms::Op;
 use retroshade_ir::texture::{TexArgs, TexQuery, cube_images, cube_place, quad_lod, sample_lane};
 use retroshade_ir::{Scalar, Stage, TexDim, TexLod, TexOp};
 use retroshade_lower::SimError;

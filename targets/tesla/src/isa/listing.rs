@@ -1,7 +1,33 @@
 //! Whole programs as text: one instruction per line, with addresses where branches lead.
 
-use crate::decode::size_of;
-use retroshade_lower::{TextError, TextOptions};
+use crate::isa::chip;
+use crate::isa::decode::{decode, size_of, space};
+use crate::isa::forms::{CP, FP, GP, TABLE, VP};
+use crate::isa::text;
+use retroshade_emit::listing::Show;
+use retroshade_lower::{Syntax, TextError, TextOptions};
+
+/// The decode spaces to try, in order.
+pub(crate) fn spaces(options: &TextOptions) -> Vec<u32> {
+    options.stage.map_or_else(|| vec![CP, VP, GP, FP], |s| vec![space(s)])
+}
+
+/// Text of one word in the first space where it means something.
+pub(crate) fn word_text(word: u64, options: &TextOptions) -> Result<String, TextError> {
+    let chip = chip::of_text(options)?;
+    let mut error = None;
+    for s in spaces(options) {
+        let r = decode(word, s, &chip).and_then(|i| match options.syntax {
+            Syntax::Native => text::disassemble(&i),
+            Syntax::Fields => Ok(TABLE.listing(&i.d, Show::NonZero)),
+        });
+        match r {
+            Ok(t) => return Ok(t),
+            Err(e) => error = error.or(Some(e)),
+        }
+    }
+    Err(TextError::new(error.unwrap_or_default()))
+}
 
 /// The instructions of a program: byte offset, word, size.
 pub fn words(bytes: &[u8]) -> Result<Vec<(u32, u64, u8)>, TextError> {
@@ -24,7 +50,7 @@ pub fn words(bytes: &[u8]) -> Result<Vec<(u32, u64, u8)>, TextError> {
 pub fn listing(bytes: &[u8], options: &TextOptions) -> Result<String, TextError> {
     let mut out = String::new();
     for (at, word, size) in words(bytes)? {
-        let t = crate::target::word_text(word, options).map_err(|e| TextError { offset: Some(at as u64), ..e })?;
+        let t = word_text(word, options).map_err(|e| TextError { offset: Some(at as u64), ..e })?;
         // The text alone does not tell a short from a long form.
         let mark = if size == 4 { "s" } else { "l" };
         out.push_str(&format!("{t:<56} // {at:04x} {mark}\n"));

@@ -1,16 +1,17 @@
 //! What the hardware forbids or makes no sense, found in code words. Rules: the ISA description, sections 2, 7 and 12.
 
-use crate::decode::{Insn, decode};
-use crate::forms::Shape;
-use crate::op::Op;
-use crate::target::{chip_of, spaces};
+use crate::isa::chip;
+use crate::isa::decode::{Insn, decode};
+use crate::isa::forms::Shape;
+use crate::isa::listing::{spaces, words};
+use crate::isa::op::Op;
 use retroshade_lower::{TextError, TextOptions};
 use std::collections::BTreeSet;
 
 /// Checks a program; `registers` is the declared count, where known.
 pub fn lint(code: &[u8], registers: Option<u32>, options: &TextOptions) -> Result<Vec<TextError>, TextError> {
-    let chip = chip_of(options)?;
-    let words = crate::listing::words(code)?;
+    let chip = chip::of_text(options)?;
+    let words = words(code)?;
     let mut found = Vec::new();
     let mut report = |at: u32, message: String| found.push(TextError { offset: Some(at as u64), ..TextError::new(message) });
     let starts: BTreeSet<u32> = words.iter().map(|w| w.0).collect();

@@ -3,7 +3,7 @@
 //! `mods` holds form fields by name (`neg1`, `sat`, `rel` …): the emitter copies them into whichever form it chooses, and
 //! a form without such a field is simply not eligible.
 
-use crate::op::Op;
+use crate::isa::op::Op;
 use retroshade_ir::AtomicOp;
 use retroshade_lower::{MachInst, OperandVisitor, PReg, PRegSet, Reg, RegClass};
 use smallvec::SmallVec;
@@ -348,7 +348,7 @@ impl MachInst for MInst {
     fn text(&self) -> String {
         let mut out = String::new();
         if let Some((c, code)) = &self.pred {
-            let _ = write!(out, "({} {c}) ", crate::forms::PREDICATES[*code as usize]);
+            let _ = write!(out, "({} {c}) ", crate::isa::forms::PREDICATES[*code as usize]);
         }
         let _ = write!(out, "{:?}", self.op);
         for (f, v) in &self.mods {

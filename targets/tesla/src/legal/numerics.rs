@@ -3,7 +3,7 @@
 //! Operations that the machine lacks do not occur in legalised modules; they keep the reference result, so that folding
 //! before legalisation stays right.
 
-use crate::arith::{self, Round};
+use crate::isa::arith::{self, Round};
 use retroshade_ir::numerics::{reference_binary, reference_convert, reference_ternary, reference_unary};
 use retroshade_ir::{FloatCC, Numerics, Opcode, Scalar};
 

@@ -3,7 +3,7 @@
 //! Each row: name, operation, stages, base words, further mask bits, template, field groups. The masks of long rows always
 //! include bits 1:0, 31:28 and 63:61 unless the row says otherwise (`raw`).
 
-use crate::forms::*;
+use crate::isa::forms::*;
 use Feature::*;
 
 type Groups = &'static [&'static [retroshade_emit::Field]];

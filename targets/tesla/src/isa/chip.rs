@@ -1,6 +1,8 @@
 //! The chips of the family and what each has. Source: the ISA description, section 11.
 
-use crate::forms::Feature;
+use crate::isa::forms::Feature;
+use retroshade_ir::Span;
+use retroshade_lower::{CompileError, Options, TextError, TextOptions};
 
 /// A chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +46,29 @@ pub const CHIPS: &[Chip] = &[
 /// The names, for the command line.
 pub const NAMES: &[&str] = &["g84", "g80", "g86", "g92", "g94", "g96", "g98", "g200", "mcp77", "mcp79", "gt215", "gt216", "gt218", "mcp89"];
 
+/// Arguments that a texture instruction takes at most.
+pub const MOST_ARGUMENTS: usize = 4;
+
 /// Every instruction that any chip has.
 pub const EVERYTHING: Chip = Chip { name: "any", sm11: true, sm12: true, fp64: true, d3d101: true, register_file: 16384 };
 
 /// Finds a chip by name.
 pub fn by_name(name: &str) -> Option<&'static Chip> {
     CHIPS.iter().find(|c| c.name == name)
+}
+
+/// The chip of a compilation.
+pub(crate) fn of_options(options: &Options) -> Result<&'static Chip, CompileError> {
+    let name = options.chip.as_deref().unwrap_or("g84");
+    by_name(name).ok_or_else(|| CompileError::unsupported("T0001", Span::NONE, format!("unknown chip `{name}`")))
+}
+
+/// The chip whose instructions a text is made of: every chip's where none is named.
+pub(crate) fn of_text(options: &TextOptions) -> Result<Chip, TextError> {
+    match &options.chip {
+        None => Ok(EVERYTHING),
+        Some(name) => by_name(name).copied().ok_or_else(|| TextError::new(format!("unknown chip `{name}`"))),
+    }
 }
 
 impl Chip {

@@ -12,8 +12,8 @@
 //!
 //! Nothing here changes a value: operands are named differently, and products by two are exact.
 
-use crate::inst::{Dst, Extra, GPR, Index, MInst, Part, Src};
-use crate::op::Op;
+use crate::isa::op::Op;
+use crate::select::mir::{Dst, Extra, GPR, Index, MInst, Part, Src};
 use retroshade_ir::Stage;
 use retroshade_lower::{MachInst, OperandVisitor, Reg, VCode, VReg};
 use smallvec::SmallVec;

@@ -1,8 +1,8 @@
 //! Selection patterns, one per IR operation, largest first.
 
-use crate::inst::*;
-use crate::lower::{Accepts, Lower, Mod, signs2};
-use crate::op::{Op, Ty};
+use crate::isa::op::{Op, Ty};
+use crate::select::mir::*;
+use crate::select::{Accepts, Lower, Mod, signs2};
 use retroshade_ir::{Binding, Builtin, FloatCC, Imm, Inst, InstData, Interpolation, MemRef, Opcode, Sampling, Scalar, Stage, Value};
 use retroshade_lower::{CompileError, Reg};
 use smallvec::SmallVec;

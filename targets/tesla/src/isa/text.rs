@@ -5,8 +5,8 @@
 //! `%C` optional `$c` destination · `%cd %cc` `$c` registers · `%carry` of addc · `%adst %asrc` address registers ·
 //! `%m` + space + scale: an address · `%target` · `%R %R4 %tex %smp %args %arg1 %offsets` of textures.
 
-use crate::decode::Insn;
-use crate::forms::*;
+use crate::isa::decode::Insn;
+use crate::isa::forms::*;
 use retroshade_emit::FormId;
 use std::cell::Cell;
 use std::sync::OnceLock;

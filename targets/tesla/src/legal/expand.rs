@@ -1,11 +1,10 @@
-//! Expansions of single scalar operations for `legal.rs`; every helper appends to the current block.
+//! Expansions of single scalar operations for `legal`; every helper appends to the current block.
 //!
 //! Bit patterns and sequences: the ISA description, section 10; the normalised formats use that x/(2^n - 1) =
 //! x·2^-n + x·(1/(2^n - 1) - 2^-n), where the first product is exact.
 
-use crate::legal::builder;
 use retroshade_ir::types::{F16, F32, I1, I32};
-use retroshade_ir::{Block, FloatCC, Function, Imm, InstData, IntCC, Opcode, Scalar, Span, Type, Value, ValueDef};
+use retroshade_ir::{Block, Builder, FloatCC, Function, Imm, InstData, IntCC, Opcode, Scalar, Span, Type, Value, ValueDef};
 use retroshade_lower::CompileError;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -148,7 +147,7 @@ impl Expand {
     /// f16 → f32.
     pub fn to_f32(&mut self, v: Value) -> Value {
         if let Some(x) = self.bits(v) {
-            return self.constant(F32, crate::arith::f16_to_f32(x));
+            return self.constant(F32, crate::isa::arith::f16_to_f32(x));
         }
         self.typed(Opcode::Fcvt, F32, &[v], Imm::None)
     }
@@ -338,7 +337,7 @@ impl Expand {
                 }
                 let r = match self.bits(a[1]) {
                     // The machine's own reciprocal, computed here.
-                    Some(c) => self.constant(F32, crate::arith::rcp(c)),
+                    Some(c) => self.constant(F32, crate::isa::arith::rcp(c)),
                     None => self.un(Frcp, a[1]),
                 };
                 if self.bits(a[0]) == Some(0x3f80_0000) {
@@ -574,7 +573,7 @@ impl Expand {
         let fa = self.typed(U2f, F32, &[a], Imm::None);
         let fb = match self.bits(b) {
             Some(c) => {
-                let r = crate::arith::rcp((c as f32).to_bits());
+                let r = crate::isa::arith::rcp((c as f32).to_bits());
                 self.constant(F32, r.wrapping_sub(2))
             }
             None => {
@@ -810,4 +809,12 @@ pub fn sweep(func: &mut Function) {
             return;
         }
     }
+}
+
+/// A builder at the end of a block.
+pub(crate) fn builder(func: &mut Function, block: Block, span: Span, precise: bool) -> Builder<'_> {
+    let mut b = Builder::new(func, block);
+    b.span = span;
+    b.precise = precise;
+    b
 }

@@ -1,8 +1,8 @@
 //! Selection of memory operations: indexed constants, local, shared and global memory, atomics.
 
-use crate::inst::*;
-use crate::lower::Lower;
-use crate::op::Op;
+use crate::isa::op::Op;
+use crate::select::Lower;
+use crate::select::mir::*;
 use cranelift_entity::EntityRef;
 use retroshade_ir::{AtomicOp, Imm, InstData, MemRef, Opcode, Scalar, Stage, Value};
 use retroshade_lower::{CompileError, Reg};

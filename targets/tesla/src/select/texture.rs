@@ -2,16 +2,14 @@
 //!
 //! Arguments and results share a block of registers that begins at a multiple of four. Facts: the ISA description, section 8.
 
-use crate::inst::*;
-use crate::lower::Lower;
-use crate::op::Op;
+use crate::isa::chip::MOST_ARGUMENTS;
+use crate::isa::op::Op;
+use crate::select::Lower;
+use crate::select::mir::*;
 use retroshade_ir::Value;
 use retroshade_ir::{Imm, InstData, MemRef, Opcode, Stage, TexLod, TexOp as IrTexOp};
 use retroshade_lower::{CompileError, Reg};
 use smallvec::SmallVec;
-
-/// Arguments that an instruction takes at most.
-pub(crate) const MOST_ARGUMENTS: usize = 4;
 
 fn internal(what: &str) -> CompileError {
     CompileError::Internal(what.to_string())

@@ -5,10 +5,13 @@
 //! ```
 //! Branches whose condition is the same in the whole warp need neither joinat nor prebrk; short arms are predicated.
 
-use crate::encode::{Setting, Word, by_name, encode, number, with_fields};
-use crate::forms::{Op, Shape, TABLE};
-use crate::inst::{Dst, Extra, Index, MInst, Src};
-use crate::pairing::{Item, choose};
+pub mod encode;
+pub mod pairing;
+
+use crate::emit::encode::{Setting, Word, by_name, encode, number, with_fields};
+use crate::emit::pairing::{Item, choose};
+use crate::isa::forms::{Op, Shape, TABLE};
+use crate::select::mir::{Dst, Extra, Index, MInst, Src};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::{Block, Span};
@@ -586,7 +589,7 @@ impl<'a> Emitter<'a> {
         }
         // A mov of a register to itself is nothing.
         if i.op == Op::Mov
-            && let (Dst::Reg(d), Src::Reg(r, crate::inst::Part::Full)) = (i.dst, i.src[0])
+            && let (Dst::Reg(d), Src::Reg(r, crate::select::mir::Part::Full)) = (i.dst, i.src[0])
             && number(d) == number(r)
         {
             return Ok(());
@@ -882,8 +885,8 @@ fn flush_run(
     let few = |found: Vec<usize>, most: usize| -> Vec<Option<usize>> {
         let free = found.iter().copied().find(|n| run[*n].short.is_none());
         let tried: Vec<usize> = match free {
-            Some(n) if run.len() > crate::pairing::EXACT => vec![n],
-            _ => found.into_iter().take(if run.len() > crate::pairing::EXACT { 1 } else { most }).collect(),
+            Some(n) if run.len() > crate::emit::pairing::EXACT => vec![n],
+            _ => found.into_iter().take(if run.len() > crate::emit::pairing::EXACT { 1 } else { most }).collect(),
         };
         tried.into_iter().map(Some).chain(std::iter::once(None)).collect()
     };
@@ -903,7 +906,7 @@ fn flush_run(
                 .iter()
                 .map(|n| Item { short: pair && all[*n].short, after: all[*n].after.iter().filter_map(|a| place[*a]).collect() })
                 .collect();
-            let c = if pair { choose(&sub, 0) } else { crate::pairing::fixed_order(&sub) };
+            let c = if pair { choose(&sub, 0) } else { crate::emit::pairing::fixed_order(&sub) };
             let bytes = c.bytes() + 8 * (usize::from(exit) + usize::from(join));
             if best.as_ref().is_none_or(|b| bytes < b.0) {
                 best = Some((bytes, *f, c.order.iter().map(|o| keep[*o]).collect(), c.short, *l));

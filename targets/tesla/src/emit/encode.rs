@@ -2,9 +2,9 @@
 //!
 //! The form's own template says which part goes where, so nothing here knows a bit position.
 
-use crate::forms::{Op, Shape, TABLE, TForm};
-use crate::inst::{Dst, Extra, Index, MInst, Part, Src};
-use crate::text::{Item, template};
+use crate::isa::forms::{Op, Shape, TABLE, TForm};
+use crate::isa::text::{Item, template};
+use crate::select::mir::{Dst, Extra, Index, MInst, Part, Src};
 use retroshade_emit::FormId;
 use retroshade_lower::{PlacedReg, Reg};
 use smallvec::SmallVec;
@@ -116,7 +116,7 @@ impl Fill<'_> {
                 }
                 self.constant = true;
                 let scale = if half { 2 } else { 4 };
-                if !off.is_multiple_of(scale) || (indexed && self.s.space == crate::forms::CP) {
+                if !off.is_multiple_of(scale) || (indexed && self.s.space == crate::isa::forms::CP) {
                     return None;
                 }
                 let n = (off / scale) as u64;
@@ -162,7 +162,7 @@ impl Fill<'_> {
                     return None;
                 }
                 self.memory = true;
-                let (_, size) = crate::text::S_TYPES[ty as usize & 3];
+                let (_, size) = crate::isa::text::S_TYPES[ty as usize & 3];
                 let width = if long { 5 } else { 4 };
                 let n = off as u64 / size;
                 if n >> width != 0 || !(off as u64).is_multiple_of(size) {
@@ -181,7 +181,7 @@ impl Fill<'_> {
 
 fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<u64> {
     let form = TABLE.form(id);
-    let spaces = if form.ext.shape == Shape::Imm { form.spaces >> crate::forms::IMM_SHIFT } else { form.spaces };
+    let spaces = if form.ext.shape == Shape::Imm { form.spaces >> crate::isa::forms::IMM_SHIFT } else { form.spaces };
     if spaces & s.space == 0 {
         return None;
     }

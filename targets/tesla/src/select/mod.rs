@@ -2,12 +2,19 @@
 //!
 //! Values that cost nothing to name again (constants, uniforms, attributes, sign changes, comparisons, lanes of vectors)
 //! are not computed where they stand but folded into their users: as c[] and a[] operands, immediates, `neg`/`abs`
-//! modifiers, `$c` flags. What does not fold is put in a register once per block. Patterns per operation are in `select.rs`.
+//! modifiers, `$c` flags. What does not fold is put in a register once per block. Patterns per operation are in `inst.rs`.
+
+pub(crate) mod combine;
+mod inst;
+mod memory;
+pub mod mir;
+pub mod patterns;
+mod texture;
 
 use crate::abi::Abi;
-use crate::chip::Chip;
-use crate::inst::*;
-use crate::op::{Op, Ty};
+use crate::isa::chip::Chip;
+use crate::isa::op::{Op, Ty};
+use crate::select::mir::*;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::{Ranges, Uniformity};
 use retroshade_ir::{Block, Function, Imm, Inst, Local, MemRef, Module, Opcode, Scalar, Span, Stage, TexLod, Value, ValueDef};
@@ -666,7 +673,7 @@ impl Lower<'_> {
                 }
                 self.arrange(&mut m, accepts);
                 let i = MInst { cdst, ..MInst::new(Op::Fset, dst, &[m[0].src, m[1].src]) };
-                let i = i.with("rel", crate::numerics::relation(cc) as u8);
+                let i = i.with("rel", crate::legal::numerics::relation(cc) as u8);
                 self.emit(signs2(i, &m));
             }
             Imm::IntCC(cc) => {

@@ -3,8 +3,8 @@
 //! Cube coordinates become as long as the unit wants them, gradients and biases that differ within a quad become levels,
 //! a gather on a chip without one becomes four samples at the centres of the texels. Facts: the ISA description, section 8.
 
+use crate::isa::chip::MOST_ARGUMENTS;
 use crate::legal::{Lanes, Scalarise};
-use crate::texture::MOST_ARGUMENTS;
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Imm, InstData, Opcode, Scalar, Span, Stage, TexDim, TexInfo, TexLod, TexOp, TextureDecl, Type, Value};
 use retroshade_lower::CompileError;

@@ -1,10 +1,10 @@
 //! Text to words: tries the forms in table order (short, immediate, long, control) and takes the first whose template
 //! reads the line and whose disassembly gives the line back.
 
-use crate::chip::Chip;
-use crate::decode::{Insn, available, encode};
-use crate::forms::*;
-use crate::text::{Item, S_TYPES, Size, disassemble, memory_size, template};
+use crate::isa::chip::Chip;
+use crate::isa::decode::{Insn, available, encode};
+use crate::isa::forms::*;
+use crate::isa::text::{Item, S_TYPES, Size, disassemble, memory_size, template};
 use retroshade_emit::{Decoded, FormId, Kind};
 use smallvec::SmallVec;
 

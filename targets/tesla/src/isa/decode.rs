@@ -1,7 +1,7 @@
 //! Words to decoded instructions: finds the format, the form, and refuses bits that mean nothing.
 
-use crate::chip::Chip;
-use crate::forms::*;
+use crate::isa::chip::Chip;
+use crate::isa::forms::*;
 use retroshade_emit::{Decoded, FormId};
 use retroshade_ir::Stage;
 

@@ -7,10 +7,10 @@
 //! A template is a list of blank-separated items: plain text; `field?text` (text where the field is not 0); `=field` (the
 //! field's name for its value); `#field` (a hexadecimal number); `%operand` (see `text.rs`).
 
-use crate::forms_table::{ALU, CONTROL, MEMORY};
+use crate::isa::table::{ALU, CONTROL, MEMORY};
 use retroshade_emit::form::{Bits, Field, Form, FormTable, bits};
 
-pub use crate::op::{Op, Ty};
+pub use crate::isa::op::{Op, Ty};
 
 /// Decode space of a stage's short, long and control words (bit 0 vertex, 1 geometry, 2 fragment, 3 compute).
 pub const VP: u32 = 1;

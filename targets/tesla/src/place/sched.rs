@@ -8,9 +8,9 @@
 //! Latencies, and the size of the register file: the ISA description, sections 9.6 and 12 (13). The hardware interlocks, so
 //! that a wrong latency costs time only.
 
-use crate::combine::fields;
-use crate::inst::{CC, Dst, Extra, Index, MInst, Src};
-use crate::op::Op;
+use crate::isa::op::Op;
+use crate::select::combine::fields;
+use crate::select::mir::{CC, Dst, Extra, Index, MInst, Src};
 use retroshade_ir::Span;
 use retroshade_lower::{VCode, VReg};
 use smallvec::SmallVec;

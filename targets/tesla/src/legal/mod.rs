@@ -4,13 +4,17 @@
 //! and stores, inputs, uniforms, outputs, textures; `build` and `extract` around them cost nothing in selection.
 //! Machine operations appear as `ext` (`numerics.rs` computes them). Expansions follow the ISA description, section 10.
 
-use crate::chip::Chip;
-use crate::expand::Expand;
+pub mod expand;
+pub mod numerics;
+mod texture;
+
+use crate::isa::chip::Chip;
+use crate::legal::expand::Expand;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::passes::{self, PassOptions, pipeline};
 use retroshade_ir::types::{F32, I32};
-use retroshade_ir::{Block, BlockCall, Builder, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, Type, Value};
+use retroshade_ir::{Block, BlockCall, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, Type, Value};
 use retroshade_ir::{MemRef, Primitive, Stage};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
@@ -68,14 +72,14 @@ pub fn prepare(source: &Module, options: &Options, dump: &mut dyn FnMut(&str, &M
         passes::promote::outputs(&mut m);
     }
     m.main_mut().resolve_aliases();
-    legalise(&mut m, LegalOptions { contract: options.fp_contract, chip: crate::compile::chip_of(options)? })?;
+    legalise(&mut m, LegalOptions { contract: options.fp_contract, chip: crate::isa::chip::of_options(options)? })?;
     dump("expand", &m);
-    let clean = PassOptions { numerics: &crate::numerics::TeslaNumerics, ..passes };
+    let clean = PassOptions { numerics: &crate::legal::numerics::TeslaNumerics, ..passes };
     if level > 0 {
         passes::sequence(&mut m, &["gvn", "dce", "gvn", "dce"], &clean);
     }
     m.main_mut().resolve_aliases();
-    crate::expand::sweep(m.main_mut());
+    crate::legal::expand::sweep(m.main_mut());
     dump("legal", &m);
     Ok((m, structure))
 }
@@ -365,12 +369,4 @@ impl Scalarise<'_> {
         }
         Ok(())
     }
-}
-
-/// A builder at the end of a block.
-pub(crate) fn builder(func: &mut Function, block: Block, span: Span, precise: bool) -> Builder<'_> {
-    let mut b = Builder::new(func, block);
-    b.span = span;
-    b.precise = precise;
-    b
 }

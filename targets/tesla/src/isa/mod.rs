@@ -1,0 +1,12 @@
+//! The machine: its instructions as a table of forms, their text in both directions, what they compute, the chips.
+
+pub mod arith;
+pub mod chip;
+pub mod decode;
+pub mod forms;
+pub mod lint;
+pub mod listing;
+pub mod op;
+pub mod parse;
+mod table;
+pub mod text;
