@@ -1,6 +1,6 @@
 //! Textures: one declaration per pair of texture and sampler, and the operations on them.
 
-use crate::convert::{Converter, R};
+use crate::convert::{Converter, Lang, R};
 use crate::expr::Kind;
 use crate::value::Val;
 use naga::{Expression, GlobalVariable, Handle, ImageClass, ImageDimension, ImageQuery, SampleLevel, ScalarKind, TypeInner};
@@ -130,12 +130,16 @@ impl<'m> Converter<'m> {
 
     /// The array layer as a rounded integer.
     fn layer(&mut self, h: Handle<Expression>) -> R<Value> {
-        let v = self.expr_leaf(h)?;
-        if self.kind(h) == Kind::Float {
-            let r = self.b().ins(Opcode::Fround, &[v]);
-            return Ok(self.b().typed(Opcode::F2s, I32, &[r], Imm::None));
+        let Some(frame) = self.frames.last() else { return Err(self.error("F0130", "an expression outside a function")) };
+        // naga's readers of GLSL and SPIR-V truncate a layer; only WGSL has layers that are integers.
+        if self.lang != Lang::Wgsl
+            && let Expression::As { expr, kind: ScalarKind::Sint, convert: Some(_) } = frame.func.expressions[h]
+            && self.kind(expr) == Kind::Float
+        {
+            let z = self.expr_leaf(expr)?;
+            return Ok(self.b().array_layer(z));
         }
-        Ok(v)
+        self.expr_leaf(h)
     }
 
     fn offset(&mut self, h: Option<Handle<Expression>>) -> R<[i8; 3]> {

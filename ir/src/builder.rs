@@ -5,7 +5,7 @@ use crate::entities::*;
 use crate::function::Function;
 use crate::inst::{BlockCall, FloatCC, Imm, InstData, IntCC, MemRef, TexInfo};
 use crate::opcode::Opcode;
-use crate::types::{I1, Type};
+use crate::types::{F32, I1, I32, Type};
 use smallvec::SmallVec;
 
 /// Appends instructions to a block of a function.
@@ -140,6 +140,21 @@ impl<'a> Builder<'a> {
     /// A texture operation.
     pub fn tex(&mut self, ty: Type, info: TexInfo, args: &[Value]) -> Value {
         self.typed(Opcode::Tex, ty, args, Imm::Tex(Box::new(info)))
+    }
+    /// The array layer that a float coordinate names: the nearest whole number, halves upwards (GLSL: `floor(z + 0.5)`).
+    /// What samples clamps it to the layers.
+    pub fn array_layer(&mut self, z: Value) -> Value {
+        // A layer that was an integer before needs no rounding.
+        if let Some(d) = self.func.def_if(z, Opcode::S2f) {
+            let layer = self.func.resolve(d.args[0]);
+            if self.func.ty(layer) == I32 {
+                return layer;
+            }
+        }
+        let half = self.fconst(F32, 0.5);
+        let sum = self.ins(Opcode::Fadd, &[z, half]);
+        let floor = self.ins(Opcode::Ffloor, &[sum]);
+        self.typed(Opcode::F2s, I32, &[floor], Imm::None)
     }
     /// An instruction without results.
     pub fn effect(&mut self, op: Opcode, args: &[Value], imm: Imm) -> Inst {

@@ -368,7 +368,7 @@ named_enum! {
 ///
 /// Operands, in this order, each only where it applies:
 /// coordinates (a float vector with as many lanes as the texture has dimensions, 3 for a cube; integers for `fetch`; none for `size`) ·
-/// array layer (i32, already rounded) · depth reference (f32, where `compare`) · bias or level (f32 for samples, i32 for `fetch` and `size`) ·
+/// array layer (i32, rounded as [`crate::Builder::array_layer`] does) · depth reference (f32, where `compare`) · bias or level (f32 for samples, i32 for `fetch` and `size`) ·
 /// x gradient, y gradient (as the coordinates) · sample index (i32, multisampled `fetch`).
 /// Result: four lanes of f32 or i32 by the texture's kind; one f32 for a comparison sample (four for a comparison gather);
 /// for `size` the integers width, height, depth as far as the dimension has them, then the number of layers.

@@ -142,6 +142,19 @@ fn coord_types(mask: u8) -> Fields {
     ["COORD_TYPE_X", "COORD_TYPE_Y", "COORD_TYPE_Z", "COORD_TYPE_W"].iter().enumerate().map(|(k, n)| (*n, (mask >> k & 1) as u64)).collect()
 }
 
+/// An array layer as the float that samples take. The rounding is done before: the unit gets a whole number.
+fn layer_number(l: &mut Lower<'_>, layer: Value) -> Opnd {
+    let (v, _) = l.root(layer, 0);
+    if let Some(c) = l.func.def_if(v, Opcode::F2s) {
+        let (whole, lane) = l.root(c.args[0], 0);
+        if l.func.def_if(whole, Opcode::Ffloor).is_some() {
+            return l.lane(whole, lane);
+        }
+    }
+    let o = l.lane(layer, 0);
+    l.emit("OP2:INT_TO_FLT", &[o])
+}
+
 /// A texture operation.
 pub fn texture(l: &mut Lower<'_>, d: &InstData) {
     let Imm::Tex(info) = &d.imm else { return };
@@ -197,8 +210,7 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
     let mut joined = false;
     if let (true, Some(v)) = (cube, layer) {
         // The layer of a cube map has an instruction of its own.
-        let o = l.lane(v, 0);
-        let o = l.emit("OP2:INT_TO_FLT", &[o]);
+        let o = layer_number(l, v);
         let (src, quad) = l.tuple(&[o]);
         let mut f = coord_types(0);
         resource(&mut f);
@@ -206,8 +218,7 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
         l.push(Op::other(Kind::Fetch(Box::new(set))));
         joined = true;
     } else if let Some(v) = layer {
-        let o = l.lane(v, 0);
-        xyzw[dims] = if fetch { o } else { l.emit("OP2:INT_TO_FLT", &[o]) };
+        xyzw[dims] = if fetch { l.lane(v, 0) } else { layer_number(l, v) };
     }
     let taken_z = dims > 2 || decl.arrayed && dims == 2;
     let (form, third): (&str, Option<Opnd>) = match info.op {

@@ -116,7 +116,8 @@ fn arguments(s: &Step, unit: &Unit, read: impl Fn(usize) -> u32) -> TexArgs {
     (0..n).for_each(|k| a.coord[k] = read(k));
     let mut k = n;
     if unit.arrayed {
-        a.layer = read(k);
+        // Samples take the layer as an unsigned number, fetches all their coordinates as signed ones.
+        a.layer = if s.op == Op::Texfetch { read(k) } else { read(k).min(i32::MAX as u32) };
         k += 1;
     }
     if unit.shadow && !matches!(s.op, Op::Texfetch | Op::Texprep) {
