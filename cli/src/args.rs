@@ -105,7 +105,7 @@ pub struct SourceArgs {
     /// A promise: an integer input or uniform stays within LO to HI, both included.
     #[arg(long, value_name = "NAME=LO..HI", value_parser = range, allow_hyphen_values = true)]
     pub range: Vec<(String, i64, i64)>,
-    /// Whether functions may stay functions: every target of the command wants them.
+    /// Whether functions may stay functions, as the target wants it.
     #[arg(skip)]
     pub functions: bool,
 }
@@ -157,9 +157,12 @@ pub struct CompileArgs {
     /// Target, or several separated by commas.
     #[arg(long, short = 't', value_name = "T", value_delimiter = ',')]
     pub target: Vec<String>,
-    /// Output file; a folder where several kinds or targets are asked for; `-` for stdout.
+    /// Output file; a folder where several files, kinds or targets are asked for; `-` for stdout. The target follows from .shbin and .gxp.
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
+    /// Make one container of all programs, where the platform has that (PICA200: a vertex and a geometry program).
+    #[arg(long)]
+    pub link: bool,
     /// What to write: bin container asm hex ir legal mir regalloc stats reflect header vitagl.
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_enum)]
     pub emit: Vec<Emit>,
@@ -175,7 +178,7 @@ pub struct CompileArgs {
     /// Write the files that the output depends on, as a makefile rule.
     #[arg(long, value_name = "FILE")]
     pub depfile: Option<PathBuf>,
-    /// Source files, or `-` with --lang. Several make one container where the platform has that.
+    /// Source files, or `-` with --lang. Several are a pipeline: each takes its varyings from the one before it.
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 }

@@ -1,16 +1,18 @@
 //! Compiling (the default command) and `compare`.
 
-use crate::args::{CompareArgs, CompareFormat, CompileArgs, Emit};
+use crate::args::{CompareArgs, CompareFormat, CompileArgs, Emit, MessageFormat, SourceArgs};
+use crate::deliver::{self, Product};
 use crate::files;
 use crate::input::{self, check_chip, load, load_after, options, target};
 use crate::report::{self, Failure};
 use retroshade::ir::Module;
 use retroshade::lower::{CompiledShader, Options};
 use retroshade::{TargetIsa, link, stats};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A shader's text or bytes of one kind.
-fn product(kind: Emit, file: &str, module: &Module, isa: &dyn TargetIsa, s: &CompiledShader) -> Result<Vec<u8>, Failure> {
+fn product(kind: Emit, file: &str, module: &Module, isa: &dyn TargetIsa, s: &CompiledShader, lines: bool) -> Result<Vec<u8>, Failure> {
+    let json = |v: &serde_json::Value| if lines { format!("{v}\n").into_bytes() } else { pretty(v) };
     Ok(match kind {
         Emit::Bin => s.code.clone(),
         Emit::Container => s.container.clone(),
@@ -19,9 +21,9 @@ fn product(kind: Emit, file: &str, module: &Module, isa: &dyn TargetIsa, s: &Com
         Emit::Legal => retroshade::print(&s.legal).into_bytes(),
         Emit::Stats => {
             let c = stats::Compared::new(file, module, vec![(isa.name(), &Ok(s.clone()))]);
-            pretty(&stats::to_json(&[c]))
+            json(&stats::to_json(&[c]))
         }
-        Emit::Reflect => pretty(&serde_json::to_value(&s.reflection).unwrap_or_default()),
+        Emit::Reflect => json(&serde_json::to_value(&s.reflection).unwrap_or_default()),
         Emit::Hex => match s.extra.get("hex") {
             Some(h) => h.clone(),
             None => words(&s.code).into_bytes(),
@@ -47,9 +49,10 @@ fn words(code: &[u8]) -> String {
 /// Reads all files; the errors of all of them are shown before giving up.
 fn load_all(
     paths: &[PathBuf],
-    source: &crate::args::SourceArgs,
-    format: crate::args::MessageFormat,
+    source: &SourceArgs,
+    format: MessageFormat,
     pipeline: bool,
+    quiet: bool,
 ) -> Result<Vec<Module>, Failure> {
     let mut modules: Vec<Module> = Vec::new();
     let mut failed: Option<u8> = None;
@@ -61,7 +64,7 @@ fn load_all(
         };
         match loaded {
             Ok(m) => {
-                if let Some(before) = modules.last().filter(|b| pipeline && link::follows(b.stage, m.stage))
+                if let Some(before) = modules.last().filter(|b| pipeline && !quiet && link::follows(b.stage, m.stage))
                     && let Err(f) = input::linked(before, &m, p)
                 {
                     report::show(&f.into_warning(), format);
@@ -81,10 +84,54 @@ fn load_all(
 }
 
 /// The default command.
-pub fn compile(a: &CompileArgs, format: crate::args::MessageFormat) -> Result<(), Failure> {
+pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
     if a.files.is_empty() {
         return Err(Failure::usage("no source file (try --help)"));
     }
+    let isas = targets(a)?;
+    let to_stdout = a.output.as_ref().is_none_or(|o| o.as_os_str() == "-");
+    let mut kinds: Vec<Emit> = Vec::new();
+    for k in &a.emit {
+        if !kinds.contains(k) {
+            kinds.push(*k);
+        }
+    }
+    if kinds.is_empty() {
+        kinds.push(if to_stdout && !a.link { Emit::Asm } else { Emit::Container });
+    }
+    let only_ir = kinds == [Emit::Ir];
+    if isas.is_empty() && !only_ir {
+        let all: Vec<_> = retroshade::targets().iter().map(|t| t.name()).collect();
+        return Err(Failure::usage(format!("no --target; targets are {}", all.join(", "))));
+    }
+    let pieces = kinds.len() * isas.len().max(1) * if a.link { 1 } else { a.files.len() };
+    if kinds.iter().any(|k| k.is_binary()) && to_stdout && (a.output.is_none() || pieces > 1) {
+        return Err(Failure::usage("binary goes to stdout only as the one kind of one program and target, with -o -"));
+    }
+    let mut options = options(&a.codegen);
+    options.print_after = a.print_after.iter().flat_map(|p| p.split(',')).map(str::to_string).collect();
+    options.texts = kinds.iter().any(|k| !matches!(k, Emit::Bin | Emit::Container | Emit::Ir | Emit::Legal | Emit::Stats | Emit::Reflect));
+    let mut sources = Loaded::new(&a.files, &a.source, format, true);
+    let mut outputs: Vec<Product> = Vec::new();
+    if isas.is_empty() {
+        for (m, p) in sources.modules(false)?.iter().zip(&a.files) {
+            outputs.push(Product::new(p, None, Emit::Ir, retroshade::print(m).into_bytes()));
+        }
+    }
+    // Several documents on stdout are lines.
+    let lines = to_stdout && pieces > 1;
+    for isa in &isas {
+        let chip = options.chip.clone().filter(|c| isas.len() == 1 || isa.chips().contains(&c.as_str()));
+        let options = Options { chip, ..options.clone() };
+        let modules = sources.modules(isa.keeps_functions())?;
+        target_outputs(a, *isa, modules, &options, &kinds, lines, &mut outputs, format)?;
+    }
+    deliver::deliver(a, outputs, to_stdout)
+}
+
+/// The targets asked for, each once; without `--target` the one that the output's ending names.
+fn targets(a: &CompileArgs) -> Result<Vec<&'static dyn TargetIsa>, Failure> {
+    let named = a.output.as_deref().filter(|o| !o.is_dir()).and_then(deliver::target_of);
     let mut isas: Vec<&'static dyn TargetIsa> = Vec::new();
     for t in &a.target {
         let isa = target(t)?;
@@ -93,38 +140,38 @@ pub fn compile(a: &CompileArgs, format: crate::args::MessageFormat) -> Result<()
             isas.push(isa);
         }
     }
-    let to_stdout = a.output.as_ref().is_none_or(|o| o.as_os_str() == "-");
-    let mut kinds = a.emit.clone();
-    if kinds.is_empty() {
-        kinds.push(if to_stdout { Emit::Asm } else { Emit::Container });
+    if let (true, Some(isa)) = (isas.is_empty(), named) {
+        check_chip(isa, a.codegen.chip.as_deref())?;
+        isas.push(isa);
     }
-    let only_ir = kinds == [Emit::Ir];
-    if isas.is_empty() && !only_ir {
-        let all: Vec<_> = retroshade::targets().iter().map(|t| t.name()).collect();
-        return Err(Failure::usage(format!("no --target; targets are {}", all.join(", "))));
+    Ok(isas)
+}
+
+/// The command's sources as modules. A machine that calls functions reads them in another form than one that does not, whatever other
+/// targets the command has.
+struct Loaded<'a> {
+    paths: &'a [PathBuf],
+    source: &'a SourceArgs,
+    format: MessageFormat,
+    pipeline: bool,
+    /// Without and with functions.
+    forms: [Option<Vec<Module>>; 2],
+}
+
+impl<'a> Loaded<'a> {
+    fn new(paths: &'a [PathBuf], source: &'a SourceArgs, format: MessageFormat, pipeline: bool) -> Loaded<'a> {
+        Loaded { paths, source, format, pipeline, forms: [None, None] }
     }
-    let binary = kinds.iter().filter(|k| k.is_binary()).count();
-    let pieces = kinds.len() * isas.len().max(1);
-    if binary > 0 && to_stdout && (a.output.is_none() || pieces > 1) {
-        return Err(Failure::usage("binary goes to stdout only as the one kind of one target, with -o -"));
-    }
-    let source = crate::args::SourceArgs { functions: !isas.is_empty() && isas.iter().all(|i| i.keeps_functions()), ..a.source.clone() };
-    let modules = load_all(&a.files, &source, format, true)?;
-    let mut options = options(&a.codegen);
-    options.print_after = a.print_after.iter().flat_map(|p| p.split(',')).map(str::to_string).collect();
-    options.texts = kinds.iter().any(|k| !matches!(k, Emit::Bin | Emit::Container | Emit::Ir | Emit::Legal | Emit::Stats | Emit::Reflect));
-    let mut outputs: Vec<(String, Vec<u8>)> = Vec::new();
-    if only_ir && isas.is_empty() {
-        for (m, p) in modules.iter().zip(&a.files) {
-            outputs.push((format!("{}.ir", stem(p)), retroshade::print(m).into_bytes()));
+    fn modules(&mut self, functions: bool) -> Result<&[Module], Failure> {
+        // What is wrong with the sources is said once.
+        let quiet = self.forms.iter().any(Option::is_some);
+        let form = &mut self.forms[usize::from(functions)];
+        if form.is_none() {
+            let source = SourceArgs { functions, ..self.source.clone() };
+            *form = Some(load_all(self.paths, &source, self.format, self.pipeline, quiet)?);
         }
+        Ok(form.as_deref().unwrap_or_default())
     }
-    for isa in &isas {
-        let chip = options.chip.clone().filter(|c| isas.len() == 1 || isa.chips().contains(&c.as_str()));
-        let options = Options { chip, ..options.clone() };
-        target_outputs(a, *isa, &modules, &options, &kinds, &mut outputs, format)?;
-    }
-    deliver(a, outputs, to_stdout)
 }
 
 /// Everything asked of one target.
@@ -134,8 +181,9 @@ fn target_outputs(
     modules: &[Module],
     options: &Options,
     kinds: &[Emit],
-    outputs: &mut Vec<(String, Vec<u8>)>,
-    format: crate::args::MessageFormat,
+    lines: bool,
+    outputs: &mut Vec<Product>,
+    format: MessageFormat,
 ) -> Result<(), Failure> {
     let mut shaders = Vec::new();
     for (m, p) in modules.iter().zip(&a.files) {
@@ -151,64 +199,23 @@ fn target_outputs(
         report::show(&Failure { status: 0, sources: modules[n].sources.clone(), diagnostics: vec![w], file: Some(file) }, format);
     }
     for kind in kinds {
-        // Several programs join in the container; every other kind is one output per program.
-        if *kind == Emit::Container && shaders.len() > 1 {
+        // Programs join in the container; every other kind is one output per program.
+        if *kind == Emit::Container && a.link {
             let first = files::display(&a.files[0]);
             let bytes = isa.link(&shaders).map_err(|e| Failure::compile(&e, &modules[0], &first))?;
-            outputs.push((format!("{}.{}.{}", stem(&a.files[0]), isa.name(), kind.name()), bytes));
+            outputs.push(Product::new(&a.files[0], Some(isa), *kind, bytes));
             continue;
         }
         for ((m, p), s) in modules.iter().zip(&a.files).zip(&shaders) {
-            let bytes = product(*kind, &files::display(p), m, isa, s)?;
-            outputs.push((format!("{}.{}.{}", stem(p), isa.name(), kind.name()), bytes));
+            let bytes = product(*kind, &files::display(p), m, isa, s, lines)?;
+            outputs.push(Product::new(p, Some(isa), *kind, bytes));
         }
-    }
-    Ok(())
-}
-
-fn stem(p: &Path) -> String {
-    match p.file_stem().and_then(|s| s.to_str()) {
-        Some("-") | None => "stdin".to_string(),
-        Some(s) => s.to_string(),
-    }
-}
-
-/// Writes all outputs, now that nothing can fail any more but writing itself.
-fn deliver(a: &CompileArgs, outputs: Vec<(String, Vec<u8>)>, to_stdout: bool) -> Result<(), Failure> {
-    let mut written: Vec<PathBuf> = Vec::new();
-    match &a.output {
-        Some(o) if !to_stdout && (outputs.len() > 1 || o.is_dir()) => {
-            std::fs::create_dir_all(o).map_err(|e| Failure::plain(1, "C0005", format!("cannot make folder {}: {e}", o.display())))?;
-            for (name, bytes) in &outputs {
-                let path = o.join(name);
-                files::write(&path, bytes)?;
-                written.push(path);
-            }
-        }
-        Some(o) if !to_stdout => {
-            for (_, bytes) in &outputs {
-                files::write(o, bytes)?;
-                written.push(o.clone());
-            }
-        }
-        _ => {
-            for (_, bytes) in &outputs {
-                files::stdout(bytes)?;
-            }
-        }
-    }
-    if let Some(d) = &a.depfile {
-        let escape = |p: &Path| p.display().to_string().replace(' ', "\\ ").replace('$', "$$").replace('#', "\\#");
-        let outs: Vec<_> = written.iter().map(|p| escape(p)).collect();
-        let ins: Vec<_> = a.files.iter().filter(|p| p.as_os_str() != "-").map(|p| escape(p)).collect();
-        let outs = if outs.is_empty() { "-".to_string() } else { outs.join(" ") };
-        files::write(d, format!("{outs}: {}\n", ins.join(" ")).as_bytes())?;
     }
     Ok(())
 }
 
 /// `shaderc compare`
-pub fn compare(a: &CompareArgs, format: crate::args::MessageFormat) -> Result<(), Failure> {
+pub fn compare(a: &CompareArgs, format: MessageFormat) -> Result<(), Failure> {
     let mut isas = Vec::new();
     for t in &a.targets {
         isas.push(target(t)?);
@@ -219,23 +226,23 @@ pub fn compare(a: &CompareArgs, format: crate::args::MessageFormat) -> Result<()
     if let [one] = isas.as_slice() {
         check_chip(*one, a.codegen.chip.as_deref())?;
     }
-    let modules = load_all(&a.files, &a.source, format, false)?;
-    // A machine that calls gets what it would get alone; standard input can be read only once.
-    let readable = a.files.iter().all(|f| f.as_os_str() != "-");
-    let kept = if readable && isas.iter().any(|i| i.keeps_functions()) {
-        let source = crate::args::SourceArgs { functions: true, ..a.source.clone() };
-        load_all(&a.files, &source, format, false)?
-    } else {
-        Vec::new()
-    };
+    let mut sources = Loaded::new(&a.files, &a.source, format, false);
+    // Each machine compares what it gets alone.
+    let mut forms: [Vec<Module>; 2] = Default::default();
+    for functions in isas.iter().map(|i| i.keeps_functions()) {
+        if forms[usize::from(functions)].is_empty() {
+            forms[usize::from(functions)] = sources.modules(functions)?.to_vec();
+        }
+    }
     let options = options(&a.codegen);
     let mut status = 0;
     let mut compared = Vec::new();
-    for (n, (m, p)) in modules.iter().zip(&a.files).enumerate() {
+    for (n, p) in a.files.iter().enumerate() {
+        let Some(first) = forms.iter().find_map(|f| f.get(n)) else { continue };
         let file = files::display(p);
         let mut results = Vec::new();
         for isa in &isas {
-            let m = kept.get(n).filter(|_| isa.keeps_functions()).unwrap_or(m);
+            let m = &forms[usize::from(isa.keeps_functions())][n];
             let chip = options.chip.clone().filter(|c| isas.len() == 1 || isa.chips().contains(&c.as_str()));
             let r = input::compile(*isa, m, &Options { chip, ..options.clone() });
             if let Err(e) = &r {
@@ -243,7 +250,7 @@ pub fn compare(a: &CompareArgs, format: crate::args::MessageFormat) -> Result<()
             }
             results.push((isa.name(), r));
         }
-        compared.push(stats::Compared::new(&file, m, results.iter().map(|(n, r)| (*n, r)).collect()));
+        compared.push(stats::Compared::new(&file, first, results.iter().map(|(n, r)| (*n, r)).collect()));
     }
     let text = match a.format {
         CompareFormat::Table => stats::to_table(&compared).into_bytes(),

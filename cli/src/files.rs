@@ -1,8 +1,17 @@
 //! Reading inputs and writing outputs: size caps, `-`, and files that appear whole or not at all.
+//!
+//! The command remembers what it has read: makefile rules list it, and no output may take its place.
 
 use crate::report::Failure;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock};
+
+/// Every file that was read, in order.
+static INPUTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Standard input, which can be read only once and may be wanted for several targets.
+static STDIN: OnceLock<Vec<u8>> = OnceLock::new();
 
 /// The largest input of any kind, in bytes.
 const MAX_INPUT: u64 = 64 << 20;
@@ -10,6 +19,39 @@ const MAX_INPUT: u64 = 64 << 20;
 /// A path as diagnostics show it.
 pub fn display(path: &Path) -> String {
     if path.as_os_str() == "-" { "<stdin>".to_string() } else { path.display().to_string() }
+}
+
+/// Every file that was read so far, each once, in order.
+pub fn inputs() -> Vec<PathBuf> {
+    INPUTS.lock().map(|i| i.clone()).unwrap_or_default()
+}
+
+/// Refuses outputs that would replace each other or an input.
+pub fn check_outputs(outputs: &[&Path]) -> Result<(), Failure> {
+    for (n, o) in outputs.iter().enumerate() {
+        // Devices and pipes keep nothing that could be lost.
+        if o.as_os_str() == "-" || std::fs::metadata(o).is_ok_and(|m| !m.is_file()) {
+            continue;
+        }
+        if outputs[..n].iter().any(|p| same_file(p, o)) {
+            return Err(Failure::plain(2, "C0015", format!("two outputs would be written to {}", o.display())));
+        }
+        if inputs().iter().any(|i| same_file(i, o)) {
+            return Err(Failure::plain(2, "C0016", format!("the output {} is also an input", o.display())));
+        }
+    }
+    Ok(())
+}
+
+/// Whether two paths name one file, which need not exist yet.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let place = |p: &Path| {
+        p.canonicalize().ok().or_else(|| {
+            let folder = p.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some(folder.canonicalize().ok()?.join(p.file_name()?))
+        })
+    };
+    a == b || place(a).is_some_and(|x| place(b) == Some(x))
 }
 
 /// Reads a file or stdin.
@@ -22,7 +64,13 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
         Failure::plain(3, "C0004", m)
     };
     if path.as_os_str() == "-" {
-        std::io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes).map_err(fail)?;
+        match STDIN.get() {
+            Some(b) => bytes.clone_from(b),
+            None => {
+                std::io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes).map_err(fail)?;
+                let _ = STDIN.set(bytes.clone());
+            }
+        }
     } else {
         let file = std::fs::File::open(path).map_err(fail)?;
         let meta = file.metadata().map_err(fail)?;
@@ -36,6 +84,12 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     }
     if bytes.len() as u64 > MAX_INPUT {
         return Err(too_large(bytes.len() as u64));
+    }
+    if path.as_os_str() != "-"
+        && let Ok(mut i) = INPUTS.lock()
+        && !i.iter().any(|p| p == path)
+    {
+        i.push(path.to_path_buf());
     }
     Ok(bytes)
 }
@@ -62,6 +116,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return stdout(bytes);
     }
+    check_outputs(&[path])?;
     let fail = |e: std::io::Error| Failure::plain(1, "C0005", format!("cannot write {}: {e}", path.display()));
     // Devices and pipes cannot be renamed over.
     if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {

@@ -38,6 +38,8 @@ const CASES: &[Case] = &[
     case("C0010", 1, &[("a.ir", IR)], &["--target", "tesla", "--emit", "vitagl", "-o", "out.bin", "a.ir"]),
     case("C0011", 1, &[("a.ir", COMPUTE)], &["--target", "pica", "a.ir"]),
     case("C0014", 1, &[("a.vert", "#version 330\nout vec2 uv;\nvoid main() { gl_Position = vec4(1.0); uv = vec2(1.0); }"), ("b.frag", "#version 330\nin vec4 shade; out vec4 c;\nvoid main() { c = shade; }")], &["--target", "tesla", "--after", "a.vert", "b.frag"]),
+    case("C0015", 2, &[("a.ir", IR)], &["--target", "tesla", "-o", "x.o", "--depfile", "x.o", "a.ir"]),
+    case("C0016", 2, &[("a.ir", IR)], &["--target", "tesla", "-o", "a.ir", "a.ir"]),
     case("F0004", 1, &[("a.wgsl", "enable wgpu_mesh_shader; struct P { x: u32 } var<task_payload> p: P; @task @payload(p) @workgroup_size(1) fn main() -> @builtin(mesh_task_size) vec3<u32> { return vec3(1u); }")], TESLA),
     case("F0005", 1, &[("a.glsl", "#version 450\nvoid main() {}")], &["--target", "tesla", "a.glsl"]),
     case("F0006", 1, &[("a.wgsl", WGSL)], &["--target", "tesla", "--entry", "other", "a.wgsl"]),

@@ -47,6 +47,10 @@ pub trait TargetIsa: Send + Sync {
             }
         }
     }
+    /// The ending of the platform's files.
+    fn container_extension(&self) -> &'static str {
+        "o"
+    }
     /// Whether the front end should leave functions that are called several times as they are.
     fn keeps_functions(&self) -> bool {
         false

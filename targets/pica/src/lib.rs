@@ -91,6 +91,9 @@ impl TargetIsa for Pica {
             _ => compile::join(shaders),
         }
     }
+    fn container_extension(&self) -> &'static str {
+        "shbin"
+    }
     fn keeps_functions(&self) -> bool {
         true
     }

@@ -90,6 +90,9 @@ impl TargetIsa for Usse {
     fn assemble(&self, source: &str, _: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
         asm::assemble(source)
     }
+    fn container_extension(&self) -> &'static str {
+        "gxp"
+    }
     fn is_container(&self, bytes: &[u8]) -> bool {
         bytes.starts_with(b"GXP\0")
     }

@@ -1,0 +1,90 @@
+//! What compiling leaves behind: one file or a folder of them, a makefile rule, or text on stdout.
+//!
+//! Everything is checked before the first byte is written: two outputs of one name, and outputs that are inputs, are errors.
+
+use crate::args::{CompileArgs, Emit};
+use crate::files;
+use crate::report::Failure;
+use retroshade::TargetIsa;
+use std::path::{Path, PathBuf};
+
+/// One output of a compilation.
+#[derive(Debug)]
+pub struct Product {
+    /// Its name in an output folder.
+    pub name: String,
+    /// Its contents.
+    pub bytes: Vec<u8>,
+}
+
+impl Product {
+    /// An output of a source for a target. The whole name of the source is kept, so that `a.vert` and `a.frag` stay apart.
+    pub fn new(source: &Path, isa: Option<&dyn TargetIsa>, kind: Emit, bytes: Vec<u8>) -> Product {
+        let source = match source.file_name().and_then(|s| s.to_str()) {
+            Some("-") | None => "stdin",
+            Some(s) => s,
+        };
+        let target = isa.map(|i| format!("{}.", i.name())).unwrap_or_default();
+        Product { name: format!("{source}.{target}{}", ending(kind, isa)), bytes }
+    }
+}
+
+/// The platform's ending for a kind of output.
+fn ending(kind: Emit, isa: Option<&dyn TargetIsa>) -> &'static str {
+    match kind {
+        Emit::Container => isa.map_or("o", |i| i.container_extension()),
+        Emit::Asm => "s",
+        Emit::Legal => "legal.ir",
+        Emit::Stats => "stats.json",
+        Emit::Reflect => "reflect.json",
+        Emit::Header => "h",
+        Emit::Bin | Emit::Hex | Emit::Ir | Emit::Mir | Emit::Regalloc | Emit::Vitagl => kind.name(),
+    }
+}
+
+/// The one target whose containers have this file's ending.
+pub fn target_of(output: &Path) -> Option<&'static dyn TargetIsa> {
+    let extension = output.extension()?.to_str()?;
+    let found: Vec<_> = retroshade::targets().into_iter().filter(|t| t.container_extension() == extension).collect();
+    if let [one] = found.as_slice() { Some(*one) } else { None }
+}
+
+/// Writes all outputs, now that nothing can fail any more but writing itself.
+pub fn deliver(a: &CompileArgs, outputs: Vec<Product>, to_stdout: bool) -> Result<(), Failure> {
+    let folder = outputs.len() > 1;
+    let written: Vec<PathBuf> = match &a.output {
+        Some(o) if !to_stdout && (folder || o.is_dir()) => {
+            if folder && !o.is_dir() && target_of(o).is_some() {
+                let m = format!("{} outputs need a folder, and {} is named like a file; --link makes one container", outputs.len(), o.display());
+                return Err(Failure::usage(m));
+            }
+            outputs.iter().map(|p| o.join(&p.name)).collect()
+        }
+        Some(o) if !to_stdout => vec![o.clone()],
+        _ => Vec::new(),
+    };
+    let all: Vec<&Path> = written.iter().chain(&a.depfile).map(PathBuf::as_path).collect();
+    files::check_outputs(&all)?;
+    if written.is_empty() {
+        outputs.iter().try_for_each(|p| files::stdout(&p.bytes))?;
+    }
+    if let Some(o) = a.output.as_ref().filter(|_| folder && !to_stdout) {
+        std::fs::create_dir_all(o).map_err(|e| Failure::plain(1, "C0005", format!("cannot make folder {}: {e}", o.display())))?;
+    }
+    for (path, product) in written.iter().zip(&outputs) {
+        files::write(path, &product.bytes)?;
+    }
+    match &a.depfile {
+        Some(d) => files::write(d, depfile(&written).as_bytes()),
+        None => Ok(()),
+    }
+}
+
+/// The makefile rule: every output depends on every file that was read.
+fn depfile(written: &[PathBuf]) -> String {
+    let escape = |p: &Path| p.display().to_string().replace(' ', "\\ ").replace('$', "$$").replace('#', "\\#");
+    let outputs: Vec<_> = written.iter().map(|p| escape(p)).collect();
+    let inputs: Vec<_> = files::inputs().iter().map(|p| escape(p)).collect();
+    let outputs = if outputs.is_empty() { "-".to_string() } else { outputs.join(" ") };
+    format!("{outputs}: {}\n", inputs.join(" "))
+}

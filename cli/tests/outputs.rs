@@ -1,0 +1,160 @@
+//! What the command leaves behind: nothing overwritten, nothing stale, names that tell programs apart.
+#![allow(clippy::unwrap_used)]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+const VERTEX: &str = "#version 330\nin vec4 pos;\nuniform mat4 mvp;\nout vec2 uv;\nvoid main() { gl_Position = mvp * pos; uv = pos.xy; }\n";
+const FRAGMENT: &str = "#version 330\nin vec2 uv;\nout vec4 c;\nvoid main() { c = vec4(uv, 0.0, 1.0); }\n";
+
+/// A folder of one test's own, in which commands run.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let f = std::env::temp_dir().join(format!("shaderc-outputs-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&f);
+        std::fs::create_dir_all(&f).unwrap();
+        Folder(f)
+    }
+    fn with(self, name: &str, text: &str) -> Folder {
+        let p = self.0.join(name);
+        std::fs::create_dir_all(p.parent().unwrap()).unwrap();
+        std::fs::write(p, text).unwrap();
+        self
+    }
+    fn run(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_shaderc")).current_dir(&self.0).args(arguments).output().unwrap()
+    }
+    fn succeeds(&self, arguments: &[&str]) -> Output {
+        let o = self.run(arguments);
+        assert!(o.status.success(), "{arguments:?}\n{}", String::from_utf8_lossy(&o.stderr));
+        o
+    }
+    fn refuses(&self, arguments: &[&str], status: i32, words: &str) {
+        let o = self.run(arguments);
+        let text = String::from_utf8_lossy(&o.stderr).into_owned();
+        assert_eq!(o.status.code(), Some(status), "{arguments:?}\n{text}");
+        assert!(text.contains(words), "{arguments:?}: no `{words}` in\n{text}");
+    }
+    /// Names of the files in a folder, sorted.
+    fn list(&self, folder: &str) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.0.join(folder)) else { return Vec::new() };
+        let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+    fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.0.join(name)).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn stages_of_one_stem_stay_apart() {
+    let f = Folder::new("stem").with("texture.vert", VERTEX).with("texture.frag", FRAGMENT);
+    f.succeeds(&["-t", "usse", "-o", "out/", "texture.vert", "texture.frag"]);
+    assert_eq!(f.list("out"), ["texture.frag.usse.gxp", "texture.vert.usse.gxp"]);
+    // One after the other gives the same names, each of its own.
+    let both = f.bytes("out/texture.vert.usse.gxp");
+    f.succeeds(&["-t", "usse", "--emit", "container,asm,stats,reflect,legal", "-o", "out", "texture.frag"]);
+    assert_eq!(f.bytes("out/texture.vert.usse.gxp"), both);
+    assert_eq!(f.list("out").len(), 6);
+    for ending in ["legal.ir", "reflect.json", "s", "stats.json"] {
+        assert!(f.list("out").contains(&format!("texture.frag.usse.{ending}")), "{ending}");
+    }
+}
+
+#[test]
+fn two_outputs_of_one_name_are_refused_before_anything_is_written() {
+    let f = Folder::new("same").with("a/x.vert", VERTEX).with("b/x.vert", VERTEX);
+    f.refuses(&["-t", "tesla", "-o", "out", "a/x.vert", "b/x.vert"], 2, "error[C0015]");
+    assert!(f.list("out").is_empty());
+    f.refuses(&["-t", "tesla", "-o", "x.o", "--depfile", "x.o", "a/x.vert"], 2, "error[C0015]");
+}
+
+#[test]
+fn an_output_never_replaces_an_input() {
+    let f = Folder::new("input").with("x.vert", VERTEX).with("y.frag", FRAGMENT);
+    f.refuses(&["-t", "tesla", "-o", "./x.vert", "x.vert"], 2, "error[C0016]");
+    f.refuses(&["-t", "tesla", "-o", "y.o", "--depfile", "x.vert", "--after", "x.vert", "y.frag"], 2, "error[C0016]");
+    f.refuses(&["compare", "-o", "x.vert", "x.vert"], 2, "error[C0016]");
+    f.succeeds(&["-t", "tesla", "-o", "x.s", "--emit", "asm", "x.vert"]);
+    f.refuses(&["asm", "-t", "tesla", "-o", "x.s", "x.s"], 2, "error[C0016]");
+    assert_eq!(f.bytes("x.vert"), VERTEX.as_bytes());
+    assert_eq!(f.list("."), ["x.s", "x.vert", "y.frag"]);
+}
+
+#[test]
+fn a_makefile_rule_names_every_file_that_was_read() {
+    let f = Folder::new("depfile").with("x.vert", VERTEX).with("y.frag", FRAGMENT);
+    f.succeeds(&["-t", "tesla", "-o", "y.o", "--depfile", "y.d", "--after", "x.vert", "y.frag"]);
+    let rule = String::from_utf8(f.bytes("y.d")).unwrap();
+    let (output, inputs) = rule.trim().split_once(": ").unwrap();
+    assert_eq!(output, "y.o");
+    let mut inputs: Vec<&str> = inputs.split(' ').collect();
+    inputs.sort_unstable();
+    assert_eq!(inputs, ["x.vert", "y.frag"]);
+}
+
+#[test]
+fn other_targets_change_nothing() {
+    // Called twice, so that a machine with calls may keep it as a function.
+    let helper = "#version 330\nin vec4 pos;\nin vec3 n;\nuniform vec4 light[4];\nout vec4 c;\n\
+        vec4 lit(vec4 l, vec3 n) { float d = max(dot(l.xyz, n), 0.0); return vec4(d * l.w, d * d, exp2(d), inversesqrt(d + 1.0)); }\n\
+        void main() { gl_Position = pos; c = lit(light[0], n) + lit(light[1], n) + lit(light[2], n) + lit(light[3], n); }\n";
+    let f = Folder::new("others").with("a.vert", helper);
+    f.succeeds(&["-t", "pica", "--emit", "bin", "-o", "alone", "a.vert"]);
+    for others in ["pica,tesla", "tesla,pica", "tesla,r700,usse,pica"] {
+        f.succeeds(&["-t", others, "--emit", "bin", "-o", "out", "a.vert"]);
+        assert_eq!(f.bytes("out/a.vert.pica.bin"), f.bytes("alone"), "{others}");
+    }
+    let sizes = |targets: &str| {
+        let o = f.succeeds(&["compare", "--targets", targets, "--format", "json", "a.vert"]);
+        let v: serde_json::Value = serde_json::from_slice(&o.stdout).unwrap();
+        v["shaders"][0]["targets"]["pica"]["bytes"].as_u64().unwrap()
+    };
+    assert_eq!(sizes("pica"), sizes("tesla,pica"));
+    assert_eq!(sizes("pica"), f.bytes("alone").len() as u64);
+}
+
+#[test]
+fn the_ending_names_the_target() {
+    let f = Folder::new("ending").with("a.vert", VERTEX);
+    f.succeeds(&["-o", "a.gxp", "a.vert"]);
+    assert_eq!(&f.bytes("a.gxp")[..3], b"GXP");
+    f.succeeds(&["-o", "a.shbin", "a.vert"]);
+    assert_eq!(&f.bytes("a.shbin")[..4], b"DVLB");
+    // Two machines write `.o`.
+    f.refuses(&["-o", "a.o", "a.vert"], 2, "no --target");
+}
+
+#[test]
+fn several_programs_make_one_container_only_when_asked() {
+    let geometry = "#version 330\nlayout(triangles) in; layout(triangle_strip, max_vertices = 3) out;\nin vec2 uv[]; out vec2 uv2;\n\
+        void main() { for (int i = 0; i < 3; i++) { gl_Position = gl_in[i].gl_Position; uv2 = uv[i]; EmitVertex(); } EndPrimitive(); }\n";
+    let f = Folder::new("link").with("a.vert", VERTEX).with("a.geom", geometry);
+    f.refuses(&["-t", "pica", "-o", "a.shbin", "a.vert", "a.geom"], 2, "--link");
+    f.succeeds(&["-t", "pica", "--link", "-o", "a.shbin", "a.vert", "a.geom"]);
+    f.succeeds(&["-t", "pica", "-o", "out", "a.vert", "a.geom"]);
+    assert_eq!(f.list("out"), ["a.geom.pica.shbin", "a.vert.pica.shbin"]);
+    assert!(f.bytes("a.shbin").len() > f.bytes("out/a.vert.pica.shbin").len());
+    f.refuses(&["-t", "tesla", "--link", "-o", "a.o", "a.vert", "a.geom"], 1, "error[C0001]");
+}
+
+#[test]
+fn several_documents_on_stdout_are_lines() {
+    let f = Folder::new("lines").with("a.vert", VERTEX).with("b.frag", FRAGMENT);
+    let o = f.succeeds(&["-t", "tesla,usse", "--emit", "stats,reflect", "a.vert", "b.frag"]);
+    let text = String::from_utf8(o.stdout).unwrap();
+    assert_eq!(text.lines().count(), 8);
+    for l in text.lines() {
+        let v: serde_json::Value = serde_json::from_str(l).unwrap();
+        assert_eq!(v["version"], 1);
+    }
+}
