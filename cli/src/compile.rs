@@ -47,13 +47,7 @@ fn words(code: &[u8]) -> String {
 }
 
 /// Reads all files; the errors of all of them are shown before giving up.
-fn load_all(
-    paths: &[PathBuf],
-    source: &SourceArgs,
-    format: MessageFormat,
-    pipeline: bool,
-    quiet: bool,
-) -> Result<Vec<Module>, Failure> {
+fn load_all(paths: &[PathBuf], source: &SourceArgs, format: MessageFormat, pipeline: bool, quiet: bool) -> Result<Vec<Module>, Failure> {
     let mut modules: Vec<Module> = Vec::new();
     let mut failed: Option<u8> = None;
     for p in paths {

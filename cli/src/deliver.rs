@@ -55,7 +55,11 @@ pub fn deliver(a: &CompileArgs, outputs: Vec<Product>, to_stdout: bool) -> Resul
     let written: Vec<PathBuf> = match &a.output {
         Some(o) if !to_stdout && (folder || o.is_dir()) => {
             if folder && !o.is_dir() && target_of(o).is_some() {
-                let m = format!("{} outputs need a folder, and {} is named like a file; --link makes one container", outputs.len(), o.display());
+                let m = format!(
+                    "{} outputs need a folder, and {} is named like a file; --link makes one container",
+                    outputs.len(),
+                    o.display()
+                );
                 return Err(Failure::usage(m));
             }
             outputs.iter().map(|p| o.join(&p.name)).collect()
