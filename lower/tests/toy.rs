@@ -4,7 +4,7 @@
 
 use retroshade_emit::form::{Bits, Field, Form, FormId, FormTable, bits, check};
 use retroshade_emit::listing::Show;
-use retroshade_emit::{CodeBuffer, FixupKind};
+use retroshade_emit::{Layout, Reference, Rule, Word, field, field_name, form_id};
 use retroshade_ir::{
     Block, FloatCC, Function, Imm, InvocationInputs, InvocationResult, MemRef, Module, Numerics, Opcode, Reference, ShaderEnv,
     ShaderResult, Span, Stage, Value, interp,
@@ -38,6 +38,9 @@ static FORMS: &[Form] = &[
 ];
 const _: () = check(FORMS);
 static TABLE: FormTable = FormTable { target: "toy", spaces: &["any"], forms: FORMS };
+
+const JZ: FormId = form_id(FORMS, "jz");
+const JMP: FormId = form_id(FORMS, "jmp");
 
 fn id(name: &str) -> FormId {
     TABLE.by_name(name).unwrap()
@@ -126,12 +129,16 @@ fn hw(r: &Reg) -> u64 {
 }
 
 fn emit(vcode: &VCode<Inst>, placed: &Placed<Inst>) -> Vec<u8> {
-    const NEAR: FixupKind = FixupKind { field: "to", value: |to, at| (to as i64 - at as i64) / 2, absolute: false };
-    let mut buf = CodeBuffer::new();
-    let labels: Vec<_> = placed.blocks.iter().map(|_| buf.label()).collect();
+    let mut code: Layout = Layout::new(&TABLE);
+    let labels: Vec<_> = placed.blocks.iter().map(|_| code.label()).collect();
+    let word = |name: &str, v: &[(&'static str, u64)]| {
+        let mut w = Word::new(FORMS, id(name), &[]);
+        v.iter().for_each(|(n, v)| TABLE.set(&mut w, field_name(FORMS, n), *v).unwrap());
+        w
+    };
     for (n, block) in placed.blocks.iter().enumerate() {
-        buf.bind(labels[n]);
-        let mut put = |name: &str, v: &[(&str, u64)]| buf.put(TABLE.encode(id(name), v).unwrap(), 2);
+        code.bind(labels[n]);
+        let mut put = |name: &str, v: &[(&'static str, u64)]| code.push(word(name, v), ());
         for i in block {
             match i {
                 PlacedInst::Move { from, to, .. } => put("mov", &[("d", hw(&Reg::Placed(*to))), ("a", hw(&Reg::Placed(*from)))]),
@@ -143,18 +150,15 @@ fn emit(vcode: &VCode<Inst>, placed: &Placed<Inst>) -> Vec<u8> {
             }
         }
         let targets = &vcode.blocks[n].targets;
-        let mut jump = |name: &str, v: &[(&str, u64)], to: usize| {
-            let d = TABLE.decode(1, 2, TABLE.encode(id(name), v).unwrap()).unwrap();
-            buf.put_with_label(&TABLE, d, labels[to], NEAR).unwrap();
-        };
         if let Some(PlacedInst::Inst(Inst::JumpIfZero(a), _)) = block.last() {
-            jump("jz", &[("d", hw(a))], targets[1].block);
+            let to = Reference::from_here(field!(FORMS, JZ.to), labels[targets[1].block], 2);
+            code.branch(word("jz", &[("d", hw(a))]), to, ());
         }
         if let Some(t) = targets.first().filter(|t| t.block != n + 1) {
-            jump("jmp", &[], t.block);
+            code.branch(word("jmp", &[]), Reference::from_here(field!(FORMS, JMP.to), labels[t.block], 2), ());
         }
     }
-    buf.finish(&TABLE).unwrap().0
+    code.finish(&Rule::NONE).unwrap().bytes
 }
 
 fn simulate(code: &[u8], env: &ShaderEnv, outputs: usize) -> ShaderResult {
