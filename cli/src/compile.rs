@@ -6,6 +6,7 @@ use crate::files;
 use crate::input::{self, check_chip, load, load_after, options, target};
 use crate::report::{self, Failure};
 use retroshade::ir::Module;
+use retroshade::lower::driver::printable;
 use retroshade::lower::{CompiledShader, Options};
 use retroshade::{TargetIsa, link, stats};
 use std::path::PathBuf;
@@ -77,6 +78,19 @@ fn load_all(paths: &[PathBuf], source: &SourceArgs, format: MessageFormat, pipel
     }
 }
 
+/// The stages and passes that `--print-after` names; one that does not exist is an error that lists them.
+fn stages(given: &[String]) -> Result<indexmap::IndexSet<String>, Failure> {
+    let mut out = indexmap::IndexSet::new();
+    for name in given.iter().flat_map(|p| p.split(',')) {
+        if !printable().any(|p| p == name) {
+            let all: Vec<_> = printable().collect();
+            return Err(Failure::usage(format!("there is nothing to print after `{name}`; stages and passes are {}", all.join(", "))));
+        }
+        out.insert(name.to_string());
+    }
+    Ok(out)
+}
+
 /// The default command.
 pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
     if a.files.is_empty() {
@@ -103,7 +117,7 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
         return Err(Failure::usage("binary goes to stdout only as the one kind of one program and target, with -o -"));
     }
     let mut options = options(&a.codegen);
-    options.print_after = a.print_after.iter().flat_map(|p| p.split(',')).map(str::to_string).collect();
+    options.print_after = stages(&a.print_after)?;
     options.texts = kinds.iter().any(|k| !matches!(k, Emit::Bin | Emit::Container | Emit::Ir | Emit::Legal | Emit::Stats | Emit::Reflect));
     let mut sources = Loaded::new(&a.files, &a.source, format, true);
     let mut outputs: Vec<Product> = Vec::new();

@@ -9,11 +9,11 @@
 //! alignment of a form, and what fills a gap. Everything else (which words become short, the order of clauses, padding
 //! instructions) is settled by the order in which the machine's emitter appends.
 //!
-//! A field that waits for an address is a [`Reference`], plain data: from where it counts and in which unit.
+//! A field that waits for an address is a [`Fixup`], plain data: from where it counts and in which unit.
 //!
 //! ```
 //! use retroshade_emit::form::{Field, Form, FormTable, bits};
-//! use retroshade_emit::layout::{Layout, Reference, Rule};
+//! use retroshade_emit::layout::{Layout, Fixup, Rule};
 //! use retroshade_emit::{field, form_id, word};
 //!
 //! static FORMS: &[Form] = &[Form {
@@ -26,7 +26,7 @@
 //! let mut code: Layout = Layout::new(&TABLE);
 //! let end = code.label();
 //! // The field counts words of two bytes from the jump itself.
-//! code.branch(word!(FORMS, JUMP {}), Reference::from_here(field!(FORMS, JUMP.to), end, 2), ());
+//! code.branch(word!(FORMS, JUMP {}), Fixup::from_here(field!(FORMS, JUMP.to), end, 2), ());
 //! code.push(word!(FORMS, JUMP { to: -1 }), ());
 //! code.bind(end);
 //! assert_eq!(code.finish(&Rule::NONE).unwrap().bytes, [0x02, 0x10, 0xff, 0x10]);
@@ -42,7 +42,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(u32);
 
-/// From where a [`Reference`] counts.
+/// From where a [`Fixup`] counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The start of the code: an absolute address.
@@ -55,7 +55,7 @@ pub enum Origin {
 
 /// A field that receives a label's address: (address − origin) ÷ unit + bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reference {
+pub struct Fixup {
     /// The field.
     pub field: FieldIndex,
     /// The label.
@@ -70,26 +70,26 @@ pub struct Reference {
     pub relocate: bool,
 }
 
-impl Reference {
+impl Fixup {
     /// An absolute address.
-    pub const fn absolute(field: FieldIndex, to: Label, unit: u32) -> Reference {
-        Reference { field, to, origin: Origin::Start, unit, bias: 0, relocate: false }
+    pub const fn absolute(field: FieldIndex, to: Label, unit: u32) -> Fixup {
+        Fixup { field, to, origin: Origin::Start, unit, bias: 0, relocate: false }
     }
     /// A distance from the word itself.
-    pub const fn from_here(field: FieldIndex, to: Label, unit: u32) -> Reference {
-        Reference { field, to, origin: Origin::Here, unit, bias: 0, relocate: false }
+    pub const fn from_here(field: FieldIndex, to: Label, unit: u32) -> Fixup {
+        Fixup { field, to, origin: Origin::Here, unit, bias: 0, relocate: false }
     }
     /// The length from one label to another.
-    pub const fn length(field: FieldIndex, from: Label, to: Label, unit: u32) -> Reference {
-        Reference { field, to, origin: Origin::Label(from), unit, bias: 0, relocate: false }
+    pub const fn length(field: FieldIndex, from: Label, to: Label, unit: u32) -> Fixup {
+        Fixup { field, to, origin: Origin::Label(from), unit, bias: 0, relocate: false }
     }
     /// With something added.
-    pub const fn plus(self, bias: i64) -> Reference {
-        Reference { bias, ..self }
+    pub const fn plus(self, bias: i64) -> Fixup {
+        Fixup { bias, ..self }
     }
     /// Listed among the relocations.
-    pub const fn relocated(self) -> Reference {
-        Reference { relocate: true, ..self }
+    pub const fn relocated(self) -> Fixup {
+        Fixup { relocate: true, ..self }
     }
 }
 
@@ -119,7 +119,7 @@ impl<X> Rule<X> {
 
 #[derive(Clone, Debug)]
 enum Item<S> {
-    Word { word: Word, references: SmallVec<[Reference; 1]>, span: S },
+    Word { word: Word, fixups: SmallVec<[Fixup; 1]>, span: S },
     Data { bytes: Vec<u8>, span: S },
     Bind(Label),
     Align(u32),
@@ -262,15 +262,15 @@ impl<X, S: Copy + Default> Layout<X, S> {
     }
     /// Appends a word.
     pub fn push(&mut self, word: Word, span: S) {
-        self.items.push(Item::Word { word, references: SmallVec::new(), span });
+        self.items.push(Item::Word { word, fixups: SmallVec::new(), span });
     }
     /// Appends a word one field of which waits for a label.
-    pub fn branch(&mut self, word: Word, reference: Reference, span: S) {
-        self.refer(word, &[reference], span);
+    pub fn branch(&mut self, word: Word, fixup: Fixup, span: S) {
+        self.push_with(word, &[fixup], span);
     }
     /// Appends a word several fields of which wait for labels.
-    pub fn refer(&mut self, word: Word, references: &[Reference], span: S) {
-        self.items.push(Item::Word { word, references: SmallVec::from_slice(references), span });
+    pub fn push_with(&mut self, word: Word, fixups: &[Fixup], span: S) {
+        self.items.push(Item::Word { word, fixups: SmallVec::from_slice(fixups), span });
     }
     /// Appends bytes that are no instruction: literals, tables.
     pub fn data(&mut self, bytes: &[u8], span: S) {
@@ -295,9 +295,9 @@ impl<X, S: Copy + Default> Layout<X, S> {
         for (item, at) in self.items.into_iter().zip(at) {
             fill(&mut code.bytes, at, self.table, &rule.filler)?;
             let span = match item {
-                Item::Word { mut word, references, span } => {
+                Item::Word { mut word, fixups, span } => {
                     let form = self.table.form(word.form);
-                    for r in &references {
+                    for r in &fixups {
                         let (value, target) = resolve(r, form, at, &code.labels, span)?;
                         word[r.field] = value as u64;
                         if r.relocate {
@@ -371,7 +371,7 @@ fn fill<X, S: Default>(bytes: &mut Vec<u8>, to: u32, table: &FormTable<X>, fille
 }
 
 /// The value of a field that names a label, and the label's address.
-fn resolve<X, S>(r: &Reference, form: &Form<X>, at: u32, labels: &[Option<u32>], span: S) -> Result<(i64, u32), LayoutError<S>>
+fn resolve<X, S>(r: &Fixup, form: &Form<X>, at: u32, labels: &[Option<u32>], span: S) -> Result<(i64, u32), LayoutError<S>>
 where
     S: Copy,
 {
@@ -445,10 +445,10 @@ mod tests {
         l.push(word!(FORMS, SHORT {}), 1);
         let long = l.label();
         l.bind(long);
-        l.refer(word!(FORMS, LONG {}), &[Reference::absolute(field!(FORMS, LONG.to), end, 4).relocated()], 2);
-        l.refer(
+        l.push_with(word!(FORMS, LONG {}), &[Fixup::absolute(field!(FORMS, LONG.to), end, 4).relocated()], 2);
+        l.push_with(
             word!(FORMS, SHORT {}),
-            &[Reference::from_here(field!(FORMS, SHORT.to), start, 4), Reference::length(field!(FORMS, SHORT.count), start, end, 4).plus(-1)],
+            &[Fixup::from_here(field!(FORMS, SHORT.to), start, 4), Fixup::length(field!(FORMS, SHORT.count), start, end, 4).plus(-1)],
             3,
         );
         l.bind(end);
@@ -465,7 +465,7 @@ mod tests {
         let jump = |distance: usize| {
             let mut l: Layout = Layout::new(&TABLE);
             let end = l.label();
-            l.branch(word!(FORMS, SHORT {}), Reference::from_here(field!(FORMS, SHORT.to), end, 4), ());
+            l.branch(word!(FORMS, SHORT {}), Fixup::from_here(field!(FORMS, SHORT.to), end, 4), ());
             (1..distance).for_each(|_| l.push(word!(FORMS, SHORT {}), ()));
             l.bind(end);
             l.finish(&Rule::NONE)
@@ -483,12 +483,12 @@ mod tests {
         assert_eq!(l.finish(&pairs(Filler::Never)).unwrap_err().to_string(), "`LONG` stands at 0x4, which is no multiple of 8");
         let mut l: Layout<(), u32> = Layout::new(&TABLE);
         let nowhere = l.label();
-        l.branch(word!(FORMS, SHORT {}), Reference::absolute(field!(FORMS, SHORT.to), nowhere, 4), 9);
+        l.branch(word!(FORMS, SHORT {}), Fixup::absolute(field!(FORMS, SHORT.to), nowhere, 4), 9);
         let e = l.finish(&Rule::NONE).unwrap_err();
         assert_eq!((e.to_string().as_str(), e.span()), ("the word at 0x0 names a place that is bound nowhere", 9));
         let mut l: Layout = Layout::new(&TABLE);
         let end = l.label();
-        l.branch(word!(FORMS, LONG {}), Reference::absolute(field!(FORMS, LONG.to), end, 8), ());
+        l.branch(word!(FORMS, LONG {}), Fixup::absolute(field!(FORMS, LONG.to), end, 8), ());
         l.data(&[1, 2], ());
         l.bind(end);
         assert!(matches!(l.finish(&Rule::NONE), Err(LayoutError::Misaligned { bytes: 10, unit: 8, .. })));

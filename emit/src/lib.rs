@@ -17,5 +17,5 @@ pub mod listing;
 pub mod names;
 
 pub use form::{Bits, Decoded, EncodeError, Field, Form, FormId, FormTable, Kind, Word};
-pub use layout::{Code, Label, Layout, LayoutError, Reference, Relocation, Rule};
+pub use layout::{Code, Fixup, Label, Layout, LayoutError, Relocation, Rule};
 pub use names::{FieldIndex, FieldName, FieldValue, field_in, field_index, field_name, form_id, highest, texts};

@@ -2,19 +2,23 @@
 #![forbid(unsafe_code)]
 
 pub mod bind;
+pub mod driver;
 pub mod error;
 pub mod isa;
 pub mod legal;
 pub mod options;
+pub mod pattern;
 pub mod reflect;
 pub mod structure;
 pub mod testing;
 pub mod text;
 pub mod vcode;
 
+pub use driver::{Budget, Phase, Trace, climb, search};
 pub use error::CompileError;
 pub use isa::{CompiledShader, SimError, TargetIsa};
 pub use options::{OptLevel, Options};
+pub use pattern::{Fired, Matcher, Pattern, Selects, one_to_one};
 pub use reflect::{ReflectConstants, Reflection};
 pub use regalloc2::{OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, RegClass, VReg};
 pub use retroshade_regalloc::{AllocOptions, AllocStep, BankKind, ClassSpec, PlacedReg, RegFile, SlotBank, file::NO_CLASS};

@@ -20,6 +20,26 @@ pub enum AllocError {
         /// The values live there.
         vregs: Vec<u32>,
     },
+    /// First fit found no place for all units of lanes.
+    #[error("{needed} registers of {bank} are needed, {available} exist")]
+    Registers {
+        /// Name of the bank.
+        bank: &'static str,
+        /// How many registers this allocation takes without the bank's end.
+        needed: u32,
+        /// How many there are.
+        available: u32,
+        /// The first value that found no place.
+        value: u32,
+        /// The values live where that one begins.
+        live: Vec<u32>,
+    },
+    /// Values that must share a register, or have a settled place, exclude each other there.
+    #[error("values {values:?} cannot be placed together")]
+    Together {
+        /// The values of the unit.
+        values: Vec<u32>,
+    },
     /// The operands ask for what regalloc2 cannot do or does wrongly; a bug in the target.
     #[error("instruction {inst}: {what}")]
     BadOperands {

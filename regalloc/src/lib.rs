@@ -13,14 +13,19 @@
 
 pub mod error;
 pub mod file;
+pub mod flow;
 pub mod judge;
 pub mod ladder;
+pub mod lanes;
 pub mod liveness;
 pub mod program;
+pub mod ranges;
 pub mod tree;
 
 pub use error::AllocError;
 pub use file::{BankKind, ClassSpec, PlacedReg, RegFile, SlotBank};
+pub use flow::{Flow, FlowBlock, Live, Point, ValueSet};
 pub use ladder::{AllocOptions, AllocStep, Allocated, allocate};
 pub use program::{BlockInfo, Program, ProgramBuilder};
+pub use ranges::{Occupancy, Ranges};
 pub use regalloc2;
