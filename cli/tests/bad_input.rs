@@ -134,6 +134,7 @@ fn malformed_command_lines() {
     refuses(&["--target", "pica"], 2, &["no source file"]);
     refuses(&["--target", "pica", "--emit", "bin", &ir], 2, &["binary"]);
     refuses(&["--target", "pica", &f.file("a.txt", GOOD)], 2, &["--lang"]);
+    refuses(&["--target", "pica", "--print-after", "nonsense", &ir], 2, &["`nonsense`", "legal, select, pack, schedule, place, emit"]);
     refuses(&["@nowhere"], 2, &["response file"]);
     assert_eq!(shaderc(&["--version"]).status.code(), Some(0));
 }
