@@ -21,6 +21,7 @@ pub mod module;
 pub mod numerics;
 pub mod opcode;
 pub mod passes;
+pub mod surface;
 pub mod text;
 pub mod texture;
 pub mod types;

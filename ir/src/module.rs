@@ -4,6 +4,7 @@ use crate::diag::{SourceMap, Span};
 use crate::entities::*;
 use crate::function::Function;
 use crate::inst::named_enum;
+use crate::surface::Surface;
 use crate::types::{Scalar, Type};
 use cranelift_entity::PrimaryMap;
 
@@ -419,6 +420,8 @@ pub struct Module {
     pub entry: FuncId,
     /// The source texts behind all spans.
     pub sources: SourceMap,
+    /// What the source declares for its host.
+    pub surface: Surface,
 }
 
 impl Module {
@@ -466,6 +469,7 @@ impl Module {
             functions,
             entry,
             sources: SourceMap::default(),
+            surface: Surface::default(),
         }
     }
     /// The entry function.

@@ -88,7 +88,7 @@ fn integral(x: f64) -> f64 {
 }
 
 /// A float as JSON.
-fn float(x: f32) -> Value {
+pub(crate) fn float(x: f32) -> Value {
     if x.is_nan() {
         return json!("nan");
     }

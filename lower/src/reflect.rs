@@ -4,8 +4,9 @@
 //! Uniforms that are members of arrays of structs (`lights[].pos`) are listed element by element; `run` uses the same
 //! names ([`uniform_leaves`]).
 
+use retroshade_ir::surface::{Block, BlockKind, BlockMember, SpecConstant, Surface};
 use retroshade_ir::{
-    Binding, Builtin, FuncId, Function, Imm, IoDecl, MemRef, Module, Scalar, Stage, StorageDecl, Texture, Type, UniformDecl,
+    Binding, Builtin, FuncId, Function, Imm, IoDecl, MemRef, Module, Scalar, Stage, StorageDecl, Texture, TextureDecl, Type, UniformDecl,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -68,6 +69,21 @@ pub struct ReflectUniform {
     pub binding: u32,
     /// Byte offset in the binding.
     pub offset: u32,
+    /// Bytes from there to the end of the last element.
+    #[serde(default)]
+    pub size: u32,
+    /// Bytes from one element to the next, one number for each array level from the outside in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub array_strides: Vec<u32>,
+    /// Bytes from one column of a matrix to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matrix_stride: Option<u32>,
+    /// Name of the block that it is a member of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<String>,
+    /// Whether it is a push constant.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub push_constant: bool,
     /// Register or address in the machine's notation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub register: Option<String>,
@@ -86,6 +102,12 @@ pub struct ReflectTexture {
     /// Sampler, where the source has it apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampler: Option<String>,
+    /// Bind group of that sampler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampler_group: Option<u32>,
+    /// Binding of that sampler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampler_binding: Option<u32>,
     /// `1d 2d 3d cube`.
     pub dim: String,
     /// Layers a test harness should supply; 1 if not an array.
@@ -118,6 +140,9 @@ pub struct ReflectStorage {
     pub ty: String,
     /// `read write read_write`.
     pub access: String,
+    /// Name of its block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<String>,
     /// Place in the machine's notation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub register: Option<String>,
@@ -134,8 +159,74 @@ pub struct ReflectConstants {
     pub words: Vec<u32>,
 }
 
-/// A program's interface.
+/// A member of a block or of a structure in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReflectMember {
+    /// Name as the source has it.
+    pub name: String,
+    /// `f32x4`, `mat4x4`, the name of a structure: the type of one element.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// Bytes from the start of what it is a member of.
+    pub offset: u32,
+    /// Bytes without padding behind; 0 where only the buffer's length says it.
+    pub size: u32,
+    /// Elements, one number for each array level from the outside in; 0: as many as the buffer holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub array: Vec<u32>,
+    /// Bytes from one element to the next, level by level.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub array_strides: Vec<u32>,
+    /// Bytes from one column (row, if row-major) of its matrices to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matrix_stride: Option<u32>,
+    /// Whether its matrices stand row by row.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub row_major: bool,
+    /// Members of its structure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<ReflectMember>,
+}
+
+/// A uniform block, push constants or a storage buffer with everything that the source declares in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReflectBlock {
+    /// `uniform push_constant storage`.
+    pub kind: String,
+    /// Name of the block.
+    pub name: String,
+    /// Name of the variable; empty where there is none.
+    pub instance: String,
+    /// Bind group.
+    pub group: u32,
+    /// Binding.
+    pub binding: u32,
+    /// Bytes; of a runtime array what stands before it.
+    pub size: u32,
+    /// Members in the order of declaration.
+    pub members: Vec<ReflectMember>,
+}
+
+/// A constant that is given when the program is compiled (`--define`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReflectConstant {
+    /// Its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<u32>,
+    /// Its name, where it is known.
+    pub name: String,
+    /// `f32 i32 u32 bool`.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// What the source gives it; absent if nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<serde_json::Value>,
+    /// What this program was compiled with.
+    pub value: serde_json::Value,
+}
+
+/// A program's interface.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reflection {
     /// Format version: 1.
     pub version: u32,
@@ -157,6 +248,12 @@ pub struct Reflection {
     pub textures: Vec<ReflectTexture>,
     /// Storage buffers.
     pub storage: Vec<ReflectStorage>,
+    /// Blocks as the source declares them, with members that the program does not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<ReflectBlock>,
+    /// Specialisation constants and overrides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spec_constants: Vec<ReflectConstant>,
     /// Constants in constant memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constants: Vec<ReflectConstants>,
@@ -177,6 +274,8 @@ pub struct UniformLeaf {
     pub offset: u32,
     /// Sizes of the array levels and, last, of a matrix that the value has.
     pub shape: Vec<u32>,
+    /// Distances in bytes that belong to the shape.
+    pub strides: Vec<u32>,
 }
 
 /// The most leaves of one declaration; a declaration with more is given as one leaf.
@@ -192,6 +291,7 @@ pub fn uniform_leaves(u: &UniformDecl) -> Vec<UniformLeaf> {
     let inner = &u.dims[outer..];
     let count = inner.iter().fold(1u32, |n, d| n.saturating_mul(d.count));
     let shape: Vec<u32> = inner.iter().map(|d| d.count).collect();
+    let strides: Vec<u32> = inner.iter().map(|d| d.stride).collect();
     let ty = shaped_name(&scalar_name(u.ty, u.source_type.as_deref()), u.ty.lanes, &shape, u.matrix);
     (0..leaves)
         .map(|n| {
@@ -206,7 +306,7 @@ pub fn uniform_leaves(u: &UniformDecl) -> Vec<UniformLeaf> {
                 name = name.replacen("[]", &format!("[{k}]"), 1);
             }
             let first = n * count;
-            UniformLeaf { name, ty: ty.clone(), first, count, offset: u.offset.wrapping_add(u.element_offset(first)), shape: shape.clone() }
+            UniformLeaf { name, ty: ty.clone(), first, count, offset: u.offset.wrapping_add(u.element_offset(first)), shape: shape.clone(), strides: strides.clone() }
         })
         .collect()
 }
@@ -308,10 +408,53 @@ impl Used {
     }
 }
 
+/// The block at a binding.
+fn block_at(surface: &Surface, group: u32, binding: u32, storage: bool) -> Option<&Block> {
+    surface.blocks.iter().find(|b| (b.group, b.binding) == (group, binding) && (b.kind == BlockKind::Storage) == storage)
+}
+
+fn member(m: &BlockMember) -> ReflectMember {
+    ReflectMember {
+        name: m.name.clone(),
+        ty: m.ty.clone(),
+        offset: m.offset,
+        size: m.size,
+        array: m.array.iter().map(|a| a.0).collect(),
+        array_strides: m.array.iter().map(|a| a.1).collect(),
+        matrix_stride: m.matrix_stride,
+        row_major: m.row_major,
+        members: m.members.iter().map(member).collect(),
+    }
+}
+
+fn block(b: &Block) -> ReflectBlock {
+    ReflectBlock {
+        kind: b.kind.name().to_string(),
+        name: b.name.clone(),
+        instance: b.instance.clone(),
+        group: b.group,
+        binding: b.binding,
+        size: b.size,
+        members: b.members.iter().map(member).collect(),
+    }
+}
+
+fn spec_constant(c: &SpecConstant) -> ReflectConstant {
+    let value = |bits: u32| match c.ty.as_str() {
+        "bool" => serde_json::json!(bits != 0),
+        "i32" => serde_json::json!(bits as i32),
+        "u32" => serde_json::json!(bits),
+        _ => crate::bind::float(f32::from_bits(bits)),
+    };
+    ReflectConstant { id: c.id, name: c.name.clone(), ty: c.ty.clone(), default: c.default.map(value), value: value(c.value) }
+}
+
 impl Reflection {
     /// The interface of a module without target, registers and units (units are numbered in order of declaration).
     pub fn from_module(module: &Module) -> Reflection {
         let used = Used::of(module);
+        let surface = &module.surface;
+        let sampler = |d: &TextureDecl| surface.samplers.iter().find(|s| d.sampler.as_deref() == Some(&s.name));
         let io = |d: &IoDecl, input: bool, used: bool| ReflectIo {
             name: io_name(d),
             ty: io_type(d, input, module.stage),
@@ -336,7 +479,17 @@ impl Reflection {
                 .flat_map(|(u, d)| {
                     let used = used.vars.contains(&MemRef::Uniform(u));
                     let (group, binding) = (d.group, d.binding);
+                    let block = block_at(surface, group, binding, false);
+                    let name = block.map(|b| b.name.clone()).filter(|n| !n.is_empty());
+                    let push = block.is_some_and(|b| b.kind == BlockKind::Push);
+                    let matrix = d.matrix;
+                    let lanes = u32::from(d.ty.lanes) * 4;
                     uniform_leaves(d).into_iter().map(move |l| ReflectUniform {
+                        size: lanes + l.shape.iter().zip(&l.strides).map(|(n, s)| n.saturating_sub(1).saturating_mul(*s)).sum::<u32>(),
+                        matrix_stride: l.strides.last().copied().filter(|_| matrix),
+                        array_strides: l.strides[..l.strides.len() - usize::from(matrix && !l.strides.is_empty())].to_vec(),
+                        block: name.clone(),
+                        push_constant: push,
                         name: l.name,
                         ty: l.ty,
                         group,
@@ -355,6 +508,8 @@ impl Reflection {
                 .map(|(n, (t, d))| ReflectTexture {
                     name: d.name.clone(),
                     sampler: d.sampler.clone(),
+                    sampler_group: sampler(d).map(|s| s.group),
+                    sampler_binding: sampler(d).map(|s| s.binding),
                     dim: d.dim.name().to_string(),
                     layers: if d.arrayed { 4 } else { 1 },
                     arrayed: d.arrayed,
@@ -374,10 +529,13 @@ impl Reflection {
                     binding: d.binding,
                     ty: storage_type(d),
                     access: d.access.name().to_string(),
+                    block: block_at(surface, d.group, d.binding, true).map(|b| b.name.clone()).filter(|n| !n.is_empty()),
                     register: None,
                     used: used.vars.contains(&MemRef::Storage(s)),
                 })
                 .collect(),
+            blocks: surface.blocks.iter().map(block).collect(),
+            spec_constants: surface.constants.iter().map(spec_constant).collect(),
             constants: Vec::new(),
         }
     }

@@ -364,13 +364,13 @@ pub fn reflect(m: &Module, abi: &Abi) -> Reflection {
         register: Some(register),
         used,
     };
+    let declared = Reflection::from_module(m);
     let mut r = Reflection {
-        version: 1,
         target: "pica".to_string(),
-        stage: m.stage.name().to_string(),
         entry: f.name.clone(),
         local_size: [1; 3],
-        ..Reflection::default()
+        uniforms: Vec::new(),
+        ..declared.clone()
     };
     let register = |k: Input| match input_place(m, abi, k, 0) {
         InputPlace::Register(n) => format!("v{n}"),
@@ -387,6 +387,8 @@ pub fn reflect(m: &Module, abi: &Abi) -> Reflection {
                 p => element(u, p, first)
                     .map(|(reg, comp)| if comp == 0 { format!("c{reg}") } else { format!("c{reg}.{}", COMPONENTS[comp as usize]) }),
             };
+            // Both lists have the elements in the same order.
+            let common = declared.uniforms.get(r.uniforms.len()).filter(|u| u.name == name).cloned();
             r.uniforms.push(ReflectUniform {
                 name,
                 ty: type_text(u.ty, u.source_type.as_deref(), &dims, u.matrix),
@@ -396,6 +398,7 @@ pub fn reflect(m: &Module, abi: &Abi) -> Reflection {
                 register,
                 loops,
                 used: used_uni[k],
+                ..common.unwrap_or_default()
             });
         }
     }
