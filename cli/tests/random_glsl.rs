@@ -97,7 +97,15 @@ fn compare(m: &Module, p: &Program, want: &Outcome, got: &ShaderResult, coarse: 
 }
 
 /// One form of a program: the interpreter, then the machines.
-fn judge(form: &str, m: &Module, p: &Program, inputs: &Inputs, want: &Outcome, machines: &[usize], tally: &mut Tally) -> Result<(), String> {
+fn judge(
+    form: &str,
+    m: &Module,
+    p: &Program,
+    inputs: &Inputs,
+    want: &Outcome,
+    machines: &[usize],
+    tally: &mut Tally,
+) -> Result<(), String> {
     let env = environment(m, p, inputs);
     let got = interp::run(m, &env, &Reference).map_err(|e| format!("{form}: the interpreter: {e}"))?;
     tally.interpreted += compare(m, p, want, &got, false).map_err(|e| format!("{form}: the interpreter: {e}"))?;

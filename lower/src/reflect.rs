@@ -306,7 +306,15 @@ pub fn uniform_leaves(u: &UniformDecl) -> Vec<UniformLeaf> {
                 name = name.replacen("[]", &format!("[{k}]"), 1);
             }
             let first = n * count;
-            UniformLeaf { name, ty: ty.clone(), first, count, offset: u.offset.wrapping_add(u.element_offset(first)), shape: shape.clone(), strides: strides.clone() }
+            UniformLeaf {
+                name,
+                ty: ty.clone(),
+                first,
+                count,
+                offset: u.offset.wrapping_add(u.element_offset(first)),
+                shape: shape.clone(),
+                strides: strides.clone(),
+            }
         })
         .collect()
 }

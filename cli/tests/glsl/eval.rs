@@ -298,7 +298,10 @@ impl Machine<'_> {
                 let cells = self.place(p);
                 let old = self.read(&cells);
                 let by = if *op == "++" { 1 } else { -1 };
-                let new: Value = old.iter().map(|n| if let Num::F(f) = n { self.f(f64::from(*f) + f64::from(by)) } else { wrap(*n, int(*n) + i64::from(by)) }).collect();
+                let new: Value = old
+                    .iter()
+                    .map(|n| if let Num::F(f) = n { self.f(f64::from(*f) + f64::from(by)) } else { wrap(*n, int(*n) + i64::from(by)) })
+                    .collect();
                 self.write(&cells, &new);
                 if *before { new } else { old }
             }
@@ -510,7 +513,9 @@ impl Machine<'_> {
                 let one = |x: f64| (x.clamp(-1.0, 1.0) * 127.0).round() as i32 as u32 & 255;
                 vec![Num::U((0..4).fold(0, |w, k| w | one(float(a[0][k])) << (8 * k)))]
             }
-            "packUnorm2x16" => vec![Num::U((0..2).fold(0, |w, k| w | ((float(a[0][k]).clamp(0.0, 1.0) * 65535.0).round() as u32) << (16 * k)))],
+            "packUnorm2x16" => {
+                vec![Num::U((0..2).fold(0, |w, k| w | ((float(a[0][k]).clamp(0.0, 1.0) * 65535.0).round() as u32) << (16 * k)))]
+            }
             "packSnorm2x16" => {
                 let one = |x: f64| (x.clamp(-1.0, 1.0) * 32767.0).round() as i32 as u32 & 0xffff;
                 vec![Num::U((0..2).fold(0, |w, k| w | one(float(a[0][k])) << (16 * k)))]
@@ -538,7 +543,8 @@ impl Machine<'_> {
             "unorm16" => (0..2).map(|k| Num::F((bits(a[0][0]) >> (16 * k) & 0xffff) as f32)).collect(),
             "uaddCarry" | "usubBorrow" => {
                 let add = name == "uaddCarry";
-                let over = self.lanes(n, &a, |_, x| Num::U(u32::from(if add { int(x[0]) + int(x[1]) > 0xffff_ffff } else { int(x[0]) < int(x[1]) })));
+                let over = self
+                    .lanes(n, &a, |_, x| Num::U(u32::from(if add { int(x[0]) + int(x[1]) > 0xffff_ffff } else { int(x[0]) < int(x[1]) })));
                 self.write(&cells[0], &over);
                 self.lanes(n, &a, |_, x| wrap(x[0], if add { int(x[0]) + int(x[1]) } else { int(x[0]) - int(x[1]) }))
             }

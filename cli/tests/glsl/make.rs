@@ -568,7 +568,11 @@ impl Maker {
             }
             12 => {
                 let (x, y) = (self.expr(&t, depth), self.expr(&t, depth));
-                let c = if self.d.one_in(2) { self.expr(&Ty::lanes_of(Base::Bool, n), depth) } else { lit(Num::F(*self.d.pick(&[0.0, 0.25, 0.5, 1.0]))) };
+                let c = if self.d.one_in(2) {
+                    self.expr(&Ty::lanes_of(Base::Bool, n), depth)
+                } else {
+                    lit(Num::F(*self.d.pick(&[0.0, 0.25, 0.5, 1.0])))
+                };
                 builtin(t, "mix", vec![x, y, c])
             }
             13 => {
@@ -692,7 +696,8 @@ impl Maker {
             14 => {
                 let x = self.expr(&t, depth);
                 let count = self.d.below(16) as i32;
-                let o = if self.d.one_in(2) { int(self.d.below(17) as i32) } else { binary(INT, "&", self.scalar(Base::Int, depth), int(15)) };
+                let o =
+                    if self.d.one_in(2) { int(self.d.below(17) as i32) } else { binary(INT, "&", self.scalar(Base::Int, depth), int(15)) };
                 if self.d.one_in(2) {
                     builtin(t, "bitfieldExtract", vec![x, o, int(count)])
                 } else {
@@ -716,7 +721,11 @@ impl Maker {
                 };
                 let args = vec![v(self), v(self), c];
                 let x = builtin(Ty::Vector(Base::Float, lanes), "mix", args);
-                let name = if lanes == 4 { *self.d.pick(&["packUnorm4x8", "packSnorm4x8"]) } else { *self.d.pick(&["packUnorm2x16", "packSnorm2x16", "packHalf2x16"]) };
+                let name = if lanes == 4 {
+                    *self.d.pick(&["packUnorm4x8", "packSnorm4x8"])
+                } else {
+                    *self.d.pick(&["packUnorm2x16", "packSnorm2x16", "packHalf2x16"])
+                };
                 let e = builtin(UINT, name, vec![x]);
                 if n == 1 { e } else { Expr { ty: t, node: Node::Make(vec![e]) } }
             }
@@ -1308,7 +1317,8 @@ impl Maker {
         } else if halves {
             wanted.push(Expr { ty: Ty::Vector(Base::Float, 4), node: Node::Make(vec![part(0), part(16), sum, lit(Num::F(1.0))]) });
         } else {
-            wanted.push(Expr { ty: Ty::Vector(Base::Uint, 4), node: Node::Make(vec![hash, lit(Num::U(1)), lit(Num::U(2)), lit(Num::U(3))]) });
+            wanted
+                .push(Expr { ty: Ty::Vector(Base::Uint, 4), node: Node::Make(vec![hash, lit(Num::U(1)), lit(Num::U(2)), lit(Num::U(3))]) });
             wanted.push(Expr { ty: Ty::Vector(Base::Float, 4), node: Node::Make(vec![sum]) });
             for _ in 0..2 {
                 let b = *self.d.pick(&[Base::Int, Base::Uint]);
@@ -1339,11 +1349,13 @@ impl Maker {
         let data = self.var("data", element.clone().array(2 * lanes), Space::Block(n));
         self.p.vars[data].name = "o.data".into();
         let mut members = vec![(data, false)];
-        let (hashes, sums) = (self.var("o.h", UINT.array(2 * lanes), Space::Block(n)), self.var("o.s", FLOAT.array(2 * lanes), Space::Block(n)));
+        let (hashes, sums) =
+            (self.var("o.h", UINT.array(2 * lanes), Space::Block(n)), self.var("o.s", FLOAT.array(2 * lanes), Space::Block(n)));
         members.extend([(hashes, false), (sums, false)]);
         self.p.blocks.push(Block { name: "Out", instance: "o", binding: 2, uniform: false, writable: true, members });
         let global = self.var("id", INT, Space::Own);
-        let at = binary(INT, "+", binary(INT, "*", load(&self.plain(self.p.group_number)), int(lanes as i32)), load(&self.plain(self.p.lane)));
+        let at =
+            binary(INT, "+", binary(INT, "*", load(&self.plain(self.p.group_number)), int(lanes as i32)), load(&self.plain(self.p.lane)));
         self.p.main.push(Stmt::Declare(vec![(global, Some(at))]));
         let slot = self.own(self.plain(data), global);
         self.roots.push(Root { place: slot, writable: true });

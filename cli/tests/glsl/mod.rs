@@ -334,7 +334,9 @@ impl Program {
             all
         });
         let blocks = blocks.collect();
-        let one = |number: &mut dyn FnMut(Base) -> u32| self.inputs.iter().map(|v| self.bases(&self.vars[*v].ty).iter().map(|b| number(*b)).collect()).collect();
+        let one = |number: &mut dyn FnMut(Base) -> u32| {
+            self.inputs.iter().map(|v| self.bases(&self.vars[*v].ty).iter().map(|b| number(*b)).collect()).collect()
+        };
         eval::Inputs { blocks, invocations: (0..invocations).map(|_| one(&mut number)).collect(), groups: 2 }
     }
 }

@@ -365,13 +365,8 @@ pub fn reflect(m: &Module, abi: &Abi) -> Reflection {
         used,
     };
     let declared = Reflection::from_module(m);
-    let mut r = Reflection {
-        target: "pica".to_string(),
-        entry: f.name.clone(),
-        local_size: [1; 3],
-        uniforms: Vec::new(),
-        ..declared.clone()
-    };
+    let mut r =
+        Reflection { target: "pica".to_string(), entry: f.name.clone(), local_size: [1; 3], uniforms: Vec::new(), ..declared.clone() };
     let register = |k: Input| match input_place(m, abi, k, 0) {
         InputPlace::Register(n) => format!("v{n}"),
         InputPlace::Uniform(n) => format!("c{n}"),
