@@ -311,6 +311,9 @@ pub struct RunArgs {
     /// Inputs, uniforms, textures and buffers as JSON.
     #[arg(long, value_name = "BIND.json")]
     pub bind: PathBuf,
+    /// On a simulator: which side of a branch runs first where lanes disagree, as far as the machine leaves that open.
+    #[arg(long, value_name = "next|taken", default_value = "next", value_parser = ["next", "taken"])]
+    pub branch_order: String,
     /// Where the results go.
     #[arg(short, long, value_name = "OUT.json")]
     pub output: Option<PathBuf>,

@@ -7,7 +7,7 @@ use crate::report::{Failure, show};
 use retroshade::TargetIsa;
 use retroshade::ir::interp::{self, InterpError};
 use retroshade::ir::{Module, Reference, ShaderEnv, ShaderResult};
-use retroshade::lower::{SimError, bind};
+use retroshade::lower::{BranchOrder, SimError, bind};
 use std::path::Path;
 
 /// Code of a run that took longer than allowed.
@@ -45,7 +45,14 @@ pub fn sim_failure(name: &str, e: &SimError) -> Failure {
 }
 
 /// Runs a source module. Environment and result are by the source's declarations, whoever executes.
-fn execute(name: &str, module: &Module, env: &ShaderEnv, machine: &Machine, codegen: &CodegenArgs) -> Result<ShaderResult, Failure> {
+fn execute(
+    name: &str,
+    module: &Module,
+    env: &ShaderEnv,
+    machine: &Machine,
+    codegen: &CodegenArgs,
+    order: BranchOrder,
+) -> Result<ShaderResult, Failure> {
     let compile_failure = |e| Failure::compile(&e, module, name);
     match machine {
         Machine::Source => interp::run(module, env, &Reference).map_err(|e| interp_failure(name, &e)),
@@ -59,7 +66,7 @@ fn execute(name: &str, module: &Module, env: &ShaderEnv, machine: &Machine, code
                 return interp::run(&legal, env, isa.numerics()).map_err(|e| interp_failure(name, &e));
             }
             let shader = isa.compile(module, &options).map_err(compile_failure)?;
-            isa.simulate(&shader, env).map_err(|e| sim_failure(name, &e))
+            isa.simulate_in(&shader, env, order).map_err(|e| sim_failure(name, &e))
         }
     }
 }
@@ -115,7 +122,8 @@ pub fn run(a: &RunArgs, format: MessageFormat) -> Result<(), Failure> {
     let module = load(&a.file, &crate::args::SourceArgs { functions, ..a.source.clone() })?;
     let json = files::read_text(&a.bind)?;
     let env = bind::parse_env(&module, &json).map_err(|e| bind_failure(&a.bind, &e))?;
-    let file = match execute(&files::display(&a.file), &module, &env, &machine, &a.codegen) {
+    let order = if a.branch_order == "taken" { BranchOrder::Taken } else { BranchOrder::Next };
+    let file = match execute(&files::display(&a.file), &module, &env, &machine, &a.codegen, order) {
         Ok(result) => bind::result_to_json(&module, &result),
         // A legal program may loop for ever on some inputs: that it was stopped is what there is to say of this run.
         Err(f) if f.diagnostics.iter().any(|d| d.code == OUT_OF_FUEL) => {

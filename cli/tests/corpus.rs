@@ -147,7 +147,7 @@ fn check(isa: &dyn TargetIsa, m: &Module, seed: u64) -> Outcome {
         Ok(r) => r,
         Err(e) => return Outcome::Wrong(format!("the legalised IR does not run: {e}")),
     };
-    let got = match isa.simulate(&shader, &env) {
+    let got = match isa.simulate_in_every_order(&shader, &env) {
         Ok(r) => r,
         Err(e) => return Outcome::Wrong(format!("the simulator stops: {e}")),
     };

@@ -75,7 +75,7 @@ fn check(name: &str, n: usize, want: &[(usize, &[f32])]) {
             }
         };
         let legal = interp::run(&shader.legal, &env, isa.numerics()).unwrap_or_else(|e| panic!("{name} legalised for {}: {e}", isa.name()));
-        let machine = isa.simulate(&shader, &env).unwrap_or_else(|e| panic!("{name} on {}: {e}", isa.name()));
+        let machine = isa.simulate_in_every_order(&shader, &env).unwrap_or_else(|e| panic!("{name} on {}: {e}", isa.name()));
         assert!(
             !differ(&legal, &machine),
             "{name} on {}: the simulator gives {:?}, the legalised IR {:?}",

@@ -34,7 +34,7 @@ pub(crate) fn on_machine(m: &Module, isa: &dyn TargetIsa, shader: &CompiledShade
     for run in &directives.runs {
         let at = |e: String| format!("line {}: {e}", run.line);
         let env = environment(m, run).map_err(at)?;
-        let machine = isa.simulate(shader, &env).map_err(|e| at(e.to_string()))?;
+        let machine = isa.simulate_in_every_order(shader, &env).map_err(|e| at(e.to_string()))?;
         let legal = interp::run(&shader.legal, &env, isa.numerics()).map_err(|e| at(format!("on legalised IR: {e}")))?;
         same(m, &machine, &legal).map_err(|e| at(format!("simulator and legalised IR differ: {e}")))?;
         expect(m, &machine, run, run.tolerance.unwrap_or(0.001)).map_err(at)?;

@@ -29,6 +29,27 @@ pub trait TargetIsa: Send + Sync {
     fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError>;
     /// Executes compiled code (the decoded bytes, not any intermediate form) on the machine's simulator.
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError>;
+    /// The orders in which the machine may run the two sides of a branch on which lanes disagree, as far as its manual leaves that
+    /// open; the first is that of [`TargetIsa::simulate`].
+    fn branch_orders(&self) -> &'static [BranchOrder] {
+        &[BranchOrder::Next]
+    }
+    /// As [`TargetIsa::simulate`], with one of [`TargetIsa::branch_orders`].
+    fn simulate_in(&self, shader: &CompiledShader, env: &ShaderEnv, _order: BranchOrder) -> Result<ShaderResult, SimError> {
+        self.simulate(shader, env)
+    }
+    /// Simulates in every order that the machine may take. Results that differ are an error: the code would be right on one reading
+    /// of the hardware only.
+    fn simulate_in_every_order(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+        let mut results = self.branch_orders().iter().map(|o| self.simulate_in(shader, env, *o));
+        let first = results.next().unwrap_or_else(|| self.simulate(shader, env))?;
+        for other in results {
+            if other? != first {
+                return Err(SimError::OrderMatters);
+            }
+        }
+        Ok(first)
+    }
     /// The declarations that a container alone shows, in a module without code: what [`TargetIsa::run_container`] takes its
     /// environment by, under the container's own names.
     fn container_interface(&self, _container: &[u8]) -> Result<Module, TextError> {
@@ -74,6 +95,16 @@ pub trait TargetIsa: Send + Sync {
     fn lint(&self, bytes: &[u8], options: &TextOptions) -> Result<Vec<TextError>, TextError>;
     /// The generated encoding tables as Markdown.
     fn encoding_docs(&self) -> String;
+}
+
+/// Which side of a branch runs first where the lanes of a warp disagree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BranchOrder {
+    /// Lanes that go on with the next instruction.
+    #[default]
+    Next,
+    /// Lanes that take the branch.
+    Taken,
 }
 
 /// A compiled shader and all that is known about it.
@@ -148,6 +179,9 @@ pub enum SimError {
         /// What happened.
         message: String,
     },
+    /// The results depend on which side of a branch runs first, which no manual says.
+    #[error("the results depend on which side of a divergent branch runs first")]
+    OrderMatters,
     /// The program ran longer than the simulator's fuel.
     #[error("stopped after {0} instructions")]
     OutOfFuel(u64),

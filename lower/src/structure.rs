@@ -17,6 +17,7 @@ use retroshade_ir::types::I1;
 use retroshade_ir::{Block, BlockCall, Function, Imm, Inst, InstData, IntCC, Opcode, Span, Type, Value};
 use smallvec::SmallVec;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// A piece of structured code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +121,16 @@ const MAX_REWRITES: usize = 20_000;
 /// Brings a function into structured form. Switches become chains of branches, all returns one, `kill` a `discard`.
 /// Afterwards no edge is critical, and the layout follows the tree.
 pub fn structurise(func: &mut Function, options: StructureOptions) -> Result<Structure, CompileError> {
+    structurise_with(func, options, &|_, _| None)
+}
+
+/// As [`structurise`]; `meets` names a branch whose arms must come to their merge before a break within them leaves the loop. Such a
+/// break becomes a truth value that is asked for behind the merge.
+pub fn structurise_with(
+    func: &mut Function,
+    options: StructureOptions,
+    meets: &dyn Fn(&Function, &[Node]) -> Option<Block>,
+) -> Result<Structure, CompileError> {
     lower_switches(func);
     lower_kills(func);
     single_return(func);
@@ -145,6 +156,12 @@ pub fn structurise(func: &mut Function, options: StructureOptions) -> Result<Str
                 repair_ssa(func);
             }
             Ok(mut nodes) => {
+                if let Some(from) = meets(func, &nodes) {
+                    let (edges, targets) = ways_out(func, &cfg, &loops, &nodes, from)?;
+                    dispatch(func, &edges, &targets);
+                    repair_ssa(func);
+                    continue;
+                }
                 let mut before: EntitySet<Block> = EntitySet::new();
                 func.layout.iter().for_each(|b| {
                     before.insert(*b);
@@ -167,6 +184,34 @@ pub fn structurise(func: &mut Function, options: StructureOptions) -> Result<Str
         MAX_REWRITES as u64 + 1,
         MAX_REWRITES as u64,
     ))
+}
+
+/// The edges that leave a branch and its arms, and where they go: out of the loop, or to the merge.
+fn ways_out(func: &Function, cfg: &Cfg, loops: &Loops, nodes: &[Node], from: Block) -> Result<(Vec<Edge>, [Block; 2]), CompileError> {
+    fn arms(nodes: &[Node], wanted: Block) -> Option<Vec<Block>> {
+        nodes.iter().find_map(|n| match n {
+            Node::If { from, then, other, .. } if *from == wanted => {
+                Some(Structure { nodes: then.iter().chain(other).cloned().collect() }.blocks())
+            }
+            Node::If { then, other, .. } => arms(then, wanted).or_else(|| arms(other, wanted)),
+            Node::Loop { body, .. } => arms(body, wanted),
+            _ => None,
+        })
+    }
+    let inside: BTreeSet<Block> = arms(nodes, from).unwrap_or_default().into_iter().chain([from]).collect();
+    let mut edges: Vec<Edge> = Vec::new();
+    let (mut exit, mut merge) = (None, None);
+    let around = loops.of(from);
+    for b in func.layout.iter().filter(|b| !inside.contains(*b)) {
+        for e in cfg.preds(*b).iter().filter(|e| inside.contains(&e.from)) {
+            edges.push(*e);
+            *(if around.is_some_and(|l| loops.contains(l, *b)) { &mut merge } else { &mut exit }) = Some(*b);
+        }
+    }
+    match (exit, merge) {
+        (Some(exit), Some(merge)) => Ok((edges, [exit, merge])),
+        _ => Err(CompileError::Internal(format!("the branch at the end of {from} has no break and merge of its own"))),
+    }
 }
 
 /// Whether control never comes to the end of a list.

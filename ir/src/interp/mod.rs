@@ -11,7 +11,8 @@
 //!   A neighbour that is elsewhere or has ended counts as having the reader's own value (difference 0).
 //! * **Discard.** The invocation goes on as a helper: it still serves its neighbours, but stores and atomics have no effect.
 //!   The outputs of a discarded invocation are all 0.
-//! * **Geometry.** Outputs keep their values across `emit_vertex`; vertices beyond `max_vertices` are dropped. `outputs` is
+//! * **Geometry.** A program with `invocations(n)` runs n times for a primitive, one after the other; `invocation_id` counts, whatever
+//!   the environment says. Outputs keep their values across `emit_vertex`; vertices beyond `max_vertices` are dropped. `outputs` is
 //!   empty, everything is in `primitives`.
 //! * **Compute.** Workgroups run in order, threads of a workgroup in order up to the next barrier; a thread that has ended
 //!   counts as arrived. Workgroup memory starts as 0.

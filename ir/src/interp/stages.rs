@@ -102,17 +102,29 @@ fn result(cx: &Cx, lane: Lane) -> InvocationResult {
     InvocationResult { outputs, discarded: lane.discarded, primitives: lane.strips }
 }
 
-/// Vertex and geometry programs.
+/// Vertex and geometry programs. A geometry program runs as often for a primitive as it declares; what it emits follows in order.
 fn singles(cx: &Cx, mem: &mut Memory) -> Result<Vec<InvocationResult>, InterpError> {
-    cx.env
-        .invocations
-        .iter()
-        .map(|inv| {
-            let mut lane = Lane::new(cx, inv.inputs.clone(), false)?;
+    let instances = cx.module.geometry.map_or(1, |g| g.invocations.max(1));
+    let number = cx.module.inputs.values().position(|d| d.binding == Binding::Builtin(Builtin::InvocationId));
+    let mut results = Vec::with_capacity(cx.env.invocations.len());
+    for inv in &cx.env.invocations {
+        let mut all: Option<InvocationResult> = None;
+        for instance in 0..instances {
+            let mut inputs = inv.inputs.clone();
+            if let Some(n) = number {
+                inputs[n] = vec![instance];
+            }
+            let mut lane = Lane::new(cx, inputs, false)?;
             while lane.run(cx, mem)? != Stop::Done {}
-            Ok(result(cx, lane))
-        })
-        .collect()
+            let r = result(cx, lane);
+            match &mut all {
+                None => all = Some(r),
+                Some(a) => a.primitives.extend(r.primitives),
+            }
+        }
+        results.extend(all);
+    }
+    Ok(results)
 }
 
 /// Fragment programs: four at a time; a last incomplete quad is filled with helpers that repeat the last invocation.

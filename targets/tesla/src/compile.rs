@@ -6,7 +6,7 @@ use crate::emit::{self, Code};
 use crate::isa::chip::{self, Chip};
 use crate::isa::decode::space;
 use crate::legal;
-use crate::place::{halves_out_of_reach, place_all, sched};
+use crate::place::{Room, halves_out_of_reach, place_all, sched};
 use crate::reflect::reflect;
 use crate::select::mir::MInst;
 use crate::select::{self, Selected, combine};
@@ -98,6 +98,31 @@ fn scheduled(
 /// Compiles a verified source module.
 pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     let chip = chip::of_options(options)?;
+    let first = compile_in(source, options, chip, Room::WHOLE)?;
+    if source.stage != Stage::Compute {
+        return Ok(first);
+    }
+    let threads: u32 = source.workgroup_size.iter().map(|n| (*n).max(1)).product();
+    let needed = |registers| sched::workgroup(chip.register_file, threads, registers);
+    if needed(first.stats.registers) <= chip.register_file {
+        return Ok(first);
+    }
+    // Such a workgroup cannot be launched. Fewer registers as it is, then without unrolled loops, then with values in l[].
+    let registers = (1..Room::WHOLE.registers).rev().find(|r| needed(*r) <= chip.register_file).unwrap_or(0);
+    let simple = Options { opt: options.opt.min(OptLevel::O1), ..options.clone() };
+    for (options, spill) in [(options, false), (&simple, false), (&simple, true)] {
+        match compile_in(source, options, chip, Room { registers, spill }) {
+            Ok(s) if needed(s.stats.registers) <= chip.register_file => return Ok(s),
+            Ok(_) | Err(CompileError::Limit { .. }) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    let what = format!("too many registers of the {threads} threads of a workgroup");
+    Err(CompileError::limit("T0107", Span::NONE, what, needed(first.stats.registers).into(), chip.register_file.into()))
+}
+
+/// Compiles for so many registers of each thread.
+fn compile_in(source: &Module, options: &Options, chip: &'static Chip, room: Room) -> Result<CompiledShader, CompileError> {
     let mut dumps = Vec::new();
     let (legal, structure) = legal::prepare(source, options, &mut |pass, m| {
         if options.wants(pass) {
@@ -107,24 +132,19 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
     let mut abi = Abi::new(&legal, chip.name);
     within_reach(&abi, legal.stage)?;
     let uniformity = Uniformity::new(&legal, legal.main());
-    let convergent = legal.main().ordered().any(|(_, i)| {
-        let d = &legal.main().insts[i];
-        matches!(d.op, Opcode::Ddx | Opcode::Ddy | Opcode::Barrier) || (d.op == Opcode::Tex && legal.stage == Stage::Fragment)
-    });
     let mut selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
-    let (mut placed, mut spilled) = place_all(&selected.vcode, abi.local_bytes, chip, None, options)?;
+    let (mut placed, mut spilled) = place_all(&selected.vcode, abi.local_bytes, chip, room, None, options)?;
     if halves_out_of_reach(&placed) {
         selected = select(&legal, &uniformity, &mut abi, chip, options, false)?;
-        (placed, spilled) = place_all(&selected.vcode, abi.local_bytes, chip, None, options)?;
+        (placed, spilled) = place_all(&selected.vcode, abi.local_bytes, chip, room, None, options)?;
     }
     let blocks = selected.blocks.clone();
     let bytes = |placed: &Placed<MInst>| {
-        let optimise = options.opt != OptLevel::O0;
-        emit::emit(placed, &structure.nodes, &blocks, &uniformity, space(legal.stage), convergent, optimise)
+        emit::emit(placed, &structure.nodes, &blocks, &uniformity, space(legal.stage), room, options.opt != OptLevel::O0)
     };
     let mut laid = Laid { code: bytes(&placed)?, placed, spilled };
     let lay_out = |vcode: &VCode<MInst>, most: u32| {
-        let (placed, spilled) = place_all(vcode, abi.local_bytes, chip, (spilled == 0 && most <= 64).then_some(most), options)?;
+        let (placed, spilled) = place_all(vcode, abi.local_bytes, chip, room, (spilled == 0 && most <= 64).then_some(most), options)?;
         if halves_out_of_reach(&placed) {
             return Err(CompileError::Internal("an immediate beside a half that it cannot name".into()));
         }
@@ -164,9 +184,9 @@ pub fn phases(
     let uniformity = Uniformity::new(&legal, legal.main());
     let selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
     lap("select");
-    let (placed, _) = place_all(&selected.vcode, abi.local_bytes, chip, None, options)?;
+    let (placed, _) = place_all(&selected.vcode, abi.local_bytes, chip, Room::WHOLE, None, options)?;
     lap("place (regalloc2)");
-    emit::emit(&placed, &structure.nodes, &selected.blocks, &uniformity, space(legal.stage), false, true)?;
+    emit::emit(&placed, &structure.nodes, &selected.blocks, &uniformity, space(legal.stage), Room::WHOLE, true)?;
     lap("emit");
     Ok(out)
 }

@@ -8,7 +8,9 @@ use crate::isa::listing::{spaces, word_text};
 use crate::isa::parse;
 use crate::legal::numerics::TeslaNumerics;
 use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
-use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions};
+use retroshade_lower::{
+    AsmOutput, BranchOrder, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions,
+};
 
 struct Tesla;
 
@@ -77,14 +79,24 @@ impl TargetIsa for Tesla {
         &TeslaNumerics
     }
     fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
+        // A workgroup that cannot be launched is compiled in another way.
+        if module.stage == Stage::Compute {
+            return Ok(crate::compile::compile(module, options)?.legal);
+        }
         Ok(crate::legal::prepare(module, options, &mut |_, _| {})?.0)
     }
     fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         crate::compile::compile(module, options)
     }
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+        self.simulate_in(shader, env, BranchOrder::Next)
+    }
+    fn branch_orders(&self) -> &'static [BranchOrder] {
+        &[BranchOrder::Next, BranchOrder::Taken]
+    }
+    fn simulate_in(&self, shader: &CompiledShader, env: &ShaderEnv, order: BranchOrder) -> Result<ShaderResult, SimError> {
         let (code, abi) = container::read(&shader.container).ok_or_else(|| SimError::BadEnv("the container cannot be read".to_string()))?;
-        crate::sim::bind::simulate(&code, &abi, &shader.legal, env)
+        crate::sim::bind::simulate(&code, &abi, &shader.legal, env, order)
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         let words: Option<Vec<u32>> = line.split_whitespace().map(|w| u32::from_str_radix(w.trim_start_matches("0x"), 16).ok()).collect();

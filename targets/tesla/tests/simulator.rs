@@ -33,6 +33,7 @@ fn launch(stage: Stage) -> Launch<'static> {
         vertex_data: Vec::new(),
         vertex_stride: 0x20,
         outputs: 8,
+        order: retroshade_lower::BranchOrder::Next,
         fuel: 10_000,
         locked: Default::default(),
     }
@@ -161,4 +162,39 @@ fn runaway_and_broken_programs_end_as_errors() {
     let off_the_end = assemble("add b32 $r0 $r0 $r0", Stage::Vertex);
     assert!(matches!(execute(&off_the_end, Stage::Vertex, &lanes(1, |_| vec![])), Err(SimError::Fault { .. })));
     assert!(matches!(execute(&[1, 0, 0], Stage::Vertex, &lanes(1, |_| vec![])), Err(SimError::Fault { .. }) | Err(SimError::OutOfFuel(_))));
+}
+
+#[test]
+fn either_side_of_a_branch_may_run_first() {
+    use retroshade_lower::BranchOrder;
+    // Both sides write the same word of s[], which no right program does: who wrote last shows who ran last.
+    let code = assemble(
+        "mov $c0 $r1\njoinat 0x30\n(eu $c0) bra 0x28\nst b32 s[0x20] $r1\nbra 0x30\nst b32 s[0x20] $r2\njoin (never) nop\n\
+         add b32 $r3 b32 s[0x20] $r127\nst b32 g0[$r4] $r3\nexit nop\n",
+        Stage::Compute,
+    );
+    let program = Program::new(&code, Stage::Compute, None).unwrap();
+    let threads = lanes(2, |l| vec![0, l as u32, 7, 0, 0]);
+    let last = |order| {
+        let mut launch = Launch { order, ..launch(Stage::Compute) };
+        launch.global[0] = vec![0xff; 4];
+        run_block(&program, &mut launch, &threads, vec![0; 256]).unwrap();
+        launch.global[0][0]
+    };
+    assert_eq!((last(BranchOrder::Next), last(BranchOrder::Taken)), (7, 0));
+}
+
+#[test]
+fn a_break_over_a_waiting_joinat_is_reported() {
+    let lint = |source: &str| {
+        let options = TextOptions { stage: Some(Stage::Vertex), ..Default::default() };
+        let found = retroshade_tesla::isa().lint(&assemble(source, Stage::Vertex), &options).unwrap();
+        found.into_iter().map(|e| (e.offset.unwrap(), e.message)).collect::<Vec<_>>()
+    };
+    let across = "breakaddr 0x40\njoinat 0x30\n(e $c0) bra 0x30\n(l $c1) break\nnop\nnop\njoin (never) nop\nbra 0x8\nexit nop\n";
+    assert_eq!(lint(across), [(0x18, "a break while the joinat of 0x30 is pending".to_string())]);
+    let behind = "breakaddr 0x40\njoinat 0x28\n(e $c0) bra 0x28\nnop\nnop\njoin (never) nop\n(l $c1) break\nbra 0x8\nexit nop\n";
+    assert_eq!(lint(behind), []);
+    let ends = "joinat 0x20\n(e $c0) bra 0x20\n(l $c1) ret\nnop\njoin (never) nop\nexit nop\n";
+    assert_eq!(lint(ends), [(0x10, "threads end while a joinat is pending".to_string())]);
 }

@@ -11,6 +11,8 @@ pub mod pairing;
 use crate::emit::encode::{Setting, Word, by_name, encode, number, with_fields};
 use crate::emit::pairing::{Item, choose};
 use crate::isa::forms::{Op, Shape, TABLE};
+use crate::legal::converge::has_break;
+use crate::place::{Room, SCRATCH};
 use crate::select::mir::{Dst, Extra, Index, MInst, Src};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Uniformity;
@@ -89,23 +91,22 @@ struct Emitter<'a> {
     /// What `$a1`…`$a3` hold: register and shift.
     address: [Option<Index>; 4],
     next_a: u8,
-    scratch: u8,
-    convergent: bool,
+    room: Room,
     /// Behind the node that is being emitted there is only the program's end.
     last: bool,
 }
 
-/// Emits placed code.
+/// Emits code placed in so much room.
 pub(crate) fn emit(
     placed: &Placed<MInst>,
     nodes: &[Node],
     blocks: &SecondaryMap<Block, u32>,
     uniformity: &Uniformity,
     space: u32,
-    convergent: bool,
+    room: Room,
     pair: bool,
 ) -> Result<Code, CompileError> {
-    let registers = count_registers(placed);
+    let registers = count_registers(placed, room);
     let setting = Setting { space, short_zero: registers <= 60, a: 0 };
     let mut e = Emitter {
         placed,
@@ -118,8 +119,7 @@ pub(crate) fn emit(
         joins: 0,
         address: [None; 4],
         next_a: 0,
-        scratch: 60,
-        convergent,
+        room,
         last: true,
     };
     e.walk(nodes)?;
@@ -129,19 +129,21 @@ pub(crate) fn emit(
 }
 
 /// One past the highest register, through a visitor over all placed fields.
-#[derive(Default)]
-struct Top(u32);
+struct Top {
+    registers: u32,
+    /// One past the registers through which values in l[] pass.
+    scratch_end: u32,
+}
 
 impl Top {
     fn see(&mut self, r: PlacedReg) {
         let n = match r {
             PlacedReg::Reg { class: 1, index } => index as u32 + 1,
             PlacedReg::Slot { bank: 0, hw } => hw + 1,
-            // Values in l[] pass through the last low registers.
-            PlacedReg::Slot { .. } => 64,
+            PlacedReg::Slot { .. } => self.scratch_end,
             _ => 0,
         };
-        self.0 = self.0.max(n);
+        self.registers = self.registers.max(n);
     }
 }
 
@@ -159,28 +161,27 @@ impl retroshade_lower::OperandVisitor for Top {
     }
 }
 
-fn count_registers(placed: &Placed<MInst>) -> u32 {
+fn count_registers(placed: &Placed<MInst>, room: Room) -> u32 {
     use retroshade_lower::MachInst;
-    let mut top = Top::default();
+    let mut top = Top { registers: 0, scratch_end: u32::from(room.scratch() + SCRATCH) };
     for i in placed.blocks.iter().flatten() {
         match i {
             PlacedInst::Move { from, to, class } => {
                 top.see(*from);
                 top.see(*to);
-                // A move between two flags goes through the last register.
                 if *class == 0 && matches!((from, to), (PlacedReg::Reg { .. }, PlacedReg::Reg { .. })) {
-                    top.0 = 127;
+                    top.see(room.flag_scratch());
                 }
             }
             PlacedInst::Inst(i, _) => {
                 i.clone().visit(&mut top);
                 if let Extra::Tex(t) = &i.extra {
-                    top.0 = top.0.max(t.base as u32 + t.args.len().max(t.results.len()) as u32);
+                    top.registers = top.registers.max(t.base as u32 + t.args.len().max(t.results.len()) as u32);
                 }
             }
         }
     }
-    top.0
+    top.registers
 }
 
 impl<'a> Emitter<'a> {
@@ -306,8 +307,9 @@ impl<'a> Emitter<'a> {
             return self.walk(arm);
         }
         let leaves = has_break(then) || has_break(other);
-        // Threads that have nothing left to do need not meet. An arm that leaves the loop does not reach the merge; then lanes go on apart, unless something behind needs them together.
-        let join = divergent && !self.last && self.joins < 7 && (!leaves || self.convergent);
+        // Threads that have nothing left to do need not meet. An arm that leaves the loop does not reach the merge; then lanes go on
+        // apart: where they are needed together, legalisation has moved the break behind the merge.
+        let join = divergent && !self.last && self.joins < 7 && !leaves;
         let merge = self.label();
         if join {
             self.joins += 1;
@@ -446,7 +448,7 @@ impl<'a> Emitter<'a> {
             }
             (false, true) => self.finish(to_flag(Reg::Placed(from), to), Span::NONE, out, None, 0),
             (true, true) => {
-                let t = PlacedReg::Slot { bank: 0, hw: 126 };
+                let t = self.room.flag_scratch();
                 self.finish(MInst::new(Op::MovFromC, Dst::Reg(Reg::Placed(t)), &[Src::reg(Reg::Placed(from))]), Span::NONE, out, None, 0)?;
                 self.finish(to_flag(Reg::Placed(t), to), Span::NONE, out, None, 0)
             }
@@ -501,7 +503,7 @@ impl<'a> Emitter<'a> {
 
     /// Spilled operands to scratch registers, the index to `$a`, then the instruction.
     fn expand(&mut self, mut i: MInst, span: Span, out: &mut Vec<Enc>, pred: Option<(u64, u64)>) -> Result<(), CompileError> {
-        let mut scratch = self.scratch;
+        let mut scratch = self.room.scratch();
         let spilled = |r: Reg| if let Some(PlacedReg::Slot { bank: 1, hw }) = r.placed() { Some(hw) } else { None };
         let mut loaded: Vec<(u32, Reg)> = Vec::new();
         let mut load = |s: &mut Self, r: &mut Reg, out: &mut Vec<Enc>| -> Result<(), CompileError> {
@@ -541,7 +543,7 @@ impl<'a> Emitter<'a> {
             let t = match (i.tied, i.tie3, i.src[2]) {
                 (Some(t), _, _) => t,
                 (None, true, Src::Reg(t, _)) => t,
-                _ => Reg::Placed(PlacedReg::Reg { class: 1, index: 63 }),
+                _ => Reg::Placed(PlacedReg::Reg { class: 1, index: self.room.scratch() + SCRATCH - 1 }),
             };
             *r = t;
             store = Some((hw, t));
@@ -617,14 +619,6 @@ impl<'a> Emitter<'a> {
         out.push(Enc { long, short, reads, writes, span, predicated, inst: i });
         Ok(())
     }
-}
-
-fn has_break(nodes: &[Node]) -> bool {
-    nodes.iter().any(|n| match n {
-        Node::Break => true,
-        Node::If { then, other, .. } => has_break(then) || has_break(other),
-        _ => false,
-    })
 }
 
 /// What an instruction reads and writes.

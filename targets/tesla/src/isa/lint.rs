@@ -6,7 +6,7 @@ use crate::isa::forms::Shape;
 use crate::isa::listing::{spaces, words};
 use crate::isa::op::Op;
 use retroshade_lower::{TextError, TextOptions};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks a program; `registers` is the declared count, where known.
 pub fn lint(code: &[u8], registers: Option<u32>, options: &TextOptions) -> Result<Vec<TextError>, TextError> {
@@ -16,6 +16,7 @@ pub fn lint(code: &[u8], registers: Option<u32>, options: &TextOptions) -> Resul
     let mut report = |at: u32, message: String| found.push(TextError { offset: Some(at as u64), ..TextError::new(message) });
     let starts: BTreeSet<u32> = words.iter().map(|w| w.0).collect();
     let mut ends = false;
+    let mut program = BTreeMap::new();
     for (at, word, size) in &words {
         if *size == 8 && !at.is_multiple_of(8) {
             report(*at, "an 8-byte instruction must start at a multiple of 8".to_string());
@@ -32,6 +33,10 @@ pub fn lint(code: &[u8], registers: Option<u32>, options: &TextOptions) -> Resul
         for message in rules(insn, &starts, registers) {
             report(*at, message);
         }
+        program.insert(*at, insn.clone());
+    }
+    if program.len() == words.len() {
+        waiting(&program).into_iter().for_each(|(at, message)| report(at, message));
     }
     if !ends && !words.is_empty() {
         report(words[words.len() - 1].0, "no instruction ends the program (`exit`)".to_string());
@@ -70,4 +75,68 @@ fn rules(i: &Insn, starts: &BTreeSet<u32>, registers: Option<u32>) -> Vec<String
         out.push("post-increment is not verified on hardware".to_string());
     }
     out
+}
+
+/// What a path has left on the machine's stack, and where lanes meet again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    Join(u32),
+    Break(u32),
+}
+
+/// Ways on which lanes leave while a `joinat` waits for them (sheet 7): the entry would be popped at the wrong place.
+fn waiting(program: &BTreeMap<u32, Insn>) -> Vec<(u32, String)> {
+    let mut found = BTreeMap::new();
+    let mut seen: BTreeSet<u32> = BTreeSet::new();
+    let mut todo: Vec<(u32, Vec<Waiting>)> = program.keys().next().map(|at| (*at, Vec::new())).into_iter().collect();
+    while let Some((at, mut stack)) = todo.pop() {
+        let Some(i) = program.get(&at).filter(|_| seen.insert(at)) else { continue };
+        if i.get("end") == 2 && stack.last() == Some(&Waiting::Join(at)) {
+            stack.pop();
+        }
+        let next = at + i.size();
+        let target = i.get("target") as u32 * 4;
+        let joins = stack.iter().any(|w| matches!(w, Waiting::Join(_)));
+        let conditional = i.has("pred") && i.get("pred") != 15;
+        match i.op() {
+            Op::Bra => {
+                todo.push((target, stack.clone()));
+                if !conditional {
+                    continue;
+                }
+            }
+            Op::Joinat => stack.push(Waiting::Join(target)),
+            Op::Prebrk => stack.push(Waiting::Break(target)),
+            Op::Brk => {
+                if let Some(Waiting::Join(m)) = stack.last() {
+                    found.insert(at, format!("a break while the joinat of {m:#x} is pending"));
+                }
+                if let Some(n) = stack.iter().rposition(|w| matches!(w, Waiting::Break(_)))
+                    && let Waiting::Break(exit) = stack[n]
+                {
+                    todo.push((exit, stack[..n].to_vec()));
+                }
+                if !conditional {
+                    continue;
+                }
+            }
+            Op::Ret => {
+                if joins {
+                    found.insert(at, "threads end while a joinat is pending".to_string());
+                }
+                if !conditional {
+                    continue;
+                }
+            }
+            _ if i.get("end") == 1 => {
+                if joins {
+                    found.insert(at, "threads end while a joinat is pending".to_string());
+                }
+                continue;
+            }
+            _ => {}
+        }
+        todo.push((next, stack));
+    }
+    found.into_iter().collect()
 }

@@ -4,7 +4,9 @@
 //! and stores, inputs, uniforms, outputs, textures; `build` and `extract` around them cost nothing in selection.
 //! Machine operations appear as `ext` (`numerics.rs` computes them). Expansions follow the ISA description, section 10.
 
+pub(crate) mod converge;
 pub mod expand;
+mod instances;
 pub mod numerics;
 mod texture;
 
@@ -16,7 +18,7 @@ use retroshade_ir::passes::{self, PassOptions, pipeline};
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Block, BlockCall, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, Type, Value};
 use retroshade_ir::{MemRef, Primitive, Stage};
-use retroshade_lower::structure::{Structure, StructureOptions, structurise};
+use retroshade_lower::structure::{Structure, StructureOptions, structurise_with};
 use retroshade_lower::{CompileError, OptLevel, Options};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -63,9 +65,13 @@ pub fn prepare(source: &Module, options: &Options, dump: &mut dyn FnMut(&str, &M
         f.resolve_aliases();
         true
     });
+    instances::run(&mut m);
     // What the source leaves open is 0. What structurising leaves open is never read.
     define_undefined(m.main_mut());
-    let structure = structurise(m.main_mut(), StructureOptions::default())?;
+    let mut main = std::mem::take(m.main_mut());
+    let structure = structurise_with(&mut main, StructureOptions::default(), &|f, nodes| converge::break_over_join(&m, f, nodes));
+    *m.main_mut() = main;
+    let structure = structure?;
     dump("structurise", &m);
     if m.stage == Stage::Fragment {
         initialise_outputs(&mut m);

@@ -11,21 +11,56 @@ use retroshade_lower::{
     Options, PReg, PRegSet, Placed, PlacedInst, PlacedReg, Reg, RegFile, SlotBank, VCode, place,
 };
 
-/// `$r` registers beyond the low half of the file that may be allocated; `$r126` is a scratch, `$r127` reads as zero.
-const HIGH: u32 = 62;
+/// Registers that may be allocated; `$r126` is a scratch, `$r127` reads as zero.
+const REGISTERS: u32 = 126;
+/// Registers that halves and immediates reach.
+const LOW: u32 = 64;
+/// Registers through which values in l[] pass on their way to an instruction.
+pub(crate) const SCRATCH: u8 = 4;
 
-/// The register file: `$r0`–`$r63` in a class, `$r64`… as slots, l[] behind them; `$c0`–`$c3`.
-fn file(memory: Option<u32>, chip: &Chip) -> RegFile {
-    let mut slots = vec![SlotBank { name: "$r64+", first_hw: 64, slots: HIGH, kind: BankKind::Register }];
+/// How many registers a program may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// `$r` registers.
+    pub registers: u32,
+    /// Whether values may go to l[].
+    pub spill: bool,
+}
+
+impl Room {
+    /// The whole file.
+    pub const WHOLE: Room = Room { registers: REGISTERS, spill: true };
+
+    fn low(self) -> u32 {
+        self.registers.min(LOW)
+    }
+    /// The first of the [`SCRATCH`] registers: they end the low half of what there is.
+    pub fn scratch(self) -> u8 {
+        (self.low() as u8).saturating_sub(SCRATCH)
+    }
+    /// The register through which a `$c` moves to another.
+    pub fn flag_scratch(self) -> PlacedReg {
+        if self == Room::WHOLE || !self.spill {
+            return PlacedReg::Slot { bank: 0, hw: REGISTERS };
+        }
+        PlacedReg::Reg { class: GPR as u8, index: self.scratch() + SCRATCH - 1 }
+    }
+}
+
+/// The register file: `$r0`–`$r63` in a class, `$r64`… as slots, l[] behind them where values may go there; `$c0`–`$c3`.
+fn file(room: Room, memory: bool, chip: &Chip) -> RegFile {
+    let high = room.registers.saturating_sub(LOW);
+    let mut slots = vec![SlotBank { name: "$r64+", first_hw: LOW, slots: high, kind: BankKind::Register }];
     let mut reserved = PRegSet::default();
-    if let Some(base) = memory {
-        slots.push(SlotBank { name: "l[]", first_hw: base, slots: 4096, kind: BankKind::Memory });
-        for n in 60..64 {
-            reserved.add(PReg::new(n, GPR));
+    if memory {
+        slots.push(SlotBank { name: "l[]", first_hw: 0, slots: 4096, kind: BankKind::Memory });
+        for n in room.scratch()..room.low() as u8 {
+            reserved.add(PReg::new(n as usize, GPR));
         }
     }
+    let low = ClassSpec { name: "$r", count: room.low() as u8, slot_units: 1 };
     RegFile {
-        classes: [ClassSpec { name: "$c", count: 4, slot_units: 1 }, ClassSpec { name: "$r", count: 64, slot_units: 1 }, NO_CLASS],
+        classes: [ClassSpec { name: "$c", count: 4, slot_units: 1 }, low, NO_CLASS],
         slots,
         inputs: Vec::new(),
         reserved,
@@ -67,24 +102,28 @@ fn spill_addresses(placed: &mut Placed<MInst>, base: u32) -> u32 {
     s.top
 }
 
-/// Allocation in at most so many registers; also the bytes of l[] that spilled values take, behind `base`.
+/// Allocation, where given in at most so many registers and without l[]; also the bytes of l[] that spilled values take, behind `base`.
 pub(crate) fn place_all(
     vcode: &VCode<MInst>,
     base: u32,
     chip: &Chip,
+    room: Room,
     most: Option<u32>,
     options: &Options,
 ) -> Result<(Placed<MInst>, u32), CompileError> {
     let alloc = AllocOptions { check: options.check_allocation, most: most.map(|n| [4, n, 0]), ..AllocOptions::default() };
-    match place(vcode, &file(None, chip), &alloc, "T0100") {
-        Ok(p) => Ok((p, 0)),
-        Err(CompileError::Limit { .. }) if most.is_none() => {
-            let mut p = place(vcode, &file(Some(0), chip), &alloc, "T0100")?;
-            let top = spill_addresses(&mut p, base);
-            Ok((p, top - base))
+    let spill = room.spill && most.is_none();
+    // Where the file is cut down and l[] is allowed, it is known that there is no way without.
+    if !spill || room == Room::WHOLE {
+        match place(vcode, &file(room, false, chip), &alloc, "T0100") {
+            Ok(p) => return Ok((p, 0)),
+            Err(CompileError::Limit { .. }) if spill => {}
+            Err(e) => return Err(e),
         }
-        Err(e) => Err(e),
     }
+    let mut p = place(vcode, &file(room, true, chip), &alloc, "T0100")?;
+    let top = spill_addresses(&mut p, base);
+    Ok((p, top - base))
 }
 
 /// Whether a half beyond `$r31` meets an immediate: those forms count halves in six bits.

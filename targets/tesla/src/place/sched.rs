@@ -32,6 +32,12 @@ fn warps(file: u32, registers: u32) -> u32 {
     ((file / (32 * registers.max(1))) & !1).min(most)
 }
 
+/// Registers of the file that a workgroup takes when each thread has `registers`: its warps come in pairs, its share in units.
+pub(crate) fn workgroup(file: u32, threads: u32, registers: u32) -> u32 {
+    let unit = if file > 8192 { 512 } else { 256 };
+    (threads.div_ceil(32).next_multiple_of(2) * 32 * registers).next_multiple_of(unit)
+}
+
 /// The most registers a thread may have with the same number of warps.
 pub(crate) fn step_end(file: u32, registers: u32) -> u32 {
     let w = warps(file, registers).max(2);

@@ -5,13 +5,13 @@ use crate::abi::{Abi, BUFFER_HEADER, GRID_Z, STORAGE_LENGTHS, Word, position_wor
 use crate::isa::arith;
 use crate::isa::chip;
 use retroshade_ir::{Binding, Builtin, InvocationInputs, InvocationResult, Module, ShaderEnv, ShaderResult, Stage};
-use retroshade_lower::SimError;
+use retroshade_lower::{BranchOrder, SimError};
 
 /// Instructions per warp before a run is given up.
 const FUEL: u64 = 4_000_000;
 
 /// Runs code under an environment; `module` tells the declarations' types.
-pub fn simulate(code: &[u8], abi: &Abi, module: &Module, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+pub fn simulate(code: &[u8], abi: &Abi, module: &Module, env: &ShaderEnv, order: BranchOrder) -> Result<ShaderResult, SimError> {
     let program = Program::new(code, module.stage, chip::by_name(&abi.chip))?;
     let mut launch = Launch {
         stage: module.stage,
@@ -31,6 +31,7 @@ pub fn simulate(code: &[u8], abi: &Abi, module: &Module, env: &ShaderEnv) -> Res
         outputs: abi.outputs.len(),
         locked: Default::default(),
         fuel: FUEL,
+        order,
     };
     launch.global.resize(16, Vec::new());
     let invocations = match module.stage {

@@ -3,7 +3,7 @@
 use super::{LANES, Lane, LaneInput, LaneResult, Launch, Program, Step};
 use crate::isa::arith::predicate;
 use crate::isa::forms::Op;
-use retroshade_lower::SimError;
+use retroshade_lower::{BranchOrder, SimError};
 
 /// Why a warp stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,9 +107,11 @@ impl Warp {
             Op::Bra => {
                 let (taken, rest) = (on, self.active & !on);
                 if taken != 0 && rest != 0 {
-                    self.push(Kind::Branch, target(), taken, s.pc)?;
-                    self.active = rest;
-                    self.pc = next;
+                    let sides = [(next, rest), (target(), taken)];
+                    let first = usize::from(launch.order == BranchOrder::Taken);
+                    let (later, mask) = sides[1 - first];
+                    self.push(Kind::Branch, later, mask, s.pc)?;
+                    (self.pc, self.active) = sides[first];
                 } else {
                     self.pc = if taken != 0 { target() } else { next };
                 }

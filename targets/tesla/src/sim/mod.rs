@@ -22,7 +22,7 @@ use crate::isa::forms::{Op, Shape};
 use crate::isa::text::{Operands, Size, Source};
 use control::Warp;
 use retroshade_ir::{Scalar, Stage, TexDim, TextureData};
-use retroshade_lower::SimError;
+use retroshade_lower::{BranchOrder, SimError};
 use std::collections::BTreeSet;
 
 /// Lanes of a warp.
@@ -87,6 +87,8 @@ pub struct Launch<'a> {
     pub vertex_stride: u32,
     /// Number of o[] words.
     pub outputs: usize,
+    /// Which side of a branch runs first where lanes disagree: not documented, so that nothing may depend on it.
+    pub order: BranchOrder,
     /// Instructions per warp before giving up.
     pub fuel: u64,
     /// Byte addresses of the words of s[] whose lock is taken.
