@@ -21,8 +21,6 @@ mod names;
 mod parse;
 mod patch;
 mod place;
-mod signs;
-#[allow(dead_code)] // Until GLSL comes through it.
 mod spirv;
 mod ssa;
 mod stmt;

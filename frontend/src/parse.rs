@@ -7,7 +7,6 @@ use crate::convert::{Converter, Lang};
 use crate::glsl::{self, Plan};
 use crate::names::{self, Names};
 use crate::place::ArrayKey;
-use crate::signs;
 use crate::truth::{self, Hidden, Layouts};
 use crate::{FrontError, FrontOptions, diag, guard, interface, patch};
 use naga::back::PipelineConstants;
@@ -171,20 +170,8 @@ fn work(source: Source<'_>, file: FileId, options: &FrontOptions) -> Result<Modu
             Ok(out)
         }
         Source::Spirv(bytes) => {
-            if bytes.len() > guard::MAX_BYTES {
-                return Err(vec![Diagnostic::error(
-                    "L0001",
-                    Span::NONE,
-                    format!("the binary has {} bytes; the limit is {}", bytes.len(), guard::MAX_BYTES),
-                )]);
-            }
-            let spans = |_: naga::Span| Span::NONE;
-            let cast = signs::cast(bytes);
-            let o = naga::front::spv::Options { adjust_coordinate_space: false, strict_capabilities: false, block_ctx_dump_prefix: None };
-            let mut module = naga::front::spv::parse_u8_slice(cast.as_deref().unwrap_or(bytes), &o)
-                .map_err(|e| vec![Diagnostic::error("F0012", Span::NONE, diag::chain(&e))])?;
-            patch::logical(&mut module);
-            translate(&module, Lang::Spirv, options, &options.defines, (&spans, Names { file, text: "" }), Extra::default())
+            let words = crate::spirv::words(bytes).map_err(|d| vec![d])?;
+            crate::spirv::translate(&crate::spirv::Words::new(&words, Lang::Spirv), options)
         }
     }
 }

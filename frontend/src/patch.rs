@@ -57,23 +57,6 @@ pub(crate) fn gathers(module: &mut Module) {
     }
 }
 
-/// SPIR-V's logical operations take vectors, which naga's logical operators do not; its bitwise ones take truth values of both shapes.
-pub(crate) fn logical(module: &mut Module) {
-    use naga::BinaryOperator as B;
-    let entries = module.entry_points.iter_mut().map(|e| &mut e.function);
-    for f in module.functions.iter_mut().map(|(_, f)| f).chain(entries) {
-        for (_, e) in f.expressions.iter_mut() {
-            if let Expression::Binary { op, .. } = e {
-                *op = match *op {
-                    B::LogicalAnd => B::And,
-                    B::LogicalOr => B::InclusiveOr,
-                    other => other,
-                };
-            }
-        }
-    }
-}
-
 /// Forbids contraction in a whole program: `precise` and `invariant` are not followed from variable to variable.
 pub(crate) fn keep_roundings(module: &mut retroshade_ir::Module) {
     for f in module.functions.values_mut() {

@@ -1,11 +1,43 @@
 //! SPIR-V, the hub of the front end: words to the IR, SSA to SSA.
 //!
-//! GLSL arrives here by way of glslang, WGSL by way of naga's writer, and binaries as they are.
+//! ```text
+//! words ─binary─▶ tables ─used, flow─▶ interface, functions ─▶ ir::Module
+//! ```
+//!
+//! GLSL arrives here by way of glslang, WGSL by way of naga's writer, and binaries as they are. One entry point becomes one module. Control
+//! flow stays the graph that it is, phis become block parameters. Functions are translated in place, variables become SSA values, structs and
+//! matrices are taken apart into vectors.
+
+mod binary;
+mod consts;
+mod convert;
+mod flow;
+mod func;
+mod image;
+mod interface;
+mod keep;
+mod math;
+mod memory;
+mod ops;
+mod place;
+mod types;
+mod used;
+mod value;
 
 use crate::FrontOptions;
 use crate::convert::Lang;
-use retroshade_ir::{Diagnostic, Module, Span};
+use binary::{Binary, Entry, Global, Id};
+use consts::{Const, Consts};
+use convert::Converter;
+use place::ArrayKey;
+use retroshade_ir::module::{GeometryInfo, Primitive};
+use retroshade_ir::{Diagnostic, Module, Span, Stage};
+use rustc_hash::FxHashMap;
+use spirv::{BuiltIn, Decoration, ExecutionMode, ExecutionModel, StorageClass};
 use std::collections::BTreeSet;
+use used::Used;
+
+type Errors = Vec<Diagnostic>;
 
 /// A SPIR-V module and what the one who made it knows beyond its words.
 pub(crate) struct Words<'a> {
@@ -41,8 +73,185 @@ impl<'a> Words<'a> {
     }
 }
 
+/// What the translation knows beyond the words.
+pub(crate) struct Facts<'a> {
+    place: &'a dyn Fn(&str, u32, u32) -> Span,
+    declared: &'a dyn Fn(&str) -> Span,
+    unplaced: &'a (BTreeSet<String>, BTreeSet<String>),
+    bools: &'a BTreeSet<String>,
+    /// What the program before this one hands on.
+    varyings: &'a [(String, u32)],
+}
+
+/// The words of a binary, in the machine's order of bytes.
+pub(crate) fn words(bytes: &[u8]) -> Result<Vec<u32>, Diagnostic> {
+    let limit = binary::MAX_WORDS * 4;
+    if bytes.len() > limit {
+        return Err(Diagnostic::error("L0001", Span::NONE, format!("the binary has {} bytes; the limit is {limit}", bytes.len())));
+    }
+    if bytes.len() % 4 != 0 {
+        return Err(binary::malformed(bytes.len() / 4, format_args!("{} bytes are no whole number of words", bytes.len())));
+    }
+    let big = bytes.first_chunk::<4>().is_some_and(|b| u32::from_be_bytes(*b) == spirv::MAGIC_NUMBER);
+    let word = |b: &[u8]| {
+        let b = [b[0], b[1], b[2], b[3]];
+        if big { u32::from_be_bytes(b) } else { u32::from_le_bytes(b) }
+    };
+    Ok(bytes.chunks_exact(4).map(word).collect())
+}
+
 /// Translates one entry point.
-pub(crate) fn translate(w: &Words<'_>, options: &FrontOptions) -> Result<Module, Vec<Diagnostic>> {
-    let _ = (w.words, w.lang, &w.order, &w.unplaced, &w.bools, w.place, w.declared, options);
-    Err(vec![Diagnostic::error("F0012", Span::NONE, "this reader of SPIR-V is not finished")])
+pub(crate) fn translate(w: &Words<'_>, options: &FrontOptions) -> Result<Module, Errors> {
+    let one = |d: Diagnostic| vec![d];
+    let b = Binary::read(w.words, &options.defines).map_err(one)?;
+    unknown_defines(&b, options)?;
+    let (entry, stage) = choose(&b, options)?;
+    let mut consts = Consts::new(&b, &b.types, &options.defines);
+    let mut known: FxHashMap<Id, Const> = FxHashMap::default();
+    for id in b.constants.keys() {
+        known.insert(*id, consts.get(*id).map_err(one)?);
+    }
+    let used = Used::new(&b, entry.function, &|id| known.get(&id).and_then(Const::bits)).map_err(one)?;
+    let facts = Facts { place: w.place, declared: w.declared, unplaced: &w.unplaced, bools: &w.bools, varyings: &options.varyings };
+    let globals = in_order(&b, w, entry, &used);
+    let mut demand: BTreeSet<ArrayKey> = BTreeSet::new();
+    // Again and again until no array needs to move to memory any more.
+    loop {
+        let mut c = Converter::new(&b, &known, &facts, &used, &entry.name, stage, &demand);
+        let done = modes(&mut c, &b, entry, &known).and_then(|()| c.run(entry.function, &globals, &used, options.functions));
+        let mut diags = std::mem::take(&mut c.diags);
+        if let Err(d) = done
+            && !diags.contains(&d)
+        {
+            diags.push(d);
+        }
+        if !diags.is_empty() {
+            return Err(diags);
+        }
+        let wanted = std::mem::take(&mut c.wanted);
+        let out = std::mem::replace(&mut c.out, Module::new("", stage));
+        drop(c);
+        if wanted.is_subset(&demand) {
+            return sound(out);
+        }
+        demand.extend(wanted);
+    }
+}
+
+/// A module that breaks rules which nobody checked so far gives IR that breaks others.
+fn sound(m: Module) -> Result<Module, Errors> {
+    match retroshade_ir::verify(&m) {
+        Ok(()) => Ok(m),
+        Err(all) => {
+            let first = all.into_iter().next();
+            let (span, message) = first.map_or((Span::NONE, String::new()), |d| (d.span, d.message));
+            Err(vec![Diagnostic::error("F0012", span, format!("this is no valid SPIR-V: {message}"))])
+        }
+    }
+}
+
+fn unknown_defines(b: &Binary<'_>, options: &FrontOptions) -> Result<(), Errors> {
+    for (k, _) in &options.defines {
+        if !b.specs.iter().any(|id| consts::names(b, *id, k)) {
+            let known: Vec<String> = b
+                .specs
+                .iter()
+                .map(|id| b.name(*id).map_or_else(|| b.literal(*id, Decoration::SpecId).unwrap_or(0).to_string(), str::to_string))
+                .collect();
+            let known = if known.is_empty() { "the source has none".to_string() } else { format!("known are {}", known.join(", ")) };
+            let message = format!("--define {k}: no override or specialisation constant of that name; {known}");
+            return Err(vec![Diagnostic::error("F0014", Span::NONE, message)]);
+        }
+    }
+    Ok(())
+}
+
+fn stage(m: ExecutionModel) -> Option<Stage> {
+    match m {
+        ExecutionModel::Vertex => Some(Stage::Vertex),
+        ExecutionModel::Geometry => Some(Stage::Geometry),
+        ExecutionModel::Fragment => Some(Stage::Fragment),
+        ExecutionModel::GLCompute => Some(Stage::Compute),
+        _ => None,
+    }
+}
+
+/// The entry point that the options mean.
+fn choose<'b>(b: &'b Binary<'_>, options: &FrontOptions) -> Result<(&'b Entry, Stage), Errors> {
+    let fits =
+        |e: &&Entry| options.entry.as_ref().is_none_or(|n| *n == e.name) && options.stage.is_none_or(|s| stage(e.model) == Some(s));
+    let found: Vec<&Entry> = b.entries.iter().filter(fits).collect();
+    let list = || {
+        let all: Vec<String> = b.entries.iter().map(|e| format!("{} ({:?})", e.name, e.model).to_lowercase()).collect();
+        if all.is_empty() { "the source has none".to_string() } else { format!("the source has {}", all.join(", ")) }
+    };
+    match found[..] {
+        [one] => match stage(one.model) {
+            Some(s) => Ok((one, s)),
+            None => Err(vec![Diagnostic::error("F0004", Span::NONE, format!("programs of stage {:?} run on none of the machines", one.model))]),
+        },
+        [] => Err(vec![Diagnostic::error("F0006", Span::NONE, format!("no entry point fits; {}", list()))]),
+        _ => Err(vec![Diagnostic::error("F0007", Span::NONE, format!("several entry points fit: choose one with --entry or --stage; {}", list()))]),
+    }
+}
+
+/// The variables that the entry's module declares, in the order of declaration.
+fn in_order(b: &Binary<'_>, w: &Words<'_>, entry: &Entry, used: &Used) -> Vec<Global> {
+    let all = b.entries.len() == 1 && w.lang != Lang::Wgsl;
+    let place = |g: &Global| {
+        let block = b.name(g.ty).unwrap_or_default();
+        let name = b.name(g.id).unwrap_or(block);
+        w.order.iter().position(|n| n == name || n == block).unwrap_or(usize::MAX)
+    };
+    let wanted = |g: &&Global| match g.storage {
+        StorageClass::Input | StorageClass::Output => entry.interface.contains(&g.id) || used.globals.contains(&g.id),
+        StorageClass::Private | StorageClass::Function | StorageClass::Workgroup => used.globals.contains(&g.id),
+        _ => all || used.globals.contains(&g.id),
+    };
+    let mut globals: Vec<Global> = b.globals.iter().filter(wanted).copied().collect();
+    globals.sort_by_key(place);
+    globals
+}
+
+/// Execution modes.
+fn modes(c: &mut Converter<'_>, b: &Binary<'_>, entry: &Entry, known: &FxHashMap<Id, Const>) -> binary::R<()> {
+    let mut geometry = GeometryInfo { input: Primitive::Triangles, output: Primitive::TriangleStrip, max_vertices: 0, invocations: 1 };
+    let number = |id: &u32| known.get(id).and_then(Const::bits).unwrap_or(1);
+    for (_, mode, words, ids) in b.modes.iter().filter(|m| m.0 == entry.function) {
+        let values: Vec<u32> = words.iter().map(|w| if *ids { number(w) } else { *w }).collect();
+        let first = values.first().copied().unwrap_or(1);
+        match mode {
+            ExecutionMode::LocalSize | ExecutionMode::LocalSizeId => {
+                for (size, v) in c.out.workgroup_size.iter_mut().zip(&values) {
+                    *size = *v;
+                }
+            }
+            ExecutionMode::EarlyFragmentTests => c.out.early_depth = true,
+            ExecutionMode::Invocations => geometry.invocations = first,
+            ExecutionMode::OutputVertices => geometry.max_vertices = first,
+            ExecutionMode::InputPoints => geometry.input = Primitive::Points,
+            ExecutionMode::InputLines => geometry.input = Primitive::Lines,
+            ExecutionMode::InputLinesAdjacency => geometry.input = Primitive::LinesAdjacency,
+            ExecutionMode::Triangles => geometry.input = Primitive::Triangles,
+            ExecutionMode::InputTrianglesAdjacency => geometry.input = Primitive::TrianglesAdjacency,
+            ExecutionMode::OutputPoints => geometry.output = Primitive::Points,
+            ExecutionMode::OutputLineStrip => geometry.output = Primitive::LineStrip,
+            ExecutionMode::OutputTriangleStrip => geometry.output = Primitive::TriangleStrip,
+            _ => {}
+        }
+    }
+    // A constant decorated as the size of a workgroup outweighs the mode.
+    let size = b.constants.keys().filter(|id| b.literal(**id, Decoration::BuiltIn) == Some(BuiltIn::WorkgroupSize as u32)).min();
+    if let Some(size) = size.and_then(|id| known.get(id)) {
+        for (n, s) in c.out.workgroup_size.iter_mut().enumerate() {
+            *s = size.part(n).and_then(|p| p.bits()).unwrap_or(*s);
+        }
+    }
+    if c.out.stage == Stage::Geometry {
+        c.out.geometry = Some(geometry);
+    }
+    if c.out.workgroup_size.contains(&0) {
+        return Err(Diagnostic::error("F0012", Span::NONE, "a workgroup without invocations"));
+    }
+    Ok(())
 }

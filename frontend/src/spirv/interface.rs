@@ -1,0 +1,893 @@
+//! The interface: variables of the module as declarations of the IR.
+//!
+//! Names are those of the source: `u.color` for a member of a named block, `color` for a member of a block without instance name or of a block
+//! of inputs or outputs. Layouts are what the module says. What has no place gets one by the rules of docs/binding.md.
+
+use super::binary::{Deco, Global, Id, R, literal, malformed};
+use super::convert::Converter;
+use super::place::{Mem, Memory, Place, Root, Slot, StorageBuffer, UniformTree};
+use super::types::{Num, Ty};
+use retroshade_ir::inst::MemRef;
+use retroshade_ir::module::{Access, Binding, Builtin, Dim, Interpolation, IoDecl, Sampling, Stage, StorageDecl, UniformDecl};
+use retroshade_ir::types::{I1, Scalar};
+use retroshade_ir::{Opcode, Value};
+use spirv::{BuiltIn, Decoration, StorageClass};
+use std::rc::Rc;
+
+/// Leading words of a storage buffer that are listed one by one.
+const MAX_HEAD_WORDS: u64 = 1 << 16;
+/// No machine has room for more bytes of uniforms.
+const MAX_UNIFORM_BYTES: u64 = 1 << 24;
+/// Declarations that one variable may fall apart into.
+const MAX_LEAVES: u64 = 1 << 12;
+/// Elements of an array of inputs or outputs.
+const MAX_LOCATIONS: u32 = 128;
+
+/// A uniform buffer and a place in it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Where {
+    group: u32,
+    binding: u32,
+    /// Whether matrices stand row by row.
+    row_major: bool,
+    /// Bytes from one column or row to the next, where the module says it.
+    matrix_stride: Option<u32>,
+}
+
+/// What the source says about an input or output.
+#[derive(Clone, Copy, Debug, Default)]
+struct Says {
+    builtin: Option<BuiltIn>,
+    location: Option<u32>,
+    component: Option<u32>,
+    index: Option<u32>,
+    interpolation: Option<Interpolation>,
+    sampling: Sampling0,
+    invariant: bool,
+    patch: bool,
+}
+
+/// [`Sampling`] with a default.
+type Sampling0 = Option<Sampling>;
+
+impl Says {
+    /// What decorations add to what is known of the whole.
+    fn and(mut self, list: &[Deco<'_>]) -> Says {
+        for (d, words) in list {
+            let first = words.first().copied();
+            match d {
+                Decoration::BuiltIn => self.builtin = first.and_then(BuiltIn::from_u32),
+                Decoration::Location => self.location = first,
+                Decoration::Component => self.component = first,
+                Decoration::Index => self.index = first,
+                Decoration::Flat | Decoration::PerVertexKHR => self.interpolation = Some(Interpolation::Flat),
+                Decoration::NoPerspective => self.interpolation = Some(Interpolation::Linear),
+                Decoration::Centroid => self.sampling = Some(Sampling::Centroid),
+                Decoration::Sample => self.sampling = Some(Sampling::Sample),
+                Decoration::Invariant => self.invariant = true,
+                Decoration::Patch => self.patch = true,
+                _ => {}
+            }
+        }
+        self
+    }
+}
+
+/// Inputs or outputs while they are declared.
+struct Io {
+    output: bool,
+    /// Vertices of a geometry program's inputs: every input has one element per vertex.
+    vertices: Option<u32>,
+    /// The next location for what has none of its own.
+    next: u32,
+    taken: Vec<String>,
+    unplaced: bool,
+}
+
+impl<'m> Converter<'m> {
+    /// The place of a variable of the module.
+    pub(crate) fn global_place(&mut self, id: Id) -> R<Option<Place>> {
+        Ok(self.globals.get(&id).map(|(root, ty)| Place::of(*root, *ty)))
+    }
+
+    /// The user's name of a variable of the module: its own, or its block's.
+    pub(crate) fn global_name(&self, g: &Global) -> String {
+        let block = self.b.name(g.ty).unwrap_or_default();
+        self.b.name(g.id).unwrap_or(block).to_string()
+    }
+
+    /// Declares what the entry uses.
+    pub(crate) fn declare_globals(&mut self, globals: &[Global], used: &super::Used) -> R<()> {
+        self.give_bindings(globals);
+        self.loose_uniforms(globals)?;
+        for g in globals {
+            self.at = g.at;
+            self.span = (self.facts.declared)(&self.global_name(g));
+            let Some(ty) = self.types.shape(g.ty) else { return Err(malformed(g.at, "a variable of an unknown type")) };
+            let name = self.b.name(g.id).unwrap_or_default().to_string();
+            match g.storage {
+                StorageClass::Uniform if self.b.has(block_of(self, ty).unwrap_or(g.ty), Decoration::BufferBlock) => self.storage_buffer(g, ty)?,
+                StorageClass::StorageBuffer => self.storage_buffer(g, ty)?,
+                StorageClass::Uniform | StorageClass::PushConstant => {
+                    let (group, binding) = self.bindings.get(&g.id).copied().unwrap_or_default();
+                    let tree = self.uniform_blocks(&name, ty, Where { group, binding, ..Where::default() })?;
+                    self.uniforms.insert(g.id, Rc::new(tree));
+                    self.globals.insert(g.id, (Root::Uniform(g.id), ty));
+                }
+                StorageClass::UniformConstant => {
+                    if ty.has_resource(self.types) {
+                        self.globals.insert(g.id, (Root::Resource(g.id), ty));
+                        self.declare_textures(g.id, ty, &name)?;
+                    }
+                }
+                StorageClass::Workgroup => {
+                    if ty.leaves(self.types) > 1 << 20 {
+                        return Err(self.limit(format!("the workgroup variable `{name}` is too large for any machine")));
+                    }
+                    let lanes = used.lanes.contains(&g.id);
+                    let mem = self.make_mem(&name, ty, 1, if lanes { Memory::SharedLanes } else { Memory::Shared })?;
+                    let slot = self.add_slot(Slot::Mem(Rc::new(mem)));
+                    self.globals.insert(g.id, (Root::Slot(slot), ty));
+                }
+                StorageClass::Private | StorageClass::Function if self.used.tables.contains_key(&g.id) => {
+                    let c = self.used.tables[&g.id];
+                    self.globals.insert(g.id, (Root::Constant(c), ty));
+                }
+                StorageClass::Private | StorageClass::Function => {
+                    let slot = self.make_slot(&name, ty, &(g.id, Default::default()), false)?;
+                    let slot = self.add_slot(slot);
+                    self.globals.insert(g.id, (Root::Slot(slot), ty));
+                }
+                StorageClass::Input | StorageClass::Output => {}
+                StorageClass::AtomicCounter => return Err(self.error("F0137", "atomic counters exist on none of the machines")),
+                StorageClass::Image => return Err(self.error("F0151", "storage textures exist on none of the machines")),
+                StorageClass::PhysicalStorageBuffer | StorageClass::CrossWorkgroup | StorageClass::Generic => {
+                    return Err(self.error("F0125", "memory that is addressed by pointers exists on none of the machines"));
+                }
+                _ => return Err(self.error("F0120", "mesh and ray-tracing programs run on none of the machines")),
+            }
+        }
+        for output in [false, true] {
+            self.declare_io(globals, used, output)?;
+        }
+        Ok(())
+    }
+
+    /// First values of the module's variables.
+    pub(crate) fn first_values(&mut self, globals: &[Global]) -> R<()> {
+        for g in globals {
+            let Some((Root::Slot(slot), ty)) = self.globals.get(&g.id).copied() else { continue };
+            let slot = self.slots[slot as usize].clone();
+            match (g.storage, g.init) {
+                (StorageClass::Input, _) => {}
+                (StorageClass::Workgroup, None) => {}
+                (StorageClass::Workgroup, Some(_)) => self.zero_shared(&slot)?,
+                (_, Some(init)) => {
+                    let v = self.value(init)?;
+                    self.store_slot(&slot, &[], &v, ty)?;
+                }
+                (_, None) => self.fill_slot(&slot)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives bindings to what has none: behind the ones that the source gives, in the order of declaration.
+    fn give_bindings(&mut self, globals: &[Global]) {
+        let bound = |g: &&Global| matches!(g.storage, StorageClass::Uniform | StorageClass::StorageBuffer | StorageClass::UniformConstant);
+        let mut next = 0u32;
+        for g in globals.iter().filter(bound) {
+            let group = self.b.literal(g.id, Decoration::DescriptorSet).unwrap_or(0);
+            if let Some(b) = self.b.literal(g.id, Decoration::Binding) {
+                self.bindings.insert(g.id, (group, b));
+                if group == 0 {
+                    next = next.max(b.saturating_add(1).min(1 << 20));
+                }
+            }
+        }
+        let loose = |g: &Global| {
+            g.storage == StorageClass::UniformConstant && self.types.shape(g.ty).is_some_and(|t| !matches!(t, Ty::Resource(_)) && self.has_number(t))
+        };
+        let mut default = None;
+        let mut given: Vec<(Id, (u32, u32))> = Vec::new();
+        for g in globals.iter().filter(|g| loose(g)) {
+            let first = *default.get_or_insert_with(|| {
+                next += 1;
+                next - 1
+            });
+            if self.types.shape(g.ty).is_some_and(|t| !t.has_resource(self.types)) {
+                given.push((g.id, (0, first)));
+            }
+        }
+        for g in globals.iter().filter(bound) {
+            if self.bindings.contains_key(&g.id) || given.iter().any(|x| x.0 == g.id) {
+                continue;
+            }
+            let count = self.types.shape(g.ty).map_or(1, |t| if g.storage == StorageClass::UniformConstant { self.resources(t).max(1) } else { 1 });
+            given.push((g.id, (self.b.literal(g.id, Decoration::DescriptorSet).unwrap_or(0), next)));
+            next = next.saturating_add(count);
+        }
+        for g in globals.iter().filter(|g| g.storage == StorageClass::PushConstant) {
+            given.push((g.id, (0, next)));
+            next += 1;
+        }
+        self.bindings.extend(given);
+        self.default_binding = default.unwrap_or(0);
+    }
+
+    /// Whether a type holds numbers.
+    fn has_number(&self, ty: Ty) -> bool {
+        match ty {
+            Ty::Scalar(_) | Ty::Vector(..) | Ty::Matrix(..) => true,
+            Ty::Array(id) => self.has_number(self.types.array(id).elem),
+            Ty::Struct(id) => self.types.nodes(ty) <= MAX_LEAVES && self.types.struct_members(id).iter().any(|m| self.has_number(m.ty)),
+            _ => false,
+        }
+    }
+
+    /// Uniforms outside any block: the members of one std140 block, in the order of declaration.
+    fn loose_uniforms(&mut self, globals: &[Global]) -> R<()> {
+        let mut offset = 0u32;
+        for g in globals.iter().filter(|g| g.storage == StorageClass::UniformConstant) {
+            let Some(ty) = self.types.shape(g.ty).filter(|t| self.has_number(*t)) else { continue };
+            self.at = g.at;
+            self.span = (self.facts.declared)(&self.global_name(g));
+            let (align, size) = self.types.std140(ty);
+            offset = offset.checked_next_multiple_of(align).unwrap_or(u32::MAX);
+            let name = self.b.name(g.id).unwrap_or_default().to_string();
+            let at = Where { group: 0, binding: self.default_binding, ..Where::default() };
+            self.uniform_limits(&name, ty)?;
+            let tree = self.declare_uniform(&name, ty, at, offset, &mut Vec::new())?;
+            self.uniforms.insert(g.id, Rc::new(tree));
+            self.globals.insert(g.id, (Root::Uniform(g.id), ty));
+            offset = offset.saturating_add(size);
+        }
+        Ok(())
+    }
+
+    fn uniform_limits(&self, name: &str, ty: Ty) -> R<()> {
+        if self.types.nodes(ty) > MAX_LEAVES {
+            return Err(self.limit(format!("the uniform `{name}` has more than {MAX_LEAVES} members")));
+        }
+        Ok(())
+    }
+
+    /// A uniform block, or an array of them at consecutive bindings.
+    fn uniform_blocks(&mut self, name: &str, ty: Ty, at: Where) -> R<UniformTree> {
+        self.uniform_limits(name, ty)?;
+        let Ty::Array(id) = ty else { return self.declare_uniform(name, ty, at, 0, &mut Vec::new()) };
+        let a = self.types.array(id);
+        let Some(n) = a.count.filter(|n| *n <= 64) else {
+            return Err(self.error("F0121", format!("`{name}` is an array of more blocks than any machine has room for")));
+        };
+        let mut parts = Vec::new();
+        for k in 0..n {
+            let at = Where { binding: at.binding.saturating_add(k), ..at };
+            parts.push(self.uniform_blocks(&format!("{name}[{k}]"), a.elem, at)?);
+        }
+        Ok(UniformTree::Struct(parts))
+    }
+
+    fn declare_uniform(&mut self, name: &str, ty: Ty, at: Where, offset: u32, dims: &mut Vec<Dim>) -> R<UniformTree> {
+        match ty {
+            Ty::Struct(id) => {
+                let mut parts = Vec::new();
+                let offsets = self.types.offsets(id);
+                let types = self.types;
+                let members = types.struct_members(id);
+                for (i, m) in (0u32..).zip(members) {
+                    // A structure that only wraps something has no name for it.
+                    let part = if members.len() == 1 && m.name.is_none() { name.to_string() } else { self.member_name(name, ty, i) };
+                    let at = Where { row_major: m.row_major, matrix_stride: m.matrix_stride, ..at };
+                    let place = offset.saturating_add(offsets.get(i as usize).copied().unwrap_or(0));
+                    parts.push(self.declare_uniform(&part, m.ty, at, place, dims)?);
+                }
+                Ok(UniformTree::Struct(parts))
+            }
+            Ty::Array(id) => {
+                let a = self.types.array(id);
+                let Some(count) = a.count else { return Err(self.error("F0121", format!("the uniform `{name}` has no fixed size"))) };
+                if a.elem.has_resource(self.types) {
+                    return Ok(UniformTree::Nothing);
+                }
+                let stride = self.types.array_stride(id);
+                if u64::from(count) * u64::from(stride) > MAX_UNIFORM_BYTES || dims.len() > 8 {
+                    return Err(self.limit(format!(
+                        "the uniform `{name}` has {} bytes; no machine has room for more than {MAX_UNIFORM_BYTES}",
+                        u64::from(count) * u64::from(stride)
+                    )));
+                }
+                let name = if matches!(a.elem, Ty::Struct(_)) || name.ends_with(']') { format!("{name}[]") } else { name.to_string() };
+                dims.push(Dim { count, stride });
+                let tree = self.declare_uniform(&name, a.elem, at, offset, dims);
+                dims.pop();
+                Ok(UniformTree::Array(stride, Box::new(tree?)))
+            }
+            Ty::Matrix(columns, rows, num) => {
+                let stride = at.matrix_stride.unwrap_or(16);
+                // Row by row it is a matrix whose columns are the rows.
+                let (count, lanes) = if at.row_major { (rows, columns) } else { (columns, rows) };
+                dims.push(Dim { count: count.into(), stride });
+                let leaf = self.uniform_leaf(name, Ty::Vector(lanes, num), true, at, offset, dims);
+                dims.pop();
+                let tree = UniformTree::Array(stride, Box::new(leaf?));
+                Ok(if at.row_major { UniformTree::Rows(rows, Box::new(tree)) } else { tree })
+            }
+            Ty::Resource(_) => Ok(UniformTree::Nothing),
+            _ => self.uniform_leaf(name, ty, false, at, offset, dims),
+        }
+    }
+
+    fn uniform_leaf(&mut self, name: &str, ty: Ty, matrix: bool, at: Where, offset: u32, dims: &[Dim]) -> R<UniformTree> {
+        if !ty.is_leaf() {
+            return Err(self.error("F0121", format!("the uniform `{name}` has a type without layout")));
+        }
+        let truth = self.facts.bools.contains(name) && matches!(ty, Ty::Scalar(_)) && dims.is_empty();
+        let t = if truth { I1 } else { self.ir_ty(ty)? };
+        if t.scalar == Scalar::F16 {
+            return Err(self.error("F0122", "half-precision values in a uniform buffer: the machines address it by 32-bit words"));
+        }
+        if offset % 4 != 0 || dims.iter().any(|d| d.stride == 0 || d.stride % 4 != 0) {
+            return Err(self.error("F0122", format!("the uniform `{name}` does not stand at a multiple of four bytes")));
+        }
+        let unit = if dims.is_empty() {
+            u32::from(t.lanes) * 4
+        } else if dims.iter().all(|d| d.stride % 16 == 0) {
+            16
+        } else {
+            dims.iter().fold(0, |a, d| gcd(a, d.stride))
+        };
+        let source = if truth { Some("bool") } else { ty.num().and_then(Num::source) };
+        let decl = UniformDecl {
+            name: self.unique_uniform(name, at),
+            ty: t,
+            dims: dims.to_vec(),
+            matrix,
+            unit,
+            group: at.group,
+            binding: at.binding,
+            offset,
+            range: None,
+            source_type: source.map(str::to_string),
+            span: self.span,
+        };
+        let id = self.out.uniforms.push(decl);
+        Ok(if truth { UniformTree::Truth(id) } else { UniformTree::Leaf(id, t, unit) })
+    }
+
+    fn unique_uniform(&self, name: &str, at: Where) -> String {
+        let name = if name.is_empty() { format!("uniform{}", at.binding) } else { name.to_string() };
+        let taken = |n: &str| self.out.uniforms.values().any(|u| u.name == n);
+        if !taken(&name) {
+            return name;
+        }
+        let mut n = 1;
+        while taken(&format!("{name}_{n}")) {
+            n += 1;
+        }
+        format!("{name}_{n}")
+    }
+
+    fn storage_buffer(&mut self, g: &Global, ty: Ty) -> R<()> {
+        let (group, binding) = self.bindings.get(&g.id).copied().unwrap_or_default();
+        let Ty::Struct(block) = ty else {
+            return Err(self.error("F0135", "arrays of storage buffers exist on none of the machines"));
+        };
+        let members = self.types.struct_members(block);
+        // A buffer without instance name is known by its only member, or by its own name.
+        let inner = if let [one] = members { one.name.clone() } else { None };
+        let name = self.b.name(g.id).map(str::to_string).or(inner).or(self.b.name(block).map(str::to_string));
+        let name = name.unwrap_or_else(|| format!("storage{binding}"));
+        let name = if self.out.storage.values().any(|s| s.name == name) { format!("{name}_{binding}") } else { name };
+        let all = |d: Decoration| {
+            self.b.has(g.id, d)
+                || !members.is_empty() && (0u32..).zip(members).all(|(n, _)| self.b.of_member(block, n).iter().any(|(x, _)| *x == d))
+        };
+        let access = match (all(Decoration::NonWritable), all(Decoration::NonReadable)) {
+            (true, _) => Access::Read,
+            (false, true) => Access::Write,
+            _ => Access::ReadWrite,
+        };
+        let (mut head, mut repeat) = (Vec::new(), Vec::new());
+        self.uniform_limits(&name, ty)?;
+        self.storage_words(ty, Where::default(), &mut head, &mut repeat)?;
+        let decl = self.out.storage.push(StorageDecl {
+            name,
+            head,
+            repeat,
+            source_type: self.spell(ty),
+            access,
+            group,
+            binding,
+            span: self.span,
+        });
+        self.storage.insert(g.id, StorageBuffer { decl, ty, read_only: access == Access::Read });
+        self.globals.insert(g.id, (Root::Storage(g.id), ty));
+        Ok(())
+    }
+
+    /// Lists what the words of a buffer hold; an array of unknown or enormous length at its end repeats.
+    fn storage_words(&self, ty: Ty, at: Where, head: &mut Vec<Scalar>, repeat: &mut Vec<Scalar>) -> R<()> {
+        let far = |n: u64| self.limit(format!("a part {n} words into a storage buffer is too far from its start"));
+        if head.len() as u64 > 2 * MAX_HEAD_WORDS {
+            return Err(far(head.len() as u64));
+        }
+        match ty {
+            Ty::Struct(id) => {
+                let start = head.len();
+                let offsets = self.types.offsets(id);
+                for (m, offset) in self.types.struct_members(id).iter().zip(offsets) {
+                    if u64::from(offset / 4) > MAX_HEAD_WORDS {
+                        return Err(far(u64::from(offset / 4)));
+                    }
+                    if offset % 4 != 0 {
+                        return Err(self.error("F0122", "a member of a storage buffer that does not stand at a multiple of four bytes"));
+                    }
+                    pad(head, start + offset as usize / 4);
+                    let at = Where { row_major: m.row_major, matrix_stride: m.matrix_stride, ..at };
+                    self.storage_words(m.ty, at, head, repeat)?;
+                }
+                Ok(())
+            }
+            Ty::Array(id) => {
+                let a = self.types.array(id);
+                let mut one = Vec::new();
+                self.storage_words(a.elem, at, &mut one, &mut Vec::new())?;
+                let stride = self.types.array_stride(id);
+                if u64::from(stride / 4) > MAX_HEAD_WORDS {
+                    return Err(far(u64::from(stride / 4)));
+                }
+                if stride % 4 != 0 || stride == 0 {
+                    return Err(self.error("F0122", "elements of a storage buffer that do not stand at multiples of four bytes"));
+                }
+                pad(&mut one, stride as usize / 4);
+                match a.count {
+                    Some(n) if u64::from(n) * one.len() as u64 + (head.len() as u64) < MAX_HEAD_WORDS => {
+                        for _ in 0..n {
+                            head.extend_from_slice(&one);
+                        }
+                    }
+                    _ => *repeat = one,
+                }
+                Ok(())
+            }
+            Ty::Matrix(columns, rows, num) => {
+                let s = self.word_scalar(num)?;
+                let (count, lanes) = if at.row_major { (rows, columns) } else { (columns, rows) };
+                let stride = at.matrix_stride.unwrap_or(16);
+                if stride > 1 << 12 || stride % 4 != 0 {
+                    return Err(self.error("F0122", "a matrix whose columns do not stand at small multiples of four bytes"));
+                }
+                for _ in 0..count {
+                    let start = head.len();
+                    head.extend(std::iter::repeat_n(s, lanes.into()));
+                    pad(head, start + stride as usize / 4);
+                }
+                Ok(())
+            }
+            Ty::Vector(n, num) => {
+                head.extend(std::iter::repeat_n(self.word_scalar(num)?, n.into()));
+                Ok(())
+            }
+            Ty::Scalar(num) => {
+                head.push(self.word_scalar(num)?);
+                Ok(())
+            }
+            _ => Err(self.error("F0121", "a storage buffer of a type without layout")),
+        }
+    }
+
+    pub(crate) fn word_scalar(&self, num: Num) -> R<Scalar> {
+        match self.ir_ty(Ty::Scalar(num))?.scalar {
+            Scalar::F16 => Err(self.error("F0122", "half-precision values in a storage buffer: the machines address it by 32-bit words")),
+            Scalar::I1 => Err(self.error("F0122", "truth values in a storage buffer have no layout")),
+            other => Ok(other),
+        }
+    }
+
+    /// A type as WGSL spells it.
+    fn spell(&self, ty: Ty) -> String {
+        let num = |n: Num| match n.source() {
+            Some(s) => s.to_string(),
+            None if n.kind == super::types::Kind::Signed => format!("i{}", n.width),
+            None => format!("f{}", n.width),
+        };
+        match ty {
+            Ty::Scalar(n) => num(n),
+            Ty::Vector(k, n) => format!("vec{k}<{}>", num(n)),
+            Ty::Matrix(c, r, n) => format!("mat{c}x{r}<{}>", num(n)),
+            Ty::Array(id) => match self.types.array(id).count {
+                Some(n) => format!("array<{}, {n}>", self.spell(self.types.array(id).elem)),
+                None => format!("array<{}>", self.spell(self.types.array(id).elem)),
+            },
+            Ty::Struct(id) => {
+                let members: Vec<String> = self.types.struct_members(id).iter().map(|m| self.spell(m.ty)).collect();
+                format!("{}{{{}}}", self.b.name(id).unwrap_or_default(), members.join(", "))
+            }
+            _ => "?".to_string(),
+        }
+    }
+
+    /// Declares inputs or outputs: those with locations of their own first choose, the others take the lowest free ones.
+    fn declare_io(&mut self, globals: &[Global], used: &super::Used, output: bool) -> R<()> {
+        let class = if output { StorageClass::Output } else { StorageClass::Input };
+        let mut io = Io { output, vertices: None, next: 0, taken: Vec::new(), unplaced: false };
+        let geometry_input = self.out.stage == Stage::Geometry && !output;
+        let all: Vec<&Global> = globals.iter().filter(|g| g.storage == class).collect();
+        let mut free = Free::default();
+        for g in &all {
+            let says = Says::default().and(self.b.decorations(g.id));
+            let ty = self.types.shape(g.ty).unwrap_or(Ty::Opaque);
+            self.builtin_names(ty, says, &mut io.taken);
+            let inner = if geometry_input && says.builtin.is_none() { ty.child(self.types, 0) } else { ty };
+            if let Some(l) = says.location {
+                free.take(l, self.locations(inner));
+            }
+            if let Ty::Struct(id) = inner {
+                for n in 0..inner.len(self.types) {
+                    if let Some(l) = literal(self.b.of_member(id, n), Decoration::Location) {
+                        free.take(l, self.locations(inner.child(self.types, n)));
+                    }
+                }
+            }
+        }
+        for g in all {
+            self.at = g.at;
+            let shown = self.global_name(g);
+            self.span = (self.facts.declared)(&shown);
+            let Some(mut ty) = self.types.shape(g.ty) else { return Err(malformed(g.at, "a variable of an unknown type")) };
+            let whole = ty;
+            let mut says = Says::default().and(self.b.decorations(g.id));
+            if says.patch {
+                return Err(self.error("F0004", "tessellation programs run on none of the machines"));
+            }
+            io.vertices = None;
+            if geometry_input && says.builtin.is_none()
+                && let Ty::Array(id) = ty
+            {
+                let a = self.types.array(id);
+                io.vertices = a.count;
+                ty = a.elem;
+            }
+            let name = self.b.name(g.id).unwrap_or_default().to_string();
+            let block = matches!(ty, Ty::Struct(id) if self.b.has(id, Decoration::Block));
+            let members_placed = matches!(ty, Ty::Struct(id) if (0..ty.len(self.types)).any(|n| {
+                self.b.of_member(id, n).iter().any(|(d, _)| matches!(d, Decoration::Location | Decoration::BuiltIn))
+            }));
+            io.unplaced = false;
+            if says.location.is_none() && says.builtin.is_none() && !members_placed {
+                // The location of what the program before calls by this name, else the lowest free ones.
+                let before = if output { None } else { self.facts.varyings.iter().find(|v| v.0 == name).map(|v| v.1) };
+                let count = self.locations(ty);
+                says.location = Some(match before {
+                    Some(l) => l,
+                    None => free.find(count),
+                });
+                io.unplaced = true;
+            }
+            io.next = says.location.unwrap_or(0);
+            let base = if block { String::new() } else { name };
+            let slot = match ty {
+                Ty::Struct(_) if used.members.contains_key(&g.id) && self.is_builtin_block(ty) => {
+                    self.builtin_block(g, ty, says, used, &mut io)?
+                }
+                _ if says.builtin.is_some() && !used.globals.contains(&g.id) => continue,
+                _ => self.io_tree(&base, ty, says, &mut io, 0)?,
+            };
+            let slot = self.add_slot(slot);
+            self.globals.insert(g.id, (Root::Slot(slot), whole));
+        }
+        Ok(())
+    }
+
+    fn is_builtin_block(&self, ty: Ty) -> bool {
+        let Ty::Struct(id) = ty else { return false };
+        (0..ty.len(self.types)).any(|n| literal(self.b.of_member(id, n), Decoration::BuiltIn).is_some())
+    }
+
+    fn builtin_names(&self, ty: Ty, says: Says, taken: &mut Vec<String>) {
+        if let Some(b) = says.builtin.and_then(builtin) {
+            taken.push(b.name().to_string());
+        }
+        let inner = match ty {
+            Ty::Array(id) => self.types.array(id).elem,
+            t => t,
+        };
+        if let Ty::Struct(id) = inner {
+            for n in 0..inner.len(self.types) {
+                let b = literal(self.b.of_member(id, n), Decoration::BuiltIn).and_then(BuiltIn::from_u32).and_then(builtin);
+                taken.extend(b.map(|b| b.name().to_string()));
+            }
+        }
+    }
+
+    /// `gl_PerVertex`: only the members that the program uses.
+    fn builtin_block(&mut self, g: &Global, ty: Ty, says: Says, used: &super::Used, io: &mut Io) -> R<Slot> {
+        let Ty::Struct(id) = ty else { return Err(malformed(g.at, "a block that is no structure")) };
+        let mut parts = Vec::new();
+        for n in 0..ty.len(self.types) {
+            let child = ty.child(self.types, n);
+            if used.member(g.id, n) {
+                let name = self.member_name("", ty, n);
+                let says = says.and(self.b.of_member(id, n));
+                parts.push(self.io_tree(&name, child, says, io, 1)?);
+            } else {
+                // Never looked at.
+                parts.push(Slot::Agg(Rc::new([]), None));
+            }
+        }
+        if io.vertices.is_some() {
+            return self.per_vertex(parts, io);
+        }
+        Ok(Slot::Agg(parts.into(), None))
+    }
+
+    fn per_vertex(&mut self, parts: Vec<Slot>, io: &Io) -> R<Slot> {
+        let mems = parts.into_iter().map(|p| match p {
+            Slot::Mem(m) => match &*m {
+                Mem::Array(_, inner) => (**inner).clone(),
+                other => other.clone(),
+            },
+            _ => Mem::Struct(Vec::new()),
+        });
+        let inner = Mem::Struct(mems.collect());
+        Ok(Slot::Mem(Rc::new(Mem::Array(io.vertices.unwrap_or(1), Box::new(inner)))))
+    }
+
+    /// Locations that a type takes.
+    fn locations(&self, ty: Ty) -> u32 {
+        match ty {
+            Ty::Matrix(c, ..) => c.into(),
+            Ty::Array(id) => {
+                let a = self.types.array(id);
+                a.count.unwrap_or(1).saturating_mul(self.locations(a.elem))
+            }
+            Ty::Struct(_) if self.types.nodes(ty) <= MAX_LEAVES => {
+                (0..ty.len(self.types)).fold(0, |n, k| n.saturating_add(self.locations(ty.child(self.types, k))))
+            }
+            _ => 1,
+        }
+    }
+
+    /// Declares an input or output, or the parts of one.
+    fn io_tree(&mut self, name: &str, ty: Ty, says: Says, io: &mut Io, depth: u32) -> R<Slot> {
+        if ty.is_leaf() {
+            return self.io_leaf(name, ty, 1, says, io);
+        }
+        if self.locations(ty) > MAX_LOCATIONS || depth > 16 {
+            return Err(self.limit(format!("`{name}` takes {} locations; no machine has more than {MAX_LOCATIONS}", self.locations(ty))));
+        }
+        if let (Some(b), Ty::Array(id)) = (says.builtin, ty) {
+            let a = self.types.array(id);
+            let Some(n) = a.count.filter(|_| a.elem.is_leaf()) else { return Err(self.error("F0123", format!("`{name}`: a builtin of this type"))) };
+            // The coverage of the first 32 samples is all that there is.
+            let n = if b == BuiltIn::SampleMask { 1 } else { n };
+            let slot = self.io_leaf(name, a.elem, n, says, io)?;
+            return Ok(if b == BuiltIn::SampleMask { Slot::Agg(Rc::new([slot]), None) } else { slot });
+        }
+        let mut parts = Vec::new();
+        for n in 0..ty.len(self.types) {
+            let child = ty.child(self.types, n);
+            let (part, inner) = match ty {
+                Ty::Struct(id) => {
+                    let list = self.b.of_member(id, n);
+                    if let Some(l) = literal(list, Decoration::Location) {
+                        io.next = l;
+                    }
+                    (self.member_name(name, ty, n), says.and(list))
+                }
+                Ty::Matrix(..) | Ty::Array(_) => (format!("{name}[{n}]"), says),
+                _ => return Err(self.error("F0123", format!("`{name}`: inputs and outputs are numbers and what is made of them"))),
+            };
+            parts.push(self.io_tree(&part, child, inner, io, depth + 1)?);
+        }
+        if parts.is_empty() {
+            return Err(self.error("F0123", format!("`{name}`: inputs and outputs are numbers and what is made of them")));
+        }
+        if io.vertices.is_some() {
+            return self.per_vertex(parts, io);
+        }
+        Ok(Slot::Agg(parts.into(), None))
+    }
+
+    fn io_leaf(&mut self, name: &str, ty: Ty, count: u32, says: Says, io: &mut Io) -> R<Slot> {
+        let t = self.ir_ty(ty)?;
+        let mut decl = match says.builtin {
+            Some(b) => match builtin(b) {
+                Some(b) => IoDecl::builtin(t, b),
+                None => return Err(self.error("F0124", format!("the builtin {b:?} exists on none of the machines"))),
+            },
+            None => {
+                if says.component.is_some_and(|c| c != 0) {
+                    return Err(self.error("F0123", format!("`{name}` shares its location with another one, which none of the machines can do")));
+                }
+                let mut d = IoDecl::at_location(name, t, io.next);
+                io.next += 1;
+                if d.name.is_empty() {
+                    d.name = format!("location{}", io.next - 1);
+                }
+                d.name = unique(&d.name, &io.taken, d.binding);
+                io.taken.push(d.name.clone());
+                d
+            }
+        };
+        if let Some(i) = says.interpolation {
+            decl.interpolation = i;
+        }
+        if let Some(s) = says.sampling {
+            decl.sampling = s;
+        }
+        decl.blend_source = says.index.unwrap_or(0).min(1) as u8;
+        decl.count = io.vertices.unwrap_or(count);
+        decl.source_type = ty.num().and_then(Num::source).map(str::to_string).filter(|s| !(s == "bool" && t == I1));
+        let placed = if io.output { &self.facts.unplaced.1 } else { &self.facts.unplaced.0 };
+        decl.unplaced = says.builtin.is_none() && (io.unplaced || placed.contains(&decl.name));
+        decl.span = self.span;
+        if io.output {
+            let id = self.out.outputs.push(decl);
+            let vars: Vec<_> = (0..count).map(|_| self.ssa.var(t)).collect();
+            for (n, v) in (0u32..).zip(&vars) {
+                self.outputs.push((*v, MemRef::Output(id), n));
+                if says.invariant {
+                    self.invariant.insert(v.0);
+                }
+            }
+            return Ok(if count == 1 && says.builtin.is_none_or(|b| !is_array(b)) {
+                Slot::Leaf(vars[0])
+            } else {
+                Slot::Agg(vars.into_iter().map(Slot::Leaf).collect(), None)
+            });
+        }
+        let id = self.out.inputs.push(decl);
+        let leaf = Mem::Leaf(MemRef::Input(id), t);
+        if let Some(n) = io.vertices {
+            return Ok(Slot::Mem(Rc::new(Mem::Array(n, Box::new(leaf)))));
+        }
+        if says.builtin.is_some_and(is_array) && says.builtin != Some(BuiltIn::SampleMask) {
+            return Ok(Slot::Mem(Rc::new(Mem::Array(count, Box::new(leaf)))));
+        }
+        let var = self.ssa.var(t);
+        let v = self.b().load(t, MemRef::Input(id), 0, None);
+        self.write_var(var, v);
+        Ok(Slot::Leaf(var))
+    }
+
+    /// Writes the outputs as they are now.
+    pub(crate) fn write_outputs(&mut self) {
+        let mut invariant: Vec<Value> = Vec::new();
+        for (var, output, n) in self.outputs.clone() {
+            let v = self.read_var(var);
+            if self.func().def_if(v, Opcode::Undef).is_some() {
+                continue;
+            }
+            if self.invariant.contains(&var.0) {
+                invariant.push(v);
+            }
+            self.b().store(output, n, v, None);
+        }
+        self.mark_precise(invariant);
+    }
+
+    /// Everything that an invariant output is computed from keeps its roundings.
+    fn mark_precise(&mut self, mut work: Vec<Value>) {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let f = self.func();
+        while let Some(v) = work.pop() {
+            if !seen.insert(f.resolve(v)) {
+                continue;
+            }
+            match f.def(v) {
+                retroshade_ir::ValueDef::Result(i, _) => {
+                    let d = &mut f.insts[i];
+                    d.precise |= matches!(d.op.group(), "Float");
+                    work.extend(d.args.iter().copied());
+                }
+                retroshade_ir::ValueDef::Param(b, n) => {
+                    for p in f.layout.clone() {
+                        for t in f.successors(p) {
+                            if t.block == b {
+                                work.extend(t.args.get(n as usize));
+                            }
+                        }
+                    }
+                }
+                retroshade_ir::ValueDef::Alias(w) => work.push(w),
+            }
+        }
+    }
+}
+
+/// The block behind a variable's type, through arrays.
+fn block_of(c: &Converter<'_>, ty: Ty) -> Option<Id> {
+    match ty {
+        Ty::Struct(id) => Some(id),
+        Ty::Array(id) => block_of(c, c.types.array(id).elem),
+        _ => None,
+    }
+}
+
+/// Locations that are taken.
+#[derive(Default)]
+struct Free(Vec<bool>);
+
+impl Free {
+    fn take(&mut self, first: u32, count: u32) {
+        for l in first.min(1 << 12)..first.saturating_add(count).min(1 << 12) {
+            if self.0.len() <= l as usize {
+                self.0.resize(l as usize + 1, false);
+            }
+            self.0[l as usize] = true;
+        }
+    }
+
+    /// The lowest free ones in a row.
+    fn find(&mut self, count: u32) -> u32 {
+        let mut first = 0u32;
+        let taken = |l: u32| self.0.get(l as usize).copied().unwrap_or(false);
+        while first < 1 << 12 && (first..first.saturating_add(count.min(1 << 12))).any(taken) {
+            first += 1;
+        }
+        self.take(first, count);
+        first
+    }
+}
+
+fn is_array(b: BuiltIn) -> bool {
+    matches!(b, BuiltIn::ClipDistance | BuiltIn::CullDistance | BuiltIn::SampleMask)
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+fn pad(words: &mut Vec<Scalar>, to: usize) {
+    while words.len() < to {
+        words.push(Scalar::I32);
+    }
+}
+
+/// A name that is not taken: the source's, or `locationN`, or with a number.
+fn unique(name: &str, taken: &[String], binding: Binding) -> String {
+    let free = |n: &str| !taken.iter().any(|t| t == n);
+    if free(name) {
+        return name.to_string();
+    }
+    if let Binding::Location(l) = binding {
+        let at = format!("location{l}");
+        if free(&at) {
+            return at;
+        }
+    }
+    let mut n = 1;
+    while !free(&format!("{name}_{n}")) {
+        n += 1;
+    }
+    format!("{name}_{n}")
+}
+
+/// The IR's name for a builtin, if some machine has it.
+fn builtin(b: BuiltIn) -> Option<Builtin> {
+    Some(match b {
+        BuiltIn::Position | BuiltIn::FragCoord => Builtin::Position,
+        BuiltIn::PointSize => Builtin::PointSize,
+        BuiltIn::ClipDistance => Builtin::ClipDistance,
+        BuiltIn::VertexId | BuiltIn::VertexIndex => Builtin::VertexIndex,
+        BuiltIn::InstanceId | BuiltIn::InstanceIndex => Builtin::InstanceIndex,
+        BuiltIn::PrimitiveId => Builtin::PrimitiveIndex,
+        BuiltIn::InvocationId => Builtin::InvocationId,
+        BuiltIn::Layer => Builtin::Layer,
+        BuiltIn::ViewportIndex => Builtin::ViewportIndex,
+        BuiltIn::PointCoord => Builtin::PointCoord,
+        BuiltIn::FrontFacing => Builtin::FrontFacing,
+        BuiltIn::SampleId => Builtin::SampleIndex,
+        BuiltIn::SampleMask => Builtin::SampleMask,
+        BuiltIn::FragDepth => Builtin::FragDepth,
+        BuiltIn::ViewIndex => Builtin::ViewIndex,
+        BuiltIn::NumWorkgroups => Builtin::NumWorkgroups,
+        BuiltIn::WorkgroupId => Builtin::WorkgroupId,
+        BuiltIn::LocalInvocationId => Builtin::LocalInvocationId,
+        BuiltIn::GlobalInvocationId => Builtin::GlobalInvocationId,
+        BuiltIn::LocalInvocationIndex => Builtin::LocalInvocationIndex,
+        _ => return None,
+    })
+}
