@@ -27,6 +27,11 @@ pub(crate) fn malformed(at: usize, what: impl std::fmt::Display) -> Diagnostic {
     Diagnostic::error("F0012", Span::NONE, format!("this is no valid SPIR-V: {what} (word {at})"))
 }
 
+/// What no machine has.
+fn refused(what: &str) -> Diagnostic {
+    Diagnostic::error("F0125", Span::NONE, what)
+}
+
 /// An instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inst<'w> {
@@ -134,6 +139,8 @@ pub(crate) struct Body {
     pub(crate) end: usize,
     /// Where the merge instruction stands, if there is one.
     pub(crate) merge: Option<usize>,
+    /// The last line instruction in front of it. By the letter a line ends with its block; here it goes on in the order of the text.
+    pub(crate) line: Option<usize>,
 }
 
 /// A function.
@@ -280,6 +287,16 @@ impl<'w> Binary<'w> {
                     self.member_decorations.entry((pair[0], pair[1])).or_default().extend(&group);
                 }
             }
+            Op::Capability => match spirv::Capability::from_u32(i.word(0)?) {
+                Some(spirv::Capability::PhysicalStorageBufferAddresses) => {
+                    return Err(refused("memory that is addressed by pointers (buffer references) exists on none of the machines"));
+                }
+                Some(spirv::Capability::CooperativeMatrixKHR | spirv::Capability::CooperativeMatrixNV) => {
+                    return Err(refused("cooperative matrices exist on none of the machines"));
+                }
+                Some(spirv::Capability::Kernel) => return Err(refused("OpenCL's kernels run on none of the machines")),
+                _ => {}
+            },
             Op::ExtInstImport => {
                 self.sets.insert(i.word(0)?, i.string(1)?.0);
             }
@@ -338,9 +355,15 @@ impl<'w> Binary<'w> {
         let mut f = Func { at: first.at, result: first.word(0)?, ..Func::default() };
         let id = first.word(1)?;
         let mut open: Option<Body> = None;
+        let mut line = None;
         loop {
             let i = decode(self.words, at)?;
             at += i.operands.len() + 1;
+            match i.op {
+                Op::Line => line = Some(i.at),
+                Op::NoLine => line = None,
+                _ => {}
+            }
             match i.op {
                 Op::FunctionEnd => break,
                 Op::FunctionParameter => f.params.push((i.word(1)?, i.word(0)?)),
@@ -348,7 +371,7 @@ impl<'w> Binary<'w> {
                     if open.is_some() {
                         return Err(malformed(i.at, "a block that begins before the one in front of it ends"));
                     }
-                    open = Some(Body { label: i.word(0)?, words: at..at, end: at, merge: None });
+                    open = Some(Body { label: i.word(0)?, words: at..at, end: at, merge: None, line });
                 }
                 Op::Line | Op::NoLine | Op::ExtInst | Op::ExtInstWithForwardRefsKHR if open.is_none() => {}
                 Op::Function => return Err(malformed(i.at, "a function inside a function")),

@@ -224,6 +224,11 @@ impl<'m> Converter<'m> {
             }
             self.begin(work, n);
             let end = work.body(n).end;
+            self.span = retroshade_ir::Span::NONE;
+            if let Some(line) = work.body(n).line {
+                let line = self.b.inst(line)?;
+                self.inst(&line)?;
+            }
             for i in self.b.insts(work.body(n).words.start..end) {
                 self.at = i.at;
                 if self.instruction(&i)?.is_break() {

@@ -153,7 +153,7 @@ impl<'m> Converter<'m> {
             let combined = matches!(self.types.resource(id), ResourceDef::Sampled(_));
             let name = if name.is_empty() { format!("texture{binding}") } else { name };
             let texture = self.out.textures.push(TextureDecl {
-                sampler: combined.then(|| format!("{name}_sampler")),
+                sampler: None,
                 arrayed: what.arrayed,
                 shadow: combined && d.depth,
                 kind: what.scalar,
@@ -163,7 +163,7 @@ impl<'m> Converter<'m> {
                 ..TextureDecl::new(&name, what.dim, binding.saturating_add(n))
             });
             let image = (variable, n);
-            self.textures.push(Declared { image, sampler: combined.then_some(image), texture });
+            self.textures.push(Declared { image, sampler: None, texture });
         }
         Ok(())
     }
@@ -254,7 +254,12 @@ impl<'m> Converter<'m> {
             }
         }
         let Some(base) = first else { return Err(self.error("F0150", "a texture that was not declared")) };
-        let name = sampler.map(|s| self.sampler_name(s));
+        let name = match sampler {
+            // Both in one: the sampler goes by the texture's name.
+            Some(s) if s == image => Some(format!("{}_sampler", self.out.textures[base].name)),
+            Some(s) => Some(self.sampler_name(s)),
+            None => None,
+        };
         let texture = match found {
             Some((t, new)) => {
                 if new {
@@ -382,15 +387,6 @@ impl<'m> Converter<'m> {
         Ok(out)
     }
 
-    /// The array layer as a rounded integer.
-    fn layer(&mut self, v: Value) -> Value {
-        if self.func().ty(v).is_float() {
-            let r = self.b().ins(Opcode::Fround, &[v]);
-            return self.b().typed(Opcode::F2s, I32, &[r], Imm::None);
-        }
-        v
-    }
-
     /// Coordinates, and the layer where there is one.
     fn coordinates(&mut self, what: Image, v: Value) -> R<Vec<Value>> {
         let need = what.lanes() + u8::from(what.arrayed);
@@ -403,7 +399,8 @@ impl<'m> Converter<'m> {
         let mut args = vec![coord];
         if what.arrayed {
             let l = self.lane(v, what.lanes());
-            args.push(self.layer(l));
+            let float = self.func().ty(l).is_float();
+            args.push(if float { self.b().array_layer(l) } else { l });
         }
         Ok(args)
     }
@@ -467,6 +464,12 @@ impl<'m> Converter<'m> {
             let mut args = c.coordinates(what, coord)?;
             args.extend(reference);
             let lod = if gather {
+                TexLod::Zero
+            } else if let Some((x, y)) = extra.grad
+                && dref
+                && c.is_const(x, 0)
+                && c.is_const(y, 0)
+            {
                 TexLod::Zero
             } else if let Some((x, y)) = extra.grad {
                 args.extend([x, y]);

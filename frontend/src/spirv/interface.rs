@@ -178,7 +178,7 @@ impl<'m> Converter<'m> {
         let mut next = 0u32;
         for g in globals.iter().filter(bound) {
             let group = self.b.literal(g.id, Decoration::DescriptorSet).unwrap_or(0);
-            if let Some(b) = self.b.literal(g.id, Decoration::Binding) {
+            if let Some(b) = self.b.literal(g.id, Decoration::Binding).filter(|_| !self.is_default_block(g)) {
                 self.bindings.insert(g.id, (group, b));
                 if group == 0 {
                     next = next.max(b.saturating_add(1).min(1 << 20));
@@ -190,6 +190,10 @@ impl<'m> Converter<'m> {
         };
         let mut default = None;
         let mut given: Vec<(Id, (u32, u32))> = Vec::new();
+        for g in globals.iter().filter(|g| self.is_default_block(g)) {
+            given.push((g.id, (0, next)));
+            next += 1;
+        }
         for g in globals.iter().filter(|g| loose(g)) {
             let first = *default.get_or_insert_with(|| {
                 next += 1;
@@ -213,6 +217,11 @@ impl<'m> Converter<'m> {
         }
         self.bindings.extend(given);
         self.default_binding = default.unwrap_or(0);
+    }
+
+    /// Whether a variable is the block into which glslang puts the loose uniforms.
+    fn is_default_block(&self, g: &Global) -> bool {
+        g.storage == StorageClass::Uniform && self.b.name(g.ty) == Some("gl_DefaultUniformBlock")
     }
 
     /// Whether a type holds numbers.
@@ -663,7 +672,7 @@ impl<'m> Converter<'m> {
             // The coverage of the first 32 samples is all that there is.
             let n = if b == BuiltIn::SampleMask { 1 } else { n };
             let slot = self.io_leaf(name, a.elem, n, says, io)?;
-            return Ok(if b == BuiltIn::SampleMask { Slot::Agg(Rc::new([slot]), None) } else { slot });
+            return Ok(if matches!(slot, Slot::Leaf(_)) { Slot::Agg(Rc::new([slot]), None) } else { slot });
         }
         let mut parts = Vec::new();
         for n in 0..ty.len(self.types) {
@@ -720,6 +729,10 @@ impl<'m> Converter<'m> {
         decl.blend_source = says.index.unwrap_or(0).min(1) as u8;
         decl.count = io.vertices.unwrap_or(count);
         decl.source_type = ty.num().and_then(Num::source).map(str::to_string).filter(|s| !(s == "bool" && t == I1));
+        if matches!(decl.binding, Binding::Builtin(b) if is_number(b)) {
+            // WGSL's type; GLSL takes them for signed.
+            decl.source_type = Some("u32".to_string());
+        }
         let placed = if io.output { &self.facts.unplaced.1 } else { &self.facts.unplaced.0 };
         decl.unplaced = says.builtin.is_none() && (io.unplaced || placed.contains(&decl.name));
         decl.span = self.span;
@@ -830,6 +843,11 @@ impl Free {
         self.take(first, count);
         first
     }
+}
+
+/// Whether a builtin counts something.
+fn is_number(b: Builtin) -> bool {
+    matches!(b, Builtin::VertexIndex | Builtin::InstanceIndex | Builtin::PrimitiveIndex | Builtin::SampleIndex | Builtin::SampleMask)
 }
 
 fn is_array(b: BuiltIn) -> bool {

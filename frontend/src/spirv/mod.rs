@@ -30,8 +30,8 @@ use binary::{Binary, Entry, Global, Id};
 use consts::{Const, Consts};
 use convert::Converter;
 use place::ArrayKey;
-use retroshade_ir::module::{GeometryInfo, Primitive};
-use retroshade_ir::{Diagnostic, Module, Span, Stage};
+use retroshade_ir::module::{Access, GeometryInfo, Primitive};
+use retroshade_ir::{Diagnostic, Imm, MemRef, Module, Opcode, Span, Stage};
 use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, Decoration, ExecutionMode, ExecutionModel, StorageClass};
 use std::collections::BTreeSet;
@@ -139,7 +139,18 @@ pub(crate) fn translate(w: &Words<'_>, options: &FrontOptions) -> Result<Module,
 }
 
 /// A module that breaks rules which nobody checked so far gives IR that breaks others.
-fn sound(m: Module) -> Result<Module, Errors> {
+fn sound(mut m: Module) -> Result<Module, Errors> {
+    // A buffer that is declared as only written, but has parts of vectors or matrices written, is read for the rest.
+    for f in m.functions.values() {
+        for (_, i) in f.ordered() {
+            let d = &f.insts[i];
+            if let (Opcode::StorageLoad, Imm::Mem { var: MemRef::Storage(s), .. }) = (d.op, &d.imm)
+                && m.storage[*s].access == Access::Write
+            {
+                m.storage[*s].access = Access::ReadWrite;
+            }
+        }
+    }
     match retroshade_ir::verify(&m) {
         Ok(()) => Ok(m),
         Err(all) => {

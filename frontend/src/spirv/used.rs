@@ -234,7 +234,9 @@ impl Scan<'_, '_> {
             | Op::EmitStreamVertex
             | Op::EndPrimitive
             | Op::EndStreamPrimitive => self.now.acts = true,
-            Op::ExtInst | Op::Phi | Op::Select | Op::CopyObject | Op::CompositeConstruct => {
+            // Behind the set and the number of the instruction.
+            Op::ExtInst => i.rest(4).iter().for_each(|id| self.escape(*id)),
+            Op::Phi | Op::Select | Op::CopyObject | Op::CompositeConstruct => {
                 i.rest(2).iter().for_each(|id| self.escape(*id));
             }
             Op::AtomicStore => {
