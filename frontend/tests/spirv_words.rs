@@ -37,7 +37,7 @@ fn programs_of_glslang() {
     assert_eq!(compute("arr2d.spv", &[("B", &[0; 7])]), [0, 0, 1, 2, 10, 11, 12], "int m[2][3]");
     assert_eq!(compute("arr2u.spv", &[("B", &[0; 7]), ("K", &[0, 1, 2, 3, 4, 5, 6])]), [0, 1, 2, 3, 4, 5, 6], "int k[2][3] in a buffer");
     assert_eq!(compute("arr2dl.spv", &[("B", &[0; 4])]), [0, 5, 7, 23], "length() of arrays of arrays");
-    assert_eq!(compute("sharedvec.spv", &[("a", &[0; 4])]), [1, 2, 3, 4], "lanes of a shared vector");
+    assert_eq!(floats(&compute("sharedvec.spv", &[("a", &[0; 4])])), [1.0, 2.0, 3.0, 4.0], "lanes of a shared vector");
 }
 
 #[test]

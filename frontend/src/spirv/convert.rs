@@ -446,6 +446,7 @@ impl Converter<'_> {
         self.start(first);
         self.seal(first);
         self.declare_globals(globals, used)?;
+        self.declare_surface(globals);
         self.first_values(globals)?;
         if functions {
             self.choose_kept();

@@ -17,11 +17,13 @@ use std::rc::Rc;
 /// Leading words of a storage buffer that are listed one by one.
 const MAX_HEAD_WORDS: u64 = 1 << 16;
 /// No machine has room for more bytes of uniforms.
-const MAX_UNIFORM_BYTES: u64 = 1 << 24;
+const MAX_UNIFORM_BYTES: u64 = 1 << 20;
 /// Declarations that one variable may fall apart into.
 const MAX_LEAVES: u64 = 1 << 12;
 /// Elements of an array of inputs or outputs.
 const MAX_LOCATIONS: u32 = 128;
+/// The highest location.
+const MAX_LOCATION: u32 = 1 << 10;
 
 /// A uniform buffer and a place in it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -336,12 +338,15 @@ impl<'m> Converter<'m> {
         if t.scalar == Scalar::F16 {
             return Err(self.error("F0122", "half-precision values in a uniform buffer: the machines address it by 32-bit words"));
         }
-        if offset % 4 != 0 || dims.iter().any(|d| d.stride == 0 || d.stride % 4 != 0) {
+        if u64::from(offset) > MAX_UNIFORM_BYTES {
+            return Err(self.limit(format!("the uniform `{name}` stands at byte {offset}; no machine has room for more than {MAX_UNIFORM_BYTES}")));
+        }
+        if !offset.is_multiple_of(4) || dims.iter().any(|d| d.stride == 0 || !d.stride.is_multiple_of(4)) {
             return Err(self.error("F0122", format!("the uniform `{name}` does not stand at a multiple of four bytes")));
         }
         let unit = if dims.is_empty() {
             u32::from(t.lanes) * 4
-        } else if dims.iter().all(|d| d.stride % 16 == 0) {
+        } else if dims.iter().all(|d| d.stride.is_multiple_of(16)) {
             16
         } else {
             dims.iter().fold(0, |a, d| gcd(a, d.stride))
@@ -429,7 +434,7 @@ impl<'m> Converter<'m> {
                     if u64::from(offset / 4) > MAX_HEAD_WORDS {
                         return Err(far(u64::from(offset / 4)));
                     }
-                    if offset % 4 != 0 {
+                    if !offset.is_multiple_of(4) {
                         return Err(self.error("F0122", "a member of a storage buffer that does not stand at a multiple of four bytes"));
                     }
                     pad(head, start + offset as usize / 4);
@@ -446,7 +451,7 @@ impl<'m> Converter<'m> {
                 if u64::from(stride / 4) > MAX_HEAD_WORDS {
                     return Err(far(u64::from(stride / 4)));
                 }
-                if stride % 4 != 0 || stride == 0 {
+                if !stride.is_multiple_of(4) || stride == 0 {
                     return Err(self.error("F0122", "elements of a storage buffer that do not stand at multiples of four bytes"));
                 }
                 pad(&mut one, stride as usize / 4);
@@ -464,7 +469,7 @@ impl<'m> Converter<'m> {
                 let s = self.word_scalar(num)?;
                 let (count, lanes) = if at.row_major { (rows, columns) } else { (columns, rows) };
                 let stride = at.matrix_stride.unwrap_or(16);
-                if stride > 1 << 12 || stride % 4 != 0 {
+                if stride > 1 << 12 || !stride.is_multiple_of(4) {
                     return Err(self.error("F0122", "a matrix whose columns do not stand at small multiples of four bytes"));
                 }
                 for _ in 0..count {
@@ -530,6 +535,10 @@ impl<'m> Converter<'m> {
             self.builtin_names(ty, says, &mut io.taken);
             let inner = if geometry_input && says.builtin.is_none() { ty.child(self.types, 0) } else { ty };
             if let Some(l) = says.location {
+                if l > MAX_LOCATION {
+                    let name = self.global_name(g);
+                    return Err(self.limit(format!("`{name}` is at location {l}; no machine has more than {MAX_LOCATION}")));
+                }
                 free.take(l, self.locations(inner));
             }
             if let Ty::Struct(id) = inner {
@@ -681,7 +690,7 @@ impl<'m> Converter<'m> {
                 Ty::Struct(id) => {
                     let list = self.b.of_member(id, n);
                     if let Some(l) = literal(list, Decoration::Location) {
-                        io.next = l;
+                        io.next = l.min(MAX_LOCATION);
                     }
                     (self.member_name(name, ty, n), says.and(list))
                 }

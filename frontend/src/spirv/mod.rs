@@ -20,6 +20,7 @@ mod math;
 mod memory;
 mod ops;
 mod place;
+mod surface;
 mod types;
 mod used;
 mod value;
@@ -89,7 +90,7 @@ pub(crate) fn words(bytes: &[u8]) -> Result<Vec<u32>, Diagnostic> {
     if bytes.len() > limit {
         return Err(Diagnostic::error("L0001", Span::NONE, format!("the binary has {} bytes; the limit is {limit}", bytes.len())));
     }
-    if bytes.len() % 4 != 0 {
+    if !bytes.len().is_multiple_of(4) {
         return Err(binary::malformed(bytes.len() / 4, format_args!("{} bytes are no whole number of words", bytes.len())));
     }
     let big = bytes.first_chunk::<4>().is_some_and(|b| u32::from_be_bytes(*b) == spirv::MAGIC_NUMBER);
