@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+use ::spirv::Op;
 use common::*;
 use retroshade_frontend::{FrontOptions, spirv};
 use retroshade_ir::{Module, Stage};
-use ::spirv::Op;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -150,7 +150,10 @@ fn binary(op: Op, cases: &[(u32, u32, u32)]) {
 #[test]
 fn operations_on_integers() {
     let n = |x: i32| x as u32;
-    binary(Op::SMod, &[(7, 3, 1), (n(-7), 3, 2), (7, n(-3), n(-2)), (n(-7), n(-3), n(-1)), (6, n(-3), 0), (0x7fff_fffe, 0x7fff_ffff, 0x7fff_fffe)]);
+    binary(
+        Op::SMod,
+        &[(7, 3, 1), (n(-7), 3, 2), (7, n(-3), n(-2)), (n(-7), n(-3), n(-1)), (6, n(-3), 0), (0x7fff_fffe, 0x7fff_ffff, 0x7fff_fffe)],
+    );
     binary(Op::SRem, &[(7, 3, 1), (n(-7), 3, n(-1)), (7, n(-3), 1)]);
     binary(Op::UMod, &[(0xffff_fff9, 10, 0xffff_fff9 % 10)]);
     binary(Op::SDiv, &[(n(-7), 2, n(-3)), (0xffff_ffff, 0xffff_ffff, 1)]);
@@ -248,9 +251,18 @@ fn damaged_modules() {
 /// Ten thousand modules with words changed, dropped and doubled: an error or a sound program, and soon.
 #[test]
 fn mutated_modules() {
-    let seeds: Vec<Vec<u8>> = ["dowhile.spv", "arr2d.spv", "shortcircuit.spv", "swspv.spv", "sharedvec.spv", "fetchoff.spv", "do_continue.spv", "damaged_sizes.spv"]
-        .map(file)
-        .into();
+    let seeds: Vec<Vec<u8>> = [
+        "dowhile.spv",
+        "arr2d.spv",
+        "shortcircuit.spv",
+        "swspv.spv",
+        "sharedvec.spv",
+        "fetchoff.spv",
+        "do_continue.spv",
+        "damaged_sizes.spv",
+    ]
+    .map(file)
+    .into();
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let mut random = move |n: usize| {
         state ^= state << 13;
@@ -260,7 +272,8 @@ fn mutated_modules() {
     };
     let (mut taken, mut longest) = (0, Duration::ZERO);
     for round in 0..10_000 {
-        let mut words: Vec<u32> = seeds[round % seeds.len()].chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        let mut words: Vec<u32> =
+            seeds[round % seeds.len()].chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
         for _ in 0..1 + random(4) {
             let at = 5 + random(words.len() - 5);
             match random(6) {

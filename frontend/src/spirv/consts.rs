@@ -71,7 +71,11 @@ impl<'a, 'w> Consts<'a, 'w> {
         }
         let Some(c) = self.b.constants.get(&id) else { return Err(malformed(0, format_args!("%{id} is no constant"))) };
         if depth > MAX_DEPTH {
-            return Err(Diagnostic::error("L0102", Span::NONE, format!("constants nested more than {MAX_DEPTH} deep (word {})", c.inst.at)));
+            return Err(Diagnostic::error(
+                "L0102",
+                Span::NONE,
+                format!("constants nested more than {MAX_DEPTH} deep (word {})", c.inst.at),
+            ));
         }
         let (i, ty) = (c.inst, c.ty);
         let value = match i.op {
@@ -140,7 +144,13 @@ impl<'a, 'w> Consts<'a, 'w> {
     /// An operation on specialisation constants.
     fn operation(&mut self, i: Inst<'_>, depth: u32) -> R<Const> {
         let Some(op) = Op::from_u32(i.word(2)?) else { return Err(malformed(i.at, "an unknown operation")) };
-        let unknown = || Diagnostic::error("F0134", Span::NONE, format!("{op:?} on specialisation constants is computed by none of these compilers (word {})", i.at));
+        let unknown = || {
+            Diagnostic::error(
+                "F0134",
+                Span::NONE,
+                format!("{op:?} on specialisation constants is computed by none of these compilers (word {})", i.at),
+            )
+        };
         match op {
             Op::CompositeExtract => {
                 let mut c = self.at_depth(i.word(3)?, depth + 1)?;
@@ -257,7 +267,13 @@ fn fold(op: Op, a: &[u32]) -> Option<u32> {
         Op::SLessThanEqual => (s <= t).into(),
         Op::SGreaterThan => (s > t).into(),
         Op::SGreaterThanEqual => (s >= t).into(),
-        Op::Select => if x != 0 { y } else { at(2)? },
+        Op::Select => {
+            if x != 0 {
+                y
+            } else {
+                at(2)?
+            }
+        }
         Op::FAdd => (f + g).to_bits(),
         Op::FSub => (f - g).to_bits(),
         Op::FMul => (f * g).to_bits(),

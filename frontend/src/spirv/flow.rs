@@ -71,7 +71,8 @@ impl Flow {
                 return Err(malformed(body.words.start, format_args!("%{} labels two blocks", body.label)));
             }
         }
-        let find = |id: Id, at: usize| number.get(&id).copied().ok_or_else(|| malformed(at, format_args!("%{id} is no block of this function")));
+        let find =
+            |id: Id, at: usize| number.get(&id).copied().ok_or_else(|| malformed(at, format_args!("%{id} is no block of this function")));
         let mut succs: Vec<Vec<usize>> = Vec::with_capacity(f.blocks.len());
         let mut merges: Vec<Option<(usize, Option<usize>)>> = Vec::with_capacity(f.blocks.len());
         for body in &f.blocks {
@@ -191,7 +192,8 @@ impl Flow {
             for s in node.succs.iter().filter(|s| **s <= n) {
                 if !self.dominates(*s, n) {
                     let at = f.blocks[node.body].end;
-                    let message = format!("control flow with a loop that is entered in several places runs on none of the machines (word {at})");
+                    let message =
+                        format!("control flow with a loop that is entered in several places runs on none of the machines (word {at})");
                     return Err(Diagnostic::error("F0160", Span::NONE, message));
                 }
                 unstructured |= !matches!(merges[self.nodes[*s].body], Some((_, Some(_))));

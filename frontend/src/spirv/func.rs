@@ -281,7 +281,9 @@ impl<'m> Converter<'m> {
             work.open[s] = work.open[s].saturating_sub(1);
             // The way back to the header of a loop.
             if work.open[s] == 0 && s <= n && self.ssa.has_preds(work.blocks[s]) {
-                if let Some(k) = self.gates.iter().position(|o| o.depth == depth && o.header == s && work.flow.nodes[s].merge.is_some_and(|m| m.1)) {
+                if let Some(k) =
+                    self.gates.iter().position(|o| o.depth == depth && o.header == s && work.flow.nodes[s].merge.is_some_and(|m| m.1))
+                {
                     self.gates.truncate(k + 1);
                     let gate = self.gates[k].gate;
                     self.ssa.close(gate, &[work.blocks[s]]);

@@ -197,7 +197,10 @@ impl<'m> Converter<'m> {
                 (_, Step::Dyn(v)) => {
                     let n = at.len(self.types);
                     if leaves.len() * n as usize > MAX_CHOICE {
-                        return Err(self.error("F0135", format!("a computed choice among more than {MAX_CHOICE} textures exists on none of the machines")));
+                        return Err(self.error(
+                            "F0135",
+                            format!("a computed choice among more than {MAX_CHOICE} textures exists on none of the machines"),
+                        ));
                     }
                     leaves = leaves.iter().flat_map(|l| (0..n).map(move |k| l + each * k)).collect();
                     index = Some(match index {
@@ -289,7 +292,9 @@ impl<'m> Converter<'m> {
                 None => None,
                 Some(s) if s.leaves.len() == 1 => Some((s.variable, s.leaves[0])),
                 Some(s) if s.index == image.index && s.leaves.len() == image.leaves.len() => Some((s.variable, s.leaves[n])),
-                Some(_) => return Err(self.error("F0135", "a sampler chosen by a computed value of its own exists on none of the machines")),
+                Some(_) => {
+                    return Err(self.error("F0135", "a sampler chosen by a computed value of its own exists on none of the machines"));
+                }
             };
             let (texture, what) = self.texture((image.variable, *leaf), sampler, compare)?;
             all.push(f(self, texture, what)?);

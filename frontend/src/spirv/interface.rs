@@ -108,7 +108,9 @@ impl<'m> Converter<'m> {
             let Some(ty) = self.types.shape(g.ty) else { return Err(malformed(g.at, "a variable of an unknown type")) };
             let name = self.b.name(g.id).unwrap_or_default().to_string();
             match g.storage {
-                StorageClass::Uniform if self.b.has(block_of(self, ty).unwrap_or(g.ty), Decoration::BufferBlock) => self.storage_buffer(g, ty)?,
+                StorageClass::Uniform if self.b.has(block_of(self, ty).unwrap_or(g.ty), Decoration::BufferBlock) => {
+                    self.storage_buffer(g, ty)?
+                }
                 StorageClass::StorageBuffer => self.storage_buffer(g, ty)?,
                 StorageClass::Uniform | StorageClass::PushConstant => {
                     let (group, binding) = self.bindings.get(&g.id).copied().unwrap_or_default();
@@ -188,7 +190,8 @@ impl<'m> Converter<'m> {
             }
         }
         let loose = |g: &Global| {
-            g.storage == StorageClass::UniformConstant && self.types.shape(g.ty).is_some_and(|t| !matches!(t, Ty::Resource(_)) && self.has_number(t))
+            g.storage == StorageClass::UniformConstant
+                && self.types.shape(g.ty).is_some_and(|t| !matches!(t, Ty::Resource(_)) && self.has_number(t))
         };
         let mut default = None;
         let mut given: Vec<(Id, (u32, u32))> = Vec::new();
@@ -209,7 +212,8 @@ impl<'m> Converter<'m> {
             if self.bindings.contains_key(&g.id) || given.iter().any(|x| x.0 == g.id) {
                 continue;
             }
-            let count = self.types.shape(g.ty).map_or(1, |t| if g.storage == StorageClass::UniformConstant { self.resources(t).max(1) } else { 1 });
+            let count =
+                self.types.shape(g.ty).map_or(1, |t| if g.storage == StorageClass::UniformConstant { self.resources(t).max(1) } else { 1 });
             given.push((g.id, (self.b.literal(g.id, Decoration::DescriptorSet).unwrap_or(0), next)));
             next = next.saturating_add(count);
         }
@@ -339,7 +343,9 @@ impl<'m> Converter<'m> {
             return Err(self.error("F0122", "half-precision values in a uniform buffer: the machines address it by 32-bit words"));
         }
         if u64::from(offset) > MAX_UNIFORM_BYTES {
-            return Err(self.limit(format!("the uniform `{name}` stands at byte {offset}; no machine has room for more than {MAX_UNIFORM_BYTES}")));
+            return Err(
+                self.limit(format!("the uniform `{name}` stands at byte {offset}; no machine has room for more than {MAX_UNIFORM_BYTES}"))
+            );
         }
         if !offset.is_multiple_of(4) || dims.iter().any(|d| d.stride == 0 || !d.stride.is_multiple_of(4)) {
             return Err(self.error("F0122", format!("the uniform `{name}` does not stand at a multiple of four bytes")));
@@ -405,16 +411,8 @@ impl<'m> Converter<'m> {
         let (mut head, mut repeat) = (Vec::new(), Vec::new());
         self.uniform_limits(&name, ty)?;
         self.storage_words(ty, Where::default(), &mut head, &mut repeat)?;
-        let decl = self.out.storage.push(StorageDecl {
-            name,
-            head,
-            repeat,
-            source_type: self.spell(ty),
-            access,
-            group,
-            binding,
-            span: self.span,
-        });
+        let decl =
+            self.out.storage.push(StorageDecl { name, head, repeat, source_type: self.spell(ty), access, group, binding, span: self.span });
         self.storage.insert(g.id, StorageBuffer { decl, ty, read_only: access == Access::Read });
         self.globals.insert(g.id, (Root::Storage(g.id), ty));
         Ok(())
@@ -560,7 +558,8 @@ impl<'m> Converter<'m> {
                 return Err(self.error("F0004", "tessellation programs run on none of the machines"));
             }
             io.vertices = None;
-            if geometry_input && says.builtin.is_none()
+            if geometry_input
+                && says.builtin.is_none()
                 && let Ty::Array(id) = ty
             {
                 let a = self.types.array(id);
@@ -677,7 +676,9 @@ impl<'m> Converter<'m> {
         }
         if let (Some(b), Ty::Array(id)) = (says.builtin, ty) {
             let a = self.types.array(id);
-            let Some(n) = a.count.filter(|_| a.elem.is_leaf()) else { return Err(self.error("F0123", format!("`{name}`: a builtin of this type"))) };
+            let Some(n) = a.count.filter(|_| a.elem.is_leaf()) else {
+                return Err(self.error("F0123", format!("`{name}`: a builtin of this type")));
+            };
             // The coverage of the first 32 samples is all that there is.
             let n = if b == BuiltIn::SampleMask { 1 } else { n };
             let slot = self.io_leaf(name, a.elem, n, says, io)?;
@@ -717,7 +718,9 @@ impl<'m> Converter<'m> {
             },
             None => {
                 if says.component.is_some_and(|c| c != 0) {
-                    return Err(self.error("F0123", format!("`{name}` shares its location with another one, which none of the machines can do")));
+                    return Err(
+                        self.error("F0123", format!("`{name}` shares its location with another one, which none of the machines can do"))
+                    );
                 }
                 let mut d = IoDecl::at_location(name, t, io.next);
                 io.next += 1;

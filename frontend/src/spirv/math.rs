@@ -59,7 +59,8 @@ impl<'m> Converter<'m> {
         match i.word(3)? {
             DEBUG_LINE => {
                 let number = |id: u32| self.consts.get(&id).and_then(|c| c.bits());
-                let file = self.b.debug.get(&i.word(4)?).filter(|d| d.operands.get(3) == Some(&DEBUG_SOURCE)).and_then(|d| d.operands.get(4));
+                let file =
+                    self.b.debug.get(&i.word(4)?).filter(|d| d.operands.get(3) == Some(&DEBUG_SOURCE)).and_then(|d| d.operands.get(4));
                 let file = file.and_then(|f| self.b.strings.get(f)).map_or("", String::as_str);
                 if let (Some(line), Some(column)) = (number(i.word(5)?), number(i.word(7)?)) {
                     self.span = (self.facts.place)(file, line, column);
@@ -650,7 +651,6 @@ impl<'m> Converter<'m> {
         Ok(Self::matrix(columns))
     }
 }
-
 
 /// How many operands an instruction has, and whether they are floats.
 fn shape_of(op: G) -> (usize, bool) {

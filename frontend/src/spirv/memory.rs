@@ -23,7 +23,9 @@ impl Converter<'_> {
     fn constant_part(&mut self, c: &Const, ty: Ty, path: &[Step]) -> R<Val> {
         let Some((step, rest)) = path.split_first() else { return self.constant_value(c, ty) };
         match (step, ty) {
-            (_, Ty::Scalar(_) | Ty::Void | Ty::Resource(_) | Ty::Opaque) => Err(self.error("F0111", "an index into something that has no parts")),
+            (_, Ty::Scalar(_) | Ty::Void | Ty::Resource(_) | Ty::Opaque) => {
+                Err(self.error("F0111", "an index into something that has no parts"))
+            }
             (Step::Const(n), _) => {
                 // Out of range by a constant: any value of the variable will do.
                 let n = (*n).min(ty.len(self.types).saturating_sub(1));
@@ -36,7 +38,9 @@ impl Converter<'_> {
                 Ok(Val::Leaf(self.lane_at(v, *s)))
             }
             (Step::Dyn(index), _) => {
-                let Val::Agg(parts) = self.constant_value(c, ty)? else { return Err(self.error("F0111", "an index into something that has no parts")) };
+                let Val::Agg(parts) = self.constant_value(c, ty)? else {
+                    return Err(self.error("F0111", "an index into something that has no parts"));
+                };
                 if parts.len() <= MAX_SELECT {
                     let mut all = Vec::new();
                     for n in 0..parts.len() {
@@ -216,7 +220,8 @@ impl Converter<'_> {
             None => self.out.inputs.push(IoDecl { source_type: Some("u32".into()), ..IoDecl::builtin(I32, Builtin::LocalInvocationIndex) }),
         };
         self.b().load(I32, MemRef::Input(id), 0, None)
-    }}
+    }
+}
 
 fn shared_leaves(m: &Mem, out: &mut Vec<(MemRef, Type)>) {
     match m {

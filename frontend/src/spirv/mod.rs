@@ -190,8 +190,7 @@ fn stage(m: ExecutionModel) -> Option<Stage> {
 
 /// The entry point that the options mean.
 fn choose<'b>(b: &'b Binary<'_>, options: &FrontOptions) -> Result<(&'b Entry, Stage), Errors> {
-    let fits =
-        |e: &&Entry| options.entry.as_ref().is_none_or(|n| *n == e.name) && options.stage.is_none_or(|s| stage(e.model) == Some(s));
+    let fits = |e: &&Entry| options.entry.as_ref().is_none_or(|n| *n == e.name) && options.stage.is_none_or(|s| stage(e.model) == Some(s));
     let found: Vec<&Entry> = b.entries.iter().filter(fits).collect();
     let list = || {
         let all: Vec<String> = b.entries.iter().map(|e| format!("{} ({:?})", e.name, e.model).to_lowercase()).collect();
@@ -200,10 +199,16 @@ fn choose<'b>(b: &'b Binary<'_>, options: &FrontOptions) -> Result<(&'b Entry, S
     match found[..] {
         [one] => match stage(one.model) {
             Some(s) => Ok((one, s)),
-            None => Err(vec![Diagnostic::error("F0004", Span::NONE, format!("programs of stage {:?} run on none of the machines", one.model))]),
+            None => {
+                Err(vec![Diagnostic::error("F0004", Span::NONE, format!("programs of stage {:?} run on none of the machines", one.model))])
+            }
         },
         [] => Err(vec![Diagnostic::error("F0006", Span::NONE, format!("no entry point fits; {}", list()))]),
-        _ => Err(vec![Diagnostic::error("F0007", Span::NONE, format!("several entry points fit: choose one with --entry or --stage; {}", list()))]),
+        _ => Err(vec![Diagnostic::error(
+            "F0007",
+            Span::NONE,
+            format!("several entry points fit: choose one with --entry or --stage; {}", list()),
+        )]),
     }
 }
 

@@ -577,7 +577,14 @@ impl<'m> Converter<'m> {
                 let inf = self.fconst(t, f32::INFINITY);
                 self.b().fcmp(if i.op == Op::IsInf { FloatCC::Oeq } else { FloatCC::Olt }, a, inf)
             }
-            Op::ConvertFToS | Op::ConvertFToU | Op::ConvertSToF | Op::ConvertUToF | Op::FConvert | Op::UConvert | Op::SConvert | Op::Bitcast => {
+            Op::ConvertFToS
+            | Op::ConvertFToU
+            | Op::ConvertSToF
+            | Op::ConvertUToF
+            | Op::FConvert
+            | Op::UConvert
+            | Op::SConvert
+            | Op::Bitcast => {
                 let v = self.value(i.word(2)?)?;
                 let Some(num) = ty.num() else { return Err(malformed(i.at, "a conversion to something else than numbers")) };
                 let v = self.map(&v, &mut |c, x| c.convert_leaf(i.op, num, x))?;

@@ -877,8 +877,9 @@ impl Converter<'_> {
             let Address { decl, at, ty, apart, .. } = self.storage_address(place)?;
             let t = self.ir_ty(ty)?;
             if apart > 1 {
-                let lanes: Vec<Value> =
-                    (0..u32::from(t.lanes)).map(|n| self.b().load(t.lane(), MemRef::Storage(decl), at.0.wrapping_add(n.wrapping_mul(apart)), at.1)).collect();
+                let lanes: Vec<Value> = (0..u32::from(t.lanes))
+                    .map(|n| self.b().load(t.lane(), MemRef::Storage(decl), at.0.wrapping_add(n.wrapping_mul(apart)), at.1))
+                    .collect();
                 return Ok(Val::Leaf(self.vector(&lanes)));
             }
             return Ok(Val::Leaf(self.b().load(t, MemRef::Storage(decl), at.0, at.1)));

@@ -214,7 +214,8 @@ impl Types {
                 let inner = self.measure(elem).ok_or_else(|| wrong("an array of an unknown type"))?;
                 let count = match i.op {
                     Op::TypeArray => {
-                        let n = super::consts::number(b, self, i.word(2)?, defines).ok_or_else(|| wrong("an array whose length is no number"))?;
+                        let n = super::consts::number(b, self, i.word(2)?, defines)
+                            .ok_or_else(|| wrong("an array whose length is no number"))?;
                         if n == 0 {
                             return Err(wrong("an array without elements"));
                         }
