@@ -10,7 +10,14 @@ use retroshade_frontend::{FrontError, FrontOptions, glsl as read_glsl, spirv as 
 use retroshade_ir::{Module, Reference, interp};
 
 /// One form of a program on the interpreter.
-fn judge(p: &Program, text: &str, form: &str, read: Result<Module, FrontError>, want: &eval::Outcome, inputs: &eval::Inputs) -> Result<usize, Verdict> {
+fn judge(
+    p: &Program,
+    text: &str,
+    form: &str,
+    read: Result<Module, FrontError>,
+    want: &eval::Outcome,
+    inputs: &eval::Inputs,
+) -> Result<usize, Verdict> {
     let m = read.map_err(|e| Verdict::Refused(format!("{form}: {e}\n{text}")))?;
     let wrong = |e: String| Verdict::Wrong(format!("{form}: {e}\n{text}"));
     let got = interp::run(&m, &environment(&m, p, inputs), &Reference).map_err(|e| wrong(e.to_string()))?;
