@@ -12,6 +12,7 @@ use crate::select::mir::MInst;
 use crate::select::{self, Selected, combine};
 use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::{Module, Opcode, Span, Stage};
+use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options, Placed, VCode};
 
@@ -65,7 +66,7 @@ fn scheduled(
     plain: &mut VCode<MInst>,
     laid: &Laid,
     register_file: u32,
-    lay_out: &dyn Fn(&VCode<MInst>, u32) -> Result<Laid, CompileError>,
+    lay_out: LayOut,
 ) -> Result<Option<(Laid, VCode<MInst>)>, CompileError> {
     if plain.len() > SCHEDULED {
         return Ok(None);
@@ -93,6 +94,46 @@ fn scheduled(
         }
     }
     Ok(None)
+}
+
+/// How a program is laid out in at most so many registers.
+type LayOut<'a> = &'a dyn Fn(&VCode<MInst>, u32) -> Result<Laid, CompileError>;
+
+/// The program with its values made late, if that takes fewer registers and no more bytes.
+fn late(plain: &mut VCode<MInst>, laid: &Laid, lay_out: LayOut) -> Option<(Laid, VCode<MInst>)> {
+    if plain.len() > SCHEDULED {
+        return None;
+    }
+    let live = sched::live_out(plain);
+    let mut vcode = plain.clone();
+    if !sched::lazily(&mut vcode) || sched::pressure(&mut vcode, &live) >= sched::pressure(plain, &live) {
+        return None;
+    }
+    let new = lay_out(&vcode, laid.code.registers).ok()?;
+    let fewer = new.code.registers < laid.code.registers && new.code.bytes.len() <= laid.code.bytes.len() && new.spilled <= laid.spilled;
+    fewer.then_some((new, vcode))
+}
+
+/// Further layouts that are tried for fewer registers.
+const TRIES: u32 = 2;
+
+/// The same order in as few registers as cost no bytes.
+fn squeezed(vcode: &mut VCode<MInst>, mut laid: Laid, lay_out: LayOut) -> Laid {
+    if vcode.len() > SCHEDULED || laid.spilled > 0 {
+        return laid;
+    }
+    let live = sched::live_out(vcode);
+    let mut least = sched::pressure(vcode, &live).max(4);
+    for _ in 0..TRIES {
+        if least >= laid.code.registers {
+            break;
+        }
+        match lay_out(vcode, least) {
+            Ok(new) if new.code.bytes.len() <= laid.code.bytes.len() && new.code.registers < laid.code.registers => laid = new,
+            _ => least += (laid.code.registers - least).div_ceil(2),
+        }
+    }
+    laid
 }
 
 /// Compiles a verified source module.
@@ -123,12 +164,8 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
 
 /// Compiles for so many registers of each thread.
 fn compile_in(source: &Module, options: &Options, chip: &'static Chip, room: Room) -> Result<CompiledShader, CompileError> {
-    let mut dumps = Vec::new();
-    let (legal, structure) = legal::prepare(source, options, &mut |pass, m| {
-        if options.wants(pass) {
-            dumps.push((pass.to_string(), retroshade_ir::print(m)));
-        }
-    })?;
+    let mut trace = Trace::new(options);
+    let (legal, structure) = legal::prepare(source, options, &mut trace)?;
     let mut abi = Abi::new(&legal, chip.name);
     within_reach(&abi, legal.stage)?;
     let uniformity = Uniformity::new(&legal, legal.main());
@@ -142,6 +179,7 @@ fn compile_in(source: &Module, options: &Options, chip: &'static Chip, room: Roo
     let bytes = |placed: &Placed<MInst>| {
         emit::emit(placed, &structure.nodes, &blocks, &uniformity, space(legal.stage), room, options.opt != OptLevel::O0)
     };
+    trace.text(Phase::Select, || mir_text(&selected));
     let mut laid = Laid { code: bytes(&placed)?, placed, spilled };
     let lay_out = |vcode: &VCode<MInst>, most: u32| {
         let (placed, spilled) = place_all(vcode, abi.local_bytes, chip, room, (spilled == 0 && most <= 64).then_some(most), options)?;
@@ -150,17 +188,21 @@ fn compile_in(source: &Module, options: &Options, chip: &'static Chip, room: Roo
         }
         Ok(Laid { code: bytes(&placed)?, placed, spilled })
     };
-    if options.opt != OptLevel::O0
-        && let Some((better, vcode)) = scheduled(&mut selected.vcode, &laid, chip.register_file, &lay_out)?
-    {
-        laid = better;
-        selected.vcode = vcode;
+    if options.opt != OptLevel::O0 {
+        if let Some(better) = late(&mut selected.vcode, &laid, &lay_out) {
+            (laid, selected.vcode) = better;
+        }
+        if let Some(better) = scheduled(&mut selected.vcode, &laid, chip.register_file, &lay_out)? {
+            (laid, selected.vcode) = better;
+        }
+        laid = squeezed(&mut selected.vcode, laid, &lay_out);
+        trace.text(Phase::Schedule, || mir_text(&selected));
     }
-    let Laid { code, placed, spilled } = laid;
-    abi.local_bytes += spilled;
+    trace.text(Phase::Place, || laid.placed.text());
+    abi.local_bytes += laid.spilled;
     abi.barriers = legal.main().ordered().filter(|(_, i)| legal.main().insts[*i].op == Opcode::Barrier).count().min(1) as u32;
-    abi.registers = code.registers;
-    finish(source, legal, abi, code, &selected, placed, chip, options, dumps)
+    abi.registers = laid.code.registers;
+    finish(source, Compiled { legal, abi, laid, selected, chip }, options, trace)
 }
 
 /// Runs a compilation phase by phase and tells how long each took by `clock`, for benchmarks. The second layout of a
@@ -178,7 +220,7 @@ pub fn phases(
         start = now;
     };
     let chip = chip::of_options(options)?;
-    let (legal, structure) = legal::prepare(source, options, &mut |_, _| {})?;
+    let (legal, structure) = legal::prepare(source, options, &mut Trace::off())?;
     lap("optimise and legalise");
     let mut abi = Abi::new(&legal, chip.name);
     let uniformity = Uniformity::new(&legal, legal.main());
@@ -191,18 +233,17 @@ pub fn phases(
     Ok(out)
 }
 
-#[allow(clippy::too_many_arguments)]
-fn finish(
-    source: &Module,
+/// All that a compilation found out.
+struct Compiled {
     legal: Module,
     abi: Abi,
-    code: Code,
-    selected: &Selected,
-    placed: Placed<MInst>,
-    chip: &Chip,
-    wanted: &Options,
-    dumps: Vec<(String, String)>,
-) -> Result<CompiledShader, CompileError> {
+    laid: Laid,
+    selected: Selected,
+    chip: &'static Chip,
+}
+
+fn finish(source: &Module, compiled: Compiled, wanted: &Options, mut trace: Trace) -> Result<CompiledShader, CompileError> {
+    let Compiled { legal, abi, laid: Laid { code, placed, .. }, selected, chip } = compiled;
     let options = retroshade_lower::TextOptions { stage: Some(legal.stage), chip: Some(chip.name.to_string()), ..Default::default() };
     let mut stats = Stats {
         ir_ops: ir_ops(source),
@@ -226,7 +267,8 @@ fn finish(
     let mut extra = indexmap::IndexMap::new();
     if wanted.texts {
         asm = crate::isa::listing::listing(&code.bytes, &options).map_err(|e| CompileError::Internal(e.message))?;
-        extra.insert("mir", mir_text(selected).into_bytes());
+        trace.text(Phase::Emit, || asm.clone());
+        extra.insert("mir", mir_text(&selected).into_bytes());
         extra.insert("regalloc", placed.text().into_bytes());
         extra.insert("hex", crate::isa::listing::hex(&code.bytes).into_bytes());
     }
@@ -242,12 +284,11 @@ fn finish(
         legal,
         asm,
         extra,
-        dumps,
+        dumps: trace.into_dumps(),
     })
 }
 
 /// The selected program, and which patterns applied.
 fn mir_text(selected: &Selected) -> String {
-    let fired: Vec<&str> = selected.patterns.iter().copied().collect();
-    format!("{}; patterns: {}\n", selected.vcode.text(), fired.join(" "))
+    format!("{}{}\n", selected.vcode.text(), selected.patterns)
 }

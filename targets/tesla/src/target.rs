@@ -8,6 +8,7 @@ use crate::isa::listing::{spaces, word_text};
 use crate::isa::parse;
 use crate::legal::numerics::TeslaNumerics;
 use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
+use retroshade_lower::driver::Trace;
 use retroshade_lower::{
     AsmOutput, BranchOrder, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions,
 };
@@ -83,7 +84,7 @@ impl TargetIsa for Tesla {
         if module.stage == Stage::Compute {
             return Ok(crate::compile::compile(module, options)?.legal);
         }
-        Ok(crate::legal::prepare(module, options, &mut |_, _| {})?.0)
+        Ok(crate::legal::prepare(module, options, &mut Trace::off())?.0)
     }
     fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         crate::compile::compile(module, options)

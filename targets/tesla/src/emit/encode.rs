@@ -2,10 +2,10 @@
 //!
 //! The form's own template says which part goes where, so nothing here knows a bit position.
 
-use crate::isa::forms::{Op, Shape, TABLE, TForm};
-use crate::isa::text::{Item, template};
+use crate::isa::forms::{AddOp, CP, IMM_SHIFT, Op, Shape, TABLE, TForm, field};
+use crate::isa::operand::{Item, Operand, Reach, S_TYPES, SOURCES, Size, Width, template};
 use crate::select::mir::{Dst, Extra, Index, MInst, Part, Src};
-use retroshade_emit::FormId;
+use retroshade_emit::{FieldName, FieldValue, FormId, Word};
 use retroshade_lower::{PlacedReg, Reg};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -15,15 +15,6 @@ use std::sync::OnceLock;
 pub const ZERO: u64 = 127;
 /// The zero register of short forms, where the allocation leaves it free.
 pub const SHORT_ZERO: u64 = 63;
-
-/// An encoded instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Word {
-    /// The form.
-    pub form: FormId,
-    /// The bits.
-    pub bits: u64,
-}
 
 /// The hardware number of a placed register (`$r` or `$c`); `None` in memory or before placement.
 pub fn number(r: Reg) -> Option<u64> {
@@ -60,22 +51,22 @@ pub struct Setting {
 
 /// The instruction in any form of a shape.
 pub fn encode(i: &MInst, shape: Shape, s: &Setting) -> Option<Word> {
-    forms_of(i.op, shape).iter().find_map(|f| fill(i, *f, s).map(|bits| Word { form: *f, bits }))
+    forms_of(i.op, shape).iter().find_map(|f| fill(i, *f, s))
 }
 
 struct Fill<'a> {
     form: &'static TForm,
-    values: SmallVec<[u64; 32]>,
+    values: SmallVec<[u64; 16]>,
     s: &'a Setting,
-    used_mods: usize,
     memory: bool,
     constant: bool,
+    dst_seen: bool,
 }
 
 impl Fill<'_> {
-    fn set(&mut self, field: &str, v: u64) -> Option<()> {
-        let i = self.form.field_index(field)?;
-        self.values[i] = v;
+    fn set(&mut self, field: FieldName, v: impl FieldValue) -> Option<()> {
+        let at = self.form.position(field)?;
+        self.values[at.0 as usize] = v.raw();
         Some(())
     }
     fn register(&self, r: Reg, part: Part, half: bool) -> Option<u64> {
@@ -97,7 +88,7 @@ impl Fill<'_> {
     }
     /// Source 1, 2 or 3 into field `srcN`.
     fn source(&mut self, slot: usize, src: Src, half: bool, registers_only: bool) -> Option<()> {
-        let field = ["src1", "src2", "src3"][slot];
+        let field = SOURCES[slot];
         let shape = self.form.ext.shape;
         let long = shape == Shape::Long;
         match src {
@@ -116,28 +107,27 @@ impl Fill<'_> {
                 }
                 self.constant = true;
                 let scale = if half { 2 } else { 4 };
-                if !off.is_multiple_of(scale) || (indexed && self.s.space == crate::isa::forms::CP) {
+                if !off.is_multiple_of(scale) || (indexed && self.s.space == CP) {
                     return None;
                 }
                 let n = (off / scale) as u64;
-                self.set(if slot == 1 { "k2" } else { "k3" }, 1)?;
-                if long {
-                    self.set("cs", space as u64)?;
-                    self.set(field, n)?;
+                self.set(if slot == 1 { field!(k2) } else { field!(k3) }, 1u8)?;
+                let reach = Reach::constant(shape);
+                let above = if reach.above.is_some() {
+                    space as u64
                 } else {
-                    if space > 1 || n > 31 {
-                        return None;
-                    }
-                    self.set(field, (space as u64) << 5 | n)?;
-                }
-                if indexed { self.set("a", self.s.a as u64) } else { Some(()) }
+                    self.set(field!(cs), space)?;
+                    0
+                };
+                self.set(field, reach.join(n, above)?)?;
+                if indexed { self.set(field!(a), self.s.a as u64) } else { Some(()) }
             }
             Src::A(off) => {
                 if slot != 0 || shape == Shape::Imm || (self.constant && !long) {
                     return None;
                 }
                 self.memory = true;
-                self.set("m1", 1)?;
+                self.set(field!(m1), 1u8)?;
                 self.set(field, (off / 4) as u64)
             }
             Src::P(off) => {
@@ -147,14 +137,14 @@ impl Fill<'_> {
                 self.memory = true;
                 // With p[] no c[] operand is possible: it would be read as one.
                 self.constant = true;
-                self.set("m1", 1)?;
+                self.set(field!(m1), 1u8)?;
                 if shape != Shape::Imm {
-                    self.set("k2", 1)?;
+                    self.set(field!(k2), 1u8)?;
                 }
                 if long {
-                    self.set("k3", 1)?;
+                    self.set(field!(k3), 1u8)?;
                 }
-                self.set("a", self.s.a as u64)?;
+                self.set(field!(a), self.s.a as u64)?;
                 self.set(field, (off / 4) as u64)
             }
             Src::S(ty, off) => {
@@ -162,249 +152,222 @@ impl Fill<'_> {
                     return None;
                 }
                 self.memory = true;
-                let (_, size) = crate::isa::text::S_TYPES[ty as usize & 3];
-                let width = if long { 5 } else { 4 };
-                let n = off as u64 / size;
-                if n >> width != 0 || !(off as u64).is_multiple_of(size) {
+                let (_, size) = S_TYPES[ty as usize & 3];
+                if !(off as u64).is_multiple_of(size) {
                     return None;
                 }
-                self.set("m1", 1)?;
+                let raw = Reach::shared(shape).join(off as u64 / size, ty as u64)?;
+                self.set(field!(m1), 1u8)?;
                 if self.s.a != 0 {
-                    self.set("a", self.s.a as u64)?;
+                    self.set(field!(a), self.s.a as u64)?;
                 }
-                self.set(field, (ty as u64) << width | n)
+                self.set(field, raw)
             }
             Src::None | Src::Imm(_) => None,
         }
     }
 }
 
-fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<u64> {
+fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Word> {
     let form = TABLE.form(id);
-    let spaces = if form.ext.shape == Shape::Imm { form.spaces >> crate::isa::forms::IMM_SHIFT } else { form.spaces };
+    let spaces = if form.ext.shape == Shape::Imm { form.spaces >> IMM_SHIFT } else { form.spaces };
     if spaces & s.space == 0 {
         return None;
     }
     let template = template(id);
-    let mut f = Fill { form, values: SmallVec::from_slice(&template.defaults), s, used_mods: 0, memory: false, constant: false };
+    let mut f = Fill { form, values: SmallVec::from_slice(template.defaults()), s, memory: false, constant: false, dst_seen: false };
     for (name, v) in &i.mods {
-        f.set(name, *v as u64)?;
-        f.used_mods += 1;
+        f.set(*name, *v)?;
     }
     if let Some((c, code)) = i.pred {
-        f.set("pred", code as u64)?;
-        f.set("cc", number(c)?)?;
+        f.set(field!(pred), code)?;
+        f.set(field!(cc), number(c)?)?;
     }
     if let Extra::Quad(lane, ops) = i.extra {
-        f.set("lane", lane as u64)?;
-        for (n, name) in ["q0", "q1", "q2", "q3"].iter().enumerate() {
-            f.set(name, ops[n] as u64)?;
+        f.set(field!(lane), lane)?;
+        for (name, op) in [field!(q0), field!(q1), field!(q2), field!(q3)].into_iter().zip(ops) {
+            f.set(name, op)?;
         }
     }
-    if i.cdst.is_some() && form.field_index("cd").is_none() {
+    if i.cdst.is_some() && form.position(field!(cd)).is_none() {
         return None;
     }
-    let items = &template.items;
-    let has = |o: &str| items.iter().any(|x| matches!(x, Item::Operand(n) if *n == o));
     // Long additions have their second operand in slot 3.
-    let third = if has("B") || has("Bh") || !has("E") && !has("Eh") { 2 } else { 1 };
-    let immediate = items.iter().any(|x| matches!(x, Item::Number("imm")));
-    let mut dst_seen = false;
-    for it in items {
+    let operand_in = |slot: u8| template.has(|o| matches!(o, Operand::Source(n, Width::Is(Size::Word | Size::Half), true) if n == slot));
+    let third = if operand_in(1) || !operand_in(2) { 2 } else { 1 };
+    let (mut cube, mut constant) = (false, false);
+    for it in template.items() {
         match *it {
-            Item::Text("cube") if !matches!(&i.extra, Extra::Tex(t) if t.cube) => return None,
-            Item::Number("imm") => {
-                let k = if matches!(i.op, Op::Mov | Op::MovH) { i.src[0] } else { i.src[1] };
+            Item::Text("cube") => cube = true,
+            Item::Number(at) => {
+                let k = match i.op {
+                    Op::Mov | Op::MovH => i.src[0],
+                    _ => i.src[1],
+                };
                 let Src::Imm(k) = k else { return None };
-                f.set("imm", k as u64)?;
+                f.values[at.0 as usize] = k.into();
+                constant = true;
             }
-            Item::Number("count") => {
-                let Src::Imm(k) = i.src[1] else { return None };
-                f.set("count", k as u64)?;
-            }
-            Item::Operand(o) => operand(i, o, &mut f, third, &mut dst_seen)?,
+            Item::Operand(o) => operand(i, o, &mut f, third)?,
             _ => {}
         }
     }
     // Parts that the template did not ask for must be absent.
-    if let Extra::Tex(t) = &i.extra {
-        if t.cube && !items.contains(&Item::Text("cube")) && !matches!(i.op, Op::Texfetch | Op::Texsize) {
-            return None;
+    match &i.extra {
+        Extra::Tex(t) => {
+            let plain = matches!(i.op, Op::Texfetch | Op::Texsize);
+            if t.cube != cube && !(t.cube && plain) || t.offset != [0; 3] && !template.has(|o| o == Operand::Offsets) {
+                return None;
+            }
         }
-        if (t.offset != [0; 3]) && !has("offsets") {
-            return None;
-        }
+        _ if cube => return None,
+        _ => {}
     }
-    if matches!(i.src[1], Src::Imm(k) if k != 0) && !immediate && !items.contains(&Item::Number("count")) {
+    if matches!(i.src[1], Src::Imm(k) if k != 0) && !constant {
         return None;
     }
-    TABLE.encode_values(id, &f.values).ok().map(|w| w as u64)
+    // A value that does not fit its field asks for another form.
+    TABLE.encode_values(id, &f.values).ok()?;
+    Some(Word { form: id, values: f.values, residue: 0 })
 }
 
-fn operand(i: &MInst, o: &str, f: &mut Fill, third: usize, dst_seen: &mut bool) -> Option<()> {
-    let mem = |f: &mut Fill, scale: u32| -> Option<()> {
-        let off = match &i.extra {
-            Extra::Mem { off, .. } => *off,
-            Extra::Wide(w) => w.off,
-            _ => return None,
-        };
-        if !off.is_multiple_of(scale) {
-            return None;
+fn full(s: Src) -> Option<u64> {
+    match s {
+        Src::Reg(r, Part::Full) => number(r),
+        _ => None,
+    }
+}
+
+fn destination(i: &MInst, width: Width, f: &mut Fill) -> Option<()> {
+    let half = width == Width::Is(Size::Half);
+    if std::mem::replace(&mut f.dst_seen, true) {
+        // Two-address: the third source is the destination itself.
+        let Dst::Reg(d) = i.dst else { return None };
+        return (full(i.src[2])? == number(d)?).then_some(());
+    }
+    match i.dst {
+        Dst::Reg(r) => f.set(field!(dst), number(r)? * if half { 2 } else { 1 }),
+        Dst::Half(r) if half => f.set(field!(dst), number(r)? * 2),
+        Dst::Half(_) | Dst::None => None,
+        Dst::Out(off) if off / 4 < 0x7f => {
+            f.set(field!(do), 1u8)?;
+            f.set(field!(dst), off / 4)
         }
-        f.set("off", (off / scale) as u64)?;
-        if i.index != Index::None { f.set("a", f.s.a as u64) } else { Some(()) }
+        Dst::Out(_) => None,
+        Dst::Discard => {
+            f.set(field!(do), 1u8)?;
+            f.set(field!(dst), 0x7fu8)
+        }
+    }
+}
+
+/// Data of l[] and g[]: loaded, or what a store or a reduction takes.
+fn data(i: &MInst, f: &mut Fill) -> Option<()> {
+    if let Extra::Wide(w) = &i.extra {
+        f.set(field!(ty), w.access())?;
+        return f.set(field!(dst), w.base);
+    }
+    let r = match (i.op, i.dst) {
+        (Op::StL, _) => i.src[0],
+        (_, Dst::Reg(r)) => Src::reg(r),
+        (_, Dst::None) => i.src[1],
+        _ => return None,
     };
+    let (Extra::Mem { ty, .. }, Src::Reg(r, _)) = (&i.extra, r) else { return None };
+    f.set(field!(ty), *ty)?;
+    f.set(field!(dst), number(r)?)
+}
+
+/// An address: an offset in units, and an index where there is one.
+fn address(off: u32, scale: u32, indexed: bool, f: &mut Fill) -> Option<()> {
+    if !off.is_multiple_of(scale) {
+        return None;
+    }
+    f.set(field!(off), off / scale)?;
+    if indexed { f.set(field!(a), f.s.a) } else { Some(()) }
+}
+
+fn operand(i: &MInst, o: Operand, f: &mut Fill, third: usize) -> Option<()> {
+    let texture = || if let Extra::Tex(t) = &i.extra { Some(t) } else { None };
     match o {
-        "D" | "Dh" | "Dw" | "Dd" => {
-            if std::mem::replace(dst_seen, true) {
-                // Two-address: the third source is the destination itself.
-                let (Src::Reg(r, Part::Full), Dst::Reg(d)) = (i.src[2], i.dst) else { return None };
-                return (number(r)? == number(d)?).then_some(());
-            }
-            match i.dst {
-                Dst::Reg(r) if o == "Dh" => f.set("dst", number(r)? * 2),
-                Dst::Half(r) => {
-                    if o != "Dh" {
-                        return None;
-                    }
-                    f.set("dst", number(r)? * 2)
-                }
-                Dst::Reg(r) => f.set("dst", number(r)?),
-                Dst::Out(off) => {
-                    f.set("do", 1)?;
-                    f.set("dst", (off / 4) as u64).filter(|_| off / 4 < 0x7f)
-                }
-                Dst::Discard => {
-                    f.set("do", 1)?;
-                    f.set("dst", 0x7f)
-                }
-                Dst::None => None,
-            }
+        Operand::Destination(Width::Access) => data(i, f),
+        Operand::Destination(width) => destination(i, width, f),
+        Operand::Source(0, width, memory) => {
+            let half = width.size(|f| i.modifier(f)) == Size::Half;
+            f.source(0, i.src[0], half, !memory)
         }
-        "Dt" => {
-            if let Extra::Wide(w) = &i.extra {
-                f.set("ty", w.ty() as u64)?;
-                return f.set("dst", w.base as u64);
-            }
-            let r = match (i.op, i.dst) {
-                (Op::StL, _) => match i.src[0] {
-                    Src::Reg(r, _) => r,
-                    _ => return None,
-                },
-                (_, Dst::Reg(r)) => r,
-                (_, Dst::None) => match i.src[1] {
-                    Src::Reg(r, _) => r,
-                    _ => return None,
-                },
-                _ => return None,
-            };
-            let Extra::Mem { ty, .. } = i.extra else { return None };
-            f.set("ty", ty as u64)?;
-            f.set("dst", number(r)?)
+        Operand::Source(slot, width, true) => {
+            let n = if slot == 1 { 1 } else { third };
+            f.source(slot as usize, i.src[n], width == Width::Is(Size::Half), false)
         }
-        "A" | "Ah" => f.source(0, i.src[0], o == "Ah", false),
-        "Asty" => f.source(0, i.src[0], i.modifier("sty") & 1 == 0, false),
-        "Ar" => f.source(0, i.src[0], false, true),
-        "B" | "Bh" => f.source(1, i.src[1], o == "Bh", false),
-        "E" | "Eh" => f.source(2, i.src[third], o == "Eh", false),
-        "Er" if i.op == Op::Quadop => f.source(2, i.src[1], false, true),
-        "Er" | "Ew" => {
-            if o == "Ew" {
-                f.set("w", 1)?;
+        Operand::Source(..) if i.op == Op::Quadop => f.source(2, i.src[1], false, true),
+        Operand::Source(slot, width, false) => {
+            if width == Width::Full {
+                f.set(field!(w), 1u8)?;
             }
             // Stores cannot use the zero register.
-            let Src::Reg(r, Part::Full) = i.src[2] else { return None };
-            f.set("src3", number(r)?)
+            f.set(SOURCES[slot as usize], full(i.src[slot as usize])?)
         }
-        "Bt" | "Et" => {
-            let n = if o == "Bt" { 1 } else { 2 };
-            let Src::Reg(r, Part::Full) = i.src[n] else { return None };
-            f.set(["", "src2", "src3"][n], number(r)?)
-        }
-        "C" => match i.cdst {
+        Operand::Flags => match i.cdst {
             Some(c) => {
-                f.set("cw", 1)?;
-                f.set("cd", number(c)?)
+                f.set(field!(cw), 1u8)?;
+                f.set(field!(cd), number(c)?)
             }
             None => Some(()),
         },
-        "cd" => f.set("cd", number(i.cdst?)?),
-        "cc" => {
+        Operand::FlagsTo => f.set(field!(cd), number(i.cdst?)?),
+        Operand::FlagsFrom => {
             let Src::Reg(c, _) = i.src[0] else { return None };
-            f.set("cc", number(c)?)
+            f.set(field!(cc), number(c)?)
         }
-        "carry" => match (i.modifier("addop"), i.carry) {
-            (3, Some(c)) if f.form.field_index("cc").is_some() => f.set("cc", number(c)?),
-            (3, Some(c)) => (number(c)? == 0).then_some(()),
-            (3, None) => None,
-            _ => Some(()),
+        Operand::Carry => match (i.modifier(field!(addop)) == AddOp::Addc.raw(), i.carry) {
+            (true, Some(c)) if f.form.position(field!(cc)).is_some() => f.set(field!(cc), number(c)?),
+            (true, Some(c)) => (number(c)? == 0).then_some(()),
+            (true, None) => None,
+            (false, _) => Some(()),
         },
-        "adst" => f.set("dst", f.s.a as u64),
-        "mg" => {
+        Operand::AddressTo => f.set(field!(dst), f.s.a),
+        Operand::AddressFrom => None,
+        Operand::Global => {
             let space = match &i.extra {
                 Extra::Mem { space, .. } => *space,
                 Extra::Wide(w) => w.space,
                 _ => return None,
             };
-            f.set("gs", space as u64)?;
+            f.set(field!(gs), space)?;
             f.source(0, i.src[0], false, true)
         }
-        "mc1" | "mc2" | "mc4" => {
+        Operand::Memory('c', scale) => {
             let Src::C(space, off, indexed) = i.src[0] else { return None };
-            let scale: u32 = o[2..].parse().ok()?;
-            if !off.is_multiple_of(scale) {
-                return None;
-            }
-            f.set("cs", space as u64)?;
-            f.set("off", (off / scale) as u64)?;
-            if indexed { f.set("a", f.s.a as u64) } else { Some(()) }
+            f.set(field!(cs), space)?;
+            address(off, scale, indexed, f)
         }
-        "R" | "R4" => {
-            let Extra::Tex(t) = &i.extra else { return None };
-            if o == "R" {
-                f.set("mask", t.mask as u64)?;
+        Operand::Memory(_, scale) => {
+            let off = match &i.extra {
+                Extra::Mem { off, .. } => *off,
+                Extra::Wide(w) => w.off,
+                _ => return None,
+            };
+            address(off, scale, i.index != Index::None, f)
+        }
+        Operand::Results(masked) => {
+            let t = texture()?;
+            if masked {
+                f.set(field!(mask), t.mask)?;
             } else if t.mask != 15 {
                 return None;
             }
-            f.set("dst", t.base as u64)
+            f.set(field!(dst), t.base)
         }
-        "tex" | "smp" => {
-            let Extra::Tex(t) = &i.extra else { return None };
-            f.set(o, t.unit as u64)
-        }
-        "args" => {
-            let Extra::Tex(t) = &i.extra else { return None };
-            f.set("count", t.args.len() as u64 - 1)
-        }
-        "arg1" => Some(()),
-        "offsets" => {
-            let Extra::Tex(t) = &i.extra else { return None };
-            for (n, name) in ["x", "y", "z"].iter().enumerate() {
-                f.set(name, t.offset[n] as i64 as u64)?;
+        Operand::Texture => f.set(field!(tex), texture()?.unit),
+        Operand::Sampler => f.set(field!(smp), texture()?.unit),
+        Operand::Arguments(true) => f.set(field!(count), texture()?.args.len() - 1),
+        Operand::Offsets => {
+            for (name, n) in [field!(x), field!(y), field!(z)].into_iter().zip(texture()?.offset) {
+                f.set(name, i64::from(n))?;
             }
             Some(())
         }
-        "target" => Some(()),
-        m if m.starts_with('m') => {
-            let scale: u32 = m[2..].parse().ok()?;
-            mem(f, scale)
-        }
-        _ => None,
+        Operand::Arguments(false) | Operand::Target => Some(()),
     }
-}
-
-/// Sets named fields of an encoded word.
-pub fn with_fields(w: Word, fields: &[(&str, u64)]) -> Option<Word> {
-    let form = TABLE.form(w.form);
-    let mut values: SmallVec<[u64; 16]> = form.fields().map(|x| x.get(w.bits as u128)).collect();
-    for (name, v) in fields {
-        values[form.field_index(name)?] = *v;
-    }
-    TABLE.encode_values(w.form, &values).ok().map(|b| Word { bits: b as u64, ..w })
-}
-
-/// A word by form name and field values.
-pub fn by_name(name: &str, fields: &[(&str, u64)]) -> Option<Word> {
-    let form = TABLE.by_name(name)?;
-    TABLE.encode(form, fields).ok().map(|b| Word { form, bits: b as u64 })
 }

@@ -5,21 +5,25 @@
 //! ```
 //! Branches whose condition is the same in the whole warp need neither joinat nor prebrk; short arms are predicated.
 
+mod effects;
 pub mod encode;
+mod lines;
 pub mod pairing;
 
-use crate::emit::encode::{Setting, Word, by_name, encode, number, with_fields};
-use crate::emit::pairing::{Item, choose};
-use crate::isa::forms::{Op, Shape, TABLE};
+use crate::emit::effects::{meets, put, touched};
+use crate::emit::encode::{Setting, encode, number};
+use crate::emit::lines::{Control, Enc, Line, Predicate, layout};
+use crate::isa::forms::{Access, BAR, BRA, BRK, Cond, DISCARD, JOINAT, LogicOp, Op, PREBRK, RET, Shape, Syn, TABLE, field};
 use crate::legal::converge::has_break;
 use crate::place::{Room, SCRATCH};
 use crate::select::mir::{Dst, Extra, Index, MInst, Src};
 use cranelift_entity::SecondaryMap;
+use retroshade_emit::FormId;
+use retroshade_emit::layout::{Label, Layout};
 use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::{Block, Span};
 use retroshade_lower::structure::Node;
 use retroshade_lower::{CompileError, Placed, PlacedInst, PlacedReg, Reg};
-use std::collections::BTreeMap;
 
 /// The finished code.
 #[derive(Clone, Debug, Default)]
@@ -38,55 +42,15 @@ pub struct Code {
     pub control: u32,
 }
 
-/// An encoded instruction with what it touches.
-#[derive(Clone, Debug)]
-struct Enc {
-    long: Word,
-    short: Option<Word>,
-    reads: Set,
-    writes: Set,
-    span: Span,
-    predicated: bool,
-    inst: MInst,
-}
-
-/// Registers 0…127, `$c` 128…, `$a` 136…, memory 144, outputs 145, other effects 146.
-type Set = [u64; 3];
-const C: u64 = 128;
-const A: u64 = 136;
-const MEM: u64 = 144;
-const OUT: u64 = 145;
-const SIDE: u64 = 146;
-
-fn put(s: &mut Set, n: u64) {
-    s[n as usize / 64] |= 1 << (n % 64);
-}
-fn meets(a: &Set, b: &Set) -> bool {
-    a.iter().zip(b).any(|(x, y)| x & y != 0)
-}
-
-/// A piece of the program before layout.
-#[derive(Clone, Debug)]
-enum Line {
-    /// A label; whether threads join here.
-    Label(usize),
-    /// The next instruction carries a join.
-    Join,
-    Inst(Box<Enc>),
-    /// Control instruction by form name, label, predicate.
-    Control(&'static str, Option<usize>, Option<(u64, u64)>),
-    Exit,
-}
-
 struct Emitter<'a> {
     placed: &'a Placed<MInst>,
     blocks: &'a SecondaryMap<Block, u32>,
     uniformity: &'a Uniformity,
     setting: Setting,
     lines: Vec<Line>,
-    labels: usize,
+    code: Layout<Syn, Span>,
     /// Innermost loop: exit label and whether lanes leave apart.
-    loops: Vec<(usize, bool)>,
+    loops: Vec<(Label, bool)>,
     joins: u32,
     /// What `$a1`…`$a3` hold: register and shift.
     address: [Option<Index>; 4],
@@ -114,7 +78,7 @@ pub(crate) fn emit(
         uniformity,
         setting,
         lines: Vec::new(),
-        labels: 0,
+        code: Layout::new(&TABLE),
         loops: Vec::new(),
         joins: 0,
         address: [None; 4],
@@ -123,7 +87,7 @@ pub(crate) fn emit(
         last: true,
     };
     e.walk(nodes)?;
-    let mut code = layout(e.lines, e.labels, pair)?;
+    let mut code = layout(e.lines, e.code, pair)?;
     code.registers = registers.max(4);
     Ok(code)
 }
@@ -185,16 +149,15 @@ fn count_registers(placed: &Placed<MInst>, room: Room) -> u32 {
 }
 
 impl<'a> Emitter<'a> {
-    fn label(&mut self) -> usize {
-        self.labels += 1;
-        self.labels - 1
+    fn label(&mut self) -> Label {
+        self.code.label()
     }
-    fn bind(&mut self, l: usize) {
+    fn bind(&mut self, l: Label) {
         self.address = [None; 4];
         self.lines.push(Line::Label(l));
     }
-    fn control(&mut self, name: &'static str, label: Option<usize>, pred: Option<(u64, u64)>) {
-        self.lines.push(Line::Control(name, label, pred));
+    fn control(&mut self, form: FormId, label: Option<Label>, pred: Option<Predicate>) {
+        self.lines.push(Line::Control(Control { form, label, pred }));
     }
 
     fn walk(&mut self, nodes: &[Node]) -> Result<(), CompileError> {
@@ -208,22 +171,22 @@ impl<'a> Emitter<'a> {
                     let apart = self.leaves_apart(body);
                     let (head, exit) = (self.label(), self.label());
                     if apart {
-                        self.control("prebrk", Some(exit), None);
+                        self.control(PREBRK, Some(exit), None);
                     }
                     self.bind(head);
                     self.loops.push((exit, apart));
                     self.last = false;
                     self.walk(body)?;
                     self.loops.pop();
-                    self.control("bra", Some(head), None);
+                    self.control(BRA, Some(head), None);
                     self.bind(exit);
                 }
                 Node::Break => {
                     let (exit, apart) = *self.loops.last().ok_or_else(|| CompileError::Internal("a break outside a loop".into()))?;
                     if apart {
-                        self.control("brk", None, None);
+                        self.control(BRK, None, None);
                     } else {
-                        self.control("bra", Some(exit), None);
+                        self.control(BRA, Some(exit), None);
                     }
                 }
                 Node::Continue => return Err(CompileError::Internal("a continue that was not asked for".into())),
@@ -246,12 +209,12 @@ impl<'a> Emitter<'a> {
         self.placed.blocks.get(self.blocks[b] as usize).map_or(&[], Vec::as_slice)
     }
     /// The condition at the end of a block.
-    fn condition(&self, b: Block) -> Result<(u64, u64), CompileError> {
+    fn condition(&self, b: Block) -> Result<Predicate, CompileError> {
         match self.placed_block(b).iter().rev().find_map(|i| match i {
             PlacedInst::Inst(MInst { extra: Extra::Branch(c, code), .. }, _) => Some((*c, *code)),
             _ => None,
         }) {
-            Some((c, code)) => number(c).map(|n| (n, code as u64)).ok_or_else(|| CompileError::Internal("a condition in memory".into())),
+            Some((c, code)) => number(c).map(|n| (n, code)).ok_or_else(|| CompileError::Internal("a condition in memory".into())),
             None => Err(CompileError::Internal(format!("{b} does not branch"))),
         }
     }
@@ -280,15 +243,15 @@ impl<'a> Emitter<'a> {
         let (c, code) = self.condition(from)?;
         let divergent = self.uniformity.is_divergent_branch(from);
         // A bare break.
-        for (arm, rest, code) in [(then, other, code), (other, then, code ^ 0xf)] {
+        for (arm, rest, code) in [(then, other, code), (other, then, code.inverse())] {
             if let [front @ .., Node::Break] = arm
                 && self.is_empty(front)
             {
                 let (exit, apart) = *self.loops.last().ok_or_else(|| CompileError::Internal("a break outside a loop".into()))?;
                 if apart {
-                    self.control("brk", None, Some((c, code)));
+                    self.control(BRK, None, Some((c, code)));
                 } else {
-                    self.control("bra", Some(exit), Some((c, code)));
+                    self.control(BRA, Some(exit), Some((c, code)));
                 }
                 return self.walk(rest);
             }
@@ -302,8 +265,8 @@ impl<'a> Emitter<'a> {
         }
         if self.last && (empty_then || empty_other) && !self.has_results() {
             // Threads without an arm end here; a `ret` outside a call does that.
-            let (arm, code) = if empty_then { (other, code) } else { (then, code ^ 0xf) };
-            self.control("ret", None, Some((c, code)));
+            let (arm, code) = if empty_then { (other, code) } else { (then, code.inverse()) };
+            self.control(RET, None, Some((c, code)));
             return self.walk(arm);
         }
         let leaves = has_break(then) || has_break(other);
@@ -313,22 +276,22 @@ impl<'a> Emitter<'a> {
         let merge = self.label();
         if join {
             self.joins += 1;
-            self.control("joinat", Some(merge), None);
+            self.control(JOINAT, Some(merge), None);
         }
         if empty_then {
-            self.control("bra", Some(merge), Some((c, code)));
+            self.control(BRA, Some(merge), Some((c, code)));
             self.arm(other)?;
         } else if empty_other {
-            self.control("bra", Some(merge), Some((c, code ^ 0xf)));
+            self.control(BRA, Some(merge), Some((c, code.inverse())));
             self.arm(then)?;
         } else {
             let elsewhere = self.label();
-            self.control("bra", Some(elsewhere), Some((c, code ^ 0xf)));
+            self.control(BRA, Some(elsewhere), Some((c, code.inverse())));
             self.arm(then)?;
             if self.last {
                 self.lines.push(Line::Exit);
             } else if !matches!(then.last(), Some(Node::Break)) {
-                self.control("bra", Some(merge), None);
+                self.control(BRA, Some(merge), None);
             }
             self.bind(elsewhere);
             self.arm(other)?;
@@ -349,11 +312,11 @@ impl<'a> Emitter<'a> {
     }
 
     /// Turns short arms of plain instructions into predicated ones; says whether it did.
-    fn predicate(&mut self, then: &[Node], other: &[Node], c: u64, code: u64, divergent: bool) -> bool {
+    fn predicate(&mut self, then: &[Node], other: &[Node], c: u64, code: Cond, divergent: bool) -> bool {
         const MOST: usize = 5;
         let mut all: Vec<Line> = Vec::new();
         let before = (self.address, self.next_a);
-        for (arm, code) in [(then, code), (other, code ^ 0xf)] {
+        for (arm, code) in [(then, code), (other, code.inverse())] {
             for n in arm {
                 let Node::Block(b) = n else { return false };
                 for p in self.placed_block(*b).iter().cloned() {
@@ -405,7 +368,7 @@ impl<'a> Emitter<'a> {
                         continue;
                     }
                     Extra::Bar => {
-                        self.control("bar", None, None);
+                        self.control(BAR, None, None);
                         continue;
                     }
                     Extra::Lock(_) => {
@@ -413,8 +376,8 @@ impl<'a> Emitter<'a> {
                         continue;
                     }
                     _ if i.op == Op::Discard => {
-                        let pred = i.pred.and_then(|(c, code)| Some((number(c)?, code as u64)));
-                        self.control("discard", None, pred);
+                        let pred = i.pred.and_then(|(c, code)| Some((number(c)?, code)));
+                        self.control(DISCARD, None, pred);
                         continue;
                     }
                     _ => self.expand(i, span, &mut out, None)?,
@@ -426,10 +389,11 @@ impl<'a> Emitter<'a> {
     }
 
     /// A move between registers or between a register and l[].
-    fn copy(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Enc>, pred: Option<(u64, u64)>) -> Result<(), CompileError> {
+    fn copy(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Enc>, pred: Option<Predicate>) -> Result<(), CompileError> {
         let reg = |p: PlacedReg| Reg::Placed(p);
         let memory = |p: PlacedReg| matches!(p, PlacedReg::Slot { bank: 1, .. });
-        let slot = |p: PlacedReg| if let PlacedReg::Slot { hw, .. } = p { Extra::Mem { off: hw, ty: 6, space: 0 } } else { Extra::None };
+        let slot =
+            |p: PlacedReg| if let PlacedReg::Slot { hw, .. } = p { Extra::Mem { off: hw, ty: Access::B32, space: 0 } } else { Extra::None };
         let i = match (memory(from), memory(to)) {
             (false, false) => MInst::new(Op::Mov, Dst::Reg(reg(to)), &[Src::reg(reg(from))]),
             (true, false) => MInst { extra: slot(from), ..MInst::new(Op::LdL, Dst::Reg(reg(to)), &[]) },
@@ -461,33 +425,37 @@ impl<'a> Emitter<'a> {
         use retroshade_ir::AtomicOp as A;
         let (Extra::Lock(l), Dst::Reg(old)) = (&i.extra, i.dst) else { return Err(CompileError::Internal("no lock".into())) };
         let (temp, old, x, y) = (Dst::Reg(l.temp), Src::reg(old), i.src[0], i.src[1]);
-        let word = Extra::Mem { off: l.off, ty: 0, space: 0 };
+        let word = Extra::Mem { off: l.off, ty: Access::B32, space: 0 };
         /// Holds where the lock was taken.
-        const TAKEN: u8 = 1;
+        const TAKEN: Cond = Cond::Less;
         let (head, exit) = (self.label(), self.label());
-        self.control("prebrk", Some(exit), None);
+        self.control(PREBRK, Some(exit), None);
         self.bind(head);
-        let mut body =
-            vec![MInst { index: i.index, extra: word.clone(), cdst: Some(l.taken), ..MInst::new(Op::LdLock, i.dst, &[]).with("w", 1) }];
-        let logic = |lop: u8| MInst::new(Op::Logic, temp, &[old, x]).with("lop", lop);
+        let mut body = vec![MInst {
+            index: i.index,
+            extra: word.clone(),
+            cdst: Some(l.taken),
+            ..MInst::new(Op::LdLock, i.dst, &[]).with(field!(w), true)
+        }];
+        let logic = |lop: LogicOp| MInst::new(Op::Logic, temp, &[old, x]).with(field!(lop), lop);
         match l.op {
             A::Add => body.push(MInst::new(Op::Add, temp, &[old, x])),
             A::Umin => body.push(MInst::new(Op::Min, temp, &[old, x])),
-            A::Smin => body.push(MInst::new(Op::Min, temp, &[old, x]).with("sg", 1)),
+            A::Smin => body.push(MInst::new(Op::Min, temp, &[old, x]).with(field!(sg), true)),
             A::Umax => body.push(MInst::new(Op::Max, temp, &[old, x])),
-            A::Smax => body.push(MInst::new(Op::Max, temp, &[old, x]).with("sg", 1)),
-            A::And => body.push(logic(0)),
-            A::Or => body.push(logic(1)),
-            A::Xor => body.push(logic(2)),
+            A::Smax => body.push(MInst::new(Op::Max, temp, &[old, x]).with(field!(sg), true)),
+            A::And => body.push(logic(LogicOp::And)),
+            A::Or => body.push(logic(LogicOp::Or)),
+            A::Xor => body.push(logic(LogicOp::Xor)),
             A::Xchg => body.push(MInst::new(Op::Mov, temp, &[x])),
             A::Cas => {
                 let equal = Some(l.equal);
-                body.push(MInst { cdst: equal, ..MInst::new(Op::Set, Dst::Discard, &[old, x]).with("rel", 2) });
+                body.push(MInst { cdst: equal, ..MInst::new(Op::Set, Dst::Discard, &[old, x]).with(field!(rel), Cond::Equal) });
                 body.push(MInst::new(Op::Mov, temp, &[old]));
-                body.push(MInst { pred: Some((l.equal, 5)), tied: Some(l.temp), ..MInst::new(Op::Mov, temp, &[y]) });
+                body.push(MInst { pred: Some((l.equal, Cond::NotEqual)), tied: Some(l.temp), ..MInst::new(Op::Mov, temp, &[y]) });
             }
         }
-        let unlock = MInst::new(Op::StS, Dst::None, &[Src::None, Src::None, Src::reg(l.temp)]).with("unlock", 1);
+        let unlock = MInst::new(Op::StS, Dst::None, &[Src::None, Src::None, Src::reg(l.temp)]).with(field!(unlock), true);
         body.push(MInst { index: i.index, extra: word, pred: Some((l.taken, TAKEN)), ..unlock });
         let mut out = Vec::new();
         for b in body {
@@ -495,14 +463,14 @@ impl<'a> Emitter<'a> {
         }
         self.lines.extend(out.into_iter().map(|e| Line::Inst(Box::new(e))));
         let taken = number(l.taken).ok_or_else(|| CompileError::Internal("a flag in memory".into()))?;
-        self.control("brk", None, Some((taken, TAKEN as u64)));
-        self.control("bra", Some(head), None);
+        self.control(BRK, None, Some((taken, TAKEN)));
+        self.control(BRA, Some(head), None);
         self.bind(exit);
         Ok(())
     }
 
     /// Spilled operands to scratch registers, the index to `$a`, then the instruction.
-    fn expand(&mut self, mut i: MInst, span: Span, out: &mut Vec<Enc>, pred: Option<(u64, u64)>) -> Result<(), CompileError> {
+    fn expand(&mut self, mut i: MInst, span: Span, out: &mut Vec<Enc>, pred: Option<Predicate>) -> Result<(), CompileError> {
         let mut scratch = self.room.scratch();
         let spilled = |r: Reg| if let Some(PlacedReg::Slot { bank: 1, hw }) = r.placed() { Some(hw) } else { None };
         let mut loaded: Vec<(u32, Reg)> = Vec::new();
@@ -515,7 +483,7 @@ impl<'a> Emitter<'a> {
             let t = Reg::Placed(PlacedReg::Reg { class: 1, index: scratch });
             scratch += 1;
             s.finish(
-                MInst { extra: Extra::Mem { off: hw, ty: 6, space: 0 }, ..MInst::new(Op::LdL, Dst::Reg(t), &[]) },
+                MInst { extra: Extra::Mem { off: hw, ty: Access::B32, space: 0 }, ..MInst::new(Op::LdL, Dst::Reg(t), &[]) },
                 span,
                 out,
                 None,
@@ -553,14 +521,14 @@ impl<'a> Emitter<'a> {
             && let Some(c) = t.apart
         {
             // Lanes 0, 1, 2, 3 of a quad by the flags nothing, Z, S, both.
-            for code in [4, 2, 1, 8] {
+            for code in [Cond::Greater, Cond::Equal, Cond::Less, Cond::Unordered] {
                 self.finish(MInst { pred: Some((c, code)), ..i.clone() }, span, out, None, 0)?;
             }
         } else {
             self.finish(i, span, out, pred, a)?;
         }
         if let Some((hw, t)) = store {
-            let i = MInst { extra: Extra::Mem { off: hw, ty: 6, space: 0 }, ..MInst::new(Op::StL, Dst::None, &[Src::reg(t)]) };
+            let i = MInst { extra: Extra::Mem { off: hw, ty: Access::B32, space: 0 }, ..MInst::new(Op::StL, Dst::None, &[Src::reg(t)]) };
             self.finish(i, span, out, None, 0)?;
         }
         Ok(())
@@ -584,10 +552,10 @@ impl<'a> Emitter<'a> {
         self.address[n as usize] = Some(index);
         Ok(n)
     }
-    fn finish(&mut self, mut i: MInst, span: Span, out: &mut Vec<Enc>, pred: Option<(u64, u64)>, a: u8) -> Result<(), CompileError> {
+    fn finish(&mut self, mut i: MInst, span: Span, out: &mut Vec<Enc>, pred: Option<Predicate>, a: u8) -> Result<(), CompileError> {
         let s = Setting { a, ..self.setting };
         if let Some((c, code)) = pred {
-            i.pred = Some((Reg::Placed(PlacedReg::Reg { class: 0, index: c as u8 }), code as u8));
+            i.pred = Some((Reg::Placed(PlacedReg::Reg { class: 0, index: c as u8 }), code));
         }
         // A mov of a register to itself is nothing.
         if i.op == Op::Mov
@@ -619,310 +587,4 @@ impl<'a> Emitter<'a> {
         out.push(Enc { long, short, reads, writes, span, predicated, inst: i });
         Ok(())
     }
-}
-
-/// What an instruction reads and writes.
-fn touched(i: &MInst, a: u8) -> (Set, Set) {
-    let (mut r, mut w) = ([0; 3], [0; 3]);
-    let reg = |s: &mut Set, x: Reg| {
-        if let Some(n) = number(x) {
-            put(s, n);
-        }
-    };
-    let flag = |s: &mut Set, x: Reg| {
-        if let Some(n) = number(x) {
-            put(s, C + n);
-        }
-    };
-    if i.op == Op::MovFromC {
-        if let Src::Reg(c, _) = i.src[0] {
-            flag(&mut r, c);
-        }
-    } else {
-        for s in &i.src {
-            if let Src::Reg(x, _) = s {
-                reg(&mut r, *x);
-            }
-        }
-    }
-    if let Some(t) = i.tied {
-        reg(&mut r, t);
-    }
-    if let Some((c, _)) = i.pred {
-        flag(&mut r, c);
-    }
-    if let Some(c) = i.carry {
-        flag(&mut r, c);
-    }
-    if let Some(c) = i.cdst {
-        flag(&mut w, c);
-    }
-    if i.op == Op::ShlA {
-        put(&mut w, A + a as u64);
-    } else if a != 0 {
-        put(&mut r, A + a as u64);
-    }
-    match i.dst {
-        Dst::Reg(x) => reg(&mut w, x),
-        Dst::Half(x) => {
-            reg(&mut w, x);
-            reg(&mut r, x);
-        }
-        Dst::Out(_) => put(&mut w, OUT),
-        _ => {}
-    }
-    if i.pred.is_some()
-        && let Dst::Reg(x) = i.dst
-    {
-        reg(&mut r, x);
-    }
-    if let Extra::Tex(t) = &i.extra {
-        t.args.iter().for_each(|x| reg(&mut r, *x));
-        t.results.iter().for_each(|x| reg(&mut w, *x));
-        if i.pred.is_some() {
-            t.results.iter().for_each(|x| reg(&mut r, *x));
-        }
-    }
-    if let Extra::Wide(wide) = &i.extra {
-        wide.regs.iter().for_each(|x| reg(if wide.load { &mut w } else { &mut r }, *x));
-        if wide.load && i.pred.is_some() {
-            wide.regs.iter().for_each(|x| reg(&mut r, *x));
-        }
-    }
-    match i.op {
-        Op::LdL | Op::LdS | Op::LdG => put(&mut r, MEM),
-        Op::LdLock => put(&mut w, MEM),
-        Op::StL | Op::StS | Op::StG => {
-            put(&mut w, MEM);
-            put(&mut r, SIDE);
-        }
-        Op::StO => put(&mut w, OUT),
-        Op::Emit | Op::Restart => {
-            put(&mut w, OUT);
-            put(&mut r, OUT);
-            put(&mut w, SIDE);
-        }
-        Op::AtomAdd | Op::AtomMin | Op::AtomMax | Op::AtomAnd | Op::AtomOr | Op::AtomXor | Op::Exch | Op::Cas => put(&mut w, MEM),
-        Op::RedAdd | Op::RedMin | Op::RedMax | Op::RedAnd | Op::RedOr | Op::RedXor => put(&mut w, MEM),
-        _ => {}
-    }
-    (r, w)
-}
-
-/// Lines to bytes: straight runs are ordered and paired, labels resolved.
-fn layout(lines: Vec<Line>, labels: usize, pair: bool) -> Result<Code, CompileError> {
-    let mut words: Vec<(Word, Span, Option<usize>)> = Vec::new();
-    // The word that each label stands before.
-    let mut bound: Vec<Option<usize>> = vec![None; labels];
-    let mut run: Vec<Enc> = Vec::new();
-    let mut join = false;
-    let lost = || CompileError::Internal("a control instruction could not be encoded".into());
-    let nop = |end: u64, pred: u64| by_name("nop", &[("end", end), ("pred", pred)]).ok_or_else(lost);
-    for line in lines {
-        match line {
-            Line::Inst(e) => run.push(*e),
-            Line::Label(l) => {
-                flush_run(&mut run, &mut join, false, pair, &mut words)?;
-                bound[l] = Some(words.len());
-            }
-            Line::Join => {
-                if join {
-                    // Two merges at one place: each needs its own instruction.
-                    words.push((nop(2, 0)?, Span::NONE, None));
-                }
-                join = true;
-            }
-            Line::Control(name, label, pred) => {
-                flush_run(&mut run, &mut join, false, pair, &mut words)?;
-                let mut fields: Vec<(&str, u64)> = Vec::new();
-                if let Some((c, code)) = pred {
-                    fields.extend([("pred", code), ("cc", c)]);
-                }
-                if name == "bar" {
-                    fields.extend([("arrive", 1), ("wait", 1)]);
-                }
-                words.push((by_name(name, &fields).ok_or_else(lost)?, Span::NONE, label));
-            }
-            Line::Exit => flush_run(&mut run, &mut join, true, pair, &mut words)?,
-        }
-    }
-    flush_run(&mut run, &mut join, false, pair, &mut words)?;
-    // Addresses.
-    let mut at = Vec::with_capacity(words.len() + 1);
-    let mut pc = 0u32;
-    for (w, _, _) in &words {
-        at.push(pc);
-        pc += TABLE.form(w.form).size as u32;
-    }
-    at.push(pc);
-    let mut code = Code::default();
-    for (n, (w, span, label)) in words.iter().enumerate() {
-        let form = TABLE.form(w.form);
-        let mut w = *w;
-        if let Some(l) = label {
-            let target = bound[*l].map(|n| at[n]).ok_or_else(lost)?;
-            w = with_fields(w, &[("target", target as u64 / 4)]).ok_or_else(|| {
-                CompileError::limit("T0103", Span::NONE, "the program is too large for branch addresses", target as u64, 1 << 24)
-            })?;
-            code.relocations.push((at[n], target));
-        }
-        match form.ext.shape {
-            Shape::Short => code.counts[0] += 1,
-            Shape::Imm => code.counts[2] += 1,
-            Shape::Control => {
-                code.counts[1] += 1;
-                code.control += 1;
-            }
-            Shape::Long => code.counts[1] += 1,
-        }
-        code.bytes.extend_from_slice(&w.bits.to_le_bytes()[..form.size as usize]);
-        if !span.is_none() {
-            code.source_map.push((at[n]..at[n + 1], *span));
-        }
-    }
-    Ok(code)
-}
-
-/// Whether an instruction can carry exit or join.
-fn carries(e: &Enc) -> bool {
-    let form = TABLE.form(e.long.form);
-    form.ext.shape == Shape::Long && form.field_index("end").is_some() && !e.predicated
-}
-
-/// The dependences of a straight run: who wrote a register last, who read it since.
-#[derive(Default)]
-struct Tracker {
-    writer: Vec<Option<usize>>,
-    readers: Vec<Vec<usize>>,
-    /// Output words written since the last instruction that concerns all of them, and that instruction.
-    outputs: BTreeMap<u32, usize>,
-    barrier: Option<usize>,
-}
-
-impl Tracker {
-    fn new() -> Tracker {
-        Tracker { writer: vec![None; 192], readers: vec![Vec::new(); 192], ..Tracker::default() }
-    }
-    /// What must stand before the next instruction, number `n`.
-    fn next(&mut self, n: usize, e: &Enc) -> Vec<usize> {
-        let mut after: Vec<usize> = Vec::new();
-        let outputs = |s: &Set| s[OUT as usize / 64] >> (OUT % 64) & 1 == 1;
-        let word = if let Dst::Out(o) = e.inst.dst { Some(o) } else { None };
-        if outputs(&e.reads) || outputs(&e.writes) {
-            after.extend(self.barrier);
-            match word {
-                Some(o) if !outputs(&e.reads) => after.extend(self.outputs.insert(o, n)),
-                _ => {
-                    after.extend(std::mem::take(&mut self.outputs).into_values());
-                    self.barrier = Some(n);
-                }
-            }
-        }
-        let others = |s: &Set| {
-            let mut s = *s;
-            s[OUT as usize / 64] &= !(1 << (OUT % 64));
-            s
-        };
-        for r in members(others(&e.reads)) {
-            after.extend(self.writer[r]);
-        }
-        for w in members(others(&e.writes)) {
-            after.extend(self.writer[w]);
-            after.append(&mut self.readers[w]);
-            self.writer[w] = Some(n);
-        }
-        for r in members(others(&e.reads)) {
-            self.readers[r].push(n);
-        }
-        after.retain(|a| *a != n);
-        after.sort_unstable();
-        after.dedup();
-        after
-    }
-}
-
-/// The numbers in a set.
-fn members(s: Set) -> impl Iterator<Item = usize> {
-    s.into_iter().enumerate().flat_map(|(k, mut w)| {
-        std::iter::from_fn(move || {
-            let n = w.trailing_zeros();
-            w &= w.wrapping_sub(1);
-            (n < 64).then_some(64 * k + n as usize)
-        })
-    })
-}
-
-fn items(run: &[Enc]) -> Vec<Item> {
-    let mut t = Tracker::new();
-    run.iter().enumerate().map(|(n, e)| Item { short: e.short.is_some(), after: t.next(n, e) }).collect()
-}
-
-/// Ends a straight run: orders and pairs it, with a join on the first and an exit on the last instruction where wanted.
-fn flush_run(
-    run: &mut Vec<Enc>,
-    join: &mut bool,
-    exit: bool,
-    pair: bool,
-    words: &mut Vec<(Word, Span, Option<usize>)>,
-) -> Result<(), CompileError> {
-    let run = std::mem::take(run);
-    let join = std::mem::take(join);
-    if run.is_empty() && !join && !exit {
-        return Ok(());
-    }
-    let all = items(&run);
-    let lost = || CompileError::Internal("exit or join could not be encoded".into());
-    // Which instruction carries what: those without predecessors may stand first, without successors last. One that is
-    // long anyway is best; in large runs nothing else is tried.
-    let mut has_successor = vec![false; run.len()];
-    all.iter().flat_map(|i| &i.after).for_each(|a| has_successor[*a] = true);
-    let few = |found: Vec<usize>, most: usize| -> Vec<Option<usize>> {
-        let free = found.iter().copied().find(|n| run[*n].short.is_none());
-        let tried: Vec<usize> = match free {
-            Some(n) if run.len() > crate::emit::pairing::EXACT => vec![n],
-            _ => found.into_iter().take(if run.len() > crate::emit::pairing::EXACT { 1 } else { most }).collect(),
-        };
-        tried.into_iter().map(Some).chain(std::iter::once(None)).collect()
-    };
-    let last = few((0..run.len()).rev().filter(|n| exit && carries(&run[*n]) && !has_successor[*n]).collect(), 6);
-    let first = few((0..run.len()).filter(|n| join && carries(&run[*n]) && all[*n].after.is_empty()).collect(), 4);
-    type Plan = (usize, Option<usize>, Vec<usize>, Vec<bool>, Option<usize>);
-    let mut best: Option<Plan> = None;
-    for f in &first {
-        for l in &last {
-            if f.is_some() && f == l {
-                continue;
-            }
-            let keep: Vec<usize> = (0..run.len()).filter(|n| Some(*n) != *f && Some(*n) != *l).collect();
-            let mut place = vec![None; run.len()];
-            keep.iter().enumerate().for_each(|(k, n)| place[*n] = Some(k));
-            let sub: Vec<Item> = keep
-                .iter()
-                .map(|n| Item { short: pair && all[*n].short, after: all[*n].after.iter().filter_map(|a| place[*a]).collect() })
-                .collect();
-            let c = if pair { choose(&sub, 0) } else { crate::emit::pairing::fixed_order(&sub) };
-            let bytes = c.bytes() + 8 * (usize::from(exit) + usize::from(join));
-            if best.as_ref().is_none_or(|b| bytes < b.0) {
-                best = Some((bytes, *f, c.order.iter().map(|o| keep[*o]).collect(), c.short, *l));
-            }
-        }
-    }
-    let Some((_, f, order, short, l)) = best else { return Err(lost()) };
-    if join {
-        match f {
-            Some(n) => words.push((with_fields(run[n].long, &[("end", 2)]).ok_or_else(lost)?, run[n].span, None)),
-            None => words.push((by_name("nop", &[("end", 2), ("pred", 0)]).ok_or_else(lost)?, Span::NONE, None)),
-        }
-    }
-    for (n, s) in order.iter().zip(&short) {
-        let e = &run[*n];
-        words.push((if *s { e.short.unwrap_or(e.long) } else { e.long }, e.span, None));
-    }
-    if exit {
-        match l {
-            Some(n) => words.push((with_fields(run[n].long, &[("end", 1)]).ok_or_else(lost)?, run[n].span, None)),
-            None => words.push((by_name("nop", &[("end", 1)]).ok_or_else(lost)?, Span::NONE, None)),
-        }
-    }
-    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::isa::chip::Chip;
 use crate::isa::forms::*;
-use retroshade_emit::{Decoded, FormId};
+use retroshade_emit::{FieldName, FormId, Word};
 use retroshade_ir::Stage;
 
 /// The decode space of a stage.
@@ -19,7 +19,7 @@ pub const fn space(stage: Stage) -> u32 {
 #[derive(Clone, Debug)]
 pub struct Insn {
     /// Form and values.
-    pub d: Decoded,
+    pub d: Word,
     /// One bit: the stage.
     pub space: u32,
 }
@@ -30,17 +30,17 @@ impl Insn {
         TABLE.form(self.d.form)
     }
     /// A field's value; 0 where the form has none.
-    pub fn get(&self, field: &str) -> u64 {
-        self.form().field_index(field).map_or(0, |i| self.d.values[i])
+    pub fn get(&self, field: FieldName) -> u64 {
+        TABLE.get(&self.d, field).unwrap_or(0)
     }
     /// A field's signed value.
-    pub fn signed(&self, field: &str) -> i64 {
+    pub fn signed(&self, field: FieldName) -> i64 {
         let f = self.form();
-        f.field_index(field).map_or(0, |i| f.fields().nth(i).map_or(0, |x| x.signed_value(self.d.values[i])))
+        f.position(field).map_or(0, |i| f.fields().nth(i.0 as usize).map_or(0, |x| x.signed_value(self.d[i])))
     }
     /// Whether the form has a field.
-    pub fn has(&self, field: &str) -> bool {
-        self.form().field_index(field).is_some()
+    pub fn has(&self, field: FieldName) -> bool {
+        self.form().position(field).is_some()
     }
     /// Size in bytes.
     pub fn size(&self) -> u32 {
@@ -82,9 +82,8 @@ pub fn decode(word: u64, stage_space: u32, chip: &Chip) -> Result<Insn, String> 
 /// Whether the chip has the instruction.
 pub fn available(insn: &Insn, chip: &Chip) -> Result<(), String> {
     let syn = &insn.form().ext;
-    let lacks =
-        std::iter::once(syn.feature).chain(syn.more.iter().filter(|(f, v, _)| insn.get(f) == *v).map(|m| m.2)).find(|f| !chip.has(*f));
-    match lacks {
+    let more = syn.more.filter(|(field, value, _)| insn.d[*field] == *value).map(|m| m.2);
+    match [Some(syn.feature), more].into_iter().flatten().find(|f| !chip.has(*f)) {
         None => Ok(()),
         Some(f) => Err(format!("`{}` needs {}, which {} lacks", insn.form().name, need(f), chip.name)),
     }

@@ -4,11 +4,11 @@
 //! bits 0, 1 and 33:32; immediate forms live in decode spaces of their own, since bits 33:32 are a field elsewhere.
 //! Source: the public envytools tables as collected in the ISA description, sections 2 to 8; text as envydis prints it.
 //!
-//! A template is a list of blank-separated items: plain text; `field?text` (text where the field is not 0); `=field` (the
-//! field's name for its value); `#field` (a hexadecimal number); `%operand` (see `text.rs`).
+//! What the items of a row's text mean: `operand.rs`.
 
 use crate::isa::table::{ALU, CONTROL, MEMORY};
 use retroshade_emit::form::{Bits, Field, Form, FormTable, bits};
+use retroshade_emit::{FieldIndex, FormId, form_id, names};
 
 pub use crate::isa::op::{Op, Ty};
 
@@ -64,8 +64,8 @@ pub struct Syn {
     pub text: &'static str,
     /// Which chips have it.
     pub feature: Feature,
-    /// Field values that need more than `feature`.
-    pub more: &'static [(&'static str, u64, Feature)],
+    /// A field's value that needs more than `feature`.
+    pub more: Option<(FieldIndex, u64, Feature)>,
     /// Bits that the machine ignores.
     pub ignore: u128,
 }
@@ -86,48 +86,87 @@ macro_rules! fields {
     ($($(#[$doc:meta])* $name:ident = [$($f:expr),* $(,)?];)*) => { $($(#[$doc])* pub const $name: &[Field] = &[$($f),*];)* };
 }
 
-/// Names of the predicate codes.
-pub const PREDICATES: &[&str] = &[
-    "never", "l", "e", "le", "g", "lg", "ge", "lge", "u", "lu", "eu", "leu", "gu", "lgu", "geu", "always", "o", "c", "a", "s", "", "", "",
-    "", "", "", "", "", "ns", "na", "nc", "no",
-];
-/// Conditions of `set` on floats: the first 16 predicates.
-const FREL: &[&str] = PREDICATES.split_at(16).0;
+names! {
+    /// A condition over the flags of a `$c`; the first 16 are also the relations of `set` on floats.
+    pub enum Cond {
+        Never = 0 "never", Less = 1 "l", Equal = 2 "e", LessEqual = 3 "le", Greater = 4 "g", NotEqual = 5 "lg", GreaterEqual = 6 "ge",
+        Ordered = 7 "lge", Unordered = 8 "u", LessUnordered = 9 "lu", EqualUnordered = 10 "eu", LessEqualUnordered = 11 "leu",
+        GreaterUnordered = 12 "gu", NotEqualUnordered = 13 "lgu", GreaterEqualUnordered = 14 "geu", Always = 15 "always",
+        Overflow = 16 "o", Carry = 17 "c", Above = 18 "a", Sign = 19 "s", NoSign = 28 "ns", NotAbove = 29 "na", NoCarry = 30 "nc", NoOverflow = 31 "no",
+    }
+}
+
+impl Cond {
+    /// The condition that holds where this one does not.
+    pub const fn inverse(self) -> Cond {
+        match Cond::from_raw(self as u64 ^ 0xf) {
+            Some(c) => c,
+            None => Cond::Never,
+        }
+    }
+}
+
+/// Conditions of `set` on floats: the first 16.
+const FREL: &[&str] = Cond::NAMES.split_at(16).0;
 /// Conditions of `set` on integers.
 const IREL: &[&str] = &["never", "l", "e", "le", "g", "lg", "ge", "always"];
-const ADDOPS: &[&str] = &["add", "sub", "subr", "addc"];
-const LOGIC: &[&str] = &["and", "or", "xor", "mov2"];
-const ROUND: &[&str] = &["rn", "rm", "rp", "rz"];
+
+names! {
+    /// Which sum an addition is.
+    pub enum AddOp { Add = 0 "add", Sub = 1 "sub", Subr = 2 "subr", Addc = 3 "addc" }
+}
+names! {
+    /// A bitwise operation; `Second` gives the second source.
+    pub enum LogicOp { And = 0 "and", Or = 1 "or", Xor = 2 "xor", Second = 3 "mov2" }
+}
+names! {
+    /// Rounding.
+    pub enum Rounding { Nearest = 0 "rn", Down = 1 "rm", Up = 2 "rp", Zero = 3 "rz" }
+}
+names! {
+    /// Rounding to a whole number.
+    pub enum Whole { Nearest = 0 "rni", Down = 1 "rmi", Up = 2 "rpi", Zero = 3 "rzi" }
+}
+names! {
+    /// What a lane of the quad does with another's value x and its own y: x + y, y - x, x - y, y.
+    pub enum QuadOp { Add = 0 "add", Subr = 1 "subr", Sub = 2 "sub", Own = 3 "mov2" }
+}
+names! {
+    /// Which other lane of the quad: one by number, or the neighbour.
+    pub enum QuadLane { Lane0 = 0 "l0", Lane1 = 1 "l1", Lane2 = 2 "l2", Lane3 = 3 "l3", Dx = 4 "dx", Dy = 5 "dy" }
+}
+names! {
+    /// What is loaded or stored.
+    pub enum Access { U8 = 0 "u8", S8 = 1 "s8", U16 = 2 "u16", S16 = 3 "s16", B64 = 4 "b64", B128 = 5 "b128", B32 = 6 "b32", S32 = 7 "s32" }
+}
+names! {
+    /// An integer type that is converted, in a half register or a full one.
+    pub enum IntType {
+        U16 = 0 "u16", U32 = 1 "u32", U8 = 2 "u8", U8Full = 3 "u8", S16 = 4 "s16", S32 = 5 "s32", S8 = 6 "s8", S8Full = 7 "s8",
+    }
+}
+names! {
+    /// A system register.
+    pub enum SystemRegister {
+        PhysId = 0 "$physid", Clock = 1 "$clock", Sr2 = 2 "$sr2", VStride = 3 "$vstride", Pm0 = 4 "$pm0", Pm1 = 5 "$pm1", Pm2 = 6 "$pm2", Pm3 = 7 "$pm3",
+        SampleId = 8 "$sampleid", Sr9 = 9 "$sr9", Sr10 = 10 "$sr10", Sr11 = 11 "$sr11", Sr12 = 12 "$sr12", Sr13 = 13 "$sr13", Sr14 = 14 "$sr14", Sr15 = 15 "$sr15",
+    }
+}
+names! {
+    /// What comes with an instruction: nothing, the end of its lanes after it, or the meeting of lanes before it.
+    pub enum End { None = 0 "none", Exit = 1 "exit", Join = 2 "join" }
+}
+
 const ROUND_RN_RZ: &[&str] = &["rn", "", "", "rz"];
-const ROUND_INT: &[&str] = &["rni", "rmi", "rpi", "rzi"];
-const QOPS: &[&str] = &["add", "subr", "sub", "mov2"];
-const MEMORY_TYPES: &[&str] = &["u8", "s8", "u16", "s16", "b64", "b128", "b32"];
-const INT_SOURCES: &[&str] = &["u16", "u32", "u8", "u8", "s16", "s32", "s8", "s8"];
-const SYSTEM: &[&str] = &[
-    "$physid",
-    "$clock",
-    "$sr2",
-    "$vstride",
-    "$pm0",
-    "$pm1",
-    "$pm2",
-    "$pm3",
-    "$sampleid",
-    "$sr9",
-    "$sr10",
-    "$sr11",
-    "$sr12",
-    "$sr13",
-    "$sr14",
-    "$sr15",
-];
+/// The access types of l[] and g[].
+const MEMORY_TYPES: &[&str] = Access::NAMES.split_at(7).0;
 
 fields! {
     // ---- long: what every conditional instruction has
     /// Exit/join, predicate and its `$c` register.
-    TAIL = [un("end", &[bits(33, 32)]), un("pred", &[bits(43, 39)]).named(PREDICATES).or(15), un("cc", &[bits(45, 44)])];
+    TAIL = [un("end", &[bits(33, 32)]), un("pred", &[bits(43, 39)]).named(Cond::NAMES).or(15), un("cc", &[bits(45, 44)])];
     /// Predicate of control instructions.
-    CPRED = [un("pred", &[bits(43, 39)]).named(PREDICATES).or(15), un("cc", &[bits(45, 44)])];
+    CPRED = [un("pred", &[bits(43, 39)]).named(Cond::NAMES).or(15), un("cc", &[bits(45, 44)])];
     /// `$c` destination.
     WC = [un("cw", &[bits(38, 38)]), un("cd", &[bits(37, 36)])];
     /// `$c` destination of vote and lock, which always write it.
@@ -159,9 +198,9 @@ fields! {
     /// Special-function mov.
     SFU = [un("sfu", &[bits(57, 57)])];
     /// Two halves of add/sub/subr/addc.
-    ADDOP = [un("addop", &[bits(22, 22), bits(28, 28)]).named(ADDOPS)];
+    ADDOP = [un("addop", &[bits(22, 22), bits(28, 28)]).named(AddOp::NAMES)];
     /// The same of long mad.
-    ADDOP_MAD = [un("addop", &[bits(59, 58)]).named(ADDOPS)];
+    ADDOP_MAD = [un("addop", &[bits(59, 58)]).named(AddOp::NAMES)];
     /// Saturation of long integer add.
     SAT59 = [un("sat", &[bits(59, 59)])];
     /// Saturation of fadd and fmad.
@@ -183,7 +222,7 @@ fields! {
     /// Immediate shift count.
     COUNT = [un("count", &[bits(22, 16)])];
     /// Logic operation and complements.
-    LOP = [un("lop", &[bits(47, 46)]).named(LOGIC), un("not1", &[bits(48, 48)]), un("not2", &[bits(49, 49)])];
+    LOP = [un("lop", &[bits(47, 46)]).named(LogicOp::NAMES), un("not1", &[bits(48, 48)]), un("not2", &[bits(49, 49)])];
     /// neg/abs of source 1.
     NA1 = [un("neg1", &[bits(58, 58)]), un("abs1", &[bits(52, 52)])];
     /// neg/abs of source 2.
@@ -199,21 +238,21 @@ fields! {
     /// Rounding of fmul.
     RND_MUL = [un("rnd", &[bits(47, 46)]).named(ROUND_RN_RZ)];
     /// Rounding of f64 fma.
-    RND_DFMA = [un("rnd", &[bits(55, 54)]).named(ROUND)];
+    RND_DFMA = [un("rnd", &[bits(55, 54)]).named(Rounding::NAMES)];
     /// Rounding of f64 add.
-    RND_DADD = [un("rnd", &[bits(17, 16)]).named(ROUND)];
+    RND_DADD = [un("rnd", &[bits(17, 16)]).named(Rounding::NAMES)];
     /// Rounding of f64 mul.
-    RND_DMUL = [un("rnd", &[bits(50, 49)]).named(ROUND)];
+    RND_DMUL = [un("rnd", &[bits(50, 49)]).named(Rounding::NAMES)];
     /// Rounding of conversions.
-    RND_CVT = [un("rnd", &[bits(50, 49)]).named(ROUND)];
+    RND_CVT = [un("rnd", &[bits(50, 49)]).named(Rounding::NAMES)];
     /// Rounding to an integer.
-    RND_CVTI = [un("rnd", &[bits(50, 49)]).named(ROUND_INT)];
+    RND_CVTI = [un("rnd", &[bits(50, 49)]).named(Whole::NAMES)];
     /// neg/abs of conversions.
     NA_CVT = [un("neg1", &[bits(61, 61)]), un("abs1", &[bits(52, 52)])];
     /// Saturation of conversions.
     SAT51 = [un("sat", &[bits(51, 51)])];
     /// Integer source type of a conversion.
-    STY = [un("sty", &[bits(48, 46)]).named(INT_SOURCES)];
+    STY = [un("sty", &[bits(48, 46)]).named(IntType::NAMES)];
     /// 32-bit integer source of a conversion to f64.
     STY32 = [un("sty", &[bits(48, 48)]).named(&["u32", "s32"])];
     /// 64-bit integer source.
@@ -230,8 +269,8 @@ fields! {
     DTY64 = [un("dty", &[bits(59, 59)]).named(&["u64", "s64"])];
     /// quadop: source lane and the four operations.
     QUAD = [
-        un("lane", &[bits(18, 16)]).named(&["l0", "l1", "l2", "l3", "dx", "dy"]),
-        un("q0", &[bits(59, 58)]).named(QOPS), un("q1", &[bits(57, 56)]).named(QOPS), un("q2", &[bits(55, 54)]).named(QOPS), un("q3", &[bits(21, 20)]).named(QOPS),
+        un("lane", &[bits(18, 16)]).named(QuadLane::NAMES),
+        un("q0", &[bits(59, 58)]).named(QuadOp::NAMES), un("q1", &[bits(57, 56)]).named(QuadOp::NAMES), un("q2", &[bits(55, 54)]).named(QuadOp::NAMES), un("q3", &[bits(21, 20)]).named(QuadOp::NAMES),
     ];
     /// Byte address.
     OFF1 = [un("off", &[bits(24, 9)])];
@@ -266,7 +305,7 @@ fields! {
     /// Global space of atomics with a result.
     GSA = [un("gs", &[bits(26, 23)])];
     /// System register.
-    SR = [un("sr", &[bits(49, 46)]).named(SYSTEM)];
+    SR = [un("sr", &[bits(49, 46)]).named(SystemRegister::NAMES)];
     /// `$a` shift count.
     COUNT4 = [un("count", &[bits(19, 16)])];
     /// `$a` addend.
@@ -289,7 +328,7 @@ fields! {
     /// Limited call.
     LIM = [un("lim", &[bits(38, 38)])];
     /// Barrier number and what to do with it.
-    BAR = [un("bar", &[bits(24, 21)]), un("arrive", &[bits(25, 25)]), un("wait", &[bits(26, 26)])];
+    BARRIER = [un("bar", &[bits(24, 21)]), un("arrive", &[bits(25, 25)]), un("wait", &[bits(26, 26)])];
     /// Number of warps.
     WARPS = [un("warps", &[bits(20, 9)])];
 
@@ -325,7 +364,7 @@ fields! {
     /// Short special-function mov.
     SSFU = [un("sfu", &[bits(17, 17)])];
     /// Logic of immediate forms.
-    ILOP = [un("lop", &[bits(8, 8), bits(15, 15)]).named(LOGIC), un("not1", &[bits(22, 22)])];
+    ILOP = [un("lop", &[bits(8, 8), bits(15, 15)]).named(LogicOp::NAMES), un("not1", &[bits(22, 22)])];
     /// Varying and centroid of short interp.
     SV = [un("off", &[bits(23, 16)]), un("cent", &[bits(24, 24)]), un("a", &[bits(27, 26)])];
     /// Texture fields of short forms.
@@ -365,10 +404,39 @@ const fn copy(f: &TForm) -> TForm {
     }
 }
 
-static FORMS: [TForm; COUNT_FORMS] = join();
+/// All forms.
+pub static FORMS: [TForm; COUNT_FORMS] = join();
 
 #[allow(long_running_const_eval)]
-const _: () = retroshade_emit::form::check(&join());
+const _: () = retroshade_emit::form::check(&FORMS);
+
+/// A field by name, in a form (`field!(BRA.target)`) or in any (`field!(pred)`).
+macro_rules! field { ($($t:tt)*) => { retroshade_emit::field!(&$crate::isa::forms::FORMS, $($t)*) } }
+/// A word: `word!(BRA { target: 3 })`.
+macro_rules! word { ($($t:tt)*) => { retroshade_emit::word!(&$crate::isa::forms::FORMS, $($t)*) } }
+pub(crate) use {field, word};
+
+macro_rules! named_forms {
+    ($($(#[$doc:meta])* $name:ident = $form:literal;)*) => { $($(#[$doc])* pub const $name: FormId = form_id(&FORMS, $form);)* };
+}
+named_forms! {
+    /// Branch.
+    BRA = "bra";
+    /// Break out of a loop.
+    BRK = "brk";
+    /// Where breaks lead.
+    PREBRK = "prebrk";
+    /// Where lanes meet.
+    JOINAT = "joinat";
+    /// End of the lanes.
+    RET = "ret";
+    /// No results.
+    DISCARD = "discard";
+    /// Barrier.
+    BAR = "bar";
+    /// Carrier of exit and join.
+    NOP = "nop";
+}
 
 /// The table.
 pub static TABLE: FormTable<Syn> = FormTable {

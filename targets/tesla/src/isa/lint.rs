@@ -2,7 +2,7 @@
 
 use crate::isa::chip;
 use crate::isa::decode::{Insn, decode};
-use crate::isa::forms::Shape;
+use crate::isa::forms::{Cond, End, Shape, field};
 use crate::isa::listing::{spaces, words};
 use crate::isa::op::Op;
 use retroshade_lower::{TextError, TextOptions};
@@ -29,7 +29,7 @@ pub fn lint(code: &[u8], registers: Option<u32>, options: &TextOptions) -> Resul
                 continue;
             }
         };
-        ends |= insn.get("end") == 1;
+        ends |= insn.get(field!(end)) == End::Exit as u64;
         for message in rules(insn, &starts, registers) {
             report(*at, message);
         }
@@ -47,18 +47,18 @@ pub fn lint(code: &[u8], registers: Option<u32>, options: &TextOptions) -> Resul
 fn rules(i: &Insn, starts: &BTreeSet<u32>, registers: Option<u32>) -> Vec<String> {
     let mut out = Vec::new();
     let form = i.form();
-    let conditional = i.has("pred") && i.get("pred") != 15;
-    if form.ext.shape == Shape::Long && i.has("pred") && i.get("pred") == 0 && i.op() != Op::Nop {
+    let conditional = i.has(field!(pred)) && i.get(field!(pred)) != Cond::Always as u64;
+    if form.ext.shape == Shape::Long && i.has(field!(pred)) && i.get(field!(pred)) == Cond::Never as u64 && i.op() != Op::Nop {
         out.push("the predicate `never` makes this instruction dead; 0xf is `always`".to_string());
     }
-    if conditional && i.get("end") != 0 && i.op() != Op::Nop {
+    if conditional && i.get(field!(end)) != 0 && i.op() != Op::Nop {
         out.push("exit and join do not belong on predicated instructions".to_string());
     }
-    if i.has("lanes") && i.get("lanes") == 0 {
+    if i.has(field!(lanes)) && i.get(field!(lanes)) == 0 {
         out.push("a lane mask of 0 moves nothing".to_string());
     }
-    if i.has("target") {
-        let target = i.get("target") as u32 * 4;
+    if i.has(field!(target)) {
+        let target = i.get(field!(target)) as u32 * 4;
         if !starts.contains(&target) {
             out.push(format!("no instruction begins at the target {target:#x}"));
         } else if !target.is_multiple_of(8) {
@@ -67,11 +67,11 @@ fn rules(i: &Insn, starts: &BTreeSet<u32>, registers: Option<u32>) -> Vec<String
     }
     if let Some(n) = registers
         && matches!(i.op(), Op::StL | Op::StG | Op::RedAdd)
-        && i.get("dst") as u32 >= n
+        && i.get(field!(dst)) as u32 >= n
     {
         out.push("the stored register lies outside the allocation: the store would be skipped".to_string());
     }
-    if i.get("inc") == 1 {
+    if i.get(field!(inc)) == 1 {
         out.push("post-increment is not verified on hardware".to_string());
     }
     out
@@ -91,13 +91,13 @@ fn waiting(program: &BTreeMap<u32, Insn>) -> Vec<(u32, String)> {
     let mut todo: Vec<(u32, Vec<Waiting>)> = program.keys().next().map(|at| (*at, Vec::new())).into_iter().collect();
     while let Some((at, mut stack)) = todo.pop() {
         let Some(i) = program.get(&at).filter(|_| seen.insert(at)) else { continue };
-        if i.get("end") == 2 && stack.last() == Some(&Waiting::Join(at)) {
+        if i.get(field!(end)) == End::Join as u64 && stack.last() == Some(&Waiting::Join(at)) {
             stack.pop();
         }
         let next = at + i.size();
-        let target = i.get("target") as u32 * 4;
+        let target = i.get(field!(target)) as u32 * 4;
         let joins = stack.iter().any(|w| matches!(w, Waiting::Join(_)));
-        let conditional = i.has("pred") && i.get("pred") != 15;
+        let conditional = i.has(field!(pred)) && i.get(field!(pred)) != Cond::Always as u64;
         match i.op() {
             Op::Bra => {
                 todo.push((target, stack.clone()));
@@ -128,7 +128,7 @@ fn waiting(program: &BTreeMap<u32, Insn>) -> Vec<(u32, String)> {
                     continue;
                 }
             }
-            _ if i.get("end") == 1 => {
+            _ if i.get(field!(end)) == End::Exit as u64 => {
                 if joins {
                     found.insert(at, "threads end while a joinat is pending".to_string());
                 }

@@ -7,6 +7,7 @@ pub mod forms;
 pub mod lint;
 pub mod listing;
 pub mod op;
+pub mod operand;
 pub mod parse;
 mod table;
 pub mod text;

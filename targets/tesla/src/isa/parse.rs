@@ -4,9 +4,9 @@
 use crate::isa::chip::Chip;
 use crate::isa::decode::{Insn, available, encode};
 use crate::isa::forms::*;
-use crate::isa::text::{Item, S_TYPES, Size, disassemble, memory_size, template};
-use retroshade_emit::{Decoded, FormId, Kind};
-use smallvec::SmallVec;
+use crate::isa::operand::{Item, Operand, Reach, S_TYPES, SOURCES, Size, Width, template};
+use crate::isa::text::disassemble;
+use retroshade_emit::{FieldIndex, FieldName, FormId, Kind, Word};
 
 /// The words of one line; the size in bytes comes second.
 pub fn assemble_line(line: &str, space: u32, chip: &Chip) -> Result<(u64, u8), String> {
@@ -22,9 +22,10 @@ pub fn assemble_line(line: &str, space: u32, chip: &Chip) -> Result<(u64, u8), S
         if spaces & space == 0 {
             continue;
         }
-        let mut p = Parser { tokens: &tokens, at: 0, form, values: form.fields().map(|f| f.default).collect(), parsed: 0 };
-        let result = p.line(i).and_then(|()| {
-            let insn = Insn { d: Decoded { form: FormId(i as u16), values: p.values.clone(), residue: 0 }, space };
+        let word = Word { form: FormId(i as u16), values: template(FormId(i as u16)).defaults().into(), residue: 0 };
+        let mut p = Parser { tokens: &tokens, at: 0, form, word, parsed: 0 };
+        let result = p.line().and_then(|()| {
+            let insn = Insn { d: p.word.clone(), space };
             let word = encode(insn.d.form, &insn.d.values)?;
             available(&insn, chip)?;
             let text = disassemble(&insn)?;
@@ -77,7 +78,7 @@ struct Parser<'a> {
     tokens: &'a [String],
     at: usize,
     form: &'static TForm,
-    values: SmallVec<[u64; 16]>,
+    word: Word,
     /// How far any attempt came, for the choice of the error message.
     parsed: usize,
 }
@@ -111,43 +112,43 @@ impl Parser<'_> {
             t => format!("expected {what}, found `{t}`"),
         }
     }
-    fn set(&mut self, field: &str, v: u64) -> Result<(), String> {
-        let i = self.form.field_index(field).ok_or_else(|| format!("`{}` has no {field}", self.form.name))?;
-        self.values[i] = v;
+    fn set(&mut self, field: FieldName, v: u64) -> Result<(), String> {
+        let at = self.form.position(field).ok_or_else(|| format!("`{}` has no {}", self.form.name, field.name))?;
+        self.word[at] = v;
         Ok(())
     }
-    fn get(&self, field: &str) -> u64 {
-        self.form.field_index(field).map_or(0, |i| self.values[i])
+    fn get(&self, field: FieldName) -> u64 {
+        TABLE.get(&self.word, field).unwrap_or(0)
     }
-    fn has(&self, field: &str) -> bool {
-        self.form.field_index(field).is_some()
+    fn has(&self, field: FieldName) -> bool {
+        self.form.position(field).is_some()
     }
 
-    fn line(&mut self, form: usize) -> Result<(), String> {
+    fn line(&mut self) -> Result<(), String> {
         if self.accept("exit") {
-            self.set("end", 1)?;
+            self.set(field!(end), End::Exit as u64)?;
         } else if self.accept("join") {
-            self.set("end", 2)?;
+            self.set(field!(end), End::Join as u64)?;
         }
         while self.peek() == "(" && self.ahead(1) != "mul" {
             let name = self.ahead(1).to_string();
             let lanes = name.strip_prefix('l').filter(|r| *r == "none" || (!r.is_empty() && r.bytes().all(|b| b.is_ascii_digit())));
             if let (Some(l), ")") = (lanes, self.ahead(2)) {
                 let mask = if l == "none" { 0 } else { l.bytes().fold(0, |m, b| m | 1u64 << (b - b'0').min(8)) };
-                self.set("lanes", mask)?;
+                self.set(field!(lanes), mask)?;
                 self.at += 3;
                 continue;
             }
-            let code = PREDICATES.iter().position(|p| *p == name).ok_or_else(|| format!("`{name}` is not a condition"))?;
-            self.set("pred", code as u64)?;
+            let code = Cond::ALL.iter().find(|c| c.text() == name).ok_or_else(|| format!("`{name}` is not a condition"))?;
+            self.set(field!(pred), *code as u64)?;
             self.at += 2;
             if self.peek() != ")" {
                 let c = self.c_register()?;
-                self.set("cc", c)?;
+                self.set(field!(cc), c)?;
             }
             self.expect(")")?;
         }
-        for it in &template(FormId(form as u16)).items {
+        for it in template(self.word.form).items() {
             self.item(*it)?;
         }
         if self.at < self.tokens.len() { Err(self.expected("the end of the line")) } else { Ok(()) }
@@ -156,31 +157,35 @@ impl Parser<'_> {
     fn item(&mut self, it: Item) -> Result<(), String> {
         match it {
             Item::Text(t) => self.expect(t),
-            Item::Flag(f, t) => {
+            Item::Flag(at, t) => {
                 if self.accept(t) {
-                    self.set(f, 1)?;
+                    self.word[at] = 1;
                 }
                 Ok(())
             }
-            Item::Number(f) => {
+            Item::Number(at) => {
                 let v = number(self.peek()).ok_or_else(|| self.expected("a number"))?;
                 self.next();
-                self.set(f, v)
+                self.word[at] = v;
+                Ok(())
             }
-            Item::Name(f) => {
-                let t = self.peek().to_string();
-                let field = self.form.fields().find(|x| x.name == f).ok_or("no such field")?;
-                let Kind::Names(names) = field.kind else { return Err("no names".into()) };
-                let mut hits = names.iter().enumerate().filter(|(_, n)| **n == t && !n.is_empty()).map(|(i, _)| i as u64);
-                let first = hits.next().ok_or_else(|| self.expected(&format!("one of {}", names.join(" "))))?;
-                // Two codes of one name differ in the register's size.
-                let full = self.ahead(1).starts_with("$r") && !self.ahead(1).ends_with(['l', 'h']);
-                let v = if f == "sty" && full && first & 1 == 0 { hits.find(|i| i & 1 == 1).unwrap_or(first) } else { first };
-                self.next();
-                self.set(f, v)
-            }
+            Item::Name(at) => self.name(at),
             Item::Operand(o) => self.operand(o),
         }
+    }
+
+    fn name(&mut self, at: FieldIndex) -> Result<(), String> {
+        let field = self.form.fields().nth(at.0 as usize).ok_or("no such field")?;
+        let Kind::Names(names) = field.kind else { return Err("no names".into()) };
+        let mut hits = names.iter().enumerate().filter(|(_, n)| **n == self.peek() && !n.is_empty()).map(|(i, _)| i as u64);
+        let first = hits.next().ok_or_else(|| self.expected(&format!("one of {}", names.join(" "))))?;
+        // Two codes of one name differ in the register's size.
+        let full = self.ahead(1).starts_with("$r") && !self.ahead(1).ends_with(['l', 'h']);
+        let source_type = self.form.position(field!(sty)) == Some(at);
+        let v = if source_type && full && first & 1 == 0 { hits.find(|i| i & 1 == 1).unwrap_or(first) } else { first };
+        self.next();
+        self.word[at] = v;
+        Ok(())
     }
 
     fn c_register(&mut self) -> Result<u64, String> {
@@ -239,19 +244,21 @@ impl Parser<'_> {
     }
     fn index(&mut self, adr: &Address) -> Result<(), String> {
         if adr.a != 0 {
-            self.set("a", adr.a)?;
+            self.set(field!(a), adr.a)?;
         }
         if adr.inc {
-            self.set("inc", 1)?;
+            self.set(field!(inc), 1)?;
         }
         Ok(())
     }
-    fn scaled(&self, adr: &Address, scale: u64, width: u32) -> Result<u64, String> {
+    /// An address in units, as the bits of a source field's offset.
+    fn scaled(&self, adr: &Address, scale: u64, reach: Reach) -> Result<u64, String> {
         let off = adr.off as i64;
         if off % scale as i64 != 0 {
             return Err(format!("{:#x} is not a multiple of {scale}", adr.off));
         }
         let v = off / scale as i64;
+        let width = reach.offset.width;
         let range = if adr.inc { -(1i64 << (width - 1))..1 << (width - 1) } else { 0..1 << width };
         if range.contains(&v) { Ok(v as u64 & ((1 << width) - 1)) } else { Err(format!("{:#x} is out of reach", adr.off)) }
     }
@@ -260,166 +267,128 @@ impl Parser<'_> {
         let shape = self.form.ext.shape;
         if self.peek().starts_with("$r") {
             let n = self.register(size)?;
-            return self.set("src1", n);
+            return self.set(field!(src1), n);
         }
         if let Some(ty) = S_TYPES.iter().position(|t| t.0 == self.peek()) {
             self.next();
             let (_, adr) = self.address("s")?;
-            let width = if shape == Shape::Long { 5 } else { 4 };
-            let off = self.scaled(&adr, S_TYPES[ty].1, width)?;
-            self.set("m1", 1)?;
-            self.set("src1", (ty as u64) << width | off)?;
+            let off = self.scaled(&adr, S_TYPES[ty].1, Reach::shared(shape))?;
+            self.set(field!(m1), 1)?;
+            self.set(field!(src1), Reach::shared(shape).join(off, ty as u64).ok_or("s[] out of reach")?)?;
             return self.index(&adr);
         }
         let space = if self.peek().starts_with('p') { "p" } else { "a" };
         let (_, adr) = self.address(space)?;
-        let off = self.scaled(&adr, 4, if shape == Shape::Long { 7 } else { 6 })?;
-        self.set("m1", 1)?;
-        self.set("src1", off)?;
+        let off = self.scaled(&adr, 4, Reach::attribute(shape))?;
+        self.set(field!(m1), 1)?;
+        self.set(field!(src1), off)?;
         if space == "p" {
             if shape != Shape::Imm {
-                self.set("k2", 1)?;
+                self.set(field!(k2), 1)?;
             }
             if shape == Shape::Long {
-                self.set("k3", 1)?;
+                self.set(field!(k3), 1)?;
             }
             return self.index(&adr);
         }
         if adr.a != 0 || adr.inc { Err("a[] operands of arithmetic instructions are not indexed".into()) } else { Ok(()) }
     }
-    fn source23(&mut self, field: &str, size: Size) -> Result<(), String> {
+    fn source23(&mut self, slot: u8, size: Size) -> Result<(), String> {
+        let field = SOURCES[slot as usize];
         if self.peek().starts_with("$r") {
             let n = self.register(size)?;
             return self.set(field, n);
         }
         let (cs, adr) = self.address("c")?;
-        let scale = if size == Size::Half { 2 } else { 4 };
-        self.set(if field == "src2" { "k2" } else { "k3" }, 1)?;
-        if self.form.ext.shape == Shape::Long {
-            let off = self.scaled(&adr, scale, 7)?;
-            self.set("cs", cs)?;
-            self.set(field, off)?;
+        let reach = Reach::constant(self.form.ext.shape);
+        let off = self.scaled(&adr, if size == Size::Half { 2 } else { 4 }, reach)?;
+        self.set(if slot == 1 { field!(k2) } else { field!(k3) }, 1)?;
+        let above = if reach.above.is_some() {
+            cs
         } else {
-            let off = self.scaled(&adr, scale, 5)?;
-            if cs > 1 {
-                return Err("short forms reach c0[] and c1[] only".into());
-            }
-            self.set(field, cs << 5 | off)?;
-        }
+            self.set(field!(cs), cs)?;
+            0
+        };
+        self.set(field, reach.join(off, above).ok_or("short forms reach c0[] and c1[] only")?)?;
         self.index(&adr)
     }
     fn destination(&mut self, size: Size) -> Result<(), String> {
         // sad and mad print a tied destination a second time.
         if self.accept("#") {
-            self.set("do", 1)?;
-            return self.set("dst", 0x7f);
+            self.set(field!(do), 1)?;
+            return self.set(field!(dst), 0x7f);
         }
         if self.peek().starts_with("o[") {
             let (_, adr) = self.address("o")?;
-            let off = self.scaled(&adr, if size == Size::Half { 2 } else { 4 }, 7)?;
-            self.set("do", 1)?;
-            return self.set("dst", off);
+            let off = self.scaled(&adr, if size == Size::Half { 2 } else { 4 }, Reach::attribute(Shape::Long))?;
+            self.set(field!(do), 1)?;
+            return self.set(field!(dst), off);
         }
         let n = self.register(size)?;
-        self.set("dst", n)
+        self.set(field!(dst), n)
     }
     fn list(&mut self) -> Vec<Option<u64>> {
         let t = self.next();
         t.split(':').map(|p| p.strip_prefix("$r").and_then(|s| s.parse().ok())).collect()
     }
 
-    fn operand(&mut self, o: &str) -> Result<(), String> {
-        let suffix_size = |t: &str| if t.ends_with(['l', 'h']) { Size::Half } else { Size::Word };
-        let by_type = memory_size(self.get("ty"));
+    /// The size of an operand; where the field `w` says it, by what is written.
+    fn size(&mut self, width: Width) -> Result<Size, String> {
+        if width == Width::Full {
+            let t = self.peek();
+            let odd = t.strip_prefix("o[").and_then(|t| number(t.trim_end_matches(']'))).is_some_and(|v| v % 4 != 0);
+            let half = odd || t == "#" || t.starts_with("$r") && t.ends_with(['l', 'h']);
+            self.set(field!(w), u64::from(!half))?;
+        }
+        Ok(width.size(|f| self.get(f)))
+    }
+    fn numbered(&mut self, prefix: &str, field: FieldName) -> Result<(), String> {
+        let n = self.peek().strip_prefix(prefix).and_then(|s| s.parse().ok()).ok_or_else(|| self.expected(prefix))?;
+        self.next();
+        self.set(field, n)
+    }
+    fn flags(&mut self, field: FieldName) -> Result<(), String> {
+        let c = self.c_register()?;
+        self.set(field, c)
+    }
+
+    fn operand(&mut self, o: Operand) -> Result<(), String> {
         match o {
-            "D" => self.destination(Size::Word),
-            "Dh" => self.destination(Size::Half),
-            "Dd" => self.destination(Size::Pair),
-            "Dw" => {
-                let odd = self.peek().strip_prefix("o[").and_then(|t| number(t.trim_end_matches(']'))).is_some_and(|v| v % 4 != 0);
-                let half = odd || self.peek() == "#" || (self.peek().starts_with("$r") && suffix_size(self.peek()) == Size::Half);
-                self.set("w", u64::from(!half))?;
-                self.destination(if half { Size::Half } else { Size::Word })
+            Operand::Destination(width) => {
+                let size = self.size(width)?;
+                self.destination(size)
             }
-            "Dt" => {
-                let n = self.register(by_type)?;
-                self.set("dst", n)
-            }
-            "Ar" => {
-                let n = self.register(Size::Word)?;
-                self.set("src1", n)
-            }
-            "Ad" | "Bd" | "Ed" => {
-                let n = self.register(Size::Pair)?;
-                self.set(
-                    match o {
-                        "Ad" => "src1",
-                        "Bd" => "src2",
-                        _ => "src3",
-                    },
-                    n,
-                )
-            }
-            "Er" => {
-                let n = self.register(Size::Word)?;
-                self.set("src3", n)
-            }
-            "Ew" => {
-                let size = suffix_size(self.peek());
-                self.set("w", u64::from(size == Size::Word))?;
-                let n = self.register(size)?;
-                self.set("src3", n)
-            }
-            "Bt" | "Et" => {
-                let n = self.register(by_type)?;
-                self.set(if o == "Bt" { "src2" } else { "src3" }, n)
-            }
-            "A" => self.source1(Size::Word),
-            "Ah" => self.source1(Size::Half),
-            "Asty" => self.source1(if self.get("sty") & 1 == 1 { Size::Word } else { Size::Half }),
-            "B" => self.source23("src2", Size::Word),
-            "Bh" => self.source23("src2", Size::Half),
-            "E" => self.source23("src3", Size::Word),
-            "Eh" => self.source23("src3", Size::Half),
-            "C" => {
-                if self.peek().starts_with("$c") {
-                    let c = self.c_register()?;
-                    self.set("cw", 1)?;
-                    self.set("cd", c)?;
-                }
-                Ok(())
-            }
-            "cd" => {
-                let c = self.c_register()?;
-                self.set("cd", c)
-            }
-            "cc" => {
-                let c = self.c_register()?;
-                self.set("cc", c)
-            }
-            "carry" => {
-                if self.get("addop") == 3 {
-                    let c = self.c_register()?;
-                    if self.has("cc") {
-                        return self.set("cc", c);
+            Operand::Source(slot, width, memory) => {
+                let size = self.size(width)?;
+                match (slot, memory) {
+                    (0, true) => self.source1(size),
+                    (_, true) => self.source23(slot, size),
+                    _ => {
+                        let n = self.register(size)?;
+                        self.set(SOURCES[slot as usize], n)
                     }
                 }
-                Ok(())
             }
-            "adst" => {
+            Operand::Flags if !self.peek().starts_with("$c") => Ok(()),
+            Operand::Flags => {
+                self.set(field!(cw), 1)?;
+                self.flags(field!(cd))
+            }
+            Operand::FlagsTo => self.flags(field!(cd)),
+            Operand::FlagsFrom => self.flags(field!(cc)),
+            Operand::Carry if self.get(field!(addop)) != AddOp::Addc as u64 => Ok(()),
+            Operand::Carry if self.has(field!(cc)) => self.flags(field!(cc)),
+            Operand::Carry => self.c_register().map(drop),
+            Operand::AddressTo | Operand::AddressFrom => {
                 let a = self.a_register()?;
-                self.set("dst", a)
+                self.set(if o == Operand::AddressTo { field!(dst) } else { field!(a) }, a)
             }
-            "asrc" => {
-                let a = self.a_register()?;
-                self.set("a", a)
-            }
-            "target" => {
+            Operand::Target => {
                 let v = number(self.peek()).filter(|v| v % 4 == 0).ok_or_else(|| self.expected("a code address"))?;
                 self.next();
-                self.set("target", v / 4)
+                self.set(field!(target), v / 4)
             }
-            "mg" => {
+            Operand::Global => {
                 let bad = self.expected("g…[$r…]");
                 let t = self.next();
                 let parts = t
@@ -427,56 +396,49 @@ impl Parser<'_> {
                     .and_then(|t| t.split_once("[$r"))
                     .and_then(|(g, r)| Some((g.parse().ok()?, r.strip_suffix(']')?.parse().ok()?)));
                 let (g, r): (u64, u64) = parts.ok_or(bad)?;
-                self.set("gs", g)?;
-                self.set("src1", r)
+                self.set(field!(gs), g)?;
+                self.set(field!(src1), r)
             }
-            "R" | "R4" => {
+            Operand::Results(masked) => {
                 let regs = self.list();
                 if regs.len() != 4 {
                     return Err("expected four results".into());
                 }
-                if o == "R" {
+                if masked {
                     let mask = regs.iter().enumerate().fold(0, |m, (i, r)| m | u64::from(r.is_some()) << i);
-                    self.set("mask", mask)?;
+                    self.set(field!(mask), mask)?;
                 }
                 Ok(())
             }
-            "tex" | "smp" => {
-                let prefix = if o == "tex" { "$t" } else { "$s" };
-                let n = self.peek().strip_prefix(prefix).and_then(|s| s.parse().ok()).ok_or_else(|| self.expected(prefix))?;
-                self.next();
-                self.set(o, n)
-            }
-            "args" | "arg1" => {
+            Operand::Texture => self.numbered("$t", field!(tex)),
+            Operand::Sampler => self.numbered("$s", field!(smp)),
+            Operand::Arguments(counted) => {
                 let regs = self.list();
                 let base = regs.first().copied().flatten().ok_or("expected argument registers")?;
-                if o == "args" {
-                    self.set("count", regs.len() as u64 - 1)?;
+                if counted {
+                    self.set(field!(count), regs.len() as u64 - 1)?;
                 }
-                self.set("dst", base)
+                self.set(field!(dst), base)
             }
-            "offsets" => {
-                for f in ["x", "y", "z"] {
+            Operand::Offsets => {
+                for f in [field!(x), field!(y), field!(z)] {
                     let v = signed(self.peek()).ok_or_else(|| self.expected("a texel offset"))?;
                     self.next();
                     self.set(f, v)?;
                 }
                 Ok(())
             }
-            m if m.starts_with('m') => {
-                let (space, scale) = m[1..].split_at(1);
-                let scale: u64 = scale.parse().unwrap_or(1);
-                let (cs, adr) = self.address(space)?;
-                if adr.off % scale != 0 {
+            Operand::Memory(space, scale) => {
+                let (cs, adr) = self.address(&space.to_string())?;
+                if adr.off % u64::from(scale) != 0 {
                     return Err(format!("{:#x} is not a multiple of {scale}", adr.off));
                 }
-                if space == "c" {
-                    self.set("cs", cs)?;
+                if space == 'c' {
+                    self.set(field!(cs), cs)?;
                 }
-                self.set("off", adr.off / scale)?;
+                self.set(field!(off), adr.off / u64::from(scale))?;
                 self.index(&adr)
             }
-            _ => Err(format!("unknown operand item {o}")),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::isa::forms::*;
 use Feature::*;
+use retroshade_emit::field_in;
 
 type Groups = &'static [&'static [retroshade_emit::Field]];
 
@@ -18,8 +19,8 @@ const fn row(name: &'static str, op: Op, shape: Shape, spaces: u32, b: u128, mas
         bits: b,
         fields,
         refines: None,
-        doc: "",
-        ext: Syn { op, shape, text, feature: Base, more: &[], ignore: 0 },
+        doc: op.doc(),
+        ext: Syn { op, shape, text, feature: Base, more: None, ignore: 0 },
     }
 }
 
@@ -71,8 +72,9 @@ const fn on(f: TForm, feature: Feature) -> TForm {
 const fn ign(f: TForm, w0: u32, w1: u32) -> TForm {
     TForm { ext: Syn { ignore: ww(w0, w1), ..f.ext }, ..f }
 }
-const fn when(f: TForm, more: &'static [(&'static str, u64, Feature)]) -> TForm {
-    TForm { ext: Syn { more, ..f.ext }, ..f }
+/// A value of a field that needs a feature more.
+const fn when(f: TForm, field: &str, value: u64, feature: Feature) -> TForm {
+    TForm { ext: Syn { more: Some((field_in(f.fields, field), value, feature)), ..f.ext }, ..f }
 }
 
 const W: u32 = 0x0400_0000;
@@ -102,7 +104,7 @@ pub const ALU: &[TForm] = &[
     short("s.interp.flat", InterpFlat, FP, 0x8000_0100, 0xf300_0103, "interp %D flat %mv4", &[SD, SV_FLAT]),
     short("s.rcp", Rcp, ANY, 0x9000_0000, 0xf000_0003, "rcp f32 %D neg1?neg abs1?abs %Ar", &[SD, SS1, SNA]),
     short("s.fadd", Fadd, ANY, 0xb000_0000, 0xf000_0003, "add sat?sat f32 %D neg1?neg %A neg2?neg %B", &[SD, SS1, SS2, SMEM, SSAT, SN1, SN2]),
-    when(short("s.fmul", Fmul, ANY, 0xc000_0000, 0xf000_0003, "mul sat?sat f32 %D neg1?neg %A neg2?neg %B", &[SD, SS1, SS2, SMEM, SSAT, SN1, SN2]), &[("sat", 1, Sm12)]),
+    when(short("s.fmul", Fmul, ANY, 0xc000_0000, 0xf000_0003, "mul sat?sat f32 %D neg1?neg %A neg2?neg %B", &[SD, SS1, SS2, SMEM, SSAT, SN1, SN2]), "sat", 1, Sm12),
     short("s.fmad", Fmad, ANY, 0xe000_0000, 0xf000_0003, "add sat?sat f32 %D neg1?neg ( mul %A %B ) neg2?neg %D", &[SD, SS1, SS2, SMEM, SSAT, SN1, SN2]),
     short("s.texauto", Texauto, ANY, 0xf000_0000, 0xf100_0003, "texauto =live %R4 %tex %smp %args", &[SD, STEX]),
     short("s.texfetch", Texfetch, ANY, 0xf100_0000, 0xf100_0003, "texfetch =live %R4 %tex %smp %args", &[SD, STEX]),
@@ -120,7 +122,7 @@ pub const ALU: &[TForm] = &[
     imm("i.mad.sat.s16", MadSatS16, 0x6000_8001, 0xe000_8103, "=addop sat %D ( mul s16 %Ah #imm ) %D %carry", &[SD, SS1, IMM, IMEM, ADDOP]),
     imm("i.mad.u24", MadU24, 0x6000_8101, 0xe000_8103, "=addop %D ( mul u24 %A #imm ) %D %carry", &[SD, SS1, IMM, IMEM, ADDOP]),
     imm("i.fadd", Fadd, 0xb000_0001, 0xf000_0003, "add sat?sat f32 %D neg1?neg %A neg2?neg #imm", &[SD, SS1, IMM, IMEM, SSAT, SN1, SN2]),
-    when(imm("i.fmul", Fmul, 0xc000_0001, 0xf000_0003, "mul sat?sat f32 %D neg1?neg %A neg2?neg #imm", &[SD, SS1, IMM, IMEM, SSAT, SN1, SN2]), &[("sat", 1, Sm12)]),
+    when(imm("i.fmul", Fmul, 0xc000_0001, 0xf000_0003, "mul sat?sat f32 %D neg1?neg %A neg2?neg #imm", &[SD, SS1, IMM, IMEM, SSAT, SN1, SN2]), "sat", 1, Sm12),
     imm("i.logic", Logic, 0xd000_0001, 0xf000_0003, "=lop b32 %D not1?not %A #imm", &[SD, SS1, IMM, IMEM, ILOP]),
     imm("i.fmad", Fmad, 0xe000_0001, 0xf000_0003, "add sat?sat f32 %D neg1?neg ( mul %A #imm ) neg2?neg %D", &[SD, SS1, IMM, IMEM, SSAT, SN1, SN2]),
     // ---- long integer
@@ -175,7 +177,7 @@ pub const ALU: &[TForm] = &[
     long("fmin", Fmin, ANY, (0xb000_0001, 0xa000_0000), (0, 0), "min f32 %C %D neg1?neg abs1?abs %A neg2?neg abs2?abs %B", &[TAIL, WC, D, S1, S2, MEM, CS, NA1, NA2]),
     long("presin", Presin, ANY, (0xb000_0001, 0xc000_0000), (0, 1 << 14), "presin f32 %D neg1?neg abs1?abs %A", &[TAIL, D, S1, MEM, NA1]),
     long("preex2", Preex2, ANY, (0xb000_0001, 0xc000_4000), (0, 1 << 14), "preex2 f32 %D neg1?neg abs1?abs %A", &[TAIL, D, S1, MEM, NA1]),
-    when(long("fmul", Fmul, ANY, (0xc000_0001, 0), (0, 0), "mul sat?sat =rnd f32 %C %D neg1?neg %A neg2?neg %B", &[TAIL, WC, D, S1, S2, MEM, CS, N1, N2, SAT52, RND_MUL]), &[("sat", 1, Sm12)]),
+    when(long("fmul", Fmul, ANY, (0xc000_0001, 0), (0, 0), "mul sat?sat =rnd f32 %C %D neg1?neg %A neg2?neg %B", &[TAIL, WC, D, S1, S2, MEM, CS, N1, N2, SAT52, RND_MUL]), "sat", 1, Sm12),
     raw("slct", Slct, ANY, (0xc000_0001, 0x4000_0000), (0xf000_0003, 0xc000_0000), "slct b32 %C %D %A %B f32 neg3?neg %E", &[TAIL, WC, D, S1, S2, S3, MEM, CS, N61]),
     long("quadop", Quadop, ANY, (0xc000_0001, 0x8000_0000), (0, 0), "quadop f32 =q0 =q1 =q2 =q3 %C %D =lane %Ar %Er", &[TAIL, WC, D, S1, S3, QUAD]),
     raw("fmad", Fmad, ANY, (0xe000_0001, 0), (0xf000_0003, 0xc000_0000), "add sat?sat f32 %C %D neg1?neg ( mul %A %B ) neg2?neg %E", &[TAIL, WC, D, S1, S2, S3, MEM, CS, N1, N2, SAT61]),
@@ -197,10 +199,10 @@ const fn cvt(name: &'static str, op: Op, w1: u32, m1: u32, text: &'static str, f
 }
 
 const fn red(name: &'static str, op: Op, code: u32, text: &'static str, fields: Groups) -> TForm {
-    on(when(long(name, op, CP, (0xd000_0001, 0xc000_0000 | code << 2), (0, 15 << 2), text, fields), &[("ty", 4, Sm12)]), Sm11)
+    on(when(long(name, op, CP, (0xd000_0001, 0xc000_0000 | code << 2), (0, 15 << 2), text, fields), "ty", 4, Sm12), Sm11)
 }
 const fn atom(name: &'static str, op: Op, code: u32, text: &'static str, fields: Groups) -> TForm {
-    on(when(long(name, op, CP, (0xd000_0001, 0xe000_0000 | code << 2), (0, 15 << 2), text, fields), &[("ty", 4, Sm12)]), Sm11)
+    on(when(long(name, op, CP, (0xd000_0001, 0xe000_0000 | code << 2), (0, 15 << 2), text, fields), "ty", 4, Sm12), Sm11)
 }
 
 const F16: Ty = Ty::F16;
@@ -244,7 +246,7 @@ pub const MEMORY: &[TForm] = &[
     // ---- system and address registers
     long("mov.from.c", MovFromC, ANY, (1, 0x2000_0000), (0, 0), "mov %D %cc", &[TAIL, DR]),
     long("mov.from.a", MovFromA, ANY, (1, 0x4000_0000), (0, 0), "mov %D %asrc", &[TAIL, DR, AR]),
-    when(long("mov.from.sr", MovFromSr, ANY, (1, 0x6000_0000), (0, 0), "mov %D =sr", &[TAIL, DR, SR]), &[("sr", 8, D3d101)]),
+    when(long("mov.from.sr", MovFromSr, ANY, (1, 0x6000_0000), (0, 0), "mov %D =sr", &[TAIL, DR, SR]), "sr", 8, D3d101),
     ign(long("mov.to.c", MovToC, ANY, (1, 0xa000_0000), (0, 0), "mov %cd %Ar", &[TAIL, CD, S1]), 0, 0x40),
     long("shl.a", ShlA, ANY, (1, 0xc000_0000), (0, 0), "shl %adst %A #count", &[TAIL, DA, S1, COUNT4, MEM]),
     long("add.a", AddA, ANY, (0xd000_0001, 0x2000_0000), (0, 0), "add %adst %asrc #imm", &[TAIL, DA, IMM16, AR]),
@@ -264,7 +266,7 @@ pub const MEMORY: &[TForm] = &[
     on(long("ld.lock", LdLock, CP, (0x1000_0001, 0x4080_c000), (0, 0x0080_c000), "ld lock %cd %Dw b32 %ms4", &[TAIL, WCV, D, OFF4, ARI, W58]), Sm12),
     long("st.s.b8", StS8, CP, (1, 0xe040_0000), (0, 0x0440_0000), "st b8 %ms1 %Ew", &[TAIL, S3, OFF1, ARI, W53]),
     long("st.s.b16", StS16, CP, (1, 0xe000_0000), (0, 0x0440_0000), "st b16 %ms2 %Ew", &[TAIL, S3, OFF2, ARI, W53]),
-    when(long("st.s", StS, CP, (1, 0xe420_0000), (0, 0x0460_0000), "st unlock?unlock b32 %ms4 %Er", &[TAIL, S3, OFF4, ARI, UNLOCK]), &[("unlock", 1, Sm12)]),
+    when(long("st.s", StS, CP, (1, 0xe420_0000), (0, 0x0460_0000), "st unlock?unlock b32 %ms4 %Er", &[TAIL, S3, OFF4, ARI, UNLOCK]), "unlock", 1, Sm12),
     // ---- local and global memory
     long("ld.l", LdL, ANY, (0xd000_0001, 0x4000_0000), (0, 0), "ld =ty %Dt %ml1", &[TAIL, DR, OFF1, ARI, MTY]),
     long("st.l", StL, ANY, (0xd000_0001, 0x6000_0000), (0, 0), "st =ty %ml1 %Dt", &[TAIL, DR, OFF1, ARI, MTY]),
@@ -330,8 +332,8 @@ pub const CONTROL: &[TForm] = &[
     ctl("brk", Brk, ANY, (0x5000_0003, 0), (0, 0), "break", &[CPRED]),
     ign(ctl("quadon", Quadon, ANY, (0x6000_0003, 0), (0, 0), "quadon", &[]), 0, PREDBITS),
     ign(ctl("quadpop", Quadpop, ANY, (0x7000_0003, 0), (0, 0), "quadpop", &[]), 0, PREDBITS),
-    ign(ctl("bar", Bar, ANY, (0x8000_0003, 0x4000), (0, 0x4000), "bar arrive?inc wait?wait #bar all", &[BAR]), 0, PREDBITS),
-    ign(ctl("bar.warps", BarWarps, ANY, (0x8000_0003, 0), (0, 0x4000), "bar arrive?inc wait?wait #bar #warps", &[BAR, WARPS]), 0, PREDBITS),
+    ign(ctl("bar", Bar, ANY, (0x8000_0003, 0x4000), (0, 0x4000), "bar arrive?inc wait?wait #bar all", &[BARRIER]), 0, PREDBITS),
+    ign(ctl("bar.warps", BarWarps, ANY, (0x8000_0003, 0), (0, 0x4000), "bar arrive?inc wait?wait #bar #warps", &[BARRIER, WARPS]), 0, PREDBITS),
     ign(ctl("trap", Trap, ANY, (0x9000_0003, 0), (0, 0), "trap", &[]), 0, PREDBITS),
     ign(ctl("joinat", Joinat, ANY, (0xa000_0003, 0), (0, 0), "joinat %target", &[TARGET]), 0, PREDBITS),
     on(ctl("brkpt", Brkpt, ANY, (0xb000_0003, 0), (0, 0), "brkpt", &[CPRED]), Sm11),

@@ -1,83 +1,10 @@
-//! Assembly text by template: one description per form serves the disassembler (here) and the assembler (`asm.rs`).
-//!
-//! Operand items: `%D %Dh %Dd %Dw %Dt` destination (full, half, pair, by the `w` field, by the memory type) · `%A %B %E`
-//! sources 1, 2, 3 with memory operands, suffix `h` or `d` for the size, `r` for registers only, `sty` by the source type ·
-//! `%C` optional `$c` destination · `%cd %cc` `$c` registers · `%carry` of addc · `%adst %asrc` address registers ·
-//! `%m` + space + scale: an address · `%target` · `%R %R4 %tex %smp %args %arg1 %offsets` of textures.
+//! Assembly text: the items of a form's template with the operands of the instruction at hand. `parse.rs` reads it back.
 
 use crate::isa::decode::Insn;
 use crate::isa::forms::*;
-use retroshade_emit::FormId;
+use crate::isa::operand::{Item, Operand, Reach, S_TYPES, SOURCES, Size, Width, template};
+use retroshade_emit::{FieldIndex, FieldName, Kind};
 use std::cell::Cell;
-use std::sync::OnceLock;
-
-/// One item of a template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Item {
-    /// Plain text.
-    Text(&'static str),
-    /// Text where a field is set: (field, text).
-    Flag(&'static str, &'static str),
-    /// A field's name.
-    Name(&'static str),
-    /// A number.
-    Number(&'static str),
-    /// An operand.
-    Operand(&'static str),
-}
-
-/// What encoding and text want of a form at hand.
-pub struct Template {
-    /// Its text.
-    pub items: Vec<Item>,
-    /// The usual values of its fields.
-    pub defaults: Vec<u64>,
-}
-
-/// The template of a form, made when it is first asked for: most programs use few forms.
-pub fn template(id: FormId) -> &'static Template {
-    static ALL: [OnceLock<Template>; COUNT_FORMS] = [const { OnceLock::new() }; COUNT_FORMS];
-    ALL[id.0 as usize].get_or_init(|| {
-        let form = TABLE.form(id);
-        Template { items: form.ext.text.split(' ').map(item).collect(), defaults: form.fields().map(|f| f.default).collect() }
-    })
-}
-
-fn item(s: &'static str) -> Item {
-    if let Some(n) = s.strip_prefix('=') {
-        Item::Name(n)
-    } else if let Some(n) = s.strip_prefix('#') {
-        Item::Number(n)
-    } else if let Some(n) = s.strip_prefix('%') {
-        Item::Operand(n)
-    } else if let Some((f, t)) = s.split_once('?') {
-        Item::Flag(f, t)
-    } else {
-        Item::Text(s)
-    }
-}
-
-/// Size of a data operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
-    /// 16 bits.
-    Half,
-    /// 32 bits.
-    Word,
-    /// 64 bits.
-    Pair,
-    /// 128 bits.
-    Quad,
-}
-
-/// Size of a memory access type of l[] and g[].
-pub const fn memory_size(ty: u64) -> Size {
-    match ty {
-        4 => Size::Pair,
-        5 => Size::Quad,
-        _ => Size::Word,
-    }
-}
 
 /// A register operand's text.
 pub fn register(n: u64, size: Size) -> String {
@@ -88,9 +15,6 @@ pub fn register(n: u64, size: Size) -> String {
         Size::Quad => format!("$r{n}q"),
     }
 }
-
-/// Names, access sizes and fields of the s[] operand types of arithmetic instructions.
-pub const S_TYPES: [(&str, u64); 4] = [("u8", 1), ("u16", 2), ("s16", 2), ("b32", 4)];
 
 fn address(space: &str, off: u64, a: u64, inc: bool) -> String {
     match (inc, a, off) {
@@ -138,7 +62,7 @@ impl<'a> Operands<'a> {
     fn mark(&self, bits: u32) {
         self.used.set(self.used.get() | bits);
     }
-    fn flag(&self, f: &str) -> bool {
+    fn flag(&self, f: FieldName) -> bool {
         self.insn.get(f) != 0
     }
     fn shape(&self) -> Shape {
@@ -146,41 +70,40 @@ impl<'a> Operands<'a> {
     }
     fn is_p(&self) -> bool {
         match self.shape() {
-            Shape::Long => self.flag("k2") && self.flag("k3"),
-            Shape::Short => self.flag("k2") && self.flag("m1"),
-            Shape::Imm => self.insn.space == GP && self.flag("m1"),
+            Shape::Long => self.flag(field!(k2)) && self.flag(field!(k3)),
+            Shape::Short => self.flag(field!(k2)) && self.flag(field!(m1)),
+            Shape::Imm => self.insn.space == GP && self.flag(field!(m1)),
             Shape::Control => false,
         }
     }
     /// Whether source 1 is s[].
     fn is_s(&self) -> bool {
-        self.insn.space == CP && self.flag("m1") && !self.is_p()
+        self.insn.space == CP && self.flag(field!(m1)) && !self.is_p()
     }
     /// Source 1.
     pub fn source1(&self) -> Result<Source, String> {
-        let raw = self.insn.get("src1");
+        let raw = self.insn.get(field!(src1));
         if self.is_p() {
             if self.insn.space != GP {
                 return Err("p[] exists only in geometry programs".into());
             }
             self.mark(M1 | K2 | K3 | ADR);
-            let registers = self.insn.has("src2") || self.insn.has("src3");
-            if self.shape() == Shape::Long && registers && !self.flag("m1") {
+            let registers = self.insn.has(field!(src2)) || self.insn.has(field!(src3));
+            if self.shape() == Shape::Long && registers && !self.flag(field!(m1)) {
                 return Err("a p[] operand beside registers needs bit 53".into());
             }
             return Ok(Source::P(raw * 4));
         }
-        if !self.flag("m1") {
+        if !self.flag(field!(m1)) {
             return Ok(Source::Reg(raw));
         }
         self.mark(M1);
         match self.insn.space {
             CP => {
                 self.mark(ADR | INC);
-                let width = if self.shape() == Shape::Long { 5 } else { 4 };
-                let (ty, off) = ((raw >> width) as usize, raw & ((1 << width) - 1));
-                let off = if self.flag("inc") { ((off << (64 - width)) as i64) >> (64 - width) } else { off as i64 };
-                Ok(Source::S(ty & 3, off * S_TYPES[ty & 3].1 as i64))
+                let reach = Reach::shared(self.shape());
+                let (off, ty) = reach.split(raw);
+                Ok(Source::S(ty as usize, reach.extended(off, self.flag(field!(inc))) * S_TYPES[ty as usize].1 as i64))
             }
             VP | GP if self.shape() != Shape::Imm => Ok(Source::A(raw * 4)),
             _ => Err("no memory operand of this kind in this stage".into()),
@@ -188,23 +111,22 @@ impl<'a> Operands<'a> {
     }
     fn constant(&self, raw: u64, size: Size, slot: u64) -> Source {
         let long = self.shape() == Shape::Long;
-        let width = if long { 7 } else { 5 };
-        let cs = if long { self.insn.get("cs") } else { raw >> 5 & 1 };
+        let reach = Reach::constant(self.shape());
+        let (off, above) = reach.split(raw);
+        let cs = if long { self.insn.get(field!(cs)) } else { above };
         self.mark(CSP);
         let mut inc = false;
         if !self.is_s() {
             self.mark(ADR | INC);
             // The decoder reads bit 25 as nothing for a 32-bit c[] in source 2 of compute programs.
-            inc = self.flag("inc") && !(long && self.insn.space == CP && slot == 2 && size == Size::Word);
+            inc = self.flag(field!(inc)) && !(long && self.insn.space == CP && slot == 2 && size == Size::Word);
         }
-        let off = raw & ((1 << width) - 1);
-        let off = if inc { ((off << (64 - width)) as i64) >> (64 - width) } else { off as i64 };
-        Source::C(cs, off * if size == Size::Half { 2 } else { 4 })
+        Source::C(cs, reach.extended(off, inc) * if size == Size::Half { 2 } else { 4 })
     }
     /// Source 2.
     pub fn source2(&self, size: Size) -> Source {
-        let raw = self.insn.get("src2");
-        if self.flag("k2") && !self.is_p() {
+        let raw = self.insn.get(field!(src2));
+        if self.flag(field!(k2)) && !self.is_p() {
             self.mark(K2);
             return self.constant(raw, size, 2);
         }
@@ -212,8 +134,8 @@ impl<'a> Operands<'a> {
     }
     /// Source 3.
     pub fn source3(&self, size: Size) -> Source {
-        let raw = self.insn.get("src3");
-        if self.flag("k3") && !self.is_p() && self.insn.has("cs") {
+        let raw = self.insn.get(field!(src3));
+        if self.flag(field!(k3)) && !self.is_p() && self.insn.has(field!(cs)) {
             self.mark(K3);
             return self.constant(raw, size, 3);
         }
@@ -221,7 +143,7 @@ impl<'a> Operands<'a> {
     }
     /// The `$a` number and post-increment flag of a memory operand.
     pub fn index(&self, s: Source) -> (u64, bool) {
-        let (a, inc) = (self.insn.get("a"), self.flag("inc"));
+        let (a, inc) = (self.insn.get(field!(a)), self.flag(field!(inc)));
         match s {
             Source::Reg(_) | Source::A(_) => (0, false),
             Source::S(..) => (a, inc),
@@ -232,9 +154,10 @@ impl<'a> Operands<'a> {
     }
     /// An error if a field that selects memory operands is set without meaning.
     pub fn finish(&self) -> Result<(), String> {
-        for (f, bit) in [("m1", M1), ("k2", K2), ("k3", K3), ("inc", INC), ("a", ADR), ("cs", CSP)] {
+        let selectors = [(field!(m1), M1), (field!(k2), K2), (field!(k3), K3), (field!(inc), INC), (field!(a), ADR), (field!(cs), CSP)];
+        for (f, bit) in selectors {
             if self.used.get() & bit == 0 && self.flag(f) {
-                return Err(format!("`{}`: field `{f}` is set without meaning", self.insn.form().name));
+                return Err(format!("`{}`: field `{}` is set without meaning", self.insn.form().name, f.name));
             }
         }
         Ok(())
@@ -258,41 +181,35 @@ impl<'a> Operands<'a> {
 pub fn disassemble(insn: &Insn) -> Result<String, String> {
     let ops = Operands::new(insn);
     let mut out: Vec<String> = Vec::new();
-    match insn.get("end") {
-        1 => out.push("exit".into()),
-        2 => out.push("join".into()),
-        _ => {}
+    if let Some(end @ (End::Exit | End::Join)) = End::from_raw(insn.get(field!(end))) {
+        out.push(end.text().to_string());
     }
-    if insn.has("pred") {
-        match insn.get("pred") {
-            15 => {}
-            0 => out.push("(never)".into()),
-            p => {
-                let name = PREDICATES[p as usize];
-                if name.is_empty() {
-                    return Err(format!("predicate {p:#x} is not defined"));
-                }
-                out.push(format!("({name} $c{})", insn.get("cc")));
-            }
+    if insn.has(field!(pred)) {
+        let p = insn.get(field!(pred));
+        match Cond::from_raw(p) {
+            Some(Cond::Always) => {}
+            Some(Cond::Never) => out.push("(never)".into()),
+            Some(c) => out.push(format!("({} $c{})", c.text(), insn.get(field!(cc)))),
+            None => return Err(format!("predicate {p:#x} is not defined")),
         }
     }
-    if insn.has("lanes") && insn.get("lanes") != 15 {
-        let l = insn.get("lanes");
+    if insn.has(field!(lanes)) && insn.get(field!(lanes)) != 15 {
+        let l = insn.get(field!(lanes));
         let digits: String = (0..4).filter(|i| l >> i & 1 == 1).map(|i| char::from(b'0' + i as u8)).collect();
         out.push(if l == 0 { "(lnone)".into() } else { format!("(l{digits})") });
     }
-    for it in &template(insn.d.form).items {
+    for it in template(insn.d.form).items() {
         let s = match *it {
             Item::Text(t) => t.to_string(),
             Item::Flag(f, t) => {
-                if insn.get(f) != 0 {
+                if insn.d[f] != 0 {
                     t.to_string()
                 } else {
                     continue;
                 }
             }
             Item::Name(f) => name_of(insn, f)?.to_string(),
-            Item::Number(f) => format!("{:#x}", insn.get(f)),
+            Item::Number(f) => format!("{:#x}", insn.d[f]),
             Item::Operand(o) => match operand(insn, &ops, o)? {
                 Some(s) => s,
                 None => continue,
@@ -305,107 +222,90 @@ pub fn disassemble(insn: &Insn) -> Result<String, String> {
         }
     }
     // A word-sized destination that is discarded does not use the size bit.
-    ops.mark(if insn.has("off") || insn.op() == Op::MovFromA || insn.op() == Op::AddA { ADR | INC | CSP } else { 0 });
+    ops.mark(if insn.has(field!(off)) || insn.op() == Op::MovFromA || insn.op() == Op::AddA { ADR | INC | CSP } else { 0 });
     ops.finish()?;
     Ok(out.join(" "))
 }
 
-fn name_of(insn: &Insn, field: &str) -> Result<&'static str, String> {
+fn name_of(insn: &Insn, at: FieldIndex) -> Result<&'static str, String> {
     let form = insn.form();
-    let v = insn.get(field);
-    let f = form.fields().find(|f| f.name == field).ok_or_else(|| format!("template names `{field}`"))?;
+    let v = insn.d[at];
+    let f = form.fields().nth(at.0 as usize).ok_or("a form without the field")?;
     match f.kind {
-        retroshade_emit::Kind::Names(n) => n.get(v as usize).copied().filter(|s| !s.is_empty()),
+        Kind::Names(n) => n.get(v as usize).copied().filter(|s| !s.is_empty()),
         _ => None,
     }
-    .ok_or_else(|| format!("`{}`: `{field}` = {v} is not defined", form.name))
+    .ok_or_else(|| format!("`{}`: `{}` = {v} is not defined", form.name, f.name))
 }
 
-fn operand(insn: &Insn, ops: &Operands, o: &str) -> Result<Option<String>, String> {
-    let dst = |size: Size| {
-        let n = insn.get("dst");
-        if insn.get("do") == 0 {
-            register(n, size)
-        } else if n == 0x7f {
-            "#".to_string()
-        } else {
-            format!("o[{:#x}]", n * if size == Size::Half { 2 } else { 4 })
-        }
+fn destination(insn: &Insn, size: Size) -> String {
+    let n = insn.get(field!(dst));
+    match (insn.get(field!(do)), n) {
+        (0, _) => register(n, size),
+        (_, 0x7f) => "#".to_string(),
+        _ => format!("o[{:#x}]", n * if size == Size::Half { 2 } else { 4 }),
+    }
+}
+
+fn source(insn: &Insn, ops: &Operands, slot: u8, width: Width) -> Result<String, String> {
+    let size = width.size(|f| insn.get(f));
+    let s = match slot {
+        0 => ops.source1()?,
+        1 => ops.source2(size),
+        _ => ops.source3(size),
     };
-    let by_w = if insn.get("w") == 1 { Size::Word } else { Size::Half };
+    if width == Width::SourceType && insn.get(field!(sty)) & 3 == 3 && !matches!(s, Source::Reg(_)) {
+        return Err("an 8-bit source in a full register cannot be in memory".into());
+    }
+    Ok(ops.text(s, size, slot as u64 + 1))
+}
+
+fn operand(insn: &Insn, ops: &Operands, o: Operand) -> Result<Option<String>, String> {
+    let flags = |f: FieldName| format!("$c{}", insn.get(f));
+    let address_register = |f: FieldName| match insn.get(f) {
+        0 => "0x0".to_string(),
+        n => format!("$a{n}"),
+    };
     Ok(Some(match o {
-        "D" => dst(Size::Word),
-        "Dh" => dst(Size::Half),
-        "Dd" => dst(Size::Pair),
-        "Dw" => dst(by_w),
-        "Dt" => register(insn.get("dst"), memory_size(insn.get("ty"))),
-        "Ar" => register(insn.get("src1"), Size::Word),
-        "Ad" => register(insn.get("src1"), Size::Pair),
-        "Bd" => register(insn.get("src2"), Size::Pair),
-        "Ed" => register(insn.get("src3"), Size::Pair),
-        "Er" => register(insn.get("src3"), Size::Word),
-        "Ew" => register(insn.get("src3"), by_w),
-        "Bt" => register(insn.get("src2"), memory_size(insn.get("ty"))),
-        "Et" => register(insn.get("src3"), memory_size(insn.get("ty"))),
-        "A" | "Ah" | "Asty" => {
-            let size = match o {
-                "A" => Size::Word,
-                "Ah" => Size::Half,
-                _ if insn.get("sty") & 1 == 1 => Size::Word,
-                _ => Size::Half,
+        Operand::Destination(width) => destination(insn, width.size(|f| insn.get(f))),
+        Operand::Source(slot, width, true) => source(insn, ops, slot, width)?,
+        Operand::Source(slot, width, false) => register(insn.get(SOURCES[slot as usize]), width.size(|f| insn.get(f))),
+        Operand::Flags if insn.get(field!(cw)) == 0 => return Ok(None),
+        Operand::Flags | Operand::FlagsTo => flags(field!(cd)),
+        Operand::Carry if insn.get(field!(addop)) != AddOp::Addc as u64 => return Ok(None),
+        Operand::Carry | Operand::FlagsFrom => flags(field!(cc)),
+        Operand::AddressTo => address_register(field!(dst)),
+        Operand::AddressFrom => address_register(field!(a)),
+        Operand::Target => format!("{:#x}", insn.get(field!(target)) * 4),
+        Operand::Global => format!("g{}[$r{}]", insn.get(field!(gs)), insn.get(field!(src1))),
+        Operand::Results(masked) => {
+            let mask = if masked { insn.get(field!(mask)) } else { 15 };
+            let mut n = insn.get(field!(dst));
+            let mut part = |i: u64| {
+                if mask >> i & 1 == 0 {
+                    return "#".to_string();
+                }
+                n += 1;
+                format!("$r{}", n - 1)
             };
-            let s = ops.source1()?;
-            if o == "Asty" && insn.get("sty") & 3 == 3 && !matches!(s, Source::Reg(_)) {
-                return Err("an 8-bit source in a full register cannot be in memory".into());
-            }
-            ops.text(s, size, 1)
+            (0..4).map(&mut part).collect::<Vec<_>>().join(":")
         }
-        "B" => ops.text(ops.source2(Size::Word), Size::Word, 2),
-        "Bh" => ops.text(ops.source2(Size::Half), Size::Half, 2),
-        "E" => ops.text(ops.source3(Size::Word), Size::Word, 3),
-        "Eh" => ops.text(ops.source3(Size::Half), Size::Half, 3),
-        "C" if insn.get("cw") == 0 => return Ok(None),
-        "C" | "cd" => format!("$c{}", insn.get("cd")),
-        "cc" => format!("$c{}", insn.get("cc")),
-        "carry" if insn.get("addop") != 3 => return Ok(None),
-        "carry" => format!("$c{}", insn.get("cc")),
-        "adst" | "asrc" => match insn.get(if o == "adst" { "dst" } else { "a" }) {
-            0 => "0x0".to_string(),
-            n => format!("$a{n}"),
-        },
-        "target" => format!("{:#x}", insn.get("target") * 4),
-        "mg" => format!("g{}[$r{}]", insn.get("gs"), insn.get("src1")),
-        "R" | "R4" => {
-            let mask = if o == "R4" { 15 } else { insn.get("mask") };
-            let mut n = insn.get("dst");
-            let parts: Vec<String> = (0..4)
-                .map(|i| {
-                    if mask >> i & 1 == 0 {
-                        return "#".to_string();
-                    }
-                    n += 1;
-                    format!("$r{}", n - 1)
-                })
-                .collect();
-            parts.join(":")
+        Operand::Texture => format!("$t{}", insn.get(field!(tex))),
+        Operand::Sampler => format!("$s{}", insn.get(field!(smp))),
+        Operand::Arguments(counted) => {
+            let last = if counted { insn.get(field!(count)) } else { 0 };
+            (0..=last).map(|i| format!("$r{}", insn.get(field!(dst)) + i)).collect::<Vec<_>>().join(":")
         }
-        "tex" => format!("$t{}", insn.get("tex")),
-        "smp" => format!("$s{}", insn.get("smp")),
-        "args" => (0..=insn.get("count")).map(|i| format!("$r{}", insn.get("dst") + i)).collect::<Vec<_>>().join(":"),
-        "arg1" => format!("$r{}", insn.get("dst")),
-        "offsets" => {
-            let part = |f: &str| {
+        Operand::Offsets => {
+            let part = |f: FieldName| {
                 let v = insn.signed(f);
                 if v < 0 { format!("-{:#x}", -v) } else { format!("{v:#x}") }
             };
-            format!("{} {} {}", part("x"), part("y"), part("z"))
+            [field!(x), field!(y), field!(z)].map(part).join(" ")
         }
-        m if m.starts_with('m') => {
-            let (space, scale) = m[1..].split_at(1);
-            let scale: u64 = scale.parse().unwrap_or(1);
-            let space = if space == "c" { format!("c{}", insn.get("cs")) } else { space.to_string() };
-            address(&space, insn.get("off") * scale, insn.get("a"), insn.get("inc") == 1)
+        Operand::Memory(space, scale) => {
+            let name = if space == 'c' { format!("c{}", insn.get(field!(cs))) } else { space.to_string() };
+            address(&name, insn.get(field!(off)) * u64::from(scale), insn.get(field!(a)), insn.get(field!(inc)) != 0)
         }
-        _ => return Err(format!("unknown operand item {o}")),
     }))
 }

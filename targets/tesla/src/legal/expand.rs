@@ -383,23 +383,9 @@ impl Expand {
             // ---- integers
             Iadd | Isub | Imul | Umulhi | Iand | Ior | Ixor | Umin | Umax | Smin | Smax => self.bin(op, a[0], a[1]),
             Inot | Ineg => self.un(op, a[0]),
-            Iabs => {
-                let n = self.i(31);
-                let s = self.bin(Sshr, a[0], n);
-                let x = self.bin(Ixor, a[0], s);
-                self.bin(Isub, x, s)
-            }
             Ishl | Ushr | Sshr => {
                 let n = self.mask32(a[1]);
                 self.bin(op, a[0], n)
-            }
-            Smulhi => {
-                let hi = self.bin(Umulhi, a[0], a[1]);
-                let n = self.i(31);
-                let (sa, sb) = (self.bin(Sshr, a[0], n), self.bin(Sshr, a[1], n));
-                let (x, y) = (self.bin(Iand, sa, a[1]), self.bin(Iand, sb, a[0]));
-                let r = self.bin(Isub, hi, x);
-                self.bin(Isub, r, y)
             }
             Udiv | Urem => self.unsigned_division(op == Urem, a[0], a[1]),
             Sdiv | Srem => {
@@ -415,19 +401,7 @@ impl Expand {
                 abs(self, q, sign)
             }
             Bitcount => self.bitcount(a[0]),
-            Bitrev => self.bitrev(a[0]),
             FindUmsb => self.top_bit(a[0]),
-            FindSmsb => {
-                let n = self.i(31);
-                let s = self.bin(Sshr, a[0], n);
-                let x = self.bin(Ixor, a[0], s);
-                self.top_bit(x)
-            }
-            FindLsb => {
-                let n = self.un(Ineg, a[0]);
-                let x = self.bin(Iand, a[0], n);
-                self.top_bit(x)
-            }
             Ubfe => {
                 let (up, right) = self.field(a[1], a[2]);
                 let x = self.raw_shift("tesla.shl", a[0], up);
@@ -540,21 +514,6 @@ impl Expand {
         let t = self.bin(Ushr, x, k16);
         let x = self.bin(Iadd, x, t);
         self.bin(Iand, x, m6)
-    }
-    fn bitrev(&mut self, v: Value) -> Value {
-        use Opcode::*;
-        let mut x = v;
-        for (n, m) in [(1, 0x5555_5555), (2, 0x3333_3333), (4, 0x0f0f_0f0f), (8, 0x00ff_00ff)] {
-            let (n, m) = (self.i(n), self.i(m));
-            let hi = self.bin(Ushr, x, n);
-            let hi = self.bin(Iand, hi, m);
-            let lo = self.bin(Iand, x, m);
-            let lo = self.bin(Ishl, lo, n);
-            x = self.bin(Ior, hi, lo);
-        }
-        let n = self.i(16);
-        let (hi, lo) = (self.bin(Ushr, x, n), self.bin(Ishl, x, n));
-        self.bin(Ior, hi, lo)
     }
     /// Quotient or remainder by two rounds of an underestimated reciprocal.
     fn unsigned_division(&mut self, remainder: bool, a: Value, b: Value) -> Value {

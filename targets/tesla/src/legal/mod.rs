@@ -17,11 +17,22 @@ use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::passes::{self, PassOptions, pipeline};
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Block, BlockCall, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, Type, Value};
-use retroshade_ir::{MemRef, Primitive, Stage};
+use retroshade_ir::{MemRef, Primitive, Reference, Stage};
+use retroshade_lower::driver::{Phase, Trace};
+use retroshade_lower::legal;
 use retroshade_lower::structure::{Structure, StructureOptions, structurise_with};
-use retroshade_lower::{CompileError, OptLevel, Options};
+use retroshade_lower::{CompileError, Options};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
+
+/// What becomes of operations that need nothing of this machine; the rest is in `expand.rs`.
+const RULES: &[(Opcode, legal::Rule)] = &[
+    (Opcode::Bitrev, legal::bits::bitrev),
+    (Opcode::FindSmsb, legal::bits::find_smsb),
+    (Opcode::FindLsb, legal::bits::find_lsb),
+    (Opcode::Iabs, legal::bits::iabs),
+    (Opcode::Smulhi, legal::mul::smulhi_umulhi),
+];
 
 /// Lanes of a value in the new function.
 pub(crate) type Lanes = SmallVec<[Value; 4]>;
@@ -36,30 +47,24 @@ pub(crate) struct LegalOptions {
 }
 
 /// The whole way from a source module to one that selection accepts, and its structure.
-pub fn prepare(source: &Module, options: &Options, dump: &mut dyn FnMut(&str, &Module)) -> Result<(Module, Structure), CompileError> {
+pub(crate) fn prepare(source: &Module, options: &Options, trace: &mut Trace) -> Result<(Module, Structure), CompileError> {
     if source.geometry.is_some_and(|g| g.input == Primitive::Patch) {
         let m = "geometry programs of these machines read points, lines and triangles, no patches";
         return Err(CompileError::unsupported("T0024", Span::NONE, m));
     }
     let mut m = source.clone();
-    let level = match options.opt {
-        OptLevel::O0 => 0,
-        OptLevel::O1 => 1,
-        _ => 2,
-    };
     let passes = PassOptions {
-        level,
         scalarise: true,
-        robust: options.robust,
         local_select: 4,
         keep_tables: true,
         remat: false,
         relax: options.fp_contract,
-        ..PassOptions::default()
+        // Operations that the machine lacks are still there: the reference's results.
+        ..options.passes(&Reference)
     };
     // An index beyond the array reads the last element, as on the interpreter, and not what happens to lie behind it.
     passes::robust::uniforms(&mut m);
-    pipeline(&mut m, &passes, dump);
+    pipeline(&mut m, &passes, &mut |name, m| trace.pass(name, m));
     passes::each(&mut m, |f| {
         passes::dce::drop_unreachable(f);
         f.resolve_aliases();
@@ -72,21 +77,20 @@ pub fn prepare(source: &Module, options: &Options, dump: &mut dyn FnMut(&str, &M
     let structure = structurise_with(&mut main, StructureOptions::default(), &|f, nodes| converge::break_over_join(&m, f, nodes));
     *m.main_mut() = main;
     let structure = structure?;
-    dump("structurise", &m);
     if m.stage == Stage::Fragment {
         initialise_outputs(&mut m);
         passes::promote::outputs(&mut m);
     }
     m.main_mut().resolve_aliases();
+    legal::apply(m.main_mut(), RULES);
     legalise(&mut m, LegalOptions { contract: options.fp_contract, chip: crate::isa::chip::of_options(options)? })?;
-    dump("expand", &m);
     let clean = PassOptions { numerics: &crate::legal::numerics::TeslaNumerics, ..passes };
-    if level > 0 {
+    if passes.level > 0 {
         passes::sequence(&mut m, &["gvn", "dce", "gvn", "dce"], &clean);
     }
     m.main_mut().resolve_aliases();
     crate::legal::expand::sweep(m.main_mut());
-    dump("legal", &m);
+    trace.module(Phase::Legal, &m);
     Ok((m, structure))
 }
 

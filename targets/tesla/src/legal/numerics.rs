@@ -4,6 +4,7 @@
 //! before legalisation stays right.
 
 use crate::isa::arith::{self, Round};
+use crate::isa::forms::Cond;
 use retroshade_ir::numerics::{reference_binary, reference_convert, reference_ternary, reference_unary};
 use retroshade_ir::{FloatCC, Numerics, Opcode, Scalar};
 
@@ -11,23 +12,23 @@ use retroshade_ir::{FloatCC, Numerics, Opcode, Scalar};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TeslaNumerics;
 
-/// The relation code of `fset` for an IR comparison.
-pub const fn relation(cc: FloatCC) -> u64 {
+/// The relation of `fset` for an IR comparison.
+pub const fn relation(cc: FloatCC) -> Cond {
     match cc {
-        FloatCC::Ord => 7,
-        FloatCC::Uno => 8,
-        FloatCC::Oeq => 2,
-        FloatCC::One => 5,
-        FloatCC::Olt => 1,
-        FloatCC::Ole => 3,
-        FloatCC::Ogt => 4,
-        FloatCC::Oge => 6,
-        FloatCC::Ueq => 10,
-        FloatCC::Une => 13,
-        FloatCC::Ult => 9,
-        FloatCC::Ule => 11,
-        FloatCC::Ugt => 12,
-        FloatCC::Uge => 14,
+        FloatCC::Ord => Cond::Ordered,
+        FloatCC::Uno => Cond::Unordered,
+        FloatCC::Oeq => Cond::Equal,
+        FloatCC::One => Cond::NotEqual,
+        FloatCC::Olt => Cond::Less,
+        FloatCC::Ole => Cond::LessEqual,
+        FloatCC::Ogt => Cond::Greater,
+        FloatCC::Oge => Cond::GreaterEqual,
+        FloatCC::Ueq => Cond::EqualUnordered,
+        FloatCC::Une => Cond::NotEqualUnordered,
+        FloatCC::Ult => Cond::LessUnordered,
+        FloatCC::Ule => Cond::LessEqualUnordered,
+        FloatCC::Ugt => Cond::GreaterUnordered,
+        FloatCC::Uge => Cond::GreaterEqualUnordered,
     }
 }
 
@@ -71,7 +72,7 @@ impl Numerics for TeslaNumerics {
     }
     fn fcmp(&self, cc: FloatCC, ty: Scalar, a: u32, b: u32) -> bool {
         match ty {
-            Scalar::F32 => arith::fset(relation(cc), a, b),
+            Scalar::F32 => arith::fset(relation(cc) as u64, a, b),
             _ => cc.eval(retroshade_ir::numerics::to_f32(ty, a), retroshade_ir::numerics::to_f32(ty, b)),
         }
     }

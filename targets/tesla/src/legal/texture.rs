@@ -10,9 +10,6 @@ use retroshade_ir::{Imm, InstData, Opcode, Scalar, Span, Stage, TexDim, TexInfo,
 use retroshade_lower::CompileError;
 use smallvec::SmallVec;
 
-/// The last array layer that the unit can name.
-const MOST_LAYER: u32 = 511;
-
 impl Scalarise<'_> {
     /// The level of detail that two gradients ask for: half the logarithm of the longer one's squared length in texels.
     fn gradient_level(&mut self, (dx, dy): (&Lanes, &Lanes), info: &TexInfo, shrink: Option<Value>) -> Result<Value, CompileError> {
@@ -73,11 +70,8 @@ impl Scalarise<'_> {
             args[0] = self.ex.build(&scaled);
             shrink = Some(r);
         }
-        if decl.arrayed && matches!(info.op, TexOp::Sample | TexOp::Gather) {
-            args[1] = self.layer(d.args[1]);
-        }
         if info.op == TexOp::Gather && (!self.chip.d3d101 || (info.component != 0 && !info.compare)) {
-            return self.gather(d, &info, &args[1..], span);
+            return self.gather(d, &info, span);
         }
         if info.op == TexOp::Sample {
             self.level(d, &mut info, &mut args, shrink, span)?;
@@ -94,27 +88,6 @@ impl Scalarise<'_> {
             self.map[*old] = self.ex.lanes_of(r);
         }
         Ok(())
-    }
-
-    /// An array layer as the unit takes it: unsigned, and no more than its field holds. The unit itself clamps to the texture's layers.
-    fn layer(&mut self, v: Value) -> Value {
-        let x = self.lanes(v)[0];
-        if let Some(k) = self.constant_of(v) {
-            return self.ex.constant(I32, (k as i32).clamp(0, MOST_LAYER as i32) as u32);
-        }
-        let x = match self.ex.func.def_if(x, Opcode::F2s).map(|c| c.args[0]) {
-            // The conversion to unsigned makes 0 of what is below; towards zero is down for the rest.
-            Some(z) => {
-                let z = self.ex.func.def_if(z, Opcode::Ffloor).map_or(z, |f| f.args[0]);
-                self.ex.typed(Opcode::F2u, I32, &[z], Imm::None)
-            }
-            None => {
-                let zero = self.ex.constant(I32, 0);
-                self.ex.bin(Opcode::Smax, x, zero)
-            }
-        };
-        let most = self.ex.constant(I32, MOST_LAYER);
-        self.ex.bin(Opcode::Umin, x, most)
     }
 
     /// How a sample says its level: by itself, by an argument, or not at all.
@@ -189,7 +162,7 @@ impl Scalarise<'_> {
     }
 
     /// A gather as four samples of level 0 at the centres of the texels around the place.
-    fn gather(&mut self, d: &InstData, info: &TexInfo, rest: &[Value], span: Span) -> Result<(), CompileError> {
+    fn gather(&mut self, d: &InstData, info: &TexInfo, span: Span) -> Result<(), CompileError> {
         let decl = &self.module.textures[info.texture];
         if decl.dim != TexDim::D2 {
             let what =
@@ -226,7 +199,9 @@ impl Scalarise<'_> {
             centre = centre.iter().map(|x| self.ex.typed(Opcode::Fadd, F32, &[*x, zero], Imm::None)).collect();
         }
         args.push(self.ex.build(&centre));
-        args.extend_from_slice(rest);
+        for a in &d.args[1..] {
+            args.push(self.whole(*a));
+        }
         if !fragment {
             sample.lod = TexLod::Implicit;
         } else if !full {

@@ -8,7 +8,7 @@
 //! Latencies, and the size of the register file: the ISA description, sections 9.6 and 12 (13). The hardware interlocks, so
 //! that a wrong latency costs time only.
 
-use crate::isa::op::Op;
+use crate::isa::op::{Effect as OpEffect, Op, Unit};
 use crate::select::combine::fields;
 use crate::select::mir::{CC, Dst, Extra, Index, MInst, Src};
 use retroshade_ir::Span;
@@ -16,10 +16,7 @@ use retroshade_lower::{VCode, VReg};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-/// Cycles until a result is there; an instruction takes [`ISSUE`] for a warp.
-const ALU: u32 = 22;
-const SFU: u32 = 36;
-const MEMORY: u32 = 400;
+/// Cycles that an instruction takes for a warp.
 const ISSUE: u32 = 4;
 /// Texture results that may wait for their users at a time: the blocks of registers that selection hands out.
 const FLIGHT: usize = 3;
@@ -58,18 +55,13 @@ pub(crate) fn same_occupancy(file: u32, before: u32, after: u32) -> bool {
 }
 
 fn latency(i: &MInst) -> u32 {
-    if is_distant(i) {
-        return MEMORY;
-    }
-    match i.op {
-        Op::Rcp | Op::Rsqrt | Op::Lg2 | Op::Sin | Op::Cos | Op::Ex2 | Op::Presin | Op::Preex2 => SFU,
-        _ => ALU,
-    }
+    // Nothing waits for a store.
+    if i.op.effect() == OpEffect::Stores { Unit::Alu.latency() } else { i.op.unit().latency() }
 }
 
 /// A texture read or a load from memory.
 fn is_distant(i: &MInst) -> bool {
-    matches!(i.extra, Extra::Tex(_)) || matches!(i.op, Op::LdG | Op::LdL)
+    i.op.unit() == Unit::Far && matches!(i.op.effect(), OpEffect::Pure | OpEffect::Reads)
 }
 
 /// What orders instructions besides registers.
@@ -86,14 +78,13 @@ fn effect(i: &MInst) -> Effect {
     if i.extra == Extra::Undefined {
         return Effect::None;
     }
-    if matches!(i.extra, Extra::Tex(_) | Extra::Quad(..)) || matches!(i.op, Op::LdG | Op::LdL | Op::LdS) {
+    if matches!(i.extra, Extra::Tex(_) | Extra::Quad(..)) || i.op.effect() == OpEffect::Reads {
         return Effect::Read;
     }
     let moves = matches!(i.op, Op::Mov | Op::LdC | Op::LdA) && matches!(i.extra, Extra::None | Extra::Mem { .. });
     let value =
         matches!(i.dst, Dst::Reg(_) | Dst::Half(_) | Dst::Out(_) | Dst::Discard) && matches!(i.extra, Extra::None | Extra::Mem { .. });
-    let atomic = matches!(i.op, Op::AtomAdd | Op::AtomMin | Op::AtomMax | Op::AtomAnd | Op::AtomOr | Op::AtomXor | Op::Exch | Op::Cas);
-    if moves || value && !atomic { Effect::None } else { Effect::Write }
+    if moves || value && i.op.effect() != OpEffect::Atomic { Effect::None } else { Effect::Write }
 }
 
 /// Registers live at each block's end.
@@ -184,11 +175,72 @@ pub(crate) fn run(vc: &mut VCode<MInst>, live: &LiveOut, limit: u32) -> bool {
     let mut changed = false;
     for (block, out) in vc.blocks.iter_mut().zip(live) {
         let n = block.insts.len();
-        if n > 3 && n <= LARGEST && block.insts.iter().any(|(i, _)| latency(i) > ALU) {
+        if n > 3 && n <= LARGEST && block.insts.iter().any(|(i, _)| latency(i) > Unit::Alu.latency()) {
             changed |= schedule(&mut block.insts, &block.params, out, limit, registers);
         }
     }
     changed
+}
+
+/// Makes values late: each block's effects and results stay in their order, and what they need comes right before them, what takes
+/// most registers first. Says whether anything moved.
+pub(crate) fn lazily(vc: &mut VCode<MInst>) -> bool {
+    let registers = vc.classes.len();
+    let mut changed = false;
+    for block in vc.blocks.iter_mut().filter(|b| b.insts.len() > 3 && b.insts.len() <= LARGEST) {
+        let order = late_order(&graph(&mut block.insts, registers));
+        changed |= reorder(&mut block.insts, &order);
+    }
+    changed
+}
+
+fn late_order(nodes: &[Node]) -> Vec<usize> {
+    let n = nodes.len();
+    let mut needs: Vec<Vec<usize>> = vec![Vec::new(); n];
+    for (k, node) in nodes.iter().enumerate() {
+        node.before.iter().for_each(|u| needs[*u as usize].push(k));
+    }
+    // Registers that the way to a value takes, as if nothing were shared.
+    let mut weight = vec![0usize; n];
+    for k in 0..n {
+        needs[k].sort_by_key(|p| (std::cmp::Reverse(weight[*p]), *p));
+        let through = needs[k].iter().enumerate().map(|(at, p)| weight[*p] + at).max().unwrap_or(0);
+        weight[k] = through.max(nodes[k].writes.iter().filter(|w| counts(**w)).count());
+    }
+    let mut order = Vec::with_capacity(n);
+    let mut placed = vec![false; n];
+    let last = n - 1;
+    // A value that nothing in the block but its end needs is a result; the end comes last.
+    let results = (0..n).filter(|k| nodes[*k].before.iter().all(|u| *u as usize == last));
+    for root in results.chain([last]) {
+        let mut stack = vec![(root, 0)];
+        while let Some((k, at)) = stack.pop() {
+            if placed[k] {
+                continue;
+            }
+            match needs[k].get(at) {
+                Some(p) => {
+                    stack.push((k, at + 1));
+                    stack.push((*p, 0));
+                }
+                _ => {
+                    placed[k] = true;
+                    order.push(k);
+                }
+            }
+        }
+    }
+    order
+}
+
+/// Puts instructions in another order; says whether it is one.
+fn reorder(insts: &mut Vec<(MInst, Span)>, order: &[usize]) -> bool {
+    if order.len() != insts.len() || order.iter().enumerate().all(|(a, b)| a == *b) {
+        return false;
+    }
+    let mut old: Vec<Option<(MInst, Span)>> = std::mem::take(insts).into_iter().map(Some).collect();
+    insts.extend(order.iter().filter_map(|k| old[*k].take()));
+    true
 }
 
 struct Node {
@@ -211,6 +263,8 @@ fn graph(insts: &mut [(MInst, Span)], registers: usize) -> Vec<Node> {
     let mut observers: Vec<usize> = Vec::new();
     let mut nodes: Vec<Node> = Vec::with_capacity(insts.len());
     let last = insts.len() - 1;
+    // What is in registers at entry would not outlive an instruction before it.
+    let entry = matches!(insts[0].0.extra, Extra::Entry(_));
     for (n, (i, _)) in insts.iter_mut().enumerate() {
         let mut f = fields(i);
         f.reads.sort_unstable();
@@ -241,6 +295,8 @@ fn graph(insts: &mut [(MInst, Span)], registers: usize) -> Vec<Node> {
         }
         if n == last {
             after = (0..n).collect();
+        } else if entry && n > 0 {
+            after.push(0);
         }
         after.sort_unstable();
         after.dedup();
@@ -336,12 +392,7 @@ fn schedule(insts: &mut Vec<(MInst, Span)>, params: &[VReg], out: &[VReg], limit
             }
         }
     }
-    if order.len() != n || order.iter().enumerate().all(|(a, b)| a == *b) {
-        return false;
-    }
-    let mut old: Vec<Option<(MInst, Span)>> = std::mem::take(insts).into_iter().map(Some).collect();
-    insts.extend(order.into_iter().filter_map(|k| old[k].take()));
-    true
+    reorder(insts, &order)
 }
 
 /// Cycles that the program waits for results, each block counted once (eightfold per loop around it).

@@ -12,7 +12,7 @@
 //!
 //! Nothing here changes a value: operands are named differently, and products by two are exact.
 
-use crate::isa::op::Op;
+use crate::isa::forms::{LogicOp, Op, field};
 use crate::select::mir::{Dst, Extra, GPR, Index, MInst, Part, Src};
 use retroshade_ir::Stage;
 use retroshade_lower::{MachInst, OperandVisitor, Reg, VCode, VReg};
@@ -122,13 +122,6 @@ impl Uses {
     }
 }
 
-fn set_modifier(i: &mut MInst, field: &'static str, v: u8) {
-    i.mods.retain(|m| m.0 != field);
-    if v != 0 {
-        i.mods.push((field, v));
-    }
-}
-
 /// Whether the instruction could be short if its operands allowed.
 fn may_be_short(i: &MInst) -> bool {
     matches!(i.op, Op::Fadd | Op::Fmul | Op::Fmad)
@@ -136,7 +129,7 @@ fn may_be_short(i: &MInst) -> bool {
         && i.cdst.is_none()
         && i.pred.is_none()
         && i.index == Index::None
-        && i.modifier("rnd") == 0
+        && i.modifier(field!(rnd)) == 0
         && (i.op != Op::Fmad || i.tie3)
 }
 
@@ -145,13 +138,13 @@ fn double(i: &mut MInst) {
     if i.op == Op::Fmul
         && let [Src::Reg(r, Part::Full), Src::Imm(k), _] = i.src
         && k & 0x7fff_ffff == 2.0f32.to_bits()
-        && i.modifier("rnd") == 0
+        && i.modifier(field!(rnd)) == 0
     {
-        let neg = i.modifier("neg1") ^ i.modifier("neg2") ^ (k >> 31) as u8;
+        let neg = i.modifier(field!(neg1)) ^ i.modifier(field!(neg2)) ^ u64::from(k >> 31);
         i.op = Op::Fadd;
         i.src = [Src::reg(r), Src::reg(r), Src::None];
-        set_modifier(i, "neg1", neg);
-        set_modifier(i, "neg2", neg);
+        i.modify(field!(neg1), neg);
+        i.modify(field!(neg2), neg);
     }
 }
 
@@ -254,11 +247,11 @@ fn fold_indexed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
         if k == 0 {
             i.src.swap(0, 1);
             if i.op != Op::Fmad {
-                let m = [i.modifier("neg1"), i.modifier("neg2"), i.modifier("abs1"), i.modifier("abs2")];
-                set_modifier(i, "neg1", m[1]);
-                set_modifier(i, "neg2", m[0]);
-                set_modifier(i, "abs1", m[3]);
-                set_modifier(i, "abs2", m[2]);
+                let m = [i.modifier(field!(neg1)), i.modifier(field!(neg2)), i.modifier(field!(abs1)), i.modifier(field!(abs2))];
+                i.modify(field!(neg1), m[1]);
+                i.modify(field!(neg2), m[0]);
+                i.modify(field!(abs1), m[3]);
+                i.modify(field!(abs2), m[2]);
             }
         }
     }
@@ -272,7 +265,7 @@ fn test_where_computed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
     for n in 0..vc.blocks[b].insts.len() {
         let i = &vc.blocks[b].insts[n].0;
         if let (Op::Logic, Dst::Discard, Some(c)) = (i.op, i.dst, i.cdst)
-            && i.modifier("lop") == 1
+            && i.modifier(field!(lop)) == LogicOp::Or as u64
             && i.pred.is_none()
             && let [Src::Reg(r @ Reg::Virtual(v), Part::Full), Src::Reg(again, Part::Full), _] = i.src
             && r == again
@@ -394,7 +387,7 @@ fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
             continue;
         };
         let (pred, tied) = match (i.pred, i.src[0]) {
-            (Some((c, code)), Src::Reg(r, _)) if !moved => (Some((c, code ^ 0xf)), Some(r)),
+            (Some((c, code)), Src::Reg(r, _)) if !moved => (Some((c, code.inverse())), Some(r)),
             _ => (i.pred, i.tied),
         };
         let mut o = MInst { dst: i.dst, pred, tied, tie3: false, ..old[*d].0.clone() };
@@ -515,9 +508,9 @@ fn share_constants(vc: &mut VCode<MInst>, b: usize) {
             });
             i.src[1] = Src::reg(r);
             if negative != (value >> 31 == 1) {
-                let field = if i.op == Op::Fmad { "neg1" } else { "neg2" };
+                let field = if i.op == Op::Fmad { field!(neg1) } else { field!(neg2) };
                 let old = i.modifier(field);
-                set_modifier(&mut i, field, old ^ 1);
+                i.modify(field, old ^ 1);
             }
         }
         new.push((i, span));

@@ -1,15 +1,12 @@
 //! Selection of memory operations: indexed constants, local, shared and global memory, atomics.
 
-use crate::isa::op::Op;
+use crate::isa::forms::{Access, Op, field};
 use crate::select::Lower;
 use crate::select::mir::*;
 use cranelift_entity::EntityRef;
 use retroshade_ir::{AtomicOp, Imm, InstData, MemRef, Opcode, Scalar, Stage, Value};
 use retroshade_lower::{CompileError, Reg};
 use smallvec::SmallVec;
-
-/// Type code of a 32-bit access.
-const B32: u8 = 6;
 
 fn internal(what: &str) -> CompileError {
     CompileError::Internal(what.to_string())
@@ -51,7 +48,7 @@ impl Lower<'_> {
         };
         match (d.op, var) {
             (Opcode::Uniform, MemRef::Uniform(u)) => {
-                self.fired("uniform.indexed");
+                self.note("uniform.indexed");
                 let p = self.abi.uniforms[u.as_u32() as usize].clone();
                 let index = self.address(d.args[0], p.unit)?;
                 let base = p.offset + offset * p.unit;
@@ -60,16 +57,16 @@ impl Lower<'_> {
                     let src = Src::C(p.space, base + 4 * l as u32, true);
                     if self.func.ty(d.results[0]).scalar == Scalar::I1 {
                         let t = self.fresh();
-                        self.emit(MInst { index, ..MInst::new(Op::LdC, Dst::Reg(t), &[src]).with("w", 1) });
+                        self.emit(MInst { index, ..MInst::new(Op::LdC, Dst::Reg(t), &[src]).with(field!(w), true) });
                         self.mask_of(Src::reg(t), r);
                         continue;
                     }
-                    self.emit(MInst { index, ..MInst::new(Op::LdC, Dst::Reg(r), &[src]).with("w", 1) });
+                    self.emit(MInst { index, ..MInst::new(Op::LdC, Dst::Reg(r), &[src]).with(field!(w), true) });
                 }
                 Ok(())
             }
             (Opcode::LocalLoad, MemRef::Local(x)) if self.tables[x].is_some() => {
-                self.fired("table.load");
+                self.note("table.load");
                 let unit = self.func.locals[x].ty.lanes as u32 * 4;
                 let index = self.optional_address(d.args.first().copied(), unit)?;
                 let (Some(start), Some(space)) = (self.tables[x], self.abi.constants.as_ref().map(|c| c.space)) else {
@@ -79,14 +76,14 @@ impl Lower<'_> {
                 for l in self.lanes_wanted(d).into_iter().filter(|l| read >> l & 1 == 1) {
                     let r = self.result_lane(d, l);
                     let src = Src::C(space, start + offset * unit + 4 * l as u32, index != Index::None);
-                    self.emit(MInst { index, ..MInst::new(Op::LdC, Dst::Reg(r), &[src]).with("w", 1) });
+                    self.emit(MInst { index, ..MInst::new(Op::LdC, Dst::Reg(r), &[src]).with(field!(w), true) });
                 }
                 Ok(())
             }
             // Its constants are there already.
             (Opcode::LocalStore, MemRef::Local(x)) if self.tables[x].is_some() => Ok(()),
             (Opcode::LocalLoad, MemRef::Local(x)) => {
-                self.fired("local.load");
+                self.note("local.load");
                 let lanes = self.func.locals[x].ty.lanes as u32;
                 let base = self.local_base[x.as_u32() as usize] + offset * lanes * 4;
                 let index = self.optional_address(d.args.first().copied(), lanes * 4)?;
@@ -98,7 +95,7 @@ impl Lower<'_> {
                 Ok(())
             }
             (Opcode::LocalStore, MemRef::Local(x)) => {
-                self.fired("local.store");
+                self.note("local.store");
                 let lanes = self.func.locals[x].ty.lanes as u32;
                 let base = self.local_base[x.as_u32() as usize] + offset * lanes * 4;
                 let index = self.optional_address(d.args.get(1).copied(), lanes * 4)?;
@@ -111,13 +108,13 @@ impl Lower<'_> {
                 Ok(())
             }
             (Opcode::SharedLoad, MemRef::Shared(x)) => {
-                self.fired("shared.load");
+                self.note("shared.load");
                 let lanes = self.module.shared[x].ty.lanes as u32;
                 let base = self.abi.shared[x.as_u32() as usize] + offset * lanes * 4;
                 let index = self.optional_address(d.args.first().copied(), lanes * 4)?;
                 if !self.chip.sm11 {
                     // The first chip reads s[] only as an operand of arithmetic: the whole address goes through `$a`.
-                    self.fired("shared.load.g80");
+                    self.note("shared.load.g80");
                     let start = self.shared_address(d.args.first().copied(), lanes * 4, base)?;
                     for l in self.lanes_wanted(d) {
                         let r = self.result_lane(d, l);
@@ -128,24 +125,24 @@ impl Lower<'_> {
                 }
                 for l in self.lanes_wanted(d) {
                     let r = self.result_lane(d, l);
-                    let extra = Extra::Mem { off: base + 4 * l as u32, ty: 0, space: 0 };
-                    self.emit(MInst { index, extra, ..MInst::new(Op::LdS, Dst::Reg(r), &[]).with("w", 1) });
+                    let extra = Extra::Mem { off: base + 4 * l as u32, ty: Access::B32, space: 0 };
+                    self.emit(MInst { index, extra, ..MInst::new(Op::LdS, Dst::Reg(r), &[]).with(field!(w), true) });
                 }
                 Ok(())
             }
             (Opcode::SharedStore, MemRef::Shared(x)) => {
-                self.fired("shared.store");
+                self.note("shared.store");
                 let lanes = self.module.shared[x].ty.lanes as u32;
                 let base = self.abi.shared[x.as_u32() as usize] + offset * lanes * 4;
                 let index = self.optional_address(d.args.get(1).copied(), lanes * 4)?;
                 for (l, r) in self.stored(d.args[0])?.into_iter().enumerate() {
-                    let extra = Extra::Mem { off: base + 4 * l as u32, ty: 0, space: 0 };
+                    let extra = Extra::Mem { off: base + 4 * l as u32, ty: Access::B32, space: 0 };
                     self.emit(MInst { index, extra, ..MInst::new(Op::StS, Dst::None, &[Src::None, Src::None, Src::reg(r)]) });
                 }
                 Ok(())
             }
             (Opcode::StorageLen, MemRef::Storage(s)) if self.module.stage == Stage::Compute => {
-                self.fired("storage.length");
+                self.note("storage.length");
                 let r = self.result_lane(d, 0);
                 let off = crate::abi::STORAGE_LENGTHS + 4 * s.as_u32();
                 self.emit(MInst::new(Op::Mov, Dst::Reg(r), &[Src::S(3, off)]));
@@ -162,10 +159,10 @@ impl Lower<'_> {
         let load = matches!(op, Op::LdL | Op::LdG);
         let mut src: SmallVec<[Src; 2]> = at.address.map(Src::reg).into_iter().collect();
         let (dst, extra) = match regs[..] {
-            [r] if load => (Dst::Reg(r), Extra::Mem { off: at.off, ty: B32, space: at.space }),
+            [r] if load => (Dst::Reg(r), Extra::Mem { off: at.off, ty: Access::B32, space: at.space }),
             [r] => {
                 src.push(Src::reg(r));
-                (Dst::None, Extra::Mem { off: at.off, ty: B32, space: at.space })
+                (Dst::None, Extra::Mem { off: at.off, ty: Access::B32, space: at.space })
             }
             _ => (Dst::None, Extra::Wide(Box::new(Wide { off: at.off, space: at.space, base: self.next_block(), regs, load }))),
         };
@@ -239,7 +236,7 @@ impl Lower<'_> {
             Opcode::StorageLoad => {
                 for (first, n) in pieces(self.lanes_read(d), aligned, self.func.ty(d.results[0]).lanes == 4) {
                     let a = self.byte_address(index, 4 * (offset + first as u32))?;
-                    self.fired(if n > 1 { "global.load.wide" } else { "global.load" });
+                    self.note(if n > 1 { "global.load.wide" } else { "global.load" });
                     let regs = (first..first + n).map(|l| self.result_lane(d, l)).collect();
                     self.transfer(Op::LdG, At { index: Index::None, address: Some(a), off: 0, space }, regs);
                 }
@@ -254,7 +251,7 @@ impl Lower<'_> {
                 };
                 for (first, n) in pieces(!(!0 << regs.len()), aligned, false) {
                     let a = self.byte_address(index, 4 * (offset + first as u32))?;
-                    self.fired(if n > 1 { "global.store.wide" } else { "global.store" });
+                    self.note(if n > 1 { "global.store.wide" } else { "global.store" });
                     let part = regs[first as usize..(first + n) as usize].into();
                     self.transfer(Op::StG, At { index: Index::None, address: Some(a), off: 0, space }, part);
                 }
@@ -266,16 +263,16 @@ impl Lower<'_> {
                     return Err(CompileError::unsupported("T0043", self.span, "the G80 has no atomics"));
                 }
                 let (op, ty) = match op {
-                    AtomicOp::Add => (Op::AtomAdd, 6),
-                    AtomicOp::Umin => (Op::AtomMin, 6),
-                    AtomicOp::Smin => (Op::AtomMin, 7),
-                    AtomicOp::Umax => (Op::AtomMax, 6),
-                    AtomicOp::Smax => (Op::AtomMax, 7),
-                    AtomicOp::And => (Op::AtomAnd, 6),
-                    AtomicOp::Or => (Op::AtomOr, 6),
-                    AtomicOp::Xor => (Op::AtomXor, 6),
-                    AtomicOp::Xchg => (Op::Exch, 6),
-                    AtomicOp::Cas => (Op::Cas, 6),
+                    AtomicOp::Add => (Op::AtomAdd, Access::B32),
+                    AtomicOp::Umin => (Op::AtomMin, Access::B32),
+                    AtomicOp::Smin => (Op::AtomMin, Access::S32),
+                    AtomicOp::Umax => (Op::AtomMax, Access::B32),
+                    AtomicOp::Smax => (Op::AtomMax, Access::S32),
+                    AtomicOp::And => (Op::AtomAnd, Access::B32),
+                    AtomicOp::Or => (Op::AtomOr, Access::B32),
+                    AtomicOp::Xor => (Op::AtomXor, Access::B32),
+                    AtomicOp::Xchg => (Op::Exch, Access::B32),
+                    AtomicOp::Cas => (Op::Cas, Access::B32),
                 };
                 let x = self.operand(d.args[0])?;
                 let x = self.in_register(x);
@@ -285,7 +282,7 @@ impl Lower<'_> {
                     let y = self.operand(d.args[1])?;
                     src.push(Src::reg(self.in_register(y)));
                 }
-                let unused = d.results.first().is_none_or(|r| self.uses[*r] == 0);
+                let unused = d.results.first().is_none_or(|r| self.facts.uses[*r] == 0);
                 let reduction = match op {
                     Op::AtomAdd => Some(Op::RedAdd),
                     Op::AtomMin => Some(Op::RedMin),
@@ -298,11 +295,11 @@ impl Lower<'_> {
                 let extra = Extra::Mem { off: 0, ty, space };
                 match reduction.filter(|_| unused) {
                     Some(op) => {
-                        self.fired("global.reduce");
+                        self.note("global.reduce");
                         self.emit(MInst { extra, ..MInst::new(op, Dst::None, &src) });
                     }
                     None => {
-                        self.fired("global.atomic");
+                        self.note("global.atomic");
                         let r = if d.results.is_empty() { self.fresh() } else { self.result_lane(d, 0) };
                         self.emit(MInst { extra, ..MInst::new(op, Dst::Reg(r), &src) });
                     }
@@ -320,7 +317,7 @@ impl Lower<'_> {
         let Some(space) = self.abi.storage_spaces.get(buffer).copied().flatten() else {
             return Err(CompileError::limit("T0102", self.span, "too many uniform blocks and storage buffers", buffer as u64 + 1, 16));
         };
-        self.fired("buffer.constant");
+        self.note("buffer.constant");
         let (base, index) = match d.op {
             Opcode::StorageLen => (0, Index::None),
             _ => (crate::abi::BUFFER_HEADER + offset * 4, self.optional_address(d.args.first().copied(), 4)?),
@@ -328,7 +325,7 @@ impl Lower<'_> {
         for l in self.lanes_wanted(d) {
             let r = self.result_lane(d, l);
             let src = Src::C(space, base + 4 * l as u32, index != Index::None);
-            self.emit(MInst { index, ..MInst::new(Op::LdC, Dst::Reg(r), &[src]).with("w", 1) });
+            self.emit(MInst { index, ..MInst::new(Op::LdC, Dst::Reg(r), &[src]).with(field!(w), true) });
         }
         Ok(())
     }
@@ -339,7 +336,7 @@ impl Lower<'_> {
             let message = format!("{} has no atomics on workgroup memory (they need the locks of g200 and later)", self.chip.name);
             return Err(CompileError::unsupported("T0041", self.span, message));
         }
-        self.fired("shared.atomic");
+        self.note("shared.atomic");
         let values = if op == AtomicOp::Cas { 2 } else { 1 };
         let unit = self.module.shared.values().nth(variable).map_or(4, |s| s.ty.lanes as u32 * 4);
         let off = self.abi.shared[variable] + offset * unit;
@@ -368,8 +365,8 @@ impl Lower<'_> {
         if let Some(k) = self.bits(v) {
             return Ok(self.in_register(Src::Imm(k.wrapping_mul(4).wrapping_add(offset))));
         }
-        let key = (self.cur, self.func.resolve(v), offset);
-        if let Some(r) = self.addresses.get(&key) {
+        let key = (self.func.resolve(v), offset);
+        if let Some(r) = self.here.addresses.get(&key) {
             return Ok(*r);
         }
         let r = if offset != 0 {
@@ -389,7 +386,7 @@ impl Lower<'_> {
             self.emit(MInst::new(Op::Shl, Dst::Reg(t), &[Src::reg(r), Src::Imm(shift)]));
             t
         };
-        self.addresses.insert(key, r);
+        self.here.addresses.insert(key, r);
         Ok(r)
     }
     fn plus(&mut self, r: Reg, k: u32) -> Reg {

@@ -1,11 +1,12 @@
 //! Machine instructions over virtual registers: one flat shape for all, since the forms decide what may be combined.
 //!
-//! `mods` holds form fields by name (`neg1`, `sat`, `rel` …): the emitter copies them into whichever form it chooses, and
+//! `mods` holds form fields (`neg1`, `sat`, `rel` …): the emitter copies them into whichever form it chooses, and
 //! a form without such a field is simply not eligible.
 
-use crate::isa::op::Op;
+use crate::isa::forms::{Access, Cond, Op, QuadLane, QuadOp};
+use retroshade_emit::{FieldName, FieldValue};
 use retroshade_ir::AtomicOp;
-use retroshade_lower::{MachInst, OperandVisitor, PReg, PRegSet, Reg, RegClass};
+use retroshade_lower::{MachInst, OperandVisitor, PReg, Reg, RegClass};
 use smallvec::SmallVec;
 use std::fmt::Write;
 
@@ -109,9 +110,9 @@ pub struct Wide {
 }
 
 impl Wide {
-    /// Type code of l[] and g[].
-    pub fn ty(&self) -> u8 {
-        if self.regs.len() == 2 { 4 } else { 5 }
+    /// Its type.
+    pub fn access(&self) -> Access {
+        if self.regs.len() == 2 { Access::B64 } else { Access::B128 }
     }
 }
 
@@ -135,12 +136,12 @@ pub struct Lock {
 pub enum Extra {
     /// Nothing.
     None,
-    /// An address: byte offset, type code, global space.
+    /// An address: byte offset, type, global space.
     Mem {
         /// Byte offset.
         off: u32,
-        /// Type code of l[] and g[].
-        ty: u8,
+        /// Type, where the instruction has a choice.
+        ty: Access,
         /// Global space.
         space: u8,
     },
@@ -148,8 +149,8 @@ pub enum Extra {
     Wide(Box<Wide>),
     /// A texture operation.
     Tex(Box<TexOp>),
-    /// quadop: lane selector and the four operations.
-    Quad(u8, [u8; 4]),
+    /// quadop: which other lane, and the four operations.
+    Quad(QuadLane, [QuadOp; 4]),
     /// A barrier.
     Bar,
     /// A value that no path reads: its register may hold anything.
@@ -159,7 +160,7 @@ pub enum Extra {
     /// Results in given registers, then the end.
     Exit(SmallVec<[(Reg, u8); 8]>),
     /// Branch to one of the block's two targets by a `$c`.
-    Branch(Reg, u8),
+    Branch(Reg, Cond),
     /// Go on with the block's only target.
     Jump,
     /// An atomic operation on s[]: a loop that takes the word's lock.
@@ -175,12 +176,12 @@ pub struct MInst {
     pub dst: Dst,
     /// Sources.
     pub src: [Src; 3],
-    /// Form fields by name.
-    pub mods: SmallVec<[(&'static str, u8); 4]>,
+    /// Form fields.
+    pub mods: SmallVec<[(FieldName, u64); 4]>,
     /// `$c` written.
     pub cdst: Option<Reg>,
     /// Predicate: `$c` and condition code.
-    pub pred: Option<(Reg, u8)>,
+    pub pred: Option<(Reg, Cond)>,
     /// Carry in.
     pub carry: Option<Reg>,
     /// What the destination held before: kept where the predicate is false.
@@ -218,14 +219,20 @@ impl MInst {
         }
     }
     /// Adds a modifier unless it is 0.
-    pub fn with(mut self, field: &'static str, v: u8) -> MInst {
+    pub fn with(mut self, field: FieldName, v: impl FieldValue) -> MInst {
+        self.modify(field, v);
+        self
+    }
+    /// Sets a modifier, or takes it away where the value is 0.
+    pub fn modify(&mut self, field: FieldName, v: impl FieldValue) {
+        let v = v.raw();
+        self.mods.retain(|m| m.0 != field);
         if v != 0 {
             self.mods.push((field, v));
         }
-        self
     }
     /// A modifier's value.
-    pub fn modifier(&self, field: &str) -> u8 {
+    pub fn modifier(&self, field: FieldName) -> u64 {
         self.mods.iter().find(|(f, _)| *f == field).map_or(0, |m| m.1)
     }
     /// Whether some operand is only encodable in the low half of the register file.
@@ -329,10 +336,6 @@ impl MachInst for MInst {
             _ => {}
         }
     }
-    // The registers of a texture block that are neither arguments nor results keep their contents.
-    fn clobbers(&self) -> PRegSet {
-        PRegSet::default()
-    }
     fn is_rematerialisable(&self) -> bool {
         if self.extra == Extra::Undefined {
             return true;
@@ -348,11 +351,11 @@ impl MachInst for MInst {
     fn text(&self) -> String {
         let mut out = String::new();
         if let Some((c, code)) = &self.pred {
-            let _ = write!(out, "({} {c}) ", crate::isa::forms::PREDICATES[*code as usize]);
+            let _ = write!(out, "({} {c}) ", code.text());
         }
         let _ = write!(out, "{:?}", self.op);
         for (f, v) in &self.mods {
-            let _ = write!(out, " {f}={v}");
+            let _ = write!(out, " {}={v}", f.name);
         }
         if let Some(c) = &self.cdst {
             let _ = write!(out, " {c}");

@@ -2,8 +2,9 @@
 //!
 //! Values that cost nothing to name again (constants, uniforms, attributes, sign changes, comparisons, lanes of vectors)
 //! are not computed where they stand but folded into their users: as c[] and a[] operands, immediates, `neg`/`abs`
-//! modifiers, `$c` flags. What does not fold is put in a register once per block. Patterns per operation are in `inst.rs`.
+//! modifiers, `$c` flags. What does not fold is put in a register once per block. What each operation becomes is a list of patterns in `arith.rs`.
 
+mod arith;
 pub(crate) mod combine;
 mod inst;
 mod memory;
@@ -13,11 +14,12 @@ mod texture;
 
 use crate::abi::Abi;
 use crate::isa::chip::Chip;
-use crate::isa::op::{Op, Ty};
+use crate::isa::forms::{Cond, LogicOp, Op, field};
 use crate::select::mir::*;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::{Ranges, Uniformity};
 use retroshade_ir::{Block, Function, Imm, Inst, Local, MemRef, Module, Opcode, Scalar, Span, Stage, TexLod, Value, ValueDef};
+use retroshade_lower::pattern::{Fired, Matcher, Selects};
 use retroshade_lower::{CompileError, Reg, Target, VCode, VReg};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,48 +46,87 @@ pub(crate) struct Accepts {
     pub swap: bool,
 }
 
-/// Selection state.
-pub(crate) struct Lower<'a> {
-    pub module: &'a Module,
-    pub func: &'a Function,
-    pub abi: &'a Abi,
-    pub chip: &'a Chip,
-    pub vc: VCode<MInst>,
-    /// Current block.
-    pub cur: usize,
-    pub span: Span,
-    pub regs: SecondaryMap<Value, Option<VReg>>,
-    pub lanes: BTreeMap<(Value, u8), Reg>,
-    cache: BTreeMap<(usize, Value), Reg>,
-    constants: BTreeMap<(usize, u32), Reg>,
-    flags: BTreeMap<(usize, Value), (Reg, bool)>,
-    truths: BTreeMap<(usize, Value, u8), Reg>,
-    /// Addresses in g[]: a word index and bytes behind it, by block.
-    pub addresses: BTreeMap<(usize, Value, u32), Reg>,
-    /// Uniform words in registers, by block.
-    loaded: BTreeMap<(usize, u8, u32), Reg>,
+/// What is known about the function before it is selected.
+pub(crate) struct Facts<'a> {
     pub uses: SecondaryMap<Value, u32>,
     /// Lanes of each vector that something reads.
     pub read_lanes: SecondaryMap<Value, u8>,
     /// The single user of a value, and its block.
     pub user: SecondaryMap<Value, Option<(Inst, Block)>>,
     pub home: SecondaryMap<Value, Option<Block>>,
+    /// The lanes taken of texels, and what takes them.
+    pub texel_lanes: BTreeMap<Value, Vec<(u8, Value)>>,
     pub ranges: Ranges,
     pub uniformity: &'a Uniformity,
-    /// The lane's number in its quad as a `$c`, by block.
-    pub quad_lanes: BTreeMap<usize, Reg>,
+}
+
+/// The block at hand, and what is in registers there already.
+pub(crate) struct Here {
     pub block: Block,
+    /// Its number in the code.
+    pub number: usize,
+    values: BTreeMap<Value, Reg>,
+    constants: BTreeMap<u32, Reg>,
+    flags: BTreeMap<Value, (Reg, bool)>,
+    truths: BTreeMap<(Value, u8), Reg>,
+    /// Addresses in g[]: a word index and bytes behind it.
+    pub addresses: BTreeMap<(Value, u32), Reg>,
+    /// Uniform words.
+    loaded: BTreeMap<(u8, u32), Reg>,
+    /// Indices times the size of an element.
+    pub products: BTreeMap<(Value, u32), Reg>,
+    /// The lane's number in its quad as a `$c`.
+    pub quad_lane: Option<Reg>,
+    /// 1 / v[w].
+    pub w: Option<Reg>,
+}
+
+impl Here {
+    fn new(block: Block, number: usize) -> Here {
+        Here {
+            block,
+            number,
+            values: BTreeMap::new(),
+            constants: BTreeMap::new(),
+            flags: BTreeMap::new(),
+            truths: BTreeMap::new(),
+            addresses: BTreeMap::new(),
+            loaded: BTreeMap::new(),
+            products: BTreeMap::new(),
+            quad_lane: None,
+            w: None,
+        }
+    }
+}
+
+/// Blocks of registers for textures.
+#[derive(Default)]
+pub(crate) struct TextureBlocks {
+    /// How many there are.
+    pub count: u8,
+    pub next: u8,
+    /// The first: behind the fragment results, which are pinned at the end.
+    pub first: u8,
+}
+
+/// Selection state.
+pub(crate) struct Lower<'a> {
+    pub module: &'a Module,
+    pub func: &'a Function,
+    pub abi: &'a Abi,
+    pub chip: &'a Chip,
+    pub facts: Facts<'a>,
+    pub vc: VCode<MInst>,
+    pub here: Here,
+    pub span: Span,
+    pub regs: SecondaryMap<Value, Option<VReg>>,
+    pub lanes: BTreeMap<(Value, u8), Reg>,
     /// How often each output declaration is written.
     pub writes: Vec<u32>,
     /// Fragment results so far.
     pub results: BTreeMap<u32, (Value, Option<u8>)>,
     pub thread_id: Option<Reg>,
-    pub texture_blocks: u8,
-    pub next_texture: u8,
-    /// First register block for textures: behind the fragment results, which are pinned at the end.
-    pub first_texture: u8,
-    /// The lanes taken of texels, and what takes them.
-    pub texel_lanes: BTreeMap<Value, Vec<(u8, Value)>>,
+    pub blocks: TextureBlocks,
     /// Whether something takes differences within quads, so that helper lanes need texels too.
     pub derivatives: bool,
     /// Instructions already covered by a larger pattern.
@@ -93,21 +134,19 @@ pub(crate) struct Lower<'a> {
     pub local_base: Vec<u32>,
     /// Byte offsets of the local arrays that stand in constant memory.
     pub tables: SecondaryMap<Local, Option<u32>>,
-    /// Indices times the size of an element, by block.
-    pub products: BTreeMap<(usize, Value, u32), Reg>,
     /// Values that went straight into an output word.
     pub direct: BTreeSet<Value>,
     /// Whether constants may be the immediates of products of halves, which then stand in `$r0`–`$r31`.
     pub half_immediates: bool,
     /// Patterns that applied.
-    pub patterns: BTreeSet<&'static str>,
+    pub patterns: Fired,
 }
 
 /// The selected program: code, and which virtual block each IR block became.
 pub(crate) struct Selected {
     pub vcode: VCode<MInst>,
     pub blocks: SecondaryMap<Block, u32>,
-    pub patterns: BTreeSet<&'static str>,
+    pub patterns: Fired,
 }
 
 /// Selects a legalised, structured function.
@@ -145,57 +184,49 @@ pub(crate) fn select(
         return Err(CompileError::limit("T0101", Span::NONE, "local arrays exceed the address space of l[]", at as u64, 0x1_0000));
     }
     abi.discards = func.ordered().any(|(_, i)| func.insts[i].op == Opcode::Discard);
+    let facts = Facts {
+        uses: func.use_counts(),
+        read_lanes: SecondaryMap::new(),
+        user: SecondaryMap::new(),
+        home: SecondaryMap::new(),
+        texel_lanes: BTreeMap::new(),
+        ranges: Ranges::new(module, func),
+        uniformity,
+    };
     let mut l = Lower {
         module,
         func,
         abi,
         chip,
+        facts,
         vc,
-        cur: 0,
+        here: Here::new(func.entry().unwrap_or(Block::from_u32(0)), 0),
         span: Span::NONE,
         regs: SecondaryMap::new(),
         lanes: BTreeMap::new(),
-        cache: BTreeMap::new(),
-        constants: BTreeMap::new(),
-        flags: BTreeMap::new(),
-        truths: BTreeMap::new(),
-        addresses: BTreeMap::new(),
-        loaded: BTreeMap::new(),
-        uses: func.use_counts(),
-        read_lanes: SecondaryMap::new(),
-        user: SecondaryMap::new(),
-        home: SecondaryMap::new(),
-        ranges: Ranges::new(module, func),
-        uniformity,
-        quad_lanes: BTreeMap::new(),
-        block: func.entry().unwrap_or(Block::from_u32(0)),
         writes: vec![0; module.outputs.len()],
         results: BTreeMap::new(),
         thread_id: None,
-        texture_blocks: 4,
-        first_texture: 0,
-        texel_lanes: BTreeMap::new(),
+        blocks: TextureBlocks { count: 4, ..TextureBlocks::default() },
         derivatives: false,
-        next_texture: 0,
         covered: SecondaryMap::new(),
         local_base,
         tables,
-        products: BTreeMap::new(),
         direct: BTreeSet::new(),
         half_immediates,
-        patterns: BTreeSet::new(),
+        patterns: Fired::default(),
     };
+    let patterns = Matcher::new(Lower::PATTERNS);
     l.prepare();
     let results = l.abi.results.iter().map(|r| r.0 + 1).max().unwrap_or(0);
-    l.first_texture = (results.div_ceil(4) as u8).min(8);
+    l.blocks.first = (results.div_ceil(4) as u8).min(8);
     for b in func.layout.clone() {
         let n = blocks[b] as usize;
         let params: Vec<VReg> = func.blocks[b].params.clone().iter().map(|p| l.new_value(*p)).collect();
         l.vc.blocks[n].params = params;
     }
     for (order, b) in func.layout.clone().into_iter().enumerate() {
-        l.cur = blocks[b] as usize;
-        l.block = b;
+        l.here = Here::new(b, blocks[b] as usize);
         if order == 0 && module.stage == Stage::Compute {
             l.entry_compute();
         }
@@ -204,7 +235,7 @@ pub(crate) fn select(
             if func.insts[i].op.is_terminator() {
                 l.terminator(i, &blocks)?;
             } else {
-                l.inst(i)?;
+                l.inst(i, &patterns)?;
             }
         }
     }
@@ -215,6 +246,12 @@ fn depth(loops: &retroshade_ir::analysis::Loops, b: Block) -> u32 {
     loops.depth(b)
 }
 
+impl Selects for Lower<'_> {
+    fn fired(&mut self) -> &mut Fired {
+        &mut self.patterns
+    }
+}
+
 impl Lower<'_> {
     fn prepare(&mut self) {
         let mut count: SecondaryMap<Value, u32> = SecondaryMap::new();
@@ -222,20 +259,20 @@ impl Lower<'_> {
         for (b, i) in self.func.ordered() {
             let d = &self.func.insts[i];
             for r in &d.results {
-                self.home[*r] = Some(b);
+                self.facts.home[*r] = Some(b);
             }
             let lanes = match (d.op, &d.imm) {
-                (Opcode::Extract, Imm::Lane(_)) if d.results.iter().all(|r| self.uses[*r] == 0) => 0,
+                (Opcode::Extract, Imm::Lane(_)) if d.results.iter().all(|r| self.facts.uses[*r] == 0) => 0,
                 (Opcode::Extract, Imm::Lane(l)) => 1 << l,
                 _ => 15,
             };
             for v in d.args.iter().chain(d.targets.iter().flat_map(|t| &t.args)) {
-                self.read_lanes[self.func.resolve(*v)] |= lanes;
+                self.facts.read_lanes[self.func.resolve(*v)] |= lanes;
             }
             for v in &d.args {
                 let v = self.func.resolve(*v);
                 count[v] += 1;
-                self.user[v] = Some((i, b));
+                self.facts.user[v] = Some((i, b));
             }
             match (d.op, &d.imm) {
                 (Opcode::Tex, Imm::Tex(t)) => {
@@ -243,10 +280,10 @@ impl Lower<'_> {
                     differences |= matches!(t.lod, TexLod::Implicit | TexLod::Bias);
                 }
                 (Opcode::Ddx | Opcode::Ddy, _) => differences = true,
-                (Opcode::Extract, Imm::Lane(l)) if self.uses[d.results[0]] != 0 => {
+                (Opcode::Extract, Imm::Lane(l)) if self.facts.uses[d.results[0]] != 0 => {
                     let texel = self.func.resolve(d.args[0]);
                     if self.func.def_if(texel, Opcode::Tex).is_some() {
-                        self.texel_lanes.entry(texel).or_default().push((*l, d.results[0]));
+                        self.facts.texel_lanes.entry(texel).or_default().push((*l, d.results[0]));
                     }
                 }
                 _ => {}
@@ -258,15 +295,15 @@ impl Lower<'_> {
         // A single texture operation is nobody else's helper.
         self.derivatives = differences && textures > 1;
         for v in self.func.values.keys() {
-            if count[v] != 1 || self.uses[v] != 1 {
-                self.user[v] = None;
+            if count[v] != 1 || self.facts.uses[v] != 1 {
+                self.facts.user[v] = None;
             }
         }
     }
 
     /// Notes that a pattern applied.
-    pub fn fired(&mut self, pattern: &'static str) {
-        self.patterns.insert(pattern);
+    pub fn note(&mut self, pattern: &'static str) {
+        self.patterns.note(pattern);
     }
 
     // ---- emission
@@ -282,7 +319,7 @@ impl Lower<'_> {
                 }
             }
         }
-        self.vc.push(self.cur, i, self.span);
+        self.vc.push(self.here.number, i, self.span);
     }
     pub fn fresh(&mut self) -> Reg {
         self.vc.reg(GPR, self.span)
@@ -311,15 +348,15 @@ impl Lower<'_> {
         if !matches!(self.module.stage, Stage::Vertex | Stage::Geometry) || self.func.ty(v).scalar == Scalar::I1 {
             return None;
         }
-        let (mut i, b) = self.user[v]?;
-        if Some(b) != self.home[v] {
+        let (mut i, b) = self.facts.user[v]?;
+        if Some(b) != self.facts.home[v] {
             return None;
         }
         let mut lane = 0;
         let d = &self.func.insts[i];
         if d.op == Opcode::Build {
             lane = d.args.iter().position(|a| self.func.resolve(*a) == v)? as u32;
-            let (j, c) = self.user[d.results[0]]?;
+            let (j, c) = self.facts.user[d.results[0]]?;
             if c != b {
                 return None;
             }
@@ -423,20 +460,20 @@ impl Lower<'_> {
     }
     /// An interface word 0 or 1 as a mask, once per block.
     fn truth(&mut self, vec: Value, lane: u8, s: Src) -> Src {
-        let key = (self.cur, vec, lane);
-        if let Some(r) = self.truths.get(&key) {
+        let key = (vec, lane);
+        if let Some(r) = self.here.truths.get(&key) {
             return Src::reg(*r);
         }
         let r = self.fresh();
         self.mask_of(s, r);
-        self.truths.insert(key, r);
+        self.here.truths.insert(key, r);
         Src::reg(r)
     }
     /// All ones where an interface word is not 0.
     pub fn mask_of(&mut self, s: Src, to: Reg) {
-        self.fired("truth");
+        self.note("truth");
         let a = self.in_register(s);
-        self.emit(MInst::new(Op::Set, Dst::Reg(to), &[Src::reg(a), Src::Imm(0)]).with("rel", 5));
+        self.emit(MInst::new(Op::Set, Dst::Reg(to), &[Src::reg(a), Src::Imm(0)]).with(field!(rel), Cond::NotEqual));
     }
     /// A value in a register; computed at most once per block.
     pub fn register(&mut self, v: Value) -> Result<Reg, CompileError> {
@@ -444,16 +481,16 @@ impl Lower<'_> {
         if let Some(r) = self.regs[v] {
             return Ok(Reg::Virtual(r));
         }
-        if let Some(r) = self.cache.get(&(self.cur, v)) {
+        if let Some(r) = self.here.values.get(&v) {
             return Ok(*r);
         }
         let r = match self.def(v).cloned() {
             Some(d) if matches!(d.op, Opcode::Fneg | Opcode::Fabs) => {
                 let a = self.register(d.args[0])?;
                 let r = self.fresh();
-                let (lop, k) = if d.op == Opcode::Fneg { (2, 0x8000_0000) } else { (0, 0x7fff_ffff) };
-                self.fired("sign");
-                self.emit(MInst::new(Op::Logic, Dst::Reg(r), &[Src::reg(a), Src::Imm(k)]).with("lop", lop));
+                let (lop, k) = if d.op == Opcode::Fneg { (LogicOp::Xor, 0x8000_0000) } else { (LogicOp::And, 0x7fff_ffff) };
+                self.note("sign");
+                self.emit(MInst::new(Op::Logic, Dst::Reg(r), &[Src::reg(a), Src::Imm(k)]).with(field!(lop), lop));
                 r
             }
             _ => {
@@ -461,7 +498,7 @@ impl Lower<'_> {
                 self.in_register(s)
             }
         };
-        self.cache.insert((self.cur, v), r);
+        self.here.values.insert(v, r);
         Ok(r)
     }
     /// An operand in a register.
@@ -469,23 +506,23 @@ impl Lower<'_> {
         match s {
             Src::Reg(r, Part::Full) => r,
             Src::Imm(k) => {
-                if let Some(r) = self.constants.get(&(self.cur, k)) {
+                if let Some(r) = self.here.constants.get(&k) {
                     return *r;
                 }
-                self.fired("constant");
+                self.note("constant");
                 let r = self.fresh();
                 self.emit(MInst::new(Op::Mov, Dst::Reg(r), &[Src::Imm(k)]));
-                self.constants.insert((self.cur, k), r);
+                self.here.constants.insert(k, r);
                 r
             }
             Src::C(space, off, false) => {
-                if let Some(r) = self.loaded.get(&(self.cur, space, off)) {
+                if let Some(r) = self.here.loaded.get(&(space, off)) {
                     return *r;
                 }
-                self.fired("uniform");
+                self.note("uniform");
                 let r = self.fresh();
-                self.emit(MInst::new(Op::LdC, Dst::Reg(r), &[s]).with("w", 1));
-                self.loaded.insert((self.cur, space, off), r);
+                self.emit(MInst::new(Op::LdC, Dst::Reg(r), &[s]).with(field!(w), true));
+                self.here.loaded.insert((space, off), r);
                 r
             }
             s => {
@@ -510,7 +547,7 @@ impl Lower<'_> {
         }
         let src = self.operand(v)?;
         if neg || abs {
-            self.fired("fold.sign");
+            self.note("fold.sign");
         }
         // A negated constant is a constant.
         if let Src::Imm(k) = src {
@@ -530,11 +567,11 @@ impl Lower<'_> {
     }
     /// Whether a constant is in a register of this block already.
     pub fn is_constant_loaded(&self, k: u32) -> bool {
-        self.constants.contains_key(&(self.cur, k))
+        self.here.constants.contains_key(&k)
     }
     /// Whether a uniform word is in a register of this block already.
     fn is_loaded(&self, s: Src) -> bool {
-        matches!(s, Src::C(space, off, false) if self.loaded.contains_key(&(self.cur, space, off)))
+        matches!(s, Src::C(space, off, false) if self.here.loaded.contains_key(&(space, off)))
     }
     /// Brings operands into a shape that the instruction takes; may exchange the first two.
     pub fn arrange(&mut self, m: &mut [Mod], accepts: Accepts) {
@@ -563,7 +600,7 @@ impl Lower<'_> {
         for (k, x) in m.iter_mut().enumerate() {
             let ok = match x.src {
                 Src::C(..) if !have_c && ((k == 1 && accepts.c2) || (k == 2 && accepts.c3)) => {
-                    self.fired("fold.uniform");
+                    self.note("fold.uniform");
                     have_c = true;
                     true
                 }
@@ -571,16 +608,16 @@ impl Lower<'_> {
                 s if mem(s) => {
                     let folds = k == 0 && accepts.mem;
                     if folds {
-                        self.fired("fold.attribute");
+                        self.note("fold.attribute");
                     }
                     folds
                 }
                 Src::Imm(0) => {
-                    self.fired("fold.zero");
+                    self.note("fold.zero");
                     true
                 }
                 Src::Imm(_) if k == 1 && accepts.imm => {
-                    self.fired("fold.immediate");
+                    self.note("fold.immediate");
                     have_imm = true;
                     true
                 }
@@ -609,12 +646,12 @@ impl Lower<'_> {
         if let Some(r) = self.regs[v] {
             return Ok(Reg::Virtual(r));
         }
-        if let Some(r) = self.cache.get(&(self.cur, v)) {
+        if let Some(r) = self.here.values.get(&v) {
             return Ok(*r);
         }
         let r = match self.def(v).map(|d| d.op) {
             Some(Opcode::Fcmp | Opcode::Icmp) => {
-                self.fired("mask");
+                self.note("mask");
                 let r = self.fresh();
                 self.compare(v, Dst::Reg(r), None, false)?;
                 r
@@ -624,11 +661,11 @@ impl Lower<'_> {
                 self.in_register(s)
             }
         };
-        self.cache.insert((self.cur, v), r);
+        self.here.values.insert(v, r);
         Ok(r)
     }
     /// A truth value as a `$c` register and the predicate code that holds where it is true.
-    pub fn flag(&mut self, v: Value) -> Result<(Reg, u8), CompileError> {
+    pub fn flag(&mut self, v: Value) -> Result<(Reg, Cond), CompileError> {
         let mut v = self.func.resolve(v);
         let mut inverted = false;
         while let Some(d) = self.def(v)
@@ -637,26 +674,24 @@ impl Lower<'_> {
             inverted = !inverted;
             v = self.func.resolve(d.args[0]);
         }
-        const TRUE: u8 = 5;
-        const FALSE: u8 = 2;
-        let code = |inv: bool| if inv { FALSE } else { TRUE };
-        if let Some((c, inv)) = self.flags.get(&(self.cur, v)) {
+        let code = |inv: bool| if inv { Cond::Equal } else { Cond::NotEqual };
+        if let Some((c, inv)) = self.here.flags.get(&v) {
             return Ok((*c, code(*inv ^ inverted)));
         }
         let c = self.fresh_flag();
         match self.def(v).map(|d| d.op) {
             Some(Opcode::Fcmp | Opcode::Icmp) if self.regs[v].is_none() => {
-                self.fired("flag");
+                self.note("flag");
                 self.compare(v, Dst::Discard, Some(c), false)?;
             }
             _ => {
-                self.fired("flag.mask");
+                self.note("flag.mask");
                 let r = self.mask(v)?;
                 let i = MInst { cdst: Some(c), ..MInst::new(Op::Logic, Dst::Discard, &[Src::reg(r), Src::reg(r)]) };
-                self.emit(i.with("lop", 1));
+                self.emit(i.with(field!(lop), LogicOp::Or));
             }
         }
-        self.flags.insert((self.cur, v), (c, false));
+        self.here.flags.insert(v, (c, false));
         Ok((c, code(inverted)))
     }
     /// Emits a comparison.
@@ -673,7 +708,7 @@ impl Lower<'_> {
                 }
                 self.arrange(&mut m, accepts);
                 let i = MInst { cdst, ..MInst::new(Op::Fset, dst, &[m[0].src, m[1].src]) };
-                let i = i.with("rel", crate::legal::numerics::relation(cc) as u8);
+                let i = i.with(field!(rel), crate::legal::numerics::relation(cc));
                 self.emit(signs2(i, &m));
             }
             Imm::IntCC(cc) => {
@@ -686,19 +721,19 @@ impl Lower<'_> {
                 }
                 self.arrange(&mut m, accepts);
                 let (rel, sg) = match cc {
-                    Eq => (2, 0),
-                    Ne => (5, 0),
-                    Slt => (1, 1),
-                    Sle => (3, 1),
-                    Sgt => (4, 1),
-                    Sge => (6, 1),
-                    Ult => (1, 0),
-                    Ule => (3, 0),
-                    Ugt => (4, 0),
-                    Uge => (6, 0),
+                    Eq => (Cond::Equal, false),
+                    Ne => (Cond::NotEqual, false),
+                    Slt => (Cond::Less, true),
+                    Sle => (Cond::LessEqual, true),
+                    Sgt => (Cond::Greater, true),
+                    Sge => (Cond::GreaterEqual, true),
+                    Ult => (Cond::Less, false),
+                    Ule => (Cond::LessEqual, false),
+                    Ugt => (Cond::Greater, false),
+                    Uge => (Cond::GreaterEqual, false),
                 };
                 let i = MInst { cdst, ..MInst::new(Op::Set, dst, &[m[0].src, m[1].src]) };
-                self.emit(i.with("rel", rel).with("sg", sg));
+                self.emit(i.with(field!(rel), rel).with(field!(sg), sg));
             }
             _ => return Err(CompileError::Internal("a comparison without relation".into())),
         }
@@ -742,7 +777,7 @@ impl Lower<'_> {
         match d.op {
             Opcode::Jump => self.emit(MInst { extra: Extra::Jump, ..MInst::new(Op::Nop, Dst::None, &[]) }),
             Opcode::BrIf => {
-                self.fired("branch");
+                self.note("branch");
                 let (c, code) = self.flag(d.args[0])?;
                 self.emit(MInst { extra: Extra::Branch(c, code), ..MInst::new(Op::Bra, Dst::None, &[]) });
             }
@@ -762,7 +797,7 @@ impl Lower<'_> {
             }
             _ => return Err(CompileError::Internal(format!("`{}` survived structurising", d.op.name()))),
         }
-        self.vc.blocks[self.cur].targets = targets;
+        self.vc.blocks[self.here.number].targets = targets;
         Ok(())
     }
     /// An operand as an interface word.
@@ -774,7 +809,7 @@ impl Lower<'_> {
             _ => return a,
         };
         let r = self.fresh();
-        self.emit(MInst::new(Op::Logic, Dst::Reg(r), &[Src::reg(a), Src::Imm(keep)]).with("lop", 0));
+        self.emit(MInst::new(Op::Logic, Dst::Reg(r), &[Src::reg(a), Src::Imm(keep)]).with(field!(lop), LogicOp::And));
         r
     }
     /// A value as an interface word: truth values as 0 or 1, halves without their upper bits.
@@ -787,17 +822,12 @@ impl Lower<'_> {
         };
         let a = if keep == 1 { self.mask(v)? } else { self.register(v)? };
         let r = self.fresh();
-        self.emit(MInst::new(Op::Logic, Dst::Reg(r), &[Src::reg(a), Src::Imm(keep)]).with("lop", 0));
+        self.emit(MInst::new(Op::Logic, Dst::Reg(r), &[Src::reg(a), Src::Imm(keep)]).with(field!(lop), LogicOp::And));
         Ok(r)
     }
-    /// The conversion operation's name for signed or unsigned words.
-    pub const fn int_source(signed: bool) -> u8 {
-        if signed { 5 } else { 1 }
-    }
-    pub const F32_FROM_INT: Op = Op::Cvt(Ty::F32, Ty::H);
 }
 
 /// Adds the modifiers of two sources.
 pub(crate) fn signs2(i: MInst, m: &[Mod]) -> MInst {
-    i.with("neg1", m[0].neg as u8).with("abs1", m[0].abs as u8).with("neg2", m[1].neg as u8).with("abs2", m[1].abs as u8)
+    i.with(field!(neg1), m[0].neg).with(field!(abs1), m[0].abs).with(field!(neg2), m[1].neg).with(field!(abs2), m[1].abs)
 }

@@ -1,25 +1,17 @@
 //! The selection patterns by name: `--emit mir` lists those that applied, and a test says which have no case.
 
-/// Name and meaning of each pattern.
-pub const PATTERNS: &[(&str, &str)] = &[
+use crate::select::Lower;
+
+/// What is noted by hand: foldings of operands, and what inputs, outputs, memory and textures become.
+const NOTES: &[(&str, &str)] = &[
     ("address.product", "a computed address with another unit"),
     ("address.shift", "a computed address whose unit is a power of two"),
-    ("barrier", "`barrier`"),
     ("branch", "a branch by a `$c`"),
     ("buffer.constant", "a buffer outside compute programs, in c[]"),
     ("compute.builtin", "ids and sizes of a compute program"),
     ("constant", "a constant in a register"),
-    ("convert", "a conversion between integers and floats, or a saturation"),
-    ("derivative", "`ddx`, `ddy`: quadop with the neighbour"),
-    ("discard", "`discard` under its condition"),
-    ("emit", "`emit_vertex`"),
-    ("fadd", "`fadd`, `fsub`: one addition with sign modifiers"),
     ("flag", "a comparison that sets `$c` only"),
     ("flag.mask", "a truth value in a register that becomes a `$c`"),
-    ("fmad", "`fmad`: one mad, tied to its addend where that dies"),
-    ("fminmax", "`fmin`, `fmax`"),
-    ("fmul", "`fmul`: one product with sign modifiers"),
-    ("fmul.rz", "a product rounded towards zero"),
     ("fold.attribute", "an attribute as the a[] operand"),
     ("fold.immediate", "a constant as the immediate of its user"),
     ("fold.sign", "a sign change as a modifier of its user"),
@@ -31,45 +23,24 @@ pub const PATTERNS: &[(&str, &str)] = &[
     ("global.reduce", "an atomic operation whose old value nobody wants"),
     ("global.store", "a store into a buffer"),
     ("global.store.wide", "two or four words into a buffer at once"),
-    ("half", "`fcvt` between f32 and f16"),
-    ("half.bits", "a half's bits as a word"),
-    ("iminmax", "integer minimum and maximum"),
-    ("imul.16", "a product by a constant of 16 bits: two pieces"),
-    ("imul.24", "a product of values that are known to have 24 bits"),
-    ("imul.32", "a product of 32 bits: three pieces"),
-    ("imul.shift", "a product by a power of two: a shift"),
-    ("imul.sum", "a product by 2^n ± 1: a shift and a sum"),
-    ("imul.zero", "a product by 0"),
-    ("ineg", "`ineg`: subtraction from zero"),
     ("input.indexed", "a vertex input with a computed index"),
     ("input.primitive", "the number of a geometry program's primitive"),
     ("input.vertex", "an attribute of a geometry program's vertex, through p[]"),
-    ("isum", "`iadd`, `isub` as add, sub or subr"),
     ("local.load", "a load from a local array"),
     ("local.store", "a store into a local array"),
-    ("logic", "`and`, `or`, `xor` of words or masks"),
     ("mask", "a comparison as a mask in a register"),
-    ("not", "`not`: a move of the inverted operand"),
     ("output.direct", "an output word that its value is computed into"),
     ("output.indexed", "an output with a computed index"),
     ("output.move", "an output word that is moved"),
-    ("range", "the range reductions before sin, cos and ex2"),
-    ("restart", "`end_primitive`"),
     ("result", "a fragment's result, left in its register at the end"),
-    ("round", "`ffloor`, `fceil`, `ftrunc`, `fround`: a conversion with rounding"),
     ("saturate.folded", "a saturation that becomes the `sat` of its operand's instruction"),
-    ("select.logic", "`select` of two truth values, one of them the condition"),
     ("select.mask", "`select` of a constant or 0: the mask and the constant"),
     ("select.move", "`select`: a predicated move over the other value"),
-    ("select.sign", "`select` on a comparison with 0: slct on the sign"),
-    ("sfu", "`frcp`, `frsqrt`, `flog2` with sign modifiers"),
     ("shared.atomic", "an atomic operation on workgroup memory, under the word's lock"),
     ("shared.load", "a load from workgroup memory"),
     ("shared.load.g80", "on G80: through an operand of a move"),
     ("shared.store", "a store into workgroup memory"),
-    ("shift", "a shift, its count a constant or a register"),
     ("sign", "a sign change that no user takes as a modifier"),
-    ("sine", "sin, cos and ex2 of a reduced argument"),
     ("storage.length", "the length of a buffer, from s[]"),
     ("table.load", "a load from an array of constants in c[]"),
     ("texture", "a texture operation in a block of registers"),
@@ -78,7 +49,6 @@ pub const PATTERNS: &[(&str, &str)] = &[
     ("texture.result", "a texel that becomes the fragment's result where it stands"),
     ("texture.zero", "level 0 without an argument for it"),
     ("truth", "an interface word 0 or 1 that becomes a mask"),
-    ("umulhi", "the upper half of a product, with two carries"),
     ("uniform", "a uniform word in a register"),
     ("uniform.indexed", "a uniform with a computed index"),
     ("varying", "a varying: interpolated with or without perspective, or flat"),
@@ -86,3 +56,8 @@ pub const PATTERNS: &[(&str, &str)] = &[
     ("varying.position", "the fragment's place"),
     ("varying.sample", "the number of the sample (GT215 and later)"),
 ];
+
+/// Name and meaning of each pattern.
+pub fn patterns() -> impl Iterator<Item = (&'static str, &'static str)> {
+    Lower::PATTERNS.iter().map(|p| (p.name, p.doc)).chain(NOTES.iter().copied())
+}

@@ -3,7 +3,7 @@
 //! Arguments and results share a block of registers that begins at a multiple of four. Facts: the ISA description, section 8.
 
 use crate::isa::chip::MOST_ARGUMENTS;
-use crate::isa::op::Op;
+use crate::isa::forms::{LogicOp, Op, QuadLane, QuadOp, field};
 use crate::select::Lower;
 use crate::select::mir::*;
 use retroshade_ir::Value;
@@ -44,7 +44,7 @@ impl Lower<'_> {
         // Arrays of cubes are looked up directly where that leaves room, otherwise by the image that the direction meets.
         let prepared = cubes && info.op == IrTexOp::Sample && args.len() > MOST_ARGUMENTS;
         if prepared {
-            self.fired("texture.prepare");
+            self.note("texture.prepare");
             args = self.prepare_cube(info.texture.as_u32() as u8, &args);
         }
         if args.len() > MOST_ARGUMENTS {
@@ -52,7 +52,7 @@ impl Lower<'_> {
         }
         let fragment = self.module.stage == Stage::Fragment;
         if info.op == IrTexOp::Sample && info.lod == TexLod::Zero && fragment {
-            self.fired("texture.zero");
+            self.note("texture.zero");
             let coordinates = if prepared { 2 } else { self.func.ty(d.args[0]).lanes as usize };
             return self.level_zero(d, used, &args, coordinates, prepared);
         }
@@ -84,23 +84,23 @@ impl Lower<'_> {
         }
         let base = match self.straight_to_results(v, used) {
             Some(base) => {
-                self.fired("texture.result");
+                self.note("texture.result");
                 base
             }
             None => self.next_block(),
         };
         let level = d.args.last().filter(|_| matches!(op, Op::Texlod | Op::Texbias));
         let apart = match level {
-            Some(l) if self.uniformity.is_divergent(*l) => {
-                self.fired("texture.apart");
+            Some(l) if self.facts.uniformity.is_divergent(*l) => {
+                self.note("texture.apart");
                 Some(self.quad_lane())
             }
             _ => None,
         };
-        self.fired("texture");
+        self.note("texture");
         let t = TexOp { base, args, results, mask, unit: info.texture.as_u32() as u8, offset: info.offset, cube, apart };
-        let live = u8::from(fragment && !self.derivatives);
-        self.emit(MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(op, Dst::None, &[]) }.with("live", live));
+        let live = fragment && !self.derivatives;
+        self.emit(MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(op, Dst::None, &[]) }.with(field!(live), live));
         Ok(())
     }
     /// Direction and layer in front of further arguments as coordinates in one of the images, and that image's number.
@@ -114,20 +114,20 @@ impl Lower<'_> {
     }
     /// The first register of a block for a texture operation.
     pub(crate) fn next_block(&mut self) -> u8 {
-        let n = self.first_texture + self.next_texture % self.texture_blocks;
-        self.next_texture = self.next_texture.wrapping_add(1);
+        let n = self.blocks.first + self.blocks.next % self.blocks.count;
+        self.blocks.next = self.blocks.next.wrapping_add(1);
         4 * n
     }
     /// A `$c` whose Z and S are the bits of the lane's number in its quad, once per block.
     fn quad_lane(&mut self) -> Reg {
-        if let Some(c) = self.quad_lanes.get(&self.cur) {
-            return *c;
+        if let Some(c) = self.here.quad_lane {
+            return c;
         }
         let (id, lane, c) = (self.fresh(), self.fresh(), self.fresh_flag());
         self.emit(MInst::new(Op::MovFromSr, Dst::Reg(id), &[]));
-        self.emit(MInst::new(Op::Logic, Dst::Reg(lane), &[Src::reg(id), Src::Imm(3)]).with("lop", 0));
+        self.emit(MInst::new(Op::Logic, Dst::Reg(lane), &[Src::reg(id), Src::Imm(3)]).with(field!(lop), LogicOp::And));
         self.emit(MInst { cdst: Some(c), ..MInst::new(Op::MovToC, Dst::None, &[Src::reg(lane)]) });
-        self.quad_lanes.insert(self.cur, c);
+        self.here.quad_lane = Some(c);
         c
     }
     /// Level 0 in a fragment program without an argument for it: for each lane of the quad in turn all four lanes take that
@@ -138,7 +138,7 @@ impl Lower<'_> {
         let v = d.results[0];
         let wanted: Vec<u8> = (0..self.func.ty(v).lanes).filter(|l| used >> l & 1 == 1).collect();
         let mut kept: Vec<Option<Reg>> = vec![None; wanted.len()];
-        for lane in 0..4u8 {
+        for (lane, from) in [QuadLane::Lane0, QuadLane::Lane1, QuadLane::Lane2, QuadLane::Lane3].into_iter().enumerate() {
             let mut own: SmallVec<[Reg; 4]> = SmallVec::new();
             for (k, a) in args.iter().enumerate() {
                 if k >= coordinates {
@@ -146,7 +146,10 @@ impl Lower<'_> {
                     continue;
                 }
                 let t = self.fresh();
-                self.emit(MInst { extra: Extra::Quad(lane, [0; 4]), ..MInst::new(Op::Quadop, Dst::Reg(t), &[Src::reg(*a), Src::Imm(0)]) });
+                self.emit(MInst {
+                    extra: Extra::Quad(from, [QuadOp::Add; 4]),
+                    ..MInst::new(Op::Quadop, Dst::Reg(t), &[Src::reg(*a), Src::Imm(0)])
+                });
                 own.push(t);
             }
             let results: SmallVec<[Reg; 4]> = wanted.iter().map(|_| self.fresh()).collect();
@@ -160,8 +163,11 @@ impl Lower<'_> {
                     kept[k] = Some(r);
                     continue;
                 };
-                let to = if lane == 3 { self.lane_register(v, wanted[k]) } else { self.fresh() };
-                self.emit(MInst { tied: Some(before), ..MInst::new(Op::Mov, Dst::Reg(to), &[Src::reg(r)]).with("lanes", 1 << lane) });
+                let to = if from == QuadLane::Lane3 { self.lane_register(v, wanted[k]) } else { self.fresh() };
+                self.emit(MInst {
+                    tied: Some(before),
+                    ..MInst::new(Op::Mov, Dst::Reg(to), &[Src::reg(r)]).with(field!(lanes), 1u64 << lane)
+                });
                 kept[k] = Some(to);
             }
         }
@@ -173,14 +179,14 @@ impl Lower<'_> {
             return None;
         }
         let mut base = None;
-        for (l, lane) in self.texel_lanes.get(&v).into_iter().flatten() {
-            let (u, _) = self.user[*lane]?;
+        for (l, lane) in self.facts.texel_lanes.get(&v).into_iter().flatten() {
+            let (u, _) = self.facts.user[*lane]?;
             let b = &self.func.insts[u];
             if b.op != Opcode::Build {
                 return None;
             }
             let place = b.args.iter().position(|a| self.func.resolve(*a) == *lane)? as u32;
-            let (o, _) = self.user[b.results[0]]?;
+            let (o, _) = self.facts.user[b.results[0]]?;
             let Imm::Mem { var: MemRef::Output(n), offset } = self.func.insts[o].imm else { return None };
             let word = crate::abi::Word { decl: n.as_u32(), element: offset, lane: place };
             let reg = self.abi.results.iter().find(|r| r.1 == word)?.0 as u8;

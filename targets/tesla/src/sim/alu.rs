@@ -5,8 +5,9 @@ use super::memory::{load, store};
 use super::{LANES, Lane, Launch, SHARED_HEADER, Step, V_FACING};
 use crate::isa::arith::{self, Round, flag};
 use crate::isa::decode::Insn;
-use crate::isa::forms::{Op, Ty};
-use crate::isa::text::Size;
+use crate::isa::forms::{Op, Ty, field};
+use crate::isa::operand::Size;
+use retroshade_emit::FieldName;
 use retroshade_ir::Stage;
 use retroshade_lower::SimError;
 
@@ -17,8 +18,8 @@ pub(crate) fn halves(op: Op, insn: &Insn) -> [bool; 3] {
         MovH | AddH | SetH | MaxH | MinH | ShlH | ShrH | LogicH => [true; 3],
         Mul16 | MadU16 | MadS16 | MadSatS16 | SadH => [true, true, false],
         Cvt(_, Ty::F16) | CvtInt(_, Ty::F16) => [true, false, false],
-        Cvt(_, Ty::H) => [insn.get("sty") & 1 == 0, false, false],
-        StS8 | StS16 => [false, false, insn.get("w") == 0],
+        Cvt(_, Ty::H) => [insn.get(field!(sty)) & 1 == 0, false, false],
+        StS8 | StS16 => [false, false, insn.get(field!(w)) == 0],
         _ => [false; 3],
     }
 }
@@ -57,8 +58,8 @@ impl Warp {
 
     /// Each lane combines another lane's value with its own.
     fn quadop(&mut self, s: &Step, on: u32, launch: &Launch, shared: &[u8]) -> Result<(), SimError> {
-        let select = s.insn.get("lane") as usize;
-        let ops = ["q0", "q1", "q2", "q3"].map(|q| s.insn.get(q));
+        let select = s.insn.get(field!(lane)) as usize;
+        let ops = [field!(q0), field!(q1), field!(q2), field!(q3)].map(|q| s.insn.get(q));
         let x: Vec<u32> = self.lanes.iter_mut().map(|l| l.source(s.s1, s.index[0], Size::Word, launch, shared)).collect();
         for l in (0..LANES).filter(|l| on >> l & 1 == 1) {
             let from = match select {
@@ -93,17 +94,17 @@ impl Lane {
         let f = &s.f;
         let size = |k: usize| if halves(s.op, &s.insn)[k] { Size::Half } else { Size::Word };
         // Memory operands are read once and in order, since reading may advance an address register.
-        let a = if s.insn.has("src1") { self.source(s.s1, s.index[0], size(0), launch, shared) } else { 0 };
+        let a = if s.insn.has(field!(src1)) { self.source(s.s1, s.index[0], size(0), launch, shared) } else { 0 };
         let b = match s.imm {
             Some(v) => v,
-            None if s.insn.has("count") => s.insn.get("count") as u32,
-            None if s.insn.has("src2") => self.source(s.s2, s.index[1], size(1), launch, shared),
+            None if s.insn.has(field!(count)) => s.insn.get(field!(count)) as u32,
+            None if s.insn.has(field!(src2)) => self.source(s.s2, s.index[1], size(1), launch, shared),
             None => 0,
         };
         // Long two-operand additions have their second operand in source 3.
-        let has3 = s.insn.has("src3") || matches!(s.op, Fmad | MadU16 | MadS16 | MadSatS16 | MadU24 | SadH | Sad);
+        let has3 = s.insn.has(field!(src3)) || matches!(s.op, Fmad | MadU16 | MadS16 | MadSatS16 | MadU24 | SadH | Sad);
         let e = if has3 { self.source(s.s3, s.index[2], size(2), launch, shared) } else { 0 };
-        let other = if s.insn.has("src2") || s.imm.is_some() { b } else { e };
+        let other = if s.insn.has(field!(src2)) || s.imm.is_some() { b } else { e };
         let carry = self.c[f.cc] & flag::C != 0;
         let word = |v: u32| (v, Size::Word, None);
         let (value, at, cc): (u32, Size, Option<u8>) = match s.op {
@@ -115,12 +116,12 @@ impl Lane {
                 (r, if bits == 32 { Size::Word } else { Size::Half }, Some(c))
             }
             Mul16 => {
-                let ext = |v: u32, n: &str| arith::ext16(v, s.insn.get(n) != 0);
-                let r = ext(a, "sg1").wrapping_mul(ext(b, "sg2"));
+                let ext = |v: u32, n: FieldName| arith::ext16(v, s.insn.get(n) != 0);
+                let r = ext(a, field!(sg1)).wrapping_mul(ext(b, field!(sg2)));
                 (r, Size::Word, Some(arith::icc(r, 32)))
             }
             Mul24 => {
-                let r = arith::mul24(a, b, f.signed, s.insn.get("high") != 0);
+                let r = arith::mul24(a, b, f.signed, s.insn.get(field!(high)) != 0);
                 (r, Size::Word, Some(arith::icc(r, 32)))
             }
             MadU16 | MadS16 | MadSatS16 | MadU24 | MadS24 | MadSatS24 | MadHighU24 | MadHighS24 | MadSatHighS24 => {
@@ -179,7 +180,7 @@ impl Lane {
             }
             Logic | LogicH => {
                 let (x, y) = (if f.not[0] { !a } else { a }, if f.not[1] { !b } else { b });
-                let r = match s.insn.get("lop") {
+                let r = match s.insn.get(field!(lop)) {
                     0 => x & y,
                     1 => x | y,
                     2 => x ^ y,
@@ -193,9 +194,9 @@ impl Lane {
                 return Ok(());
             }
             AddA => {
-                let from = s.insn.get("a") as usize & 7;
+                let from = s.insn.get(field!(a)) as usize & 7;
                 let base = if from == 0 { 0 } else { self.a[from] };
-                self.a[f.dst & 7] = (base + s.insn.get("imm") as u32) & 0xffff;
+                self.a[f.dst & 7] = (base + s.insn.get(field!(imm)) as u32) & 0xffff;
                 return Ok(());
             }
             MovFromC => word(self.c[f.cc] as u32),
@@ -203,8 +204,8 @@ impl Lane {
                 self.c[f.cd] = (a & 15) as u8;
                 return Ok(());
             }
-            MovFromA => word(self.a[s.insn.get("a") as usize & 7]),
-            MovFromSr => word(match s.insn.get("sr") {
+            MovFromA => word(self.a[s.insn.get(field!(a)) as usize & 7]),
+            MovFromSr => word(match s.insn.get(field!(sr)) {
                 // One warp at a time, on one multiprocessor: only the lane's number counts.
                 0 => self.index,
                 3 => launch.vertex_stride,
@@ -221,7 +222,7 @@ impl Lane {
             LdC8 | LdC16 | LdCs16 | LdC => {
                 let (bytes, sx) = access(s.op);
                 let at = self.memory_address(s, bytes as i64);
-                let v = launch.constants.get(s.insn.get("cs") as usize).map_or(0, |m| load(m, at, bytes));
+                let v = launch.constants.get(s.insn.get(field!(cs)) as usize).map_or(0, |m| load(m, at, bytes));
                 (if sx { v as i16 as i32 as u32 } else { v }, self.loaded(s), None)
             }
             LdS8 | LdS16 | LdSs16 | LdS | LdLock => {
@@ -244,7 +245,7 @@ impl Lane {
                     return Err(SimError::Fault { at: s.pc, message: "a store into the header of s[]".into() });
                 }
                 store(shared, at, bytes, e);
-                if s.insn.get("unlock") != 0 {
+                if s.insn.get(field!(unlock)) != 0 {
                     launch.locked.remove(&at);
                 }
                 return Ok(());
@@ -257,7 +258,7 @@ impl Lane {
                 return r;
             }
             LdG | StG => {
-                let gs = s.insn.get("gs") as usize;
+                let gs = s.insn.get(field!(gs)) as usize;
                 let mut memory = launch.global.get_mut(gs).map(std::mem::take).unwrap_or_default();
                 let r = self.transfer(s, &mut memory, a as usize, s.op == LdG, launch);
                 if let Some(g) = launch.global.get_mut(gs) {
@@ -271,7 +272,7 @@ impl Lane {
                 return Ok(());
             }
             AtomAdd | AtomInc | AtomDec | AtomMax | AtomMin | AtomAnd | AtomOr | AtomXor | Exch | Cas => {
-                if s.insn.get("ty") == 4 {
+                if s.insn.get(field!(ty)) == 4 {
                     return Err(SimError::Fault { at: s.pc, message: "64-bit atomics have no model".into() });
                 }
                 let old = self.atomic(s, a as usize, b, e, launch);
@@ -342,11 +343,11 @@ impl Lane {
 
     /// Where a constant or shared load puts its value.
     fn loaded(&self, s: &Step) -> Size {
-        if s.insn.get("w") == 1 { Size::Word } else { Size::Half }
+        if s.insn.get(field!(w)) == 1 { Size::Word } else { Size::Half }
     }
 
     fn transfer(&mut self, s: &Step, memory: &mut [u8], at: usize, load_it: bool, launch: &Launch) -> Result<(), SimError> {
-        let (bytes, words) = match s.insn.get("ty") {
+        let (bytes, words) = match s.insn.get(field!(ty)) {
             0 | 1 => (1, 1),
             2 | 3 => (2, 1),
             4 => (4, 2),
@@ -360,7 +361,7 @@ impl Lane {
             let (n, at) = (s.f.dst + k, at + 4 * k);
             if load_it {
                 let v = load(memory, at, bytes);
-                let v = match s.insn.get("ty") {
+                let v = match s.insn.get(field!(ty)) {
                     1 => v as i8 as i32 as u32,
                     3 => v as i16 as i32 as u32,
                     _ => v,
@@ -375,8 +376,8 @@ impl Lane {
 
     fn atomic(&mut self, s: &Step, at: usize, data: u32, swap: u32, launch: &mut Launch) -> u32 {
         use Op::*;
-        let signed = s.insn.get("ty") == 7;
-        let Some(memory) = launch.global.get_mut(s.insn.get("gs") as usize) else { return 0 };
+        let signed = s.insn.get(field!(ty)) == 7;
+        let Some(memory) = launch.global.get_mut(s.insn.get(field!(gs)) as usize) else { return 0 };
         let old = load(memory, at, 4);
         let less = |x: u32, y: u32| if signed { (x as i32) < (y as i32) } else { x < y };
         let new = match s.op {
@@ -435,7 +436,7 @@ impl Lane {
         }
         // Integer source: sign and magnitude, so that nothing wraps.
         if from == Ty::H {
-            let sty = s.insn.get("sty");
+            let sty = s.insn.get(field!(sty));
             let v = match sty {
                 0 => (a & 0xffff) as i64,
                 1 => a as i64,
@@ -454,7 +455,7 @@ impl Lane {
                     (arith::f32_to_f16(x, round), Size::Half, Some(arith::fcc(x)))
                 }
                 _ => {
-                    let dty = s.insn.get("dty");
+                    let dty = s.insn.get(field!(dty));
                     let wide = to == Ty::W;
                     let bits = match (dty & 1 == 1, wide) {
                         (true, _) => 8,
@@ -480,7 +481,7 @@ impl Lane {
                 (arith::f32_to_f16(x, round), Size::Half, Some(arith::fcc(x)))
             }
             _ => {
-                let signed = s.insn.get("dty") == 1;
+                let signed = s.insn.get(field!(dty)) == 1;
                 if to == Ty::W {
                     let r = arith::f32_to_int(x, round, 32, signed);
                     (r, Size::Word, Some(arith::icc(r, 32)))

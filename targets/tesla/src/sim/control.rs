@@ -2,7 +2,7 @@
 
 use super::{LANES, Lane, LaneInput, LaneResult, Launch, Program, Step};
 use crate::isa::arith::predicate;
-use crate::isa::forms::Op;
+use crate::isa::forms::{Op, field};
 use retroshade_lower::{BranchOrder, SimError};
 
 /// Why a warp stopped.
@@ -102,7 +102,7 @@ impl Warp {
         self.joined = false;
         let on = self.predicated(s);
         let next = s.pc + s.size;
-        let target = || s.insn.get("target") as u32 * 4;
+        let target = || s.insn.get(field!(target)) as u32 * 4;
         match s.op {
             Op::Bra => {
                 let (taken, rest) = (on, self.active & !on);
@@ -149,7 +149,7 @@ impl Warp {
                     return Err(SimError::Fault { at: s.pc, message: "a barrier where lanes have diverged".into() });
                 }
                 self.pc = next;
-                return Ok(s.insn.get("wait") != 0);
+                return Ok(s.insn.get(field!(wait)) != 0);
             }
             Op::Emit => self.each(on, |l| l.strip.push(l.out.clone())),
             Op::Restart => self.each(on, |l| {

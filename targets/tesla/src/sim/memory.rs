@@ -1,7 +1,9 @@
 //! Operands: registers, halves, constants, attributes, shared, local and global memory.
 
 use super::{Lane, Launch, REGISTERS, Step};
-use crate::isa::text::{Size, Source};
+use crate::isa::forms::field;
+use crate::isa::operand::Size;
+use crate::isa::text::Source;
 use retroshade_lower::SimError;
 
 /// A little-endian load of 1, 2 or 4 bytes; bytes beyond the end read as 0.
@@ -81,8 +83,8 @@ impl Lane {
     }
 
     pub(crate) fn memory_address(&mut self, s: &Step, scale: i64) -> usize {
-        let index = (s.insn.get("a"), s.insn.get("inc") != 0);
-        self.address(s.insn.get("off") as i64 * scale, index)
+        let index = (s.insn.get(field!(a)), s.insn.get(field!(inc)) != 0);
+        self.address(s.insn.get(field!(off)) as i64 * scale, index)
     }
 
     /// A result of 16 or 32 bits: a register, an output word, or nowhere.

@@ -18,9 +18,11 @@ mod texture;
 
 use crate::isa::chip::{self, Chip};
 use crate::isa::decode::{Insn, decode, size_of, space};
-use crate::isa::forms::{Op, Shape};
-use crate::isa::text::{Operands, Size, Source};
+use crate::isa::forms::{Op, Shape, field};
+use crate::isa::operand::Size;
+use crate::isa::text::{Operands, Source};
 use control::Warp;
+use retroshade_emit::FieldName;
 use retroshade_ir::{Scalar, Stage, TexDim, TextureData};
 use retroshade_lower::{BranchOrder, SimError};
 use std::collections::BTreeSet;
@@ -188,31 +190,32 @@ impl Step {
         let ops = Operands::new(&insn);
         let half = alu::halves(insn.op(), &insn);
         let size = |k: usize| if half[k] { Size::Half } else { Size::Word };
-        let imm = (insn.form().ext.shape == Shape::Imm).then(|| insn.get("imm") as u32);
-        let s1 = if insn.has("src1") { ops.source1()? } else { Source::Reg(0) };
-        let s2 = if insn.has("src2") { ops.source2(size(1)) } else { Source::Reg(0) };
+        let imm = (insn.form().ext.shape == Shape::Imm).then(|| insn.get(field!(imm)) as u32);
+        let s1 = if insn.has(field!(src1)) { ops.source1()? } else { Source::Reg(0) };
+        let s2 = if insn.has(field!(src2)) { ops.source2(size(1)) } else { Source::Reg(0) };
         // Short and immediate mad and sad: the third source is the destination.
-        let two_address = !matches!(insn.form().ext.shape, Shape::Long) && !insn.has("src3");
-        let s3 = if insn.has("src3") { ops.source3(size(2)) } else { Source::Reg(if two_address { insn.get("dst") } else { 0 }) };
+        let two_address = !matches!(insn.form().ext.shape, Shape::Long) && !insn.has(field!(src3));
+        let s3 =
+            if insn.has(field!(src3)) { ops.source3(size(2)) } else { Source::Reg(if two_address { insn.get(field!(dst)) } else { 0 }) };
         let index = [ops.index(s1), ops.index(s2), ops.index(s3)];
-        let flag = |n: &str| insn.get(n) != 0;
+        let flag = |f: FieldName| insn.get(f) != 0;
         let f = Fields {
-            dst: insn.get("dst") as usize,
-            out: flag("do"),
-            pred: if insn.has("pred") { insn.get("pred") } else { 15 },
-            cc: insn.get("cc") as usize,
-            cw: flag("cw"),
-            cd: insn.get("cd") as usize,
-            end: insn.get("end"),
-            neg: [flag("neg1"), flag("neg2"), flag("neg3")],
-            abs: [flag("abs1"), flag("abs2")],
-            not: [flag("not1"), flag("not2")],
-            sat: flag("sat"),
-            rnd: insn.get("rnd"),
-            addop: insn.get("addop"),
-            signed: flag("sg"),
-            rel: insn.get("rel"),
-            lanes: if insn.has("lanes") { insn.get("lanes") } else { 15 },
+            dst: insn.get(field!(dst)) as usize,
+            out: flag(field!(do)),
+            pred: if insn.has(field!(pred)) { insn.get(field!(pred)) } else { 15 },
+            cc: insn.get(field!(cc)) as usize,
+            cw: flag(field!(cw)),
+            cd: insn.get(field!(cd)) as usize,
+            end: insn.get(field!(end)),
+            neg: [flag(field!(neg1)), flag(field!(neg2)), flag(field!(neg3))],
+            abs: [flag(field!(abs1)), flag(field!(abs2))],
+            not: [flag(field!(not1)), flag(field!(not2))],
+            sat: flag(field!(sat)),
+            rnd: insn.get(field!(rnd)),
+            addop: insn.get(field!(addop)),
+            signed: flag(field!(sg)),
+            rel: insn.get(field!(rel)),
+            lanes: if insn.has(field!(lanes)) { insn.get(field!(lanes)) } else { 15 },
         };
         Ok(Step { pc, size: insn.size(), op: insn.op(), s1, s2, s3, index, imm, f, insn })
     }

@@ -2,14 +2,14 @@
 
 use super::control::Warp;
 use super::{LANES, Launch, Step, Unit};
-use crate::isa::forms::Op;
+use crate::isa::forms::{Op, field};
 use retroshade_ir::texture::{TexArgs, TexQuery, cube_images, cube_place, quad_lod, sample_lane};
 use retroshade_ir::{Scalar, Stage, TexDim, TexLod, TexOp};
 use retroshade_lower::SimError;
 
 impl Warp {
     pub(crate) fn texture(&mut self, s: &Step, on: u32, launch: &mut Launch) -> Result<(), SimError> {
-        let number = s.insn.get("tex") as usize;
+        let number = s.insn.get(field!(tex)) as usize;
         let fault = |message: String| SimError::Fault { at: s.pc, message };
         let unit = launch.textures.get(number).cloned().flatten().ok_or_else(|| fault(format!("texture unit {number} is empty")))?;
         // Without its own mark a lookup takes the images of an array of cubes for an array of two-dimensional textures.
@@ -19,7 +19,7 @@ impl Warp {
             None => unit,
         };
         let (query, wanted) = meaning(s, &unit);
-        let given = if s.op == Op::Texsize { 1 } else { s.insn.get("count") as usize + 1 };
+        let given = if s.op == Op::Texsize { 1 } else { s.insn.get(field!(count)) as usize + 1 };
         if given != wanted {
             return Err(fault(format!("texture unit {number} takes {wanted} arguments here, the instruction has {given}")));
         }
@@ -35,7 +35,7 @@ impl Warp {
                 }
             }
         }
-        let implicit = launch.stage == Stage::Fragment || s.insn.get("deriv") != 0;
+        let implicit = launch.stage == Stage::Fragment || s.insn.get(field!(deriv)) != 0;
         for l in (0..LANES).filter(|l| on >> l & 1 == 1) {
             let q = l & !3;
             let lod = match query.lod {
@@ -57,8 +57,8 @@ impl Warp {
             if s.op == Op::Texsize {
                 texel[3] = unit.data.levels;
             }
-            let mask = s.insn.get("mask");
-            let mask = if s.insn.has("mask") { mask } else { 15 };
+            let mask = s.insn.get(field!(mask));
+            let mask = if s.insn.has(field!(mask)) { mask } else { 15 };
             let mut n = s.f.dst;
             for (k, v) in texel.into_iter().enumerate() {
                 if mask >> k & 1 == 1 {
@@ -100,7 +100,7 @@ fn meaning(s: &Step, unit: &Unit) -> (TexQuery, usize) {
         _ => (TexOp::Sample, TexLod::Implicit, 0),
     };
     let compare = unit.shadow && !matches!(s.op, Op::Texfetch | Op::Texprep);
-    let offset = ["x", "y", "z"].map(|f| s.insn.signed(f) as i8);
+    let offset = [field!(x), field!(y), field!(z)].map(|f| s.insn.signed(f) as i8);
     let query = TexQuery { op, lod, compare, integer: unit.kind == Scalar::I32, offset, component: 0 };
     (query, coordinates(unit) + unit.arrayed as usize + compare as usize + extra)
 }
@@ -116,8 +116,7 @@ fn arguments(s: &Step, unit: &Unit, read: impl Fn(usize) -> u32) -> TexArgs {
     (0..n).for_each(|k| a.coord[k] = read(k));
     let mut k = n;
     if unit.arrayed {
-        // Samples take the layer as an unsigned number, fetches all their coordinates as signed ones.
-        a.layer = if s.op == Op::Texfetch { read(k) } else { read(k).min(i32::MAX as u32) };
+        a.layer = read(k);
         k += 1;
     }
     if unit.shadow && !matches!(s.op, Op::Texfetch | Op::Texprep) {

@@ -1,0 +1,211 @@
+//! Lines to bytes: straight runs are ordered and paired, exit and join ride on them, the shared layout resolves labels.
+
+use crate::emit::Code;
+use crate::emit::effects::{Set, Tracker};
+use crate::emit::pairing::{EXACT, Item, choose, fixed_order};
+use crate::isa::forms::{BAR, Cond, End, FORMS, NOP, Shape, Syn, TABLE, field, word};
+use crate::select::mir::MInst;
+use retroshade_emit::layout::{Filler, Fixup, Label, Layout, Rule};
+use retroshade_emit::{EncodeError, FormId, Word};
+use retroshade_ir::Span;
+use retroshade_lower::CompileError;
+
+/// An instruction with its encodings and what it touches.
+#[derive(Clone, Debug)]
+pub(super) struct Enc {
+    pub(super) long: Word,
+    pub(super) short: Option<Word>,
+    pub(super) reads: Set,
+    pub(super) writes: Set,
+    pub(super) span: Span,
+    pub(super) predicated: bool,
+    pub(super) inst: MInst,
+}
+
+/// A `$c` by number, and what must hold of it.
+pub(super) type Predicate = (u64, Cond);
+
+/// A control instruction: its form, where it leads, its condition.
+#[derive(Clone, Debug)]
+pub(super) struct Control {
+    pub(super) form: FormId,
+    pub(super) label: Option<Label>,
+    pub(super) pred: Option<Predicate>,
+}
+
+/// A piece of the program before layout.
+#[derive(Clone, Debug)]
+pub(super) enum Line {
+    /// A label; whether threads join here.
+    Label(Label),
+    /// The next instruction carries a join.
+    Join,
+    Inst(Box<Enc>),
+    Control(Control),
+    Exit,
+}
+
+/// The code in its final order.
+struct Assembly {
+    code: Layout<Syn, Span>,
+    pair: bool,
+}
+
+impl Assembly {
+    /// An instruction in its long form, with an end.
+    fn ending(&mut self, e: &Enc, end: End) -> Result<(), CompileError> {
+        let mut w = e.long.clone();
+        TABLE.set(&mut w, field!(end), end).map_err(internal)?;
+        self.code.push(w, e.span);
+        Ok(())
+    }
+    /// Nothing but an end. A join must not run, it is where lanes meet.
+    fn nop(&mut self, end: End) {
+        let pred = if end == End::Join { Cond::Never } else { Cond::Always };
+        self.code.push(word!(NOP { end: end, pred: pred }), Span::NONE);
+    }
+    fn control(&mut self, c: &Control) -> Result<(), CompileError> {
+        let mut w = if c.form == BAR { word!(BAR { arrive: true, wait: true }) } else { Word::new(&FORMS, c.form, &[]) };
+        if let Some((flags, code)) = c.pred {
+            TABLE.set(&mut w, field!(pred), code).map_err(internal)?;
+            TABLE.set(&mut w, field!(cc), flags).map_err(internal)?;
+        }
+        match (c.label, TABLE.form(c.form).position(field!(target))) {
+            (Some(to), Some(target)) => self.code.branch(w, Fixup::absolute(target, to, 4).relocated(), Span::NONE),
+            _ => self.code.push(w, Span::NONE),
+        }
+        Ok(())
+    }
+}
+
+fn internal(e: EncodeError) -> CompileError {
+    CompileError::Internal(e.to_string())
+}
+
+/// Lines to bytes: straight runs are ordered and paired, labels resolved.
+pub(super) fn layout(lines: Vec<Line>, code: Layout<Syn, Span>, pair: bool) -> Result<Code, CompileError> {
+    let mut out = Assembly { code, pair };
+    let mut run: Vec<Enc> = Vec::new();
+    let mut join = false;
+    for line in lines {
+        match line {
+            Line::Inst(e) => run.push(*e),
+            Line::Label(l) => {
+                flush_run(&mut run, &mut join, false, &mut out)?;
+                out.code.bind(l);
+            }
+            Line::Join => {
+                if join {
+                    // Two merges at one place: each needs its own instruction.
+                    out.nop(End::Join);
+                }
+                join = true;
+            }
+            Line::Control(c) => {
+                flush_run(&mut run, &mut join, false, &mut out)?;
+                out.control(&c)?;
+            }
+            Line::Exit => flush_run(&mut run, &mut join, true, &mut out)?,
+        }
+    }
+    flush_run(&mut run, &mut join, false, &mut out)?;
+    let mut counts = [0; 3];
+    let mut control = 0;
+    for w in out.code.words() {
+        match TABLE.form(w.form).ext.shape {
+            Shape::Short => counts[0] += 1,
+            Shape::Long => counts[1] += 1,
+            Shape::Imm => counts[2] += 1,
+            Shape::Control => {
+                counts[1] += 1;
+                control += 1;
+            }
+        }
+    }
+    // A long instruction starts at a multiple of 8; the pairs of short ones see to it.
+    let rule = Rule { align: |f| f.size.into(), filler: Filler::Never };
+    let done = out.code.finish(&rule).map_err(|e| CompileError::layout("T0103", e))?;
+    Ok(Code {
+        bytes: done.bytes,
+        relocations: done.relocations.iter().map(|r| (r.at, r.target)).collect(),
+        source_map: done.source_map.into_iter().filter(|(_, span)| !span.is_none()).collect(),
+        counts,
+        registers: 0,
+        control,
+    })
+}
+
+/// Whether an instruction can carry exit or join.
+fn carries(e: &Enc) -> bool {
+    let form = TABLE.form(e.long.form);
+    form.ext.shape == Shape::Long && form.position(field!(end)).is_some() && !e.predicated
+}
+
+fn items(run: &[Enc]) -> Vec<Item> {
+    let mut t = Tracker::new();
+    run.iter().enumerate().map(|(n, e)| Item { short: e.short.is_some(), after: t.next(n, e) }).collect()
+}
+
+/// Ends a straight run: orders and pairs it, with a join on the first and an exit on the last instruction where wanted.
+fn flush_run(run: &mut Vec<Enc>, join: &mut bool, exit: bool, out: &mut Assembly) -> Result<(), CompileError> {
+    let pair = out.pair;
+    let run = std::mem::take(run);
+    let join = std::mem::take(join);
+    if run.is_empty() && !join && !exit {
+        return Ok(());
+    }
+    let all = items(&run);
+    // Which instruction carries what: those without predecessors may stand first, without successors last. One that is
+    // long anyway is best; in large runs nothing else is tried.
+    let mut has_successor = vec![false; run.len()];
+    all.iter().flat_map(|i| &i.after).for_each(|a| has_successor[*a] = true);
+    let few = |found: Vec<usize>, most: usize| -> Vec<Option<usize>> {
+        let free = found.iter().copied().find(|n| run[*n].short.is_none());
+        let tried: Vec<usize> = match free {
+            Some(n) if run.len() > EXACT => vec![n],
+            _ => found.into_iter().take(if run.len() > EXACT { 1 } else { most }).collect(),
+        };
+        tried.into_iter().map(Some).chain(std::iter::once(None)).collect()
+    };
+    let last = few((0..run.len()).rev().filter(|n| exit && carries(&run[*n]) && !has_successor[*n]).collect(), 6);
+    let first = few((0..run.len()).filter(|n| join && carries(&run[*n]) && all[*n].after.is_empty()).collect(), 4);
+    type Plan = (usize, Option<usize>, Vec<usize>, Vec<bool>, Option<usize>);
+    let mut best: Option<Plan> = None;
+    for f in &first {
+        for l in &last {
+            if f.is_some() && f == l {
+                continue;
+            }
+            let keep: Vec<usize> = (0..run.len()).filter(|n| Some(*n) != *f && Some(*n) != *l).collect();
+            let mut place = vec![None; run.len()];
+            keep.iter().enumerate().for_each(|(k, n)| place[*n] = Some(k));
+            let sub: Vec<Item> = keep
+                .iter()
+                .map(|n| Item { short: pair && all[*n].short, after: all[*n].after.iter().filter_map(|a| place[*a]).collect() })
+                .collect();
+            let c = if pair { choose(&sub, 0) } else { fixed_order(&sub) };
+            let bytes = c.bytes() + 8 * (usize::from(exit) + usize::from(join));
+            if best.as_ref().is_none_or(|b| bytes < b.0) {
+                best = Some((bytes, *f, c.order.iter().map(|o| keep[*o]).collect(), c.short, *l));
+            }
+        }
+    }
+    let Some((_, f, order, short, l)) = best else { return Err(CompileError::Internal("a run without an order".into())) };
+    if join {
+        match f {
+            Some(n) => out.ending(&run[n], End::Join)?,
+            None => out.nop(End::Join),
+        }
+    }
+    for (n, s) in order.iter().zip(&short) {
+        let e = &run[*n];
+        out.code.push(e.short.as_ref().filter(|_| *s).unwrap_or(&e.long).clone(), e.span);
+    }
+    if exit {
+        match l {
+            Some(n) => out.ending(&run[n], End::Exit)?,
+            None => out.nop(End::Exit),
+        }
+    }
+    Ok(())
+}
