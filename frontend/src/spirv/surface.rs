@@ -11,6 +11,10 @@ use spirv::{Decoration, Op, StorageClass};
 const MAX_DEPTH: u32 = 16;
 /// Members of one block that are listed.
 const MAX_MEMBERS: u64 = 1 << 12;
+/// Elements of an array of blocks that are listed.
+const MAX_BLOCKS: u32 = 64;
+/// The block into which glslang puts uniforms that stand outside any.
+const LOOSE: &str = "gl_DefaultUniformBlock";
 
 /// A number type as reflection spells it.
 fn scalar(n: Num) -> String {
@@ -30,19 +34,8 @@ impl Converter<'_> {
             let (group, binding) = self.bindings.get(&g.id).copied().unwrap_or_default();
             let instance = self.b.name(g.id).unwrap_or_default().to_string();
             match (g.storage, ty) {
-                (StorageClass::Uniform | StorageClass::PushConstant | StorageClass::StorageBuffer, Ty::Struct(id))
-                    if self.types.nodes(ty) <= MAX_MEMBERS =>
-                {
-                    let storage = g.storage == StorageClass::StorageBuffer || self.b.has(id, Decoration::BufferBlock);
-                    let kind = match g.storage {
-                        _ if storage => BlockKind::Storage,
-                        StorageClass::PushConstant => BlockKind::Push,
-                        _ => BlockKind::Uniform,
-                    };
-                    let members = self.block_members(id, 0);
-                    let size = members.iter().map(|m| m.offset.saturating_add(m.size)).max().unwrap_or(0);
-                    let name = self.b.name(id).unwrap_or_default().to_string();
-                    self.out.surface.blocks.push(Block { kind, name, instance, group, binding, size, members });
+                (StorageClass::Uniform | StorageClass::PushConstant | StorageClass::StorageBuffer, _) if self.types.nodes(ty) <= MAX_MEMBERS => {
+                    self.declare_block(g.storage, ty, instance, group, binding);
                 }
                 (StorageClass::UniformConstant, Ty::Resource(id)) if matches!(self.types.resource(id), ResourceDef::Sampler) => {
                     self.out.surface.samplers.push(SamplerPlace { name: instance, group, binding });
@@ -67,6 +60,30 @@ impl Converter<'_> {
         }
     }
 
+    /// A block, or an array of them at consecutive bindings.
+    fn declare_block(&mut self, class: StorageClass, ty: Ty, instance: String, group: u32, binding: u32) {
+        match ty {
+            Ty::Array(id) => {
+                let a = self.types.array(id);
+                for k in 0..a.count.unwrap_or(0).min(MAX_BLOCKS) {
+                    self.declare_block(class, a.elem, format!("{instance}[{k}]"), group, binding.saturating_add(k));
+                }
+            }
+            Ty::Struct(id) => {
+                let kind = match class {
+                    _ if class == StorageClass::StorageBuffer || self.b.has(id, Decoration::BufferBlock) => BlockKind::Storage,
+                    StorageClass::PushConstant => BlockKind::Push,
+                    _ => BlockKind::Uniform,
+                };
+                let members = self.block_members(id, 0);
+                let size = members.iter().map(|m| m.offset.saturating_add(m.size)).max().unwrap_or(0);
+                let name = self.b.name(id).filter(|n| *n != LOOSE).unwrap_or_default().to_string();
+                self.out.surface.blocks.push(Block { kind, name, instance, group, binding, size, members });
+            }
+            _ => {}
+        }
+    }
+
     fn block_members(&self, id: Id, depth: u32) -> Vec<BlockMember> {
         let offsets = self.types.offsets(id);
         let members = self.types.struct_members(id).iter().zip(offsets);
@@ -82,8 +99,8 @@ impl Converter<'_> {
                 Ty::Scalar(n) => (4, Vec::new(), scalar(n)),
                 Ty::Vector(k, n) => (4 * u32::from(k), Vec::new(), format!("{}x{k}", scalar(n))),
                 Ty::Matrix(c, r, _) => {
-                    let count = u32::from(if m.row_major { r } else { c });
-                    (stride.saturating_mul(count), Vec::new(), format!("mat{c}x{r}"))
+                    let (vectors, lanes) = if m.row_major { (r, c) } else { (c, r) };
+                    (stride.saturating_mul(u32::from(vectors) - 1).saturating_add(4 * u32::from(lanes)), Vec::new(), format!("mat{c}x{r}"))
                 }
                 Ty::Struct(s) if depth < MAX_DEPTH => {
                     let inner = self.block_members(s, depth + 1);
@@ -92,10 +109,9 @@ impl Converter<'_> {
                 }
                 _ => (0, Vec::new(), "?".to_string()),
             };
-            let size = match array.first() {
-                Some((count, stride)) => count.saturating_mul(*stride),
-                None => one,
-            };
+            // Of an array without a length only the stride is known.
+            let before = |sum: u32, (n, stride): &(u32, u32)| sum.saturating_add(n.saturating_sub(1).saturating_mul(*stride));
+            let size = if array.iter().any(|a| a.0 == 0) { 0 } else { array.iter().fold(one, before) };
             BlockMember {
                 name: m.name.clone().unwrap_or_default(),
                 ty: name,
