@@ -34,7 +34,9 @@ impl Converter<'_> {
             let (group, binding) = self.bindings.get(&g.id).copied().unwrap_or_default();
             let instance = self.b.name(g.id).unwrap_or_default().to_string();
             match (g.storage, ty) {
-                (StorageClass::Uniform | StorageClass::PushConstant | StorageClass::StorageBuffer, _) if self.types.nodes(ty) <= MAX_MEMBERS => {
+                (StorageClass::Uniform | StorageClass::PushConstant | StorageClass::StorageBuffer, _)
+                    if self.types.nodes(ty) <= MAX_MEMBERS =>
+                {
                     self.declare_block(g.storage, ty, instance, group, binding);
                 }
                 (StorageClass::UniformConstant, Ty::Resource(id)) if matches!(self.types.resource(id), ResourceDef::Sampler) => {
