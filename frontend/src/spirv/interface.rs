@@ -7,7 +7,7 @@ use super::binary::{Deco, Global, Id, R, literal, malformed};
 use super::convert::Converter;
 use super::place::{Mem, Memory, Place, Root, Slot, StorageBuffer, UniformTree};
 use super::types::{Num, Ty};
-use retroshade_ir::inst::MemRef;
+use retroshade_ir::inst::{Imm, MemRef};
 use retroshade_ir::module::{Access, Binding, Builtin, Dim, Interpolation, IoDecl, Sampling, Stage, StorageDecl, UniformDecl};
 use retroshade_ir::types::{I1, Scalar};
 use retroshade_ir::{Opcode, Value};
@@ -159,19 +159,23 @@ impl<'m> Converter<'m> {
 
     /// First values of the module's variables.
     pub(crate) fn first_values(&mut self, globals: &[Global]) -> R<()> {
+        let mut zeroed = false;
         for g in globals {
             let Some((Root::Slot(slot), ty)) = self.globals.get(&g.id).copied() else { continue };
             let slot = self.slots[slot as usize].clone();
             match (g.storage, g.init) {
                 (StorageClass::Input, _) => {}
                 (StorageClass::Workgroup, None) => {}
-                (StorageClass::Workgroup, Some(_)) => self.zero_shared(&slot)?,
-                (_, Some(init)) => {
-                    let v = self.value(init)?;
-                    self.store_slot(&slot, &[], &v, ty)?;
+                (StorageClass::Workgroup, Some(_)) => {
+                    self.zero_shared(&slot)?;
+                    zeroed = true;
                 }
+                (_, Some(init)) => self.first_value(&slot, init, ty)?,
                 (_, None) => self.fill_slot(&slot)?,
             }
+        }
+        if zeroed {
+            self.b().effect(Opcode::Barrier, &[], Imm::None);
         }
         Ok(())
     }
@@ -339,9 +343,6 @@ impl<'m> Converter<'m> {
         }
         let truth = self.facts.bools.contains(name) && matches!(ty, Ty::Scalar(_)) && dims.is_empty();
         let t = if truth { I1 } else { self.ir_ty(ty)? };
-        if t.scalar == Scalar::F16 {
-            return Err(self.error("F0122", "half-precision values in a uniform buffer: the machines address it by 32-bit words"));
-        }
         if u64::from(offset) > MAX_UNIFORM_BYTES {
             return Err(
                 self.limit(format!("the uniform `{name}` stands at byte {offset}; no machine has room for more than {MAX_UNIFORM_BYTES}"))
@@ -513,7 +514,14 @@ impl<'m> Converter<'m> {
                 None => format!("array<{}>", self.spell(self.types.array(id).elem)),
             },
             Ty::Struct(id) => {
-                let members: Vec<String> = self.types.struct_members(id).iter().map(|m| self.spell(m.ty)).collect();
+                let members = self.types.struct_members(id);
+                // A structure that only wraps something has no name for it.
+                if let [one] = members
+                    && one.name.is_none()
+                {
+                    return self.spell(one.ty);
+                }
+                let members: Vec<String> = members.iter().map(|m| self.spell(m.ty)).collect();
                 format!("{}{{{}}}", self.b.name(id).unwrap_or_default(), members.join(", "))
             }
             _ => "?".to_string(),

@@ -96,6 +96,8 @@ impl<'m> Converter<'m> {
                 }
                 None => flat = false,
             }
+            // What naga's writer wraps divisions in is worth no call.
+            flat &= !self.b.name(*f).is_some_and(|n| n.starts_with("naga_"));
             let small = parts.len() <= MAX_PARTS && (1..=MAX_PARTS).contains(&results.len());
             if flat && small && calls.get(f).is_some_and(|n| *n > 1) {
                 self.kept.insert(*f, Vec::new());

@@ -11,6 +11,9 @@ use retroshade_ir::types::{I32, Type};
 use retroshade_ir::{IntCC, Opcode, Value};
 use std::rc::Rc;
 
+/// Elements that are set to zero one by one; more take a loop.
+const MOST_STORES: u32 = 16;
+
 impl Converter<'_> {
     /// A part of a constant that a variable holds all the time.
     pub(crate) fn load_constant(&mut self, id: Id, place: &Place) -> R<Val> {
@@ -54,11 +57,31 @@ impl Converter<'_> {
         }
     }
 
+    /// Sets an array to zero.
+    pub(crate) fn zero_mem(&mut self, m: &Mem) -> R<()> {
+        let mut leaves = Vec::new();
+        all_leaves(m, &mut leaves);
+        for (var, ty) in leaves {
+            let MemRef::Local(id) = var else { continue };
+            let count = self.func().locals[id].count;
+            if count > MOST_STORES {
+                let (start, step) = (self.iconst(0), self.iconst(1));
+                self.zero_loop(var, ty, count, start, step);
+                continue;
+            }
+            let zero = self.splat_const(ty, 0);
+            for n in 0..count {
+                self.b().store(var, n, zero, None);
+            }
+        }
+        Ok(())
+    }
+
     /// Workgroup memory starts as zero: the invocations share the work.
     pub(crate) fn zero_shared(&mut self, slot: &Slot) -> R<()> {
         let Slot::Mem(m) = slot else { return Ok(()) };
         let mut leaves = Vec::new();
-        shared_leaves(m, &mut leaves);
+        all_leaves(m, &mut leaves);
         let size: u32 = self.out.workgroup_size.iter().fold(1, |a, b| a.saturating_mul(*b));
         let index = self.local_index();
         for (var, ty) in leaves {
@@ -223,10 +246,11 @@ impl Converter<'_> {
     }
 }
 
-fn shared_leaves(m: &Mem, out: &mut Vec<(MemRef, Type)>) {
+/// The arrays that something in memory is made of.
+fn all_leaves(m: &Mem, out: &mut Vec<(MemRef, Type)>) {
     match m {
         Mem::Leaf(var, ty) => out.push((*var, *ty)),
-        Mem::Struct(parts) => parts.iter().for_each(|p| shared_leaves(p, out)),
-        Mem::Array(_, elem) | Mem::Lanes(_, elem) => shared_leaves(elem, out),
+        Mem::Struct(parts) => parts.iter().for_each(|p| all_leaves(p, out)),
+        Mem::Array(_, elem) | Mem::Lanes(_, elem) => all_leaves(elem, out),
     }
 }

@@ -135,15 +135,22 @@ impl<'m> Converter<'m> {
         let name = self.b.name(id).unwrap_or_default();
         let slot = self.make_slot(name, ty, &(id, Default::default()), false)?;
         match i.operands.get(3) {
-            Some(init) => {
-                let v = self.value(*init)?;
-                self.store_slot(&slot, &[], &v, ty)?;
-            }
+            Some(_) if self.used.filled.contains(&id) => self.fill_slot(&slot)?,
+            Some(init) => self.first_value(&slot, *init, ty)?,
             None => self.fill_slot(&slot)?,
         }
         let slot = self.add_slot(slot);
         self.set(id, Val::Place(Place::of(Root::Slot(slot), ty)));
         Ok(())
+    }
+
+    /// Sets a variable to its first value.
+    pub(crate) fn first_value(&mut self, slot: &Slot, init: Id, ty: Ty) -> R<()> {
+        if let (Slot::Mem(m), Some(super::consts::Const::Null)) = (slot, self.consts.get(&init)) {
+            return self.zero_mem(m);
+        }
+        let v = self.value(init)?;
+        self.store_slot(slot, &[], &v, ty)
     }
 
     /// A variable without a first value holds anything.

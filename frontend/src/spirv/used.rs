@@ -22,6 +22,8 @@ pub(crate) struct Used {
     pub(crate) written: FxHashSet<Id>,
     /// Variables of functions that are read where they stand.
     pub(crate) loaded: FxHashSet<Id>,
+    /// Variables with a first value that are set as a whole before anything else is done with them.
+    pub(crate) filled: FxHashSet<Id>,
     /// The functions, every caller in front of what it calls.
     pub(crate) functions: Vec<Id>,
     /// What each of them does itself.
@@ -60,6 +62,7 @@ impl Used {
             count: FxHashMap::default(),
             set_in: FxHashMap::default(),
             block: 0,
+            untouched: FxHashMap::default(),
             stores: FxHashMap::default(),
             spoilt: FxHashSet::default(),
             written: FxHashSet::default(),
@@ -106,6 +109,8 @@ struct Scan<'a, 'w> {
     set_in: FxHashMap<Id, Id>,
     /// The label of the block at hand.
     block: Id,
+    /// Variables that nothing was done with so far, and the blocks in which they stand.
+    untouched: FxHashMap<Id, Id>,
     /// The one constant that a variable is set to.
     stores: FxHashMap<Id, Id>,
     /// Variables that are used in other ways.
@@ -125,6 +130,7 @@ impl Scan<'_, '_> {
     /// A use of all of a variable.
     fn whole(&mut self, id: Id) {
         if let Some(root) = self.root(id) {
+            self.untouched.remove(&root);
             self.global(root);
             if root == id {
                 self.used.members.insert(root, None);
@@ -164,6 +170,7 @@ impl Scan<'_, '_> {
                 let id = i.word(1)?;
                 self.roots.insert(id, id);
                 self.count.insert(id, 0);
+                self.untouched.insert(id, self.block);
                 if let Some(init) = i.operands.get(3) {
                     self.store(id, *init);
                 }
@@ -175,6 +182,9 @@ impl Scan<'_, '_> {
             }
             Op::Store => {
                 let (p, v) = (i.word(0)?, i.word(1)?);
+                if self.untouched.remove(&p) == Some(self.block) {
+                    self.used.filled.insert(p);
+                }
                 self.whole(p);
                 self.store(p, v);
                 // A variable that is only set as a whole may still be passed on as a value.
@@ -187,6 +197,7 @@ impl Scan<'_, '_> {
                 let (id, base) = (i.word(1)?, i.word(2)?);
                 let Some(root) = self.root(base) else { return Ok(()) };
                 self.roots.insert(id, root);
+                self.untouched.remove(&root);
                 self.used.loaded.insert(root);
                 self.global(root);
                 if let Some(g) = self.globals.get(&base) {
