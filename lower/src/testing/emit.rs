@@ -498,6 +498,17 @@ impl Gen<'_> {
         b.typed(Opcode::F2s, I32, &[y], Imm::None)
     }
 
+    /// An index with a constant part of its own: what is computed may be negative, the sum never is.
+    fn apart(&mut self, index: Value) -> (Value, u32) {
+        if !self.p.index_offsets || !self.rng.chance(40) {
+            return (index, 0);
+        }
+        let k = 1 + self.rng.below(9) as u32;
+        let mut b = self.at();
+        let by = b.iconst(I32, k.wrapping_neg());
+        (b.ins(Opcode::Iadd, &[index, by]), k)
+    }
+
     fn load(&mut self) {
         if self.rng.chance(30) && self.m.stage != Stage::Compute && !self.helper {
             let n = self.rng.below(self.m.inputs.len());
@@ -526,7 +537,8 @@ impl Gen<'_> {
                 let s = b.iconst(I32, step);
                 i = b.ins(Opcode::Imul, &[i, s]);
             }
-            self.put_typed(Opcode::Uniform, ty, &[i], Imm::Mem { var: MemRef::Uniform(u), offset: 0 });
+            let (i, offset) = self.apart(i);
+            self.put_typed(Opcode::Uniform, ty, &[i], Imm::Mem { var: MemRef::Uniform(u), offset });
         } else {
             let k = self.rng.below(dim.count as usize) as u32 * step;
             self.put_typed(Opcode::Uniform, ty, &[], Imm::Mem { var: MemRef::Uniform(u), offset: k });
@@ -537,7 +549,13 @@ impl Gen<'_> {
         let (l, ty, count) = self.rng.of(&self.locals.clone());
         let var = MemRef::Local(l);
         let index = self.rng.chance(60).then(|| self.index(count));
-        let offset = if index.is_some() { 0 } else { self.rng.below(count as usize) as u32 };
+        let (index, offset) = match index {
+            Some(i) => {
+                let (i, offset) = self.apart(i);
+                (Some(i), offset)
+            }
+            None => (None, self.rng.below(count as usize) as u32),
+        };
         if self.rng.chance(55) {
             let x = self.pick(ty);
             self.at().store(var, offset, x, index);

@@ -40,6 +40,8 @@ pub struct Profile {
     pub locals: bool,
     /// Uniforms indexed by a computed value.
     pub dynamic_uniforms: bool,
+    /// Computed indices of uniforms and local arrays have constant parts beside them, and may be negative without.
+    pub index_offsets: bool,
     /// Inputs and outputs that are indexed arrays.
     pub io_arrays: bool,
     /// `ddx`, `ddy`.
@@ -79,6 +81,7 @@ impl Profile {
             procedures: false,
             locals: true,
             dynamic_uniforms: true,
+            index_offsets: false,
             io_arrays: true,
             derivatives: true,
             discard: true,
@@ -95,7 +98,7 @@ impl Profile {
     }
     /// R700: vertex and fragment programs.
     pub fn r700() -> Profile {
-        Profile { stages: vec![Stage::Vertex, Stage::Fragment], ..Profile::everything() }
+        Profile { stages: vec![Stage::Vertex, Stage::Fragment], index_offsets: true, ..Profile::everything() }
     }
     /// USSE: vertex and fragment programs.
     pub fn usse() -> Profile {

@@ -1,8 +1,9 @@
 //! Where the host puts inputs and constants, and where outputs go.
 //!
 //! Vertex programs: R0.x vertex index, R0.w instance index, attribute n (in order of location) in R(n+1), loaded by the fetch
-//! shader. Fragment programs: inputs in order of location from R0, then position, then the face register (x face sign,
-//! z coverage, w sample). Each uniform binding is one constant buffer and, 160 higher, one vertex resource.
+//! shader. Fragment programs: inputs in order of location from R0, then other interpolated values, the position, and the face
+//! register (x face sign, z coverage, w sample). Parameters are numbered without holes in order of location, position vectors as
+//! PA_CL_VS_OUT_CNTL enables them; register words (`container::registers`) say which is which. Each uniform binding is one constant buffer and, 160 higher, one vertex resource.
 
 use retroshade_ir::{Binding, Builtin, IoDecl, Module, Primitive, Scalar, Stage};
 use retroshade_lower::CompileError;
@@ -21,8 +22,18 @@ pub const RING_RESOURCE: u64 = 175;
 pub const VERTEX_RESOURCE: u64 = 192;
 /// The resource of the first attribute in the fetch shader's own window.
 pub const FETCH_RESOURCE: u64 = 160;
-/// Pixel export targets of the depth vector.
+/// Pixel export target of the depth vector.
 pub const DEPTH_TARGET: u16 = 61;
+/// Position export target behind the position: the vector with point size, layer and viewport where one is written.
+const MISC_TARGET: u16 = 61;
+/// Locations are semantic numbers of eight bits; those from here on stand for built-in values.
+pub const MAX_LOCATION: u32 = 0xf0;
+
+/// Whether a program writes the vector with point size, layer and viewport.
+pub fn writes_misc(m: &Module) -> bool {
+    let misc = |b: Binding| matches!(b, Binding::Builtin(Builtin::PointSize | Builtin::Layer | Builtin::ViewportIndex));
+    m.outputs.values().any(|d| misc(d.binding))
+}
 
 /// An input's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,8 +142,16 @@ impl Abi {
             next = 1;
         }
         let mut face = None;
-        for (i, d) in decls.iter().enumerate() {
-            let Binding::Builtin(b) = d.binding else { continue };
+        let mut builtins: Vec<(usize, Builtin)> =
+            decls.iter().enumerate().filter_map(|(i, d)| if let Binding::Builtin(b) = d.binding { Some((i, b)) } else { None }).collect();
+        // What is interpolated comes in one row behind the parameters, the position last.
+        builtins.sort_by_key(|(_, b)| match b {
+            Builtin::FrontFacing | Builtin::SampleMask | Builtin::SampleIndex => 2,
+            Builtin::Position => 1,
+            _ => 0,
+        });
+        for (i, b) in builtins {
+            let d = decls[i];
             let mut own = || {
                 next += d.count;
                 (next - d.count) as u8
@@ -230,13 +249,19 @@ impl Abi {
     /// Where the export stage puts its outputs in a vertex of the ES-GS ring, in slots of 16 bytes: parameters in their
     /// order, the position, the point size. Geometry programs read nothing else.
     pub fn export_slots(&self, m: &Module) -> Vec<(u8, u16)> {
-        let mut out: Vec<(u8, u16)> = self.ring_slots(m).into_iter().filter(|s| s.0 == 2 || s.0 == 1 && s.1 <= 61).collect();
+        let mut out: Vec<(u8, u16)> =
+            self.ring_slots(m).into_iter().filter(|s| s.0 == 2 || s.0 == 1 && s.1 < MISC_TARGET + writes_misc(m) as u16).collect();
         out.sort_by_key(|s| (s.0 == 1, s.1));
         out
     }
 
     fn outputs_of(&mut self, m: &Module) -> Result<(), CompileError> {
-        let abi = self;
+        // Parameters in order of location; position vectors behind the position, without holes.
+        let mut located: Vec<(u32, u32)> =
+            m.outputs.values().filter_map(|d| if let Binding::Location(l) = d.binding { Some((l, d.count)) } else { None }).collect();
+        located.sort_unstable();
+        let before = |at: u32| located.iter().filter(|(l, _)| *l < at).map(|l| l.1).sum::<u32>();
+        let clip = MISC_TARGET + writes_misc(m) as u16;
         for d in m.outputs.values() {
             let limit = |base: u32, n: u32| -> Result<u16, CompileError> {
                 if base + d.count > n {
@@ -245,16 +270,19 @@ impl Abi {
                 Ok(base as u16)
             };
             let place = |kind, base, chan| OutputPlace { kind, base, chan };
-            abi.outputs.push(match (m.stage, d.binding) {
+            self.outputs.push(match (m.stage, d.binding) {
                 (Stage::Fragment, Binding::Location(l)) => place(0, limit(l + d.blend_source as u32, 8)?, 0),
                 (Stage::Fragment, Binding::Builtin(Builtin::FragDepth)) => place(0, DEPTH_TARGET, 0),
                 (Stage::Fragment, Binding::Builtin(Builtin::SampleMask)) => place(0, DEPTH_TARGET, 2),
-                (Stage::Vertex | Stage::Geometry, Binding::Location(l)) => place(2, limit(l, 32)?, 0),
+                (Stage::Vertex | Stage::Geometry, Binding::Location(l)) if l + d.count <= MAX_LOCATION => {
+                    place(2, limit(before(l), 32)?, 0)
+                }
+                (Stage::Vertex | Stage::Geometry, Binding::Location(l)) => place(2, limit(l, MAX_LOCATION)?, 0),
                 (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::Position)) => place(1, 60, 0),
-                (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::PointSize)) => place(1, 61, 0),
-                (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::Layer)) => place(1, 61, 2),
-                (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::ViewportIndex)) => place(1, 61, 3),
-                (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::ClipDistance)) => place(1, 62, 0),
+                (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::PointSize)) => place(1, MISC_TARGET, 0),
+                (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::Layer)) => place(1, MISC_TARGET, 2),
+                (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::ViewportIndex)) => place(1, MISC_TARGET, 3),
+                (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::ClipDistance)) => place(1, clip, 0),
                 _ => return Err(unsupported(d, "output")),
             });
         }

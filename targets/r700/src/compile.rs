@@ -1,14 +1,13 @@
 //! The straight line from legalised IR to bytes.
 
 use crate::abi::{Abi, Role};
-use crate::alloc::{AllocError, Leaf, Placement, allocate};
 use crate::emit::{Emitted, emit};
+use crate::isa::ports::Read;
 use crate::legal::{Choice, legalise};
-use crate::lower::lower;
-use crate::mir::*;
-use crate::ports::Read;
-use crate::sched::{Numbering, Stuck, schedule};
-use crate::webs::{each_leaf, leaves};
+use crate::place::sched::{Numbering, Stuck, schedule};
+use crate::place::{AllocError, Leaf, Placement, allocate};
+use crate::select::lower;
+use crate::select::mir::*;
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
 use retroshade_ir::{Function, Module, Opcode, Stage};
 use retroshade_lower::structure::Structure;
@@ -190,7 +189,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
         placed.judge().map_err(CompileError::Internal)?;
     }
     let abi = Abi::of(&found.module)?;
-    let parts = crate::stages::parts(&base, &abi, options)?;
+    let parts = crate::container::stages::parts(&base, &abi, options)?;
     Ok(Compiled { parts, legal: found.module, abi, emitted: found.emitted, gprs: found.gprs, dumps, mir: found.mir })
 }
 
@@ -236,17 +235,18 @@ type Generated = (Emitted, u16, String, Option<Placed>);
 
 fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u8, check: bool) -> Result<Generated, Retry> {
     let mut mir = lower(legal, legal.main(), tree, abi).map_err(Retry::No)?;
-    crate::webs::remove_dead(&mut mir);
+    crate::place::coalesce::remove_dead(&mut mir);
     if boldness == 0 {
-        crate::spill::loosen(&mut mir);
+        crate::place::spill::loosen(&mut mir);
     }
     if boldness > 0 {
-        crate::webs::coalesce(&mut mir, boldness > 1);
+        crate::place::coalesce::coalesce(&mut mir, boldness > 1);
     }
-    if !crate::webs::settle_quads(&mut mir) {
+    if !crate::place::coalesce::settle_quads(&mut mir) {
         return Err(Retry::Yes(CompileError::Internal("the lanes of a register do not fit into four channels".to_string())));
     }
     simplify(&mut mir.steps);
+    crate::select::fetch::whole_quads(&mut mir);
     limit_constants(&mut mir);
     let reserved = match legal.stage {
         Stage::Vertex => 1,
@@ -261,7 +261,7 @@ fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: 
     let emitted = emit(&mir, &scheduled, &place, legal.stage, abi.fetch_shader).map_err(|e| {
         Retry::No(CompileError::limit("R0307", retroshade_ir::Span::NONE, format!("the program does not fit its encoding: {e}"), 1, 0))
     })?;
-    let placed = check.then(|| crate::judge::placed(&mir, &scheduled, &place));
+    let placed = check.then(|| crate::place::check::placed(&mir, &scheduled, &place));
     Ok((emitted, place.count.max(1), describe(&mir), placed))
 }
 
@@ -280,7 +280,7 @@ fn fit(mir: Mir, effort: u64, reserved: u8) -> Result<(Mir, Vec<Leaf>, Placement
             Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
         };
         code = mir.clone();
-        if most < SPILL_TO || !crate::spill::spill(&mut code, most) {
+        if most < SPILL_TO || !crate::place::spill::spill(&mut code, most) {
             // With less coalescing fewer values are tied to others in registers.
             return Err(Retry::Yes(error));
         }
@@ -499,7 +499,7 @@ fn describe(mir: &Mir) -> String {
                             _ => o.src.iter().map(opnd).collect(),
                         };
                         let name = match &o.kind {
-                            Kind::Fetch(f) => crate::forms::TABLE.form(f.form).name,
+                            Kind::Fetch(f) => crate::isa::forms::TABLE.form(f.form).name,
                             Kind::Export(_) => "EXPORT",
                             Kind::Write(w) => w.form,
                             Kind::Control(n) => n,

@@ -6,7 +6,7 @@ use retroshade_ir::{Binding, Builtin, Module, ShaderEnv, Stage};
 use retroshade_lower::testing::{Profile, default_options, random_program};
 use retroshade_lower::{CompiledShader, SimError};
 use retroshade_r700::abi::{Abi, Role};
-use retroshade_r700::program::{Program, words_of};
+use retroshade_r700::isa::program::{Program, words_of};
 use retroshade_r700::{container, sim};
 
 /// Random programs of a stage that compile.

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use retroshade_lower::{Syntax, TextOptions};
-use retroshade_r700::inst::{Group, Word};
-use retroshade_r700::native;
-use retroshade_r700::program::{Program, assemble};
+use retroshade_r700::isa::parse;
+use retroshade_r700::isa::program::{Program, assemble};
+use retroshade_r700::isa::word::{Group, Word};
 
 const ROWS: &str = include_str!("vectors.tsv");
 
@@ -77,16 +77,16 @@ fn native_text_reads_back() {
                 Err(e) => wrong.push(format!("{line}: {e}")),
             }
         }
-        let space = retroshade_r700::text::KINDS.iter().find(|k| k.0 == kind).unwrap().1;
+        let space = retroshade_r700::isa::text::KINDS.iter().find(|k| k.0 == kind).unwrap().1;
         let words: Vec<u32> = hex.split(' ').map(|w| u32::from_str_radix(w, 16).unwrap()).collect();
         let lines = match kind {
-            "alu" => retroshade_r700::text::complete_lines(&Group::decode(&words).unwrap().0),
+            "alu" => retroshade_r700::isa::text::complete_lines(&Group::decode(&words).unwrap().0),
             _ => {
                 let value = words.iter().rev().fold(0u128, |a, x| a << 32 | *x as u128);
-                vec![native::word(&Word::decode(space, words.len() as u8 * 4, value).unwrap())]
+                vec![parse::word(&Word::decode(space, words.len() as u8 * 4, value).unwrap())]
             }
         };
-        let back: Result<Vec<Vec<u32>>, _> = lines.iter().map(|l| native::read(space, l)).collect();
+        let back: Result<Vec<Vec<u32>>, _> = lines.iter().map(|l| parse::read(space, l)).collect();
         if back.as_ref().map(|b| b.concat()).as_ref() != Ok(&words) {
             bad.push(format!("{fields}\n  {lines:?}\n  {back:?}"));
         }

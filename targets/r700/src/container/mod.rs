@@ -1,0 +1,102 @@
+//! The container: an ELF object with the code, the register words that a driver programs, and what the program is.
+//!
+//! Sections: `.text` (code), `.r700.info` (stage and chip, one `name value` per line), `.r700.registers` (register words by
+//! the names of AMD's register reference, one `NAME 0xvalue` per line). Programs beside the main one (`stages.rs`) are
+//! sections `.r700.fetch`, `.r700.es`, `.r700.direct` and `.r700.copy`, their register words `.r700.es.registers` and so on.
+
+pub mod registers;
+pub mod stages;
+
+use registers::Registers;
+use retroshade_ir::Stage;
+
+const MACHINE_AMDGPU: u16 = 224;
+
+/// A program beside the main one, as a section of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Name of the section behind `.r700.`.
+    pub name: &'static str,
+    /// Its code.
+    pub words: Vec<u32>,
+    /// Its register words.
+    pub registers: Registers,
+}
+
+/// Builds the object.
+pub fn build(code: &[u8], registers: &Registers, parts: &[Part], stage: Stage, chip: &str) -> Vec<u8> {
+    let listed = |r: &Registers| r.iter().map(|(n, v)| format!("{n} 0x{v:08x}\n")).collect::<String>().into_bytes();
+    let info = format!("stage {}\nchip {chip}\n", stage.name()).into_bytes();
+    let mut sections: Vec<(String, u32, u32, Vec<u8>)> = vec![
+        (".text".to_string(), 1, 6, code.to_vec()),
+        (".r700.info".to_string(), 1, 0, info),
+        (".r700.registers".to_string(), 1, 0, listed(registers)),
+    ];
+    for p in parts {
+        sections.push((format!(".r700.{}", p.name), 1, 6, p.words.iter().flat_map(|w| w.to_le_bytes()).collect()));
+        if !p.registers.is_empty() {
+            sections.push((format!(".r700.{}.registers", p.name), 1, 0, listed(&p.registers)));
+        }
+    }
+    let mut names = vec![0u8];
+    let mut starts = Vec::new();
+    for name in sections.iter().map(|s| s.0.as_str()).chain([".shstrtab"]) {
+        starts.push(names.len() as u32);
+        names.extend(name.as_bytes());
+        names.push(0);
+    }
+    let count = sections.len() as u16 + 2;
+    sections.push((String::new(), 3, 0, names));
+    let parts = sections.iter().zip(starts).map(|((_, kind, flags, data), name)| (name, *kind, *flags, data.as_slice()));
+    let mut body = vec![0u8; 52];
+    let mut headers: Vec<[u32; 10]> = vec![[0; 10]];
+    for (name, kind, flags, data) in parts {
+        body.resize(body.len().next_multiple_of(16), 0);
+        headers.push([name, kind, flags, 0, body.len() as u32, data.len() as u32, 0, 0, 8, 0]);
+        body.extend_from_slice(data);
+    }
+    body.resize(body.len().next_multiple_of(4), 0);
+    let table = body.len() as u32;
+    body.extend(headers.iter().flatten().flat_map(|w| w.to_le_bytes()));
+    let mut head = vec![0x7f, b'E', b'L', b'F', 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    head.extend(1u16.to_le_bytes());
+    head.extend(MACHINE_AMDGPU.to_le_bytes());
+    head.extend([1u32, 0, 0, table, 0].iter().flat_map(|w| w.to_le_bytes()));
+    head.extend([52u16, 0, 0, 40, count, count - 1].iter().flat_map(|w| w.to_le_bytes()));
+    body[..52].copy_from_slice(&head);
+    body
+}
+
+/// A section's bytes by name; `None` if the bytes are no such object.
+pub fn section<'a>(bytes: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let u16_at = |o: usize| bytes.get(o..o + 2).map(|b| u16::from_le_bytes([b[0], b[1]]));
+    let u32_at = |o: usize| bytes.get(o..o + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+    if !is_container(bytes) {
+        return None;
+    }
+    let (table, count, strings) = (u32_at(32)? as usize, u16_at(48)? as usize, u16_at(50)? as usize);
+    let header = |k: usize| -> Option<(usize, usize, usize)> {
+        let at = table.checked_add(k * 40)?;
+        Some((u32_at(at)? as usize, u32_at(at + 16)? as usize, u32_at(at + 20)? as usize))
+    };
+    let (_, names, _) = header(strings)?;
+    for k in 1..count {
+        let (n, offset, size) = header(k)?;
+        let text = bytes.get(names.checked_add(n)?..)?;
+        let end = text.iter().position(|c| *c == 0)?;
+        if &text[..end] == name.as_bytes() {
+            return bytes.get(offset..offset.checked_add(size)?);
+        }
+    }
+    None
+}
+
+/// Whether the bytes are this target's object.
+pub fn is_container(bytes: &[u8]) -> bool {
+    bytes.len() >= 52 && bytes.starts_with(b"\x7fELF\x01\x01") && bytes[18..20] == MACHINE_AMDGPU.to_le_bytes()
+}
+
+/// The code of a container, or the bytes themselves.
+pub fn code(bytes: &[u8]) -> &[u8] {
+    section(bytes, ".text").unwrap_or(bytes)
+}

@@ -1,0 +1,216 @@
+//! The register words that a driver programs to run a program, by the names of AMD's register reference.
+//!
+//! Both sides of the rasteriser are matched by semantic numbers: parameter *p* of the vertex side has the number in byte *p* of
+//! SPI_VS_OUT_ID, input *n* of the pixel side (in register *n*) the one in SPI_PS_INPUT_CNTL_*n*. The number is the location.
+
+use crate::abi::{Abi, MAX_LOCATION, writes_misc};
+use crate::emit::Emitted;
+use retroshade_ir::{Binding, Builtin, Interpolation, IoDecl, Module, Primitive, Sampling, Stage};
+
+/// Register words by name.
+pub type Registers = Vec<(String, u32)>;
+
+/// A semantic number that no program uses.
+const NO_SEMANTIC: u32 = 0xff;
+
+/// NUM_GPRS 7:0, STACK_SIZE 15:8, DX10_CLAMP 21.
+pub fn resources(e: &Emitted, gprs: u16) -> u32 {
+    gprs as u32 & 0xff | (e.counts.stack as u32 & 0xff) << 8 | 1 << 21
+}
+
+fn named(list: &[(&str, u32)]) -> Registers {
+    list.iter().map(|(n, v)| (n.to_string(), *v)).collect()
+}
+
+/// The register words of a program.
+pub fn registers(e: &Emitted, gprs: u16, m: &Module, abi: &Abi) -> Registers {
+    let resources = resources(e, gprs);
+    let mut out = match m.stage {
+        Stage::Fragment => {
+            let mut out = named(&[("SQ_PGM_RESOURCES_PS", resources)]);
+            out.extend(pixel(e, m, abi));
+            out
+        }
+        Stage::Geometry => geometry(resources, m, abi),
+        _ => {
+            let mut out = named(&[("SQ_PGM_RESOURCES_VS", resources)]);
+            out.extend(exports(m, abi));
+            out.extend(attributes(m, abi));
+            out
+        }
+    };
+    if e.scratch > 0 {
+        let name = match m.stage {
+            Stage::Fragment => "SQ_PSTMP_RING_ITEMSIZE",
+            Stage::Geometry => "SQ_GSTMP_RING_ITEMSIZE",
+            _ => "SQ_VSTMP_RING_ITEMSIZE",
+        };
+        // In words.
+        out.extend(named(&[(name, e.scratch * 4)]));
+    }
+    out
+}
+
+/// By parameter: its location.
+fn parameters(m: &Module, abi: &Abi) -> Vec<u32> {
+    let mut out = Vec::new();
+    for (k, d) in m.outputs.values().enumerate() {
+        let Binding::Location(l) = d.binding else { continue };
+        for e in 0..d.count {
+            let p = abi.output(m, k, e).1 as usize;
+            out.resize(out.len().max(p + 1), NO_SEMANTIC);
+            out[p] = l + e;
+        }
+    }
+    out
+}
+
+/// What the vertex stage in front of the rasteriser exports: of a vertex program, or of a geometry program's copy program.
+pub fn exports(m: &Module, abi: &Abi) -> Registers {
+    let parameters = parameters(m, abi);
+    let mut out = named(&[("SPI_VS_OUT_CONFIG", (parameters.len().max(1) as u32 - 1) << 1)]);
+    for (n, four) in parameters.chunks(4).enumerate() {
+        let byte = |k: usize| four.get(k).copied().unwrap_or(NO_SEMANTIC) << (8 * k);
+        out.push((format!("SPI_VS_OUT_ID_{n}"), (0..4).map(byte).sum()));
+    }
+    let has = |b: Builtin| m.outputs.values().any(|d| d.binding == Binding::Builtin(b));
+    let clip: u32 =
+        m.outputs.values().filter(|d| d.binding == Binding::Builtin(Builtin::ClipDistance)).map(|d| d.count * d.ty.lanes as u32).sum();
+    let bit = |on: bool, n: u32| (on as u32) << n;
+    let control = ((1u64 << clip.min(8)) - 1) as u32
+        | bit(has(Builtin::PointSize), 16)
+        | bit(has(Builtin::Layer), 18)
+        | bit(has(Builtin::ViewportIndex), 19)
+        | bit(writes_misc(m), 21)
+        | bit(clip > 0, 22)
+        | bit(clip > 4, 23);
+    // With many parameters fewer vertices are reused, as drivers have it.
+    let many = parameters.len() > 21;
+    out.extend(named(&[
+        ("PA_CL_VS_OUT_CNTL", control),
+        ("VGT_VERTEX_REUSE_BLOCK_CNTL", if many { 2 } else { 14 }),
+        ("VGT_HOS_REUSE_DEPTH", if many { 4 } else { 16 }),
+        ("VGT_STRMOUT_BUFFER_EN", 0),
+        ("VGT_PRIMITIVEID_EN", 0),
+    ]));
+    out
+}
+
+/// The semantic table through which a fetch shader finds registers: entry *n* is register *n* + 1.
+fn attributes(m: &Module, abi: &Abi) -> Registers {
+    let table = attribute_locations(m, abi);
+    let mut out = named(&[("SQ_VTX_SEMANTIC_CLEAR", !(((1u64 << table.len().min(32)) - 1) as u32))]);
+    out.extend(table.into_iter().take(32).enumerate().map(|(n, l)| (format!("SQ_VTX_SEMANTIC_{n}"), l)));
+    out
+}
+
+/// By attribute of a vertex program: its location.
+pub fn attribute_locations(m: &Module, abi: &Abi) -> Vec<u32> {
+    let mut out = Vec::new();
+    for (k, d) in m.inputs.values().enumerate() {
+        if let (Binding::Location(l), Some(first)) = (d.binding, abi.attributes.get(k).copied().flatten()) {
+            out.resize(out.len().max((first + d.count) as usize), NO_SEMANTIC);
+            (0..d.count).for_each(|e| out[(first + e) as usize] = l + e);
+        }
+    }
+    out
+}
+
+fn geometry(resources: u32, m: &Module, abi: &Abi) -> Registers {
+    // Sizes in words.
+    let item = 4 * abi.ring_slots(m).len() as u32;
+    let most = m.geometry.map_or(0, |g| g.max_vertices);
+    let kind = m.geometry.map_or(0, |g| match g.output {
+        Primitive::Points => 0,
+        Primitive::LineStrip => 1,
+        _ => 2,
+    });
+    // Scenario G; how often a strip may be cut follows from the vertices.
+    let cut = match most {
+        0..=128 => 3,
+        129..=256 => 2,
+        257..=512 => 1,
+        _ => 0,
+    };
+    named(&[
+        ("SQ_PGM_RESOURCES_GS", resources),
+        ("SQ_ESGS_RING_ITEMSIZE", 4 * abi.ring_input_size()),
+        ("SQ_GS_VERT_ITEMSIZE", item),
+        ("SQ_GSVS_RING_ITEMSIZE", item * most),
+        ("VGT_GS_OUT_PRIM_TYPE", kind),
+        ("VGT_GS_MODE", 3 | cut << 3),
+    ])
+}
+
+/// The semantic number of an interpolated input: its location, or a number of its own for what the fixed functions provide.
+fn semantic(d: &IoDecl, element: u32) -> u32 {
+    match d.binding {
+        Binding::Location(l) => (l + element).min(NO_SEMANTIC),
+        Binding::Builtin(Builtin::PrimitiveIndex) => MAX_LOCATION,
+        Binding::Builtin(Builtin::Layer) => MAX_LOCATION + 1,
+        Binding::Builtin(Builtin::ViewportIndex) => MAX_LOCATION + 2,
+        Binding::Builtin(Builtin::ClipDistance) => MAX_LOCATION + 4 + element.min(1),
+        _ => NO_SEMANTIC - 1,
+    }
+}
+
+fn pixel(e: &Emitted, m: &Module, abi: &Abi) -> Registers {
+    let outputs = |b: Builtin| m.outputs.values().any(|d| d.binding == Binding::Builtin(b));
+    let (depth, mask) = (outputs(Builtin::FragDepth), outputs(Builtin::SampleMask));
+    let input = |b: Builtin| m.inputs.values().zip(&abi.inputs).find(|(d, _)| d.binding == Binding::Builtin(b));
+    let bit = |on: bool, n: u32| (on as u32) << n;
+    // Everything interpolated, by its register.
+    let mut rows: Vec<(u8, u32)> = Vec::new();
+    for (d, place) in m.inputs.values().zip(&abi.inputs) {
+        if matches!(d.binding, Binding::Builtin(Builtin::FrontFacing | Builtin::SampleMask | Builtin::SampleIndex)) {
+            continue;
+        }
+        let position = d.binding == Binding::Builtin(Builtin::Position);
+        for k in 0..d.count {
+            let word = semantic(d, k)
+                | bit(position || d.interpolation == Interpolation::Flat, 10)
+                | bit(d.sampling == Sampling::Centroid, 11)
+                | bit(d.interpolation == Interpolation::Linear && !position, 12)
+                | bit(d.binding == Binding::Builtin(Builtin::PointCoord), 17)
+                | bit(d.sampling == Sampling::Sample, 18);
+            rows.push((place.gpr + k as u8, word));
+        }
+    }
+    rows.sort_unstable();
+    let linear = m.inputs.values().any(|d| d.interpolation == Interpolation::Linear);
+    let position = input(Builtin::Position);
+    let at = |p: Option<(&IoDecl, &crate::abi::InputPlace)>| p.map_or(0, |p| p.1.gpr as u32);
+    let sampled = |s: Sampling| position.is_some_and(|p| p.0.sampling == s);
+    // Barycentric coordinates at centres, perspective gradients always.
+    let control0 = rows.len() as u32
+        | bit(position.is_some(), 8)
+        | bit(sampled(Sampling::Centroid), 9)
+        | at(position) << 10
+        | 1 << 26
+        | 1 << 28
+        | bit(linear, 29)
+        | bit(sampled(Sampling::Sample), 30);
+    // Face sign, coverage and sample share a register.
+    let face = input(Builtin::FrontFacing).or(input(Builtin::SampleMask));
+    let sample = input(Builtin::SampleIndex);
+    let control1 = bit(face.is_some(), 8) | at(face) << 12 | bit(sample.is_some(), 24) | at(sample) << 25;
+    let mut written = 0u32;
+    for (k, d) in m.outputs.values().enumerate() {
+        if matches!(d.binding, Binding::Location(_)) {
+            (0..d.count).for_each(|n| written |= 0xfu32.checked_shl(4 * abi.output(m, k, n).1 as u32).unwrap_or(0));
+        }
+    }
+    let mut out = named(&[
+        ("SQ_PGM_EXPORTS_PS", bit(e.depth, 0) | e.colors.max(!e.depth as u32) << 1),
+        ("SPI_PS_IN_CONTROL_0", control0),
+        ("SPI_PS_IN_CONTROL_1", control1),
+        ("SPI_INPUT_Z", position.is_some() as u32),
+    ]);
+    out.extend(rows.into_iter().enumerate().map(|(n, (_, w))| (format!("SPI_PS_INPUT_CNTL_{n}"), w)));
+    out.extend(named(&[
+        ("CB_SHADER_MASK", written),
+        ("CB_SHADER_CONTROL", (1u32 << e.colors.max(!e.depth as u32).min(8)) - 1),
+        ("DB_SHADER_CONTROL", bit(depth, 0) | bit(e.kills, 6) | bit(mask, 8)),
+    ]));
+    out
+}

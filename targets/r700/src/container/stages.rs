@@ -1,0 +1,158 @@
+//! The programs beside the main one that other ways of running it need.
+//!
+//! A vertex program comes with its fetch shader (`fetch`), with a version that fetches its attributes by clauses of its own
+//! (`direct`), and with a version for the export stage in front of a geometry program (`es`). A geometry program comes with
+//! the copy program (`copy`), which the vertex stage runs to export what lies in the GS-VS ring.
+
+use super::Part;
+use super::registers::{exports, resources};
+use crate::abi::{Abi, FETCH_RESOURCE, RING_RESOURCE, Role};
+use crate::isa::forms::{self, TABLE};
+use crate::isa::program::Program;
+use crate::place::sched::CLAUSE_FETCHES;
+use crate::select::mir::*;
+use retroshade_emit::form::EncodeError;
+use retroshade_ir::{Module, Stage, Type};
+use retroshade_lower::CompileError;
+use smallvec::smallvec;
+
+/// Bits of R0.x that are the offset in the ring when a copy program begins; those above name the stream.
+const RING_OFFSET: u32 = 0x3fff_ffff;
+
+/// An attribute that a fetch shader loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// The register that it goes to.
+    pub gpr: u8,
+    /// Vertex buffer, counted from the first of the fetch shader's window.
+    pub buffer: u8,
+    /// Its type; missing lanes become 0, 0, 0 and 1.
+    pub ty: Type,
+    /// Byte offset in the buffer's elements.
+    pub offset: u16,
+    /// Whether it advances by instances (then the index is in R0.w).
+    pub instance: bool,
+}
+
+/// The attributes of a vertex program, each in a buffer of its own.
+pub fn attributes(m: &Module, abi: &Abi) -> Vec<Attribute> {
+    let mut out = Vec::new();
+    for (k, d) in m.inputs.values().enumerate() {
+        let Some(first) = abi.attributes.get(k).copied().flatten() else { continue };
+        for e in 0..d.count {
+            let n = (first + e) as u8;
+            out.push(Attribute { gpr: n + 1, buffer: n, ty: d.ty, offset: 0, instance: false });
+        }
+    }
+    out.sort_by_key(|a| a.gpr);
+    out
+}
+
+/// A fetch shader for a list of attributes.
+pub fn fetch_shader(list: &[Attribute]) -> Result<Vec<u32>, EncodeError> {
+    let clauses: Vec<&[Attribute]> = list.chunks(CLAUSE_FETCHES).collect();
+    let cf = clauses.len() as u64 + 1;
+    let mut at = cf.next_multiple_of(2);
+    let mut words: Vec<u32> = Vec::new();
+    let mut put = |w: u128, n: usize| words.extend((0..n).map(|k| (w >> (32 * k)) as u32));
+    for c in &clauses {
+        let n = c.len() as u64 - 1;
+        put(TABLE.encode(forms::id("CF:VTX"), &[("ADDR", at), ("COUNT", n & 7), ("COUNT_3", n >> 3), ("BARRIER", 1)])?, 2);
+        at += 2 * c.len() as u64;
+    }
+    put(TABLE.encode(forms::id("CF:RETURN"), &[("BARRIER", 1)])?, 2);
+    if !clauses.is_empty() && cf % 2 == 1 {
+        put(0, 2);
+    }
+    for a in list {
+        let lane = |c: u64| if c < a.ty.lanes as u64 { c } else { 4 + (c == 3) as u64 };
+        let mut f: Vec<(&str, u64)> = crate::select::fetch::attribute_fields(FETCH_RESOURCE + a.buffer as u64, a.ty).to_vec();
+        f.extend([("FETCH_TYPE", a.instance as u64), ("SRC_SEL_X", 3 * a.instance as u64), ("OFFSET", a.offset as u64)]);
+        f.extend([("DST_GPR", a.gpr as u64), ("DST_SEL_X", lane(0)), ("DST_SEL_Y", lane(1)), ("DST_SEL_Z", lane(2))]);
+        f.push(("DST_SEL_W", lane(3)));
+        put(TABLE.encode(forms::id("VTX_GPR:FETCH"), &f)?, 4);
+    }
+    Ok(words)
+}
+
+/// The copy program of a geometry program: the vertex in the GS-VS ring that R0.x names, exported.
+fn copy_program(m: &Module, abi: &Abi) -> Mir {
+    let mut mir = Mir::default();
+    let mut ops = Vec::new();
+    let (from, at) = (mir.web(), mir.web());
+    mir.webs[from.0 as usize] = WebInfo { chan: Some(0), fixed: Some(0), quad: None, settled: true };
+    ops.push(Op::alu("OP2:AND_INT", &[Opnd::web(from), Opnd::bits(RING_OFFSET)], Some(at)));
+    mir.quads.push(vec![at]);
+    mir.webs[at.0 as usize].quad = Some(Quad(0));
+    let mut lanes: Vec<((u8, u16), u8)> = Vec::new();
+    for (k, d) in m.outputs.values().enumerate() {
+        for e in 0..d.count {
+            let (kind, base, chan) = abi.output(m, k, e);
+            lanes.extend((0..d.ty.lanes).map(|l| ((kind, base), (chan + l) & 3)));
+        }
+    }
+    let mut exports = Vec::new();
+    for (n, slot) in abi.ring_slots(m).into_iter().enumerate() {
+        let quad = Quad(mir.quads.len() as u32);
+        let (mut dst, mut src) = ([None; 4], [Coord::Masked; 4]);
+        for c in 0..4u8 {
+            if lanes.contains(&(slot, c)) {
+                let w = mir.web();
+                mir.webs[w.0 as usize] = WebInfo { chan: Some(c), fixed: None, quad: Some(quad), settled: true };
+                (dst[c as usize], src[c as usize]) = (Some(w), Coord::Web(w));
+            }
+        }
+        mir.quads.push(dst.iter().flatten().copied().collect());
+        let fields = crate::select::fetch::buffer_fields(RING_RESOURCE, n as u32 * 16, 15, 34);
+        let form = forms::id("VTX_GPR:FETCH");
+        let f = Fetch { form, fields, src: smallvec![Coord::Web(at)], quad: Some(Quad(0)), dst, joined: false, whole_quad: false };
+        ops.push(Op::other(Kind::Fetch(Box::new(f))));
+        exports.push(Export { kind: slot.0, base: slot.1, src, quad: Some(quad) });
+    }
+    // The vertex stage must export a position and a parameter.
+    for (kind, base) in [(1, 60), (2, 0)] {
+        if !exports.iter().any(|e| e.kind == kind) {
+            exports.push(Export { kind, base, src: [Coord::Masked; 4], quad: None });
+        }
+    }
+    ops.extend(exports.into_iter().map(|e| Op::other(Kind::Export(Box::new(e)))));
+    mir.steps.push(Step::Code(ops));
+    mir
+}
+
+/// The programs beside the main one; `legal` is the legalised module before its control flow was shaped.
+pub fn parts(legal: &Module, abi: &Abi, options: &retroshade_lower::Options) -> Result<Vec<Part>, CompileError> {
+    let mut out = Vec::new();
+    match legal.stage {
+        Stage::Vertex => {
+            let internal = |e: EncodeError| CompileError::Internal(e.to_string());
+            out.push(Part { name: "fetch", words: fetch_shader(&attributes(legal, abi)).map_err(internal)?, registers: Vec::new() });
+            for (name, role) in [("es", Role::ExportStage), ("direct", Role::OwnFetches)] {
+                // What fits in the usual role may not fit in this one; then there is no such section.
+                let Ok((e, gprs)) = crate::compile::in_role(legal, options, role) else { continue };
+                let words = resources(&e, gprs);
+                let registers = match role {
+                    Role::ExportStage => {
+                        let size = 4 * abi.export_slots(legal).len() as u32;
+                        vec![("SQ_PGM_RESOURCES_ES".to_string(), words), ("SQ_ESGS_RING_ITEMSIZE".to_string(), size)]
+                    }
+                    _ => [vec![("SQ_PGM_RESOURCES_VS".to_string(), words)], exports(legal, abi)].concat(),
+                };
+                out.push(Part { name, words: e.words, registers });
+            }
+        }
+        Stage::Geometry => {
+            let (e, gprs) = crate::compile::straight(copy_program(legal, abi), Stage::Vertex)?;
+            let registers = [vec![("SQ_PGM_RESOURCES_VS".to_string(), resources(&e, gprs))], exports(legal, abi)].concat();
+            out.push(Part { name: "copy", words: e.words, registers });
+        }
+        _ => {}
+    }
+    for p in &out {
+        let program = Program::decode(&p.words).map_err(|e| CompileError::Internal(e.to_string()))?;
+        if let Some(problem) = crate::isa::lint::check(&program).first() {
+            return Err(CompileError::Internal(format!("illegal code in the {} program: {problem}", p.name)));
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,320 @@
+//! Algebra that pays on this machine and that the shading languages allow, NaNs and infinities assumed away: bounds that a
+//! value respects anyway turn `max` and `min` into CLAMP, and selects of 1.0 and 0.0 into SETcc.
+//!
+//! Runs where contraction is allowed, never on `precise`.
+
+use retroshade_ir::passes::rewrite::{Action, rewrite, splat_float};
+use retroshade_ir::passes::simplify::equality;
+use retroshade_ir::{Builder, FloatCC, Function, Imm, InstData, Opcode, Value};
+use std::collections::BTreeSet;
+
+/// How far a value's definition is followed.
+const DEPTH: u32 = 6;
+
+/// Runs the rules over a function.
+pub fn run(func: &mut Function) -> bool {
+    rewrite(func, |b, i| {
+        let d = b.func.insts[i].clone();
+        let Some(r) = d.results.first() else { return Action::Keep };
+        if d.precise || !b.func.ty(*r).is_float() {
+            return Action::Keep;
+        }
+        match d.op {
+            Opcode::Fmad | Opcode::Fadd => match blend(b, &d) {
+                Some(v) => Action::Replace(v),
+                None => Action::Keep,
+            },
+            Opcode::Fmax | Opcode::Fmin => {
+                let (limit, fits): (f32, fn(&Function, Value, u32) -> bool) =
+                    if d.op == Opcode::Fmax { (0.0, at_most_one) } else { (1.0, not_negative) };
+                for (x, y) in [(d.args[0], d.args[1]), (d.args[1], d.args[0])] {
+                    if splat_float(b.func, y) == Some(limit) && fits(b.func, x, DEPTH) {
+                        return Action::Replace(b.ins(Opcode::Fsaturate, &[x]));
+                    }
+                }
+                Action::Keep
+            }
+            Opcode::Select => {
+                let (x, y) = (splat_float(b.func, d.args[1]), splat_float(b.func, d.args[2]));
+                let exchange = match (x, y) {
+                    (Some(1.0), Some(0.0)) => false,
+                    (Some(0.0), Some(1.0)) => true,
+                    _ => return Action::Keep,
+                };
+                let Some(c) = b.func.def_if(d.args[0], Opcode::Fcmp).cloned() else { return Action::Keep };
+                let Imm::FloatCC(cc) = c.imm else { return Action::Keep };
+                if c.precise {
+                    return Action::Keep;
+                }
+                let wanted = ordered(if exchange { cc.inverse() } else { cc });
+                if wanted == cc && !exchange {
+                    return Action::Keep;
+                }
+                let v = b.fcmp(wanted, c.args[0], c.args[1]);
+                let (one, zero) = if exchange { (d.args[2], d.args[1]) } else { (d.args[1], d.args[2]) };
+                Action::Replace(b.select(v, one, zero))
+            }
+            _ => Action::Keep,
+        }
+    })
+}
+
+/// A blend (1 - t) a + t b is a + t (b - a): one operation after t is known instead of two.
+fn blend(b: &mut Builder<'_>, d: &InstData) -> Option<Value> {
+    use Opcode::*;
+    // The t of 1 - t.
+    let rest = |f: &Function, v: Value| {
+        let m = f.def_if(v, Fsub).filter(|m| !m.precise)?;
+        (splat_float(f, m.args[0]) == Some(1.0)).then(|| m.args[1])
+    };
+    if d.op == Fadd {
+        let whole = [(0, 1), (1, 0)].into_iter().any(|(x, y)| rest(b.func, d.args[x]) == Some(d.args[y]));
+        let ty = b.func.ty(d.args[0]);
+        return whole.then(|| b.fconst(ty, 1.0));
+    }
+    for (x, y) in [(d.args[0], d.args[1]), (d.args[1], d.args[0])] {
+        if let Some(t) = rest(b.func, x) {
+            // (1 - t) a + t b, and (1 - t) a + t
+            let other = if d.args[2] == t {
+                let ty = b.func.ty(t);
+                Some(b.fconst(ty, 1.0))
+            } else {
+                let m = b.func.def_if(d.args[2], Fmul).filter(|m| !m.precise)?;
+                [(0, 1), (1, 0)].into_iter().find(|(k, _)| m.args[*k] == t).map(|(_, k)| m.args[k])
+            };
+            if let Some(o) = other {
+                let span = b.ins(Fsub, &[o, y]);
+                return Some(b.ins(Fmad, &[t, span, y]));
+            }
+        }
+        // t b + (1 - t) a, and t b + (1 - t)
+        if rest(b.func, d.args[2]) == Some(x) {
+            let ty = b.func.ty(x);
+            let one = b.fconst(ty, 1.0);
+            let span = b.ins(Fsub, &[y, one]);
+            return Some(b.ins(Fmad, &[x, span, one]));
+        }
+        if let Some(m) = b.func.def_if(d.args[2], Fmul).filter(|m| !m.precise).cloned() {
+            for (k, n) in [(0, 1), (1, 0)] {
+                if rest(b.func, m.args[k]) == Some(x) {
+                    let a = m.args[n];
+                    let span = b.ins(Fsub, &[y, a]);
+                    return Some(b.ins(Fmad, &[x, span, a]));
+                }
+            }
+        }
+    }
+    None
+}
+
+/// In a chain of selects by whether one value is this or that constant, the order of the tests does not matter. A test
+/// with 0 needs no comparison, so it goes to the end that is computed first.
+pub fn zero_first(func: &mut Function) -> bool {
+    let uses = func.use_counts();
+    let link = |f: &Function, v: Value| {
+        let s = f.def_if(v, Opcode::Select)?;
+        let (tested, k) = equality(f, s.args[0])?;
+        Some((s.args[0], s.args[1], s.args[2], tested, k))
+    };
+    rewrite(func, |b, i| {
+        let d = b.func.insts[i].clone();
+        let Some(r) = d.results.first().copied().filter(|_| d.op == Opcode::Select) else { return Action::Keep };
+        let Some((c, x, mut rest, tested, 0)) = link(b.func, r) else { return Action::Keep };
+        let (mut chain, mut seen) = (Vec::new(), BTreeSet::from([0]));
+        while uses[rest] == 1
+            && let Some((c, x, next, v, k)) = link(b.func, rest)
+            && v == tested
+            && seen.insert(k)
+        {
+            chain.push((c, x));
+            rest = next;
+        }
+        if chain.is_empty() {
+            return Action::Keep;
+        }
+        let mut v = b.select(c, x, rest);
+        for (c, x) in chain.into_iter().rev() {
+            v = b.select(c, x, v);
+        }
+        Action::Replace(v)
+    })
+}
+
+/// Turns chains of selects, each taking the last where its condition fails, into trees: fewer steps, some more operations.
+pub fn balance(func: &mut Function) -> bool {
+    let uses = func.use_counts();
+    // A link of a longer chain is no chain of its own.
+    let mut inner: BTreeSet<Value> = BTreeSet::new();
+    for (_, i) in func.ordered() {
+        let d = &func.insts[i];
+        if d.op == Opcode::Select && uses[d.args[2]] == 1 && func.def_if(d.args[2], Opcode::Select).is_some() {
+            inner.insert(d.args[2]);
+        }
+    }
+    rewrite(func, |b, i| {
+        let d = b.func.insts[i].clone();
+        let (Opcode::Select, Some(r)) = (d.op, d.results.first().copied()) else { return Action::Keep };
+        if inner.contains(&r) || b.func.ty(r).lanes > 1 {
+            return Action::Keep;
+        }
+        // First the one that wins over all others.
+        let mut chain = vec![(d.args[0], d.args[1])];
+        let mut base = d.args[2];
+        while inner.contains(&base) {
+            let Some(m) = b.func.def_if(base, Opcode::Select) else { break };
+            chain.push((m.args[0], m.args[1]));
+            base = m.args[2];
+        }
+        if chain.len() < 3 {
+            return Action::Keep;
+        }
+        Action::Replace(tree(b, &chain, base))
+    })
+}
+
+fn tree(b: &mut Builder<'_>, chain: &[(Value, Value)], base: Value) -> Value {
+    match chain {
+        [] => base,
+        [(c, v)] => b.select(*c, *v, base),
+        [(c, v), (d, w)] => {
+            let x = b.select(*d, *w, base);
+            b.select(*c, *v, x)
+        }
+        _ => {
+            let (first, last) = chain.split_at(chain.len().div_ceil(2));
+            let mut some: Vec<Value> = first.iter().map(|c| c.0).collect();
+            while some.len() > 1 {
+                some = some.chunks(2).map(|p| if let [x, y] = p { b.ins(Opcode::Ior, &[*x, *y]) } else { p[0] }).collect();
+            }
+            let x = tree(b, &first[..first.len() - 1], first[first.len() - 1].1);
+            let y = tree(b, last, base);
+            b.select(some[0], x, y)
+        }
+    }
+}
+
+/// The relation that agrees with this one on numbers and that the machine has.
+fn ordered(cc: FloatCC) -> FloatCC {
+    match cc {
+        FloatCC::Ult => FloatCC::Olt,
+        FloatCC::Ule => FloatCC::Ole,
+        FloatCC::Ugt => FloatCC::Ogt,
+        FloatCC::Uge => FloatCC::Oge,
+        FloatCC::Ueq => FloatCC::Oeq,
+        FloatCC::One => FloatCC::Une,
+        other => other,
+    }
+}
+
+/// Whether a value is 0 or more.
+fn not_negative(f: &Function, v: Value, depth: u32) -> bool {
+    use Opcode::*;
+    if let Some(x) = splat_float(f, v) {
+        return x >= 0.0;
+    }
+    let Some(d) = f.def_inst(v).map(|i| &f.insts[i]) else { return false };
+    if depth == 0 {
+        return false;
+    }
+    let arg = |n: usize| not_negative(f, d.args[n], depth - 1);
+    match d.op {
+        Fabs | Fsqrt | Frsqrt | Fexp2 | Fsaturate | Ffract | U2f => true,
+        Fmul | Dot if d.args[0] == d.args[1] => true,
+        Fadd | Fmul | Fmin => arg(0) && arg(1),
+        Fmad | Fma => (d.args[0] == d.args[1] || arg(0) && arg(1)) && arg(2),
+        Fmax => arg(0) || arg(1),
+        Fsub => splat_float(f, d.args[0]).is_some_and(|x| x >= 1.0) && at_most_one(f, d.args[1], depth - 1),
+        Select => arg(1) && arg(2),
+        _ => false,
+    }
+}
+
+/// The products that a value sums: of a dot product, or of multiply-adds one after the other.
+fn products(f: &Function, v: Value) -> Vec<(Value, Value)> {
+    let mut out = Vec::new();
+    let mut at = v;
+    loop {
+        let Some(d) = f.def_inst(at).map(|i| &f.insts[i]) else { return Vec::new() };
+        match d.op {
+            Opcode::Dot => {
+                let parts = |v: Value| f.def_if(v, Opcode::Build).map(|b| b.args.to_vec());
+                let (Some(x), Some(y)) = (parts(d.args[0]), parts(d.args[1])) else { return Vec::new() };
+                out.extend(x.into_iter().zip(y));
+                return out;
+            }
+            Opcode::Fmad => {
+                out.push((d.args[0], d.args[1]));
+                at = d.args[2];
+            }
+            Opcode::Fmul => {
+                out.push((d.args[0], d.args[1]));
+                return out;
+            }
+            _ => return Vec::new(),
+        }
+    }
+}
+
+/// Whether a value is the dot product of two vectors that are normalised, so at most 1 but for rounding.
+fn unit_product(f: &Function, v: Value) -> bool {
+    // A factor x × r of a normalised vector, by what r is.
+    let parts = |v: Value| {
+        let m = f.def_if(v, Opcode::Fmul)?;
+        [(0, 1), (1, 0)].into_iter().find(|(_, r)| f.def_if(m.args[*r], Opcode::Frsqrt).is_some()).map(|(x, r)| (m.args[x], m.args[r]))
+    };
+    let mut vectors: Vec<(Value, Vec<Value>)> = Vec::new();
+    let all = products(f, v);
+    for (a, b) in &all {
+        let (Some(a), Some(b)) = (parts(*a), parts(*b)) else { return false };
+        for (x, r) in [a, b] {
+            match vectors.iter_mut().find(|(s, _)| *s == r) {
+                Some((_, xs)) => xs.push(x),
+                None => vectors.push((r, vec![x])),
+            }
+        }
+    }
+    let lanes = |v: Value| crate::select::root(f, v, 0);
+    vectors.len() == 2
+        && vectors.iter().all(|(r, xs)| {
+            let Some(q) = f.def_if(*r, Opcode::Frsqrt).map(|d| d.args[0]) else { return false };
+            let squares: Vec<_> = square_lanes(f, q);
+            xs.len() == all.len() && xs.iter().all(|x| squares.contains(&lanes(*x)))
+        })
+}
+
+/// The lanes whose squares a value sums.
+fn square_lanes(f: &Function, q: Value) -> Vec<(Value, u8)> {
+    if let Some(d) = f.def_if(q, Opcode::Dot) {
+        let n = f.ty(d.args[0]).lanes;
+        let lane = |k: usize, l: u8| crate::select::root(f, d.args[k], l);
+        return (0..n).filter(|l| lane(0, *l) == lane(1, *l)).map(|l| lane(0, l)).collect();
+    }
+    let root = |v: Value| crate::select::root(f, v, 0);
+    products(f, q).into_iter().filter(|(a, b)| root(*a) == root(*b)).map(|(a, _)| root(a)).collect()
+}
+
+/// Whether a value is 1 or less.
+fn at_most_one(f: &Function, v: Value, depth: u32) -> bool {
+    use Opcode::*;
+    if let Some(x) = splat_float(f, v) {
+        return x <= 1.0;
+    }
+    let Some(d) = f.def_inst(v).map(|i| &f.insts[i]) else { return false };
+    if depth == 0 {
+        return false;
+    }
+    let arg = |n: usize| at_most_one(f, d.args[n], depth - 1);
+    let positive = |n: usize| not_negative(f, d.args[n], depth - 1);
+    match d.op {
+        Fsaturate | Ffract | Fsin | Fcos => true,
+        Dot | Fmad if unit_product(f, v) => true,
+        Ext => matches!(&d.imm, Imm::Ext(n) if matches!(&**n, "r700.sin" | "r700.cos")),
+        Fneg => positive(0),
+        Fsub => arg(0) && positive(1),
+        Fmul => arg(0) && arg(1) && positive(0) && positive(1),
+        Fmin => arg(0) || arg(1),
+        Fmax => arg(0) && arg(1),
+        Select => arg(1) && arg(2),
+        _ => false,
+    }
+}

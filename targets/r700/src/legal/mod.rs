@@ -1,0 +1,594 @@
+//! Legalisation: what the machine lacks becomes what it has, in the IR, before anything else is decided.
+//!
+//! Everything that may change a rounding happens here: division by reciprocal, range reduction of sine and cosine, powers,
+//! the integer division sequence. The result runs on the interpreter under this target's arithmetic with exactly the
+//! results of the code.
+
+pub mod algebra;
+pub mod half;
+pub mod numerics;
+
+use crate::legal::numerics::NUMERICS;
+use cranelift_entity::EntityRef;
+use retroshade_ir::analysis::Ranges;
+use retroshade_ir::passes::contract::FpContract;
+use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits};
+use retroshade_ir::passes::{PassOptions, cleanup, each, pipeline};
+use retroshade_ir::types::{F32, I32};
+use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, Stage, TexDim, TexOp, Type, Value};
+use retroshade_lower::legal::{BITS_AND_PACKING, Rule, apply, bits, float, intdiv};
+use retroshade_lower::structure::{Structure, StructureOptions, structurise};
+use retroshade_lower::{CompileError, OptLevel, Options};
+use std::collections::BTreeSet;
+
+/// Local arrays up to this length become selects where their index is computed.
+const LOCAL_SELECT: u32 = 8;
+
+/// Constant parts of indices are below this, so that they fit every offset.
+const MAX_SPLIT: u32 = 64;
+/// The least index that a register's relative address surely takes.
+const LEAST_INDEX: i64 = -128;
+
+/// What a compilation may try both ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The least number of products that become a dot product; 0: none, and existing ones of three become sums.
+    pub dot: u32,
+    /// Instructions that unrolling may make of a loop.
+    pub unroll: u32,
+    /// What both sides of a branch may cost together to become selects.
+    pub select: u32,
+    /// Whether chains of selects become trees.
+    pub balance: bool,
+}
+
+/// The passes' options under a choice.
+fn pass_options(options: &Options, choice: Choice) -> PassOptions {
+    PassOptions {
+        level: match options.opt {
+            OptLevel::O0 => 0,
+            OptLevel::O1 => 1,
+            _ => 2,
+        },
+        fp_contract: if options.fp_contract { FpContract::Fmad } else { FpContract::None },
+        unroll_fuel: choice.unroll,
+        if_convert_cost: choice.select,
+        scalarise: true,
+        dot: choice.dot,
+        robust: options.robust,
+        lower_switches: true,
+        local_select: LOCAL_SELECT,
+        remat: false,
+        numerics: &NUMERICS,
+        ..PassOptions::default()
+    }
+}
+
+/// Operations that the machine lacks, by operations of the IR, beside bits and packing.
+const RULES: &[(Opcode, Rule)] = &[
+    (Opcode::Fma, float::fma_fmad),
+    (Opcode::Fdiv, float::fdiv_rcp),
+    (Opcode::Fsign, float::fsign),
+    (Opcode::FindUmsb, bits::find_umsb_search),
+];
+
+/// A dot product of two lanes is a product and a multiply-add: two slots instead of four.
+fn dot2(b: &mut Builder<'_>, d: &InstData, _: Type) -> Option<Value> {
+    sum_of(b, d, 2)
+}
+
+fn sum_of(b: &mut Builder<'_>, d: &InstData, most: u8) -> Option<Value> {
+    let lanes = b.func.ty(d.args[0]).lanes;
+    if lanes > most {
+        return None;
+    }
+    let lane = |b: &mut Builder<'_>, k: u8| (b.extract(d.args[0], k), b.extract(d.args[1], k));
+    let (x, y) = lane(b, 0);
+    let mut sum = b.ins(Opcode::Fmul, &[x, y]);
+    for k in 1..lanes {
+        let (x, y) = lane(b, k);
+        sum = b.ins(Opcode::Fmad, &[x, y, sum]);
+    }
+    Some(sum)
+}
+
+/// Optimises and legalises, but for the shape of control flow. Texts asked for go to `dumps`.
+pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut Vec<(String, String)>) -> Result<Module, CompileError> {
+    if module.stage == Stage::Compute {
+        return Err(CompileError::unsupported(
+            "R0100",
+            retroshade_ir::Span::NONE,
+            "r700 has no compute stage: no open driver runs one on this family",
+        ));
+    }
+    let mut m = module.clone();
+    bound_indices(&mut m, if options.opt > OptLevel::O0 { LOCAL_SELECT } else { 0 });
+    // Sums of two products are cheaper one after the other, unless they are on the longest chain.
+    each(&mut m, whole_quotients);
+    let rules = |m: &mut Module| {
+        each(m, |f| {
+            apply(f, &[crate::legal::half::RULES, RULES, BITS_AND_PACKING].concat()) | (choice.dot != 2 && apply(f, &[(Opcode::Dot, dot2)]))
+        })
+    };
+    rules(&mut m);
+    let pass = pass_options(options, choice);
+    pipeline(&mut m, &pass, &mut |name, m| {
+        if options.wants(name) {
+            dumps.push((name.to_string(), retroshade_ir::print(m)));
+        }
+    });
+    // Passes may have formed what has to be expanded again; machine operations come last.
+    let relaxed = options.fp_contract && options.opt > OptLevel::O0 && each(&mut m, crate::legal::algebra::run);
+    let again = rules(&mut m) | each(&mut m, expand) | cubes(&mut m) | relaxed;
+    if choice.dot == 0 {
+        expand_dots(&mut m, |_, lanes| lanes == 3);
+    }
+    if choice.balance {
+        each(&mut m, crate::legal::algebra::balance);
+    }
+    costly_dots(&mut m);
+    let again = again | (options.opt > OptLevel::O0 && (each(&mut m, crate::legal::algebra::zero_first) | split_indices(&mut m)));
+    if again && options.opt > OptLevel::O0 {
+        cleanup(&mut m, &pass);
+        rules(&mut m);
+    }
+    zero_locals(&mut m);
+    Ok(m)
+}
+
+/// Brings control flow into the shape that the machine has.
+pub fn structure(m: &mut Module, options: &Options, dumps: &mut Vec<(String, String)>) -> Result<Structure, CompileError> {
+    let tree = structurise(m.main_mut(), StructureOptions { allow_continue: true })?;
+    if options.wants("legal") {
+        dumps.push(("legal".to_string(), retroshade_ir::print(m)));
+    }
+    Ok(tree)
+}
+
+/// floor(x / y) where y divides x: the product with the reciprocal may lie just below the whole number. What is left of x
+/// then equals y, exactly so for whole numbers, and one is added.
+fn whole_quotients(func: &mut Function) -> bool {
+    rewrite(func, |b, i| {
+        let d = b.func.insts[i].clone();
+        let Some(q) = d.args.first().and_then(|v| b.func.def_if(*v, Opcode::Fdiv)).cloned() else { return Action::Keep };
+        let (x, y) = (q.args[0], q.args[1]);
+        let ty = b.func.ty(x);
+        if d.op != Opcode::Ffloor || ty.scalar != retroshade_ir::Scalar::F32 || b.func.const_bits(y).is_some() {
+            return Action::Keep;
+        }
+        let f = b.ins(Opcode::Ffloor, &[d.args[0]]);
+        let n = b.ins(Opcode::Fneg, &[f]);
+        let rest = b.ins(Opcode::Fmad, &[n, y, x]);
+        let same = b.fcmp(retroshade_ir::FloatCC::Oeq, rest, y);
+        let (one, zero) = (b.fconst(ty, 1.0), b.fconst(ty, 0.0));
+        let more = b.select(same, one, zero);
+        Action::Replace(b.ins(Opcode::Fadd, &[f, more]))
+    })
+}
+
+/// The dot products of a module, in order.
+pub fn dots(m: &Module) -> usize {
+    let f = m.main();
+    f.ordered().filter(|(_, i)| f.insts[*i].op == Opcode::Dot).count()
+}
+
+/// Turns the dot products that `which` names (number, lanes) into sums.
+pub fn expand_dots(m: &mut Module, which: impl Fn(usize, u8) -> bool) {
+    let mut n = 0;
+    rewrite(m.main_mut(), |b, i| {
+        let d = b.func.insts[i].clone();
+        if d.op != Opcode::Dot {
+            return Action::Keep;
+        }
+        n += 1;
+        let lanes = b.func.ty(d.args[0]).lanes;
+        if !which(n - 1, lanes) {
+            return Action::Keep;
+        }
+        sum_of(b, &d, 4).map_or(Action::Keep, Action::Replace)
+    });
+}
+
+/// Computed indices into uniforms and local arrays are bounded: a vertex fetch outside of its buffer and a relative register
+/// outside of its array would reach what belongs to others.
+///
+/// Local arrays get two elements more for that: one that is always 0, which loads outside read, and one for stores outside.
+/// `small`: arrays up to this length become selects later, which keep to their bounds by themselves.
+fn bound_indices(m: &mut Module, small: u32) {
+    let uniforms: Vec<u32> = m.uniforms.values().map(|u| u.units()).collect();
+    let ids: Vec<_> = m.functions.keys().collect();
+    for id in ids {
+        let f = &mut m.functions[id];
+        let locals: Vec<u32> = f.locals.values().map(|l| l.count).collect();
+        // The index's place among the operands, and the element that takes indices outside.
+        let place = |d: &InstData| -> Option<(u32, u32, usize)> {
+            let Imm::Mem { var, offset } = d.imm else { return None };
+            let n = (d.op == Opcode::LocalStore) as usize;
+            let last = match var {
+                MemRef::Uniform(u) => uniforms[u.index()].saturating_sub(1),
+                MemRef::Local(l) if locals[l.index()] > small => locals[l.index()] + n as u32,
+                _ => return None,
+            };
+            (d.args.len() > n).then_some((offset, last, n))
+        };
+        let mut grown: BTreeSet<usize> = BTreeSet::new();
+        rewrite(f, |b, i| {
+            let d = b.func.insts[i].clone();
+            let Some((mut offset, last, n)) = place(&d) else { return Action::Keep };
+            let mut index = d.args[n];
+            let ty = b.func.ty(index);
+            // What counts is the sum: `w[i + 4]` with a negative i is a good index.
+            if offset >= multiple_of(b.func, index) {
+                let by = b.iconst(ty, offset);
+                index = b.ins(Opcode::Iadd, &[index, by]);
+                offset = 0;
+            }
+            let most = b.iconst(ty, last.saturating_sub(offset));
+            let v = match d.imm {
+                // A store outside goes one further than the zero that loads find.
+                Imm::Mem { var: MemRef::Local(l), .. } if n == 1 => {
+                    grown.insert(l.index());
+                    let count = b.iconst(ty, (last - 1).saturating_sub(offset));
+                    let inside = b.icmp(IntCC::Ult, index, count);
+                    b.select(inside, index, most)
+                }
+                Imm::Mem { var: MemRef::Local(l), .. } => {
+                    grown.insert(l.index());
+                    b.ins(Opcode::Umin, &[index, most])
+                }
+                _ => b.ins(Opcode::Umin, &[index, most]),
+            };
+            let data = &mut b.func.insts[i];
+            data.args[n] = v;
+            if let Imm::Mem { offset: o, .. } = &mut data.imm {
+                *o = offset;
+            }
+            Action::Changed
+        });
+        for (k, l) in f.locals.values_mut().enumerate() {
+            if grown.contains(&k) {
+                l.count += 2;
+            }
+        }
+    }
+}
+
+/// A power of two that divides an integer.
+fn multiple_of(f: &Function, v: Value) -> u32 {
+    fn zeros(f: &Function, v: Value, depth: u32) -> u32 {
+        if let Some(c) = splat_bits(f, v) {
+            return c.trailing_zeros().min(31);
+        }
+        let Some(d) = f.def_inst(v).map(|i| &f.insts[i]).filter(|_| depth > 0) else { return 0 };
+        let arg = |n: usize| zeros(f, d.args[n], depth - 1);
+        match d.op {
+            Opcode::Ishl => (arg(0) + splat_bits(f, d.args[1]).map_or(0, |k| k & 31)).min(31),
+            Opcode::Imul => (arg(0) + arg(1)).min(31),
+            Opcode::Iadd | Opcode::Isub => arg(0).min(arg(1)),
+            Opcode::Iand => arg(0).max(arg(1)),
+            _ => 0,
+        }
+    }
+    1 << zeros(f, v, 6)
+}
+
+/// Constant summands of computed indices become offsets, which cost nothing, where the rest is never negative: the machine
+/// checks and clamps the index by itself, as unsigned. A register's index is signed.
+fn split_indices(m: &mut Module) -> bool {
+    let mut changed = false;
+    for id in m.functions.keys().collect::<Vec<_>>() {
+        let f = &m.functions[id];
+        let indexed = |d: &InstData| matches!(d.imm, Imm::Mem { .. }) && d.args.len() > (d.op == Opcode::LocalStore) as usize;
+        if !f
+            .ordered()
+            .any(|(_, i)| matches!(f.insts[i].op, Opcode::Uniform | Opcode::LocalLoad | Opcode::LocalStore) && indexed(&f.insts[i]))
+        {
+            continue;
+        }
+        let ranges = Ranges::new(m, f);
+        let scratch = crate::select::in_scratch(f);
+        changed |= rewrite(&mut m.functions[id], |b, i| {
+            let d = b.func.insts[i].clone();
+            let Imm::Mem { var, .. } = d.imm else { return Action::Keep };
+            let (n, signed) = match (d.op, var) {
+                (Opcode::Uniform, _) => (0, false),
+                (Opcode::LocalLoad, MemRef::Local(l)) => (0, !scratch[l.index()]),
+                (Opcode::LocalStore, MemRef::Local(l)) => (1, !scratch[l.index()]),
+                _ => return Action::Keep,
+            };
+            let Some(index) = d.args.get(n).copied() else { return Action::Keep };
+            let block = b.block;
+            // x + k where x is at least `least`.
+            let sum = |b: &Builder<'_>, v: Value, least: i64| -> Option<(Value, u32)> {
+                let d = b.func.def_if(v, Opcode::Iadd)?;
+                let (x, k) = [(0, 1), (1, 0)].into_iter().find_map(|(x, k)| Some((d.args[x], splat_bits(b.func, d.args[k])?)))?;
+                (k < MAX_SPLIT && (ranges.range_at(x, block).lo >= least || k < multiple_of(b.func, x))).then_some((x, k))
+            };
+            let def = b.func.def_inst(index).map(|i| b.func.insts[i].clone());
+            let ty = b.func.ty(index);
+            let constant = |b: &Builder<'_>, v: Value, k: u32| splat_bits(b.func, v).filter(|c| *c >= k).map(|c| c - k);
+            let split = match def {
+                Some(d) if d.op == Opcode::Iadd => sum(b, index, if signed { LEAST_INDEX } else { 0 }),
+                Some(d) if d.op == Opcode::Umin => sum(b, d.args[0], 0).and_then(|(x, k)| {
+                    let most = constant(b, d.args[1], k)?;
+                    let most = b.iconst(ty, most);
+                    Some((b.ins(Opcode::Umin, &[x, most]), k))
+                }),
+                // Stores: the element that takes those outside.
+                Some(d) if d.op == Opcode::Select => sum(b, d.args[1], 0).and_then(|(x, k)| {
+                    let test = b.func.def_if(d.args[0], Opcode::Icmp).cloned()?;
+                    let (Imm::IntCC(IntCC::Ult), true) = (&test.imm, test.args[0] == d.args[1]) else { return None };
+                    let (count, other) = (constant(b, test.args[1], k)?, constant(b, d.args[2], k)?);
+                    let (count, other) = (b.iconst(ty, count), b.iconst(ty, other));
+                    let inside = b.icmp(IntCC::Ult, x, count);
+                    Some((b.select(inside, x, other), k))
+                }),
+                _ => None,
+            };
+            let Some((x, k)) = split else { return Action::Keep };
+            let data = &mut b.func.insts[i];
+            data.args[n] = x;
+            if let Imm::Mem { offset, .. } = &mut data.imm {
+                *offset += k;
+            }
+            Action::Changed
+        });
+    }
+    changed
+}
+
+/// Local arrays begin as 0: stores of 0 at the start for every element that is not stored there before it may be read.
+fn zero_locals(m: &mut Module) {
+    let f = m.main_mut();
+    let mut stored: BTreeSet<(usize, u32)> = BTreeSet::new();
+    let mut read: BTreeSet<usize> = BTreeSet::new();
+    let Some(entry) = f.layout.first().copied() else { return };
+    for i in &f.blocks[entry].insts {
+        let d = &f.insts[*i];
+        if let Imm::Mem { var: MemRef::Local(l), offset } = d.imm {
+            match d.op {
+                Opcode::LocalStore if d.args.len() == 1 && !read.contains(&l.index()) => {
+                    stored.insert((l.index(), offset));
+                }
+                Opcode::LocalLoad => {
+                    read.insert(l.index());
+                }
+                _ => {}
+            }
+        }
+    }
+    let used: BTreeSet<usize> = f
+        .ordered()
+        .filter_map(|(_, i)| match (f.insts[i].op, &f.insts[i].imm) {
+            (Opcode::LocalLoad, Imm::Mem { var: MemRef::Local(l), .. }) => Some(l.index()),
+            _ => None,
+        })
+        .collect();
+    let missing: Vec<(retroshade_ir::Local, Type, u32)> = f
+        .locals
+        .iter()
+        .filter(|(l, _)| used.contains(&l.index()))
+        .flat_map(|(l, d)| (0..d.count).map(move |n| (l, d.ty, n)))
+        .filter(|(l, _, n)| !stored.contains(&(l.index(), *n)))
+        .collect();
+    // Arrays in scratch memory are cleared by a loop where stores would take more code.
+    let scratch = crate::select::in_scratch(f);
+    let many = |l: retroshade_ir::Local| scratch[l.index()] && missing.iter().filter(|m| m.0 == l).count() > 16;
+    let loops: BTreeSet<usize> = missing.iter().filter(|m| many(m.0)).map(|m| m.0.index()).collect();
+    let missing: Vec<_> = missing.into_iter().filter(|m| !loops.contains(&m.0.index())).collect();
+    let mut first = true;
+    rewrite(f, |b, _| {
+        if std::mem::take(&mut first) {
+            for (l, ty, n) in &missing {
+                let zero = b.splat_const(*ty, 0);
+                b.store(MemRef::Local(*l), *n, zero, None);
+            }
+        }
+        Action::Keep
+    });
+    let cleared: Vec<(retroshade_ir::Local, Type, u32)> =
+        f.locals.iter().filter(|(l, _)| loops.contains(&l.index())).map(|(l, d)| (l, d.ty, d.count)).collect();
+    for (l, ty, count) in cleared {
+        clear(f, l, ty, count);
+    }
+}
+
+/// Stores 0 in every element of an array before everything else, in a loop.
+fn clear(f: &mut Function, l: retroshade_ir::Local, ty: Type, count: u32) {
+    let Some(old) = f.layout.first().copied() else { return };
+    let (entry, head) = (f.add_block(), f.add_block());
+    f.layout.retain(|b| *b != entry && *b != head);
+    f.layout.splice(0..0, [entry, head]);
+    let i = f.add_param(head, I32);
+    let mut b = Builder::new(f, entry);
+    let (first, one, end) = (b.iconst(I32, 0), b.iconst(I32, 1), b.iconst(I32, count));
+    let zero = b.splat_const(ty, 0);
+    b.jump(head, &[first]);
+    b.switch_to(head);
+    b.store(MemRef::Local(l), 0, zero, Some(i));
+    let next = b.ins(Opcode::Iadd, &[i, one]);
+    let more = b.icmp(IntCC::Ult, next, end);
+    b.br_if(more, (head, &[next]), (old, &[]));
+}
+
+/// A group reads at most two constant register halves and four literals: dot products that ask for more become sums.
+fn costly_dots(m: &mut Module) {
+    let uniforms: Vec<(u32, u32, u32, u32)> = m.uniforms.values().map(|u| (u.group, u.binding, u.offset, u.unit)).collect();
+    rewrite(m.main_mut(), |b, i| {
+        let d = b.func.insts[i].clone();
+        if d.op != Opcode::Dot {
+            return Action::Keep;
+        }
+        let lanes = b.func.ty(d.args[0]).lanes;
+        let (mut halves, mut words) = (BTreeSet::new(), BTreeSet::new());
+        for a in &d.args {
+            for l in 0..lanes {
+                let (v, lane) = crate::select::root(b.func, *a, l);
+                let Some(def) = b.func.def_inst(v).map(|i| &b.func.insts[i]) else { continue };
+                match def.imm {
+                    Imm::Mem { var: MemRef::Uniform(u), offset } if def.args.is_empty() => {
+                        let (group, binding, base, unit) = uniforms[u.index()];
+                        halves.insert((group, binding, ((base + offset * unit) / 4 + lane as u32) / 2));
+                    }
+                    Imm::Const(bits) if crate::select::mir::inline_constant(bits[lane as usize], true).is_none() => {
+                        words.insert(bits[lane as usize] & 0x7fff_ffff);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if halves.len() <= 2 && words.len() <= 4 {
+            return Action::Keep;
+        }
+        sum_of(b, &d, 4).map_or(Action::Keep, Action::Replace)
+    });
+}
+
+/// Cube maps: CUBE finds the face, the reciprocal of the major axis scales the coordinates to 1…2. `r700.cube_direction`
+/// stands for what the sampler makes of them; it costs nothing.
+fn cubes(m: &mut Module) -> bool {
+    let cube: Vec<bool> = m.textures.values().map(|t| t.dim == TexDim::Cube).collect();
+    rewrite(m.main_mut(), |b, i| {
+        let d = b.func.insts[i].clone();
+        let Imm::Tex(info) = &d.imm else { return Action::Keep };
+        if !cube[info.texture.index()] || info.op != TexOp::Sample {
+            return Action::Keep;
+        }
+        if b.func.def_if(d.args[0], Opcode::Ext).is_some() {
+            return Action::Keep;
+        }
+        let xyz: Vec<Value> = (0..3).map(|l| b.extract(d.args[0], l)).collect();
+        let found = b.typed(Opcode::Ext, F32.with_lanes(4), &xyz, Imm::Ext("r700.cube".into()));
+        let [t, s, major, face] = [0, 1, 2, 3].map(|l| b.extract(found, l));
+        let major = b.ins(Opcode::Fabs, &[major]);
+        let r = b.ins(Opcode::Frcp, &[major]);
+        let middle = b.fconst(F32, 1.5);
+        let s = b.ins(Opcode::Fmad, &[s, r, middle]);
+        let t = b.ins(Opcode::Fmad, &[t, r, middle]);
+        let at = b.typed(Opcode::Ext, F32.with_lanes(3), &[s, t, face], Imm::Ext("r700.cube_direction".into()));
+        b.func.insts[i].args[0] = at;
+        Action::Changed
+    })
+}
+
+/// A machine operation on every lane.
+fn ext(b: &mut Builder<'_>, name: &str, args: &[Value]) -> Value {
+    let ty = b.func.ty(args[0]);
+    let lanes: Vec<Value> = (0..ty.lanes)
+        .map(|l| {
+            let a: Vec<Value> = args.iter().map(|v| b.extract(*v, l)).collect();
+            b.typed(Opcode::Ext, ty.lane(), &a, Imm::Ext(name.into()))
+        })
+        .collect();
+    b.build(&lanes)
+}
+
+/// Sine and cosine take turns, up to 256 of them; whole turns go away first.
+fn turns(b: &mut Builder<'_>, x: Value, name: &str) -> Value {
+    let ty = b.func.ty(x);
+    let scale = b.fconst(ty, std::f32::consts::FRAC_1_PI * 0.5);
+    let t = b.ins(Opcode::Fmul, &[x, scale]);
+    let t = b.ins(Opcode::Ffract, &[t]);
+    ext(b, name, &[t])
+}
+
+/// Unsigned quotient and remainder by the reciprocal and two corrections.
+fn udivrem(b: &mut Builder<'_>, x: Value, y: Value) -> (Value, Value) {
+    let ty = b.func.ty(x);
+    let (zero, one) = (b.iconst(ty, 0), b.iconst(ty, 1));
+    let r = ext(b, "r700.recip_uint", &[y]);
+    let lo = b.ins(Opcode::Imul, &[r, y]);
+    let hi = b.ins(Opcode::Umulhi, &[r, y]);
+    let small = b.icmp(IntCC::Eq, hi, zero);
+    let minus = b.ins(Opcode::Isub, &[zero, lo]);
+    let e = b.select(small, minus, lo);
+    let d = b.ins(Opcode::Umulhi, &[e, r]);
+    let (up, down) = (b.ins(Opcode::Iadd, &[r, d]), b.ins(Opcode::Isub, &[r, d]));
+    let r = b.select(small, up, down);
+    let q = b.ins(Opcode::Umulhi, &[r, x]);
+    let m = b.ins(Opcode::Imul, &[q, y]);
+    let rem = b.ins(Opcode::Isub, &[x, m]);
+    let ge = b.icmp(IntCC::Uge, rem, y);
+    let ok = b.icmp(IntCC::Uge, x, m);
+    let q1 = b.ins(Opcode::Iadd, &[q, one]);
+    let q2 = b.ins(Opcode::Isub, &[q, one]);
+    let t = b.select(ge, q1, q);
+    let quotient = b.select(ok, t, q2);
+    let r1 = b.ins(Opcode::Isub, &[rem, y]);
+    let r2 = b.ins(Opcode::Iadd, &[rem, y]);
+    let t = b.select(ge, r1, rem);
+    let remainder = b.select(ok, t, r2);
+    (quotient, remainder)
+}
+
+/// The exponent of a divisor that is a power of two.
+fn power(b: &Builder<'_>, y: Value) -> Option<u32> {
+    splat_bits(b.func, y).filter(|c| *c >= 2 && *c < 1 << 31 && c.is_power_of_two()).map(u32::trailing_zeros)
+}
+
+/// x / 2^k or its remainder: rounds towards zero, so negative x first grow by 2^k - 1.
+fn signed_power(b: &mut Builder<'_>, x: Value, k: u32, quotient: bool) -> Value {
+    let ty = b.func.ty(x);
+    let (top, rest, by) = (b.iconst(ty, 31), b.iconst(ty, 32 - k), b.iconst(ty, k));
+    let bias = if k == 1 {
+        b.ins(Opcode::Ushr, &[x, top])
+    } else {
+        let s = b.ins(Opcode::Sshr, &[x, top]);
+        b.ins(Opcode::Ushr, &[s, rest])
+    };
+    let t = b.ins(Opcode::Iadd, &[x, bias]);
+    if quotient {
+        return b.ins(Opcode::Sshr, &[t, by]);
+    }
+    let whole = b.iconst(ty, 0u32.wrapping_sub(1 << k));
+    let t = b.ins(Opcode::Iand, &[t, whole]);
+    b.ins(Opcode::Isub, &[x, t])
+}
+
+fn signed(b: &mut Builder<'_>, x: Value, y: Value, quotient: bool) -> Value {
+    let ty = b.func.ty(x);
+    let shift = b.iconst(ty, 31);
+    let (ax, ay) = (b.ins(Opcode::Iabs, &[x]), b.ins(Opcode::Iabs, &[y]));
+    let (q, r) = udivrem(b, ax, ay);
+    let sign_of = if quotient { b.ins(Opcode::Ixor, &[x, y]) } else { x };
+    let s = b.ins(Opcode::Sshr, &[sign_of, shift]);
+    let v = if quotient { q } else { r };
+    // (v ^ s) - s negates where s is all ones.
+    let t = b.ins(Opcode::Ixor, &[v, s]);
+    b.ins(Opcode::Isub, &[t, s])
+}
+
+/// Rewrites what the machine does not have.
+fn expand(func: &mut Function) -> bool {
+    rewrite(func, |b, i| {
+        let d = b.func.insts[i].clone();
+        b.precise = d.precise;
+        let a = |n: usize| d.args[n];
+        let Some(result) = d.results.first().copied() else { return Action::Keep };
+        let _ = result;
+        use Opcode::*;
+        let v = match d.op {
+            Fsin => turns(b, a(0), "r700.sin"),
+            Fcos => turns(b, a(0), "r700.cos"),
+            Fpow => {
+                let l = b.ins(Flog2, &[a(0)]);
+                let p = ext(b, "r700.mul", &[l, a(1)]);
+                b.ins(Fexp2, &[p])
+            }
+            Sdiv | Srem if power(b, a(1)).is_some() => {
+                let Some(k) = power(b, a(1)) else { return Action::Keep };
+                signed_power(b, a(0), k, d.op == Sdiv)
+            }
+            Udiv | Urem | Sdiv | Srem if splat_bits(b.func, a(1)).is_some_and(|c| c != 0) => {
+                let ty = b.func.ty(a(0));
+                return intdiv::by_mulhi(b, &d, ty).map_or(Action::Keep, Action::Replace);
+            }
+            Udiv => udivrem(b, a(0), a(1)).0,
+            Urem => udivrem(b, a(0), a(1)).1,
+            Sdiv => signed(b, a(0), a(1), true),
+            Srem => signed(b, a(0), a(1), false),
+            _ => return Action::Keep,
+        };
+        Action::Replace(v)
+    })
+}

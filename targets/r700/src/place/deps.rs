@@ -1,0 +1,235 @@
+//! What the scheduler asks about the operations of a piece of code: their operands as the rules see them, the units that
+//! take them, and which must wait for which.
+
+use crate::isa::forms::{TABLE, Unit};
+use crate::select::mir::*;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+
+/// An operand as the legality rules see it.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand {
+    /// A web.
+    Web(Web),
+    /// Key of the register half; buffer and line.
+    Const(u32, u8, u16),
+    /// An inline constant.
+    Inline,
+    /// A literal and whether operands may negate it.
+    Literal(u32, bool),
+    /// An array element: key and channel.
+    Array(u32, u8),
+}
+
+/// What the scheduler asks about an operation again and again.
+pub struct Facts {
+    /// Its operands.
+    pub operands: SmallVec<[Operand; 8]>,
+    /// Where it may execute.
+    pub unit: Unit,
+    /// Whether it occupies slots.
+    pub alu: bool,
+    /// Whether it is a PRED_SET or KILL.
+    pub exclusive: bool,
+    /// Whether it names a register through AR.
+    pub relative: bool,
+    /// MOVA: how many operations use the index that it writes.
+    pub index_users: u32,
+    /// Whether T may take it.
+    pub trans: bool,
+    /// Local numbers of the webs read.
+    pub reads: SmallVec<[u32; 8]>,
+}
+
+/// The facts of every operation.
+pub fn facts(ops: &[Op], local: &[u32]) -> Vec<Facts> {
+    let operand = |i: usize, k: usize, o: &Opnd, float: bool| match o.place {
+        Place::Web(w) => Operand::Web(w),
+        Place::Const(b, n, c) => Operand::Const((b as u32) << 20 | (n as u32) << 1 | (c >> 1) as u32, b, n / 16),
+        Place::Bits(b) if inline_constant(b, float).is_some() => Operand::Inline,
+        Place::Bits(b) => Operand::Literal(b, float),
+        // A relative operand conflicts with every other read of its channel: its key is unique.
+        Place::Array { chan, rel: true, .. } => Operand::Array(0x4000_0000 | (i as u32) << 3 | k as u32, chan),
+        Place::Array { local, offset, chan, .. } => Operand::Array(0x2000_0000 | (local as u32) << 8 | offset as u32, chan),
+    };
+    let mut out: Vec<Facts> = ops
+        .iter()
+        .enumerate()
+        .map(|(i, op)| {
+            let float = float_operands(op.name());
+            let unit = TABLE.form(op.form).ext.unit;
+            Facts {
+                operands: op.src.iter().enumerate().map(|(k, o)| operand(i, k, o, float)).collect(),
+                unit,
+                alu: op.is_alu(),
+                exclusive: matches!(op.kind, Kind::Pred | Kind::Kill),
+                relative: op.src.iter().any(|s| matches!(s.place, Place::Array { rel: true, .. })) || op.store.is_some_and(|s| s.3),
+                index_users: 0,
+                // MULADD_IEEE in T is in published code of this family; its scaling forms are not.
+                trans: unit == Unit::Trans
+                    || unit == Unit::Any
+                        && !op.name().starts_with("MULADD_IEEE_")
+                        && !matches!(op.kind, Kind::Pred | Kind::Kill | Kind::Mova),
+                reads: op.reads().iter().map(|w| local[w.0 as usize]).collect(),
+            }
+        })
+        .collect();
+    let mut index = None;
+    for i in 0..ops.len() {
+        if ops[i].kind == Kind::Mova {
+            index = Some(i);
+        } else if let (true, Some(m)) = (out[i].relative, index) {
+            out[m].index_users += 1;
+        }
+    }
+    out
+}
+
+/// Dependences of a piece of code.
+pub struct Graph {
+    /// (predecessor, latency: 0 same group allowed, 1 later group).
+    pub preds: Vec<Vec<(usize, u8)>>,
+    /// The reverse.
+    pub succs: Vec<Vec<(usize, u8)>>,
+    /// Steps to the end of the piece.
+    pub height: Vec<u32>,
+}
+
+/// Array elements whose accesses may not change places: a relative access may be any element of its array.
+fn same_element(a: (u8, u8, u8, bool), b: (u8, u8, u8, bool)) -> bool {
+    a.0 == b.0 && a.2 == b.2 && (a.3 || b.3 || a.1 == b.1)
+}
+
+/// The dependences between operations.
+pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir) -> Graph {
+    let n = ops.len();
+    let mut preds: Vec<BTreeMap<usize, u8>> = vec![BTreeMap::new(); n];
+    let mut add = |to: usize, from: usize, lat: u8| {
+        if to != from {
+            let e = preds[to].entry(from).or_insert(lat);
+            *e = (*e).max(lat);
+        }
+    };
+    // Members of a register that share a channel stay in their order, as if they were one web.
+    let mut shared: BTreeMap<(Quad, u8), Web> = BTreeMap::new();
+    let mut place = |w: Web| match (mir.webs[w.0 as usize].quad, mir.webs[w.0 as usize].chan) {
+        (Some(q), Some(c)) => *shared.entry((q, c)).or_insert(w),
+        _ => w,
+    };
+    let mut def: BTreeMap<Web, usize> = BTreeMap::new();
+    let mut readers: BTreeMap<Web, Vec<usize>> = BTreeMap::new();
+    let (mut stores, mut loads): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+    let (mut mova, mut relative): (Option<usize>, Vec<usize>) = (None, Vec::new());
+    let mut control: Option<usize> = None;
+    let loaded = |op: &Op| -> SmallVec<[(u8, u8, u8, bool); 2]> {
+        op.src
+            .iter()
+            .filter_map(|s| match s.place {
+                Place::Array { local, offset, chan, rel } => Some((local, offset, chan, rel)),
+                _ => None,
+            })
+            .collect()
+    };
+    for (i, op) in ops.iter().enumerate() {
+        for w in op.reads() {
+            let w = place(w);
+            if let Some(d) = def.get(&w) {
+                add(i, *d, 1);
+            }
+            readers.entry(w).or_default().push(i);
+        }
+        for w in op.writes() {
+            let w = place(w);
+            if let Some(d) = def.get(&w) {
+                add(i, *d, 1);
+            }
+            for r in readers.remove(&w).unwrap_or_default() {
+                add(i, r, if facts[r].alu && facts[i].alu { 0 } else { 1 });
+            }
+            def.insert(w, i);
+        }
+        let own = loaded(op);
+        for l in &own {
+            for s in &stores {
+                if ops[*s].store.is_some_and(|s| same_element(s, *l)) {
+                    add(i, *s, 1);
+                }
+            }
+        }
+        if let Some(place) = op.store {
+            for s in &stores {
+                if ops[*s].store.is_some_and(|s| same_element(s, place)) {
+                    add(i, *s, 1);
+                }
+            }
+            for l in &loads {
+                if loaded(&ops[*l]).iter().any(|x| same_element(*x, place)) {
+                    add(i, *l, 0);
+                }
+            }
+            stores.push(i);
+        }
+        if !own.is_empty() {
+            loads.push(i);
+        }
+        if op.kind == Kind::Mova {
+            for r in relative.drain(..) {
+                add(i, r, 1);
+            }
+            if let Some(m) = mova {
+                add(i, m, 1);
+            }
+            mova = Some(i);
+        }
+        if facts[i].relative {
+            if let Some(m) = mova {
+                add(i, m, 1);
+            }
+            relative.push(i);
+        }
+        if matches!(op.kind, Kind::Export(_) | Kind::Write(_) | Kind::Control(_) | Kind::Kill) {
+            if let Some(c) = control {
+                add(i, c, 1);
+            }
+            control = Some(i);
+        }
+        if op.kind == Kind::Pred {
+            for j in 0..i {
+                if facts[j].alu {
+                    add(i, j, 0);
+                } else {
+                    add(i, j, 1);
+                }
+            }
+        }
+    }
+    // AR dies with its clause: a MOVA waits until everything that its users need is there.
+    for i in 0..n {
+        if ops[i].kind == Kind::Mova {
+            let users: Vec<usize> = (i + 1..n).filter(|u| preds[*u].contains_key(&i) && ops[*u].kind != Kind::Mova).collect();
+            let waits: Vec<usize> = users.iter().flat_map(|u| preds[*u].keys().copied().collect::<Vec<_>>()).filter(|p| *p < i).collect();
+            for p in waits {
+                preds[i].entry(p).or_insert(1);
+            }
+        }
+    }
+    let mut succs = vec![Vec::new(); n];
+    let mut height = vec![0u32; n];
+    for i in 0..n {
+        for (p, lat) in &preds[i] {
+            succs[*p].push((i, *lat));
+        }
+    }
+    for i in (0..n).rev() {
+        for (s, lat) in &succs[i] {
+            // Fetches take long; exports all come at the end, in whatever order.
+            let own = match ops[*s].kind {
+                Kind::Fetch(_) => *lat as u32 + 4,
+                _ if facts[*s].alu => *lat as u32,
+                _ => facts[i].alu as u32,
+            };
+            height[i] = height[i].max(height[*s] + own);
+        }
+    }
+    Graph { preds: preds.into_iter().map(|p| p.into_iter().collect()).collect(), succs, height }
+}

@@ -1,0 +1,824 @@
+//! Scheduling and channel assignment as one problem: operations of a piece of straight-line code become groups and clauses.
+//!
+//! A list scheduler fills one group after the other; where an operation is placed settles the channel of its result. Legality
+//! (slots, read ports, constant pairs, literals, kcache lines, clause length) is tried at every placement. Several seeded
+//! orders are tried and the cheapest kept; the work is counted in tries, so the result is deterministic.
+
+use crate::isa::forms::{self, TABLE, Unit};
+use crate::isa::ports::{self, Read, SlotReads};
+use crate::place::deps::{Facts, Graph, Operand, facts, graph};
+use crate::select::mir::*;
+use retroshade_emit::form::FormId;
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Attempts without a better schedule after which the search ends.
+const PATIENCE: u32 = 120;
+/// Slots of a clause in 64-bit units.
+pub const CLAUSE_SLOTS: usize = 128;
+/// Fetches of a clause.
+pub const CLAUSE_FETCHES: usize = 16;
+/// Slots that a MOVA leaves free in its clause for the groups that use AR.
+const AR_ROOM: usize = 40;
+/// What a group costs beside the bytes of its slots.
+pub const GROUP_COST: u64 = 12;
+
+/// An operation in its slot, registers still named by webs.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// Number of the operation in its piece of code.
+    pub op: usize,
+    /// Form.
+    pub form: FormId,
+    /// Sources.
+    pub src: SmallVec<[Opnd; 3]>,
+    /// Sources taken from PV or PS, by bit; the unit that made them.
+    pub forward: [Option<u8>; 3],
+    /// Result.
+    pub dst: Option<Web>,
+    /// Array element written.
+    pub store: Option<(u8, u8, u8, bool)>,
+    /// Unit, 4 = T.
+    pub unit: u8,
+    /// Destination channel.
+    pub chan: u8,
+    /// Bank swizzle.
+    pub bank: u8,
+    /// Updates the execute mask.
+    pub pred: bool,
+    /// Output modifier.
+    pub omod: u8,
+    /// Clamp.
+    pub clamp: bool,
+}
+
+/// A group with its literal words.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// Slots by unit.
+    pub slots: Vec<Slot>,
+    /// Literals, without their signs where operands carry them.
+    pub literals: SmallVec<[u32; 4]>,
+}
+
+/// What a piece of code becomes.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// A group of the current ALU clause.
+    Group(Group),
+    /// The ALU clause ends here.
+    Cut,
+    /// A fetch clause: operations by number.
+    Fetch(Vec<usize>),
+    /// An export or another control-flow instruction: the operation.
+    Control(usize),
+}
+
+/// Constant lines that an ALU clause locks: at most two sets of one or two neighbouring lines.
+#[derive(Clone, Debug, Default)]
+pub struct Lines(SmallVec<[(u8, u16); 4]>);
+
+impl Lines {
+    /// Adds a line of a buffer.
+    pub fn insert(&mut self, bank: u8, line: u16) {
+        if let Err(at) = self.0.binary_search(&(bank, line)) {
+            self.0.insert(at, (bank, line));
+        }
+    }
+    /// The sets that cover the lines, or `None` where two do not suffice: (buffer, first line, lines).
+    pub fn sets(&self) -> Option<SmallVec<[(u8, u16, u8); 2]>> {
+        let mut out: SmallVec<[(u8, u16, u8); 2]> = SmallVec::new();
+        for (bank, line) in &self.0 {
+            match out.last_mut() {
+                Some((b, first, n)) if *b == *bank && *line == *first + 1 && *n == 1 => *n = 2,
+                _ => out.push((*bank, *line, 1)),
+            }
+        }
+        (out.len() <= 2).then_some(out)
+    }
+}
+
+/// Why a piece of code could not be scheduled.
+#[derive(Clone, Debug)]
+pub enum Stuck {
+    /// The operation fits no group, however empty; its operands should move to other channels.
+    Op(usize),
+}
+
+/// Everything about a piece of code that does not change between attempts.
+struct Code<'a> {
+    ops: &'a [Op],
+    facts: &'a [Facts],
+    graph: &'a Graph,
+    mir: &'a Mir,
+    prefer: &'a BTreeMap<Web, u8>,
+    /// The number of each web within this piece, by web; [`ELSEWHERE`] for those that it does not name.
+    local: &'a [u32],
+    /// The webs that this piece names.
+    webs: &'a [Web],
+    /// ALU operations.
+    alu: usize,
+}
+
+/// The local number of a web that a piece of code does not name.
+const ELSEWHERE: u32 = u32::MAX;
+/// The most ready operations that one pass over a group tries: in longer lists the last ones would wait anyway.
+const READY: usize = 64;
+
+/// Numbers of webs within the piece of code at hand; made once, because programs have many pieces and many webs.
+#[derive(Debug, Default)]
+pub struct Numbering {
+    local: Vec<u32>,
+    webs: Vec<Web>,
+}
+
+impl Numbering {
+    fn start(&mut self, ops: &[Op], webs: usize) {
+        for w in self.webs.drain(..) {
+            self.local[w.0 as usize] = ELSEWHERE;
+        }
+        self.local.resize(webs.max(self.local.len()), ELSEWHERE);
+        for w in ops.iter().flat_map(|o| o.reads().into_iter().chain(o.writes())) {
+            if self.local[w.0 as usize] == ELSEWHERE {
+                self.local[w.0 as usize] = self.webs.len() as u32;
+                self.webs.push(w);
+            }
+        }
+    }
+}
+
+/// The scheduler of one piece of code under one seed.
+struct Run<'a> {
+    code: &'a Code<'a>,
+    /// Channel of each web of this piece, settled so far.
+    chan: Vec<Option<u8>>,
+    /// Reads of each web of this piece not yet scheduled.
+    pending: Vec<u32>,
+    /// Webs that are still to be read, by channel.
+    live: [u32; 4],
+    /// ALU operations without a time.
+    left: usize,
+    /// Those among them that use the index register as it is now: it dies with the clause.
+    indexed: u32,
+    time: Vec<Option<u32>>,
+    /// Unscheduled predecessors, and the first time that the scheduled ones allow.
+    missing: Vec<u32>,
+    earliest: Vec<u32>,
+    /// ALU operations without missing predecessors, not yet scheduled.
+    ready: Vec<usize>,
+    now: u32,
+    items: Vec<Item>,
+    /// Webs in the units of the previous group, if it belongs to the open clause; the unit that forwards each.
+    forward: SmallVec<[(Web, u8); 5]>,
+    lines: Lines,
+    clause: usize,
+    seed: u64,
+    noise: u32,
+    tries: u64,
+    /// Live values by channel when the open group began.
+    load: [u32; 4],
+}
+
+/// An operation in the open group.
+#[derive(Clone, Copy)]
+struct Taken {
+    op: u32,
+    unit: u8,
+    chan: u8,
+    bank: u8,
+    /// First of its operands (reductions have two for each unit), and whether its result counts.
+    first: u8,
+    result: bool,
+}
+
+/// A group under construction. Copied for every try.
+#[derive(Clone, Copy)]
+struct Open {
+    slots: [Taken; 5],
+    reads: [SlotReads; 5],
+    count: usize,
+    units: [bool; 5],
+    literals: [u32; 4],
+    words: usize,
+    pairs: [u32; 2],
+    halves: usize,
+    ports: ports::Ports,
+    exclusive: bool,
+    mova: bool,
+    relative: bool,
+}
+
+impl Open {
+    fn new() -> Open {
+        let slot = Taken { op: 0, unit: 0, chan: 0, bank: 0, first: 0, result: false };
+        Open {
+            slots: [slot; 5],
+            reads: [SlotReads::default(); 5],
+            count: 0,
+            units: [false; 5],
+            literals: [0; 4],
+            words: 0,
+            pairs: [0; 2],
+            halves: 0,
+            ports: ports::Ports::default(),
+            exclusive: false,
+            mova: false,
+            relative: false,
+        }
+    }
+    fn size(&self) -> usize {
+        self.count + self.words.div_ceil(2)
+    }
+    /// A literal's word; operands carry the sign where they may.
+    fn literal(&mut self, bits: u32, float: bool) -> bool {
+        let words = &self.literals[..self.words];
+        if words.contains(&bits) || float && words.contains(&(bits ^ 0x8000_0000)) {
+            return true;
+        }
+        if self.words == 4 {
+            return false;
+        }
+        self.literals[self.words] = bits;
+        self.words += 1;
+        true
+    }
+    fn half(&mut self, key: u32) -> bool {
+        if self.pairs[..self.halves].contains(&key) {
+            return true;
+        }
+        if self.halves == 2 {
+            return false;
+        }
+        self.pairs[self.halves] = key;
+        self.halves += 1;
+        true
+    }
+    /// Bank swizzles for the slot added last: one beside the chosen ones, or new ones for all.
+    fn banks(&mut self, from: usize) -> bool {
+        let mut fits = true;
+        for k in from..self.count {
+            let found = ports::different(&self.reads[k]).iter().find_map(|s| {
+                let mut p = self.ports;
+                ports::reserve(&self.reads[k], *s, &mut p).then_some((*s, p))
+            });
+            match found {
+                Some((s, p)) => (self.slots[k].bank, self.ports) = (s as u8, p),
+                None => {
+                    fits = false;
+                    break;
+                }
+            }
+        }
+        if fits {
+            return true;
+        }
+        let Some(all) = ports::swizzles(&self.reads[..self.count]) else { return false };
+        self.ports = ports::Ports::default();
+        for (k, s) in all.iter().enumerate() {
+            self.slots[k].bank = *s;
+            ports::reserve(&self.reads[k], *s as usize, &mut self.ports);
+        }
+        true
+    }
+}
+
+impl Run<'_> {
+    fn random(&mut self) -> u64 {
+        self.seed ^= self.seed << 13;
+        self.seed ^= self.seed >> 7;
+        self.seed ^= self.seed << 17;
+        self.seed
+    }
+
+    fn channel(&self, w: Web) -> Option<u8> {
+        match self.code.local[w.0 as usize] {
+            ELSEWHERE => self.code.mir.webs[w.0 as usize].chan,
+            n => self.chan[n as usize],
+        }
+    }
+
+    /// Channels that a definition of `w` may take: members of a register that have none yet keep apart.
+    fn allowed(&self, w: Web) -> SmallVec<[u8; 4]> {
+        if let Some(c) = self.channel(w) {
+            return SmallVec::from_slice(&[c]);
+        }
+        let mir = self.code.mir;
+        let taken = |c: u8| match mir.webs[w.0 as usize].quad {
+            Some(q) => mir.quads[q.0 as usize].iter().any(|m| *m != w && self.channel(*m) == Some(c)),
+            None => false,
+        };
+        (0..4).filter(|c| !taken(*c)).collect()
+    }
+
+    /// What a slot reads; reserves literals and constants in the group. `None` where they do not fit.
+    fn reads(&self, open: &mut Open, operands: &[Operand], unit: u8, lines: &mut Option<Lines>) -> Option<SlotReads> {
+        let mut out = SlotReads { unit, ..SlotReads::default() };
+        let mut constants = 0;
+        for (k, o) in operands.iter().enumerate() {
+            out.reads[k] = match *o {
+                Operand::Web(w) if self.forward.iter().any(|f| f.0 == w) => Read::Forward,
+                Operand::Web(w) => {
+                    let key = self.code.mir.webs[w.0 as usize].quad.map_or(w.0, |q| 0x8000_0000 | q.0);
+                    Read::Gpr(key, self.channel(w).unwrap_or(0))
+                }
+                Operand::Const(key, bank, line) => {
+                    constants += 1;
+                    if !open.half(key) {
+                        return None;
+                    }
+                    lines.get_or_insert_with(|| self.lines.clone()).insert(bank, line);
+                    Read::Const(key)
+                }
+                Operand::Inline => {
+                    constants += 1;
+                    Read::Inline
+                }
+                Operand::Literal(bits, float) => {
+                    constants += 1;
+                    if !open.literal(bits, float) {
+                        return None;
+                    }
+                    Read::Inline
+                }
+                Operand::Array(key, c) => Read::Gpr(key, c),
+            };
+        }
+        (unit != 4 || constants <= 2).then_some(out)
+    }
+
+    /// Tries to put an operation into the open group: `slots` (unit, channel, first operand, whether it has the result).
+    fn place(&mut self, open: &Open, i: usize, slots: &[(u8, u8, u8, bool)]) -> Option<(Open, Option<Lines>)> {
+        self.tries += 1;
+        let mut next = *open;
+        let mut lines = None;
+        let from = next.count;
+        let reduce = slots.len() > 1;
+        for (unit, chan, first, result) in slots {
+            if std::mem::replace(&mut next.units[*unit as usize], true) {
+                return None;
+            }
+            let all = &self.code.facts[i].operands;
+            let operands = if reduce { &all[*first as usize..*first as usize + 2] } else { &all[..] };
+            let r = self.reads(&mut next, operands, *unit, &mut lines)?;
+            next.reads[next.count] = r;
+            next.slots[next.count] = Taken { op: i as u32, unit: *unit, chan: *chan, bank: 0, first: *first, result: *result };
+            next.count += 1;
+        }
+        if let Some(l) = &lines {
+            // Lines of the operations before this one in the group.
+            l.sets()?;
+        }
+        if self.clause + next.size() > CLAUSE_SLOTS || !next.banks(from) {
+            return None;
+        }
+        Some((next, lines))
+    }
+
+    /// Tries every place of an operation in the open group.
+    fn try_op(&mut self, open: &Open, i: usize) -> Option<Open> {
+        let code = self.code;
+        let f = &code.facts[i];
+        let mova = code.ops[i].kind == Kind::Mova;
+        if f.exclusive && open.exclusive || mova && (open.relative || open.mova) || f.relative && open.mova {
+            return None;
+        }
+        // AR dies with its clause: there must be room for what uses it.
+        if mova && self.clause > CLAUSE_SLOTS - AR_ROOM {
+            return None;
+        }
+        let (mut o, lines) = self.find_place(open, i)?;
+        if let Some(l) = lines {
+            self.lines = l;
+        }
+        o.exclusive |= f.exclusive;
+        o.mova |= mova;
+        o.relative |= f.relative;
+        Some(o)
+    }
+
+    fn find_place(&mut self, open: &Open, i: usize) -> Option<(Open, Option<Lines>)> {
+        let code = self.code;
+        let (op, f) = (&code.ops[i], &code.facts[i]);
+        if op.kind == Kind::Reduce {
+            if open.units[..4].iter().any(|t| *t) {
+                return None;
+            }
+            let cube = op.dst.len() == 4;
+            if cube {
+                if op.dst.iter().enumerate().any(|(c, w)| !self.allowed(*w).contains(&(c as u8))) {
+                    return None;
+                }
+                return self.place(open, i, &[(0, 0, 0, true), (1, 1, 2, true), (2, 2, 4, true), (3, 3, 6, true)]);
+            }
+            let c = *self.ordered(op.dst[0]).first()?;
+            return self.place(open, i, &[(0, 0, 0, c == 0), (1, 1, 2, c == 1), (2, 2, 4, c == 2), (3, 3, 6, c == 3)]);
+        }
+        let channels: SmallVec<[u8; 4]> = match (op.dst.first(), op.store) {
+            (_, Some((_, _, c, _))) => SmallVec::from_slice(&[c]),
+            (Some(w), _) => self.ordered(*w),
+            // What uses AR names AR.x, which only unit X writes.
+            _ if op.kind == Kind::Mova => SmallVec::from_slice(&[0]),
+            _ => SmallVec::from_slice(&[0, 1, 2, 3]),
+        };
+        // Which vector unit or which channel does not matter to the rules: one try for each kind is enough.
+        if f.unit != Unit::Trans
+            && let Some(c) = channels.iter().find(|c| !open.units[**c as usize])
+            && let Some(o) = self.place(open, i, &[(*c, *c, 0, true)])
+        {
+            return Some(o);
+        }
+        if f.trans && !open.units[4] {
+            // An operation that any unit can execute goes to T only while its own vector unit is busy.
+            let c = channels.iter().find(|c| f.unit == Unit::Trans || open.units[**c as usize])?;
+            return self.place(open, i, &[(4, *c, 0, true)]);
+        }
+        None
+    }
+
+    /// Allowed channels, the preferred one first, then by how few values they hold.
+    fn ordered(&mut self, w: Web) -> SmallVec<[u8; 4]> {
+        let mut c = self.allowed(w);
+        if c.len() > 1 {
+            let load = self.load;
+            let prefer = self.code.prefer.get(&w).copied();
+            let r = if self.noise > 0 { self.random() } else { 0 };
+            c.sort_by_key(|x| (Some(*x) != prefer, if self.noise > 0 { (r >> (8 * *x)) as u32 & 3 } else { load[*x as usize] }, *x));
+        }
+        c
+    }
+
+    /// Notes that an operation has its time; its successors may become ready.
+    fn done(&mut self, i: usize) {
+        self.time[i] = Some(self.now);
+        let code = self.code;
+        if code.facts[i].alu {
+            if let Some(k) = self.ready.iter().position(|r| *r == i) {
+                self.ready.remove(k);
+            }
+            self.left -= 1;
+            self.indexed += code.facts[i].index_users;
+            self.indexed = self.indexed.saturating_sub(code.facts[i].relative as u32);
+        }
+        for n in &code.facts[i].reads {
+            let n = *n as usize;
+            self.pending[n] -= 1;
+            if let (0, Some(c)) = (self.pending[n], self.chan[n]) {
+                self.live[c as usize & 3] -= 1;
+            }
+        }
+        for (s, lat) in &self.code.graph.succs[i] {
+            self.earliest[*s] = self.earliest[*s].max(self.now + *lat as u32);
+            self.missing[*s] -= 1;
+            if self.missing[*s] == 0 && self.code.facts[*s].alu {
+                self.ready.push(*s);
+            }
+        }
+    }
+
+    fn settle(&mut self, w: Web, c: u8) {
+        let n = self.code.local[w.0 as usize] as usize;
+        if self.chan[n].is_none() {
+            self.chan[n] = Some(c);
+            self.live[c as usize & 3] += (self.pending[n] > 0) as u32;
+        }
+    }
+
+    fn commit(&mut self, i: usize, open: &Open) {
+        self.done(i);
+        let op = &self.code.ops[i];
+        for s in open.slots[..open.count].iter().filter(|s| s.op as usize == i && s.result) {
+            match op.dst.len() {
+                4 => self.settle(op.dst[s.chan as usize], s.chan),
+                1 => self.settle(op.dst[0], s.chan),
+                _ => {}
+            }
+        }
+    }
+
+    /// Fills and closes one group; `false` where nothing could be placed.
+    fn group(&mut self, urgent: &[bool]) -> bool {
+        let mut open = Open::new();
+        self.load = self.live;
+        let mut list: Vec<(u64, usize)> = Vec::new();
+        loop {
+            list.clear();
+            for n in 0..self.ready.len() {
+                let i = self.ready[n];
+                if self.earliest[i] > self.now {
+                    continue;
+                }
+                let f = &self.code.facts[i];
+                let special = matches!(f.unit, Unit::Trans | Unit::Reduce) as u64 * 5;
+                let noise = if self.noise > 0 { self.random() % (self.noise as u64 + 1) } else { 0 };
+                let p = f.relative as u64 * 1_000_000
+                    + urgent.get(i).is_some_and(|u| *u) as u64 * 100_000
+                    + self.code.graph.height[i] as u64 * 10
+                    + special
+                    + noise;
+                list.push((p, i));
+            }
+            list.sort_unstable_by_key(|(p, i)| (std::cmp::Reverse(*p), *i));
+            list.truncate(READY);
+            let mut placed = false;
+            for (_, i) in &list {
+                // A definition placed earlier in this pass may have satisfied or blocked others; times are checked anew.
+                if let Some(next) = self.try_op(&open, *i) {
+                    open = next;
+                    self.commit(*i, &open);
+                    placed = true;
+                }
+            }
+            if !placed || open.units.iter().all(|t| *t) {
+                break;
+            }
+        }
+        if open.count == 0 {
+            return false;
+        }
+        self.close(open);
+        true
+    }
+
+    /// Turns the open group into an item.
+    fn close(&mut self, open: Open) {
+        let code = self.code;
+        let mut group = Group { slots: Vec::with_capacity(open.count), literals: SmallVec::from_slice(&open.literals[..open.words]) };
+        for t in &open.slots[..open.count] {
+            let op = &code.ops[t.op as usize];
+            let src: SmallVec<[Opnd; 3]> = match op.kind {
+                Kind::Reduce => SmallVec::from_slice(&op.src[t.first as usize..t.first as usize + 2]),
+                _ => op.src.iter().copied().collect(),
+            };
+            let mut forward = [None; 3];
+            for (k, o) in src.iter().enumerate() {
+                forward[k] = o.as_web().and_then(|w| self.forward.iter().find(|f| f.0 == w).map(|f| f.1));
+            }
+            group.slots.push(Slot {
+                op: t.op as usize,
+                form: op.form,
+                src,
+                forward,
+                dst: match op.dst.len() {
+                    4 => Some(op.dst[t.chan as usize]),
+                    _ if t.result => op.dst.first().copied(),
+                    _ => None,
+                },
+                store: op.store,
+                unit: t.unit,
+                chan: t.chan,
+                bank: t.bank,
+                pred: op.kind == Kind::Pred,
+                omod: op.omod,
+                clamp: op.clamp,
+            });
+        }
+        group.slots.sort_by_key(|s| s.unit);
+        self.forward.clear();
+        for s in &group.slots {
+            if let Some(w) = s.dst {
+                // DOT4 and MAX4 forward their sum in PV.x, whatever channel they write.
+                let reduce = code.ops[s.op].kind == Kind::Reduce && code.ops[s.op].dst.len() == 1;
+                self.forward.push((w, if reduce { 0 } else { s.unit }));
+            }
+        }
+        self.clause += open.size();
+        self.items.push(Item::Group(group));
+        self.now += 1;
+    }
+
+    fn cut(&mut self) {
+        if self.clause > 0 {
+            self.items.push(Item::Cut);
+        }
+        self.forward.clear();
+        self.lines = Lines::default();
+        self.clause = 0;
+    }
+
+    /// Schedules ALU operations until `goal` is done, others filling holes; all of them if `goal` is `None`.
+    fn alu(&mut self, goal: Option<&[bool]>) -> Result<(), Stuck> {
+        let facts = self.code.facts;
+        // Goals that may still be open.
+        let mut open: Vec<usize> = goal.map_or(Vec::new(), |g| (0..facts.len()).filter(|i| g[*i]).collect());
+        loop {
+            while open.last().is_some_and(|i| self.time[*i].is_some()) {
+                open.pop();
+            }
+            if if goal.is_some() { open.is_empty() && self.indexed == 0 } else { self.left == 0 } {
+                return Ok(());
+            }
+            if !self.group(goal.unwrap_or(&[])) {
+                if self.clause > 0 {
+                    self.cut();
+                    continue;
+                }
+                // An operation may wait for a time that has not come although its predecessors are done.
+                if self.ready.iter().any(|i| self.earliest[*i] > self.now) {
+                    self.now += 1;
+                    continue;
+                }
+                return Err(Stuck::Op(self.ready.iter().copied().min().unwrap_or(0)));
+            }
+        }
+    }
+
+    fn run(&mut self) -> Result<(), Stuck> {
+        let (ops, facts) = (self.code.ops, self.code.facts);
+        loop {
+            // Fetches that need no other unscheduled fetch.
+            let mut wave: Vec<usize> = Vec::new();
+            let mut need = vec![false; ops.len()];
+            let mut k = 0;
+            while k < ops.len() {
+                if self.time[k].is_some() || !matches!(ops[k].kind, Kind::Fetch(_)) {
+                    k += 1;
+                    continue;
+                }
+                // A bundle: a fetch and the ones joined to it, which follow it in program order.
+                let mut bundle = vec![k];
+                let mut j = k + 1;
+                while j < ops.len() {
+                    match &ops[j].kind {
+                        Kind::Fetch(f) if f.joined => bundle.push(j),
+                        Kind::Fetch(_) => break,
+                        _ => {}
+                    }
+                    j += 1;
+                }
+                let mut before: BTreeSet<usize> = BTreeSet::new();
+                let mut stack = bundle.clone();
+                while let Some(i) = stack.pop() {
+                    for (p, _) in &self.code.graph.preds[i] {
+                        if self.time[*p].is_none() && !bundle.contains(p) && before.insert(*p) {
+                            stack.push(*p);
+                        }
+                    }
+                }
+                let texture = |i: usize| TABLE.form(ops[i].form_of_fetch()).spaces == forms::TEX;
+                let same_kind = wave.first().is_none_or(|w| texture(*w) == texture(k));
+                let independent = before.iter().all(|i| facts[*i].alu);
+                if independent && same_kind && wave.len() + bundle.len() <= CLAUSE_FETCHES {
+                    wave.extend(&bundle);
+                    before.iter().for_each(|i| need[*i] = true);
+                }
+                k = bundle.last().copied().unwrap_or(k) + 1;
+            }
+            if wave.is_empty() {
+                break;
+            }
+            self.alu(Some(&need))?;
+            self.cut();
+            for i in &wave {
+                self.done(*i);
+                for w in ops[*i].writes() {
+                    if let Some(c) = self.code.mir.webs[w.0 as usize].chan {
+                        self.settle(w, c);
+                    }
+                }
+            }
+            self.now += 1;
+            self.items.push(Item::Fetch(wave));
+        }
+        self.alu(None)?;
+        for i in 0..ops.len() {
+            if self.time[i].is_none() {
+                self.items.push(Item::Control(i));
+            }
+        }
+        Ok(())
+    }
+
+    fn cost(&self) -> u64 {
+        self.items
+            .iter()
+            .map(|i| match i {
+                Item::Group(g) => 8 * (g.slots.len() + g.literals.len().div_ceil(2)) as u64 + GROUP_COST,
+                Item::Cut => 8,
+                Item::Fetch(_) => 8,
+                Item::Control(_) => 0,
+            })
+            .sum()
+    }
+}
+
+impl Op {
+    /// The form of a fetch, or the operation's own.
+    pub fn form_of_fetch(&self) -> FormId {
+        match &self.kind {
+            Kind::Fetch(f) => f.form,
+            _ => self.form,
+        }
+    }
+}
+
+/// A schedule: its items, and the channels of the webs that it defines first.
+pub type Scheduled = (Vec<Item>, BTreeMap<Web, u8>);
+
+/// Schedules a piece of code; `budget` bounds the tries.
+pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Result<Scheduled, Stuck> {
+    names.start(ops, mir.webs.len());
+    let facts = facts(ops, &names.local);
+    let graph = graph(ops, &facts, mir);
+    let mut prefer = BTreeMap::new();
+    for op in ops.iter().filter(|o| o.kind == Kind::Reduce && o.dst.len() == 1) {
+        for (k, s) in op.src.iter().enumerate() {
+            if let Some(w) = s.as_web() {
+                prefer.entry(w).or_insert((k / 2) as u8);
+            }
+        }
+    }
+    let alu = facts.iter().filter(|f| f.alu).count();
+    let chan: Vec<Option<u8>> = names.webs.iter().map(|w| mir.webs[w.0 as usize].chan).collect();
+    let mut pending = vec![0u32; names.webs.len()];
+    facts.iter().flat_map(|f| &f.reads).for_each(|n| pending[*n as usize] += 1);
+    let mut live = [0u32; 4];
+    for (c, p) in chan.iter().zip(&pending) {
+        if let (Some(c), true) = (c, *p > 0) {
+            live[*c as usize & 3] += 1;
+        }
+    }
+    let missing: Vec<u32> = graph.preds.iter().map(|p| p.len() as u32).collect();
+    let ready: Vec<usize> = (0..ops.len()).filter(|i| facts[*i].alu && missing[*i] == 0).collect();
+    let code = Code { ops, facts: &facts, graph: &graph, mir, prefer: &prefer, local: &names.local, webs: &names.webs, alu };
+    let enough = bound(ops, &facts, &graph);
+    let mut best: Option<(u64, Vec<Item>, Vec<Option<u8>>)> = None;
+    let (mut spent, mut attempt, mut improved, mut stuck) = (0u64, 0u32, 0u32, None);
+    loop {
+        let mut run = Run {
+            code: &code,
+            chan: chan.clone(),
+            pending: pending.clone(),
+            live,
+            left: code.alu,
+            indexed: 0,
+            time: vec![None; ops.len()],
+            missing: missing.clone(),
+            earliest: vec![0; ops.len()],
+            ready: ready.clone(),
+            now: 0,
+            items: Vec::new(),
+            forward: SmallVec::new(),
+            lines: Lines::default(),
+            clause: 0,
+            seed: 0x9e37_79b9_7f4a_7c15 ^ (attempt as u64) << 32 | 1,
+            noise: if attempt == 0 { 0 } else { 3 + attempt % 25 },
+            tries: 0,
+            load: [0; 4],
+        };
+        match run.run() {
+            Ok(()) => {
+                let cost = run.cost();
+                if best.as_ref().is_none_or(|b| cost < b.0) {
+                    best = Some((cost, run.items, run.chan));
+                    improved = attempt;
+                }
+                if cost <= enough {
+                    break;
+                }
+            }
+            Err(s) => stuck = Some(s),
+        }
+        spent += run.tries.max(1) + alu as u64;
+        attempt += 1;
+        if spent >= budget || alu <= 1 || attempt >= 400 || attempt - improved > PATIENCE {
+            break;
+        }
+    }
+    match (best, stuck) {
+        (Some((_, items, found)), _) => {
+            // Only those settle here whose channel this piece chose.
+            let settled = code.webs.iter().zip(found).filter_map(|(w, c)| Some((*w, c?))).collect();
+            Ok((items, settled))
+        }
+        (None, Some(s)) => Err(s),
+        (None, None) => Ok((Vec::new(), BTreeMap::new())),
+    }
+}
+
+/// A cost that no schedule can beat: slots and T operations at five and one a group, the longest chain, literals paired.
+fn bound(ops: &[Op], facts: &[Facts], graph: &Graph) -> u64 {
+    let (mut slots, mut trans, mut longest) = (0u64, 0u64, 0u64);
+    let mut words = BTreeSet::new();
+    let mut depth = vec![0u64; ops.len()];
+    for i in 0..ops.len() {
+        for (p, lat) in &graph.preds[i] {
+            depth[i] = depth[i].max(depth[*p] + if facts[*p].alu { *lat as u64 } else { 0 });
+        }
+        if !facts[i].alu {
+            if !matches!(ops[i].kind, Kind::Control(_)) {
+                // Fetches and exports end clauses, which the bound does not count: never stop early on their account.
+                longest = longest.max(depth[i]);
+            }
+            continue;
+        }
+        longest = longest.max(depth[i] + 1);
+        slots += if ops[i].kind == Kind::Reduce { 4 } else { 1 };
+        trans += (facts[i].unit == Unit::Trans) as u64;
+        for o in &facts[i].operands {
+            if let Operand::Literal(b, float) = o {
+                words.insert(if *float { b & 0x7fff_ffff } else { *b });
+            }
+        }
+    }
+    8 * (slots + words.len().div_ceil(2) as u64) + GROUP_COST * longest.max(trans).max(slots.div_ceil(5))
+}

@@ -1,0 +1,223 @@
+//! Spilling to scratch memory: the last resort where a program has more values than registers.
+//!
+//! A spilled web lives in one channel of a scratch element. Its code is cut into short pieces: what a piece reads is fetched
+//! when it begins, what it defines is written when it ends, so between pieces the web needs no register. Writes take effect
+//! in the active lanes only, as register writes do, which makes this right under any control flow.
+
+use super::liveness::{liveness, positions};
+use crate::isa::forms;
+use crate::select::mir::{Fetch, Kind, Mir, Op, Opnd, Place, Quad, Step, Web, WebInfo, Write, each_leaf, leaves};
+use smallvec::smallvec;
+use std::collections::BTreeMap;
+
+/// Operations of a piece of code, about.
+const PIECE: usize = 24;
+
+/// Fields of a read from scratch memory.
+pub fn read_fields(element: u32, indexed: bool) -> smallvec::SmallVec<[(&'static str, u64); 12]> {
+    smallvec![
+        ("ELEM_SIZE", 3),
+        ("UNCACHED", 1),
+        ("INDEXED", indexed as u64),
+        ("DATA_FORMAT", 34),
+        ("NUM_FORMAT_ALL", 1),
+        ("ARRAY_BASE", element as u64),
+        ("ARRAY_SIZE", 0xfff),
+    ]
+}
+
+/// Copies what fetches deliver, so that it can be spilled: the fetch's own register is free again at once.
+pub fn loosen(mir: &mut Mir) {
+    let mut names: BTreeMap<Web, Web> = BTreeMap::new();
+    for w in leaves(&mir.steps).into_iter().flatten().filter(|o| matches!(o.kind, Kind::Fetch(_))).flat_map(|o| o.writes()) {
+        mir.webs.push(WebInfo::default());
+        names.insert(w, Web(mir.webs.len() as u32 - 1));
+    }
+    each_leaf(&mut mir.steps, &mut |ops| {
+        let old = std::mem::take(ops);
+        for mut op in old {
+            // Results have one definition each; only reads take the new name.
+            let written = op.writes();
+            op.rename(&|w| if written.contains(&w) { w } else { names.get(&w).copied().unwrap_or(w) });
+            let copies = written.iter().filter_map(|w| Some((*w, *names.get(w)?)));
+            let copies: Vec<Op> = copies.map(|(w, x)| Op::alu("OP2:MOV", &[Opnd::web(w)], Some(x))).collect();
+            ops.push(op);
+            ops.extend(copies);
+        }
+    });
+}
+
+/// Moves webs to scratch memory until no place has more than `most` live ones; `false` where that is not possible.
+pub fn spill(mir: &mut Mir, most: u32) -> bool {
+    define_all(mir);
+    let chosen = choose(mir, most);
+    if chosen.is_empty() {
+        return false;
+    }
+    let slots: BTreeMap<Web, u32> = chosen.iter().enumerate().map(|(k, w)| (*w, mir.scratch * 4 + k as u32)).collect();
+    mir.scratch += (chosen.len() as u32).div_ceil(4);
+    let steps = std::mem::take(&mut mir.steps);
+    mir.steps = rewrite(mir, steps, &slots);
+    true
+}
+
+/// Webs that some path leaves undefined start as 0: memory that nobody wrote must not be read.
+fn define_all(mir: &mut Mir) {
+    let pos: Vec<_> = leaves(&mir.steps).into_iter().map(|l| positions(l)).collect();
+    let entry = liveness(&mir.steps, &pos, mir.webs.len()).entry;
+    let first: Vec<Op> =
+        entry.iter().filter(|w| mir.webs[w.0 as usize].fixed.is_none()).map(|w| Op::alu("OP2:MOV", &[Opnd::bits(0)], Some(w))).collect();
+    if !first.is_empty() {
+        mir.steps.insert(0, Step::Code(first));
+    }
+}
+
+/// The webs to spill: at each place that holds too many, the one that is named least for the length of its life.
+fn choose(mir: &Mir, most: u32) -> Vec<Web> {
+    let code = leaves(&mir.steps);
+    let pos: Vec<_> = code.iter().map(|l| positions(l)).collect();
+    let live = liveness(&mir.steps, &pos, mir.webs.len());
+    let end = live.ranges.iter().filter_map(|r| r.last()).map(|r| r.1).max().unwrap_or(0) as usize;
+    let mut pressure = vec![0u32; end + 1];
+    let mut starts: Vec<(u32, u32, Web)> = Vec::new();
+    for (k, r) in live.ranges.iter().enumerate() {
+        for (a, b) in r {
+            pressure[*a as usize..*b as usize].iter_mut().for_each(|p| *p += 1);
+            starts.push((*a, *b, Web(k as u32)));
+        }
+    }
+    starts.sort_unstable();
+    let mut named = vec![0u64; mir.webs.len()];
+    for (leaf, depth) in code.iter().zip(&live.depth) {
+        for w in leaf.iter().flat_map(|o| o.reads().into_iter().chain(o.writes())) {
+            named[w.0 as usize] += 1 << (3 * depth.min(&6));
+        }
+    }
+    let length = |w: Web| live.ranges[w.0 as usize].iter().map(|(a, b)| (b - a) as u64).sum::<u64>();
+    let mut spilled = vec![false; mir.webs.len()];
+    let (mut out, mut next): (Vec<Web>, usize) = (Vec::new(), 0);
+    let mut active: Vec<(u32, Web)> = Vec::new();
+    for at in 0..end {
+        active.retain(|(until, w)| *until > at as u32 && !spilled[w.0 as usize]);
+        while let Some((a, b, w)) = starts.get(next).filter(|s| s.0 as usize <= at) {
+            let info: &WebInfo = &mir.webs[w.0 as usize];
+            if *a as usize <= at && info.quad.is_none() && info.fixed.is_none() && info.chan.is_none() && !spilled[w.0 as usize] {
+                active.push((*b, *w));
+            }
+            next += 1;
+        }
+        while pressure[at] > most {
+            let Some((_, w)) = active.iter().max_by_key(|(_, w)| (length(*w) * 256 / named[w.0 as usize].max(1), *w)).copied() else {
+                break;
+            };
+            spilled[w.0 as usize] = true;
+            active.retain(|a| a.1 != w);
+            for (a, b) in &live.ranges[w.0 as usize] {
+                pressure[*a as usize..*b as usize].iter_mut().for_each(|p| *p -= 1);
+            }
+            out.push(w);
+        }
+    }
+    out
+}
+
+fn rewrite(mir: &mut Mir, steps: Vec<Step>, slots: &BTreeMap<Web, u32>) -> Vec<Step> {
+    let mut out = Vec::new();
+    for s in steps {
+        match s {
+            Step::Code(ops) => cut(mir, ops, slots, &mut out),
+            Step::If { then, other } => {
+                let then = rewrite(mir, then, slots);
+                let other = rewrite(mir, other, slots);
+                out.push(Step::If { then, other });
+            }
+            Step::Loop(body) => out.push(Step::Loop(rewrite(mir, body, slots))),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// A spilled web within a piece.
+struct Own {
+    web: Web,
+    loaded: bool,
+    stored: bool,
+}
+
+/// Cuts straight-line code into pieces that fetch and write what is spilled.
+fn cut(mir: &mut Mir, ops: Vec<Op>, slots: &BTreeMap<Web, u32>, out: &mut Vec<Step>) {
+    // AR dies with its clause and gradients with theirs: no cut before an operation that uses one.
+    let relative = |o: &Op| o.store.is_some_and(|s| s.3) || o.src.iter().any(|s| matches!(s.place, Place::Array { rel: true, .. }));
+    let mut bound = vec![false; ops.len()];
+    let mut last_mova = None;
+    for (i, o) in ops.iter().enumerate() {
+        if o.kind == Kind::Mova {
+            last_mova = Some(i);
+        } else if let (true, Some(m)) = (relative(o), last_mova) {
+            bound[m + 1..=i].iter_mut().for_each(|b| *b = true);
+        }
+        bound[i] |= matches!(&o.kind, Kind::Fetch(f) if f.joined);
+    }
+    let mut own: BTreeMap<Web, Own> = BTreeMap::new();
+    let mut piece: Vec<Op> = Vec::new();
+    for (mut op, bound) in ops.into_iter().zip(bound) {
+        let before_branch = op.kind == Kind::Pred && own.values().any(|o| o.stored);
+        if !bound && (piece.len() >= PIECE || before_branch) {
+            flush(mir, &mut piece, &mut own, slots, out);
+        }
+        for (w, read) in op.reads().into_iter().map(|w| (w, true)).chain(op.writes().into_iter().map(|w| (w, false))) {
+            let Some(slot) = slots.get(&w) else { continue };
+            let o = own.entry(w).or_insert_with(|| {
+                let web = mir.web();
+                mir.webs[web.0 as usize].chan = Some((slot % 4) as u8);
+                Own { web, loaded: false, stored: false }
+            });
+            o.loaded |= read && !o.stored;
+            o.stored |= !read;
+        }
+        op.rename(&|w| own.get(&w).map_or(w, |o| o.web));
+        piece.push(op);
+    }
+    flush(mir, &mut piece, &mut own, slots, out);
+}
+
+/// Ends a piece: reads before it, writes behind it.
+fn flush(mir: &mut Mir, piece: &mut Vec<Op>, own: &mut BTreeMap<Web, Own>, slots: &BTreeMap<Web, u32>, out: &mut Vec<Step>) {
+    let mut elements: BTreeMap<u32, Vec<(usize, Own)>> = BTreeMap::new();
+    for (w, o) in std::mem::take(own) {
+        let slot = slots.get(&w).copied().unwrap_or(0);
+        elements.entry(slot / 4).or_default().push((slot as usize % 4, o));
+    }
+    let (mut before, mut behind) = (Vec::new(), Vec::new());
+    for (element, list) in elements {
+        let quad = Quad(mir.quads.len() as u32);
+        mir.quads.push(list.iter().map(|(_, o)| o.web).collect());
+        let (mut read, mut write) = ([None; 4], [None; 4]);
+        for (c, o) in &list {
+            mir.webs[o.web.0 as usize].quad = Some(quad);
+            read[*c] = o.loaded.then_some(o.web);
+            write[*c] = o.stored.then_some(o.web);
+        }
+        if read.iter().any(Option::is_some) {
+            before.push(Op::other(Kind::Fetch(Box::new(Fetch {
+                form: forms::id("MEM_RD:MEM_OP"),
+                fields: read_fields(element, false),
+                src: smallvec![],
+                quad: None,
+                dst: read,
+                joined: false,
+                whole_quad: false,
+            }))));
+        }
+        if write.iter().any(Option::is_some) {
+            let w = Write { form: "EXP_BUF:MEM_SCRATCH", kind: 2, base: element as u16, src: write, quad: Some(quad), index: None };
+            behind.push(Op::other(Kind::Write(Box::new(w))));
+        }
+    }
+    before.append(piece);
+    before.append(&mut behind);
+    if !before.is_empty() {
+        out.push(Step::Code(before));
+    }
+}

@@ -1,0 +1,107 @@
+//! Geometry programs: vertices come from the ES-GS ring by fetches and go to the GS-VS ring by memory exports.
+
+use super::Lower;
+use crate::abi::RING_RESOURCE;
+use crate::select::mir::*;
+use retroshade_ir::{Imm, InstData, Stage, Value};
+use retroshade_lower::CompileError;
+
+/// Where the ring offsets of a primitive's vertices arrive: register and channel.
+pub const VERTEX_OFFSETS: [(u8, u8); 6] = [(0, 0), (0, 1), (0, 3), (1, 0), (1, 1), (1, 2)];
+
+impl Lower<'_> {
+    /// The web of the ring position, in 16-byte units from where this primitive's vertices begin. An index stands in X.
+    pub(super) fn start_ring(&mut self) {
+        if self.module.stage == Stage::Geometry {
+            let w = self.mir.web();
+            self.mir.webs[w.0 as usize].chan = Some(0);
+            self.emit_to("OP2:MOV", &[Opnd::bits(0)], w);
+            self.ring = Some(w);
+        }
+    }
+
+    /// A lane range of one vertex of the primitive, from the ring.
+    pub(super) fn ring_input(&mut self, d: &InstData, slot: u32, offset: u32, count: u32) {
+        let vertex = |l: &mut Self, v: u32| {
+            let (gpr, chan) = VERTEX_OFFSETS[v.min(5) as usize];
+            Opnd::web(l.input_web(gpr, chan))
+        };
+        let at = match d.args.first() {
+            None => vertex(self, offset),
+            Some(index) => {
+                let index = self.lane(*index, 0);
+                let last = count.saturating_sub(1).saturating_sub(offset);
+                let mut o = vertex(self, offset + last);
+                for v in (0..last).rev() {
+                    let t = self.emit("OP2:SUB_INT", &[index, Opnd::bits(v)]);
+                    let x = vertex(self, offset + v);
+                    o = self.emit("OP3:CNDE_INT", &[t, x, o]);
+                }
+                o
+            }
+        };
+        let r = d.results[0];
+        let lanes = self.func.ty(r).lanes;
+        let fields =
+            crate::select::fetch::buffer_fields(RING_RESOURCE, slot * 16, lanes as u64 * 4 - 1, crate::select::fetch::format(lanes));
+        crate::select::fetch::buffer(self, r, at, &fields, 0);
+    }
+
+    /// Writes the current outputs to the ring as a vertex, then tells the hardware.
+    pub(super) fn emit_vertex(&mut self, d: &InstData) {
+        if !self.first_stream(d) {
+            return;
+        }
+        let slots = self.abi.ring_slots(self.module);
+        for (n, (kind, base)) in slots.iter().enumerate() {
+            let mut src = [None; 4];
+            let mut members = Vec::new();
+            let own: Vec<(u8, Web)> =
+                self.outputs.iter().filter(|((k, b, _), _)| (k, b) == (kind, base)).map(|((_, _, c), w)| (*c, *w)).collect();
+            for (c, w) in own {
+                let x = self.mir.web();
+                self.mir.webs[x.0 as usize].chan = Some(c & 3);
+                self.emit_to("OP2:MOV", &[Opnd::web(w)], x);
+                src[c as usize & 3] = Some(x);
+                members.push(x);
+            }
+            let quad = self.quad(members);
+            let write = Write { form: "EXP_BUF:MEM_RING", kind: 1, base: n as u16 * 4, src, quad, index: self.ring };
+            self.push(Op::other(Kind::Write(Box::new(write))));
+        }
+        self.push(Op::other(Kind::Control("CF:EMIT_VERTEX")));
+        self.end_piece();
+        if let Some(w) = self.ring {
+            self.emit_to("OP2:ADD_INT", &[Opnd::web(w), Opnd::bits(slots.len() as u32)], w);
+        }
+    }
+
+    /// Ends the strip.
+    pub(super) fn end_primitive(&mut self, d: &InstData) {
+        if !self.first_stream(d) {
+            return;
+        }
+        self.push(Op::other(Kind::Control("CF:CUT_VERTEX")));
+        self.end_piece();
+    }
+
+    fn first_stream(&mut self, d: &InstData) -> bool {
+        let first = !matches!(d.imm, Imm::Stream(s) if s != 0);
+        if !first {
+            self.fail(CompileError::unsupported("R0102", self.span, "R700 has one vertex stream"));
+        }
+        first
+    }
+
+    /// An element of an input array by a computed index: a chain of selects over the registers.
+    pub(super) fn chosen_input(&mut self, index: Value, gpr: u8, chan: u8, count: u32) -> Opnd {
+        let index = self.lane(index, 0);
+        let mut o = Opnd::web(self.input_web(gpr + count.saturating_sub(1) as u8, chan));
+        for e in (0..count.saturating_sub(1)).rev() {
+            let t = self.emit("OP2:SUB_INT", &[index, Opnd::bits(e)]);
+            let x = Opnd::web(self.input_web(gpr + e as u8, chan));
+            o = self.emit("OP3:CNDE_INT", &[t, x, o]);
+        }
+        o
+    }
+}

@@ -1,0 +1,399 @@
+//! Machine code before scheduling: scalar operations over webs, in a tree of structured control flow.
+//!
+//! A *web* is a scalar variable: one channel of one register for its whole life. Vectors exist only as *quads*, webs that
+//! one export or fetch names together and that therefore share a register, each in a channel of its own.
+
+use crate::isa::forms::{self, Format, TABLE};
+use crate::isa::word::sel;
+use retroshade_emit::form::FormId;
+use retroshade_ir::Span;
+use smallvec::SmallVec;
+
+/// A scalar variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Web(pub u32);
+
+/// Webs that share a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Quad(pub u32);
+
+/// Where an operand's value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// A web.
+    Web(Web),
+    /// A constant of a buffer: buffer number, vec4 index, channel.
+    Const(u8, u16, u8),
+    /// Bits known at compile time: an inline constant or a literal.
+    Bits(u32),
+    /// Channel of a register of an array block, plus AR.x if relative: first register of the array, offset, channel.
+    Array {
+        /// The array.
+        local: u8,
+        /// Register within it.
+        offset: u8,
+        /// Channel.
+        chan: u8,
+        /// Whether AR.x is added.
+        rel: bool,
+    },
+}
+
+/// An operand with float modifiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Opnd {
+    /// Where from.
+    pub place: Place,
+    /// Negated, after the absolute value.
+    pub neg: bool,
+    /// Absolute value.
+    pub abs: bool,
+}
+
+impl Opnd {
+    /// A web's value.
+    pub const fn web(w: Web) -> Opnd {
+        Opnd { place: Place::Web(w), neg: false, abs: false }
+    }
+    /// Known bits.
+    pub const fn bits(b: u32) -> Opnd {
+        Opnd { place: Place::Bits(b), neg: false, abs: false }
+    }
+    /// A float constant.
+    pub const fn float(x: f32) -> Opnd {
+        Opnd::bits(x.to_bits())
+    }
+    /// The negated operand; folds into known bits.
+    pub fn negated(self) -> Opnd {
+        match self.place {
+            Place::Bits(b) => Opnd::bits(b ^ 0x8000_0000),
+            _ => Opnd { neg: !self.neg, ..self },
+        }
+    }
+    /// The absolute value; folds into known bits.
+    pub fn absolute(self) -> Opnd {
+        match self.place {
+            Place::Bits(b) => Opnd::bits(b & 0x7fff_ffff),
+            _ => Opnd { neg: false, abs: true, ..self },
+        }
+    }
+    /// Whether a modifier is set.
+    pub const fn modified(&self) -> bool {
+        self.neg || self.abs
+    }
+    /// The web, if it is one.
+    pub const fn as_web(&self) -> Option<Web> {
+        match self.place {
+            Place::Web(w) => Some(w),
+            _ => None,
+        }
+    }
+}
+
+/// The inline constant for some bits, if there is one: select and whether NEG is needed (only where `float`).
+pub fn inline_constant(bits: u32, float: bool) -> Option<(u16, bool)> {
+    Some(match bits {
+        0 => (sel::ZERO, false),
+        0x3f80_0000 => (sel::ONE, false),
+        0x3f00_0000 => (sel::HALF, false),
+        1 => (sel::ONE_INT, false),
+        u32::MAX => (sel::M_ONE_INT, false),
+        0x8000_0000 if float => (sel::ZERO, true),
+        0xbf80_0000 if float => (sel::ONE, true),
+        0xbf00_0000 if float => (sel::HALF, true),
+        _ => return None,
+    })
+}
+
+/// A fetch instruction: fields beside its registers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetch {
+    /// Its form.
+    pub form: FormId,
+    /// Fields by name, without registers and selects.
+    pub fields: SmallVec<[(&'static str, u64); 12]>,
+    /// Source of each coordinate: a web, or 0.0 or 1.0 by select 4 or 5.
+    pub src: SmallVec<[Coord; 4]>,
+    /// The quad that holds the coordinates' webs; `None` where all are constant.
+    pub quad: Option<Quad>,
+    /// For each component of the result, the web that takes it.
+    pub dst: [Option<Web>; 4],
+    /// Whether it must directly follow the previous fetch in its clause (gradients before their sample).
+    pub joined: bool,
+    /// Whether its result depends on the other lanes of the quad.
+    pub whole_quad: bool,
+}
+
+/// A lane of an anchored tuple.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Coord {
+    /// A web.
+    Web(Web),
+    /// 0.0
+    Zero,
+    /// 1.0
+    One,
+    /// Nothing.
+    Masked,
+}
+
+/// An export or memory export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// 0 pixel, 1 position, 2 parameter.
+    pub kind: u8,
+    /// Target.
+    pub base: u16,
+    /// Lanes.
+    pub src: [Coord; 4],
+    /// The quad of the webs among them.
+    pub quad: Option<Quad>,
+}
+
+/// A memory export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Its form.
+    pub form: &'static str,
+    /// 0 write, 1 indexed write, 2 and 3 the same with acknowledgement.
+    pub kind: u8,
+    /// Address, in the opcode's unit.
+    pub base: u16,
+    /// The web in each channel; they have these channels.
+    pub src: [Option<Web>; 4],
+    /// The quad of the webs.
+    pub quad: Option<Quad>,
+    /// The index, in channel X.
+    pub index: Option<Web>,
+}
+
+/// What an operation does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A scalar ALU operation.
+    Alu,
+    /// Four slots at once: operands 2k and 2k+1 belong to slot k.
+    Reduce,
+    /// PRED_SET* that updates the execute mask: the last group of its clause.
+    Pred,
+    /// KILL*.
+    Kill,
+    /// MOVA_INT to AR.x.
+    Mova,
+    /// A fetch.
+    Fetch(Box<Fetch>),
+    /// An export.
+    Export(Box<Export>),
+    /// A memory export.
+    Write(Box<Write>),
+    /// Emits a vertex or ends a strip (geometry), by control-flow opcode name.
+    Control(&'static str),
+}
+
+/// An operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// What it does.
+    pub kind: Kind,
+    /// Its form (ALU).
+    pub form: FormId,
+    /// Operands (ALU).
+    pub src: SmallVec<[Opnd; 8]>,
+    /// Result (ALU): one web; CUBE has four, one per channel.
+    pub dst: SmallVec<[Web; 4]>,
+    /// Array element written instead of a web: local, offset, channel, relative.
+    pub store: Option<(u8, u8, u8, bool)>,
+    /// Output modifier.
+    pub omod: u8,
+    /// Clamp to 0…1.
+    pub clamp: bool,
+    /// Where it comes from.
+    pub span: Span,
+}
+
+impl Op {
+    /// An ALU operation by form name.
+    pub fn alu(name: &str, src: &[Opnd], dst: Option<Web>) -> Op {
+        Op {
+            kind: Kind::Alu,
+            form: forms::id(name),
+            src: SmallVec::from_slice(src),
+            dst: dst.into_iter().collect(),
+            store: None,
+            omod: 0,
+            clamp: false,
+            span: Span::NONE,
+        }
+    }
+    /// An operation that is not in the ALU.
+    pub fn other(kind: Kind) -> Op {
+        Op { kind, ..Op::alu("OP2:NOP", &[], None) }
+    }
+    /// Whether it occupies ALU slots.
+    pub fn is_alu(&self) -> bool {
+        matches!(self.kind, Kind::Alu | Kind::Reduce | Kind::Pred | Kind::Kill | Kind::Mova)
+    }
+    /// Whether the form has three operands.
+    pub fn is_op3(&self) -> bool {
+        TABLE.form(self.form).ext.format == Format::Op3
+    }
+    /// The short opcode name.
+    pub fn name(&self) -> &'static str {
+        TABLE.form(self.form).ext.short
+    }
+    /// Webs read.
+    pub fn reads(&self) -> SmallVec<[Web; 8]> {
+        match &self.kind {
+            Kind::Fetch(f) => f.src.iter().filter_map(coord_web).collect(),
+            Kind::Export(e) => e.src.iter().filter_map(coord_web).collect(),
+            Kind::Write(e) => e.src.iter().flatten().copied().chain(e.index).collect(),
+            _ => self.src.iter().filter_map(Opnd::as_web).collect(),
+        }
+    }
+    /// Webs written.
+    pub fn writes(&self) -> SmallVec<[Web; 4]> {
+        match &self.kind {
+            Kind::Fetch(f) => f.dst.iter().flatten().copied().collect(),
+            _ => self.dst.clone(),
+        }
+    }
+    /// Renames every web.
+    pub fn rename(&mut self, f: &dyn Fn(Web) -> Web) {
+        let coord = |c: &mut Coord| {
+            if let Coord::Web(w) = c {
+                *w = f(*w);
+            }
+        };
+        match &mut self.kind {
+            Kind::Fetch(x) => {
+                x.src.iter_mut().for_each(coord);
+                x.dst.iter_mut().flatten().for_each(|w| *w = f(*w));
+            }
+            Kind::Export(x) => x.src.iter_mut().for_each(coord),
+            Kind::Write(x) => x.src.iter_mut().flatten().chain(&mut x.index).for_each(|w| *w = f(*w)),
+            _ => {}
+        }
+        for s in &mut self.src {
+            if let Place::Web(w) = &mut s.place {
+                *w = f(*w);
+            }
+        }
+        self.dst.iter_mut().for_each(|w| *w = f(*w));
+    }
+}
+
+fn coord_web(c: &Coord) -> Option<Web> {
+    match c {
+        Coord::Web(w) => Some(*w),
+        _ => None,
+    }
+}
+
+/// Whether an operation takes float modifiers on its operands.
+pub fn float_operands(name: &str) -> bool {
+    !(name.ends_with("_INT") && name != "FLT_TO_INT"
+        || name.ends_with("_UINT") && name != "FLT_TO_UINT"
+        || matches!(name, "INT_TO_FLT" | "UINT_TO_FLT" | "NOP"))
+}
+
+/// Whether a result is a float that output modifiers may change.
+pub fn float_result(name: &str) -> bool {
+    float_operands(name)
+        && !name.ends_with("_DX10")
+        && !matches!(name, "FLT_TO_INT" | "FLT_TO_UINT" | "CUBE")
+        && !name.starts_with("PRED_")
+        && !name.starts_with("KILL")
+        || matches!(name, "INT_TO_FLT" | "UINT_TO_FLT" | "MAX_DX10" | "MIN_DX10")
+}
+
+/// A piece of structured code.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Operations in program order. A trailing [`Kind::Pred`] belongs to the step that follows.
+    Code(Vec<Op>),
+    /// Runs `then` in the lanes that passed the preceding predicate, `other` in the rest.
+    If {
+        /// Lanes that passed.
+        then: Vec<Step>,
+        /// The others.
+        other: Vec<Step>,
+    },
+    /// Repeats until every lane has left.
+    Loop(Vec<Step>),
+    /// The lanes that failed the preceding predicate leave the loop (ALU_BREAK).
+    BreakUnless,
+    /// The lanes that failed the preceding predicate wait for the end of the loop's body (ALU_CONTINUE).
+    ContinueUnless,
+    /// The active lanes leave the loop.
+    Break,
+    /// The active lanes wait for the end of the loop's body.
+    Continue,
+}
+
+/// What is known about a web.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WebInfo {
+    /// Channel, once settled.
+    pub chan: Option<u8>,
+    /// Register, where the interface fixes it.
+    pub fixed: Option<u8>,
+    /// The quad that it belongs to.
+    pub quad: Option<Quad>,
+    /// Whether the channel was settled before scheduling.
+    pub settled: bool,
+}
+
+/// A program before scheduling.
+#[derive(Clone, Debug, Default)]
+pub struct Mir {
+    /// The code.
+    pub steps: Vec<Step>,
+    /// Webs.
+    pub webs: Vec<WebInfo>,
+    /// Members of each quad.
+    pub quads: Vec<Vec<Web>>,
+    /// Local arrays: number of registers each.
+    pub locals: Vec<u8>,
+    /// Elements of scratch memory in use, of 16 bytes each.
+    pub scratch: u32,
+}
+
+impl Mir {
+    /// A fresh web.
+    pub fn web(&mut self) -> Web {
+        self.webs.push(WebInfo::default());
+        Web(self.webs.len() as u32 - 1)
+    }
+}
+
+/// The pieces of code of a tree, in order.
+pub fn leaves(steps: &[Step]) -> Vec<&Vec<Op>> {
+    let mut out = Vec::new();
+    for s in steps {
+        match s {
+            Step::Code(c) => out.push(c),
+            Step::If { then, other } => {
+                out.extend(leaves(then));
+                out.extend(leaves(other));
+            }
+            Step::Loop(b) => out.extend(leaves(b)),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Applies a function to every piece of code, in order.
+pub fn each_leaf(steps: &mut [Step], f: &mut dyn FnMut(&mut Vec<Op>)) {
+    for s in steps {
+        match s {
+            Step::Code(c) => f(c),
+            Step::If { then, other } => {
+                each_leaf(then, f);
+                each_leaf(other, f);
+            }
+            Step::Loop(b) => each_leaf(b, f),
+            _ => {}
+        }
+    }
+}

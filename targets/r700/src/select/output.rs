@@ -1,0 +1,221 @@
+//! Outputs, exports, and the tuples of values that one register must hold.
+
+use super::Lower;
+use crate::abi::Role;
+use crate::select::mir::*;
+use cranelift_entity::EntityRef;
+use retroshade_ir::{Imm, InstData, MemRef, Opcode, Scalar, Stage};
+use smallvec::SmallVec;
+
+impl Lower<'_> {
+    pub(super) fn declare_outputs(&mut self) {
+        let mut places: Vec<(u8, u16, u8)> = Vec::new();
+        for (k, d) in self.module.outputs.values().enumerate() {
+            for e in 0..d.count {
+                let (kind, base, chan) = self.abi.output(self.module, k, e);
+                places.extend((0..d.ty.lanes).map(|l| (kind, base, chan + l)));
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        for (_, i) in self.func.ordered() {
+            let d = self.data(i);
+            if let (Opcode::Output, Imm::Mem { var: MemRef::Output(n), offset }) = (d.op, &d.imm) {
+                let dynamic = d.args.len() > 1;
+                let last = if dynamic { self.module.outputs[*n].count } else { *offset + 1 };
+                for e in *offset..last {
+                    let (kind, base, chan) = self.abi.output(self.module, n.index(), e);
+                    for l in 0..self.func.ty(d.args[0]).lanes {
+                        *self.stores.entry((kind, base, chan + l)).or_default() += 1 + dynamic as u32;
+                    }
+                }
+            }
+        }
+        for p in places {
+            let w = self.mir.web();
+            self.outputs.push((p, w));
+        }
+    }
+
+    pub(super) fn output(&mut self, d: &InstData) {
+        let Imm::Mem { var: MemRef::Output(n), offset } = d.imm else { return };
+        if let Some(index) = d.args.get(1).copied() {
+            // Every element takes the value where the index names it.
+            let at = self.lane(index, 0);
+            let at = self.plain(at);
+            for e in offset..self.module.outputs[n].count {
+                let here = self.emit("OP2:SETE_INT", &[at, Opnd::bits(e - offset)]);
+                let (kind, base, chan) = self.abi.output(self.module, n.index(), e);
+                for lane in 0..self.func.ty(d.args[0]).lanes {
+                    let o = self.lane(d.args[0], lane);
+                    if let Some((_, w)) = self.outputs.iter().find(|(p, _)| *p == (kind, base, chan + lane)) {
+                        let w = *w;
+                        self.emit_to("OP3:CNDE_INT", &[here, Opnd::web(w), o], w);
+                    }
+                }
+            }
+            return;
+        }
+        let (kind, base, chan) = self.abi.output(self.module, n.index(), offset);
+        let ty = self.func.ty(d.args[0]);
+        for lane in 0..ty.lanes {
+            let o = self.lane(d.args[0], lane);
+            let o = if ty.scalar == Scalar::I1 { self.emit("OP2:AND_INT", &[o, Opnd::bits(1)]) } else { o };
+            let place = (kind, base, chan + lane);
+            if self.depth == 0 && self.ring.is_none() && self.stores.get(&place) == Some(&1) {
+                self.finals.insert(place, o);
+                continue;
+            }
+            if let Some((_, w)) = self.outputs.iter().find(|(p, _)| *p == place) {
+                let w = *w;
+                self.emit_to("OP2:MOV", &[o], w);
+            }
+        }
+    }
+
+    /// The exports at the end: one per target, plus the ones that the stage demands.
+    pub(super) fn exports(&mut self) {
+        if self.ring.is_some() {
+            return;
+        }
+        if self.abi.role == Role::ExportStage {
+            return self.export_to_ring();
+        }
+        let mut targets: Vec<(u8, u16)> = self.outputs.iter().map(|((k, b, _), _)| (*k, *b)).collect();
+        targets.dedup();
+        let must: &[(u8, u16)] = if self.module.stage == Stage::Fragment { &[(0, 0)] } else { &[(1, 60), (2, 0)] };
+        for m in must {
+            if !targets.iter().any(|t| t.0 == m.0) {
+                targets.push(*m);
+            }
+        }
+        if self.module.stage == Stage::Fragment {
+            // Colours are counted, so targets without an output are exported with every channel masked.
+            let colours = targets.iter().filter(|t| t.1 < 8).map(|t| t.1 + 1).max().unwrap_or(0);
+            let missing: Vec<(u8, u16)> = (0..colours).map(|t| (0, t)).filter(|t| !targets.contains(t)).collect();
+            targets.extend(missing);
+        }
+        targets.sort_unstable_by_key(|t| (t.0 != 1, *t));
+        let lanes: Vec<Vec<(usize, Opnd)>> = targets
+            .iter()
+            .map(|t| {
+                let own = self.outputs.iter().filter(|((k, b, _), _)| (*k, *b) == *t);
+                own.map(|((k, b, c), w)| (*c as usize & 3, self.finals.get(&(*k, *b, *c)).copied().unwrap_or(Opnd::web(*w)))).collect()
+            })
+            .collect();
+        self.share(&lanes);
+        for ((kind, base), lanes) in targets.into_iter().zip(lanes) {
+            let mut src = [Coord::Masked; 4];
+            let operands: Vec<Opnd> = lanes.iter().map(|l| l.1).collect();
+            let (coords, quad) = self.tuple(&operands);
+            for ((c, _), x) in lanes.iter().zip(coords) {
+                src[*c] = x;
+            }
+            self.push(Op::other(Kind::Export(Box::new(Export { kind, base, src, quad }))));
+        }
+    }
+
+    /// The outputs of an export stage: a vertex of the ES-GS ring.
+    fn export_to_ring(&mut self) {
+        for (n, (kind, base)) in self.abi.export_slots(self.module).into_iter().enumerate() {
+            let (mut src, mut members) = ([None; 4], Vec::new());
+            let own: Vec<(u8, Opnd)> = self
+                .outputs
+                .iter()
+                .filter(|((k, b, _), _)| (*k, *b) == (kind, base))
+                .map(|((k, b, c), w)| (*c & 3, self.finals.get(&(*k, *b, *c)).copied().unwrap_or(Opnd::web(*w))))
+                .collect();
+            for (c, o) in own {
+                let w = self.mir.web();
+                self.mir.webs[w.0 as usize].chan = Some(c);
+                self.emit_to("OP2:MOV", &[o], w);
+                src[c as usize] = Some(w);
+                members.push(w);
+            }
+            let quad = self.quad(members);
+            let write = Write { form: "EXP_BUF:MEM_RING", kind: 0, base: n as u16 * 4, src, quad, index: None };
+            self.push(Op::other(Kind::Write(Box::new(write))));
+        }
+    }
+
+    /// Puts what several exports name into one register for all of them, where four channels suffice.
+    pub(super) fn share(&mut self, exports: &[Vec<(usize, Opnd)>]) {
+        let mut sets: Vec<Vec<Opnd>> = Vec::new();
+        for lanes in exports {
+            let mut own: Vec<Opnd> = Vec::new();
+            for (_, o) in lanes {
+                if constant_coord(o).is_none() && !own.contains(o) {
+                    own.push(*o);
+                }
+            }
+            // Values that stand in registers already would have to move there.
+            let placed = |o: &Opnd| o.as_web().is_some_and(|w| self.mir.webs[w.0 as usize].quad.is_some());
+            let joins = sets.iter().position(|s| {
+                let new = own.iter().filter(|o| !s.contains(o)).count();
+                let inside = new == 0 || s.iter().all(|o| own.contains(o));
+                new < own.len() && s.len() + new <= 4 && (inside || !s.iter().chain(&own).any(placed))
+            });
+            match joins {
+                Some(k) => {
+                    let new: Vec<Opnd> = own.into_iter().filter(|o| !sets[k].contains(o)).collect();
+                    sets[k].extend(new);
+                }
+                None => sets.push(own),
+            }
+        }
+        for s in sets {
+            self.tuple(&s);
+        }
+    }
+
+    /// A quad of webs; `None` if there are none.
+    pub fn quad(&mut self, members: Vec<Web>) -> Option<Quad> {
+        if members.is_empty() {
+            return None;
+        }
+        let q = Quad(self.mir.quads.len() as u32);
+        for w in &members {
+            self.mir.webs[w.0 as usize].quad = Some(q);
+        }
+        self.mir.quads.push(members);
+        Some(q)
+    }
+
+    /// Moves operands into a quad of their own; 0.0 and 1.0 need no register and equal operands share one.
+    pub fn tuple(&mut self, src: &[Opnd]) -> (SmallVec<[Coord; 4]>, Option<Quad>) {
+        let own: Vec<Opnd> = src.iter().filter(|s| constant_coord(s).is_none()).copied().collect();
+        let known = self.tuples.iter().position(|(m, _)| own.iter().all(|o| m.iter().any(|(x, _)| x == o)));
+        let (members, quad) = match known.filter(|_| !own.is_empty()) {
+            Some(k) => (self.tuples[k].0.clone(), Some(self.tuples[k].1)),
+            None => {
+                let mut members: Vec<(Opnd, Web)> = Vec::new();
+                for s in own {
+                    if !members.iter().any(|(o, _)| *o == s) {
+                        let w = self.mir.web();
+                        self.emit_to("OP2:MOV", &[s], w);
+                        members.push((s, w));
+                    }
+                }
+                let quad = self.quad(members.iter().map(|m| m.1).collect());
+                if let Some(q) = quad {
+                    self.tuples.push((members.clone(), q));
+                }
+                (members, quad)
+            }
+        };
+        let place = |s: &Opnd| match constant_coord(s) {
+            Some(c) => c,
+            None => members.iter().find(|(o, _)| o == s).map_or(Coord::Zero, |m| Coord::Web(m.1)),
+        };
+        (src.iter().map(place).collect(), quad)
+    }
+}
+
+/// The coordinate or export lane that needs no register.
+fn constant_coord(o: &Opnd) -> Option<Coord> {
+    match o.place {
+        Place::Bits(0) => Some(Coord::Zero),
+        Place::Bits(0x3f80_0000) => Some(Coord::One),
+        _ => None,
+    }
+}

@@ -1,0 +1,141 @@
+//! What the rest of the compiler asks of this target.
+
+use crate::container::stages;
+use crate::isa::{forms, lint, program, text};
+use crate::legal::numerics;
+use crate::place::sched;
+use crate::{abi, compile, container, sim};
+use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
+use retroshade_lower::isa::{Stats, ir_ops};
+use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, Reflection, SimError, Syntax, TargetIsa, TextError, TextOptions};
+
+struct R700;
+
+/// The target.
+pub(crate) fn isa() -> &'static dyn TargetIsa {
+    &R700
+}
+
+impl TargetIsa for R700 {
+    fn name(&self) -> &'static str {
+        "r700"
+    }
+    fn summary(&self) -> &'static str {
+        "AMD R700 (RV770 family), VLIW5 with a control-flow program"
+    }
+    fn chips(&self) -> &'static [&'static str] {
+        &["rv770", "rv730", "rv740", "rv710"]
+    }
+    fn stages(&self) -> &'static [Stage] {
+        &[Stage::Vertex, Stage::Geometry, Stage::Fragment]
+    }
+    fn limits(&self, _: Option<&str>) -> Vec<(&'static str, String)> {
+        vec![
+            ("registers", format!("{} vec4 (and 4 clause temporaries)", abi::MAX_GPRS)),
+            ("ALU clause", format!("{} slots of 64 bits, literals included", sched::CLAUSE_SLOTS)),
+            ("fetch clause", format!("{} fetches", sched::CLAUSE_FETCHES)),
+            ("constant buffers", abi::MAX_BUFFERS.to_string()),
+            ("colour exports", "8".to_string()),
+            ("parameters", "32".to_string()),
+        ]
+    }
+    fn numerics(&self) -> &'static dyn Numerics {
+        &numerics::NUMERICS
+    }
+    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
+        compile::compile(module, options).map(|c| c.legal)
+    }
+    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+        let c = compile::compile(module, options)?;
+        let code: Vec<u8> = c.emitted.words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let program = program::Program::decode(&c.emitted.words).map_err(|e| CompileError::Internal(e.to_string()))?;
+        let problems = lint::check(&program);
+        if let Some(p) = problems.first() {
+            return Err(CompileError::Internal(format!("illegal code: {p}")));
+        }
+        let chip = options.chip.clone().unwrap_or_else(|| "rv770".to_string());
+        let registers = container::registers::registers(&c.emitted, c.gprs, &c.legal, &c.abi);
+        let n = c.emitted.counts;
+        let stats = Stats {
+            ir_ops: ir_ops(module),
+            bytes: code.len() as u32,
+            instructions: (n.slots + n.fetches + n.cf) as u32,
+            registers: c.gprs as u32,
+            detail: [
+                ("alu_groups", n.groups),
+                ("alu_slots", n.slots),
+                ("literals", n.literals),
+                ("cf", n.cf),
+                ("clauses", n.clauses),
+                ("fetches", n.fetches),
+                ("stack", n.stack),
+                ("scratch_bytes", c.emitted.scratch as u64 * 16),
+            ]
+            .into_iter()
+            // A program without ALU code has no groups that could be compared.
+            .filter(|(name, n)| *n > 0 || !name.starts_with("alu_") && *name != "scratch_bytes")
+            .collect(),
+            alloc_step: Some("first fit".to_string()),
+        };
+        let mut reflection = Reflection::from_module(module);
+        abi::reflect(&mut reflection, module, &c.abi);
+        let hex: String = program.hex_lines();
+        Ok(CompiledShader {
+            target: "r700",
+            chip: Some(chip.clone()),
+            stage: module.stage,
+            container: container::build(&code, &registers, &c.parts, module.stage, &chip),
+            code,
+            reflection,
+            stats,
+            source_map: c.emitted.map,
+            legal: c.legal,
+            asm: program.listing(Syntax::Native),
+            extra: [("hex", hex.into_bytes()), ("mir", c.mir.into_bytes())].into_iter().collect(),
+            dumps: c.dumps,
+        })
+    }
+    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+        let bad = |e: String| SimError::BadEnv(e);
+        let program = program::words_of(&shader.code).and_then(|w| program::Program::decode(&w)).map_err(|e| bad(e.to_string()))?;
+        let abi = abi::Abi::of(&shader.legal).map_err(|e| bad(e.to_string()))?;
+        let fetch = match shader.stage {
+            Stage::Vertex => {
+                let words = stages::fetch_shader(&stages::attributes(&shader.legal, &abi)).map_err(|e| bad(e.to_string()))?;
+                Some(program::Program::decode(&words).map_err(|e| bad(e.to_string()))?)
+            }
+            _ => None,
+        };
+        sim::run(&program, fetch.as_ref(), &shader.legal, &abi, env)
+    }
+    fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
+        text::dis_line(line, options.syntax)
+    }
+    fn asm_line(&self, line: &str, _: &TextOptions) -> Result<String, TextError> {
+        text::asm_line(line).map(|w| text::hex(&w))
+    }
+    fn disassemble(&self, bytes: &[u8], options: &TextOptions) -> Result<String, TextError> {
+        Ok(program::Program::decode(&program::words_of(container::code(bytes))?)?.listing(options.syntax))
+    }
+    fn assemble(&self, source: &str, _: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
+        let words = program::assemble(source)?;
+        Ok(AsmOutput { code: words.iter().flat_map(|w| w.to_le_bytes()).collect(), container: None, warnings: Vec::new() })
+    }
+    fn is_container(&self, bytes: &[u8]) -> bool {
+        container::is_container(bytes)
+    }
+    fn lint(&self, bytes: &[u8], _: &TextOptions) -> Result<Vec<TextError>, TextError> {
+        let mut out = lint::check(&program::Program::decode(&program::words_of(container::code(bytes))?)?);
+        // The programs beside the main one, in a container.
+        for name in ["fetch", "es", "direct", "copy"] {
+            if let Some(code) = container::section(bytes, &format!(".r700.{name}")) {
+                let found = lint::check(&program::Program::decode(&program::words_of(code)?)?);
+                out.extend(found.into_iter().map(|e| TextError { message: format!("{name}: {}", e.message), ..e }));
+            }
+        }
+        Ok(out)
+    }
+    fn encoding_docs(&self) -> String {
+        forms::TABLE.markdown()
+    }
+}
