@@ -253,23 +253,29 @@ fn bound_indices(m: &mut Module, small: u32) {
     }
 }
 
-/// A power of two that divides an integer.
+/// A number that divides an integer, as far as its definition shows: rows of a matrix and members of a structure stand behind an
+/// index that is one. (A product that wraps around to just below zero is an index outside of every array.)
 fn multiple_of(f: &Function, v: Value) -> u32 {
-    fn zeros(f: &Function, v: Value, depth: u32) -> u32 {
+    const MOST: u64 = 1 << 31;
+    fn divisor(f: &Function, v: Value, depth: u32) -> u64 {
         if let Some(c) = splat_bits(f, v) {
-            return c.trailing_zeros().min(31);
+            return if c == 0 { MOST } else { (c as i32).unsigned_abs() as u64 };
         }
-        let Some(d) = f.def_inst(v).map(|i| &f.insts[i]).filter(|_| depth > 0) else { return 0 };
-        let arg = |n: usize| zeros(f, d.args[n], depth - 1);
-        match d.op {
-            Opcode::Ishl => (arg(0) + splat_bits(f, d.args[1]).map_or(0, |k| k & 31)).min(31),
-            Opcode::Imul => (arg(0) + arg(1)).min(31),
-            Opcode::Iadd | Opcode::Isub => arg(0).min(arg(1)),
-            Opcode::Iand => arg(0).max(arg(1)),
-            _ => 0,
-        }
+        let Some(d) = f.def_inst(v).map(|i| &f.insts[i]).filter(|_| depth > 0) else { return 1 };
+        let arg = |n: usize| divisor(f, d.args[n], depth - 1);
+        let d = match d.op {
+            Opcode::Ishl => arg(0) << splat_bits(f, d.args[1]).map_or(0, |k| k & 31),
+            Opcode::Imul => arg(0) * arg(1),
+            Opcode::Iadd | Opcode::Isub => gcd(arg(0), arg(1)),
+            Opcode::Iand => 1 << arg(0).trailing_zeros().max(arg(1).trailing_zeros()),
+            _ => 1,
+        };
+        if d > MOST { 1 << d.trailing_zeros().min(31) } else { d }
     }
-    1 << zeros(f, v, 6)
+    const fn gcd(a: u64, b: u64) -> u64 {
+        if b == 0 { a } else { gcd(b, a % b) }
+    }
+    divisor(f, v, 6) as u32
 }
 
 /// Constant summands of computed indices become offsets, which cost nothing, where the rest is never negative: the machine
