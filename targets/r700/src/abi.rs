@@ -13,11 +13,11 @@ pub const MAX_GPRS: u16 = 124;
 /// Constant buffers.
 pub const MAX_BUFFERS: usize = 16;
 /// Number of the first constant buffer's vertex resource.
-pub const BUFFER_RESOURCE: u64 = 160;
+const BUFFER_RESOURCE: u64 = 160;
 /// Number of the first storage buffer's vertex resource.
 pub const STORAGE_RESOURCE: u64 = 176;
 /// The vertex resource of a geometry program's input ring (constant buffers have the numbers below it); its stride is a word.
-pub const RING_RESOURCE: u64 = 175;
+const RING_RESOURCE: u64 = 175;
 /// The resource of a vertex program's first attribute where it fetches them itself.
 pub const VERTEX_RESOURCE: u64 = 192;
 /// The resource of the first attribute in the fetch shader's own window.
@@ -67,9 +67,31 @@ pub enum Role {
     OwnFetches,
 }
 
+/// Who runs a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Platform {
+    /// A driver that reads the object file.
+    #[default]
+    Object,
+    /// GX2 on the Wii U: uniform blocks by their binding, in the resources that GX2 gives them; no scratch memory.
+    WiiU,
+}
+
+impl Platform {
+    /// The platform of a chip.
+    pub fn of(chip: Option<&str>) -> Platform {
+        if chip == Some(LATTE) { Platform::WiiU } else { Platform::Object }
+    }
+}
+
+/// The Wii U's chip.
+pub const LATTE: &str = "latte";
+
 /// The interface of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Abi {
+    /// Who runs the program.
+    pub platform: Platform,
     /// How the program is run.
     pub role: Role,
     /// Vertex programs: by input declaration, the number of its first attribute.
@@ -94,12 +116,12 @@ fn unsupported(d: &IoDecl, what: &str) -> CompileError {
 
 impl Abi {
     /// Lays out a module's interface.
-    pub fn of(m: &Module) -> Result<Abi, CompileError> {
-        Abi::in_role(m, Role::Usual)
+    pub fn of(m: &Module, platform: Platform) -> Result<Abi, CompileError> {
+        Abi::in_role(m, Role::Usual, platform)
     }
 
     /// As [`Abi::of`], for a vertex program in a role.
-    pub fn in_role(m: &Module, role: Role) -> Result<Abi, CompileError> {
+    pub fn in_role(m: &Module, role: Role, platform: Platform) -> Result<Abi, CompileError> {
         let halves = m.inputs.values().chain(m.outputs.values()).find(|d| d.ty.scalar == Scalar::F16).map(|d| (d.span, &d.name));
         let uniform = m.uniforms.values().find(|u| u.ty.scalar == Scalar::F16).map(|u| (u.span, &u.name));
         if let Some((span, name)) = halves.or(uniform) {
@@ -107,7 +129,7 @@ impl Abi {
             return Err(CompileError::unsupported("R0104", span, message));
         }
         let attributes = vec![None; m.inputs.len()];
-        let mut abi = Abi { role, attributes, inputs: vec![InputPlace { gpr: 0, chan: 0 }; m.inputs.len()], ..Abi::default() };
+        let mut abi = Abi { platform, role, attributes, inputs: vec![InputPlace { gpr: 0, chan: 0 }; m.inputs.len()], ..Abi::default() };
         let mut located: Vec<(u32, u8, usize)> = Vec::new();
         for (i, (_, d)) in m.inputs.iter().enumerate() {
             if let Binding::Location(l) = d.binding {
@@ -297,12 +319,49 @@ impl Abi {
             let span = m.uniforms.values().next().map_or(retroshade_ir::Span::NONE, |u| u.span);
             return Err(CompileError::limit("R0303", span, "too many uniform buffers", buffers.len() as u64, most as u64));
         }
+        if self.platform == Platform::WiiU {
+            self.gx2_bindings(m, &buffers)?;
+        }
         self.buffers = buffers;
         Ok(())
     }
+
+    /// GX2 names uniform blocks by one number each and binds no other buffers.
+    fn gx2_bindings(&self, m: &Module, buffers: &[(u32, u32)]) -> Result<(), CompileError> {
+        for u in m.uniforms.values() {
+            if u.binding as usize >= MAX_BUFFERS {
+                return Err(CompileError::limit("R0303", u.span, "GX2 has 16 uniform blocks", u.binding as u64 + 1, MAX_BUFFERS as u64));
+            }
+            if buffers.iter().any(|b| b.1 == u.binding && b.0 != u.group) {
+                let message = format!("GX2 numbers uniform blocks by their binding alone: {} has it twice", u.binding);
+                return Err(CompileError::unsupported("R0113", u.span, message));
+            }
+        }
+        match m.storage.values().next() {
+            Some(s) => Err(CompileError::unsupported("R0113", s.span, "GX2 binds no storage buffers")),
+            None => Ok(()),
+        }
+    }
     /// The constant buffer of a binding.
     pub fn bank(&self, group: u32, binding: u32) -> u8 {
-        self.buffers.iter().position(|b| *b == (group, binding)).unwrap_or(0) as u8
+        match self.platform {
+            Platform::Object => self.buffers.iter().position(|b| *b == (group, binding)).unwrap_or(0) as u8,
+            Platform::WiiU => binding as u8,
+        }
+    }
+    /// The number of the first constant buffer's vertex resource.
+    pub fn buffer_resource(&self) -> u64 {
+        match self.platform {
+            Platform::Object => BUFFER_RESOURCE,
+            Platform::WiiU => 0x80,
+        }
+    }
+    /// The vertex resource of a geometry program's input ring, and of a copy program's.
+    pub fn ring_resource(&self) -> u64 {
+        match self.platform {
+            Platform::Object => RING_RESOURCE,
+            Platform::WiiU => 0x9f,
+        }
     }
     /// Where element `n` of an output goes: kind, target, channel. Clip distances are scalars packed four to a target.
     pub fn output(&self, m: &Module, decl: usize, element: u32) -> (u8, u16, u8) {

@@ -1,8 +1,8 @@
 //! The straight line from legalised IR to bytes.
 
-use crate::abi::{Abi, Role};
+use crate::abi::{Abi, Platform, Role};
 use crate::emit::{Emitted, emit};
-use crate::isa::ports::Read;
+use crate::isa::forms::{TABLE, op2};
 use crate::legal::{Choice, legalise};
 use crate::place::sched::{Numbering, Stuck, schedule};
 use crate::place::{AllocError, Leaf, Placement, allocate};
@@ -70,7 +70,7 @@ fn cost(e: &Emitted) -> u64 {
 fn candidate(base: &Module, options: &Options, effort: u64, dumps: &mut Vec<(String, String)>) -> Result<Candidate, CompileError> {
     let mut module = base.clone();
     let tree = crate::legal::structure(&mut module, options, dumps)?;
-    let abi = Abi::of(&module)?;
+    let abi = Abi::of(&module, Platform::of(options.chip.as_deref()))?;
     let mut last = CompileError::Internal("no schedule".to_string());
     for boldness in [2, 1, 0] {
         match generate(&module, &tree, &abi, effort, boldness, options.check_allocation) {
@@ -188,7 +188,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
     if let Some(placed) = &found.placed {
         placed.judge().map_err(CompileError::Internal)?;
     }
-    let abi = Abi::of(&found.module)?;
+    let abi = Abi::of(&found.module, Platform::of(options.chip.as_deref()))?;
     let parts = crate::container::stages::parts(&base, &abi, options)?;
     Ok(Compiled { parts, legal: found.module, abi, emitted: found.emitted, gprs: found.gprs, dumps, mir: found.mir })
 }
@@ -197,7 +197,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
 pub fn in_role(base: &Module, options: &Options, role: Role) -> Result<(Emitted, u16), CompileError> {
     let mut module = base.clone();
     let tree = crate::legal::structure(&mut module, options, &mut Vec::new())?;
-    let abi = Abi::in_role(&module, role)?;
+    let abi = Abi::in_role(&module, role, Platform::of(options.chip.as_deref()))?;
     let mut last = CompileError::Internal("no schedule".to_string());
     for boldness in [2, 1, 0] {
         match generate(&module, &tree, &abi, 1, boldness, options.check_allocation) {
@@ -254,6 +254,10 @@ fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: 
         _ => 0,
     };
     let (mir, scheduled, place) = fit(mir, effort, reserved)?;
+    if mir.scratch > 0 && abi.platform == Platform::WiiU {
+        let message = "the program needs scratch memory, which no call of GX2 provides: fewer live values or shorter local arrays";
+        return Err(Retry::No(CompileError::limit("R0306", retroshade_ir::Span::NONE, message, mir.scratch as u64, 0)));
+    }
     if mir.scratch > MAX_SCRATCH {
         let message = "the program needs more scratch memory than its instructions reach";
         return Err(Retry::No(CompileError::limit("R0306", retroshade_ir::Span::NONE, message, mir.scratch as u64, MAX_SCRATCH as u64)));
@@ -299,7 +303,7 @@ fn define_undefined(
     if place.undefined.is_empty() {
         return Ok((mir, scheduled, place));
     }
-    let mut first: Vec<Op> = place.undefined.iter().map(|w| Op::alu("OP2:MOV", &[Opnd::bits(0)], Some(*w))).collect();
+    let mut first: Vec<Op> = place.undefined.iter().map(|w| Op::alu(op2::MOV, &[Opnd::bits(0)], Some(*w))).collect();
     match mir.steps.first_mut() {
         Some(Step::Code(c)) => {
             first.append(c);
@@ -371,7 +375,7 @@ fn spread(mir: &mut Mir, leaf: usize, i: usize) {
             let w = mir.web();
             mir.webs[w.0 as usize].chan = Some(if reduce { k as u8 / 2 } else { k as u8 });
             mir.webs[w.0 as usize].settled = true;
-            moves.push(Op::alu("OP2:MOV", &[Opnd { place: s.place, neg: false, abs: false }], Some(w)));
+            moves.push(Op::alu(op2::MOV, &[Opnd { place: s.place, neg: false, abs: false }], Some(w)));
             ops[i].src[k].place = Place::Web(w);
         }
     }
@@ -393,7 +397,7 @@ fn limit_constants(mir: &mut Mir) {
         for mut op in old {
             let (mut pairs, mut words): (BTreeSet<u64>, BTreeSet<u32>) = (BTreeSet::new(), BTreeSet::new());
             if op.is_alu() {
-                let float = float_operands(op.name());
+                let float = op.float_operands();
                 for s in &mut op.src {
                     let over = match s.place {
                         Place::Const(b, i, c) => {
@@ -415,7 +419,7 @@ fn limit_constants(mir: &mut Mir) {
                     if over {
                         webs.push(WebInfo::default());
                         let w = Web(webs.len() as u32 - 1);
-                        let mut m = Op::alu("OP2:MOV", &[Opnd { place: s.place, neg: false, abs: false }], Some(w));
+                        let mut m = Op::alu(op2::MOV, &[Opnd { place: s.place, neg: false, abs: false }], Some(w));
                         m.span = op.span;
                         ops.push(m);
                         s.place = Place::Web(w);
@@ -499,10 +503,10 @@ fn describe(mir: &Mir) -> String {
                             _ => o.src.iter().map(opnd).collect(),
                         };
                         let name = match &o.kind {
-                            Kind::Fetch(f) => crate::isa::forms::TABLE.form(f.form).name,
+                            Kind::Fetch(f) => TABLE.form(f.word.form).name,
                             Kind::Export(_) => "EXPORT",
-                            Kind::Write(w) => w.form,
-                            Kind::Control(n) => n,
+                            Kind::Write(w) => TABLE.form(w.form).name,
+                            Kind::Control(form) => TABLE.form(*form).name,
                             _ => o.name(),
                         };
                         out.push_str(&format!("{pad}{} = {name} {}\n", dst.join(", "), src.join(", ")));
@@ -527,6 +531,5 @@ fn describe(mir: &Mir) -> String {
     }
     let mut out = String::new();
     walk(&mir.steps, 0, &mut out);
-    let _ = Read::None;
     out
 }

@@ -1,6 +1,6 @@
 //! What the rest of the compiler asks of this target.
 
-use crate::container::stages;
+use crate::container::{gsh, registers, stages};
 use crate::isa::{forms, lint, program, text};
 use crate::legal::numerics;
 use crate::place::sched;
@@ -10,6 +10,15 @@ use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, Reflection, SimError, Syntax, TargetIsa, TextError, TextOptions};
 
 struct R700;
+
+/// The file of a vertex program that runs in front of a geometry program, among a shader's extras.
+const BEFORE_GEOMETRY: &str = "gsh.geometry";
+
+/// The programs in a container or plain code, decoded.
+fn programs(bytes: &[u8]) -> Result<Vec<(String, program::Program)>, TextError> {
+    let all = container::programs(bytes).map_err(TextError::new)?;
+    all.into_iter().map(|(name, code)| Ok((name, program::Program::decode(&program::words_of(code)?)?))).collect()
+}
 
 /// The target.
 pub(crate) fn isa() -> &'static dyn TargetIsa {
@@ -24,7 +33,7 @@ impl TargetIsa for R700 {
         "AMD R700 (RV770 family), VLIW5 with a control-flow program"
     }
     fn chips(&self) -> &'static [&'static str] {
-        &["rv770", "rv730", "rv740", "rv710"]
+        &["rv770", "rv730", "rv740", "rv710", abi::LATTE]
     }
     fn stages(&self) -> &'static [Stage] {
         &[Stage::Vertex, Stage::Geometry, Stage::Fragment]
@@ -54,7 +63,7 @@ impl TargetIsa for R700 {
             return Err(CompileError::Internal(format!("illegal code: {p}")));
         }
         let chip = options.chip.clone().unwrap_or_else(|| "rv770".to_string());
-        let registers = container::registers::registers(&c.emitted, c.gprs, &c.legal, &c.abi);
+        let registers = registers::registers(&c.emitted, c.gprs, &c.legal, &c.abi);
         let n = c.emitted.counts;
         let stats = Stats {
             ir_ops: ir_ops(module),
@@ -80,25 +89,53 @@ impl TargetIsa for R700 {
         let mut reflection = Reflection::from_module(module);
         abi::reflect(&mut reflection, module, &c.abi);
         let hex: String = program.hex_lines();
+        let mut extra: indexmap::IndexMap<&'static str, Vec<u8>> =
+            [("hex", hex.into_bytes()), ("mir", c.mir.into_bytes())].into_iter().collect();
+        let container = match c.abi.platform {
+            abi::Platform::Object => container::build(&code, &registers, &c.parts, module.stage, &chip),
+            abi::Platform::WiiU => {
+                let loops = program.cf.iter().any(|w| w.form() == forms::cf::LOOP_START_DX10);
+                let part = |name: &str| c.parts.iter().find(|p| p.name == name);
+                let bytes = |p: &container::Part| p.words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
+                let copy = part("copy").map(bytes);
+                let all = [registers, part("copy").map(|p| p.registers.clone()).unwrap_or_default()].concat();
+                let one = gsh::Shader {
+                    module: &c.legal,
+                    reflection: &reflection,
+                    code: &code,
+                    registers: &all,
+                    copy: copy.as_deref(),
+                    before_geometry: false,
+                    loops,
+                };
+                if let Some(es) = part("es") {
+                    let code = bytes(es);
+                    let registers = [es.registers.clone(), registers::attributes(&c.legal, &c.abi)].concat();
+                    let shader = gsh::Shader { code: &code, registers: &registers, before_geometry: true, ..one };
+                    extra.insert(BEFORE_GEOMETRY, gsh::file(gsh::blocks(&shader)));
+                }
+                gsh::file(gsh::blocks(&one))
+            }
+        };
         Ok(CompiledShader {
             target: "r700",
             chip: Some(chip.clone()),
             stage: module.stage,
-            container: container::build(&code, &registers, &c.parts, module.stage, &chip),
+            container,
             code,
             reflection,
             stats,
             source_map: c.emitted.map,
             legal: c.legal,
             asm: program.listing(Syntax::Native),
-            extra: [("hex", hex.into_bytes()), ("mir", c.mir.into_bytes())].into_iter().collect(),
+            extra,
             dumps: c.dumps,
         })
     }
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
         let bad = |e: String| SimError::BadEnv(e);
         let program = program::words_of(&shader.code).and_then(|w| program::Program::decode(&w)).map_err(|e| bad(e.to_string()))?;
-        let abi = abi::Abi::of(&shader.legal).map_err(|e| bad(e.to_string()))?;
+        let abi = abi::Abi::of(&shader.legal, abi::Platform::of(shader.chip.as_deref())).map_err(|e| bad(e.to_string()))?;
         let fetch = match shader.stage {
             Stage::Vertex => {
                 let words = stages::fetch_shader(&stages::attributes(&shader.legal, &abi)).map_err(|e| bad(e.to_string()))?;
@@ -108,6 +145,23 @@ impl TargetIsa for R700 {
         };
         sim::run(&program, fetch.as_ref(), &shader.legal, &abi, env)
     }
+    fn link(&self, shaders: &[CompiledShader]) -> Result<Vec<u8>, CompileError> {
+        if let [one] = shaders {
+            return Ok(one.container.clone());
+        }
+        if shaders.iter().any(|s| !gsh::is_file(&s.container)) {
+            let message = "only the Wii U's files hold several programs: --chip latte";
+            return Err(CompileError::unsupported("C0001", retroshade_ir::Span::NONE, message));
+        }
+        let geometry = shaders.iter().any(|s| s.stage == Stage::Geometry);
+        let mut blocks = Vec::new();
+        for s in shaders {
+            let file = s.extra.get(BEFORE_GEOMETRY).filter(|_| geometry).unwrap_or(&s.container);
+            let read = gsh::read(file).map_err(CompileError::Internal)?;
+            blocks.extend(read.into_iter().map(|(kind, data)| (kind, data.to_vec())));
+        }
+        Ok(gsh::file(blocks))
+    }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         text::dis_line(line, options.syntax)
     }
@@ -115,7 +169,17 @@ impl TargetIsa for R700 {
         text::asm_line(line).map(|w| text::hex(&w))
     }
     fn disassemble(&self, bytes: &[u8], options: &TextOptions) -> Result<String, TextError> {
-        Ok(program::Program::decode(&program::words_of(container::code(bytes))?)?.listing(options.syntax))
+        let all = programs(bytes)?;
+        // An object shows its main program, a file of several shaders all.
+        let file = gsh::is_file(bytes);
+        let mut out = String::new();
+        for (name, program) in all.iter().take(if file { all.len() } else { 1 }) {
+            if file {
+                out.push_str(&format!("; {name}\n"));
+            }
+            out.push_str(&program.listing(options.syntax));
+        }
+        Ok(out)
     }
     fn assemble(&self, source: &str, _: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
         let words = program::assemble(source)?;
@@ -125,13 +189,10 @@ impl TargetIsa for R700 {
         container::is_container(bytes)
     }
     fn lint(&self, bytes: &[u8], _: &TextOptions) -> Result<Vec<TextError>, TextError> {
-        let mut out = lint::check(&program::Program::decode(&program::words_of(container::code(bytes))?)?);
-        // The programs beside the main one, in a container.
-        for name in ["fetch", "es", "direct", "copy"] {
-            if let Some(code) = container::section(bytes, &format!(".r700.{name}")) {
-                let found = lint::check(&program::Program::decode(&program::words_of(code)?)?);
-                out.extend(found.into_iter().map(|e| TextError { message: format!("{name}: {}", e.message), ..e }));
-            }
+        let mut out = Vec::new();
+        for (name, program) in programs(bytes)? {
+            let named = |e: TextError| if name.is_empty() { e } else { TextError { message: format!("{name}: {}", e.message), ..e } };
+            out.extend(lint::check(&program).into_iter().map(named));
         }
         Ok(out)
     }

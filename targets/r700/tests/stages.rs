@@ -5,7 +5,7 @@
 use retroshade_ir::{Binding, Builtin, Module, ShaderEnv, Stage};
 use retroshade_lower::testing::{Profile, default_options, random_program};
 use retroshade_lower::{CompiledShader, SimError};
-use retroshade_r700::abi::{Abi, Role};
+use retroshade_r700::abi::{Abi, Platform, Role};
 use retroshade_r700::isa::program::{Program, words_of};
 use retroshade_r700::{container, sim};
 
@@ -31,7 +31,7 @@ fn vertex_programs_in_other_roles() {
     for (seed, _, env, s) in programs(Stage::Vertex, 60) {
         let expected = isa.simulate(&s, &env).unwrap();
         for (name, role) in [(".r700.es", Role::ExportStage), (".r700.direct", Role::OwnFetches)] {
-            let abi = Abi::in_role(&s.legal, role).unwrap();
+            let abi = Abi::in_role(&s.legal, role, Platform::Object).unwrap();
             let got = match sim::run(&section(&s, name), None, &s.legal, &abi, &env) {
                 Err(SimError::BadEnv(_)) => continue,
                 got => got.unwrap_or_else(|e| panic!("seed {seed}, {name}: {e}")),
@@ -56,7 +56,7 @@ fn copy_programs_export_the_ring() {
     let isa = retroshade_r700::isa();
     let mut vertices = 0;
     for (seed, _, env, s) in programs(Stage::Geometry, 40) {
-        let abi = Abi::of(&s.legal).unwrap();
+        let abi = Abi::of(&s.legal, Platform::Object).unwrap();
         let result = isa.simulate(&s, &env).unwrap();
         let all: Vec<Vec<Vec<u32>>> = result.invocations.iter().flat_map(|i| &i.primitives).flatten().cloned().collect();
         let got = sim::copied(&section(&s, ".r700.copy"), &s.legal, &abi, &all).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
@@ -82,8 +82,8 @@ fn both_sides_of_a_ring_agree() {
     let geometry = "shader geometry \"g\"\ngeometry points -> points max_vertices(1)\ninput %s : f32[1] @point_size\ninput %c : f32x2[1] @location(3)\ninput %p : f32x4[1] @position\ninput %b : f32x3[1] @location(1)\noutput %o : f32x4 @position\nblock0:\n    v0 = input.f32x4 %p\n    output %o, v0\n    emit_vertex\n    return\n";
     let parse = |t: &str| retroshade_ir::parse("ring", t).unwrap_or_else(|e| panic!("{e}\n{t}"));
     let (v, g) = (parse(vertex), parse(geometry));
-    let writes = Abi::of(&v).unwrap();
-    let reads = Abi::of(&g).unwrap();
+    let writes = Abi::of(&v, Platform::Object).unwrap();
+    let reads = Abi::of(&g, Platform::Object).unwrap();
     let slots = writes.export_slots(&v);
     for (k, d) in g.inputs.values().enumerate() {
         let n = v.outputs.values().position(|o| o.binding == d.binding).unwrap();

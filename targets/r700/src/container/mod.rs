@@ -4,6 +4,7 @@
 //! the names of AMD's register reference, one `NAME 0xvalue` per line). Programs beside the main one (`stages.rs`) are
 //! sections `.r700.fetch`, `.r700.es`, `.r700.direct` and `.r700.copy`, their register words `.r700.es.registers` and so on.
 
+pub mod gsh;
 pub mod registers;
 pub mod stages;
 
@@ -71,7 +72,7 @@ pub fn build(code: &[u8], registers: &Registers, parts: &[Part], stage: Stage, c
 pub fn section<'a>(bytes: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let u16_at = |o: usize| bytes.get(o..o + 2).map(|b| u16::from_le_bytes([b[0], b[1]]));
     let u32_at = |o: usize| bytes.get(o..o + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-    if !is_container(bytes) {
+    if !is_object(bytes) {
         return None;
     }
     let (table, count, strings) = (u32_at(32)? as usize, u16_at(48)? as usize, u16_at(50)? as usize);
@@ -91,12 +92,34 @@ pub fn section<'a>(bytes: &'a [u8], name: &str) -> Option<&'a [u8]> {
     None
 }
 
-/// Whether the bytes are this target's object.
+/// Whether the bytes are this target's object or a file of the Wii U.
 pub fn is_container(bytes: &[u8]) -> bool {
+    gsh::is_file(bytes) || is_object(bytes)
+}
+
+fn is_object(bytes: &[u8]) -> bool {
     bytes.len() >= 52 && bytes.starts_with(b"\x7fELF\x01\x01") && bytes[18..20] == MACHINE_AMDGPU.to_le_bytes()
 }
 
-/// The code of a container, or the bytes themselves.
-pub fn code(bytes: &[u8]) -> &[u8] {
-    section(bytes, ".text").unwrap_or(bytes)
+/// The programs in a container, each with its name; bytes that are none are one program.
+pub fn programs(bytes: &[u8]) -> Result<Vec<(String, &[u8])>, String> {
+    if gsh::is_file(bytes) {
+        let mut out: Vec<(String, &[u8])> = Vec::new();
+        for (kind, code) in gsh::read(bytes)?.into_iter().filter(|b| b.0.is_program()) {
+            let name = match kind {
+                gsh::Kind::VertexProgram => "vertex",
+                gsh::Kind::PixelProgram => "pixel",
+                gsh::Kind::GeometryProgram => "geometry",
+                _ => "copy",
+            };
+            let number = out.iter().filter(|p| p.0.starts_with(name)).count();
+            out.push((format!("{name} {number}"), code));
+        }
+        return Ok(out);
+    }
+    let mut out = vec![(String::new(), section(bytes, ".text").unwrap_or(bytes))];
+    for name in ["fetch", "es", "direct", "copy"] {
+        out.extend(section(bytes, &format!(".r700.{name}")).map(|code| (name.to_string(), code)));
+    }
+    Ok(out)
 }

@@ -97,7 +97,7 @@ pub fn exports(m: &Module, abi: &Abi) -> Registers {
 }
 
 /// The semantic table through which a fetch shader finds registers: entry *n* is register *n* + 1.
-fn attributes(m: &Module, abi: &Abi) -> Registers {
+pub fn attributes(m: &Module, abi: &Abi) -> Registers {
     let table = attribute_locations(m, abi);
     let mut out = named(&[("SQ_VTX_SEMANTIC_CLEAR", !(((1u64 << table.len().min(32)) - 1) as u32))]);
     out.extend(table.into_iter().take(32).enumerate().map(|(n, l)| (format!("SQ_VTX_SEMANTIC_{n}"), l)));

@@ -6,11 +6,12 @@
 
 use super::Part;
 use super::registers::{exports, resources};
-use crate::abi::{Abi, FETCH_RESOURCE, RING_RESOURCE, Role};
-use crate::isa::forms::{self, TABLE};
+use crate::abi::{Abi, FETCH_RESOURCE, Platform, Role};
+use crate::isa::forms::{DataFormat, FetchType, TABLE, cf, field, op2, vtx, word};
 use crate::isa::program::Program;
 use crate::place::sched::CLAUSE_FETCHES;
 use crate::select::mir::*;
+use retroshade_emit::Word;
 use retroshade_emit::form::EncodeError;
 use retroshade_ir::{Module, Stage, Type};
 use retroshade_lower::CompileError;
@@ -51,26 +52,37 @@ pub fn attributes(m: &Module, abi: &Abi) -> Vec<Attribute> {
 /// A fetch shader for a list of attributes.
 pub fn fetch_shader(list: &[Attribute]) -> Result<Vec<u32>, EncodeError> {
     let clauses: Vec<&[Attribute]> = list.chunks(CLAUSE_FETCHES).collect();
-    let cf = clauses.len() as u64 + 1;
-    let mut at = cf.next_multiple_of(2);
+    let count = clauses.len() as u64 + 1;
+    let mut at = count.next_multiple_of(2);
     let mut words: Vec<u32> = Vec::new();
-    let mut put = |w: u128, n: usize| words.extend((0..n).map(|k| (w >> (32 * k)) as u32));
+    let mut put = |w: &Word| -> Result<(), EncodeError> {
+        let bits = TABLE.encode_word(w)?;
+        words.extend((0..TABLE.form(w.form).size / 4).map(|k| (bits >> (32 * k)) as u32));
+        Ok(())
+    };
     for c in &clauses {
         let n = c.len() as u64 - 1;
-        put(TABLE.encode(forms::id("CF:VTX"), &[("ADDR", at), ("COUNT", n & 7), ("COUNT_3", n >> 3), ("BARRIER", 1)])?, 2);
+        put(&word!(cf::VTX { ADDR: at, COUNT: n & 7, COUNT_3: n >> 3, BARRIER: 1 }))?;
         at += 2 * c.len() as u64;
     }
-    put(TABLE.encode(forms::id("CF:RETURN"), &[("BARRIER", 1)])?, 2);
-    if !clauses.is_empty() && cf % 2 == 1 {
-        put(0, 2);
+    put(&word!(cf::RETURN { BARRIER: 1 }))?;
+    if !clauses.is_empty() && count % 2 == 1 {
+        put(&word!(cf::NOP {}))?;
     }
     for a in list {
         let lane = |c: u64| if c < a.ty.lanes as u64 { c } else { 4 + (c == 3) as u64 };
-        let mut f: Vec<(&str, u64)> = crate::select::fetch::attribute_fields(FETCH_RESOURCE + a.buffer as u64, a.ty).to_vec();
-        f.extend([("FETCH_TYPE", a.instance as u64), ("SRC_SEL_X", 3 * a.instance as u64), ("OFFSET", a.offset as u64)]);
-        f.extend([("DST_GPR", a.gpr as u64), ("DST_SEL_X", lane(0)), ("DST_SEL_Y", lane(1)), ("DST_SEL_Z", lane(2))]);
-        f.push(("DST_SEL_W", lane(3)));
-        put(TABLE.encode(forms::id("VTX_GPR:FETCH"), &f)?, 4);
+        let mut w = crate::select::fetch::attribute(FETCH_RESOURCE + a.buffer as u64, a.ty);
+        if a.instance {
+            w[field!(vtx::FETCH.FETCH_TYPE)] = FetchType::Instance as u64;
+            w[field!(vtx::FETCH.SRC_SEL_X)] = 3;
+        }
+        w[field!(vtx::FETCH.OFFSET)] = a.offset as u64;
+        w[field!(vtx::FETCH.DST_GPR)] = a.gpr as u64;
+        w[field!(vtx::FETCH.DST_SEL_X)] = lane(0);
+        w[field!(vtx::FETCH.DST_SEL_Y)] = lane(1);
+        w[field!(vtx::FETCH.DST_SEL_Z)] = lane(2);
+        w[field!(vtx::FETCH.DST_SEL_W)] = lane(3);
+        put(&w)?;
     }
     Ok(words)
 }
@@ -81,7 +93,7 @@ fn copy_program(m: &Module, abi: &Abi) -> Mir {
     let mut ops = Vec::new();
     let (from, at) = (mir.web(), mir.web());
     mir.webs[from.0 as usize] = WebInfo { chan: Some(0), fixed: Some(0), quad: None, settled: true };
-    ops.push(Op::alu("OP2:AND_INT", &[Opnd::web(from), Opnd::bits(RING_OFFSET)], Some(at)));
+    ops.push(Op::alu(op2::AND_INT, &[Opnd::web(from), Opnd::bits(RING_OFFSET)], Some(at)));
     mir.quads.push(vec![at]);
     mir.webs[at.0 as usize].quad = Some(Quad(0));
     let mut lanes: Vec<((u8, u16), u8)> = Vec::new();
@@ -103,9 +115,8 @@ fn copy_program(m: &Module, abi: &Abi) -> Mir {
             }
         }
         mir.quads.push(dst.iter().flatten().copied().collect());
-        let fields = crate::select::fetch::buffer_fields(RING_RESOURCE, n as u32 * 16, 15, 34);
-        let form = forms::id("VTX_GPR:FETCH");
-        let f = Fetch { form, fields, src: smallvec![Coord::Web(at)], quad: Some(Quad(0)), dst, joined: false, whole_quad: false };
+        let word = crate::select::fetch::from_buffer(abi.ring_resource(), n as u32 * 16, 15, DataFormat::Words4);
+        let f = Fetch { word, src: smallvec![Coord::Web(at)], quad: Some(Quad(0)), dst, joined: false, whole_quad: false };
         ops.push(Op::other(Kind::Fetch(Box::new(f))));
         exports.push(Export { kind: slot.0, base: slot.1, src, quad: Some(quad) });
     }
@@ -128,6 +139,10 @@ pub fn parts(legal: &Module, abi: &Abi, options: &retroshade_lower::Options) -> 
             let internal = |e: EncodeError| CompileError::Internal(e.to_string());
             out.push(Part { name: "fetch", words: fetch_shader(&attributes(legal, abi)).map_err(internal)?, registers: Vec::new() });
             for (name, role) in [("es", Role::ExportStage), ("direct", Role::OwnFetches)] {
+                // GX2 makes fetch shaders itself, always.
+                if abi.platform == Platform::WiiU && role == Role::OwnFetches {
+                    continue;
+                }
                 // What fits in the usual role may not fit in this one; then there is no such section.
                 let Ok((e, gprs)) = crate::compile::in_role(legal, options, role) else { continue };
                 let words = resources(&e, gprs);

@@ -3,14 +3,15 @@
 //! Clauses and exports may overlap as long as none reads or writes what an unfinished one writes or reads. Instructions that
 //! change masks or the stack, memory exports and places that a jump may lead to always wait.
 
-use crate::isa::forms::Format;
+use crate::isa::forms::{Effect, Format, TABLE, cf_alu, field};
 use crate::isa::program::{Clause, Program, fetch_space};
-use crate::isa::word::Word;
+use crate::isa::word::Group;
+use retroshade_emit::Word;
 use std::collections::BTreeSet;
 
-/// Registers as bits.
-#[derive(Clone, Copy, Default)]
-struct Touched {
+/// What a clause or an export reads and writes: registers as bits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Touched {
     reads: u128,
     writes: u128,
     /// Execute masks or valid bits change.
@@ -23,59 +24,42 @@ fn bit(r: u64) -> u128 {
     1 << (r & 127)
 }
 
-fn touched(p: &Program, w: &Word) -> Option<Touched> {
-    let mut t = Touched::default();
-    match w.info().format {
-        Format::CfAlu => {
-            if w.name() != "ALU" {
-                return None;
+impl Touched {
+    /// Adds a group.
+    pub fn group(&mut self, g: &Group) {
+        for s in &g.slots {
+            for x in s.sources().iter().filter(|x| x.is_gpr()) {
+                self.reads |= if x.rel { ALL } else { bit(x.sel as u64) };
             }
-            let Some(Clause::Alu(groups)) = p.clauses.get(&(w.get("ADDR") as u32)) else { return None };
-            for s in groups.iter().flat_map(|(_, g)| &g.slots) {
-                for x in s.sources().iter().filter(|x| x.is_gpr()) {
-                    t.reads |= if x.rel { ALL } else { bit(x.sel as u64) };
-                }
-                if s.writes() {
-                    t.writes |= if s.dst_rel { ALL } else { bit(s.dst as u64) };
-                }
-                t.masks |= s.info().short.starts_with("KILL") || s.update_exec;
+            if s.writes() {
+                self.writes |= if s.dst_rel { ALL } else { bit(s.dst as u64) };
             }
+            self.masks |= s.alu().effect == Effect::Kill || s.update_exec;
         }
-        Format::ExpSwiz => {
-            for k in 0..=w.get("BURST_COUNT") {
-                t.reads |= bit(w.get("RW_GPR") + k);
-            }
-        }
-        Format::Cf if fetch_space(w).is_some() => {
-            let Some(Clause::Fetch(list)) = p.clauses.get(&(w.get("ADDR") as u32)) else { return None };
-            for (_, f) in list {
-                t.reads |= bit(f.get("SRC_GPR"));
-                t.writes |= bit(f.get("DST_GPR"));
-            }
-        }
-        _ => return None,
     }
-    Some(t)
+    /// Adds a fetch.
+    pub fn fetch(&mut self, w: &Word) {
+        self.reads |= TABLE.get(w, field!(SRC_GPR)).map_or(0, bit);
+        self.writes |= TABLE.get(w, field!(DST_GPR)).map_or(0, bit);
+    }
+    /// An export of a register and `burst` more.
+    pub fn export(gpr: u64, burst: u64) -> Touched {
+        Touched { reads: (0..=burst).fold(0, |r, k| r | bit(gpr + k)), ..Touched::default() }
+    }
 }
 
-/// By control-flow instruction: whether it must wait for what comes before it.
-pub fn needed(p: &Program) -> Vec<bool> {
-    let targets: BTreeSet<u64> =
-        p.cf.iter()
-            .filter(|w| w.info().format == Format::Cf && fetch_space(w).is_none() && w.get("ADDR") != 0)
-            .map(|w| w.get("ADDR"))
-            .collect();
+/// By control-flow instruction: whether it must wait for what comes before it. `None` stands for what nothing may pass.
+pub fn needed(list: &[Option<Touched>]) -> Vec<bool> {
     // What has not been waited for; `None` after instructions that nothing may pass.
     let mut open: Option<Touched> = Some(Touched::default());
-    let mut out = Vec::with_capacity(p.cf.len());
-    for (i, w) in p.cf.iter().enumerate() {
-        let own = touched(p, w).filter(|_| !targets.contains(&(i as u64)));
+    let mut out = Vec::with_capacity(list.len());
+    for own in list {
         let wait = match (open, own) {
             (Some(o), Some(t)) => o.masks || t.reads & o.writes != 0 || t.writes & (o.reads | o.writes) != 0,
             _ => true,
         };
         open = match own {
-            Some(t) if wait => Some(t),
+            Some(t) if wait => Some(*t),
             Some(t) => open.map(|o| Touched { reads: o.reads | t.reads, writes: o.writes | t.writes, masks: o.masks | t.masks }),
             None => None,
         };
@@ -84,12 +68,30 @@ pub fn needed(p: &Program) -> Vec<bool> {
     out
 }
 
-/// Clears BARRIER where it is not needed.
-pub fn relax(words: &mut [u32]) {
-    let Ok(p) = Program::decode(words) else { return };
-    for (i, wait) in needed(&p).into_iter().enumerate() {
-        if !wait {
-            words[2 * i + 1] &= !(1 << 31);
+/// As [`needed`], for a decoded program.
+pub fn needed_in(p: &Program) -> Vec<bool> {
+    let jumps = |w: &&crate::isa::word::Word| w.info().format == Format::Cf && fetch_space(w).is_none() && w.get(field!(ADDR)) != 0;
+    let targets: BTreeSet<u64> = p.cf.iter().filter(jumps).map(|w| w.get(field!(ADDR))).collect();
+    let touched = |i: usize| {
+        let w = &p.cf[i];
+        let clause = || p.clauses.get(&(w.get(field!(ADDR)) as u32));
+        if targets.contains(&(i as u64)) {
+            return None;
         }
-    }
+        let mut t = Touched::default();
+        match w.info().format {
+            Format::CfAlu if w.form() == cf_alu::ALU => {
+                let Some(Clause::Alu(groups)) = clause() else { return None };
+                groups.iter().for_each(|(_, g)| t.group(g));
+            }
+            Format::ExpSwiz => t = Touched::export(w.get(field!(RW_GPR)), w.get(field!(BURST_COUNT))),
+            Format::Cf if fetch_space(w).is_some() => {
+                let Some(Clause::Fetch(list)) = clause() else { return None };
+                list.iter().for_each(|(_, f)| t.fetch(&f.0));
+            }
+            _ => return None,
+        }
+        Some(t)
+    };
+    needed(&(0..p.cf.len()).map(touched).collect::<Vec<_>>())
 }

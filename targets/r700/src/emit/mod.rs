@@ -2,20 +2,30 @@
 
 pub mod barrier;
 
-use crate::isa::forms::{self, Format, TABLE};
-use crate::isa::word::{Alu, Group, Src, sel};
+use crate::isa::forms::{self, FORMS, Format, Number, TABLE, cf, cf_alu, exp_buf, exp_swiz, field, word};
+use crate::isa::word::{Alu, DST_SEL, Group, SRC_SEL, Src, sel};
 use crate::place::sched::{Item, Lines, Slot};
 use crate::place::{Leaf, Placement};
 use crate::select::mir::*;
-use retroshade_emit::form::EncodeError;
+use barrier::Touched;
+use retroshade_emit::form::{EncodeError, FormId};
+use retroshade_emit::{FieldIndex, FieldName, Word};
 use retroshade_ir::{Span, Stage};
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
+
+const TYPE: FieldIndex = field!(exp_swiz::EXPORT.TYPE);
+const BASE: FieldIndex = field!(exp_swiz::EXPORT.ARRAY_BASE);
+const BURST: FieldIndex = field!(exp_swiz::EXPORT.BURST_COUNT);
+const EXPORT_SEL: [FieldIndex; 4] =
+    [field!(exp_swiz::EXPORT.SEL_X), field!(exp_swiz::EXPORT.SEL_Y), field!(exp_swiz::EXPORT.SEL_Z), field!(exp_swiz::EXPORT.SEL_W)];
 
 /// A clause's words and its place.
 #[derive(Clone, Debug, Default)]
 struct Clause {
     words: Vec<u32>,
     fetch: bool,
+    touched: Touched,
     /// Address in 64-bit units.
     at: u32,
 }
@@ -23,10 +33,25 @@ struct Clause {
 /// A control-flow instruction before addresses are known.
 #[derive(Clone, Debug)]
 struct Cf {
-    form: &'static str,
-    fields: Vec<(&'static str, u64)>,
+    word: Word,
     clause: Option<usize>,
     label: Option<usize>,
+    span: Span,
+}
+
+impl Cf {
+    fn get(&self, field: FieldName) -> u64 {
+        TABLE.get(&self.word, field).unwrap_or(0)
+    }
+    fn is_export(&self) -> bool {
+        TABLE.form(self.word.form).ext.format == Format::ExpSwiz
+    }
+}
+
+/// An ALU clause that is being collected: its groups by their numbers among the items.
+struct Open {
+    groups: Vec<usize>,
+    lines: Lines,
     span: Span,
 }
 
@@ -112,7 +137,7 @@ pub fn emit(mir: &Mir, leaves: &[Leaf], place: &Placement, stage: Stage, fetch_s
         unacknowledged: false,
     };
     if fetch_shader {
-        e.plain("CF:CALL_FS", vec![], None);
+        e.plain(word!(cf::CALL_FS {}), None);
     }
     e.steps(&mir.steps);
     let stack = stack_entries(&mir.steps, e.whole_quad_until.is_some()).max(fetch_shader as u64);
@@ -150,8 +175,8 @@ fn stack_entries(steps: &[Step], whole_quad: bool) -> u64 {
 }
 
 impl Emit<'_> {
-    fn plain(&mut self, form: &'static str, fields: Vec<(&'static str, u64)>, label: Option<usize>) {
-        self.cf.push(Cf { form, fields, clause: None, label, span: Span::NONE });
+    fn plain(&mut self, word: Word, label: Option<usize>) {
+        self.cf.push(Cf { word, clause: None, label, span: Span::NONE });
     }
 
     fn label(&mut self) -> usize {
@@ -170,7 +195,7 @@ impl Emit<'_> {
                 Step::If { then, other } => self.branch(then, other),
                 Step::Loop(body) => {
                     let (end, after) = (self.label(), self.label());
-                    self.plain("CF:LOOP_START_DX10", vec![], Some(after));
+                    self.plain(word!(cf::LOOP_START_DX10 {}), Some(after));
                     let start = self.label();
                     self.bind(start);
                     self.meet();
@@ -180,18 +205,18 @@ impl Emit<'_> {
                     let first = self.loop_starts.pop().unwrap_or(0);
                     self.loops.pop();
                     self.bind(end);
-                    self.plain("CF:LOOP_END", vec![], Some(start));
+                    self.plain(word!(cf::LOOP_END {}), Some(start));
                     self.bind(after);
                     self.meet();
                     if self.whole_quad_until.is_some_and(|u| u >= first) {
                         self.whole_quad_until = Some(self.cf.len());
                     }
                 }
-                Step::BreakUnless => self.set_last("CF_ALU:ALU_BREAK"),
-                Step::ContinueUnless => self.set_last("CF_ALU:ALU_CONTINUE"),
+                Step::BreakUnless => self.set_last(cf_alu::ALU_BREAK),
+                Step::ContinueUnless => self.set_last(cf_alu::ALU_CONTINUE),
                 Step::Break | Step::Continue => {
                     let end = self.loops.last().copied();
-                    self.plain(if matches!(s, Step::Break) { "CF:LOOP_BREAK" } else { "CF:LOOP_CONTINUE" }, vec![], end);
+                    self.plain(if matches!(s, Step::Break) { word!(cf::LOOP_BREAK {}) } else { word!(cf::LOOP_CONTINUE {}) }, end);
                 }
             }
         }
@@ -202,9 +227,10 @@ impl Emit<'_> {
         self.unacknowledged |= self.mir.scratch > 0;
     }
 
-    fn set_last(&mut self, form: &'static str) {
+    /// Makes another kind of ALU clause of the last one.
+    fn set_last(&mut self, form: FormId) {
         if let Some(c) = self.cf.last_mut() {
-            c.form = form;
+            c.word.form = form;
         }
     }
 
@@ -213,7 +239,7 @@ impl Emit<'_> {
             let n = count_leaves(s);
             s.iter().all(|x| matches!(x, Step::Code(_))) && n == 0 || s.iter().all(|x| matches!(x, Step::Code(_))) && e.upcoming_empty(n)
         };
-        self.set_last("CF_ALU:ALU_PUSH_BEFORE");
+        self.set_last(cf_alu::ALU_PUSH_BEFORE);
         let (no_then, skip) = (empty(then, self), count_leaves(then));
         let saved = self.leaf;
         self.leaf += skip;
@@ -222,9 +248,9 @@ impl Emit<'_> {
         let (to_else, after) = (self.label(), self.label());
         if !no_then {
             if no_other {
-                self.plain("CF:JUMP", vec![("POP_COUNT", 1)], Some(after));
+                self.plain(word!(cf::JUMP { POP_COUNT: 1 }), Some(after));
             } else {
-                self.plain("CF:JUMP", vec![], Some(to_else));
+                self.plain(word!(cf::JUMP {}), Some(to_else));
             }
         }
         let body = self.cf.len();
@@ -234,7 +260,7 @@ impl Emit<'_> {
         }
         if !no_other {
             self.bind(to_else);
-            self.plain("CF:ELSE", vec![("POP_COUNT", 1)], Some(after));
+            self.plain(word!(cf::ELSE { POP_COUNT: 1 }), Some(after));
         }
         self.meet();
         self.steps(other);
@@ -242,14 +268,14 @@ impl Emit<'_> {
         // A label at this place would miss a pop that moved into the clause before it.
         let here = self.cf.len() as u32;
         let free = !self.labels.contains(&Some(here));
-        let last = self.cf.last().map_or("", |c| c.form);
-        if free && last == "CF_ALU:ALU" {
-            self.set_last("CF_ALU:ALU_POP_AFTER");
-        } else if free && last == "CF_ALU:ALU_POP_AFTER" {
-            self.set_last("CF_ALU:ALU_POP2_AFTER");
+        let last = self.cf.last().map(|c| c.word.form);
+        if free && last == Some(cf_alu::ALU) {
+            self.set_last(cf_alu::ALU_POP_AFTER);
+        } else if free && last == Some(cf_alu::ALU_POP_AFTER) {
+            self.set_last(cf_alu::ALU_POP2_AFTER);
         } else {
             let next = self.label();
-            self.plain("CF:POP", vec![("POP_COUNT", 1)], Some(next));
+            self.plain(word!(cf::POP { POP_COUNT: 1 }), Some(next));
             self.bind(next);
         }
         self.bind(after);
@@ -258,9 +284,9 @@ impl Emit<'_> {
     /// Removes the jump before a body of one or two clauses: without active lanes these are skipped just as fast.
     fn drop_jump(&mut self, body: usize) {
         let short = self.cf.len() <= body + 2;
-        let plain = |c: &Cf| matches!(c.form, "CF_ALU:ALU" | "CF:TEX" | "CF:VTX");
+        let plain = |c: &Cf| matches!(c.word.form, cf_alu::ALU | cf::TEX | cf::VTX);
         let inner = self.labels.iter().flatten().any(|l| *l as usize >= body);
-        if body == 0 || self.cf[body - 1].form != "CF:JUMP" || !short || inner || !self.cf[body..].iter().all(plain) {
+        if body == 0 || self.cf[body - 1].word.form != cf::JUMP || !short || inner || !self.cf[body..].iter().all(plain) {
             return;
         }
         self.cf.remove(body - 1);
@@ -279,65 +305,65 @@ impl Emit<'_> {
         let k = self.leaf;
         self.leaf += 1;
         let leaf = &self.leaves[k];
-        let mut open: Option<(Clause, Lines, Span)> = None;
+        let mut open: Option<Open> = None;
         for (n, item) in leaf.items.iter().enumerate() {
             if !matches!(item, Item::Group(_)) {
-                self.close(&mut open);
+                self.close(k, &mut open);
             }
             match item {
                 Item::Group(g) => {
-                    let (clause, lines, _) =
-                        open.get_or_insert_with(|| (Clause::default(), Lines::default(), leaf.ops[g.slots[0].op].span));
+                    let span = leaf.ops[g.slots[0].op].span;
+                    let open = open.get_or_insert_with(|| Open { groups: Vec::new(), lines: Lines::default(), span });
                     for s in &g.slots {
                         for x in &s.src {
                             if let Place::Const(b, i, _) = x.place {
-                                lines.insert(b, i / 16);
+                                open.lines.insert(b, i / 16);
                             }
                         }
                     }
-                    clause.words.push(k as u32);
-                    clause.words.push(n as u32);
+                    open.groups.push(n);
                 }
                 Item::Cut => {}
                 Item::Fetch(list) => self.fetch_clause(leaf, list),
                 Item::Control(i) => self.control(leaf, *i),
             }
         }
-        self.close(&mut open);
+        self.close(k, &mut open);
     }
 
-    /// Encodes an ALU clause whose groups were noted as (leaf, item), now that its constant lines are known.
-    fn close(&mut self, open: &mut Option<(Clause, Lines, Span)>) {
-        let Some((mut clause, lines, span)) = open.take() else { return };
+    /// Encodes an ALU clause of a piece of code, now that its constant lines are known.
+    fn close(&mut self, k: usize, open: &mut Option<Open>) {
+        let Some(Open { groups, lines, span }) = open.take() else { return };
         let sets = lines.sets().unwrap_or_default();
-        let groups: Vec<(usize, usize)> = clause.words.as_chunks::<2>().0.iter().map(|c| (c[0] as usize, c[1] as usize)).collect();
-        clause.words.clear();
-        let leaves = self.leaves;
-        for (k, n) in groups {
-            if let Item::Group(g) = &leaves[k].items[n] {
-                let group = self.group(k, n, g, &sets);
-                self.counts.groups += 1;
-                self.counts.slots += group.slots.len() as u64;
-                self.counts.literals += group.literals.len().div_ceil(2) as u64 * 2;
-                if g.slots.iter().any(|s| leaves[k].ops[s.op].kind == Kind::Kill) {
-                    self.kills = true;
-                    self.killed_at.get_or_insert(self.cf.len());
-                }
-                let at = clause.words.len();
-                match group.encode() {
-                    Ok(w) => clause.words.extend(w),
-                    Err(e) => self.error = Some(e),
-                }
-                self.spans.push((self.clauses.len(), at, leaves[k].ops[g.slots[0].op].span));
+        let mut clause = Clause::default();
+        let leaf = &self.leaves[k];
+        for n in groups {
+            let Item::Group(g) = &leaf.items[n] else { continue };
+            let group = self.group(k, n, g, &sets);
+            self.counts.groups += 1;
+            self.counts.slots += group.slots.len() as u64;
+            self.counts.literals += group.literals.len().div_ceil(2) as u64 * 2;
+            if g.slots.iter().any(|s| leaf.ops[s.op].kind == Kind::Kill) {
+                self.kills = true;
+                self.killed_at.get_or_insert(self.cf.len());
             }
+            let at = clause.words.len();
+            match group.encode() {
+                Ok(w) => clause.words.extend(w),
+                Err(e) => self.error = Some(e),
+            }
+            clause.touched.group(&group);
+            self.spans.push((self.clauses.len(), at, leaf.ops[g.slots[0].op].span));
         }
-        let mut fields = vec![("COUNT", clause.words.len() as u64 / 2 - 1)];
-        for (s, names) in
-            sets.iter().zip([["KCACHE_BANK0", "KCACHE_MODE0", "KCACHE_ADDR0"], ["KCACHE_BANK1", "KCACHE_MODE1", "KCACHE_ADDR1"]])
-        {
-            fields.extend([(names[0], s.0 as u64), (names[1], s.2 as u64), (names[2], s.1 as u64)]);
+        let mut word = word!(cf_alu::ALU { COUNT: clause.words.len() as u64 / 2 - 1 });
+        let places = [
+            [field!(cf_alu::ALU.KCACHE_BANK0), field!(cf_alu::ALU.KCACHE_MODE0), field!(cf_alu::ALU.KCACHE_ADDR0)],
+            [field!(cf_alu::ALU.KCACHE_BANK1), field!(cf_alu::ALU.KCACHE_MODE1), field!(cf_alu::ALU.KCACHE_ADDR1)],
+        ];
+        for ((bank, first, lines), [to_bank, to_mode, to_address]) in sets.iter().zip(places) {
+            (word[to_bank], word[to_mode], word[to_address]) = (*bank as u64, *lines as u64, *first as u64);
         }
-        self.cf.push(Cf { form: "CF_ALU:ALU", fields, clause: Some(self.clauses.len()), label: None, span });
+        self.cf.push(Cf { word, clause: Some(self.clauses.len()), label: None, span });
         self.clauses.push(clause);
         self.counts.clauses += 1;
     }
@@ -354,7 +380,7 @@ impl Emit<'_> {
         let mut out = Group { slots: SmallVec::new(), literals };
         for (i, s) in g.slots.iter().enumerate() {
             let mut a = Alu::new(s.form);
-            let float = float_operands(a.info().short);
+            let float = a.alu().operands == Number::Float;
             for (x, o) in s.src.iter().enumerate() {
                 a.src[x] = self.source(s, x, o, float, sets, &g.literals);
             }
@@ -422,22 +448,17 @@ impl Emit<'_> {
     }
 
     fn fetch_clause(&mut self, leaf: &Leaf, list: &[usize]) {
-        let memory = list.iter().any(|i| TABLE.form(leaf.ops[*i].form_of_fetch()).ext.format == Format::MemRd);
+        let memory = list.iter().any(|i| TABLE.form(leaf.ops[*i].fetch_form()).ext.format == Format::MemRd);
         if memory && std::mem::take(&mut self.unacknowledged) {
-            self.plain("CF:WAIT_ACK", vec![], None);
+            self.plain(word!(cf::WAIT_ACK {}), None);
         }
         let mut clause = Clause { fetch: true, ..Clause::default() };
         let mut texture = true;
         for i in list {
             let Kind::Fetch(f) = &leaf.ops[*i].kind else { continue };
-            texture = TABLE.form(f.form).spaces == forms::TEX;
-            let mut v: Vec<(&str, u64)> = f.fields.to_vec();
+            texture = TABLE.form(f.word.form).spaces == forms::TEX;
+            let mut w = f.word.clone();
             let src = f.src.iter().find_map(|c| if let Coord::Web(w) = c { Some(self.gpr(*w)) } else { None }).unwrap_or(0);
-            v.push(("SRC_GPR", src as u64));
-            let names: &[&str] = if texture { &["SRC_SEL_X", "SRC_SEL_Y", "SRC_SEL_Z", "SRC_SEL_W"] } else { &["SRC_SEL_X"] };
-            for (n, name) in names.iter().enumerate() {
-                v.push((name, f.src.get(n).map_or(if texture { 4 } else { 0 }, |c| self.select(c))));
-            }
             // A result channel takes the component whose web lives in it.
             let mut dst = None;
             let mut picks = [7u64; 4];
@@ -449,23 +470,32 @@ impl Emit<'_> {
                     picks[self.mir.webs[w.0 as usize].chan.unwrap_or(0) as usize & 3] = component as u64;
                 }
             }
-            v.push(("DST_GPR", dst.unwrap_or(0) as u64));
-            v.extend(["DST_SEL_X", "DST_SEL_Y", "DST_SEL_Z", "DST_SEL_W"].into_iter().zip(picks));
+            let mut values = vec![(field!(SRC_GPR), src as u64), (field!(DST_GPR), dst.unwrap_or(0) as u64)];
+            values.extend(DST_SEL.into_iter().zip(picks));
+            // Texture fetches take four coordinates, the others an index.
+            let (count, none) = if texture { (4, 4) } else { (1, 0) };
+            values.extend(SRC_SEL.into_iter().take(count).enumerate().map(|(n, at)| (at, f.src.get(n).map_or(none, |c| self.select(c)))));
+            for (at, value) in values {
+                if let Err(e) = TABLE.set(&mut w, at, value) {
+                    self.error = Some(e);
+                }
+            }
             if f.whole_quad {
                 self.whole_quad_until = Some(self.cf.len() + 1);
             }
             self.spans.push((self.clauses.len(), clause.words.len(), leaf.ops[*i].span));
-            match TABLE.encode(f.form, &v) {
+            match TABLE.encode_word(&w) {
                 Ok(w) => clause.words.extend((0..4).map(|n| (w >> (32 * n)) as u32)),
                 Err(e) => self.error = Some(e),
             }
+            clause.touched.fetch(&w);
             self.counts.fetches += 1;
         }
         let n = list.len() as u64 - 1;
-        let fields = vec![("COUNT", n & 7), ("COUNT_3", n >> 3)];
         let span = leaf.ops[list[0]].span;
-        let form = if texture { "CF:TEX" } else { "CF:VTX" };
-        self.cf.push(Cf { form, fields, clause: Some(self.clauses.len()), label: None, span });
+        let mut word = if texture { word!(cf::TEX {}) } else { word!(cf::VTX {}) };
+        (word[field!(cf::TEX.COUNT)], word[field!(cf::TEX.COUNT_3)]) = (n & 7, n >> 3);
+        self.cf.push(Cf { word, clause: Some(self.clauses.len()), label: None, span });
         self.clauses.push(clause);
         self.counts.clauses += 1;
     }
@@ -474,46 +504,40 @@ impl Emit<'_> {
         match &leaf.ops[i].kind {
             Kind::Export(e) => {
                 let gpr = e.src.iter().find_map(|c| if let Coord::Web(w) = c { Some(self.gpr(*w)) } else { None }).unwrap_or(0);
-                let mut fields = vec![
-                    ("TYPE", e.kind as u64),
-                    ("ARRAY_BASE", e.base as u64),
-                    ("RW_GPR", gpr as u64),
-                    ("ELEM_SIZE", 3),
-                    ("BURST_COUNT", 0),
-                ];
-                fields.extend(["SEL_X", "SEL_Y", "SEL_Z", "SEL_W"].into_iter().zip(e.src.iter().map(|c| self.select(c))));
+                let mut word = word!(exp_swiz::EXPORT { TYPE: e.kind, ARRAY_BASE: e.base, RW_GPR: gpr, ELEM_SIZE: 3 });
+                for (at, c) in EXPORT_SEL.into_iter().zip(&e.src) {
+                    word[at] = self.select(c);
+                }
                 // Consecutive registers to consecutive targets with one swizzle are a burst.
-                if let Some(last) = self.cf.last_mut().filter(|c| c.form == "EXP_SWIZ:EXPORT") {
-                    let get = |c: &[(&str, u64)], n: &str| c.iter().find(|f| f.0 == n).map_or(0, |f| f.1);
-                    let burst = get(&last.fields, "BURST_COUNT");
-                    let same = last.fields[5..] == fields[5..] && last.fields[0] == fields[0];
-                    let next = get(&last.fields, "ARRAY_BASE") + burst + 1 == e.base as u64
-                        && get(&last.fields, "RW_GPR") + burst + 1 == gpr as u64;
-                    if same && next && burst < 15 {
-                        last.fields[4].1 += 1;
+                if let Some(last) = self.cf.last_mut().filter(|c| c.word.form == exp_swiz::EXPORT) {
+                    let next = |at: FieldIndex| last.word[at] + last.word[BURST] + 1 == word[at];
+                    let same = [TYPE].into_iter().chain(EXPORT_SEL).all(|at| last.word[at] == word[at]);
+                    if same && next(BASE) && next(field!(exp_swiz::EXPORT.RW_GPR)) && last.word[BURST] < 15 {
+                        last.word[BURST] += 1;
                         return;
                     }
                 }
-                self.cf.push(Cf { form: "EXP_SWIZ:EXPORT", fields, clause: None, label: None, span: leaf.ops[i].span });
+                self.cf.push(Cf { word, clause: None, label: None, span: leaf.ops[i].span });
             }
             Kind::Write(e) => {
                 let gpr = e.src.iter().flatten().next().map_or(0, |w| self.gpr(*w));
-                let mask = e.src.iter().enumerate().map(|(c, w)| (w.is_some() as u64) << c).sum();
-                let fields = vec![
-                    ("TYPE", e.kind as u64),
-                    ("ARRAY_BASE", e.base as u64),
-                    ("RW_GPR", gpr as u64),
-                    ("INDEX_GPR", e.index.map_or(0, |w| self.gpr(w)) as u64),
-                    ("ELEM_SIZE", 3),
-                    ("ARRAY_SIZE", 0xfff),
-                    ("COMP_MASK", mask),
-                ];
+                let mask = e.src.iter().enumerate().map(|(c, w)| (w.is_some() as u64) << c).sum::<u64>();
+                let mut word = word!(exp_buf::MEM_RING {
+                    TYPE: e.kind,
+                    ARRAY_BASE: e.base,
+                    RW_GPR: gpr,
+                    INDEX_GPR: e.index.map_or(0, |w| self.gpr(w)),
+                    ELEM_SIZE: 3,
+                    ARRAY_SIZE: 0xfff,
+                    COMP_MASK: mask,
+                });
+                word.form = e.form;
                 self.unacknowledged |= e.kind > 1;
                 if mask != 0 {
-                    self.cf.push(Cf { form: e.form, fields, clause: None, label: None, span: leaf.ops[i].span });
+                    self.cf.push(Cf { word, clause: None, label: None, span: leaf.ops[i].span });
                 }
             }
-            Kind::Control(name) => self.plain(name, vec![], None),
+            Kind::Control(form) => self.plain(Word::new(FORMS, *form, &[]), None),
             _ => {}
         }
     }
@@ -522,54 +546,37 @@ impl Emit<'_> {
         let mut out = Emitted::default();
         // The last export of each type is marked, the last instruction ends the program.
         for kind in 0..3u64 {
-            if let Some(c) = self.cf.iter_mut().rev().find(|c| c.form == "EXP_SWIZ:EXPORT" && c.fields[0].1 == kind) {
-                c.form = "EXP_SWIZ:EXPORT_DONE";
+            if let Some(c) = self.cf.iter_mut().rev().find(|c| c.word.form == exp_swiz::EXPORT && c.word[TYPE] == kind) {
+                c.word.form = exp_swiz::EXPORT_DONE;
             }
         }
-        let ends_well = self
-            .cf
-            .last()
-            .is_some_and(|c| c.form.starts_with("EXP_SWIZ") || matches!(c.form, "CF:TEX" | "CF:VTX" | "CF:EMIT_VERTEX" | "CF:CUT_VERTEX"));
-        if !ends_well {
-            self.plain("CF:NOP", vec![], None);
+        let ends = [cf::TEX, cf::VTX, cf::EMIT_VERTEX, cf::CUT_VERTEX];
+        if !self.cf.last().is_some_and(|c| c.is_export() || ends.contains(&c.word.form)) {
+            self.plain(word!(cf::NOP {}), None);
         }
         if let Some(c) = self.cf.last_mut() {
-            c.fields.push(("END_OF_PROGRAM", 1));
+            TABLE.set(&mut c.word, field!(END_OF_PROGRAM), 1)?;
         }
-        // Killed lanes fetch nothing any more, unless their quad needs it; but what they hold then must not steer a loop.
-        let last_loop = self.cf.iter().rposition(|c| matches!(c.form, "CF:LOOP_START_DX10" | "CF:LOOP_END"));
-        let killed = self.killed_at.map(|k| k.max(last_loop.unwrap_or(0)));
-        for (i, c) in self.cf.iter_mut().enumerate() {
-            c.fields.push(("BARRIER", 1));
-            if matches!(c.form, "CF:TEX" | "CF:VTX") && killed.is_some_and(|k| i > k) && self.whole_quad_until.is_none_or(|u| i >= u) {
-                c.fields.push(("VALID_PIXEL_MODE", 1));
-            }
-            let clause = c.clause.is_some();
-            if clause && stage == Stage::Fragment && self.whole_quad_until.is_some_and(|u| i < u) {
-                c.fields.push(("WHOLE_QUAD_MODE", 1));
-            }
-            if c.form.starts_with("EXP_SWIZ") {
-                let (kind, base, burst) = (c.fields[0].1, c.fields[1].1 as u32, c.fields[4].1 as u32);
-                match kind {
-                    0 if base >= 61 => out.depth = true,
-                    0 => out.colors = out.colors.max(base + burst + 1),
-                    _ => {}
-                }
+        self.modes(stage)?;
+        for c in self.cf.iter().filter(|c| c.is_export()) {
+            match c.word[TYPE] {
+                0 if c.word[BASE] >= 61 => out.depth = true,
+                0 => out.colors = out.colors.max((c.word[BASE] + c.word[BURST]) as u32 + 1),
+                _ => {}
             }
         }
         self.layout();
+        let wait = self.barriers();
         let mut words = Vec::new();
-        for c in &self.cf {
-            let mut fields = c.fields.clone();
-            if let Some(k) = c.clause {
-                fields.push(("ADDR", self.clauses[k].at as u64));
+        for (c, wait) in self.cf.iter_mut().zip(wait) {
+            TABLE.set(&mut c.word, field!(BARRIER), wait)?;
+            let clause = c.clause.map(|k| self.clauses[k].at);
+            let label = c.label.map(|l| self.labels[l].unwrap_or(0));
+            if let Some(to) = clause.or(label) {
+                TABLE.set(&mut c.word, field!(ADDR), to)?;
             }
-            if let Some(l) = c.label {
-                fields.push(("ADDR", self.labels[l].unwrap_or(0) as u64));
-            }
-            let fields: Vec<(&str, u64)> = fields.into_iter().filter(|f| f.1 != 0).collect();
             let at = words.len() as u32 * 4;
-            let w = TABLE.encode(forms::id(c.form), &fields)?;
+            let w = TABLE.encode_word(&c.word)?;
             words.extend([w as u32, (w >> 32) as u32]);
             out.map.push((at..at + 8, c.span));
         }
@@ -596,9 +603,38 @@ impl Emit<'_> {
         out.counts = self.counts;
         out.scratch = self.mir.scratch;
         out.kills = self.kills;
-        crate::emit::barrier::relax(&mut words);
         out.words = words;
         Ok(out)
+    }
+
+    /// Whole-quad and valid-pixel modes of the clauses.
+    fn modes(&mut self, stage: Stage) -> Result<(), EncodeError> {
+        // Killed lanes fetch nothing any more, unless their quad needs it; but what they hold then must not steer a loop.
+        let last_loop = self.cf.iter().rposition(|c| matches!(c.word.form, cf::LOOP_START_DX10 | cf::LOOP_END));
+        let killed = self.killed_at.map(|k| k.max(last_loop.unwrap_or(0)));
+        for (i, c) in self.cf.iter_mut().enumerate() {
+            if matches!(c.word.form, cf::TEX | cf::VTX) && killed.is_some_and(|k| i > k) && self.whole_quad_until.is_none_or(|u| i >= u) {
+                TABLE.set(&mut c.word, field!(VALID_PIXEL_MODE), 1)?;
+            }
+            if c.clause.is_some() && stage == Stage::Fragment && self.whole_quad_until.is_some_and(|u| i < u) {
+                TABLE.set(&mut c.word, field!(WHOLE_QUAD_MODE), 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Which control-flow instructions must wait for those before them.
+    fn barriers(&self) -> Vec<bool> {
+        let targets: BTreeSet<u32> = self.cf.iter().filter_map(|c| self.labels[c.label?]).collect();
+        let touched = |c: &Cf| match c.clause {
+            // Other kinds of ALU clauses change masks or the stack.
+            Some(k) if matches!(c.word.form, cf_alu::ALU | cf::TEX | cf::VTX) => Some(self.clauses[k].touched),
+            None if c.is_export() => Some(Touched::export(c.get(field!(RW_GPR)), c.word[BURST])),
+            _ => None,
+        };
+        let list: Vec<Option<Touched>> =
+            self.cf.iter().enumerate().map(|(i, c)| touched(c).filter(|_| !targets.contains(&(i as u32)))).collect();
+        barrier::needed(&list)
     }
 
     /// Addresses: fetch clauses on even ones, behind an odd-sized ALU clause where the control-flow list is odd.

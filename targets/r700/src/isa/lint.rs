@@ -1,9 +1,9 @@
 //! The checker (also `lint`): every rule on slots, read ports, constants, literals, clauses and control flow.
 
-use crate::isa::forms::{Format, Unit};
+use crate::isa::forms::{Effect, Format, Op, Unit, cf, cf_alu, exp_swiz, field};
 use crate::isa::ports::{self, Read, SlotReads};
 use crate::isa::program::{Clause, Program, fetch_space};
-use crate::isa::word::{Group, Src, sel};
+use crate::isa::word::{DST_SEL, Group, SRC_SEL, Src, sel};
 use crate::place::sched::{CLAUSE_FETCHES, CLAUSE_SLOTS};
 use retroshade_lower::TextError;
 use std::collections::BTreeSet;
@@ -22,8 +22,8 @@ pub fn check(p: &Program) -> Vec<TextError> {
     let mut loops: Vec<i64> = Vec::new();
     for (i, w) in p.cf.iter().enumerate() {
         let at = i as u32;
-        let addr = w.get("ADDR") as u32;
-        if w.get("WHOLE_QUAD_MODE") == 1 && w.get("VALID_PIXEL_MODE") == 1 {
+        let addr = w.get(field!(ADDR)) as u32;
+        if w.get(field!(WHOLE_QUAD_MODE)) == 1 && w.get(field!(VALID_PIXEL_MODE)) == 1 {
             out.push(problem(at, "whole-quad and valid-pixel mode exclude each other"));
         }
         match w.info().format {
@@ -40,16 +40,18 @@ pub fn check(p: &Program) -> Vec<TextError> {
                         }
                     }
                 }
-                match w.name() {
-                    "ALU_PUSH_BEFORE" => depth += 1,
-                    "ALU_POP_AFTER" => depth -= 1,
-                    "ALU_POP2_AFTER" => depth -= 2,
-                    "ALU_BREAK" | "ALU_CONTINUE" if loops.is_empty() => out.push(problem(at, "a break or continue outside of a loop")),
+                match w.form() {
+                    cf_alu::ALU_PUSH_BEFORE => depth += 1,
+                    cf_alu::ALU_POP_AFTER => depth -= 1,
+                    cf_alu::ALU_POP2_AFTER => depth -= 2,
+                    cf_alu::ALU_BREAK | cf_alu::ALU_CONTINUE if loops.is_empty() => {
+                        out.push(problem(at, "a break or continue outside of a loop"))
+                    }
                     _ => {}
                 }
             }
             Format::ExpSwiz => {
-                let kind = w.get("TYPE") as usize;
+                let kind = w.get(field!(TYPE)) as usize;
                 if kind > 2 {
                     out.push(problem(at, "an export has no such type"));
                 } else {
@@ -57,9 +59,9 @@ pub fn check(p: &Program) -> Vec<TextError> {
                         out.push(problem(at, "an export follows the EXPORT_DONE of its type"));
                     }
                     exported[kind] = true;
-                    done[kind] |= w.name() == "EXPORT_DONE";
+                    done[kind] |= w.form() == exp_swiz::EXPORT_DONE;
                 }
-                if w.get("RW_GPR") + w.get("BURST_COUNT") > 127 {
+                if w.get(field!(RW_GPR)) + w.get(field!(BURST_COUNT)) > 127 {
                     out.push(problem(at, "a burst runs past the last register"));
                 }
             }
@@ -75,32 +77,32 @@ pub fn check(p: &Program) -> Vec<TextError> {
                         fetches(list, &mut out);
                     }
                 }
-                match w.name() {
-                    "PUSH" => depth += 1,
-                    "POP" => depth -= w.get("POP_COUNT") as i64,
-                    "JUMP" | "ELSE" if depth <= 0 => out.push(problem(at, format!("{} without a push", w.name()))),
-                    "JUMP" | "ELSE" if addr > n || addr <= at => out.push(problem(at, format!("{} leads to {addr}", w.name()))),
-                    "LOOP_START" | "LOOP_START_DX10" | "LOOP_START_NO_AL" => {
+                match w.form() {
+                    cf::PUSH => depth += 1,
+                    cf::POP => depth -= w.get(field!(POP_COUNT)) as i64,
+                    cf::JUMP | cf::ELSE if depth <= 0 => out.push(problem(at, format!("{} without a push", w.name()))),
+                    cf::JUMP | cf::ELSE if addr > n || addr <= at => out.push(problem(at, format!("{} leads to {addr}", w.name()))),
+                    cf::LOOP_START | cf::LOOP_START_DX10 | cf::LOOP_START_NO_AL => {
                         loops.push(depth);
                         let end = addr.checked_sub(1).and_then(|a| p.cf.get(a as usize));
-                        if end.is_none_or(|e| e.name() != "LOOP_END" || e.get("ADDR") as u32 != at + 1) {
+                        if end.is_none_or(|e| e.form() != cf::LOOP_END || e.get(field!(ADDR)) as u32 != at + 1) {
                             out.push(problem(at, "a loop's start and end do not name each other"));
                         }
                     }
-                    "LOOP_END" => match loops.pop() {
+                    cf::LOOP_END => match loops.pop() {
                         Some(d) if d == depth => {}
                         Some(_) => out.push(problem(at, "a loop ends inside of a branch")),
                         None => out.push(problem(at, "a loop ends that never began")),
                     },
-                    "LOOP_BREAK" | "LOOP_CONTINUE" => {
+                    cf::LOOP_BREAK | cf::LOOP_CONTINUE => {
                         if loops.is_empty() {
                             out.push(problem(at, "a break or continue outside of a loop"));
                         }
-                        if p.cf.get(addr as usize).is_none_or(|e| e.name() != "LOOP_END") {
+                        if p.cf.get(addr as usize).is_none_or(|e| e.form() != cf::LOOP_END) {
                             out.push(problem(at, "a break or continue does not lead to the end of its loop"));
                         }
                     }
-                    "END_PROGRAM" => out.push(problem(at, "END_PROGRAM is reserved")),
+                    cf::END_PROGRAM => out.push(problem(at, "END_PROGRAM is reserved")),
                     _ => {}
                 }
             }
@@ -111,8 +113,8 @@ pub fn check(p: &Program) -> Vec<TextError> {
             depth = 0;
         }
     }
-    for (i, (w, wait)) in p.cf.iter().zip(crate::emit::barrier::needed(p)).enumerate() {
-        if wait && w.get("BARRIER") == 0 && i > 0 {
+    for (i, (w, wait)) in p.cf.iter().zip(crate::emit::barrier::needed_in(p)).enumerate() {
+        if wait && w.get(field!(BARRIER)) == 0 && i > 0 {
             out.push(problem(i as u32, "BARRIER is missing: an unfinished clause or export is in the way"));
         }
     }
@@ -134,17 +136,17 @@ fn fetches(list: &[(u32, crate::isa::word::Word)], out: &mut Vec<TextError>) {
     let mut written: BTreeSet<(u64, u64)> = BTreeSet::new();
     for (u, f) in list {
         // A memory read without index names no register as address.
-        let addressed = f.info().format != Format::MemRd || f.get("INDEXED") == 1;
-        for sel in ["SRC_SEL_X", "SRC_SEL_Y", "SRC_SEL_Z", "SRC_SEL_W"] {
-            let tex = f.info().format == Format::Tex;
-            if addressed && (tex || sel == "SRC_SEL_X") && f.get(sel) < 4 && written.contains(&(f.get("SRC_GPR"), f.get(sel))) {
+        let addressed = f.info().format != Format::MemRd || f.get(field!(INDEXED)) == 1;
+        let tex = f.info().format == Format::Tex;
+        for sel in SRC_SEL.into_iter().take(if tex { 4 } else { 1 }) {
+            if addressed && f.get(sel) < 4 && written.contains(&(f.get(field!(SRC_GPR)), f.get(sel))) {
                 out.push(problem(*u, "a fetch uses a result of its own clause as address"));
                 break;
             }
         }
-        for (c, sel) in ["DST_SEL_X", "DST_SEL_Y", "DST_SEL_Z", "DST_SEL_W"].iter().enumerate() {
+        for (c, sel) in DST_SEL.into_iter().enumerate() {
             if f.get(sel) < 6 {
-                written.insert((f.get("DST_GPR"), c as u64));
+                written.insert((f.get(field!(DST_GPR)), c as u64));
             }
         }
     }
@@ -176,7 +178,7 @@ fn clause(groups: &[(u32, Group)], cf: &crate::isa::word::Word, out: &mut Vec<Te
         out.push(problem(groups[0].0, "an ALU clause is too long"));
     }
     let locked = |set: u64| {
-        let mode = if set == 0 { cf.get("KCACHE_MODE0") } else { cf.get("KCACHE_MODE1") };
+        let mode = if set == 0 { cf.get(field!(KCACHE_MODE0)) } else { cf.get(field!(KCACHE_MODE1)) };
         [0u16, 16, 32, 32][mode as usize & 3]
     };
     let mut before: Option<[bool; 5]> = None;
@@ -194,16 +196,17 @@ fn clause(groups: &[(u32, Group)], cf: &crate::isa::word::Word, out: &mut Vec<Te
         }
         let mut slots = Vec::new();
         let (mut fresh, mut exclusive) = (0, 0);
-        let mova = g.slots.iter().any(|s| s.info().short.starts_with("MOVA"));
+        let mova = g.slots.iter().any(|s| s.alu().effect == Effect::Index);
         let mut targets: BTreeSet<(u8, bool, u8)> = BTreeSet::new();
         let mut reductions = BTreeSet::new();
         for (s, unit) in g.slots.iter().zip(&units) {
             let name = s.info().short;
-            exclusive += (name.starts_with("PRED_SET") || name.starts_with("KILL")) as usize;
-            if matches!(s.info().unit, Unit::Vec | Unit::Reduce | Unit::Wide) && *unit != s.chan {
+            let alu = s.alu();
+            exclusive += matches!(alu.effect, Effect::Predicate | Effect::Kill) as usize;
+            if matches!(alu.unit, Unit::Vec | Unit::Reduce | Unit::Wide) && *unit != s.chan {
                 out.push(problem(*u, format!("{name} must run in the unit of its channel")));
             }
-            if s.info().unit == Unit::Reduce {
+            if alu.unit == Unit::Reduce {
                 reductions.insert((name, *unit));
             }
             if s.writes() && !targets.insert((s.dst, s.dst_rel, s.chan)) {
@@ -263,11 +266,11 @@ fn clause(groups: &[(u32, Group)], cf: &crate::isa::word::Word, out: &mut Vec<Te
         let mut units_set = [false; 5];
         for (s, unit) in g.slots.iter().zip(&units) {
             // Sums arrive in PV.x only.
-            let sum = s.info().unit == Unit::Reduce && s.info().short != "CUBE";
+            let sum = s.alu().unit == Unit::Reduce && s.alu().op != Op::CUBE;
             units_set[if sum { 0 } else { *unit as usize }] = true;
         }
         before = Some(units_set);
-        g.slots.iter().filter(|s| s.info().short.starts_with("MOVA")).for_each(|s| index[s.chan as usize & 3] = true);
+        g.slots.iter().filter(|s| s.alu().effect == Effect::Index).for_each(|s| index[s.chan as usize & 3] = true);
         temporaries.extend(g.slots.iter().filter(|s| s.writes()).map(|s| (s.dst as u16, s.chan)));
     }
 }

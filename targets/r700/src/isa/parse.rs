@@ -4,10 +4,10 @@
 //! what is missing in braces, `EXPORT T0.XYZW {ARRAY_BASE=60 TYPE=1}`: a form's name where the mnemonic is ambiguous, and the
 //! fields that differ from what the reader here takes the text for. So a listing reads back to the same words by construction.
 
-use crate::isa::forms::{self, Format, TABLE};
+use crate::isa::forms::{self, FORMS, Format, TABLE};
 use crate::isa::text;
 use crate::isa::word::{Alu, Word, sel};
-use crate::place::spill::read_fields;
+use retroshade_emit::Word as Values;
 use retroshade_emit::form::{Decoded, FormId};
 use retroshade_lower::TextError;
 use std::collections::BTreeMap;
@@ -21,6 +21,10 @@ struct Guess {
 impl Guess {
     fn new(form: FormId, set: &[(&'static str, u64)]) -> Guess {
         Guess { form, fields: set.iter().copied().collect() }
+    }
+    /// What a word says, every field of it.
+    fn of(word: &Decoded) -> Guess {
+        Guess { form: word.form, fields: fields(word).collect() }
     }
     fn named(name: &str, set: &[(&'static str, u64)]) -> Option<Guess> {
         Some(Guess::new(TABLE.by_name(name)?, set))
@@ -126,7 +130,7 @@ fn alu(line: &str) -> Option<Guess> {
     let (clamp, name) = head.strip_suffix("_SAT").map_or((0, head), |h| (1, h));
     let short = text::SHEET_NAMES.iter().find(|(_, llvm)| *llvm == name).map_or(name, |n| n.0);
     let form = TABLE.by_name(&format!("OP2:{short}")).or_else(|| TABLE.by_name(&format!("OP3:{short}")))?;
-    let info = TABLE.form(form).ext;
+    let info = &TABLE.form(form).ext;
     let mut g = Guess::new(form, &[("LAST", last), ("CLAMP", clamp)]);
     let mut rest = line[at..].trim();
     for (text, field) in [("ExecMask,", "UPDATE_EXECUTE_MASK"), ("Pred,", "UPDATE_PRED")] {
@@ -158,7 +162,7 @@ fn alu(line: &str) -> Option<Guess> {
         ["SRC1_SEL", "SRC1_CHAN", "SRC1_REL", "SRC1_NEG", "SRC1_ABS"],
         ["SRC2_SEL", "SRC2_CHAN", "SRC2_REL", "SRC2_NEG", "SRC2_ABS"],
     ];
-    for names in fields.iter().take(info.srcs as usize) {
+    for names in fields.iter().take(info.alu.srcs as usize) {
         let (s, r) = rest.split_once(',')?;
         g.fields.extend(names.iter().copied().zip(source(s.trim())?));
         rest = r;
@@ -208,7 +212,7 @@ fn fetch(line: &str) -> Option<Guess> {
         Guess::named("VTX_GPR:FETCH", &usual)?
     } else {
         let base = u32::try_from(word("BASE:")?).ok()?;
-        let mut g = Guess::named("MEM_RD:MEM_OP", &read_fields(base, false))?;
+        let mut g = Guess::of(&crate::place::spill::read_word(base, false));
         g.fields.insert("MEM_OP", number(name, "MEM_READ")?);
         g
     };
@@ -255,7 +259,7 @@ fn control(line: &str) -> Option<Guess> {
             "CONTINUE" => Guess::named("CF:LOOP_CONTINUE", &[])?,
             _ => Guess::named(&format!("CF:{name}"), &[])?,
         };
-        if forms::fetches(name) {
+        if forms::fetches(g.form) {
             let n: u64 = words.next()?.parse().ok()?;
             g.fields.extend([("COUNT", n & 7), ("COUNT_3", n >> 3)]);
         }
@@ -283,7 +287,7 @@ fn guess(space: u32, line: &str) -> Option<Guess> {
 
 /// The fields of a decoded instruction.
 fn fields(d: &Decoded) -> impl Iterator<Item = (&'static str, u64)> + '_ {
-    TABLE.form(d.form).fields().map(|f| (f.name, TABLE.value(d, f.name).unwrap_or(0)))
+    TABLE.form(d.form).fields().zip(&d.values).map(|(f, v)| (f.name, *v))
 }
 
 /// What the text of an instruction leaves out, with the blank before it.
@@ -356,7 +360,12 @@ pub fn read(space: u32, line: &str) -> Result<Vec<u32>, TextError> {
         all.retain(|f| f.0 != name);
         all.push((name, value));
     }
-    let value = TABLE.encode(g.form, &all).map_err(|e| error(e.to_string()))?;
+    let mut word = Values::new(FORMS, g.form, &[]);
+    for (name, value) in all {
+        let at = form.field_index(name).ok_or_else(|| error(format!("form `{}` has no field `{name}`", form.name)))?;
+        word.values[at] = value;
+    }
+    let value = TABLE.encode_word(&word).map_err(|e| error(e.to_string()))?;
     Ok((0..form.size as usize / 4).map(|i| (value >> (32 * i)) as u32).collect())
 }
 

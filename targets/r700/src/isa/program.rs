@@ -4,7 +4,7 @@
 //! list alone; words that nobody starts are padding.
 
 use super::{parse, text};
-use crate::isa::forms::{self, Format};
+use crate::isa::forms::{self, Format, cf, field};
 use crate::isa::word::{Group, Word};
 use retroshade_lower::{Syntax, TextError};
 use std::collections::BTreeMap;
@@ -31,12 +31,9 @@ pub struct Program {
 
 /// The decode space of a fetch clause's instructions, if the word starts one.
 pub fn fetch_space(w: &Word) -> Option<u32> {
-    if w.info().format != Format::Cf {
-        return None;
-    }
-    match w.name() {
-        "TEX" | "TEX_ACK" => Some(forms::TEX),
-        "VTX" | "VTX_TC" | "VTX_ACK" | "VTX_TC_ACK" => Some(forms::VTX),
+    match w.form() {
+        cf::TEX | cf::TEX_ACK => Some(forms::TEX),
+        cf::VTX | cf::VTX_TC | cf::VTX_ACK | cf::VTX_TC_ACK => Some(forms::VTX),
         _ => None,
     }
 }
@@ -65,18 +62,18 @@ impl Program {
             }
             let w = Word::decode_cf(words[at as usize * 2], words[at as usize * 2 + 1])
                 .ok_or_else(|| error(at, "not a control-flow instruction"))?;
-            let end = w.get("END_OF_PROGRAM") == 1;
+            let end = w.get(field!(END_OF_PROGRAM)) == 1;
             // A fetch shader returns to its caller.
-            let end = end || w.name() == "RETURN";
+            let end = end || w.form() == cf::RETURN;
             p.cf.push(w);
             if end {
                 break;
             }
         }
         for (i, w) in p.cf.iter().enumerate() {
-            let at = w.get("ADDR") as u32;
+            let at = w.get(field!(ADDR)) as u32;
             if w.info().format == Format::CfAlu {
-                let end = at + w.get("COUNT") as u32 + 1;
+                let end = at + w.get(field!(COUNT)) as u32 + 1;
                 if end > units {
                     return Err(error(i as u32, format!("the clause at {at} reaches beyond the program")));
                 }
@@ -90,7 +87,7 @@ impl Program {
                 }
                 p.clauses.insert(at, Clause::Alu(groups));
             } else if let Some(space) = fetch_space(w) {
-                let n = (w.get("COUNT") | w.get("COUNT_3") << 3) as u32 + 1;
+                let n = (w.get(field!(COUNT)) | w.get(field!(COUNT_3)) << 3) as u32 + 1;
                 let mut fetches = Vec::new();
                 for k in 0..n {
                     let u = at + 2 * k;

@@ -2,8 +2,9 @@
 //!
 //! A line of hex or text may begin with its kind (`alu:`, `cf:`, `export:`, `tex:`, `vtx:`), since the bits alone do not tell.
 
-use crate::isa::forms::{self, Format, TABLE};
-use crate::isa::word::{Alu, Group, Src, Word, sel};
+use crate::isa::forms::{self, Format, TABLE, cf, field, op2};
+use crate::isa::word::{Alu, COORD_TYPE, DST_SEL, EXPORT_SEL, Group, KCACHE, SRC_SEL, Src, Word, sel};
+use retroshade_emit::FieldName;
 use retroshade_emit::listing::Show;
 use retroshade_lower::{Syntax, TextError};
 
@@ -89,9 +90,9 @@ pub fn asm_line(line: &str) -> Result<Vec<u32>, TextError> {
             }
         }
         let d = TABLE.parse_listing(&text).map_err(|e| TextError::new(e.to_string()))?;
-        let value = TABLE.encode_values(d.form, &d.values).map_err(|e| TextError::new(e.to_string()))?;
+        let value = TABLE.encode_word(&d).map_err(|e| TextError::new(e.to_string()))?;
         let form = TABLE.form(d.form);
-        ended = form.spaces == forms::ALU && TABLE.value(&d, "LAST") == Some(1);
+        ended = form.spaces == forms::ALU && d[field!(op2::MOV.LAST)] == 1;
         out.extend((0..form.size as usize / 4).map(|i| (value >> (32 * i)) as u32));
     }
     Ok(out)
@@ -240,7 +241,7 @@ pub fn word(w: &Word, syntax: Syntax) -> String {
         Syntax::Fields => {
             let s = TABLE.listing(&w.0, Show::NonZero);
             match s.strip_prefix("MEM_RD:MEM_OP") {
-                Some(rest) => format!("MEM_RD:MEM_OP{}{rest}", w.get("MEM_OP")),
+                Some(rest) => format!("MEM_RD:MEM_OP{}{rest}", w.get(field!(MEM_OP))),
                 None => s,
             }
         }
@@ -248,66 +249,67 @@ pub fn word(w: &Word, syntax: Syntax) -> String {
     }
 }
 
-fn selects(w: &Word, prefix: &str) -> String {
-    ["X", "Y", "Z", "W"].iter().map(|c| SELECTS[w.get(&format!("{prefix}_{c}")) as usize & 7]).collect()
+fn selects(w: &Word, fields: [FieldName; 4]) -> String {
+    fields.into_iter().map(|f| SELECTS[w.get(f) as usize & 7]).collect()
 }
 
 fn native_word(w: &Word) -> String {
-    let (addr, pop) = (w.get("ADDR"), w.get("POP_COUNT"));
+    let (addr, pop) = (w.get(field!(ADDR)), w.get(field!(POP_COUNT)));
     match w.info().format {
         Format::CfAlu => {
-            let set = |n: u32| {
-                let g = |f: &str| w.get(&format!("{f}{n}"));
-                match g("KCACHE_MODE") {
+            let set = |n: usize| {
+                let [bank, mode, line] = KCACHE[n].map(|f| w.get(f));
+                match mode {
                     0 => format!("KC{n}[]"),
                     mode => {
-                        let from = g("KCACHE_ADDR") * 16;
-                        format!("KC{n}[CB{}:{from}-{}]", g("KCACHE_BANK"), from + if mode == 1 { 16 } else { 32 })
+                        let from = line * 16;
+                        format!("KC{n}[CB{bank}:{from}-{}]", from + if mode == 1 { 16 } else { 32 })
                     }
                 }
             };
-            format!("{} {}, @{addr}, {}, {}", w.name(), w.get("COUNT"), set(0), set(1))
+            format!("{} {}, @{addr}, {}, {}", w.name(), w.get(field!(COUNT)), set(0), set(1))
         }
-        Format::Cf => match w.name() {
-            "NOP" if w.get("END_OF_PROGRAM") == 1 => "CF_END".to_string(),
-            "NOP" => "NOP".to_string(),
-            n @ ("TEX" | "VTX" | "VTX_TC" | "TEX_ACK" | "VTX_ACK" | "VTX_TC_ACK") => {
-                format!("{n} {} @{addr}", w.get("COUNT") | w.get("COUNT_3") << 3)
+        Format::Cf => match w.form() {
+            cf::NOP if w.get(field!(END_OF_PROGRAM)) == 1 => "CF_END".to_string(),
+            form if forms::fetches(form) => format!("{} {} @{addr}", w.name(), w.get(field!(COUNT)) | w.get(field!(COUNT_3)) << 3),
+            cf::JUMP | cf::ELSE | cf::POP | cf::PUSH | cf::POP_JUMP | cf::POP_PUSH | cf::POP_PUSH_ELSE => {
+                format!("{} @{addr} POP:{pop}", w.name())
             }
-            n @ ("JUMP" | "ELSE" | "POP" | "PUSH" | "POP_JUMP" | "POP_PUSH" | "POP_PUSH_ELSE") => format!("{n} @{addr} POP:{pop}"),
-            "LOOP_END" => format!("END_LOOP @{addr}"),
-            "LOOP_CONTINUE" => format!("CONTINUE @{addr}"),
-            n @ ("LOOP_START" | "LOOP_START_DX10" | "LOOP_START_NO_AL" | "LOOP_BREAK" | "PUSH_ELSE" | "CALL") => format!("{n} @{addr}"),
-            n => n.to_string(),
+            cf::LOOP_END => format!("END_LOOP @{addr}"),
+            cf::LOOP_CONTINUE => format!("CONTINUE @{addr}"),
+            cf::LOOP_START | cf::LOOP_START_DX10 | cf::LOOP_START_NO_AL | cf::LOOP_BREAK | cf::PUSH_ELSE | cf::CALL => {
+                format!("{} @{addr}", w.name())
+            }
+            _ => w.name().to_string(),
         },
-        Format::ExpSwiz => format!("EXPORT T{}.{}", w.get("RW_GPR"), selects(w, "SEL")),
+        Format::ExpSwiz => format!("EXPORT T{}.{}", w.get(field!(RW_GPR)), selects(w, EXPORT_SEL)),
         Format::ExpBuf => {
-            let mask: String = CHANNELS.iter().enumerate().map(|(c, x)| if w.get("COMP_MASK") >> c & 1 == 1 { *x } else { '_' }).collect();
-            format!("{} T{}.{mask} @{}", w.name(), w.get("RW_GPR"), w.get("ARRAY_BASE"))
+            let mask: String =
+                CHANNELS.iter().enumerate().map(|(c, x)| if w.get(field!(COMP_MASK)) >> c & 1 == 1 { *x } else { '_' }).collect();
+            format!("{} T{}.{mask} @{}", w.name(), w.get(field!(RW_GPR)), w.get(field!(ARRAY_BASE)))
         }
         Format::Tex => {
-            let types: String =
-                ["X", "Y", "Z", "W"].iter().map(|c| if w.get(&format!("COORD_TYPE_{c}")) == 1 { 'N' } else { 'U' }).collect();
+            let types: String = COORD_TYPE.into_iter().map(|f| if w.get(f) == 1 { 'N' } else { 'U' }).collect();
             format!(
                 "TEX_{} T{}.{}, T{}.{} RID:{} SID:{} CT:{types}",
                 w.name(),
-                w.get("DST_GPR"),
-                selects(w, "DST_SEL"),
-                w.get("SRC_GPR"),
-                selects(w, "SRC_SEL"),
-                w.get("RESOURCE_ID"),
-                w.get("SAMPLER_ID"),
+                w.get(field!(DST_GPR)),
+                selects(w, DST_SEL),
+                w.get(field!(SRC_GPR)),
+                selects(w, SRC_SEL),
+                w.get(field!(RESOURCE_ID)),
+                w.get(field!(SAMPLER_ID)),
             )
         }
         _ => {
-            let src = format!("T{}.{}", w.get("SRC_GPR"), CHANNELS[w.get("SRC_SEL_X") as usize & 3]);
-            let dst = format!("T{}.{}", w.get("DST_GPR"), selects(w, "DST_SEL"));
+            let src = format!("T{}.{}", w.get(field!(SRC_GPR)), CHANNELS[w.get(field!(SRC_SEL_X)) as usize & 3]);
+            let dst = format!("T{}.{}", w.get(field!(DST_GPR)), selects(w, DST_SEL));
             match w.info().format {
                 Format::VtxSem => {
-                    format!("VTX_SEMANTIC S{}.{}, {src} RID:{}", w.get("SEMANTIC_ID"), selects(w, "DST_SEL"), w.get("BUFFER_ID"))
+                    format!("VTX_SEMANTIC S{}.{}, {src} RID:{}", w.get(field!(SEMANTIC_ID)), selects(w, DST_SEL), w.get(field!(BUFFER_ID)))
                 }
-                Format::MemRd => format!("MEM_READ{} {dst}, {src} BASE:{}", w.get("MEM_OP"), w.get("ARRAY_BASE")),
-                _ => format!("VTX_FETCH {dst}, {src}+{}b RID:{}", w.get("OFFSET"), w.get("BUFFER_ID")),
+                Format::MemRd => format!("MEM_READ{} {dst}, {src} BASE:{}", w.get(field!(MEM_OP)), w.get(field!(ARRAY_BASE))),
+                _ => format!("VTX_FETCH {dst}, {src}+{}b RID:{}", w.get(field!(OFFSET)), w.get(field!(BUFFER_ID))),
             }
         }
     }

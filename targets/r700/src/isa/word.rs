@@ -2,8 +2,9 @@
 //!
 //! These are the emitter's and the simulator's view of the form table; every bit still goes through it.
 
-use crate::isa::forms::{self, Format, Info, TABLE, Unit};
+use crate::isa::forms::{self, AluInfo, FORMS, Format, Info, TABLE, Unit, field, op2, op3};
 use retroshade_emit::form::{Decoded, EncodeError, FormId};
+use retroshade_emit::{FieldIndex, FieldName, Word as Values};
 use smallvec::SmallVec;
 
 /// Source selects with a meaning of their own (the manual's ALU_SRC_* values).
@@ -33,6 +34,20 @@ pub mod sel {
     /// First entry of the constant file.
     pub const CFILE: u16 = 256;
 }
+
+/// The selects of a fetch's coordinates.
+pub const SRC_SEL: [FieldName; 4] = [field!(SRC_SEL_X), field!(SRC_SEL_Y), field!(SRC_SEL_Z), field!(SRC_SEL_W)];
+/// The selects of a fetch's result.
+pub const DST_SEL: [FieldName; 4] = [field!(DST_SEL_X), field!(DST_SEL_Y), field!(DST_SEL_Z), field!(DST_SEL_W)];
+/// The selects of an export.
+pub const EXPORT_SEL: [FieldName; 4] = [field!(SEL_X), field!(SEL_Y), field!(SEL_Z), field!(SEL_W)];
+/// Bank, mode and first line of the two constant sets of a clause.
+pub const KCACHE: [[FieldName; 3]; 2] = [
+    [field!(KCACHE_BANK0), field!(KCACHE_MODE0), field!(KCACHE_ADDR0)],
+    [field!(KCACHE_BANK1), field!(KCACHE_MODE1), field!(KCACHE_ADDR1)],
+];
+/// Which coordinates are normalised.
+pub const COORD_TYPE: [FieldName; 4] = [field!(COORD_TYPE_X), field!(COORD_TYPE_Y), field!(COORD_TYPE_Z), field!(COORD_TYPE_W)];
 
 /// A source operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -101,6 +116,27 @@ pub struct Alu {
     pub clamp: bool,
 }
 
+/// Where a source operand stands in word 0, which all ALU forms share.
+struct SourceFields {
+    sel: FieldIndex,
+    rel: FieldIndex,
+    chan: FieldIndex,
+    neg: FieldIndex,
+}
+
+const SRC0: SourceFields = SourceFields {
+    sel: field!(op2::MOV.SRC0_SEL),
+    rel: field!(op2::MOV.SRC0_REL),
+    chan: field!(op2::MOV.SRC0_CHAN),
+    neg: field!(op2::MOV.SRC0_NEG),
+};
+const SRC1: SourceFields = SourceFields {
+    sel: field!(op2::MOV.SRC1_SEL),
+    rel: field!(op2::MOV.SRC1_REL),
+    chan: field!(op2::MOV.SRC1_CHAN),
+    neg: field!(op2::MOV.SRC1_NEG),
+};
+
 impl Alu {
     /// An operation with nothing set.
     pub fn new(form: FormId) -> Alu {
@@ -125,9 +161,13 @@ impl Alu {
     pub fn info(&self) -> &'static Info {
         &TABLE.form(self.form).ext
     }
+    /// The ALU operation's part of that.
+    pub fn alu(&self) -> &'static AluInfo {
+        &self.info().alu
+    }
     /// Its sources, as many as the operation has.
     pub fn sources(&self) -> &[Src] {
-        &self.src[..self.info().srcs as usize]
+        &self.src[..self.alu().srcs as usize]
     }
     /// Whether it changes a register.
     pub fn writes(&self) -> bool {
@@ -136,70 +176,79 @@ impl Alu {
     /// Encodes the word pair.
     pub fn encode(&self) -> Result<u64, EncodeError> {
         let [a, b, c] = self.src;
-        let flag = |x: bool| x as u64;
-        let mut v: SmallVec<[(&str, u64); 26]> = SmallVec::from_slice(&[
-            ("SRC0_SEL", a.sel as u64),
-            ("SRC0_REL", flag(a.rel)),
-            ("SRC0_CHAN", a.chan as u64),
-            ("SRC0_NEG", flag(a.neg)),
-            ("SRC1_SEL", b.sel as u64),
-            ("SRC1_REL", flag(b.rel)),
-            ("SRC1_CHAN", b.chan as u64),
-            ("SRC1_NEG", flag(b.neg)),
-            ("INDEX_MODE", self.index_mode as u64),
-            ("PRED_SEL", self.pred_sel as u64),
-            ("LAST", flag(self.last)),
-            ("BANK_SWIZZLE", self.bank as u64),
-            ("DST_GPR", self.dst as u64),
-            ("DST_REL", flag(self.dst_rel)),
-            ("DST_CHAN", self.chan as u64),
-            ("CLAMP", flag(self.clamp)),
-        ]);
-        if self.info().format == Format::Op3 {
-            v.extend([("SRC2_SEL", c.sel as u64), ("SRC2_REL", flag(c.rel)), ("SRC2_CHAN", c.chan as u64), ("SRC2_NEG", flag(c.neg))]);
-        } else {
-            v.extend([
-                ("SRC0_ABS", flag(a.abs)),
-                ("SRC1_ABS", flag(b.abs)),
-                ("UPDATE_EXECUTE_MASK", flag(self.update_exec)),
-                ("UPDATE_PRED", flag(self.update_pred)),
-                ("WRITE_MASK", flag(self.write)),
-                ("OMOD", self.omod as u64),
-            ]);
+        let mut w = Values::new(FORMS, self.form, &[]);
+        for (at, s) in [SRC0, SRC1].iter().zip([a, b]) {
+            (w[at.sel], w[at.rel], w[at.chan], w[at.neg]) = (s.sel as u64, s.rel as u64, s.chan as u64, s.neg as u64);
         }
-        TABLE.encode(self.form, &v).map(|w| w as u64)
+        w[field!(op2::MOV.INDEX_MODE)] = self.index_mode as u64;
+        w[field!(op2::MOV.PRED_SEL)] = self.pred_sel as u64;
+        w[field!(op2::MOV.LAST)] = self.last as u64;
+        if self.info().format == Format::Op3 {
+            w[field!(op3::CNDE.SRC2_SEL)] = c.sel as u64;
+            w[field!(op3::CNDE.SRC2_REL)] = c.rel as u64;
+            w[field!(op3::CNDE.SRC2_CHAN)] = c.chan as u64;
+            w[field!(op3::CNDE.SRC2_NEG)] = c.neg as u64;
+        } else {
+            w[field!(op2::MOV.SRC0_ABS)] = a.abs as u64;
+            w[field!(op2::MOV.SRC1_ABS)] = b.abs as u64;
+            w[field!(op2::MOV.UPDATE_EXECUTE_MASK)] = self.update_exec as u64;
+            w[field!(op2::MOV.UPDATE_PRED)] = self.update_pred as u64;
+            w[field!(op2::MOV.WRITE_MASK)] = self.write as u64;
+            w[field!(op2::MOV.OMOD)] = self.omod as u64;
+        }
+        for (at, value) in self.destination().into_iter().zip([self.bank, self.dst, self.dst_rel as u8, self.chan, self.clamp as u8]) {
+            w[at] = value as u64;
+        }
+        TABLE.encode_word(&w).map(|w| w as u64)
+    }
+    /// Where the form has its bank swizzle, register, relative bit, channel and clamp.
+    fn destination(&self) -> [FieldIndex; 5] {
+        if self.info().format == Format::Op3 {
+            [
+                field!(op3::CNDE.BANK_SWIZZLE),
+                field!(op3::CNDE.DST_GPR),
+                field!(op3::CNDE.DST_REL),
+                field!(op3::CNDE.DST_CHAN),
+                field!(op3::CNDE.CLAMP),
+            ]
+        } else {
+            [
+                field!(op2::MOV.BANK_SWIZZLE),
+                field!(op2::MOV.DST_GPR),
+                field!(op2::MOV.DST_REL),
+                field!(op2::MOV.DST_CHAN),
+                field!(op2::MOV.CLAMP),
+            ]
+        }
     }
     /// Reads a decoded ALU word.
     pub fn from_decoded(d: &Decoded) -> Alu {
-        let g = |name: &str| TABLE.value(d, name).unwrap_or(0);
-        let src = |s: &str, r: &str, c: &str, n: &str, a: &str| Src {
-            sel: g(s) as u16,
-            chan: g(c) as u8,
-            rel: g(r) != 0,
-            neg: g(n) != 0,
-            abs: g(a) != 0,
-        };
-        let op3 = TABLE.form(d.form).ext.format == Format::Op3;
-        Alu {
-            form: d.form,
-            src: [
-                src("SRC0_SEL", "SRC0_REL", "SRC0_CHAN", "SRC0_NEG", "SRC0_ABS"),
-                src("SRC1_SEL", "SRC1_REL", "SRC1_CHAN", "SRC1_NEG", "SRC1_ABS"),
-                src("SRC2_SEL", "SRC2_REL", "SRC2_CHAN", "SRC2_NEG", ""),
-            ],
-            index_mode: g("INDEX_MODE") as u8,
-            pred_sel: g("PRED_SEL") as u8,
-            last: g("LAST") != 0,
-            update_exec: g("UPDATE_EXECUTE_MASK") != 0,
-            update_pred: g("UPDATE_PRED") != 0,
-            write: op3 || g("WRITE_MASK") != 0,
-            omod: g("OMOD") as u8,
-            bank: g("BANK_SWIZZLE") as u8,
-            dst: g("DST_GPR") as u8,
-            dst_rel: g("DST_REL") != 0,
-            chan: g("DST_CHAN") as u8,
-            clamp: g("CLAMP") != 0,
+        let mut a = Alu::new(d.form);
+        for (s, at) in a.src.iter_mut().zip([SRC0, SRC1]) {
+            *s = Src { sel: d[at.sel] as u16, chan: d[at.chan] as u8, rel: d[at.rel] != 0, neg: d[at.neg] != 0, abs: false };
         }
+        a.index_mode = d[field!(op2::MOV.INDEX_MODE)] as u8;
+        a.pred_sel = d[field!(op2::MOV.PRED_SEL)] as u8;
+        a.last = d[field!(op2::MOV.LAST)] != 0;
+        if a.info().format == Format::Op3 {
+            a.src[2] = Src {
+                sel: d[field!(op3::CNDE.SRC2_SEL)] as u16,
+                chan: d[field!(op3::CNDE.SRC2_CHAN)] as u8,
+                rel: d[field!(op3::CNDE.SRC2_REL)] != 0,
+                neg: d[field!(op3::CNDE.SRC2_NEG)] != 0,
+                abs: false,
+            };
+        } else {
+            a.src[0].abs = d[field!(op2::MOV.SRC0_ABS)] != 0;
+            a.src[1].abs = d[field!(op2::MOV.SRC1_ABS)] != 0;
+            a.update_exec = d[field!(op2::MOV.UPDATE_EXECUTE_MASK)] != 0;
+            a.update_pred = d[field!(op2::MOV.UPDATE_PRED)] != 0;
+            a.write = d[field!(op2::MOV.WRITE_MASK)] != 0;
+            a.omod = d[field!(op2::MOV.OMOD)] as u8;
+        }
+        let [bank, dst, rel, chan, clamp] = a.destination().map(|at| d[at]);
+        (a.bank, a.dst, a.dst_rel, a.chan, a.clamp) = (bank as u8, dst as u8, rel != 0, chan as u8, clamp != 0);
+        a
     }
     /// Decodes an ALU word pair; bits without a meaning are an error.
     pub fn decode(word: u64) -> Option<Alu> {
@@ -237,7 +286,7 @@ impl Group {
         let mut taken = [false; 5];
         let mut out = SmallVec::new();
         for s in &self.slots {
-            let u = match s.info().unit {
+            let u = match s.alu().unit {
                 Unit::Trans => 4,
                 Unit::Any if taken[s.chan as usize] => 4,
                 _ => s.chan,
@@ -307,9 +356,13 @@ impl Word {
     pub fn info(&self) -> &'static Info {
         &TABLE.form(self.0.form).ext
     }
-    /// A field's raw value; 0 where the form has no such field.
-    pub fn get(&self, name: &str) -> u64 {
-        TABLE.value(&self.0, name).unwrap_or(0)
+    /// A field's raw value; 0 where this form lacks the field.
+    pub fn get(&self, field: FieldName) -> u64 {
+        TABLE.get(&self.0, field).unwrap_or(0)
+    }
+    /// The form.
+    pub fn form(&self) -> FormId {
+        self.0.form
     }
     /// The opcode's short name.
     pub fn name(&self) -> &'static str {

@@ -3,6 +3,7 @@
 //! Single precision flushes denormals on the way in and out and rounds to nearest even; MULADD rounds its product; DOT4 adds
 //! slot by slot. Transcendentals are computed in double precision and rounded, since their exact error is not documented.
 
+use crate::isa::forms::Op;
 use retroshade_ir::{FloatCC, Numerics, Opcode, Scalar};
 
 /// R700's arithmetic.
@@ -126,147 +127,158 @@ fn without_inf(r: u32, magnitude: u32) -> u32 {
     if r & 0x7fff_ffff == 0x7f80_0000 { r & 0x8000_0000 | magnitude } else { r }
 }
 
-/// A comparison by the suffix of an opcode's name.
-fn compare(name: &str, a: u32, b: u32) -> Option<bool> {
-    let (x, y) = (f(a), f(b));
-    let (i, j) = (a as i32, b as i32);
-    Some(match name {
-        "E" | "E_DX10" => x == y,
-        "GT" | "GT_DX10" => x > y,
-        "GE" | "GE_DX10" => x >= y,
-        "NE" | "NE_DX10" => x != y,
-        "E_INT" => i == j,
-        "GT_INT" => i > j,
-        "GE_INT" => i >= j,
-        "NE_INT" => i != j,
-        "GT_UINT" => a > b,
-        "GE_UINT" => a >= b,
-        _ => return None,
-    })
-}
-
-/// What a PRED_SET*, KILL* or plain operation gives.
+/// What an operation gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The result word, before output modifiers.
     pub value: u32,
     /// The predicate of PRED_SET*, or whether a KILL* kills.
     pub test: Option<bool>,
-    /// Whether output modifiers apply.
-    pub float: bool,
 }
 
-/// Executes an operation that works on one slot; `None` for reductions and those not modelled.
-pub fn alu(name: &str, [a, b, c]: [u32; 3]) -> Option<Outcome> {
-    let plain = |value| Some(Outcome { value, test: None, float: true });
-    let int = |value| Some(Outcome { value, test: None, float: false });
-    if let Some(rest) = name.strip_prefix("PRED_SET") {
-        if let Some(p) = compare(rest, a, b) {
-            return Some(Outcome { value: bool_float(!p), test: Some(p), float: false });
-        }
-        let counter = |p: bool| Some(Outcome { value: if p { 0 } else { w(f(a) + 1.0) }, test: Some(p), float: false });
-        let (x, y, running) = (f(a), f(b), f(a) == 0.0);
-        return match rest {
-            "_INV" => {
-                let p = x == 1.0;
-                let other = if x == 0.0 { 0x3f80_0000 } else { a };
-                Some(Outcome { value: if p { 0 } else { other }, test: Some(p), float: false })
-            }
-            "_POP" => {
-                let p = x <= y;
-                Some(Outcome { value: if p { 0 } else { w(x - y) }, test: Some(p), float: false })
-            }
-            "_CLR" => Some(Outcome { value: MAX_FLOAT, test: Some(false), float: false }),
-            "_RESTORE" => Some(Outcome { value: if running { 0 } else { a }, test: Some(running), float: false }),
-            "E_PUSH" => counter(y == 0.0 && running),
-            "GT_PUSH" => counter(y > 0.0 && running),
-            "GE_PUSH" => counter(y >= 0.0 && running),
-            "NE_PUSH" => counter(y != 0.0 && running),
-            "E_PUSH_INT" => counter(b == 0 && running),
-            "GT_PUSH_INT" => counter((b as i32) > 0 && running),
-            "GE_PUSH_INT" => counter((b as i32) >= 0 && running),
-            "NE_PUSH_INT" => counter(b != 0 && running),
-            "LT_PUSH_INT" => counter((b as i32) < 0 && running),
-            "LE_PUSH_INT" => counter((b as i32) <= 0 && running),
-            _ => None,
-        };
-    }
-    if let Some(k) = name.strip_prefix("KILL").and_then(|r| compare(r, a, b)) {
-        return Some(Outcome { value: bool_float(k), test: Some(k), float: false });
-    }
-    if let Some(rest) = name.strip_prefix("SET") {
-        let t = compare(rest, a, b)?;
-        return if matches!(rest, "E" | "GT" | "GE" | "NE") { plain(bool_float(t)) } else { int(bool_mask(t)) };
-    }
+/// Executes an operation that works on one slot; `None` for reductions, 64-bit floats and those not modelled.
+pub fn alu(op: Op, [a, b, c]: [u32; 3]) -> Option<Outcome> {
+    use Op::*;
+    let (x, y) = (f(a), f(b));
+    let (i, j) = (a as i32, b as i32);
+    let predicate = |p: bool| Some(Outcome { value: bool_float(!p), test: Some(p) });
+    let kill = |k: bool| Some(Outcome { value: bool_float(k), test: Some(k) });
+    // The counters of nested predicates: 0.0 runs.
+    let running = x == 0.0;
+    let counter = |p: bool, other: u32| Some(Outcome { value: if p { 0 } else { other }, test: Some(p) });
+    let push = |p: bool| counter(p && running, w(x + 1.0));
     let mad = |p: u32| add(p, c);
-    match name {
-        "ADD" => plain(add(a, b)),
-        "MUL" => plain(mul_dx9(a, b)),
-        "MUL_IEEE" => plain(mul_ieee(a, b)),
-        "MAX" => plain(w(if f(a) >= f(b) { f(a) } else { f(b) })),
-        "MIN" => plain(w(if f(a) < f(b) { f(a) } else { f(b) })),
-        "MAX_DX10" => plain(max_dx10(a, b)),
-        "MIN_DX10" => plain(min_dx10(a, b)),
-        "FRACT" => plain(fract(a)),
-        "TRUNC" => plain(w(libm::truncf(f(a)))),
-        "CEIL" => plain(w(libm::ceilf(f(a)))),
-        "RNDNE" => plain(w(libm::rintf(f(a)))),
-        "FLOOR" => plain(w(libm::floorf(f(a)))),
-        "MOV" => plain(a),
-        "NOP" => int(0),
-        "AND_INT" => int(a & b),
-        "OR_INT" => int(a | b),
-        "XOR_INT" => int(a ^ b),
-        "NOT_INT" => int(!a),
-        "ADD_INT" => int(a.wrapping_add(b)),
-        "SUB_INT" => int(a.wrapping_sub(b)),
-        "MAX_INT" => int((a as i32).max(b as i32) as u32),
-        "MIN_INT" => int((a as i32).min(b as i32) as u32),
-        "MAX_UINT" => int(a.max(b)),
-        "MIN_UINT" => int(a.min(b)),
-        "ASHR_INT" => int(((a as i32) >> (b & 31)) as u32),
-        "LSHR_INT" => int(a >> (b & 31)),
-        "LSHL_INT" => int(a << (b & 31)),
-        "MULLO_INT" | "MULLO_UINT" => int(a.wrapping_mul(b)),
-        "MULHI_INT" => int(((a as i32 as i64 * b as i32 as i64) >> 32) as u32),
-        "MULHI_UINT" => int(((a as u64 * b as u64) >> 32) as u32),
-        "RECIP_UINT" => int(recip_uint(a)),
-        "FLT_TO_INT" => int(f(a) as i32 as u32),
-        "FLT_TO_UINT" => int(f(a) as u32),
-        "INT_TO_FLT" => plain((a as i32 as f32).to_bits()),
-        "UINT_TO_FLT" => plain((a as f32).to_bits()),
-        "EXP_IEEE" => plain(wd(libm::exp2(f(a) as f64))),
-        "LOG_IEEE" => plain(log2(a)),
-        "LOG_CLAMPED" => plain(without_inf(log2(a), MAX_FLOAT)),
-        "RECIP_IEEE" => plain(wd(1.0 / f(a) as f64)),
-        "RECIP_CLAMPED" => plain(without_inf(wd(1.0 / f(a) as f64), MAX_FLOAT)),
-        "RECIP_FF" => plain(without_inf(wd(1.0 / f(a) as f64), 0)),
-        "RECIPSQRT_IEEE" => plain(rsqrt(a)),
-        "RECIPSQRT_CLAMPED" => plain(without_inf(rsqrt(a), MAX_FLOAT)),
-        "RECIPSQRT_FF" => plain(without_inf(rsqrt(a), 0)),
-        "SQRT_IEEE" => plain(wd(libm::sqrt(f(a) as f64))),
-        "SIN" => plain(turns(a, libm::sin)),
-        "COS" => plain(turns(a, libm::cos)),
-        "MULADD" => plain(mad(mul_dx9(a, b))),
-        "MULADD_M2" => plain(output(mad(mul_dx9(a, b)), 1, false)),
-        "MULADD_M4" => plain(output(mad(mul_dx9(a, b)), 2, false)),
-        "MULADD_D2" => plain(output(mad(mul_dx9(a, b)), 3, false)),
-        "MULADD_IEEE" => plain(mad(mul_ieee(a, b))),
-        "MULADD_IEEE_M2" => plain(output(mad(mul_ieee(a, b)), 1, false)),
-        "MULADD_IEEE_M4" => plain(output(mad(mul_ieee(a, b)), 2, false)),
-        "MULADD_IEEE_D2" => plain(output(mad(mul_ieee(a, b)), 3, false)),
-        "MUL_LIT" => plain(mul_lit(a, b, c)),
-        "MUL_LIT_M2" => plain(output(mul_lit(a, b, c), 1, false)),
-        "MUL_LIT_M4" => plain(output(mul_lit(a, b, c), 2, false)),
-        "MUL_LIT_D2" => plain(output(mul_lit(a, b, c), 3, false)),
-        "CNDE" => plain(if f(a) == 0.0 { b } else { c }),
-        "CNDGT" => plain(if f(a) > 0.0 { b } else { c }),
-        "CNDGE" => plain(if f(a) >= 0.0 { b } else { c }),
-        "CNDE_INT" => plain(if a == 0 { b } else { c }),
-        "CNDGT_INT" => plain(if a as i32 > 0 { b } else { c }),
-        "CNDGE_INT" => plain(if a as i32 >= 0 { b } else { c }),
-        _ => None,
-    }
+    let value = match op {
+        ADD => add(a, b),
+        MUL => mul_dx9(a, b),
+        MUL_IEEE => mul_ieee(a, b),
+        MAX => w(if x >= y { x } else { y }),
+        MIN => w(if x < y { x } else { y }),
+        MAX_DX10 => max_dx10(a, b),
+        MIN_DX10 => min_dx10(a, b),
+        SETE => bool_float(x == y),
+        SETGT => bool_float(x > y),
+        SETGE => bool_float(x >= y),
+        SETNE => bool_float(x != y),
+        SETE_DX10 => bool_mask(x == y),
+        SETGT_DX10 => bool_mask(x > y),
+        SETGE_DX10 => bool_mask(x >= y),
+        SETNE_DX10 => bool_mask(x != y),
+        FRACT => fract(a),
+        TRUNC => w(libm::truncf(x)),
+        CEIL => w(libm::ceilf(x)),
+        RNDNE => w(libm::rintf(x)),
+        FLOOR => w(libm::floorf(x)),
+        MOVA_INT => (if (-256..=255).contains(&i) { i } else { -256 }) as u32,
+        MOV => a,
+        NOP => 0,
+        PRED_SETE => return predicate(x == y),
+        PRED_SETGT => return predicate(x > y),
+        PRED_SETGE => return predicate(x >= y),
+        PRED_SETNE => return predicate(x != y),
+        PRED_SETE_INT => return predicate(i == j),
+        PRED_SETGT_INT => return predicate(i > j),
+        PRED_SETGE_INT => return predicate(i >= j),
+        PRED_SETNE_INT => return predicate(i != j),
+        PRED_SETGT_UINT => return predicate(a > b),
+        PRED_SETGE_UINT => return predicate(a >= b),
+        PRED_SET_INV => return counter(x == 1.0, if running { 0x3f80_0000 } else { a }),
+        PRED_SET_POP => return counter(x <= y, w(x - y)),
+        PRED_SET_CLR => return Some(Outcome { value: MAX_FLOAT, test: Some(false) }),
+        PRED_SET_RESTORE => return counter(running, a),
+        PRED_SETE_PUSH => return push(y == 0.0),
+        PRED_SETGT_PUSH => return push(y > 0.0),
+        PRED_SETGE_PUSH => return push(y >= 0.0),
+        PRED_SETNE_PUSH => return push(y != 0.0),
+        PRED_SETE_PUSH_INT => return push(j == 0),
+        PRED_SETGT_PUSH_INT => return push(j > 0),
+        PRED_SETGE_PUSH_INT => return push(j >= 0),
+        PRED_SETNE_PUSH_INT => return push(j != 0),
+        PRED_SETLT_PUSH_INT => return push(j < 0),
+        PRED_SETLE_PUSH_INT => return push(j <= 0),
+        KILLE => return kill(x == y),
+        KILLGT => return kill(x > y),
+        KILLGE => return kill(x >= y),
+        KILLNE => return kill(x != y),
+        KILLGT_UINT => return kill(a > b),
+        KILLGE_UINT => return kill(a >= b),
+        KILLE_INT => return kill(i == j),
+        KILLGT_INT => return kill(i > j),
+        KILLGE_INT => return kill(i >= j),
+        KILLNE_INT => return kill(i != j),
+        AND_INT => a & b,
+        OR_INT => a | b,
+        XOR_INT => a ^ b,
+        NOT_INT => !a,
+        ADD_INT => a.wrapping_add(b),
+        SUB_INT => a.wrapping_sub(b),
+        MAX_INT => i.max(j) as u32,
+        MIN_INT => i.min(j) as u32,
+        MAX_UINT => a.max(b),
+        MIN_UINT => a.min(b),
+        SETE_INT => bool_mask(i == j),
+        SETGT_INT => bool_mask(i > j),
+        SETGE_INT => bool_mask(i >= j),
+        SETNE_INT => bool_mask(i != j),
+        SETGT_UINT => bool_mask(a > b),
+        SETGE_UINT => bool_mask(a >= b),
+        EXP_IEEE => wd(libm::exp2(x as f64)),
+        LOG_IEEE => log2(a),
+        LOG_CLAMPED => without_inf(log2(a), MAX_FLOAT),
+        RECIP_IEEE => recip(a),
+        RECIP_CLAMPED => without_inf(recip(a), MAX_FLOAT),
+        RECIP_FF => without_inf(recip(a), 0),
+        RECIPSQRT_IEEE => rsqrt(a),
+        RECIPSQRT_CLAMPED => without_inf(rsqrt(a), MAX_FLOAT),
+        RECIPSQRT_FF => without_inf(rsqrt(a), 0),
+        SQRT_IEEE => wd(libm::sqrt(x as f64)),
+        FLT_TO_INT => x as i32 as u32,
+        FLT_TO_UINT => x as u32,
+        INT_TO_FLT => (i as f32).to_bits(),
+        UINT_TO_FLT => (a as f32).to_bits(),
+        SIN => turns(a, libm::sin),
+        COS => turns(a, libm::cos),
+        ASHR_INT => (i >> (b & 31)) as u32,
+        LSHR_INT => a >> (b & 31),
+        LSHL_INT => a << (b & 31),
+        MULLO_INT | MULLO_UINT => a.wrapping_mul(b),
+        MULHI_INT => ((i as i64 * j as i64) >> 32) as u32,
+        MULHI_UINT => ((a as u64 * b as u64) >> 32) as u32,
+        RECIP_UINT => recip_uint(a),
+        MUL_LIT => mul_lit(a, b, c),
+        MUL_LIT_M2 => output(mul_lit(a, b, c), 1, false),
+        MUL_LIT_M4 => output(mul_lit(a, b, c), 2, false),
+        MUL_LIT_D2 => output(mul_lit(a, b, c), 3, false),
+        MULADD => mad(mul_dx9(a, b)),
+        MULADD_M2 => output(mad(mul_dx9(a, b)), 1, false),
+        MULADD_M4 => output(mad(mul_dx9(a, b)), 2, false),
+        MULADD_D2 => output(mad(mul_dx9(a, b)), 3, false),
+        MULADD_IEEE => mad(mul_ieee(a, b)),
+        MULADD_IEEE_M2 => output(mad(mul_ieee(a, b)), 1, false),
+        MULADD_IEEE_M4 => output(mad(mul_ieee(a, b)), 2, false),
+        MULADD_IEEE_D2 => output(mad(mul_ieee(a, b)), 3, false),
+        CNDE => select(x == 0.0, b, c),
+        CNDGT => select(x > 0.0, b, c),
+        CNDGE => select(x >= 0.0, b, c),
+        CNDE_INT => select(i == 0, b, c),
+        CNDGT_INT => select(i > 0, b, c),
+        CNDGE_INT => select(i >= 0, b, c),
+        // Reductions work on a whole group.
+        DOT4 | DOT4_IEEE | CUBE | MAX4 => return None,
+        MOVA | MOVA_FLOOR | RECIP_INT => return None,
+        FREXP_64 | ADD_64 | MUL_64 | FLT64_TO_FLT32 | FLT32_TO_FLT64 | LDEXP_64 | FRACT_64 => return None,
+        PRED_SETGT_64 | PRED_SETE_64 | PRED_SETGE_64 => return None,
+        MULADD_64 | MULADD_64_M2 | MULADD_64_M4 | MULADD_64_D2 => return None,
+    };
+    Some(Outcome { value, test: None })
+}
+
+fn select(test: bool, a: u32, b: u32) -> u32 {
+    if test { a } else { b }
+}
+
+fn recip(a: u32) -> u32 {
+    wd(1.0 / f(a) as f64)
 }
 
 fn mul_lit(a: u32, b: u32, c: u32) -> u32 {
@@ -323,23 +335,23 @@ impl Numerics for R700Numerics {
         if ty == Scalar::F16 {
             return retroshade_ir::numerics::reference_unary(op, ty, a);
         }
-        let name = match op {
+        let op = match op {
             Opcode::Fneg => return a ^ 0x8000_0000,
             Opcode::Fabs => return a & 0x7fff_ffff,
             Opcode::Fsaturate => return saturate(a),
-            Opcode::Ffloor => "FLOOR",
-            Opcode::Fceil => "CEIL",
-            Opcode::Ftrunc => "TRUNC",
-            Opcode::Fround => "RNDNE",
-            Opcode::Ffract => "FRACT",
-            Opcode::Frcp => "RECIP_IEEE",
-            Opcode::Frsqrt => "RECIPSQRT_IEEE",
-            Opcode::Fsqrt => "SQRT_IEEE",
-            Opcode::Fexp2 => "EXP_IEEE",
-            Opcode::Flog2 => "LOG_IEEE",
+            Opcode::Ffloor => Op::FLOOR,
+            Opcode::Fceil => Op::CEIL,
+            Opcode::Ftrunc => Op::TRUNC,
+            Opcode::Fround => Op::RNDNE,
+            Opcode::Ffract => Op::FRACT,
+            Opcode::Frcp => Op::RECIP_IEEE,
+            Opcode::Frsqrt => Op::RECIPSQRT_IEEE,
+            Opcode::Fsqrt => Op::SQRT_IEEE,
+            Opcode::Fexp2 => Op::EXP_IEEE,
+            Opcode::Flog2 => Op::LOG_IEEE,
             _ => return retroshade_ir::numerics::reference_unary(op, ty, flush(a)),
         };
-        alu(name, [a, 0, 0]).map_or(0, |o| o.value)
+        alu(op, [a, 0, 0]).map_or(0, |o| o.value)
     }
     fn binary(&self, op: Opcode, ty: Scalar, a: u32, b: u32) -> u32 {
         if ty == Scalar::F16 {
@@ -379,12 +391,12 @@ impl Numerics for R700Numerics {
     }
     fn ext(&self, name: &str, args: &[[u32; 4]]) -> Option<[u32; 4]> {
         let x = |i: usize| args.get(i).map_or(0, |v| v[0]);
-        let one = |op: &str| alu(op, [x(0), x(1), x(2)]).map(|o| [o.value, 0, 0, 0]);
+        let one = |op: Op| alu(op, [x(0), x(1), x(2)]).map(|o| [o.value, 0, 0, 0]);
         match name {
-            "r700.sin" => one("SIN"),
-            "r700.cos" => one("COS"),
-            "r700.recip_uint" => one("RECIP_UINT"),
-            "r700.mul" => one("MUL"),
+            "r700.sin" => one(Op::SIN),
+            "r700.cos" => one(Op::COS),
+            "r700.recip_uint" => one(Op::RECIP_UINT),
+            "r700.mul" => one(Op::MUL),
             "r700.half" => Some([x(0) & 0xffff, 0, 0, 0]),
             "r700.half_bits" => Some([x(0), 0, 0, 0]),
             "r700.cube" => Some(cube([x(0), x(1), x(2)])),

@@ -1,6 +1,7 @@
 //! Coalescing of copies, and the channels of registers that several values share.
 
 use super::liveness::{Position, Range, liveness, overlap, positions, union};
+use crate::isa::forms::op2;
 use crate::select::mir::{Kind, Mir, Op, Web, each_leaf, leaves};
 use std::collections::BTreeSet;
 
@@ -53,7 +54,7 @@ pub fn remove_dead(mir: &mut Mir) {
 
 /// Whether an operation only copies a web.
 fn copy_of(op: &Op) -> Option<(Web, Web)> {
-    if op.kind != Kind::Alu || op.name() != "MOV" || op.omod != 0 || op.clamp || op.store.is_some() || op.src[0].modified() {
+    if op.kind != Kind::Alu || op.form != op2::MOV || op.omod != 0 || op.clamp || op.store.is_some() || op.src[0].modified() {
         return None;
     }
     Some((*op.dst.first()?, op.src[0].as_web()?))

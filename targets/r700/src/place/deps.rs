@@ -1,7 +1,7 @@
 //! What the scheduler asks about the operations of a piece of code: their operands as the rules see them, the units that
 //! take them, and which must wait for which.
 
-use crate::isa::forms::{TABLE, Unit};
+use crate::isa::forms::{Effect, Unit, op3};
 use crate::select::mir::*;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -56,8 +56,8 @@ pub fn facts(ops: &[Op], local: &[u32]) -> Vec<Facts> {
         .iter()
         .enumerate()
         .map(|(i, op)| {
-            let float = float_operands(op.name());
-            let unit = TABLE.form(op.form).ext.unit;
+            let float = op.float_operands();
+            let unit = op.info().unit;
             Facts {
                 operands: op.src.iter().enumerate().map(|(k, o)| operand(i, k, o, float)).collect(),
                 unit,
@@ -68,8 +68,8 @@ pub fn facts(ops: &[Op], local: &[u32]) -> Vec<Facts> {
                 // MULADD_IEEE in T is in published code of this family; its scaling forms are not.
                 trans: unit == Unit::Trans
                     || unit == Unit::Any
-                        && !op.name().starts_with("MULADD_IEEE_")
-                        && !matches!(op.kind, Kind::Pred | Kind::Kill | Kind::Mova),
+                        && !matches!(op.form, op3::MULADD_IEEE_M2 | op3::MULADD_IEEE_M4 | op3::MULADD_IEEE_D2)
+                        && op.info().effect == Effect::Plain,
                 reads: op.reads().iter().map(|w| local[w.0 as usize]).collect(),
             }
         })

@@ -654,7 +654,7 @@ impl Run<'_> {
                         }
                     }
                 }
-                let texture = |i: usize| TABLE.form(ops[i].form_of_fetch()).spaces == forms::TEX;
+                let texture = |i: usize| TABLE.form(ops[i].fetch_form()).spaces == forms::TEX;
                 let same_kind = wave.first().is_none_or(|w| texture(*w) == texture(k));
                 let independent = before.iter().all(|i| facts[*i].alu);
                 if independent && same_kind && wave.len() + bundle.len() <= CLAUSE_FETCHES {
@@ -698,16 +698,6 @@ impl Run<'_> {
                 Item::Control(_) => 0,
             })
             .sum()
-    }
-}
-
-impl Op {
-    /// The form of a fetch, or the operation's own.
-    pub fn form_of_fetch(&self) -> FormId {
-        match &self.kind {
-            Kind::Fetch(f) => f.form,
-            _ => self.form,
-        }
     }
 }
 

@@ -5,25 +5,26 @@
 //! in the active lanes only, as register writes do, which makes this right under any control flow.
 
 use super::liveness::{liveness, positions};
-use crate::isa::forms;
+use crate::isa::forms::{DataFormat, exp_buf, op2, vtx, word};
 use crate::select::mir::{Fetch, Kind, Mir, Op, Opnd, Place, Quad, Step, Web, WebInfo, Write, each_leaf, leaves};
+use retroshade_emit::Word;
 use smallvec::smallvec;
 use std::collections::BTreeMap;
 
 /// Operations of a piece of code, about.
 const PIECE: usize = 24;
 
-/// Fields of a read from scratch memory.
-pub fn read_fields(element: u32, indexed: bool) -> smallvec::SmallVec<[(&'static str, u64); 12]> {
-    smallvec![
-        ("ELEM_SIZE", 3),
-        ("UNCACHED", 1),
-        ("INDEXED", indexed as u64),
-        ("DATA_FORMAT", 34),
-        ("NUM_FORMAT_ALL", 1),
-        ("ARRAY_BASE", element as u64),
-        ("ARRAY_SIZE", 0xfff),
-    ]
+/// A read from scratch memory.
+pub fn read_word(element: u32, indexed: bool) -> Word {
+    word!(vtx::MEM_OP {
+        ELEM_SIZE: 3,
+        UNCACHED: 1,
+        INDEXED: indexed,
+        DATA_FORMAT: DataFormat::Words4,
+        NUM_FORMAT_ALL: 1,
+        ARRAY_BASE: element,
+        ARRAY_SIZE: 0xfff,
+    })
 }
 
 /// Copies what fetches deliver, so that it can be spilled: the fetch's own register is free again at once.
@@ -40,7 +41,7 @@ pub fn loosen(mir: &mut Mir) {
             let written = op.writes();
             op.rename(&|w| if written.contains(&w) { w } else { names.get(&w).copied().unwrap_or(w) });
             let copies = written.iter().filter_map(|w| Some((*w, *names.get(w)?)));
-            let copies: Vec<Op> = copies.map(|(w, x)| Op::alu("OP2:MOV", &[Opnd::web(w)], Some(x))).collect();
+            let copies: Vec<Op> = copies.map(|(w, x)| Op::alu(op2::MOV, &[Opnd::web(w)], Some(x))).collect();
             ops.push(op);
             ops.extend(copies);
         }
@@ -66,7 +67,7 @@ fn define_all(mir: &mut Mir) {
     let pos: Vec<_> = leaves(&mir.steps).into_iter().map(|l| positions(l)).collect();
     let entry = liveness(&mir.steps, &pos, mir.webs.len()).entry;
     let first: Vec<Op> =
-        entry.iter().filter(|w| mir.webs[w.0 as usize].fixed.is_none()).map(|w| Op::alu("OP2:MOV", &[Opnd::bits(0)], Some(w))).collect();
+        entry.iter().filter(|w| mir.webs[w.0 as usize].fixed.is_none()).map(|w| Op::alu(op2::MOV, &[Opnd::bits(0)], Some(w))).collect();
     if !first.is_empty() {
         mir.steps.insert(0, Step::Code(first));
     }
@@ -201,8 +202,7 @@ fn flush(mir: &mut Mir, piece: &mut Vec<Op>, own: &mut BTreeMap<Web, Own>, slots
         }
         if read.iter().any(Option::is_some) {
             before.push(Op::other(Kind::Fetch(Box::new(Fetch {
-                form: forms::id("MEM_RD:MEM_OP"),
-                fields: read_fields(element, false),
+                word: read_word(element, false),
                 src: smallvec![],
                 quad: None,
                 dst: read,
@@ -211,7 +211,7 @@ fn flush(mir: &mut Mir, piece: &mut Vec<Op>, own: &mut BTreeMap<Web, Own>, slots
             }))));
         }
         if write.iter().any(Option::is_some) {
-            let w = Write { form: "EXP_BUF:MEM_SCRATCH", kind: 2, base: element as u16, src: write, quad: Some(quad), index: None };
+            let w = Write { form: exp_buf::MEM_SCRATCH, kind: 2, base: element as u16, src: write, quad: Some(quad), index: None };
             behind.push(Op::other(Kind::Write(Box::new(w))));
         }
     }

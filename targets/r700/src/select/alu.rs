@@ -2,11 +2,53 @@
 
 use super::cond::float_relation;
 use super::{Cond, Lower};
-use crate::isa::forms;
+use crate::isa::forms::{Number, op2, op3};
 use crate::select::mir::*;
+use retroshade_emit::form::FormId;
 use retroshade_ir::{Imm, Inst, InstData, Opcode, Scalar, Value};
 use retroshade_lower::CompileError;
 use smallvec::SmallVec;
+
+/// Operations that one operation of the machine performs, operand by operand.
+const PLAIN: &[(Opcode, FormId)] = {
+    use Opcode::*;
+    &[
+        (Fadd, op2::ADD),
+        (Fmul, op2::MUL_IEEE),
+        (Fma, op3::MULADD_IEEE),
+        (Fmad, op3::MULADD_IEEE),
+        (Fmin, op2::MIN_DX10),
+        (Fmax, op2::MAX_DX10),
+        (Ffloor, op2::FLOOR),
+        (Fceil, op2::CEIL),
+        (Ftrunc, op2::TRUNC),
+        (Fround, op2::RNDNE),
+        (Ffract, op2::FRACT),
+        (Frcp, op2::RECIP_IEEE),
+        (Frsqrt, op2::RECIPSQRT_IEEE),
+        (Fsqrt, op2::SQRT_IEEE),
+        (Fexp2, op2::EXP_IEEE),
+        (Flog2, op2::LOG_IEEE),
+        (Iadd, op2::ADD_INT),
+        (Isub, op2::SUB_INT),
+        (Imul, op2::MULLO_INT),
+        (Umulhi, op2::MULHI_UINT),
+        (Smulhi, op2::MULHI_INT),
+        (Iand, op2::AND_INT),
+        (Ior, op2::OR_INT),
+        (Ixor, op2::XOR_INT),
+        (Inot, op2::NOT_INT),
+        (Ishl, op2::LSHL_INT),
+        (Ushr, op2::LSHR_INT),
+        (Sshr, op2::ASHR_INT),
+        (Umin, op2::MIN_UINT),
+        (Umax, op2::MAX_UINT),
+        (Smin, op2::MIN_INT),
+        (Smax, op2::MAX_INT),
+        (S2f, op2::INT_TO_FLT),
+        (U2f, op2::UINT_TO_FLT),
+    ]
+};
 
 impl Lower<'_> {
     pub(super) fn inst(&mut self, i: Inst) {
@@ -25,7 +67,7 @@ impl Lower<'_> {
             Dot => self.dot(d),
             Any | All => {
                 let mut m: SmallVec<[Opnd; 4]> = self.lanes(d.args[0]);
-                let name = if d.op == Any { "OP2:OR_INT" } else { "OP2:AND_INT" };
+                let name = if d.op == Any { op2::OR_INT } else { op2::AND_INT };
                 let mut acc = m.remove(0);
                 for x in m {
                     acc = self.emit(name, &[acc, x]);
@@ -69,65 +111,29 @@ impl Lower<'_> {
         if ty.scalar == Scalar::F16 && d.op != Select {
             return self.fail(CompileError::unsupported("R0104", self.span, "R700 has no f16 arithmetic"));
         }
-        let plain = match d.op {
-            Fadd => "OP2:ADD",
-            Fmul => "OP2:MUL_IEEE",
-            Fma | Fmad => "OP3:MULADD_IEEE",
-            Fmin => "OP2:MIN_DX10",
-            Fmax => "OP2:MAX_DX10",
-            Ffloor => "OP2:FLOOR",
-            Fceil => "OP2:CEIL",
-            Ftrunc => "OP2:TRUNC",
-            Fround => "OP2:RNDNE",
-            Ffract => "OP2:FRACT",
-            Frcp => "OP2:RECIP_IEEE",
-            Frsqrt => "OP2:RECIPSQRT_IEEE",
-            Fsqrt => "OP2:SQRT_IEEE",
-            Fexp2 => "OP2:EXP_IEEE",
-            Flog2 => "OP2:LOG_IEEE",
-            Iadd => "OP2:ADD_INT",
-            Isub => "OP2:SUB_INT",
-            Imul => "OP2:MULLO_INT",
-            Umulhi => "OP2:MULHI_UINT",
-            Smulhi => "OP2:MULHI_INT",
-            Iand => "OP2:AND_INT",
-            Ior => "OP2:OR_INT",
-            Ixor => "OP2:XOR_INT",
-            Inot => "OP2:NOT_INT",
-            Ishl => "OP2:LSHL_INT",
-            Ushr => "OP2:LSHR_INT",
-            Sshr => "OP2:ASHR_INT",
-            Umin => "OP2:MIN_UINT",
-            Umax => "OP2:MAX_UINT",
-            Smin => "OP2:MIN_INT",
-            Smax => "OP2:MAX_INT",
-            S2f => "OP2:INT_TO_FLT",
-            U2f => "OP2:UINT_TO_FLT",
-            _ => "",
-        };
-        let o = if !plain.is_empty() {
+        let o = if let Some((_, form)) = PLAIN.iter().find(|p| p.0 == d.op) {
             if d.op == Inot && ty.scalar == Scalar::I1 && !self.needs_mask((r, lane)) {
                 return;
             }
             let src: SmallVec<[Opnd; 4]> = (0..d.args.len()).map(|n| self.arg(d, n, lane)).collect();
-            if let Some(o) = self.scaled(d, lane, &src) { o } else { self.emit(plain, &src) }
+            if let Some(o) = self.scaled(d, lane, &src) { o } else { self.emit(*form, &src) }
         } else {
             match d.op {
                 Fneg => self.arg(d, 0, lane).negated(),
                 Fabs => self.arg(d, 0, lane).absolute(),
                 Fsub => {
                     let (a, b) = (self.arg(d, 0, lane), self.arg(d, 1, lane));
-                    self.emit("OP2:ADD", &[a, b.negated()])
+                    self.emit(op2::ADD, &[a, b.negated()])
                 }
                 Fsaturate => self.saturated(d, lane),
                 Ineg => {
                     let a = self.arg(d, 0, lane);
-                    self.emit("OP2:SUB_INT", &[Opnd::bits(0), a])
+                    self.emit(op2::SUB_INT, &[Opnd::bits(0), a])
                 }
                 Iabs => {
                     let a = self.arg(d, 0, lane);
-                    let n = self.emit("OP2:SUB_INT", &[Opnd::bits(0), a]);
-                    self.emit("OP2:MAX_INT", &[a, n])
+                    let n = self.emit(op2::SUB_INT, &[Opnd::bits(0), a]);
+                    self.emit(op2::MAX_INT, &[a, n])
                 }
                 F2s | F2u => {
                     let a = self.arg(d, 0, lane);
@@ -135,8 +141,8 @@ impl Lower<'_> {
                         let (v, _) = self.root(d.args[0], lane);
                         self.func.def_inst(v).is_some_and(|i| matches!(self.data(i).op, Ffloor | Fceil | Ftrunc | Fround))
                     };
-                    let t = if whole { a } else { self.emit("OP2:TRUNC", &[a]) };
-                    self.emit(if d.op == F2s { "OP2:FLT_TO_INT" } else { "OP2:FLT_TO_UINT" }, &[t])
+                    let t = if whole { a } else { self.emit(op2::TRUNC, &[a]) };
+                    self.emit(if d.op == F2s { op2::FLT_TO_INT } else { op2::FLT_TO_UINT }, &[t])
                 }
                 Select => {
                     let direct = self.direct_select(d.args[0], lane, d.args[1], d.args[2], lane).is_some();
@@ -147,7 +153,7 @@ impl Lower<'_> {
                         // 1 or 0, and -1 or 0, are the mask itself.
                         (false, Some(x), Some(0)) if x != 0 => match self.cond_or_mask(d.args[0], cl, false) {
                             (Cond::Mask(m), false) if x == u32::MAX => m,
-                            (Cond::Mask(m), false) => self.emit("OP2:AND_INT", &[m, a]),
+                            (Cond::Mask(m), false) => self.emit(op2::AND_INT, &[m, a]),
                             _ => self.select(d.args[0], cl, a, b, direct),
                         },
                         _ => self.select(d.args[0], cl, a, b, direct),
@@ -174,7 +180,7 @@ impl Lower<'_> {
         (matches!(op.kind, Kind::Alu | Kind::Reduce)
             && op.dst.len() == 1
             && !op.clamp
-            && float_result(op.name())
+            && op.info().result == Number::Float
             && op.dst[0] == w
             && op.store.is_none())
         .then_some(k)
@@ -188,7 +194,7 @@ impl Lower<'_> {
             return Opnd::web(self.code[k].dst[0]);
         }
         let a = self.lane(v, l);
-        let o = self.emit("OP2:MOV", &[a]);
+        let o = self.emit(op2::MOV, &[a]);
         if let Some(op) = self.code.last_mut() {
             op.clamp = true;
         }
@@ -211,9 +217,9 @@ impl Lower<'_> {
             let v = d.args[n];
             let Some(k) = self.producer(v, if self.func.ty(v).lanes > 1 { lane } else { 0 }) else { continue };
             let op = &mut self.code[k];
-            if op.name() == "MULADD_IEEE" {
-                op.form = forms::id(["", "OP3:MULADD_IEEE_M2", "OP3:MULADD_IEEE_M4", "OP3:MULADD_IEEE_D2"][omod]);
-            } else if !op.is_op3() && op.omod == 0 && op.name() != "MOV" {
+            if op.form == op3::MULADD_IEEE {
+                op.form = [op.form, op3::MULADD_IEEE_M2, op3::MULADD_IEEE_M4, op3::MULADD_IEEE_D2][omod];
+            } else if !op.is_op3() && op.omod == 0 && op.form != op2::MOV {
                 op.omod = omod as u8;
             } else {
                 continue;
@@ -231,7 +237,7 @@ impl Lower<'_> {
             src.push(a.get(k).copied().unwrap_or(Opnd::bits(0)));
             src.push(b.get(k).copied().unwrap_or(Opnd::bits(0)));
         }
-        let mut op = Op::alu("OP2:DOT4_IEEE", &src, Some(w));
+        let mut op = Op::alu(op2::DOT4_IEEE, &src, Some(w));
         op.kind = Kind::Reduce;
         self.push(op);
         self.set(d.results[0], 0, Opnd::web(w));
@@ -255,10 +261,10 @@ impl Lower<'_> {
             return self.set(d.results[0], 0, o);
         }
         let form = match &**name {
-            "r700.sin" => "OP2:SIN",
-            "r700.cos" => "OP2:COS",
-            "r700.recip_uint" => "OP2:RECIP_UINT",
-            "r700.mul" => "OP2:MUL",
+            "r700.sin" => op2::SIN,
+            "r700.cos" => op2::COS,
+            "r700.recip_uint" => op2::RECIP_UINT,
+            "r700.mul" => op2::MUL,
             other => return self.fail(CompileError::Internal(format!("no selection for `{other}`"))),
         };
         let r = d.results[0];
@@ -269,7 +275,7 @@ impl Lower<'_> {
 
     pub(super) fn cube(&mut self, d: &InstData) {
         let [x, y, z] = [0, 1, 2].map(|n| self.arg(d, n, 0));
-        let mut op = Op::alu("OP2:CUBE", &[z, y, z, x, x, z, y, z], None);
+        let mut op = Op::alu(op2::CUBE, &[z, y, z, x, x, z, y, z], None);
         op.kind = Kind::Reduce;
         for c in 0..4u8 {
             let w = self.mir.web();

@@ -1,9 +1,74 @@
 //! Conditions: comparisons become predicates, kills, conditional moves or masks, whichever their uses allow.
 
 use super::{Cond, Lane, Lower};
+use crate::isa::forms::{op2, op3};
 use crate::select::mir::*;
+use retroshade_emit::form::FormId;
 use retroshade_ir::types::I1;
 use retroshade_ir::{FloatCC, Imm, IntCC, Opcode, Scalar, Value};
+
+/// A relation that the machine compares by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    E,
+    Gt,
+    Ge,
+    Ne,
+    EInt,
+    GtInt,
+    GeInt,
+    NeInt,
+    GtUint,
+    GeUint,
+}
+
+/// The opcodes that compare by a relation.
+struct Forms {
+    /// All ones or zero.
+    mask: FormId,
+    /// 1.0 or 0.0 (floats).
+    one: Option<FormId>,
+    predicate: FormId,
+    kill: FormId,
+}
+
+impl Relation {
+    const fn forms(self) -> Forms {
+        const fn row(mask: FormId, one: Option<FormId>, predicate: FormId, kill: FormId) -> Forms {
+            Forms { mask, one, predicate, kill }
+        }
+        match self {
+            Relation::E => row(op2::SETE_DX10, Some(op2::SETE), op2::PRED_SETE, op2::KILLE),
+            Relation::Gt => row(op2::SETGT_DX10, Some(op2::SETGT), op2::PRED_SETGT, op2::KILLGT),
+            Relation::Ge => row(op2::SETGE_DX10, Some(op2::SETGE), op2::PRED_SETGE, op2::KILLGE),
+            Relation::Ne => row(op2::SETNE_DX10, Some(op2::SETNE), op2::PRED_SETNE, op2::KILLNE),
+            Relation::EInt => row(op2::SETE_INT, None, op2::PRED_SETE_INT, op2::KILLE_INT),
+            Relation::GtInt => row(op2::SETGT_INT, None, op2::PRED_SETGT_INT, op2::KILLGT_INT),
+            Relation::GeInt => row(op2::SETGE_INT, None, op2::PRED_SETGE_INT, op2::KILLGE_INT),
+            Relation::NeInt => row(op2::SETNE_INT, None, op2::PRED_SETNE_INT, op2::KILLNE_INT),
+            Relation::GtUint => row(op2::SETGT_UINT, None, op2::PRED_SETGT_UINT, op2::KILLGT_UINT),
+            Relation::GeUint => row(op2::SETGE_UINT, None, op2::PRED_SETGE_UINT, op2::KILLGE_UINT),
+        }
+    }
+    /// The exact complement, and whether the operands change places; order relations of floats have none, because of NaN.
+    const fn complement(self) -> Option<(Relation, bool)> {
+        match self {
+            Relation::E => Some((Relation::Ne, false)),
+            Relation::Ne => Some((Relation::E, false)),
+            Relation::EInt => Some((Relation::NeInt, false)),
+            Relation::NeInt => Some((Relation::EInt, false)),
+            Relation::GtInt => Some((Relation::GeInt, true)),
+            Relation::GeInt => Some((Relation::GtInt, true)),
+            Relation::GtUint => Some((Relation::GeUint, true)),
+            Relation::GeUint => Some((Relation::GtUint, true)),
+            Relation::Gt | Relation::Ge => None,
+        }
+    }
+}
+
+fn exchanged<T>((a, b): (T, T), exchange: bool) -> (T, T) {
+    if exchange { (b, a) } else { (a, b) }
+}
 
 impl Lower<'_> {
     pub(super) fn cond(&mut self, v: Value, lane: u8) -> (Cond, bool) {
@@ -16,19 +81,19 @@ impl Lower<'_> {
                     return (c, !inv);
                 }
                 (Opcode::Fcmp, Imm::FloatCC(cc)) => {
-                    if let Some((suffix, swap, inv)) = float_relation(*cc) {
+                    if let Some((relation, swap, inv)) = float_relation(*cc) {
                         let (a, b) = (self.lane(d.args[0], lane), self.lane(d.args[1], lane));
-                        let (a, b) = if swap { (b, a) } else { (a, b) };
-                        return (Cond::Compare(suffix, a, b), inv);
+                        let (a, b) = exchanged((a, b), swap);
+                        return (Cond::Compare(relation, a, b), inv);
                     }
                     let m = self.lane(v, lane);
                     return (Cond::Mask(m), false);
                 }
                 (Opcode::Icmp, Imm::IntCC(cc)) => {
-                    let (suffix, swap) = int_relation(*cc);
+                    let (relation, swap) = int_relation(*cc);
                     let (a, b) = (self.lane(d.args[0], lane), self.lane(d.args[1], lane));
-                    let (a, b) = if swap { (b, a) } else { (a, b) };
-                    return (Cond::Compare(suffix, a, b), false);
+                    let (a, b) = exchanged((a, b), swap);
+                    return (Cond::Compare(relation, a, b), false);
                 }
                 _ => {}
             }
@@ -48,31 +113,31 @@ impl Lower<'_> {
                 let (a, b) = (self.lane(d.args[0], lane), self.lane(d.args[1], lane));
                 match cc {
                     FloatCC::One | FloatCC::Ueq => {
-                        let (x, y) = (self.emit("OP2:SETGT_DX10", &[a, b]), self.emit("OP2:SETGT_DX10", &[b, a]));
-                        let m = self.emit("OP2:OR_INT", &[x, y]);
-                        if *cc == FloatCC::Ueq { self.emit("OP2:NOT_INT", &[m]) } else { m }
+                        let (x, y) = (self.emit(op2::SETGT_DX10, &[a, b]), self.emit(op2::SETGT_DX10, &[b, a]));
+                        let m = self.emit(op2::OR_INT, &[x, y]);
+                        if *cc == FloatCC::Ueq { self.emit(op2::NOT_INT, &[m]) } else { m }
                     }
                     FloatCC::Ord => {
-                        let (x, y) = (self.emit("OP2:SETE_DX10", &[a, a]), self.emit("OP2:SETE_DX10", &[b, b]));
-                        self.emit("OP2:AND_INT", &[x, y])
+                        let (x, y) = (self.emit(op2::SETE_DX10, &[a, a]), self.emit(op2::SETE_DX10, &[b, b]));
+                        self.emit(op2::AND_INT, &[x, y])
                     }
                     FloatCC::Uno => {
-                        let (x, y) = (self.emit("OP2:SETNE_DX10", &[a, a]), self.emit("OP2:SETNE_DX10", &[b, b]));
-                        self.emit("OP2:OR_INT", &[x, y])
+                        let (x, y) = (self.emit(op2::SETNE_DX10, &[a, a]), self.emit(op2::SETNE_DX10, &[b, b]));
+                        self.emit(op2::OR_INT, &[x, y])
                     }
                     _ => {
-                        let (suffix, swap, inv) = float_relation(*cc).unwrap_or(("E", false, false));
-                        let (a, b) = if swap { (b, a) } else { (a, b) };
-                        let m = self.emit(&format!("OP2:SET{suffix}_DX10"), &[a, b]);
-                        if inv { self.emit("OP2:NOT_INT", &[m]) } else { m }
+                        let (relation, swap, inv) = float_relation(*cc).unwrap_or((Relation::E, false, false));
+                        let (a, b) = exchanged((a, b), swap);
+                        let m = self.emit(relation.forms().mask, &[a, b]);
+                        if inv { self.emit(op2::NOT_INT, &[m]) } else { m }
                     }
                 }
             }
             Imm::IntCC(cc) => {
-                let (suffix, swap) = int_relation(*cc);
+                let (relation, swap) = int_relation(*cc);
                 let (a, b) = (self.lane(d.args[0], lane), self.lane(d.args[1], lane));
-                let (a, b) = if swap { (b, a) } else { (a, b) };
-                self.emit(&format!("OP2:SET{suffix}"), &[a, b])
+                let (a, b) = exchanged((a, b), swap);
+                self.emit(relation.forms().mask, &[a, b])
             }
             _ => Opnd::bits(0),
         };
@@ -83,41 +148,28 @@ impl Lower<'_> {
     /// Emits PRED_SET for a condition; returns whether the arms must be exchanged. `keep`: they must not.
     pub(super) fn predicate(&mut self, v: Value, inverted: bool, keep: bool) -> bool {
         if let Some([a, b]) = self.both(v, inverted) {
-            let mut op = Op::alu("OP2:PRED_SETGT_INT", &[a, b], None);
+            let mut op = Op::alu(op2::PRED_SETGT_INT, &[a, b], None);
             op.kind = Kind::Pred;
             self.push(op);
             return false;
         }
         let (c, inv) = self.cond(v, 0);
         let inv = inv ^ inverted;
-        let (name, src, swap) = match c {
-            Cond::Compare(s, a, b) => {
-                // Integer relations and equality invert exactly; the others only by exchanging the arms or through a mask.
-                let exact = match s {
-                    "E" if inv => Some(("NE", a, b)),
-                    "NE" if inv => Some(("E", a, b)),
-                    "E_INT" if inv => Some(("NE_INT", a, b)),
-                    "NE_INT" if inv => Some(("E_INT", a, b)),
-                    "GT_INT" if inv => Some(("GE_INT", b, a)),
-                    "GE_INT" if inv => Some(("GT_INT", b, a)),
-                    "GT_UINT" if inv => Some(("GE_UINT", b, a)),
-                    "GE_UINT" if inv => Some(("GT_UINT", b, a)),
-                    _ if inv => None,
-                    _ => Some((s, a, b)),
-                };
-                match exact {
-                    Some((s, a, b)) => (format!("OP2:PRED_SET{s}"), [a, b], false),
-                    None if keep => {
-                        let m = self.emit(&format!("OP2:SET{s}_DX10"), &[a, b]);
-                        ("OP2:PRED_SETE_INT".to_string(), [m, Opnd::bits(0)], false)
-                    }
-                    None => (format!("OP2:PRED_SET{s}"), [a, b], true),
+        let (form, src, swap) = match c {
+            // Without an exact complement: exchange the arms, or compare with a mask.
+            Cond::Compare(relation, a, b) => match (inv, relation.complement()) {
+                (false, _) => (relation.forms().predicate, [a, b], false),
+                (true, Some((other, swap))) => (other.forms().predicate, exchanged((a, b), swap).into(), false),
+                (true, None) if keep => {
+                    let m = self.emit(relation.forms().mask, &[a, b]);
+                    (op2::PRED_SETE_INT, [m, Opnd::bits(0)], false)
                 }
-            }
-            Cond::Mask(m) => ((if inv { "OP2:PRED_SETE_INT" } else { "OP2:PRED_SETNE_INT" }).to_string(), [m, Opnd::bits(0)], false),
+                (true, None) => (relation.forms().predicate, [a, b], true),
+            },
+            Cond::Mask(m) => (if inv { op2::PRED_SETE_INT } else { op2::PRED_SETNE_INT }, [m, Opnd::bits(0)], false),
         };
-        let src = self.operands(&name, &src);
-        let mut op = Op::alu(&name, &src, None);
+        let src = self.operands(form, &src);
+        let mut op = Op::alu(form, &src, None);
         op.kind = Kind::Pred;
         self.push(op);
         swap
@@ -140,7 +192,7 @@ impl Lower<'_> {
         for (x, y) in [(d.args[0], d.args[1]), (d.args[1], d.args[0])] {
             let complement = if d.op == Opcode::Iand { x } else { y };
             if let Some((form, a, b)) = self.complement(complement) {
-                let c = self.emit(&form, &[a, b]);
+                let c = self.emit(form, &[a, b]);
                 return Some(if d.op == Opcode::Iand { [c, self.lane(y, 0)] } else { [self.lane(x, 0), c] });
             }
         }
@@ -148,11 +200,10 @@ impl Lower<'_> {
     }
 
     /// The comparison that gives the complement of a truth value, where that is exact.
-    pub(super) fn complement(&mut self, v: Value) -> Option<(String, Opnd, Opnd)> {
+    pub(super) fn complement(&mut self, v: Value) -> Option<(FormId, Opnd, Opnd)> {
         let (v, lane) = self.root(v, 0);
         let d = self.data(self.func.def_inst(v)?);
-        let int = matches!(d.op, Opcode::Icmp);
-        let (cc, swap) = match &d.imm {
+        let (relation, swap) = match &d.imm {
             Imm::IntCC(cc) => int_relation(cc.inverse()),
             Imm::FloatCC(cc) => match float_relation(cc.inverse()) {
                 Some((s, swap, false)) => (s, swap),
@@ -161,24 +212,22 @@ impl Lower<'_> {
             _ => return None,
         };
         let (a, b) = (self.lane(d.args[0], lane), self.lane(d.args[1], lane));
-        let (a, b) = if swap { (b, a) } else { (a, b) };
-        Some((if int { format!("OP2:SET{cc}") } else { format!("OP2:SET{cc}_DX10") }, a, b))
+        let (a, b) = exchanged((a, b), swap);
+        Some((relation.forms().mask, a, b))
     }
 
     pub(super) fn kill(&mut self, v: Value) {
         let (c, inv) = self.cond(v, 0);
-        let (name, src) = match c {
-            Cond::Compare(s, a, b) if !inv => (format!("OP2:KILL{s}"), [a, b]),
-            Cond::Compare("E", a, b) => ("OP2:KILLNE".to_string(), [a, b]),
-            Cond::Compare("NE", a, b) => ("OP2:KILLE".to_string(), [a, b]),
-            Cond::Compare(s, a, b) => {
-                let set = if s.ends_with("INT") { format!("OP2:SET{s}") } else { format!("OP2:SET{s}_DX10") };
-                ("OP2:KILLE_INT".to_string(), [self.emit(&set, &[a, b]), Opnd::bits(0)])
-            }
-            Cond::Mask(m) => ((if inv { "OP2:KILLE_INT" } else { "OP2:KILLNE_INT" }).to_string(), [m, Opnd::bits(0)]),
+        let (form, src) = match c {
+            Cond::Compare(relation, a, b) => match (inv, relation.complement()) {
+                (false, _) => (relation.forms().kill, [a, b]),
+                (true, Some((other, swap))) => (other.forms().kill, exchanged((a, b), swap).into()),
+                (true, None) => (op2::KILLE_INT, [self.emit(relation.forms().mask, &[a, b]), Opnd::bits(0)]),
+            },
+            Cond::Mask(m) => (if inv { op2::KILLE_INT } else { op2::KILLNE_INT }, [m, Opnd::bits(0)]),
         };
-        let src = self.operands(&name, &src);
-        let mut op = Op::alu(&name, &src, None);
+        let src = self.operands(form, &src);
+        let mut op = Op::alu(form, &src, None);
         op.kind = Kind::Kill;
         self.push(op);
     }
@@ -217,31 +266,37 @@ impl Lower<'_> {
         let zero = |o: &Opnd| matches!(o.place, Place::Bits(b) if b & 0x7fff_ffff == 0);
         match c {
             Cond::Compare(s, x, y) => {
-                if !s.contains("INT") && a == Opnd::float(1.0) && b == Opnd::float(0.0) {
-                    return self.emit(&format!("OP2:SET{s}"), &[x, y]);
+                if let (Some(form), true) = (s.forms().one, a == Opnd::float(1.0) && b == Opnd::float(0.0)) {
+                    return self.emit(form, &[x, y]);
                 }
+                use Relation::*;
                 // With zero on the left the relation turns round: 0 > y is y < 0, the complement of y >= 0 except for NaN.
-                let (name, x, a, b) = match (s, zero(&y)) {
-                    ("E", true) => ("OP3:CNDE", x, a, b),
-                    ("NE", true) => ("OP3:CNDE", x, b, a),
-                    ("GT", true) => ("OP3:CNDGT", x, a, b),
-                    ("GE", true) => ("OP3:CNDGE", x, a, b),
-                    ("E", false) => ("OP3:CNDE", y, a, b),
-                    ("NE", false) => ("OP3:CNDE", y, b, a),
-                    ("GT", false) => ("OP3:CNDGT", y.negated(), a, b),
-                    ("GE", false) => ("OP3:CNDGE", y.negated(), a, b),
-                    ("E_INT", true) => ("OP3:CNDE_INT", x, a, b),
-                    ("NE_INT", true) => ("OP3:CNDE_INT", x, b, a),
-                    ("GT_INT", true) => ("OP3:CNDGT_INT", x, a, b),
-                    ("GE_INT", true) => ("OP3:CNDGE_INT", x, a, b),
-                    ("E_INT", false) => ("OP3:CNDE_INT", y, a, b),
-                    ("NE_INT", false) => ("OP3:CNDE_INT", y, b, a),
-                    ("GT_INT", false) => ("OP3:CNDGE_INT", y, b, a),
-                    _ => ("OP3:CNDGT_INT", y, b, a),
+                let (form, x, a, b) = match (s, zero(&y)) {
+                    (E, true) => (op3::CNDE, x, a, b),
+                    (Ne, true) => (op3::CNDE, x, b, a),
+                    (Gt, true) => (op3::CNDGT, x, a, b),
+                    (Ge, true) => (op3::CNDGE, x, a, b),
+                    (E, false) => (op3::CNDE, y, a, b),
+                    (Ne, false) => (op3::CNDE, y, b, a),
+                    (Gt, false) => (op3::CNDGT, y.negated(), a, b),
+                    (Ge, false) => (op3::CNDGE, y.negated(), a, b),
+                    (EInt, true) => (op3::CNDE_INT, x, a, b),
+                    (NeInt, true) => (op3::CNDE_INT, x, b, a),
+                    (GtInt, true) => (op3::CNDGT_INT, x, a, b),
+                    (GeInt, true) => (op3::CNDGE_INT, x, a, b),
+                    (EInt, false) => (op3::CNDE_INT, y, a, b),
+                    (NeInt, false) => (op3::CNDE_INT, y, b, a),
+                    (GtInt, false) => (op3::CNDGE_INT, y, b, a),
+                    (GeInt, false) => (op3::CNDGT_INT, y, b, a),
+                    // `direct_select` takes no unsigned relations.
+                    (GtUint | GeUint, _) => {
+                        let m = self.emit(s.forms().mask, &[x, y]);
+                        (op3::CNDE_INT, m, b, a)
+                    }
                 };
-                self.emit(name, &[x, a, b])
+                self.emit(form, &[x, a, b])
             }
-            Cond::Mask(m) => self.emit("OP3:CNDE_INT", &[m, b, a]),
+            Cond::Mask(m) => self.emit(op3::CNDE_INT, &[m, b, a]),
         }
     }
 
@@ -261,8 +316,8 @@ impl Lower<'_> {
                 && let (Some((s, swap, true)), true) = (float_relation(*cc), self.single_use((v, lane)))
             {
                 let (a, b) = (self.lane(d.args[0], lane), self.lane(d.args[1], lane));
-                let (a, b) = if swap { (b, a) } else { (a, b) };
-                return (Cond::Mask(self.emit(&format!("OP2:SET{s}_DX10"), &[a, b])), true);
+                let (a, b) = exchanged((a, b), swap);
+                return (Cond::Mask(self.emit(s.forms().mask, &[a, b])), true);
             }
         }
         (Cond::Mask(self.lane(v, lane)), false)
@@ -289,36 +344,36 @@ impl Lower<'_> {
     }
 }
 
-/// The SET suffix for a float relation: (suffix, exchange operands, the relation is the complement).
-pub(super) fn float_relation(cc: FloatCC) -> Option<(&'static str, bool, bool)> {
+/// The relation for a float comparison: (relation, exchange operands, it is the complement).
+pub(super) fn float_relation(cc: FloatCC) -> Option<(Relation, bool, bool)> {
     use FloatCC::*;
     Some(match cc {
-        Oeq => ("E", false, false),
-        Une => ("NE", false, false),
-        Ogt => ("GT", false, false),
-        Oge => ("GE", false, false),
-        Olt => ("GT", true, false),
-        Ole => ("GE", true, false),
-        Ult => ("GE", false, true),
-        Ule => ("GT", false, true),
-        Ugt => ("GE", true, true),
-        Uge => ("GT", true, true),
+        Oeq => (Relation::E, false, false),
+        Une => (Relation::Ne, false, false),
+        Ogt => (Relation::Gt, false, false),
+        Oge => (Relation::Ge, false, false),
+        Olt => (Relation::Gt, true, false),
+        Ole => (Relation::Ge, true, false),
+        Ult => (Relation::Ge, false, true),
+        Ule => (Relation::Gt, false, true),
+        Ugt => (Relation::Ge, true, true),
+        Uge => (Relation::Gt, true, true),
         Ord | Uno | One | Ueq => return None,
     })
 }
 
-fn int_relation(cc: IntCC) -> (&'static str, bool) {
+fn int_relation(cc: IntCC) -> (Relation, bool) {
     use IntCC::*;
     match cc {
-        Eq => ("E_INT", false),
-        Ne => ("NE_INT", false),
-        Sgt => ("GT_INT", false),
-        Sge => ("GE_INT", false),
-        Slt => ("GT_INT", true),
-        Sle => ("GE_INT", true),
-        Ugt => ("GT_UINT", false),
-        Uge => ("GE_UINT", false),
-        Ult => ("GT_UINT", true),
-        Ule => ("GE_UINT", true),
+        Eq => (Relation::EInt, false),
+        Ne => (Relation::NeInt, false),
+        Sgt => (Relation::GtInt, false),
+        Sge => (Relation::GeInt, false),
+        Slt => (Relation::GtInt, true),
+        Sle => (Relation::GeInt, true),
+        Ugt => (Relation::GtUint, false),
+        Uge => (Relation::GeUint, false),
+        Ult => (Relation::GtUint, true),
+        Ule => (Relation::GeUint, true),
     }
 }

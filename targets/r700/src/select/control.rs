@@ -1,6 +1,7 @@
 //! Control flow: the tree of blocks becomes steps, branch arguments become copies.
 
 use super::Lower;
+use crate::isa::forms::op2;
 use crate::select::mir::*;
 use retroshade_ir::{Block, Opcode};
 use retroshade_lower::CompileError;
@@ -112,12 +113,12 @@ impl Lower<'_> {
             match free {
                 Some(k) => {
                     let (d, s) = copies.remove(k);
-                    self.emit_to("OP2:MOV", &[s], d);
+                    self.emit_to(op2::MOV, &[s], d);
                 }
                 None => {
                     // A cycle: keep the old value of one destination aside.
                     let d = copies[0].0;
-                    let t = self.emit("OP2:MOV", &[Opnd::web(d)]);
+                    let t = self.emit(op2::MOV, &[Opnd::web(d)]);
                     for (_, s) in &mut copies {
                         if s.as_web() == Some(d) {
                             s.place = t.place;

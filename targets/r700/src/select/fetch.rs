@@ -1,57 +1,58 @@
 //! Selection of fetches: textures, derivatives and buffers read by index.
 
-use crate::isa::forms;
+use crate::isa::forms::{DataFormat, FORMS, FetchType, TABLE, field, op2, tex, vtx, word};
 use crate::select::Lower;
 use crate::select::mir::*;
 use cranelift_entity::EntityRef;
+use retroshade_emit::Word;
+use retroshade_emit::form::FormId;
 use retroshade_ir::{Imm, InstData, Opcode, Scalar, TexDim, TexInfo, TexLod, TexOp, Type, Value};
 use retroshade_lower::CompileError;
 use smallvec::{SmallVec, smallvec};
 
-type Fields = SmallVec<[(&'static str, u64); 12]>;
-
 /// The data format of so many raw words.
-pub fn format(lanes: u8) -> u64 {
-    [13, 29, 47, 34][(lanes as usize).clamp(1, 4) - 1]
+pub fn format(lanes: u8) -> DataFormat {
+    [DataFormat::Word, DataFormat::Words2, DataFormat::Words3, DataFormat::Words4][(lanes as usize).clamp(1, 4) - 1]
 }
 
-/// Fields of a vertex fetch from a buffer: resource, byte offset, bytes - 1, data format.
-pub fn buffer_fields(resource: u64, offset: u32, bytes: u64, format: u64) -> Fields {
-    smallvec![
-        ("FETCH_TYPE", 2),
-        ("BUFFER_ID", resource),
-        ("MEGA_FETCH_COUNT", bytes),
-        ("DATA_FORMAT", format),
-        ("NUM_FORMAT_ALL", 1),
-        ("OFFSET", offset as u64),
-        ("MEGA_FETCH", 1),
-    ]
+/// A vertex fetch from a buffer: resource, byte offset, bytes - 1, data format.
+pub fn from_buffer(resource: u64, offset: u32, bytes: u64, format: DataFormat) -> Word {
+    word!(vtx::FETCH {
+        FETCH_TYPE: FetchType::Plain,
+        BUFFER_ID: resource,
+        MEGA_FETCH_COUNT: bytes,
+        DATA_FORMAT: format,
+        NUM_FORMAT_ALL: 1,
+        OFFSET: offset,
+        MEGA_FETCH: 1,
+    })
 }
 
-/// Fields of the fetch of an attribute: its format follows from its type, the host's buffer has the stride.
-pub fn attribute_fields(resource: u64, ty: Type) -> Fields {
+/// The fetch of an attribute: its format follows from its type, the host's buffer has the stride.
+pub fn attribute(resource: u64, ty: Type) -> Word {
     let float = ty.is_float() || ty.scalar == Scalar::I1;
     let lanes = ty.lanes as usize;
-    let format = if float { [14, 30, 48, 35][lanes.clamp(1, 4) - 1] } else { format(ty.lanes) };
-    smallvec![
-        ("BUFFER_ID", resource),
-        ("MEGA_FETCH_COUNT", lanes as u64 * 4 - 1),
-        ("DATA_FORMAT", format),
-        ("NUM_FORMAT_ALL", !float as u64),
-        ("MEGA_FETCH", 1),
-    ]
+    let floats = [DataFormat::Float, DataFormat::Floats2, DataFormat::Floats3, DataFormat::Floats4];
+    word!(vtx::FETCH {
+        FETCH_TYPE: FetchType::Vertex,
+        BUFFER_ID: resource,
+        MEGA_FETCH_COUNT: lanes as u64 * 4 - 1,
+        DATA_FORMAT: if float { floats[lanes.clamp(1, 4) - 1] } else { format(ty.lanes) },
+        NUM_FORMAT_ALL: !float,
+        MEGA_FETCH: 1,
+    })
 }
 
 /// A fetch of `value`'s lanes from a buffer; result component `shift + lane` is lane `lane`.
-pub fn buffer(l: &mut Lower<'_>, value: Value, index: Opnd, fields: &Fields, shift: u8) {
-    if fields.iter().any(|(n, v)| *n == "OFFSET" && *v > 0xffff) {
+pub fn buffer(l: &mut Lower<'_>, value: Value, index: Opnd, word: Word, shift: u8) {
+    if word[field!(vtx::FETCH.OFFSET)] > 0xffff {
         let span = l.span();
         return l.fail(CompileError::limit("R0305", span, "the buffer offset does not fit the fetch", 1 << 17, 1 << 16));
     }
     let index = l.plain(index);
     // A fetch cannot take 0.0 or 1.0 as its index, so constants are moved to a register here.
     let w = l.mir.web();
-    l.emit_to("OP2:MOV", &[index], w);
+    l.emit_to(op2::MOV, &[index], w);
     let quad = l.quad(vec![w]);
     let mut dst = [None; 4];
     for lane in 0..l.func.ty(value).lanes {
@@ -60,13 +61,13 @@ pub fn buffer(l: &mut Lower<'_>, value: Value, index: Opnd, fields: &Fields, shi
         }
     }
     let src = smallvec![Coord::Web(w)];
-    finish(l, value, "VTX_GPR:FETCH", fields.clone(), src, quad, dst, false, false);
+    finish(l, value, Access::plain(word, src, quad), dst);
 }
 
 /// A fetch of four whole words.
-pub fn whole(l: &mut Lower<'_>, index: Opnd, fields: Fields) -> [Web; 4] {
+pub fn whole(l: &mut Lower<'_>, index: Opnd, word: Word) -> [Web; 4] {
     let w = l.mir.web();
-    l.emit_to("OP2:MOV", &[index], w);
+    l.emit_to(op2::MOV, &[index], w);
     let quad = l.quad(vec![w]);
     let webs: [Web; 4] = std::array::from_fn(|k| {
         let w = l.mir.web();
@@ -74,30 +75,39 @@ pub fn whole(l: &mut Lower<'_>, index: Opnd, fields: Fields) -> [Web; 4] {
         w
     });
     l.quad(webs.to_vec());
-    let (form, src) = (forms::id("VTX_GPR:FETCH"), smallvec![Coord::Web(w)]);
-    l.push(Op::other(Kind::Fetch(Box::new(Fetch { form, fields, src, quad, dst: webs.map(Some), joined: false, whole_quad: false }))));
+    Access::plain(word, smallvec![Coord::Web(w)], quad).push(l, webs.map(Some));
     webs
 }
 
 /// A read of `value`'s lanes from scratch memory.
-pub fn memory(l: &mut Lower<'_>, value: Value, fields: Fields, src: SmallVec<[Coord; 4]>, quad: Option<Quad>) {
+pub fn memory(l: &mut Lower<'_>, value: Value, word: Word, src: SmallVec<[Coord; 4]>, quad: Option<Quad>) {
     let dst = result_lanes(l, value);
-    finish(l, value, "MEM_RD:MEM_OP", fields, src, quad, dst, false, false);
+    finish(l, value, Access::plain(word, src, quad), dst);
+}
+
+/// A fetch without its results.
+struct Access {
+    word: Word,
+    src: SmallVec<[Coord; 4]>,
+    quad: Option<Quad>,
+    /// Must directly follow the previous one in its clause.
+    joined: bool,
+    /// Compares the lanes of a quad.
+    whole_quad: bool,
+}
+
+impl Access {
+    fn plain(word: Word, src: SmallVec<[Coord; 4]>, quad: Option<Quad>) -> Access {
+        Access { word, src, quad, joined: false, whole_quad: false }
+    }
+    fn push(self, l: &mut Lower<'_>, dst: [Option<Web>; 4]) {
+        let Access { word, src, quad, joined, whole_quad } = self;
+        l.push(Op::other(Kind::Fetch(Box::new(Fetch { word, src, quad, dst, joined, whole_quad }))));
+    }
 }
 
 /// Pushes a fetch whose result component `k` is lane `dst[k]` of `value`.
-#[allow(clippy::too_many_arguments)]
-fn finish(
-    l: &mut Lower<'_>,
-    value: Value,
-    form: &str,
-    fields: Fields,
-    src: SmallVec<[Coord; 4]>,
-    quad: Option<Quad>,
-    dst: [Option<u8>; 4],
-    joined: bool,
-    whole_quad: bool,
-) {
+fn finish(l: &mut Lower<'_>, value: Value, access: Access, dst: [Option<u8>; 4]) {
     let mut webs = [None; 4];
     let mut members = Vec::new();
     for k in 0..4 {
@@ -109,12 +119,12 @@ fn finish(
         }
     }
     l.quad(members);
-    let attribute = form == "VTX_GPR:FETCH" && !fields.iter().any(|(n, _)| *n == "FETCH_TYPE");
-    l.push(Op::other(Kind::Fetch(Box::new(Fetch { form: forms::id(form), fields, src, quad, dst: webs, joined, whole_quad }))));
+    let attribute = access.word.form == vtx::FETCH && access.word[field!(vtx::FETCH.FETCH_TYPE)] == FetchType::Vertex as u64;
+    access.push(l, webs);
     for (lane, w) in dst.iter().zip(webs) {
         if let (Some(lane), Some(w)) = (lane, w) {
             let o = Opnd::web(w);
-            let o = if l.is_bool(value) && !attribute { l.emit("OP2:SETNE_INT", &[o, Opnd::bits(0)]) } else { o };
+            let o = if l.is_bool(value) && !attribute { l.emit(op2::SETNE_INT, &[o, Opnd::bits(0)]) } else { o };
             l.set(value, *lane, o);
         }
     }
@@ -131,15 +141,26 @@ pub fn derivative(l: &mut Lower<'_>, d: &InstData) {
     let lanes = l.func.ty(r).lanes;
     let src: SmallVec<[Opnd; 4]> = (0..lanes).map(|k| if l.wants(r, k) { l.lane(d.args[0], k) } else { Opnd::bits(0) }).collect();
     let (src, quad) = l.tuple(&src);
-    let form = if d.op == Opcode::Ddx { "TEX:GET_GRADIENTS_H" } else { "TEX:GET_GRADIENTS_V" };
-    let fields = coord_types(0);
+    let form = if d.op == Opcode::Ddx { tex::GET_GRADIENTS_H } else { tex::GET_GRADIENTS_V };
     let dst = result_lanes(l, r);
-    finish(l, r, form, fields, src, quad, dst, false, true);
+    finish(l, r, Access { whole_quad: true, ..Access::plain(texture_word(form, 0, 0), src, quad) }, dst);
 }
 
-/// The COORD_TYPE fields: 1 = normalised, by bit.
-fn coord_types(mask: u8) -> Fields {
-    ["COORD_TYPE_X", "COORD_TYPE_Y", "COORD_TYPE_Z", "COORD_TYPE_W"].iter().enumerate().map(|(k, n)| (*n, (mask >> k & 1) as u64)).collect()
+/// A texture fetch of a unit; coordinates are normalised by bit of `normal`.
+fn texture_word(form: FormId, unit: u64, normal: u8) -> Word {
+    let bit = |k: u8| u64::from(normal >> k & 1);
+    Word::new(
+        FORMS,
+        form,
+        &[
+            (field!(tex::SAMPLE.RESOURCE_ID), unit),
+            (field!(tex::SAMPLE.SAMPLER_ID), unit),
+            (field!(tex::SAMPLE.COORD_TYPE_X), bit(0)),
+            (field!(tex::SAMPLE.COORD_TYPE_Y), bit(1)),
+            (field!(tex::SAMPLE.COORD_TYPE_Z), bit(2)),
+            (field!(tex::SAMPLE.COORD_TYPE_W), bit(3)),
+        ],
+    )
 }
 
 /// An array layer as the float that samples take. The rounding is done before: the unit gets a whole number.
@@ -152,7 +173,7 @@ fn layer_number(l: &mut Lower<'_>, layer: Value) -> Opnd {
         }
     }
     let o = l.lane(layer, 0);
-    l.emit("OP2:INT_TO_FLT", &[o])
+    l.emit(op2::INT_TO_FLT, &[o])
 }
 
 /// A texture operation.
@@ -163,15 +184,12 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
     let decl = &l.module.textures[info.texture];
     let unit = info.texture.index() as u64;
     let mut args = d.args.iter().copied();
-    let resource = |f: &mut Fields| f.extend([("RESOURCE_ID", unit), ("SAMPLER_ID", unit)]);
     if matches!(info.op, TexOp::Size | TexOp::Levels) {
         let level = match args.next() {
             Some(v) => l.lane(v, 0),
             None => Opnd::bits(0),
         };
         let (src, quad) = l.tuple(&[level]);
-        let mut fields = coord_types(0);
-        resource(&mut fields);
         let mut dst = result_lanes(l, r);
         if info.op == TexOp::Levels {
             dst = [None, None, None, Some(0)];
@@ -181,7 +199,7 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
             let taken = dst[last as usize].take();
             dst[2] = taken;
         }
-        return finish(l, r, "TEX:GET_TEXTURE_RESINFO", fields, src, quad, dst, false, false);
+        return finish(l, r, Access::plain(texture_word(tex::GET_TEXTURE_RESINFO, unit, 0), src, quad), dst);
     }
     if decl.multisampled {
         return l.fail(CompileError::unsupported("R0108", span, "multisampled textures are not supported on r700"));
@@ -212,20 +230,17 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
         // The layer of a cube map has an instruction of its own.
         let o = layer_number(l, v);
         let (src, quad) = l.tuple(&[o]);
-        let mut f = coord_types(0);
-        resource(&mut f);
-        let set = Fetch { form: forms::id("TEX:SET_CUBEMAP_INDEX"), fields: f, src, quad, dst: [None; 4], joined, whole_quad: false };
-        l.push(Op::other(Kind::Fetch(Box::new(set))));
+        Access::plain(texture_word(tex::SET_CUBEMAP_INDEX, unit, 0), src, quad).push(l, [None; 4]);
         joined = true;
     } else if let Some(v) = layer {
         xyzw[dims] = if fetch { l.lane(v, 0) } else { layer_number(l, v) };
     }
     let taken_z = dims > 2 || decl.arrayed && dims == 2;
-    let (form, third): (&str, Option<Opnd>) = match info.op {
+    let form = match info.op {
         TexOp::Fetch => {
             let level = if info.lod == TexLod::Level { args.next().map(|v| l.lane(v, 0)) } else { None };
             xyzw[3] = level.unwrap_or(Opnd::bits(0));
-            ("TEX:LD", None)
+            tex::LD
         }
         TexOp::Gather => {
             if info.component != 0 && !info.compare {
@@ -239,10 +254,10 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
                 xyzw[3] = l.lane(v, 0);
                 return l.fail(CompileError::unsupported("R0110", span, "FETCH4 does not compare: no comparison gather on r700"));
             }
-            ("TEX:FETCH4", None)
+            tex::FETCH4
         }
         _ => match select_sample(l, info, &mut args, reference, &mut xyzw, taken_z) {
-            Ok(form) => (form, None),
+            Ok(form) => form,
             Err(()) => {
                 return l.fail(CompileError::unsupported(
                     "R0111",
@@ -252,23 +267,18 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
             }
         },
     };
-    let _ = third;
-    let mut fields = coord_types(normal);
-    resource(&mut fields);
-    for (k, name) in ["OFFSET_X", "OFFSET_Y", "OFFSET_Z"].iter().enumerate() {
-        if info.offset[k] != 0 {
-            fields.push((name, (info.offset[k] as i64 * 2) as u64 & 31));
-        }
+    let mut word = texture_word(form, unit, normal);
+    // Offsets count halves of texels.
+    let offsets = [field!(tex::SAMPLE.OFFSET_X), field!(tex::SAMPLE.OFFSET_Y), field!(tex::SAMPLE.OFFSET_Z)];
+    for (at, texels) in offsets.into_iter().zip(info.offset) {
+        word[at] = (texels as i64 * 2) as u64 & 31;
     }
     if info.lod == TexLod::Grad && info.op == TexOp::Sample {
-        for (n, v) in [("TEX:SET_GRADIENTS_H", args.next()), ("TEX:SET_GRADIENTS_V", args.next())] {
+        for (n, v) in [(tex::SET_GRADIENTS_H, args.next()), (tex::SET_GRADIENTS_V, args.next())] {
             let Some(v) = v else { continue };
             let g: SmallVec<[Opnd; 4]> = (0..l.func.ty(v).lanes).map(|k| l.lane(v, k)).collect();
             let (src, quad) = l.tuple(&g);
-            let mut f = coord_types(normal);
-            resource(&mut f);
-            let set = Fetch { form: forms::id(n), fields: f, src, quad, dst: [None; 4], joined, whole_quad: false };
-            l.push(Op::other(Kind::Fetch(Box::new(set))));
+            Access { joined, ..Access::plain(texture_word(n, unit, normal), src, quad) }.push(l, [None; 4]);
             joined = true;
         }
     }
@@ -278,8 +288,7 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
         src.pop();
     }
     let dst = result_lanes(l, r);
-    let _ = Scalar::F32;
-    finish(l, r, form, fields, src, quad, dst, joined, whole);
+    finish(l, r, Access { word, src, quad, joined, whole_quad: whole }, dst);
 }
 
 /// The sample opcode; puts reference, bias and level into their coordinates.
@@ -290,24 +299,24 @@ fn select_sample(
     reference: Option<Value>,
     xyzw: &mut SmallVec<[Opnd; 4]>,
     taken_z: bool,
-) -> Result<&'static str, ()> {
+) -> Result<FormId, ()> {
     let reference = reference.map(|v| l.lane(v, 0));
     let mut operand = |l: &mut Lower<'_>| args.next().map_or(Opnd::bits(0), |v| l.lane(v, 0));
     Ok(match (info.lod, reference) {
-        (TexLod::Implicit, None) => "TEX:SAMPLE",
-        (TexLod::Zero, None) => "TEX:SAMPLE_LZ",
-        (TexLod::Grad, None) => "TEX:SAMPLE_G",
+        (TexLod::Implicit, None) => tex::SAMPLE,
+        (TexLod::Zero, None) => tex::SAMPLE_LZ,
+        (TexLod::Grad, None) => tex::SAMPLE_G,
         (TexLod::Bias, None) => {
             xyzw[3] = operand(l);
-            "TEX:SAMPLE_LB"
+            tex::SAMPLE_LB
         }
         (TexLod::Level, None) => {
             let lod = operand(l);
             if lod == Opnd::bits(0) {
-                return Ok("TEX:SAMPLE_LZ");
+                return Ok(tex::SAMPLE_LZ);
             }
             xyzw[3] = lod;
-            "TEX:SAMPLE_L"
+            tex::SAMPLE_L
         }
         (lod, Some(reference)) => {
             let extra = match lod {
@@ -320,21 +329,21 @@ fn select_sample(
                         return Err(());
                     }
                     (xyzw[2], xyzw[3]) = (reference, e);
-                    "TEX:SAMPLE_C_L"
+                    tex::SAMPLE_C_L
                 }
                 (TexLod::Bias, Some(e)) => {
                     if taken_z {
                         return Err(());
                     }
                     (xyzw[2], xyzw[3]) = (reference, e);
-                    "TEX:SAMPLE_C_LB"
+                    tex::SAMPLE_C_LB
                 }
                 _ => {
                     xyzw[3] = reference;
                     match lod {
-                        TexLod::Implicit => "TEX:SAMPLE_C",
-                        TexLod::Grad => "TEX:SAMPLE_C_G",
-                        _ => "TEX:SAMPLE_C_LZ",
+                        TexLod::Implicit => tex::SAMPLE_C,
+                        TexLod::Grad => tex::SAMPLE_C_G,
+                        _ => tex::SAMPLE_C_LZ,
                     }
                 }
             }
@@ -360,9 +369,9 @@ pub fn whole_quads(mir: &mut Mir) {
                     continue;
                 }
                 if let Kind::Fetch(f) = &mut op.kind
-                    && !f.fields.iter().any(|x| x.0 == "FETCH_WHOLE_QUAD")
+                    && let Some(at) = TABLE.form(f.word.form).position(field!(FETCH_WHOLE_QUAD))
                 {
-                    f.fields.push(("FETCH_WHOLE_QUAD", 1));
+                    f.word[at] = 1;
                 }
                 for w in op.reads() {
                     found |= !std::mem::replace(&mut needed[w.0 as usize], true);

@@ -1,7 +1,7 @@
 //! Geometry programs: vertices come from the ES-GS ring by fetches and go to the GS-VS ring by memory exports.
 
-use super::Lower;
-use crate::abi::RING_RESOURCE;
+use super::{Lower, fetch};
+use crate::isa::forms::{cf, exp_buf, op2, op3};
 use crate::select::mir::*;
 use retroshade_ir::{Imm, InstData, Stage, Value};
 use retroshade_lower::CompileError;
@@ -15,7 +15,7 @@ impl Lower<'_> {
         if self.module.stage == Stage::Geometry {
             let w = self.mir.web();
             self.mir.webs[w.0 as usize].chan = Some(0);
-            self.emit_to("OP2:MOV", &[Opnd::bits(0)], w);
+            self.emit_to(op2::MOV, &[Opnd::bits(0)], w);
             self.ring = Some(w);
         }
     }
@@ -33,18 +33,16 @@ impl Lower<'_> {
                 let last = count.saturating_sub(1).saturating_sub(offset);
                 let mut o = vertex(self, offset + last);
                 for v in (0..last).rev() {
-                    let t = self.emit("OP2:SUB_INT", &[index, Opnd::bits(v)]);
+                    let t = self.emit(op2::SUB_INT, &[index, Opnd::bits(v)]);
                     let x = vertex(self, offset + v);
-                    o = self.emit("OP3:CNDE_INT", &[t, x, o]);
+                    o = self.emit(op3::CNDE_INT, &[t, x, o]);
                 }
                 o
             }
         };
         let r = d.results[0];
         let lanes = self.func.ty(r).lanes;
-        let fields =
-            crate::select::fetch::buffer_fields(RING_RESOURCE, slot * 16, lanes as u64 * 4 - 1, crate::select::fetch::format(lanes));
-        crate::select::fetch::buffer(self, r, at, &fields, 0);
+        fetch::buffer(self, r, at, fetch::from_buffer(self.abi.ring_resource(), slot * 16, lanes as u64 * 4 - 1, fetch::format(lanes)), 0);
     }
 
     /// Writes the current outputs to the ring as a vertex, then tells the hardware.
@@ -61,18 +59,18 @@ impl Lower<'_> {
             for (c, w) in own {
                 let x = self.mir.web();
                 self.mir.webs[x.0 as usize].chan = Some(c & 3);
-                self.emit_to("OP2:MOV", &[Opnd::web(w)], x);
+                self.emit_to(op2::MOV, &[Opnd::web(w)], x);
                 src[c as usize & 3] = Some(x);
                 members.push(x);
             }
             let quad = self.quad(members);
-            let write = Write { form: "EXP_BUF:MEM_RING", kind: 1, base: n as u16 * 4, src, quad, index: self.ring };
+            let write = Write { form: exp_buf::MEM_RING, kind: 1, base: n as u16 * 4, src, quad, index: self.ring };
             self.push(Op::other(Kind::Write(Box::new(write))));
         }
-        self.push(Op::other(Kind::Control("CF:EMIT_VERTEX")));
+        self.push(Op::other(Kind::Control(cf::EMIT_VERTEX)));
         self.end_piece();
         if let Some(w) = self.ring {
-            self.emit_to("OP2:ADD_INT", &[Opnd::web(w), Opnd::bits(slots.len() as u32)], w);
+            self.emit_to(op2::ADD_INT, &[Opnd::web(w), Opnd::bits(slots.len() as u32)], w);
         }
     }
 
@@ -81,7 +79,7 @@ impl Lower<'_> {
         if !self.first_stream(d) {
             return;
         }
-        self.push(Op::other(Kind::Control("CF:CUT_VERTEX")));
+        self.push(Op::other(Kind::Control(cf::CUT_VERTEX)));
         self.end_piece();
     }
 
@@ -98,9 +96,9 @@ impl Lower<'_> {
         let index = self.lane(index, 0);
         let mut o = Opnd::web(self.input_web(gpr + count.saturating_sub(1) as u8, chan));
         for e in (0..count.saturating_sub(1)).rev() {
-            let t = self.emit("OP2:SUB_INT", &[index, Opnd::bits(e)]);
+            let t = self.emit(op2::SUB_INT, &[index, Opnd::bits(e)]);
             let x = Opnd::web(self.input_web(gpr + e as u8, chan));
-            o = self.emit("OP3:CNDE_INT", &[t, x, o]);
+            o = self.emit(op3::CNDE_INT, &[t, x, o]);
         }
         o
     }

@@ -1,10 +1,12 @@
 //! Inputs, uniforms, storage buffers and local arrays.
 
-use super::Lower;
-use crate::abi::{BUFFER_RESOURCE, Role, STORAGE_RESOURCE, VERTEX_RESOURCE};
+use super::{Lower, fetch};
+use crate::abi::{Platform, Role, STORAGE_RESOURCE, VERTEX_RESOURCE};
 use crate::compile::MAX_SCRATCH;
+use crate::isa::forms::{DataFormat, exp_buf, field, op2, op3, vtx};
 use crate::select::mir::*;
 use cranelift_entity::EntityRef;
+use retroshade_emit::Word;
 use retroshade_ir::{Function, Imm, InstData, MemRef, Opcode, Scalar, Span, Value};
 use retroshade_lower::CompileError;
 
@@ -47,7 +49,7 @@ impl Lower<'_> {
                 None => Opnd::web(self.input_web(gpr, chan)),
             };
             // Truth values arrive as the sign of a float.
-            let o = if ty.scalar == Scalar::I1 { self.emit("OP2:SETGT_DX10", &[o, Opnd::bits(0)]) } else { o };
+            let o = if ty.scalar == Scalar::I1 { self.emit(op2::SETGT_DX10, &[o, Opnd::bits(0)]) } else { o };
             self.set(r, lane, o);
         }
     }
@@ -58,8 +60,7 @@ impl Lower<'_> {
         let ty = self.func.ty(r);
         let fetch = |l: &mut Self, e: u32| -> Vec<Opnd> {
             let index = Opnd::web(l.input_web(0, 0));
-            let fields = crate::select::fetch::attribute_fields(VERTEX_RESOURCE + (first + e) as u64, ty);
-            crate::select::fetch::buffer(l, r, index, &fields, 0);
+            fetch::buffer(l, r, index, fetch::attribute(VERTEX_RESOURCE + (first + e) as u64, ty), 0);
             (0..ty.lanes).map(|k| if l.used(r, k) { l.lane(r, k) } else { Opnd::bits(0) }).collect()
         };
         let Some(index) = d.args.first() else {
@@ -70,9 +71,9 @@ impl Lower<'_> {
         let last = count.saturating_sub(1).saturating_sub(offset);
         let mut value = fetch(self, offset + last);
         for e in (0..last).rev() {
-            let t = self.emit("OP2:SUB_INT", &[index, Opnd::bits(e)]);
+            let t = self.emit(op2::SUB_INT, &[index, Opnd::bits(e)]);
             let own = fetch(self, offset + e);
-            value = own.into_iter().zip(value).map(|(x, o)| self.emit("OP3:CNDE_INT", &[t, x, o])).collect();
+            value = own.into_iter().zip(value).map(|(x, o)| self.emit(op3::CNDE_INT, &[t, x, o])).collect();
         }
         for (lane, o) in value.into_iter().enumerate() {
             self.set(r, lane as u8, o);
@@ -86,7 +87,7 @@ impl Lower<'_> {
             for lane in 0..self.func.ty(r).lanes {
                 if self.used(r, lane) {
                     let o = self.lane(r, lane);
-                    let o = self.emit("OP2:SETGT_DX10", &[o, Opnd::bits(0)]);
+                    let o = self.emit(op2::SETGT_DX10, &[o, Opnd::bits(0)]);
                     self.set(r, lane, o);
                 }
             }
@@ -125,7 +126,7 @@ impl Lower<'_> {
             for lane in 0..ty.lanes {
                 let word = at / 4 + lane as u32;
                 let o = Opnd { place: Place::Const(bank, (word / 4) as u16, (word % 4) as u8), neg: false, abs: false };
-                let o = if ty.scalar == Scalar::I1 && self.used(r, lane) { self.emit("OP2:SETNE_INT", &[o, Opnd::bits(0)]) } else { o };
+                let o = if ty.scalar == Scalar::I1 && self.used(r, lane) { self.emit(op2::SETNE_INT, &[o, Opnd::bits(0)]) } else { o };
                 self.set(r, lane, o);
             }
             return;
@@ -141,12 +142,22 @@ impl Lower<'_> {
         }
         let index = match decl.unit / 16 {
             1 => index,
-            k if k.is_power_of_two() => self.emit("OP2:LSHL_INT", &[index, Opnd::bits(k.trailing_zeros())]),
-            k => self.emit("OP2:MULLO_INT", &[index, Opnd::bits(k)]),
+            k if k.is_power_of_two() => self.emit(op2::LSHL_INT, &[index, Opnd::bits(k.trailing_zeros())]),
+            k => self.emit(op2::MULLO_INT, &[index, Opnd::bits(k)]),
         };
         let shift = at % 16 / 4;
-        let fields = crate::select::fetch::buffer_fields(BUFFER_RESOURCE + bank as u64, at - at % 16, 15, 34);
-        crate::select::fetch::buffer(self, r, index, &fields, shift as u8);
+        let resource = self.abi.buffer_resource() + bank as u64;
+        let (index, offset) = match self.abi.platform {
+            Platform::WiiU if at >= 16 => (self.emit(op2::ADD_INT, &[index, Opnd::bits(at / 16)]), 0),
+            _ => (index, at - at % 16),
+        };
+        fetch::buffer(self, r, index, self.rows(resource, offset), shift as u8);
+    }
+
+    /// A fetch of 16 bytes of a constant buffer. GX2's resources have their format, and emulators read it from there.
+    fn rows(&self, resource: u64, offset: u32) -> Word {
+        let word = fetch::from_buffer(resource, offset, 15, DataFormat::Words4);
+        word.with(field!(vtx::FETCH.USE_CONST_FIELDS), self.abi.platform == Platform::WiiU)
     }
 
     /// An element of an array whose stride is less than the 16 bytes of a fetch: the fetch brings those that hold it.
@@ -154,23 +165,22 @@ impl Lower<'_> {
         let lanes = self.func.ty(r).lanes;
         let words = match unit / 4 {
             1 => index,
-            2 => self.emit("OP2:LSHL_INT", &[index, Opnd::bits(1)]),
-            k => self.emit("OP2:MULLO_INT", &[index, Opnd::bits(k)]),
+            2 => self.emit(op2::LSHL_INT, &[index, Opnd::bits(1)]),
+            k => self.emit(op2::MULLO_INT, &[index, Opnd::bits(k)]),
         };
-        let word = self.emit("OP2:ADD_INT", &[words, Opnd::bits(at / 4)]);
-        let element = self.emit("OP2:LSHR_INT", &[word, Opnd::bits(2)]);
-        let fields = crate::select::fetch::buffer_fields(BUFFER_RESOURCE + bank as u64, 0, 15, 34);
-        let all = crate::select::fetch::whole(self, element, fields);
-        let high = self.emit("OP2:AND_INT", &[word, Opnd::bits(2)]);
-        let half = |l: &mut Self, c: usize| l.emit("OP3:CNDE_INT", &[high, Opnd::web(all[c]), Opnd::web(all[c + 2])]);
+        let word = self.emit(op2::ADD_INT, &[words, Opnd::bits(at / 4)]);
+        let element = self.emit(op2::LSHR_INT, &[word, Opnd::bits(2)]);
+        let all = fetch::whole(self, element, self.rows(self.abi.buffer_resource() + bank as u64, 0));
+        let high = self.emit(op2::AND_INT, &[word, Opnd::bits(2)]);
+        let half = |l: &mut Self, c: usize| l.emit(op3::CNDE_INT, &[high, Opnd::web(all[c]), Opnd::web(all[c + 2])]);
         let (x, y) = (half(self, 0), half(self, 1));
         if lanes == 2 {
             self.set(r, 0, x);
             self.set(r, 1, y);
             return;
         }
-        let odd = self.emit("OP2:AND_INT", &[word, Opnd::bits(1)]);
-        let o = self.emit("OP3:CNDE_INT", &[odd, x, y]);
+        let odd = self.emit(op2::AND_INT, &[word, Opnd::bits(1)]);
+        let o = self.emit(op3::CNDE_INT, &[odd, x, y]);
         self.set(r, 0, o);
     }
 
@@ -182,9 +192,8 @@ impl Lower<'_> {
             None => Opnd::bits(0),
         };
         let lanes = self.func.ty(r).lanes;
-        let format = crate::select::fetch::format(lanes);
-        let fields = crate::select::fetch::buffer_fields(STORAGE_RESOURCE + n.index() as u64, offset * 4, lanes as u64 * 4 - 1, format);
-        crate::select::fetch::buffer(self, r, index, &fields, 0);
+        let word = fetch::from_buffer(STORAGE_RESOURCE + n.index() as u64, offset * 4, lanes as u64 * 4 - 1, fetch::format(lanes));
+        fetch::buffer(self, r, index, word, 0);
     }
 
     pub(super) fn declare_locals(&mut self) -> Result<(), CompileError> {
@@ -212,22 +221,21 @@ impl Lower<'_> {
         let index = index.map(|o| {
             let o = self.plain(o);
             let w = self.mir.web();
-            self.emit_to("OP2:MOV", &[o], w);
+            self.emit_to(op2::MOV, &[o], w);
             w
         });
         if d.op == Opcode::LocalLoad {
             let r = d.results[0];
             let quad = index.and_then(|w| self.quad(vec![w]));
             let src = index.map(Coord::Web).into_iter().collect();
-            let fields = crate::place::spill::read_fields(element, index.is_some());
-            return crate::select::fetch::memory(self, r, fields, src, quad);
+            return fetch::memory(self, r, crate::place::spill::read_word(element, index.is_some()), src, quad);
         }
         let (mut src, mut members) = ([None; 4], Vec::new());
         for lane in 0..self.func.ty(d.args[0]).lanes {
             let o = self.lane(d.args[0], lane);
             let w = self.mir.web();
             self.mir.webs[w.0 as usize].chan = Some(lane);
-            self.emit_to("OP2:MOV", &[o], w);
+            self.emit_to(op2::MOV, &[o], w);
             src[lane as usize & 3] = Some(w);
             members.push(w);
         }
@@ -237,7 +245,7 @@ impl Lower<'_> {
         }
         let quad = self.quad(members);
         let kind = 2 + index.is_some() as u8;
-        let write = Write { form: "EXP_BUF:MEM_SCRATCH", kind, base: element as u16, src, quad, index };
+        let write = Write { form: exp_buf::MEM_SCRATCH, kind, base: element as u16, src, quad, index };
         self.push(Op::other(Kind::Write(Box::new(write))));
         self.end_piece();
     }
@@ -257,12 +265,12 @@ impl Lower<'_> {
             let mut stored = Vec::new();
             for lane in 0..self.func.ty(d.args[0]).lanes {
                 let o = self.lane(d.args[0], lane);
-                let o = if matches!(o.place, Place::Const(..)) { self.emit("OP2:MOV", &[o]) } else { o };
+                let o = if matches!(o.place, Place::Const(..)) { self.emit(op2::MOV, &[o]) } else { o };
                 stored.push((lane, o));
             }
             self.mova(index);
             for (lane, o) in stored {
-                let mut op = Op::alu("OP2:MOV", &[o], None);
+                let mut op = Op::alu(op2::MOV, &[o], None);
                 op.store = Some((local, offset, lane, rel));
                 self.push(op);
             }
@@ -272,7 +280,7 @@ impl Lower<'_> {
             for lane in 0..self.func.ty(r).lanes {
                 if self.used(r, lane) {
                     let place = Place::Array { local, offset, chan: lane, rel };
-                    let o = self.emit("OP2:MOV", &[Opnd { place, neg: false, abs: false }]);
+                    let o = self.emit(op2::MOV, &[Opnd { place, neg: false, abs: false }]);
                     self.set(r, lane, o);
                 }
             }
@@ -283,7 +291,7 @@ impl Lower<'_> {
         if let Some(v) = index {
             let o = self.lane(v, 0);
             let o = self.plain(o);
-            let mut op = Op::alu("OP2:MOVA_INT", &[o], None);
+            let mut op = Op::alu(op2::MOVA_INT, &[o], None);
             op.kind = Kind::Mova;
             self.push(op);
         }

@@ -3,8 +3,9 @@
 //! A *web* is a scalar variable: one channel of one register for its whole life. Vectors exist only as *quads*, webs that
 //! one export or fetch names together and that therefore share a register, each in a channel of its own.
 
-use crate::isa::forms::{self, Format, TABLE};
+use crate::isa::forms::{AluInfo, Format, Number, TABLE, op2};
 use crate::isa::word::sel;
+use retroshade_emit::Word;
 use retroshade_emit::form::FormId;
 use retroshade_ir::Span;
 use smallvec::SmallVec;
@@ -105,13 +106,11 @@ pub fn inline_constant(bits: u32, float: bool) -> Option<(u16, bool)> {
     })
 }
 
-/// A fetch instruction: fields beside its registers.
+/// A fetch instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {
-    /// Its form.
-    pub form: FormId,
-    /// Fields by name, without registers and selects.
-    pub fields: SmallVec<[(&'static str, u64); 12]>,
+    /// The instruction, still without registers and selects.
+    pub word: Word,
     /// Source of each coordinate: a web, or 0.0 or 1.0 by select 4 or 5.
     pub src: SmallVec<[Coord; 4]>,
     /// The quad that holds the coordinates' webs; `None` where all are constant.
@@ -154,7 +153,7 @@ pub struct Export {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
     /// Its form.
-    pub form: &'static str,
+    pub form: FormId,
     /// 0 write, 1 indexed write, 2 and 3 the same with acknowledgement.
     pub kind: u8,
     /// Address, in the opcode's unit.
@@ -186,8 +185,8 @@ pub enum Kind {
     Export(Box<Export>),
     /// A memory export.
     Write(Box<Write>),
-    /// Emits a vertex or ends a strip (geometry), by control-flow opcode name.
-    Control(&'static str),
+    /// Emits a vertex or ends a strip (geometry): a control-flow form.
+    Control(FormId),
 }
 
 /// An operation.
@@ -212,11 +211,11 @@ pub struct Op {
 }
 
 impl Op {
-    /// An ALU operation by form name.
-    pub fn alu(name: &str, src: &[Opnd], dst: Option<Web>) -> Op {
+    /// An ALU operation.
+    pub fn alu(form: FormId, src: &[Opnd], dst: Option<Web>) -> Op {
         Op {
             kind: Kind::Alu,
-            form: forms::id(name),
+            form,
             src: SmallVec::from_slice(src),
             dst: dst.into_iter().collect(),
             store: None,
@@ -227,7 +226,7 @@ impl Op {
     }
     /// An operation that is not in the ALU.
     pub fn other(kind: Kind) -> Op {
-        Op { kind, ..Op::alu("OP2:NOP", &[], None) }
+        Op { kind, ..Op::alu(op2::NOP, &[], None) }
     }
     /// Whether it occupies ALU slots.
     pub fn is_alu(&self) -> bool {
@@ -240,6 +239,21 @@ impl Op {
     /// The short opcode name.
     pub fn name(&self) -> &'static str {
         TABLE.form(self.form).ext.short
+    }
+    /// What the table says of the ALU operation.
+    pub fn info(&self) -> &'static AluInfo {
+        &TABLE.form(self.form).ext.alu
+    }
+    /// Whether its operands take float modifiers.
+    pub fn float_operands(&self) -> bool {
+        self.info().operands == Number::Float
+    }
+    /// The form of a fetch, or the operation's own.
+    pub fn fetch_form(&self) -> FormId {
+        match &self.kind {
+            Kind::Fetch(f) => f.word.form,
+            _ => self.form,
+        }
     }
     /// Webs read.
     pub fn reads(&self) -> SmallVec<[Web; 8]> {
@@ -287,23 +301,6 @@ fn coord_web(c: &Coord) -> Option<Web> {
         Coord::Web(w) => Some(*w),
         _ => None,
     }
-}
-
-/// Whether an operation takes float modifiers on its operands.
-pub fn float_operands(name: &str) -> bool {
-    !(name.ends_with("_INT") && name != "FLT_TO_INT"
-        || name.ends_with("_UINT") && name != "FLT_TO_UINT"
-        || matches!(name, "INT_TO_FLT" | "UINT_TO_FLT" | "NOP"))
-}
-
-/// Whether a result is a float that output modifiers may change.
-pub fn float_result(name: &str) -> bool {
-    float_operands(name)
-        && !name.ends_with("_DX10")
-        && !matches!(name, "FLT_TO_INT" | "FLT_TO_UINT" | "CUBE")
-        && !name.starts_with("PRED_")
-        && !name.starts_with("KILL")
-        || matches!(name, "INT_TO_FLT" | "UINT_TO_FLT" | "MAX_DX10" | "MIN_DX10")
 }
 
 /// A piece of structured code.

@@ -17,7 +17,10 @@ pub use geometry::VERTEX_OFFSETS;
 pub use memory::in_scratch;
 
 use crate::abi::Abi;
+use crate::isa::forms::{Format, Number, TABLE, op2};
 use crate::select::mir::*;
+use cond::Relation;
+use retroshade_emit::form::FormId;
 use retroshade_ir::types::I1;
 use retroshade_ir::{Block, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, Value, ValueDef};
 use retroshade_lower::CompileError;
@@ -31,8 +34,8 @@ pub type Lane = (Value, u8);
 /// A condition: a comparison that many instructions can perform themselves, or a mask.
 #[derive(Clone, Copy, Debug)]
 enum Cond {
-    /// A comparison by the suffix of SET/PRED_SET/KILL opcodes.
-    Compare(&'static str, Opnd, Opnd),
+    /// A comparison.
+    Compare(Relation, Opnd, Opnd),
     /// All ones or zero.
     Mask(Opnd),
 }
@@ -213,28 +216,27 @@ impl<'a> Lower<'a> {
     }
 
     /// Emits an operation with one result. Operand modifiers that it cannot take become moves.
-    pub fn emit(&mut self, name: &str, src: &[Opnd]) -> Opnd {
+    pub fn emit(&mut self, form: FormId, src: &[Opnd]) -> Opnd {
         let w = self.mir.web();
-        self.emit_to(name, src, w);
+        self.emit_to(form, src, w);
         Opnd::web(w)
     }
 
     /// As [`Lower::emit`], into a given web.
-    pub fn emit_to(&mut self, name: &str, src: &[Opnd], dst: Web) {
-        let src = self.operands(name, src);
-        self.push(Op::alu(name, &src, Some(dst)));
+    pub fn emit_to(&mut self, form: FormId, src: &[Opnd], dst: Web) {
+        let src = self.operands(form, src);
+        self.push(Op::alu(form, &src, Some(dst)));
     }
 
-    fn operands(&mut self, name: &str, src: &[Opnd]) -> SmallVec<[Opnd; 8]> {
-        let short = name.split(':').nth(1).unwrap_or(name);
-        let float = float_operands(short);
-        let op3 = name.starts_with("OP3");
+    fn operands(&mut self, form: FormId, src: &[Opnd]) -> SmallVec<[Opnd; 8]> {
+        let info = &TABLE.form(form).ext;
+        let (float, op3) = (info.alu.operands == Number::Float, info.format == Format::Op3);
         src.iter().map(|s| if s.modified() && (!float || s.abs && op3) { self.plain(*s) } else { *s }).collect()
     }
 
     /// The operand's value without modifiers, by a move if need be.
     pub fn plain(&mut self, s: Opnd) -> Opnd {
-        if s.modified() { self.emit("OP2:MOV", &[s]) } else { s }
+        if s.modified() { self.emit(op2::MOV, &[s]) } else { s }
     }
 
     /// The operand of a lane.

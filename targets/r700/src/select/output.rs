@@ -2,6 +2,7 @@
 
 use super::Lower;
 use crate::abi::Role;
+use crate::isa::forms::{exp_buf, op2, op3};
 use crate::select::mir::*;
 use cranelift_entity::EntityRef;
 use retroshade_ir::{Imm, InstData, MemRef, Opcode, Scalar, Stage};
@@ -44,13 +45,13 @@ impl Lower<'_> {
             let at = self.lane(index, 0);
             let at = self.plain(at);
             for e in offset..self.module.outputs[n].count {
-                let here = self.emit("OP2:SETE_INT", &[at, Opnd::bits(e - offset)]);
+                let here = self.emit(op2::SETE_INT, &[at, Opnd::bits(e - offset)]);
                 let (kind, base, chan) = self.abi.output(self.module, n.index(), e);
                 for lane in 0..self.func.ty(d.args[0]).lanes {
                     let o = self.lane(d.args[0], lane);
                     if let Some((_, w)) = self.outputs.iter().find(|(p, _)| *p == (kind, base, chan + lane)) {
                         let w = *w;
-                        self.emit_to("OP3:CNDE_INT", &[here, Opnd::web(w), o], w);
+                        self.emit_to(op3::CNDE_INT, &[here, Opnd::web(w), o], w);
                     }
                 }
             }
@@ -60,7 +61,7 @@ impl Lower<'_> {
         let ty = self.func.ty(d.args[0]);
         for lane in 0..ty.lanes {
             let o = self.lane(d.args[0], lane);
-            let o = if ty.scalar == Scalar::I1 { self.emit("OP2:AND_INT", &[o, Opnd::bits(1)]) } else { o };
+            let o = if ty.scalar == Scalar::I1 { self.emit(op2::AND_INT, &[o, Opnd::bits(1)]) } else { o };
             let place = (kind, base, chan + lane);
             if self.depth == 0 && self.ring.is_none() && self.stores.get(&place) == Some(&1) {
                 self.finals.insert(place, o);
@@ -68,7 +69,7 @@ impl Lower<'_> {
             }
             if let Some((_, w)) = self.outputs.iter().find(|(p, _)| *p == place) {
                 let w = *w;
-                self.emit_to("OP2:MOV", &[o], w);
+                self.emit_to(op2::MOV, &[o], w);
             }
         }
     }
@@ -128,12 +129,12 @@ impl Lower<'_> {
             for (c, o) in own {
                 let w = self.mir.web();
                 self.mir.webs[w.0 as usize].chan = Some(c);
-                self.emit_to("OP2:MOV", &[o], w);
+                self.emit_to(op2::MOV, &[o], w);
                 src[c as usize] = Some(w);
                 members.push(w);
             }
             let quad = self.quad(members);
-            let write = Write { form: "EXP_BUF:MEM_RING", kind: 0, base: n as u16 * 4, src, quad, index: None };
+            let write = Write { form: exp_buf::MEM_RING, kind: 0, base: n as u16 * 4, src, quad, index: None };
             self.push(Op::other(Kind::Write(Box::new(write))));
         }
     }
@@ -192,7 +193,7 @@ impl Lower<'_> {
                 for s in own {
                     if !members.iter().any(|(o, _)| *o == s) {
                         let w = self.mir.web();
-                        self.emit_to("OP2:MOV", &[s], w);
+                        self.emit_to(op2::MOV, &[s], w);
                         members.push((s, w));
                     }
                 }

@@ -4,10 +4,10 @@
 //! stack of entries; ALU groups read everything before they write; PV and PS hold the previous group's results; fetches go
 //! through the texture functions that the interpreter uses.
 
-use crate::abi::{Abi, BUFFER_RESOURCE, FETCH_RESOURCE, RING_RESOURCE, Role, STORAGE_RESOURCE, VERTEX_RESOURCE};
-use crate::isa::forms::{Format, Unit};
+use crate::abi::{Abi, FETCH_RESOURCE, MAX_BUFFERS, Role, STORAGE_RESOURCE, VERTEX_RESOURCE};
+use crate::isa::forms::{Effect, Format, Number, Op, Unit, cf, cf_alu, exp_buf, field, tex};
 use crate::isa::program::{Clause, Program, fetch_space};
-use crate::isa::word::{Alu, Group, Src, Word, sel};
+use crate::isa::word::{Alu, DST_SEL, EXPORT_SEL, Group, KCACHE, SRC_SEL, Src, Word, sel};
 use crate::legal::numerics::{self, NUMERICS};
 use crate::select::VERTEX_OFFSETS;
 use cranelift_entity::EntityRef;
@@ -108,7 +108,7 @@ struct Machine<'a> {
 
 /// The contents of the constant buffers, from the uniforms' values.
 fn buffers(module: &Module, abi: &Abi, env: &ShaderEnv) -> Vec<Vec<u32>> {
-    let mut out: Vec<Vec<u32>> = vec![Vec::new(); abi.buffers.len()];
+    let mut out: Vec<Vec<u32>> = vec![Vec::new(); MAX_BUFFERS];
     for (k, u) in module.uniforms.values().enumerate() {
         let buf = &mut out[abi.bank(u.group, u.binding) as usize];
         let lanes = u.ty.lanes as usize;
@@ -342,19 +342,19 @@ impl Machine<'_> {
     /// a run of them is executed backwards. Where a barrier is missing, that shows.
     fn execute(&mut self) -> Result<(), SimError> {
         let program = self.program;
-        let overlaps = |w: &Word| w.name() == "ALU" || w.info().format == Format::ExpSwiz || fetch_space(w).is_some();
+        let overlaps = |w: &Word| w.form() == cf_alu::ALU || w.info().format == Format::ExpSwiz || fetch_space(w).is_some();
         let mut pc = 0u32;
         loop {
             let Some(list) = program.cf.get(pc as usize..).filter(|l| !l.is_empty()) else {
                 return Err(self.fault(pc, "ran past the control-flow list"));
             };
-            let more = list[1..].iter().take_while(|w| w.get("BARRIER") == 0 && overlaps(w)).count();
+            let more = list[1..].iter().take_while(|w| w.get(field!(BARRIER)) == 0 && overlaps(w)).count();
             let run = if overlaps(&list[0]) { more as u32 + 1 } else { 1 };
             let mut next = pc;
             for at in (pc..pc + run).rev() {
                 next = self.step(at)?;
             }
-            if list[..run as usize].iter().any(|w| w.get("END_OF_PROGRAM") == 1) {
+            if list[..run as usize].iter().any(|w| w.get(field!(END_OF_PROGRAM)) == 1) {
                 return Ok(());
             }
             pc = if run > 1 { pc + run } else { next };
@@ -365,11 +365,11 @@ impl Machine<'_> {
     fn step(&mut self, at: u32) -> Result<u32, SimError> {
         let w = &self.program.cf[at as usize];
         self.fuel = self.fuel.checked_sub(1).ok_or(SimError::OutOfFuel(FUEL))?;
-        let addr = w.get("ADDR") as u32;
+        let addr = w.get(field!(ADDR)) as u32;
         let mut pc = at + 1;
         match w.info().format {
             Format::CfAlu => {
-                let push = w.name() == "ALU_PUSH_BEFORE";
+                let push = w.form() == cf_alu::ALU_PUSH_BEFORE;
                 if push {
                     self.stack.push(Entry::Branch(self.state.clone()));
                 }
@@ -377,9 +377,9 @@ impl Machine<'_> {
                 if self.any_active() {
                     self.alu_clause(w, addr)?;
                 }
-                let leave = match w.name() {
-                    "ALU_BREAK" => Some(State::Break),
-                    "ALU_CONTINUE" => Some(State::Continue),
+                let leave = match w.form() {
+                    cf_alu::ALU_BREAK => Some(State::Break),
+                    cf_alu::ALU_CONTINUE => Some(State::Continue),
                     _ => None,
                 };
                 if let Some(to) = leave {
@@ -389,30 +389,30 @@ impl Machine<'_> {
                         }
                     }
                 }
-                match w.name() {
-                    "ALU_POP_AFTER" => self.pop(1, at)?,
-                    "ALU_POP2_AFTER" => self.pop(2, at)?,
-                    "ALU_ELSE_AFTER" => return Err(self.fault(at, "ALU_ELSE_AFTER is not modelled")),
+                match w.form() {
+                    cf_alu::ALU_POP_AFTER => self.pop(1, at)?,
+                    cf_alu::ALU_POP2_AFTER => self.pop(2, at)?,
+                    cf_alu::ALU_ELSE_AFTER => return Err(self.fault(at, "ALU_ELSE_AFTER is not modelled")),
                     _ => {}
                 }
             }
             Format::ExpSwiz => self.export(w),
-            Format::ExpBuf if w.name() == "MEM_RING" => self.ring_write(w),
-            Format::ExpBuf if w.name() == "MEM_SCRATCH" => self.scratch_write(w),
+            Format::ExpBuf if w.form() == exp_buf::MEM_RING => self.ring_write(w),
+            Format::ExpBuf if w.form() == exp_buf::MEM_SCRATCH => self.scratch_write(w),
             Format::ExpBuf => return Err(self.fault(at, format!("{} is not modelled", w.name()))),
-            _ => match w.name() {
-                "NOP" => {}
-                "CALL_FS" => self.call_fetch()?,
-                "WAIT_ACK" => self.unacknowledged = false,
-                "TEX" | "VTX" | "VTX_TC" => {
+            _ => match w.form() {
+                cf::NOP => {}
+                cf::CALL_FS => self.call_fetch()?,
+                cf::WAIT_ACK => self.unacknowledged = false,
+                cf::TEX | cf::VTX | cf::VTX_TC => {
                     if self.any_active() {
-                        self.valid_only = w.get("VALID_PIXEL_MODE") == 1;
+                        self.valid_only = w.get(field!(VALID_PIXEL_MODE)) == 1;
                         self.fetch_clause(self.program, addr)?;
                         self.valid_only = false;
                     }
                 }
-                "EMIT_VERTEX" => self.emit_vertex(),
-                "CUT_VERTEX" => {
+                cf::EMIT_VERTEX => self.emit_vertex(),
+                cf::CUT_VERTEX => {
                     for lane in 0..self.lanes.len() {
                         let l = &mut self.lanes[lane];
                         if self.state[lane] == State::Active && !l.strip.is_empty() {
@@ -421,21 +421,21 @@ impl Machine<'_> {
                         }
                     }
                 }
-                "PUSH" => {
+                cf::PUSH => {
                     if self.any_active() {
                         self.stack.push(Entry::Branch(self.state.clone()));
                     } else {
-                        self.pop(w.get("POP_COUNT"), at)?;
+                        self.pop(w.get(field!(POP_COUNT)), at)?;
                         pc = addr;
                     }
                 }
-                "JUMP" => {
+                cf::JUMP => {
                     if !self.any_active() {
-                        self.pop(w.get("POP_COUNT"), at)?;
+                        self.pop(w.get(field!(POP_COUNT)), at)?;
                         pc = addr;
                     }
                 }
-                "ELSE" => {
+                cf::ELSE => {
                     let top = self.stack.last().ok_or_else(|| self.fault(at, "the stack is empty"))?.clone();
                     for (s, e) in self.state.iter_mut().zip(top.states()) {
                         if *e == State::Active {
@@ -447,21 +447,21 @@ impl Machine<'_> {
                         }
                     }
                     if !self.any_active() {
-                        self.pop(w.get("POP_COUNT"), at)?;
+                        self.pop(w.get(field!(POP_COUNT)), at)?;
                         pc = addr;
                     }
                 }
-                "POP" => self.pop(w.get("POP_COUNT"), at)?,
-                "LOOP_START_DX10" => {
+                cf::POP => self.pop(w.get(field!(POP_COUNT)), at)?,
+                cf::LOOP_START_DX10 => {
                     if self.any_active() {
                         self.stack.push(Entry::Loop(self.state.clone()));
                     } else {
-                        self.pop(w.get("POP_COUNT"), at)?;
+                        self.pop(w.get(field!(POP_COUNT)), at)?;
                         pc = addr;
                     }
                 }
-                "LOOP_BREAK" | "LOOP_CONTINUE" => {
-                    let to = if w.name() == "LOOP_BREAK" { State::Break } else { State::Continue };
+                cf::LOOP_BREAK | cf::LOOP_CONTINUE => {
+                    let to = if w.form() == cf::LOOP_BREAK { State::Break } else { State::Continue };
                     self.state.iter_mut().filter(|s| **s == State::Active).for_each(|s| *s = to);
                     // The jump is taken only when no lane of the loop is left that could still run.
                     let k = self.loop_entry(at)?;
@@ -475,7 +475,7 @@ impl Machine<'_> {
                         pc = addr;
                     }
                 }
-                "LOOP_END" => {
+                cf::LOOP_END => {
                     let k = self.loop_entry(at)?;
                     if k + 1 != self.stack.len() {
                         return Err(self.fault(at, "a branch is still open at the end of a loop"));
@@ -493,7 +493,7 @@ impl Machine<'_> {
                         self.stack.pop();
                     }
                 }
-                other => return Err(self.fault(at, format!("{other} is not modelled"))),
+                _ => return Err(self.fault(at, format!("{} is not modelled", w.name()))),
             },
         }
         Ok(pc)
@@ -506,12 +506,12 @@ impl Machine<'_> {
             }
             self.unacknowledged = true;
             let l = &mut self.lanes[lane];
-            let index = if w.get("TYPE") & 1 == 1 { l.gpr[w.get("INDEX_GPR") as usize & 127][0] as u64 } else { 0 };
-            for k in 0..=w.get("BURST_COUNT") {
-                let value = l.gpr[(w.get("RW_GPR") + k) as usize & 127];
-                let element = l.scratch.entry(w.get("ARRAY_BASE") + index + k).or_insert([0xdead_beef; 4]);
+            let index = if w.get(field!(TYPE)) & 1 == 1 { l.gpr[w.get(field!(INDEX_GPR)) as usize & 127][0] as u64 } else { 0 };
+            for k in 0..=w.get(field!(BURST_COUNT)) {
+                let value = l.gpr[(w.get(field!(RW_GPR)) + k) as usize & 127];
+                let element = l.scratch.entry(w.get(field!(ARRAY_BASE)) + index + k).or_insert([0xdead_beef; 4]);
                 for c in 0..4 {
-                    if w.get("COMP_MASK") >> c & 1 == 1 {
+                    if w.get(field!(COMP_MASK)) >> c & 1 == 1 {
                         element[c] = value[c];
                     }
                 }
@@ -520,7 +520,11 @@ impl Machine<'_> {
     }
 
     fn scratch_read(&mut self, at: u32, w: &Word, results: &mut [Option<[u32; 4]>]) -> Result<(), SimError> {
-        if w.get("MEM_OP") != 0 || w.get("ELEM_SIZE") != 3 || w.get("DATA_FORMAT") != 34 || w.get("BURST_COUNT") != 0 {
+        if w.get(field!(MEM_OP)) != 0
+            || w.get(field!(ELEM_SIZE)) != 3
+            || w.get(field!(DATA_FORMAT)) != 34
+            || w.get(field!(BURST_COUNT)) != 0
+        {
             return Err(self.fault(at, "this memory read is not modelled"));
         }
         if self.unacknowledged {
@@ -529,8 +533,12 @@ impl Machine<'_> {
         for lane in 0..self.lanes.len() {
             if self.active(lane) {
                 let l = &self.lanes[lane];
-                let index = if w.get("INDEXED") == 1 { l.gpr[w.get("SRC_GPR") as usize & 127][w.get("SRC_SEL_X") as usize & 3] } else { 0 };
-                let element = w.get("ARRAY_BASE") + index as u64;
+                let index = if w.get(field!(INDEXED)) == 1 {
+                    l.gpr[w.get(field!(SRC_GPR)) as usize & 127][w.get(field!(SRC_SEL_X)) as usize & 3]
+                } else {
+                    0
+                };
+                let element = w.get(field!(ARRAY_BASE)) + index as u64;
                 results[lane] = Some(l.scratch.get(&element).copied().unwrap_or([0xdead_beef; 4]));
             }
         }
@@ -543,10 +551,10 @@ impl Machine<'_> {
                 continue;
             }
             let l = &mut self.lanes[lane];
-            let index = if w.get("TYPE") & 1 == 1 { l.gpr[w.get("INDEX_GPR") as usize & 127][0] as u64 * 4 } else { 0 };
+            let index = if w.get(field!(TYPE)) & 1 == 1 { l.gpr[w.get(field!(INDEX_GPR)) as usize & 127][0] as u64 * 4 } else { 0 };
             for c in 0..4u64 {
-                if w.get("COMP_MASK") >> c & 1 == 1 {
-                    l.written.insert(w.get("ARRAY_BASE") + index + c, l.gpr[w.get("RW_GPR") as usize & 127][c as usize]);
+                if w.get(field!(COMP_MASK)) >> c & 1 == 1 {
+                    l.written.insert(w.get(field!(ARRAY_BASE)) + index + c, l.gpr[w.get(field!(RW_GPR)) as usize & 127][c as usize]);
                 }
             }
         }
@@ -579,15 +587,15 @@ impl Machine<'_> {
     }
 
     fn export(&mut self, w: &Word) {
-        for k in 0..=w.get("BURST_COUNT") {
+        for k in 0..=w.get(field!(BURST_COUNT)) {
             for lane in 0..self.lanes.len() {
                 if !self.active(lane) {
                     continue;
                 }
                 let l = &mut self.lanes[lane];
-                let r = l.gpr[(w.get("RW_GPR") + k) as usize & 127];
-                let slot = l.exports.entry((w.get("TYPE") as u8, (w.get("ARRAY_BASE") + k) as u16)).or_insert([0; 4]);
-                for (c, name) in ["SEL_X", "SEL_Y", "SEL_Z", "SEL_W"].iter().enumerate() {
+                let r = l.gpr[(w.get(field!(RW_GPR)) + k) as usize & 127];
+                let slot = l.exports.entry((w.get(field!(TYPE)) as u8, (w.get(field!(ARRAY_BASE)) + k) as u16)).or_insert([0; 4]);
+                for (c, name) in EXPORT_SEL.into_iter().enumerate() {
                     match w.get(name) {
                         s @ 0..=3 => slot[c] = r[s as usize],
                         4 => slot[c] = 0,
@@ -608,9 +616,9 @@ impl Machine<'_> {
             lane.gpr[sel::CLAUSE_TEMP as usize..128].fill([0xdead_beef; 4]);
         }
         let Some(Clause::Alu(groups)) = program.clauses.get(&addr) else { return Err(self.fault(addr, "no ALU clause here")) };
-        let set = |n: u64| {
-            let names = [["KCACHE_BANK0", "KCACHE_MODE0", "KCACHE_ADDR0"], ["KCACHE_BANK1", "KCACHE_MODE1", "KCACHE_ADDR1"]][n as usize];
-            (w.get(names[0]) as usize, w.get(names[1]), w.get(names[2]) as usize)
+        let set = |n: usize| {
+            let [bank, mode, line] = KCACHE[n].map(|f| w.get(f));
+            (bank as usize, mode, line as usize)
         };
         let sets = [set(0), set(1)];
         for (at, g) in groups {
@@ -667,19 +675,17 @@ impl Machine<'_> {
             }
             let mut results: Vec<(usize, u32)> = Vec::with_capacity(5);
             let mut reduced: Option<[u32; 4]> = None;
-            if g.slots.iter().any(|s| s.info().unit == Unit::Reduce) {
+            if let Some(first) = g.slots.iter().find(|s| s.alu().unit == Unit::Reduce) {
                 let (mut a, mut b) = ([0u32; 4], [0u32; 4]);
-                let mut name = "";
-                for (k, s) in g.slots.iter().enumerate().filter(|(_, s)| s.info().unit == Unit::Reduce) {
+                for (k, s) in g.slots.iter().enumerate().filter(|(_, s)| s.alu().unit == Unit::Reduce) {
                     a[s.chan as usize & 3] = operands[k][0];
                     b[s.chan as usize & 3] = operands[k][1];
-                    name = s.info().short;
                 }
-                reduced = Some(match name {
-                    "DOT4" => [numerics::dot4(&a, &b, numerics::mul_dx9); 4],
-                    "DOT4_IEEE" => [numerics::dot4(&a, &b, numerics::mul_ieee); 4],
-                    "CUBE" => numerics::cube([a[2], b[0], a[0]]),
-                    other => return Err(self.fault(at, format!("{other} is not modelled"))),
+                reduced = Some(match first.alu().op {
+                    Op::DOT4 => [numerics::dot4(&a, &b, numerics::mul_dx9); 4],
+                    Op::DOT4_IEEE => [numerics::dot4(&a, &b, numerics::mul_ieee); 4],
+                    Op::CUBE => numerics::cube([a[2], b[0], a[0]]),
+                    _ => return Err(self.fault(at, format!("{} is not modelled", first.info().short))),
                 });
             }
             let l = &mut self.lanes[lane];
@@ -690,27 +696,17 @@ impl Machine<'_> {
                     3 => pred,
                     _ => true,
                 };
-                let name = s.info().short;
-                let mut value;
-                if let (Some(r), Unit::Reduce) = (reduced, s.info().unit) {
-                    value = r[s.chan as usize & 3];
-                    value = numerics::output(value, s.omod, s.clamp);
-                } else if let "MOVA_INT" = name {
-                    let v = operands[k][0] as i32;
-                    let v = if (-256..=255).contains(&v) { v } else { -256 };
-                    if run {
-                        l.ar[s.chan as usize & 3] = v;
-                    }
-                    value = v as u32;
+                let info = s.alu();
+                let value = if let (Some(r), Unit::Reduce) = (reduced, info.unit) {
+                    numerics::output(r[s.chan as usize & 3], s.omod, s.clamp)
                 } else {
-                    let Some(o) = numerics::alu(name, operands[k]) else {
-                        return Err(SimError::Fault { at: at * 8, message: format!("{name} is not modelled") });
+                    let Some(o) = numerics::alu(info.op, operands[k]) else {
+                        return Err(SimError::Fault { at: at * 8, message: format!("{} is not modelled", s.info().short) });
                     };
-                    value = if o.float { numerics::output(o.value, s.omod, s.clamp) } else { o.value };
-                    if let (Some(t), true) = (o.test, run) {
-                        if name.starts_with("KILL") {
-                            l.killed |= t;
-                        } else {
+                    match (info.effect, o.test) {
+                        (Effect::Index, _) if run => l.ar[s.chan as usize & 3] = o.value as i32,
+                        (Effect::Kill, Some(t)) if run => l.killed |= t,
+                        (Effect::Predicate, Some(t)) if run => {
                             if s.update_pred {
                                 l.pred = t;
                             }
@@ -718,10 +714,11 @@ impl Machine<'_> {
                                 self.state[lane] = State::Branch;
                             }
                         }
+                        _ => {}
                     }
-                }
+                    if info.result == Number::Float { numerics::output(o.value, s.omod, s.clamp) } else { o.value }
+                };
                 results.push((k, value));
-                let _ = run;
             }
             let l = &mut self.lanes[lane];
             for (k, value) in results {
@@ -733,7 +730,7 @@ impl Machine<'_> {
                 };
                 if units[k] == 4 {
                     l.ps = value;
-                } else if reduced.is_some() && s.info().unit == Unit::Reduce && s.info().short != "CUBE" {
+                } else if reduced.is_some() && s.alu().unit == Unit::Reduce && s.alu().op != Op::CUBE {
                     l.pv = [value, 0xffff_dead, 0xffff_dead, 0xffff_dead];
                 } else {
                     l.pv[units[k] as usize] = value;
@@ -755,10 +752,10 @@ impl Machine<'_> {
     fn call_fetch(&mut self) -> Result<(), SimError> {
         let Some(program) = self.fetch else { return Ok(()) };
         for (at, w) in program.cf.iter().enumerate() {
-            match w.name() {
-                "VTX" | "VTX_TC" => self.fetch_clause(program, w.get("ADDR") as u32)?,
-                "RETURN" => return Ok(()),
-                other => return Err(self.fault(at as u32, format!("{other} in a fetch shader is not modelled"))),
+            match w.form() {
+                cf::VTX | cf::VTX_TC => self.fetch_clause(program, w.get(field!(ADDR)) as u32)?,
+                cf::RETURN => return Ok(()),
+                _ => return Err(self.fault(at as u32, format!("{} in a fetch shader is not modelled", w.name()))),
             }
         }
         Ok(())
@@ -768,15 +765,20 @@ impl Machine<'_> {
         let own_window = !std::ptr::eq(program, self.program);
         let Some(Clause::Fetch(list)) = program.clauses.get(&addr) else { return Err(self.fault(addr, "no fetch clause here")) };
         for (at, w) in list {
-            let (src, dst) = (w.get("SRC_GPR") as usize & 127, w.get("DST_GPR") as usize & 127);
+            let (src, dst) = (w.get(field!(SRC_GPR)) as usize & 127, w.get(field!(DST_GPR)) as usize & 127);
             let mut results: Vec<Option<[u32; 4]>> = vec![None; self.lanes.len()];
             match w.info().format {
                 Format::Tex => self.texture(*at, w, src, &mut results)?,
                 Format::VtxGpr => {
                     for lane in 0..self.lanes.len() {
                         if self.active(lane) {
-                            results[lane] =
-                                Some(self.buffer(*at, w, lane, own_window, self.lanes[lane].gpr[src][w.get("SRC_SEL_X") as usize & 3])?);
+                            results[lane] = Some(self.buffer(
+                                *at,
+                                w,
+                                lane,
+                                own_window,
+                                self.lanes[lane].gpr[src][w.get(field!(SRC_SEL_X)) as usize & 3],
+                            )?);
                         }
                     }
                 }
@@ -786,7 +788,7 @@ impl Machine<'_> {
             for (lane, r) in results.into_iter().enumerate() {
                 let Some(r) = r else { continue };
                 let old = &mut self.lanes[lane].gpr[dst];
-                for (c, name) in ["DST_SEL_X", "DST_SEL_Y", "DST_SEL_Z", "DST_SEL_W"].iter().enumerate() {
+                for (c, name) in DST_SEL.into_iter().enumerate() {
                     match w.get(name) {
                         s @ 0..=3 => old[c] = r[s as usize],
                         4 => old[c] = 0,
@@ -800,8 +802,8 @@ impl Machine<'_> {
     }
 
     fn buffer(&self, at: u32, w: &Word, lane: usize, own_window: bool, index: u32) -> Result<[u32; 4], SimError> {
-        let id = w.get("BUFFER_ID");
-        let n = match w.get("DATA_FORMAT") {
+        let id = w.get(field!(BUFFER_ID));
+        let n = match w.get(field!(DATA_FORMAT)) {
             13 | 14 => 1,
             29 | 30 => 2,
             47 | 48 => 3,
@@ -816,22 +818,22 @@ impl Machine<'_> {
             let element = buffer.get(&index).map_or(&[][..], |e| e);
             return Ok(std::array::from_fn(|c| if c < n { element.get(c).copied().unwrap_or(0) } else { 0 }));
         }
-        let (words, stride): (&[u32], u64) = if id == RING_RESOURCE && self.module.stage == Stage::Geometry {
+        let buffers = self.abi.buffer_resource();
+        let (words, stride): (&[u32], u64) = if id == self.abi.ring_resource() && self.module.stage == Stage::Geometry {
             (&self.lanes[lane].ring, 4)
+        } else if (buffers..buffers + MAX_BUFFERS as u64).contains(&id) {
+            (self.buffers.get((id - buffers) as usize).map_or(&[], |v| v), 16)
         } else if id >= STORAGE_RESOURCE {
             (self.env.storage.get((id - STORAGE_RESOURCE) as usize).map_or(&[], |v| v), 4)
-        } else if id >= BUFFER_RESOURCE {
-            (self.buffers.get((id - BUFFER_RESOURCE) as usize).map_or(&[], |v| v), 16)
         } else {
             return Err(self.fault(at, "no such buffer resource"));
         };
-        let start = (index as u64 * stride + w.get("OFFSET")) / 4;
+        let start = (index as u64 * stride + w.get(field!(OFFSET))) / 4;
         Ok(std::array::from_fn(|c| if c < n { words.get((start as usize).saturating_add(c)).copied().unwrap_or(0) } else { 0 }))
     }
 
     fn coordinates(&self, lane: usize, w: &Word, src: usize) -> [u32; 4] {
-        let names = ["SRC_SEL_X", "SRC_SEL_Y", "SRC_SEL_Z", "SRC_SEL_W"];
-        names.map(|n| match w.get(n) {
+        SRC_SEL.map(|f| match w.get(f) {
             s @ 0..=3 => self.lanes[lane].gpr[src][s as usize],
             5 => 1.0f32.to_bits(),
             _ => 0,
@@ -839,30 +841,29 @@ impl Machine<'_> {
     }
 
     fn texture(&mut self, at: u32, w: &Word, src: usize, results: &mut [Option<[u32; 4]>]) -> Result<(), SimError> {
-        let name = w.name();
         let active: Vec<usize> = (0..self.lanes.len()).filter(|l| self.active(*l)).collect();
         // A quad's lane that does not run counts as having the reader's own values.
         let neighbour = |me: &Self, lane: usize, k: usize| {
             let n = lane & !3 | k;
             if n < me.lanes.len() && me.active(n) { n } else { lane }
         };
-        match name {
-            "SET_GRADIENTS_H" | "SET_GRADIENTS_V" => {
+        match w.form() {
+            form @ (tex::SET_GRADIENTS_H | tex::SET_GRADIENTS_V) => {
                 for lane in active {
                     let c = self.coordinates(lane, w, src);
-                    self.lanes[lane].gradients[(name == "SET_GRADIENTS_V") as usize] = c;
+                    self.lanes[lane].gradients[(form == tex::SET_GRADIENTS_V) as usize] = c;
                 }
                 return Ok(());
             }
-            "SET_CUBEMAP_INDEX" => {
+            tex::SET_CUBEMAP_INDEX => {
                 for lane in active {
                     let c = self.coordinates(lane, w, src);
                     self.lanes[lane].layer = f32::from_bits(c[0]) as i32 as u32;
                 }
                 return Ok(());
             }
-            "GET_GRADIENTS_H" | "GET_GRADIENTS_V" => {
-                let vertical = name == "GET_GRADIENTS_V";
+            form @ (tex::GET_GRADIENTS_H | tex::GET_GRADIENTS_V) => {
+                let vertical = form == tex::GET_GRADIENTS_V;
                 for lane in active {
                     let quad: [[u32; 4]; 4] = std::array::from_fn(|k| self.coordinates(neighbour(self, lane, k), w, src));
                     results[lane] = Some(std::array::from_fn(|c| {
@@ -873,7 +874,7 @@ impl Machine<'_> {
             }
             _ => {}
         }
-        let unit = w.get("RESOURCE_ID") as usize;
+        let unit = w.get(field!(RESOURCE_ID)) as usize;
         if unit >= self.module.textures.len() || unit >= self.env.textures.len() {
             return Err(self.fault(at, "no such texture resource"));
         }
@@ -884,25 +885,23 @@ impl Machine<'_> {
             TexDim::D2 => 2,
             _ => 3,
         };
-        let (op, lod, compare) = match name {
-            "LD" => (TexOp::Fetch, TexLod::Level, false),
-            "GET_TEXTURE_RESINFO" => (TexOp::Size, TexLod::Level, false),
-            "FETCH4" => (TexOp::Gather, TexLod::Implicit, false),
-            _ => {
-                let compare = name.starts_with("SAMPLE_C");
-                let rest = name.trim_start_matches("SAMPLE").trim_start_matches("_C");
-                let lod = match rest {
-                    "" => TexLod::Implicit,
-                    "_L" => TexLod::Level,
-                    "_LB" => TexLod::Bias,
-                    "_LZ" => TexLod::Zero,
-                    "_G" => TexLod::Grad,
-                    _ => return Err(self.fault(at, format!("{name} is not modelled"))),
-                };
-                (TexOp::Sample, lod, compare)
-            }
+        let (op, lod, compare) = match w.form() {
+            tex::LD => (TexOp::Fetch, TexLod::Level, false),
+            tex::GET_TEXTURE_RESINFO => (TexOp::Size, TexLod::Level, false),
+            tex::FETCH4 => (TexOp::Gather, TexLod::Implicit, false),
+            tex::SAMPLE => (TexOp::Sample, TexLod::Implicit, false),
+            tex::SAMPLE_L => (TexOp::Sample, TexLod::Level, false),
+            tex::SAMPLE_LB => (TexOp::Sample, TexLod::Bias, false),
+            tex::SAMPLE_LZ => (TexOp::Sample, TexLod::Zero, false),
+            tex::SAMPLE_G => (TexOp::Sample, TexLod::Grad, false),
+            tex::SAMPLE_C => (TexOp::Sample, TexLod::Implicit, true),
+            tex::SAMPLE_C_L => (TexOp::Sample, TexLod::Level, true),
+            tex::SAMPLE_C_LB => (TexOp::Sample, TexLod::Bias, true),
+            tex::SAMPLE_C_LZ => (TexOp::Sample, TexLod::Zero, true),
+            tex::SAMPLE_C_G => (TexOp::Sample, TexLod::Grad, true),
+            _ => return Err(self.fault(at, format!("{} is not modelled", w.name()))),
         };
-        let offset = ["OFFSET_X", "OFFSET_Y", "OFFSET_Z"].map(|n| ((w.get(n) as i8) << 3) >> 4);
+        let offset = [field!(OFFSET_X), field!(OFFSET_Y), field!(OFFSET_Z)].map(|f| ((w.get(f) as i8) << 3) >> 4);
         let query = TexQuery { op, lod, compare, integer: decl.kind == Scalar::I32, offset, component: 0 };
         let args: Vec<TexArgs> = (0..self.lanes.len())
             .map(|lane| {
