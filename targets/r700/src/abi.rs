@@ -145,7 +145,9 @@ impl Abi {
             return Ok(abi);
         }
         let mut next = if m.stage == Stage::Vertex { 1u32 } else { 0 };
-        abi.fetch_shader = m.stage == Stage::Vertex && role != Role::OwnFetches;
+        // GX2 always sets a fetch shader; elsewhere a program without attributes calls none.
+        let calls = !located.is_empty() || platform == Platform::WiiU;
+        abi.fetch_shader = m.stage == Stage::Vertex && role != Role::OwnFetches && calls;
         for (_, _, i) in &located {
             if next + decls[*i].count > MAX_GPRS as u32 {
                 return Err(CompileError::limit(

@@ -2,18 +2,17 @@
 
 use crate::abi::{Abi, Platform, Role};
 use crate::emit::{Emitted, emit};
-use crate::isa::forms::{TABLE, op2};
-use crate::legal::{Choice, legalise};
-use crate::place::sched::{Numbering, Stuck, schedule};
-use crate::place::{AllocError, Leaf, Placement, allocate};
+use crate::legal::{Choice, STANDARD, legalise};
+use crate::place::fit::{Retry, fit};
+use crate::place::{check, coalesce, spill};
 use crate::select::lower;
 use crate::select::mir::*;
+use crate::select::tidy::{limit_constants, shape_control_flow};
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
 use retroshade_ir::{Function, Module, Opcode, Stage};
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, OptLevel, Options};
 use retroshade_regalloc::judge::Placed;
-use std::collections::BTreeSet;
 
 /// What compiling gives before it is wrapped up.
 #[derive(Debug)]
@@ -28,8 +27,10 @@ pub struct Compiled {
     pub gprs: u16,
     /// Texts asked for.
     pub dumps: Vec<(String, String)>,
-    /// The scheduled program as text.
+    /// The operations before scheduling, as text.
     pub mir: String,
+    /// Where their values live, as text.
+    pub places: String,
     /// The programs beside this one.
     pub parts: Vec<crate::container::Part>,
 }
@@ -38,9 +39,17 @@ pub struct Compiled {
 struct Candidate {
     cost: u64,
     module: Module,
+    code: Generated,
+}
+
+/// The code of a module in one role.
+struct Generated {
     emitted: Emitted,
+    /// Registers used.
     gprs: u16,
     mir: String,
+    places: String,
+    /// The placement where the checker shall see it.
     placed: Option<Placed>,
 }
 
@@ -50,10 +59,6 @@ const GROUP_WEIGHT: u64 = 20;
 /// Tries of the scheduler while ways of compiling are compared, and for the way that is kept.
 const QUICK: u64 = 600;
 const THOROUGH: u64 = 40_000;
-
-/// Live values (of 496 channels) above which the first attempt at spilling moves some to memory, and where attempts end.
-const SPILL_FROM: u32 = 360;
-const SPILL_TO: u32 = 40;
 
 /// Elements of scratch memory that ARRAY_SIZE can bound.
 pub const MAX_SCRATCH: u32 = 4096;
@@ -71,21 +76,14 @@ fn candidate(base: &Module, options: &Options, effort: u64, dumps: &mut Vec<(Str
     let mut module = base.clone();
     let tree = crate::legal::structure(&mut module, options, dumps)?;
     let abi = Abi::of(&module, Platform::of(options.chip.as_deref()))?;
-    let mut last = CompileError::Internal("no schedule".to_string());
-    for boldness in [2, 1, 0] {
-        match generate(&module, &tree, &abi, effort, boldness, options.check_allocation) {
-            Ok((emitted, gprs, mir, placed)) => return Ok(Candidate { cost: cost(&emitted), module, emitted, gprs, mir, placed }),
-            Err(Retry::No(e)) => return Err(e),
-            Err(Retry::Yes(e)) => last = e,
-        }
-    }
-    Err(last)
+    let code = generate(&module, &tree, &abi, effort, options)?;
+    Ok(Candidate { cost: cost(&code.emitted), module, code })
 }
 
 /// The ways of legalising that are worth trying: each beside the standard one makes a difference only where the program has
 /// what it is about.
 fn choices(module: &Module, search: bool) -> Vec<Choice> {
-    let standard = Choice { dot: 3, unroll: 256, select: 16, balance: false };
+    let standard = STANDARD;
     let mut out = vec![standard];
     if !search {
         return out;
@@ -148,7 +146,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
         }
     }
     // Groups are worth bytes, but hardly more than a tenth (or two slots) above the smallest code found.
-    let bytes = |c: &Candidate| c.emitted.words.len() as u64 * 4;
+    let bytes = |c: &Candidate| c.code.emitted.words.len() as u64 * 4;
     let smallest = all.iter().map(|c| bytes(&c.0)).min().unwrap_or(0);
     let cap = smallest + (smallest / 10).max(16);
     let weighed = |c: &Candidate| c.cost + 4 * bytes(c).saturating_sub(cap);
@@ -183,14 +181,15 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
         }
     }
     if options.wants("mir") {
-        dumps.push(("mir".to_string(), found.mir.clone()));
+        dumps.push(("mir".to_string(), found.code.mir.clone()));
     }
-    if let Some(placed) = &found.placed {
+    if let Some(placed) = &found.code.placed {
         placed.judge().map_err(CompileError::Internal)?;
     }
     let abi = Abi::of(&found.module, Platform::of(options.chip.as_deref()))?;
     let parts = crate::container::stages::parts(&base, &abi, options)?;
-    Ok(Compiled { parts, legal: found.module, abi, emitted: found.emitted, gprs: found.gprs, dumps, mir: found.mir })
+    let Generated { emitted, gprs, mir, places, .. } = found.code;
+    Ok(Compiled { parts, legal: found.module, abi, emitted, gprs, dumps, mir, places })
 }
 
 /// A vertex program in another role, without much search: its code and registers.
@@ -198,20 +197,11 @@ pub fn in_role(base: &Module, options: &Options, role: Role) -> Result<(Emitted,
     let mut module = base.clone();
     let tree = crate::legal::structure(&mut module, options, &mut Vec::new())?;
     let abi = Abi::in_role(&module, role, Platform::of(options.chip.as_deref()))?;
-    let mut last = CompileError::Internal("no schedule".to_string());
-    for boldness in [2, 1, 0] {
-        match generate(&module, &tree, &abi, 1, boldness, options.check_allocation) {
-            Ok((emitted, gprs, _, placed)) => {
-                if let Some(p) = placed {
-                    p.judge().map_err(CompileError::Internal)?;
-                }
-                return Ok((emitted, gprs));
-            }
-            Err(Retry::No(e)) => return Err(e),
-            Err(Retry::Yes(e)) => last = e,
-        }
+    let code = generate(&module, &tree, &abi, 1, options)?;
+    if let Some(p) = code.placed {
+        p.judge().map_err(CompileError::Internal)?;
     }
-    Err(last)
+    Ok((code.emitted, code.gprs))
 }
 
 /// Straight-line code that needs no selection: its code and registers.
@@ -224,28 +214,33 @@ pub fn straight(mir: Mir, stage: Stage) -> Result<(Emitted, u16), CompileError> 
     Ok((emitted, place.count.max(1)))
 }
 
-/// Whether a failure may vanish with less coalescing.
-enum Retry {
-    Yes(CompileError),
-    No(CompileError),
+/// The code of a structured module: with all copies coalesced, or with fewer where registers or channels do not suffice.
+fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, options: &Options) -> Result<Generated, CompileError> {
+    let mut last = CompileError::Internal("no schedule".to_string());
+    for boldness in [2, 1, 0] {
+        match attempt(legal, tree, abi, effort, boldness, options) {
+            Ok(code) => return Ok(code),
+            Err(Retry::No(e)) => return Err(e),
+            Err(Retry::Yes(e)) => last = e,
+        }
+    }
+    Err(last)
 }
 
-/// Code, registers used, a listing, and the placement where the checker shall see it.
-type Generated = (Emitted, u16, String, Option<Placed>);
-
-fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u8, check: bool) -> Result<Generated, Retry> {
+/// One attempt; `boldness` 0 coalesces nothing, 1 not where registers of several values would become one.
+fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u8, options: &Options) -> Result<Generated, Retry> {
     let mut mir = lower(legal, legal.main(), tree, abi).map_err(Retry::No)?;
-    crate::place::coalesce::remove_dead(&mut mir);
+    coalesce::remove_dead(&mut mir);
     if boldness == 0 {
-        crate::place::spill::loosen(&mut mir);
+        spill::loosen(&mut mir);
     }
     if boldness > 0 {
-        crate::place::coalesce::coalesce(&mut mir, boldness > 1);
+        coalesce::coalesce(&mut mir, boldness > 1);
     }
-    if !crate::place::coalesce::settle_quads(&mut mir) {
+    if !coalesce::settle_quads(&mut mir) {
         return Err(Retry::Yes(CompileError::Internal("the lanes of a register do not fit into four channels".to_string())));
     }
-    simplify(&mut mir.steps);
+    shape_control_flow(&mut mir);
     crate::select::fetch::whole_quads(&mut mir);
     limit_constants(&mut mir);
     let reserved = match legal.stage {
@@ -265,271 +260,7 @@ fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: 
     let emitted = emit(&mir, &scheduled, &place, legal.stage, abi.fetch_shader).map_err(|e| {
         Retry::No(CompileError::limit("R0307", retroshade_ir::Span::NONE, format!("the program does not fit its encoding: {e}"), 1, 0))
     })?;
-    let placed = check.then(|| crate::place::check::placed(&mir, &scheduled, &place));
-    Ok((emitted, place.count.max(1), describe(&mir), placed))
-}
-
-/// Schedules and allocates; where the registers do not suffice, more and more values go to scratch memory.
-fn fit(mir: Mir, effort: u64, reserved: u8) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
-    let mut most = SPILL_FROM;
-    let mut code = mir.clone();
-    loop {
-        let scheduled = schedule_all(&mut code, effort)?;
-        let error = match allocate(&code, &code.steps, &scheduled, reserved) {
-            Ok(p) => match define_undefined(code, scheduled, p, effort, reserved) {
-                Err(Retry::No(e)) => e,
-                done => return done,
-            },
-            Err(AllocError::Limit(e)) => e,
-            Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
-        };
-        code = mir.clone();
-        if most < SPILL_TO || !crate::place::spill::spill(&mut code, most) {
-            // With less coalescing fewer values are tied to others in registers.
-            return Err(Retry::Yes(error));
-        }
-        most = most * 2 / 3;
-    }
-}
-
-/// Webs that some path leaves undefined start as 0, as the IR says of outputs that are never written.
-fn define_undefined(
-    mut mir: Mir,
-    scheduled: Vec<Leaf>,
-    place: Placement,
-    effort: u64,
-    reserved: u8,
-) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
-    if place.undefined.is_empty() {
-        return Ok((mir, scheduled, place));
-    }
-    let mut first: Vec<Op> = place.undefined.iter().map(|w| Op::alu(op2::MOV, &[Opnd::bits(0)], Some(*w))).collect();
-    match mir.steps.first_mut() {
-        Some(Step::Code(c)) => {
-            first.append(c);
-            *c = first;
-        }
-        _ => mir.steps.insert(0, Step::Code(first)),
-    }
-    for info in &mut mir.webs {
-        if !info.settled {
-            info.chan = None;
-        }
-    }
-    let scheduled = schedule_all(&mut mir, effort)?;
-    let place = match allocate(&mir, &mir.steps, &scheduled, reserved) {
-        Ok(p) => p,
-        Err(AllocError::Limit(e)) => return Err(Retry::No(e)),
-        Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
-    };
-    Ok((mir, scheduled, place))
-}
-
-/// Schedules every piece of code; operations that fit nowhere get their operands moved to other channels.
-fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
-    for info in &mut mir.webs {
-        info.settled = info.chan.is_some();
-    }
-    let total: usize = leaves(&mir.steps).iter().map(|l| l.len()).sum();
-    // Pieces share the tries by their length; each is scheduled once at least.
-    let share = |n: usize| effort * n as u64 / total.max(1) as u64;
-    let mut out: Vec<Leaf> = Vec::new();
-    let mut names = Numbering::default();
-    let code: Vec<Vec<Op>> = leaves(&mir.steps).into_iter().cloned().collect();
-    for (k, ops) in code.into_iter().enumerate() {
-        let mut ops = ops;
-        let mut rounds = 0;
-        // Every round adds moves, so the bound must not grow with them.
-        let most = 24 + ops.len().min(40);
-        loop {
-            match schedule(&ops, mir, share(ops.len()), &mut names) {
-                Ok((items, chan)) => {
-                    for (w, c) in chan {
-                        mir.webs[w.0 as usize].chan = Some(c);
-                    }
-                    out.push(Leaf { ops, items });
-                    break;
-                }
-                Err(Stuck::Op(i)) => {
-                    rounds += 1;
-                    if rounds > most {
-                        return Err(Retry::Yes(CompileError::Internal(format!("`{}` fits no instruction group", ops[i].name()))));
-                    }
-                    spread(mir, k, i);
-                    ops = leaves(&mir.steps)[k].clone();
-                }
-            }
-        }
-    }
-    Ok(out)
-}
-
-/// Moves an operation's register operands to channels of their own.
-fn spread(mir: &mut Mir, leaf: usize, i: usize) {
-    let mut ops = leaves(&mir.steps)[leaf].clone();
-    let reduce = ops[i].kind == Kind::Reduce;
-    let mut moves = Vec::new();
-    for k in 0..ops[i].src.len() {
-        let s = ops[i].src[k];
-        if s.as_web().is_some() {
-            let w = mir.web();
-            mir.webs[w.0 as usize].chan = Some(if reduce { k as u8 / 2 } else { k as u8 });
-            mir.webs[w.0 as usize].settled = true;
-            moves.push(Op::alu(op2::MOV, &[Opnd { place: s.place, neg: false, abs: false }], Some(w)));
-            ops[i].src[k].place = Place::Web(w);
-        }
-    }
-    ops.splice(i..i, moves);
-    let mut n = 0;
-    each_leaf(&mut mir.steps, &mut |l| {
-        if n == leaf {
-            *l = ops.clone();
-        }
-        n += 1;
-    });
-}
-
-/// Copies constants to registers where one operation names more than a group can read.
-fn limit_constants(mir: &mut Mir) {
-    let mut webs = std::mem::take(&mut mir.webs);
-    each_leaf(&mut mir.steps, &mut |ops| {
-        let old = std::mem::take(ops);
-        for mut op in old {
-            let (mut pairs, mut words): (BTreeSet<u64>, BTreeSet<u32>) = (BTreeSet::new(), BTreeSet::new());
-            if op.is_alu() {
-                let float = op.float_operands();
-                for s in &mut op.src {
-                    let over = match s.place {
-                        Place::Const(b, i, c) => {
-                            let key = (b as u64) << 32 | (i as u64) << 1 | c as u64 >> 1;
-                            !pairs.contains(&key) && pairs.len() == 2 || {
-                                pairs.insert(key);
-                                false
-                            }
-                        }
-                        Place::Bits(b) if inline_constant(b, float).is_none() => {
-                            let known = words.contains(&b) || float && words.contains(&(b ^ 0x8000_0000));
-                            !known && words.len() == 4 || {
-                                words.insert(b);
-                                false
-                            }
-                        }
-                        _ => false,
-                    };
-                    if over {
-                        webs.push(WebInfo::default());
-                        let w = Web(webs.len() as u32 - 1);
-                        let mut m = Op::alu(op2::MOV, &[Opnd { place: s.place, neg: false, abs: false }], Some(w));
-                        m.span = op.span;
-                        ops.push(m);
-                        s.place = Place::Web(w);
-                    }
-                }
-            }
-            ops.push(op);
-        }
-    });
-    mir.webs = webs;
-}
-
-/// An arm that only leaves the loop becomes ALU_BREAK, one that only ends its round ALU_CONTINUE; empty pieces of code vanish.
-fn simplify(steps: &mut Vec<Step>) {
-    let old = std::mem::take(steps);
-    for s in old {
-        match s {
-            Step::If { mut then, mut other } => {
-                simplify(&mut then);
-                simplify(&mut other);
-                let leaves = matches!(other.as_slice(), [Step::Break]);
-                let waits = matches!(other.as_slice(), [Step::Continue]);
-                if leaves || waits {
-                    steps.push(if leaves { Step::BreakUnless } else { Step::ContinueUnless });
-                    steps.append(&mut then);
-                } else if then.is_empty() && other.is_empty() {
-                    // Nothing depends on the predicate any more.
-                    if let Some(Step::Code(c)) = steps.last_mut()
-                        && c.last().is_some_and(|o| o.kind == Kind::Pred)
-                    {
-                        c.pop();
-                    }
-                } else {
-                    steps.push(Step::If { then, other });
-                }
-            }
-            Step::Loop(mut body) => {
-                simplify(&mut body);
-                steps.push(Step::Loop(body));
-            }
-            Step::Code(c) => {
-                // Two pieces without control flow between them are one.
-                match steps.last_mut() {
-                    Some(Step::Code(before))
-                        if before.last().is_none_or(|o| o.is_alu() && o.kind != Kind::Pred || matches!(o.kind, Kind::Fetch(_))) =>
-                    {
-                        before.extend(c)
-                    }
-                    _ if c.is_empty() => {}
-                    _ => steps.push(Step::Code(c)),
-                }
-            }
-            other => steps.push(other),
-        }
-    }
-}
-
-/// The operations as text.
-fn describe(mir: &Mir) -> String {
-    fn opnd(o: &Opnd) -> String {
-        let base = match o.place {
-            Place::Web(w) => format!("w{}", w.0),
-            Place::Const(b, i, c) => format!("c{b}[{i}].{}", b"xyzw"[c as usize & 3] as char),
-            Place::Bits(b) => format!("{b:#x}"),
-            Place::Array { local, offset, chan, rel } => {
-                format!("array{local}[{offset}{}].{}", if rel { "+AR" } else { "" }, b"xyzw"[chan as usize & 3] as char)
-            }
-        };
-        let base = if o.abs { format!("|{base}|") } else { base };
-        if o.neg { format!("-{base}") } else { base }
-    }
-    fn walk(steps: &[Step], depth: usize, out: &mut String) {
-        let pad = "  ".repeat(depth);
-        for s in steps {
-            match s {
-                Step::Code(ops) => {
-                    for o in ops {
-                        let dst: Vec<String> = o.writes().iter().map(|w| format!("w{}", w.0)).collect();
-                        let src: Vec<String> = match &o.kind {
-                            Kind::Fetch(_) | Kind::Export(_) | Kind::Write(_) => o.reads().iter().map(|w| format!("w{}", w.0)).collect(),
-                            _ => o.src.iter().map(opnd).collect(),
-                        };
-                        let name = match &o.kind {
-                            Kind::Fetch(f) => TABLE.form(f.word.form).name,
-                            Kind::Export(_) => "EXPORT",
-                            Kind::Write(w) => TABLE.form(w.form).name,
-                            Kind::Control(form) => TABLE.form(*form).name,
-                            _ => o.name(),
-                        };
-                        out.push_str(&format!("{pad}{} = {name} {}\n", dst.join(", "), src.join(", ")));
-                    }
-                }
-                Step::If { then, other } => {
-                    out.push_str(&format!("{pad}if\n"));
-                    walk(then, depth + 1, out);
-                    out.push_str(&format!("{pad}else\n"));
-                    walk(other, depth + 1, out);
-                }
-                Step::Loop(b) => {
-                    out.push_str(&format!("{pad}loop\n"));
-                    walk(b, depth + 1, out);
-                }
-                Step::BreakUnless => out.push_str(&format!("{pad}break unless\n")),
-                Step::ContinueUnless => out.push_str(&format!("{pad}continue unless\n")),
-                Step::Break => out.push_str(&format!("{pad}break\n")),
-                Step::Continue => out.push_str(&format!("{pad}continue\n")),
-            }
-        }
-    }
-    let mut out = String::new();
-    walk(&mir.steps, 0, &mut out);
-    out
+    let placed = options.check_allocation.then(|| check::placed(&mir, &scheduled, &place));
+    let (text, places) = if options.texts || options.wants("mir") { (describe(&mir), place.describe(&mir)) } else { Default::default() };
+    Ok(Generated { emitted, gprs: place.count.max(1), mir: text, places, placed })
 }

@@ -78,6 +78,10 @@ impl TargetIsa for R700 {
                 ("clauses", n.clauses),
                 ("fetches", n.fetches),
                 ("stack", n.stack),
+                ("shortest_groups", n.paths[0].groups),
+                ("longest_groups", n.paths[1].groups),
+                ("shortest_clauses", n.paths[0].clauses),
+                ("longest_clauses", n.paths[1].clauses),
                 ("scratch_bytes", c.emitted.scratch as u64 * 16),
             ]
             .into_iter()
@@ -90,7 +94,7 @@ impl TargetIsa for R700 {
         abi::reflect(&mut reflection, module, &c.abi);
         let hex: String = program.hex_lines();
         let mut extra: indexmap::IndexMap<&'static str, Vec<u8>> =
-            [("hex", hex.into_bytes()), ("mir", c.mir.into_bytes())].into_iter().collect();
+            [("hex", hex.into_bytes()), ("mir", c.mir.into_bytes()), ("regalloc", c.places.into_bytes())].into_iter().collect();
         let container = match c.abi.platform {
             abi::Platform::Object => container::build(&code, &registers, &c.parts, module.stage, &chip),
             abi::Platform::WiiU => {

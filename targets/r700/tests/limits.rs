@@ -208,3 +208,39 @@ fn thirty_two_textures() {
     writeln!(s, "    output %c, v{last}\n    return").unwrap();
     run(&s).unwrap();
 }
+
+/// Loops within loops: the work on them must not multiply with every level.
+#[test]
+fn twenty_nested_loops() {
+    let levels = 20;
+    let mut s = format!(
+        "{HEAD}block0:\n    v0 = input.f32x4 %a\n    v1 = input.i32 %n\n    v2 = iconst.i32 1\n    v3 = and v1, v2\n    v4 = iconst.i32 0\n    v5 = extract v0, 0\n"
+    );
+    // Block 1 + k heads loop k, block 101 + k closes it; each runs once or twice.
+    let sum = |k: usize| if k == 0 { "v5".to_string() } else { format!("v{}", 1001 + 10 * (k - 1)) };
+    for k in 0..levels {
+        let v = 1000 + 10 * k;
+        writeln!(s, "    jump block{}(v4, {})\nblock{}(v{v}: i32, v{}: f32):", 1 + k, sum(k), 1 + k, v + 1).unwrap();
+    }
+    writeln!(s, "    v5000 = fadd {}, v5\n    jump block{}(v5000)", sum(levels), 100 + levels).unwrap();
+    for k in (0..levels).rev() {
+        let v = 6000 + 10 * k;
+        let next = if k == 0 { "block200".to_string() } else { format!("block{}", 100 + k) };
+        writeln!(
+            s,
+            "block{}(v{v}: f32):\n    v{} = iadd v{}, v2\n    v{} = icmp sle v{}, v3\n    br_if v{}, block{}(v{}, v{v}), {next}(v{v})",
+            101 + k,
+            v + 1,
+            1000 + 10 * k,
+            v + 2,
+            v + 1,
+            v + 2,
+            1 + k,
+            v + 1
+        )
+        .unwrap();
+    }
+    s.push_str("block200(v9000: f32):\n    v9001 = build v9000, v5, v5, v5\n    output %c, v9001\n    return\n");
+    let m = retroshade_ir::parse("limits", &s).unwrap_or_else(|e| panic!("{e:?}\n{s}"));
+    retroshade_r700::isa().compile(&m, &Options::default()).unwrap();
+}

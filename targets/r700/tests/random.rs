@@ -3,9 +3,14 @@
 //!
 //! `RETROSHADE_RANDOM=n` runs n programs of each kind.
 
+#![allow(clippy::unwrap_used)]
+
 use retroshade_ir::Stage;
-use retroshade_lower::testing::{Profile, check_random_with, default_options, program_count};
+use retroshade_lower::testing::{Profile, check_random_with, default_options, program_count, random_program};
 use retroshade_lower::{OptLevel, Options};
+use retroshade_r700::abi::{Abi, Platform};
+use retroshade_r700::isa::program::{Program, words_of};
+use retroshade_r700::sim::{self, Reading};
 
 fn check(profile: &Profile, from: u64, default: u64) {
     let n = program_count(default);
@@ -36,4 +41,21 @@ fn geometry_programs() {
 #[test]
 fn programs_on_wavefronts_of_64_lanes() {
     check(&Profile { lanes: 64, ..Profile::r700() }, 30_000, 250);
+}
+
+/// The code gives the same in both readings of the manual: no lane leaves a loop while a branch is open within it.
+#[test]
+fn both_readings_of_else_and_pop() {
+    let profile = Profile { derivatives: false, ..Profile::r700().only(&[Stage::Fragment]) };
+    let mut loops = 0;
+    for seed in 50_000..50_300 {
+        let (m, env) = random_program(&profile, seed);
+        let Ok(s) = retroshade_r700::isa().compile(&m, &default_options(seed)) else { continue };
+        let program = Program::decode(&words_of(&s.code).unwrap()).unwrap();
+        loops += program.cf.iter().any(|w| w.name() == "LOOP_START_DX10") as u32;
+        let abi = Abi::of(&s.legal, Platform::Object).unwrap();
+        let run = |reading| sim::run_in(reading, &program, None, &s.legal, &abi, &env).map(|r| format!("{:?}", r.invocations));
+        assert_eq!(run(Reading::LeaveAlone), run(Reading::Revive), "seed {seed}\n{}", s.asm);
+    }
+    assert!(loops > 30, "{loops}");
 }

@@ -13,7 +13,7 @@ use cranelift_entity::EntityRef;
 use retroshade_ir::analysis::Ranges;
 use retroshade_ir::passes::contract::FpContract;
 use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits};
-use retroshade_ir::passes::{PassOptions, cleanup, each, pipeline};
+use retroshade_ir::passes::{PassOptions, cleanup, each, pipeline, sequence};
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, Stage, TexDim, TexOp, Type, Value};
 use retroshade_lower::legal::{BITS_AND_PACKING, Rule, apply, bits, float, intdiv};
@@ -41,6 +41,9 @@ pub struct Choice {
     /// Whether chains of selects become trees.
     pub balance: bool,
 }
+
+/// The usual way.
+pub const STANDARD: Choice = Choice { dot: 3, unroll: 256, select: 16, balance: false };
 
 /// The passes' options under a choice.
 fn pass_options(options: &Options, choice: Choice) -> PassOptions {
@@ -102,6 +105,9 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
         ));
     }
     let mut m = module.clone();
+    // Where an index comes from shows only when calls are gone.
+    let pass = pass_options(options, choice);
+    sequence(&mut m, &["inline"], &pass);
     bound_indices(&mut m, if options.opt > OptLevel::O0 { LOCAL_SELECT } else { 0 });
     // Sums of two products are cheaper one after the other, unless they are on the longest chain.
     each(&mut m, whole_quotients);
@@ -111,7 +117,6 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
         })
     };
     rules(&mut m);
-    let pass = pass_options(options, choice);
     pipeline(&mut m, &pass, &mut |name, m| {
         if options.wants(name) {
             dumps.push((name.to_string(), retroshade_ir::print(m)));
@@ -138,7 +143,19 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
 
 /// Brings control flow into the shape that the machine has.
 pub fn structure(m: &mut Module, options: &Options, dumps: &mut Vec<(String, String)>) -> Result<Structure, CompileError> {
-    let tree = structurise(m.main_mut(), StructureOptions { allow_continue: true })?;
+    let shape = StructureOptions { allow_continue: true };
+    let before = m.main().blocks.len();
+    let mut tree = structurise(m.main_mut(), shape)?;
+    // What early returns become are truth values that blocks without code pass on: selects do that, and often more of it then.
+    if options.opt > OptLevel::O1 && m.main().blocks.len() > before {
+        let pass = pass_options(options, STANDARD);
+        let mut converted = m.clone();
+        if sequence(&mut converted, &["if_convert"], &pass) {
+            cleanup(&mut converted, &pass);
+            tree = structurise(converted.main_mut(), shape)?;
+            *m = converted;
+        }
+    }
     if options.wants("legal") {
         dumps.push(("legal".to_string(), retroshade_ir::print(m)));
     }

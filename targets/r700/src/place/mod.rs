@@ -4,7 +4,9 @@
 pub mod check;
 pub mod coalesce;
 pub mod deps;
+pub mod fit;
 pub mod liveness;
+pub mod paths;
 pub mod sched;
 pub mod spill;
 
@@ -38,6 +40,23 @@ pub struct Placement {
     pub dead: BTreeSet<(usize, usize, usize)>,
     /// Webs live on entry that no input provides.
     pub undefined: Vec<Web>,
+}
+
+impl Placement {
+    /// The registers as text: a line for each value that has one, then local arrays.
+    pub fn describe(&self, mir: &Mir) -> String {
+        let mut out = String::new();
+        for (n, (gpr, info)) in self.gpr.iter().zip(&mir.webs).enumerate() {
+            if let Some(r) = gpr {
+                let chan = ['x', 'y', 'z', 'w'][info.chan.unwrap_or(0) as usize & 3];
+                out.push_str(&format!("w{n} R{r}.{chan}\n"));
+            }
+        }
+        for (n, (first, count)) in self.locals.iter().zip(&mir.locals).enumerate().filter(|l| *l.1.1 > 0) {
+            out.push_str(&format!("array{n} R{first}..R{}\n", *first as u32 + *count as u32 - 1));
+        }
+        out
+    }
 }
 
 /// Where allocation failed.

@@ -189,6 +189,13 @@ pub enum Kind {
     Control(FormId),
 }
 
+impl Kind {
+    /// Whether it occupies ALU slots.
+    pub fn is_alu(&self) -> bool {
+        matches!(self, Kind::Alu | Kind::Reduce | Kind::Pred | Kind::Kill | Kind::Mova)
+    }
+}
+
 /// An operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Op {
@@ -230,7 +237,7 @@ impl Op {
     }
     /// Whether it occupies ALU slots.
     pub fn is_alu(&self) -> bool {
-        matches!(self.kind, Kind::Alu | Kind::Reduce | Kind::Pred | Kind::Kill | Kind::Mova)
+        self.kind.is_alu()
     }
     /// Whether the form has three operands.
     pub fn is_op3(&self) -> bool {
@@ -393,4 +400,61 @@ pub fn each_leaf(steps: &mut [Step], f: &mut dyn FnMut(&mut Vec<Op>)) {
             _ => {}
         }
     }
+}
+
+/// The operations as text.
+pub fn describe(mir: &Mir) -> String {
+    fn opnd(o: &Opnd) -> String {
+        let base = match o.place {
+            Place::Web(w) => format!("w{}", w.0),
+            Place::Const(b, i, c) => format!("c{b}[{i}].{}", b"xyzw"[c as usize & 3] as char),
+            Place::Bits(b) => format!("{b:#x}"),
+            Place::Array { local, offset, chan, rel } => {
+                format!("array{local}[{offset}{}].{}", if rel { "+AR" } else { "" }, b"xyzw"[chan as usize & 3] as char)
+            }
+        };
+        let base = if o.abs { format!("|{base}|") } else { base };
+        if o.neg { format!("-{base}") } else { base }
+    }
+    fn walk(steps: &[Step], depth: usize, out: &mut String) {
+        let pad = "  ".repeat(depth);
+        for s in steps {
+            match s {
+                Step::Code(ops) => {
+                    for o in ops {
+                        let dst: Vec<String> = o.writes().iter().map(|w| format!("w{}", w.0)).collect();
+                        let src: Vec<String> = match &o.kind {
+                            Kind::Fetch(_) | Kind::Export(_) | Kind::Write(_) => o.reads().iter().map(|w| format!("w{}", w.0)).collect(),
+                            _ => o.src.iter().map(opnd).collect(),
+                        };
+                        let name = match &o.kind {
+                            Kind::Fetch(f) => TABLE.form(f.word.form).name,
+                            Kind::Export(_) => "EXPORT",
+                            Kind::Write(w) => TABLE.form(w.form).name,
+                            Kind::Control(form) => TABLE.form(*form).name,
+                            _ => o.name(),
+                        };
+                        out.push_str(&format!("{pad}{} = {name} {}\n", dst.join(", "), src.join(", ")));
+                    }
+                }
+                Step::If { then, other } => {
+                    out.push_str(&format!("{pad}if\n"));
+                    walk(then, depth + 1, out);
+                    out.push_str(&format!("{pad}else\n"));
+                    walk(other, depth + 1, out);
+                }
+                Step::Loop(b) => {
+                    out.push_str(&format!("{pad}loop\n"));
+                    walk(b, depth + 1, out);
+                }
+                Step::BreakUnless => out.push_str(&format!("{pad}break unless\n")),
+                Step::ContinueUnless => out.push_str(&format!("{pad}continue unless\n")),
+                Step::Break => out.push_str(&format!("{pad}break\n")),
+                Step::Continue => out.push_str(&format!("{pad}continue\n")),
+            }
+        }
+    }
+    let mut out = String::new();
+    walk(&mir.steps, 0, &mut out);
+    out
 }

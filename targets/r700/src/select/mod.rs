@@ -12,6 +12,7 @@ mod geometry;
 mod memory;
 pub mod mir;
 mod output;
+pub mod tidy;
 
 pub use geometry::VERTEX_OFFSETS;
 pub use memory::in_scratch;

@@ -87,7 +87,19 @@ impl Lane {
     }
 }
 
+/// What ELSE and POP do to lanes that have left a loop, or wait for its next round, while a branch is open: the manual can be read
+/// both ways.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// Nothing.
+    #[default]
+    LeaveAlone,
+    /// They become what they were when the branch was opened.
+    Revive,
+}
+
 struct Machine<'a> {
+    reading: Reading,
     program: &'a Program,
     module: &'a Module,
     abi: &'a Abi,
@@ -158,6 +170,18 @@ fn vertex_index(module: &Module, inv: &InvocationInputs, n: usize) -> u32 {
 
 /// Executes a program on all invocations. A vertex program's inputs come by its fetch shader where there is one.
 pub fn run(program: &Program, fetch: Option<&Program>, module: &Module, abi: &Abi, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+    run_in(Reading::LeaveAlone, program, fetch, module, abi, env)
+}
+
+/// As [`run`], in one of the readings.
+pub fn run_in(
+    reading: Reading,
+    program: &Program,
+    fetch: Option<&Program>,
+    module: &Module,
+    abi: &Abi,
+    env: &ShaderEnv,
+) -> Result<ShaderResult, SimError> {
     let attributes = if module.stage == Stage::Vertex { attributes(module, abi, env) } else { None };
     if attributes.is_none() && abi.role == Role::OwnFetches {
         return Err(SimError::BadEnv("two vertices of one index have different attributes".to_string()));
@@ -168,6 +192,7 @@ pub fn run(program: &Program, fetch: Option<&Program>, module: &Module, abi: &Ab
     let mut out = ShaderResult { storage: env.storage.clone(), ..ShaderResult::default() };
     for chunk in env.invocations.chunks(LANES) {
         let mut m = Machine {
+            reading,
             program,
             module,
             abi,
@@ -263,6 +288,7 @@ pub fn copied(program: &Program, module: &Module, abi: &Abi, vertices: &[Vec<Vec
             Lane::new(gpr, ring)
         });
         let mut m = Machine {
+            reading: Reading::LeaveAlone,
             program,
             module,
             abi,
@@ -326,7 +352,7 @@ impl Machine<'_> {
         for _ in 0..n {
             let e = self.stack.pop().ok_or_else(|| self.fault(at, "the stack is empty"))?;
             for (s, old) in self.state.iter_mut().zip(e.states()) {
-                if !matches!(s, State::Break | State::Continue) {
+                if self.reading == Reading::Revive || !matches!(s, State::Break | State::Continue) {
                     *s = *old;
                 }
             }
@@ -442,6 +468,7 @@ impl Machine<'_> {
                             *s = match *s {
                                 State::Active => State::Branch,
                                 State::Branch => State::Active,
+                                _ if self.reading == Reading::Revive => State::Active,
                                 other => other,
                             };
                         }

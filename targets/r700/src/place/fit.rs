@@ -1,0 +1,140 @@
+//! Schedule and allocation together: operations that fit no group get room, values that fit no register go to scratch memory.
+
+use super::sched::{Numbering, Stuck, schedule};
+use super::spill::spill;
+use super::{AllocError, Leaf, Placement, allocate};
+use crate::isa::forms::op2;
+use crate::select::mir::*;
+use retroshade_lower::CompileError;
+
+/// Live values (of 496 channels) above which the first attempt at spilling moves some to memory, and where attempts end.
+const SPILL_FROM: u32 = 360;
+const SPILL_TO: u32 = 40;
+
+/// Whether a failure may vanish with less coalescing.
+pub enum Retry {
+    /// It may.
+    Yes(CompileError),
+    /// It will not.
+    No(CompileError),
+}
+
+/// Schedules and allocates; where the registers do not suffice, more and more values go to scratch memory.
+pub fn fit(mir: Mir, effort: u64, reserved: u8) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
+    let mut most = SPILL_FROM;
+    let mut code = mir.clone();
+    loop {
+        let scheduled = schedule_all(&mut code, effort)?;
+        let error = match allocate(&code, &code.steps, &scheduled, reserved) {
+            Ok(p) => match define_undefined(code, scheduled, p, effort, reserved) {
+                Err(Retry::No(e)) => e,
+                done => return done,
+            },
+            Err(AllocError::Limit(e)) => e,
+            Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
+        };
+        code = mir.clone();
+        if most < SPILL_TO || !spill(&mut code, most) {
+            // With less coalescing fewer values are tied to others in registers.
+            return Err(Retry::Yes(error));
+        }
+        most = most * 2 / 3;
+    }
+}
+
+/// Webs that some path leaves undefined start as 0, as the IR says of outputs that are never written.
+fn define_undefined(
+    mut mir: Mir,
+    scheduled: Vec<Leaf>,
+    place: Placement,
+    effort: u64,
+    reserved: u8,
+) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
+    if place.undefined.is_empty() {
+        return Ok((mir, scheduled, place));
+    }
+    let mut first: Vec<Op> = place.undefined.iter().map(|w| Op::alu(op2::MOV, &[Opnd::bits(0)], Some(*w))).collect();
+    match mir.steps.first_mut() {
+        Some(Step::Code(c)) => {
+            first.append(c);
+            *c = first;
+        }
+        _ => mir.steps.insert(0, Step::Code(first)),
+    }
+    for info in &mut mir.webs {
+        if !info.settled {
+            info.chan = None;
+        }
+    }
+    let scheduled = schedule_all(&mut mir, effort)?;
+    let place = match allocate(&mir, &mir.steps, &scheduled, reserved) {
+        Ok(p) => p,
+        Err(AllocError::Limit(e)) => return Err(Retry::No(e)),
+        Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
+    };
+    Ok((mir, scheduled, place))
+}
+
+/// Schedules every piece of code; operations that fit nowhere get their operands moved to other channels.
+fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
+    for info in &mut mir.webs {
+        info.settled = info.chan.is_some();
+    }
+    let total: usize = leaves(&mir.steps).iter().map(|l| l.len()).sum();
+    // Pieces share the tries by their length; each is scheduled once at least.
+    let share = |n: usize| effort * n as u64 / total.max(1) as u64;
+    let mut out: Vec<Leaf> = Vec::new();
+    let mut names = Numbering::default();
+    let code: Vec<Vec<Op>> = leaves(&mir.steps).into_iter().cloned().collect();
+    for (k, ops) in code.into_iter().enumerate() {
+        let mut ops = ops;
+        let mut rounds = 0;
+        // Every round adds moves, so the bound must not grow with them.
+        let most = 24 + ops.len().min(40);
+        loop {
+            match schedule(&ops, mir, share(ops.len()), &mut names) {
+                Ok((items, chan)) => {
+                    for (w, c) in chan {
+                        mir.webs[w.0 as usize].chan = Some(c);
+                    }
+                    out.push(Leaf { ops, items });
+                    break;
+                }
+                Err(Stuck::Op(i)) => {
+                    rounds += 1;
+                    if rounds > most {
+                        return Err(Retry::Yes(CompileError::Internal(format!("`{}` fits no instruction group", ops[i].name()))));
+                    }
+                    spread(mir, k, i);
+                    ops = leaves(&mir.steps)[k].clone();
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Moves an operation's register operands to channels of their own.
+fn spread(mir: &mut Mir, leaf: usize, i: usize) {
+    let mut ops = leaves(&mir.steps)[leaf].clone();
+    let reduce = ops[i].kind == Kind::Reduce;
+    let mut moves = Vec::new();
+    for k in 0..ops[i].src.len() {
+        let s = ops[i].src[k];
+        if s.as_web().is_some() {
+            let w = mir.web();
+            mir.webs[w.0 as usize].chan = Some(if reduce { k as u8 / 2 } else { k as u8 });
+            mir.webs[w.0 as usize].settled = true;
+            moves.push(Op::alu(op2::MOV, &[Opnd { place: s.place, neg: false, abs: false }], Some(w)));
+            ops[i].src[k].place = Place::Web(w);
+        }
+    }
+    ops.splice(i..i, moves);
+    let mut n = 0;
+    each_leaf(&mut mir.steps, &mut |l| {
+        if n == leaf {
+            *l = ops.clone();
+        }
+        n += 1;
+    });
+}

@@ -1,0 +1,198 @@
+//! Selected code is made ready for scheduling: constants that a group cannot read all at once, and the shapes of control flow.
+
+use crate::isa::forms::op2;
+use crate::select::mir::*;
+use smallvec::SmallVec;
+
+/// A few different things, of which a group takes no more.
+struct Few<T> {
+    found: SmallVec<[T; 4]>,
+    most: usize,
+}
+
+impl<T: PartialEq> Few<T> {
+    fn new(most: usize) -> Few<T> {
+        Few { found: SmallVec::new(), most }
+    }
+    /// Whether there is room for it, which then is taken.
+    fn admit(&mut self, x: T) -> bool {
+        if self.found.contains(&x) {
+            return true;
+        }
+        let room = self.found.len() < self.most;
+        if room {
+            self.found.push(x);
+        }
+        room
+    }
+}
+
+/// Copies constants to registers where one operation names more than a group can read: two register halves, four literals.
+pub fn limit_constants(mir: &mut Mir) {
+    let mut webs = std::mem::take(&mut mir.webs);
+    each_leaf(&mut mir.steps, &mut |ops| {
+        let old = std::mem::take(ops);
+        for mut op in old {
+            let (mut halves, mut literals) = (Few::new(2), Few::new(4));
+            let float = op.float_operands();
+            for s in op.src.iter_mut().filter(|_| op.kind.is_alu()) {
+                let fits = match s.place {
+                    Place::Const(bank, index, chan) => halves.admit((bank, index, chan >> 1)),
+                    // Operands carry the sign of a float.
+                    Place::Bits(b) if inline_constant(b, float).is_none() => literals.admit(if float { b & 0x7fff_ffff } else { b }),
+                    _ => true,
+                };
+                if !fits {
+                    webs.push(WebInfo::default());
+                    let w = Web(webs.len() as u32 - 1);
+                    let mut copy = Op::alu(op2::MOV, &[Opnd { place: s.place, neg: false, abs: false }], Some(w));
+                    copy.span = op.span;
+                    ops.push(copy);
+                    s.place = Place::Web(w);
+                }
+            }
+            ops.push(op);
+        }
+    });
+    mir.webs = webs;
+}
+
+/// Brings control flow into the shapes that the machine has: an arm that only leaves the loop becomes ALU_BREAK, one that only
+/// ends its round ALU_CONTINUE; empty pieces of code vanish.
+///
+/// Lanes leave a loop only where no branch is open within it. Where the source leaves out of a branch, a flag is set there and
+/// asked behind the branch, so nothing depends on what ELSE and POP do to lanes that have left.
+pub fn shape_control_flow(mir: &mut Mir) {
+    let steps = std::mem::take(&mut mir.steps);
+    mir.steps = level(mir, steps);
+}
+
+/// What the flag says: go on, leave the loop, wait for its next round.
+const GO_ON: u32 = 0;
+const LEAVE: u32 = 1;
+const WAIT: u32 = u32::MAX;
+
+/// Whether lanes may leave the loop around, and whether they may end their round.
+fn leaves_loop(steps: &[Step]) -> (bool, bool) {
+    steps.iter().fold((false, false), |(leave, wait), s| match s {
+        Step::Break | Step::BreakUnless => (true, wait),
+        Step::Continue | Step::ContinueUnless => (leave, true),
+        Step::If { then, other } => {
+            let (a, b) = (leaves_loop(then), leaves_loop(other));
+            (leave | a.0 | b.0, wait | a.1 | b.1)
+        }
+        Step::Code(_) | Step::Loop(_) => (leave, wait),
+    })
+}
+
+/// Steps where no branch is open within the loop around, or outside of loops.
+fn level(mir: &mut Mir, steps: Vec<Step>) -> Vec<Step> {
+    let mut out = Vec::new();
+    for mut s in steps {
+        if let Step::If { other, .. } = &mut s {
+            other.retain(|s| !matches!(s, Step::Code(c) if c.is_empty()));
+        }
+        match s {
+            Step::If { then, other } if matches!(other.as_slice(), [Step::Break | Step::Continue]) => {
+                out.push(if matches!(other[0], Step::Break) { Step::BreakUnless } else { Step::ContinueUnless });
+                out.append(&mut level(mir, then));
+            }
+            Step::If { then, other } => {
+                let (a, b) = (leaves_loop(&then), leaves_loop(&other));
+                let (leave, wait) = (a.0 | b.0, a.1 | b.1);
+                if !leave && !wait {
+                    branch(mir, then, other, &mut out);
+                    continue;
+                }
+                let flag = mir.web();
+                let ask = |form, value| Op { kind: Kind::Pred, ..Op::alu(form, &[Opnd::web(flag), Opnd::bits(value)], None) };
+                if let Some(Step::Code(c)) = out.last_mut() {
+                    c.insert(0, set(flag, GO_ON));
+                }
+                let (then, other) = (arm(mir, then, flag), arm(mir, other, flag));
+                out.push(Step::If { then, other });
+                if leave {
+                    out.push(Step::Code(vec![ask(op2::PRED_SETNE_INT, LEAVE)]));
+                    out.push(Step::BreakUnless);
+                }
+                if wait {
+                    out.push(Step::Code(vec![ask(op2::PRED_SETNE_INT, WAIT)]));
+                    out.push(Step::ContinueUnless);
+                }
+            }
+            other => plain(mir, other, &mut out),
+        }
+    }
+    out
+}
+
+fn set(flag: Web, value: u32) -> Op {
+    Op::alu(op2::MOV, &[Opnd::bits(value)], Some(flag))
+}
+
+/// Steps within a branch that lanes leave by the flag.
+fn arm(mir: &mut Mir, steps: Vec<Step>, flag: Web) -> Vec<Step> {
+    let mut out = Vec::new();
+    let mut steps = steps.into_iter();
+    while let Some(s) = steps.next() {
+        match s {
+            Step::Break | Step::Continue => {
+                code(vec![set(flag, if matches!(s, Step::Break) { LEAVE } else { WAIT })], &mut out);
+                return out;
+            }
+            Step::If { then, other } if leaves_loop(&then) != (false, false) || leaves_loop(&other) != (false, false) => {
+                let (then, other) = (arm(mir, then, flag), arm(mir, other, flag));
+                out.push(Step::If { then, other });
+                // The rest is for the lanes that go on.
+                let rest = arm(mir, steps.collect(), flag);
+                if !rest.is_empty() {
+                    let ask = Op::alu(op2::PRED_SETE_INT, &[Opnd::web(flag), Opnd::bits(GO_ON)], None);
+                    out.push(Step::Code(vec![Op { kind: Kind::Pred, ..ask }]));
+                    out.push(Step::If { then: rest, other: Vec::new() });
+                }
+                return out;
+            }
+            other => plain(mir, other, &mut out),
+        }
+    }
+    out
+}
+
+/// A step that leaves no loop around it.
+fn plain(mir: &mut Mir, s: Step, out: &mut Vec<Step>) {
+    match s {
+        Step::If { then, other } => branch(mir, then, other, out),
+        Step::Loop(body) => {
+            let body = level(mir, body);
+            out.push(Step::Loop(body));
+        }
+        Step::Code(c) => code(c, out),
+        other => out.push(other),
+    }
+}
+
+/// A branch out of which nothing leaves; without arms the predicate goes, too.
+fn branch(mir: &mut Mir, then: Vec<Step>, other: Vec<Step>, out: &mut Vec<Step>) {
+    let (then, other) = (level(mir, then), level(mir, other));
+    if !then.is_empty() || !other.is_empty() {
+        return out.push(Step::If { then, other });
+    }
+    if let Some(Step::Code(c)) = out.last_mut()
+        && c.last().is_some_and(|o| o.kind == Kind::Pred)
+    {
+        c.pop();
+    }
+}
+
+/// Two pieces without control flow between them are one.
+fn code(c: Vec<Op>, out: &mut Vec<Step>) {
+    match out.last_mut() {
+        Some(Step::Code(before))
+            if before.last().is_none_or(|o| o.is_alu() && o.kind != Kind::Pred || matches!(o.kind, Kind::Fetch(_))) =>
+        {
+            before.extend(c)
+        }
+        _ if c.is_empty() => {}
+        _ => out.push(Step::Code(c)),
+    }
+}
