@@ -4,15 +4,16 @@ use crate::abi::{Abi, Platform, Role};
 use crate::emit::{Emitted, emit};
 use crate::legal::{Choice, STANDARD, legalise};
 use crate::place::fit::{Retry, fit};
-use crate::place::{check, coalesce, spill};
+use crate::place::{Placement, coalesce, spill};
 use crate::select::lower;
 use crate::select::mir::*;
 use crate::select::tidy::{limit_constants, shape_control_flow};
+use retroshade_emit::{EncodeError, LayoutError};
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
-use retroshade_ir::{Function, Module, Opcode, Stage};
+use retroshade_ir::{Function, Module, Opcode, Span, Stage};
+use retroshade_lower::driver::{Budget, Phase, Trace, climb};
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, OptLevel, Options};
-use retroshade_regalloc::judge::Placed;
 
 /// What compiling gives before it is wrapped up.
 #[derive(Debug)]
@@ -42,6 +43,13 @@ struct Candidate {
     code: Generated,
 }
 
+/// A way of legalising: what it gives, and the texts on the way.
+struct Way<'o> {
+    candidate: Candidate,
+    base: Module,
+    trace: Trace<'o>,
+}
+
 /// The code of a module in one role.
 struct Generated {
     emitted: Emitted,
@@ -50,7 +58,7 @@ struct Generated {
     mir: String,
     places: String,
     /// The placement where the checker shall see it.
-    placed: Option<Placed>,
+    placed: Option<Placement>,
 }
 
 /// What a group is worth in bytes when whole programs are compared: it is a group of four cycles, too.
@@ -72,9 +80,9 @@ fn cost(e: &Emitted) -> u64 {
 }
 
 /// Compiles one legalised module; `effort` scales the search of the scheduler.
-fn candidate(base: &Module, options: &Options, effort: u64, dumps: &mut Vec<(String, String)>) -> Result<Candidate, CompileError> {
+fn candidate(base: &Module, options: &Options, effort: u64, trace: &mut Trace<'_>) -> Result<Candidate, CompileError> {
     let mut module = base.clone();
-    let tree = crate::legal::structure(&mut module, options, dumps)?;
+    let tree = crate::legal::structure(&mut module, options, trace)?;
     let abi = Abi::of(&module, Platform::of(options.chip.as_deref()))?;
     let code = generate(&module, &tree, &abi, effort, options)?;
     Ok(Candidate { cost: cost(&code.emitted), module, code })
@@ -114,10 +122,9 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
 /// Compiles a module: tries it with and without dot products and unrolling, then single dot products the other way. The work
 /// is bounded in instructions, so large programs are tried fewer ways.
 pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileError> {
-    let mut dumps = Vec::new();
     let search = options.opt > OptLevel::O1;
     let quick = if search { QUICK } else { 1 };
-    let mut all: Vec<(Candidate, Module)> = Vec::new();
+    let mut all: Vec<Way<'_>> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     let mut first_error = None;
     let mut work = 0;
@@ -125,7 +132,9 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
         if work > WORK {
             break;
         }
-        let base = match legalise(module, options, choice, &mut Vec::new()) {
+        // What is shown is what was kept.
+        let mut trace = Trace::new(options);
+        let base = match legalise(module, options, choice, &mut trace) {
             Ok(b) => b,
             Err(e) => {
                 first_error.get_or_insert(e);
@@ -138,8 +147,8 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
             continue;
         }
         seen.push(text);
-        match candidate(&base, options, quick, &mut Vec::new()) {
-            Ok(c) => all.push((c, base)),
+        match candidate(&base, options, quick, &mut Trace::off()) {
+            Ok(candidate) => all.push(Way { candidate, base, trace }),
             Err(e) => {
                 first_error.get_or_insert(e);
             }
@@ -147,61 +156,86 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
     }
     // Groups are worth bytes, but hardly more than a tenth (or two slots) above the smallest code found.
     let bytes = |c: &Candidate| c.code.emitted.words.len() as u64 * 4;
-    let smallest = all.iter().map(|c| bytes(&c.0)).min().unwrap_or(0);
+    let smallest = all.iter().map(|w| bytes(&w.candidate)).min().unwrap_or(0);
     let cap = smallest + (smallest / 10).max(16);
     let weighed = |c: &Candidate| c.cost + 4 * bytes(c).saturating_sub(cap);
-    all.sort_by_key(|c| weighed(&c.0));
-    // Single dot products are tried the other way from the best candidate that has some.
-    let start = all.iter().position(|c| crate::legal::dots(&c.1) > 0).unwrap_or(0);
-    let other_best = (start > 0).then(|| all.remove(0));
+    let better = |new: &Way<'_>, old: &Way<'_>| weighed(&new.candidate) < weighed(&old.candidate);
+    all.sort_by_key(|w| weighed(&w.candidate));
+    // Single dot products are tried the other way from the best way that has some.
+    let start = all.iter().position(|w| crate::legal::dots(&w.base) > 0).unwrap_or(0);
+    let cheapest = (start > 0).then(|| all.remove(0));
     let start = start.saturating_sub(1);
-    let Some((mut found, mut base)) = (start < all.len()).then(|| all.swap_remove(start)) else {
+    let Some(mut found) = (start < all.len()).then(|| all.swap_remove(start)) else {
         return Err(first_error.unwrap_or_else(|| CompileError::Internal("no candidate".to_string())));
     };
-    let ops = base.main().inst_count();
     if search {
-        let (mut k, mut left) = (0, WORK / 2);
-        while k < crate::legal::dots(&base).min(16) && ops <= left {
-            left -= ops;
-            let mut other = base.clone();
-            crate::legal::expand_dots(&mut other, |n, _| n == k);
-            match candidate(&other, options, quick, &mut Vec::new()) {
-                Ok(c) if weighed(&c) < weighed(&found) => (found, base) = (c, other),
-                _ => k += 1,
-            }
+        found = single_dots(found, options, better);
+    }
+    if let Some(w) = cheapest.filter(|w| better(w, &found)) {
+        found = w;
+    }
+    let Way { mut candidate, base, mut trace } = found;
+    if search {
+        let thorough = self::candidate(&base, options, THOROUGH, &mut Trace::off())?;
+        if weighed(&thorough) <= weighed(&candidate) {
+            candidate = thorough;
         }
     }
-    if let Some((c, b)) = other_best.filter(|c| weighed(&c.0) < weighed(&found)) {
-        (found, base) = (c, b);
+    let Candidate { module: legal, code, .. } = candidate;
+    trace.module(Phase::Legal, &legal);
+    trace.text(Phase::Select, || code.mir.clone());
+    trace.text(Phase::Place, || code.places.clone());
+    if let Some(placed) = &code.placed {
+        placed.check()?;
     }
-    if search || options.wants("legal") {
-        let full = candidate(&base, options, if search { THOROUGH } else { quick }, &mut dumps)?;
-        if weighed(&full) <= weighed(&found) {
-            found = full;
-        }
-    }
-    if options.wants("mir") {
-        dumps.push(("mir".to_string(), found.code.mir.clone()));
-    }
-    if let Some(placed) = &found.code.placed {
-        placed.judge().map_err(CompileError::Internal)?;
-    }
-    let abi = Abi::of(&found.module, Platform::of(options.chip.as_deref()))?;
+    let abi = Abi::of(&legal, Platform::of(options.chip.as_deref()))?;
     let parts = crate::container::stages::parts(&base, &abi, options)?;
-    let Generated { emitted, gprs, mir, places, .. } = found.code;
-    Ok(Compiled { parts, legal: found.module, abi, emitted, gprs, dumps, mir, places })
+    let Generated { emitted, gprs, mir, places, .. } = code;
+    Ok(Compiled { parts, legal, abi, emitted, gprs, dumps: trace.into_dumps(), mir, places })
+}
+
+/// Tries every dot product of a way as a sum, one after the other.
+fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>, &Way<'_>) -> bool) -> Way<'o> {
+    let ops = way.base.main().inst_count();
+    let steps = 0..crate::legal::dots(&way.base).min(16);
+    let mut budget = Budget::new((WORK / 2 / ops.max(1) * ops) as u64);
+    // Dot products are numbered as they are left.
+    let gone = std::cell::Cell::new(0);
+    let build = |best: &Way<'o>, k: usize, budget: &mut Budget| {
+        budget.spend(ops);
+        let mut base = best.base.clone();
+        crate::legal::expand_dots(&mut base, |n, _| n == k - gone.get());
+        let candidate = candidate(&base, options, QUICK, &mut Trace::off())?;
+        Ok(Way { candidate, base, trace: best.trace.clone() })
+    };
+    climb(way, steps, &mut budget, build, |new, old| {
+        let yes = better(new, old);
+        gone.set(gone.get() + yes as usize);
+        yes
+    })
 }
 
 /// A vertex program in another role, without much search: its code and registers.
 pub fn in_role(base: &Module, options: &Options, role: Role) -> Result<(Emitted, u16), CompileError> {
     let mut module = base.clone();
-    let tree = crate::legal::structure(&mut module, options, &mut Vec::new())?;
+    let tree = crate::legal::structure(&mut module, options, &mut Trace::off())?;
     let abi = Abi::in_role(&module, role, Platform::of(options.chip.as_deref()))?;
     let code = generate(&module, &tree, &abi, 1, options)?;
-    if let Some(p) = code.placed {
-        p.judge().map_err(CompileError::Internal)?;
+    if let Some(placed) = &code.placed {
+        placed.check()?;
     }
     Ok((code.emitted, code.gprs))
+}
+
+/// Code that does not fit its encoding: a constant or an address out of reach.
+fn too_large(e: LayoutError<Span>) -> CompileError {
+    match e {
+        LayoutError::Encode { error: EncodeError::DoesNotFit { form, field, value, width }, span, .. } => {
+            let message = format!("the program does not fit its encoding: `{field}` of {form}");
+            CompileError::limit("R0307", span, message, value, (1 << width.min(63)) - 1)
+        }
+        other => CompileError::layout("R0307", other),
+    }
 }
 
 /// Straight-line code that needs no selection: its code and registers.
@@ -210,7 +244,7 @@ pub fn straight(mir: Mir, stage: Stage) -> Result<(Emitted, u16), CompileError> 
         Retry::Yes(e) | Retry::No(e) => e,
     };
     let (mir, scheduled, place) = fit(mir, QUICK, 1).map_err(error)?;
-    let emitted = emit(&mir, &scheduled, &place, stage, false).map_err(|e| CompileError::Internal(e.to_string()))?;
+    let emitted = emit(&mir, &scheduled, &place, stage, false).map_err(too_large)?;
     Ok((emitted, place.count.max(1)))
 }
 
@@ -251,16 +285,17 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
     let (mir, scheduled, place) = fit(mir, effort, reserved)?;
     if mir.scratch > 0 && abi.platform == Platform::WiiU {
         let message = "the program needs scratch memory, which no call of GX2 provides: fewer live values or shorter local arrays";
-        return Err(Retry::No(CompileError::limit("R0306", retroshade_ir::Span::NONE, message, mir.scratch as u64, 0)));
+        return Err(Retry::No(CompileError::limit("R0306", Span::NONE, message, mir.scratch as u64, 0)));
     }
     if mir.scratch > MAX_SCRATCH {
         let message = "the program needs more scratch memory than its instructions reach";
-        return Err(Retry::No(CompileError::limit("R0306", retroshade_ir::Span::NONE, message, mir.scratch as u64, MAX_SCRATCH as u64)));
+        return Err(Retry::No(CompileError::limit("R0306", Span::NONE, message, mir.scratch as u64, MAX_SCRATCH as u64)));
     }
-    let emitted = emit(&mir, &scheduled, &place, legal.stage, abi.fetch_shader).map_err(|e| {
-        Retry::No(CompileError::limit("R0307", retroshade_ir::Span::NONE, format!("the program does not fit its encoding: {e}"), 1, 0))
-    })?;
-    let placed = options.check_allocation.then(|| check::placed(&mir, &scheduled, &place));
-    let (text, places) = if options.texts || options.wants("mir") { (describe(&mir), place.describe(&mir)) } else { Default::default() };
-    Ok(Generated { emitted, gprs: place.count.max(1), mir: text, places, placed })
+    let emitted = emit(&mir, &scheduled, &place, legal.stage, abi.fetch_shader).map_err(|e| Retry::No(too_large(e)))?;
+    let (text, places) = if options.texts || options.wants(Phase::Select.name()) || options.wants(Phase::Place.name()) {
+        (describe(&mir), place.describe(&mir))
+    } else {
+        Default::default()
+    };
+    Ok(Generated { emitted, gprs: place.count.max(1), mir: text, places, placed: options.check_allocation.then_some(place) })
 }

@@ -232,7 +232,7 @@ fn computed_indices_reach_the_block_of_their_binding() {
     let s = compile(text);
     let values: Vec<u32> = (0..36).map(|k| (k as f32).to_bits()).collect();
     for (n, first) in [(-4i32, 0.0f32), (-1, 12.0), (4, 32.0)] {
-        let invocation = retroshade_ir::InvocationInputs { inputs: vec![vec![n as u32]], ..Default::default() };
+        let invocation = retroshade_ir::InvocationInputs { inputs: vec![vec![n as u32]] };
         let env = ShaderEnv { uniforms: vec![vec![0; 4], values.clone()], invocations: vec![invocation], ..ShaderEnv::default() };
         let r = retroshade_r700::isa().simulate(&s, &env).unwrap();
         assert_eq!(f32::from_bits(r.invocations[0].outputs[0][0]), first, "{n}");
@@ -244,4 +244,22 @@ fn random_programs() {
     let latte = |seed: u64| Options { chip: Some("latte".to_string()), ..default_options(seed) };
     let summary = check_random_with(retroshade_r700::isa(), &Profile::r700(), 40_000..40_150, &latte).unwrap_or_else(|e| panic!("{e}"));
     assert!(summary.agree > 90, "{summary:?}");
+}
+
+/// What GX2 has no call for is refused with a code.
+#[test]
+fn refused() {
+    let head = "shader fragment \"r\"\ninput %a : f32x4 @location(0)\ninput %n : i32 @location(1)\n";
+    let tail = "    output %o, v1\n    return\n";
+    let body = "output %o : f32x4 @location(0)\nblock0:\n    v0 = input.i32 %n\n";
+    for (code, declaration, load) in [
+        ("R0113", "storage %s : f32[] @binding(0)\n", "    v2 = storage_load.f32 %s[v0]\n    v1 = splat.f32x4 v2\n"),
+        ("R0303", "uniform %u : f32x4 @binding(16)\n", "    v1 = uniform.f32x4 %u\n"),
+        ("R0306", "local %t : f32x4[200]\n", "    v2 = input.f32x4 %a\n    local_store %t[v0], v2\n    v1 = local_load.f32x4 %t[v0 + 3]\n"),
+    ] {
+        // Locals are declared behind the outputs.
+        let m = parse(&format!("{head}{}{load}{tail}", body.replace("block0", &format!("{declaration}block0"))));
+        let e = retroshade_r700::isa().compile(&m, &options()).unwrap_err();
+        assert!(format!("{:?}", e.diagnostics()).contains(code), "{code}: {e}");
+    }
 }

@@ -2,7 +2,7 @@
 
 pub mod barrier;
 
-use crate::isa::forms::{self, FORMS, Format, Number, TABLE, cf, cf_alu, exp_buf, exp_swiz, field, word};
+use crate::isa::forms::{self, FORMS, Format, Info, Number, TABLE, cf, cf_alu, exp_buf, exp_swiz, field, word};
 use crate::isa::word::{Alu, DST_SEL, Group, SRC_SEL, Src, sel};
 use crate::place::paths::{Path, paths};
 use crate::place::sched::{Item, Lines, Slot};
@@ -10,7 +10,8 @@ use crate::place::{Leaf, Placement};
 use crate::select::mir::*;
 use barrier::Touched;
 use retroshade_emit::form::{EncodeError, FormId};
-use retroshade_emit::{FieldIndex, FieldName, Word};
+use retroshade_emit::layout::{Filler, Fixup, Label, Layout, LayoutError, Rule};
+use retroshade_emit::{FieldIndex, FieldName, FieldValue, Word};
 use retroshade_ir::{Span, Stage};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -24,11 +25,10 @@ const EXPORT_SEL: [FieldIndex; 4] =
 /// A clause's words and its place.
 #[derive(Clone, Debug, Default)]
 struct Clause {
-    words: Vec<u32>,
+    /// Groups or fetches, and where they come from.
+    parts: Vec<(Vec<u32>, Span)>,
     fetch: bool,
     touched: Touched,
-    /// Address in 64-bit units.
-    at: u32,
 }
 
 /// A control-flow instruction before addresses are known.
@@ -38,6 +38,12 @@ struct Cf {
     clause: Option<usize>,
     label: Option<usize>,
     span: Span,
+}
+
+impl Clause {
+    fn words(&self) -> usize {
+        self.parts.iter().map(|p| p.0.len()).sum()
+    }
 }
 
 impl Cf {
@@ -114,13 +120,12 @@ struct Emit<'a> {
     kills: bool,
     /// The control-flow instruction that first kills.
     killed_at: Option<usize>,
-    spans: Vec<(usize, usize, Span)>,
     /// Whether a write to scratch memory may still be on its way.
     unacknowledged: bool,
 }
 
 /// Emits a program.
-pub fn emit(mir: &Mir, leaves: &[Leaf], place: &Placement, stage: Stage, fetch_shader: bool) -> Result<Emitted, EncodeError> {
+pub fn emit(mir: &Mir, leaves: &[Leaf], place: &Placement, stage: Stage, fetch_shader: bool) -> Result<Emitted, LayoutError<Span>> {
     let mut e = Emit {
         mir,
         leaves,
@@ -136,7 +141,6 @@ pub fn emit(mir: &Mir, leaves: &[Leaf], place: &Placement, stage: Stage, fetch_s
         loop_starts: Vec::new(),
         kills: false,
         killed_at: None,
-        spans: Vec::new(),
         unacknowledged: false,
     };
     if fetch_shader {
@@ -351,15 +355,13 @@ impl Emit<'_> {
                 self.kills = true;
                 self.killed_at.get_or_insert(self.cf.len());
             }
-            let at = clause.words.len();
             match group.encode() {
-                Ok(w) => clause.words.extend(w),
+                Ok(w) => clause.parts.push((w, leaf.ops[g.slots[0].op].span)),
                 Err(e) => self.error = Some(e),
             }
             clause.touched.group(&group);
-            self.spans.push((self.clauses.len(), at, leaf.ops[g.slots[0].op].span));
         }
-        let mut word = word!(cf_alu::ALU { COUNT: clause.words.len() as u64 / 2 - 1 });
+        let mut word = word!(cf_alu::ALU { COUNT: clause.words() as u64 / 2 - 1 });
         let places = [
             [field!(cf_alu::ALU.KCACHE_BANK0), field!(cf_alu::ALU.KCACHE_MODE0), field!(cf_alu::ALU.KCACHE_ADDR0)],
             [field!(cf_alu::ALU.KCACHE_BANK1), field!(cf_alu::ALU.KCACHE_MODE1), field!(cf_alu::ALU.KCACHE_ADDR1)],
@@ -487,9 +489,8 @@ impl Emit<'_> {
             if f.whole_quad {
                 self.whole_quad_until = Some(self.cf.len() + 1);
             }
-            self.spans.push((self.clauses.len(), clause.words.len(), leaf.ops[*i].span));
             match TABLE.encode_word(&w) {
-                Ok(w) => clause.words.extend((0..4).map(|n| (w >> (32 * n)) as u32)),
+                Ok(w) => clause.parts.push(((0..4).map(|n| (w >> (32 * n)) as u32).collect(), leaf.ops[*i].span)),
                 Err(e) => self.error = Some(e),
             }
             clause.touched.fetch(&w);
@@ -546,7 +547,7 @@ impl Emit<'_> {
         }
     }
 
-    fn finish(mut self, stage: Stage) -> Result<Emitted, EncodeError> {
+    fn finish(mut self, stage: Stage) -> Result<Emitted, LayoutError<Span>> {
         let mut out = Emitted::default();
         // The last export of each type is marked, the last instruction ends the program.
         for kind in 0..3u64 {
@@ -559,7 +560,7 @@ impl Emit<'_> {
             self.plain(word!(cf::NOP {}), None);
         }
         if let Some(c) = self.cf.last_mut() {
-            TABLE.set(&mut c.word, field!(END_OF_PROGRAM), 1)?;
+            set(&mut c.word, field!(END_OF_PROGRAM), 1u64)?;
         }
         self.modes(stage)?;
         for c in self.cf.iter().filter(|c| c.is_export()) {
@@ -569,59 +570,55 @@ impl Emit<'_> {
                 _ => {}
             }
         }
-        self.layout();
-        let wait = self.barriers();
-        let mut words = Vec::new();
-        for (c, wait) in self.cf.iter_mut().zip(wait) {
-            TABLE.set(&mut c.word, field!(BARRIER), wait)?;
-            let clause = c.clause.map(|k| self.clauses[k].at);
-            let label = c.label.map(|l| self.labels[l].unwrap_or(0));
-            if let Some(to) = clause.or(label) {
-                TABLE.set(&mut c.word, field!(ADDR), to)?;
-            }
-            let at = words.len() as u32 * 4;
-            let w = TABLE.encode_word(&c.word)?;
-            words.extend([w as u32, (w >> 32) as u32]);
-            out.map.push((at..at + 8, c.span));
+        if let Some(error) = self.error.take() {
+            return Err(LayoutError::Encode { at: 0, error, span: Span::NONE });
         }
-        let mut starts: Vec<Vec<(usize, Span)>> = vec![Vec::new(); self.clauses.len()];
-        for (k, at, span) in &self.spans {
-            starts[*k].push((*at, *span));
+        for (c, wait) in self.barriers().into_iter().enumerate() {
+            set(&mut self.cf[c].word, field!(BARRIER), wait)?;
         }
-        let mut order: Vec<usize> = (0..self.clauses.len()).collect();
-        order.sort_by_key(|k| self.clauses[*k].at);
-        for k in order {
-            words.resize(self.clauses[k].at as usize * 2, 0);
-            let starts = &starts[k];
-            for (n, (at, span)) in starts.iter().enumerate() {
-                let end = starts.get(n + 1).map_or(self.clauses[k].words.len(), |s| s.0);
-                let base = words.len();
-                out.map.push(((base + at) as u32 * 4..(base + end) as u32 * 4, *span));
-            }
-            words.extend(&self.clauses[k].words);
-        }
-        if let Some(e) = self.error {
-            return Err(e);
-        }
+        let mut code: Layout<Info, Span> = Layout::new(&TABLE);
+        let marks: Vec<Label> = (0..=self.cf.len()).map(|_| code.label()).collect();
+        let clauses: Vec<Label> = self.clauses.iter().map(|_| code.label()).collect();
         self.counts.cf = self.cf.len() as u64;
+        for (c, mark) in self.cf.iter().zip(&marks) {
+            code.bind(*mark);
+            let to = c.clause.map(|k| clauses[k]).or(c.label.and_then(|l| self.labels[l]).map(|at| marks[at as usize]));
+            match (to, TABLE.form(c.word.form).position(field!(ADDR))) {
+                (Some(to), Some(at)) => code.branch(c.word.clone(), Fixup::absolute(at, to, 8), c.span),
+                _ => code.push(c.word.clone(), c.span),
+            }
+        }
+        code.bind(marks[self.cf.len()]);
+        for k in self.order() {
+            let clause = &self.clauses[k];
+            if clause.fetch {
+                code.align(16);
+            }
+            code.bind(clauses[k]);
+            for (words, span) in &clause.parts {
+                code.data(&words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>(), *span);
+            }
+        }
+        let done = code.finish(&Rule { align: |_| 1, filler: Filler::Zero })?;
+        out.words = done.bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
+        out.map = done.source_map;
         out.counts = self.counts;
         out.scratch = self.mir.scratch;
         out.kills = self.kills;
-        out.words = words;
         Ok(out)
     }
 
     /// Whole-quad and valid-pixel modes of the clauses.
-    fn modes(&mut self, stage: Stage) -> Result<(), EncodeError> {
+    fn modes(&mut self, stage: Stage) -> Result<(), LayoutError<Span>> {
         // Killed lanes fetch nothing any more, unless their quad needs it; but what they hold then must not steer a loop.
         let last_loop = self.cf.iter().rposition(|c| matches!(c.word.form, cf::LOOP_START_DX10 | cf::LOOP_END));
         let killed = self.killed_at.map(|k| k.max(last_loop.unwrap_or(0)));
         for (i, c) in self.cf.iter_mut().enumerate() {
             if matches!(c.word.form, cf::TEX | cf::VTX) && killed.is_some_and(|k| i > k) && self.whole_quad_until.is_none_or(|u| i >= u) {
-                TABLE.set(&mut c.word, field!(VALID_PIXEL_MODE), 1)?;
+                set(&mut c.word, field!(VALID_PIXEL_MODE), 1u64)?;
             }
             if c.clause.is_some() && stage == Stage::Fragment && self.whole_quad_until.is_some_and(|u| i < u) {
-                TABLE.set(&mut c.word, field!(WHOLE_QUAD_MODE), 1)?;
+                set(&mut c.word, field!(WHOLE_QUAD_MODE), 1u64)?;
             }
         }
         Ok(())
@@ -641,27 +638,23 @@ impl Emit<'_> {
         barrier::needed(&list)
     }
 
-    /// Addresses: fetch clauses on even ones, behind an odd-sized ALU clause where the control-flow list is odd.
-    fn layout(&mut self) {
-        let mut at = self.cf.len() as u32;
-        let units = |c: &Clause| c.words.len() as u32 / 2;
-        let fetches: Vec<usize> = (0..self.clauses.len()).filter(|k| self.clauses[*k].fetch).collect();
-        let mut rest: Vec<usize> = (0..self.clauses.len()).filter(|k| !self.clauses[*k].fetch).collect();
-        if !fetches.is_empty() && !at.is_multiple_of(2) {
-            match rest.iter().position(|k| !units(&self.clauses[*k]).is_multiple_of(2)) {
-                Some(p) => {
-                    let k = rest.remove(p);
-                    self.clauses[k].at = at;
-                    at += units(&self.clauses[k]);
-                }
-                None => at += 1,
-            }
+    /// The order of the clauses: fetch clauses, which begin on even addresses, behind an odd-sized ALU clause where the
+    /// control-flow list is odd.
+    fn order(&self) -> Vec<usize> {
+        let (fetches, mut rest): (Vec<usize>, Vec<usize>) = (0..self.clauses.len()).partition(|k| self.clauses[*k].fetch);
+        let mut out = Vec::new();
+        if !fetches.is_empty() && !self.cf.len().is_multiple_of(2) {
+            let odd = rest.iter().position(|k| !(self.clauses[*k].words() / 2).is_multiple_of(2));
+            out.extend(odd.map(|p| rest.remove(p)));
         }
-        for k in fetches.into_iter().chain(rest) {
-            self.clauses[k].at = at;
-            at += units(&self.clauses[k]);
-        }
+        out.extend(fetches.into_iter().chain(rest));
+        out
     }
+}
+
+/// Sets a field of a word that must have it.
+fn set(word: &mut Word, field: FieldName, value: impl FieldValue) -> Result<(), LayoutError<Span>> {
+    TABLE.set(word, field, value).map_err(|error| LayoutError::Encode { at: 0, error, span: Span::NONE })
 }
 
 fn count_leaves(steps: &[Step]) -> usize {

@@ -713,17 +713,17 @@ table! {
         18 SAMPLE_LB "LOD bias: LOD_BIAS field / w";
         19 SAMPLE_LZ "LOD 0";
         20 SAMPLE_G "LOD from SET_GRADIENTS_*";
-        21 SAMPLE_G_L "";
-        22 SAMPLE_G_LB "";
-        23 SAMPLE_G_LZ "";
+        21 SAMPLE_G_L "gradients set before, LOD in w";
+        22 SAMPLE_G_LB "gradients set before, LOD bias: LOD_BIAS field / w";
+        23 SAMPLE_G_LZ "gradients set before, LOD 0";
         24 SAMPLE_C "depth compare, reference in w";
-        25 SAMPLE_C_L "";
-        26 SAMPLE_C_LB "";
-        27 SAMPLE_C_LZ "";
-        28 SAMPLE_C_G "";
-        29 SAMPLE_C_G_L "";
-        30 SAMPLE_C_G_LB "";
-        31 SAMPLE_C_G_LZ "";
+        25 SAMPLE_C_L "depth compare, reference in z, LOD in w";
+        26 SAMPLE_C_LB "depth compare, reference in z, LOD bias in w";
+        27 SAMPLE_C_LZ "depth compare, LOD 0";
+        28 SAMPLE_C_G "depth compare, LOD from SET_GRADIENTS_*";
+        29 SAMPLE_C_G_L "depth compare, gradients set before, LOD in w";
+        30 SAMPLE_C_G_LB "depth compare, gradients set before, LOD bias";
+        31 SAMPLE_C_G_LZ "depth compare, gradients set before, LOD 0";
     }
     vtx {
         0 FETCH "VTX_GPR" VtxGpr VTX_FIELDS "vertex fetch into a register";

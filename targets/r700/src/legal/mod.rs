@@ -16,6 +16,7 @@ use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits};
 use retroshade_ir::passes::{PassOptions, cleanup, each, pipeline, sequence};
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, Stage, TexDim, TexOp, Type, Value};
+use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::legal::{BITS_AND_PACKING, Rule, apply, bits, float, intdiv};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
@@ -48,22 +49,15 @@ pub const STANDARD: Choice = Choice { dot: 3, unroll: 256, select: 16, balance: 
 /// The passes' options under a choice.
 fn pass_options(options: &Options, choice: Choice) -> PassOptions {
     PassOptions {
-        level: match options.opt {
-            OptLevel::O0 => 0,
-            OptLevel::O1 => 1,
-            _ => 2,
-        },
         fp_contract: if options.fp_contract { FpContract::Fmad } else { FpContract::None },
         unroll_fuel: choice.unroll,
         if_convert_cost: choice.select,
         scalarise: true,
         dot: choice.dot,
-        robust: options.robust,
         lower_switches: true,
         local_select: LOCAL_SELECT,
         remat: false,
-        numerics: &NUMERICS,
-        ..PassOptions::default()
+        ..options.passes(&NUMERICS)
     }
 }
 
@@ -96,7 +90,7 @@ fn sum_of(b: &mut Builder<'_>, d: &InstData, most: u8) -> Option<Value> {
 }
 
 /// Optimises and legalises, but for the shape of control flow. Texts asked for go to `dumps`.
-pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut Vec<(String, String)>) -> Result<Module, CompileError> {
+pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Result<Module, CompileError> {
     if module.stage == Stage::Compute {
         return Err(CompileError::unsupported(
             "R0100",
@@ -117,11 +111,7 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
         })
     };
     rules(&mut m);
-    pipeline(&mut m, &pass, &mut |name, m| {
-        if options.wants(name) {
-            dumps.push((name.to_string(), retroshade_ir::print(m)));
-        }
-    });
+    pipeline(&mut m, &pass, &mut |name, m| trace.pass(name, m));
     // Passes may have formed what has to be expanded again; machine operations come last.
     let relaxed = options.fp_contract && options.opt > OptLevel::O0 && each(&mut m, crate::legal::algebra::run);
     let again = rules(&mut m) | each(&mut m, expand) | cubes(&mut m) | relaxed;
@@ -142,7 +132,7 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, dumps: &mut 
 }
 
 /// Brings control flow into the shape that the machine has.
-pub fn structure(m: &mut Module, options: &Options, dumps: &mut Vec<(String, String)>) -> Result<Structure, CompileError> {
+pub fn structure(m: &mut Module, options: &Options, trace: &mut Trace<'_>) -> Result<Structure, CompileError> {
     let shape = StructureOptions { allow_continue: true };
     let before = m.main().blocks.len();
     let mut tree = structurise(m.main_mut(), shape)?;
@@ -156,9 +146,7 @@ pub fn structure(m: &mut Module, options: &Options, dumps: &mut Vec<(String, Str
             *m = converted;
         }
     }
-    if options.wants("legal") {
-        dumps.push(("legal".to_string(), retroshade_ir::print(m)));
-    }
+    trace.module(Phase::Legal, m);
     Ok(tree)
 }
 
@@ -240,20 +228,19 @@ fn bound_indices(m: &mut Module, small: u32) {
                 index = b.ins(Opcode::Iadd, &[index, by]);
                 offset = 0;
             }
-            let most = b.iconst(ty, last.saturating_sub(offset));
-            let v = match d.imm {
+            let most = last.saturating_sub(offset);
+            if let Imm::Mem { var: MemRef::Local(l), .. } = d.imm {
+                grown.insert(l.index());
+            }
+            let v = if n == 1 {
                 // A store outside goes one further than the zero that loads find.
-                Imm::Mem { var: MemRef::Local(l), .. } if n == 1 => {
-                    grown.insert(l.index());
-                    let count = b.iconst(ty, (last - 1).saturating_sub(offset));
-                    let inside = b.icmp(IntCC::Ult, index, count);
-                    b.select(inside, index, most)
-                }
-                Imm::Mem { var: MemRef::Local(l), .. } => {
-                    grown.insert(l.index());
-                    b.ins(Opcode::Umin, &[index, most])
-                }
-                _ => b.ins(Opcode::Umin, &[index, most]),
+                let count = b.iconst(ty, (last - 1).saturating_sub(offset));
+                let inside = b.icmp(IntCC::Ult, index, count);
+                let most = b.iconst(ty, most);
+                b.select(inside, index, most)
+            } else {
+                let most = b.iconst(ty, most);
+                b.ins(Opcode::Umin, &[index, most])
             };
             let data = &mut b.func.insts[i];
             data.args[n] = v;

@@ -1,28 +1,22 @@
 //! Coalescing of copies, and the channels of registers that several values share.
 
-use super::liveness::{Position, Range, liveness, overlap, positions, union};
+use super::liveness::{Liveness, of_operations};
 use crate::isa::forms::op2;
 use crate::select::mir::{Kind, Mir, Op, Web, each_leaf, leaves};
+use retroshade_regalloc::ranges::Ranges;
 use std::collections::BTreeSet;
 
-/// Whether a range holds a point.
-fn lives(r: &Range, at: u32) -> bool {
-    let n = r.partition_point(|(a, _)| *a <= at);
-    n > 0 && at < r[n - 1].1
-}
-
 /// By web: the positions that write it, and of which web that is a copy.
-fn definitions(mir: &Mir) -> Vec<Vec<(u32, Option<Web>)>> {
+fn definitions(mir: &Mir, live: &Liveness) -> Vec<Vec<(u32, Option<Web>)>> {
     let mut out = vec![Vec::new(); mir.webs.len()];
-    let mut base = 0;
-    for leaf in leaves(&mir.steps) {
+    for (k, leaf) in leaves(&mir.steps).into_iter().enumerate() {
+        let base = live.start(k);
         for (i, op) in leaf.iter().enumerate() {
             let from = copy_of(op).map(|c| c.1);
             for w in op.writes() {
                 out[w.0 as usize].push((base + 2 * i as u32, from));
             }
         }
-        base += 2 * leaf.len() as u32 + 2;
     }
     out
 }
@@ -87,12 +81,11 @@ fn sink(ops: &mut Vec<Op>) {
 /// `merge_quads`: also lets quads grow together, several members sharing a channel at different times.
 pub fn coalesce(mir: &mut Mir, merge_quads: bool) {
     each_leaf(&mut mir.steps, &mut sink);
-    let pos: Vec<Vec<Position>> = leaves(&mir.steps).into_iter().map(|l| positions(l)).collect();
-    let live = liveness(&mir.steps, &pos, mir.webs.len());
-    let mut defs = definitions(mir);
-    let entry = live.entry;
-    let mut on_entry: Vec<bool> = (0..mir.webs.len() as u32).map(|w| entry.contains(Web(w))).collect();
-    let mut ranges = live.ranges;
+    let mut live = of_operations(&mir.steps, mir.webs.len());
+    let mut defs = definitions(mir, &live);
+    let mut on_entry = vec![false; mir.webs.len()];
+    live.entry().for_each(|w| on_entry[w.0 as usize] = true);
+    let mut ranges = std::mem::take(&mut live.ranges);
     let mut parent: Vec<u32> = (0..mir.webs.len() as u32).collect();
     fn find(parent: &mut [u32], mut x: u32) -> u32 {
         while parent[x as usize] != x {
@@ -113,8 +106,10 @@ pub fn coalesce(mir: &mut Mir, merge_quads: bool) {
         }
         // A definition clashes with another web that lives on, unless it is a copy of that web.
         let mut clash = |x: u32, y: u32| {
-            defs[x as usize].iter().any(|(at, from)| lives(&ranges[y as usize], at + 1) && from.is_none_or(|f| find(&mut parent, f.0) != y))
-                || on_entry[x as usize] && lives(&ranges[y as usize], 0)
+            defs[x as usize]
+                .iter()
+                .any(|(at, from)| ranges[y as usize].contains(at + 1) && from.is_none_or(|f| find(&mut parent, f.0) != y))
+                || on_entry[x as usize] && ranges[y as usize].contains(0)
         };
         if clash(a, b) || clash(b, a) {
             continue;
@@ -141,7 +136,7 @@ pub fn coalesce(mir: &mut Mir, merge_quads: bool) {
                     let merged = union(&ranges[a as usize], &ranges[b as usize]);
                     let clash = mir.quads[q.0 as usize].clone().into_iter().any(|m| {
                         let m = find(&mut parent, m.0);
-                        m != a && m != b && mir.webs[m as usize].chan == Some(c) && overlap(&ranges[m as usize], &merged)
+                        m != a && m != b && mir.webs[m as usize].chan == Some(c) && ranges[m as usize].overlaps(&merged)
                     });
                     if clash {
                         continue;
@@ -179,7 +174,7 @@ pub fn coalesce(mir: &mut Mir, merge_quads: bool) {
 }
 
 /// Tries to make quads `p` and `q` one, given that webs `a` and `b` of them become one with channel `chan`.
-fn join(mir: &mut Mir, p: u32, q: u32, (a, b): (u32, u32), chan: Option<u8>, ranges: &[Range], find: &mut dyn FnMut(u32) -> u32) -> bool {
+fn join(mir: &mut Mir, p: u32, q: u32, (a, b): (u32, u32), chan: Option<u8>, ranges: &[Ranges], find: &mut dyn FnMut(u32) -> u32) -> bool {
     let mut members: Vec<u32> = mir.quads[p as usize].iter().chain(&mir.quads[q as usize]).map(|w| find(w.0)).collect();
     members.sort_unstable();
     members.dedup();
@@ -193,12 +188,12 @@ fn join(mir: &mut Mir, p: u32, q: u32, (a, b): (u32, u32), chan: Option<u8>, ran
     members.retain(|m| *m != b);
     members.sort_by_key(|m| {
         let settled = if *m == a { chan } else { mir.webs[*m as usize].chan };
-        (settled.is_none(), range(*m).first().map_or(0, |r| r.0), *m)
+        (settled.is_none(), range(*m).start().unwrap_or(0), *m)
     });
     let mut colour: Vec<(u32, u8)> = Vec::new();
     for m in &members {
         let settled = if *m == a { chan } else { mir.webs[*m as usize].chan };
-        let free = |c: u8| !colour.iter().any(|(n, d)| *d == c && overlap(range(*m), range(*n)));
+        let free = |c: u8| !colour.iter().any(|(n, d)| *d == c && range(*m).overlaps(range(*n)));
         let c = match settled {
             Some(c) if free(c) => Some(c),
             Some(_) => None,
@@ -224,15 +219,14 @@ pub fn settle_quads(mir: &mut Mir) -> bool {
     if mir.quads.iter().all(|q| q.len() <= 4) {
         return true;
     }
-    let pos: Vec<Vec<Position>> = leaves(&mir.steps).into_iter().map(|l| positions(l)).collect();
-    let ranges = liveness(&mir.steps, &pos, mir.webs.len()).ranges;
+    let ranges = of_operations(&mir.steps, mir.webs.len()).ranges;
     for q in mir.quads.iter().filter(|q| q.len() > 4) {
         let mut members = q.clone();
-        members.sort_by_key(|m| (mir.webs[m.0 as usize].chan.is_none(), ranges[m.0 as usize].first().map_or(0, |r| r.0), *m));
+        members.sort_by_key(|m| (mir.webs[m.0 as usize].chan.is_none(), ranges[m.0 as usize].start().unwrap_or(0), *m));
         let mut taken: [Vec<Web>; 4] = Default::default();
         for m in members {
             let own = &ranges[m.0 as usize];
-            let free = |c: u8| !taken[c as usize].iter().any(|n| overlap(own, &ranges[n.0 as usize]));
+            let free = |c: u8| !taken[c as usize].iter().any(|n| own.overlaps(&ranges[n.0 as usize]));
             let c = match mir.webs[m.0 as usize].chan {
                 Some(c) => Some(c).filter(|c| free(*c)),
                 None => (0..4).find(|c| free(*c)),
@@ -243,4 +237,10 @@ pub fn settle_quads(mir: &mut Mir) -> bool {
         }
     }
     true
+}
+
+fn union(a: &Ranges, b: &Ranges) -> Ranges {
+    let mut out = a.clone();
+    out.union(b);
+    out
 }

@@ -1,230 +1,126 @@
-//! Live ranges of webs over the tree of code.
+//! The tree of code as a flow of blocks, and when each web lives.
 //!
-//! Liveness is per lane: the two arms of an `if` exclude each other although both are executed, because writes are masked.
+//! Control flow is a lane's own: the arms of an `if` exclude each other although both are executed, because writes are masked.
 
-use crate::select::mir::{Op, Step, Web};
-use std::collections::BTreeMap;
+use crate::select::mir::{Op, Step, Web, leaves};
+use retroshade_regalloc::flow::{Flow, FlowBlock, Live, Point};
+use retroshade_regalloc::ranges::Ranges;
 
-/// What a position of straight-line code reads and writes; reads happen before writes.
-#[derive(Clone, Debug, Default)]
-pub struct Position {
-    /// Webs read.
-    pub reads: Vec<Web>,
-    /// Webs written.
-    pub writes: Vec<Web>,
-}
-
-/// Live ranges: half-open intervals over doubled positions, ascending.
-pub type Range = Vec<(u32, u32)>;
-
-/// A set of webs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WebSet(Vec<u64>);
-
-impl WebSet {
-    fn new(webs: usize) -> WebSet {
-        WebSet(vec![0; webs.div_ceil(64)])
-    }
-    /// Adds a web.
-    pub fn insert(&mut self, w: Web) {
-        self.0[w.0 as usize / 64] |= 1 << (w.0 % 64);
-    }
-    /// Takes a web out.
-    pub fn remove(&mut self, w: Web) {
-        self.0[w.0 as usize / 64] &= !(1 << (w.0 % 64));
-    }
-    /// Whether a web is in it.
-    pub fn contains(&self, w: Web) -> bool {
-        self.0.get(w.0 as usize / 64).is_some_and(|x| x >> (w.0 % 64) & 1 == 1)
-    }
-    /// Adds the webs of another set.
-    pub fn union(&mut self, other: &WebSet) {
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
-    }
-    /// Its webs, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = Web> + '_ {
-        self.0.iter().enumerate().filter(|w| *w.1 != 0).flat_map(|(k, w)| {
-            let bit = move |n: u32| (w >> n & 1 == 1).then_some(Web(k as u32 * 64 + n));
-            (0..64).filter_map(bit)
-        })
-    }
-}
-
-/// Live sets and ranges of a program.
-#[derive(Clone, Debug, Default)]
+/// When webs live.
+#[derive(Clone, Debug)]
 pub struct Liveness {
+    /// The flow.
+    pub flow: Flow,
+    /// What lives at the boundaries of its blocks.
+    pub live: Live,
     /// By web.
-    pub ranges: Vec<Range>,
-    /// Webs live at the end of each piece of straight-line code, in the tree's order.
-    pub live_out: Vec<WebSet>,
-    /// Webs live on entry.
-    pub entry: WebSet,
-    /// Loop depth of each piece of code.
+    pub ranges: Vec<Ranges>,
+    /// The block of each piece of straight-line code, in the tree's order.
+    pub blocks: Vec<usize>,
+    /// Loop depth of each.
     pub depth: Vec<u32>,
+    /// When each block starts.
+    pub starts: Vec<u32>,
 }
 
-/// What a piece of straight-line code does to a live set.
-struct Effect {
-    /// Read before they are written.
-    reads: WebSet,
-    writes: WebSet,
+impl Liveness {
+    /// When a piece of code starts; its points follow two apart.
+    pub fn start(&self, leaf: usize) -> u32 {
+        self.starts[self.blocks[leaf]]
+    }
+    /// The webs that live on entry.
+    pub fn entry(&self) -> impl Iterator<Item = Web> + '_ {
+        self.live.start[0].ones().map(|w| Web(w as u32))
+    }
 }
 
-struct Walk {
-    leaves: Vec<Effect>,
-    live_out: Vec<WebSet>,
+/// The blocks that lead to what comes next.
+type Pending = Vec<usize>;
+
+/// The loop around: its head, and the blocks that leave it.
+struct Around {
+    head: usize,
+    breaks: Pending,
+}
+
+struct Walk<I> {
+    flow: Flow,
+    code: I,
+    blocks: Vec<usize>,
     depth: Vec<u32>,
-    /// What was found live at the start of each loop so far, by its first leaf and depth. Sets only grow, so an inner loop
-    /// goes on from there in the outer loop's next round: without that, rounds would multiply with nesting.
-    heads: BTreeMap<(usize, u32), WebSet>,
-    webs: usize,
+    around: Vec<Around>,
 }
 
-impl Walk {
-    /// Walks backwards; `end` is the number of the leaf after `steps`. Returns what is live before them and their first leaf.
-    fn steps(&mut self, steps: &[Step], end: usize, after: WebSet, exit: Option<(&WebSet, &WebSet)>, depth: u32) -> (WebSet, usize) {
-        let (mut live, mut leaf) = (after, end);
-        for s in steps.iter().rev() {
+impl<I: Iterator<Item = Vec<Point>>> Walk<I> {
+    fn block(&mut self, points: Vec<Point>, from: &[usize]) -> usize {
+        self.flow.blocks.push(FlowBlock { points, ..FlowBlock::default() });
+        let new = self.flow.blocks.len() - 1;
+        self.edges(from, new);
+        new
+    }
+    fn edges(&mut self, from: &[usize], to: usize) {
+        from.iter().for_each(|b| self.flow.blocks[*b].succs.push(to as u32));
+    }
+    fn steps(&mut self, steps: &[Step], mut pending: Pending) -> Pending {
+        for s in steps {
             match s {
                 Step::Code(_) => {
-                    leaf -= 1;
-                    self.depth[leaf] = depth;
-                    self.live_out[leaf].clone_from(&live);
-                    let e = &self.leaves[leaf];
-                    for ((l, r), w) in live.0.iter_mut().zip(&e.reads.0).zip(&e.writes.0) {
-                        *l = *l & !w | r;
-                    }
+                    let points = self.code.next().unwrap_or_default();
+                    let b = self.block(points, &pending);
+                    self.blocks.push(b);
+                    self.depth.push(self.around.len() as u32);
+                    pending = vec![b];
                 }
                 Step::If { then, other } => {
-                    let (o, middle) = self.steps(other, leaf, live.clone(), exit, depth);
-                    (live, leaf) = self.steps(then, middle, live, exit, depth);
-                    live.union(&o);
+                    let a = self.steps(then, pending.clone());
+                    let b = self.steps(other, pending);
+                    pending = a;
+                    pending.extend(b);
+                    pending.sort_unstable();
+                    pending.dedup();
                 }
                 Step::Loop(body) => {
-                    let key = (leaf, depth);
-                    let mut head = self.heads.remove(&key).unwrap_or_else(|| WebSet::new(self.webs));
-                    let first = loop {
-                        let (new, first) = self.steps(body, leaf, head.clone(), Some((&live, &head)), depth + 1);
-                        if new == head {
-                            break first;
-                        }
-                        head = new;
-                    };
-                    leaf = first;
-                    live.clone_from(&head);
-                    self.heads.insert(key, head);
+                    let head = self.block(Vec::new(), &pending);
+                    self.around.push(Around { head, breaks: Vec::new() });
+                    let end = self.steps(body, vec![head]);
+                    self.edges(&end, head);
+                    pending = self.around.pop().map_or(Vec::new(), |a| a.breaks);
                 }
-                Step::BreakUnless | Step::ContinueUnless => {
-                    if let Some((b, c)) = exit {
-                        live.union(if matches!(s, Step::BreakUnless) { b } else { c });
+                Step::BreakUnless | Step::Break => {
+                    if let Some(a) = self.around.last_mut() {
+                        a.breaks.extend(&pending);
                     }
                 }
-                Step::Break => live = exit.map_or_else(|| WebSet::new(self.webs), |e| e.0.clone()),
-                Step::Continue => live = exit.map_or_else(|| WebSet::new(self.webs), |e| e.1.clone()),
-            }
-        }
-        (live, leaf)
-    }
-}
-
-/// Computes liveness of `webs` webs over `steps`, whose pieces of code are given as positions in the tree's order.
-pub fn liveness(steps: &[Step], leaves: &[Vec<Position>], webs: usize) -> Liveness {
-    let effect = |leaf: &Vec<Position>| {
-        let mut e = Effect { reads: WebSet::new(webs), writes: WebSet::new(webs) };
-        for p in leaf.iter().rev() {
-            p.writes.iter().for_each(|w| {
-                e.writes.insert(*w);
-                e.reads.remove(*w);
-            });
-            p.reads.iter().for_each(|w| e.reads.insert(*w));
-        }
-        e
-    };
-    let mut w = Walk {
-        leaves: leaves.iter().map(effect).collect(),
-        live_out: vec![WebSet::default(); leaves.len()],
-        depth: vec![0; leaves.len()],
-        heads: BTreeMap::new(),
-        webs,
-    };
-    let (entry, _) = w.steps(steps, leaves.len(), WebSet::new(webs), None, 0);
-    let mut ranges: Vec<Range> = vec![Vec::new(); webs];
-    // Open ends, by web, while walking backwards.
-    let mut open: Vec<Option<u32>> = vec![None; webs];
-    let mut opened: Vec<Web> = Vec::new();
-    let mut base = 0u32;
-    for (k, leaf) in leaves.iter().enumerate() {
-        let end = base + 2 * leaf.len() as u32 + 1;
-        opened.extend(w.live_out[k].iter());
-        opened.iter().for_each(|x| open[x.0 as usize] = Some(end + 1));
-        let mut found: Vec<(Web, u32, u32)> = Vec::new();
-        for (i, p) in leaf.iter().enumerate().rev() {
-            let at = base + 2 * i as u32;
-            for x in &p.writes {
-                let until = open[x.0 as usize].take().unwrap_or(at + 2);
-                found.push((*x, at + 1, until));
-            }
-            for x in &p.reads {
-                if open[x.0 as usize].is_none() {
-                    open[x.0 as usize] = Some(at + 1);
-                    opened.push(*x);
+                Step::ContinueUnless | Step::Continue => {
+                    if let Some(head) = self.around.last().map(|a| a.head) {
+                        self.edges(&pending, head);
+                    }
                 }
             }
-        }
-        for x in opened.drain(..) {
-            if let Some(until) = open[x.0 as usize].take() {
-                found.push((x, base, until));
+            if matches!(s, Step::Break | Step::Continue) {
+                pending = Vec::new();
             }
         }
-        found.sort_unstable_by_key(|f| (f.1, f.0));
-        for (x, a, b) in found {
-            let r = &mut ranges[x.0 as usize];
-            match r.last_mut() {
-                Some(last) if last.1 >= a => last.1 = last.1.max(b),
-                _ => r.push((a, b)),
-            }
-        }
-        base = end + 1;
+        pending
     }
-    Liveness { ranges, live_out: w.live_out, entry, depth: w.depth }
 }
 
-/// Whether two ranges overlap.
-pub fn overlap(a: &Range, b: &Range) -> bool {
-    let (Some(first), Some(last)) = (a.first(), a.last()) else { return false };
-    // Long ranges are entered where the other one begins.
-    let mut j = b.partition_point(|r| r.1 <= first.0);
-    if b.get(j).is_none_or(|r| r.0 >= last.1) {
-        return false;
-    }
-    let mut i = a.partition_point(|r| r.1 <= b[j].0);
-    while i < a.len() && j < b.len() {
-        if a[i].1 <= b[j].0 {
-            i += 1;
-        } else if b[j].1 <= a[i].0 {
-            j += 1;
-        } else {
-            return true;
-        }
-    }
-    false
+/// When `webs` webs live in `steps`, whose pieces of code come as points in the tree's order.
+pub fn liveness(steps: &[Step], code: impl Iterator<Item = Vec<Point>>, webs: usize) -> Liveness {
+    let flow = Flow { blocks: vec![FlowBlock::default()], values: webs };
+    let mut w = Walk { flow, code, blocks: Vec::new(), depth: Vec::new(), around: Vec::new() };
+    w.steps(steps, vec![0]);
+    let live = w.flow.live();
+    Liveness { ranges: w.flow.ranges(&live), starts: w.flow.starts(), flow: w.flow, live, blocks: w.blocks, depth: w.depth }
 }
 
-/// The union of two ranges.
-pub fn union(a: &Range, b: &Range) -> Range {
-    let mut all: Vec<(u32, u32)> = a.iter().chain(b).copied().collect();
-    all.sort_unstable();
-    let mut out: Range = Vec::new();
-    for (s, e) in all {
-        match out.last_mut() {
-            Some(l) if l.1 >= s => l.1 = l.1.max(e),
-            _ => out.push((s, e)),
-        }
-    }
-    out
+/// As [`liveness`], of code before scheduling: a point for each operation.
+pub fn of_operations(steps: &[Step], webs: usize) -> Liveness {
+    let point = |o: &Op| Point { reads: numbers(&o.reads()), writes: numbers(&o.writes()), ..Point::default() };
+    liveness(steps, leaves(steps).into_iter().map(|l| l.iter().map(point).collect()), webs)
 }
 
-/// One position per operation.
-pub fn positions(ops: &[Op]) -> Vec<Position> {
-    ops.iter().map(|o| Position { reads: o.reads().to_vec(), writes: o.writes().to_vec() }).collect()
+/// Webs as the allocator numbers them.
+pub fn numbers(webs: &[Web]) -> retroshade_regalloc::flow::Values {
+    webs.iter().map(|w| w.0).collect()
 }

@@ -1,7 +1,6 @@
 //! From webs to registers: coalescing, schedule, spilling, and here the allocation itself: every web has its channel by then, so
 //! each channel is an interval problem; quads move as one.
 
-pub mod check;
 pub mod coalesce;
 pub mod deps;
 pub mod fit;
@@ -12,11 +11,14 @@ pub mod spill;
 
 use crate::abi::MAX_GPRS;
 use crate::select::mir::{Kind, Mir, Op, Step, Web};
-use liveness::{Liveness, Position, Range, liveness, overlap};
+use liveness::{Liveness, liveness, numbers};
 use retroshade_ir::Span;
 use retroshade_lower::CompileError;
+use retroshade_regalloc::AllocError as Refused;
+use retroshade_regalloc::flow::{Flow, Point};
+use retroshade_regalloc::lanes::{self, Bank, Conflicts, Lane, Member, Problem, Search, Unit};
 use sched::Item;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A piece of code after scheduling.
 #[derive(Clone, Debug)]
@@ -40,9 +42,16 @@ pub struct Placement {
     pub dead: BTreeSet<(usize, usize, usize)>,
     /// Webs live on entry that no input provides.
     pub undefined: Vec<Web>,
+    /// The program and its places, as the checker reads them.
+    flow: Flow,
+    placed: lanes::Placement,
 }
 
 impl Placement {
+    /// Proves the placement with regalloc2's checker.
+    pub fn check(&self) -> Result<(), CompileError> {
+        lanes::check(&self.flow, &self.placed, &BANKS).map_err(|e| CompileError::Internal(e.to_string()))
+    }
     /// The registers as text: a line for each value that has one, then local arrays.
     pub fn describe(&self, mir: &Mir) -> String {
         let mut out = String::new();
@@ -68,22 +77,22 @@ pub enum AllocError {
     Limit(CompileError),
 }
 
-/// What each position of a scheduled piece of code reads from and writes to registers, with its item.
-pub fn positions(leaf: &Leaf, k: usize, dead: &BTreeSet<(usize, usize, usize)>) -> Vec<(usize, Position)> {
+/// What each point of a scheduled piece of code reads from and writes to registers, with its item.
+fn points(leaf: &Leaf, k: usize, dead: &BTreeSet<(usize, usize, usize)>) -> Vec<(usize, Point)> {
     let mut out = Vec::new();
-    let op = |i: usize| Position { reads: leaf.ops[i].reads().to_vec(), writes: leaf.ops[i].writes().to_vec() };
+    let op = |i: usize| Point { reads: numbers(&leaf.ops[i].reads()), writes: numbers(&leaf.ops[i].writes()), ..Point::default() };
     for (n, item) in leaf.items.iter().enumerate() {
         match item {
             Item::Group(g) => {
-                let mut p = Position::default();
+                let mut p = Point::default();
                 for (s, slot) in g.slots.iter().enumerate() {
                     for (x, f) in slot.src.iter().zip(&slot.forward) {
                         if let (Some(w), None) = (x.as_web(), f) {
-                            p.reads.push(w);
+                            p.reads.push(w.0);
                         }
                     }
                     if !dead.contains(&(k, n, s)) {
-                        p.writes.extend(slot.dst);
+                        p.writes.extend(slot.dst.map(|w| w.0));
                     }
                 }
                 out.push((n, p));
@@ -97,28 +106,25 @@ pub fn positions(leaf: &Leaf, k: usize, dead: &BTreeSet<(usize, usize, usize)>) 
 }
 
 fn live(mir: &Mir, steps: &[Step], leaves: &[Leaf], dead: &BTreeSet<(usize, usize, usize)>) -> Liveness {
-    let pos: Vec<Vec<Position>> =
-        leaves.iter().enumerate().map(|(k, l)| positions(l, k, dead).into_iter().map(|p| p.1).collect()).collect();
-    liveness(steps, &pos, mir.webs.len())
+    let code = leaves.iter().enumerate().map(|(k, l)| points(l, k, dead).into_iter().map(|p| p.1).collect());
+    liveness(steps, code, mir.webs.len())
 }
 
 /// Slots whose result only PV and PS deliver, or nobody at all.
 fn dead_writes(leaves: &[Leaf], live: &Liveness) -> BTreeSet<(usize, usize, usize)> {
     let mut dead = BTreeSet::new();
     for (k, leaf) in leaves.iter().enumerate() {
-        let mut set = live.live_out[k].clone();
-        for (n, p) in positions(leaf, k, &BTreeSet::new()).into_iter().rev() {
-            if let Item::Group(g) = &leaf.items[n] {
-                for (s, slot) in g.slots.iter().enumerate() {
-                    let op = &leaf.ops[slot.op];
-                    if slot.dst.is_some_and(|w| !set.contains(w)) && !op.is_op3() && matches!(op.kind, Kind::Alu | Kind::Reduce) {
-                        dead.insert((k, n, s));
-                    }
+        let items: Vec<usize> = points(leaf, k, &BTreeSet::new()).into_iter().map(|p| p.0).collect();
+        live.flow.backward(live.blocks[k], &live.live, |i, after| {
+            let Item::Group(g) = &leaf.items[items[i]] else { return };
+            for (s, slot) in g.slots.iter().enumerate() {
+                let op = &leaf.ops[slot.op];
+                let read = slot.dst.is_none_or(|w| after.contains(w.0 as usize));
+                if !read && !op.is_op3() && matches!(op.kind, Kind::Alu | Kind::Reduce) {
+                    dead.insert((k, items[i], s));
                 }
             }
-            p.writes.iter().for_each(|w| set.remove(*w));
-            p.reads.iter().for_each(|w| set.insert(*w));
-        }
+        });
     }
     dead
 }
@@ -126,41 +132,74 @@ fn dead_writes(leaves: &[Leaf], live: &Liveness) -> BTreeSet<(usize, usize, usiz
 /// Clause temporaries.
 const CLAUSE_TEMPS: usize = 4;
 
-/// When a channel of a register is taken: starts and ends of stretches, which do not overlap.
-#[derive(Default)]
-struct Track(BTreeMap<u32, u32>);
-
-impl Track {
-    fn free(&self, r: &Range) -> bool {
-        r.iter().all(|(a, b)| self.0.range(..b).next_back().is_none_or(|(_, end)| end <= a))
-    }
-    fn take(&mut self, r: &Range) {
-        self.0.extend(r.iter().copied());
-    }
-}
-
 /// Which ALU clause each point of time lies in, so that values that begin and end in one can be found: the number of clauses
 /// that have begun, and whether the point is in one.
-fn clauses(leaves: &[Leaf]) -> Vec<Option<u32>> {
-    let (mut out, mut number) = (Vec::new(), 0u32);
-    for leaf in leaves {
+fn clauses(leaves: &[Leaf], live: &Liveness) -> Vec<Option<u32>> {
+    let mut out = vec![None; live.starts.last().copied().unwrap_or(0) as usize];
+    let mut number = 0u32;
+    for (k, leaf) in leaves.iter().enumerate() {
+        let mut at = live.start(k) as usize;
         for item in &leaf.items {
             let n = match item {
                 Item::Group(_) => {
-                    out.extend([Some(number); 2]);
+                    out[at..at + 2].fill(Some(number));
+                    at += 2;
                     continue;
                 }
                 Item::Cut => 0,
                 Item::Fetch(list) => list.len(),
                 Item::Control(_) => 1,
             };
-            out.extend(std::iter::repeat_n(None, 2 * n));
+            at += 2 * n;
             number += 1;
         }
-        out.extend([None; 2]);
         number += 1;
     }
     out
+}
+
+/// Registers of a program, and those of a clause.
+const BANKS: [Bank; 2] =
+    [Bank { name: "R", registers: MAX_GPRS as u32, lanes: 4 }, Bank { name: "T", registers: CLAUSE_TEMPS as u32, lanes: 4 }];
+const GPRS: u8 = 0;
+const TEMPS: u8 = 1;
+
+/// Units: a quad, or a web of its own; those with settled registers first, then quads, then by time.
+fn units(mir: &Mir, live: &Liveness, within: impl Fn(Web) -> bool) -> Vec<Unit> {
+    let mut out: Vec<(Option<u8>, u32, Vec<Web>)> = Vec::new();
+    let mut in_quad: Vec<Option<usize>> = vec![None; mir.quads.len()];
+    for (i, info) in mir.webs.iter().enumerate() {
+        let Some(start) = live.ranges[i].start() else { continue };
+        let web = Web(i as u32);
+        match info.quad.map(|q| (q, in_quad[q.0 as usize])) {
+            Some((_, Some(u))) => {
+                let u = &mut out[u];
+                u.0 = u.0.or(info.fixed);
+                u.1 = u.1.min(start);
+                u.2.push(web);
+            }
+            Some((q, None)) => {
+                in_quad[q.0 as usize] = Some(out.len());
+                let fixed = mir.quads[q.0 as usize].iter().find_map(|m| mir.webs[m.0 as usize].fixed);
+                out.push((info.fixed.or(fixed), start, vec![web]));
+            }
+            None => out.push((info.fixed, start, vec![web])),
+        }
+    }
+    out.sort_by_key(|(fixed, start, webs)| (fixed.is_none(), webs.len() == 1, *start, webs[0]));
+    let member = |w: &Web| {
+        let chan = mir.webs[w.0 as usize].chan.unwrap_or(0) & 3;
+        Member { value: w.0, register: 0, lane: Lane::At(chan) }
+    };
+    let unit = |(fixed, _, webs): (Option<u8>, u32, Vec<Web>)| {
+        // A clause temporary before a register that the program would not need otherwise.
+        let short = webs.len() == 1 && mir.webs[webs[0].0 as usize].quad.is_none() && within(webs[0]);
+        let search: &[Search] =
+            if short { &[Search::Opened(GPRS), Search::Whole(TEMPS), Search::Whole(GPRS)] } else { &[Search::Whole(GPRS)] };
+        let members = webs.iter().map(member).collect();
+        Unit { members, fixed: fixed.map(|r| (GPRS, r as u32)), search: search.into(), ..Unit::default() }
+    };
+    out.into_iter().map(unit).collect()
 }
 
 /// Allocates registers.
@@ -168,112 +207,37 @@ pub fn allocate(mir: &Mir, steps: &[Step], leaves: &[Leaf], reserved: u8) -> Res
     let first = live(mir, steps, leaves, &BTreeSet::new());
     let dead = dead_writes(leaves, &first);
     let live = live(mir, steps, leaves, &dead);
-    let mut out = Placement { gpr: vec![None; mir.webs.len()], dead, ..Placement::default() };
-    out.undefined = live.entry.iter().filter(|w| mir.webs[w.0 as usize].fixed.is_none()).collect();
-    // Units: a quad, or a web of its own.
-    let mut units: Vec<(Option<u8>, u32, Vec<Web>)> = Vec::new();
-    let mut in_quad: Vec<Option<usize>> = vec![None; mir.quads.len()];
-    for (i, info) in mir.webs.iter().enumerate() {
-        let r = &live.ranges[i];
-        if r.is_empty() {
-            continue;
-        }
-        let start = r[0].0;
-        match info.quad {
-            Some(q) => match in_quad[q.0 as usize] {
-                Some(u) => {
-                    let u = &mut units[u];
-                    u.0 = u.0.or(info.fixed);
-                    u.1 = u.1.min(start);
-                    u.2.push(Web(i as u32));
-                }
-                None => {
-                    in_quad[q.0 as usize] = Some(units.len());
-                    let fixed = mir.quads[q.0 as usize].iter().find_map(|m| mir.webs[m.0 as usize].fixed);
-                    units.push((info.fixed.or(fixed), start, vec![Web(i as u32)]));
-                }
-            },
-            None => units.push((info.fixed, start, vec![Web(i as u32)])),
-        }
-    }
-    units.sort_by_key(|(fixed, start, webs)| (fixed.is_none(), webs.len() == 1, *start, webs[0]));
-    let mut used: Vec<[Track; 4]> = Vec::new();
-    let clause = clauses(leaves);
-    let mut temporaries: [[Track; 4]; CLAUSE_TEMPS] = Default::default();
+    let undefined = live.entry().filter(|w| mir.webs[w.0 as usize].fixed.is_none()).collect();
+    let clause = clauses(leaves, &live);
     // Whether a web lives within an ALU clause.
     let within = |w: Web| {
         let r = &live.ranges[w.0 as usize];
         let at = |x: u32| clause.get(x as usize).copied().flatten();
-        let first = r.first().and_then(|s| at(s.0));
-        first.is_some() && r.iter().all(|(a, b)| at(*a) == first && at(b - 1) == first)
+        let first = r.start().and_then(at);
+        first.is_some() && r.iter().all(|(a, b)| at(a) == first && at(b - 1) == first)
     };
-    for (fixed, _, webs) in &units {
-        for (n, a) in webs.iter().enumerate() {
-            for b in &webs[..n] {
-                let same = mir.webs[a.0 as usize].chan == mir.webs[b.0 as usize].chan;
-                if same && overlap(&live.ranges[a.0 as usize], &live.ranges[b.0 as usize]) {
-                    return Err(AllocError::Quad);
-                }
-            }
-        }
-        let fits = |regs: &[Track; 4]| {
-            webs.iter().all(|w| {
-                let c = mir.webs[w.0 as usize].chan.unwrap_or(0) as usize & 3;
-                regs[c].free(&live.ranges[w.0 as usize])
-            })
-        };
-        let r = match fixed {
-            Some(r) => {
-                while used.len() <= *r as usize {
-                    used.push(Default::default());
-                }
-                if !fits(&used[*r as usize]) {
-                    return Err(AllocError::Quad);
-                }
-                *r as usize
-            }
-            None => match used.iter().position(fits) {
-                Some(r) => r,
-                None if webs.len() == 1 && mir.webs[webs[0].0 as usize].quad.is_none() && within(webs[0]) && {
-                    let w = webs[0];
-                    let c = mir.webs[w.0 as usize].chan.unwrap_or(0) as usize & 3;
-                    // A clause temporary before a register that the program would not need otherwise.
-                    let free = temporaries.iter().position(|t| t[c].free(&live.ranges[w.0 as usize]));
-                    if let Some(t) = free {
-                        temporaries[t][c].take(&live.ranges[w.0 as usize]);
-                        out.gpr[w.0 as usize] = Some(MAX_GPRS as u8 + t as u8);
-                    }
-                    free.is_some()
-                } =>
-                {
-                    continue;
-                }
-                None => {
-                    used.push(Default::default());
-                    used.len() - 1
-                }
-            },
-        };
-        for w in webs {
-            let c = mir.webs[w.0 as usize].chan.unwrap_or(0) as usize & 3;
-            used[r][c].take(&live.ranges[w.0 as usize]);
-            out.gpr[w.0 as usize] = Some(r.min(255) as u8);
-        }
+    let units = units(mir, &live, within);
+    let banks = BANKS.to_vec();
+    let problem = Problem { banks, units, conflicts: Conflicts::Ranges(live.ranges), values: mir.webs.len() };
+    let arrays: u64 = mir.locals.iter().map(|n| *n as u64).sum();
+    let limit = |needed: u64| {
+        let message = "the program needs more registers than the machine has";
+        AllocError::Limit(CompileError::limit("R0306", Span::NONE, message, needed, MAX_GPRS as u64))
+    };
+    let placed = lanes::place(&problem).map_err(|e| match e {
+        Refused::Registers { needed, .. } => limit(needed as u64 + arrays),
+        _ => AllocError::Quad,
+    })?;
+    let register = |p: lanes::Place| if p.bank == TEMPS { MAX_GPRS as u8 + p.register as u8 } else { p.register as u8 };
+    let gpr = placed.values.iter().map(|v| v.map(register)).collect();
+    let mut next = placed.used[GPRS as usize].max(reserved as u32) as u64;
+    if next + arrays > MAX_GPRS as u64 {
+        return Err(limit(next + arrays));
     }
-    let mut next = used.len().max(reserved as usize);
+    let mut locals = Vec::new();
     for n in &mir.locals {
-        out.locals.push(next.min(255) as u8);
-        next += *n as usize;
+        locals.push(next as u8);
+        next += *n as u64;
     }
-    out.count = next as u16;
-    if next > MAX_GPRS as usize {
-        return Err(AllocError::Limit(CompileError::limit(
-            "R0306",
-            Span::NONE,
-            "the program needs more registers than the machine has",
-            next as u64,
-            MAX_GPRS as u64,
-        )));
-    }
-    Ok(out)
+    Ok(Placement { gpr, locals, count: next as u16, dead, undefined, flow: live.flow, placed })
 }

@@ -4,7 +4,7 @@
 //! when it begins, what it defines is written when it ends, so between pieces the web needs no register. Writes take effect
 //! in the active lanes only, as register writes do, which makes this right under any control flow.
 
-use super::liveness::{liveness, positions};
+use super::liveness::of_operations;
 use crate::isa::forms::{DataFormat, exp_buf, op2, vtx, word};
 use crate::select::mir::{Fetch, Kind, Mir, Op, Opnd, Place, Quad, Step, Web, WebInfo, Write, each_leaf, leaves};
 use retroshade_emit::Word;
@@ -64,10 +64,11 @@ pub fn spill(mir: &mut Mir, most: u32) -> bool {
 
 /// Webs that some path leaves undefined start as 0: memory that nobody wrote must not be read.
 fn define_all(mir: &mut Mir) {
-    let pos: Vec<_> = leaves(&mir.steps).into_iter().map(|l| positions(l)).collect();
-    let entry = liveness(&mir.steps, &pos, mir.webs.len()).entry;
-    let first: Vec<Op> =
-        entry.iter().filter(|w| mir.webs[w.0 as usize].fixed.is_none()).map(|w| Op::alu(op2::MOV, &[Opnd::bits(0)], Some(w))).collect();
+    let first: Vec<Op> = of_operations(&mir.steps, mir.webs.len())
+        .entry()
+        .filter(|w| mir.webs[w.0 as usize].fixed.is_none())
+        .map(|w| Op::alu(op2::MOV, &[Opnd::bits(0)], Some(w)))
+        .collect();
     if !first.is_empty() {
         mir.steps.insert(0, Step::Code(first));
     }
@@ -76,15 +77,14 @@ fn define_all(mir: &mut Mir) {
 /// The webs to spill: at each place that holds too many, the one that is named least for the length of its life.
 fn choose(mir: &Mir, most: u32) -> Vec<Web> {
     let code = leaves(&mir.steps);
-    let pos: Vec<_> = code.iter().map(|l| positions(l)).collect();
-    let live = liveness(&mir.steps, &pos, mir.webs.len());
-    let end = live.ranges.iter().filter_map(|r| r.last()).map(|r| r.1).max().unwrap_or(0) as usize;
+    let live = of_operations(&mir.steps, mir.webs.len());
+    let end = live.ranges.iter().filter_map(|r| r.end()).max().unwrap_or(0) as usize;
     let mut pressure = vec![0u32; end + 1];
     let mut starts: Vec<(u32, u32, Web)> = Vec::new();
     for (k, r) in live.ranges.iter().enumerate() {
-        for (a, b) in r {
-            pressure[*a as usize..*b as usize].iter_mut().for_each(|p| *p += 1);
-            starts.push((*a, *b, Web(k as u32)));
+        for (a, b) in r.iter() {
+            pressure[a as usize..b as usize].iter_mut().for_each(|p| *p += 1);
+            starts.push((a, b, Web(k as u32)));
         }
     }
     starts.sort_unstable();
@@ -113,8 +113,8 @@ fn choose(mir: &Mir, most: u32) -> Vec<Web> {
             };
             spilled[w.0 as usize] = true;
             active.retain(|a| a.1 != w);
-            for (a, b) in &live.ranges[w.0 as usize] {
-                pressure[*a as usize..*b as usize].iter_mut().for_each(|p| *p -= 1);
+            for (a, b) in live.ranges[w.0 as usize].iter() {
+                pressure[a as usize..b as usize].iter_mut().for_each(|p| *p -= 1);
             }
             out.push(w);
         }

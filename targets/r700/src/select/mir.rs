@@ -422,7 +422,10 @@ pub fn describe(mir: &Mir) -> String {
             match s {
                 Step::Code(ops) => {
                     for o in ops {
-                        let dst: Vec<String> = o.writes().iter().map(|w| format!("w{}", w.0)).collect();
+                        let mut dst: Vec<String> = o.writes().iter().map(|w| format!("w{}", w.0)).collect();
+                        dst.extend(o.store.map(|(local, offset, chan, rel)| {
+                            opnd(&Opnd { place: Place::Array { local, offset, chan, rel }, neg: false, abs: false })
+                        }));
                         let src: Vec<String> = match &o.kind {
                             Kind::Fetch(_) | Kind::Export(_) | Kind::Write(_) => o.reads().iter().map(|w| format!("w{}", w.0)).collect(),
                             _ => o.src.iter().map(opnd).collect(),
@@ -434,7 +437,10 @@ pub fn describe(mir: &Mir) -> String {
                             Kind::Control(form) => TABLE.form(*form).name,
                             _ => o.name(),
                         };
-                        out.push_str(&format!("{pad}{} = {name} {}\n", dst.join(", "), src.join(", ")));
+                        let equals = if dst.is_empty() { "" } else { " = " };
+                        let scale = ["", " *2", " *4", " /2"][o.omod as usize & 3];
+                        let clamp = if o.clamp { " clamped" } else { "" };
+                        out.push_str(&format!("{pad}{}{equals}{name} {}{scale}{clamp}\n", dst.join(", "), src.join(", ")));
                     }
                 }
                 Step::If { then, other } => {
