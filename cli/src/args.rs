@@ -143,6 +143,9 @@ pub struct CodegenArgs {
     /// Let texels, colours and what is computed from them be f16 where the machine has it.
     #[arg(long)]
     pub relaxed_precision: bool,
+    /// How the colour of a fragment program leaves it (USSE): f16, u8 or f32.
+    #[arg(long, value_name = "FORMAT", default_value = "f16", value_parser = ["f16", "u8", "f32"])]
+    pub color_format: String,
     /// Clamp indices to their arrays.
     #[arg(long)]
     pub robust: bool,

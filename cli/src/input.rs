@@ -6,7 +6,7 @@ use crate::report::Failure;
 use retroshade::frontend::{self, FrontOptions};
 use retroshade::ir::{Module, SourceMap, Span, Stage};
 use retroshade::link;
-use retroshade::lower::{CompileError, CompiledShader, OptLevel, Options};
+use retroshade::lower::{ColorFormat, CompileError, CompiledShader, OptLevel, Options};
 use std::path::Path;
 
 /// The language by `--lang` or the file's extension.
@@ -157,6 +157,11 @@ pub fn options(args: &CodegenArgs) -> Options {
         chip: args.chip.clone(),
         fp_contract: args.fp_contract == "on",
         relaxed_precision: args.relaxed_precision,
+        color_format: match args.color_format.as_str() {
+            "u8" => ColorFormat::U8,
+            "f32" => ColorFormat::F32,
+            _ => ColorFormat::F16,
+        },
         robust: args.robust,
         ..Options::default()
     }

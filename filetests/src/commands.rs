@@ -5,7 +5,7 @@ use crate::{Registry, execute};
 use retroshade_frontend::FrontOptions;
 use retroshade_ir::passes::{self, PassOptions};
 use retroshade_ir::{Diagnostic, Module, SourceMap, Stage};
-use retroshade_lower::{CompiledShader, OptLevel, Options, TargetIsa, TextOptions};
+use retroshade_lower::{ColorFormat, CompiledShader, OptLevel, Options, TargetIsa, TextOptions};
 
 /// Text that a command gives.
 pub(crate) struct Output {
@@ -105,6 +105,9 @@ fn options(t: &TargetLine) -> Result<Options, String> {
             ("chip", c) => o.chip = Some(c.to_string()),
             ("contract", v) => o.fp_contract = v == "on",
             ("relaxed", v) => o.relaxed_precision = v == "on",
+            ("color", "f16") => o.color_format = ColorFormat::F16,
+            ("color", "u8") => o.color_format = ColorFormat::U8,
+            ("color", "f32") => o.color_format = ColorFormat::F32,
             ("robust", v) => o.robust = v == "on",
             _ => return Err(format!("a target has no setting `{k}={v}`")),
         }

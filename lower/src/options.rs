@@ -16,6 +16,18 @@ pub enum OptLevel {
     Os,
 }
 
+/// How the colour of a fragment program leaves it, where the machine has several ways.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColorFormat {
+    /// Four halves (the default).
+    #[default]
+    F16,
+    /// Four fractions of 255.
+    U8,
+    /// Four single-precision floats.
+    F32,
+}
+
 /// What a caller may choose.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -27,6 +39,8 @@ pub struct Options {
     pub fp_contract: bool,
     /// Whether texels, colours and what depends on them may be f16 where the machine has f16 arithmetic.
     pub relaxed_precision: bool,
+    /// How the colour of a fragment program leaves it (USSE); values stay f32 up to that conversion.
+    pub color_format: ColorFormat,
     /// Whether indices are clamped to their arrays.
     pub robust: bool,
     /// Collect the text after these stages or passes in `CompiledShader::dumps` (`all` for every one).
@@ -45,6 +59,7 @@ impl Default for Options {
             chip: None,
             fp_contract: true,
             relaxed_precision: false,
+            color_format: ColorFormat::default(),
             robust: false,
             print_after: IndexSet::new(),
             texts: true,

@@ -4,7 +4,7 @@
 //! alone; the simulator's loader knows the container only.
 
 use retroshade_ir::*;
-use retroshade_lower::CompileError;
+use retroshade_lower::{ColorFormat, CompileError, Options};
 
 /// Registers of the secondary attribute bank that may be used.
 pub const SA_LIMIT: u16 = 128;
@@ -85,14 +85,16 @@ pub struct UniformSlot {
     pub word: u32,
     /// Words from one element to the next.
     pub stride: u32,
-    /// Whether it is read from memory; it then keeps the layout that the source declares.
+    /// Whether it is read from memory.
     pub memory: bool,
+    /// Whether it keeps the layout that the source declares: members of structures that are read with a computed index.
+    pub declared: bool,
 }
 
 impl UniformSlot {
     /// The word of an element, counted densely.
     pub fn element(&self, d: &UniformDecl, n: u32) -> u32 {
-        self.word + if self.memory { d.element_offset(n) / 4 } else { n * self.stride }
+        self.word + if self.declared { d.element_offset(n) / 4 } else { n * self.stride }
     }
 }
 
@@ -127,10 +129,27 @@ pub struct Abi {
     pub free: u16,
     /// Depth output.
     pub depth: Option<Output>,
-    /// Fragment colour is f16 (relaxed precision, or declared so).
-    pub half_colour: bool,
+    /// How the colour leaves the program.
+    pub colour: ColorFormat,
     /// Attribute registers of the vertex and instance index.
     pub indices: [Option<u16>; 2],
+}
+
+impl Abi {
+    /// Whether the colour is f16.
+    pub fn half_colour(&self) -> bool {
+        self.colour == ColorFormat::F16
+    }
+}
+
+/// Whether the units in which an index counts are the elements, one after the other: not so for members of structures.
+fn is_dense(d: &UniformDecl) -> bool {
+    let mut stride = d.unit;
+    d.dims.iter().rev().all(|dim| {
+        let follows = dim.stride == stride;
+        stride = dim.stride * dim.count;
+        follows
+    })
 }
 
 fn unsupported(span: Span, what: impl Into<String>) -> CompileError {
@@ -148,9 +167,10 @@ fn place_of(m: &Module, declared: Span, var: MemRef) -> Span {
 }
 
 /// Computes the layout of a legalised module.
-pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
+pub fn layout(m: &Module, o: &Options) -> Result<Abi, CompileError> {
     let f = m.main();
-    let mut abi = Abi::default();
+    // Only fragment programs have a colour; theirs is settled below.
+    let mut abi = Abi { colour: ColorFormat::F32, ..Abi::default() };
     let (mut used_in, mut used_out, mut used_uni, mut used_tex) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut kills = false;
     let mut dynamic = Vec::new();
@@ -194,27 +214,22 @@ pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
     }
     match m.stage {
         Stage::Vertex => vertex(m, &mut abi, &used_in, &used_out)?,
-        Stage::Fragment => fragment(m, &mut abi, &used_in, &used_out, relaxed)?,
+        Stage::Fragment => fragment(m, &mut abi, &used_in, &used_out, o)?,
         s => return Err(unsupported(Span::NONE, format!("USSE runs vertex and fragment programs only, not {} programs", s.name()))),
     }
     // Uniforms: register-resident first, arrays with computed indices and what does not fit behind them.
     let mut word = 0;
     let mut place = |abi: &mut Abi, u: Uniform, memory: bool, limit: u32| -> bool {
         let d = &m.uniforms[u];
-        let lanes = d.ty.lanes as u32;
-        let (align, stride) = match lanes {
-            1 => (1, 1),
-            2 => (2, 2),
-            _ => (2, 4),
-        };
-        let at = u32::next_multiple_of(word, align);
-        let words =
-            if memory { d.size().div_ceil(4) } else { (d.elements().max(1) - 1) * stride + if d.elements() > 1 { stride } else { lanes } };
-        if at + words > limit {
+        let at = if d.ty.lanes > 1 { u32::next_multiple_of(word, 2) } else { word };
+        let stride = crate::container::stride(d.ty.is_float(), d.ty.lanes);
+        let slot = UniformSlot { uniform: u, word: at, stride, memory, declared: memory && !is_dense(d) };
+        let end = slot_end(m, &slot);
+        if end > limit {
             return false;
         }
-        abi.uniforms.push(UniformSlot { uniform: u, word: at, stride, memory });
-        word = at + words;
+        abi.uniforms.push(slot);
+        word = end;
         true
     };
     let states = m.textures.keys().filter(|t| used_tex.contains(t)).count() as u32;
@@ -238,13 +253,15 @@ pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
             ));
         }
     }
-    abi.buffer_words = abi.uniforms.iter().map(|s| slot_end(m, s)).max().unwrap_or(0);
-    abi.buffer_regs = regs as u16;
-    let mut sa = u16::next_multiple_of(abi.buffer_regs, 2);
+    // Sizes are even, and what follows the uniforms follows at once.
+    abi.buffer_words = abi.uniforms.iter().map(|s| slot_end(m, s)).max().unwrap_or(0).next_multiple_of(2);
+    abi.buffer_regs = regs.next_multiple_of(2) as u16;
+    let mut sa = abi.buffer_regs;
     abi.data = sa;
     if kills || abi.depth.is_some() {
         abi.kill_literal = Some(sa);
-        sa += 2;
+        // Texture state begins at an even register.
+        sa += 1 + (states > 0) as u16;
     }
     let mut unit = 0;
     for (t, d) in m.textures.iter() {
@@ -308,10 +325,11 @@ pub fn layout(m: &Module, relaxed: bool) -> Result<Abi, CompileError> {
 fn slot_end(m: &Module, s: &UniformSlot) -> u32 {
     let d = &m.uniforms[s.uniform];
     let n = d.elements().max(1);
-    if s.memory {
-        return s.word + d.size().div_ceil(4);
+    match (s.declared, n) {
+        (true, _) => s.word + d.size().div_ceil(4),
+        (_, 1) => s.word + d.ty.lanes as u32,
+        _ => s.word + n * s.stride,
     }
-    s.word + (n - 1) * s.stride + if n > 1 { s.stride } else { d.ty.lanes as u32 }
 }
 
 fn vertex(m: &Module, abi: &mut Abi, used_in: &[Input], used_out: &[Output]) -> Result<(), CompileError> {
@@ -417,7 +435,7 @@ fn only_as_half(m: &Module, input: Input) -> bool {
     })
 }
 
-fn fragment(m: &Module, abi: &mut Abi, used_in: &[Input], used_out: &[Output], relaxed: bool) -> Result<(), CompileError> {
+fn fragment(m: &Module, abi: &mut Abi, used_in: &[Input], used_out: &[Output], options: &Options) -> Result<(), CompileError> {
     let mut pa = 0;
     let mut slots = Vec::new();
     for (i, d) in m.inputs.iter().filter(|(i, _)| used_in.contains(i)) {
@@ -435,7 +453,7 @@ fn fragment(m: &Module, abi: &mut Abi, used_in: &[Input], used_out: &[Output], r
         }
         for element in 0..d.count.max(1) {
             let iterated = if let Iterated::TexCoord(l) = iterated { Iterated::TexCoord(l + element as u8) } else { iterated };
-            let half = matches!(iterated, Iterated::TexCoord(_)) && (d.ty.scalar == Scalar::F16 || (relaxed && only_as_half(m, i)));
+            let half = matches!(iterated, Iterated::TexCoord(_)) && (d.ty.scalar == Scalar::F16 || (options.relaxed_precision && only_as_half(m, i)));
             let regs =
                 if half { d.ty.lanes.max(2) as u16 / 2 + (d.ty.lanes as u16 & (d.ty.lanes > 1) as u16) } else { d.ty.lanes.max(2) as u16 };
             slots.push(InputSlot { input: i, element, pa: 0, regs, lanes: d.ty.lanes, iterated: Some(iterated), half });
@@ -448,7 +466,7 @@ fn fragment(m: &Module, abi: &mut Abi, used_in: &[Input], used_out: &[Output], r
         pa += s.regs;
         abi.inputs.push(s);
     }
-    abi.pa = pa.max(2);
+    abi.pa = pa;
     let mut colour = None;
     for (o, d) in m.outputs.iter().filter(|(o, _)| used_out.contains(o)) {
         let span = place_of(m, d.span, MemRef::Output(o));
@@ -461,11 +479,12 @@ fn fragment(m: &Module, abi: &mut Abi, used_in: &[Input], used_out: &[Output], r
             Binding::Builtin(b) => return Err(unsupported(d.span, format!("fragment programs cannot write `{}`", b.name()))),
         }
     }
-    abi.half_colour = relaxed || colour.is_some_and(|o| m.outputs[o].ty.scalar == Scalar::F16);
+    let declared_half = colour.is_some_and(|o| m.outputs[o].ty.scalar == Scalar::F16);
+    abi.colour = if declared_half { ColorFormat::F16 } else { options.color_format };
     if let Some(o) = colour {
         let lanes = m.outputs[o].ty.lanes;
         abi.outputs.push(OutputSlot { output: o, element: 0, reg: 0, lanes, coord: None });
-        abi.pa = abi.pa.max(if abi.half_colour { 2 } else { 4 });
+        abi.pa = abi.pa.max(if abi.colour == ColorFormat::F32 { 4 } else { 2 });
     }
     if let Some(o) = abi.depth {
         abi.outputs.push(OutputSlot { output: o, element: 0, reg: 0, lanes: 1, coord: None });

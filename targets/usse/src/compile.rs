@@ -2,9 +2,9 @@
 //!
 //! Facts: the ISA sheet's section 17 (program structure, `nosched`, phases) and 19 (container).
 
-use crate::abi::{self, Abi, Iterated};
-use crate::container::{self, Descriptor, Gxp, Parameter, Varyings};
-use crate::emit::flags;
+use crate::abi::{self, Abi};
+use crate::container::{self, Parameter, package};
+use crate::emit::{branches, flags};
 use crate::emit::pairing;
 use crate::emit::{Expander, Literals};
 use crate::isa::access::Access;
@@ -131,7 +131,6 @@ struct Built {
     second: Vec<u64>,
     literals: Literals,
     temps: u16,
-    phases: bool,
 }
 
 impl Built {
@@ -162,7 +161,7 @@ fn improve(m: &Module, o: &Options, start: Built) -> Built {
 }
 
 fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
-    let abi = abi::layout(m, o.relaxed_precision)?;
+    let abi = abi::layout(m, o)?;
     let mut sel = select::select(m, &abi, way.hoist)?;
     if way.hoist && sel.hoisted.is_empty() {
         return Err(CompileError::Internal("nothing to hoist".to_string()));
@@ -172,8 +171,7 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
     if way.rows {
         sel.primary = grouped.ok_or_else(|| CompileError::Internal("nothing to group".to_string()))?;
     }
-    let pa = if m.stage == Stage::Fragment { abi.pa.max(2) } else { abi.pa };
-    let places = place::place(&sel.primary, &sel.fixed, pa, abi.o, &way.inside)?;
+    let places = place::place(&sel.primary, &sel.fixed, abi.pa, abi.o, &way.inside)?;
     if o.check_allocation {
         crate::place::check::placed(&sel.primary, &places).judge().map_err(CompileError::Internal)?;
     }
@@ -212,7 +210,7 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
         .enumerate()
         .map(|(n, _)| format!("v{n} = {}\n", places.at[n].map_or("-".to_string(), |r| r.to_string())))
         .collect();
-    let Selected { primary: mir, phases, .. } = sel;
+    let Selected { primary: mir, .. } = sel;
     Ok(Built {
         candidates: crate::place::liveness::candidates(&mir, &places),
         matrices,
@@ -225,7 +223,6 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
         secondary: second,
         literals,
         temps: places.temps,
-        phases,
         abi,
     })
 }
@@ -389,44 +386,7 @@ fn repeats(words: Vec<Word>) -> Vec<Word> {
 
 /// Joins blocks: phase header, protected blocks, resolved branches, the closing word.
 fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Result<Vec<Word>, CompileError> {
-    // Branches to what follows anyway disappear; a conditional branch around an unconditional one is turned round.
-    loop {
-        let mut changed = false;
-        for b in 0..blocks.len() {
-            let next = |to: usize| to > b && blocks[b + 1..to].iter().all(|x| x.is_empty());
-            let last = blocks[b].last().and_then(|w| w.target);
-            if let Some(to) = last
-                && next(to)
-            {
-                blocks[b].pop();
-                changed = true;
-                continue;
-            }
-            let len = blocks[b].len();
-            if len >= 2
-                && let (Some(first), Some(second)) = (blocks[b][len - 2].target, blocks[b][len - 1].target)
-                && next(first)
-                && blocks[b][len - 1].get("pred") == 0
-            {
-                // P3: p0 and p1 have inverted forms.
-                let inverted = match blocks[b][len - 2].get("pred") {
-                    1 => 5,
-                    2 => 6,
-                    5 => 1,
-                    6 => 2,
-                    _ => continue,
-                };
-                let w = &mut blocks[b][len - 2];
-                w.set("pred", inverted);
-                w.target = Some(second);
-                blocks[b].pop();
-                changed = true;
-            }
-        }
-        if !changed {
-            break;
-        }
-    }
+    branches::straighten(&mut blocks);
     flags::enter_together(&mut blocks);
     let mut out = vec![Word::new("PHAS", vec![("imm", 1), ("wait_cond", if phases { 1 } else { 7 })], Span::NONE)];
     let mut starts = Vec::new();
@@ -453,7 +413,15 @@ fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Result<Ve
 }
 
 fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(String, String)>) -> Result<CompiledShader, CompileError> {
-    let gxp = package(&module, &b);
+    let gxp = package::package(&package::Program {
+        module: &module,
+        abi: &b.abi,
+        primary: &b.primary,
+        words: &b.words,
+        secondary: &b.second,
+        literals: &b.literals,
+        temps: b.temps,
+    });
     let bytes = container::write(&gxp);
     let mut reflection = Reflection::from_module(&module);
     reflection.target = "usse".to_string();
@@ -483,7 +451,7 @@ fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(St
         ("nops", count(&|w| w.form == "NOP")),
         ("moves", count(&|w| matches!(w.form, "VMOV" | "VPCK"))),
         ("samples", count(&|w| w.form == "SMP")),
-        ("phases", gxp.phases as u64),
+        ("phases", gxp.phases.len() as u64),
     ]
     .into_iter()
     .collect();
@@ -579,213 +547,6 @@ fn place_reflection(r: &mut Reflection, m: &Module, abi: &Abi) {
         if let Some(u) = unit {
             r.textures[n].unit = u as u32;
         }
-    }
-}
-
-fn ty_code(d: Scalar, source: &Option<String>) -> u8 {
-    match d {
-        Scalar::F32 | Scalar::F16 => 0,
-        _ if source.as_deref() == Some("u32") => 3,
-        _ => 4,
-    }
-}
-
-/// The container of a built program.
-fn package(m: &Module, b: &Built) -> Gxp {
-    let abi = &b.abi;
-    let mut parameters = Vec::new();
-    let vertex = m.stage == Stage::Vertex;
-    for s in abi.inputs.iter().filter(|_| vertex) {
-        let d = &m.inputs[s.input];
-        let (semantic, index) = match d.binding {
-            Binding::Builtin(Builtin::VertexIndex) => (15, 0),
-            Binding::Builtin(Builtin::InstanceIndex) => (16, 0),
-            Binding::Location(l) => (1, l as u8 + s.element as u8),
-            _ => (0, 0),
-        };
-        parameters.push(Parameter {
-            name: crate::sim::load::attribute_name(d, s.element),
-            category: 0,
-            ty: ty_code(d.ty.scalar, &d.source_type),
-            components: d.ty.lanes,
-            container: 0,
-            semantic,
-            semantic_index: index,
-            array: 1,
-            resource: s.pa as u32,
-        });
-    }
-    for s in &abi.uniforms {
-        let d = &m.uniforms[s.uniform];
-        let leaves = uniform_leaves(d);
-        let each = d.elements().max(1) / leaves.len().max(1) as u32;
-        for (n, leaf) in leaves.iter().enumerate() {
-            let first = n as u32 * each;
-            let mut add = |name: String, element: u32, array: u32| {
-                parameters.push(Parameter {
-                    name,
-                    category: 1,
-                    ty: ty_code(d.ty.scalar, &d.source_type),
-                    components: d.ty.lanes,
-                    container: 14,
-                    semantic: 0,
-                    semantic_index: 0,
-                    array,
-                    resource: s.element(d, element),
-                });
-            };
-            // The Vita API steps through arrays by its own stride; others are named element by element.
-            let natural = each < 2 || s.element(d, first + 1) - s.element(d, first) == s.stride;
-            if natural {
-                add(leaf.name.clone(), first, each);
-            } else {
-                (0..each).for_each(|k| add(format!("{}[{k}]", leaf.name), first + k, 1));
-            }
-        }
-    }
-    let mut units: Vec<(Texture, u8)> =
-        abi.textures.iter().map(|t| (t.0, t.1)).chain(abi.preloaded.iter().map(|p| (p.texture, p.unit))).collect();
-    units.sort_by_key(|u| u.1);
-    units.dedup();
-    for (t, unit) in &units {
-        let d = &m.textures[*t];
-        parameters.push(Parameter {
-            name: d.name.clone(),
-            category: 2,
-            ty: 0,
-            components: 4,
-            container: 0,
-            semantic: 0,
-            semantic_index: if d.dim == TexDim::Cube { 16 } else { 0 },
-            array: 1,
-            resource: *unit as u32,
-        });
-    }
-    let data = abi.data;
-    let mut literals: Vec<(u32, u32)> = abi.kill_literal.iter().map(|n| ((*n - data) as u32, 0xe000)).collect();
-    for (n, v) in b.literals.values.iter().enumerate() {
-        literals.push((b.literals.first as u32 + n as u32 - data as u32, *v));
-    }
-    let sa = b.literals.first + b.literals.values.len() as u16;
-    let mut flags = 0b11 << 19;
-    flags |= if vertex { 1 << 16 } else { 1 };
-    let mut texunit_flags = 0u64;
-    let mut dependent_samplers = Vec::new();
-    for (_, unit, first) in &abi.textures {
-        texunit_flags |= 2 << (4 * unit);
-        for word in 0..4 {
-            dependent_samplers.push((*unit as u16 * 4 + word, first - data + word));
-        }
-    }
-    for p in &abi.preloaded {
-        texunit_flags |= 1 << (4 * p.unit);
-    }
-    let kills = b.primary.iter().any(|w| w.form == "KILL");
-    flags |= (flags::per_instance(&b.primary) as u32) << 1;
-    flags |= (kills as u32) << 3 | (abi.depth.is_some() as u32) << 4;
-    let varyings = if vertex {
-        let mut attributes = 0u64;
-        for s in &abi.inputs {
-            for k in 0..s.lanes.max(1) as u16 {
-                attributes |= 1u64.checked_shl((s.pa + k) as u32).unwrap_or(0);
-            }
-        }
-        let (mut outputs1, mut outputs2) = (1u32 << 12 | (abi.o as u32) << 24, 0u32);
-        let mut clip = 0;
-        for s in &abi.outputs {
-            match (s.coord, &m.outputs[s.output].binding) {
-                (Some(t), _) => outputs2 |= [1, 1, 1, 3, 7][s.lanes as usize] << (3 * t),
-                (None, Binding::Builtin(Builtin::PointSize)) => outputs1 |= 1 << 8,
-                (None, Binding::Builtin(Builtin::ClipDistance)) => {
-                    outputs1 |= ((1 << s.lanes) - 1) << clip;
-                    clip += s.lanes;
-                }
-                _ => {}
-            }
-        }
-        flags |= (abi.indices[0].is_some() as u32) << 17 | (abi.indices[1].is_some() as u32) << 18;
-        Varyings::Vertex {
-            attributes,
-            untyped: 0,
-            outputs1,
-            outputs2,
-            half: 0,
-            vertex_index: abi.indices[0].unwrap_or(0),
-            instance_index: abi.indices[1].unwrap_or(0),
-        }
-    } else {
-        let n = abi.inputs.len();
-        let mut descriptors = Vec::new();
-        for (k, p) in abi.preloaded.iter().enumerate() {
-            // Coordinate set, xy, no attribute part; bit 11 marks the last texture part.
-            let info = p.coord as u32 | 1 << 8 | 0xf << 12 | ((k + 1 == abi.preloaded.len()) as u32) << 11;
-            let (size, result) = if p.half { (0x40, 0x20) } else { (0xc0, 0x30) };
-            descriptors.push(Descriptor { info, unit: p.unit as u32, size, result });
-        }
-        for (k, s) in abi.inputs.iter().enumerate() {
-            // No texture part; attribute part present.
-            let mut info = 0xf | 0b11 << 26;
-            let components = s.lanes.max(2) as u32 - 1;
-            match s.iterated {
-                Some(Iterated::TexCoord(t)) => info |= (t as u32) << 12 | components << 22,
-                Some(Iterated::Position) => info |= 0xd << 12 | 1 << 20 | 3 << 22,
-                Some(Iterated::Sprite) => {
-                    info |= 0xf << 12 | 1 << 30 | 1 << 22;
-                    flags |= 1 << 5;
-                }
-                None => {}
-            }
-            if s.half {
-                info |= 2 << 28;
-            }
-            info |= ((k + 1 == n) as u32) << 25;
-            descriptors.push(Descriptor { info, unit: 0, size: ((s.regs - 1) as u32) << 4, result: 0 });
-        }
-        flags |= ((n > 0) as u32) << 12;
-        flags |= (!abi.preloaded.is_empty() as u32) << 11;
-        let colour = abi.outputs.iter().find(|s| Some(s.output) != abi.depth);
-        flags |= (colour.is_none() as u32) << 16;
-        Varyings::Fragment {
-            output_start: 0,
-            output_type: abi.half_colour as u8,
-            components: colour.map_or(4, |c| c.lanes),
-            textures: abi.preloaded.len() as u16,
-            descriptors,
-        }
-    };
-    let memory = abi.buffer_base.is_some();
-    let mut containers = Vec::new();
-    if abi.buffer_regs > 0 || memory {
-        containers.push((14, 0, abi.buffer_regs));
-    }
-    if sa > data {
-        containers.push((19, data, sa - data));
-    }
-    Gxp {
-        minor: 5,
-        sdk: 0x0350,
-        flags,
-        buffer_flags: match (abi.buffer_regs > 0, memory) {
-            (true, true) => 0x3000_0000,
-            (false, true) => 0x2000_0000,
-            (true, false) => 0x1000_0000,
-            _ => 0,
-        },
-        texunit_flags,
-        primary_regs: if vertex { abi.pa } else { abi.pa.max(2) },
-        secondary_regs: sa,
-        temps: b.temps as u32,
-        phases: 1 + b.phases as u16,
-        primary: b.words.clone(),
-        secondary: b.second.clone(),
-        data_count: sa.saturating_sub(data) as u32,
-        default_words: abi.buffer_words,
-        parameters,
-        varyings,
-        literals,
-        uniform_buffers: abi.buffer_base.iter().map(|n| (14, n - data, -4)).collect(),
-        dependent_samplers,
-        containers,
     }
 }
 

@@ -23,13 +23,14 @@ fn gxp(fragment: bool, primary: Vec<u64>, secondary: Vec<u64>, uniforms: u16, va
     Gxp {
         minor: 4,
         sdk: 0,
+        compiler: 0,
         flags: if fragment { 1 } else { 1 << 16 },
         buffer_flags: 0x1000_0000,
         texunit_flags: 0,
         primary_regs: 36,
         secondary_regs: 64,
         temps: 32,
-        phases: 1,
+        phases: vec![0],
         primary,
         secondary,
         data_count: 0,
@@ -40,6 +41,7 @@ fn gxp(fragment: bool, primary: Vec<u64>, secondary: Vec<u64>, uniforms: u16, va
         uniform_buffers: Vec::new(),
         dependent_samplers: Vec::new(),
         containers: vec![(14, 0, uniforms), (19, uniforms, 0)],
+        queries: Vec::new(),
     }
 }
 

@@ -131,11 +131,6 @@ fn typed(p: &Parameter) -> Option<(Scalar, Format, Option<&'static str>)> {
     })
 }
 
-/// Words from one array element to the next.
-pub fn stride(components: u8) -> u32 {
-    [1, 1, 2, 4, 4][components.clamp(1, 4) as usize]
-}
-
 /// Reads the interface of a container.
 pub fn of(g: &Gxp) -> Result<Interface, TextError> {
     let stage = if g.is_fragment() { Stage::Fragment } else { Stage::Vertex };
@@ -152,7 +147,7 @@ pub fn of(g: &Gxp) -> Result<Interface, TextError> {
         if format != Format::Word {
             return Err(bad(format!("uniform `{}`: uniforms that do not take whole words are not modelled", p.name)));
         }
-        let (lanes, step) = (p.components.clamp(1, 4), stride(p.components));
+        let (lanes, step) = (p.components.clamp(1, 4), p.stride());
         let dims = if p.array > 1 { vec![Dim { count: p.array, stride: 4 * step }] } else { Vec::new() };
         if p.array > 1 << 16 {
             return Err(bad(format!("uniform `{}` has {} elements", p.name, p.array)));

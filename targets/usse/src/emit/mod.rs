@@ -1,6 +1,7 @@
 //! From placed macro-operations to words: lanes are grouped two f32 or four f16 at a time, and every candidate word is
 //! proposed to the operand tables. What no table accepts is split by lanes, and at last brought into an internal register.
 
+pub mod branches;
 pub mod flags;
 mod ops;
 pub mod pairing;
@@ -848,7 +849,7 @@ impl<'a> Expander<'a> {
                 Ok(())
             }
             Kind::Mad => self.mad(op),
-            Kind::Convert(from, to, _) => self.convert(op, *from as u64, *to as u64),
+            Kind::Convert(from, to, scaled) => self.convert(op, *from as u64, *to as u64, *scaled),
             Kind::Test(kind, rel, p) => self.test(op, *kind, *rel, *p),
             Kind::SetPred(p, on) => {
                 // and of the immediates 0 and 0, tested equal (or not) to 0.

@@ -365,7 +365,7 @@ impl Expander<'_> {
         Ok(())
     }
 
-    pub(super) fn convert(&mut self, op: &Mop, from: u64, to: u64) -> Result<(), CompileError> {
+    pub(super) fn convert(&mut self, op: &Mop, from: u64, to: u64, scaled: bool) -> Result<(), CompileError> {
         let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
         let from_ty = match from {
             5 => Scalar::F16,
@@ -373,6 +373,18 @@ impl Expander<'_> {
             _ => Scalar::I32,
         };
         let src = self.sources(op, from_ty);
+        if scaled {
+            // A colour of bytes: all lanes into one register.
+            let mut lane = std::array::from_fn(|k| src[0].get(k).copied());
+            let mask = (1u8 << src[0].len()) - 1;
+            if self.pack_word(from, to, (bank, unit), mask, &lane).is_none() {
+                self.bring_inside(0, &mut lane, from_ty)?;
+            }
+            let mut w = self.pack_word(from, to, (bank, unit), mask, &lane).ok_or_else(|| internal("a conversion"))?;
+            w.set("scale", 1);
+            self.blocks[self.at].push(w);
+            return Ok(());
+        }
         if to < 5 {
             // Into the low half of a cleared register; a second source goes into the high half.
             for k in 0..lanes as usize {

@@ -96,11 +96,8 @@ pub fn legalise(
     sequence(&mut m, &["simplify", "gvn", "dce"], &passes);
     // Simplification may have put together again what was taken apart.
     expand_all(&mut m.functions[entry])?;
-    if o.relaxed_precision && m.stage == Stage::Fragment {
-        match narrow {
-            true => crate::legal::precision::run(&mut m),
-            false => crate::legal::precision::colours(&mut m),
-        }
+    if m.stage == Stage::Fragment {
+        precision::run(&mut m, o, narrow);
         sequence(&mut m, &["gvn", "dce"], &passes);
         dump("narrow", &m);
     }

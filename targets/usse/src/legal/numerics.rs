@@ -7,6 +7,9 @@
 use retroshade_ir::numerics::{from_f32, reference_unary, to_f32};
 use retroshade_ir::{FloatCC, Numerics, Opcode, Scalar};
 
+/// A fraction as the nearest fraction of 255: what a colour of bytes keeps.
+pub const UNORM8: &str = "usse.unorm8";
+
 /// USSE's arithmetic.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UsseNumerics;
@@ -65,6 +68,7 @@ impl Numerics for UsseNumerics {
                 let one = |k: usize| pack_int(f32::from_bits(low[k]), 0.0, 65535.0) | pack_int(f32::from_bits(high[k]), from, to) << 16;
                 Some([one(0), 0, 0, 0])
             }
+            UNORM8 => lanes(&|a| (pack_norm(f32::from_bits(a), 0.0, 255.0) as f32 / 255.0).to_bits()),
             "usse.u16f" => lanes(&|a| ((a & 0xffff) as f32).to_bits()),
             "usse.u16hf" => lanes(&|a| ((a >> 16) as f32).to_bits()),
             "usse.s16hf" => lanes(&|a| ((a >> 16) as u16 as i16 as f32).to_bits()),

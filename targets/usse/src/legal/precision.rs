@@ -5,7 +5,9 @@
 //! a test. Coordinates, depths and transcendental functions stay f32. Block parameters take part, so that colours stay
 //! narrow through branches.
 
+use crate::legal::numerics::UNORM8;
 use retroshade_ir::*;
+use retroshade_lower::{ColorFormat, Options};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether an operation can work on f16 colours.
@@ -14,8 +16,25 @@ fn is_candidate(op: Opcode) -> bool {
     matches!(op, Fadd | Fsub | Fmul | Fmad | Fmin | Fmax | Fneg | Fabs | Select | Splat | Build | Extract | Insert | Shuffle | Tex)
 }
 
+/// Rounds the colour to the format in which it leaves; where the options allow it and `narrow` asks for it, values before
+/// that become f16 too.
+pub fn run(m: &mut Module, o: &Options, narrow: bool) {
+    match o.color_format {
+        ColorFormat::F32 => {}
+        _ if narrow && o.relaxed_precision => narrow_values(m),
+        ColorFormat::F16 => {
+            colours(m, half);
+            read_as_half(m);
+        }
+        ColorFormat::U8 => {}
+    }
+    if o.color_format == ColorFormat::U8 {
+        colours(m, byte);
+    }
+}
+
 /// Narrows the entry function.
-pub fn run(m: &mut Module) {
+fn narrow_values(m: &mut Module) {
     let depth: BTreeSet<Output> = m.outputs.iter().filter(|(_, d)| !matches!(d.binding, Binding::Location(_))).map(|(o, _)| o).collect();
     let entry = m.entry;
     let f = &mut m.functions[entry];
@@ -69,8 +88,25 @@ pub fn run(m: &mut Module) {
     rewrite(f, &narrow, &depth);
 }
 
-/// Rounds the colour output to f16 and leaves all values as they are.
-pub fn colours(m: &mut Module) {
+/// Makes the value that a colour becomes: new instructions, the last one's result.
+type Round = fn(&mut Function, Value, Span) -> Vec<Inst>;
+
+/// To f16 and back.
+fn half(f: &mut Function, v: Value, span: Span) -> Vec<Inst> {
+    let ty = f.ty(v);
+    let narrow = f.make_inst(InstData::new(Opcode::Fcvt, &[v], Imm::None), &[ty.with_scalar(Scalar::F16)], span);
+    let h = f.insts[narrow].results[0];
+    vec![narrow, f.make_inst(InstData::new(Opcode::Fcvt, &[h], Imm::None), &[ty], span)]
+}
+
+/// To fractions of 255.
+fn byte(f: &mut Function, v: Value, span: Span) -> Vec<Inst> {
+    let ty = f.ty(v);
+    vec![f.make_inst(InstData::new(Opcode::Ext, &[v], Imm::Ext(UNORM8.into())), &[ty], span)]
+}
+
+/// Rounds the colour outputs and leaves all other values as they are.
+fn colours(m: &mut Module, round: Round) {
     let outputs: BTreeSet<Output> = m.outputs.iter().filter(|(_, d)| matches!(d.binding, Binding::Location(_))).map(|(o, _)| o).collect();
     let entry = m.entry;
     let f = &mut m.functions[entry];
@@ -80,16 +116,39 @@ pub fn colours(m: &mut Module) {
             let d = &f.insts[i];
             let colour = d.op == Opcode::Output && matches!(d.imm, Imm::Mem { var: MemRef::Output(o), .. } if outputs.contains(&o));
             if let (true, Some(v)) = (colour, d.args.first().copied().filter(|v| f.ty(*v).scalar == Scalar::F32)) {
-                let (ty, span) = (f.ty(v), f.spans[i]);
-                let half = f.make_inst(InstData::new(Opcode::Fcvt, &[v], Imm::None), &[ty.with_scalar(Scalar::F16)], span);
-                let h = f.insts[half].results[0];
-                let full = f.make_inst(InstData::new(Opcode::Fcvt, &[h], Imm::None), &[ty], span);
-                f.insts[i].args[0] = f.insts[full].results[0];
-                out.extend([half, full]);
+                let new = round(f, v, f.spans[i]);
+                if let Some(last) = new.last() {
+                    f.insts[i].args[0] = f.insts[*last].results[0];
+                }
+                out.extend(new);
             }
             out.push(i);
         }
         f.blocks[b].insts = out;
+    }
+}
+
+/// A texel that is only ever rounded to f16 is read as f16, which is the same.
+fn read_as_half(m: &mut Module) {
+    let entry = m.entry;
+    let f = &mut m.functions[entry];
+    let texels: Vec<Value> = f.ordered().filter(|(_, i)| f.insts[*i].op == Opcode::Tex).filter_map(|(_, i)| f.result(i)).collect();
+    for v in texels.into_iter().filter(|v| f.ty(*v).scalar == Scalar::F32).collect::<Vec<_>>() {
+        let users: Vec<Inst> = f.ordered().map(|(_, i)| i).filter(|i| f.reads(*i).contains(&v)).collect();
+        let rounds = |i: &Inst| f.insts[*i].op == Opcode::Fcvt && f.result(*i).is_some_and(|r| f.ty(r).scalar == Scalar::F16);
+        if users.is_empty() || !users.iter().all(rounds) {
+            continue;
+        }
+        f.values[v].0 = f.ty(v).with_scalar(Scalar::F16);
+        for i in users {
+            if let Some(r) = f.result(i) {
+                f.replace(r, v);
+            }
+            for b in f.layout.clone() {
+                f.blocks[b].insts.retain(|x| *x != i);
+            }
+        }
+        f.resolve_aliases();
     }
 }
 

@@ -84,8 +84,8 @@ pub fn intervals(p: &MProgram) -> Vec<Vec<(u32, u32)>> {
 /// checked against their sources at placement instead.
 pub fn early(kind: &Kind, p: &MProgram, dst: Vreg) -> bool {
     match kind {
-        // One word reads everything before it writes four halves.
-        Kind::Convert(_, 5, _) => false,
+        // One word reads everything before it writes four halves or bytes.
+        Kind::Convert(_, 5, _) | Kind::Convert(_, _, true) => false,
         Kind::Convert(_, to, _) => p.data(dst).lanes > 1 || *to < 5,
         // Each product reads the vector after the lanes before were written.
         Kind::Rows => true,

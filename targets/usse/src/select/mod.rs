@@ -10,7 +10,8 @@ use crate::abi::Abi;
 use crate::select::mir::{Base, Bit, Kind, Lane, MBlock, MProgram, Mop, Pred, Rel, TestKind, Vreg};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::*;
-use retroshade_lower::CompileError;
+use crate::legal::numerics::UNORM8;
+use retroshade_lower::{ColorFormat, CompileError};
 use std::collections::BTreeMap;
 
 /// What selection leaves.
@@ -48,10 +49,16 @@ pub fn select(m: &Module, abi: &Abi, hoist: bool) -> Result<Selected, CompileErr
         uniform: SecondaryMap::new(),
         in_secondary: false,
         final_colour: None,
+        rounds_late: false,
         span: Span::NONE,
     };
     s.run(hoist)?;
-    Ok(s.out)
+    // The secondary program runs first: nothing of the primary one is there yet.
+    let early = s.out.secondary.blocks.iter().flat_map(|b| &b.ops).flat_map(|o| o.reads()).next();
+    match early {
+        Some(v) => Err(CompileError::Internal(format!("the secondary program reads v{} of the primary one", v.0))),
+        None => Ok(s.out),
+    }
 }
 
 struct Selector<'a> {
@@ -69,6 +76,8 @@ struct Selector<'a> {
     uniform: SecondaryMap<Value, bool>,
     in_secondary: bool,
     final_colour: Option<(Vec<Lane>, bool)>,
+    /// Whether the colour stays f32 until the program's end and is rounded there, since several places write it.
+    rounds_late: bool,
     span: Span,
 }
 
@@ -95,7 +104,7 @@ impl Selector<'_> {
             self.at = n;
             for i in &f.blocks[*b].insts {
                 self.span = f.spans[*i];
-                self.in_secondary = f.result(*i).is_some_and(|v| self.uniform[v]) && self.worth_hoisting(*i);
+                self.in_secondary = f.result(*i).is_some_and(|v| self.uniform[v]);
                 self.inst(*i, *b)?;
             }
             self.in_secondary = false;
@@ -146,10 +155,6 @@ impl Selector<'_> {
         }
     }
 
-    fn worth_hoisting(&self, i: Inst) -> bool {
-        !Self::inst_is_free(self.f.insts[i].op)
-    }
-
     fn slot(&self, u: Uniform) -> Option<&crate::abi::UniformSlot> {
         self.abi.uniforms.iter().find(|s| s.uniform == u)
     }
@@ -168,9 +173,10 @@ impl Selector<'_> {
             self.texels.insert((p.texture, p.coord, p.half), v);
             self.out.fixed.insert(v, crate::isa::registers::Reg::new(crate::isa::registers::Bank::Pa, p.pa));
         }
+        self.rounds_late = self.abi.outputs.iter().any(|s| Some(s.output) != self.abi.depth && self.is_rounded_late(s.output));
         for s in &self.abi.outputs {
             let d = &self.m.outputs[s.output];
-            let colour = self.abi.half_colour && Some(s.output) != self.abi.depth;
+            let colour = self.abi.half_colour() && Some(s.output) != self.abi.depth && !self.rounds_late;
             let v = self.out.primary.vreg(if colour { Scalar::F16 } else { wide(d.ty.scalar) }, s.lanes, d.span);
             self.outputs.insert((s.output, s.element), v);
             if self.m.stage == Stage::Vertex {
@@ -178,6 +184,34 @@ impl Selector<'_> {
                 self.out.fixed.insert(v, crate::isa::registers::Reg::new(crate::isa::registers::Bank::O, s.reg));
             }
         }
+    }
+
+    /// The values that are written to an output.
+    fn written(&self, o: Output) -> Vec<Value> {
+        let f = self.f;
+        let writes = |i: &Inst| matches!(f.insts[*i].imm, Imm::Mem { var: MemRef::Output(x), .. } if x == o);
+        f.ordered().map(|(_, i)| i).filter(writes).filter_map(|i| f.insts[i].args.first().copied()).collect()
+    }
+
+    /// The f32 that a value was before it was rounded to f16.
+    fn unrounded(&self, v: Value) -> Option<Value> {
+        let half = self.f.def_if(v, Opcode::Fcvt)?.args[0];
+        let full = self.f.def_if(half, Opcode::Fcvt)?.args[0];
+        (self.f.ty(full).scalar == Scalar::F32 && self.f.ty(half).scalar == Scalar::F16).then_some(full)
+    }
+
+    fn is_rounded_late(&self, o: Output) -> bool {
+        let all = self.written(o);
+        self.abi.half_colour() && all.len() > 1 && all.iter().all(|v| self.unrounded(*v).is_some())
+    }
+
+    /// Whether a value is only rounded for the colour.
+    fn only_rounds_colour(&self, d: &InstData) -> bool {
+        let f = self.f;
+        f.ordered().all(|(_, i)| {
+            let user = &f.insts[i];
+            !f.reads(i).iter().any(|v| d.results.contains(v)) || (user.op == Opcode::Fcvt && self.only_output(user))
+        })
     }
 
     fn program(&mut self) -> &mut MProgram {
@@ -242,7 +276,8 @@ impl Selector<'_> {
                 Imm::Const(c) => c[..ty.lanes as usize].iter().map(|b| Lane::c(*b)).collect(),
                 _ => return Err(self.unsupported("a constant without bits")),
             },
-            Undef => vec![Lane::new(Base::Undef); ty.lanes as usize],
+            // What is never written reads as 0, as on the interpreter.
+            Undef => vec![Lane::c(0); ty.lanes as usize],
             Splat => vec![self.arg(d, 0)[0]; ty.lanes as usize],
             Build => (0..d.args.len()).map(|n| self.arg(d, n)[0]).collect(),
             Extract => {
@@ -301,13 +336,15 @@ impl Selector<'_> {
                 let a = self.arg(d, 0);
                 match (from, ty.scalar) {
                     (x, y) if x == y => a,
+                    // The program's end rounds it.
+                    (Scalar::F32, Scalar::F16) if self.rounds_late && self.only_rounds_colour(d) => a,
                     (Scalar::F32, _) => {
                         // An input that is iterated as f16 is one already.
                         let half = a.iter().all(|l| matches!(l.base, Base::V(v, _) if self.out.primary.data(v).ty == Scalar::F16));
                         if half { a } else { self.convert(a, ty, 6, 5) }
                     }
                     // Narrow colours go to the output as they are.
-                    _ if self.abi.half_colour && self.only_output(d) => a,
+                    _ if self.abi.half_colour() && self.only_output(d) => a,
                     _ => self.convert(a, ty, 5, 6),
                 }
             }
@@ -396,6 +433,8 @@ impl Selector<'_> {
                     "usse.u16f" => self.convert(a, ty, 3, 6),
                     "usse.u16hf" => self.make(Kind::Convert(3, 6, false), ty, vec![a, Vec::new()]),
                     "usse.s16hf" => self.make(Kind::Convert(4, 6, false), ty, vec![a, Vec::new()]),
+                    // The conversion that ends the program does it.
+                    UNORM8 => a,
                     other => return Err(self.unsupported(format!("unknown machine operation `{other}`"))),
                 }
             }
@@ -494,7 +533,9 @@ impl Selector<'_> {
         let (mut dst, mut src) = (Vec::new(), Vec::new());
         for (p, a) in params.iter().zip(&t.args) {
             let Some(Lane { base: Base::V(v, _), .. }) = self.lanes[*p].first().copied() else { continue };
-            let a = self.value_lanes(*a);
+            // Nobody needs a value on a path that does not make one.
+            let nothing = self.f.def_if(*a, Opcode::Undef).is_some();
+            let a = if nothing { vec![Lane::new(Base::Undef); self.f.ty(*a).lanes as usize] } else { self.value_lanes(*a) };
             dst.push(v);
             src.push(a);
         }
@@ -777,8 +818,8 @@ impl Selector<'_> {
             return Ok(self.load(Lane::c(0), 0, word, ty));
         }
         let index = self.arg(d, 0)[0];
-        // Memory keeps the declared layout, in which an index counts units.
-        let scale = decl.unit.max(1);
+        // An index counts units of the declared layout, which are elements where that is not kept.
+        let scale = if slot.declared { decl.unit.max(1) } else { 4 * slot.stride };
         let word = slot.word + offset * scale / 4;
         Ok(self.load(index, scale, word, ty))
     }
@@ -872,7 +913,7 @@ impl Selector<'_> {
         }
         let v = *self.outputs.get(&(o, offset)).ok_or_else(|| self.unsupported("an output outside its array"))?;
         let half = self.f.ty(d.args[0]).scalar == Scalar::F16;
-        let narrow = self.abi.half_colour && (half || f16_source(self.f, d.args[0]));
+        let narrow = self.abi.half_colour() && (half || f16_source(self.f, d.args[0]));
         let from = self.f.def_if(d.args[0], Opcode::Fcvt).map(|c| c.args[0]).filter(|_| narrow && !half);
         let src = self.value_lanes(from.unwrap_or(d.args[0]));
         // The only write, in the last block, happens at the end.
@@ -888,7 +929,11 @@ impl Selector<'_> {
             self.final_colour = Some((src, narrow));
             return Ok(());
         }
-        if self.out.primary.data(v).ty == Scalar::F16 && !narrow {
+        let late = if self.rounds_late && !depth { self.unrounded(d.args[0]) } else { None };
+        if let Some(full) = late {
+            let src = self.value_lanes(full);
+            self.emit(Kind::Copy, Some(v), vec![src]);
+        } else if self.out.primary.data(v).ty == Scalar::F16 && !narrow {
             let src = self.plain(src, self.f.ty(d.args[0]));
             self.emit(Kind::Convert(6, 5, false), Some(v), vec![src]);
         } else if self.out.primary.data(v).ty == Scalar::F32 && half {
@@ -933,10 +978,19 @@ impl Selector<'_> {
         let (key, lanes) = ((slot.output, slot.element), slot.lanes);
         let (src, narrow) = match self.final_colour.take() {
             Some(v) => v,
-            None => (Self::of(self.outputs[&key], lanes), self.abi.half_colour),
+            None => (Self::of(self.outputs[&key], lanes), self.abi.half_colour() && !self.rounds_late),
         };
         let from = self.m.outputs[key.0].ty.scalar;
-        let to = if self.abi.half_colour { Scalar::F16 } else { from };
+        let to = if self.abi.half_colour() { Scalar::F16 } else { from };
+        if self.abi.colour == ColorFormat::U8 {
+            // Four bytes in one register.
+            let r = self.out.primary.vreg(Scalar::I32, 1, self.span);
+            self.out.fixed.insert(r, crate::isa::registers::Reg::new(crate::isa::registers::Bank::Pa, 0));
+            let src = self.plain(src, Type::new(from, lanes));
+            self.emit(Kind::Convert(6, 0, true), Some(r), vec![src]);
+            self.emit(Kind::Keep, None, vec![Self::of(r, 1)]);
+            return Ok(());
+        }
         let r = self.out.primary.vreg(to, lanes, self.span);
         self.out.fixed.insert(r, crate::isa::registers::Reg::new(crate::isa::registers::Bank::Pa, 0));
         if to == Scalar::F16 && !narrow {

@@ -1,0 +1,278 @@
+//! Containers of published programs: what is known of them (header, parameters, containers, literals, descriptors; not their
+//! code) lies beside the repository. Every rule is silent about them, and ours of the same programs are equal field by field.
+#![allow(clippy::unwrap_used)]
+
+use retroshade::Options;
+use retroshade::frontend::FrontOptions;
+use retroshade::ir::Stage;
+use retroshade_usse::container::{self, Descriptor, Gxp, Parameter, Varyings, lint};
+use retroshade_usse::isa;
+use serde_json::Value;
+
+struct Published {
+    name: String,
+    fields: Value,
+}
+
+fn published() -> Option<Vec<Published>> {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared");
+    let folder = std::env::var_os("RETROSHADE_SHARED").map_or(beside.into(), std::path::PathBuf::from);
+    let Ok(all) = std::fs::read_to_string(folder.join("vectors/gxp-containers.tsv")) else {
+        eprintln!("skipped: no shared/vectors/gxp-containers.tsv beside the repository");
+        return None;
+    };
+    let row = |line: &str| {
+        let c: Vec<&str> = line.split('\t').collect();
+        let repository = c[1].rsplit('/').next().unwrap();
+        Published { name: format!("{repository}/{}", c[2]), fields: serde_json::from_str(c[3]).unwrap() }
+    };
+    Some(all.lines().filter(|l| !l.starts_with('#')).map(row).collect())
+}
+
+impl Published {
+    fn n(&self, key: &str) -> u64 {
+        self.fields[key].as_u64().unwrap_or_else(|| panic!("{}: no field {key}", self.name))
+    }
+    /// A table of numbers.
+    fn rows(&self, key: &str) -> Vec<Vec<i64>> {
+        let row = |r: &Value| r.as_array().unwrap().iter().map(|v| v.as_i64().unwrap()).collect();
+        self.fields[key].as_array().unwrap().iter().map(row).collect()
+    }
+    fn fragment(&self) -> bool {
+        self.n("frag") == 1
+    }
+    /// The container without its code.
+    fn container(&self) -> Gxp {
+        let of = |v: &Value, key: &str| v[key].as_u64().unwrap();
+        let parameter = |p: &Value| Parameter {
+            name: p["name"].as_str().unwrap().to_string(),
+            category: of(p, "cat") as u8,
+            ty: of(p, "type") as u8,
+            components: of(p, "comp") as u8,
+            container: of(p, "cont") as u8,
+            semantic: of(p, "sem") as u8,
+            semantic_index: of(p, "semi") as u8,
+            array: of(p, "arr") as u32,
+            resource: of(p, "res") as u32,
+        };
+        let varyings = if self.fragment() {
+            let v = &self.fields["fo"];
+            let input = |r: Vec<i64>| Descriptor { info: r[0] as u32, unit: r[1] as u32, size: r[2] as u32, result: r[3] as u32 };
+            Varyings::Fragment {
+                output_start: of(v, "start") as u8,
+                output_type: of(v, "type") as u8,
+                components: of(v, "comp") as u8,
+                textures: of(v, "nt") as u16,
+                descriptors: self.rows("I").into_iter().map(input).collect(),
+            }
+        } else {
+            let v = &self.fields["vo"];
+            Varyings::Vertex {
+                attributes: of(v, "reg"),
+                untyped: of(v, "unt"),
+                outputs1: of(v, "o1") as u32,
+                outputs2: of(v, "o2") as u32,
+                half: of(v, "half") as u32,
+                vertex_index: of(v, "vi") as u16,
+                instance_index: of(v, "ii") as u16,
+            }
+        };
+        let parameters: Vec<Parameter> = self.fields["P"].as_array().unwrap().iter().map(parameter).collect();
+        // The words of the query table are not known; they say what the samplers say.
+        let mut queries = vec![0; if parameters.iter().any(|p| p.category == 2) && self.n("minor") == 5 { container::UNITS } else { 0 }];
+        for p in parameters.iter().filter(|p| p.category == 2 && !queries.is_empty()) {
+            queries[p.resource as usize] = 0x0300 | p.semantic as u16;
+        }
+        Gxp {
+            minor: self.n("minor") as u8,
+            sdk: self.n("sdk") as u16,
+            compiler: self.n("cver") as u32,
+            flags: self.n("flags") as u32,
+            buffer_flags: self.n("bufflags") as u32,
+            texunit_flags: self.n("texflags"),
+            primary_regs: self.n("pa") as u16,
+            secondary_regs: self.n("sa") as u16,
+            temps: self.n("t1") as u32,
+            phases: self.fields["phase_table"].as_array().unwrap().iter().map(|p| p.as_u64().unwrap() as u32).collect(),
+            primary: Vec::new(),
+            secondary: Vec::new(),
+            data_count: self.n("databuf") as u32,
+            default_words: self.n("dubc") as u32,
+            parameters,
+            varyings,
+            literals: self.rows("L").iter().map(|r| (r[0] as u32, r[1] as u32)).collect(),
+            uniform_buffers: self.rows("U").iter().map(|r| (r[0] as u16, r[1] as u16, r[2] as i32)).collect(),
+            dependent_samplers: self.rows("D").iter().map(|r| (r[0] as u16, r[1] as u16)).collect(),
+            containers: self.rows("C").iter().map(|r| (r[0] as u16, r[2] as u16, r[3] as u16)).collect(),
+            queries,
+        }
+    }
+    fn sections(&self) -> Vec<container::Section> {
+        let at = |key: &str| self.fields["positions"][key].as_u64().unwrap() as usize;
+        let table = |name, key: &str, count: &str, size: usize| (name, at(key)..at(key) + size * self.n(count) as usize);
+        let mut out = vec![
+            ("header", 0..at("vary").min(container::HEADER)),
+            table("secondary program", "sec", "ns", 8),
+            table("phase table", "phase_table", "phases", 4),
+            table("primary program", "prim", "np", 8),
+            table("literals", "lit", "nlit", 8),
+            table("dependent samplers", "ds", "nds", 4),
+            table("containers", "cont", "ncont", 8),
+            table("uniform buffers", "ub", "nub", 8),
+            table("parameters", "params", "nparam", 16),
+        ];
+        if self.n("minor") == 5 && self.n("sqi_raw") != 0 {
+            out.push(("texture queries", at("sqi")..at("sqi") + 2 * container::UNITS));
+        }
+        out.retain(|s| !s.1.is_empty());
+        out
+    }
+}
+
+#[test]
+fn the_rules_are_silent_about_published_containers() {
+    let Some(all) = published() else { return };
+    assert!(all.len() > 90);
+    for p in &all {
+        let g = p.container();
+        assert_eq!(lint::check(&g, &p.sections(), false), vec![], "{}", p.name);
+        // What the writer makes of the same parts lies in the same order.
+        if p.n("minor") == 5 {
+            let order = |sections: Vec<container::Section>| {
+                let mut s = sections;
+                s.sort_by_key(|s| s.1.start);
+                s.into_iter().map(|s| s.0).filter(|n| !matches!(*n, "varyings" | "input descriptors")).collect::<Vec<_>>()
+            };
+            let code = |n| vec![0xf800_0140_0000_0000; p.n(n) as usize];
+            let ours = container::write(&Gxp { primary: code("np"), secondary: code("ns"), ..g });
+            assert_eq!(order(container::sections(&ours).unwrap()), order(p.sections()), "{}", p.name);
+        }
+    }
+}
+
+/// Our file of the same program, and which published containers it is compared with.
+const TWINS: [(&str, &str); 12] = [
+    ("texel.frag", "vitaQuake/build/shaders/replace_f.gxp"),
+    ("texel_times_uniform.frag", "vitaQuake/build/shaders/modulate_f.gxp"),
+    ("texel_times_varying.frag", "vitaQuake/build/shaders/modulate_rgba_f.gxp"),
+    ("solid_uniform.frag", "vitaQuake/build/shaders/vertex_f.gxp"),
+    ("solid_varying.frag", "vitaQuake/build/shaders/rgba_f.gxp"),
+    ("cutout_rgba.frag", "vitaQuake/build/shaders/rgba_alpha_f.gxp"),
+    ("cutout_uniform.frag", "vitaQuake/build/shaders/modulate_alpha_f.gxp"),
+    ("depth_uniform.frag", "vitaGL/source/shaders/disable_color_buffer_f.h"),
+    ("xyz_uv_dot.vert", "vitaQuake/build/shaders/texture2d_v.gxp"),
+    ("xyz_uv_sum.vert", "libcross2d/source/platforms/psp2/vita-shader-collection/lib/libvitashaders.a@43494"),
+    ("xyz_rgba_sum.vert", "libcross2d/source/platforms/psp2/vita-shader-collection/lib/libvitashaders.a@61274"),
+    ("flat_xy.vert", "libcross2d/source/platforms/psp2/vita-shader-collection/lib/libvitashaders.a@10422"),
+];
+
+/// Differences that may be: of which twin (`*`: of any), how the line begins, why.
+const DIFFERENCES: &[(&str, &str, &str)] = &[];
+
+/// The container that we make of a twin.
+fn ours(name: &str) -> Gxp {
+    let path = format!("{}/../targets/usse/tests/twins/{name}", env!("CARGO_MANIFEST_DIR"));
+    let stage = if name.ends_with(".vert") { Stage::Vertex } else { Stage::Fragment };
+    let options = FrontOptions { stage: Some(stage), ..FrontOptions::default() };
+    let module = retroshade::frontend::glsl(name, &std::fs::read_to_string(path).unwrap(), &options).unwrap_or_else(|e| panic!("{e:?}"));
+    let relaxed = Options { relaxed_precision: true, ..Options::default() };
+    container::read(&isa().compile(&module, &relaxed).unwrap().container).unwrap()
+}
+
+/// Every field of a container but names and code: what it is called, and its value as text.
+fn fields(g: &Gxp) -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = [
+        ("minor", g.minor as u64),
+        ("sdk", g.sdk as u64),
+        ("compiler", g.compiler as u64),
+        ("buffer_flags", g.buffer_flags as u64),
+        ("texunit_flags", g.texunit_flags),
+        ("primary_regs", g.primary_regs as u64),
+        ("secondary_regs", g.secondary_regs as u64),
+        ("temps", g.temps as u64),
+        ("phases", g.phases.len() as u64),
+        ("data_count", g.data_count as u64),
+        ("default_words", g.default_words as u64),
+        ("parameters", g.parameters.len() as u64),
+        ("literals", g.literals.len() as u64),
+        ("queries", g.queries.len() as u64),
+    ]
+    .map(|(k, v)| (k.to_string(), format!("{v:#x}")))
+    .to_vec();
+    out.extend((0..21).map(|bit| (format!("flags bit {bit}"), (g.flags >> bit & 1).to_string())));
+    for (n, p) in g.parameters.iter().enumerate() {
+        for (what, v) in [
+            ("category", p.category as u32),
+            ("type", p.ty as u32),
+            ("components", p.components as u32),
+            ("container", p.container as u32),
+            (if p.category == 0 { "semantic" } else { "taken as" }, p.semantic as u32),
+            ("semantic index", p.semantic_index as u32),
+            ("array", p.array),
+            ("resource", p.resource),
+        ] {
+            out.push((format!("parameter {n} {what}"), v.to_string()));
+        }
+    }
+    for c in &g.containers {
+        out.push((format!("container {}", c.0), format!("sa{} size {}", c.1, c.2)));
+    }
+    for (offset, value) in g.literals.iter().filter(|l| l.1 == 0xe000) {
+        out.push(("literal of KILL".to_string(), format!("{value:#x} at +{offset}")));
+    }
+    for d in &g.dependent_samplers {
+        out.push((format!("texture state {}", d.0), d.1.to_string()));
+    }
+    match &g.varyings {
+        Varyings::Vertex { attributes, untyped, outputs1, outputs2, half, vertex_index, instance_index } => {
+            let all = [*attributes, *untyped, *outputs1 as u64, *outputs2 as u64, *half as u64, *vertex_index as u64, *instance_index as u64];
+            let names = ["attributes", "untyped", "outputs 1", "outputs 2", "half", "vertex index", "instance index"];
+            out.extend(names.into_iter().zip(all).map(|(k, v)| (k.to_string(), format!("{v:#x}"))));
+        }
+        Varyings::Fragment { output_start, output_type, components, textures, descriptors } => {
+            let all = [*output_start as u64, *output_type as u64, *components as u64, *textures as u64, descriptors.len() as u64];
+            let names = ["result register", "result type", "result components", "texels", "inputs"];
+            out.extend(names.into_iter().zip(all).map(|(k, v)| (k.to_string(), format!("{v:#x}"))));
+            for (n, d) in descriptors.iter().enumerate() {
+                for (what, v) in [("info", d.info), ("unit", d.unit), ("size", d.size), ("result", d.result)] {
+                    out.push((format!("input {n} {what}"), format!("{v:#x}")));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Where two containers differ, field by field.
+fn differences(a: &Gxp, b: &Gxp) -> Vec<String> {
+    let (a, b) = (fields(a), fields(b));
+    let value = |of: &[(String, String)], key: &str| of.iter().find(|f| f.0 == key).map_or("-".to_string(), |f| f.1.clone());
+    let mut keys: Vec<&String> = a.iter().chain(&b).map(|f| &f.0).collect();
+    keys.sort();
+    keys.dedup();
+    let rows = keys.into_iter().map(|k| (k, value(&a, k), value(&b, k)));
+    rows.filter(|(_, x, y)| x != y).map(|(k, x, y)| format!("{k}: {x}, published {y}")).collect()
+}
+
+#[test]
+fn containers_are_those_of_published_programs() {
+    let Some(all) = published() else { return };
+    let (mut used, mut wrong) = (vec![0; DIFFERENCES.len()], Vec::new());
+    for (twin, name) in TWINS {
+        let candidates: Vec<&Published> = all.iter().filter(|p| p.name.starts_with(name) && p.n("minor") == 5).collect();
+        assert!(!candidates.is_empty(), "no container {name}");
+        let g = ours(twin);
+        // Of several versions of one program the nearest one.
+        let nearest = candidates.into_iter().map(|p| differences(&g, &p.container())).min_by_key(Vec::len).unwrap();
+        for d in nearest {
+            match DIFFERENCES.iter().position(|(at, what, _)| (*at == "*" || twin == *at) && d.starts_with(what)) {
+                Some(n) => used[n] += 1,
+                None => wrong.push(format!("{twin}: {d}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for ((at, what, _), n) in DIFFERENCES.iter().zip(used) {
+        assert!(n > 0, "{at}: `{what}` does not differ any more");
+    }
+}

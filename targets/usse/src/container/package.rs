@@ -1,0 +1,249 @@
+//! The container of a compiled program: what its layout and its words say, as the vendor's files say it.
+//!
+//! Facts: the ISA sheet's section 19; where ours differ from published files stands in `tests/published.rs`.
+
+use super::*;
+use crate::abi::{Abi, Iterated, UniformSlot};
+use crate::emit::{Literals, flags};
+use crate::isa::word::Word;
+use retroshade_ir::*;
+use retroshade_lower::ColorFormat;
+use retroshade_lower::reflect::uniform_leaves;
+
+/// A program that is ready to be packed.
+pub struct Program<'a> {
+    /// The legalised module.
+    pub module: &'a Module,
+    /// Where its interface lives.
+    pub abi: &'a Abi,
+    /// The primary program.
+    pub primary: &'a [Word],
+    /// Its encoded words.
+    pub words: &'a [u64],
+    /// The secondary program's encoded words.
+    pub secondary: &'a [u64],
+    /// Literals in secondary attributes.
+    pub literals: &'a Literals,
+    /// Temporaries.
+    pub temps: u16,
+}
+
+impl Program<'_> {
+    fn vertex(&self) -> bool {
+        self.module.stage == Stage::Vertex
+    }
+
+    /// How the results of a texture are taken: [`TAKEN_F32`], [`TAKEN_F16`] or both.
+    fn taken(&self, texture: Texture) -> u8 {
+        let as_type = |half: bool| if half { TAKEN_F16 } else { TAKEN_F32 };
+        let early = self.abi.preloaded.iter().filter(|p| p.texture == texture).map(|p| as_type(p.half));
+        let state = self.abi.textures.iter().find(|t| t.0 == texture).map(|t| t.2 as u64);
+        let reads = self.primary.iter().filter(|w| w.form == "SMP" && Some(2 * w.get("src1_n")) == state);
+        early.chain(reads.map(|w| as_type(w.get("fconv_type") == 2))).fold(0, |all, t| all | t)
+    }
+
+    /// Textures in use with their units, in the order of the units.
+    fn units(&self) -> Vec<(Texture, u8)> {
+        let all = self.abi.textures.iter().map(|t| (t.0, t.1)).chain(self.abi.preloaded.iter().map(|p| (p.texture, p.unit)));
+        let mut units: Vec<(Texture, u8)> = all.collect();
+        units.sort_by_key(|u| u.1);
+        units.dedup();
+        units
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let mut out = Vec::new();
+        for s in self.abi.inputs.iter().filter(|_| self.vertex()) {
+            let d = &self.module.inputs[s.input];
+            // The vertex and the instance index are flags, not parameters.
+            let Binding::Location(l) = d.binding else { continue };
+            out.push(Parameter {
+                name: crate::sim::load::attribute_name(d, s.element),
+                category: 0,
+                ty: type_code(d.ty.scalar, &d.source_type),
+                // Streams are converted to four components, whatever the program reads of them.
+                components: 4,
+                semantic: 1,
+                semantic_index: l as u8 + s.element as u8,
+                array: 1,
+                resource: s.pa as u32,
+                container: 0,
+            });
+        }
+        self.abi.uniforms.iter().for_each(|s| self.uniform(s, &mut out));
+        for (t, unit) in self.units() {
+            let d = &self.module.textures[t];
+            out.push(Parameter {
+                name: d.name.clone(),
+                category: 2,
+                components: 4,
+                semantic: self.taken(t),
+                semantic_index: if d.dim == TexDim::Cube { 16 } else { 0 },
+                array: 1,
+                resource: unit as u32,
+                ..Parameter::default()
+            });
+        }
+        out
+    }
+
+    fn uniform(&self, s: &UniformSlot, out: &mut Vec<Parameter>) {
+        let d = &self.module.uniforms[s.uniform];
+        let leaves = uniform_leaves(d);
+        let each = d.elements().max(1) / leaves.len().max(1) as u32;
+        let parameter = |name: String, element: u32, array: u32| Parameter {
+            name,
+            category: 1,
+            ty: type_code(d.ty.scalar, &d.source_type),
+            components: d.ty.lanes,
+            container: DEFAULT_BUFFER as u8,
+            array,
+            resource: s.element(d, element),
+            ..Parameter::default()
+        };
+        for (leaf, first) in leaves.iter().zip((0..).step_by(each.max(1) as usize)) {
+            // The Vita API steps through arrays by its own stride; members of structures with computed indices have another.
+            if each < 2 || s.element(d, first + 1) - s.element(d, first) == s.stride {
+                out.push(parameter(leaf.name.clone(), first, each));
+            } else {
+                out.extend((0..each).map(|k| parameter(format!("{}[{k}]", leaf.name), first + k, 1)));
+            }
+        }
+    }
+
+    fn vertex_varyings(&self) -> Varyings {
+        let mut attributes = 0u64;
+        for s in &self.abi.inputs {
+            for k in 0..s.lanes.max(1) as u32 {
+                attributes |= 1u64.checked_shl(s.pa as u32 + k).unwrap_or(0);
+            }
+        }
+        // The position is always there.
+        let (mut outputs1, mut outputs2, mut clip) = (1u32 << 12 | (self.abi.o as u32) << 24, 0u32, 0);
+        for s in &self.abi.outputs {
+            match (s.coord, &self.module.outputs[s.output].binding) {
+                (Some(t), _) => outputs2 |= [1, 1, 1, 3, 7][s.lanes as usize] << (3 * t),
+                (None, Binding::Builtin(Builtin::PointSize)) => outputs1 |= 1 << 8,
+                (None, Binding::Builtin(Builtin::ClipDistance)) => {
+                    outputs1 |= ((1 << s.lanes) - 1) << clip;
+                    clip += s.lanes;
+                }
+                _ => {}
+            }
+        }
+        let [vertex_index, instance_index] = self.abi.indices.map(|i| i.unwrap_or(0));
+        Varyings::Vertex { attributes, untyped: 0, outputs1, outputs2, half: 0, vertex_index, instance_index }
+    }
+
+    fn fragment_varyings(&self) -> Varyings {
+        let abi = self.abi;
+        let last = |k: usize, n: usize, bit: u32| ((k + 1 == n) as u32) << bit;
+        let texel = |(k, p): (usize, &crate::abi::Preloaded)| Descriptor {
+            // Coordinate set, two components, no attribute part; bit 11 marks the last texture part.
+            info: p.coord as u32 | 1 << 8 | 0xf << 12 | last(k, abi.preloaded.len(), 11),
+            unit: p.unit as u32,
+            size: if p.half { 0x40 } else { 0xc0 },
+            result: if p.half { 0x20 } else { 0x30 },
+        };
+        let input = |(k, s): (usize, &crate::abi::InputSlot)| {
+            let source = match s.iterated {
+                Some(Iterated::TexCoord(t)) => (t as u32) << 12 | (s.lanes.max(2) as u32 - 1) << 22,
+                Some(Iterated::Position) => 0xd << 12 | 3 << 22,
+                Some(Iterated::Sprite) => 0xf << 12 | 1 << 30 | 1 << 22,
+                None => 0,
+            };
+            let ty = if s.half { 2 << 28 } else { 0 };
+            let info = 0xf | 0b11 << 26 | source | ty | last(k, abi.inputs.len(), 25);
+            Descriptor { info, unit: 0, size: (s.regs as u32 - 1) << 4, result: 0 }
+        };
+        let colour = abi.outputs.iter().find(|s| Some(s.output) != abi.depth);
+        Varyings::Fragment {
+            output_start: 0,
+            output_type: match (colour, abi.colour) {
+                // Published programs without a colour say bytes.
+                (None, _) | (_, ColorFormat::U8) => 7,
+                (_, ColorFormat::F16) => 1,
+                (_, ColorFormat::F32) => 0,
+            },
+            components: colour.map_or(4, |c| c.lanes),
+            textures: abi.preloaded.len() as u16,
+            descriptors: abi.preloaded.iter().enumerate().map(texel).chain(abi.inputs.iter().enumerate().map(input)).collect(),
+        }
+    }
+
+    fn flags(&self) -> u32 {
+        let abi = self.abi;
+        let sprite = abi.inputs.iter().any(|s| s.iterated == Some(Iterated::Sprite));
+        let colour = abi.outputs.iter().any(|s| Some(s.output) != abi.depth);
+        let always: &[(u32, bool)] =
+            &[(flag::SDK3, true), (flag::PER_INSTANCE, flags::per_instance(self.primary)), (flag::DEPTH, abi.depth.is_some())];
+        let own: &[(u32, bool)] = match self.vertex() {
+            true => &[
+                (flag::VERTEX, true),
+                (flag::VERTEX_INDEX, abi.indices[0].is_some()),
+                (flag::INSTANCE_INDEX, abi.indices[1].is_some()),
+            ],
+            false => &[
+                (flag::FRAGMENT, true),
+                (flag::KILL, self.primary.iter().any(|w| w.form == "KILL")),
+                (flag::SPRITE, sprite),
+                (flag::TEXELS, !abi.preloaded.is_empty()),
+                (flag::ITERATED, !abi.inputs.is_empty()),
+                (flag::NO_COLOUR, !colour),
+            ],
+        };
+        always.iter().chain(own).filter(|f| f.1).fold(0, |all, f| all | f.0)
+    }
+}
+
+/// The container of a program.
+pub fn package(p: &Program) -> Gxp {
+    let abi = p.abi;
+    let data = abi.data;
+    let sa = p.literals.first + p.literals.values.len() as u16;
+    let mut literals: Vec<(u32, u32)> = abi.kill_literal.iter().map(|n| ((*n - data) as u32, 0xe000)).collect();
+    literals.extend((0..).zip(&p.literals.values).map(|(n, v)| (p.literals.first as u32 + n - data as u32, *v)));
+    let dependent = abi.textures.iter().flat_map(|(_, unit, first)| (0..4).map(move |word| (*unit as u16 * 4 + word, first - data + word)));
+    let read_before = abi.preloaded.iter().map(|p| (p.unit, 1)).chain(abi.textures.iter().map(|t| (t.1, 2)));
+    let memory = abi.buffer_base.is_some();
+    let mut containers = Vec::new();
+    if abi.buffer_regs > 0 || memory {
+        containers.push((DEFAULT_BUFFER, 0, abi.buffer_regs));
+    }
+    if sa > data {
+        containers.push((DATA, data, sa - data));
+    }
+    let mut queries = vec![0; if p.units().is_empty() { 0 } else { UNITS }];
+    p.units().iter().for_each(|(t, unit)| queries[*unit as usize] = 0x0300 | p.taken(*t) as u16);
+    Gxp {
+        minor: 5,
+        sdk: SDK,
+        compiler: COMPILER,
+        flags: p.flags(),
+        buffer_flags: ((abi.buffer_regs > 0) as u32 | (memory as u32) << 1) << (2 * DEFAULT_BUFFER),
+        texunit_flags: read_before.fold(0, |all, (unit, how)| all | how << (4 * unit)),
+        primary_regs: abi.pa,
+        secondary_regs: sa,
+        temps: p.temps as u32,
+        phases: (0..).zip(p.primary).filter(|(_, w)| w.form == "PHAS").map(|(n, _)| n).collect(),
+        primary: p.words.to_vec(),
+        secondary: p.secondary.to_vec(),
+        data_count: sa.saturating_sub(data) as u32,
+        default_words: abi.buffer_words,
+        parameters: p.parameters(),
+        varyings: if p.vertex() { p.vertex_varyings() } else { p.fragment_varyings() },
+        literals,
+        uniform_buffers: abi.buffer_base.iter().map(|n| (DEFAULT_BUFFER, n - data, -4)).collect(),
+        dependent_samplers: dependent.collect(),
+        containers,
+        queries,
+    }
+}
+
+fn type_code(d: Scalar, source: &Option<String>) -> u8 {
+    match d {
+        Scalar::F32 | Scalar::F16 => 0,
+        _ if source.as_deref() == Some("u32") => 3,
+        _ => 4,
+    }
+}
