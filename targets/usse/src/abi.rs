@@ -453,7 +453,8 @@ fn fragment(m: &Module, abi: &mut Abi, used_in: &[Input], used_out: &[Output], o
         }
         for element in 0..d.count.max(1) {
             let iterated = if let Iterated::TexCoord(l) = iterated { Iterated::TexCoord(l + element as u8) } else { iterated };
-            let half = matches!(iterated, Iterated::TexCoord(_)) && (d.ty.scalar == Scalar::F16 || (options.relaxed_precision && only_as_half(m, i)));
+            let half = matches!(iterated, Iterated::TexCoord(_))
+                && (d.ty.scalar == Scalar::F16 || (options.relaxed_precision && only_as_half(m, i)));
             let regs =
                 if half { d.ty.lanes.max(2) as u16 / 2 + (d.ty.lanes as u16 & (d.ty.lanes > 1) as u16) } else { d.ty.lanes.max(2) as u16 };
             slots.push(InputSlot { input: i, element, pa: 0, regs, lanes: d.ty.lanes, iterated: Some(iterated), half });

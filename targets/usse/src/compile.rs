@@ -4,11 +4,12 @@
 
 use crate::abi::{self, Abi};
 use crate::container::{self, Parameter, package};
-use crate::emit::{branches, flags};
 use crate::emit::pairing;
 use crate::emit::{Expander, Literals};
+use crate::emit::{branches, flags};
 use crate::isa::access::Access;
 use crate::isa::asm;
+use crate::isa::forms::{EMIT, NOP, PHAS, SMP, TABLE, VDUAL, VMOV, VPCK, WDF, field, row_of};
 use crate::isa::registers::{Bank, Reg};
 use crate::isa::word::Word;
 use crate::legal;
@@ -230,46 +231,27 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
 /// The secondary program ends with an end flag on its last word, or with a NOP that has one.
 fn end_secondary(words: &mut Vec<Word>) {
     match words.last_mut() {
-        Some(w) if w.form == "VMOV" && w.get("move_type") == 0 => w.set("end_or_src0_bank_ext", 1),
-        Some(w) if matches!(w.form, "VPCK" | "VCOMP" | "VMAD" | "VBW") => w.set("end", 1),
-        _ => words.push(Word::new("NOP", vec![("end", 1)], Span::NONE)),
+        Some(w) if w.form() == VMOV && w.get(field!(move_type)) == 0 => w.set(field!(end_or_src0_bank_ext), 1),
+        Some(w) if row_of(w.form()).closes => w.set(field!(end), 1),
+        _ => words.push(Word::new(NOP, vec![(field!(end), 1)], Span::NONE)),
     }
 }
 
 /// Whether a word's `nosched` flag protects the boundary behind the next word.
 fn can_protect(w: &Word) -> bool {
-    matches!(
-        w.form,
-        "VMAD2"
-            | "V32NMAD"
-            | "V16NMAD"
-            | "VMAD"
-            | "VDP"
-            | "VDUAL"
-            | "VCOMP"
-            | "VMOV"
-            | "NOP"
-            | "WDF"
-            | "VPCK"
-            | "VTST"
-            | "VTSTMSK"
-            | "VBW"
-            | "LIMM"
-            | "I32MAD2"
-            | "I32MAD"
-    ) && w.get("end") == 0
+    row_of(w.form()).protects && w.get(field!(end)) == 0
 }
 
 /// Makes a word protect that boundary; a dual word always does.
 fn hold(w: &mut Word) {
-    if w.form != "VDUAL" {
-        w.set("nosched", 1);
+    if w.form() != VDUAL {
+        w.set(field!(nosched), 1);
     }
 }
 
 /// Forms behind which internal registers are lost whatever the flags say.
 fn loses(w: &Word) -> bool {
-    matches!(w.form, "SMP" | "VLDST" | "WDF" | "KILL" | "DEPTHF" | "NOP" | "PHAS" | "BR" | "LAPC" | "EMIT")
+    row_of(w.form()).loses
 }
 
 /// Words behind a place that are looked at for one that may stand there.
@@ -292,7 +274,7 @@ fn protect(words: Vec<Word>) -> Result<Vec<Word>, CompileError> {
     let access: Vec<Access> = words.iter().map(Word::access).collect();
     let live = pairing::live(&access);
     if let Some(k) = (0..n).find(|k| loses(&words[*k]) && live[*k].iter().any(|l| *l != 0)) {
-        return Err(CompileError::Internal(format!("an internal register is live across {}", words[k].form)));
+        return Err(CompileError::Internal(format!("an internal register is live across {}", TABLE.form(words[k].form()).name)));
     }
     let mut out: Vec<Word> = Vec::with_capacity(n);
     let mut words: Vec<Option<Word>> = words.into_iter().map(Some).collect();
@@ -308,7 +290,7 @@ fn protect(words: Vec<Word>) -> Result<Vec<Word>, CompileError> {
                         hold(&mut early);
                         out.push(early);
                     }
-                    None => out.push(Word::new("NOP", vec![("nosched", 1)], w.span)),
+                    None => out.push(Word::new(NOP, vec![(field!(nosched), 1)], w.span)),
                 },
             }
         }
@@ -327,7 +309,7 @@ fn earlier(first: usize, words: &mut [Option<Word>], access: &[Access]) -> Optio
         let Some(w) = &words[k] else { continue };
         let e = &access[k];
         let outside = e.reads.iter().chain(&e.writes).all(|p| p.0 != Bank::I);
-        if can_protect(w) && outside && !matches!(w.form, "NOP" | "WDF") && passed.iter().all(|p| !access[*p].conflicts(e)) {
+        if can_protect(w) && outside && !matches!(w.form(), NOP | WDF) && passed.iter().all(|p| !access[*p].conflicts(e)) {
             return words[k].take();
         }
         passed.push(k);
@@ -388,7 +370,7 @@ fn repeats(words: Vec<Word>) -> Vec<Word> {
 fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Result<Vec<Word>, CompileError> {
     branches::straighten(&mut blocks);
     flags::enter_together(&mut blocks);
-    let mut out = vec![Word::new("PHAS", vec![("imm", 1), ("wait_cond", if phases { 1 } else { 7 })], Span::NONE)];
+    let mut out = vec![Word::new(PHAS, vec![(field!(imm), 1), (field!(wait_cond), if phases { 1 } else { 7 })], Span::NONE)];
     let mut starts = Vec::new();
     for b in blocks {
         starts.push(out.len());
@@ -402,11 +384,11 @@ fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Result<Ve
             if !(-(1 << 19)..1 << 19).contains(&off) {
                 return Err(CompileError::limit("U0121", out[n].span, "a branch is too long", off.unsigned_abs(), 1 << 19));
             }
-            out[n].set("br_off", off as u64 & 0xf_ffff);
+            out[n].set(field!(br_off), off as u64 & 0xf_ffff);
         }
     }
     if stage == Stage::Vertex {
-        out.push(Word::new("EMIT", Vec::new(), Span::NONE));
+        out.push(Word::new(EMIT, Vec::new(), Span::NONE));
     }
     flags::skip_invalid(stage, &mut out);
     Ok(out)
@@ -448,9 +430,9 @@ fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(St
         ("pa", gxp.primary_regs as u64),
         ("sa", gxp.secondary_regs as u64),
         ("literals", b.literals.values.len() as u64),
-        ("nops", count(&|w| w.form == "NOP")),
-        ("moves", count(&|w| matches!(w.form, "VMOV" | "VPCK"))),
-        ("samples", count(&|w| w.form == "SMP")),
+        ("nops", count(&|w| w.form() == NOP)),
+        ("moves", count(&|w| matches!(w.form(), VMOV | VPCK))),
+        ("samples", count(&|w| w.form() == SMP)),
         ("phases", gxp.phases.len() as u64),
     ]
     .into_iter()
@@ -553,11 +535,12 @@ fn place_reflection(r: &mut Reflection, m: &Module, abi: &Abi) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::forms::BR;
 
     #[test]
     fn a_branch_has_a_reach() {
-        let branch = |to| Word { target: Some(to), ..Word::new("BR", vec![("br_type", 1)], Span::NONE) };
-        let filler = |n| vec![Word::new("NOP", Vec::new(), Span::NONE); n];
+        let branch = |to| Word { target: Some(to), ..Word::new(BR, vec![(field!(br_type), 1)], Span::NONE) };
+        let filler = |n| vec![Word::new(NOP, Vec::new(), Span::NONE); n];
         let program = |n| assemble(Stage::Fragment, vec![vec![branch(2)], filler(n), filler(1)], false);
         assert!(program(1 << 10).is_ok());
         let e = program(1 << 19).err().map(|e| e.to_string()).unwrap_or_default();

@@ -10,7 +10,12 @@ pub fn describe(g: &Gxp) -> String {
     out.push_str(&format!("# flags {:#010x}, buffers {:#010x}, texture units {:#x}\n", g.flags, g.buffer_flags, g.texunit_flags));
     out.push_str(&format!(
         "# pa {}, sa {}, temporaries {}, phases {}, data {}, default uniform buffer {} words\n",
-        g.primary_regs, g.secondary_regs, g.temps, g.phases.len(), g.data_count, g.default_words
+        g.primary_regs,
+        g.secondary_regs,
+        g.temps,
+        g.phases.len(),
+        g.data_count,
+        g.default_words
     ));
     out.push_str(&format!("# phases begin at {:?}, compiler {:#x}\n", g.phases, g.compiler));
     for p in &g.parameters {

@@ -5,8 +5,8 @@
 //! sections 17.1, 17.2 and 19.
 
 use crate::container::{Descriptor, Gxp, Parameter, Varyings};
-use crate::isa::forms::{TABLE, decode};
-use crate::isa::operands::{Role, field, operand, read_operand};
+use crate::isa::forms::{SMP, decode, field};
+use crate::isa::operands::{Role, operand, read_operand, value};
 use retroshade_ir::{
     Builtin, Dim, Input, IoDecl, Module, Output, Scalar, Span, Stage, TexDim, Texture, TextureDecl, Type, Uniform, UniformDecl,
 };
@@ -346,9 +346,9 @@ fn dimensions(g: &Gxp, unit: u32) -> TexDim {
     };
     for w in &g.primary {
         let Some(d) = decode(*w) else { continue };
-        let state = operand("SMP", Role::Src1).map(|o| read_operand(&d, o).reg.n);
-        if TABLE.form(d.form).name == "SMP" && state == Some(first) {
-            return [TexDim::D1, TexDim::D2, TexDim::D3, TexDim::D2][field(&d, "dim") as usize & 3];
+        let state = operand(SMP, Role::Src1).map(|o| read_operand(&d, o).reg.n);
+        if d.form == SMP && state == Some(first) {
+            return [TexDim::D1, TexDim::D2, TexDim::D3, TexDim::D2][value(&d, field!(dim)) as usize & 3];
         }
     }
     TexDim::D2

@@ -4,8 +4,9 @@
 //! published files is everything but their code.
 
 use super::*;
+use crate::isa::forms::{BR, DEPTHF, EMIT, KILL, PHAS, SMP, TABLE, field};
 use crate::isa::lint::{Line, lines, words};
-use crate::isa::operands::{Role, field, operand, read_operand};
+use crate::isa::operands::{Role, operand, read_operand, value};
 use crate::isa::registers::Bank;
 use retroshade_lower::TextError;
 
@@ -57,11 +58,19 @@ pub static RULES: &[Rule] = &[
     tables("buffer-flags", "19.1: buffers are marked as loaded, as read from memory, or both, where they are", buffer_flags),
     tables("base", "19.7: addresses of buffers lie inside DATA and belong to buffers that are read from memory", bases),
     tables("texture-state", "19.8: four words in order for each unit, from an even register on, inside DATA", texture_state),
-    tables("outputs", "19.4: the position is there; the count of registers is the sum of all outputs; texture coordinates are 1, 3 or 7", outputs),
+    tables(
+        "outputs",
+        "19.4: the position is there; the count of registers is the sum of all outputs; texture coordinates are 1, 3 or 7",
+        outputs,
+    ),
     tables("descriptor", "19.5: input descriptors name known inputs, mark the last ones, and take the registers of their type", descriptor),
     tables("inputs", "17.2: a fragment program with a colour has two attribute registers, and as many as its inputs take", inputs),
     tables("result", "19.5: the result is f16, bytes or f32, of one to four components", result),
-    code("phase-header", "15.6, 19.1: each phase begins with PHAS, which waits for 7 in the last one and 1 before; none stands elsewhere", headers),
+    code(
+        "phase-header",
+        "15.6, 19.1: each phase begins with PHAS, which waits for 7 in the last one and 1 before; none stands elsewhere",
+        headers,
+    ),
     code("vertex-end", "17.1: a vertex program ends with EMIT, a fragment program has none", vertex_end),
     code("secondary-end", "17.3: the secondary program ends with an end flag, without phases or texture reads", secondary_end),
     code("kill", "15.4, 15.5: KILL and DEPTHF name the register with 0xE000, in programs with their flag and two phases", kill),
@@ -375,26 +384,26 @@ fn headers(g: &Gxp, primary: &[Line], _: &[Line], say: Say) {
     for (k, start) in g.phases.iter().enumerate() {
         let wait = if k + 1 == g.phases.len() { 7 } else { 1 };
         match primary.get(*start as usize) {
-            Some(l) if l.name == "PHAS" && field(&l.word, "wait_cond") == wait => {}
+            Some(l) if l.form == PHAS && value(&l.word, field!(wait_cond)) == wait => {}
             _ => say(Some(8 * *start as u64), format!("phase {k} begins at instruction {start}")),
         }
     }
-    for l in primary.iter().filter(|l| l.name == "PHAS" && !g.phases.contains(&(l.n as u32))) {
+    for l in primary.iter().filter(|l| l.form == PHAS && !g.phases.contains(&(l.n as u32))) {
         say(at(l), "a phase that the table does not have".to_string());
     }
 }
 
 fn vertex_end(g: &Gxp, primary: &[Line], _: &[Line], say: Say) {
-    let emits = primary.iter().filter(|l| l.name == "EMIT").count();
-    let last = primary.last().is_some_and(|l| l.name == "EMIT");
+    let emits = primary.iter().filter(|l| l.form == EMIT).count();
+    let last = primary.last().is_some_and(|l| l.form == EMIT);
     if emits != (!g.is_fragment()) as usize || last == g.is_fragment() {
         say(None, format!("{emits} EMIT"));
     }
 }
 
 fn secondary_end(_: &Gxp, _: &[Line], secondary: &[Line], say: Say) {
-    for l in secondary.iter().filter(|l| matches!(l.name, "PHAS" | "EMIT" | "SMP" | "KILL" | "DEPTHF" | "BR")) {
-        say(at(l), format!("{} in the secondary program", l.name));
+    for l in secondary.iter().filter(|l| matches!(l.form, PHAS | EMIT | SMP | KILL | DEPTHF | BR)) {
+        say(at(l), format!("{} in the secondary program", l.name()));
     }
     if secondary.last().is_some_and(|l| !l.ends()) {
         say(None, "no end".to_string());
@@ -404,14 +413,15 @@ fn secondary_end(_: &Gxp, _: &[Line], secondary: &[Line], say: Say) {
 fn kill(g: &Gxp, primary: &[Line], _: &[Line], say: Say) {
     let data = g.base(DATA);
     let literal = g.literals.iter().any(|l| *l == (0, 0xe000));
-    for (name, bit) in [("KILL", flag::KILL), ("DEPTHF", flag::DEPTH)] {
-        let all: Vec<&Line> = primary.iter().filter(|l| l.name == name).collect();
+    for (form, bit) in [(KILL, flag::KILL), (DEPTHF, flag::DEPTH)] {
+        let all: Vec<&Line> = primary.iter().filter(|l| l.form == form).collect();
+        let name = TABLE.form(form).name;
         if all.is_empty() != (g.flags & bit == 0) {
             say(None, format!("flags {:#x} with {} {name}", g.flags, all.len()));
         }
         for l in all {
-            let names = |f| Some(field(&l.word, f) as u16) == data;
-            if !names("src1_n") || !names("src2_n") || !literal {
+            let names = |f| Some(value(&l.word, f) as u16) == data;
+            if !names(field!(src1_n)) || !names(field!(src2_n)) || !literal {
                 say(at(l), format!("{name} does not name the first register of DATA with 0xe000 in it"));
             }
             if g.phases.get(1).is_none_or(|second| l.n as u32 >= *second) {
@@ -423,8 +433,8 @@ fn kill(g: &Gxp, primary: &[Line], _: &[Line], say: Say) {
 
 fn texture_read(g: &Gxp, primary: &[Line], _: &[Line], say: Say) {
     let data = g.base(DATA).unwrap_or(0);
-    for l in primary.iter().filter(|l| l.name == "SMP") {
-        let state = operand("SMP", Role::Src1).map(|o| read_operand(&l.word, o).reg);
+    for l in primary.iter().filter(|l| l.form == SMP) {
+        let state = operand(SMP, Role::Src1).map(|o| read_operand(&l.word, o).reg);
         let known = |n: u16| g.dependent_samplers.iter().any(|d| d.0.is_multiple_of(4) && data.wrapping_add(d.1) == n);
         if !state.is_some_and(|s| s.bank == Bank::Sa && known(s.n)) {
             say(at(l), "the texture's state is not in the container".to_string());
@@ -442,7 +452,7 @@ fn registers(g: &Gxp, primary: &[Line], secondary: &[Line], say: Say) {
         for l in program {
             let touched = l.access.reads.iter().chain(&l.access.writes);
             for (bank, n) in touched.filter(|p| limits.iter().any(|(b, most)| *b == p.0 && p.1 as u32 >= *most)) {
-                say(at(l), format!("{}: {bank:?}{n} is beyond what the header counts", l.name));
+                say(at(l), format!("{}: {bank:?}{n} is beyond what the header counts", l.name()));
             }
         }
     }

@@ -266,4 +266,3 @@ impl Gxp {
         self.containers.iter().find(|c| c.0 == index).copied()
     }
 }
-

@@ -5,6 +5,7 @@
 use super::*;
 use crate::abi::{Abi, Iterated, UniformSlot};
 use crate::emit::{Literals, flags};
+use crate::isa::forms::{KILL, PHAS, SMP, field};
 use crate::isa::word::Word;
 use retroshade_ir::*;
 use retroshade_lower::ColorFormat;
@@ -38,8 +39,8 @@ impl Program<'_> {
         let as_type = |half: bool| if half { TAKEN_F16 } else { TAKEN_F32 };
         let early = self.abi.preloaded.iter().filter(|p| p.texture == texture).map(|p| as_type(p.half));
         let state = self.abi.textures.iter().find(|t| t.0 == texture).map(|t| t.2 as u64);
-        let reads = self.primary.iter().filter(|w| w.form == "SMP" && Some(2 * w.get("src1_n")) == state);
-        early.chain(reads.map(|w| as_type(w.get("fconv_type") == 2))).fold(0, |all, t| all | t)
+        let reads = self.primary.iter().filter(|w| w.form() == SMP && Some(2 * w.get(field!(src1_n))) == state);
+        early.chain(reads.map(|w| as_type(w.get(field!(fconv_type)) == 2))).fold(0, |all, t| all | t)
     }
 
     /// Textures in use with their units, in the order of the units.
@@ -178,14 +179,12 @@ impl Program<'_> {
         let always: &[(u32, bool)] =
             &[(flag::SDK3, true), (flag::PER_INSTANCE, flags::per_instance(self.primary)), (flag::DEPTH, abi.depth.is_some())];
         let own: &[(u32, bool)] = match self.vertex() {
-            true => &[
-                (flag::VERTEX, true),
-                (flag::VERTEX_INDEX, abi.indices[0].is_some()),
-                (flag::INSTANCE_INDEX, abi.indices[1].is_some()),
-            ],
+            true => {
+                &[(flag::VERTEX, true), (flag::VERTEX_INDEX, abi.indices[0].is_some()), (flag::INSTANCE_INDEX, abi.indices[1].is_some())]
+            }
             false => &[
                 (flag::FRAGMENT, true),
-                (flag::KILL, self.primary.iter().any(|w| w.form == "KILL")),
+                (flag::KILL, self.primary.iter().any(|w| w.form() == KILL)),
                 (flag::SPRITE, sprite),
                 (flag::TEXELS, !abi.preloaded.is_empty()),
                 (flag::ITERATED, !abi.inputs.is_empty()),
@@ -225,7 +224,7 @@ pub fn package(p: &Program) -> Gxp {
         primary_regs: abi.pa,
         secondary_regs: sa,
         temps: p.temps as u32,
-        phases: (0..).zip(p.primary).filter(|(_, w)| w.form == "PHAS").map(|(n, _)| n).collect(),
+        phases: (0..).zip(p.primary).filter(|(_, w)| w.form() == PHAS).map(|(n, _)| n).collect(),
         primary: p.words.to_vec(),
         secondary: p.secondary.to_vec(),
         data_count: sa.saturating_sub(data) as u32,

@@ -171,7 +171,6 @@ pub fn read(bytes: &[u8]) -> Result<Gxp, TextError> {
     Ok(gxp)
 }
 
-
 /// A part of a file: its name and bytes.
 pub type Section = (&'static str, Range<usize>);
 

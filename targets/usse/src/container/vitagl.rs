@@ -25,4 +25,3 @@ pub fn read_vitagl(bytes: &[u8]) -> Result<(Vec<u32>, Gxp), TextError> {
         None => Ok((matrices, g)),
     }
 }
-

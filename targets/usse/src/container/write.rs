@@ -134,4 +134,3 @@ pub fn write(g: &Gxp) -> Vec<u8> {
     }
     w.0
 }
-

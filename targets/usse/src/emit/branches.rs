@@ -3,6 +3,7 @@
 //! Published programs never have `p br +2; br far`, and other readers of the code refuse it: one branch with the inverted
 //! predicate stands there instead.
 
+use crate::isa::forms::field;
 use crate::isa::word::Word;
 
 /// P3 knows p0 and p1 inverted; the code that means the opposite.
@@ -24,7 +25,7 @@ fn falls(blocks: &[Vec<Word>], from: usize, to: usize) -> bool {
 /// The target of a block that does nothing but branch, always.
 fn detour(block: &[Word]) -> Option<usize> {
     match block {
-        [only] if only.get("pred") == 0 => only.target,
+        [only] if only.get(field!(pred)) == 0 => only.target,
         _ => None,
     }
 }
@@ -82,7 +83,7 @@ fn drop_last(blocks: &mut [Vec<Word>], b: usize) -> bool {
 fn turn_round(blocks: &mut [Vec<Word>], b: usize) -> bool {
     // The unconditional one stands behind it, in the same block or as the next one.
     let len = blocks[b].len();
-    let is_always = |w: &Word| w.target.is_some() && w.get("pred") == 0;
+    let is_always = |w: &Word| w.target.is_some() && w.get(field!(pred)) == 0;
     let (first, other) = match blocks[b].last() {
         Some(last) if is_always(last) && len >= 2 => (len - 2, b),
         Some(last) if last.target.is_some() => {
@@ -97,10 +98,10 @@ fn turn_round(blocks: &mut [Vec<Word>], b: usize) -> bool {
         _ => return false,
     };
     let (Some(around), Some(far)) = (blocks[b][first].target, blocks[other].last().and_then(|w| w.target)) else { return false };
-    let Some(pred) = inverted(blocks[b][first].get("pred")).filter(|_| falls(blocks, other + 1, around)) else { return false };
+    let Some(pred) = inverted(blocks[b][first].get(field!(pred))).filter(|_| falls(blocks, other + 1, around)) else { return false };
     blocks[other].pop();
     let w = &mut blocks[b][first];
-    w.set("pred", pred);
+    w.set(field!(pred), pred);
     w.target = Some(far);
     true
 }
@@ -108,16 +109,17 @@ fn turn_round(blocks: &mut [Vec<Word>], b: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::forms::{BR, NOP};
     use retroshade_ir::Span;
 
     fn branch(to: usize, pred: u64) -> Word {
-        Word { target: Some(to), ..Word::new("BR", vec![("pred", pred)], Span::NONE) }
+        Word { target: Some(to), ..Word::new(BR, vec![(field!(pred), pred)], Span::NONE) }
     }
     fn nop() -> Word {
-        Word::new("NOP", Vec::new(), Span::NONE)
+        Word::new(NOP, Vec::new(), Span::NONE)
     }
     fn shape(blocks: &[Vec<Word>]) -> Vec<Vec<(Option<usize>, u64)>> {
-        blocks.iter().map(|b| b.iter().map(|w| (w.target, w.get("pred"))).collect()).collect()
+        blocks.iter().map(|b| b.iter().map(|w| (w.target, w.get(field!(pred)))).collect()).collect()
     }
 
     #[test]

@@ -5,14 +5,15 @@
 //! executed for the sake of their neighbours' derivatives; `skipinv` leaves them out. `syncstart` makes a quad enter a texture
 //! read together where instances may have gone different ways.
 
+use crate::isa::forms::{BR, SMP, V16NMAD, V32NMAD, VLDST, WDF, field};
 use crate::isa::word::Word;
 use retroshade_ir::Stage;
 
 /// Whether a word reads its neighbours: derivatives, and texture reads that choose their level by them.
 fn reads_neighbours(w: &Word) -> bool {
-    match w.form {
-        "SMP" => true,
-        "V32NMAD" | "V16NMAD" => matches!(w.get("op2"), 3 | 4),
+    match w.form() {
+        SMP => true,
+        V32NMAD | V16NMAD => matches!(w.get(field!(op2)), 3 | 4),
         _ => false,
     }
 }
@@ -20,14 +21,14 @@ fn reads_neighbours(w: &Word) -> bool {
 /// Sets `skipinv` on every word that no texture read and no derivative can follow. Vertex programs have no neighbours. Loops
 /// are left as they are, so that every instance sees the same end.
 pub fn skip_invalid(stage: Stage, words: &mut [Word]) {
-    let back = |w: &Word| w.form == "BR" && w.get("br_off") >> 19 == 1;
+    let back = |w: &Word| w.form() == BR && w.get(field!(br_off)) >> 19 == 1;
     let first = match stage {
         Stage::Fragment => words.iter().rposition(|w| reads_neighbours(w) || back(w)).map_or(0, |n| n + 1),
         _ => 0,
     };
     for w in &mut words[first..] {
-        if w.has("skipinv") && w.form != "SMP" {
-            w.set("skipinv", 1);
+        if w.has(field!(skipinv)) && w.form() != SMP {
+            w.set(field!(skipinv), 1);
         }
     }
 }
@@ -37,7 +38,7 @@ pub fn skip_invalid(stage: Stage, words: &mut [Word]) {
 pub fn enter_together(blocks: &mut [Vec<Word>]) {
     let goes = |b: &[Word], n: usize| -> Vec<usize> {
         let mut to: Vec<usize> = b.iter().filter_map(|w| w.target).collect();
-        if !b.last().is_some_and(|w| w.target.is_some() && w.get("pred") == 0) {
+        if !b.last().is_some_and(|w| w.target.is_some() && w.get(field!(pred)) == 0) {
             to.push(n + 1);
         }
         to
@@ -75,11 +76,11 @@ pub fn enter_together(blocks: &mut [Vec<Word>]) {
         let mut running = false;
         for w in &mut blocks[n] {
             if reads_neighbours(w) {
-                if !running || w.form != "SMP" {
-                    w.set("syncstart", 1);
+                if !running || w.form() != SMP {
+                    w.set(field!(syncstart), 1);
                 }
                 running = true;
-            } else if w.form == "WDF" {
+            } else if w.form() == WDF {
                 running = false;
             }
         }
@@ -89,11 +90,11 @@ pub fn enter_together(blocks: &mut [Vec<Word>]) {
 /// Whether texture reads stand where instances may have gone different ways, or loads there or at addresses of their own:
 /// published programs then ask for instances to be run one by one.
 pub fn per_instance(words: &[Word]) -> bool {
-    let branches = words.iter().any(|w| w.form == "BR");
-    let shared = |w: &Word| w.get("src0_bank") == 1 && w.get("src0_bank_ext") == 1;
-    words.iter().any(|w| match w.form {
-        "SMP" => w.get("syncstart") == 1,
-        "VLDST" => branches || !shared(w),
+    let branches = words.iter().any(|w| w.form() == BR);
+    let shared = |w: &Word| w.get(field!(src0_bank)) == 1 && w.get(field!(src0_bank_ext)) == 1;
+    words.iter().any(|w| match w.form() {
+        SMP => w.get(field!(syncstart)) == 1,
+        VLDST => branches || !shared(w),
         _ => false,
     })
 }
@@ -101,23 +102,25 @@ pub fn per_instance(words: &[Word]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::forms::{PHAS, VMAD2};
+    use retroshade_emit::form::FormId;
     use retroshade_ir::Span;
 
-    fn word(form: &'static str) -> Word {
+    fn word(form: FormId) -> Word {
         Word::new(form, Vec::new(), Span::NONE)
     }
 
     fn branch(to: usize, pred: u64) -> Word {
-        Word { target: Some(to), ..Word::new("BR", vec![("pred", pred)], Span::NONE) }
+        Word { target: Some(to), ..Word::new(BR, vec![(field!(pred), pred)], Span::NONE) }
     }
 
     /// Blocks: before, a side that is passed over, behind.
     #[test]
     fn only_what_may_be_passed_over_is_entered_together() {
-        let read = || vec![word("SMP"), word("SMP"), word("WDF"), word("SMP")];
+        let read = || vec![word(SMP), word(SMP), word(WDF), word(SMP)];
         let mut blocks = vec![read(), vec![branch(3, 1)], read(), read()];
         enter_together(&mut blocks);
-        let flags = |b: &[Word]| b.iter().filter(|w| w.form == "SMP").map(|w| w.get("syncstart")).collect::<Vec<_>>();
+        let flags = |b: &[Word]| b.iter().filter(|w| w.form() == SMP).map(|w| w.get(field!(syncstart))).collect::<Vec<_>>();
         assert_eq!(blocks.iter().map(|b| flags(b)).collect::<Vec<_>>(), [vec![0, 0, 0], vec![], vec![1, 0, 1], vec![0, 0, 0]]);
         // A loop is entered again.
         let mut blocks = vec![vec![], read(), vec![branch(1, 1)], vec![]];
@@ -127,20 +130,20 @@ mod tests {
 
     #[test]
     fn loads_at_computed_addresses_are_made_one_by_one() {
-        let load = |bank, ext| Word::new("VLDST", vec![("src0_bank", bank), ("src0_bank_ext", ext)], Span::NONE);
+        let load = |bank, ext| Word::new(VLDST, vec![(field!(src0_bank), bank), (field!(src0_bank_ext), ext)], Span::NONE);
         assert!(!per_instance(&[load(1, 1)]) && per_instance(&[load(0, 0)]) && per_instance(&[load(1, 1), branch(0, 1)]));
-        assert!(!per_instance(&[word("SMP")]) && per_instance(&[Word::new("SMP", vec![("syncstart", 1)], Span::NONE)]));
+        assert!(!per_instance(&[word(SMP)]) && per_instance(&[Word::new(SMP, vec![(field!(syncstart), 1)], Span::NONE)]));
     }
 
     #[test]
     fn invalid_instances_run_up_to_the_last_texture_read() {
-        let program = || vec![word("PHAS"), word("VMAD2"), word("SMP"), word("WDF"), word("VMAD2")];
-        let flags = |w: &[Word]| w.iter().map(|w| w.get("skipinv")).collect::<Vec<_>>();
+        let program = || vec![word(PHAS), word(VMAD2), word(SMP), word(WDF), word(VMAD2)];
+        let flags = |w: &[Word]| w.iter().map(|w| w.get(field!(skipinv))).collect::<Vec<_>>();
         let mut words = program();
         skip_invalid(Stage::Fragment, &mut words);
         assert_eq!(flags(&words), [0, 0, 0, 0, 1]);
         let mut words = program();
-        words.push(Word::new("BR", vec![("br_off", 0xf_fffe)], Span::NONE));
+        words.push(Word::new(BR, vec![(field!(br_off), 0xf_fffe)], Span::NONE));
         skip_invalid(Stage::Fragment, &mut words);
         assert_eq!(flags(&words), [0; 6]);
         let mut words = program();

@@ -7,6 +7,9 @@ mod ops;
 pub mod pairing;
 
 use crate::isa::constants;
+use crate::isa::forms::{
+    BR, DEPTHF, KILL, LIMM, NOP, PHAS, V16NMAD, V32NMAD, VBW, VCOMP, VDUAL, VMAD, VMAD2, VMOV, VPCK, VTST, WDF, field,
+};
 use crate::isa::immediate;
 use crate::isa::names;
 use crate::isa::operands::Role::{self, *};
@@ -16,6 +19,8 @@ use crate::isa::swizzle::{HALF, ONE, TWO, ZERO};
 use crate::isa::word::Word;
 use crate::place::Placement;
 use crate::select::mir::{Base, Bit, Kind, Lane, MProgram, Mop, Pred, Rel, TestKind};
+use retroshade_emit::FieldName;
+use retroshade_emit::form::FormId;
 use retroshade_ir::numerics::{from_f32, to_f32};
 use retroshade_ir::{Opcode, Scalar, Span};
 use retroshade_lower::CompileError;
@@ -165,13 +170,13 @@ impl<'a> Expander<'a> {
         Ok(r)
     }
 
-    fn push(&mut self, form: &'static str, fields: Encoding) {
+    fn push(&mut self, form: FormId, fields: Encoding) {
         self.blocks[self.at].push(Word::new(form, fields, self.span));
     }
 
     fn wait(&mut self) {
         self.pending.clear();
-        self.push("WDF", Vec::new());
+        self.push(WDF, Vec::new());
     }
 
     /// Waits for texture reads and loads whose registers an operation touches.
@@ -330,7 +335,7 @@ impl<'a> Expander<'a> {
         out
     }
 
-    fn name(&mut self, form: &'static str, role: Role, lanes: &[Option<Phys>; 4], ty: Scalar, ctx: &[(&'static str, u64)]) -> Try {
+    fn name(&mut self, form: FormId, role: Role, lanes: &[Option<Phys>; 4], ty: Scalar, ctx: &[(FieldName, u64)]) -> Try {
         let o = operand(form, role)?;
         for literals in [false, true] {
             // Literals only where nothing else fits.
@@ -346,7 +351,7 @@ impl<'a> Expander<'a> {
         None
     }
 
-    fn dest(&self, form: &'static str, bank: Bank, unit: u16, ty: Scalar, ctx: &[(&'static str, u64)]) -> Try {
+    fn dest(&self, form: FormId, bank: Bank, unit: u16, ty: Scalar, ctx: &[(FieldName, u64)]) -> Try {
         let o = operand(form, Dest)?;
         let n = match (bank, ty) {
             (Bank::I, _) => unit / 4,
@@ -357,12 +362,12 @@ impl<'a> Expander<'a> {
     }
 
     /// Predicate field of a form, if it can express it.
-    fn predicate(form: &'static str, p: Option<Pred>) -> Option<u64> {
+    fn predicate(form: FormId, p: Option<Pred>) -> Option<u64> {
         let Some((n, inv)) = p else { return Some(0) };
         (0..8u64).find(|c| {
             let name = crate::isa::text::predicate(form, *c);
             let max = match form {
-                "VMAD2" | "VDUAL" => 2,
+                VMAD2 | VDUAL => 2,
                 _ => 8,
             };
             *c < max && *c != 0 && name == format!("{}p{n}", if inv { "!" } else { "" })
@@ -372,7 +377,7 @@ impl<'a> Expander<'a> {
     /// Tries one float word: lanes at `positions` of the destination group.
     fn float_word(&mut self, op: Opcode, ty: Scalar, dst: (Bank, u16), mask: u8, src: &[[Option<Phys>; 4]]) -> Option<Word> {
         let half = ty == Scalar::F16;
-        let nmad: &'static str = if half { "V16NMAD" } else { "V32NMAD" };
+        let nmad = if half { V16NMAD } else { V32NMAD };
         let orders: &[[usize; 2]] = &[[0, 1], [1, 0]];
         let op2 = match op {
             Opcode::Fmul => Some(0),
@@ -393,8 +398,8 @@ impl<'a> Expander<'a> {
                 let Some(y) = self.name(nmad, Src2, &b, ty, &[]) else { continue };
                 e.extend(x);
                 e.extend(y);
-                e.push(("op2", op2));
-                e.push(("dest_mask", mask as u64));
+                e.push((field!(op2), op2));
+                e.push((field!(dest_mask), mask as u64));
                 return Some(Word::new(nmad, e, self.span));
             }
         }
@@ -420,17 +425,17 @@ impl<'a> Expander<'a> {
                 })
             };
             let (a, b) = if a.iter().flatten().any(|l| l.neg) { (flip(a), flip(b)) } else { (a, b) };
-            let Some(mut e) = self.dest("VMAD2", dst.0, dst.1, ty, &[]) else { break };
-            let Some(x) = self.name("VMAD2", Src0, &a, ty, &[]) else { continue };
-            let Some(y) = self.name("VMAD2", Src1, &b, ty, &[]) else { continue };
-            let Some(z) = self.name("VMAD2", Src2, &c, ty, &[]) else { continue };
+            let Some(mut e) = self.dest(VMAD2, dst.0, dst.1, ty, &[]) else { break };
+            let Some(x) = self.name(VMAD2, Src0, &a, ty, &[]) else { continue };
+            let Some(y) = self.name(VMAD2, Src1, &b, ty, &[]) else { continue };
+            let Some(z) = self.name(VMAD2, Src2, &c, ty, &[]) else { continue };
             e.extend(x);
             e.extend(y);
             e.extend(z);
             let m = if half && dst.0 != Bank::I { (mask & 1) | (mask >> 2 & 1) << 2 } else { mask };
-            e.push(("dest_mask", m as u64));
-            e.push(("dat_fmt", half as u64));
-            return Some(Word::new("VMAD2", e, self.span));
+            e.push((field!(dest_mask), m as u64));
+            e.push((field!(dat_fmt), half as u64));
+            return Some(Word::new(VMAD2, e, self.span));
         }
         if half || op != Opcode::Fmad {
             return None;
@@ -438,18 +443,18 @@ impl<'a> Expander<'a> {
         // VMAD: a factor and the addend in internal registers, every operand with a larger set of swizzles.
         for [a, b, c] in [[src[0], src[1], src[2]], [src[1], src[0], src[2]]] {
             for lanes in [3u64, 4] {
-                let ctx = &[("opcode2", lanes - 3)];
+                let ctx = &[(field!(opcode2), lanes - 3)];
                 if lanes == 3 && mask & 8 != 0 {
                     continue;
                 }
-                let Some(mut e) = self.dest("VMAD", dst.0, dst.1, ty, ctx) else { continue };
-                let (Some(x), Some(z)) = (self.name("VMAD", Src0, &a, ty, ctx), self.name("VMAD", Src2, &c, ty, ctx)) else { continue };
-                let Some(y) = self.name("VMAD", Src1, &b, ty, ctx) else { continue };
+                let Some(mut e) = self.dest(VMAD, dst.0, dst.1, ty, ctx) else { continue };
+                let (Some(x), Some(z)) = (self.name(VMAD, Src0, &a, ty, ctx), self.name(VMAD, Src2, &c, ty, ctx)) else { continue };
+                let Some(y) = self.name(VMAD, Src1, &b, ty, ctx) else { continue };
                 e.extend(x);
                 e.extend(y);
                 e.extend(z);
-                e.extend([("write_mask", mask as u64), ("repeat_mode", 3), ctx[0]]);
-                return Some(Word::new("VMAD", e, self.span));
+                e.extend([(field!(write_mask), mask as u64), (field!(repeat_mode), 3), ctx[0]]);
+                return Some(Word::new(VMAD, e, self.span));
             }
         }
         None
@@ -462,26 +467,26 @@ impl<'a> Expander<'a> {
         if ty == Scalar::I32 {
             return self.bit_copy(dst, mask, src, pred);
         }
-        let ctx: &[(&'static str, u64)] = &[("move_data_type", if half { 4 } else { 5 })];
+        let ctx: &[(FieldName, u64)] = &[(field!(move_data_type), if half { 4 } else { 5 })];
         let pairs_only = half && dst.0 != Bank::I && (mask & 3 == 1 || mask & 3 == 2 || mask >> 2 == 1 || mask >> 2 == 2);
         if plain
             && !pairs_only
             && let (Some(p), Some(mut e), Some(x)) =
-                (Self::predicate("VMOV", pred), self.dest("VMOV", dst.0, dst.1, ty, ctx), self.name("VMOV", Src1, src, ty, ctx))
+                (Self::predicate(VMOV, pred), self.dest(VMOV, dst.0, dst.1, ty, ctx), self.name(VMOV, Src1, src, ty, ctx))
         {
             e.extend(x);
             let m = if half && dst.0 != Bank::I { (mask & 1) | (mask >> 2 & 1) << 2 } else { mask };
-            e.extend([("pred", p), ("dest_mask", m as u64), ctx[0]]);
-            return Some(Word::new("VMOV", e, self.span));
+            e.extend([(field!(pred), p), (field!(dest_mask), m as u64), ctx[0]]);
+            return Some(Word::new(VMOV, e, self.span));
         }
         if plain
-            && let Some(p) = Self::predicate("VPCK", pred)
+            && let Some(p) = Self::predicate(VPCK, pred)
             && let Some(mut w) = self.pack_word(if half { 5 } else { 6 }, if half { 5 } else { 6 }, dst, mask, src)
         {
-            w.set("pred", p);
+            w.set(field!(pred), p);
             return Some(w);
         }
-        let nmad: &'static str = if half { "V16NMAD" } else { "V32NMAD" };
+        let nmad = if half { V16NMAD } else { V32NMAD };
         let one = src.map(|l| l.map(|_| Phys { spot: Spot::C(from_f32(ty, 1.0)), neg: false, abs: false }));
         let p = Self::predicate(nmad, pred)?;
         let mut e = self.dest(nmad, dst.0, dst.1, ty, &[])?;
@@ -489,13 +494,13 @@ impl<'a> Expander<'a> {
         let y = self.name(nmad, Src2, &one, ty, &[])?;
         e.extend(x);
         e.extend(y);
-        e.extend([("pred", p), ("dest_mask", mask as u64)]);
+        e.extend([(field!(pred), p), (field!(dest_mask), mask as u64)]);
         Some(Word::new(nmad, e, self.span))
     }
 
     /// VPCK: each lane takes one of four lanes of two pairs.
     fn pack_word(&mut self, from: u64, to: u64, dst: (Bank, u16), mask: u8, src: &[Option<Phys>; 4]) -> Option<Word> {
-        let ctx: &[(&'static str, u64)] = &[("src_fmt", from)];
+        let ctx: &[(FieldName, u64)] = &[(field!(src_fmt), from)];
         let mut pairs: Vec<(Bank, u16)> = Vec::new();
         let mut sel = [0u8; 4];
         for (k, l) in src.iter().enumerate() {
@@ -526,7 +531,7 @@ impl<'a> Expander<'a> {
             return None;
         }
         let first = *pairs.first()?;
-        let o = operand("VPCK", Src1)?;
+        let o = operand(VPCK, Src1)?;
         let want = |p: (Bank, u16)| Want { reg: Reg::new(p.0, p.1), lanes: [None; 4], neg: false, abs: false };
         let mut e = fits(o, &want(first), ctx)?;
         let n = match (dst.0, to) {
@@ -534,12 +539,12 @@ impl<'a> Expander<'a> {
             (_, 5) => dst.1 / 2,
             _ => dst.1,
         };
-        e.extend(fits(operand("VPCK", Dest)?, &Want { reg: Reg::new(dst.0, n), lanes: [None; 4], neg: false, abs: false }, ctx)?);
+        e.extend(fits(operand(VPCK, Dest)?, &Want { reg: Reg::new(dst.0, n), lanes: [None; 4], neg: false, abs: false }, ctx)?);
         if from == 6 && !internal {
             let second = pairs.get(1).copied().unwrap_or((first.0, first.1));
-            e.extend(fits(operand("VPCK", Src2)?, &want(second), ctx)?);
+            e.extend(fits(operand(VPCK, Src2)?, &want(second), ctx)?);
         } else {
-            e.extend([("src2_bank_sel", 2), ("src2_bank_ext", 1), ("src2_n", 0)]);
+            e.extend([(field!(src2_bank_sel), 2), (field!(src2_bank_ext), 1), (field!(src2_n), 0)]);
         }
         // Selector fields: by lane for float to float, else in order of the enabled lanes.
         let by_lane = from >= 5 && to >= 5;
@@ -553,24 +558,24 @@ impl<'a> Expander<'a> {
                 next += 1;
             }
         }
-        e.push(("comp_sel_0_bit0", (order[0] & 1) as u64));
+        e.push((field!(comp_sel_0_bit0), (order[0] & 1) as u64));
         if from == 6 {
-            e.push(("comp0_sel_bit1", (order[0] >> 1) as u64));
+            e.push((field!(comp0_sel_bit1), (order[0] >> 1) as u64));
         } else if order[0] > 1 {
-            match e.iter_mut().find(|f| f.0 == "src2_n") {
+            match e.iter_mut().find(|f| f.0 == field!(src2_n)) {
                 Some(f) => f.1 |= 1,
-                None => e.push(("src2_n", 1)),
+                None => e.push((field!(src2_n), 1)),
             }
         }
         e.extend([
-            ("comp_sel_1", order[1] as u64),
-            ("comp_sel_2", order[2] as u64),
-            ("comp_sel_3", order[3] as u64),
-            ("src_fmt", from),
-            ("dest_fmt", to),
-            ("dest_mask", mask as u64),
+            (field!(comp_sel_1), order[1] as u64),
+            (field!(comp_sel_2), order[2] as u64),
+            (field!(comp_sel_3), order[3] as u64),
+            (field!(src_fmt), from),
+            (field!(dest_fmt), to),
+            (field!(dest_mask), mask as u64),
         ]);
-        Some(Word::new("VPCK", e, self.span))
+        Some(Word::new(VPCK, e, self.span))
     }
 
     /// One register, bit by bit.
@@ -582,11 +587,11 @@ impl<'a> Expander<'a> {
         let unit = if dst.0 == Bank::I { dst.1 } else { (dst.1 & !1) + k as u16 };
         let l = src[k].unwrap_or(Phys { spot: Spot::Any, neg: false, abs: false });
         let mut w = self.bitwise(Bit::Or, (dst.0, unit), l, Phys { spot: Spot::C(0), neg: false, abs: false })?;
-        w.set("pred", Self::predicate("VBW", pred)?);
+        w.set(field!(pred), Self::predicate(VBW, pred)?);
         Some(w)
     }
 
-    fn single(&mut self, form: &'static str, role: Role, l: Phys) -> Try {
+    fn single(&mut self, form: FormId, role: Role, l: Phys) -> Try {
         let o = operand(form, role)?;
         let reg = match l.spot {
             Spot::Any => Reg::r(0),
@@ -606,9 +611,9 @@ impl<'a> Expander<'a> {
             },
         };
         // Tests on whole registers are integer tests.
-        let ctx: &[(&'static str, u64)] = match form {
-            "VTST" => &[("alu_sel", 1)],
-            "VMOV" => &[("move_data_type", 2)],
+        let ctx: &[(FieldName, u64)] = match form {
+            VTST => &[(field!(alu_sel), 1)],
+            VMOV => &[(field!(move_data_type), 2)],
             _ => &[],
         };
         fits(o, &Want { reg, lanes: [None; 4], neg: l.neg, abs: l.abs }, ctx)
@@ -616,12 +621,12 @@ impl<'a> Expander<'a> {
 
     /// LIMM: a register takes 32 bits out of the word.
     fn immediate(&self, dst: (Bank, u16), c: u32) -> Option<Word> {
-        let mut e = self.dest_single("LIMM", dst)?;
+        let mut e = self.dest_single(LIMM, dst)?;
         e.extend(immediate::limm_fields(c));
-        Some(Word::new("LIMM", e, self.span))
+        Some(Word::new(LIMM, e, self.span))
     }
 
-    fn dest_single(&self, form: &'static str, (bank, unit): (Bank, u16)) -> Try {
+    fn dest_single(&self, form: FormId, (bank, unit): (Bank, u16)) -> Try {
         let n = if bank == Bank::I { unit / 4 } else { unit };
         fits(operand(form, Dest)?, &Want { reg: Reg::new(bank, n), lanes: [None; 4], neg: false, abs: false }, &[])
     }
@@ -638,15 +643,15 @@ impl<'a> Expander<'a> {
             Bit::Shr => "SHR",
             Bit::Asr => "ASR",
         })?;
-        let mut e = self.dest_single("VBW", dst)?;
-        e.extend(self.single("VBW", Src1, a)?);
+        let mut e = self.dest_single(VBW, dst)?;
+        e.extend(self.single(VBW, Src1, a)?);
         let immediate = if let Spot::C(c) = b.spot { immediate::bitwise_fields(c, false).next() } else { None };
         e.extend(match immediate {
             Some(fields) => fields,
-            None => self.single("VBW", Src2, b)?,
+            None => self.single(VBW, Src2, b)?,
         });
         e.extend(code);
-        Some(Word::new("VBW", e, self.span))
+        Some(Word::new(VBW, e, self.span))
     }
 
     /// Destination groups of a value: (group's first unit, lanes as (position, index)).
@@ -853,18 +858,24 @@ impl<'a> Expander<'a> {
             Kind::Test(kind, rel, p) => self.test(op, *kind, *rel, *p),
             Kind::SetPred(p, on) => {
                 // and of the immediates 0 and 0, tested equal (or not) to 0.
-                let mut e: Encoding = vec![("alu_sel", 3), ("src1_bank", 2), ("src1_ext", 1), ("src2_bank", 2), ("src2_ext", 1)];
+                let mut e: Encoding = vec![
+                    (field!(alu_sel), 3),
+                    (field!(src1_bank), 2),
+                    (field!(src1_ext), 1),
+                    (field!(src2_bank), 2),
+                    (field!(src2_ext), 1),
+                ];
                 let (s, z, a) = if *on { Rel::Eq } else { Rel::Ne }.fields();
                 e.extend([
-                    ("sign_test", s),
-                    ("zero_test", z),
-                    ("test_crcomb_and", a),
-                    ("pdst_n", *p as u64),
-                    ("dest_ext", 1),
-                    ("dest_bank", 1),
+                    (field!(sign_test), s),
+                    (field!(zero_test), z),
+                    (field!(test_crcomb_and), a),
+                    (field!(pdst_n), *p as u64),
+                    (field!(dest_ext), 1),
+                    (field!(dest_bank), 1),
                 ]);
-                e.push(("pred", Self::predicate("VTST", op.pred).ok_or_else(|| internal("a predicate"))?));
-                self.push("VTST", e);
+                e.push((field!(pred), Self::predicate(VTST, op.pred).ok_or_else(|| internal("a predicate"))?));
+                self.push(VTST, e);
                 Ok(())
             }
             Kind::Sample { state, dims, lod, has_lod } => self.sample(op, *state, *dims, *lod, *has_lod),
@@ -878,24 +889,24 @@ impl<'a> Expander<'a> {
                     _ => return Err(internal("a kill under this predicate")),
                 };
                 let n = self.kill_literal as u64;
-                self.push("KILL", vec![("pred", code), ("src1_n", n), ("src2_n", n)]);
+                self.push(KILL, vec![(field!(pred), code), (field!(src1_n), n), (field!(src2_n), n)]);
                 Ok(())
             }
             Kind::Depth => {
                 let n = self.kill_literal as u64;
-                self.push("DEPTHF", vec![("src1_bank", 3), ("src2_bank", 3), ("src1_n", n), ("src2_n", n)]);
+                self.push(DEPTHF, vec![(field!(src1_bank), 3), (field!(src2_bank), 3), (field!(src1_n), n), (field!(src2_n), n)]);
                 Ok(())
             }
             Kind::Branch(to, pred) => {
-                let p = Self::predicate("BR", *pred).ok_or_else(|| internal("a branch predicate"))?;
-                let mut w = Word::new("BR", vec![("pred", p), ("br_type", 1)], self.span);
+                let p = Self::predicate(BR, *pred).ok_or_else(|| internal("a branch predicate"))?;
+                let mut w = Word::new(BR, vec![(field!(pred), p), (field!(br_type), 1)], self.span);
                 w.target = Some(*to);
                 self.blocks[self.at].push(w);
                 Ok(())
             }
             Kind::EndPhase => {
-                self.push("NOP", vec![("end", 1)]);
-                self.push("PHAS", vec![("imm", 1), ("wait_cond", 7)]);
+                self.push(NOP, vec![(field!(end), 1)]);
+                self.push(PHAS, vec![(field!(imm), 1), (field!(wait_cond), 7)]);
                 Ok(())
             }
             Kind::Keep => Ok(()),
@@ -916,7 +927,7 @@ impl<'a> Expander<'a> {
             _ => return None,
         };
         let k = mask.trailing_zeros() as usize;
-        let mut e = self.dest("VCOMP", dst.0, dst.1, ty, &[])?;
+        let mut e = self.dest(VCOMP, dst.0, dst.1, ty, &[])?;
         let mut one = [None; 4];
         one[0] = src[k];
         // The constant table is not named for this operand; constants come from literals.
@@ -924,14 +935,14 @@ impl<'a> Expander<'a> {
             Some(Spot::C(c)) => {
                 let at = self.literals.place(&[c])?;
                 one[0] = Some(Phys::at(if self.secondary { Bank::Pa } else { Bank::Sa }, at));
-                self.name("VCOMP", Src1, &one, Scalar::F32, &[])?
+                self.name(VCOMP, Src1, &one, Scalar::F32, &[])?
             }
-            _ => self.name("VCOMP", Src1, &one, ty, &[])?,
+            _ => self.name(VCOMP, Src1, &one, ty, &[])?,
         };
         e.extend(x);
         let t = (ty == Scalar::F16) as u64;
-        e.extend([("op2", code), ("write_mask", mask as u64), ("dest_type", t), ("src_type", t)]);
-        Some(Word::new("VCOMP", e, self.span))
+        e.extend([(field!(op2), code), (field!(write_mask), mask as u64), (field!(dest_type), t), (field!(src_type), t)]);
+        Some(Word::new(VCOMP, e, self.span))
     }
 }
 

@@ -1,18 +1,20 @@
 //! Expansion of the operations that are not lane by lane: dot products, moves, integers, conversions, tests, memory.
 
 use super::*;
+use crate::isa::forms::{I32MAD2, SMP, V16NMAD, V32NMAD, VDP, VLDST, VMOV, VTST, field};
+use retroshade_emit::FieldName;
 
 /// VTST's fields for a relation whose answer goes to predicate `p`, under predicate `pred`.
-fn outcome(rel: Rel, p: u8, pred: u64) -> [(&'static str, u64); 7] {
+fn outcome(rel: Rel, p: u8, pred: u64) -> [(FieldName, u64); 7] {
     let (sign, zero, both) = rel.fields();
     [
-        ("sign_test", sign),
-        ("zero_test", zero),
-        ("test_crcomb_and", both),
-        ("pdst_n", p as u64),
-        ("dest_ext", 1),
-        ("dest_bank", 1),
-        ("pred", pred),
+        (field!(sign_test), sign),
+        (field!(zero_test), zero),
+        (field!(test_crcomb_and), both),
+        (field!(pdst_n), p as u64),
+        (field!(dest_ext), 1),
+        (field!(dest_bank), 1),
+        (field!(pred), pred),
     ]
 }
 
@@ -33,16 +35,16 @@ impl Expander<'_> {
         let (bank, unit, _, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
         let src = self.sources(op, ty);
         let n = src[0].len();
-        let ctx: &[(&'static str, u64)] = &[("opcode2", (n == 4) as u64)];
+        let ctx: &[(FieldName, u64)] = &[(field!(opcode2), (n == 4) as u64)];
         let want = |s: &[Phys]| -> [Option<Phys>; 4] { std::array::from_fn(|k| s.get(k).copied()) };
         let mut vector = want(&src[0]);
-        if self.name("VDP", Src0, &vector, ty, ctx).is_none() {
+        if self.name(VDP, Src0, &vector, ty, ctx).is_none() {
             // Constants may come from the swizzle.
             let mut some = vector.map(|l| l.filter(|l| !matches!(l.spot, Spot::C(_))));
             let at = self.blocks[self.at].len();
             self.bring_inside(0, &mut some, ty)?;
             let mixed = std::array::from_fn(|k| some[k].or(vector[k]));
-            if self.name("VDP", Src0, &mixed, ty, ctx).is_some() {
+            if self.name(VDP, Src0, &mixed, ty, ctx).is_some() {
                 vector = mixed;
             } else {
                 self.blocks[self.at].truncate(at);
@@ -52,7 +54,7 @@ impl Expander<'_> {
         let size = if bank == Bank::I { 4 } else { 2 };
         for (k, row) in src[1..].iter().enumerate() {
             let to = unit + k as u16;
-            let row = self.name("VDP", Src1, &want(row), ty, ctx).ok_or_else(|| internal("a row of a matrix"))?;
+            let row = self.name(VDP, Src1, &want(row), ty, ctx).ok_or_else(|| internal("a row of a matrix"))?;
             self.vdp(bank, to, 1 << (to % size), ctx, row, &vector)?;
         }
         Ok(())
@@ -71,7 +73,7 @@ impl Expander<'_> {
             _ => 2,
         };
         let mask = 1u64 << (unit % group);
-        let nmad: &'static str = if ty == Scalar::F16 { "V16NMAD" } else { "V32NMAD" };
+        let nmad = if ty == Scalar::F16 { V16NMAD } else { V32NMAD };
         for (a, b) in [(0, 1), (1, 0)] {
             // A fourth lane of a three-lane product is 0 × 1.
             let (x, y) = (lanes(&src[a], c(0.0)), lanes(&src[b], c(1.0)));
@@ -79,16 +81,16 @@ impl Expander<'_> {
             let (Some(p), Some(q)) = (self.name(nmad, Src1, &x, ty, &[]), self.name(nmad, Src2, &y, ty, &[])) else { continue };
             e.extend(p);
             e.extend(q);
-            e.extend([("op2", 7), ("dest_mask", mask)]);
+            e.extend([(field!(op2), 7), (field!(dest_mask), mask)]);
             self.push(nmad, e);
             return Ok(());
         }
         // VDP: one factor in an internal register, the other with a free swizzle (or in a second one).
         let want = |s: &[Phys]| -> [Option<Phys>; 4] { std::array::from_fn(|k| s.get(k).copied()) };
         for (a, b) in [(0, 1), (1, 0)] {
-            let ctx: &[(&'static str, u64)] = &[("opcode2", (n == 4) as u64)];
+            let ctx: &[(FieldName, u64)] = &[(field!(opcode2), (n == 4) as u64)];
             let free = want(&src[a]);
-            let Some(p) = self.name("VDP", Src1, &free, Scalar::F32, ctx).filter(|_| ty == Scalar::F32) else { continue };
+            let Some(p) = self.name(VDP, Src1, &free, Scalar::F32, ctx).filter(|_| ty == Scalar::F32) else { continue };
             let mut fixed = want(&src[b]);
             self.bring_inside(0, &mut fixed, ty)?;
             return self.vdp(bank, unit, mask, ctx, p, &fixed);
@@ -96,7 +98,7 @@ impl Expander<'_> {
         let (mut x, mut y) = (want(&src[0]), want(&src[1]));
         self.bring_inside(0, &mut x, ty)?;
         self.bring_inside(1, &mut y, ty)?;
-        let ctx: &[(&'static str, u64)] = &[("opcode2", (n == 4) as u64)];
+        let ctx: &[(FieldName, u64)] = &[(field!(opcode2), (n == 4) as u64)];
         if ty == Scalar::F16 {
             let (x, y) = (
                 lanes(&x[..n].iter().flatten().copied().collect::<Vec<_>>(), c(0.0)),
@@ -105,11 +107,11 @@ impl Expander<'_> {
             let mut e = self.dest(nmad, bank, unit, ty, &[]).ok_or_else(|| internal("a dot product"))?;
             e.extend(self.name(nmad, Src1, &x, ty, &[]).ok_or_else(|| internal("a dot product"))?);
             e.extend(self.name(nmad, Src2, &y, ty, &[]).ok_or_else(|| internal("a dot product"))?);
-            e.extend([("op2", 7), ("dest_mask", mask)]);
+            e.extend([(field!(op2), 7), (field!(dest_mask), mask)]);
             self.push(nmad, e);
             return Ok(());
         }
-        let p = self.name("VDP", Src1, &y, Scalar::F32, ctx).ok_or_else(|| internal("a dot product"))?;
+        let p = self.name(VDP, Src1, &y, Scalar::F32, ctx).ok_or_else(|| internal("a dot product"))?;
         self.vdp(bank, unit, mask, ctx, p, &x)
     }
 
@@ -118,15 +120,15 @@ impl Expander<'_> {
         bank: Bank,
         unit: u16,
         mask: u64,
-        ctx: &[(&'static str, u64)],
+        ctx: &[(FieldName, u64)],
         src1: Encoding,
         gpi: &[Option<Phys>; 4],
     ) -> Result<(), CompileError> {
-        let mut e = self.dest("VDP", bank, unit, Scalar::F32, ctx).ok_or_else(|| internal("a dot product"))?;
+        let mut e = self.dest(VDP, bank, unit, Scalar::F32, ctx).ok_or_else(|| internal("a dot product"))?;
         e.extend(src1);
-        e.extend(self.name("VDP", Src0, gpi, Scalar::F32, ctx).ok_or_else(|| internal("a dot product"))?);
-        e.extend([("write_mask", mask), ("repeat_mode", 3), ctx[0]]);
-        self.push("VDP", e);
+        e.extend(self.name(VDP, Src0, gpi, Scalar::F32, ctx).ok_or_else(|| internal("a dot product"))?);
+        e.extend([(field!(write_mask), mask), (field!(repeat_mode), 3), ctx[0]]);
+        self.push(VDP, e);
         Ok(())
     }
 
@@ -285,23 +287,23 @@ impl Expander<'_> {
 
     /// VMOV on a condition of whole registers.
     fn move_by_flag(&mut self, to: (Bank, u16), cond: Phys, a: Phys, b: Phys) -> Option<Word> {
-        const TYPE: (&str, u64) = ("move_data_type", 2);
+        const TYPE: (FieldName, u64) = (field!(move_data_type), 2);
         if to.0 == Bank::I || !matches!(cond.spot, Spot::At(..)) {
             return None;
         }
         let to = Want { reg: Reg::new(to.0, to.1), lanes: [None; 4], neg: false, abs: false };
-        let mut e = fits(operand("VMOV", Dest)?, &to, &[TYPE])?;
-        e.extend(self.single("VMOV", Src0, cond)?);
+        let mut e = fits(operand(VMOV, Dest)?, &to, &[TYPE])?;
+        e.extend(self.single(VMOV, Src0, cond)?);
         for (role, l) in [(Src1, a), (Src2, b)] {
-            e.extend(self.single("VMOV", role, l)?.into_iter().filter(|f| f.0 != "src0_swiz"));
+            e.extend(self.single(VMOV, role, l)?.into_iter().filter(|f| f.0 != field!(src0_swiz)));
         }
-        e.extend([("move_type", 1), ("test_bit_1", 1), ("dest_mask", 15), TYPE]);
-        Some(Word::new("VMOV", e, self.span))
+        e.extend([(field!(move_type), 1), (field!(test_bit_1), 1), (field!(dest_mask), 15), TYPE]);
+        Some(Word::new(VMOV, e, self.span))
     }
 
     /// VMOV on a float compared with zero: the condition stands in the lane that is written, both values in one lane of theirs.
     fn move_by_sign(&mut self, to: (Bank, u16), rel: Rel, cond: Phys, a: Phys, b: Phys) -> Option<Word> {
-        let ctx: &[(&'static str, u64)] = &[("move_data_type", 5)];
+        let ctx: &[(FieldName, u64)] = &[(field!(move_data_type), 5)];
         let lane = if to.0 == Bank::I { to.1 & 3 } else { to.1 & 1 };
         let Spot::At(bank, unit) = cond.spot else { return None };
         let (pair, at) = if bank == Bank::I { (unit / 4, unit & 3) } else { (unit & !1, unit & 1) };
@@ -318,10 +320,10 @@ impl Expander<'_> {
                 }
                 let src0 = Want { reg: Reg::new(bank, pair), lanes: [None; 4], neg: false, abs: false };
                 let parts = [
-                    self.dest("VMOV", to.0, to.1, Scalar::F32, ctx),
-                    fits(operand("VMOV", Src0)?, &src0, ctx),
-                    fits(operand("VMOV", Src1)?, x, ctx),
-                    fits(operand("VMOV", Src2)?, y, ctx),
+                    self.dest(VMOV, to.0, to.1, Scalar::F32, ctx),
+                    fits(operand(VMOV, Src0)?, &src0, ctx),
+                    fits(operand(VMOV, Src1)?, x, ctx),
+                    fits(operand(VMOV, Src2)?, y, ctx),
                 ];
                 let Some(parts) = parts.into_iter().collect::<Option<Vec<_>>>() else { continue };
                 let mut e: Encoding = parts.concat();
@@ -332,8 +334,14 @@ impl Expander<'_> {
                     Rel::Le => 3,
                     _ => return None,
                 };
-                e.extend([("move_type", 1), ("test_bit_2", test >> 1), ("test_bit_1", test & 1), ("dest_mask", 1 << lane), ctx[0]]);
-                return Some(Word::new("VMOV", e, self.span));
+                e.extend([
+                    (field!(move_type), 1),
+                    (field!(test_bit_2), test >> 1),
+                    (field!(test_bit_1), test & 1),
+                    (field!(dest_mask), 1 << lane),
+                    ctx[0],
+                ]);
+                return Some(Word::new(VMOV, e, self.span));
             }
         }
         None
@@ -351,16 +359,16 @@ impl Expander<'_> {
                 a.neg = false;
                 b.neg = !b.neg;
             }
-            let mut e = self.dest_single("I32MAD2", (bank, unit + k as u16)).ok_or_else(|| internal("an integer product"))?;
+            let mut e = self.dest_single(I32MAD2, (bank, unit + k as u16)).ok_or_else(|| internal("an integer product"))?;
             for (role, l) in [(Src0, a), (Src1, b), (Src2, c)] {
                 let l = if let (Spot::C(v), true) = (l.spot, l.neg) {
                     Phys { spot: Spot::C(v.wrapping_neg()), neg: false, abs: false }
                 } else {
                     l
                 };
-                e.extend(self.single("I32MAD2", role, l).ok_or_else(|| internal("an integer product"))?);
+                e.extend(self.single(I32MAD2, role, l).ok_or_else(|| internal("an integer product"))?);
             }
-            self.push("I32MAD2", e);
+            self.push(I32MAD2, e);
         }
         Ok(())
     }
@@ -381,7 +389,7 @@ impl Expander<'_> {
                 self.bring_inside(0, &mut lane, from_ty)?;
             }
             let mut w = self.pack_word(from, to, (bank, unit), mask, &lane).ok_or_else(|| internal("a conversion"))?;
-            w.set("scale", 1);
+            w.set(field!(scale), 1);
             self.blocks[self.at].push(w);
             return Ok(());
         }
@@ -419,7 +427,7 @@ impl Expander<'_> {
                     }
                     if let Some(mut w) = self.pack_word(from & 7, to, (bank, first), 1 << p, &lane) {
                         if op.src.len() > 1 {
-                            w.set("comp_sel_0_bit0", 1);
+                            w.set(field!(comp_sel_0_bit0), 1);
                         }
                         self.blocks[self.at].push(w);
                     }
@@ -501,15 +509,15 @@ impl Expander<'_> {
     }
 
     pub(super) fn test(&mut self, op: &Mop, kind: TestKind, rel: Rel, p: u8) -> Result<(), CompileError> {
-        let pred = Self::predicate("VTST", op.pred).ok_or_else(|| internal("a predicate"))?;
+        let pred = Self::predicate(VTST, op.pred).ok_or_else(|| internal("a predicate"))?;
         let TestKind::Float(ty) = kind else {
             let (a, b) = (self.phys(&op.src[0][0], Scalar::I32), self.phys(&op.src[1][0], Scalar::I32));
-            let mut e = self.single("VTST", Src1, a).ok_or_else(|| internal("a test"))?;
-            e.retain(|f| f.0 != "chan_cc");
+            let mut e = self.single(VTST, Src1, a).ok_or_else(|| internal("a test"))?;
+            e.retain(|f| f.0 != field!(chan_cc));
             e.extend(self.single_test(b)?);
-            e.extend([("alu_sel", 1), ("alu_op", if kind == TestKind::Signed { 14 } else { 15 })]);
+            e.extend([(field!(alu_sel), 1), (field!(alu_op), if kind == TestKind::Signed { 14 } else { 15 })]);
             e.extend(outcome(rel, p, pred));
-            self.push("VTST", e);
+            self.push(VTST, e);
             return Ok(());
         };
         let (mut a, mut b) = (self.phys(&op.src[0][0], ty), self.phys(&op.src[1][0], ty));
@@ -517,9 +525,9 @@ impl Expander<'_> {
         loop {
             for (x, y, rel) in [(a, b, rel), (b, a, rel.swapped())] {
                 if let Some(mut e) = self.test_operands(x, y, ty) {
-                    e.extend([("alu_op", 14), ("prec", (ty == Scalar::F32) as u64)]);
+                    e.extend([(field!(alu_op), 14), (field!(prec), (ty == Scalar::F32) as u64)]);
                     e.extend(outcome(rel, p, pred));
-                    self.push("VTST", e);
+                    self.push(VTST, e);
                     return Ok(());
                 }
             }
@@ -536,7 +544,7 @@ impl Expander<'_> {
     }
 
     pub(super) fn single_test(&mut self, b: Phys) -> Result<Encoding, CompileError> {
-        self.single("VTST", Src2, b).ok_or_else(|| internal("a test"))
+        self.single(VTST, Src2, b).ok_or_else(|| internal("a test"))
     }
 
     /// Operands of a float test: the lanes must agree, or the second one be lane x.
@@ -544,10 +552,10 @@ impl Expander<'_> {
         if !b.plain() || a.abs {
             return None;
         }
-        let o2 = operand("VTST", Src2)?;
+        let o2 = operand(VTST, Src2)?;
         for w1 in self.namings(&[Some(a), None, None, None], ty, true) {
             let Some(lane1) = w1.lanes[0].filter(|l| *l < 4) else { continue };
-            let Some(e1) = fits(operand("VTST", Src1)?, &w1, &[("alu_sel", 0)]) else { continue };
+            let Some(e1) = fits(operand(VTST, Src1)?, &w1, &[(field!(alu_sel), 0)]) else { continue };
             for w2 in self.namings(&[Some(b), None, None, None], ty, true) {
                 if w2.neg || w2.abs {
                     continue;
@@ -556,10 +564,10 @@ impl Expander<'_> {
                 if lane2 != 0 && lane2 != lane1 {
                     continue;
                 }
-                let Some(e2) = fits(o2, &Want { lanes: [None; 4], ..w2 }, &[("alu_sel", 0)]) else { continue };
+                let Some(e2) = fits(o2, &Want { lanes: [None; 4], ..w2 }, &[(field!(alu_sel), 0)]) else { continue };
                 let mut e = e1.clone();
                 e.extend(e2);
-                e.push(("src2_vscomp", (lane2 == 0 && lane1 != 0) as u64));
+                e.push((field!(src2_vscomp), (lane2 == 0 && lane1 != 0) as u64));
                 return Some(e);
             }
         }
@@ -577,30 +585,30 @@ impl Expander<'_> {
         let coord = coord.ok_or_else(|| internal("texture coordinates"))?;
         let want = |reg: Reg| Want { reg, lanes: [None; 4], neg: false, abs: false };
         let mut e =
-            fits(operand("SMP", Src0).ok_or_else(|| internal("SMP"))?, &want(coord), &[]).ok_or_else(|| internal("texture coordinates"))?;
+            fits(operand(SMP, Src0).ok_or_else(|| internal("SMP"))?, &want(coord), &[]).ok_or_else(|| internal("texture coordinates"))?;
         e.extend(
-            fits(operand("SMP", Src1).ok_or_else(|| internal("SMP"))?, &want(Reg::new(Bank::Sa, state)), &[])
+            fits(operand(SMP, Src1).ok_or_else(|| internal("SMP"))?, &want(Reg::new(Bank::Sa, state)), &[])
                 .ok_or_else(|| internal("texture state"))?,
         );
         match (has_lod, level) {
             (true, Some(l)) => e.extend(
-                fits(operand("SMP", Src2).ok_or_else(|| internal("SMP"))?, &want(l), &[]).ok_or_else(|| internal("a texture level"))?,
+                fits(operand(SMP, Src2).ok_or_else(|| internal("SMP"))?, &want(l), &[]).ok_or_else(|| internal("a texture level"))?,
             ),
-            _ => e.extend([("src2_bank", 2), ("src2_ext", 1), ("src2_n", 0)]),
+            _ => e.extend([(field!(src2_bank), 2), (field!(src2_ext), 1), (field!(src2_n), 0)]),
         }
         let coord_half = matches!(op.src[0].first().map(|l| l.base), Some(Base::V(v, _)) if self.program.data(v).ty == Scalar::F16);
         e.extend([
-            ("dest_use_pa", (dst.bank == Bank::Pa) as u64),
-            ("dest_n", dst.n as u64),
-            ("fconv_type", if half { 2 } else { 3 }),
-            ("src0_type", coord_half as u64),
-            ("dim", dims as u64 - 1),
-            ("lod_mode", lod as u64),
+            (field!(dest_use_pa), (dst.bank == Bank::Pa) as u64),
+            (field!(dest_n), dst.n as u64),
+            (field!(fconv_type), if half { 2 } else { 3 }),
+            (field!(src0_type), coord_half as u64),
+            (field!(dim), dims as u64 - 1),
+            (field!(lod_mode), lod as u64),
         ]);
         if !matches!(dst.bank, Bank::Pa | Bank::R) {
             return Err(internal("a texture result outside r and pa"));
         }
-        self.push("SMP", e);
+        self.push(SMP, e);
         self.pending.extend((0..if half { 2 } else { 4 }).map(|k| Reg::new(dst.bank, dst.n + k)));
         Ok(())
     }
@@ -610,10 +618,21 @@ impl Expander<'_> {
         let dst = self.places.at[d.0 as usize].ok_or_else(|| internal("a load"))?;
         let n = self.program.data(d).lanes as u64;
         let a = self.phys(&op.src[0][0], Scalar::I32);
-        let mut e = self.single("VLDST", Src0, a).ok_or_else(|| internal("a load's address"))?;
-        e.extend([("src1_bank", 2), ("src1_bank_ext", 1), ("src1_n", offset as u64), ("src2_bank", 2), ("src2_bank_ext", 1)]);
-        e.extend([("op1", 1), ("mask_count", n - 1), ("dest_bank_primattr", (dst.bank == Bank::Pa) as u64), ("dest_n", dst.n as u64)]);
-        self.push("VLDST", e);
+        let mut e = self.single(VLDST, Src0, a).ok_or_else(|| internal("a load's address"))?;
+        e.extend([
+            (field!(src1_bank), 2),
+            (field!(src1_bank_ext), 1),
+            (field!(src1_n), offset as u64),
+            (field!(src2_bank), 2),
+            (field!(src2_bank_ext), 1),
+        ]);
+        e.extend([
+            (field!(op1), 1),
+            (field!(mask_count), n - 1),
+            (field!(dest_bank_primattr), (dst.bank == Bank::Pa) as u64),
+            (field!(dest_n), dst.n as u64),
+        ]);
+        self.push(VLDST, e);
         self.pending.extend((0..n as u16).map(|k| Reg::new(dst.bank, dst.n + k)));
         Ok(())
     }

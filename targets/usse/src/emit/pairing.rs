@@ -6,14 +6,15 @@
 
 use crate::isa::access::Access;
 use crate::isa::dual::{self, DualOp, Operand, Wish};
-use crate::isa::forms::{TABLE, decode};
+use crate::isa::forms::{V32NMAD, VCOMP, VDP, VDUAL, VMAD, VMAD2, VMOV, VPCK, decode, field};
 use crate::isa::operands::Role::{self, *};
-use crate::isa::operands::{Src, field, operand, read_operand};
+use crate::isa::operands::{Src, operand, read_operand, value};
 use crate::isa::registers::{Bank, Reg};
 use crate::isa::swizzle::{HALF, ONE, TWO, ZERO};
 use crate::isa::text::pack_selectors;
 use crate::isa::word::Word;
 use crate::sim::constant;
+use retroshade_emit::FieldName;
 
 /// How far apart the two words may stand.
 const WINDOW: usize = 16;
@@ -82,8 +83,8 @@ fn partner(a: usize, words: &[Word], access: &[Access], able: &[Vec<Wish>]) -> O
             };
             for (x, y) in able[a].iter().flat_map(|x| able[b].iter().map(move |y| (x, y))) {
                 if let Some(mut e) = dual::encode(&spare(x), &spare(y)) {
-                    e.push(("skipinv", words[a].get("skipinv") & words[b].get("skipinv")));
-                    return Some((b, at, Word::new("VDUAL", e, words[a].span)));
+                    e.push((field!(skipinv), words[a].get(field!(skipinv)) & words[b].get(field!(skipinv))));
+                    return Some((b, at, Word::new(VDUAL, e, words[a].span)));
                 }
             }
         }
@@ -141,23 +142,26 @@ fn wishes(w: &Word) -> Vec<Wish> {
 fn read(w: &Word) -> Option<Vec<Wish>> {
     use DualOp::*;
     let d = decode(w.encode().ok()?)?;
-    let f = |n: &str| field(&d, n);
-    let name = TABLE.form(d.form).name;
-    if ["pred", "end", "end_or_src0_bank_ext", "repeat_count", "syncstart", "clip_plane_enable"].iter().any(|n| f(n) != 0) {
+    let f = |n: FieldName| value(&d, n);
+    let name = d.form;
+    if [field!(pred), field!(end), field!(end_or_src0_bank_ext), field!(repeat_count), field!(syncstart), field!(clip_plane_enable)]
+        .into_iter()
+        .any(|n| f(n) != 0)
+    {
         return None;
     }
     let get = |role: Role| operand(name, role).map(|o| read_operand(&d, o));
     let mut mask = match name {
-        "VMAD" | "VDP" | "VCOMP" => f("write_mask"),
-        _ => f("dest_mask"),
+        VMAD | VDP | VCOMP => f(field!(write_mask)),
+        _ => f(field!(dest_mask)),
     } as u8;
     let dest = get(Dest)?.reg;
     let (mut lanes, mut n) = (mask, 0);
     let (op, src) = match name {
-        "VMAD2" if f("dat_fmt") == 0 => (Vmad, vec![get(Src0)?, get(Src1)?, get(Src2)?]),
-        "VMAD" => (Vmad, vec![get(Src0)?, get(Src1)?, get(Src2)?]),
-        "V32NMAD" => {
-            let op = match f("op2") {
+        VMAD2 if f(field!(dat_fmt)) == 0 => (Vmad, vec![get(Src0)?, get(Src1)?, get(Src2)?]),
+        VMAD => (Vmad, vec![get(Src0)?, get(Src1)?, get(Src2)?]),
+        V32NMAD => {
+            let op = match f(field!(op2)) {
                 0 => Vmul,
                 1 => Vadd,
                 2 => Fsubflr,
@@ -167,13 +171,15 @@ fn read(w: &Word) -> Option<Vec<Wish>> {
             n = 4;
             (op, vec![get(Src1)?, get(Src2)?])
         }
-        "VDP" => {
-            n = 3 + f("opcode2") as usize;
+        VDP => {
+            n = 3 + f(field!(opcode2)) as usize;
             (Vdp, vec![get(Src1)?, get(Src0)?])
         }
-        "VCOMP" if f("dest_type") == 0 && f("src_type") == 0 => ([Frcp, Frsq, Flog, Fexp][f("op2") as usize], vec![get(Src1)?]),
-        "VMOV" if f("move_type") == 0 && f("move_data_type") == 5 => (Vmov, vec![get(Src1)?]),
-        "VPCK" if f("src_fmt") == 6 && f("dest_fmt") == 6 && f("scale") == 0 => {
+        VCOMP if f(field!(dest_type)) == 0 && f(field!(src_type)) == 0 => {
+            ([Frcp, Frsq, Flog, Fexp][f(field!(op2)) as usize], vec![get(Src1)?])
+        }
+        VMOV if f(field!(move_type)) == 0 && f(field!(move_data_type)) == 5 => (Vmov, vec![get(Src1)?]),
+        VPCK if f(field!(src_fmt)) == 6 && f(field!(dest_fmt)) == 6 && f(field!(scale)) == 0 => {
             let (a, b) = (get(Src1)?, get(Src2)?);
             let mut s = a.sel(pack_selectors(&d));
             // Two pairs are one operand where the second follows the first.
@@ -251,10 +257,11 @@ fn simplified(op: DualOp, src: Vec<Operand>) -> (DualOp, Vec<Operand>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::operands::{Encoding, Want, fits, form};
+    use crate::isa::operands::{Encoding, Want, fits};
+    use retroshade_emit::form::FormId;
     use retroshade_ir::Span;
 
-    fn word(name: &'static str, fields: Encoding) -> Word {
+    fn word(name: FormId, fields: Encoding) -> Word {
         Word::new(name, fields, Span::NONE)
     }
 
@@ -262,25 +269,25 @@ mod tests {
     fn product(to: u16) -> Word {
         let part = |role, reg| {
             let lanes = if role == Dest { [None; 4] } else { [Some(0), Some(1), Some(2), None] };
-            fits(operand("V32NMAD", role).unwrap(), &Want { reg, lanes, neg: false, abs: false }, &[]).unwrap()
+            fits(operand(V32NMAD, role).unwrap(), &Want { reg, lanes, neg: false, abs: false }, &[]).unwrap()
         };
         let mut e = part(Dest, Reg::i(to));
         e.extend(part(Src1, Reg::i(0)));
         e.extend(part(Src2, Reg::new(Bank::Sa, 4)));
-        e.push(("dest_mask", 7));
-        word("V32NMAD", e)
+        e.push((field!(dest_mask), 7));
+        word(V32NMAD, e)
     }
 
     /// r7 = rcp(i2.y).
     fn reciprocal() -> Word {
         let reg = |role, reg, lane| {
             let lanes = if role == Dest { [None; 4] } else { [lane, None, None, None] };
-            fits(operand("VCOMP", role).unwrap(), &Want { reg, lanes, neg: false, abs: false }, &[]).unwrap()
+            fits(operand(VCOMP, role).unwrap(), &Want { reg, lanes, neg: false, abs: false }, &[]).unwrap()
         };
         let mut e = reg(Dest, Reg::r(6), None);
         e.extend(reg(Src1, Reg::i(2), Some(1)));
-        e.push(("write_mask", 2));
-        word("VCOMP", e)
+        e.push((field!(write_mask), 2));
+        word(VCOMP, e)
     }
 
     #[test]
@@ -289,7 +296,7 @@ mod tests {
         assert_eq!(out.len(), 1);
         let d = decode(out[0].encode().unwrap()).unwrap();
         let text = crate::isa::text::native(&d);
-        assert_eq!(d.form, form("VDUAL"));
+        assert_eq!(d.form, VDUAL);
         assert!(text.contains("VMUL i1.xyz i0.xyz sa4.xyz") && text.contains("FRCP r7.x i2.y"), "{text}");
     }
 

@@ -2,10 +2,11 @@
 //!
 //! The answer comes from the micro-operations that the simulator executes, so that both have one idea of a word.
 
-use crate::isa::forms::{TABLE, decode};
+use crate::isa::forms::{SMBO, SMLSI, TABLE, VMOV, field};
 use crate::isa::operands::{Src, is_unified};
 use crate::isa::operation::{Flow, Kind, Micro, translate};
 use crate::isa::registers::{Bank, Reg};
+use retroshade_emit::form::Decoded;
 use retroshade_ir::{Opcode, Scalar};
 
 /// A 32-bit register, a lane of an internal register (4 × number + lane), or a predicate (in the bank of global registers).
@@ -63,23 +64,22 @@ fn word(reg: Reg) -> Option<Place> {
 }
 
 /// What a word touches.
-pub fn access(bits: u64) -> Access {
+pub fn of(d: &Decoded) -> Access {
     let mut out = Access::default();
-    out.fixed = collect(bits, &mut out).is_none();
+    out.fixed = collect(d, &mut out).is_none();
     out
 }
 
-fn collect(bits: u64, out: &mut Access) -> Option<()> {
-    let d = decode(bits)?;
-    let name = TABLE.form(d.form).name;
-    if matches!(name, "SMLSI" | "SMBO") {
+fn collect(d: &Decoded, out: &mut Access) -> Option<()> {
+    let name = d.form;
+    if matches!(name, SMLSI | SMBO) {
         return None;
     }
-    for m in translate(&d, name, false, &mut [1; 4]).ok()? {
+    for m in translate(d, name, false, &mut [1; 4]).ok()? {
         add(&m, out)?;
     }
-    let move_end = name == "VMOV" && TABLE.value(&d, "move_type") == Some(0) && TABLE.value(&d, "end_or_src0_bank_ext") == Some(1);
-    let ends = TABLE.value(&d, "end") == Some(1) || move_end;
+    let move_end = name == VMOV && TABLE.get(d, field!(move_type)) == Some(0) && TABLE.get(d, field!(end_or_src0_bank_ext)) == Some(1);
+    let ends = TABLE.get(d, field!(end)) == Some(1) || move_end;
     (!ends).then_some(())
 }
 

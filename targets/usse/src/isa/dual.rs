@@ -2,9 +2,11 @@
 //!
 //! Facts: the ISA sheet's section 9.
 
-use crate::isa::operands::{Encoding, Src, field};
+use crate::isa::forms::field;
+use crate::isa::operands::{Encoding, Src, value};
 use crate::isa::registers::{self, Bank, BankTable, Reg};
 use crate::isa::swizzle::{DUAL3, DUAL4, HALF, IDENTITY, Swizzle, Wanted, ZERO};
+use retroshade_emit::FieldName;
 use retroshade_emit::form::Decoded;
 
 /// An operation of a dual word.
@@ -177,41 +179,48 @@ fn stored(dest: Reg, op: DualOp, f16: bool, four: bool) -> u8 {
 
 /// Reads a dual word; `None` for combinations that do not exist.
 pub fn decode(d: &Decoded) -> Option<Dual> {
-    let f = |n| field(d, n);
-    let four = f("comp_count_type") == 1;
-    let x54 = f("dual_op1_ext_vec3_or_has_w_vec4");
-    let op1 = *OPS.get((if !four && x54 == 1 { 8 } else { 0 } + f("dual_op1")) as usize)?;
-    let op2 = *OPS.get((f("dual_op2_ext") * 8 + f("dual_op2")) as usize)?;
+    let f = |n: FieldName| value(d, n);
+    let four = f(field!(comp_count_type)) == 1;
+    let x54 = f(field!(dual_op1_ext_vec3_or_has_w_vec4));
+    let op1 = *OPS.get((if !four && x54 == 1 { 8 } else { 0 } + f(field!(dual_op1))) as usize)?;
+    let op2 = *OPS.get((f(field!(dual_op2_ext)) * 8 + f(field!(dual_op2))) as usize)?;
     if op2 == Vmad {
         return None;
     }
     let set = if four { &DUAL4 } else { &DUAL3 };
-    let (b15, b14) = (f("gpi2_slot_num_bit_1"), f("gpi2_slot_num_bit_0_or_unified_store_abs"));
+    let (b15, b14) = (f(field!(gpi2_slot_num_bit_1)), f(field!(gpi2_slot_num_bit_0_or_unified_store_abs)));
     let single = op1.sources() == 1;
-    let config = f("src_config");
+    let config = f(field!(src_config));
     let (s1, s2) = (first(op1.sources(), config)?, second(op1.sources(), op2.sources(), config)?);
     let slot = |s: &Slot, op: DualOp| match s {
         U => Src {
-            reg: registers::read(BankTable::Plain, f("unified_store_slot_bank"), 0, f("unified_store_slot_num"), 7, op.is_vector()),
-            sel: set[f("unified_store_swizz") as usize + if single && b15 == 1 { 16 } else { 0 }],
-            neg: f("unified_store_neg") == 1,
+            reg: registers::read(
+                BankTable::Plain,
+                f(field!(unified_store_slot_bank)),
+                0,
+                f(field!(unified_store_slot_num)),
+                7,
+                op.is_vector(),
+            ),
+            sel: set[f(field!(unified_store_swizz)) as usize + if single && b15 == 1 { 16 } else { 0 }],
+            neg: f(field!(unified_store_neg)) == 1,
             abs: single && b14 == 1,
         },
-        I0 => Src::new(Reg::i(f("gpi0_slot_num") as u16)).sel(set[f("gpi0_swizz") as usize]),
+        I0 => Src::new(Reg::i(f(field!(gpi0_slot_num)) as u16)).sel(set[f(field!(gpi0_swizz)) as usize]),
         I1 => Src {
-            neg: f("gpi1_neg") == 1,
-            ..Src::new(Reg::i(f("gpi1_slot_num") as u16)).sel(set[(f("gpi1_swizz") + 16 * f("gpi1_swizz_ext")) as usize])
+            neg: f(field!(gpi1_neg)) == 1,
+            ..Src::new(Reg::i(f(field!(gpi1_slot_num)) as u16)).sel(set[(f(field!(gpi1_swizz)) + 16 * f(field!(gpi1_swizz_ext))) as usize])
         },
         I2 => Src::new(Reg::i(if single { 2 } else { (b15 << 1 | b14) as u16 })).sel(IDENTITY),
     };
-    let prim = if f("prim_ustore") == 1 { op1 } else { op2 };
-    let unified = registers::read(BankTable::Dest, f("prim_dest_bank"), 0, f("prim_dest_num"), 7, prim.is_vector_store());
-    let f16 = f("type_f16") == 1;
+    let prim = if f(field!(prim_ustore)) == 1 { op1 } else { op2 };
+    let unified = registers::read(BankTable::Dest, f(field!(prim_dest_bank)), 0, f(field!(prim_dest_num)), 7, prim.is_vector_store());
+    let f16 = f(field!(type_f16)) == 1;
     let unified_mask = stored(unified, prim, f16, four);
-    let gpi_mask = f("write_mask_non_gpi") as u8 | if four && x54 == 1 { 8 } else { 0 };
-    let gpi = Reg::i(f("prim_dest_num_gpi_case") as u16);
+    let gpi_mask = f(field!(write_mask_non_gpi)) as u8 | if four && x54 == 1 { 8 } else { 0 };
+    let gpi = Reg::i(f(field!(prim_dest_num_gpi_case)) as u16);
     let half = |op: DualOp, slots: &[Slot], first: bool| {
-        let to_unified = first == (f("prim_ustore") == 1);
+        let to_unified = first == (f(field!(prim_ustore)) == 1);
         Half {
             op,
             dest: if to_unified { unified } else { gpi },
@@ -219,7 +228,7 @@ pub fn decode(d: &Decoded) -> Option<Dual> {
             src: slots.iter().map(|s| slot(s, op)).collect(),
         }
     };
-    Some(Dual { pred: f("sv_pred"), f16, four, halves: [half(op1, s1, true), half(op2, s2, false)] })
+    Some(Dual { pred: f(field!(sv_pred)), f16, four, halves: [half(op1, s1, true), half(op2, s2, false)] })
 }
 
 /// A source of an operation that wants to share a word.
@@ -293,17 +302,17 @@ pub fn ordered(w: [&Wish; 2], four: bool, f16: bool, unified: usize) -> Option<E
     }
     let (bank, _, number) = registers::write(BankTable::Dest, false, any.dest, 7, any.op.is_vector_store())?;
     let mut e: Encoding = vec![
-        ("comp_count_type", four as u64),
-        ("type_f16", f16 as u64),
-        ("dual_op1_ext_vec3_or_has_w_vec4", if four { gpi.mask as u64 >> 3 } else { op1 >> 3 }),
-        ("dual_op1", op1 & 7),
-        ("dual_op2_ext", op2 >> 3),
-        ("dual_op2", op2 & 7),
-        ("prim_ustore", (unified == 0) as u64),
-        ("prim_dest_bank", bank),
-        ("prim_dest_num", number),
-        ("prim_dest_num_gpi_case", gpi.dest.n as u64),
-        ("write_mask_non_gpi", gpi.mask as u64 & 7),
+        (field!(comp_count_type), four as u64),
+        (field!(type_f16), f16 as u64),
+        (field!(dual_op1_ext_vec3_or_has_w_vec4), if four { gpi.mask as u64 >> 3 } else { op1 >> 3 }),
+        (field!(dual_op1), op1 & 7),
+        (field!(dual_op2_ext), op2 >> 3),
+        (field!(dual_op2), op2 & 7),
+        (field!(prim_ustore), (unified == 0) as u64),
+        (field!(prim_dest_bank), bank),
+        (field!(prim_dest_num), number),
+        (field!(prim_dest_num_gpi_case), gpi.dest.n as u64),
+        (field!(write_mask_non_gpi), gpi.mask as u64 & 7),
     ];
     let lanes = |n: usize| match w[n].op {
         Vdp | Vssq => full,
@@ -320,7 +329,7 @@ pub fn ordered(w: [&Wish; 2], four: bool, f16: bool, unified: usize) -> Option<E
             let parts: Option<Vec<Encoding>> = used.map(|(s, o, n)| slot(s, &o, w[n].op, lanes(n), four, n1 == 1)).collect();
             if let Some(parts) = parts {
                 e.extend(parts.concat());
-                e.push(("src_config", config));
+                e.push((field!(src_config), config));
                 return Some(e);
             }
         }
@@ -364,12 +373,17 @@ fn slot(s: Slot, o: &Operand, op: DualOp, lanes: u8, four: bool, single: bool) -
         I0 => {
             let n = internal()?;
             (!o.neg && !o.abs).then_some(())?;
-            Some(vec![("gpi0_slot_num", n), ("gpi0_swizz", find(16)?)])
+            Some(vec![(field!(gpi0_slot_num), n), (field!(gpi0_swizz), find(16)?)])
         }
         I1 => {
             let (n, k) = (internal()?, find(32)?);
             (!o.abs).then_some(())?;
-            Some(vec![("gpi1_slot_num", n), ("gpi1_swizz", k & 15), ("gpi1_swizz_ext", k >> 4), ("gpi1_neg", o.neg as u64)])
+            Some(vec![
+                (field!(gpi1_slot_num), n),
+                (field!(gpi1_swizz), k & 15),
+                (field!(gpi1_swizz_ext), k >> 4),
+                (field!(gpi1_neg), o.neg as u64),
+            ])
         }
         I2 => {
             let n = internal()?;
@@ -379,7 +393,7 @@ fn slot(s: Slot, o: &Operand, op: DualOp, lanes: u8, four: bool, single: bool) -
             Some(if single {
                 Vec::new()
             } else {
-                vec![("gpi2_slot_num_bit_1", n >> 1), ("gpi2_slot_num_bit_0_or_unified_store_abs", n & 1)]
+                vec![(field!(gpi2_slot_num_bit_1), n >> 1), (field!(gpi2_slot_num_bit_0_or_unified_store_abs), n & 1)]
             })
         }
         U => {
@@ -390,13 +404,13 @@ fn slot(s: Slot, o: &Operand, op: DualOp, lanes: u8, four: bool, single: bool) -
             let reg = o.reg.unwrap_or(Reg::r(0));
             let (bank, _, n) = registers::write(BankTable::Plain, false, reg, 7, op.is_vector())?;
             let mut e = vec![
-                ("unified_store_slot_bank", bank),
-                ("unified_store_slot_num", n),
-                ("unified_store_swizz", k & 15),
-                ("unified_store_neg", o.neg as u64),
+                (field!(unified_store_slot_bank), bank),
+                (field!(unified_store_slot_num), n),
+                (field!(unified_store_swizz), k & 15),
+                (field!(unified_store_neg), o.neg as u64),
             ];
             if single {
-                e.extend([("gpi2_slot_num_bit_1", k >> 4), ("gpi2_slot_num_bit_0_or_unified_store_abs", o.abs as u64)]);
+                e.extend([(field!(gpi2_slot_num_bit_1), k >> 4), (field!(gpi2_slot_num_bit_0_or_unified_store_abs), o.abs as u64)]);
             }
             Some(e)
         }

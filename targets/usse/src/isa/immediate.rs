@@ -2,21 +2,24 @@
 //!
 //! Facts: the ISA description, LIMM and VBW.
 
-use crate::isa::operands::{Encoding, field};
+use crate::isa::forms::field;
+use crate::isa::operands::{Encoding, value};
+use retroshade_emit::FieldName;
 use retroshade_emit::form::Decoded;
 
 /// LIMM's fields, from the lowest bits up, with their widths.
-const LIMM: [(&str, u32); 3] = [("imm_value_first_21bits", 21), ("imm_value_bits21to25", 5), ("imm_value_bits26to31", 6)];
+const LIMM: [(FieldName, u32); 3] =
+    [(field!(imm_value_first_21bits), 21), (field!(imm_value_bits21to25), 5), (field!(imm_value_bits26to31), 6)];
 /// The fields of VBW's immediate, likewise.
-const BITWISE: [(&str, u32); 3] = [("src2_n", 7), ("src2_sel", 7), ("src2_exth", 2)];
+const BITWISE: [(FieldName, u32); 3] = [(field!(src2_n), 7), (field!(src2_sel), 7), (field!(src2_exth), 2)];
 
-fn join(d: &Decoded, fields: &[(&str, u32)]) -> u32 {
-    fields.iter().rev().fold(0, |v, (name, width)| v << width | field(d, name) as u32)
+fn join(d: &Decoded, fields: &[(FieldName, u32)]) -> u32 {
+    fields.iter().rev().fold(0, |v, (name, width)| v << width | value(d, *name) as u32)
 }
 
-fn split(fields: &[(&'static str, u32)], v: u32) -> Encoding {
+fn split(fields: &[(FieldName, u32)], v: u32) -> Encoding {
     let mut rest = v;
-    let mut part = |(name, width): &(&'static str, u32)| {
+    let mut part = |(name, width): &(FieldName, u32)| {
         let low = rest & ((1 << width) - 1);
         rest >>= width;
         (*name, low as u64)
@@ -41,9 +44,9 @@ pub fn bitwise(d: &Decoded) -> u32 {
 
 /// Rotation and inversion of VBW's source 2.
 pub fn bitwise_source(d: &Decoded, v: u32) -> u32 {
-    let rotation = field(d, "src2_rot") as u32;
-    let inverted = |v: u32| if field(d, "src2_invert") == 1 { !v } else { v };
-    if field(d, "bitwise_partial") == 1 {
+    let rotation = value(d, field!(src2_rot)) as u32;
+    let inverted = |v: u32| if value(d, field!(src2_invert)) == 1 { !v } else { v };
+    if value(d, field!(bitwise_partial)) == 1 {
         // The lower half rotates within itself.
         return inverted((v as u16).rotate_left(rotation & 15) as u32) & 0xffff;
     }
@@ -57,7 +60,12 @@ pub fn bitwise_fields(c: u32, half: bool) -> impl Iterator<Item = Encoding> {
         let v = if invert { !c } else { c };
         let v = if half { (v as u16).rotate_right(rotation) as u32 } else { v.rotate_right(rotation) };
         let mut fields = split(&BITWISE, v);
-        fields.extend([("src2_bank", 2), ("src2_ext", 1), ("src2_rot", rotation as u64), ("src2_invert", invert as u64)]);
+        fields.extend([
+            (field!(src2_bank), 2),
+            (field!(src2_ext), 1),
+            (field!(src2_rot), rotation as u64),
+            (field!(src2_invert), invert as u64),
+        ]);
         (v < 0x1_0000).then_some(fields)
     })
 }

@@ -5,10 +5,14 @@
 use crate::container;
 use crate::emit::pairing;
 use crate::isa::access::{self, Access};
-use crate::isa::forms::{TABLE, decode};
-use crate::isa::operands::{Role, field, operand, read_operand};
+use crate::isa::forms::{
+    BR, EMIT, NOP, PHAS, SMP, TABLE, V32NMAD, VCOMP, VDUAL, VLDST, VMAD, VMAD2, VMOV, VPCK, WDF, branch_offset, decode, field,
+};
+use crate::isa::operands::{Role, operand, read_operand, value};
 use crate::isa::registers::Bank;
+use retroshade_emit::FieldName;
 use retroshade_emit::form::Decoded;
+use retroshade_emit::form::FormId;
 use retroshade_lower::TextError;
 
 /// A decoded instruction of a program.
@@ -16,8 +20,8 @@ use retroshade_lower::TextError;
 pub struct Line {
     /// Its index.
     pub n: usize,
-    /// Its form's name.
-    pub name: &'static str,
+    /// Its form.
+    pub form: FormId,
     /// Its fields.
     pub word: Decoded,
     /// What it touches.
@@ -27,15 +31,19 @@ pub struct Line {
 impl Line {
     /// Whether it carries an end flag.
     pub fn ends(&self) -> bool {
-        let f = |n| field(&self.word, n);
-        let plain_move = self.name == "VMOV" && f("move_type") == 0;
-        self.name == "EMIT" || (self.name != "PHAS" && f("end") == 1) || (plain_move && f("end_or_src0_bank_ext") == 1)
+        let f = |n: FieldName| value(&self.word, n);
+        let plain_move = self.form == VMOV && f(field!(move_type)) == 0;
+        self.form == EMIT || (self.form != PHAS && f(field!(end)) == 1) || (plain_move && f(field!(end_or_src0_bank_ext)) == 1)
+    }
+    /// Its form's name.
+    pub fn name(&self) -> &'static str {
+        TABLE.form(self.form).name
     }
     fn is_branch(&self) -> bool {
-        self.name == "BR"
+        self.form == BR
     }
     fn target(&self) -> i64 {
-        self.n as i64 + (((field(&self.word, "br_off") << 12) as u32 as i32) >> 12) as i64
+        self.n as i64 + branch_offset(&self.word)
     }
 }
 
@@ -43,7 +51,7 @@ impl Line {
 pub fn lines(words: &[u64]) -> Vec<Line> {
     let line = |(n, w): (usize, &u64)| {
         let word = decode(*w)?;
-        Some(Line { n, name: TABLE.form(word.form).name, access: access::access(*w), word })
+        Some(Line { n, form: word.form, access: access::of(&word), word })
     };
     words.iter().enumerate().filter_map(line).collect()
 }
@@ -98,7 +106,7 @@ pub fn words(code: &[u64], out: &mut Vec<TextError>) {
     for n in 0..all.len() {
         for rule in RULES {
             if let Some(what) = (rule.check)(&all, n) {
-                say(n, format!("{}: {}: {what}", rule.name, all[n].name));
+                say(n, format!("{}: {}: {what}", rule.name, all[n].name()));
             }
         }
     }
@@ -110,17 +118,17 @@ fn named(all: &[Line], n: usize) -> Option<String> {
 
 fn lanes(all: &[Line], n: usize) -> Option<String> {
     let l = &all[n];
-    let f = |name| field(&l.word, name);
-    let mask = match l.name {
-        "VMAD2" if f("dat_fmt") == 0 => f("dest_mask"),
-        "V32NMAD" => f("dest_mask"),
-        "VMOV" if f("move_data_type") == 5 => f("dest_mask"),
-        "VPCK" if f("dest_fmt") == 6 => f("dest_mask"),
-        "VCOMP" if f("dest_type") == 0 => f("write_mask"),
-        "VMAD" => f("write_mask"),
+    let f = |name: FieldName| value(&l.word, name);
+    let mask = match l.form {
+        VMAD2 if f(field!(dat_fmt)) == 0 => f(field!(dest_mask)),
+        V32NMAD => f(field!(dest_mask)),
+        VMOV if f(field!(move_data_type)) == 5 => f(field!(dest_mask)),
+        VPCK if f(field!(dest_fmt)) == 6 => f(field!(dest_mask)),
+        VCOMP if f(field!(dest_type)) == 0 => f(field!(write_mask)),
+        VMAD => f(field!(write_mask)),
         _ => return None,
     };
-    let to = operand(l.name, Role::Dest).map(|o| read_operand(&l.word, o).reg.bank)?;
+    let to = operand(l.form, Role::Dest).map(|o| read_operand(&l.word, o).reg.bank)?;
     (to != Bank::I && mask & 12 != 0).then(|| format!("lanes {mask:#b} of a register outside"))
 }
 
@@ -131,12 +139,12 @@ fn internal(all: &[Line], n: usize) -> Option<String> {
 
 fn predicate(all: &[Line], n: usize) -> Option<String> {
     let l = &all[n];
-    let code = field(&l.word, if l.name == "VDUAL" { "sv_pred" } else { "pred" });
-    (crate::isa::text::predicate(l.name, code) == "pN" && l.name != "NOP").then(|| "the predicate pN".to_string())
+    let code = value(&l.word, if l.form == VDUAL { field!(sv_pred) } else { field!(pred) });
+    (crate::isa::text::predicate(l.form, code) == "pN" && l.form != NOP).then(|| "the predicate pN".to_string())
 }
 
 fn invalid(all: &[Line], n: usize) -> Option<String> {
-    (all[n].name == "SMP" && field(&all[n].word, "skipinv") == 1).then(|| "skipinv is set".to_string())
+    (all[n].form == SMP && value(&all[n].word, field!(skipinv)) == 1).then(|| "skipinv is set".to_string())
 }
 
 fn target(all: &[Line], n: usize) -> Option<String> {
@@ -145,7 +153,7 @@ fn target(all: &[Line], n: usize) -> Option<String> {
 }
 
 fn over(all: &[Line], n: usize) -> Option<String> {
-    let always = |l: &Line| field(&l.word, "pred") == 0;
+    let always = |l: &Line| value(&l.word, field!(pred)) == 0;
     let next = all.get(n + 1)?;
     let pair = all[n].is_branch() && !always(&all[n]) && next.is_branch() && always(next);
     (pair && all[n].target() == n as i64 + 2).then(|| "goes around a branch".to_string())
@@ -153,21 +161,21 @@ fn over(all: &[Line], n: usize) -> Option<String> {
 
 /// Registers that a texture read or a load brings, and its fence.
 fn fetched(l: &Line) -> Option<(Bank, std::ops::Range<u64>, u64)> {
-    let f = |name| field(&l.word, name);
-    let (to_pa, words) = match l.name {
+    let f = |name: FieldName| value(&l.word, name);
+    let (to_pa, words) = match l.form {
         // Lanes depend on the texture: one is written in any case.
-        "SMP" => (f("dest_use_pa"), 1),
-        "VLDST" if f("op1") == 1 => (f("dest_bank_primattr"), f("mask_count") + 1),
+        SMP => (f(field!(dest_use_pa)), 1),
+        VLDST if f(field!(op1)) == 1 => (f(field!(dest_bank_primattr)), f(field!(mask_count)) + 1),
         _ => return None,
     };
-    Some((if to_pa == 1 { Bank::Pa } else { Bank::R }, f("dest_n")..f("dest_n") + words, f("drc_sel") & 1))
+    Some((if to_pa == 1 { Bank::Pa } else { Bank::R }, f(field!(dest_n))..f(field!(dest_n)) + words, f(field!(drc_sel)) & 1))
 }
 
 fn fence(all: &[Line], n: usize) -> Option<String> {
     let (bank, regs, drc) = fetched(&all[n])?;
     for l in &all[n + 1..] {
-        let waits = l.name == "WDF" && field(&l.word, "drc_sel") == drc;
-        if waits || l.is_branch() || l.name == "PHAS" || fetched(l).is_some_and(|f| f.0 == bank && f.1.start == regs.start) {
+        let waits = l.form == WDF && value(&l.word, field!(drc_sel)) == drc;
+        if waits || l.is_branch() || l.form == PHAS || fetched(l).is_some_and(|f| f.0 == bank && f.1.start == regs.start) {
             return None;
         }
         if l.access.reads.iter().any(|p| p.0 == bank && regs.contains(&(p.1 as u64))) {
@@ -179,16 +187,15 @@ fn fence(all: &[Line], n: usize) -> Option<String> {
 
 fn protected(all: &[Line], n: usize) -> Option<String> {
     // Once for each straight run of instructions, at its first.
-    let starts = |k: usize| {
-        k == 0 || all[k - 1].is_branch() || all[k].name == "PHAS" || all.iter().any(|l| l.is_branch() && l.target() == k as i64)
-    };
+    let starts =
+        |k: usize| k == 0 || all[k - 1].is_branch() || all[k].form == PHAS || all.iter().any(|l| l.is_branch() && l.target() == k as i64);
     if !starts(n) {
         return None;
     }
     let end = (n + 1..all.len()).find(|k| starts(*k)).unwrap_or(all.len());
     let access: Vec<Access> = all[n..end].iter().map(|l| l.access.clone()).collect();
     let live = pairing::live(&access);
-    let holds = |l: &Line| l.name == "VDUAL" || (field(&l.word, "nosched") == 1 && l.name != "PHAS");
+    let holds = |l: &Line| l.form == VDUAL || (value(&l.word, field!(nosched)) == 1 && l.form != PHAS);
     (n..end - 1).find_map(|k| {
         let alive = live[k + 1 - n].iter().any(|lanes| *lanes != 0);
         let safe = k > n && holds(&all[k - 1]);

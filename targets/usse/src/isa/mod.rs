@@ -13,6 +13,7 @@ pub mod operands;
 pub mod operation;
 pub mod parse;
 pub mod registers;
+pub mod row;
 pub mod swizzle;
 pub mod text;
 pub mod word;

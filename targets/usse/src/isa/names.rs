@@ -2,6 +2,9 @@
 //!
 //! Facts: the known answers' disassembler, whose spellings these are; `?` where it knows no name.
 
+use crate::isa::forms::field;
+use retroshade_emit::FieldName;
+
 /// V32NMAD and V16NMAD by `op2`, behind `V` and `VF16`.
 pub const VECTOR: [&str; 8] = ["MUL", "ADD", "FRC", "DSX", "DSY", "MIN", "MAX", "DP"];
 /// VCOMP by `op2`.
@@ -37,6 +40,6 @@ pub fn bitwise(op1: u64, op2: u64) -> &'static str {
 }
 
 /// `op1` and `op2` of a VBW operation.
-pub fn bitwise_code(name: &str) -> Option<[(&'static str, u64); 2]> {
-    BITWISE.iter().find(|b| b.2 == name).map(|b| [("op1", b.0), ("op2", b.1)])
+pub fn bitwise_code(name: &str) -> Option<[(FieldName, u64); 2]> {
+    BITWISE.iter().find(|b| b.2 == name).map(|b| [(field!(op1), b.0), (field!(op2), b.1)])
 }

@@ -3,13 +3,19 @@
 //! Facts: the ISA sheet's sections 8 to 16. Operands come from the operand tables; nothing here knows a bit position.
 
 use crate::isa::dual::{self, DualOp};
+use crate::isa::forms::{
+    BR, DEPTHF, EMIT, I8MAD, I16MAD, I32MAD, I32MAD2, KILL, LIMM, NOP, PHAS, SMBO, SMLSI, SMP, SOP2, SOP2M, SOP3, TABLE, V16NMAD, V32NMAD,
+    VBW, VCOMP, VDP, VDUAL, VLDST, VMAD, VMAD2, VMOV, VPCK, VTST, VTSTMSK, WDF, branch_offset, field,
+};
 use crate::isa::immediate;
 use crate::isa::names;
 use crate::isa::operands::Role::{self, *};
-use crate::isa::operands::{Src, doubled, field, is_unified, operand, read_operand};
+use crate::isa::operands::{Src, doubled, is_unified, operand, read_operand, value};
 use crate::isa::registers::{Bank, Reg};
 use crate::isa::text::{pack_selectors, pair_mask, predicate, repeats};
+use retroshade_emit::FieldName;
 use retroshade_emit::form::Decoded;
+use retroshade_emit::form::FormId;
 use retroshade_ir::{Opcode, Scalar};
 
 /// What an operation does to the flow of control and to internal registers.
@@ -37,24 +43,24 @@ pub struct Sample {
 /// An integer operation on whole registers.
 #[derive(Clone, Debug)]
 pub struct IntOp {
-    name: &'static str,
+    form: FormId,
     word: Decoded,
 }
 
 impl IntOp {
     /// Computes it; `old` is what the destination holds.
     pub fn eval(&self, a: [u32; 3], old: u32) -> u32 {
-        let f = |n: &str| field(&self.word, n);
-        let half = |v: u32, high: &str, signed: bool| {
+        let f = |n: FieldName| value(&self.word, n);
+        let half = |v: u32, high: FieldName, signed: bool| {
             let h = if f(high) == 1 { v >> 16 } else { v & 0xffff };
             if signed { h as u16 as i16 as i32 as u32 } else { h }
         };
-        match self.name {
-            "VBW" => {
-                let immediate = operand("VBW", Src2).is_some_and(|o| read_operand(&self.word, o).reg.bank == Bank::Imm);
+        match self.form {
+            VBW => {
+                let immediate = operand(VBW, Src2).is_some_and(|o| read_operand(&self.word, o).reg.bank == Bank::Imm);
                 let b = if immediate { immediate::bitwise(&self.word) } else { immediate::bitwise_source(&self.word, a[1]) };
                 let x = a[0];
-                let r = match names::bitwise(f("op1"), f("op2")) {
+                let r = match names::bitwise(f(field!(op1)), f(field!(op2))) {
                     "AND" => x & b,
                     "OR" => x | b,
                     "XOR" => x ^ b,
@@ -64,27 +70,27 @@ impl IntOp {
                     "ASR" => (x as i32).wrapping_shr(b) as u32,
                     _ => x,
                 };
-                if f("bitwise_partial") == 1 { old & 0xffff_0000 | r & 0xffff } else { r }
+                if f(field!(bitwise_partial)) == 1 { old & 0xffff_0000 | r & 0xffff } else { r }
             }
-            "I32MAD" => {
-                let signed = f("is_signed") == 1;
-                let c = if f("src2_type") == 2 { a[2] } else { half(a[2], "src2_high", signed) };
-                half(a[0], "src0_high", signed).wrapping_mul(half(a[1], "src1_high", signed)).wrapping_add(c)
+            I32MAD => {
+                let signed = f(field!(is_signed)) == 1;
+                let c = if f(field!(src2_type)) == 2 { a[2] } else { half(a[2], field!(src2_high), signed) };
+                half(a[0], field!(src0_high), signed).wrapping_mul(half(a[1], field!(src1_high), signed)).wrapping_add(c)
             }
-            "I32MAD2" => a[0].wrapping_mul(a[1]).wrapping_add(a[2]),
-            "I16MAD" => {
-                let signed = f("mode") >= 2;
-                let part = |v: u32, fmt: &str, high: &str| match (f(fmt), f(high) == 1) {
+            I32MAD2 => a[0].wrapping_mul(a[1]).wrapping_add(a[2]),
+            I16MAD => {
+                let signed = f(field!(mode)) >= 2;
+                let part = |v: u32, fmt: FieldName, high: FieldName| match (f(fmt), f(high) == 1) {
                     (0, _) => v as u16 as u32,
                     (_, h) => {
                         let b = if h { v >> 8 } else { v } as u8;
                         if signed { b as i8 as i32 as u32 } else { b as u32 }
                     }
                 };
-                let r = (a[0] & 0xffff).wrapping_mul(part(a[1], "src1_format", "sel1h_upper8"));
-                old & 0xffff_0000 | r.wrapping_add(part(a[2], "src2_format", "sel2h_upper8")) & 0xffff
+                let r = (a[0] & 0xffff).wrapping_mul(part(a[1], field!(src1_format), field!(sel1h_upper8)));
+                old & 0xffff_0000 | r.wrapping_add(part(a[2], field!(src2_format), field!(sel2h_upper8))) & 0xffff
             }
-            "SOP2M" => {
+            SOP2M => {
                 let bytes = |v: u32| v.to_le_bytes().map(|b| b as f32 / 255.0);
                 let (x, y) = (bytes(a[0]), bytes(a[1]));
                 let factor = |sel: u64, k: usize, one: u64| {
@@ -100,9 +106,10 @@ impl IntOp {
                 let mut out = old.to_le_bytes();
                 for (k, o) in out.iter_mut().enumerate() {
                     let bit = if k == 3 { 0 } else { k + 1 };
-                    if f("wmask") >> bit & 1 == 1 {
-                        let (p, q) = (x[k] * factor(f("sel1"), k, f("mod1")), y[k] * factor(f("sel2"), k, f("mod2")));
-                        let r = match if k == 3 { f("aop") } else { f("cop") } {
+                    if f(field!(wmask)) >> bit & 1 == 1 {
+                        let (p, q) =
+                            (x[k] * factor(f(field!(sel1)), k, f(field!(mod1))), y[k] * factor(f(field!(sel2)), k, f(field!(mod2))));
+                        let r = match if k == 3 { f(field!(aop)) } else { f(field!(cop)) } {
                             0 => p + q,
                             1 => p - q,
                             2 => p.min(q),
@@ -113,14 +120,14 @@ impl IntOp {
                 }
                 u32::from_le_bytes(out)
             }
-            "SOP2" | "SOP3" => blend(self.name == "SOP3", f, a),
-            "I8MAD" => {
+            SOP2 | SOP3 => blend(self.form == SOP3, f, a),
+            I8MAD => {
                 let [x, y, z] = a.map(|v| v.to_le_bytes().map(i32::from));
                 let mut out = [0u8; 4];
                 for (k, o) in out.iter_mut().enumerate() {
                     // Colours may be replaced by the operand's alpha.
-                    let of = |v: [i32; 4], alpha: &str| if k < 3 && f(alpha) == 1 { v[3] } else { v[k] };
-                    let add = match (k == 3, f("csel0"), f("asel0")) {
+                    let of = |v: [i32; 4], alpha: FieldName| if k < 3 && f(alpha) == 1 { v[3] } else { v[k] };
+                    let add = match (k == 3, f(field!(csel0)), f(field!(asel0))) {
                         (true, _, 0) => z[3],
                         (true, ..) => x[3],
                         (_, 0, _) => z[k],
@@ -128,8 +135,8 @@ impl IntOp {
                         (_, 2, _) => z[3],
                         _ => x[3],
                     };
-                    let r = of(x, "csel1") * of(y, "csel2") + if f("src0_neg") == 1 { -add } else { add };
-                    *o = if f("saturated") == 1 { r.clamp(0, 255) as u8 } else { r as u8 };
+                    let r = of(x, field!(csel1)) * of(y, field!(csel2)) + if f(field!(src0_neg)) == 1 { -add } else { add };
+                    *o = if f(field!(saturated)) == 1 { r.clamp(0, 255) as u8 } else { r as u8 };
                 }
                 u32::from_le_bytes(out)
             }
@@ -139,7 +146,7 @@ impl IntOp {
 }
 
 /// The fixed-point blends with two or three sources; `a` holds sources 1, 2 and 0. Values are fractions of 255.
-fn blend(three: bool, f: impl Fn(&str) -> u64, a: [u32; 3]) -> u32 {
+fn blend(three: bool, f: impl Fn(FieldName) -> u64, a: [u32; 3]) -> u32 {
     let [x, y, z] = a.map(|v| v.to_le_bytes().map(|b| b as f32 / 255.0));
     // Factors of lane k; lane 3 is alpha.
     let factor = |sel: u64, k: usize| match (three, k == 3, sel) {
@@ -159,11 +166,17 @@ fn blend(three: bool, f: impl Fn(&str) -> u64, a: [u32; 3]) -> u32 {
     let flip = |v: f32, one: u64| if one == 1 { 1.0 - v } else { v };
     let mut out = [0u8; 4];
     for (k, o) in out.iter_mut().enumerate() {
-        let base = if three { x[k] } else { flip(x[k], f("src1_mod")) };
+        let base = if three { x[k] } else { flip(x[k], f(field!(src1_mod))) };
         let (p, q, op) = match (k == 3, three) {
-            (false, _) => (flip(factor(f("csel1"), k), f("cmod1")), flip(factor(f("csel2"), k), f("cmod2")), f("cop")),
-            (true, false) => (flip(factor(f("asel1"), 3), f("amod1")), flip(factor(f("asel2"), 3), f("amod2")), f("aop")),
-            (true, true) => (flip(first_alpha(f("asel1")), f("amod1")), flip(factor(f("csel2"), 3), f("cmod2")), f("aop")),
+            (false, _) => {
+                (flip(factor(f(field!(csel1)), k), f(field!(cmod1))), flip(factor(f(field!(csel2)), k), f(field!(cmod2))), f(field!(cop)))
+            }
+            (true, false) => {
+                (flip(factor(f(field!(asel1)), 3), f(field!(amod1))), flip(factor(f(field!(asel2)), 3), f(field!(amod2))), f(field!(aop)))
+            }
+            (true, true) => {
+                (flip(first_alpha(f(field!(asel1))), f(field!(amod1))), flip(factor(f(field!(csel2)), 3), f(field!(cmod2))), f(field!(aop)))
+            }
         };
         let (p, q) = (base * p, y[k] * q);
         let r = match op {
@@ -290,20 +303,23 @@ fn float(f16: bool) -> Scalar {
 }
 
 /// Translates one word; `state` is the repeat state, which SMLSI changes.
-pub fn translate(d: &Decoded, name: &'static str, secondary: bool, state: &mut [i8; 4]) -> Result<Vec<Micro>, String> {
-    if name == "SMLSI" {
-        for (s, n) in state.iter_mut().zip(["dest", "src0", "src1", "src2"]) {
-            if field(d, &format!("{n}_inc_mode")) == 1 {
+pub fn translate(d: &Decoded, name: FormId, secondary: bool, state: &mut [i8; 4]) -> Result<Vec<Micro>, String> {
+    if name == SMLSI {
+        let fields = [
+            (field!(dest_inc), field!(dest_inc_mode)),
+            (field!(src0_inc), field!(src0_inc_mode)),
+            (field!(src1_inc), field!(src1_inc_mode)),
+            (field!(src2_inc), field!(src2_inc_mode)),
+        ];
+        for (s, (inc, mode)) in state.iter_mut().zip(fields) {
+            if value(d, mode) == 1 {
                 return Err("repeat offsets by table are not modelled".to_string());
             }
-            *s = field(d, &format!("{n}_inc")) as u8 as i8;
+            *s = value(d, inc) as u8 as i8;
         }
         return Ok(vec![Micro::new(Kind::Nothing)]);
     }
-    let count = match name {
-        "VMOV" | "VPCK" | "VCOMP" | "VBW" | "VMAD" | "VDP" | "I32MAD" | "I16MAD" | "VTST" | "I32MAD2" => repeats(d),
-        _ => 0,
-    };
+    let count = repeats(d);
     let mut out = Vec::new();
     for k in 0..=count {
         let mut m = one(d, name, k, state)?;
@@ -329,7 +345,7 @@ fn to_attributes(m: &mut Micro) {
     }
 }
 
-fn step(d: &Decoded, name: &str, role: Role, reg: Reg, k: u16, state: &[i8; 4]) -> i32 {
+fn step(d: &Decoded, name: FormId, role: Role, reg: Reg, k: u16, state: &[i8; 4]) -> i32 {
     let k = k as i32;
     if k == 0 || reg.bank == Bank::Imm {
         return 0;
@@ -340,12 +356,12 @@ fn step(d: &Decoded, name: &str, role: Role, reg: Reg, k: u16, state: &[i8; 4]) 
         Src1 => 2,
         Src2 => 3,
     }] as i32;
-    if name == "VMAD" || name == "VDP" {
+    if name == VMAD || name == VDP {
         let gpi = role == Src0 || role == Src2;
-        if name == "VDP" && role == Dest {
+        if name == VDP && role == Dest {
             return 0;
         }
-        return match (field(d, "repeat_mode"), gpi, reg.bank == Bank::I) {
+        return match (value(d, field!(repeat_mode)), gpi, reg.bank == Bank::I) {
             (0 | 2, false, false) => 4 * k,
             (1 | 2, true, _) | (1 | 2, false, true) => k,
             (3, false, false) if reg.bank == Bank::Const => k * inc,
@@ -353,20 +369,20 @@ fn step(d: &Decoded, name: &str, role: Role, reg: Reg, k: u16, state: &[i8; 4]) 
             _ => 0,
         };
     }
-    let pairs = operand(name, role).is_some_and(|o| doubled(d, o)) && !(name == "VPCK" && role == Dest);
+    let pairs = operand(name, role).is_some_and(|o| doubled(d, o)) && !(name == VPCK && role == Dest);
     if is_unified(reg.bank) && pairs { 2 * k * inc } else { k * inc }
 }
 
-fn one(d: &Decoded, name: &'static str, k: u16, state: &[i8; 4]) -> Result<Micro, String> {
-    let f = |n: &str| field(d, n);
+fn one(d: &Decoded, name: FormId, k: u16, state: &[i8; 4]) -> Result<Micro, String> {
+    let f = |n: FieldName| value(d, n);
     let get = |role: Role| {
         let mut s = operand(name, role).map_or(Src::new(Reg::r(0)), |o| read_operand(d, o));
         s.reg.n = (s.reg.n as i32 + step(d, name, role, s.reg, k, state)).clamp(0, 0xffff) as u16;
         s
     };
     let mut m = Micro::new(Kind::Nothing);
-    m.pred = match predicate(name, f(if name == "VDUAL" { "sv_pred" } else { "pred" })) {
-        _ if matches!(name, "NOP" | "WDF" | "EMIT" | "PHAS" | "SMBO") => None,
+    m.pred = match predicate(name, f(if name == VDUAL { field!(sv_pred) } else { field!(pred) })) {
+        _ if matches!(name, NOP | WDF | EMIT | PHAS | SMBO) => None,
         "" => None,
         "pN" => return Err("the predicate pN is not modelled".to_string()),
         p => {
@@ -378,35 +394,35 @@ fn one(d: &Decoded, name: &'static str, k: u16, state: &[i8; 4]) -> Result<Micro
         m.dst = get(Dest).reg;
     }
     match name {
-        "VMAD2" => {
-            m.ty = float(f("dat_fmt") == 1);
-            m.mask = f("dest_mask") as u8;
+        VMAD2 => {
+            m.ty = float(f(field!(dat_fmt)) == 1);
+            m.mask = f(field!(dest_mask)) as u8;
             if m.ty == Scalar::F16 && m.dst.bank != Bank::I {
                 m.mask = pair_mask(m.mask);
             }
             m.src = vec![get(Src0), get(Src1), get(Src2)];
             m.kind = Kind::Float(Opcode::Fmad, 0);
         }
-        "V32NMAD" | "V16NMAD" => {
-            m.ty = float(name == "V16NMAD");
-            m.mask = f("dest_mask") as u8;
+        V32NMAD | V16NMAD => {
+            m.ty = float(name == V16NMAD);
+            m.mask = f(field!(dest_mask)) as u8;
             m.src = vec![get(Src1), get(Src2)];
             use Opcode::*;
-            let op = [Fmul, Fadd, Ffract, Ddx, Ddy, Fmin, Fmax, Dot][f("op2") as usize];
+            let op = [Fmul, Fadd, Ffract, Ddx, Ddy, Fmin, Fmax, Dot][f(field!(op2)) as usize];
             m.kind = Kind::Float(op, 4);
         }
-        "VMAD" => {
-            m.mask = f("write_mask") as u8;
+        VMAD => {
+            m.mask = f(field!(write_mask)) as u8;
             m.src = vec![get(Src0), get(Src1), get(Src2)];
             m.kind = Kind::Float(Opcode::Fmad, 0);
         }
-        "VDP" => {
-            let w = f("write_mask") as u8;
+        VDP => {
+            let w = f(field!(write_mask)) as u8;
             m.mask = (w << k | w >> (4 - k)) & 15;
             m.src = vec![get(Src1), get(Src0)];
-            m.kind = Kind::Float(Opcode::Dot, 3 + f("opcode2") as u8);
+            m.kind = Kind::Float(Opcode::Dot, 3 + f(field!(opcode2)) as u8);
         }
-        "VDUAL" => {
+        VDUAL => {
             let w = dual::decode(d).ok_or("no such pair of operations")?;
             let half = |h: &dual::Half| {
                 let mut m = Micro::new(Kind::Nothing);
@@ -437,31 +453,31 @@ fn one(d: &Decoded, name: &'static str, k: u16, state: &[i8; 4]) -> Result<Micro
             };
             m.kind = Kind::Pair(Box::new([half(&w.halves[0]), half(&w.halves[1])]));
         }
-        "VCOMP" => {
+        VCOMP => {
             let ty = |t: u64| match t {
                 0 => Ok(Scalar::F32),
                 1 => Ok(Scalar::F16),
                 _ => Err("VCOMP on c10 is not modelled".to_string()),
             };
-            m.ty = ty(f("dest_type"))?;
-            m.src_ty = ty(f("src_type"))?;
-            m.mask = f("write_mask") as u8;
+            m.ty = ty(f(field!(dest_type)))?;
+            m.src_ty = ty(f(field!(src_type)))?;
+            m.mask = f(field!(write_mask)) as u8;
             m.src = vec![get(Src1)];
             m.scalar = true;
-            m.kind = Kind::Float([Opcode::Frcp, Opcode::Frsqrt, Opcode::Flog2, Opcode::Fexp2][f("op2") as usize], 0);
+            m.kind = Kind::Float([Opcode::Frcp, Opcode::Frsqrt, Opcode::Flog2, Opcode::Fexp2][f(field!(op2)) as usize], 0);
         }
-        "VMOV" => {
-            let cond = (f("test_bit_2") << 1 | f("test_bit_1")) as u8;
-            let cond = match f("move_type") {
+        VMOV => {
+            let cond = (f(field!(test_bit_2)) << 1 | f(field!(test_bit_1))) as u8;
+            let cond = match f(field!(move_type)) {
                 0 => None,
                 1 => Some((cond, false)),
                 2 => Some((cond, true)),
                 _ => return Err("this move type does not exist".to_string()),
             };
-            m.mask = f("dest_mask") as u8;
+            m.mask = f(field!(dest_mask)) as u8;
             let (mut s1, mut s2) = (get(Src1), get(Src2));
             s2.neg = false;
-            match f("move_data_type") {
+            match f(field!(move_data_type)) {
                 t @ 0..=2 => m.kind = Kind::IntMove(cond, 8 << t),
                 t @ (4 | 5) => {
                     m.ty = float(t == 4);
@@ -475,86 +491,86 @@ fn one(d: &Decoded, name: &'static str, k: u16, state: &[i8; 4]) -> Result<Micro
             s1.neg = false;
             m.src = if cond.is_some() { vec![s1, s2, get(Src0)] } else { vec![s1] };
         }
-        "VPCK" => {
+        VPCK => {
             let mut s1 = get(Src1);
             s1.sel = pack_selectors(d);
             m.src = vec![s1, get(Src2)];
-            m.mask = f("dest_mask") as u8;
-            m.kind = Kind::Pack { from: f("src_fmt") as u8, to: f("dest_fmt") as u8, scale: f("scale") == 1 };
+            m.mask = f(field!(dest_mask)) as u8;
+            m.kind = Kind::Pack { from: f(field!(src_fmt)) as u8, to: f(field!(dest_fmt)) as u8, scale: f(field!(scale)) == 1 };
         }
-        "VTST" | "VTSTMSK" => {
-            m.ty = float(f("prec") == 0);
-            m.scalar = f("src2_vscomp") == 1;
+        VTST | VTSTMSK => {
+            m.ty = float(f(field!(prec)) == 0);
+            m.scalar = f(field!(src2_vscomp)) == 1;
             let mut s1 = get(Src1);
-            if name == "VTST" {
-                s1.sel = [(f("chan_cc") & 3) as u8; 4];
+            if name == VTST {
+                s1.sel = [(f(field!(chan_cc)) & 3) as u8; 4];
             }
             m.src = vec![s1, get(Src2)];
-            m.tests = (f("sign_test") as u8, f("zero_test") as u8, f("test_crcomb_and") == 1);
-            m.mask_type = f("tst_mask_type") as u8;
-            let to = (name == "VTST").then(|| f("pdst_n") as u8);
-            m.kind = Kind::Test { alu: (f("alu_sel") as u8, f("alu_op") as u8), tests: m.tests, to };
+            m.tests = (f(field!(sign_test)) as u8, f(field!(zero_test)) as u8, f(field!(test_crcomb_and)) == 1);
+            m.mask_type = f(field!(tst_mask_type)) as u8;
+            let to = (name == VTST).then(|| f(field!(pdst_n)) as u8);
+            m.kind = Kind::Test { alu: (f(field!(alu_sel)) as u8, f(field!(alu_op)) as u8), tests: m.tests, to };
         }
-        "SOP3" | "I8MAD" => {
+        SOP3 | I8MAD => {
             m.src = vec![get(Src1), get(Src2), get(Src0)];
-            m.kind = Kind::Int(IntOp { name, word: d.clone() });
+            m.kind = Kind::Int(IntOp { form: name, word: d.clone() });
         }
-        "VBW" | "SOP2" | "SOP2M" => {
+        VBW | SOP2 | SOP2M => {
             m.src = vec![get(Src1), get(Src2)];
-            m.kind = Kind::Int(IntOp { name, word: d.clone() });
+            m.kind = Kind::Int(IntOp { form: name, word: d.clone() });
         }
-        "I32MAD" | "I32MAD2" | "I16MAD" => {
+        I32MAD | I32MAD2 | I16MAD => {
             m.src = vec![get(Src0), get(Src1), get(Src2)];
-            m.kind = Kind::Int(IntOp { name, word: d.clone() });
+            m.kind = Kind::Int(IntOp { form: name, word: d.clone() });
         }
-        "SMP" => {
-            if f("sb_mode") != 0 {
+        SMP => {
+            if f(field!(sb_mode)) != 0 {
                 return Err("only plain samples are modelled".to_string());
             }
-            m.ty = float(f("fconv_type") == 2);
-            m.dst = Reg::new(if f("dest_use_pa") == 1 { Bank::Pa } else { Bank::R }, f("dest_n") as u16);
+            m.ty = float(f(field!(fconv_type)) == 2);
+            m.dst = Reg::new(if f(field!(dest_use_pa)) == 1 { Bank::Pa } else { Bank::R }, f(field!(dest_n)) as u16);
             m.src = vec![get(Src0), get(Src1), get(Src2)];
-            let coord = float(f("src0_type") == 1);
-            m.kind = Kind::Sample(Sample { dims: f("dim") as u8 + 1, coord, lod: f("lod_mode") as u8 });
+            let coord = float(f(field!(src0_type)) == 1);
+            m.kind = Kind::Sample(Sample { dims: f(field!(dim)) as u8 + 1, coord, lod: f(field!(lod_mode)) as u8 });
             m.flow = Flow::Clobber;
         }
-        "VLDST" => {
-            if f("op1") != 1 {
+        VLDST => {
+            if f(field!(op1)) != 1 {
                 return Err("stores to memory are not modelled".to_string());
             }
-            m.dst = Reg::new(if f("dest_bank_primattr") == 1 { Bank::Pa } else { Bank::R }, f("dest_n") as u16);
+            m.dst = Reg::new(if f(field!(dest_bank_primattr)) == 1 { Bank::Pa } else { Bank::R }, f(field!(dest_n)) as u16);
             m.src = vec![get(Src0), get(Src1), get(Src2)];
-            let bytes = [4, 2, 1, 4][f("data_type") as usize & 3];
-            m.kind = Kind::Load { bytes, count: f("mask_count") as u16 + 1, expand: f("moe_expand") == 1 };
+            let bytes = [4, 2, 1, 4][f(field!(data_type)) as usize & 3];
+            m.kind = Kind::Load { bytes, count: f(field!(mask_count)) as u16 + 1, expand: f(field!(moe_expand)) == 1 };
             m.flow = Flow::Clobber;
         }
-        "LIMM" => {
+        LIMM => {
             m.kind = Kind::Immediate(immediate::limm(d));
         }
-        "KILL" => {
+        KILL => {
             m.kind = Kind::Kill;
             m.flow = Flow::Clobber;
         }
-        "DEPTHF" => {
+        DEPTHF => {
             m.src = vec![get(Src0)];
             m.kind = Kind::Depth;
             m.flow = Flow::Clobber;
         }
-        "BR" => {
-            if f("br_type") == 0 || f("save_link") == 1 {
+        BR => {
+            if f(field!(br_type)) == 0 || f(field!(save_link)) == 1 {
                 return Err("calls and absolute branches are not modelled".to_string());
             }
-            m.flow = Flow::Branch(((f("br_off") << 12) as u32 as i32) >> 12);
+            m.flow = Flow::Branch(branch_offset(d) as i32);
         }
-        "NOP" => m.flow = Flow::Clobber,
-        "WDF" | "EMIT" => m.flow = Flow::Clobber,
-        "PHAS" => {
+        NOP => m.flow = Flow::Clobber,
+        WDF | EMIT => m.flow = Flow::Clobber,
+        PHAS => {
             m.flow = Flow::Clobber;
             m.phase = true;
         }
-        other => return Err(format!("{other} is not modelled")),
+        _ => return Err(format!("{} is not modelled", TABLE.form(name).name)),
     }
-    if name != "VCOMP" {
+    if name != VCOMP {
         m.src_ty = m.ty;
     }
     Ok(m)

@@ -5,7 +5,10 @@
 //! Texts that leave out operands (KILL, the fixed-point blends) are refused: the field listing says them.
 
 use crate::isa::dual::{self, DualOp, Wish};
-use crate::isa::forms::decode;
+use crate::isa::forms::{
+    BR, DEPTHF, EMIT, I8MAD, I16MAD, I32MAD, I32MAD2, KILL, LAPC, LIMM, NOP, PHAS, SMBO, SMLSI, SMP, V16NMAD, V32NMAD, VBW, VCOMP, VDP,
+    VDUAL, VLDST, VMAD, VMAD2, VMOV, VPCK, VTST, VTSTMSK, WDF, decode, field,
+};
 use crate::isa::immediate;
 use crate::isa::names;
 use crate::isa::operands::Role::{self, *};
@@ -14,6 +17,8 @@ use crate::isa::registers::{Bank, Reg};
 use crate::isa::swizzle::{HALF, ONE, Sel, TWO, UNDEF, Wanted, ZERO};
 use crate::isa::text;
 use crate::isa::word::Word;
+use retroshade_emit::FieldName;
+use retroshade_emit::form::FormId;
 use retroshade_ir::Span;
 use retroshade_lower::TextError;
 
@@ -39,8 +44,8 @@ pub fn parse(source: &str) -> Result<u64, TextError> {
 /// KILL, whose text leaves out the register that a container puts first into its data: `data`.
 pub fn kill(source: &str, data: u64) -> Option<u64> {
     let (pred, name) = source.trim().split_once(' ').unwrap_or(("", source.trim()));
-    let code = (0..4).find(|c| text::predicate("KILL", *c) == pred).filter(|_| name == "KILL")?;
-    Word::new("KILL", vec![("pred", code), ("src1_n", data), ("src2_n", data)], Span::NONE).encode().ok()
+    let code = (0..4).find(|c| text::predicate(KILL, *c) == pred).filter(|_| name == "KILL")?;
+    Word::new(KILL, vec![(field!(pred), code), (field!(src1_n), data), (field!(src2_n), data)], Span::NONE).encode().ok()
 }
 
 /// A source or destination as written.
@@ -124,15 +129,15 @@ fn arg(s: &str) -> Option<Arg> {
 
 /// Fields of a form's operands, under some fields that are settled.
 struct Fields {
-    form: &'static str,
+    form: FormId,
     list: Encoding,
 }
 
 impl Fields {
-    fn new(form: &'static str, list: &[(&'static str, u64)]) -> Fields {
+    fn new(form: FormId, list: &[(FieldName, u64)]) -> Fields {
         Fields { form, list: list.to_vec() }
     }
-    fn put(mut self, fields: &[(&'static str, u64)]) -> Fields {
+    fn put(mut self, fields: &[(FieldName, u64)]) -> Fields {
         self.list.extend_from_slice(fields);
         self
     }
@@ -180,15 +185,15 @@ fn words(source: &str) -> Vec<Word> {
         for mode in 0..4 {
             let mut w = w.clone();
             if let Some(p) = pred {
-                let Some(code) = (1..8).find(|c| text::predicate(w.form, *c) == p) else { continue };
-                w.set("pred", code);
+                let Some(code) = (1..8).find(|c| text::predicate(w.form(), *c) == p) else { continue };
+                w.set(field!(pred), code);
             }
             if times > 0 {
-                let count = ["repeat_count", "count", "mask_count"].into_iter().find(|f| w.has(f));
+                let count = [field!(repeat_count), field!(count), field!(mask_count)].into_iter().find(|f| w.has(*f));
                 let Some(count) = count else { continue };
                 w.set(count, times);
-                if w.has("repeat_mode") {
-                    w.set("repeat_mode", mode);
+                if w.has(field!(repeat_mode)) {
+                    w.set(field!(repeat_mode), mode);
                 }
             }
             out.push(w);
@@ -210,14 +215,14 @@ fn one(name: &str, args: &[&str], saturated: bool) -> Option<Vec<Word>> {
         "VMAD2" | "VF16MAD2" => {
             let half = (head == "VF16MAD2") as u64;
             let d = at(0)?;
-            let f = Fields::new("VMAD2", &[("dat_fmt", half), ("dest_mask", mask(&d, half == 1))]);
+            let f = Fields::new(VMAD2, &[(field!(dat_fmt), half), (field!(dest_mask), mask(&d, half == 1))]);
             let f = f.operand(Dest, &d)?.operand(Src0, &at(1)?)?.operand(Src1, &at(2)?)?.operand(Src2, &at(3)?)?;
             Some(vec![f.word()])
         }
         "VMAD" => {
             let d = at(0)?;
             let with = |lanes: u64| {
-                let f = Fields::new("VMAD", &[("opcode2", lanes), ("write_mask", d.mask() as u64), ("repeat_mode", 3)]);
+                let f = Fields::new(VMAD, &[(field!(opcode2), lanes), (field!(write_mask), d.mask() as u64), (field!(repeat_mode), 3)]);
                 Some(f.operand(Dest, &d)?.operand(Src0, &at(1)?)?.operand(Src1, &at(2)?)?.operand(Src2, &at(3)?)?.word())
             };
             Some([0, 1].into_iter().filter_map(with).collect())
@@ -225,17 +230,17 @@ fn one(name: &str, args: &[&str], saturated: bool) -> Option<Vec<Word>> {
         "VDP" if tail.is_empty() => {
             let (d, x, y) = (at(0)?, at(1)?, at(2)?);
             let dot = |lanes: u64| {
-                let f = Fields::new("VDP", &[("opcode2", lanes), ("write_mask", d.mask() as u64), ("repeat_mode", 3)]);
+                let f = Fields::new(VDP, &[(field!(opcode2), lanes), (field!(write_mask), d.mask() as u64), (field!(repeat_mode), 3)]);
                 Some(f.operand(Dest, &d)?.operand(Src1, &x)?.operand(Src0, &y)?.word())
             };
             let mut out: Vec<Word> = [0, 1].into_iter().filter_map(dot).collect();
-            out.extend(vector("V32NMAD", 7, &d, &x, &y));
+            out.extend(vector(V32NMAD, 7, &d, &x, &y));
             Some(out)
         }
         _ if names::COMPLEX.contains(&head) && tail.is_empty() => {
             let op = position(&names::COMPLEX, head)?;
             let d = at(0)?;
-            let f = Fields::new("VCOMP", &[("op2", op), ("write_mask", d.mask() as u64)]);
+            let f = Fields::new(VCOMP, &[(field!(op2), op), (field!(write_mask), d.mask() as u64)]);
             Some(vec![f.operand(Dest, &d)?.operand(Src1, &at(1)?)?.word()])
         }
         "VMOV" | "VMOVC" | "VMOVCU8" => moves(head, tail, args),
@@ -243,14 +248,14 @@ fn one(name: &str, args: &[&str], saturated: bool) -> Option<Vec<Word>> {
         _ if head.starts_with('V') && tail.is_empty() && args.len() == 3 => {
             let op = head.strip_prefix("VF16").or(head.strip_prefix('V'))?;
             let code = position(&names::VECTOR, op)?;
-            let form = if head.starts_with("VF16") { "V16NMAD" } else { "V32NMAD" };
+            let form = if head.starts_with("VF16") { V16NMAD } else { V32NMAD };
             Some(vec![vector(form, code, &at(0)?, &at(1)?, &at(2)?)?])
         }
         "IMAD" => {
             let sn = args.get(4)?.strip_prefix("[sn=")?.strip_suffix(']')?.parse().ok()?;
-            Some(vec![three("I32MAD2", &[("sn", sn)], &a)?])
+            Some(vec![three(I32MAD2, &[(field!(sn), sn)], &a)?])
         }
-        "IMAD2" => Some(vec![three("I32MAD", &[("src2_type", 2)], &a)?, three("I32MAD", &[], &a)?]),
+        "IMAD2" => Some(vec![three(I32MAD, &[(field!(src2_type), 2)], &a)?, three(I32MAD, &[], &a)?]),
         "IMAD16" => {
             // An operand of eight bits says so: the low or the high byte.
             let byte = |n: usize| -> Option<(Arg, u64, u64)> {
@@ -264,50 +269,63 @@ fn one(name: &str, args: &[&str], saturated: bool) -> Option<Vec<Word>> {
                 })
             };
             let ((b, fb, hb), (c, fc, hc)) = (byte(2)?, byte(3)?);
-            let fields = [("src1_format", fb), ("src2_format", fc), ("sel1h_upper8", hb), ("sel2h_upper8", hc), ("mode", saturated as u64)];
-            Some(vec![three("I16MAD", &fields, &[at(0), at(1), Some(b), Some(c)])?])
+            let fields = [
+                (field!(src1_format), fb),
+                (field!(src2_format), fc),
+                (field!(sel1h_upper8), hb),
+                (field!(sel2h_upper8), hc),
+                (field!(mode), saturated as u64),
+            ];
+            Some(vec![three(I16MAD, &fields, &[at(0), at(1), Some(b), Some(c)])?])
         }
         "IMA8" => bytes(args),
         _ if head.starts_with("SMP") => sample(head, tail, args),
         "LDR" | "STR" => memory(head, args),
         "MOV" => {
             let v = u32::from_str_radix(args.get(1)?.strip_prefix("#0x")?, 16).ok()?;
-            Some(vec![Fields::new("LIMM", &immediate::limm_fields(v)).operand(Dest, &at(0)?)?.word()])
+            Some(vec![Fields::new(LIMM, &immediate::limm_fields(v)).operand(Dest, &at(0)?)?.word()])
         }
         "DEPTHF" => {
-            let f = Fields::new("DEPTHF", &[]).operand(Src0, &at(0)?)?;
+            let f = Fields::new(DEPTHF, &[]).operand(Src0, &at(0)?)?;
             Some(vec![f.operand(Src1, &at(1)?)?.operand(Src2, &at(2)?)?.word()])
         }
         "BR" | "BA" => {
             let off: i64 = args.first()?.parse().ok().filter(|n: &i64| (-(1 << 19)..1 << 19).contains(n))?;
-            let flags = [("br_type", (head == "BR") as u64), ("save_link", (tail == "link") as u64), ("br_off", off as u64 & 0xf_ffff)];
-            Some(vec![Fields::new("BR", &flags).word()])
+            let flags = [
+                (field!(br_type), (head == "BR") as u64),
+                (field!(save_link), (tail == "link") as u64),
+                (field!(br_off), off as u64 & 0xf_ffff),
+            ];
+            Some(vec![Fields::new(BR, &flags).word()])
         }
-        "LAPC" => Some(vec![Fields::new("LAPC", &[]).word()]),
+        "LAPC" => Some(vec![Fields::new(LAPC, &[]).word()]),
         "NOP" => {
-            let mut f = Fields::new("NOP", &[]);
+            let mut f = Fields::new(NOP, &[]);
             for t in tail.split('.').filter(|t| !t.is_empty()) {
-                f = f.put(&[(["syncend", "end", "nosched"].into_iter().find(|x| *x == t)?, 1)]);
+                f = f.put(&[([field!(syncend), field!(end), field!(nosched)].into_iter().find(|x| x.name == t)?, 1)]);
             }
             Some(vec![f.word()])
         }
         "WDF" => {
             let (drc, flag) = args.first()?.split_once('.').unwrap_or((args.first()?, ""));
             let drc = drc.strip_prefix("drc")?.parse().ok()?;
-            Some(vec![Fields::new("WDF", &[("drc_sel", drc), ("nosched", (flag == "nosched") as u64)]).word()])
+            Some(vec![Fields::new(WDF, &[(field!(drc_sel), drc), (field!(nosched), (flag == "nosched") as u64)]).word()])
         }
-        "EMIT" => Some(vec![Fields::new("EMIT", &[]).word()]),
+        "EMIT" => Some(vec![Fields::new(EMIT, &[]).word()]),
         "PHAS" => {
             let value = |n: usize, key: &str| args.get(n)?.strip_prefix(key)?.parse::<u64>().ok();
-            Some(vec![Fields::new("PHAS", &[("imm", 1), ("wait_cond", value(0, "wait=")?), ("temp_count", value(1, "temps=")?)]).word()])
+            Some(vec![
+                Fields::new(PHAS, &[(field!(imm), 1), (field!(wait_cond), value(0, "wait=")?), (field!(temp_count), value(1, "temps=")?)])
+                    .word(),
+            ])
         }
         "SMLSI" => {
-            let mut f = Fields::new("SMLSI", &[]);
+            let mut f = Fields::new(SMLSI, &[]);
             let names = [
-                ("dest_inc", "dest_inc_mode"),
-                ("src0_inc", "src0_inc_mode"),
-                ("src1_inc", "src1_inc_mode"),
-                ("src2_inc", "src2_inc_mode"),
+                (field!(dest_inc), field!(dest_inc_mode)),
+                (field!(src0_inc), field!(src0_inc_mode)),
+                (field!(src1_inc), field!(src1_inc_mode)),
+                (field!(src2_inc), field!(src2_inc_mode)),
             ];
             for (t, (inc, mode)) in args.iter().zip(names) {
                 if let Some(n) = t.strip_prefix("inc.") {
@@ -323,7 +341,13 @@ fn one(name: &str, args: &[&str], saturated: bool) -> Option<Vec<Word>> {
         "SMBO" => {
             let v: Vec<u64> = args.iter().map(|t| t.trim_end_matches(',').parse().ok()).collect::<Option<_>>()?;
             let [d, x, y, z] = v[..] else { return None };
-            Some(vec![Fields::new("SMBO", &[("dest_offset", d), ("src0_offset", x), ("src1_offset", y), ("src2_offset", z)]).word()])
+            Some(vec![
+                Fields::new(
+                    SMBO,
+                    &[(field!(dest_offset), d), (field!(src0_offset), x), (field!(src1_offset), y), (field!(src2_offset), z)],
+                )
+                .word(),
+            ])
         }
         _ if !tail.is_empty() => test(head, tail, args),
         _ => bitwise(head, args),
@@ -336,13 +360,13 @@ fn mask(d: &Arg, half: bool) -> u64 {
     if half && !text::by_lane(d.reg.bank) { m & 1 | (m >> 2 & 1) << 2 } else { m }
 }
 
-fn vector(form: &'static str, op: u64, d: &Arg, x: &Arg, y: &Arg) -> Option<Word> {
-    let f = Fields::new(form, &[("op2", op), ("dest_mask", d.mask() as u64)]);
+fn vector(form: FormId, op: u64, d: &Arg, x: &Arg, y: &Arg) -> Option<Word> {
+    let f = Fields::new(form, &[(field!(op2), op), (field!(dest_mask), d.mask() as u64)]);
     Some(f.operand(Dest, d)?.operand(Src1, x)?.operand(Src2, y)?.word())
 }
 
 /// Integer multiply-adds.
-fn three(form: &'static str, fields: &[(&'static str, u64)], a: &[Option<Arg>]) -> Option<Word> {
+fn three(form: FormId, fields: &[(FieldName, u64)], a: &[Option<Arg>]) -> Option<Word> {
     let at = |n: usize| a.get(n).copied().flatten();
     let f = Fields::new(form, fields).operand(Dest, &at(0)?)?;
     Some(f.operand(Src0, &at(1)?)?.operand(Src1, &at(2)?)?.operand(Src2, &at(3)?)?.word())
@@ -354,19 +378,19 @@ fn moves(head: &str, ty: &str, args: &[&str]) -> Option<Vec<Word>> {
     let d = arg(args.first()?)?;
     let m = if code < 3 { 15 } else { mask(&d, code == 4) };
     let kind = position(&names::MOVES, head)?;
-    let mut f = Fields::new("VMOV", &[("move_data_type", code), ("move_type", kind), ("dest_mask", m)]);
+    let mut f = Fields::new(VMOV, &[(field!(move_data_type), code), (field!(move_type), kind), (field!(dest_mask), m)]);
     let whole = |a: Arg| if code < 3 { Arg { lanes: [None; 4], ..a } } else { a };
     if code < 3 {
-        f = f.put(&[("src0_swiz", 4)]);
+        f = f.put(&[(field!(src0_swiz), 4)]);
     }
     let read = |s: &str| arg(s).map(whole);
     let get = |f: Fields, role: Role, a: Arg| {
         // Whole registers and immediates have no lanes to choose.
-        let o = operand("VMOV", role)?;
+        let o = operand(VMOV, role)?;
         let mut f = f;
         for (name, v) in fits(o, &a.want(), &f.list)? {
             match f.list.iter().find(|x| x.0 == name) {
-                Some(_) if a.lanes == [None; 4] && name == "src0_swiz" => {}
+                Some(_) if a.lanes == [None; 4] && name == field!(src0_swiz) => {}
                 Some(x) if x.1 != v => return None,
                 Some(_) => {}
                 None => f.list.push((name, v)),
@@ -381,7 +405,7 @@ fn moves(head: &str, ty: &str, args: &[&str]) -> Option<Vec<Word>> {
     let [_, cond, relation, _, "?", a, ":", b] = args[..] else { return None };
     let test = position(&names::RELATIONS, relation)?;
     let cond = arg(cond.strip_prefix('(')?)?;
-    f = f.put(&[("test_bit_2", test >> 1), ("test_bit_1", test & 1)]);
+    f = f.put(&[(field!(test_bit_2), test >> 1), (field!(test_bit_1), test & 1)]);
     f = f.operand(Src0, &Arg { lanes: [None; 4], ..cond })?;
     let mut sides = [(Src1, read(a)?), (Src2, read(b)?)];
     // The one with lanes chooses the swizzle of both.
@@ -423,16 +447,17 @@ fn pack(head: &str, args: &[&str]) -> Option<Vec<Word>> {
             c[n] = sel(k)?;
         }
     }
-    let mut f = Fields::new("VPCK", &[("src_fmt", from), ("dest_fmt", to), ("dest_mask", d.mask() as u64), ("scale", scale)]);
-    f = f.put(&[("comp_sel_0_bit0", c[0] & 1), ("comp_sel_1", c[1]), ("comp_sel_2", c[2]), ("comp_sel_3", c[3])]);
+    let mut f =
+        Fields::new(VPCK, &[(field!(src_fmt), from), (field!(dest_fmt), to), (field!(dest_mask), d.mask() as u64), (field!(scale), scale)]);
+    f = f.put(&[(field!(comp_sel_0_bit0), c[0] & 1), (field!(comp_sel_1), c[1]), (field!(comp_sel_2), c[2]), (field!(comp_sel_3), c[3])]);
     let none = [None; 4];
     f = f.operand(Dest, &d)?.operand(Src1, &Arg { lanes: none, ..a })?;
     f = match b {
         Some(b) => f.operand(Src2, &Arg { lanes: none, ..b })?,
-        None => f.put(&[("src2_bank_sel", 2), ("src2_bank_ext", 1), ("src2_n", if from == 6 { 0 } else { c[0] >> 1 })]),
+        None => f.put(&[(field!(src2_bank_sel), 2), (field!(src2_bank_ext), 1), (field!(src2_n), if from == 6 { 0 } else { c[0] >> 1 })]),
     };
     if from == 6 {
-        f = f.put(&[("comp0_sel_bit1", c[0] >> 1)]);
+        f = f.put(&[(field!(comp0_sel_bit1), c[0] >> 1)]);
     }
     Some(vec![f.word()])
 }
@@ -460,22 +485,27 @@ fn test(head: &str, tail: &str, args: &[&str]) -> Option<Vec<Word>> {
             continue;
         }
         let common = [
-            ("alu_sel", sel),
-            ("alu_op", code),
-            ("prec", prec),
-            ("sign_test", sign),
-            ("zero_test", zero),
-            ("test_crcomb_and", both),
-            ("src2_vscomp", scalar as u64),
+            (field!(alu_sel), sel),
+            (field!(alu_op), code),
+            (field!(prec), prec),
+            (field!(sign_test), sign),
+            (field!(zero_test), zero),
+            (field!(test_crcomb_and), both),
+            (field!(src2_vscomp), scalar as u64),
         ];
         let word = if is_mask {
             let d = arg(args.first()?)?;
             let kind = if d.mask() == 15 { 2 } else { 0 };
-            let f = Fields::new("VTSTMSK", &common).put(&[("test_wben", 1), ("tst_mask_type", kind)]);
+            let f = Fields::new(VTSTMSK, &common).put(&[(field!(test_wben), 1), (field!(tst_mask_type), kind)]);
             f.operand(Dest, &d).and_then(|f| f.operand(Src1, &Arg { lanes: [None; 4], ..a }))
         } else {
             let p = args.first()?.strip_prefix('p')?.parse().ok()?;
-            let f = Fields::new("VTST", &common).put(&[("pdst_n", p), ("dest_ext", 1), ("dest_bank", 1), ("chan_cc", lane as u64)]);
+            let f = Fields::new(VTST, &common).put(&[
+                (field!(pdst_n), p),
+                (field!(dest_ext), 1),
+                (field!(dest_bank), 1),
+                (field!(chan_cc), lane as u64),
+            ]);
             f.operand(Src1, &a)
         };
         out.extend(word.and_then(|f| f.operand(Src2, &b)).map(Fields::word));
@@ -488,7 +518,7 @@ fn bitwise(head: &str, args: &[&str]) -> Option<Vec<Word>> {
     let (name, half) = head.strip_suffix("16").map_or((head, 0), |n| (n, 1));
     let code = names::bitwise_code(name)?;
     let [d, a, b] = args[..] else { return None };
-    let f = Fields::new("VBW", &code).put(&[("bitwise_partial", half)]).operand(Dest, &arg(d)?)?.operand(Src1, &arg(a)?)?;
+    let f = Fields::new(VBW, &code).put(&[(field!(bitwise_partial), half)]).operand(Dest, &arg(d)?)?.operand(Src1, &arg(a)?)?;
     let Some(digits) = b.strip_prefix("0x") else { return Some(vec![f.operand(Src2, &arg(b)?)?.word()]) };
     let v = u32::from_str_radix(digits, 16).ok()?;
     let with = |fields: Encoding| Fields { form: f.form, list: f.list.clone() }.put(&fields).word();
@@ -508,7 +538,10 @@ fn bytes(args: &[&str]) -> Option<Vec<Word>> {
     // The addend is source 0 unless one of its parts names another register.
     for (c, w) in (0..4).flat_map(|c| [(c, 0u64), (c, 1)]) {
         let zero = [(c == 0 || c == 2).then_some(colour), (w == 0).then_some(alpha)].into_iter().flatten().next();
-        let f = Fields::new("I8MAD", &[("csel0", c), ("asel0", w), ("src0_neg", neg), ("csel1", all(&a)), ("csel2", all(&b))]);
+        let f = Fields::new(
+            I8MAD,
+            &[(field!(csel0), c), (field!(asel0), w), (field!(src0_neg), neg), (field!(csel1), all(&a)), (field!(csel2), all(&b))],
+        );
         let f = f.operand(Dest, &plain(d)).and_then(|f| f.operand(Src1, &plain(a))).and_then(|f| f.operand(Src2, &plain(b)));
         let f = match zero {
             Some(z) => f.and_then(|f| f.operand(Src0, &plain(z))),
@@ -540,12 +573,15 @@ fn sample(head: &str, tail: &str, args: &[&str]) -> Option<Vec<Word>> {
     let bare = |s: &str| arg(s).map(|a| Arg { lanes: [None; 4], ..a });
     let mut out = Vec::new();
     for lod in if args.len() > 3 { 1..4 } else { 0..1 } {
-        let f = Fields::new("SMP", &[("dim", dim), ("fconv_type", to), ("src0_type", from), ("sb_mode", mode), ("lod_mode", lod)]);
-        let f = f.put(&[("dest_use_pa", pa), ("dest_n", d.reg.n as u64)]);
+        let f = Fields::new(
+            SMP,
+            &[(field!(dim), dim), (field!(fconv_type), to), (field!(src0_type), from), (field!(sb_mode), mode), (field!(lod_mode), lod)],
+        );
+        let f = f.put(&[(field!(dest_use_pa), pa), (field!(dest_n), d.reg.n as u64)]);
         let f = f.operand(Src0, &bare(args.get(1)?)?)?.operand(Src1, &bare(args.get(2)?)?)?;
         out.push(match args.get(3) {
             Some(l) => f.operand(Src2, &bare(l)?)?.word(),
-            None => f.put(&[("src2_bank", 2), ("src2_ext", 1)]).word(),
+            None => f.put(&[(field!(src2_bank), 2), (field!(src2_ext), 1)]).word(),
         });
     }
     Some(out)
@@ -565,14 +601,18 @@ fn memory(head: &str, args: &[&str]) -> Option<Vec<Word>> {
             (off.reg.n as u64).is_multiple_of(size).then_some(())?;
             off.reg.n /= size as u16;
         }
-        let f = Fields::new("VLDST", &[("op1", if load { 1 } else { 2 }), ("data_type", code)]);
+        let f = Fields::new(VLDST, &[(field!(op1), if load { 1 } else { 2 }), (field!(data_type), code)]);
         let f = f.operand(Src0, &bare(base))?.operand(Src1, &off)?;
         if !load {
             return Some(f.operand(Src2, &bare(arg(d)?))?.word());
         }
         (count.is_multiple_of(size) && count > 0).then_some(())?;
         let to = register(d.strip_suffix(".?")?)?;
-        let place = [("mask_count", count / size - 1), ("dest_bank_primattr", (to.bank == Bank::Pa) as u64), ("dest_n", to.n as u64)];
+        let place = [
+            (field!(mask_count), count / size - 1),
+            (field!(dest_bank_primattr), (to.bank == Bank::Pa) as u64),
+            (field!(dest_n), to.n as u64),
+        ];
         Some(f.operand(Src2, &bare(arg(more)?))?.put(&place).word())
     };
     Some([(0, 4), (1, 2), (2, 1)].into_iter().filter_map(with).collect())
@@ -581,7 +621,7 @@ fn memory(head: &str, args: &[&str]) -> Option<Vec<Word>> {
 /// `VMUL i0.xyz i1.xyz i2.xyz + FRCP pa0.x i1.x`, with a predicate.
 fn dual_words(source: &str) -> Option<Vec<Word>> {
     let (pred, body) = match source.split_once(' ') {
-        Some((p @ ("p0" | "!p0" | "pN"), rest)) => ((1..4).find(|c| text::predicate("VDUAL", *c) == p)?, rest),
+        Some((p @ ("p0" | "!p0" | "pN"), rest)) => ((1..4).find(|c| text::predicate(VDUAL, *c) == p)?, rest),
         _ => (0, source),
     };
     let halves: Vec<Vec<&str>> = body.split(" + ").map(|h| h.split(' ').collect()).collect();
@@ -602,8 +642,8 @@ fn dual_words(source: &str) -> Option<Vec<Word>> {
         [false, true].into_iter().flat_map(|f| [(f, false, 0), (f, false, 1), (f, true, 0), (f, true, 1)])
     {
         if let Some(mut e) = dual::ordered([&half(a, four)?, &half(b, four)?], four, half_precision, unified) {
-            e.push(("sv_pred", pred));
-            out.push(Word::new("VDUAL", e, Span::NONE));
+            e.push((field!(sv_pred), pred));
+            out.push(Word::new(VDUAL, e, Span::NONE));
         }
     }
     Some(out)

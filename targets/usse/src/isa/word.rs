@@ -1,132 +1,145 @@
-//! Instruction words before encoding: form, field values, branch target, and what they touch.
+//! Instruction words under construction: form and field values, branch target, where they came from, and which words may
+//! become one that repeats.
 
 use crate::isa::access::{self, Access};
-use crate::isa::forms::TABLE;
-use crate::isa::operands::{Encoding, Role, form, is_unified, operand, read_operand};
+use crate::isa::forms::{FORMS, TABLE, VBW, VDP, VMOV, field, row_of};
+use crate::isa::operands::{Encoding, Role, is_unified, operand, read_operand};
 use crate::isa::registers::Bank;
-use retroshade_emit::form::EncodeError;
+use retroshade_emit::form::{EncodeError, FormId};
+use retroshade_emit::{FieldName, Word as Fields};
 use retroshade_ir::Span;
 
 /// A word under construction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Word {
-    /// Form.
-    pub form: &'static str,
-    /// Fields; the rest is 0.
-    pub fields: Encoding,
+    /// Form and field values.
+    pub fields: Fields,
     /// Block that a branch goes to.
     pub target: Option<usize>,
     /// Where it came from.
     pub span: Span,
+    /// A field that was given, but that the form lacks.
+    pub(crate) stray: Option<FieldName>,
 }
 
 impl Word {
-    /// A word without fields.
-    pub fn new(form: &'static str, fields: Encoding, span: Span) -> Word {
-        Word { form, fields, target: None, span }
+    /// A word; fields that are not given are 0.
+    pub fn new(form: FormId, fields: Encoding, span: Span) -> Word {
+        let mut w = Word { fields: Fields::new(FORMS, form, &[]), target: None, span, stray: None };
+        for (name, v) in fields {
+            w.set(name, v);
+        }
+        w
+    }
+    /// Its form.
+    pub fn form(&self) -> FormId {
+        self.fields.form
     }
     /// Sets a field.
-    pub fn set(&mut self, name: &'static str, value: u64) {
-        match self.fields.iter_mut().find(|(n, _)| *n == name) {
-            Some(f) => f.1 = value,
-            None => self.fields.push((name, value)),
+    pub fn set(&mut self, name: FieldName, value: u64) {
+        if TABLE.set(&mut self.fields, name, value).is_err() {
+            self.stray = Some(name);
         }
     }
-    /// A field's value.
-    pub fn get(&self, name: &str) -> u64 {
-        self.fields.iter().find(|(n, _)| *n == name).map_or(0, |f| f.1)
+    /// A field's value; 0 where the form has none of this name.
+    pub fn get(&self, name: FieldName) -> u64 {
+        TABLE.get(&self.fields, name).unwrap_or(0)
     }
     /// Whether the form has a field.
-    pub fn has(&self, name: &str) -> bool {
-        TABLE.form(form(self.form)).field_index(name).is_some()
+    pub fn has(&self, name: FieldName) -> bool {
+        TABLE.form(self.form()).position(name).is_some()
     }
     /// Encodes it.
     pub fn encode(&self) -> Result<u64, EncodeError> {
-        TABLE.encode(form(self.form), &self.fields).map(|w| w as u64)
+        match self.stray {
+            Some(f) => Err(EncodeError::NoField { form: TABLE.form(self.form()).name, field: f.name.to_string() }),
+            None => TABLE.encode_word(&self.fields).map(|w| w as u64),
+        }
     }
-    /// Fields that count registers of a repeated word, by how much one iteration advances them, and the highest count.
-    fn repeatable(&self) -> Option<(&'static [(&'static str, u64)], u64)> {
-        match self.form {
-            "VMOV" if self.get("move_type") == 0 && matches!(self.get("move_data_type"), 4 | 5) => {
-                Some((&[("dest_n", 1), ("src1_n", 1)], 3))
-            }
+
+    /// The highest count and the number fields that one iteration advances, where words of its kind may be repeated.
+    fn advances(&self) -> Option<(u64, &'static [FieldName])> {
+        let (most, fields) = row_of(self.form()).advances?;
+        match self.form() {
+            VMOV if self.get(field!(move_type)) != 0 || !matches!(self.get(field!(move_data_type)), 4 | 5) => None,
             // An immediate is the same in every iteration.
-            "VBW" if self.get("src2_ext") == 1 && self.get("src2_bank") == 2 => Some((&[("dest_n", 1), ("src1_n", 1)], 15)),
-            "VBW" => Some((&[("dest_n", 1), ("src1_n", 1), ("src2_n", 1)], 15)),
-            "VCOMP" => Some((&[("dest_n", 1), ("src1_n", 1)], 15)),
-            _ => None,
+            VBW if self.get(field!(src2_ext)) == 1 && self.get(field!(src2_bank)) == 2 => Some((most, &fields[..2])),
+            _ => Some((most, fields)),
         }
     }
 
     /// Whether all operands are registers that come in sequence, or immediates.
     fn in_sequence(&self) -> bool {
-        let Some(d) = self.encode().ok().and_then(crate::isa::forms::decode) else { return false };
-        let banks = crate::isa::operands::operands(self.form).iter().map(|o| (o.role, read_operand(&d, o).reg.bank));
-        banks.into_iter().all(|(role, b)| match role {
-            Role::Dest | Role::Src1 => is_unified(b),
-            // A move has no other operands.
-            _ => matches!(self.form, "VMOV" | "VCOMP") || is_unified(b) || b == Bank::Imm,
+        row_of(self.form()).operands.iter().all(|o| {
+            let bank = read_operand(&self.fields, o).reg.bank;
+            match o.role {
+                Role::Dest | Role::Src1 => is_unified(bank),
+                // A move has no other operands.
+                _ => self.form() == VMOV || is_unified(bank) || bank == Bank::Imm,
+            }
         })
     }
 
     /// This word with the repeat count with which it also does what `next` does, if there is one.
     pub fn repeat_with(&self, next: &Word) -> Option<Word> {
-        if self.form != next.form || next.get("repeat_count") != 0 {
+        let repeat = row_of(self.form()).repeat?;
+        if self.form() != next.form() || next.get(repeat) != 0 {
             return None;
         }
-        let count = self.get("repeat_count");
-        if self.form == "VDP" {
+        let count = self.get(repeat);
+        if self.form() == VDP {
             return self.repeat_dot(next, count);
         }
-        let (moving, most) = self.repeatable()?;
-        let advances = moving.iter().all(|(f, by)| next.get(f) == self.get(f) + (count + 1) * by);
-        let others = |f: &str| f != "repeat_count" && moving.iter().all(|m| m.0 != f);
-        if !advances || count >= most || !self.equals(next, others) || !self.in_sequence() || !next.in_sequence() {
+        let (most, moving) = self.advances()?;
+        let advances = moving.iter().all(|f| next.get(*f) == self.get(*f) + count + 1);
+        if !advances || count >= most || !self.equals(next, repeat, moving) || !self.in_sequence() || !next.in_sequence() {
             return None;
         }
         let mut out = self.clone();
-        out.set("repeat_count", count + 1);
+        out.set(repeat, count + 1);
         Some(out)
     }
 
-    /// Whether two words of one form agree in all fields that `which` selects.
-    fn equals(&self, other: &Word, which: impl Fn(&str) -> bool) -> bool {
-        self.fields.iter().chain(&other.fields).map(|f| f.0).filter(|f| which(f)).all(|f| self.get(f) == other.get(f))
+    /// Whether two words of one form agree in all fields but these.
+    fn equals(&self, other: &Word, repeat: FieldName, but: &[FieldName]) -> bool {
+        let form = TABLE.form(self.form());
+        let leave: Vec<_> = but.iter().chain([&repeat]).filter_map(|f| form.position(*f)).map(|at| at.0 as usize).collect();
+        let pairs = self.fields.values.iter().zip(&other.fields.values).enumerate();
+        pairs.filter(|(n, _)| !leave.contains(n)).all(|(_, (a, b))| a == b)
     }
 
     /// Dot products of one vector with rows that follow each other: each iteration writes the next lane and reads two
     /// registers (as the repeat state says) or four (a row of a matrix) further.
     fn repeat_dot(&self, next: &Word, count: u64) -> Option<Word> {
-        const MOVING: [&str; 5] = ["dest_n", "write_mask", "src1_n", "repeat_count", "repeat_mode"];
+        let moving = [field!(dest_n), field!(write_mask), field!(src1_n), field!(repeat_mode)];
         let place = |w: &Word| {
-            let d = w.encode().ok().and_then(crate::isa::forms::decode)?;
-            let to = read_operand(&d, operand("VDP", Role::Dest)?).reg;
-            let row = read_operand(&d, operand("VDP", Role::Src1)?).reg;
-            let lane = w.get("write_mask").trailing_zeros() as u16;
+            let to = read_operand(&w.fields, operand(VDP, Role::Dest)?).reg;
+            let row = read_operand(&w.fields, operand(VDP, Role::Src1)?).reg;
+            let lane = w.get(field!(write_mask)).trailing_zeros() as u16;
             let first = if to.bank == Bank::I { 4 * to.n } else { to.n };
             (is_unified(row.bank) && (to.bank == Bank::I || is_unified(to.bank))).then_some((to.bank, first, lane, row))
         };
         let ((bank, first, lane, row), (bank2, first2, lane2, row2)) = (place(self)?, place(next)?);
         let k = count as u16 + 1;
         let stride = row2.n.checked_sub(row.n).filter(|d| d % k == 0).map(|d| d / k)?;
-        let (own, mode) = (self.get("repeat_mode"), if stride == 4 { 0 } else { 3 });
+        let (own, mode) = (self.get(field!(repeat_mode)), if stride == 4 { 0 } else { 3 });
         let known = matches!(stride, 2 | 4) && (count == 0 || own == mode);
         if !known || count >= 3 || bank != bank2 || row.bank != row2.bank || lane + k > 3 || first + lane + k != first2 + lane2 {
             return None;
         }
         // Lanes of an internal register do not run into the next one.
         let inside = bank != Bank::I || first == first2;
-        if !inside || !self.equals(next, |f| !MOVING.contains(&f)) {
+        if !inside || !self.equals(next, field!(repeat_count), &moving) {
             return None;
         }
         let mut out = self.clone();
-        out.set("repeat_count", count + 1);
-        out.set("repeat_mode", mode);
+        out.set(field!(repeat_count), count + 1);
+        out.set(field!(repeat_mode), mode);
         Some(out)
     }
 
     /// What it touches.
     pub fn access(&self) -> Access {
-        self.encode().map_or(Access { fixed: true, ..Access::default() }, access::access)
+        access::of(&self.fields)
     }
 }

@@ -7,22 +7,24 @@
 pub mod check;
 pub mod liveness;
 
-use crate::isa::operands::{Operand, Want, fits, operands};
+use crate::isa::forms::{V16NMAD, V32NMAD, VDP, VMAD, VMAD2, row_of};
+use crate::isa::operands::{Operand, Want, fits};
 use crate::isa::registers::{Bank, BankTable, Reg};
 use crate::place::liveness::intervals;
 use crate::select::mir::{Base, Kind, MProgram, Vreg};
+use retroshade_emit::form::FormId;
 use retroshade_ir::Scalar;
 use retroshade_lower::CompileError;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Temporaries that every operand of the vector forms can name, by the operand tables.
 fn temporaries() -> u16 {
-    const FORMS: [&str; 5] = ["VMAD2", "V32NMAD", "V16NMAD", "VMAD", "VDP"];
+    const FORMS: [FormId; 5] = [VMAD2, V32NMAD, V16NMAD, VMAD, VDP];
     let names = |o: &Operand, n: u16| {
         let want = Want { reg: Reg::r(n), lanes: [None; 4], neg: false, abs: false };
         o.table == BankTable::Gpi || fits(o, &want, &[]).is_some()
     };
-    let pair = |n: u16| FORMS.iter().flat_map(|f| operands(f)).all(|o| names(o, n));
+    let pair = |n: u16| FORMS.iter().flat_map(|f| row_of(*f).operands).all(|o| names(o, n));
     (0..u16::MAX).step_by(2).find(|n| !pair(*n)).unwrap_or(0)
 }
 

@@ -7,10 +7,10 @@ pub mod matrix;
 pub mod mir;
 
 use crate::abi::Abi;
+use crate::legal::numerics::UNORM8;
 use crate::select::mir::{Base, Bit, Kind, Lane, MBlock, MProgram, Mop, Pred, Rel, TestKind, Vreg};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::*;
-use crate::legal::numerics::UNORM8;
 use retroshade_lower::{ColorFormat, CompileError};
 use std::collections::BTreeMap;
 

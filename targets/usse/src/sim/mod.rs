@@ -6,11 +6,12 @@
 
 pub mod load;
 
-use crate::isa::forms::{TABLE, decode};
+use crate::isa::forms::{EMIT, PHAS, TABLE, VDUAL, VMOV, decode, field};
 use crate::isa::operands::Src;
 use crate::isa::operation::{Flow, Micro, Sample, translate};
 use crate::isa::registers::{Bank, Reg};
 use crate::legal::numerics::{UsseNumerics, pack_int, pack_norm};
+use retroshade_emit::FieldName;
 use retroshade_ir::numerics::{from_f32, to_f32};
 use retroshade_ir::texture::{self, TexArgs, TexQuery};
 use retroshade_ir::{FloatCC, Numerics, Opcode, Scalar, TexLod, TextureData};
@@ -40,13 +41,13 @@ impl Code {
         for (n, w) in words.iter().enumerate() {
             let fault = |message: String| SimError::Fault { at: n as u32 * 8, message };
             let d = decode(*w).ok_or_else(|| fault(format!("{w:016x} is no instruction")))?;
-            let name = TABLE.form(d.form).name;
+            let name = d.form;
             let ops = translate(&d, name, secondary, &mut state).map_err(fault)?;
-            let f = |x: &str| TABLE.value(&d, x).unwrap_or(0) == 1;
+            let f = |x: FieldName| TABLE.get(&d, x).unwrap_or(0) == 1;
             code.words.push(ops);
-            let end =
-                (name != "PHAS" && f("end")) || (name == "VMOV" && f("end_or_src0_bank_ext") && TABLE.value(&d, "move_type") == Some(0));
-            code.flags.push((name == "VDUAL" || f("nosched"), end || name == "EMIT"));
+            let end = (name != PHAS && f(field!(end)))
+                || (name == VMOV && f(field!(end_or_src0_bank_ext)) && TABLE.get(&d, field!(move_type)) == Some(0));
+            code.flags.push((name == VDUAL || f(field!(nosched)), end || name == EMIT));
         }
         Ok(code)
     }
