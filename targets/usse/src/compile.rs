@@ -3,14 +3,12 @@
 //! Facts: the ISA sheet's section 17 (program structure, `nosched`, phases) and 19 (container).
 
 use crate::abi::{self, Abi};
-use crate::container::{self, Parameter, package};
-use crate::emit::pairing;
+use crate::container::{self, files, package};
 use crate::emit::{Expander, Literals};
-use crate::emit::{branches, flags};
-use crate::isa::access::Access;
+use crate::emit::{flags, layout, sched};
 use crate::isa::asm;
-use crate::isa::forms::{EMIT, NOP, PHAS, SMP, TABLE, VDUAL, VMOV, VPCK, WDF, field, row_of};
-use crate::isa::registers::{Bank, Reg};
+use crate::isa::forms::{NOP, SMP, VMOV, VPCK};
+use crate::isa::registers::Reg;
 use crate::isa::word::Word;
 use crate::legal;
 use crate::place::{self, Placement};
@@ -187,10 +185,10 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
         let mut x = Expander::new(&sel.secondary, &fixed, &mut literals);
         x.secondary = true;
         x.run()?;
-        second = schedule(std::mem::take(&mut x.blocks[0]), false)?;
-        end_secondary(&mut second);
+        second = sched::schedule(std::mem::take(&mut x.blocks[0]), false)?;
+        sched::end_secondary(&mut second);
         // One instance runs it, and that one is valid.
-        flags::skip_invalid(Stage::Vertex, &mut second);
+        flags::skip_invalid(Stage::Vertex, &mut second, &[]);
     }
     let mut x = Expander::new(&sel.primary, &places, &mut literals);
     x.kill_literal = abi.kill_literal.unwrap_or(0);
@@ -200,7 +198,7 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
     if end > abi::SA_LIMIT as usize {
         return Err(CompileError::Internal(format!("{end} secondary attributes are needed, there are {}", abi::SA_LIMIT)));
     }
-    let primary = assemble(m.stage, blocks, sel.phases)?;
+    let layout::Assembled { words: primary, code } = layout::assemble(m.stage, blocks, sel.phases)?;
     let encode = |w: &[Word]| -> Result<Vec<u64>, CompileError> {
         w.iter().map(|w| w.encode().map_err(|e| CompileError::Internal(e.to_string()))).collect()
     };
@@ -218,7 +216,7 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
         way: way.clone(),
         mir: mir.text(),
         places: places_text,
-        words: encode(&primary)?,
+        words: code,
         second: encode(&second)?,
         primary,
         secondary: second,
@@ -226,172 +224,6 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
         temps: places.temps,
         abi,
     })
-}
-
-/// The secondary program ends with an end flag on its last word, or with a NOP that has one.
-fn end_secondary(words: &mut Vec<Word>) {
-    match words.last_mut() {
-        Some(w) if w.form() == VMOV && w.get(field!(move_type)) == 0 => w.set(field!(end_or_src0_bank_ext), 1),
-        Some(w) if row_of(w.form()).closes => w.set(field!(end), 1),
-        _ => words.push(Word::new(NOP, vec![(field!(end), 1)], Span::NONE)),
-    }
-}
-
-/// Whether a word's `nosched` flag protects the boundary behind the next word.
-fn can_protect(w: &Word) -> bool {
-    row_of(w.form()).protects && w.get(field!(end)) == 0
-}
-
-/// Makes a word protect that boundary; a dual word always does.
-fn hold(w: &mut Word) {
-    if w.form() != VDUAL {
-        w.set(field!(nosched), 1);
-    }
-}
-
-/// Forms behind which internal registers are lost whatever the flags say.
-fn loses(w: &Word) -> bool {
-    row_of(w.form()).loses
-}
-
-/// Words behind a place that are looked at for one that may stand there.
-const REACH: usize = 24;
-
-/// Repeats, pairs and flags of a block: the shorter of what comes out with and without dual issue.
-fn schedule(words: Vec<Word>, dual: bool) -> Result<Vec<Word>, CompileError> {
-    let words = repeats(reuse(words));
-    let paired = if dual { Some(pairing::pair(&words)).filter(|p| p.len() < words.len()) } else { None };
-    let plain = protect(words)?;
-    match paired.map(protect) {
-        Some(Ok(p)) if p.len() < plain.len() => Ok(p),
-        _ => Ok(plain),
-    }
-}
-
-/// Sets `nosched` wherever internal registers live across a boundary, with NOPs where no word can carry the flag.
-fn protect(words: Vec<Word>) -> Result<Vec<Word>, CompileError> {
-    let n = words.len();
-    let access: Vec<Access> = words.iter().map(Word::access).collect();
-    let live = pairing::live(&access);
-    if let Some(k) = (0..n).find(|k| loses(&words[*k]) && live[*k].iter().any(|l| *l != 0)) {
-        return Err(CompileError::Internal(format!("an internal register is live across {}", TABLE.form(words[k].form()).name)));
-    }
-    let mut out: Vec<Word> = Vec::with_capacity(n);
-    let mut words: Vec<Option<Word>> = words.into_iter().map(Some).collect();
-    for k in 0..n {
-        let Some(w) = words[k].take() else { continue };
-        // live[k + 1] is what lives across the boundary behind this word.
-        if live[k + 1].iter().any(|l| *l != 0) {
-            match out.last_mut() {
-                Some(p) if can_protect(p) => hold(p),
-                // A later word that depends on nothing in between does instead of a NOP.
-                _ => match earlier(k, &mut words, &access) {
-                    Some(mut early) => {
-                        hold(&mut early);
-                        out.push(early);
-                    }
-                    None => out.push(Word::new(NOP, vec![(field!(nosched), 1)], w.span)),
-                },
-            }
-        }
-        out.push(w);
-    }
-    Ok(out)
-}
-
-/// Takes out a word that may stand before word `first` and everything between.
-fn earlier(first: usize, words: &mut [Option<Word>], access: &[Access]) -> Option<Word> {
-    let mut passed = vec![first];
-    for k in first + 1..words.len().min(first + REACH) {
-        if passed.last().is_some_and(|p| access[*p].fixed) {
-            return None;
-        }
-        let Some(w) = &words[k] else { continue };
-        let e = &access[k];
-        let outside = e.reads.iter().chain(&e.writes).all(|p| p.0 != Bank::I);
-        if can_protect(w) && outside && !matches!(w.form(), NOP | WDF) && passed.iter().all(|p| !access[*p].conflicts(e)) {
-            return words[k].take();
-        }
-        passed.push(k);
-    }
-    None
-}
-
-/// Drops copies into internal registers of what still stands there.
-fn reuse(words: Vec<Word>) -> Vec<Word> {
-    let mut out = Vec::with_capacity(words.len());
-    let mut held: Vec<(Word, Access)> = Vec::new();
-    for w in words {
-        let a = w.access();
-        if a.fixed {
-            held.clear();
-        } else {
-            let same = |h: &Word| Word { span: w.span, ..h.clone() } == w;
-            if held.iter().any(|h| same(&h.0)) {
-                continue;
-            }
-            held.retain(|h| !a.writes.iter().any(|p| h.1.writes.contains(p) || h.1.reads.contains(p)));
-            let inside = |p: &(Bank, u16)| p.0 == Bank::I;
-            if !a.partial && a.writes.iter().all(inside) && !a.reads.iter().any(inside) {
-                held.push((w.clone(), a));
-            }
-        }
-        out.push(w);
-    }
-    out
-}
-
-/// Equal words whose registers advance together become one word that repeats; a later word may come forward for that.
-fn repeats(words: Vec<Word>) -> Vec<Word> {
-    let access: Vec<Access> = words.iter().map(Word::access).collect();
-    let mut words: Vec<Option<Word>> = words.into_iter().map(Some).collect();
-    let mut out: Vec<Word> = Vec::with_capacity(words.len());
-    for k in 0..words.len() {
-        let Some(mut w) = words[k].take() else { continue };
-        let mut passed: Vec<usize> = Vec::new();
-        for j in k + 1..words.len().min(k + REACH) {
-            let Some(next) = &words[j] else { continue };
-            let free = passed.iter().all(|p| !access[*p].conflicts(&access[j]));
-            match w.repeat_with(next).filter(|_| free) {
-                Some(more) => {
-                    w = more;
-                    words[j] = None;
-                }
-                None if access[j].fixed => break,
-                None => passed.push(j),
-            }
-        }
-        out.push(w);
-    }
-    out
-}
-
-/// Joins blocks: phase header, protected blocks, resolved branches, the closing word.
-fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Result<Vec<Word>, CompileError> {
-    branches::straighten(&mut blocks);
-    flags::enter_together(&mut blocks);
-    let mut out = vec![Word::new(PHAS, vec![(field!(imm), 1), (field!(wait_cond), if phases { 1 } else { 7 })], Span::NONE)];
-    let mut starts = Vec::new();
-    for b in blocks {
-        starts.push(out.len());
-        out.extend(schedule(b, true)?);
-    }
-    starts.push(out.len());
-    for n in 0..out.len() {
-        if let Some(to) = out[n].target {
-            let at = *starts.get(to).ok_or_else(|| CompileError::Internal("a branch to nowhere".to_string()))?;
-            let off = at as i64 - n as i64;
-            if !(-(1 << 19)..1 << 19).contains(&off) {
-                return Err(CompileError::limit("U0121", out[n].span, "a branch is too long", off.unsigned_abs(), 1 << 19));
-            }
-            out[n].set(field!(br_off), off as u64 & 0xf_ffff);
-        }
-    }
-    if stage == Stage::Vertex {
-        out.push(Word::new(EMIT, Vec::new(), Span::NONE));
-    }
-    flags::skip_invalid(stage, &mut out);
-    Ok(out)
 }
 
 fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(String, String)>) -> Result<CompiledShader, CompileError> {
@@ -447,8 +279,8 @@ fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(St
     };
     let mut extra: IndexMap<&'static str, Vec<u8>> = IndexMap::new();
     extra.insert("hex", all.iter().map(|w| format!("{w:016x}\n")).collect::<String>().into_bytes());
-    extra.insert("header", header(&module, &bytes).into_bytes());
-    extra.insert("vitagl", container::vitagl(&gxp, &matrices(&module, &gxp)));
+    extra.insert("header", files::header(&module, &bytes).into_bytes());
+    extra.insert("vitagl", container::vitagl(&gxp, &files::matrices(&module, &gxp)));
     if o.wants("mir") {
         dumps.push(("mir".to_string(), b.mir.clone()));
     }
@@ -468,33 +300,6 @@ fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(St
         extra,
         dumps,
     })
-}
-
-/// A C header with the container as a 16-byte-aligned array, named after the file where the entry is the usual `main`.
-fn header(m: &Module, bytes: &[u8]) -> String {
-    let file = m.sources.name(FileId(0)).and_then(|n| std::path::Path::new(n).file_stem()).and_then(|s| s.to_str());
-    let name = file.filter(|n| m.name == "main" && !n.is_empty() && *n != "-").unwrap_or(&m.name);
-    let clean: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    let lead = if clean.starts_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
-    let id = format!("{lead}{clean}_{}_gxp", if m.stage == Stage::Vertex { "v" } else { "f" });
-    let mut out = format!("#ifndef {0}_H\n#define {0}_H\n\n", id.to_uppercase());
-    out.push_str(&format!("static const unsigned char {id}[{}] __attribute__((aligned(16))) = {{\n", bytes.len()));
-    for line in bytes.chunks(16) {
-        out.push_str("    ");
-        out.push_str(&line.iter().map(|b| format!("0x{b:02x},")).collect::<Vec<_>>().join(" "));
-        out.push('\n');
-    }
-    out.push_str(&format!("}};\nstatic const unsigned int {id}_size = {};\n\n#endif\n", bytes.len()));
-    out
-}
-
-/// Indices of the parameters that are matrices in the source.
-fn matrices(m: &Module, g: &container::Gxp) -> Vec<u32> {
-    let is_matrix = |p: &Parameter| {
-        let named = |d: &UniformDecl| d.matrix && uniform_leaves(d).iter().any(|l| l.name == p.name);
-        p.category == 1 && m.uniforms.values().any(named)
-    };
-    (0u32..).zip(&g.parameters).filter(|(_, p)| is_matrix(p)).map(|(n, _)| n).collect()
 }
 
 fn place_reflection(r: &mut Reflection, m: &Module, abi: &Abi) {
@@ -529,21 +334,5 @@ fn place_reflection(r: &mut Reflection, m: &Module, abi: &Abi) {
         if let Some(u) = unit {
             r.textures[n].unit = u as u32;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::isa::forms::BR;
-
-    #[test]
-    fn a_branch_has_a_reach() {
-        let branch = |to| Word { target: Some(to), ..Word::new(BR, vec![(field!(br_type), 1)], Span::NONE) };
-        let filler = |n| vec![Word::new(NOP, Vec::new(), Span::NONE); n];
-        let program = |n| assemble(Stage::Fragment, vec![vec![branch(2)], filler(n), filler(1)], false);
-        assert!(program(1 << 10).is_ok());
-        let e = program(1 << 19).err().map(|e| e.to_string()).unwrap_or_default();
-        assert!(e.contains("U0121"), "{e}");
     }
 }

@@ -412,7 +412,7 @@ fn secondary_end(_: &Gxp, _: &[Line], secondary: &[Line], say: Say) {
 
 fn kill(g: &Gxp, primary: &[Line], _: &[Line], say: Say) {
     let data = g.base(DATA);
-    let literal = g.literals.iter().any(|l| *l == (0, 0xe000));
+    let literal = g.literals.contains(&(0, 0xe000));
     for (form, bit) in [(KILL, flag::KILL), (DEPTHF, flag::DEPTH)] {
         let all: Vec<&Line> = primary.iter().filter(|l| l.form == form).collect();
         let name = TABLE.form(form).name;

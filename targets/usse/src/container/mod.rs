@@ -3,6 +3,7 @@
 //! Facts: the ISA sheet's section 19. Every offset in a file is relative to the place where it stands.
 
 mod describe;
+pub mod files;
 pub mod interface;
 pub mod lint;
 pub mod package;

@@ -19,11 +19,11 @@ fn reads_neighbours(w: &Word) -> bool {
 }
 
 /// Sets `skipinv` on every word that no texture read and no derivative can follow. Vertex programs have no neighbours. Loops
-/// are left as they are, so that every instance sees the same end.
-pub fn skip_invalid(stage: Stage, words: &mut [Word]) {
-    let back = |w: &Word| w.form() == BR && w.get(field!(br_off)) >> 19 == 1;
+/// are left as they are, so that every instance sees the same end. `starts`: the words at which blocks begin.
+pub fn skip_invalid(stage: Stage, words: &mut [Word], starts: &[usize]) {
+    let back = |n: usize, w: &Word| w.target.is_some_and(|to| starts.get(to).is_some_and(|start| *start <= n));
     let first = match stage {
-        Stage::Fragment => words.iter().rposition(|w| reads_neighbours(w) || back(w)).map_or(0, |n| n + 1),
+        Stage::Fragment => (0..words.len()).rev().find(|n| reads_neighbours(&words[*n]) || back(*n, &words[*n])).map_or(0, |n| n + 1),
         _ => 0,
     };
     for w in &mut words[first..] {
@@ -140,14 +140,14 @@ mod tests {
         let program = || vec![word(PHAS), word(VMAD2), word(SMP), word(WDF), word(VMAD2)];
         let flags = |w: &[Word]| w.iter().map(|w| w.get(field!(skipinv))).collect::<Vec<_>>();
         let mut words = program();
-        skip_invalid(Stage::Fragment, &mut words);
+        skip_invalid(Stage::Fragment, &mut words, &[1]);
         assert_eq!(flags(&words), [0, 0, 0, 0, 1]);
         let mut words = program();
-        words.push(Word::new(BR, vec![(field!(br_off), 0xf_fffe)], Span::NONE));
-        skip_invalid(Stage::Fragment, &mut words);
+        words.push(branch(0, 0));
+        skip_invalid(Stage::Fragment, &mut words, &[1]);
         assert_eq!(flags(&words), [0; 6]);
         let mut words = program();
-        skip_invalid(Stage::Vertex, &mut words);
+        skip_invalid(Stage::Vertex, &mut words, &[1]);
         assert_eq!(flags(&words), [0, 1, 0, 0, 1]);
     }
 }

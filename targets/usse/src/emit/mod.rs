@@ -3,15 +3,17 @@
 
 pub mod branches;
 pub mod flags;
+pub mod layout;
 mod ops;
 pub mod pairing;
+pub mod sched;
 
 use crate::isa::constants;
 use crate::isa::forms::{
     BR, DEPTHF, KILL, LIMM, NOP, PHAS, V16NMAD, V32NMAD, VBW, VCOMP, VDUAL, VMAD, VMAD2, VMOV, VPCK, VTST, WDF, field,
 };
 use crate::isa::immediate;
-use crate::isa::names;
+use crate::isa::names::{self, Format};
 use crate::isa::operands::Role::{self, *};
 use crate::isa::operands::{Encoding, Want, fits, operand};
 use crate::isa::registers::{Bank, Reg};
@@ -481,7 +483,8 @@ impl<'a> Expander<'a> {
         }
         if plain
             && let Some(p) = Self::predicate(VPCK, pred)
-            && let Some(mut w) = self.pack_word(if half { 5 } else { 6 }, if half { 5 } else { 6 }, dst, mask, src)
+            && let Some(mut w) =
+                self.pack_word(if half { Format::F16 } else { Format::F32 }, if half { Format::F16 } else { Format::F32 }, dst, mask, src)
         {
             w.set(field!(pred), p);
             return Some(w);
@@ -499,8 +502,8 @@ impl<'a> Expander<'a> {
     }
 
     /// VPCK: each lane takes one of four lanes of two pairs.
-    fn pack_word(&mut self, from: u64, to: u64, dst: (Bank, u16), mask: u8, src: &[Option<Phys>; 4]) -> Option<Word> {
-        let ctx: &[(FieldName, u64)] = &[(field!(src_fmt), from)];
+    fn pack_word(&mut self, from: Format, to: Format, dst: (Bank, u16), mask: u8, src: &[Option<Phys>; 4]) -> Option<Word> {
+        let ctx: &[(FieldName, u64)] = &[(field!(src_fmt), from as u64)];
         let mut pairs: Vec<(Bank, u16)> = Vec::new();
         let mut sel = [0u8; 4];
         for (k, l) in src.iter().enumerate() {
@@ -514,20 +517,20 @@ impl<'a> Expander<'a> {
                 Spot::At(b, u) => {
                     let (key, lane) = match (b, from) {
                         (Bank::I, _) => ((b, u / 4), (u & 3) as u8),
-                        (_, 5) => ((b, u / 4 * 2), (u & 3) as u8),
-                        (_, 6) => ((b, u & !1), (u & 1) as u8),
+                        (_, Format::F16) => ((b, u / 4 * 2), (u & 3) as u8),
+                        (_, Format::F32) => ((b, u & !1), (u & 1) as u8),
                         _ => ((b, u), 0),
                     };
                     let at = pairs.iter().position(|p| *p == key).unwrap_or_else(|| {
                         pairs.push(key);
                         pairs.len() - 1
                     });
-                    sel[k] = if from == 6 && b != Bank::I { lane + 2 * at as u8 } else { lane };
+                    sel[k] = if from == Format::F32 && b != Bank::I { lane + 2 * at as u8 } else { lane };
                 }
             }
         }
         let internal = pairs.iter().any(|p| p.0 == Bank::I);
-        if pairs.len() > if from == 6 && !internal { 2 } else { 1 } {
+        if pairs.len() > if from == Format::F32 && !internal { 2 } else { 1 } {
             return None;
         }
         let first = *pairs.first()?;
@@ -536,18 +539,18 @@ impl<'a> Expander<'a> {
         let mut e = fits(o, &want(first), ctx)?;
         let n = match (dst.0, to) {
             (Bank::I, _) => dst.1 / 4,
-            (_, 5) => dst.1 / 2,
+            (_, Format::F16) => dst.1 / 2,
             _ => dst.1,
         };
         e.extend(fits(operand(VPCK, Dest)?, &Want { reg: Reg::new(dst.0, n), lanes: [None; 4], neg: false, abs: false }, ctx)?);
-        if from == 6 && !internal {
+        if from == Format::F32 && !internal {
             let second = pairs.get(1).copied().unwrap_or((first.0, first.1));
             e.extend(fits(operand(VPCK, Src2)?, &want(second), ctx)?);
         } else {
             e.extend([(field!(src2_bank_sel), 2), (field!(src2_bank_ext), 1), (field!(src2_n), 0)]);
         }
         // Selector fields: by lane for float to float, else in order of the enabled lanes.
-        let by_lane = from >= 5 && to >= 5;
+        let by_lane = from.is_float() && to.is_float();
         let mut order = [0u8; 4];
         let mut next = 0;
         for k in 0..4 {
@@ -559,7 +562,7 @@ impl<'a> Expander<'a> {
             }
         }
         e.push((field!(comp_sel_0_bit0), (order[0] & 1) as u64));
-        if from == 6 {
+        if from == Format::F32 {
             e.push((field!(comp0_sel_bit1), (order[0] >> 1) as u64));
         } else if order[0] > 1 {
             match e.iter_mut().find(|f| f.0 == field!(src2_n)) {
@@ -571,8 +574,8 @@ impl<'a> Expander<'a> {
             (field!(comp_sel_1), order[1] as u64),
             (field!(comp_sel_2), order[2] as u64),
             (field!(comp_sel_3), order[3] as u64),
-            (field!(src_fmt), from),
-            (field!(dest_fmt), to),
+            (field!(src_fmt), from as u64),
+            (field!(dest_fmt), to as u64),
             (field!(dest_mask), mask as u64),
         ]);
         Some(Word::new(VPCK, e, self.span))
@@ -854,7 +857,7 @@ impl<'a> Expander<'a> {
                 Ok(())
             }
             Kind::Mad => self.mad(op),
-            Kind::Convert(from, to, scaled) => self.convert(op, *from as u64, *to as u64, *scaled),
+            Kind::Convert(from, to, scaled) => self.convert(op, *from, *to, *scaled),
             Kind::Test(kind, rel, p) => self.test(op, *kind, *rel, *p),
             Kind::SetPred(p, on) => {
                 // and of the immediates 0 and 0, tested equal (or not) to 0.

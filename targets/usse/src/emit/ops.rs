@@ -373,11 +373,11 @@ impl Expander<'_> {
         Ok(())
     }
 
-    pub(super) fn convert(&mut self, op: &Mop, from: u64, to: u64, scaled: bool) -> Result<(), CompileError> {
+    pub(super) fn convert(&mut self, op: &Mop, from: Format, to: Format, scaled: bool) -> Result<(), CompileError> {
         let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
         let from_ty = match from {
-            5 => Scalar::F16,
-            6 => Scalar::F32,
+            Format::F16 => Scalar::F16,
+            Format::F32 => Scalar::F32,
             _ => Scalar::I32,
         };
         let src = self.sources(op, from_ty);
@@ -393,7 +393,7 @@ impl Expander<'_> {
             self.blocks[self.at].push(w);
             return Ok(());
         }
-        if to < 5 {
+        if !to.is_float() {
             // Into the low half of a cleared register; a second source goes into the high half.
             for k in 0..lanes as usize {
                 let at = (bank, unit + k as u16);
@@ -404,7 +404,7 @@ impl Expander<'_> {
                     self.blocks[self.at].push(w);
                 }
                 for (half, s) in src.iter().enumerate() {
-                    let fmt = if half == 0 && src.len() > 1 { 3 } else { to };
+                    let fmt = if half == 0 && src.len() > 1 { Format::U16 } else { to };
                     let mut one = [None; 4];
                     one[half] = Some(s[k]);
                     if self.pack_word(from, fmt, at, 1 << half, &one).is_none() {
@@ -416,16 +416,16 @@ impl Expander<'_> {
             }
             return Ok(());
         }
-        if from < 5 {
+        if !from.is_float() {
             for (first, group) in Self::groups(bank, unit, lanes, ty) {
                 for one in group.chunks(1) {
                     let (p, k) = one[0];
                     let mut lane = [None; 4];
                     lane[p] = Some(self.in_register(src[0][k])?);
-                    if self.pack_word(from & 7, to, (bank, first), 1 << p, &lane).is_none() {
+                    if self.pack_word(from, to, (bank, first), 1 << p, &lane).is_none() {
                         return Err(internal("a conversion from an integer"));
                     }
-                    if let Some(mut w) = self.pack_word(from & 7, to, (bank, first), 1 << p, &lane) {
+                    if let Some(mut w) = self.pack_word(from, to, (bank, first), 1 << p, &lane) {
                         if op.src.len() > 1 {
                             w.set(field!(comp_sel_0_bit0), 1);
                         }
@@ -446,10 +446,10 @@ impl Expander<'_> {
                         self.blocks[self.at].push(w);
                         break;
                     }
-                    if to == 5 && from == 6 && self.convert_in_two((bank, first), rest, &src[0]) {
+                    if to == Format::F16 && from == Format::F32 && self.convert_in_two((bank, first), rest, &src[0]) {
                         break;
                     }
-                    if n == 1 || to == 5 {
+                    if n == 1 || to == Format::F16 {
                         self.bring_inside(0, &mut lane, from_ty)?;
                         let w = self.pack_word(from, to, (bank, first), mask, &lane).ok_or_else(|| internal("a conversion"))?;
                         self.blocks[self.at].push(w);
@@ -480,7 +480,7 @@ impl Expander<'_> {
             let at = self.blocks[self.at].len();
             for half in [early, late] {
                 let (mask, lane) = picked(&half, src);
-                if let Some(w) = self.pack_word(6, 5, (bank, first), mask, &lane) {
+                if let Some(w) = self.pack_word(Format::F32, Format::F16, (bank, first), mask, &lane) {
                     self.blocks[self.at].push(w);
                 }
             }

@@ -4,7 +4,7 @@
 
 use crate::isa::forms::{SMBO, SMLSI, TABLE, VMOV, field};
 use crate::isa::operands::{Src, is_unified};
-use crate::isa::operation::{Flow, Kind, Micro, translate};
+use crate::isa::operation::{Advance, Flow, Kind, Micro, translate};
 use crate::isa::registers::{Bank, Reg};
 use retroshade_emit::form::Decoded;
 use retroshade_ir::{Opcode, Scalar};
@@ -75,7 +75,8 @@ fn collect(d: &Decoded, out: &mut Access) -> Option<()> {
     if matches!(name, SMLSI | SMBO) {
         return None;
     }
-    for m in translate(d, name, false, &mut [1; 4]).ok()? {
+    let mut state = Advance::START;
+    for m in translate(d, name, false, &mut state).ok()? {
         add(&m, out)?;
     }
     let move_end = name == VMOV && TABLE.get(d, field!(move_type)) == Some(0) && TABLE.get(d, field!(end_or_src0_bank_ext)) == Some(1);

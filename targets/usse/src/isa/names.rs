@@ -3,14 +3,41 @@
 //! Facts: the known answers' disassembler, whose spellings these are; `?` where it knows no name.
 
 use crate::isa::forms::field;
-use retroshade_emit::FieldName;
+use retroshade_emit::{FieldName, names};
 
 /// V32NMAD and V16NMAD by `op2`, behind `V` and `VF16`.
 pub const VECTOR: [&str; 8] = ["MUL", "ADD", "FRC", "DSX", "DSY", "MIN", "MAX", "DP"];
 /// VCOMP by `op2`.
 pub const COMPLEX: [&str; 4] = ["VRCP", "VRSQ", "VLOG", "VEXP"];
-/// VPCK's formats by `dest_fmt` and `src_fmt`.
-pub const FORMATS: [&str; 8] = ["U8", "S8", "O8", "U16", "S16", "F16", "F32", "C10"];
+names! {
+    /// VPCK's formats: `dest_fmt` and `src_fmt`.
+    pub enum Format {
+        /// Unsigned bytes.
+        U8 = 0 "U8",
+        /// Signed bytes.
+        S8 = 1 "S8",
+        /// Not known.
+        O8 = 2 "O8",
+        /// Unsigned integers of 16 bits.
+        U16 = 3 "U16",
+        /// Signed integers of 16 bits.
+        S16 = 4 "S16",
+        /// Halves.
+        F16 = 5 "F16",
+        /// Single-precision floats.
+        F32 = 6 "F32",
+        /// Signed fractions of ten bits.
+        C10 = 7 "C10",
+    }
+}
+
+impl Format {
+    /// Whether its lanes are floats or fractions, which come in pairs of registers.
+    pub fn is_float(self) -> bool {
+        self as u8 >= Format::F16 as u8
+    }
+}
+
 /// VMOV by `move_type`.
 pub const MOVES: [&str; 4] = ["VMOV", "VMOVC", "VMOVCU8", "VMOVC"];
 /// VMOV by `move_data_type`.

@@ -302,8 +302,29 @@ fn float(f16: bool) -> Scalar {
     if f16 { Scalar::F16 } else { Scalar::F32 }
 }
 
+/// How far an operand moves in the iterations of a repeated word, in units: the state that SMLSI sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// So far in each iteration.
+    By(i8),
+    /// Two bits for each of four iterations.
+    Table(u8),
+}
+
+impl Advance {
+    /// The state at a program's start.
+    pub const START: [Advance; 4] = [Advance::By(1); 4];
+
+    fn offset(self, k: i32) -> i32 {
+        match self {
+            Advance::By(n) => k * n as i32,
+            Advance::Table(t) => (t as i32) >> (2 * (k & 3)) & 3,
+        }
+    }
+}
+
 /// Translates one word; `state` is the repeat state, which SMLSI changes.
-pub fn translate(d: &Decoded, name: FormId, secondary: bool, state: &mut [i8; 4]) -> Result<Vec<Micro>, String> {
+pub fn translate(d: &Decoded, name: FormId, secondary: bool, state: &mut [Advance; 4]) -> Result<Vec<Micro>, String> {
     if name == SMLSI {
         let fields = [
             (field!(dest_inc), field!(dest_inc_mode)),
@@ -312,10 +333,8 @@ pub fn translate(d: &Decoded, name: FormId, secondary: bool, state: &mut [i8; 4]
             (field!(src2_inc), field!(src2_inc_mode)),
         ];
         for (s, (inc, mode)) in state.iter_mut().zip(fields) {
-            if value(d, mode) == 1 {
-                return Err("repeat offsets by table are not modelled".to_string());
-            }
-            *s = value(d, inc) as u8 as i8;
+            let byte = value(d, inc) as u8;
+            *s = if value(d, mode) == 1 { Advance::Table(byte) } else { Advance::By(byte as i8) };
         }
         return Ok(vec![Micro::new(Kind::Nothing)]);
     }
@@ -345,17 +364,19 @@ fn to_attributes(m: &mut Micro) {
     }
 }
 
-fn step(d: &Decoded, name: FormId, role: Role, reg: Reg, k: u16, state: &[i8; 4]) -> i32 {
+fn step(d: &Decoded, name: FormId, role: Role, reg: Reg, k: u16, state: &[Advance; 4]) -> i32 {
     let k = k as i32;
-    if k == 0 || reg.bank == Bank::Imm {
+    // A word that does not repeat knows nothing of the state.
+    if reg.bank == Bank::Imm || repeats(d) == 0 {
         return 0;
     }
-    let inc = state[match role {
+    let by = state[match role {
         Dest => 0,
         Src0 => 1,
         Src1 => 2,
         Src2 => 3,
-    }] as i32;
+    }]
+    .offset(k);
     if name == VMAD || name == VDP {
         let gpi = role == Src0 || role == Src2;
         if name == VDP && role == Dest {
@@ -364,16 +385,16 @@ fn step(d: &Decoded, name: FormId, role: Role, reg: Reg, k: u16, state: &[i8; 4]
         return match (value(d, field!(repeat_mode)), gpi, reg.bank == Bank::I) {
             (0 | 2, false, false) => 4 * k,
             (1 | 2, true, _) | (1 | 2, false, true) => k,
-            (3, false, false) if reg.bank == Bank::Const => k * inc,
-            (3, false, false) => 2 * k * inc,
+            (3, false, false) if reg.bank == Bank::Const => by,
+            (3, false, false) => 2 * by,
             _ => 0,
         };
     }
     let pairs = operand(name, role).is_some_and(|o| doubled(d, o)) && !(name == VPCK && role == Dest);
-    if is_unified(reg.bank) && pairs { 2 * k * inc } else { k * inc }
+    if is_unified(reg.bank) && pairs { 2 * by } else { by }
 }
 
-fn one(d: &Decoded, name: FormId, k: u16, state: &[i8; 4]) -> Result<Micro, String> {
+fn one(d: &Decoded, name: FormId, k: u16, state: &[Advance; 4]) -> Result<Micro, String> {
     let f = |n: FieldName| value(d, n);
     let get = |role: Role| {
         let mut s = operand(name, role).map_or(Src::new(Reg::r(0)), |o| read_operand(d, o));

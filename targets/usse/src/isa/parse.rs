@@ -418,10 +418,10 @@ fn moves(head: &str, ty: &str, args: &[&str]) -> Option<Vec<Word>> {
 
 /// `VPCKF16F32 d (a b) [noscale]`.
 fn pack(head: &str, args: &[&str]) -> Option<Vec<Word>> {
-    use crate::isa::names::FORMATS;
+    const FORMATS: &[&str] = names::Format::NAMES;
     let formats = head.strip_prefix("VPCK")?;
     let to = (0..8).find(|k| formats.starts_with(FORMATS[*k]) && FORMATS.contains(&&formats[FORMATS[*k].len()..]))?;
-    let from = position(&FORMATS, &formats[FORMATS[to].len()..])?;
+    let from = position(FORMATS, &formats[FORMATS[to].len()..])?;
     let to = to as u64;
     let d = arg(args.first()?)?;
     let scale = match *args.last()? {

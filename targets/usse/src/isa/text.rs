@@ -283,7 +283,12 @@ fn iteration(d: &Decoded, name: FormId, k: u16) -> String {
             let src = source(&s1, mask);
             let src = if from == 6 && s2.reg.bank != Bank::Imm { format!("({src} {})", source(&s2, 15)) } else { src };
             let scale = if f(field!(scale)) == 1 { "scale" } else { "noscale" };
-            format!("VPCK{}{} {} {src} [{scale}]", names::FORMATS[to as usize], names::FORMATS[from as usize], dest(get(Dest).reg, mask))
+            format!(
+                "VPCK{}{} {} {src} [{scale}]",
+                names::Format::NAMES[to as usize],
+                names::Format::NAMES[from as usize],
+                dest(get(Dest).reg, mask)
+            )
         }
         VTST | VTSTMSK => vtst(d, name, get),
         VBW => {

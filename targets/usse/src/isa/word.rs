@@ -49,12 +49,16 @@ impl Word {
     pub fn has(&self, name: FieldName) -> bool {
         TABLE.form(self.form()).position(name).is_some()
     }
-    /// Encodes it.
-    pub fn encode(&self) -> Result<u64, EncodeError> {
+    /// Its form and values, if the form has all fields that were given.
+    pub fn checked(&self) -> Result<&Fields, EncodeError> {
         match self.stray {
             Some(f) => Err(EncodeError::NoField { form: TABLE.form(self.form()).name, field: f.name.to_string() }),
-            None => TABLE.encode_word(&self.fields).map(|w| w as u64),
+            None => Ok(&self.fields),
         }
+    }
+    /// Encodes it.
+    pub fn encode(&self) -> Result<u64, EncodeError> {
+        self.checked().and_then(|w| TABLE.encode_word(w)).map(|w| w as u64)
     }
 
     /// The highest count and the number fields that one iteration advances, where words of its kind may be repeated.

@@ -1,5 +1,6 @@
 //! Liveness of virtual registers over a program of macro-operations.
 
+use crate::isa::names::Format;
 use crate::select::mir::{Kind, MProgram, Vreg};
 use std::collections::BTreeSet;
 
@@ -85,8 +86,8 @@ pub fn intervals(p: &MProgram) -> Vec<Vec<(u32, u32)>> {
 pub fn early(kind: &Kind, p: &MProgram, dst: Vreg) -> bool {
     match kind {
         // One word reads everything before it writes four halves or bytes.
-        Kind::Convert(_, 5, _) | Kind::Convert(_, _, true) => false,
-        Kind::Convert(_, to, _) => p.data(dst).lanes > 1 || *to < 5,
+        Kind::Convert(_, Format::F16, _) | Kind::Convert(_, _, true) => false,
+        Kind::Convert(_, to, _) => p.data(dst).lanes > 1 || !to.is_float(),
         // Each product reads the vector after the lanes before were written.
         Kind::Rows => true,
         Kind::Mad | Kind::SelectZero(_) | Kind::SelectBool => p.data(dst).lanes > 1,

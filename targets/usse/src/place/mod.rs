@@ -63,6 +63,15 @@ impl Files {
         let clear = |t: &BTreeMap<u32, u32>| s.iter().all(|x| t.range(..x.1).next_back().is_none_or(|(_, end)| *end <= x.0));
         (0..regs).all(|k| self.taken.get(&Reg::new(first.bank, first.n + k)).is_none_or(clear))
     }
+    /// The most registers in a row that are free.
+    fn longest(&self, bank: Bank, count: u16, s: &[Stretch]) -> u16 {
+        let (mut most, mut run) = (0, 0);
+        for n in 0..count {
+            run = if self.free(Reg::new(bank, n), 1, s) { run + 1 } else { 0 };
+            most = most.max(run);
+        }
+        most
+    }
     fn take(&mut self, first: Reg, regs: u16, s: &[Stretch]) {
         for k in 0..regs {
             let t = self.taken.entry(Reg::new(first.bank, first.n + k)).or_default();
@@ -173,19 +182,15 @@ fn place_aligned(
         let place = place.or_else(|| search(Bank::Pa, pa_count)).or_else(|| search(Bank::R, temporaries));
         let Some(reg) = place else {
             let at = s[0].0;
-            let live_now: u32 = live
-                .iter()
-                .enumerate()
-                .filter(|(_, s)| s.iter().any(|x| x.0 <= at && at < x.1))
-                .map(|(n, _)| p.vregs[n].regs() as u32)
-                .sum();
-            return Err(CompileError::limit(
-                "U0120",
-                d.span,
-                format!("too many values are live here: they need {live_now} registers"),
-                live_now as u64,
-                (temporaries + pa_count) as u64,
-            ));
+            let alive = |s: &&Vec<Stretch>| s.iter().any(|x| x.0 <= at && at < x.1);
+            let taken: u32 = live.iter().zip(&p.vregs).filter(|(s, _)| alive(s)).map(|(_, d)| d.regs() as u32).sum();
+            let longest = [(Bank::Pa, pa_count), (Bank::R, temporaries)].map(|(bank, n)| files.longest(bank, n, s));
+            let what = format!("too many values are live here: they take {taken} registers, and no {regs} in a row are left");
+            let (needed, room) = match taken > (temporaries + pa_count) as u32 {
+                true => (taken as u64, (temporaries + pa_count) as u64),
+                false => (regs as u64, longest.into_iter().max().unwrap_or(0) as u64),
+            };
+            return Err(CompileError::limit("U0120", d.span, what, needed, room));
         };
         if reg.bank == Bank::R {
             out.temps = out.temps.max(reg.n + regs);

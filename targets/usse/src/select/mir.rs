@@ -3,6 +3,7 @@
 //! A macro-operation covers all lanes of a value. After allocation it is split into words (`expand.rs`), two f32 or four f16
 //! lanes at a time, asking the operand tables which words exist.
 
+use crate::isa::names::Format;
 use retroshade_ir::{Opcode, Scalar, Span};
 
 /// A virtual register: some lanes in consecutive registers.
@@ -168,7 +169,7 @@ pub enum Kind {
     /// a × b + c on 32-bit integers.
     Mad,
     /// VPCK conversion lane by lane: source format, destination format, scaled.
-    Convert(u8, u8, bool),
+    Convert(Format, Format, bool),
     /// 16-bit unsigned conversion of lane 0 into the low, signed of lane 1 into the high half of one register.
     Test(TestKind, Rel, u8),
     /// Sets a predicate to a constant.

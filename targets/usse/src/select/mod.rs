@@ -7,6 +7,7 @@ pub mod matrix;
 pub mod mir;
 
 use crate::abi::Abi;
+use crate::isa::names::Format;
 use crate::legal::numerics::UNORM8;
 use crate::select::mir::{Base, Bit, Kind, Lane, MBlock, MProgram, Mop, Pred, Rel, TestKind, Vreg};
 use cranelift_entity::SecondaryMap;
@@ -341,11 +342,11 @@ impl Selector<'_> {
                     (Scalar::F32, _) => {
                         // An input that is iterated as f16 is one already.
                         let half = a.iter().all(|l| matches!(l.base, Base::V(v, _) if self.out.primary.data(v).ty == Scalar::F16));
-                        if half { a } else { self.convert(a, ty, 6, 5) }
+                        if half { a } else { self.convert(a, ty, Format::F32, Format::F16) }
                     }
                     // Narrow colours go to the output as they are.
                     _ if self.abi.half_colour() && self.only_output(d) => a,
-                    _ => self.convert(a, ty, 5, 6),
+                    _ => self.convert(a, ty, Format::F16, Format::F32),
                 }
             }
             Iadd | Isub | Ineg | Imul => {
@@ -398,7 +399,7 @@ impl Selector<'_> {
                 }
                 match self.inputs.get(&(v, offset)).copied() {
                     Some(v) if ty.scalar == Scalar::F16 && self.out.primary.data(v).ty != Scalar::F16 => {
-                        self.make(Kind::Convert(6, 5, false), ty, vec![Self::of(v, ty.lanes)])
+                        self.make(Kind::Convert(Format::F32, Format::F16, false), ty, vec![Self::of(v, ty.lanes)])
                     }
                     Some(v) => Self::of(v, ty.lanes),
                     // Only the coordinate of a texel that is there already.
@@ -407,7 +408,7 @@ impl Selector<'_> {
             }
             Uniform if ty.scalar == Scalar::F16 => {
                 let full = self.uniform_inst(d, ty.with_scalar(Scalar::F32))?;
-                self.make(Kind::Convert(6, 5, false), ty, vec![full])
+                self.make(Kind::Convert(Format::F32, Format::F16, false), ty, vec![full])
             }
             Uniform => self.uniform_inst(d, ty)?,
             Tex => {
@@ -428,11 +429,15 @@ impl Selector<'_> {
                     "usse.pack16u" | "usse.pack16s" => {
                         let (low, high) = (self.plain(a, types::F32), self.arg(d, 1));
                         let high = self.plain(high, types::F32);
-                        self.make(Kind::Convert(6, if &**name == "usse.pack16u" { 3 } else { 4 }, false), ty, vec![low, high])
+                        self.make(
+                            Kind::Convert(Format::F32, if &**name == "usse.pack16u" { Format::U16 } else { Format::S16 }, false),
+                            ty,
+                            vec![low, high],
+                        )
                     }
-                    "usse.u16f" => self.convert(a, ty, 3, 6),
-                    "usse.u16hf" => self.make(Kind::Convert(3, 6, false), ty, vec![a, Vec::new()]),
-                    "usse.s16hf" => self.make(Kind::Convert(4, 6, false), ty, vec![a, Vec::new()]),
+                    "usse.u16f" => self.convert(a, ty, Format::U16, Format::F32),
+                    "usse.u16hf" => self.make(Kind::Convert(Format::U16, Format::F32, false), ty, vec![a, Vec::new()]),
+                    "usse.s16hf" => self.make(Kind::Convert(Format::S16, Format::F32, false), ty, vec![a, Vec::new()]),
                     // The conversion that ends the program does it.
                     UNORM8 => a,
                     other => return Err(self.unsupported(format!("unknown machine operation `{other}`"))),
@@ -509,10 +514,10 @@ impl Selector<'_> {
         if v.iter().all(|l| l.is_plain()) { v } else { self.make(Kind::Copy, ty, vec![v]) }
     }
 
-    fn convert(&mut self, a: Vec<Lane>, ty: Type, from: u8, to: u8) -> Vec<Lane> {
+    fn convert(&mut self, a: Vec<Lane>, ty: Type, from: Format, to: Format) -> Vec<Lane> {
         let scalar = match from {
-            6 => Scalar::F32,
-            5 => Scalar::F16,
+            Format::F32 => Scalar::F32,
+            Format::F16 => Scalar::F16,
             _ => Scalar::I32,
         };
         let a = self.plain(a, ty.with_scalar(scalar));
@@ -935,10 +940,10 @@ impl Selector<'_> {
             self.emit(Kind::Copy, Some(v), vec![src]);
         } else if self.out.primary.data(v).ty == Scalar::F16 && !narrow {
             let src = self.plain(src, self.f.ty(d.args[0]));
-            self.emit(Kind::Convert(6, 5, false), Some(v), vec![src]);
+            self.emit(Kind::Convert(Format::F32, Format::F16, false), Some(v), vec![src]);
         } else if self.out.primary.data(v).ty == Scalar::F32 && half {
             let src = self.plain(src, self.f.ty(d.args[0]));
-            self.emit(Kind::Convert(5, 6, false), Some(v), vec![src]);
+            self.emit(Kind::Convert(Format::F16, Format::F32, false), Some(v), vec![src]);
         } else {
             self.emit(Kind::Copy, Some(v), vec![src]);
         }
@@ -987,7 +992,7 @@ impl Selector<'_> {
             let r = self.out.primary.vreg(Scalar::I32, 1, self.span);
             self.out.fixed.insert(r, crate::isa::registers::Reg::new(crate::isa::registers::Bank::Pa, 0));
             let src = self.plain(src, Type::new(from, lanes));
-            self.emit(Kind::Convert(6, 0, true), Some(r), vec![src]);
+            self.emit(Kind::Convert(Format::F32, Format::U8, true), Some(r), vec![src]);
             self.emit(Kind::Keep, None, vec![Self::of(r, 1)]);
             return Ok(());
         }
@@ -995,7 +1000,7 @@ impl Selector<'_> {
         self.out.fixed.insert(r, crate::isa::registers::Reg::new(crate::isa::registers::Bank::Pa, 0));
         if to == Scalar::F16 && !narrow {
             let src = self.plain(src, Type::new(from, lanes));
-            self.emit(Kind::Convert(6, 5, false), Some(r), vec![src]);
+            self.emit(Kind::Convert(Format::F32, Format::F16, false), Some(r), vec![src]);
         } else {
             self.emit(Kind::Copy, Some(r), vec![src]);
         }

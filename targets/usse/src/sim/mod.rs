@@ -8,7 +8,7 @@ pub mod load;
 
 use crate::isa::forms::{EMIT, PHAS, TABLE, VDUAL, VMOV, decode, field};
 use crate::isa::operands::Src;
-use crate::isa::operation::{Flow, Micro, Sample, translate};
+use crate::isa::operation::{Advance, Flow, Kind, Micro, Sample, translate};
 use crate::isa::registers::{Bank, Reg};
 use crate::legal::numerics::{UsseNumerics, pack_int, pack_norm};
 use retroshade_emit::FieldName;
@@ -37,7 +37,7 @@ impl Code {
     /// Decodes words; `secondary` reads `pa` as `sa`.
     pub fn new(words: &[u64], secondary: bool) -> Result<Code, SimError> {
         let mut code = Code::default();
-        let mut state = [1i8; 4];
+        let mut state = Advance::START;
         for (n, w) in words.iter().enumerate() {
             let fault = |message: String| SimError::Fault { at: n as u32 * 8, message };
             let d = decode(*w).ok_or_else(|| fault(format!("{w:016x} is no instruction")))?;
@@ -538,6 +538,9 @@ impl Draw<'_> {
     /// The outcome of a test in lane `k`.
     fn test_value(&self, l: &Instance, op: &Micro, alu: (u8, u8), k: usize) -> Result<bool, SimError> {
         let (s1, s2, ty) = (&op.src[0], &op.src[1], op.ty);
+        // Reciprocals and the like are computed once, of lane x, for a mask too.
+        let scalar = alu.0 == 0 && (4..=7).contains(&alu.1) && !matches!(op.kind, Kind::Test { to: Some(_), .. });
+        let k = if scalar { 0 } else { k };
         let cmp = |neg: bool, pos: bool, zero: bool| {
             let sign = [true, neg, pos, true][op.tests.0 as usize & 3];
             let z = [true, zero, !zero, true][op.tests.1 as usize & 3];

@@ -1,0 +1,82 @@
+//! From blocks to a program: the phase header, scheduled blocks, the closing word, and the bits of all that.
+
+use crate::emit::{branches, flags, sched};
+use crate::isa::forms::{BR, EMIT, PHAS, TABLE, field};
+use crate::isa::row::Row;
+use crate::isa::word::Word;
+use retroshade_emit::layout::{Fixup, Label, Layout, LayoutError, Rule};
+use retroshade_ir::{Span, Stage};
+use retroshade_lower::CompileError;
+
+/// A program.
+#[derive(Debug)]
+pub struct Assembled {
+    /// Its words.
+    pub words: Vec<Word>,
+    /// Their bits, branches settled.
+    pub code: Vec<u64>,
+}
+
+/// Joins blocks.
+pub fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Result<Assembled, CompileError> {
+    branches::straighten(&mut blocks);
+    flags::enter_together(&mut blocks);
+    let mut words = vec![Word::new(PHAS, vec![(field!(imm), 1), (field!(wait_cond), if phases { 1 } else { 7 })], Span::NONE)];
+    let mut starts = Vec::new();
+    for b in blocks {
+        starts.push(words.len());
+        words.extend(sched::schedule(b, true)?);
+    }
+    starts.push(words.len());
+    if stage == Stage::Vertex {
+        words.push(Word::new(EMIT, Vec::new(), Span::NONE));
+    }
+    flags::skip_invalid(stage, &mut words, &starts);
+    let code = encode(&words, &starts)?;
+    Ok(Assembled { words, code })
+}
+
+/// The bits of words; `starts` are the words at which blocks begin, the last one is the end.
+fn encode(words: &[Word], starts: &[usize]) -> Result<Vec<u64>, CompileError> {
+    let internal = |e: &dyn std::fmt::Display| CompileError::Internal(e.to_string());
+    let mut layout: Layout<&'static Row, Span> = Layout::new(&TABLE);
+    let labels: Vec<Label> = starts.iter().map(|_| layout.label()).collect();
+    let mut waiting = starts.iter().zip(&labels).peekable();
+    for n in 0..=words.len() {
+        while let Some((_, label)) = waiting.next_if(|(start, _)| **start <= n) {
+            layout.bind(*label);
+        }
+        let Some(w) = words.get(n) else { continue };
+        let word = w.checked().map_err(|e| internal(&e))?.clone();
+        match w.target {
+            None => layout.push(word, w.span),
+            Some(to) => {
+                let label = *labels.get(to).ok_or_else(|| internal(&"a branch to nowhere"))?;
+                layout.branch(word, Fixup::from_here(field!(BR.br_off), label, 8), w.span);
+            }
+        }
+    }
+    let code = layout.finish(&Rule::NONE).map_err(|e| match &e {
+        LayoutError::OutOfReach { value, most, span, .. } => {
+            CompileError::limit("U0121", *span, "a branch is too long", value.unsigned_abs(), *most as u64)
+        }
+        other => internal(other),
+    })?;
+    Ok(code.bytes.chunks_exact(8).filter_map(|c| c.try_into().ok()).map(u64::from_le_bytes).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::forms::NOP;
+
+    #[test]
+    fn a_branch_has_a_reach() {
+        let branch = |to| Word { target: Some(to), ..Word::new(BR, vec![(field!(br_type), 1)], Span::NONE) };
+        let filler = |n| vec![Word::new(NOP, Vec::new(), Span::NONE); n];
+        let program = |n| assemble(Stage::Fragment, vec![vec![branch(2)], filler(n), filler(1)], false);
+        assert!(program(1 << 10).is_ok());
+        let e = program(1 << 19).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(e.contains("U0121"), "{e}");
+    }
+}

@@ -1,0 +1,150 @@
+//! The order and the flags of a block's words: copies that are there already, words that repeat, dual issue, and the
+//! `nosched` flags that keep internal registers alive.
+//!
+//! Facts: the ISA sheet's sections 16 and 17.4.
+
+use crate::emit::pairing;
+use crate::isa::access::Access;
+use crate::isa::forms::{NOP, TABLE, VDUAL, VMOV, WDF, field, row_of};
+use crate::isa::registers::Bank;
+use crate::isa::word::Word;
+use retroshade_ir::Span;
+use retroshade_lower::CompileError;
+
+/// The secondary program ends with an end flag on its last word, or with a NOP that has one.
+pub fn end_secondary(words: &mut Vec<Word>) {
+    match words.last_mut() {
+        Some(w) if w.form() == VMOV && w.get(field!(move_type)) == 0 => w.set(field!(end_or_src0_bank_ext), 1),
+        Some(w) if row_of(w.form()).closes => w.set(field!(end), 1),
+        _ => words.push(Word::new(NOP, vec![(field!(end), 1)], Span::NONE)),
+    }
+}
+
+/// Whether a word's `nosched` flag protects the boundary behind the next word.
+fn can_protect(w: &Word) -> bool {
+    row_of(w.form()).protects && w.get(field!(end)) == 0
+}
+
+/// Makes a word protect that boundary; a dual word always does.
+fn hold(w: &mut Word) {
+    if w.form() != VDUAL {
+        w.set(field!(nosched), 1);
+    }
+}
+
+/// Forms behind which internal registers are lost whatever the flags say.
+fn loses(w: &Word) -> bool {
+    row_of(w.form()).loses
+}
+
+/// Words behind a place that are looked at for one that may stand there.
+const REACH: usize = 24;
+
+/// Repeats, pairs and flags of a block: the shorter of what comes out with and without dual issue.
+pub fn schedule(words: Vec<Word>, dual: bool) -> Result<Vec<Word>, CompileError> {
+    let words = repeats(reuse(words));
+    let paired = if dual { Some(pairing::pair(&words)).filter(|p| p.len() < words.len()) } else { None };
+    let plain = protect(words)?;
+    match paired.map(protect) {
+        Some(Ok(p)) if p.len() < plain.len() => Ok(p),
+        _ => Ok(plain),
+    }
+}
+
+/// Sets `nosched` wherever internal registers live across a boundary, with NOPs where no word can carry the flag.
+fn protect(words: Vec<Word>) -> Result<Vec<Word>, CompileError> {
+    let n = words.len();
+    let access: Vec<Access> = words.iter().map(Word::access).collect();
+    let live = pairing::live(&access);
+    if let Some(k) = (0..n).find(|k| loses(&words[*k]) && live[*k].iter().any(|l| *l != 0)) {
+        return Err(CompileError::Internal(format!("an internal register is live across {}", TABLE.form(words[k].form()).name)));
+    }
+    let mut out: Vec<Word> = Vec::with_capacity(n);
+    let mut words: Vec<Option<Word>> = words.into_iter().map(Some).collect();
+    for k in 0..n {
+        let Some(w) = words[k].take() else { continue };
+        // live[k + 1] is what lives across the boundary behind this word.
+        if live[k + 1].iter().any(|l| *l != 0) {
+            match out.last_mut() {
+                Some(p) if can_protect(p) => hold(p),
+                // A later word that depends on nothing in between does instead of a NOP.
+                _ => match earlier(k, &mut words, &access) {
+                    Some(mut early) => {
+                        hold(&mut early);
+                        out.push(early);
+                    }
+                    None => out.push(Word::new(NOP, vec![(field!(nosched), 1)], w.span)),
+                },
+            }
+        }
+        out.push(w);
+    }
+    Ok(out)
+}
+
+/// Takes out a word that may stand before word `first` and everything between.
+fn earlier(first: usize, words: &mut [Option<Word>], access: &[Access]) -> Option<Word> {
+    let mut passed = vec![first];
+    for k in first + 1..words.len().min(first + REACH) {
+        if passed.last().is_some_and(|p| access[*p].fixed) {
+            return None;
+        }
+        let Some(w) = &words[k] else { continue };
+        let e = &access[k];
+        let outside = e.reads.iter().chain(&e.writes).all(|p| p.0 != Bank::I);
+        if can_protect(w) && outside && !matches!(w.form(), NOP | WDF) && passed.iter().all(|p| !access[*p].conflicts(e)) {
+            return words[k].take();
+        }
+        passed.push(k);
+    }
+    None
+}
+
+/// Drops copies into internal registers of what still stands there.
+fn reuse(words: Vec<Word>) -> Vec<Word> {
+    let mut out = Vec::with_capacity(words.len());
+    let mut held: Vec<(Word, Access)> = Vec::new();
+    for w in words {
+        let a = w.access();
+        if a.fixed {
+            held.clear();
+        } else {
+            let same = |h: &Word| Word { span: w.span, ..h.clone() } == w;
+            if held.iter().any(|h| same(&h.0)) {
+                continue;
+            }
+            held.retain(|h| !a.writes.iter().any(|p| h.1.writes.contains(p) || h.1.reads.contains(p)));
+            let inside = |p: &(Bank, u16)| p.0 == Bank::I;
+            if !a.partial && a.writes.iter().all(inside) && !a.reads.iter().any(inside) {
+                held.push((w.clone(), a));
+            }
+        }
+        out.push(w);
+    }
+    out
+}
+
+/// Equal words whose registers advance together become one word that repeats; a later word may come forward for that.
+fn repeats(words: Vec<Word>) -> Vec<Word> {
+    let access: Vec<Access> = words.iter().map(Word::access).collect();
+    let mut words: Vec<Option<Word>> = words.into_iter().map(Some).collect();
+    let mut out: Vec<Word> = Vec::with_capacity(words.len());
+    for k in 0..words.len() {
+        let Some(mut w) = words[k].take() else { continue };
+        let mut passed: Vec<usize> = Vec::new();
+        for j in k + 1..words.len().min(k + REACH) {
+            let Some(next) = &words[j] else { continue };
+            let free = passed.iter().all(|p| !access[*p].conflicts(&access[j]));
+            match w.repeat_with(next).filter(|_| free) {
+                Some(more) => {
+                    w = more;
+                    words[j] = None;
+                }
+                None if access[j].fixed => break,
+                None => passed.push(j),
+            }
+        }
+        out.push(w);
+    }
+    out
+}
