@@ -167,7 +167,30 @@ const TWINS: [(&str, &str); 12] = [
 ];
 
 /// Differences that may be: of which twin (`*`: of any), how the line begins, why.
-const DIFFERENCES: &[(&str, &str, &str)] = &[];
+const DIFFERENCES: &[(&str, &str, &str)] = &[
+    ("*", "flags bit 2:", "set on about half of the published programs; nothing says what it means"),
+    ("*", "parameter 0 semantic:", "ours name the location (ATTRn), Cg sources without semantics name nothing"),
+    ("*", "parameter 1 semantic", "likewise"),
+    ("*", "sdk:", "the youngest SDK instead of the one that made the file"),
+    ("*", "compiler:", "likewise"),
+    ("texel_times_uniform.frag", "temps:", "the product of halves needs temporaries here"),
+    ("texel_times_varying.frag", "input", "the colour travels as a texture coordinate, so that it has a descriptor of its own"),
+    ("solid_varying.frag", "input 0 info:", "the colour travels as a texture coordinate"),
+    ("xyz_rgba_sum.vert", "outputs", "likewise"),
+    ("cutout_rgba.frag", "input 0 info:", "likewise"),
+    ("cutout_rgba.frag", "literals:", "another choice of literals; the size of DATA follows it"),
+    ("cutout_rgba.frag", "container 19:", "likewise"),
+    ("cutout_rgba.frag", "data_count:", "likewise"),
+    ("cutout_rgba.frag", "secondary_regs:", "likewise"),
+    ("cutout_uniform.frag", "literals:", "likewise"),
+    ("cutout_uniform.frag", "container 19:", "likewise"),
+    ("cutout_uniform.frag", "data_count:", "likewise"),
+    ("cutout_uniform.frag", "secondary_regs:", "likewise"),
+    ("cutout_uniform.frag", "input 0", "the texel is taken as f16 with relaxed precision, where the vendor's compiler kept f32"),
+    ("cutout_uniform.frag", "parameter 1 taken as:", "likewise"),
+    ("cutout_uniform.frag", "primary_regs:", "likewise"),
+    ("cutout_uniform.frag", "temps:", "the product of halves needs temporaries here"),
+];
 
 /// The container that we make of a twin.
 fn ours(name: &str) -> Gxp {

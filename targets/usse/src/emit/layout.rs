@@ -4,9 +4,12 @@ use crate::emit::{branches, flags, sched};
 use crate::isa::forms::{BR, EMIT, PHAS, TABLE, field};
 use crate::isa::row::Row;
 use crate::isa::word::Word;
-use retroshade_emit::layout::{Fixup, Label, Layout, LayoutError, Rule};
+use retroshade_emit::layout::{Fixup, Label, Layout, Rule};
 use retroshade_ir::{Span, Stage};
 use retroshade_lower::CompileError;
+
+/// Instructions that a branch can go forwards.
+const REACH: i64 = 1 << 19;
 
 /// A program.
 #[derive(Debug)]
@@ -51,17 +54,18 @@ fn encode(words: &[Word], starts: &[usize]) -> Result<Vec<u64>, CompileError> {
         match w.target {
             None => layout.push(word, w.span),
             Some(to) => {
-                let label = *labels.get(to).ok_or_else(|| internal(&"a branch to nowhere"))?;
-                layout.branch(word, Fixup::from_here(field!(BR.br_off), label, 8), w.span);
+                let (start, label) = starts.get(to).zip(labels.get(to)).ok_or_else(|| internal(&"a branch to nowhere"))?;
+                let off = *start as i64 - n as i64;
+                if !(-REACH..REACH).contains(&off) {
+                    return Err(CompileError::limit("U0121", w.span, "a branch is too long", off.unsigned_abs(), REACH as u64));
+                }
+                // The field wraps around: it is listed without a sign.
+                let wrap = if off < 0 { 2 * REACH } else { 0 };
+                layout.branch(word, Fixup::from_here(field!(BR.br_off), *label, 8).plus(wrap), w.span);
             }
         }
     }
-    let code = layout.finish(&Rule::NONE).map_err(|e| match &e {
-        LayoutError::OutOfReach { value, most, span, .. } => {
-            CompileError::limit("U0121", *span, "a branch is too long", value.unsigned_abs(), *most as u64)
-        }
-        other => internal(other),
-    })?;
+    let code = layout.finish(&Rule::NONE).map_err(|e| internal(&e))?;
     Ok(code.bytes.chunks_exact(8).filter_map(|c| c.try_into().ok()).map(u64::from_le_bytes).collect())
 }
 

@@ -20,6 +20,17 @@ const fn ones(hi: u32, lo: u32) -> u128 {
 macro_rules! field { ($($t:tt)*) => { retroshade_emit::field!($crate::isa::forms::FORMS, $($t)*) } }
 pub(crate) use field;
 
+/// A comment's text without the space that it begins with.
+const fn line(comment: &'static str) -> &'static str {
+    match comment.as_bytes() {
+        [b' ', rest @ ..] => match std::str::from_utf8(rest) {
+            Ok(text) => text,
+            Err(_) => comment,
+        },
+        _ => comment,
+    }
+}
+
 macro_rules! refines {
     (none) => {
         None
@@ -29,20 +40,11 @@ macro_rules! refines {
     };
 }
 
-macro_rules! sign {
-    ($f:expr) => {
-        $f
-    };
-    ($f:expr, signed) => {
-        $f.signed()
-    };
-}
-
 /// The table in the notation of the manual: name, the more general form, fixed bits in brackets, `hi:lo name` fields, the row.
 /// Each row is a constant too: a wrong name of a form does not compile.
 macro_rules! table {
     ($($(#[doc = $doc:literal])+ $name:ident $refines:ident [$($fhi:literal : $flo:literal = $fv:literal),*]
-        {$($hi:literal : $lo:literal $field:ident $($signed:ident)?),*} $row:expr;)*) => {
+        {$($hi:literal : $lo:literal $field:ident),*} $row:expr;)*) => {
         /// Every form.
         pub static FORMS: &[Form<&'static Row>] = &[$(Form {
             name: stringify!($name),
@@ -50,9 +52,9 @@ macro_rules! table {
             spaces: 1,
             mask: 0 $(| ones($fhi, $flo))*,
             bits: 0 $(| (($fv as u128) << $flo))*,
-            fields: &[&[$(sign!(Field::new(stringify!($field), &[bits($hi, $lo)]) $(, $signed)?)),*]],
+            fields: &[&[$(Field::new(stringify!($field), &[bits($hi, $lo)])),*]],
             refines: refines!($refines),
-            doc: concat!($($doc),+),
+            doc: line(concat!($($doc),+)),
             ext: &rows::$name,
         }),*];
         mod rows {
@@ -342,7 +344,7 @@ table! {
     /// Branch.
     BR VLDST [63:59 = 0b11111, 54:52 = 0b000, 40:39 = 0b00]
         {58:56 pred, 55:55 syncend, 51:51 exception, 45:45 pwait, 44:44 sync_ext, 43:43 nosched, 42:42 br_monitor,
-        41:41 save_link, 38:38 br_type, 21:21 any_inst, 20:20 all_inst, 19:0 br_off signed}
+        41:41 save_link, 38:38 br_type, 21:21 any_inst, 20:20 all_inst, 19:0 br_off}
         row(&[]).unit(Unit::Flow).predicated(Predicates::P3, field!(pred)).loses();
     /// Return to the saved link.
     LAPC VLDST [63:59 = 0b11111, 54:52 = 0b000, 40:38 = 0b010]
@@ -418,7 +420,7 @@ pub fn row_of(form: FormId) -> &'static Row {
     TABLE.form(form).ext
 }
 
-/// How many instructions a branch goes on.
+/// How many instructions a branch goes on. The field is listed without a sign, as the known answers have it.
 pub fn branch_offset(d: &Word) -> i64 {
     ((d[field!(BR.br_off)] << 44) as i64) >> 44
 }

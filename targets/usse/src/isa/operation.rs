@@ -596,3 +596,27 @@ fn one(d: &Decoded, name: FormId, k: u16, state: &[Advance; 4]) -> Result<Micro,
     }
     Ok(m)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::forms::decode;
+    use crate::isa::word::Word;
+    use retroshade_ir::Span;
+
+    #[test]
+    fn a_table_says_where_each_iteration_goes() {
+        let decoded = |form, fields| decode(Word::new(form, fields, Span::NONE).encode().unwrap()).unwrap();
+        let mut state = Advance::START;
+        let table = vec![(field!(dest_inc_mode), 1), (field!(dest_inc), 0b11_01_10_00), (field!(src1_inc), 1)];
+        translate(&decoded(SMLSI, table), SMLSI, false, &mut state).unwrap();
+        let fields = vec![(field!(move_data_type), 5), (field!(dest_mask), 3), (field!(repeat_count), 3), (field!(src1_bank_sel), 2)];
+        let moves = translate(&decoded(VMOV, fields), VMOV, false, &mut state).unwrap();
+        // Pairs of registers, four of them.
+        assert_eq!(moves.iter().map(|m| m.dst.n).collect::<Vec<_>>(), [0, 4, 2, 6]);
+        assert_eq!(moves.iter().map(|m| m.src[0].reg.n).collect::<Vec<_>>(), [0, 2, 4, 6]);
+        // A word that does not repeat stays where it is.
+        let once = vec![(field!(move_data_type), 5), (field!(dest_mask), 3), (field!(dest_n), 1)];
+        assert_eq!(translate(&decoded(VMOV, once), VMOV, false, &mut state).unwrap()[0].dst.n, 2);
+    }
+}

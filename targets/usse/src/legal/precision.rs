@@ -94,7 +94,14 @@ type Round = fn(&mut Function, Value, Span) -> Vec<Inst>;
 /// To f16 and back.
 fn half(f: &mut Function, v: Value, span: Span) -> Vec<Inst> {
     let ty = f.ty(v);
-    let narrow = f.make_inst(InstData::new(Opcode::Fcvt, &[v], Imm::None), &[ty.with_scalar(Scalar::F16)], span);
+    let data = match f.const_bits(v) {
+        Some(bits) => {
+            let rounded = bits.map(|x| retroshade_ir::numerics::from_f32(Scalar::F16, f32::from_bits(x)));
+            InstData::new(Opcode::Const, &[], Imm::Const(rounded))
+        }
+        None => InstData::new(Opcode::Fcvt, &[v], Imm::None),
+    };
+    let narrow = f.make_inst(data, &[ty.with_scalar(Scalar::F16)], span);
     let h = f.insts[narrow].results[0];
     vec![narrow, f.make_inst(InstData::new(Opcode::Fcvt, &[h], Imm::None), &[ty], span)]
 }
