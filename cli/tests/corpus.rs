@@ -126,7 +126,7 @@ fn varies(m: &Module, env: &ShaderEnv, r: &ShaderResult) -> bool {
 }
 
 fn check(isa: &dyn TargetIsa, m: &Module, seed: u64) -> Outcome {
-    let options = Options::default();
+    let options = Options { color_format: retroshade::lower::ColorFormat::F32, ..Options::default() };
     let (shader, legal) = match (isa.compile(m, &options), isa.legalise(m, &options)) {
         (Ok(s), Ok(l)) => (s, l),
         (Err(e), _) | (_, Err(e)) if e.exit_status() == 70 => return Outcome::Wrong(e.to_string()),
@@ -158,7 +158,7 @@ fn check(isa: &dyn TargetIsa, m: &Module, seed: u64) -> Outcome {
     if bad > 1.max(all / 64) {
         return Outcome::Wrong(format!("the legalised IR differs from the source in {bad} of {all} invocations"));
     }
-    let plain = Options { fp_contract: false, ..Options::default() };
+    let plain = Options { fp_contract: false, color_format: retroshade::lower::ColorFormat::F32, ..Options::default() };
     let exact = match diff_with(isa, m, &env, &plain) {
         Ok(Verdict::Agrees { exact }) => exact,
         Ok(_) => false,

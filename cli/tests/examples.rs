@@ -64,7 +64,8 @@ fn check(name: &str, n: usize, want: &[(usize, &[f32])]) {
     let got = floats(&reference, n);
     want.iter().for_each(|(i, w)| near(&got[*i], w, 2e-6, "the interpreter"));
     for isa in retroshade::targets() {
-        let options = Options { check_allocation: true, ..Options::default() };
+        let color_format = retroshade::lower::ColorFormat::F32;
+        let options = Options { check_allocation: true, color_format, ..Options::default() };
         let shader = match isa.compile(&module, &options) {
             Ok(s) => s,
             Err(CompileError::Internal(e)) => panic!("{name} on {}: {e}", isa.name()),

@@ -64,7 +64,9 @@ fn differs(want: &Value, got: &Value, tolerance: f64, at: &str) -> Option<String
 
 fn on_target(isa: &dyn TargetIsa, m: &Module, json: &str, want: &Value, chip: Option<&str>, refused: Option<&str>) -> Result<(), String> {
     let env = bind::parse_env(m, json).map_err(|e| e.to_string())?;
-    let options = Options { check_allocation: true, chip: chip.map(str::to_string), ..Options::default() };
+    // Colours as they are, so that results can be compared closely.
+    let color_format = retroshade::lower::ColorFormat::F32;
+    let options = Options { check_allocation: true, chip: chip.map(str::to_string), color_format, ..Options::default() };
     let shader = match (isa.compile(m, &options), refused) {
         (Ok(s), None) => s,
         (Ok(_), Some(_)) => return Err("is not refused".into()),

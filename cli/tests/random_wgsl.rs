@@ -42,7 +42,7 @@ fn on(isa: &dyn TargetIsa, seed: u64) -> Result<Option<(usize, usize)>, String> 
     p.halves = isa.name() == "usse";
     let source = p.wgsl();
     let Ok(m) = wgsl("random.wgsl", &source, &FrontOptions::default()) else { return Ok(None) };
-    let options = Options { fp_contract: false, ..Options::default() };
+    let options = Options { fp_contract: false, color_format: retroshade::lower::ColorFormat::F32, ..Options::default() };
     let shader = match isa.compile(&m, &options) {
         Ok(s) => s,
         Err(e) if e.exit_status() == 70 => return Err(format!("{e}\n{source}")),
