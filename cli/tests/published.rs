@@ -248,7 +248,8 @@ fn fields(g: &Gxp) -> Vec<(String, String)> {
     }
     match &g.varyings {
         Varyings::Vertex { attributes, untyped, outputs1, outputs2, half, vertex_index, instance_index } => {
-            let all = [*attributes, *untyped, *outputs1 as u64, *outputs2 as u64, *half as u64, *vertex_index as u64, *instance_index as u64];
+            let all =
+                [*attributes, *untyped, *outputs1 as u64, *outputs2 as u64, *half as u64, *vertex_index as u64, *instance_index as u64];
             let names = ["attributes", "untyped", "outputs 1", "outputs 2", "half", "vertex index", "instance index"];
             out.extend(names.into_iter().zip(all).map(|(k, v)| (k.to_string(), format!("{v:#x}"))));
         }

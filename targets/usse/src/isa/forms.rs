@@ -420,7 +420,7 @@ pub fn row_of(form: FormId) -> &'static Row {
     TABLE.form(form).ext
 }
 
-/// How many instructions a branch goes on. The field is listed without a sign, as the known answers have it.
+/// How many instructions a branch goes on; 0 for other words. The field is listed without a sign, as the known answers have it.
 pub fn branch_offset(d: &Word) -> i64 {
-    ((d[field!(BR.br_off)] << 44) as i64) >> 44
+    ((TABLE.get(d, field!(br_off)).unwrap_or(0) << 44) as i64) >> 44
 }
