@@ -80,8 +80,10 @@ impl Published {
         let parameters: Vec<Parameter> = self.fields["P"].as_array().unwrap().iter().map(parameter).collect();
         // The words of the query table are not known; they say what the samplers say.
         let mut queries = vec![0; if parameters.iter().any(|p| p.category == 2) && self.n("minor") == 5 { container::UNITS } else { 0 }];
-        for p in parameters.iter().filter(|p| p.category == 2 && !queries.is_empty()) {
-            queries[p.resource as usize] = 0x0300 | p.semantic as u16;
+        for p in parameters.iter().filter(|p| p.category == 2) {
+            if let Some(q) = queries.get_mut(p.resource as usize) {
+                *q = 0x0300 | p.semantic as u16;
+            }
         }
         Gxp {
             minor: self.n("minor") as u8,
