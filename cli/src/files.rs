@@ -94,9 +94,17 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
+/// Text without the byte-order mark that some editors put before it.
+pub fn without_mark(mut bytes: Vec<u8>) -> Vec<u8> {
+    if bytes.starts_with("\u{feff}".as_bytes()) {
+        bytes.drain(..3);
+    }
+    bytes
+}
+
 /// Reads text.
 pub fn read_text(path: &Path) -> Result<String, Failure> {
-    let bytes = read(path)?;
+    let bytes = without_mark(read(path)?);
     String::from_utf8(bytes).map_err(|e| {
         Failure::plain(1, "E0002", format!("{}: this is not text: invalid UTF-8 at byte {}", display(path), e.utf8_error().valid_up_to()))
     })

@@ -86,7 +86,7 @@ fn ir_text(path: &Path, name: &str, args: &SourceArgs) -> Result<Module, Failure
         let m = format!("{name} is too large (needed {size} bytes, available {})", retroshade::ir::text::MAX_BYTES);
         return Err(Failure::plain(3, retroshade::ir::text::LIMIT_CODE, m));
     }
-    let bytes = files::read(path)?;
+    let bytes = files::without_mark(files::read(path)?);
     let module = retroshade::ir::parse_bytes(name, &bytes).map_err(|e| {
         let status = if e.is_limit() { 3 } else { 1 };
         Failure { file: Some(name.to_string()), ..Failure::source(status, e.sources, e.diagnostics) }
@@ -194,7 +194,8 @@ pub fn suits(isa: &dyn retroshade::TargetIsa, module: &Module) -> Result<(), Com
 pub fn target(name: &str) -> Result<&'static dyn retroshade::TargetIsa, Failure> {
     retroshade::target(name).ok_or_else(|| {
         let all: Vec<_> = retroshade::targets().iter().map(|t| t.name()).collect();
-        Failure::usage(format!("there is no target `{name}`; targets are {}", all.join(", ")))
+        let hint = retroshade::lower::nearest::hint(name, all.iter().copied());
+        Failure::usage(format!("there is no target `{name}`; {}", hint.replace("known are", "targets are")))
     })
 }
 

@@ -16,6 +16,7 @@ mod response;
 use args::{Cli, Command, MessageFormat};
 use clap::CommandFactory;
 use report::Failure;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Deep enough for libraries that recurse over their input.
@@ -25,12 +26,19 @@ fn main() -> ExitCode {
     let arguments = match response::expand(std::env::args_os()) {
         Ok(a) => a,
         Err(f) => {
-            report::show(&f, MessageFormat::Human);
+            report::show(&f, wanted_format(&std::env::args_os().collect::<Vec<_>>()));
             return ExitCode::from(f.status);
         }
     };
+    let format = wanted_format(&arguments);
     let cli = match Cli::read(arguments) {
         Ok(c) => c,
+        Err(e) if e.use_stderr() && format == MessageFormat::Json => {
+            let text = e.render().to_string();
+            let message = text.trim_start_matches("error: ").lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ");
+            report::show(&Failure::usage(message), format);
+            return ExitCode::from(2);
+        }
         Err(e) => {
             let _ = e.print();
             return ExitCode::from(if e.use_stderr() { 2 } else { 0 });
@@ -65,6 +73,15 @@ fn main() -> ExitCode {
             ExitCode::from(f.status)
         }
     }
+}
+
+/// The form of messages that a command line asks for, which may be malformed otherwise.
+fn wanted_format(arguments: &[OsString]) -> MessageFormat {
+    let json = |n: usize| match arguments[n].to_str() {
+        Some("--message-format") => arguments.get(n + 1).is_some_and(|v| v == "json"),
+        a => a == Some("--message-format=json"),
+    };
+    if (1..arguments.len()).any(json) { MessageFormat::Json } else { MessageFormat::Human }
 }
 
 fn dispatch(cli: &Cli) -> Result<(), Failure> {

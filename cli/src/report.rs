@@ -106,6 +106,13 @@ fn human(d: &Diagnostic, f: &Failure) -> String {
         return out;
     };
     let mut out = format!("{name}:{line}:{column}: {}[{}]: {}\n", d.severity, d.code, d.message);
+    if let Some(excerpt) = f.sources.text(d.span.file).and_then(|t| cut(t, d.span)) {
+        out.push_str(&excerpt);
+        for (_, n) in &d.notes {
+            out.push_str(&format!("  note: {n}\n"));
+        }
+        return out;
+    }
     // codespan draws the excerpt; its own headline is replaced by the line above.
     let mut files = SimpleFiles::new();
     let mut n = 0;
@@ -133,6 +140,27 @@ fn human(d: &Diagnostic, f: &Failure) -> String {
         out.extend(text.split_inclusive('\n').skip(2).filter(|l| !l.trim().is_empty()));
     }
     out
+}
+
+/// The longest source line that is shown whole, in bytes.
+const LONG_LINE: usize = 200;
+
+/// The neighbourhood of a place in a line that is too long to be shown, with a caret below.
+fn cut(text: &str, span: Span) -> Option<String> {
+    let at = (span.start as usize).min(text.len());
+    let begin = text.get(..at)?.rfind('\n').map_or(0, |n| n + 1);
+    let line = text.get(begin..)?.lines().next()?;
+    if line.len() <= LONG_LINE {
+        return None;
+    }
+    let (before, behind) = line.split_at_checked(at - begin)?;
+    let skip = before.char_indices().rev().nth(LONG_LINE / 4).map_or(0, |(i, _)| i);
+    let end = behind.char_indices().nth(LONG_LINE / 2).map_or(behind.len(), |(i, _)| i);
+    let (head, tail) = (if skip > 0 { "…" } else { "" }, if end < behind.len() { "…" } else { "" });
+    let shown = format!("{head}{}", &before[skip..]).replace('\t', " ");
+    let length = (span.end.saturating_sub(span.start) as usize).clamp(1, end.max(1));
+    let carets = "^".repeat(behind.get(..length).map_or(1, |s| s.chars().count().max(1)));
+    Some(format!("  {shown}{}{tail}\n  {}{carets}\n", &behind[..end], " ".repeat(shown.chars().count())))
 }
 
 fn json_line(d: &Diagnostic, f: &Failure) -> serde_json::Value {

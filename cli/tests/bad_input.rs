@@ -150,3 +150,74 @@ fn lines_of_hex_keep_their_places() {
         assert!(lines.len() == 3 && lines[0].is_empty() && lines[1].starts_with("error: ") && lines[2].is_empty(), "{out}");
     }
 }
+
+#[test]
+fn a_mistyped_name_is_an_error_with_the_nearest_known_one() {
+    let f = Folder::new("names");
+    let source = "@group(0) @binding(0) var t: texture_2d<f32>; @group(0) @binding(1) var s: sampler; \
+                  @fragment fn main(@location(0) c: vec2<f32>) -> @location(0) vec4<f32> { return textureSample(t, s, c); }";
+    let wgsl = f.file("a.wgsl", source);
+    let bind = |name: &str, text: &str| f.file(name, text);
+    let texture = "\"size\": [1, 1], \"texels\": [[1, 1, 1, 1]]";
+    let invocations = "\"invocations\": [{ \"inputs\": { \"c\": [0, 0] } }]";
+    let cases = [
+        (format!("{{ {invocations}, \"textures\": {{ \"t\": {{ {texture}, \"filer\": \"linear\" }} }} }}"), "`filer`: did you mean `filter`?"),
+        (format!("{{ {invocations}, \"texture\": {{}} }}"), "`texture`: did you mean `textures`?"),
+        ("{ \"invocations\": [{ \"input\": {} }] }".to_string(), "`input`: did you mean `inputs`?"),
+    ];
+    for (n, (text, want)) in cases.iter().enumerate() {
+        refuses(&["run", "--bind", &bind(&format!("{n}.json"), text), &wgsl], 1, &["error[R0003]", want]);
+    }
+    refuses(&["--target", "telsa", &wgsl], 2, &["did you mean `tesla`?"]);
+}
+
+#[test]
+fn messages_in_json_hold_for_malformed_command_lines() {
+    for arguments in [&["--message-format", "json", "--targt", "pica"][..], &["--message-format=json", "frob"], &["dis", "--message-format", "json"]] {
+        let o = shaderc(arguments);
+        assert_eq!(o.status.code(), Some(2), "{arguments:?}");
+        let text = String::from_utf8(o.stderr).unwrap();
+        let v: serde_json::Value = serde_json::from_str(text.trim()).unwrap_or_else(|e| panic!("{arguments:?}: {e}: {text}"));
+        assert_eq!((v["code"].as_str(), v["version"].as_u64()), (Some("C0002"), Some(1)));
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_text() {
+    let f = Folder::new("mark");
+    let wgsl = "@vertex fn main(@location(0) p: vec4<f32>) -> @builtin(position) vec4<f32> { return p; }";
+    let glsl = "#version 330\nin vec4 p; void main() { gl_Position = p; }";
+    for (name, text) in [("a.ir", GOOD), ("a.wgsl", wgsl), ("a.vert", glsl)] {
+        let o = shaderc(&["--target", "tesla", &f.file(name, format!("\u{feff}{text}"))]);
+        assert!(o.status.success(), "{name}: {}", String::from_utf8_lossy(&o.stderr));
+    }
+}
+
+#[test]
+fn long_lines_are_cut() {
+    let f = Folder::new("long");
+    let long = format!("/*{}*/ fn main( {{ /*{}*/", "é".repeat(5000), "x".repeat(5000));
+    let o = shaderc(&["--target", "tesla", &f.file("a.wgsl", long)]);
+    let text = String::from_utf8(o.stderr).unwrap();
+    assert!(text.len() < 1000 && text.contains('…') && text.contains('^'), "{text}");
+}
+
+#[test]
+fn filetests_are_files() {
+    let f = Folder::new("filetests");
+    let empty = f.path("empty");
+    std::fs::create_dir_all(&empty).unwrap();
+    refuses(&["test", &empty], 1, &["no test in this folder"]);
+    refuses(&["test", &f.path("nowhere")], 1, &["no such file"]);
+    refuses(&["test", &f.file("huge.ir", vec![b' '; 5 << 20])], 1, &["needed 5242880 bytes, available 4194304"]);
+    #[cfg(unix)]
+    {
+        let folder = f.path("loop");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(f.0.join("loop/a.ir"), format!("; test verify\n{GOOD}")).unwrap();
+        std::os::unix::fs::symlink(&folder, f.0.join("loop/back")).unwrap();
+        let o = shaderc(&["test", &folder]);
+        assert!(String::from_utf8_lossy(&o.stdout).contains("1 passed, 0 failed"), "{o:?}");
+        refuses(&["test", "/dev/null"], 1, &["neither a file nor a folder"]);
+    }
+}

@@ -1,7 +1,7 @@
 //! PlayStation Vita from source text to containers: the twins of published programs and the examples in `examples/vita`
 //! compile, their containers are read back, and the simulator that runs the containers agrees with the interpreter.
 //!
-//! `RETROSHADE_BLESS=1` rewrites the table of sizes.
+//! `SHADERC_BLESS=1` rewrites the table of sizes.
 #![allow(clippy::unwrap_used)]
 
 use retroshade::Options;

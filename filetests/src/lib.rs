@@ -48,23 +48,45 @@ impl Registry {
 /// Extensions of files that the runner understands.
 const EXTENSIONS: &[&str] = &["ir", "wgsl", "vert", "frag", "geom", "comp", "glsl"];
 
-/// All test files at or below the given paths, sorted.
+/// The largest test file, in bytes.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// All test files at or below the given paths, sorted. A folder that a symbolic link leads back to is walked once; a path without any test
+/// file is an error, and so is what is neither file nor folder.
 pub fn discover(paths: &[PathBuf]) -> Result<Vec<PathBuf>, std::io::Error> {
+    let error = |kind, p: &Path, what: &str| std::io::Error::new(kind, format!("{}: {what}", p.display()));
     let mut out = Vec::new();
-    let mut stack: Vec<PathBuf> = paths.to_vec();
-    while let Some(p) = stack.pop() {
-        if p.is_dir() {
-            for e in std::fs::read_dir(&p)? {
-                let e = e?.path();
-                let known = e.extension().and_then(|x| x.to_str()).is_some_and(|x| EXTENSIONS.contains(&x));
-                if e.is_dir() || known {
-                    stack.push(e);
+    let mut walked = std::collections::BTreeSet::new();
+    for path in paths {
+        let before = out.len();
+        let mut again = false;
+        let mut stack = vec![path.clone()];
+        while let Some(p) = stack.pop() {
+            let meta = std::fs::metadata(&p).map_err(|_| error(std::io::ErrorKind::NotFound, &p, "no such file"))?;
+            if meta.is_dir() {
+                if !walked.insert(p.canonicalize()?) {
+                    again = true;
+                    continue;
                 }
+                for e in std::fs::read_dir(&p)? {
+                    let e = e?.path();
+                    let known = e.extension().and_then(|x| x.to_str()).is_some_and(|x| EXTENSIONS.contains(&x));
+                    if known || e.is_dir() {
+                        stack.push(e);
+                    }
+                }
+            } else if !meta.is_file() {
+                return Err(error(std::io::ErrorKind::InvalidInput, &p, "this is neither a file nor a folder"));
+            } else if meta.len() > MAX_BYTES {
+                let what = format!("too large for a test (needed {} bytes, available {MAX_BYTES})", meta.len());
+                return Err(error(std::io::ErrorKind::InvalidInput, &p, &what));
+            } else {
+                out.push(p);
             }
-        } else if p.exists() {
-            out.push(p);
-        } else {
-            return Err(std::io::Error::new(std::io::ErrorKind::NotFound, format!("{}: no such file", p.display())));
+        }
+        if out.len() == before && !again {
+            let what = format!("no test in this folder (files ending in {})", EXTENSIONS.join(", "));
+            return Err(error(std::io::ErrorKind::NotFound, path, &what));
         }
     }
     out.sort();

@@ -4,6 +4,7 @@
 //! counts; what is missing, too short or of the wrong kind is an error that names it. What the program never reads may
 //! be left out. Floats are written as the shortest decimal that gives the same f32; NaN and infinities as strings.
 
+use crate::nearest::hint;
 use crate::reflect::{Used, io_is_array, io_name, scalar_name, uniform_leaves};
 use retroshade_ir::env::{Filter, Wrap};
 use retroshade_ir::numerics::{from_f32, to_f32};
@@ -144,6 +145,14 @@ fn section<'a>(file: &'a Value, name: &str) -> Result<Option<&'a Map<String, Val
     }
 }
 
+/// Refuses keys that mean nothing: a mistyped one would be taken for one that is left out.
+fn known_keys(what: &str, object: &Map<String, Value>, known: &[&str]) -> Result<()> {
+    match object.keys().find(|k| !known.contains(&k.as_str())) {
+        Some(k) => bad(format!("{what} has an unknown key `{k}`: {}", hint(k, known.iter().copied()))),
+        None => Ok(()),
+    }
+}
+
 /// Reads a bind file.
 pub fn parse_env(module: &Module, json: &str) -> Result<ShaderEnv> {
     let file: Value = serde_json::from_str(json).map_err(|e| BindError(format!("the bind file is not JSON: {e}")))?;
@@ -162,9 +171,8 @@ pub fn env_from_json(module: &Module, file: &Value) -> Result<ShaderEnv> {
 }
 
 fn env_with(module: &Module, file: &Value, used: Used) -> Result<ShaderEnv> {
-    if !file.is_object() {
-        return bad("the bind file must be a JSON object");
-    }
+    let Some(sections) = file.as_object() else { return bad("the bind file must be a JSON object") };
+    known_keys("the bind file", sections, &["invocations", "uniforms", "textures", "storage", "workgroups"])?;
     Ok(ShaderEnv {
         invocations: invocations(module, file, &used)?,
         uniforms: uniforms(module, file, &used)?,
@@ -186,6 +194,10 @@ fn invocations(module: &Module, file: &Value, used: &Used) -> Result<Vec<Invocat
     list.iter()
         .enumerate()
         .map(|(n, entry)| {
+            match entry {
+                Value::Object(keys) => known_keys(&format!("invocation {n}"), keys, &["inputs"])?,
+                _ => return bad(format!("invocation {n} in the bind file must be an object")),
+            }
             let given = entry.get("inputs");
             let inputs = module
                 .inputs
@@ -266,6 +278,8 @@ pub fn blank_texture(decl: &TextureDecl) -> TextureData {
 
 fn texture(decl: &TextureDecl, v: &Value) -> Result<TextureData> {
     let name = &decl.name;
+    let Some(keys) = v.as_object() else { return bad(format!("texture `{name}` in the bind file must be an object")) };
+    known_keys(&format!("texture `{name}`"), keys, &["dim", "size", "layers", "levels", "depth", "filter", "wrap", "texels"])?;
     let number = |key: &str, default: u32| match v.get(key) {
         None => Ok(default),
         Some(n) => n

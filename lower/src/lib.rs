@@ -6,6 +6,7 @@ pub mod driver;
 pub mod error;
 pub mod isa;
 pub mod legal;
+pub mod nearest;
 pub mod options;
 pub mod pattern;
 pub mod reflect;

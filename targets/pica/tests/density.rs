@@ -1,5 +1,5 @@
 //! The examples in `examples/pica`: size of the code (golden, beside what the hand-written original takes), and simulator =
-//! interpreter on random inputs. `RETROSHADE_BLESS=1` rewrites the table.
+//! interpreter on random inputs. `SHADERC_BLESS=1` rewrites the table.
 #![allow(clippy::unwrap_used)]
 
 use retroshade_lower::Options;

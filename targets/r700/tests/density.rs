@@ -1,5 +1,5 @@
 //! The programs in `examples/r700`: size of the code (golden, beside the best that LLVM's R600 back end makes of the same
-//! function), and simulator = interpreter on a wavefront of random inputs. `RETROSHADE_BLESS=1` rewrites the table.
+//! function), and simulator = interpreter on a wavefront of random inputs. `SHADERC_BLESS=1` rewrites the table.
 #![allow(clippy::unwrap_used)]
 
 use retroshade_lower::Options;

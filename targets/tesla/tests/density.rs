@@ -1,4 +1,4 @@
-//! Sizes of the examples' code, golden: bytes, instructions, short ones, registers. `RETROSHADE_BLESS=1` rewrites the table.
+//! Sizes of the examples' code, golden: bytes, instructions, short ones, registers. `SHADERC_BLESS=1` rewrites the table.
 #![allow(clippy::unwrap_used)]
 
 use retroshade_lower::Options;
