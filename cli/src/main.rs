@@ -35,7 +35,8 @@ fn main() -> ExitCode {
         Ok(c) => c,
         Err(e) if e.use_stderr() && format == MessageFormat::Json => {
             let text = e.render().to_string();
-            let message = text.trim_start_matches("error: ").lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ");
+            let message =
+                text.trim_start_matches("error: ").lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ");
             report::show(&Failure::usage(message), format);
             return ExitCode::from(2);
         }

@@ -161,7 +161,10 @@ fn a_mistyped_name_is_an_error_with_the_nearest_known_one() {
     let texture = "\"size\": [1, 1], \"texels\": [[1, 1, 1, 1]]";
     let invocations = "\"invocations\": [{ \"inputs\": { \"c\": [0, 0] } }]";
     let cases = [
-        (format!("{{ {invocations}, \"textures\": {{ \"t\": {{ {texture}, \"filer\": \"linear\" }} }} }}"), "`filer`: did you mean `filter`?"),
+        (
+            format!("{{ {invocations}, \"textures\": {{ \"t\": {{ {texture}, \"filer\": \"linear\" }} }} }}"),
+            "`filer`: did you mean `filter`?",
+        ),
         (format!("{{ {invocations}, \"texture\": {{}} }}"), "`texture`: did you mean `textures`?"),
         ("{ \"invocations\": [{ \"input\": {} }] }".to_string(), "`input`: did you mean `inputs`?"),
     ];
@@ -173,7 +176,9 @@ fn a_mistyped_name_is_an_error_with_the_nearest_known_one() {
 
 #[test]
 fn messages_in_json_hold_for_malformed_command_lines() {
-    for arguments in [&["--message-format", "json", "--targt", "pica"][..], &["--message-format=json", "frob"], &["dis", "--message-format", "json"]] {
+    for arguments in
+        [&["--message-format", "json", "--targt", "pica"][..], &["--message-format=json", "frob"], &["dis", "--message-format", "json"]]
+    {
         let o = shaderc(arguments);
         assert_eq!(o.status.code(), Some(2), "{arguments:?}");
         let text = String::from_utf8(o.stderr).unwrap();
