@@ -2,7 +2,8 @@
 //! compilation for Tesla, which cannot be run alone.
 
 use divan::Bencher;
-use retroshade_benches::{SIZES, options, synthetic, targets, tesla_phases};
+use retroshade::targets;
+use retroshade_benches::{SIZES, options, synthetic, tesla_phases};
 use retroshade_ir::{passes, text, verify};
 
 fn main() {

@@ -100,11 +100,6 @@ pub fn synthetic(size: usize) -> Module {
     m
 }
 
-/// Every machine.
-pub fn targets() -> [&'static dyn retroshade_lower::TargetIsa; 4] {
-    [retroshade_tesla::isa(), retroshade_usse::isa(), retroshade_r700::isa(), retroshade_pica::isa()]
-}
-
 /// Options of a compilation whose time counts: nothing but the code and the container.
 pub fn options() -> Options {
     Options { check_allocation: false, texts: false, ..Options::default() }

@@ -1,6 +1,7 @@
 //! Prints the time of each phase by program size, measured once on this machine; `--print N` prints the program of size N.
 
-use retroshade_benches::{SIZES, best, clock, options, synthetic, targets, tesla_phases};
+use retroshade::targets;
+use retroshade_benches::{SIZES, best, clock, options, synthetic, tesla_phases};
 use retroshade_ir::{InvocationInputs, Reference, ShaderEnv, interp, passes, text, verify};
 use std::time::Duration;
 

@@ -4,7 +4,7 @@ use crate::directives::{Directives, ExpectedError, TargetLine, Test};
 use crate::{Registry, execute};
 use retroshade_frontend::FrontOptions;
 use retroshade_ir::passes::{self, PassOptions};
-use retroshade_ir::{Diagnostic, Module, SourceMap, Stage};
+use retroshade_ir::{Diagnostic, Module, Opcode, SourceMap, Stage};
 use retroshade_lower::{ColorFormat, CompiledShader, OptLevel, Options, TargetIsa, TextOptions};
 
 /// Text that a command gives.
@@ -174,6 +174,30 @@ pub(crate) fn run(name: &str, bytes: &[u8], test: &Test, directives: &Directives
     }
 }
 
+/// Whether all patterns that the file's header names have fired.
+fn fired(mir: &str, patterns: &[String]) -> Result<(), String> {
+    let names: Vec<&str> = mir.lines().filter_map(|l| l.strip_prefix("; patterns:")).flat_map(str::split_whitespace).collect();
+    match patterns.iter().find(|p| !names.contains(&p.as_str())) {
+        Some(p) => Err(format!("pattern `{p}` did not fire; those that did: {}", names.join(" "))),
+        None => Ok(()),
+    }
+}
+
+/// Whether legalisation has replaced the operations that the file's header names.
+fn replaced(source: &Module, legal: &Module, rules: &[String]) -> Result<(), String> {
+    let has = |m: &Module, op: Opcode| m.functions.values().any(|f| f.ordered().any(|(_, i)| f.insts[i].op == op));
+    for name in rules {
+        let op = Opcode::from_name(name).ok_or_else(|| format!("rule: there is no operation `{name}`"))?;
+        if !has(source, op) {
+            return Err(format!("rule: the source has no `{name}`"));
+        }
+        if has(legal, op) {
+            return Err(format!("rule: `{name}` is still there after legalisation"));
+        }
+    }
+    Ok(())
+}
+
 fn on_target(
     test: &Test,
     m: &Module,
@@ -185,6 +209,7 @@ fn on_target(
     if test.command == "legalise" {
         let legal = isa.legalise(m, options).map_err(failed)?;
         retroshade_ir::verify_legal(&legal).map_err(|e| format!("the legalised module is wrong\n{}", list(&legal.sources, &e)))?;
+        replaced(m, &legal, &directives.rules)?;
         return Ok(Some(retroshade_ir::print(&legal)));
     }
     let shader: CompiledShader = isa.compile(m, options).map_err(failed)?;
@@ -193,7 +218,12 @@ fn on_target(
         Ok::<_, String>(Some(String::from_utf8_lossy(bytes).into_owned()))
     };
     match test.command.as_str() {
-        "lower" => extra("mir"),
+        "lower" => {
+            let mir = extra("mir")?;
+            fired(mir.as_deref().unwrap_or(""), &directives.patterns)?;
+            replaced(m, &shader.legal, &directives.rules)?;
+            Ok(mir)
+        }
         "regalloc" => extra("regalloc"),
         "emit" | "compile" => Ok(Some(shader.asm.clone())),
         "disasm" => {

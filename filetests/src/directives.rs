@@ -75,6 +75,10 @@ pub struct Directives {
     pub tests: Vec<Test>,
     /// On which targets.
     pub targets: Vec<TargetLine>,
+    /// Selection patterns that must fire in every `lower`.
+    pub patterns: Vec<String>,
+    /// Operations that a legalisation rule must replace.
+    pub rules: Vec<String>,
     /// Filecheck directives.
     pub checks: Vec<Check>,
     /// Expected errors.
@@ -113,6 +117,14 @@ impl Directives {
                 }
                 if let Some(rest) = body.strip_prefix("test ") {
                     d.tests.push(parse_test(rest).ok_or_else(|| format!("line {number}: a bad test line"))?);
+                    continue;
+                }
+                if let Some(rest) = body.strip_prefix("pattern ") {
+                    d.patterns.extend(rest.split_whitespace().map(str::to_string));
+                    continue;
+                }
+                if let Some(rest) = body.strip_prefix("rule ") {
+                    d.rules.extend(rest.split_whitespace().map(str::to_string));
                     continue;
                 }
                 if let Some(rest) = body.strip_prefix("target ") {

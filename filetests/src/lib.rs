@@ -6,6 +6,8 @@
 //! ; test COMMAND [precise-output]     cat verify opt(PASS,…) interpret naga legalise lower regalloc emit disasm run
 //! ;                                   compile compile(expect-fail)
 //! ; target NAME [opt=0] [chip=g80]    for commands from legalise on; one line per target
+//! ; pattern NAME …                    patterns that must fire in `lower`: what a case is about, to be searched for
+//! ; rule OPERATION …                  operations that `legalise` and `lower` must have replaced
 //! ; check: TEXT                       filecheck directives (check nextln sameln not unordered regex) on every output,
 //! ; check@WORD: TEXT                  or only on the output of one command or target
 //! ; error: [CODE][@COLUMN] TEXT       an error on this line; `verify` and `compile(expect-fail)` want exactly these

@@ -7,10 +7,7 @@ use std::path::Path;
 fn main() {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
-    let registry = Registry {
-        targets: vec![retroshade_tesla::isa(), retroshade_usse::isa(), retroshade_r700::isa(), retroshade_pica::isa()],
-        bless: std::env::var_os("SHADERC_BLESS").is_some_and(|v| v == "1"),
-    };
+    let registry = Registry { targets: retroshade::targets(), bless: std::env::var_os("SHADERC_BLESS").is_some_and(|v| v == "1") };
     let files = discover(std::slice::from_ref(&root)).unwrap_or_default();
     let trials = files
         .into_iter()

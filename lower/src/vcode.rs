@@ -329,7 +329,7 @@ pub fn place<I: MachInst>(vcode: &VCode<I>, file: &RegFile, options: &AllocOptio
         let peak: Option<Vec<u32>> = match &result {
             Err(AllocError::Pressure { vregs, .. }) => Some(vregs.clone()),
             Ok(a) if a.slots > file.register_slots() => {
-                let live = retroshade_regalloc::liveness::Liveness::new(&program);
+                let live = retroshade_regalloc::liveness::live(&program);
                 let peaks = retroshade_regalloc::liveness::peaks(&program, file, &live);
                 Some(peaks.iter().flat_map(|p| p.vregs(&program, file, &live)).collect())
             }

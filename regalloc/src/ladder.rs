@@ -2,7 +2,8 @@
 
 use crate::error::AllocError;
 use crate::file::RegFile;
-use crate::liveness::{Liveness, Peak, peaks, tracked};
+use crate::flow::Live;
+use crate::liveness::{Peak, live, peaks, tracked};
 use crate::program::Program;
 use crate::tree;
 use regalloc2::checker::Checker;
@@ -68,7 +69,7 @@ type Cost = (u32, u32, u64);
 /// Allocates registers for a program.
 pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<Allocated, AllocError> {
     guard(p)?;
-    let live = Liveness::new(p);
+    let live = live(p);
     let peak = peaks(p, file, &live);
     let max_live = [peak[0].live, peak[1].live, peak[2].live];
     let register_slots = file.register_slots();
@@ -121,12 +122,12 @@ pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<A
 }
 
 /// The error about the class that is fullest at its peak.
-fn worst(p: &Program, file: &RegFile, live: &Liveness, peak: &[Peak; 3]) -> AllocError {
+fn worst(p: &Program, file: &RegFile, live: &Live, peak: &[Peak; 3]) -> AllocError {
     let worst = (0..3).max_by_key(|c| (peak[*c].live * 64).checked_div(file.available(*c)).unwrap_or(0)).unwrap_or(0);
     pressure(p, file, live, &peak[worst])
 }
 
-fn pressure(p: &Program, file: &RegFile, live: &Liveness, q: &Peak) -> AllocError {
+fn pressure(p: &Program, file: &RegFile, live: &Live, q: &Peak) -> AllocError {
     AllocError::Pressure {
         class: file.classes[q.class].name,
         live: q.live,

@@ -1,8 +1,10 @@
-//! Liveness and the highest register pressure of a [`Program`].
+//! What lives in a [`Program`], and the highest register pressure.
 
 use crate::file::RegFile;
+use crate::flow::{Live, Touched, solve};
 use crate::program::Program;
 use regalloc2::{Function, Inst, Operand, OperandConstraint, OperandKind, OperandPos, VReg};
+use smallvec::SmallVec;
 
 /// A set of virtual registers whose operations take constant time, clearing included; its members have no order.
 #[derive(Clone, Debug, Default)]
@@ -52,15 +54,6 @@ impl VRegSet {
     }
 }
 
-/// The values live at the boundaries of every block, in ascending order.
-#[derive(Clone, Debug)]
-pub struct Liveness {
-    /// Live at each block's start, its parameters not counted.
-    pub live_in: Vec<Vec<u32>>,
-    /// Live at each block's end, after the branch arguments are read.
-    pub live_out: Vec<Vec<u32>>,
-}
-
 /// Where the pressure of a class peaks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Peak {
@@ -76,7 +69,7 @@ pub struct Peak {
 
 impl Peak {
     /// The values live at the peak, in ascending order.
-    pub fn vregs(&self, p: &Program, file: &RegFile, live: &Liveness) -> Vec<u32> {
+    pub fn vregs(&self, p: &Program, file: &RegFile, live: &Live) -> Vec<u32> {
         let (mut point, mut vregs) = (0, Vec::new());
         let mut now = VRegSet::new(p.num_vregs());
         walk(p, live, &resting_inputs(p, file), self.place.0, &mut now, |at| {
@@ -92,50 +85,28 @@ impl Peak {
     }
 }
 
-impl Liveness {
-    /// Walks back from every use to the definition: work is proportional to the size of the result.
-    pub fn new(p: &Program) -> Liveness {
-        let nb = p.blocks.len();
-        let mut home = vec![u32::MAX; p.num_vregs()];
-        // Values that a block reads from before it, with the block.
-        let mut demand: Vec<(u32, u32)> = Vec::new();
-        for (b, info) in p.blocks.iter().enumerate() {
-            let b = b as u32;
-            info.params.iter().for_each(|v| home[v.vreg()] = b);
-            for i in info.start..info.end {
-                let ops = p.inst_operands(Inst::new(i as usize)).iter().filter(|o| tracked(o));
-                for o in ops.clone().filter(|o| o.kind() == OperandKind::Use && home[o.vreg().vreg()] != b) {
-                    demand.push((o.vreg().vreg() as u32, b));
-                }
-                ops.filter(|o| o.kind() == OperandKind::Def).for_each(|o| home[o.vreg().vreg()] = b);
-            }
-            let args = info.args.iter().flatten().filter(|v| home[v.vreg()] != b);
-            demand.extend(args.map(|v| (v.vreg() as u32, b)));
+/// What lives at the boundaries of every block: at its start without its parameters, at its end after the branch arguments are
+/// read.
+pub fn live(p: &Program) -> Live {
+    let preds: Vec<SmallVec<[u32; 2]>> = p.blocks.iter().map(|b| b.preds.iter().map(|q| q.index() as u32).collect()).collect();
+    let (mut reads, mut writes) = (Touched::new(), Touched::new());
+    let mut home = vec![u32::MAX; p.num_vregs()];
+    for (b, info) in p.blocks.iter().enumerate() {
+        let b = b as u32;
+        let mut define = |v: &VReg, home: &mut Vec<u32>| {
+            home[v.vreg()] = b;
+            writes.push((v.vreg() as u32, b));
+        };
+        info.params.iter().for_each(|v| define(v, &mut home));
+        for i in info.start..info.end {
+            let ops = p.inst_operands(Inst::new(i as usize)).iter().filter(|o| tracked(o));
+            let uses = ops.clone().filter(|o| o.kind() == OperandKind::Use).map(|o| o.vreg().vreg());
+            reads.extend(uses.filter(|v| home[*v] != b).map(|v| (v as u32, b)));
+            ops.filter(|o| o.kind() == OperandKind::Def).for_each(|o| define(&o.vreg(), &mut home));
         }
-        demand.sort_unstable();
-        demand.dedup();
-        let mut me = Liveness { live_in: vec![Vec::new(); nb], live_out: vec![Vec::new(); nb] };
-        let mut work = Vec::new();
-        for (v, b) in demand {
-            work.push(b as usize);
-            while let Some(b) = work.pop() {
-                // Values come in ascending order, so a block has this one already if it has it last.
-                if me.live_in[b].last() == Some(&v) {
-                    continue;
-                }
-                me.live_in[b].push(v);
-                for q in p.blocks[b].preds.iter().map(|q| q.index()) {
-                    if me.live_out[q].last() != Some(&v) {
-                        me.live_out[q].push(v);
-                    }
-                    if home[v as usize] != q as u32 {
-                        work.push(q);
-                    }
-                }
-            }
-        }
-        me
+        reads.extend(info.args.iter().flatten().filter(|v| home[v.vreg()] != b).map(|v| (v.vreg() as u32, b)));
     }
+    solve(&preds, reads, writes)
 }
 
 /// Whether the allocator follows this operand at all.
@@ -144,7 +115,7 @@ pub fn tracked(o: &Operand) -> bool {
 }
 
 /// The pressure peak of each class. Values that sit in an input register and are only read in place do not count.
-pub fn peaks(p: &Program, file: &RegFile, live: &Liveness) -> [Peak; 3] {
+pub fn peaks(p: &Program, file: &RegFile, live: &Live) -> [Peak; 3] {
     let resting = resting_inputs(p, file);
     let mut now = VRegSet::new(p.num_vregs());
     let mut peak = [0, 1, 2].map(|class| Peak { class, ..Peak::default() });
@@ -173,12 +144,12 @@ struct Point<'a> {
 }
 
 /// Goes through a block backwards: the points after and before every instruction, and the block's start. `now` is scratch.
-fn walk(p: &Program, live: &Liveness, resting: &VRegSet, b: usize, now: &mut VRegSet, mut visit: impl FnMut(Point)) {
+fn walk(p: &Program, live: &Live, resting: &VRegSet, b: usize, now: &mut VRegSet, mut visit: impl FnMut(Point)) {
     let Some(info) = p.blocks.get(b) else { return };
     let counts = |v: usize| !resting.contains(v);
     now.clear();
     let args = info.args.iter().flatten().map(|v| v.vreg());
-    live.live_out[b].iter().map(|v| *v as usize).chain(args).for_each(|v| {
+    live.end[b].ones().chain(args).for_each(|v| {
         now.insert(v);
     });
     let mut n = [0u32; 3];

@@ -7,7 +7,8 @@
 //! ladder has other steps, and the checker judges what comes out of here like everything else.
 
 use crate::file::RegFile;
-use crate::liveness::{Liveness, VRegSet, tracked};
+use crate::flow::Live;
+use crate::liveness::{VRegSet, tracked};
 use crate::program::Program;
 use regalloc2::{
     Allocation, Edit, Function, Inst, Operand, OperandConstraint, OperandKind, OperandPos, Output, PReg, PRegSet, ProgPoint, RegClass,
@@ -16,7 +17,7 @@ use regalloc2::{
 use std::collections::BTreeSet;
 
 /// Tries to colour the program with at most `limits` registers per class.
-pub fn scan(p: &Program, file: &RegFile, live: &Liveness, limits: [u32; 3]) -> Option<Output> {
+pub fn scan(p: &Program, file: &RegFile, live: &Live, limits: [u32; 3]) -> Option<Output> {
     Scan::new(p, file, live, limits, true).run().or_else(|| Scan::new(p, file, live, limits, false).run())
 }
 
@@ -25,7 +26,7 @@ const CLASSES: [RegClass; 3] = [RegClass::Int, RegClass::Float, RegClass::Vector
 struct Scan<'a> {
     p: &'a Program,
     file: &'a RegFile,
-    live: &'a Liveness,
+    live: &'a Live,
     /// Registers that may be handed out, per class.
     allowed: [Vec<PReg>; 3],
     /// Where each value lives.
@@ -47,7 +48,7 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    fn new(p: &'a Program, file: &'a RegFile, live: &'a Liveness, limits: [u32; 3], hints: bool) -> Scan<'a> {
+    fn new(p: &'a Program, file: &'a RegFile, live: &'a Live, limits: [u32; 3], hints: bool) -> Scan<'a> {
         let n = p.num_vregs();
         let allowed = [0, 1, 2].map(|c| {
             let all = (0..file.classes[c].count as usize).map(|i| PReg::new(i, CLASSES[c]));
@@ -128,7 +129,7 @@ impl<'a> Scan<'a> {
     fn live_at_end(&self, b: usize, now: &mut VRegSet) {
         now.clear();
         let args = self.p.blocks[b].args.iter().flatten().map(|v| v.vreg());
-        self.live.live_out[b].iter().map(|v| *v as usize).chain(args).for_each(|v| {
+        self.live.end[b].ones().chain(args).for_each(|v| {
             now.insert(v);
         });
     }
@@ -200,7 +201,7 @@ impl<'a> Scan<'a> {
 
     fn block(&mut self, b: usize, places: &mut [Vec<Allocation>]) -> Option<()> {
         let info = &self.p.blocks[b];
-        let mut busy: BTreeSet<Allocation> = self.live.live_in[b].iter().filter_map(|v| self.home[*v as usize]).collect();
+        let mut busy: BTreeSet<Allocation> = self.live.start[b].ones().filter_map(|v| self.home[v]).collect();
         for v in &info.params {
             let a = self.choose(v.vreg(), v.class(), &busy, None)?;
             self.home[v.vreg()] = Some(a);
@@ -417,7 +418,7 @@ impl<'a> Scan<'a> {
             } else {
                 ProgPoint::before(Inst::new(to.start as usize))
             };
-            let mut held: BTreeSet<Allocation> = self.live.live_in[s.index()].iter().filter_map(|v| self.home[*v as usize]).collect();
+            let mut held: BTreeSet<Allocation> = self.live.start[s.index()].ones().filter_map(|v| self.home[v]).collect();
             held.extend(to.params.iter().filter_map(|p| self.home[p.vreg()]));
             held.extend(args.iter().filter_map(|a| self.home[a.vreg()]));
             for o in self.p.inst_operands(Inst::new(info.end as usize - 1)).iter().filter(|o| tracked(o)) {

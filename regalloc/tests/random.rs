@@ -3,7 +3,7 @@
 use regalloc2::checker::Checker;
 use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, RegClass, VReg};
 use retroshade_regalloc::file::NO_CLASS;
-use retroshade_regalloc::liveness::{Liveness, peaks};
+use retroshade_regalloc::liveness::{self, peaks};
 use retroshade_regalloc::{
     AllocError, AllocOptions, AllocStep, BankKind, ClassSpec, Program, ProgramBuilder, RegFile, SlotBank, allocate, tree,
 };
@@ -148,7 +148,7 @@ fn tree_scan_answers_pass_the_checker() {
         let live = 4 + rng.below(11) as usize;
         let p = program(&mut rng, live, round % 3, round % 2 == 0, round % 5 == 0);
         let f = file(16, &[]);
-        let l = Liveness::new(&p);
+        let l = liveness::live(&p);
         if let Some(out) = tree::scan(&p, &f, &l, [0, 0, 16]) {
             solved[(round % 3) as usize] += 1;
             assert_eq!(out.num_spillslots, 0);
@@ -169,7 +169,7 @@ fn straight_lines_are_coloured_with_as_many_registers_as_are_live() {
     for _ in 0..50 {
         let p = program(&mut rng, 15, 0, false, false);
         let f = file(16, &[]);
-        let l = Liveness::new(&p);
+        let l = liveness::live(&p);
         let peak = peaks(&p, &f, &l)[2].live;
         assert!(tree::scan(&p, &f, &l, [0, 0, peak.min(16)]).is_some(), "{peak} live");
     }

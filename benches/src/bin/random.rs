@@ -3,7 +3,7 @@
 //! Prints one line per mismatch and a summary; with `--first` stops at the first one and prints the reduced program. Runs a
 //! million programs with `cargo run --release -p retroshade-benches --bin random -- tesla 0 1000000`.
 
-use retroshade_benches::targets;
+use retroshade::targets;
 use retroshade_ir::Stage;
 use retroshade_lower::Options;
 use retroshade_lower::testing::{Profile, Verdict, check_random_with, default_options, diff_with, random_program};

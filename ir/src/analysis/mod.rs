@@ -2,6 +2,7 @@
 //!
 //! All of them are iterative and about linear: control-flow graphs may be 100,000 blocks deep.
 
+pub mod calls;
 pub mod cfg;
 pub mod domtree;
 pub mod liveness;
@@ -10,6 +11,7 @@ pub mod range;
 pub mod tables;
 pub mod uniformity;
 
+pub use calls::CallGraph;
 pub use cfg::{Cfg, split_critical_edges};
 pub use domtree::{DomTree, PostDomTree};
 pub use liveness::Liveness;

@@ -1,6 +1,7 @@
 //! Inlining of helper functions, callees first, and removal of functions that nobody calls.
 
 use super::rewrite::resolve_operands;
+use crate::analysis::CallGraph;
 use crate::entities::*;
 use crate::function::Function;
 use crate::inst::{BlockCall, Imm, InstData, MemRef};
@@ -24,7 +25,7 @@ pub enum InlinePolicy {
 pub fn run(module: &mut Module, policy: InlinePolicy) -> bool {
     let mut changed = false;
     if policy != InlinePolicy::Keep {
-        let Some(order) = callees_first(module) else { return false };
+        let Some(order) = CallGraph::new(module).callees_first() else { return false };
         let mut calls: SecondaryMap<FuncId, u32> = SecondaryMap::new();
         for id in &order {
             for (_, _, callee) in call_sites(&module.functions[*id]) {
@@ -48,7 +49,7 @@ pub fn run(module: &mut Module, policy: InlinePolicy) -> bool {
 
 /// Inlines everything but the functions that a target keeps as procedures.
 pub fn except(module: &mut Module, keep: &dyn Fn(&Function) -> bool) -> bool {
-    let Some(order) = callees_first(module) else { return false };
+    let Some(order) = CallGraph::new(module).callees_first() else { return false };
     let mut changed = false;
     for id in order {
         while let Some((block, at, callee)) =
@@ -60,39 +61,6 @@ pub fn except(module: &mut Module, keep: &dyn Fn(&Function) -> bool) -> bool {
         }
     }
     changed | drop_unused(module)
-}
-
-/// Functions reachable from the entry, callees before callers; `None` if calls form a circle.
-fn callees_first(module: &Module) -> Option<Vec<FuncId>> {
-    let mut state: SecondaryMap<FuncId, u8> = SecondaryMap::new();
-    let mut order = Vec::new();
-    let mut stack = vec![(module.entry, 0usize)];
-    state[module.entry] = 1;
-    let callees = |id: FuncId| call_sites(&module.functions[id]).into_iter().map(|s| s.2).collect::<Vec<_>>();
-    let mut lists: SecondaryMap<FuncId, Vec<FuncId>> = SecondaryMap::new();
-    lists[module.entry] = callees(module.entry);
-    while let Some((id, n)) = stack.last_mut() {
-        match lists[*id].get(*n).copied() {
-            Some(c) => {
-                *n += 1;
-                match state[c] {
-                    0 => {
-                        state[c] = 1;
-                        lists[c] = callees(c);
-                        stack.push((c, 0));
-                    }
-                    1 => return None,
-                    _ => {}
-                }
-            }
-            None => {
-                state[*id] = 2;
-                order.push(*id);
-                stack.pop();
-            }
-        }
-    }
-    Some(order)
 }
 
 fn call_sites(func: &Function) -> Vec<(Block, usize, FuncId)> {
@@ -201,7 +169,7 @@ impl<K: cranelift_entity::EntityRef, V: Clone + Default, I: Iterator<Item = (K, 
 
 /// Removes functions that the entry does not reach.
 pub fn drop_unused(module: &mut Module) -> bool {
-    let Some(mut live) = callees_first(module) else { return false };
+    let Some(mut live) = CallGraph::new(module).callees_first() else { return false };
     if live.len() == module.functions.len() {
         return false;
     }
