@@ -131,13 +131,22 @@ impl Published {
     }
 }
 
+/// Files that were patched by hand to record what the console does.
+const PATCHED: [&str; 3] = ["vtstmsk_sub_mask2_reg.gxp0", "vtstmsk_gt_mask2_reg.gxp", "vtstmsk_log_mask2_reg.gxp0"];
+
 #[test]
 fn the_rules_are_silent_about_published_containers() {
     let Some(all) = published() else { return };
     assert!(all.len() > 90);
     for p in &all {
         let g = p.container();
-        assert_eq!(lint::check(&g, &p.sections(), false), vec![], "{}", p.name);
+        let mut found = lint::check(&g, &p.sections(), false);
+        // Their table of literals begins with half of the program's last word.
+        if PATCHED.iter().any(|name| p.name.ends_with(name)) {
+            assert!(found.len() == 1 && found[0].message.starts_with("literal: literal 0x"), "{}: {found:?}", p.name);
+            found.clear();
+        }
+        assert_eq!(found, vec![], "{}", p.name);
         // What the writer makes of the same parts lies in the same order.
         if p.n("minor") == 5 {
             let order = |sections: Vec<container::Section>| {
