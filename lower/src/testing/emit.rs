@@ -123,7 +123,7 @@ impl Gen<'_> {
         for w in bits.iter_mut().take(ty.lanes as usize) {
             *w = match ty.scalar {
                 Scalar::I1 => self.rng.below(2) as u32,
-                Scalar::I32 if self.p.procedures => self.rng.below(9) as u32,
+                Scalar::I32 if self.p.small_ints => self.rng.below(9) as u32,
                 Scalar::I32 => self.rng.int(),
                 s => numerics::from_f32(s, self.rng.float()),
             };
@@ -205,7 +205,7 @@ impl Gen<'_> {
             on(self.own.is_some() && together, 3),
             on(stage == Stage::Geometry && !self.helper, 4),
             on(p.f16, 3),
-            on(p.procedures, 12),
+            on(p.small_ints, 12),
         ];
         match self.rng.weighted(&weights) {
             0 => self.float_op(),

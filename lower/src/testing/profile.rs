@@ -9,6 +9,8 @@ pub struct Profile {
     pub stages: Vec<Stage>,
     /// Integer values and operations beyond what an index into uniforms needs.
     pub ints: bool,
+    /// Small integers, whose ranges are plain to see, for machines without integers of their own.
+    pub small_ints: bool,
     /// f16 values.
     pub f16: bool,
     /// i1 vectors, `any`, `all`, selections per lane.
@@ -29,12 +31,11 @@ pub struct Profile {
     pub loops: bool,
     /// Loops whose lanes leave at different times, `break`, `continue`.
     pub divergent_loops: bool,
-    /// `switch` (needs integers).
+    /// `switch` (needs integers, which may be small ones).
     pub switches: bool,
     /// Helper functions.
     pub calls: bool,
-    /// Helper functions as procedures meet them: several parameters and results of all kinds, small integers among them, each
-    /// called several times.
+    /// Helper functions as procedures meet them: several parameters and results of all kinds, each called several times.
     pub procedures: bool,
     /// Local arrays.
     pub locals: bool,
@@ -66,6 +67,7 @@ impl Profile {
         Profile {
             stages: Stage::ALL.to_vec(),
             ints: true,
+            small_ints: false,
             f16: true,
             bool_vectors: true,
             allow: |_| true,
@@ -110,16 +112,16 @@ impl Profile {
             ..Profile::everything()
         }
     }
-    /// PICA200: vertex programs in floats, without memory.
+    /// PICA200: vertex programs in floats and small integers, without memory.
     pub fn pica() -> Profile {
         Profile {
             stages: vec![Stage::Vertex],
             ints: false,
+            small_ints: true,
             f16: false,
             allow: |op| !matches!(op, Opcode::Fsin | Opcode::Fcos),
             textures: false,
             rich_textures: false,
-            switches: false,
             io_arrays: false,
             derivatives: false,
             discard: false,

@@ -109,7 +109,7 @@ impl Gen<'_> {
 
     /// A type that a helper function takes or gives.
     fn passed_type(&mut self) -> Type {
-        if self.p.procedures && self.rng.chance(20) { I32 } else { self.any_type() }
+        if self.p.procedures && self.p.small_ints && self.rng.chance(20) { I32 } else { self.any_type() }
     }
 
     fn interface(&mut self) {
@@ -391,7 +391,7 @@ impl Gen<'_> {
         let control = [
             if self.p.branches && !deep { 7 } else { 0 },
             if self.p.loops && !deep { 4 } else { 0 },
-            if self.p.switches && self.p.ints && !deep { 2 } else { 0 },
+            if self.p.switches && (self.p.ints || self.p.small_ints) && !deep { 2 } else { 0 },
             if self.p.early_return && self.depth > 0 && !self.helper && !self.must_stay { 1 } else { 0 },
             90,
         ];

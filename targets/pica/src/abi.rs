@@ -132,9 +132,9 @@ fn primitive(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Whether a uniform is a truth value.
-fn is_bool(u: &UniformDecl) -> bool {
-    u.ty.scalar == Scalar::I1 || u.source_type.as_deref() == Some("bool")
+/// Whether a uniform is a boolean register. Vectors and arrays of truth values are numbers in float registers.
+pub fn is_flag(u: &UniformDecl) -> bool {
+    u.dims.is_empty() && u.ty.lanes == 1 && (u.ty.scalar == Scalar::I1 || u.source_type.as_deref() == Some("bool"))
 }
 
 /// Assigns places to a module's interface.
@@ -265,7 +265,7 @@ fn uniforms(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
     let mut blocks: IndexMap<(u32, u32), u32> = IndexMap::new();
     let mut bools = 0u8;
     for u in m.uniforms.values() {
-        if is_bool(u) && u.dims.is_empty() && u.ty.lanes == 1 {
+        if is_flag(u) {
             continue;
         }
         let end = (u.offset + u.size()).div_ceil(16);
@@ -285,7 +285,7 @@ fn uniforms(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
     }
     abi.free = at as u8;
     for (k, u) in m.uniforms.iter() {
-        if is_bool(u) && u.dims.is_empty() && u.ty.lanes == 1 {
+        if is_flag(u) {
             if bools >= 15 {
                 return Err(CompileError::limit("P0304", u.span, "too many boolean uniforms", bools as u64 + 1, 15));
             }

@@ -77,12 +77,9 @@ const CANDIDATES: usize = 6;
 /// Operations that unrolling may make where a strip grows in a loop: there is room for thousands of words.
 const STRIPS: u32 = 3000;
 
-/// Whether a function jumps back somewhere, and unrolling could make a difference.
+/// Whether unrolling could make a difference.
 fn loops(m: &Module) -> bool {
-    m.functions.values().any(|f| {
-        let place = |b: &retroshade_ir::Block| f.layout.iter().position(|x| x == b);
-        f.layout.iter().enumerate().any(|(n, b)| f.successors(*b).iter().any(|t| place(&t.block).is_some_and(|p| p <= n)))
-    })
+    m.functions.values().any(crate::loops::has_loop)
 }
 
 /// Whether there are local arrays.

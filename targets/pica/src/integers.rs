@@ -3,11 +3,12 @@
 //! Conversions from floats that serve as indices are clamped to what the arrays have; where declared ranges or constants
 //! prove that nothing can miss, nothing is added. Facts: ISA sheet sections 7 (indices), 8 (exact integers).
 
-use crate::legal::{EXACT, f32_like, retype_calls, unsupported};
+use crate::exact::{EXACT, f32_like, retype_calls, truncated, unsupported};
+use crate::indices::{clamp_conversions, clamp_indices, elements, fold_indices, users};
 use crate::tables::Table;
 use cranelift_entity::SecondaryMap;
 use indexmap::IndexMap;
-use retroshade_ir::analysis::Ranges;
+use retroshade_ir::analysis::{Range, Ranges};
 use retroshade_ir::analysis::range::{Known, float_bounds};
 use retroshade_ir::passes;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
@@ -15,149 +16,19 @@ use retroshade_ir::types::{F32, I32};
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
 
-/// Folds constant parts of indices into offsets and says which float-to-integer conversions serve only as indices.
-fn fold_indices(f: &mut Function) -> SecondaryMap<Inst, bool> {
-    let indexed: Vec<Inst> = f.ordered().map(|(_, i)| i).filter(|i| matches!(f.insts[*i].op, Opcode::Uniform | Opcode::Input)).collect();
-    for i in indexed {
-        loop {
-            let d = &f.insts[i];
-            let (Some(x), Imm::Mem { var, offset }) = (d.args.first().copied(), d.imm.clone()) else { break };
-            let x = f.resolve(x);
-            if let Some(c) = f.const_bits(x) {
-                let total = offset as i64 + c[0] as i32 as i64;
-                if total >= 0 {
-                    f.insts[i].imm = Imm::Mem { var, offset: total as u32 };
-                    f.insts[i].args.clear();
-                }
-                break;
-            }
-            let Some(sum) = f.def_if(x, Opcode::Iadd) else { break };
-            let (a, b) = (f.resolve(sum.args[0]), f.resolve(sum.args[1]));
-            let (rest, c) = match (f.const_bits(a), f.const_bits(b)) {
-                (_, Some(c)) => (a, c[0] as i32),
-                (Some(c), _) => (b, c[0] as i32),
-                _ => break,
-            };
-            let total = offset as i64 + c as i64;
-            if total < 0 {
-                break;
-            }
-            f.insts[i].imm = Imm::Mem { var, offset: total as u32 };
-            f.insts[i].args[0] = rest;
-        }
-    }
-    passes::dce::run(f);
-    let mut numeric: SecondaryMap<Value, bool> = SecondaryMap::new();
-    for (_, i) in f.ordered() {
-        let d = &f.insts[i];
-        // An output's conversion back is free, too.
-        let is_index = matches!(d.op, Opcode::Uniform | Opcode::Input | Opcode::Output | Opcode::Ext);
-        for v in d.args.iter().chain(d.targets.iter().flat_map(|t| t.args.iter())) {
-            if !is_index {
-                numeric[f.resolve(*v)] = true;
-            }
-        }
-    }
-    let mut only = SecondaryMap::new();
-    for (_, i) in f.ordered() {
-        let d = &f.insts[i];
-        if matches!(d.op, Opcode::F2s | Opcode::F2u) && d.results.first().is_some_and(|r| !numeric[*r]) {
-            only[i] = true;
-        }
-    }
-    only
-}
-
-/// The instructions that read each value.
-pub fn users(f: &Function) -> SecondaryMap<Value, Vec<Inst>> {
-    let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::new();
-    for (_, i) in f.ordered() {
-        f.reads(i).iter().for_each(|v| users[f.resolve(*v)].push(i));
-    }
-    users
-}
-
-/// How many elements an index can name.
-fn elements(m: &Module, var: MemRef) -> Option<i64> {
-    match var {
-        MemRef::Uniform(k) => Some(i64::from(m.uniforms[k].units())),
-        MemRef::Input(k) => Some(i64::from(m.inputs[k].count)),
-        _ => None,
-    }
-}
-
-/// The values of a conversion for which every array element that depends on it exists; `None` if it is more than an index,
-/// or if no value will do.
-fn index_bounds(m: &Module, users: &SecondaryMap<Value, Vec<Inst>>, conversion: Value) -> Option<(i64, i64)> {
-    let f = m.main();
-    let (mut lo, mut hi) = (-EXACT, EXACT);
-    // Values that are scale × conversion + shift.
-    let mut work = vec![(conversion, 1i64, 0i64)];
-    let mut indexed = false;
-    while let Some((v, scale, shift)) = work.pop() {
-        if scale > EXACT || shift.abs() > EXACT {
-            return None;
-        }
-        for u in &users[v] {
-            let d = &f.insts[*u];
-            let other = |n: usize| d.args.get(n).and_then(|a| f.const_bits(f.resolve(*a))).map(|c| i64::from(c[0] as i32));
-            let by = if d.args.first().map(|a| f.resolve(*a)) == Some(v) { other(1) } else { other(0) };
-            let first = d.args.first().map(|a| f.resolve(*a)) == Some(v);
-            match (d.op, &d.imm, by) {
-                (Opcode::Uniform | Opcode::Input, Imm::Mem { var, offset }, _) => {
-                    let count = elements(m, *var)?;
-                    let (low, high) = (-i64::from(*offset) - shift, count - 1 - i64::from(*offset) - shift);
-                    lo = lo.max(low.div_euclid(scale) + i64::from(low.rem_euclid(scale) != 0));
-                    hi = hi.min(high.div_euclid(scale));
-                    indexed = true;
-                }
-                (Opcode::Imul, _, Some(k)) if k > 0 => work.push((d.results[0], scale * k, shift * k)),
-                (Opcode::Ishl, _, Some(k)) if first && (0..17).contains(&k) => work.push((d.results[0], scale << k, shift << k)),
-                (Opcode::Iadd, _, Some(k)) => work.push((d.results[0], scale, shift + k)),
-                (Opcode::Isub, _, Some(k)) if first => work.push((d.results[0], scale, shift - k)),
-                _ => return None,
-            }
-        }
-    }
-    (indexed && lo <= hi).then_some((lo, hi))
-}
-
-/// Clamps floats that are converted to indices, so that every element that is read exists.
-fn clamp_conversions(m: &mut Module) {
-    let users = users(m.main());
-    let mut plan: SecondaryMap<Inst, Option<(i64, i64)>> = SecondaryMap::new();
-    for (_, i) in m.main().ordered() {
-        let f = m.main();
-        let d = &f.insts[i];
-        let Some(r) = d.results.first().copied().filter(|_| matches!(d.op, Opcode::F2s | Opcode::F2u)) else { continue };
-        if f.ty(r).is_vector() {
-            continue;
-        }
-        if let Some((lo, hi)) = index_bounds(m, &users, r) {
-            let known = float_bounds(m, f, d.args[0], 8);
-            // Truncation goes toward zero.
-            if known.0 <= lo as f64 - f64::from(u8::from(lo <= 0)) || known.1 >= hi as f64 + f64::from(u8::from(hi >= 0)) {
-                plan[i] = Some((lo, hi));
-            }
-        }
-    }
-    rewrite(m.main_mut(), |b, i| {
-        let Some((lo, hi)) = plan[i].take() else { return Action::Keep };
-        let x = b.func.insts[i].args[0];
-        let (lo, hi) = (b.fconst(F32, lo as f32), b.fconst(F32, hi as f32));
-        let up = b.ins(Opcode::Fmax, &[lo, x]);
-        let both = b.ins(Opcode::Fmin, &[hi, up]);
-        b.func.insts[i].args[0] = both;
-        Action::Changed
-    });
-}
-
-/// Conversions, and minima and maxima of them, that may leave the exact range because nobody can tell: they are only
-/// compared with, or clamped by, what lies within it, or become floats again.
+/// What may leave the exact range because nobody can tell, and is only compared with, or clamped by, what lies within it, or
+/// becomes a float again: conversions, minima and maxima of them, and sums and products of exact integers, whose rounding leaves
+/// them beyond the range.
 fn is_loose(f: &Function, ranges: &Ranges, users: &SecondaryMap<Value, Vec<Inst>>, v: Value) -> bool {
     let Some(d) = f.def_inst(v).map(|i| &f.insts[i]) else { return false };
     let proven = |v: Value| ranges.range(v).within(EXACT);
-    if !matches!(d.op, Opcode::F2s | Opcode::F2u | Opcode::Smin | Opcode::Smax) {
+    let sums = matches!(d.op, Opcode::Iadd | Opcode::Isub | Opcode::Imul) && d.args.iter().all(|a| proven(f.resolve(*a))) && {
+        // As the machine computes it: what wraps round in the source may not.
+        let bound = |a: &Value| ranges.range(f.resolve(*a));
+        let most = |a: &Value| bound(a).lo.abs().max(bound(a).hi.abs());
+        if d.op == Opcode::Imul { most(&d.args[0]) * most(&d.args[1]) < 1 << 31 } else { true }
+    };
+    if !sums && !matches!(d.op, Opcode::F2s | Opcode::F2u | Opcode::Smin | Opcode::Smax) {
         return false;
     }
     users[v].iter().all(|u| {
@@ -171,6 +42,33 @@ fn is_loose(f: &Function, ranges: &Ranges, users: &SecondaryMap<Value, Vec<Inst>
             _ => false,
         }
     })
+}
+
+/// What is said of an integer that may leave the exact range, with the variables whose range would tell more.
+fn unproven(m: &Module, f: &Function, v: Value, r: Range) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    let mut seen: SecondaryMap<Value, bool> = SecondaryMap::new();
+    let mut work = vec![v];
+    while let Some(v) = work.pop().map(|v| f.resolve(v)) {
+        let Some(d) = f.def_inst(v).map(|i| &f.insts[i]).filter(|_| !std::mem::replace(&mut seen[v], true)) else { continue };
+        let name = match d.imm {
+            Imm::Mem { var: MemRef::Input(k), .. } => &m.inputs[k].name,
+            Imm::Mem { var: MemRef::Uniform(k), .. } => &m.uniforms[k].name,
+            _ => {
+                work.extend(&d.args);
+                continue;
+            }
+        };
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let what = if let [] = names[..] { "an integer".to_string() } else { format!("an integer made of `{}`", names.join("`, `")) };
+    let help = names.first().map_or(String::new(), |n| format!(", as with `--range {n}=0..19`"));
+    format!(
+        "{what} cannot be proven to stay within ±65536 (found {} to {}); the machine computes it as a float: clamp it, or declare a range{help}",
+        r.lo, r.hi
+    )
 }
 
 /// What is known of one instruction before integers become floats.
@@ -190,12 +88,15 @@ struct Facts {
     of_loose: bool,
     /// A conversion of a float that is not negative.
     of_positive: bool,
+    /// Least and largest value of the integer that is unpacked.
+    unpacked: (i64, i64),
 }
 
 /// Integers become floats in place; the result is exact because every value's range is. `known` are the ranges of parameters, and
 /// of what calls return.
 pub fn integers(m: &mut Module, known: Known) -> Result<(), CompileError> {
     clamp_conversions(m);
+    clamp_indices(m, &known);
     let only_index = fold_indices(m.main_mut());
     let ranges = Ranges::knowing(m, m.main(), known);
     let users = users(m.main());
@@ -203,7 +104,6 @@ pub fn integers(m: &mut Module, known: Known) -> Result<(), CompileError> {
     let f = m.main();
     let mut errors = Vec::new();
     let mut loose: SecondaryMap<Value, bool> = SecondaryMap::new();
-    let name = |v: Value| format!("{v}");
     for b in &f.layout {
         let params = f.blocks[*b].params.iter().map(|p| (*p, f.place_of(*p)));
         let results = f.blocks[*b].insts.iter().flat_map(|i| f.insts[*i].results.iter().map(|r| (*r, f.spans[*i])));
@@ -226,7 +126,7 @@ pub fn integers(m: &mut Module, known: Known) -> Result<(), CompileError> {
                 errors.push(Diagnostic::error(
                     "P0201",
                     span,
-                    format!("integer {} cannot be proven to stay within ±65536 (found {} to {}); the machine computes it as a float: declare or clamp its range", name(v), r.lo, r.hi),
+                    unproven(m, f, v, r),
                 ));
             }
         }
@@ -275,6 +175,10 @@ pub fn integers(m: &mut Module, known: Known) -> Result<(), CompileError> {
             facts[i].integer_output = m.outputs[o].ty.scalar == Scalar::I32;
         }
         facts[i].only_index = only_index[i];
+        if layout_of(d.op).is_some() {
+            let r = ranges.range(f.resolve(d.args[0]));
+            facts[i].unpacked = (r.lo, r.hi);
+        }
         facts[i].of_loose = matches!(d.op, Opcode::S2f | Opcode::U2f) && loose[f.resolve(d.args[0])];
         facts[i].of_positive = matches!(d.op, Opcode::F2s | Opcode::F2u) && float_bounds(m, f, d.args[0], 8).0 >= 0.0;
     }
@@ -425,6 +329,8 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Va
             };
             b.fcmp(cc, d.args[0], d.args[1])
         }
+        op if let Some(layout) = layout_of(op) => unpack(b, d.args[0], facts.unpacked, layout),
+        Opcode::UnpackHalf2x16 => return Err(unsupported(span, "the bits of a float cannot be read")),
         _ if !is_int => return Ok(Action::Keep),
         Opcode::Const => {
             let Imm::Const(bits) = d.imm else { return Ok(Action::Keep) };
@@ -514,6 +420,56 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Va
     Ok(Action::Replace(replaced))
 }
 
+/// Fields of an unpack operation: how many, their bits, and whether they are signed.
+fn layout_of(op: Opcode) -> Option<(u32, u32, bool)> {
+    match op {
+        Opcode::UnpackUnorm4x8 => Some((4, 8, false)),
+        Opcode::UnpackSnorm4x8 => Some((4, 8, true)),
+        Opcode::UnpackUnorm2x16 => Some((2, 16, false)),
+        Opcode::UnpackSnorm2x16 => Some((2, 16, true)),
+        _ => None,
+    }
+}
+
+/// The fields of an exact integer, scaled to what a normalised number is.
+fn unpack(b: &mut Builder, x: Value, range: (i64, i64), (count, bits, signed): (u32, u32, bool)) -> Value {
+    let size = 1i64 << bits;
+    let parts: Vec<Value> = (0..count)
+        .map(|n| {
+            // Shifted right, within these limits.
+            let limit = |v: i64| v >> (n * bits);
+            let (lo, hi) = (limit(range.0), limit(range.1));
+            let down = |b: &mut Builder, v: Value, by: f32, add: f32| {
+                let c = b.fconst(F32, add);
+                let v = if add == 0.0 { v } else { b.ins(Opcode::Fadd, &[v, c]) };
+                let c = b.fconst(F32, by);
+                let v = b.ins(Opcode::Fmul, &[v, c]);
+                b.ins(Opcode::Ffloor, &[v])
+            };
+            let shifted = match (n, lo == hi) {
+                (_, true) => b.fconst(F32, lo as f32),
+                (0, _) => x,
+                _ => down(b, x, 1.0 / (1u64 << (n * bits)) as f32, 0.0),
+            };
+            let (first, last) = if signed { (-size / 2, size / 2 - 1) } else { (0, size - 1) };
+            let field = if lo >= first && hi <= last {
+                shifted
+            } else {
+                let q = down(b, shifted, 1.0 / size as f32, -first as f32);
+                remainder(b, shifted, q, size as f32, F32)
+            };
+            let scale = b.fconst(F32, 1.0 / last as f32);
+            let scaled = b.ins(Opcode::Fmul, &[field, scale]);
+            if !signed {
+                return scaled;
+            }
+            let least = b.fconst(F32, -1.0);
+            b.ins(Opcode::Fmax, &[least, scaled])
+        })
+        .collect();
+    b.build(&parts)
+}
+
 fn is_nonneg(f: &Function, v: Value, nonneg: &SecondaryMap<Value, bool>) -> bool {
     if let Some(x) = passes::rewrite::splat_float(f, v) {
         return x >= 0.0;
@@ -553,15 +509,4 @@ fn remainder(b: &mut Builder, x: Value, q: Value, k: f32, ty: Type) -> Value {
     let c = b.fconst(ty, k);
     let p = b.ins(Opcode::Fmul, &[q, c]);
     b.ins(Opcode::Fsub, &[x, p])
-}
-
-/// Toward zero: floor of the positive part minus floor of the negative part.
-pub fn truncated(b: &mut Builder, x: Value) -> Value {
-    let ty = b.func.ty(x);
-    let zero = b.fconst(ty, 0.0);
-    let n = b.ins(Opcode::Fneg, &[x]);
-    let up = b.ins(Opcode::Fmax, &[zero, x]);
-    let down = b.ins(Opcode::Fmax, &[zero, n]);
-    let (up, down) = (b.ins(Opcode::Ffloor, &[up]), b.ins(Opcode::Ffloor, &[down]));
-    b.ins(Opcode::Fsub, &[up, down])
 }

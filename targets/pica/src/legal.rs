@@ -3,9 +3,10 @@
 //! Order: shared passes, structured control flow, integers to floats (where ranges prove them exact), truth values to
 //! comparisons or 0/1 floats, expansions, clean-up that leaves the blocks alone. Facts: ISA sheet section 17.
 
-use crate::integers::{integers, truncated};
+use crate::exact::{EXACT, f32_like, retype_calls, truncated, unsupported};
+use crate::integers::integers;
 use crate::numerics::Float24;
-use crate::{procedures, tables, whole};
+use crate::{abi, procedures, tables, whole};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{self, PassOptions, sequence};
@@ -13,9 +14,6 @@ use retroshade_ir::types::F32;
 use retroshade_ir::*;
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
-
-/// Largest magnitude of an integer that lives as a float.
-pub const EXACT: i64 = 1 << 16;
 
 /// What legalisation gives: the module, its control flow, and dumps.
 pub struct Legal {
@@ -94,6 +92,7 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Res
             (-EXACT / 2, EXACT / 2 - 1)
         });
     }
+    truths_in_floats(&mut m);
     // The caller hands an integer uniform over as a float, too.
     for u in m.uniforms.values_mut().filter(|u| u.ty.scalar == Scalar::I32 && u.range.is_none()) {
         u.range = Some(if u.source_type.as_deref() == Some("u32") { (0, EXACT - 1) } else { (-EXACT / 2, EXACT / 2 - 1) });
@@ -186,12 +185,29 @@ fn refuse(m: &Module) -> Result<(), CompileError> {
     if errors.is_empty() { Ok(()) } else { Err(CompileError::Invalid(errors)) }
 }
 
-pub(crate) fn unsupported(span: Span, what: impl Into<String>) -> CompileError {
-    CompileError::unsupported("P0005", span, what)
-}
-
-pub(crate) fn f32_like(ty: Type) -> Type {
-    ty.with_scalar(Scalar::F32)
+/// Truth values that float registers hold are integers, 0 or 1, which are compared where they are read.
+fn truths_in_floats(m: &mut Module) {
+    let mut number: SecondaryMap<Uniform, bool> = SecondaryMap::new();
+    for (k, u) in m.uniforms.iter_mut() {
+        if u.ty.scalar == Scalar::I1 && !abi::is_flag(u) {
+            u.ty = u.ty.with_scalar(Scalar::I32);
+            u.range = Some((0, 1));
+            number[k] = true;
+        }
+    }
+    for f in m.functions.values_mut() {
+        rewrite(f, |b, i| {
+            let d = b.func.insts[i].clone();
+            let (Imm::Mem { var: MemRef::Uniform(k), .. }, Some(r)) = (&d.imm, d.results.first()) else { return Action::Keep };
+            let ty = b.func.ty(*r);
+            if !number[*k] || ty.scalar != Scalar::I1 {
+                return Action::Keep;
+            }
+            let ty = ty.with_scalar(Scalar::I32);
+            let (x, zero) = (b.typed(d.op, ty, &d.args, d.imm.clone()), b.iconst(ty, 0));
+            Action::Replace(b.icmp(IntCC::Ne, x, zero))
+        });
+    }
 }
 
 /// Comparisons of vectors, and what depends on them lane by lane, become scalar.
@@ -413,16 +429,6 @@ fn truth_values(m: &mut Module) -> Result<(), CompileError> {
     });
     // What takes truth values as numbers: bit masks of them were retyped above; joins of tests stay tests.
     failed.map_or(Ok(()), Err)
-}
-
-/// What calls return of a kind of value comes as floats.
-pub fn retype_calls(f: &mut Function, of: Scalar) {
-    let calls: Vec<Inst> = f.ordered().map(|(_, i)| i).filter(|i| f.insts[*i].op == Opcode::Call).collect();
-    for r in calls.into_iter().flat_map(|i| f.insts[i].results.clone()) {
-        if f.ty(r).scalar == of {
-            f.values[r].0 = f32_like(f.ty(r));
-        }
-    }
 }
 
 /// A comparison as 0 or 1.

@@ -7,7 +7,8 @@ use crate::container::{Executable, OUTPUT_COMPONENTS, Shbin};
 use crate::dis::decode_all;
 use crate::forms::Op;
 use crate::inst::Instr;
-use crate::regs::Reg;
+use crate::flow::ways;
+use crate::regs::{Reg, mask_text};
 use retroshade_lower::TextError;
 use std::collections::{BTreeSet, HashMap};
 
@@ -228,29 +229,41 @@ fn block_end(out: &mut Vec<TextError>, code: &[Instr], ranges: &BTreeSet<Range>,
 }
 
 fn executable(out: &mut Vec<TextError>, e: &Executable, code: &[Instr]) {
-    let reach = reachable(e.entry as usize, code);
-    match reach {
-        Err(word) => out.push(at(word, "the program runs past its last word: END is missing")),
-        Ok(words) => {
-            if !words.iter().any(|w| code[*w].op == Op::End) {
-                out.push(at(e.entry as usize, "no END can be reached"));
+    let meant = configured(e);
+    let ways = ways(code, e.entry as usize, e.geometry, &meant);
+    if ways.incomplete {
+        out.push(TextError::new("there are too many ways through the program to follow them all"));
+    } else if let Some(word) = ways.past {
+        out.push(at(word, "the program runs past its last word: END is missing"));
+    } else {
+        if !ways.words.iter().any(|w| code[*w].op == Op::End) {
+            out.push(at(e.entry as usize, "no END can be reached"));
+        }
+        if !e.geometry && ways.words.iter().any(|w| *w >= VERTEX_WORDS) {
+            out.push(TextError::new(format!("vertex code lies beyond word {VERTEX_WORDS}")));
+        }
+        let mut written = [0u8; 16];
+        for w in &ways.words {
+            let i = &code[*w];
+            if i.writes_register()
+                && let Reg::O(n) = i.dst
+            {
+                written[n as usize] |= i.mask;
             }
-            if !e.geometry && words.iter().any(|w| *w >= VERTEX_WORDS) {
-                out.push(TextError::new(format!("vertex code lies beyond word {VERTEX_WORDS}")));
+            if !e.geometry && matches!(i.op, Op::Emit | Op::Setemit) {
+                out.push(at(*w, "EMIT and SETEMIT belong to geometry programs"));
             }
-            let mut written = [0u8; 16];
-            for w in &words {
-                let i = &code[*w];
-                if i.writes_register()
-                    && let Reg::O(n) = i.dst
-                {
-                    written[n as usize] |= i.mask;
-                }
-                if !e.geometry && matches!(i.op, Op::Emit | Op::Setemit) {
-                    out.push(at(*w, "EMIT and SETEMIT belong to geometry programs"));
-                }
+        }
+        outputs(out, e, &written);
+        for (word, reg, mask) in &ways.again {
+            out.push(at(*word, format!("o{reg}{} was written before on some way to here: outputs are written once", mask_text(*mask))));
+        }
+        for (word, reg, mask) in &ways.missing {
+            // What no way writes is told already.
+            let mask = mask & written[*reg as usize];
+            if mask != 0 {
+                out.push(at(*word, format!("o{reg}{} has a meaning but is not written on some way to here", mask_text(mask))));
             }
-            outputs(out, e, &written);
         }
     }
     if e.constants.is_empty() {
@@ -291,45 +304,4 @@ fn outputs(out: &mut Vec<TextError>, e: &Executable, written: &[u8; 16]) {
     if used & (used + 1) != 0 {
         out.push(TextError::new("the output registers in use must be o0, o1, … without a gap"));
     }
-}
-
-/// The words that can be executed; the error is the word from which execution leaves the program.
-fn reachable(entry: usize, code: &[Instr]) -> Result<BTreeSet<usize>, usize> {
-    let mut seen = BTreeSet::new();
-    let mut work = vec![entry];
-    while let Some(n) = work.pop() {
-        let Some(i) = code.get(n) else { return Err(n.saturating_sub(1)) };
-        if !seen.insert(n) {
-            continue;
-        }
-        let (t, len) = (i.target as usize, i.num as usize);
-        match i.op {
-            Op::End => continue,
-            Op::Ifc | Op::Ifu | Op::Jmpc | Op::Jmpu => work.push(t),
-            Op::Call | Op::Callc | Op::Callu => {
-                // The callee returns behind the call; its own words are followed up to its end.
-                work.extend((t..t + len).take(1));
-            }
-            _ => {}
-        }
-        // A true path jumps over the else part; a callee's end returns. Both only make fewer words reachable than walking on,
-        // so look whether the next word is such an end before following it.
-        let next = n + 1;
-        let skip = code.iter().take(n + 1).enumerate().find_map(|(k, j)| {
-            let over = matches!(j.op, Op::Ifc | Op::Ifu) && k < n && j.num > 0 && j.target as usize == next;
-            over.then_some(j.target as usize + j.num as usize)
-        });
-        let returns = code.iter().any(|j| {
-            matches!(j.op, Op::Call | Op::Callc | Op::Callu)
-                && j.num > 0
-                && j.target as usize + j.num as usize == next
-                && j.target as usize <= n
-        });
-        match (skip, returns) {
-            (Some(s), _) => work.push(s),
-            (None, true) if next >= code.len() => {}
-            _ => work.push(next),
-        }
-    }
-    Ok(seen)
 }

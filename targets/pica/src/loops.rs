@@ -49,9 +49,21 @@ impl Plan {
 pub fn find(m: &Module, f: &Function, abi: &Abi, nodes: &[Tree], given: &[Integer], depth: usize) -> IndexMap<Block, Plan> {
     let bools = abi.uniforms.values().filter(|p| matches!(p, Place::Bool(_))).count() + given.iter().filter(|i| i.guard.is_some()).count();
     let given = given.to_vec();
-    let mut finder = Finder { m, f, abi, users: crate::integers::users(f), plans: IndexMap::new(), bools: bools as u8, given, depth };
+    let mut finder = Finder { m, f, abi, users: crate::indices::users(f), plans: IndexMap::new(), bools: bools as u8, given, depth };
     finder.walk(nodes);
     finder.plans
+}
+
+/// Whether a function jumps back somewhere.
+pub fn has_loop(f: &Function) -> bool {
+    let place = |b: &Block| f.layout.iter().position(|x| x == b);
+    f.layout.iter().enumerate().any(|(n, b)| f.successors(*b).iter().any(|t| place(&t.block).is_some_and(|p| p <= n)))
+}
+
+/// Whether a function, or one that it calls, has a loop.
+fn reaches_loop(m: &Module, id: FuncId) -> bool {
+    let f = &m.functions[id];
+    has_loop(f) || f.ordered().any(|(_, i)| matches!((f.insts[i].op, &f.insts[i].imm), (Opcode::Call, Imm::Func(c)) if reaches_loop(m, *c)))
 }
 
 /// A loop's counter: what is known of it before registers are given out.
@@ -154,8 +166,11 @@ impl Finder<'_> {
     fn by_counter(&self, body: &[Tree], c: &Counter) -> (u8, SecondaryMap<Value, Option<i64>>) {
         let mut none = (0, SecondaryMap::new());
         let Some(start) = c.start.filter(|_| c.step > 0.0) else { return none };
+        if self.counts_inside(body) {
+            return none;
+        }
         let mut here = Vec::new();
-        self.own_blocks(body, &mut here);
+        collect(body, &mut here);
         let mut found: IndexMap<i64, Vec<(Value, i64)>> = IndexMap::new();
         for i in here.iter().flat_map(|b| &self.f.blocks[*b].insts) {
             let d = &self.f.insts[*i];
@@ -176,19 +191,16 @@ impl Finder<'_> {
         (step as u8, none.1)
     }
 
-    /// Blocks of the loop itself, without those of counted loops inside, which have an aL of their own.
-    fn own_blocks(&self, nodes: &[Tree], out: &mut Vec<Block>) {
-        for n in nodes {
-            match n {
-                Tree::Block(b) => out.push(*b),
-                Tree::If { then, other, .. } => {
-                    self.own_blocks(then, out);
-                    self.own_blocks(other, out);
-                }
-                Tree::Loop { header, body } if !self.plans.contains_key(header) => self.own_blocks(body, out),
-                _ => {}
-            }
-        }
+    /// Whether a LOOP may be executed inside, by a call as well: nobody has shown that aL survives it.
+    fn counts_inside(&self, nodes: &[Tree]) -> bool {
+        nodes.iter().any(|n| match n {
+            Tree::Block(b) => self.f.blocks[*b].insts.iter().any(|i| {
+                matches!((self.f.insts[*i].op, &self.f.insts[*i].imm), (Opcode::Call, Imm::Func(callee)) if reaches_loop(self.m, *callee))
+            }),
+            Tree::If { then, other, .. } => self.counts_inside(then) || self.counts_inside(other),
+            Tree::Loop { header, body } => self.plans.contains_key(header) || self.counts_inside(body),
+            _ => false,
+        })
     }
 
     /// An index that is scale × counter + shift, all whole.

@@ -3,7 +3,7 @@
 //! Builds, shuffles, splats, extracts, negations and constants cost nothing: they only rename lanes. Equal scalar
 //! computations are found again by value, lane by lane. Vector operations stay together as a first packing.
 
-use crate::abi::{Abi, InputPlace, Place, Vertices, constant_lane, element, input_place};
+use crate::abi::{Abi, InputPlace, Place, Vertices, constant_lane, input_place};
 use crate::forms::Op;
 use crate::inst::{Cond, CondOp};
 use crate::loops::{self, Plan};
@@ -694,7 +694,6 @@ impl Lowering<'_> {
             }
         };
         let at = comp as u32 * 4 + offset * u.unit;
-        let _ = element;
         Ok(Some(
             (0..self.f.ty(v).lanes as u32)
                 .map(|l| {

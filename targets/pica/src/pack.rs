@@ -5,7 +5,7 @@
 
 use crate::forms::Op;
 use crate::mir::*;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Changes a node so that it computes the negated result; false if it cannot.
 fn push_negation(n: &mut Node) -> bool {
@@ -93,135 +93,134 @@ fn fuse_products(p: &mut Program) {
     }
 }
 
-/// Whether a block may be executed again.
-fn in_a_loop(p: &Program, a: usize) -> bool {
-    let mut seen = vec![false; p.blocks.len()];
-    let mut work: Vec<usize> = p.blocks[a].succs.to_vec();
-    while let Some(x) = work.pop() {
-        if !std::mem::replace(&mut seen[x], true) {
-            work.extend(p.blocks[x].succs.iter());
+/// A temporary's moves to outputs, which all stand in one block and name one output register.
+struct OutputMoves {
+    block: usize,
+    reg: u8,
+    /// Whether the negated value is stored.
+    neg: bool,
+    /// (node, component).
+    targets: Vec<(usize, u8)>,
+}
+
+/// Whether every way through the program that makes a value also stores it: exactly one definition is executed before the moves,
+/// and none after them or on a way that ends without them. Only then may the definitions write the output themselves, because
+/// an output that is written twice is said to freeze the chip.
+fn stored_once(p: &Program, defs: &[(usize, usize)], moves: &OutputMoves) -> bool {
+    // The possible states behind a block, one bit each.
+    const NOTHING: u8 = 1;
+    const DEFINED: u8 = 2;
+    const STORED: u8 = 4;
+    let first = moves.targets.iter().map(|t| t.0).min();
+    let mut events: Vec<Vec<(usize, bool)>> = vec![Vec::new(); p.blocks.len()];
+    defs.iter().for_each(|(b, n)| events[*b].push((*n, true)));
+    events[moves.block].extend(first.map(|n| (n, false)));
+    events.iter_mut().for_each(|e| e.sort());
+    let behind = |b: usize, state: u8| {
+        events[b].iter().try_fold(state, |s, (_, defines)| match (defines, s) {
+            (_, 0) => Some(0),
+            (true, NOTHING) => Some(DEFINED),
+            (false, DEFINED) => Some(STORED),
+            _ => None,
+        })
+    };
+    let mut before = vec![0u8; p.blocks.len()];
+    before[0] = NOTHING;
+    let mut work = vec![0];
+    while let Some(b) = work.pop() {
+        let Some(after) = behind(b, before[b]) else { return false };
+        if p.blocks[b].succs.is_empty() && after & DEFINED != 0 {
+            return false;
+        }
+        for s in &p.blocks[b].succs {
+            if before[*s] | after != before[*s] {
+                before[*s] |= after;
+                work.push(*s);
+            }
         }
     }
-    seen[a]
+    true
 }
 
-/// Whether block `a` is executed exactly once before block `b`: it dominates it and lies in no loop.
-fn once_before(p: &Program, a: usize, b: usize) -> bool {
-    let mut d = Some(b);
-    while d.is_some_and(|x| x != a) {
-        d = d.and_then(|x| p.blocks[x].idom);
+/// The moves of each temporary that is only stored, in the order of the temporaries.
+fn output_moves(p: &Program, uses: &[u32]) -> BTreeMap<Tmp, OutputMoves> {
+    let mut found: BTreeMap<Tmp, Option<OutputMoves>> = BTreeMap::new();
+    for (block, b) in p.blocks.iter().enumerate() {
+        for (n, node) in b.nodes.iter().enumerate() {
+            let (Op::Mov, [Dest::Out(reg, comp)], None) = (node.op, &node.dests[..], &node.test) else { continue };
+            let Some(Ref { leaf: Leaf::Tmp(t), neg }) = node.srcs.first().map(|s| s[0]) else { continue };
+            let new = || Some(OutputMoves { block, reg: *reg, neg, targets: Vec::new() });
+            let moves = found.entry(t).or_insert_with(new);
+            if let Some(m) = moves.as_mut().filter(|m| (m.block, m.reg, m.neg) == (block, *reg, neg)) {
+                m.targets.push((n, *comp));
+            } else {
+                *moves = None;
+            }
+        }
     }
-    d.is_some() && !in_a_loop(p, a) && !p.blocks.iter().any(|b| b.nodes.iter().any(|n| n.op == Op::Emit))
+    let only_stored = |t: Tmp, m: &OutputMoves| uses[t as usize] as usize == m.targets.len();
+    found.into_iter().filter_map(|(t, m)| m.filter(|m| only_stored(t, m)).map(|m| (t, m))).collect()
 }
 
-/// A move to an output: block, node, register, component, sign.
-type OutputMove = (usize, usize, u8, u8, bool);
+/// Whether the definitions of a temporary can write the output that it is moved to.
+fn may_store(p: &Program, t: Tmp, defs: &[(usize, usize)], all: &BTreeMap<Tmp, OutputMoves>, emits: bool) -> bool {
+    let moves = &all[&t];
+    let here = defs.iter().filter(|(b, _)| *b == moves.block).count();
+    // A conditional move overwrites what stood there. A vertex in between would take the value with it, or miss it.
+    if defs.is_empty() || here > 0 && defs.len() > 1 || emits && here != defs.len() || !stored_once(p, defs, moves) {
+        return false;
+    }
+    let able = |(b, n): &(usize, usize)| {
+        let d = &p.blocks[*b].nodes[*n];
+        let lanes_fit = moves.targets.len() == 1 || !d.elementwise();
+        d.op != Op::Call && d.test.is_none() && lanes_fit && (!moves.neg || push_negation(&mut d.clone()))
+    };
+    if !defs.iter().all(able) {
+        return false;
+    }
+    let [(b, n)] = defs[..] else { return true };
+    let nodes = &p.blocks[b].nodes;
+    if here > 0 && nodes[n..moves.targets[0].0].iter().any(|n| n.op == Op::Emit) {
+        return false;
+    }
+    // Lanes of the same vector operation leave together.
+    let together = |x: &Dest| match x {
+        Dest::Tmp(u) => all.get(u).is_some_and(|m| (m.reg, m.neg) == (moves.reg, moves.neg)),
+        Dest::Out(r, _) => *r == moves.reg,
+    };
+    let d = &nodes[n];
+    let mut siblings = nodes.iter().filter(|s| d.elementwise() && s.bundle == d.bundle && s.op == d.op);
+    siblings.all(|s| s.dests.iter().all(together))
+}
 
 /// Results that are only moved to an output are computed there.
 fn write_outputs_directly(p: &mut Program) {
     let emits = p.blocks.iter().any(|b| b.nodes.iter().any(|n| n.op == Op::Emit));
     for _ in 0..4 {
-        let uses = p.use_counts();
+        let moves = output_moves(p, &p.use_counts());
         let defs = definitions(p);
-        // temporary → its moves to outputs: (block, node, register, component, sign)
-        let mut moves: HashMap<Tmp, Vec<OutputMove>> = HashMap::new();
-        for (b, block) in p.blocks.iter().enumerate() {
-            for (n, node) in block.nodes.iter().enumerate() {
-                if let (Op::Mov, [Dest::Out(reg, comp)], Some(r), None) =
-                    (node.op, &node.dests[..], node.srcs.first().map(|s| s[0]), &node.test)
-                    && let Some(t) = r.as_tmp()
-                {
-                    moves.entry(t).or_default().push((b, n, *reg, *comp, r.neg));
-                }
-            }
-        }
-        let mut changed = false;
         let mut gone: Vec<(usize, usize)> = Vec::new();
-        let mut tmps: Vec<Tmp> = moves.keys().copied().collect();
-        tmps.sort();
-        // A bundle goes as a whole or not at all.
-        let fits = |t: Tmp| -> Option<(u8, bool)> {
-            let m = &moves[&t];
-            let (_, _, reg, _, neg) = m[0];
-            (uses[t as usize] as usize == m.len() && m.iter().all(|x| x.2 == reg && x.4 == neg)).then_some((reg, neg))
-        };
-        for t in tmps {
-            let Some((reg, neg)) = fits(t) else { continue };
-            let targets = &moves[&t];
-            let at_block = targets[0].0;
-            if targets.iter().any(|x| x.0 != at_block) || defs[t as usize].is_empty() {
+        for (t, m) in &moves {
+            let defs = &defs[*t as usize];
+            if !may_store(p, *t, defs, &moves, emits) {
                 continue;
             }
-            let replicates = |n: &Node| !n.elementwise();
-            let all_here = defs[t as usize].iter().all(|(b, _)| *b == at_block);
-            if defs[t as usize].len() > 1 && all_here {
-                // A conditional move: overwriting an output is not allowed.
-                continue;
-            }
-            if emits && !all_here {
-                // A vertex in between would take the value with it, or one on another way would miss it.
-                continue;
-            }
-            let repeated = |b: usize| b != at_block && in_a_loop(p, b) && !in_a_loop(p, at_block);
-            if defs[t as usize].len() > 1
-                && !all_here
-                && (p.blocks.iter().enumerate().any(|(k, b)| k >= at_block && b.succs.contains(&at_block))
-                    || defs[t as usize].iter().any(|(b, _)| repeated(*b)))
-            {
-                continue;
-            }
-            let single = defs[t as usize].len() == 1;
-            // From another block: it must be executed exactly once before the end.
-            if single && !all_here && (!p.blocks[at_block].succs.is_empty() || !once_before(p, defs[t as usize][0].0, at_block)) {
-                continue;
-            }
-            let mut ok = true;
-            for (db, dn) in &defs[t as usize] {
-                let d = &p.blocks[*db].nodes[*dn];
-                if d.op == Op::Call || d.test.is_some() || targets.len() > 1 && !replicates(d) {
-                    ok = false;
-                }
-                if neg && !push_negation(&mut d.clone()) {
-                    ok = false;
-                }
-                // No emit between definition and move.
-                if single && all_here && p.blocks[*db].nodes[*dn..targets[0].1].iter().any(|n| n.op == Op::Emit) {
-                    ok = false;
-                }
-                if single && d.elementwise() {
-                    // Lanes of the same vector operation must leave together.
-                    let siblings = p.blocks[*db].nodes.iter().filter(|s| s.bundle == d.bundle && s.op == d.op);
-                    for s in siblings {
-                        for x in s.dests.iter() {
-                            let together = match x {
-                                Dest::Tmp(u) => moves.contains_key(u) && fits(*u) == Some((reg, neg)),
-                                Dest::Out(r, _) => *r == reg,
-                            };
-                            ok &= together;
-                        }
-                    }
-                }
-            }
-            if !ok {
-                continue;
-            }
-            for (db, dn) in &defs[t as usize] {
-                let d = &mut p.blocks[*db].nodes[*dn];
-                if neg {
+            for (b, n) in defs {
+                let d = &mut p.blocks[*b].nodes[*n];
+                if m.neg {
                     push_negation(d);
                 }
-                d.dests.retain(|x| *x != Dest::Tmp(t));
-                d.dests.extend(targets.iter().map(|x| Dest::Out(x.2, x.3)));
+                d.dests.retain(|x| *x != Dest::Tmp(*t));
+                d.dests.extend(m.targets.iter().map(|(_, comp)| Dest::Out(m.reg, *comp)));
             }
-            gone.extend(targets.iter().map(|x| (x.0, x.1)));
-            changed = true;
+            gone.extend(m.targets.iter().map(|(n, _)| (m.block, *n)));
+        }
+        if gone.is_empty() {
+            return;
         }
         gone.sort();
         for (b, n) in gone.into_iter().rev() {
             p.blocks[b].nodes.remove(n);
-        }
-        if !changed {
-            return;
         }
     }
 }

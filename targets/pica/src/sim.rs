@@ -32,6 +32,8 @@ pub struct Machine {
     pub written: [u8; 16],
     /// Which have a meaning, so that they must be written once: empty if nobody says.
     pub configured: [u8; 16],
+    /// Whether vertices leave by EMIT, not at the end.
+    pub geometry: bool,
     /// A component with a meaning that was written twice.
     twice: bool,
     /// Float uniforms.
@@ -61,6 +63,7 @@ impl Default for Machine {
             o: [[0.0; 4]; 16],
             written: [0; 16],
             configured: [0; 16],
+            geometry: false,
             twice: false,
             c: [[0.0; 4]; 96],
             i: [[0; 4]; 4],
@@ -203,7 +206,8 @@ impl Machine {
             after_mova = i.op == Op::Mova;
             match i.op {
                 Op::Nop => {}
-                Op::End => return Ok(()),
+                Op::End if self.geometry => return Ok(()),
+                Op::End => return self.check_outputs(pc),
                 Op::Mova => {
                     let s = self.read(&i.src[0]);
                     for k in (0..2).filter(|k| i.mask >> k & 1 == 1) {
@@ -359,6 +363,7 @@ pub fn simulate(shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult
     let mut start = Machine::default();
     start.load_constants(&exe.constants);
     start.configured = lint::configured(exe);
+    start.geometry = exe.geometry;
     load_uniforms(m, &abi, env, &mut start)?;
     load_loops(m, shader, env, &mut start);
     let mut out = ShaderResult::default();

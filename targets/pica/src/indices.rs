@@ -1,0 +1,211 @@
+//! Integers that name array elements: constant parts go into the load's offset, and what could miss the array is clamped where it
+//! comes from, so that nothing has to be proven of it.
+//!
+//! Facts: ISA sheet section 7.
+
+use crate::exact::EXACT;
+use cranelift_entity::SecondaryMap;
+use retroshade_ir::analysis::Ranges;
+use retroshade_ir::analysis::range::{Known, float_bounds};
+use retroshade_ir::passes;
+use retroshade_ir::passes::rewrite::{Action, rewrite};
+use retroshade_ir::types::{F32, I32};
+use retroshade_ir::*;
+
+/// Folds constant parts of indices into offsets and says which float-to-integer conversions serve only as indices.
+pub fn fold_indices(f: &mut Function) -> SecondaryMap<Inst, bool> {
+    let indexed: Vec<Inst> = f.ordered().map(|(_, i)| i).filter(|i| matches!(f.insts[*i].op, Opcode::Uniform | Opcode::Input)).collect();
+    for i in indexed {
+        loop {
+            let d = &f.insts[i];
+            let (Some(x), Imm::Mem { var, offset }) = (d.args.first().copied(), d.imm.clone()) else { break };
+            let x = f.resolve(x);
+            if let Some(c) = f.const_bits(x) {
+                let total = offset as i64 + c[0] as i32 as i64;
+                if total >= 0 {
+                    f.insts[i].imm = Imm::Mem { var, offset: total as u32 };
+                    f.insts[i].args.clear();
+                }
+                break;
+            }
+            let Some(sum) = f.def_if(x, Opcode::Iadd) else { break };
+            let (a, b) = (f.resolve(sum.args[0]), f.resolve(sum.args[1]));
+            let (rest, c) = match (f.const_bits(a), f.const_bits(b)) {
+                (_, Some(c)) => (a, c[0] as i32),
+                (Some(c), _) => (b, c[0] as i32),
+                _ => break,
+            };
+            let total = offset as i64 + c as i64;
+            if total < 0 {
+                break;
+            }
+            f.insts[i].imm = Imm::Mem { var, offset: total as u32 };
+            f.insts[i].args[0] = rest;
+        }
+    }
+    passes::dce::run(f);
+    let mut numeric: SecondaryMap<Value, bool> = SecondaryMap::new();
+    for (_, i) in f.ordered() {
+        let d = &f.insts[i];
+        // An output's conversion back is free, too.
+        let is_index = matches!(d.op, Opcode::Uniform | Opcode::Input | Opcode::Output | Opcode::Ext);
+        for v in d.args.iter().chain(d.targets.iter().flat_map(|t| t.args.iter())) {
+            if !is_index {
+                numeric[f.resolve(*v)] = true;
+            }
+        }
+    }
+    let mut only = SecondaryMap::new();
+    for (_, i) in f.ordered() {
+        let d = &f.insts[i];
+        if matches!(d.op, Opcode::F2s | Opcode::F2u) && d.results.first().is_some_and(|r| !numeric[*r]) {
+            only[i] = true;
+        }
+    }
+    only
+}
+
+/// The instructions that read each value.
+pub fn users(f: &Function) -> SecondaryMap<Value, Vec<Inst>> {
+    let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::new();
+    for (_, i) in f.ordered() {
+        f.reads(i).iter().for_each(|v| users[f.resolve(*v)].push(i));
+    }
+    users
+}
+
+/// How many elements an index can name.
+pub fn elements(m: &Module, var: MemRef) -> Option<i64> {
+    match var {
+        MemRef::Uniform(k) => Some(i64::from(m.uniforms[k].units())),
+        MemRef::Input(k) => Some(i64::from(m.inputs[k].count)),
+        _ => None,
+    }
+}
+
+/// What is computed of an integer by products and sums with constants to name array elements.
+struct Chain {
+    /// The values of the integer for which every element exists.
+    bounds: (i64, i64),
+    /// The integer and all that is computed of it.
+    values: Vec<Value>,
+}
+
+/// The chain of an integer; `None` if it is more than an index, or if no value will do.
+fn chain(m: &Module, users: &SecondaryMap<Value, Vec<Inst>>, from: Value) -> Option<Chain> {
+    let f = m.main();
+    let (mut lo, mut hi) = (-EXACT, EXACT);
+    // Values that are scale × the integer + shift.
+    let mut work = vec![(from, 1i64, 0i64)];
+    let mut values = Vec::new();
+    let mut indexed = false;
+    while let Some((v, scale, shift)) = work.pop() {
+        if scale > EXACT || shift.abs() > EXACT {
+            return None;
+        }
+        values.push(v);
+        for u in &users[v] {
+            let d = &f.insts[*u];
+            let other = |n: usize| d.args.get(n).and_then(|a| f.const_bits(f.resolve(*a))).map(|c| i64::from(c[0] as i32));
+            let by = if d.args.first().map(|a| f.resolve(*a)) == Some(v) { other(1) } else { other(0) };
+            let first = d.args.first().map(|a| f.resolve(*a)) == Some(v);
+            match (d.op, &d.imm, by) {
+                (Opcode::Uniform | Opcode::Input, Imm::Mem { var, offset }, _) => {
+                    let count = elements(m, *var)?;
+                    let (low, high) = (-i64::from(*offset) - shift, count - 1 - i64::from(*offset) - shift);
+                    lo = lo.max(low.div_euclid(scale) + i64::from(low.rem_euclid(scale) != 0));
+                    hi = hi.min(high.div_euclid(scale));
+                    indexed = true;
+                }
+                (Opcode::Imul, _, Some(k)) if k > 0 => work.push((d.results[0], scale * k, shift * k)),
+                (Opcode::Ishl, _, Some(k)) if first && (0..17).contains(&k) => work.push((d.results[0], scale << k, shift << k)),
+                (Opcode::Iadd, _, Some(k)) => work.push((d.results[0], scale, shift + k)),
+                (Opcode::Isub, _, Some(k)) if first => work.push((d.results[0], scale, shift - k)),
+                _ => return None,
+            }
+        }
+    }
+    (indexed && lo <= hi).then_some(Chain { bounds: (lo, hi), values })
+}
+
+/// Clamps floats that are converted to indices, so that every element that is read exists.
+pub fn clamp_conversions(m: &mut Module) {
+    let users = users(m.main());
+    let mut plan: SecondaryMap<Inst, Option<(i64, i64)>> = SecondaryMap::new();
+    for (_, i) in m.main().ordered() {
+        let f = m.main();
+        let d = &f.insts[i];
+        let Some(r) = d.results.first().copied().filter(|_| matches!(d.op, Opcode::F2s | Opcode::F2u)) else { continue };
+        if f.ty(r).is_vector() {
+            continue;
+        }
+        if let Some(Chain { bounds: (lo, hi), .. }) = chain(m, &users, r) {
+            let known = float_bounds(m, f, d.args[0], 8);
+            // Truncation goes toward zero.
+            if known.0 <= lo as f64 - f64::from(u8::from(lo <= 0)) || known.1 >= hi as f64 + f64::from(u8::from(hi >= 0)) {
+                plan[i] = Some((lo, hi));
+            }
+        }
+    }
+    rewrite(m.main_mut(), |b, i| {
+        let Some((lo, hi)) = plan[i].take() else { return Action::Keep };
+        let x = b.func.insts[i].args[0];
+        let (lo, hi) = (b.fconst(F32, lo as f32), b.fconst(F32, hi as f32));
+        let up = b.ins(Opcode::Fmax, &[lo, x]);
+        let both = b.ins(Opcode::Fmin, &[hi, up]);
+        b.func.insts[i].args[0] = both;
+        Action::Changed
+    });
+}
+
+
+/// Clamps integers that only name array elements, where what is computed of them could leave the exact range.
+pub fn clamp_indices(m: &mut Module, known: &Known) {
+    let f = m.main();
+    let ranges = Ranges::knowing(m, f, known.clone());
+    let users = users(f);
+    let mut covered: SecondaryMap<Value, bool> = SecondaryMap::new();
+    let mut plan: Vec<(Value, (i64, i64))> = Vec::new();
+    for b in &f.layout {
+        let results = f.blocks[*b].insts.iter().flat_map(|i| &f.insts[*i].results);
+        for v in f.blocks[*b].params.iter().chain(results).copied().filter(|v| f.ty(*v) == I32) {
+            let Some(c) = (if covered[v] { None } else { chain(m, &users, v) }) else { continue };
+            if c.values.iter().any(|v| !ranges.range(*v).within(EXACT)) {
+                plan.push((v, c.bounds));
+                c.values.iter().for_each(|v| covered[*v] = true);
+            }
+        }
+    }
+    let f = m.main_mut();
+    for (v, (lo, hi)) in plan {
+        clamp(f, v, lo, hi);
+    }
+}
+
+/// Puts the larger of an integer and `lo`, but `hi` at most, in the place of all its uses.
+fn clamp(f: &mut Function, v: Value, lo: i64, hi: i64) {
+    let (block, mut at, span) = match f.def_inst(v) {
+        Some(i) => match f.ordered().find(|(_, x)| *x == i) {
+            Some((b, _)) => (b, f.blocks[b].insts.iter().position(|x| *x == i).map_or(0, |n| n + 1), f.spans[i]),
+            None => return,
+        },
+        None => match f.layout.iter().copied().find(|b| f.blocks[*b].params.contains(&v)) {
+            Some(b) => (b, 0, f.place_of(v)),
+            None => return,
+        },
+    };
+    let mut put = |f: &mut Function, op, args: &[Value], imm| {
+        let i = f.make_inst(InstData::new(op, args, imm), &[I32], span);
+        f.blocks[block].insts.insert(at, i);
+        at += 1;
+        f.insts[i].results[0]
+    };
+    let low = put(f, Opcode::Const, &[], Imm::Const([lo as i32 as u32, 0, 0, 0]));
+    let high = put(f, Opcode::Const, &[], Imm::Const([hi as i32 as u32, 0, 0, 0]));
+    let up = put(f, Opcode::Smax, &[low, v], Imm::None);
+    let both = put(f, Opcode::Smin, &[high, up], Imm::None);
+    for d in f.insts.values_mut().filter(|d| d.results.first() != Some(&up)) {
+        let passed = d.targets.iter_mut().flat_map(|t| t.args.iter_mut());
+        d.args.iter_mut().chain(passed).filter(|a| **a == v).for_each(|a| *a = both);
+    }
+}
