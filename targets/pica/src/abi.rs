@@ -5,10 +5,11 @@
 //! A uniform block occupies consecutive float uniforms, byte offset / 16 from its base; blocks follow each other by
 //! (group, binding). Booleans are boolean uniforms. Facts: ISA sheet sections 2, 13, 14.
 
+pub mod semantics;
+
 use crate::container::{OUTPUT_COMPONENTS, OutputEntry, UniformEntry, numbering};
-use crate::mir::{Integer, Rounds};
-use crate::regs::{COMPONENTS, FLOAT_UNIFORMS};
-use crate::semantics;
+use crate::isa::registers::{COMPONENTS, FLOAT_UNIFORMS};
+use crate::select::mir::{Integer, Rounds};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use indexmap::IndexMap;
 use retroshade_ir::*;

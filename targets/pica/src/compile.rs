@@ -1,20 +1,24 @@
 //! The whole way from a module to a `.shbin`, and what is told about it.
 
+use crate::abi::semantics;
 use crate::abi::{self, Abi};
-use crate::asm::LinkError;
-use crate::colocate::{Classes, colocate, interference};
 use crate::container::{Constant, Executable, Shbin, numbering};
+use crate::emit::descriptor_spill;
 use crate::emit::{Emitted, emit, used_registers};
-use crate::forms::Op;
-use crate::inst::Instr;
+use crate::isa::asm::LinkError;
+use crate::isa::forms::Op;
+use crate::isa::lint::lint;
+use crate::isa::registers::{FLOAT_UNIFORMS, TEMPS};
+use crate::isa::word::Instr;
+use crate::isa::{asm, dis};
+use crate::legal::numerics::to_bits24;
+use crate::legal::procedures;
 use crate::legal::{self, Legal, Variant, legalise_as};
-use crate::lint::lint;
-use crate::mir::{Leaf, Program, Rounds};
-use crate::numerics::to_bits24;
-use crate::operands::prepare;
+use crate::place::coalesce::{Classes, coalesce, interference};
+use crate::place::lanes;
 use crate::place::{Places, check, place};
-use crate::regs::{FLOAT_UNIFORMS, TEMPS};
-use crate::{asm, dis, pack, procedures, relief, semantics};
+use crate::select::mir::{Leaf, Program, Rounds};
+use crate::select::operands::prepare;
 use indexmap::IndexMap;
 use retroshade_ir::{Module, Scalar, Span, Stage};
 use retroshade_lower::reflect::Reflection;
@@ -44,7 +48,7 @@ fn finish(p: &Program, s: &[Structure]) -> Result<Finished, Failure> {
 /// The later stages; the error is the number of registers that would be needed.
 fn finish_with(p: &Program, s: &[Structure], share: bool) -> Result<Finished, Failure> {
     let prepared = prepare(p, share);
-    let Some((program, classes)): Option<(Program, Classes)> = colocate(prepared.clone()) else {
+    let Some((program, classes)): Option<(Program, Classes)> = coalesce(prepared.clone()) else {
         return Err(Failure::Pressure(Box::new(prepared), TEMPS + 1));
     };
     let places = match place(&program, &classes) {
@@ -64,7 +68,7 @@ enum Failure {
 /// Words, then distinct descriptors roughly, then registers.
 fn cost(f: &Finished) -> u64 {
     let descriptors: std::collections::BTreeSet<_> =
-        f.emitted.code.iter().filter_map(|i| crate::inst::encode(i).ok()?.desc).map(|d| (d.value, d.care)).collect();
+        f.emitted.code.iter().filter_map(|i| crate::isa::word::encode(i).ok()?.desc).map(|d| (d.value, d.care)).collect();
     (f.emitted.code.len() as u64) << 24
         | (f.emitted.constants.regs.len() as u64) << 20
         | (descriptors.len() as u64) << 8
@@ -79,7 +83,7 @@ const STRIPS: u32 = 3000;
 
 /// Whether unrolling could make a difference.
 fn loops(m: &Module) -> bool {
-    m.functions.values().any(crate::loops::has_loop)
+    m.functions.values().any(crate::select::loops::has_loop)
 }
 
 /// Whether there are local arrays.
@@ -162,14 +166,14 @@ pub fn legal_module(source: &Module, options: &Options) -> Result<Module, Compil
 fn compile_as(source: &Module, options: &Options, variant: &Variant) -> Result<CompiledShader, CompileError> {
     let Legal { module, structures, mut dumps } = legalise_as(source, options, variant)?;
     let mut abi = abi::assign(&module)?;
-    let (mut p, structures): (Program, Vec<Structure>) = crate::lower::lower(&module, &abi, &structures)?;
+    let (mut p, structures): (Program, Vec<Structure>) = crate::select::lower(&module, &abi, &structures)?;
     let dump = |name: &str, p: &Program, dumps: &mut Vec<(String, String)>| {
         if options.wants(name) {
             dumps.push((name.to_string(), listing(p)));
         }
     };
     dump("lower", &p, &mut dumps);
-    pack::pack(&mut p, options.opt != OptLevel::O0);
+    lanes::pack(&mut p, options.opt != OptLevel::O0);
     dump("pack", &p, &mut dumps);
     // What is far too long gets no shorter by a search of minutes.
     let limit = if module.stage == Stage::Vertex { asm::VERTEX_WORDS } else { 4096 };
@@ -177,7 +181,7 @@ fn compile_as(source: &Module, options: &Options, variant: &Variant) -> Result<C
     if !matches!(options.opt, OptLevel::O0 | OptLevel::O1) && !hopeless(&p) {
         let words = |p: &Program| finish(p, &structures).ok().map(|f| cost(&f));
         let nodes: usize = p.blocks.iter().map(|b| b.nodes.len() + 1).sum();
-        p = pack::search(p, &words, (SEARCH / nodes.max(1) * LARGE / nodes.max(LARGE)).min(1000) as u32);
+        p = lanes::search(p, &words, (SEARCH / nodes.max(1) * LARGE / nodes.max(LARGE)).min(1000) as u32);
         dump("merge", &p, &mut dumps);
     }
     let mut done = match finish(&p, &structures) {
@@ -186,7 +190,7 @@ fn compile_as(source: &Module, options: &Options, variant: &Variant) -> Result<C
         Err(Failure::Pressure(p, n)) => return Err(pressure(&p, n)),
     };
     if options.check_allocation {
-        for part in crate::judge::placed(&done.program, &done.places) {
+        for part in crate::place::check::placed(&done.program, &done.places) {
             part.judge().map_err(CompileError::Internal)?;
         }
     }
@@ -199,7 +203,7 @@ fn compile_as(source: &Module, options: &Options, variant: &Variant) -> Result<C
     let (words, descriptors) = match asm::link(&done.emitted.code) {
         Err(LinkError::Descriptors(_, _, true)) => {
             let e = &mut done.emitted;
-            let fits = relief::split_mads(&mut e.code, &mut e.spans, &mut [&mut e.main]);
+            let fits = descriptor_spill::split_mads(&mut e.code, &mut e.spans, &mut [&mut e.main]);
             e.registers = if fits { used_registers(&e.code) } else { e.registers };
             asm::link(&e.code)
         }
@@ -262,7 +266,7 @@ fn unread(p: &Program, abi: &mut Abi) {
         let abi::Place::Float { reg, comp } = abi.uniforms[u] else { continue };
         let tests = p.blocks.iter().flat_map(|b| &b.test).flat_map(|t| t.refs());
         let reads = p.blocks.iter().flat_map(|b| &b.nodes).flat_map(|n| n.reads().collect::<Vec<_>>());
-        let is = |r: crate::mir::Ref| matches!(r.leaf, Leaf::Uni { reg: x, comp: c, .. } if u16::from(x) == reg && c == comp);
+        let is = |r: crate::select::mir::Ref| matches!(r.leaf, Leaf::Uni { reg: x, comp: c, .. } if u16::from(x) == reg && c == comp);
         abi.unread[u] = !tests.chain(reads).chain(p.indices.iter().copied()).any(is);
     }
 }
@@ -346,7 +350,7 @@ fn unlinked(e: &LinkError, emitted: &Emitted) -> CompileError {
     let mut seen = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
     for (i, s) in emitted.code.iter().zip(&emitted.spans).filter(|(i, _)| i.has_descriptor() && (!mad || i.op == Op::Mad)) {
-        let Some(d) = crate::inst::encode(i).ok().and_then(|e| e.desc) else { continue };
+        let Some(d) = crate::isa::word::encode(i).ok().and_then(|e| e.desc) else { continue };
         if !seen.contains(&d) && !spans.contains(s) {
             spans.push(*s);
         }
@@ -386,7 +390,7 @@ fn hex(code: &[Instr], bin: &Shbin) -> String {
     let mut out = String::new();
     for (_, w) in code.iter().zip(&bin.code) {
         out.push_str(&format!("{w:08x}"));
-        if let Some(d) = crate::inst::descriptor_index(*w).and_then(|d| bin.descriptors.get(d as usize)) {
+        if let Some(d) = crate::isa::word::descriptor_index(*w).and_then(|d| bin.descriptors.get(d as usize)) {
             out.push_str(&format!(" {d:08x}"));
         }
         out.push('\n');
@@ -426,8 +430,8 @@ fn header(bin: &Shbin, m: &Module, r: &Reflection) -> String {
 
 /// The program as text, for dumps.
 pub fn listing(p: &Program) -> String {
-    let leaf = |r: &crate::mir::Ref| {
-        let c = |k: u8| crate::regs::COMPONENTS[k as usize & 3];
+    let leaf = |r: &crate::select::mir::Ref| {
+        let c = |k: u8| crate::isa::registers::COMPONENTS[k as usize & 3];
         let s = match r.leaf {
             Leaf::Tmp(t) => format!("t{t}"),
             Leaf::In(v, k) => format!("v{v}.{}", c(k)),
@@ -448,13 +452,13 @@ pub fn listing(p: &Program) -> String {
                 .dests
                 .iter()
                 .map(|d| match d {
-                    crate::mir::Dest::Tmp(t) => format!("t{t}"),
-                    crate::mir::Dest::Out(r, c) => format!("o{r}.{}", crate::regs::COMPONENTS[*c as usize & 3]),
+                    crate::select::mir::Dest::Tmp(t) => format!("t{t}"),
+                    crate::select::mir::Dest::Out(r, c) => format!("o{r}.{}", crate::isa::registers::COMPONENTS[*c as usize & 3]),
                 })
                 .collect();
             let srcs: Vec<String> = x.srcs.iter().map(|s| format!("({})", s.iter().map(leaf).collect::<Vec<_>>().join(" "))).collect();
             let test = x.test.as_ref().map_or(String::new(), |t| format!(" if {t:?}"));
-            out.push_str(&format!("    {} = {} {}{test}\n", dests.join(" "), crate::forms::name(x.op), srcs.join(" ")));
+            out.push_str(&format!("    {} = {} {}{test}\n", dests.join(" "), crate::isa::forms::name(x.op), srcs.join(" ")));
         }
         if let Some(t) = &b.test {
             out.push_str(&format!("    test {t:?}\n"));
@@ -523,7 +527,7 @@ pub fn join(shaders: &[CompiledShader]) -> Result<Vec<u8>, CompileError> {
         Err(LinkError::Descriptors(_, _, true)) => {
             let mut marks: Vec<&mut u32> = executables.iter_mut().flat_map(|e| [&mut e.entry, &mut e.end]).collect();
             marks.push(&mut vertex_words);
-            relief::split_mads(&mut code, &mut spans, &mut marks);
+            descriptor_spill::split_mads(&mut code, &mut spans, &mut marks);
             asm::link(&code)
         }
         other => other,

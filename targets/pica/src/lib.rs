@@ -1,143 +1,34 @@
 //! PICA200 (Nintendo 3DS): vertex and geometry programs on a float24 vector machine without memory.
+//!
+//! The rooms, in the order in which a shader walks through them:
+//!
+//! ```text
+//! legal      the IR becomes what the machine has, and nothing else: integers and truth values become floats
+//! abi        where inputs, outputs and uniforms live, and what the fixed pipeline makes of outputs
+//! select     values become tuples of scalars (MIR); which loops LOOP counts; operands that the machine takes
+//! place      scalars become lanes of operations, registers and components
+//! emit       operations become instructions: constants, address registers, blocks, jumps, descriptors
+//! container  words become a .shbin file; its reader
+//! isa        the instruction set as data: encode, decode, text in both directions, what the hardware forbids
+//! sim        runs containers
+//! target     the interface to the rest of the compiler; compile holds the ways that are tried
+//! ```
+//!
+//! Facts: the ISA sheet of the machine; `docs/targets/pica.md` tells the story.
 #![forbid(unsafe_code)]
 
 pub mod abi;
-pub mod asm;
-pub mod colocate;
 pub mod compile;
 pub mod container;
-pub mod descriptors;
-pub mod dis;
 pub mod emit;
-pub mod exact;
-pub mod flow;
-pub mod forms;
-pub mod indices;
-pub mod inst;
-pub mod integers;
-pub mod judge;
-mod jumps;
+pub mod isa;
 pub mod legal;
-pub mod lint;
-pub mod loops;
-pub mod lower;
-pub mod mir;
-pub mod numerics;
-pub mod operands;
-pub mod pack;
-pub mod parse;
 pub mod place;
-pub mod procedures;
-pub mod regs;
-pub mod relief;
-pub mod semantics;
+pub mod select;
 pub mod sim;
-pub mod tables;
-pub mod text;
-mod whole;
-
-use container::Shbin;
-use retroshade_ir::{Diagnostic, Module, Numerics, ShaderEnv, ShaderResult, Stage};
-use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions};
-
-struct Pica;
+mod target;
 
 /// The target.
-pub fn isa() -> &'static dyn TargetIsa {
-    &Pica
-}
-
-impl TargetIsa for Pica {
-    fn name(&self) -> &'static str {
-        "pica"
-    }
-    fn summary(&self) -> &'static str {
-        "PICA200 (Nintendo 3DS): vec4 float24, 16 temporaries, no memory, shared operand descriptors"
-    }
-    fn chips(&self) -> &'static [&'static str] {
-        &[]
-    }
-    fn stages(&self) -> &'static [Stage] {
-        &[Stage::Vertex, Stage::Geometry]
-    }
-    fn limits(&self, _: Option<&str>) -> Vec<(&'static str, String)> {
-        [
-            ("vertex program", "512 words"),
-            ("geometry program", "4096 words"),
-            ("operand descriptors", "128 (mad reaches 32)"),
-            ("temporaries", "16 × f24x4 (r0-r15)"),
-            ("inputs", "16 × f24x4 (v0-v15)"),
-            ("outputs", "7 with a meaning (o0-o6)"),
-            ("float uniforms", "96 × f24x4 (c0-c95), constants included"),
-            ("integer uniforms", "4 × u8x4 (i0-i3)"),
-            ("boolean uniforms", "16 (b0-b15)"),
-            ("nesting", "if 8, call 4, loop 4"),
-        ]
-        .map(|(k, v)| (k, v.to_string()))
-        .to_vec()
-    }
-    fn numerics(&self) -> &'static dyn Numerics {
-        &numerics::Float24
-    }
-    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
-        compile::legal_module(module, options)
-    }
-    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
-        compile::compile(module, options)
-    }
-    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        sim::simulate(shader, env)
-    }
-    fn link(&self, shaders: &[CompiledShader]) -> Result<Vec<u8>, CompileError> {
-        match shaders {
-            [one] => Ok(one.container.clone()),
-            _ => compile::join(shaders),
-        }
-    }
-    fn container_extension(&self) -> &'static str {
-        "shbin"
-    }
-    fn keeps_functions(&self) -> bool {
-        true
-    }
-    fn warnings(&self, modules: &[Module]) -> Vec<(usize, Diagnostic)> {
-        semantics::warnings(modules)
-    }
-    fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
-        text::dis_line(line, options)
-    }
-    fn asm_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
-        text::asm_line(line, options)
-    }
-    fn disassemble(&self, bytes: &[u8], options: &TextOptions) -> Result<String, TextError> {
-        if !Shbin::is_shbin(bytes) {
-            // Bare words have no operand descriptors: their fields are all that can be said.
-            return dis::bare(bytes);
-        }
-        let bin = Shbin::read(bytes)?;
-        if options.syntax == Syntax::Fields { dis::listing(&bin) } else { dis::disassemble(&bin) }
-    }
-    fn assemble(&self, source: &str, options: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
-        if options.syntax == Syntax::Fields {
-            return Err(vec![TextError::new("field listings are assembled line by line")]);
-        }
-        asm::assemble(source)
-    }
-    fn is_container(&self, bytes: &[u8]) -> bool {
-        Shbin::is_shbin(bytes)
-    }
-    fn lint(&self, bytes: &[u8], options: &TextOptions) -> Result<Vec<TextError>, TextError> {
-        if Shbin::is_shbin(bytes) {
-            return lint::lint(&Shbin::read(bytes)?);
-        }
-        // Not a container: assembly text.
-        let text = std::str::from_utf8(bytes).map_err(|_| TextError::new("neither a .shbin nor assembly text"))?;
-        match self.assemble(text, options) {
-            Ok(out) => out.container.map_or(Ok(Vec::new()), |c| lint::lint(&Shbin::read(&c)?)),
-            Err(errors) => Ok(errors),
-        }
-    }
-    fn encoding_docs(&self) -> String {
-        forms::TABLE.markdown()
-    }
+pub fn isa() -> &'static dyn retroshade_lower::TargetIsa {
+    target::isa()
 }

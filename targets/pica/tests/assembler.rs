@@ -149,7 +149,8 @@ fn published_shaders_where_present() {
 /// Hand-written shaders run in the simulator with recorded results.
 #[test]
 fn published_shaders_run_where_present() {
-    use retroshade_pica::{dis::decode_all, sim::Machine};
+    use retroshade_pica::isa::dis::decode_all;
+    use retroshade_pica::sim::Machine;
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/density/pica");
     if !dir.exists() {
         println!("skipped: the published shaders are not at hand");
@@ -183,7 +184,7 @@ fn published_shaders_run_where_present() {
                 let row = if ty == "mat4" || count > 1 { &value[k] } else { value };
                 for l in 0..4 {
                     if let Some(x) = number(&row[l]) {
-                        start.c[at + k][l] = retroshade_pica::numerics::round(x as f64);
+                        start.c[at + k][l] = retroshade_pica::legal::numerics::round(x as f64);
                     }
                 }
             }

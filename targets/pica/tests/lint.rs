@@ -1,10 +1,10 @@
 //! The linter: one program for each thing that the hardware forbids, and its neighbour that is allowed.
 #![allow(clippy::unwrap_used)]
 
-use retroshade_pica::forms::Op;
-use retroshade_pica::inst::Instr;
-use retroshade_pica::lint::program;
-use retroshade_pica::regs::{Reg, Src};
+use retroshade_pica::isa::forms::Op;
+use retroshade_pica::isa::lint::program;
+use retroshade_pica::isa::registers::{Reg, Src};
+use retroshade_pica::isa::word::Instr;
 
 fn plain() -> Instr {
     Instr::alu(Op::Mov, Reg::R(0), 15, &[Src::new(Reg::V(0))])

@@ -2,13 +2,13 @@
 //!
 //! Facts: ISA sheet sections 10 and 11 (block ends, MOVA, END, nesting), 13 (outputs), 14 (constants).
 
-use crate::asm::VERTEX_WORDS;
 use crate::container::{Executable, OUTPUT_COMPONENTS, Shbin};
-use crate::dis::decode_all;
-use crate::forms::Op;
-use crate::inst::Instr;
-use crate::flow::ways;
-use crate::regs::{Reg, mask_text};
+use crate::isa::asm::VERTEX_WORDS;
+use crate::isa::dis::decode_all;
+use crate::isa::flow::ways;
+use crate::isa::forms::Op;
+use crate::isa::registers::{Reg, mask_text};
+use crate::isa::word::Instr;
 use retroshade_lower::TextError;
 use std::collections::{BTreeSet, HashMap};
 
@@ -293,7 +293,7 @@ fn outputs(out: &mut Vec<TextError>, e: &Executable, written: &[u8; 16]) {
             if left > 0 && written[o.reg as usize] >> c & 1 == 0 {
                 out.push(TextError::new(format!(
                     "component {} of o{} has a meaning ({}) but is never written",
-                    crate::regs::COMPONENTS[c],
+                    crate::isa::registers::COMPONENTS[c],
                     o.reg,
                     crate::container::OUTPUT_TYPES[o.kind as usize]
                 )));

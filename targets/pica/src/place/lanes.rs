@@ -1,10 +1,10 @@
 //! Packing: scalars of one origin become lanes of one instruction, products join their sums, results go straight to outputs.
 //!
 //! Then a local search merges independent instructions of one kind where the whole program gets shorter by it; every trial
-//! runs the later stages (`operands.rs`, `colocate.rs`), so its gain is real.
+//! runs the later stages (`select::operands`, `place::coalesce`), so its gain is real.
 
-use crate::forms::Op;
-use crate::mir::*;
+use crate::isa::forms::Op;
+use crate::select::mir::*;
 use std::collections::BTreeMap;
 
 /// Changes a node so that it computes the negated result; false if it cannot.

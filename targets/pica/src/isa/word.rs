@@ -3,8 +3,8 @@
 //! An [`Instr`] carries its own swizzles, negations and mask; [`encode`] splits them into the word and the operand
 //! descriptor, [`decode`] joins them again. Facts: ISA sheet sections 3, 5 and 6.
 
-use crate::forms::{CODE, Format, OPERAND, Op, TABLE, sources};
-use crate::regs::{Index, Reg, Src};
+use crate::isa::forms::{CODE, Format, OPERAND, Op, TABLE, sources};
+use crate::isa::registers::{Index, Reg, Src};
 use retroshade_emit::form::{Decoded, EncodeError, FormId};
 use thiserror::Error;
 
@@ -314,7 +314,7 @@ pub fn fill_selectors(value: u32, care: u32) -> u32 {
             continue;
         }
         if (0..4).all(|k| !fixed(k) || sel[k] == k as u8) {
-            sel = crate::regs::IDENTITY;
+            sel = crate::isa::registers::IDENTITY;
         } else {
             let mut last = (0..4).find(|k| fixed(*k)).map_or(0, |k| sel[k]);
             for (k, s) in sel.iter_mut().enumerate() {

@@ -211,7 +211,7 @@ impl Numerics for Float24 {
         let op = match name {
             "pica.sge" => sge,
             "pica.slt" => slt,
-            _ => return Some(crate::tables::Table::parse(name)?.read(args.first()?[0] as i32)),
+            _ => return Some(crate::legal::tables::Table::parse(name)?.read(args.first()?[0] as i32)),
         };
         let (a, b) = (args.first()?, args.get(1)?);
         Some(std::array::from_fn(|i| op(f(a[i]), f(b[i])).to_bits()))

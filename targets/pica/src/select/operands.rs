@@ -3,8 +3,8 @@
 //!
 //! Facts: ISA sheet section 6.
 
-use crate::forms::Op;
-use crate::mir::*;
+use crate::isa::forms::Op;
+use crate::select::mir::*;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 

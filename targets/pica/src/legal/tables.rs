@@ -4,7 +4,7 @@
 //! In legalised IR a table is the machine operation `pica.table`, whose name carries its rows; outside of them it is zero, as a
 //! local array is: a row of zeros stands before or behind where the index may go too far. Facts: ISA sheet section 7.
 
-use crate::mir::Ref;
+use crate::select::mir::Ref;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::tables;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
@@ -110,7 +110,7 @@ fn make_in(f: &mut Function) -> bool {
         let (Opcode::LocalLoad, Imm::Mem { var: MemRef::Local(l), .. }, [_]) = (d.op, &d.imm, &d.args[..]) else { continue };
         let decl = &f.locals[*l];
         let Some(words) = words[*l].as_ref().filter(|_| decl.count <= ROWS && decl.ty.scalar == Scalar::F32) else { continue };
-        let value = |bits: &u32| if let crate::mir::Leaf::Const(c) = Ref::constant(*bits).leaf { c } else { *bits };
+        let value = |bits: &u32| if let crate::select::mir::Leaf::Const(c) = Ref::constant(*bits).leaf { c } else { *bits };
         let rows = words.chunks(decl.ty.lanes as usize).map(|r| r.iter().map(value).collect()).collect();
         found[*l] = Some(Table { rows, guards: (false, false) });
     }

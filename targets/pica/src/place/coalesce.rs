@@ -4,8 +4,8 @@
 //! tuple names become one *class* (one register). A class must have a lane for each web at every time. Where a tuple's
 //! classes cannot be joined the operation is split by lanes, or lanes are copied.
 
-use crate::forms::Op;
-use crate::mir::*;
+use crate::isa::forms::Op;
+use crate::select::mir::*;
 use smallvec::SmallVec;
 
 /// A set of temporaries.
@@ -393,13 +393,13 @@ enum Failure {
 }
 
 /// Joins what must be joined, changing the program where that is impossible.
-pub fn colocate(mut p: Program) -> Option<(Program, Classes)> {
+pub fn coalesce(mut p: Program) -> Option<(Program, Classes)> {
     for _ in 0..400 {
         let i = interference(&p);
         let mut c = Classes::new(&i);
         match join_all(&p, &mut c) {
             None => {
-                coalesce(&p, &mut c);
+                moves(&p, &mut c);
                 return Some((p, c));
             }
             Some(f) => repair(&mut p, f)?,
@@ -482,7 +482,7 @@ fn edge_webs(p: &Program, c: &mut Classes) {
 }
 
 /// Joins what remaining moves connect.
-fn coalesce(p: &Program, c: &mut Classes) {
+fn moves(p: &Program, c: &mut Classes) {
     for n in p.blocks.iter().flat_map(|b| &b.nodes) {
         let pairs: Vec<(Tmp, Tmp)> = plain_moves(n).collect();
         if pairs.is_empty() || pairs.len() != n.dests.len() {

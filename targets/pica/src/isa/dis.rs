@@ -1,12 +1,12 @@
 //! A whole `.shbin` as text that picasso takes: directives from the tables, procedures and blocks from the flow fields.
 
-use crate::asm::FILE_MARK;
 use crate::container::{Constant, Executable, OUTPUT_TYPES, Shbin, numbering};
-use crate::forms::Op;
-use crate::inst::{Instr, decode, descriptor_index};
-use crate::numerics::from_bits24;
-use crate::parse::letters;
-use crate::text::instruction;
+use crate::isa::asm::FILE_MARK;
+use crate::isa::forms::Op;
+use crate::isa::parse::letters;
+use crate::isa::text::instruction;
+use crate::isa::word::{Instr, decode, descriptor_index};
+use crate::legal::numerics::from_bits24;
 use retroshade_lower::TextError;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ pub fn listing(bin: &Shbin) -> Result<String, TextError> {
     let mut out = String::new();
     for w in &bin.code {
         let desc = descriptor_index(*w).and_then(|d| bin.descriptors.get(d as usize)).map_or(String::new(), |d| format!(" {d:08x}"));
-        out.push_str(&crate::text::dis_line(&format!("{w:08x}{desc}"), &options)?);
+        out.push_str(&crate::isa::text::dis_line(&format!("{w:08x}{desc}"), &options)?);
         out.push('\n');
     }
     Ok(out)
@@ -48,7 +48,7 @@ pub fn bare(bytes: &[u8]) -> Result<String, TextError> {
     for (n, w) in bytes.chunks_exact(4).enumerate() {
         let w = u32::from_le_bytes([w[0], w[1], w[2], w[3]]);
         let line = format!("{w:08x}{}", if descriptor_index(w).is_some() { " 00000000" } else { "" });
-        let text = crate::text::dis_line(&line, &options).map_err(|e| error(n, e.message))?;
+        let text = crate::isa::text::dis_line(&line, &options).map_err(|e| error(n, e.message))?;
         out.push_str(text.split(" ;").next().unwrap_or(""));
         out.push('\n');
     }

@@ -1,11 +1,11 @@
 //! The program between IR and words: operations on tuples of scalars whose registers and lanes are still open.
 //!
 //! Every scalar of the IR is a *temporary*, an input or uniform component, or a constant; vectors exist only as the tuples
-//! that instructions read and write. Which temporaries share a register is decided by `colocate.rs`, where they live by
-//! `place.rs`. A temporary may have several definitions (block parameters, conditional moves).
+//! that instructions read and write. Which temporaries share a register is decided by `place::coalesce`, where they live by
+//! `place`. A temporary may have several definitions (block parameters, conditional moves).
 
-use crate::forms::Op;
-use crate::inst::Cond;
+use crate::isa::forms::Op;
+use crate::isa::word::Cond;
 use retroshade_ir::Span;
 use smallvec::SmallVec;
 
@@ -48,7 +48,7 @@ impl Ref {
     }
     /// A constant; negative zero becomes zero.
     pub fn constant(bits: u32) -> Ref {
-        let bits = crate::numerics::round(f32::from_bits(bits) as f64).to_bits();
+        let bits = crate::legal::numerics::round(f32::from_bits(bits) as f64).to_bits();
         Ref { leaf: Leaf::Const(if bits == 0x8000_0000 { 0 } else { bits }), neg: false }
     }
     /// The negated operand.

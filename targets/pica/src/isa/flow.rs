@@ -4,10 +4,10 @@
 //! into them (ISA sheet section 10), so where a word leads depends on what is open. Conditions and numbers of rounds are left
 //! open, so a way that the data rules out counts, too.
 
-use crate::forms::Op;
-use crate::inst::Instr;
-use crate::lint::{CALL_DEPTH, IF_DEPTH, LOOP_DEPTH};
-use crate::regs::Reg;
+use crate::isa::forms::Op;
+use crate::isa::lint::{CALL_DEPTH, IF_DEPTH, LOOP_DEPTH};
+use crate::isa::registers::Reg;
+use crate::isa::word::Instr;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 

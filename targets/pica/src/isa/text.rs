@@ -3,10 +3,10 @@
 //! Targets print as `l_N` (word N) and `p_S_L` (procedure of L words from word S); structured blocks carry their fields
 //! in a comment, because one line cannot show where a block ends.
 
-use crate::forms::{COMPARISONS, Op, TABLE, name};
-use crate::inst::{Cond, CondOp, Instr, decode, descriptor_index, encode, full_descriptor};
-use crate::parse::{NoNames, Statement, parse_statement};
-use crate::regs::mask_text;
+use crate::isa::forms::{COMPARISONS, Op, TABLE, name};
+use crate::isa::parse::{NoNames, Statement, parse_statement};
+use crate::isa::registers::mask_text;
+use crate::isa::word::{Cond, CondOp, Instr, decode, descriptor_index, encode, full_descriptor};
 use retroshade_emit::listing::Show;
 use retroshade_lower::{Syntax, TextError, TextOptions};
 
@@ -89,9 +89,9 @@ pub fn dis_line(line: &str, options: &TextOptions) -> Result<String, TextError> 
 }
 
 fn fields(word: u32, desc: Option<u32>) -> Option<String> {
-    let mut out = TABLE.listing(&TABLE.decode(crate::forms::CODE, 4, word as u128)?, Show::NonZero);
+    let mut out = TABLE.listing(&TABLE.decode(crate::isa::forms::CODE, 4, word as u128)?, Show::NonZero);
     if let Some(d) = desc {
-        out.push_str(&format!(" ; {}", TABLE.listing(&TABLE.decode(crate::forms::OPERAND, 4, d as u128)?, Show::NonZero)));
+        out.push_str(&format!(" ; {}", TABLE.listing(&TABLE.decode(crate::isa::forms::OPERAND, 4, d as u128)?, Show::NonZero)));
     }
     Some(out)
 }

@@ -3,9 +3,9 @@
 //! It knows single instructions only; names go through [`Names`], so that the file assembler adds its symbols and the
 //! line assembler has none. Block structure lives in `asm.rs`.
 
-use crate::forms::{COMPARISONS, Op, mnemonic, sources};
-use crate::inst::{Cond, CondOp, Instr};
-use crate::regs::{COMPONENTS, IDENTITY, Index, Reg, Src};
+use crate::isa::forms::{COMPARISONS, Op, mnemonic, sources};
+use crate::isa::registers::{COMPONENTS, IDENTITY, Index, Reg, Src};
+use crate::isa::word::{Cond, CondOp, Instr};
 use retroshade_lower::TextError;
 
 /// What a name stands for in an operand.

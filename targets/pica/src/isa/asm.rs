@@ -4,12 +4,14 @@
 //! as a further file on picasso's command line does: symbols start afresh, code and descriptors are shared.
 
 use crate::container::{Constant, Executable, OUTPUT_TYPES, OutputEntry, Shbin, UniformEntry, numbering};
-use crate::descriptors;
-use crate::forms::Op;
-use crate::inst::{Instr, encode, with_descriptor};
-use crate::numerics::to_bits24;
-use crate::parse::{Named, Names, Parsed, components, is_name, mask_of, number, parse_statement, plain_register, strip_comment, swizzle};
-use crate::regs::{FLOAT_UNIFORMS, IDENTITY, Index, Reg};
+use crate::emit::descriptors;
+use crate::isa::forms::Op;
+use crate::isa::parse::{
+    Named, Names, Parsed, components, is_name, mask_of, number, parse_statement, plain_register, strip_comment, swizzle,
+};
+use crate::isa::registers::{FLOAT_UNIFORMS, IDENTITY, Index, Reg};
+use crate::isa::word::{Instr, encode, with_descriptor};
+use crate::legal::numerics::to_bits24;
 use indexmap::IndexMap;
 use retroshade_lower::{AsmOutput, TextError};
 
@@ -308,7 +310,7 @@ impl Assembler {
             "out" => return self.output(args),
             "alias" => {
                 let Some((name, rest)) = args.split_once(char::is_whitespace) else { return fail("`.alias` needs a name and a register") };
-                let s = crate::parse::source(rest, &self.program.symbols)?;
+                let s = crate::isa::parse::source(rest, &self.program.symbols)?;
                 self.define(name, Named { reg: s.reg, index: s.index, neg: s.neg, swz: s.swz })?;
             }
             "gsh" => return self.geometry(args),

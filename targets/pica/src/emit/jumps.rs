@@ -4,8 +4,8 @@
 //! word of a block, so parts keep the NOP that they end with.
 
 use crate::emit::Item;
-use crate::forms::Op;
-use crate::inst::Instr;
+use crate::isa::forms::Op;
+use crate::isa::word::Instr;
 use std::collections::HashMap;
 
 /// Shortens the jumps of one function; `truth` is the boolean that is always true.

@@ -3,10 +3,14 @@
 //!
 //! Largest classes first, lowest register that has room; small classes fill the free lanes of larger ones.
 
-use crate::colocate::Classes;
-use crate::forms::Op;
-use crate::mir::*;
-use crate::regs::TEMPS;
+pub mod check;
+pub mod coalesce;
+pub mod lanes;
+
+use crate::isa::forms::Op;
+use crate::isa::registers::TEMPS;
+use crate::place::coalesce::Classes;
+use crate::select::mir::*;
 
 /// Register and lane of every temporary.
 pub type Places = Vec<(u8, u8)>;
@@ -65,7 +69,7 @@ pub fn place(p: &Program, c: &Classes) -> Result<Places, u8> {
     let used: Vec<bool> = {
         let mut u = vec![false; p.temps as usize];
         for n in p.blocks.iter().flat_map(|b| &b.nodes) {
-            crate::colocate::reads(p, n).iter().for_each(|t| u[*t as usize] = true);
+            crate::place::coalesce::reads(p, n).iter().for_each(|t| u[*t as usize] = true);
             n.writes().for_each(|t| u[t as usize] = true);
         }
         u
@@ -189,7 +193,7 @@ fn assign(
 ///
 /// Recomputed from the program alone, so it does not trust the classes.
 pub fn check(p: &Program, places: &Places) -> Result<(), String> {
-    let i = crate::colocate::interference(p);
+    let i = crate::place::coalesce::interference(p);
     for (a, with) in i.with.iter().enumerate() {
         for b in with.iter() {
             if places[a] == places[b] {

@@ -5,7 +5,7 @@
 //! uniform's declared range. Facts: ISA sheet sections 7 (aL), 10 (LOOP).
 
 use crate::abi::{Abi, Place};
-use crate::mir::{Integer, Rounds};
+use crate::select::mir::{Integer, Rounds};
 use cranelift_entity::SecondaryMap;
 use indexmap::IndexMap;
 use retroshade_ir::*;
@@ -49,7 +49,7 @@ impl Plan {
 pub fn find(m: &Module, f: &Function, abi: &Abi, nodes: &[Tree], given: &[Integer], depth: usize) -> IndexMap<Block, Plan> {
     let bools = abi.uniforms.values().filter(|p| matches!(p, Place::Bool(_))).count() + given.iter().filter(|i| i.guard.is_some()).count();
     let given = given.to_vec();
-    let mut finder = Finder { m, f, abi, users: crate::indices::users(f), plans: IndexMap::new(), bools: bools as u8, given, depth };
+    let mut finder = Finder { m, f, abi, users: crate::legal::indices::users(f), plans: IndexMap::new(), bools: bools as u8, given, depth };
     finder.walk(nodes);
     finder.plans
 }
@@ -193,13 +193,15 @@ impl Finder<'_> {
 
     /// Whether a LOOP may be executed inside, by a call as well: nobody has shown that aL survives it.
     fn counts_inside(&self, nodes: &[Tree]) -> bool {
-        nodes.iter().any(|n| match n {
+        nodes.iter().any(|n| {
+            match n {
             Tree::Block(b) => self.f.blocks[*b].insts.iter().any(|i| {
                 matches!((self.f.insts[*i].op, &self.f.insts[*i].imm), (Opcode::Call, Imm::Func(callee)) if reaches_loop(self.m, *callee))
             }),
             Tree::If { then, other, .. } => self.counts_inside(then) || self.counts_inside(other),
             Tree::Loop { header, body } => self.plans.contains_key(header) || self.counts_inside(body),
             _ => false,
+        }
         })
     }
 
@@ -476,11 +478,11 @@ fn count(m: &Module, f: &Function, header: Block, body: &[Tree]) -> Option<Count
 
 /// Counts as the machine would.
 fn constant_rounds(start: f32, by: f32, limit: f32, goes_on: impl Fn(f32, f32) -> bool, tested_next: bool, bottom: bool) -> Option<u32> {
-    let load = |x: f32| crate::numerics::round(f64::from(x));
+    let load = |x: f32| crate::legal::numerics::round(f64::from(x));
     let (mut i, limit) = (load(start), load(limit));
     let mut rounds = 0;
     while rounds <= ROUNDS {
-        let after = crate::numerics::add(i, load(by));
+        let after = crate::legal::numerics::add(i, load(by));
         if bottom {
             rounds += 1;
         }

@@ -3,10 +3,18 @@
 //! Order: shared passes, structured control flow, integers to floats (where ranges prove them exact), truth values to
 //! comparisons or 0/1 floats, expansions, clean-up that leaves the blocks alone. Facts: ISA sheet section 17.
 
-use crate::exact::{EXACT, f32_like, retype_calls, truncated, unsupported};
-use crate::integers::integers;
-use crate::numerics::Float24;
-use crate::{abi, procedures, tables, whole};
+pub mod exact;
+pub mod indices;
+pub mod integers;
+pub mod numerics;
+pub mod outputs;
+pub mod procedures;
+pub mod tables;
+
+use crate::abi;
+use crate::legal::exact::{EXACT, f32_like, retype_calls, truncated, unsupported};
+use crate::legal::integers::integers;
+use crate::legal::numerics::Float24;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{self, PassOptions, sequence};
@@ -80,9 +88,9 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Res
         procedures::simplify(&mut m);
     }
     if m.stage == Stage::Geometry {
-        whole::vertices(&mut m);
+        outputs::vertices(&mut m);
     } else {
-        whole::outputs(&mut m);
+        outputs::outputs(&mut m);
     }
     // Attributes are at most 16 bits wide unless declared otherwise.
     for d in m.inputs.values_mut().filter(|d| d.ty.scalar == Scalar::I32 && d.range.is_none()) {

@@ -3,13 +3,17 @@
 //! Builds, shuffles, splats, extracts, negations and constants cost nothing: they only rename lanes. Equal scalar
 //! computations are found again by value, lane by lane. Vector operations stay together as a first packing.
 
+pub mod loops;
+pub mod mir;
+pub mod operands;
+
 use crate::abi::{Abi, InputPlace, Place, Vertices, constant_lane, input_place};
-use crate::forms::Op;
-use crate::inst::{Cond, CondOp};
-use crate::loops::{self, Plan};
-use crate::mir::*;
-use crate::regs::FLOAT_UNIFORMS;
-use crate::tables::{self, Table};
+use crate::isa::forms::Op;
+use crate::isa::registers::FLOAT_UNIFORMS;
+use crate::isa::word::{Cond, CondOp};
+use crate::legal::tables::{self, Table};
+use crate::select::loops::Plan;
+use crate::select::mir::*;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::{Cfg, DomTree};
 use retroshade_ir::*;
@@ -79,7 +83,7 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
     if p.nesting > CALLS {
         return Err(CompileError::unsupported("P0005", Span::NONE, "procedures call each other too deeply"));
     }
-    let depth = crate::lint::LOOP_DEPTH / p.nesting;
+    let depth = crate::isa::lint::LOOP_DEPTH / p.nesting;
     for (n, (id, structure)) in structures.iter().enumerate() {
         let f = &m.functions[*id];
         let base = p.blocks.len();

@@ -3,13 +3,13 @@
 //! Conversions from floats that serve as indices are clamped to what the arrays have; where declared ranges or constants
 //! prove that nothing can miss, nothing is added. Facts: ISA sheet sections 7 (indices), 8 (exact integers).
 
-use crate::exact::{EXACT, f32_like, retype_calls, truncated, unsupported};
-use crate::indices::{clamp_conversions, clamp_indices, elements, fold_indices, users};
-use crate::tables::Table;
+use crate::legal::exact::{EXACT, f32_like, retype_calls, truncated, unsupported};
+use crate::legal::indices::{clamp_conversions, clamp_indices, elements, fold_indices, users};
+use crate::legal::tables::Table;
 use cranelift_entity::SecondaryMap;
 use indexmap::IndexMap;
-use retroshade_ir::analysis::{Range, Ranges};
 use retroshade_ir::analysis::range::{Known, float_bounds};
+use retroshade_ir::analysis::{Range, Ranges};
 use retroshade_ir::passes;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::types::{F32, I32};
@@ -123,11 +123,7 @@ pub fn integers(m: &mut Module, known: Known) -> Result<(), CompileError> {
             if is_loose(f, &ranges, &users, v) {
                 loose[v] = true;
             } else if errors.len() < 20 {
-                errors.push(Diagnostic::error(
-                    "P0201",
-                    span,
-                    unproven(m, f, v, r),
-                ));
+                errors.push(Diagnostic::error("P0201", span, unproven(m, f, v, r)));
             }
         }
     }

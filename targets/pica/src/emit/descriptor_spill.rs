@@ -1,12 +1,12 @@
-//! Relief for the descriptor table: `mad` reaches only its first entries. Where a program needs more, the rarest `mad`s
+//! What is done when the descriptor table is full: `mad` reaches only its first entries. Where a program needs more, the rarest `mad`s
 //! become a product and a sum, which reach the whole table and round alike.
 //!
 //! Facts: ISA sheet sections 5 (sharing), 6 (operands), 9 (the product is rounded before the sum).
 
-use crate::descriptors::{self, LOW_ENTRIES};
-use crate::forms::Op;
-use crate::inst::{Instr, Pattern, encode};
-use crate::regs::{IDENTITY, Index, Reg, Src, TEMPS};
+use crate::emit::descriptors::{self, LOW_ENTRIES};
+use crate::isa::forms::Op;
+use crate::isa::registers::{IDENTITY, Index, Reg, Src, TEMPS};
+use crate::isa::word::{Instr, Pattern, encode};
 use retroshade_ir::Span;
 
 /// Takes `mad`s apart until the rest fits the low entries. `false` if no register is free for the products. `marks` are

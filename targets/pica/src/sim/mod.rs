@@ -4,12 +4,12 @@
 
 use crate::abi::{self, Abi, Place};
 use crate::container::{Constant, Shbin};
-use crate::dis::decode_all;
-use crate::forms::Op;
-use crate::inst::Instr;
-use crate::lint;
-use crate::numerics as f24;
-use crate::regs::{Index, Reg, Src};
+use crate::isa::dis::decode_all;
+use crate::isa::forms::Op;
+use crate::isa::lint;
+use crate::isa::registers::{Index, Reg, Src};
+use crate::isa::word::Instr;
+use crate::legal::numerics as f24;
 use retroshade_ir::{InvocationResult, Module, Scalar, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::{CompiledShader, SimError};
 use std::collections::VecDeque;

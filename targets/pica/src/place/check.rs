@@ -1,9 +1,9 @@
 //! The placement as regalloc2's checker reads it: every lane of a temporary register is a place, every temporary a name.
 
-use crate::colocate::{reads, test_reads};
-use crate::forms::Op;
-use crate::mir::{Dest, Node, Program, Tmp};
+use crate::isa::forms::Op;
 use crate::place::Places;
+use crate::place::coalesce::{reads, test_reads};
+use crate::select::mir::{Dest, Node, Program, Tmp};
 use retroshade_regalloc::judge::{At, Block, Placed, Step};
 
 fn at(places: &Places, t: Tmp) -> At {

@@ -3,13 +3,16 @@
 //! Ifs become IFC/IFU with their parts, unless a loop's exit lies inside; then, and for loops, jumps at block level are
 //! used, which leave nothing on the stacks. Facts: ISA sheet sections 10 and 11.
 
-use crate::forms::Op;
-use crate::inst::{Cond, CondOp, Instr};
-use crate::jumps;
-use crate::lint::IF_DEPTH;
-use crate::mir::*;
+pub mod descriptor_spill;
+pub mod descriptors;
+pub mod jumps;
+
+use crate::isa::forms::Op;
+use crate::isa::lint::IF_DEPTH;
+use crate::isa::registers::{FLOAT_UNIFORMS, Index, Reg, Src};
+use crate::isa::word::{Cond, CondOp, Instr};
 use crate::place::Places;
-use crate::regs::{FLOAT_UNIFORMS, Index, Reg, Src};
+use crate::select::mir::*;
 use retroshade_ir::{Block, Span};
 use retroshade_lower::structure::{Node as Tree, Structure};
 use std::collections::HashMap;

@@ -4,7 +4,7 @@
 //! (`integers.rs`), matrices as the vectors that the front end takes them apart into. What every caller passes alike and anyone
 //! can read costs nothing: the procedure reads it itself. What it hands back unchanged the callers have already.
 
-use crate::exact::{EXACT, f32_like};
+use crate::legal::exact::{EXACT, f32_like};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::range::Known;
 use retroshade_ir::analysis::{Range, Ranges};

@@ -3,7 +3,7 @@
 //!
 //! Facts: ISA sheet section 7.
 
-use crate::exact::EXACT;
+use crate::legal::exact::EXACT;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Ranges;
 use retroshade_ir::analysis::range::{Known, float_bounds};
@@ -157,7 +157,6 @@ pub fn clamp_conversions(m: &mut Module) {
         Action::Changed
     });
 }
-
 
 /// Clamps integers that only name array elements, where what is computed of them could leave the exact range.
 pub fn clamp_indices(m: &mut Module, known: &Known) {

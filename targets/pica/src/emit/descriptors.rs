@@ -4,7 +4,7 @@
 //! every two of it agree. So this is graph colouring of the conflict graph: greedy in several orders, then exact search
 //! under a work budget. Facts: ISA sheet section 5.
 
-use crate::inst::Pattern;
+use crate::isa::word::Pattern;
 
 /// Entries that an index reaches.
 pub const ENTRIES: usize = 128;
@@ -86,7 +86,7 @@ pub fn allocate(patterns: &[Pattern]) -> Result<Allocation, Overflow> {
         table[place(*c)] |= n.value;
         care[place(*c)] |= n.care;
     }
-    table.iter_mut().zip(&care).for_each(|(t, c)| *t = crate::inst::fill_selectors(*t, *c));
+    table.iter_mut().zip(&care).for_each(|(t, c)| *t = crate::isa::word::fill_selectors(*t, *c));
     Ok(Allocation { table, index: node_of.iter().map(|n| place(colours[*n]) as u8).collect() })
 }
 
