@@ -265,9 +265,15 @@ pub struct AsmArgs {
     /// Output file.
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Assembly text, or `-`.
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    /// Header with the registers of uniforms, for C (PICA200).
+    #[arg(long, value_name = "OUT")]
+    pub header: Option<PathBuf>,
+    /// Leave out the NOPs that the hardware needs at the ends of blocks; a warning says where (PICA200).
+    #[arg(long)]
+    pub no_nop: bool,
+    /// Assembly texts, or `-`; several become one container.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
 }
 
 /// What `asm` can write.

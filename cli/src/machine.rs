@@ -6,6 +6,7 @@ use crate::input::{check_chip, target};
 use crate::report::Failure;
 use retroshade::TargetIsa;
 use retroshade::lower::{Syntax, TextError, TextOptions};
+use std::path::PathBuf;
 
 fn text_options(a: &SyntaxArgs) -> TextOptions {
     TextOptions {
@@ -15,6 +16,7 @@ fn text_options(a: &SyntaxArgs) -> TextOptions {
         },
         stage: a.stage,
         chip: a.chip.clone(),
+        no_padding: false,
     }
 }
 
@@ -43,31 +45,83 @@ fn status(good: bool) -> Result<(), Failure> {
     if good { Ok(()) } else { Err(Failure::silent(1)) }
 }
 
+/// Assembly files as one text, each behind a mark where there are several.
+struct Sources {
+    text: String,
+    /// Name, text, and lines of the whole before its first.
+    files: Vec<(String, String, u32)>,
+}
+
+impl Sources {
+    fn read(paths: &[PathBuf]) -> Result<Sources, Failure> {
+        let mut all = Sources { text: String::new(), files: Vec::new() };
+        for p in paths {
+            let text = files::read_text(p)?;
+            if paths.len() > 1 {
+                all.text.push_str(";;;; file\n");
+            }
+            all.files.push((files::display(p), text.clone(), all.text.lines().count() as u32));
+            all.text.push_str(&text);
+            if !text.ends_with('\n') {
+                all.text.push('\n');
+            }
+        }
+        Ok(all)
+    }
+
+    /// The file and the line in it that a line of the whole is.
+    fn place(&self, line: u32) -> (usize, u32) {
+        let k = self.files.iter().rposition(|f| f.2 < line.max(1)).unwrap_or(0);
+        (k, line.saturating_sub(self.files[k].2))
+    }
+
+    /// Errors as they stand in the file of the first.
+    fn failure(&self, errors: Vec<TextError>) -> Failure {
+        let first = errors.first().map_or(0, |e| self.place(e.line).0);
+        let (name, text, before) = &self.files[first];
+        let here = errors.into_iter().filter(|e| self.place(e.line).0 == first);
+        let moved = here.map(|e| TextError { line: e.line.saturating_sub(*before), ..e });
+        Failure::text(name, text, moved.collect())
+    }
+}
+
 /// `shaderc asm`
 pub fn asm(a: &AsmArgs) -> Result<(), Failure> {
     let isa = target(&a.target)?;
     check_chip(isa, a.syntax.chip.as_deref())?;
-    let options = text_options(&a.syntax);
+    let options = TextOptions { no_padding: a.no_nop, ..text_options(&a.syntax) };
     let to_file = a.output.as_ref().is_some_and(|o| o.as_os_str() != "-");
     if a.emit == Some(AsmEmit::Hex) || (a.emit.is_none() && !to_file) {
-        let text = String::from_utf8_lossy(&files::read(&a.file)?).into_owned();
-        let (out, good) = by_line(&text, |l| isa.asm_line(l, &options));
+        let mut good = true;
+        let mut out = String::new();
+        for file in &a.files {
+            let text = String::from_utf8_lossy(&files::read(file)?).into_owned();
+            let (lines, all) = by_line(&text, |l| isa.asm_line(l, &options));
+            out.push_str(&lines);
+            good &= all;
+        }
         files::write_or_stdout(a.output.as_deref(), out.as_bytes())?;
         return status(good);
     }
     if a.output.is_none() {
         return Err(Failure::usage("binary goes to stdout only with -o -"));
     }
-    let name = files::display(&a.file);
-    let text = files::read_text(&a.file)?;
-    let done = isa.assemble(&text, &options).map_err(|e| Failure::text(&name, &text, e))?;
+    let sources = Sources::read(&a.files)?;
+    let done = isa.assemble(&sources.text, &options).map_err(|e| sources.failure(e))?;
     for w in &done.warnings {
-        eprintln!("{name}:{}:{}: warning[A0002]: {}", w.line, w.column, w.message);
+        let (k, line) = sources.place(w.line);
+        eprintln!("{}:{line}:{}: warning[A0002]: {}", sources.files[k].0, w.column, w.message);
+    }
+    if let Some(path) = &a.header {
+        let header = done.container.as_deref().and_then(|c| isa.header(c));
+        let text = header.ok_or_else(|| Failure::usage(format!("target {} has no header for assembly", isa.name())))?;
+        files::write_or_stdout(Some(path), text.as_bytes())?;
     }
     let bytes = match (a.emit, done.container) {
         (Some(AsmEmit::Bin), _) => done.code,
         (_, Some(c)) => c,
         (Some(_), None) => {
+            let name = &sources.files[0].0;
             return Err(Failure::plain(1, "C0009", format!("{name} does not say enough for a container of target {}", isa.name())));
         }
         (None, None) => done.code,

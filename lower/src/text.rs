@@ -21,6 +21,8 @@ pub struct TextOptions {
     pub stage: Option<retroshade_ir::Stage>,
     /// Chip; absent: every instruction that any chip has.
     pub chip: Option<String>,
+    /// Whether the assembler leaves out the padding that the hardware needs.
+    pub no_padding: bool,
 }
 
 /// An error in assembly text, a binary or a container.

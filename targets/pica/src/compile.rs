@@ -2,7 +2,7 @@
 
 use crate::abi::semantics;
 use crate::abi::{self, Abi};
-use crate::container::{Constant, Executable, Shbin, numbering};
+use crate::container::{Constant, Executable, Shbin, header};
 use crate::emit::descriptor_spill;
 use crate::emit::{Emitted, emit, used_registers};
 use crate::isa::asm::LinkError;
@@ -21,7 +21,6 @@ use crate::select::mir::{Leaf, Program, Rounds};
 use crate::select::operands::prepare;
 use indexmap::IndexMap;
 use retroshade_ir::{Module, Scalar, Span, Stage};
-use retroshade_lower::reflect::Reflection;
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options};
 
@@ -234,7 +233,7 @@ fn compile_as(source: &Module, options: &Options, variant: &Variant) -> Result<C
     detail.insert("nops", nops as u64);
     let mut extra: IndexMap<&'static str, Vec<u8>> = IndexMap::new();
     extra.insert("mir", mir.into_bytes());
-    extra.insert("header", header(&bin, &module, &reflection).into_bytes());
+    extra.insert("header", header::of_program(&bin, &reflection).into_bytes());
     extra.insert("hex", hex(&done.emitted.code, &bin).into_bytes());
     Ok(CompiledShader {
         target: "pica",
@@ -394,36 +393,6 @@ fn hex(code: &[Instr], bin: &Shbin) -> String {
             out.push_str(&format!(" {d:08x}"));
         }
         out.push('\n');
-    }
-    out
-}
-
-/// A C header with register numbers under the names that the reference assembler's `-h` gives them; inputs, which it leaves
-/// out, besides.
-fn header(bin: &Shbin, m: &Module, r: &Reflection) -> String {
-    let stage = if m.stage == Stage::Geometry { "GSH" } else { "VSH" };
-    let mut out =
-        "// Register numbers of the uniforms, for C3D_FVUnif*, C3D_IVUnifSet and the boolean mask; generated.\n#pragma once\n".to_string();
-    for u in bin.executables.iter().flat_map(|e| &e.uniforms) {
-        let name: String = u.name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
-        match u.first {
-            0..numbering::FLOAT => {
-                out.push_str(&format!("#define {stage}_ATTRIB_{name} {}\n", u.first));
-                continue;
-            }
-            numbering::FLOAT..numbering::INT => {
-                out.push_str(&format!("#define {stage}_FVEC_{name} 0x{:02X}\n", u.first - numbering::FLOAT))
-            }
-            numbering::INT..numbering::BOOL => out.push_str(&format!("#define {stage}_IVEC_{name} 0x{:02X}\n", u.first - numbering::INT)),
-            _ => out.push_str(&format!("#define {stage}_FLAG_{name} BIT({})\n", u.first - numbering::BOOL)),
-        }
-        out.push_str(&format!("#define {stage}_ULEN_{name} {}\n", u.last - u.first + 1));
-    }
-    // What C3D_IVUnifSet takes for a loop's number of rounds.
-    for l in r.uniforms.iter().flat_map(|u| &u.loops) {
-        let name: String = l.name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
-        let sign = if l.sign < 0 { '-' } else { '+' };
-        out.push_str(&format!("#define {stage}_IVAL_{name}(value) ({} {sign} (value)), {}, {}, 0\n", l.add, l.first, l.step));
     }
     out
 }

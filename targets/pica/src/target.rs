@@ -1,7 +1,7 @@
 //! The target as the rest of the compiler sees it.
 
 use crate::abi::semantics;
-use crate::container::Shbin;
+use crate::container::{Shbin, header};
 use crate::isa::{asm, dis, forms, lint, text};
 use crate::legal::numerics;
 use crate::{compile, sim};
@@ -71,6 +71,9 @@ impl TargetIsa for Pica {
     fn warnings(&self, modules: &[Module]) -> Vec<(usize, Diagnostic)> {
         semantics::warnings(modules)
     }
+    fn header(&self, bytes: &[u8]) -> Option<String> {
+        Shbin::read(bytes).ok().map(|bin| header::of_assembly(&bin))
+    }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         text::dis_line(line, options)
     }
@@ -89,7 +92,7 @@ impl TargetIsa for Pica {
         if options.syntax == Syntax::Fields {
             return Err(vec![TextError::new("field listings are assembled line by line")]);
         }
-        asm::assemble(source)
+        asm::assemble(source, !options.no_padding)
     }
     fn is_container(&self, bytes: &[u8]) -> bool {
         Shbin::is_shbin(bytes)

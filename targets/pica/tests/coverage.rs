@@ -20,8 +20,15 @@ fn codes(text: &str, out: &mut BTreeSet<String>, quoted: bool) {
 fn every_error_code_has_a_case() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut made, mut tested) = (BTreeSet::new(), BTreeSet::new());
-    for f in std::fs::read_dir(root.join("src")).unwrap() {
-        codes(&std::fs::read_to_string(f.unwrap().path()).unwrap(), &mut made, true);
+    let mut folders = vec![root.join("src")];
+    while let Some(folder) = folders.pop() {
+        for f in std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()) {
+            if f.is_dir() {
+                folders.push(f);
+            } else {
+                codes(&std::fs::read_to_string(f).unwrap(), &mut made, true);
+            }
+        }
     }
     for f in std::fs::read_dir(root.join("../../filetests/cases/pica")).unwrap() {
         let text = std::fs::read_to_string(f.unwrap().path()).unwrap();

@@ -2,6 +2,8 @@
 //!
 //! Layout and order are picasso's; the reader trusts nothing. Facts: ISA sheet sections 13 and 14.
 
+pub mod header;
+
 use retroshade_lower::TextError;
 
 /// Magic words.

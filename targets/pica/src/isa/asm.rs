@@ -7,7 +7,7 @@ use crate::container::{Constant, Executable, OUTPUT_TYPES, OutputEntry, Shbin, U
 use crate::emit::descriptors;
 use crate::isa::forms::Op;
 use crate::isa::parse::{
-    Named, Names, Parsed, components, is_name, mask_of, number, parse_statement, plain_register, strip_comment, swizzle,
+    Named, Names, Parsed, components, is_name, mask_of, number, parse_statement, plain_register, strip_comment,
 };
 use crate::isa::registers::{FLOAT_UNIFORMS, IDENTITY, Index, Reg};
 use crate::isa::word::{Instr, encode, with_descriptor};
@@ -15,8 +15,10 @@ use crate::legal::numerics::to_bits24;
 use indexmap::IndexMap;
 use retroshade_lower::{AsmOutput, TextError};
 
-/// Separates the programs of one text.
+/// Separates the programs of one text, as files on picasso's command line are separate.
 pub const FILE_MARK: &str = ";;;; file";
+/// Behind a mark: the program's uniforms have places of their own. Without it vertex programs share theirs by name.
+pub const OWN_UNIFORMS: &str = "own uniforms";
 /// Words of vertex code that the loader takes.
 pub const VERTEX_WORDS: usize = 512;
 
@@ -44,6 +46,32 @@ struct Block {
     else_at: usize,
     name: String,
     line: u32,
+}
+
+/// Places of uniforms by kind, and those that already have names.
+#[derive(Clone, Default)]
+struct Space {
+    next: [u8; 3],
+    names: IndexMap<String, (Kind, u8, u8)>,
+}
+
+/// A kind of uniform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Float,
+    Int,
+    Bool,
+}
+
+impl Kind {
+    /// Its registers, and its first number in the container's tables.
+    fn registers(self) -> (u8, u16) {
+        match self {
+            Kind::Float => (FLOAT_UNIFORMS, numbering::FLOAT),
+            Kind::Int => (4, numbering::INT),
+            Kind::Bool => (16, numbering::BOOL),
+        }
+    }
 }
 
 /// Symbols of one program.
@@ -77,8 +105,14 @@ struct Assembler {
     /// Position right after the last block end, where a further end needs a NOP.
     last_end: Option<usize>,
     program: Program,
+    /// What the vertex programs so far have declared.
+    shared: Space,
     executables: Vec<Executable>,
+    /// The procedure where each of them starts, and the line that its file ends at.
+    entries: Vec<(String, u32)>,
     warnings: Vec<TextError>,
+    /// Whether NOPs that a block's end needs are put in.
+    pad: bool,
 }
 
 /// One program's directives.
@@ -88,30 +122,39 @@ struct Program {
     exe: Executable,
     entry: Option<String>,
     no_dvle: bool,
-    next_float: u8,
-    next_int: u8,
-    next_bool: u8,
+    space: Space,
+    /// A geometry program whose mode is told: it shares no uniforms with vertex programs.
+    own_space: bool,
     top_float: u8,
     top_int: u8,
     next_output: u8,
-    used_inputs: u16,
     /// Lines of an open `.constfa`.
     array: Option<(String, Option<usize>, Vec<[f32; 4]>)>,
 }
 
 impl Program {
-    fn new() -> Program {
-        Program { top_float: FLOAT_UNIFORMS, top_int: 4, ..Program::default() }
+    fn new(space: Space) -> Program {
+        Program { space, top_float: FLOAT_UNIFORMS, top_int: 4, ..Program::default() }
     }
 }
 
-/// Assembles a text.
-pub fn assemble(source: &str) -> Result<AsmOutput, Vec<TextError>> {
-    let mut a = Assembler { program: Program::new(), ..Assembler::default() };
+/// Assembles a text; `pad` says whether NOPs that blocks need at their ends are put in.
+pub fn assemble(source: &str, pad: bool) -> Result<AsmOutput, Vec<TextError>> {
+    let mut a = Assembler { program: Program::new(Space::default()), pad, ..Assembler::default() };
     for (n, line) in source.lines().enumerate() {
         let number = n as u32 + 1;
-        if line.starts_with(FILE_MARK) {
-            a.finish_program(number);
+        if let Some(rest) = line.strip_prefix(FILE_MARK) {
+            if a.started() {
+                a.finish_program(number);
+            }
+            if rest.trim_end().ends_with(OWN_UNIFORMS) {
+                a.program.space = Space::default();
+                a.program.own_space = true;
+            }
+            continue;
+        }
+        // What a preprocessor leaves of file names and lines.
+        if line.trim_start().starts_with('#') {
             continue;
         }
         if let Err(e) = a.line(line, number) {
@@ -127,6 +170,11 @@ fn fail<T>(message: impl Into<String>) -> Parsed<T> {
 }
 
 impl Assembler {
+    /// Whether the program has said anything yet.
+    fn started(&self) -> bool {
+        !self.code.is_empty() || !self.executables.is_empty() || self.program.entry.is_some() || !self.program.symbols.aliases.is_empty()
+    }
+
     fn error(&mut self, e: TextError, line: u32, text: &str) {
         let column = if e.column > 0 { e.column } else { (text.len() - text.trim_start().len()) as u32 + 1 };
         if self.errors.len() < 20 {
@@ -170,10 +218,9 @@ impl Assembler {
         if let Err(e) = encode(&s.instr) {
             return fail(e.to_string());
         }
-        for src in s.instr.sources() {
-            if let Reg::V(n) = src.reg {
-                self.program.used_inputs |= 1 << n;
-            }
+        // An older way to say what the program is.
+        if s.instr.op == Op::Setemit {
+            self.program.exe.geometry = true;
         }
         let kind = match s.instr.op {
             Op::Ifc | Op::Ifu => Some(BlockKind::If),
@@ -205,8 +252,13 @@ impl Assembler {
                 Op::Break | Op::Breakc => b.kind == BlockKind::Loop,
                 _ => false,
             };
-        if empty || ends_meet || flow || label_here {
+        if !(empty || ends_meet || flow || label_here) {
+            return;
+        }
+        if self.pad {
             self.emit(Instr::new(Op::Nop), line);
+        } else {
+            self.warnings.push(TextError::at(line, 1, "the block needs a NOP here"));
         }
     }
 
@@ -243,8 +295,13 @@ impl Assembler {
             }
             "nodvle" => self.program.no_dvle = true,
             "fvec" | "ivec" | "bool" => {
+                let kind = match word {
+                    "fvec" => Kind::Float,
+                    "ivec" => Kind::Int,
+                    _ => Kind::Bool,
+                };
                 for item in args.split(',').map(str::trim).filter(|i| !i.is_empty()) {
-                    self.uniform(word, item)?;
+                    self.uniform(kind, item)?;
                 }
             }
             "constf" => {
@@ -257,16 +314,22 @@ impl Assembler {
             "consti" => {
                 let (name, v) = named_tuple(args)?;
                 let v = bytes(&v)?;
-                if self.program.top_int <= self.program.next_int {
+                if self.program.top_int <= self.program.space.next[Kind::Int as usize] {
                     return fail("no integer register is left");
                 }
                 self.program.top_int -= 1;
                 let n = self.program.top_int;
                 self.program.exe.constants.push(Constant::Int(n as u16, v));
+                self.unused(name)?;
                 self.program.symbols.ints.insert(name.to_string(), n);
             }
+            "constfa" if self.program.array.is_some() => return self.array_line(args),
             "constfa" => {
                 let (name, size) = array_name(args)?;
+                if !args.contains('[') || size == Some(0) {
+                    return fail("`.constfa` takes name[] or name[size]");
+                }
+                self.unused(name)?;
                 self.program.array = Some((name.to_string(), size, Vec::new()));
             }
             "setf" | "seti" => {
@@ -294,8 +357,8 @@ impl Assembler {
                 let mut words = args.split_whitespace();
                 let Some(name) = words.next() else { return fail("`.in` needs a name") };
                 let n = match words.next() {
-                    Some(r) => match plain_register(r) {
-                        Some(Reg::V(n)) => n,
+                    Some(r) => match crate::isa::parse::source(r, &self.program.symbols)?.reg {
+                        Reg::V(n) => n,
                         _ => return fail(format!("`{r}` is not an input register")),
                     },
                     None => match (0..16).find(|n| self.program.exe.inputs >> n & 1 == 0) {
@@ -310,6 +373,21 @@ impl Assembler {
             "out" => return self.output(args),
             "alias" => {
                 let Some((name, rest)) = args.split_once(char::is_whitespace) else { return fail("`.alias` needs a name and a register") };
+                let rest = rest.trim();
+                if plain_register(name).is_some() {
+                    return fail(format!("`{name}` is a register"));
+                }
+                for (letter, small) in [('b', Kind::Bool), ('i', Kind::Int)] {
+                    let known = self.program.symbols.uniform(letter, rest.split('[').next().unwrap_or(rest)).is_some();
+                    if known || rest.strip_prefix(letter).is_some_and(|d| d.starts_with(|c: char| c.is_ascii_digit())) {
+                        let n = crate::isa::parse::uniform(letter, rest, &self.program.symbols)?;
+                        self.unused(name)?;
+                        let symbols = &mut self.program.symbols;
+                        let names = if small == Kind::Bool { &mut symbols.bools } else { &mut symbols.ints };
+                        names.insert(name.to_string(), n);
+                        return Ok(());
+                    }
+                }
                 let s = crate::isa::parse::source(rest, &self.program.symbols)?;
                 self.define(name, Named { reg: s.reg, index: s.index, neg: s.neg, swz: s.swz })?;
             }
@@ -320,9 +398,11 @@ impl Assembler {
     }
 
     fn end(&mut self, line: u32) -> Parsed<()> {
-        if let Some((name, size, values)) = self.program.array.take() {
-            if size.is_some_and(|s| s != values.len()) {
-                return fail(format!("`{name}` does not have the announced number of elements"));
+        if let Some((name, size, mut values)) = self.program.array.take() {
+            // Elements that are announced and not given are zero.
+            values.resize(size.unwrap_or(values.len()), [0.0; 4]);
+            if values.is_empty() {
+                return fail(format!("`{name}` has no elements"));
             }
             let first = self.constant_register(values.len())?;
             for (k, v) in values.into_iter().enumerate() {
@@ -353,27 +433,55 @@ impl Assembler {
         Ok(())
     }
 
-    fn uniform(&mut self, word: &str, item: &str) -> Parsed<()> {
+    fn uniform(&mut self, kind: Kind, item: &str) -> Parsed<()> {
         let (name, size) = array_name(item)?;
         let size = size.unwrap_or(1);
+        let (registers, first) = kind.registers();
         let p = &mut self.program;
-        let (next, limit, first) = match word {
-            "fvec" => (&mut p.next_float, p.top_float, numbering::FLOAT),
-            "ivec" => (&mut p.next_int, p.top_int, numbering::INT),
-            _ => (&mut p.next_bool, 16, numbering::BOOL),
+        let limit = match kind {
+            Kind::Float => p.top_float,
+            Kind::Int => p.top_int,
+            Kind::Bool => registers,
         };
-        let n = *next;
-        if size == 0 || n as usize + size > limit as usize {
-            return fail(format!("no room for `{item}`: {} registers are left", limit.saturating_sub(n)));
-        }
-        *next += size as u8;
-        self.export(name, first + n as u16, size as u16);
-        match word {
-            "fvec" => self.name(name, Reg::C(n))?,
-            "ivec" => drop(self.program.symbols.ints.insert(name.to_string(), n)),
-            _ => drop(self.program.symbols.bools.insert(name.to_string(), n)),
+        let known = p.space.names.get(name).copied();
+        let n = match known {
+            Some((k, n, s)) if (k, s as usize) == (kind, size) => n,
+            Some(_) => return fail(format!("`{name}` was declared otherwise before")),
+            None => {
+                let n = p.space.next[kind as usize];
+                if size == 0 || n as usize + size > limit as usize {
+                    return fail(format!("no room for `{item}`: {} registers are left", limit.saturating_sub(n)));
+                }
+                p.space.next[kind as usize] += size as u8;
+                p.space.names.insert(name.to_string(), (kind, n, size as u8));
+                n
+            }
+        };
+        self.export(name, first + u16::from(n), size as u16);
+        match kind {
+            Kind::Float => self.name(name, Reg::C(n))?,
+            Kind::Int => {
+                self.unused(name)?;
+                self.program.symbols.ints.insert(name.to_string(), n);
+            }
+            Kind::Bool => {
+                self.unused(name)?;
+                self.program.symbols.bools.insert(name.to_string(), n);
+            }
         }
         Ok(())
+    }
+
+    /// Refuses a name that stands for something already.
+    fn unused(&self, name: &str) -> Parsed<()> {
+        let s = &self.program.symbols;
+        if !is_name(name) {
+            fail(format!("`{name}` is not a name"))
+        } else if s.aliases.contains_key(name) || s.bools.contains_key(name) || s.ints.contains_key(name) {
+            fail(format!("`{name}` is defined already"))
+        } else {
+            Ok(())
+        }
     }
 
     fn export(&mut self, name: &str, first: u16, size: u16) {
@@ -383,9 +491,7 @@ impl Assembler {
     }
 
     fn define(&mut self, name: &str, named: Named) -> Parsed<()> {
-        if !is_name(name) {
-            return fail(format!("`{name}` is not a name"));
-        }
+        self.unused(name)?;
         self.program.symbols.aliases.insert(name.to_string(), named);
         Ok(())
     }
@@ -401,7 +507,7 @@ impl Assembler {
 
     fn constant_register(&mut self, size: usize) -> Parsed<u8> {
         let p = &mut self.program;
-        if size > p.top_float.saturating_sub(p.next_float) as usize {
+        if size > p.top_float.saturating_sub(p.space.next[Kind::Float as usize]) as usize {
             return fail("no float register is left for a constant");
         }
         p.top_float -= size as u8;
@@ -414,7 +520,10 @@ impl Assembler {
 
     fn array_line(&mut self, text: &str) -> Parsed<()> {
         let v = floats(inside(text)?)?;
-        if let Some((_, _, values)) = &mut self.program.array {
+        if let Some((name, size, values)) = &mut self.program.array {
+            if *size == Some(values.len()) {
+                return fail(format!("`{name}` has more elements than announced"));
+            }
             values.push(v);
         }
         Ok(())
@@ -444,8 +553,8 @@ impl Assembler {
                 if let Some(m) = m {
                     mask = Some(mask_text(m)?);
                 }
-                match self.program.symbols.register(r).map(|n| n.reg).or_else(|| plain_register(r)) {
-                    Some(Reg::O(n)) => n,
+                match crate::isa::parse::source(r, &self.program.symbols)?.reg {
+                    Reg::O(n) => n,
                     _ => return fail(format!("`{r}` is not an output register")),
                 }
             }
@@ -465,30 +574,42 @@ impl Assembler {
     }
 
     fn geometry(&mut self, args: &str) -> Parsed<()> {
-        let words: Vec<&str> = args.split_whitespace().collect();
+        let lower = args.to_ascii_lowercase();
+        let words: Vec<&str> = lower.split_whitespace().collect();
         let uniform = |t: &str| match plain_register(t) {
             Some(Reg::C(n)) => Ok(n),
             _ => fail(format!("`{t}` is not a float uniform")),
         };
         let count = |t: &str| number(t).and_then(|v| u8::try_from(v).ok()).ok_or_else(|| TextError::new(format!("`{t}` is not a count")));
-        let p = &mut self.program;
-        p.exe.geometry = true;
-        match words[..] {
-            ["point"] => p.next_float = 0,
-            ["point", first] => p.next_float = uniform(first)?,
-            ["variable", first, vertices] => {
-                p.exe.mode = 1;
-                p.next_float = uniform(first)?;
-                p.exe.whole = count(vertices)?;
+        let exe = &mut self.program.exe;
+        if words.is_empty() {
+            // An older way: the mode is not told, uniforms are shared with vertex programs.
+            exe.geometry = true;
+            return Ok(());
+        }
+        if exe.geometry || !exe.constants.is_empty() || !exe.uniforms.is_empty() || !exe.outputs.is_empty() {
+            return fail("`.gsh` stands once, before constants, uniforms and outputs");
+        }
+        exe.geometry = true;
+        let first = match words[..] {
+            ["point"] => 0,
+            ["point", first] => uniform(first)?,
+            ["variable" | "subdivision", first, vertices] => {
+                exe.mode = 1;
+                exe.whole = count(vertices)?;
+                uniform(first)?
             }
-            ["fixed", first, array, vertices] => {
-                p.exe.mode = 2;
-                p.next_float = uniform(first)?;
-                p.exe.array = uniform(array)?;
-                p.exe.vertices = count(vertices)?;
+            ["fixed" | "particle", first, array, vertices] => {
+                exe.mode = 2;
+                exe.array = uniform(array)?;
+                exe.vertices = count(vertices)?;
+                uniform(first)?
             }
             _ => return fail("`.gsh` takes point, variable or fixed with their registers"),
-        }
+        };
+        self.program.own_space = true;
+        self.program.space = Space::default();
+        self.program.space.next[Kind::Float as usize] = first;
         Ok(())
     }
 
@@ -496,25 +617,11 @@ impl Assembler {
         for b in std::mem::take(&mut self.blocks) {
             self.errors.push(TextError::at(b.line, 1, "this block has no `.end`"));
         }
-        let mut p = std::mem::replace(&mut self.program, Program::new());
+        if !self.program.own_space {
+            self.shared = self.program.space.clone();
+        }
+        let mut p = std::mem::replace(&mut self.program, Program::new(self.shared.clone()));
         self.last_end = None;
-        if p.no_dvle {
-            return;
-        }
-        let name = p.entry.unwrap_or_else(|| "main".to_string());
-        match self.procs.get(&name) {
-            Some((at, len)) => (p.exe.entry, p.exe.end) = (*at as u32, (at + len) as u32),
-            None => self.errors.push(TextError::at(line.max(1), 1, format!("the entry procedure `{name}` is not defined"))),
-        }
-        if !p.exe.geometry && p.exe.end as usize > VERTEX_WORDS {
-            self.errors.push(TextError::at(line.max(1), 1, format!("the vertex program ends beyond word {VERTEX_WORDS}")));
-        }
-        if p.exe.constants.is_empty() {
-            self.warnings.push(TextError::at(1, 1, "no constant is defined: programs without one are reported to hang the machine"));
-        }
-        let _ = p.used_inputs;
-        p.exe.uniforms.sort_by_key(|u| u.first);
-        self.executables.push(p.exe);
         // Labels are local to a file; procedures are not.
         for (at, l, line) in std::mem::take(&mut self.label_uses) {
             match self.labels.get(&l) {
@@ -523,6 +630,16 @@ impl Assembler {
             }
         }
         self.labels.clear();
+        if p.no_dvle {
+            return;
+        }
+        let name = p.entry.unwrap_or_else(|| "main".to_string());
+        self.entries.push((name, line.max(1)));
+        if p.exe.constants.is_empty() {
+            self.warnings.push(TextError::at(1, 1, "no constant is defined: programs without one are reported to hang the machine"));
+        }
+        p.exe.uniforms.sort_by_key(|u| u.first);
+        self.executables.push(p.exe);
     }
 
     fn finish(mut self) -> Result<AsmOutput, Vec<TextError>> {
@@ -531,6 +648,15 @@ impl Assembler {
                 Some((start, len)) if *len <= 255 => (self.code[at].target, self.code[at].num) = (*start as u16, *len as u8),
                 Some(_) => self.errors.push(TextError::at(line, 1, format!("procedure `{p}` is longer than 255 words"))),
                 None => self.errors.push(TextError::at(line, 1, format!("procedure `{p}` is not defined"))),
+            }
+        }
+        for (e, (name, line)) in self.executables.iter_mut().zip(&self.entries) {
+            match self.procs.get(name) {
+                Some((at, len)) => (e.entry, e.end) = (*at as u32, (at + len) as u32),
+                None => self.errors.push(TextError::at(*line, 1, format!("the entry procedure `{name}` is not defined"))),
+            }
+            if !e.geometry && e.end as usize > VERTEX_WORDS {
+                self.errors.push(TextError::at(*line, 1, format!("the vertex program ends beyond word {VERTEX_WORDS}")));
             }
         }
         if self.code.len() > 4096 {
@@ -662,12 +788,9 @@ fn floats(text: &str) -> Parsed<[f32; 4]> {
 fn bytes(text: &str) -> Parsed<[u8; 4]> {
     let mut out = [0; 4];
     for (o, t) in out.iter_mut().zip(parts(text)?) {
-        *o = number(t).and_then(|v| u8::try_from(v).ok()).ok_or_else(|| TextError::new(format!("`{t}` is not a number from 0 to 255")))?;
+        // Negative steps are written as such.
+        let byte = number(t).filter(|v| (-128..256).contains(v));
+        *o = byte.ok_or_else(|| TextError::new(format!("`{t}` is not a number from -128 to 255")))? as u8;
     }
     Ok(out)
-}
-
-/// The full swizzle of component letters; used by callers that build operands from text.
-pub fn letters(text: &str) -> Parsed<[u8; 4]> {
-    swizzle(text)
 }

@@ -1,7 +1,7 @@
 //! A whole `.shbin` as text that picasso takes: directives from the tables, procedures and blocks from the flow fields.
 
 use crate::container::{Constant, Executable, OUTPUT_TYPES, Shbin, numbering};
-use crate::isa::asm::FILE_MARK;
+use crate::isa::asm::{FILE_MARK, OWN_UNIFORMS};
 use crate::isa::forms::Op;
 use crate::isa::parse::letters;
 use crate::isa::text::instruction;
@@ -61,7 +61,8 @@ pub fn disassemble(bin: &Shbin) -> Result<String, TextError> {
     let mut out = String::new();
     for (n, e) in bin.executables.iter().enumerate() {
         if n > 0 {
-            out.push_str(&format!("{FILE_MARK} {}\n", n + 1));
+            let own = if e.geometry { String::new() } else { format!(" {OWN_UNIFORMS}") };
+            out.push_str(&format!("{FILE_MARK} {}{own}\n", n + 1));
         }
         header(&mut out, e, n);
         if n == 0 {
@@ -99,15 +100,23 @@ fn symbol(name: &str) -> String {
     if out.chars().next().is_none_or(|c| c.is_ascii_digit()) { format!("u{out}") } else { out }
 }
 
+/// An input register as picasso takes it: by number it knows v0 to v14 only.
+fn input(n: u16) -> String {
+    if n == 15 { "v14[1]".to_string() } else { format!("v{n}") }
+}
+
 fn header(out: &mut String, e: &Executable, n: usize) {
     let mut line = |s: String| {
         out.push_str(&s);
         out.push('\n');
     };
+    // Uniforms come behind the vertices that float registers hold.
+    let floats = e.uniforms.iter().filter(|u| (numbering::FLOAT..numbering::INT).contains(&u.first)).map(|u| u.first - numbering::FLOAT);
+    let free = floats.min().unwrap_or(u16::from(e.array) + 1);
     if e.geometry {
         match e.mode {
-            1 => line(format!(".gsh variable c0 {}", e.whole)),
-            2 => line(format!(".gsh fixed c0 c{} {}", e.array, e.vertices)),
+            1 => line(format!(".gsh variable c{free} {}", e.whole)),
+            2 => line(format!(".gsh fixed c{free} c{} {}", e.array, e.vertices)),
             _ => line(".gsh point c0".to_string()),
         }
     }
@@ -115,7 +124,7 @@ fn header(out: &mut String, e: &Executable, n: usize) {
     // Uniforms are allocated upward: names without an underscore are exported, gaps get names with one.
     let kinds = [(".fvec", numbering::FLOAT, numbering::INT), (".ivec", numbering::INT, numbering::BOOL), (".bool", numbering::BOOL, 0x88)];
     for (word, first, end) in kinds {
-        let mut next = first;
+        let mut next = if word == ".fvec" && e.geometry && e.mode != 0 { first + free } else { first };
         for u in e.uniforms.iter().filter(|u| (first..end).contains(&u.first)) {
             if u.first < next {
                 line(format!("; {} lies over other uniforms", u.name));
@@ -133,7 +142,7 @@ fn header(out: &mut String, e: &Executable, n: usize) {
         }
     }
     for u in e.uniforms.iter().filter(|u| u.last < 16) {
-        line(format!(".in {} v{}", symbol(&u.name), u.first));
+        line(format!(".in {} {}", symbol(&u.name), input(u.first)));
     }
     for c in &e.constants {
         line(match c {
@@ -144,7 +153,7 @@ fn header(out: &mut String, e: &Executable, n: usize) {
     }
     for o in &e.outputs {
         let mask = if o.mask == 15 { String::new() } else { format!(".{}", letters(o.mask)) };
-        line(format!(".out - {}{mask} o{}", OUTPUT_TYPES[o.kind as usize], o.reg));
+        line(format!(".out - {} o{}{mask}", OUTPUT_TYPES[o.kind as usize], o.reg));
     }
 }
 
@@ -205,6 +214,7 @@ fn program(out: &mut String, bin: &Shbin, code: &[Instr]) {
             let text = instruction(i, &|t| format!("l_{t}"), &|s, _| {
                 procs.iter().find(|p| p.0 == s as usize).map_or_else(|| format!("p_{s}"), |p| p.2.clone())
             });
+            let text = text.replace("v15", &input(15));
             out.push_str(&format!("{}{text}\n", "    ".repeat(open.iter().filter(|o| o.1 == ".end").count() + 1)));
             let (t, n) = (i.target as usize, i.num as usize);
             match i.op {

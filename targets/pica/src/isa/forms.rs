@@ -246,9 +246,9 @@ pub const fn sources(op: Op) -> usize {
     }
 }
 
-/// The operation with this mnemonic (the inverted forms have none of their own).
+/// The operation with this mnemonic; those of the inverted forms say no more than their partners', the operands decide.
 pub fn mnemonic(name: &str) -> Option<Op> {
-    FORMS.iter().find(|f| f.name == name && !matches!(f.ext.format, F::F1i | F::F5i | F::Desc)).map(|f| f.ext.op)
+    FORMS.iter().find(|f| f.name == name && f.ext.format != F::Desc).map(|f| f.ext.op)
 }
 
 /// The mnemonic of an operation.

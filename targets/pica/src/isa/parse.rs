@@ -159,7 +159,7 @@ pub fn parse_statement(line: &str, names: &dyn Names) -> Parsed<Option<Statement
             i.mask = match operands[0].to_ascii_lowercase().as_str() {
                 "a0.x" | "a0" => 1,
                 "a0.y" | "a1" => 2,
-                "a0.xy" | "a0.yx" => 3,
+                "a0.xy" | "a0.yx" | "a01" => 3,
                 other => return fail(format!("`mova` writes a0.x, a0.y or a0.xy, not `{other}`")),
             };
             i.src[0] = source(operands[1], names)?;
@@ -203,7 +203,8 @@ fn cond(text: &str) -> Parsed<Cond> {
     Ok(Cond::flag(n, want))
 }
 
-fn uniform(kind: char, text: &str, names: &dyn Names) -> Parsed<u8> {
+/// A boolean (`b`) or integer (`i`) register, by name or number, with an offset.
+pub fn uniform(kind: char, text: &str, names: &dyn Names) -> Parsed<u8> {
     let (base, offset) = match text.split_once('[') {
         Some((b, r)) => {
             (b.trim(), r.strip_suffix(']').and_then(number).ok_or_else(|| TextError::new(format!("`{text}` is not a register")))?)
@@ -332,7 +333,9 @@ fn operand(text: &str, names: &dyn Names) -> Parsed<(Src, Option<String>)> {
 /// The inside of `[…]`: terms joined by `+`.
 fn index(text: &str) -> Parsed<(Index, i64)> {
     let (mut index, mut offset) = (Index::None, 0i64);
-    for term in text.split('+') {
+    // `aL-0` is `aL+-0`.
+    let signed = text.trim().replace('-', "+-");
+    for term in signed.trim_start_matches('+').split('+') {
         let term = term.trim();
         let found = match term.to_ascii_lowercase().as_str() {
             "a0.x" | "a0" => Some(Index::A0x),

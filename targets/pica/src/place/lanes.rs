@@ -4,6 +4,7 @@
 //! runs the later stages (`select::operands`, `place::coalesce`), so its gain is real.
 
 use crate::isa::forms::Op;
+use crate::place::dots;
 use crate::select::mir::*;
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ fn push_negation(n: &mut Node) -> bool {
 }
 
 /// Definitions of each temporary: (block, node).
-fn definitions(p: &Program) -> Vec<Vec<(usize, usize)>> {
+pub fn definitions(p: &Program) -> Vec<Vec<(usize, usize)>> {
     let mut defs = vec![Vec::new(); p.temps as usize];
     for (b, block) in p.blocks.iter().enumerate() {
         for (n, node) in block.nodes.iter().enumerate() {
@@ -268,7 +269,9 @@ pub fn same_target(a: &Node, b: &Node) -> bool {
 /// The first packing of a lowered program.
 pub fn pack(p: &mut Program, optimise: bool) {
     p.remove_dead();
+    dots::split(p);
     if optimise {
+        dots::form(p);
         fuse_products(p);
         write_outputs_directly(p);
         p.remove_dead();

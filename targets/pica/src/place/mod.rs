@@ -5,6 +5,7 @@
 
 pub mod check;
 pub mod coalesce;
+pub mod dots;
 pub mod lanes;
 
 use crate::isa::forms::Op;

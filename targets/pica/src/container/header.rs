@@ -1,0 +1,84 @@
+//! C headers with the registers of uniforms, under the names that picasso's `-h` gives them.
+//!
+//! Facts: ISA sheet sections 14 (numbers in tables), 15 (what citro3d's functions take).
+
+use crate::container::{Executable, Shbin, UniformEntry, numbering};
+use retroshade_lower::reflect::Reflection;
+use std::fmt::Write;
+
+/// What `C3D_IVUnifSet` and `C3D_BoolUnifSet` take for the first register of a kind: table numbers count from c0.
+const INT: u16 = numbering::INT - numbering::FLOAT;
+const BOOL: u16 = numbering::BOOL - numbering::FLOAT;
+
+/// A name as C allows it.
+fn identifier(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
+}
+
+fn prefix(e: &Executable) -> &'static str {
+    if e.geometry { "GSH" } else { "VSH" }
+}
+
+/// `BIT(n)`, or for an array a macro of the element's number.
+fn flag(out: &mut String, stage: &str, name: &str, u: &UniformEntry) {
+    let n = u.first - numbering::BOOL;
+    let _ = if u.first == u.last {
+        writeln!(out, "#define {stage}_FLAG_{name} BIT({n})")
+    } else {
+        writeln!(out, "#define {stage}_FLAG_{name}(_n) BIT({n}+(_n))")
+    };
+}
+
+/// The header of an assembled file: what picasso writes, integer registers counted from 0.
+pub fn of_assembly(bin: &Shbin) -> String {
+    let mut out = "// Registers of the uniforms; generated.\n#pragma once\n".to_string();
+    // One prefix for all, as there.
+    let stage = bin.executables.first().map_or("VSH", prefix);
+    let mut seen: Vec<&str> = Vec::new();
+    for u in bin.executables.iter().flat_map(|e| &e.uniforms).filter(|u| u.first >= numbering::FLOAT) {
+        if seen.contains(&u.name.as_str()) {
+            continue;
+        }
+        seen.push(&u.name);
+        let name = identifier(&u.name);
+        let _ = match u.first {
+            numbering::INT..numbering::BOOL => writeln!(out, "#define {stage}_IVEC_{name} 0x{:02X}", u.first - numbering::INT),
+            n if n < numbering::INT => writeln!(out, "#define {stage}_FVEC_{name} 0x{:02X}", n - numbering::FLOAT),
+            _ => {
+                flag(&mut out, stage, &name, u);
+                Ok(())
+            }
+        };
+        let _ = writeln!(out, "#define {stage}_ULEN_{name} {}", u.last - u.first + 1);
+    }
+    out
+}
+
+/// The header of a compiled program: numbers as citro3d's functions take them, and inputs besides.
+pub fn of_program(bin: &Shbin, r: &Reflection) -> String {
+    let mut out = "// Registers for C3D_FVUnif*, C3D_IVUnifSet, C3D_BoolUnifSet and the boolean mask; generated.\n#pragma once\n".to_string();
+    let stage = bin.executables.first().map_or("VSH", prefix);
+    for u in bin.executables.iter().flat_map(|e| &e.uniforms) {
+        let name = identifier(&u.name);
+        let _ = match u.first {
+            0..numbering::FLOAT => {
+                let _ = writeln!(out, "#define {stage}_ATTRIB_{name} {}", u.first);
+                continue;
+            }
+            numbering::FLOAT..numbering::INT => writeln!(out, "#define {stage}_FVEC_{name} 0x{:02X}", u.first - numbering::FLOAT),
+            numbering::INT..numbering::BOOL => writeln!(out, "#define {stage}_IVEC_{name} 0x{:02X}", INT + u.first - numbering::INT),
+            _ => {
+                flag(&mut out, stage, &name, u);
+                writeln!(out, "#define {stage}_BOOL_{name} 0x{:02X}", BOOL + u.first - numbering::BOOL)
+            }
+        };
+        let _ = writeln!(out, "#define {stage}_ULEN_{name} {}", u.last - u.first + 1);
+    }
+    // What C3D_IVUnifSet takes for a loop's number of rounds.
+    for l in r.uniforms.iter().flat_map(|u| &u.loops) {
+        let name = identifier(&l.name);
+        let sign = if l.sign < 0 { '-' } else { '+' };
+        let _ = writeln!(out, "#define {stage}_IVAL_{name}(value) ({} {sign} (value)), {}, {}, 0", l.add, l.first, l.step);
+    }
+    out
+}
