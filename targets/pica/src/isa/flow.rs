@@ -1,8 +1,8 @@
 //! Every way through machine code, with the stacks as the machine keeps them, and what each way has written to the outputs.
 //!
 //! A place is a word together with the blocks, calls and loops that are open there: ends of blocks are recognised by walking
-//! into them (ISA sheet section 10), so where a word leads depends on what is open. Conditions and numbers of rounds are left
-//! open, so a way that the data rules out counts, too.
+//! into them (ISA sheet section 10), so where a word leads depends on what is open. Boolean uniforms do not change while a program
+//! runs; comparisons and numbers of rounds are left open, so a way that the data rules out counts, too.
 
 use crate::isa::forms::Op;
 use crate::isa::lint::{CALL_DEPTH, IF_DEPTH, LOOP_DEPTH};
@@ -24,6 +24,10 @@ struct Place {
     ifs: SmallVec<[Open; 8]>,
     calls: SmallVec<[Open; 4]>,
     loops: SmallVec<[Open; 4]>,
+    /// Boolean uniforms whose value this way has shown.
+    known: u16,
+    /// Those among them that are true.
+    values: u16,
 }
 
 /// Pushing onto a full stack drops the oldest entry.
@@ -37,10 +41,27 @@ where
     stack.push(entry);
 }
 
+/// Whether a jump on a boolean wants it to be false.
+fn wants_false(i: &Instr) -> bool {
+    i.num & 1 == 1
+}
+
 impl Place {
     /// Where the machine can be after the instruction here.
     fn next(&self, i: &Instr) -> SmallVec<[Place; 4]> {
+        if !matches!(i.op, Op::Ifu | Op::Jmpu | Op::Callu) {
+            return self.ways(i, None);
+        }
+        let bit = 1 << (i.uniform & 15);
+        let sides = [true, false].into_iter().filter(|v| self.known & bit == 0 || (self.values & bit != 0) == *v);
+        let assumed = |v: bool| Place { known: self.known | bit, values: self.values | if v { bit } else { 0 }, ..self.clone() };
+        sides.flat_map(|v| assumed(v).ways(i, Some(v != (i.op == Op::Jmpu && wants_false(i))))).collect()
+    }
+
+    /// The ways on where a branch is taken, is not, or may be either.
+    fn ways(&self, i: &Instr, taken: Option<bool>) -> SmallVec<[Place; 4]> {
         let (t, n, next) = (i.target as usize, i.num as usize, self.word + 1);
+        let (yes, no) = (taken != Some(false), taken != Some(true));
         let at = |word: usize| Place { word, ..self.clone() };
         let mut out: SmallVec<[Place; 4]> = SmallVec::new();
         let mut leaves: SmallVec<[Place; 4]> = SmallVec::new();
@@ -49,20 +70,24 @@ impl Place {
             Op::Ifc | Op::Ifu => {
                 let mut then = at(next);
                 push(&mut then.ifs, (t, t + n), IF_DEPTH);
-                out.extend([then, at(t)]);
+                out.extend(yes.then_some(then));
+                out.extend(no.then(|| at(t)));
             }
             Op::Call | Op::Callc | Op::Callu => {
                 let mut inside = at(t);
                 push(&mut inside.calls, (t + n, next), CALL_DEPTH);
-                out.push(inside);
-                out.extend((i.op != Op::Call).then(|| at(next)));
+                out.extend(yes.then_some(inside));
+                out.extend((no && i.op != Op::Call).then(|| at(next)));
             }
             Op::For => {
                 let mut inside = at(next);
                 push(&mut inside.loops, (t + 1, next), LOOP_DEPTH);
                 out.push(inside);
             }
-            Op::Jmpc | Op::Jmpu => out.extend([at(t), at(next)]),
+            Op::Jmpc | Op::Jmpu => {
+                out.extend(yes.then(|| at(t)));
+                out.extend(no.then(|| at(next)));
+            }
             Op::Break | Op::Breakc => {
                 if let Some((end, _)) = self.loops.last().copied() {
                     let mut outside = at(end);
@@ -123,11 +148,15 @@ pub struct Ways {
     pub incomplete: bool,
 }
 
-/// Follows every way from an entry. `configured` are the output components that have a meaning.
-pub fn ways(code: &[Instr], entry: usize, geometry: bool, configured: &[u8; 16]) -> Ways {
+/// Follows every way from an entry. `configured` are the output components that have a meaning, `booleans` those that are constants.
+pub fn ways(code: &[Instr], entry: usize, geometry: bool, configured: &[u8; 16], booleans: &[(u16, bool)]) -> Ways {
     let mut out = Ways::default();
     let mut seen: BTreeMap<Place, Written> = BTreeMap::new();
-    let start = Place { word: entry, ..Place::default() };
+    let mut start = Place { word: entry, ..Place::default() };
+    for (n, v) in booleans {
+        start.known |= 1 << (n & 15);
+        start.values |= u16::from(*v) << (n & 15);
+    }
     seen.insert(start.clone(), Written { some: [0; 16], every: [0; 16] });
     let mut work = vec![start];
     while let Some(place) = work.pop() {

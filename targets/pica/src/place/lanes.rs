@@ -168,7 +168,7 @@ fn may_store(p: &Program, t: Tmp, defs: &[(usize, usize)], all: &BTreeMap<Tmp, O
     let moves = &all[&t];
     let here = defs.iter().filter(|(b, _)| *b == moves.block).count();
     // A conditional move overwrites what stood there. A vertex in between would take the value with it, or miss it.
-    if defs.is_empty() || here > 0 && defs.len() > 1 || emits && here != defs.len() || !stored_once(p, defs, moves) {
+    if defs.is_empty() || here > 0 && defs.len() > 1 || emits && here != defs.len() || here == 0 && !stored_once(p, defs, moves) {
         return false;
     }
     let able = |(b, n): &(usize, usize)| {
