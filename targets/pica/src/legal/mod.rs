@@ -551,6 +551,11 @@ fn expand_inst(b: &mut Builder, i: Inst) -> Result<Action, CompileError> {
         }
         Opcode::Fsin => circle(b, a[0], true),
         Opcode::Fcos => circle(b, a[0], false),
+        // The machine knows no negative zero, and nothing times zero is zero, but for NaN.
+        Opcode::Fadd | Opcode::Fsub if is_zero(b.func, a[1]) => a[0],
+        Opcode::Fadd if is_zero(b.func, a[0]) => a[1],
+        Opcode::Fmul if a.iter().any(|v| is_zero(b.func, *v)) => b.fconst(ty, 0.0),
+        Opcode::Fma | Opcode::Fmad if a[..2].iter().any(|v| is_zero(b.func, *v)) => a[2],
         Opcode::Fma => b.ins(Opcode::Fmad, &a),
         Opcode::Dot => return Ok(dot(b, &a)),
         // The uniform goes where only a uniform can go.
@@ -564,6 +569,11 @@ fn expand_inst(b: &mut Builder, i: Inst) -> Result<Action, CompileError> {
         _ => return Ok(Action::Keep),
     };
     Ok(Action::Replace(v))
+}
+
+/// Whether a value is zero in all lanes.
+fn is_zero(f: &Function, v: Value) -> bool {
+    passes::rewrite::splat_float(f, v) == Some(0.0)
 }
 
 /// Whether every lane comes from uniforms and constants.

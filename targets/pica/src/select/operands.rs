@@ -42,6 +42,10 @@ struct Preparer {
     demand: HashMap<Bank, u32>,
     /// Copies per block: (source without sign) → temporary.
     copies: Vec<HashMap<Leaf, Tmp>>,
+    /// Mixed operands per block, and what they were gathered to.
+    gathered: Vec<HashMap<Tuple, Tuple>>,
+    /// Whether a temporary has one definition, so that what it holds never changes.
+    fixed: Vec<bool>,
     out: Vec<Node>,
     at: usize,
     /// Whether a copy serves more than one operation.
@@ -52,8 +56,18 @@ struct Preparer {
 /// a uniform or input in a temporary gets a copy of its own, which is dead at once: longer, but nothing stays alive for it.
 pub fn prepare(p: &Program, share: bool) -> Program {
     let mut s =
-        Preparer { p: p.clone(), demand: HashMap::new(), copies: vec![HashMap::new(); p.blocks.len()], out: Vec::new(), at: 0, share };
+        Preparer {
+            p: p.clone(),
+            demand: HashMap::new(),
+            copies: vec![HashMap::new(); p.blocks.len()],
+            gathered: vec![HashMap::new(); p.blocks.len()],
+            fixed: Vec::new(),
+            out: Vec::new(),
+            at: 0,
+            share,
+        };
     s.count_demand();
+    s.fixed = single_definitions(p);
     for b in 0..p.blocks.len() {
         s.at = b;
         s.out = Vec::new();
@@ -73,6 +87,13 @@ pub fn prepare(p: &Program, share: bool) -> Program {
         s.p.blocks[b].nodes = std::mem::take(&mut s.out);
     }
     s.p
+}
+
+/// Which temporaries are written by one operation only.
+fn single_definitions(p: &Program) -> Vec<bool> {
+    let mut n = vec![0u32; p.temps as usize];
+    p.blocks.iter().flat_map(|b| &b.nodes).flat_map(Node::writes).for_each(|t| n[t as usize] += 1);
+    n.into_iter().map(|n| n == 1).collect()
 }
 
 impl Preparer {
@@ -163,8 +184,25 @@ impl Preparer {
         parts
     }
 
-    /// Copies the lanes of a mixed tuple into temporaries; lanes that already are such stay.
+    /// Copies the lanes of a mixed tuple into temporaries; lanes that already are such stay. The same tuple is gathered once.
     fn gather(&mut self, t: &Tuple, span: retroshade_ir::Span) -> Tuple {
+        let lasts = |r: &Ref| r.as_tmp().is_none_or(|t| self.fixed.get(t as usize) == Some(&true));
+        let share = self.share && t.iter().all(lasts);
+        let mut b = Some(self.at).filter(|_| share);
+        while let Some(n) = b {
+            if let Some(found) = self.gathered[n].get(t) {
+                return found.clone();
+            }
+            b = self.p.blocks[n].idom;
+        }
+        let out = self.gather_anew(t, span);
+        if share {
+            self.gathered[self.at].insert(t.clone(), out.clone());
+        }
+        out
+    }
+
+    fn gather_anew(&mut self, t: &Tuple, span: retroshade_ir::Span) -> Tuple {
         let mut out = t.clone();
         let mut keys: Vec<Key> = t.iter().map(|r| r.key()).filter(|k| *k != Key::Tmp(false)).collect();
         keys.sort();
