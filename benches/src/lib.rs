@@ -25,6 +25,7 @@ pub fn synthetic(size: usize) -> Module {
         ty: v4,
         dims: vec![Dim { count: 16, stride: 16 }],
         matrix: false,
+        rows: false,
         unit: 16,
         group: 0,
         binding: 0,

@@ -149,6 +149,12 @@ pub struct CodegenArgs {
     /// Clamp indices to their arrays.
     #[arg(long)]
     pub robust: bool,
+    /// How matrices of uniforms lie where the source does not say and the machine leaves a choice (PICA200: row).
+    #[arg(long, value_name = "row|column", value_parser = ["row", "column"])]
+    pub matrix_layout: Option<String>,
+    /// Let small uniforms of a block share registers where each would have its own (PICA200).
+    #[arg(long)]
+    pub pack_uniforms: bool,
     /// Whether products and sums may be contracted.
     #[arg(long, value_name = "on|off", default_value = "on", value_parser = ["on", "off"])]
     pub fp_contract: String,

@@ -6,7 +6,7 @@ use crate::report::Failure;
 use retroshade::frontend::{self, FrontOptions};
 use retroshade::ir::{Module, SourceMap, Span, Stage};
 use retroshade::link;
-use retroshade::lower::{ColorFormat, CompileError, CompiledShader, OptLevel, Options};
+use retroshade::lower::{MatrixLayout, ColorFormat, CompileError, CompiledShader, OptLevel, Options};
 use std::path::Path;
 
 /// The language by `--lang` or the file's extension.
@@ -163,6 +163,8 @@ pub fn options(args: &CodegenArgs) -> Options {
             _ => ColorFormat::F16,
         },
         robust: args.robust,
+        matrix_layout: args.matrix_layout.as_deref().map(|l| if l == "row" { MatrixLayout::Row } else { MatrixLayout::Column }),
+        pack_uniforms: args.pack_uniforms,
         ..Options::default()
     }
 }

@@ -282,6 +282,7 @@ impl<'m> Converter<'m> {
             ty: t,
             dims: dims.to_vec(),
             matrix,
+            rows: at.local.row_major && matrix,
             unit,
             group: at.group,
             binding: at.binding,

@@ -181,6 +181,8 @@ pub struct UniformDecl {
     pub dims: Vec<Dim>,
     /// Whether the last of `dims` counts a matrix's columns.
     pub matrix: bool,
+    /// Whether the vectors of a matrix are its rows (`row_major`): the source says how it lies.
+    pub rows: bool,
     /// Bytes that an index of 1 advances: 16 in std140 arrays; the element's size where `dims` is empty.
     pub unit: u32,
     /// Bind group or descriptor set.

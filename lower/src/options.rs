@@ -28,6 +28,15 @@ pub enum ColorFormat {
     F32,
 }
 
+/// How matrices of uniforms lie in memory where the source does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatrixLayout {
+    /// Row by row.
+    Row,
+    /// Column by column.
+    Column,
+}
+
 /// What a caller may choose.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -48,6 +57,10 @@ pub struct Options {
     /// Whether the texts for people are wanted, [`CompiledShader::asm`](crate::CompiledShader) and those in `extra`. Targets may
     /// leave them out otherwise, which saves about a tenth of the time.
     pub texts: bool,
+    /// How matrices of uniforms lie where the machine leaves a choice (PICA200: row by row, as citro3d stores them).
+    pub matrix_layout: Option<MatrixLayout>,
+    /// Whether uniforms share registers as their blocks lay them out, where each would have its own (PICA200).
+    pub pack_uniforms: bool,
     /// Run regalloc2's checker on every allocation (always on in debug builds).
     pub check_allocation: bool,
 }
@@ -63,6 +76,8 @@ impl Default for Options {
             robust: false,
             print_after: IndexSet::new(),
             texts: true,
+            matrix_layout: None,
+            pack_uniforms: false,
             check_allocation: cfg!(debug_assertions),
         }
     }

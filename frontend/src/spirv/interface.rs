@@ -364,6 +364,7 @@ impl<'m> Converter<'m> {
             ty: t,
             dims: dims.to_vec(),
             matrix,
+            rows: matrix && at.row_major,
             unit,
             group: at.group,
             binding: at.binding,

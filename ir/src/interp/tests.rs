@@ -250,6 +250,7 @@ fn uniforms_by_unit() {
         ty: F32.with_lanes(2),
         dims: vec![Dim { count: 2, stride: 48 }, Dim { count: 2, stride: 16 }],
         matrix: true,
+        rows: false,
         unit: 16,
         group: 0,
         binding: 0,

@@ -203,6 +203,9 @@ fn uniform(out: &mut String, name: &str, d: &UniformDecl) {
     if d.matrix && !spelled_matrix {
         out.push_str(" @matrix");
     }
+    if d.rows {
+        out.push_str(" @row_major");
+    }
     if d.unit != default_unit(d.ty, &d.dims) {
         let _ = write!(out, " @unit({})", d.unit);
     }

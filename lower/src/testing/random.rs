@@ -201,6 +201,7 @@ impl Gen<'_> {
                 ty,
                 dims,
                 matrix,
+                rows: false,
                 unit,
                 group: 0,
                 binding: 0,

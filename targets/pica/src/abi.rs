@@ -2,16 +2,17 @@
 //!
 //! Rules: an input at location N is vN, builtins take the next free registers as named attributes; outputs take o0, o1 …
 //! in the order position, then locations; the location is the output's type in the file (`semantics.rs`).
-//! A uniform block occupies consecutive float uniforms, byte offset / 16 from its base; blocks follow each other by
-//! (group, binding). Booleans are boolean uniforms. Facts: ISA sheet sections 2, 13, 14.
+//! Uniforms: `uniforms.rs`. Facts: ISA sheet sections 2, 13, 14.
 
 pub mod semantics;
+pub mod uniforms;
+
+pub use uniforms::{Layout, Transposed, component, is_flag};
 
 use crate::container::{OUTPUT_COMPONENTS, OutputEntry, UniformEntry, numbering};
 use crate::isa::registers::{COMPONENTS, FLOAT_UNIFORMS};
 use crate::select::mir::{Integer, Rounds};
 use cranelift_entity::{EntityRef, SecondaryMap};
-use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
 use retroshade_lower::reflect::{ReflectIo, ReflectLoop, ReflectUniform, Reflection};
@@ -31,6 +32,8 @@ pub enum Place {
         reg: u16,
         /// Component.
         comp: u8,
+        /// A matrix's registers are its rows.
+        rows: Option<Transposed>,
     },
     /// Boolean uniform.
     Bool(u8),
@@ -133,17 +136,12 @@ fn primitive(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Whether a uniform is a boolean register. Vectors and arrays of truth values are numbers in float registers.
-pub fn is_flag(u: &UniformDecl) -> bool {
-    u.dims.is_empty() && u.ty.lanes == 1 && (u.ty.scalar == Scalar::I1 || u.source_type.as_deref() == Some("bool"))
-}
-
 /// Assigns places to a module's interface.
-pub fn assign(m: &Module) -> Result<Abi, CompileError> {
+pub fn assign(m: &Module, layout: Layout) -> Result<Abi, CompileError> {
     let mut abi = Abi::default();
     inputs(m, &mut abi)?;
     outputs(m, &mut abi)?;
-    uniforms(m, &mut abi)?;
+    uniforms::assign(m, &mut abi, layout)?;
     Ok(abi)
 }
 
@@ -261,56 +259,6 @@ pub fn constant_lane(f: &Function, v: Value, lane: u8) -> Option<u32> {
     }
 }
 
-fn uniforms(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
-    // Size of each block in registers.
-    let mut blocks: IndexMap<(u32, u32), u32> = IndexMap::new();
-    let mut bools = 0u8;
-    for u in m.uniforms.values() {
-        if is_flag(u) {
-            continue;
-        }
-        let end = (u.offset + u.size()).div_ceil(16);
-        let b = blocks.entry((u.group, u.binding)).or_insert(0);
-        *b = (*b).max(end);
-    }
-    blocks.sort_keys();
-    let mut at = u32::from(abi.free);
-    let mut base: IndexMap<(u32, u32), u32> = IndexMap::new();
-    for (k, size) in &blocks {
-        base.insert(*k, at);
-        at += size;
-    }
-    if at > FLOAT_UNIFORMS as u32 {
-        let span = m.uniforms.values().last().map_or(Span::NONE, |u| u.span);
-        return Err(CompileError::limit("P0303", span, "the uniforms do not fit the float registers", at as u64, FLOAT_UNIFORMS as u64));
-    }
-    abi.free = at as u8;
-    for (k, u) in m.uniforms.iter() {
-        if is_flag(u) {
-            if bools >= 15 {
-                return Err(CompileError::limit("P0304", u.span, "too many boolean uniforms", bools as u64 + 1, 15));
-            }
-            abi.uniforms[k] = Place::Bool(bools);
-            bools += 1;
-            continue;
-        }
-        let b = base.get(&(u.group, u.binding)).copied().unwrap_or(0);
-        abi.uniforms[k] = Place::Float { reg: (b + u.offset / 16) as u16, comp: (u.offset % 16 / 4) as u8 };
-    }
-    Ok(())
-}
-
-/// Registers that element `n` (counted densely) of a uniform occupies: (register, first component).
-pub fn element(u: &UniformDecl, place: Place, n: u32) -> Option<(u16, u8)> {
-    match place {
-        Place::Float { reg, comp } => {
-            let at = comp as u32 * 4 + u.element_offset(n);
-            Some((reg + (at / 16) as u16, (at % 16 / 4) as u8))
-        }
-        _ => None,
-    }
-}
-
 /// Type text of a declaration.
 fn type_text(ty: Type, source: Option<&str>, dims: &[Dim], matrix: bool) -> String {
     let scalar = source.unwrap_or(match ty.scalar {
@@ -380,7 +328,7 @@ pub fn reflect(m: &Module, abi: &Abi) -> Reflection {
             let register = match abi.uniforms[k] {
                 Place::Bool(n) => Some(format!("b{n}")),
                 _ if abi.unread[k] => loops.first().map(|l| l.register.clone()),
-                p => element(u, p, first)
+                p => component(u, p, first, 0)
                     .map(|(reg, comp)| if comp == 0 { format!("c{reg}") } else { format!("c{reg}.{}", COMPONENTS[comp as usize]) }),
             };
             // Both lists have the elements in the same order.
@@ -473,7 +421,10 @@ pub fn uniform_entries(m: &Module, abi: &Abi, reflection: &Reflection) -> Vec<Un
                 Place::Bool(b) => out.push(UniformEntry { name, first: numbering::BOOL + b as u16, last: numbering::BOOL + b as u16 }),
                 _ if abi.unread[k] => {}
                 p => {
-                    let (Some((a, _)), Some((z, _))) = (element(u, p, first), element(u, p, first + n.max(1) - 1)) else { continue };
+                    let last = u32::from(u.ty.lanes) - 1;
+                    let (Some((a, _)), Some((z, _))) = (component(u, p, first, 0), component(u, p, first + n.max(1) - 1, last)) else {
+                        continue;
+                    };
                     out.push(UniformEntry { name, first: numbering::FLOAT + a, last: numbering::FLOAT + z });
                 }
             }

@@ -1,7 +1,7 @@
 //! The target as the rest of the compiler sees it.
 
 use crate::abi::semantics;
-use crate::container::{Shbin, header};
+use crate::container::{Shbin, header, join};
 use crate::isa::{asm, dis, forms, lint, text};
 use crate::legal::numerics;
 use crate::{compile, sim};
@@ -59,7 +59,7 @@ impl TargetIsa for Pica {
     fn link(&self, shaders: &[CompiledShader]) -> Result<Vec<u8>, CompileError> {
         match shaders {
             [one] => Ok(one.container.clone()),
-            _ => compile::join(shaders),
+            _ => join::join(shaders),
         }
     }
     fn container_extension(&self) -> &'static str {

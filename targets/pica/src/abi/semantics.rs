@@ -181,7 +181,7 @@ pub fn fits(vertex: &Module, geometry: &Module) -> Result<(), CompileError> {
         return wrong(last, m);
     }
     // Constant components beyond what the type takes are not written.
-    let places = abi::assign(vertex)?;
+    let places = abi::assign(vertex, abi::Layout::default())?;
     for (k, o) in vertex.outputs.iter() {
         let read = inputs.iter().find(|i| same(o, i)).map_or(0, |i| i.ty.lanes);
         if places.dead[k][..read as usize].iter().any(Option::is_some) {

@@ -56,7 +56,8 @@ pub fn of_assembly(bin: &Shbin) -> String {
 
 /// The header of a compiled program: numbers as citro3d's functions take them, and inputs besides.
 pub fn of_program(bin: &Shbin, r: &Reflection) -> String {
-    let mut out = "// Registers for C3D_FVUnif*, C3D_IVUnifSet, C3D_BoolUnifSet and the boolean mask; generated.\n#pragma once\n".to_string();
+    let mut out =
+        "// Registers for C3D_FVUnif*, C3D_IVUnifSet, C3D_BoolUnifSet and the boolean mask; generated.\n#pragma once\n".to_string();
     let stage = bin.executables.first().map_or("VSH", prefix);
     for u in bin.executables.iter().flat_map(|e| &e.uniforms) {
         let name = identifier(&u.name);

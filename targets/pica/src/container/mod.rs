@@ -3,6 +3,8 @@
 //! Layout and order are picasso's; the reader trusts nothing. Facts: ISA sheet sections 13 and 14.
 
 pub mod header;
+pub mod join;
+pub mod tables;
 
 use retroshade_lower::TextError;
 

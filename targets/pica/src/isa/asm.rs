@@ -6,9 +6,7 @@
 use crate::container::{Constant, Executable, OUTPUT_TYPES, OutputEntry, Shbin, UniformEntry, numbering};
 use crate::emit::descriptors;
 use crate::isa::forms::Op;
-use crate::isa::parse::{
-    Named, Names, Parsed, components, is_name, mask_of, number, parse_statement, plain_register, strip_comment,
-};
+use crate::isa::parse::{Named, Names, Parsed, components, is_name, mask_of, number, parse_statement, plain_register, strip_comment};
 use crate::isa::registers::{FLOAT_UNIFORMS, IDENTITY, Index, Reg};
 use crate::isa::word::{Instr, encode, with_descriptor};
 use crate::legal::numerics::to_bits24;

@@ -21,42 +21,32 @@ use retroshade_ir::passes::{self, PassOptions, sequence};
 use retroshade_ir::types::F32;
 use retroshade_ir::*;
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
-use retroshade_lower::{CompileError, OptLevel, Options};
+use retroshade_lower::{CompileError, OptLevel, Options, Phase, Trace};
 
-/// What legalisation gives: the module, its control flow, and dumps.
+/// What legalisation gives: the module and its control flow.
 pub struct Legal {
     /// The module.
     pub module: Module,
     /// Its functions, the entry first, and their control flow.
     pub structures: Vec<(FuncId, Structure)>,
-    /// Texts asked for.
-    pub dumps: Vec<(String, String)>,
 }
 
 /// The passes' options.
 fn pass_options(o: &Options, unroll_fuel: u32) -> PassOptions {
-    let level = match o.opt {
-        OptLevel::O0 => 0,
-        OptLevel::O1 => 1,
-        _ => 2,
-    };
     PassOptions {
-        level,
         unroll_fuel,
         if_convert_cost: 0,
         dot: 0,
-        robust: o.robust,
         local_select: 8,
         remat: false,
         inline: passes::inline::InlinePolicy::Keep,
-        numerics: &Float24,
-        ..PassOptions::default()
+        ..o.passes(&Float24)
     }
 }
 
 /// Legalises a verified module.
 pub fn legalise(source: &Module, options: &Options) -> Result<Legal, CompileError> {
-    legalise_as(source, options, &Variant::of(options))
+    legalise_as(source, options, &Variant::of(options), &mut Trace::off())
 }
 
 /// What is tried in several ways because only the finished program tells which is shorter.
@@ -78,7 +68,7 @@ impl Variant {
 }
 
 /// Legalises one variant.
-pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Result<Legal, CompileError> {
+pub fn legalise_as(source: &Module, options: &Options, variant: &Variant, trace: &mut Trace<'_>) -> Result<Legal, CompileError> {
     let mut m = source.clone();
     refuse(&m)?;
     passes::inline::except(&mut m, &|f| variant.keep.contains(&f.name));
@@ -105,13 +95,8 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Res
     for u in m.uniforms.values_mut().filter(|u| u.ty.scalar == Scalar::I32 && u.range.is_none()) {
         u.range = Some(if u.source_type.as_deref() == Some("u32") { (0, EXACT - 1) } else { (-EXACT / 2, EXACT / 2 - 1) });
     }
-    let mut dumps = Vec::new();
     let po = pass_options(options, variant.unroll);
-    let mut log = |name: &str, m: &Module| {
-        if options.wants(name) {
-            dumps.push((name.to_string(), print(m)));
-        }
-    };
+    let mut log = |name: &str, m: &Module| trace.pass(name, m);
     // Arrays that unrolling leaves with computed indices: constants become tables, small ones selects.
     passes::pipeline(&mut m, &PassOptions { local_select: 0, ..po }, &mut log);
     let arrays = |f: &Function| f.ordered().any(|(_, i)| matches!(f.insts[i].op, Opcode::LocalLoad | Opcode::LocalStore));
@@ -124,17 +109,11 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Res
     if procedures::results_from_callers(&mut m) {
         sequence(&mut m, &["simplify", "gvn", "dce"], &po);
     }
-    let dump = |name: &str, m: &Module, dumps: &mut Vec<(String, String)>| {
-        if options.wants(name) {
-            dumps.push((name.to_string(), print(m)));
-        }
-    };
     let entry = m.entry;
     let mut structures = Vec::new();
     for id in procedures::callers_first(&m) {
         structures.push((id, structurise(&mut m.functions[id], StructureOptions { allow_continue: false })?));
     }
-    dump("structurise", &m, &mut dumps);
     let mut known = procedures::ranges(&m);
     for (id, _) in &structures {
         m.entry = *id;
@@ -159,7 +138,7 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Res
         polish(&mut m.functions[*id]);
     }
     sequence(&mut m, &["dce"], &po);
-    dump("legalise", &m, &mut dumps);
+    trace.module(Phase::Legal, &m);
     // Ranges were only for the analysis; declarations stay as the source has them.
     for (k, d) in source.inputs.iter() {
         m.inputs[k].range = d.range;
@@ -167,7 +146,7 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant) -> Res
     for (k, u) in source.uniforms.iter() {
         m.uniforms[k].range = u.range;
     }
-    Ok(Legal { module: m, structures, dumps })
+    Ok(Legal { module: m, structures })
 }
 
 /// Whole features that the machine lacks.

@@ -177,10 +177,15 @@ impl Finder<'_> {
             let (Opcode::Uniform, Imm::Mem { var: MemRef::Uniform(u), offset }, Some(x)) = (d.op, &d.imm, d.args.first()) else { continue };
             let Some((scale, shift)) = self.affine(*x, c.param) else { continue };
             let (step, shift) = (scale * c.step as i64, shift + scale * start as i64);
-            let Place::Float { reg, .. } = self.abi.uniforms[*u] else { continue };
+            let Place::Float { reg, rows, .. } = self.abi.uniforms[*u] else { continue };
             let at = i64::from(reg) + i64::from(*offset) + shift;
-            let fits =
-                (1..=255).contains(&step) && step * (c.most - 1) <= LARGEST && (0..96).contains(&at) && self.m.uniforms[*u].unit == 16;
+            // Rows that lie as far apart as the columns would: whole matrices are counted.
+            let whole = |t: crate::abi::Transposed| t.from == t.to && scale % i64::from(t.from) == 0 && shift % i64::from(t.from) == 0;
+            let fits = rows.is_none_or(whole)
+                && (1..=255).contains(&step)
+                && step * (c.most - 1) <= LARGEST
+                && (0..96).contains(&at)
+                && self.m.uniforms[*u].unit == 16;
             if fits && self.stays(d.results[0], &here) {
                 found.entry(step).or_default().push((d.results[0], shift));
             }

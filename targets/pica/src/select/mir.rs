@@ -5,7 +5,8 @@
 //! `place`. A temporary may have several definitions (block parameters, conditional moves).
 
 use crate::isa::forms::Op;
-use crate::isa::word::Cond;
+use crate::isa::registers::COMPONENTS;
+use crate::isa::word::{Cond, CondOp};
 use retroshade_ir::Span;
 use smallvec::SmallVec;
 
@@ -462,5 +463,82 @@ impl Program {
         }
         self.procedures.iter_mut().for_each(|q| q.results.retain(|t| need[*t as usize]));
         self.remove_uncalled();
+    }
+}
+
+impl std::fmt::Display for Ref {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let c = |k: u8| COMPONENTS[k as usize & 3];
+        f.write_str(if self.neg { "-" } else { "" })?;
+        match self.leaf {
+            Leaf::Tmp(t) => write!(f, "t{t}"),
+            Leaf::In(v, k) => write!(f, "v{v}.{}", c(k)),
+            Leaf::Uni { reg, comp, index: None } => write!(f, "c{reg}.{}", c(comp)),
+            Leaf::Uni { reg, comp, index: Some(i) } if i >= LOOP_COUNTER => write!(f, "c{reg}[aL].{}", c(comp)),
+            Leaf::Uni { reg, comp, index: Some(i) } => write!(f, "c{reg}[i{i}].{}", c(comp)),
+            Leaf::Const(b) => write!(f, "{:?}", f32::from_bits(b)),
+        }
+    }
+}
+
+impl std::fmt::Display for Test {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Test::Bool(b, want) => write!(f, "{}b{b}", if *want { "" } else { "!" }),
+            Test::Flags(tests, cond) => {
+                let part = |k: usize, want: bool| {
+                    let (a, code, b) = tests[k.min(tests.len() - 1)];
+                    let name = crate::isa::forms::COMPARISONS[code as usize & 7];
+                    format!("{}({a} {name} {b})", if want { "" } else { "!" })
+                };
+                match cond.op {
+                    CondOp::X => write!(f, "{}", part(0, cond.x)),
+                    CondOp::Y => write!(f, "{}", part(1, cond.y)),
+                    CondOp::And => write!(f, "{} && {}", part(0, cond.x), part(1, cond.y)),
+                    CondOp::Or => write!(f, "{} || {}", part(0, cond.x), part(1, cond.y)),
+                }
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (n, d) in self.dests.iter().enumerate() {
+            f.write_str(if n > 0 { " " } else { "" })?;
+            match d {
+                Dest::Tmp(t) => write!(f, "t{t}")?,
+                Dest::Out(r, c) => write!(f, "o{r}.{}", COMPONENTS[*c as usize & 3])?,
+            }
+        }
+        write!(f, "{}{}", if self.dests.is_empty() { "" } else { " = " }, crate::isa::forms::name(self.op))?;
+        for s in &self.srcs {
+            let parts: Vec<String> = s.iter().map(ToString::to_string).collect();
+            write!(f, " ({})", parts.join(" "))?;
+        }
+        match &self.test {
+            Some(t) => write!(f, " if {t}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The program as text, for dumps.
+impl std::fmt::Display for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (n, i) in self.indices.iter().enumerate() {
+            writeln!(f, "i{n} = {i}")?;
+        }
+        for (n, b) in self.blocks.iter().enumerate() {
+            let to: Vec<String> = b.succs.iter().map(|s| format!("block{s}")).collect();
+            writeln!(f, "block{n}:{}{}", if to.is_empty() { "" } else { " -> " }, to.join(", "))?;
+            for x in &b.nodes {
+                writeln!(f, "    {x}")?;
+            }
+            if let Some(t) = &b.test {
+                writeln!(f, "    test {t}")?;
+            }
+        }
+        Ok(())
     }
 }

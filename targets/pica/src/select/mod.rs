@@ -7,7 +7,7 @@ pub mod loops;
 pub mod mir;
 pub mod operands;
 
-use crate::abi::{Abi, InputPlace, Place, Vertices, constant_lane, input_place};
+use crate::abi::{Abi, InputPlace, Place, Transposed, Vertices, constant_lane, input_place};
 use crate::isa::forms::Op;
 use crate::isa::registers::FLOAT_UNIFORMS;
 use crate::isa::word::{Cond, CondOp};
@@ -40,7 +40,6 @@ struct Lowering<'a> {
     at: usize,
     span: Span,
     bundle: u32,
-    index_of: HashMap<Value, u32>,
     /// Counted loops by header, and how many those of other functions are.
     plans: indexmap::IndexMap<Block, Plan>,
     plans_before: usize,
@@ -106,7 +105,6 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
             at: 0,
             span: Span::NONE,
             bundle,
-            index_of: HashMap::new(),
             plans,
             plans_before,
             procedure: n.checked_sub(1),
@@ -667,7 +665,7 @@ impl Lowering<'_> {
             self.set(v, SmallVec::new());
             return Ok(None);
         }
-        let Place::Float { reg, comp } = self.abi.uniforms[*k] else { return self.internal("a uniform without place") };
+        let Place::Float { reg, comp, rows } = self.abi.uniforms[*k] else { return self.internal("a uniform without place") };
         let mut shift = 0;
         let index = match d.args.first() {
             None => None,
@@ -677,40 +675,78 @@ impl Lowering<'_> {
                 Some(LOOP_COUNTER | (self.plans_before + n) as u32)
             }
             Some(x) => {
-                let x = self.f.resolve(*x);
                 if u.unit != 16 {
-                    return Err(CompileError::unsupported(
-                        "P0104",
-                        self.span,
-                        format!("elements of `{}` are not 16 bytes apart and cannot be indexed", u.name),
-                    ));
+                    let what = format!("elements of `{}` are not 16 bytes apart and cannot be indexed", u.name);
+                    return Err(CompileError::unsupported("P0104", self.span, what));
                 }
-                let n = match self.index_of.get(&x) {
-                    Some(n) => *n,
-                    None => {
-                        let r = self.get(x)?[0];
-                        let n = self.index_number(r);
-                        self.index_of.insert(x, n);
-                        n
-                    }
+                let x = self.f.resolve(*x);
+                let r = match rows {
+                    None => self.get(x)?[0],
+                    Some(t) => match self.in_rows(x, t)? {
+                        Some(r) => r,
+                        None => {
+                            let what = format!(
+                                "a column of `{}` cannot be chosen by a computed value where its rows are registers: `--matrix-layout column`",
+                                u.name
+                            );
+                            return Err(CompileError::unsupported("P0104", self.span, what));
+                        }
+                    },
                 };
-                Some(n)
+                Some(self.index_number(r))
             }
         };
-        let at = comp as u32 * 4 + offset * u.unit;
-        Ok(Some(
-            (0..self.f.ty(v).lanes as u32)
-                .map(|l| {
-                    let byte = at + 4 * l;
-                    let leaf = Leaf::Uni {
-                        reg: (reg as i64 + shift + i64::from(byte / 16)).clamp(0, 95) as u8,
-                        comp: (byte % 16 / 4) as u8,
-                        index,
-                    };
-                    Ref { leaf, neg: false }
-                })
-                .collect(),
-        ))
+        let lane = |l: u32| {
+            let byte = match rows {
+                // The first element's column, in the rows of its matrix.
+                Some(t) => {
+                    let (matrix, column) = (offset / t.from, offset % t.from);
+                    16 * (matrix * t.to + l) + 4 * column + u32::from(comp) * 4
+                }
+                None => u32::from(comp) * 4 + offset * u.unit + 4 * l,
+            };
+            let reg = (i64::from(reg) + shift + i64::from(byte / 16)).clamp(0, 95) as u8;
+            Ref { leaf: Leaf::Uni { reg, comp: (byte % 16 / 4) as u8, index }, neg: false }
+        };
+        Ok(Some((0..u32::from(self.f.ty(v).lanes)).map(lane).collect()))
+    }
+
+    /// An index that counts columns as one that counts rows: whole matrices only, else nothing.
+    fn in_rows(&mut self, x: Value, t: Transposed) -> Result<Option<Ref>, CompileError> {
+        let x = self.f.resolve(x);
+        let whole = |bits: u32| {
+            let v = f32::from_bits(bits);
+            (v % t.from as f32 == 0.0).then(|| Ref::constant((v / t.from as f32 * t.to as f32).to_bits()))
+        };
+        let of_const = |f: &Function, v: Value| match (f.const_bits(f.resolve(v)), f.ty(v).scalar) {
+            (Some(c), Scalar::F32) => Some(c[0]),
+            (Some(c), _) => Some((c[0] as i32 as f32).to_bits()),
+            _ => None,
+        };
+        if let Some(c) = of_const(self.f, x) {
+            return Ok(whole(c));
+        }
+        let Some(d) = self.f.def_inst(x).map(|i| self.f.insts[i].clone()) else { return Ok(None) };
+        let op = match d.op {
+            Opcode::F2s | Opcode::S2f | Opcode::U2f => return self.in_rows(d.args[0], t),
+            Opcode::Fmul => {
+                let factor =
+                    [(0, 1), (1, 0)].into_iter().find_map(|(k, other)| Some((whole(of_const(self.f, d.args[k])?)?, d.args[other])));
+                let Some((factor, other)) = factor else { return Ok(None) };
+                let other = self.get(other)?[0];
+                return Ok(Some(if factor == Ref::constant(1f32.to_bits()) {
+                    other
+                } else {
+                    self.scalar(Op::Mul, &[&[factor], &[other]])
+                }));
+            }
+            Opcode::Fmax => Op::Max,
+            Opcode::Fmin => Op::Min,
+            Opcode::Fadd => Op::Add,
+            _ => return Ok(None),
+        };
+        let (Some(a), Some(b)) = (self.in_rows(d.args[0], t)?, self.in_rows(d.args[1], t)?) else { return Ok(None) };
+        Ok(Some(self.scalar(op, &[&[a], &[b]])))
     }
 
     fn output(&mut self, d: &InstData, value: &Tuple) -> Result<(), CompileError> {

@@ -55,17 +55,16 @@ struct Preparer {
 /// Makes every operation one instruction, up to the placement of its temporaries. Without `share` each operation that needs
 /// a uniform or input in a temporary gets a copy of its own, which is dead at once: longer, but nothing stays alive for it.
 pub fn prepare(p: &Program, share: bool) -> Program {
-    let mut s =
-        Preparer {
-            p: p.clone(),
-            demand: HashMap::new(),
-            copies: vec![HashMap::new(); p.blocks.len()],
-            gathered: vec![HashMap::new(); p.blocks.len()],
-            fixed: Vec::new(),
-            out: Vec::new(),
-            at: 0,
-            share,
-        };
+    let mut s = Preparer {
+        p: p.clone(),
+        demand: HashMap::new(),
+        copies: vec![HashMap::new(); p.blocks.len()],
+        gathered: vec![HashMap::new(); p.blocks.len()],
+        fixed: Vec::new(),
+        out: Vec::new(),
+        at: 0,
+        share,
+    };
     s.count_demand();
     s.fixed = single_definitions(p);
     for b in 0..p.blocks.len() {

@@ -3,6 +3,7 @@
 //! It refuses what freezes the chip. Facts: ISA sheet sections 7, 9, 10, 12.
 
 use crate::abi::{self, Abi, Place};
+use crate::compile;
 use crate::container::{Constant, Shbin};
 use crate::isa::dis::decode_all;
 use crate::isa::forms::Op;
@@ -359,7 +360,11 @@ pub fn simulate(shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult
     }
     let exe = bin.executables.first().ok_or_else(|| bad("no entry point".to_string()))?;
     let m = &shader.legal;
-    let abi = abi::assign(m).map_err(|e| bad(e.to_string()))?;
+    let layout = abi::Layout {
+        rows: !shader.stats.detail.contains_key(compile::COLUMNS),
+        packed: shader.stats.detail.contains_key(compile::PACKED),
+    };
+    let abi = abi::assign(m, layout).map_err(|e| bad(e.to_string()))?;
     let mut start = Machine::default();
     start.load_constants(&exe.constants);
     start.configured = lint::configured(exe);
@@ -416,11 +421,10 @@ fn load_uniforms(m: &Module, abi: &Abi, env: &ShaderEnv, machine: &mut Machine) 
         }
         let signed = u.source_type.as_deref() != Some("u32");
         for e in 0..u.elements() {
-            let Some((reg, comp)) = abi::element(u, abi.uniforms[k], e) else { continue };
             for l in 0..lanes {
-                let at = comp as usize + l;
-                if let Some(r) = machine.c.get_mut(reg as usize + at / 4) {
-                    r[at % 4] = to_register(u.ty.scalar, signed, words[e as usize * lanes + l]);
+                let Some((reg, comp)) = abi::component(u, abi.uniforms[k], e, l as u32) else { continue };
+                if let Some(r) = machine.c.get_mut(reg as usize) {
+                    r[comp as usize & 3] = to_register(u.ty.scalar, signed, words[e as usize * lanes + l]);
                 }
             }
         }

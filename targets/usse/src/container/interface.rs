@@ -157,6 +157,7 @@ pub fn of(g: &Gxp) -> Result<Interface, TextError> {
             ty: Type::new(scalar, lanes),
             dims,
             matrix: false,
+            rows: false,
             unit: 4 * step,
             group: 0,
             binding: p.container as u32,

@@ -1,0 +1,168 @@
+//! Where uniforms live: booleans in b, everything else in float registers.
+//!
+//! Each uniform has registers of its own, so that a program can set it alone, in the order of the blocks; arrays of structures stay
+//! together, as one index reads all their members. With `--pack-uniforms` blocks lie as std140 lays them out. Matrices lie row by
+//! row, as citro3d's `C3D_FVUnifMtx4x4` stores them, unless the option or the source says otherwise. Facts: ISA sheet section 15.
+
+use crate::abi::{Abi, Place};
+use crate::isa::registers::FLOAT_UNIFORMS;
+use indexmap::IndexMap;
+use retroshade_ir::*;
+use retroshade_lower::{CompileError, MatrixLayout, Options};
+
+/// How uniforms are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Whether a matrix's rows are registers where the source does not say so itself.
+    pub rows: bool,
+    /// Whether uniforms share registers as their blocks lay them out.
+    pub packed: bool,
+}
+
+impl Layout {
+    /// What the options ask for.
+    pub fn of(o: &Options) -> Layout {
+        Layout { rows: o.matrix_layout != Some(MatrixLayout::Column), packed: o.pack_uniforms }
+    }
+}
+
+impl Default for Layout {
+    fn default() -> Layout {
+        Layout { rows: true, packed: false }
+    }
+}
+
+/// A matrix whose registers are its rows, although the IR's loads are columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transposed {
+    /// Units between the columns of one matrix and those of the next, as the IR counts them.
+    pub from: u32,
+    /// Registers between one matrix and the next.
+    pub to: u32,
+}
+
+/// Whether a uniform is a boolean register. Vectors and arrays of truth values are numbers in float registers.
+pub fn is_flag(u: &UniformDecl) -> bool {
+    u.dims.is_empty() && u.ty.lanes == 1 && (u.ty.scalar == Scalar::I1 || u.source_type.as_deref() == Some("bool"))
+}
+
+/// How a matrix lies in rows, if it does.
+fn transposed(u: &UniformDecl, layout: Layout) -> Option<Transposed> {
+    let (columns, outer) = u.dims.split_last().filter(|_| layout.rows && u.matrix && !u.rows && u.unit == 16)?;
+    let (columns, rows) = (columns.count, u32::from(u.ty.lanes));
+    // Matrices behind each other move together or apart; between them members of a structure keep their places.
+    let dense = |d: &[Dim]| d.iter().rev().try_fold(columns * 16, |want, d| (d.stride == want).then_some(want * d.count)).is_some();
+    let from = outer.last().map_or(columns, |d| d.stride / 16);
+    if dense(outer) && !layout.packed {
+        Some(Transposed { from, to: rows })
+    } else {
+        (rows <= columns).then_some(Transposed { from, to: from })
+    }
+}
+
+/// Registers that a uniform takes by itself.
+fn size(u: &UniformDecl, t: Option<Transposed>) -> u32 {
+    match (t, u.dims.split_last()) {
+        (Some(t), Some((_, outer))) => t.to * outer.iter().map(|d| d.count).product::<u32>().max(1),
+        _ => u.size().div_ceil(16),
+    }
+}
+
+/// First byte and end of a uniform in its block.
+fn extent(u: &UniformDecl) -> (u32, u32) {
+    (u.offset, u.offset + u.size())
+}
+
+/// Uniforms of one block that have to keep their distance: members of an array of structures.
+fn clusters(m: &Module) -> Vec<Vec<Uniform>> {
+    let mut all: Vec<Uniform> = m.uniforms.keys().filter(|k| !is_flag(&m.uniforms[*k])).collect();
+    all.sort_by_key(|k| (m.uniforms[*k].group, m.uniforms[*k].binding, m.uniforms[*k].offset));
+    let mut out: Vec<(Vec<Uniform>, u32)> = Vec::new();
+    for k in all {
+        let u = &m.uniforms[k];
+        let (start, end) = extent(u);
+        match out.last_mut() {
+            Some((members, last))
+                if start < *last && {
+                    let first = &m.uniforms[members[0]];
+                    (first.group, first.binding) == (u.group, u.binding)
+                } =>
+            {
+                members.push(k);
+                *last = end.max(*last);
+            }
+            _ => out.push((vec![k], end)),
+        }
+    }
+    out.into_iter().map(|c| c.0).collect()
+}
+
+/// Gives every uniform its place.
+pub fn assign(m: &Module, abi: &mut Abi, layout: Layout) -> Result<(), CompileError> {
+    let mut flags = 0u8;
+    for (k, u) in m.uniforms.iter().filter(|(_, u)| is_flag(u)) {
+        if flags >= 15 {
+            return Err(CompileError::limit("P0304", u.span, "too many boolean uniforms", u64::from(flags) + 1, 15));
+        }
+        abi.uniforms[k] = Place::Bool(flags);
+        flags += 1;
+    }
+    let mut at = u32::from(abi.free);
+    if layout.packed {
+        let mut blocks: IndexMap<(u32, u32), u32> = IndexMap::new();
+        for u in m.uniforms.values().filter(|u| !is_flag(u)) {
+            let b = blocks.entry((u.group, u.binding)).or_insert(0);
+            *b = (*b).max(extent(u).1.div_ceil(16));
+        }
+        blocks.sort_keys();
+        for size in blocks.values_mut() {
+            (*size, at) = (at, at + *size);
+        }
+        for (k, u) in m.uniforms.iter().filter(|(_, u)| !is_flag(u)) {
+            let base = blocks.get(&(u.group, u.binding)).copied().unwrap_or(0);
+            let (reg, comp) = ((base + u.offset / 16) as u16, (u.offset % 16 / 4) as u8);
+            abi.uniforms[k] = Place::Float { reg, comp, rows: transposed(u, layout) };
+        }
+    } else {
+        for members in clusters(m) {
+            let alone = members.len() == 1;
+            let start = members.iter().map(|k| m.uniforms[*k].offset / 16).min().unwrap_or(0);
+            let mut end = at;
+            for k in members {
+                let u = &m.uniforms[k];
+                // In a structure nothing may change its distance.
+                let rows = transposed(u, Layout { packed: !alone, ..layout });
+                let (reg, comp) = if alone { (at, 0) } else { (at + u.offset / 16 - start, (u.offset % 16 / 4) as u8) };
+                end = end.max(if alone { at + size(u, rows) } else { at + extent(u).1.div_ceil(16) - start });
+                abi.uniforms[k] = Place::Float { reg: reg as u16, comp, rows };
+            }
+            at = end;
+        }
+    }
+    if at > FLOAT_UNIFORMS as u32 {
+        let span = m.uniforms.values().last().map_or(Span::NONE, |u| u.span);
+        let mut e =
+            CompileError::limit("P0303", span, "the uniforms do not fit the float registers", u64::from(at), u64::from(FLOAT_UNIFORMS));
+        if let (CompileError::Limit { diagnostic, .. }, false) = (&mut e, layout.packed) {
+            diagnostic.notes.push((span, "with `--pack-uniforms` small ones share registers".to_string()));
+        }
+        return Err(e);
+    }
+    abi.free = at as u8;
+    Ok(())
+}
+
+/// The register and component of a lane of element `n`, counted densely.
+pub fn component(u: &UniformDecl, place: Place, n: u32, lane: u32) -> Option<(u16, u8)> {
+    let Place::Float { reg, comp, rows } = place else { return None };
+    let bytes = match (rows, u.dims.last()) {
+        (Some(t), Some(columns)) => {
+            let (matrix, column) = (n / columns.count.max(1), n % columns.count.max(1));
+            let first = u.element_offset(matrix * columns.count) / 16;
+            16 * (first / t.from * t.to + first % t.from + lane) + 4 * column
+        }
+        _ => u.element_offset(n) + 4 * lane,
+    };
+    let at = u32::from(comp) * 4 + bytes;
+    Some((reg + (at / 16) as u16, (at % 16 / 4) as u8))
+}
