@@ -127,7 +127,12 @@ struct Emitter<'a> {
     truth: bool,
     /// Procedures that do nothing, because their results are where their parameters are.
     idle: Vec<bool>,
+    /// Which indices a0.x and a0.y hold.
+    held: Held,
 }
+
+/// The indices in a0.x and a0.y.
+type Held = [Option<u32>; 2];
 
 /// Every tuple of constants that an operand needs.
 fn constant_sets(p: &Program) -> Vec<Vec<u32>> {
@@ -162,6 +167,7 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure]) -> Result<Em
         loops: Vec::new(),
         truth: false,
         idle: vec![false; p.procedures.len()],
+        held: Held::default(),
     };
     let mut lists = vec![Vec::new(); structures.len()];
     let called = p.called();
@@ -169,6 +175,7 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure]) -> Result<Em
     for (n, s) in structures.iter().enumerate().rev().filter(|(n, _)| *n == 0 || called[*n - 1]) {
         let base = n.checked_sub(1).map_or(0, |n| p.procedures[n].blocks.start);
         e.order = s.blocks().iter().enumerate().map(|(n, b)| (*b, base + n)).collect();
+        e.held = Held::default();
         let mut items = e.list(&s.nodes, 0)?;
         if n == 0 {
             items.push(Item::I(Instr::new(Op::End), Span::NONE));
@@ -523,7 +530,12 @@ impl Emitter<'_> {
             return Ok(());
         }
         let jumps = leaves(then) || leaves(other) || depth >= self.if_depth || self.jumps_back(then) || self.jumps_back(other);
-        let (mut a, mut b) = (self.list(then, depth + 1)?, self.list(other, depth + 1)?);
+        let before = self.held;
+        let mut a = self.list(then, depth + 1)?;
+        let behind = std::mem::replace(&mut self.held, before);
+        let mut b = self.list(other, depth + 1)?;
+        // Behind both parts: what either leaves.
+        self.held = std::array::from_fn(|k| self.held[k].filter(|h| behind[k] == Some(*h)));
         let mut test = test.clone();
         if size(&a) == 0 && size(&b) == 0 {
             // Labels of inner loops may remain.
@@ -579,7 +591,9 @@ impl Emitter<'_> {
         if !blocks.iter().all(|b| matches!(b, Tree::Block(_))) {
             return Ok(false);
         }
+        let before = self.held;
         let mut items = self.list(blocks, depth)?;
+        self.held = before;
         if items.iter().any(|i| !matches!(i, Item::I(i, _) if !matches!(i.op, Op::Cmp | Op::Litp | Op::Call))) {
             return Ok(false);
         }
@@ -597,7 +611,9 @@ impl Emitter<'_> {
     /// LOOP: the number of rounds stands in an integer constant, and nothing is compared.
     fn counted(&mut self, c: Count, body: &[Tree], depth: usize, out: &mut Vec<Item>) -> Result<(), String> {
         self.loops.push(None);
+        self.held = Held::default();
         let mut items = self.list(body, depth + usize::from(c.guard.is_some()))?;
+        self.held = Held::default();
         self.loops.pop();
         if size(&items) == 0 {
             return Ok(());
@@ -619,6 +635,7 @@ impl Emitter<'_> {
     fn looped(&mut self, body: &[Tree], out: &mut Vec<Item>) -> Result<(), String> {
         let (start, exit) = (self.label(), self.label());
         self.loops.push(Some((start, exit)));
+        self.held = Held::default();
         out.push(Item::Label(start));
         // A test at the very end jumps back itself.
         let bottom = match body.split_last() {
@@ -645,6 +662,7 @@ impl Emitter<'_> {
             }
         }
         out.push(Item::Label(exit));
+        self.held = Held::default();
         self.loops.pop();
         Ok(())
     }
@@ -731,8 +749,7 @@ impl Emitter<'_> {
 
     fn block(&mut self, b: usize, out: &mut Vec<Item>) -> Result<(), String> {
         let block = &self.p.blocks[b];
-        // Which indices a0.x and a0.y hold.
-        let mut held: [Option<u32>; 2] = [None; 2];
+        let mut held = self.held;
         let mut k = 0;
         while k < block.nodes.len() {
             let n = &block.nodes[k];
@@ -742,7 +759,7 @@ impl Emitter<'_> {
                     continue;
                 }
                 out.push(Item::I(Instr { target: 1 + u16::from(n.emit.0), ..Instr::new(Op::Call) }, n.span));
-                held = [None; 2];
+                held = Held::default();
                 k += 1;
                 continue;
             }
@@ -754,6 +771,7 @@ impl Emitter<'_> {
                 // All moves under one test share the comparison and the jump.
                 let mut end = k;
                 let mut moves = Vec::new();
+                let first = k;
                 while end < block.nodes.len() && block.nodes[end].test.as_ref() == Some(test) {
                     if index_of(&block.nodes[end]).is_some_and(|i| !held.contains(&Some(i))) && end > k {
                         break;
@@ -771,15 +789,28 @@ impl Emitter<'_> {
                     out.push(Item::Label(skip));
                 }
                 k = end;
+                block.nodes[first..end].iter().for_each(|n| self.outdated(n, &mut held));
                 continue;
             }
             self.load_index(b, k, index_of(n), &mut held, out)?;
             if let Some(i) = self.indexed(n, &held)? {
                 out.push(Item::I(i, n.span));
             }
+            self.outdated(n, &mut held);
             k += 1;
         }
+        self.held = held;
         Ok(())
+    }
+
+    /// Forgets indices whose value an operation changes.
+    fn outdated(&self, n: &Node, held: &mut Held) {
+        for h in held.iter_mut() {
+            let of = h.and_then(|i| self.p.indices[i as usize].as_tmp());
+            if of.is_some_and(|t| n.writes().any(|w| w == t)) {
+                *h = None;
+            }
+        }
     }
 
     /// A vertex: its slot, chosen among several where the place in the strip is not known, then EMIT. Gives the next operation.
@@ -805,7 +836,7 @@ impl Emitter<'_> {
         Ok(k)
     }
 
-    fn indexed(&self, n: &Node, held: &[Option<u32>; 2]) -> Result<Option<Instr>, String> {
+    fn indexed(&self, n: &Node, held: &Held) -> Result<Option<Instr>, String> {
         let Some(mut i) = self.instruction(n)? else { return Ok(None) };
         for (k, s) in n.srcs.iter().enumerate() {
             if let Some(Leaf::Uni { index: Some(x), .. }) = s.first().map(|r| r.leaf) {
@@ -821,7 +852,7 @@ impl Emitter<'_> {
     }
 
     /// Loads an index into an address register, with the next one beside it where one MOVA can do both.
-    fn load_index(&self, b: usize, at: usize, want: Option<u32>, held: &mut [Option<u32>; 2], out: &mut Vec<Item>) -> Result<(), String> {
+    fn load_index(&self, b: usize, at: usize, want: Option<u32>, held: &mut Held, out: &mut Vec<Item>) -> Result<(), String> {
         let Some(want) = want else { return Ok(()) };
         if held.contains(&Some(want)) {
             return Ok(());

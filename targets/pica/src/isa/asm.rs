@@ -8,7 +8,7 @@ use crate::emit::descriptors;
 use crate::isa::forms::Op;
 use crate::isa::parse::{Named, Names, Parsed, components, is_name, mask_of, number, parse_statement, plain_register, strip_comment};
 use crate::isa::registers::{FLOAT_UNIFORMS, IDENTITY, Index, Reg};
-use crate::isa::word::{Instr, encode, with_descriptor};
+use crate::isa::word::{Instr, encode, encode_with};
 use crate::legal::numerics::to_bits24;
 use indexmap::IndexMap;
 use retroshade_lower::{AsmOutput, TextError};
@@ -710,9 +710,9 @@ pub fn link(code: &[Instr]) -> Result<Linked, LinkError> {
     let table = descriptors::allocate(&patterns).map_err(|(n, max, mad)| LinkError::Descriptors(n, max, mad))?;
     let mut next = table.index.iter();
     let mut words = Vec::with_capacity(code.len());
-    for (at, e) in encoded.iter().enumerate() {
+    for (at, (i, e)) in code.iter().zip(&encoded).enumerate() {
         words.push(match e.desc.and_then(|_| next.next()) {
-            Some(d) => with_descriptor(e.word, *d).map_err(|e| LinkError::Instruction(at, e.to_string()))?,
+            Some(d) => encode_with(i, *d).map_err(|e| LinkError::Instruction(at, e.to_string()))?,
             None => e.word,
         });
     }

@@ -3,7 +3,8 @@
 //! Facts: ISA sheet sections 3 (formats), 4 (opcodes), 5 (descriptors). Bits that the sheet leaves out are listed as a
 //! `rest` field, so that the field listing loses nothing.
 
-use retroshade_emit::form::{Bits, Field, Form, FormTable, bits, check};
+use retroshade_emit::form::{Bits, Field, Form, FormId, FormTable, bits, check};
+use retroshade_emit::form_id;
 
 /// What an instruction does; the inverted forms share their partner's operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -93,77 +94,77 @@ pub const COMPARISONS: &[&str] = &["eq", "ne", "lt", "le", "gt", "ge", "6", "7"]
 const INDEX: &[&str] = &["none", "a0.x", "a0.y", "aL"];
 const CONDOP: &[&str] = &["or", "and", "x", "y"];
 
-const fn field(name: &'static str, b: &'static [Bits]) -> Field {
+const fn at(name: &'static str, b: &'static [Bits]) -> Field {
     Field::new(name, b)
 }
 
-const F0: &[&[Field]] = &[&[field("rest", &[bits(25, 0)])]];
+const F0: &[&[Field]] = &[&[at("rest", &[bits(25, 0)])]];
 const F1: &[&[Field]] = &[&[
-    field("DST", &[bits(25, 21)]),
-    field("IDX", &[bits(20, 19)]).named(INDEX),
-    field("SRC1", &[bits(18, 12)]),
-    field("SRC2", &[bits(11, 7)]),
-    field("DESC", &[bits(6, 0)]),
+    at("DST", &[bits(25, 21)]),
+    at("IDX", &[bits(20, 19)]).named(INDEX),
+    at("SRC1", &[bits(18, 12)]),
+    at("SRC2", &[bits(11, 7)]),
+    at("DESC", &[bits(6, 0)]),
 ]];
 const F1I: &[&[Field]] = &[&[
-    field("DST", &[bits(25, 21)]),
-    field("IDX", &[bits(20, 19)]).named(INDEX),
-    field("SRC1", &[bits(18, 14)]),
-    field("SRC2", &[bits(13, 7)]),
-    field("DESC", &[bits(6, 0)]),
+    at("DST", &[bits(25, 21)]),
+    at("IDX", &[bits(20, 19)]).named(INDEX),
+    at("SRC1", &[bits(18, 14)]),
+    at("SRC2", &[bits(13, 7)]),
+    at("DESC", &[bits(6, 0)]),
 ]];
 const F1U: &[&[Field]] = &[&[
-    field("DST", &[bits(25, 21)]),
-    field("IDX", &[bits(20, 19)]).named(INDEX),
-    field("SRC1", &[bits(18, 12)]),
-    field("rest", &[bits(11, 7)]),
-    field("DESC", &[bits(6, 0)]),
+    at("DST", &[bits(25, 21)]),
+    at("IDX", &[bits(20, 19)]).named(INDEX),
+    at("SRC1", &[bits(18, 12)]),
+    at("rest", &[bits(11, 7)]),
+    at("DESC", &[bits(6, 0)]),
 ]];
 const F1C: &[&[Field]] = &[&[
-    field("CMPX", &[bits(26, 24)]).named(COMPARISONS),
-    field("CMPY", &[bits(23, 21)]).named(COMPARISONS),
-    field("IDX", &[bits(20, 19)]).named(INDEX),
-    field("SRC1", &[bits(18, 12)]),
-    field("SRC2", &[bits(11, 7)]),
-    field("DESC", &[bits(6, 0)]),
+    at("CMPX", &[bits(26, 24)]).named(COMPARISONS),
+    at("CMPY", &[bits(23, 21)]).named(COMPARISONS),
+    at("IDX", &[bits(20, 19)]).named(INDEX),
+    at("SRC1", &[bits(18, 12)]),
+    at("SRC2", &[bits(11, 7)]),
+    at("DESC", &[bits(6, 0)]),
 ]];
 const F2: &[&[Field]] = &[&[
-    field("REFX", &[bits(25, 25)]),
-    field("REFY", &[bits(24, 24)]),
-    field("CONDOP", &[bits(23, 22)]).named(CONDOP),
-    field("DST", &[bits(21, 10)]),
-    field("rest", &[bits(9, 8)]),
-    field("NUM", &[bits(7, 0)]),
+    at("REFX", &[bits(25, 25)]),
+    at("REFY", &[bits(24, 24)]),
+    at("CONDOP", &[bits(23, 22)]).named(CONDOP),
+    at("DST", &[bits(21, 10)]),
+    at("rest", &[bits(9, 8)]),
+    at("NUM", &[bits(7, 0)]),
 ]];
 const F3: &[&[Field]] =
-    &[&[field("UNIFORM", &[bits(25, 22)]), field("DST", &[bits(21, 10)]), field("rest", &[bits(9, 8)]), field("NUM", &[bits(7, 0)])]];
+    &[&[at("UNIFORM", &[bits(25, 22)]), at("DST", &[bits(21, 10)]), at("rest", &[bits(9, 8)]), at("NUM", &[bits(7, 0)])]];
 const F4: &[&[Field]] =
-    &[&[field("VTXID", &[bits(25, 24)]), field("PRIM", &[bits(23, 23)]), field("INV", &[bits(22, 22)]), field("rest", &[bits(21, 0)])]];
+    &[&[at("VTXID", &[bits(25, 24)]), at("PRIM", &[bits(23, 23)]), at("INV", &[bits(22, 22)]), at("rest", &[bits(21, 0)])]];
 const F5: &[&[Field]] = &[&[
-    field("DST", &[bits(28, 24)]),
-    field("IDX", &[bits(23, 22)]).named(INDEX),
-    field("SRC1", &[bits(21, 17)]),
-    field("SRC2", &[bits(16, 10)]),
-    field("SRC3", &[bits(9, 5)]),
-    field("DESC", &[bits(4, 0)]),
+    at("DST", &[bits(28, 24)]),
+    at("IDX", &[bits(23, 22)]).named(INDEX),
+    at("SRC1", &[bits(21, 17)]),
+    at("SRC2", &[bits(16, 10)]),
+    at("SRC3", &[bits(9, 5)]),
+    at("DESC", &[bits(4, 0)]),
 ]];
 const F5I: &[&[Field]] = &[&[
-    field("DST", &[bits(28, 24)]),
-    field("IDX", &[bits(23, 22)]).named(INDEX),
-    field("SRC1", &[bits(21, 17)]),
-    field("SRC2", &[bits(16, 12)]),
-    field("SRC3", &[bits(11, 5)]),
-    field("DESC", &[bits(4, 0)]),
+    at("DST", &[bits(28, 24)]),
+    at("IDX", &[bits(23, 22)]).named(INDEX),
+    at("SRC1", &[bits(21, 17)]),
+    at("SRC2", &[bits(16, 12)]),
+    at("SRC3", &[bits(11, 5)]),
+    at("DESC", &[bits(4, 0)]),
 ]];
 const DESC: &[&[Field]] = &[&[
-    field("MASK", &[bits(3, 0)]),
-    field("NEG1", &[bits(4, 4)]),
-    field("SEL1", &[bits(12, 5)]),
-    field("NEG2", &[bits(13, 13)]),
-    field("SEL2", &[bits(21, 14)]),
-    field("NEG3", &[bits(22, 22)]),
-    field("SEL3", &[bits(30, 23)]),
-    field("rest", &[bits(31, 31)]),
+    at("MASK", &[bits(3, 0)]),
+    at("NEG1", &[bits(4, 4)]),
+    at("SEL1", &[bits(12, 5)]),
+    at("NEG2", &[bits(13, 13)]),
+    at("SEL2", &[bits(21, 14)]),
+    at("NEG3", &[bits(22, 22)]),
+    at("SEL3", &[bits(30, 23)]),
+    at("rest", &[bits(31, 31)]),
 ]];
 
 const fn form(name: &'static str, op: Op, format: Format, opcode: u32, doc: &'static str) -> Form<PicaForm> {
@@ -232,6 +233,16 @@ pub static FORMS: &[Form<PicaForm>] = &[
     form("operand", Op::Descriptor, F::Desc, 0, "Operand descriptor: write mask, swizzles, negations."),
 ];
 const _: () = check(FORMS);
+
+/// The operand descriptor.
+pub const OPERANDS: FormId = form_id(FORMS, "operand");
+
+/// A field of the table by name: one that no form has does not compile.
+macro_rules! field { ($($t:tt)*) => { retroshade_emit::field!($crate::isa::forms::FORMS, $($t)*) } }
+pub(crate) use field;
+/// A word of the table by its form and fields.
+macro_rules! word { ($($t:tt)*) => { retroshade_emit::word!($crate::isa::forms::FORMS, $($t)*) } }
+pub(crate) use word;
 
 /// The table.
 pub static TABLE: FormTable<PicaForm> = FormTable { target: "pica", spaces: &["code", "descriptors"], forms: FORMS };

@@ -3,9 +3,10 @@
 //! An [`Instr`] carries its own swizzles, negations and mask; [`encode`] splits them into the word and the operand
 //! descriptor, [`decode`] joins them again. Facts: ISA sheet sections 3, 5 and 6.
 
-use crate::isa::forms::{CODE, Format, OPERAND, Op, TABLE, sources};
+use crate::isa::forms::{CODE, FORMS, Format, OPERAND, OPERANDS, Op, TABLE, field, sources, word};
 use crate::isa::registers::{Index, Reg, Src};
-use retroshade_emit::form::{Decoded, EncodeError, FormId};
+use retroshade_emit::FieldName;
+use retroshade_emit::form::{EncodeError, FormId, Word};
 use thiserror::Error;
 
 /// How the two condition flags are joined.
@@ -183,9 +184,9 @@ pub struct Pattern {
     pub low: bool,
 }
 
-const SEL: [&str; 3] = ["SEL1", "SEL2", "SEL3"];
-const NEG: [&str; 3] = ["NEG1", "NEG2", "NEG3"];
-const SRC: [&str; 3] = ["SRC1", "SRC2", "SRC3"];
+const SEL: [FieldName; 3] = [field!(SEL1), field!(SEL2), field!(SEL3)];
+const NEG: [FieldName; 3] = [field!(NEG1), field!(NEG2), field!(NEG3)];
+const SRC: [FieldName; 3] = [field!(SRC1), field!(SRC2), field!(SRC3)];
 
 /// Mask with bit 0 = x to the descriptor's order (bit 3 = x), and back.
 pub fn reverse_mask(m: u8) -> u8 {
@@ -226,80 +227,97 @@ fn choose(i: &Instr) -> Result<FormId, InstrError> {
 
 /// Encodes an instruction in its canonical form.
 pub fn encode(i: &Instr) -> Result<Encoded, InstrError> {
+    let desc = if i.has_descriptor() { Some(pattern(i)?) } else { None };
+    Ok(Encoded { word: encode_with(i, 0)?, desc })
+}
+
+/// The word of an instruction that names a descriptor, which those without one ignore.
+pub fn encode_with(i: &Instr, descriptor: u8) -> Result<u32, InstrError> {
     let id = choose(i)?;
-    let format = TABLE.form(id).ext.format;
-    let mut v: Vec<(&str, u64)> = Vec::with_capacity(8);
-    match format {
-        Format::F0 | Format::Desc => {}
+    let mut w = Word::new(FORMS, id, &[]);
+    let mut set = |field: FieldName, value: u64| TABLE.set(&mut w, field, value);
+    match TABLE.form(id).ext.format {
         Format::F2 => {
-            let calls = i.op == Op::Call;
-            v.push(("REFX", if calls { 0 } else { i.cond.x as u64 }));
-            v.push(("REFY", if calls { 0 } else { i.cond.y as u64 }));
-            v.push(("CONDOP", if calls { 0 } else { i.cond.op as u64 }));
-            v.push(("DST", i.target as u64));
-            v.push(("NUM", i.num as u64));
+            // A call without condition has none of its fields set.
+            if i.op != Op::Call {
+                set(field!(REFX), i.cond.x as u64)?;
+                set(field!(REFY), i.cond.y as u64)?;
+                set(field!(CONDOP), i.cond.op as u64)?;
+            }
+            set(field!(DST), i.target as u64)?;
+            set(field!(NUM), i.num as u64)?;
         }
-        Format::F3 => v.extend([("UNIFORM", i.uniform as u64), ("DST", i.target as u64), ("NUM", i.num as u64)]),
-        Format::F4 => v.extend([("VTXID", i.emit.0 as u64), ("PRIM", i.emit.1 as u64), ("INV", i.emit.2 as u64)]),
+        Format::F3 => {
+            set(field!(UNIFORM), i.uniform as u64)?;
+            set(field!(DST), i.target as u64)?;
+            set(field!(NUM), i.num as u64)?;
+        }
+        Format::F4 => {
+            set(field!(VTXID), i.emit.0 as u64)?;
+            set(field!(PRIM), i.emit.1 as u64)?;
+            set(field!(INV), i.emit.2 as u64)?;
+        }
         _ => {}
     }
-    if !i.has_descriptor() {
-        return Ok(Encoded { word: TABLE.encode(id, &v)? as u32, desc: None });
-    }
-    let mut input = None;
-    let mut index = Index::None;
-    for (n, s) in i.sources().iter().enumerate() {
-        v.push((SRC[n], s.reg.src_field().ok_or(InstrError::Source(s.reg))?));
-        if let Reg::V(k) = s.reg
-            && input.replace(k).is_some_and(|old| old != k)
-        {
-            return Err(InstrError::TwoInputs);
-        }
-        if s.index != Index::None {
-            if !s.reg.is_uniform() {
-                return Err(InstrError::Index);
+    if i.has_descriptor() {
+        let mut input = None;
+        let mut index = Index::None;
+        for (n, s) in i.sources().iter().enumerate() {
+            set(SRC[n], s.reg.src_field().ok_or(InstrError::Source(s.reg))?)?;
+            if let Reg::V(k) = s.reg
+                && input.replace(k).is_some_and(|old| old != k)
+            {
+                return Err(InstrError::TwoInputs);
             }
-            index = s.index;
+            if s.index != Index::None {
+                if !s.reg.is_uniform() {
+                    return Err(InstrError::Index);
+                }
+                index = s.index;
+            }
         }
+        set(field!(IDX), index.field())?;
+        match i.op {
+            Op::Cmp => {
+                set(field!(CMPX), i.cmp[0] as u64)?;
+                set(field!(CMPY), i.cmp[1] as u64)?;
+            }
+            Op::Mova => set(field!(DST), 0)?,
+            _ => set(field!(DST), i.dst.dst_field().ok_or(InstrError::Destination(i.dst))?)?,
+        }
+        set(field!(DESC), descriptor as u64)?;
     }
-    v.push(("IDX", index.field()));
-    if i.op == Op::Cmp {
-        v.extend([("CMPX", i.cmp[0] as u64), ("CMPY", i.cmp[1] as u64)]);
-    } else if i.op == Op::Mova {
-        v.push(("DST", 0));
-    } else {
-        v.push(("DST", i.dst.dst_field().ok_or(InstrError::Destination(i.dst))?));
-    }
-    let word = TABLE.encode(id, &v)? as u32;
-    Ok(Encoded { word, desc: Some(pattern(i)?) })
+    Ok(TABLE.encode_word(&w)? as u32)
 }
 
 /// The descriptor that an instruction needs.
 fn pattern(i: &Instr) -> Result<Pattern, InstrError> {
-    let id = descriptor_form();
-    let (mut value, mut care) = (Vec::new(), Vec::new());
+    let (mut value, mut care) = (word!(OPERANDS {}), word!(OPERANDS {}));
     if i.op != Op::Cmp {
-        value.push(("MASK", reverse_mask(i.mask) as u64));
-        care.push(("MASK", 15));
+        value[field!(OPERANDS.MASK)] = reverse_mask(i.mask) as u64;
+        care[field!(OPERANDS.MASK)] = 15;
     }
     for (n, s) in i.sources().iter().enumerate() {
         let lanes = selector_care(i.source_lanes(n));
-        value.extend([(SEL[n], selector(s.swz) & lanes), (NEG[n], s.neg as u64)]);
-        care.extend([(SEL[n], lanes), (NEG[n], 1)]);
+        TABLE.set(&mut value, SEL[n], selector(s.swz) & lanes)?;
+        TABLE.set(&mut value, NEG[n], s.neg as u64)?;
+        TABLE.set(&mut care, SEL[n], lanes)?;
+        TABLE.set(&mut care, NEG[n], 1u64)?;
     }
-    Ok(Pattern { value: TABLE.encode(id, &value)? as u32, care: TABLE.encode(id, &care)? as u32, low: i.op == Op::Mad })
+    Ok(Pattern { value: TABLE.encode_word(&value)? as u32, care: TABLE.encode_word(&care)? as u32, low: i.op == Op::Mad })
 }
 
 /// The descriptor as an assembler writes it that shares nothing: every selector of the present sources filled in.
 pub fn full_descriptor(i: &Instr) -> Result<u32, InstrError> {
-    let mut value = Vec::new();
+    let mut value = word!(OPERANDS {});
     if i.op != Op::Cmp {
-        value.push(("MASK", reverse_mask(i.mask) as u64));
+        value[field!(OPERANDS.MASK)] = reverse_mask(i.mask) as u64;
     }
     for (n, s) in i.sources().iter().enumerate() {
-        value.extend([(SEL[n], selector(s.swz)), (NEG[n], s.neg as u64)]);
+        TABLE.set(&mut value, SEL[n], selector(s.swz))?;
+        TABLE.set(&mut value, NEG[n], s.neg as u64)?;
     }
-    Ok(TABLE.encode(descriptor_form(), &value)? as u32)
+    Ok(TABLE.encode_word(&value)? as u32)
 }
 
 /// Gives selector pairs that nobody looks at the value that reads best: identity if all others are, else the neighbour's.
@@ -307,7 +325,7 @@ pub fn fill_selectors(value: u32, care: u32) -> u32 {
     let (Some(v), Some(c)) = (TABLE.decode(OPERAND, 4, value as u128), TABLE.decode(OPERAND, 4, care as u128)) else { return value };
     let mut out = v.clone();
     for name in SEL {
-        let (Some(sel), Some(used)) = (TABLE.value(&v, name), TABLE.value(&c, name)) else { continue };
+        let (Some(sel), Some(used)) = (TABLE.get(&v, name), TABLE.get(&c, name)) else { continue };
         let (mut sel, used) = (unselector(sel), unselector(used));
         let fixed = |k: usize| used[k] != 0;
         if !(0..4).any(fixed) {
@@ -321,58 +339,45 @@ pub fn fill_selectors(value: u32, care: u32) -> u32 {
                 if used[k] != 0 { last = *s } else { *s = last }
             }
         }
-        if let Some(n) = TABLE.form(v.form).field_index(name) {
-            out.values[n] = selector(sel);
+        if TABLE.set(&mut out, name, selector(sel)).is_err() {
+            return value;
         }
     }
-    TABLE.encode_values(out.form, &out.values).map_or(value, |w| w as u32)
-}
-
-fn descriptor_form() -> FormId {
-    FormId(TABLE.forms.len() as u16 - 1)
-}
-
-/// Puts a descriptor index into a word.
-pub fn with_descriptor(word: u32, index: u8) -> Result<u32, InstrError> {
-    let mut d = TABLE.decode(CODE, 4, word as u128).ok_or(InstrError::NoForm)?;
-    if let Some(n) = TABLE.form(d.form).field_index("DESC") {
-        d.values[n] = index as u64;
-    }
-    Ok(TABLE.encode_values(d.form, &d.values)? as u32)
+    TABLE.encode_word(&out).map_or(value, |w| w as u32)
 }
 
 /// The descriptor index that a word names, if it has one.
 pub fn descriptor_index(word: u32) -> Option<u8> {
     let d = TABLE.decode(CODE, 4, word as u128)?;
-    TABLE.value(&d, "DESC").map(|v| v as u8)
+    TABLE.get(&d, field!(DESC)).map(|v| v as u8)
 }
 
 /// Decodes a word with its descriptor (0 where it has none).
 pub fn decode(word: u32, desc: u32) -> Result<Instr, InstrError> {
     let d = TABLE.decode(CODE, 4, word as u128).ok_or(InstrError::NoForm)?;
     let form = TABLE.form(d.form);
-    let get = |d: &Decoded, n: &str| TABLE.value(d, n).unwrap_or(0);
+    let get = |d: &Word, n: FieldName| TABLE.get(d, n).unwrap_or(0);
     let mut i = Instr::new(form.ext.op);
     match form.ext.format {
         Format::F2 => {
-            let op = [CondOp::Or, CondOp::And, CondOp::X, CondOp::Y][(get(&d, "CONDOP") & 3) as usize];
-            i.cond = Cond { op, x: get(&d, "REFX") == 1, y: get(&d, "REFY") == 1 };
-            (i.target, i.num) = (get(&d, "DST") as u16, get(&d, "NUM") as u8);
+            let op = [CondOp::Or, CondOp::And, CondOp::X, CondOp::Y][(get(&d, field!(CONDOP)) & 3) as usize];
+            i.cond = Cond { op, x: get(&d, field!(REFX)) == 1, y: get(&d, field!(REFY)) == 1 };
+            (i.target, i.num) = (get(&d, field!(DST)) as u16, get(&d, field!(NUM)) as u8);
         }
         Format::F3 => {
-            (i.uniform, i.target, i.num) = (get(&d, "UNIFORM") as u8, get(&d, "DST") as u16, get(&d, "NUM") as u8);
+            (i.uniform, i.target, i.num) = (get(&d, field!(UNIFORM)) as u8, get(&d, field!(DST)) as u16, get(&d, field!(NUM)) as u8);
         }
-        Format::F4 => i.emit = (get(&d, "VTXID") as u8, get(&d, "PRIM") == 1, get(&d, "INV") == 1),
+        Format::F4 => i.emit = (get(&d, field!(VTXID)) as u8, get(&d, field!(PRIM)) == 1, get(&d, field!(INV)) == 1),
         _ => {}
     }
     if i.has_descriptor() {
         let o = TABLE.decode(OPERAND, 4, desc as u128).ok_or(InstrError::NoForm)?;
-        i.mask = reverse_mask(get(&o, "MASK") as u8);
-        i.dst = Reg::from_dst(get(&d, "DST"));
+        i.mask = reverse_mask(get(&o, field!(MASK)) as u8);
+        i.dst = Reg::from_dst(get(&d, field!(DST)));
         if i.op == Op::Cmp {
-            i.cmp = [get(&d, "CMPX") as u8, get(&d, "CMPY") as u8];
+            i.cmp = [get(&d, field!(CMPX)) as u8, get(&d, field!(CMPY)) as u8];
         }
-        let index = Index::from_field(get(&d, "IDX"));
+        let index = Index::from_field(get(&d, field!(IDX)));
         for n in 0..sources(i.op) {
             let reg = Reg::from_src(get(&d, SRC[n]));
             let index = if reg.is_uniform() { index } else { Index::None };

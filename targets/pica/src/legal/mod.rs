@@ -495,18 +495,20 @@ fn expand_inst(b: &mut Builder, i: Inst) -> Result<Action, CompileError> {
         }
         Opcode::Ftrunc => truncated(b, a[0]),
         Opcode::Fround => {
-            // Halfway cases go to the even neighbour: one down where floor(x + 1/2) is exact and odd.
+            // Beyond a half one up, and at a half where the whole part is odd; the fraction is exact, as no sum before a floor would be.
             let half = b.fconst(ty, 0.5);
-            let t = b.ins(Opcode::Fadd, &[a[0], half]);
-            let q = b.ins(Opcode::Ffloor, &[t]);
-            let tie = b.typed(Opcode::Ext, ty, &[q, t], Imm::Ext("pica.sge".into()));
+            let q = b.ins(Opcode::Ffloor, &[a[0]]);
+            let f = b.ins(Opcode::Fsub, &[a[0], q]);
             let h = b.ins(Opcode::Fmul, &[q, half]);
             let hf = b.ins(Opcode::Ffloor, &[h]);
             let odd = b.ins(Opcode::Fsub, &[h, hf]);
             let two = b.fconst(ty, 2.0);
             let odd = b.ins(Opcode::Fmul, &[odd, two]);
-            let down = b.ins(Opcode::Fmul, &[tie, odd]);
-            b.ins(Opcode::Fsub, &[q, down])
+            let above = b.typed(Opcode::Ext, ty, &[half, f], Imm::Ext("pica.slt".into()));
+            let tie = b.typed(Opcode::Ext, ty, &[f, half], Imm::Ext("pica.sge".into()));
+            let tie = b.ins(Opcode::Fmul, &[tie, odd]);
+            let up = b.ins(Opcode::Fmax, &[above, tie]);
+            b.ins(Opcode::Fadd, &[q, up])
         }
         Opcode::Ffract => {
             let q = b.ins(Opcode::Ffloor, &[a[0]]);
