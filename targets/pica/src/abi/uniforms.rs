@@ -47,7 +47,7 @@ pub fn is_flag(u: &UniformDecl) -> bool {
 }
 
 /// How a matrix lies in rows, if it does.
-fn transposed(u: &UniformDecl, layout: Layout) -> Option<Transposed> {
+pub fn transposed(u: &UniformDecl, layout: Layout) -> Option<Transposed> {
     let (columns, outer) = u.dims.split_last().filter(|_| layout.rows && u.matrix && !u.rows && u.unit == 16)?;
     let (columns, rows) = (columns.count, u32::from(u.ty.lanes));
     // Matrices behind each other move together or apart; between them members of a structure keep their places.

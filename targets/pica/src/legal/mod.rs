@@ -91,6 +91,7 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant, trace:
         });
     }
     truths_in_floats(&mut m);
+    columns_by_choice(&mut m, abi::Layout::of(options));
     // The caller hands an integer uniform over as a float, too.
     for u in m.uniforms.values_mut().filter(|u| u.ty.scalar == Scalar::I32 && u.range.is_none()) {
         u.range = Some(if u.source_type.as_deref() == Some("u32") { (0, EXACT - 1) } else { (-EXACT / 2, EXACT / 2 - 1) });
@@ -193,6 +194,39 @@ fn truths_in_floats(m: &mut Module) {
             let ty = ty.with_scalar(Scalar::I32);
             let (x, zero) = (b.typed(d.op, ty, &d.args, d.imm.clone()), b.iconst(ty, 0));
             Action::Replace(b.icmp(IntCC::Ne, x, zero))
+        });
+    }
+}
+
+/// A computed column of a matrix whose rows are registers is chosen among all of them.
+fn columns_by_choice(m: &mut Module, layout: abi::Layout) {
+    let mut columns: SecondaryMap<Uniform, u32> = SecondaryMap::new();
+    for (k, u) in m.uniforms.iter().filter(|(_, u)| abi::transposed(u, layout).is_some()) {
+        if let [d] = u.dims[..] {
+            columns[k] = d.count;
+        }
+    }
+    for f in m.functions.values_mut() {
+        rewrite(f, |b, i| {
+            let d = b.func.insts[i].clone();
+            let (Opcode::Uniform, Imm::Mem { var: MemRef::Uniform(k), offset }, [x], Some(r)) =
+                (d.op, &d.imm, &d.args[..], d.results.first())
+            else {
+                return Action::Keep;
+            };
+            let x = b.func.resolve(*x);
+            if columns[*k] == 0 || b.func.const_bits(x).is_some() {
+                return Action::Keep;
+            }
+            let ty = b.func.ty(*r);
+            let column = |b: &mut Builder, c: u32| b.load(ty, MemRef::Uniform(*k), c, None);
+            let last = column(b, columns[*k] - 1);
+            let chosen = (0..columns[*k] - 1).rev().fold(last, |v, c| {
+                let (here, limit) = (column(b, c), b.iconst(b.func.ty(x), (c + 1).wrapping_sub(*offset)));
+                let below = b.icmp(IntCC::Slt, x, limit);
+                b.select(below, here, v)
+            });
+            Action::Replace(chosen)
         });
     }
 }
