@@ -61,11 +61,10 @@ pub fn transposed(u: &UniformDecl, layout: Layout) -> Option<Transposed> {
 }
 
 /// Registers that a uniform takes by itself.
-fn size(u: &UniformDecl, t: Option<Transposed>) -> u32 {
-    match (t, u.dims.split_last()) {
-        (Some(t), Some((_, outer))) => t.to * outer.iter().map(|d| d.count).product::<u32>().max(1),
-        _ => u.size().div_ceil(16),
-    }
+fn size(u: &UniformDecl, rows: Option<Transposed>) -> u32 {
+    let here = Place::Float { reg: 0, comp: 0, rows };
+    let last = component(u, here, u.elements().max(1) - 1, u32::from(u.ty.lanes) - 1);
+    last.map_or(1, |(reg, _)| u32::from(reg) + 1)
 }
 
 /// First byte and end of a uniform in its block.

@@ -10,11 +10,9 @@ use crate::select::mir::*;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 
-/// A sum of products in the order in which it is added up.
+/// A sum of products in the order in which it is added up. What is added without a factor has the factor 1.
 struct Sum {
     terms: SmallVec<[(Ref, Ref); 4]>,
-    /// What is added last.
-    last: Option<Ref>,
     /// The operations that make it, besides the one that gives it.
     nodes: SmallVec<[usize; 4]>,
 }
@@ -39,7 +37,8 @@ impl Sums<'_> {
     /// The sum that an operation completes.
     fn of(&self, n: usize) -> Option<Sum> {
         const SUMS: [Op; 3] = [Op::Mad, Op::Add, Op::Mul];
-        let mut sum = Sum { terms: SmallVec::new(), last: None, nodes: SmallVec::new() };
+        let uniform = |r: Ref| matches!(r.leaf, Leaf::Uni { .. });
+        let mut sum = Sum { terms: SmallVec::new(), nodes: SmallVec::new() };
         let mut at = n;
         while sum.terms.len() < 5 {
             let node = &self.p.blocks[self.block].nodes[at];
@@ -56,7 +55,6 @@ impl Sums<'_> {
                 }
                 Op::Add => {
                     let product = [(1, 0), (0, 1)].into_iter().find_map(|(k, other)| Some((self.made_for(s(k), &[Op::Mul])?, s(other))));
-                    let uniform = |r: Ref| matches!(r.leaf, Leaf::Uni { .. });
                     match product.filter(|(_, rest)| self.made_for(*rest, &SUMS).is_some()) {
                         Some((m, rest)) => {
                             let m_node = &self.p.blocks[self.block].nodes[m];
@@ -66,7 +64,7 @@ impl Sums<'_> {
                         }
                         None if at == n && uniform(s(0)) != uniform(s(1)) => {
                             let k = usize::from(uniform(s(1)));
-                            sum.last = Some(s(k));
+                            sum.terms.push((s(k), ONE));
                             s(1 - k)
                         }
                         None => return None,
@@ -74,21 +72,27 @@ impl Sums<'_> {
                 }
                 _ => return None,
             };
-            at = self.made_for(rest, &SUMS)?;
+            match self.made_for(rest, &SUMS) {
+                Some(next) => at = next,
+                // The sum starts with it.
+                None if uniform(rest) => {
+                    sum.terms.push((rest, ONE));
+                    sum.terms.reverse();
+                    return Some(sum);
+                }
+                None => return None,
+            }
             sum.nodes.push(at);
         }
         None
     }
 }
 
-/// The sum as a dot product of a uniform register and other operands of one kind: (operation, uniform side, other side).
+/// The factor of what is added without one.
+const ONE: Ref = Ref { leaf: Leaf::Const(0x3f80_0000), neg: false };
+
+/// The sum as a dot product of a uniform register and other operands: (operation, uniform side, other side).
 fn as_dot(sum: &Sum) -> Option<(Op, Tuple, Tuple)> {
-    let op = match (sum.terms.len(), sum.last) {
-        (3, None) => Op::Dp3,
-        (4, None) => Op::Dp4,
-        (3, Some(_)) => Op::Dph,
-        _ => return None,
-    };
     let register = |r: Ref| if let Leaf::Uni { reg, index, .. } = r.leaf { Some((reg, index)) } else { None };
     let (a, b) = sum.terms[0];
     let wanted = register(a).or(register(b))?;
@@ -102,15 +106,19 @@ fn as_dot(sum: &Sum) -> Option<(Op, Tuple, Tuple)> {
         uniforms.push(Ref { neg: false, ..u });
         others.push(if u.neg { o.negated() } else { o });
     }
-    if let Some(last) = sum.last {
-        if register(last) != Some(wanted) || last.neg {
-            return None;
+    let op = match others.len() {
+        3 => Op::Dp3,
+        // The factor 1 of the last component is implied.
+        4 if others[3] == ONE => {
+            others.pop();
+            Op::Dph
         }
-        uniforms.push(last);
-    }
-    let key = others[0].key();
-    let alike = key != Key::Const && others.iter().all(|r| r.key() == key);
-    alike.then_some((op, uniforms, others))
+        4 => Op::Dp4,
+        _ => return None,
+    };
+    let factors = || others.iter().filter(|r| **r != ONE);
+    let key = factors().next()?.key();
+    (key != Key::Const && factors().all(|r| r.key() == key)).then_some((op, uniforms, others))
 }
 
 /// Sums of products with the components of one uniform register become dot products where the lanes beside them read other
@@ -130,6 +138,7 @@ pub fn form(p: &mut Program) {
         }
         let width = |bundle: u32| nodes.iter().filter(|n| n.bundle == bundle && matches!(n.op, Op::Add | Op::Mad)).count();
         let together = |o: &Tuple| match o[0].leaf {
+            _ if o.contains(&ONE) => false,
             Leaf::In(..) => true,
             _ => {
                 let origin = |r: &Ref| match r.as_tmp().map(|t| &sums.defs[t as usize][..]) {
