@@ -20,7 +20,7 @@ use crate::place::{Places, check, lanes, place};
 use crate::select::mir::Program;
 use crate::select::operands::prepare;
 use indexmap::IndexMap;
-use retroshade_ir::{Module, Span, Stage};
+use retroshade_ir::{Module, Opcode, Span, Stage};
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{Budget, CompileError, CompiledShader, OptLevel, Options, Phase, Trace, climb, search};
 
@@ -40,7 +40,10 @@ impl Finished {
     /// The program, then where each of its temporaries lives.
     fn registers(&self) -> String {
         let mut out = self.program.to_string();
-        for (t, (reg, lane)) in self.places.iter().enumerate().filter(|(_, p)| p.0 < TEMPS) {
+        let mut named: Vec<u32> = self.program.blocks.iter().flat_map(|b| &b.nodes).flat_map(|n| n.writes()).collect();
+        named.sort();
+        named.dedup();
+        for (t, (reg, lane)) in named.iter().filter_map(|t| Some((t, self.places.get(*t as usize)?))) {
             out.push_str(&format!("t{t}: r{reg}.{}\n", crate::isa::registers::COMPONENTS[*lane as usize & 3]));
         }
         out
@@ -216,7 +219,7 @@ fn compile_as(source: &Module, options: &Options, way: &Variant) -> Result<Compi
     too_long(&done.emitted, limit)?;
     let exe = tables::executable(&module, &abi, &done.emitted, words.len())?;
     let bin = Shbin { code: words.clone(), descriptors: descriptors.clone(), executables: vec![exe] };
-    permitted(&bin, module.stage)?;
+    permitted(&bin, &module)?;
     let text = dis::disassemble(&bin).map_err(|e| CompileError::Internal(e.to_string()))?;
     trace.text(Phase::Emit, || text.clone());
     let reflection = abi::reflect(source, &abi);
@@ -273,10 +276,11 @@ fn link(e: &mut Emitted) -> Result<asm::Linked, CompileError> {
 }
 
 /// What the hardware forbids must never leave the compiler.
-fn permitted(bin: &Shbin, stage: Stage) -> Result<(), CompileError> {
+fn permitted(bin: &Shbin, m: &Module) -> Result<(), CompileError> {
     let findings = lint(bin).map_err(|e| CompileError::Internal(format!("lint: {}", e.message)))?;
-    // A geometry program may never emit a vertex.
-    let dead = |e: &&retroshade_lower::TextError| stage == Stage::Geometry && e.message.contains("is never written");
+    // A geometry program may never emit a vertex, and ways that are never taken need not write anything.
+    let open = m.stage == Stage::Geometry || m.main().ordered().any(|(_, i)| m.main().insts[i].op == Opcode::Unreachable);
+    let dead = |e: &&retroshade_lower::TextError| open && e.message.contains("has a meaning");
     match findings.iter().find(|e| !dead(e)) {
         Some(e) => Err(CompileError::Internal(format!("lint: {}\n{}", e.message, dis::disassemble(bin).unwrap_or_default()))),
         None => Ok(()),

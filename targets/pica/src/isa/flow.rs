@@ -2,12 +2,15 @@
 //!
 //! A place is a word together with the blocks, calls and loops that are open there: ends of blocks are recognised by walking
 //! into them (ISA sheet section 10), so where a word leads depends on what is open. Boolean uniforms do not change while a program
-//! runs; comparisons and numbers of rounds are left open, so a way that the data rules out counts, too.
+//! runs, and a register that was set to a constant holds it when it is compared, as the marks of early returns are. Other comparisons
+//! and numbers of rounds are left open, so a way that the data rules out counts, too.
 
+use crate::container::Constant;
 use crate::isa::forms::Op;
 use crate::isa::lint::{CALL_DEPTH, IF_DEPTH, LOOP_DEPTH};
-use crate::isa::registers::Reg;
-use crate::isa::word::Instr;
+use crate::isa::registers::{Index, Reg, Src};
+use crate::isa::word::{Cond, CondOp, Instr};
+use crate::legal::numerics::from_bits24;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,6 +31,29 @@ struct Place {
     known: u16,
     /// Those among them that are true.
     values: u16,
+    /// Components of temporaries that hold constants, in order: 4 × register + component, and the constant's bits.
+    held: SmallVec<[(u8, u32); 4]>,
+    /// The condition flags, where they are known.
+    flags: [Option<bool>; 2],
+}
+
+/// What the machine's constants are, and which components of temporaries a comparison reads.
+struct Known {
+    constants: BTreeMap<u8, [f32; 4]>,
+    compared: u64,
+}
+
+impl Known {
+    fn new(code: &[Instr], constants: &[Constant]) -> Known {
+        let float = |c: &Constant| if let Constant::Float(n, v) = c { Some((*n as u8, v.map(from_bits24))) } else { None };
+        let mut compared = 0;
+        for s in code.iter().filter(|i| i.op == Op::Cmp).flat_map(|i| &i.src[..2]) {
+            if let Reg::R(r) = s.reg {
+                s.swz[..2].iter().for_each(|c| compared |= 1 << (4 * (r & 15) + (c & 3)));
+            }
+        }
+        Known { constants: constants.iter().filter_map(float).collect(), compared }
+    }
 }
 
 /// Pushing onto a full stack drops the oldest entry.
@@ -47,8 +73,68 @@ fn wants_false(i: &Instr) -> bool {
 }
 
 impl Place {
+    /// A component of an operand, if it is known.
+    fn value(&self, s: &Src, lane: usize, known: &Known) -> Option<f32> {
+        let c = s.swz[lane] & 3;
+        let v = match s.reg {
+            Reg::C(n) if s.index == Index::None => known.constants.get(&n)?[c as usize],
+            Reg::R(n) => self.held.iter().find(|h| h.0 == 4 * (n & 15) + c).map(|h| f32::from_bits(h.1))?,
+            _ => return None,
+        };
+        Some(if s.neg { -v } else { v })
+    }
+
+    /// What an instruction does to what is known.
+    fn learn(&mut self, i: &Instr, known: &Known) {
+        match (i.op, i.dst) {
+            (Op::Cmp, _) => {
+                self.flags = std::array::from_fn(|k| {
+                    let (a, b) = (self.value(&i.src[0], k, known)?, self.value(&i.src[1], k, known)?);
+                    Some(match i.cmp[k] {
+                        0 => a == b,
+                        1 => a != b,
+                        2 => a < b,
+                        3 => a <= b,
+                        4 => a > b,
+                        5 => a >= b,
+                        _ => true,
+                    })
+                });
+            }
+            (_, Reg::R(r)) if i.writes_register() => {
+                for c in (0..4u8).filter(|c| i.mask >> c & 1 == 1 && known.compared >> (4 * (r & 15) + c) & 1 == 1) {
+                    let name = 4 * (r & 15) + c;
+                    let new = if i.op == Op::Mov { self.value(&i.src[0], c as usize, known) } else { None };
+                    self.held.retain(|h| h.0 != name);
+                    self.held.extend(new.map(|v| (name, v.to_bits())));
+                }
+                self.held.sort();
+            }
+            _ => {}
+        }
+        if i.op == Op::Litp {
+            self.flags = [None; 2];
+        }
+    }
+
+    /// Whether a condition holds, if that is known.
+    fn holds(&self, c: Cond) -> Option<bool> {
+        let [x, y] = [self.flags[0].map(|f| f == c.x), self.flags[1].map(|f| f == c.y)];
+        match (c.op, x, y) {
+            (CondOp::X, x, _) => x,
+            (CondOp::Y, _, y) => y,
+            (CondOp::Or, Some(true), _) | (CondOp::Or, _, Some(true)) => Some(true),
+            (CondOp::And, Some(false), _) | (CondOp::And, _, Some(false)) => Some(false),
+            (_, Some(x), Some(y)) => Some(if c.op == CondOp::Or { x || y } else { x && y }),
+            _ => None,
+        }
+    }
+
     /// Where the machine can be after the instruction here.
     fn next(&self, i: &Instr) -> SmallVec<[Place; 4]> {
+        if matches!(i.op, Op::Ifc | Op::Jmpc | Op::Callc | Op::Breakc) {
+            return self.ways(i, self.holds(i.cond));
+        }
         if !matches!(i.op, Op::Ifu | Op::Jmpu | Op::Callu) {
             return self.ways(i, None);
         }
@@ -89,12 +175,12 @@ impl Place {
                 out.extend(no.then(|| at(next)));
             }
             Op::Break | Op::Breakc => {
-                if let Some((end, _)) = self.loops.last().copied() {
+                if let Some((end, _)) = self.loops.last().copied().filter(|_| yes) {
                     let mut outside = at(end);
                     outside.loops.pop();
                     leaves.push(outside);
                 }
-                out.extend((i.op == Op::Breakc).then(|| at(next)));
+                out.extend((no && i.op == Op::Breakc).then(|| at(next)));
             }
             _ => out.push(at(next)),
         }
@@ -148,15 +234,18 @@ pub struct Ways {
     pub incomplete: bool,
 }
 
-/// Follows every way from an entry. `configured` are the output components that have a meaning, `booleans` those that are constants.
-pub fn ways(code: &[Instr], entry: usize, geometry: bool, configured: &[u8; 16], booleans: &[(u16, bool)]) -> Ways {
+/// Follows every way from an entry. `configured` are the output components that have a meaning.
+pub fn ways(code: &[Instr], entry: usize, geometry: bool, configured: &[u8; 16], constants: &[Constant]) -> Ways {
     let mut out = Ways::default();
     let mut seen: BTreeMap<Place, Written> = BTreeMap::new();
     let mut start = Place { word: entry, ..Place::default() };
-    for (n, v) in booleans {
-        start.known |= 1 << (n & 15);
-        start.values |= u16::from(*v) << (n & 15);
+    for c in constants {
+        if let Constant::Bool(n, v) = c {
+            start.known |= 1 << (n & 15);
+            start.values |= u16::from(*v) << (n & 15);
+        }
     }
+    let known = Known::new(code, constants);
     seen.insert(start.clone(), Written { some: [0; 16], every: [0; 16] });
     let mut work = vec![start];
     while let Some(place) = work.pop() {
@@ -174,7 +263,8 @@ pub fn ways(code: &[Instr], entry: usize, geometry: bool, configured: &[u8; 16],
             }
             _ => {}
         }
-        for p in place.next(i) {
+        for mut p in place.next(i) {
+            p.learn(i, &known);
             let joined = match seen.get(&p) {
                 None => written,
                 Some(w) => Written {

@@ -2,7 +2,7 @@
 //!
 //! Facts: ISA sheet sections 10 and 11 (block ends, MOVA, END, nesting), 13 (outputs), 14 (constants).
 
-use crate::container::{Constant, Executable, OUTPUT_COMPONENTS, Shbin};
+use crate::container::{Executable, OUTPUT_COMPONENTS, Shbin};
 use crate::isa::asm::VERTEX_WORDS;
 use crate::isa::dis::decode_all;
 use crate::isa::flow::ways;
@@ -230,9 +230,7 @@ fn block_end(out: &mut Vec<TextError>, code: &[Instr], ranges: &BTreeSet<Range>,
 
 fn executable(out: &mut Vec<TextError>, e: &Executable, code: &[Instr]) {
     let meant = configured(e);
-    let booleans: Vec<(u16, bool)> =
-        e.constants.iter().filter_map(|c| if let Constant::Bool(n, v) = c { Some((*n, *v)) } else { None }).collect();
-    let ways = ways(code, e.entry as usize, e.geometry, &meant, &booleans);
+    let ways = ways(code, e.entry as usize, e.geometry, &meant, &e.constants);
     if ways.incomplete {
         out.push(TextError::new("there are too many ways through the program to follow them all"));
     } else if let Some(word) = ways.past {

@@ -90,6 +90,7 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant, trace:
             (-EXACT / 2, EXACT / 2 - 1)
         });
     }
+    m.functions.values_mut().for_each(round_constants);
     truths_in_floats(&mut m);
     columns_by_choice(&mut m, abi::Layout::of(options));
     // The caller hands an integer uniform over as a float, too.
@@ -195,6 +196,16 @@ fn truths_in_floats(m: &mut Module) {
             let (x, zero) = (b.typed(d.op, ty, &d.args, d.imm.clone()), b.iconst(ty, 0));
             Action::Replace(b.icmp(IntCC::Ne, x, zero))
         });
+    }
+}
+
+/// Constants are what the machine can hold before anything is computed of them.
+fn round_constants(f: &mut Function) {
+    for d in f.insts.values_mut().filter(|d| d.op == Opcode::Const) {
+        let Some(ty) = d.results.first().map(|r| f.values[*r].0) else { continue };
+        if let (Scalar::F32, Imm::Const(bits)) = (ty.scalar, &mut d.imm) {
+            bits.iter_mut().for_each(|b| *b = numerics::round(f64::from(f32::from_bits(*b))).to_bits());
+        }
     }
 }
 
