@@ -3,9 +3,9 @@
 // target pica
 // check: .out - position o0
 // check: .out - color o1
-// check: .out - texcoord0.xy o2
-// check: .out - texcoord1.xy o3
-// check: .out - dummy.xyz o4
+// check: .out - texcoord0 o2.xy
+// check: .out - texcoord1 o3.xy
+// check: .out - dummy o4.xyz
 // check: mov o3.xy, v1.zw
 // check: mov o2.xy, v1
 #version 330

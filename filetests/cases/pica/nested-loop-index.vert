@@ -3,7 +3,6 @@
 // test run
 // target pica
 // check: mova
-// not: [aL
 #version 450
 layout(location=0) in vec4 p;
 layout(std140,binding=0) uniform U { vec4 row[8]; vec4 w; };
