@@ -6,7 +6,7 @@ use crate::report::Failure;
 use retroshade::frontend::{self, FrontOptions};
 use retroshade::ir::{Module, SourceMap, Span, Stage};
 use retroshade::link;
-use retroshade::lower::{MatrixLayout, ColorFormat, CompileError, CompiledShader, OptLevel, Options};
+use retroshade::lower::{ColorFormat, CompileError, CompiledShader, MatrixLayout, OptLevel, Options};
 use std::path::Path;
 
 /// The language by `--lang` or the file's extension.

@@ -18,7 +18,7 @@ pub mod vcode;
 pub use driver::{Budget, Phase, Trace, climb, search};
 pub use error::CompileError;
 pub use isa::{BranchOrder, CompiledShader, SimError, TargetIsa};
-pub use options::{MatrixLayout, ColorFormat, OptLevel, Options};
+pub use options::{ColorFormat, MatrixLayout, OptLevel, Options};
 pub use pattern::{Fired, Matcher, Pattern, Selects, one_to_one};
 pub use reflect::{ReflectConstants, Reflection};
 pub use regalloc2::{OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, RegClass, VReg};
