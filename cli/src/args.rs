@@ -99,6 +99,9 @@ pub struct SourceArgs {
     /// Preprocessor definition or override constant.
     #[arg(long, value_name = "NAME=VALUE")]
     pub define: Vec<String>,
+    /// A folder in which `#include` looks, after the one of the including file.
+    #[arg(short = 'I', long = "include", value_name = "DIR")]
+    pub include: Vec<PathBuf>,
     /// The program before this one in the pipeline: GLSL inputs without location take those of its outputs of the same names.
     #[arg(long, value_name = "FILE")]
     pub after: Option<PathBuf>,
@@ -127,6 +130,8 @@ pub enum Lang {
     Wgsl,
     /// GLSL; the stage from the extension or `--stage`.
     Glsl,
+    /// HLSL, and Cg as far as that is HLSL; the stage from `--stage` or an extension before the last (`x.vert.hlsl`).
+    Hlsl,
     /// SPIR-V.
     Spv,
 }

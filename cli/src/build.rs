@@ -14,7 +14,7 @@
 //! ```
 //! The generated file needs nothing but `core`.
 
-use crate::frontend::{self, FrontOptions};
+use crate::frontend::{self, FrontOptions, Includes};
 use crate::ir::{self, Diagnostic, SourceMap, Stage};
 use crate::lower::reflect::Reflection;
 use crate::lower::{CompileError, CompiledShader, OptLevel, Options};
@@ -55,6 +55,7 @@ pub struct Shader {
     path: PathBuf,
     after: Option<PathBuf>,
     target: String,
+    folders: Vec<PathBuf>,
     front: FrontOptions,
     options: Options,
 }
@@ -70,9 +71,16 @@ pub struct Built {
 }
 
 impl Shader {
-    /// A shader from a file: `.vert .frag .comp .glsl .wgsl .spv .ir`. The target is PICA200 until another one is chosen.
+    /// A shader from a file: `.vert .frag .comp .geom .glsl .hlsl .cg .wgsl .spv .ir`. The target is PICA200 until another one is chosen.
     pub fn new(path: impl Into<PathBuf>) -> Shader {
-        Shader { path: path.into(), after: None, target: "pica".into(), front: FrontOptions::default(), options: Options::default() }
+        Shader {
+            path: path.into(),
+            after: None,
+            target: "pica".into(),
+            folders: Vec::new(),
+            front: FrontOptions::default(),
+            options: Options::default(),
+        }
     }
     /// The machine: `pica usse r700 tesla`.
     pub fn target(mut self, name: &str) -> Shader {
@@ -98,6 +106,11 @@ impl Shader {
     /// A preprocessor symbol, override or specialisation constant.
     pub fn define(mut self, name: &str, value: &str) -> Shader {
         self.front.defines.push((name.into(), value.into()));
+        self
+    }
+    /// A folder in which `#include` looks, after the one of the including file.
+    pub fn include(mut self, folder: impl Into<PathBuf>) -> Shader {
+        self.folders.push(folder.into());
         self
     }
     /// A promise: an integer input or uniform stays within bounds, both included.
@@ -162,12 +175,15 @@ impl Shader {
         };
         front.varyings = before.as_ref().map(crate::link::varyings).unwrap_or_default();
         front.functions = crate::target(&self.target).is_some_and(|t| t.keeps_functions());
-        front.stage = front.stage.or(match ending {
-            "vert" => Some(Stage::Vertex),
-            "frag" => Some(Stage::Fragment),
-            "comp" => Some(Stage::Compute),
-            "geom" => Some(Stage::Geometry),
-            _ => None,
+        let inner = Path::new(self.path.file_stem().unwrap_or_default()).extension().and_then(|e| e.to_str()).unwrap_or("");
+        front.stage = front.stage.or_else(|| crate::stage_of_extension(ending).or(crate::stage_of_extension(inner)));
+        // Cargo builds again when a file changes that the source includes.
+        front.include = Includes::search(self.folders.clone(), |p| {
+            let text = std::fs::read_to_string(p).ok()?;
+            if std::env::var_os("OUT_DIR").is_some() {
+                println!("cargo::rerun-if-changed={}", p.display());
+            }
+            Some(text)
         });
         let text = || std::str::from_utf8(&bytes).map_err(|e| BuildError::Source(format!("{name}: not UTF-8: {e}")));
         let front_error = |e: frontend::FrontError| BuildError::Source(messages(&e.diagnostics, &e.sources, &name));
@@ -181,6 +197,7 @@ impl Shader {
             }
             "spv" => frontend::spirv(&name, &bytes, &front).map_err(front_error)?,
             "wgsl" => frontend::wgsl(&name, text()?, &front).map_err(front_error)?,
+            "hlsl" | "cg" => frontend::hlsl(&name, text()?, &front).map_err(front_error)?,
             "vert" | "frag" | "comp" | "geom" | "glsl" => frontend::glsl(&name, text()?, &front).map_err(front_error)?,
             other => return Err(BuildError::Usage(format!("{name}: unknown kind of file `.{other}`"))),
         };

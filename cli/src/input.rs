@@ -3,7 +3,7 @@
 use crate::args::{CodegenArgs, Lang, SourceArgs};
 use crate::files;
 use crate::report::Failure;
-use retroshade::frontend::{self, FrontOptions};
+use retroshade::frontend::{self, FrontOptions, Includes};
 use retroshade::ir::{Module, SourceMap, Span, Stage};
 use retroshade::link;
 use retroshade::lower::{ColorFormat, CompileError, CompiledShader, MatrixLayout, OptLevel, Options};
@@ -12,23 +12,24 @@ use std::path::Path;
 /// The language by `--lang` or the file's extension.
 fn language(path: &Path, args: &SourceArgs) -> Result<(Lang, Option<Stage>), Failure> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    // `x.vert.hlsl` names its stage too.
+    let inner = path.file_stem().map(Path::new).and_then(|s| s.extension()).and_then(|e| e.to_str()).unwrap_or("");
     let (lang, stage) = match extension {
         "ir" => (Some(Lang::Ir), None),
         "wgsl" => (Some(Lang::Wgsl), None),
         "spv" => (Some(Lang::Spv), None),
-        "glsl" => (Some(Lang::Glsl), None),
-        "vert" => (Some(Lang::Glsl), Some(Stage::Vertex)),
-        "frag" => (Some(Lang::Glsl), Some(Stage::Fragment)),
-        "geom" => (Some(Lang::Glsl), Some(Stage::Geometry)),
-        "comp" => (Some(Lang::Glsl), Some(Stage::Compute)),
+        "glsl" => (Some(Lang::Glsl), retroshade::stage_of_extension(inner)),
+        "hlsl" | "cg" => (Some(Lang::Hlsl), retroshade::stage_of_extension(inner)),
+        "vert" | "geom" | "frag" | "comp" => (Some(Lang::Glsl), retroshade::stage_of_extension(extension)),
         _ => (None, None),
     };
     match args.lang.or(lang) {
         Some(l) => Ok((l, args.stage.or(stage))),
-        None if path.as_os_str() == "-" => Err(Failure::usage("`-` needs --lang (ir, wgsl, glsl, spv)")),
-        None => {
-            Err(Failure::usage(format!("{}: unknown kind of file; name the language with --lang (ir, wgsl, glsl, spv)", path.display())))
-        }
+        None if path.as_os_str() == "-" => Err(Failure::usage("`-` needs --lang (ir, wgsl, glsl, hlsl, spv)")),
+        None => Err(Failure::usage(format!(
+            "{}: unknown kind of file; name the language with --lang (ir, wgsl, glsl, hlsl, spv)",
+            path.display()
+        ))),
     }
 }
 
@@ -40,10 +41,7 @@ pub fn is_source(path: &Path, args: &SourceArgs) -> bool {
 /// Reads and verifies a module, and the one that `--after` names.
 pub fn load(path: &Path, args: &SourceArgs) -> Result<Module, Failure> {
     let Some(first) = &args.after else { return load_after(path, args, None) };
-    let before = load(
-        first,
-        &SourceArgs { after: None, stage: None, entry: None, lang: None, define: args.define.clone(), range: Vec::new(), functions: false },
-    )?;
+    let before = load(first, &SourceArgs { define: args.define.clone(), include: args.include.clone(), ..SourceArgs::default() })?;
     let module = load_after(path, args, Some(&before))?;
     linked(&before, &module, path)?;
     Ok(module)
@@ -129,13 +127,25 @@ fn front_end(
         defines.push((k.to_string(), v.to_string()));
     }
     let varyings = before.map(link::varyings).unwrap_or_default();
-    let options =
-        FrontOptions { entry: args.entry.clone(), stage, defines, varyings, ranges: args.range.clone(), functions: args.functions };
+    let read = |p: &Path| if p.is_file() { files::read_text(p).ok() } else { None };
+    let options = FrontOptions {
+        entry: args.entry.clone(),
+        stage,
+        defines,
+        varyings,
+        ranges: args.range.clone(),
+        functions: args.functions,
+        include: Includes::search(args.include.clone(), read),
+    };
     let module = if lang == Lang::Spv {
         frontend::spirv(name, &files::read(path)?, &options)
     } else {
         let text = files::read_text(path)?;
-        if lang == Lang::Wgsl { frontend::wgsl(name, &text, &options) } else { frontend::glsl(name, &text, &options) }
+        match lang {
+            Lang::Wgsl => frontend::wgsl(name, &text, &options),
+            Lang::Hlsl => frontend::hlsl(name, &text, &options),
+            _ => frontend::glsl(name, &text, &options),
+        }
     };
     let module = module.map_err(|e| {
         let status = if e.is_limit() { 3 } else { 1 };

@@ -29,3 +29,14 @@ pub fn targets() -> Vec<&'static dyn TargetIsa> {
 pub fn target(name: &str) -> Option<&'static dyn TargetIsa> {
     targets().into_iter().find(|t| t.name() == name)
 }
+
+/// The stage that a file's ending names: `.vert .geom .frag .comp`, and those that HLSL's tools use.
+pub fn stage_of_extension(extension: &str) -> Option<ir::Stage> {
+    Some(match extension {
+        "vert" | "vs" => ir::Stage::Vertex,
+        "geom" | "gs" => ir::Stage::Geometry,
+        "frag" | "ps" | "fs" => ir::Stage::Fragment,
+        "comp" | "cs" => ir::Stage::Compute,
+        _ => return None,
+    })
+}

@@ -78,9 +78,9 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
         "var<uniform> u: vec4<f32>;\n\
          @fragment fn main() -> @location(0) vec4<f32> { return u; }\n",
         1,
-        1,
+        14,
         "F0013",
-        "'u'",
+        "`u`",
     ),
     (
         "wgsl",
@@ -98,9 +98,9 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
          }\n\
          @fragment fn main(@location(0) a: f32) -> @location(0) vec4<f32> { return vec4(f(a)); }\n",
         1,
-        1,
+        4,
         "F0013",
-        "'f'",
+        "`f`",
     ),
     (
         "wgsl",
@@ -121,7 +121,7 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
         3,
         82,
         "F0013",
-        "Comparison",
+        "comparisons need",
     ),
     (
         "wgsl",
@@ -140,7 +140,7 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
          \x20   return vec4<f32>(f32(x));\n\
          }\n",
         2,
-        9,
+        18,
         "F0010",
         "`x`",
     ),
@@ -173,7 +173,7 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
         3,
         12,
         "F0013",
-        "Multiply",
+        "`*` has no meaning",
     ),
     (
         "wgsl",
@@ -213,7 +213,7 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
          layout(location = 0) out vec4 o;\n\
          void main() { double d = 1.0; o = vec4(float(d)); }\n",
         3,
-        22,
+        15,
         "F0114",
         "64-bit float",
     ),
@@ -235,9 +235,9 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
          layout(location = 0) out vec4 o;\n\
          void main() { c.x = 1.0; o = c; }\n",
         4,
-        15,
+        19,
         "F0011",
-        "LHS",
+        "can't modify shader input",
     ),
     (
         "frag",
@@ -257,9 +257,9 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
          struct S { float a; };\n\
          void main() { S s; s.a = 1.0; o = vec4(s.b); }\n",
         4,
-        41,
+        42,
         "F0011",
-        "b",
+        "`b`: no such field",
     ),
     (
         "frag",
@@ -267,7 +267,7 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
          layout(location = 0) out vec4 o;\n\
          void main() { vec2 a = vec2(1.0); o = a.xyzw; }\n",
         3,
-        40,
+        41,
         "F0011",
         "xyzw",
     ),
@@ -281,7 +281,7 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
         5,
         1,
         "F0011",
-        "Semicolon",
+        "expected `,` or `;`",
     ),
     (
         "frag",
@@ -304,9 +304,9 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
          \x20   o = vec4(a, 1.0);\n\
          }\n",
         4,
-        5,
-        "F0013",
-        "'a'",
+        12,
+        "F0011",
+        "cannot convert from `vec4` to `vec3`",
     ),
     (
         "frag",
@@ -327,7 +327,7 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
          layout(location = 0) out vec4 o;\n\
          void main() { o = vec4(1.0); }\n",
         2,
-        2,
+        1,
         "F0011",
         "#endif",
     ),
@@ -337,7 +337,7 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
          #error this is not for you\n\
          void main() { }\n",
         2,
-        2,
+        1,
         "F0011",
         "this is not for you",
     ),
@@ -357,9 +357,9 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
          layout(location = 0) out vec4 o;\n\
          void main() { o = dFdx(gl_FragCoord); }\n",
         3,
-        6,
-        "F0013",
-        "stage",
+        24,
+        "F0011",
+        "gl_FragCoord",
     ),
     (
         "comp",

@@ -1,6 +1,6 @@
 //! The translation of one entry point: its state, small helpers for building, and the driver.
 
-use crate::glsl::Plan;
+pub(crate) use crate::Lang;
 use crate::interface::Io;
 use crate::place::{ArrayKey, Mem, Slot, StorageBuffer, UniformTree};
 use crate::ssa::{Gate, Ssa, Var, clean};
@@ -8,7 +8,7 @@ use crate::types::Ty;
 use crate::value::{Lane, Val, trace_lane};
 use naga::valid::{FunctionInfo, ModuleInfo};
 use naga::{Expression, GlobalVariable, Handle};
-use retroshade_ir::inst::{Imm, InstData, MemRef};
+use retroshade_ir::inst::{Imm, InstData};
 use retroshade_ir::types::{I32, Type};
 use retroshade_ir::{Block, Builder, Diagnostic, Function, Module, Opcode, Span, Stage, Value};
 use std::collections::{BTreeSet, HashMap};
@@ -16,17 +16,6 @@ use std::rc::Rc;
 
 /// A result whose error is a finished diagnostic.
 pub(crate) type R<T> = Result<T, Diagnostic>;
-
-/// The language of the source, where it decides what a program means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lang {
-    /// WGSL: variables start as zero, integer division is total.
-    Wgsl,
-    /// GLSL.
-    Glsl,
-    /// SPIR-V.
-    Spirv,
-}
 
 /// Maps a place in what naga parsed back to the user's text.
 pub(crate) type SpanMap<'a> = &'a dyn Fn(naga::Span) -> Span;
@@ -79,17 +68,10 @@ pub(crate) struct Converter<'m> {
     pub(crate) demand: &'m BTreeSet<ArrayKey>,
     /// Arrays that should have.
     pub(crate) wanted: BTreeSet<ArrayKey>,
-    /// Uniform blocks that stand in naga's module as plain variables, see `truth`.
-    pub(crate) hidden: crate::truth::Hidden,
-    /// Layouts of GLSL's blocks that naga's types do not have.
-    pub(crate) layouts: crate::truth::Layouts,
     pub(crate) diags: Vec<Diagnostic>,
     pub(crate) constants: HashMap<(Block, Type, [u32; 4]), Value>,
     /// IR arrays for constant tables that are indexed by computed values, by content.
     pub(crate) tables: HashMap<Vec<(Type, [u32; 4])>, Rc<Mem>>,
-    /// A geometry program's interface, and its output variables with what they are declared as.
-    pub(crate) geometry: Option<&'m Plan>,
-    pub(crate) vertex: Vec<(u32, MemRef)>,
     /// Instructions that go to the very beginning: they fill constant tables.
     pub(crate) prelude: Vec<retroshade_ir::Inst>,
     /// Slots of outputs, whose values no longer matter after a discard.
@@ -133,13 +115,9 @@ impl<'m> Converter<'m> {
             flow: Vec::new(),
             demand,
             wanted: BTreeSet::new(),
-            hidden: Default::default(),
-            layouts: Default::default(),
             diags: Vec::new(),
             constants: HashMap::new(),
             tables: HashMap::new(),
-            geometry: None,
-            vertex: Vec::new(),
             prelude: Vec::new(),
             output_slots: Vec::new(),
             kept: HashMap::new(),

@@ -291,7 +291,7 @@ impl<'m> Converter<'m> {
                 let part = self.step(p, step)?;
                 // A composite that waits in read-only memory is a value: its scalars and vectors are loaded here, which
                 // does no harm to pointers, since what they point to never changes.
-                Ok(self.in_rows(&part).unwrap_or(Val::Place(part)))
+                Ok(Val::Place(part))
             }
             Val::Leaf(v) => Ok(Val::Leaf(self.lane_at(*v, step))),
             Val::Agg(parts) => match step {

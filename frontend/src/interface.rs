@@ -5,34 +5,16 @@
 //! has computed the offsets by the rules of the source's language.
 
 use crate::convert::{Converter, Lang, R};
-use crate::layout::{Key, Local};
-use crate::place::{ArrayKey, Mem, Place, Root, Slot, StorageBuffer, UniformTree};
+use crate::place::{ArrayKey, Place, Root, Slot, StorageBuffer, UniformTree};
 use crate::types::{Ty, source_scalar};
 use crate::value::Val;
 use naga::valid::FunctionInfo;
 use naga::{AddressSpace, GlobalVariable, Handle, TypeInner};
-use retroshade_ir::inst::{Imm, MemRef};
+use retroshade_ir::inst::MemRef;
 use retroshade_ir::module::{Access, Binding, Builtin, Dim, Interpolation, IoDecl, Sampling, Stage, StorageDecl, UniformDecl};
 use retroshade_ir::types::{Scalar, Type};
 use retroshade_ir::{Opcode, Span, Value};
 use std::rc::Rc;
-
-/// What a plain variable of a geometry program stands for.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Role {
-    /// The variable's name in naga's module.
-    pub(crate) variable: String,
-    /// The user's name for it.
-    pub(crate) shown: String,
-    /// The builtin, or none: `location`.
-    pub(crate) builtin: Option<Builtin>,
-    /// The location.
-    pub(crate) location: u32,
-    /// How fragments interpolate it, where the source says.
-    pub(crate) interpolation: Option<Interpolation>,
-    /// Where it is declared.
-    pub(crate) span: Span,
-}
 
 /// Inputs and outputs that have names already.
 #[derive(Debug, Default)]
@@ -51,8 +33,8 @@ impl<'m> Converter<'m> {
         let _ = ep;
         let all = self.nm.entry_points.len() == 1 && self.lang != Lang::Wgsl;
         let mut push_binding = 0;
-        for (h, g) in self.nm.global_variables.iter() {
-            if let Some(b) = self.hidden.get(&h).copied().flatten().or(g.binding).filter(|b| b.group == 0) {
+        for (_, g) in self.nm.global_variables.iter() {
+            if let Some(b) = g.binding.as_ref().filter(|b| b.group == 0) {
                 push_binding = push_binding.max(b.binding + 1);
             }
         }
@@ -64,27 +46,23 @@ impl<'m> Converter<'m> {
             self.span = (self.spans)(self.nm.global_variables.get_span(h));
             let ty = Ty::of(self.nm, g.ty);
             let name = g.name.clone().unwrap_or_default();
-            let hidden = self.hidden.get(&h).copied();
-            let given = hidden.flatten().or(g.binding);
-            let (group, binding) = match given {
+            let (group, binding) = match &g.binding {
                 Some(b) => (b.group, b.binding),
                 None => (0, push_binding),
             };
-            match if hidden.is_some() { AddressSpace::Uniform } else { g.space } {
+            match g.space {
                 AddressSpace::Uniform | AddressSpace::Immediate => {
-                    if given.is_none() {
+                    if g.binding.is_none() {
                         push_binding += 1;
                     }
-                    let layout = self.layouts.get(&h).cloned().unwrap_or_default();
-                    let at = Where { group, binding, local: Local { rules: layout.rules, row_major: false }, keys: &layout.keys };
+                    let at = Where { group, binding };
                     let tree = self.declare_uniform(&name, ty, at, 0, &mut Vec::new())?;
                     self.uniforms.insert(h, Rc::new(tree));
                 }
                 AddressSpace::Storage { access } => {
-                    let decl = self.declare_storage(h, g, ty, group, binding)?;
+                    let decl = self.declare_storage(g, ty, group, binding)?;
                     let read_only = !access.contains(naga::StorageAccess::STORE);
-                    let layout = self.layouts.get(&h).cloned().unwrap_or_default();
-                    self.storage.insert(h, StorageBuffer { decl, ty, layout, read_only });
+                    self.storage.insert(h, StorageBuffer { decl, ty, read_only });
                 }
                 AddressSpace::WorkGroup => {
                     let mem = self.make_mem(&name, ty, 1, true)?;
@@ -92,14 +70,13 @@ impl<'m> Converter<'m> {
                     self.shared.insert(h, slot);
                 }
                 AddressSpace::Private => {
-                    if self.geometry_input(h, &name, ty)? || !used {
+                    if !used {
                         continue;
                     }
                     let key: ArrayKey = (None, h.index() as u32, Default::default());
                     let slot = self.make_slot(&name, ty, &key, false)?;
                     let slot = self.add_slot(slot);
                     self.private.insert(h, slot);
-                    self.geometry_output(&name, ty)?;
                 }
                 AddressSpace::Handle => {
                     self.check_resource(g)?;
@@ -114,70 +91,10 @@ impl<'m> Converter<'m> {
         Ok(())
     }
 
-    /// Declares a variable of a geometry program as the input that it stands for.
-    fn geometry_input(&mut self, h: Handle<GlobalVariable>, name: &str, ty: Ty) -> R<bool> {
-        let Some(role) = self.geometry.and_then(|g| g.inputs.iter().find(|r| r.variable == name)) else { return Ok(false) };
-        let (leaf, count) = match ty {
-            Ty::Array(elem, Some(n), _) => (Ty::of(self.nm, elem), n),
-            _ => (ty, 1),
-        };
-        let mut decl = self.role_decl(role, leaf)?;
-        decl.count = count;
-        let t = decl.ty;
-        let id = self.out.inputs.push(decl);
-        let leaf = Mem::Leaf(MemRef::Input(id), t);
-        let mem = if matches!(ty, Ty::Array(..)) { Mem::Array(count, Box::new(leaf)) } else { leaf };
-        let slot = self.add_slot(Slot::Mem(Rc::new(mem)));
-        self.private.insert(h, slot);
-        Ok(true)
-    }
-
-    /// Declares the output that the variable just made stands for, if it does.
-    fn geometry_output(&mut self, name: &str, ty: Ty) -> R<()> {
-        let Some(role) = self.geometry.and_then(|g| g.outputs.iter().find(|r| r.variable == name)) else { return Ok(()) };
-        let decl = self.role_decl(role, ty)?;
-        let id = self.out.outputs.push(decl);
-        self.vertex.push((self.slots.len() as u32 - 1, MemRef::Output(id)));
-        Ok(())
-    }
-
-    fn role_decl(&self, role: &Role, ty: Ty) -> R<IoDecl> {
-        if !ty.is_leaf() {
-            return Err(self.error("F0123", format!("`{}`: inputs and outputs are scalars and vectors", role.shown)));
-        }
-        let t = self.ir_ty(ty)?;
-        let mut decl = match role.builtin {
-            Some(b) => IoDecl::builtin(t, b),
-            None => IoDecl::at_location(&role.shown, t, role.location),
-        };
-        if let Some(i) = role.interpolation {
-            decl.interpolation = i;
-        }
-        decl.source_type = ty.scalar().and_then(source_scalar).map(str::to_string);
-        decl.span = role.span;
-        Ok(decl)
-    }
-
-    /// `EmitVertex()`: the output variables become a vertex.
-    pub(crate) fn emit_vertex(&mut self) -> R<()> {
-        for (slot, output) in self.vertex.clone() {
-            let Slot::Leaf(var) = self.slots[slot as usize].clone() else { continue };
-            let v = self.read_var(var);
-            if self.func().def_if(v, Opcode::Undef).is_none() {
-                self.b().store(output, 0, v, None);
-            }
-        }
-        self.b().effect(Opcode::EmitVertex, &[], Imm::Stream(0));
-        Ok(())
-    }
-
     /// Gives module variables their first values.
     pub(crate) fn init_private(&mut self) -> R<()> {
         for (h, g) in self.nm.global_variables.iter() {
             let Some(slot) = self.private.get(&h).copied() else { continue };
-            if self.geometry.is_some_and(|p| p.inputs.iter().any(|r| Some(&r.variable) == g.name.as_ref())) {
-                continue;
-            }
             self.span = (self.spans)(self.nm.global_variables.get_span(h));
             let ty = Ty::of(self.nm, g.ty);
             if let Some(init) = g.init {
@@ -216,28 +133,25 @@ impl<'m> Converter<'m> {
         }
     }
 
-    fn declare_uniform(&mut self, name: &str, ty: Ty, at: Where<'_>, offset: u32, dims: &mut Vec<Dim>) -> R<UniformTree> {
+    fn declare_uniform(&mut self, name: &str, ty: Ty, at: Where, offset: u32, dims: &mut Vec<Dim>) -> R<UniformTree> {
         match ty {
             Ty::Struct(h) => {
                 let TypeInner::Struct { members, .. } = &self.nm.types[h].inner else {
                     return Err(self.error("F0121", "a uniform of a type without layout"));
                 };
                 let mut parts = Vec::new();
-                let offsets = at.local.offsets(self.nm, h, at.keys);
                 for (i, m) in members.iter().enumerate() {
                     let part = match &m.name {
                         Some(n) if name.is_empty() => n.clone(),
                         Some(n) => format!("{name}.{n}"),
                         None => format!("{name}.{i}"),
                     };
-                    let at = at.member(i);
-                    parts.push(self.declare_uniform(&part, Ty::of(self.nm, m.ty), at, offset + offsets[i], dims)?);
+                    parts.push(self.declare_uniform(&part, Ty::of(self.nm, m.ty), at, offset + m.offset, dims)?);
                 }
                 Ok(UniformTree::Struct(parts))
             }
             Ty::Array(elem, count, stride) => {
                 let Some(count) = count else { return Err(self.error("F0121", format!("the uniform `{name}` has no fixed size"))) };
-                let stride = at.local.array_stride(self.nm, elem, stride);
                 if u64::from(count) * u64::from(stride) > MAX_UNIFORM_BYTES {
                     return Err(self.limit(format!(
                         "the uniform `{name}` has {} bytes; no machine has room for more than {MAX_UNIFORM_BYTES}",
@@ -252,20 +166,17 @@ impl<'m> Converter<'m> {
                 Ok(UniformTree::Array(stride, Box::new(tree?)))
             }
             Ty::Matrix(columns, rows, scalar) => {
-                let stride = at.local.column_stride(columns, rows, scalar);
-                // Row by row it is a matrix whose columns are the rows.
-                let (count, lanes) = if at.local.row_major { (rows, columns) } else { (columns, rows) };
-                dims.push(Dim { count: count.into(), stride });
-                let leaf = self.uniform_leaf(name, Ty::Vector(lanes, scalar), true, at, offset, dims);
+                let stride = Ty::column_stride(rows, scalar);
+                dims.push(Dim { count: columns.into(), stride });
+                let leaf = self.uniform_leaf(name, Ty::Vector(rows, scalar), true, at, offset, dims);
                 dims.pop();
-                let tree = UniformTree::Array(stride, Box::new(leaf?));
-                Ok(if at.local.row_major { UniformTree::Rows(rows, Box::new(tree)) } else { tree })
+                Ok(UniformTree::Array(stride, Box::new(leaf?)))
             }
             _ => self.uniform_leaf(name, ty, false, at, offset, dims),
         }
     }
 
-    fn uniform_leaf(&mut self, name: &str, ty: Ty, matrix: bool, at: Where<'_>, offset: u32, dims: &[Dim]) -> R<UniformTree> {
+    fn uniform_leaf(&mut self, name: &str, ty: Ty, matrix: bool, at: Where, offset: u32, dims: &[Dim]) -> R<UniformTree> {
         if !ty.is_leaf() {
             return Err(self.error("F0121", format!("the uniform `{name}` has a type without layout")));
         }
@@ -294,7 +205,7 @@ impl<'m> Converter<'m> {
         Ok(UniformTree::Leaf(self.out.uniforms.push(decl), t, unit))
     }
 
-    fn unique_uniform(&self, name: &str, at: Where<'_>) -> String {
+    fn unique_uniform(&self, name: &str, at: Where) -> String {
         let name = if name.is_empty() { format!("uniform{}", at.binding) } else { name.to_string() };
         let taken = |n: &str| self.out.uniforms.values().any(|u| u.name == n);
         if !taken(&name) {
@@ -307,14 +218,7 @@ impl<'m> Converter<'m> {
         format!("{name}_{n}")
     }
 
-    fn declare_storage(
-        &mut self,
-        h: Handle<GlobalVariable>,
-        g: &GlobalVariable,
-        ty: Ty,
-        group: u32,
-        binding: u32,
-    ) -> R<retroshade_ir::Storage> {
+    fn declare_storage(&mut self, g: &GlobalVariable, ty: Ty, group: u32, binding: u32) -> R<retroshade_ir::Storage> {
         let AddressSpace::Storage { access } = g.space else { return Err(self.error("F0121", "not a storage buffer")) };
         let name = g.name.clone().filter(|n| !n.is_empty());
         // A GLSL buffer without instance name is known by its only member, or by its own name.
@@ -326,9 +230,7 @@ impl<'m> Converter<'m> {
         let name = name.unwrap_or_else(|| format!("storage{binding}"));
         let name = if self.out.storage.values().any(|s| s.name == name) { format!("{name}_{binding}") } else { name };
         let (mut head, mut repeat) = (Vec::new(), Vec::new());
-        let layout = self.layouts.get(&h).cloned().unwrap_or_default();
-        let at = Where { group, binding, local: Local { rules: layout.rules, row_major: false }, keys: &layout.keys };
-        self.storage_words(ty, at, &mut head, &mut repeat)?;
+        self.storage_words(ty, &mut head, &mut repeat)?;
         Ok(self.out.storage.push(StorageDecl {
             name,
             head,
@@ -346,30 +248,29 @@ impl<'m> Converter<'m> {
     }
 
     /// Lists what the words of a buffer hold; an array of unknown or enormous length at its end repeats.
-    fn storage_words(&self, ty: Ty, at: Where<'_>, head: &mut Vec<Scalar>, repeat: &mut Vec<Scalar>) -> R<()> {
+    fn storage_words(&self, ty: Ty, head: &mut Vec<Scalar>, repeat: &mut Vec<Scalar>) -> R<()> {
         match ty {
             Ty::Struct(h) => {
-                let TypeInner::Struct { members, .. } = &self.nm.types[h].inner else { return Ok(()) };
+                let TypeInner::Struct { members, span } = &self.nm.types[h].inner else { return Ok(()) };
                 let start = head.len();
-                let offsets = at.local.offsets(self.nm, h, at.keys);
-                for (i, m) in members.iter().enumerate() {
-                    let offset = u64::from(offsets[i] / 4);
+                for m in members {
+                    let offset = u64::from(m.offset / 4);
                     if offset > MAX_HEAD_WORDS {
                         return Err(self.limit(format!("a member {offset} words into a storage buffer is too far from its start")));
                     }
                     pad(head, start + offset as usize);
-                    self.storage_words(Ty::of(self.nm, m.ty), at.member(i), head, repeat)?;
+                    self.storage_words(Ty::of(self.nm, m.ty), head, repeat)?;
                 }
                 if repeat.is_empty() {
-                    let size = u64::from(at.local.size(self.nm, h, at.keys) / 4).min(2 * MAX_HEAD_WORDS);
+                    let size = u64::from(*span / 4).min(2 * MAX_HEAD_WORDS);
                     pad(head, start + size as usize);
                 }
                 Ok(())
             }
             Ty::Array(elem, count, stride) => {
                 let mut one = Vec::new();
-                self.storage_words(Ty::of(self.nm, elem), at, &mut one, &mut Vec::new())?;
-                pad(&mut one, at.local.array_stride(self.nm, elem, stride) as usize / 4);
+                self.storage_words(Ty::of(self.nm, elem), &mut one, &mut Vec::new())?;
+                pad(&mut one, stride as usize / 4);
                 match count {
                     Some(n) if u64::from(n) * one.len() as u64 + (head.len() as u64) < MAX_HEAD_WORDS => {
                         for _ in 0..n {
@@ -382,11 +283,10 @@ impl<'m> Converter<'m> {
             }
             Ty::Matrix(columns, rows, scalar) => {
                 let s = self.word_scalar(scalar)?;
-                let (count, lanes) = if at.local.row_major { (rows, columns) } else { (columns, rows) };
-                for _ in 0..count {
+                for _ in 0..columns {
                     let start = head.len();
-                    head.extend(std::iter::repeat_n(s, lanes.into()));
-                    pad(head, start + at.local.column_stride(columns, rows, scalar) as usize / 4);
+                    head.extend(std::iter::repeat_n(s, rows.into()));
+                    pad(head, start + Ty::column_stride(rows, scalar) as usize / 4);
                 }
                 Ok(())
             }
@@ -629,7 +529,6 @@ impl<'m> Converter<'m> {
         let g = &self.nm.global_variables[h];
         let ty = Ty::of(self.nm, g.ty);
         let root = match g.space {
-            _ if self.hidden.contains_key(&h) => Root::Uniform(h),
             AddressSpace::Handle => return Ok(Val::Resource(h)),
             AddressSpace::Uniform | AddressSpace::Immediate => Root::Uniform(h),
             AddressSpace::Storage { .. } => Root::Storage(h),
@@ -648,21 +547,9 @@ impl<'m> Converter<'m> {
 
 /// Group and binding of a buffer.
 #[derive(Clone, Copy, Debug)]
-struct Where<'a> {
+struct Where {
     group: u32,
     binding: u32,
-    /// The layout at this place.
-    local: Local,
-    /// What the source says about the members of the block, at its outermost level.
-    keys: &'a [Key],
-}
-
-impl Where<'_> {
-    /// The place of a block's or a structure's member.
-    fn member(self, n: usize) -> Where<'static> {
-        let row_major = self.local.row_major || self.keys.get(n).is_some_and(|k| k.row_major);
-        Where { group: self.group, binding: self.binding, local: Local { row_major, ..self.local }, keys: &[] }
-    }
 }
 
 fn gcd(a: u32, b: u32) -> u32 {

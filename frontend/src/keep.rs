@@ -121,7 +121,7 @@ impl<'m> Converter<'m> {
     }
 
     fn is_uniform(&self, g: Handle<GlobalVariable>) -> bool {
-        self.hidden.contains_key(&g) || self.nm.global_variables[g].space == AddressSpace::Uniform
+        self.nm.global_variables[g].space == AddressSpace::Uniform
     }
 
     /// Variables of the module that a function reads or writes, with their slots; whether it writes them.
@@ -174,7 +174,7 @@ impl<'m> Converter<'m> {
     /// Takes an argument apart: the values to pass, and how the function makes it of them.
     fn shape(&mut self, v: &Val, ty: Ty, out: &mut Vec<Value>) -> R<Shape> {
         match v {
-            Val::Place(p) if matches!(p.root, Root::Uniform(_) | Root::Rows(_)) && self.has_matrix(p.ty) => {
+            Val::Place(p) if matches!(p.root, Root::Uniform(_)) && self.has_matrix(p.ty) => {
                 let way = p.path.iter().map(|s| match s {
                     Step::Const(n) => Some(*n),
                     Step::Dyn(index) => {

@@ -1,35 +1,63 @@
-//! The front end: WGSL, GLSL and SPIR-V to the IR, through naga. The only crate that knows naga.
+//! The front end: GLSL and HLSL, WGSL and SPIR-V to the IR. The only crate that knows glslang and naga.
 //!
 //! ```text
-//! text ─guard─▶ naga module ─validate, overrides─▶ convert ─▶ ir::Module
+//! GLSL, HLSL ─glslang─▶ SPIR-V ─reader─▶ ir::Module
+//!       WGSL ─naga─▶ its module ─convert─▶ ir::Module
 //! ```
 //!
 //! One entry point becomes one module. Functions are inlined (unless the caller wants those kept that stand alone), variables become SSA values, structs and matrices are taken apart
 //! into vectors, uniform blocks into leaf declarations (`lights[].pos`). Every instruction carries a span in the user's text.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "wgsl")]
 mod convert;
-mod diag;
+#[cfg(feature = "wgsl")]
 mod expr;
+#[cfg(feature = "glsl")]
 mod glsl;
+#[cfg(any(feature = "glsl", feature = "wgsl"))]
 mod guard;
+#[cfg(feature = "wgsl")]
 mod interface;
+#[cfg(feature = "wgsl")]
 mod keep;
-mod layout;
+#[cfg(feature = "wgsl")]
 mod math;
+#[cfg(feature = "wgsl")]
 mod names;
 mod parse;
-mod patch;
+#[cfg(feature = "wgsl")]
 mod place;
 mod spirv;
 mod ssa;
+#[cfg(feature = "wgsl")]
 mod stmt;
+#[cfg(feature = "wgsl")]
 mod texture;
-mod truth;
+#[cfg(feature = "wgsl")]
 mod types;
+#[cfg(feature = "wgsl")]
 mod value;
+#[cfg(feature = "wgsl")]
+mod wgsl;
+#[cfg(feature = "wgsl")]
+mod wgsl_errors;
 
 use retroshade_ir::{Diagnostic, Module, SourceMap, Stage};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The language of a source, where it decides what a program means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(all(feature = "glsl", feature = "wgsl")), allow(dead_code))]
+pub(crate) enum Lang {
+    /// WGSL: variables start as zero, integer division is total.
+    Wgsl,
+    /// GLSL and HLSL.
+    Glsl,
+    /// SPIR-V.
+    Spirv,
+}
 
 /// What a caller may choose.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +74,42 @@ pub struct FrontOptions {
     pub functions: bool,
     /// Bounds of integer inputs and uniforms that the caller promises: name, least, most.
     pub ranges: Vec<(String, i64, i64)>,
+    /// How `#include` finds files; by default it finds none.
+    pub include: Includes,
+}
+
+/// How the files are found that GLSL and HLSL include.
+#[derive(Clone, Default)]
+pub struct Includes(Option<Arc<Find>>);
+
+/// From the name in the source and that of the including file to a name and a text.
+type Find = dyn Fn(&str, &str) -> Option<(String, String)> + Send + Sync;
+
+impl Includes {
+    /// Finds files with a function: from the name in the source and that of the including file to a name and a text.
+    pub fn new(find: impl Fn(&str, &str) -> Option<(String, String)> + Send + Sync + 'static) -> Includes {
+        Includes(Some(Arc::new(find)))
+    }
+
+    /// Looks beside the including file, then in `folders`; `read` gives the text of a file that is there.
+    pub fn search(folders: Vec<PathBuf>, read: impl Fn(&Path) -> Option<String> + Send + Sync + 'static) -> Includes {
+        Includes::new(move |name, from| {
+            let beside = Path::new(from).parent().unwrap_or(Path::new(""));
+            let mut places = std::iter::once(beside).chain(folders.iter().map(PathBuf::as_path)).map(|p| p.join(name));
+            places.find_map(|p| Some((p.display().to_string(), read(&p)?)))
+        })
+    }
+
+    #[cfg(feature = "glsl")]
+    fn open(&self, name: &str, from: &str) -> Option<(String, String)> {
+        self.0.as_ref().and_then(|find| find(name, from))
+    }
+}
+
+impl std::fmt::Debug for Includes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "Includes(…)" } else { "Includes(none)" })
+    }
 }
 
 /// Why a source could not be translated: all messages, and the texts that they point into.
@@ -72,21 +136,60 @@ impl FrontError {
 
 /// Translates WGSL.
 pub fn wgsl(name: &str, source: &str, options: &FrontOptions) -> Result<Module, FrontError> {
-    parse::run(name, parse::Source::Wgsl(source), options)
+    #[cfg(feature = "wgsl")]
+    return parse::read(name, source, options, |file, _| wgsl::translate(source, file, options));
+    #[cfg(not(feature = "wgsl"))]
+    parse::read(name, source, options, |file, _| Err(vec![absent("WGSL", "wgsl", parse::start(file, source))]))
 }
 
 /// Translates GLSL. The stage must be given.
 pub fn glsl(name: &str, source: &str, options: &FrontOptions) -> Result<Module, FrontError> {
-    parse::run(name, parse::Source::Glsl(source), options)
+    by_glslang(name, source, None, options)
+}
+
+/// Translates HLSL, and Cg as far as that is HLSL. The stage must be given; the entry point is `main` unless the options say otherwise.
+pub fn hlsl(name: &str, source: &str, options: &FrontOptions) -> Result<Module, FrontError> {
+    by_glslang(name, source, Some(options.entry.as_deref().unwrap_or("main")), options)
+}
+
+#[cfg(feature = "glsl")]
+fn by_glslang(name: &str, source: &str, hlsl: Option<&str>, options: &FrontOptions) -> Result<Module, FrontError> {
+    parse::read(name, source, options, |file, sources| glsl::translate(source, file, hlsl, sources, options))
+}
+
+#[cfg(not(feature = "glsl"))]
+fn by_glslang(name: &str, source: &str, hlsl: Option<&str>, options: &FrontOptions) -> Result<Module, FrontError> {
+    let language = if hlsl.is_some() { "HLSL" } else { "GLSL" };
+    parse::read(name, source, options, |file, _| Err(vec![absent(language, "glsl", parse::start(file, source))]))
+}
+
+/// The message of a build that cannot read a language.
+#[cfg(not(all(feature = "glsl", feature = "wgsl")))]
+fn absent(language: &str, feature: &str, at: retroshade_ir::Span) -> Diagnostic {
+    Diagnostic::error("F0008", at, format!("this build reads no {language}: it is made without the feature `{feature}`"))
+}
+
+/// What glslang makes of GLSL: SPIR-V with names and lines, without the places that this crate gives to what has none.
+#[cfg(feature = "glsl")]
+pub fn glsl_words(name: &str, source: &str, options: &FrontOptions) -> Result<Vec<u32>, FrontError> {
+    let mut sources = SourceMap::default();
+    let file = sources.add(name, source);
+    match glsl::compile(source, file, None, &mut sources, options) {
+        Ok(c) => Ok(c.words),
+        Err(diagnostics) => Err(FrontError { sources, diagnostics }),
+    }
 }
 
 /// Translates a SPIR-V binary.
 pub fn spirv(name: &str, bytes: &[u8], options: &FrontOptions) -> Result<Module, FrontError> {
-    parse::run(name, parse::Source::Spirv(bytes), options)
+    parse::read(name, "", options, |_, _| {
+        let words = spirv::words(bytes).map_err(|d| vec![d])?;
+        spirv::translate(&spirv::Words::new(&words, Lang::Spirv), options)
+    })
 }
 
 /// Translates a naga module. `source` is the text that its spans point into, where there is one.
 #[cfg(feature = "naga-30")]
 pub fn from_naga(module: &naga::Module, name: &str, source: &str, options: &FrontOptions) -> Result<Module, FrontError> {
-    parse::from_naga(module, name, source, options)
+    parse::read(name, source, options, |file, _| wgsl::translate_naga(module, source, file, options))
 }

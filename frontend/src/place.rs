@@ -5,7 +5,6 @@
 //! an array of SSA variables is noted in `demand`, and the translation is repeated with that array in memory.
 
 use crate::convert::{Converter, R};
-use crate::layout::{Layout, Local};
 use crate::ssa::Var;
 use crate::types::Ty;
 use crate::value::Val;
@@ -52,8 +51,6 @@ pub(crate) enum Root {
     Slot(u32),
     /// A uniform buffer.
     Uniform(Handle<GlobalVariable>),
-    /// The rows of a matrix in a uniform buffer.
-    Rows(Handle<GlobalVariable>),
     /// A storage buffer.
     Storage(Handle<GlobalVariable>),
 }
@@ -93,8 +90,6 @@ pub(crate) enum UniformTree {
     Struct(Vec<UniformTree>),
     /// Elements or columns and their distance in bytes.
     Array(u32, Box<UniformTree>),
-    /// A matrix of so many rows that stands row by row: the array of its rows.
-    Rows(u8, Box<UniformTree>),
 }
 
 /// A storage buffer.
@@ -104,8 +99,6 @@ pub(crate) struct StorageBuffer {
     pub(crate) decl: Storage,
     /// Its shape.
     pub(crate) ty: Ty,
-    /// Where its parts stand.
-    pub(crate) layout: Rc<Layout>,
     /// Whether the program only reads it, so that loads can wait.
     pub(crate) read_only: bool,
 }
@@ -121,8 +114,6 @@ pub(crate) struct Address {
     pub(crate) ty: Ty,
     /// Words from one element to the next, if it is an array.
     pub(crate) stride: u32,
-    /// Words from one lane to the next: more than one in a matrix that stands row by row.
-    pub(crate) apart: u32,
 }
 
 /// Arrays with more leaves than this are never held in SSA variables.
@@ -248,11 +239,11 @@ impl Converter<'_> {
                 let slot = self.slots[n as usize].clone();
                 self.load_slot(&slot, &place.path, place.ty)
             }
-            Root::Uniform(g) | Root::Rows(g) => {
+            Root::Uniform(g) => {
                 if !place.ty.is_leaf() {
-                    return Ok(self.in_rows(place).unwrap_or_else(|| Val::Place(place.clone())));
+                    return Ok(Val::Place(place.clone()));
                 }
-                self.load_uniform(g, &place.path, matches!(place.root, Root::Rows(_)))
+                self.load_uniform(g, &place.path)
             }
             Root::Storage(g) => {
                 if !place.ty.is_leaf() && self.storage[&g].read_only {
@@ -432,7 +423,7 @@ impl Converter<'_> {
                 let v = self.force(v)?;
                 self.store_slot(&slot, &place.path, &v, place.ty)
             }
-            Root::Uniform(_) | Root::Rows(_) => Err(self.error("F0113", "a uniform cannot be written")),
+            Root::Uniform(_) => Err(self.error("F0113", "a uniform cannot be written")),
             Root::Storage(_) => {
                 let v = self.force(v)?;
                 self.store_storage_tree(place, &v)
@@ -633,30 +624,11 @@ impl Converter<'_> {
         }
     }
 
-    /// A uniform matrix that stands row by row, as the transpose of what stands there.
-    pub(crate) fn in_rows(&self, place: &Place) -> Option<Val> {
-        let (Root::Uniform(g), Ty::Matrix(columns, rows, scalar)) = (place.root, place.ty) else { return None };
-        let mut node = &**self.uniforms.get(&g)?;
-        for s in &place.path {
-            node = match (node, s) {
-                (UniformTree::Struct(parts), Step::Const(n)) => parts.get(*n as usize)?,
-                (UniformTree::Array(_, elem), _) => elem,
-                _ => return None,
-            };
-        }
-        let UniformTree::Rows(..) = node else { return None };
-        let rows = Place { root: Root::Rows(g), path: place.path.clone(), ty: Ty::Matrix(rows, columns, scalar) };
-        Some(Val::Transposed(Rc::new(Val::Place(rows))))
-    }
-
-    /// Loads a scalar or vector of a uniform buffer; `rows`: the path goes into a matrix by its rows.
-    fn load_uniform(&mut self, g: Handle<GlobalVariable>, path: &[Step], rows: bool) -> R<Val> {
+    /// Loads a scalar or vector of a uniform buffer.
+    fn load_uniform(&mut self, g: Handle<GlobalVariable>, path: &[Step]) -> R<Val> {
         let tree = self.uniforms[&g].clone();
-        self.load_uniform_at(&tree, path, rows, SmallVec::new())
-    }
-
-    fn load_uniform_at(&mut self, node: &UniformTree, path: &[Step], rows: bool, mut steps: SmallVec<[(u32, Step); 4]>) -> R<Val> {
-        let (mut node, mut rest) = (node, path);
+        let (mut node, mut rest) = (&*tree, path);
+        let mut steps: SmallVec<[(u32, Step); 4]> = SmallVec::new();
         loop {
             match node {
                 UniformTree::Leaf(decl, ty, unit) => {
@@ -682,25 +654,6 @@ impl Converter<'_> {
                     steps.push((*stride, *s));
                     (node, rest) = (elem, more);
                 }
-                UniformTree::Rows(_, inner) if rows => node = inner,
-                UniformTree::Rows(count, inner) => {
-                    let Some((column, more)) = rest.split_first() else {
-                        return Err(self.error("F0111", "a matrix used as a single value"));
-                    };
-                    // One lane of a row, or of every row.
-                    let lane = |c: &mut Self, row: Step| -> R<Value> {
-                        let v = c.load_uniform_at(inner, &[row, *column], true, steps.clone())?;
-                        c.leaf(&v)
-                    };
-                    if let Some(row) = more.first() {
-                        return Ok(Val::Leaf(lane(self, *row)?));
-                    }
-                    let mut lanes = Vec::new();
-                    for r in 0..u32::from(*count) {
-                        lanes.push(lane(self, Step::Const(r))?);
-                    }
-                    return Ok(Val::Leaf(self.vector(&lanes)));
-                }
             }
         }
     }
@@ -709,38 +662,30 @@ impl Converter<'_> {
     pub(crate) fn storage_address(&mut self, place: &Place) -> R<Address> {
         let Root::Storage(g) = place.root else { return Err(self.error("F0111", "not a storage buffer")) };
         let buffer = self.storage[&g].clone();
-        let mut local = Local { rules: buffer.layout.rules, row_major: false };
         let mut ty = buffer.ty;
         let mut at = (0, None);
-        let mut apart = 1;
         for (n, s) in place.path.iter().enumerate() {
             match ty {
                 Ty::Struct(h) => {
                     let naga::TypeInner::Struct { members, .. } = &self.nm.types[h].inner else { break };
                     let Step::Const(k) = s else { return Err(self.error("F0111", "a struct indexed by a computed value")) };
                     let Some(m) = members.get(*k as usize) else { return Err(self.error("F0111", "a member that does not exist")) };
-                    let keys = if n == 0 { &buffer.layout.keys[..] } else { &[] };
-                    at.0 += local.offsets(self.nm, h, keys).get(*k as usize).copied().unwrap_or(0) / 4;
-                    local.row_major |= keys.get(*k as usize).is_some_and(|k| k.row_major);
+                    at.0 += m.offset / 4;
                     ty = Ty::of(self.nm, m.ty);
                 }
-                Ty::Array(element, _, stride) => {
-                    at = self.add_index(at, *s, local.array_stride(self.nm, element, stride) / 4);
+                Ty::Array(_, _, stride) => {
+                    at = self.add_index(at, *s, stride / 4);
                     ty = ty.child(self.nm, 0);
                 }
-                Ty::Matrix(columns, rows, scalar) => {
-                    let stride = local.column_stride(columns, rows, scalar) / 4;
-                    // Row by row, the lanes of a column are as far apart as the rows.
-                    let (step, gap) = if local.row_major { (1, stride) } else { (stride, 1) };
-                    at = self.add_index(at, *s, step);
-                    apart = gap;
+                Ty::Matrix(_, rows, scalar) => {
+                    at = self.add_index(at, *s, Ty::column_stride(rows, scalar) / 4);
                     ty = ty.child(self.nm, 0);
                 }
                 Ty::Vector(_, scalar) => {
                     if n + 1 == place.path.len() {
                         // One lane: its word alone.
-                        at = self.add_index(at, *s, apart);
-                        return Ok(Address { decl: buffer.decl, at, ty: Ty::Scalar(scalar), stride: 0, apart: 1 });
+                        at = self.add_index(at, *s, 1);
+                        return Ok(Address { decl: buffer.decl, at, ty: Ty::Scalar(scalar), stride: 0 });
                     }
                     break;
                 }
@@ -748,21 +693,16 @@ impl Converter<'_> {
             }
         }
         let stride = match ty {
-            Ty::Array(element, _, stride) => local.array_stride(self.nm, element, stride) / 4,
+            Ty::Array(_, _, stride) => stride / 4,
             _ => 0,
         };
-        Ok(Address { decl: buffer.decl, at, ty, stride, apart })
+        Ok(Address { decl: buffer.decl, at, ty, stride })
     }
 
     fn load_storage_tree(&mut self, place: &Place) -> R<Val> {
         if place.ty.is_leaf() {
-            let Address { decl, at, ty, apart, .. } = self.storage_address(place)?;
+            let Address { decl, at, ty, .. } = self.storage_address(place)?;
             let t = self.ir_ty(ty)?;
-            if apart > 1 {
-                let lanes: Vec<Value> =
-                    (0..u32::from(t.lanes)).map(|n| self.b().load(t.lane(), MemRef::Storage(decl), at.0 + n * apart, at.1)).collect();
-                return Ok(Val::Leaf(self.vector(&lanes)));
-            }
             return Ok(Val::Leaf(self.b().load(t, MemRef::Storage(decl), at.0, at.1)));
         }
         self.value_limit(place.ty.leaves(self.nm))?;
@@ -776,14 +716,8 @@ impl Converter<'_> {
 
     fn store_storage_tree(&mut self, place: &Place, v: &Val) -> R<()> {
         if place.ty.is_leaf() {
-            let Address { decl, at, apart, .. } = self.storage_address(place)?;
+            let Address { decl, at, .. } = self.storage_address(place)?;
             let x = self.leaf(v)?;
-            if apart > 1 {
-                for (n, lane) in (0u32..).zip(self.lanes(x)) {
-                    self.b().store(MemRef::Storage(decl), at.0 + n * apart, lane, at.1);
-                }
-                return Ok(());
-            }
             self.b().store(MemRef::Storage(decl), at.0, x, at.1);
             return Ok(());
         }

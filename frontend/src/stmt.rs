@@ -369,16 +369,6 @@ impl<'m> Converter<'m> {
     fn call(&mut self, function: Handle<naga::Function>, arguments: &[Handle<Expression>], result: Option<Handle<Expression>>) -> R<()> {
         let func = &self.nm.functions[function];
         let info = &self.info[function];
-        if self.geometry.is_some() {
-            match func.name.as_deref() {
-                Some("EmitVertex") => return self.emit_vertex(),
-                Some("EndPrimitive") => {
-                    self.b().effect(Opcode::EndPrimitive, &[], Imm::Stream(0));
-                    return Ok(());
-                }
-                _ => {}
-            }
-        }
         let mut args = Vec::new();
         for a in arguments {
             args.push(self.expr(*a)?);
@@ -512,7 +502,7 @@ impl<'m> Converter<'m> {
                     _ => Err(self.error("F0137", "an atomic on a composite")),
                 }
             }
-            Root::Uniform(_) | Root::Rows(_) => Err(self.error("F0113", "a uniform cannot be written")),
+            Root::Uniform(_) => Err(self.error("F0113", "a uniform cannot be written")),
         }
     }
 

@@ -1,270 +1,221 @@
-//! GLSL as people write it, brought into the form that naga's parser takes.
+//! GLSL and HLSL by way of glslang, the reference implementation: preprocessed, checked and turned into SPIR-V there, read by
+//! [`crate::spirv`].
 //!
-//! naga reads Vulkan's GLSL 4.50 of three stages. Programs for OpenGL, OpenGL ES and the consoles also have loose uniforms, combined
-//! samplers, `attribute` and `varying`, `gl_FragColor`, `texture2D()`, inputs and outputs without locations, as arrays, matrices or
-//! blocks, computed initial values of globals, and geometry programs. All of this is rewritten token by token after the preprocessor;
-//! every token keeps its place in the user's text, so that messages point there. A text that needs none of it is handed on as it is.
+//! ```text
+//! text ─upgrade─▶ one dialect ─glslang─▶ preprocessed text ─mark─▶ with places ─glslang─▶ SPIR-V ─reader─▶ ir::Module
+//! ```
+//!
+//! What SPIR-V does not say (the order of declarations, which members are truth values) is read off the preprocessed text.
 
-mod blocks;
-mod code;
-mod interface;
-mod items;
-mod names;
-mod tokens;
+mod globals;
+mod glslang;
+mod lex;
+mod mark;
+mod messages;
+mod places;
+mod upgrade;
 
-use crate::interface::Role;
-use crate::layout::Layout;
-use items::Item;
-use retroshade_ir::module::{Builtin, GeometryInfo};
-use retroshade_ir::{Diagnostic, FileId, Span, Stage};
+use crate::parse::start;
+use crate::spirv::{self, Words};
+use crate::{FrontOptions, Lang, guard};
+use globals::Globals;
+use glslang::Program;
+use lex::Token;
+use places::Files;
+use retroshade_ir::{Diagnostic, FileId, Module, SourceMap, Span};
 use std::collections::{BTreeMap, BTreeSet};
-use tokens::{Out, Tok};
+use upgrade::{Dialect, Upgrade};
 
-/// A rewritten text.
-#[derive(Debug)]
-pub(crate) struct Rewritten {
-    out: Out,
-    /// Names in the text and the names that the user gave.
-    pub(crate) renames: BTreeMap<String, String>,
-    /// Names of blocks and of their instances, which the text goes without.
-    pub(crate) instances: BTreeMap<String, String>,
-    /// What naga cannot say about a geometry program.
-    pub(crate) geometry: Option<Plan>,
-    /// Whether the source forbids contraction somewhere.
-    pub(crate) precise: bool,
-    /// Layouts of blocks by name, where naga would get them wrong.
-    pub(crate) layouts: BTreeMap<String, Layout>,
-    /// Inputs and outputs that the source gives no location, by the user's names.
-    pub(crate) unplaced: (BTreeSet<String>, BTreeSet<String>),
+/// Files within files.
+const MAX_INCLUDES: usize = 32;
+/// Files that one text includes, each time counted.
+const MAX_FILES: usize = 256;
+
+/// SPIR-V of a program, and what it does not say.
+pub(crate) struct Compiled {
+    pub(crate) words: Vec<u32>,
+    /// The order and places of declarations.
+    pub(crate) globals: Globals,
+    /// Where what `globals` names stands.
+    declared: BTreeMap<String, Span>,
+    files: Files,
+    /// What is defined for specialisation constants.
+    pub(crate) defines: Vec<(String, String)>,
 }
 
-impl Rewritten {
-    /// The text for naga.
-    pub(crate) fn text(&self) -> &str {
-        &self.out.text
-    }
-
-    /// The user's text behind a place of the text for naga.
-    pub(crate) fn span(&self, s: naga::Span, file: FileId) -> Span {
-        let Some(r) = s.to_range() else { return Span::NONE };
-        if s == naga::Span::UNDEFINED {
-            return Span::NONE;
+impl Compiled {
+    /// A message that names something points at it rather than at its statement, and one without a place at the first line.
+    fn narrow(&self, d: &mut Diagnostic, start: Span) {
+        let name = d.message.split('`').nth(1).and_then(|n| n.split(['.', '[']).next()).unwrap_or("");
+        if d.span.is_none() {
+            d.span = self.declared.get(name).copied().unwrap_or(start);
+        } else if let Some(s) = self.files.narrow(d.span, name) {
+            d.span = s;
         }
-        self.out.source(r.start, r.end).map_or(Span::NONE, |(a, e)| Span::new(file, a, e))
     }
 }
 
-/// A geometry program's interface: plain variables of naga's module and what they stand for.
-#[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    /// Primitives.
-    pub(crate) info: GeometryInfo,
-    /// Variables with one element per vertex, or with the primitive's number.
-    pub(crate) inputs: Vec<Role>,
-    /// Variables that make a vertex.
-    pub(crate) outputs: Vec<Role>,
-}
+type Errors = Vec<Diagnostic>;
 
-/// A combined sampler.
-#[derive(Clone, Debug)]
-struct Combined {
-    texture: String,
-    sampler: String,
-    /// The constructor that joins them.
-    join: String,
-    /// The parts of an array.
-    elements: Vec<(String, String)>,
-}
-
-/// Numbers that are given out to what has none.
-#[derive(Debug, Default)]
-struct Numbers(BTreeSet<u32>);
-
-impl Numbers {
-    fn take(&mut self, at: u32, count: u32) {
-        self.0.extend(at..at.saturating_add(count.min(64)));
-    }
-
-    fn free(&mut self, count: u32) -> u32 {
-        let mut at = 0;
-        while (at..at + count.clamp(1, 64)).any(|n| self.0.contains(&n)) {
-            at += 1;
-        }
-        self.take(at, count);
-        at
-    }
-}
-
-/// The state of a rewriting.
-struct Rewriter<'a> {
-    toks: &'a [Tok],
-    file: FileId,
-    stage: Stage,
-    /// Whether naga would not have understood the text as it is.
-    changed: bool,
-    diags: Vec<Diagnostic>,
-    words: BTreeSet<String>,
-    inputs: Numbers,
-    outputs: Numbers,
-    next_binding: u32,
-    /// The binding of the block of loose uniforms.
-    loose: Option<u32>,
-    combined: BTreeMap<String, Combined>,
-    functions: BTreeSet<String>,
-    /// Blocks with an instance name: members and the variables that stand for them.
-    blocks: BTreeMap<String, BTreeMap<String, String>>,
-    constants: BTreeSet<String>,
-    sizes: BTreeMap<String, u32>,
-    renames: BTreeMap<String, String>,
-    /// Names of blocks and of their instances, which naga's text goes without.
-    instances: BTreeMap<String, String>,
-    geometry: Option<Plan>,
-    precise: bool,
-    layouts: BTreeMap<String, Layout>,
-    /// Whether matrices of uniform blocks, and of buffers, stand row by row unless they say otherwise.
-    row_major: (bool, bool),
-    /// Locations of what the program before this one hands on.
-    varyings: &'a [(String, u32)],
-    unplaced: (BTreeSet<String>, BTreeSet<String>),
-    /// Declarations that come before everything else.
-    front: Out,
-    /// What happens before and after the user's `main`.
-    before: Out,
-    after: Out,
+/// The first character outside comments that GLSL does not have.
+fn foreign(toks: &[Token<'_>], file: FileId) -> Option<Diagnostic> {
+    let t = toks.iter().find(|t| t.kind != lex::Kind::Directive && (!t.text.is_ascii() || t.text.contains('\0')))?;
+    let c = t.text.chars().find(|c| !c.is_ascii() || *c == '\0').unwrap_or(' ');
+    let span = Span::new(file, t.at as u32, t.end() as u32);
+    Some(Diagnostic::error("F0011", span, format!("the character {c:?} is not part of the language")))
 }
 
 /// The names of a text's specialisation constants: a definition of such a name gives the constant its value and is no macro.
-pub(crate) fn specialisation_constants(text: &str) -> BTreeSet<&str> {
+fn specialisation_constants(toks: &[Token<'_>]) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
-    for (at, key) in text.match_indices("constant_id") {
+    for (n, _) in toks.iter().enumerate().filter(|(_, t)| t.is("constant_id")) {
         // `layout(constant_id = 3) const int count = 2;`
-        let Some((_, rest)) = text[at + key.len()..].split_once(')') else { continue };
-        let declaration = rest.split(['=', ';']).next().unwrap_or("");
-        out.extend(declaration.split_whitespace().next_back());
+        let behind = toks[n..].iter().take_while(|t| !t.is(";") && !t.is("=") || t.line == toks[n].line && !t.is(";"));
+        let words: Vec<&Token<'_>> = behind.collect();
+        if let Some(p) = words.iter().position(|t| t.is(")")) {
+            let end = words[p..].iter().position(|t| t.is("=")).map_or(words.len(), |e| p + e);
+            out.extend(words[p + 1..end].last().map(|t| t.text.to_string()));
+        }
     }
     out
 }
 
-/// Rewrites a text for naga; `None` where nothing has to be done.
-pub(crate) fn rewrite(
-    text: &str,
-    file: FileId,
-    stage: Stage,
-    defines: &[(String, String)],
-    varyings: &[(String, u32)],
-) -> Result<Option<Rewritten>, Vec<Diagnostic>> {
-    let pre = match tokens::preprocess(text, file, defines) {
-        Ok(p) => p,
-        // naga reports the same errors and finds more.
-        Err(_) if stage != Stage::Geometry => return Ok(None),
-        Err(e) => return Err(e),
-    };
-    let toks = code::compatibility(pre.toks, stage);
-    let mut r = Rewriter {
-        toks: &toks,
-        file,
-        stage,
-        changed: !matches!(pre.version, None | Some(440 | 450 | 460)) || stage == Stage::Geometry,
-        diags: Vec::new(),
-        words: toks.iter().filter(|t| t.is_word()).map(|t| t.text.clone()).collect(),
-        inputs: Numbers::default(),
-        outputs: Numbers::default(),
-        next_binding: 0,
-        loose: None,
-        combined: BTreeMap::new(),
-        functions: BTreeSet::new(),
-        blocks: BTreeMap::new(),
-        constants: BTreeSet::new(),
-        sizes: BTreeMap::new(),
-        renames: BTreeMap::new(),
-        instances: BTreeMap::new(),
-        geometry: None,
-        precise: false,
-        layouts: BTreeMap::new(),
-        row_major: (false, false),
-        varyings,
-        unplaced: Default::default(),
-        front: Out::default(),
-        before: Out::default(),
-        after: Out::default(),
-    };
-    let out = r.run();
-    if !r.diags.is_empty() {
-        return Err(r.diags);
-    }
-    if !r.changed {
-        return Ok(None);
-    }
-    let mut geometry = r.geometry;
-    if let Some(g) = &mut geometry {
-        g.outputs.sort_by_key(|o| o.builtin != Some(Builtin::Position));
-        g.inputs.sort_by_key(|o| o.builtin != Some(Builtin::Position));
-    }
-    Ok(Some(Rewritten {
-        out,
-        renames: r.renames,
-        instances: r.instances,
-        geometry,
-        precise: r.precise,
-        layouts: r.layouts,
-        unplaced: r.unplaced,
-    }))
+fn is_name(s: &str) -> bool {
+    s.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && s.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-impl Rewriter<'_> {
-    fn error(&mut self, code: &'static str, t: &Tok, message: impl Into<String>) {
-        if self.diags.len() < 20 {
-            self.diags.push(Diagnostic::error(code, Span::new(self.file, t.at, t.end), message));
-        }
-    }
-
-    /// A name that the text does not use.
-    fn fresh(&mut self, wish: &str) -> String {
-        let mut name = wish.replace("__", "_");
-        while self.words.contains(&name) {
-            name.push('x');
-        }
-        self.words.insert(name.clone());
-        name
-    }
-
-    fn run(&mut self) -> Out {
-        let items = items::items(self.toks);
-        self.survey(&items);
-        if self.stage == Stage::Geometry && self.geometry.is_none() {
-            return Out::default();
-        }
-        let early = self.early_uniforms(&items);
-        let mut parts: Vec<Out> = Vec::new();
-        for item in &items {
-            parts.push(self.declaration(item, &early));
-        }
-        let first = items.iter().position(|i| matches!(i, Item::Function { body: Some(_), .. })).unwrap_or(items.len());
-        for (n, item) in items.iter().enumerate() {
-            if let Item::Function { .. } = item {
-                parts[n] = self.function(item);
-            }
-        }
-        let mut all = Out::default();
-        all.text.push_str("#version 450\n");
-        if self.stage == Stage::Geometry {
-            all.text.push_str("layout(local_size_x = 1) in;\nvoid EmitVertex() {}\nvoid EndPrimitive() {}\n");
-        }
-        all.append(&self.front);
-        for (n, p) in parts.iter().enumerate() {
-            if n == first {
-                let block = self.loose_block(&early);
-                all.append(&block);
-            }
-            all.append(p);
-        }
-        if !self.before.text.is_empty() || !self.after.text.is_empty() {
-            all.text.push_str("void main() {\n");
-            all.append(&self.before);
-            all.text.push_str("shaderc_main();\n");
-            all.append(&self.after);
-            all.text.push_str("}\n");
-        }
+/// Translates GLSL, or with `hlsl` HLSL of that entry point. Files that the text includes are added to `sources`.
+pub(crate) fn translate(
+    text: &str,
+    file: FileId,
+    hlsl: Option<&str>,
+    sources: &mut SourceMap,
+    options: &FrontOptions,
+) -> Result<Module, Errors> {
+    let c = compile(text, file, hlsl, sources, options)?;
+    let place = |file: &str, line, column| c.files.statement(file, line, column);
+    let declared = |name: &str| c.declared.get(name).copied().unwrap_or(Span::NONE);
+    let words = Words {
+        order: c.globals.order.clone(),
+        bools: c.globals.bools.clone(),
+        place: &place,
+        declared: &declared,
+        ..Words::new(&c.words, Lang::Glsl)
+    };
+    let options = FrontOptions { defines: c.defines.clone(), ..options.clone() };
+    spirv::translate(&words, &options).map_err(|mut all| {
+        all.iter_mut().for_each(|d| c.narrow(d, start(file, text)));
         all
+    })
+}
+
+/// Compiles GLSL, or with `hlsl` HLSL of that entry point. Files that the text includes are added to `sources`.
+pub(crate) fn compile(
+    text: &str,
+    file: FileId,
+    hlsl: Option<&str>,
+    sources: &mut SourceMap,
+    options: &FrontOptions,
+) -> Result<Compiled, Errors> {
+    guard::check_text(text, file, true).map_err(|d| vec![d])?;
+    let stage = options.stage.ok_or_else(|| {
+        let m = "GLSL does not say its stage: give --stage or a file name that ends in .vert, .geom, .frag or .comp";
+        vec![Diagnostic::error("F0005", Span::NONE, m)]
+    })?;
+    let toks = lex::tokens(text);
+    if let Some(d) = foreign(&toks, file) {
+        return Err(vec![d]);
     }
+    let constants = specialisation_constants(&toks);
+    let (defines, macros): (Vec<_>, Vec<_>) = options.defines.iter().cloned().partition(|(k, _)| constants.contains(k));
+    if let Some((k, _)) = macros.iter().find(|(k, v)| !is_name(k) || v.contains('\n') || !v.is_ascii()) {
+        let m = format!("--define {k}: a symbol is a name and a value of one line");
+        return Err(vec![Diagnostic::error("F0014", Span::NONE, m)]);
+    }
+    let upgrade = if hlsl.is_some() { Upgrade::none(stage) } else { Upgrade::new(Dialect::of(&toks), stage, &toks) };
+    let ours = upgrade.text(text, &toks);
+    let mut files = Files::default();
+    let name = sources.name(file).unwrap_or("").to_string();
+    files.add(&name, file, text, &toks, &ours);
+    let mut refused = Vec::new();
+    let mut total = text.to_string();
+    let mut count = 0;
+    let mut include = |name: &str, from: &str, depth: usize| -> Option<(String, String)> {
+        let from = if from.is_empty() { sources.name(file).unwrap_or("") } else { from };
+        count += 1;
+        if count > MAX_FILES || depth > MAX_INCLUDES {
+            refused.push(Diagnostic::error(
+                "L0003",
+                start(file, text),
+                format!("more than {MAX_FILES} files are included, or {MAX_INCLUDES} deep"),
+            ));
+            return None;
+        }
+        if !refused.is_empty() {
+            return None;
+        }
+        let (name, body) = options.include.open(name, from)?;
+        let known = (0..).map(FileId).map_while(|f| sources.name(f).map(|n| (f, n))).find(|(_, n)| *n == name).map(|(f, _)| f);
+        let id = known.unwrap_or_else(|| sources.add(&name, &body));
+        // Definitions of one file are used in another: what all of them come to is what counts.
+        total.push('\n');
+        total.push_str(&body);
+        if let Err(mut d) = guard::check_text(&total, id, true) {
+            d.span = start(id, &body);
+            refused.push(d);
+            return None;
+        }
+        let toks = lex::tokens(&body);
+        if let Some(d) = foreign(&toks, id) {
+            refused.push(d);
+            return None;
+        }
+        let ours = upgrade.text(&body, &toks);
+        files.add(&name, id, &body, &toks, &ours);
+        Some((name, ours))
+    };
+    let whole = |fast: bool| match hlsl {
+        None => upgrade.header(&toks, &macros, fast) + &ours,
+        Some(_) => macros.iter().map(|(k, v)| format!("#define {k} {v}\n")).collect::<String>() + "#line 1\n" + &ours,
+    };
+    let mut parsed = Err(String::new());
+    if hlsl.is_none() && upgrade.has_faster() {
+        parsed = glslang::parse(&Program { text: &whole(true), stage, hlsl, relaxed: true }, &mut include);
+    }
+    if parsed.is_err() {
+        parsed = glslang::parse(&Program { text: &whole(false), stage, hlsl, relaxed: true }, &mut include);
+    }
+    if !refused.is_empty() {
+        return Err(refused);
+    }
+    let first = start(file, text);
+    let parsed = parsed.map_err(|log| messages::errors(&log, "F0011", &files, &|_| None, first))?;
+    let wrong = messages::initial_values(&parsed.warnings(), &files);
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let pre = parsed.preprocessed();
+    let (inner, places) = places::trace(&pre, &files);
+    let globals = if hlsl.is_some() { Globals::default() } else { globals::globals(&inner) };
+    let names = files.names();
+    let declared = |n: usize| {
+        let p = places.get(n).copied().flatten()?;
+        let t = inner.get(n)?;
+        Some(files.word(names[p.file as usize], p.line, p.column, t.text))
+    };
+    let function = |name: &str| inner.iter().position(|t| t.is(name)).and_then(declared);
+    let marked = if hlsl.is_some() { pre.clone() } else { mark::marked(&pre, &inner, &|n| places.get(n).copied().flatten()) };
+    let again = |relaxed| glslang::parse(&Program { text: &marked, stage, hlsl, relaxed }, &mut |_, _, _| None);
+    let failed = |log: String| messages::errors(&log, "F0011", &files, &function, first);
+    let with_places = if hlsl.is_some() { None } else { again(true).ok() };
+    let mut words = with_places.as_ref().unwrap_or(&parsed).words().map_err(failed)?;
+    if hlsl.is_none() && mark::invented(&words, &globals) {
+        words = again(false).and_then(|p| p.words()).map_err(|_| {
+            let m = "textures and samplers that are parameters of functions need all uniforms in blocks: glslang cannot do both";
+            vec![Diagnostic::error("F0022", first, m)]
+        })?;
+    }
+    let words = mark::finish(&words, &names, hlsl.is_none().then_some(&globals));
+    let declared = globals.places.iter().filter_map(|(name, n)| Some((name.clone(), declared(*n)?))).collect();
+    Ok(Compiled { words, globals, declared, files, defines })
 }

@@ -25,8 +25,7 @@ mod types;
 mod used;
 mod value;
 
-use crate::FrontOptions;
-use crate::convert::Lang;
+use crate::{FrontOptions, Lang};
 use binary::{Binary, Entry, Global, Id};
 use consts::{Const, Consts};
 use convert::Converter;
@@ -218,7 +217,10 @@ fn in_order(b: &Binary<'_>, w: &Words<'_>, entry: &Entry, used: &Used) -> Vec<Gl
     let place = |g: &Global| {
         let block = b.name(g.ty).unwrap_or_default();
         let name = b.name(g.id).unwrap_or(block);
-        w.order.iter().position(|n| n == name || n == block).unwrap_or(usize::MAX)
+        let declared = w.order.iter().position(|n| n == name || n == block).unwrap_or(usize::MAX);
+        // In geometry programs the position comes first, then the other builtins.
+        let rank = if block == "gl_PerVertex" { 0 } else { 1 + usize::from(!name.starts_with("gl_")) };
+        (if entry.model == ExecutionModel::Geometry { rank } else { 0 }, declared)
     };
     let wanted = |g: &&Global| match g.storage {
         StorageClass::Input | StorageClass::Output => entry.interface.contains(&g.id) || used.globals.contains(&g.id),

@@ -1,0 +1,298 @@
+//! Places of statements in SPIR-V. The crate `glslang` cannot ask for line information, but GLSL itself can: by the extension
+//! GL_EXT_spirv_intrinsics a call becomes an instruction, here an `OpLine`, in front of every statement and loop condition.
+
+use super::globals::Globals;
+use super::lex::{Kind, Token, close};
+use super::upgrade::plain;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// The function that stands for `OpLine`.
+const NAME: &str = "shaderc_line";
+
+/// A place in the user's texts: the file's number, line and byte in it, both from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) file: u32,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+struct Marker<'a> {
+    toks: &'a [Token<'a>],
+    place: &'a dyn Fn(usize) -> Option<Place>,
+    /// What is inserted where.
+    insert: Vec<(usize, String)>,
+}
+
+/// A preprocessed text with marks. `place` gives the place of a token by its number.
+pub(crate) fn marked(text: &str, toks: &[Token<'_>], place: &dyn Fn(usize) -> Option<Place>) -> String {
+    let mut m = Marker { toks, place, insert: Vec::new() };
+    let mut n = 0;
+    while n < toks.len() {
+        n = match toks[n].text {
+            "{" if n > 0 && toks[n - 1].is(")") => m.block(n),
+            "(" | "[" | "{" => close(toks, n),
+            _ => n + 1,
+        };
+    }
+    let mut out = String::with_capacity(text.len() + 48 * m.insert.len() + 200);
+    // Right behind the version, which comes first.
+    let first = text.find('\n').map_or(text.len(), |n| n + 1);
+    out.push_str(&text[..first]);
+    out.push_str("#extension GL_EXT_spirv_intrinsics : enable\nspirv_instruction(id = 8) void ");
+    let _ = writeln!(out, "{NAME}(spirv_literal int file, spirv_literal int line, spirv_literal int column);");
+    let mut from = first;
+    for (at, what) in &m.insert {
+        out.push_str(&text[from..*at]);
+        out.push_str(what);
+        from = *at;
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
+impl Marker<'_> {
+    fn is(&self, n: usize, text: &str) -> bool {
+        self.toks.get(n).is_some_and(|t| t.is(text))
+    }
+
+    /// Puts a mark for token `n` in front of it.
+    fn mark(&mut self, n: usize, behind: char) {
+        if let (Some(t), Some(p)) = (self.toks.get(n), (self.place)(n)) {
+            self.insert.push((t.at, format!("{NAME}({},{},{}){behind} ", p.file, p.line, p.column)));
+        }
+    }
+
+    /// The index of the next `what` outside brackets, or of the bracket that ends these.
+    fn find(&self, mut n: usize, what: &str) -> usize {
+        while let Some(t) = self.toks.get(n) {
+            if t.is(what) || matches!(t.text, ")" | "]" | "}") {
+                return n;
+            }
+            n = if matches!(t.text, "(" | "[" | "{") { close(self.toks, n) } else { n + 1 };
+        }
+        n
+    }
+
+    /// Marks an expression, unless it is none or declares something.
+    fn expression(&mut self, n: usize) {
+        let word = |n: usize| self.toks.get(n).is_some_and(|t| t.kind == Kind::Word);
+        if !matches!(self.toks.get(n).map(|t| t.text), None | Some(";" | ")")) && !(word(n) && word(n + 1)) {
+            self.mark(n, ',');
+        }
+    }
+
+    fn block(&mut self, open: usize) -> usize {
+        let mut n = open + 1;
+        while n < self.toks.len() && !self.is(n, "}") {
+            let next = self.statement(n, false);
+            n = next.max(n + 1);
+        }
+        n + 1
+    }
+
+    /// A statement, alone (`if (x) here;`) or among others; gives the index behind it.
+    fn statement(&mut self, n: usize, alone: bool) -> usize {
+        let Some(t) = self.toks.get(n) else { return n };
+        match t.text {
+            "{" => return self.block(n),
+            ";" => return n + 1,
+            "case" | "default" => return self.find(n, ":") + 1,
+            "[" => {
+                let next = close(self.toks, n);
+                return self.statement(next, true);
+            }
+            "if" | "while" | "switch" if self.is(n + 1, "(") => {
+                self.expression(n + 2);
+                let mut next = self.statement(close(self.toks, n + 1), true);
+                if t.is("if") && self.is(next, "else") {
+                    next = self.statement(next + 1, true);
+                }
+                return next;
+            }
+            "for" if self.is(n + 1, "(") => {
+                if !alone {
+                    self.mark(n, ';');
+                }
+                let condition = self.find(n + 2, ";") + 1;
+                self.expression(condition);
+                let step = self.find(condition, ";") + 1;
+                self.expression(step);
+                return self.statement(close(self.toks, n + 1), true);
+            }
+            "do" => {
+                let next = self.statement(n + 1, true);
+                if self.is(next, "while") && self.is(next + 1, "(") {
+                    self.expression(next + 2);
+                    return close(self.toks, next + 1) + 1;
+                }
+                return next;
+            }
+            "break" | "continue" => {}
+            "return" if alone => self.expression(n + 1),
+            "discard" if alone => {}
+            _ if alone => self.expression(n),
+            _ => self.mark(n, ';'),
+        }
+        self.find(n, ";") + 1
+    }
+}
+
+/// Opcodes and decorations of SPIR-V that matter here.
+mod op {
+    pub(super) const SOURCE: u32 = 3;
+    pub(super) const NAME: u32 = 5;
+    pub(super) const MEMBER_NAME: u32 = 6;
+    pub(super) const STRING: u32 = 7;
+    pub(super) const LINE: u32 = 8;
+    pub(super) const TYPE_ARRAY: u32 = 28;
+    pub(super) const TYPE_RUNTIME_ARRAY: u32 = 29;
+    pub(super) const TYPE_POINTER: u32 = 32;
+    pub(super) const VARIABLE: u32 = 59;
+    pub(super) const DECORATE: u32 = 71;
+    // Decorations.
+    pub(super) const LOCATION: u32 = 30;
+    pub(super) const BINDING: u32 = 33;
+    // Storage classes.
+    pub(super) const UNIFORM_CONSTANT: u32 = 0;
+    pub(super) const INPUT: u32 = 1;
+    pub(super) const OUTPUT: u32 = 3;
+}
+
+/// The block of uniforms that stand outside any block.
+const LOOSE: &str = "gl_DefaultUniformBlock";
+
+/// The instructions of a module.
+fn instructions(words: &[u32]) -> impl Iterator<Item = (u32, &[u32])> {
+    let mut rest = words.get(5..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let head = rest.first()?;
+        let (inst, more) = rest.split_at_checked((head >> 16).max(1) as usize)?;
+        rest = more;
+        Some((head & 0xffff, inst))
+    })
+}
+
+fn text(words: &[u32]) -> String {
+    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The variables of a module by their names; a block without one goes by its own.
+fn unbound(words: &[u32], globals: &Globals) -> BTreeSet<u32> {
+    let mut names = BTreeMap::new();
+    let mut inner = BTreeMap::new();
+    let mut out = BTreeSet::new();
+    for (opcode, inst) in instructions(words) {
+        match (opcode, inst) {
+            (op::NAME, [_, id, name @ ..]) => {
+                names.insert(*id, text(name));
+            }
+            (op::TYPE_POINTER, [_, id, _, of]) | (op::TYPE_ARRAY, [_, id, of, _]) | (op::TYPE_RUNTIME_ARRAY, [_, id, of]) => {
+                inner.insert(*id, *of);
+            }
+            (op::VARIABLE, [_, ty, id, ..]) => {
+                let mut block = *ty;
+                while let Some(of) = inner.get(&block) {
+                    block = *of;
+                }
+                let name = |id: &u32| names.get(id).map(|n| plain(n)).filter(|n| !n.is_empty());
+                let name = name(id).or_else(|| name(&block)).unwrap_or("");
+                if name == LOOSE || globals.unbound.contains(name) {
+                    out.insert(*id);
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// A texture that nobody declared. With its rules for OpenGL's uniforms, glslang makes one where a function joins a texture and a sampler
+/// that are its parameters, or takes one of an array of them, and reads that instead.
+pub(crate) fn invented(words: &[u32], globals: &Globals) -> bool {
+    let mut names = BTreeMap::new();
+    instructions(words).any(|(opcode, inst)| match (opcode, inst) {
+        (op::NAME, [_, id, name @ ..]) => {
+            names.insert(*id, text(name));
+            false
+        }
+        (op::VARIABLE, [_, _, id, op::UNIFORM_CONSTANT, ..]) => {
+            let name = names.get(id).map_or("", |n| plain(n));
+            // `s.t` is a texture that stood in a structure.
+            !name.contains('.') && !globals.places.contains_key(name)
+        }
+        _ => false,
+    })
+}
+
+/// What HLSL's inputs and outputs are called: members of structures by themselves, the result of the entry point by its location.
+fn handed_on(words: &[u32]) -> BTreeMap<u32, String> {
+    let mut names = BTreeMap::new();
+    let mut out = BTreeMap::new();
+    let mut locations = BTreeMap::new();
+    for (opcode, inst) in instructions(words) {
+        match (opcode, inst) {
+            (op::NAME, [_, id, name @ ..]) => {
+                names.insert(*id, text(name));
+            }
+            (op::DECORATE, [_, id, op::LOCATION, n]) => {
+                locations.insert(*id, *n);
+            }
+            (op::VARIABLE, [_, _, id, op::INPUT | op::OUTPUT, ..]) => {
+                let name = names.get(id).map_or("", String::as_str);
+                let name = match name.rsplit('.').next() {
+                    Some("@entryPointOutput") | None => format!("location{}", locations.get(id).unwrap_or(&0)),
+                    Some(last) => last.to_string(),
+                };
+                out.insert(*id, name);
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Makes the marks of a module proper, gives names back as the user wrote them, and takes away the bindings that nobody wrote.
+pub(crate) fn finish(words: &[u32], files: &[&str], globals: Option<&Globals>) -> Vec<u32> {
+    let Some(header) = words.get(..5) else { return words.to_vec() };
+    // HLSL's declarations are not read.
+    let unbound = globals.map_or_else(BTreeSet::new, |g| unbound(words, g));
+    let names = if globals.is_none() { handed_on(words) } else { BTreeMap::new() };
+    let mut out = header.to_vec();
+    let first = header[3];
+    out[3] = first + files.len() as u32;
+    let mut strings = true;
+    for (opcode, inst) in instructions(words) {
+        if (op::SOURCE..=op::MEMBER_NAME).contains(&opcode) && strings {
+            strings = false;
+            for (n, f) in files.iter().enumerate() {
+                push(&mut out, op::STRING, &[first + n as u32], f);
+            }
+        }
+        match (opcode, inst) {
+            (op::LINE, [head, file, line, column]) => out.extend([*head, first + file, *line, *column]),
+            (op::NAME, [_, id, ..]) if names.contains_key(id) => push(&mut out, op::NAME, &[*id], &names[id]),
+            (op::NAME, [_, id, name @ ..]) => rename(&mut out, inst, &[*id], name),
+            (op::MEMBER_NAME, [_, id, n, name @ ..]) => rename(&mut out, inst, &[*id, *n], name),
+            (op::DECORATE, [_, id, op::BINDING, _]) if unbound.contains(id) => {}
+            _ => out.extend(inst),
+        }
+    }
+    out
+}
+
+fn rename(out: &mut Vec<u32>, inst: &[u32], operands: &[u32], name: &[u32]) {
+    let name = text(name);
+    if plain(&name) == name { out.extend(inst) } else { push(out, inst[0] & 0xffff, operands, plain(&name)) }
+}
+
+/// Appends an instruction that ends in a text.
+fn push(out: &mut Vec<u32>, opcode: u32, operands: &[u32], text: &str) {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize(text.len() / 4 * 4 + 4, 0);
+    out.push((1 + operands.len() as u32 + bytes.len() as u32 / 4) << 16 | opcode);
+    out.extend(operands);
+    out.extend(bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])));
+}

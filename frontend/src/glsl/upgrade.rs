@@ -1,0 +1,421 @@
+//! Any dialect of GLSL as a text that glslang turns into SPIR-V.
+//!
+//! Vulkan's GLSL, OpenGL's from 3.30 and OpenGL ES's from 3.10 stay as they are. What older dialects have instead (`attribute`,
+//! `texture2D`, `gl_FragColor`, the variables of the compatibility profile) is replaced word by word or declared in front, and the text
+//! becomes one of version 4.40. Every word stays on its line, so that glslang's messages can be brought back to the user's text.
+//!
+//! glslang prepares its tables of a version when it first meets it. Those of 4.50 and 4.60 take three times as long as older ones, nearly
+//! all of it for functions that no machine here has; so these texts are tried as 4.40 first.
+
+use super::lex::{Kind, Token, tokens};
+use retroshade_ir::Stage;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// The version that stands for all older ones, and for newer ones as far as it goes.
+const FAST: u32 = 440;
+
+/// What stands before a name that only the new dialect reserves.
+const PREFIX: &str = "shaderc_r_";
+
+/// What a text says about its dialect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dialect {
+    /// The number after `#version`: 110 where there is none, as the language says.
+    version: u32,
+    es: bool,
+    compatibility: bool,
+    /// Whether the text has a `#version` line that glslang need not see.
+    stated: bool,
+}
+
+impl Dialect {
+    /// The dialect of a text, by its first line.
+    pub(crate) fn of(toks: &[Token<'_>]) -> Dialect {
+        let plain = Dialect { version: 110, es: false, compatibility: false, stated: false };
+        let Some(rest) = toks.first().and_then(|t| directive(t)).filter(|(name, _)| *name == "version").map(|(_, rest)| rest) else {
+            return plain;
+        };
+        let words: Vec<&str> = tokens(rest).iter().map(|t| t.text).collect();
+        let (number, profile) = match words[..] {
+            [n] => (n, ""),
+            [n, p @ ("core" | "compatibility" | "es")] => (n, p),
+            _ => return plain,
+        };
+        match number.parse() {
+            Ok(version) if KNOWN.contains(&version) => {
+                let es = profile == "es" || version == 100;
+                Dialect { version, es, compatibility: profile == "compatibility", stated: true }
+            }
+            _ => plain,
+        }
+    }
+
+    /// Whether glslang makes no SPIR-V of this dialect.
+    pub(crate) fn is_old(self) -> bool {
+        self.compatibility || if self.es { self.version < 310 } else { self.version < 330 }
+    }
+
+    /// Whether a word of this first desktop and this first ES version (0: never) is an ordinary name here.
+    fn lacks(self, desktop: u32, es: u32) -> bool {
+        let first = if self.es { es } else { desktop };
+        first == 0 || self.version < first
+    }
+}
+
+/// Versions of the language.
+const KNOWN: &[u32] = &[100, 110, 120, 130, 140, 150, 300, 310, 320, 330, 400, 410, 420, 430, 440, 450, 460];
+
+/// Words of Vulkan's GLSL and the first versions of OpenGL's and OpenGL ES's that reserve them (0: none).
+const WORDS: &[(&str, u32, u32)] = &[
+    ("invariant", 120, 100),
+    ("centroid", 120, 300),
+    ("flat", 130, 300),
+    ("smooth", 130, 300),
+    ("noperspective", 130, 0),
+    ("uint", 130, 300),
+    ("uvec2", 130, 300),
+    ("uvec3", 130, 300),
+    ("uvec4", 130, 300),
+    ("switch", 130, 300),
+    ("case", 130, 300),
+    ("default", 130, 300),
+    ("layout", 140, 300),
+    ("sample", 400, 320),
+    ("precise", 400, 320),
+    ("patch", 400, 320),
+    ("subroutine", 400, 0),
+    ("double", 100, 100),
+    ("dvec2", 100, 100),
+    ("coherent", 420, 310),
+    ("restrict", 420, 310),
+    ("readonly", 420, 310),
+    ("writeonly", 420, 310),
+    ("resource", 420, 310),
+    ("common", 420, 310),
+    ("partition", 420, 310),
+    ("active", 420, 310),
+    ("shared", 430, 310),
+    ("buffer", 430, 310),
+    ("atomic_uint", 420, 310),
+    ("sampler", 0, 0),
+    ("samplerShadow", 0, 0),
+    ("texture1D", 0, 0),
+    ("texture2D", 0, 0),
+    ("texture3D", 0, 0),
+    ("textureCube", 0, 0),
+    ("subpassInput", 0, 0),
+    ("texture2DLod", 0, 0),
+    ("textureCubeLod", 0, 0),
+    ("texture2DProj", 0, 0),
+    ("shadow2D", 0, 0),
+    ("ftransform", 0, 0),
+];
+
+/// What the variables of the compatibility profile are to a program that declares them itself: a vertex input, a uniform, or a value
+/// handed on (`varying`); type; elements of an array.
+fn compatibility(name: &str, stage: Stage) -> Option<(&'static str, &'static str, u32)> {
+    let handed = match stage {
+        Stage::Vertex => "out",
+        _ => "in",
+    };
+    let vertex = stage == Stage::Vertex;
+    Some(match name {
+        "gl_Vertex" | "gl_Color" | "gl_SecondaryColor" | "gl_MultiTexCoord0" | "gl_MultiTexCoord1" | "gl_MultiTexCoord2"
+        | "gl_MultiTexCoord3" | "gl_MultiTexCoord4" | "gl_MultiTexCoord5" | "gl_MultiTexCoord6" | "gl_MultiTexCoord7"
+            if vertex =>
+        {
+            ("in", "vec4", 0)
+        }
+        "gl_Normal" if vertex => ("in", "vec3", 0),
+        "gl_FogCoord" if vertex => ("in", "float", 0),
+        "gl_Color" | "gl_SecondaryColor" => ("in", "vec4", 0),
+        "gl_FrontColor" | "gl_BackColor" | "gl_FrontSecondaryColor" | "gl_BackSecondaryColor" if vertex => ("out", "vec4", 0),
+        "gl_FogFragCoord" => (handed, "float", 0),
+        "gl_ModelViewProjectionMatrix"
+        | "gl_ModelViewMatrix"
+        | "gl_ProjectionMatrix"
+        | "gl_ModelViewMatrixInverse"
+        | "gl_ProjectionMatrixInverse"
+        | "gl_ModelViewProjectionMatrixInverse"
+        | "gl_ModelViewMatrixTranspose"
+        | "gl_ModelViewMatrixInverseTranspose" => ("uniform", "mat4", 0),
+        "gl_NormalMatrix" => ("uniform", "mat3", 0),
+        "gl_TextureMatrix" => ("uniform", "mat4", 8),
+        _ => return None,
+    })
+}
+
+/// Old texture functions that return a vector where today's return a number.
+const SHADOWS: &[(&str, &str)] = &[
+    ("shadow1D", "vec4 shadow1D(sampler1DShadow s, vec3 p) { return vec4(texture(s, p)); }"),
+    (
+        "shadow2D",
+        "vec4 shadow2D(sampler2DShadow s, vec3 p) { return vec4(texture(s, p)); } \
+         vec4 shadow2D(sampler2DShadow s, vec3 p, float b) { return vec4(texture(s, p, b)); }",
+    ),
+    ("shadow2DProj", "vec4 shadow2DProj(sampler2DShadow s, vec4 p) { return vec4(textureProj(s, p)); }"),
+    ("shadow2DLod", "vec4 shadow2DLod(sampler2DShadow s, vec3 p, float l) { return vec4(textureLod(s, p, l)); }"),
+    ("shadow2DProjLod", "vec4 shadow2DProjLod(sampler2DShadow s, vec4 p, float l) { return vec4(textureProjLod(s, p, l)); }"),
+    ("shadow2DEXT", "float shadow2DEXT(sampler2DShadow s, vec3 p) { return texture(s, p); }"),
+    ("shadow2DProjEXT", "float shadow2DProjEXT(sampler2DShadow s, vec4 p) { return textureProj(s, p); }"),
+];
+
+/// Symbols by which old programs ask for what 4.50 has anyway.
+const SYMBOLS: &[&str] = &[
+    "GL_OES_standard_derivatives",
+    "GL_OES_texture_3D",
+    "GL_OES_EGL_image_external",
+    "GL_EXT_shader_texture_lod",
+    "GL_EXT_frag_depth",
+    "GL_EXT_shadow_samplers",
+    "GL_EXT_draw_buffers",
+    "GL_ARB_shader_texture_lod",
+    "GL_ARB_uniform_buffer_object",
+    "GL_ARB_explicit_attrib_location",
+    "GL_ARB_shading_language_420pack",
+    "GL_ARB_texture_rectangle",
+    "GL_EXT_gpu_shader4",
+];
+
+/// Today's name of an old texture function with the same result.
+fn texture_function(name: &str) -> Option<&'static str> {
+    let rest = name.strip_prefix("texture")?;
+    let rest = ["1D", "2D", "3D", "Cube"].iter().find_map(|d| rest.strip_prefix(d))?;
+    let rest = rest.strip_suffix("EXT").or(rest.strip_suffix("ARB")).unwrap_or(rest);
+    Some(match rest {
+        "" => "texture",
+        "Lod" => "textureLod",
+        "Grad" => "textureGrad",
+        "Offset" => "textureOffset",
+        "LodOffset" => "textureLodOffset",
+        "Proj" => "textureProj",
+        "ProjLod" => "textureProjLod",
+        "ProjGrad" => "textureProjGrad",
+        _ => return None,
+    })
+}
+
+/// The name and the rest of a directive.
+pub(crate) fn directive<'a>(t: &Token<'a>) -> Option<(&'a str, &'a str)> {
+    if t.kind != Kind::Directive {
+        return None;
+    }
+    let rest = t.text[1..].trim_start();
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+    Some((&rest[..end], &rest[end..]))
+}
+
+/// The replacement of words in a text of one dialect.
+#[derive(Debug)]
+pub(crate) struct Upgrade {
+    dialect: Dialect,
+    stage: Stage,
+    /// Words that are the user's names and reserved in the new dialect.
+    names: BTreeSet<String>,
+}
+
+impl Upgrade {
+    /// What has to be done for a text.
+    pub(crate) fn new(dialect: Dialect, stage: Stage, toks: &[Token<'_>]) -> Upgrade {
+        let mut names = BTreeSet::new();
+        for w in toks.windows(3) {
+            let [before, t, after] = w else { continue };
+            // `vec4 sample;`, `, sample)`: a name where one is declared.
+            let declared = t.is_word()
+                && (before.is_word() && !matches!(before.text, "return" | "else" | "in" | "uniform") || before.is(",") || before.is("]"))
+                && matches!(after.text, ";" | "=" | "," | ")" | "[" | "(");
+            if declared && WORDS.iter().any(|(w, desktop, es)| t.is(w) && dialect.lacks(*desktop, *es)) {
+                names.insert(t.text.to_string());
+            }
+        }
+        Upgrade { dialect, stage, names }
+    }
+
+    /// Nothing: for languages that glslang takes as they are.
+    pub(crate) fn none(stage: Stage) -> Upgrade {
+        let dialect = Dialect { version: 450, es: false, compatibility: false, stated: true };
+        Upgrade { dialect, stage, names: BTreeSet::new() }
+    }
+
+    /// What stands for a word of the user's; `next` is the text behind it.
+    fn word<'w>(&self, w: &'w str, next: &str) -> std::borrow::Cow<'w, str> {
+        if self.names.contains(w) {
+            return format!("{PREFIX}{w}").into();
+        }
+        if w == "__VERSION__" {
+            return self.dialect.version.to_string().into();
+        }
+        if !self.dialect.is_old() {
+            return w.into();
+        }
+        match w {
+            "attribute" => "in".into(),
+            "varying" if self.stage == Stage::Vertex => "out".into(),
+            "varying" => "in".into(),
+            "samplerExternalOES" => "sampler2D".into(),
+            "gl_FragDepthEXT" => "gl_FragDepth".into(),
+            // Before there was a function of this name it was a favourite for samplers.
+            "texture" if self.dialect.lacks(130, 300) && !next.trim_start().starts_with('(') => format!("{PREFIX}{w}").into(),
+            _ => texture_function(w).map_or(w.into(), Into::into),
+        }
+    }
+
+    /// A text with its words replaced, each on the line where it was. Directives that matter to nobody are left out.
+    pub(crate) fn text(&self, text: &str, toks: &[Token<'_>]) -> String {
+        let mut out = String::with_capacity(text.len() + 64);
+        let mut line = 0;
+        let mut to = 0;
+        for t in toks {
+            while line < t.line {
+                out.push('\n');
+                line += 1;
+                to = 0;
+            }
+            if t.kind == Kind::Directive {
+                self.directive(&mut out, t);
+                line += t.text.bytes().filter(|c| *c == b'\n').count() as u32;
+                continue;
+            }
+            // Two tokens that touched still do: `a.b`, `1.0f`.
+            if to != 0 && t.at != to {
+                out.push(' ');
+            }
+            to = t.end();
+            out.push_str(&if t.is_word() { self.word(t.text, &text[to..]) } else { t.text.into() });
+        }
+        out.push('\n');
+        out
+    }
+
+    fn directive(&self, out: &mut String, t: &Token<'_>) {
+        let Some((name, rest)) = directive(t) else { return };
+        let lines = t.text.bytes().filter(|c| *c == b'\n').count();
+        let keep = match name {
+            "version" => !self.dialect.stated,
+            "extension" => !self.dialect.is_old(),
+            // Only this pragma means anything here; glslang is particular about the form of others.
+            "pragma" => rest.trim_start().starts_with("STDGL invariant"),
+            "line" => false,
+            _ => true,
+        };
+        if !keep {
+            out.push_str(&"\n".repeat(lines));
+            return;
+        }
+        let _ = write!(out, "#{name}");
+        if matches!(name, "include" | "error" | "version" | "extension") {
+            let line: String = rest.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
+            out.push_str(line.trim_end());
+            return;
+        }
+        let mut to = 0;
+        let inner = tokens(rest);
+        let mut at = 0;
+        for i in &inner {
+            // A line of a definition ends where the next one begins.
+            while at < i.line {
+                out.push_str("\\\n");
+                at += 1;
+            }
+            if i.at != to || to == 0 {
+                out.push(' ');
+            }
+            // `#define F(x)` and `#define F (x)` differ.
+            to = i.end();
+            out.push_str(&if i.is_word() { self.word(i.text, &rest[to..]) } else { i.text.into() });
+        }
+        out.push_str(&"\n".repeat(lines - at.min(lines as u32) as usize));
+    }
+
+    /// Whether the text may be tried as one of an older version, for which glslang starts faster.
+    pub(crate) fn has_faster(&self) -> bool {
+        self.dialect.stated && !self.dialect.es && self.dialect.version > FAST
+    }
+
+    /// What stands before the text: the version (with `fast` that of [`Upgrade::has_faster`]), and what the old dialect had built in.
+    pub(crate) fn header(&self, toks: &[Token<'_>], defines: &[(String, String)], fast: bool) -> String {
+        let d = self.dialect;
+        let mut out = String::new();
+        if d.is_old() {
+            let _ = writeln!(out, "#version {FAST}\n#extension GL_EXT_spirv_intrinsics : enable\n#undef VULKAN");
+            if d.es {
+                out.push_str("#define GL_ES 1\n#define GL_FRAGMENT_PRECISION_HIGH 1\n");
+            }
+        } else {
+            let profile = if d.es { " es" } else { "" };
+            let _ = writeln!(out, "#version {}{profile}", if fast { FAST } else { d.version });
+        }
+        out.push_str("#extension GL_GOOGLE_include_directive : enable\n");
+        for (k, v) in defines {
+            let _ = writeln!(out, "#define {k} {v}");
+        }
+        if d.is_old() {
+            self.declarations(&mut out, toks);
+        }
+        out.push_str("#line 1\n");
+        out
+    }
+
+    fn declarations(&self, out: &mut String, toks: &[Token<'_>]) {
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let mut words = Vec::new();
+        for (n, t) in toks.iter().enumerate() {
+            let inner = if t.kind == Kind::Directive { tokens(&t.text[1..]) } else { vec![*t] };
+            for i in inner.iter().filter(|i| i.is_word()) {
+                if seen.insert(i.text) {
+                    // `out vec4 gl_FragColor;` of the program's own counts.
+                    let declared = n > 0 && t.kind != Kind::Directive && is_basic_type(toks[n - 1].text);
+                    words.push((i.text, declared));
+                }
+            }
+        }
+        for s in SYMBOLS.iter().filter(|s| seen.contains(**s)) {
+            let _ = writeln!(out, "#define {s} 1");
+        }
+        if seen.contains("ftransform") {
+            words.extend(["gl_ModelViewProjectionMatrix", "gl_Vertex"].into_iter().filter(|w| !seen.contains(w)).map(|w| (w, false)));
+        }
+        let direction = if self.stage == Stage::Vertex { "out" } else { "in" };
+        for (word, declared) in &words {
+            match *word {
+                _ if *declared => {}
+                "gl_FragColor" if self.stage == Stage::Fragment => out.push_str("out vec4 gl_FragColor;\n"),
+                "gl_FragData" if self.stage == Stage::Fragment => {
+                    let _ = writeln!(out, "out vec4 gl_FragData[{}];", elements(word, toks));
+                }
+                "gl_TexCoord" => {
+                    let _ = writeln!(out, "{direction} vec4 gl_TexCoord[{}];", elements(word, toks));
+                }
+                _ => {
+                    if let Some((storage, ty, count)) = compatibility(word, self.stage) {
+                        let array = if count > 0 { format!("[{count}]") } else { String::new() };
+                        let _ = writeln!(out, "{storage} {ty} {word}{array};");
+                    }
+                }
+            }
+        }
+        for (_, text) in SHADOWS.iter().filter(|(name, _)| seen.contains(name) && !self.names.contains(*name)) {
+            out.push_str(text);
+            out.push('\n');
+        }
+        if seen.contains("ftransform") && !self.names.contains("ftransform") {
+            out.push_str("vec4 ftransform() { return gl_ModelViewProjectionMatrix * gl_Vertex; }\n");
+        }
+    }
+}
+
+/// One more than the greatest constant index of an array.
+fn elements(name: &str, toks: &[Token<'_>]) -> u32 {
+    let index = |w: &[Token<'_>]| if w[0].is(name) && w[1].is("[") && w[3].is("]") { w[2].text.parse::<u32>().ok() } else { None };
+    toks.windows(4).filter_map(index).max().unwrap_or(0).min(31) + 1
+}
+
+fn is_basic_type(name: &str) -> bool {
+    matches!(name, "float" | "int" | "uint" | "bool") || name.strip_prefix("vec").is_some_and(|n| matches!(n, "2" | "3" | "4"))
+}
+
+/// A name as the user wrote it.
+pub(crate) fn plain(name: &str) -> &str {
+    name.strip_prefix(PREFIX).unwrap_or(name)
+}

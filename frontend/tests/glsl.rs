@@ -1,0 +1,284 @@
+//! GLSL and HLSL by way of glslang: what is done to texts before it, and to its messages behind it.
+
+mod common;
+
+use common::{floats, from_glsl, run, words};
+use retroshade_frontend::{FrontError, FrontOptions, Includes, glsl, glsl_words, hlsl};
+use retroshade_ir::{Module, Stage};
+use std::sync::{Arc, Mutex};
+
+fn options(stage: Stage) -> FrontOptions {
+    FrontOptions { stage: Some(stage), ..FrontOptions::default() }
+}
+
+fn refused(stage: Stage, text: &str) -> FrontError {
+    match glsl("x.frag", text, &options(stage)) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(e) => e,
+    }
+}
+
+/// Line, column and message of every error.
+fn errors(e: &FrontError) -> Vec<(u32, u32, String)> {
+    let place = |d: &retroshade_ir::Diagnostic| e.sources.line_column(d.span.file, d.span.start).unwrap_or((0, 0));
+    e.diagnostics.iter().map(|d| (place(d).0, place(d).1, d.message.clone())).collect()
+}
+
+/// The colour of a fragment program without inputs.
+fn colour(m: &Module) -> Vec<f32> {
+    floats(&run(m, Vec::new(), Vec::new())[0])
+}
+
+#[test]
+fn all_errors_are_shown_with_both_types() {
+    let text = "#version 450
+layout(location = 0) out vec4 o;
+struct S { float a; };
+float f(vec3 x, int k) { return x.x; }
+void main() {
+    vec3 v = vec2(1.0);
+    int i = 1.5;
+    o = missing + vec4(1.0);
+    S s;
+    s.b = 1.0;
+    o.x = f(vec2(1.0), 2);
+    mat3 m = mat4(1.0);
+    float a[3] = float[2](1.0, 2.0);
+    o = vec4(vec2(1.0) * vec3(2.0), 1.0);
+}
+";
+    let found = errors(&refused(Stage::Fragment, text));
+    let want = [
+        (6, 12, "`=`: cannot convert from `vec2` to `vec3`"),
+        (7, 11, "`=`: cannot convert from `float` to `int`"),
+        (8, 9, "`missing`: undeclared identifier"),
+        (10, 7, "`b`: no such field in structure `s`"),
+        (11, 11, "`f`: no matching overloaded function found"),
+        (12, 12, "`=`: cannot convert from `mat4` to `mat3`"),
+        (13, 16, "`=`: cannot convert from `float[2]` to `float[3]`"),
+    ];
+    for (line, column, message) in want {
+        assert!(found.contains(&(line, column, message.to_string())), "{message}: {found:?}");
+    }
+    let last = &found[found.len() - 1];
+    assert!(last.0 == 14 && last.2.contains("`*`") && last.2.contains("`vec2`") && last.2.contains("`vec3`"), "{last:?}");
+    // What follows from an error on the same line is none of its own.
+    assert_eq!(found.len(), 8, "{found:?}");
+}
+
+#[test]
+fn nothing_of_the_grammar_reaches_a_user() {
+    for (text, part) in [
+        ("#version 450\nvoid main() { int a = ; }", "`;` makes no sense here"),
+        ("#version 450\nvoid main() { float }", "`}`"),
+        ("#version 450\nvoid main() { for (;;", "expected "),
+        (
+            "#version 450\nfloat g(float x);\nfloat f(float x) { return g(x); }\nfloat g(float x) { return f(x); }\nvoid main() { f(1.0); }",
+            "calls itself",
+        ),
+        ("#version 450\nfloat g(float x);\nvoid main() { g(1.0); }", "`g` is called and has no body"),
+        ("#version 450\n#ifdef A\nvoid main() { }", "`#endif`"),
+        ("#version 450\n#include \"no.h\"\nvoid main() { }", "no.h"),
+        ("#version 450\nvoid f() { }", "`main`"),
+        ("#version 450\nvoid main() { float \u{e9} = 1.0; }", "é"),
+    ] {
+        let e = refused(Stage::Vertex, text);
+        let d = &e.diagnostics[0];
+        assert!(d.message.contains(part), "{d}\n{text}");
+        let grammar = ["SEMICOLON", "IDENTIFIER", "BRACE", "PAREN", "syntax error", "shaderc_", "temp ", "highp "];
+        assert!(grammar.iter().all(|g| !d.message.contains(g)), "{d}");
+        assert!(e.diagnostics.iter().all(|d| !d.span.is_none()), "{e}");
+    }
+}
+
+#[test]
+fn messages_point_at_the_users_words() {
+    // An older word, a macro, an included place further to the left, a renamed name.
+    let e = refused(Stage::Fragment, "#version 100\nprecision mediump float;\nvoid main() { gl_FragColor = texture2D(1.0); }");
+    assert_eq!(errors(&e)[0].0..errors(&e)[0].1, 3..30);
+    assert!(e.diagnostics[0].message.starts_with("`texture2D`"), "{e}");
+    let e = refused(Stage::Fragment, "#version 450\n#define TWO 2.0 * nothing\nout vec4 o;\nvoid main() { o = vec4(1.0) *      TWO; }");
+    assert_eq!(errors(&e)[0].0, 4);
+    let e = refused(Stage::Fragment, "#version 110\nvoid main() { vec2 sample = vec3(1.0); }");
+    assert!(e.diagnostics.iter().all(|d| !d.message.contains("shaderc")), "{e}");
+}
+
+#[test]
+fn statements_are_known_by_their_places() {
+    let text = "#version 450
+layout(location = 0) out vec4 o;
+#define ADD(x) \\
+    o += vec4(x)
+void main() {
+    o = vec4(0.0); ADD(dFdx(o.x));
+    for (int i = 0; i < 3; i++)
+        if (i != 1) o.y += 1.0; else o.z += fwidth(o.x);
+}
+";
+    let m = from_glsl(Stage::Fragment, text);
+    let mut places = std::collections::BTreeSet::new();
+    let f = &m.functions[m.entry];
+    for d in f.spans.values() {
+        places.insert(&text[d.start as usize..d.end as usize]);
+    }
+    for want in ["o = vec4(0.0)", "ADD(dFdx(o.x))", "o.y += 1.0", "o.z += fwidth(o.x)"] {
+        assert!(places.iter().any(|p| p.starts_with(want)), "{want}: {places:?}");
+    }
+}
+
+#[test]
+fn files_are_included() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let log = asked.clone();
+    let include = Includes::new(move |name, from| {
+        log.lock().expect("a list").push((name.to_string(), from.to_string()));
+        let text = match name {
+            "two.glsl" => "#include \"deep.glsl\"\nfloat two() { return one() + one(); }\n",
+            "deep.glsl" => "float one() { return __VERSION__ == 110 ? 1.0 : 0.0; }\n",
+            "wrong.glsl" => "float three() {\n    return nothing;\n}\n",
+            _ => return None,
+        };
+        Some((format!("inc/{name}"), text.to_string()))
+    });
+    let o = FrontOptions { include: include.clone(), ..options(Stage::Fragment) };
+    // What an old dialect has may stand in an included file, too.
+    let m = glsl("a.frag", "#include \"two.glsl\"\nvoid main() { gl_FragColor = vec4(two()); }", &o).expect("two files");
+    assert_eq!(colour(&m), [2.0; 4]);
+    let names: Vec<&str> = (0..3).filter_map(|n| m.sources.name(retroshade_ir::FileId(n))).collect();
+    assert_eq!(names, ["a.frag", "inc/two.glsl", "inc/deep.glsl"]);
+    assert!(asked.lock().expect("a list").contains(&("deep.glsl".to_string(), "inc/two.glsl".to_string())));
+    let e = glsl("a.frag", "\n#include \"wrong.glsl\"\nvoid main() { gl_FragColor = vec4(three()); }", &o).expect_err("wrong");
+    let d = &e.diagnostics[0];
+    assert_eq!(
+        (e.sources.name(d.span.file), e.sources.line_column(d.span.file, d.span.start)),
+        (Some("inc/wrong.glsl"), Some((2, 12))),
+        "{e}"
+    );
+}
+
+#[test]
+fn files_that_include_themselves_end() {
+    let include = Includes::new(|name, _| Some((name.to_string(), format!("#include \"{name}\"\n#include \"{name}\"\n"))));
+    let o = FrontOptions { include, ..options(Stage::Fragment) };
+    assert!(glsl("a.frag", "#include \"b\"\nvoid main() { gl_FragColor = vec4(1.0); }", &o).is_err());
+    // Each file alone is harmless.
+    let include = Includes::new(|name, _| {
+        let n: usize = name.parse().ok()?;
+        let text: String = (n * 8..n * 8 + 8).map(|i| format!("#define A{} A{i} + A{i}\n", i + 1)).collect();
+        Some((name.to_string(), text))
+    });
+    let o = FrontOptions { include, ..options(Stage::Fragment) };
+    let all: String = (0..6).map(|n| format!("#include \"{n}\"\n")).collect();
+    let e = glsl("a.frag", &format!("#define A0 1.0\n{all}void main() {{ gl_FragColor = vec4(A47); }}"), &o).expect_err("too many tokens");
+    assert!(e.is_limit(), "{e}");
+}
+
+#[test]
+fn symbols_pragmas_and_versions() {
+    let text = "#version 300 es
+#pragma unknown thing (
+#pragma optimize off
+#line 500
+precision highp float;
+out vec4 o;
+#if __VERSION__ == 300 && defined(GL_ES) && !defined(VULKAN)
+void main() { o = vec4(SIZE, float(__VERSION__), 0.0, 1.0); }
+#endif
+";
+    let o = FrontOptions { defines: vec![("SIZE".into(), "4.0".into())], ..options(Stage::Fragment) };
+    assert_eq!(colour(&glsl("a.frag", text, &o).expect("a program")), [4.0, 300.0, 0.0, 1.0]);
+    for (version, number) in
+        [("#version 110\n", 110.0), ("", 110.0), ("#version 150 compatibility\n", 150.0), ("#version 330 compatibility\n", 330.0)]
+    {
+        let m = from_glsl(Stage::Fragment, &format!("{version}void main() {{ gl_FragColor = vec4(__VERSION__); }}"));
+        assert_eq!(colour(&m), [number; 4], "{version}");
+    }
+    for version in ["330", "410", "440", "450", "460", "310 es", "320 es"] {
+        let text = format!("#version {version}\nprecision highp float;\nout vec4 o;\nvoid main() {{ o = vec4(__VERSION__); }}");
+        let number: f32 = version.split(' ').next().and_then(|n| n.parse().ok()).expect("a number");
+        assert_eq!(colour(&from_glsl(Stage::Fragment, &text)), [number; 4], "{version}");
+    }
+    // What only 4.50 has is there in 4.50, and only there.
+    let fine = "out vec4 o;\nvoid main() { o = dFdxFine(vec4(1.0)); }";
+    from_glsl(Stage::Fragment, &format!("#version 450\n{fine}"));
+    assert!(glsl("a.frag", &format!("#version 440\n{fine}"), &options(Stage::Fragment)).is_err());
+}
+
+#[test]
+fn later_words_are_names_in_older_dialects() {
+    let m = from_glsl(
+        Stage::Fragment,
+        "#version 110
+uniform sampler2D texture;
+uniform float buffer, shared;
+float sampler(float sample) { return sample * 2.0; }
+void main() { float flat = sampler(buffer), active = shared; gl_FragColor = texture2D(texture, vec2(0.5)) + vec4(flat + active); }
+",
+    );
+    let names: Vec<&str> = m.uniforms.values().map(|u| &*u.name).chain(m.textures.values().map(|t| &*t.name)).collect();
+    assert_eq!(names, ["buffer", "shared", "texture"]);
+    // Vulkan's `sampler` is OpenGL's favourite name.
+    let m = from_glsl(
+        Stage::Fragment,
+        "#version 330\nuniform sampler2D sampler;\nout vec4 o;\nvoid main() { o = texture(sampler, vec2(0.0)); }",
+    );
+    assert_eq!(m.textures.values().map(|t| &*t.name).collect::<Vec<_>>(), ["sampler"]);
+}
+
+#[test]
+fn hlsl_and_cg() {
+    let text = "cbuffer B : register(b0) { float4 tint; };
+struct I { float4 pos : SV_Position; float2 uv : TEXCOORD0; };
+float4 main(I i) : SV_Target { return tint * i.uv.xyxy; }
+";
+    let m = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect("HLSL");
+    assert_eq!(m.uniforms.values().map(|u| &*u.name).collect::<Vec<_>>(), ["tint"]);
+    assert!(m.inputs.values().any(|d| d.name == "uv") && m.outputs.values().any(|d| d.name == "location0"), "{:?}", m.inputs);
+    let text = "void main(float4 p : POSITION, uniform float4x4 wvp, out float4 o : POSITION, out float2 t : TEXCOORD0) { o = mul(wvp, p); t = p.xy; }";
+    let m = hlsl("a.vert.cg", text, &options(Stage::Vertex)).expect("Cg");
+    assert_eq!(m.uniforms.values().map(|u| &*u.name).collect::<Vec<_>>(), ["wvp"]);
+    assert_eq!(m.outputs.len(), 2);
+    let one = words(&[1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 5.0, 0.0, 0.0, 1.0]);
+    let r = run(&m, vec![words(&[1.0, 2.0, 3.0, 1.0])], vec![one]);
+    assert!(r.iter().any(|o| floats(o) == [6.0, 2.0, 3.0, 1.0] || floats(o) == [1.0, 2.0, 3.0, 6.0]), "{r:?}");
+    let e = hlsl("a.frag.hlsl", "float4 main() : SV_Target {\n    return missing;\n}\n", &options(Stage::Fragment)).expect_err("wrong");
+    assert_eq!(errors(&e)[0].0, 2, "{e}");
+}
+
+#[test]
+fn threads_and_order_change_nothing() {
+    let texts = [
+        (Stage::Fragment, "#version 450\nlayout(location = 0) out vec4 o;\nuniform float k;\nvoid main() { o = vec4(k); }"),
+        (Stage::Vertex, "attribute vec4 p;\nuniform mat4 m;\nvarying vec4 v;\nvoid main() { gl_Position = m * p; v = p; }"),
+        (Stage::Fragment, "#version 310 es\nprecision highp float;\nout vec4 o;\nvoid main() { o = vec4(1.0); }"),
+        (Stage::Fragment, "#version 450\nvoid main() { wrong }"),
+        (Stage::Fragment, "#version 330\nout vec4 o;\nvoid main() { o = gl_FragCoord; }"),
+    ];
+    let result = |n: usize| glsl_words("a", texts[n].1, &options(texts[n].0)).map_err(|e| e.to_string());
+    let alone: Vec<_> = (0..texts.len()).map(result).collect();
+    std::thread::scope(|s| {
+        for start in 0..8 {
+            let (alone, result) = (&alone, &result);
+            s.spawn(move || {
+                for n in 0..3 * texts.len() {
+                    let n = (start + n) % texts.len();
+                    assert_eq!(result(n), alone[n]);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn textures_and_samplers_as_parameters() {
+    let body = "vec4 f(texture2D t, sampler s, vec2 p) { return texture(sampler2D(t, s), p); }
+layout(location = 0) out vec4 o;
+void main() { o = f(image, filtering, vec2(0.5)) * k; }
+";
+    let declared = "layout(binding = 0) uniform texture2D image;\nlayout(binding = 1) uniform sampler filtering;\n";
+    let m = from_glsl(Stage::Fragment, &format!("#version 450\n{declared}layout(binding = 2) uniform B {{ float k; }};\n{body}"));
+    assert_eq!(m.textures.values().map(|t| &*t.name).collect::<Vec<_>>(), ["image"]);
+    // With its rules for loose uniforms, glslang reads a texture of its own making.
+    let e = refused(Stage::Fragment, &format!("#version 450\n{declared}uniform float k;\n{body}"));
+    assert_eq!(e.diagnostics[0].code, "F0022", "{e}");
+}
