@@ -305,12 +305,11 @@ fn compute_storage_shared_and_atomics() {
 
 #[test]
 fn discard_is_straight_code_outside_loops() {
-    let m = from_glsl(
-        Stage::Fragment,
-        "#version 450
-        layout(location = 0) in vec4 c;
-        layout(location = 0) out vec4 o;
-        void main() { if (c.a > 0.5) { o = c; } else { discard; } }",
+    let m = from_wgsl(
+        "@fragment fn main(@location(0) c: vec4<f32>) -> @location(0) vec4<f32> {
+            if (c.a <= 0.5) { discard; }
+            return c;
+        }",
     );
     assert_eq!(m.main().layout.len(), 1, "{}", retroshade_ir::print(&m));
     let looped = from_wgsl(
