@@ -127,7 +127,8 @@ pub(crate) fn compile(
         return Err(vec![d]);
     }
     let constants = specialisation_constants(&toks);
-    let (defines, macros): (Vec<_>, Vec<_>) = options.defines.iter().cloned().partition(|(k, _)| constants.contains(k) || k.parse::<u32>().is_ok());
+    let (defines, macros): (Vec<_>, Vec<_>) =
+        options.defines.iter().cloned().partition(|(k, _)| constants.contains(k) || k.parse::<u32>().is_ok());
     if let Some((k, _)) = macros.iter().find(|(k, v)| !is_name(k) || v.contains('\n') || !v.is_ascii()) {
         let m = format!("--define {k}: a symbol is a name and a value of one line");
         return Err(vec![Diagnostic::error("F0014", Span::NONE, m)]);
