@@ -193,7 +193,7 @@ impl<'m> Converter<'m> {
             ty: t,
             dims: dims.to_vec(),
             matrix,
-            rows: at.local.row_major && matrix,
+            rows: false,
             unit,
             group: at.group,
             binding: at.binding,
