@@ -388,6 +388,7 @@ impl Maker {
             Some((b @ (Base::Int | Base::Uint), n)) if self.d.one_in(2) => {
                 let n = if self.d.one_in(3) { 1 } else { n };
                 let op = *self.d.pick(&["+", "-", "*", "&", "|", "^", "<<", ">>", "/", "%"]);
+                let op = if op == "%" && b == Base::Int { "/" } else { op };
                 let right = Ty::lanes_of(b, n);
                 let e = self.expr(&right, depth);
                 let e = self.tame(op, &right, e);
@@ -662,6 +663,8 @@ impl Maker {
                 let (x, y) = self.operands(b, n, depth);
                 let ty = y.ty.clone();
                 let y = self.tame(op, &ty, y);
+                // GLSL leaves the remainder of negative numbers open: constants are folded otherwise than SPIR-V computes.
+                let x = if op == "%" && b == Base::Int { binary(x.ty.clone(), "&", x, int(i32::MAX)) } else { x };
                 binary(t, op, x, y)
             }
             8 | 9 => {
