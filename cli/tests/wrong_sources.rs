@@ -226,7 +226,7 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
         4,
         24,
         "F0011",
-        "'f'",
+        "`f`",
     ),
     (
         "frag",

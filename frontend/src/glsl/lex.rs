@@ -96,7 +96,7 @@ fn lines(b: &[u8]) -> u32 {
 fn end_of_line(b: &[u8], mut i: usize) -> (usize, u32) {
     let mut more = 0;
     while i < b.len() && b[i] != b'\n' {
-        if b[i] == b'\\' && b[i + 1..].starts_with(b"\n") || b[i] == b'\\' && b[i + 1..].starts_with(b"\r\n") {
+        if b[i] == b'\\' && (b[i + 1..].starts_with(b"\n") || b[i + 1..].starts_with(b"\r\n")) {
             i += 1 + usize::from(b[i + 1] == b'\r');
             more += 1;
         } else if b[i..].starts_with(b"/*") {

@@ -78,7 +78,9 @@ impl Marker<'_> {
     /// Marks an expression, unless it is none or declares something.
     fn expression(&mut self, n: usize) {
         let word = |n: usize| self.toks.get(n).is_some_and(|t| t.kind == Kind::Word);
-        if !matches!(self.toks.get(n).map(|t| t.text), None | Some(";" | ")")) && !(word(n) && word(n + 1)) {
+        let none = matches!(self.toks.get(n).map(|t| t.text), None | Some(";" | ")"));
+        let declares = word(n) && word(n + 1);
+        if !none && !declares {
             self.mark(n, ',');
         }
     }

@@ -345,6 +345,10 @@ impl Upgrade {
         } else {
             let profile = if d.es { " es" } else { "" };
             let _ = writeln!(out, "#version {}{profile}", if fast { FAST } else { d.version });
+            // Locations of varyings belong to 4.10; drivers of 3.30 take them nevertheless.
+            if !d.es && d.version < 410 {
+                out.push_str("#extension GL_ARB_separate_shader_objects : enable\n");
+            }
         }
         out.push_str("#extension GL_GOOGLE_include_directive : enable\n");
         for (k, v) in defines {

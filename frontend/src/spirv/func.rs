@@ -384,8 +384,9 @@ impl<'m> Converter<'m> {
         }
         // A branch that only discards becomes a conditional discard, and the other side straight code.
         if self.out.stage == Stage::Fragment && self.loops == 0 && yes != no {
+            let selects = matches!(work.flow.nodes[n].merge, Some((_, false)));
             for (kills, other, negate) in [(yes, no, false), (no, yes, true)] {
-                if work.flow.nodes[n].merge == Some((other, false)) && self.only_kills(work, kills) {
+                if selects && self.only_kills(work, kills) {
                     let c = if negate { self.b().ins(Opcode::Inot, &[c]) } else { c };
                     self.b().effect(Opcode::Discard, &[c], Imm::None);
                     let args = self.passed(work, n, other)?;

@@ -556,6 +556,10 @@ impl<'m> Converter<'m> {
                 }
             }
         }
+        // What no output is called stays apart from all that the program before hands on.
+        if !output {
+            self.facts.varyings.iter().for_each(|(_, l)| free.take(*l, 1));
+        }
         for g in all {
             self.at = g.at;
             let shown = self.global_name(g);
@@ -583,7 +587,7 @@ impl<'m> Converter<'m> {
             io.unplaced = false;
             if says.location.is_none() && says.builtin.is_none() && !members_placed {
                 // The location of what the program before calls by this name, else the lowest free ones.
-                let before = if output { None } else { self.facts.varyings.iter().find(|v| v.0 == name).map(|v| v.1) };
+                let before = if output { None } else { self.handed(&name) };
                 let count = self.locations(ty);
                 says.location = Some(match before {
                     Some(l) => l,
@@ -604,6 +608,12 @@ impl<'m> Converter<'m> {
             self.globals.insert(g.id, (Root::Slot(slot), whole));
         }
         Ok(())
+    }
+
+    /// The location that the program before gave to an output of this name, or to the first element of an array of it.
+    fn handed(&self, name: &str) -> Option<u32> {
+        let at = |n: &str| self.facts.varyings.iter().find(|v| v.0 == n).map(|v| v.1);
+        at(name).or_else(|| at(&format!("{name}[0]")))
     }
 
     fn is_builtin_block(&self, ty: Ty) -> bool {

@@ -1,4 +1,6 @@
 //! The dice: how a program comes to be.
+// `pick` finds the type of its elements by the star in front of it.
+#![allow(clippy::explicit_auto_deref)]
 
 use super::*;
 use std::collections::BTreeSet;

@@ -98,13 +98,11 @@ fn clusters(m: &Module) -> Vec<Vec<Uniform>> {
 
 /// Gives every uniform its place.
 pub fn assign(m: &Module, abi: &mut Abi, layout: Layout) -> Result<(), CompileError> {
-    let mut flags = 0u8;
-    for (k, u) in m.uniforms.iter().filter(|(_, u)| is_flag(u)) {
-        if flags >= 15 {
-            return Err(CompileError::limit("P0304", u.span, "too many boolean uniforms", u64::from(flags) + 1, 15));
+    for (n, (k, u)) in (0u8..).zip(m.uniforms.iter().filter(|(_, u)| is_flag(u))) {
+        if n >= 15 {
+            return Err(CompileError::limit("P0304", u.span, "too many boolean uniforms", u64::from(n) + 1, 15));
         }
-        abi.uniforms[k] = Place::Bool(flags);
-        flags += 1;
+        abi.uniforms[k] = Place::Bool(n);
     }
     let mut at = u32::from(abi.free);
     if layout.packed {

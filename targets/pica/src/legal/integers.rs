@@ -63,7 +63,7 @@ fn unproven(m: &Module, f: &Function, v: Value, r: Range) -> String {
             names.push(name);
         }
     }
-    let what = if let [] = names[..] { "an integer".to_string() } else { format!("an integer made of `{}`", names.join("`, `")) };
+    let what = if names.is_empty() { "an integer".to_string() } else { format!("an integer made of `{}`", names.join("`, `")) };
     let help = names.first().map_or(String::new(), |n| format!(", as with `--range {n}=0..19`"));
     format!(
         "{what} cannot be proven to stay within ±65536 (found {} to {}); the machine computes it as a float: clamp it, or declare a range{help}",
