@@ -24,7 +24,8 @@ fn floats(r: &ShaderResult) -> Vec<f32> {
 
 fn check(isa: &dyn TargetIsa, file: &str) {
     let module = load(file);
-    let options = Options::default();
+    // Colours as they are, so that results can be compared closely.
+    let options = Options { color_format: retroshade::lower::ColorFormat::F32, ..Options::default() };
     let what = format!("{file} on {}", isa.name());
     let shader = isa.compile(&module, &options).unwrap_or_else(|e| panic!("{what}: {e}"));
     let legal = isa.legalise(&module, &options).unwrap_or_else(|e| panic!("{what}: {e}"));
