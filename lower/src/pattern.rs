@@ -24,9 +24,8 @@
 //! static PLAIN: [Option<&str>; Opcode::ALL.len()] = one_to_one(&[(Opcode::Fadd, "ADD"), (Opcode::Fmul, "MUL")]);
 //!
 //! let (mut lower, matcher) = (Lower::default(), Matcher::new(PATTERNS));
-//! # use retroshade_ir::EntityRef;
-//! assert!(matcher.select(&mut lower, Opcode::Ineg, Inst::new(0)).unwrap());
-//! assert!(!matcher.select(&mut lower, Opcode::Tex, Inst::new(1)).unwrap());
+//! assert!(matcher.select(&mut lower, Opcode::Ineg, Inst::from_u32(0)).unwrap());
+//! assert!(!matcher.select(&mut lower, Opcode::Tex, Inst::from_u32(1)).unwrap());
 //! assert_eq!(lower.fired.to_string(), "; patterns: ineg");
 //! ```
 
