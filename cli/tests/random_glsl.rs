@@ -48,7 +48,6 @@ fn one(seed: u64, machines: &[usize]) -> Result<[usize; 4], Verdict> {
 }
 
 #[test]
-#[ignore = "until GLSL goes through glslang"]
 fn machines_compute_what_programs_say() {
     let every = number("RETROSHADE_RANDOM").is_some();
     let sum = judge_all("GLSL on tesla, r700, usse, pica", 1_000, |seed| {

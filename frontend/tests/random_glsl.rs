@@ -39,7 +39,6 @@ fn prepare(seed: u64) -> (Program, String, FrontOptions, eval::Inputs, Option<ev
 }
 
 #[test]
-#[ignore = "until GLSL goes through glslang"]
 fn glsl_computes_what_it_says() {
     let sum = judge_all("GLSL", 5_000, |seed| {
         let (p, text, options, inputs, want) = prepare(seed);
