@@ -8,7 +8,10 @@
 //! flow stays the graph that it is, phis become block parameters. Functions are translated in place, variables become SSA values, structs and
 //! matrices are taken apart into vectors.
 
+mod arithmetic;
+mod atomic;
 mod binary;
+mod composite;
 mod consts;
 mod convert;
 mod flow;
@@ -17,6 +20,7 @@ mod image;
 mod interface;
 mod keep;
 mod math;
+mod matrix;
 mod memory;
 mod ops;
 mod place;

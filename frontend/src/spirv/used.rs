@@ -255,7 +255,7 @@ impl Scan<'_, '_> {
                 self.escape(i.word(0)?);
             }
             Op::ImageTexelPointer => self.escape(i.word(2)?),
-            op if super::ops::is_atomic(op) => {
+            op if super::atomic::is_atomic(op) => {
                 self.now.acts = true;
                 self.escape(i.word(2)?);
             }
