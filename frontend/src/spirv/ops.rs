@@ -1,8 +1,8 @@
 //! Instructions: which of the reader's parts translates what; variables, pointers, barriers, vertices.
 
+use super::atomic::is_atomic;
 use super::binary::{Id, Inst, R, malformed};
 use super::convert::Converter;
-use super::atomic::is_atomic;
 use super::place::{Place, Root, Slot, Step};
 use super::types::Ty;
 use super::value::Val;
