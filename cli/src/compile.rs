@@ -193,6 +193,11 @@ fn target_outputs(
     outputs: &mut Vec<Product>,
     format: MessageFormat,
 ) -> Result<(), Failure> {
+    // The IR as the front end gives it is the same whatever the machine can do.
+    if *kinds == [Emit::Ir] && options.print_after.is_empty() {
+        outputs.extend(modules.iter().zip(&a.files).map(|(m, p)| Product::new(p, Some(isa), Emit::Ir, retroshade::print(m).into_bytes())));
+        return Ok(());
+    }
     let mut shaders = Vec::new();
     for (m, p) in modules.iter().zip(&a.files) {
         let file = files::display(p);

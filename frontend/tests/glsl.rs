@@ -282,3 +282,49 @@ void main() { o = f(image, filtering, vec2(0.5)) * k; }
     let e = refused(Stage::Fragment, &format!("#version 450\n{declared}uniform float k;\n{body}"));
     assert_eq!(e.diagnostics[0].code, "F0022", "{e}");
 }
+
+/// The operations of a program that are marked as relaxed, in order.
+fn relaxed(m: &Module) -> Vec<&'static str> {
+    let f = m.main();
+    f.ordered().filter(|(_, i)| f.insts[*i].relaxed).map(|(_, i)| f.insts[i].op.name()).collect()
+}
+
+#[test]
+fn precision_qualifiers_are_kept_on_values() {
+    let m = from_glsl(
+        Stage::Fragment,
+        "#version 300 es
+precision mediump float;
+uniform sampler2D tex;
+uniform vec4 tint;
+uniform highp float far;
+in vec2 uv;
+in highp vec2 place;
+out vec4 colour;
+void main() { colour = texture(tex, uv) * tint + vec4(place * far, 0.0, 1.0); }
+",
+    );
+    // A sum with something in high precision is in high precision.
+    assert_eq!(relaxed(&m), ["input", "tex", "uniform", "fmul"]);
+    // Texts of OpenGL ES 1.00 often have no `#version`.
+    let m = from_glsl(
+        Stage::Fragment,
+        "precision mediump float;
+uniform sampler2D tex;
+varying vec2 uv;
+void main() { gl_FragColor = texture2D(tex, uv) * 0.5; }
+",
+    );
+    assert_eq!(relaxed(&m), ["input", "tex", "fmul"]);
+    // Desktop programs have no precision but what they ask for.
+    let m = from_glsl(
+        Stage::Fragment,
+        "#version 450
+layout(location = 0) in vec4 a;
+layout(location = 1) in mediump vec4 b;
+layout(location = 0) out vec4 colour;
+void main() { colour = a * b; mediump vec4 c = b + b; colour += c; }
+",
+    );
+    assert_eq!(relaxed(&m), ["input", "fadd"]);
+}

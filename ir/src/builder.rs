@@ -19,12 +19,14 @@ pub struct Builder<'a> {
     pub span: Span,
     /// Whether new instructions forbid contraction and rewriting.
     pub precise: bool,
+    /// Whether new instructions may be computed in relaxed precision, as far as they give numbers.
+    pub relaxed: bool,
 }
 
 impl<'a> Builder<'a> {
     /// Starts at the end of `block`.
     pub fn new(func: &'a mut Function, block: Block) -> Builder<'a> {
-        Builder { func, block, span: Span::NONE, precise: false }
+        Builder { func, block, span: Span::NONE, precise: false, relaxed: false }
     }
     /// Goes on at the end of another block.
     pub fn switch_to(&mut self, block: Block) {
@@ -33,6 +35,7 @@ impl<'a> Builder<'a> {
     /// Appends any instruction; the result types are given.
     pub fn push(&mut self, mut data: InstData, results: &[Type]) -> Inst {
         data.precise |= self.precise;
+        data.relaxed |= self.relaxed && data.op != Opcode::Const && results.first().is_some_and(|t| t.is_number());
         let i = self.func.make_inst(data, results, self.span);
         self.func.blocks[self.block].insts.push(i);
         i

@@ -19,12 +19,14 @@ pub struct InstData {
     pub results: SmallVec<[Value; 1]>,
     /// Forbids contraction and rewriting that may change the result.
     pub precise: bool,
+    /// Allows the result to be computed as `mediump` is: see [`crate::analysis::Relaxed`].
+    pub relaxed: bool,
 }
 
 impl InstData {
     /// An instruction without targets and results.
     pub fn new(op: Opcode, args: &[Value], imm: Imm) -> InstData {
-        InstData { op, args: SmallVec::from_slice(args), imm, targets: SmallVec::new(), results: SmallVec::new(), precise: false }
+        InstData { op, args: SmallVec::from_slice(args), imm, targets: SmallVec::new(), results: SmallVec::new(), precise: false, relaxed: false }
     }
 }
 
@@ -38,6 +40,7 @@ impl Clone for InstData {
             targets: if self.targets.is_empty() { SmallVec::new() } else { self.targets.clone() },
             results: SmallVec::from_slice(&self.results),
             precise: self.precise,
+            relaxed: self.relaxed,
         }
     }
 }

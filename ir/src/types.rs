@@ -16,6 +16,10 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// Whether this is a number: not a truth value.
+    pub const fn is_number(self) -> bool {
+        !matches!(self, Scalar::I1)
+    }
     /// Whether this is `f32` or `f16`.
     pub const fn is_float(self) -> bool {
         matches!(self, Scalar::F32 | Scalar::F16)
@@ -73,6 +77,10 @@ impl Type {
     /// Whether the lanes are floats.
     pub const fn is_float(self) -> bool {
         self.scalar.is_float()
+    }
+    /// Whether the lanes are numbers: not truth values.
+    pub const fn is_number(self) -> bool {
+        self.scalar.is_number()
     }
     /// Reads `f32`, `i32x3`, …
     pub fn parse(s: &str) -> Option<Type> {

@@ -362,6 +362,10 @@ impl Upgrade {
     }
 
     fn declarations(&self, out: &mut String, toks: &[Token<'_>]) {
+        // OpenGL ES's, also where no `#version` says that it is.
+        if self.dialect.es || !self.dialect.stated && toks.iter().any(|t| t.is("precision")) {
+            out.push_str("precision lowp sampler2D;\nprecision lowp samplerCube;\n");
+        }
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let mut words = Vec::new();
         for (n, t) in toks.iter().enumerate() {

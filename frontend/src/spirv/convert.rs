@@ -11,8 +11,8 @@ use super::{Facts, consts::Const};
 use crate::ssa::{Ssa, Var, clean};
 use retroshade_ir::inst::{Imm, InstData, MemRef};
 use retroshade_ir::types::{I32, Type};
-use retroshade_ir::{Block, Builder, Diagnostic, Function, Module, Opcode, Span, Stage, Value};
-use rustc_hash::FxHashMap;
+use retroshade_ir::{Block, Builder, Diagnostic, Function, Module, Opcode, Span, Stage, Uniform, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -79,6 +79,8 @@ pub(crate) struct Converter<'m> {
     pub(crate) loops: u32,
     /// Whether the instruction being translated forbids contraction.
     pub(crate) precise: bool,
+    /// Uniforms that the source declares in relaxed precision.
+    pub(crate) relaxed: FxHashSet<Uniform>,
     /// Gates of open constructs.
     pub(crate) gates: Vec<super::func::Open>,
 }
@@ -129,6 +131,7 @@ impl<'m> Converter<'m> {
             kept: Default::default(),
             loops: 0,
             precise: false,
+            relaxed: Default::default(),
             gates: Vec::new(),
         }
     }

@@ -34,6 +34,8 @@ struct Where {
     row_major: bool,
     /// Bytes from one column or row to the next, where the module says it.
     matrix_stride: Option<u32>,
+    /// Whether the source declares it in relaxed precision.
+    relaxed: bool,
 }
 
 /// What the source says about an input or output.
@@ -47,6 +49,7 @@ struct Says {
     sampling: Sampling0,
     invariant: bool,
     patch: bool,
+    relaxed: bool,
 }
 
 /// [`Sampling`] with a default.
@@ -68,6 +71,7 @@ impl Says {
                 Decoration::Sample => self.sampling = Some(Sampling::Sample),
                 Decoration::Invariant => self.invariant = true,
                 Decoration::Patch => self.patch = true,
+                Decoration::RelaxedPrecision => self.relaxed = true,
                 _ => {}
             }
         }
@@ -254,7 +258,8 @@ impl<'m> Converter<'m> {
             let (align, size) = self.types.std140(ty);
             offset = offset.checked_next_multiple_of(align).unwrap_or(u32::MAX);
             let name = self.b.name(g.id).unwrap_or_default().to_string();
-            let at = Where { group: 0, binding: self.default_binding, ..Where::default() };
+            let relaxed = self.b.has(g.id, Decoration::RelaxedPrecision);
+            let at = Where { group: 0, binding: self.default_binding, relaxed, ..Where::default() };
             self.uniform_limits(&name, ty)?;
             let tree = self.declare_uniform(&name, ty, at, offset, &mut Vec::new())?;
             self.uniforms.insert(g.id, Rc::new(tree));
@@ -297,7 +302,7 @@ impl<'m> Converter<'m> {
                 for (i, m) in (0u32..).zip(members) {
                     // A structure that only wraps something has no name for it.
                     let part = if members.len() == 1 && m.name.is_none() { name.to_string() } else { self.member_name(name, ty, i) };
-                    let at = Where { row_major: m.row_major, matrix_stride: m.matrix_stride, ..at };
+                    let at = Where { row_major: m.row_major, matrix_stride: m.matrix_stride, relaxed: at.relaxed || m.relaxed, ..at };
                     let place = offset.saturating_add(offsets.get(i as usize).copied().unwrap_or(0));
                     parts.push(self.declare_uniform(&part, m.ty, at, place, dims)?);
                 }
@@ -374,6 +379,9 @@ impl<'m> Converter<'m> {
             span: self.span,
         };
         let id = self.out.uniforms.push(decl);
+        if at.relaxed && !truth {
+            self.relaxed.insert(id);
+        }
         Ok(if truth { UniformTree::Truth(id) } else { UniformTree::Leaf(id, t, unit) })
     }
 
@@ -791,7 +799,9 @@ impl<'m> Converter<'m> {
             return Ok(Slot::Mem(Rc::new(Mem::Array(count, Box::new(leaf)))));
         }
         let var = self.ssa.var(t);
-        let v = self.b().load(t, MemRef::Input(id), 0, None);
+        let mut b = self.b();
+        b.relaxed = says.relaxed;
+        let v = b.load(t, MemRef::Input(id), 0, None);
         self.write_var(var, v);
         Ok(Slot::Leaf(var))
     }

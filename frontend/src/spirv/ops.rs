@@ -9,7 +9,7 @@ use super::value::Val;
 use retroshade_ir::inst::{Imm, MemRef};
 use retroshade_ir::types::{I1, I32};
 use retroshade_ir::{Opcode, Stage};
-use spirv::Op;
+use spirv::{Decoration, Op};
 
 impl<'m> Converter<'m> {
     /// The shape of an instruction's result.
@@ -73,10 +73,32 @@ impl<'m> Converter<'m> {
             _ => {
                 let id = i.word(1)?;
                 let ty = self.result_ty(i)?;
+                let before = self.func().insts.len();
                 let v = self.compute(i, ty)?;
+                if self.b.has(id, Decoration::RelaxedPrecision) {
+                    self.relax(i.op, before);
+                }
                 self.check(i, ty, &v)?;
                 self.set(id, v);
                 Ok(())
+            }
+        }
+    }
+
+    /// Marks what an instruction of relaxed precision became: what computes its result, not its addresses and coordinates.
+    fn relax(&mut self, op: Op, before: usize) {
+        let f = self.func();
+        for n in before..f.insts.len() {
+            let i = retroshade_ir::Inst::from_u32(n as u32);
+            let d = &f.insts[i];
+            let marked = match d.op.group() {
+                "Texture" => is_image(op),
+                "Memory" => op == Op::Load,
+                "Constants" | "Control" => false,
+                _ => op != Op::Load && !is_image(op),
+            };
+            if marked && matches!(&d.results[..], [v] if f.ty(*v).is_number()) {
+                f.insts[i].relaxed = true;
             }
         }
     }

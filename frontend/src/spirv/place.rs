@@ -767,6 +767,11 @@ impl Converter<'_> {
                         at = self.add_index(at, s, stride / (*unit).max(1));
                     }
                     let v = self.b().load(*ty, MemRef::Uniform(*decl), at.0, at.1);
+                    if self.relaxed.contains(decl)
+                        && let Some(i) = self.func().def_inst(v)
+                    {
+                        self.func().insts[i].relaxed = true;
+                    }
                     return Ok(Val::Leaf(match rest.first() {
                         None => v,
                         Some(s) => self.lane_at(v, *s),

@@ -96,6 +96,8 @@ pub(crate) struct Member {
     pub(crate) row_major: bool,
     /// Bytes from one column (or row) of its matrices to the next.
     pub(crate) matrix_stride: Option<u32>,
+    /// Whether it is declared in relaxed precision.
+    pub(crate) relaxed: bool,
 }
 
 /// A texture type.
@@ -312,6 +314,7 @@ impl Types {
                 offset: literal(d, Decoration::Offset),
                 row_major: d.iter().any(|(x, _)| *x == Decoration::RowMajor),
                 matrix_stride: literal(d, Decoration::MatrixStride),
+                relaxed: d.iter().any(|(x, _)| *x == Decoration::RelaxedPrecision),
             });
         }
         m.leaves = m.leaves.max(1);

@@ -8,6 +8,7 @@ pub mod domtree;
 pub mod liveness;
 pub mod loops;
 pub mod range;
+pub mod relaxed;
 pub mod tables;
 pub mod uniformity;
 
@@ -17,6 +18,7 @@ pub use domtree::{DomTree, PostDomTree};
 pub use liveness::Liveness;
 pub use loops::{LoopId, Loops};
 pub use range::{Range, Ranges};
+pub use relaxed::Relaxed;
 pub use tables::tables;
 pub use uniformity::{Level, Uniformity};
 

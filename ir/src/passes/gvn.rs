@@ -70,7 +70,11 @@ pub fn run(func: &mut Function) -> bool {
             let key = Key { op: d.op, ty: func.ty(result), args, imm, precise: d.precise, local };
             match seen.entry(key) {
                 Entry::Occupied(e) if dom.dominates(e.get().1, b) => {
-                    func.replace(result, e.get().0);
+                    let (kept, relaxed) = (e.get().0, d.relaxed);
+                    if let Some(k) = func.def_inst(kept) {
+                        func.insts[k].relaxed &= relaxed;
+                    }
+                    func.replace(result, kept);
                     changed = true;
                 }
                 e => {

@@ -45,13 +45,19 @@ fn rewrite_block(func: &mut Function, block: Block, visit: &mut impl FnMut(&mut 
     for i in old {
         resolve_operands(func, i);
         let span = func.spans[i];
+        let relaxed = is_relaxed(func, i, 2);
         let mut b = Builder::new(func, block);
         b.span = span;
+        b.relaxed = relaxed;
         let before = b.func.blocks[block].insts.len();
         let action = visit(&mut b, i);
         changed |= action != Action::Keep || func.blocks[block].insts.len() != before;
         match action {
-            Action::Keep | Action::Changed => func.blocks[block].insts.push(i),
+            Action::Keep => func.blocks[block].insts.push(i),
+            Action::Changed => {
+                func.insts[i].relaxed &= relaxed;
+                func.blocks[block].insts.push(i);
+            }
             Action::Replace(v) => {
                 if let Some(r) = func.result(i) {
                     func.replace(r, v);
@@ -61,6 +67,17 @@ fn rewrite_block(func: &mut Function, block: Block, visit: &mut impl FnMut(&mut 
         }
     }
     changed
+}
+
+/// Whether what replaces an instruction may be computed in relaxed precision: it may itself, and so may the arithmetic that it takes its
+/// operands from, which the replacement may do over.
+fn is_relaxed(func: &Function, i: Inst, depth: u32) -> bool {
+    let d = &func.insts[i];
+    let operand = |v: &Value| match func.def_inst(*v) {
+        Some(of) if depth > 0 && func.insts[of].op.group() == "Float" => is_relaxed(func, of, depth - 1),
+        _ => true,
+    };
+    d.relaxed && d.args.iter().all(operand)
 }
 
 /// Resolves the aliases in one instruction's operands and branch arguments.
@@ -115,6 +132,7 @@ pub fn make_const(func: &mut Function, i: Inst, bits: [u32; 4]) {
     d.args.clear();
     d.imm = Imm::Const(bits);
     d.precise = false;
+    d.relaxed = false;
 }
 
 /// Whether an instruction may be executed where it was not before: no effect, no dependence on other lanes or on memory.

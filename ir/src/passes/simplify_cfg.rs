@@ -298,6 +298,7 @@ fn equal_blocks(func: &Function, a: Block, b: Block) -> bool {
         let same = x.op == y.op
             && x.imm == y.imm
             && x.precise == y.precise
+            && x.relaxed == y.relaxed
             && x.args.len() == y.args.len()
             && x.args.iter().zip(&y.args).all(|(p, q)| map.get(q).unwrap_or(q) == p)
             && x.results.len() == y.results.len()

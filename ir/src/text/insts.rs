@@ -46,6 +46,7 @@ pub(super) struct AstInst {
     pub(super) results: SmallVec<[AstValue; 1]>,
     pub(super) ty: Option<Type>,
     pub(super) precise: bool,
+    pub(super) relaxed: bool,
     pub(super) args: SmallVec<[AstValue; 3]>,
     pub(super) imm: Imm,
     pub(super) callee: Option<(String, Span)>,
@@ -154,6 +155,7 @@ impl Parser<'_> {
             self.expect(b'=')?;
         }
         let precise = self.eat_word("precise");
+        let relaxed = self.eat_word("relaxed");
         if self.peek() != Tok::Word {
             return self.unexpected("an instruction");
         }
@@ -180,8 +182,18 @@ impl Parser<'_> {
             None => None,
         };
         self.bump();
-        let mut i =
-            AstInst { span: start, op, results, ty, precise, args: SmallVec::new(), imm: Imm::None, callee: None, targets: Vec::new() };
+        let mut i = AstInst {
+            span: start,
+            op,
+            results,
+            ty,
+            precise,
+            relaxed,
+            args: SmallVec::new(),
+            imm: Imm::None,
+            callee: None,
+            targets: Vec::new(),
+        };
         self.operands(m, f, name, word_span, &mut i)?;
         i.span = self.span_from(start);
         match op.rule() {

@@ -432,6 +432,9 @@ impl Numbering<'_> {
         if d.precise {
             out.push_str("precise ");
         }
+        if d.relaxed {
+            out.push_str("relaxed ");
+        }
         let ty = d.results.first().map(|v| self.f.ty(*v));
         match (d.op, ty) {
             (Opcode::Const, Some(t)) => out.push_str(if t.is_float() { "fconst" } else { "iconst" }),

@@ -249,6 +249,7 @@ fn build(
             };
             let mut data = InstData::new(i.op, &[], i.imm.clone());
             data.precise = i.precise;
+            data.relaxed = i.relaxed;
             if let Some(s) = callee {
                 data.imm = Imm::Func(s.id);
             }

@@ -38,6 +38,7 @@
 //! | V0061 | functions do not call themselves, directly or not |
 //! | V0062 | `return` gives the function's results |
 //! | V0063 | a stream is 0 to 3 |
+//! | V0064 | `relaxed` stands before an operation that gives numbers |
 //! | V0070 | machine operations appear only in legalised IR |
 
 mod flow;
@@ -57,7 +58,7 @@ use crate::types::Type;
 pub const RULES: &[&str] = &[
     "V0001", "V0002", "V0003", "V0004", "V0005", "V0006", "V0007", "V0008", "V0009", "V0010", "V0011", "V0020", "V0021", "V0022", "V0023",
     "V0024", "V0025", "V0026", "V0030", "V0031", "V0032", "V0033", "V0040", "V0041", "V0050", "V0051", "V0052", "V0053", "V0054", "V0055",
-    "V0060", "V0061", "V0062", "V0063", "V0070",
+    "V0060", "V0061", "V0062", "V0063", "V0064", "V0070",
 ];
 
 /// Checks a source module against all rules.

@@ -46,6 +46,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("vertex", "block0:\n call @f()\n return\nfunc @f() {\nblock0:\n call @f()\n return\n}", "7:2 V0061"),
     ("vertex", "block0:\n v0 = fconst.f32 1\n return v0", "4:2 V0062"),
     ("geometry", "geometry triangles -> points max_vertices(1)\nblock0:\n emit_vertex 4\n return", "4:2 V0063"),
+    ("vertex", "block0:\n v0 = fconst.f32 1\n v1 = relaxed fcmp olt v0, v0\n return", "4:2 V0064"),
     ("vertex", "block0:\n v0 = fconst.f32 1\n v1 = ext.f32 pica.rcp v0\n return", "4:2 V0070"),
 ];
 

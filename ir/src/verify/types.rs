@@ -1,4 +1,4 @@
-//! Rules about operands, immediates and results (V0020 to V0026, V0062, V0063).
+//! Rules about operands, immediates and results (V0020 to V0026, V0062 to V0064).
 
 use super::{At, Verifier};
 use crate::inst::Imm;
@@ -238,6 +238,9 @@ impl Verifier<'_> {
 
     fn results(&mut self, at: &At) {
         let d = at.d;
+        if d.relaxed && !at.result().is_some_and(|t| t.is_number()) {
+            self.error("V0064", at.span, format!("`{}` gives no number that could be relaxed", d.op.name()));
+        }
         let wanted = match d.op.rule() {
             ResultRule::None => 0,
             ResultRule::Call => return,

@@ -49,10 +49,15 @@ pub fn apply(func: &mut Function, rules: &[(Opcode, Rule)]) -> bool {
             let [result] = d.results[..] else { return Action::Keep };
             let ty = b.func.ty(result);
             b.precise = d.precise;
+            // An approximation in several steps may need more bits on the way than its result has.
+            let (relaxed, before) = (std::mem::take(&mut b.relaxed), b.func.insts.len());
             for (op, rule) in rules {
                 if *op == d.op
                     && let Some(v) = rule(b, &d, ty)
                 {
+                    if let Some(made) = b.func.def_inst(v).filter(|i| i.as_u32() as usize >= before) {
+                        b.func.insts[made].relaxed = relaxed;
+                    }
                     return Action::Replace(v);
                 }
             }
