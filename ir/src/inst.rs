@@ -26,7 +26,15 @@ pub struct InstData {
 impl InstData {
     /// An instruction without targets and results.
     pub fn new(op: Opcode, args: &[Value], imm: Imm) -> InstData {
-        InstData { op, args: SmallVec::from_slice(args), imm, targets: SmallVec::new(), results: SmallVec::new(), precise: false, relaxed: false }
+        InstData {
+            op,
+            args: SmallVec::from_slice(args),
+            imm,
+            targets: SmallVec::new(),
+            results: SmallVec::new(),
+            precise: false,
+            relaxed: false,
+        }
     }
 }
 
