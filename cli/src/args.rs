@@ -160,6 +160,9 @@ pub struct CodegenArgs {
     /// Let small uniforms of a block share registers where each would have its own (PICA200).
     #[arg(long)]
     pub pack_uniforms: bool,
+    /// Keep to what emulators of the platform execute (Wii U), even where that is larger.
+    #[arg(long)]
+    pub robust_emulators: bool,
     /// Whether products and sums may be contracted.
     #[arg(long, value_name = "on|off", default_value = "on", value_parser = ["on", "off"])]
     pub fp_contract: String,
@@ -171,13 +174,13 @@ pub struct CompileArgs {
     /// Target, or several separated by commas.
     #[arg(long, short = 't', value_name = "T", value_delimiter = ',')]
     pub target: Vec<String>,
-    /// Output file; a folder where several files, kinds or targets are asked for; `-` for stdout. The target follows from .shbin and .gxp.
+    /// Output file; a folder where several files, kinds or targets are asked for; `-` for stdout. The target follows from .shbin, .gxp and .gsh.
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Make one container of all programs, where the platform has that (PICA200: a vertex and a geometry program).
+    /// Make one container of all programs, where the platform has that (PICA200: a vertex and a geometry program; Wii U: the stages of a pipeline).
     #[arg(long)]
     pub link: bool,
-    /// What to write: bin container asm hex ir legal mir regalloc stats reflect header vitagl.
+    /// What to write: bin container asm hex ir legal mir regalloc stats reflect header vitagl; gsh is the container of R700's chip latte.
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_enum)]
     pub emit: Vec<Emit>,
     /// How to read the sources.
@@ -192,7 +195,8 @@ pub struct CompileArgs {
     /// Write the files that the output depends on, as a makefile rule.
     #[arg(long, value_name = "FILE")]
     pub depfile: Option<PathBuf>,
-    /// Source files, or `-` with --lang. Several are a pipeline: each takes its varyings from the one before it.
+    /// Source files, or `-` with --lang. Several are a pipeline: each takes its varyings from the one before it. With --emit reflect
+    /// also a container that shows its interface (`.gxp`, `.gsh`).
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 }
@@ -213,6 +217,7 @@ pub enum Emit {
     Reflect,
     Header,
     Vitagl,
+    Gsh,
 }
 
 impl Emit {
@@ -231,11 +236,12 @@ impl Emit {
             Emit::Reflect => "reflect",
             Emit::Header => "header",
             Emit::Vitagl => "vitagl",
+            Emit::Gsh => "gsh",
         }
     }
     /// Whether the output is not text.
     pub fn is_binary(self) -> bool {
-        matches!(self, Emit::Bin | Emit::Container | Emit::Vitagl)
+        matches!(self, Emit::Bin | Emit::Container | Emit::Vitagl | Emit::Gsh)
     }
 }
 
@@ -337,7 +343,8 @@ pub struct RunArgs {
     /// Where the results go.
     #[arg(short, long, value_name = "OUT.json")]
     pub output: Option<PathBuf>,
-    /// Source, or a container that names its target (`.gxp`), whose own names the bind file then uses.
+    /// Source, or a container that names its target (`.gxp`, `.gsh`), whose own names the bind file then uses; --stage or --entry
+    /// choose among its programs.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 }

@@ -1,6 +1,7 @@
 //! Compiling (the default command) and `compare`.
 
 use crate::args::{CompareArgs, CompareFormat, CompileArgs, Emit, MessageFormat, SourceArgs};
+use crate::containers;
 use crate::deliver::{self, Product};
 use crate::files;
 use crate::input::{self, check_chip, load, load_after, options, target};
@@ -16,7 +17,7 @@ fn product(kind: Emit, file: &str, module: &Module, isa: &dyn TargetIsa, s: &Com
     let json = |v: &serde_json::Value| if lines { format!("{v}\n").into_bytes() } else { pretty(v) };
     Ok(match kind {
         Emit::Bin => s.code.clone(),
-        Emit::Container => s.container.clone(),
+        Emit::Container | Emit::Gsh => s.container.clone(),
         Emit::Asm => s.asm.clone().into_bytes(),
         Emit::Ir => retroshade::print(module).into_bytes(),
         Emit::Legal => retroshade::print(&s.legal).into_bytes(),
@@ -96,7 +97,6 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
     if a.files.is_empty() {
         return Err(Failure::usage("no source file (try --help)"));
     }
-    let isas = targets(a)?;
     let to_stdout = a.output.as_ref().is_none_or(|o| o.as_os_str() == "-");
     let mut kinds: Vec<Emit> = Vec::new();
     for k in &a.emit {
@@ -107,6 +107,12 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
     if kinds.is_empty() {
         kinds.push(if to_stdout && !a.link { Emit::Asm } else { Emit::Container });
     }
+    if kinds == [Emit::Reflect]
+        && let Some(outputs) = reflected(a, to_stdout)?
+    {
+        return deliver::deliver(a, outputs, to_stdout);
+    }
+    let (isas, chip) = targets(a, kinds.contains(&Emit::Gsh))?;
     let only_ir = kinds == [Emit::Ir];
     if isas.is_empty() && !only_ir {
         let all: Vec<_> = retroshade::targets().iter().map(|t| t.name()).collect();
@@ -116,14 +122,15 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
     if kinds.iter().any(|k| k.is_binary()) && to_stdout && (a.output.is_none() || pieces > 1) {
         return Err(Failure::usage("binary goes to stdout only as the one kind of one program and target, with -o -"));
     }
-    let mut options = options(&a.codegen);
+    let mut options = Options { chip, ..options(&a.codegen) };
     options.print_after = stages(&a.print_after)?;
-    options.texts = kinds.iter().any(|k| !matches!(k, Emit::Bin | Emit::Container | Emit::Ir | Emit::Legal | Emit::Stats | Emit::Reflect));
+    options.texts =
+        kinds.iter().any(|k| !matches!(k, Emit::Bin | Emit::Container | Emit::Gsh | Emit::Ir | Emit::Legal | Emit::Stats | Emit::Reflect));
     let mut sources = Loaded::new(&a.files, &a.source, format, true);
     let mut outputs: Vec<Product> = Vec::new();
     if isas.is_empty() {
         for (m, p) in sources.modules(false)?.iter().zip(&a.files) {
-            outputs.push(Product::new(p, None, Emit::Ir, retroshade::print(m).into_bytes()));
+            outputs.push(Product::new(p, None, None, Emit::Ir, retroshade::print(m).into_bytes()));
         }
     }
     // Several documents on stdout are lines.
@@ -137,22 +144,45 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
     deliver::deliver(a, outputs, to_stdout)
 }
 
-/// The targets asked for, each once; without `--target` the one that the output's ending names.
-fn targets(a: &CompileArgs) -> Result<Vec<&'static dyn TargetIsa>, Failure> {
-    let named = a.output.as_deref().filter(|o| !o.is_dir()).and_then(deliver::target_of);
+/// The interfaces of containers; `None` where a file is no container.
+fn reflected(a: &CompileArgs, to_stdout: bool) -> Result<Option<Vec<Product>>, Failure> {
+    let target = if let [one] = a.target.as_slice() { Some(one.as_str()) } else { None };
+    let mut outputs = Vec::new();
+    for p in &a.files {
+        let Some(c) = containers::open(p, &a.source, target)? else { return Ok(None) };
+        let value = c.reflection(&a.source)?;
+        let bytes = if to_stdout && a.files.len() > 1 { format!("{value}\n").into_bytes() } else { pretty(&value) };
+        outputs.push(Product::new(p, Some(c.isa), None, Emit::Reflect, bytes));
+    }
+    Ok(Some(outputs))
+}
+
+/// The targets asked for, each once, and the chip. Without `--target` the one that the output's ending names; an ending, or
+/// `--emit gsh`, that only one chip has means that chip.
+fn targets(a: &CompileArgs, gsh: bool) -> Result<(Vec<&'static dyn TargetIsa>, Option<String>), Failure> {
+    let named = match a.output.as_deref().filter(|o| !o.is_dir()).and_then(deliver::target_of) {
+        None if gsh => deliver::of_ending(Emit::Gsh.name()),
+        other => other,
+    };
+    let given = a.codegen.chip.as_deref();
     let mut isas: Vec<&'static dyn TargetIsa> = Vec::new();
     for t in &a.target {
         let isa = target(t)?;
-        check_chip(isa, a.codegen.chip.as_deref().filter(|_| a.target.len() == 1))?;
+        check_chip(isa, given.filter(|_| a.target.len() == 1))?;
         if !isas.iter().any(|i| i.name() == isa.name()) {
             isas.push(isa);
         }
     }
-    if let (true, Some(isa)) = (isas.is_empty(), named) {
-        check_chip(isa, a.codegen.chip.as_deref())?;
+    if let (true, Some((isa, _))) = (isas.is_empty(), named) {
+        check_chip(isa, given)?;
         isas.push(isa);
     }
-    Ok(isas)
+    let Some((isa, Some(chip))) = named else { return Ok((isas, a.codegen.chip.clone())) };
+    if isas.iter().any(|i| i.name() != isa.name()) || given.is_some_and(|g| g != chip) {
+        let ending = isa.container_extension(Some(chip));
+        return Err(Failure::usage(format!("only target {} with --chip {chip} writes .{ending} files", isa.name())));
+    }
+    Ok((isas, Some(chip.to_string())))
 }
 
 /// The command's sources as modules. A machine that calls functions reads them in another form than one that does not, whatever other
@@ -193,9 +223,12 @@ fn target_outputs(
     outputs: &mut Vec<Product>,
     format: MessageFormat,
 ) -> Result<(), Failure> {
+    let chip = options.chip.as_deref();
     // The IR as the front end gives it is the same whatever the machine can do.
     if *kinds == [Emit::Ir] && options.print_after.is_empty() {
-        outputs.extend(modules.iter().zip(&a.files).map(|(m, p)| Product::new(p, Some(isa), Emit::Ir, retroshade::print(m).into_bytes())));
+        outputs.extend(
+            modules.iter().zip(&a.files).map(|(m, p)| Product::new(p, Some(isa), chip, Emit::Ir, retroshade::print(m).into_bytes())),
+        );
         return Ok(());
     }
     let mut shaders = Vec::new();
@@ -213,15 +246,15 @@ fn target_outputs(
     }
     for kind in kinds {
         // Programs join in the container; every other kind is one output per program.
-        if *kind == Emit::Container && a.link {
+        if matches!(kind, Emit::Container | Emit::Gsh) && a.link {
             let first = files::display(&a.files[0]);
             let bytes = isa.link(&shaders).map_err(|e| Failure::compile(&e, &modules[0], &first))?;
-            outputs.push(Product::new(&a.files[0], Some(isa), *kind, bytes));
+            outputs.push(Product::new(&a.files[0], Some(isa), chip, *kind, bytes));
             continue;
         }
         for ((m, p), s) in modules.iter().zip(&a.files).zip(&shaders) {
             let bytes = product(*kind, &files::display(p), m, isa, s, lines)?;
-            outputs.push(Product::new(p, Some(isa), *kind, bytes));
+            outputs.push(Product::new(p, Some(isa), chip, *kind, bytes));
         }
     }
     Ok(())

@@ -18,21 +18,21 @@ pub struct Product {
 }
 
 impl Product {
-    /// An output of a source for a target. The whole name of the source is kept, so that `a.vert` and `a.frag` stay apart.
-    pub fn new(source: &Path, isa: Option<&dyn TargetIsa>, kind: Emit, bytes: Vec<u8>) -> Product {
+    /// An output of a source for a target and chip. The whole name of the source is kept, so that `a.vert` and `a.frag` stay apart.
+    pub fn new(source: &Path, isa: Option<&dyn TargetIsa>, chip: Option<&str>, kind: Emit, bytes: Vec<u8>) -> Product {
         let source = match source.file_name().and_then(|s| s.to_str()) {
             Some("-") | None => "stdin",
             Some(s) => s,
         };
         let target = isa.map(|i| format!("{}.", i.name())).unwrap_or_default();
-        Product { name: format!("{source}.{target}{}", ending(kind, isa)), bytes }
+        Product { name: format!("{source}.{target}{}", ending(kind, isa, chip)), bytes }
     }
 }
 
 /// The platform's ending for a kind of output.
-fn ending(kind: Emit, isa: Option<&dyn TargetIsa>) -> &'static str {
+fn ending(kind: Emit, isa: Option<&dyn TargetIsa>, chip: Option<&str>) -> &'static str {
     match kind {
-        Emit::Container => isa.map_or("o", |i| i.container_extension()),
+        Emit::Container | Emit::Gsh => isa.map_or("o", |i| i.container_extension(chip)),
         Emit::Asm => "s",
         Emit::Legal => "legal.ir",
         Emit::Stats => "stats.json",
@@ -42,10 +42,19 @@ fn ending(kind: Emit, isa: Option<&dyn TargetIsa>) -> &'static str {
     }
 }
 
-/// The one target whose containers have this file's ending.
-pub fn target_of(output: &Path) -> Option<&'static dyn TargetIsa> {
-    let extension = output.extension()?.to_str()?;
-    let found: Vec<_> = retroshade::targets().into_iter().filter(|t| t.container_extension() == extension).collect();
+/// A target and, where only one of its chips is meant, that chip.
+pub type Meant = (&'static dyn TargetIsa, Option<&'static str>);
+
+/// The one target and chip whose containers have a file's ending; no chip where the target's default has it.
+pub fn target_of(output: &Path) -> Option<Meant> {
+    of_ending(output.extension()?.to_str()?)
+}
+
+/// As [`target_of`], by the ending.
+pub fn of_ending(ending: &str) -> Option<Meant> {
+    let chips = |t: &'static dyn TargetIsa| std::iter::once(None).chain(t.chips().iter().map(|c| Some(*c)));
+    let meant = |t: &'static dyn TargetIsa| chips(t).find(|c| t.container_extension(*c) == ending).map(|c| (t, c));
+    let found: Vec<Meant> = retroshade::targets().into_iter().filter_map(meant).collect();
     if let [one] = found.as_slice() { Some(*one) } else { None }
 }
 

@@ -1,10 +1,10 @@
 //! `run` and `test`.
 
 use crate::args::{CodegenArgs, MessageFormat, RunArgs, TestArgs};
+use crate::containers::{self, Container};
 use crate::files;
-use crate::input::{check_chip, is_source, load, options, suits, target};
+use crate::input::{check_chip, load, options, suits, target};
 use crate::report::{Failure, show};
-use retroshade::TargetIsa;
 use retroshade::ir::interp::{self, InterpError};
 use retroshade::ir::{Module, Reference, ShaderEnv, ShaderResult};
 use retroshade::lower::{BranchOrder, SimError, bind};
@@ -76,24 +76,13 @@ pub fn bind_failure(path: &Path, e: &bind::BindError) -> Failure {
     Failure { file: Some(files::display(path)), ..Failure::plain(1, "R0003", e.to_string()) }
 }
 
-/// The target and the bytes, where the file is a container.
-fn container(a: &RunArgs) -> Result<Option<(&'static dyn TargetIsa, Vec<u8>)>, Failure> {
-    if a.legal.is_some() || is_source(&a.file, &a.source) {
-        return Ok(None);
-    }
-    let bytes = files::read(&a.file)?;
-    let mut all = retroshade::targets().into_iter();
-    let isa = all.find(|t| t.is_container(&bytes) && a.target.as_deref().is_none_or(|n| n == t.name()));
-    Ok(isa.map(|t| (t, bytes)))
-}
-
-/// Runs a container by its own names.
-fn run_container(a: &RunArgs, isa: &dyn TargetIsa, bytes: &[u8]) -> Result<(), Failure> {
+/// Runs a program of a container by its own names.
+fn run_container(a: &RunArgs, container: &Container) -> Result<(), Failure> {
     let name = files::display(&a.file);
-    let module = isa.container_interface(bytes).map_err(|e| Failure::text(&name, "", vec![e]))?;
+    let module = container.program(&a.source)?;
     let env = bind::parse_env_of_all(&module, &files::read_text(&a.bind)?).map_err(|e| bind_failure(&a.bind, &e))?;
     // What a foreign program does wrong is no bug of this one.
-    let result = isa.run_container(bytes, &env).map_err(|e| {
+    let result = container.isa.run_container(&container.bytes, &module, &env).map_err(|e| {
         let f = sim_failure(&name, &e);
         if f.status == 70 { Failure { file: Some(name.clone()), ..Failure::plain(1, "R0005", e.to_string()) } } else { f }
     })?;
@@ -112,8 +101,10 @@ pub fn run(a: &RunArgs, format: MessageFormat) -> Result<(), Failure> {
     if let Machine::Legal(t) | Machine::Simulator(t) = machine {
         target(t)?;
     }
-    if let Some((isa, bytes)) = container(a)? {
-        return run_container(a, isa, &bytes);
+    if a.legal.is_none()
+        && let Some(container) = containers::open(&a.file, &a.source, a.target.as_deref())?
+    {
+        return run_container(a, &container);
     }
     let functions = match machine {
         Machine::Legal(t) | Machine::Simulator(t) => target(t)?.keeps_functions(),

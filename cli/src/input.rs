@@ -175,6 +175,7 @@ pub fn options(args: &CodegenArgs) -> Options {
         robust: args.robust,
         matrix_layout: args.matrix_layout.as_deref().map(|l| if l == "row" { MatrixLayout::Row } else { MatrixLayout::Column }),
         pack_uniforms: args.pack_uniforms,
+        emulators: args.robust_emulators,
         ..Options::default()
     }
 }

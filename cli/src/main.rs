@@ -4,6 +4,7 @@
 
 mod args;
 mod compile;
+mod containers;
 mod deliver;
 mod draw;
 mod execute;

@@ -132,6 +132,14 @@ fn the_ending_names_the_target() {
     assert_eq!(&f.bytes("a.shbin")[..4], b"DVLB");
     // Two machines write `.o`.
     f.refuses(&["-o", "a.o", "a.vert"], 2, "no --target");
+    // An ending that only one chip has means that chip.
+    f.succeeds(&["-o", "a.gsh", "a.vert"]);
+    f.succeeds(&["--emit", "gsh", "-o", "out.bin", "a.vert"]);
+    assert!(f.bytes("a.gsh").starts_with(b"Gfx2") && f.bytes("a.gsh") == f.bytes("out.bin"));
+    f.refuses(&["-o", "b.gsh", "--chip", "rv730", "a.vert"], 2, "--chip latte");
+    // A container is reflected as it is.
+    let shown = f.succeeds(&["--emit", "reflect", "a.gsh"]);
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("\"vertex0\""));
 }
 
 #[test]

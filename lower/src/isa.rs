@@ -50,13 +50,18 @@ pub trait TargetIsa: Send + Sync {
         }
         Ok(first)
     }
-    /// The declarations that a container alone shows, in a module without code: what [`TargetIsa::run_container`] takes its
-    /// environment by, under the container's own names.
-    fn container_interface(&self, _container: &[u8]) -> Result<Module, TextError> {
-        Err(TextError::new(format!("containers of target {} cannot be run on their own", self.name())))
+    /// The declarations that a container alone shows of each of its programs, in modules without code: what
+    /// [`TargetIsa::run_container`] takes its environment by, under the container's own names.
+    fn container_interface(&self, _container: &[u8]) -> Result<Vec<Module>, TextError> {
+        Err(TextError::new(format!("containers of target {} cannot be read on their own", self.name())))
     }
-    /// Executes a container, whoever made it, with an environment by [`TargetIsa::container_interface`].
-    fn run_container(&self, _container: &[u8], _env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+    /// What the callers of a container's programs bind by, as far as it says that itself.
+    fn container_reflection(&self, container: &[u8]) -> Result<Vec<Reflection>, TextError> {
+        Ok(self.container_interface(container)?.iter().map(Reflection::from_container).collect())
+    }
+    /// Executes a program of a container, whoever made it, with an environment by its interface: one of
+    /// [`TargetIsa::container_interface`].
+    fn run_container(&self, _container: &[u8], _interface: &Module, _env: &ShaderEnv) -> Result<ShaderResult, SimError> {
         Err(SimError::BadEnv(format!("containers of target {} cannot be run on their own", self.name())))
     }
     /// Joins several stages into one container where the platform has that.
@@ -68,8 +73,8 @@ pub trait TargetIsa: Send + Sync {
             }
         }
     }
-    /// The ending of the platform's files.
-    fn container_extension(&self) -> &'static str {
+    /// The ending of the files of a chip's platform.
+    fn container_extension(&self, _chip: Option<&str>) -> &'static str {
         "o"
     }
     /// Whether the front end should leave functions that are called several times as they are.

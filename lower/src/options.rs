@@ -61,6 +61,8 @@ pub struct Options {
     pub matrix_layout: Option<MatrixLayout>,
     /// Whether uniforms share registers as their blocks lay them out, where each would have its own (PICA200).
     pub pack_uniforms: bool,
+    /// Whether the code keeps to what the platform's emulators execute (R700 on the Wii U).
+    pub emulators: bool,
     /// Run regalloc2's checker on every allocation (always on in debug builds).
     pub check_allocation: bool,
 }
@@ -78,6 +80,7 @@ impl Default for Options {
             texts: true,
             matrix_layout: None,
             pack_uniforms: false,
+            emulators: false,
             check_allocation: cfg!(debug_assertions),
         }
     }

@@ -398,6 +398,7 @@ impl Used {
     /// Everything that is declared.
     pub fn all(module: &Module) -> Used {
         let vars = module.inputs.keys().map(MemRef::Input).chain(module.uniforms.keys().map(MemRef::Uniform));
+        let vars = vars.chain(module.outputs.keys().map(MemRef::Output));
         Used { vars: vars.collect(), textures: module.textures.keys().collect() }
     }
     fn collect(&mut self, f: &Function, mut call: impl FnMut(FuncId)) {
@@ -460,7 +461,15 @@ fn spec_constant(c: &SpecConstant) -> ReflectConstant {
 impl Reflection {
     /// The interface of a module without target, registers and units (units are numbered in order of declaration).
     pub fn from_module(module: &Module) -> Reflection {
-        let used = Used::of(module);
+        Reflection::with(module, &Used::of(module))
+    }
+
+    /// All declarations of a module without code, as a container shows them; what its program uses is not known.
+    pub fn from_container(interface: &Module) -> Reflection {
+        Reflection::with(interface, &Used::all(interface))
+    }
+
+    fn with(module: &Module, used: &Used) -> Reflection {
         let surface = &module.surface;
         let sampler = |d: &TextureDecl| surface.samplers.iter().find(|s| d.sampler.as_deref() == Some(&s.name));
         let io = |d: &IoDecl, input: bool, used: bool| ReflectIo {

@@ -62,7 +62,7 @@ impl TargetIsa for Pica {
             _ => join::join(shaders),
         }
     }
-    fn container_extension(&self) -> &'static str {
+    fn container_extension(&self, _: Option<&str>) -> &'static str {
         "shbin"
     }
     fn keeps_functions(&self) -> bool {

@@ -12,6 +12,8 @@ use retroshade_lower::CompileError;
 pub const MAX_GPRS: u16 = 124;
 /// Constant buffers.
 pub const MAX_BUFFERS: usize = 16;
+/// The number that stands for the constant file beside the constant buffers: nothing compiled here reads it, other files' programs may.
+pub const REGISTER_FILE: u32 = MAX_BUFFERS as u32;
 /// Number of the first constant buffer's vertex resource.
 const BUFFER_RESOURCE: u64 = 160;
 /// Number of the first storage buffer's vertex resource.
@@ -94,12 +96,16 @@ pub struct Abi {
     pub platform: Platform,
     /// How the program is run.
     pub role: Role,
+    /// Whether the code keeps to what the platform's emulators execute.
+    pub emulators: bool,
     /// Vertex programs: by input declaration, the number of its first attribute.
     pub attributes: Vec<Option<u32>>,
     /// By input declaration.
     pub inputs: Vec<InputPlace>,
     /// By output declaration.
     pub outputs: Vec<OutputPlace>,
+    /// By texture declaration: its unit.
+    pub units: Vec<u32>,
     /// (group, binding) of each constant buffer.
     pub buffers: Vec<(u32, u32)>,
     /// Registers that hold inputs on entry.
@@ -129,7 +135,9 @@ impl Abi {
             return Err(CompileError::unsupported("R0104", span, message));
         }
         let attributes = vec![None; m.inputs.len()];
-        let mut abi = Abi { platform, role, attributes, inputs: vec![InputPlace { gpr: 0, chan: 0 }; m.inputs.len()], ..Abi::default() };
+        let units = (0..m.textures.len() as u32).collect();
+        let inputs = vec![InputPlace { gpr: 0, chan: 0 }; m.inputs.len()];
+        let mut abi = Abi { platform, role, attributes, inputs, units, ..Abi::default() };
         let mut located: Vec<(u32, u8, usize)> = Vec::new();
         for (i, (_, d)) in m.inputs.iter().enumerate() {
             if let Binding::Location(l) = d.binding {
@@ -377,7 +385,7 @@ impl Abi {
 }
 
 /// Fills in the machine's names for places.
-pub fn reflect(r: &mut retroshade_lower::Reflection, m: &Module, abi: &Abi) {
+pub fn reflect(r: &mut retroshade_lower::Reflection, abi: &Abi) {
     r.target = "r700".to_string();
     for (x, p) in r.inputs.iter_mut().zip(&abi.inputs) {
         x.register = Some(format!("R{}.{}", p.gpr, ["x", "y", "z", "w"][p.chan as usize & 3]));
@@ -386,11 +394,11 @@ pub fn reflect(r: &mut retroshade_lower::Reflection, m: &Module, abi: &Abi) {
         x.register = Some(format!("{}{}", ["pixel", "position", "param"][p.kind as usize % 3], p.base));
     }
     for x in &mut r.uniforms {
-        x.register =
-            Some(format!("CB{}[{}].{}", abi.bank(x.group, x.binding), x.offset / 16, ["x", "y", "z", "w"][x.offset as usize / 4 % 4]));
+        let bank = abi.bank(x.group, x.binding);
+        let buffer = if bank as u32 == REGISTER_FILE { "C".to_string() } else { format!("CB{bank}") };
+        x.register = Some(format!("{buffer}[{}].{}", x.offset / 16, ["x", "y", "z", "w"][x.offset as usize / 4 % 4]));
     }
-    for (n, x) in r.textures.iter_mut().enumerate() {
-        x.unit = n as u32;
+    for (x, unit) in r.textures.iter_mut().zip(&abi.units) {
+        x.unit = *unit;
     }
-    let _ = m;
 }

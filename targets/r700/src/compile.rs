@@ -79,11 +79,17 @@ fn cost(e: &Emitted) -> u64 {
     e.words.len() as u64 * 4 + GROUP_WEIGHT * e.counts.groups
 }
 
+/// The interface of a module in a role.
+fn interface(module: &Module, role: Role, options: &Options) -> Result<Abi, CompileError> {
+    let abi = Abi::in_role(module, role, Platform::of(options.chip.as_deref()))?;
+    Ok(Abi { emulators: crate::legal::for_emulators(options), ..abi })
+}
+
 /// Compiles one legalised module; `effort` scales the search of the scheduler.
 fn candidate(base: &Module, options: &Options, effort: u64, trace: &mut Trace<'_>) -> Result<Candidate, CompileError> {
     let mut module = base.clone();
     let tree = crate::legal::structure(&mut module, options, trace)?;
-    let abi = Abi::of(&module, Platform::of(options.chip.as_deref()))?;
+    let abi = interface(&module, Role::Usual, options)?;
     let code = generate(&module, &tree, &abi, effort, options)?;
     Ok(Candidate { cost: cost(&code.emitted), module, code })
 }
@@ -188,7 +194,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
     if let Some(placed) = &code.placed {
         placed.check()?;
     }
-    let abi = Abi::of(&legal, Platform::of(options.chip.as_deref()))?;
+    let abi = interface(&legal, Role::Usual, options)?;
     let parts = crate::container::stages::parts(&base, &abi, options)?;
     let Generated { emitted, gprs, mir, places, .. } = code;
     Ok(Compiled { parts, legal, abi, emitted, gprs, dumps: trace.into_dumps(), mir, places })
@@ -219,7 +225,7 @@ fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>,
 pub fn in_role(base: &Module, options: &Options, role: Role) -> Result<(Emitted, u16), CompileError> {
     let mut module = base.clone();
     let tree = crate::legal::structure(&mut module, options, &mut Trace::off())?;
-    let abi = Abi::in_role(&module, role, Platform::of(options.chip.as_deref()))?;
+    let abi = interface(&module, role, options)?;
     let code = generate(&module, &tree, &abi, 1, options)?;
     if let Some(placed) = &code.placed {
         placed.check()?;
@@ -275,6 +281,8 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
         return Err(Retry::Yes(CompileError::Internal("the lanes of a register do not fit into four channels".to_string())));
     }
     shape_control_flow(&mut mir);
+    // Emulators know vertex fetches of these programs in texture clauses only.
+    mir.texture_clauses = abi.emulators && legal.stage != Stage::Geometry;
     crate::select::fetch::whole_quads(&mut mir);
     limit_constants(&mut mir);
     let reserved = match legal.stage {

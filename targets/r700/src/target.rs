@@ -1,6 +1,6 @@
 //! What the rest of the compiler asks of this target.
 
-use crate::container::{gsh, registers, stages};
+use crate::container::{gsh, interface, registers, stages};
 use crate::isa::{forms, lint, program, text};
 use crate::legal::numerics;
 use crate::place::sched;
@@ -91,7 +91,7 @@ impl TargetIsa for R700 {
             alloc_step: Some("first fit".to_string()),
         };
         let mut reflection = Reflection::from_module(module);
-        abi::reflect(&mut reflection, module, &c.abi);
+        abi::reflect(&mut reflection, &c.abi);
         let hex: String = program.hex_lines();
         let mut extra: indexmap::IndexMap<&'static str, Vec<u8>> =
             [("hex", hex.into_bytes()), ("mir", c.mir.into_bytes()), ("regalloc", c.places.into_bytes())].into_iter().collect();
@@ -149,6 +149,20 @@ impl TargetIsa for R700 {
         };
         sim::run(&program, fetch.as_ref(), &shader.legal, &abi, env)
     }
+    fn container_interface(&self, bytes: &[u8]) -> Result<Vec<Module>, TextError> {
+        Ok(interface::of(bytes)?.into_iter().map(|e| e.module).collect())
+    }
+    fn container_reflection(&self, bytes: &[u8]) -> Result<Vec<Reflection>, TextError> {
+        let reflected = |e: interface::Entry<'_>| {
+            let mut r = Reflection::from_container(&e.module);
+            abi::reflect(&mut r, &e.abi);
+            r
+        };
+        Ok(interface::of(bytes)?.into_iter().map(reflected).collect())
+    }
+    fn run_container(&self, bytes: &[u8], interface: &Module, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+        sim::run_file(bytes, &interface.name, env)
+    }
     fn link(&self, shaders: &[CompiledShader]) -> Result<Vec<u8>, CompileError> {
         if let [one] = shaders {
             return Ok(one.container.clone());
@@ -188,6 +202,12 @@ impl TargetIsa for R700 {
     fn assemble(&self, source: &str, _: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
         let words = program::assemble(source)?;
         Ok(AsmOutput { code: words.iter().flat_map(|w| w.to_le_bytes()).collect(), container: None, warnings: Vec::new() })
+    }
+    fn container_extension(&self, chip: Option<&str>) -> &'static str {
+        match abi::Platform::of(chip) {
+            abi::Platform::Object => "o",
+            abi::Platform::WiiU => "gsh",
+        }
     }
     fn is_container(&self, bytes: &[u8]) -> bool {
         container::is_container(bytes)

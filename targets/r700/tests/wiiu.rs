@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use retroshade_ir::{Module, ShaderEnv};
-use retroshade_lower::testing::{Profile, check_random_with, default_options};
+use retroshade_lower::testing::{Profile, check_random_with, default_options, random_program};
 use retroshade_lower::{CompiledShader, Options};
 use std::collections::BTreeMap;
 
@@ -216,12 +216,219 @@ fn a_geometry_shader_with_its_copy_program() {
     assert!(["; vertex 0", "; geometry 0", "; copy 0"].iter().all(|t| text.contains(t)), "{text}");
 }
 
+const EVERYTHING_VERTEX: &str = "shader vertex \"ev\"
+input %p : f32x3 @location(4)
+input %weights : f32x2[2] @location(0)
+input %bone : i32x4 @location(7)
+uniform %\"rig.bones\" : f32x4[8] @binding(3) @offset(16)
+uniform %\"rig.count\" : i32 @binding(3) @offset(0)
+uniform %loose : f32x3 @binding(5) @offset(32)
+output %position : f32x4 @position
+output %a : f32x4 @location(9)
+output %b : f32[2] @location(2)
+output %size : f32 @point_size
+output %clip : f32[5] @clip_distances
+block0:
+    v0 = input.f32x3 %p
+    v1 = input.f32x2 %weights[1]
+    v2 = input.i32x4 %bone
+    v3 = extract v2, 1
+    v4 = uniform.f32x4 %\"rig.bones\"[v3]
+    v5 = uniform.i32 %\"rig.count\"
+    v6 = s2f.f32 v5
+    v7 = uniform.f32x3 %loose
+    v8 = extract v7, 2
+    v9 = extract v0, 0
+    v10 = extract v1, 1
+    v11 = fmul v6, v9
+    output %position, v4
+    output %a, v4
+    output %b[0], v8
+    output %b[1], v10
+    output %size, v11
+    output %clip[0], v6
+    output %clip[4], v9
+    return
+";
+
+const EVERYTHING_PIXEL: &str = "shader fragment \"ep\"
+input %a : f32x4 @location(9) @centroid
+input %flat : f32x4 @location(2) @flat
+input %at : f32x4 @position
+uniform %\"light.colour\" : f32x4 @binding(1) @offset(0)
+uniform %\"light.turn\" : mat3x3 @binding(1) @offset(16)
+texture %ramp : 1d f32 @binding(0)
+texture %albedo : 2d f32 @binding(1)
+texture %fog : 3d f32 @binding(2)
+texture %sky : cube f32 @binding(3)
+texture %shadow : 2d shadow f32 @binding(4)
+texture %layers : 2d array f32 @binding(5)
+output %o : f32x4 @location(0)
+output %depth : f32 @frag_depth
+output %mask : i32 @sample_mask
+block0:
+    v0 = input.f32x4 %a
+    v1 = input.f32x4 %flat
+    v2 = input.f32x4 %at
+    v3 = shuffle v0, v0, [0, 1]
+    v4 = shuffle v0, v0, [0, 1, 2]
+    v5 = extract v0, 0
+    v6 = extract v1, 1
+    v7 = extract v2, 2
+    v8 = tex.f32x4 sample implicit %ramp, v5
+    v9 = tex.f32x4 sample implicit %albedo, v3
+    v10 = tex.f32x4 sample zero %fog, v4
+    v11 = tex.f32x4 sample implicit %sky, v4
+    v12 = tex.f32 sample zero compare %shadow, v3, v7
+    v13 = iconst.i32 2
+    v14 = tex.f32x4 sample zero %layers, v3, v13
+    v15 = fadd v8, v9
+    v16 = fadd v10, v11
+    v17 = fadd v15, v16
+    v18 = fadd v17, v14
+    v19 = splat.f32x4 v12
+    v20 = fmul v18, v19
+    v21 = uniform.f32x4 %\"light.colour\"
+    v22 = fmul v20, v21
+    v23 = uniform.f32x3 %\"light.turn\"[2]
+    v24 = extract v23, 0
+    v25 = fconst.f32 0.5
+    v26 = fcmp olt v6, v25
+    discard v26
+    v27 = fadd v24, v7
+    output %o, v22
+    output %depth, v27
+    output %mask, v13
+    return
+";
+
+#[test]
+fn a_program_with_everything() {
+    let (v, p) = (compile(EVERYTHING_VERTEX), compile(EVERYTHING_PIXEL));
+    let file = retroshade_r700::isa().link(&[v.clone(), p.clone()]).unwrap();
+    let blocks = read(&file);
+    assert_eq!(
+        blocks.iter().map(|b| (b.kind, b.data.len())).filter(|b| matches!(b.0, 5 | 7)).collect::<Vec<_>>(),
+        [(5, v.code.len()), (7, p.code.len())]
+    );
+    let h = &blocks[0].data;
+    let at = |n: usize| word(h, n);
+    assert_eq!(at(0x00) & 0xff, v.stats.registers, "NUM_GPRS");
+    assert_eq!(at(0x08), 2 << 1, "three parameters");
+    assert_eq!((at(0x0c), at(0x10)), (1, 0xff09_0302), "their locations");
+    assert_eq!(at(0x38), 0b1_1111 | 1 << 16 | 1 << 21 | 1 << 22 | 1 << 23, "five clip distances in two vectors, point size");
+    assert_eq!((at(0x3c), at(0x40)), (!0xf, 4), "four semantics");
+    assert_eq!((at(0x44), at(0x48), at(0x4c), at(0x50)), (0, 1, 4, 7), "in order of location");
+    expect(rows(h, 0xdc, 3), &[("rig", &[3, 144]), ("block5", &[5, 48])]);
+    expect(rows(h, 0xe4, 5), &[("rig.bones", &[11, 8, 4, 0]), ("rig.count", &[2, 1, 0, 0]), ("loose", &[10, 1, 8, 1])]);
+    expect(rows(h, 0x104, 4), &[("p", &[10, 0, 4]), ("weights", &[9, 2, 0]), ("bone", &[17, 0, 7])]);
+    assert_eq!((at(0xf4), at(0xec)), (0, 0), "no loops, no initial values");
+    let h = &blocks[2].data;
+    let at = |n: usize| word(h, n);
+    assert_eq!(at(0x04), 1 << 1 | 1, "a colour and the depth vector");
+    assert_eq!(at(0x08), 3 | 1 << 8 | 2 << 10 | 1 << 26 | 1 << 28, "three inputs, the position in R2");
+    assert_eq!((at(0x10), at(0x14), at(0x18)), (3, 2 | 1 << 10, 9 | 1 << 11), "flat, centroid");
+    assert_eq!((at(0x94), at(0x98), at(0xa0)), (0xf, 1, 1));
+    assert_eq!(at(0x9c), 1 | 1 << 4 | 1 << 6 | 1 << 8, "depth, early then late, kill, mask");
+    expect(rows(h, 0xb0, 3), &[("light", &[1, 64])]);
+    expect(rows(h, 0xb8, 5), &[("light.colour", &[11, 1, 0, 0]), ("light.turn", &[25, 1, 4, 0])]);
+    let samplers: &[(&str, &[u32])] =
+        &[("ramp", &[0, 0]), ("albedo", &[1, 1]), ("fog", &[3, 2]), ("sky", &[4, 3]), ("shadow", &[1, 4]), ("layers", &[1, 5])];
+    expect(rows(h, 0xd0, 3), samplers);
+}
+
+/// A loop names its constant; nothing else does.
+#[test]
+fn loops_name_their_constant() {
+    let text = "shader fragment \"l\"\ninput %n : f32 @location(0)\noutput %o : f32 @location(0)\nblock0:\n    v0 = input.f32 %n\n    v1 = fconst.f32 0.5\n    jump block1(v0)\nblock1(v2: f32):\n    v3 = fmul v2, v1\n    v4 = fcmp olt v1, v3\n    br_if v4, block2, block3\nblock2:\n    jump block1(v3)\nblock3:\n    output %o, v3\n    return\n";
+    let s = compile(text);
+    let h = &read(&s.container)[0].data;
+    assert_eq!(word(h, 0xc8), 1);
+    let row = word(h, 0xcc) as usize;
+    assert_eq!((word(h, row), word(h, row + 4)), (0, 0x0100_0fff));
+}
+
+/// What a file says of itself is enough to run it, with the results of the program that it was made of.
+#[test]
+fn files_run_by_themselves() {
+    let file = retroshade_r700::isa().link(&[compile(VERTEX), compile(EVERYTHING_PIXEL)]).unwrap();
+    let isa = retroshade_r700::isa();
+    let all = isa.container_interface(&file).unwrap();
+    assert_eq!(all.iter().map(|m| m.name.as_str()).collect::<Vec<_>>(), ["vertex0", "pixel0"]);
+    let v = &all[0];
+    let names = |m: &Module| m.outputs.values().map(|d| d.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(v), ["position", "point_size", "clip_distances", "varying1", "varying5"]);
+    let f = |x: &[f32]| x.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
+    let invocation = retroshade_ir::InvocationInputs { inputs: vec![f(&[2.0, 3.0, 4.0]), f(&[0.25, 0.5, 0.75, 1.0])] };
+    let matrix: Vec<f32> = (0..16).map(|k| k as f32).collect();
+    let env = ShaderEnv { uniforms: vec![f(&matrix), f(&[7.0, 8.0])], invocations: vec![invocation], ..ShaderEnv::default() };
+    let out = &isa.run_container(&file, v, &env).unwrap().invocations[0].outputs;
+    assert_eq!(out[0], f(&[0.0, 2.0, 4.0, 6.0]), "the first column twice");
+    assert_eq!((&out[1], &out[2], &out[3]), (&f(&[2.0]), &f(&[2.0, 2.0]), &f(&[0.25, 0.5, 0.75, 1.0])));
+    assert_eq!(out[4][..2], f(&[7.0, 8.0]));
+    let p = &all[1];
+    assert_eq!(names(p), ["color0", "frag_depth", "sample_mask"]);
+    let textures: Vec<_> = p.textures.values().map(|t| (t.name.as_str(), t.dim.name(), t.shadow, t.arrayed)).collect();
+    let want = [
+        ("ramp", "1d", false, false),
+        ("albedo", "2d", false, false),
+        ("fog", "3d", false, false),
+        ("sky", "cube", false, false),
+        ("shadow", "2d", true, false),
+        ("layers", "2d", false, true),
+    ];
+    assert_eq!(textures, want);
+    let r = isa.container_reflection(&file).unwrap();
+    assert_eq!(
+        r[1].uniforms.iter().map(|u| (u.name.as_str(), u.ty.as_str(), u.offset)).collect::<Vec<_>>(),
+        [("light.colour", "f32x4", 0), ("light.turn", "mat3x3", 16)]
+    );
+    // Programs around a geometry program need each other.
+    let ring = isa.link(&[compile(VERTEX), compile(GEOMETRY)]).unwrap();
+    let v = &isa.container_interface(&ring).unwrap()[0];
+    assert!(isa.run_container(&ring, v, &env).is_err());
+}
+
+/// With `--robust-emulators` nothing is emitted that emulators lack, and results stay the same.
+#[test]
+fn for_emulators() {
+    let lacking =
+        ["MULADD_IEEE_M2", "MULADD_IEEE_M4", "MULADD_IEEE_D2", "CEIL", "RECIP_UINT", "MULHI_", "PRED_SETGT_UINT", "PRED_SETGE_UINT"];
+    let control = ["ALU_CONTINUE", "LOOP_CONTINUE", "PUSH ", "VTX ", "WAIT_ACK", "MEM_SCRATCH"];
+    let options = |seed: u64| Options { chip: Some("latte".to_string()), emulators: true, ..default_options(seed) };
+    let summary = check_random_with(retroshade_r700::isa(), &Profile::r700(), 50_000..50_150, &options).unwrap_or_else(|e| panic!("{e}"));
+    assert!(summary.agree > 90, "{summary:?}");
+    let mut seen = 0;
+    for seed in 50_000..50_150 {
+        let (m, _) = random_program(&Profile::r700(), seed);
+        let Ok(s) = retroshade_r700::isa().compile(&m, &options(2)) else { continue };
+        seen += 1;
+        for name in lacking.iter().chain(&control) {
+            let found = s.asm.lines().find(|l| l.trim_start().starts_with(name));
+            assert_eq!(found, None, "seed {seed}");
+        }
+    }
+    assert!(seen > 90);
+    // A computed index is fetched in a texture clause.
+    let text = "shader vertex \"i\"\ninput %n : i32 @location(0)\nuniform %w : f32x4[9] @binding(9)\noutput %position : f32x4 @position\nblock0:\n    v0 = input.i32 %n\n    v1 = uniform.f32x4 %w[v0]\n    output %position, v1\n    return\n";
+    let s = retroshade_r700::isa().compile(&parse(text), &options(2)).unwrap();
+    assert!(s.asm.contains("\nTEX ") && s.asm.contains("VTX_FETCH") || s.asm.contains("FETCH"), "{}", s.asm);
+    assert!(retroshade_r700::isa().lint(&s.container, &Default::default()).unwrap().is_empty());
+}
+
 #[test]
 fn damaged_files_are_refused() {
     let file = compile(VERTEX).container;
     for end in 1..file.len() {
         // What is cut off is an error, never a panic.
         let _ = retroshade_r700::isa().disassemble(&file[..end], &Default::default());
+        let _ = retroshade_r700::isa().container_reflection(&file[..end]);
+    }
+    // Nor what was changed.
+    for bit in 0..file.len() * 8 {
+        let mut damaged = file.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        let _ = retroshade_r700::isa().container_reflection(&damaged);
     }
     assert!(retroshade_r700::isa().disassemble(&file[..100], &Default::default()).is_err());
 }

@@ -56,10 +56,10 @@ impl TargetIsa for Usse {
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
         load::run(shader, env)
     }
-    fn container_interface(&self, bytes: &[u8]) -> Result<Module, TextError> {
-        Ok(interface::of(&container::read(bytes)?)?.module)
+    fn container_interface(&self, bytes: &[u8]) -> Result<Vec<Module>, TextError> {
+        Ok(vec![interface::of(&container::read(bytes)?)?.module])
     }
-    fn run_container(&self, bytes: &[u8], env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+    fn run_container(&self, bytes: &[u8], _: &Module, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
         let bad = |e: TextError| SimError::BadEnv(e.message);
         let g = container::read(bytes).map_err(bad)?;
         load::execute(&g, &interface::of(&g).map_err(bad)?, env, false)
@@ -90,7 +90,7 @@ impl TargetIsa for Usse {
     fn assemble(&self, source: &str, _: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
         asm::assemble(source)
     }
-    fn container_extension(&self) -> &'static str {
+    fn container_extension(&self, _: Option<&str>) -> &'static str {
         "gxp"
     }
     fn is_container(&self, bytes: &[u8]) -> bool {

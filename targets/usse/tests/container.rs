@@ -176,6 +176,7 @@ fn random_damage_never_panics() {
             let _ = retroshade_usse::sim::Code::new(&g.primary, false);
             // What still has an interface can be run, or says why not.
             if let (0, Ok(m)) = (n % 100, isa().container_interface(&b)) {
+                let m = &m[0];
                 let inputs = m.inputs.values().map(|d| vec![0x3f00_0000; d.ty.lanes as usize]).collect();
                 let env = ShaderEnv {
                     invocations: vec![InvocationInputs { inputs }],
@@ -183,7 +184,7 @@ fn random_damage_never_panics() {
                     textures: m.textures.values().map(retroshade_lower::bind::blank_texture).collect(),
                     ..ShaderEnv::default()
                 };
-                runs += isa().run_container(&b, &env).is_ok() as u32;
+                runs += isa().run_container(&b, m, &env).is_ok() as u32;
             }
         }
     }

@@ -52,11 +52,11 @@ fn vertex(outputs1: u32, outputs2: u32) -> Varyings {
 /// Runs the bytes of a container; inputs and uniforms in the order of its interface.
 fn run(g: &Gxp, inputs: Vec<Vec<u32>>, uniforms: Vec<Vec<u32>>, textures: Vec<TextureData>) -> ShaderResult {
     let bytes = container::write(g);
-    let names = isa().container_interface(&bytes).unwrap();
+    let names = isa().container_interface(&bytes).unwrap().remove(0);
     assert_eq!((names.inputs.len(), names.uniforms.len(), names.textures.len()), (inputs.len(), uniforms.len(), textures.len()));
     let n = if g.is_fragment() { 4 } else { 1 };
     let env = ShaderEnv { invocations: vec![InvocationInputs { inputs }; n], uniforms, textures, ..ShaderEnv::default() };
-    isa().run_container(&bytes, &env).unwrap()
+    isa().run_container(&bytes, &names, &env).unwrap()
 }
 
 fn bits(v: &[f32]) -> Vec<u32> {

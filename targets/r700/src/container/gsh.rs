@@ -12,7 +12,7 @@
 //! n-th header and program of each kind. Source: the structures of wut and decaf, `docs/targets/r700-wiiu.md`.
 
 use super::registers::Registers;
-use retroshade_ir::{Binding, Module, Scalar, Stage};
+use retroshade_ir::{Binding, Module, Scalar, Stage, Type};
 use retroshade_lower::Reflection;
 
 const FILE_MAGIC: u32 = 0x4766_7832;
@@ -24,6 +24,8 @@ const RELOCATION_HEADER: usize = 0x28;
 /// Tags of pointers to data and to names.
 const DATA: u32 = 0xd060_0000;
 const TEXT: u32 = 0xca70_0000;
+/// What is left of a pointer without its tag.
+const OFFSET: u32 = 0xf_ffff;
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,9 +170,10 @@ const COPY_PROGRAM: usize = 0x54;
 
 /// DB_SHADER_CONTROL: depth is tested early, and late where that did not do.
 const EARLY_THEN_LATE: u32 = 1 << 4;
-/// GX2ShaderMode: uniforms in blocks; with a geometry program.
+/// GX2ShaderMode: uniforms in blocks.
 const MODE_BLOCKS: u32 = 1;
-const MODE_GEOMETRY: u32 = 2;
+/// GX2ShaderMode: the same, with a geometry program.
+pub const MODE_GEOMETRY: u32 = 2;
 /// What loops without a counter of their own are given: 4,095 rounds, one a step.
 const LOOP_CONSTANT: u32 = 0x0100_0fff;
 
@@ -243,6 +246,20 @@ impl Header {
     }
 }
 
+/// GX2ShaderVarType: the code of a scalar, the one of its vector of two; those of three and four follow.
+const SCALARS: [(&str, Scalar, u32, u32); 4] =
+    [("bool", Scalar::I1, 1, 12), ("i32", Scalar::I32, 2, 15), ("u32", Scalar::I32, 3, 18), ("f32", Scalar::F32, 4, 9)];
+/// The code of a matrix of two columns of two; rows, then columns count up.
+const MATRICES: u32 = 21;
+
+/// GX2SamplerVarType.
+pub const SAMPLER_1D: u32 = 0;
+const SAMPLER_2D: u32 = 1;
+/// Three dimensions.
+pub const SAMPLER_3D: u32 = 3;
+/// Six faces.
+pub const SAMPLER_CUBE: u32 = 4;
+
 /// GX2ShaderVarType and number of elements of a type as reflection spells it.
 fn variable_type(ty: &str) -> (u32, u32) {
     let (element, count) = match ty.split_once('[') {
@@ -251,17 +268,24 @@ fn variable_type(ty: &str) -> (u32, u32) {
     };
     if let Some((columns, rows)) = element.strip_prefix("mat").and_then(|m| m.split_once('x')) {
         let (c, r): (u32, u32) = (columns.parse().unwrap_or(4), rows.parse().unwrap_or(4));
-        return (21 + 3 * (c.clamp(2, 4) - 2) + (r.clamp(2, 4) - 2), count);
+        return (MATRICES + 3 * (c.clamp(2, 4) - 2) + (r.clamp(2, 4) - 2), count);
     }
     let (scalar, lanes) = element.split_once('x').map_or((element, 1), |(s, n)| (s, n.parse().unwrap_or(1)));
-    // Scalars, then vectors of two and more.
-    let (one, two) = match scalar {
-        "bool" => (1, 12),
-        "i32" => (2, 15),
-        "u32" => (3, 18),
-        _ => (4, 9),
-    };
+    let (_, _, one, two) = *SCALARS.iter().find(|s| s.0 == scalar).unwrap_or(&SCALARS[3]);
     (if lanes < 2 { one } else { two + lanes - 2 }, count)
+}
+
+/// What a GX2ShaderVarType means: type of an element (a matrix: of a column), how the source spells its scalar where that differs,
+/// columns of a matrix.
+pub fn typed(code: u32) -> Option<(Type, Option<&'static str>, Option<u32>)> {
+    if (MATRICES..MATRICES + 9).contains(&code) {
+        let (columns, rows) = ((code - MATRICES) / 3 + 2, (code - MATRICES) % 3 + 2);
+        return Some((Type::new(Scalar::F32, rows as u8), None, Some(columns)));
+    }
+    SCALARS.iter().find_map(|(name, scalar, one, two)| {
+        let lanes = if code == *one { 1 } else { code.checked_sub(*two).filter(|n| *n < 3)? + 2 };
+        Some((Type::new(*scalar, lanes as u8), (*name == "u32" || *name == "bool").then_some(*name), None))
+    })
 }
 
 /// Name of a uniform block: what stands before the dot in all of its members' names, or a name by its binding.
@@ -320,10 +344,10 @@ fn header(s: &Shader<'_>, stage: &Structure) -> Header {
     }
     let samplers = s.reflection.textures.iter().map(|t| {
         let ty = match t.dim.as_str() {
-            "1d" => 0,
-            "3d" => 3,
-            "cube" => 4,
-            _ => 1,
+            "1d" => SAMPLER_1D,
+            "3d" => SAMPLER_3D,
+            "cube" => SAMPLER_CUBE,
+            _ => SAMPLER_2D,
         };
         (Some(t.name.clone()), vec![ty, t.unit])
     });
@@ -375,6 +399,103 @@ pub fn file(mut blocks: Vec<(Kind, Vec<u8>)>) -> Vec<u8> {
     out
 }
 
+/// A uniform of a header.
+#[derive(Clone, Copy, Debug)]
+pub struct Variable {
+    /// GX2ShaderVarType.
+    pub ty: u32,
+    /// Elements.
+    pub count: u32,
+    /// Words from the start of its block.
+    pub offset: u32,
+    /// Number of its block among the header's; all ones: it lies in the constant file.
+    pub block: u32,
+}
+
+/// A header as a file has it.
+#[derive(Clone, Copy)]
+pub struct Head<'a> {
+    /// Which structure it is.
+    pub kind: Kind,
+    data: &'a [u8],
+    stage: &'static Structure,
+}
+
+/// Pixel headers of version 0 lack the buffer at their end.
+const LEAST_PIXEL: usize = 0xd8;
+
+impl<'a> Head<'a> {
+    /// The header in a block.
+    pub fn new(kind: Kind, data: &'a [u8]) -> Result<Head<'a>, String> {
+        let (stage, least) = match kind {
+            Kind::VertexHeader => (&VERTEX, VERTEX.size),
+            Kind::PixelHeader => (&PIXEL, LEAST_PIXEL),
+            Kind::GeometryHeader => (&GEOMETRY, GEOMETRY.size),
+            _ => return Err("no header".to_string()),
+        };
+        if data.len() < least {
+            return Err(format!("the header has {:#x} bytes of {least:#x}", data.len()));
+        }
+        Ok(Head { kind, data, stage })
+    }
+    fn word(&self, at: usize) -> Result<u32, String> {
+        word(self.data, at).ok_or_else(|| format!("a pointer leads beyond the header: {at:#x}"))
+    }
+    /// A register word by name; 0 where this structure has none of that name.
+    pub fn register(&self, name: &str) -> u32 {
+        self.stage.words.iter().find(|w| w.1 == name).and_then(|w| word(self.data, w.0)).unwrap_or(0)
+    }
+    /// A run of register words by their name before the number, those in use.
+    pub fn row(&self, name: &str) -> Vec<u32> {
+        let Some(row) = self.stage.rows.iter().find(|r| r.name == name) else { return Vec::new() };
+        let used = word(self.data, row.count).unwrap_or(0).min(row.most as u32) as usize;
+        (0..used).filter_map(|n| word(self.data, row.at + 4 * n)).collect()
+    }
+    /// GX2ShaderMode.
+    pub fn mode(&self) -> u32 {
+        word(self.data, self.stage.mode).unwrap_or(0)
+    }
+    /// Rows of an array whose count and pointer stand at `at`: the name, and the `N` words behind it.
+    fn array<const N: usize>(&self, at: usize) -> Result<Vec<(String, [u32; N])>, String> {
+        let (count, from) = (self.word(at)? as usize, (self.word(at + 4)? & OFFSET) as usize);
+        if count > self.data.len() / (4 * N + 4) {
+            return Err(format!("an array of {count} rows does not fit the header"));
+        }
+        let row = |n: usize| {
+            let at = from + (4 * N + 4) * n;
+            let mut words = [0; N];
+            for (k, w) in words.iter_mut().enumerate() {
+                *w = self.word(at + 4 + 4 * k)?;
+            }
+            let name = self.data.get((self.word(at)? & OFFSET) as usize..).unwrap_or_default();
+            let name = name.iter().take_while(|c| **c != 0).copied().collect();
+            Ok((String::from_utf8(name).map_err(|_| "a name is no text".to_string())?, words))
+        };
+        (0..count).map(row).collect()
+    }
+    /// Uniform blocks: name, binding and size.
+    pub fn blocks(&self) -> Result<Vec<(String, [u32; 2])>, String> {
+        self.array(self.stage.blocks)
+    }
+    /// Uniforms.
+    pub fn uniforms(&self) -> Result<Vec<(String, Variable)>, String> {
+        let rows = self.array(self.stage.uniforms)?;
+        Ok(rows.into_iter().map(|(name, [ty, count, offset, block])| (name, Variable { ty, count, offset, block })).collect())
+    }
+    /// Samplers: name, GX2SamplerVarType, unit.
+    pub fn samplers(&self) -> Result<Vec<(String, u32, u32)>, String> {
+        Ok(self.array(self.stage.samplers)?.into_iter().map(|(name, [ty, unit])| (name, ty, unit)).collect())
+    }
+    /// Attributes of a vertex program: name, GX2ShaderVarType, elements, location.
+    pub fn attributes(&self) -> Result<Vec<(String, u32, u32, u32)>, String> {
+        Ok(self.array(ATTRIBUTES)?.into_iter().map(|(name, [ty, count, location])| (name, ty, count, location)).collect())
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at.checked_add(4)?).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]))
+}
+
 /// Whether the bytes are such a file.
 pub fn is_file(bytes: &[u8]) -> bool {
     bytes.starts_with(&FILE_MAGIC.to_be_bytes())
@@ -382,15 +503,14 @@ pub fn is_file(bytes: &[u8]) -> bool {
 
 /// The blocks of a file, whoever wrote it; those of other kinds (padding, textures) are left out.
 pub fn read(bytes: &[u8]) -> Result<Vec<(Kind, &[u8])>, String> {
-    let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
     if !is_file(bytes) {
         return Err("no Wii U shader file: it does not begin with Gfx2".to_string());
     }
-    let mut at = word(4).unwrap_or(0) as usize;
+    let mut at = word(bytes, 4).unwrap_or(0) as usize;
     let mut out = Vec::new();
     loop {
         let short = || format!("the file ends within the block at byte {at:#x}");
-        let field = |n: usize| at.checked_add(4 * n).and_then(word).ok_or_else(short);
+        let field = |n: usize| at.checked_add(4 * n).and_then(|at| word(bytes, at)).ok_or_else(short);
         let (magic, header, kind, size) = (field(0)?, field(1)? as usize, field(4)?, field(5)? as usize);
         if magic != BLOCK_MAGIC {
             return Err(format!("no block at byte {at:#x}"));

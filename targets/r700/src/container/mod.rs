@@ -5,6 +5,7 @@
 //! sections `.r700.fetch`, `.r700.es`, `.r700.direct` and `.r700.copy`, their register words `.r700.es.registers` and so on.
 
 pub mod gsh;
+pub mod interface;
 pub mod registers;
 pub mod stages;
 

@@ -459,10 +459,11 @@ impl Emit<'_> {
             self.plain(word!(cf::WAIT_ACK {}), None);
         }
         let mut clause = Clause { fetch: true, ..Clause::default() };
-        let mut texture = true;
+        let mut textures = self.mir.texture_clauses;
         for i in list {
             let Kind::Fetch(f) = &leaf.ops[*i].kind else { continue };
-            texture = TABLE.form(f.word.form).spaces == forms::TEX;
+            let texture = TABLE.form(f.word.form).spaces == forms::TEX;
+            textures |= texture;
             let mut w = f.word.clone();
             let src = f.src.iter().find_map(|c| if let Coord::Web(w) = c { Some(self.gpr(*w)) } else { None }).unwrap_or(0);
             // A result channel takes the component whose web lives in it.
@@ -498,7 +499,7 @@ impl Emit<'_> {
         }
         let n = list.len() as u64 - 1;
         let span = leaf.ops[list[0]].span;
-        let mut word = if texture { word!(cf::TEX {}) } else { word!(cf::VTX {}) };
+        let mut word = if textures { word!(cf::TEX {}) } else { word!(cf::VTX {}) };
         (word[field!(cf::TEX.COUNT)], word[field!(cf::TEX.COUNT_3)]) = (n & 7, n >> 3);
         self.cf.push(Cf { word, clause: Some(self.clauses.len()), label: None, span });
         self.clauses.push(clause);

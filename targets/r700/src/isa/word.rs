@@ -49,6 +49,9 @@ pub const KCACHE: [[FieldName; 3]; 2] = [
 /// Which coordinates are normalised.
 pub const COORD_TYPE: [FieldName; 4] = [field!(COORD_TYPE_X), field!(COORD_TYPE_Y), field!(COORD_TYPE_Z), field!(COORD_TYPE_W)];
 
+/// The opcode's bits in a fetch's first word.
+const FETCH_OPCODE: u32 = 0x1f;
+
 /// A source operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Src {
@@ -348,8 +351,9 @@ impl Word {
     pub fn decode_cf(lo: u32, hi: u32) -> Option<Word> {
         Word::decode(forms::CF | forms::EXPORT, 8, lo as u128 | (hi as u128) << 32)
     }
-    /// Decodes four 32-bit words as a fetch of a space.
+    /// Decodes four 32-bit words as a fetch of a space. A vertex fetch may stand in a texture clause: its opcode, 0, is no texture's.
     pub fn decode_fetch(space: u32, w: [u32; 4]) -> Option<Word> {
+        let space = if space == forms::TEX && w[0] & FETCH_OPCODE == 0 { forms::VTX } else { space };
         Word::decode(space, 16, w.iter().rev().fold(0u128, |a, x| a << 32 | *x as u128))
     }
     /// What the table says about it.

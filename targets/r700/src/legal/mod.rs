@@ -17,7 +17,7 @@ use retroshade_ir::passes::{PassOptions, cleanup, each, pipeline, sequence};
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, Stage, TexDim, TexOp, Type, Value};
 use retroshade_lower::driver::{Phase, Trace};
-use retroshade_lower::legal::{BITS_AND_PACKING, Rule, apply, bits, float, intdiv};
+use retroshade_lower::legal::{BITS_AND_PACKING, Rule, apply, bits, float, intdiv, mul};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
 use std::collections::BTreeSet;
@@ -69,6 +69,22 @@ const RULES: &[(Opcode, Rule)] = &[
     (Opcode::FindUmsb, bits::find_umsb_search),
 ];
 
+/// What emulators of the Wii U lack beside that; each gives the same result.
+const EMULATOR_RULES: &[(Opcode, Rule)] = &[
+    (Opcode::Fceil, float::fceil_floor),
+    (Opcode::Udiv, intdiv::by_float),
+    (Opcode::Urem, intdiv::by_float),
+    (Opcode::Sdiv, intdiv::by_float),
+    (Opcode::Srem, intdiv::by_float),
+    (Opcode::Smulhi, mul::smulhi_umulhi),
+    (Opcode::Umulhi, mul::umulhi_imul),
+];
+
+/// Whether the code shall keep to what the platform's emulators execute.
+pub fn for_emulators(options: &Options) -> bool {
+    options.emulators && options.chip.as_deref() == Some(crate::abi::LATTE)
+}
+
 /// A dot product of two lanes is a product and a multiply-add: two slots instead of four.
 fn dot2(b: &mut Builder<'_>, d: &InstData, _: Type) -> Option<Value> {
     sum_of(b, d, 2)
@@ -105,9 +121,11 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut 
     bound_indices(&mut m, if options.opt > OptLevel::O0 { LOCAL_SELECT } else { 0 });
     // Sums of two products are cheaper one after the other, unless they are on the longest chain.
     each(&mut m, whole_quotients);
+    let own = if for_emulators(options) { EMULATOR_RULES } else { &[] };
     let rules = |m: &mut Module| {
         each(m, |f| {
-            apply(f, &[crate::legal::half::RULES, RULES, BITS_AND_PACKING].concat()) | (choice.dot != 2 && apply(f, &[(Opcode::Dot, dot2)]))
+            apply(f, &[crate::legal::half::RULES, RULES, BITS_AND_PACKING, own].concat())
+                | (choice.dot != 2 && apply(f, &[(Opcode::Dot, dot2)]))
         })
     };
     rules(&mut m);
@@ -133,7 +151,7 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut 
 
 /// Brings control flow into the shape that the machine has.
 pub fn structure(m: &mut Module, options: &Options, trace: &mut Trace<'_>) -> Result<Structure, CompileError> {
-    let shape = StructureOptions { allow_continue: true };
+    let shape = StructureOptions { allow_continue: !for_emulators(options) };
     let before = m.main().blocks.len();
     let mut tree = structurise(m.main_mut(), shape)?;
     // What early returns become are truth values that blocks without code pass on: selects do that, and often more of it then.

@@ -654,7 +654,7 @@ impl Run<'_> {
                         }
                     }
                 }
-                let texture = |i: usize| TABLE.form(ops[i].fetch_form()).spaces == forms::TEX;
+                let texture = |i: usize| self.code.mir.texture_clauses || TABLE.form(ops[i].fetch_form()).spaces == forms::TEX;
                 let same_kind = wave.first().is_none_or(|w| texture(*w) == texture(k));
                 let independent = before.iter().all(|i| facts[*i].alu);
                 if independent && same_kind && wave.len() + bundle.len() <= CLAUSE_FETCHES {

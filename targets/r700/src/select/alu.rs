@@ -217,7 +217,7 @@ impl Lower<'_> {
             let v = d.args[n];
             let Some(k) = self.producer(v, if self.func.ty(v).lanes > 1 { lane } else { 0 }) else { continue };
             let op = &mut self.code[k];
-            if op.form == op3::MULADD_IEEE {
+            if op.form == op3::MULADD_IEEE && !self.abi.emulators {
                 op.form = [op.form, op3::MULADD_IEEE_M2, op3::MULADD_IEEE_M4, op3::MULADD_IEEE_D2][omod];
             } else if !op.is_op3() && op.omod == 0 && op.form != op2::MOV {
                 op.omod = omod as u8;

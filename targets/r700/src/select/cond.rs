@@ -66,6 +66,9 @@ impl Relation {
     }
 }
 
+/// Predicates that emulators lack, and the comparisons that give the same as a mask.
+const UNSIGNED: [(FormId, FormId); 2] = [(op2::PRED_SETGT_UINT, op2::SETGT_UINT), (op2::PRED_SETGE_UINT, op2::SETGE_UINT)];
+
 fn exchanged<T>((a, b): (T, T), exchange: bool) -> (T, T) {
     if exchange { (b, a) } else { (a, b) }
 }
@@ -167,6 +170,11 @@ impl Lower<'_> {
                 (true, None) => (relation.forms().predicate, [a, b], true),
             },
             Cond::Mask(m) => (if inv { op2::PRED_SETE_INT } else { op2::PRED_SETNE_INT }, [m, Opnd::bits(0)], false),
+        };
+        let masked = if self.abi.emulators { UNSIGNED.iter().find(|u| u.0 == form) } else { None };
+        let (form, src) = match masked {
+            Some((_, mask)) => (op2::PRED_SETNE_INT, [self.emit(*mask, &src), Opnd::bits(0)]),
+            None => (form, src),
         };
         let src = self.operands(form, &src);
         let mut op = Op::alu(form, &src, None);

@@ -182,7 +182,7 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
     let r = d.results[0];
     let span = l.span();
     let decl = &l.module.textures[info.texture];
-    let unit = info.texture.index() as u64;
+    let unit = l.abi.units[info.texture.index()] as u64;
     let mut args = d.args.iter().copied();
     if matches!(info.op, TexOp::Size | TexOp::Levels) {
         let level = match args.next() {

@@ -360,6 +360,8 @@ pub struct Mir {
     pub locals: Vec<u8>,
     /// Elements of scratch memory in use, of 16 bytes each.
     pub scratch: u32,
+    /// Whether vertex fetches stand in texture clauses, beside texture fetches.
+    pub texture_clauses: bool,
 }
 
 impl Mir {
