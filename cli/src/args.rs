@@ -352,12 +352,15 @@ pub struct RunArgs {
 /// `shaderc compare`
 #[derive(Args, Debug)]
 pub struct CompareArgs {
-    /// Targets, separated by commas; all of them by default.
+    /// Targets, separated by commas; by default those that have the program's stage.
     #[arg(long, alias = "target", value_name = "T", value_delimiter = ',')]
     pub targets: Vec<String>,
     /// Form of the report.
     #[arg(long, value_enum, default_value = "table")]
     pub format: CompareFormat,
+    /// An earlier report in the json format: the html format shows what it helped and hurt since.
+    #[arg(long, value_name = "FILE.json")]
+    pub baseline: Option<PathBuf>,
     /// How to read the sources.
     #[command(flatten)]
     pub source: SourceArgs,
@@ -414,7 +417,7 @@ pub struct RenderArgs {
     /// Uniforms, textures and buffers as JSON.
     #[arg(long, value_name = "BIND.json")]
     pub bind: Option<PathBuf>,
-    /// A uniform as JSON, or a matrix of the built-in camera: @identity @model @view @projection @model_view @mvp.
+    /// A uniform as JSON (`time=1.5`; the end of a name is enough if no other has it), or a matrix of the built-in camera: @identity @model @view @projection @model_view @mvp.
     #[arg(long, value_name = "NAME=VALUE")]
     pub uniform: Vec<String>,
     /// A 2D texture from a PNG file; `NAME:linear=FILE` filters, `NAME:clamp=FILE` clamps.
@@ -423,12 +426,24 @@ pub struct RenderArgs {
     /// What a fragment input holds without a vertex program: uv (default), ndc, pixel, or a JSON value.
     #[arg(long, value_name = "NAME=KIND")]
     pub varying: Vec<String>,
-    /// Draw a mesh with a vertex and a fragment program: triangle, quad, cube or sphere.
+    /// Draw a mesh with a vertex and a fragment program: triangle, quad, cube, sphere, or a model's file (.obj, .gltf, .glb).
     #[arg(long, value_name = "MESH")]
     pub mesh: Option<String>,
-    /// The image.
+    /// Seconds that uniforms called `time` hold in the first picture.
+    #[arg(long, value_name = "SECONDS", default_value = "0")]
+    pub time: f32,
+    /// Pictures of an animation, which becomes an animated PNG.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub frames: u32,
+    /// Pictures in a second.
+    #[arg(long, value_name = "F", default_value = "25", value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub fps: u16,
+    /// Draw on the interpreter and on every target, side by side, with what differs below.
+    #[arg(long, conflicts_with = "target")]
+    pub sheet: bool,
+    /// The image; by default the program's name with `.png`, in the current folder.
     #[arg(short, long, value_name = "OUT.png")]
-    pub output: PathBuf,
+    pub output: Option<PathBuf>,
     /// A fragment program; with --mesh a vertex and a fragment program, or one file that has both.
     #[arg(value_name = "FILE", required = true, num_args = 1..=2)]
     pub files: Vec<PathBuf>,

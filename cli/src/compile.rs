@@ -1,6 +1,6 @@
-//! Compiling (the default command) and `compare`.
+//! Compiling, the default command.
 
-use crate::args::{CompareArgs, CompareFormat, CompileArgs, Emit, MessageFormat, SourceArgs};
+use crate::args::{CompileArgs, Emit, MessageFormat, SourceArgs};
 use crate::containers;
 use crate::deliver::{self, Product};
 use crate::files;
@@ -37,7 +37,8 @@ fn product(kind: Emit, file: &str, module: &Module, isa: &dyn TargetIsa, s: &Com
     })
 }
 
-fn pretty(v: &serde_json::Value) -> Vec<u8> {
+/// A JSON document over several lines.
+pub fn pretty(v: &serde_json::Value) -> Vec<u8> {
     let mut s = serde_json::to_string_pretty(v).unwrap_or_default();
     s.push('\n');
     s.into_bytes()
@@ -187,7 +188,7 @@ fn targets(a: &CompileArgs, gsh: bool) -> Result<(Vec<&'static dyn TargetIsa>, O
 
 /// The command's sources as modules. A machine that calls functions reads them in another form than one that does not, whatever other
 /// targets the command has.
-struct Loaded<'a> {
+pub struct Loaded<'a> {
     paths: &'a [PathBuf],
     source: &'a SourceArgs,
     format: MessageFormat,
@@ -197,10 +198,12 @@ struct Loaded<'a> {
 }
 
 impl<'a> Loaded<'a> {
-    fn new(paths: &'a [PathBuf], source: &'a SourceArgs, format: MessageFormat, pipeline: bool) -> Loaded<'a> {
+    /// Nothing read yet.
+    pub fn new(paths: &'a [PathBuf], source: &'a SourceArgs, format: MessageFormat, pipeline: bool) -> Loaded<'a> {
         Loaded { paths, source, format, pipeline, forms: [None, None] }
     }
-    fn modules(&mut self, functions: bool) -> Result<&[Module], Failure> {
+    /// The modules in one of their forms.
+    pub fn modules(&mut self, functions: bool) -> Result<&[Module], Failure> {
         // What is wrong with the sources is said once.
         let quiet = self.forms.iter().any(Option::is_some);
         let form = &mut self.forms[usize::from(functions)];
@@ -258,52 +261,4 @@ fn target_outputs(
         }
     }
     Ok(())
-}
-
-/// `shaderc compare`
-pub fn compare(a: &CompareArgs, format: MessageFormat) -> Result<(), Failure> {
-    let mut isas = Vec::new();
-    for t in &a.targets {
-        isas.push(target(t)?);
-    }
-    if isas.is_empty() {
-        isas = retroshade::targets();
-    }
-    if let [one] = isas.as_slice() {
-        check_chip(*one, a.codegen.chip.as_deref())?;
-    }
-    let mut sources = Loaded::new(&a.files, &a.source, format, false);
-    // Each machine compares what it gets alone.
-    let mut forms: [Vec<Module>; 2] = Default::default();
-    for functions in isas.iter().map(|i| i.keeps_functions()) {
-        if forms[usize::from(functions)].is_empty() {
-            forms[usize::from(functions)] = sources.modules(functions)?.to_vec();
-        }
-    }
-    let options = options(&a.codegen);
-    let mut status = 0;
-    let mut compared = Vec::new();
-    for (n, p) in a.files.iter().enumerate() {
-        let Some(first) = forms.iter().find_map(|f| f.get(n)) else { continue };
-        let file = files::display(p);
-        let mut results = Vec::new();
-        for isa in &isas {
-            let m = &forms[usize::from(isa.keeps_functions())][n];
-            let chip = options.chip.clone().filter(|c| isas.len() == 1 || isa.chips().contains(&c.as_str()));
-            let r = input::compile(*isa, m, &Options { chip, ..options.clone() });
-            if let Err(e) = &r {
-                status = status.max(e.exit_status());
-            }
-            results.push((isa.name(), r));
-        }
-        compared.push(stats::Compared::new(&file, first, results.iter().map(|(n, r)| (*n, r)).collect()));
-    }
-    let text = match a.format {
-        CompareFormat::Table => stats::to_table(&compared).into_bytes(),
-        CompareFormat::Json => pretty(&stats::to_json(&compared)),
-        CompareFormat::Html => stats::to_html(&compared).into_bytes(),
-        CompareFormat::ShaderDb => stats::to_shader_db(&compared).into_bytes(),
-    };
-    files::write_or_stdout(a.output.as_deref(), &text)?;
-    if status == 0 { Ok(()) } else { Err(Failure::silent(status)) }
 }

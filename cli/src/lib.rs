@@ -17,6 +17,8 @@ pub use retroshade_lower::{CompileError, CompiledShader, Options, TargetIsa, Tex
 
 pub mod build;
 pub mod link;
+pub mod listing;
+pub mod page;
 pub mod render;
 pub mod stats;
 

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod compare;
 mod compile;
 mod containers;
 mod deliver;
@@ -93,9 +94,9 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Dis(a)) => machine::dis(a),
         Some(Command::Lint(a)) => machine::lint(a),
         Some(Command::Targets(a)) => machine::targets(a),
-        Some(Command::Compare(a)) => compile::compare(a, cli.message_format),
+        Some(Command::Compare(a)) => compare::compare(a, cli.message_format),
         Some(Command::Run(a)) => execute::run(a, cli.message_format),
-        Some(Command::Render(a)) => draw::render(a),
+        Some(Command::Render(a)) => draw::render(a, cli.message_format),
         Some(Command::Test(a)) => execute::test(a),
         Some(Command::Completions { shell }) => {
             let mut out = Vec::new();

@@ -29,6 +29,11 @@ impl Failure {
     pub fn plain(status: u8, code: &'static str, message: impl Into<String>) -> Failure {
         Failure { status, diagnostics: vec![Diagnostic::error(code, Span::NONE, message)], ..Failure::default() }
     }
+    /// Something to know about a command that succeeds.
+    pub fn note(code: &'static str, message: impl Into<String>) -> Failure {
+        let d = Diagnostic { severity: Severity::Note, ..Diagnostic::error(code, Span::NONE, message) };
+        Failure { diagnostics: vec![d], ..Failure::default() }
+    }
     /// A malformed command line.
     pub fn usage(message: impl Into<String>) -> Failure {
         Failure::plain(2, "C0002", message)

@@ -111,6 +111,11 @@ pub fn to_json(shaders: &[Compared]) -> Value {
     json!({ "version": 1, "shaders": list, "totals": totals })
 }
 
+/// Bits of code for each operation of the IR.
+pub fn bits_per_op(s: &Stats, ir_ops: u32) -> f64 {
+    f64::from(s.bytes) * 8.0 / f64::from(ir_ops.max(1))
+}
+
 /// A table for people.
 pub fn to_table(shaders: &[Compared]) -> String {
     let header = ["shader", "stage", "ir ops", "target", "bytes", "instr", "regs", "bits/op", "detail"];
@@ -130,7 +135,7 @@ pub fn to_table(shaders: &[Compared]) -> String {
                     t.bytes.to_string(),
                     t.instructions.to_string(),
                     t.registers.to_string(),
-                    format!("{:.1}", f64::from(t.bytes) * 8.0 / f64::from(s.ir_ops.max(1))),
+                    format!("{:.1}", bits_per_op(t, s.ir_ops)),
                     t.detail.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" "),
                 ],
                 Err((code, message)) => {
@@ -159,42 +164,6 @@ pub fn to_table(shaders: &[Compared]) -> String {
         out.push_str(line.trim_end());
         out.push('\n');
     }
-    out
-}
-
-/// A page with the same table.
-pub fn to_html(shaders: &[Compared]) -> String {
-    let escape = |s: &str| s.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let mut out = String::from(
-        "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Code size by target</title>\n<style>\nbody { font-family: sans-serif; }\n\
-         table { border-collapse: collapse; }\ntd, th { padding: 0.2em 0.8em; border-bottom: 1px solid #ccc; text-align: right; }\n\
-         td:first-child, th:first-child, td.text { text-align: left; }\n</style>\n<table>\n\
-         <tr><th>shader</th><th>stage</th><th>IR ops</th><th>target</th><th>bytes</th><th>instructions</th><th>registers</th><th>bits per IR op</th></tr>\n",
-    );
-    for s in shaders {
-        for (name, r) in &s.targets {
-            let left = format!(
-                "<tr><td>{} {}</td><td class=\"text\">{}</td><td>{}</td><td class=\"text\">{name}</td>",
-                escape(&s.file),
-                escape(&s.entry),
-                s.stage,
-                s.ir_ops
-            );
-            let right = match r {
-                Ok(t) => format!(
-                    "<td>{}</td><td>{}</td><td>{}</td><td>{:.1}</td></tr>\n",
-                    t.bytes,
-                    t.instructions,
-                    t.registers,
-                    f64::from(t.bytes) * 8.0 / f64::from(s.ir_ops.max(1))
-                ),
-                Err((code, m)) => format!("<td class=\"text\" colspan=\"4\">error[{}]: {}</td></tr>\n", escape(code), escape(m)),
-            };
-            out.push_str(&left);
-            out.push_str(&right);
-        }
-    }
-    out.push_str("</table>\n");
     out
 }
 

@@ -24,6 +24,8 @@ const WGSL: &str = "@vertex fn main(@location(0) p: vec4<f32>) -> @builtin(posit
 const FRAGMENT: &str = "@fragment fn main(@location(0) c: vec4<f32>) -> @location(0) vec4<f32> { return c; }";
 const TEXTURED: &str = "@group(0) @binding(0) var t: texture_cube<f32>; @group(0) @binding(1) var s: sampler; \
                         @fragment fn main(@location(0) c: vec3<f32>) -> @location(0) vec4<f32> { return textureSample(t, s, c); }";
+const BOTH: &str = "@vertex fn v(@location(0) p: vec4<f32>) -> @builtin(position) vec4<f32> { return p; } \
+                    @fragment fn f() -> @location(0) vec4<f32> { return vec4(1.0); }";
 const TESLA: &[&str] = &["--target", "tesla", "a.wgsl"];
 
 /// Codes that the command gives, each with an input.
@@ -40,6 +42,7 @@ const CASES: &[Case] = &[
     case("C0014", 1, &[("a.vert", "#version 330\nout vec2 uv;\nvoid main() { gl_Position = vec4(1.0); uv = vec2(1.0); }"), ("b.frag", "#version 330\nin vec4 shade; out vec4 c;\nvoid main() { c = shade; }")], &["--target", "tesla", "--after", "a.vert", "b.frag"]),
     case("C0015", 2, &[("a.ir", IR)], &["--target", "tesla", "-o", "x.o", "--depfile", "x.o", "a.ir"]),
     case("C0016", 2, &[("a.ir", IR)], &["--target", "tesla", "-o", "a.ir", "a.ir"]),
+    case("C0017", 1, &[("a.ir", IR), ("b.json", "[]")], &["compare", "--format", "html", "--baseline", "b.json", "a.ir"]),
     case("F0004", 1, &[("a.wgsl", "enable wgpu_mesh_shader; struct P { x: u32 } var<task_payload> p: P; @task @payload(p) @workgroup_size(1) fn main() -> @builtin(mesh_task_size) vec3<u32> { return vec3(1u); }")], TESLA),
     case("F0005", 1, &[("a.glsl", "#version 450\nvoid main() {}")], &["--target", "tesla", "a.glsl"]),
     case("F0006", 1, &[("a.wgsl", WGSL)], &["--target", "tesla", "--entry", "other", "a.wgsl"]),
@@ -66,6 +69,7 @@ const CASES: &[Case] = &[
     case("R0004", 3, &[("a.wgsl", FRAGMENT)], &["render", "--size", "100000x100000", "-o", "out.png", "a.wgsl"]),
     case("R0005", 1, &[("a.wgsl", "@fragment fn main(@location(0) c: f32) -> @builtin(frag_depth) f32 { return c; }")], &["render", "--size", "4x4", "-o", "out.png", "a.wgsl"]),
     case("R0006", 1, &[("a.wgsl", TEXTURED), ("t.png", "no picture")], &["render", "--size", "4x4", "-o", "out.png", "--texture", "t=t.png", "a.wgsl"]),
+    case("R0007", 1, &[("a.wgsl", BOTH), ("m.obj", "v 0 0 0\n")], &["render", "--mesh", "m.obj", "-o", "out.png", "a.wgsl"]),
 ];
 
 /// Codes that are tested elsewhere, or that no input gives: a failure of the machine, of naga, or of something that the
@@ -77,6 +81,8 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("R0001", "the bind file's reader finds what is wrong with it first (R0003)"),
     ("R0002", "`bad_input.rs`"),
     ("R0005", "`vita.rs`"),
+    ("R0008", "a note, for a picture that is drawn: `pictures.rs`"),
+    ("R0009", "a note, for a picture that is drawn: `pictures.rs`"),
     ("F0002", "a panic in a reader"),
     ("F0003", "no thread can be started"),
     ("F0008", "a build without a language"),

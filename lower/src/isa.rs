@@ -97,6 +97,10 @@ pub trait TargetIsa: Send + Sync {
     fn asm_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError>;
     /// Disassembles code or a container.
     fn disassemble(&self, bytes: &[u8], options: &TextOptions) -> Result<String, TextError>;
+    /// For each line of [`CompiledShader::asm`] the bytes of code that it stands for; `None` for declarations, labels and the like.
+    fn line_places(&self, _asm: &str) -> Vec<Option<std::ops::Range<u32>>> {
+        Vec::new()
+    }
     /// Assembles a file; all errors at once.
     fn assemble(&self, source: &str, options: &TextOptions) -> Result<AsmOutput, Vec<TextError>>;
     /// Whether the bytes are this platform's container.

@@ -12,6 +12,26 @@ const MAX_SIDE: u32 = 4096;
 #[error("{0}")]
 pub struct ImageError(String);
 
+/// A PNG file of images of one size: a plain one of one image, an animated one that runs for ever of several.
+pub fn animation(frames: &[Image], per_second: u16) -> Result<Vec<u8>, ImageError> {
+    let fail = |e: png::EncodingError| ImageError(format!("cannot encode the image: {e}"));
+    let Some(first) = frames.first() else { return Err(ImageError("an animation of no images".to_string())) };
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, first.width, first.height);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    if frames.len() > 1 {
+        encoder.set_animated(frames.len() as u32, 0).map_err(fail)?;
+        encoder.set_frame_delay(1, per_second).map_err(fail)?;
+    }
+    let mut writer = encoder.write_header().map_err(fail)?;
+    for frame in frames {
+        writer.write_image_data(&frame.rgba).map_err(fail)?;
+    }
+    writer.finish().map_err(fail)?;
+    Ok(bytes)
+}
+
 /// An RGBA image, rows from the top.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
@@ -30,13 +50,14 @@ impl Image {
     }
     /// Sets a pixel; places outside are ignored.
     pub fn set(&mut self, (x, y): (u32, u32), colour: [f32; 4]) {
-        if x >= self.width || y >= self.height {
-            return;
-        }
-        let at = (y as usize * self.width as usize + x as usize) * 4;
-        for (byte, c) in self.rgba[at..at + 4].iter_mut().zip(colour) {
-            // NaN becomes 0.
-            *byte = (c.clamp(0.0, 1.0) * 255.0 + 0.5) as u8;
+        // NaN becomes 0.
+        self.put((x, y), colour.map(|c| (c.clamp(0.0, 1.0) * 255.0 + 0.5) as u8));
+    }
+    /// Sets a pixel's bytes; places outside are ignored.
+    pub fn put(&mut self, (x, y): (u32, u32), rgba: [u8; 4]) {
+        if x < self.width && y < self.height {
+            let at = (y as usize * self.width as usize + x as usize) * 4;
+            self.rgba[at..at + 4].copy_from_slice(&rgba);
         }
     }
     /// Share of the pixels (0…1) in which some channel differs by more than `tolerance`; 1 if the sizes differ.
@@ -50,13 +71,7 @@ impl Image {
     }
     /// As a PNG file.
     pub fn to_png(&self) -> Result<Vec<u8>, ImageError> {
-        let mut bytes = Vec::new();
-        let mut encoder = png::Encoder::new(&mut bytes, self.width, self.height);
-        encoder.set_color(png::ColorType::Rgba);
-        encoder.set_depth(png::BitDepth::Eight);
-        let done = encoder.write_header().and_then(|mut w| w.write_image_data(&self.rgba));
-        done.map_err(|e| ImageError(format!("cannot encode the image: {e}")))?;
-        Ok(bytes)
+        animation(std::slice::from_ref(self), 1)
     }
     /// From a PNG file of any kind.
     pub fn from_png(bytes: &[u8]) -> Result<Image, ImageError> {

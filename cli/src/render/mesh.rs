@@ -32,7 +32,7 @@ impl Mesh {
         }
     }
 
-    fn vertex(&mut self, p: [f32; 3], n: [f32; 3], uv: [f32; 2], colour: [f32; 3]) -> u32 {
+    pub(super) fn vertex(&mut self, p: [f32; 3], n: [f32; 3], uv: [f32; 2], colour: [f32; 3]) -> u32 {
         self.position.push([p[0], p[1], p[2], 1.0]);
         self.normal.push([n[0], n[1], n[2], 0.0]);
         self.uv.push([uv[0], uv[1], 0.0, 1.0]);
@@ -160,6 +160,6 @@ impl Camera {
     }
 }
 
-fn product(a: &Matrix, b: &Matrix) -> Matrix {
+pub(super) fn product(a: &Matrix, b: &Matrix) -> Matrix {
     b.map(|column| [0, 1, 2, 3].map(|r| (0..4).map(|k| a[k][r] * column[k]).sum()))
 }

@@ -9,11 +9,17 @@
 
 mod image;
 mod mesh;
+mod model;
 mod raster;
+mod sheet;
+mod standins;
 
-pub use image::{Image, ImageError};
+pub use image::{Image, ImageError, animation};
 pub use mesh::{Camera, Mesh};
+pub use model::ModelError;
 pub use raster::mesh_image;
+pub use sheet::sheet;
+pub use standins::{Picture, test_pattern};
 
 use retroshade_ir::{Binding, Builtin, InvocationInputs, IoDecl, Module, Output, Scalar, ShaderEnv, ShaderResult};
 
@@ -81,7 +87,7 @@ pub fn fragment_image<E>(
     let mut image = Image::new(width, height);
     let Some(output) = colour_output(module) else { return Ok(image) };
     // A few rows of quads at a time bound the memory.
-    let rows = (4096 / width.max(1)).max(1) * 2;
+    let rows = ((1 << 14) / width.max(1)).max(1) * 2;
     let mut env = env.clone();
     for top in (0..height).step_by(rows as usize) {
         let quads = (top..height.min(top + rows)).step_by(2).flat_map(|y| (0..width).step_by(2).map(move |x| (x, y)));

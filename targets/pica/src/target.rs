@@ -94,6 +94,9 @@ impl TargetIsa for Pica {
         }
         asm::assemble(source, !options.no_padding)
     }
+    fn line_places(&self, asm: &str) -> Vec<Option<std::ops::Range<u32>>> {
+        crate::isa::places::lines(asm)
+    }
     fn is_container(&self, bytes: &[u8]) -> bool {
         Shbin::is_shbin(bytes)
     }

@@ -209,6 +209,9 @@ impl TargetIsa for R700 {
             abi::Platform::WiiU => "gsh",
         }
     }
+    fn line_places(&self, asm: &str) -> Vec<Option<std::ops::Range<u32>>> {
+        crate::isa::places::lines(asm)
+    }
     fn is_container(&self, bytes: &[u8]) -> bool {
         container::is_container(bytes)
     }

@@ -138,6 +138,9 @@ impl TargetIsa for Tesla {
         }
         if errors.is_empty() { Ok(AsmOutput { code, container: None, warnings: Vec::new() }) } else { Err(errors) }
     }
+    fn line_places(&self, asm: &str) -> Vec<Option<std::ops::Range<u32>>> {
+        asm.lines().map(crate::isa::places::line).collect()
+    }
     fn is_container(&self, bytes: &[u8]) -> bool {
         container::read(bytes).is_some()
     }

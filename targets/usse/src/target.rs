@@ -93,6 +93,9 @@ impl TargetIsa for Usse {
     fn container_extension(&self, _: Option<&str>) -> &'static str {
         "gxp"
     }
+    fn line_places(&self, asm: &str) -> Vec<Option<std::ops::Range<u32>>> {
+        asm.lines().map(crate::isa::places::line).collect()
+    }
     fn is_container(&self, bytes: &[u8]) -> bool {
         bytes.starts_with(b"GXP\0")
     }

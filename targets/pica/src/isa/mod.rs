@@ -6,6 +6,7 @@ pub mod flow;
 pub mod forms;
 pub mod lint;
 pub mod parse;
+pub mod places;
 pub mod registers;
 pub mod text;
 pub mod word;

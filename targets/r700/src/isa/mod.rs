@@ -3,6 +3,7 @@
 pub mod forms;
 pub mod lint;
 pub mod parse;
+pub mod places;
 pub mod ports;
 pub mod program;
 pub mod text;

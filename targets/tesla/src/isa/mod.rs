@@ -9,5 +9,6 @@ pub mod listing;
 pub mod op;
 pub mod operand;
 pub mod parse;
+pub mod places;
 mod table;
 pub mod text;

@@ -12,6 +12,7 @@ pub mod names;
 pub mod operands;
 pub mod operation;
 pub mod parse;
+pub mod places;
 pub mod registers;
 pub mod row;
 pub mod swizzle;

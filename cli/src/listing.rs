@@ -1,0 +1,28 @@
+//! A compiled shader's assembly line by line, with the bytes and the place in the source that each line stands for.
+
+use retroshade_ir::Span;
+use retroshade_lower::{CompiledShader, TargetIsa};
+use std::ops::Range;
+
+/// A line of assembly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The line without its end.
+    pub text: String,
+    /// The bytes of the code; `None` for declarations, labels and the like.
+    pub bytes: Option<Range<u32>>,
+    /// Where in the source it comes from; [`Span::NONE`] where nothing is known.
+    pub span: Span,
+}
+
+/// The lines of a shader's assembly in order.
+pub fn lines(isa: &dyn TargetIsa, shader: &CompiledShader) -> Vec<Line> {
+    let mut places = isa.line_places(&shader.asm);
+    places.resize(shader.asm.lines().count(), None);
+    let span = |at: u32| shader.source_map.iter().find(|(r, _)| r.contains(&at)).map_or(Span::NONE, |(_, s)| *s);
+    let line = |(text, bytes): (&str, Option<Range<u32>>)| {
+        let span = bytes.as_ref().map_or(Span::NONE, |b| span(b.start));
+        Line { text: text.to_string(), bytes, span }
+    };
+    shader.asm.lines().zip(places).map(line).collect()
+}
