@@ -365,12 +365,12 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
         "comp",
         "#version 450\n\
          layout(local_size_x = 1) in;\n\
-         layout(binding = 0, rgba8) uniform image2D img;\n\
-         void main() { imageStore(img, ivec2(0), vec4(1.0)); }\n",
+         layout(binding = 0, rgba8) uniform image2DMS img;\n\
+         void main() { imageStore(img, ivec2(0), 0, vec4(1.0)); }\n",
         3,
-        44,
+        46,
         "F0151",
-        "`img` is a storage texture",
+        "`img` is a multisampled storage texture",
     ),
 ];
 

@@ -49,6 +49,8 @@ named_enum! {
         SampleMask "sample_mask",
         /// Clip distances.
         ClipDistance "clip_distances",
+        /// Cull distances: a primitive goes where one of them is below zero at all its vertices.
+        CullDistance "cull_distances",
         /// Layer of the render target.
         Layer "layer",
         /// Viewport.

@@ -17,6 +17,8 @@ pub(crate) struct Program<'a> {
     pub(crate) hlsl: Option<&'a str>,
     /// Whether OpenGL's loose uniforms and the like are taken, which Vulkan does not have.
     pub(crate) relaxed: bool,
+    /// Whether the text asks for what only later versions of Vulkan have.
+    pub(crate) late: bool,
 }
 
 /// A file that a text includes: its name and text by the name in the source, that of the including file (empty: the first) and the depth.
@@ -57,9 +59,11 @@ pub(crate) fn parse(program: &Program<'_>, include: Include<'_>) -> Result<Parse
     if program.hlsl.is_some() {
         messages |= ShaderMessage::READ_HLSL | ShaderMessage::HLSL_OFFSETS | ShaderMessage::HLSL_DX9_COMPATIBLE;
     }
+    let (version, spirv_version) =
+        if program.late { (VulkanVersion::Vulkan1_3, SpirvVersion::SPIRV1_6) } else { (VulkanVersion::Vulkan1_0, SpirvVersion::SPIRV1_0) };
     let options = CompilerOptions {
         source_language: if program.hlsl.is_some() { SourceLanguage::HLSL } else { SourceLanguage::GLSL },
-        target: Target::Vulkan { version: VulkanVersion::Vulkan1_0, spirv_version: SpirvVersion::SPIRV1_0 },
+        target: Target::Vulkan { version, spirv_version },
         version_profile: None,
         messages,
     };

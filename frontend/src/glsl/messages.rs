@@ -65,10 +65,7 @@ pub(crate) fn errors(log: &str, code: &'static str, files: &Files, at: &dyn Fn(&
             (what, place.unwrap_or(start))
         };
         before = Some(here);
-        let d = match none_has(l.text) {
-            Some((code, what)) => Diagnostic::error(code, span, what),
-            None => Diagnostic::error(code, span, message),
-        };
+        let d = Diagnostic::error(code, span, message);
         if out.len() < MAX_ERRORS && !out.contains(&d) {
             out.push(d);
         }
@@ -79,16 +76,9 @@ pub(crate) fn errors(log: &str, code: &'static str, files: &Files, at: &dyn Fn(&
     out
 }
 
-/// What glslang wants a later version of SPIR-V for, and no machine has.
-fn none_has(text: &str) -> Option<(&'static str, &'static str)> {
-    if !text.contains("requires SPIR-V 1.") && !text.contains("requires at least SPIR-V 1.") {
-        return None;
-    }
-    Some(if text.contains("shared block") {
-        ("F0120", "shared memory that is laid out as a block exists on none of the machines")
-    } else {
-        ("F0133", "subgroup operations exist on none of the machines")
-    })
+/// Whether glslang wants a later version of SPIR-V.
+pub(crate) fn needs_later(log: &str) -> bool {
+    log.contains("requires SPIR-V 1.") || log.contains("requires at least SPIR-V 1.")
 }
 
 /// The uniforms that a log of warnings says had initial values.

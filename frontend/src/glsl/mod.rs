@@ -180,11 +180,17 @@ pub(crate) fn compile(
         Some(_) => macros.iter().map(|(k, v)| format!("#define {k} {v}\n")).collect::<String>() + "#line 1\n" + &ours,
     };
     let mut parsed = Err(String::new());
+    let mut late = false;
     if hlsl.is_none() && upgrade.has_faster() {
-        parsed = glslang::parse(&Program { text: &whole(true), stage, hlsl, relaxed: true }, &mut include);
+        parsed = glslang::parse(&Program { text: &whole(true), stage, hlsl, relaxed: true, late }, &mut include);
     }
     if parsed.is_err() {
-        parsed = glslang::parse(&Program { text: &whole(false), stage, hlsl, relaxed: true }, &mut include);
+        parsed = glslang::parse(&Program { text: &whole(false), stage, hlsl, relaxed: true, late }, &mut include);
+    }
+    // Subgroups and blocks of shared memory belong to later versions, which take longer to start.
+    if parsed.as_ref().is_err_and(|log| messages::needs_later(log)) {
+        late = true;
+        parsed = glslang::parse(&Program { text: &whole(false), stage, hlsl, relaxed: true, late }, &mut include);
     }
     if !refused.is_empty() {
         return Err(refused);
@@ -206,7 +212,7 @@ pub(crate) fn compile(
     };
     let function = |name: &str| inner.iter().position(|t| t.is(name)).and_then(declared);
     let marked = if hlsl.is_some() { pre.clone() } else { mark::marked(&pre, &inner, &|n| places.get(n).copied().flatten()) };
-    let again = |relaxed| glslang::parse(&Program { text: &marked, stage, hlsl, relaxed }, &mut |_, _, _| None);
+    let again = |relaxed| glslang::parse(&Program { text: &marked, stage, hlsl, relaxed, late }, &mut |_, _, _| None);
     let failed = |log: String| messages::errors(&log, "F0011", &files, &function, first);
     let with_places = if hlsl.is_some() { None } else { again(true).ok() };
     let mut words = with_places.as_ref().unwrap_or(&parsed).words().map_err(failed)?;

@@ -3,7 +3,9 @@
 use super::binary::{Binary, Id, R};
 use super::flow::Flow;
 use super::keep::Copies;
-use super::place::{ArrayKey, Mem, Root, Slot, StorageBuffer, UniformTree};
+use super::place::{ArrayKey, Mem, Root, Slot, UniformTree};
+use super::storage::StorageBuffer;
+use super::storage_image::{Texel, Texels};
 use super::types::{Ty, Types};
 use super::used::Used;
 use super::value::{Lane, Val, trace_lane};
@@ -11,7 +13,7 @@ use super::{Facts, consts::Const};
 use crate::ssa::{Ssa, Var, clean};
 use retroshade_ir::inst::{Imm, InstData, MemRef};
 use retroshade_ir::types::{I32, Type};
-use retroshade_ir::{Block, Builder, Diagnostic, Function, Module, Opcode, Span, Stage, Uniform, Value};
+use retroshade_ir::{Block, Builder, Diagnostic, Function, Module, Opcode, Shared, Span, Stage, Uniform, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -81,6 +83,14 @@ pub(crate) struct Converter<'m> {
     pub(crate) precise: bool,
     /// Uniforms that the source declares in relaxed precision.
     pub(crate) relaxed: FxHashSet<Uniform>,
+    /// Storage and buffer textures by variable and number.
+    pub(crate) texels: FxHashMap<(Id, u32), Texels>,
+    /// Texels that atomics point to.
+    pub(crate) texel_places: Vec<Texel>,
+    /// The binding of what the source has and the machines have not, and the bytes of it so far.
+    pub(crate) extra: (u32, u32),
+    /// Workgroup memory that is laid out as the source says: all such blocks are the same memory.
+    pub(crate) shared_block: Option<Shared>,
     /// Gates of open constructs.
     pub(crate) gates: Vec<super::func::Open>,
 }
@@ -132,6 +142,10 @@ impl<'m> Converter<'m> {
             loops: 0,
             precise: false,
             relaxed: Default::default(),
+            texels: Default::default(),
+            texel_places: Vec::new(),
+            extra: (0, 0),
+            shared_block: None,
             gates: Vec::new(),
         }
     }

@@ -3,10 +3,11 @@
 use super::binary::{Id, Inst, R, malformed};
 use super::convert::Converter;
 use super::place::{Place, Step};
+use super::storage_image::is_memory;
 use super::types::{ImageDef, Kind, ResourceDef, Ty};
 use super::value::{Part, Resource, Val};
 use retroshade_ir::inst::{Imm, TexInfo, TexLod, TexOp};
-use retroshade_ir::module::{TexDim, TextureDecl};
+use retroshade_ir::module::{Builtin, IoDecl, TexDim, TextureDecl};
 use retroshade_ir::types::{F32, I32, Scalar, Type};
 use retroshade_ir::{Opcode, Stage, Texture, Value};
 use spirv::{Dim, ImageOperands, Op};
@@ -24,6 +25,8 @@ pub(crate) struct Declared {
     sampler: Option<(Id, u32)>,
     /// The declaration.
     texture: Texture,
+    /// Whether coordinates count texels.
+    rect: bool,
 }
 
 /// What a texture is in the IR.
@@ -32,6 +35,8 @@ struct Image {
     dim: TexDim,
     arrayed: bool,
     scalar: Scalar,
+    multi: bool,
+    rect: bool,
 }
 
 impl Image {
@@ -53,6 +58,7 @@ struct Extra {
     grad: Option<(Value, Value)>,
     offset: Option<Value>,
     offsets: Option<Val>,
+    sample: Option<Value>,
 }
 
 impl<'m> Converter<'m> {
@@ -68,27 +74,21 @@ impl<'m> Converter<'m> {
         let refuse = |what: &str| Err(self.error("F0151", format!("`{name}` {what}")));
         let dim = match d.dim {
             Dim::Dim1D => TexDim::D1,
-            Dim::Dim2D => TexDim::D2,
+            Dim::Dim2D | Dim::DimRect | Dim::DimSubpassData => TexDim::D2,
             Dim::Dim3D => TexDim::D3,
             Dim::DimCube => TexDim::Cube,
-            Dim::DimBuffer => return refuse("is a buffer texture: these exist on none of the machines"),
-            Dim::DimRect => return refuse("is a rectangle texture: coordinates in texels exist on none of the machines"),
-            Dim::DimSubpassData => return refuse("is an input attachment: no program of these machines can read the render target"),
             _ => return refuse("is a texture of a kind that exists on none of the machines"),
         };
-        if d.storage {
-            return refuse("is a storage texture: none of the machines can access textures as storage from a program");
-        }
-        if d.multi {
-            return refuse("is multisampled: no program of these machines can read single samples of a texture");
+        if d.multi && d.arrayed {
+            return refuse("is an array of multisampled textures: these exist on none of the machines");
         }
         let Some(num) = d.num else { return refuse("holds something else than numbers") };
         let scalar = match num.ir() {
             Ok(Scalar::I32) => Scalar::I32,
-            Ok(Scalar::F32) => Scalar::F32,
+            Ok(Scalar::F32 | Scalar::F16) => Scalar::F32,
             _ => return refuse("holds numbers of a width that exists on none of the machines"),
         };
-        Ok(Image { dim, arrayed: d.arrayed, scalar })
+        Ok(Image { dim, arrayed: d.arrayed, scalar, multi: d.multi, rect: d.dim == Dim::DimRect })
     }
 
     /// Calls something for every texture and sampler in a type, with its name.
@@ -149,13 +149,18 @@ impl<'m> Converter<'m> {
                 ResourceDef::Refused(why) => return Err(self.error("F0150", format!("`{name}`: {why}"))),
             }
             let Some(d) = self.image_def(id) else { continue };
+            let name = if name.is_empty() { format!("texture{binding}") } else { name };
+            if is_memory(d) {
+                self.declare_texels((variable, n), &name, d)?;
+                continue;
+            }
             let what = self.image_of(&name, d)?;
             let combined = matches!(self.types.resource(id), ResourceDef::Sampled(_));
-            let name = if name.is_empty() { format!("texture{binding}") } else { name };
             let texture = self.out.textures.push(TextureDecl {
                 sampler: None,
                 arrayed: what.arrayed,
                 shadow: combined && d.depth,
+                multisampled: what.multi,
                 kind: what.scalar,
                 signed: d.num.is_some_and(|n| n.kind == Kind::Signed),
                 group,
@@ -163,7 +168,7 @@ impl<'m> Converter<'m> {
                 ..TextureDecl::new(&name, what.dim, binding.saturating_add(n))
             });
             let image = (variable, n);
-            self.textures.push(Declared { image, sampler: None, texture });
+            self.textures.push(Declared { image, sampler: None, texture, rect: what.rect });
         }
         Ok(())
     }
@@ -247,8 +252,10 @@ impl<'m> Converter<'m> {
     fn texture(&mut self, image: (Id, u32), sampler: Option<(Id, u32)>, compare: bool) -> R<(Texture, Image)> {
         let mut first = None;
         let mut found = None;
+        let mut rect = false;
         for d in self.textures.iter_mut().filter(|d| d.image == image) {
             first = first.or(Some(d.texture));
+            rect = d.rect;
             if sampler.is_none() || d.sampler.is_none() || d.sampler == sampler {
                 let new = d.sampler.is_none() && sampler.is_some();
                 d.sampler = d.sampler.or(sampler);
@@ -274,13 +281,13 @@ impl<'m> Converter<'m> {
                 let decl = self.out.textures[base].clone();
                 let both = format!("{}_{}", decl.name, name.as_deref().unwrap_or("sampler"));
                 let t = self.out.textures.push(TextureDecl { name: both, sampler: name, shadow: false, ..decl });
-                self.textures.push(Declared { image, sampler, texture: t });
+                self.textures.push(Declared { image, sampler, texture: t, rect });
                 t
             }
         };
         let d = &mut self.out.textures[texture];
         d.shadow |= compare;
-        Ok((texture, Image { dim: d.dim, arrayed: d.arrayed, scalar: d.kind }))
+        Ok((texture, Image { dim: d.dim, arrayed: d.arrayed, scalar: d.kind, multi: d.multisampled, rect }))
     }
 
     /// Does something with every texture that a value may mean, and chooses.
@@ -305,7 +312,7 @@ impl<'m> Converter<'m> {
         }
     }
 
-    fn resource(&mut self, id: Id) -> R<Rc<Resource>> {
+    pub(crate) fn resource(&mut self, id: Id) -> R<Rc<Resource>> {
         match self.value(id)? {
             Val::Resource(r) => Ok(r),
             _ => Err(malformed(self.at, format_args!("%{id} is no texture"))),
@@ -326,10 +333,9 @@ impl<'m> Converter<'m> {
             Op::ImageFetch => self.image_fetch(i, ty),
             Op::ImageQuerySizeLod | Op::ImageQuerySize | Op::ImageQueryLevels => self.image_query(i, ty),
             Op::ImageQueryLod => Err(self.error("F0153", "the level that a sample would take cannot be asked on any of the machines")),
-            Op::ImageQuerySamples => Err(self.error("F0151", "no program of these machines can read single samples of a texture")),
-            Op::ImageRead | Op::ImageTexelPointer => {
-                Err(self.error("F0151", "a storage texture: none of the machines can access textures as storage from a program"))
-            }
+            Op::ImageQuerySamples => Err(self.error("F0153", "the number of samples cannot be asked on any of the machines")),
+            Op::ImageRead => self.image_read(i, ty),
+            Op::ImageTexelPointer => self.texel_pointer(i),
             Op::ImageSampleImplicitLod
             | Op::ImageSampleExplicitLod
             | Op::ImageSampleDrefImplicitLod
@@ -354,13 +360,13 @@ impl<'m> Converter<'m> {
             i.word(next - 1)
         };
         if mask.contains(ImageOperands::BIAS) {
-            extra.bias = Some(self.value_leaf(id()?)?);
+            extra.bias = Some(self.wide(id()?)?);
         }
         if mask.contains(ImageOperands::LOD) {
-            extra.lod = Some(self.value_leaf(id()?)?);
+            extra.lod = Some(self.wide(id()?)?);
         }
         if mask.contains(ImageOperands::GRAD) {
-            extra.grad = Some((self.value_leaf(id()?)?, self.value_leaf(id()?)?));
+            extra.grad = Some((self.wide(id()?)?, self.wide(id()?)?));
         }
         for bit in [ImageOperands::CONST_OFFSET, ImageOperands::OFFSET] {
             if mask.contains(bit) {
@@ -371,7 +377,7 @@ impl<'m> Converter<'m> {
             extra.offsets = Some(self.value(id()?)?);
         }
         if mask.contains(ImageOperands::SAMPLE) {
-            return Err(self.error("F0151", "no program of these machines can read single samples of a texture"));
+            extra.sample = Some(self.value_leaf(id()?)?);
         }
         if mask.contains(ImageOperands::MIN_LOD) {
             return Err(self.error("F0154", "a sample with a least level exists on none of the machines"));
@@ -416,12 +422,12 @@ impl<'m> Converter<'m> {
         let (proj, dref) = (name.contains("Proj"), name.contains("Dref"));
         let gather = matches!(i.op, Op::ImageGather | Op::ImageDrefGather);
         let r = self.resource(i.word(2)?)?;
-        let coord = self.value_leaf(i.word(3)?)?;
+        let coord = self.wide(i.word(3)?)?;
         let mut first = 4;
         let mut reference = None;
         let mut component = 0;
         if dref {
-            reference = Some(self.value_leaf(i.word(4)?)?);
+            reference = Some(self.wide(i.word(4)?)?);
             first = 5;
         } else if gather {
             let c = self.value_leaf(i.word(4)?)?;
@@ -466,6 +472,9 @@ impl<'m> Converter<'m> {
                     reference = Some(c.op2(Opcode::Fdiv, d, q));
                 }
             }
+            if what.rect {
+                coord = c.in_texels(texture, coord)?;
+            }
             let mut args = c.coordinates(what, coord)?;
             args.extend(reference);
             let lod = if gather {
@@ -508,8 +517,48 @@ impl<'m> Converter<'m> {
             };
             // A depth texture may give one number, also without comparison.
             let scalar = matches!(ty, Ty::Scalar(_)) && !one;
-            Ok(Val::Leaf(if scalar { c.lane(v, 0) } else { v }))
+            let v = if scalar { c.lane(v, 0) } else { v };
+            Ok(Val::Leaf(c.narrow(v, ty)?))
         })
+    }
+
+    /// An operand of a texture operation: halves as floats, which is what texture units take.
+    fn wide(&mut self, id: Id) -> R<Value> {
+        let v = self.value_leaf(id)?;
+        let t = self.func().ty(v);
+        Ok(if t.scalar == Scalar::F16 { self.b().typed(Opcode::Fcvt, t.with_scalar(Scalar::F32), &[v], Imm::None) } else { v })
+    }
+
+    /// Texels in the precision of the source.
+    fn narrow(&mut self, v: Value, ty: Ty) -> R<Value> {
+        let t = self.func().ty(v);
+        let half = t.scalar == Scalar::F32 && ty.num().is_some_and(|n| n.ir() == Ok(Scalar::F16));
+        Ok(if half { self.b().typed(Opcode::Fcvt, t.with_scalar(Scalar::F16), &[v], Imm::None) } else { v })
+    }
+
+    /// Coordinates in texels, as parts of the texture.
+    fn in_texels(&mut self, texture: Texture, coord: Value) -> R<Value> {
+        let info = TexInfo { op: TexOp::Size, texture, lod: TexLod::Implicit, compare: false, offset: [0; 3], component: 0 };
+        let size = self.b().tex(I32.with_lanes(2), info, &[]);
+        let size = self.b().typed(Opcode::S2f, F32.with_lanes(2), &[size], Imm::None);
+        let place = self.swizzle(coord, &[0, 1]);
+        Ok(self.op2(Opcode::Fdiv, place, size))
+    }
+
+    /// What an earlier pass left at a place relative to this pixel: the target of that pass is bound as a texture.
+    pub(crate) fn input_attachment(&mut self, i: &Inst<'m>, r: &Resource, coord: Value, ty: Ty) -> R<Val> {
+        if self.out.stage != Stage::Fragment {
+            return Err(malformed(i.at, "a read of a texture that only samplers read"));
+        }
+        let extra = self.operands_of_image(i, 4)?;
+        let here = self.builtin_input(IoDecl::builtin(F32.with_lanes(4), Builtin::Position));
+        let here = self.swizzle(here, &[0, 1]);
+        let here = self.b().typed(Opcode::F2s, I32.with_lanes(2), &[here], Imm::None);
+        if self.func().ty(coord) != I32.with_lanes(2) {
+            return Err(malformed(i.at, "a place that is no two integers"));
+        }
+        let at = self.op2(Opcode::Iadd, here, coord);
+        self.fetch(&Resource { image: r.image.clone(), sampler: None }, at, extra, ty)
     }
 
     fn func_lanes(&mut self, v: Value) -> u8 {
@@ -528,8 +577,15 @@ impl<'m> Converter<'m> {
         if self.func().ty(coord).scalar != Scalar::I32 {
             return Err(malformed(i.at, "a fetch at coordinates that are no integers"));
         }
+        if self.is_texels(&r) {
+            return self.texel_read(&r, coord, ty);
+        }
         let extra = self.operands_of_image(i, 4)?;
-        self.with_textures(&r, false, &mut |c, texture, what| {
+        self.fetch(&r, coord, extra, ty)
+    }
+
+    fn fetch(&mut self, r: &Resource, coord: Value, extra: Extra, ty: Ty) -> R<Val> {
+        self.with_textures(r, false, &mut |c, texture, what| {
             let mut args = c.coordinates(what, coord)?;
             if let Some(o) = extra.offset {
                 let lanes = what.lanes();
@@ -545,9 +601,14 @@ impl<'m> Converter<'m> {
                 }
                 _ => TexLod::Zero,
             };
+            if what.multi {
+                let Some(n) = extra.sample else { return Err(malformed(c.at, "a multisampled texture without a sample")) };
+                args.push(n);
+            }
             let info = TexInfo { op: TexOp::Fetch, texture, lod, compare: false, offset: [0; 3], component: 0 };
             let v = c.b().tex(Type::new(what.scalar, 4), info, &args);
-            Ok(Val::Leaf(if matches!(ty, Ty::Scalar(_)) { c.lane(v, 0) } else { v }))
+            let v = if matches!(ty, Ty::Scalar(_)) { c.lane(v, 0) } else { v };
+            Ok(Val::Leaf(c.narrow(v, ty)?))
         })
     }
 
@@ -555,6 +616,9 @@ impl<'m> Converter<'m> {
     fn image_query(&mut self, i: &Inst<'m>, ty: Ty) -> R<Val> {
         let r = self.resource(i.word(2)?)?;
         let r = Resource { image: r.image.clone(), sampler: None };
+        if self.is_texels(&r) && i.op != Op::ImageQueryLevels {
+            return self.texel_extent(&r, ty);
+        }
         let level = match i.op {
             Op::ImageQuerySizeLod => Some(self.value_leaf(i.word(3)?)?),
             _ => None,

@@ -5,17 +5,15 @@
 
 use super::binary::{Deco, Global, Id, R, literal, malformed};
 use super::convert::Converter;
-use super::place::{Mem, Memory, Place, Root, Slot, StorageBuffer, UniformTree};
+use super::place::{Mem, Memory, Place, Root, Slot, UniformTree};
 use super::types::{Num, Ty};
 use retroshade_ir::inst::{Imm, MemRef};
-use retroshade_ir::module::{Access, Binding, Builtin, Dim, Interpolation, IoDecl, Sampling, Stage, StorageDecl, UniformDecl};
-use retroshade_ir::types::{I1, Scalar};
+use retroshade_ir::module::{Binding, Builtin, Dim, Interpolation, IoDecl, Sampling, Stage, UniformDecl};
+use retroshade_ir::types::I1;
 use retroshade_ir::{Opcode, Value};
 use spirv::{BuiltIn, Decoration, StorageClass};
 use std::rc::Rc;
 
-/// Leading words of a storage buffer that are listed one by one.
-const MAX_HEAD_WORDS: u64 = 1 << 16;
 /// No machine has room for more bytes of uniforms.
 const MAX_UNIFORM_BYTES: u64 = 1 << 20;
 /// Declarations that one variable may fall apart into.
@@ -128,6 +126,7 @@ impl<'m> Converter<'m> {
                         self.declare_textures(g.id, ty, &name)?;
                     }
                 }
+                StorageClass::Workgroup if self.is_laid_out(ty) => self.shared_block(g, ty)?,
                 StorageClass::Workgroup => {
                     if ty.leaves(self.types) > 1 << 20 {
                         return Err(self.limit(format!("the workgroup variable `{name}` is too large for any machine")));
@@ -229,6 +228,7 @@ impl<'m> Converter<'m> {
             given.push((g.id, (0, next)));
             next += 1;
         }
+        self.extra = (next, 0);
         self.bindings.extend(given);
         self.default_binding = default.unwrap_or(0);
     }
@@ -269,7 +269,7 @@ impl<'m> Converter<'m> {
         Ok(())
     }
 
-    fn uniform_limits(&self, name: &str, ty: Ty) -> R<()> {
+    pub(crate) fn uniform_limits(&self, name: &str, ty: Ty) -> R<()> {
         if self.types.nodes(ty) > MAX_LEAVES {
             return Err(self.limit(format!("the uniform `{name}` has more than {MAX_LEAVES} members")));
         }
@@ -398,117 +398,8 @@ impl<'m> Converter<'m> {
         format!("{name}_{n}")
     }
 
-    fn storage_buffer(&mut self, g: &Global, ty: Ty) -> R<()> {
-        let (group, binding) = self.bindings.get(&g.id).copied().unwrap_or_default();
-        let Ty::Struct(block) = ty else {
-            return Err(self.error("F0135", "arrays of storage buffers exist on none of the machines"));
-        };
-        let members = self.types.struct_members(block);
-        // A buffer without instance name is known by its only member, or by its own name.
-        let inner = if let [one] = members { one.name.clone() } else { None };
-        let name = self.b.name(g.id).map(str::to_string).or(inner).or(self.b.name(block).map(str::to_string));
-        let name = name.unwrap_or_else(|| format!("storage{binding}"));
-        let name = if self.out.storage.values().any(|s| s.name == name) { format!("{name}_{binding}") } else { name };
-        let all = |d: Decoration| {
-            self.b.has(g.id, d)
-                || !members.is_empty() && (0u32..).zip(members).all(|(n, _)| self.b.of_member(block, n).iter().any(|(x, _)| *x == d))
-        };
-        let access = match (all(Decoration::NonWritable), all(Decoration::NonReadable)) {
-            (true, _) => Access::Read,
-            (false, true) => Access::Write,
-            _ => Access::ReadWrite,
-        };
-        let (mut head, mut repeat) = (Vec::new(), Vec::new());
-        self.uniform_limits(&name, ty)?;
-        self.storage_words(ty, Where::default(), &mut head, &mut repeat)?;
-        let decl =
-            self.out.storage.push(StorageDecl { name, head, repeat, source_type: self.spell(ty), access, group, binding, span: self.span });
-        self.storage.insert(g.id, StorageBuffer { decl, ty, read_only: access == Access::Read });
-        self.globals.insert(g.id, (Root::Storage(g.id), ty));
-        Ok(())
-    }
-
-    /// Lists what the words of a buffer hold; an array of unknown or enormous length at its end repeats.
-    fn storage_words(&self, ty: Ty, at: Where, head: &mut Vec<Scalar>, repeat: &mut Vec<Scalar>) -> R<()> {
-        let far = |n: u64| self.limit(format!("a part {n} words into a storage buffer is too far from its start"));
-        if head.len() as u64 > 2 * MAX_HEAD_WORDS {
-            return Err(far(head.len() as u64));
-        }
-        match ty {
-            Ty::Struct(id) => {
-                let start = head.len();
-                let offsets = self.types.offsets(id);
-                for (m, offset) in self.types.struct_members(id).iter().zip(offsets) {
-                    if u64::from(offset / 4) > MAX_HEAD_WORDS {
-                        return Err(far(u64::from(offset / 4)));
-                    }
-                    if !offset.is_multiple_of(4) {
-                        return Err(self.error("F0122", "a member of a storage buffer that does not stand at a multiple of four bytes"));
-                    }
-                    pad(head, start + offset as usize / 4);
-                    let at = Where { row_major: m.row_major, matrix_stride: m.matrix_stride, ..at };
-                    self.storage_words(m.ty, at, head, repeat)?;
-                }
-                Ok(())
-            }
-            Ty::Array(id) => {
-                let a = self.types.array(id);
-                let mut one = Vec::new();
-                self.storage_words(a.elem, at, &mut one, &mut Vec::new())?;
-                let stride = self.types.array_stride(id);
-                if u64::from(stride / 4) > MAX_HEAD_WORDS {
-                    return Err(far(u64::from(stride / 4)));
-                }
-                if !stride.is_multiple_of(4) || stride == 0 {
-                    return Err(self.error("F0122", "elements of a storage buffer that do not stand at multiples of four bytes"));
-                }
-                pad(&mut one, stride as usize / 4);
-                match a.count {
-                    Some(n) if u64::from(n) * one.len() as u64 + (head.len() as u64) < MAX_HEAD_WORDS => {
-                        for _ in 0..n {
-                            head.extend_from_slice(&one);
-                        }
-                    }
-                    _ => *repeat = one,
-                }
-                Ok(())
-            }
-            Ty::Matrix(columns, rows, num) => {
-                let s = self.word_scalar(num)?;
-                let (count, lanes) = if at.row_major { (rows, columns) } else { (columns, rows) };
-                let stride = at.matrix_stride.unwrap_or(16);
-                if stride > 1 << 12 || !stride.is_multiple_of(4) {
-                    return Err(self.error("F0122", "a matrix whose columns do not stand at small multiples of four bytes"));
-                }
-                for _ in 0..count {
-                    let start = head.len();
-                    head.extend(std::iter::repeat_n(s, lanes.into()));
-                    pad(head, start + stride as usize / 4);
-                }
-                Ok(())
-            }
-            Ty::Vector(n, num) => {
-                head.extend(std::iter::repeat_n(self.word_scalar(num)?, n.into()));
-                Ok(())
-            }
-            Ty::Scalar(num) => {
-                head.push(self.word_scalar(num)?);
-                Ok(())
-            }
-            _ => Err(self.error("F0121", "a storage buffer of a type without layout")),
-        }
-    }
-
-    pub(crate) fn word_scalar(&self, num: Num) -> R<Scalar> {
-        match self.ir_ty(Ty::Scalar(num))?.scalar {
-            Scalar::F16 => Err(self.error("F0122", "half-precision values in a storage buffer: the machines address it by 32-bit words")),
-            Scalar::I1 => Err(self.error("F0122", "truth values in a storage buffer have no layout")),
-            other => Ok(other),
-        }
-    }
-
     /// A type as WGSL spells it.
-    fn spell(&self, ty: Ty) -> String {
+    pub(crate) fn spell(&self, ty: Ty) -> String {
         let num = |n: Num| match n.source() {
             Some(s) => s.to_string(),
             None if n.kind == super::types::Kind::Signed => format!("i{}", n.width),
@@ -738,6 +629,20 @@ impl<'m> Converter<'m> {
 
     fn io_leaf(&mut self, name: &str, ty: Ty, count: u32, says: Says, io: &mut Io) -> R<Slot> {
         let t = self.ir_ty(ty)?;
+        if let Some(b) = says.builtin.filter(|_| !io.output) {
+            if let Some(v) = self.subgroup_builtin(b, ty)? {
+                let var = self.ssa.var(t);
+                self.write_var(var, v);
+                return Ok(Slot::Leaf(var));
+            }
+            if let (Some(name), Stage::Vertex) = (draw_parameter(b), self.out.stage) {
+                let u = self.extra_uniform(name, t, ty.num().and_then(Num::source));
+                let var = self.ssa.var(t);
+                let v = self.b().load(t, MemRef::Uniform(u), 0, None);
+                self.write_var(var, v);
+                return Ok(Slot::Leaf(var));
+            }
+        }
         let mut decl = match says.builtin {
             Some(b) => match builtin(b) {
                 Some(b) => IoDecl::builtin(t, b),
@@ -899,12 +804,6 @@ fn gcd(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-fn pad(words: &mut Vec<Scalar>, to: usize) {
-    while words.len() < to {
-        words.push(Scalar::I32);
-    }
-}
-
 /// A name that is not taken: the source's, or `locationN`, or with a number.
 fn unique(name: &str, taken: &[String], binding: Binding) -> String {
     let free = |n: &str| !taken.iter().any(|t| t == n);
@@ -924,12 +823,23 @@ fn unique(name: &str, taken: &[String], binding: Binding) -> String {
     format!("{name}_{n}")
 }
 
+/// The uniform by which a program learns what a draw was called with: no machine tells programs.
+fn draw_parameter(b: BuiltIn) -> Option<&'static str> {
+    Some(match b {
+        BuiltIn::BaseVertex => "base_vertex",
+        BuiltIn::BaseInstance => "base_instance",
+        BuiltIn::DrawIndex => "draw_index",
+        _ => return None,
+    })
+}
+
 /// The IR's name for a builtin, if some machine has it.
 fn builtin(b: BuiltIn) -> Option<Builtin> {
     Some(match b {
         BuiltIn::Position | BuiltIn::FragCoord => Builtin::Position,
         BuiltIn::PointSize => Builtin::PointSize,
         BuiltIn::ClipDistance => Builtin::ClipDistance,
+        BuiltIn::CullDistance => Builtin::CullDistance,
         BuiltIn::VertexId | BuiltIn::VertexIndex => Builtin::VertexIndex,
         BuiltIn::InstanceId | BuiltIn::InstanceIndex => Builtin::InstanceIndex,
         BuiltIn::PrimitiveId => Builtin::PrimitiveIndex,

@@ -7,6 +7,7 @@ use super::place::{MAX_SELECT, Mem, Place, Slot, Step};
 use super::types::Ty;
 use super::value::Val;
 use retroshade_ir::inst::MemRef;
+use retroshade_ir::module::{Builtin, IoDecl};
 use retroshade_ir::types::{I32, Type};
 use retroshade_ir::{IntCC, Opcode, Value};
 use std::rc::Rc;
@@ -235,14 +236,19 @@ impl Converter<'_> {
         self.start(exit);
     }
 
-    fn local_index(&mut self) -> Value {
-        use retroshade_ir::module::{Binding, Builtin, IoDecl};
-        let want = Binding::Builtin(Builtin::LocalInvocationIndex);
-        let id = match self.out.inputs.iter().find(|(_, d)| d.binding == want) {
+    /// The number of the invocation in its workgroup.
+    pub(crate) fn local_index(&mut self) -> Value {
+        self.builtin_input(IoDecl { source_type: Some("u32".into()), ..IoDecl::builtin(I32, Builtin::LocalInvocationIndex) })
+    }
+
+    /// An input of the machine that the source need not have declared.
+    pub(crate) fn builtin_input(&mut self, decl: IoDecl) -> Value {
+        let ty = decl.ty;
+        let id = match self.out.inputs.iter().find(|(_, d)| d.binding == decl.binding) {
             Some((id, _)) => id,
-            None => self.out.inputs.push(IoDecl { source_type: Some("u32".into()), ..IoDecl::builtin(I32, Builtin::LocalInvocationIndex) }),
+            None => self.out.inputs.push(decl),
         };
-        self.b().load(I32, MemRef::Input(id), 0, None)
+        self.b().load(ty, MemRef::Input(id), 0, None)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Instructions: which of the reader's parts translates what; variables, pointers, barriers, vertices.
 
 use super::atomic::is_atomic;
+use super::subgroup::is_subgroup;
 use super::binary::{Id, Inst, R, malformed};
 use super::convert::Converter;
 use super::place::{Place, Root, Slot, Step};
 use super::types::Ty;
 use super::value::Val;
-use retroshade_ir::inst::{Imm, MemRef};
+use retroshade_ir::inst::Imm;
 use retroshade_ir::types::{I1, I32};
 use retroshade_ir::{Opcode, Stage};
 use spirv::{Decoration, Op};
@@ -69,7 +70,8 @@ impl<'m> Converter<'m> {
                 Ok(())
             }
             op if is_atomic(op) => self.atomic(i),
-            Op::ImageWrite => Err(self.error("F0136", "a store to a texture: none of the machines can write textures from a program")),
+            Op::ImageWrite => self.texel_write(i),
+            op if i.operands.len() < 2 => Err(self.refused(op)),
             _ => {
                 let id = i.word(1)?;
                 let ty = self.result_ty(i)?;
@@ -276,6 +278,10 @@ impl<'m> Converter<'m> {
                 m => Val::Transposed(m.into()),
             }),
             op if is_image(op) => self.image(i, ty),
+            op if is_subgroup(op) => match self.subgroup(i, ty)? {
+                Some(v) => Ok(v),
+                None => Err(self.refused(op)),
+            },
             _ => self.arithmetic(i, ty),
         }
     }
@@ -284,7 +290,8 @@ impl<'m> Converter<'m> {
     pub(crate) fn refused(&self, op: Op) -> retroshade_ir::Diagnostic {
         let name = format!("{op:?}");
         let what = match &name[..] {
-            n if n.starts_with("Group") || n.starts_with("Subgroup") => "subgroup operations exist on none of the machines",
+            n if n.contains("Quad") => "operations on quads exist on none of the machines",
+            n if n.starts_with("Group") || n.starts_with("Subgroup") => "this operation on subgroups exists on none of the machines",
             n if n.contains("Ray") || n.starts_with("HitObject") || n.contains("AccelerationStructure") => {
                 "ray tracing exists on none of the machines"
             }
@@ -297,26 +304,6 @@ impl<'m> Converter<'m> {
             _ => return self.error("F0130", format!("the operation Op{name} exists on none of the machines")),
         };
         self.error("F0133", format!("{what} (Op{name})"))
-    }
-
-    /// Elements of the array at the end of a storage buffer.
-    fn array_length(&mut self, p: &Place) -> R<Val> {
-        let super::place::Address { decl, at, ty, stride, .. } = self.storage_address(p)?;
-        if !matches!(ty, Ty::Array(_)) {
-            return Err(malformed(self.at, "the length of something that is no array"));
-        }
-        let words = self.b().typed(Opcode::StorageLen, I32, &[], Imm::Mem { var: MemRef::Storage(decl), offset: 0 });
-        let words = if at.0 == 0 {
-            words
-        } else {
-            let k = self.iconst(at.0);
-            self.op2(Opcode::Isub, words, k)
-        };
-        if stride <= 1 {
-            return Ok(Val::Leaf(words));
-        }
-        let k = self.iconst(stride);
-        Ok(Val::Leaf(self.op2(Opcode::Udiv, words, k)))
     }
 }
 

@@ -13,7 +13,7 @@ use retroshade_ir::function::LocalDecl;
 use retroshade_ir::inst::MemRef;
 use retroshade_ir::module::SharedDecl;
 use retroshade_ir::types::{I1, I32, Type};
-use retroshade_ir::{Function, IntCC, Opcode, Storage, Uniform, Value};
+use retroshade_ir::{Function, IntCC, Opcode, Uniform, Value};
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -53,10 +53,12 @@ pub(crate) enum Root {
     Uniform(Id),
     /// The rows of a matrix in a uniform buffer.
     Rows(Id),
-    /// A storage buffer.
+    /// A storage buffer, or workgroup memory that is laid out like one.
     Storage(Id),
     /// Textures and samplers.
     Resource(Id),
+    /// A texel of a storage texture, by number.
+    Texel(u32),
     /// A variable that holds a constant all the time.
     Constant(Id),
     /// A value that never changes, by number.
@@ -116,32 +118,6 @@ pub(crate) enum UniformTree {
     Truth(Uniform),
     /// No uniform: a texture beside uniforms.
     Nothing,
-}
-
-/// A storage buffer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StorageBuffer {
-    /// Its declaration.
-    pub(crate) decl: Storage,
-    /// Its shape.
-    pub(crate) ty: Ty,
-    /// Whether the program only reads it, so that loads can wait.
-    pub(crate) read_only: bool,
-}
-
-/// A place in a storage buffer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Address {
-    /// The buffer.
-    pub(crate) decl: Storage,
-    /// Constant and computed word index.
-    pub(crate) at: (u32, Option<Value>),
-    /// The shape of what stands there.
-    pub(crate) ty: Ty,
-    /// Words from one element to the next, if it is an array.
-    pub(crate) stride: u32,
-    /// Words from one lane to the next: more than one in a matrix that stands row by row.
-    pub(crate) apart: u32,
 }
 
 /// Arrays with more leaves than this are never held in SSA variables.
@@ -270,6 +246,7 @@ impl Converter<'_> {
                 self.load_slot(&slot, &place.path, place.ty)
             }
             Root::Resource(g) => self.resource_at(g, place),
+            Root::Texel(n) => self.load_texel(n),
             Root::Constant(c) => self.load_constant(c, place),
             Root::Held(n) => self.load_held(n, place),
             Root::Uniform(g) | Root::Rows(g) => {
@@ -282,7 +259,7 @@ impl Converter<'_> {
                 if !place.ty.is_leaf() && self.storage.get(&g).is_some_and(|b| b.read_only) {
                     return Ok(Val::Place(place.clone()));
                 }
-                self.load_storage_tree(place)
+                self.load_storage(place)
             }
         }
     }
@@ -492,10 +469,14 @@ impl Converter<'_> {
                 self.held[n as usize] = v.clone();
                 Ok(())
             }
+            Root::Texel(n) => {
+                let v = self.leaf(v)?;
+                self.store_texel(n, v)
+            }
             Root::Uniform(_) | Root::Rows(_) | Root::Resource(_) => Err(self.error("F0113", "a uniform cannot be written")),
             Root::Storage(_) => {
                 let v = self.force(v)?;
-                self.store_storage_tree(place, &v)
+                self.store_storage(place, &v)
             }
         }
     }
@@ -824,99 +805,6 @@ impl Converter<'_> {
                 }
             }
         }
-    }
-
-    /// Follows a path into a storage buffer: constant and computed word index, shape of the part.
-    pub(crate) fn storage_address(&mut self, place: &Place) -> R<Address> {
-        let Root::Storage(g) = place.root else { return Err(self.error("F0111", "not a storage buffer")) };
-        let Some(buffer) = self.storage.get(&g).copied() else { return Err(self.error("F0125", "a variable that was not declared")) };
-        let mut ty = buffer.ty;
-        let mut at = (0u32, None);
-        let mut apart = 1;
-        // How the matrices of the member stand that the path is in.
-        let (mut row_major, mut matrix_stride) = (false, None);
-        for (n, s) in place.path.iter().enumerate() {
-            match ty {
-                Ty::Struct(id) => {
-                    let Step::Const(k) = s else { return Err(self.error("F0111", "a struct indexed by a computed value")) };
-                    let Some(m) = self.types.struct_members(id).get(*k as usize) else {
-                        return Err(self.error("F0111", "a member that does not exist"));
-                    };
-                    at.0 = at.0.wrapping_add(self.types.offsets(id).get(*k as usize).copied().unwrap_or(0) / 4);
-                    (row_major, matrix_stride) = (m.row_major, m.matrix_stride);
-                    ty = m.ty;
-                }
-                Ty::Array(id) => {
-                    at = self.add_index(at, *s, self.types.array_stride(id) / 4);
-                    ty = ty.child(self.types, 0);
-                }
-                Ty::Matrix(_, _, num) => {
-                    let stride = matrix_stride.unwrap_or(16) / 4;
-                    // Row by row, the lanes of a column are as far apart as the rows.
-                    let (step, gap) = if row_major { (1, stride) } else { (stride, 1) };
-                    at = self.add_index(at, *s, step);
-                    apart = gap;
-                    ty = ty.child(self.types, 0);
-                    self.word_scalar(num)?;
-                }
-                Ty::Vector(_, num) => {
-                    if n + 1 == place.path.len() {
-                        // One lane: its word alone.
-                        at = self.add_index(at, *s, apart);
-                        return Ok(Address { decl: buffer.decl, at, ty: Ty::Scalar(num), stride: 0, apart: 1 });
-                    }
-                    break;
-                }
-                _ => break,
-            }
-        }
-        let stride = match ty {
-            Ty::Array(id) => self.types.array_stride(id) / 4,
-            _ => 0,
-        };
-        Ok(Address { decl: buffer.decl, at, ty, stride, apart })
-    }
-
-    fn load_storage_tree(&mut self, place: &Place) -> R<Val> {
-        if place.ty.is_leaf() {
-            let Address { decl, at, ty, apart, .. } = self.storage_address(place)?;
-            let t = self.ir_ty(ty)?;
-            if apart > 1 {
-                let lanes: Vec<Value> = (0..u32::from(t.lanes))
-                    .map(|n| self.b().load(t.lane(), MemRef::Storage(decl), at.0.wrapping_add(n.wrapping_mul(apart)), at.1))
-                    .collect();
-                return Ok(Val::Leaf(self.vector(&lanes)));
-            }
-            return Ok(Val::Leaf(self.b().load(t, MemRef::Storage(decl), at.0, at.1)));
-        }
-        self.value_limit(place.ty.leaves(self.types))?;
-        let mut out = Vec::new();
-        for i in 0..place.ty.len(self.types) {
-            let part = self.step(place, Step::Const(i))?;
-            out.push(self.load_storage_tree(&part)?);
-        }
-        Ok(Val::agg(out))
-    }
-
-    fn store_storage_tree(&mut self, place: &Place, v: &Val) -> R<()> {
-        if place.ty.is_leaf() {
-            let Address { decl, at, apart, .. } = self.storage_address(place)?;
-            let x = self.leaf(v)?;
-            if apart > 1 {
-                for (n, lane) in (0u32..).zip(self.lanes(x)) {
-                    self.b().store(MemRef::Storage(decl), at.0.wrapping_add(n.wrapping_mul(apart)), lane, at.1);
-                }
-                return Ok(());
-            }
-            self.b().store(MemRef::Storage(decl), at.0, x, at.1);
-            return Ok(());
-        }
-        let Val::Agg(values) = self.force(v)? else { return Err(self.error("F0112", "a store of something that is no composite")) };
-        for (i, x) in values.iter().enumerate() {
-            let part = self.step(place, Step::Const(i as u32))?;
-            self.store_storage_tree(&part, x)?;
-        }
-        Ok(())
     }
 
     /// Refuses values that would flood the program.

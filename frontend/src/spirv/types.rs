@@ -5,7 +5,7 @@
 use super::binary::{Binary, Id, Inst, R, literal, malformed};
 use retroshade_ir::types::{Scalar, Type};
 use rustc_hash::FxHashMap;
-use spirv::{Decoration, Dim, Op};
+use spirv::{Decoration, Dim, ImageFormat, Op};
 
 /// Types within types.
 const MAX_DEPTH: u32 = 64;
@@ -115,6 +115,8 @@ pub(crate) struct ImageDef {
     pub(crate) multi: bool,
     /// Whether it is read and written without a sampler.
     pub(crate) storage: bool,
+    /// What its texels are made of, where the module says it.
+    pub(crate) format: ImageFormat,
 }
 
 /// A resource type.
@@ -335,6 +337,7 @@ impl Types {
             arrayed: i.word(4)? == 1,
             multi: i.word(5)? == 1,
             storage: i.word(6)? == 2,
+            format: ImageFormat::from_u32(i.word(7)?).unwrap_or(ImageFormat::Unknown),
         }))
     }
 

@@ -419,6 +419,8 @@ impl Lane {
         let lod = next(matches!(info.lod, TexLod::Bias | TexLod::Level))[0];
         let grad = info.lod == TexLod::Grad;
         let grad = [three(next(grad)), three(next(grad))];
+        // The samples of a texel are images of their own.
+        let layer = if decl.multisampled && info.op == TexOp::Fetch { next(true)[0] } else { layer };
         TexArgs { coord, layer, reference, lod, grad }
     }
 }

@@ -19,7 +19,8 @@ fn builtin(stage: Stage, input: bool, b: Builtin) -> Option<Type> {
         (PointCoord, Fragment, true) => F32.with_lanes(2),
         (PrimitiveIndex, Geometry, _) | (PrimitiveIndex, Fragment, true) => I32,
         (SampleIndex, Fragment, true) | (SampleMask, Fragment, _) => I32,
-        (ClipDistance, Vertex, false) | (ClipDistance, Geometry, _) | (ClipDistance, Fragment, true) => F32,
+        (ClipDistance | CullDistance, Vertex, false) | (ClipDistance | CullDistance, Geometry, _) => F32,
+        (ClipDistance | CullDistance, Fragment, true) => F32,
         (Layer | ViewportIndex, Geometry | Vertex, false) | (Layer | ViewportIndex, Fragment, true) => I32,
         (ViewIndex, Vertex | Geometry | Fragment, true) => I32,
         (InvocationId | VertexCount, Geometry, true) => I32,
@@ -105,7 +106,7 @@ impl Verifier<'_> {
                             let e = format!("a {} program has no {way} `{}`", m.stage.name(), b.name());
                             self.error("V0052", d.span, e);
                         }
-                        Some(t) if t != d.ty && b != Builtin::ClipDistance => {
+                        Some(t) if t != d.ty && !matches!(b, Builtin::ClipDistance | Builtin::CullDistance) => {
                             self.error("V0052", d.span, format!("`{}` is {t}, not {}", b.name(), d.ty));
                         }
                         Some(_) => {}

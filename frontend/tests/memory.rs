@@ -1,0 +1,360 @@
+//! What the languages have and the machines give another form: storage and buffer textures as memory, subgroups of one invocation, halves in
+//! buffers, arrays of buffers, blocks of workgroup memory. Answers are worked out by hand.
+
+mod common;
+
+use common::{floats, from_glsl, run};
+use retroshade_frontend::{FrontOptions, glsl};
+use retroshade_ir::{InvocationInputs, Module, Reference, ShaderEnv, Stage};
+
+/// Runs a compute program: storage buffers in the order of declaration, uniforms by name.
+fn compute(m: &Module, storage: Vec<Vec<u32>>, uniforms: &[(&str, Vec<u32>)]) -> Vec<Vec<u32>> {
+    let of = |name: &str| uniforms.iter().find(|u| u.0 == name).map(|u| u.1.clone());
+    let uniforms = m.uniforms.values().map(|u| of(&u.name).unwrap_or_else(|| panic!("no value for {}", u.name))).collect();
+    let env = ShaderEnv { storage, uniforms, workgroups: [1; 3], ..ShaderEnv::default() };
+    match retroshade_ir::interp::run(m, &env, &Reference) {
+        Ok(r) => r.storage,
+        Err(e) => panic!("{e}\n{}", retroshade_ir::print(m)),
+    }
+}
+
+fn refused(stage: Stage, text: &str) -> String {
+    let options = FrontOptions { stage: Some(stage), ..FrontOptions::default() };
+    match glsl("x", text, &options) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(e) => e.diagnostics.iter().map(|d| format!("{} {}", d.code, d.message)).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+#[test]
+fn storage_textures_are_buffers_of_texels() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+layout(local_size_x = 4) in;
+layout(binding = 0, r32i) uniform iimage2D a;
+layout(binding = 1, rgba8) uniform writeonly image2D b;
+layout(binding = 2) buffer O { ivec2 size; ivec4 seen[4]; } o;
+void main() {
+    int n = int(gl_LocalInvocationIndex);
+    o.size = imageSize(a);
+    // The last is outside.
+    o.seen[n] = imageLoad(a, ivec2(n, 1));
+    imageStore(b, ivec2(n, n / 2), vec4(0.0, 1.0, 0.5, float(n)));
+}
+",
+    );
+    let names: Vec<(&str, &str, u32)> = m.storage.values().map(|s| (s.name.as_str(), s.source_type.as_str(), s.binding)).collect();
+    assert_eq!(names[0], ("a", "texture_storage_2d<r32i>", 0));
+    assert_eq!(names[1], ("b", "texture_storage_2d<rgba8>", 1));
+    // Three columns, two rows of four words.
+    let a = vec![1, 2, 3, 99, 5, 6, 7, 99];
+    let sizes = [("a.size", vec![3, 2, 1, 4]), ("b.size", vec![4, 2, 1, 5])];
+    let r = compute(&m, vec![a, vec![9; 10], vec![0; 20]], &sizes);
+    assert_eq!(r[2][..2], [3, 2]);
+    assert_eq!(r[2][4..], [5, 0, 0, 1, 6, 0, 0, 1, 7, 0, 0, 1, 0, 0, 0, 0]);
+    let texel = |alpha: u32| alpha << 24 | 0x80 << 16 | 0xff << 8;
+    assert_eq!(r[1], [texel(0), texel(255), 9, 9, 9, 9, 9, texel(255), texel(255), 9]);
+}
+
+#[test]
+fn texels_of_every_format_are_read_as_they_were_written() {
+    // Format, prefix of the image type, what is written, what comes back.
+    let cases: &[(&str, &str, &str, [f32; 4])] = &[
+        ("rgba32f", "", "vec4(0.1, -2.0, 3.0, 4.0)", [0.1, -2.0, 3.0, 4.0]),
+        ("rg32f", "", "vec4(0.1, -2.0, 3.0, 4.0)", [0.1, -2.0, 0.0, 1.0]),
+        ("r32f", "", "vec4(0.1)", [0.1, 0.0, 0.0, 1.0]),
+        ("rgba16f", "", "vec4(0.5, -2.0, 3.0, 1024.0)", [0.5, -2.0, 3.0, 1024.0]),
+        ("rg16f", "", "vec4(0.5, -2.0, 3.0, 4.0)", [0.5, -2.0, 0.0, 1.0]),
+        ("r16f", "", "vec4(0.25)", [0.25, 0.0, 0.0, 1.0]),
+        ("r11f_g11f_b10f", "", "vec4(0.5, -2.0, 3.0, 4.0)", [0.5, 0.0, 3.0, 1.0]),
+        ("rgba16", "", "vec4(0.0, 1.0, 2.0, -1.0)", [0.0, 1.0, 1.0, 0.0]),
+        ("rgb10_a2", "", "vec4(0.0, 1.0, 2.0, 0.4)", [0.0, 1.0, 1.0, 1.0 / 3.0]),
+        ("rgba8_snorm", "", "vec4(0.0, 1.0, -1.0, -9.0)", [0.0, 1.0, -1.0, -1.0]),
+        ("rg8", "", "vec4(0.0, 1.0, 1.0, 1.0)", [0.0, 1.0, 0.0, 1.0]),
+        ("rgba32i", "i", "ivec4(1, -2, 3, -4)", [1.0, -2.0, 3.0, -4.0]),
+        ("rgba16i", "i", "ivec4(1, -2, 3, -4)", [1.0, -2.0, 3.0, -4.0]),
+        ("rg8i", "i", "ivec4(1, -2, 3, -4)", [1.0, -2.0, 0.0, 1.0]),
+        ("rgb10_a2ui", "u", "uvec4(1023, 7, 1024, 3)", [1023.0, 7.0, 0.0, 3.0]),
+        ("r8ui", "u", "uvec4(300)", [44.0, 0.0, 0.0, 1.0]),
+    ];
+    for (format, prefix, value, want) in cases {
+        let text = format!(
+            "#version 450
+layout(local_size_x = 1) in;
+layout(binding = 0, {format}) uniform {prefix}image3D t;
+layout(binding = 1) buffer O {{ vec4 seen; }} o;
+void main() {{
+    imageStore(t, ivec3(1, 1, 1), {value});
+    o.seen = vec4(imageLoad(t, ivec3(1, 1, 1)));
+}}
+"
+        );
+        let m = from_glsl(Stage::Compute, &text);
+        let r = compute(&m, vec![vec![0; 64], vec![0; 4]], &[("t.size", vec![2, 2, 2, 8])]);
+        let got = floats(&r[1]);
+        for (g, w) in got.iter().zip(want) {
+            assert!((g - w).abs() < 1e-6, "{format}: {got:?} instead of {want:?}");
+        }
+    }
+}
+
+#[test]
+fn atomics_on_texels() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+layout(local_size_x = 4) in;
+layout(binding = 0, r32ui) uniform uimage1D a;
+layout(binding = 1) buffer O { uint old[4]; } o;
+void main() {
+    int n = int(gl_LocalInvocationIndex);
+    o.old[n] = imageAtomicAdd(a, n - 1, 10u);
+    imageAtomicMax(a, 0, 50u + n);
+    imageAtomicCompSwap(a, 1, 12u, 77u);
+}
+",
+    );
+    let r = compute(&m, vec![vec![1, 2, 3, 4], vec![5; 4]], &[("a.size", vec![3, 1, 1, 4])]);
+    assert_eq!(r[0], [60, 77, 13, 4]);
+    // Invocation 0 is outside, 1 comes after the first maximum.
+    assert_eq!(r[1], [0, 50, 2, 3]);
+}
+
+#[test]
+fn arrays_of_storage_textures() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+layout(local_size_x = 2) in;
+layout(binding = 0, r32ui) uniform uimageBuffer a[2];
+void main() {
+    uint n = gl_LocalInvocationIndex;
+    imageStore(a[n], 1, imageLoad(a[1u - n], 0) + 5u);
+}
+",
+    );
+    let size = vec![2, 1, 1, 2];
+    let r = compute(&m, vec![vec![1, 0], vec![2, 0]], &[("a[0].size", size.clone()), ("a[1].size", size)]);
+    assert_eq!(r, [[1, 7], [2, 6]]);
+}
+
+#[test]
+fn buffer_textures_are_read() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+layout(local_size_x = 1) in;
+layout(binding = 0) uniform usamplerBuffer t;
+layout(binding = 1) buffer O { uvec4 seen[2]; int size; } o;
+void main() { o.seen[0] = texelFetch(t, 1); o.seen[1] = texelFetch(t, 2); o.size = textureSize(t); }
+",
+    );
+    let r = compute(&m, vec![(0..12).collect(), vec![9; 9]], &[("t.size", vec![2, 1, 1, 8])]);
+    assert_eq!(r[1], [4, 5, 6, 7, 0, 0, 0, 0, 2]);
+}
+
+#[test]
+fn what_storage_textures_cannot_do_is_refused_by_name() {
+    let text = |image: &str, access: &str| {
+        format!("#version 450\nlayout(local_size_x = 1) in;\nlayout(binding = 0, {image} t;\nvoid main() {{ {access}; }}\n")
+    };
+    assert!(refused(Stage::Compute, &text("rgba8) uniform image2DMS", "imageStore(t, ivec2(0), 0, vec4(0))")).contains("F0151"));
+}
+
+#[test]
+fn a_subgroup_is_one_invocation() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+#extension GL_KHR_shader_subgroup_basic : enable
+#extension GL_KHR_shader_subgroup_vote : enable
+#extension GL_KHR_shader_subgroup_ballot : enable
+#extension GL_KHR_shader_subgroup_arithmetic : enable
+#extension GL_KHR_shader_subgroup_shuffle : enable
+layout(local_size_x = 2) in;
+layout(binding = 0) buffer O { uint x[2][16]; } o;
+void main() {
+    uint n = gl_LocalInvocationIndex;
+    uint v = n + 7u;
+    uint all[16] = uint[16](
+        gl_SubgroupSize, gl_SubgroupInvocationID, gl_NumSubgroups, gl_SubgroupID,
+        uint(subgroupElect()), uint(subgroupAll(n == 0u)), uint(subgroupAllEqual(v)), subgroupAdd(v),
+        subgroupExclusiveAdd(v), subgroupExclusiveMul(v), subgroupExclusiveMin(v), subgroupInclusiveMax(v),
+        subgroupBallot(n == 1u).x, subgroupBallotBitCount(subgroupBallot(true)), subgroupBroadcast(v, 0u), subgroupShuffleXor(v, 0u));
+    o.x[n] = all;
+}
+",
+    );
+    let r = compute(&m, vec![vec![0; 32]], &[]);
+    let want = |n: u32| [1, 0, 2, n, 1, u32::from(n == 0), 1, n + 7, 0, 1, u32::MAX, n + 7, u32::from(n == 1), 1, n + 7, n + 7];
+    assert_eq!(r[0][..16], want(0));
+    assert_eq!(r[0][16..], want(1));
+    let quad = "#version 450
+#extension GL_KHR_shader_subgroup_quad : enable
+layout(local_size_x = 4) in;
+layout(binding = 0) buffer O { uint x; } o;
+void main() { o.x = subgroupQuadSwapHorizontal(gl_LocalInvocationIndex); }
+";
+    assert!(refused(Stage::Compute, quad).contains("operations on quads"), "{}", refused(Stage::Compute, quad));
+}
+
+#[test]
+fn halves_in_buffers() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+#extension GL_EXT_shader_16bit_storage : enable
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : enable
+layout(local_size_x = 4) in;
+layout(binding = 0) buffer A { float16_t one; float two; f16vec3 three; f16vec2 pair[]; } a;
+layout(binding = 1) buffer B { int n; float16_t each[]; } b;
+void main() {
+    uint n = gl_LocalInvocationIndex;
+    b.each[n] = a.pair[n].y + a.one;
+    if (n == 0u) { a.three = f16vec3(1.0, 2.0, 4.0); a.two = float(a.pair.length()); b.n = b.each.length(); }
+}
+",
+    );
+    let half = |x: f32| u32::from(match x {
+        0.5 => 0x3800u16,
+        1.0 => 0x3c00,
+        1.5 => 0x3e00,
+        2.0 => 0x4000,
+        2.5 => 0x4100,
+        3.0 => 0x4200,
+        3.5 => 0x4300,
+        4.0 => 0x4400,
+        4.5 => 0x4480,
+        _ => panic!("{x}"),
+    });
+    // one (and two bytes of nothing), two, three (and two bytes), pairs.
+    let pairs: Vec<u32> = [1.0, 2.0, 3.0, 4.0].iter().map(|x| half(*x) << 16 | 0x1234).collect();
+    let mut a = vec![0xabcd_0000 | half(0.5), 0, 0, 0xbeef_0000];
+    a.extend(pairs);
+    let r = compute(&m, vec![a, vec![0, 0, 0xffff_ffff]], &[]);
+    assert_eq!(r[0][1], 4f32.to_bits());
+    assert_eq!(r[0][2..4], [half(2.0) << 16 | half(1.0), 0xbeef_0000 | half(4.0)]);
+    assert_eq!(r[1], [4, half(2.5) << 16 | half(1.5), half(4.5) << 16 | half(3.5)]);
+}
+
+#[test]
+fn arrays_of_storage_buffers() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+layout(local_size_x = 2) in;
+layout(binding = 3) buffer A { uint n; uint x[]; } a[2];
+void main() {
+    uint n = gl_LocalInvocationIndex;
+    a[n].n = a[1].x[n] + uint(a[n].x.length());
+    atomicAdd(a[0].x[0], 1u);
+}
+",
+    );
+    let at: Vec<(&str, u32)> = m.storage.values().map(|s| (s.name.as_str(), s.binding)).collect();
+    assert_eq!(at, [("a[0]", 3), ("a[1]", 4)]);
+    let r = compute(&m, vec![vec![0, 10, 20, 30], vec![0, 40, 50]], &[]);
+    assert_eq!(r, [vec![43, 12, 20, 30], vec![52, 40, 50]]);
+}
+
+#[test]
+fn blocks_of_workgroup_memory_are_one_memory() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+#extension GL_EXT_shared_memory_block : enable
+layout(local_size_x = 2) in;
+shared A { vec3 v; float f[2]; } a;
+shared B { uvec4 w[2]; } b;
+layout(binding = 0) buffer O { uvec4 seen[2]; } o;
+void main() {
+    uint n = gl_LocalInvocationIndex;
+    if (n == 0u) a.v = vec3(1.0, 2.0, 3.0);
+    a.f[n] = float(n) + 0.5;
+    barrier();
+    o.seen[n] = b.w[n];
+}
+",
+    );
+    assert_eq!(m.shared.len(), 1);
+    let r = compute(&m, vec![vec![0; 8]], &[]);
+    let f = floats(&r[0]);
+    assert_eq!(f[..5], [1.0, 2.0, 3.0, 0.5, 1.5], "std430: the array follows the vector");
+}
+
+#[test]
+fn parameters_of_a_draw_are_uniforms() {
+    let m = from_glsl(
+        Stage::Vertex,
+        "#version 460
+layout(location = 0) out ivec3 o;
+void main() { o = ivec3(gl_BaseVertex, gl_BaseInstance, gl_DrawID); gl_Position = vec4(0.0); }
+",
+    );
+    let names: Vec<&str> = m.uniforms.values().map(|u| u.name.as_str()).collect();
+    let values = names.iter().map(|n| vec![["base_vertex", "base_instance", "draw_index"].iter().position(|w| w == n).unwrap() as u32 + 5]);
+    let outputs = run(&m, Vec::new(), values.collect());
+    assert!(outputs.contains(&vec![5, 6, 7]), "{outputs:?}");
+}
+
+#[test]
+fn earlier_colours_and_samples_are_fetched() {
+    let m = from_glsl(
+        Stage::Fragment,
+        "#version 450
+layout(input_attachment_index = 0, binding = 0) uniform subpassInput before;
+layout(binding = 1) uniform sampler2DMS many;
+layout(location = 0) out vec4 o;
+void main() { o = subpassLoad(before) + texelFetch(many, ivec2(0, 1), 2); }
+",
+    );
+    let image = |layers: u32, first: f32| {
+        let texels = (0..4 * layers).map(|n| [(first + n as f32).to_bits(), 0, 0, 0]).collect();
+        retroshade_ir::TextureData { dim: retroshade_ir::TexDim::D2, size: [2, 2, 1], layers, levels: 1, depth: false, filter: retroshade_ir::env::Filter::Nearest, wrap: retroshade_ir::env::Wrap::Clamp, texels }
+    };
+    let at = |x: f32, y: f32| InvocationInputs { inputs: vec![[x, y, 0.0, 1.0].map(f32::to_bits).to_vec()] };
+    let env = ShaderEnv {
+        invocations: vec![at(0.5, 0.5), at(1.5, 0.5), at(0.5, 1.5), at(1.5, 1.5)],
+        textures: vec![image(1, 0.0), image(4, 100.0)],
+        ..ShaderEnv::default()
+    };
+    let r = retroshade_ir::interp::run(&m, &env, &Reference).unwrap();
+    let red: Vec<f32> = r.invocations.iter().map(|i| f32::from_bits(i.outputs[0][0])).collect();
+    // Sample 2 of the texel in the second row: image 2, texel 2.
+    assert_eq!(red, [110.0, 111.0, 112.0, 113.0]);
+}
+
+#[test]
+fn atomics_on_floats_are_repeated_exchanges() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+#extension GL_EXT_shader_atomic_float : enable
+layout(local_size_x = 3) in;
+layout(binding = 0) buffer B { float sum; float old[3]; } b;
+layout(binding = 1, r32f) uniform image2D t;
+void main() {
+    uint n = gl_LocalInvocationIndex;
+    b.old[n] = atomicAdd(b.sum, float(n) + 0.5);
+    imageAtomicAdd(t, ivec2(0, n), 2.0);
+}
+",
+    );
+    let texels = [1.0f32, 1.0, 1.0].map(f32::to_bits).to_vec();
+    let r = compute(&m, vec![vec![0; 4], texels], &[("t.size", vec![1, 2, 1, 1])]);
+    assert_eq!(floats(&r[0]), [4.5, 0.0, 0.5, 2.0]);
+    assert_eq!(floats(&r[1]), [3.0, 3.0, 1.0]);
+}
+
+#[test]
+fn cull_distances_are_outputs() {
+    let m = from_glsl(
+        Stage::Vertex,
+        "#version 450
+out gl_PerVertex { vec4 gl_Position; float gl_CullDistance[2]; };
+void main() { gl_Position = vec4(0.0); gl_CullDistance[0] = 1.0; gl_CullDistance[1] = -1.0; }
+",
+    );
+    assert!(retroshade_ir::print(&m).contains("@cull_distances"), "{}", retroshade_ir::print(&m));
+}
