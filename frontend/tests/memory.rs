@@ -216,18 +216,20 @@ void main() {
 }
 ",
     );
-    let half = |x: f32| u32::from(match x {
-        0.5 => 0x3800u16,
-        1.0 => 0x3c00,
-        1.5 => 0x3e00,
-        2.0 => 0x4000,
-        2.5 => 0x4100,
-        3.0 => 0x4200,
-        3.5 => 0x4300,
-        4.0 => 0x4400,
-        4.5 => 0x4480,
-        _ => panic!("{x}"),
-    });
+    let half = |x: f32| {
+        u32::from(match x {
+            0.5 => 0x3800u16,
+            1.0 => 0x3c00,
+            1.5 => 0x3e00,
+            2.0 => 0x4000,
+            2.5 => 0x4100,
+            3.0 => 0x4200,
+            3.5 => 0x4300,
+            4.0 => 0x4400,
+            4.5 => 0x4480,
+            _ => panic!("{x}"),
+        })
+    };
     // one (and two bytes of nothing), two, three (and two bytes), pairs.
     let pairs: Vec<u32> = [1.0, 2.0, 3.0, 4.0].iter().map(|x| half(*x) << 16 | 0x1234).collect();
     let mut a = vec![0xabcd_0000 | half(0.5), 0, 0, 0xbeef_0000];
@@ -311,7 +313,16 @@ void main() { o = subpassLoad(before) + texelFetch(many, ivec2(0, 1), 2); }
     );
     let image = |layers: u32, first: f32| {
         let texels = (0..4 * layers).map(|n| [(first + n as f32).to_bits(), 0, 0, 0]).collect();
-        retroshade_ir::TextureData { dim: retroshade_ir::TexDim::D2, size: [2, 2, 1], layers, levels: 1, depth: false, filter: retroshade_ir::env::Filter::Nearest, wrap: retroshade_ir::env::Wrap::Clamp, texels }
+        retroshade_ir::TextureData {
+            dim: retroshade_ir::TexDim::D2,
+            size: [2, 2, 1],
+            layers,
+            levels: 1,
+            depth: false,
+            filter: retroshade_ir::env::Filter::Nearest,
+            wrap: retroshade_ir::env::Wrap::Clamp,
+            texels,
+        }
     };
     let at = |x: f32, y: f32| InvocationInputs { inputs: vec![[x, y, 0.0, 1.0].map(f32::to_bits).to_vec()] };
     let env = ShaderEnv {

@@ -1,10 +1,10 @@
 //! Instructions: which of the reader's parts translates what; variables, pointers, barriers, vertices.
 
 use super::atomic::is_atomic;
-use super::subgroup::is_subgroup;
 use super::binary::{Id, Inst, R, malformed};
 use super::convert::Converter;
 use super::place::{Place, Root, Slot, Step};
+use super::subgroup::is_subgroup;
 use super::types::Ty;
 use super::value::Val;
 use retroshade_ir::inst::Imm;

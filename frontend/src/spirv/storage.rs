@@ -76,7 +76,9 @@ impl Converter<'_> {
             Ty::Struct(block) => (block, None),
             Ty::Array(id) => match (self.types.array(id).elem, self.types.array(id).count) {
                 (Ty::Struct(block), Some(n)) if n <= MAX_BUFFERS => (block, Some(n)),
-                (Ty::Struct(_), Some(n)) => return Err(self.limit(format!("an array of {n} storage buffers; no machine has room for them"))),
+                (Ty::Struct(_), Some(n)) => {
+                    return Err(self.limit(format!("an array of {n} storage buffers; no machine has room for them")));
+                }
                 _ => return Err(self.error("F0135", "arrays of storage buffers without a length exist on none of the machines")),
             },
             _ => return Err(self.error("F0121", "a storage buffer of a type without layout")),

@@ -270,7 +270,9 @@ impl<'m> Converter<'m> {
                 self.texel_places.push(x);
                 Ok(Val::Place(Place::of(Root::Texel(self.texel_places.len() as u32 - 1), ty)))
             }
-            Some([(_, None)]) => Err(self.error("F0137", "atomics on texels of other formats than r32i, r32ui and r32f exist on none of the machines")),
+            Some([(_, None)]) => {
+                Err(self.error("F0137", "atomics on texels of other formats than r32i, r32ui and r32f exist on none of the machines"))
+            }
             Some(_) => Err(self.error("F0135", "atomics on a texture that a computed index chooses exist on none of the machines")),
             None => Err(self.error("F0137", "an atomic on a texture that only samplers read")),
         }

@@ -171,6 +171,10 @@ mod tests {
 
     #[test]
     fn every_operation_of_subgroups_is_known() {
-        assert!(is_subgroup(Op::GroupNonUniformElect) && is_subgroup(Op::GroupNonUniformLogicalXor) && !is_subgroup(Op::GroupNonUniformQuadSwap));
+        assert!(
+            is_subgroup(Op::GroupNonUniformElect)
+                && is_subgroup(Op::GroupNonUniformLogicalXor)
+                && !is_subgroup(Op::GroupNonUniformQuadSwap)
+        );
     }
 }
