@@ -5,8 +5,10 @@
 //! register (x face sign, z coverage, w sample). Parameters are numbered without holes in order of location, position vectors as
 //! PA_CL_VS_OUT_CNTL enables them; register words (`container::registers`) say which is which. Each uniform binding is one constant buffer and, 160 higher, one vertex resource.
 
-use retroshade_ir::{Binding, Builtin, IoDecl, Module, Primitive, Scalar, Stage};
+use retroshade_ir::analysis::tables;
+use retroshade_ir::{Binding, Builtin, Imm, IoDecl, MemRef, Module, Opcode, Output, Primitive, Scalar, Stage};
 use retroshade_lower::CompileError;
+use std::collections::BTreeSet;
 
 /// Most vec4 registers that a program may use (four are clause temporaries).
 pub const MAX_GPRS: u16 = 124;
@@ -49,12 +51,26 @@ pub struct InputPlace {
 /// An output's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputPlace {
-    /// 0 pixel, 1 position, 2 parameter.
+    /// 0 pixel, 1 position, 2 parameter, [`NOWHERE`].
     pub kind: u8,
     /// Target of the first element.
     pub base: u16,
     /// First channel.
     pub chan: u8,
+}
+
+/// The kind of an output's place that the program never writes: nobody has to find it anywhere.
+pub const NOWHERE: u8 = 3;
+
+/// Local arrays that hold constants, in a constant buffer behind the program's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constants {
+    /// The buffer.
+    pub bank: u8,
+    /// Its words: each element takes the 16 bytes of a fetch.
+    pub words: Vec<u32>,
+    /// By local array: the row of its first element.
+    rows: Vec<Option<u32>>,
 }
 
 /// How a vertex program is run.
@@ -108,6 +124,8 @@ pub struct Abi {
     pub units: Vec<u32>,
     /// (group, binding) of each constant buffer.
     pub buffers: Vec<(u32, u32)>,
+    /// Constants that the program brings along.
+    pub constants: Option<Constants>,
     /// Registers that hold inputs on entry.
     pub input_gprs: u8,
     /// Whether the fetch shader is called.
@@ -270,7 +288,7 @@ impl Abi {
         for (k, d) in m.outputs.values().enumerate() {
             for e in 0..d.count {
                 let (kind, base, _) = self.output(m, k, e);
-                out.push((kind, base));
+                out.extend((kind != NOWHERE).then_some((kind, base)));
             }
         }
         out.sort_unstable();
@@ -289,12 +307,18 @@ impl Abi {
 
     fn outputs_of(&mut self, m: &Module) -> Result<(), CompileError> {
         // Parameters in order of location; position vectors behind the position, without holes.
-        let mut located: Vec<(u32, u32)> =
-            m.outputs.values().filter_map(|d| if let Binding::Location(l) = d.binding { Some((l, d.count)) } else { None }).collect();
+        let written = written(m);
+        // What a geometry program reads is found by what is declared; the rasteriser takes what is there.
+        let kept = |o: Output| m.stage == Stage::Fragment || self.role == Role::ExportStage || written.contains(&o);
+        let mut located: Vec<(u32, u32)> = m
+            .outputs
+            .iter()
+            .filter_map(|(o, d)| if let (Binding::Location(l), true) = (d.binding, kept(o)) { Some((l, d.count)) } else { None })
+            .collect();
         located.sort_unstable();
         let before = |at: u32| located.iter().filter(|(l, _)| *l < at).map(|l| l.1).sum::<u32>();
         let clip = MISC_TARGET + writes_misc(m) as u16;
-        for d in m.outputs.values() {
+        for (o, d) in m.outputs.iter() {
             let limit = |base: u32, n: u32| -> Result<u16, CompileError> {
                 if base + d.count > n {
                     return Err(CompileError::limit("R0302", d.span, "too many outputs", (base + d.count) as u64, n as u64));
@@ -306,6 +330,7 @@ impl Abi {
                 (Stage::Fragment, Binding::Location(l)) => place(0, limit(l + d.blend_source as u32, 8)?, 0),
                 (Stage::Fragment, Binding::Builtin(Builtin::FragDepth)) => place(0, DEPTH_TARGET, 0),
                 (Stage::Fragment, Binding::Builtin(Builtin::SampleMask)) => place(0, DEPTH_TARGET, 2),
+                (Stage::Vertex | Stage::Geometry, Binding::Location(_)) if !kept(o) => place(NOWHERE, 0, 0),
                 (Stage::Vertex | Stage::Geometry, Binding::Location(l)) if l + d.count <= MAX_LOCATION => {
                     place(2, limit(before(l), 32)?, 0)
                 }
@@ -333,7 +358,17 @@ impl Abi {
             self.gx2_bindings(m, &buffers)?;
         }
         self.buffers = buffers;
+        // GX2 knows only what the application binds.
+        if self.platform == Platform::Object && self.buffers.len() < most {
+            self.constants = constants(m, self.buffers.len() as u8);
+        }
         Ok(())
+    }
+
+    /// The constant buffer and the row of a local array's first element, where it lies in one.
+    pub fn table(&self, local: usize) -> Option<(u8, u32)> {
+        let c = self.constants.as_ref()?;
+        Some((c.bank, c.rows.get(local).copied().flatten()?))
     }
 
     /// GX2 names uniform blocks by one number each and binds no other buffers.
@@ -384,6 +419,35 @@ impl Abi {
     }
 }
 
+/// The outputs that the program gives a value.
+fn written(m: &Module) -> BTreeSet<Output> {
+    let stores = |f: &retroshade_ir::Function| {
+        let store = |d: &retroshade_ir::InstData| match d.imm {
+            Imm::Mem { var: MemRef::Output(o), .. } if d.op == Opcode::Output && f.def_if(d.args[0], Opcode::Undef).is_none() => Some(o),
+            _ => None,
+        };
+        f.ordered().filter_map(|(_, i)| store(&f.insts[i])).collect::<Vec<_>>()
+    };
+    m.functions.values().flat_map(stores).collect()
+}
+
+/// The constant buffer of a program's tables, and its number.
+fn constants(m: &Module, bank: u8) -> Option<Constants> {
+    /// What a buffer holds.
+    const MOST_ROWS: usize = 4096;
+    let f = m.main();
+    let found = tables::tables(f);
+    let (mut words, mut rows) = (Vec::new(), Vec::new());
+    for (l, d) in f.locals.iter() {
+        let table = found[l].as_ref().filter(|w| words.len() / 4 + w.len() / d.ty.lanes as usize <= MOST_ROWS);
+        rows.push(table.map(|_| words.len() as u32 / 4));
+        for element in table.into_iter().flat_map(|w| w.chunks(d.ty.lanes as usize)) {
+            words.extend((0..4).map(|k| element.get(k).copied().unwrap_or(0)));
+        }
+    }
+    (!words.is_empty()).then_some(Constants { bank, words, rows })
+}
+
 /// Fills in the machine's names for places.
 pub fn reflect(r: &mut retroshade_lower::Reflection, abi: &Abi) {
     r.target = "r700".to_string();
@@ -391,12 +455,16 @@ pub fn reflect(r: &mut retroshade_lower::Reflection, abi: &Abi) {
         x.register = Some(format!("R{}.{}", p.gpr, ["x", "y", "z", "w"][p.chan as usize & 3]));
     }
     for (x, p) in r.outputs.iter_mut().zip(&abi.outputs) {
-        x.register = Some(format!("{}{}", ["pixel", "position", "param"][p.kind as usize % 3], p.base));
+        let kind = ["pixel", "position", "param"].get(p.kind as usize);
+        x.register = kind.map(|k| format!("{k}{}", p.base));
     }
     for x in &mut r.uniforms {
         let bank = abi.bank(x.group, x.binding);
         let buffer = if bank as u32 == REGISTER_FILE { "C".to_string() } else { format!("CB{bank}") };
         x.register = Some(format!("{buffer}[{}].{}", x.offset / 16, ["x", "y", "z", "w"][x.offset as usize / 4 % 4]));
+    }
+    if let Some(c) = &abi.constants {
+        r.constants.push(retroshade_lower::reflect::ReflectConstants { register: format!("CB{}[0]", c.bank), words: c.words.clone() });
     }
     for (x, unit) in r.textures.iter_mut().zip(&abi.units) {
         x.unit = *unit;

@@ -4,7 +4,7 @@ use crate::abi::{Abi, Platform, Role};
 use crate::emit::{Emitted, emit};
 use crate::legal::{Choice, STANDARD, legalise};
 use crate::place::fit::{Retry, fit};
-use crate::place::{Placement, coalesce, spill};
+use crate::place::{Placement, coalesce, spill, waves};
 use crate::select::lower;
 use crate::select::mir::*;
 use crate::select::tidy::{limit_constants, shape_control_flow};
@@ -63,6 +63,8 @@ struct Generated {
 
 /// What a group is worth in bytes when whole programs are compared: it is a group of four cycles, too.
 const GROUP_WEIGHT: u64 = 20;
+/// The same of a fetch clause: the program waits for it.
+const FETCH_WEIGHT: u64 = 60;
 
 /// Tries of the scheduler while ways of compiling are compared, and for the way that is kept.
 const QUICK: u64 = 600;
@@ -71,16 +73,28 @@ const THOROUGH: u64 = 40_000;
 /// Elements of scratch memory that ARRAY_SIZE can bound.
 pub const MAX_SCRATCH: u32 = 4096;
 
+/// Bytes by which code may grow where loops are unrolled.
+const MOST_UNROLLED: u64 = 1024;
+
 /// IR instructions that may be compiled to compare ways of compiling.
 const WORK: usize = 3_000;
 
-/// Code size in bytes, and what its groups are worth.
+/// What a program executes, in bytes.
+fn executed(e: &Emitted) -> u64 {
+    GROUP_WEIGHT * e.counts.work.groups + FETCH_WEIGHT * e.counts.work.fetches
+}
+
+/// Code size in bytes, and what it executes is worth.
 fn cost(e: &Emitted) -> u64 {
-    e.words.len() as u64 * 4 + GROUP_WEIGHT * e.counts.groups
+    bytes(e) + executed(e)
+}
+
+fn bytes(e: &Emitted) -> u64 {
+    e.words.len() as u64 * 4
 }
 
 /// The interface of a module in a role.
-fn interface(module: &Module, role: Role, options: &Options) -> Result<Abi, CompileError> {
+pub fn interface(module: &Module, role: Role, options: &Options) -> Result<Abi, CompileError> {
     let abi = Abi::in_role(module, role, Platform::of(options.chip.as_deref()))?;
     Ok(Abi { emulators: crate::legal::for_emulators(options), ..abi })
 }
@@ -111,6 +125,9 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
     let branches = count(&|f| f.blocks.len() > 1);
     if branches || count(&|f| has(f, &[Select])) {
         out.push(Choice { dot: 2, balance: true, ..standard });
+    }
+    if count(&|f| !f.locals.is_empty()) {
+        out.push(Choice { local: 0, ..standard });
     }
     if branches {
         out.extend([Choice { select: 48, ..standard }, Choice { dot: 0, select: 48, ..standard }]);
@@ -160,11 +177,15 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
             }
         }
     }
-    // Groups are worth bytes, but hardly more than a tenth (or two slots) above the smallest code found.
-    let bytes = |c: &Candidate| c.code.emitted.words.len() as u64 * 4;
-    let smallest = all.iter().map(|w| bytes(&w.candidate)).min().unwrap_or(0);
-    let cap = smallest + (smallest / 10).max(16);
-    let weighed = |c: &Candidate| c.cost + 4 * bytes(c).saturating_sub(cap);
+    // Groups are worth bytes, but hardly more than a tenth (or two slots) above the smallest code found; twice that and more where
+    // a loop is gone and with it much of what is executed.
+    let least = all.iter().map(|w| &w.candidate.code.emitted).min_by_key(|e| bytes(e));
+    let (smallest, most_work) = least.map_or((0, 0), |e| (bytes(e), executed(e)));
+    let weighed = |c: &Candidate| {
+        let unrolled = options.opt != OptLevel::Os && 3 * executed(&c.code.emitted) < 2 * most_work;
+        let cap = smallest + if unrolled { smallest.clamp(16, MOST_UNROLLED) } else { (smallest / 10).max(16) };
+        c.cost + 4 * bytes(&c.code.emitted).saturating_sub(cap)
+    };
     let better = |new: &Way<'_>, old: &Way<'_>| weighed(&new.candidate) < weighed(&old.candidate);
     all.sort_by_key(|w| weighed(&w.candidate));
     // Single dot products are tried the other way from the best way that has some.
@@ -271,6 +292,7 @@ fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, options: &
 fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u8, options: &Options) -> Result<Generated, Retry> {
     let mut mir = lower(legal, legal.main(), tree, abi).map_err(Retry::No)?;
     coalesce::remove_dead(&mut mir);
+    waves::gather(&mut mir);
     if boldness == 0 {
         spill::loosen(&mut mir);
     }

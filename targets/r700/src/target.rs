@@ -96,7 +96,7 @@ impl TargetIsa for R700 {
         let mut extra: indexmap::IndexMap<&'static str, Vec<u8>> =
             [("hex", hex.into_bytes()), ("mir", c.mir.into_bytes()), ("regalloc", c.places.into_bytes())].into_iter().collect();
         let container = match c.abi.platform {
-            abi::Platform::Object => container::build(&code, &registers, &c.parts, module.stage, &chip),
+            abi::Platform::Object => container::build(&code, &registers, &c.parts, c.abi.constants.as_ref(), module.stage, &chip),
             abi::Platform::WiiU => {
                 let loops = program.cf.iter().any(|w| w.form() == forms::cf::LOOP_START_DX10);
                 let part = |name: &str| c.parts.iter().find(|p| p.name == name);

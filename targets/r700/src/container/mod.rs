@@ -3,12 +3,14 @@
 //! Sections: `.text` (code), `.r700.info` (stage and chip, one `name value` per line), `.r700.registers` (register words by
 //! the names of AMD's register reference, one `NAME 0xvalue` per line). Programs beside the main one (`stages.rs`) are
 //! sections `.r700.fetch`, `.r700.es`, `.r700.direct` and `.r700.copy`, their register words `.r700.es.registers` and so on.
+//! `.r700.constants` is what a driver binds as the constant buffer that `.r700.info` names.
 
 pub mod gsh;
 pub mod interface;
 pub mod registers;
 pub mod stages;
 
+use crate::abi::Constants;
 use registers::Registers;
 use retroshade_ir::Stage;
 
@@ -26,14 +28,18 @@ pub struct Part {
 }
 
 /// Builds the object.
-pub fn build(code: &[u8], registers: &Registers, parts: &[Part], stage: Stage, chip: &str) -> Vec<u8> {
+pub fn build(code: &[u8], registers: &Registers, parts: &[Part], constants: Option<&Constants>, stage: Stage, chip: &str) -> Vec<u8> {
     let listed = |r: &Registers| r.iter().map(|(n, v)| format!("{n} 0x{v:08x}\n")).collect::<String>().into_bytes();
-    let info = format!("stage {}\nchip {chip}\n", stage.name()).into_bytes();
+    let buffer = constants.map_or(String::new(), |c| format!("constants {}\n", c.bank));
+    let info = format!("stage {}\nchip {chip}\n{buffer}", stage.name()).into_bytes();
     let mut sections: Vec<(String, u32, u32, Vec<u8>)> = vec![
         (".text".to_string(), 1, 6, code.to_vec()),
         (".r700.info".to_string(), 1, 0, info),
         (".r700.registers".to_string(), 1, 0, listed(registers)),
     ];
+    if let Some(c) = constants {
+        sections.push((".r700.constants".to_string(), 1, 2, c.words.iter().flat_map(|w| w.to_le_bytes()).collect()));
+    }
     for p in parts {
         sections.push((format!(".r700.{}", p.name), 1, 6, p.words.iter().flat_map(|w| w.to_le_bytes()).collect()));
         if !p.registers.is_empty() {

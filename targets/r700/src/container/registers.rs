@@ -3,7 +3,7 @@
 //! Both sides of the rasteriser are matched by semantic numbers: parameter *p* of the vertex side has the number in byte *p* of
 //! SPI_VS_OUT_ID, input *n* of the pixel side (in register *n*) the one in SPI_PS_INPUT_CNTL_*n*. The number is the location.
 
-use crate::abi::{Abi, MAX_LOCATION, writes_misc};
+use crate::abi::{Abi, MAX_LOCATION, NOWHERE, writes_misc};
 use crate::emit::Emitted;
 use retroshade_ir::{Binding, Builtin, Interpolation, IoDecl, Module, Primitive, Sampling, Stage};
 
@@ -56,6 +56,9 @@ fn parameters(m: &Module, abi: &Abi) -> Vec<u32> {
     let mut out = Vec::new();
     for (k, d) in m.outputs.values().enumerate() {
         let Binding::Location(l) = d.binding else { continue };
+        if abi.output(m, k, 0).0 == NOWHERE {
+            continue;
+        }
         for e in 0..d.count {
             let p = abi.output(m, k, e).1 as usize;
             out.resize(out.len().max(p + 1), NO_SEMANTIC);

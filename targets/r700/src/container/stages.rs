@@ -148,7 +148,7 @@ pub fn parts(legal: &Module, abi: &Abi, options: &retroshade_lower::Options) -> 
                 let words = resources(&e, gprs);
                 let registers = match role {
                     Role::ExportStage => {
-                        let size = 4 * abi.export_slots(legal).len() as u32;
+                        let size = 4 * crate::compile::interface(legal, role, options)?.export_slots(legal).len() as u32;
                         vec![("SQ_PGM_RESOURCES_ES".to_string(), words), ("SQ_ESGS_RING_ITEMSIZE".to_string(), size)]
                     }
                     _ => [vec![("SQ_PGM_RESOURCES_VS".to_string(), words)], exports(legal, abi)].concat(),

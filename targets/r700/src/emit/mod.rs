@@ -4,7 +4,7 @@ pub mod barrier;
 
 use crate::isa::forms::{self, FORMS, Format, Info, Number, TABLE, cf, cf_alu, exp_buf, exp_swiz, field, word};
 use crate::isa::word::{Alu, DST_SEL, Group, SRC_SEL, Src, sel};
-use crate::place::paths::{Path, paths};
+use crate::place::paths::{Path, paths, work};
 use crate::place::sched::{Item, Lines, Slot};
 use crate::place::{Leaf, Placement};
 use crate::select::mir::*;
@@ -81,6 +81,8 @@ pub struct Counts {
     pub stack: u64,
     /// What is executed on the shortest and on the longest path.
     pub paths: [Path; 2],
+    /// What the program is taken to execute when ways are compared.
+    pub work: Path,
 }
 
 /// An emitted program.
@@ -150,7 +152,7 @@ pub fn emit(mir: &Mir, leaves: &[Leaf], place: &Placement, stage: Stage, fetch_s
     let stack = stack_entries(&mir.steps, e.whole_quad_until.is_some()).max(fetch_shader as u64);
     e.counts.stack = stack;
     e.counts.paths = paths(&mir.steps, &mut leaves.iter());
-
+    e.counts.work = work(&mir.steps, &mut leaves.iter());
     e.finish(stage)
 }
 

@@ -107,6 +107,34 @@ fn blend(b: &mut Builder<'_>, d: &InstData) -> Option<Value> {
     None
 }
 
+/// What is added to a dot product of three lanes takes the fourth: a product, or a value and 1.
+pub fn fourth_lanes(func: &mut Function) -> bool {
+    let uses = func.use_counts();
+    rewrite(func, |b, i| {
+        let d = b.func.insts[i].clone();
+        let free = |b: &Builder<'_>, v: Value| {
+            let dot = b.func.def_if(v, Opcode::Dot).filter(|m| !m.precise && uses[v] == 1)?;
+            (b.func.ty(dot.args[0]).lanes == 3).then(|| (dot.args[0], dot.args[1]))
+        };
+        let found = match d.op {
+            Opcode::Fmad => free(b, d.args[2]).map(|dot| (dot, d.args[0], d.args[1])),
+            Opcode::Fadd => [(0, 1), (1, 0)].into_iter().find_map(|(dot, x)| {
+                let dot = free(b, d.args[dot])?;
+                let ty = b.func.ty(d.args[x]);
+                Some((dot, d.args[x], b.fconst(ty, 1.0)))
+            }),
+            _ => None,
+        };
+        let Some(((x, y), last_x, last_y)) = found.filter(|_| !d.precise) else { return Action::Keep };
+        let mut with = |v: Value, last: Value| {
+            let lanes = [b.extract(v, 0), b.extract(v, 1), b.extract(v, 2), last];
+            b.build(&lanes)
+        };
+        let (x, y) = (with(x, last_x), with(y, last_y));
+        Action::Replace(b.ins(Opcode::Dot, &[x, y]))
+    })
+}
+
 /// In a chain of selects by whether one value is this or that constant, the order of the tests does not matter. A test
 /// with 0 needs no comparison, so it goes to the end that is computed first.
 pub fn zero_first(func: &mut Function) -> bool {

@@ -22,9 +22,6 @@ use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
 use std::collections::BTreeSet;
 
-/// Local arrays up to this length become selects where their index is computed.
-const LOCAL_SELECT: u32 = 8;
-
 /// Constant parts of indices are below this, so that they fit every offset.
 const MAX_SPLIT: u32 = 64;
 /// The least index that a register's relative address surely takes.
@@ -41,10 +38,12 @@ pub struct Choice {
     pub select: u32,
     /// Whether chains of selects become trees.
     pub balance: bool,
+    /// Local arrays up to this length become selects where their index is computed.
+    pub local: u32,
 }
 
 /// The usual way.
-pub const STANDARD: Choice = Choice { dot: 3, unroll: 256, select: 16, balance: false };
+pub const STANDARD: Choice = Choice { dot: 3, unroll: 256, select: 16, balance: false, local: 8 };
 
 /// The passes' options under a choice.
 fn pass_options(options: &Options, choice: Choice) -> PassOptions {
@@ -55,7 +54,7 @@ fn pass_options(options: &Options, choice: Choice) -> PassOptions {
         scalarise: true,
         dot: choice.dot,
         lower_switches: true,
-        local_select: LOCAL_SELECT,
+        local_select: choice.local,
         remat: false,
         ..options.passes(&NUMERICS)
     }
@@ -118,7 +117,7 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut 
     // Where an index comes from shows only when calls are gone.
     let pass = pass_options(options, choice);
     sequence(&mut m, &["inline"], &pass);
-    bound_indices(&mut m, if options.opt > OptLevel::O0 { LOCAL_SELECT } else { 0 });
+    bound_indices(&mut m, if options.opt > OptLevel::O0 { choice.local } else { 0 });
     // Sums of two products are cheaper one after the other, unless they are on the longest chain.
     each(&mut m, whole_quotients);
     let own = if for_emulators(options) { EMULATOR_RULES } else { &[] };
@@ -133,9 +132,12 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut 
     // Passes may have formed what has to be expanded again; machine operations come last.
     let relaxed = options.fp_contract && options.opt > OptLevel::O0 && each(&mut m, crate::legal::algebra::run);
     let again = rules(&mut m) | each(&mut m, expand) | cubes(&mut m) | relaxed;
-    if choice.dot == 0 {
+    let again = if choice.dot == 0 {
         expand_dots(&mut m, |_, lanes| lanes == 3);
-    }
+        again
+    } else {
+        again | (options.fp_contract && options.opt > OptLevel::O0 && each(&mut m, crate::legal::algebra::fourth_lanes))
+    };
     if choice.balance {
         each(&mut m, crate::legal::algebra::balance);
     }
@@ -314,7 +316,7 @@ fn split_indices(m: &mut Module) -> bool {
             continue;
         }
         let ranges = Ranges::new(m, f);
-        let scratch = crate::select::in_scratch(f);
+        let scratch = crate::select::in_scratch(f, |_| false);
         changed |= rewrite(&mut m.functions[id], |b, i| {
             let d = b.func.insts[i].clone();
             let Imm::Mem { var, .. } = d.imm else { return Action::Keep };
@@ -400,7 +402,7 @@ fn zero_locals(m: &mut Module) {
         .filter(|(l, _, n)| !stored.contains(&(l.index(), *n)))
         .collect();
     // Arrays in scratch memory are cleared by a loop where stores would take more code.
-    let scratch = crate::select::in_scratch(f);
+    let scratch = crate::select::in_scratch(f, |_| false);
     let many = |l: retroshade_ir::Local| scratch[l.index()] && missing.iter().filter(|m| m.0 == l).count() > 16;
     let loops: BTreeSet<usize> = missing.iter().filter(|m| many(m.0)).map(|m| m.0.index()).collect();
     let missing: Vec<_> = missing.into_iter().filter(|m| !loops.contains(&m.0.index())).collect();

@@ -8,6 +8,7 @@ pub mod liveness;
 pub mod paths;
 pub mod sched;
 pub mod spill;
+pub mod waves;
 
 use crate::abi::MAX_GPRS;
 use crate::select::mir::{Kind, Mir, Op, Step, Web};

@@ -11,12 +11,35 @@ pub struct Path {
     pub groups: u64,
     /// ALU and fetch clauses.
     pub clauses: u64,
+    /// The fetch clauses among them.
+    pub fetches: u64,
 }
 
 impl Path {
     fn then(self, o: Path) -> Path {
-        Path { groups: self.groups + o.groups, clauses: self.clauses + o.clauses }
+        self.times(1, o)
     }
+    /// Behind this path another one, so many times.
+    fn times(self, n: u64, o: Path) -> Path {
+        Path { groups: self.groups + n * o.groups, clauses: self.clauses + n * o.clauses, fetches: self.fetches + n * o.fetches }
+    }
+}
+
+/// Rounds that a loop is taken to make where nobody knows better.
+const ROUNDS: u64 = 4;
+
+/// The work of steps: both arms of branches, loops several times.
+pub fn work<'a>(steps: &[Step], leaves: &mut impl Iterator<Item = &'a Leaf>) -> Path {
+    let mut all = Path::default();
+    for s in steps {
+        all = match s {
+            Step::Code(_) => all.then(leaves.next().map(straight).unwrap_or_default()),
+            Step::If { then, other } => all.then(work(then, leaves)).then(work(other, leaves)),
+            Step::Loop(body) => all.times(ROUNDS, work(body, leaves)),
+            _ => continue,
+        };
+    }
+    all
 }
 
 /// The shortest and the longest path through steps, whose pieces of code come from `leaves` in order.
@@ -52,6 +75,7 @@ fn straight(leaf: &Leaf) -> Path {
     for item in &leaf.items {
         let group = matches!(item, Item::Group(_));
         p.groups += group as u64;
+        p.fetches += matches!(item, Item::Fetch(_)) as u64;
         p.clauses += (group && !open || matches!(item, Item::Fetch(_))) as u64;
         open = group;
     }

@@ -52,18 +52,11 @@ impl Lower<'_> {
         }
         let slots = self.abi.ring_slots(self.module);
         for (n, (kind, base)) in slots.iter().enumerate() {
-            let mut src = [None; 4];
-            let mut members = Vec::new();
-            let own: Vec<(u8, Web)> =
-                self.outputs.iter().filter(|((k, b, _), _)| (k, b) == (kind, base)).map(|((_, _, c), w)| (*c, *w)).collect();
-            for (c, w) in own {
-                let x = self.mir.web();
-                self.mir.webs[x.0 as usize].chan = Some(c & 3);
-                self.emit_to(op2::MOV, &[Opnd::web(w)], x);
-                src[c as usize & 3] = Some(x);
-                members.push(x);
+            let (mut src, mut quad) = ([None; 4], None);
+            for ((_, _, c), w) in self.outputs.iter().filter(|((k, b, _), _)| (k, b) == (kind, base)) {
+                src[*c as usize & 3] = Some(*w);
+                quad = self.mir.webs[w.0 as usize].quad;
             }
-            let quad = self.quad(members);
             let write = Write { form: exp_buf::MEM_RING, kind: 1, base: n as u16 * 4, src, quad, index: self.ring };
             self.push(Op::other(Kind::Write(Box::new(write))));
         }

@@ -9,15 +9,17 @@ use cranelift_entity::EntityRef;
 use retroshade_emit::Word;
 use retroshade_ir::{Function, Imm, InstData, MemRef, Opcode, Scalar, Span, Value};
 use retroshade_lower::CompileError;
+use std::collections::BTreeSet;
 
 /// Registers kept for local arrays.
 const ARRAY_REGISTERS: u32 = 64;
 
-/// Which local arrays live in scratch memory: the longest ones, where the registers kept for arrays do not hold all.
-pub fn in_scratch(func: &Function) -> Vec<bool> {
-    let mut order: Vec<(u32, usize)> = func.locals.values().enumerate().map(|(k, l)| (l.count, k)).collect();
+/// Which local arrays live in scratch memory: the longest ones, where the registers kept for arrays do not hold all. Those that are
+/// `elsewhere` need none.
+pub fn in_scratch(func: &Function, elsewhere: impl Fn(usize) -> bool) -> Vec<bool> {
+    let mut order: Vec<(u32, usize)> = func.locals.values().enumerate().map(|(k, l)| (l.count, k)).filter(|l| !elsewhere(l.1)).collect();
     order.sort_unstable();
-    let mut out = vec![false; order.len()];
+    let mut out = vec![false; func.locals.len()];
     let mut total = 0u32;
     for (count, k) in order {
         total = total.saturating_add(count);
@@ -197,8 +199,16 @@ impl Lower<'_> {
     }
 
     pub(super) fn declare_locals(&mut self) -> Result<(), CompileError> {
-        for (l, scratch) in self.func.locals.values().zip(in_scratch(self.func)) {
-            self.mir.locals.push(if scratch { 0 } else { l.count as u8 });
+        let read = self.func.ordered().filter_map(|(_, i)| match (self.data(i).op, &self.data(i).imm) {
+            (Opcode::LocalLoad, Imm::Mem { var: MemRef::Local(l), .. }) => Some(l.index()),
+            _ => None,
+        });
+        let read: BTreeSet<usize> = read.collect();
+        // Tables lie in a constant buffer; what nobody reads lies nowhere.
+        let elsewhere = |k: usize| self.abi.table(k).is_some() || !read.contains(&k);
+        let scratch = in_scratch(self.func, elsewhere);
+        for (k, (l, scratch)) in self.func.locals.values().zip(scratch).enumerate() {
+            self.mir.locals.push(if scratch || elsewhere(k) { 0 } else { l.count as u8 });
             self.memory.push(scratch.then_some(self.mir.scratch));
             if scratch {
                 self.mir.scratch = self.mir.scratch.saturating_add(l.count);
@@ -255,9 +265,18 @@ impl Lower<'_> {
         let local = n.index() as u8;
         let store = d.op == Opcode::LocalStore;
         let index = d.args.get(store as usize).copied();
+        if let Some((bank, row)) = self.abi.table(n.index()) {
+            if !store {
+                self.table(d, bank, row, offset, index);
+            }
+            return;
+        }
         if let Some(base) = self.memory.get(n.index()).copied().flatten() {
             let index = index.map(|v| self.lane(v, 0));
             return self.scratch(d, base + offset, index);
+        }
+        if self.mir.locals[n.index()] == 0 {
+            return;
         }
         let rel = index.is_some();
         let offset = offset.min(127) as u8;
@@ -284,6 +303,23 @@ impl Lower<'_> {
                     self.set(r, lane, o);
                 }
             }
+        }
+    }
+
+    /// An element of a table in a constant buffer.
+    fn table(&mut self, d: &InstData, bank: u8, row: u32, offset: u32, index: Option<Value>) {
+        let r = d.results[0];
+        if let Some(index) = index {
+            // The index alone may be negative, and a fetch takes it as unsigned.
+            let mut index = self.lane(index, 0);
+            if offset > 0 {
+                index = self.emit(op2::ADD_INT, &[index, Opnd::bits(offset)]);
+            }
+            return fetch::buffer(self, r, index, self.rows(self.abi.buffer_resource() + bank as u64, row * 16), 0);
+        }
+        for lane in 0..self.func.ty(r).lanes {
+            let o = Opnd { place: Place::Const(bank, (row + offset) as u16, lane), neg: false, abs: false };
+            self.set(r, lane, o);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Outputs, exports, and the tuples of values that one register must hold.
 
 use super::Lower;
-use crate::abi::Role;
+use crate::abi::{NOWHERE, Role};
 use crate::isa::forms::{exp_buf, op2, op3};
 use crate::select::mir::*;
 use cranelift_entity::EntityRef;
@@ -17,6 +17,7 @@ impl Lower<'_> {
                 places.extend((0..d.ty.lanes).map(|l| (kind, base, chan + l)));
             }
         }
+        places.retain(|p| p.0 != NOWHERE);
         places.sort_unstable();
         places.dedup();
         for (_, i) in self.func.ordered() {
@@ -32,9 +33,26 @@ impl Lower<'_> {
                 }
             }
         }
+        // A lane that is never stored is masked wherever its output goes.
+        places.retain(|p| self.stores.contains_key(p));
         for p in places {
             let w = self.mir.web();
             self.outputs.push((p, w));
+        }
+        if self.module.stage == Stage::Geometry {
+            self.vertex_quads();
+        }
+    }
+
+    /// The outputs of a geometry program live where the ring takes them from, so that vertices share what does not change.
+    fn vertex_quads(&mut self) {
+        for slot in self.abi.ring_slots(self.module) {
+            let own = self.outputs.iter().filter(|((k, b, _), _)| (*k, *b) == slot).map(|((_, _, c), w)| (*c, *w));
+            let own: Vec<(u8, Web)> = own.collect();
+            for (c, w) in &own {
+                self.mir.webs[w.0 as usize].chan = Some(c & 3);
+            }
+            self.quad(own.into_iter().map(|o| o.1).collect());
         }
     }
 
@@ -58,6 +76,9 @@ impl Lower<'_> {
             return;
         }
         let (kind, base, chan) = self.abi.output(self.module, n.index(), offset);
+        if kind == NOWHERE {
+            return;
+        }
         let ty = self.func.ty(d.args[0]);
         for lane in 0..ty.lanes {
             let o = self.lane(d.args[0], lane);
@@ -82,8 +103,7 @@ impl Lower<'_> {
         if self.abi.role == Role::ExportStage {
             return self.export_to_ring();
         }
-        let mut targets: Vec<(u8, u16)> = self.outputs.iter().map(|((k, b, _), _)| (*k, *b)).collect();
-        targets.dedup();
+        let mut targets = self.abi.ring_slots(self.module);
         let must: &[(u8, u16)] = if self.module.stage == Stage::Fragment { &[(0, 0)] } else { &[(1, 60), (2, 0)] };
         for m in must {
             if !targets.iter().any(|t| t.0 == m.0) {

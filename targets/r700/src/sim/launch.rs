@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// The contents of the constant buffers, from the uniforms' values; behind them the constant file.
 fn buffers(module: &Module, abi: &Abi, env: &ShaderEnv) -> Vec<Vec<u32>> {
     let mut out: Vec<Vec<u32>> = vec![Vec::new(); MAX_BUFFERS + 1];
+    if let Some(c) = &abi.constants {
+        out[c.bank as usize].clone_from(&c.words);
+    }
     for (k, u) in module.uniforms.values().enumerate() {
         let buf = &mut out[abi.bank(u.group, u.binding) as usize];
         let lanes = u.ty.lanes as usize;
@@ -167,7 +170,7 @@ pub fn copied(program: &Program, module: &Module, abi: &Abi, vertices: &[Vec<Vec
             for (k, d) in module.outputs.values().enumerate() {
                 for (e, words) in vertex.get(k).into_iter().flat_map(|w| w.chunks(d.ty.lanes as usize)).enumerate() {
                     let (kind, base, chan) = abi.output(module, k, e as u32);
-                    let slot = slots.iter().position(|s| *s == (kind, base)).unwrap_or(0);
+                    let Some(slot) = slots.iter().position(|s| *s == (kind, base)) else { continue };
                     for (l, w) in words.iter().enumerate() {
                         ring[(n * slots.len() + slot) * 4 + ((chan as usize + l) & 3)] = *w;
                     }

@@ -83,9 +83,9 @@ impl Machine<'_> {
                 let mut words = Vec::new();
                 for e in 0..d.count {
                     let (kind, base, chan) = self.abi.output(self.module, k, e);
-                    let slot = slots.iter().position(|s| *s == (kind, base)).unwrap_or(0) as u64;
-                    let at = |c: u64| start + slot * 4 + ((chan as u64 + c) & 3);
-                    words.extend((0..d.ty.lanes as u64).map(|c| l.written.get(&at(c)).copied().unwrap_or(0)));
+                    let slot = slots.iter().position(|s| *s == (kind, base)).map(|s| start + s as u64 * 4);
+                    let value = |c: u64| l.written.get(&(slot? + ((chan as u64 + c) & 3))).copied();
+                    words.extend((0..d.ty.lanes as u64).map(|c| value(c).unwrap_or(0)));
                 }
                 vertex.push(words);
             }
