@@ -178,13 +178,16 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
         }
     }
     // Groups are worth bytes, but hardly more than a tenth (or two slots) above the smallest code found; twice that and more where
-    // a loop is gone and with it much of what is executed.
-    let least = all.iter().map(|w| &w.candidate.code.emitted).min_by_key(|e| bytes(e));
-    let (smallest, most_work) = least.map_or((0, 0), |e| (bytes(e), executed(e)));
+    // a loop is gone that fetches, and with it much of what is executed.
+    let Some(least) = all.iter().map(|w| &w.candidate.code.emitted).min_by_key(|e| bytes(e)) else {
+        return Err(first_error.unwrap_or_else(|| CompileError::Internal("no candidate".to_string())));
+    };
+    let (smallest, most, waits) = (bytes(least), executed(least), least.counts.work.fetches);
     let weighed = |c: &Candidate| {
-        let unrolled = options.opt != OptLevel::Os && 3 * executed(&c.code.emitted) < 2 * most_work;
+        let e = &c.code.emitted;
+        let unrolled = options.opt != OptLevel::Os && e.counts.work.fetches < waits && 3 * executed(e) < 2 * most;
         let cap = smallest + if unrolled { smallest.clamp(16, MOST_UNROLLED) } else { (smallest / 10).max(16) };
-        c.cost + 4 * bytes(&c.code.emitted).saturating_sub(cap)
+        c.cost + 4 * bytes(e).saturating_sub(cap)
     };
     let better = |new: &Way<'_>, old: &Way<'_>| weighed(&new.candidate) < weighed(&old.candidate);
     all.sort_by_key(|w| weighed(&w.candidate));
@@ -192,9 +195,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
     let start = all.iter().position(|w| crate::legal::dots(&w.base) > 0).unwrap_or(0);
     let cheapest = (start > 0).then(|| all.remove(0));
     let start = start.saturating_sub(1);
-    let Some(mut found) = (start < all.len()).then(|| all.swap_remove(start)) else {
-        return Err(first_error.unwrap_or_else(|| CompileError::Internal("no candidate".to_string())));
-    };
+    let mut found = all.swap_remove(start);
     if search {
         found = single_dots(found, options, better);
     }

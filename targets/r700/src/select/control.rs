@@ -63,7 +63,9 @@ impl Lower<'_> {
 
     pub(super) fn arm(&mut self, nodes: &[Node]) -> Result<Vec<Step>, CompileError> {
         self.depth += 1;
+        self.held.clear();
         let mut out = self.nodes(nodes)?;
+        self.held.clear();
         self.depth -= 1;
         let last = self.take_code();
         if !last.is_empty() {

@@ -76,6 +76,8 @@ pub struct Lower<'a> {
     pieces: Vec<Step>,
     /// Geometry: the position in the output ring.
     ring: Option<Web>,
+    /// Geometry: what outputs hold, as far as the straight line since the last branch tells.
+    held: HashMap<Web, Opnd>,
     span: Span,
     error: Option<CompileError>,
 }
@@ -102,6 +104,7 @@ pub fn lower(module: &Module, func: &Function, tree: &Structure, abi: &Abi) -> R
         latches: Vec::new(),
         pieces: Vec::new(),
         ring: None,
+        held: HashMap::new(),
         span: Span::NONE,
         error: None,
     };

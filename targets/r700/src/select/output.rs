@@ -69,6 +69,7 @@ impl Lower<'_> {
                     let o = self.lane(d.args[0], lane);
                     if let Some((_, w)) = self.outputs.iter().find(|(p, _)| *p == (kind, base, chan + lane)) {
                         let w = *w;
+                        self.held.remove(&w);
                         self.emit_to(op3::CNDE_INT, &[here, Opnd::web(w), o], w);
                     }
                 }
@@ -90,7 +91,10 @@ impl Lower<'_> {
             }
             if let Some((_, w)) = self.outputs.iter().find(|(p, _)| *p == place) {
                 let w = *w;
-                self.emit_to(op2::MOV, &[o], w);
+                // Vertices after the first often repeat what they share.
+                if self.ring.is_none() || self.held.insert(w, o) != Some(o) {
+                    self.emit_to(op2::MOV, &[o], w);
+                }
             }
         }
     }
