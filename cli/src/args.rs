@@ -3,6 +3,7 @@
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use retroshade::Language;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -26,6 +27,9 @@ pub struct Cli {
     /// How diagnostics are written.
     #[arg(long, global = true, value_enum, default_value = "human")]
     pub message_format: MessageFormat,
+    /// Whether diagnostics are coloured; `auto`: on a terminal, unless NO_COLOR is set.
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub color: Color,
 }
 
 impl Cli {
@@ -35,7 +39,8 @@ impl Cli {
         let matches = command.try_get_matches_from_mut(arguments)?;
         if let Some((name, _)) = matches.subcommand() {
             let given = |a: &&clap::Arg| {
-                a.get_id() != "message_format" && matches.value_source(a.get_id().as_str()) == Some(ValueSource::CommandLine)
+                !["message_format", "color"].contains(&a.get_id().as_str())
+                    && matches.value_source(a.get_id().as_str()) == Some(ValueSource::CommandLine)
             };
             let stray = command.get_arguments().find(given).map(ToString::to_string);
             if let Some(stray) = stray {
@@ -66,6 +71,13 @@ pub enum Command {
     Test(TestArgs),
     /// List targets, or one target's limits.
     Targets(TargetsArgs),
+    /// Compile all sources of a folder or a manifest, several at a time.
+    Batch(BatchArgs),
+    /// Say what a message's code means and what to do; all codes without one.
+    Explain {
+        /// The code, such as F0011.
+        code: Option<String>,
+    },
     /// Print a shell's completion script.
     Completions {
         /// The shell.
@@ -73,6 +85,17 @@ pub enum Command {
     },
     /// Print the manual page (roff).
     Man,
+}
+
+/// When diagnostics are coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
 }
 
 /// How diagnostics are written.
@@ -87,9 +110,9 @@ pub enum MessageFormat {
 /// How a source is read.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SourceArgs {
-    /// Source language; otherwise by the file's extension.
-    #[arg(long, value_enum, value_name = "L")]
-    pub lang: Option<Lang>,
+    /// Source language (ir, wgsl, glsl, hlsl, spv); otherwise by the file's extension.
+    #[arg(long, value_name = "L", value_parser = language)]
+    pub lang: Option<Language>,
     /// Entry point.
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
@@ -121,19 +144,9 @@ fn range(s: &str) -> Result<(String, i64, i64), String> {
     Ok((name.to_string(), number(lo)?, number(hi)?))
 }
 
-/// Source languages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Lang {
-    /// The IR's text form.
-    Ir,
-    /// WGSL.
-    Wgsl,
-    /// GLSL; the stage from the extension or `--stage`.
-    Glsl,
-    /// HLSL, and Cg as far as that is HLSL; the stage from `--stage` or an extension before the last (`x.vert.hlsl`).
-    Hlsl,
-    /// SPIR-V.
-    Spv,
+/// A name of `--lang`.
+fn language(s: &str) -> Result<Language, String> {
+    Language::from_name(s).ok_or_else(|| format!("languages are {}", Language::NAMES.map(|l| l.0).join(", ")))
 }
 
 /// How a target compiles.
@@ -180,7 +193,7 @@ pub struct CompileArgs {
     /// Make one container of all programs, where the platform has that (PICA200: a vertex and a geometry program; Wii U: the stages of a pipeline).
     #[arg(long)]
     pub link: bool,
-    /// What to write: bin container asm hex ir legal mir regalloc stats reflect header vitagl; gsh is the container of R700's chip latte.
+    /// What to write: bin container asm hex ir legal mir regalloc stats reflect map header vitagl; gsh is the container of R700's chip latte.
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_enum)]
     pub emit: Vec<Emit>,
     /// How to read the sources.
@@ -189,6 +202,12 @@ pub struct CompileArgs {
     /// How to compile.
     #[command(flatten)]
     pub codegen: CodegenArgs,
+    /// Warnings: NAME, no-NAME, error=NAME, all, none, error. NAME is uninitialised, unused, precision, layout, semantics, linking or a code.
+    #[arg(short = 'W', value_name = "NAME")]
+    pub warn: Vec<String>,
+    /// Show the source's lines as comments in assembly.
+    #[arg(long)]
+    pub annotate: bool,
     /// Print the text after a pass or stage on stderr (`all` for each).
     #[arg(long, value_name = "PASS")]
     pub print_after: Vec<String>,
@@ -215,6 +234,7 @@ pub enum Emit {
     Regalloc,
     Stats,
     Reflect,
+    Map,
     Header,
     Vitagl,
     Gsh,
@@ -234,6 +254,7 @@ impl Emit {
             Emit::Regalloc => "regalloc",
             Emit::Stats => "stats",
             Emit::Reflect => "reflect",
+            Emit::Map => "map",
             Emit::Header => "header",
             Emit::Vitagl => "vitagl",
             Emit::Gsh => "gsh",
@@ -314,6 +335,9 @@ pub struct DisArgs {
     /// The input is text: one instruction per line, its words in hex.
     #[arg(long)]
     pub hex: bool,
+    /// Show where the code comes from, by what `--emit map` wrote.
+    #[arg(long, value_name = "MAP.json", conflicts_with = "hex")]
+    pub map: Option<PathBuf>,
     /// Code, a container, or hex; `-` for stdin.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -469,6 +493,35 @@ pub struct TargetsArgs {
     /// Chip within the family.
     #[arg(long, value_name = "C")]
     pub chip: Option<String>,
+}
+
+/// `shaderc batch`
+#[derive(Args, Debug)]
+pub struct BatchArgs {
+    /// Targets, separated by commas; a manifest may name others.
+    #[arg(long, short = 't', value_name = "T", value_delimiter = ',')]
+    pub target: Vec<String>,
+    /// Sources that are compiled at the same time; as many as there are processors by default.
+    #[arg(short, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Folder of the outputs; those of a folder's sources stand as the sources do.
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+    /// Go on after a source that does not compile.
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Seconds that one source may take.
+    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    pub time: u64,
+    /// MiB of address space that one source may take (on Unix; at least 1024).
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1024..))]
+    pub memory: Option<u64>,
+    /// A folder, or a manifest: a JSON object a line, `{ "file": …, "target": …, "options": […] }`.
+    #[arg(value_name = "DIR|MANIFEST")]
+    pub source: PathBuf,
+    /// Options of every compilation.
+    #[arg(last = true, value_name = "OPTION", allow_hyphen_values = true)]
+    pub options: Vec<String>,
 }
 
 fn stage(s: &str) -> Result<retroshade::ir::Stage, String> {

@@ -3,7 +3,7 @@
 use crate::args::{CompareArgs, CompareFormat, MessageFormat};
 use crate::compile::{Loaded, pretty};
 use crate::files;
-use crate::input::{self, check_chip, options, target};
+use crate::input::{check_chip, options, target};
 use crate::report::Failure;
 use retroshade::ir::Module;
 use retroshade::lower::{CompileError, CompiledShader, Options};
@@ -29,7 +29,7 @@ pub fn compare(a: &CompareArgs, format: MessageFormat) -> Result<(), Failure> {
     }
     let baseline = baseline(a)?;
     let isas = if asked.is_empty() { retroshade::targets() } else { asked.clone() };
-    let mut sources = Loaded::new(&a.files, &a.source, format, false);
+    let mut sources = Loaded::new(&a.files, &a.source, format, false, None);
     // Each machine compares what it gets alone.
     let mut forms: [Vec<Module>; 2] = Default::default();
     for functions in isas.iter().map(|i| i.keeps_functions()) {
@@ -47,7 +47,7 @@ pub fn compare(a: &CompareArgs, format: MessageFormat) -> Result<(), Failure> {
         for isa in isas.iter().filter(|i| !asked.is_empty() || i.stages().contains(&module.stage)) {
             let m = &forms[usize::from(isa.keeps_functions())][n];
             let chip = options.chip.clone().filter(|c| isas.len() == 1 || isa.chips().contains(&c.as_str()));
-            let r = input::compile(*isa, m, &Options { chip, ..options.clone() });
+            let r = isa.compile(m, &Options { chip, ..options.clone() });
             if let Err(e) = &r {
                 status = status.max(e.exit_status());
             }

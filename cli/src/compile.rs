@@ -4,28 +4,44 @@ use crate::args::{CompileArgs, Emit, MessageFormat, SourceArgs};
 use crate::containers;
 use crate::deliver::{self, Product};
 use crate::files;
-use crate::input::{self, check_chip, load, load_after, options, target};
+use crate::input::{check_chip, load, load_after, options, target};
 use crate::report::{self, Failure};
+use crate::source_map;
+use crate::warn::Levels;
 use retroshade::ir::Module;
 use retroshade::lower::driver::printable;
 use retroshade::lower::{CompiledShader, Options};
-use retroshade::{TargetIsa, link, stats};
+use retroshade::{TargetIsa, link, stats, warnings};
 use std::path::PathBuf;
 
+/// How texts are written.
+#[derive(Clone, Copy)]
+struct Form {
+    /// JSON documents are lines: there are several on stdout.
+    lines: bool,
+    /// Assembly shows the source's lines.
+    annotate: bool,
+}
+
 /// A shader's text or bytes of one kind.
-fn product(kind: Emit, file: &str, module: &Module, isa: &dyn TargetIsa, s: &CompiledShader, lines: bool) -> Result<Vec<u8>, Failure> {
+fn product(kind: Emit, file: &str, module: &Module, isa: &dyn TargetIsa, s: &CompiledShader, form: Form) -> Result<Vec<u8>, Failure> {
+    let Form { lines, annotate } = form;
     let json = |v: &serde_json::Value| if lines { format!("{v}\n").into_bytes() } else { pretty(v) };
     Ok(match kind {
         Emit::Bin => s.code.clone(),
         Emit::Container | Emit::Gsh => s.container.clone(),
+        Emit::Asm if annotate => source_map::annotated(isa, s, &module.sources).into_bytes(),
         Emit::Asm => s.asm.clone().into_bytes(),
         Emit::Ir => retroshade::print(module).into_bytes(),
         Emit::Legal => retroshade::print(&s.legal).into_bytes(),
         Emit::Stats => {
             let c = stats::Compared::new(file, module, vec![(isa.name(), &Ok(s.clone()))]);
-            json(&stats::to_json(&[c]))
+            let mut document = stats::to_json(&[c]);
+            document["shaders"][0]["targets"][isa.name()]["lines"] = source_map::bytes_by_line(s, &module.sources);
+            json(&document)
         }
         Emit::Reflect => json(&serde_json::to_value(&s.reflection).unwrap_or_default()),
+        Emit::Map => json(&source_map::to_json(s, &module.sources)),
         Emit::Hex => match s.extra.get("hex") {
             Some(h) => h.clone(),
             None => words(&s.code).into_bytes(),
@@ -49,8 +65,14 @@ fn words(code: &[u8]) -> String {
     code.chunks(4).map(|c| format!("{:08x}\n", c.iter().rev().fold(0u32, |w, b| w << 8 | u32::from(*b)))).collect()
 }
 
-/// Reads all files; the errors of all of them are shown before giving up.
-fn load_all(paths: &[PathBuf], source: &SourceArgs, format: MessageFormat, pipeline: bool, quiet: bool) -> Result<Vec<Module>, Failure> {
+/// Reads all files; the errors of all of them are shown before giving up. Warnings are shown where there are levels.
+fn load_all(
+    paths: &[PathBuf],
+    source: &SourceArgs,
+    format: MessageFormat,
+    pipeline: bool,
+    levels: Option<&Levels>,
+) -> Result<Vec<Module>, Failure> {
     let mut modules: Vec<Module> = Vec::new();
     let mut failed: Option<u8> = None;
     for p in paths {
@@ -61,10 +83,11 @@ fn load_all(paths: &[PathBuf], source: &SourceArgs, format: MessageFormat, pipel
         };
         match loaded {
             Ok(m) => {
-                if let Some(before) = modules.last().filter(|b| pipeline && !quiet && link::follows(b.stage, m.stage))
-                    && let Err(f) = input::linked(before, &m, p)
-                {
-                    report::show(&f.into_warning(), format);
+                if let Some(levels) = levels {
+                    let before = modules.last().filter(|b| pipeline && link::follows(b.stage, m.stage));
+                    let mut warnings = before.map(|b| link::check(b, &m)).unwrap_or_default();
+                    warnings.extend(warnings::of_source(&m));
+                    levels.show(warnings, &m, files::display(p), format);
                 }
                 modules.push(m);
             }
@@ -125,23 +148,28 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
     }
     let mut options = Options { chip, ..options(&a.codegen) };
     options.print_after = stages(&a.print_after)?;
-    options.texts =
-        kinds.iter().any(|k| !matches!(k, Emit::Bin | Emit::Container | Emit::Gsh | Emit::Ir | Emit::Legal | Emit::Stats | Emit::Reflect));
-    let mut sources = Loaded::new(&a.files, &a.source, format, true);
+    let textless =
+        |k: &Emit| matches!(k, Emit::Bin | Emit::Container | Emit::Gsh | Emit::Ir | Emit::Legal | Emit::Stats | Emit::Reflect | Emit::Map);
+    options.texts = !kinds.iter().all(textless);
+    let levels = Levels::read(&a.warn)?;
+    let mut sources = Loaded::new(&a.files, &a.source, format, true, Some(&levels));
     let mut outputs: Vec<Product> = Vec::new();
     if isas.is_empty() {
         for (m, p) in sources.modules(false)?.iter().zip(&a.files) {
             outputs.push(Product::new(p, None, None, Emit::Ir, retroshade::print(m).into_bytes()));
         }
     }
-    // Several documents on stdout are lines.
-    let lines = to_stdout && pieces > 1;
+    let form = Form { lines: to_stdout && pieces > 1, annotate: a.annotate };
     for isa in &isas {
         let chip = options.chip.clone().filter(|c| isas.len() == 1 || isa.chips().contains(&c.as_str()));
         let options = Options { chip, ..options.clone() };
         let modules = sources.modules(isa.keeps_functions())?;
-        target_outputs(a, *isa, modules, &options, &kinds, lines, &mut outputs, format)?;
+        for (m, p) in modules.iter().zip(&a.files).filter(|_| isas.len() == 1) {
+            levels.show(warnings::of_target(m, *isa, &options), m, files::display(p), format);
+        }
+        target_outputs(a, *isa, modules, &options, &kinds, form, &mut outputs, (&levels, format))?;
     }
+    levels.verdict()?;
     deliver::deliver(a, outputs, to_stdout)
 }
 
@@ -193,23 +221,31 @@ pub struct Loaded<'a> {
     source: &'a SourceArgs,
     format: MessageFormat,
     pipeline: bool,
+    /// Whether and which warnings are shown.
+    levels: Option<&'a Levels>,
     /// Without and with functions.
     forms: [Option<Vec<Module>>; 2],
 }
 
 impl<'a> Loaded<'a> {
     /// Nothing read yet.
-    pub fn new(paths: &'a [PathBuf], source: &'a SourceArgs, format: MessageFormat, pipeline: bool) -> Loaded<'a> {
-        Loaded { paths, source, format, pipeline, forms: [None, None] }
+    pub fn new(
+        paths: &'a [PathBuf],
+        source: &'a SourceArgs,
+        format: MessageFormat,
+        pipeline: bool,
+        levels: Option<&'a Levels>,
+    ) -> Loaded<'a> {
+        Loaded { paths, source, format, pipeline, levels, forms: [None, None] }
     }
     /// The modules in one of their forms.
     pub fn modules(&mut self, functions: bool) -> Result<&[Module], Failure> {
         // What is wrong with the sources is said once.
-        let quiet = self.forms.iter().any(Option::is_some);
+        let levels = self.levels.filter(|_| self.forms.iter().all(Option::is_none));
         let form = &mut self.forms[usize::from(functions)];
         if form.is_none() {
             let source = SourceArgs { functions, ..self.source.clone() };
-            *form = Some(load_all(self.paths, &source, self.format, self.pipeline, quiet)?);
+            *form = Some(load_all(self.paths, &source, self.format, self.pipeline, levels)?);
         }
         Ok(form.as_deref().unwrap_or_default())
     }
@@ -222,9 +258,9 @@ fn target_outputs(
     modules: &[Module],
     options: &Options,
     kinds: &[Emit],
-    lines: bool,
+    form: Form,
     outputs: &mut Vec<Product>,
-    format: MessageFormat,
+    (levels, format): (&Levels, MessageFormat),
 ) -> Result<(), Failure> {
     let chip = options.chip.as_deref();
     // The IR as the front end gives it is the same whatever the machine can do.
@@ -237,15 +273,14 @@ fn target_outputs(
     let mut shaders = Vec::new();
     for (m, p) in modules.iter().zip(&a.files) {
         let file = files::display(p);
-        let shader = input::compile(isa, m, options).map_err(|e| Failure::compile(&e, m, &file))?;
+        let shader = isa.compile(m, options).map_err(|e| Failure::compile(&e, m, &file))?;
         for (name, text) in &shader.dumps {
             eprintln!("; after {name}\n{}", text.trim_end());
         }
         shaders.push(shader);
     }
     for (n, w) in isa.warnings(modules) {
-        let file = files::display(&a.files[n]);
-        report::show(&Failure { status: 0, sources: modules[n].sources.clone(), diagnostics: vec![w], file: Some(file) }, format);
+        levels.show(vec![w], &modules[n], files::display(&a.files[n]), format);
     }
     for kind in kinds {
         // Programs join in the container; every other kind is one output per program.
@@ -256,7 +291,7 @@ fn target_outputs(
             continue;
         }
         for ((m, p), s) in modules.iter().zip(&a.files).zip(&shaders) {
-            let bytes = product(*kind, &files::display(p), m, isa, s, lines)?;
+            let bytes = product(*kind, &files::display(p), m, isa, s, form)?;
             outputs.push(Product::new(p, Some(isa), chip, *kind, bytes));
         }
     }

@@ -37,6 +37,7 @@ fn ending(kind: Emit, isa: Option<&dyn TargetIsa>, chip: Option<&str>) -> &'stat
         Emit::Legal => "legal.ir",
         Emit::Stats => "stats.json",
         Emit::Reflect => "reflect.json",
+        Emit::Map => "map.json",
         Emit::Header => "h",
         Emit::Bin | Emit::Hex | Emit::Ir | Emit::Mir | Emit::Regalloc | Emit::Vitagl => kind.name(),
     }

@@ -3,10 +3,10 @@
 use crate::args::{CodegenArgs, MessageFormat, RunArgs, TestArgs};
 use crate::containers::{self, Container};
 use crate::files;
-use crate::input::{check_chip, load, options, suits, target};
+use crate::input::{check_chip, load, options, target};
 use crate::report::{Failure, show};
 use retroshade::ir::interp::{self, InterpError};
-use retroshade::ir::{Module, Reference, ShaderEnv, ShaderResult};
+use retroshade::ir::{Module, Reference, ShaderEnv, ShaderResult, Stage};
 use retroshade::lower::{BranchOrder, SimError, bind};
 use std::path::Path;
 
@@ -59,7 +59,6 @@ fn execute(
         Machine::Legal(t) | Machine::Simulator(t) => {
             let isa = target(t)?;
             check_chip(isa, codegen.chip.as_deref())?;
-            suits(isa, module).map_err(compile_failure)?;
             let options = options(codegen);
             if let Machine::Legal(_) = machine {
                 let legal = isa.legalise(module, &options).map_err(compile_failure)?;
@@ -76,11 +75,26 @@ pub fn bind_failure(path: &Path, e: &bind::BindError) -> Failure {
     Failure { file: Some(files::display(path)), ..Failure::plain(1, "R0003", e.to_string()) }
 }
 
+/// The most invocations of one run.
+const MAX_INVOCATIONS: u64 = 1 << 20;
+
+/// Whether a run is of a size that ends in reasonable time and memory.
+fn small_enough(module: &Module, env: &ShaderEnv) -> Result<(), Failure> {
+    let threads = module.workgroup_size.iter().chain(&env.workgroups).fold(1u64, |n, k| n.saturating_mul(u64::from(*k)));
+    let needed = if module.stage == Stage::Compute { threads } else { env.invocations.len() as u64 };
+    if needed <= MAX_INVOCATIONS {
+        return Ok(());
+    }
+    let m = format!("too many invocations for one run (needed {needed}, available {MAX_INVOCATIONS})");
+    Err(Failure::plain(3, "R0004", m))
+}
+
 /// Runs a program of a container by its own names.
 fn run_container(a: &RunArgs, container: &Container) -> Result<(), Failure> {
     let name = files::display(&a.file);
     let module = container.program(&a.source)?;
     let env = bind::parse_env_of_all(&module, &files::read_text(&a.bind)?).map_err(|e| bind_failure(&a.bind, &e))?;
+    small_enough(&module, &env)?;
     // What a foreign program does wrong is no bug of this one.
     let result = container.isa.run_container(&container.bytes, &module, &env).map_err(|e| {
         let f = sim_failure(&name, &e);
@@ -113,6 +127,7 @@ pub fn run(a: &RunArgs, format: MessageFormat) -> Result<(), Failure> {
     let module = load(&a.file, &crate::args::SourceArgs { functions, ..a.source.clone() })?;
     let json = files::read_text(&a.bind)?;
     let env = bind::parse_env(&module, &json).map_err(|e| bind_failure(&a.bind, &e))?;
+    small_enough(&module, &env)?;
     let order = if a.branch_order == "taken" { BranchOrder::Taken } else { BranchOrder::Next };
     let file = match execute(&files::display(&a.file), &module, &env, &machine, &a.codegen, order) {
         Ok(result) => bind::result_to_json(&module, &result),
@@ -131,11 +146,11 @@ pub fn run(a: &RunArgs, format: MessageFormat) -> Result<(), Failure> {
 /// `shaderc test`
 pub fn test(a: &TestArgs) -> Result<(), Failure> {
     let bless = a.bless || std::env::var_os("SHADERC_BLESS").is_some_and(|v| v == "1");
-    let registry = retroshade_filetests::Registry { targets: retroshade::targets(), bless };
-    let found = retroshade_filetests::discover(&a.paths).map_err(|e| Failure::plain(1, "C0003", e.to_string()))?;
+    let registry = retroshade::filetests::Registry { targets: retroshade::targets(), bless };
+    let found = retroshade::filetests::discover(&a.paths).map_err(|e| Failure::plain(1, "C0003", e.to_string()))?;
     let mut failed = 0;
     for path in &found {
-        match retroshade_filetests::run_file(path, &registry) {
+        match retroshade::filetests::run_file(path, &registry) {
             Ok(()) => files::stdout(format!("ok      {}\n", path.display()).as_bytes())?,
             Err(e) => {
                 failed += 1;

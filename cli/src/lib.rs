@@ -1,44 +1,30 @@
 //! `retroshade`: the compiler as a library, and what the `shaderc` command is made of.
 //!
 //! ```
-//! let module = retroshade::parse("a.ir", "shader vertex \"main\"\nblock0:\n    return\n")?;
+//! # #[cfg(all(feature = "wgsl", feature = "tesla"))] {
+//! let source = "@vertex fn main(@location(0) p: vec4<f32>) -> @builtin(position) vec4<f32> { return p; }";
 //! let tesla = retroshade::target("tesla").ok_or("no such target")?;
-//! # let _ = (module, tesla);
+//! let shader = retroshade::compile("a.wgsl", source.as_bytes(), tesla, &Default::default(), &Default::default())?;
+//! println!("{} bytes\n{}", shader.code.len(), shader.asm);
+//! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! A program that wants one machine and no command takes one feature: `default-features = false, features = ["pica"]` (and `spirv`, `wgsl`
+//! or `glsl` for sources other than IR).
 #![forbid(unsafe_code)]
 
-pub use retroshade_emit as emit;
-pub use retroshade_frontend as frontend;
-pub use retroshade_ir as ir;
-pub use retroshade_ir::{Builder, Module, ParseFailure, parse, print};
-pub use retroshade_lower as lower;
-pub use retroshade_lower::{CompileError, CompiledShader, Options, TargetIsa, TextOptions};
+pub use retroshade_core::*;
+#[cfg(feature = "filetests")]
+pub use retroshade_filetests as filetests;
+#[cfg(feature = "macros")]
+pub use retroshade_macros::include_shader;
 
-pub mod build;
-pub mod link;
+#[cfg(feature = "json")]
 pub mod listing;
+#[cfg(feature = "json")]
 pub mod page;
+#[cfg(feature = "render")]
 pub mod render;
+#[cfg(feature = "json")]
 pub mod stats;
-
-/// Every machine that this build knows, in the order of the documentation.
-pub fn targets() -> Vec<&'static dyn TargetIsa> {
-    vec![retroshade_tesla::isa(), retroshade_usse::isa(), retroshade_r700::isa(), retroshade_pica::isa()]
-}
-
-/// A machine by its name.
-pub fn target(name: &str) -> Option<&'static dyn TargetIsa> {
-    targets().into_iter().find(|t| t.name() == name)
-}
-
-/// The stage that a file's ending names: `.vert .geom .frag .comp`, and those that HLSL's tools use.
-pub fn stage_of_extension(extension: &str) -> Option<ir::Stage> {
-    Some(match extension {
-        "vert" | "vs" => ir::Stage::Vertex,
-        "geom" | "gs" => ir::Stage::Geometry,
-        "frag" | "ps" | "fs" => ir::Stage::Fragment,
-        "comp" | "cs" => ir::Stage::Compute,
-        _ => return None,
-    })
-}

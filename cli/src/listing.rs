@@ -1,7 +1,7 @@
 //! A compiled shader's assembly line by line, with the bytes and the place in the source that each line stands for.
 
-use retroshade_ir::Span;
-use retroshade_lower::{CompiledShader, TargetIsa};
+use crate::ir::Span;
+use crate::lower::{CompiledShader, TargetIsa};
 use std::ops::Range;
 
 /// A line of assembly.

@@ -1,9 +1,10 @@
 //! `asm`, `dis`, `lint` and `targets`: everything about machine text that needs no IR.
 
-use crate::args::{AsmArgs, AsmEmit, DisArgs, LintArgs, SyntaxArg, SyntaxArgs, TargetsArgs};
+use crate::args::{AsmArgs, AsmEmit, DisArgs, LintArgs, MessageFormat, SyntaxArg, SyntaxArgs, TargetsArgs};
 use crate::files;
 use crate::input::{check_chip, target};
-use crate::report::Failure;
+use crate::report::{self, Failure};
+use crate::source_map;
 use retroshade::TargetIsa;
 use retroshade::lower::{Syntax, TextError, TextOptions};
 use std::path::PathBuf;
@@ -86,7 +87,7 @@ impl Sources {
 }
 
 /// `shaderc asm`
-pub fn asm(a: &AsmArgs) -> Result<(), Failure> {
+pub fn asm(a: &AsmArgs, format: MessageFormat) -> Result<(), Failure> {
     let isa = target(&a.target)?;
     check_chip(isa, a.syntax.chip.as_deref())?;
     let options = TextOptions { no_padding: a.no_nop, ..text_options(&a.syntax) };
@@ -109,8 +110,9 @@ pub fn asm(a: &AsmArgs) -> Result<(), Failure> {
     let sources = Sources::read(&a.files)?;
     let done = isa.assemble(&sources.text, &options).map_err(|e| sources.failure(e))?;
     for w in &done.warnings {
-        let (k, line) = sources.place(w.line);
-        eprintln!("{}:{line}:{}: warning[A0002]: {}", sources.files[k].0, w.column, w.message);
+        let mut warning = sources.failure(vec![w.clone()]).into_warning();
+        warning.diagnostics.iter_mut().for_each(|d| d.code = "A0002");
+        report::show(&warning, format);
     }
     if let Some(path) = &a.header {
         let header = done.container.as_deref().and_then(|c| isa.header(c));
@@ -161,7 +163,10 @@ pub fn dis(a: &DisArgs) -> Result<(), Failure> {
     let isa = target_of(a.target.as_deref(), &bytes, &name)?;
     check_chip(isa, a.syntax.chip.as_deref())?;
     let text = isa.disassemble(&bytes, &options).map_err(|e| Failure::text(&name, "", vec![e]))?;
-    files::stdout(text.as_bytes())
+    match &a.map {
+        None => files::stdout(text.as_bytes()),
+        Some(m) => files::stdout(source_map::located(isa, &text, m)?.as_bytes()),
+    }
 }
 
 /// `shaderc lint`

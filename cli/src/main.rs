@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod batch;
 mod compare;
 mod compile;
 mod containers;
@@ -14,6 +15,8 @@ mod input;
 mod machine;
 mod report;
 mod response;
+mod source_map;
+mod warn;
 
 use args::{Cli, Command, MessageFormat};
 use clap::CommandFactory;
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         }
     };
     let format = cli.message_format;
+    report::choose_color(cli.color);
     let message = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
     let kept = message.clone();
     std::panic::set_hook(Box::new(move |info| {
@@ -90,7 +94,7 @@ fn wanted_format(arguments: &[OsString]) -> MessageFormat {
 fn dispatch(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         None => compile::compile(&cli.compile, cli.message_format),
-        Some(Command::Asm(a)) => machine::asm(a),
+        Some(Command::Asm(a)) => machine::asm(a, cli.message_format),
         Some(Command::Dis(a)) => machine::dis(a),
         Some(Command::Lint(a)) => machine::lint(a),
         Some(Command::Targets(a)) => machine::targets(a),
@@ -98,6 +102,8 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Run(a)) => execute::run(a, cli.message_format),
         Some(Command::Render(a)) => draw::render(a, cli.message_format),
         Some(Command::Test(a)) => execute::test(a),
+        Some(Command::Batch(a)) => batch::batch(a),
+        Some(Command::Explain { code }) => explain(code.as_deref()),
         Some(Command::Completions { shell }) => {
             let mut out = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "shaderc", &mut out);
@@ -109,4 +115,21 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
             files::stdout(&out)
         }
     }
+}
+
+/// `shaderc explain`
+fn explain(code: Option<&str>) -> Result<(), Failure> {
+    let all = retroshade::codes::all();
+    let text = match code {
+        None => all.iter().map(|e| format!("{}  {}\n", e.code, e.title)).collect(),
+        Some(c) => match retroshade::codes::explain(c) {
+            Some(e) => e.to_string(),
+            None => {
+                let hint = retroshade::lower::nearest::nearest(c, all.iter().map(|e| e.code));
+                let hint = hint.map_or_else(String::new, |n| format!("; did you mean `{n}`?"));
+                return Err(Failure::plain(1, "C0019", format!("no message has the code `{c}`{hint}")));
+            }
+        },
+    };
+    files::stdout(text.as_bytes())
 }

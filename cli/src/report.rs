@@ -1,12 +1,15 @@
 //! Diagnostics for people and for programs, and the exit status.
 
-use crate::args::MessageFormat;
+use crate::args::{Color, MessageFormat};
 use codespan_reporting::diagnostic::{Diagnostic as Rich, Label, Severity as RichSeverity};
 use codespan_reporting::files::SimpleFiles;
 use codespan_reporting::term;
+use indicatif::{ProgressBar, ProgressStyle};
+use retroshade::diagnostics::json_line;
 use retroshade::ir::{Diagnostic, FileId, Module, Severity, SourceMap, Span};
 use retroshade::lower::{CompileError, TextError};
-use serde_json::json;
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most diagnostics shown for one input.
 const CAP: usize = 20;
@@ -84,12 +87,53 @@ fn text_error(file: FileId, source: &str, e: TextError) -> Diagnostic {
     Diagnostic::error("A0001", Span::new(file, at as u32, (at + word) as u32), e.message)
 }
 
+/// Whether diagnostics are coloured.
+static COLORED: AtomicBool = AtomicBool::new(false);
+
+/// Follows `--color`.
+pub fn choose_color(choice: Color) {
+    let auto = || std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    COLORED.store(choice == Color::Always || choice == Color::Auto && auto(), Ordering::Relaxed);
+}
+
+/// The headline's severity and message and the lines with carets, coloured for a terminal.
+fn colored(text: &str, d: &Diagnostic) -> String {
+    let color = match d.severity {
+        Severity::Error => "\x1b[1;31m",
+        Severity::Warning => "\x1b[1;33m",
+        Severity::Note => "\x1b[1;36m",
+    };
+    let (headline, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let label = format!("{}[{}]:", d.severity, d.code);
+    let mut out = match headline.split_once(&label) {
+        Some((place, message)) => format!("\x1b[1m{place}{color}{label}\x1b[0;1m{message}\x1b[0m\n"),
+        None => format!("{headline}\n"),
+    };
+    for line in rest.lines() {
+        match line.find('^').filter(|_| line.trim_start_matches(['│', '|', ' ']).starts_with('^')) {
+            Some(at) => out.push_str(&format!("{}{color}{}\x1b[0m\n", &line[..at], &line[at..])),
+            None => out.push_str(&format!("{line}\n")),
+        }
+    }
+    out
+}
+
+/// A bar on a terminal's stderr; nothing elsewhere.
+pub fn progress(total: u64, template: &str) -> ProgressBar {
+    let bar = ProgressBar::new(total);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
 /// Writes diagnostics to stderr.
 pub fn show(f: &Failure, format: MessageFormat) {
     for d in f.diagnostics.iter().take(CAP) {
         match format {
+            MessageFormat::Human if COLORED.load(Ordering::Relaxed) => eprint!("{}", colored(&human(d, f), d)),
             MessageFormat::Human => eprint!("{}", human(d, f)),
-            MessageFormat::Json => eprintln!("{}", json_line(d, f)),
+            MessageFormat::Json => eprintln!("{}", json_line(d, &f.sources, f.file.as_deref())),
         }
     }
 }
@@ -166,29 +210,4 @@ fn cut(text: &str, span: Span) -> Option<String> {
     let length = (span.end.saturating_sub(span.start) as usize).clamp(1, end.max(1));
     let carets = "^".repeat(behind.get(..length).map_or(1, |s| s.chars().count().max(1)));
     Some(format!("  {shown}{}{tail}\n  {}{carets}\n", &behind[..end], " ".repeat(shown.chars().count())))
-}
-
-fn json_line(d: &Diagnostic, f: &Failure) -> serde_json::Value {
-    let notes: Vec<_> = d
-        .notes
-        .iter()
-        .map(|(s, m)| match place(*s, f) {
-            Some((file, line, column)) => json!({ "message": m, "file": file, "line": line, "column": column }),
-            None => json!({ "message": m }),
-        })
-        .collect();
-    let mut v = json!({ "version": 1, "severity": d.severity.to_string(), "code": d.code, "message": d.message });
-    match place(d.span, f) {
-        Some((file, line, column)) => {
-            let (end_line, end_column) = f.sources.line_column(d.span.file, d.span.end).unwrap_or((line, column));
-            v["file"] = json!(file);
-            v["line"] = json!(line);
-            v["column"] = json!(column);
-            v["end_line"] = json!(end_line);
-            v["end_column"] = json!(end_column);
-        }
-        None => v["file"] = json!(f.file),
-    }
-    v["notes"] = json!(notes);
-    v
 }

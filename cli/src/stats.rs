@@ -1,8 +1,8 @@
 //! What `compare` and `--emit stats` report, as JSON.
 
-use retroshade_ir::{Module, Opcode};
-use retroshade_lower::isa::Stats;
-use retroshade_lower::{CompileError, CompiledShader};
+use crate::ir::{Module, Opcode};
+use crate::lower::isa::Stats;
+use crate::lower::{CompileError, CompiledShader};
 use serde_json::{Map, Value, json};
 
 /// One shader and what each target made of it.
@@ -62,7 +62,7 @@ pub fn ir_ops(module: &Module) -> u32 {
             for (_, i) in f.ordered() {
                 let d = &f.insts[i];
                 size += match (d.op, &d.imm) {
-                    (Opcode::Call, retroshade_ir::Imm::Func(c)) => {
+                    (Opcode::Call, crate::ir::Imm::Func(c)) => {
                         ids.iter().position(|x| x == c).map_or(1, |k| sizes[k].saturating_sub(1).min(1 << 32))
                     }
                     _ => 1,

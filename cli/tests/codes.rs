@@ -43,6 +43,9 @@ const CASES: &[Case] = &[
     case("C0015", 2, &[("a.ir", IR)], &["--target", "tesla", "-o", "x.o", "--depfile", "x.o", "a.ir"]),
     case("C0016", 2, &[("a.ir", IR)], &["--target", "tesla", "-o", "a.ir", "a.ir"]),
     case("C0017", 1, &[("a.ir", IR), ("b.json", "[]")], &["compare", "--format", "html", "--baseline", "b.json", "a.ir"]),
+    case("C0018", 1, &[("a.jsonl", "{ \"file\": \"a.ir\", \"tarket\": \"tesla\" }")], &["batch", "-o", "out.bin", "a.jsonl"]),
+    case("C0019", 1, &[], &["explain", "Q1234"]),
+    case("C0021", 1, &[("a.s", ""), ("m.json", "{}")], &["dis", "--target", "tesla", "--map", "m.json", "a.s"]),
     case("F0004", 1, &[("a.wgsl", "enable wgpu_mesh_shader; struct P { x: u32 } var<task_payload> p: P; @task @payload(p) @workgroup_size(1) fn main() -> @builtin(mesh_task_size) vec3<u32> { return vec3(1u); }")], TESLA),
     case("F0005", 1, &[("a.glsl", "#version 450\nvoid main() {}")], &["--target", "tesla", "a.glsl"]),
     case("F0006", 1, &[("a.wgsl", WGSL)], &["--target", "tesla", "--entry", "other", "a.wgsl"]),
@@ -78,6 +81,13 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("C0004", "inputs of more than 64 MiB: `bad_input.rs`"),
     ("C0009", "no target's assembler leaves a program without what its container needs"),
     ("C0013", "`bad_input.rs`"),
+    ("C0020", "`batch.rs`"),
+    ("W0001", "`warnings.rs`"),
+    ("W0002", "`warnings.rs`"),
+    ("W0003", "`warnings.rs`"),
+    ("W0004", "`warnings.rs`"),
+    ("A0002", "`pica.rs`"),
+    ("E0002", "`bad_input.rs`"),
     ("R0001", "the bind file's reader finds what is wrong with it first (R0003)"),
     ("R0002", "`bad_input.rs`"),
     ("R0005", "`vita.rs`"),
@@ -143,16 +153,19 @@ fn every_case_gives_its_code() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Codes in quotes below a folder of sources.
+/// Codes in quotes in the sources below a folder, but for tests and for the tables that explain them.
 fn codes(root: &Path, prefixes: &[char]) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     let mut stack = vec![root.to_path_buf()];
     while let Some(p) = stack.pop() {
-        if p.is_dir() {
+        if p.is_dir() && !["codes", "tests"].iter().any(|n| p.ends_with(n)) {
             stack.extend(std::fs::read_dir(&p).unwrap().map(|e| e.unwrap().path()));
+        }
+        if !p.is_file() || p.ends_with("tests.rs") {
             continue;
         }
-        for word in std::fs::read_to_string(&p).unwrap().split('"') {
+        let text = std::fs::read_to_string(&p).unwrap();
+        for word in text.split("#[cfg(test)]\nmod tests").next().unwrap_or("").split('"') {
             if word.len() == 5 && word.starts_with(prefixes) && word[1..].bytes().all(|b| b.is_ascii_digit()) {
                 out.insert(word.to_string());
             }
@@ -161,14 +174,68 @@ fn codes(root: &Path, prefixes: &[char]) -> BTreeSet<String> {
     out
 }
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
 #[test]
 fn every_code_has_a_case() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut all = codes(&root.join("src"), &['A', 'C', 'R']);
-    all.extend(codes(&root.join("../frontend/src"), &['F']));
+    let mut all = codes(&root().join("cli/src"), &['A', 'C', 'R']);
+    all.extend(codes(&root().join("core/src"), &['A', 'C', 'R', 'W']));
+    all.extend(codes(&root().join("frontend/src"), &['F']));
     let missing: Vec<&String> =
         all.iter().filter(|c| !CASES.iter().any(|x| x.code == *c) && !OTHERWISE.iter().any(|(x, _)| x == c)).collect();
     assert!(missing.is_empty(), "no case for {missing:?}");
-    let gone: Vec<&str> = CASES.iter().map(|c| c.code).chain(OTHERWISE.iter().map(|o| o.0)).filter(|c| !all.contains(*c)).collect();
+    let given = everywhere();
+    let gone: Vec<&str> = CASES.iter().map(|c| c.code).chain(OTHERWISE.iter().map(|o| o.0)).filter(|c| !given.contains(*c)).collect();
     assert!(gone.is_empty(), "{gone:?} are given nowhere");
+}
+
+/// Every code that some source gives.
+fn everywhere() -> BTreeSet<String> {
+    let letters: Vec<char> = ('A'..='X').collect();
+    let crates = ["ir", "lower", "emit", "regalloc", "frontend", "core", "filetests", "cli", "capi"];
+    let mut all: BTreeSet<String> = crates.iter().flat_map(|c| codes(&root().join(c).join("src"), &letters)).collect();
+    all.extend(std::fs::read_dir(root().join("targets")).unwrap().flat_map(|t| codes(&t.unwrap().path().join("src"), &letters)));
+    all
+}
+
+#[test]
+fn every_code_is_explained_and_no_other() {
+    let given = everywhere();
+    assert!(given.len() > 150);
+    let unexplained: Vec<&String> = given.iter().filter(|c| retroshade::codes::explain(c).is_none()).collect();
+    assert!(unexplained.is_empty(), "no row in core/src/codes for {unexplained:?}");
+    let all = retroshade::codes::all();
+    let unused: Vec<&str> = all.iter().map(|e| e.code).filter(|c| !given.contains(*c)).collect();
+    assert!(unused.is_empty(), "{unused:?} are given nowhere");
+    assert!(all.windows(2).all(|w| w[0].code < w[1].code), "a code has two rows");
+    for e in &all {
+        assert!(!e.title.is_empty() && e.cause.ends_with(['.', ')']) && e.remedy.ends_with('.'), "{}", e.code);
+    }
+}
+
+#[test]
+fn the_page_of_codes_is_current() {
+    let (path, new) = (root().join("docs/codes.md"), retroshade::codes::page());
+    if std::env::var_os("SHADERC_BLESS").is_some_and(|v| v == "1") {
+        std::fs::write(&path, &new).unwrap();
+    }
+    assert!(std::fs::read_to_string(&path).unwrap_or_default() == new, "docs/codes.md is not current: SHADERC_BLESS=1 rewrites it");
+}
+
+#[test]
+fn explain_says_what_why_and_what_to_do() {
+    let run = |arguments: &[&str]| {
+        let o = Command::new(env!("CARGO_BIN_EXE_shaderc")).args(arguments).output().unwrap();
+        (o.status.code(), String::from_utf8(o.stdout).unwrap(), String::from_utf8(o.stderr).unwrap())
+    };
+    let (status, text, _) = run(&["explain", "p0303"]);
+    assert_eq!(status, Some(0));
+    assert!(text.starts_with("P0303: ") && text.contains("96 float registers") && text.contains("--pack-uniforms"), "{text}");
+    let (_, list, _) = run(&["explain"]);
+    assert!(list.lines().count() > 150 && list.contains("\nF0011  "), "{list}");
+    let (status, _, wrong) = run(&["explain", "P0333"]);
+    assert_eq!(status, Some(1));
+    assert!(wrong.contains("did you mean `P03"), "{wrong}");
 }

@@ -1,57 +1,32 @@
 //! What the command leaves behind: nothing overwritten, nothing stale, names that tell programs apart.
 #![allow(clippy::unwrap_used)]
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
+mod support;
+
+use support::Folder;
 
 const VERTEX: &str = "#version 330\nin vec4 pos;\nuniform mat4 mvp;\nout vec2 uv;\nvoid main() { gl_Position = mvp * pos; uv = pos.xy; }\n";
 const FRAGMENT: &str = "#version 330\nin vec2 uv;\nout vec4 c;\nvoid main() { c = vec4(uv, 0.0, 1.0); }\n";
 
-/// A folder of one test's own, in which commands run.
-struct Folder(PathBuf);
+trait Outputs {
+    /// A command that must end with this status and these words.
+    fn refuses(&self, arguments: &[&str], status: i32, words: &str);
+    /// Names of the files in a folder, sorted.
+    fn list(&self, folder: &str) -> Vec<String>;
+}
 
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let f = std::env::temp_dir().join(format!("shaderc-outputs-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&f);
-        std::fs::create_dir_all(&f).unwrap();
-        Folder(f)
-    }
-    fn with(self, name: &str, text: &str) -> Folder {
-        let p = self.0.join(name);
-        std::fs::create_dir_all(p.parent().unwrap()).unwrap();
-        std::fs::write(p, text).unwrap();
-        self
-    }
-    fn run(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_shaderc")).current_dir(&self.0).args(arguments).output().unwrap()
-    }
-    fn succeeds(&self, arguments: &[&str]) -> Output {
-        let o = self.run(arguments);
-        assert!(o.status.success(), "{arguments:?}\n{}", String::from_utf8_lossy(&o.stderr));
-        o
-    }
+impl Outputs for Folder {
     fn refuses(&self, arguments: &[&str], status: i32, words: &str) {
         let o = self.run(arguments);
         let text = String::from_utf8_lossy(&o.stderr).into_owned();
         assert_eq!(o.status.code(), Some(status), "{arguments:?}\n{text}");
         assert!(text.contains(words), "{arguments:?}: no `{words}` in\n{text}");
     }
-    /// Names of the files in a folder, sorted.
     fn list(&self, folder: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.0.join(folder)) else { return Vec::new() };
         let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
-    }
-    fn bytes(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.0.join(name)).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -5,6 +5,7 @@
 //! memory operations are the same on all machines after legalisation and are not asked of `Numerics`, except comparisons
 //! of floats (flushed denormals, float24).
 
+use crate::half;
 use crate::inst::FloatCC;
 use crate::opcode::Opcode;
 use crate::types::Scalar;
@@ -65,7 +66,7 @@ impl Numerics for Reference {}
 /// A float word as a host float.
 pub fn to_f32(ty: Scalar, a: u32) -> f32 {
     match ty {
-        Scalar::F16 => half::f16::from_bits(a as u16).to_f32(),
+        Scalar::F16 => half::to_f32(a as u16),
         _ => f32::from_bits(a),
     }
 }
@@ -73,7 +74,7 @@ pub fn to_f32(ty: Scalar, a: u32) -> f32 {
 /// A host float as a word of type `ty`, rounded to nearest.
 pub fn from_f32(ty: Scalar, a: f32) -> u32 {
     match ty {
-        Scalar::F16 => half::f16::from_f32(a).to_bits() as u32,
+        Scalar::F16 => u32::from(half::from_f32(a)),
         _ => a.to_bits(),
     }
 }
@@ -154,7 +155,7 @@ pub fn reference_ternary(op: Opcode, ty: Scalar, a: u32, b: u32, c: u32) -> u32 
     match (op, ty) {
         (Opcode::Fma, Scalar::F32) => libm::fmaf(x, y, z).to_bits(),
         // Exact in binary64: 11 × 11 bits plus a binary16 addend fit 53 bits but for the far tail, which cannot round twice wrongly.
-        (Opcode::Fma, _) => half::f16::from_f64(x as f64 * y as f64 + z as f64).to_bits() as u32,
+        (Opcode::Fma, _) => u32::from(half::from_f64(x as f64 * y as f64 + z as f64)),
         _ => {
             let p = from_f32(ty, x * y);
             from_f32(ty, to_f32(ty, p) + z)

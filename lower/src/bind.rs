@@ -5,7 +5,7 @@
 //! be left out. Floats are written as the shortest decimal that gives the same f32; NaN and infinities as strings.
 
 use crate::nearest::hint;
-use crate::reflect::{Used, io_is_array, io_name, scalar_name, uniform_leaves};
+use crate::reflect::{Literal, Used, io_is_array, io_name, scalar_name, uniform_leaves};
 use retroshade_ir::env::{Filter, Wrap};
 use retroshade_ir::numerics::{from_f32, to_f32};
 use retroshade_ir::texture::texel_count;
@@ -89,15 +89,12 @@ fn integral(x: f64) -> f64 {
 }
 
 /// A float as JSON.
-pub(crate) fn float(x: f32) -> Value {
-    if x.is_nan() {
-        return json!("nan");
+fn float(x: f32) -> Value {
+    match Literal::float(x) {
+        Literal::Float(d) => json!(d),
+        Literal::Special(s) => json!(s),
+        _ => Value::Null,
     }
-    if x.is_infinite() {
-        return json!(if x > 0.0 { "inf" } else { "-inf" });
-    }
-    // The shortest text of the f32, read as f64, is printed with the same digits.
-    format!("{x:e}").parse::<f64>().map_or(Value::Null, |d| json!(d))
 }
 
 fn flatten<'a>(v: &'a Value, out: &mut Vec<&'a Value>) {
@@ -156,7 +153,26 @@ fn known_keys(what: &str, object: &Map<String, Value>, known: &[&str]) -> Result
 /// Reads a bind file.
 pub fn parse_env(module: &Module, json: &str) -> Result<ShaderEnv> {
     let file: Value = serde_json::from_str(json).map_err(|e| BindError(format!("the bind file is not JSON: {e}")))?;
+    known_names(module, &file)?;
     env_from_json(module, &file)
+}
+
+/// Refuses values for what the program does not declare: a mistyped name would be taken for one that is left out.
+fn known_names(module: &Module, file: &Value) -> Result<()> {
+    let names = |kind: &str, given: Option<&Value>, known: Vec<String>| {
+        let Some(wrong) = given.and_then(Value::as_object).and_then(|m| m.keys().find(|k| !known.contains(k))) else { return Ok(()) };
+        if known.is_empty() {
+            return bad(format!("the program has no {kind}, so none is called `{wrong}`"));
+        }
+        bad(format!("the program has no {kind} `{wrong}`: {}", hint(wrong, known.iter().map(String::as_str))))
+    };
+    let leaves = module.uniforms.values().flat_map(uniform_leaves).map(|l| l.name).collect();
+    names("uniform", file.get("uniforms"), leaves)?;
+    names("texture", file.get("textures"), module.textures.values().map(|d| d.name.clone()).collect())?;
+    names("storage buffer", file.get("storage"), module.storage.values().map(|d| d.name.clone()).collect())?;
+    let inputs: Vec<String> = module.inputs.values().map(io_name).collect();
+    let list = file.get("invocations").and_then(Value::as_array);
+    list.into_iter().flatten().try_for_each(|entry| names("input", entry.get("inputs"), inputs.clone()))
 }
 
 /// Reads a bind file that must give everything that is declared: for declarations without code.

@@ -8,6 +8,9 @@ use indexmap::IndexMap;
 use retroshade_ir::{Diagnostic, Module, Numerics, Opcode, ShaderEnv, ShaderResult, Span, Stage};
 use thiserror::Error;
 
+/// The most IR instructions that are compiled; beyond any program that a machine could hold.
+const MAX_INSTRUCTIONS: usize = 1 << 16;
+
 /// A machine. Implementations are stateless; everything is `Send + Sync`.
 pub trait TargetIsa: Send + Sync {
     /// The name on the command line.
@@ -24,9 +27,38 @@ pub trait TargetIsa: Send + Sync {
     fn numerics(&self) -> &'static dyn Numerics;
     /// Optimises and legalises: the result runs on the interpreter under [`TargetIsa::numerics`] with exactly the
     /// results of the code that [`TargetIsa::compile`] makes of the same source and options. Declarations keep their order.
-    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError>;
-    /// Compiles a verified source module.
-    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError>;
+    ///
+    /// Fails as [`TargetIsa::compile`] does.
+    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
+        self.accepts(module, options)?;
+        self.legalise_verified(module, options)
+    }
+    /// Compiles a source module. What breaks a rule of the IR is [`CompileError::Invalid`] with the rules and places, unless
+    /// [`Options::verify`] says that the caller has looked.
+    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+        self.accepts(module, options)?;
+        self.compile_verified(module, options)
+    }
+    /// Whether the module obeys the rules of the IR, the target has its stage, and it has a size that makes sense.
+    fn accepts(&self, module: &Module, options: &Options) -> Result<(), CompileError> {
+        if options.verify {
+            retroshade_ir::verify(module).map_err(CompileError::Invalid)?;
+        }
+        if !self.stages().contains(&module.stage) {
+            let message = format!("target {} has no {} programs", self.name(), module.stage.name());
+            return Err(CompileError::unsupported("C0011", module.main().place(), message));
+        }
+        let count: usize = module.functions.values().map(retroshade_ir::Function::inst_count).sum();
+        if count > MAX_INSTRUCTIONS {
+            let message = "the program has too many instructions";
+            return Err(CompileError::limit("C0013", module.main().place(), message, count as u64, MAX_INSTRUCTIONS as u64));
+        }
+        Ok(())
+    }
+    /// [`TargetIsa::legalise`] of a module that [`TargetIsa::accepts`].
+    fn legalise_verified(&self, module: &Module, options: &Options) -> Result<Module, CompileError>;
+    /// [`TargetIsa::compile`] of a module that [`TargetIsa::accepts`].
+    fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError>;
     /// Executes compiled code (the decoded bytes, not any intermediate form) on the machine's simulator.
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError>;
     /// The orders in which the machine may run the two sides of a branch on which lanes disagree, as far as its manual leaves that
@@ -81,6 +113,11 @@ pub trait TargetIsa: Send + Sync {
     fn keeps_functions(&self) -> bool {
         false
     }
+    /// Options of the command that only some machines honour, and this one does: `relaxed-precision`, `color-format`, `matrix-layout`,
+    /// `pack-uniforms`.
+    fn own_options(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// What a caller should hear about modules that compile and are linked together: (which one, warning).
     fn warnings(&self, modules: &[Module]) -> Vec<(usize, Diagnostic)> {
         let _ = modules;
@@ -95,6 +132,10 @@ pub trait TargetIsa: Send + Sync {
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError>;
     /// One line of `asm --emit hex`: an instruction's text, to its words in hex.
     fn asm_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError>;
+    /// What begins a comment in the machine's assembly.
+    fn comment(&self) -> &'static str {
+        ";"
+    }
     /// Disassembles code or a container.
     fn disassemble(&self, bytes: &[u8], options: &TextOptions) -> Result<String, TextError>;
     /// For each line of [`CompiledShader::asm`] the bytes of code that it stands for; `None` for declarations, labels and the like.

@@ -1,16 +1,19 @@
 //! What joins the IR to the machines: the target interface, virtual code, placement and helpers for lowering.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "json")]
 pub mod bind;
 pub mod driver;
 pub mod error;
 pub mod isa;
 pub mod legal;
+#[cfg(feature = "json")]
 pub mod nearest;
 pub mod options;
 pub mod pattern;
 pub mod reflect;
 pub mod structure;
+#[cfg(feature = "json")]
 pub mod testing;
 pub mod text;
 pub mod vcode;

@@ -63,6 +63,8 @@ pub struct Options {
     pub pack_uniforms: bool,
     /// Whether the code keeps to what the platform's emulators execute (R700 on the Wii U).
     pub emulators: bool,
+    /// Whether the module is verified before it is compiled; callers that have just done so may spare the time.
+    pub verify: bool,
     /// Run regalloc2's checker on every allocation (always on in debug builds).
     pub check_allocation: bool,
 }
@@ -81,6 +83,7 @@ impl Default for Options {
             matrix_layout: None,
             pack_uniforms: false,
             emulators: false,
+            verify: true,
             check_allocation: cfg!(debug_assertions),
         }
     }

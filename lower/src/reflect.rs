@@ -8,35 +8,38 @@ use retroshade_ir::surface::{Block, BlockKind, BlockMember, SpecConstant, Surfac
 use retroshade_ir::{
     Binding, Builtin, FuncId, Function, Imm, IoDecl, MemRef, Module, Scalar, Stage, StorageDecl, Texture, TextureDecl, Type, UniformDecl,
 };
+#[cfg(feature = "json")]
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// One input or output.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize, Deserialize))]
 pub struct ReflectIo {
     /// Name as the source has it.
     pub name: String,
     /// `f32x4`, `u32`, `f32x4[3]` …
-    #[serde(rename = "type")]
+    #[cfg_attr(feature = "json", serde(rename = "type"))]
     pub ty: String,
     /// User location.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(skip_serializing_if = "Option::is_none"))]
     pub location: Option<u32>,
     /// Builtin, by its WGSL name.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(skip_serializing_if = "Option::is_none"))]
     pub builtin: Option<String>,
     /// Interpolation of fragment inputs.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(skip_serializing_if = "Option::is_none"))]
     pub interpolation: Option<String>,
     /// Register or address in the machine's notation.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(skip_serializing_if = "Option::is_none"))]
     pub register: Option<String>,
     /// Whether the program reads (writes) it.
     pub used: bool,
 }
 
 /// An integer register that counts a loop for a uniform: the caller keeps it in step with the uniform's value.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize, Deserialize))]
 pub struct ReflectLoop {
     /// The register in the machine's notation.
     pub register: String,
@@ -51,17 +54,18 @@ pub struct ReflectLoop {
     /// The third component: what a round adds to the counter.
     pub step: u8,
     /// The boolean register that says whether `add + sign × value` is at least 0; absent where that is certain.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(skip_serializing_if = "Option::is_none"))]
     pub guard: Option<String>,
 }
 
 /// One uniform.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize, Deserialize))]
 pub struct ReflectUniform {
     /// Name as the source has it.
     pub name: String,
     /// `f32x4`, `mat4x4`, `f32x4[48]` …
-    #[serde(rename = "type")]
+    #[cfg_attr(feature = "json", serde(rename = "type"))]
     pub ty: String,
     /// Bind group.
     pub group: u32,
@@ -70,43 +74,44 @@ pub struct ReflectUniform {
     /// Byte offset in the binding.
     pub offset: u32,
     /// Bytes from there to the end of the last element.
-    #[serde(default)]
+    #[cfg_attr(feature = "json", serde(default))]
     pub size: u32,
     /// Bytes from one element to the next, one number for each array level from the outside in.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub array_strides: Vec<u32>,
     /// Bytes from one column of a matrix to the next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
     pub matrix_stride: Option<u32>,
     /// Name of the block that it is a member of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
     pub block: Option<String>,
     /// Whether it is a push constant.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "std::ops::Not::not"))]
     pub push_constant: bool,
     /// Register or address in the machine's notation.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(skip_serializing_if = "Option::is_none"))]
     pub register: Option<String>,
     /// Loops that the uniform counts in a register of their own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub loops: Vec<ReflectLoop>,
     /// Whether the program reads it.
     pub used: bool,
 }
 
 /// One texture.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize, Deserialize))]
 pub struct ReflectTexture {
     /// Name as the source has it.
     pub name: String,
     /// Sampler, where the source has it apart.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(skip_serializing_if = "Option::is_none"))]
     pub sampler: Option<String>,
     /// Bind group of that sampler.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
     pub sampler_group: Option<u32>,
     /// Binding of that sampler.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
     pub sampler_binding: Option<u32>,
     /// `1d 2d 3d cube`.
     pub dim: String,
@@ -127,7 +132,8 @@ pub struct ReflectTexture {
 }
 
 /// One storage buffer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize, Deserialize))]
 pub struct ReflectStorage {
     /// Name as the source has it.
     pub name: String,
@@ -136,22 +142,23 @@ pub struct ReflectStorage {
     /// Binding.
     pub binding: u32,
     /// `array<f32>` …
-    #[serde(rename = "type")]
+    #[cfg_attr(feature = "json", serde(rename = "type"))]
     pub ty: String,
     /// `read write read_write`.
     pub access: String,
     /// Name of its block.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
     pub block: Option<String>,
     /// Place in the machine's notation.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(skip_serializing_if = "Option::is_none"))]
     pub register: Option<String>,
     /// Whether the program uses it.
     pub used: bool,
 }
 
 /// Constants that a driver puts into constant memory besides the uniforms.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize, Deserialize))]
 pub struct ReflectConstants {
     /// First place in the machine's notation.
     pub register: String,
@@ -160,36 +167,38 @@ pub struct ReflectConstants {
 }
 
 /// A member of a block or of a structure in it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize, Deserialize))]
 pub struct ReflectMember {
     /// Name as the source has it.
     pub name: String,
     /// `f32x4`, `mat4x4`, the name of a structure: the type of one element.
-    #[serde(rename = "type")]
+    #[cfg_attr(feature = "json", serde(rename = "type"))]
     pub ty: String,
     /// Bytes from the start of what it is a member of.
     pub offset: u32,
     /// Bytes without padding behind; 0 where only the buffer's length says it.
     pub size: u32,
     /// Elements, one number for each array level from the outside in; 0: as many as the buffer holds.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub array: Vec<u32>,
     /// Bytes from one element to the next, level by level.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub array_strides: Vec<u32>,
     /// Bytes from one column (row, if row-major) of its matrices to the next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
     pub matrix_stride: Option<u32>,
     /// Whether its matrices stand row by row.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "std::ops::Not::not"))]
     pub row_major: bool,
     /// Members of its structure.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub members: Vec<ReflectMember>,
 }
 
 /// A uniform block, push constants or a storage buffer with everything that the source declares in it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize, Deserialize))]
 pub struct ReflectBlock {
     /// `uniform push_constant storage`.
     pub kind: String,
@@ -207,26 +216,61 @@ pub struct ReflectBlock {
     pub members: Vec<ReflectMember>,
 }
 
+/// A value as JSON writes it.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(Serialize, Deserialize), serde(untagged))]
+pub enum Literal {
+    /// Truth values.
+    Bool(bool),
+    /// Integers.
+    Integer(i64),
+    /// Numbers.
+    Float(f64),
+    /// `nan`, `inf` and `-inf`.
+    Special(String),
+}
+
+impl Default for Literal {
+    fn default() -> Literal {
+        Literal::Integer(0)
+    }
+}
+
+impl Literal {
+    /// A float: the shortest decimal that gives the same f32.
+    pub fn float(x: f32) -> Literal {
+        match x {
+            _ if x.is_nan() => Literal::Special("nan".into()),
+            f32::INFINITY => Literal::Special("inf".into()),
+            f32::NEG_INFINITY => Literal::Special("-inf".into()),
+            // The shortest text of the f32, read as f64, is printed with the same digits.
+            _ => Literal::Float(format!("{x:e}").parse().unwrap_or(f64::from(x))),
+        }
+    }
+}
+
 /// A constant that is given when the program is compiled (`--define`).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "json", derive(Serialize, Deserialize))]
 pub struct ReflectConstant {
     /// Its number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
     pub id: Option<u32>,
     /// Its name, where it is known.
     pub name: String,
     /// `f32 i32 u32 bool`.
-    #[serde(rename = "type")]
+    #[cfg_attr(feature = "json", serde(rename = "type"))]
     pub ty: String,
     /// What the source gives it; absent if nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<serde_json::Value>,
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub default: Option<Literal>,
     /// What this program was compiled with.
-    pub value: serde_json::Value,
+    pub value: Literal,
 }
 
 /// A program's interface.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "json", derive(Serialize, Deserialize))]
 pub struct Reflection {
     /// Format version: 1.
     pub version: u32,
@@ -249,13 +293,13 @@ pub struct Reflection {
     /// Storage buffers.
     pub storage: Vec<ReflectStorage>,
     /// Blocks as the source declares them, with members that the program does not read.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub blocks: Vec<ReflectBlock>,
     /// Specialisation constants and overrides.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub spec_constants: Vec<ReflectConstant>,
     /// Constants in constant memory.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub constants: Vec<ReflectConstants>,
 }
 
@@ -450,10 +494,10 @@ fn block(b: &Block) -> ReflectBlock {
 
 fn spec_constant(c: &SpecConstant) -> ReflectConstant {
     let value = |bits: u32| match c.ty.as_str() {
-        "bool" => serde_json::json!(bits != 0),
-        "i32" => serde_json::json!(bits as i32),
-        "u32" => serde_json::json!(bits),
-        _ => crate::bind::float(f32::from_bits(bits)),
+        "bool" => Literal::Bool(bits != 0),
+        "i32" => Literal::Integer(i64::from(bits as i32)),
+        "u32" => Literal::Integer(i64::from(bits)),
+        _ => Literal::float(f32::from_bits(bits)),
     };
     ReflectConstant { id: c.id, name: c.name.clone(), ty: c.ty.clone(), default: c.default.map(value), value: value(c.value) }
 }

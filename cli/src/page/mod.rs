@@ -5,10 +5,10 @@
 
 mod parts;
 
+use crate::ir::{Module, SourceMap};
 use crate::listing::Line;
+use crate::lower::isa::Stats;
 use crate::stats::{Compared, bits_per_op};
-use retroshade_ir::{Module, SourceMap};
-use retroshade_lower::isa::Stats;
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -26,15 +26,15 @@ pub struct Page {
 impl Page {
     /// A shader with what its targets made of it.
     pub fn new(compared: Compared, module: &Module, code: Vec<(&'static str, Vec<Line>)>) -> Page {
-        Page { compared, module: (module.sources.clone(), retroshade_ir::print(module)), code }
+        Page { compared, module: (module.sources.clone(), crate::ir::print(module)), code }
     }
     fn source(&self) -> &str {
-        self.module.0.text(retroshade_ir::FileId(0)).unwrap_or("")
+        self.module.0.text(crate::ir::FileId(0)).unwrap_or("")
     }
     /// First and last line of the source that a line of code comes from, if that is in the main file.
     fn lines_of(&self, line: &Line) -> Option<(u32, u32)> {
         let sources = &self.module.0;
-        if line.span.is_none() || line.span.file != retroshade_ir::FileId(0) {
+        if line.span.is_none() || line.span.file != crate::ir::FileId(0) {
             return None;
         }
         let first = sources.line_column(line.span.file, line.span.start)?.0;

@@ -1,6 +1,6 @@
 //! What a machine's code is made of, and how a line of it is shown.
 
-use retroshade_lower::isa::Stats;
+use crate::lower::isa::Stats;
 
 /// The figures of each machine that are shares of one whole.
 const SHARES: &[(&str, &[(&str, &str)])] = &[

@@ -1,7 +1,7 @@
 //! Images: 8-bit RGBA, PNG in and out, and as textures.
 
-use retroshade_ir::env::{Filter, Wrap};
-use retroshade_ir::{TexDim, TextureData};
+use crate::ir::env::{Filter, Wrap};
+use crate::ir::{TexDim, TextureData};
 use thiserror::Error;
 
 /// The largest width and height of an image that is read.

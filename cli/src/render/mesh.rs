@@ -1,6 +1,6 @@
 //! Built-in meshes, and the matrices of a camera that looks at them.
 
-use retroshade_ir::{Binding, Builtin, IoDecl};
+use crate::ir::{Binding, Builtin, IoDecl};
 
 /// A mesh of triangles, counter-clockwise from the front.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -21,7 +21,7 @@ pub use raster::mesh_image;
 pub use sheet::sheet;
 pub use standins::{Picture, test_pattern};
 
-use retroshade_ir::{Binding, Builtin, InvocationInputs, IoDecl, Module, Output, Scalar, ShaderEnv, ShaderResult};
+use crate::ir::{Binding, Builtin, InvocationInputs, IoDecl, Module, Output, Scalar, ShaderEnv, ShaderResult};
 
 /// What a fragment input holds when there is no vertex program.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +51,7 @@ fn colour(words: &[u32]) -> [f32; 4] {
 fn fill(d: &IoDecl, value: [f32; 4]) -> Vec<u32> {
     let word = |n: usize| match d.ty.scalar {
         Scalar::F32 => value[n].to_bits(),
-        s @ Scalar::F16 => retroshade_ir::numerics::from_f32(s, value[n]),
+        s @ Scalar::F16 => crate::ir::numerics::from_f32(s, value[n]),
         _ => value[n] as i32 as u32,
     };
     (0..d.count.max(1)).flat_map(|_| (0..d.ty.lanes as usize).map(word)).collect()

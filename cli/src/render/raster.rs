@@ -1,7 +1,7 @@
 //! A plain rasteriser: vertex program, clipping, perspective-correct interpolation in quads, fragment program, depth test.
 
 use super::{Image, Mesh, colour, colour_output, fill};
-use retroshade_ir::{Binding, Builtin, Interpolation, InvocationInputs, Module, Scalar, ShaderEnv, ShaderResult};
+use crate::ir::{Binding, Builtin, Interpolation, InvocationInputs, Module, Scalar, ShaderEnv, ShaderResult};
 
 /// The least w of a vertex that is drawn.
 const NEAR: f32 = 1e-4;

@@ -1,8 +1,8 @@
 //! What a program reads where nobody said: uniforms by their names and types, textures with a test pattern.
 
 use super::Camera;
-use retroshade_ir::env::{Filter, Wrap};
-use retroshade_ir::{Scalar, TexDim, TextureData, TextureDecl, UniformDecl};
+use crate::ir::env::{Filter, Wrap};
+use crate::ir::{Scalar, TexDim, TextureData, TextureDecl, UniformDecl};
 use serde_json::{Value, json};
 
 /// What stand-ins depend on.

@@ -5,36 +5,62 @@ use crate::function::Function;
 use crate::inst::Imm;
 use crate::module::Module;
 use crate::opcode::Opcode;
-use petgraph::algo::toposort;
-use petgraph::graphmap::DiGraphMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// The calls among the functions that the entry reaches: an edge from each caller to each of its callees.
+/// The calls among the functions that the entry reaches.
 #[derive(Clone, Debug)]
-pub struct CallGraph(DiGraphMap<FuncId, ()>);
+pub struct CallGraph {
+    entry: FuncId,
+    /// Each caller's callees, each once.
+    callees: SecondaryMap<FuncId, Vec<FuncId>>,
+}
 
 impl CallGraph {
     /// Reads the calls, beginning with the entry's.
     pub fn new(module: &Module) -> CallGraph {
-        let mut graph = DiGraphMap::new();
-        let mut work = vec![graph.add_node(module.entry)];
+        let mut graph = CallGraph { entry: module.entry, callees: SecondaryMap::new() };
+        let mut seen = EntitySet::new();
+        let mut work = vec![module.entry];
         while let Some(caller) = work.pop() {
+            if !seen.insert(caller) {
+                continue;
+            }
             for callee in callees(&module.functions[caller]) {
-                if !graph.contains_node(callee) {
+                if !graph.callees[caller].contains(&callee) {
+                    graph.callees[caller].push(callee);
                     work.push(callee);
                 }
-                graph.add_edge(caller, callee, ());
             }
         }
-        CallGraph(graph)
+        graph
     }
     /// The entry first, no function before one that calls it; `None` if calls form a circle.
     pub fn callers_first(&self) -> Option<Vec<FuncId>> {
-        toposort(&self.0, None).ok()
+        let mut order = self.callees_first()?;
+        order.reverse();
+        Some(order)
     }
     /// No function before one that it calls, the entry last; `None` if calls form a circle.
     pub fn callees_first(&self) -> Option<Vec<FuncId>> {
-        let mut order = self.callers_first()?;
-        order.reverse();
+        let mut order = Vec::new();
+        let (mut begun, mut done) = (EntitySet::new(), EntitySet::new());
+        let mut stack = vec![self.entry];
+        while let Some(f) = stack.last().copied() {
+            if begun.insert(f) {
+                stack.extend(self.callees[f].iter().filter(|c| !begun.contains(**c)));
+                continue;
+            }
+            stack.pop();
+            if done.contains(f) {
+                continue;
+            }
+            // All callees are done by now, unless one of them leads back here.
+            if self.callees[f].iter().any(|c| !done.contains(*c)) {
+                return None;
+            }
+            done.insert(f);
+            order.push(f);
+        }
         Some(order)
     }
 }
@@ -67,5 +93,14 @@ mod tests {
         assert_eq!(names.len(), 3);
         assert_eq!((names[0], names[1]), ("leaf", "middle"));
         assert_eq!(CallGraph::new(&m).callers_first().expect("no circle")[0], m.entry);
+    }
+
+    #[test]
+    fn a_circle_has_no_order() {
+        let m = calls(
+            "shader vertex \"circle\"\nblock0:\n    call @a()\n    return\nfunc @a() {\nblock0:\n    call @b()\n    return\n}\n\
+             func @b() {\nblock0:\n    call @a()\n    return\n}\n",
+        );
+        assert!(CallGraph::new(&m).callees_first().is_none() && CallGraph::new(&m).callers_first().is_none());
     }
 }

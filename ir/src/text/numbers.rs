@@ -33,7 +33,7 @@ pub fn parse_float(ty: Scalar, s: &str) -> Option<u32> {
         return None;
     }
     let word = match ty {
-        Scalar::F16 => half::f16::from_f64(s.parse().ok()?).to_bits() as u32,
+        Scalar::F16 => u32::from(crate::half::from_f64(s.parse().ok()?)),
         _ => s.parse::<f32>().ok()?.to_bits(),
     };
     // A decimal that overflows is a mistake, not an infinity.

@@ -23,17 +23,20 @@ impl Verifier<'_> {
                 self.error("V0001", Span::NONE, format!("{b} of {} is empty", self.title(id)));
                 continue;
             };
+            self.here = Some((id, *last));
             if !f.insts[*last].op.is_terminator() {
                 let name = f.insts[*last].op.name();
                 self.error("V0001", f.spans[*last], format!("the block ends with `{name}`, which is no terminator"));
             }
             for i in rest {
+                self.here = Some((id, *i));
                 if f.insts[*i].op.is_terminator() {
                     self.error("V0002", f.spans[*i], format!("`{}` stands before the end of its block", f.insts[*i].op.name()));
                 }
             }
             for i in insts {
                 let d = &f.insts[*i];
+                self.here = Some((id, *i));
                 for t in &d.targets {
                     if !f.blocks.is_valid(t.block) || !listed.contains(t.block) {
                         self.error("V0003", f.spans[*i], format!("{} is not a block of {}", t.block, self.title(id)));
@@ -56,6 +59,7 @@ impl Verifier<'_> {
                     }
                 }
             }
+            self.here = None;
         }
     }
 
@@ -71,11 +75,13 @@ impl Verifier<'_> {
         let before = self.errors.len();
         for (_, i) in f.ordered() {
             for v in f.reads(i) {
+                self.here = Some((id, i));
                 if !f.values.is_valid(v) || matches!(f.values[v].1, ValueDef::Alias(_)) || !defined.contains(v) {
                     self.error("V0010", f.spans[i], format!("operand {v} of `{}` is not defined", f.insts[i].op.name()));
                 }
             }
         }
+        self.here = None;
         self.errors.len() == before
     }
 
@@ -114,17 +120,14 @@ impl Verifier<'_> {
                 for v in f.reads(*i) {
                     let (def, at) = (Block::from_u32(place[v].0), place[v].1);
                     let good = if def == *b { at < n as u32 + 1 } else { cfg.is_reachable(def) && dom.dominates(def, *b) };
-                    if !good {
-                        let d = crate::Diagnostic::error(
-                            "V0011",
-                            f.spans[*i],
-                            format!("`{}` uses a value that is not defined on every way here", f.insts[*i].op.name()),
-                        );
-                        let d = match f.values[v].1 {
-                            ValueDef::Result(di, _) => d.note(f.spans[di], "defined here"),
-                            _ => d,
-                        };
-                        self.errors.push(d);
+                    if good {
+                        continue;
+                    }
+                    self.here = Some((id, *i));
+                    let m = format!("`{}` uses a value that is not defined on every way here", f.insts[*i].op.name());
+                    self.error("V0011", f.spans[*i], m);
+                    if let (ValueDef::Result(di, _), Some(d)) = (f.values[v].1, self.errors.pop()) {
+                        self.errors.push(d.note(f.spans[di], "defined here"));
                     }
                 }
             }
@@ -140,6 +143,7 @@ impl Verifier<'_> {
             for (_, i) in f.ordered() {
                 let d = &f.insts[i];
                 if let (Opcode::Call, Imm::Func(c)) = (d.op, &d.imm) {
+                    self.here = Some((id, i));
                     if !m.functions.is_valid(*c) {
                         self.error("V0060", f.spans[i], "the called function does not exist");
                     } else if *c == m.entry {
@@ -150,6 +154,7 @@ impl Verifier<'_> {
                 }
             }
         }
+        self.here = None;
         // Depth-first with an explicit stack; 1 = on the way, 2 = done.
         let mut state = vec![0u8; n];
         for root in 0..n {

@@ -69,6 +69,7 @@ impl Verifier<'_> {
             }
         }
         for s in m.shared.values() {
+            self.lanes(&s.name, s.ty, s.span);
             if s.count == 0 || u64::from(s.count) * u64::from(s.ty.lanes) > 1 << 24 {
                 self.error("V0054", s.span, format!("`%{}` has {} elements", s.name, s.count));
             }
@@ -76,8 +77,11 @@ impl Verifier<'_> {
         self.io(m.inputs.values(), true);
         self.io(m.outputs.values(), false);
         for u in m.uniforms.values() {
-            let size = u.dims.iter().fold(u64::from(u.ty.lanes) * 4, |n, d| n + u64::from(d.count.max(1) - 1) * u64::from(d.stride));
-            if u.dims.iter().any(|d| d.count == 0) || size + u64::from(u.offset) > 1 << 28 {
+            self.lanes(&u.name, u.ty, u.span);
+            let bytes = |d: &crate::module::Dim| u64::from(d.count.max(1) - 1) * u64::from(d.stride);
+            let size = u.dims.iter().fold(u64::from(u.ty.lanes) * 4, |n, d| n.saturating_add(bytes(d)));
+            let elements = u.dims.iter().fold(1u64, |n, d| n.saturating_mul(u64::from(d.count)));
+            if elements == 0 || elements > 1 << 26 || size.saturating_add(u64::from(u.offset)) > 1 << 28 {
                 self.error("V0054", u.span, format!("`%{}` has no elements, or {size} bytes", u.name));
             }
             if u.unit == 0 || u.dims.iter().any(|d| d.count > 1 && (d.stride == 0 || d.stride % u.unit.max(1) != 0)) {
@@ -89,12 +93,20 @@ impl Verifier<'_> {
         }
     }
 
+    /// A vector has 1 to 4 lanes.
+    fn lanes(&mut self, name: &str, ty: Type, span: Span) {
+        if !(1..=4).contains(&ty.lanes) {
+            self.error("V0054", span, format!("`%{name}` has {} lanes", ty.lanes));
+        }
+    }
+
     fn io<'d>(&mut self, decls: impl Iterator<Item = &'d IoDecl>, input: bool) {
         let m = self.m;
         let way = if input { "input" } else { "output" };
         let mut seen: HashMap<(Binding, u8), Span> = HashMap::new();
         for d in decls {
             let per_vertex = input && m.stage == Stage::Geometry;
+            self.lanes(&d.name, d.ty, d.span);
             if d.count == 0 || d.count > 4096 {
                 self.error("V0054", d.span, format!("`%{}` has {} elements", d.name, d.count));
                 continue;

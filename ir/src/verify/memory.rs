@@ -38,7 +38,7 @@ impl Verifier<'_> {
     /// Local arrays have elements (V0054).
     pub(super) fn locals(&mut self, id: FuncId) {
         for l in self.m.functions[id].locals.values() {
-            if l.count == 0 || u64::from(l.count) * u64::from(l.ty.lanes) > 1 << 24 {
+            if l.count == 0 || !(1..=4).contains(&l.ty.lanes) || u64::from(l.count) * u64::from(l.ty.lanes) > 1 << 24 {
                 self.error("V0054", Span::NONE, format!("the local array `%{}` has {} elements", l.name, l.count));
             }
         }

@@ -100,7 +100,55 @@ fn hand_made() -> Vec<(&'static str, Module)> {
     builder.effect(Opcode::Call, &[], Imm::Func(entry));
     builder.ret(&[]);
     out.push(("V0060", m));
+    for wrong in [Hand::BlockTwice, Hand::NoBlock, Hand::InstTwice, Hand::NoInst, Hand::NoValue, Hand::NoEntry, Hand::FiveLanes] {
+        out.push(("V0012", wrong.module()));
+    }
     out
+}
+
+/// Tables that are wrong.
+enum Hand {
+    BlockTwice,
+    NoBlock,
+    InstTwice,
+    NoInst,
+    NoValue,
+    NoEntry,
+    FiveLanes,
+}
+
+impl Hand {
+    fn module(self) -> Module {
+        let (mut m, b) = vertex();
+        let f = m.main_mut();
+        let ty = if let Hand::FiveLanes = self { F32.with_lanes(5) } else { F32 };
+        let v = Builder::new(f, b).constant(ty, [0; 4]);
+        Builder::new(f, b).ret(&[]);
+        match self {
+            Hand::BlockTwice => f.layout.push(b),
+            Hand::NoBlock => f.layout.push(Block::from_u32(9)),
+            Hand::InstTwice => f.blocks[b].insts.insert(0, Inst::from_u32(0)),
+            Hand::NoInst => f.blocks[b].insts.insert(0, Inst::from_u32(9)),
+            Hand::NoValue => f.insts[Inst::from_u32(0)].results[0] = Value::from_u32(9),
+            Hand::NoEntry => m.entry = FuncId::from_u32(3),
+            Hand::FiveLanes => assert_eq!(f.ty(v).lanes, 5),
+        }
+        m
+    }
+}
+
+#[test]
+fn a_place_without_a_text_is_told_in_words() {
+    let (mut m, b) = vertex();
+    let mut builder = Builder::new(m.main_mut(), b);
+    let one = builder.iconst(I32, 1);
+    builder.ins(Opcode::Fneg, &[one]);
+    builder.ret(&[]);
+    let errors = verify(&m).unwrap_err();
+    assert_eq!(
+        errors[0].message,
+        "operand 0 of `fneg` is i32; it must be a float, or a vector of it (instruction 1 of block0 of the entry)"
+    );
 }
 
 #[test]
@@ -113,7 +161,7 @@ fn hand_made_modules_are_reported() {
 #[test]
 fn every_rule_has_a_case() {
     let hand = hand_made();
-    for rule in RULES {
+    for (rule, _) in RULES {
         let text = CASES.iter().any(|c| c.2.ends_with(rule));
         assert!(text || hand.iter().any(|h| h.0 == *rule), "no case for {rule}");
     }

@@ -247,8 +247,10 @@ impl Verifier<'_> {
             ResultRule::Explicit if d.op == Ext => d.results.len().min(1),
             _ => 1,
         };
-        if d.results.len() != wanted {
-            self.error("V0022", at.span, format!("`{}` has {wanted} results, not {}", d.op.name(), d.results.len()));
+        // An operation that is not appended yet has a type, but no results.
+        let found = d.results.len().max(usize::from(at.result.is_some()));
+        if found != wanted {
+            self.error("V0022", at.span, format!("`{}` has {wanted} results, not {found}", d.op.name()));
             return;
         }
         let mask = if let Imm::Lanes(l) = &d.imm { l.len() } else { 0 };

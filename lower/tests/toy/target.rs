@@ -39,10 +39,10 @@ impl TargetIsa for Toy {
     fn numerics(&self) -> &'static dyn Numerics {
         &Reference
     }
-    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
+    fn legalise_verified(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
         legal::legalise(module, options, &mut Trace::off())
     }
-    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+    fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         let mut trace = Trace::new(options);
         let legal = legal::legalise(module, options, &mut trace)?;
         let (code, fired) = select::select(&legal)?;

@@ -44,13 +44,16 @@ impl TargetIsa for Pica {
         .map(|(k, v)| (k, v.to_string()))
         .to_vec()
     }
+    fn own_options(&self) -> &'static [&'static str] {
+        &["matrix-layout", "pack-uniforms"]
+    }
     fn numerics(&self) -> &'static dyn Numerics {
         &numerics::Float24
     }
-    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
+    fn legalise_verified(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
         compile::legal_module(module, options)
     }
-    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+    fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         compile::compile(module, options)
     }
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {

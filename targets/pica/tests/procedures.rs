@@ -28,10 +28,10 @@ impl TargetIsa for Keeping {
     fn numerics(&self) -> &'static dyn Numerics {
         retroshade_pica::isa().numerics()
     }
-    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
+    fn legalise_verified(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
         compile_keeping(module, options).map(|s| s.legal)
     }
-    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+    fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         compile_keeping(module, &Options { check_allocation: true, ..options.clone() })
     }
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {

@@ -51,10 +51,10 @@ impl TargetIsa for R700 {
     fn numerics(&self) -> &'static dyn Numerics {
         &numerics::NUMERICS
     }
-    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
+    fn legalise_verified(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
         compile::compile(module, options).map(|c| c.legal)
     }
-    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+    fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         let c = compile::compile(module, options)?;
         let code: Vec<u8> = c.emitted.words.iter().flat_map(|w| w.to_le_bytes()).collect();
         let program = program::Program::decode(&c.emitted.words).map_err(|e| CompileError::Internal(e.to_string()))?;

@@ -76,17 +76,20 @@ impl TargetIsa for Tesla {
             ("gather, sample index", yes(c.d3d101)),
         ]
     }
+    fn comment(&self) -> &'static str {
+        "//"
+    }
     fn numerics(&self) -> &'static dyn Numerics {
         &TeslaNumerics
     }
-    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
+    fn legalise_verified(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
         // A workgroup that cannot be launched is compiled in another way.
         if module.stage == Stage::Compute {
             return Ok(crate::compile::compile(module, options)?.legal);
         }
         Ok(crate::legal::prepare(module, options, &mut Trace::off())?.0)
     }
-    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+    fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         crate::compile::compile(module, options)
     }
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {

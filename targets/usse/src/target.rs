@@ -43,14 +43,17 @@ impl TargetIsa for Usse {
         .map(|(k, v)| (k, v.to_string()))
         .to_vec()
     }
+    fn own_options(&self) -> &'static [&'static str] {
+        &["relaxed-precision", "color-format"]
+    }
     fn numerics(&self) -> &'static dyn Numerics {
         static NUM: UsseNumerics = UsseNumerics;
         &NUM
     }
-    fn legalise(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
+    fn legalise_verified(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
         compile::legal(module, options)
     }
-    fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+    fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         compile::compile(module, options)
     }
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {

@@ -13,7 +13,7 @@ pub fn follows(before: Stage, after: Stage) -> bool {
     matches!((before, after), (Stage::Vertex, Stage::Geometry | Stage::Fragment) | (Stage::Geometry, Stage::Fragment))
 }
 
-/// The outputs that have a location, by name: what [`FrontOptions::varyings`](retroshade_frontend::FrontOptions) takes.
+/// The outputs that have a location, by name: what `FrontOptions::varyings` takes.
 pub fn varyings(module: &Module) -> Vec<(String, u32)> {
     let at = |d: &retroshade_ir::IoDecl| match d.binding {
         Binding::Location(l) => Some((io_name(d), l)),

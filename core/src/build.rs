@@ -2,8 +2,8 @@
 //!
 //! ```no_run
 //! // build.rs
-//! fn main() -> Result<(), retroshade::build::BuildError> {
-//!     retroshade::build::Shader::new("shaders/textured.vert").target("pica").build()
+//! fn main() -> Result<(), retroshade_core::build::BuildError> {
+//!     retroshade_core::build::Shader::new("shaders/textured.vert").target("pica").build()
 //! }
 //! ```
 //! ```ignore
@@ -14,12 +14,15 @@
 //! ```
 //! The generated file needs nothing but `core`.
 
-use crate::frontend::{self, FrontOptions, Includes};
-use crate::ir::{self, Diagnostic, SourceMap, Stage};
+use crate::diagnostics::messages;
+use crate::frontend::{FrontOptions, Includes};
+use crate::ir::{Module, Stage};
 use crate::lower::reflect::Reflection;
-use crate::lower::{CompileError, CompiledShader, OptLevel, Options};
+use crate::lower::{CompiledShader, OptLevel, Options};
+use crate::source::{self, Language, SourceError};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use thiserror::Error;
 
 /// Why a shader could not be built.
@@ -65,9 +68,36 @@ pub struct Shader {
 pub struct Built {
     /// The compiled program.
     pub shader: CompiledShader,
+    /// Every file that was read.
+    pub files: Vec<PathBuf>,
+    path: PathBuf,
+}
+
+impl Built {
     /// Rust source that includes it: see the module's documentation. The bytes are those of the files named like it,
     /// with the endings `.container` and `.code`.
-    pub rust: String,
+    pub fn rust(&self) -> String {
+        let stem = stem(&self.path);
+        self.rust_with(&format!("*include_bytes!(\"{stem}.container\")"), &format!("*include_bytes!(\"{stem}.code\")"))
+    }
+    /// The same with these expressions, arrays of bytes, for container and code.
+    pub fn rust_with(&self, container: &str, code: &str) -> String {
+        rust_source(&self.shader.reflection, container, code, &self.path)
+    }
+}
+
+/// The files that a compilation has read.
+type Files = Arc<Mutex<Vec<PathBuf>>>;
+
+/// Reads a file and remembers it.
+fn read(path: &Path, files: &Files) -> std::io::Result<Vec<u8>> {
+    let bytes = std::fs::read(path)?;
+    if let Ok(mut all) = files.lock()
+        && !all.iter().any(|p| p == path)
+    {
+        all.push(path.to_path_buf());
+    }
+    Ok(bytes)
 }
 
 impl Shader {
@@ -135,16 +165,22 @@ impl Shader {
             let all: Vec<_> = crate::targets().iter().map(|t| t.name()).collect();
             BuildError::Usage(format!("there is no target `{}`; targets are {}", self.target, all.join(", ")))
         })?;
-        let module = self.load()?;
-        let shader = isa.compile(&module, &self.options).map_err(|e| compile_error(&e.placed(&module), &module.sources))?;
-        let rust = rust_source(&shader.reflection, &stem(&self.path), &self.path);
-        Ok(Built { shader, rust })
+        let files = Files::default();
+        let module = self.load(&files)?;
+        let options = Options { verify: false, ..self.options.clone() };
+        let name = self.path.display().to_string();
+        let shader = isa.compile(&module, &options).map_err(|e| SourceError::compile(&name, e, &module))?;
+        let files = files.lock().map(|f| f.clone()).unwrap_or_default();
+        Ok(Built { shader, files, path: self.path.clone() })
     }
 
     /// Compiles and writes `STEM.rs`, `STEM.container` and `STEM.code` into a folder; gives the path of the first.
     /// The stem of `shaders/textured.vert` is `textured_vert`.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, BuildError> {
         let built = self.compile()?;
+        if std::env::var_os("OUT_DIR").is_some() {
+            built.files.iter().for_each(|f| println!("cargo::rerun-if-changed={}", f.display()));
+        }
         let stem = stem(&self.path);
         let put = |ending: &str, bytes: &[u8]| {
             let path = folder.join(format!("{stem}.{ending}"));
@@ -153,55 +189,36 @@ impl Shader {
         };
         put("container", &built.shader.container)?;
         put("code", &built.shader.code)?;
-        put("rs", built.rust.as_bytes())
+        put("rs", built.rust().as_bytes())
     }
 
-    /// For a build script: writes into Cargo's `OUT_DIR` and asks Cargo to watch the source.
+    /// For a build script: writes into Cargo's `OUT_DIR` and asks Cargo to watch every file that was read.
     pub fn build(&self) -> Result<(), BuildError> {
-        println!("cargo::rerun-if-changed={}", self.path.display());
         let folder =
             std::env::var_os("OUT_DIR").ok_or_else(|| BuildError::Usage("OUT_DIR is not set: this is for build scripts".into()))?;
         self.write(Path::new(&folder)).map(|_| ())
     }
 
-    fn load(&self) -> Result<ir::Module, BuildError> {
+    fn load(&self, files: &Files) -> Result<Module, BuildError> {
         let name = self.path.display().to_string();
-        let bytes = std::fs::read(&self.path).map_err(|source| BuildError::Io { path: self.path.clone(), source })?;
-        let ending = self.path.extension().and_then(|e| e.to_str()).unwrap_or("");
-        let mut front = self.front.clone();
+        let Some((language, stage)) = Language::of_path(&self.path) else {
+            return Err(BuildError::Usage(format!("{name}: no language has this ending")));
+        };
+        let bytes = read(&self.path, files).map_err(|source| BuildError::Io { path: self.path.clone(), source })?;
         let before = match &self.after {
-            Some(p) => Some(Shader { path: p.clone(), after: None, front: FrontOptions::default(), ..self.clone() }.load()?),
+            Some(p) => Some(Shader { path: p.clone(), after: None, front: FrontOptions::default(), ..self.clone() }.load(files)?),
             None => None,
         };
-        front.varyings = before.as_ref().map(crate::link::varyings).unwrap_or_default();
-        front.functions = crate::target(&self.target).is_some_and(|t| t.keeps_functions());
-        let inner = Path::new(self.path.file_stem().unwrap_or_default()).extension().and_then(|e| e.to_str()).unwrap_or("");
-        front.stage = front.stage.or_else(|| crate::stage_of_extension(ending).or(crate::stage_of_extension(inner)));
-        // Cargo builds again when a file changes that the source includes.
-        front.include = Includes::search(self.folders.clone(), |p| {
-            let text = std::fs::read_to_string(p).ok()?;
-            if std::env::var_os("OUT_DIR").is_some() {
-                println!("cargo::rerun-if-changed={}", p.display());
-            }
-            Some(text)
-        });
-        let text = || std::str::from_utf8(&bytes).map_err(|e| BuildError::Source(format!("{name}: not UTF-8: {e}")));
-        let front_error = |e: frontend::FrontError| BuildError::Source(messages(&e.diagnostics, &e.sources, &name));
-        let module = match ending {
-            "ir" => {
-                let mut m = ir::parse_bytes(&name, &bytes).map_err(|e| BuildError::Source(messages(&e.diagnostics, &e.sources, &name)))?;
-                for (n, lo, hi) in &front.ranges {
-                    m.declare_range(n, *lo, *hi).map_err(BuildError::Usage)?;
-                }
-                m
-            }
-            "spv" => frontend::spirv(&name, &bytes, &front).map_err(front_error)?,
-            "wgsl" => frontend::wgsl(&name, text()?, &front).map_err(front_error)?,
-            "hlsl" | "cg" => frontend::hlsl(&name, text()?, &front).map_err(front_error)?,
-            "vert" | "frag" | "comp" | "geom" | "glsl" => frontend::glsl(&name, text()?, &front).map_err(front_error)?,
-            other => return Err(BuildError::Usage(format!("{name}: unknown kind of file `.{other}`"))),
+        let seen = files.clone();
+        let include = move |p: &Path| read(p, &seen).ok().and_then(|b| String::from_utf8(b).ok());
+        let front = FrontOptions {
+            varyings: before.as_ref().map(crate::link::varyings).unwrap_or_default(),
+            functions: crate::target(&self.target).is_some_and(|t| t.keeps_functions()),
+            stage: self.front.stage.or(stage),
+            include: Includes::search(self.folders.clone(), include),
+            ..self.front.clone()
         };
-        ir::verify(&module).map_err(|d| BuildError::Source(messages(&d, &module.sources, &name)))?;
+        let module = source::read(language, &name, &bytes, &front)?;
         let unmatched = before.map(|b| crate::link::check(&b, &module)).unwrap_or_default();
         if !unmatched.is_empty() {
             return Err(BuildError::Source(messages(&unmatched, &module.sources, &name)));
@@ -210,21 +227,10 @@ impl Shader {
     }
 }
 
-fn compile_error(e: &CompileError, sources: &SourceMap) -> BuildError {
-    BuildError::Source(messages(&e.diagnostics(), sources, ""))
-}
-
-/// `file:line:column: error[CODE]: message`, one per line.
-fn messages(all: &[Diagnostic], sources: &SourceMap, file: &str) -> String {
-    let line = |d: &Diagnostic| {
-        let place = match (sources.name(d.span.file), sources.line_column(d.span.file, d.span.start)) {
-            (Some(f), Some((l, c))) => format!("{f}:{l}:{c}: "),
-            _ if file.is_empty() => String::new(),
-            _ => format!("{file}: "),
-        };
-        format!("{place}{d}")
-    };
-    all.iter().map(line).collect::<Vec<_>>().join("\n")
+impl From<SourceError> for BuildError {
+    fn from(e: SourceError) -> BuildError {
+        BuildError::Source(e.to_string())
+    }
 }
 
 fn stem(path: &Path) -> String {
@@ -278,7 +284,7 @@ fn rust_type(ty: &str) -> String {
     out
 }
 
-fn rust_source(r: &Reflection, stem: &str, path: &Path) -> String {
+fn rust_source(r: &Reflection, container: &str, code: &str, path: &Path) -> String {
     let file = path.file_name().and_then(|n| n.to_str()).unwrap_or("");
     let mut s = String::new();
     // Writing to a string cannot fail.
@@ -287,9 +293,9 @@ fn rust_source(r: &Reflection, stem: &str, path: &Path) -> String {
         "// Made by retroshade {} from {file} for {}: a {} program, entry {:?}.\n\n\
          #[repr(C, align(4))]\nstruct Aligned<T: ?Sized>(T);\n\n\
          /// The platform's file, aligned to 4 bytes.\n\
-         pub static CONTAINER: &[u8] = {{\n    static DATA: &Aligned<[u8]> = &Aligned(*include_bytes!(\"{stem}.container\"));\n    &DATA.0\n}};\n\
+         pub static CONTAINER: &[u8] = {{\n    static DATA: &Aligned<[u8]> = &Aligned({container});\n    &DATA.0\n}};\n\
          /// The code words alone, aligned to 4 bytes.\n\
-         pub static CODE: &[u8] = {{\n    static DATA: &Aligned<[u8]> = &Aligned(*include_bytes!(\"{stem}.code\"));\n    &DATA.0\n}};\n\n\
+         pub static CODE: &[u8] = {{\n    static DATA: &Aligned<[u8]> = &Aligned({code});\n    &DATA.0\n}};\n\n\
          /// A uniform whose value has type `T` (matrices are lists of columns).\n\
          #[derive(Clone, Copy, Debug)]\npub struct Uniform<T> {{\n    /// Name in the source.\n    pub name: &'static str,\n    /// Bind group.\n    \
          pub group: u32,\n    /// Binding.\n    pub binding: u32,\n    /// Byte offset in the binding.\n    pub offset: u32,\n    \

@@ -1,0 +1,111 @@
+//! What the command says about programs that compile, and `-W`.
+#![allow(clippy::unwrap_used)]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
+    let f = std::env::temp_dir().join(format!("shaderc-warnings-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&f).unwrap();
+    for (name, text) in files {
+        std::fs::write(f.join(name), text).unwrap();
+    }
+    f
+}
+
+fn shaderc(folder: &PathBuf, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_shaderc")).current_dir(folder).args(arguments).output().unwrap()
+}
+
+/// What a command that succeeds says on stderr.
+fn says(folder: &PathBuf, arguments: &[&str]) -> String {
+    let o = shaderc(folder, arguments);
+    let text = String::from_utf8(o.stderr).unwrap();
+    assert!(o.status.success(), "{arguments:?}: {text}");
+    text
+}
+
+const UNSET: &str = "#version 450\nlayout(location = 0) out vec4 c;\nvoid main() {\n    float x;\n    c = vec4(x * 2.0);\n}\n";
+const PARTLY: &str = "#version 450\nlayout(location = 0) in vec3 i;\nlayout(location = 0) out vec4 c;\nvoid main() {\n    c.xyz = i;\n}\n";
+const UNUSED: &str = "#version 330\nuniform vec4 used, spare;\nuniform sampler2D image;\nout vec4 c;\nvoid main() { c = used; }\n";
+const CLEAN: &str = "#version 330\nin vec2 uv; uniform vec4 tint; uniform sampler2D image; out vec4 c;\n\
+                     void main() { vec4 t = vec4(0.0); for (int i = 0; i < 4; i++) { vec4 s; s = texture(image, uv * float(i)); t += s; } c = t * tint; }\n";
+
+#[test]
+fn values_that_were_never_set() {
+    let f = folder("unset", &[("a.frag", UNSET), ("b.frag", PARTLY)]);
+    let text = says(&f, &["-t", "tesla", "-o", "a.o", "a.frag"]);
+    assert!(text.starts_with("a.frag:5:") && text.contains("warning[W0001]"), "{text}");
+    let text = says(&f, &["-t", "tesla", "-o", "b.o", "b.frag"]);
+    assert!(text.contains("warning[W0001]: component w of the output `c`"), "{text}");
+}
+
+#[test]
+fn bindings_that_nobody_reads() {
+    let wgsl = "@group(0) @binding(0) var<uniform> u: vec4<f32>;\n@group(0) @binding(3) var<storage, read> b: array<u32>;\n\
+                @fragment fn main() -> @location(0) vec4<f32> { return vec4(1.0); }\n";
+    let f = folder("unused", &[("a.frag", UNUSED), ("a.wgsl", wgsl), ("clean.frag", CLEAN)]);
+    let text = says(&f, &["-t", "tesla", "-o", "a.o", "a.frag"]);
+    assert!(text.contains("warning[W0002]: the uniform `spare` is declared and not used"), "{text}");
+    assert!(text.contains("the texture `image`") && !text.contains("`used`"), "{text}");
+    let text = says(&f, &["-t", "tesla", "-o", "w.o", "a.wgsl"]);
+    assert!(text.contains("a.wgsl:1:") && text.contains("uniform `u`") && text.contains("storage buffer `b`"), "{text}");
+    // Once, whatever the number of targets; and nothing about a program without fault.
+    assert_eq!(says(&f, &["-t", "tesla,usse,r700", "-o", "out", "a.frag"]).matches("`spare`").count(), 1);
+    assert_eq!(says(&f, &["-t", "tesla", "-o", "c.o", "clean.frag"]), "");
+}
+
+#[test]
+fn precision_and_layouts_that_cannot_be_had() {
+    let high = "#version 300 es\n// highp in a comment\nprecision highp float;\nin vec4 p;\nvoid main() { gl_Position = p; }\n";
+    let rows = "#version 450\nlayout(location = 0) in vec4 p;\nlayout(std140, binding = 0, row_major) uniform U { mat4 m; } u;\n\
+                void main() { gl_Position = u.m * p; }\n";
+    let f = folder("precision", &[("a.vert", high), ("rows.vert", rows)]);
+    let text = says(&f, &["-t", "pica", "-o", "a.shbin", "a.vert"]);
+    assert!(text.starts_with("a.vert:3:11: warning[W0003]: `highp` cannot be kept"), "{text}");
+    assert!(!says(&f, &["-t", "tesla", "-o", "a.o", "a.vert"]).contains("W0003"));
+    assert!(says(&f, &["-t", "tesla", "--relaxed-precision", "-o", "a.o", "a.vert"]).contains("warning[W0003]: `--relaxed-precision`"));
+    let text = says(&f, &["-t", "pica", "--matrix-layout", "column", "-o", "r.shbin", "rows.vert"]);
+    assert!(text.contains("warning[W0004]: `u.m` is row_major in the source"), "{text}");
+    assert!(says(&f, &["-t", "usse", "--matrix-layout", "row", "-o", "r.gxp", "rows.vert"]).contains("W0004"));
+}
+
+#[test]
+fn warnings_are_chosen() {
+    let f = folder("chosen", &[("a.frag", UNUSED), ("u.frag", UNSET)]);
+    assert_eq!(says(&f, &["-t", "tesla", "-Wno-unused", "-o", "a.o", "a.frag"]), "");
+    assert_eq!(says(&f, &["-t", "tesla", "-Wnone", "-o", "a.o", "a.frag"]), "");
+    assert!(says(&f, &["-t", "tesla", "-Wnone", "-Wunused", "-o", "a.o", "a.frag"]).contains("W0002"));
+    assert!(says(&f, &["-t", "tesla", "-Wnone", "-WW0002", "-o", "a.o", "a.frag"]).contains("W0002"));
+    assert!(says(&f, &["-t", "tesla", "-Werror", "-Wno-unused", "-o", "a.o", "a.frag"]).is_empty());
+    for options in [["-Werror", "-o", "x.o"], ["-Werror=unused", "-o", "x.o"]] {
+        let o = shaderc(&f, &[&["-t", "tesla", "a.frag"], &options[..]].concat());
+        let text = String::from_utf8(o.stderr).unwrap();
+        assert_eq!(o.status.code(), Some(1), "{text}");
+        assert!(text.contains("error[W0002]") && !f.join("x.o").exists(), "{text}");
+    }
+    assert!(says(&f, &["-t", "tesla", "-Werror=unused", "-o", "u.o", "u.frag"]).contains("warning[W0001]"));
+    let o = shaderc(&f, &["-t", "tesla", "-Wunusde", "a.frag"]);
+    assert!(o.status.code() == Some(2) && String::from_utf8(o.stderr).unwrap().contains("did you mean `unused`?"));
+    let o = shaderc(&f, &["-t", "tesla", "--message-format", "json", "-o", "a.o", "a.frag"]);
+    let line: serde_json::Value = serde_json::from_slice(o.stderr.split(|b| *b == b'\n').next().unwrap()).unwrap();
+    assert_eq!((line["severity"].as_str(), line["code"].as_str()), (Some("warning"), Some("W0002")));
+}
+
+#[test]
+fn colour_on_demand() {
+    let f = folder("colour", &[("a.frag", UNUSED)]);
+    let plain = says(&f, &["-t", "tesla", "-o", "a.o", "a.frag"]);
+    assert!(!plain.contains('\x1b'));
+    let text = says(&f, &["-t", "tesla", "--color", "always", "-o", "a.o", "a.frag"]);
+    assert!(text.contains("\x1b[1;33mwarning[W0002]:"), "{text:?}");
+    let mut bare = String::new();
+    let mut rest = text.as_str();
+    while let Some((before, after)) = rest.split_once('\x1b') {
+        bare.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    bare.push_str(rest);
+    assert_eq!(bare, plain);
+    assert!(!says(&f, &["-t", "tesla", "--color", "never", "-o", "a.o", "a.frag"]).contains('\x1b'));
+}
