@@ -303,7 +303,9 @@ fn manifest_line(a: &BatchArgs, line: &str) -> Result<Vec<Item>, String> {
     let options = strings("options")?;
     let path = Path::new(&file);
     let below = path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
-    let folder = path.parent().filter(|_| below).unwrap_or(Path::new("")).to_path_buf();
+    // One folder has one spelling, without dots.
+    let parent = path.parent().filter(|_| below).unwrap_or(Path::new(""));
+    let folder: PathBuf = parent.components().filter(|c| *c != Component::CurDir).collect();
     let file = a.source.parent().unwrap_or(Path::new("")).join(path);
     let item = |target| Item { file: file.clone(), target, folder: folder.clone(), options: options.clone() };
     Ok(targets.into_iter().map(item).collect())
