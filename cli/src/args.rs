@@ -176,6 +176,9 @@ pub struct CodegenArgs {
     /// Keep to what emulators of the platform execute (Wii U), even where that is larger.
     #[arg(long)]
     pub robust_emulators: bool,
+    /// The most registers that a thread may take: more threads run at once, values that find no room go to memory (Tesla).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=126))]
+    pub max_registers: Option<u32>,
     /// Whether products and sums may be contracted.
     #[arg(long, value_name = "on|off", default_value = "on", value_parser = ["on", "off"])]
     pub fp_contract: String,

@@ -114,6 +114,7 @@ pub fn options(args: &CodegenArgs) -> Options {
         emulators: args.robust_emulators,
         // `load` has done that.
         verify: false,
+        max_registers: args.max_registers,
         ..Options::default()
     }
 }

@@ -65,6 +65,8 @@ pub struct Options {
     pub emulators: bool,
     /// Whether the module is verified before it is compiled; callers that have just done so may spare the time.
     pub verify: bool,
+    /// The most registers that a thread may take where that is a choice (Tesla); beyond them values go to memory.
+    pub max_registers: Option<u32>,
     /// Run regalloc2's checker on every allocation (always on in debug builds).
     pub check_allocation: bool,
 }
@@ -84,6 +86,7 @@ impl Default for Options {
             pack_uniforms: false,
             emulators: false,
             verify: true,
+            max_registers: None,
             check_allocation: cfg!(debug_assertions),
         }
     }

@@ -6,10 +6,11 @@ use crate::emit::{self, Code};
 use crate::isa::chip::{self, Chip};
 use crate::isa::decode::space;
 use crate::legal;
-use crate::place::{Room, halves_out_of_reach, place_all, sched};
+use crate::place::{Room, flow, halves_out_of_reach, place_all, sched};
 use crate::reflect::reflect;
 use crate::select::mir::MInst;
-use crate::select::{self, Selected, combine};
+use crate::select::combine::{self, Goal};
+use crate::select::{self, Selected};
 use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::{Module, Opcode, Span, Stage};
 use retroshade_lower::driver::{Phase, Trace};
@@ -45,8 +46,8 @@ fn select(
     half_immediates: bool,
 ) -> Result<Selected, CompileError> {
     let mut selected = select::select(legal, uniformity, abi, chip, half_immediates)?;
-    if options.opt != OptLevel::O0 {
-        combine::run(&mut selected.vcode, legal.stage);
+    if options.opt != OptLevel::O0 && combine::run(&mut selected.vcode, legal.stage, Goal::of(options.opt)) {
+        selected.patterns.note("output.direct");
     }
     Ok(selected)
 }
@@ -58,105 +59,118 @@ struct Laid {
     spilled: u32,
 }
 
+impl Laid {
+    /// What a layout costs, in bytes: an issue slot as much as a long instruction, a register two, a pair of warps that finds no room
+    /// eight, a byte of l[] eight. Where bytes count first, the rest only decides between equals.
+    fn price(&self, register_file: u32, goal: Goal) -> u64 {
+        let Code { bytes, counts, registers, .. } = &self.code;
+        let slots: u32 = counts.iter().sum();
+        let room = sched::warps(register_file, 1) - sched::warps(register_file, *registers);
+        let rest = u64::from(8 * slots + 2 * registers + 4 * room);
+        let bytes = bytes.len() as u64 + 8 * u64::from(self.spilled);
+        match goal {
+            Goal::Instructions => bytes + rest,
+            Goal::Bytes => (bytes << 24) + rest,
+        }
+    }
+}
+
 /// Programs beyond this size are not laid out a second time.
 const SCHEDULED: usize = 600;
-
-/// The program with its latencies hidden, if that makes it wait less and costs neither bytes nor warps.
-fn scheduled(
-    plain: &mut VCode<MInst>,
-    laid: &Laid,
-    register_file: u32,
-    lay_out: LayOut,
-) -> Result<Option<(Laid, VCode<MInst>)>, CompileError> {
-    if plain.len() > SCHEDULED {
-        return Ok(None);
-    }
-    let waits = sched::stalls(plain);
-    let live = sched::live_out(plain);
-    let pressure = sched::pressure(plain, &live);
-    // Blocks for textures take more registers than the values live at once: the boldest limit may prove too bold.
-    let end = sched::step_end(register_file, laid.code.registers);
-    let spare = end - laid.code.registers.min(end);
-    let mut limits = vec![end.max(pressure), pressure + spare, pressure];
-    limits.dedup();
-    for limit in limits {
-        let mut vcode = plain.clone();
-        if !sched::run(&mut vcode, &live, limit) || sched::stalls(&mut vcode) >= waits {
-            continue;
-        }
-        // What does not fit is no reason to fail: there is a program that does.
-        let Ok(new) = lay_out(&vcode, end) else { continue };
-        if new.code.bytes.len() <= laid.code.bytes.len()
-            && sched::same_occupancy(register_file, laid.code.registers, new.code.registers)
-            && new.spilled <= laid.spilled
-        {
-            return Ok(Some((new, vcode)));
-        }
-    }
-    Ok(None)
-}
-
-/// How a program is laid out in at most so many registers.
-type LayOut<'a> = &'a dyn Fn(&VCode<MInst>, u32) -> Result<Laid, CompileError>;
-
-/// The program with its values made late, if that takes fewer registers and no more bytes.
-fn late(plain: &mut VCode<MInst>, laid: &Laid, lay_out: LayOut) -> Option<(Laid, VCode<MInst>)> {
-    if plain.len() > SCHEDULED {
-        return None;
-    }
-    let live = sched::live_out(plain);
-    let mut vcode = plain.clone();
-    if !sched::lazily(&mut vcode) || sched::pressure(&mut vcode, &live) >= sched::pressure(plain, &live) {
-        return None;
-    }
-    let new = lay_out(&vcode, laid.code.registers).ok()?;
-    let fewer = new.code.registers < laid.code.registers && new.code.bytes.len() <= laid.code.bytes.len() && new.spilled <= laid.spilled;
-    fewer.then_some((new, vcode))
-}
 
 /// Further layouts that are tried for fewer registers.
 const TRIES: u32 = 2;
 
-/// The same order in as few registers as cost no bytes.
-fn squeezed(vcode: &mut VCode<MInst>, mut laid: Laid, lay_out: LayOut) -> Laid {
-    if vcode.len() > SCHEDULED || laid.spilled > 0 {
-        return laid;
-    }
-    let live = sched::live_out(vcode);
-    let mut least = sched::pressure(vcode, &live).max(4);
-    for _ in 0..TRIES {
-        if least >= laid.code.registers {
-            break;
+/// How a program is laid out, in at most so many registers where that is given.
+type LayOut<'a> = &'a dyn Fn(&VCode<MInst>, Option<u32>) -> Result<Laid, CompileError>;
+
+/// The search for an order of the instructions and a number of registers.
+struct Search<'a> {
+    lay_out: LayOut<'a>,
+    price: &'a dyn Fn(&Laid) -> u64,
+}
+
+impl Search<'_> {
+    /// The best layout of a program that has one, and its order.
+    fn run(&self, plain: &mut VCode<MInst>, laid: Laid) -> (Laid, VCode<MInst>) {
+        let mut best = (laid, plain.clone());
+        if plain.len() > SCHEDULED {
+            return best;
         }
-        match lay_out(vcode, least) {
-            Ok(new) if new.code.bytes.len() <= laid.code.bytes.len() && new.code.registers < laid.code.registers => laid = new,
-            _ => least += (laid.code.registers - least).div_ceil(2),
+        let live = flow::live_out(plain);
+        let pressure = sched::pressure(plain, &live);
+        let mut late = plain.clone();
+        if sched::lazily(&mut late) && sched::pressure(&mut late, &live) <= pressure {
+            self.consider(late, None, &mut best);
+        }
+        self.hide_latency(&live, &mut best);
+        if best.0.spilled == 0 {
+            self.squeeze(&live, &mut best);
+        }
+        best
+    }
+    /// Keeps a layout that is cheaper. What does not fit is no reason to fail: there is a layout that does.
+    fn consider(&self, vcode: VCode<MInst>, most: Option<u32>, best: &mut (Laid, VCode<MInst>)) -> bool {
+        let better = (self.lay_out)(&vcode, most).ok().filter(|new| (self.price)(new) < (self.price)(&best.0));
+        let found = better.is_some();
+        if let Some(new) = better {
+            *best = (new, vcode);
+        }
+        found
+    }
+    /// An order that waits less, where it costs nothing.
+    fn hide_latency(&self, live: &flow::LiveOut, best: &mut (Laid, VCode<MInst>)) {
+        let mut vcode = best.1.clone();
+        let pressure = sched::pressure(&mut vcode, live);
+        let waits = sched::stalls(&mut vcode);
+        if !sched::run(&mut vcode, live, pressure) || sched::stalls(&mut vcode) >= waits {
+            return;
+        }
+        if let Ok(new) = (self.lay_out)(&vcode, Some(best.0.code.registers))
+            && (self.price)(&new) <= (self.price)(&best.0)
+        {
+            *best = (new, vcode);
         }
     }
-    laid
+    /// The same order in fewer registers.
+    fn squeeze(&self, live: &flow::LiveOut, best: &mut (Laid, VCode<MInst>)) {
+        let mut least = sched::pressure(&mut best.1, live).max(4);
+        for _ in 0..TRIES {
+            let registers = best.0.code.registers;
+            if least >= registers {
+                return;
+            }
+            if !self.consider(best.1.clone(), Some(least), best) {
+                least += (registers - least).div_ceil(2);
+            }
+        }
+    }
 }
 
 /// Compiles a verified source module.
 pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     let chip = chip::of_options(options)?;
     let first = compile_in(source, options, chip, Room::WHOLE)?;
-    if source.stage != Stage::Compute {
-        return Ok(first);
-    }
-    let threads: u32 = source.workgroup_size.iter().map(|n| (*n).max(1)).product();
+    let most = options.max_registers.unwrap_or(Room::WHOLE.registers).min(Room::WHOLE.registers);
+    let threads = if source.stage == Stage::Compute { source.workgroup_size.iter().map(|n| (*n).max(1)).product() } else { 0 };
     let needed = |registers| sched::workgroup(chip.register_file, threads, registers);
-    if needed(first.stats.registers) <= chip.register_file {
+    let fits = |registers| registers <= most && needed(registers) <= chip.register_file;
+    if fits(first.stats.registers) {
         return Ok(first);
     }
-    // Such a workgroup cannot be launched. Fewer registers as it is, then without unrolled loops, then with values in l[].
-    let registers = (1..Room::WHOLE.registers).rev().find(|r| needed(*r) <= chip.register_file).unwrap_or(0);
+    // Such a workgroup cannot be launched, or the caller wants fewer registers. As it is, then without unrolled loops, then with
+    // values in l[].
+    let registers = (1..=most).rev().find(|r| fits(*r)).unwrap_or(0);
     let simple = Options { opt: options.opt.min(OptLevel::O1), ..options.clone() };
     for (options, spill) in [(options, false), (&simple, false), (&simple, true)] {
         match compile_in(source, options, chip, Room { registers, spill }) {
-            Ok(s) if needed(s.stats.registers) <= chip.register_file => return Ok(s),
+            Ok(s) if fits(s.stats.registers) => return Ok(s),
             Ok(_) | Err(CompileError::Limit { .. }) => {}
             Err(e) => return Err(e),
         }
+    }
+    if registers == most {
+        return Err(CompileError::limit("T0109", Span::NONE, "too many registers", first.stats.registers.into(), most.into()));
     }
     let what = format!("too many registers of the {threads} threads of a workgroup");
     Err(CompileError::limit("T0107", Span::NONE, what, needed(first.stats.registers).into(), chip.register_file.into()))
@@ -180,22 +194,20 @@ fn compile_in(source: &Module, options: &Options, chip: &'static Chip, room: Roo
         emit::emit(placed, &structure.nodes, &blocks, &uniformity, space(legal.stage), room, options.opt != OptLevel::O0)
     };
     trace.text(Phase::Select, || mir_text(&selected));
+    let laid_spilled = spilled;
     let mut laid = Laid { code: bytes(&placed)?, placed, spilled };
-    let lay_out = |vcode: &VCode<MInst>, most: u32| {
-        let (placed, spilled) = place_all(vcode, abi.local_bytes, chip, room, (spilled == 0 && most <= 64).then_some(most), options)?;
+    let lay_out = |vcode: &VCode<MInst>, most: Option<u32>| {
+        let most = most.filter(|most| laid_spilled == 0 && *most <= 64);
+        let (placed, spilled) = place_all(vcode, abi.local_bytes, chip, room, most, options)?;
         if halves_out_of_reach(&placed) {
             return Err(CompileError::Internal("an immediate beside a half that it cannot name".into()));
         }
         Ok(Laid { code: bytes(&placed)?, placed, spilled })
     };
     if options.opt != OptLevel::O0 {
-        if let Some(better) = late(&mut selected.vcode, &laid, &lay_out) {
-            (laid, selected.vcode) = better;
-        }
-        if let Some(better) = scheduled(&mut selected.vcode, &laid, chip.register_file, &lay_out)? {
-            (laid, selected.vcode) = better;
-        }
-        laid = squeezed(&mut selected.vcode, laid, &lay_out);
+        let goal = Goal::of(options.opt);
+        let search = Search { lay_out: &lay_out, price: &|laid| laid.price(chip.register_file, goal) };
+        (laid, selected.vcode) = search.run(&mut selected.vcode, laid);
         trace.text(Phase::Schedule, || mir_text(&selected));
     }
     trace.text(Phase::Place, || laid.placed.text());
@@ -258,6 +270,7 @@ fn finish(source: &Module, compiled: Compiled, wanted: &Options, mut trace: Trac
     }
     stats.detail.insert("control", code.control as u64);
     stats.detail.insert("constant_bytes", abi.constants.as_ref().map_or(0, |c| 4 * c.words.len() as u64));
+    stats.detail.insert("warps", sched::warps(chip.register_file, code.registers).into());
     let instructions = u64::from(stats.instructions.max(1));
     stats.detail.insert("short_percent", 100 * u64::from(code.counts[0]) / instructions);
     stats.detail.insert("centibytes_per_instruction", 100 * u64::from(stats.bytes) / instructions);

@@ -83,8 +83,8 @@ impl TargetIsa for Tesla {
         &TeslaNumerics
     }
     fn legalise_verified(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
-        // A workgroup that cannot be launched is compiled in another way.
-        if module.stage == Stage::Compute {
+        // What takes too many registers is compiled in another way.
+        if module.stage == Stage::Compute || options.max_registers.is_some() {
             return Ok(crate::compile::compile(module, options)?.legal);
         }
         Ok(crate::legal::prepare(module, options, &mut Trace::off())?.0)

@@ -2,6 +2,8 @@
 //!
 //! `$r0`–`$r63` are a class, since halves and immediates reach no further; `$r64`… are slots that most operands can name.
 
+mod blocks;
+pub(crate) mod flow;
 pub(crate) mod sched;
 
 use crate::isa::chip::Chip;
@@ -111,6 +113,9 @@ pub(crate) fn place_all(
     most: Option<u32>,
     options: &Options,
 ) -> Result<(Placed<MInst>, u32), CompileError> {
+    let mut vcode = vcode.clone();
+    blocks::assign(&mut vcode);
+    let vcode = &vcode;
     let alloc = AllocOptions { check: options.check_allocation, most: most.map(|n| [4, n, 0]), ..AllocOptions::default() };
     let spill = room.spill && most.is_none();
     // Where the file is cut down and l[] is allowed, it is known that there is no way without.

@@ -8,6 +8,7 @@
 //! Latencies, and the size of the register file: the ISA description, sections 9.6 and 12 (13). The hardware interlocks, so
 //! that a wrong latency costs time only.
 
+use crate::place::flow::LiveOut;
 use crate::isa::op::{Effect as OpEffect, Op, Unit};
 use crate::select::combine::fields;
 use crate::select::mir::{CC, Dst, Extra, Index, MInst, Src};
@@ -24,7 +25,7 @@ const FLIGHT: usize = 3;
 const LARGEST: usize = 4000;
 
 /// Warps that fit a multiprocessor when each thread has `registers`: an even number, and no more than it can hold.
-fn warps(file: u32, registers: u32) -> u32 {
+pub(crate) fn warps(file: u32, registers: u32) -> u32 {
     let most = if file > 8192 { 32 } else { 24 };
     ((file / (32 * registers.max(1))) & !1).min(most)
 }
@@ -47,11 +48,6 @@ pub(crate) fn steps(file: u32) -> Vec<u8> {
         .take_while(|end| *end < 64)
         .map(|n| n as u8)
         .collect()
-}
-
-/// Whether as many warps fit afterwards.
-pub(crate) fn same_occupancy(file: u32, before: u32, after: u32) -> bool {
-    warps(file, after) >= warps(file, before)
 }
 
 fn latency(i: &MInst) -> u32 {
@@ -87,9 +83,6 @@ fn effect(i: &MInst) -> Effect {
     if moves || value && i.op.effect() != OpEffect::Atomic { Effect::None } else { Effect::Write }
 }
 
-/// Registers live at each block's end.
-pub(crate) type LiveOut = Vec<Vec<VReg>>;
-
 /// The program's pressure in `$r` registers, at most: values live at once in the order given.
 pub(crate) fn pressure(vc: &mut VCode<MInst>, live: &LiveOut) -> u32 {
     let mut is_live = vec![false; vc.classes.len()];
@@ -122,51 +115,6 @@ fn block_pressure(vc: &mut VCode<MInst>, b: usize, out: &[VReg], is_live: &mut [
     }
     seen.iter().for_each(|v| is_live[v.vreg()] = false);
     most
-}
-
-/// Finds them by walking back from every use to the definition.
-pub(crate) fn live_out(vc: &mut VCode<MInst>) -> LiveOut {
-    let n = vc.blocks.len();
-    let mut home = vec![usize::MAX; vc.classes.len()];
-    let mut demand: Vec<(VReg, usize)> = Vec::new();
-    let mut preds: Vec<Vec<usize>> = vec![Vec::new(); n];
-    let mut out: LiveOut = vec![Vec::new(); n];
-    for (k, b) in vc.blocks.iter_mut().enumerate() {
-        b.params.iter().for_each(|p| home[p.vreg()] = k);
-        for (i, _) in &mut b.insts {
-            let f = fields(i);
-            demand.extend(f.reads.iter().filter(|r| home[r.vreg()] != k).map(|r| (*r, k)));
-            f.writes.iter().for_each(|w| home[w.vreg()] = k);
-        }
-        for t in &b.targets {
-            demand.extend(t.args.iter().filter(|r| home[r.vreg()] != k).map(|r| (*r, k)));
-            out[k].extend(&t.args);
-            preds[t.block].push(k);
-        }
-    }
-    demand.sort_unstable();
-    demand.dedup();
-    let mut above: Vec<Option<VReg>> = vec![None; n];
-    let mut work = Vec::new();
-    for (v, k) in demand {
-        work.push(k);
-        while let Some(k) = work.pop() {
-            if above[k].replace(v) == Some(v) {
-                continue;
-            }
-            for p in &preds[k] {
-                out[*p].push(v);
-                if home[v.vreg()] != *p {
-                    work.push(*p);
-                }
-            }
-        }
-    }
-    for o in &mut out {
-        o.sort_unstable();
-        o.dedup();
-    }
-    out
 }
 
 /// Schedules all blocks within a limit of live registers; says whether anything moved.
@@ -424,9 +372,7 @@ mod tests {
     fn occupancy_steps() {
         // 8192 words: 24 warps with 10 registers, 16 with 16, 8 with 32.
         assert_eq!([1, 10, 11, 15, 17, 22, 33].map(|r| step_end(8192, r)), [10, 10, 11, 16, 18, 25, 42]);
-        assert!(same_occupancy(8192, 4, 10));
-        assert!(!same_occupancy(8192, 16, 17));
-        assert!(same_occupancy(16384, 4, 16));
-        assert!(!same_occupancy(16384, 16, 17));
+        assert_eq!([4, 10, 16, 17].map(|r| warps(8192, r)), [24, 24, 16, 14]);
+        assert_eq!([4, 16, 17].map(|r| warps(16384, r)), [32, 32, 30]);
     }
 }

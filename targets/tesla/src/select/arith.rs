@@ -101,7 +101,7 @@ impl<'a> Lower<'a> {
         self.arrange(&mut m, Accepts { c3: true, imm: tie, ..FULL });
         let imm = matches!(m[1].src, Src::Imm(k) if k != 0);
         let dst = self.define(v);
-        let tie = tie && matches!(dst, Dst::Reg(_)) && matches!(m[2].src, Src::Reg(..));
+        let tie = tie && matches!(m[2].src, Src::Reg(..));
         if imm && !tie {
             m[1].src = Src::reg(self.in_register(m[1].src));
         }

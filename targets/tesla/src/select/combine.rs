@@ -2,30 +2,53 @@
 //! depends on its neighbours' operands.
 //!
 //! * `x × 2` is `x + x`: a short form instead of an immediate one, and the same bits.
-//! * c[] words read through `$a` become operands of their only user.
+//! * c[] and p[] words read through `$a` become operands of their only user.
 //! * A mask that is tested right behind its computation sets the flags itself.
 //! * A value that is only computed to be moved over another one under a predicate is computed there, under that predicate.
 //! * A multiply-add whose addend dies takes its register: short and immediate forms need that.
 //! * A constant that several short-capable instructions use goes into a register; one that is used once, by a tied
 //!   multiply-add, into the instruction.
-//! * An attribute that meets c[] operands more than once goes into a register: no short form takes both.
+//! * Where bytes count first, an attribute that meets c[] operands more than once goes into a register: no short form takes both.
+//! * Values go straight into output words (`outputs.rs`).
 //!
 //! Nothing here changes a value: operands are named differently, and products by two are exact.
 
 use crate::isa::forms::{LogicOp, Op, field};
+use crate::select::outputs;
 use crate::select::mir::{Dst, Extra, GPR, Index, MInst, Part, Src};
 use retroshade_ir::Stage;
-use retroshade_lower::{MachInst, OperandVisitor, Reg, VCode, VReg};
+use retroshade_lower::{MachInst, OperandVisitor, OptLevel, Reg, VCode, VReg};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Uses of a constant that pay for a register: each saves four bytes, the load costs eight.
-const SHARED: usize = 3;
+/// What counts first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// Issue slots.
+    Instructions,
+    /// The size of the code.
+    Bytes,
+}
+
+impl Goal {
+    /// What an optimisation level asks for.
+    pub(crate) fn of(level: OptLevel) -> Goal {
+        if level == OptLevel::Os { Goal::Bytes } else { Goal::Instructions }
+    }
+    /// Uses of a constant that pay for a register and a load: each saves four bytes, the load costs eight and a slot.
+    fn shared(self) -> usize {
+        match self {
+            Goal::Bytes => 3,
+            Goal::Instructions => 6,
+        }
+    }
+}
+
 /// The last byte offset of c[] that a short form reaches, and its last space.
 const SHORT_C: (u32, u8) = (0x7c, 1);
 
-/// Runs all of it.
-pub(crate) fn run(vc: &mut VCode<MInst>, stage: Stage) {
+/// Runs all of it, for few bytes or for few instructions; whether values went straight into output words.
+pub(crate) fn run(vc: &mut VCode<MInst>, stage: Stage, goal: Goal) -> bool {
     for b in 0..vc.blocks.len() {
         vc.blocks[b].insts.iter_mut().for_each(|(i, _)| double(i));
     }
@@ -41,14 +64,18 @@ pub(crate) fn run(vc: &mut VCode<MInst>, stage: Stage) {
         test_where_computed(vc, b, &uses);
         predicate(vc, b, &uses);
     }
+    let direct = outputs::write_in_place(vc, stage);
     let uses = Uses::new(vc);
     for b in 0..vc.blocks.len() {
         tie(vc, b, &uses);
         inline_constants(vc, b, &uses);
-        share_constants(vc, b);
-        share_attributes(vc, b);
+        share_constants(vc, b, goal);
+        if goal == Goal::Bytes {
+            share_attributes(vc, b);
+        }
     }
     drop_unused(vc);
+    direct
 }
 
 /// Registers that an instruction reads and writes.
@@ -83,14 +110,14 @@ pub(crate) fn fields(i: &mut MInst) -> Fields {
 }
 
 /// How often registers are read, and whether outside the block that writes them.
-struct Uses {
+pub(super) struct Uses {
     count: Vec<u32>,
     /// Read by another block, or handed to one.
     escapes: Vec<bool>,
 }
 
 impl Uses {
-    fn new(vc: &mut VCode<MInst>) -> Uses {
+    pub(super) fn new(vc: &mut VCode<MInst>) -> Uses {
         let n = vc.classes.len();
         let mut u = Uses { count: vec![0; n], escapes: vec![false; n] };
         let mut home = vec![usize::MAX; n];
@@ -114,7 +141,7 @@ impl Uses {
         }
         u
     }
-    fn count(&self, r: Reg) -> u32 {
+    pub(super) fn count(&self, r: Reg) -> u32 {
         r.vreg().map_or(u32::MAX, |v| self.count.get(v.vreg()).copied().unwrap_or(u32::MAX))
     }
     fn escapes(&self, r: Reg) -> bool {
@@ -188,7 +215,7 @@ fn address_loads(sequence: &[Index]) -> usize {
     loads
 }
 
-/// c[] words read through `$a` as operands of their only user, where that does not set `$a` more often.
+/// c[] and p[] words read through `$a` as operands of their only user, where that does not set `$a` more often.
 fn fold_indexed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
     let insts = &vc.blocks[b].insts;
     let mut loads: BTreeMap<VReg, usize> = BTreeMap::new();
@@ -201,22 +228,26 @@ fn fold_indexed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
             && i.pred.is_none()
             && !i.src.iter().any(|s| matches!(s, Src::C(..) | Src::S(..) | Src::P(_)) || matches!(s, Src::Imm(k) if *k != 0));
         if plain {
+            // c[] stands second or third, a vertex's attribute first; the other of two operands must be free to stand in its place.
+            let fits = |k: usize, l: usize| match insts[l].0.src[0] {
+                Src::P(_) => k < 2,
+                _ => k != 0 || !matches!(i.src[1], Src::None),
+            };
             let found = (0..3).rev().find_map(|k| match i.src[k] {
-                Src::Reg(Reg::Virtual(v), Part::Full) => loads.get(&v).map(|l| (k, *l)),
+                Src::Reg(Reg::Virtual(v), Part::Full) => loads.get(&v).filter(|l| fits(k, **l)).map(|l| (k, *l)),
                 _ => None,
             });
-            // A memory operand stands first, so the other must be free to stand second.
-            if let Some((k, l)) = found
-                && (k != 0 || !matches!(i.src[1], Src::None))
-            {
+            if let Some((k, l)) = found {
                 folds.push((n, k, l));
                 taken.insert(l);
             }
         }
-        if i.op == Op::LdC
-            && let (Dst::Reg(r), Src::C(_, off, true)) = (i.dst, i.src[0])
-            && off <= 0x1fc
-            && i.pred.is_none()
+        let indexed = match (i.op, i.src[0]) {
+            (Op::LdC, Src::C(_, off, true)) => off <= 0x1fc,
+            (Op::Mov, Src::P(_)) => true,
+            _ => false,
+        };
+        if let (Dst::Reg(r), true) = (i.dst, indexed && i.pred.is_none())
             && uses.count(r) == 1
             && !uses.escapes(r)
             && let Some(v) = r.vreg()
@@ -239,20 +270,30 @@ fn fold_indexed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
     for (n, k, l) in folds {
         let (src, index) = (vc.blocks[b].insts[l].0.src[0], vc.blocks[b].insts[l].0.index);
         let i = &mut vc.blocks[b].insts[n].0;
-        i.src[k] = src;
         i.index = index;
         if k == 2 {
             i.tie3 = false;
         }
-        if k == 0 {
-            i.src.swap(0, 1);
-            if i.op != Op::Fmad {
-                let m = [i.modifier(field!(neg1)), i.modifier(field!(neg2)), i.modifier(field!(abs1)), i.modifier(field!(abs2))];
-                i.modify(field!(neg1), m[1]);
-                i.modify(field!(neg2), m[0]);
-                i.modify(field!(abs1), m[3]);
-                i.modify(field!(abs2), m[2]);
-            }
+        let place = match src {
+            Src::P(_) => 0,
+            _ => k.max(1),
+        };
+        if k != place {
+            exchange(i);
+        }
+        i.src[place] = src;
+    }
+}
+
+/// Exchanges the first two operands of a sum, a product or a choice of the larger or smaller one.
+fn exchange(i: &mut MInst) {
+    i.src.swap(0, 1);
+    // A product has one sign.
+    if i.op != Op::Fmad {
+        for (a, b) in [(field!(neg1), field!(neg2)), (field!(abs1), field!(abs2))] {
+            let (first, second) = (i.modifier(a), i.modifier(b));
+            i.modify(a, second);
+            i.modify(b, first);
         }
     }
 }
@@ -456,7 +497,7 @@ fn inline_constants(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
 }
 
 /// A plain move of a constant: its register and the constant.
-fn constant(i: &MInst) -> Option<(VReg, u32)> {
+pub(super) fn constant(i: &MInst) -> Option<(VReg, u32)> {
     match (i.op, i.dst, i.src[0]) {
         (Op::Mov, Dst::Reg(Reg::Virtual(v)), Src::Imm(k)) if i.pred.is_none() && i.tied.is_none() => Some((v, k)),
         _ => None,
@@ -472,7 +513,7 @@ fn shareable(i: &MInst) -> Option<u32> {
 }
 
 /// Constants that several instructions of a block use.
-fn share_constants(vc: &mut VCode<MInst>, b: usize) {
+fn share_constants(vc: &mut VCode<MInst>, b: usize, goal: Goal) {
     let mut count: BTreeMap<u32, usize> = BTreeMap::new();
     for (i, _) in &vc.blocks[b].insts {
         if let Some(k) = shareable(i) {
@@ -499,7 +540,7 @@ fn share_constants(vc: &mut VCode<MInst>, b: usize) {
         }
         if let Some(k) = shareable(&i)
             && let Src::Imm(value) = i.src[1]
-            && (held.contains_key(&k) || count.get(&k).is_some_and(|n| *n >= SHARED))
+            && (held.contains_key(&k) || count.get(&k).is_some_and(|n| *n >= goal.shared()))
         {
             let (r, negative) = *held.entry(k).or_insert_with(|| {
                 let r = vc.reg(GPR, span);

@@ -291,13 +291,6 @@ impl<'a> Lower<'a> {
                 self.results.insert(reg, part.map_or((d.args[0], Some(lane as u8)), |v| (v, None)));
                 continue;
             }
-            if let Some(v) = part
-                && self.direct.contains(&self.func.resolve(v))
-            {
-                // Written where it was computed.
-                self.note("output.direct");
-                continue;
-            }
             let src = match part {
                 Some(v) if matches!(self.func.ty(v).scalar, Scalar::I1 | Scalar::F16) => Src::reg(self.result_register(v)?),
                 Some(v) => self.operand(v)?,

@@ -164,7 +164,7 @@ impl Lower<'_> {
                 src.push(Src::reg(r));
                 (Dst::None, Extra::Mem { off: at.off, ty: Access::B32, space: at.space })
             }
-            _ => (Dst::None, Extra::Wide(Box::new(Wide { off: at.off, space: at.space, base: self.next_block(), regs, load }))),
+            _ => (Dst::None, Extra::Wide(Box::new(Wide { off: at.off, space: at.space, base: 0, regs, load }))),
         };
         self.emit(MInst { index: at.index, extra, ..MInst::new(op, dst, &src) });
     }

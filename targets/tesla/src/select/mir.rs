@@ -76,8 +76,10 @@ pub enum Index {
 /// A texture operation's parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TexOp {
-    /// First register of the block.
+    /// First register of the block; `place::blocks` chooses it unless it is `pinned`.
     pub base: u8,
+    /// Whether the texels are the fragment's results, which have their registers.
+    pub pinned: bool,
     /// Arguments.
     pub args: SmallVec<[Reg; 4]>,
     /// Results, one per set mask bit.
@@ -101,7 +103,7 @@ pub struct Wide {
     pub off: u32,
     /// Global space.
     pub space: u8,
-    /// First register, a multiple of their number.
+    /// First register, a multiple of their number: chosen by `place::blocks`.
     pub base: u8,
     /// What is loaded or stored.
     pub regs: SmallVec<[Reg; 4]>,

@@ -9,6 +9,7 @@ pub(crate) mod combine;
 mod inst;
 mod memory;
 pub mod mir;
+mod outputs;
 pub mod patterns;
 mod texture;
 
@@ -21,7 +22,7 @@ use retroshade_ir::analysis::{Ranges, Uniformity};
 use retroshade_ir::{Block, Function, Imm, Inst, Local, MemRef, Module, Opcode, Scalar, Span, Stage, TexLod, Value, ValueDef};
 use retroshade_lower::pattern::{Fired, Matcher, Selects};
 use retroshade_lower::{CompileError, Reg, Target, VCode, VReg};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A source with its modifiers.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +57,8 @@ pub(crate) struct Facts<'a> {
     pub home: SecondaryMap<Value, Option<Block>>,
     /// The lanes taken of texels, and what takes them.
     pub texel_lanes: BTreeMap<Value, Vec<(u8, Value)>>,
+    /// How often each word of a[] is an operand.
+    pub attribute_uses: BTreeMap<u32, u32>,
     pub ranges: Ranges,
     pub uniformity: &'a Uniformity,
 }
@@ -73,6 +76,8 @@ pub(crate) struct Here {
     pub addresses: BTreeMap<(Value, u32), Reg>,
     /// Uniform words.
     loaded: BTreeMap<(u8, u32), Reg>,
+    /// Words of a[].
+    attributes: BTreeMap<u32, Reg>,
     /// Indices times the size of an element.
     pub products: BTreeMap<(Value, u32), Reg>,
     /// The lane's number in its quad as a `$c`.
@@ -92,21 +97,12 @@ impl Here {
             truths: BTreeMap::new(),
             addresses: BTreeMap::new(),
             loaded: BTreeMap::new(),
+            attributes: BTreeMap::new(),
             products: BTreeMap::new(),
             quad_lane: None,
             w: None,
         }
     }
-}
-
-/// Blocks of registers for textures.
-#[derive(Default)]
-pub(crate) struct TextureBlocks {
-    /// How many there are.
-    pub count: u8,
-    pub next: u8,
-    /// The first: behind the fragment results, which are pinned at the end.
-    pub first: u8,
 }
 
 /// Selection state.
@@ -121,12 +117,9 @@ pub(crate) struct Lower<'a> {
     pub span: Span,
     pub regs: SecondaryMap<Value, Option<VReg>>,
     pub lanes: BTreeMap<(Value, u8), Reg>,
-    /// How often each output declaration is written.
-    pub writes: Vec<u32>,
     /// Fragment results so far.
     pub results: BTreeMap<u32, (Value, Option<u8>)>,
     pub thread_id: Option<Reg>,
-    pub blocks: TextureBlocks,
     /// Whether something takes differences within quads, so that helper lanes need texels too.
     pub derivatives: bool,
     /// Instructions already covered by a larger pattern.
@@ -134,8 +127,6 @@ pub(crate) struct Lower<'a> {
     pub local_base: Vec<u32>,
     /// Byte offsets of the local arrays that stand in constant memory.
     pub tables: SecondaryMap<Local, Option<u32>>,
-    /// Values that went straight into an output word.
-    pub direct: BTreeSet<Value>,
     /// Whether constants may be the immediates of products of halves, which then stand in `$r0`–`$r31`.
     pub half_immediates: bool,
     /// Patterns that applied.
@@ -190,6 +181,7 @@ pub(crate) fn select(
         user: SecondaryMap::new(),
         home: SecondaryMap::new(),
         texel_lanes: BTreeMap::new(),
+        attribute_uses: BTreeMap::new(),
         ranges: Ranges::new(module, func),
         uniformity,
     };
@@ -204,22 +196,17 @@ pub(crate) fn select(
         span: Span::NONE,
         regs: SecondaryMap::new(),
         lanes: BTreeMap::new(),
-        writes: vec![0; module.outputs.len()],
         results: BTreeMap::new(),
         thread_id: None,
-        blocks: TextureBlocks { count: 4, ..TextureBlocks::default() },
         derivatives: false,
         covered: SecondaryMap::new(),
         local_base,
         tables,
-        direct: BTreeSet::new(),
         half_immediates,
         patterns: Fired::default(),
     };
     let patterns = Matcher::new(Lower::PATTERNS);
     l.prepare();
-    let results = l.abi.results.iter().map(|r| r.0 + 1).max().unwrap_or(0);
-    l.blocks.first = (results.div_ceil(4) as u8).min(8);
     for b in func.layout.clone() {
         let n = blocks[b] as usize;
         let params: Vec<VReg> = func.blocks[b].params.clone().iter().map(|p| l.new_value(*p)).collect();
@@ -273,6 +260,9 @@ impl Lower<'_> {
                 let v = self.func.resolve(*v);
                 count[v] += 1;
                 self.facts.user[v] = Some((i, b));
+                if let Some(word) = self.attribute(v) {
+                    *self.facts.attribute_uses.entry(word).or_default() += 1;
+                }
             }
             match (d.op, &d.imm) {
                 (Opcode::Tex, Imm::Tex(t)) => {
@@ -288,9 +278,6 @@ impl Lower<'_> {
                 }
                 _ => {}
             }
-            if let (Opcode::Output, Imm::Mem { var: MemRef::Output(o), .. }) = (d.op, &d.imm) {
-                self.writes[o.as_u32() as usize] += 1;
-            }
         }
         // A single texture operation is nobody else's helper.
         self.derivatives = differences && textures > 1;
@@ -299,6 +286,18 @@ impl Lower<'_> {
                 self.facts.user[v] = None;
             }
         }
+    }
+
+    /// The word of a[] that a scalar is.
+    fn attribute(&self, v: Value) -> Option<u32> {
+        let (vec, lane) = match self.def(v) {
+            Some(d) if d.op == Opcode::Extract => (d.args[0], if let Imm::Lane(l) = d.imm { l } else { 0 }),
+            _ if self.func.ty(v).lanes == 1 => (v, 0),
+            _ => return None,
+        };
+        let d = self.func.def_if(vec, Opcode::Input).filter(|d| self.module.stage == Stage::Vertex && d.args.is_empty())?;
+        let Imm::Mem { var: MemRef::Input(n), offset } = d.imm else { return None };
+        self.abi.input_offset(n.as_u32(), offset, lane.into())
     }
 
     /// Notes that a pattern applied.
@@ -333,48 +332,9 @@ impl Lower<'_> {
         self.regs[v] = Some(r);
         r
     }
-    /// Where a defined value goes: straight into an output word if that is its only use.
+    /// The destination of a value that is being defined.
     pub fn define(&mut self, v: Value) -> Dst {
-        match self.output_of(v) {
-            Some(off) => {
-                self.direct.insert(v);
-                Dst::Out(off)
-            }
-            None => Dst::Reg(Reg::Virtual(self.new_value(v))),
-        }
-    }
-    /// The output word that is a value's only use and can be written where the value is computed.
-    pub fn output_of(&self, v: Value) -> Option<u32> {
-        if !matches!(self.module.stage, Stage::Vertex | Stage::Geometry) || self.func.ty(v).scalar == Scalar::I1 {
-            return None;
-        }
-        let (mut i, b) = self.facts.user[v]?;
-        if Some(b) != self.facts.home[v] {
-            return None;
-        }
-        let mut lane = 0;
-        let d = &self.func.insts[i];
-        if d.op == Opcode::Build {
-            lane = d.args.iter().position(|a| self.func.resolve(*a) == v)? as u32;
-            let (j, c) = self.facts.user[d.results[0]]?;
-            if c != b {
-                return None;
-            }
-            i = j;
-        }
-        let d = &self.func.insts[i];
-        let Imm::Mem { var: MemRef::Output(o), offset } = d.imm else { return None };
-        if d.op != Opcode::Output || d.args.len() != 1 || self.func.ty(v).scalar == Scalar::F16 {
-            return None;
-        }
-        let once = self.writes[o.as_u32() as usize] == 1;
-        // Between definition and store no vertex may be emitted.
-        let insts = &self.func.blocks[b].insts;
-        let from = insts.iter().position(|x| Some(*x) == self.func.def_inst(v))?;
-        let to = insts.iter().position(|x| *x == i)?;
-        let clear = self.module.stage == Stage::Vertex
-            || insts[from..to].iter().all(|x| !matches!(self.func.insts[*x].op, Opcode::EmitVertex | Opcode::Output));
-        (clear && (once || self.module.stage == Stage::Geometry)).then(|| self.abi.output_offset(o.as_u32(), offset, lane)).flatten()
+        Dst::Reg(Reg::Virtual(self.new_value(v)))
     }
 
     // ---- values as operands
@@ -525,6 +485,15 @@ impl Lower<'_> {
                 self.here.loaded.insert((space, off), r);
                 r
             }
+            Src::A(word) => {
+                if let Some(r) = self.here.attributes.get(&word) {
+                    return *r;
+                }
+                let r = self.fresh();
+                self.emit(MInst::new(Op::Mov, Dst::Reg(r), &[s]));
+                self.here.attributes.insert(word, r);
+                r
+            }
             s => {
                 let r = self.fresh();
                 self.emit(MInst::new(Op::Mov, Dst::Reg(r), &[s]));
@@ -590,15 +559,18 @@ impl Lower<'_> {
                 || (imm(a) && !imm(b) && accepts.imm)
                 || (mem(b) && !mem(a) && accepts.mem)
                 || (matches!(a, Src::Imm(0)) && !matches!(b, Src::Imm(_)))
-                || (self.is_loaded(b) && konst(a) && !self.is_loaded(a));
+                || (self.is_loaded(b) && konst(a) && !self.is_loaded(a))
+                || self.rather_loaded(a, b);
             if better {
                 m.swap(0, 1);
             }
         }
+        let attribute = |s: Src| matches!(s, Src::A(_));
         let mut have_c = false;
         let mut have_imm = false;
-        for (k, x) in m.iter_mut().enumerate() {
-            let ok = match x.src {
+        for k in 0..m.len() {
+            let s = m[k].src;
+            let ok = match s {
                 Src::C(..) if !have_c && ((k == 1 && accepts.c2) || (k == 2 && accepts.c3)) => {
                     self.note("fold.uniform");
                     have_c = true;
@@ -606,7 +578,9 @@ impl Lower<'_> {
                 }
                 Src::C(..) => false,
                 s if mem(s) => {
-                    let folds = k == 0 && accepts.mem;
+                    // No short form takes both an attribute and a word of c[].
+                    let there = matches!(s, Src::A(word) if self.here.attributes.contains_key(&word));
+                    let folds = k == 0 && accepts.mem && !(there && m[1..].iter().any(|x| konst(x.src)));
                     if folds {
                         self.note("fold.attribute");
                     }
@@ -616,7 +590,8 @@ impl Lower<'_> {
                     self.note("fold.zero");
                     true
                 }
-                Src::Imm(_) if k == 1 && accepts.imm => {
+                // Immediate forms have no room for attributes: the constant serves several of them from a register.
+                Src::Imm(_) if k == 1 && accepts.imm && !attribute(m[0].src) => {
                     self.note("fold.immediate");
                     have_imm = true;
                     true
@@ -625,10 +600,10 @@ impl Lower<'_> {
                 _ => true,
             };
             if !ok {
-                x.src = Src::reg(self.in_register(x.src));
+                m[k].src = Src::reg(self.in_register(s));
             }
         }
-        // An immediate form has no room for attributes, c[] or a third operand of its own.
+        // An immediate form has no room for c[] or a third operand of its own.
         if have_imm {
             for k in [0, 2] {
                 if k < m.len() && !matches!(m[k].src, Src::Reg(..) | Src::S(..)) {
@@ -636,6 +611,12 @@ impl Lower<'_> {
                 }
             }
         }
+    }
+    /// Whether, of two words of a[], the first should be the one in a register.
+    fn rather_loaded(&self, a: Src, b: Src) -> bool {
+        let (Src::A(a), Src::A(b)) = (a, b) else { return false };
+        let rank = |w: u32| (self.here.attributes.contains_key(&w), self.facts.attribute_uses.get(&w));
+        rank(a) > rank(b)
     }
 
     // ---- truth values
@@ -702,7 +683,7 @@ impl Lower<'_> {
             Imm::FloatCC(cc) => {
                 let mut cc = if invert { cc.inverse() } else { cc };
                 let mut m = [self.modified(d.args[0], true)?, self.modified(d.args[1], true)?];
-                if matches!(m[0].src, Src::C(..) | Src::Imm(_)) && !matches!(m[1].src, Src::C(..) | Src::Imm(_)) {
+                if Self::belongs_second(&m) {
                     m.swap(0, 1);
                     cc = cc.swapped();
                 }
@@ -715,7 +696,7 @@ impl Lower<'_> {
                 use retroshade_ir::IntCC::*;
                 let mut cc = if invert { cc.inverse() } else { cc };
                 let mut m = [self.plain(d.args[0])?, self.plain(d.args[1])?];
-                if matches!(m[0].src, Src::C(..) | Src::Imm(_)) && !matches!(m[1].src, Src::C(..) | Src::Imm(_)) {
+                if Self::belongs_second(&m) {
                     m.swap(0, 1);
                     cc = cc.swapped();
                 }
@@ -738,6 +719,14 @@ impl Lower<'_> {
             _ => return Err(CompileError::Internal("a comparison without relation".into())),
         }
         Ok(())
+    }
+    /// Whether a comparison's first operand should stand second, where c[] can be named and a constant is not in a[]'s way.
+    fn belongs_second(m: &[Mod; 2]) -> bool {
+        match m[0].src {
+            Src::C(..) => !matches!(m[1].src, Src::C(..)),
+            Src::Imm(_) => !matches!(m[1].src, Src::C(..) | Src::Imm(_)),
+            _ => false,
+        }
     }
     /// An operand without modifiers.
     pub fn plain(&mut self, v: Value) -> Result<Mod, CompileError> {

@@ -82,13 +82,10 @@ impl Lower<'_> {
             mask |= 1 << component(l);
             results.push(self.lane_register(v, l));
         }
-        let base = match self.straight_to_results(v, used) {
-            Some(base) => {
-                self.note("texture.result");
-                base
-            }
-            None => self.next_block(),
-        };
+        let place = self.straight_to_results(v, used);
+        if place.is_some() {
+            self.note("texture.result");
+        }
         let level = d.args.last().filter(|_| matches!(op, Op::Texlod | Op::Texbias));
         let apart = match level {
             Some(l) if self.facts.uniformity.is_divergent(*l) => {
@@ -98,7 +95,8 @@ impl Lower<'_> {
             _ => None,
         };
         self.note("texture");
-        let t = TexOp { base, args, results, mask, unit: info.texture.as_u32() as u8, offset: info.offset, cube, apart };
+        let (base, pinned) = (place.unwrap_or(0), place.is_some());
+        let t = TexOp { base, pinned, args, results, mask, unit: info.texture.as_u32() as u8, offset: info.offset, cube, apart };
         let live = fragment && !self.derivatives;
         self.emit(MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(op, Dst::None, &[]) }.with(field!(live), live));
         Ok(())
@@ -106,17 +104,11 @@ impl Lower<'_> {
     /// Direction and layer in front of further arguments as coordinates in one of the images, and that image's number.
     fn prepare_cube(&mut self, unit: u8, args: &[Reg]) -> SmallVec<[Reg; 4]> {
         let results: SmallVec<[Reg; 4]> = (0..3).map(|_| self.fresh()).collect();
-        let base = self.next_block();
         let (direction, rest) = args.split_at(4);
-        let t = TexOp { base, args: direction.into(), results: results.clone(), mask: 7, unit, offset: [0; 3], cube: true, apart: None };
+        let args = direction.into();
+        let t = TexOp { base: 0, pinned: false, args, results: results.clone(), mask: 7, unit, offset: [0; 3], cube: true, apart: None };
         self.emit(MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(Op::Texprep, Dst::None, &[]) });
         results.into_iter().chain(rest.iter().copied()).collect()
-    }
-    /// The first register of a block for a texture operation.
-    pub(crate) fn next_block(&mut self) -> u8 {
-        let n = self.blocks.first + self.blocks.next % self.blocks.count;
-        self.blocks.next = self.blocks.next.wrapping_add(1);
-        4 * n
     }
     /// A `$c` whose Z and S are the bits of the lane's number in its quad, once per block.
     fn quad_lane(&mut self) -> Reg {
@@ -154,9 +146,8 @@ impl Lower<'_> {
             }
             let results: SmallVec<[Reg; 4]> = wanted.iter().map(|_| self.fresh()).collect();
             let mask = wanted.iter().fold(0, |m, l| m | 1 << l);
-            let base = self.next_block();
             let unit = info.texture.as_u32() as u8;
-            let t = TexOp { base, args: own, results: results.clone(), mask, unit, offset: info.offset, cube, apart: None };
+            let t = TexOp { base: 0, pinned: false, args: own, results: results.clone(), mask, unit, offset: info.offset, cube, apart: None };
             self.emit(MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(Op::Texauto, Dst::None, &[]) });
             for (k, r) in results.into_iter().enumerate() {
                 let Some(before) = kept[k] else {

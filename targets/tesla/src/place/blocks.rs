@@ -1,0 +1,104 @@
+//! Which registers texture operations and wide accesses take: blocks that begin at a multiple of their size.
+//!
+//! Each operation gets the first block whose registers are free when its arguments are written and its results wait to be read,
+//! so that a block serves again as soon as its texels are read. Only what is bound to registers counts: other values go where
+//! these are not. A wrong guess costs moves and nothing else, for the allocator has the last word.
+
+use crate::place::flow::Times;
+use crate::select::mir::{Dst, Extra, MInst, Src};
+use retroshade_regalloc::{Occupancy, Ranges};
+use retroshade_lower::{Reg, VCode, VReg};
+use std::collections::BTreeMap;
+
+/// Blocks begin below this register.
+const END: usize = 60;
+
+/// What an operation keeps in its block: a time for each register of it.
+struct Wish {
+    align: usize,
+    times: Vec<Ranges>,
+}
+
+/// Gives each operation that has no block of its own the first that is free.
+pub(super) fn assign(vc: &mut VCode<MInst>) {
+    let bound = |i: &MInst| matches!(&i.extra, Extra::Tex(t) if !t.pinned) || matches!(i.extra, Extra::Wide(_));
+    if !vc.blocks.iter().flat_map(|b| &b.insts).any(|(i, _)| bound(i)) {
+        return;
+    }
+    let times = Times::new(vc);
+    let overwritten = overwritten(vc);
+    let mut taken = Occupancy::new();
+    for (b, block) in vc.blocks.iter().enumerate() {
+        for (n, (i, _)) in block.insts.iter().enumerate() {
+            match &i.extra {
+                Extra::Tex(t) if t.pinned => take(&mut taken, t.base as usize, &wish(&t.args, &t.results, b, n, &times)),
+                Extra::Exit(results) => take_results(&mut taken, &overwritten, &times, results),
+                _ => {}
+            }
+        }
+    }
+    for b in 0..vc.blocks.len() {
+        for n in 0..vc.blocks[b].insts.len() {
+            let wish = match &vc.blocks[b].insts[n].0.extra {
+                Extra::Tex(t) if !t.pinned => wish(&t.args, &t.results, b, n, &times),
+                Extra::Wide(w) if w.load => Wish { align: w.regs.len(), ..wish(&[], &w.regs, b, n, &times) },
+                Extra::Wide(w) => Wish { align: w.regs.len(), ..wish(&w.regs, &[], b, n, &times) },
+                _ => continue,
+            };
+            let free = |base: &usize| wish.times.iter().enumerate().all(|(k, t)| taken.is_free(base + k, t));
+            let base = (0..END).step_by(wish.align).find(free).unwrap_or(0);
+            take(&mut taken, base, &wish);
+            match &mut vc.blocks[b].insts[n].0.extra {
+                Extra::Tex(t) => t.base = base as u8,
+                Extra::Wide(w) => w.base = base as u8,
+                _ => {}
+            }
+        }
+    }
+}
+
+fn take(taken: &mut Occupancy, base: usize, wish: &Wish) {
+    wish.times.iter().enumerate().for_each(|(k, t)| taken.take(base + k, t));
+}
+
+/// An argument is in the block from where it is written if nothing else reads it, otherwise it is copied there at the last moment.
+fn wish(args: &[Reg], results: &[Reg], b: usize, n: usize, times: &Times) -> Wish {
+    let at = times.at(b, n);
+    let mut out = vec![Ranges::new(); args.len().max(results.len())];
+    for (k, r) in args.iter().enumerate() {
+        match r.vreg().filter(|v| times.is_private(*v)) {
+            Some(v) => out[k].union(times.of(v)),
+            None => out[k].add(at, at + 1),
+        }
+    }
+    for (k, r) in results.iter().enumerate() {
+        if let Some(v) = r.vreg() {
+            out[k].union(times.of(v));
+        }
+    }
+    Wish { align: 4, times: out }
+}
+
+/// A fragment's results wait in their registers, and so do the values that they take over.
+fn take_results(taken: &mut Occupancy, overwritten: &BTreeMap<VReg, VReg>, times: &Times, results: &[(Reg, u8)]) {
+    for (r, n) in results {
+        let mut value = r.vreg();
+        while let Some(v) = value {
+            taken.take(*n as usize, times.of(v));
+            value = overwritten.get(&v).copied();
+        }
+    }
+}
+
+/// The register that each result takes over.
+fn overwritten(vc: &VCode<MInst>) -> BTreeMap<VReg, VReg> {
+    let mut out = BTreeMap::new();
+    for (i, _) in vc.blocks.iter().flat_map(|b| &b.insts) {
+        let Dst::Reg(Reg::Virtual(new)) = i.dst else { continue };
+        let third = if let (true, Src::Reg(r, _)) = (i.tie3, i.src[2]) { Some(r) } else { None };
+        if let Some(Reg::Virtual(old)) = i.tied.or(third) {
+            out.insert(new, old);
+        }
+    }
+    out
+}
