@@ -90,6 +90,9 @@ pub(super) fn touched(i: &MInst, a: u8) -> (Set, Set) {
             wide.regs.iter().for_each(|x| reg(&mut r, *x));
         }
     }
+    if i.reads_shared() {
+        put(&mut r, MEM);
+    }
     match i.op.effect() {
         Effect::Pure | Effect::Flow => {}
         Effect::Reads => put(&mut r, MEM),

@@ -6,8 +6,8 @@
 
 use crate::place::flow::Times;
 use crate::select::mir::{Dst, Extra, MInst, Src};
-use retroshade_regalloc::{Occupancy, Ranges};
 use retroshade_lower::{Reg, VCode, VReg};
+use retroshade_regalloc::{Occupancy, Ranges};
 use std::collections::BTreeMap;
 
 /// Blocks begin below this register.

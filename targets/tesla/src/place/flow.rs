@@ -2,8 +2,8 @@
 
 use crate::select::combine::fields;
 use crate::select::mir::{Extra, MInst};
-use retroshade_regalloc::{Flow, FlowBlock, Live, Point, Ranges};
 use retroshade_lower::{VCode, VReg};
+use retroshade_regalloc::{Flow, FlowBlock, Live, Point, Ranges};
 
 /// The code as reads and writes: a point for a block's parameters, then one for each instruction; the last also reads what goes to
 /// the next block.

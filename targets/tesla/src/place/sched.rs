@@ -8,10 +8,10 @@
 //! Latencies, and the size of the register file: the ISA description, sections 9.6 and 12 (13). The hardware interlocks, so
 //! that a wrong latency costs time only.
 
-use crate::place::flow::LiveOut;
 use crate::isa::op::{Effect as OpEffect, Op, Unit};
+use crate::place::flow::LiveOut;
 use crate::select::combine::fields;
-use crate::select::mir::{CC, Dst, Extra, Index, MInst, Src};
+use crate::select::mir::{CC, Dst, Extra, MInst};
 use retroshade_ir::Span;
 use retroshade_lower::{VCode, VReg};
 use smallvec::SmallVec;
@@ -236,8 +236,7 @@ fn graph(insts: &mut [(MInst, Span)], registers: usize) -> Vec<Node> {
             after.extend(change);
             after.extend(outputs.insert(o, n));
         }
-        // What an index reads may be s[] or p[] words through `$a`: they are not written by instructions that are not effects.
-        if matches!(i.src[0], Src::S(..)) && i.index != Index::None {
+        if i.reads_shared() {
             after.extend(change);
             observers.push(n);
         }

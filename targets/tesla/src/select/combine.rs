@@ -14,8 +14,8 @@
 //! Nothing here changes a value: operands are named differently, and products by two are exact.
 
 use crate::isa::forms::{LogicOp, Op, field};
-use crate::select::outputs;
 use crate::select::mir::{Dst, Extra, GPR, Index, MInst, Part, Src};
+use crate::select::outputs;
 use retroshade_ir::Stage;
 use retroshade_lower::{MachInst, OperandVisitor, OptLevel, Reg, VCode, VReg};
 use smallvec::SmallVec;

@@ -237,6 +237,14 @@ impl MInst {
     pub fn modifier(&self, field: FieldName) -> u64 {
         self.mods.iter().find(|(f, _)| *f == field).map_or(0, |m| m.1)
     }
+    /// Whether an operand is a word of s[] that stores can change: all but the half-words of the header.
+    pub(crate) fn reads_shared(&self) -> bool {
+        match self.src[0] {
+            Src::S(3, _) => true,
+            Src::S(..) => self.index != Index::None,
+            _ => false,
+        }
+    }
     /// Whether some operand is only encodable in the low half of the register file.
     fn wants_low(&self) -> bool {
         self.op != Op::Mov && self.src.iter().any(|s| matches!(s, Src::Imm(v) if *v != 0)) && !matches!(self.op, Op::Shl | Op::Shr)

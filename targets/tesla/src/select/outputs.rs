@@ -121,10 +121,13 @@ fn free_of_immediates(vc: &mut VCode<MInst>, b: usize) {
         {
             let r = *held.entry(k).or_insert_with(|| {
                 let later = loads.get(&k).and_then(|m| Some((*m, constant(&old[*m].0)?.0)));
-                let r = later.map_or_else(|| vc.reg(GPR, *span), |(m, v)| {
-                    early.insert(m);
-                    Reg::Virtual(v)
-                });
+                let r = later.map_or_else(
+                    || vc.reg(GPR, *span),
+                    |(m, v)| {
+                        early.insert(m);
+                        Reg::Virtual(v)
+                    },
+                );
                 new.push((MInst::new(Op::Mov, Dst::Reg(r), &[Src::Imm(k)]), *span));
                 r
             });

@@ -147,7 +147,8 @@ impl Lower<'_> {
             let results: SmallVec<[Reg; 4]> = wanted.iter().map(|_| self.fresh()).collect();
             let mask = wanted.iter().fold(0, |m, l| m | 1 << l);
             let unit = info.texture.as_u32() as u8;
-            let t = TexOp { base: 0, pinned: false, args: own, results: results.clone(), mask, unit, offset: info.offset, cube, apart: None };
+            let t =
+                TexOp { base: 0, pinned: false, args: own, results: results.clone(), mask, unit, offset: info.offset, cube, apart: None };
             self.emit(MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(Op::Texauto, Dst::None, &[]) });
             for (k, r) in results.into_iter().enumerate() {
                 let Some(before) = kept[k] else {
