@@ -74,7 +74,7 @@ macro_rules! opcodes {
 opcodes! {
     "Constants" {
         Const "const" 0 Explicit Pure "A constant; the text form writes `iconst`, `fconst` with one literal, or a bracketed list for vectors.";
-        Undef "undef" 0 Explicit Pure "A value about which nothing is promised; every use sees the same bits.";
+        Undef "undef" 0 Explicit Pure "A value about which nothing is promised; each use may see other bits.";
     }
     "Float" {
         Fadd "fadd" 2 Same Pure "Sum.";

@@ -1,8 +1,9 @@
 //! The optimisation passes on random programs: under the reference arithmetic every pass must leave every result as it was.
 
 use retroshade_ir::passes::{InlinePolicy, PASSES, PassOptions, by_name, pipeline};
-use retroshade_ir::{Module, Reference, ShaderEnv, ShaderResult, interp, text, verify};
-use retroshade_lower::testing::{Profile, program_count, random_program, same_results, shrink};
+use retroshade_ir::{Module, Opcode, Reference, ShaderEnv, ShaderResult, interp, text, verify};
+use retroshade_lower::testing::{Profile, Rng, program_count, random_env, random_program, same_results, shrink};
+use std::path::{Path, PathBuf};
 
 fn run(m: &Module, env: &ShaderEnv) -> Option<ShaderResult> {
     let limits = interp::Limits { fuel: 1 << 17, ..interp::Limits::default() };
@@ -63,6 +64,9 @@ fn option_sets() -> Vec<(&'static str, PassOptions)> {
     ]
 }
 
+/// Inexact by design; their rules are tested one by one. `contract` does nothing under the options here.
+const INEXACT: &[&str] = &["relax", "chain"];
+
 #[test]
 fn the_pipeline_keeps_results() {
     for (name, options) in option_sets() {
@@ -73,8 +77,7 @@ fn the_pipeline_keeps_results() {
 #[test]
 fn each_pass_alone_keeps_results() {
     let options = PassOptions { local_select: 8, unroll_fuel: 400, if_convert_cost: 40, ..PassOptions::default() };
-    // `relax` is inexact by design; `contract` does nothing under these options.
-    for pass in PASSES.iter().filter(|p| p.name != "relax") {
+    for pass in PASSES.iter().filter(|p| !INEXACT.contains(&p.name)) {
         check(pass.name, &Profile::everything(), 0..program_count(150), &|m, dump| {
             if (pass.run)(m, &options) {
                 dump(pass.name, m);
@@ -82,4 +85,54 @@ fn each_pass_alone_keeps_results() {
         });
     }
     assert!(by_name("no such pass").is_none());
+}
+
+/// The project's own programs in the text form.
+fn own_programs() -> Vec<(PathBuf, Module)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../filetests/cases");
+    let mut folders = vec![root];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("cases") {
+            let path = entry.expect("entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "ir") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    // Cases about errors do not parse; what an undefined value shows is nobody's promise; machine operations need a machine.
+    let open = |m: &Module| m.functions.values().flat_map(|f| f.insts.values()).any(|d| matches!(d.op, Opcode::Undef | Opcode::Ext));
+    let program = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).ok()?;
+        let m = retroshade_ir::parse("case.ir", &text).ok().filter(|m| verify(m).is_ok() && !open(m))?;
+        Some((path, m))
+    };
+    files.into_iter().filter_map(program).collect()
+}
+
+#[test]
+fn each_pass_keeps_the_results_of_the_projects_own_programs() {
+    let options = PassOptions { local_select: 8, unroll_fuel: 400, if_convert_cost: 40, dot: 2, ..PassOptions::default() };
+    let programs = own_programs();
+    assert!(programs.len() > 300, "{} programs", programs.len());
+    let mut failures = Vec::new();
+    for (n, (path, m)) in programs.iter().enumerate() {
+        let env = random_env(m, 8, 23, &mut Rng::new(n as u64 + 1));
+        for pass in PASSES.iter().filter(|p| !INEXACT.contains(&p.name)) {
+            let found = wrong(m, &env, &|m, dump| {
+                if (pass.run)(m, &options) {
+                    dump(pass.name, m);
+                }
+            });
+            failures.extend(found.map(|what| format!("{}: {what}", path.display())));
+        }
+        for (name, options) in option_sets() {
+            let found = wrong(m, &env, &|m, dump| pipeline(m, &options, dump));
+            failures.extend(found.map(|what| format!("{}, {name}: {what}", path.display())));
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
 }

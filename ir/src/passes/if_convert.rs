@@ -1,14 +1,21 @@
 //! If-conversion: small sides of a branch are executed by everyone and their results selected.
 //!
+//! Two tests of which one way leads to the same block become one test.
+//!
 //! Both sides may contain only what may run anywhere; the same output stored on both sides becomes one store of a select.
 
 use super::rewrite::{cost, is_speculatable};
 use crate::analysis::Cfg;
+use crate::builder::Builder;
 use crate::entities::{Block, Inst, Value};
 use crate::function::Function;
 use crate::inst::{Imm, InstData};
 use crate::opcode::Opcode;
 use smallvec::SmallVec;
+
+/// About what a branch costs: the most that stands before the second of two tests that become one, and what is converted before
+/// anything else is.
+pub const CHEAPEST: u32 = 4;
 
 /// Runs the pass: a branch is converted if both sides together cost at most `limit` (see [`cost`]), selects included.
 pub fn run(func: &mut Function, limit: u32) -> bool {
@@ -25,7 +32,7 @@ pub fn run(func: &mut Function, limit: u32) -> bool {
         }
         let mut changed = false;
         for b in order.iter().rev() {
-            changed |= convert(func, *b, limit, &mut preds);
+            changed |= merge_tests(func, *b, limit.min(CHEAPEST), &mut preds) || convert(func, *b, limit, &mut preds);
         }
         if !changed {
             return any;
@@ -150,4 +157,46 @@ fn paired_stores(func: &Function, p: &[Inst], q: &[Inst]) -> Option<Vec<(Inst, I
         pairs.push((*x, *y));
     }
     Some(pairs)
+}
+
+/// Two tests in a row of which one way leads to the same block are one test: `if (a) { if (b) … }`, `if (a || b)`, and early
+/// returns that share their end. The second test's block must be the first one's own and may run anywhere.
+fn merge_tests(func: &mut Function, b: Block, limit: u32, preds: &mut cranelift_entity::SecondaryMap<Block, u32>) -> bool {
+    let branch = |func: &Function, b: Block| func.terminator(b).filter(|t| func.insts[*t].op == Opcode::BrIf);
+    let Some(first) = branch(func, b) else { return false };
+    for entered in 0..2 {
+        let inner = func.insts[first].targets[entered].block;
+        let other = func.insts[first].targets[1 - entered].clone();
+        if preds[inner] != 1 || inner == b || other.block == inner || !func.blocks[inner].params.is_empty() {
+            continue;
+        }
+        let Some(second) = branch(func, inner) else { continue };
+        let Some(shared) = (0..2).find(|n| func.insts[second].targets[*n].block == other.block) else { continue };
+        let (same, onward) = (func.insts[second].targets[shared].clone(), func.insts[second].targets[1 - shared].clone());
+        if onward.block == other.block || onward.block == b || other.block == b {
+            continue;
+        }
+        let body = func.blocks[inner].insts.split_last().map_or(&[][..], |(_, body)| body).to_vec();
+        let selects: u32 = same.args.iter().zip(&other.args).filter(|(x, y)| x != y).map(|(x, _)| u32::from(func.ty(*x).lanes)).sum();
+        let work: u32 = body.iter().map(|i| cost(func, *i)).sum();
+        if !body.iter().all(|i| is_speculatable(&func.insts[*i])) || work + selects > limit {
+            continue;
+        }
+        let (c, d) = (func.insts[first].args[0], func.insts[second].args[0]);
+        func.blocks[b].insts.pop();
+        func.blocks[b].insts.extend(body);
+        let mut bl = Builder::new(func, b);
+        // Onward if the first test enters and the second does not take the shared way.
+        let enters = if entered == 0 { c } else { bl.ins(Opcode::Inot, &[c]) };
+        let passes = if shared == 1 { d } else { bl.ins(Opcode::Inot, &[d]) };
+        let args: SmallVec<[Value; 4]> =
+            same.args.iter().zip(&other.args).map(|(x, y)| if x == y { *x } else { bl.select(enters, *x, *y) }).collect();
+        let cond = bl.ins(Opcode::Iand, &[enters, passes]);
+        bl.br_if(cond, (onward.block, &onward.args), (other.block, &args));
+        func.blocks[inner].insts.clear();
+        preds[inner] = 0;
+        preds[other.block] -= 1;
+        return true;
+    }
+    false
 }

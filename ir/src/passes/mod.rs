@@ -2,11 +2,15 @@
 //!
 //! [`by_name`] finds one for `test opt NAME`; [`pipeline`] runs them in the order that pays.
 
+mod algebra;
 pub mod bounds;
+mod calls;
+pub mod chain;
 pub mod contract;
 pub mod dce;
 pub mod dot;
 pub mod gvn;
+pub mod hoist;
 pub mod if_convert;
 pub mod inline;
 pub mod licm;
@@ -21,6 +25,8 @@ pub mod scalarise;
 pub mod sccp;
 pub mod simplify;
 pub mod simplify_cfg;
+pub mod switches;
+pub mod thread;
 pub mod unroll;
 
 pub use contract::FpContract;

@@ -97,6 +97,7 @@ macro_rules! passes {
 }
 
 passes! {
+    "merge_calls" "Merges calls of the same function with the same arguments." |m, o| calls::run(m);
     "inline" "Inlines helper functions and drops those that nobody calls." |m, o| inline::run(m, o.inline);
     "robust" "Clamps computed indices." |m, o| robust::run(m);
     "bounds" "Drops clamps and comparisons that the ranges of integers decide." |m, o| bounds::run(m);
@@ -111,9 +112,16 @@ passes! {
     "sccp" "Propagates constants through branches and block parameters." |m, o| each(m, |f| sccp::run(f, o.numerics));
     "gvn" "Merges equal computations." |m, o| each(m, gvn::run);
     "simplify_cfg" "Cleans up control flow." |m, o| each(m, simplify_cfg::run);
-    "lower_switches" "Turns switches into chains of comparisons." |m, o| each(m, simplify_cfg::lower_switches);
+    "lower_switches" "Turns switches into chains of comparisons." |m, o| each(m, switches::lower);
+    "switch_values" "Turns switches that only pick values into selects." |m, o| each(m, |f| switches::pick_values(f, 2 * o.if_convert_cost));
+    "thread" "Passes by branches whose outcome is known on the way." |m, o| each(m, thread::run);
+    "hoist" "Computes once before a branch what all ways from it compute." |m, o| each(m, hoist::run);
+    "chain" "Multiplies vectors by matrices one after the other instead of multiplying the matrices." |m, o| each(m, chain::run);
     "unroll" "Unrolls counted loops fully." |m, o| each(m, |f| unroll::run(f, o.numerics, o.unroll_fuel));
     "if_convert" "Replaces small branches by selects." |m, o| each(m, |f| if_convert::run(f, o.if_convert_cost));
+    "short_circuit" "Replaces the cheapest branches by operations: right sides of && and ||." |m, o| {
+        each(m, |f| if_convert::run(f, o.if_convert_cost.min(if_convert::CHEAPEST)))
+    };
     "licm" "Moves what does not change out of loops." |m, o| each(m, licm::run);
     "scalarise" "Splits vector operations into lanes." |m, o| each(m, scalarise::run);
     "dead_lanes" "Narrows vector operations to the lanes that are used." |m, o| each(m, scalarise::dead_lanes);
@@ -199,9 +207,15 @@ pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut
         }
         changed
     };
+    if options.level > 0 {
+        run(module, "merge_calls");
+    }
     run(module, "inline");
     if options.robust {
         run(module, "robust");
+    }
+    if options.level > 1 && options.if_convert_cost > 0 {
+        run(module, "switch_values");
     }
     if options.lower_switches {
         run(module, "lower_switches");
@@ -225,7 +239,7 @@ pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut
             for name in CLEANUP {
                 changed |= run(module, name);
             }
-            if options.relax || options.fp_contract != FpContract::None {
+            if is_loose(options) {
                 changed |= run(module, "relax");
             }
             if !changed {
@@ -234,6 +248,10 @@ pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut
         }
     };
     clean(module, &mut run);
+    // Before loops are copied: each copy would have to be cleaned up.
+    if options.level > 1 && options.if_convert_cost > 0 && run(module, "short_circuit") {
+        clean(module, &mut run);
+    }
     if options.unroll_fuel > 0 && options.level > 1 && run(module, "unroll") {
         run(module, "promote");
         clean(module, &mut run);
@@ -247,7 +265,19 @@ pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut
     }
     if options.level > 1 {
         run(module, "promote_outputs");
+        if is_loose(options) && run(module, "chain") {
+            clean(module, &mut run);
+        }
+        run(module, "hoist");
         if options.if_convert_cost > 0 && run(module, "if_convert") {
+            clean(module, &mut run);
+        }
+        // Behind if-conversion: what is a select by now is no way that knows something.
+        // Ways that come to lie behind one another may know more.
+        for _ in 0..rounds {
+            if !run(module, "thread") {
+                break;
+            }
             clean(module, &mut run);
         }
     }
@@ -266,6 +296,11 @@ pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut
         clean(module, &mut run);
     }
     finish(module, options, &mut run);
+}
+
+/// Whether float algebra that is not exact is allowed.
+fn is_loose(options: &PassOptions) -> bool {
+    options.relax || options.fp_contract != FpContract::None
 }
 
 /// What comes last: forming the machine's larger operations, then placing values next to their uses.

@@ -240,47 +240,47 @@ fn one(
     }
 }
 
+/// An element of a local array: its computed index, if it has one, and its offset.
+type Element = (Local, Option<Value>, u32);
+
+/// Whether two elements cannot be the same.
+fn apart(x: Element, y: Element) -> bool {
+    x.0 != y.0 || x.1 == y.1 && x.2 != y.2
+}
+
 /// Within a block, loads of a local element that was just stored or loaded take that value, and a store goes away if the next
-/// access to its element overwrites it.
+/// access to its element overwrites it. Elements are the same if index and offset are.
 fn forward(func: &mut Function) -> bool {
     if func.locals.is_empty() {
         return false;
     }
     let mut changed = false;
     for b in func.layout.clone() {
-        let mut known: BTreeMap<(Local, u32), Value> = BTreeMap::new();
+        let mut known: BTreeMap<Element, Value> = BTreeMap::new();
         // Stores that nothing has read so far, by their places among the kept ones.
-        let mut unread: BTreeMap<(Local, u32), usize> = BTreeMap::new();
+        let mut unread: BTreeMap<Element, usize> = BTreeMap::new();
         let mut overwritten: BTreeSet<usize> = BTreeSet::new();
         let mut kept = Vec::new();
         for i in func.blocks[b].insts.clone() {
             super::rewrite::resolve_operands(func, i);
             let d = &func.insts[i];
-            if let Imm::Mem { var: MemRef::Local(l), offset } = d.imm {
-                match d.op {
-                    Opcode::LocalLoad if d.args.is_empty() => {
-                        if let Some(r) = func.result(i) {
-                            match known.get(&(l, offset)).copied() {
-                                Some(v) if func.ty(v) == func.ty(r) => {
-                                    func.replace(r, v);
-                                    changed = true;
-                                    continue;
-                                }
-                                _ => {
-                                    known.insert((l, offset), r);
-                                    unread.remove(&(l, offset));
-                                }
-                            }
-                        }
+            match (d.op, element(d)) {
+                (Opcode::LocalLoad, Some(e)) => {
+                    let Some(r) = func.result(i) else { continue };
+                    if let Some(v) = known.get(&e).copied().filter(|v| func.ty(*v) == func.ty(r)) {
+                        func.replace(r, v);
+                        changed = true;
+                        continue;
                     }
-                    Opcode::LocalLoad => unread.retain(|(k, _), _| *k != l),
-                    Opcode::LocalStore if d.args.len() == 1 => {
-                        known.insert((l, offset), d.args[0]);
-                        overwritten.extend(unread.insert((l, offset), kept.len()));
-                    }
-                    Opcode::LocalStore => known.retain(|(k, _), _| *k != l),
-                    _ => {}
+                    known.insert(e, r);
+                    unread.retain(|k, _| apart(*k, e));
                 }
+                (Opcode::LocalStore, Some(e)) => {
+                    known.retain(|k, _| apart(*k, e));
+                    known.insert(e, d.args[0]);
+                    overwritten.extend(unread.insert(e, kept.len()));
+                }
+                _ => {}
             }
             kept.push(i);
         }
@@ -295,6 +295,13 @@ fn forward(func: &mut Function) -> bool {
         func.resolve_aliases();
     }
     changed
+}
+
+/// The element that a load or a store is about.
+fn element(d: &InstData) -> Option<Element> {
+    let Imm::Mem { var: MemRef::Local(l), offset } = d.imm else { return None };
+    let index = if d.op == Opcode::LocalStore { d.args.get(1) } else { d.args.first() };
+    Some((l, index.copied(), offset))
 }
 
 /// Replaces accesses with a computed index to small local arrays by selects over all elements, so that they can be promoted.

@@ -101,12 +101,17 @@ pub fn splat_float(func: &Function, v: Value) -> Option<f32> {
     ty.is_float().then(|| crate::numerics::to_f32(ty.scalar, bits))
 }
 
+/// A constant's bits lane by lane; looks through `splat`.
+pub fn constant_lanes(func: &Function, v: Value) -> Option<[u32; 4]> {
+    if let Some(d) = func.def_if(v, Opcode::Splat) {
+        return func.const_bits(d.args[0]).map(|b| [b[0]; 4]);
+    }
+    func.const_bits(v)
+}
+
 /// A constant's bits if all lanes hold the same ones; looks through `splat`.
 pub fn splat_bits(func: &Function, v: Value) -> Option<u32> {
-    if let Some(d) = func.def_if(v, Opcode::Splat) {
-        return func.const_bits(d.args[0]).map(|b| b[0]);
-    }
-    let bits = func.const_bits(v)?;
+    let bits = constant_lanes(func, v)?;
     let lanes = &bits[..func.ty(v).lanes as usize];
     lanes.iter().all(|b| *b == lanes[0]).then_some(lanes[0])
 }
@@ -133,6 +138,11 @@ pub fn make_const(func: &mut Function, i: Inst, bits: [u32; 4]) {
     d.imm = Imm::Const(bits);
     d.precise = false;
     d.relaxed = false;
+}
+
+/// A value about which nothing is promised.
+pub fn make_undef(b: &mut Builder, ty: Type) -> Value {
+    b.typed(Opcode::Undef, ty, &[], Imm::None)
 }
 
 /// Whether an instruction may be executed where it was not before: no effect, no dependence on other lanes or on memory.

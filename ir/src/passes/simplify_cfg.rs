@@ -4,7 +4,7 @@
 //! No rule makes a reducible graph irreducible: jumps are not threaded through loop headers.
 
 use super::sccp::{decided, jump_to};
-use crate::analysis::{Cfg, DomTree};
+use crate::analysis::{Cfg, DomTree, domtree::inst_blocks};
 use crate::entities::{Block, Inst, Value};
 use crate::function::{Function, ValueDef};
 use crate::inst::{BlockCall, Imm, InstData, IntCC};
@@ -108,7 +108,7 @@ fn small_switch(func: &mut Function, b: Block, t: Inst) -> bool {
     changed
 }
 
-/// Parameters that get one value from everywhere (or themselves round a loop).
+/// Parameters that get one value from everywhere (or themselves round a loop, or nothing in particular).
 pub fn redundant_params(func: &mut Function) -> bool {
     let cfg = Cfg::new(func);
     redundant_params_in(func, &cfg)
@@ -123,11 +123,16 @@ fn redundant_params_in(func: &mut Function, cfg: &Cfg) -> bool {
         for n in (0..func.blocks[*b].params.len()).rev() {
             let p = func.blocks[*b].params[n];
             let mut only: Option<Value> = None;
+            let mut open = false;
             let same = cfg.preds(*b).iter().all(|e| {
                 let v = func.resolve(func.successors(e.from)[e.target as usize].args[n]);
-                v == p || *only.get_or_insert(v) == v
+                let undefined = func.def_if(v, Opcode::Undef).is_some();
+                open |= undefined;
+                v == p || undefined || *only.get_or_insert(v) == v
             });
-            if let (true, Some(v)) = (same, only) {
+            if let (true, Some(v)) = (same, only)
+                && (!open || reaches(func, cfg, v, *b))
+            {
                 drop_param(func, cfg, *b, n);
                 func.replace(p, v);
                 changed = true;
@@ -138,6 +143,16 @@ fn redundant_params_in(func: &mut Function, cfg: &Cfg) -> bool {
         func.resolve_aliases();
     }
     changed
+}
+
+/// Whether a value is there at the beginning of a block.
+fn reaches(func: &Function, cfg: &Cfg, v: Value, b: Block) -> bool {
+    let home = match func.def(v) {
+        ValueDef::Param(home, _) => Some(home),
+        ValueDef::Result(i, _) => inst_blocks(func)[i],
+        ValueDef::Alias(_) => None,
+    };
+    home.is_some_and(|home| home != b && DomTree::new(func, cfg).dominates(home, b))
 }
 
 fn drop_param(func: &mut Function, cfg: &Cfg, b: Block, n: usize) {
@@ -308,48 +323,4 @@ fn equal_blocks(func: &Function, a: Block, b: Block) -> bool {
         }
         same
     })
-}
-
-/// Turns every switch into a chain of comparisons: for machines without a jump table, and before if-conversion.
-pub fn lower_switches(func: &mut Function) -> bool {
-    let mut changed = false;
-    let old = std::mem::take(&mut func.layout);
-    let mut layout = Vec::with_capacity(old.len());
-    for b in old {
-        layout.push(b);
-        let Some(t) = func.terminator(b).filter(|t| func.insts[*t].op == Opcode::Switch) else { continue };
-        let d = func.insts[t].clone();
-        let Imm::Cases(cases) = &d.imm else { continue };
-        let span = func.spans[t];
-        func.blocks[b].insts.pop();
-        let mut at = b;
-        let (value, default) = (d.args[0], d.targets.last().cloned());
-        let Some(default) = default else { continue };
-        for (n, case) in cases.iter().enumerate() {
-            let mut bl = crate::builder::Builder::new(func, at);
-            bl.span = span;
-            let k = bl.iconst(I32, *case);
-            let c = bl.icmp(IntCC::Eq, value, k);
-            let last = n + 1 == cases.len();
-            let other = if last {
-                default.clone()
-            } else {
-                let block = bl.func.blocks.push(Default::default());
-                layout.push(block);
-                BlockCall { block, args: Default::default() }
-            };
-            at = other.block;
-            let mut br = InstData::new(Opcode::BrIf, &[c], Imm::None);
-            br.targets = [d.targets[n].clone(), other].into_iter().collect();
-            bl.push(br, &[]);
-        }
-        if cases.is_empty() {
-            let mut jump = InstData::new(Opcode::Jump, &[], Imm::None);
-            jump.targets.push(default);
-            crate::builder::Builder::new(func, b).push(jump, &[]);
-        }
-        changed = true;
-    }
-    func.layout = layout;
-    changed
 }

@@ -57,7 +57,8 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32) -> bool {
             return any;
         }
         any = true;
-        close(func, &todo);
+        let sets: Vec<&[Block]> = todo.iter().map(|l| &l.blocks[..]).collect();
+        close(func, &sets);
         // Copies go in front of their loop's header.
         let mut copies: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
         for l in &todo {
@@ -153,21 +154,21 @@ fn eval(func: &Function, numerics: &dyn Numerics, v: Value, memo: &mut BTreeMap<
     Some(bits)
 }
 
-/// Values that leave their loop other than as branch arguments go through memory, so that copies of the loop may define them
-/// too; promotion afterwards makes values of them again.
-fn close(func: &mut Function, todo: &[Counted]) {
-    let mut loop_of: SecondaryMap<Block, Option<usize>> = SecondaryMap::new();
+/// Values that leave their set of blocks other than as branch arguments go through memory, so that copies of the blocks may define
+/// them too; promotion afterwards makes values of them again.
+pub(super) fn close(func: &mut Function, sets: &[&[Block]]) {
+    let mut set_of: SecondaryMap<Block, Option<usize>> = SecondaryMap::new();
     let mut defined: SecondaryMap<Value, Option<usize>> = SecondaryMap::new();
-    for (n, l) in todo.iter().enumerate() {
-        for b in &l.blocks {
-            loop_of[*b] = Some(n);
+    for (n, set) in sets.iter().enumerate() {
+        for b in *set {
+            set_of[*b] = Some(n);
             let results = func.blocks[*b].insts.iter().flat_map(|i| &func.insts[*i].results);
             func.blocks[*b].params.iter().chain(results).for_each(|v| defined[*v] = Some(n));
         }
     }
     let mut locals: BTreeMap<Value, Local> = BTreeMap::new();
     for b in func.layout.clone() {
-        let leaves = |v: Value| defined[v].is_some() && defined[v] != loop_of[b];
+        let leaves = |v: Value| defined[v].is_some() && defined[v] != set_of[b];
         if !func.blocks[b].insts.iter().any(|i| func.reads(*i).into_iter().any(leaves)) {
             continue;
         }
@@ -197,7 +198,7 @@ fn close(func: &mut Function, todo: &[Counted]) {
             func.blocks[b].insts.push(i);
         }
     }
-    for b in todo.iter().flat_map(|l| &l.blocks) {
+    for b in sets.iter().copied().flatten() {
         let store = |func: &mut Function, v: &Value| {
             let l = *locals.get(v)?;
             let data = InstData::new(Opcode::LocalStore, &[*v], Imm::Mem { var: MemRef::Local(l), offset: 0 });

@@ -13,9 +13,32 @@ fn f32_of(ty: Type) -> Type {
     ty.with_scalar(Scalar::F32)
 }
 
-/// Unsigned quotient through floats: three estimates, each from below, then one comparison. Needs `u2f`, `f2u` (towards
-/// zero), `frcp` good to 2 ulp, and a 32-bit product.
-fn udiv_by_float(b: &mut Builder, x: Value, y: Value) -> Value {
+/// A quotient that is right or one too small, and what it leaves of the dividend: less than twice the divisor.
+struct Estimate {
+    quotient: Value,
+    rest: Value,
+}
+
+impl Estimate {
+    /// The quotient and the rest of a better estimate: `more` is added where the rest still has the divisor in it.
+    fn corrected(self, b: &mut Builder, y: Value) -> Estimate {
+        let ty = b.func.ty(y);
+        let one = b.iconst(ty, 1);
+        let more = b.icmp(IntCC::Uge, self.rest, y);
+        let next = b.ins(Opcode::Iadd, &[self.quotient, one]);
+        Estimate { quotient: b.select(more, next, self.quotient), rest: reduced(b, self.rest, y) }
+    }
+}
+
+/// A rest below twice the divisor, less the divisor if that is in it: a difference below zero is a huge number.
+fn reduced(b: &mut Builder, rest: Value, y: Value) -> Value {
+    let less = b.ins(Opcode::Isub, &[rest, y]);
+    b.ins(Opcode::Umin, &[rest, less])
+}
+
+/// An estimate through floats: two steps, each from below. Needs `u2f`, `f2u` (towards zero), `frcp` good to 2 ulp, and a 32-bit
+/// product.
+fn by_reciprocal(b: &mut Builder, x: Value, y: Value) -> Estimate {
     let ty = b.func.ty(x);
     let ft = f32_of(ty);
     let fy = b.typed(Opcode::U2f, ft, &[y], Imm::None);
@@ -34,17 +57,12 @@ fn udiv_by_float(b: &mut Builder, x: Value, y: Value) -> Value {
     let p0 = b.ins(Opcode::Imul, &[q0, y]);
     let rest = b.ins(Opcode::Isub, &[x, p0]);
     let q1 = estimate(b, rest);
-    let q = b.ins(Opcode::Iadd, &[q0, q1]);
-    let p = b.ins(Opcode::Imul, &[q, y]);
-    let rest = b.ins(Opcode::Isub, &[x, p]);
-    let more = b.icmp(IntCC::Uge, rest, y);
-    let one = b.iconst(ty, 1);
-    let next = b.ins(Opcode::Iadd, &[q, one]);
-    b.select(more, next, q)
+    let p1 = b.ins(Opcode::Imul, &[q1, y]);
+    Estimate { quotient: b.ins(Opcode::Iadd, &[q0, q1]), rest: b.ins(Opcode::Isub, &[rest, p1]) }
 }
 
-/// Unsigned quotient by a reciprocal scaled to 2^32, one Newton step in integers and two corrections. Needs `umulhi`.
-fn udiv_by_mulhi(b: &mut Builder, x: Value, y: Value) -> Value {
+/// An estimate by a reciprocal scaled to 2^32, one Newton step in integers and one correction. Needs `umulhi`.
+fn by_high_product(b: &mut Builder, x: Value, y: Value) -> Estimate {
     let ty = b.func.ty(x);
     let ft = f32_of(ty);
     let fy = b.typed(Opcode::U2f, ft, &[y], Imm::None);
@@ -57,20 +75,10 @@ fn udiv_by_mulhi(b: &mut Builder, x: Value, y: Value) -> Value {
     let e = b.ins(Opcode::Imul, &[n, z]);
     let e = b.ins(Opcode::Umulhi, &[z, e]);
     let z = b.ins(Opcode::Iadd, &[z, e]);
-    let mut q = b.ins(Opcode::Umulhi, &[x, z]);
+    let q = b.ins(Opcode::Umulhi, &[x, z]);
     let p = b.ins(Opcode::Imul, &[q, y]);
-    let mut rest = b.ins(Opcode::Isub, &[x, p]);
-    let one = b.iconst(ty, 1);
-    for last in [false, true] {
-        let more = b.icmp(IntCC::Uge, rest, y);
-        let next = b.ins(Opcode::Iadd, &[q, one]);
-        q = b.select(more, next, q);
-        if !last {
-            let less = b.ins(Opcode::Isub, &[rest, y]);
-            rest = b.select(more, less, rest);
-        }
-    }
-    q
+    let rest = b.ins(Opcode::Isub, &[x, p]);
+    Estimate { quotient: q, rest }.corrected(b, y)
 }
 
 /// Multiplier and shift for a division by `d` (Granlund and Montgomery): quotient = (mulhi(x, m) [+ x, halved]) >> shift.
@@ -117,68 +125,107 @@ fn udiv_const(b: &mut Builder, x: Value, d: u32) -> Value {
     shift_by(b, sum, shift - 1)
 }
 
-type UnsignedDiv = fn(&mut Builder, Value, Value) -> Value;
+/// How a machine estimates quotients, and whether constant divisors are a high product.
+#[derive(Clone, Copy)]
+struct Way {
+    estimate: fn(&mut Builder, Value, Value) -> Estimate,
+    high_products: bool,
+}
 
-fn quotient(b: &mut Builder, x: Value, y: Value, div: UnsignedDiv) -> Value {
-    match constant(b, y) {
-        Some(d) if d.is_power_of_two() => udiv_const(b, x, d),
-        _ => div(b, x, y),
+const FLOAT: Way = Way { estimate: by_reciprocal, high_products: false };
+const MULHI: Way = Way { estimate: by_high_product, high_products: true };
+
+impl Way {
+    /// Whether the quotient by a constant needs no estimate.
+    fn is_short(self, d: u32) -> bool {
+        d.is_power_of_two() || self.high_products && d != 0
+    }
+
+    fn quotient(self, b: &mut Builder, x: Value, y: Value) -> Value {
+        match constant(b, y).filter(|d| self.is_short(*d)) {
+            Some(d) => udiv_const(b, x, d),
+            None => (self.estimate)(b, x, y).corrected(b, y).quotient,
+        }
+    }
+
+    fn remainder(self, b: &mut Builder, x: Value, y: Value) -> Value {
+        let ty = b.func.ty(x);
+        match constant(b, y).filter(|d| self.is_short(*d)) {
+            Some(d) if d.is_power_of_two() => {
+                let mask = b.iconst(ty, d - 1);
+                b.ins(Opcode::Iand, &[x, mask])
+            }
+            Some(d) => {
+                let q = udiv_const(b, x, d);
+                let p = b.ins(Opcode::Imul, &[q, y]);
+                b.ins(Opcode::Isub, &[x, p])
+            }
+            None => {
+                let rest = (self.estimate)(b, x, y).rest;
+                reduced(b, rest, y)
+            }
+        }
     }
 }
 
-fn with_mulhi(b: &mut Builder, x: Value, y: Value) -> Value {
-    match constant(b, y) {
-        Some(d) if d != 0 => udiv_const(b, x, d),
-        _ => udiv_by_mulhi(b, x, y),
+/// Quotient or remainder by ±2^n: what rounds towards zero is added to negative numbers first.
+fn signed_power(b: &mut Builder, x: Value, d: i32, remainder: bool) -> Option<Value> {
+    let n = d.unsigned_abs().trailing_zeros();
+    if !d.unsigned_abs().is_power_of_two() || n == 0 || n == 31 {
+        return None;
     }
-}
-
-fn signed(b: &mut Builder, x: Value, y: Value, div: UnsignedDiv, remainder: bool) -> Value {
     let ty = b.func.ty(x);
+    let shift = |b: &mut Builder, op: Opcode, v: Value, n: u32| {
+        let n = b.iconst(ty, n);
+        b.ins(op, &[v, n])
+    };
+    let sign = shift(b, Opcode::Sshr, x, 31);
+    let bias = shift(b, Opcode::Ushr, sign, 32 - n);
+    let sum = b.ins(Opcode::Iadd, &[x, bias]);
+    if remainder {
+        let mask = b.iconst(ty, 0u32.wrapping_sub(1 << n));
+        let whole = b.ins(Opcode::Iand, &[sum, mask]);
+        return Some(b.ins(Opcode::Isub, &[x, whole]));
+    }
+    let q = shift(b, Opcode::Sshr, sum, n);
+    Some(if d < 0 { b.ins(Opcode::Ineg, &[q]) } else { q })
+}
+
+fn signed(b: &mut Builder, x: Value, y: Value, way: Way, remainder: bool) -> Value {
+    let ty = b.func.ty(x);
+    let known = constant(b, y);
+    if let Some(v) = known.and_then(|d| signed_power(b, x, d as i32, remainder)) {
+        return v;
+    }
     let ax = b.ins(Opcode::Iabs, &[x]);
-    let ay = match constant(b, y) {
+    let ay = match known {
         Some(c) => b.iconst(ty, (c as i32).unsigned_abs()),
         None => b.ins(Opcode::Iabs, &[y]),
     };
-    let q = quotient(b, ax, ay, div);
     let zero = b.iconst(ty, 0);
-    let (v, sign) = if remainder {
-        let p = b.ins(Opcode::Imul, &[q, ay]);
-        (b.ins(Opcode::Isub, &[ax, p]), x)
-    } else {
-        (q, b.ins(Opcode::Ixor, &[x, y]))
-    };
+    let (v, sign) = if remainder { (way.remainder(b, ax, ay), x) } else { (way.quotient(b, ax, ay), b.ins(Opcode::Ixor, &[x, y])) };
     let n = b.ins(Opcode::Ineg, &[v]);
     let negative = b.icmp(IntCC::Slt, sign, zero);
     b.select(negative, n, v)
 }
 
-fn expand(b: &mut Builder, d: &InstData, div: UnsignedDiv) -> Option<Value> {
+fn expand(b: &mut Builder, d: &InstData, way: Way) -> Option<Value> {
     let (x, y) = (d.args[0], d.args[1]);
     Some(match d.op {
-        Opcode::Udiv => quotient(b, x, y, div),
-        Opcode::Urem => {
-            if let Some(c) = constant(b, y).filter(|c| c.is_power_of_two()) {
-                let ty = b.func.ty(x);
-                let mask = b.iconst(ty, c - 1);
-                return Some(b.ins(Opcode::Iand, &[x, mask]));
-            }
-            let q = quotient(b, x, y, div);
-            let p = b.ins(Opcode::Imul, &[q, y]);
-            b.ins(Opcode::Isub, &[x, p])
-        }
-        Opcode::Sdiv => signed(b, x, y, div, false),
-        Opcode::Srem => signed(b, x, y, div, true),
+        Opcode::Udiv => way.quotient(b, x, y),
+        Opcode::Urem => way.remainder(b, x, y),
+        Opcode::Sdiv => signed(b, x, y, way, false),
+        Opcode::Srem => signed(b, x, y, way, true),
         _ => return None,
     })
 }
 
 /// Any of the four divisions through float reciprocals.
 pub fn by_float(b: &mut Builder, d: &InstData, _: Type) -> Option<Value> {
-    expand(b, d, udiv_by_float)
+    expand(b, d, FLOAT)
 }
 
 /// Any of the four divisions through high products; constant divisors by a multiplication.
 pub fn by_mulhi(b: &mut Builder, d: &InstData, _: Type) -> Option<Value> {
-    expand(b, d, with_mulhi)
+    expand(b, d, MULHI)
 }

@@ -2,65 +2,57 @@
 //! run at any time, before and after legalisation.
 //!
 //! Constants are folded under a given [`Numerics`]. Rewrites that trade a rounding are passes of their own
-//! (`contract`, `dot`, `reassociate`); none of the rules here looks at signs of zero loosely.
+//! (`relax`, `contract`, `dot`). Algebra stands in the table of `algebra`; here is what needs more than a pattern.
 
-mod float;
-mod int;
+mod undefined;
 mod vector;
 
 pub(crate) use vector::{LaneSource, trace};
 
-use super::rewrite::{Action, fold, make_const, rewrite};
+use super::algebra::{Class, Facts, Table};
+use super::rewrite::{Action, fold, make_const, rewrite, splat_bits};
 use crate::builder::Builder;
 use crate::entities::{Inst, Value};
 use crate::function::Function;
 use crate::inst::{Imm, IntCC};
 use crate::numerics::Numerics;
 use crate::opcode::Opcode;
-use crate::types::Scalar;
-use cranelift_entity::SecondaryMap;
+use crate::types::{Scalar, Type};
+use smallvec::SmallVec;
+use std::sync::LazyLock;
+
+static EXACT: LazyLock<Table> = LazyLock::new(|| Table::of(&[Class::Exact]));
 
 /// Runs the pass once over the function.
 pub fn run(func: &mut Function, numerics: &dyn Numerics) -> bool {
     func.resolve_aliases();
-    let cx = Cx { numerics, uses: func.use_counts() };
-    rewrite(func, |b, i| visit(b, i, &cx))
+    let uses = func.use_counts();
+    let facts = Facts { numerics, uses: &uses };
+    rewrite(func, |b, i| visit(b, i, &facts))
 }
 
-/// What rules may ask besides the function itself.
-struct Cx<'a> {
-    numerics: &'a dyn Numerics,
-    /// Uses when the pass began; new values have none.
-    uses: SecondaryMap<Value, u32>,
-}
-
-impl Cx<'_> {
-    fn single_use(&self, v: Value) -> bool {
-        self.uses[v] <= 1
-    }
-}
-
-fn visit(b: &mut Builder, i: Inst, cx: &Cx) -> Action {
-    let numerics = cx.numerics;
+fn visit(b: &mut Builder, i: Inst, facts: &Facts) -> Action {
     let d = &b.func.insts[i];
     let [result] = d.results[..] else { return Action::Keep };
     let ty = b.func.ty(result);
-    if let Some(bits) = fold(b.func, numerics, d, ty) {
+    if let Some(bits) = fold(b.func, facts.numerics, d, ty) {
         make_const(b.func, i, bits);
         return Action::Changed;
     }
-    b.precise = b.func.insts[i].precise;
-    if let Some(v) = common(b, i, result) {
-        return Action::Replace(v);
-    }
-    let group = b.func.insts[i].op.group();
-    let action = match group {
-        "Float" => float::visit(b, i, cx),
-        "Integer" => int::visit(b, i),
-        "Compare and select" => compare(b, i, numerics),
-        "Conversion" => conversion(b, i),
-        "Vector" => vector::visit(b, i),
-        _ => Action::Keep,
+    b.precise = d.precise;
+    let special = undefined::visit(b, i)
+        .or_else(|| on_splats(b, i, result))
+        .or_else(|| constants_right(b, i))
+        .or_else(|| over_choice(b, i, facts))
+        .or_else(|| match b.func.insts[i].op {
+            Opcode::Select => select(b, i, facts),
+            Opcode::Bitcast | Opcode::Fcvt => conversion(b, i),
+            _ => None,
+        });
+    let action = match special {
+        Some(v) => Action::Replace(v),
+        None if b.func.insts[i].op.group() == "Vector" => vector::visit(b, i),
+        None => EXACT.apply(b, i, facts),
     };
     match action {
         // A rule that finds nothing better than the instruction itself must not loop.
@@ -69,8 +61,52 @@ fn visit(b: &mut Builder, i: Inst, cx: &Cx) -> Action {
     }
 }
 
-/// Rules for any operation: lane-wise operations on splats are computed once.
-fn common(b: &mut Builder, i: Inst, result: Value) -> Option<Value> {
+/// Constants stand on the right of what is commutative or a comparison.
+fn constants_right(b: &mut Builder, i: Inst) -> Option<Value> {
+    let d = &b.func.insts[i];
+    let imm = match d.imm {
+        Imm::None if d.op.is_commutative() => Imm::None,
+        Imm::FloatCC(cc) => Imm::FloatCC(cc.swapped()),
+        Imm::IntCC(cc) => Imm::IntCC(cc.swapped()),
+        _ => return None,
+    };
+    let (op, mut args) = (d.op, d.args.clone());
+    if b.func.const_bits(args[0]).is_none() || b.func.const_bits(args[1]).is_some() {
+        return None;
+    }
+    args.swap(0, 1);
+    Some(b.ins_imm(op, &args, imm))
+}
+
+/// Operations on choices between constants, all by one condition, are choices between results.
+fn over_choice(b: &mut Builder, i: Inst, facts: &Facts) -> Option<Value> {
+    let d = b.func.insts[i].clone();
+    if !is_lanewise(d.op) || d.op == Opcode::Select || matches!(d.op, Opcode::Ddx | Opcode::Ddy) || d.args.len() > 3 {
+        return None;
+    }
+    let ty = b.func.ty(b.func.result(i)?);
+    let mut cond = None;
+    let mut sides: [SmallVec<[[u32; 4]; 4]>; 2] = Default::default();
+    for a in &d.args {
+        let pair = match b.func.def_if(*a, Opcode::Select) {
+            Some(s) if cond.is_none_or(|c| c == s.args[0]) => {
+                cond = Some(s.args[0]);
+                [b.func.const_bits(s.args[1])?, b.func.const_bits(s.args[2])?]
+            }
+            Some(_) => return None,
+            None => [b.func.const_bits(*a)?; 2],
+        };
+        sides.iter_mut().zip(pair).for_each(|(side, bits)| side.push(bits));
+    }
+    let types: SmallVec<[Type; 4]> = d.args.iter().map(|a| b.func.ty(*a)).collect();
+    let result = |side: &[[u32; 4]]| crate::interp::eval(facts.numerics, d.op, &d.imm, ty, &types, side);
+    let (x, y) = (result(&sides[0])?, result(&sides[1])?);
+    let (x, y) = (b.constant(ty, x), b.constant(ty, y));
+    Some(b.select(cond?, x, y))
+}
+
+/// Lane-wise operations on splats are computed once.
+fn on_splats(b: &mut Builder, i: Inst, result: Value) -> Option<Value> {
     let d = &b.func.insts[i];
     let ty = b.func.ty(result);
     if !ty.is_vector() || d.args.is_empty() || !is_lanewise(d.op) {
@@ -82,7 +118,7 @@ fn common(b: &mut Builder, i: Inst, result: Value) -> Option<Value> {
         if let Some(s) = b.func.def_if(a, Opcode::Splat) {
             args.push(Ok(s.args[0]));
             real = true;
-        } else if let Some(bits) = super::rewrite::splat_bits(b.func, a) {
+        } else if let Some(bits) = splat_bits(b.func, a) {
             args.push(Err((b.func.ty(a).lane(), bits)));
         } else if b.func.ty(a).lanes == 1 {
             args.push(Ok(a));
@@ -117,119 +153,39 @@ pub fn is_lanewise(op: Opcode) -> bool {
     }
 }
 
-fn compare(b: &mut Builder, i: Inst, numerics: &dyn Numerics) -> Action {
-    use Opcode::*;
-    let d = b.func.insts[i].clone();
-    let Some(result) = b.func.result(i) else { return Action::Keep };
-    match d.op {
-        Icmp => {
-            let Imm::IntCC(cc) = d.imm else { return Action::Keep };
-            int::icmp(b, i, cc)
-        }
-        Fcmp => {
-            // neg(a) ? neg(b) is b ? a.
-            let Imm::FloatCC(cc) = d.imm else { return Action::Keep };
-            if let (Some(x), Some(y)) = (b.func.def_if(d.args[0], Fneg), b.func.def_if(d.args[1], Fneg)) {
-                let (x, y) = (x.args[0], y.args[0]);
-                return Action::Replace(b.fcmp(cc.swapped(), x, y));
-            }
-            // Constants stand on the right.
-            if b.func.const_bits(d.args[0]).is_some() {
-                return Action::Replace(b.fcmp(cc.swapped(), d.args[1], d.args[0]));
-            }
-            // neg(a) ? constant is a ? neg(constant), the relation turned round.
-            if let Some(x) = b.func.def_if(d.args[0], Fneg)
-                && let Some(bits) = b.func.const_bits(d.args[1])
-            {
-                let x = x.args[0];
-                let ty = b.func.ty(x);
-                let c = b.constant(ty, bits.map(|w| numerics.unary(Fneg, ty.scalar, w)));
-                return Action::Replace(b.fcmp(cc.swapped(), x, c));
-            }
-            Action::Keep
-        }
-        Select => select(b, i, result),
-        Any | All => {
-            let a = d.args[0];
-            if b.func.ty(a).lanes == 1 {
-                return Action::Replace(a);
-            }
-            if let Some(s) = b.func.def_if(a, Splat) {
-                return Action::Replace(s.args[0]);
-            }
-            // not any(not x) and its like are left to the targets; De Morgan pays only inside.
-            if let Some(n) = b.func.def_if(a, Inot) {
-                let inner = n.args[0];
-                let v = b.ins(if d.op == Any { All } else { Any }, &[inner]);
-                return Action::Replace(b.ins(Inot, &[v]));
-            }
-            Action::Keep
-        }
-        _ => Action::Keep,
-    }
-}
-
-fn select(b: &mut Builder, i: Inst, result: Value) -> Action {
-    use Opcode::*;
-    let d = b.func.insts[i].clone();
-    let [c, x, y] = d.args[..] else { return Action::Keep };
-    let ty = b.func.ty(result);
-    if x == y {
-        return Action::Replace(x);
-    }
-    if let Some(bits) = super::rewrite::splat_bits(b.func, c) {
-        return Action::Replace(if bits & 1 == 1 { x } else { y });
-    }
-    // A lane-wise condition that is the same in all lanes.
-    if let Some(s) = b.func.def_if(c, Splat) {
-        let s = s.args[0];
-        return Action::Replace(b.select(s, x, y));
-    }
-    if let Some(n) = b.func.def_if(c, Inot) {
-        let n = n.args[0];
-        return Action::Replace(b.select(n, y, x));
-    }
-    if ty.scalar == Scalar::I1 && b.func.ty(c).lanes == ty.lanes {
-        let (cx, cy) = (super::rewrite::splat_bits(b.func, x), super::rewrite::splat_bits(b.func, y));
-        match (cx, cy) {
-            (Some(1), Some(0)) => return Action::Replace(c),
-            (Some(0), Some(1)) => return Action::Replace(b.ins(Inot, &[c])),
-            (Some(1), None) => return Action::Replace(b.ins(Ior, &[c, y])),
-            (None, Some(0)) => return Action::Replace(b.ins(Iand, &[c, x])),
-            (Some(0), None) => {
-                let n = b.ins(Inot, &[c]);
-                return Action::Replace(b.ins(Iand, &[n, y]));
-            }
-            (None, Some(1)) => {
-                let n = b.ins(Inot, &[c]);
-                return Action::Replace(b.ins(Ior, &[n, x]));
-            }
-            _ => {}
-        }
-    }
-    // A select that asks the same question again.
-    if let Some(s) = b.func.def_if(x, Select)
-        && s.args[0] == c
-    {
+fn select(b: &mut Builder, i: Inst, facts: &Facts) -> Option<Value> {
+    let [c, x, y] = b.func.insts[i].args[..] else { return None };
+    if let Some(s) = b.func.def_if(x, Opcode::Select).filter(|s| s.args[0] == c) {
         let inner = s.args[1];
-        return Action::Replace(b.select(c, inner, y));
-    }
-    if let Some(s) = b.func.def_if(y, Select)
-        && s.args[0] == c
-    {
-        let inner = s.args[2];
-        return Action::Replace(b.select(c, x, inner));
+        return Some(b.select(c, inner, y));
     }
     if last_of_tests(b.func, c, y) == Some(x) {
-        return Action::Replace(y);
+        return Some(y);
     }
-    // Both sides negated: negate once.
-    if let (Some(p), Some(q)) = (b.func.def_if(x, Fneg), b.func.def_if(y, Fneg)) {
-        let (p, q) = (p.args[0], q.args[0]);
-        let s = b.select(c, p, q);
-        return Action::Replace(b.ins(Fneg, &[s]));
+    common_operation(b, c, x, y, facts)
+}
+
+/// A choice between two operations that differ in one operand only chooses the operand.
+fn common_operation(b: &mut Builder, c: Value, x: Value, y: Value, facts: &Facts) -> Option<Value> {
+    let of = |v: Value| b.func.def_inst(v).filter(|_| facts.uses[v] <= 1).map(|i| b.func.insts[i].clone());
+    let (p, q) = (of(x)?, of(y)?);
+    let plain = is_lanewise(p.op) && p.op != Opcode::Select && !matches!(p.op, Opcode::Ddx | Opcode::Ddy);
+    if !plain || (p.op, &p.imm, p.precise) != (q.op, &q.imm, q.precise) || p.args.len() != q.args.len() {
+        return None;
     }
-    Action::Keep
+    let mut others = q.args.clone();
+    let differ = |args: &[Value]| (0..args.len()).filter(|n| p.args[*n] != args[*n]).collect::<SmallVec<[usize; 4]>>();
+    if p.op.is_commutative() && differ(&others).len() > 1 {
+        others.swap(0, 1);
+    }
+    let [n] = differ(&others)[..] else { return None };
+    if b.func.ty(p.args[n]) != b.func.ty(others[n]) {
+        return None;
+    }
+    let mut args = p.args.clone();
+    args[n] = b.select(c, p.args[n], others[n]);
+    b.precise |= p.precise;
+    Some(b.typed(p.op, b.func.ty(x), &args, p.imm.clone()))
 }
 
 /// The value and the constant of a test for equality.
@@ -254,35 +210,23 @@ fn last_of_tests(func: &Function, c: Value, mut chain: Value) -> Option<Value> {
     Some(chain)
 }
 
-fn conversion(b: &mut Builder, i: Inst) -> Action {
-    use Opcode::*;
-    let d = b.func.insts[i].clone();
-    let Some(result) = b.func.result(i) else { return Action::Keep };
-    let ty = b.func.ty(result);
-    let a = d.args[0];
-    match d.op {
-        Bitcast | Fcvt if b.func.ty(a) == ty => return Action::Replace(a),
-        Bitcast => {
-            if let Some(inner) = b.func.def_if(a, Bitcast) {
-                let v = inner.args[0];
-                if b.func.ty(v) == ty {
-                    return Action::Replace(v);
-                }
-                // Two steps through another type of the same lanes are one.
-                if b.func.ty(v).lanes == b.func.ty(a).lanes && b.func.ty(a).lanes == ty.lanes && b.func.ty(v).scalar != Scalar::F16 {
-                    return Action::Replace(b.typed(Bitcast, ty, &[v], Imm::None));
-                }
-            }
+fn conversion(b: &mut Builder, i: Inst) -> Option<Value> {
+    let d = &b.func.insts[i];
+    let (a, op) = (d.args[0], d.op);
+    let ty = b.func.ty(b.func.result(i)?);
+    if b.func.ty(a) == ty {
+        return Some(a);
+    }
+    let v = b.func.def_if(a, op)?.args[0];
+    let (from, through) = (b.func.ty(v), b.func.ty(a));
+    match op {
+        Opcode::Bitcast if from == ty => Some(v),
+        // Two steps through another type of the same lanes are one.
+        Opcode::Bitcast if from.lanes == through.lanes && through.lanes == ty.lanes && from.scalar != Scalar::F16 => {
+            Some(b.typed(Opcode::Bitcast, ty, &[v], Imm::None))
         }
         // f16 → f32 → f16 loses nothing.
-        Fcvt if ty.scalar == Scalar::F16 => {
-            if let Some(inner) = b.func.def_if(a, Fcvt)
-                && b.func.ty(inner.args[0]) == ty
-            {
-                return Action::Replace(inner.args[0]);
-            }
-        }
-        _ => {}
+        Opcode::Fcvt if ty.scalar == Scalar::F16 && from == ty => Some(v),
+        _ => None,
     }
-    Action::Keep
 }

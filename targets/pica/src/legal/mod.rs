@@ -37,6 +37,7 @@ fn pass_options(o: &Options, unroll_fuel: u32) -> PassOptions {
         unroll_fuel,
         if_convert_cost: 0,
         dot: 0,
+        relax: o.fp_contract,
         local_select: 8,
         remat: false,
         inline: passes::inline::InlinePolicy::Keep,

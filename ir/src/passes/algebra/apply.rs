@@ -1,0 +1,383 @@
+//! The matcher: finds the first row that fits an instruction and builds what it becomes.
+
+use super::{Class, Relation, Rule, Term, rules};
+use crate::builder::Builder;
+use crate::entities::{Inst, Value};
+use crate::function::Function;
+use crate::inst::{Imm, InstData};
+use crate::numerics::{Numerics, from_f32, to_f32};
+use crate::opcode::Opcode;
+use crate::passes::rewrite::{Action, constant_lanes, fold, splat_bits};
+use crate::types::{Scalar, Type};
+use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
+
+/// What the matcher may ask besides the function itself.
+pub(in crate::passes) struct Facts<'a> {
+    pub numerics: &'a dyn Numerics,
+    /// Uses when the pass began; new values have none.
+    pub uses: &'a SecondaryMap<Value, u32>,
+}
+
+/// Rows by the operation at their root.
+pub(in crate::passes) struct Table(Vec<Vec<Row>>);
+
+/// A row and what its operands must be at least: most rows are ruled out by that.
+struct Row {
+    rule: &'static Rule,
+    needs: SmallVec<[Need; 4]>,
+}
+
+/// What an operand must be at least.
+#[derive(Clone, Copy)]
+enum Need {
+    Anything,
+    Constant,
+    Made(Opcode),
+}
+
+impl Need {
+    fn of(term: &Term) -> Need {
+        match term {
+            Term::Whatever => Need::Anything,
+            Term::Name(name) if !is_constant(name) => Need::Anything,
+            Term::Name(_) | Term::Number(_) => Need::Constant,
+            Term::As(_, inner) => Need::of(inner),
+            Term::Op { op, .. } => Need::Made(*op),
+        }
+    }
+
+    /// Whether an operand may be it that is made by this operation.
+    fn allows(self, made: Option<Opcode>) -> bool {
+        match self {
+            Need::Anything => true,
+            Need::Constant => matches!(made, Some(Opcode::Const | Opcode::Splat)),
+            Need::Made(op) => made == Some(op),
+        }
+    }
+}
+
+impl Row {
+    /// Whether operands made by these operations may match, in this order or, where that is allowed, with the first two exchanged.
+    fn may_fit(&self, made: &[Option<Opcode>], commutative: bool) -> bool {
+        let fits = |order: &[usize]| self.needs.iter().zip(order).all(|(need, n)| made.get(*n).is_some_and(|m| need.allows(*m)));
+        self.needs.len() == made.len() && (fits(&[0, 1, 2, 3]) || commutative && fits(&[1, 0, 2, 3]))
+    }
+}
+
+impl Table {
+    /// The rows of some classes.
+    pub fn of(classes: &[Class]) -> Table {
+        Table::with(rules().filter(|r| classes.contains(&r.class)))
+    }
+
+    /// These rows.
+    pub fn with(rows: impl Iterator<Item = &'static Rule>) -> Table {
+        let mut table: Vec<Vec<Row>> = Opcode::ALL.iter().map(|_| Vec::new()).collect();
+        for rule in rows {
+            if let Term::Op { op, args, .. } = rule.from {
+                table[op as usize].push(Row { rule, needs: args.iter().map(Need::of).collect() });
+            }
+        }
+        Table(table)
+    }
+
+    /// Applies the first row that fits.
+    pub fn apply(&self, b: &mut Builder, i: Inst, facts: &Facts) -> Action {
+        let d = &b.func.insts[i];
+        let (op, precise) = (d.op, d.precise);
+        let [result] = d.results[..] else { return Action::Keep };
+        let made: SmallVec<[Option<Opcode>; 4]> = d.args.iter().map(|v| b.func.def_inst(*v).map(|i| b.func.insts[i].op)).collect();
+        for row in &self.0[op as usize] {
+            let rule = row.rule;
+            if !row.may_fit(&made, op.is_commutative()) {
+                continue;
+            }
+            let loose = !matches!(rule.class, Class::Exact);
+            if loose && precise {
+                continue;
+            }
+            let ty = b.func.ty(result);
+            let mut m = Match { func: b.func, facts, names: Names::default(), result: ty, relation: Imm::None, precise };
+            let mut todo: SmallVec<[Pair; 8]> = SmallVec::new();
+            todo.push((&rule.from, result));
+            if !m.solve(todo, true) || loose && m.precise || rule.when.is_some_and(|when| !when(&m)) {
+                continue;
+            }
+            let (names, relation, precise) = (m.names, m.relation, m.precise);
+            let was = std::mem::replace(&mut b.precise, precise);
+            let made = Make { b, names, relation, numerics: facts.numerics }.term(&rule.to, ty);
+            b.precise = was;
+            match made {
+                Some(v) if v != result => return Action::Replace(v),
+                _ => {}
+            }
+        }
+        Action::Keep
+    }
+}
+
+type Pair = (&'static Term, Value);
+type Names = SmallVec<[(&'static str, Value); 8]>;
+
+/// A pattern's values.
+pub(in crate::passes) struct Match<'a> {
+    func: &'a Function,
+    facts: &'a Facts<'a>,
+    names: Names,
+    /// The type of what the row replaces.
+    result: Type,
+    /// The comparison that `any` stands for.
+    relation: Imm,
+    /// Whether an instruction that was looked at is `precise`.
+    precise: bool,
+}
+
+impl Match<'_> {
+    /// Matches all pairs, the last one first; what has two ways of matching tries both.
+    fn solve(&mut self, mut todo: SmallVec<[Pair; 8]>, root: bool) -> bool {
+        let mut root = root;
+        while let Some((term, v)) = todo.pop() {
+            match term {
+                Term::Whatever => {}
+                Term::Name(name) => {
+                    if !self.bind(name, v) {
+                        return false;
+                    }
+                }
+                Term::As(name, inner) => {
+                    if !self.bind(name, v) {
+                        return false;
+                    }
+                    todo.push((inner, v));
+                }
+                Term::Number(n) => {
+                    let ty = self.func.ty(v);
+                    if splat_bits(self.func, v) != Some(number(ty, *n)) {
+                        return false;
+                    }
+                }
+                Term::Op { op, relation, only, args } => {
+                    let Some(i) = self.func.def_inst(v) else { return false };
+                    let d = &self.func.insts[i];
+                    if d.op != *op || *only && !root && self.facts.uses[v] > 1 || d.args.len() != args.len() {
+                        return false;
+                    }
+                    if !self.relate(*relation, &d.imm) {
+                        return false;
+                    }
+                    self.precise |= d.precise;
+                    let a = &d.args;
+                    if op.is_commutative() && a[0] != a[1] {
+                        todo.extend(args[2..].iter().zip(a[2..].iter().copied()));
+                        let mut other = todo.clone();
+                        other.extend([(&args[1], a[0]), (&args[0], a[1])]);
+                        let (names, relation, precise) = (self.names.clone(), self.relation.clone(), self.precise);
+                        todo.extend([(&args[1], a[1]), (&args[0], a[0])]);
+                        if self.solve(todo, false) {
+                            return true;
+                        }
+                        (self.names, self.relation, self.precise) = (names, relation, precise);
+                        return self.solve(other, false);
+                    }
+                    todo.extend(args.iter().zip(a.iter().copied()).rev());
+                }
+            }
+            root = false;
+        }
+        true
+    }
+
+    fn bind(&mut self, name: &'static str, v: Value) -> bool {
+        if let Some((_, old)) = self.names.iter().find(|(n, _)| *n == name) {
+            let same_type = self.func.ty(*old) == self.func.ty(v);
+            return *old == v || same_type && self.func.const_bits(v).is_some_and(|b| self.func.const_bits(*old) == Some(b));
+        }
+        if is_constant(name) && constant_lanes(self.func, v).is_none() {
+            return false;
+        }
+        self.names.push((name, v));
+        true
+    }
+
+    fn relate(&mut self, wanted: Relation, imm: &Imm) -> bool {
+        match (wanted, imm) {
+            (Relation::None, Imm::None) => true,
+            (Relation::Float(cc), Imm::FloatCC(has)) => cc == *has,
+            (Relation::Int(cc), Imm::IntCC(has)) => cc == *has,
+            (Relation::Any, Imm::FloatCC(_) | Imm::IntCC(_)) => {
+                let fits = self.relation == Imm::None || self.relation == *imm;
+                self.relation = imm.clone();
+                fits
+            }
+            _ => false,
+        }
+    }
+
+    fn value(&self, name: &str) -> Option<Value> {
+        self.names.iter().find(|(n, _)| *n == name).map(|(_, v)| *v)
+    }
+
+    /// Whether the lanes of some constants are such, lane by lane; a scalar goes with every lane.
+    pub fn lanes(&self, names: &[&str], is: impl Fn(&[u32]) -> bool) -> bool {
+        let mut columns: SmallVec<[([u32; 4], usize); 4]> = SmallVec::new();
+        for name in names {
+            let Some(v) = self.value(name) else { return false };
+            let Some(bits) = constant_lanes(self.func, v) else { return false };
+            columns.push((bits, self.func.ty(v).lanes as usize));
+        }
+        let count = columns.iter().map(|(_, n)| *n).max().unwrap_or(0);
+        (0..count).all(|k| {
+            let row: SmallVec<[u32; 4]> = columns.iter().map(|(bits, n)| bits[k.min(n - 1)]).collect();
+            is(&row)
+        })
+    }
+
+    /// Whether all lanes of a constant are such integers.
+    pub fn ints(&self, name: &str, is: impl Fn(u32) -> bool) -> bool {
+        self.lanes(&[name], |k| is(k[0]))
+    }
+
+    /// Whether all lanes of two constants are such pairs of integers.
+    pub fn int_pairs(&self, x: &str, y: &str, is: impl Fn(u32, u32) -> bool) -> bool {
+        self.lanes(&[x, y], |k| is(k[0], k[1]))
+    }
+
+    /// Whether all lanes of a constant are such floats.
+    pub fn floats(&self, name: &str, is: impl Fn(f32) -> bool) -> bool {
+        let ty = self.scalar(name).unwrap_or(Scalar::F32);
+        self.ints(name, |w| is(to_f32(ty, w)))
+    }
+
+    /// Whether all lanes of two constants are such pairs of floats.
+    pub fn float_pairs(&self, x: &str, y: &str, is: impl Fn(f32, f32) -> bool) -> bool {
+        let ty = self.scalar(x).unwrap_or(Scalar::F32);
+        self.int_pairs(x, y, |p, q| is(to_f32(ty, p), to_f32(ty, q)))
+    }
+
+    /// Whether something that was matched is `precise`.
+    pub fn is_precise(&self) -> bool {
+        self.precise
+    }
+
+    /// Whether the result has the type of a value.
+    pub fn result_like(&self, name: &str) -> bool {
+        self.value(name).is_some_and(|v| self.func.ty(v) == self.result)
+    }
+
+    /// Whether two values have equally many lanes.
+    pub fn same_lanes(&self, x: &str, y: &str) -> bool {
+        self.value(x).zip(self.value(y)).is_some_and(|(p, q)| self.func.ty(p).lanes == self.func.ty(q).lanes)
+    }
+
+    /// The scalar type of a value.
+    pub fn scalar(&self, name: &str) -> Option<Scalar> {
+        self.value(name).map(|v| self.func.ty(v).scalar)
+    }
+
+    /// Whether a value comes from no operation that makes infinities of ordinary numbers.
+    pub fn bounded(&self, name: &str) -> bool {
+        self.value(name).is_some_and(|v| bounded(self.func, v, 6))
+    }
+}
+
+/// Names in capitals are constants.
+fn is_constant(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_uppercase())
+}
+
+/// A divisor of 0 is a thing that programs are given (a size that is not set yet): what is a NaN in the source must not become
+/// a number.
+fn bounded(f: &Function, v: Value, depth: u32) -> bool {
+    use Opcode::*;
+    let Some(i) = f.def_inst(v) else { return true };
+    let d = &f.insts[i];
+    match d.op {
+        Fdiv | Frcp | Frsqrt | Fexp2 | Flog2 | Fpow | Ext => false,
+        Fadd | Fsub | Fmul | Fma | Fmad | Fneg | Fabs | Fmin | Fmax | Splat | Build | Extract | Insert | Shuffle | Select | Dot => {
+            depth > 0 && d.args.iter().all(|a| bounded(f, *a, depth - 1))
+        }
+        _ => true,
+    }
+}
+
+/// A number as a constant of a type.
+pub(super) fn number(ty: Type, n: f64) -> u32 {
+    match ty.scalar {
+        Scalar::I1 => n as i64 as u32 & 1,
+        Scalar::I32 => n as i64 as u32,
+        Scalar::F16 | Scalar::F32 => from_f32(ty.scalar, n as f32),
+    }
+}
+
+/// Builds a replacement.
+struct Make<'a, 'f> {
+    b: &'a mut Builder<'f>,
+    names: Names,
+    relation: Imm,
+    numerics: &'a dyn Numerics,
+}
+
+impl Make<'_, '_> {
+    /// The value of a term, of type `ty` where the term does not say it itself.
+    fn term(&mut self, term: &Term, ty: Type) -> Option<Value> {
+        match term {
+            Term::Whatever => None,
+            Term::As(name, inner) => {
+                let v = self.term(inner, ty)?;
+                self.names.push((name, v));
+                Some(v)
+            }
+            Term::Name(name) => self.names.iter().find(|(n, _)| n == name).map(|(_, v)| *v),
+            Term::Number(n) => Some(self.b.splat_const(ty, number(ty, *n))),
+            Term::Op { op, relation, args, .. } => {
+                let mut values: SmallVec<[Value; 4]> = SmallVec::new();
+                for (n, a) in args.iter().enumerate() {
+                    let ty = self.operand_type(*op, n, args, ty);
+                    values.push(self.term(a, ty)?);
+                }
+                let imm = match (relation, &self.relation) {
+                    (Relation::Float(cc), _) => Imm::FloatCC(*cc),
+                    (Relation::Int(cc), _) => Imm::IntCC(*cc),
+                    (Relation::Any, imm) => imm.clone(),
+                    (Relation::Swapped, Imm::FloatCC(cc)) => Imm::FloatCC(cc.swapped()),
+                    (Relation::Swapped, Imm::IntCC(cc)) => Imm::IntCC(cc.swapped()),
+                    (Relation::Inverse, Imm::FloatCC(cc)) => Imm::FloatCC(cc.inverse()),
+                    (Relation::Inverse, Imm::IntCC(cc)) => Imm::IntCC(cc.inverse()),
+                    _ => Imm::None,
+                };
+                let types: SmallVec<[Type; 4]> = values.iter().map(|v| self.b.func.ty(*v)).collect();
+                let result = op.infer(&types, 0).unwrap_or(ty);
+                let data = InstData::new(*op, &values, imm);
+                if let Some(bits) = fold(self.b.func, self.numerics, &data, result) {
+                    return Some(self.b.constant(result, bits));
+                }
+                let i = self.b.push(data, &[result]);
+                self.b.func.result(i)
+            }
+        }
+    }
+
+    /// The type of an operand that is a bare number: that of the operands beside it, or of the result.
+    fn operand_type(&self, op: Opcode, n: usize, args: &[Term], result: Type) -> Type {
+        let beside = args.iter().enumerate().filter(|(k, _)| op != Opcode::Select || *k > 0 && n > 0);
+        let known = beside.filter_map(|(_, a)| self.known_type(a)).next();
+        match op {
+            Opcode::Select if n == 0 => result.with_scalar(Scalar::I1),
+            _ => known.unwrap_or(result),
+        }
+    }
+
+    /// The type of a term that names a value somewhere.
+    fn known_type(&self, term: &Term) -> Option<Type> {
+        match term {
+            Term::Name(name) => self.names.iter().find(|(n, _)| n == name).map(|(_, v)| self.b.func.ty(*v)),
+            Term::Op { op: Opcode::Fcmp | Opcode::Icmp, args, .. } => {
+                args.iter().find_map(|a| self.known_type(a)).map(|t| t.with_scalar(Scalar::I1))
+            }
+            Term::Op { op: Opcode::Select, args, .. } => args[1..].iter().find_map(|a| self.known_type(a)),
+            Term::Op { args, .. } => args.iter().find_map(|a| self.known_type(a)),
+            _ => None,
+        }
+    }
+}
