@@ -277,7 +277,9 @@ fn forward(func: &mut Function) -> bool {
                 }
                 (Opcode::LocalStore, Some(e)) => {
                     known.retain(|k, _| apart(*k, e));
-                    known.insert(e, d.args[0]);
+                    if is_within(func, e) {
+                        known.insert(e, d.args[0]);
+                    }
                     overwritten.extend(unread.insert(e, kept.len()));
                 }
                 _ => {}
@@ -295,6 +297,22 @@ fn forward(func: &mut Function) -> bool {
         func.resolve_aliases();
     }
     changed
+}
+
+/// Whether an element lies within its array whatever the inputs are: a store outside has no effect.
+fn is_within(func: &Function, (array, index, offset): Element) -> bool {
+    let Some(index) = index else { return true };
+    let count = func.locals[array].count;
+    let largest = func.def_inst(index).and_then(|i| {
+        let d = &func.insts[i];
+        let k = func.const_bits(*d.args.get(1)?)?[0];
+        match d.op {
+            Opcode::Iand | Opcode::Umin => Some(k),
+            Opcode::Urem => k.checked_sub(1),
+            _ => None,
+        }
+    });
+    largest.and_then(|k| k.checked_add(offset)).is_some_and(|last| last < count)
 }
 
 /// The element that a load or a store is about.

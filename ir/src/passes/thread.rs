@@ -4,16 +4,16 @@
 //! Graphs stay reducible: loop headers are neither copied nor entered from a copy.
 
 use super::rewrite::cost;
-use super::unroll::close;
+use super::sccp::jump_to;
+use super::unroll::{close, copy_blocks};
 use crate::analysis::cfg::Edge;
 use crate::analysis::{Cfg, DomTree};
 use crate::entities::{Block, Value};
 use crate::function::{Function, ValueDef};
-use crate::inst::{BlockCall, Imm, InstData};
+use crate::inst::{BlockCall, Imm};
 use crate::opcode::{Effect, Opcode};
 use cranelift_entity::EntitySet;
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
 
 /// The most that a block may cost which is copied.
 const COPIED: u32 = 4;
@@ -146,32 +146,15 @@ fn apply(func: &mut Function, block: Block, known: &[(Edge, usize)]) {
     super::dce::drop_unreachable(func);
 }
 
+/// A copy of the block that goes one way without asking.
 fn copy_without_branch(func: &mut Function, block: Block, way: usize) -> Block {
-    let copy = func.blocks.push(Default::default());
-    let mut new: BTreeMap<Value, Value> = BTreeMap::new();
-    for p in func.blocks[block].params.clone() {
-        let ty = func.ty(p);
-        let q = func.add_param(copy, ty);
-        new.insert(p, q);
+    let call = onward(func, block, way);
+    if let Some(t) = func.terminator(block) {
+        func.insts[t].targets[way] = call;
     }
-    let rename = |new: &BTreeMap<Value, Value>, v: &mut Value| *v = new.get(v).copied().unwrap_or(*v);
-    for i in func.blocks[block].insts.clone() {
-        let mut data = func.insts[i].clone();
-        let results = std::mem::take(&mut data.results);
-        data.args.iter_mut().for_each(|v| rename(&new, v));
-        if data.op == Opcode::BrIf {
-            let mut call = onward(func, block, way);
-            call.args.iter_mut().for_each(|v| rename(&new, v));
-            data = InstData::new(Opcode::Jump, &[], Imm::None);
-            data.targets.push(call);
-        }
-        let types: Vec<_> = results.iter().map(|r| func.ty(*r)).collect();
-        let span = func.spans[i];
-        let c = func.make_inst(data, &types, span);
-        for (r, q) in results.iter().zip(func.insts[c].results.clone()) {
-            new.insert(*r, q);
-        }
-        func.blocks[copy].insts.push(c);
+    let copy = copy_blocks(func, &[block], None)[&block];
+    if let Some(t) = func.terminator(copy) {
+        jump_to(func, t, way);
     }
     let at = func.layout.iter().position(|b| *b == block).unwrap_or(0);
     func.layout.insert(at, copy);

@@ -216,25 +216,37 @@ pub(super) fn close(func: &mut Function, sets: &[&[Block]]) {
 /// Copies the loop's blocks once and lets `entries`, the edges into the loop from outside, enter the copy. Its back edges
 /// enter the loop: they are returned.
 fn peel(func: &mut Function, l: &Counted, entries: &[Edge], copies: &mut Vec<Block>) -> Vec<Edge> {
+    let new_block = copy_blocks(func, &l.blocks, Some(l.header));
+    copies.extend(l.blocks.iter().map(|b| new_block[b]));
+    for e in entries {
+        if let Some(t) = func.terminator(e.from) {
+            func.insts[t].targets[e.target as usize].block = new_block[&l.header];
+        }
+    }
+    let mut back = Vec::new();
+    for n in new_block.values() {
+        let targets = func.successors(*n).iter().enumerate().filter(|(_, t)| t.block == l.header);
+        back.extend(targets.map(|(k, _)| Edge { from: *n, target: k as u32 }));
+    }
+    back
+}
+
+/// Copies blocks, with new values for all that they define. Branches between them lead to the copies, except those to `outside`.
+/// What else uses their values must have been [`close`]d before.
+pub(super) fn copy_blocks(func: &mut Function, blocks: &[Block], outside: Option<Block>) -> BTreeMap<Block, Block> {
     let mut new_block: BTreeMap<Block, Block> = BTreeMap::new();
     let mut new_value: BTreeMap<Value, Value> = BTreeMap::new();
-    for b in &l.blocks {
+    for b in blocks {
         let n = func.blocks.push(Default::default());
         new_block.insert(*b, n);
-        copies.push(n);
         for p in func.blocks[*b].params.clone() {
             let ty = func.ty(p);
             let q = func.add_param(n, ty);
             new_value.insert(p, q);
         }
     }
-    for e in entries {
-        if let Some(t) = func.terminator(e.from) {
-            func.insts[t].targets[e.target as usize].block = new_block[&l.header];
-        }
-    }
     let mut made: Vec<Inst> = Vec::new();
-    for b in &l.blocks {
+    for b in blocks {
         let n = new_block[b];
         for i in func.blocks[*b].insts.clone() {
             let mut data = func.insts[i].clone();
@@ -254,14 +266,9 @@ fn peel(func: &mut Function, l: &Counted, entries: &[Edge], copies: &mut Vec<Blo
         for v in d.args.iter_mut().chain(d.targets.iter_mut().flat_map(|t| t.args.iter_mut())) {
             *v = new_value.get(v).copied().unwrap_or(*v);
         }
-        for BlockCall { block, .. } in d.targets.iter_mut().filter(|t| t.block != l.header) {
+        for BlockCall { block, .. } in d.targets.iter_mut().filter(|t| Some(t.block) != outside) {
             *block = new_block.get(block).copied().unwrap_or(*block);
         }
     }
-    let mut back = Vec::new();
-    for n in new_block.values() {
-        let targets = func.successors(*n).iter().enumerate().filter(|(_, t)| t.block == l.header);
-        back.extend(targets.map(|(k, _)| Edge { from: *n, target: k as u32 }));
-    }
-    back
+    new_block
 }

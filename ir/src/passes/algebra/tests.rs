@@ -15,10 +15,8 @@ struct Rng(u64);
 
 impl Rng {
     fn next(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (self.0 >> 32) as u32
     }
 
     /// A value of a type: edge cases, small and arbitrary ones; with `tame`, floats that are finite and of a moderate size.
@@ -166,7 +164,7 @@ fn attempt(rule: &'static Rule, ty: Type, compared: Scalar, any: &Imm, rng: &mut
     for (name, ty) in &named {
         if name.starts_with(|c: char| c.is_ascii_uppercase()) {
             // Small constants are those that fit together.
-            let small = ty.scalar == Scalar::I32 && rng.next() % 3 == 0;
+            let small = ty.scalar == Scalar::I32 && rng.next().is_multiple_of(3);
             let word = if small { rng.next() % 4 } else { rng.value(ty.scalar, true) };
             let mut b = Builder::new(&mut func, block);
             names.insert(name, b.splat_const(*ty, word));
