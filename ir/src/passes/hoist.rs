@@ -2,7 +2,8 @@
 //!
 //! Values are numbered by what they compute, whichever block they stand in. A number that is wanted on all ways forward from a
 //! branch, at least twice, and whose operands are there is computed before the branch; `gvn` then merges what repeats it.
-//! Only pure operations move, and only those that cost something.
+//! Only pure operations move, and only those that cost something; on vector machines a cheap operation on one lane stays with its
+//! neighbours in the arm, which it may share an instruction with.
 
 use super::rewrite::{cost, is_speculatable};
 use crate::analysis::{Cfg, DomTree};
@@ -45,8 +46,8 @@ struct Hoist<'a> {
     candidates: Vec<u32>,
 }
 
-/// Runs the pass.
-pub fn run(func: &mut Function) -> bool {
+/// Runs the pass over what costs more than `free` (see [`cost`]).
+pub fn run(func: &mut Function, free: u32) -> bool {
     if func.layout.len() < 3 {
         return false;
     }
@@ -54,7 +55,7 @@ pub fn run(func: &mut Function) -> bool {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(func, &cfg);
     let mut h = Hoist { func, cfg, dom, number: SecondaryMap::new(), places: Vec::new(), candidates: Vec::new() };
-    h.count();
+    h.count(free);
     if h.candidates.is_empty() {
         return false;
     }
@@ -73,7 +74,7 @@ pub fn run(func: &mut Function) -> bool {
 
 impl Hoist<'_> {
     /// Numbers all values and finds the candidates.
-    fn count(&mut self) {
+    fn count(&mut self, free: u32) {
         let mut seen: FxHashMap<Key, u32> = FxHashMap::default();
         for b in self.cfg.rpo().to_vec() {
             for p in self.func.blocks[b].params.clone() {
@@ -107,7 +108,7 @@ impl Hoist<'_> {
         let worth = |places: &Vec<Place>| {
             places.len() > 1
                 && places.iter().any(|p| p.block != places[0].block)
-                && self.func.def_inst(places[0].value).is_some_and(|i| cost(self.func, i) > 0)
+                && self.func.def_inst(places[0].value).is_some_and(|i| cost(self.func, i) > free)
         };
         self.candidates = (0..self.places.len() as u32).filter(|n| worth(&self.places[*n as usize])).collect();
     }

@@ -115,7 +115,7 @@ passes! {
     "lower_switches" "Turns switches into chains of comparisons." |m, o| each(m, switches::lower);
     "switch_values" "Turns switches that only pick values into selects." |m, o| each(m, |f| switches::pick_values(f, 2 * o.if_convert_cost));
     "thread" "Passes by branches whose outcome is known on the way." |m, o| each(m, thread::run);
-    "hoist" "Computes once before a branch what all ways from it compute." |m, o| each(m, hoist::run);
+    "hoist" "Computes once before a branch what all ways from it compute." |m, o| each(m, |f| hoist::run(f, u32::from(!o.scalarise)));
     "chain" "Multiplies vectors by matrices one after the other instead of multiplying the matrices." |m, o| each(m, chain::run);
     "unroll" "Unrolls counted loops fully." |m, o| each(m, |f| unroll::run(f, o.numerics, o.unroll_fuel));
     "if_convert" "Replaces small branches by selects." |m, o| each(m, |f| if_convert::run(f, o.if_convert_cost));
