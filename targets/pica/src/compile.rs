@@ -11,21 +11,25 @@ use crate::emit::{Emitted, descriptor_spill, emit, used_registers};
 use crate::isa::asm::{self, LinkError};
 use crate::isa::dis;
 use crate::isa::forms::Op;
-use crate::isa::lint::lint;
+use crate::isa::lint::{Rule, lint};
 use crate::isa::registers::TEMPS;
 use crate::isa::word::Instr;
 use crate::legal::{self, Legal, Variant, legalise_as, procedures};
 use crate::place::coalesce::{Classes, coalesce, interference};
+use crate::place::lanes::Packing;
 use crate::place::{Places, check, lanes, place};
 use crate::select::mir::Program;
 use crate::select::operands::prepare;
 use indexmap::IndexMap;
-use retroshade_ir::{Module, Opcode, Span, Stage};
+use retroshade_ir::{Function, Inst, Module, Opcode, Span, Stage};
 use retroshade_lower::structure::Structure;
+use std::cell::Cell;
 use retroshade_lower::{Budget, CompileError, CompiledShader, OptLevel, Options, Phase, Trace, climb, search};
 
-/// Work of the packing search, in operations passed through the later stages.
+/// Work of the search in one way, in operations passed through the later stages.
 const SEARCH: usize = 40_000;
+/// Work of all ways together.
+const WORK: u64 = 3 * SEARCH as u64;
 /// Above this many operations a trial costs more than linear, so fewer are made.
 const LARGE: usize = 110;
 
@@ -50,18 +54,19 @@ impl Finished {
     }
 }
 
-/// Runs the later stages; where registers run out, again with copies made anew for each use.
-fn finish(p: &Program, s: &[Structure]) -> Result<Finished, Failure> {
-    match finish_with(p, s, true) {
-        Err(Failure::Pressure(first, n)) => finish_with(p, s, false).map_err(|_| Failure::Pressure(first, n)),
+/// Runs the later stages; where registers run out, again with copies made anew for each use. Counts the rounds of coalescing, which
+/// is what takes the time.
+fn finish(p: &Program, s: &[Structure], outlined: bool, rounds: &mut usize) -> Result<Finished, Failure> {
+    match finish_with(p, s, true, outlined, rounds) {
+        Err(Failure::Pressure(first, n)) => finish_with(p, s, false, outlined, rounds).map_err(|_| Failure::Pressure(first, n)),
         other => other,
     }
 }
 
 /// The later stages; the error is the number of registers that would be needed.
-fn finish_with(p: &Program, s: &[Structure], share: bool) -> Result<Finished, Failure> {
+fn finish_with(p: &Program, s: &[Structure], share: bool, outlined: bool, rounds: &mut usize) -> Result<Finished, Failure> {
     let prepared = prepare(p, share);
-    let Some((program, classes)): Option<(Program, Classes)> = coalesce(prepared.clone()) else {
+    let Some((program, classes)): Option<(Program, Classes)> = coalesce(prepared.clone(), share, rounds) else {
         return Err(Failure::Pressure(Box::new(prepared), TEMPS + 1));
     };
     let places = match place(&program, &classes) {
@@ -69,7 +74,7 @@ fn finish_with(p: &Program, s: &[Structure], share: bool) -> Result<Finished, Fa
         Err(n) => return Err(Failure::Pressure(Box::new(program), n)),
     };
     check(&program, &places).map_err(Failure::Broken)?;
-    let emitted = emit(&program, &places, s).map_err(Failure::Broken)?;
+    let emitted = emit(&program, &places, s, outlined).map_err(Failure::Broken)?;
     Ok(Finished { program, places, emitted })
 }
 
@@ -109,6 +114,21 @@ fn arrays(m: &Module) -> bool {
     m.functions.values().any(|f| !f.locals.is_empty())
 }
 
+/// Whether matrices are chosen at computed places, as those that a program blends are.
+fn blends(m: &Module) -> bool {
+    let chosen = |f: &Function, i: Inst| f.insts[i].op == Opcode::Uniform && !f.insts[i].args.is_empty();
+    m.uniforms.values().any(|u| u.matrix && u.dims.len() > 1)
+        && m.functions.values().any(|f| f.ordered().filter(|(_, i)| chosen(f, *i)).count() > 1)
+}
+
+/// A change of the way that is tried on the best so far.
+enum Step<'a> {
+    /// Matrices are blended before they are applied.
+    Blend,
+    /// A function stays one, perhaps with loops that stay loops.
+    Keep(&'a String, bool),
+}
+
 /// A compiled program, and how it was compiled.
 struct Made {
     way: Variant,
@@ -125,28 +145,36 @@ impl Made {
 pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     let first = Variant::of(options);
     if matches!(options.opt, OptLevel::O0 | OptLevel::O1) {
-        return compile_as(source, options, &first);
+        return compile_as(source, options, &first, &mut Budget::unlimited());
     }
     let loops = loops(source);
+    // Strips have room to be unrolled, and vertices that are made alike share a procedure.
+    let long = (loops && source.stage == Stage::Geometry).then(|| Variant { unroll: STRIPS, ..first.clone() });
     let rolled = |way: &Variant| loops.then(|| Variant { unroll: 0, ..way.clone() });
     let keeping = |way: &Variant, name: &str| Variant { keep: way.keep.iter().cloned().chain([name.to_string()]).collect(), ..way.clone() };
     let functions: Vec<String> = procedures::keepable(source).into_iter().take(CANDIDATES).collect();
-    let mut budget = Budget::unlimited();
-    let mut build = |way: Variant, _: &mut Budget| Ok(Made { shader: compile_as(source, options, &way)?, way });
-    let mut best = search([first.clone()].into_iter().chain(rolled(&first)), &mut budget, &mut build, Made::words);
+    let mut budget = Budget::new(WORK);
+    let mut build = |way: Variant, b: &mut Budget| Ok(Made { shader: compile_as(source, options, &way, b)?, way });
+    let mut best = search([first.clone()].into_iter().chain(rolled(&first)).chain(long), &mut budget, &mut build, Made::words);
     if best.is_err() {
-        // Tables take registers that uniforms may need, small arrays can be selects as well; strips have room to be unrolled.
-        let selects = arrays(source).then(|| Variant { tables: false, ..first.clone() });
-        let long = (loops && source.stage == Stage::Geometry).then(|| Variant { unroll: STRIPS, ..first.clone() });
+        // Tables take registers that uniforms may need, and small arrays can be selects as well; in the source's order less may be alive.
+        let selects = Some(Variant { tables: false, algebra: false, ..first.clone() });
         let kept = functions.iter().map(|f| keeping(&first, f));
-        let more = selects.clone().into_iter().chain(selects.as_ref().and_then(rolled)).chain(long).chain(kept);
+        let more = selects.clone().into_iter().chain(selects.as_ref().and_then(rolled)).chain(kept);
         best = search(more, &mut budget, &mut build, Made::words).or(best);
     }
     // A loop that only calls is unrolled sooner.
-    let steps = functions.iter().flat_map(|f| [(f, false), (f, true)]).filter(|(_, roll)| loops || !roll);
-    let step = |best: &Made, (f, roll): (&String, bool), budget: &mut Budget| {
-        let way = if best.way.keep.contains(f) { best.way.clone() } else { keeping(&best.way, f) };
-        build(if roll { Variant { unroll: 0, ..way } } else { way }, budget)
+    let kept = functions.iter().flat_map(|f| [Step::Keep(f, false), Step::Keep(f, true)]).filter(|s| loops || !matches!(s, Step::Keep(_, true)));
+    let steps = blends(source).then_some(Step::Blend).into_iter().chain(kept);
+    let step = |best: &Made, step: Step<'_>, budget: &mut Budget| {
+        let way = match step {
+            Step::Blend => Variant { blend: true, ..best.way.clone() },
+            Step::Keep(f, roll) => {
+                let way = if best.way.keep.contains(f) { best.way.clone() } else { keeping(&best.way, f) };
+                if roll { Variant { unroll: 0, ..way } } else { way }
+            }
+        };
+        build(way, budget)
     };
     Ok(climb(best?, steps, &mut budget, step, |new, old| new.words() < old.words()).shader)
 }
@@ -154,7 +182,7 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
 /// Compiles a verified module with as many functions as procedures as can be, whether or not the program is shorter for it.
 pub fn compile_keeping(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     let keep = procedures::keepable(source);
-    match compile_as(source, options, &Variant { keep, ..Variant::of(options) }) {
+    match compile_as(source, options, &Variant { keep, ..Variant::of(options) }, &mut Budget::new(WORK)) {
         Err(CompileError::Internal(e)) => Err(CompileError::Internal(e)),
         Err(_) => compile(source, options),
         done => done,
@@ -163,7 +191,7 @@ pub fn compile_keeping(source: &Module, options: &Options) -> Result<CompiledSha
 
 /// The module that code is made of.
 pub fn legal_module(source: &Module, options: &Options) -> Result<Module, CompileError> {
-    if procedures::keepable(source).is_empty() && !loops(source) && !arrays(source) {
+    if procedures::keepable(source).is_empty() && !loops(source) && !arrays(source) && !blends(source) {
         return Ok(legal::legalise(source, options)?.module);
     }
     match compile(source, options) {
@@ -177,30 +205,80 @@ fn most_words(stage: Stage) -> usize {
     if stage == Stage::Vertex { asm::VERTEX_WORDS } else { 4096 }
 }
 
-fn compile_as(source: &Module, options: &Options, way: &Variant) -> Result<CompiledShader, CompileError> {
+/// A program on its way: with the control flow of its functions, and what it costs finished, if it fits.
+type Packed = (Program, Vec<Structure>);
+
+/// The packing with the shortest program, and what merging pairs of operations makes of it.
+fn packed(p: Program, structures: Vec<Structure>, options: &Options, limit: usize, budget: &mut Budget) -> Packed {
+    let pack = |how: &Packing| {
+        let (mut p, mut s) = (p.clone(), structures.clone());
+        lanes::pack(&mut p, &mut s, how);
+        (p, s)
+    };
+    let first = pack(&Packing::default());
+    let nodes: usize = first.0.blocks.iter().map(|b| b.nodes.len() + 1).sum();
+    let trial = nodes * nodes.max(LARGE) / LARGE;
+    let share = [1, 2, 4, 8, 16].map(|k| SEARCH / k).into_iter().find(|s| budget.allows(*s)).unwrap_or(0);
+    let left = Cell::new(share);
+    let finished = |p: &Program, s: &[Structure], outlined: bool| {
+        let mut rounds = 0;
+        let done = finish(p, s, outlined, &mut rounds).ok();
+        left.set(left.get().saturating_sub(trial * rounds));
+        done
+    };
+    let words = |(p, s): &Packed| finished(p, s, true).map(|f| cost(&f));
+    // What is far too long gets no shorter by a search of minutes.
+    let hopeless = nodes > 8 * limit || finished(&first.0, &first.1, true).is_some_and(|f| f.emitted.code.len() > limit + limit / 4);
+    if options.opt == OptLevel::O1 || hopeless {
+        budget.spend(share);
+        return first;
+    }
+    let mut best = (words(&first), Packing::default(), first);
+    let mut tried = Vec::new();
+    while let Some(change) = best.1.changes(&p, &tried).filter(|_| left.get() > 0) {
+        tried.push(change);
+        let mut how = best.1.clone();
+        change.apply(&mut how);
+        let new = pack(&how);
+        let cost = words(&new);
+        if cost.is_some_and(|c| best.0.is_none_or(|old| c < old)) {
+            best = (cost, how, new);
+        }
+    }
+    let (_, _, (p, structures)) = best;
+    let merged = |outlined: bool| lanes::search(p.clone(), &|p| finished(p, &structures, outlined).map(|f| cost(&f)), &left);
+    let with = merged(true);
+    // Repeated sequences hide what merging them would save: once more as if there were no procedures for them.
+    let repeats = finished(&with, &structures, true).is_some_and(|f| f.emitted.sequences > 0);
+    let plain = repeats.then(|| merged(false));
+    let cost = |p: &Program| finished(p, &structures, true).map(|f| cost(&f));
+    let better = plain.filter(|p| cost(p).is_some_and(|c| cost(&with).is_none_or(|old| c < old)));
+    budget.spend(share - left.get());
+    (better.unwrap_or(with), structures)
+}
+
+fn compile_as(source: &Module, options: &Options, way: &Variant, budget: &mut Budget) -> Result<CompiledShader, CompileError> {
     let mut trace = Trace::new(options);
     let layout = abi::Layout::of(options);
     let Legal { module, structures } = legalise_as(source, options, way, &mut trace)?;
     let mut abi = abi::assign(&module, layout)?;
     let limit = most_words(module.stage);
-    let (mut p, structures): (Program, Vec<Structure>) = crate::select::lower(&module, &abi, &structures)?;
+    let (mut p, mut structures): (Program, Vec<Structure>) = crate::select::lower(&module, &abi, &structures)?;
     trace.text(Phase::Select, || p.to_string());
-    lanes::pack(&mut p, options.opt != OptLevel::O0);
-    trace.text(Phase::Pack, || p.to_string());
-    let nodes: usize = p.blocks.iter().map(|b| b.nodes.len() + 1).sum();
-    // Nothing makes a program several times shorter.
-    if nodes > 8 * limit {
+    // Nothing makes a program several times shorter: four lanes are an operation, and so are a product and its sum.
+    let too_many = |nodes: usize, most: usize, p: &Program| {
         let first = p.blocks.iter().flat_map(|b| &b.nodes).nth(limit).map_or(Span::NONE, |n| n.span);
-        return Err(CompileError::limit("P0306", first, "the program is too long", nodes as u64, limit as u64));
+        if nodes > most { Err(CompileError::limit("P0306", first, "the program is too long", nodes as u64 / 8, limit as u64)) } else { Ok(()) }
+    };
+    too_many(p.blocks.iter().map(|b| b.nodes.len()).sum(), 64 * limit, &p)?;
+    if options.opt == OptLevel::O0 {
+        lanes::plain(&mut p);
+    } else {
+        (p, structures) = packed(p, structures, options, limit, budget);
     }
-    // What is far too long gets no shorter by a search of minutes.
-    let hopeless = |p: &Program| finish(p, &structures).is_ok_and(|f| f.emitted.code.len() > limit + limit / 4);
-    if !matches!(options.opt, OptLevel::O0 | OptLevel::O1) && !hopeless(&p) {
-        let words = |p: &Program| finish(p, &structures).ok().map(|f| cost(&f));
-        p = lanes::search(p, &words, (SEARCH / nodes.max(1) * LARGE / nodes.max(LARGE)).min(1000) as u32);
-        trace.text(Phase::Pack, || p.to_string());
-    }
-    let mut done = match finish(&p, &structures) {
+    trace.text(Phase::Pack, || p.to_string());
+    too_many(p.blocks.iter().map(|b| 8 * b.nodes.len()).sum(), 64 * limit, &p)?;
+    let mut done = match finish(&p, &structures, true, &mut 0) {
         Ok(f) => f,
         Err(Failure::Broken(m)) => return Err(CompileError::Internal(m)),
         Err(Failure::Pressure(p, n)) => return Err(pressure(&p, n)),
@@ -235,7 +313,7 @@ fn compile_as(source: &Module, options: &Options, way: &Variant) -> Result<Compi
         detail.insert(PACKED, 1);
     }
     let mut extra: IndexMap<&'static str, Vec<u8>> = IndexMap::new();
-    extra.insert("mir", p.to_string().into_bytes());
+    extra.insert("mir", format!("{p}{}\n", p.fired).into_bytes());
     extra.insert("regalloc", done.registers().into_bytes());
     extra.insert("header", header::of_program(&bin, &reflection).into_bytes());
     extra.insert("hex", hex(&done.emitted.code, &bin).into_bytes());
@@ -280,9 +358,8 @@ fn permitted(bin: &Shbin, m: &Module) -> Result<(), CompileError> {
     let findings = lint(bin).map_err(|e| CompileError::Internal(format!("lint: {}", e.message)))?;
     // A geometry program may never emit a vertex, and ways that are never taken need not write anything.
     let open = m.stage == Stage::Geometry || m.main().ordered().any(|(_, i)| m.main().insts[i].op == Opcode::Unreachable);
-    let dead = |e: &&retroshade_lower::TextError| open && e.message.contains("has a meaning");
-    match findings.iter().find(|e| !dead(e)) {
-        Some(e) => Err(CompileError::Internal(format!("lint: {}\n{}", e.message, dis::disassemble(bin).unwrap_or_default()))),
+    match findings.iter().find(|f| !open || f.rule != Rule::OutputsMissing) {
+        Some(f) => Err(CompileError::Internal(format!("lint: {}\n{}", f.error.message, dis::disassemble(bin).unwrap_or_default()))),
         None => Ok(()),
     }
 }
@@ -332,7 +409,7 @@ fn pressure(p: &Program, needed: u8) -> CompileError {
     let mut e =
         CompileError::limit("P0300", span, format!("too many values are alive at once: {lanes} components here"), needed, TEMPS as u64);
     if let CompileError::Limit { diagnostic, .. } = &mut e {
-        let mut spans: Vec<Span> = i.peak_set.iter().filter_map(|t| p.spans.get(t).copied()).collect();
+        let mut spans: Vec<Span> = i.peak_set.ones().filter_map(|t| p.spans.get(t).copied()).collect();
         spans.sort();
         for same in spans.chunk_by(|a, b| a == b).take(24) {
             let n = same.len();

@@ -104,13 +104,14 @@ impl TargetIsa for Pica {
         Shbin::is_shbin(bytes)
     }
     fn lint(&self, bytes: &[u8], options: &TextOptions) -> Result<Vec<TextError>, TextError> {
+        let findings = |bytes: &[u8]| Ok(lint::lint(&Shbin::read(bytes)?)?.into_iter().map(|f| f.error).collect());
         if Shbin::is_shbin(bytes) {
-            return lint::lint(&Shbin::read(bytes)?);
+            return findings(bytes);
         }
         // Not a container: assembly text.
         let text = std::str::from_utf8(bytes).map_err(|_| TextError::new("neither a .shbin nor assembly text"))?;
         match self.assemble(text, options) {
-            Ok(out) => out.container.map_or(Ok(Vec::new()), |c| lint::lint(&Shbin::read(&c)?)),
+            Ok(out) => out.container.map_or(Ok(Vec::new()), |c| findings(&c)),
             Err(errors) => Ok(errors),
         }
     }

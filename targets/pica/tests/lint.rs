@@ -15,7 +15,7 @@ fn flow(op: Op, target: u16, num: u8) -> Instr {
 }
 
 fn findings(code: &[Instr]) -> String {
-    program(code).into_iter().map(|e| e.message).collect::<Vec<_>>().join("\n")
+    program(code).into_iter().map(|f| f.error.message).collect::<Vec<_>>().join("\n")
 }
 
 #[track_caller]

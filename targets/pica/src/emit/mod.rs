@@ -111,6 +111,8 @@ pub struct Emitted {
     pub registers: u32,
     /// Words of the main procedure; called ones follow.
     pub main: u32,
+    /// Repeated sequences that became procedures.
+    pub sequences: usize,
 }
 
 struct Emitter<'a> {
@@ -155,8 +157,9 @@ fn constant_sets(p: &Program) -> Vec<Vec<u32>> {
     sets
 }
 
-/// Emits a placed program: the entry, then the functions that stay procedures, then sequences that stand in several places.
-pub fn emit(p: &Program, places: &Places, structures: &[Structure]) -> Result<Emitted, String> {
+/// Emits a placed program: the entry, then the functions that stay procedures, then, with `outlined`, sequences that stand in
+/// several places.
+pub fn emit(p: &Program, places: &Places, structures: &[Structure], outlined: bool) -> Result<Emitted, String> {
     let mut e = Emitter {
         p,
         places,
@@ -193,7 +196,7 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure]) -> Result<Em
     let mut out = Emitted::default();
     let mut labels = vec![0; e.labels];
     let mut jumps = Vec::new();
-    let sequences = outline(&mut lists);
+    let sequences = if outlined { outline(&mut lists) } else { Vec::new() };
     // Start and length of the functions, then of the sequences.
     let mut starts = Vec::new();
     for (n, mut items) in lists.into_iter().enumerate() {
@@ -210,6 +213,7 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure]) -> Result<Em
     for (at, label) in jumps {
         out.code[at].target = labels[label] as u16;
     }
+    out.sequences = sequences.len();
     for body in sequences {
         starts.push((out.code.len(), body.len()));
         for (i, span) in body {

@@ -19,8 +19,57 @@ pub const CALL_DEPTH: usize = 4;
 /// Entries of the loop stack.
 pub const LOOP_DEPTH: usize = 4;
 
-fn at(word: usize, message: impl std::fmt::Display) -> TextError {
-    TextError { offset: Some(4 * word as u64), ..TextError::new(format!("word {word}: {message}")) }
+/// What the hardware asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// No MOVA right behind another.
+    Mova,
+    /// One input register in an instruction.
+    Inputs,
+    /// Blocks lie in the program and have words.
+    Blocks,
+    /// A block's last word is a plain instruction of its own.
+    BlockEnds,
+    /// Jumps do not pass by the ends of blocks, nor leave loops.
+    Jumps,
+    /// BREAK stands at a loop's own level.
+    Breaks,
+    /// Ifs, calls and loops fit their stacks.
+    Nesting,
+    /// END can be reached, and nothing behind the last word.
+    End,
+    /// What belongs to the other stage, or beyond what vertex programs reach.
+    Stage,
+    /// Components with a meaning are written.
+    OutputsMissing,
+    /// Components with a meaning are written once.
+    OutputsTwice,
+    /// Output registers have no gap.
+    OutputsGap,
+    /// There is an entry point, with at least one constant.
+    Tables,
+    /// All ways can be followed.
+    Ways,
+}
+
+/// A rule that is broken, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Rule,
+    /// Place and message.
+    pub error: TextError,
+}
+
+impl Finding {
+    fn new(rule: Rule, message: impl Into<String>) -> Finding {
+        Finding { rule, error: TextError::new(message) }
+    }
+}
+
+fn at(rule: Rule, word: usize, message: impl std::fmt::Display) -> Finding {
+    let error = TextError::new(format!("word {word}: {message}"));
+    Finding { rule, error: TextError { offset: Some(4 * word as u64), ..error } }
 }
 
 /// A stretch of code whose end must be walked into.
@@ -51,36 +100,36 @@ impl Kind {
 }
 
 /// All findings in a container.
-pub fn lint(bin: &Shbin) -> Result<Vec<TextError>, TextError> {
+pub fn lint(bin: &Shbin) -> Result<Vec<Finding>, TextError> {
     let code = decode_all(bin)?;
     let mut out = program(&code);
     for e in &bin.executables {
         executable(&mut out, e, &code);
     }
     if bin.executables.is_empty() {
-        out.push(TextError::new("no entry point"));
+        out.push(Finding::new(Rule::Tables, "no entry point"));
     }
     Ok(out)
 }
 
 /// Findings that do not depend on the tables.
-pub fn program(code: &[Instr]) -> Vec<TextError> {
+pub fn program(code: &[Instr]) -> Vec<Finding> {
     let mut out = Vec::new();
     let mut ranges = BTreeSet::new();
     for (n, i) in code.iter().enumerate() {
         let (t, len) = (i.target as usize, i.num as usize);
         if i.op == Op::Mova && code.get(n + 1).is_some_and(|j| j.op == Op::Mova) {
-            out.push(at(n, "two MOVA in a row freeze the chip"));
+            out.push(at(Rule::Mova, n, "two MOVA in a row freeze the chip"));
         }
         let inputs: BTreeSet<u8> = i.sources().iter().filter_map(|s| if let Reg::V(k) = s.reg { Some(k) } else { None }).collect();
         if inputs.len() > 1 {
-            out.push(at(n, "two different input registers in one instruction"));
+            out.push(at(Rule::Inputs, n, "two different input registers in one instruction"));
         }
         let mut range = |start: usize, end: usize, kind: Kind| {
             if end > code.len() || start > end {
-                out.push(at(n, "the block reaches beyond the program"));
+                out.push(at(Rule::Blocks, n, "the block reaches beyond the program"));
             } else if start == end {
-                out.push(at(n, format!("the {} is empty", kind.name())));
+                out.push(at(Rule::Blocks, n, format!("the {} is empty", kind.name())));
             } else {
                 ranges.insert(Range { start, end, kind });
             }
@@ -88,7 +137,7 @@ pub fn program(code: &[Instr]) -> Vec<TextError> {
         match i.op {
             Op::Ifc | Op::Ifu => {
                 if t <= n {
-                    out.push(at(n, "an if leads backward"));
+                    out.push(at(Rule::Blocks, n, "an if leads backward"));
                     continue;
                 }
                 range(n + 1, t, Kind::If);
@@ -98,13 +147,13 @@ pub fn program(code: &[Instr]) -> Vec<TextError> {
             }
             Op::For => {
                 if t <= n {
-                    out.push(at(n, "the loop body is empty"));
+                    out.push(at(Rule::Blocks, n, "the loop body is empty"));
                     continue;
                 }
                 range(n + 1, t + 1, Kind::Loop);
             }
             Op::Call | Op::Callc | Op::Callu => range(t, t + len, Kind::Procedure),
-            Op::Jmpc | Op::Jmpu if t >= code.len() => out.push(at(n, "the jump leads beyond the program")),
+            Op::Jmpc | Op::Jmpu if t >= code.len() => out.push(at(Rule::Jumps, n, "the jump leads beyond the program")),
             _ => {}
         }
     }
@@ -121,7 +170,7 @@ pub fn program(code: &[Instr]) -> Vec<TextError> {
             _ => None,
         };
         if mova(r.end - 1) && code.iter().enumerate().any(|(n, i)| follows(i, n).is_some_and(|x| x != r.end && mova(x))) {
-            out.push(at(r.end - 1, format!("two MOVA in a row freeze the chip: another follows the end of the {}", r.kind.name())));
+            out.push(at(Rule::Mova, r.end - 1, format!("two MOVA in a row freeze the chip: another follows the end of the {}", r.kind.name())));
         }
     }
     // Deeper through calls than any place by itself shows.
@@ -135,38 +184,38 @@ pub fn program(code: &[Instr]) -> Vec<TextError> {
     for (n, i) in code.iter().enumerate().filter(|(_, i)| matches!(i.op, Op::Call | Op::Callc | Op::Callu)) {
         let (ifs, loops, calls) = nesting.of(i.target as usize, i.target as usize + i.num as usize, 1);
         if calls + 1 > CALL_DEPTH {
-            out.push(at(n, format!("more than {CALL_DEPTH} nested calls")));
+            out.push(at(Rule::Nesting, n, format!("more than {CALL_DEPTH} nested calls")));
         }
         if nesting.ifs[n] + ifs > IF_DEPTH {
-            out.push(at(n, format!("more than {IF_DEPTH} nested ifs, those of the procedure included")));
+            out.push(at(Rule::Nesting, n, format!("more than {IF_DEPTH} nested ifs, those of the procedure included")));
         }
         if nesting.loops[n] + loops > LOOP_DEPTH {
-            out.push(at(n, format!("more than {LOOP_DEPTH} nested loops, those of the procedure included")));
+            out.push(at(Rule::Nesting, n, format!("more than {LOOP_DEPTH} nested loops, those of the procedure included")));
         }
     }
     for (n, i) in code.iter().enumerate() {
         let around = |k: Kind| ranges.iter().filter(|r| r.kind == k && r.start <= n && n < r.end).count();
         let ifs = around(Kind::If) + around(Kind::Else);
         if matches!(i.op, Op::Ifc | Op::Ifu) && ifs >= IF_DEPTH {
-            out.push(at(n, format!("more than {IF_DEPTH} nested ifs")));
+            out.push(at(Rule::Nesting, n, format!("more than {IF_DEPTH} nested ifs")));
         }
         if i.op == Op::For && around(Kind::Loop) >= LOOP_DEPTH {
-            out.push(at(n, format!("more than {LOOP_DEPTH} nested loops")));
+            out.push(at(Rule::Nesting, n, format!("more than {LOOP_DEPTH} nested loops")));
         }
         if matches!(i.op, Op::Break | Op::Breakc) && around(Kind::Loop) == 0 && around(Kind::Procedure) == 0 {
-            out.push(at(n, "BREAK outside a loop hangs the chip"));
+            out.push(at(Rule::Breaks, n, "BREAK outside a loop hangs the chip"));
         }
         let inner = ranges.iter().filter(|r| r.start <= n && n < r.end && r.kind != Kind::Procedure).min_by_key(|r| r.end - r.start);
         if matches!(i.op, Op::Break | Op::Breakc) && inner.is_some_and(|r| matches!(r.kind, Kind::If | Kind::Else)) {
-            out.push(at(n, "BREAK inside an if leaves the if's entry on the stack: it belongs at the loop's own level"));
+            out.push(at(Rule::Breaks, n, "BREAK inside an if leaves the if's entry on the stack: it belongs at the loop's own level"));
         }
         if matches!(i.op, Op::Jmpc | Op::Jmpu) {
             let t = i.target as usize;
             for r in ranges.iter().filter(|r| r.start <= n && n < r.end && r.kind != Kind::Else) {
                 if t == r.end {
-                    out.push(at(n, format!("the jump passes by the end of the {} that it stands in", r.kind.name())));
+                    out.push(at(Rule::Jumps, n, format!("the jump passes by the end of the {} that it stands in", r.kind.name())));
                 } else if r.kind == Kind::Loop && !(r.start..r.end).contains(&t) {
-                    out.push(at(n, "a jump out of a loop leaves its entry on the stack"));
+                    out.push(at(Rule::Jumps, n, "a jump out of a loop leaves its entry on the stack"));
                 }
             }
         }
@@ -211,7 +260,7 @@ impl Nesting<'_> {
 }
 
 /// Rule 1 of section 11: a block's last word is a plain instruction of its own.
-fn block_end(out: &mut Vec<TextError>, code: &[Instr], ranges: &BTreeSet<Range>, r: &Range) {
+fn block_end(out: &mut Vec<Finding>, code: &[Instr], ranges: &BTreeSet<Range>, r: &Range) {
     let last = r.end - 1;
     let flow = match code[last].op {
         Op::Jmpc | Op::Jmpu | Op::Call | Op::Callc | Op::Callu => true,
@@ -219,28 +268,28 @@ fn block_end(out: &mut Vec<TextError>, code: &[Instr], ranges: &BTreeSet<Range>,
         _ => false,
     };
     if flow {
-        out.push(at(last, format!("the {} needs a NOP before its end: it ends with a jump or call", r.kind.name())));
+        out.push(at(Rule::BlockEnds, last, format!("the {} needs a NOP before its end: it ends with a jump or call", r.kind.name())));
     }
     for i in ranges.iter().filter(|i| *i != r && i.end == r.end && i.start >= r.start && i.kind != Kind::Procedure) {
         if i.kind != r.kind || i.start != r.start {
-            out.push(at(last, format!("the {} needs a NOP before its end: an inner {} ends there too", r.kind.name(), i.kind.name())));
+            out.push(at(Rule::BlockEnds, last, format!("the {} needs a NOP before its end: an inner {} ends there too", r.kind.name(), i.kind.name())));
         }
     }
 }
 
-fn executable(out: &mut Vec<TextError>, e: &Executable, code: &[Instr]) {
+fn executable(out: &mut Vec<Finding>, e: &Executable, code: &[Instr]) {
     let meant = configured(e);
     let ways = ways(code, e.entry as usize, e.geometry, &meant, &e.constants);
     if ways.incomplete {
-        out.push(TextError::new("there are too many ways through the program to follow them all"));
+        out.push(Finding::new(Rule::Ways, "there are too many ways through the program to follow them all"));
     } else if let Some(word) = ways.past {
-        out.push(at(word, "the program runs past its last word: END is missing"));
+        out.push(at(Rule::End, word, "the program runs past its last word: END is missing"));
     } else {
         if !ways.words.iter().any(|w| code[*w].op == Op::End) {
-            out.push(at(e.entry as usize, "no END can be reached"));
+            out.push(at(Rule::End, e.entry as usize, "no END can be reached"));
         }
         if !e.geometry && ways.words.iter().any(|w| *w >= VERTEX_WORDS) {
-            out.push(TextError::new(format!("vertex code lies beyond word {VERTEX_WORDS}")));
+            out.push(Finding::new(Rule::Stage, format!("vertex code lies beyond word {VERTEX_WORDS}")));
         }
         let mut written = [0u8; 16];
         for w in &ways.words {
@@ -251,23 +300,23 @@ fn executable(out: &mut Vec<TextError>, e: &Executable, code: &[Instr]) {
                 written[n as usize] |= i.mask;
             }
             if !e.geometry && matches!(i.op, Op::Emit | Op::Setemit) {
-                out.push(at(*w, "EMIT and SETEMIT belong to geometry programs"));
+                out.push(at(Rule::Stage, *w, "EMIT and SETEMIT belong to geometry programs"));
             }
         }
         outputs(out, e, &written);
         for (word, reg, mask) in &ways.again {
-            out.push(at(*word, format!("o{reg}{} was written before on some way to here: outputs are written once", mask_text(*mask))));
+            out.push(at(Rule::OutputsTwice, *word, format!("o{reg}{} was written before on some way to here: outputs are written once", mask_text(*mask))));
         }
         for (word, reg, mask) in &ways.missing {
             // What no way writes is told already.
             let mask = mask & written[*reg as usize];
             if mask != 0 {
-                out.push(at(*word, format!("o{reg}{} has a meaning but is not written on some way to here", mask_text(mask))));
+                out.push(at(Rule::OutputsMissing, *word, format!("o{reg}{} has a meaning but is not written on some way to here", mask_text(mask))));
             }
         }
     }
     if e.constants.is_empty() {
-        out.push(TextError::new("no constant entry: programs without one are reported to hang the machine"));
+        out.push(Finding::new(Rule::Tables, "no constant entry: programs without one are reported to hang the machine"));
     }
 }
 
@@ -281,7 +330,7 @@ pub fn configured(e: &Executable) -> [u8; 16] {
     out
 }
 
-fn outputs(out: &mut Vec<TextError>, e: &Executable, written: &[u8; 16]) {
+fn outputs(out: &mut Vec<Finding>, e: &Executable, written: &[u8; 16]) {
     let mut used = 0u32;
     for o in &e.outputs {
         used |= 1 << o.reg;
@@ -291,7 +340,7 @@ fn outputs(out: &mut Vec<TextError>, e: &Executable, written: &[u8; 16]) {
         let mut left = OUTPUT_COMPONENTS[o.kind as usize];
         for c in (0..4).filter(|c| o.mask >> c & 1 == 1) {
             if left > 0 && written[o.reg as usize] >> c & 1 == 0 {
-                out.push(TextError::new(format!(
+                out.push(Finding::new(Rule::OutputsMissing, format!(
                     "component {} of o{} has a meaning ({}) but is never written",
                     crate::isa::registers::COMPONENTS[c],
                     o.reg,
@@ -302,6 +351,6 @@ fn outputs(out: &mut Vec<TextError>, e: &Executable, written: &[u8; 16]) {
         }
     }
     if used & (used + 1) != 0 {
-        out.push(TextError::new("the output registers in use must be o0, o1, … without a gap"));
+        out.push(Finding::new(Rule::OutputsGap, "the output registers in use must be o0, o1, … without a gap"));
     }
 }

@@ -11,6 +11,7 @@ use retroshade_ir::passes;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::*;
+use retroshade_lower::legal::Rule;
 
 /// Folds constant parts of indices into offsets and says which float-to-integer conversions serve only as indices.
 pub fn fold_indices(f: &mut Function) -> SecondaryMap<Inst, bool> {
@@ -63,6 +64,22 @@ pub fn fold_indices(f: &mut Function) -> SecondaryMap<Inst, bool> {
         }
     }
     only
+}
+
+/// Limits of a converted float are limits of the float: truncation goes from whole number to whole number.
+pub const CLAMPS: &[(Opcode, Rule)] = &[(Opcode::Smax, clamp_before_conversion), (Opcode::Smin, clamp_before_conversion)];
+
+fn clamp_before_conversion(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
+    let (k, x) = [(0, 1), (1, 0)].into_iter().find_map(|(k, x)| {
+        let bits = b.func.const_bits(b.func.resolve(d.args[k]))?;
+        let limits = bits[..ty.lanes as usize].iter().map(|w| *w as i32);
+        limits.clone().all(|v| i64::from(v).abs() <= EXACT).then(|| (limits.map(|v| (v as f32).to_bits()).collect::<Vec<_>>(), d.args[x]))
+    })?;
+    let x = b.func.def_if(b.func.resolve(x), Opcode::F2s)?.args[0];
+    let float = b.func.ty(x);
+    let limit = b.constant(float, std::array::from_fn(|l| k.get(l).copied().unwrap_or(0)));
+    let clamped = b.ins(if d.op == Opcode::Smax { Opcode::Fmax } else { Opcode::Fmin }, &[limit, x]);
+    Some(b.typed(Opcode::F2s, ty, &[clamped], Imm::None))
 }
 
 /// The instructions that read each value.

@@ -3,16 +3,18 @@
 //! Order: shared passes, structured control flow, integers to floats (where ranges prove them exact), truth values to
 //! comparisons or 0/1 floats, expansions, clean-up that leaves the blocks alone. Facts: ISA sheet section 17.
 
+pub mod algebra;
 pub mod exact;
 pub mod indices;
 pub mod integers;
 pub mod numerics;
 pub mod outputs;
 pub mod procedures;
+pub mod rules;
 pub mod tables;
 
 use crate::abi;
-use crate::legal::exact::{EXACT, f32_like, retype_calls, truncated, unsupported};
+use crate::legal::exact::{EXACT, f32_like, retype_calls, unsupported};
 use crate::legal::integers::integers;
 use crate::legal::numerics::Float24;
 use cranelift_entity::SecondaryMap;
@@ -20,6 +22,7 @@ use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{self, PassOptions, sequence};
 use retroshade_ir::types::F32;
 use retroshade_ir::*;
+use retroshade_lower::legal::apply;
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options, Phase, Trace};
 
@@ -59,12 +62,16 @@ pub struct Variant {
     pub unroll: u32,
     /// Whether constant arrays with computed indices lie in constant registers.
     pub tables: bool,
+    /// Whether float algebra changes the order of operations.
+    pub algebra: bool,
+    /// Whether matrices that are blended are blended before they are applied.
+    pub blend: bool,
 }
 
 impl Variant {
     /// The first that is tried.
     pub fn of(o: &Options) -> Variant {
-        Variant { keep: Vec::new(), unroll: if o.opt == OptLevel::Os { 24 } else { 96 }, tables: true }
+        Variant { keep: Vec::new(), unroll: if o.opt == OptLevel::Os { 24 } else { 96 }, tables: true, algebra: true, blend: false }
     }
 }
 
@@ -108,6 +115,19 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant, trace:
             tables::make(&mut m);
         }
         passes::pipeline(&mut m, &po, &mut log);
+    }
+    if variant.tables {
+        m.functions.values_mut().for_each(tables::choices);
+    }
+    if variant.algebra && options.fp_contract && options.opt != OptLevel::O0 {
+        let mut changed = variant.blend && m.functions.values_mut().fold(false, |any, f| algebra::blend(f) | any);
+        if changed {
+            sequence(&mut m, &["gvn", "dce"], &po);
+        }
+        changed |= m.functions.values_mut().fold(false, |any, f| algebra::run(f) | any);
+        if changed {
+            sequence(&mut m, &["simplify", "gvn", "dce"], &po);
+        }
     }
     if procedures::results_from_callers(&mut m) {
         sequence(&mut m, &["simplify", "gvn", "dce"], &po);
@@ -279,7 +299,7 @@ fn split_vector_tests(f: &mut Function) {
 }
 
 /// A lane, through builds.
-fn lane(b: &mut Builder, v: Value, l: u8) -> Value {
+pub fn lane(b: &mut Builder, v: Value, l: u8) -> Value {
     let v = b.func.resolve(v);
     if let Some(d) = b.func.def_if(v, Opcode::Build) {
         return d.args[l as usize];
@@ -465,7 +485,7 @@ fn truth_values(m: &mut Module) -> Result<(), CompileError> {
 }
 
 /// A comparison as 0 or 1.
-fn truth(b: &mut Builder, cc: FloatCC, x: Value, y: Value) -> Value {
+pub fn truth(b: &mut Builder, cc: FloatCC, x: Value, y: Value) -> Value {
     let ty = b.func.ty(x);
     let ext = |b: &mut Builder, name: &str, x: Value, y: Value| b.typed(Opcode::Ext, ty, &[x, y], Imm::Ext(name.into()));
     let not = |b: &mut Builder, v: Value| {
@@ -496,188 +516,10 @@ fn truth(b: &mut Builder, cc: FloatCC, x: Value, y: Value) -> Value {
     }
 }
 
-/// Operations that the machine does not have.
+/// Operations that the machine does not have become others, as far as they can; whether one did.
 fn expand(f: &mut Function) -> Result<bool, CompileError> {
-    let mut failed = None;
-    let changed = rewrite(f, |b, i| match expand_inst(b, i) {
-        Ok(a) => a,
-        Err(e) => {
-            failed.get_or_insert(e);
-            Action::Keep
-        }
-    });
-    failed.map_or(Ok(changed), Err)
-}
-
-fn expand_inst(b: &mut Builder, i: Inst) -> Result<Action, CompileError> {
-    let d = b.func.insts[i].clone();
-    let span = b.func.spans[i];
-    let Some(r) = d.results.first().copied() else {
-        return match d.op {
-            Opcode::Discard | Opcode::Kill => Err(unsupported(span, "only fragment programs can discard")),
-            Opcode::LocalStore => Err(unsupported(span, "an array indexed by a computed value needs memory, which the machine lacks")),
-            _ => Ok(Action::Keep),
-        };
-    };
-    let ty = b.func.ty(r);
-    let a = d.args.clone();
-    let v = match d.op {
-        Opcode::Fdiv => {
-            let q = b.ins(Opcode::Frcp, &[a[1]]);
-            b.ins(Opcode::Fmul, &[a[0], q])
-        }
-        Opcode::Fsqrt => {
-            let q = b.ins(Opcode::Frsqrt, &[a[0]]);
-            b.ins(Opcode::Frcp, &[q])
-        }
-        Opcode::Fabs => {
-            let n = b.ins(Opcode::Fneg, &[a[0]]);
-            b.ins(Opcode::Fmax, &[a[0], n])
-        }
-        Opcode::Fceil => {
-            let n = b.ins(Opcode::Fneg, &[a[0]]);
-            let q = b.ins(Opcode::Ffloor, &[n]);
-            b.ins(Opcode::Fneg, &[q])
-        }
-        Opcode::Ftrunc => truncated(b, a[0]),
-        Opcode::Fround => {
-            // Beyond a half one up, and at a half where the whole part is odd; the fraction is exact, as no sum before a floor would be.
-            let half = b.fconst(ty, 0.5);
-            let q = b.ins(Opcode::Ffloor, &[a[0]]);
-            let f = b.ins(Opcode::Fsub, &[a[0], q]);
-            let h = b.ins(Opcode::Fmul, &[q, half]);
-            let hf = b.ins(Opcode::Ffloor, &[h]);
-            let odd = b.ins(Opcode::Fsub, &[h, hf]);
-            let two = b.fconst(ty, 2.0);
-            let odd = b.ins(Opcode::Fmul, &[odd, two]);
-            let above = b.typed(Opcode::Ext, ty, &[half, f], Imm::Ext("pica.slt".into()));
-            let tie = b.typed(Opcode::Ext, ty, &[f, half], Imm::Ext("pica.sge".into()));
-            let tie = b.ins(Opcode::Fmul, &[tie, odd]);
-            let up = b.ins(Opcode::Fmax, &[above, tie]);
-            b.ins(Opcode::Fadd, &[q, up])
-        }
-        Opcode::Ffract => {
-            let q = b.ins(Opcode::Ffloor, &[a[0]]);
-            b.ins(Opcode::Fsub, &[a[0], q])
-        }
-        Opcode::Fsaturate => {
-            let (zero, one) = (b.fconst(ty, 0.0), b.fconst(ty, 1.0));
-            let q = b.ins(Opcode::Fmax, &[zero, a[0]]);
-            b.ins(Opcode::Fmin, &[one, q])
-        }
-        Opcode::Fsign => {
-            let zero = b.fconst(ty, 0.0);
-            let p = b.typed(Opcode::Ext, ty, &[zero, a[0]], Imm::Ext("pica.slt".into()));
-            let n = b.typed(Opcode::Ext, ty, &[a[0], zero], Imm::Ext("pica.slt".into()));
-            b.ins(Opcode::Fsub, &[p, n])
-        }
-        Opcode::Fpow => {
-            let l = b.ins(Opcode::Flog2, &[a[0]]);
-            let p = b.ins(Opcode::Fmul, &[a[1], l]);
-            b.ins(Opcode::Fexp2, &[p])
-        }
-        Opcode::Fsin => circle(b, a[0], true),
-        Opcode::Fcos => circle(b, a[0], false),
-        // The machine knows no negative zero, and nothing times zero is zero, but for NaN.
-        Opcode::Fadd | Opcode::Fsub if is_zero(b.func, a[1]) => a[0],
-        Opcode::Fadd if is_zero(b.func, a[0]) => a[1],
-        Opcode::Fmul if a.iter().any(|v| is_zero(b.func, *v)) => b.fconst(ty, 0.0),
-        Opcode::Fma | Opcode::Fmad if a[..2].iter().any(|v| is_zero(b.func, *v)) => a[2],
-        Opcode::Fma => b.ins(Opcode::Fmad, &a),
-        Opcode::Dot => return Ok(dot(b, &a)),
-        // The uniform goes where only a uniform can go.
-        Opcode::Fmin | Opcode::Fmax if uniform_like(b.func, a[1]) && !uniform_like(b.func, a[0]) => {
-            b.func.insts[i].args.swap(0, 1);
-            return Ok(Action::Changed);
-        }
-        Opcode::Select => return Ok(select(b, i, &d)),
-        Opcode::LocalLoad => return Err(unsupported(span, "an array indexed by a computed value needs memory, which the machine lacks")),
-        Opcode::Tex | Opcode::Ddx | Opcode::Ddy => return Err(unsupported(span, format!("the machine has no `{}`", d.op.name()))),
-        _ => return Ok(Action::Keep),
-    };
-    Ok(Action::Replace(v))
-}
-
-/// Whether a value is zero in all lanes.
-fn is_zero(f: &Function, v: Value) -> bool {
-    passes::rewrite::splat_float(f, v) == Some(0.0)
-}
-
-/// Whether every lane comes from uniforms and constants.
-fn uniform_like(f: &Function, v: Value) -> bool {
-    let Some(d) = f.def_inst(f.resolve(v)).map(|i| &f.insts[i]) else { return false };
-    match d.op {
-        Opcode::Const | Opcode::Uniform => true,
-        Opcode::Ext => tables::Table::of(&d.imm).is_some(),
-        Opcode::Build | Opcode::Splat | Opcode::Extract | Opcode::Insert | Opcode::Shuffle | Opcode::Fneg => {
-            d.args.iter().all(|a| uniform_like(f, *a))
-        }
-        _ => false,
-    }
-}
-
-/// cos(x), or sin(x) = cos(x - π/2): whole turns removed, folded to a quarter, odd polynomial of degree 9.
-fn circle(b: &mut Builder, x: Value, sine: bool) -> Value {
-    let ty = b.func.ty(x);
-    let c = |b: &mut Builder, v: f64| b.fconst(ty, v as f32);
-    let turns = c(b, 1.0 / std::f64::consts::TAU);
-    let shift = c(b, if sine { -0.25 } else { 0.0 });
-    let half = c(b, 0.5);
-    let quarter = c(b, 0.25);
-    let t = b.ins(Opcode::Fmul, &[x, turns]);
-    let t = if sine { b.ins(Opcode::Fadd, &[t, shift]) } else { t };
-    let near = b.ins(Opcode::Fadd, &[t, half]);
-    let near = b.ins(Opcode::Ffloor, &[near]);
-    let f = b.ins(Opcode::Fsub, &[t, near]);
-    let n = b.ins(Opcode::Fneg, &[f]);
-    let f = b.ins(Opcode::Fmax, &[f, n]);
-    let v = b.ins(Opcode::Fsub, &[quarter, f]);
-    let s = b.ins(Opcode::Fmul, &[v, v]);
-    // Taylor coefficients of sin(2πv); the last one is fitted so that the error at a quarter vanishes.
-    let mut p = c(b, 39.710_670);
-    for k in [-76.574_980, 81.602_226, -41.341_675, std::f64::consts::TAU] {
-        let k = c(b, k);
-        p = b.ins(Opcode::Fmad, &[p, s, k]);
-    }
-    b.ins(Opcode::Fmul, &[p, v])
-}
-
-/// Dot products of two become product and sum; zero lanes at the end go away.
-fn dot(b: &mut Builder, a: &[Value]) -> Action {
-    let n = b.func.ty(a[0]).lanes;
-    let zero_last = a.iter().any(|v| crate::abi::constant_lane(b.func, *v, n - 1).is_some_and(|c| c & 0x7fff_ffff == 0));
-    if zero_last && n > 2 {
-        let mask: Vec<u8> = (0..n - 1).collect();
-        let parts: Vec<Value> = a.iter().map(|v| b.shuffle(*v, *v, &mask)).collect();
-        return Action::Replace(b.ins(Opcode::Dot, &parts));
-    }
-    if n != 2 {
-        return Action::Keep;
-    }
-    let (x0, y0) = (lane(b, a[0], 0), lane(b, a[1], 0));
-    let p = b.ins(Opcode::Fmul, &[x0, y0]);
-    let (x1, y1) = (lane(b, a[0], 1), lane(b, a[1], 1));
-    Action::Replace(b.ins(Opcode::Fmad, &[x1, y1, p]))
-}
-
-/// Choices between 0 and 1 are comparisons; on equal arms nothing is chosen.
-fn select(b: &mut Builder, i: Inst, d: &InstData) -> Action {
-    let _ = i;
-    let (yes, no) = (passes::rewrite::splat_float(b.func, d.args[1]), passes::rewrite::splat_float(b.func, d.args[2]));
-    let (Some(yes), Some(no)) = (yes, no) else { return Action::Keep };
-    let Some(c) = b.func.def_if(d.args[0], Opcode::Fcmp).cloned() else { return Action::Keep };
-    let Imm::FloatCC(cc) = c.imm else { return Action::Keep };
-    if b.func.ty(d.args[1]).is_vector() || b.func.ty(c.args[0]).is_vector() {
-        return Action::Keep;
-    }
-    let direct = |cc: FloatCC| matches!(cc, FloatCC::Olt | FloatCC::Ogt | FloatCC::Ole | FloatCC::Oge);
-    if yes == 1.0 && no == 0.0 && direct(cc) {
-        return Action::Replace(truth(b, cc, c.args[0], c.args[1]));
-    }
-    if yes == 0.0 && no == 1.0 && direct(cc.inverse()) {
-        return Action::Replace(truth(b, cc.inverse(), c.args[0], c.args[1]));
-    }
-    Action::Keep
+    let changed = apply(f, rules::RULES);
+    rules::lacking(f).map_or(Ok(changed), Err)
 }
 
 /// Last improvements that may change a NaN, never a number.

@@ -1,10 +1,13 @@
 //! Constant tables: a local array that only ever holds constants, and is read at computed places, lies in constant registers
 //! and is read by an address register. Everything else that a local array can be needs memory, which the machine lacks.
 //!
-//! In legalised IR a table is the machine operation `pica.table`, whose name carries its rows; outside of them it is zero, as a
-//! local array is: a row of zeros stands before or behind where the index may go too far. Facts: ISA sheet section 7.
+//! A choice among constants by an integer is such an array, too.
+//!
+//! In legalised IR a table is the machine operation `pica.table`, whose name carries its rows, and what it is outside of them (zero,
+//! as a local array is, or what a choice leaves over): such a row stands before or behind where the index may go too far. Facts:
+//! ISA sheet section 7.
 
-use crate::select::mir::Ref;
+use crate::select::mir::{Leaf, Ref};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::tables;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
@@ -20,7 +23,9 @@ const ROWS: u32 = 88;
 pub struct Table {
     /// Rows of up to four components, as f32 bits.
     pub rows: Vec<Vec<u32>>,
-    /// Whether a row of zeros stands before the first, or behind the last.
+    /// The row that is read outside.
+    pub outside: Vec<u32>,
+    /// Whether the outside's row stands before the first, or behind the last.
     pub guards: (bool, bool),
 }
 
@@ -34,14 +39,16 @@ impl Table {
         let mut parts = name.strip_prefix(NAME)?.split(' ');
         let guards = parts.next()?;
         let rows: Option<Vec<Vec<u32>>> = parts.map(|r| r.split(',').map(|v| u32::from_str_radix(v, 16).ok()).collect()).collect();
-        Some(Table { rows: rows?, guards: (guards.contains('-'), guards.contains('+')) })
+        let mut rows = rows?;
+        let outside = rows.pop()?;
+        Some(Table { rows, outside, guards: (guards.contains('-'), guards.contains('+')) })
     }
     /// The operation's name.
     pub fn name(&self) -> Imm {
         let mut out = NAME.to_string();
         out.push_str(if self.guards.0 { "-" } else { "" });
         out.push_str(if self.guards.1 { "+" } else { "" });
-        for r in &self.rows {
+        for r in self.rows.iter().chain([&self.outside]) {
             let row: Vec<String> = r.iter().map(|v| format!("{v:x}")).collect();
             out.push_str(&format!(" {}", row.join(",")));
         }
@@ -49,8 +56,8 @@ impl Table {
     }
     /// What the operation gives.
     pub fn read(&self, index: i32) -> [u32; 4] {
-        let row = usize::try_from(index).ok().and_then(|i| self.rows.get(i));
-        std::array::from_fn(|l| row.and_then(|r| r.get(l)).copied().unwrap_or(0))
+        let row = usize::try_from(index).ok().and_then(|i| self.rows.get(i)).unwrap_or(&self.outside);
+        std::array::from_fn(|l| row.get(l).copied().unwrap_or(0))
     }
     /// Places that an index may name without leaving the registers.
     pub fn bounds(&self) -> (i64, i64) {
@@ -58,8 +65,8 @@ impl Table {
     }
     /// All rows in registers, guards included.
     pub fn registers(&self) -> Vec<Vec<u32>> {
-        let zero = || vec![0; self.rows.first().map_or(1, |r| r.len())];
-        let (before, behind) = (self.guards.0.then(zero), self.guards.1.then(zero));
+        let guard = |wanted: bool| wanted.then(|| self.outside.clone());
+        let (before, behind) = (guard(self.guards.0), guard(self.guards.1));
         before.into_iter().chain(self.rows.iter().cloned()).chain(behind).collect()
     }
 }
@@ -110,9 +117,8 @@ fn make_in(f: &mut Function) -> bool {
         let (Opcode::LocalLoad, Imm::Mem { var: MemRef::Local(l), .. }, [_]) = (d.op, &d.imm, &d.args[..]) else { continue };
         let decl = &f.locals[*l];
         let Some(words) = words[*l].as_ref().filter(|_| decl.count <= ROWS && decl.ty.scalar == Scalar::F32) else { continue };
-        let value = |bits: &u32| if let crate::select::mir::Leaf::Const(c) = Ref::constant(*bits).leaf { c } else { *bits };
-        let rows = words.chunks(decl.ty.lanes as usize).map(|r| r.iter().map(value).collect()).collect();
-        found[*l] = Some(Table { rows, guards: (false, false) });
+        let rows = words.chunks(decl.ty.lanes as usize).map(row).collect();
+        found[*l] = Some(Table { rows, outside: vec![0; decl.ty.lanes as usize], guards: (false, false) });
     }
     if found.values().all(Option::is_none) {
         return false;
@@ -137,6 +143,77 @@ fn make_in(f: &mut Function) -> bool {
     true
 }
 
+/// Constants as registers hold them.
+fn row(bits: &[u32]) -> Vec<u32> {
+    bits.iter().map(|b| if let Leaf::Const(c) = Ref::constant(*b).leaf { c } else { *b }).collect()
+}
+
+/// Fewest constants among which an index chooses: two comparisons cost more than it does.
+const CHOICES: usize = 3;
+
+/// Turns chains of choices among constants by one integer into tables: `x == 0 ? a : x == 1 ? b : c`.
+pub fn choices(f: &mut Function) {
+    f.resolve_aliases();
+    let chains: Vec<(Inst, Chain)> = f.ordered().filter_map(|(_, i)| Some((i, Chain::of(f, i)?))).collect();
+    if chains.is_empty() {
+        return;
+    }
+    rewrite(f, |b, i| {
+        let Some((_, c)) = chains.iter().find(|c| c.0 == i) else { return Action::Keep };
+        let ty = b.func.ty(c.otherwise);
+        let Some(outside) = b.func.const_bits(c.otherwise).map(|w| row(&w[..ty.lanes as usize])) else { return Action::Keep };
+        let mut rows = vec![outside.clone(); (c.last - c.first + 1) as usize];
+        // The test that comes first decides.
+        for (k, v) in c.arms.iter().rev() {
+            if let Some(w) = b.func.const_bits(*v) {
+                rows[(k - c.first) as usize] = row(&w[..ty.lanes as usize]);
+            }
+        }
+        let least = b.iconst(types::I32, c.first as u32);
+        let x = if c.first == 0 { c.index } else { b.ins(Opcode::Isub, &[c.index, least]) };
+        let t = Table { rows, outside, guards: (false, false) };
+        Action::Replace(b.typed(Opcode::Ext, ty, &[x], t.name()))
+    });
+}
+
+/// A chain of choices among constants.
+struct Chain {
+    index: Value,
+    arms: Vec<(i64, Value)>,
+    otherwise: Value,
+    first: i64,
+    last: i64,
+}
+
+impl Chain {
+    /// The chain that a choice begins.
+    fn of(f: &Function, i: Inst) -> Option<Chain> {
+        let number = |v: Value| f.const_bits(f.resolve(v)).map(|c| i64::from(c[0] as i32));
+        let constant = |v: Value| f.const_bits(f.resolve(v)).is_some();
+        let mut chain = Chain { index: f.insts[i].results.first().copied()?, arms: Vec::new(), otherwise: f.insts[i].results[0], first: 0, last: 0 };
+        if f.ty(chain.index).scalar != Scalar::F32 {
+            return None;
+        }
+        while let Some(d) = f.def_if(chain.otherwise, Opcode::Select).filter(|d| constant(d.args[1])) {
+            let Some(test) = f.def_if(f.resolve(d.args[0]), Opcode::Icmp) else { break };
+            let (Imm::IntCC(IntCC::Eq), Some(k)) = (&test.imm, number(test.args[1])) else { break };
+            let x = f.resolve(test.args[0]);
+            if f.ty(x) != types::I32 || !chain.arms.is_empty() && x != chain.index {
+                break;
+            }
+            chain.index = x;
+            chain.arms.push((k, f.resolve(d.args[1])));
+            chain.otherwise = f.resolve(d.args[2]);
+        }
+        chain.first = chain.arms.iter().map(|a| a.0).min()?;
+        chain.last = chain.arms.iter().map(|a| a.0).max()?;
+        // An array begins at 0, and most of it is there.
+        chain.first = if (0..4).contains(&chain.first) { 0 } else { chain.first };
+        let dense = chain.last - chain.first < 2 * chain.arms.len() as i64 && chain.last - chain.first < i64::from(ROWS);
+        (chain.arms.len() + 1 > CHOICES && dense && constant(chain.otherwise)).then_some(chain)
+    }
+}
+
 /// A table read at a known place is a constant.
 pub fn fold(f: &mut Function) -> bool {
     rewrite(f, |b, i| {
@@ -154,7 +231,7 @@ mod tests {
 
     #[test]
     fn names_carry_the_rows() {
-        let t = Table { rows: vec![vec![1, 2], vec![0x3f80_0000, 0]], guards: (true, false) };
+        let t = Table { rows: vec![vec![1, 2], vec![0x3f80_0000, 0]], outside: vec![0, 0], guards: (true, false) };
         assert_eq!(Table::of(&t.name()), Some(t.clone()));
         assert_eq!(t.bounds(), (-1, 1));
         assert_eq!((t.read(-1), t.read(1), t.read(2)), ([0; 4], [0x3f80_0000, 0, 0, 0], [0; 4]));

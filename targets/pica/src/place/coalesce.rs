@@ -5,71 +5,10 @@
 //! classes cannot be joined the operation is split by lanes, or lanes are copied.
 
 use crate::isa::forms::Op;
+use crate::isa::registers::TEMPS;
 use crate::select::mir::*;
+use retroshade_regalloc::flow::{Flow, FlowBlock, Point, ValueSet, Values};
 use smallvec::SmallVec;
-
-/// A set of temporaries.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BitSet(Vec<u64>);
-
-impl BitSet {
-    /// The empty set over `n` elements.
-    pub fn new(n: usize) -> BitSet {
-        BitSet(vec![0; n.div_ceil(64)])
-    }
-    /// Adds an element.
-    pub fn insert(&mut self, i: usize) {
-        self.0[i / 64] |= 1 << (i % 64);
-    }
-    /// Removes an element.
-    pub fn remove(&mut self, i: usize) {
-        self.0[i / 64] &= !(1 << (i % 64));
-    }
-    /// Whether the element is in the set.
-    pub fn contains(&self, i: usize) -> bool {
-        self.0[i / 64] >> (i % 64) & 1 == 1
-    }
-    /// Adds all of another set; whether anything changed.
-    pub fn union(&mut self, o: &BitSet) -> bool {
-        let mut changed = false;
-        for (a, b) in self.0.iter_mut().zip(&o.0) {
-            changed |= *b & !*a != 0;
-            *a |= b;
-        }
-        changed
-    }
-    /// Elements in ascending order.
-    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        Elements { words: &self.0, at: 0, rest: self.0.first().copied().unwrap_or(0) }
-    }
-    /// Number of elements.
-    pub fn len(&self) -> usize {
-        self.0.iter().map(|w| w.count_ones() as usize).sum()
-    }
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.0.iter().all(|w| *w == 0)
-    }
-}
-
-struct Elements<'a> {
-    words: &'a [u64],
-    at: usize,
-    rest: u64,
-}
-
-impl Iterator for Elements<'_> {
-    type Item = usize;
-    fn next(&mut self) -> Option<usize> {
-        while self.rest == 0 {
-            self.at += 1;
-            self.rest = *self.words.get(self.at)?;
-        }
-        let bit = self.rest.trailing_zeros() as usize;
-        self.rest &= self.rest - 1;
-        Some(self.at * 64 + bit)
-    }
-}
 
 /// Temporaries that a node reads, its tied destinations and index sources included.
 pub fn reads(p: &Program, n: &Node) -> SmallVec<[Tmp; 12]> {
@@ -89,95 +28,57 @@ pub fn test_reads(p: &Program, b: &MBlock) -> SmallVec<[Tmp; 12]> {
     out
 }
 
-/// What each block does to the set of live temporaries, last operation first: made once, walked often.
-struct Effects {
-    /// Per block: what its end reads, then per operation (writes, reads).
-    blocks: Vec<(SmallVec<[Tmp; 12]>, Vec<Effect>)>,
-}
-
-/// Temporaries that an operation ends and begins, walking backward.
-type Effect = (SmallVec<[Tmp; 4]>, SmallVec<[Tmp; 12]>);
-
-impl Effects {
-    fn new(p: &Program) -> Effects {
-        let of = |n: &Node| (if n.test.is_none() { n.writes().collect() } else { SmallVec::new() }, reads(p, n));
-        let end = |b| {
-            let mut end = test_reads(p, b);
-            end.extend(b.keeps.iter().copied());
-            end
-        };
-        Effects { blocks: p.blocks.iter().map(|b| (end(b), b.nodes.iter().map(of).collect())).collect() }
-    }
-    /// Walks a block backward; `visit(node, live after it)`. Leaves `live` as at the block's start.
-    fn backward(&self, b: usize, live: &mut BitSet, mut visit: impl FnMut(usize, &BitSet)) {
-        let (end, nodes) = &self.blocks[b];
-        end.iter().for_each(|t| live.insert(*t as usize));
-        for (k, (writes, reads)) in nodes.iter().enumerate().rev() {
-            visit(k, live);
-            writes.iter().for_each(|t| live.remove(*t as usize));
-            reads.iter().for_each(|t| live.insert(*t as usize));
-        }
-    }
-}
-
-/// Temporaries live at the end of each block.
-fn live_out(p: &Program, effects: &Effects) -> Vec<BitSet> {
-    let n = p.temps as usize;
-    let mut live_in = vec![BitSet::new(n); p.blocks.len()];
-    let mut out = live_in.clone();
-    loop {
-        let mut changed = false;
-        for b in (0..p.blocks.len()).rev() {
-            let mut live = out[b].clone();
-            for s in &p.blocks[b].succs {
-                live.union(&live_in[*s]);
-            }
-            out[b].union(&live);
-            effects.backward(b, &mut live, |_, _| {});
-            changed |= live_in[b].union(&live);
-        }
-        if !changed {
-            return out;
-        }
-    }
+/// The program as reads and writes; a block's end is a point of its own. A conditional move does not end what stood there before.
+fn flow(p: &Program) -> Flow {
+    let point = |n: &Node| {
+        let writes = if n.test.is_none() { n.writes().collect() } else { Values::new() };
+        Point { reads: reads(p, n).into_iter().collect(), writes, ..Point::default() }
+    };
+    let block = |b: &MBlock| {
+        let end = test_reads(p, b).into_iter().chain(b.keeps.iter().copied()).collect();
+        let points = b.nodes.iter().map(point).chain([Point { reads: end, ..Point::default() }]).collect();
+        FlowBlock { points, succs: b.succs.iter().map(|s| *s as u32).collect() }
+    };
+    Flow { blocks: p.blocks.iter().map(block).collect(), values: p.temps as usize }
 }
 
 /// Lifetimes that overlap.
 pub struct Interference {
     /// Per temporary.
-    pub with: Vec<BitSet>,
+    pub with: Vec<ValueSet>,
     /// Most lanes alive at once: (count, block, node).
     pub peak: (usize, usize, usize),
     /// The temporaries alive there.
-    pub peak_set: BitSet,
+    pub peak_set: ValueSet,
 }
 
 /// Computes interference. A plain move's source and destination do not interfere by it.
 pub fn interference(p: &Program) -> Interference {
     let n = p.temps as usize;
-    let mut with = vec![BitSet::new(n); n];
+    let mut with = vec![ValueSet::with_capacity(n); n];
     let mut peak = (0, 0, 0);
-    let mut peak_set = BitSet::new(n);
-    let effects = Effects::new(p);
+    let mut peak_set = ValueSet::with_capacity(n);
+    let flow = flow(p);
+    let live = flow.live();
     // What a procedure overwrites, its operands included: nothing that is alive across a call may share with it.
-    let overwritten: Vec<BitSet> = (0..p.procedures.len())
+    let overwritten: Vec<ValueSet> = (0..p.procedures.len())
         .map(|q| {
-            let mut s = BitSet::new(n);
+            let mut s = ValueSet::with_capacity(n);
             p.overwritten(q).iter().for_each(|t| s.insert(*t as usize));
             s
         })
         .collect();
-    for (b, mut live) in live_out(p, &effects).into_iter().enumerate() {
-        effects.backward(b, &mut live, |k, live| {
-            let node = &p.blocks[b].nodes[k];
-            let count = live.len();
+    for b in 0..p.blocks.len() {
+        flow.backward(b, &live, |k, live| {
+            let Some(node) = p.blocks[b].nodes.get(k) else { return };
+            let count = live.count_ones(..);
             if count > peak.0 {
                 peak = (count, b, k);
                 peak_set = live.clone();
             }
             if let (Op::Call, Some(q)) = (node.op, overwritten.get(node.emit.0 as usize)) {
-                for t in live.iter().filter(|t| !node.writes().any(|w| w as usize == *t)) {
-                    with[t].union(q);
+                for t in live.ones().filter(|t| !node.writes().any(|w| w as usize == *t)) {
+                    with[t].union_with(q);
                     with[t].remove(t);
                 }
             }
@@ -187,7 +88,7 @@ pub fn interference(p: &Program) -> Interference {
                 // A conditional move overwrites after its test and its other lanes were read: no more than that.
                 let row = &mut with[*d as usize];
                 let with_source = source.is_none_or(|s| row.contains(s as usize));
-                row.union(live);
+                row.union_with(live);
                 node.writes().for_each(|t| row.insert(t as usize));
                 row.remove(*d as usize);
                 if let (false, Some(s)) = (with_source, source) {
@@ -198,7 +99,7 @@ pub fn interference(p: &Program) -> Interference {
     }
     for a in 0..n {
         let row = with[a].clone();
-        row.iter().for_each(|b| with[b].insert(a));
+        row.ones().for_each(|b| with[b].insert(a));
     }
     Interference { with, peak, peak_set }
 }
@@ -215,7 +116,7 @@ pub struct Classes {
     /// Webs of each class.
     pub webs: Vec<Vec<u32>>,
     /// Interference between webs.
-    pub with: Vec<BitSet>,
+    pub with: Vec<ValueSet>,
 }
 
 impl Classes {
@@ -271,8 +172,8 @@ impl Classes {
             self.members[x as usize].push(m);
         }
         let neighbours = self.with[y as usize].clone();
-        self.with[x as usize].union(&neighbours);
-        for o in neighbours.iter() {
+        self.with[x as usize].union_with(&neighbours);
+        for o in neighbours.ones() {
             if !self.with[o].contains(x as usize) {
                 self.with[o].insert(x as usize);
                 undo.added.push(o);
@@ -378,7 +279,7 @@ struct Undo {
     webs_x: Vec<u32>,
     webs_y: Vec<u32>,
     members: usize,
-    with_x: BitSet,
+    with_x: ValueSet,
     added: Vec<usize>,
 }
 
@@ -392,17 +293,27 @@ enum Failure {
     Test(usize, usize, usize),
 }
 
-/// Joins what must be joined, changing the program where that is impossible.
-pub fn coalesce(mut p: Program) -> Option<(Program, Classes)> {
-    for _ in 0..400 {
+/// Rounds in which operations are split and operands copied.
+const ROUNDS: usize = 400;
+
+/// Joins what must be joined, changing the program where that is impossible. With `share` a copy serves all that read the same
+/// operand behind it. `None` where it cannot be done, or where far more is alive than there are lanes. Counts its rounds: each looks at
+/// the whole program.
+pub fn coalesce(mut p: Program, share: bool, rounds: &mut usize) -> Option<(Program, Classes)> {
+    for _ in 0..ROUNDS {
+        *rounds += 1;
         let i = interference(&p);
+        // What copies join may share a lane; nothing else is alive twice.
+        if i.peak.0 > 2 * 4 * usize::from(TEMPS) {
+            return None;
+        }
         let mut c = Classes::new(&i);
         match join_all(&p, &mut c) {
             None => {
                 moves(&p, &mut c);
                 return Some((p, c));
             }
-            Some(f) => repair(&mut p, f)?,
+            Some(f) => repair(&mut p, f, share)?,
         }
     }
     None
@@ -492,7 +403,7 @@ fn moves(p: &Program, c: &mut Classes) {
     }
 }
 
-fn repair(p: &mut Program, f: Failure) -> Option<()> {
+fn repair(p: &mut Program, f: Failure, share: bool) -> Option<()> {
     match f {
         Failure::Dests(b, n) => {
             // Lanes of one instruction that cannot share a register: one instruction each.
@@ -533,7 +444,20 @@ fn repair(p: &mut Program, f: Failure) -> Option<()> {
             let tuple = node.srcs[k].clone();
             let copied = copy_tuple(p, b, n, &tuple, node.span)?;
             // The node has moved behind the copy.
-            p.blocks[b].nodes[n + 1].srcs[k] = copied;
+            p.blocks[b].nodes[n + 1].srcs[k] = copied.clone();
+            if share {
+                let written: Vec<Tmp> = tuple.iter().filter_map(|r| r.as_tmp()).collect();
+                let lasts = |m: &Node, p: &Program| !p.changes(m).any(|t| written.contains(&t));
+                for m in n + 2..p.blocks[b].nodes.len() {
+                    if !lasts(&p.blocks[b].nodes[m - 1], p) {
+                        break;
+                    }
+                    let node = &mut p.blocks[b].nodes[m];
+                    if node.op != Op::Call {
+                        node.srcs.iter_mut().filter(|s| **s == tuple).for_each(|s| *s = copied.clone());
+                    }
+                }
+            }
             Some(())
         }
         Failure::Test(b, n, side) => {

@@ -17,6 +17,14 @@ struct Sum {
     nodes: SmallVec<[usize; 4]>,
 }
 
+impl Sum {
+    /// Whether something else reads a part of it, which then stays.
+    fn shared(&self, sums: &Sums<'_>) -> bool {
+        let nodes = &sums.p.blocks[sums.block].nodes;
+        self.nodes.iter().flat_map(|n| nodes[*n].writes()).any(|t| sums.uses[t as usize] != 1)
+    }
+}
+
 /// What is needed to follow a sum to its products.
 struct Sums<'a> {
     p: &'a Program,
@@ -26,19 +34,32 @@ struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    /// The operation in this block that makes a value which nothing else reads.
+    /// The operation in this block that makes a value.
     fn made_for(&self, r: Ref, ops: &[Op]) -> Option<usize> {
-        let t = r.as_tmp().filter(|t| !r.neg && self.uses[*t as usize] == 1)?;
+        let t = r.as_tmp().filter(|_| !r.neg)?;
         let [(b, n)] = self.defs[t as usize][..] else { return None };
         let node = &self.p.blocks[b].nodes[n];
         (b == self.block && ops.contains(&node.op) && node.test.is_none() && node.dests.len() == 1).then_some(n)
     }
 
-    /// The sum that an operation completes.
-    fn of(&self, n: usize) -> Option<Sum> {
-        const SUMS: [Op; 3] = [Op::Mad, Op::Add, Op::Mul];
-        let uniform = |r: Ref| matches!(r.leaf, Leaf::Uni { .. });
-        let mut sum = Sum { terms: SmallVec::new(), nodes: SmallVec::new() };
+    /// The sums that an operation may be seen to complete.
+    fn of(&self, n: usize) -> SmallVec<[Sum; 3]> {
+        let node = &self.p.blocks[self.block].nodes[n];
+        let s = |k: usize| node.srcs[k][0];
+        let mut out = SmallVec::new();
+        out.extend(self.from(n, Sum { terms: SmallVec::new(), nodes: SmallVec::new() }));
+        // What is added last has no factor: a uniform rather than anything else.
+        let mut last: SmallVec<[usize; 2]> = if node.op == Op::Add { smallvec![0, 1] } else { smallvec![] };
+        last.sort_by_key(|k| !is_uniform(s(*k)));
+        for k in last {
+            let Some(next) = self.made_for(s(1 - k), &SUMS) else { continue };
+            out.extend(self.from(next, Sum { terms: smallvec![(s(k), ONE)], nodes: smallvec![next] }));
+        }
+        out
+    }
+
+    /// The terms that an operation adds to a sum, the last first.
+    fn from(&self, n: usize, mut sum: Sum) -> Option<Sum> {
         let mut at = n;
         while sum.terms.len() < 5 {
             let node = &self.p.blocks[self.block].nodes[at];
@@ -54,28 +75,19 @@ impl Sums<'_> {
                     s(2)
                 }
                 Op::Add => {
-                    let product = [(1, 0), (0, 1)].into_iter().find_map(|(k, other)| Some((self.made_for(s(k), &[Op::Mul])?, s(other))));
-                    match product.filter(|(_, rest)| self.made_for(*rest, &SUMS).is_some()) {
-                        Some((m, rest)) => {
-                            let m_node = &self.p.blocks[self.block].nodes[m];
-                            sum.terms.push((m_node.srcs[0][0], m_node.srcs[1][0]));
-                            sum.nodes.push(m);
-                            rest
-                        }
-                        None if at == n && uniform(s(0)) != uniform(s(1)) => {
-                            let k = usize::from(uniform(s(1)));
-                            sum.terms.push((s(k), ONE));
-                            s(1 - k)
-                        }
-                        None => return None,
-                    }
+                    let product = |k: usize| self.made_for(s(k), &[Op::Mul]).map(|m| (m, s(1 - k)));
+                    let (m, rest) = [1, 0].into_iter().filter_map(product).find(|(_, rest)| self.made_for(*rest, &SUMS).is_some())?;
+                    let product = &self.p.blocks[self.block].nodes[m];
+                    sum.terms.push((product.srcs[0][0], product.srcs[1][0]));
+                    sum.nodes.push(m);
+                    rest
                 }
                 _ => return None,
             };
             match self.made_for(rest, &SUMS) {
                 Some(next) => at = next,
                 // The sum starts with it.
-                None if uniform(rest) => {
+                None if is_uniform(rest) => {
                     sum.terms.push((rest, ONE));
                     sum.terms.reverse();
                     return Some(sum);
@@ -88,90 +100,156 @@ impl Sums<'_> {
     }
 }
 
+/// Operations that sums of products are made of.
+const SUMS: [Op; 3] = [Op::Mad, Op::Add, Op::Mul];
+
+fn is_uniform(r: Ref) -> bool {
+    matches!(r.leaf, Leaf::Uni { .. })
+}
+
 /// The factor of what is added without one.
 const ONE: Ref = Ref { leaf: Leaf::Const(0x3f80_0000), neg: false };
 
-/// The sum as a dot product of a uniform register and other operands: (operation, uniform side, other side).
-fn as_dot(sum: &Sum) -> Option<(Op, Tuple, Tuple)> {
+/// A sum as a dot product.
+struct AsDot {
+    op: Op,
+    /// The factors on either side; the factor with the implied 1 of DPH is missing.
+    sides: [Tuple; 2],
+    /// Whether the first side is one uniform register.
+    uniform: bool,
+}
+
+/// The sum as a dot product of one register with other operands: a uniform one if there is one.
+fn as_dot(sum: &Sum) -> Option<AsDot> {
     let register = |r: Ref| if let Leaf::Uni { reg, index, .. } = r.leaf { Some((reg, index)) } else { None };
-    let (a, b) = sum.terms[0];
-    let wanted = register(a).or(register(b))?;
-    let (mut uniforms, mut others) = (Tuple::new(), Tuple::new());
+    let (first, with) = sum.terms[0];
+    let wanted = register(first).or(register(with));
+    let kind = |r: Ref| if let Leaf::In(v, _) = r.leaf { Some(v) } else { None };
+    let mut sides = [Tuple::new(), Tuple::new()];
     for (a, b) in &sum.terms {
-        let (u, o) = if register(*a) == Some(wanted) { (*a, *b) } else { (*b, *a) };
-        if register(u) != Some(wanted) || register(o).is_some() {
+        let swapped = match wanted {
+            Some(_) => register(*a) != wanted,
+            None if *b == ONE => kind(*a) != kind(first),
+            None => kind(*b) != kind(with),
+        };
+        let (u, o) = if swapped { (*b, *a) } else { (*a, *b) };
+        if register(o).is_some() || wanted.is_some() && register(u) != wanted {
             return None;
         }
         // The sign stands with the other factor.
-        uniforms.push(Ref { neg: false, ..u });
-        others.push(if u.neg { o.negated() } else { o });
+        let signless = wanted.is_some() && u.neg;
+        sides[0].push(if signless { u.negated() } else { u });
+        sides[1].push(if signless { o.negated() } else { o });
     }
-    let op = match others.len() {
+    let op = match sides[0].len() {
         3 => Op::Dp3,
         // The factor 1 of the last component is implied.
-        4 if others[3] == ONE => {
-            others.pop();
+        4 if sides[1][3] == ONE => {
+            sides[1].pop();
+            Op::Dph
+        }
+        4 if sides[0][3] == ONE && wanted.is_none() => {
+            sides.swap(0, 1);
+            sides[1].pop();
             Op::Dph
         }
         4 => Op::Dp4,
         _ => return None,
     };
-    let factors = || others.iter().filter(|r| **r != ONE);
-    let key = factors().next()?.key();
-    (key != Key::Const && factors().all(|r| r.key() == key)).then_some((op, uniforms, others))
+    Some(AsDot { op, sides, uniform: wanted.is_some() })
+}
+
+/// Moves that gather a tuple whose lanes come from different places.
+fn gathering(t: &Tuple) -> usize {
+    let mut keys: SmallVec<[Key; 4]> = t.iter().map(|r| r.key()).collect();
+    keys.sort();
+    keys.dedup();
+    if keys.len() == 1 && keys[0] != Key::Const { 0 } else { keys.iter().filter(|k| **k != Key::Tmp(false)).count() }
+}
+
+/// A sum that may become a dot product: its place in the block, what it is now, what it would be.
+struct Candidate {
+    at: usize,
+    sum: Sum,
+    dot: AsDot,
+}
+
+/// The sums of a block that could be dot products, by bundle.
+fn candidates(sums: &Sums<'_>) -> indexmap::IndexMap<u32, Vec<Candidate>> {
+    let mut found: indexmap::IndexMap<u32, Vec<Candidate>> = indexmap::IndexMap::new();
+    for (at, node) in sums.p.blocks[sums.block].nodes.iter().enumerate() {
+        let plain = matches!(node.op, Op::Add | Op::Mad) && node.test.is_none() && node.dests.len() == 1;
+        let mut ways = if plain { sums.of(at) } else { SmallVec::new() };
+        if let Some((n, dot)) = ways.iter().enumerate().find_map(|(n, sum)| Some((n, as_dot(sum)?))) {
+            found.entry(node.bundle).or_default().push(Candidate { at, sum: ways.swap_remove(n), dot });
+        }
+    }
+    found
+}
+
+/// Whether it is clear without a trial that all lanes of a bundle are shorter as dot products.
+fn clearly(sums: &Sums<'_>, lanes: &[Candidate]) -> bool {
+    let nodes = &sums.p.blocks[sums.block].nodes;
+    let together = |o: &Tuple| match o[0].leaf {
+        _ if o.contains(&ONE) || gathering(o) > 0 => false,
+        Leaf::In(..) | Leaf::Uni { .. } => true,
+        _ => {
+            let origin = |r: &Ref| match r.as_tmp().map(|t| &sums.defs[t as usize][..]) {
+                Some([(b, n)]) => Some((*b, sums.p.blocks[*b].nodes[*n].bundle, sums.p.blocks[*b].nodes[*n].op)),
+                _ => None,
+            };
+            origin(&o[0]).is_some_and(|x| o.iter().all(|r| origin(r) == Some(x)))
+        }
+    };
+    let [first, ..] = lanes else { return false };
+    let width = nodes.iter().filter(|n| n.bundle == nodes[first.at].bundle && matches!(n.op, Op::Add | Op::Mad)).count();
+    if lanes.len() != width {
+        return false;
+    }
+    if lanes.len() == 1 {
+        return !first.sum.shared(sums) && together(&first.dot.sides[0]) && together(&first.dot.sides[1]);
+    }
+    // Each lane would take as many instructions as terms, and would take one.
+    let saved = lanes.len() * (first.sum.terms.len() - 1);
+    let rows = lanes.iter().enumerate().all(|(k, l)| {
+        let apart = |m: &Candidate| m.dot.sides[0][0].key() != l.dot.sides[0][0].key() && m.dot.sides[1] == l.dot.sides[1];
+        l.dot.uniform && lanes[..k].iter().all(apart)
+    });
+    rows && gathering(&first.dot.sides[1]) < saved
+}
+
+/// Bundles that may or may not be shorter as dot products: only the finished program tells.
+pub fn doubtful(p: &Program) -> Vec<u32> {
+    let mut out = Vec::new();
+    for block in 0..p.blocks.len() {
+        let sums = Sums { p, defs: definitions(p), uses: p.use_counts(), block };
+        out.extend(candidates(&sums).into_iter().filter(|(_, lanes)| lanes.len() == 1 && !clearly(&sums, lanes)).map(|(b, _)| b));
+    }
+    out
 }
 
 /// Sums of products with the components of one uniform register become dot products where the lanes beside them read other
-/// registers: one instruction for each lane instead of several for all. A lone sum does so where its other factors stand together.
-pub fn form(p: &mut Program) {
+/// registers: one instruction for each lane instead of several for all. A lone sum does so where its factors stand together, and
+/// those of the bundles in `wanted` do wherever they come from.
+pub fn form(p: &mut Program, wanted: &[u32]) {
     for block in 0..p.blocks.len() {
         let sums = Sums { p, defs: definitions(p), uses: p.use_counts(), block };
-        // By bundle: what each of its lanes would be.
-        let mut found: indexmap::IndexMap<u32, Vec<(usize, Sum, Op, Tuple, Tuple)>> = indexmap::IndexMap::new();
-        let nodes = &p.blocks[block].nodes;
-        for (n, node) in nodes.iter().enumerate() {
-            let plain = matches!(node.op, Op::Add | Op::Mad) && node.test.is_none() && node.dests.len() == 1;
-            let Some(sum) = (if plain { sums.of(n) } else { None }) else { continue };
-            if let Some((op, u, o)) = as_dot(&sum) {
-                found.entry(node.bundle).or_default().push((n, sum, op, u, o));
+        let mut made: Vec<(usize, AsDot)> = Vec::new();
+        for (bundle, lanes) in candidates(&sums) {
+            if wanted.contains(&bundle) || clearly(&sums, &lanes) {
+                made.extend(lanes.into_iter().map(|c| (c.at, c.dot)));
             }
         }
-        let width = |bundle: u32| nodes.iter().filter(|n| n.bundle == bundle && matches!(n.op, Op::Add | Op::Mad)).count();
-        let together = |o: &Tuple| match o[0].leaf {
-            _ if o.contains(&ONE) => false,
-            Leaf::In(..) => true,
-            _ => {
-                let origin = |r: &Ref| match r.as_tmp().map(|t| &sums.defs[t as usize][..]) {
-                    Some([(b, n)]) => Some((*b, p.blocks[*b].nodes[*n].bundle, p.blocks[*b].nodes[*n].op)),
-                    _ => None,
-                };
-                origin(&o[0]).is_some_and(|x| o.iter().all(|r| origin(r) == Some(x)))
-            }
-        };
-        let mut gone: Vec<usize> = Vec::new();
-        let mut made: Vec<(usize, Op, Tuple, Tuple)> = Vec::new();
-        for (bundle, lanes) in found {
-            let rows = lanes.iter().enumerate().all(|(k, l)| lanes[..k].iter().all(|m| m.3[0].key() != l.3[0].key() && m.4 == l.4));
-            if lanes.len() != width(bundle) || !rows || lanes.len() == 1 && !together(&lanes[0].4) {
-                continue;
-            }
-            for (n, sum, op, u, o) in lanes {
-                gone.extend(sum.nodes);
-                made.push((n, op, u, o));
-            }
-        }
-        for (n, op, u, o) in made {
+        for (n, AsDot { op, sides: [a, b], .. }) in made {
+            p.fired.note("dots.form");
             let node = &mut p.blocks[block].nodes[n];
             node.op = op;
             // DPH: the factor with the implied 1 comes first.
-            node.srcs = if op == Op::Dph { smallvec![o, u] } else { smallvec![u, o] };
-        }
-        gone.sort();
-        gone.dedup();
-        for n in gone.into_iter().rev() {
-            p.blocks[block].nodes.remove(n);
+            node.srcs = if op == Op::Dph { smallvec![b, a] } else { smallvec![a, b] };
         }
     }
+    // Products and partial sums that nothing else reads.
+    p.remove_dead();
 }
 
 /// Bundle numbers of operations that are made here.
@@ -179,8 +257,7 @@ const BUNDLES: u32 = 2_000_000_000;
 
 /// Whether an operand's components lie in several uniform registers.
 fn scattered(t: &Tuple) -> bool {
-    let uniform = |r: &Ref| matches!(r.leaf, Leaf::Uni { .. });
-    t.iter().all(uniform) && t.iter().any(|r| r.key() != t[0].key())
+    t.iter().all(|r| is_uniform(*r)) && t.iter().any(|r| r.key() != t[0].key())
 }
 
 /// Dot products with a column that lies across registers become sums of products, all columns together.
@@ -205,6 +282,9 @@ pub fn split(p: &mut Program) {
 
 /// Writes a group of dot products, product by product.
 fn flush(p: &mut Program, group: &mut Vec<Node>, out: &mut Vec<Node>, bundles: &mut u32) {
+    if !group.is_empty() {
+        p.fired.note("dots.split");
+    }
     let mut sums: Vec<Option<Ref>> = vec![None; group.len()];
     let count = group.first().map_or(0, |g| g.srcs[0].len().max(g.srcs[1].len()));
     for k in 0..count {

@@ -4,8 +4,10 @@
 //! runs the later stages (`select::operands`, `place::coalesce`), so its gain is real.
 
 use crate::isa::forms::Op;
-use crate::place::dots;
+use crate::place::{dots, rows, vertices};
 use crate::select::mir::*;
+use retroshade_lower::structure::Structure;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// Changes a node so that it computes the negated result; false if it cannot.
@@ -82,6 +84,7 @@ fn fuse_products(p: &mut Program) {
                 let mut mad = Node::new(Op::Mad, &dests, &[&[x], &[y], &[addend]], span);
                 mad.bundle = bundle;
                 p.blocks[b].nodes[n] = mad;
+                p.fired.note("lanes.mad");
                 p.blocks[db].nodes[dn].dests.clear();
                 p.blocks[db].nodes[dn].srcs.clear();
                 p.blocks[db].nodes[dn].op = Op::Nop;
@@ -206,6 +209,7 @@ fn write_outputs_directly(p: &mut Program) {
             if !may_store(p, *t, defs, &moves, emits) {
                 continue;
             }
+            p.fired.note("lanes.stored");
             for (b, n) in defs {
                 let d = &mut p.blocks[*b].nodes[*n];
                 if m.neg {
@@ -266,16 +270,80 @@ pub fn same_target(a: &Node, b: &Node) -> bool {
     target(a) == target(b)
 }
 
-/// The first packing of a lowered program.
-pub fn pack(p: &mut Program, optimise: bool) {
+/// What is tried both ways in the first packing because only the finished program tells which is shorter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Packing {
+    /// Lanes that read the same register stay together, not those of one operation.
+    pub by_register: bool,
+    /// Vertices that are made alike share a procedure.
+    pub vertices: bool,
+    /// Bundles of sums that become dot products although their factors do not stand together.
+    pub dots: Vec<u32>,
+}
+
+/// A change of a packing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// By register.
+    ByRegister,
+    /// Vertices share a procedure.
+    Vertices,
+    /// The sums of this bundle become dot products.
+    Dot(u32),
+}
+
+impl Change {
+    /// Makes the change.
+    pub fn apply(self, how: &mut Packing) {
+        match self {
+            Change::ByRegister => how.by_register = true,
+            Change::Vertices => how.vertices = true,
+            Change::Dot(bundle) => how.dots.push(bundle),
+        }
+    }
+}
+
+impl Packing {
+    /// The changes that a lowered program offers, given one by one: what an earlier one changes decides what later ones can be.
+    pub fn changes(&self, p: &Program, tried: &[Change]) -> Option<Change> {
+        let mut q = p.clone();
+        prepare(&mut q, self);
+        let dots = || dots::doubtful(&q).into_iter().map(Change::Dot);
+        let all = rows::scattered(&q).then_some(Change::ByRegister).into_iter().chain(dots());
+        all.chain(vertices::several(p).then_some(Change::Vertices)).find(|c| !tried.contains(c))
+    }
+}
+
+/// Dot products and sums of products, each where it is the shorter form.
+fn prepare(p: &mut Program, how: &Packing) {
     p.remove_dead();
     dots::split(p);
-    if optimise {
-        dots::form(p);
-        fuse_products(p);
-        write_outputs_directly(p);
-        p.remove_dead();
+    dots::form(p, &how.dots);
+    if how.by_register {
+        p.fired.note("rows");
+        rows::by_register(p);
+        // Rows stand together now.
+        dots::form(p, &how.dots);
     }
+}
+
+/// The first packing of a lowered program. Adds the control flow of procedures that it makes.
+pub fn pack(p: &mut Program, structures: &mut Vec<Structure>, how: &Packing) {
+    prepare(p, how);
+    if how.vertices {
+        vertices::share(p, structures);
+    }
+    fuse_products(p);
+    write_outputs_directly(p);
+    p.remove_dead();
+    join_bundles(p);
+    p.link_calls();
+}
+
+/// The packing without search: every vector operation as it stands in the source.
+pub fn plain(p: &mut Program) {
+    p.remove_dead();
+    dots::split(p);
     join_bundles(p);
     p.link_calls();
 }
@@ -350,7 +418,7 @@ pub fn merged(p: &Program, block: usize, a: usize, b: usize) -> Option<Program> 
         left -= 1;
         let n = &nodes[k];
         // What the first operation reads must still be there.
-        if p.changes(n).any(|w| reads_tmp(&first, &q.indices, w)) {
+        if p.changes(n).any(|w| reads_tmp(x, &q.indices, w)) {
             return None;
         }
         let reads = n.reads().any(|r| {
@@ -379,8 +447,9 @@ pub fn merged(p: &Program, block: usize, a: usize, b: usize) -> Option<Program> 
     Some(q)
 }
 
-/// Local search: merges pairs while the cost falls. `cost` is the length of the finished program, `None` if it does not fit.
-pub fn search(mut p: Program, cost: &dyn Fn(&Program) -> Option<u64>, mut budget: u32) -> Program {
+/// Local search: merges pairs while the cost falls and work is left, of which `cost` takes what it does. The cost is the length of the
+/// finished program, `None` if it does not fit.
+pub fn search(mut p: Program, cost: &dyn Fn(&Program) -> Option<u64>, left: &Cell<usize>) -> Program {
     let mut best = cost(&p);
     loop {
         let mut improved = false;
@@ -389,11 +458,10 @@ pub fn search(mut p: Program, cost: &dyn Fn(&Program) -> Option<u64>, mut budget
             while a < p.blocks[block].nodes.len() {
                 let mut b = a + 1;
                 while b < p.blocks[block].nodes.len() && b - a < 48 {
-                    if budget == 0 {
+                    if left.get() == 0 {
                         return p;
                     }
                     if let Some(q) = merged(&p, block, a, b) {
-                        budget -= 1;
                         let c = cost(&q);
                         if c.is_some_and(|c| best.is_none_or(|old| c < old)) {
                             best = c;

@@ -7,6 +7,8 @@ pub mod check;
 pub mod coalesce;
 pub mod dots;
 pub mod lanes;
+pub mod rows;
+pub mod vertices;
 
 use crate::isa::forms::Op;
 use crate::isa::registers::TEMPS;
@@ -77,7 +79,7 @@ pub fn place(p: &Program, c: &Classes) -> Result<Places, u8> {
     };
     let mut classes: Vec<Vec<u32>> =
         c.webs.iter().filter(|w| w.iter().any(|x| c.members[*x as usize].iter().any(|t| used[*t as usize]))).cloned().collect();
-    let degree = |w: &Vec<u32>| w.iter().map(|x| c.with[*x as usize].len()).sum::<usize>();
+    let degree = |w: &Vec<u32>| w.iter().map(|x| c.with[*x as usize].count_ones(..)).sum::<usize>();
     let width = |w: &Vec<u32>| -> usize { c.colour(w).map_or(4, |l| l.iter().max().map_or(0, |m| *m as usize + 1)) };
     let mut last = 17;
     for order in 0..3 {
@@ -196,7 +198,7 @@ fn assign(
 pub fn check(p: &Program, places: &Places) -> Result<(), String> {
     let i = crate::place::coalesce::interference(p);
     for (a, with) in i.with.iter().enumerate() {
-        for b in with.iter() {
+        for b in with.ones() {
             if places[a] == places[b] {
                 return Err(format!("temporaries {a} and {b} overlap in r{} lane {}", places[a].0, places[a].1));
             }

@@ -8,6 +8,7 @@ use crate::isa::forms::Op;
 use crate::isa::registers::COMPONENTS;
 use crate::isa::word::{Cond, CondOp};
 use retroshade_ir::Span;
+use retroshade_lower::pattern::Fired;
 use smallvec::SmallVec;
 
 /// A scalar temporary.
@@ -153,6 +154,10 @@ impl Node {
         let srcs = srcs.iter().map(|s| s.iter().copied().collect()).collect();
         Node { op, dests: dests.iter().copied().collect(), srcs, test: None, emit: (0, false, false), bundle: u32::MAX, span }
     }
+    /// A call of a procedure, without operands and results.
+    pub fn call(procedure: usize) -> Node {
+        Node { emit: (procedure as u8, false, false), ..Node::new(Op::Call, &[], &[], Span::NONE) }
+    }
     /// Whether lanes are independent of each other.
     pub fn elementwise(&self) -> bool {
         matches!(self.op, Op::Add | Op::Mul | Op::Mad | Op::Max | Op::Min | Op::Sge | Op::Slt | Op::Flr | Op::Mov)
@@ -261,6 +266,8 @@ pub struct Program {
     pub truth: Option<u8>,
     /// Names of temporaries for messages: where they are made.
     pub spans: Vec<Span>,
+    /// Which patterns have fired.
+    pub fired: Fired,
 }
 
 impl Program {
@@ -417,7 +424,7 @@ impl Program {
         for (b, block) in self.blocks.iter().enumerate() {
             for (n, node) in block.nodes.iter().enumerate() {
                 node.writes().for_each(|t| makers[t as usize].push((b, n)));
-                if node.op == Op::Emit || node.dests.iter().any(|d| matches!(d, Dest::Out(..))) {
+                if node.op == Op::Emit || node.dests.iter().any(|d| matches!(d, Dest::Out(..))) || self.stores(node) {
                     want(&mut node.reads(), &mut work);
                 }
             }
@@ -443,9 +450,15 @@ impl Program {
         }
         need
     }
+    /// Whether an operation calls a procedure that writes outputs.
+    fn stores(&self, n: &Node) -> bool {
+        let called = self.procedures.get(n.emit.0 as usize).filter(|_| n.op == Op::Call);
+        called.is_some_and(|q| self.blocks[q.blocks.clone()].iter().flat_map(|b| &b.nodes).any(|n| n.dests.iter().any(|d| matches!(d, Dest::Out(..)))))
+    }
     /// Removes lanes that nobody needs, and operations without lanes.
     pub fn remove_dead(&mut self) {
         let need = self.needed();
+        let storing: Vec<bool> = (0..self.procedures.len()).map(|n| self.stores(&Node::call(n))).collect();
         for b in &mut self.blocks {
             for n in &mut b.nodes {
                 let dead: Vec<usize> = (0..n.dests.len()).filter(|l| matches!(n.dests[*l], Dest::Tmp(t) if !need[t as usize])).collect();
@@ -458,7 +471,7 @@ impl Program {
                     }
                 }
             }
-            b.nodes.retain(|n| !n.dests.is_empty() || n.op == Op::Emit);
+            b.nodes.retain(|n| !n.dests.is_empty() || n.op == Op::Emit || n.op == Op::Call && storing[n.emit.0 as usize]);
             b.keeps.retain(|t| need[*t as usize]);
         }
         self.procedures.iter_mut().for_each(|q| q.results.retain(|t| need[*t as usize]));

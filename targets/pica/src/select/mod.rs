@@ -1,23 +1,24 @@
 //! Selection: legalised IR to tuples of scalars.
 //!
 //! Builds, shuffles, splats, extracts, negations and constants cost nothing: they only rename lanes. Equal scalar
-//! computations are found again by value, lane by lane. Vector operations stay together as a first packing.
+//! computations are found again by value, lane by lane. Vector operations stay together as a first packing. Which operation
+//! becomes what: `patterns.rs`.
 
 pub mod loops;
 pub mod mir;
 pub mod operands;
+pub mod patterns;
 
 use crate::abi::{Abi, InputPlace, Place, Transposed, Vertices, constant_lane, input_place};
 use crate::isa::forms::Op;
-use crate::isa::registers::FLOAT_UNIFORMS;
 use crate::isa::word::{Cond, CondOp};
-use crate::legal::tables::{self, Table};
 use crate::select::loops::Plan;
 use crate::select::mir::*;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::{Cfg, DomTree};
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
+use retroshade_lower::pattern::Matcher;
 use retroshade_lower::structure::{Node as Tree, Structure};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -146,7 +147,7 @@ fn nesting(m: &Module, id: FuncId) -> usize {
     1 + callees.map(|c| nesting(m, c)).max().unwrap_or(0)
 }
 
-impl Lowering<'_> {
+impl<'a> Lowering<'a> {
     fn function(&mut self, order: &[Block], cfg: &Cfg, dom: &DomTree, structure: &Structure) -> Result<(), CompileError> {
         for b in order {
             let idom = dom.idom(*b).and_then(|d| self.block_of.get(&d).copied());
@@ -171,6 +172,7 @@ impl Lowering<'_> {
             }
         }
         self.leave_loops(&structure.nodes);
+        let matcher = Matcher::new(Lowering::PATTERNS);
         self.place = (0..order.len()).any(|n| self.unsure(order[n], self.strips[n])).then(|| self.p.temp(Span::NONE));
         self.at = self.block_of[&order[0]];
         self.place_is(0);
@@ -182,7 +184,10 @@ impl Lowering<'_> {
             for i in &self.f.blocks[*b].insts {
                 self.span = self.f.spans[*i];
                 self.bundle += 1;
-                self.inst(*i)?;
+                let op = self.f.insts[*i].op;
+                if !matcher.select(self, op, *i)? {
+                    return self.internal(format!("`{}` is not legal", op.name()));
+                }
             }
         }
         for b in order {
@@ -420,6 +425,22 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// What a computation is without computing: the machine knows no negative zero, and nothing times zero is zero.
+    fn trivial(op: Op, lane: &[Ref]) -> Option<Ref> {
+        let is = |r: Ref, v: f32| r.leaf == Leaf::Const(v.to_bits());
+        let either = |what: &dyn Fn(Ref, Ref) -> Option<Ref>| what(lane[0], lane[1]).or_else(|| what(lane[1], lane[0]));
+        match op {
+            Op::Add => either(&|z, other| is(z, 0.0).then_some(other)),
+            Op::Mul => either(&|k, other| match k {
+                k if is(k, 0.0) => Some(k),
+                k if is(k, 1.0) => Some(other),
+                k if is(k, -1.0) => Some(other.negated()),
+                _ => None,
+            }),
+            _ => None,
+        }
+    }
+
     /// A scalar computation, made once per dominating block.
     fn scalar(&mut self, op: Op, srcs: &[&[Ref]]) -> Ref {
         let key: ValueKey = (op, srcs.iter().flat_map(|s| s.iter().copied()).collect());
@@ -439,173 +460,19 @@ impl Lowering<'_> {
     }
 
     fn elementwise(&mut self, op: Op, args: &[Tuple]) -> Tuple {
-        (0..args[0].len())
-            .map(|l| {
-                let s: SmallVec<[[Ref; 1]; 3]> = args.iter().map(|a| [a[l]]).collect();
-                let s: SmallVec<[&[Ref]; 3]> = s.iter().map(|a| a.as_slice()).collect();
+        let lanes: Vec<SmallVec<[Ref; 3]>> = (0..args[0].len()).map(|l| args.iter().map(|a| a[l]).collect()).collect();
+        // A trivial lane beside others of its kind costs nothing where it is, and a move elsewhere; so do lanes that would go apart.
+        let keys = |l: &[Ref]| l.iter().map(|r| r.key()).collect::<SmallVec<[Key; 3]>>();
+        let what = |l: &[Ref]| Self::trivial(op, l).map(Ref::key);
+        let beside = |l: &[Ref]| lanes.iter().any(|m| keys(m) == keys(l) && what(m) != what(l));
+        let lane = |l: &SmallVec<[Ref; 3]>| match Self::trivial(op, l).filter(|_| !beside(l)) {
+            Some(r) => r,
+            None => {
+                let s: SmallVec<[&[Ref]; 3]> = l.iter().map(std::slice::from_ref).collect();
                 self.scalar(op, &s)
-            })
-            .collect()
-    }
-
-    fn inst(&mut self, i: Inst) -> Result<(), CompileError> {
-        let d = self.f.insts[i].clone();
-        let args: SmallVec<[Tuple; 4]> = match d.op {
-            Opcode::BrIf
-            | Opcode::Jump
-            | Opcode::Return
-            | Opcode::Unreachable
-            | Opcode::Fcmp
-            | Opcode::Select
-            | Opcode::Iand
-            | Opcode::Ior
-            | Opcode::Inot => SmallVec::new(),
-            Opcode::Uniform => SmallVec::new(),
-            _ => d.args.iter().map(|a| self.get(*a)).collect::<Result<_, _>>()?,
+            }
         };
-        let result = d.results.first().copied();
-        let lanes: Tuple = match d.op {
-            Opcode::Const => {
-                let Some(v) = result else { return self.internal("const without result") };
-                let (Imm::Const(bits), ty) = (&d.imm, self.f.ty(v)) else { return self.internal("const without bits") };
-                if ty.scalar == Scalar::I1 {
-                    // A test that turned out to be none: 0 equals, or does not equal, 0.
-                    let (zero, code) = (Ref::constant(0), u8::from(bits[0] & 1 == 0));
-                    self.tests.insert(v, Test::Flags(smallvec![(zero, code, zero)], Cond { op: CondOp::X, x: true, y: true }));
-                    self.set(v, SmallVec::new());
-                    return Ok(());
-                }
-                (0..ty.lanes as usize).map(|l| self.constant(ty.scalar, bits[l])).collect()
-            }
-            Opcode::Undef => {
-                let n = result.map_or(1, |v| self.f.ty(v).lanes);
-                (0..n).map(|_| Ref::constant(0)).collect()
-            }
-            Opcode::Fadd => self.elementwise(Op::Add, &args),
-            Opcode::Fsub => {
-                let neg: Tuple = args[1].iter().map(|r| r.negated()).collect();
-                self.elementwise(Op::Add, &[args[0].clone(), neg])
-            }
-            Opcode::Fmul => self.elementwise(Op::Mul, &args),
-            Opcode::Fmad => self.elementwise(Op::Mad, &args),
-            Opcode::Fmin => self.elementwise(Op::Min, &args),
-            Opcode::Fmax => self.elementwise(Op::Max, &args),
-            Opcode::Ffloor => self.elementwise(Op::Flr, &args),
-            Opcode::Fneg => args[0].iter().map(|r| r.negated()).collect(),
-            Opcode::Frcp => self.per_lane(Op::Rcp, &args[0]),
-            Opcode::Frsqrt => self.per_lane(Op::Rsq, &args[0]),
-            Opcode::Fexp2 => self.per_lane(Op::Ex2, &args[0]),
-            Opcode::Flog2 => self.per_lane(Op::Lg2, &args[0]),
-            Opcode::Dot => smallvec![self.dot(&args[0], &args[1])?],
-            Opcode::Ext if let Some(t) = Table::of(&d.imm) => {
-                let (at, first) = tables::place(&mut self.p.tables, &t.registers());
-                let row = u8::from(t.guards.0) as usize;
-                let Some(reg) = (FLOAT_UNIFORMS as usize + row).checked_sub(at + 1) else {
-                    let needed = self.p.tables.len() as u64;
-                    let what = "a constant array does not fit the float registers";
-                    return Err(CompileError::limit("P0303", self.span, what, needed, u64::from(FLOAT_UNIFORMS)));
-                };
-                let index = Some(self.index_number(args[0][0]));
-                let lanes = t.rows.first().map_or(1, Vec::len) as u8;
-                (0..lanes).map(|l| Ref { leaf: Leaf::Uni { reg: reg as u8, comp: first + l, index }, neg: false }).collect()
-            }
-            Opcode::Ext => {
-                let op = match &d.imm {
-                    Imm::Ext(n) if &**n == "pica.sge" => Op::Sge,
-                    Imm::Ext(n) if &**n == "pica.slt" => Op::Slt,
-                    _ => return self.internal("unknown machine operation"),
-                };
-                self.elementwise(op, &args)
-            }
-            Opcode::Splat => {
-                let n = result.map_or(1, |v| self.f.ty(v).lanes);
-                (0..n).map(|_| args[0][0]).collect()
-            }
-            // Vectors of truth values exist only to be stored.
-            Opcode::Build if self.f.ty(d.args[0]).scalar == Scalar::I1 => SmallVec::new(),
-            Opcode::Build => args.iter().map(|a| a[0]).collect(),
-            Opcode::Extract => match d.imm {
-                Imm::Lane(n) => smallvec![args[0][n as usize]],
-                _ => return self.internal("extract without lane"),
-            },
-            Opcode::Insert => match d.imm {
-                Imm::Lane(n) => {
-                    let mut t = args[0].clone();
-                    t[n as usize] = args[1][0];
-                    t
-                }
-                _ => return self.internal("insert without lane"),
-            },
-            Opcode::Shuffle => match &d.imm {
-                Imm::Lanes(mask) => {
-                    let all: SmallVec<[Ref; 8]> = args[0].iter().chain(&args[1]).copied().collect();
-                    mask.iter().map(|k| all[*k as usize]).collect()
-                }
-                _ => return self.internal("shuffle without mask"),
-            },
-            // Integers live as floats: conversions of loads are free, and truncation happens in MOVA.
-            Opcode::S2f | Opcode::U2f | Opcode::F2s | Opcode::F2u => args[0].clone(),
-            Opcode::Input => self.input(&d)?,
-            Opcode::Uniform => match self.uniform(&d, result)? {
-                Some(t) => t,
-                None => return Ok(()),
-            },
-            Opcode::Output => {
-                // A truth value is stored as the number that was compared with zero.
-                let mut value = args[0].clone();
-                if self.f.ty(d.args[0]).scalar == Scalar::I1 {
-                    value = self.numbers(d.args[0])?;
-                }
-                return self.output(&d, &value);
-            }
-            Opcode::Fcmp | Opcode::Iand | Opcode::Ior | Opcode::Inot => {
-                let Some(v) = result else { return self.internal("test without result") };
-                let t = self.test_of(&d)?;
-                self.tests.insert(v, t);
-                self.set(v, SmallVec::new());
-                return Ok(());
-            }
-            Opcode::Select => self.select(&d)?,
-            Opcode::BrIf => {
-                self.p.blocks[self.at].span = self.span;
-                let t = self.test(d.args[0])?;
-                self.p.blocks[self.at].test = Some(t);
-                return Ok(());
-            }
-            Opcode::Call => return self.call(&d),
-            Opcode::Return if self.procedure.is_some() => return self.results(&d),
-            Opcode::EmitVertex => {
-                self.emit_vertex();
-                return Ok(());
-            }
-            Opcode::EndPrimitive => {
-                self.strip = 1;
-                self.place_is(0);
-                return Ok(());
-            }
-            Opcode::Jump | Opcode::Return | Opcode::Unreachable => return Ok(()),
-            other => return self.internal(format!("`{}` is not legal", other.name())),
-        };
-        if let Some(v) = result {
-            self.set(v, lanes);
-        }
-        Ok(())
-    }
-
-    fn per_lane(&mut self, op: Op, arg: &Tuple) -> Tuple {
-        arg.iter().map(|r| self.scalar(op, &[&[*r]])).collect()
-    }
-
-    /// dp4, dph where a fourth component is the constant 1, dp3.
-    fn dot(&mut self, a: &Tuple, b: &Tuple) -> Result<Ref, CompileError> {
-        let one = |r: Ref| r.leaf == Leaf::Const(1f32.to_bits());
-        Ok(match a.len() {
-            3 => self.scalar(Op::Dp3, &[a, b]),
-            4 if one(a[3]) => self.scalar(Op::Dph, &[&a[..3], b]),
-            4 if one(b[3]) => self.scalar(Op::Dph, &[&b[..3], a]),
-            4 => self.scalar(Op::Dp4, &[a, b]),
-            n => return self.internal(format!("a dot product of {n} lanes")),
-        })
+        lanes.iter().map(lane).collect()
     }
 
     fn input(&mut self, d: &InstData) -> Result<Tuple, CompileError> {
@@ -654,17 +521,11 @@ impl Lowering<'_> {
         }) as u32
     }
 
-    /// `None` for a boolean uniform, which is only a test.
-    fn uniform(&mut self, d: &InstData, result: Option<Value>) -> Result<Option<Tuple>, CompileError> {
-        let (Imm::Mem { var: MemRef::Uniform(k), offset }, Some(v)) = (&d.imm, result) else {
+    fn uniform(&mut self, d: &InstData) -> Result<Tuple, CompileError> {
+        let (Imm::Mem { var: MemRef::Uniform(k), offset }, Some(v)) = (&d.imm, d.results.first().copied()) else {
             return self.internal("uniform without variable");
         };
         let u = &self.m.uniforms[*k];
-        if let Place::Bool(b) = self.abi.uniforms[*k] {
-            self.tests.insert(v, Test::Bool(b, true));
-            self.set(v, SmallVec::new());
-            return Ok(None);
-        }
         let Place::Float { reg, comp, rows } = self.abi.uniforms[*k] else { return self.internal("a uniform without place") };
         let mut shift = 0;
         let index = match d.args.first() {
@@ -708,7 +569,7 @@ impl Lowering<'_> {
             let reg = (i64::from(reg) + shift + i64::from(byte / 16)).clamp(0, 95) as u8;
             Ref { leaf: Leaf::Uni { reg, comp: (byte % 16 / 4) as u8, index }, neg: false }
         };
-        Ok(Some((0..u32::from(self.f.ty(v).lanes)).map(lane).collect()))
+        Ok((0..u32::from(self.f.ty(v).lanes)).map(lane).collect())
     }
 
     /// An index that counts columns as one that counts rows: whole matrices only, else nothing.

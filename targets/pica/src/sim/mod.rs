@@ -355,8 +355,8 @@ pub fn simulate(shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult
     let bad = |m: String| SimError::BadEnv(m);
     let bin = Shbin::read(&shader.container).map_err(|e| bad(e.to_string()))?;
     let code = decode_all(&bin).map_err(|e| bad(e.to_string()))?;
-    if let Some(e) = lint::program(&code).into_iter().next() {
-        return Err(SimError::Fault { at: e.offset.unwrap_or(0) as u32, message: e.message });
+    if let Some(f) = lint::program(&code).into_iter().next() {
+        return Err(SimError::Fault { at: f.error.offset.unwrap_or(0) as u32, message: f.error.message });
     }
     let exe = bin.executables.first().ok_or_else(|| bad("no entry point".to_string()))?;
     let m = &shader.legal;
