@@ -161,8 +161,8 @@ pub struct CodegenArgs {
     /// Let texels, colours and what is computed from them be f16 where the machine has it.
     #[arg(long)]
     pub relaxed_precision: bool,
-    /// How the colour of a fragment program leaves it (USSE): f16, u8 or f32.
-    #[arg(long, value_name = "FORMAT", default_value = "f16", value_parser = ["f16", "u8", "f32"])]
+    /// How the colour of a fragment program leaves it (USSE): f16, u8 or f32; auto is f16, and u8 where the program reads the frame buffer.
+    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = ["auto", "f16", "u8", "f32"])]
     pub color_format: String,
     /// Clamp indices to their arrays.
     #[arg(long)]
@@ -179,6 +179,9 @@ pub struct CodegenArgs {
     /// The most registers that a thread may take: more threads run at once, values that find no room go to memory (Tesla).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=126))]
     pub max_registers: Option<u32>,
+    /// Make each uniform block a uniform buffer of its own, by its binding, where all would share the default one (USSE).
+    #[arg(long)]
+    pub uniform_buffers: bool,
     /// Whether products and sums may be contracted.
     #[arg(long, value_name = "on|off", default_value = "on", value_parser = ["on", "off"])]
     pub fp_contract: String,
@@ -196,7 +199,7 @@ pub struct CompileArgs {
     /// Make one container of all programs, where the platform has that (PICA200: a vertex and a geometry program; Wii U: the stages of a pipeline).
     #[arg(long)]
     pub link: bool,
-    /// What to write: bin container asm hex ir legal mir regalloc stats reflect map header vitagl; gsh is the container of R700's chip latte.
+    /// What to write: bin container asm hex ir legal mir regalloc stats reflect map header vitagl vitagl-texture-size; gsh is the container of R700's chip latte.
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_enum)]
     pub emit: Vec<Emit>,
     /// How to read the sources.
@@ -241,6 +244,7 @@ pub enum Emit {
     Header,
     Vitagl,
     Gsh,
+    VitaglTextureSize,
 }
 
 impl Emit {
@@ -261,11 +265,12 @@ impl Emit {
             Emit::Header => "header",
             Emit::Vitagl => "vitagl",
             Emit::Gsh => "gsh",
+            Emit::VitaglTextureSize => "vitagl-texture-size",
         }
     }
     /// Whether the output is not text.
     pub fn is_binary(self) -> bool {
-        matches!(self, Emit::Bin | Emit::Container | Emit::Vitagl | Emit::Gsh)
+        matches!(self, Emit::Bin | Emit::Container | Emit::Vitagl | Emit::VitaglTextureSize | Emit::Gsh)
     }
 }
 

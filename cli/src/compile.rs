@@ -46,7 +46,7 @@ fn product(kind: Emit, file: &str, module: &Module, isa: &dyn TargetIsa, s: &Com
             Some(h) => h.clone(),
             None => words(&s.code).into_bytes(),
         },
-        Emit::Mir | Emit::Regalloc | Emit::Header | Emit::Vitagl => match s.extra.get(kind.name()) {
+        Emit::Mir | Emit::Regalloc | Emit::Header | Emit::Vitagl | Emit::VitaglTextureSize => match s.extra.get(kind.name()) {
             Some(b) => b.clone(),
             None => return Err(Failure::plain(1, "C0010", format!("target {} has no `{}` output", isa.name(), kind.name()))),
         },

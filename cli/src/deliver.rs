@@ -40,6 +40,8 @@ fn ending(kind: Emit, isa: Option<&dyn TargetIsa>, chip: Option<&str>) -> &'stat
         Emit::Map => "map.json",
         Emit::Header => "h",
         Emit::Bin | Emit::Hex | Emit::Ir | Emit::Mir | Emit::Regalloc | Emit::Vitagl => kind.name(),
+        // Only the builds of the library differ.
+        Emit::VitaglTextureSize => Emit::Vitagl.name(),
     }
 }
 

@@ -106,7 +106,8 @@ pub fn options(args: &CodegenArgs) -> Options {
         color_format: match args.color_format.as_str() {
             "u8" => ColorFormat::U8,
             "f32" => ColorFormat::F32,
-            _ => ColorFormat::F16,
+            "f16" => ColorFormat::F16,
+            _ => ColorFormat::Auto,
         },
         robust: args.robust,
         matrix_layout: args.matrix_layout.as_deref().map(|l| if l == "row" { MatrixLayout::Row } else { MatrixLayout::Column }),
@@ -115,6 +116,7 @@ pub fn options(args: &CodegenArgs) -> Options {
         // `load` has done that.
         verify: false,
         max_registers: args.max_registers,
+        uniform_buffers: args.uniform_buffers,
         ..Options::default()
     }
 }

@@ -144,6 +144,9 @@ fn vitagl_files_name_their_matrices() {
     let names: Vec<&str> = matrices.iter().map(|m| g.parameters[*m as usize].name.as_str()).collect();
     assert_eq!(names, ["clip", "view"]);
     assert_eq!(file.len(), 4 * (1 + matrices.len()) + shader.container.len());
+    // Libraries that know texture sizes read one byte more before the container: no texture's is wanted.
+    let sized = &shader.extra["vitagl-texture-size"];
+    assert_eq!((container::read_vitagl(sized).unwrap(), sized.len()), ((matrices.clone(), g.clone()), file.len() + 1));
     for n in 0..file.len() - 4 {
         assert!(container::read_vitagl(&file[..n]).is_err(), "{n} bytes are read as a vitaGL file");
     }

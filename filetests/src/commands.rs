@@ -110,6 +110,7 @@ fn options(t: &TargetLine) -> Result<Options, String> {
             ("color", "f32") => o.color_format = ColorFormat::F32,
             ("robust", v) => o.robust = v == "on",
             ("registers", n) => o.max_registers = Some(n.parse().map_err(|_| format!("`registers={n}` is no number"))?),
+            ("buffers", v) => o.uniform_buffers = v == "own",
             _ => return Err(format!("a target has no setting `{k}={v}`")),
         }
     }

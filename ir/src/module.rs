@@ -33,6 +33,8 @@ named_enum! {
         InstanceIndex "instance_index",
         /// Whether the fragment belongs to a front face (i1).
         FrontFacing "front_facing",
+        /// The colour that the frame buffer has where a fragment is drawn (a fragment program's input).
+        LastColor "last_color",
         /// Depth written by a fragment program.
         FragDepth "frag_depth",
         /// Point size.

@@ -17,6 +17,7 @@ pub mod structure;
 pub mod testing;
 pub mod text;
 pub mod vcode;
+pub mod words;
 
 pub use driver::{Budget, Phase, Trace, climb, search};
 pub use error::CompileError;

@@ -19,8 +19,10 @@ pub enum OptLevel {
 /// How the colour of a fragment program leaves it, where the machine has several ways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColorFormat {
-    /// Four halves (the default).
+    /// Four halves; four fractions of 255 where the program reads the frame buffer's colour (the default).
     #[default]
+    Auto,
+    /// Four halves.
     F16,
     /// Four fractions of 255.
     U8,
@@ -67,6 +69,9 @@ pub struct Options {
     pub verify: bool,
     /// The most registers that a thread may take where that is a choice (Tesla); beyond them values go to memory.
     pub max_registers: Option<u32>,
+    /// Whether each uniform block that the source names is a uniform buffer of its own, by its binding (USSE); otherwise all
+    /// uniforms lie in the default uniform buffer.
+    pub uniform_buffers: bool,
     /// Run regalloc2's checker on every allocation (always on in debug builds).
     pub check_allocation: bool,
 }
@@ -87,6 +92,7 @@ impl Default for Options {
             emulators: false,
             verify: true,
             max_registers: None,
+            uniform_buffers: false,
             check_allocation: cfg!(debug_assertions),
         }
     }

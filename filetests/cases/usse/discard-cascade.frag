@@ -3,9 +3,9 @@
 // target usse
 // A cascade of comparisons around dropped pixels needs no branch: each condition is tested under the one before.
 // not: BR
-// check: CMP.equal.i32 p0
-// check: p0 CMP.lt.f32 p0
-// check: p0 KILL
+// check: CMP.ne.i32 p1
+// check: !p1 CMP.ge.f32 p1
+// check: !p1 KILL
 #version 450
 layout(location = 0) in vec4 shade;
 layout(location = 0) out vec4 colour;

@@ -176,7 +176,7 @@ pub(crate) fn compile(
         Some((name, ours))
     };
     let whole = |fast: bool| match hlsl {
-        None => upgrade.header(&toks, &macros, fast) + &ours,
+        None => upgrade.header(&toks, &macros, fast) + &ours + &upgrade.footer(),
         Some(_) => macros.iter().map(|(k, v)| format!("#define {k} {v}\n")).collect::<String>() + "#line 1\n" + &ours,
     };
     let mut parsed = Err(String::new());

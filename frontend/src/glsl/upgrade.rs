@@ -176,7 +176,12 @@ const SYMBOLS: &[&str] = &[
     "GL_ARB_shading_language_420pack",
     "GL_ARB_texture_rectangle",
     "GL_EXT_gpu_shader4",
+    "GL_EXT_shader_framebuffer_fetch",
+    "GL_ARM_shader_framebuffer_fetch",
 ];
+
+/// The frame buffer's colour in a program that reads it under another name.
+const LAST_COLOUR: &str = "gl_LastFragColorARM";
 
 /// Today's name of an old texture function with the same result.
 fn texture_function(name: &str) -> Option<&'static str> {
@@ -213,6 +218,8 @@ pub(crate) struct Upgrade {
     stage: Stage,
     /// Words that are the user's names and reserved in the new dialect.
     names: BTreeSet<String>,
+    /// Outputs that begin as the frame buffer's colour: `inout` variables of GL_EXT_shader_framebuffer_fetch.
+    blended: Vec<String>,
 }
 
 impl Upgrade {
@@ -229,13 +236,16 @@ impl Upgrade {
                 names.insert(t.text.to_string());
             }
         }
-        Upgrade { dialect, stage, names }
+        let blended = if dialect.es && stage == Stage::Fragment { blended(toks) } else { Vec::new() };
+        // What glslang does not know stands in the text of an old dialect.
+        let dialect = Dialect { version: if blended.is_empty() { dialect.version } else { dialect.version.min(300) }, ..dialect };
+        Upgrade { dialect, stage, names, blended }
     }
 
     /// Nothing: for languages that glslang takes as they are.
     pub(crate) fn none(stage: Stage) -> Upgrade {
         let dialect = Dialect { version: 450, es: false, compatibility: false, stated: true };
-        Upgrade { dialect, stage, names: BTreeSet::new() }
+        Upgrade { dialect, stage, names: BTreeSet::new(), blended: Vec::new() }
     }
 
     /// What stands for a word of the user's; `next` is the text behind it.
@@ -250,6 +260,8 @@ impl Upgrade {
             return w.into();
         }
         match w {
+            // The program's own entry is called by one that reads the colour first.
+            "main" if !self.blended.is_empty() => format!("{PREFIX}main").into(),
             "attribute" => "in".into(),
             "varying" if self.stage == Stage::Vertex => "out".into(),
             "varying" => "in".into(),
@@ -266,6 +278,7 @@ impl Upgrade {
         let mut out = String::with_capacity(text.len() + 64);
         let mut line = 0;
         let mut to = 0;
+        let mut depth = Depth::default();
         for t in toks {
             while line < t.line {
                 out.push('\n');
@@ -282,10 +295,27 @@ impl Upgrade {
                 out.push(' ');
             }
             to = t.end();
-            out.push_str(&if t.is_word() { self.word(t.text, &text[to..]) } else { t.text.into() });
+            depth.token(t);
+            let outer = t.is("inout") && depth.is_outside() && !self.blended.is_empty();
+            out.push_str(&if outer {
+                "out".into()
+            } else if t.is_word() {
+                self.word(t.text, &text[to..])
+            } else {
+                t.text.into()
+            });
         }
         out.push('\n');
         out
+    }
+
+    /// What stands behind the text.
+    pub(crate) fn footer(&self) -> String {
+        if self.blended.is_empty() {
+            return String::new();
+        }
+        let first: String = self.blended.iter().map(|name| format!("{name} = {LAST_COLOUR}; ")).collect();
+        format!("void main() {{ {first}{PREFIX}main(); }}\n")
     }
 
     fn directive(&self, out: &mut String, t: &Token<'_>) {
@@ -392,6 +422,12 @@ impl Upgrade {
                 "gl_FragData" if self.stage == Stage::Fragment => {
                     let _ = writeln!(out, "out vec4 gl_FragData[{}];", elements(word, toks));
                 }
+                "gl_LastFragData" if self.stage == Stage::Fragment => {
+                    let _ = writeln!(out, "in vec4 gl_LastFragData[{}];", elements(word, toks));
+                }
+                LAST_COLOUR if self.stage == Stage::Fragment && self.blended.is_empty() => {
+                    let _ = writeln!(out, "in vec4 {LAST_COLOUR};");
+                }
                 "gl_TexCoord" => {
                     let _ = writeln!(out, "{direction} vec4 gl_TexCoord[{}];", elements(word, toks));
                 }
@@ -403,6 +439,9 @@ impl Upgrade {
                 }
             }
         }
+        if !self.blended.is_empty() {
+            let _ = writeln!(out, "in vec4 {LAST_COLOUR};");
+        }
         for (_, text) in SHADOWS.iter().filter(|(name, _)| seen.contains(name) && !self.names.contains(*name)) {
             out.push_str(text);
             out.push('\n');
@@ -411,6 +450,37 @@ impl Upgrade {
             out.push_str("vec4 ftransform() { return gl_ModelViewProjectionMatrix * gl_Vertex; }\n");
         }
     }
+}
+
+/// How deep in brackets a token stands.
+#[derive(Default)]
+struct Depth(u32);
+
+impl Depth {
+    fn token(&mut self, t: &Token<'_>) {
+        match t.text {
+            "{" | "(" => self.0 += 1,
+            "}" | ")" => self.0 = self.0.saturating_sub(1),
+            _ => {}
+        }
+    }
+    fn is_outside(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// The names of `inout` variables outside functions.
+fn blended(toks: &[Token<'_>]) -> Vec<String> {
+    let mut depth = Depth::default();
+    let mut out = Vec::new();
+    for (n, t) in toks.iter().enumerate() {
+        depth.token(t);
+        if t.is("inout") && depth.is_outside() {
+            let words = toks[n + 1..].iter().take_while(|t| t.is_word());
+            out.extend(words.last().map(|t| t.text.to_string()));
+        }
+    }
+    out
 }
 
 /// One more than the greatest constant index of an array.

@@ -490,6 +490,7 @@ impl<'m> Converter<'m> {
                 let count = self.locations(ty);
                 says.location = Some(match before {
                     Some(l) => l,
+                    None if !output && is_last_colour(&name) => 0,
                     None => free.find(count),
                 });
                 io.unplaced = true;
@@ -648,6 +649,10 @@ impl<'m> Converter<'m> {
                 Some(b) => IoDecl::builtin(t, b),
                 None => return Err(self.error("F0124", format!("the builtin {b:?} exists on none of the machines"))),
             },
+            None if !io.output && matches!(name, "gl_LastFragColorARM" | "gl_LastFragData[0]") => IoDecl::builtin(t, Builtin::LastColor),
+            None if !io.output && is_last_colour(name) => {
+                return Err(self.error("F0124", format!("`{name}`: a program can read the colour of its first target only")));
+            }
             None => {
                 if says.component.is_some_and(|c| c != 0) {
                     return Err(
@@ -831,6 +836,11 @@ fn draw_parameter(b: BuiltIn) -> Option<&'static str> {
         BuiltIn::DrawIndex => "draw_index",
         _ => return None,
     })
+}
+
+/// Whether an input is the frame buffer's colour, which takes no location.
+fn is_last_colour(name: &str) -> bool {
+    name.starts_with("gl_LastFrag")
 }
 
 /// The IR's name for a builtin, if some machine has it.

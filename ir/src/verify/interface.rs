@@ -14,6 +14,7 @@ fn builtin(stage: Stage, input: bool, b: Builtin) -> Option<Type> {
         (Position, Vertex, false) | (Position, Geometry, _) | (Position, Fragment, true) => F32.with_lanes(4),
         (VertexIndex | InstanceIndex, Vertex, true) => I32,
         (FrontFacing, Fragment, true) => I1,
+        (LastColor, Fragment, true) => F32.with_lanes(4),
         (FragDepth, Fragment, false) => F32,
         (PointSize, Vertex, false) | (PointSize, Geometry, _) => F32,
         (PointCoord, Fragment, true) => F32.with_lanes(2),

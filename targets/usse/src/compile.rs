@@ -19,16 +19,34 @@ use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::reflect::uniform_leaves;
-use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options, Reflection, Syntax};
+use retroshade_lower::{Budget, CompileError, CompiledShader, OptLevel, Options, Phase, Reflection, Syntax, Trace, climb, search};
 use std::collections::BTreeSet;
 
 /// Compiles a verified source module.
 pub fn compile(source: &Module, o: &Options) -> Result<CompiledShader, CompileError> {
-    match attempt(source, o, false) {
-        // Too many live values: once more with everything made as late, and as often, as it is needed.
-        Err(e) if is_crowded(&e) => attempt(source, o, true).map_err(|_| e),
-        other => other,
+    let mut crowded = None;
+    for room in Room::ALL {
+        match in_room(source, o, room) {
+            Err(e) if is_crowded(&e) => drop(crowded.get_or_insert(e)),
+            other => return other,
+        }
     }
+    Err(crowded.unwrap_or_else(|| CompileError::Internal("nothing was built".to_string())))
+}
+
+/// What is done so that all values find places; each further step costs words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// Nothing.
+    Enough,
+    /// Everything is made as late, and as often, as it is needed.
+    Late,
+    /// And the lanes of vectors may be anywhere.
+    Scalars,
+}
+
+impl Room {
+    const ALL: [Room; 3] = [Room::Enough, Room::Late, Room::Scalars];
 }
 
 /// Whether a program has more live values than there are registers.
@@ -38,69 +56,57 @@ fn is_crowded(e: &CompileError) -> bool {
 
 /// The legalised module that [`compile`] makes code of.
 pub fn legal(source: &Module, o: &Options) -> Result<Module, CompileError> {
-    let m = legal::legalise(source, o, false, true, &mut |_, _| {})?;
-    if o.relaxed_precision {
-        // Which values are f16 depends on the size of the code.
-        return compile(source, o).map(|s| s.legal).or(Ok(m));
+    let m = legal::legalise(source, o, false, false, &mut Trace::off())?;
+    // Which values are f16, and how late they are made, depends on the code.
+    if !o.relaxed_precision && !build(&m, o, &Way::default()).is_err_and(|e| is_crowded(&e)) {
+        return Ok(m);
     }
-    match build(&m, o, &Way::default()) {
-        Err(e) if is_crowded(&e) => match attempt(source, o, true) {
-            Ok(s) => Ok(s.legal),
-            Err(_) => Ok(m),
-        },
-        _ => Ok(m),
-    }
+    Ok(compile(source, o).map_or(m, |s| s.legal))
 }
 
-fn attempt(source: &Module, o: &Options, sink: bool) -> Result<CompiledShader, CompileError> {
-    let mut best = attempt_narrow(source, o, sink, o.relaxed_precision);
-    if o.relaxed_precision {
-        // Conversions can cost more than narrow operations save; the colour leaves as f16 in any case.
-        let wide = attempt_narrow(source, o, sink, false);
-        let size = |s: &Result<CompiledShader, CompileError>| s.as_ref().map_or(u32::MAX, |s| s.stats.instructions);
-        if size(&wide) < size(&best) {
-            best = wide;
-        }
-    }
-    best
+/// A program that is ready to be packed, with the module that it was made of.
+struct Candidate<'o> {
+    module: Module,
+    built: Built,
+    trace: Trace<'o>,
 }
 
-/// Compiles with f16 values where they are allowed, or without.
-fn attempt_narrow(source: &Module, o: &Options, sink: bool, narrow: bool) -> Result<CompiledShader, CompileError> {
-    let mut dumps = Vec::new();
-    let module = legal::legalise(source, o, sink, narrow, &mut |name, m| {
-        if o.wants(name) {
-            dumps.push((name.to_string(), retroshade_ir::print(m)));
-        }
-    })?;
-    // Hoisting costs attribute registers and sometimes words: keep the smaller program.
-    let mut best: Option<Built> = None;
-    let mut failed = None;
-    let mut matrices = true;
-    for (hoist, rows) in [(true, false), (true, true), (false, false), (false, true)] {
-        if rows && !matrices {
-            continue;
-        }
-        let way = Way { hoist, rows, inside: BTreeSet::new() };
-        match build(&module, o, &way).map(|b| if o.opt > OptLevel::O1 { improve(&module, o, b) } else { b }) {
-            Ok(b) => {
-                matrices = b.matrices;
-                if best.as_ref().is_none_or(|x| b.size() < x.size()) {
-                    best = Some(b);
-                }
-            }
-            // What cannot be placed may still be placed another way.
-            Err(e) if !rows => {
-                matrices = is_crowded(&e);
-                failed = Some(e);
-            }
-            Err(_) => {}
-        }
-    }
-    let Some(built) = best else {
-        return Err(failed.unwrap_or_else(|| CompileError::Internal("nothing was built".to_string())));
+/// Compiles with f16 values where they are allowed and without: conversions can cost more than narrow operations save. The
+/// colour leaves as f16 in any case.
+fn in_room(source: &Module, o: &Options, room: Room) -> Result<CompiledShader, CompileError> {
+    let narrow: &[bool] = if o.relaxed_precision { &[true, false] } else { &[false] };
+    let build = |narrow: bool, _: &mut Budget| {
+        let mut trace = Trace::new(o);
+        let module = legal::legalise(source, o, room != Room::Enough, narrow, &mut trace)?;
+        let built = best(&module, o, room == Room::Scalars)?;
+        Ok(Candidate { module, built, trace })
     };
-    finish(module, built, o, ir_ops(source), dumps)
+    let found = search(narrow.iter().copied(), &mut Budget::unlimited(), build, |c| c.built.size())?;
+    finish(found, ir_ops(source))
+}
+
+/// The smallest program. Hoisting costs attribute registers and sometimes words, and so do rows.
+fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileError> {
+    let rows: &[bool] = if scalars { &[false] } else { &[false, true] };
+    let ways = [true, false].into_iter().flat_map(|hoist| rows.iter().map(move |rows| (hoist, *rows)));
+    let mut matrices = true;
+    // What the plainest way lacks is what the program lacks.
+    let mut plain = None;
+    let build = |(hoist, rows): (bool, bool), _: &mut Budget| {
+        if rows && !matrices {
+            return Err(CompileError::Internal("nothing to group".to_string()));
+        }
+        let way = Way { hoist, rows, scalars, inside: BTreeSet::new() };
+        let built = build(module, o, &way);
+        // What cannot be placed may still be placed another way.
+        matrices = if rows { matrices } else { built.as_ref().map_or_else(is_crowded, |b| b.matrices) };
+        if let (false, false, Err(e)) = (hoist, rows, &built) {
+            plain = Some(e.clone());
+        }
+        built.map(|b| if o.opt > OptLevel::O1 { improve(module, o, b) } else { b })
+    };
+    let found = search(ways, &mut Budget::unlimited(), build, Built::size);
+    found.map_err(|e| plain.unwrap_or(e))
 }
 
 /// How a program is built.
@@ -110,6 +116,8 @@ struct Way {
     hoist: bool,
     /// Products of a vector with rows repeat one word.
     rows: bool,
+    /// Lanes of vectors may be anywhere.
+    scalars: bool,
     /// Vectors in internal registers.
     inside: BTreeSet<Vreg>,
 }
@@ -139,24 +147,19 @@ impl Built {
 }
 
 /// Words of code that the search for internal registers may build again and again.
-const SEARCH: usize = 3_000;
+const SEARCH: u64 = 3_000;
 
 /// Moves vectors into internal registers, one after the other, as long as that makes the program no larger: what is stored
 /// there takes one word for four lanes.
 fn improve(m: &Module, o: &Options, start: Built) -> Built {
-    let mut best = start;
-    let mut work = SEARCH;
-    for v in best.candidates.clone() {
-        let Some(left) = work.checked_sub(best.size()) else { break };
-        work = left;
+    let step = |best: &Built, v: Vreg, work: &mut Budget| {
+        work.spend(best.size());
         let mut way = best.way.clone();
         way.inside.insert(v);
-        match build(m, o, &way) {
-            Ok(b) if b.size() <= best.size() => best = b,
-            _ => {}
-        }
-    }
-    best
+        build(m, o, &way)
+    };
+    let candidates = start.candidates.clone();
+    climb(start, candidates, &mut Budget::new(SEARCH), step, |new, old| new.size() <= old.size())
 }
 
 fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
@@ -170,7 +173,11 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
     if way.rows {
         sel.primary = grouped.ok_or_else(|| CompileError::Internal("nothing to group".to_string()))?;
     }
-    let places = place::place(&sel.primary, &sel.fixed, abi.pa, abi.o, &way.inside)?;
+    if way.scalars {
+        sel.primary = place::scalars::split(&sel.primary, &sel.fixed);
+    }
+    let setting = place::Setting { fixed: &sel.fixed, pa: abi.pa, o: abi.o, inside: &way.inside };
+    let places = place::place(&sel.primary, setting)?;
     if o.check_allocation {
         crate::place::check::placed(&sel.primary, &places).judge().map_err(CompileError::Internal)?;
     }
@@ -209,12 +216,12 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
         .enumerate()
         .map(|(n, _)| format!("v{n} = {}\n", places.at[n].map_or("-".to_string(), |r| r.to_string())))
         .collect();
-    let Selected { primary: mir, .. } = sel;
+    let Selected { primary: mir, fired, .. } = sel;
     Ok(Built {
-        candidates: crate::place::liveness::candidates(&mir, &places),
+        candidates: crate::place::live::candidates(&mir, &places),
         matrices,
         way: way.clone(),
-        mir: mir.text(),
+        mir: format!("{fired}\n{}", mir.text()),
         places: places_text,
         words: code,
         second: encode(&second)?,
@@ -226,7 +233,8 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
     })
 }
 
-fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(String, String)>) -> Result<CompiledShader, CompileError> {
+fn finish(found: Candidate, ir_ops: u32) -> Result<CompiledShader, CompileError> {
+    let Candidate { module, built: b, mut trace } = found;
     let gxp = package::package(&package::Program {
         module: &module,
         abi: &b.abi,
@@ -250,6 +258,9 @@ fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(St
             asm::disassemble_code(&raw, Syntax::Native, &mut text);
         }
     }
+    trace.text(Phase::Select, || b.mir.clone());
+    trace.text(Phase::Place, || b.places.clone());
+    trace.text(Phase::Emit, || text.clone());
     let mut source_map = Vec::new();
     for (n, w) in b.secondary.iter().chain(&b.primary).enumerate() {
         source_map.push((n as u32 * 8..n as u32 * 8 + 8, w.span));
@@ -280,10 +291,9 @@ fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(St
     let mut extra: IndexMap<&'static str, Vec<u8>> = IndexMap::new();
     extra.insert("hex", all.iter().map(|w| format!("{w:016x}\n")).collect::<String>().into_bytes());
     extra.insert("header", files::header(&module, &bytes).into_bytes());
-    extra.insert("vitagl", container::vitagl(&gxp, &files::matrices(&module, &gxp)));
-    if o.wants("mir") {
-        dumps.push(("mir".to_string(), b.mir.clone()));
-    }
+    let matrices = files::matrices(&module, &gxp);
+    extra.insert("vitagl", container::vitagl(&gxp, &matrices, false));
+    extra.insert("vitagl-texture-size", container::vitagl(&gxp, &matrices, true));
     extra.insert("mir", b.mir.into_bytes());
     extra.insert("regalloc", b.places.into_bytes());
     Ok(CompiledShader {
@@ -298,7 +308,7 @@ fn finish(module: Module, b: Built, o: &Options, ir_ops: u32, mut dumps: Vec<(St
         legal: module,
         asm: text,
         extra,
-        dumps,
+        dumps: trace.into_dumps(),
     })
 }
 
@@ -306,6 +316,8 @@ fn place_reflection(r: &mut Reflection, m: &Module, abi: &Abi) {
     for (n, (i, _)) in m.inputs.iter().enumerate() {
         if let Some(s) = abi.inputs.iter().find(|s| s.input == i) {
             r.inputs[n].register = Some(format!("pa{}", s.pa));
+        } else if abi.blended == Some(i) {
+            r.inputs[n].register = Some("o0".to_string());
         }
     }
     for (n, (o, _)) in m.outputs.iter().enumerate() {
@@ -313,16 +325,20 @@ fn place_reflection(r: &mut Reflection, m: &Module, abi: &Abi) {
             r.outputs[n].register = Some(if Some(o) == abi.depth {
                 "depth".to_string()
             } else {
-                format!("{}{}", if m.stage == Stage::Vertex { "o" } else { "pa" }, s.reg)
+                format!("{}{}", if m.stage == Stage::Vertex || abi.native { "o" } else { "pa" }, s.reg)
             });
         }
     }
     for (u, d) in m.uniforms.iter() {
-        if let Some(s) = abi.uniforms.iter().find(|s| s.uniform == u) {
+        if let Some(s) = abi.uniforms.slot(u) {
             // An array of structures has a place for each member of each element.
             for part in uniform_leaves(d) {
                 let word = s.element(d, part.first);
-                let place = if s.memory { format!("[{word}]") } else { format!("sa{word}") };
+                let place = match s.loaded {
+                    Some(first) => format!("sa{}", first as u32 + word),
+                    None if s.buffer == container::DEFAULT_BUFFER => format!("[{word}]"),
+                    None => format!("{}[{word}]", s.buffer),
+                };
                 for leaf in r.uniforms.iter_mut().filter(|l| l.name == part.name) {
                     leaf.register = Some(place.clone());
                 }

@@ -103,6 +103,20 @@ fn worked_examples() {
     assert_eq!(r.invocations[3].outputs, [bits(&[0.25, 0.5, 0.25, 0.75])]);
 }
 
+/// A texture coordinate that the container marks as halves stands in its registers as a float, of which half precision is kept.
+#[test]
+fn half_varyings() {
+    let Some(sheet) = shared::read("isa/usse.md") else { return };
+    let mut g = gxp(false, example(&sheet, "libvita2d/texture_v"), Vec::new(), 16, vertex(0x0600_1000, 1));
+    g.parameters = vec![parameter(0, "aPosition", 3, 1, 0), parameter(0, "aTexcoord", 2, 1, 4), parameter(1, "wvp", 4, 4, 0)];
+    if let Varyings::Vertex { half, .. } = &mut g.varyings {
+        *half = 1;
+    }
+    let third = 1.0f32 / 3.0;
+    let r = run(&g, vec![bits(&[0.0; 3]), bits(&[third, 0.75])], vec![bits(&[0.0; 16])], Vec::new());
+    assert_eq!(r.invocations[0].outputs[1], bits(&[0.333_251_95, 0.75]));
+}
+
 /// The programs that were recorded on a console, with secondary programs and literals, in containers.
 #[test]
 fn recorded_programs() {

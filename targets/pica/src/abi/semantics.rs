@@ -8,6 +8,7 @@ use crate::abi;
 use crate::container::OUTPUT_COMPONENTS;
 use retroshade_ir::{Binding, Diagnostic, IoDecl, Module, Span, Stage};
 use retroshade_lower::CompileError;
+use retroshade_lower::words::{COLOURS, stems};
 
 /// The type of clip-space positions.
 const POSITION: u16 = 0;
@@ -16,12 +17,10 @@ const MEANINGFUL: [u32; 7] = [1, 2, 3, 4, 5, 6, 8];
 /// The type without a meaning: data for a geometry program.
 pub const DUMMY: u16 = 9;
 
-/// Beginnings that say nothing about what a variable is.
-const PREFIXES: [&str; 12] = ["gl", "out", "o", "v", "vs", "vtx", "vert", "vertex", "frag", "fs", "ps", "var"];
 /// Names of each type, without digits at the end.
 const NAMES: [(u16, &[&str]); 6] = [
     (1, &["normalquat", "nquat", "quat", "quaternion", "tangentquat"]),
-    (2, &["color", "colour", "clr", "col", "frontcolor", "diffuse", "rgba", "tint"]),
+    (2, &COLOURS),
     (
         3,
         &[
@@ -45,16 +44,14 @@ const NAMES: [(u16, &[&str]); 6] = [
 
 /// The type that a name says.
 fn type_of_name(name: &str) -> Option<u16> {
-    let word: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    let known = |w: &str| {
-        let stem = w.trim_end_matches(|c: char| c.is_ascii_digit());
-        let number = w[stem.len()..].parse::<u16>().ok();
+    let known = |(stem, number): (String, Option<u16>)| {
+        let whole = number.map_or(stem.clone(), |n| format!("{stem}{n}"));
         NAMES.iter().find_map(|(kind, names)| {
-            if names.contains(&w) && (*kind != 3) {
+            if names.contains(&&*whole) && (*kind != 3) {
                 return Some(*kind);
             }
             match (kind, number) {
-                _ if !names.contains(&stem) => None,
+                _ if !names.contains(&&*stem) => None,
                 (3, None | Some(0)) => Some(3),
                 (3, Some(n @ 1..=2)) => Some(4 + n),
                 (3, _) => None,
@@ -63,10 +60,7 @@ fn type_of_name(name: &str) -> Option<u16> {
             }
         })
     };
-    let bare = |w: &str| PREFIXES.iter().filter_map(|p| w.strip_prefix(p)).map(str::to_string).collect::<Vec<_>>();
-    let once = bare(&word);
-    let twice: Vec<String> = once.iter().flat_map(|w| bare(w)).collect();
-    std::iter::once(&word).chain(&once).chain(&twice).find_map(|w| known(w))
+    stems(name).into_iter().find_map(known)
 }
 
 /// An output's place among the others.

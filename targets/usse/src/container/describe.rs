@@ -1,6 +1,6 @@
 //! A container in words, for people: everything but the code.
 
-use super::{CATEGORIES, CONTAINERS, Descriptor, Gxp, SEMANTICS, TYPES, Varyings};
+use super::{flag, CATEGORIES, CONTAINERS, Descriptor, Gxp, SEMANTICS, TYPES, Varyings};
 
 /// Shows everything in the container but the code.
 pub fn describe(g: &Gxp) -> String {
@@ -47,7 +47,8 @@ pub fn describe(g: &Gxp) -> String {
         Varyings::Fragment { output_start, output_type, components, textures, descriptors } => {
             let ty = TYPES.get(*output_type as usize).unwrap_or(&"?");
             out.push_str(&format!(
-                "# result pa{output_start} {ty}x{components}; {textures} of {} inputs read textures\n",
+                "# result {}{output_start} {ty}x{components}; {textures} of {} inputs read textures\n",
+                if g.flags & flag::NATIVE_COLOUR != 0 { "o" } else { "pa" },
                 descriptors.len()
             ));
             let mut pa = 0;

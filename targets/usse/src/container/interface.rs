@@ -4,7 +4,8 @@
 //! uniforms and samplers by their parameters, varyings as `texcoord0`, `color0`, `fog`, `position`. Facts: the ISA sheet's
 //! sections 17.1, 17.2 and 19.
 
-use crate::container::{Descriptor, Gxp, Parameter, Varyings};
+use crate::abi::varyings::{COLOR, FOG};
+use crate::container::{Descriptor, Gxp, Parameter, Varyings, flag};
 use crate::isa::forms::{SMP, decode, field};
 use crate::isa::operands::{Role, operand, read_operand, value};
 use retroshade_ir::{
@@ -17,6 +18,8 @@ use retroshade_lower::TextError;
 pub enum Format {
     /// One register each.
     Word,
+    /// One register each, of which half precision is kept.
+    Rounded,
     /// Two halves in a register.
     Half,
     /// Integers of 16 bits, two in a register.
@@ -29,13 +32,13 @@ pub enum Format {
     Fixed,
 }
 
-/// An input and the attribute registers that it goes to.
+/// An input and the registers that it goes to.
 #[derive(Clone, Copy, Debug)]
 pub struct Feed {
     /// The declaration.
     pub input: Input,
-    /// First register.
-    pub pa: u16,
+    /// The bank and its first register.
+    pub to: Source,
     /// Components.
     pub lanes: u8,
     /// How they stand there.
@@ -173,11 +176,8 @@ pub fn of(g: &Gxp) -> Result<Interface, TextError> {
     }
     match &g.varyings {
         Varyings::Vertex { outputs1, outputs2, half, vertex_index, instance_index, .. } => {
-            if *half != 0 {
-                return Err(bad("varyings in half precision are not modelled"));
-            }
             i.attributes(g, [*vertex_index, *instance_index])?;
-            i.vertex_outputs(*outputs1, *outputs2);
+            i.vertex_outputs(*outputs1, *outputs2, *half);
         }
         Varyings::Fragment { output_start, output_type, components, descriptors, .. } => {
             let mut pa = 0;
@@ -208,14 +208,14 @@ impl Interface {
             let mut d = IoDecl::at_location(&p.name, Type::new(scalar, lanes), location);
             d.source_type = source.map(str::to_string);
             let input = self.module.inputs.push(d);
-            self.feeds.push(Feed { input, pa: p.resource.min(255) as u16, lanes, format });
+            self.feeds.push(Feed { input, to: Source::Pa(p.resource.min(255) as u16), lanes, format });
         }
         for (k, builtin) in [Builtin::VertexIndex, Builtin::InstanceIndex].into_iter().enumerate() {
             if g.flags >> (17 + k) & 1 == 1 {
                 let mut d = IoDecl::builtin(Type::new(Scalar::I32, 1), builtin);
                 d.source_type = Some("u32".to_string());
                 let input = self.module.inputs.push(d);
-                self.feeds.push(Feed { input, pa: indices[k], lanes: 1, format: Format::Word });
+                self.feeds.push(Feed { input, to: Source::Pa(indices[k]), lanes: 1, format: Format::Word });
             }
         }
         Ok(())
@@ -228,13 +228,13 @@ impl Interface {
     }
 
     /// Outputs in their order: position, colours, fog, texture coordinates, point size, clip distances.
-    fn vertex_outputs(&mut self, one: u32, two: u32) {
+    fn vertex_outputs(&mut self, one: u32, two: u32, half: u32) {
         let float = |n: u8| Type::new(Scalar::F32, n);
         self.drain(IoDecl::builtin(float(4), Builtin::Position), Source::O(0), Format::Word);
         let mut o = 4;
-        for (bit, name, lanes, regs) in [(11, "color0", 4, 4), (10, "color1", 4, 4), (9, "fog", 1, 2)] {
+        for (bit, name, location, lanes, regs) in [(11, "color0", COLOR, 4, 4), (10, "color1", COLOR + 1, 4, 4), (9, "fog", FOG, 1, 2)] {
             if one >> bit & 1 == 1 {
-                self.drain(IoDecl::at_location(name, float(lanes), 10 + (11 - bit)), Source::O(o), Format::Word);
+                self.drain(IoDecl::at_location(name, float(lanes), location), Source::O(o), Format::Word);
                 o += regs;
             }
         }
@@ -242,7 +242,9 @@ impl Interface {
             let bits = two >> (3 * t) & 7;
             if bits != 0 {
                 let lanes = 1 + bits.count_ones() as u8;
-                self.drain(IoDecl::at_location(&format!("texcoord{t}"), float(lanes), t), Source::O(o), Format::Word);
+                // The counts of the published program that has them say that halves take as many registers as floats.
+                let format = if half >> t & 1 == 1 { Format::Rounded } else { Format::Word };
+                self.drain(IoDecl::at_location(&format!("texcoord{t}"), float(lanes), t), Source::O(o), format);
                 o += lanes as u16;
             }
         }
@@ -261,9 +263,9 @@ impl Interface {
     fn varying(&mut self, kind: u32, lanes: u8) -> Result<Input, TextError> {
         let decl = match kind {
             0..=9 => IoDecl::at_location(&format!("texcoord{kind}"), Type::new(Scalar::F32, lanes), kind),
-            0xa => IoDecl::at_location("color0", Type::new(Scalar::F32, 4), 10),
-            0xb => IoDecl::at_location("color1", Type::new(Scalar::F32, 4), 11),
-            0xc => IoDecl::at_location("fog", Type::new(Scalar::F32, 1), 12),
+            0xa => IoDecl::at_location("color0", Type::new(Scalar::F32, 4), COLOR),
+            0xb => IoDecl::at_location("color1", Type::new(Scalar::F32, 4), COLOR + 1),
+            0xc => IoDecl::at_location("fog", Type::new(Scalar::F32, 1), FOG),
             0xd => IoDecl::builtin(Type::new(Scalar::F32, 4), Builtin::Position),
             0x10 => IoDecl::builtin(Type::new(Scalar::F32, 2), Builtin::PointCoord),
             _ => return Err(bad(format!("an iterated input of unknown kind {kind}"))),
@@ -290,7 +292,7 @@ impl Interface {
                 (0, _) => Format::Word,
                 _ => return Err(bad("an iterated input of unknown type")),
             };
-            self.feeds.push(Feed { input, pa, lanes, format });
+            self.feeds.push(Feed { input, to: Source::Pa(pa), lanes, format });
             pa = pa.saturating_add((d.size >> 4 & 3) as u16 + 1);
         }
         let set = d.info & 15;
@@ -329,8 +331,14 @@ impl Interface {
                 _ => return Err(bad(format!("a colour of type {ty} is not modelled"))),
             };
             let decl = IoDecl::at_location("color", Type::new(Scalar::F32, components.clamp(1, 4)), 0);
-            let native = g.flags >> 6 & 1 == 1;
-            self.drain(decl, if native { Source::O(start as u16) } else { Source::Pa(start as u16) }, format);
+            let native = g.flags & flag::NATIVE_COLOUR != 0;
+            let place = if native { Source::O(start as u16) } else { Source::Pa(start as u16) };
+            if g.flags & flag::READS_COLOUR != 0 {
+                let lanes = decl.ty.lanes;
+                let input = self.module.inputs.push(IoDecl::builtin(Type::new(Scalar::F32, 4), Builtin::LastColor));
+                self.feeds.push(Feed { input, to: place, lanes, format });
+            }
+            self.drain(decl, place, format);
         }
         if g.flags >> 4 & 1 == 1 {
             self.drain(IoDecl::builtin(Type::new(Scalar::F32, 1), Builtin::FragDepth), Source::Depth, Format::Word);

@@ -41,6 +41,8 @@ pub mod flag {
     pub const NATIVE_COLOUR: u32 = 1 << 6;
     /// The frame buffer's colour is read.
     pub const READS_COLOUR: u32 = 1 << 7;
+    /// Set in the one published program with the two bits before.
+    pub const WITH_NATIVE: u32 = 1 << 13;
     /// Textures are read before the start.
     pub const TEXELS: u32 = 1 << 11;
     /// Inputs are iterated.
@@ -64,6 +66,10 @@ pub const COMPILER: u32 = 0x33dc0;
 
 /// A parameter's category.
 pub const CATEGORIES: [&str; 5] = ["attribute", "uniform", "sampler", "auxiliary_surface", "uniform_buffer"];
+/// The category of uniform buffers, whose resource is the buffer and whose array size its bytes.
+pub const UNIFORM_BUFFER: u8 = 4;
+/// The type of what has no type of its own.
+pub const AGGREGATE: u8 = 9;
 /// A parameter's type.
 pub const TYPES: [&str; 10] = ["f32", "f16", "c10", "u32", "s32", "u16", "s16", "u8", "s8", "aggregate"];
 /// Attribute semantics.

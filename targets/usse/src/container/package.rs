@@ -3,7 +3,7 @@
 //! Facts: the ISA sheet's section 19; where ours differ from published files stands in `tests/published.rs`.
 
 use super::*;
-use crate::abi::{Abi, Iterated, UniformSlot};
+use crate::abi::{Abi, BufferSlot, UniformSlot, Varying};
 use crate::emit::{Literals, flags};
 use crate::isa::forms::{KILL, PHAS, SMP, field};
 use crate::isa::word::Word;
@@ -71,7 +71,18 @@ impl Program<'_> {
                 container: 0,
             });
         }
-        self.abi.uniforms.iter().for_each(|s| self.uniform(s, &mut out));
+        self.abi.uniforms.slots.iter().for_each(|s| self.uniform(s, &mut out));
+        for b in self.abi.uniforms.buffers.iter().filter(|b| b.index != DEFAULT_BUFFER) {
+            out.push(Parameter {
+                name: b.name.clone(),
+                category: UNIFORM_BUFFER,
+                ty: AGGREGATE,
+                container: b.index as u8,
+                array: 4 * b.words,
+                resource: b.index as u32,
+                ..Parameter::default()
+            });
+        }
         for (t, unit) in self.units() {
             let d = &self.module.textures[t];
             out.push(Parameter {
@@ -97,7 +108,7 @@ impl Program<'_> {
             category: 1,
             ty: type_code(d.ty.scalar, &d.source_type),
             components: d.ty.lanes,
-            container: DEFAULT_BUFFER as u8,
+            container: s.buffer as u8,
             array,
             resource: s.element(d, element),
             ..Parameter::default()
@@ -122,10 +133,12 @@ impl Program<'_> {
         // The position is always there.
         let (mut outputs1, mut outputs2, mut clip) = (1u32 << 12 | (self.abi.o as u32) << 24, 0u32, 0);
         for s in &self.abi.outputs {
-            match (s.coord, &self.module.outputs[s.output].binding) {
-                (Some(t), _) => outputs2 |= [1, 1, 1, 3, 7][s.lanes as usize] << (3 * t),
-                (None, Binding::Builtin(Builtin::PointSize)) => outputs1 |= 1 << 8,
-                (None, Binding::Builtin(Builtin::ClipDistance)) => {
+            match (s.varying, &self.module.outputs[s.output].binding) {
+                (Some(Varying::TexCoord(t)), _) => outputs2 |= [1, 1, 1, 3, 7][s.lanes as usize] << (3 * t),
+                (Some(Varying::Color(n)), _) => outputs1 |= 1 << (11 - n),
+                (Some(Varying::Fog), _) => outputs1 |= 1 << 9,
+                (_, Binding::Builtin(Builtin::PointSize)) => outputs1 |= 1 << 8,
+                (_, Binding::Builtin(Builtin::ClipDistance)) => {
                     outputs1 |= ((1 << s.lanes) - 1) << clip;
                     clip += s.lanes;
                 }
@@ -147,14 +160,19 @@ impl Program<'_> {
             result: if p.half { 0x20 } else { 0x30 },
         };
         let input = |(k, s): (usize, &crate::abi::InputSlot)| {
-            let source = match s.iterated {
-                Some(Iterated::TexCoord(t)) => (t as u32) << 12 | (s.lanes.max(2) as u32 - 1) << 22,
-                Some(Iterated::Position) => 0xd << 12 | 3 << 22,
-                Some(Iterated::Sprite) => 0xf << 12 | 1 << 30 | 1 << 22,
+            let components = |n: u8| (n as u32 - 1) << 22;
+            let source = match s.varying {
+                Some(Varying::TexCoord(t)) => (t as u32) << 12 | components(s.lanes.max(2)),
+                // Floats have a bit of their own here: without it a colour is bytes.
+                Some(Varying::Color(n)) => (0xa + n as u32) << 12 | components(s.lanes.max(2)) | (!s.half as u32) << 20,
+                Some(Varying::Fog) => 0xc << 12,
+                Some(Varying::Position) => 0xd << 12 | components(4),
+                Some(Varying::Sprite) => 0xf << 12 | 1 << 30 | components(2),
                 None => 0,
             };
             let ty = if s.half { 2 << 28 } else { 0 };
-            let info = 0xf | 0b11 << 26 | source | ty | last(k, abi.inputs.len(), 25);
+            let centroid = (self.module.inputs[s.input].sampling == Sampling::Centroid) as u32;
+            let info = 0xf | centroid << 4 | 0b11 << 26 | source | ty | last(k, abi.inputs.len(), 25);
             Descriptor { info, unit: 0, size: (s.regs as u32 - 1) << 4, result: 0 }
         };
         let colour = abi.outputs.iter().find(|s| Some(s.output) != abi.depth);
@@ -163,7 +181,7 @@ impl Program<'_> {
             output_type: match (colour, abi.colour) {
                 // Published programs without a colour say bytes.
                 (None, _) | (_, ColorFormat::U8) => 7,
-                (_, ColorFormat::F16) => 1,
+                (_, ColorFormat::F16 | ColorFormat::Auto) => 1,
                 (_, ColorFormat::F32) => 0,
             },
             components: colour.map_or(4, |c| c.lanes),
@@ -174,7 +192,7 @@ impl Program<'_> {
 
     fn flags(&self) -> u32 {
         let abi = self.abi;
-        let sprite = abi.inputs.iter().any(|s| s.iterated == Some(Iterated::Sprite));
+        let sprite = abi.inputs.iter().any(|s| s.varying == Some(Varying::Sprite));
         let colour = abi.outputs.iter().any(|s| Some(s.output) != abi.depth);
         let always: &[(u32, bool)] =
             &[(flag::SDK3, true), (flag::PER_INSTANCE, flags::per_instance(self.primary)), (flag::DEPTH, abi.depth.is_some())];
@@ -186,6 +204,7 @@ impl Program<'_> {
                 (flag::FRAGMENT, true),
                 (flag::KILL, self.primary.iter().any(|w| w.form() == KILL)),
                 (flag::SPRITE, sprite),
+                (flag::NATIVE_COLOUR | flag::READS_COLOUR | flag::WITH_NATIVE, abi.native),
                 (flag::TEXELS, !abi.preloaded.is_empty()),
                 (flag::ITERATED, !abi.inputs.is_empty()),
                 (flag::NO_COLOUR, !colour),
@@ -204,11 +223,11 @@ pub fn package(p: &Program) -> Gxp {
     literals.extend((0..).zip(&p.literals.values).map(|(n, v)| (p.literals.first as u32 + n - data as u32, *v)));
     let dependent = abi.textures.iter().flat_map(|(_, unit, first)| (0..4).map(move |word| (*unit as u16 * 4 + word, first - data + word)));
     let read_before = abi.preloaded.iter().map(|p| (p.unit, 1)).chain(abi.textures.iter().map(|t| (t.1, 2)));
-    let memory = abi.buffer_base.is_some();
-    let mut containers = Vec::new();
-    if abi.buffer_regs > 0 || memory {
-        containers.push((DEFAULT_BUFFER, 0, abi.buffer_regs));
-    }
+    let buffers = &abi.uniforms.buffers;
+    // A buffer is loaded, or read from memory, or both.
+    let held = |b: &&BufferSlot| b.loaded.1 > 0 || b.index == DEFAULT_BUFFER;
+    let mut containers: Vec<(u16, u16, u16)> = buffers.iter().filter(held).map(|b| (b.index, b.loaded.0, b.loaded.1)).collect();
+    let how = |b: &BufferSlot| (b.loaded.1 > 0) as u32 | (b.base.is_some() as u32) << 1;
     if sa > data {
         containers.push((DATA, data, sa - data));
     }
@@ -219,7 +238,7 @@ pub fn package(p: &Program) -> Gxp {
         sdk: SDK,
         compiler: COMPILER,
         flags: p.flags(),
-        buffer_flags: ((abi.buffer_regs > 0) as u32 | (memory as u32) << 1) << (2 * DEFAULT_BUFFER),
+        buffer_flags: buffers.iter().fold(0, |all, b| all | how(b) << (2 * b.index)),
         texunit_flags: read_before.fold(0, |all, (unit, how)| all | how << (4 * unit)),
         primary_regs: abi.pa,
         secondary_regs: sa,
@@ -228,11 +247,11 @@ pub fn package(p: &Program) -> Gxp {
         primary: p.words.to_vec(),
         secondary: p.secondary.to_vec(),
         data_count: sa.saturating_sub(data) as u32,
-        default_words: abi.buffer_words,
+        default_words: abi.uniforms.buffer(DEFAULT_BUFFER).map_or(0, |b| b.words),
         parameters: p.parameters(),
         varyings: if p.vertex() { p.vertex_varyings() } else { p.fragment_varyings() },
         literals,
-        uniform_buffers: abi.buffer_base.iter().map(|n| (DEFAULT_BUFFER, n - data, -4)).collect(),
+        uniform_buffers: buffers.iter().filter_map(|b| Some((b.index, b.base? - data, -4))).collect(),
         dependent_samplers: dependent.collect(),
         containers,
         queries,

@@ -26,6 +26,7 @@ use retroshade_emit::form::FormId;
 use retroshade_ir::numerics::{from_f32, to_f32};
 use retroshade_ir::{Opcode, Scalar, Span};
 use retroshade_lower::CompileError;
+use retroshade_regalloc::Ranges;
 
 /// Literals that the program needs in secondary attributes.
 #[derive(Clone, Debug, Default)]
@@ -147,13 +148,15 @@ impl<'a> Expander<'a> {
             self.at = n;
             for op in &b.ops {
                 self.span = op.span;
-                let here = |s: &(u32, u32)| s.0 < position + 2 && position < s.1;
-                self.busy = std::array::from_fn(|n| self.places.inside.iter().any(|(m, s)| *m as usize == n && s.iter().any(here)));
+                let now = Ranges::one(position, position + 2);
+                self.busy = std::array::from_fn(|n| self.places.inside.iter().any(|(m, s)| *m as usize == n && s.overlaps(&now)));
                 self.slots = [None; 3];
                 position += 2;
                 self.fence(op);
                 self.op(op)?;
             }
+            // A block's end has a time of its own.
+            position += 2;
             if !self.pending.is_empty() {
                 self.wait();
             }
@@ -851,7 +854,7 @@ impl<'a> Expander<'a> {
                 let src = self.sources(op, Scalar::I32);
                 for k in 0..lanes as usize {
                     let (a, b) = (src[0][k], src[1][k]);
-                    let w = self.bitwise(*bit, (bank, unit + k as u16), a, b).ok_or_else(|| internal("a bitwise operation"))?;
+                    let w = self.bitwise(*bit, (bank, unit + k as u16), a, b).ok_or_else(|| internal(&format!("{bit:?} of {a:?} and {b:?} in {bank:?}{unit}+{k}")))?;
                     self.blocks[self.at].push(w);
                 }
                 Ok(())

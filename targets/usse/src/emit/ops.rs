@@ -28,6 +28,20 @@ fn picked(lanes: &[(usize, usize)], src: &[Phys]) -> (u8, [Option<Phys>; 4]) {
     (mask, out)
 }
 
+/// Lane `lane` of a VPCK of bytes takes byte `byte`.
+fn select_byte(w: &mut Word, lane: usize, byte: u64) {
+    match lane {
+        0 => {
+            w.set(field!(comp_sel_0_bit0), byte & 1);
+            // The lowest bit of the second source is the other one.
+            w.set(field!(src2_n), byte >> 1);
+        }
+        1 => w.set(field!(comp_sel_1), byte),
+        2 => w.set(field!(comp_sel_2), byte),
+        _ => w.set(field!(comp_sel_3), byte),
+    }
+}
+
 impl Expander<'_> {
     /// A vector times rows: one VDP each, with the vector in an internal register, so that the words can become one that
     /// repeats.
@@ -381,6 +395,20 @@ impl Expander<'_> {
             _ => Scalar::I32,
         };
         let src = self.sources(op, from_ty);
+        if scaled && from == Format::U8 {
+            // Bytes of one register, as many as a word writes.
+            for (first, group) in Self::groups(bank, unit, lanes, ty) {
+                let (mask, lane) = (group.iter().fold(0, |m, (p, _)| m | 1u8 << p), group.iter().fold([None; 4], |mut l, (p, _)| {
+                    l[*p] = Some(src[0][0]);
+                    l
+                }));
+                let mut w = self.pack_word(from, to, (bank, first), mask, &lane).ok_or_else(|| internal("a conversion from bytes"))?;
+                group.iter().for_each(|(p, k)| select_byte(&mut w, *p, *k as u64));
+                w.set(field!(scale), 1);
+                self.blocks[self.at].push(w);
+            }
+            return Ok(());
+        }
         if scaled {
             // A colour of bytes: all lanes into one register.
             let mut lane = std::array::from_fn(|k| src[0].get(k).copied());

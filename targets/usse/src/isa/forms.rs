@@ -71,6 +71,19 @@ const FLOAT_MOVES: u32 = 1 << 3 | 1 << 4 | 1 << 5;
 /// VPCK's source formats whose registers come in pairs.
 const FLOAT_FORMATS: u32 = 1 << 5 | 1 << 6 | 1 << 7;
 
+/// The row of V32NMAD and V16NMAD: a source with a free swizzle and one with a table.
+#[rustfmt::skip]
+macro_rules! nmad {
+    () => { row(&[
+        op(Dest, TD, Some(field!(dest_bank_sel)), Some(field!(dest_bank_ext)), field!(dest_n), 6),
+        op(Src1, TS, Some(field!(src1_bank_sel)), Some(field!(src1_bank_ext)), field!(src1_n), 6)
+            .lanes(Lanes::Free(&[(field!(src1_swiz_0_6), 0), (field!(src1_swiz_7_8), 7), (field!(src1_swiz_9), 9), (field!(src1_swiz_10_11), 10)]))
+            .mods(Mods::Two(field!(src1_mod))),
+        op(Src2, TS, Some(field!(src2_bank_sel)), Some(field!(src2_bank_ext)), field!(src2_n), 6)
+            .lanes(Lanes::Set(&VEC4, &[(field!(src2_swiz), 0)])).mods(Mods::Abs(field!(src2_mod))),
+    ]).unit(Unit::Float).predicated(Predicates::P3V, field!(pred)).protects() };
+}
+
 #[rustfmt::skip]
 table! {
     /// Vector multiply-add with three unified sources.
@@ -96,28 +109,14 @@ table! {
         49:49 src1_bank_ext, 48:48 src2_bank_ext, 47:44 src2_swiz, 43:43 nosched, 42:39 dest_mask, 38:37 src1_mod,
         36:36 src2_mod, 35:34 src1_swiz_7_8, 33:32 dest_bank_sel, 31:30 src1_bank_sel, 29:28 src2_bank_sel, 27:22 dest_n,
         21:15 src1_swiz_0_6, 14:12 op2, 11:6 src1_n, 5:0 src2_n}
-        row(&[
-            op(Dest, TD, Some(field!(dest_bank_sel)), Some(field!(dest_bank_ext)), field!(dest_n), 6),
-            op(Src1, TS, Some(field!(src1_bank_sel)), Some(field!(src1_bank_ext)), field!(src1_n), 6)
-                .lanes(Lanes::Free(&[(field!(src1_swiz_0_6), 0), (field!(src1_swiz_7_8), 7), (field!(src1_swiz_9), 9), (field!(src1_swiz_10_11), 10)]))
-                .mods(Mods::Two(field!(src1_mod))),
-            op(Src2, TS, Some(field!(src2_bank_sel)), Some(field!(src2_bank_ext)), field!(src2_n), 6)
-                .lanes(Lanes::Set(&VEC4, &[(field!(src2_swiz), 0)])).mods(Mods::Abs(field!(src2_mod))),
-        ]).unit(Unit::Float).predicated(Predicates::P3V, field!(pred)).protects();
+        nmad!();
     /// As V32NMAD in f16.
     V16NMAD none [63:59 = 0b00010]
         {58:56 pred, 55:55 skipinv, 54:53 src1_swiz_10_11, 52:52 syncstart, 51:51 dest_bank_ext, 50:50 src1_swiz_9,
         49:49 src1_bank_ext, 48:48 src2_bank_ext, 47:44 src2_swiz, 43:43 nosched, 42:39 dest_mask, 38:37 src1_mod,
         36:36 src2_mod, 35:34 src1_swiz_7_8, 33:32 dest_bank_sel, 31:30 src1_bank_sel, 29:28 src2_bank_sel, 27:22 dest_n,
         21:15 src1_swiz_0_6, 14:12 op2, 11:6 src1_n, 5:0 src2_n}
-        row(&[
-            op(Dest, TD, Some(field!(dest_bank_sel)), Some(field!(dest_bank_ext)), field!(dest_n), 6),
-            op(Src1, TS, Some(field!(src1_bank_sel)), Some(field!(src1_bank_ext)), field!(src1_n), 6)
-                .lanes(Lanes::Free(&[(field!(src1_swiz_0_6), 0), (field!(src1_swiz_7_8), 7), (field!(src1_swiz_9), 9), (field!(src1_swiz_10_11), 10)]))
-                .mods(Mods::Two(field!(src1_mod))),
-            op(Src2, TS, Some(field!(src2_bank_sel)), Some(field!(src2_bank_ext)), field!(src2_n), 6)
-                .lanes(Lanes::Set(&VEC4, &[(field!(src2_swiz), 0)])).mods(Mods::Abs(field!(src2_mod))),
-        ]).unit(Unit::Float).predicated(Predicates::P3V, field!(pred)).protects();
+        nmad!();
     /// dest = gpi0 × src1 + gpi1.
     VMAD none [63:59 = 0b00011, 53:53 = 0b1]
         {58:56 pred, 55:55 skipinv, 54:54 gpi1_swiz_ext, 52:52 opcode2, 51:51 dest_use_bank_ext, 50:50 end, 49:49 src1_bank_ext,

@@ -7,8 +7,8 @@
 use retroshade_ir::passes::rewrite::is_speculatable;
 use retroshade_ir::*;
 
-/// Converts what it can, from the inside out; true if something changed.
-pub fn run(f: &mut Function) -> bool {
+/// Converts what it can, from the inside out.
+pub fn run(f: &mut Function) {
     let mut any = false;
     loop {
         f.resolve_aliases();
@@ -25,7 +25,6 @@ pub fn run(f: &mut Function) -> bool {
         ranges(f);
         f.resolve_aliases();
     }
-    any
 }
 
 fn preds(f: &Function, b: Block) -> usize {

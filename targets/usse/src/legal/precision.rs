@@ -5,6 +5,7 @@
 //! a test. Coordinates, depths and transcendental functions stay f32. Block parameters take part, so that colours stay
 //! narrow through branches.
 
+use crate::abi::varyings::{self, Varying};
 use crate::legal::numerics::UNORM8;
 use retroshade_ir::*;
 use retroshade_lower::{ColorFormat, Options};
@@ -16,21 +17,72 @@ fn is_candidate(op: Opcode) -> bool {
     matches!(op, Fadd | Fsub | Fmul | Fmad | Fmin | Fmax | Fneg | Fabs | Select | Splat | Build | Extract | Insert | Shuffle | Tex)
 }
 
-/// Rounds the colour to the format in which it leaves; where the options allow it and `narrow` asks for it, values before
-/// that become f16 too.
-pub fn run(m: &mut Module, o: &Options, narrow: bool) {
+/// How the colour leaves a program.
+pub fn color_format(m: &Module, o: &Options) -> ColorFormat {
+    let colour = |d: &IoDecl| matches!(d.binding, Binding::Location(_));
+    let declared_half = m.outputs.values().any(|d| colour(d) && d.ty.scalar == Scalar::F16);
     match o.color_format {
-        ColorFormat::F32 => {}
-        _ if narrow && o.relaxed_precision => narrow_values(m),
-        ColorFormat::F16 => {
-            colours(m, half);
-            read_as_half(m);
-        }
-        ColorFormat::U8 => {}
+        _ if declared_half => ColorFormat::F16,
+        // The registers of a frame buffer are bytes unless the caller knows better.
+        ColorFormat::Auto if frame_colours(m.main(), &m.inputs).next().is_some() => ColorFormat::U8,
+        ColorFormat::Auto => ColorFormat::F16,
+        given => given,
     }
-    if o.color_format == ColorFormat::U8 {
+}
+
+/// The reads of the frame buffer's colour.
+fn frame_colours<'m>(f: &'m Function, inputs: &'m cranelift_entity::PrimaryMap<Input, IoDecl>) -> impl Iterator<Item = Inst> + 'm {
+    let is = |i: &Inst| match f.insts[*i].imm {
+        Imm::Mem { var: MemRef::Input(v), .. } => inputs[v].binding == Binding::Builtin(Builtin::LastColor),
+        _ => false,
+    };
+    f.ordered().map(|(_, i)| i).filter(is)
+}
+
+/// Rounds the colour to the format in which it leaves, and the frame buffer's to that in which it comes; where the options allow
+/// it and `narrow` asks for it, values before that become f16 too.
+pub fn run(m: &mut Module, o: &Options, narrow: bool) {
+    let format = color_format(m, o);
+    let round: Option<Round> = match format {
+        ColorFormat::F32 => None,
+        ColorFormat::U8 => Some(byte),
+        ColorFormat::F16 | ColorFormat::Auto => Some(half),
+    };
+    let Some(round) = round else { return };
+    frame_buffer(m, round);
+    if narrow && o.relaxed_precision {
+        narrow_values(m);
+    } else if format == ColorFormat::F16 {
+        colours(m, half);
+        read_as_half(m);
+    }
+    if format == ColorFormat::U8 {
         colours(m, byte);
     }
+}
+
+/// Rounds what is read of the frame buffer.
+fn frame_buffer(m: &mut Module, round: Round) {
+    let reads: Vec<Inst> = frame_colours(m.main(), &m.inputs).collect();
+    let entry = m.entry;
+    let f = &mut m.functions[entry];
+    for i in reads {
+        let Some(read) = f.result(i) else { continue };
+        let Some(b) = f.layout.iter().copied().find(|b| f.blocks[*b].insts.contains(&i)) else { continue };
+        // A copy is rounded, and takes the place of the read everywhere.
+        let span = f.spans[i];
+        let copy = f.make_inst(f.insts[i].clone(), &[f.ty(read)], span);
+        let raw = f.insts[copy].results[0];
+        let new = round(f, raw, span);
+        if let Some(last) = new.last() {
+            f.replace(read, f.insts[*last].results[0]);
+        }
+        let list = &mut f.blocks[b].insts;
+        if let Some(at) = list.iter().position(|x| *x == i) {
+            list.splice(at..=at, std::iter::once(copy).chain(new));
+        }
+    }
+    f.resolve_aliases();
 }
 
 /// Narrows the entry function.
@@ -296,6 +348,8 @@ fn half_of(f: &mut Function, v: Value, span: Span, memo: &mut Memo, out: &mut Ve
             let args: Vec<Value> = d.args.iter().map(|a| half_of(f, *a, span, memo, out)).collect();
             InstData::new(d.op, &args, d.imm.clone())
         }
+        // What was widened only is there already.
+        Some(d) if d.op == Opcode::Fcvt && f.ty(d.args[0]).scalar == Scalar::F16 => return d.args[0],
         Some(d) if matches!(d.op, Opcode::Uniform | Opcode::Input) && d.args.is_empty() => {
             let Imm::Mem { var, offset } = d.imm else { return v };
             if let Some(h) = memo.leaves.get(&(var, offset)) {
@@ -369,9 +423,6 @@ pub fn direct_sample(
     let c = f.def_if(*d.args.first()?, Opcode::Input)?;
     let Imm::Mem { var: MemRef::Input(input), offset } = c.imm else { return None };
     let io = &inputs[input];
-    (matches!(io.binding, Binding::Location(l) if l + offset < 10) && io.ty == types::F32.with_lanes(2) && c.args.is_empty()).then_some((
-        info.texture,
-        input,
-        offset,
-    ))
+    let iterated = matches!(varyings::of(io, offset), Ok(Varying::TexCoord(_)));
+    (iterated && io.ty == types::F32.with_lanes(2) && c.args.is_empty()).then_some((info.texture, input, offset))
 }

@@ -2,7 +2,7 @@
 
 use crate::isa::registers::Bank;
 use crate::place::Placement;
-use crate::place::liveness::early;
+use crate::place::live::early;
 use crate::select::mir::{Base, Kind, Lane, MProgram, Mop, Vreg};
 use retroshade_ir::Scalar;
 use retroshade_regalloc::judge::{At, Block, Placed, Step};

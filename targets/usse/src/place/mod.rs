@@ -1,20 +1,24 @@
-//! Placement: virtual registers to `r`, free `pa` and (by preference of their consumers) `o` registers.
+//! Placement: virtual registers to `r`, free `pa` and (by preference of their consumers) `o` registers, chosen vectors to
+//! internal registers.
 //!
-//! Registers are 32-bit units; a value takes consecutive ones. Every physical register keeps the stretches of positions in
-//! which it is taken; values are placed in order of their first position, at the place that makes a copy vanish if it is
-//! free, else at the first free one. Input registers are reused as soon as their input is dead.
+//! `regalloc` places units in the order of their first times, at the place that makes a copy vanish if it is free, else at the
+//! first free one; input registers are reused as soon as their input is dead. Here stands what a unit is: which registers
+//! follow each other, what it would like to be near, and which sources its place must not touch.
 
 pub mod check;
-pub mod liveness;
+pub mod live;
+pub mod scalars;
 
 use crate::isa::forms::{V16NMAD, V32NMAD, VDP, VMAD, VMAD2, row_of};
 use crate::isa::operands::{Operand, Want, fits};
 use crate::isa::registers::{Bank, BankTable, Reg};
-use crate::place::liveness::intervals;
+use crate::place::live::Registers;
 use crate::select::mir::{Base, Kind, MProgram, Vreg};
 use retroshade_emit::form::FormId;
-use retroshade_ir::Scalar;
+use retroshade_ir::{Scalar, Span};
 use retroshade_lower::CompileError;
+use retroshade_regalloc::lanes::{self, Conflicts, Lane, Member, Problem, Search, Unit};
+use retroshade_regalloc::{AllocError, Ranges};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Temporaries that every operand of the vector forms can name, by the operand tables.
@@ -35,176 +39,142 @@ pub struct Placement {
     pub at: Vec<Option<Reg>>,
     /// Temporaries in use.
     pub temps: u16,
-    /// Internal registers in use: number and stretches of positions.
-    pub inside: Vec<(u16, Vec<(u32, u32)>)>,
+    /// Internal registers in use, and when.
+    pub inside: Vec<(u16, Ranges)>,
 }
 
-type Stretch = (u32, u32);
-
-fn overlap(a: &[Stretch], b: &[Stretch]) -> bool {
-    let (mut i, mut j) = (0, 0);
-    while i < a.len() && j < b.len() {
-        if a[i].0 < b[j].1 && b[j].0 < a[i].1 {
-            return true;
-        }
-        if a[i].1 <= b[j].1 { i += 1 } else { j += 1 }
-    }
-    false
+/// What a program is placed with.
+#[derive(Clone, Copy)]
+pub struct Setting<'a> {
+    /// Places that are given.
+    pub fixed: &'a BTreeMap<Vreg, Reg>,
+    /// `pa` registers below this may be used.
+    pub pa: u16,
+    /// `o` registers below this may be used by preference.
+    pub o: u16,
+    /// Vectors that go to internal registers.
+    pub inside: &'a BTreeSet<Vreg>,
 }
 
-/// For each register the stretches in which it is taken: end by start. They do not overlap.
-#[derive(Default)]
-struct Files {
-    taken: BTreeMap<Reg, BTreeMap<u32, u32>>,
+/// The banks, in the order in which `regalloc` knows them.
+const BANKS: [Bank; 4] = [Bank::Pa, Bank::R, Bank::O, Bank::I];
+const PA: u8 = 0;
+const R: u8 = 1;
+const O: u8 = 2;
+const I: u8 = 3;
+
+fn number(b: Bank) -> u8 {
+    BANKS.iter().position(|x| *x == b).unwrap_or(0) as u8
 }
 
-impl Files {
-    fn free(&self, first: Reg, regs: u16, s: &[Stretch]) -> bool {
-        let clear = |t: &BTreeMap<u32, u32>| s.iter().all(|x| t.range(..x.1).next_back().is_none_or(|(_, end)| *end <= x.0));
-        (0..regs).all(|k| self.taken.get(&Reg::new(first.bank, first.n + k)).is_none_or(clear))
-    }
-    /// The most registers in a row that are free.
-    fn longest(&self, bank: Bank, count: u16, s: &[Stretch]) -> u16 {
-        let (mut most, mut run) = (0, 0);
-        for n in 0..count {
-            run = if self.free(Reg::new(bank, n), 1, s) { run + 1 } else { 0 };
-            most = most.max(run);
-        }
-        most
-    }
-    fn take(&mut self, first: Reg, regs: u16, s: &[Stretch]) {
-        for k in 0..regs {
-            let t = self.taken.entry(Reg::new(first.bank, first.n + k)).or_default();
-            for (from, to) in s {
-                // Values with fixed places may share one: what meets becomes one stretch.
-                let (mut from, mut to) = (*from, *to);
-                while let Some((f, e)) = t.range(..=to).next_back().map(|(f, e)| (*f, *e)).filter(|(_, e)| *e >= from) {
-                    t.remove(&f);
-                    (from, to) = (from.min(f), to.max(e));
-                }
-                t.insert(from, to);
-            }
-        }
-    }
-}
-
-/// Places a program. `pa` registers below `pa_count` may be used; `o_count` outputs may be used by preference.
-pub fn place(
-    p: &MProgram,
-    fixed: &BTreeMap<Vreg, Reg>,
-    pa_count: u16,
-    o_count: u16,
-    inside: &BTreeSet<Vreg>,
-) -> Result<Placement, CompileError> {
+/// Places a program.
+pub fn place(p: &MProgram, s: Setting) -> Result<Placement, CompileError> {
     // Pairs at even registers save words; where they do not fit, any place will do.
-    let try_it = |pairs| place_aligned(p, fixed, pa_count, o_count, inside, pairs);
-    try_it(true).or_else(|_| try_it(false))
+    place_aligned(p, s, true).or_else(|_| place_aligned(p, s, false))
 }
 
-fn place_aligned(
-    p: &MProgram,
-    fixed: &BTreeMap<Vreg, Reg>,
-    pa_count: u16,
-    o_count: u16,
-    inside: &BTreeSet<Vreg>,
-    pairs: bool,
-) -> Result<Placement, CompileError> {
-    let live = intervals(p);
-    let mut files = Files::default();
+fn place_aligned(p: &MProgram, s: Setting, pairs: bool) -> Result<Placement, CompileError> {
+    let registers = Registers::of(p, !pairs);
+    let ranges = registers.flow.ranges(&registers.flow.live());
+    let times = |v: Vreg| {
+        let mut all = Ranges::new();
+        registers.values(v).for_each(|n| all.union(&ranges[n as usize]));
+        all
+    };
+    let lives: Vec<Ranges> = (0..p.vregs.len() as u32).map(|v| times(Vreg(v))).collect();
+    let order = order(p, s, &lives);
     let mut out = Placement { at: vec![None; p.vregs.len()], ..Placement::default() };
-    let mut order: Vec<Vreg> = inside.iter().copied().filter(|v| !live[v.0 as usize].is_empty()).collect();
-    order.sort_by_key(|v| (live[v.0 as usize][0].0, *v));
-    let sources = lane_sources(p);
-    for v in order {
-        let s = &live[v.0 as usize];
-        let taken = |n: u16, out: &Placement| out.inside.iter().any(|(m, t)| *m == n && overlap(t, s));
-        // An operation may be split by lanes: a source may share the register only lane for lane.
-        let shared = |n: u16, out: &Placement| {
-            let list = sources.get(&v.0).map_or(&[][..], |l| l);
-            list.iter().any(|(s, same)| !same && out.at[s.0 as usize] == Some(Reg::i(n)))
-        };
-        let n = (0..3)
-            .find(|n| !taken(*n, &out) && !shared(*n, &out))
-            .ok_or_else(|| CompileError::Internal("no internal register is free".to_string()))?;
-        out.inside.push((n, s.clone()));
-        out.at[v.0 as usize] = Some(Reg::i(n));
-    }
-    for (v, reg) in fixed {
-        out.at[v.0 as usize] = Some(*reg);
-        let s = &live[v.0 as usize];
-        files.take(*reg, p.data(*v).regs(), s);
-        if reg.bank == Bank::R {
-            out.temps = out.temps.max(reg.n + p.data(*v).regs());
-        }
-    }
-    let hints = hints(p);
     let temporaries = temporaries();
-    let mut order: Vec<u32> =
-        (0..p.vregs.len() as u32).filter(|v| out.at[*v as usize].is_none() && !live[*v as usize].is_empty()).collect();
-    order.sort_by_key(|v| (live[*v as usize][0].0, *v));
-    // Texture reads and loads write r and pa only.
-    let fetched: BTreeSet<Vreg> = p
-        .blocks
-        .iter()
-        .flat_map(|b| &b.ops)
-        .filter(|o| matches!(o.kind, Kind::Sample { .. } | Kind::Load { .. }))
-        .filter_map(|o| o.dst)
-        .collect();
-    for v in order {
-        let s = &live[v as usize];
-        let d = &p.vregs[v as usize];
-        let (regs, step) = (d.regs(), if (d.regs() > 1 && pairs) || d.even { 2u16 } else { 1 });
-        let mut place = None;
-        for (other, off) in hints.get(&Vreg(v)).map_or(&[][..], |h| h) {
-            let Some(o) = out.at[other.0 as usize].filter(|o| o.bank != Bank::I) else { continue };
-            if o.bank == Bank::O && fetched.contains(&Vreg(v)) {
-                continue;
-            }
-            let Ok(n) = u16::try_from(o.n as i32 + off) else { continue };
-            let limit = match o.bank {
-                Bank::R => temporaries,
-                Bank::Pa => pa_count,
-                _ => o_count,
-            };
-            let reg = Reg::new(o.bank, n);
-            if n + regs <= limit && n.is_multiple_of(step) && files.free(reg, regs, s) && clear(&sources, p, &out, v, reg) {
-                place = Some(reg);
-                break;
-            }
+    let bank = |name, registers, lanes| lanes::Bank { name, registers, lanes };
+    let banks = vec![bank("pa", s.pa.into(), 1), bank("r", temporaries.into(), 1), bank("o", s.o.into(), 1), bank("i", 3, 4)];
+    // Given places may lie beyond what is free to use.
+    let banks = settled(banks, p, s);
+    let problem = Problem {
+        units: units(p, s, &registers, &order, pairs),
+        banks,
+        conflicts: Conflicts::Ranges(ranges.clone()),
+        values: registers.flow.values,
+    };
+    let placed = lanes::place(&problem).map_err(|e| failure(p, &registers, e))?;
+    for (v, (bank, n)) in order.iter().zip(&placed.units) {
+        out.at[v.0 as usize] = Some(Reg::new(BANKS[*bank as usize], *n as u16));
+        if *bank == I {
+            out.inside.push((*n as u16, lives[v.0 as usize].clone()));
         }
-        let search = |bank: Bank, count: u16| {
-            (0..=count.saturating_sub(regs))
-                .step_by(step as usize)
-                .map(|n| Reg::new(bank, n))
-                .find(|r| count >= regs && files.free(*r, regs, s) && clear(&sources, p, &out, v, *r))
-        };
-        // Inputs that are dead first, then temporaries.
-        let place = place.or_else(|| search(Bank::Pa, pa_count)).or_else(|| search(Bank::R, temporaries));
-        let Some(reg) = place else {
-            let at = s[0].0;
-            let alive = |s: &&Vec<Stretch>| s.iter().any(|x| x.0 <= at && at < x.1);
-            let taken: u32 = live.iter().zip(&p.vregs).filter(|(s, _)| alive(s)).map(|(_, d)| d.regs() as u32).sum();
-            let longest = [(Bank::Pa, pa_count), (Bank::R, temporaries)].map(|(bank, n)| files.longest(bank, n, s));
-            let what = format!("too many values are live here: they take {taken} registers, and no {regs} in a row are left");
-            let (needed, room) = match taken > (temporaries + pa_count) as u32 {
-                true => (taken as u64, (temporaries + pa_count) as u64),
-                false => (regs as u64, longest.into_iter().max().unwrap_or(0) as u64),
-            };
-            return Err(CompileError::limit("U0120", d.span, what, needed, room));
-        };
-        if reg.bank == Bank::R {
-            out.temps = out.temps.max(reg.n + regs);
-        }
-        files.take(reg, regs, s);
-        out.at[v as usize] = Some(reg);
     }
+    out.temps = placed.used[R as usize] as u16;
     Ok(out)
+}
+
+/// Banks that hold the places that are given, too.
+fn settled(mut banks: Vec<lanes::Bank>, p: &MProgram, s: Setting) -> Vec<lanes::Bank> {
+    for (v, reg) in s.fixed {
+        let b = &mut banks[number(reg.bank) as usize];
+        b.registers = b.registers.max((reg.n + p.data(*v).regs()).into());
+    }
+    banks
+}
+
+/// The virtual registers in the order in which they are placed: internal registers, given places, then by first time.
+fn order(p: &MProgram, s: Setting, lives: &[Ranges]) -> Vec<Vreg> {
+    let by_time = |v: &Vreg| (lives[v.0 as usize].start(), *v);
+    let alive = |v: &Vreg| !lives[v.0 as usize].is_empty();
+    let mut inside: Vec<Vreg> = s.inside.iter().copied().filter(alive).collect();
+    inside.sort_by_key(by_time);
+    let free = |v: &Vreg| !s.inside.contains(v) && !s.fixed.contains_key(v) && alive(v);
+    let mut rest: Vec<Vreg> = (0..p.vregs.len() as u32).map(Vreg).filter(free).collect();
+    rest.sort_by_key(by_time);
+    inside.extend(s.fixed.keys());
+    inside.extend(rest);
+    inside
+}
+
+/// What `regalloc` places.
+fn units(p: &MProgram, s: Setting, registers: &Registers, order: &[Vreg], pairs: bool) -> Vec<Unit> {
+    let (hints, sources, fetched) = (hints(p), lane_sources(p), live::fetched(p));
+    let mut unit_of = vec![None; p.vregs.len()];
+    order.iter().enumerate().for_each(|(n, v)| unit_of[v.0 as usize] = Some(n));
+    let unit = |v: &Vreg| {
+        let d = p.data(*v);
+        let inside = s.inside.contains(v);
+        let member = |(k, value): (u8, u32)| match inside {
+            true => Member { value, register: 0, lane: Lane::At(k) },
+            false => Member { value, register: k.into(), lane: Lane::At(0) },
+        };
+        let others = |list: Option<&Vec<(Vreg, bool)>>| -> Vec<(usize, bool)> {
+            list.into_iter().flatten().filter_map(|(o, same)| Some((unit_of[o.0 as usize]?, *same))).collect()
+        };
+        let near = hints.get(v).into_iter().flatten().filter_map(|(o, off)| Some((unit_of[o.0 as usize]?, *off)));
+        Unit {
+            members: (0..).zip(registers.values(*v)).map(member).collect(),
+            fixed: s.fixed.get(v).map(|r| (number(r.bank), r.n.into())),
+            step: if !inside && ((d.regs() > 1 && pairs) || d.even) { 2 } else { 1 },
+            // Inputs that are dead first, then temporaries.
+            search: if inside { [Search::Whole(I)][..].into() } else { [Search::Whole(PA), Search::Whole(R)][..].into() },
+            near: if inside { Vec::new() } else { near.collect() },
+            near_banks: 1 << PA | 1 << R | u8::from(!fetched.contains(v)) << O,
+            apart: others(sources.get(v)),
+            alike: None,
+        }
+    };
+    order.iter().map(unit).collect()
+}
+
+/// An error that says how many registers this program needs.
+fn failure(p: &MProgram, registers: &Registers, e: AllocError) -> CompileError {
+    match e {
+        AllocError::Registers { bank: "r", needed, available, value, .. } => {
+            let span = p.vregs.get(registers.vreg(value).0 as usize).map_or(Span::NONE, |d| d.span);
+            CompileError::limit("U0120", span, "too many values are live here for the temporaries", needed.into(), available.into())
+        }
+        other => CompileError::Internal(other.to_string()),
+    }
 }
 
 /// Sources of lane-wise operations on several lanes: words are written one after the other, so a source may share the
 /// destination's place only lane for lane.
-fn lane_sources(p: &MProgram) -> BTreeMap<u32, Vec<(Vreg, bool)>> {
-    let mut out: BTreeMap<u32, Vec<(Vreg, bool)>> = BTreeMap::new();
+fn lane_sources(p: &MProgram) -> BTreeMap<Vreg, Vec<(Vreg, bool)>> {
+    let mut out: BTreeMap<Vreg, Vec<(Vreg, bool)>> = BTreeMap::new();
     for op in p.blocks.iter().flat_map(|b| &b.ops) {
         let Some(d) = op.dst else { continue };
         if p.data(d).lanes < 2 || !matches!(op.kind, Kind::Float(_) | Kind::Complex(_) | Kind::Bit(_)) {
@@ -214,24 +184,12 @@ fn lane_sources(p: &MProgram) -> BTreeMap<u32, Vec<(Vreg, bool)>> {
             for (k, l) in src.iter().enumerate() {
                 if let Base::V(v, j) = l.base {
                     let same = j as usize == k && p.data(v).ty == p.data(d).ty;
-                    out.entry(d.0).or_default().push((v, same));
+                    out.entry(d).or_default().push((v, same));
                 }
             }
         }
     }
     out
-}
-
-/// Whether a place does not disturb the sources of the operation that defines `v`.
-fn clear(sources: &BTreeMap<u32, Vec<(Vreg, bool)>>, p: &MProgram, out: &Placement, v: u32, reg: Reg) -> bool {
-    let regs = p.vregs[v as usize].regs();
-    sources.get(&v).is_none_or(|list| {
-        list.iter().all(|(s, same)| {
-            let Some(at) = out.at[s.0 as usize].filter(|a| a.bank != Bank::I) else { return true };
-            let apart = at.bank != reg.bank || at.n + p.data(*s).regs() <= reg.n || reg.n + regs <= at.n;
-            apart || (*same && at == reg)
-        })
-    })
 }
 
 /// For each register the places that would make a copy vanish: (other register, distance).
@@ -248,15 +206,14 @@ fn hints(p: &MProgram) -> BTreeMap<Vreg, Vec<(Vreg, i32)>> {
     };
     for op in p.blocks.iter().flat_map(|b| &b.ops) {
         let dsts: Vec<Vreg> = match &op.kind {
-            Kind::Copy => op.dst.into_iter().collect(),
-            Kind::Select(_) => op.dst.into_iter().collect(),
+            Kind::Copy | Kind::Select(_) => op.dst.into_iter().collect(),
             Kind::Parallel(d) => d.clone(),
             _ => continue,
         };
-        let srcs: Vec<&Vec<crate::select::mir::Lane>> =
-            if let Kind::Select(_) = op.kind { op.src.iter().rev().collect() } else { op.src.iter().collect() };
+        let selects = matches!(op.kind, Kind::Select(_));
+        let srcs: Vec<&Vec<crate::select::mir::Lane>> = if selects { op.src.iter().rev().collect() } else { op.src.iter().collect() };
         for (n, src) in srcs.iter().enumerate() {
-            let Some(dst) = dsts.get(if matches!(op.kind, Kind::Select(_)) { 0 } else { n }) else { continue };
+            let Some(dst) = dsts.get(if selects { 0 } else { n }) else { continue };
             for (k, l) in src.iter().enumerate() {
                 if let (Base::V(v, j), true) = (l.base, l.is_plain()) {
                     pair(*dst, k, v, j);

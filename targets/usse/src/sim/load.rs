@@ -3,6 +3,7 @@
 //! Everything comes from the container's bytes: registers, programs, and through `interface.rs` the names of what goes in and
 //! comes out. A compiled shader's environment, which is by the source's declarations, is first brought to those names.
 
+use crate::abi::varyings;
 use crate::container::interface::{self, Format, Interface, Source};
 use crate::container::{self, Gxp};
 use crate::legal::numerics::pack_int;
@@ -113,7 +114,7 @@ fn image<'e>(i: &Interface, env: &'e ShaderEnv, t: Texture) -> Result<&'e Textur
 fn store(pa: &mut [u32], at: u16, format: Format, words: &[u32]) {
     for (k, w) in words.iter().enumerate() {
         let (each, bits, v) = match format {
-            Format::Word => (1, 32, *w),
+            Format::Word | Format::Rounded => (1, 32, *w),
             Format::Half => (2, 16, from_f32(Scalar::F16, f32::from_bits(*w))),
             Format::Short => (2, 16, *w & 0xffff),
             Format::Byte => (4, 8, *w & 0xff),
@@ -134,6 +135,7 @@ fn fetch(regs: &[u32], at: u16, format: Format, lanes: u8) -> Vec<u32> {
     (0..lanes as usize)
         .map(|k| match format {
             Format::Word => word(k),
+            Format::Rounded => to_f32(Scalar::F16, from_f32(Scalar::F16, f32::from_bits(word(k)))).to_bits(),
             Format::Half => to_f32(Scalar::F16, word(k / 2) >> (16 * (k & 1)) & 0xffff).to_bits(),
             Format::Short => word(k / 2) >> (16 * (k & 1)) & 0xffff,
             Format::Byte => word(k / 4) >> (8 * (k & 3)) & 0xff,
@@ -152,7 +154,12 @@ fn instance(i: &Interface, inv: &InvocationInputs) -> Result<Instance, SimError>
     let mut one = Instance::default();
     for f in &i.feeds {
         let words = given(i, inv, f.input)?;
-        store(&mut one.pa, f.pa, f.format, &words[..words.len().min(f.lanes as usize)]);
+        let (bank, n) = match f.to {
+            Source::O(n) => (&mut one.o, n),
+            Source::Pa(n) => (&mut one.pa, n),
+            Source::Depth => continue,
+        };
+        store(bank, n, f.format, &words[..words.len().min(f.lanes as usize)]);
     }
     Ok(one)
 }
@@ -198,15 +205,28 @@ fn result(i: &Interface, lane: &Instance) -> InvocationResult {
     InvocationResult { outputs: outputs.collect(), discarded: lane.killed, primitives: Vec::new() }
 }
 
+/// How what a container names is found among the declarations.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// Attributes.
+    Name,
+    /// What travels between the programs.
+    Varying,
+    /// Colours.
+    Location,
+}
+
 /// The declaration that stands behind an input or output of the container, and the element of its array.
-fn behind<'m, K>(decls: impl Iterator<Item = (K, &'m IoDecl)>, at: &IoDecl, by_name: bool) -> Option<(K, &'m IoDecl, u32)> {
+fn behind<'m, K>(decls: impl Iterator<Item = (K, &'m IoDecl)>, at: &IoDecl, by: By) -> Option<(K, &'m IoDecl, u32)> {
+    let is = |d: &IoDecl, e: u32, location: u32| varyings::of(d, e).is_ok_and(|v| v.location() == Some(location));
     decls
         .filter_map(|(k, d)| match (d.binding, at.binding) {
             (Binding::Builtin(a), Binding::Builtin(b)) => (a == b).then_some((k, d, 0)),
-            (Binding::Location(_), Binding::Location(_)) if by_name => {
+            (Binding::Location(_), Binding::Location(_)) if by == By::Name => {
                 (0..d.count.max(1)).find(|e| at.name == attribute_name(d, *e)).map(|e| (k, d, e))
             }
-            (Binding::Location(l), Binding::Location(t)) => t.checked_sub(l).filter(|e| *e < d.count.max(1)).map(|e| (k, d, e)),
+            (Binding::Location(_), Binding::Location(t)) if by == By::Varying => (0..d.count.max(1)).find(|e| is(d, *e, t)).map(|e| (k, d, e)),
+            (Binding::Location(l), Binding::Location(t)) => (l == t).then_some((k, d, 0)),
             _ => None,
         })
         .next()
@@ -252,7 +272,7 @@ fn named(m: &Module, i: &Interface, env: &ShaderEnv) -> Result<ShaderEnv, SimErr
     for inv in &env.invocations {
         let mut inputs = Vec::new();
         for d in i.module.inputs.values() {
-            let (k, s, e) = behind(m.inputs.iter(), d, vertex).ok_or_else(|| bad(format!("no input `{}`", d.name)))?;
+            let (k, s, e) = behind(m.inputs.iter(), d, if vertex { By::Name } else { By::Varying }).ok_or_else(|| bad(format!("no input `{}`", d.name)))?;
             let words = inv.inputs.get(k.as_u32() as usize).ok_or_else(|| bad(format!("no input `{}`", s.name)))?;
             let lanes = s.ty.lanes as usize;
             let mut words = widened(s.ty, words.get(e as usize * lanes..(e as usize + 1) * lanes).unwrap_or(&[]));
@@ -268,7 +288,8 @@ fn named(m: &Module, i: &Interface, env: &ShaderEnv) -> Result<ShaderEnv, SimErr
 fn declared(m: &Module, i: &Interface, r: &InvocationResult) -> InvocationResult {
     let mut outputs: Vec<Vec<u32>> = m.outputs.values().map(|d| vec![0; d.ty.lanes as usize * d.count.max(1) as usize]).collect();
     for (d, words) in i.module.outputs.values().zip(&r.outputs) {
-        let Some((k, s, e)) = behind(m.outputs.iter(), d, false) else { continue };
+        let by = if m.stage == Stage::Vertex { By::Varying } else { By::Location };
+        let Some((k, s, e)) = behind(m.outputs.iter(), d, by) else { continue };
         let row = &mut outputs[k.as_u32() as usize];
         let first = e as usize * s.ty.lanes as usize;
         // An array of clip distances is one output of the container.

@@ -1,0 +1,7 @@
+// What the iterators cannot do is refused by its name.
+// test compile(expect-fail)
+// target usse
+#version 450
+layout(location = 0) sample in vec4 shade; // error: U0100 `shade`: `sample`: the iterators know the centre
+layout(location = 0) out vec4 result;
+void main() { result = shade; }

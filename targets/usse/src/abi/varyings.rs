@@ -1,0 +1,119 @@
+//! What travels from a vertex program to a fragment program: texture coordinates, two colours and fog, by location or by name.
+//!
+//! Locations 0 to 9 are texture coordinates, 10 and 11 the colours, 12 is fog, in both programs. Where the source gives no
+//! location the programs are matched by name, and so is what a name says: `v_color` is a colour, `fog` is fog. Facts: the ISA
+//! sheet's sections 17.1, 19.4 and 19.5.
+
+use super::unsupported;
+use retroshade_ir::*;
+use retroshade_lower::CompileError;
+use retroshade_lower::words::{COLOURS, stems};
+
+/// What an iterated value is, or what a vertex program's output travels as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Varying {
+    /// One of two colours.
+    Color(u8),
+    /// Fog.
+    Fog,
+    /// Texture coordinate set.
+    TexCoord(u8),
+    /// The position of the pixel.
+    Position,
+    /// The position within a point sprite.
+    Sprite,
+}
+
+/// Texture coordinate sets.
+pub const COORDS: u32 = 10;
+/// Location of the first colour.
+pub const COLOR: u32 = COORDS;
+/// Location of fog.
+pub const FOG: u32 = COLOR + 2;
+
+impl Varying {
+    /// What a location is.
+    fn at(location: u32) -> Option<Varying> {
+        Some(match location {
+            0..COORDS => Varying::TexCoord(location as u8),
+            COLOR..FOG => Varying::Color((location - COLOR) as u8),
+            FOG => Varying::Fog,
+            _ => return None,
+        })
+    }
+    /// The location that stands for it.
+    pub fn location(self) -> Option<u32> {
+        match self {
+            Varying::TexCoord(t) => Some(u32::from(t)),
+            Varying::Color(n) => Some(COLOR + u32::from(n)),
+            Varying::Fog => Some(FOG),
+            Varying::Position | Varying::Sprite => None,
+        }
+    }
+    /// Output registers that it takes with this many components.
+    pub fn registers(self, lanes: u8) -> u16 {
+        match self {
+            Varying::Color(_) | Varying::Position => 4,
+            Varying::Fog => 2,
+            Varying::TexCoord(_) | Varying::Sprite => lanes.max(2) as u16,
+        }
+    }
+}
+
+/// What the name of a variable without a location says.
+fn named(d: &IoDecl) -> Option<Varying> {
+    stems(&d.name).into_iter().find_map(|(stem, number)| match (stem.as_str(), number) {
+        (s, None | Some(0)) if COLOURS.contains(&s) && d.ty.lanes == 4 => Some(Varying::Color(0)),
+        (s, Some(1)) if COLOURS.contains(&s) && d.ty.lanes == 4 => Some(Varying::Color(1)),
+        ("secondarycolor" | "frontsecondarycolor", None) if d.ty.lanes == 4 => Some(Varying::Color(1)),
+        ("fog" | "fogfragcoord", None) if d.ty.lanes == 1 => Some(Varying::Fog),
+        _ => None,
+    })
+}
+
+/// What one element of an input or output at a location is; errors for what is not interpolated as the machine does it.
+pub fn of(d: &IoDecl, element: u32) -> Result<Varying, CompileError> {
+    let Binding::Location(location) = d.binding else { return Err(CompileError::Internal("a varying without a location".to_string())) };
+    interpolated(d)?;
+    if let Some(v) = named(d).filter(|_| d.unplaced && d.count <= 1 && d.ty.is_float()) {
+        return Ok(v);
+    }
+    let at = location.saturating_add(element);
+    match Varying::at(at) {
+        Some(Varying::Fog) if d.ty.lanes != 1 => Err(unsupported(d.span, format!("`{}`: fog (location {FOG}) is one float", d.name))),
+        Some(v) => Ok(v),
+        None => {
+            let what = format!("`{}` needs location {at}: there are {COORDS} texture coordinates, two colours ({COLOR} and 11) and fog ({FOG})", d.name);
+            Err(CompileError::limit("U0104", d.span, what, u64::from(at) + 1, u64::from(FOG) + 1))
+        }
+    }
+}
+
+/// The iterators interpolate floats, with perspective, at the pixel's centre or its centroid.
+fn interpolated(d: &IoDecl) -> Result<(), CompileError> {
+    let what = match (d.interpolation, d.sampling) {
+        _ if !d.ty.is_float() => "integers cannot be handed to a fragment program, the machine interpolates floats only",
+        (Interpolation::Flat, _) => "`flat`: the iterators always interpolate, no value is that of one vertex",
+        (Interpolation::Linear, _) => "`noperspective`: the iterators always interpolate with perspective",
+        (_, Sampling::Sample) => "`sample`: the iterators know the centre and the centroid of a pixel, not its samples",
+        _ => return Ok(()),
+    };
+    Err(unsupported(d.span, format!("`{}`: {what}", d.name)))
+}
+
+/// Two variables cannot travel as one.
+pub fn distinct<'m>(all: impl Iterator<Item = (&'m IoDecl, Varying)>) -> Result<(), CompileError> {
+    let mut seen: Vec<(&IoDecl, Varying)> = Vec::new();
+    for (d, v) in all {
+        if let Some((other, _)) = seen.iter().find(|s| s.1 == v) {
+            let what = match v {
+                Varying::TexCoord(t) => format!("texture coordinate {t}"),
+                Varying::Color(n) => format!("colour {n}"),
+                _ => "fog".to_string(),
+            };
+            return Err(unsupported(d.span, format!("`{}` and `{}` are both {what}: give them locations", other.name, d.name)));
+        }
+        seen.push((d, v));
+    }
+    Ok(())
+}
