@@ -8,6 +8,7 @@ use retroshade::Options;
 use retroshade::frontend::FrontOptions;
 use retroshade::ir::{Module, Stage};
 use retroshade::lower::testing::{Rng, Verdict, diff_with, golden, random_env};
+use retroshade::lower::{ColorFormat, OptLevel};
 use retroshade_usse::container;
 use std::path::{Path, PathBuf};
 
@@ -131,6 +132,37 @@ fn containers_run_on_their_own() {
     let fault = shaderc(&["run", "--bind", "own.json", "b.gxp"]);
     assert!(fault.0 == Some(1) && fault.2.contains("R0005") && fault.2.contains("is no instruction"), "{}", fault.2);
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Some case makes each pattern of selection fire.
+#[test]
+fn every_pattern_has_a_case() {
+    let mut texts = Vec::new();
+    for folder in
+        ["filetests/cases/usse", "filetests/cases/usse/selection", "filetests/cases/ops", "targets/usse/tests/twins", "examples/vita"]
+    {
+        for path in sources(folder).into_iter().filter(|p| p.is_file()) {
+            let module = match path.extension().and_then(|e| e.to_str()) {
+                Some("ir") => retroshade::parse("case", &std::fs::read_to_string(&path).unwrap()).ok(),
+                Some("vert" | "frag") => Some(load(&path)),
+                _ => None,
+            };
+            let Some(module) = module.filter(|m| matches!(m.stage, Stage::Vertex | Stage::Fragment)) else { continue };
+            for (opt, relaxed_precision, color_format) in [
+                (OptLevel::O2, false, ColorFormat::Auto),
+                (OptLevel::O2, true, ColorFormat::Auto),
+                (OptLevel::O2, false, ColorFormat::F16),
+                (OptLevel::O0, false, ColorFormat::Auto),
+            ] {
+                let options = Options { opt, relaxed_precision, color_format, ..Options::default() };
+                // Some cases are there to be refused.
+                if let Ok(shader) = retroshade_usse::isa().compile(&module, &options) {
+                    texts.push(String::from_utf8(shader.extra["mir"].clone()).unwrap());
+                }
+            }
+        }
+    }
+    assert_eq!(retroshade_usse::select::patterns_without_a_case(&texts), Vec::<&str>::new());
 }
 
 /// vitaGL's file: how many matrices, which parameters they are, the container.

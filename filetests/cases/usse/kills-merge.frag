@@ -5,7 +5,6 @@
 // check: CMP.le.f32 p1
 // check: p1 CMP.le.f32 p1
 // check: !p1 KILL
-// not: KILL
 #version 450
 layout(location = 0) in vec4 c;
 layout(location = 0) out vec4 result;

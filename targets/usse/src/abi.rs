@@ -244,11 +244,15 @@ fn vertex(m: &Module, abi: &mut Abi, used: &Used) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Whether every read of an input is converted to f16 at once.
-fn only_as_half(m: &Module, input: Input) -> bool {
+/// Whether every read of an input is converted to f16 at once, with the caller's or the source's leave.
+fn only_as_half(m: &Module, input: Input, o: &Options) -> bool {
     let f = m.main();
     let is_read = |i: &Inst| matches!(f.insts[*i].imm, Imm::Mem { var: MemRef::Input(v), .. } if v == input);
-    let reads: Vec<Value> = f.ordered().map(|(_, i)| i).filter(is_read).filter_map(|i| f.result(i)).collect();
+    let all: Vec<Inst> = f.ordered().map(|(_, i)| i).filter(is_read).collect();
+    if !o.relaxed_precision && !all.iter().all(|i| f.insts[*i].relaxed) {
+        return false;
+    }
+    let reads: Vec<Value> = all.into_iter().filter_map(|i| f.result(i)).collect();
     f.ordered().all(|(_, i)| {
         let d = &f.insts[i];
         !f.reads(i).iter().any(|v| reads.contains(v))
@@ -283,8 +287,7 @@ fn fragment(m: &Module, abi: &mut Abi, used: &Used, options: &Options) -> Result
                 handed.push((d, varying));
             }
             // Published programs take colours as halves where the source says so, and everything else as floats.
-            let narrow = d.ty.scalar == Scalar::F16 || (options.relaxed_precision && only_as_half(m, i));
-            let half = narrow && matches!(varying, Varying::Color(_));
+            let half = matches!(varying, Varying::Color(_)) && (d.ty.scalar == Scalar::F16 || only_as_half(m, i, options));
             let lanes = d.ty.lanes;
             let regs = match varying {
                 Varying::Fog => 1,

@@ -58,7 +58,7 @@ fn is_crowded(e: &CompileError) -> bool {
 pub fn legal(source: &Module, o: &Options) -> Result<Module, CompileError> {
     let m = legal::legalise(source, o, false, false, &mut Trace::off())?;
     // Which values are f16, and how late they are made, depends on the code.
-    if !o.relaxed_precision && !build(&m, o, &Way::default()).is_err_and(|e| is_crowded(&e)) {
+    if !legal::precision::may_narrow(source, o) && !build(&m, o, &Way::default()).is_err_and(|e| is_crowded(&e)) {
         return Ok(m);
     }
     Ok(compile(source, o).map_or(m, |s| s.legal))
@@ -74,7 +74,7 @@ struct Candidate<'o> {
 /// Compiles with f16 values where they are allowed and without: conversions can cost more than narrow operations save. The
 /// colour leaves as f16 in any case.
 fn in_room(source: &Module, o: &Options, room: Room) -> Result<CompiledShader, CompileError> {
-    let narrow: &[bool] = if o.relaxed_precision { &[true, false] } else { &[false] };
+    let narrow: &[bool] = if legal::precision::may_narrow(source, o) { &[true, false] } else { &[false] };
     let build = |narrow: bool, _: &mut Budget| {
         let mut trace = Trace::new(o);
         let module = legal::legalise(source, o, room != Room::Enough, narrow, &mut trace)?;
@@ -92,11 +92,11 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
     let mut matrices = true;
     // What the plainest way lacks is what the program lacks.
     let mut plain = None;
-    let build = |(hoist, rows): (bool, bool), _: &mut Budget| {
+    let one = |(hoist, rows): (bool, bool), _: &mut Budget| {
         if rows && !matrices {
             return Err(CompileError::Internal("nothing to group".to_string()));
         }
-        let way = Way { hoist, rows, scalars, inside: BTreeSet::new() };
+        let way = Way { hoist, rows, scalars, ..Way::default() };
         let built = build(module, o, &way);
         // What cannot be placed may still be placed another way.
         matrices = if rows { matrices } else { built.as_ref().map_or_else(is_crowded, |b| b.matrices) };
@@ -105,8 +105,13 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
         }
         built.map(|b| if o.opt > OptLevel::O1 { improve(module, o, b) } else { b })
     };
-    let found = search(ways, &mut Budget::unlimited(), build, Built::size);
-    found.map_err(|e| plain.unwrap_or(e))
+    let found = search(ways, &mut Budget::unlimited(), one, Built::size).map_err(|e| plain.unwrap_or(e))?;
+    if o.opt <= OptLevel::O1 {
+        return Ok(found);
+    }
+    // Places that become free earlier help some programs and break pairs in others.
+    let apart = build(module, o, &Way { apart: true, ..found.way.clone() });
+    Ok(apart.ok().filter(|b| b.size() < found.size()).unwrap_or(found))
 }
 
 /// How a program is built.
@@ -120,6 +125,8 @@ struct Way {
     scalars: bool,
     /// Vectors in internal registers.
     inside: BTreeSet<Vreg>,
+    /// Lanes of vectors die one by one.
+    apart: bool,
 }
 
 /// A program before it is packed.
@@ -176,7 +183,7 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
     if way.scalars {
         sel.primary = place::scalars::split(&sel.primary, &sel.fixed);
     }
-    let setting = place::Setting { fixed: &sel.fixed, pa: abi.pa, o: abi.o, inside: &way.inside };
+    let setting = place::Setting { fixed: &sel.fixed, pa: abi.pa, o: abi.o, inside: &way.inside, apart: way.apart };
     let places = place::place(&sel.primary, setting)?;
     if o.check_allocation {
         crate::place::check::placed(&sel.primary, &places).judge().map_err(CompileError::Internal)?;

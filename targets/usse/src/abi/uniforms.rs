@@ -110,7 +110,8 @@ fn buffer_of(m: &Module, d: &UniformDecl, o: &Options) -> Result<(u16, String), 
     }
     let clashes = |b: &&surface::Block| b.kind == BlockKind::Uniform && b.binding == d.binding && b.group != d.group;
     if let Some(other) = m.surface.blocks.iter().find(clashes) {
-        let what = format!("the blocks `{}` and `{}` are both uniform buffer {}: buffers have no groups", block.name, other.name, d.binding);
+        let what =
+            format!("the blocks `{}` and `{}` are both uniform buffer {}: buffers have no groups", block.name, other.name, d.binding);
         return Err(unsupported(d.span, what));
     }
     Ok((d.binding as u16, block.name.clone()))

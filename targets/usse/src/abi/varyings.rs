@@ -83,7 +83,10 @@ pub fn of(d: &IoDecl, element: u32) -> Result<Varying, CompileError> {
         Some(Varying::Fog) if d.ty.lanes != 1 => Err(unsupported(d.span, format!("`{}`: fog (location {FOG}) is one float", d.name))),
         Some(v) => Ok(v),
         None => {
-            let what = format!("`{}` needs location {at}: there are {COORDS} texture coordinates, two colours ({COLOR} and 11) and fog ({FOG})", d.name);
+            let what = format!(
+                "`{}` needs location {at}: there are {COORDS} texture coordinates, two colours ({COLOR} and 11) and fog ({FOG})",
+                d.name
+            );
             Err(CompileError::limit("U0104", d.span, what, u64::from(at) + 1, u64::from(FOG) + 1))
         }
     }

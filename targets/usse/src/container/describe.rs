@@ -1,6 +1,6 @@
 //! A container in words, for people: everything but the code.
 
-use super::{flag, CATEGORIES, CONTAINERS, Descriptor, Gxp, SEMANTICS, TYPES, Varyings};
+use super::{CATEGORIES, CONTAINERS, Descriptor, Gxp, SEMANTICS, TYPES, Varyings, flag};
 
 /// Shows everything in the container but the code.
 pub fn describe(g: &Gxp) -> String {

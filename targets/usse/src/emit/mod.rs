@@ -20,7 +20,7 @@ use crate::isa::registers::{Bank, Reg};
 use crate::isa::swizzle::{HALF, ONE, TWO, ZERO};
 use crate::isa::word::Word;
 use crate::place::Placement;
-use crate::select::mir::{Base, Bit, Kind, Lane, MProgram, Mop, Pred, Rel, TestKind};
+use crate::select::mir::{Base, Bit, Kind, Lane, MProgram, Mop, Pred, Rel, TestKind, Vreg};
 use retroshade_emit::FieldName;
 use retroshade_emit::form::FormId;
 use retroshade_ir::numerics::{from_f32, to_f32};
@@ -189,7 +189,7 @@ impl<'a> Expander<'a> {
         if self.pending.is_empty() {
             return;
         }
-        let regs = |v: crate::select::mir::Vreg| {
+        let regs = |v: Vreg| {
             let n = self.program.data(v).regs();
             self.places.at[v.0 as usize].into_iter().flat_map(move |r| (0..n).map(move |k| Reg::new(r.bank, r.n + k)))
         };
@@ -220,7 +220,7 @@ impl<'a> Expander<'a> {
         Phys { spot, neg: l.neg, abs: l.abs }
     }
 
-    fn units(&self, v: crate::select::mir::Vreg) -> Result<(Bank, u16, u8, Scalar), CompileError> {
+    fn units(&self, v: Vreg) -> Result<(Bank, u16, u8, Scalar), CompileError> {
         let d = self.program.data(v);
         let r = self.places.at[v.0 as usize].unwrap_or(Reg::r(0));
         let unit = match (r.bank, d.ty) {
@@ -229,6 +229,11 @@ impl<'a> Expander<'a> {
             _ => r.n,
         };
         Ok((r.bank, unit, d.lanes, d.ty))
+    }
+
+    /// The place of an operation's result: bank, unit, lanes, type.
+    fn result(&self, op: &Mop) -> Result<(Bank, u16, u8, Scalar), CompileError> {
+        self.units(op.dst.ok_or_else(|| internal("an operation without a result"))?)
     }
 
     /// Ways to name some lanes as one operand: register and selectors by position, and common modifiers.
@@ -798,10 +803,10 @@ impl<'a> Expander<'a> {
         }
         match &op.kind {
             Kind::Float(code) => {
-                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
+                let (bank, unit, lanes, ty) = self.result(op)?;
                 let src = self.sources(op, ty);
                 for (first, group) in Self::groups(bank, unit, lanes, ty) {
-                    let whole = self.spare_half(op.dst, bank, first, &group, ty);
+                    let whole = self.spare_half(op.dst, ty);
                     self.cover(&group, &src, ty == Scalar::F16, &mut |s, mask, now| {
                         let (mask, now) = if whole { widen(mask, now) } else { (mask, now.to_vec()) };
                         s.float_word(*code, ty, (bank, first), mask, &now)
@@ -810,7 +815,7 @@ impl<'a> Expander<'a> {
                 Ok(())
             }
             Kind::Complex(code) => {
-                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
+                let (bank, unit, lanes, ty) = self.result(op)?;
                 let src = self.sources(op, ty);
                 for (first, group) in Self::groups(bank, unit, lanes, ty) {
                     for one in group.chunks(1) {
@@ -822,7 +827,7 @@ impl<'a> Expander<'a> {
             Kind::Dot => self.dot(op),
             Kind::Rows => self.rows(op),
             Kind::Copy => {
-                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
+                let (bank, unit, lanes, ty) = self.result(op)?;
                 let src = self.sources(op, ty);
                 let moves = (0..lanes as usize).map(|k| (bank, unit + k as u16, src[0][k], ty)).collect();
                 self.moves(moves, op.pred)
@@ -841,7 +846,7 @@ impl<'a> Expander<'a> {
                 self.moves(moves, None)
             }
             Kind::Select(p) => {
-                let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
+                let (bank, unit, lanes, ty) = self.result(op)?;
                 let src = self.sources(op, ty);
                 let side = |n: usize| (0..lanes as usize).map(|k| (bank, unit + k as u16, src[n][k], ty)).collect::<Vec<_>>();
                 self.moves(side(1), None)?;
@@ -850,11 +855,13 @@ impl<'a> Expander<'a> {
             Kind::SelectZero(rel) => self.conditional(op, Some(*rel)),
             Kind::SelectBool => self.conditional(op, None),
             Kind::Bit(bit) => {
-                let (bank, unit, lanes, _) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
+                let (bank, unit, lanes, _) = self.result(op)?;
                 let src = self.sources(op, Scalar::I32);
                 for k in 0..lanes as usize {
                     let (a, b) = (src[0][k], src[1][k]);
-                    let w = self.bitwise(*bit, (bank, unit + k as u16), a, b).ok_or_else(|| internal(&format!("{bit:?} of {a:?} and {b:?} in {bank:?}{unit}+{k}")))?;
+                    let w = self
+                        .bitwise(*bit, (bank, unit + k as u16), a, b)
+                        .ok_or_else(|| internal(&format!("{bit:?} of {a:?} and {b:?} in {bank:?}{unit}+{k}")))?;
                     self.blocks[self.at].push(w);
                 }
                 Ok(())
@@ -920,7 +927,7 @@ impl<'a> Expander<'a> {
     }
 
     /// Whether a half-precision group may write lanes beyond the value: its last register belongs to nobody else.
-    fn spare_half(&self, dst: Option<crate::select::mir::Vreg>, _: Bank, _: u16, _: &[(usize, usize)], ty: Scalar) -> bool {
+    fn spare_half(&self, dst: Option<Vreg>, ty: Scalar) -> bool {
         ty == Scalar::F16 && dst.is_some_and(|d| self.program.data(d).lanes % 2 == 1)
     }
 

@@ -46,7 +46,7 @@ impl Expander<'_> {
     /// A vector times rows: one VDP each, with the vector in an internal register, so that the words can become one that
     /// repeats.
     pub(super) fn rows(&mut self, op: &Mop) -> Result<(), CompileError> {
-        let (bank, unit, _, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
+        let (bank, unit, _, ty) = self.result(op)?;
         let src = self.sources(op, ty);
         let n = src[0].len();
         let ctx: &[(FieldName, u64)] = &[(field!(opcode2), (n == 4) as u64)];
@@ -75,7 +75,7 @@ impl Expander<'_> {
     }
 
     pub(super) fn dot(&mut self, op: &Mop) -> Result<(), CompileError> {
-        let (bank, unit, _, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
+        let (bank, unit, _, ty) = self.result(op)?;
         let src = self.sources(op, ty);
         let n = src[0].len();
         let lanes = |s: &[Phys], last: Option<Phys>| -> [Option<Phys>; 4] {
@@ -276,7 +276,7 @@ impl Expander<'_> {
 
     /// A choice lane by lane: a conditional move where one word can name everything, else a test and two moves.
     pub(super) fn conditional(&mut self, op: &Mop, rel: Option<Rel>) -> Result<(), CompileError> {
-        let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
+        let (bank, unit, lanes, ty) = self.result(op)?;
         let cond = self.sources(op, if rel.is_some() { Scalar::F32 } else { Scalar::I32 }).swap_remove(0);
         let src = self.sources(op, ty);
         for k in 0..lanes as usize {
@@ -362,7 +362,7 @@ impl Expander<'_> {
     }
 
     pub(super) fn mad(&mut self, op: &Mop) -> Result<(), CompileError> {
-        let (bank, unit, lanes, _) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
+        let (bank, unit, lanes, _) = self.result(op)?;
         let src = self.sources(op, Scalar::I32);
         for k in 0..lanes as usize {
             let (mut a, mut b, c) = (src[0][k], src[1][k], src[2][k]);
@@ -388,7 +388,7 @@ impl Expander<'_> {
     }
 
     pub(super) fn convert(&mut self, op: &Mop, from: Format, to: Format, scaled: bool) -> Result<(), CompileError> {
-        let (bank, unit, lanes, ty) = self.units(op.dst.unwrap_or(crate::select::mir::Vreg(0)))?;
+        let (bank, unit, lanes, ty) = self.result(op)?;
         let from_ty = match from {
             Format::F16 => Scalar::F16,
             Format::F32 => Scalar::F32,
@@ -398,10 +398,13 @@ impl Expander<'_> {
         if scaled && from == Format::U8 {
             // Bytes of one register, as many as a word writes.
             for (first, group) in Self::groups(bank, unit, lanes, ty) {
-                let (mask, lane) = (group.iter().fold(0, |m, (p, _)| m | 1u8 << p), group.iter().fold([None; 4], |mut l, (p, _)| {
-                    l[*p] = Some(src[0][0]);
-                    l
-                }));
+                let (mask, lane) = (
+                    group.iter().fold(0, |m, (p, _)| m | 1u8 << p),
+                    group.iter().fold([None; 4], |mut l, (p, _)| {
+                        l[*p] = Some(src[0][0]);
+                        l
+                    }),
+                );
                 let mut w = self.pack_word(from, to, (bank, first), mask, &lane).ok_or_else(|| internal("a conversion from bytes"))?;
                 group.iter().for_each(|(p, k)| select_byte(&mut w, *p, *k as u64));
                 w.set(field!(scale), 1);
@@ -551,8 +554,10 @@ impl Expander<'_> {
         let (mut a, mut b) = (self.phys(&op.src[0][0], ty), self.phys(&op.src[1][0], ty));
         let mut forced = false;
         loop {
-            for (x, y, rel) in [(a, b, rel), (b, a, rel.swapped())] {
-                if let Some(mut e) = self.test_operands(x, y, ty) {
+            // Literals only where nothing else fits.
+            let orders = [(a, b, rel), (b, a, rel.swapped())];
+            for (literals, (x, y, rel)) in [false, true].into_iter().flat_map(|l| orders.map(|o| (l, o))) {
+                if let Some(mut e) = self.test_operands(x, y, ty, literals) {
                     e.extend([(field!(alu_op), 14), (field!(prec), (ty == Scalar::F32) as u64)]);
                     e.extend(outcome(rel, p, pred));
                     self.push(VTST, e);
@@ -576,15 +581,15 @@ impl Expander<'_> {
     }
 
     /// Operands of a float test: the lanes must agree, or the second one be lane x.
-    pub(super) fn test_operands(&mut self, a: Phys, b: Phys, ty: Scalar) -> Try {
+    fn test_operands(&mut self, a: Phys, b: Phys, ty: Scalar, literals: bool) -> Try {
         if !b.plain() || a.abs {
             return None;
         }
         let o2 = operand(VTST, Src2)?;
-        for w1 in self.namings(&[Some(a), None, None, None], ty, true) {
+        for w1 in self.namings(&[Some(a), None, None, None], ty, literals) {
             let Some(lane1) = w1.lanes[0].filter(|l| *l < 4) else { continue };
             let Some(e1) = fits(operand(VTST, Src1)?, &w1, &[(field!(alu_sel), 0)]) else { continue };
-            for w2 in self.namings(&[Some(b), None, None, None], ty, true) {
+            for w2 in self.namings(&[Some(b), None, None, None], ty, literals) {
                 if w2.neg || w2.abs {
                     continue;
                 }

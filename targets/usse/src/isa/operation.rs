@@ -216,8 +216,6 @@ pub enum Kind {
     Test {
         /// Unit and operation.
         alu: (u8, u8),
-        /// Sign test, zero test, both needed.
-        tests: (u8, u8, bool),
         /// The predicate, if it goes there.
         to: Option<u8>,
     },
@@ -261,7 +259,7 @@ pub struct Micro {
     pub src: Vec<Src>,
     /// Scalar operations read lane x for every lane; tests read lane x of source 2.
     pub scalar: bool,
-    /// Tests.
+    /// Sign test, zero test, both needed.
     pub tests: (u8, u8, bool),
     /// Kind of a mask result.
     pub mask_type: u8,
@@ -530,7 +528,7 @@ fn one(d: &Decoded, name: FormId, k: u16, state: &[Advance; 4]) -> Result<Micro,
             m.tests = (f(field!(sign_test)) as u8, f(field!(zero_test)) as u8, f(field!(test_crcomb_and)) == 1);
             m.mask_type = f(field!(tst_mask_type)) as u8;
             let to = (name == VTST).then(|| f(field!(pdst_n)) as u8);
-            m.kind = Kind::Test { alu: (f(field!(alu_sel)) as u8, f(field!(alu_op)) as u8), tests: m.tests, to };
+            m.kind = Kind::Test { alu: (f(field!(alu_sel)) as u8, f(field!(alu_op)) as u8), to };
         }
         SOP3 | I8MAD => {
             m.src = vec![get(Src1), get(Src2), get(Src0)];

@@ -310,7 +310,7 @@ fn each_lane(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
     for k in 0..ty.lanes {
         let args: Vec<Value> = d.args.iter().map(|v| b.extract(*v, k)).collect();
         let mut data = InstData::new(d.op, &args, d.imm.clone());
-        data.precise = d.precise;
+        (data.precise, data.relaxed) = (d.precise, d.relaxed);
         let i = b.push(data, &[ty.lane()]);
         out.push(b.func.insts[i].results[0]);
     }

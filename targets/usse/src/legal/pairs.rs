@@ -192,7 +192,7 @@ fn block(f: &mut Function, b: Block) -> bool {
             args.push(f.insts[n].results[0]);
         }
         let mut data = InstData::new(x.op, &args, x.imm.clone());
-        data.precise = x.precise;
+        (data.precise, data.relaxed) = (x.precise, x.relaxed && y.relaxed);
         let n = f.make_inst(data, &[two], span);
         result.push(n);
         let v = f.insts[n].results[0];

@@ -7,6 +7,7 @@
 
 use crate::abi::varyings::{self, Varying};
 use crate::legal::numerics::UNORM8;
+use retroshade_ir::analysis::Relaxed;
 use retroshade_ir::*;
 use retroshade_lower::{ColorFormat, Options};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,8 +40,14 @@ fn frame_colours<'m>(f: &'m Function, inputs: &'m cranelift_entity::PrimaryMap<I
     f.ordered().map(|(_, i)| i).filter(is)
 }
 
-/// Rounds the colour to the format in which it leaves, and the frame buffer's to that in which it comes; where the options allow
-/// it and `narrow` asks for it, values before that become f16 too.
+/// Whether values may be f16: the caller says so of all, or the source of some.
+pub fn may_narrow(m: &Module, o: &Options) -> bool {
+    let marked = |f: &Function| f.ordered().any(|(_, i)| f.insts[i].relaxed);
+    m.stage == Stage::Fragment && (o.relaxed_precision || m.functions.values().any(marked))
+}
+
+/// Rounds the colour to the format in which it leaves, and the frame buffer's to that in which it comes; with `narrow` values
+/// before that become f16 too where the options or the source allow it.
 pub fn run(m: &mut Module, o: &Options, narrow: bool) {
     let format = color_format(m, o);
     let round: Option<Round> = match format {
@@ -50,8 +57,8 @@ pub fn run(m: &mut Module, o: &Options, narrow: bool) {
     };
     let Some(round) = round else { return };
     frame_buffer(m, round);
-    if narrow && o.relaxed_precision {
-        narrow_values(m);
+    if narrow {
+        narrow_values(m, o.relaxed_precision);
     } else if format == ColorFormat::F16 {
         colours(m, half);
         read_as_half(m);
@@ -85,19 +92,21 @@ fn frame_buffer(m: &mut Module, round: Round) {
     f.resolve_aliases();
 }
 
-/// Narrows the entry function.
-fn narrow_values(m: &mut Module) {
+/// Narrows the entry function: all values, or those that the source marks as relaxed.
+fn narrow_values(m: &mut Module, all: bool) {
     let depth: BTreeSet<Output> = m.outputs.iter().filter(|(_, d)| !matches!(d.binding, Binding::Location(_))).map(|(o, _)| o).collect();
     let entry = m.entry;
     let f = &mut m.functions[entry];
+    let relaxed = Relaxed::new(f);
+    let may = |v: Value| all || relaxed.contains(v);
     // Optimistic: every candidate, then without those that have a use which needs f32.
     let mut narrow: BTreeSet<Value> = BTreeSet::new();
     for b in &f.layout {
-        narrow.extend(f.blocks[*b].params.iter().filter(|p| f.ty(**p).scalar == Scalar::F32));
+        narrow.extend(f.blocks[*b].params.iter().filter(|p| f.ty(**p).scalar == Scalar::F32 && may(**p)));
         for i in &f.blocks[*b].insts {
             let d = &f.insts[*i];
             if is_candidate(d.op) && !d.precise {
-                narrow.extend(d.results.iter().filter(|r| f.ty(**r).scalar == Scalar::F32));
+                narrow.extend(d.results.iter().filter(|r| f.ty(**r).scalar == Scalar::F32 && may(**r)));
             }
         }
     }
@@ -112,7 +121,8 @@ fn narrow_values(m: &mut Module) {
                 let fine = match d.op {
                     Opcode::Tex => false,
                     Opcode::Output => !matches!(d.imm, Imm::Mem { var: MemRef::Output(o), .. } if depth.contains(&o)),
-                    Opcode::Fcmp => true,
+                    // What it is compared with is rounded too.
+                    Opcode::Fcmp => d.args.iter().all(|a| may(*a)),
                     Opcode::Select if n == 0 => true,
                     op if is_candidate(op) => d.results.first().is_some_and(|r| narrow.contains(r)),
                     _ => false,
@@ -355,7 +365,7 @@ fn half_of(f: &mut Function, v: Value, span: Span, memo: &mut Memo, out: &mut Ve
             if let Some(h) = memo.leaves.get(&(var, offset)) {
                 return *h;
             }
-            let copy = f.make_inst(InstData::new(d.op, &[], d.imm.clone()), &[f.ty(v)], span);
+            let copy = f.make_inst(InstData { results: Default::default(), ..d }, &[f.ty(v)], span);
             let wide = f.insts[copy].results[0];
             let n = f.make_inst(InstData::new(Opcode::Fcvt, &[wide], Imm::None), &[ty], span);
             memo.early.extend([copy, n]);

@@ -54,6 +54,8 @@ pub struct Setting<'a> {
     pub o: u16,
     /// Vectors that go to internal registers.
     pub inside: &'a BTreeSet<Vreg>,
+    /// Whether the lanes of a vector die one by one.
+    pub apart: bool,
 }
 
 /// The banks, in the order in which `regalloc` knows them.
@@ -70,11 +72,11 @@ fn number(b: Bank) -> u8 {
 /// Places a program.
 pub fn place(p: &MProgram, s: Setting) -> Result<Placement, CompileError> {
     // Pairs at even registers save words; where they do not fit, any place will do.
-    place_aligned(p, s, true).or_else(|_| place_aligned(p, s, false))
+    place_aligned(p, s, true).or_else(|_| place_aligned(p, Setting { apart: true, ..s }, false))
 }
 
 fn place_aligned(p: &MProgram, s: Setting, pairs: bool) -> Result<Placement, CompileError> {
-    let registers = Registers::of(p, !pairs);
+    let registers = Registers::of(p, s.apart);
     let ranges = registers.flow.ranges(&registers.flow.live());
     let times = |v: Vreg| {
         let mut all = Ranges::new();

@@ -203,21 +203,6 @@ impl Selector<'_> {
         (a, b, if ty.scalar == Scalar::I1 { ty.with_scalar(Scalar::I32) } else { ty })
     }
 
-    pub(super) fn select_lanes(&mut self, i: Inst) -> Result<bool, CompileError> {
-        let (d, _) = self.parts(i);
-        if self.f.ty(d.args[0]).lanes == 1 {
-            return Ok(false);
-        }
-        let (a, b, ty) = self.sides(i);
-        let c = self.value_lanes(d.args[0]);
-        let mut out = Vec::new();
-        for k in 0..ty.lanes as usize {
-            self.test(None, (TestKind::Signed, Rel::Ne, c[k], Lane::c(0)), 0);
-            out.extend(self.make(Kind::Select((0, false)), ty.lane(), vec![vec![a[k]], vec![b[k]]]));
-        }
-        self.set(i, out)
-    }
-
     pub(super) fn select_move(&mut self, i: Inst) -> Result<bool, CompileError> {
         let (d, ty) = self.parts(i);
         if ty.scalar == Scalar::F16 || ty.lanes > 2 {

@@ -40,6 +40,11 @@ pub struct Selected {
     pub fired: Fired,
 }
 
+/// The patterns that none of these texts of `--emit mir` name.
+pub fn patterns_without_a_case(texts: &[String]) -> Vec<&'static str> {
+    retroshade_lower::pattern::without_a_case(Selector::PATTERNS, &[], texts)
+}
+
 /// Selects a module.
 pub fn select(m: &Module, abi: &Abi, hoist: bool) -> Result<Selected, CompileError> {
     let f = m.main();
@@ -308,4 +313,3 @@ impl<'a> Selector<'a> {
 fn wide(s: Scalar) -> Scalar {
     if s == Scalar::F16 { Scalar::F32 } else { s }
 }
-

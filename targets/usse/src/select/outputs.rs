@@ -60,7 +60,8 @@ impl Selector<'_> {
     pub(super) fn output_last(&mut self, i: Inst) -> Result<bool, CompileError> {
         let (d, _) = self.parts(i);
         let key = self.written_by(d)?;
-        let same = |(_, i): &(Block, Inst)| matches!(self.f.insts[*i].imm, Imm::Mem { var: MemRef::Output(x), offset } if (x, offset) == key);
+        let same =
+            |(_, i): &(Block, Inst)| matches!(self.f.insts[*i].imm, Imm::Mem { var: MemRef::Output(x), offset } if (x, offset) == key);
         let once = self.f.ordered().filter(same).count() == 1;
         let ends = self.f.terminator(self.f.layout[self.at]).is_some_and(|t| self.f.insts[t].op == Opcode::Return);
         if !once || !ends || self.m.stage != Stage::Fragment || Some(key.0) == self.abi.depth {
@@ -96,8 +97,7 @@ impl Selector<'_> {
     /// and still be read.
     fn finish_vertex(&mut self) {
         let slots = self.abi.outputs.iter();
-        let keep: Vec<Vec<Lane>> =
-            slots.filter_map(|s| self.outputs.get(&(s.output, s.element)).map(|v| Self::of(*v, s.lanes))).collect();
+        let keep: Vec<Vec<Lane>> = slots.filter_map(|s| self.outputs.get(&(s.output, s.element)).map(|v| Self::of(*v, s.lanes))).collect();
         let at = self.at;
         let outs: Vec<Vreg> = self.outputs.values().copied().collect();
         let ops = std::mem::take(&mut self.out.primary.blocks[at].ops);
@@ -171,4 +171,3 @@ impl Selector<'_> {
 fn f16_source(f: &Function, v: Value) -> bool {
     f.def_if(v, Opcode::Fcvt).is_some_and(|d| f.ty(d.args[0]).scalar == Scalar::F16)
 }
-

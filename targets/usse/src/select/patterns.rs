@@ -8,7 +8,12 @@ type Selects = Result<bool, CompileError>;
 impl<'a> Selector<'a> {
     /// The first that applies wins.
     pub(crate) const PATTERNS: &'a [Pattern<Selector<'a>>] = &[
-        Pattern { name: "lanes.constant", doc: "constants and what is never written, which is 0", ops: &[Const, Undef], apply: Self::constant },
+        Pattern {
+            name: "lanes.constant",
+            doc: "constants and what is never written, which is 0",
+            ops: &[Const, Undef],
+            apply: Self::constant,
+        },
         Pattern {
             name: "lanes.arranged",
             doc: "other orders of lanes cost nothing",
@@ -22,12 +27,16 @@ impl<'a> Selector<'a> {
         Pattern { name: "float.plain", doc: "operands without modifiers", ops: &[Ffract, Ddx, Ddy], apply: Self::plain_float },
         Pattern { name: "float.dot", doc: "VDP, or V32NMAD's dot product", ops: &[Dot], apply: Self::dot },
         Pattern { name: "float.scalar", doc: "VCOMP, lane by lane", ops: &[Frcp, Frsqrt, Fexp2, Flog2], apply: Self::scalar },
-        Pattern { name: "convert.none", doc: "a conversion to the same type", ops: &[Fcvt], apply: Self::convert_none },
         Pattern { name: "convert.late", doc: "the program's end rounds the colour", ops: &[Fcvt], apply: Self::convert_late },
         Pattern { name: "convert.iterated", doc: "what is iterated as f16 is that already", ops: &[Fcvt], apply: Self::convert_iterated },
         Pattern { name: "convert.colour", doc: "halves go to the colour as they are", ops: &[Fcvt], apply: Self::convert_colour },
         Pattern { name: "convert.pack", doc: "VPCK between f32 and f16", ops: &[Fcvt], apply: Self::convert_pack },
-        Pattern { name: "integer.mad", doc: "I32MAD2 with a factor of 1 or a term of 0", ops: &[Iadd, Isub, Ineg, Imul], apply: Self::integer },
+        Pattern {
+            name: "integer.mad",
+            doc: "I32MAD2 with a factor of 1 or a term of 0",
+            ops: &[Iadd, Isub, Ineg, Imul],
+            apply: Self::integer,
+        },
         Pattern {
             name: "condition.lazy",
             doc: "a predicate where it is tested",
@@ -42,9 +51,13 @@ impl<'a> Selector<'a> {
         },
         Pattern { name: "integer.bits", doc: "VBW", ops: &[Iand, Ior, Ixor, Ishl, Ushr, Sshr], apply: Self::bitwise },
         Pattern { name: "integer.not", doc: "VBW: exclusive or with all ones", ops: &[Inot], apply: Self::not },
-        Pattern { name: "select.lanes", doc: "a choice for each lane", ops: &[Select], apply: Self::select_lanes },
         Pattern { name: "select.move", doc: "one conditional VMOV a lane", ops: &[Select], apply: Self::select_move },
-        Pattern { name: "select.predicate", doc: "two moves, one of them under a predicate", ops: &[Select], apply: Self::select_predicate },
+        Pattern {
+            name: "select.predicate",
+            doc: "two moves, one of them under a predicate",
+            ops: &[Select],
+            apply: Self::select_predicate,
+        },
         Pattern { name: "input.bytes", doc: "the frame buffer's bytes, unpacked", ops: &[Input], apply: Self::input_bytes },
         Pattern { name: "input.half", doc: "an f16 that comes as f32", ops: &[Input], apply: Self::input_half },
         Pattern { name: "input.place", doc: "attributes and iterated values in their registers", ops: &[Input], apply: Self::input_place },
@@ -162,11 +175,6 @@ impl<'a> Selector<'a> {
     fn conversion(&self, i: Inst) -> (Vec<Lane>, Scalar, Scalar) {
         let (d, ty) = self.parts(i);
         (self.arg(d, 0), self.f.ty(d.args[0]).scalar, ty.scalar)
-    }
-
-    fn convert_none(&mut self, i: Inst) -> Selects {
-        let (a, from, to) = self.conversion(i);
-        if from == to { self.set(i, a) } else { Ok(false) }
     }
 
     fn convert_late(&mut self, i: Inst) -> Selects {

@@ -225,7 +225,9 @@ fn behind<'m, K>(decls: impl Iterator<Item = (K, &'m IoDecl)>, at: &IoDecl, by: 
             (Binding::Location(_), Binding::Location(_)) if by == By::Name => {
                 (0..d.count.max(1)).find(|e| at.name == attribute_name(d, *e)).map(|e| (k, d, e))
             }
-            (Binding::Location(_), Binding::Location(t)) if by == By::Varying => (0..d.count.max(1)).find(|e| is(d, *e, t)).map(|e| (k, d, e)),
+            (Binding::Location(_), Binding::Location(t)) if by == By::Varying => {
+                (0..d.count.max(1)).find(|e| is(d, *e, t)).map(|e| (k, d, e))
+            }
             (Binding::Location(l), Binding::Location(t)) => (l == t).then_some((k, d, 0)),
             _ => None,
         })
@@ -272,7 +274,8 @@ fn named(m: &Module, i: &Interface, env: &ShaderEnv) -> Result<ShaderEnv, SimErr
     for inv in &env.invocations {
         let mut inputs = Vec::new();
         for d in i.module.inputs.values() {
-            let (k, s, e) = behind(m.inputs.iter(), d, if vertex { By::Name } else { By::Varying }).ok_or_else(|| bad(format!("no input `{}`", d.name)))?;
+            let (k, s, e) = behind(m.inputs.iter(), d, if vertex { By::Name } else { By::Varying })
+                .ok_or_else(|| bad(format!("no input `{}`", d.name)))?;
             let words = inv.inputs.get(k.as_u32() as usize).ok_or_else(|| bad(format!("no input `{}`", s.name)))?;
             let lanes = s.ty.lanes as usize;
             let mut words = widened(s.ty, words.get(e as usize * lanes..(e as usize + 1) * lanes).unwrap_or(&[]));

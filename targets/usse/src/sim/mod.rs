@@ -465,16 +465,10 @@ impl Draw<'_> {
                     self.put(l, at, old & !mask | out[k] << shift & mask);
                 }
             }
-            Test { alu, tests, to } => {
-                let one = |k: usize| -> Result<(bool, bool), SimError> {
-                    let sum = self.test_value(l, op, *alu, k)?;
-                    Ok((sum, true))
-                };
-                let _ = tests;
+            Test { alu, to } => {
                 match to {
                     Some(p) => {
-                        let yes = one(s[0].sel[0] as usize)?.0;
-                        l.p[*p as usize] = yes;
+                        l.p[*p as usize] = self.test_value(l, op, *alu, s[0].sel[0] as usize)?;
                     }
                     None => {
                         // Mask results: type 2 in the operand's own precision, type 0 as bytes.
@@ -482,7 +476,7 @@ impl Draw<'_> {
                         let mut bytes = 0u32;
                         let mut out = [false; 4];
                         for (k, o) in out.iter_mut().enumerate().take(n) {
-                            *o = one(k)?.0;
+                            *o = self.test_value(l, op, *alu, k)?;
                             bytes |= (*o as u32 * 0xff) << (8 * k);
                         }
                         if op.mask_type == 0 {
