@@ -2,62 +2,26 @@
 //!
 //! ```text
 //! GLSL, HLSL ─glslang─▶ SPIR-V ─reader─▶ ir::Module
-//!       WGSL ─naga─▶ its module ─convert─▶ ir::Module
+//!       WGSL ─naga─▶ its module ─wgsl─▶ SPIR-V ─reader─▶ ir::Module
 //! ```
 //!
 //! One entry point becomes one module. Functions are inlined (unless the caller wants those kept that stand alone), variables become SSA values, structs and matrices are taken apart
 //! into vectors, uniform blocks into leaf declarations (`lights[].pos`). Every instruction carries a span in the user's text.
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "wgsl")]
-mod convert;
-#[cfg(feature = "wgsl")]
-mod expr;
 #[cfg(feature = "glsl")]
 mod glsl;
 #[cfg(any(feature = "glsl", feature = "wgsl"))]
 mod guard;
-#[cfg(feature = "wgsl")]
-mod interface;
-#[cfg(feature = "wgsl")]
-mod keep;
-#[cfg(feature = "wgsl")]
-mod math;
-#[cfg(feature = "wgsl")]
-mod names;
 mod parse;
-#[cfg(feature = "wgsl")]
-mod place;
 mod spirv;
 mod ssa;
 #[cfg(feature = "wgsl")]
-mod stmt;
-#[cfg(feature = "wgsl")]
-mod texture;
-#[cfg(feature = "wgsl")]
-mod types;
-#[cfg(feature = "wgsl")]
-mod value;
-#[cfg(feature = "wgsl")]
 mod wgsl;
-#[cfg(feature = "wgsl")]
-mod wgsl_errors;
 
 use retroshade_ir::{Diagnostic, Module, SourceMap, Stage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// The language of a source, where it decides what a program means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(all(feature = "glsl", feature = "wgsl")), allow(dead_code))]
-pub(crate) enum Lang {
-    /// WGSL: variables start as zero, integer division is total.
-    Wgsl,
-    /// GLSL and HLSL.
-    Glsl,
-    /// SPIR-V.
-    Spirv,
-}
 
 /// What a caller may choose.
 #[derive(Clone, Debug, Default)]
@@ -184,7 +148,7 @@ pub fn glsl_words(name: &str, source: &str, options: &FrontOptions) -> Result<Ve
 pub fn spirv(name: &str, bytes: &[u8], options: &FrontOptions) -> Result<Module, FrontError> {
     parse::read(name, "", options, |_, _| {
         let words = spirv::words(bytes).map_err(|d| vec![d])?;
-        spirv::translate(&spirv::Words::new(&words, Lang::Spirv), options)
+        spirv::translate(&spirv::Words::new(&words), options)
     })
 }
 

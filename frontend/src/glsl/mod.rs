@@ -17,7 +17,7 @@ mod upgrade;
 
 use crate::parse::start;
 use crate::spirv::{self, Words};
-use crate::{FrontOptions, Lang, guard};
+use crate::{FrontOptions, guard};
 use globals::Globals;
 use glslang::Program;
 use lex::Token;
@@ -94,13 +94,13 @@ pub(crate) fn translate(
 ) -> Result<Module, Errors> {
     let c = compile(text, file, hlsl, sources, options)?;
     let place = |file: &str, line, column| c.files.statement(file, line, column);
-    let declared = |name: &str| c.declared.get(name).copied().unwrap_or(Span::NONE);
+    let declared = |_, name: &str| c.declared.get(name).copied().unwrap_or(Span::NONE);
     let words = Words {
         order: c.globals.order.clone(),
         bools: c.globals.bools.clone(),
         place: &place,
         declared: &declared,
-        ..Words::new(&c.words, Lang::Glsl)
+        ..Words::new(&c.words)
     };
     let options = FrontOptions { defines: c.defines.clone(), ..options.clone() };
     spirv::translate(&words, &options).map_err(|mut all| {

@@ -384,7 +384,9 @@ impl<'m> Converter<'m> {
         }
         // A branch that only discards becomes a conditional discard, and the other side straight code.
         if self.out.stage == Stage::Fragment && self.loops == 0 && yes != no {
-            let selects = matches!(work.flow.nodes[n].merge, Some((_, false)));
+            // Its merge block may be out of reach, where both sides end.
+            let merge = work.body(n).merge.and_then(|at| self.b.inst(at).ok());
+            let selects = merge.is_some_and(|m| m.op == Op::SelectionMerge);
             for (kills, other, negate) in [(yes, no, false), (no, yes, true)] {
                 if selects && self.only_kills(work, kills) {
                     let c = if negate { self.b().ins(Opcode::Inot, &[c]) } else { c };

@@ -411,9 +411,18 @@ impl<'m> Converter<'m> {
         if what.arrayed {
             let l = self.lane(v, what.lanes());
             let float = self.func().ty(l).is_float();
-            args.push(if float { self.b().array_layer(l) } else { l });
+            args.push(if float { self.layer(l) } else { l });
         }
         Ok(args)
+    }
+
+    /// The layer that a number means: of one that was an integer, that.
+    fn layer(&mut self, l: Value) -> Value {
+        let f = self.func();
+        match f.def_if(l, Opcode::S2f).or(f.def_if(l, Opcode::U2f)).map(|d| d.args[0]) {
+            Some(n) => n,
+            None => self.b().array_layer(l),
+        }
     }
 
     /// A filtered sample or a gather.
@@ -484,6 +493,8 @@ impl<'m> Converter<'m> {
                 && c.is_const(x, 0)
                 && c.is_const(y, 0)
             {
+                TexLod::Zero
+            } else if extra.lod.is_some_and(|l| c.is_const(l, 0)) {
                 TexLod::Zero
             } else if let Some((x, y)) = extra.grad {
                 args.extend([x, y]);

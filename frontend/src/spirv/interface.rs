@@ -106,7 +106,7 @@ impl<'m> Converter<'m> {
         self.loose_uniforms(globals)?;
         for g in globals {
             self.at = g.at;
-            self.span = (self.facts.declared)(&self.global_name(g));
+            self.span = (self.facts.declared)(g.id, &self.global_name(g));
             let Some(ty) = self.types.shape(g.ty) else { return Err(malformed(g.at, "a variable of an unknown type")) };
             let name = self.b.name(g.id).unwrap_or_default().to_string();
             match g.storage {
@@ -187,7 +187,8 @@ impl<'m> Converter<'m> {
     fn give_bindings(&mut self, globals: &[Global]) {
         let bound = |g: &&Global| matches!(g.storage, StorageClass::Uniform | StorageClass::StorageBuffer | StorageClass::UniformConstant);
         let mut next = 0u32;
-        for g in globals.iter().filter(bound) {
+        // Those that the entry does not use count as well, so that all entries agree.
+        for g in self.b.globals.iter().filter(bound) {
             let group = self.b.literal(g.id, Decoration::DescriptorSet).unwrap_or(0);
             if let Some(b) = self.b.literal(g.id, Decoration::Binding).filter(|_| !self.is_default_block(g)) {
                 self.bindings.insert(g.id, (group, b));
@@ -254,7 +255,7 @@ impl<'m> Converter<'m> {
         for g in globals.iter().filter(|g| g.storage == StorageClass::UniformConstant) {
             let Some(ty) = self.types.shape(g.ty).filter(|t| self.has_number(*t)) else { continue };
             self.at = g.at;
-            self.span = (self.facts.declared)(&self.global_name(g));
+            self.span = (self.facts.declared)(g.id, &self.global_name(g));
             let (align, size) = self.types.std140(ty);
             offset = offset.checked_next_multiple_of(align).unwrap_or(u32::MAX);
             let name = self.b.name(g.id).unwrap_or_default().to_string();
@@ -462,7 +463,7 @@ impl<'m> Converter<'m> {
         for g in all {
             self.at = g.at;
             let shown = self.global_name(g);
-            self.span = (self.facts.declared)(&shown);
+            self.span = (self.facts.declared)(g.id, &shown);
             let Some(mut ty) = self.types.shape(g.ty) else { return Err(malformed(g.at, "a variable of an unknown type")) };
             let whole = ty;
             let mut says = Says::default().and(self.b.decorations(g.id));

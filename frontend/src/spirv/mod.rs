@@ -4,7 +4,7 @@
 //! words ─binary─▶ tables ─used, flow─▶ interface, functions ─▶ ir::Module
 //! ```
 //!
-//! GLSL arrives here by way of glslang, WGSL by way of naga's writer, and binaries as they are. One entry point becomes one module. Control
+//! GLSL arrives here by way of glslang, WGSL by way of `wgsl`, and binaries as they are. One entry point becomes one module. Control
 //! flow stays the graph that it is, phis become block parameters. Functions are translated in place, variables become SSA values, structs and
 //! matrices are taken apart into vectors.
 
@@ -33,7 +33,7 @@ mod types;
 mod used;
 mod value;
 
-use crate::{FrontOptions, Lang};
+use crate::FrontOptions;
 use binary::{Binary, Entry, Global, Id};
 use consts::{Const, Consts};
 use convert::Converter;
@@ -51,8 +51,8 @@ type Errors = Vec<Diagnostic>;
 pub(crate) struct Words<'a> {
     /// The module, header included.
     pub(crate) words: &'a [u32],
-    /// The language that it was written in.
-    pub(crate) lang: Lang,
+    /// Whether resources are declared that the entry does not use, where it is the only one.
+    pub(crate) all: bool,
     /// Global variables in the order of declaration: a block by its instance name or, where it has none, its own. Others follow in the order
     /// of the words.
     pub(crate) order: Vec<String>,
@@ -62,21 +62,21 @@ pub(crate) struct Words<'a> {
     pub(crate) bools: BTreeSet<String>,
     /// The span of a file's line and column (0: unknown).
     pub(crate) place: &'a dyn Fn(&str, u32, u32) -> Span,
-    /// Where a global variable is declared, by name.
-    pub(crate) declared: &'a dyn Fn(&str) -> Span,
+    /// Where a global variable is declared, by id and name.
+    pub(crate) declared: &'a dyn Fn(Id, &str) -> Span,
 }
 
 impl<'a> Words<'a> {
     /// Words of which nothing more is known.
-    pub(crate) fn new(words: &'a [u32], lang: Lang) -> Words<'a> {
+    pub(crate) fn new(words: &'a [u32]) -> Words<'a> {
         Words {
             words,
-            lang,
+            all: true,
             order: Vec::new(),
             unplaced: Default::default(),
             bools: BTreeSet::new(),
             place: &|_, _, _| Span::NONE,
-            declared: &|_| Span::NONE,
+            declared: &|_, _| Span::NONE,
         }
     }
 }
@@ -84,7 +84,7 @@ impl<'a> Words<'a> {
 /// What the translation knows beyond the words.
 pub(crate) struct Facts<'a> {
     place: &'a dyn Fn(&str, u32, u32) -> Span,
-    declared: &'a dyn Fn(&str) -> Span,
+    declared: &'a dyn Fn(Id, &str) -> Span,
     unplaced: &'a (BTreeSet<String>, BTreeSet<String>),
     bools: &'a BTreeSet<String>,
     /// What the program before this one hands on.
@@ -221,7 +221,7 @@ fn choose<'b>(b: &'b Binary<'_>, options: &FrontOptions) -> Result<(&'b Entry, S
 
 /// The variables that the entry's module declares, in the order of declaration.
 fn in_order(b: &Binary<'_>, w: &Words<'_>, entry: &Entry, used: &Used) -> Vec<Global> {
-    let all = b.entries.len() == 1 && w.lang != Lang::Wgsl;
+    let all = b.entries.len() == 1 && w.all;
     let place = |g: &Global| {
         let block = b.name(g.ty).unwrap_or_default();
         let name = b.name(g.id).unwrap_or(block);
@@ -233,7 +233,7 @@ fn in_order(b: &Binary<'_>, w: &Words<'_>, entry: &Entry, used: &Used) -> Vec<Gl
     let wanted = |g: &&Global| match g.storage {
         StorageClass::Input | StorageClass::Output => entry.interface.contains(&g.id) || used.globals.contains(&g.id),
         StorageClass::Private | StorageClass::Function | StorageClass::Workgroup => used.globals.contains(&g.id),
-        _ => all || used.globals.contains(&g.id),
+        _ => all || entry.interface.contains(&g.id) || used.globals.contains(&g.id),
     };
     let mut globals: Vec<Global> = b.globals.iter().filter(wanted).copied().collect();
     globals.sort_by_key(place);

@@ -147,8 +147,8 @@ impl<'m> Converter<'m> {
             self.set(id, Val::Place(Place::of(Root::Constant(*c), ty)));
             return Ok(());
         }
-        if self.used.passed.contains(&id) {
-            // What it is set to is what is passed on.
+        if self.used.passed.contains(&id) || self.b.has(id, Decoration::NonWritable) {
+            // What it is set to is what is passed on, or read.
             let held = self.hold(Val::Agg(Vec::new().into()));
             self.set(id, Val::Place(Place::of(Root::Held(held), ty)));
             if let Some(init) = i.operands.get(3) {
@@ -224,7 +224,8 @@ impl<'m> Converter<'m> {
             Op::AccessChain | Op::InBoundsAccessChain => self.chain(i, 3),
             Op::ArrayLength => {
                 let p = self.pointer(i.word(2)?)?;
-                let p = self.step(&p, Step::Const(i.word(3)?))?;
+                // WGSL has pointers to such arrays themselves.
+                let p = if matches!(p.ty, Ty::Array(_)) { p } else { self.step(&p, Step::Const(i.word(3)?))? };
                 self.array_length(&p)
             }
             Op::CopyObject | Op::CopyLogical | Op::ExpectKHR => self.value(i.word(2)?),
@@ -250,6 +251,9 @@ impl<'m> Converter<'m> {
             Op::CompositeConstructReplicateEXT => {
                 let v = self.value(i.word(2)?)?;
                 self.value_limit(ty.leaves(self.types))?;
+                if let (Ty::Vector(n, _), Val::Leaf(x)) = (ty, &v) {
+                    return Ok(Val::Leaf(self.splat(*x, n)));
+                }
                 self.compose(ty, vec![v; ty.len(self.types) as usize])
             }
             Op::CompositeExtract => {

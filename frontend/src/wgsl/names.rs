@@ -18,11 +18,7 @@ impl Names<'_> {
 
     /// The first line that says anything.
     pub(crate) fn start(&self) -> Span {
-        let blank = self.text.len() - self.text.trim_start().len();
-        match self.text.trim_start().lines().next() {
-            Some(line) => self.span(blank, line.trim_end().len()),
-            None => Span::NONE,
-        }
+        crate::parse::start(self.file, self.text)
     }
 
     /// Whole words `word` at or behind `from`, outside comments.

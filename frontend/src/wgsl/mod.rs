@@ -1,13 +1,30 @@
-//! WGSL by way of naga: parsed, validated, overrides given their values, and one entry point translated.
+//! WGSL by way of naga: parsed, validated, overrides given their values, and one entry point written as SPIR-V for the reader.
+//!
+//! ```text
+//! text ─naga─▶ its module ─writer, interface─▶ words
+//!                            └─ func ─▶ expr ─▶ math, image
+//! ```
+//!
+//! naga's IR is close to SPIR-V: the writer has an arm for each of its expressions and statements and no features of its own. Lines in the
+//! words are places in the source, byte for byte.
 
-use crate::convert::{Converter, Lang};
-use crate::names::Names;
-use crate::place::ArrayKey;
-use crate::{FrontOptions, guard, interface, wgsl_errors};
+mod builder;
+mod errors;
+mod expr;
+mod func;
+mod image;
+mod interface;
+mod math;
+mod names;
+mod writer;
+
+use crate::spirv::Words;
+use crate::{FrontOptions, guard, spirv};
 use naga::back::PipelineConstants;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use names::Names;
 use retroshade_ir::{Diagnostic, FileId, Module, Span, Stage};
-use std::collections::BTreeSet;
+use writer::{SpanMap, Writer};
 
 type Errors = Vec<Diagnostic>;
 
@@ -26,33 +43,29 @@ pub(crate) fn translate(text: &str, file: FileId, options: &FrontOptions) -> Res
     // naga knows no language feature of this name, but takes the programs: pointers to parts of variables become what they point to.
     let directive = "requires unrestricted_pointer_parameters;";
     let plain = text.replace(directive, &" ".repeat(directive.len()));
-    let module = naga::front::wgsl::parse_str(&plain).map_err(|e| vec![wgsl_errors::parse(&e, &spans, names)])?;
-    module_of(&module, Lang::Wgsl, options, (&spans, names))
+    let module = naga::front::wgsl::parse_str(&plain).map_err(|e| vec![errors::parse(&e, &spans, names)])?;
+    module_of(&module, true, options, (&spans, names))
 }
 
 /// Translates a naga module; `text` is what its spans point into.
 #[cfg(feature = "naga-30")]
 pub(crate) fn translate_naga(module: &naga::Module, text: &str, file: FileId, options: &FrontOptions) -> Result<Module, Errors> {
     let spans = |s: naga::Span| direct_span(s, file, text.len());
-    module_of(module, Lang::Spirv, options, (&spans, Names { file, text }))
+    module_of(module, false, options, (&spans, Names { file, text }))
 }
 
-fn validator(lang: Lang) -> Validator {
+fn validator(wgsl: bool) -> Validator {
     // Bindings that the source leaves out are given by this crate; uniformity is the program's own business, as in GLSL.
     let mut flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
-    if lang != Lang::Wgsl {
+    if !wgsl {
         flags -= ValidationFlags::BINDINGS;
     }
     Validator::new(flags, Capabilities::all())
 }
 
-fn module_of(
-    module: &naga::Module,
-    lang: Lang,
-    options: &FrontOptions,
-    (spans, names): (&dyn Fn(naga::Span) -> Span, Names<'_>),
-) -> Result<Module, Errors> {
-    let info: ModuleInfo = validator(lang).validate(module).map_err(|e| vec![wgsl_errors::invalid(&e, module, spans, names)])?;
+/// Translates what naga has read, from WGSL or from something else.
+fn module_of(module: &naga::Module, wgsl: bool, options: &FrontOptions, (spans, names): (SpanMap, Names<'_>)) -> Result<Module, Errors> {
+    let info: ModuleInfo = validator(wgsl).validate(module).map_err(|e| vec![errors::invalid(&e, module, spans, names)])?;
     let entry = choose(module, options, names)?;
     let mut constants = PipelineConstants::default();
     for (k, v) in &options.defines {
@@ -80,18 +93,23 @@ fn module_of(
     let (module, info) = naga::back::pipeline_constants::process_overrides(module, &info, Some((ep.stage, &ep.name)), &constants)
         .map_err(|e| vec![without_value(&e, module, spans)])?;
     let entry = choose(&module, options, names)?;
-    convert(&module, &info, entry, lang, spans, options.functions)
+    let (words, declared) = Writer::write(&module, &info, entry, spans)?;
+    let words = Words {
+        all: !wgsl,
+        place: &|_, start, end| Span::new(names.file, start, end),
+        declared: &|id, _| declared.get(&id).copied().unwrap_or(Span::NONE),
+        ..Words::new(&words)
+    };
+    // The entry point is chosen, and overrides have their values.
+    let options = FrontOptions { entry: None, stage: None, defines: Vec::new(), ..options.clone() };
+    spirv::translate(&words, &options)
 }
 
 /// An override that has no value, or one that it cannot have.
-fn without_value(
-    e: &naga::back::pipeline_constants::PipelineConstantError,
-    module: &naga::Module,
-    spans: &dyn Fn(naga::Span) -> Span,
-) -> Diagnostic {
+fn without_value(e: &naga::back::pipeline_constants::PipelineConstantError, module: &naga::Module, spans: SpanMap) -> Diagnostic {
     use naga::back::pipeline_constants::PipelineConstantError as E;
     if let E::ValidationError(inner) = e {
-        return wgsl_errors::spanned("F0015", inner, spans);
+        return errors::spanned("F0015", inner, spans);
     }
     let E::MissingValue(key) = e else { return Diagnostic::error("F0015", Span::NONE, e.to_string()) };
     let is = |o: &naga::Override| o.name.as_ref() == Some(key) || o.id.is_some_and(|i| i.to_string() == *key);
@@ -115,7 +133,7 @@ fn number(v: &str) -> Option<f64> {
 /// The entry point that the options mean.
 fn choose(module: &naga::Module, options: &FrontOptions, names: Names<'_>) -> Result<usize, Errors> {
     let fits = |e: &naga::EntryPoint| {
-        options.entry.as_ref().is_none_or(|n| *n == e.name) && options.stage.is_none_or(|s| interface::stage(e.stage) == Some(s))
+        options.entry.as_ref().is_none_or(|n| *n == e.name) && options.stage.is_none_or(|s| stage(e.stage) == Some(s))
     };
     let found: Vec<usize> = module.entry_points.iter().enumerate().filter(|(_, e)| fits(e)).map(|(i, _)| i).collect();
     let list = || {
@@ -136,43 +154,12 @@ fn choose(module: &naga::Module, options: &FrontOptions, names: Names<'_>) -> Re
     }
 }
 
-/// Translates, again and again until no array needs to move to memory any more.
-fn convert(
-    module: &naga::Module,
-    info: &ModuleInfo,
-    entry: usize,
-    lang: Lang,
-    spans: &dyn Fn(naga::Span) -> Span,
-    functions: bool,
-) -> Result<Module, Errors> {
-    let ep = &module.entry_points[entry];
-    let Some(stage) = interface::stage(ep.stage) else {
-        return Err(vec![Diagnostic::error("F0004", Span::NONE, format!("programs of stage {:?} run on none of the machines", ep.stage))]);
-    };
-    let mut demand: BTreeSet<ArrayKey> = BTreeSet::new();
-    loop {
-        let mut c = Converter::new(module, info, lang, spans, &ep.name, stage, &demand);
-        c.out.workgroup_size = if stage == Stage::Compute { ep.workgroup_size } else { [1; 3] };
-        c.out.early_depth = matches!(ep.early_depth_test, Some(naga::EarlyDepthTest::Force));
-        if functions {
-            c.choose_kept(&ep.function);
-        }
-        let done = c.run(entry);
-        let mut diags = std::mem::take(&mut c.diags);
-        if let Err(d) = done
-            && !diags.contains(&d)
-        {
-            diags.push(d);
-        }
-        if !diags.is_empty() {
-            return Err(diags);
-        }
-        let wanted = std::mem::take(&mut c.wanted);
-        let out = std::mem::replace(&mut c.out, Module::new("", stage));
-        drop(c);
-        if wanted.is_subset(&demand) {
-            return Ok(out);
-        }
-        demand.extend(wanted);
+/// The IR's stage for one of naga's.
+fn stage(s: naga::ShaderStage) -> Option<Stage> {
+    match s {
+        naga::ShaderStage::Vertex => Some(Stage::Vertex),
+        naga::ShaderStage::Fragment => Some(Stage::Fragment),
+        naga::ShaderStage::Compute => Some(Stage::Compute),
+        _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! naga's errors about WGSL as messages for its author: the offending expression, types spelled as in WGSL, names instead of naga's numbers.
 
-use crate::convert::SpanMap;
-use crate::names::Names;
+use super::names::Names;
+use super::writer::SpanMap;
 use naga::common::wgsl::{TryToWgsl, TypeContext};
 use naga::front::Typifier;
 use naga::proc::ResolveContext;
