@@ -260,6 +260,9 @@ fn mutated_modules() {
         "fetchoff.spv",
         "do_continue.spv",
         "damaged_sizes.spv",
+        "texels.spv",
+        "lone.spv",
+        "surface.spv",
     ]
     .map(file)
     .into();

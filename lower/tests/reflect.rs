@@ -15,6 +15,7 @@ fn module() -> Module {
         ty: F32.with_lanes(3),
         dims: vec![Dim { count: 5, stride: 64 }, Dim { count: 4, stride: 16 }],
         matrix: true,
+        rows: false,
         unit: 16,
         group: 1,
         binding: 2,
@@ -24,10 +25,32 @@ fn module() -> Module {
         span: Span::NONE,
     });
     m.textures.push(TextureDecl { sampler: Some("filtered".into()), ..TextureDecl::new("image", TexDim::D2, 0) });
-    let member = BlockMember { name: "bones".into(), ty: "mat4x3".into(), offset: 32, size: 316, array: vec![(5, 64)], matrix_stride: Some(16), ..BlockMember::default() };
-    m.surface.blocks.push(Block { kind: BlockKind::Push, name: "Skin".into(), group: 1, binding: 2, size: 348, members: vec![member], ..Block::default() });
+    let member = BlockMember {
+        name: "bones".into(),
+        ty: "mat4x3".into(),
+        offset: 32,
+        size: 316,
+        array: vec![(5, 64)],
+        matrix_stride: Some(16),
+        ..BlockMember::default()
+    };
+    m.surface.blocks.push(Block {
+        kind: BlockKind::Push,
+        name: "Skin".into(),
+        group: 1,
+        binding: 2,
+        size: 348,
+        members: vec![member],
+        ..Block::default()
+    });
     m.surface.samplers.push(SamplerPlace { name: "filtered".into(), group: 3, binding: 9 });
-    m.surface.constants.push(SpecConstant { id: Some(7), name: "SCALE".into(), ty: "f32".into(), default: Some(0.5f32.to_bits()), value: 0.25f32.to_bits() });
+    m.surface.constants.push(SpecConstant {
+        id: Some(7),
+        name: "SCALE".into(),
+        ty: "f32".into(),
+        default: Some(0.5f32.to_bits()),
+        value: 0.25f32.to_bits(),
+    });
     m.surface.constants.push(SpecConstant { id: None, name: "lit".into(), ty: "bool".into(), default: None, value: 1 });
     m
 }
@@ -44,7 +67,8 @@ fn surfaces_are_written_and_read_back() {
     assert_eq!((&u["block"], &u["push_constant"]), (&json!("Skin"), &json!(true)));
     let t = &v["textures"][0];
     assert_eq!((&t["sampler"], &t["sampler_group"], &t["sampler_binding"]), (&json!("filtered"), &json!(3), &json!(9)));
-    let member = json!({"name": "bones", "type": "mat4x3", "offset": 32, "size": 316, "array": [5], "array_strides": [64], "matrix_stride": 16});
+    let member =
+        json!({"name": "bones", "type": "mat4x3", "offset": 32, "size": 316, "array": [5], "array_strides": [64], "matrix_stride": 16});
     assert_eq!(
         v["blocks"],
         json!([{"kind": "push_constant", "name": "Skin", "instance": "", "group": 1, "binding": 2, "size": 348, "members": [member]}])

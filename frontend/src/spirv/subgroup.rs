@@ -4,7 +4,6 @@ use super::binary::{Inst, R};
 use super::convert::Converter;
 use super::types::{Kind, Ty};
 use super::value::Val;
-use retroshade_ir::types::I32;
 use retroshade_ir::{Opcode, Stage, Value};
 use spirv::{BuiltIn, Op};
 
@@ -116,7 +115,6 @@ impl<'m> Converter<'m> {
         let down = self.op2(Opcode::Ushr, word, bit);
         let (one, zero) = (self.iconst(1), self.iconst(0));
         let is = self.op2(Opcode::Iand, down, one);
-        debug_assert_eq!(self.func().ty(is), I32);
         self.b().icmp(retroshade_ir::IntCC::Ne, is, zero)
     }
 }

@@ -23,8 +23,8 @@ use crate::select::operands::prepare;
 use indexmap::IndexMap;
 use retroshade_ir::{Function, Inst, Module, Opcode, Span, Stage};
 use retroshade_lower::structure::Structure;
-use std::cell::Cell;
 use retroshade_lower::{Budget, CompileError, CompiledShader, OptLevel, Options, Phase, Trace, climb, search};
+use std::cell::Cell;
 
 /// Work of the search in one way, in operations passed through the later stages.
 const SEARCH: usize = 40_000;
@@ -164,7 +164,8 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
         best = search(more, &mut budget, &mut build, Made::words).or(best);
     }
     // A loop that only calls is unrolled sooner.
-    let kept = functions.iter().flat_map(|f| [Step::Keep(f, false), Step::Keep(f, true)]).filter(|s| loops || !matches!(s, Step::Keep(_, true)));
+    let kept =
+        functions.iter().flat_map(|f| [Step::Keep(f, false), Step::Keep(f, true)]).filter(|s| loops || !matches!(s, Step::Keep(_, true)));
     let steps = blends(source).then_some(Step::Blend).into_iter().chain(kept);
     let step = |best: &Made, step: Step<'_>, budget: &mut Budget| {
         let way = match step {
@@ -268,7 +269,11 @@ fn compile_as(source: &Module, options: &Options, way: &Variant, budget: &mut Bu
     // Nothing makes a program several times shorter: four lanes are an operation, and so are a product and its sum.
     let too_many = |nodes: usize, most: usize, p: &Program| {
         let first = p.blocks.iter().flat_map(|b| &b.nodes).nth(limit).map_or(Span::NONE, |n| n.span);
-        if nodes > most { Err(CompileError::limit("P0306", first, "the program is too long", nodes as u64 / 8, limit as u64)) } else { Ok(()) }
+        if nodes > most {
+            Err(CompileError::limit("P0306", first, "the program is too long", nodes as u64 / 8, limit as u64))
+        } else {
+            Ok(())
+        }
     };
     too_many(p.blocks.iter().map(|b| b.nodes.len()).sum(), 64 * limit, &p)?;
     if options.opt == OptLevel::O0 {

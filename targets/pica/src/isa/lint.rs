@@ -170,7 +170,11 @@ pub fn program(code: &[Instr]) -> Vec<Finding> {
             _ => None,
         };
         if mova(r.end - 1) && code.iter().enumerate().any(|(n, i)| follows(i, n).is_some_and(|x| x != r.end && mova(x))) {
-            out.push(at(Rule::Mova, r.end - 1, format!("two MOVA in a row freeze the chip: another follows the end of the {}", r.kind.name())));
+            out.push(at(
+                Rule::Mova,
+                r.end - 1,
+                format!("two MOVA in a row freeze the chip: another follows the end of the {}", r.kind.name()),
+            ));
         }
     }
     // Deeper through calls than any place by itself shows.
@@ -272,7 +276,11 @@ fn block_end(out: &mut Vec<Finding>, code: &[Instr], ranges: &BTreeSet<Range>, r
     }
     for i in ranges.iter().filter(|i| *i != r && i.end == r.end && i.start >= r.start && i.kind != Kind::Procedure) {
         if i.kind != r.kind || i.start != r.start {
-            out.push(at(Rule::BlockEnds, last, format!("the {} needs a NOP before its end: an inner {} ends there too", r.kind.name(), i.kind.name())));
+            out.push(at(
+                Rule::BlockEnds,
+                last,
+                format!("the {} needs a NOP before its end: an inner {} ends there too", r.kind.name(), i.kind.name()),
+            ));
         }
     }
 }
@@ -305,13 +313,21 @@ fn executable(out: &mut Vec<Finding>, e: &Executable, code: &[Instr]) {
         }
         outputs(out, e, &written);
         for (word, reg, mask) in &ways.again {
-            out.push(at(Rule::OutputsTwice, *word, format!("o{reg}{} was written before on some way to here: outputs are written once", mask_text(*mask))));
+            out.push(at(
+                Rule::OutputsTwice,
+                *word,
+                format!("o{reg}{} was written before on some way to here: outputs are written once", mask_text(*mask)),
+            ));
         }
         for (word, reg, mask) in &ways.missing {
             // What no way writes is told already.
             let mask = mask & written[*reg as usize];
             if mask != 0 {
-                out.push(at(Rule::OutputsMissing, *word, format!("o{reg}{} has a meaning but is not written on some way to here", mask_text(mask))));
+                out.push(at(
+                    Rule::OutputsMissing,
+                    *word,
+                    format!("o{reg}{} has a meaning but is not written on some way to here", mask_text(mask)),
+                ));
             }
         }
     }
@@ -340,12 +356,15 @@ fn outputs(out: &mut Vec<Finding>, e: &Executable, written: &[u8; 16]) {
         let mut left = OUTPUT_COMPONENTS[o.kind as usize];
         for c in (0..4).filter(|c| o.mask >> c & 1 == 1) {
             if left > 0 && written[o.reg as usize] >> c & 1 == 0 {
-                out.push(Finding::new(Rule::OutputsMissing, format!(
-                    "component {} of o{} has a meaning ({}) but is never written",
-                    crate::isa::registers::COMPONENTS[c],
-                    o.reg,
-                    crate::container::OUTPUT_TYPES[o.kind as usize]
-                )));
+                out.push(Finding::new(
+                    Rule::OutputsMissing,
+                    format!(
+                        "component {} of o{} has a meaning ({}) but is never written",
+                        crate::isa::registers::COMPONENTS[c],
+                        o.reg,
+                        crate::container::OUTPUT_TYPES[o.kind as usize]
+                    ),
+                ));
             }
             left = left.saturating_sub(1);
         }

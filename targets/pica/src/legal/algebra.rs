@@ -38,7 +38,9 @@ pub fn run(f: &mut Function) -> bool {
             }
             let new = match d.op {
                 Opcode::Fmul => uniform_last(b, &d, &uses),
-                Opcode::Fadd => common_factor(b, &d, &uses).or_else(|| product_that_joins(b, &d, &uses)).or_else(|| scaled_dot(b, &d, &uses)),
+                Opcode::Fadd => {
+                    common_factor(b, &d, &uses).or_else(|| product_that_joins(b, &d, &uses)).or_else(|| scaled_dot(b, &d, &uses))
+                }
                 Opcode::Fsub => scaled_dot(b, &d, &uses),
                 _ => None,
             };
@@ -354,7 +356,9 @@ fn blended(f: &Function, v: Value, depth: u32) -> bool {
     match d.op {
         _ if uniform_like(f, v) => true,
         Opcode::Fadd => d.args.iter().all(|a| blended(f, *a, depth - 1)),
-        Opcode::Fmul => d.args.iter().any(|a| blended(f, *a, depth - 1)) && d.args.iter().any(|a| f.def_if(f.resolve(*a), Opcode::Splat).is_some()),
+        Opcode::Fmul => {
+            d.args.iter().any(|a| blended(f, *a, depth - 1)) && d.args.iter().any(|a| f.def_if(f.resolve(*a), Opcode::Splat).is_some())
+        }
         _ => false,
     }
 }

@@ -41,7 +41,9 @@ pub fn lacking(f: &Function) -> Option<CompileError> {
     f.ordered().find_map(|(_, i)| {
         let what = match f.insts[i].op {
             Opcode::Discard | Opcode::Kill => "only fragment programs can discard".to_string(),
-            Opcode::LocalStore | Opcode::LocalLoad => "an array indexed by a computed value needs memory, which the machine lacks".to_string(),
+            Opcode::LocalStore | Opcode::LocalLoad => {
+                "an array indexed by a computed value needs memory, which the machine lacks".to_string()
+            }
             op @ (Opcode::Tex | Opcode::Ddx | Opcode::Ddy) => format!("the machine has no `{}`", op.name()),
             _ => return None,
         };

@@ -190,7 +190,8 @@ impl Chain {
     fn of(f: &Function, i: Inst) -> Option<Chain> {
         let number = |v: Value| f.const_bits(f.resolve(v)).map(|c| i64::from(c[0] as i32));
         let constant = |v: Value| f.const_bits(f.resolve(v)).is_some();
-        let mut chain = Chain { index: f.insts[i].results.first().copied()?, arms: Vec::new(), otherwise: f.insts[i].results[0], first: 0, last: 0 };
+        let mut chain =
+            Chain { index: f.insts[i].results.first().copied()?, arms: Vec::new(), otherwise: f.insts[i].results[0], first: 0, last: 0 };
         if f.ty(chain.index).scalar != Scalar::F32 {
             return None;
         }

@@ -225,7 +225,11 @@ impl<'a> Body<'a> {
         }
         let start = p.blocks.len();
         p.blocks.push(MBlock { nodes, ..MBlock::default() });
-        p.procedures.push(Procedure { blocks: start..start + 1, params: params.into_iter().map(|(t, _)| t).collect(), results: Vec::new() });
+        p.procedures.push(Procedure {
+            blocks: start..start + 1,
+            params: params.into_iter().map(|(t, _)| t).collect(),
+            results: Vec::new(),
+        });
         p.nesting = p.nesting.max(2);
         structures.push(Structure { nodes: vec![Tree::Block(Block::new(0))] });
     }

@@ -453,7 +453,9 @@ impl Program {
     /// Whether an operation calls a procedure that writes outputs.
     fn stores(&self, n: &Node) -> bool {
         let called = self.procedures.get(n.emit.0 as usize).filter(|_| n.op == Op::Call);
-        called.is_some_and(|q| self.blocks[q.blocks.clone()].iter().flat_map(|b| &b.nodes).any(|n| n.dests.iter().any(|d| matches!(d, Dest::Out(..)))))
+        called.is_some_and(|q| {
+            self.blocks[q.blocks.clone()].iter().flat_map(|b| &b.nodes).any(|n| n.dests.iter().any(|d| matches!(d, Dest::Out(..))))
+        })
     }
     /// Removes lanes that nobody needs, and operations without lanes.
     pub fn remove_dead(&mut self) {

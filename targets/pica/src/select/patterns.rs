@@ -22,12 +22,8 @@ static ELEMENTWISE: [Option<Op>; Opcode::ALL.len()] = one_to_one(&[
 ]);
 
 /// Functions of one component: an instruction for each lane.
-static SCALAR: [Option<Op>; Opcode::ALL.len()] = one_to_one(&[
-    (Opcode::Frcp, Op::Rcp),
-    (Opcode::Frsqrt, Op::Rsq),
-    (Opcode::Fexp2, Op::Ex2),
-    (Opcode::Flog2, Op::Lg2),
-]);
+static SCALAR: [Option<Op>; Opcode::ALL.len()] =
+    one_to_one(&[(Opcode::Frcp, Op::Rcp), (Opcode::Frsqrt, Op::Rsq), (Opcode::Fexp2, Op::Ex2), (Opcode::Flog2, Op::Lg2)]);
 
 /// What packing and placement note beside the patterns of selection: name and meaning.
 pub const NOTES: &[(&str, &str)] = &[
@@ -50,8 +46,18 @@ type Done = Result<bool, CompileError>;
 impl<'a> Lowering<'a> {
     /// All of them.
     pub const PATTERNS: &'a [Pattern<Lowering<'a>>] = &[
-        Pattern { name: "test.constant", doc: "a test that turned out to be none: 0 = 0, or not", ops: &[Opcode::Const], apply: Lowering::constant_test },
-        Pattern { name: "constant", doc: "components of a constant register", ops: &[Opcode::Const, Opcode::Undef], apply: Lowering::constants },
+        Pattern {
+            name: "test.constant",
+            doc: "a test that turned out to be none: 0 = 0, or not",
+            ops: &[Opcode::Const],
+            apply: Lowering::constant_test,
+        },
+        Pattern {
+            name: "constant",
+            doc: "components of a constant register",
+            ops: &[Opcode::Const, Opcode::Undef],
+            apply: Lowering::constants,
+        },
         Pattern {
             name: "elementwise",
             doc: "one operation over all lanes",
@@ -84,7 +90,12 @@ impl<'a> Lowering<'a> {
         },
         Pattern { name: "input", doc: "an input register, or a vertex in uniforms", ops: &[Opcode::Input], apply: Lowering::load_input },
         Pattern { name: "uniform.flag", doc: "a boolean uniform as a test", ops: &[Opcode::Uniform], apply: Lowering::flag },
-        Pattern { name: "uniform", doc: "a float uniform, by a0 or aL where its index is computed", ops: &[Opcode::Uniform], apply: Lowering::load_uniform },
+        Pattern {
+            name: "uniform",
+            doc: "a float uniform, by a0 or aL where its index is computed",
+            ops: &[Opcode::Uniform],
+            apply: Lowering::load_uniform,
+        },
         Pattern { name: "output", doc: "moves to an output register", ops: &[Opcode::Output], apply: Lowering::store },
         Pattern {
             name: "test",
@@ -97,7 +108,12 @@ impl<'a> Lowering<'a> {
         Pattern { name: "call", doc: "CALL of a procedure", ops: &[Opcode::Call], apply: Lowering::call_of },
         Pattern { name: "return", doc: "results to where the callers look for them", ops: &[Opcode::Return], apply: Lowering::give_back },
         Pattern { name: "emit", doc: "SETEMIT and EMIT", ops: &[Opcode::EmitVertex, Opcode::EndPrimitive], apply: Lowering::strip },
-        Pattern { name: "flow", doc: "nothing: the structure says it", ops: &[Opcode::Jump, Opcode::Return, Opcode::Unreachable], apply: Lowering::flow },
+        Pattern {
+            name: "flow",
+            doc: "nothing: the structure says it",
+            ops: &[Opcode::Jump, Opcode::Return, Opcode::Unreachable],
+            apply: Lowering::flow,
+        },
     ];
 
     fn data(&self, i: Inst) -> &'a InstData {
