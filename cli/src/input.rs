@@ -7,7 +7,7 @@ use retroshade::frontend::{FrontOptions, Includes};
 use retroshade::ir::{Module, Stage};
 use retroshade::link;
 use retroshade::lower::{ColorFormat, MatrixLayout, OptLevel, Options};
-use retroshade::source::{self, Language};
+use retroshade::{Language, source};
 use std::path::Path;
 
 /// The language by `--lang` or the file's extension.

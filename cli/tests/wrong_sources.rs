@@ -52,17 +52,6 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
     ),
     (
         "wgsl",
-        "@group(0) @binding(0) var m: texture_multisampled_2d<f32>;\n\
-         @fragment fn main() -> @location(0) vec4<f32> {\n\
-         \x20   return textureLoad(m, vec2(0, 0), 1);\n\
-         }\n",
-        1,
-        23,
-        "F0151",
-        "`m` is multisampled",
-    ),
-    (
-        "wgsl",
         "enable subgroups;\n\
          @group(0) @binding(0) var<storage, read_write> o: array<u32>;\n\
          @compute @workgroup_size(32) fn main(@builtin(local_invocation_index) i: u32) {\n\
@@ -185,17 +174,6 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
         "a (fragment), b (fragment)",
     ),
     ("wgsl", "fn helper() -> f32 { return 1.0; }\n", 1, 1, "F0006", "no entry point"),
-    (
-        "wgsl",
-        "@group(0) @binding(0) var t: texture_storage_2d<rgba8unorm, write>;\n\
-         @compute @workgroup_size(1) fn main() {\n\
-         \x20   textureStore(t, vec2(0, 0), vec4(1.0));\n\
-         }\n",
-        1,
-        23,
-        "F0151",
-        "`t` is a storage texture",
-    ),
     (
         "wgsl",
         "@fragment fn main() -> @location(0) vec4<f32> {\n\

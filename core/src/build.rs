@@ -14,12 +14,13 @@
 //! ```
 //! The generated file needs nothing but `core`.
 
+use crate::Language;
 use crate::diagnostics::messages;
 use crate::frontend::{FrontOptions, Includes};
 use crate::ir::{Module, Stage};
 use crate::lower::reflect::Reflection;
 use crate::lower::{CompiledShader, OptLevel, Options};
-use crate::source::{self, Language, SourceError};
+use crate::source::{self, SourceError};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -3,6 +3,7 @@
 //! The crate `retroshade` shows all of this under its own name; nobody needs to name this one.
 #![forbid(unsafe_code)]
 
+pub use language::Language;
 pub use retroshade_emit as emit;
 #[cfg(feature = "spirv")]
 pub use retroshade_frontend as frontend;
@@ -15,13 +16,14 @@ pub use retroshade_lower::{CompileError, CompiledShader, Options, TargetIsa, Tex
 pub mod build;
 pub mod codes;
 pub mod diagnostics;
+mod language;
 pub mod link;
 #[cfg(feature = "spirv")]
 pub mod source;
 pub mod warnings;
 
 #[cfg(feature = "spirv")]
-pub use source::{Language, SourceError, compile};
+pub use source::{SourceError, compile};
 
 /// Every machine that this build knows, in the order of the documentation.
 pub fn targets() -> Vec<&'static dyn TargetIsa> {

@@ -91,9 +91,9 @@ fn highp(module: &Module) -> Option<Span> {
     None
 }
 
-/// The block that a uniform is a member of.
+/// The block that a uniform is a member of; loose uniforms stand in one without a name.
 fn block_of<'a>(module: &'a Module, u: &UniformDecl) -> Option<&'a Block> {
-    module.surface.blocks.iter().find(|b| (b.group, b.binding) == (u.group, u.binding))
+    module.surface.blocks.iter().find(|b| !b.name.is_empty() && (b.group, b.binding) == (u.group, u.binding))
 }
 
 /// What is used or not as a whole: a block, or outside blocks a variable, whose leaves begin with its name.

@@ -22,8 +22,11 @@ fn refusals_are_named_alike() {
         for line in text.lines().filter_map(|l| l.strip_prefix("; target ")) {
             let mut words = line.split_whitespace();
             let isa = words.next().and_then(retroshade::target).expect("a target");
-            let chip = words.find_map(|w| w.strip_prefix("chip=")).map(str::to_string);
-            let found = isa.compile(&module, &Options { chip, ..Options::default() });
+            let settings: Vec<(&str, &str)> = words.filter_map(|w| w.split_once('=')).collect();
+            let setting = |name: &str| settings.iter().find(|(k, _)| *k == name).map(|(_, v)| *v);
+            let chip = setting("chip").map(str::to_string);
+            let max_registers = setting("registers").and_then(|n| n.parse().ok());
+            let found = isa.compile(&module, &Options { chip, max_registers, ..Options::default() });
             let limit = matches!(found, Err(CompileError::Limit { .. }));
             assert_eq!(limit, kind == 1, "{name} on {}: {:?}", isa.name(), found.err().map(|e| e.to_string()));
         }

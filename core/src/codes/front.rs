@@ -34,7 +34,6 @@ pub(super) const ROWS: &[Row] = &[
     ("F0125", "memory that no machine has", "Pointers into memory, or variables of unknown storage classes.", "Use uniform and storage buffers."),
     ("F0130", "a reference to nothing", "A value, function or instruction set that is used does not exist.", "For SPIR-V, compile the source again; otherwise please report it."),
     ("F0131", "an override without a value", "See F0015.", "Give one: `--define NAME=VALUE`."),
-    ("F0132", "the length of something that has none", "Only buffers whose last member has no length can be asked.", "Use the array's constant length."),
     ("F0133", "a subgroup operation or a cooperative matrix that no machine has", "The machines do not tell a program which invocations run together; the message names the operation.", "Use workgroup memory and barriers in compute programs."),
     ("F0134", "a constant that cannot be computed", "An operation on constants that the front end does not evaluate.", "Write the value, or compute it at run time."),
     ("F0135", "arrays of textures or samplers beyond what a machine can choose among", "The array is too long, has no length, or the sampler is chosen apart from the texture.", "Use a texture array (`sampler2DArray`) or constant indices."),

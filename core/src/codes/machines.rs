@@ -4,7 +4,6 @@ use super::Row;
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
-    ("P0001", "PICA200 has no such stage", "It has vertex and geometry programs.", "Fragment programs are texture combiners there, which no compiler makes."),
     ("P0002", "programs cannot read textures on PICA200", "Only the fragment pipeline has textures.", "Pass the values as attributes or uniforms."),
     ("P0003", "there are no storage buffers on PICA200", "Programs have no memory.", "Use uniforms (96 vectors)."),
     ("P0004", "geometry programs on PICA200 only make triangles", "The hardware assembles nothing else.", "Emit triangle strips."),
@@ -24,7 +23,6 @@ pub(super) const ROWS: &[Row] = &[
     ("P0304", "too many boolean uniforms", "There are 16 registers, one of which the hardware uses.", "Use a number and compare it."),
     ("P0305", "too many operand descriptors", "A program has 128 kinds of swizzles and masks, `mad` only 32.", "Use the same swizzles and masks more often."),
     ("P0306", "the program is too long", "A vertex program has 512 words, a geometry program 4096.", "Move repeated parts into functions or loops; `-Os` helps."),
-    ("R0100", "R700 has no compute stage", "No open driver runs one on this family.", "Compile for Tesla, or use a fragment program."),
     ("R0101", "R700 has no such input or output", "There is no register or export for the builtin.", "Pass it otherwise."),
     ("R0102", "R700 has one vertex stream", "Geometry programs cannot emit to others.", "Use stream 0."),
     ("R0103", "R700 has no such operation", "The machine lacks it, and no sequence computes it.", "Compute it otherwise."),
@@ -67,11 +65,13 @@ pub(super) const ROWS: &[Row] = &[
     ("T0106", "results in too many registers", "Fragment results stand in the first 60.", "Write fewer of them."),
     ("T0107", "the workgroup is too large", "A multiprocessor runs 512 threads and has one register file for all of them.", "Use a smaller `local_size`."),
     ("T0108", "too much workgroup memory", "s[] has 16 KiB.", "Use smaller shared arrays."),
+    ("T0109", "too many registers for `--max-registers`", "Inputs and outputs alone take more, or what goes to memory needs them.", "Allow more registers."),
     ("U0100", "an interface that USSE does not have", "The builtin, input or output has no register.", "Pass it otherwise."),
     ("U0101", "too many uniforms", "The default uniform buffer is bounded.", "Use smaller arrays."),
     ("U0102", "too many textures", "There are 16 units.", "Use fewer, or an atlas."),
     ("U0104", "too many texture coordinates", "There are ten between the stages.", "Pack small varyings into one."),
     ("U0105", "a local array is too large", "Arrays that are indexed by computed values stand in registers or literals.", "Use a uniform array."),
+    ("U0106", "a uniform block lies in a buffer that the machine does not have", "Programs take uniform buffers 0 to 13.", "Give the block a lower binding, or leave `--uniform-buffers` out."),
     ("U0110", "an operation that USSE does not have", "The machine lacks it, and no sequence computes it.", "Compute it otherwise."),
     ("U0120", "too many values are alive at once", "There are 120 temporaries and 128 attributes of 32 bits.", "Compute values nearer to where they are used; `--relaxed-precision` halves colours."),
     ("U0121", "a branch is too long", "Its offset has a bounded field.", "Make the program shorter; `-Os` helps."),

@@ -47,7 +47,6 @@ fn cases() -> Vec<(&'static str, String)> {
     }
     writeln!(live, "    v9 = fadd v{total}, v0").unwrap();
     vec![
-        ("R0100", "shader compute \"refused\"\nworkgroup_size(1, 1, 1)\nblock0:\n    return\n".into()),
         ("R0101", fragment("input %v : i32 @view_index", "    v2 = input.i32 %v\n    v3 = s2f.f32 v2\n    v9 = splat.f32x4 v3\n")),
         ("R0102", geometry("", "    emit_vertex 1\n")),
         ("R0103", fragment("storage %s : f32[] @binding(0)", "    v2 = extract v0, 0\n    storage_store %s, v2\n    v9 = fadd v0, v0\n")),

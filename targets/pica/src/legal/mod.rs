@@ -175,9 +175,6 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant, trace:
 /// Whole features that the machine lacks.
 fn refuse(m: &Module) -> Result<(), CompileError> {
     let mut errors = Vec::new();
-    if !matches!(m.stage, Stage::Vertex | Stage::Geometry) {
-        errors.push(Diagnostic::error("P0001", Span::NONE, format!("the machine has no {} programs", m.stage.name())));
-    }
     for t in m.textures.values() {
         errors.push(Diagnostic::error("P0002", t.span, format!("programs cannot read textures (`{}`)", t.name)));
     }

@@ -163,6 +163,10 @@ impl Numerics for Float24 {
         "float24"
     }
     fn unary(&self, op: Opcode, ty: Scalar, a: u32) -> u32 {
+        // The machine has no f16; such values are refused, but constants are folded before.
+        if ty == Scalar::F16 {
+            return reference::reference_unary(op, ty, a);
+        }
         let x = f(a);
         let r = match op {
             Opcode::Fneg => neg(x),
@@ -179,6 +183,9 @@ impl Numerics for Float24 {
         r.to_bits()
     }
     fn binary(&self, op: Opcode, ty: Scalar, a: u32, b: u32) -> u32 {
+        if ty == Scalar::F16 {
+            return reference::reference_binary(op, ty, a, b);
+        }
         let (x, y) = (f(a), f(b));
         let r = match op {
             Opcode::Fadd => add(x, y),

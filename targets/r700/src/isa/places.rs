@@ -16,9 +16,15 @@ pub fn lines(asm: &str) -> Vec<Option<Range<u32>>> {
             at = UNIT * start.parse::<u32>().ok()?;
             return None;
         }
+        // Between the control flow and the clauses, and between clauses.
+        if line.trim() == "PAD" {
+            at += UNIT;
+            return Some(at - UNIT..at);
+        }
         if !line.starts_with(' ') {
             let number: u32 = line.rsplit_once(';')?.1.trim().parse().ok()?;
-            return Some(UNIT * number..UNIT * (number + 1));
+            at = UNIT * (number + 1);
+            return Some(at - UNIT..at);
         }
         // A line of literals has as many as stand behind the group, two in a unit.
         let literals = line.trim_start().starts_with(|c: char| c.is_ascii_digit());

@@ -15,7 +15,7 @@ use retroshade_ir::passes::contract::FpContract;
 use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits};
 use retroshade_ir::passes::{PassOptions, cleanup, each, pipeline, sequence};
 use retroshade_ir::types::{F32, I32};
-use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, Stage, TexDim, TexOp, Type, Value};
+use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, TexDim, TexOp, Type, Value};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::legal::{BITS_AND_PACKING, Rule, apply, bits, float, intdiv, mul};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
@@ -106,13 +106,6 @@ fn sum_of(b: &mut Builder<'_>, d: &InstData, most: u8) -> Option<Value> {
 
 /// Optimises and legalises, but for the shape of control flow. Texts asked for go to `dumps`.
 pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Result<Module, CompileError> {
-    if module.stage == Stage::Compute {
-        return Err(CompileError::unsupported(
-            "R0100",
-            retroshade_ir::Span::NONE,
-            "r700 has no compute stage: no open driver runs one on this family",
-        ));
-    }
     let mut m = module.clone();
     // Where an index comes from shows only when calls are gone.
     let pass = pass_options(options, choice);
