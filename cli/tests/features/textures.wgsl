@@ -2,7 +2,6 @@
 // @refused usse: one float colour output
 // @bind { "textures": {
 //     "t": { "size": [2,2], "filter": "nearest", "wrap": "repeat", "texels": [[0.25,0,0,1],[0.5,0,0,1],[0.75,0,0,1],[1,0,0,1]] },
-//     "d": { "size": [2,2], "filter": "nearest", "wrap": "repeat", "depth": true, "texels": [[0.25,0,0,0],[0.5,0,0,0],[0.75,0,0,0],[1,0,0,0]] },
 //     "a": { "size": [1,1], "layers": 3, "filter": "nearest", "wrap": "repeat", "texels": [[1,0,0,0],[2,0,0,0],[3,0,0,0]] },
 //     "v": { "dim": "3d", "size": [1,1,2], "filter": "nearest", "wrap": "repeat", "texels": [[5,0,0,0],[6,0,0,0]] },
 //     "c": { "dim": "cube", "size": [1,1], "filter": "nearest", "texels": [[1,0,0,0],[2,0,0,0],[3,0,0,0],[4,0,0,0],[5,0,0,0],[6,0,0,0]] },

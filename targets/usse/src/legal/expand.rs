@@ -74,7 +74,7 @@ fn unbiased(f: &mut Function) {
     rewrite(f, |b, i| {
         let d = &b.func.insts[i];
         let (Imm::Tex(info), Some(last)) = (&d.imm, d.args.last()) else { return Action::Keep };
-        if info.lod != TexLod::Bias || !b.func.const_bits(*last).is_some_and(|c| c[0] == 0) {
+        if info.lod != TexLod::Bias || b.func.const_bits(*last).is_none_or(|c| c[0] != 0) {
             return Action::Keep;
         }
         let plain = TexInfo { lod: TexLod::Implicit, ..(**info).clone() };

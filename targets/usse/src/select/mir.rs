@@ -306,7 +306,9 @@ impl MProgram {
                 };
                 let src: Vec<String> = op.src.iter().map(|s| format!("({})", s.iter().map(lane).collect::<Vec<_>>().join(" "))).collect();
                 let pred = op.pred.map_or(String::new(), |(p, i)| format!("{}p{p} ", if i { "!" } else { "" }));
-                out.push_str(&format!("    {dst}{pred}{:?} {}\n", op.kind, src.join(" ")));
+                let line = format!("    {dst}{pred}{:?} {}", op.kind, src.join(" "));
+                out.push_str(line.trim_end());
+                out.push('\n');
             }
         }
         out
