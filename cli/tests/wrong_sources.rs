@@ -176,6 +176,17 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
     ("wgsl", "fn helper() -> f32 { return 1.0; }\n", 1, 1, "F0006", "no entry point"),
     (
         "wgsl",
+        "@group(0) @binding(0) var t: texture_storage_2d<rgba8unorm, write>;\n\
+         @compute @workgroup_size(1) fn main() {\n\
+         \x20   textureStore(t, vec2(0, 0), vec4(1.0));\n\
+         }\n",
+        1,
+        23,
+        "F0151",
+        "`t`: storage textures are taken from",
+    ),
+    (
+        "wgsl",
         "@fragment fn main() -> @location(0) vec4<f32> {\n\
          \x20   let x = 1.0lf;\n\
          \x20   return vec4(f32(x));\n\

@@ -29,12 +29,17 @@ impl<'m> Writer<'m> {
         let (module, info) = (self.module, self.info.get_entry_point(entry));
         for (h, g) in module.global_variables.iter() {
             let span = (self.spans)(module.global_variables.get_span(h));
-            if let TypeInner::Image { class: ImageClass::External, .. } = module.types[g.ty].inner {
+            let lacking = match module.types[g.ty].inner {
+                TypeInner::Image { class: ImageClass::External, .. } => "external textures exist on none of the machines",
+                TypeInner::Image { class: ImageClass::Storage { .. }, .. } => "storage textures are taken from GLSL, HLSL and SPIR-V only",
+                _ => "",
+            };
+            if !lacking.is_empty() {
                 if info[h].is_empty() {
                     continue;
                 }
                 let name = g.name.as_deref().unwrap_or("?");
-                return Err(Diagnostic::error("F0151", span, format!("`{name}`: external textures exist on none of the machines")));
+                return Err(Diagnostic::error("F0151", span, format!("`{name}`: {lacking}")));
             }
             let ty = if self.wrapped(h) { self.wrapper(g.ty) } else { self.ty(g.ty) };
             let init = match (g.space, g.init) {
