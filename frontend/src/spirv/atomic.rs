@@ -122,12 +122,7 @@ impl<'m> Converter<'m> {
         let old = self.atomic_at(p, vec![before, new], AtomicOp::Cas)?;
         self.write_var(seen, old);
         let same = self.b().icmp(IntCC::Eq, old, before);
-        let from = self.block();
-        for to in [done, again] {
-            self.ssa.edge(from, to);
-        }
-        self.b().br_if(same, (done, &[]), (again, &[]));
-        self.cur = None;
+        self.jump_if(same, (done, &[]), (again, &[]));
         self.seal(again);
         self.seal(done);
         self.start(done);

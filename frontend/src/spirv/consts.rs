@@ -205,7 +205,7 @@ pub(crate) fn names(b: &Binary<'_>, id: Id, key: &str) -> bool {
 }
 
 /// The number that a user writes.
-fn number_of(v: &str) -> Option<f64> {
+pub(crate) fn number_of(v: &str) -> Option<f64> {
     match v {
         "true" => Some(1.0),
         "false" => Some(0.0),

@@ -201,6 +201,16 @@ impl<'m> Converter<'m> {
         self.ssa.seal(&mut self.out.functions[e], b);
     }
 
+    /// Ends the block with a branch: where to if the condition holds, where to if not, each with its arguments.
+    pub(crate) fn jump_if(&mut self, c: Value, yes: (Block, &[Value]), no: (Block, &[Value])) {
+        let from = self.block();
+        for (to, _) in [yes, no] {
+            self.ssa.edge(from, to);
+        }
+        self.b().br_if(c, yes, no);
+        self.cur = None;
+    }
+
     /// Ends the current block with a jump; nothing happens where control has ended.
     pub(crate) fn jump(&mut self, to: Block) {
         if let Some(from) = self.cur.take() {

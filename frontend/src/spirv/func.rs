@@ -404,12 +404,7 @@ impl<'m> Converter<'m> {
             return Ok(());
         }
         let (a, b) = (self.passed(work, n, yes)?, self.passed(work, n, no)?);
-        let from = self.block();
-        for to in [yes, no] {
-            self.ssa.edge(from, work.blocks[to]);
-        }
-        self.b().br_if(c, (work.blocks[yes], &a), (work.blocks[no], &b));
-        self.cur = None;
+        self.jump_if(c, (work.blocks[yes], &a), (work.blocks[no], &b));
         Ok(())
     }
 

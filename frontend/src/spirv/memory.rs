@@ -217,12 +217,7 @@ impl Converter<'_> {
         let at = self.read_var(i);
         let n = self.iconst(count);
         let more = self.b().icmp(IntCC::Ult, at, n);
-        let from = self.block();
-        for to in [body, exit] {
-            self.ssa.edge(from, to);
-        }
-        self.b().br_if(more, (body, &[]), (exit, &[]));
-        self.cur = None;
+        self.jump_if(more, (body, &[]), (exit, &[]));
         self.seal(body);
         self.start(body);
         let zero = self.splat_const(ty, 0);

@@ -12,7 +12,7 @@ mod arithmetic;
 mod atomic;
 mod binary;
 mod composite;
-mod consts;
+pub(crate) mod consts;
 mod convert;
 mod flow;
 mod func;

@@ -319,12 +319,7 @@ impl<'m> Converter<'m> {
             None => {}
         }
         let (body, after) = (self.new_block(), self.new_block());
-        let from = self.block();
-        for to in [body, after] {
-            self.ssa.edge(from, to);
-        }
-        self.b().br_if(c, (body, &[]), (after, &[]));
-        self.cur = None;
+        self.jump_if(c, (body, &[]), (after, &[]));
         self.seal(body);
         self.start(body);
         then(self)?;

@@ -19,6 +19,7 @@ mod names;
 mod writer;
 
 use crate::spirv::Words;
+use crate::spirv::consts::number_of;
 use crate::{FrontOptions, guard, spirv};
 use naga::back::PipelineConstants;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
@@ -85,7 +86,7 @@ fn module_of(module: &naga::Module, wgsl: bool, options: &FrontOptions, (spans, 
         };
         constants.insert(
             key,
-            number(v)
+            number_of(v)
                 .ok_or_else(|| vec![Diagnostic::error("F0014", Span::NONE, format!("--define {k}: `{v}` is no number or truth value"))])?,
         );
     }
@@ -117,17 +118,6 @@ fn without_value(e: &naga::back::pipeline_constants::PipelineConstantError, modu
     let at = found.map_or(Span::NONE, |(h, _)| spans(module.overrides.get_span(h)));
     let name = found.and_then(|(_, o)| o.name.as_deref()).unwrap_or(key);
     Diagnostic::error("F0015", at, format!("`{name}` has no value: give it one with --define {key}=VALUE"))
-}
-
-fn number(v: &str) -> Option<f64> {
-    match v {
-        "true" => Some(1.0),
-        "false" => Some(0.0),
-        _ => match v.strip_prefix("0x") {
-            Some(h) => u32::from_str_radix(h, 16).ok().map(f64::from),
-            None => v.trim_end_matches(['f', 'u', 'i']).parse().ok(),
-        },
-    }
 }
 
 /// The entry point that the options mean.
