@@ -9,6 +9,7 @@ use crate::function::Function;
 use crate::inst::{Imm, MemRef};
 use crate::opcode::{Effect, Opcode};
 use crate::passes::rewrite::resolve_operands;
+use crate::passes::simplify_cfg::drop_param;
 use crate::types::Type;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -100,7 +101,8 @@ fn same_arguments(func: &mut Function, cfg: &Cfg) -> bool {
         if params.len() < 2 || params.len() > 64 || cfg.preds(*b).is_empty() {
             continue;
         }
-        for n in 1..params.len() {
+        // The last ones first: the places of those before stay what they are.
+        for n in (1..params.len()).rev() {
             for m in 0..n {
                 let equal = func.ty(params[m]) == func.ty(params[n])
                     && func.resolve(params[m]) == params[m]
@@ -110,6 +112,7 @@ fn same_arguments(func: &mut Function, cfg: &Cfg) -> bool {
                         x == y || (x == params[m] && y == params[n])
                     });
                 if equal {
+                    drop_param(func, cfg, *b, n);
                     func.replace(params[n], params[m]);
                     changed = true;
                     break;

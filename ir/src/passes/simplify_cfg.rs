@@ -155,7 +155,8 @@ fn reaches(func: &Function, cfg: &Cfg, v: Value, b: Block) -> bool {
     home.is_some_and(|home| home != b && DomTree::new(func, cfg).dominates(home, b))
 }
 
-fn drop_param(func: &mut Function, cfg: &Cfg, b: Block, n: usize) {
+/// Removes a block's parameter and its arguments; the value itself is replaced by the caller.
+pub(super) fn drop_param(func: &mut Function, cfg: &Cfg, b: Block, n: usize) {
     func.blocks[b].params.remove(n);
     for (k, v) in func.blocks[b].params.clone().into_iter().enumerate() {
         func.values[v].1 = ValueDef::Param(b, k as u16);
