@@ -263,17 +263,7 @@ fn bits(mut m: u32) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct Rng(u64);
-
-    impl Rng {
-        fn below(&mut self, n: u64) -> u64 {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            self.0 % n
-        }
-    }
+    use retroshade_lower::testing::Rng;
 
     fn random(rng: &mut Rng, n: usize) -> Vec<Item> {
         let (density, shorts) = (1 + rng.below(5), 1 + rng.below(4));
@@ -341,9 +331,9 @@ mod tests {
 
     #[test]
     fn the_fixed_order_is_optimal() {
-        let mut rng = Rng(0x51ed_270b_9f6d_1a33);
+        let mut rng = Rng::new(1);
         for _ in 0..2000 {
-            let n = 1 + rng.below(10) as usize;
+            let n = 1 + rng.below(10);
             let items = random(&mut rng, n);
             let c = fixed_order(&items);
             legal(&items, &c);
@@ -353,10 +343,10 @@ mod tests {
 
     #[test]
     fn small_blocks_are_optimal_with_reordering() {
-        let mut rng = Rng(0x2545_f491_4f6c_dd1d);
+        let mut rng = Rng::new(2);
         let mut gained = 0;
         for _ in 0..1500 {
-            let n = 1 + rng.below(7) as usize;
+            let n = 1 + rng.below(7);
             let items = random(&mut rng, n);
             let c = choose(&items, 0);
             legal(&items, &c);
@@ -368,12 +358,12 @@ mod tests {
 
     #[test]
     fn large_blocks_are_never_worse_than_the_fixed_order() {
-        let mut rng = Rng(0x1357_9bdf_0246_8ace);
+        let mut rng = Rng::new(3);
         let mut gained = 0;
         for _ in 0..300 {
-            let n = 13 + rng.below(60) as usize;
+            let n = 13 + rng.below(60);
             let items = random(&mut rng, n);
-            let pinned = rng.below(2) as usize;
+            let pinned = rng.below(2);
             let mut items = items;
             if pinned == 1 {
                 let last = items.len() - 1;

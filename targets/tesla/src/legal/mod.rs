@@ -21,7 +21,7 @@ use retroshade_ir::{MemRef, Primitive, Reference, Stage};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::legal;
 use retroshade_lower::structure::{Structure, StructureOptions, structurise_with};
-use retroshade_lower::{CompileError, Options};
+use retroshade_lower::{CompileError, OptLevel, Options};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
@@ -58,6 +58,8 @@ pub(crate) fn prepare(source: &Module, options: &Options, trace: &mut Trace) -> 
         local_select: 4,
         keep_tables: true,
         remat: false,
+        // Copies of a loop's body pay where they fold to less than the loop.
+        unroll_fuel: if options.opt == OptLevel::Os { 24 } else { 256 },
         relax: options.fp_contract,
         // Operations that the machine lacks are still there: the reference's results.
         ..options.passes(&Reference)

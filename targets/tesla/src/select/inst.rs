@@ -204,18 +204,18 @@ impl<'a> Lower<'a> {
             let dst = self.lane_register(v, l);
             match b {
                 Builtin::LocalInvocationId => self.local_id(dst, l)?,
-                Builtin::WorkgroupId => self.group_id(dst, l),
+                Builtin::WorkgroupId => self.header(dst, Self::group_word(l)),
                 Builtin::NumWorkgroups => {
                     let off = [8, 10, crate::abi::GRID_Z][l as usize % 3];
                     self.header(dst, off);
                 }
                 Builtin::GlobalInvocationId => {
-                    let (g, t) = (self.fresh(), self.fresh());
-                    self.group_id(g, l);
+                    // The group's number is a half-word, its size at most 512.
+                    let t = self.fresh();
                     self.local_id(t, l)?;
-                    let p = self.fresh();
-                    self.emit(MInst::new(Op::Mul24, Dst::Reg(p), &[Src::reg(g), Src::Imm(size[l as usize % 3])]));
-                    self.emit(MInst::new(Op::Add, Dst::Reg(dst), &[Src::reg(p), Src::reg(t)]));
+                    let size = Src::Imm(size[l as usize % 3].max(1));
+                    let group = Src::S(1, Self::group_word(l));
+                    self.emit(MInst { tie3: true, ..MInst::new(Op::MadU16, Dst::Reg(dst), &[group, size, Src::reg(t)]) });
                 }
                 Builtin::LocalInvocationIndex if size[1] <= 1 && size[2] <= 1 => self.local_id(dst, 0)?,
                 Builtin::LocalInvocationIndex => {
@@ -262,8 +262,9 @@ impl<'a> Lower<'a> {
         }
         Ok(())
     }
-    fn group_id(&mut self, dst: Reg, axis: u8) {
-        self.header(dst, [0xc, 0xe, crate::abi::GRID_Z + 2][axis as usize % 3]);
+    /// Where the header of s[] has the workgroup's number.
+    const fn group_word(axis: u8) -> u32 {
+        [0xc, 0xe, crate::abi::GRID_Z + 2][axis as usize % 3]
     }
     /// A 16-bit word of the workgroup's header.
     fn header(&mut self, dst: Reg, off: u32) {

@@ -31,6 +31,9 @@ fn pieces(wanted: u8, aligned: u32, spare: bool) -> Vec<(u8, u8)> {
     out
 }
 
+/// The last word of s[] that an operand of arithmetic can name.
+const OPERAND_REACH: u32 = 0x7c;
+
 /// A place in l[] (by `$a`) or g[] (by a register).
 struct At {
     index: Index,
@@ -111,18 +114,22 @@ impl Lower<'_> {
                 self.note("shared.load");
                 let lanes = self.module.shared[x].ty.lanes as u32;
                 let base = self.abi.shared[x.as_u32() as usize] + offset * lanes * 4;
-                let index = self.optional_address(d.args.first().copied(), lanes * 4)?;
                 if !self.chip.sm11 {
-                    // The first chip reads s[] only as an operand of arithmetic: the whole address goes through `$a`.
+                    // The first chip reads s[] only as an operand of arithmetic, which reaches so far; beyond, the whole address goes
+                    // through `$a`.
                     self.note("shared.load.g80");
-                    let start = self.shared_address(d.args.first().copied(), lanes * 4, base)?;
+                    let (index, base) = if base + 4 * (lanes - 1) <= OPERAND_REACH {
+                        (self.optional_address(d.args.first().copied(), lanes * 4)?, base)
+                    } else {
+                        (Index::Reg(self.shared_address(d.args.first().copied(), lanes * 4, base)?, 0), 0)
+                    };
                     for l in self.lanes_wanted(d) {
                         let r = self.result_lane(d, l);
-                        let index = Index::Reg(start, 0);
-                        self.emit(MInst { index, ..MInst::new(Op::Mov, Dst::Reg(r), &[Src::S(3, 4 * l as u32)]) });
+                        self.emit(MInst { index, ..MInst::new(Op::Mov, Dst::Reg(r), &[Src::S(3, base + 4 * l as u32)]) });
                     }
                     return Ok(());
                 }
+                let index = self.optional_address(d.args.first().copied(), lanes * 4)?;
                 for l in self.lanes_wanted(d) {
                     let r = self.result_lane(d, l);
                     let extra = Extra::Mem { off: base + 4 * l as u32, ty: Access::B32, space: 0 };
