@@ -1,7 +1,8 @@
-//! Sizes of the examples' code, golden: bytes, instructions, short ones, registers. `SHADERC_BLESS=1` rewrites the table.
+//! Sizes of the examples' code, golden: bytes, instructions, short ones, registers and warps with `-O2` and with `-Os`. `SHADERC_BLESS=1`
+//! rewrites the table.
 #![allow(clippy::unwrap_used)]
 
-use retroshade_lower::Options;
+use retroshade_lower::{OptLevel, Options};
 use retroshade_lower::testing::golden;
 use std::path::PathBuf;
 
@@ -16,22 +17,29 @@ fn examples_keep_their_size() {
         .filter(|f| f.extension().is_some_and(|x| x == "ir"))
         .collect();
     files.sort();
-    let mut new = String::from("# example\tbytes\tinstructions\tshort\tregisters\n");
-    let (mut bytes, mut instructions) = (0, 0);
+    let columns = "\tbytes\tinstructions\tshort\tregisters\twarps";
+    let mut new = format!("# example{columns}{}\n", columns.replace('\t', "\ts:"));
+    let mut sums = [[0; 2]; 2];
     for file in files {
         let name = file.strip_prefix(&root).unwrap().display().to_string();
         let text = std::fs::read_to_string(&file).unwrap();
         let m = retroshade_ir::parse(&name, &text).unwrap_or_else(|_| panic!("{name} does not parse"));
-        let chip = Some("g200".to_string());
-        let s = retroshade_tesla::isa().compile(&m, &Options { chip, ..Options::default() }).unwrap();
-        bytes += s.stats.bytes;
-        instructions += s.stats.instructions;
-        assert_eq!(s.stats.detail["centibytes_per_instruction"], u64::from(100 * s.stats.bytes / s.stats.instructions), "{name}");
-        assert_eq!(s.stats.detail["short_percent"], 100 * s.stats.detail["short"] / u64::from(s.stats.instructions), "{name}");
-        new += &format!("{name}\t{}\t{}\t{}\t{}\n", s.stats.bytes, s.stats.instructions, s.stats.detail["short"], s.stats.registers);
+        new += &name;
+        for (opt, [bytes, instructions]) in [OptLevel::O2, OptLevel::Os].into_iter().zip(&mut sums) {
+            let chip = Some("g200".to_string());
+            let s = retroshade_tesla::isa().compile(&m, &Options { chip, opt, ..Options::default() }).unwrap().stats;
+            *bytes += s.bytes;
+            *instructions += s.instructions;
+            assert_eq!(s.detail["centibytes_per_instruction"], u64::from(100 * s.bytes / s.instructions), "{name}");
+            assert_eq!(s.detail["short_percent"], 100 * s.detail["short"] / u64::from(s.instructions), "{name}");
+            new += &format!("\t{}\t{}\t{}\t{}\t{}", s.bytes, s.instructions, s.detail["short"], s.registers, s.detail["warps"]);
+        }
+        new.push('\n');
     }
-    new += &format!("# all\t{bytes}\t{instructions}\n");
+    let [fast, small] = sums;
+    new += &format!("# all\t{}\t{}\t\t\t\t{}\t{}\n", fast[0], fast[1], small[0], small[1]);
     golden(&table, &new).unwrap();
-    // Without short forms it would be eight.
-    assert!(bytes * 10 < instructions * 70, "{bytes} bytes, {instructions} instructions");
+    // Without short forms an instruction would have eight bytes.
+    assert!(small[0] < fast[0], "{fast:?}, {small:?}");
+    assert!(small[0] * 10 < small[1] * 65, "{} bytes, {} instructions", small[0], small[1]);
 }
