@@ -2,8 +2,8 @@
 //! rewrites the table.
 #![allow(clippy::unwrap_used)]
 
-use retroshade_lower::{OptLevel, Options};
 use retroshade_lower::testing::golden;
+use retroshade_lower::{OptLevel, Options};
 use std::path::PathBuf;
 
 #[test]
