@@ -106,10 +106,9 @@ fn crates(features: &str) -> Vec<String> {
 
 #[test]
 fn a_program_with_one_machine_needs_few_crates() {
-    // Tesla's container is an ELF file with JSON in it, which takes the libraries for both.
-    for (target, most) in [("tesla", 39), ("usse", 29), ("r700", 29), ("pica", 29)] {
+    for target in ["tesla", "usse", "r700", "pica"] {
         let all = crates(target);
-        assert!(all.len() <= most, "{target}: {} crates: {}", all.len(), all.join(", "));
+        assert!(all.len() < 30, "{target}: {} crates: {}", all.len(), all.join(", "));
         for heavy in ["clap", "codespan", "naga", "glslang", "png", "rayon", "indicatif", "filecheck"] {
             assert!(!all.iter().any(|c| c.starts_with(heavy)), "{target} brings {heavy}");
         }

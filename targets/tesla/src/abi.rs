@@ -5,10 +5,12 @@
 
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::{Binding, Builtin, Function, Imm, Interpolation, Local, MemRef, Module, Opcode, Scalar, Stage};
+#[cfg(feature = "elf")]
 use serde::{Deserialize, Serialize};
 
 /// What a word of an interface space holds: a lane of an element of a declaration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "elf", derive(Serialize, Deserialize))]
 pub struct Word {
     /// Index of the declaration.
     pub decl: u32,
@@ -19,7 +21,8 @@ pub struct Word {
 }
 
 /// A uniform's place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "elf", derive(Serialize, Deserialize))]
 pub struct UniformPlace {
     /// Name as in the source.
     pub name: String,
@@ -36,7 +39,8 @@ pub struct UniformPlace {
 }
 
 /// Constants that the program reads by computed indices: the driver puts them into a constant space.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "elf", derive(Serialize, Deserialize))]
 pub struct Constants {
     /// Constant space, from its beginning.
     pub space: u8,
@@ -45,7 +49,8 @@ pub struct Constants {
 }
 
 /// The layout of a program's interface.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "elf", derive(Serialize, Deserialize))]
 pub struct Abi {
     /// Stage.
     pub stage: String,
@@ -94,12 +99,12 @@ pub struct Abi {
     /// Storage buffers by global space.
     pub storage: Vec<String>,
     /// Outside compute programs: the constant space of each storage buffer, as far as there are spaces.
-    #[serde(default)]
+    #[cfg_attr(feature = "elf", serde(default))]
     pub storage_spaces: Vec<Option<u8>>,
     /// Byte offset of each shared variable in s[].
     pub shared: Vec<u32>,
     /// Tables of constants.
-    #[serde(default)]
+    #[cfg_attr(feature = "elf", serde(default))]
     pub constants: Option<Constants>,
 }
 

@@ -99,7 +99,8 @@ impl TargetIsa for Tesla {
         &[BranchOrder::Next, BranchOrder::Taken]
     }
     fn simulate_in(&self, shader: &CompiledShader, env: &ShaderEnv, order: BranchOrder) -> Result<ShaderResult, SimError> {
-        let (code, abi) = container::read(&shader.container).ok_or_else(|| SimError::BadEnv("the container cannot be read".to_string()))?;
+        let (code, abi) = container::read(&shader.container)
+            .ok_or_else(|| SimError::BadEnv("the container cannot be read; containers of Tesla take the feature `elf`".to_string()))?;
         crate::sim::bind::simulate(&code, &abi, &shader.legal, env, order)
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
