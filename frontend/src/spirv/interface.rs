@@ -326,7 +326,7 @@ impl<'m> Converter<'m> {
                 dims.push(Dim { count, stride });
                 let tree = self.declare_uniform(&name, a.elem, at, offset, dims);
                 dims.pop();
-                Ok(UniformTree::Array(stride, Box::new(tree?)))
+                Ok(UniformTree::Array { count, stride, elem: Box::new(tree?) })
             }
             Ty::Matrix(columns, rows, num) => {
                 let stride = at.matrix_stride.unwrap_or(16);
@@ -335,7 +335,7 @@ impl<'m> Converter<'m> {
                 dims.push(Dim { count: count.into(), stride });
                 let leaf = self.uniform_leaf(name, Ty::Vector(lanes, num), true, at, offset, dims);
                 dims.pop();
-                let tree = UniformTree::Array(stride, Box::new(leaf?));
+                let tree = UniformTree::Array { count: count.into(), stride, elem: Box::new(leaf?) };
                 Ok(if at.row_major { UniformTree::Rows(rows, Box::new(tree)) } else { tree })
             }
             Ty::Resource(_) => Ok(UniformTree::Nothing),

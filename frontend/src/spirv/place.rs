@@ -110,14 +110,23 @@ pub(crate) enum UniformTree {
     Leaf(Uniform, Type, u32),
     /// Members of a struct.
     Struct(Vec<UniformTree>),
-    /// Elements or columns and their distance in bytes.
-    Array(u32, Box<UniformTree>),
+    /// Elements or columns, how many there are and their distance in bytes.
+    Array { count: u32, stride: u32, elem: Box<UniformTree> },
     /// A matrix of so many rows that stands row by row: the array of its rows.
     Rows(u8, Box<UniformTree>),
     /// A truth value, which the module takes for an integer.
     Truth(Uniform),
     /// No uniform: a texture beside uniforms.
     Nothing,
+}
+
+/// A level of arrays on the way to a uniform.
+#[derive(Clone, Copy)]
+struct Level {
+    count: u32,
+    /// Bytes from element to element.
+    stride: u32,
+    step: Step,
 }
 
 /// Arrays with more leaves than this are never held in SSA variables.
@@ -547,6 +556,17 @@ impl Converter<'_> {
         }
     }
 
+    /// A computed index clamped, as unsigned, to the last element.
+    fn within(&mut self, s: Step, count: u32) -> Step {
+        let Step::Dyn(v) = s else { return s };
+        let last = count.saturating_sub(1);
+        if last == 0 {
+            return Step::Const(0);
+        }
+        let last = self.iconst(last);
+        Step::Dyn(self.b().ins(Opcode::Umin, &[v, last]))
+    }
+
     fn split_index(&mut self, v: Value) -> (Value, u32) {
         let f = self.func();
         let Some(d) = f.def_if(v, Opcode::Iadd) else { return (v, 0) };
@@ -718,7 +738,7 @@ impl Converter<'_> {
         for s in &place.path {
             node = match (node, s) {
                 (UniformTree::Struct(parts), Step::Const(n)) => parts.get(*n as usize)?,
-                (UniformTree::Array(_, elem), _) => elem,
+                (UniformTree::Array { elem, .. }, _) => elem,
                 _ => return None,
             };
         }
@@ -738,14 +758,18 @@ impl Converter<'_> {
         self.load_uniform_at(&tree, path, rows, SmallVec::new())
     }
 
-    fn load_uniform_at(&mut self, node: &UniformTree, path: &[Step], rows: bool, mut steps: SmallVec<[(u32, Step); 4]>) -> R<Val> {
+    fn load_uniform_at(&mut self, node: &UniformTree, path: &[Step], rows: bool, mut steps: SmallVec<[Level; 4]>) -> R<Val> {
         let (mut node, mut rest) = (node, path);
         loop {
             match node {
                 UniformTree::Leaf(decl, ty, unit) => {
                     let mut at = (0, None);
-                    for (stride, s) in steps {
-                        at = self.add_index(at, s, stride / (*unit).max(1));
+                    let alone = steps.len() == 1;
+                    for Level { count, stride, step } in steps {
+                        let scale = stride / (*unit).max(1);
+                        // The load itself clamps to the last unit, which is not the last element then.
+                        let step = if alone && scale == 1 { step } else { self.within(step, count) };
+                        at = self.add_index(at, step, scale);
                     }
                     let v = self.b().load(*ty, MemRef::Uniform(*decl), at.0, at.1);
                     if self.relaxed.contains(decl)
@@ -779,9 +803,9 @@ impl Converter<'_> {
                     return Ok(Val::Leaf(self.b().select(v, one, zero)));
                 }
                 UniformTree::Nothing => return Err(self.error("F0111", "a texture used as a number")),
-                UniformTree::Array(stride, elem) => {
+                UniformTree::Array { count, stride, elem } => {
                     let Some((s, more)) = rest.split_first() else { return Err(self.error("F0111", "an array used as a single value")) };
-                    steps.push((*stride, *s));
+                    steps.push(Level { count: *count, stride: *stride, step: *s });
                     (node, rest) = (elem, more);
                 }
                 UniformTree::Rows(_, inner) if rows => node = inner,

@@ -1,5 +1,5 @@
 //! Drops clamps, masks, remainders and comparisons that the ranges of integers decide already; divisions by powers of two of
-//! numbers that are never negative become shifts and masks.
+//! numbers that are never negative become shifts and masks. Constant summands of such numbers become offsets of loads.
 //!
 //! Ranges come from constants, masks, loop bounds and the branches on the way ([`Ranges`]). A clamped index that cannot be
 //! beyond its array costs nothing after this.
@@ -7,7 +7,7 @@
 use super::rewrite::{Action, rewrite, splat_bits};
 use crate::analysis::{Range, Ranges};
 use crate::builder::Builder;
-use crate::entities::{Block, Value};
+use crate::entities::{Block, Inst, Value};
 use crate::inst::{Imm, InstData, IntCC};
 use crate::module::Module;
 use crate::opcode::Opcode;
@@ -26,6 +26,9 @@ pub fn run(module: &mut Module) -> bool {
             let d = b.func.insts[i].clone();
             let Some(result) = d.results.first().copied() else { return Action::Keep };
             let block = b.block;
+            if d.op == Opcode::Uniform {
+                return constant_part(b, &ranges, i);
+            }
             if d.op == Opcode::Icmp {
                 return compare(b, &ranges, block, &d, result);
             }
@@ -38,6 +41,27 @@ pub fn run(module: &mut Module) -> bool {
     }
     changed
 }
+
+/// The constant summand of a computed index goes into the load's offset where the rest is no negative number: machines that clamp
+/// or scale the rest by itself read the same element then.
+fn constant_part(b: &mut Builder, ranges: &Ranges, i: Inst) -> Action {
+    let d = &b.func.insts[i];
+    let (Imm::Mem { var, offset }, Some(index)) = (d.imm.clone(), d.args.first().copied()) else { return Action::Keep };
+    let Some(sum) = b.func.def_if(index, Opcode::Iadd) else { return Action::Keep };
+    let part = [(0, 1), (1, 0)].into_iter().find_map(|(x, k)| Some((sum.args[x], splat_bits(b.func, sum.args[k])?)));
+    let Some((x, k)) = part.filter(|(_, k)| *k <= MAX_CONSTANT) else { return Action::Keep };
+    let range = ranges.range_at(x, b.block);
+    if !range.is_non_negative() || range.hi > i64::from(MAX_CONSTANT) || offset > MAX_CONSTANT {
+        return Action::Keep;
+    }
+    let d = &mut b.func.insts[i];
+    d.args[0] = x;
+    d.imm = Imm::Mem { var, offset: offset + k };
+    Action::Changed
+}
+
+/// Indices and offsets that are looked at: far above every array, and their sums wrap around nowhere.
+const MAX_CONSTANT: u32 = 1 << 20;
 
 /// Operations that may turn out to do nothing. Comparisons are looked at only where one of these is about.
 fn is_candidate(op: Opcode) -> bool {

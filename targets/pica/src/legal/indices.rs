@@ -66,6 +66,27 @@ pub fn fold_indices(f: &mut Function) -> SecondaryMap<Inst, bool> {
     only
 }
 
+/// What is clamped as unsigned to name an array element is clamped as signed: a number below zero, which names no element, may become
+/// the first as well as the last.
+pub fn clamp_signed(m: &mut Module) {
+    let users = users(m.main());
+    let mut plan: SecondaryMap<Inst, Option<i32>> = SecondaryMap::new();
+    for (_, i) in m.main().ordered() {
+        let (f, d) = (m.main(), &m.main().insts[i]);
+        let limit = || f.const_bits(f.resolve(*d.args.get(1)?)).map(|c| c[0] as i32).filter(|k| (0..=EXACT as i32).contains(k));
+        if d.op == Opcode::Umin && f.ty(d.results[0]) == I32 && chain(m, &users, d.results[0]).is_some() {
+            plan[i] = limit();
+        }
+    }
+    rewrite(m.main_mut(), |b, i| {
+        let Some(k) = plan[i].take() else { return Action::Keep };
+        let x = b.func.insts[i].args[0];
+        let (zero, k) = (b.iconst(I32, 0), b.iconst(I32, k as u32));
+        let up = b.ins(Opcode::Smax, &[zero, x]);
+        Action::Replace(b.ins(Opcode::Smin, &[k, up]))
+    });
+}
+
 /// Limits of a converted float are limits of the float: truncation goes from whole number to whole number.
 pub const CLAMPS: &[(Opcode, Rule)] = &[(Opcode::Smax, clamp_before_conversion), (Opcode::Smin, clamp_before_conversion)];
 

@@ -4,7 +4,7 @@
 //! prove that nothing can miss, nothing is added. Facts: ISA sheet sections 7 (indices), 8 (exact integers).
 
 use crate::legal::exact::{EXACT, f32_like, retype_calls, truncated, unsupported};
-use crate::legal::indices::{CLAMPS, clamp_conversions, clamp_indices, elements, fold_indices, users};
+use crate::legal::indices::{CLAMPS, clamp_conversions, clamp_indices, clamp_signed, elements, fold_indices, users};
 use crate::legal::tables::Table;
 use cranelift_entity::SecondaryMap;
 use indexmap::IndexMap;
@@ -95,6 +95,7 @@ struct Facts {
 /// Integers become floats in place; the result is exact because every value's range is. `known` are the ranges of parameters, and
 /// of what calls return.
 pub fn integers(m: &mut Module, known: Known) -> Result<(), CompileError> {
+    clamp_signed(m);
     retroshade_lower::legal::apply(m.main_mut(), CLAMPS);
     clamp_conversions(m);
     clamp_indices(m, &known);

@@ -8,6 +8,9 @@ use retroshade_lower::pattern::Matcher;
 use retroshade_lower::{CompileError, Reg};
 use smallvec::SmallVec;
 
+/// Bits of an address register.
+const ADDRESS_BITS: u32 = 16;
+
 fn internal(what: impl Into<String>) -> CompileError {
     CompileError::Internal(what.into())
 }
@@ -324,11 +327,16 @@ impl<'a> Lower<'a> {
     }
     /// `$a` for an index counted in units of `unit` bytes.
     pub(crate) fn address(&mut self, index: Value, unit: u32) -> Result<Index, CompileError> {
-        let r = self.register(index)?;
-        if unit.is_power_of_two() && unit.trailing_zeros() < 16 {
+        if unit.is_power_of_two() && unit.trailing_zeros() < ADDRESS_BITS {
             self.note("address.shift");
-            return Ok(Index::Reg(r, unit.trailing_zeros() as u8));
+            let unit = unit.trailing_zeros();
+            // A shift before this one is part of it.
+            let shifted = self.def(index).filter(|d| d.op == Opcode::Ishl).map(|d| (d.args[0], d.args[1]));
+            let joined = shifted.and_then(|(x, k)| Some((x, self.bits(k)?))).filter(|(_, k)| k + unit < ADDRESS_BITS);
+            let (index, shift) = joined.map_or((index, unit), |(x, k)| (x, k + unit));
+            return Ok(Index::Reg(self.register(index)?, shift as u8));
         }
+        let r = self.register(index)?;
         self.note("address.product");
         let key = (self.func.resolve(index), unit);
         if let Some(t) = self.here.products.get(&key) {
