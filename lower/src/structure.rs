@@ -12,9 +12,9 @@ use crate::error::CompileError;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use retroshade_ir::analysis::cfg::Edge;
 use retroshade_ir::analysis::{Cfg, DomTree, LoopId, Loops, split_critical_edges};
-use retroshade_ir::passes::simplify_cfg::redundant_params;
+use retroshade_ir::passes::{self, simplify_cfg::redundant_params};
 use retroshade_ir::types::I1;
-use retroshade_ir::{Block, BlockCall, Function, Imm, Inst, InstData, IntCC, Opcode, Span, Type, Value};
+use retroshade_ir::{Block, BlockCall, Function, Imm, Inst, InstData, Opcode, Span, Type, Value};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -131,7 +131,7 @@ pub fn structurise_with(
     options: StructureOptions,
     meets: &dyn Fn(&Function, &[Node]) -> Option<Block>,
 ) -> Result<Structure, CompileError> {
-    lower_switches(func);
+    passes::switches::lower(func);
     lower_kills(func);
     single_return(func);
     for _ in 0..MAX_REWRITES {
@@ -583,41 +583,6 @@ fn single_return(func: &mut Function) {
     }
     let i = func.make_inst(InstData::new(Opcode::Return, &params, Imm::None), &[], Span::NONE);
     func.blocks[exit].insts.push(i);
-}
-
-/// Turns every `switch` into a chain of comparisons.
-fn lower_switches(func: &mut Function) {
-    for b in func.layout.clone() {
-        let Some(t) = func.terminator(b) else { continue };
-        let data = func.insts[t].clone();
-        let Imm::Cases(cases) = &data.imm else { continue };
-        let (value, span) = (data.args[0], func.spans[t]);
-        func.blocks[b].insts.pop();
-        let Some((default, branches)) = data.targets.split_last() else { continue };
-        let mut at = b;
-        for (k, (case, target)) in cases.iter().zip(branches).enumerate() {
-            let c = func.make_inst(InstData::new(Opcode::Const, &[], Imm::Const([*case, 0, 0, 0])), &[func.ty(value)], span);
-            let c_value = func.insts[c].results[0];
-            let cmp = func.make_inst(InstData::new(Opcode::Icmp, &[value, c_value], Imm::IntCC(IntCC::Eq)), &[I1], span);
-            let cond = func.insts[cmp].results[0];
-            let mut br = InstData::new(Opcode::BrIf, &[cond], Imm::None);
-            br.targets.push(target.clone());
-            let next = if k + 1 == cases.len() {
-                br.targets.push(default.clone());
-                None
-            } else {
-                let n = func.add_block();
-                br.targets.push(BlockCall { block: n, args: SmallVec::new() });
-                Some(n)
-            };
-            let br = func.make_inst(br, &[], span);
-            func.blocks[at].insts.extend([c, cmp, br]);
-            at = next.unwrap_or(at);
-        }
-        if cases.is_empty() {
-            append_jump(func, b, default.block, default.args.clone());
-        }
-    }
 }
 
 /// Restores dominance after edges moved: a value whose definition no longer dominates a use reaches it by block

@@ -18,8 +18,9 @@ use smallvec::SmallVec;
 type Part = (Value, Option<Value>);
 type Sum = SmallVec<[Part; 4]>;
 
-/// The most parts of a sum: a matrix has at most four columns, and a bias may follow.
-const MOST: usize = 5;
+/// The most parts of a sum: a matrix has at most four columns, the last may be a sum of four itself (its scalar is 1), and a bias may
+/// follow.
+const MOST: usize = 8;
 
 /// A product of more than this many vectors by one matrix is left alone: the product of the matrices pays by then.
 const MOST_VECTORS: u32 = 3;
@@ -226,6 +227,12 @@ fn product(func: &Function, parts: &Sum, uses: &SecondaryMap<Value, u32>, served
             return None;
         }
         inner.push((terms.iter().map(|t| t.1).collect(), *v));
+    }
+    // A column whose scalar is 1 has come apart.
+    let own = |c: &Value| rest.iter().position(|(x, n)| x == c && n.is_some());
+    if let Some(at) = columns.iter().map(own).collect::<Option<SmallVec<[usize; 4]>>>().filter(|at| !at.is_empty()) {
+        inner.push((at.iter().map(|k| rest[*k].1).collect(), None));
+        rest = rest.iter().enumerate().filter(|(k, _)| !at.contains(k)).map(|(_, p)| *p).collect();
     }
     (inner.len() >= 2).then_some(Product { columns, inner, rest })
 }

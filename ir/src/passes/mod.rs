@@ -8,6 +8,7 @@ mod calls;
 pub mod chain;
 pub mod contract;
 pub mod dce;
+pub mod dead_loops;
 pub mod dot;
 pub mod gvn;
 pub mod hoist;

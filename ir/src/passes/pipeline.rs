@@ -107,12 +107,14 @@ passes! {
         let limit = if o.local_select == 0 { 16 } else { o.local_select };
         each(m, |f| promote::expand_dynamic(f, limit, o.keep_tables))
     };
+    "dead_loops" "Passes by loops that do nothing." |m, o| each(m, dead_loops::run);
     "dce" "Removes what nobody needs." |m, o| each(m, dce::run);
     "simplify" "Folds constants and applies exact algebra." |m, o| each(m, |f| simplify::run(f, o.numerics));
     "sccp" "Propagates constants through branches and block parameters." |m, o| each(m, |f| sccp::run(f, o.numerics));
     "gvn" "Merges equal computations." |m, o| each(m, gvn::run);
     "simplify_cfg" "Cleans up control flow." |m, o| each(m, simplify_cfg::run);
     "lower_switches" "Turns switches into chains of comparisons." |m, o| each(m, switches::lower);
+    "copy_falls" "Gives cases that fall through bodies of their own." |m, o| each(m, switches::copy_falls);
     "switch_values" "Turns switches that only pick values into selects." |m, o| each(m, |f| switches::pick_values(f, 2 * o.if_convert_cost));
     "thread" "Passes by branches whose outcome is known on the way." |m, o| each(m, thread::run);
     "hoist" "Computes once before a branch what all ways from it compute." |m, o| each(m, |f| hoist::run(f, u32::from(!o.scalarise)));
@@ -214,7 +216,25 @@ pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut
     if options.robust {
         run(module, "robust");
     }
+    let rounds = if options.level == 1 { 2 } else { ROUNDS };
+    let clean = |module: &mut Module, run: &mut dyn FnMut(&mut Module, &str) -> bool| {
+        for _ in 0..rounds {
+            let mut changed = false;
+            for name in CLEANUP {
+                changed |= run(module, name);
+            }
+            if is_loose(options) {
+                changed |= run(module, "relax");
+            }
+            if !changed {
+                break;
+            }
+        }
+    };
     if options.level > 1 && options.if_convert_cost > 0 {
+        if run(module, "copy_falls") {
+            clean(module, &mut run);
+        }
         run(module, "switch_values");
     }
     if options.lower_switches {
@@ -232,22 +252,11 @@ pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut
         run(module, "dce");
         return;
     }
-    let rounds = if options.level == 1 { 2 } else { ROUNDS };
-    let clean = |module: &mut Module, run: &mut dyn FnMut(&mut Module, &str) -> bool| {
-        for _ in 0..rounds {
-            let mut changed = false;
-            for name in CLEANUP {
-                changed |= run(module, name);
-            }
-            if is_loose(options) {
-                changed |= run(module, "relax");
-            }
-            if !changed {
-                break;
-            }
-        }
-    };
     clean(module, &mut run);
+    // Computed indices may be constants by now.
+    if run(module, "promote") {
+        clean(module, &mut run);
+    }
     // Before loops are copied: each copy would have to be cleaned up.
     if options.level > 1 && options.if_convert_cost > 0 && run(module, "short_circuit") {
         clean(module, &mut run);
@@ -265,6 +274,9 @@ pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut
     }
     if options.level > 1 {
         run(module, "promote_outputs");
+        if run(module, "dead_loops") {
+            clean(module, &mut run);
+        }
         if is_loose(options) && run(module, "chain") {
             clean(module, &mut run);
         }

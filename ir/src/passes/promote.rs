@@ -69,6 +69,7 @@ fn promote_locals(func: &mut Function) -> bool {
     if func.locals.is_empty() {
         return false;
     }
+    let folded = constant_indices(func);
     let mut bad: EntitySet<Local> = EntitySet::new();
     let mut seen: BTreeMap<(Local, u32), ()> = BTreeMap::new();
     for (_, i) in func.ordered() {
@@ -87,7 +88,24 @@ fn promote_locals(func: &mut Function) -> bool {
         .filter(|(l, _)| !bad.contains(*l))
         .map(|(l, offset)| Variable { var: MemRef::Local(l), offset, ty: func.locals[l].ty })
         .collect();
-    promote(func, &vars)
+    promote(func, &vars) || folded
+}
+
+/// Indices that turned out to be constants become offsets, if there is such an element.
+fn constant_indices(func: &mut Function) -> bool {
+    let mut changed = false;
+    for i in func.ordered().map(|(_, i)| i).collect::<Vec<_>>() {
+        let d = &func.insts[i];
+        let n = usize::from(d.op == Opcode::LocalStore);
+        let (Opcode::LocalLoad | Opcode::LocalStore, Imm::Mem { var: MemRef::Local(l), offset }) = (d.op, &d.imm) else { continue };
+        let place = d.args.get(n).and_then(|v| func.const_bits(func.resolve(*v))).and_then(|k| offset.checked_add(k[0]));
+        let Some(place) = place.filter(|k| *k < func.locals[*l].count) else { continue };
+        let imm = Imm::Mem { var: MemRef::Local(*l), offset: place };
+        func.insts[i].args.truncate(n);
+        func.insts[i].imm = imm;
+        changed = true;
+    }
+    changed
 }
 
 /// What a block does with a variable, in order.

@@ -1,4 +1,5 @@
-//! Switches: those that only pick values become selects, and all of them become chains of comparisons where a machine wants that.
+//! Switches: cases that fall through get bodies of their own, those that only pick values become selects, and all of them become
+//! chains of comparisons where a machine wants that.
 
 use super::rewrite::{cost, is_speculatable};
 use crate::analysis::Cfg;
@@ -100,7 +101,8 @@ fn convert(func: &mut Function, b: Block, t: Inst, arms: &[Arm]) {
     bl.jump(default.to.block, &args);
 }
 
-/// Turns every switch into a chain of comparisons: for machines without a jump table, and before if-conversion.
+/// Turns every switch into a chain of comparisons, one for each place that cases lead to: for machines without a jump table, and
+/// before if-conversion.
 pub fn lower(func: &mut Function) -> bool {
     let mut changed = false;
     let old = std::mem::take(&mut func.layout);
@@ -108,20 +110,16 @@ pub fn lower(func: &mut Function) -> bool {
     for b in old {
         layout.push(b);
         let Some(t) = func.terminator(b).filter(|t| func.insts[*t].op == Opcode::Switch) else { continue };
-        let d = func.insts[t].clone();
-        let Imm::Cases(cases) = &d.imm else { continue };
-        let span = func.spans[t];
+        let (d, span) = (func.insts[t].clone(), func.spans[t]);
+        let (Imm::Cases(cases), Some(default)) = (&d.imm, d.targets.last().cloned()) else { continue };
         func.blocks[b].insts.pop();
+        let ways = ways(cases, &d.targets, &default);
         let mut at = b;
-        let (value, default) = (d.args[0], d.targets.last().cloned());
-        let Some(default) = default else { continue };
-        for (n, case) in cases.iter().enumerate() {
-            let mut bl = crate::builder::Builder::new(func, at);
+        for (n, (way, cases)) in ways.iter().enumerate() {
+            let mut bl = Builder::new(func, at);
             bl.span = span;
-            let k = bl.iconst(I32, *case);
-            let c = bl.icmp(IntCC::Eq, value, k);
-            let last = n + 1 == cases.len();
-            let other = if last {
+            let cond = is_one_of(&mut bl, d.args[0], cases);
+            let other = if n + 1 == ways.len() {
                 default.clone()
             } else {
                 let block = bl.func.blocks.push(Default::default());
@@ -129,17 +127,112 @@ pub fn lower(func: &mut Function) -> bool {
                 BlockCall { block, args: Default::default() }
             };
             at = other.block;
-            let mut br = InstData::new(Opcode::BrIf, &[c], Imm::None);
-            br.targets = [d.targets[n].clone(), other].into_iter().collect();
+            let mut br = InstData::new(Opcode::BrIf, &[cond], Imm::None);
+            br.targets = [way.clone(), other].into_iter().collect();
             bl.push(br, &[]);
         }
-        if cases.is_empty() {
-            let mut jump = InstData::new(Opcode::Jump, &[], Imm::None);
-            jump.targets.push(default);
-            crate::builder::Builder::new(func, b).push(jump, &[]);
+        if ways.is_empty() {
+            let mut bl = Builder::new(func, b);
+            bl.span = span;
+            bl.jump(default.block, &default.args);
         }
         changed = true;
     }
     func.layout = layout;
     changed
+}
+
+/// The places that cases lead to, but for the default's, each with its cases.
+fn ways(cases: &[u32], targets: &[BlockCall], default: &BlockCall) -> Vec<(BlockCall, Vec<i32>)> {
+    let mut ways: Vec<(BlockCall, Vec<i32>)> = Vec::new();
+    for (case, call) in cases.iter().zip(targets).filter(|(_, call)| *call != default) {
+        match ways.iter_mut().find(|(way, _)| way == call) {
+            Some((_, cases)) => cases.push(*case as i32),
+            None => ways.push((call.clone(), vec![*case as i32])),
+        }
+    }
+    ways
+}
+
+/// Whether a number is one of the cases: rows of neighbours by their ends, others one by one.
+fn is_one_of(b: &mut Builder, value: Value, cases: &[i32]) -> Value {
+    let mut sorted = cases.to_vec();
+    sorted.sort_unstable();
+    let mut any: Option<Value> = None;
+    for row in sorted.chunk_by(|x, y| x.checked_add(1) == Some(*y)) {
+        let (first, last) = (row[0], row[row.len() - 1]);
+        let tests = if row.len() > 2 {
+            let (first, last) = (b.iconst(I32, first as u32), b.iconst(I32, last as u32));
+            let (above, below) = (b.icmp(IntCC::Sge, value, first), b.icmp(IntCC::Sle, value, last));
+            vec![b.ins(Opcode::Iand, &[above, below])]
+        } else {
+            let equal = |case: &i32| {
+                let case = b.iconst(I32, *case as u32);
+                b.icmp(IntCC::Eq, value, case)
+            };
+            row.iter().map(equal).collect()
+        };
+        for test in tests {
+            any = Some(any.map_or(test, |o| b.ins(Opcode::Ior, &[o, test])));
+        }
+    }
+    any.unwrap_or(value)
+}
+
+/// What a body into which another case falls may cost to be copied, and how many are copied.
+const FALL_COST: u32 = 8;
+const MOST_FALLS: usize = 32;
+
+/// A case that falls through into another gets a copy of that one's body, if it is small and free of effects: each case is a way by
+/// itself then.
+pub fn copy_falls(func: &mut Function) -> bool {
+    func.resolve_aliases();
+    let switch = |func: &Function, b: Block| func.terminator(b).is_some_and(|t| func.insts[t].op == Opcode::Switch);
+    if !func.layout.iter().any(|b| switch(func, *b)) {
+        return false;
+    }
+    let mut changed = false;
+    for _ in 0..MOST_FALLS {
+        let cfg = Cfg::new(func);
+        let fall = cfg.rpo().iter().find_map(|b| {
+            let preds = cfg.preds(*b);
+            let from = preds.iter().find(|e| func.successors(e.from).len() == 1 && e.from != *b)?.from;
+            (preds.iter().any(|e| switch(func, e.from)) && is_copied(func, *b)).then_some((from, *b))
+        });
+        let Some((from, body)) = fall else { break };
+        copy_behind(func, from, body);
+        changed = true;
+    }
+    changed
+}
+
+/// A block that only computes a little for the block behind it.
+fn is_copied(func: &Function, b: Block) -> bool {
+    let Some((last, body)) = func.blocks[b].insts.split_last() else { return false };
+    let own: Vec<Value> = func.blocks[b].params.iter().copied().chain(body.iter().flat_map(|i| func.insts[*i].results.to_vec())).collect();
+    let elsewhere = func.ordered().filter(|(at, _)| *at != b).any(|(_, i)| func.reads(i).iter().any(|v| own.contains(v)));
+    let price: u32 = body.iter().map(|i| cost(func, *i)).sum();
+    func.insts[*last].op == Opcode::Jump
+        && func.insts[*last].targets[0].block != b
+        && price <= FALL_COST
+        && body.iter().all(|i| is_speculatable(&func.insts[*i]))
+        && !elsewhere
+}
+
+/// Puts a copy of a block in the place of the jump to it.
+fn copy_behind(func: &mut Function, from: Block, body: Block) {
+    let Some(jump) = func.terminator(from) else { return };
+    let mut new: std::collections::BTreeMap<Value, Value> =
+        func.blocks[body].params.iter().copied().zip(func.insts[jump].targets[0].args.iter().copied()).collect();
+    func.blocks[from].insts.pop();
+    for i in func.blocks[body].insts.clone() {
+        let (mut d, span) = (func.insts[i].clone(), func.spans[i]);
+        let results = std::mem::take(&mut d.results);
+        let types: Vec<_> = results.iter().map(|v| func.ty(*v)).collect();
+        let passed = d.targets.iter_mut().flat_map(|t| t.args.iter_mut());
+        d.args.iter_mut().chain(passed).for_each(|v| *v = new.get(v).copied().unwrap_or(*v));
+        let copy = func.make_inst(d, &types, span);
+        new.extend(results.into_iter().zip(func.insts[copy].results.iter().copied()));
+        func.blocks[from].insts.push(copy);
+    }
 }

@@ -1,0 +1,57 @@
+//! Loops that do nothing: without effects, left to one place, and with no value that anyone reads behind them. They are passed by;
+//! that such a loop ends is taken for granted, as the languages allow.
+
+use crate::analysis::{Cfg, DomTree, LoopId, Loops, domtree::inst_blocks};
+use crate::entities::{Block, Inst};
+use crate::function::{Function, ValueDef};
+use crate::inst::BlockCall;
+use cranelift_entity::SecondaryMap;
+
+/// Runs the pass.
+pub fn run(func: &mut Function) -> bool {
+    func.resolve_aliases();
+    let cfg = Cfg::new(func);
+    let dom = DomTree::new(func, &cfg);
+    let loops = Loops::new(&cfg, &dom);
+    if loops.is_empty() || !loops.is_reducible() {
+        return false;
+    }
+    let block_of = inst_blocks(func);
+    let dead: Vec<(LoopId, Block, BlockCall)> =
+        loops.iter().filter_map(|(l, data)| Some((l, data.header, way_out(func, &cfg, &loops, l, &block_of)?))).collect();
+    for (l, header, out) in &dead {
+        for e in cfg.preds(*header).iter().filter(|e| !loops.contains(*l, e.from)) {
+            if let Some(t) = func.terminator(e.from) {
+                func.insts[t].targets[e.target as usize] = out.clone();
+            }
+        }
+    }
+    !dead.is_empty() && super::dce::drop_unreachable(func)
+}
+
+/// Where a loop that does nothing leads to.
+fn way_out(func: &Function, cfg: &Cfg, loops: &Loops, l: LoopId, block_of: &SecondaryMap<Inst, Option<Block>>) -> Option<BlockCall> {
+    let inside = |v| match func.def(v) {
+        ValueDef::Result(i, _) => block_of[i].is_none_or(|b| loops.contains(l, b)),
+        ValueDef::Param(b, _) => loops.contains(l, b),
+        ValueDef::Alias(_) => true,
+    };
+    let mut out: Option<&BlockCall> = None;
+    for b in loops.blocks(l) {
+        let (last, rest) = func.blocks[*b].insts.split_last()?;
+        let exits = || func.insts[*last].targets.iter().filter(|t| !loops.contains(l, t.block));
+        if func.insts[*last].targets.is_empty() || rest.iter().any(|i| !func.insts[*i].op.is_removable()) {
+            return None;
+        }
+        for t in exits() {
+            if t.args.iter().any(|v| inside(*v)) || out.is_some_and(|o| o.block != t.block || o.args != t.args) {
+                return None;
+            }
+            out = Some(t);
+        }
+    }
+    // Values may be read behind the loop without passing through parameters.
+    let behind = cfg.rpo().iter().filter(|b| !loops.contains(l, **b)).flat_map(|b| &func.blocks[*b].insts);
+    let read = behind.flat_map(|i| func.reads(*i)).any(|v| inside(v));
+    if read { None } else { out.cloned() }
+}
