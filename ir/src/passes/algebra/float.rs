@@ -80,6 +80,8 @@ pub(super) static RULES: &[Rule] = &[
     rule!(Close: Fdiv(a, Frsqrt(b)) => Fmul(a, Fsqrt(b))),
     rule!(Close: Fmul(Frsqrt(a), Frsqrt(a)) => Frcp(a)),
     // Products with a sum.
+    rule!(Close: Fmul(~Fadd(a, K), L) => Fadd(Fmul(a, L), Fmul(K, L)), if |m| m.floats("L", has_exact_reciprocal) && m.floats("K", small)),
+    rule!(Close: Fmul(~Fsub(K, a), L) => Fsub(Fmul(K, L), Fmul(a, L)), if |m| m.floats("L", has_exact_reciprocal) && m.floats("K", small)),
     rule!(Exact: Fma(a, 1.0, c) => Fadd(a, c)),
     rule!(Exact: Fmad(a, 1.0, c) => Fadd(a, c)),
     rule!(Exact: Fma(a, -1.0, c) => Fsub(c, a)),

@@ -119,6 +119,25 @@ struct AsDot {
     uniform: bool,
 }
 
+/// A number times a constant plus a constant, which are never in one instruction otherwise: the DPH of the number three times with
+/// both constants and two zeros.
+fn scaled(sums: &Sums<'_>, at: usize) -> Option<(Sum, AsDot)> {
+    let nodes = &sums.p.blocks[sums.block].nodes;
+    let constant = |r: Ref| matches!(r.leaf, Leaf::Const(_));
+    let [x, y] = [0, 1].map(|k| nodes[at].srcs[k][0]);
+    let (bias, product) = if constant(x) { (x, y) } else { (y, x) };
+    let made = sums.made_for(Ref { neg: false, ..product }, &[Op::Mul]).filter(|_| nodes[at].op == Op::Add && constant(bias))?;
+    let [x, y] = [0, 1].map(|k| nodes[made].srcs[k][0]);
+    let (scale, number) = if constant(x) { (x, y) } else { (y, x) };
+    if !constant(scale) || constant(number) || is_uniform(number) {
+        return None;
+    }
+    let scale = if product.neg { scale.negated() } else { scale };
+    let zero = Ref::constant(0);
+    let sides = [smallvec![scale, zero, zero, bias], smallvec![number; 3]];
+    Some((Sum { terms: smallvec![(number, scale), (bias, ONE)], nodes: smallvec![made] }, AsDot { op: Op::Dph, sides, uniform: false }))
+}
+
 /// The sum as a dot product of one register with other operands: a uniform one if there is one.
 fn as_dot(sum: &Sum) -> Option<AsDot> {
     let register = |r: Ref| if let Leaf::Uni { reg, index, .. } = r.leaf { Some((reg, index)) } else { None };
@@ -182,6 +201,8 @@ fn candidates(sums: &Sums<'_>) -> indexmap::IndexMap<u32, Vec<Candidate>> {
         let mut ways = if plain { sums.of(at) } else { SmallVec::new() };
         if let Some((n, dot)) = ways.iter().enumerate().find_map(|(n, sum)| Some((n, as_dot(sum)?))) {
             found.entry(node.bundle).or_default().push(Candidate { at, sum: ways.swap_remove(n), dot });
+        } else if let Some((sum, dot)) = if plain { scaled(sums, at) } else { None } {
+            found.entry(node.bundle).or_default().push(Candidate { at, sum, dot });
         }
     }
     found
@@ -207,7 +228,8 @@ fn clearly(sums: &Sums<'_>, lanes: &[Candidate]) -> bool {
         return false;
     }
     if lanes.len() == 1 {
-        return !first.sum.shared(sums) && together(&first.dot.sides[0]) && together(&first.dot.sides[1]);
+        // Both factors of one product: nothing has to come together.
+        return !first.sum.shared(sums) && (first.sum.terms.len() == 2 || together(&first.dot.sides[0]) && together(&first.dot.sides[1]));
     }
     // Each lane would take as many instructions as terms, and would take one.
     let saved = lanes.len() * (first.sum.terms.len() - 1);
