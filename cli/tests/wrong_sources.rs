@@ -55,12 +55,28 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
         "enable subgroups;\n\
          @group(0) @binding(0) var<storage, read_write> o: array<u32>;\n\
          @compute @workgroup_size(32) fn main(@builtin(local_invocation_index) i: u32) {\n\
-         \x20   o[i] = subgroupAdd(i);\n\
+         \x20   o[i] = quadSwapX(i);\n\
          }\n",
+        4,
+        12,
+        "F0133",
+        "operations on quads",
+    ),
+    (
+        "wgsl",
+        "enable one_browser;\n@fragment fn main() {}\n",
         1,
         8,
-        "F0133",
-        "subgroup",
+        "F0010",
+        "`one_browser` is an extension of one implementation and no part of WGSL",
+    ),
+    (
+        "wgsl",
+        "var<push_constant> p: u32;\n@fragment fn main() {}\n",
+        1,
+        5,
+        "F0010",
+        "`push_constant` is no address space of WGSL; today's name is `immediate`",
     ),
     (
         "wgsl",
@@ -176,14 +192,14 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
     ("wgsl", "fn helper() -> f32 { return 1.0; }\n", 1, 1, "F0006", "no entry point"),
     (
         "wgsl",
-        "@group(0) @binding(0) var t: texture_storage_2d<rgba8unorm, write>;\n\
+        "@group(0) @binding(0) var t: texture_storage_2d<r64uint, read_write>;\n\
          @compute @workgroup_size(1) fn main() {\n\
-         \x20   textureStore(t, vec2(0, 0), vec4(1.0));\n\
+         \x20   _ = textureDimensions(t);\n\
          }\n",
         1,
         23,
         "F0151",
-        "`t`: storage textures are taken from",
+        "`t` has texels of 64 bits a channel",
     ),
     (
         "wgsl",
@@ -353,13 +369,15 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
     (
         "comp",
         "#version 450\n\
+         #extension GL_EXT_nonuniform_qualifier : enable\n\
          layout(local_size_x = 1) in;\n\
-         layout(binding = 0, rgba8) uniform image2DMS img;\n\
-         void main() { imageStore(img, ivec2(0), 0, vec4(1.0)); }\n",
-        3,
-        46,
-        "F0151",
-        "`img` is a multisampled storage texture",
+         layout(binding = 0) uniform samplerBuffer img[];\n\
+         layout(binding = 9) buffer B { vec4 x; int n; };\n\
+         void main() { x = texelFetch(img[n], 0); }\n",
+        4,
+        43,
+        "F0135",
+        "`img`: arrays of textures without a length",
     ),
 ];
 

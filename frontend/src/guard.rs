@@ -26,9 +26,9 @@ const MAX_TYPE_DEPTH: usize = 500;
 
 /// A token: its text, and where it starts.
 #[derive(Clone, Copy, Debug)]
-struct Token<'a> {
-    text: &'a str,
-    at: usize,
+pub(crate) struct Token<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) at: usize,
 }
 
 /// Refuses texts that would overwhelm a parser.
@@ -205,7 +205,7 @@ impl Scan {
 
 /// A preprocessor definition.
 #[derive(Debug, Default)]
-struct Define<'a> {
+pub(crate) struct Define<'a> {
     parameters: Vec<&'a str>,
     body: Vec<&'a str>,
 }
@@ -280,7 +280,7 @@ impl<'a> Expander<'a, '_> {
 }
 
 /// Splits a text into tokens and definitions; comments and blanks are dropped.
-fn tokens(text: &str) -> (Vec<Token<'_>>, HashMap<&str, Define<'_>>) {
+pub(crate) fn tokens(text: &str) -> (Vec<Token<'_>>, HashMap<&str, Define<'_>>) {
     let bytes = text.as_bytes();
     let mut out = Vec::new();
     let mut defines = HashMap::new();

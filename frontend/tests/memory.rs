@@ -155,11 +155,66 @@ void main() { o.seen[0] = texelFetch(t, 1); o.seen[1] = texelFetch(t, 2); o.size
 }
 
 #[test]
-fn what_storage_textures_cannot_do_is_refused_by_name() {
-    let text = |image: &str, access: &str| {
-        format!("#version 450\nlayout(local_size_x = 1) in;\nlayout(binding = 0, {image} t;\nvoid main() {{ {access}; }}\n")
+fn samples_stand_side_by_side() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+layout(local_size_x = 3) in;
+layout(binding = 0, rg32i) uniform iimage2DMS t;
+layout(binding = 1) buffer O { ivec4 seen[3]; int samples; ivec2 size; } o;
+void main() {
+    int n = int(gl_LocalInvocationIndex);
+    o.seen[n] = imageLoad(t, ivec2(1, 0), n);
+    imageStore(t, ivec2(0, 1), n, ivec4(n + 50));
+    o.samples = imageSamples(t);
+    o.size = imageSize(t);
+}
+",
+    );
+    // Two columns of two samples of two words, in two rows.
+    let t: Vec<u32> = (0..16).collect();
+    let r = compute(&m, vec![t, vec![9; 16]], &[("t.size", vec![2, 2, 1, 8]), ("t.samples", vec![2])]);
+    assert_eq!(r[0], [0, 1, 2, 3, 4, 5, 6, 7, 50, 50, 51, 51, 12, 13, 14, 15]);
+    // Sample 2 does not exist.
+    assert_eq!(r[1], [4, 5, 0, 1, 6, 7, 0, 1, 0, 0, 0, 0, 2, 9, 2, 2]);
+}
+
+#[test]
+fn the_level_of_a_sample_follows_from_how_the_place_moves() {
+    let m = from_glsl(
+        Stage::Fragment,
+        "#version 450
+layout(binding = 0) uniform sampler2D t;
+layout(binding = 1) uniform samplerCube c;
+layout(location = 0) out vec4 o;
+void main() {
+    o.xy = textureQueryLod(t, gl_FragCoord.xy * vec2(0.5, 0.25));
+    o.zw = textureQueryLod(c, vec3(2.0, gl_FragCoord.xy * 4.0));
+}
+",
+    );
+    let texture = |dim, size: [u32; 3], layers| retroshade_ir::TextureData {
+        dim,
+        size,
+        layers,
+        levels: 3,
+        depth: false,
+        filter: retroshade_ir::env::Filter::Nearest,
+        wrap: retroshade_ir::env::Wrap::Clamp,
+        texels: vec![[0; 4]; 2048],
     };
-    assert!(refused(Stage::Compute, &text("rgba8) uniform image2DMS", "imageStore(t, ivec2(0), 0, vec4(0))")).contains("F0151"));
+    let at = |x: f32, y: f32| InvocationInputs { inputs: vec![[x, y, 0.0, 1.0].map(f32::to_bits).to_vec()] };
+    let env = ShaderEnv {
+        invocations: vec![at(0.5, 0.5), at(1.5, 0.5), at(0.5, 1.5), at(1.5, 1.5)],
+        textures: vec![texture(retroshade_ir::TexDim::D2, [16, 16, 1], 1), texture(retroshade_ir::TexDim::Cube, [4, 4, 1], 6)],
+        ..ShaderEnv::default()
+    };
+    let r = retroshade_ir::interp::run(&m, &env, &Reference).unwrap();
+    let o = floats(&r.invocations[0].outputs[0]);
+    // Eight texels to the next pixel in x, four in y: level 3 of 0 to 2.
+    assert_eq!(o[..2], [2.0, 3.0]);
+    // On the face +x, 2.0 away: 4 / 2 of half a face of four texels: four texels, level 2. The second and third coordinate stay below 2.
+    assert_eq!(o[2..], [2.0, 2.0]);
 }
 
 #[test]

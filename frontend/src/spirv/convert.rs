@@ -71,6 +71,8 @@ pub(crate) struct Converter<'m> {
     pub(crate) tables: FxHashMap<Vec<(Type, [u32; 4])>, Rc<Mem>>,
     /// Outputs in the order of declaration: the variable's slot, its leaf, the IR's output and element.
     pub(crate) outputs: Vec<(Var, MemRef, u32)>,
+    /// Outputs whose lanes are several of the source's: the output, its type, and the first lane of each.
+    pub(crate) packed: Vec<(MemRef, Type, Vec<(Var, u8)>)>,
     /// Outputs whose computation must not vary between programs.
     pub(crate) invariant: BTreeSet<u32>,
     /// Instructions that go to the very beginning: they fill constant tables.
@@ -136,6 +138,7 @@ impl<'m> Converter<'m> {
             constants: Default::default(),
             tables: Default::default(),
             outputs: Vec::new(),
+            packed: Vec::new(),
             invariant: BTreeSet::new(),
             prelude: Vec::new(),
             kept: Default::default(),

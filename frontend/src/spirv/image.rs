@@ -6,10 +6,10 @@ use super::place::{Place, Step};
 use super::storage_image::is_memory;
 use super::types::{ImageDef, Kind, ResourceDef, Ty};
 use super::value::{Part, Resource, Val};
-use retroshade_ir::inst::{Imm, TexInfo, TexLod, TexOp};
+use retroshade_ir::inst::{Imm, MemRef, TexInfo, TexLod, TexOp};
 use retroshade_ir::module::{Builtin, IoDecl, TexDim, TextureDecl};
 use retroshade_ir::types::{F32, I32, Scalar, Type};
-use retroshade_ir::{Opcode, Stage, Texture, Value};
+use retroshade_ir::{FloatCC, Opcode, Stage, Texture, Value};
 use spirv::{Dim, ImageOperands, Op};
 use std::rc::Rc;
 
@@ -52,13 +52,14 @@ impl Image {
 
 /// The operands behind the mask of an image operation.
 #[derive(Default)]
-struct Extra {
+pub(crate) struct Extra {
     bias: Option<Value>,
     lod: Option<Value>,
     grad: Option<(Value, Value)>,
     offset: Option<Value>,
     offsets: Option<Val>,
-    sample: Option<Value>,
+    /// The sample of a texel.
+    pub(crate) sample: Option<Value>,
 }
 
 impl<'m> Converter<'m> {
@@ -79,9 +80,6 @@ impl<'m> Converter<'m> {
             Dim::DimCube => TexDim::Cube,
             _ => return refuse("is a texture of a kind that exists on none of the machines"),
         };
-        if d.multi && d.arrayed {
-            return refuse("is an array of multisampled textures: these exist on none of the machines");
-        }
         let Some(num) = d.num else { return refuse("holds something else than numbers") };
         let scalar = match num.ir() {
             Ok(Scalar::I32) => Scalar::I32,
@@ -332,8 +330,8 @@ impl<'m> Converter<'m> {
             }
             Op::ImageFetch => self.image_fetch(i, ty),
             Op::ImageQuerySizeLod | Op::ImageQuerySize | Op::ImageQueryLevels => self.image_query(i, ty),
-            Op::ImageQueryLod => Err(self.error("F0153", "the level that a sample would take cannot be asked on any of the machines")),
-            Op::ImageQuerySamples => Err(self.error("F0153", "the number of samples cannot be asked on any of the machines")),
+            Op::ImageQueryLod => self.image_query_lod(i, ty),
+            Op::ImageQuerySamples => self.image_query_samples(i),
             Op::ImageRead => self.image_read(i, ty),
             Op::ImageTexelPointer => self.texel_pointer(i),
             Op::ImageSampleImplicitLod
@@ -350,7 +348,7 @@ impl<'m> Converter<'m> {
         }
     }
 
-    fn operands_of_image(&mut self, i: &Inst<'m>, first: usize) -> R<Extra> {
+    pub(crate) fn operands_of_image(&mut self, i: &Inst<'m>, first: usize) -> R<Extra> {
         let mut extra = Extra::default();
         let Some(mask) = i.operands.get(first).copied() else { return Ok(extra) };
         let mask = ImageOperands::from_bits_retain(mask);
@@ -534,14 +532,14 @@ impl<'m> Converter<'m> {
     }
 
     /// An operand of a texture operation: halves as floats, which is what texture units take.
-    fn wide(&mut self, id: Id) -> R<Value> {
+    pub(crate) fn wide(&mut self, id: Id) -> R<Value> {
         let v = self.value_leaf(id)?;
         let t = self.func().ty(v);
         Ok(if t.scalar == Scalar::F16 { self.b().typed(Opcode::Fcvt, t.with_scalar(Scalar::F32), &[v], Imm::None) } else { v })
     }
 
     /// Texels in the precision of the source.
-    fn narrow(&mut self, v: Value, ty: Ty) -> R<Value> {
+    pub(crate) fn narrow(&mut self, v: Value, ty: Ty) -> R<Value> {
         let t = self.func().ty(v);
         let half = t.scalar == Scalar::F32 && ty.num().is_some_and(|n| n.ir() == Ok(Scalar::F16));
         Ok(if half { self.b().typed(Opcode::Fcvt, t.with_scalar(Scalar::F16), &[v], Imm::None) } else { v })
@@ -588,10 +586,10 @@ impl<'m> Converter<'m> {
         if self.func().ty(coord).scalar != Scalar::I32 {
             return Err(malformed(i.at, "a fetch at coordinates that are no integers"));
         }
-        if self.is_texels(&r) {
-            return self.texel_read(&r, coord, ty);
-        }
         let extra = self.operands_of_image(i, 4)?;
+        if self.is_texels(&r) {
+            return self.texel_read(&r, coord, extra.sample, ty);
+        }
         self.fetch(&r, coord, extra, ty)
     }
 
@@ -621,6 +619,92 @@ impl<'m> Converter<'m> {
             let v = if matches!(ty, Ty::Scalar(_)) { c.lane(v, 0) } else { v };
             Ok(Val::Leaf(c.narrow(v, ty)?))
         })
+    }
+
+    /// The number of samples, which the host sets: a machine that fetches samples does not tell programs how many there are.
+    fn image_query_samples(&mut self, i: &Inst<'m>) -> R<Val> {
+        let r = self.resource(i.word(2)?)?;
+        let r = Resource { image: r.image.clone(), sampler: None };
+        if self.is_texels(&r) {
+            return self.texel_samples(&r);
+        }
+        self.with_textures(&r, false, &mut |c, texture, _| {
+            let name = format!("{}.samples", c.out.textures[texture].name);
+            let u = c.extra_uniform(&name, I32, Some("u32"));
+            Ok(Val::Leaf(c.b().load(I32, MemRef::Uniform(u), 0, None)))
+        })
+    }
+
+    /// The level that a sample would take: as it would be accessed, and as it is computed. Samplers' own biases and limits are their own.
+    fn image_query_lod(&mut self, i: &Inst<'m>, ty: Ty) -> R<Val> {
+        let r = self.resource(i.word(2)?)?;
+        let coord = self.wide(i.word(3)?)?;
+        if self.out.stage != Stage::Fragment || !self.func().ty(coord).is_float() {
+            return Err(malformed(i.at, "the level of a sample outside a fragment program, or at a place that is no floats"));
+        }
+        self.with_textures(&r, false, &mut |c, texture, what| {
+            if c.func_lanes(coord) < what.lanes() {
+                return Err(malformed(c.at, "fewer coordinates than the texture needs"));
+            }
+            let pattern: Vec<u8> = (0..what.lanes()).collect();
+            let place = c.swizzle(coord, &pattern);
+            let size = c.size_as_floats(texture, what);
+            let moved = [Opcode::Ddx, Opcode::Ddy].map(|d| {
+                let step = if what.dim == TexDim::Cube { c.along_face(d, place) } else { c.op1(d, place) };
+                let texels = c.op2(Opcode::Fmul, step, size);
+                if what.lanes() == 1 { c.op2(Opcode::Fmul, texels, texels) } else { c.dot(texels, texels) }
+            });
+            let most = c.op2(Opcode::Fmax, moved[0], moved[1]);
+            let log = c.op1(Opcode::Flog2, most);
+            let half = c.fconst(F32, 0.5);
+            let level = c.op2(Opcode::Fmul, log, half);
+            let info = TexInfo { op: TexOp::Levels, texture, lod: TexLod::Implicit, compare: false, offset: [0; 3], component: 0 };
+            let levels = c.b().tex(I32, info, &[]);
+            let one = c.iconst(1);
+            let last = c.op2(Opcode::Isub, levels, one);
+            let last = c.b().typed(Opcode::S2f, F32, &[last], Imm::None);
+            let zero = c.fconst(F32, 0.0);
+            let taken = c.op2(Opcode::Fmax, level, zero);
+            let taken = c.op2(Opcode::Fmin, taken, last);
+            let both = c.vector(&[taken, level]);
+            Ok(Val::Leaf(c.narrow(both, ty)?))
+        })
+    }
+
+    /// The size of a texture in the directions of its coordinates; of a cube, texels from the middle of a face to its edge.
+    fn size_as_floats(&mut self, texture: Texture, what: Image) -> Value {
+        let cube = what.dim == TexDim::Cube;
+        let dims = if cube { 2 } else { what.lanes() };
+        let info = TexInfo { op: TexOp::Size, texture, lod: TexLod::Implicit, compare: false, offset: [0; 3], component: 0 };
+        let size = self.b().tex(I32.with_lanes(dims + u8::from(what.arrayed)), info, &[]);
+        let pattern = if cube { vec![0; 3] } else { (0..dims).collect() };
+        let size = self.swizzle(size, &pattern);
+        let size = self.b().typed(Opcode::S2f, F32.with_lanes(what.lanes()), &[size], Imm::None);
+        if !cube {
+            return size;
+        }
+        let half = self.fconst(F32.with_lanes(3), 0.5);
+        self.op2(Opcode::Fmul, size, half)
+    }
+
+    /// How far a direction moves on the face of the cube that it meets: the derivative of direction / largest coordinate.
+    fn along_face(&mut self, derivative: Opcode, direction: Value) -> Value {
+        let size = self.op1(Opcode::Fabs, direction);
+        let lanes = self.lanes(size);
+        let steps = self.op1(derivative, size);
+        let steps = self.lanes(steps);
+        let (mut most, mut step) = (lanes[0], steps[0]);
+        for n in 1..lanes.len() {
+            let more = self.b().fcmp(FloatCC::Ogt, lanes[n], most);
+            most = self.b().select(more, lanes[n], most);
+            step = self.b().select(more, steps[n], step);
+        }
+        let moved = self.op1(derivative, direction);
+        let [most, step] = [most, step].map(|v| self.splat(v, 3));
+        let here = self.op2(Opcode::Fdiv, direction, most);
+        let pulled = self.op2(Opcode::Fmul, here, step);
+        let moved = self.op2(Opcode::Fsub, moved, pulled);
+        self.op2(Opcode::Fdiv, moved, most)
     }
 
     /// Sizes and numbers of levels and layers.

@@ -5,12 +5,14 @@
 
 use super::binary::{Deco, Global, Id, R, literal, malformed};
 use super::convert::Converter;
+use super::packed::{Packed, packed_key};
 use super::place::{Mem, Memory, Place, Root, Slot, UniformTree};
 use super::types::{Num, Ty};
 use retroshade_ir::inst::{Imm, MemRef};
 use retroshade_ir::module::{Binding, Builtin, Dim, Interpolation, IoDecl, Sampling, Stage, UniformDecl};
 use retroshade_ir::types::I1;
 use retroshade_ir::{Opcode, Value};
+use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, Decoration, StorageClass};
 use std::rc::Rc;
 
@@ -38,14 +40,18 @@ struct Where {
 
 /// What the source says about an input or output.
 #[derive(Clone, Copy, Debug, Default)]
-struct Says {
+pub(crate) struct Says {
     builtin: Option<BuiltIn>,
-    location: Option<u32>,
-    component: Option<u32>,
-    index: Option<u32>,
+    /// Where it is.
+    pub(crate) location: Option<u32>,
+    /// The first lane there.
+    pub(crate) component: Option<u32>,
+    /// Which of a target's two colours.
+    pub(crate) index: Option<u32>,
     interpolation: Option<Interpolation>,
     sampling: Sampling0,
-    invariant: bool,
+    /// Whether its computation must not vary.
+    pub(crate) invariant: bool,
     patch: bool,
     relaxed: bool,
 }
@@ -55,7 +61,7 @@ type Sampling0 = Option<Sampling>;
 
 impl Says {
     /// What decorations add to what is known of the whole.
-    fn and(mut self, list: &[Deco<'_>]) -> Says {
+    pub(crate) fn and(mut self, list: &[Deco<'_>]) -> Says {
         for (d, words) in list {
             let first = words.first().copied();
             match d {
@@ -75,17 +81,30 @@ impl Says {
         }
         self
     }
+
+    /// Puts how it is interpolated into its declaration, and which colour it is.
+    pub(crate) fn describe(self, decl: &mut IoDecl) {
+        if let Some(i) = self.interpolation {
+            decl.interpolation = i;
+        }
+        if let Some(s) = self.sampling {
+            decl.sampling = s;
+        }
+        decl.blend_source = self.index.unwrap_or(0).min(1) as u8;
+    }
 }
 
 /// Inputs or outputs while they are declared.
-struct Io {
-    output: bool,
+pub(crate) struct Io {
+    pub(crate) output: bool,
     /// Vertices of a geometry program's inputs: every input has one element per vertex.
-    vertices: Option<u32>,
+    pub(crate) vertices: Option<u32>,
     /// The next location for what has none of its own.
-    next: u32,
-    taken: Vec<String>,
+    pub(crate) next: u32,
+    pub(crate) taken: Vec<String>,
     unplaced: bool,
+    /// Locations that several of them share.
+    pub(crate) packed: FxHashMap<u32, Packed>,
 }
 
 impl<'m> Converter<'m> {
@@ -432,9 +451,10 @@ impl<'m> Converter<'m> {
     /// Declares inputs or outputs: those with locations of their own first choose, the others take the lowest free ones.
     fn declare_io(&mut self, globals: &[Global], used: &super::Used, output: bool) -> R<()> {
         let class = if output { StorageClass::Output } else { StorageClass::Input };
-        let mut io = Io { output, vertices: None, next: 0, taken: Vec::new(), unplaced: false };
         let geometry_input = self.out.stage == Stage::Geometry && !output;
         let all: Vec<&Global> = globals.iter().filter(|g| g.storage == class).collect();
+        let packed = self.shared_locations(&all, geometry_input);
+        let mut io = Io { output, vertices: None, next: 0, taken: Vec::new(), unplaced: false, packed };
         let mut free = Free::default();
         for g in &all {
             let says = Says::default().and(self.b.decorations(g.id));
@@ -572,7 +592,7 @@ impl<'m> Converter<'m> {
     }
 
     /// Locations that a type takes.
-    fn locations(&self, ty: Ty) -> u32 {
+    pub(crate) fn locations(&self, ty: Ty) -> u32 {
         match ty {
             Ty::Matrix(c, ..) => c.into(),
             Ty::Array(id) => {
@@ -655,10 +675,8 @@ impl<'m> Converter<'m> {
                 return Err(self.error("F0124", format!("`{name}`: a program can read the colour of its first target only")));
             }
             None => {
-                if says.component.is_some_and(|c| c != 0) {
-                    return Err(
-                        self.error("F0123", format!("`{name}` shares its location with another one, which none of the machines can do"))
-                    );
+                if io.packed.contains_key(&packed_key(io.next, says.index)) {
+                    return self.packed_leaf(name, ty, says, io);
                 }
                 let mut d = IoDecl::at_location(name, t, io.next);
                 io.next += 1;
@@ -670,13 +688,7 @@ impl<'m> Converter<'m> {
                 d
             }
         };
-        if let Some(i) = says.interpolation {
-            decl.interpolation = i;
-        }
-        if let Some(s) = says.sampling {
-            decl.sampling = s;
-        }
-        decl.blend_source = says.index.unwrap_or(0).min(1) as u8;
+        says.describe(&mut decl);
         decl.count = io.vertices.unwrap_or(count);
         decl.source_type = ty.num().and_then(Num::source).map(str::to_string).filter(|s| !(s == "bool" && t == I1));
         if matches!(decl.binding, Binding::Builtin(b) if is_number(b)) {
@@ -730,6 +742,7 @@ impl<'m> Converter<'m> {
             }
             self.b().store(output, n, v, None);
         }
+        invariant.extend(self.write_packed());
         self.mark_precise(invariant);
     }
 
@@ -811,7 +824,7 @@ fn gcd(a: u32, b: u32) -> u32 {
 }
 
 /// A name that is not taken: the source's, or `locationN`, or with a number.
-fn unique(name: &str, taken: &[String], binding: Binding) -> String {
+pub(crate) fn unique(name: &str, taken: &[String], binding: Binding) -> String {
     let free = |n: &str| !taken.iter().any(|t| t == n);
     if free(name) {
         return name.to_string();

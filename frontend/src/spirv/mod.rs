@@ -23,6 +23,7 @@ mod math;
 mod matrix;
 mod memory;
 mod ops;
+mod packed;
 mod place;
 mod storage;
 mod storage_image;

@@ -11,7 +11,7 @@ use super::types::{ImageDef, Ty};
 use super::value::{Resource, Val};
 use retroshade_ir::inst::{AtomicOp, Imm, MemRef};
 use retroshade_ir::module::{Access, StorageDecl, UniformDecl};
-use retroshade_ir::types::{I32, Type};
+use retroshade_ir::types::{I32, Scalar, Type};
 use retroshade_ir::{IntCC, Opcode, Storage, Uniform, Value};
 use spirv::{Decoration, Dim};
 
@@ -21,6 +21,8 @@ pub(crate) struct Texels {
     decl: Storage,
     /// Width, height, depth or layers, words from one row to the next.
     size: Uniform,
+    /// How many samples a texel has, if it has any.
+    samples: Option<Uniform>,
     format: Format,
     def: ImageDef,
 }
@@ -65,11 +67,8 @@ impl<'m> Converter<'m> {
     /// Declares one.
     pub(crate) fn declare_texels(&mut self, image: (Id, u32), name: &str, d: ImageDef) -> R<()> {
         let refuse = |what: &str| Err(self.error("F0151", format!("`{name}` {what}")));
-        if d.multi {
-            return refuse("is a multisampled storage texture: these exist on none of the machines");
-        }
         let num = match d.num {
-            Some(n) if n.width == 32 => n,
+            Some(n) if n.width == 32 || n.ir() == Ok(Scalar::F16) => n,
             _ => return refuse("holds numbers of a width that exists on none of the machines"),
         };
         let Some(format) = Format::new(d.format, num) else {
@@ -90,7 +89,8 @@ impl<'m> Converter<'m> {
         };
         let kind = if d.storage { "storage" } else { "buffer" };
         let kind = if d.dim == Dim::DimBuffer { "texel".to_string() } else { format!("texture_{kind}") };
-        let source_type = format!("{kind}_{dim}{}<{}>", if d.arrayed { "_array" } else { "" }, format.name);
+        let multi = if d.multi { "multisampled_" } else { "" };
+        let source_type = format!("{kind}_{multi}{dim}{}<{}>", if d.arrayed { "_array" } else { "" }, format.name);
         let decl = self.out.storage.push(StorageDecl {
             name: name.to_string(),
             head: Vec::new(),
@@ -102,7 +102,8 @@ impl<'m> Converter<'m> {
             span: self.span,
         });
         let size = self.extra_uniform(&format!("{name}.size"), I32.with_lanes(4), Some("u32"));
-        self.texels.insert(image, Texels { decl, size, format, def: d });
+        let samples = d.multi.then(|| self.extra_uniform(&format!("{name}.samples"), I32, Some("u32")));
+        self.texels.insert(image, Texels { decl, size, samples, format, def: d });
         Ok(())
     }
 
@@ -131,8 +132,15 @@ impl<'m> Converter<'m> {
         self.lanes(v)
     }
 
-    /// The texel at integer coordinates.
-    fn texel_at(&mut self, t: Texels, coord: Value) -> R<Texel> {
+    fn samples_of_texel(&mut self, t: Texels) -> Value {
+        match t.samples {
+            Some(u) => self.b().load(I32, MemRef::Uniform(u), 0, None),
+            None => self.iconst(1),
+        }
+    }
+
+    /// The texel at integer coordinates, or one of its samples.
+    fn texel_at(&mut self, t: Texels, coord: Value, sample: Option<Value>) -> R<Texel> {
         let given = self.lanes(coord);
         // Column, row, slice: which of them the texture has.
         let (row, slice) = match (t.def.dim, t.def.arrayed) {
@@ -155,6 +163,16 @@ impl<'m> Converter<'m> {
             }
         }
         let mut address = given[0];
+        if t.samples.is_some() {
+            let Some(n) = sample.filter(|n| self.out.functions[self.out.entry].ty(*n) == I32) else {
+                return Err(malformed(self.at, "a multisampled texture without a sample"));
+            };
+            let count = self.samples_of_texel(t);
+            let is = self.b().icmp(IntCC::Ult, n, count);
+            ok = self.op2(Opcode::Iand, ok, is);
+            address = self.op2(Opcode::Imul, address, count);
+            address = self.op2(Opcode::Iadd, address, n);
+        }
         if t.format.words() > 1 {
             let k = self.iconst(t.format.words());
             address = self.op2(Opcode::Imul, address, k);
@@ -174,16 +192,17 @@ impl<'m> Converter<'m> {
     }
 
     /// Reads a texel.
-    pub(crate) fn texel_read(&mut self, r: &Resource, coord: Value, ty: Ty) -> R<Val> {
+    pub(crate) fn texel_read(&mut self, r: &Resource, coord: Value, sample: Option<Value>, ty: Ty) -> R<Val> {
         let Some(all) = self.chosen_texels(r)? else { return Err(self.error("F0150", "a texture that was not declared")) };
         let want = self.ir_ty(ty)?;
         let mut found: Option<Value> = None;
         for (t, is) in all.into_iter().rev() {
-            let x = self.texel_at(t, coord)?;
+            let x = self.texel_at(t, coord, sample)?;
             let v = self.texel_words(x);
             let lanes = self.unpack_texel(t.format, &v);
             let lanes: Vec<Value> = lanes.into_iter().take(want.lanes.into()).collect();
             let v = self.vector(&lanes);
+            let v = self.narrow(v, ty)?;
             let zero = self.splat_const(want, 0);
             if self.func().ty(v) != want {
                 return Err(malformed(self.at, "a texel of another type than the texture's"));
@@ -206,10 +225,11 @@ impl<'m> Converter<'m> {
     /// `OpImageWrite`.
     pub(crate) fn texel_write(&mut self, i: &Inst<'m>) -> R<()> {
         let r = self.resource(i.word(0)?)?;
-        let (coord, v) = (self.value_leaf(i.word(1)?)?, self.value_leaf(i.word(2)?)?);
+        let (coord, v) = (self.value_leaf(i.word(1)?)?, self.wide(i.word(2)?)?);
+        let sample = self.operands_of_image(i, 3)?.sample;
         let Some(all) = self.chosen_texels(&r)? else { return Err(self.error("F0136", "a store to a texture that only samplers read")) };
         for (t, is) in all {
-            let x = self.texel_at(t, coord)?;
+            let x = self.texel_at(t, coord, sample)?;
             let channels = self.lanes(v);
             if channels.iter().any(|c| self.func().ty(*c).is_float() != t.format.is_float()) {
                 return Err(malformed(i.at, "a texel of another type than the texture's"));
@@ -258,15 +278,29 @@ impl<'m> Converter<'m> {
         found.map(Val::Leaf).ok_or_else(|| malformed(self.at, "a choice among no textures"))
     }
 
+    /// How many samples a texel has.
+    pub(crate) fn texel_samples(&mut self, r: &Resource) -> R<Val> {
+        let Some(all) = self.chosen_texels(r)? else { return Err(self.error("F0150", "a texture that was not declared")) };
+        let mut found: Option<Value> = None;
+        for (t, is) in all.into_iter().rev() {
+            let v = self.samples_of_texel(t);
+            found = Some(match (found, is) {
+                (Some(other), Some(is)) => self.b().select(is, v, other),
+                _ => v,
+            });
+        }
+        found.map(Val::Leaf).ok_or_else(|| malformed(self.at, "a choice among no textures"))
+    }
+
     /// `OpImageTexelPointer`: what atomics on texels point to.
     pub(crate) fn texel_pointer(&mut self, i: &Inst<'m>) -> R<Val> {
         let p = self.pointer(i.word(2)?)?;
         let Val::Resource(r) = self.load(&p)? else { return Err(malformed(i.at, "a texel of something that is no texture")) };
-        let coord = self.value_leaf(i.word(3)?)?;
+        let (coord, sample) = (self.value_leaf(i.word(3)?)?, self.value_leaf(i.word(4)?)?);
         let ty = self.types.pointee(i.word(0)?).and_then(|t| self.types.shape(t)).unwrap_or(Ty::Opaque);
         match self.chosen_texels(&r)?.as_deref() {
             Some([(t, None)]) if t.format.is_integer_word() || t.format.is_float_word() => {
-                let x = self.texel_at(*t, coord)?;
+                let x = self.texel_at(*t, coord, Some(sample))?;
                 self.texel_places.push(x);
                 Ok(Val::Place(Place::of(Root::Texel(self.texel_places.len() as u32 - 1), ty)))
             }
@@ -334,7 +368,8 @@ impl<'m> Converter<'m> {
         let r = self.resource(i.word(2)?)?;
         let coord = self.value_leaf(i.word(3)?)?;
         if self.is_texels(&r) {
-            return self.texel_read(&r, coord, ty);
+            let sample = self.operands_of_image(i, 4)?.sample;
+            return self.texel_read(&r, coord, sample, ty);
         }
         self.input_attachment(i, &r, coord, ty)
     }

@@ -51,6 +51,9 @@ impl<'m> Converter<'m> {
             Op::SubgroupAllEqualKHR => Val::Leaf(self.truth_of(true)),
             Op::GroupNonUniformAll
             | Op::GroupNonUniformAny
+            | Op::GroupAll
+            | Op::GroupAny
+            | Op::GroupBroadcast
             | Op::GroupNonUniformBroadcast
             | Op::GroupNonUniformBroadcastFirst
             | Op::GroupNonUniformShuffle
@@ -128,6 +131,10 @@ enum Neutral {
 fn neutral(op: Op, ty: Ty) -> Option<Neutral> {
     Some(match op {
         Op::GroupNonUniformIAdd
+        | Op::GroupIAdd
+        | Op::GroupIAddNonUniformAMD
+        | Op::GroupUMax
+        | Op::GroupUMaxNonUniformAMD
         | Op::GroupNonUniformUMax
         | Op::GroupNonUniformBitwiseOr
         | Op::GroupNonUniformBitwiseXor
@@ -135,13 +142,13 @@ fn neutral(op: Op, ty: Ty) -> Option<Neutral> {
         | Op::GroupNonUniformLogicalXor => Neutral::Bits(0),
         Op::GroupNonUniformIMul | Op::GroupNonUniformLogicalAnd => Neutral::Bits(1),
         Op::GroupNonUniformBitwiseAnd if ty.kind() == Kind::Bool => Neutral::Bits(1),
-        Op::GroupNonUniformUMin | Op::GroupNonUniformBitwiseAnd => Neutral::Bits(u32::MAX),
-        Op::GroupNonUniformSMin => Neutral::Bits(i32::MAX as u32),
-        Op::GroupNonUniformSMax => Neutral::Bits(i32::MIN as u32),
-        Op::GroupNonUniformFAdd => Neutral::Float(0.0),
+        Op::GroupNonUniformUMin | Op::GroupUMin | Op::GroupUMinNonUniformAMD | Op::GroupNonUniformBitwiseAnd => Neutral::Bits(u32::MAX),
+        Op::GroupNonUniformSMin | Op::GroupSMin | Op::GroupSMinNonUniformAMD => Neutral::Bits(i32::MAX as u32),
+        Op::GroupNonUniformSMax | Op::GroupSMax | Op::GroupSMaxNonUniformAMD => Neutral::Bits(i32::MIN as u32),
+        Op::GroupNonUniformFAdd | Op::GroupFAdd | Op::GroupFAddNonUniformAMD => Neutral::Float(0.0),
         Op::GroupNonUniformFMul => Neutral::Float(1.0),
-        Op::GroupNonUniformFMin => Neutral::Float(f32::INFINITY),
-        Op::GroupNonUniformFMax => Neutral::Float(f32::NEG_INFINITY),
+        Op::GroupNonUniformFMin | Op::GroupFMin | Op::GroupFMinNonUniformAMD => Neutral::Float(f32::INFINITY),
+        Op::GroupNonUniformFMax | Op::GroupFMax | Op::GroupFMaxNonUniformAMD => Neutral::Float(f32::NEG_INFINITY),
         _ => return None,
     })
 }
@@ -150,6 +157,8 @@ fn neutral(op: Op, ty: Ty) -> Option<Neutral> {
 pub(crate) fn is_subgroup(op: Op) -> bool {
     let n = op as u32;
     (Op::GroupNonUniformElect as u32..=Op::GroupNonUniformLogicalXor as u32).contains(&n)
+        || (Op::GroupAll as u32..=Op::GroupSMax as u32).contains(&n)
+        || (Op::GroupIAddNonUniformAMD as u32..=Op::GroupSMaxNonUniformAMD as u32).contains(&n)
         || matches!(
             op,
             Op::GroupNonUniformPartitionNV

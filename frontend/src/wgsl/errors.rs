@@ -22,16 +22,12 @@ type Said = (String, Option<Span>);
 /// Errors of the WGSL parser.
 pub(crate) fn parse(e: &naga::front::wgsl::ParseError, spans: SpanMap, names: Names) -> Diagnostic {
     let labels: Vec<(Span, &str)> = e.labels().map(|(s, l)| (spans(s), l)).collect();
-    let mut message = e.message().replace(" (see msg)", "");
+    let mut message = plainly(e.message().replace(" (see msg)", ""));
     // naga puts the name of a function or variable first and what is wrong with it behind.
     let wrong = |l: &str| l.contains("has type") || l.starts_with("this expression has") || l.starts_with("but this");
     let main = labels.iter().position(|(_, l)| wrong(l)).filter(|n| *n > 0 && labels[0].0.start <= labels[*n].0.start).unwrap_or(0);
     let (mut at, label) = labels.get(main).copied().unwrap_or((Span::NONE, ""));
-    // What naga has not learned yet and no machine has anyway.
-    if message.contains("`subgroups`") {
-        return Diagnostic::error("F0133", at, "subgroup operations exist on none of the machines");
-    }
-    let dull = ["see msg", "definition of", "invalid accessor", "unknown identifier"];
+    let dull = ["see msg", "definition of", "invalid accessor", "unknown ", "Some("];
     if !label.is_empty() && !message.contains(label) && !dull.iter().any(|d| label.starts_with(d)) {
         message = format!("{message} ({label})");
     }
@@ -51,6 +47,51 @@ pub(crate) fn parse(e: &naga::front::wgsl::ParseError, spans: SpanMap, names: Na
     }
     d
 }
+
+/// What naga says of words that it has not learned and of operands, without its own names.
+fn plainly(message: String) -> String {
+    let quoted = |text: &str| text.split('`').nth(1).map(str::to_string);
+    if let Some(name) = message.strip_prefix("unknown enable-extension").and_then(quoted) {
+        return match &name[..] {
+            "atomic_vec2u_min_max" => format!("64-bit atomics (`{name}`) exist on none of the machines"),
+            _ => format!("`{name}` is an extension of one implementation and no part of WGSL"),
+        };
+    }
+    if let Some(name) = message.strip_prefix("unknown language extension").and_then(quoted) {
+        return format!("`{name}` is an extension of one implementation and no part of WGSL");
+    }
+    if let Some((what, name)) = message.strip_prefix("unknown ").and_then(|rest| rest.split_once(": `")) {
+        let today = if name == "push_constant`" { "; today's name is `immediate`" } else { "" };
+        return format!("`{name} is no {what} of WGSL{today}");
+    }
+    if let Some(op) = message.strip_prefix("Incompatible operands: ").and_then(|rest| rest.split('(').next()) {
+        let known = OPERATORS.iter().find(|(name, _)| *name == op).map_or("this operator", |(_, sign)| *sign);
+        return format!("the operands of {known} are of types that do not fit together");
+    }
+    message
+}
+
+/// Operators by naga's names.
+const OPERATORS: [(&str, &str); 18] = [
+    ("Add", "`+`"),
+    ("Subtract", "`-`"),
+    ("Multiply", "`*`"),
+    ("Divide", "`/`"),
+    ("Modulo", "`%`"),
+    ("Equal", "`==`"),
+    ("NotEqual", "`!=`"),
+    ("Less", "`<`"),
+    ("LessEqual", "`<=`"),
+    ("Greater", "`>`"),
+    ("GreaterEqual", "`>=`"),
+    ("And", "`&`"),
+    ("ExclusiveOr", "`^`"),
+    ("InclusiveOr", "`|`"),
+    ("LogicalAnd", "`&&`"),
+    ("LogicalOr", "`||`"),
+    ("ShiftLeft", "`<<`"),
+    ("ShiftRight", "`>>`"),
+];
 
 /// The initial value behind a name that is declared there: `let a: T = value;`.
 fn initial_value(name: Span, text: &str) -> Option<Span> {
@@ -512,5 +553,22 @@ fn operator(op: BinaryOperator) -> &'static str {
         B::LogicalOr => "||",
         B::ShiftLeft => "<<",
         B::ShiftRight => ">>",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plainly;
+
+    #[test]
+    fn nothing_of_naga_is_in_a_message() {
+        for (from, to) in [
+            ("Incompatible operands: Greater(Struct { members: [] }, _)", "the operands of `>` are of types that do not fit together"),
+            ("unknown attribute: `fragment_depth`", "`fragment_depth` is no attribute of WGSL"),
+            ("unknown language extension `texel_buffers`", "`texel_buffers` is an extension of one implementation and no part of WGSL"),
+            ("invalid field accessor `x`", "invalid field accessor `x`"),
+        ] {
+            assert_eq!(plainly(from.into()), to);
+        }
     }
 }

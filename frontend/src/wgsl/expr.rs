@@ -171,9 +171,6 @@ impl<'m> Writer<'m> {
             }
             Expression::As { expr, kind, convert } => self.cast(h, *expr, *kind, *convert)?,
             Expression::ArrayLength(e) => self.array_length(h, *e)?,
-            Expression::SubgroupBallotResult | Expression::SubgroupOperationResult { .. } => {
-                return Err(self.error("F0133", "subgroup operations exist on none of the machines"));
-            }
             Expression::CooperativeLoad { .. } | Expression::CooperativeMultiplyAdd { .. } => {
                 return Err(self.error("F0133", "cooperative matrices exist on none of the machines"));
             }
@@ -198,7 +195,7 @@ impl<'m> Writer<'m> {
             return Ok(Val::Id(id));
         }
         let to = self.ty(var.ty);
-        let ty = self.out.pointer(super::writer::class(var.space), to);
+        let ty = self.out.pointer(super::writer::class(self.shared.of(var).0), to);
         let zero = self.out.word(0);
         Ok(Val::Id(self.op(Op::AccessChain, ty, &[id, zero])))
     }

@@ -260,10 +260,16 @@ impl<'m> Writer<'m> {
                     self.code.values[h.index()] = Some(Val::Id(v));
                 }
             }
-            // A storage texture is refused where it is declared.
-            Statement::ImageStore { .. } | Statement::ImageAtomic { .. } => {}
-            Statement::SubgroupBallot { .. } | Statement::SubgroupGather { .. } | Statement::SubgroupCollectiveOperation { .. } => {
-                return Err(self.error("F0133", "subgroup operations exist on none of the machines"));
+            Statement::ImageStore { image, coordinate, array_index, value } => {
+                self.image_store(*image, *coordinate, *array_index, *value)?
+            }
+            Statement::ImageAtomic { image, coordinate, array_index, fun, value } => {
+                self.image_atomic(*image, (*coordinate, *array_index), fun, *value)?
+            }
+            Statement::SubgroupBallot { result, predicate } => self.ballot(*result, *predicate)?,
+            Statement::SubgroupGather { mode, argument, result } => self.gather(mode, *argument, *result)?,
+            Statement::SubgroupCollectiveOperation { op, collective_op, argument, result } => {
+                self.collective(*op, *collective_op, *argument, *result)?
             }
             Statement::CooperativeStore { .. } => {
                 return Err(self.error("F0133", "cooperative matrices exist on none of the machines"));
@@ -404,38 +410,43 @@ impl<'m> Writer<'m> {
         };
         let ty = self.out.scalar(scalar);
         let (scope, order) = (self.out.word(spirv::Scope::Device as u32), self.out.word(0));
-        use ScalarKind::{Float, Sint};
-        let op = match (fun, scalar.kind) {
-            (AtomicFunction::Add, Float) => Op::AtomicFAddEXT,
-            (AtomicFunction::Add, _) => Op::AtomicIAdd,
-            (AtomicFunction::Subtract, _) => Op::AtomicISub,
-            (AtomicFunction::And, _) => Op::AtomicAnd,
-            (AtomicFunction::InclusiveOr, _) => Op::AtomicOr,
-            (AtomicFunction::ExclusiveOr, _) => Op::AtomicXor,
-            (AtomicFunction::Min, Sint) => Op::AtomicSMin,
-            (AtomicFunction::Min, _) => Op::AtomicUMin,
-            (AtomicFunction::Max, Sint) => Op::AtomicSMax,
-            (AtomicFunction::Max, _) => Op::AtomicUMax,
-            (AtomicFunction::Exchange { compare: None }, _) => Op::AtomicExchange,
-            (AtomicFunction::Exchange { compare: Some(c) }, _) => {
-                let c = self.value(*c)?;
-                let old = self.op(Op::AtomicCompareExchange, ty, &[p, scope, order, order, v, c]);
-                let Some(h) = result else { return Ok(()) };
-                let mut id = old;
-                if matches!(self.inner_of(h), TypeInner::Struct { .. }) {
-                    let truth = self.out.scalar(naga::Scalar::BOOL);
-                    let same = self.op(Op::IEqual, truth, &[old, c]);
-                    let both = self.type_of(h);
-                    id = self.op(Op::CompositeConstruct, both, &[old, same]);
-                }
-                self.code.values[h.index()] = Some(Val::Id(id));
-                return Ok(());
+        if let AtomicFunction::Exchange { compare: Some(c) } = fun {
+            let c = self.value(*c)?;
+            let old = self.op(Op::AtomicCompareExchange, ty, &[p, scope, order, order, v, c]);
+            let Some(h) = result else { return Ok(()) };
+            let mut id = old;
+            if matches!(self.inner_of(h), TypeInner::Struct { .. }) {
+                let truth = self.out.scalar(naga::Scalar::BOOL);
+                let same = self.op(Op::IEqual, truth, &[old, c]);
+                let both = self.type_of(h);
+                id = self.op(Op::CompositeConstruct, both, &[old, same]);
             }
-        };
+            self.code.values[h.index()] = Some(Val::Id(id));
+            return Ok(());
+        }
+        let op = atomic_op(fun, scalar.kind);
         let old = self.op(op, ty, &[p, scope, order, v]);
         if let Some(h) = result {
             self.code.values[h.index()] = Some(Val::Id(old));
         }
         Ok(())
+    }
+}
+
+/// The instruction of an atomic that compares nothing.
+pub(super) fn atomic_op(fun: &AtomicFunction, kind: ScalarKind) -> Op {
+    use ScalarKind::{Float, Sint};
+    match (fun, kind) {
+        (AtomicFunction::Add, Float) => Op::AtomicFAddEXT,
+        (AtomicFunction::Add, _) => Op::AtomicIAdd,
+        (AtomicFunction::Subtract, _) => Op::AtomicISub,
+        (AtomicFunction::And, _) => Op::AtomicAnd,
+        (AtomicFunction::InclusiveOr, _) => Op::AtomicOr,
+        (AtomicFunction::ExclusiveOr, _) => Op::AtomicXor,
+        (AtomicFunction::Min, Sint) => Op::AtomicSMin,
+        (AtomicFunction::Min, _) => Op::AtomicUMin,
+        (AtomicFunction::Max, Sint) => Op::AtomicSMax,
+        (AtomicFunction::Max, _) => Op::AtomicUMax,
+        (AtomicFunction::Exchange { .. }, _) => Op::AtomicExchange,
     }
 }

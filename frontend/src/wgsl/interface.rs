@@ -29,31 +29,31 @@ impl<'m> Writer<'m> {
         let (module, info) = (self.module, self.info.get_entry_point(entry));
         for (h, g) in module.global_variables.iter() {
             let span = (self.spans)(module.global_variables.get_span(h));
-            let lacking = match module.types[g.ty].inner {
-                TypeInner::Image { class: ImageClass::External, .. } => "external textures exist on none of the machines",
-                TypeInner::Image { class: ImageClass::Storage { .. }, .. } => "storage textures are taken from GLSL, HLSL and SPIR-V only",
-                _ => "",
-            };
-            if !lacking.is_empty() {
+            if matches!(module.types[g.ty].inner, TypeInner::Image { class: ImageClass::External, .. }) {
                 if info[h].is_empty() {
                     continue;
                 }
                 let name = g.name.as_deref().unwrap_or("?");
-                return Err(Diagnostic::error("F0151", span, format!("`{name}`: {lacking}")));
+                return Err(Diagnostic::error("F0151", span, format!("`{name}`: external textures exist on none of the machines")));
             }
             let ty = if self.wrapped(h) { self.wrapper(g.ty) } else { self.ty(g.ty) };
-            let init = match (g.space, g.init) {
+            let (space, binding) = self.shared.of(g);
+            let init = match (space, g.init) {
                 (_, Some(init)) => Some(self.constant(init)?),
                 (AddressSpace::Private | AddressSpace::WorkGroup, None) => Some(self.out.null(ty)),
                 _ => None,
             };
-            let id = self.out.variable(class(g.space), ty, init);
+            let id = self.out.variable(class(space), ty, init);
             self.out.name(id, g.name.as_deref());
-            if let Some(b) = &g.binding {
+            if let Some(b) = binding {
                 self.out.decorate(id, Decoration::DescriptorSet, &[b.group]);
                 self.out.decorate(id, Decoration::Binding, &[b.binding]);
             }
-            if let AddressSpace::Storage { access } = g.space {
+            let access = match space {
+                AddressSpace::Storage { access } => Some(access),
+                _ => texture_access(module, g.ty),
+            };
+            if let Some(access) = access {
                 for (right, lacks) in [(StorageAccess::STORE, Decoration::NonWritable), (StorageAccess::LOAD, Decoration::NonReadable)] {
                     if !access.contains(right) {
                         self.out.decorate(id, lacks, &[]);
@@ -72,7 +72,7 @@ impl<'m> Writer<'m> {
     /// Whether a variable is a buffer that is no structure, which SPIR-V has only inside of one.
     pub(super) fn wrapped(&self, h: Handle<naga::GlobalVariable>) -> bool {
         let g = &self.module.global_variables[h];
-        let buffer = matches!(g.space, AddressSpace::Uniform | AddressSpace::Storage { .. } | AddressSpace::Immediate);
+        let buffer = matches!(self.shared.of(g).0, AddressSpace::Uniform | AddressSpace::Storage { .. } | AddressSpace::Immediate);
         buffer && !matches!(self.module.types[g.ty].inner, TypeInner::Struct { .. } | TypeInner::BindingArray { .. })
     }
 
@@ -255,6 +255,15 @@ fn members_of<'m>(module: &'m naga::Module, binding: Option<&Binding>, ty: Handl
     }
 }
 
+/// How a storage texture, or an array of them, is accessed.
+fn texture_access(module: &naga::Module, ty: Handle<Type>) -> Option<StorageAccess> {
+    match module.types[ty].inner {
+        TypeInner::Image { class: ImageClass::Storage { access, .. }, .. } => Some(access),
+        TypeInner::BindingArray { base, .. } => texture_access(module, base),
+        _ => None,
+    }
+}
+
 /// SPIR-V's builtin for one of naga's; those of stages and extensions that no machine has are left out.
 fn builtin(b: N, fragment_input: bool) -> Option<BuiltIn> {
     Some(match b {
@@ -276,6 +285,10 @@ fn builtin(b: N, fragment_input: bool) -> Option<BuiltIn> {
         N::LocalInvocationIndex => BuiltIn::LocalInvocationIndex,
         N::WorkGroupId => BuiltIn::WorkgroupId,
         N::NumWorkGroups => BuiltIn::NumWorkgroups,
+        N::NumSubgroups => BuiltIn::NumSubgroups,
+        N::SubgroupId => BuiltIn::SubgroupId,
+        N::SubgroupSize => BuiltIn::SubgroupSize,
+        N::SubgroupInvocationId => BuiltIn::SubgroupLocalInvocationId,
         _ => return None,
     })
 }

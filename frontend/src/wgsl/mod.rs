@@ -1,8 +1,8 @@
-//! WGSL by way of naga: parsed, validated, overrides given their values, and one entry point written as SPIR-V for the reader.
+//! WGSL by way of naga: prepared, parsed, validated, overrides given their values, and one entry point written as SPIR-V for the reader.
 //!
 //! ```text
 //! text ─naga─▶ its module ─writer, interface─▶ words
-//!                            └─ func ─▶ expr ─▶ math, image
+//!                            └─ func ─▶ expr ─▶ math, image, subgroup
 //! ```
 //!
 //! naga's IR is close to SPIR-V: the writer has an arm for each of its expressions and statements and no features of its own. Lines in the
@@ -16,15 +16,21 @@ mod image;
 mod interface;
 mod math;
 mod names;
+mod overrides;
+mod pointers;
+mod prepare;
+mod subgroup;
 mod writer;
 
 use crate::spirv::Words;
 use crate::spirv::consts::number_of;
 use crate::{FrontOptions, guard, spirv};
 use naga::back::PipelineConstants;
-use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::valid::{Capabilities, ValidationFlags, Validator};
 use names::Names;
+use pointers::Shared;
 use retroshade_ir::{Diagnostic, FileId, Module, Span, Stage};
+use std::borrow::Cow;
 use writer::{SpanMap, Writer};
 
 type Errors = Vec<Diagnostic>;
@@ -41,10 +47,8 @@ pub(crate) fn translate(text: &str, file: FileId, options: &FrontOptions) -> Res
     guard::check_text(text, file, false).map_err(|d| vec![d])?;
     let spans = |s: naga::Span| direct_span(s, file, text.len());
     let names = Names { file, text };
-    // naga knows no language feature of this name, but takes the programs: pointers to parts of variables become what they point to.
-    let directive = "requires unrestricted_pointer_parameters;";
-    let plain = text.replace(directive, &" ".repeat(directive.len()));
-    let module = naga::front::wgsl::parse_str(&plain).map_err(|e| vec![errors::parse(&e, &spans, names)])?;
+    let mut module = naga::front::wgsl::parse_str(&prepare::text(text)).map_err(|e| vec![errors::parse(&e, &spans, names)])?;
+    prepare::flat_integers(&mut module);
     module_of(&module, true, options, (&spans, names))
 }
 
@@ -66,7 +70,14 @@ fn validator(wgsl: bool) -> Validator {
 
 /// Translates what naga has read, from WGSL or from something else.
 fn module_of(module: &naga::Module, wgsl: bool, options: &FrontOptions, (spans, names): (SpanMap, Names<'_>)) -> Result<Module, Errors> {
-    let info: ModuleInfo = validator(wgsl).validate(module).map_err(|e| vec![errors::invalid(&e, module, spans, names)])?;
+    let (module, shared, info) = match validator(wgsl).validate(module) {
+        Ok(info) => (Cow::Borrowed(module), Shared::default(), info),
+        Err(e) => match pointers::private(&e, module).and_then(|(m, shared)| Some((validator(wgsl).validate(&m).ok()?, m, shared))) {
+            Some((info, m, shared)) => (Cow::Owned(m), shared, info),
+            None => return Err(vec![errors::invalid(&e, module, spans, names)]),
+        },
+    };
+    let module = &*module;
     let entry = choose(module, options, names)?;
     let mut constants = PipelineConstants::default();
     for (k, v) in &options.defines {
@@ -91,10 +102,13 @@ fn module_of(module: &naga::Module, wgsl: bool, options: &FrontOptions, (spans, 
         );
     }
     let ep = &module.entry_points[entry];
-    let (module, info) = naga::back::pipeline_constants::process_overrides(module, &info, Some((ep.stage, &ep.name)), &constants)
-        .map_err(|e| vec![without_value(&e, module, spans)])?;
+    let (source, (module, info)) = (
+        module,
+        naga::back::pipeline_constants::process_overrides(module, &info, Some((ep.stage, &ep.name)), &constants)
+            .map_err(|e| vec![without_value(&e, module, spans)])?,
+    );
     let entry = choose(&module, options, names)?;
-    let (words, declared) = Writer::write(&module, &info, entry, spans)?;
+    let (words, declared) = Writer::write(&module, &info, entry, spans, &shared)?;
     let words = Words {
         all: !wgsl,
         place: &|_, start, end| Span::new(names.file, start, end),
@@ -103,7 +117,9 @@ fn module_of(module: &naga::Module, wgsl: bool, options: &FrontOptions, (spans, 
     };
     // The entry point is chosen, and overrides have their values.
     let options = FrontOptions { entry: None, stage: None, defines: Vec::new(), ..options.clone() };
-    spirv::translate(&words, &options)
+    let mut out = spirv::translate(&words, &options)?;
+    out.surface.constants = overrides::constants(source, &module, &constants);
+    Ok(out)
 }
 
 /// An override that has no value, or one that it cannot have.

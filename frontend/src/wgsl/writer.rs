@@ -5,6 +5,7 @@
 
 use super::builder::{Builder, Id, put};
 use super::func::Code;
+use super::pointers::Shared;
 use naga::valid::ModuleInfo;
 use naga::{AddressSpace, ArraySize, Expression, Function, Handle, ImageClass, ImageDimension, Literal, ScalarKind, Type, TypeInner};
 use retroshade_ir::{Diagnostic, Span};
@@ -22,6 +23,8 @@ pub(super) struct Writer<'m> {
     pub(super) module: &'m naga::Module,
     pub(super) info: &'m ModuleInfo,
     pub(super) spans: SpanMap<'m>,
+    /// Where variables are in truth that were called private for naga.
+    pub(super) shared: &'m Shared,
     pub(super) out: Builder,
     types: FxHashMap<Handle<Type>, Id>,
     /// Structures around buffers that are none, by what they hold.
@@ -48,12 +51,14 @@ impl<'m> Writer<'m> {
         info: &'m ModuleInfo,
         entry: usize,
         spans: SpanMap<'m>,
+        shared: &'m Shared,
     ) -> Result<(Vec<u32>, FxHashMap<Id, Span>), Vec<Diagnostic>> {
         let ep = &module.entry_points[entry];
         let mut w = Writer {
             module,
             info,
             spans,
+            shared,
             out: Builder::new(),
             types: FxHashMap::default(),
             wrappers: FxHashMap::default(),
@@ -195,10 +200,10 @@ impl<'m> Writer<'m> {
 
     pub(super) fn image_type(&mut self, dim: ImageDimension, arrayed: bool, class: ImageClass) -> Id {
         let (kind, depth, multi, storage) = match class {
-            ImageClass::Sampled { kind, multi } => (kind, false, multi, false),
-            ImageClass::Depth { multi } => (ScalarKind::Float, true, multi, false),
-            ImageClass::Storage { format, .. } => (naga::Scalar::from(format).kind, false, false, true),
-            ImageClass::External => (ScalarKind::Float, false, false, false),
+            ImageClass::Sampled { kind, multi } => (kind, false, multi, None),
+            ImageClass::Depth { multi } => (ScalarKind::Float, true, multi, None),
+            ImageClass::Storage { format, .. } => (naga::Scalar::from(format).kind, false, false, Some(super::image::format(format))),
+            ImageClass::External => (ScalarKind::Float, false, false, None),
         };
         let texel = self.out.scalar(naga::Scalar { kind, width: 4 });
         let dim = match dim {
@@ -207,27 +212,15 @@ impl<'m> Writer<'m> {
             ImageDimension::D3 => spirv::Dim::Dim3D,
             ImageDimension::Cube => spirv::Dim::DimCube,
         };
-        let operands = [texel, dim as u32, depth.into(), arrayed.into(), multi.into(), if storage { 2 } else { 1 }, 0];
+        let (sampled, format) = storage.map_or((1, spirv::ImageFormat::Unknown), |format| (2, format));
+        let operands = [texel, dim as u32, depth.into(), arrayed.into(), multi.into(), sampled, format as u32];
         self.out.once(Op::TypeImage, &operands)
     }
 
     /// A literal.
     pub(super) fn literal(&mut self, l: Literal) -> Id {
-        use naga::Scalar as S;
-        let bits = match l {
-            Literal::F64(x) => x.to_bits(),
-            Literal::F32(x) => x.to_bits().into(),
-            Literal::F16(x) => x.to_bits().into(),
-            Literal::U16(x) => x.into(),
-            Literal::I16(x) => x as u64,
-            Literal::U32(x) => x.into(),
-            Literal::I32(x) => x as u64,
-            Literal::U64(x) => x,
-            Literal::I64(x) | Literal::AbstractInt(x) => x as u64,
-            Literal::Bool(x) => x.into(),
-            Literal::AbstractFloat(x) => return self.out.number(S::F32, (x as f32).to_bits().into()),
-        };
-        self.out.number(l.scalar(), bits)
+        let scalar = if let Literal::AbstractFloat(_) = l { naga::Scalar::F32 } else { l.scalar() };
+        self.out.number(scalar, bits_of(l))
     }
 
     /// A constant composite of a type.
@@ -299,6 +292,23 @@ impl<'m> Writer<'m> {
     /// An instruction without a result.
     pub(super) fn effect(&mut self, op: Op, operands: &[u32]) {
         put(&mut self.out.functions, op, operands);
+    }
+}
+
+/// The bits of a literal; of a number without a type those of the type that it becomes.
+pub(super) fn bits_of(l: Literal) -> u64 {
+    match l {
+        Literal::F64(x) => x.to_bits(),
+        Literal::F32(x) => x.to_bits().into(),
+        Literal::F16(x) => x.to_bits().into(),
+        Literal::U16(x) => x.into(),
+        Literal::I16(x) => x as u64,
+        Literal::U32(x) => x.into(),
+        Literal::I32(x) => x as u64,
+        Literal::U64(x) => x,
+        Literal::I64(x) | Literal::AbstractInt(x) => x as u64,
+        Literal::Bool(x) => x.into(),
+        Literal::AbstractFloat(x) => (x as f32).to_bits().into(),
     }
 }
 

@@ -1,0 +1,236 @@
+//! WGSL's storage textures, subgroups and pointers into memory. Answers are worked out by hand.
+
+mod common;
+
+use common::{floats, from_wgsl};
+use retroshade_frontend::{FrontOptions, wgsl};
+use retroshade_ir::module::{Access, Interpolation};
+use retroshade_ir::{Module, Reference, ShaderEnv};
+
+/// Runs a compute program: storage buffers in the order of declaration, uniforms by name.
+fn compute(m: &Module, storage: Vec<Vec<u32>>, uniforms: &[(&str, Vec<u32>)]) -> Vec<Vec<u32>> {
+    let of = |name: &str| uniforms.iter().find(|u| u.0 == name).map(|u| u.1.clone());
+    let uniforms = m.uniforms.values().map(|u| of(&u.name).unwrap_or_else(|| panic!("no value for {}", u.name))).collect();
+    let env = ShaderEnv { storage, uniforms, workgroups: [1; 3], ..ShaderEnv::default() };
+    match retroshade_ir::interp::run(m, &env, &Reference) {
+        Ok(r) => r.storage,
+        Err(e) => panic!("{e}\n{}", retroshade_ir::print(m)),
+    }
+}
+
+#[test]
+fn storage_textures_are_read_and_written() {
+    let m = from_wgsl(
+        "@group(0) @binding(0) var a: texture_storage_2d<r32sint, read>;
+@group(0) @binding(1) var b: texture_storage_2d_array<rgba8unorm, write>;
+@group(0) @binding(2) var<storage, read_write> size: vec4<u32>;
+@group(0) @binding(3) var<storage, read_write> seen: array<vec4<i32>, 4>;
+@compute @workgroup_size(4) fn main(@builtin(local_invocation_index) n: u32) {
+    size = vec4(textureDimensions(a), textureDimensions(b).x, textureNumLayers(b));
+    // The last is outside.
+    seen[n] = textureLoad(a, vec2(n, 1u));
+    textureStore(b, vec2<i32>(i32(n), 0), n / 2u, vec4(0.0, 1.0, 0.5, f32(n)));
+}
+",
+    );
+    let names: Vec<(&str, &str, u32, Access)> =
+        m.storage.values().map(|s| (s.name.as_str(), s.source_type.as_str(), s.binding, s.access)).collect();
+    assert_eq!(names[0], ("a", "texture_storage_2d<r32i>", 0, Access::Read));
+    assert_eq!(names[1], ("b", "texture_storage_2d_array<rgba8>", 1, Access::Write));
+    // Three columns, two rows of four words; two layers of one row of three.
+    let a = vec![1, 2, 3, 99, 5, 6, 7, 99];
+    let sizes = [("a.size", vec![3, 2, 1, 4]), ("b.size", vec![3, 1, 2, 3])];
+    let r = compute(&m, vec![a, vec![9; 6], vec![0; 4], vec![8; 16]], &sizes);
+    assert_eq!(r[2], [3, 2, 3, 2]);
+    assert_eq!(r[3], [5, 0, 0, 1, 6, 0, 0, 1, 7, 0, 0, 1, 0, 0, 0, 0]);
+    let texel = |alpha: u32| alpha << 24 | 0x80 << 16 | 0xff << 8;
+    assert_eq!(r[1], [texel(0), texel(255), 9, 9, 9, texel(255)]);
+}
+
+#[test]
+fn every_format_of_wgsl_comes_back_as_it_was_written() {
+    for (format, kind, value, want) in [
+        ("r8unorm", "f32", "vec4(1.0, 0.5, 0.5, 0.5)", [1.0, 0.0, 0.0, 1.0]),
+        ("r8snorm", "f32", "vec4(-1.0, 0.5, 0.5, 0.5)", [-1.0, 0.0, 0.0, 1.0]),
+        ("r8uint", "u32", "vec4(300u)", [44.0, 0.0, 0.0, 1.0]),
+        ("r8sint", "i32", "vec4(-3i)", [-3.0, 0.0, 0.0, 1.0]),
+        ("rg8unorm", "f32", "vec4(0.0, 1.0, 0.5, 0.5)", [0.0, 1.0, 0.0, 1.0]),
+        ("rg8snorm", "f32", "vec4(1.0, -1.0, 0.5, 0.5)", [1.0, -1.0, 0.0, 1.0]),
+        ("rg8uint", "u32", "vec4(1u, 2u, 3u, 4u)", [1.0, 2.0, 0.0, 1.0]),
+        ("rg8sint", "i32", "vec4(1, -2, 3, 4)", [1.0, -2.0, 0.0, 1.0]),
+        ("rgba8unorm", "f32", "vec4(0.0, 1.0, 2.0, -1.0)", [0.0, 1.0, 1.0, 0.0]),
+        ("rgba8snorm", "f32", "vec4(0.0, 1.0, -1.0, -9.0)", [0.0, 1.0, -1.0, -1.0]),
+        ("rgba8uint", "u32", "vec4(1u, 2u, 3u, 4u)", [1.0, 2.0, 3.0, 4.0]),
+        ("rgba8sint", "i32", "vec4(1, -2, 3, -4)", [1.0, -2.0, 3.0, -4.0]),
+        ("bgra8unorm", "f32", "vec4(0.0, 1.0, 1.0, 0.0)", [0.0, 1.0, 1.0, 0.0]),
+        ("r16uint", "u32", "vec4(70000u)", [4464.0, 0.0, 0.0, 1.0]),
+        ("r16sint", "i32", "vec4(-30000)", [-30000.0, 0.0, 0.0, 1.0]),
+        ("r16float", "f32", "vec4(0.25)", [0.25, 0.0, 0.0, 1.0]),
+        ("r16unorm", "f32", "vec4(1.0)", [1.0, 0.0, 0.0, 1.0]),
+        ("r16snorm", "f32", "vec4(-1.0)", [-1.0, 0.0, 0.0, 1.0]),
+        ("rg16uint", "u32", "vec4(1u, 65535u, 3u, 4u)", [1.0, 65535.0, 0.0, 1.0]),
+        ("rg16sint", "i32", "vec4(-1, 32767, 3, 4)", [-1.0, 32767.0, 0.0, 1.0]),
+        ("rg16float", "f32", "vec4(0.5, -2.0, 3.0, 4.0)", [0.5, -2.0, 0.0, 1.0]),
+        ("rg16unorm", "f32", "vec4(0.0, 1.0, 1.0, 1.0)", [0.0, 1.0, 0.0, 1.0]),
+        ("rg16snorm", "f32", "vec4(1.0, -1.0, 1.0, 1.0)", [1.0, -1.0, 0.0, 1.0]),
+        ("rgba16uint", "u32", "vec4(1u, 2u, 3u, 65536u)", [1.0, 2.0, 3.0, 0.0]),
+        ("rgba16sint", "i32", "vec4(1, -2, 3, -4)", [1.0, -2.0, 3.0, -4.0]),
+        ("rgba16float", "f32", "vec4(0.5, -2.0, 3.0, 1024.0)", [0.5, -2.0, 3.0, 1024.0]),
+        ("rgba16unorm", "f32", "vec4(0.0, 1.0, 2.0, -1.0)", [0.0, 1.0, 1.0, 0.0]),
+        ("rgba16snorm", "f32", "vec4(0.0, 1.0, -1.0, -2.0)", [0.0, 1.0, -1.0, -1.0]),
+        ("r32uint", "u32", "vec4(7u)", [7.0, 0.0, 0.0, 1.0]),
+        ("r32sint", "i32", "vec4(-7)", [-7.0, 0.0, 0.0, 1.0]),
+        ("r32float", "f32", "vec4(0.1)", [0.1, 0.0, 0.0, 1.0]),
+        ("rg32uint", "u32", "vec4(7u)", [7.0, 7.0, 0.0, 1.0]),
+        ("rg32sint", "i32", "vec4(-7)", [-7.0, -7.0, 0.0, 1.0]),
+        ("rg32float", "f32", "vec4(0.1)", [0.1, 0.1, 0.0, 1.0]),
+        ("rgba32uint", "u32", "vec4(1u, 2u, 3u, 4u)", [1.0, 2.0, 3.0, 4.0]),
+        ("rgba32sint", "i32", "vec4(1, -2, 3, -4)", [1.0, -2.0, 3.0, -4.0]),
+        ("rgba32float", "f32", "vec4(0.1, -2.0, 3.0, 4.0)", [0.1, -2.0, 3.0, 4.0]),
+        ("rgb10a2uint", "u32", "vec4(1023u, 7u, 1024u, 3u)", [1023.0, 7.0, 0.0, 3.0]),
+        ("rgb10a2unorm", "f32", "vec4(0.0, 1.0, 2.0, 0.4)", [0.0, 1.0, 1.0, 1.0 / 3.0]),
+        ("rg11b10ufloat", "f32", "vec4(0.5, -2.0, 3.0, 4.0)", [0.5, 0.0, 3.0, 1.0]),
+    ] {
+        let m = from_wgsl(&format!(
+            "@group(0) @binding(0) var t: texture_storage_3d<{format}, read_write>;
+@group(0) @binding(1) var<storage, read_write> seen: vec4<f32>;
+@compute @workgroup_size(1) fn main() {{
+    let v: vec4<{kind}> = {value};
+    textureStore(t, vec3(1, 1, 1), v);
+    seen = vec4<f32>(textureLoad(t, vec3(1, 1, 1)));
+}}
+"
+        ));
+        let r = compute(&m, vec![vec![0; 64], vec![0; 4]], &[("t.size", vec![2, 2, 2, 8])]);
+        let got = floats(&r[1]);
+        for (g, w) in got.iter().zip(want) {
+            assert!((g - w).abs() < 1e-6, "{format}: {got:?} instead of {want:?}");
+        }
+    }
+}
+
+#[test]
+fn blue_comes_first_where_the_format_says_so() {
+    let m = from_wgsl(
+        "@group(0) @binding(0) var t: texture_storage_1d<bgra8unorm, write>;
+@compute @workgroup_size(1) fn main() { textureStore(t, 1, vec4(1.0, 0.2, 0.0, 1.0)); }
+",
+    );
+    let r = compute(&m, vec![vec![0; 2]], &[("t.size", vec![2, 1, 1, 2])]);
+    assert_eq!(r[0], [0, 0xffff_3300]);
+}
+
+#[test]
+fn atomics_on_texels() {
+    let m = from_wgsl(
+        "@group(0) @binding(0) var a: texture_storage_1d<r32uint, atomic>;
+@group(0) @binding(1) var b: texture_storage_2d<r32sint, atomic>;
+@compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) {
+    let n = i32(i);
+    textureAtomicAdd(a, n - 1, 10u);
+    textureAtomicMax(a, 0, 50u + i);
+    textureAtomicMin(b, vec2(0, 0), -n);
+    textureAtomicXor(b, vec2(1, 0), n);
+}
+",
+    );
+    let sizes = [("a.size", vec![3, 1, 1, 3]), ("b.size", vec![2, 1, 1, 2])];
+    let r = compute(&m, vec![vec![1, 2, 3], vec![5, 8]], &sizes);
+    // Invocation 0 is outside, 1 comes after the first maximum.
+    assert_eq!(r[0], [60, 12, 13]);
+    assert_eq!(r[1], [(-3i32) as u32, 8]);
+}
+
+#[test]
+fn a_subgroup_is_one_invocation() {
+    let m = from_wgsl(
+        "enable subgroups;
+@group(0) @binding(0) var<storage, read_write> o: array<array<u32, 11>, 2>;
+@compute @workgroup_size(2) fn main(
+    @builtin(local_invocation_index) n: u32,
+    @builtin(subgroup_size) size: u32,
+    @builtin(subgroup_invocation_id) id: u32,
+) {
+    let v = n + 7u;
+    o[n] = array(
+        size, id, select(0u, 1u, subgroupAll(n == 0u)), subgroupAdd(v), subgroupExclusiveAdd(v),
+        subgroupExclusiveMul(v), subgroupInclusiveAdd(v), subgroupMin(v), subgroupBallot(n == 1u).x, subgroupBroadcast(v, 0u),
+        subgroupShuffleXor(v, 0u));
+}
+",
+    );
+    let r = compute(&m, vec![vec![0; 22]], &[]);
+    let want = |n: u32| [1, 0, u32::from(n == 0), n + 7, 0, 1, n + 7, n + 7, u32::from(n == 1), n + 7, n + 7];
+    assert_eq!(r[0][..11], want(0));
+    assert_eq!(r[0][11..], want(1));
+}
+
+#[test]
+fn integers_between_stages_are_flat_without_being_asked() {
+    let text = "struct V { @builtin(position) p: vec4<f32>, @location(0) n: vec2<i32>, @location(1) f: f32 }
+@vertex fn v(@location(0) n: vec2<i32>) -> V { return V(vec4(0.0), n, 0.5); }
+@fragment fn f(v: V, @location(2) k: u32) -> @location(0) vec4<f32> { return vec4(f32(v.n.x), f32(k), v.f, 0.0); }
+";
+    for (entry, output) in [("v", true), ("f", false)] {
+        let m = match wgsl("flat.wgsl", text, &FrontOptions { entry: Some(entry.into()), ..FrontOptions::default() }) {
+            Ok(m) => common::checked(m),
+            Err(e) => panic!("{e}"),
+        };
+        let how = |name: &str| {
+            let mut all = m.inputs.values().chain(m.outputs.values());
+            all.find(|d| d.name == name && d.interpolation == Interpolation::Flat).is_some()
+        };
+        assert!(how("n") && !how("f") && (output || how("k")), "{}", retroshade_ir::print(&m));
+    }
+}
+
+#[test]
+fn pointers_into_workgroup_memory_and_storage_are_arguments() {
+    let m = from_wgsl(
+        "requires unrestricted_pointer_parameters;
+struct S { k: u32, v: vec4<u32> }
+var<workgroup> w: array<S, 4>;
+@group(0) @binding(0) var<storage, read_write> s: array<S, 2>;
+@group(0) @binding(1) var<storage, read> r: S;
+fn put(p: ptr<workgroup, vec4<u32>>, n: u32) { (*p).y = n; }
+fn add(p: ptr<storage, S, read_write>, q: ptr<storage, S, read>, n: u32) { (*p).k += n + (*q).k; (*p).v = (*q).v; }
+@compute @workgroup_size(4) fn main(@builtin(local_invocation_index) n: u32) {
+    put(&w[n].v, n * 10u);
+    workgroupBarrier();
+    if (n == 0u) { add(&s[1], &r, w[3].v.y); }
+}
+",
+    );
+    assert_eq!(m.shared.len(), 2, "{}", retroshade_ir::print(&m));
+    let access: Vec<Access> = m.storage.values().map(|s| s.access).collect();
+    assert_eq!(access, [Access::ReadWrite, Access::Read]);
+    let r = compute(&m, vec![vec![1; 16], vec![5, 0, 0, 0, 6, 7, 8, 9]], &[]);
+    assert_eq!(r[0], [1, 1, 1, 1, 1, 1, 1, 1, 36, 1, 1, 1, 6, 7, 8, 9]);
+}
+
+#[test]
+fn overrides_are_listed_with_their_values() {
+    let text = "@id(7) override scale: f32 = 0.5;
+override count: u32;
+override on: bool = true;
+override twice: u32 = 2u * count;
+@compute @workgroup_size(twice) fn main() { if (on) { o = scale; } }
+@group(0) @binding(0) var<storage, read_write> o: f32;
+";
+    let defines = [("count", "3"), ("7", "0.25")].map(|(k, v)| (k.to_string(), v.to_string())).to_vec();
+    let m = match wgsl("o.wgsl", text, &FrontOptions { defines, ..FrontOptions::default() }) {
+        Ok(m) => m,
+        Err(e) => panic!("{e}"),
+    };
+    assert_eq!(m.workgroup_size, [6, 1, 1]);
+    let all: Vec<_> = m.surface.constants.iter().map(|c| (c.id, c.name.as_str(), c.ty.as_str(), c.default, c.value)).collect();
+    assert_eq!(
+        all,
+        [
+            (Some(7), "scale", "f32", Some(0.5f32.to_bits()), 0.25f32.to_bits()),
+            (None, "count", "u32", None, 3),
+            (None, "on", "bool", Some(1), 1),
+            (None, "twice", "u32", None, 6),
+        ]
+    );
+}
