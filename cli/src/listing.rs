@@ -1,6 +1,6 @@
 //! A compiled shader's assembly line by line, with the bytes and the place in the source that each line stands for.
 
-use crate::ir::Span;
+use crate::ir::{FileId, SourceMap, Span};
 use crate::lower::{CompiledShader, TargetIsa};
 use std::ops::Range;
 
@@ -13,6 +13,18 @@ pub struct Line {
     pub bytes: Option<Range<u32>>,
     /// Where in the source it comes from; [`Span::NONE`] where nothing is known.
     pub span: Span,
+}
+
+impl Line {
+    /// First and last line of the source that it comes from, if that is in the main file.
+    pub fn source_lines(&self, sources: &SourceMap) -> Option<(u32, u32)> {
+        if self.span.is_none() || self.span.file != FileId(0) {
+            return None;
+        }
+        let first = sources.line_column(self.span.file, self.span.start)?.0;
+        let last = sources.line_column(self.span.file, self.span.end.max(self.span.start + 1) - 1).map_or(first, |p| p.0);
+        Some((first, last.max(first)))
+    }
 }
 
 /// The lines of a shader's assembly in order.

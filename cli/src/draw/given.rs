@@ -1,26 +1,17 @@
-//! What a picture's programs read: the bind file, what the command line adds, and stand-ins for the rest.
+//! What the command line gives to a picture's programs: the bind file, uniforms, textures, inputs.
 
 use crate::args::RenderArgs;
 use crate::execute::bind_failure;
 use crate::files;
 use crate::report::Failure;
 use retroshade::ir::env::{Filter, Wrap};
-use retroshade::ir::{Module, Scalar, ShaderEnv, TexDim, TextureData};
+use retroshade::ir::{Module, TextureData};
 use retroshade::lower::bind;
 use retroshade::lower::nearest::hint;
-use retroshade::lower::reflect::{Reflection, io_name, uniform_leaves};
-use retroshade::render::{Camera, Image, Picture, Varying, test_pattern};
-use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use retroshade::lower::reflect::{Reflection, io_name};
+use retroshade::render::{Camera, Given, GivenError, Image, Varying};
+use serde_json::{Value, json};
 use std::path::Path;
-
-/// Everything that somebody gave a value.
-pub struct Given {
-    /// The bind file, with what the command line adds.
-    file: Value,
-    /// The textures of the command line, by their whole names.
-    images: Vec<(String, TextureData)>,
-}
 
 fn split<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
     text.split_once('=').filter(|(n, _)| !n.is_empty()).ok_or_else(|| Failure::usage(format!("--{option} `{text}` is not NAME=VALUE")))
@@ -55,94 +46,40 @@ fn names<'a>(all: impl Iterator<Item = &'a str>) -> Vec<String> {
     out
 }
 
-impl Given {
-    /// Reads the command line's values for these programs.
-    pub fn read(a: &RenderArgs, programs: &[&Module], camera: Camera) -> Result<Given, Failure> {
-        let mut file = match &a.bind {
-            Some(p) => serde_json::from_str(&files::read_text(p)?)
-                .map_err(|e| bind_failure(p, &bind::BindError(format!("the bind file is not JSON: {e}"))))?,
-            None => json!({}),
+/// Reads the command line's values for these programs.
+pub fn read(a: &RenderArgs, programs: &[&Module], camera: Camera) -> Result<Given, Failure> {
+    let file = match &a.bind {
+        Some(p) => serde_json::from_str(&files::read_text(p)?)
+            .map_err(|e| bind_failure(p, &bind::BindError(format!("the bind file is not JSON: {e}"))))?,
+        None => json!({}),
+    };
+    let Value::Object(file) = file else { return Err(Failure::plain(1, "R0003", "the bind file must be a JSON object")) };
+    let mut given = Given::new(file);
+    let all: Vec<Reflection> = programs.iter().map(|m| Reflection::from_module(m)).collect();
+    let known = names(all.iter().flat_map(|r| r.uniforms.iter().map(|u| &*u.name)));
+    for u in &a.uniform {
+        let (name, value) = split("uniform", u)?;
+        let value = match value.strip_prefix('@') {
+            Some(m) => json!(camera.matrix(m).ok_or_else(|| {
+                Failure::usage(format!("--uniform {name}: no matrix `@{m}`; there are @{}", Camera::NAMES.join(" @")))
+            })?),
+            None => serde_json::from_str(value).map_err(|e| Failure::usage(format!("--uniform {name}: `{value}` is not JSON: {e}")))?,
         };
-        let Some(top) = file.as_object_mut() else { return Err(Failure::plain(1, "R0003", "the bind file must be a JSON object")) };
-        top.insert("invocations".to_string(), json!([]));
-        let all: Vec<Reflection> = programs.iter().map(|m| Reflection::from_module(m)).collect();
-        let known = names(all.iter().flat_map(|r| r.uniforms.iter().map(|u| &*u.name)));
-        for u in &a.uniform {
-            let (name, value) = split("uniform", u)?;
-            let value = match value.strip_prefix('@') {
-                Some(m) => json!(camera.matrix(m).ok_or_else(|| {
-                    Failure::usage(format!("--uniform {name}: no matrix `@{m}`; there are @{}", Camera::NAMES.join(" @")))
-                })?),
-                None => serde_json::from_str(value).map_err(|e| Failure::usage(format!("--uniform {name}: `{value}` is not JSON: {e}")))?,
-            };
-            insert(top, "uniforms", whole_name("uniform", name, &known)?, value);
-        }
-        let known = names(all.iter().flat_map(|r| r.textures.iter().map(|t| &*t.name)));
-        let mut images = Vec::new();
-        for t in &a.texture {
-            let (name, image) = image(t, &known)?;
-            // The command line has the last word.
-            if let Some(section) = top.get_mut("textures").and_then(Value::as_object_mut) {
-                section.remove(&name);
-            }
-            images.push((name, image));
-        }
-        Ok(Given { file, images })
+        given.uniform(whole_name("uniform", name, &known)?, value);
     }
-
-    /// The environment of one program but for its invocations. `notes` learns what stands in for what nobody gave.
-    pub fn environment(
-        &self,
-        a: &RenderArgs,
-        module: &Module,
-        picture: &Picture,
-        notes: &mut BTreeMap<String, String>,
-    ) -> Result<ShaderEnv, Failure> {
-        let path = a.bind.as_ref().unwrap_or(&a.files[0]);
-        let reflection = Reflection::from_module(module);
-        let lacks = |section: &str, name: &str| self.file.get(section).and_then(|s| s.get(name)).is_none();
-        let mut file = self.file.clone();
-        let Some(top) = file.as_object_mut() else { return Ok(ShaderEnv::default()) };
-        for decl in module.uniforms.values() {
-            for leaf in uniform_leaves(decl).into_iter().filter(|l| lacks("uniforms", &l.name)) {
-                let value = picture.uniform(decl, &leaf.name, leaf.count);
-                if reflection.uniforms.iter().any(|u| u.used && u.name == leaf.name) {
-                    notes.entry(leaf.name.clone()).or_insert_with(|| shown(&value));
-                }
-                insert(top, "uniforms", leaf.name, value);
-            }
-        }
-        // A texel each, so that the names count as bound; the images follow below.
-        let unbound: Vec<_> = module.textures.iter().filter(|(_, d)| lacks("textures", &d.name)).collect();
-        for (_, d) in &unbound {
-            let texels = vec![json!([0, 0, 0, 1]); if d.dim == TexDim::Cube { 6 } else { 1 }];
-            insert(top, "textures", d.name.clone(), json!({ "dim": d.dim.name(), "size": [1, 1, 1], "texels": texels }));
-        }
-        let mut env = bind::env_from_json(module, &file).map_err(|e| bind_failure(path, &e))?;
-        for (id, d) in unbound {
-            let image = self.images.iter().find(|(name, _)| *name == d.name);
-            if image.is_some() && (d.dim != TexDim::D2 || d.kind != Scalar::F32) {
-                let m = format!("texture `{}` is {}; an image can only be a 2d texture of floats", d.name, d.dim.name());
-                return Err(Failure { file: Some(files::display(&a.files[0])), ..Failure::plain(1, "R0006", m) });
-            }
-            if image.is_none() && reflection.textures.iter().any(|t| t.used && t.name == d.name) {
-                notes.entry(d.name.clone()).or_insert_with(|| "a test pattern".to_string());
-            }
-            env.textures[id.as_u32() as usize] = image.map_or_else(|| test_pattern(d), |(_, t)| t.clone());
-        }
-        Ok(env)
+    let known = names(all.iter().flat_map(|r| r.textures.iter().map(|t| &*t.name)));
+    for t in &a.texture {
+        let (name, image) = image(t, &known)?;
+        given.image(name, image);
     }
+    Ok(given)
 }
 
-/// A value in a note: whole where it is short.
-fn shown(value: &Value) -> String {
-    let text = value.to_string();
-    if text.len() <= 40 { text } else { "identities or ones".to_string() }
-}
-
-fn insert(top: &mut Map<String, Value>, section: &str, name: String, value: Value) {
-    if let Some(map) = top.entry(section).or_insert_with(|| Value::Object(Map::new())).as_object_mut() {
-        map.insert(name, value);
+/// A program's values that do not fit it, as the command says it.
+pub fn failure(a: &RenderArgs, e: &GivenError) -> Failure {
+    match e {
+        GivenError::Bind(e) => bind_failure(a.bind.as_ref().unwrap_or(&a.files[0]), e),
+        e => Failure { file: Some(files::display(&a.files[0])), ..Failure::plain(1, "R0006", e.to_string()) },
     }
 }
 

@@ -7,11 +7,11 @@ use crate::execute::{interp_failure, sim_failure};
 use crate::files;
 use crate::input::{check_chip, linked, load, load_after, options, target};
 use crate::report::{self, Failure};
-use given::{Given, varyings};
+use given::varyings;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use retroshade::ir::{Module, Reference, ShaderEnv, ShaderResult, Stage, interp};
-use retroshade::render::{Camera, Image, Mesh, Picture, animation, colour_output, fragment_image, mesh_image, sheet};
+use retroshade::render::{Camera, Given, Image, Mesh, Picture, animation, colour_output, fragment_image, mesh_image, sheet};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,7 @@ impl Scene<'_> {
             return Err(Failure { file: Some(files::display(last)), ..Failure::plain(1, "R0005", "the shader writes no colour") });
         }
         let programs: Vec<&Module> = vertex.iter().chain([&fragment]).collect();
-        let given = Given::read(a, &programs, camera)?;
+        let given = given::read(a, &programs, camera)?;
         Ok(Scene { args: a, vertex, fragment, mesh, given })
     }
 
@@ -103,15 +103,16 @@ impl Scene<'_> {
         let fragments = runner(last, &self.fragment, machine.filter(|_| !only_vertices), &a.codegen)?;
         let vertices = self.vertex.as_ref().map(|v| runner(first, v, machine, &a.codegen)).transpose()?;
         let varyings = varyings(a, &self.fragment)?;
+        let mut environment = |m: &Module, p: &Picture| self.given.environment(m, p, notes).map_err(|e| given::failure(a, &e));
         let mut shade = |env: &ShaderEnv| on_all_cores(&self.fragment, env, &fragments, bar);
         pictures
             .iter()
             .map(|p| {
-                let fragment_env = self.given.environment(a, &self.fragment, p, notes)?;
+                let fragment_env = environment(&self.fragment, p)?;
                 let (Some(v), Some(run), Some(mesh)) = (&self.vertex, &vertices, &self.mesh) else {
                     return fragment_image(&self.fragment, &fragment_env, &varyings, p.size, &mut shade);
                 };
-                let vertex_env = self.given.environment(a, v, p, notes)?;
+                let vertex_env = environment(v, p)?;
                 let mut transform = |env: &ShaderEnv| on_all_cores(v, env, run, bar);
                 mesh_image((v, &vertex_env), (&self.fragment, &fragment_env), mesh, p.size, &mut transform, &mut shade)
             })

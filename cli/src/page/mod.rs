@@ -5,6 +5,8 @@
 
 mod parts;
 
+pub use parts::{remarks, shares, shown};
+
 use crate::ir::{Module, SourceMap};
 use crate::listing::Line;
 use crate::lower::isa::Stats;
@@ -30,16 +32,6 @@ impl Page {
     }
     fn source(&self) -> &str {
         self.module.0.text(crate::ir::FileId(0)).unwrap_or("")
-    }
-    /// First and last line of the source that a line of code comes from, if that is in the main file.
-    fn lines_of(&self, line: &Line) -> Option<(u32, u32)> {
-        let sources = &self.module.0;
-        if line.span.is_none() || line.span.file != crate::ir::FileId(0) {
-            return None;
-        }
-        let first = sources.line_column(line.span.file, line.span.start)?.0;
-        let last = sources.line_column(line.span.file, line.span.end.max(line.span.start + 1) - 1).map_or(first, |p| p.0);
-        Some((first, last.max(first)))
     }
 }
 
@@ -198,7 +190,7 @@ fn shader(out: &mut String, n: usize, p: &Page) {
     out.push_str("</div>\n<div class=\"code\">\n");
     column(out, "source", "", p.source().lines().zip(1..).map(|(l, n)| (l, Some((n, n)))));
     for (t, lines) in &p.code {
-        let column_lines = lines.iter().map(|l| (parts::shown(t, &l.text), p.lines_of(l)));
+        let column_lines = lines.iter().map(|l| (shown(t, &l.text), l.source_lines(&p.module.0)));
         column(out, t, &format!("m-{t}"), column_lines);
     }
     column(out, "IR", "", p.module.1.lines().map(|l| (l, None)));
@@ -215,15 +207,15 @@ fn figures(out: &mut String, target: &str, s: &Stats, ir_ops: u32) {
         s.registers,
         bits_per_op(s, ir_ops)
     );
-    for text in parts::remarks(target, s) {
+    for text in remarks(target, s) {
         let _ = write!(out, ", {text}");
     }
     out.push_str("</p>\n");
-    let shares = parts::shares(target, s);
-    let sum: u64 = shares.iter().map(|(_, n)| n).sum();
+    let parts = shares(target, s);
+    let sum: u64 = parts.iter().map(|(_, n)| n).sum();
     if sum > 0 {
         out.push_str("<div class=\"shares\" role=\"img\">");
-        for (k, (what, n)) in shares.iter().enumerate().filter(|(_, (_, n))| *n > 0) {
+        for (k, (what, n)) in parts.iter().enumerate().filter(|(_, (_, n))| *n > 0) {
             let percent = *n as f64 / sum as f64 * 100.0;
             let _ =
                 write!(out, "<span class=\"share k{k}\" style=\"flex-grow:{n}\" title=\"{what}: {n} ({percent:.0} %)\">{what} {n}</span>");

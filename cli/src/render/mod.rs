@@ -7,6 +7,7 @@
 //!   mesh ─vertex program─▶ clip ─▶ project ─▶ quads with interpolated inputs ─fragment program─▶ depth test ─▶ image
 //! ```
 
+mod given;
 mod image;
 mod mesh;
 mod model;
@@ -14,6 +15,7 @@ mod raster;
 mod sheet;
 mod standins;
 
+pub use given::{Given, GivenError};
 pub use image::{Image, ImageError, animation};
 pub use mesh::{Camera, Mesh};
 pub use model::ModelError;
