@@ -1,0 +1,222 @@
+//! `docs/density.md`: our code beside every other compiler's, from the golden tables of the targets and what was measured on the corpus.
+//!
+//! With `SHADERC_BLESS=1` the page and its pictures are written anew; where the folder `shared` lies beside the repository, the corpus
+//! is measured anew before (`docs/density/mesa.tsv`).
+#![allow(clippy::unwrap_used)]
+
+mod corpus;
+mod svg;
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// A program in both compilers' code.
+#[derive(Clone)]
+struct Row {
+    name: String,
+    ours: u32,
+    theirs: u32,
+}
+
+impl Row {
+    fn ratio(&self) -> f64 {
+        f64::from(self.ours) / f64::from(self.theirs.max(1))
+    }
+}
+
+/// A compiler that ours is compared with.
+struct Peer {
+    /// The name of its pictures.
+    file: &'static str,
+    title: &'static str,
+    machine: &'static str,
+    unit: &'static str,
+    /// What was compiled, and with which settings.
+    about: &'static str,
+    rows: Vec<Row>,
+}
+
+impl Peer {
+    fn sums(&self) -> (u32, u32) {
+        (self.rows.iter().map(|r| r.ours).sum(), self.rows.iter().map(|r| r.theirs).sum())
+    }
+    /// The geometric mean of the programs' ratios.
+    fn mean(&self) -> f64 {
+        (self.rows.iter().map(|r| r.ratio().ln()).sum::<f64>() / self.rows.len() as f64).exp()
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The rows of a tab-separated table: name, ours, theirs in these columns.
+fn table(path: &str, ours: usize, theirs: usize) -> Vec<Row> {
+    let text = std::fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
+    let rows = text.lines().filter(|l| !l.starts_with('#') && !l.is_empty()).map(|l| {
+        let cells: Vec<&str> = l.split('\t').collect();
+        let number = |n: usize| cells[n].parse().unwrap_or_else(|_| panic!("{path}: {l}"));
+        Row { name: cells[0].to_string(), ours: number(ours), theirs: number(theirs) }
+    });
+    let rows: Vec<Row> = rows.collect();
+    assert!(rows.len() > 10, "{path}");
+    rows
+}
+
+fn peers() -> Vec<Peer> {
+    let mesa = |machine: &str| {
+        let all = table("docs/density/mesa.tsv", 1, 2).into_iter();
+        let named = all.filter_map(|r| Some(Row { name: r.name.strip_prefix(machine)?.trim_start().to_string(), ..r }));
+        named.collect::<Vec<Row>>()
+    };
+    vec![
+        Peer {
+            file: "nv50",
+            title: "Mesa's nv50",
+            machine: "Tesla",
+            unit: "bytes",
+            about: "Mesa 22.3.6, nouveau's compiler for chipset 0x50 (G80), each stage alone. The corpus's programs without loops: Mesa \
+                    unrolls most of them and we do not, so that sizes of programs with loops say nothing. Ours with `--chip g80`.",
+            rows: mesa("nv50"),
+        },
+        Peer {
+            file: "r600",
+            title: "Mesa's r600",
+            machine: "R700",
+            unit: "bytes",
+            about: "Mesa 22.3.6, r600 for RV770: for every program the smallest code of its three ways (NIR, NIR and sb, TGSI and sb), on the \
+                    same programs of the corpus.",
+            rows: mesa("rv770"),
+        },
+        Peer {
+            file: "llvm",
+            title: "LLVM",
+            machine: "R700",
+            unit: "bytes",
+            about: "LLVM 14's R600 back end for rv770, the smallest code of its pipelines, from LLVM IR of the same programs (`examples/r700`).",
+            rows: table("targets/r700/tests/density.tsv", 3, 1),
+        },
+        Peer {
+            file: "picasso",
+            title: "hand-written PICA200 programs",
+            machine: "PICA200",
+            unit: "words",
+            about: "Vertex programs that people wrote in PICA200 assembly for published games and libraries, and ours from the same \
+                    computation (`examples/pica`).",
+            rows: table("targets/pica/tests/density.tsv", 2, 1),
+        },
+        Peer {
+            file: "hand",
+            title: "more hand-written PICA200 programs",
+            machine: "PICA200",
+            unit: "words",
+            about: "Programs in the style of published ones beside what an expert writes for them by hand; both give the same outputs on the \
+                    simulator (`targets/pica/tests/hand`).",
+            rows: table("targets/pica/tests/hand.tsv", 2, 1),
+        },
+        Peer {
+            file: "usse",
+            title: "the vendor's USSE compiler",
+            machine: "USSE",
+            unit: "instructions",
+            about: "Programs of which the vendor's compiler's code is known, the smallest of its revisions, and ours from GLSL of the same \
+                    computation with `--relaxed-precision` (primary and secondary program together).",
+            rows: table("targets/usse/tests/density.tsv", 1, 2),
+        },
+    ]
+}
+
+/// The page.
+fn page(peers: &[Peer]) -> String {
+    let mut out = String::from(
+        "# Density: our code beside every other compiler's\n\nGenerated by `SHADERC_BLESS=1 cargo test -p retroshade --test density_page` from the \
+         golden tables of the targets\n(`targets/*/tests/density.tsv`) and what was measured on the corpus (`docs/density/mesa.tsv`). A ratio \
+         below 1 means that our code is smaller.\nThe geometric mean treats all programs alike; the sums are dominated by the largest.\n\n\
+         ![geometric means of our size over theirs](density/summary.svg)\n\n\
+         | machine | compared with | programs | ours | theirs | sums | geometric mean | smaller | equal | larger |\n|---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for p in peers {
+        let (ours, theirs) = p.sums();
+        let count = |f: fn(&Row) -> bool| p.rows.iter().filter(|r| f(r)).count();
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {ours} {u} | {theirs} {u} | {:.3} | {:.3} | {} | {} | {} |",
+            p.machine,
+            p.title,
+            p.rows.len(),
+            f64::from(ours) / f64::from(theirs),
+            p.mean(),
+            count(|r| r.ours < r.theirs),
+            count(|r| r.ours == r.theirs),
+            count(|r| r.ours > r.theirs),
+            u = p.unit
+        );
+    }
+    peers.iter().for_each(|p| section(&mut out, p));
+    out
+}
+
+/// One comparison: picture, losses by name, and every program.
+fn section(out: &mut String, p: &Peer) {
+    let _ = write!(
+        out,
+        "\n## {}: {}\n\n{}\n\n![our size over theirs, program by program](density/{}.svg)\n\n",
+        p.machine, p.title, p.about, p.file
+    );
+    let mut lost: Vec<&Row> = p.rows.iter().filter(|r| r.ours > r.theirs).collect();
+    lost.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()).then(a.name.cmp(&b.name)));
+    if lost.is_empty() {
+        out.push_str("No program is larger than theirs.\n");
+    } else {
+        let _ = write!(out, "Lost ({} of {}):\n\n| program | ours | theirs | ratio |\n|---|---|---|---|\n", lost.len(), p.rows.len());
+        lost.iter().for_each(|r| line(out, r));
+    }
+    out.push_str("\n<details><summary>Every program</summary>\n\n| program | ours | theirs | ratio |\n|---|---|---|---|\n");
+    p.rows.iter().for_each(|r| line(out, r));
+    out.push_str("\n</details>\n");
+}
+
+fn line(out: &mut String, r: &Row) {
+    let _ = writeln!(out, "| {} | {} | {} | {:.2} |", r.name, r.ours, r.theirs, r.ratio());
+}
+
+#[test]
+fn the_page_has_the_tables_figures() {
+    let bless = std::env::var_os("SHADERC_BLESS").is_some();
+    let docs = root().join("docs");
+    std::fs::create_dir_all(docs.join("density")).unwrap();
+    let shared = root().join("../shared");
+    if bless && shared.join("corpus").is_dir() {
+        std::fs::write(docs.join("density/mesa.tsv"), corpus::measure(&shared)).unwrap();
+    }
+    let peers = peers();
+    let mut files = vec![("density.md".to_string(), page(&peers)), ("density/summary.svg".to_string(), svg::summary(&peers))];
+    files.extend(peers.iter().map(|p| (format!("density/{}.svg", p.file), svg::programs(p))));
+    for (name, text) in files {
+        let path = docs.join(&name);
+        if bless {
+            std::fs::write(&path, &text).unwrap();
+        }
+        let old = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(old == text, "docs/{name} is not what the tables say; SHADERC_BLESS=1 writes it anew");
+    }
+}
+
+/// The measured figures are no worse than the page's, where the corpus is at hand.
+#[test]
+fn the_corpus_is_no_larger_than_the_page_says() {
+    let shared = root().join("../shared");
+    if !shared.join("corpus").is_dir() {
+        println!("skipped: there is no corpus beside the repository");
+        return;
+    }
+    let kept = table("docs/density/mesa.tsv", 1, 2);
+    let sum = |rows: &[Row]| rows.iter().map(|r| u64::from(r.ours)).sum::<u64>();
+    let path = std::env::temp_dir().join(format!("shaderc-density-{}.tsv", std::process::id()));
+    std::fs::write(&path, corpus::measure(&shared)).unwrap();
+    let now = table(&path.display().to_string(), 1, 2);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(now.len(), kept.len());
+    // Single programs may grow where others shrink; the page is written anew with a release.
+    assert!(sum(&now) * 100 <= sum(&kept) * 101, "{} bytes, the page says {}", sum(&now), sum(&kept));
+}
