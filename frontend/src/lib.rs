@@ -152,6 +152,18 @@ pub fn spirv(name: &str, bytes: &[u8], options: &FrontOptions) -> Result<Module,
     })
 }
 
+/// Translates a SPIR-V binary that another compiler made of `text` and whose lines (`OpLine`) are lines of that text.
+pub fn spirv_with_text(name: &str, text: &str, bytes: &[u8], options: &FrontOptions) -> Result<Module, FrontError> {
+    parse::read(name, text, options, |file, _| {
+        let words = spirv::words(bytes).map_err(|d| vec![d])?;
+        let place = |_: &str, line: u32, _: u32| parse::line(file, text, line);
+        spirv::translate(&spirv::Words { place: &place, ..spirv::Words::new(&words) }, options).map_err(|mut all| {
+            all.iter_mut().filter(|d| d.span.is_none()).for_each(|d| d.span = parse::start(file, text));
+            all
+        })
+    })
+}
+
 /// Translates a naga module. `source` is the text that its spans point into, where there is one.
 #[cfg(feature = "naga-30")]
 pub fn from_naga(module: &naga::Module, name: &str, source: &str, options: &FrontOptions) -> Result<Module, FrontError> {

@@ -16,6 +16,19 @@ pub(crate) fn start(file: FileId, text: &str) -> Span {
     line.map_or(Span::NONE, |l| Span::new(file, blank as u32, (blank + l.trim_end().len()) as u32))
 }
 
+/// A line, counted from 1, without the blanks around it.
+pub(crate) fn line(file: FileId, text: &str, number: u32) -> Span {
+    let mut at = 0;
+    for (l, n) in text.split_inclusive('\n').zip(1..) {
+        if n == number {
+            let begin = at + l.len() - l.trim_start().len();
+            return Span::new(file, begin as u32, (begin + l.trim().len()) as u32);
+        }
+        at += l.len();
+    }
+    Span::NONE
+}
+
 /// Reads a source with `f`, on a thread of its own; a panic there ends as an error.
 pub(crate) fn read<F>(name: &str, text: &str, options: &FrontOptions, f: F) -> Result<Module, FrontError>
 where

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{floats, from_glsl, run, words};
-use retroshade_frontend::{FrontError, FrontOptions, Includes, glsl, glsl_words, hlsl};
-use retroshade_ir::{Module, Stage};
+use retroshade_frontend::{FrontError, FrontOptions, Includes, glsl, glsl_words, hlsl, spirv_with_text};
+use retroshade_ir::{Module, Opcode, Stage};
 use std::sync::{Arc, Mutex};
 
 fn options(stage: Stage) -> FrontOptions {
@@ -327,4 +327,23 @@ void main() { colour = a * b; mediump vec4 c = b + b; colour += c; }
 ",
     );
     assert_eq!(relaxed(&m), ["input", "fadd"]);
+}
+
+/// SPIR-V that somebody else made of a text: its lines are the text's.
+#[test]
+fn lines_of_a_foreign_compilers_words() {
+    let text = "#version 450\nlayout(location = 0) in vec4 a;\nlayout(location = 0) out vec4 o;\nvoid main() {\n    vec4 b = a * 2.0;\n  \
+                  o = sqrt(b);\n}\n";
+    let words = glsl_words("a.frag", text, &options(Stage::Fragment)).unwrap();
+    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+    let m = spirv_with_text("a.frag", text, &bytes, &FrontOptions::default()).unwrap();
+    let f = m.main();
+    let (_, root) = f.ordered().find(|(_, i)| f.insts[*i].op == Opcode::Fsqrt).unwrap();
+    let span = f.spans[root];
+    assert_eq!(m.sources.line_column(span.file, span.start), Some((6, 3)));
+    let statement = &text[span.start as usize..span.end as usize];
+    assert_eq!(statement, "o = sqrt(b);");
+    // What is wrong with the words as a whole stands at the beginning.
+    let e = spirv_with_text("a.frag", text, &bytes[..bytes.len() - 8], &FrontOptions::default()).unwrap_err();
+    assert!(e.diagnostics.iter().all(|d| !d.span.is_none()), "{e}");
 }

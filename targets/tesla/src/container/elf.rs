@@ -1,6 +1,6 @@
 //! The container: an ELF relocatable object with the code, one relocation per absolute branch and a metadata section.
 //!
-//! `.text` holds the words; `.rela.text` a relocation of type 1 (the branch target's byte address in the split field of
+//! `.text` holds the words; `.rel.text` a relocation of type 1 (the branch target's byte address in the split field of
 //! the control form) against the program's start; `.tesla.abi` the interface as JSON ([`crate::abi::Abi`]).
 
 use crate::abi::Abi;
