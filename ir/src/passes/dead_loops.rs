@@ -52,6 +52,6 @@ fn way_out(func: &Function, cfg: &Cfg, loops: &Loops, l: LoopId, block_of: &Seco
     }
     // Values may be read behind the loop without passing through parameters.
     let behind = cfg.rpo().iter().filter(|b| !loops.contains(l, **b)).flat_map(|b| &func.blocks[*b].insts);
-    let read = behind.flat_map(|i| func.reads(*i)).any(|v| inside(v));
+    let read = behind.flat_map(|i| func.reads(*i)).any(inside);
     if read { None } else { out.cloned() }
 }
