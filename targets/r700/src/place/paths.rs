@@ -21,9 +21,13 @@ impl Path {
     }
     /// Behind this path another one, so many times.
     fn times(self, n: u64, o: Path) -> Path {
-        Path { groups: self.groups + n * o.groups, clauses: self.clauses + n * o.clauses, fetches: self.fetches + n * o.fetches }
+        let sum = |x: u64, y: u64| (x + n * y).min(MOST);
+        Path { groups: sum(self.groups, o.groups), clauses: sum(self.clauses, o.clauses), fetches: sum(self.fetches, o.fetches) }
     }
 }
+
+/// Loops within loops multiply without end: more than this is all the same.
+const MOST: u64 = 1 << 40;
 
 /// Rounds that a loop is taken to make where nobody knows better.
 const ROUNDS: u64 = 4;
