@@ -10,6 +10,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod bytes;
 pub mod docs;
 pub mod form;
 pub mod layout;

@@ -6,6 +6,7 @@ pub mod header;
 pub mod join;
 pub mod tables;
 
+use retroshade_emit::bytes::Bytes;
 use retroshade_lower::TextError;
 
 /// Magic words.
@@ -357,26 +358,23 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn array<const N: usize>(&self, at: usize) -> Result<[u8; N], TextError> {
-        let s = at.checked_add(N).and_then(|end| self.bytes.get(at..end)).ok_or_else(|| bad(at, "it ends too early"))?;
-        let mut a = [0; N];
-        a.copy_from_slice(s);
-        Ok(a)
+    fn there<T>(at: usize, found: Option<T>) -> Result<T, TextError> {
+        found.ok_or_else(|| bad(at, "it ends too early"))
     }
     fn u8(&self, at: usize) -> Result<u8, TextError> {
-        self.array::<1>(at).map(|a| a[0])
+        Self::there(at, Bytes::little(self.bytes).u8(at))
     }
     fn u16(&self, at: usize) -> Result<u16, TextError> {
-        self.array(at).map(u16::from_le_bytes)
+        Self::there(at, Bytes::little(self.bytes).u16(at))
     }
     fn u32(&self, at: usize) -> Result<u32, TextError> {
-        self.array(at).map(u32::from_le_bytes)
+        Self::there(at, Bytes::little(self.bytes).u32(at))
     }
     fn count(&self, at: usize) -> Result<u32, TextError> {
         let n = self.u32(at)?;
         if n > MAX_ITEMS || n as usize > self.bytes.len() { Err(bad(at, "a count is too large")) } else { Ok(n) }
     }
     fn magic(&self, at: usize, want: &[u8; 4]) -> Result<(), TextError> {
-        if &self.array::<4>(at)? == want { Ok(()) } else { Err(bad(at, "a header is missing")) }
+        if &Self::there(at, Bytes::little(self.bytes).array::<4>(at))? == want { Ok(()) } else { Err(bad(at, "a header is missing")) }
     }
 }

@@ -12,6 +12,7 @@
 //! n-th header and program of each kind. Source: the structures of wut and decaf, `docs/targets/r700-wiiu.md`.
 
 use super::registers::Registers;
+use retroshade_emit::bytes::Bytes;
 use retroshade_ir::{Binding, Module, Scalar, Stage, Type};
 use retroshade_lower::Reflection;
 
@@ -493,7 +494,7 @@ impl<'a> Head<'a> {
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..at.checked_add(4)?).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]))
+    Bytes::big(bytes).u32(at)
 }
 
 /// Whether the bytes are such a file.

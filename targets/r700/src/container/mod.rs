@@ -12,6 +12,7 @@ pub mod stages;
 
 use crate::abi::Constants;
 use registers::Registers;
+use retroshade_emit::bytes::Bytes;
 use retroshade_ir::Stage;
 
 const MACHINE_AMDGPU: u16 = 224;
@@ -77,8 +78,7 @@ pub fn build(code: &[u8], registers: &Registers, parts: &[Part], constants: Opti
 
 /// A section's bytes by name; `None` if the bytes are no such object.
 pub fn section<'a>(bytes: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    let u16_at = |o: usize| bytes.get(o..o + 2).map(|b| u16::from_le_bytes([b[0], b[1]]));
-    let u32_at = |o: usize| bytes.get(o..o + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+    let (u16_at, u32_at) = (|o: usize| Bytes::little(bytes).u16(o), |o: usize| Bytes::little(bytes).u32(o));
     if !is_object(bytes) {
         return None;
     }

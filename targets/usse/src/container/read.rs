@@ -1,34 +1,31 @@
 //! The reader of containers. It trusts nothing: every count and offset is checked against the file before it is used.
 
 use super::{Descriptor, Gxp, HEADER, Parameter, UNITS, Varyings};
+use retroshade_emit::bytes::Bytes;
 use retroshade_lower::TextError;
 use std::ops::Range;
 
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+pub(super) struct Reader<'a>(pub(super) Bytes<'a>);
 
 pub(super) fn bad(at: usize, what: impl Into<String>) -> TextError {
     TextError { offset: Some(at as u64), ..TextError::new(what) }
 }
 
 impl Reader<'_> {
-    fn bytes<const N: usize>(&self, at: usize) -> Result<[u8; N], TextError> {
-        let end = at.checked_add(N).ok_or_else(|| bad(at, "an address overflows"))?;
-        self.0
-            .get(at..end)
-            .and_then(|b| b.try_into().ok())
-            .ok_or_else(|| bad(at, format!("the file ends at {:#x}, before {end:#x}", self.0.len())))
+    fn there<T>(&self, at: usize, found: Option<T>) -> Result<T, TextError> {
+        found.ok_or_else(|| bad(at, format!("the file ends at {:#x}, before a number that begins at {at:#x} does", self.0.len())))
     }
     fn u8(&self, at: usize) -> Result<u8, TextError> {
-        self.bytes::<1>(at).map(|b| b[0])
+        self.there(at, self.0.u8(at))
     }
     fn u16(&self, at: usize) -> Result<u16, TextError> {
-        self.bytes(at).map(u16::from_le_bytes)
+        self.there(at, self.0.u16(at))
     }
     pub(super) fn u32(&self, at: usize) -> Result<u32, TextError> {
-        self.bytes(at).map(u32::from_le_bytes)
+        self.there(at, self.0.u32(at))
     }
     fn u64(&self, at: usize) -> Result<u64, TextError> {
-        self.bytes(at).map(u64::from_le_bytes)
+        self.there(at, self.0.u64(at))
     }
     /// The target of a relative offset.
     fn target(&self, at: usize) -> Result<usize, TextError> {
@@ -59,16 +56,15 @@ impl Reader<'_> {
         }
     }
     fn string(&self, at: usize) -> Result<String, TextError> {
-        let rest = self.0.get(at..).ok_or_else(|| bad(at, "a name lies outside the file"))?;
-        let end = rest.iter().position(|b| *b == 0).ok_or_else(|| bad(at, "a name does not end"))?;
-        std::str::from_utf8(&rest[..end]).map(str::to_string).map_err(|_| bad(at, "a name is not UTF-8"))
+        let name = self.0.name(at).ok_or_else(|| bad(at, "a name lies outside the file or does not end"))?;
+        std::str::from_utf8(name).map(str::to_string).map_err(|_| bad(at, "a name is not UTF-8"))
     }
 }
 
 /// Reads a container.
 pub fn read(bytes: &[u8]) -> Result<Gxp, TextError> {
-    let r = Reader(bytes);
-    if r.bytes::<4>(0)? != *b"GXP\0" {
+    let r = Reader(Bytes::little(bytes));
+    if r.there(0, r.0.array::<4>(0))? != *b"GXP\0" {
         return Err(bad(0, "not a .gxp container"));
     }
     if r.u8(4)? != 1 {
@@ -176,7 +172,7 @@ pub type Section = (&'static str, Range<usize>);
 
 /// The parts of a file that are not empty, in the order of the header.
 pub fn sections(bytes: &[u8]) -> Result<Vec<Section>, TextError> {
-    let r = Reader(bytes);
+    let r = Reader(Bytes::little(bytes));
     let fragment = r.u32(0x14)? & 1 == 1;
     let varyings = r.target(0x2c)?;
     let mut out = vec![("header", 0..HEADER), ("varyings", varyings..varyings + if fragment { 20 } else { 32 })];

@@ -2,6 +2,7 @@
 
 use super::read::{Reader, bad};
 use super::{Gxp, read, write};
+use retroshade_emit::bytes::Bytes;
 use retroshade_lower::TextError;
 
 /// What vitaGL's `glShaderBinary` takes (any `binaryFormat`): the number of uniforms that are matrices, their indices in the
@@ -15,7 +16,7 @@ pub fn vitagl(g: &Gxp, matrices: &[u32], sizes: bool) -> Vec<u8> {
 
 /// Reads what [`vitagl`] writes: the parameters that are matrices, and the container.
 pub fn read_vitagl(bytes: &[u8]) -> Result<(Vec<u32>, Gxp), TextError> {
-    let r = Reader(bytes);
+    let r = Reader(Bytes::little(bytes));
     let n = r.u32(0)? as usize;
     let start = n.checked_add(1).and_then(|n| n.checked_mul(4)).filter(|s| *s <= bytes.len());
     let start = start.ok_or_else(|| bad(0, format!("{n} matrices do not fit the file")))?;
