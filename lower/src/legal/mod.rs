@@ -5,6 +5,7 @@
 //! against the reference interpreter.
 
 pub mod bits;
+pub mod blend;
 pub mod cube;
 pub mod float;
 pub mod intdiv;

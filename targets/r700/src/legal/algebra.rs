@@ -5,7 +5,8 @@
 
 use retroshade_ir::passes::rewrite::{Action, rewrite, splat_float};
 use retroshade_ir::passes::simplify::equality;
-use retroshade_ir::{Builder, FloatCC, Function, Imm, InstData, Opcode, Value};
+use retroshade_ir::{Builder, FloatCC, Function, Imm, Opcode, Value};
+use retroshade_lower::legal::blend::blend;
 use std::collections::BTreeSet;
 
 /// How far a value's definition is followed.
@@ -16,11 +17,12 @@ pub fn run(func: &mut Function) -> bool {
     rewrite(func, |b, i| {
         let d = b.func.insts[i].clone();
         let Some(r) = d.results.first() else { return Action::Keep };
-        if d.precise || !b.func.ty(*r).is_float() {
+        let ty = b.func.ty(*r);
+        if d.precise || !ty.is_float() {
             return Action::Keep;
         }
         match d.op {
-            Opcode::Fmad | Opcode::Fadd => match blend(b, &d) {
+            Opcode::Fmad | Opcode::Fadd => match blend(b, &d, ty) {
                 Some(v) => Action::Replace(v),
                 None => Action::Keep,
             },
@@ -57,54 +59,6 @@ pub fn run(func: &mut Function) -> bool {
             _ => Action::Keep,
         }
     })
-}
-
-/// A blend (1 - t) a + t b is a + t (b - a): one operation after t is known instead of two.
-fn blend(b: &mut Builder<'_>, d: &InstData) -> Option<Value> {
-    use Opcode::*;
-    // The t of 1 - t.
-    let rest = |f: &Function, v: Value| {
-        let m = f.def_if(v, Fsub).filter(|m| !m.precise)?;
-        (splat_float(f, m.args[0]) == Some(1.0)).then(|| m.args[1])
-    };
-    if d.op == Fadd {
-        let whole = [(0, 1), (1, 0)].into_iter().any(|(x, y)| rest(b.func, d.args[x]) == Some(d.args[y]));
-        let ty = b.func.ty(d.args[0]);
-        return whole.then(|| b.fconst(ty, 1.0));
-    }
-    for (x, y) in [(d.args[0], d.args[1]), (d.args[1], d.args[0])] {
-        if let Some(t) = rest(b.func, x) {
-            // (1 - t) a + t b, and (1 - t) a + t
-            let other = if d.args[2] == t {
-                let ty = b.func.ty(t);
-                Some(b.fconst(ty, 1.0))
-            } else {
-                let m = b.func.def_if(d.args[2], Fmul).filter(|m| !m.precise)?;
-                [(0, 1), (1, 0)].into_iter().find(|(k, _)| m.args[*k] == t).map(|(_, k)| m.args[k])
-            };
-            if let Some(o) = other {
-                let span = b.ins(Fsub, &[o, y]);
-                return Some(b.ins(Fmad, &[t, span, y]));
-            }
-        }
-        // t b + (1 - t) a, and t b + (1 - t)
-        if rest(b.func, d.args[2]) == Some(x) {
-            let ty = b.func.ty(x);
-            let one = b.fconst(ty, 1.0);
-            let span = b.ins(Fsub, &[y, one]);
-            return Some(b.ins(Fmad, &[x, span, one]));
-        }
-        if let Some(m) = b.func.def_if(d.args[2], Fmul).filter(|m| !m.precise).cloned() {
-            for (k, n) in [(0, 1), (1, 0)] {
-                if rest(b.func, m.args[k]) == Some(x) {
-                    let a = m.args[n];
-                    let span = b.ins(Fsub, &[y, a]);
-                    return Some(b.ins(Fmad, &[x, span, a]));
-                }
-            }
-        }
-    }
-    None
 }
 
 /// What is added to a dot product of three lanes takes the fourth: a product, or a value and 1.
