@@ -161,7 +161,7 @@ pub struct CodegenArgs {
     /// Let texels, colours and what is computed from them be f16 where the machine has it.
     #[arg(long)]
     pub relaxed_precision: bool,
-    /// How the colour of a fragment program leaves it (USSE): f16, u8 or f32; auto is f16, and u8 where the program reads the frame buffer.
+    /// How the colour of a fragment program leaves it (USSE): f16, u8 or f32; auto is f16, and u8 where the program reads the frame buffer. `run` of a source rounds it only where this says so.
     #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = ["auto", "f16", "u8", "f32"])]
     pub color_format: String,
     /// Clamp indices to their arrays.

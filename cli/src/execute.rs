@@ -6,8 +6,8 @@ use crate::files;
 use crate::input::{check_chip, load, options, target};
 use crate::report::{Failure, show};
 use retroshade::ir::interp::{self, InterpError};
-use retroshade::ir::{Module, Reference, ShaderEnv, ShaderResult, Stage};
-use retroshade::lower::{BranchOrder, SimError, bind};
+use retroshade::ir::{Binding, Builtin, Module, Reference, ShaderEnv, ShaderResult, Stage};
+use retroshade::lower::{BranchOrder, ColorFormat, Options, SimError, bind};
 use std::path::Path;
 
 /// Code of a run that took longer than allowed.
@@ -44,6 +44,17 @@ pub fn sim_failure(name: &str, e: &SimError) -> Failure {
     Failure { file: Some(name.to_string()), ..Failure::plain(status, code, e.to_string()) }
 }
 
+/// The options of a run, which shows what a program computes: its colour is rounded to a frame buffer's format only where that
+/// is asked for, or where the program reads the frame buffer and gets the same rounding back.
+fn run_options(codegen: &CodegenArgs, module: &Module) -> Options {
+    let reads = module.inputs.values().any(|d| d.binding == Binding::Builtin(Builtin::LastColor));
+    let options = options(codegen);
+    match options.color_format {
+        ColorFormat::Auto if !reads => Options { color_format: ColorFormat::F32, ..options },
+        _ => options,
+    }
+}
+
 /// Runs a source module. Environment and result are by the source's declarations, whoever executes.
 fn execute(
     name: &str,
@@ -59,7 +70,7 @@ fn execute(
         Machine::Legal(t) | Machine::Simulator(t) => {
             let isa = target(t)?;
             check_chip(isa, codegen.chip.as_deref())?;
-            let options = options(codegen);
+            let options = run_options(codegen, module);
             if let Machine::Legal(_) = machine {
                 let legal = isa.legalise(module, &options).map_err(compile_failure)?;
                 return interp::run(&legal, env, isa.numerics()).map_err(|e| interp_failure(name, &e));

@@ -186,7 +186,6 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
     ("*", "parameter 1 semantic", "likewise"),
     ("*", "sdk:", "the youngest SDK instead of the one that made the file"),
     ("*", "compiler:", "likewise"),
-    ("texel_times_varying.frag", "input", "texels have descriptors of their own, where the vendor's share one with an iterated input"),
     ("texel_times_uniform.frag", "temps:", "the product of halves needs temporaries here"),
     ("cutout_rgba.frag", "literals:", "another choice of literals; the size of DATA follows it"),
     ("cutout_rgba.frag", "container 19:", "likewise"),

@@ -71,6 +71,16 @@ fn precision_and_layouts_that_cannot_be_had() {
 }
 
 #[test]
+fn integers_that_are_interpolated() {
+    let flat = "#version 450\nlayout(location = 1) flat in int id;\nlayout(location = 0) out vec4 c;\nvoid main() { c = vec4(id); }\n";
+    let f = folder("flat", &[("a.frag", flat)]);
+    let text = says(&f, &["-t", "usse", "-o", "a.gxp", "a.frag"]);
+    assert!(text.starts_with("a.frag:2:") && text.contains("warning[U0108]: `id`: the iterators always interpolate"), "{text}");
+    assert_eq!(says(&f, &["-t", "usse", "-Wno-flat", "-o", "a.gxp", "a.frag"]), "");
+    assert_eq!(says(&f, &["-t", "tesla", "-o", "a.o", "a.frag"]), "");
+}
+
+#[test]
 fn warnings_are_chosen() {
     let f = folder("chosen", &[("a.frag", UNUSED), ("u.frag", UNSET)]);
     assert_eq!(says(&f, &["-t", "tesla", "-Wno-unused", "-o", "a.o", "a.frag"]), "");

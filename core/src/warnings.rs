@@ -15,6 +15,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("precision", "W0003"),
     ("layout", "W0004"),
     ("semantics", "P0109"),
+    ("flat", "U0108"),
     ("linking", "C0014"),
 ];
 

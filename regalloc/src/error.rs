@@ -31,6 +31,8 @@ pub enum AllocError {
         available: u32,
         /// The first value that found no place.
         value: u32,
+        /// How long some place would have been free for it: split there, it fits; none where no place is free at all.
+        until: Option<u32>,
         /// The values live where that one begins.
         live: Vec<u32>,
     },

@@ -58,6 +58,26 @@ pub enum Search {
     Whole(u8),
 }
 
+impl Search {
+    /// The bank.
+    pub fn bank(self) -> u8 {
+        match self {
+            Search::Opened(b) | Search::Whole(b) => b,
+        }
+    }
+}
+
+/// How a unit must not lie to another one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Apart {
+    /// The other unit.
+    pub unit: usize,
+    /// How many registers behind its first one, in banks of one lane a register.
+    pub distances: Vec<i32>,
+    /// Not in the same register, in banks of several lanes.
+    pub register: bool,
+}
+
 /// Members that are placed together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unit {
@@ -73,8 +93,8 @@ pub struct Unit {
     pub near: Vec<(usize, i32)>,
     /// Banks in which such a place is welcome, one bit each.
     pub near_banks: u8,
-    /// Units whose registers must not be touched; with `true` the very same place is fine.
-    pub apart: Vec<(usize, bool)>,
+    /// Units that must not be touched in part, because the operation reads them while it writes this one.
+    pub apart: Vec<Apart>,
     /// Units with the same number like the same register.
     pub alike: Option<u64>,
 }
@@ -132,6 +152,7 @@ pub fn place(p: &Problem) -> Result<Placement, AllocError> {
         out: Placement { units: Vec::with_capacity(p.units.len()), values: vec![None; p.values], used: vec![0; p.banks.len()] },
         alike: BTreeMap::new(),
         overrun: None,
+        until: None,
     };
     for (n, u) in p.units.iter().enumerate() {
         s.unit(n, u)?;
@@ -146,6 +167,7 @@ pub fn place(p: &Problem) -> Result<Placement, AllocError> {
                 needed: s.out.used[bank as usize],
                 available: b.registers,
                 value,
+                until: s.until,
                 live: p.conflicts.with(value, p.values),
             })
         }
@@ -217,6 +239,8 @@ struct State<'a> {
     alike: BTreeMap<u64, (u8, u32)>,
     /// The first unit that found no place, and the bank that was overrun for it.
     overrun: Option<(u8, usize)>,
+    /// How long that unit would have found a place.
+    until: Option<u32>,
 }
 
 impl State<'_> {
@@ -277,9 +301,10 @@ impl State<'_> {
         });
         let alike = u.alike.and_then(|k| self.alike.get(&k)).and_then(|(b, r)| fits(*b, *r));
         let searched = u.search.iter().flat_map(|s| {
-            let (bank, end) = match s {
-                Search::Opened(b) => (*b, self.out.used[*b as usize]),
-                Search::Whole(b) => (*b, self.p.banks[*b as usize].registers),
+            let bank = s.bank();
+            let end = match s {
+                Search::Opened(_) => self.out.used[bank as usize],
+                Search::Whole(_) => self.p.banks[bank as usize].registers,
             };
             (0..end).step_by(step as usize).filter_map(move |r| fits(bank, r))
         });
@@ -335,21 +360,43 @@ impl State<'_> {
 
     /// Whether a place leaves those alone that the unit must not touch.
     fn apart(&self, u: &Unit, at: (u8, u32)) -> bool {
-        let height = |u: &Unit| u.members.iter().map(|m| m.register + 1).max().unwrap_or(1);
-        u.apart.iter().all(|(other, same)| {
-            let Some(o) = self.out.units.get(*other) else { return true };
-            let clear = o.0 != at.0 || o.1 + height(&self.p.units[*other]) <= at.1 || at.1 + height(u) <= o.1;
-            clear || (*same && *o == at)
+        u.apart.iter().all(|a| match self.out.units.get(a.unit) {
+            Some(o) if o.0 == at.0 && self.p.banks[at.0 as usize].lanes > 1 => !a.register || o.1 != at.1,
+            Some(o) if o.0 == at.0 => !a.distances.contains(&(at.1 as i32 - o.1 as i32)),
+            _ => true,
         })
     }
 
-    /// A place beyond the end of the last bank that the unit may search.
-    fn beyond(&mut self, n: usize, u: &Unit) -> Result<((u8, u32), Lanes), AllocError> {
-        let bank = match u.search.last() {
-            Some(Search::Whole(b) | Search::Opened(b)) => *b,
-            None => return Err(together(u)),
+    /// The latest time up to which some place is free for a unit from its start on; none where none is free at all.
+    fn free_until(&self, u: &Unit) -> Option<u32> {
+        let Conflicts::Ranges(ranges) = &self.p.conflicts else { return None };
+        let height = u.members.iter().map(|m| m.register + 1).max().unwrap_or(1);
+        let start = u.members.iter().filter_map(|m| ranges[m.value as usize].start()).min()?;
+        let until = |bank: u8, register: u32| {
+            let lane = |m: &Member| match m.lane {
+                Lane::At(l) | Lane::Any(l) => l,
+            };
+            let Taken::Times(taken) = &self.taken[bank as usize] else { return None };
+            let place = |m: &Member| (register + m.register) * self.p.banks[bank as usize].lanes as u32 + lane(m) as u32;
+            u.members.iter().map(|m| taken.free_until(place(m) as usize, &ranges[m.value as usize])).min()
         };
-        self.overrun.get_or_insert((bank, n));
+        let banks = u.search.iter().map(|s| s.bank());
+        let places = banks.flat_map(|b| {
+            let end = (self.p.banks[b as usize].registers + 1).saturating_sub(height);
+            (0..end).step_by(u.step.max(1) as usize).map(move |r| (b, r))
+        });
+        places.filter(|at| self.apart(u, *at)).filter_map(|(b, r)| until(b, r)).max().filter(|t| *t > start)
+    }
+
+    /// A place beyond the end of the largest bank that the unit may search.
+    fn beyond(&mut self, n: usize, u: &Unit) -> Result<((u8, u32), Lanes), AllocError> {
+        let banks = u.search.iter().map(|s| s.bank());
+        let size = |b: &u8| (self.p.banks[*b as usize].registers, *b);
+        let bank = banks.max_by_key(size).ok_or_else(|| together(u))?;
+        if self.overrun.is_none() {
+            self.overrun = Some((bank, n));
+            self.until = self.free_until(u);
+        }
         let step = u.step.max(1);
         let height = u.members.iter().map(|m| m.register + 1).max().unwrap_or(1);
         let first = (self.p.banks[bank as usize].registers + 1).saturating_sub(height).next_multiple_of(step);
@@ -429,7 +476,16 @@ mod tests {
     fn an_error_says_how_many_registers_would_do() {
         let e = run(&[R], vec![vector(0, 2), vector(1, 2), vector(2, 3)], &[(0, 9), (1, 9), (2, 9)]).unwrap_err();
         assert_eq!(e.to_string(), "7 registers of r are needed, 4 exist");
-        assert!(matches!(e, AllocError::Registers { value: 2, live, .. } if live == [0, 1, 2]));
+        assert!(matches!(e, AllocError::Registers { value: 2, until: None, live, .. } if live == [0, 1, 2]));
+    }
+
+    #[test]
+    fn an_error_says_how_long_a_place_would_have_been_free() {
+        // Two of four registers are free from 2 on, one of them until 5, the other until 7.
+        let times = [(0, 20), (0, 20), (5, 20), (7, 20), (2, 20)];
+        let units = [0, 1, 2, 3, 4].map(|v| vector(v, 1)).to_vec();
+        let e = run(&[R], units, &times).unwrap_err();
+        assert!(matches!(e, AllocError::Registers { value: 4, until: Some(7), .. }), "{e:?}");
     }
 
     #[test]
@@ -469,9 +525,16 @@ mod tests {
 
     #[test]
     fn units_keep_apart_where_they_must() {
-        let apart = |same| Unit { apart: vec![(0, same)], near: vec![(0, 0)], near_banks: 1, ..vector(1, 2) };
-        assert_eq!(run(&[R], vec![vector(0, 2), apart(false)], &[(0, 2), (2, 4)]).unwrap().units[1], (0, 2));
-        assert_eq!(run(&[R], vec![vector(0, 2), apart(true)], &[(0, 2), (2, 4)]).unwrap().units[1], (0, 0));
+        let apart = |distances: &[i32]| Unit {
+            apart: vec![Apart { unit: 0, distances: distances.to_vec(), register: true }],
+            near: vec![(0, 0)],
+            near_banks: 1,
+            ..vector(1, 2)
+        };
+        let place = |distances: &[i32]| run(&[R], vec![vector(0, 2), apart(distances)], &[(0, 2), (2, 4)]).unwrap().units[1];
+        assert_eq!(place(&[-1, 0, 1]), (0, 2));
+        assert_eq!(place(&[0]), (0, 1));
+        assert_eq!(place(&[-1, 1]), (0, 0));
     }
 
     #[test]

@@ -113,6 +113,28 @@ impl Occupancy {
         let Some(map) = self.places.get(place) else { return true };
         times.iter().all(|(from, to)| map.get_or_less(to - 1, &self.pool, &()).is_none_or(|(_, end)| end <= from))
     }
+    /// The first of these times at which a place is taken; the end of all time where it is free.
+    pub fn free_until(&self, place: usize, times: &Ranges) -> u32 {
+        let Some(map) = self.places.get(place) else { return u32::MAX };
+        let taken = |(from, to): (u32, u32)| {
+            // What is taken when the stretch begins, or else begins first in it.
+            match map.get_or_less(from, &self.pool, &()) {
+                Some((_, end)) if end > from => Some(from),
+                _ => self.starts(map, from, to),
+            }
+        };
+        times.iter().find_map(taken).unwrap_or(u32::MAX)
+    }
+    /// The first start of a taken stretch within `from..to`.
+    fn starts(&self, map: &Map<u32, u32>, from: u32, to: u32) -> Option<u32> {
+        let (mut first, mut before) = (None, to - 1);
+        while let Some((start, _)) = map.get_or_less(before, &self.pool, &()).filter(|s| s.0 >= from) {
+            first = Some(start);
+            let Some(earlier) = start.checked_sub(1) else { break };
+            before = earlier;
+        }
+        first
+    }
     /// Takes a place; values with fixed places may share one, then the times become one.
     pub fn take(&mut self, place: usize, times: &Ranges) {
         if self.places.len() <= place {
@@ -160,6 +182,7 @@ mod tests {
             let mut taken = Occupancy::new();
             taken.take(3, &a);
             assert_eq!(taken.is_free(3, &b), !a.overlaps(&b));
+            assert_eq!(taken.free_until(3, &b), y.iter().copied().find(|p| x.contains(p)).unwrap_or(u32::MAX), "{a:?} {b:?}");
             taken.take(3, &b);
             assert_eq!((0..64).filter(|p| !taken.is_free(3, &Ranges::one(*p, p + 1))).collect::<Vec<u32>>(), points(&u));
             assert!(taken.is_free(2, &u) && taken.is_free(9, &u));

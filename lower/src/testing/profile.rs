@@ -23,8 +23,10 @@ pub struct Profile {
     pub rich_textures: bool,
     /// Textures are only sampled, without texel offset: no arrays, comparison, integers, gather, fetch, size.
     pub samples_only: bool,
-    /// What is interpolated are floats, and fragment programs have one colour.
-    pub float_varyings: bool,
+    /// Fragment programs have one colour, of floats, and do not know which side of a triangle they shade.
+    pub one_colour: bool,
+    /// Integers that a location between the stages holds at most.
+    pub varying_ints: u8,
     /// Branches whose lanes may disagree.
     pub branches: bool,
     /// Loops.
@@ -74,7 +76,8 @@ impl Profile {
             textures: true,
             rich_textures: true,
             samples_only: false,
-            float_varyings: false,
+            one_colour: false,
+            varying_ints: 4,
             branches: true,
             loops: true,
             divergent_loops: true,
@@ -108,7 +111,8 @@ impl Profile {
             stages: vec![Stage::Vertex, Stage::Fragment],
             io_arrays: false,
             samples_only: true,
-            float_varyings: true,
+            one_colour: true,
+            varying_ints: 2,
             ..Profile::everything()
         }
     }

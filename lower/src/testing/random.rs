@@ -140,7 +140,7 @@ impl Gen<'_> {
         } else {
             if stage == Stage::Fragment {
                 self.m.inputs.push(IoDecl::builtin(F32.with_lanes(4), Builtin::Position));
-                if !self.p.float_varyings {
+                if !self.p.one_colour {
                     self.m.inputs.push(IoDecl::builtin(I1, Builtin::FrontFacing));
                 }
             }
@@ -150,7 +150,8 @@ impl Gen<'_> {
             let mut location = 0;
             for n in 0..2 + self.rng.below(4) as u32 {
                 let lanes = if n == 0 { 4 } else { self.lanes() };
-                let int = self.p.ints && self.rng.chance(25) && n > 0 && !(self.p.float_varyings && stage == Stage::Fragment);
+                let int = self.p.ints && self.rng.chance(25) && n > 0;
+                let lanes = if int && stage == Stage::Fragment { lanes.min(self.p.varying_ints) } else { lanes };
                 let mut io =
                     IoDecl::at_location(&format!("in{n}"), Type::new(if int { Scalar::I32 } else { Scalar::F32 }, lanes), location);
                 io.count = vertices;
@@ -169,11 +170,12 @@ impl Gen<'_> {
             };
             self.m.outputs.push(first);
             let more = if stage == Stage::Fragment { self.rng.below(3) } else { 1 + self.rng.below(4) } as u32;
-            let more = if self.p.float_varyings && stage == Stage::Fragment { 0 } else { more };
+            let more = if self.p.one_colour && stage == Stage::Fragment { 0 } else { more };
             let mut location = 1;
             for n in 1..=more {
-                let int = self.p.ints && self.rng.chance(30) && !self.p.float_varyings;
+                let int = self.p.ints && self.rng.chance(30);
                 let lanes = if stage == Stage::Fragment { 4 } else { self.lanes() };
+                let lanes = if int && stage == Stage::Vertex { lanes.min(self.p.varying_ints) } else { lanes };
                 let mut io =
                     IoDecl::at_location(&format!("out{n}"), Type::new(if int { Scalar::I32 } else { Scalar::F32 }, lanes), location);
                 if stage == Stage::Vertex && self.p.io_arrays && self.rng.chance(10) {

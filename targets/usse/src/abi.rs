@@ -10,7 +10,7 @@ pub mod varyings;
 use crate::legal::precision::color_format;
 use retroshade_ir::*;
 use retroshade_lower::{ColorFormat, CompileError, Options};
-pub use textures::{Direct, Preloaded};
+pub use textures::{Direct, Preloaded, Started};
 pub use uniforms::{BufferSlot, UniformSlot, Uniforms};
 pub use varyings::Varying;
 
@@ -33,7 +33,7 @@ pub struct InputSlot {
     pub pa: u16,
     /// Registers that it takes.
     pub regs: u16,
-    /// Lanes that the program sees.
+    /// Components: lanes that the program sees, or the halves of its integers.
     pub lanes: u8,
     /// What a fragment input is.
     pub varying: Option<Varying>,
@@ -77,6 +77,8 @@ pub struct Abi {
     pub direct: Vec<Direct>,
     /// Texture reads made before the program starts.
     pub preloaded: Vec<Preloaded>,
+    /// What a fragment program's registers hold at its start, in their order.
+    pub started: Vec<Started>,
     /// Texture state: (texture, unit, first register).
     pub textures: Vec<(Texture, u8, u16)>,
     /// First free register behind all that.
@@ -154,8 +156,8 @@ impl Used {
     }
 }
 
-/// Computes the layout of a legalised module.
-pub fn layout(m: &Module, o: &Options) -> Result<Abi, CompileError> {
+/// Computes the layout of a legalised module; `joined`: iterated inputs share descriptors with texels.
+pub fn layout(m: &Module, o: &Options, joined: bool) -> Result<Abi, CompileError> {
     // Only fragment programs have a colour; theirs is settled below.
     let mut abi = Abi { colour: ColorFormat::F32, direct: textures::direct(m), ..Abi::default() };
     let used = Used::of(m, &abi.direct);
@@ -175,6 +177,9 @@ pub fn layout(m: &Module, o: &Options) -> Result<Abi, CompileError> {
     }
     let direct = abi.direct.clone();
     sa = textures::place(m, &mut abi, &used.textures, &direct, sa)?;
+    if m.stage == Stage::Fragment {
+        textures::start(&mut abi, joined);
+    }
     for b in abi.uniforms.buffers.iter_mut().filter(|b| b.base.is_some()) {
         b.base = Some(sa);
         sa += 1;
@@ -215,7 +220,7 @@ fn vertex(m: &Module, abi: &mut Abi, used: &Used) -> Result<(), CompileError> {
     let mut slots: Vec<OutputSlot> = Vec::new();
     let mut handed = Vec::new();
     for (output, d) in m.outputs.iter() {
-        let lanes = d.ty.lanes;
+        let lanes = varyings::components(d);
         let slot = |element, varying| OutputSlot { output, element, reg: 0, lanes, varying };
         match d.binding {
             Binding::Builtin(Builtin::Position) => abi.outputs.push(slot(0, None)),
@@ -288,7 +293,7 @@ fn fragment(m: &Module, abi: &mut Abi, used: &Used, options: &Options) -> Result
             }
             // Published programs take colours as halves where the source says so, and everything else as floats.
             let half = matches!(varying, Varying::Color(_)) && (d.ty.scalar == Scalar::F16 || only_as_half(m, i, options));
-            let lanes = d.ty.lanes;
+            let lanes = varyings::components(d);
             let regs = match varying {
                 Varying::Fog => 1,
                 _ if half => lanes.max(2).div_ceil(2).into(),
@@ -298,13 +303,9 @@ fn fragment(m: &Module, abi: &mut Abi, used: &Used, options: &Options) -> Result
         }
     }
     varyings::distinct(handed.into_iter())?;
-    // Even sizes first keeps pairs aligned.
+    // Even sizes first keeps pairs aligned. Registers are given when it is settled which texels come beside them.
     slots.sort_by_key(|s| s.regs % 2);
-    for s in slots {
-        let (pa, regs) = (abi.pa, s.regs);
-        abi.inputs.push(InputSlot { pa, ..s });
-        abi.pa += regs;
-    }
+    abi.inputs = slots;
     let mut colour = None;
     for (o, d) in m.outputs.iter().filter(|(o, _)| used.outputs.contains(o)) {
         let span = place_of(m, d.span, MemRef::Output(o));

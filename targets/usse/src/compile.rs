@@ -41,7 +41,7 @@ enum Room {
     Enough,
     /// Everything is made as late, and as often, as it is needed.
     Late,
-    /// And the lanes of vectors may be anywhere.
+    /// And the lanes of vectors may be anywhere, now here, now there.
     Scalars,
 }
 
@@ -109,9 +109,16 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
     if o.opt <= OptLevel::O1 {
         return Ok(found);
     }
+    let found = settle(module, o, found);
     // Places that become free earlier help some programs and break pairs in others.
     let apart = build(module, o, &Way { apart: true, ..found.way.clone() });
-    Ok(apart.ok().filter(|b| b.size() < found.size()).unwrap_or(found))
+    let found = apart.ok().filter(|b| b.size() < found.size()).unwrap_or(found);
+    if found.abi.preloaded.is_empty() || found.abi.inputs.is_empty() {
+        return Ok(found);
+    }
+    // Published programs have inputs and texels in common descriptors.
+    let joined = build(module, o, &Way { joined: true, ..found.way.clone() });
+    Ok(joined.ok().filter(|b| b.size() <= found.size()).unwrap_or(found))
 }
 
 /// How a program is built.
@@ -121,12 +128,14 @@ struct Way {
     hoist: bool,
     /// Products of a vector with rows repeat one word.
     rows: bool,
-    /// Lanes of vectors may be anywhere.
+    /// Lanes of vectors may be anywhere, and change their places.
     scalars: bool,
     /// Vectors in internal registers.
     inside: BTreeSet<Vreg>,
     /// Lanes of vectors die one by one.
     apart: bool,
+    /// Iterated inputs share descriptors with texels.
+    joined: bool,
 }
 
 /// A program before it is packed.
@@ -156,21 +165,39 @@ impl Built {
 /// Words of code that the search for internal registers may build again and again.
 const SEARCH: u64 = 3_000;
 
+/// Builds a program once more, with other vectors in internal registers.
+fn rebuild(m: &Module, o: &Options, best: &Built, work: &mut Budget, change: impl Fn(&mut BTreeSet<Vreg>)) -> Result<Built, CompileError> {
+    work.spend(best.size());
+    let mut way = best.way.clone();
+    change(&mut way.inside);
+    build(m, o, &way)
+}
+
 /// Moves vectors into internal registers, one after the other, as long as that makes the program no larger: what is stored
 /// there takes one word for four lanes.
 fn improve(m: &Module, o: &Options, start: Built) -> Built {
     let step = |best: &Built, v: Vreg, work: &mut Budget| {
-        work.spend(best.size());
-        let mut way = best.way.clone();
-        way.inside.insert(v);
-        build(m, o, &way)
+        rebuild(m, o, best, work, |inside| {
+            inside.insert(v);
+        })
     };
     let candidates = start.candidates.clone();
     climb(start, candidates, &mut Budget::new(SEARCH), step, |new, old| new.size() <= old.size())
 }
 
+/// Takes those back that are only copied out of internal registers again.
+fn settle(m: &Module, o: &Options, start: Built) -> Built {
+    let step = |best: &Built, v: Vreg, work: &mut Budget| {
+        rebuild(m, o, best, work, |inside| {
+            inside.remove(&v);
+        })
+    };
+    let inside: Vec<Vreg> = start.way.inside.iter().copied().collect();
+    climb(start, inside, &mut Budget::new(SEARCH), step, |new, old| new.size() < old.size())
+}
+
 fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
-    let abi = abi::layout(m, o)?;
+    let abi = abi::layout(m, o, way.joined)?;
     let mut sel = select::select(m, &abi, way.hoist)?;
     if way.hoist && sel.hoisted.is_empty() {
         return Err(CompileError::Internal("nothing to hoist".to_string()));
@@ -183,8 +210,12 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
     if way.scalars {
         sel.primary = place::scalars::split(&sel.primary, &sel.fixed);
     }
-    let setting = place::Setting { fixed: &sel.fixed, pa: abi.pa, o: abi.o, inside: &way.inside, apart: way.apart };
-    let places = place::place(&sel.primary, setting)?;
+    let setting =
+        place::Setting { fixed: &sel.fixed, r: place::temporaries(), pa: abi.pa, o: abi.o, inside: &way.inside, apart: way.apart };
+    let places = match way.scalars {
+        true => place::split::place(&mut sel.primary, setting)?,
+        false => place::place(&sel.primary, setting)?,
+    };
     if o.check_allocation {
         crate::place::check::placed(&sel.primary, &places).judge().map_err(CompileError::Internal)?;
     }

@@ -1,11 +1,12 @@
 //! The target interface of USSE.
 
+use crate::abi::varyings;
 use crate::compile;
 use crate::container::{self, interface};
 use crate::isa::{asm, forms, lint};
 use crate::legal::numerics::UsseNumerics;
 use crate::sim::load;
-use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
+use retroshade_ir::{Diagnostic, Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, TargetIsa, TextError, TextOptions};
 
 struct Usse;
@@ -66,6 +67,9 @@ impl TargetIsa for Usse {
         let bad = |e: TextError| SimError::BadEnv(e.message);
         let g = container::read(bytes).map_err(bad)?;
         load::execute(&g, &interface::of(&g).map_err(bad)?, env, false)
+    }
+    fn warnings(&self, modules: &[Module]) -> Vec<(usize, Diagnostic)> {
+        modules.iter().enumerate().flat_map(|(n, m)| varyings::warnings(m).into_iter().map(move |w| (n, w))).collect()
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         asm::dis_line(line, options)

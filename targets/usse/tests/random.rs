@@ -3,7 +3,8 @@
 //! `RETROSHADE_RANDOM=N` sets the number of programs of each test, `RETROSHADE_SEED=n` runs one of them, `RETROSHADE_SURVEY=1`
 //! lists every kind of failure instead of stopping at the first.
 
-use retroshade_ir::Stage;
+use retroshade_ir::surface::{Block, BlockKind};
+use retroshade_ir::{Module, Stage};
 use retroshade_lower::testing::{Profile, Verdict, check_random_with, diff_with, program_count, random_program};
 use retroshade_lower::{ColorFormat, Options};
 use std::collections::BTreeMap;
@@ -19,8 +20,29 @@ fn options(seed: u64, relaxed: bool) -> Options {
     Options { fp_contract: contract, relaxed_precision: relaxed, color_format, ..Options::default() }
 }
 
-/// Programs `0..n` of a profile; `relaxed` ones are compiled with f16 colours. At most one in `refusals` may be refused.
-fn check(profile: &Profile, n: u64, relaxed: bool, refusals: u64) {
+/// Blocks for the uniforms of a program: every third one stays in the default buffer, the others have buffers of their own.
+fn blocks(m: &mut Module) {
+    for (n, u) in m.uniforms.values_mut().enumerate() {
+        u.binding = [2, 0, 5][n % 3];
+    }
+    let block = |binding| Block { kind: BlockKind::Uniform, name: format!("Block{binding}"), binding, ..Block::default() };
+    m.surface.blocks = vec![block(2), block(5)];
+}
+
+/// What a test compiles, and how.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// As they are.
+    Plain,
+    /// With f16 values and colours.
+    Relaxed,
+    /// With uniform blocks as buffers.
+    Buffers,
+}
+
+/// Programs `0..n` of a profile. At most one in `refusals` may be refused.
+fn check(profile: &Profile, n: u64, how: How, refusals: u64) {
+    let relaxed = how == How::Relaxed;
     let isa = retroshade_usse::isa();
     let number = |name: &str| std::env::var(name).ok().and_then(|s| s.parse::<u64>().ok());
     let seeds = match (number("RETROSHADE_SEED"), number("RETROSHADE_FROM")) {
@@ -29,7 +51,7 @@ fn check(profile: &Profile, n: u64, relaxed: bool, refusals: u64) {
         _ => 0..program_count(n),
     };
     let survey = std::env::var_os("RETROSHADE_SURVEY").is_some();
-    if !survey && !relaxed {
+    if !survey && how == How::Plain {
         let s = check_random_with(isa, profile, seeds, &|seed| options(seed, false)).unwrap_or_else(|e| panic!("{e}"));
         assert!(s.refused * refusals <= s.agree, "{s:?}");
         return;
@@ -37,8 +59,12 @@ fn check(profile: &Profile, n: u64, relaxed: bool, refusals: u64) {
     let mut seen = BTreeMap::<String, (u64, u32)>::new();
     let (mut agree, mut refused) = (0, 0);
     for seed in seeds {
-        let (module, env) = random_program(profile, seed);
+        let (mut module, env) = random_program(profile, seed);
         let mut options = options(seed, relaxed);
+        if how == How::Buffers {
+            blocks(&mut module);
+            options.uniform_buffers = true;
+        }
         if relaxed && options.color_format == ColorFormat::F32 {
             options.color_format = ColorFormat::F16;
         }
@@ -77,29 +103,35 @@ fn check(profile: &Profile, n: u64, relaxed: bool, refusals: u64) {
 /// Floats, plain textures, control flow.
 #[test]
 fn float_programs() {
-    check(&Profile { ints: false, rich_textures: false, f16: false, ..Profile::usse() }, 700, false, 20);
+    check(&Profile { ints: false, rich_textures: false, f16: false, ..Profile::usse() }, 700, How::Plain, 20);
 }
 
 /// All that vertex programs can do: integers, f16, truth values, computed indices, arrays, calls, loops.
 #[test]
 fn vertex_programs() {
-    check(&Profile::usse().only(&[Stage::Vertex]), 700, false, 20);
+    check(&Profile::usse().only(&[Stage::Vertex]), 700, How::Plain, 20);
 }
 
 /// The same and all kinds of sampling, derivatives, dropped pixels.
 #[test]
 fn fragment_programs() {
-    check(&Profile::usse().only(&[Stage::Fragment]), 700, false, 20);
+    check(&Profile::usse().only(&[Stage::Fragment]), 700, How::Plain, 20);
 }
 
 /// Long straight code: lanes, swizzles and registers under pressure.
 #[test]
 fn straight_line_programs() {
-    check(&Profile { size: (60, 200), ..Profile::usse().straight_line() }, 400, false, 10);
+    check(&Profile { size: (60, 200), ..Profile::usse().straight_line() }, 400, How::Plain, 10);
+}
+
+/// Uniform blocks as buffers beside the default one, in registers and in memory.
+#[test]
+fn programs_with_uniform_buffers() {
+    check(&Profile::usse(), 500, How::Buffers, 20);
 }
 
 /// f16 texels and colours.
 #[test]
 fn relaxed_programs() {
-    check(&Profile { f16: false, ..Profile::usse().only(&[Stage::Fragment]) }, 500, true, 20);
+    check(&Profile { f16: false, ..Profile::usse().only(&[Stage::Fragment]) }, 500, How::Relaxed, 20);
 }

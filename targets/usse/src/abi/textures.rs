@@ -73,17 +73,41 @@ pub fn place(m: &Module, abi: &mut Abi, used: &[Texture], direct: &[Direct], mut
     if unit > UNITS {
         return Err(CompileError::limit("U0102", Span::NONE, "too many textures", unit.into(), UNITS.into()));
     }
-    // Texels stand before the iterated inputs.
-    let mut texels = 0;
-    for p in &mut abi.preloaded {
-        p.pa = texels;
-        texels += if p.half { 2 } else { 4 };
-    }
-    for s in &mut abi.inputs {
-        s.pa += texels;
-    }
-    abi.pa = abi.pa.max(abi.inputs.iter().map(|s| s.pa + s.regs).max().unwrap_or(texels));
     Ok(sa)
+}
+
+/// An iterated input and a texel that share a descriptor, or one of them: indices of [`Abi::inputs`] and [`Abi::preloaded`].
+#[derive(Clone, Copy, Debug)]
+pub struct Started {
+    /// The input; its registers come first.
+    pub input: Option<usize>,
+    /// The texel.
+    pub texel: Option<usize>,
+}
+
+/// Gives registers to what a fragment program starts with. Joined as in published programs, the first input and the first texel
+/// share a descriptor, the second ones the next; fog and other odd numbers of registers come last, alone. Apart the texels
+/// come first, so that a colour made of one may leave where it came.
+pub fn start(abi: &mut Abi, joined: bool) {
+    let (inputs, texels) = (abi.inputs.len(), abi.preloaded.len());
+    let even = abi.inputs.iter().filter(|s| s.regs % 2 == 0).count();
+    let paired = if joined { even.min(texels) } else { 0 };
+    let both = (0..paired).map(|n| Started { input: Some(n), texel: Some(n) });
+    let more = (paired..texels).map(|n| Started { input: None, texel: Some(n) });
+    let alone = (paired..inputs).map(|n| Started { input: Some(n), texel: None });
+    abi.started = both.chain(more).chain(alone).collect();
+    let mut pa = 0;
+    for s in &abi.started {
+        if let Some(n) = s.input {
+            abi.inputs[n].pa = pa;
+            pa += abi.inputs[n].regs;
+        }
+        if let Some(n) = s.texel {
+            abi.preloaded[n].pa = pa;
+            pa += if abi.preloaded[n].half { 2 } else { 4 };
+        }
+    }
+    abi.pa = abi.pa.max(pa);
 }
 
 /// Whether SMP reads a texture of this kind.

@@ -3,6 +3,9 @@
 //! Locations 0 to 9 are texture coordinates, 10 and 11 the colours, 12 is fog, in both programs. Where the source gives no
 //! location the programs are matched by name, and so is what a name says: `v_color` is a colour, `fog` is fog. Facts: the ISA
 //! sheet's sections 17.1, 19.4 and 19.5.
+//!
+//! Integers travel as floats, 16 bits each: exact for every value where the vertices of a primitive agree, since perspective
+//! changes the last bits of a float of 16 bits at most. Where the vertices differ nothing gives the value of one of them.
 
 use super::unsupported;
 use retroshade_ir::*;
@@ -80,6 +83,9 @@ pub fn of(d: &IoDecl, element: u32) -> Result<Varying, CompileError> {
     }
     let at = location.saturating_add(element);
     match Varying::at(at) {
+        Some(Varying::Color(_) | Varying::Fog) if !d.ty.is_float() => {
+            Err(unsupported(d.span, format!("`{}`: integers travel as texture coordinates, locations 0 to {}", d.name, COORDS - 1)))
+        }
         Some(Varying::Fog) if d.ty.lanes != 1 => Err(unsupported(d.span, format!("`{}`: fog (location {FOG}) is one float", d.name))),
         Some(v) => Ok(v),
         None => {
@@ -92,10 +98,44 @@ pub fn of(d: &IoDecl, element: u32) -> Result<Varying, CompileError> {
     }
 }
 
+/// Floats that a varying travels as: an integer is two, its low and its high half, which interpolation between equal values
+/// leaves nearer to themselves than to any other whole number.
+pub fn components(d: &IoDecl) -> u8 {
+    if is_halves(d) { 2 * d.ty.lanes } else { d.ty.lanes }
+}
+
+/// Whether a varying is integers, which travel in halves.
+pub fn is_halves(d: &IoDecl) -> bool {
+    d.ty.scalar == Scalar::I32 && matches!(d.binding, Binding::Location(_))
+}
+
+/// An integer's halves as floats, the low one first.
+pub fn halves(word: u32) -> [u32; 2] {
+    [word & 0xffff, word >> 16].map(|h| (h as f32).to_bits())
+}
+
+/// The integer of which these are the halves.
+pub fn whole(low: u32, high: u32) -> u32 {
+    let half = |bits: u32| (f32::from_bits(bits) + 0.5).clamp(0.0, 65535.0) as u32;
+    half(high) << 16 | half(low)
+}
+
+/// What to hear about a fragment program: its integers are those of one vertex only where all vertices agree.
+pub fn warnings(m: &Module) -> Vec<Diagnostic> {
+    let integer = |d: &&IoDecl| m.stage == Stage::Fragment && is_halves(d);
+    let say = |d: &IoDecl| {
+        let what = "the iterators always interpolate: the integer is right where all vertices of a primitive have the same one";
+        Diagnostic::warning("U0108", d.span, format!("`{}`: {what}", d.name))
+    };
+    m.inputs.values().filter(integer).map(say).collect()
+}
+
 /// The iterators interpolate floats, with perspective, at the pixel's centre or its centroid.
 fn interpolated(d: &IoDecl) -> Result<(), CompileError> {
     let what = match (d.interpolation, d.sampling) {
-        _ if !d.ty.is_float() => "integers cannot be handed to a fragment program, the machine interpolates floats only",
+        _ if is_halves(d) && d.ty.lanes > 2 => "an integer travels as two floats, and a location has four: hand over at most two at one",
+        _ if is_halves(d) => return Ok(()),
+        _ if !d.ty.is_float() => "truth values cannot be handed to a fragment program, the machine interpolates floats only",
         (Interpolation::Flat, _) => "`flat`: the iterators always interpolate, no value is that of one vertex",
         (Interpolation::Linear, _) => "`noperspective`: the iterators always interpolate with perspective",
         (_, Sampling::Sample) => "`sample`: the iterators know the centre and the centroid of a pixel, not its samples",

@@ -3,7 +3,7 @@
 //! Facts: the ISA sheet's section 19; where ours differ from published files stands in `tests/published.rs`.
 
 use super::*;
-use crate::abi::{Abi, BufferSlot, UniformSlot, Varying};
+use crate::abi::{Abi, BufferSlot, InputSlot, Preloaded, Started, UniformSlot, Varying};
 use crate::emit::{Literals, flags};
 use crate::isa::forms::{KILL, PHAS, SMP, field};
 use crate::isa::word::Word;
@@ -149,31 +149,39 @@ impl Program<'_> {
         Varyings::Vertex { attributes, untyped: 0, outputs1, outputs2, half: 0, vertex_index, instance_index }
     }
 
+    /// The attribute part of a descriptor.
+    fn iterated(&self, s: &InputSlot, last: bool, d: &mut Descriptor) {
+        let components = |n: u8| (n as u32 - 1) << 22;
+        let source = match s.varying {
+            Some(Varying::TexCoord(t)) => (t as u32) << 12 | components(s.lanes.max(2)),
+            // Floats have a bit of their own here: without it a colour is bytes.
+            Some(Varying::Color(n)) => (0xa + n as u32) << 12 | components(s.lanes.max(2)) | (!s.half as u32) << 20,
+            Some(Varying::Fog) => 0xc << 12,
+            Some(Varying::Position) => 0xd << 12 | components(4),
+            Some(Varying::Sprite) => 0xf << 12 | 1 << 30 | components(2),
+            None => 0,
+        };
+        let ty = if s.half { 2 << 28 } else { 0 };
+        let centroid = (self.module.inputs[s.input].sampling == Sampling::Centroid) as u32;
+        d.info |= centroid << 4 | 0b11 << 26 | source | ty | (last as u32) << 25;
+        d.size |= (s.regs as u32 - 1) << 4;
+    }
+
     fn fragment_varyings(&self) -> Varyings {
         let abi = self.abi;
-        let last = |k: usize, n: usize, bit: u32| ((k + 1 == n) as u32) << bit;
-        let texel = |(k, p): (usize, &crate::abi::Preloaded)| Descriptor {
-            // Coordinate set, two components, no attribute part; bit 11 marks the last texture part.
-            info: p.coord as u32 | 1 << 8 | 0xf << 12 | last(k, abi.preloaded.len(), 11),
-            unit: p.unit as u32,
-            size: if p.half { 0x40 } else { 0xc0 },
-            result: if p.half { 0x20 } else { 0x30 },
-        };
-        let input = |(k, s): (usize, &crate::abi::InputSlot)| {
-            let components = |n: u8| (n as u32 - 1) << 22;
-            let source = match s.varying {
-                Some(Varying::TexCoord(t)) => (t as u32) << 12 | components(s.lanes.max(2)),
-                // Floats have a bit of their own here: without it a colour is bytes.
-                Some(Varying::Color(n)) => (0xa + n as u32) << 12 | components(s.lanes.max(2)) | (!s.half as u32) << 20,
-                Some(Varying::Fog) => 0xc << 12,
-                Some(Varying::Position) => 0xd << 12 | components(4),
-                Some(Varying::Sprite) => 0xf << 12 | 1 << 30 | components(2),
-                None => 0,
-            };
-            let ty = if s.half { 2 << 28 } else { 0 };
-            let centroid = (self.module.inputs[s.input].sampling == Sampling::Centroid) as u32;
-            let info = 0xf | centroid << 4 | 0b11 << 26 | source | ty | last(k, abi.inputs.len(), 25);
-            Descriptor { info, unit: 0, size: (s.regs as u32 - 1) << 4, result: 0 }
+        // The last descriptors with a texture part and with an attribute part are marked.
+        let (texels, inputs) = (abi.preloaded.len(), abi.inputs.len());
+        let descriptor = |s: &Started| {
+            let mut d = Descriptor { info: 0, unit: 0, size: 0, result: 0 };
+            match s.input {
+                Some(n) => self.iterated(&abi.inputs[n], n + 1 == inputs, &mut d),
+                None => d.info |= 0xf << 12,
+            }
+            match s.texel {
+                Some(n) => early_texel(&abi.preloaded[n], n + 1 == texels, &mut d),
+                None => d.info |= 0xf,
+            }
+            d
         };
         let colour = abi.outputs.iter().find(|s| Some(s.output) != abi.depth);
         Varyings::Fragment {
@@ -186,7 +194,7 @@ impl Program<'_> {
             },
             components: colour.map_or(4, |c| c.lanes),
             textures: abi.preloaded.len() as u16,
-            descriptors: abi.preloaded.iter().enumerate().map(texel).chain(abi.inputs.iter().enumerate().map(input)).collect(),
+            descriptors: abi.started.iter().map(descriptor).collect(),
         }
     }
 
@@ -212,6 +220,14 @@ impl Program<'_> {
         };
         always.iter().chain(own).filter(|f| f.1).fold(0, |all, f| all | f.0)
     }
+}
+
+/// The texture part of a descriptor: coordinate set, two components.
+fn early_texel(p: &Preloaded, last: bool, d: &mut Descriptor) {
+    d.info |= p.coord as u32 | 1 << 8 | (last as u32) << 11;
+    d.unit = p.unit as u32;
+    d.size |= if p.half { 0x40 } else { 0xc0 };
+    d.result = if p.half { 0x20 } else { 0x30 };
 }
 
 /// The container of a program.

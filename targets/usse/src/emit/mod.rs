@@ -4,6 +4,7 @@
 pub mod branches;
 pub mod flags;
 pub mod layout;
+pub mod literals;
 mod ops;
 pub mod pairing;
 pub mod sched;
@@ -28,37 +29,7 @@ use retroshade_ir::{Opcode, Scalar, Span};
 use retroshade_lower::CompileError;
 use retroshade_regalloc::Ranges;
 
-/// Literals that the program needs in secondary attributes.
-#[derive(Clone, Debug, Default)]
-pub struct Literals {
-    /// First register that literals may take.
-    pub first: u16,
-    /// Values in order.
-    pub values: Vec<u32>,
-}
-
-impl Literals {
-    /// A place for these values in consecutive registers; the first at an even register if there are several.
-    fn place(&mut self, want: &[u32]) -> Option<u16> {
-        let n = want.len();
-        let even = n > 1;
-        for at in 0..self.values.len() {
-            let fits = at + n <= self.values.len() && self.values[at..at + n] == *want;
-            if fits && (!even || (self.first as usize + at).is_multiple_of(2)) {
-                return Some(self.first + at as u16);
-            }
-        }
-        if self.first as usize + self.values.len() + n + 1 > crate::abi::SA_LIMIT as usize {
-            return None;
-        }
-        if even && !(self.first as usize + self.values.len()).is_multiple_of(2) {
-            self.values.push(0);
-        }
-        let at = self.values.len();
-        self.values.extend_from_slice(want);
-        Some(self.first + at as u16)
-    }
-}
+pub use literals::Literals;
 
 /// A lane with its physical place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,6 +60,15 @@ impl Phys {
     fn plain(self) -> bool {
         !self.neg && !self.abs
     }
+}
+
+/// Where the words of a block, the literals and the internal registers of operands stand.
+struct Mark {
+    words: usize,
+    literals: Vec<u32>,
+    slots: [Option<u16>; 3],
+    /// Words that were taken back.
+    list: Vec<Word>,
 }
 
 /// Emits the words of a program.
@@ -706,22 +686,56 @@ impl<'a> Expander<'a> {
             return Ok(());
         }
         let by_pair = half && lanes.iter().any(|(p, _)| *p >= 2) && lanes.iter().any(|(p, _)| *p < 2);
-        if lanes.len() > 1 && (!half || by_pair) {
-            let at = if by_pair { lanes.iter().position(|(p, _)| *p >= 2).unwrap_or(1) } else { lanes.len() / 2 };
-            self.cover(&lanes[..at], src, half, attempt)?;
-            return self.cover(&lanes[at..], src, half, attempt);
+        if lanes.len() < 2 || half && !by_pair {
+            return self.cover_inside(mask, now, half, attempt);
         }
-        // Bring operands into internal registers, one more at a time.
-        let mut now = now;
-        let order: Vec<usize> = (0..now.len()).collect();
-        for n in order {
+        let at = if by_pair { lanes.iter().position(|(p, _)| *p >= 2).unwrap_or(1) } else { lanes.len() / 2 };
+        let before = self.mark();
+        self.cover(&lanes[..at], src, half, attempt)?;
+        self.cover(&lanes[at..], src, half, attempt)?;
+        let words = self.blocks[self.at].len() - before.words;
+        if words < 3 || half {
+            return Ok(());
+        }
+        // Lanes from all over the place may be fewer words when they are brought together first.
+        let split = self.take_back(&before);
+        let found = self.cover_inside(mask, now, half, attempt);
+        if found.is_err() || self.blocks[self.at].len() - before.words >= words {
+            self.take_back(&before);
+            (self.literals.values, self.slots) = (split.literals, split.slots);
+            self.blocks[self.at].extend(split.list);
+        }
+        Ok(())
+    }
+
+    /// The state before some words are tried.
+    fn mark(&self) -> Mark {
+        Mark { words: self.blocks[self.at].len(), literals: self.literals.values.clone(), slots: self.slots, list: Vec::new() }
+    }
+
+    /// Takes back what was tried; what it was.
+    fn take_back(&mut self, to: &Mark) -> Mark {
+        let tried = Mark { list: self.blocks[self.at].split_off(to.words), ..self.mark() };
+        (self.literals.values, self.slots) = (to.literals.clone(), to.slots);
+        tried
+    }
+
+    /// One word for some lanes, whose operands are brought into internal registers, one more at a time.
+    fn cover_inside(
+        &mut self,
+        mask: u8,
+        mut now: Vec<[Option<Phys>; 4]>,
+        half: bool,
+        attempt: Attempt<'_, 'a>,
+    ) -> Result<(), CompileError> {
+        for n in 0..now.len() {
             self.bring_inside(n as u16, &mut now[n], if half { Scalar::F16 } else { Scalar::F32 })?;
             if let Some(w) = attempt(self, mask, &now) {
                 self.blocks[self.at].push(w);
                 return Ok(());
             }
         }
-        Err(internal(&format!("{lanes:?} of {src:?}")))
+        Err(internal(&format!("lanes {mask:04b} of {now:?}")))
     }
 
     /// Copies the lanes of operand `n` into an internal register, each at its own position.

@@ -108,6 +108,53 @@ fn whole_quotients(f: &mut Function) {
     });
 }
 
+/// Factors and terms up to this size may be multiplied out: the sum is off by a few units of its last place at most.
+const SMALL: f32 = 64.0;
+
+/// (x + k) m and (k - x) m with constants become one multiply-add. Only where products and sums may be contracted.
+pub fn scaled_sums(f: &mut Function) -> bool {
+    use Opcode::*;
+    let uses = f.use_counts();
+    rewrite(f, |b, i| {
+        let d = b.func.insts[i].clone();
+        let Some(r) = d.results.first().copied().filter(|_| d.op == Fmul && !d.precise) else { return Action::Keep };
+        let ty = b.func.ty(r);
+        let lanes = ty.lanes as usize;
+        let constant = |f: &Function, v: Value| {
+            let c = f.const_bits(v)?[..lanes].iter().map(|c| f32::from_bits(*c)).collect::<Vec<_>>();
+            c.iter().all(|x| x.is_normal() && x.abs() <= SMALL).then_some(c)
+        };
+        if ty.scalar != Scalar::F32 {
+            return Action::Keep;
+        }
+        for (sum, factor) in [(d.args[0], d.args[1]), (d.args[1], d.args[0])] {
+            let Some(m) = constant(b.func, factor) else { continue };
+            let sum = b.func.resolve(sum);
+            let Some(s) =
+                b.func.def_inst(sum).map(|s| b.func.insts[s].clone()).filter(|s| s.args.len() == 2 && !s.precise && uses[sum] == 1)
+            else {
+                continue;
+            };
+            // The unknown and its sign, the constant and its sign.
+            let (x, k, minus) = match (s.op, constant(b.func, s.args[0]), s.args.get(1).and_then(|v| constant(b.func, *v))) {
+                (Fadd, None, Some(k)) => (s.args[0], k, [1.0, 1.0]),
+                (Fadd, Some(k), None) => (s.args[1], k, [1.0, 1.0]),
+                (Fsub, Some(k), None) => (s.args[1], k, [-1.0, 1.0]),
+                (Fsub, None, Some(k)) => (s.args[0], k, [1.0, -1.0]),
+                _ => continue,
+            };
+            let mut vector = |of: &dyn Fn(usize) -> f32| {
+                let bits = std::array::from_fn(|n| if n < lanes { of(n).to_bits() } else { 0 });
+                b.typed(Const, ty, &[], Imm::Const(bits))
+            };
+            let factor = vector(&|n| minus[0] * m[n]);
+            let term = vector(&|n| minus[1] * k[n] * m[n]);
+            return Action::Replace(b.ins(Fmad, &[x, factor, term]));
+        }
+        Action::Keep
+    })
+}
+
 /// Product and sum round separately anyway: a product of uniforms is better made once for the whole draw.
 fn product_of_uniforms(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
     let uniform = |n: usize| is_uniform(b.func, d.args[n], 6);
@@ -176,9 +223,8 @@ fn round(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
 /// sin(2πt) for t turns: w = fract(t + 1/4) - 1/2, a = 1/4 - |w|, an odd polynomial in a; the cosine a quarter turn on.
 fn wave(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
     let k = b.fconst(ty, 0.159_154_94);
-    let turns = b.ins(Opcode::Fmul, &[d.args[0], k]);
     let s = b.fconst(ty, if d.op == Opcode::Fsin { 0.25 } else { 0.5 });
-    let t = b.ins(Opcode::Fadd, &[turns, s]);
+    let t = b.ins(Opcode::Fmad, &[d.args[0], k, s]);
     let fr = b.ins(Opcode::Ffract, &[t]);
     let half = b.fconst(ty, -0.5);
     let w = b.ins(Opcode::Fadd, &[fr, half]);

@@ -1,7 +1,8 @@
 //! One KILL where several would do, under the condition that keeps a pixel.
 //!
 //! Published programs have one KILL each, under `!p1`: a predicate collects what keeps the pixel, each test under the one before.
-//! `discard a < b` and `discard c` become `discard not (a >= b and not c)`. A comparison with NaN may go either way here.
+//! `discard a < b` and `discard c` become `discard not (a >= b and not c)`; conditions for different values of one integer, as
+//! a `switch` has them, become a choice (`picked`). A comparison with NaN may go either way here.
 
 use retroshade_ir::*;
 
@@ -17,6 +18,8 @@ pub fn run(f: &mut Function) {
 enum Keep {
     /// A comparison.
     Test(InstData),
+    /// The second test where the first one holds, else the rest.
+    Pick(InstData, InstData, Box<Keep>),
     /// All of these.
     All(Vec<Keep>),
     /// One of these.
@@ -44,6 +47,7 @@ impl Keep {
     fn chained(self) -> Option<Keep> {
         let (list, all) = match self {
             Keep::Test(_) => return Some(self),
+            Keep::Pick(..) => return None,
             Keep::All(l) => (l, true),
             Keep::Any(l) => (l, false),
         };
@@ -64,6 +68,11 @@ impl Keep {
     fn emit(&self, f: &mut Function, span: Span, out: &mut Vec<Inst>) -> Value {
         let (list, op) = match self {
             Keep::Test(d) => return push(f, d.clone(), span, out),
+            Keep::Pick(when, then, rest) => {
+                let rest = rest.emit(f, span, out);
+                let (when, then) = (push(f, when.clone(), span, out), push(f, then.clone(), span, out));
+                return push(f, InstData::new(Opcode::Select, &[when, then, rest], Imm::None), span, out);
+            }
             Keep::All(l) => (l, Opcode::Iand),
             Keep::Any(l) => (l, Opcode::Ior),
         };
@@ -71,6 +80,47 @@ impl Keep {
         let first = values.next();
         values.fold(first.unwrap_or(Value::from_u32(0)), |a, b| push(f, InstData::new(op, &[a, b], Imm::None), span, out))
     }
+}
+
+/// One condition after another of which at most one decides: `x != 3 or a < b` behind others about `x` is `a < b` where x is 3,
+/// and else what the others say. That is two tests, of which the second stands under the first.
+fn picked(f: &Function, before: &Keep, own: &Keep) -> Option<Keep> {
+    let Keep::Any(tests) = own else { return None };
+    let [Keep::Test(a), Keep::Test(b)] = &tests[..] else { return None };
+    [(a, b), (b, a)].into_iter().find_map(|(other, then)| {
+        let Imm::IntCC(cc) = other.imm else { return None };
+        let when = InstData { imm: Imm::IntCC(cc.inverse()), ..other.clone() };
+        grants(f, &when, before).then(|| Keep::Pick(when, then.clone(), Box::new(before.clone())))
+    })
+}
+
+/// Whether a comparison of integers settles that a condition holds.
+fn grants(f: &Function, when: &InstData, keep: &Keep) -> bool {
+    match keep {
+        Keep::Test(t) => settles(f, when, t),
+        Keep::All(l) => l.iter().all(|k| grants(f, when, k)),
+        Keep::Any(l) => l.iter().any(|k| grants(f, when, k)),
+        // Where its own test does not hold, the rest decides.
+        Keep::Pick(own, _, rest) => {
+            let not = |cc: IntCC| InstData { imm: Imm::IntCC(cc.inverse()), ..own.clone() };
+            matches!(own.imm, Imm::IntCC(cc) if settles(f, when, &not(cc))) && grants(f, when, rest)
+        }
+    }
+}
+
+/// Whether a comparison with a constant says that another one of the same value holds.
+fn settles(f: &Function, when: &InstData, then: &InstData) -> bool {
+    let (Imm::IntCC(a), Imm::IntCC(b)) = (&when.imm, &then.imm) else { return false };
+    let constant = |d: &InstData| f.const_bits(d.args[1]).map(|c| c[0]);
+    let (Some(k), Some(n)) = (constant(when), constant(then)) else { return false };
+    let from = |least: u32| matches!(b, IntCC::Ne if n < least) || matches!(b, IntCC::Uge if n <= least);
+    f.resolve(when.args[0]) == f.resolve(then.args[0])
+        && match a {
+            IntCC::Eq => b.eval(k, n),
+            IntCC::Uge => from(k),
+            IntCC::Ugt => k < u32::MAX && from(k + 1),
+            _ => false,
+        }
 }
 
 /// A comparison (or with `not` its opposite) that one test makes.
@@ -104,7 +154,7 @@ fn block(f: &mut Function, b: Block) {
         }
         let own = Keep::of(f, f.insts[i].args[0], true).and_then(Keep::chained);
         let both = match (&open, &own) {
-            (Some((_, before)), Some(own)) => Keep::All(vec![before.clone(), own.clone()]).chained(),
+            (Some((_, before)), Some(own)) => Keep::All(vec![before.clone(), own.clone()]).chained().or_else(|| picked(f, before, own)),
             _ => None,
         };
         match (both, own) {

@@ -15,6 +15,8 @@ use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{FpContract, PassOptions, pipeline, sequence};
 use retroshade_ir::types::F32;
 use retroshade_ir::*;
+use retroshade_lower::legal::blend::blend;
+use retroshade_lower::legal::{Rule, apply};
 use retroshade_lower::structure::{StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options, Phase, Trace};
 
@@ -35,6 +37,9 @@ fn pass_options(o: &Options) -> PassOptions {
     }
 }
 
+/// What contraction may make of sums of products.
+const BLENDS: &[(Opcode, Rule)] = &[(Opcode::Fmad, blend), (Opcode::Fadd, blend)];
+
 /// Optimises and legalises. With `sink`, values are made as late as they can be, which keeps fewer alive at a time; with
 /// `narrow`, values may be f16 where the options allow it.
 pub fn legalise(source: &Module, o: &Options, sink: bool, narrow: bool, trace: &mut Trace) -> Result<Module, CompileError> {
@@ -51,12 +56,24 @@ pub fn legalise(source: &Module, o: &Options, sink: bool, narrow: bool, trace: &
         sequence(&mut m, &["local_select", "promote", "dce"], &passes);
         settle_arrays(&mut m.functions[entry])?;
     }
+    if o.opt > OptLevel::O1 && o.fp_contract {
+        let f = &mut m.functions[entry];
+        if apply(f, BLENDS) | expand::scaled_sums(f) {
+            sequence(&mut m, &["simplify", "gvn", "dce"], &passes);
+        }
+    }
     if o.opt > OptLevel::O1 && !sink {
-        crate::legal::pairs::run(&mut m.functions[entry]);
+        if pairs::run(&mut m.functions[entry], 1) {
+            sequence(&mut m, &["gvn", "dce"], &passes);
+            pairs::run(&mut m.functions[entry], 2);
+        }
         trace.module(Phase::Pack, &m);
     }
     expand::run(&mut m.functions[entry]);
-    sequence(&mut m, &["simplify", "gvn", "dce"], &passes);
+    // Expansions leave products and sums behind.
+    let again: &[&str] =
+        if o.fp_contract && o.opt > OptLevel::O1 { &["contract", "simplify", "gvn", "dce"] } else { &["simplify", "gvn", "dce"] };
+    sequence(&mut m, again, &passes);
     // Simplification may have put together again what was taken apart.
     expand::run(&mut m.functions[entry]);
     if m.stage == Stage::Fragment {

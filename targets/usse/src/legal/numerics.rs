@@ -18,21 +18,25 @@ impl Numerics for UsseNumerics {
     fn name(&self) -> &'static str {
         "usse"
     }
+    fn unary(&self, op: Opcode, ty: Scalar, a: u32) -> u32 {
+        one_nan(ty, reference_unary(op, ty, a))
+    }
     fn ternary(&self, op: Opcode, ty: Scalar, a: u32, b: u32, c: u32) -> u32 {
-        match (op, ty) {
+        let x = match (op, ty) {
             (Opcode::Fmad, Scalar::F16) => from_f32(ty, to_f32(ty, a) * to_f32(ty, b) + to_f32(ty, c)),
             _ => retroshade_ir::numerics::reference_ternary(op, ty, a, b, c),
-        }
+        };
+        one_nan(ty, x)
     }
     fn dot(&self, ty: Scalar, a: &[u32], b: &[u32]) -> u32 {
         // The sum is kept in f32 and rounded at the end.
         let sum = a.iter().zip(b).map(|(x, y)| to_f32(ty, *x) * to_f32(ty, *y)).reduce(|s, p| s + p);
         // Adding +0 hides the sign of a zero sum, which a fourth product of 0 × 1 would change.
-        from_f32(ty, sum.unwrap_or(0.0) + 0.0)
+        one_nan(ty, from_f32(ty, sum.unwrap_or(0.0) + 0.0))
     }
     fn binary(&self, op: Opcode, ty: Scalar, a: u32, b: u32) -> u32 {
         let (x, y) = (to_f32(ty, a), to_f32(ty, b));
-        match op {
+        let result = match op {
             // Symmetric, so that operands may be exchanged: the number beats a NaN, -0 is below +0.
             Opcode::Fmin | Opcode::Fmax if x.is_nan() => b,
             Opcode::Fmin | Opcode::Fmax if y.is_nan() => a,
@@ -53,7 +57,8 @@ impl Numerics for UsseNumerics {
                 }
             }
             _ => retroshade_ir::numerics::reference_binary(op, ty, a, b),
-        }
+        };
+        one_nan(ty, result)
     }
     fn fcmp(&self, cc: FloatCC, ty: Scalar, a: u32, b: u32) -> bool {
         cc.eval(to_f32(ty, a), to_f32(ty, b))
@@ -77,6 +82,15 @@ impl Numerics for UsseNumerics {
     }
 }
 
+/// A result, NaNs being one: what sign and payload the machine gives them is not known, and negations move between the operations.
+fn one_nan(ty: Scalar, x: u32) -> u32 {
+    match ty {
+        _ if !to_f32(ty, x).is_nan() => x,
+        Scalar::F16 => 0x7e00,
+        _ => 0x7fc0_0000,
+    }
+}
+
 /// Plain conversion to an integer: towards zero, saturating; NaN gives 0.
 pub fn pack_int(x: f32, low: f32, high: f32) -> u32 {
     if x.is_nan() { 0 } else { libm::truncf(x).clamp(low, high) as i32 as u32 }
@@ -87,7 +101,24 @@ pub fn pack_norm(x: f32, low: f32, scale: f32) -> u32 {
     if x.is_nan() { 0 } else { libm::rintf(x.clamp(low, 1.0) * scale) as i32 as u32 }
 }
 
-/// A one-operand function of the scalar unit.
-pub fn scalar_unit(op: Opcode, ty: Scalar, a: u32) -> u32 {
-    reference_unary(op, ty, a)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_makes_one_nan() {
+        let (n, nan, inf) = (UsseNumerics, 0xffc1_2345, f32::INFINITY.to_bits());
+        for x in [
+            n.unary(Opcode::Fneg, Scalar::F32, nan),
+            n.unary(Opcode::Ffract, Scalar::F32, inf),
+            n.binary(Opcode::Fsub, Scalar::F32, inf, inf),
+            n.binary(Opcode::Fmax, Scalar::F32, nan, nan),
+            n.ternary(Opcode::Fmad, Scalar::F32, nan, 0, 0),
+            n.dot(Scalar::F32, &[nan, 0, 0], &[0, 0, 0]),
+        ] {
+            assert_eq!(x, 0x7fc0_0000);
+        }
+        assert_eq!(n.unary(Opcode::Fabs, Scalar::F16, 0xfe01), 0x7e00);
+        assert_eq!(n.unary(Opcode::Fneg, Scalar::F32, 0), 0x8000_0000);
+    }
 }

@@ -84,6 +84,12 @@ pub fn fetched(p: &MProgram) -> BTreeSet<Vreg> {
     p.blocks.iter().flat_map(|b| &b.ops).filter(fetches).filter_map(|o| o.dst).collect()
 }
 
+/// Virtual registers that texture reads and loads take as coordinates, levels and addresses.
+pub fn addresses(p: &MProgram) -> BTreeSet<Vreg> {
+    let fetches = |o: &&Mop| matches!(o.kind, Kind::Sample { .. } | Kind::Load { .. });
+    p.blocks.iter().flat_map(|b| &b.ops).filter(fetches).flat_map(|o| o.reads()).collect()
+}
+
 /// Virtual registers of which something is live where the program starts.
 pub fn at_entry(p: &MProgram) -> BTreeSet<Vreg> {
     let r = Registers::of(p, false);

@@ -8,21 +8,22 @@
 pub mod check;
 pub mod live;
 pub mod scalars;
+pub mod split;
 
 use crate::isa::forms::{V16NMAD, V32NMAD, VDP, VMAD, VMAD2, row_of};
 use crate::isa::operands::{Operand, Want, fits};
 use crate::isa::registers::{Bank, BankTable, Reg};
 use crate::place::live::Registers;
-use crate::select::mir::{Base, Kind, MProgram, Vreg};
+use crate::select::mir::{self, Base, Kind, MProgram, Mop, Vreg};
 use retroshade_emit::form::FormId;
 use retroshade_ir::{Scalar, Span};
 use retroshade_lower::CompileError;
-use retroshade_regalloc::lanes::{self, Conflicts, Lane, Member, Problem, Search, Unit};
+use retroshade_regalloc::lanes::{self, Apart, Conflicts, Lane, Member, Problem, Search, Unit};
 use retroshade_regalloc::{AllocError, Ranges};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Temporaries that every operand of the vector forms can name, by the operand tables.
-fn temporaries() -> u16 {
+pub fn temporaries() -> u16 {
     const FORMS: [FormId; 5] = [VMAD2, V32NMAD, V16NMAD, VMAD, VDP];
     let names = |o: &Operand, n: u16| {
         let want = Want { reg: Reg::r(n), lanes: [None; 4], neg: false, abs: false };
@@ -48,6 +49,8 @@ pub struct Placement {
 pub struct Setting<'a> {
     /// Places that are given.
     pub fixed: &'a BTreeMap<Vreg, Reg>,
+    /// Temporaries that may be used.
+    pub r: u16,
     /// `pa` registers below this may be used.
     pub pa: u16,
     /// `o` registers below this may be used by preference.
@@ -72,10 +75,10 @@ fn number(b: Bank) -> u8 {
 /// Places a program.
 pub fn place(p: &MProgram, s: Setting) -> Result<Placement, CompileError> {
     // Pairs at even registers save words; where they do not fit, any place will do.
-    place_aligned(p, s, true).or_else(|_| place_aligned(p, Setting { apart: true, ..s }, false))
+    Ok(place_aligned(p, s, true).or_else(|_| place_aligned(p, Setting { apart: true, ..s }, false))?)
 }
 
-fn place_aligned(p: &MProgram, s: Setting, pairs: bool) -> Result<Placement, CompileError> {
+fn place_aligned(p: &MProgram, s: Setting, pairs: bool) -> Result<Placement, Failure> {
     let registers = Registers::of(p, s.apart);
     let ranges = registers.flow.ranges(&registers.flow.live());
     let times = |v: Vreg| {
@@ -86,9 +89,8 @@ fn place_aligned(p: &MProgram, s: Setting, pairs: bool) -> Result<Placement, Com
     let lives: Vec<Ranges> = (0..p.vregs.len() as u32).map(|v| times(Vreg(v))).collect();
     let order = order(p, s, &lives);
     let mut out = Placement { at: vec![None; p.vregs.len()], ..Placement::default() };
-    let temporaries = temporaries();
     let bank = |name, registers, lanes| lanes::Bank { name, registers, lanes };
-    let banks = vec![bank("pa", s.pa.into(), 1), bank("r", temporaries.into(), 1), bank("o", s.o.into(), 1), bank("i", 3, 4)];
+    let banks = vec![bank("pa", s.pa.into(), 1), bank("r", s.r.into(), 1), bank("o", s.o.into(), 1), bank("i", 3, 4)];
     // Given places may lie beyond what is free to use.
     let banks = settled(banks, p, s);
     let problem = Problem {
@@ -133,9 +135,14 @@ fn order(p: &MProgram, s: Setting, lives: &[Ranges]) -> Vec<Vreg> {
 
 /// What `regalloc` places.
 fn units(p: &MProgram, s: Setting, registers: &Registers, order: &[Vreg], pairs: bool) -> Vec<Unit> {
-    let (hints, sources, fetched) = (hints(p), lane_sources(p), live::fetched(p));
+    let (hints, fetched, addresses) = (hints(p), live::fetched(p), live::addresses(p));
     let mut unit_of = vec![None; p.vregs.len()];
     order.iter().enumerate().for_each(|(n, v)| unit_of[v.0 as usize] = Some(n));
+    // Inputs that are dead first, then temporaries, then outputs that are not written yet.
+    let free = |v: Vreg| match fetched.contains(&v) || addresses.contains(&v) {
+        true => [Search::Whole(PA), Search::Whole(R)][..].into(),
+        false => [Search::Whole(PA), Search::Whole(R), Search::Whole(O)][..].into(),
+    };
     let unit = |v: &Vreg| {
         let d = p.data(*v);
         let inside = s.inside.contains(v);
@@ -143,85 +150,169 @@ fn units(p: &MProgram, s: Setting, registers: &Registers, order: &[Vreg], pairs:
             true => Member { value, register: 0, lane: Lane::At(k) },
             false => Member { value, register: k.into(), lane: Lane::At(0) },
         };
-        let others = |list: Option<&Vec<(Vreg, bool)>>| -> Vec<(usize, bool)> {
-            list.into_iter().flatten().filter_map(|(o, same)| Some((unit_of[o.0 as usize]?, *same))).collect()
-        };
         let near = hints.get(v).into_iter().flatten().filter_map(|(o, off)| Some((unit_of[o.0 as usize]?, *off)));
         Unit {
             members: (0..).zip(registers.values(*v)).map(member).collect(),
             fixed: s.fixed.get(v).map(|r| (number(r.bank), r.n.into())),
             step: if !inside && ((d.regs() > 1 && pairs) || d.even) { 2 } else { 1 },
-            // Inputs that are dead first, then temporaries.
-            search: if inside { [Search::Whole(I)][..].into() } else { [Search::Whole(PA), Search::Whole(R)][..].into() },
+            search: if inside { [Search::Whole(I)][..].into() } else { free(*v) },
             near: if inside { Vec::new() } else { near.collect() },
             near_banks: 1 << PA | 1 << R | u8::from(!fetched.contains(v)) << O,
-            apart: others(sources.get(v)),
+            apart: Vec::new(),
             alike: None,
         }
     };
-    order.iter().map(unit).collect()
+    let mut all: Vec<Unit> = order.iter().map(unit).collect();
+    keep_apart(p, &mut all, &unit_of);
+    all
 }
 
-/// An error that says how many registers this program needs.
-fn failure(p: &MProgram, registers: &Registers, e: AllocError) -> CompileError {
-    match e {
-        AllocError::Registers { bank: "r", needed, available, value, .. } => {
-            let span = p.vregs.get(registers.vreg(value).0 as usize).map_or(Span::NONE, |d| d.span);
-            CompileError::limit("U0120", span, "too many values are live here for the temporaries", needed.into(), available.into())
+/// Why a program could not be placed.
+pub enum Failure {
+    /// A register found no place, but would have until this time (see [`Registers`]).
+    Until(Vreg, u32, CompileError),
+    /// More values are live than there are registers.
+    Crowded(CompileError),
+    /// Something else.
+    Other(CompileError),
+}
+
+impl From<Failure> for CompileError {
+    fn from(f: Failure) -> CompileError {
+        match f {
+            Failure::Until(_, _, e) | Failure::Crowded(e) | Failure::Other(e) => e,
         }
-        other => CompileError::Internal(other.to_string()),
     }
 }
 
-/// Sources of lane-wise operations on several lanes: words are written one after the other, so a source may share the
-/// destination's place only lane for lane.
-fn lane_sources(p: &MProgram) -> BTreeMap<Vreg, Vec<(Vreg, bool)>> {
-    let mut out: BTreeMap<Vreg, Vec<(Vreg, bool)>> = BTreeMap::new();
+/// An error that says how many registers this program needs.
+fn failure(p: &MProgram, registers: &Registers, e: AllocError) -> Failure {
+    match e {
+        AllocError::Registers { bank: "r", needed, available, value, until, .. } => {
+            let v = registers.vreg(value);
+            let span = p.vregs.get(v.0 as usize).map_or(Span::NONE, |d| d.span);
+            let what = "too many values are live here for the temporaries";
+            let e = CompileError::limit("U0120", span, what, needed.into(), available.into());
+            match until {
+                Some(t) => Failure::Until(v, t, e),
+                None => Failure::Crowded(e),
+            }
+        }
+        other => Failure::Other(CompileError::Internal(other.to_string())),
+    }
+}
+
+/// What a lane-wise operation on several lanes writes and reads in different words: one of its lanes, and the lane of a source
+/// that another of its lanes reads.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Crossing {
+    source: Vreg,
+    written: u8,
+    read: u8,
+}
+
+/// The crossings of each result: words are written one after the other, so a source may share the result's place only where
+/// no word writes what a later one reads.
+fn crossings(p: &MProgram) -> BTreeMap<Vreg, BTreeSet<Crossing>> {
+    let mut out: BTreeMap<Vreg, BTreeSet<Crossing>> = BTreeMap::new();
     for op in p.blocks.iter().flat_map(|b| &b.ops) {
         let Some(d) = op.dst else { continue };
         if p.data(d).lanes < 2 || !matches!(op.kind, Kind::Float(_) | Kind::Complex(_) | Kind::Bit(_)) {
             continue;
         }
-        for src in &op.src {
-            for (k, l) in src.iter().enumerate() {
-                if let Base::V(v, j) = l.base {
-                    let same = j as usize == k && p.data(v).ty == p.data(d).ty;
-                    out.entry(d).or_default().push((v, same));
-                }
+        // A last register's spare half may be written too.
+        let lanes = if p.data(d).ty == Scalar::F16 { p.data(d).lanes.next_multiple_of(2) } else { p.data(d).lanes };
+        for (k, l) in op.src.iter().flat_map(|s| s.iter().enumerate()) {
+            if let Base::V(source, read) = l.base {
+                let written = (0..lanes).filter(|w| *w as usize != k);
+                out.entry(d).or_default().extend(written.map(|written| Crossing { source, written, read }));
             }
         }
     }
     out
 }
 
-/// For each register the places that would make a copy vanish: (other register, distance).
-fn hints(p: &MProgram) -> BTreeMap<Vreg, Vec<(Vreg, i32)>> {
-    let mut out: BTreeMap<Vreg, Vec<(Vreg, i32)>> = BTreeMap::new();
-    let mut pair = |dst: Vreg, k: usize, src: Vreg, j: u8| {
-        let half = |v: Vreg, n: i32| if p.data(v).ty == Scalar::F16 { n / 2 } else { n };
-        if (p.data(dst).ty == Scalar::F16) != (p.data(src).ty == Scalar::F16) {
-            return;
-        }
-        let off = half(dst, k as i32) - half(src, j as i32);
-        out.entry(src).or_default().push((dst, off));
-        out.entry(dst).or_default().push((src, -off));
-    };
-    for op in p.blocks.iter().flat_map(|b| &b.ops) {
-        let dsts: Vec<Vreg> = match &op.kind {
-            Kind::Copy | Kind::Select(_) => op.dst.into_iter().collect(),
-            Kind::Parallel(d) => d.clone(),
-            _ => continue,
-        };
-        let selects = matches!(op.kind, Kind::Select(_));
-        let srcs: Vec<&Vec<crate::select::mir::Lane>> = if selects { op.src.iter().rev().collect() } else { op.src.iter().collect() };
-        for (n, src) in srcs.iter().enumerate() {
-            let Some(dst) = dsts.get(if selects { 0 } else { n }) else { continue };
-            for (k, l) in src.iter().enumerate() {
-                if let (Base::V(v, j), true) = (l.base, l.is_plain()) {
-                    pair(*dst, k, v, j);
-                }
+/// Tells of each result and source the one that is placed later how it must not lie to the other.
+fn keep_apart(p: &MProgram, units: &mut [Unit], unit_of: &[Option<usize>]) {
+    for (result, of) in crossings(p) {
+        let of: Vec<Crossing> = of.into_iter().collect();
+        for of in of.chunk_by(|a, b| a.source == b.source) {
+            let (Some(r), Some(s)) = (unit_of[result.0 as usize], unit_of[of[0].source.0 as usize]) else { continue };
+            let (distances, register) = distances(p, result, of);
+            match r > s {
+                true => units[r].apart.push(Apart { unit: s, distances, register }),
+                false => units[s].apart.push(Apart { unit: r, distances: distances.into_iter().map(|d| -d).collect(), register }),
             }
         }
     }
+}
+
+/// How many registers behind a source its result must not begin, and whether they may not share one of four lanes.
+fn distances(p: &MProgram, result: Vreg, crossings: &[Crossing]) -> (Vec<i32>, bool) {
+    let (mut out, mut register) = (Vec::new(), false);
+    for c in crossings {
+        let (r, s) = (p.data(result), p.data(c.source));
+        register |= c.written == c.read;
+        let between = i32::from(c.read) - i32::from(c.written);
+        match (r.ty == Scalar::F16, s.ty == Scalar::F16) {
+            (false, false) => out.push(between),
+            // Two halves a register.
+            (true, true) if between % 2 == 0 => out.push(between / 2),
+            (true, true) => {}
+            _ => out.extend(1 - i32::from(r.regs())..i32::from(s.regs())),
+        }
+    }
+    out.sort_unstable();
+    out.dedup();
+    (out, register)
+}
+
+/// For each register the places that would save words: (other register, distance). Copies that vanish come first, then
+/// operands of one word that lie beside each other.
+fn hints(p: &MProgram) -> BTreeMap<Vreg, Vec<(Vreg, i32)>> {
+    let mut out = BTreeMap::new();
+    p.blocks.iter().flat_map(|b| &b.ops).for_each(|op| copy_hints(p, op, &mut out));
+    p.blocks.iter().flat_map(|b| &b.ops).for_each(|op| operand_hints(p, op, &mut out));
     out
+}
+
+/// By register: others, and how far behind them it would like to be.
+type Hints = BTreeMap<Vreg, Vec<(Vreg, i32)>>;
+
+fn copy_hints(p: &MProgram, op: &Mop, out: &mut Hints) {
+    let dsts: Vec<Vreg> = match &op.kind {
+        Kind::Copy | Kind::Select(_) => op.dst.into_iter().collect(),
+        Kind::Parallel(d) => d.clone(),
+        _ => return,
+    };
+    let half = |v: Vreg, n: i32| if p.data(v).ty == Scalar::F16 { n / 2 } else { n };
+    let selects = matches!(op.kind, Kind::Select(_));
+    let srcs: Vec<&Vec<mir::Lane>> = if selects { op.src.iter().rev().collect() } else { op.src.iter().collect() };
+    for (n, src) in srcs.iter().enumerate() {
+        let Some(dst) = dsts.get(if selects { 0 } else { n }) else { continue };
+        for (k, l) in src.iter().enumerate() {
+            let (Base::V(v, j), true) = (l.base, l.is_plain()) else { continue };
+            if (p.data(*dst).ty == Scalar::F16) == (p.data(v).ty == Scalar::F16) {
+                let off = half(*dst, k as i32) - half(v, j.into());
+                out.entry(v).or_default().push((*dst, off));
+                out.entry(*dst).or_default().push((v, -off));
+            }
+        }
+    }
+}
+
+/// Lanes of several registers that one operand names together.
+fn operand_hints(p: &MProgram, op: &Mop, out: &mut Hints) {
+    if !matches!(op.kind, Kind::Float(_) | Kind::Dot) {
+        return;
+    }
+    for src in &op.src {
+        let lanes = src.iter().zip(0i32..).filter_map(|(l, k)| if let Base::V(v, j) = l.base { Some((v, k - i32::from(j))) } else { None });
+        let mut lanes = lanes.filter(|(v, _)| p.data(*v).ty != Scalar::F16);
+        let Some((first, at)) = lanes.next() else { continue };
+        for (v, k) in lanes.filter(|(v, _)| *v != first) {
+            out.entry(v).or_default().push((first, k - at));
+            out.entry(first).or_default().push((v, at - k));
+        }
+    }
 }

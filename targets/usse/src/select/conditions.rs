@@ -8,6 +8,9 @@ impl Selector<'_> {
         let f = self.f;
         let Some(r) = f.result(i) else { return false };
         let Some(home) = f.ordered().find(|(_, x)| *x == i).map(|(b, _)| b) else { return false };
+        if f.insts[i].op == Opcode::Select && !self.is_pick(i) {
+            return false;
+        }
         f.ordered().all(|(b, u)| {
             let d = &f.insts[u];
             if !f.reads(u).contains(&r) {
@@ -15,12 +18,47 @@ impl Selector<'_> {
             }
             let simple = match d.op {
                 Opcode::BrIf | Opcode::Discard => true,
+                Opcode::Select if f.ty(d.args[1]) == types::I1 => self.is_pick(u) && self.is_lazy(u),
                 Opcode::Select => d.args[0] == r && d.args[1] != r && d.args[2] != r && f.ty(d.args[1]).scalar != Scalar::I1,
                 Opcode::Iand | Opcode::Ior | Opcode::Inot => f.ty(r).lanes == 1 && self.is_lazy(u),
                 _ => false,
             };
             b == home && simple
         })
+    }
+
+    /// Whether a choice between truth values is one of `legal::kills`: the second test overwrites the rest's predicate where the
+    /// first one holds, and a pixel is dropped by the outcome.
+    fn is_pick(&self, i: Inst) -> bool {
+        let f = self.f;
+        let (d, Some(r)) = (&f.insts[i], f.result(i)) else { return false };
+        let plain = |v: Value| {
+            f.def_inst(v).is_some_and(|t| match (f.insts[t].op, &f.insts[t].imm) {
+                (Opcode::Icmp, _) => f.ty(f.insts[t].args[0]) == types::I32,
+                (Opcode::Fcmp, Imm::FloatCC(cc)) => Self::relation(*cc).is_some_and(|r| !r.1),
+                _ => false,
+            })
+        };
+        let compound = |v: Value| {
+            f.def_inst(v).is_some_and(|t| match f.insts[t].op {
+                Opcode::Iand | Opcode::Ior => true,
+                Opcode::Select => self.is_pick(t),
+                _ => false,
+            })
+        };
+        let ends = |u: Inst| match f.insts[u].op {
+            Opcode::Select => f.insts[u].args[2] == r && f.insts[u].args[..2].iter().all(|a| *a != r),
+            Opcode::Inot => {
+                let v = f.result(u);
+                v.is_some_and(|v| f.ordered().all(|(_, x)| !f.reads(x).contains(&v) || f.insts[x].op == Opcode::Discard))
+            }
+            _ => false,
+        };
+        f.ty(r) == types::I1
+            && plain(d.args[0])
+            && plain(d.args[1])
+            && (plain(d.args[2]) || compound(d.args[2]))
+            && f.ordered().all(|(_, u)| !f.reads(u).contains(&r) || ends(u))
     }
 
     fn relation(cc: FloatCC) -> Option<(Rel, bool)> {
@@ -100,6 +138,14 @@ impl Selector<'_> {
                     return Ok((p, !inv));
                 }
                 Opcode::Iand | Opcode::Ior => return self.combine(d, d.op == Opcode::Iand, p),
+                Opcode::Select => {
+                    self.condition(d.args[2], p)?;
+                    let when = self.condition(d.args[0], 0)?;
+                    let then = f.def_inst(d.args[1]).ok_or_else(|| self.unsupported("a choice without a test"))?;
+                    let (kind, rel, _, a, b) = self.leaf(&f.insts[then], 0)?;
+                    self.test(Some(when), (kind, rel, a, b), p);
+                    return Ok((p, false));
+                }
                 _ => {}
             }
         }

@@ -183,7 +183,11 @@ impl<'a> Selector<'a> {
     fn place_interface(&mut self) {
         for s in &self.abi.inputs {
             let ty = self.m.inputs[s.input].ty;
-            let scalar = if s.half { Scalar::F16 } else { wide(ty.scalar) };
+            let scalar = match s.varying {
+                _ if s.half => Scalar::F16,
+                Some(_) => Scalar::F32,
+                None => wide(ty.scalar),
+            };
             let v = self.out.primary.vreg(scalar, s.lanes, self.m.inputs[s.input].span);
             self.out.primary.vregs[v.0 as usize].even = false;
             self.inputs.insert((s.input, s.element), v);
@@ -205,7 +209,12 @@ impl<'a> Selector<'a> {
         for s in &self.abi.outputs {
             let d = &self.m.outputs[s.output];
             let colour = self.abi.half_colour() && Some(s.output) != self.abi.depth && !self.rounds_late;
-            let v = self.out.primary.vreg(if colour { Scalar::F16 } else { wide(d.ty.scalar) }, s.lanes, d.span);
+            let scalar = match s.varying {
+                _ if colour => Scalar::F16,
+                Some(_) => Scalar::F32,
+                None => wide(d.ty.scalar),
+            };
+            let v = self.out.primary.vreg(scalar, s.lanes, d.span);
             self.outputs.insert((s.output, s.element), v);
             if self.m.stage == Stage::Vertex {
                 self.out.primary.vregs[v.0 as usize].even = false;

@@ -1,6 +1,7 @@
 //! Outputs: where they are written, where the colour is rounded, how a program ends.
 
 use super::*;
+use crate::abi::varyings;
 
 impl Selector<'_> {
     /// The values that are written to an output.
@@ -69,6 +70,30 @@ impl Selector<'_> {
         }
         let (src, narrow, _) = self.taken(d);
         self.final_colour = Some((src, narrow));
+        Ok(true)
+    }
+
+    /// Integers travel to a fragment program in halves.
+    pub(super) fn output_halves(&mut self, i: Inst) -> Result<bool, CompileError> {
+        let (d, _) = self.parts(i);
+        let key = self.written_by(d)?;
+        let Some(v) = self.outputs.get(&key).copied() else { return Ok(false) };
+        if self.f.ty(d.args[0]).scalar != Scalar::I32 || self.out.primary.data(v).ty != Scalar::F32 {
+            return Ok(false);
+        }
+        let mut lanes = Vec::new();
+        for l in self.value_lanes(d.args[0]) {
+            if let Base::C(c) = l.base {
+                lanes.extend(varyings::halves(c).map(Lane::c));
+                continue;
+            }
+            let convert = Kind::Convert(Format::U16, Format::F32, false);
+            let word = self.plain(vec![l], types::I32);
+            lanes.extend(self.make(convert.clone(), types::F32, vec![word.clone()]));
+            // A second, empty source stands for the high half.
+            lanes.extend(self.make(convert, types::F32, vec![word, Vec::new()]));
+        }
+        self.emit(Kind::Copy, Some(v), vec![lanes]);
         Ok(true)
     }
 

@@ -40,7 +40,7 @@ impl<'a> Selector<'a> {
         Pattern {
             name: "condition.lazy",
             doc: "a predicate where it is tested",
-            ops: &[Iand, Ior, Ixor, Inot, Fcmp, Icmp],
+            ops: &[Iand, Ior, Ixor, Inot, Fcmp, Icmp, Select],
             apply: Self::lazy_condition,
         },
         Pattern {
@@ -60,6 +60,12 @@ impl<'a> Selector<'a> {
         },
         Pattern { name: "input.bytes", doc: "the frame buffer's bytes, unpacked", ops: &[Input], apply: Self::input_bytes },
         Pattern { name: "input.half", doc: "an f16 that comes as f32", ops: &[Input], apply: Self::input_half },
+        Pattern {
+            name: "input.halves",
+            doc: "an integer that comes as two floats: VPCK of both",
+            ops: &[Input],
+            apply: Self::input_halves,
+        },
         Pattern { name: "input.place", doc: "attributes and iterated values in their registers", ops: &[Input], apply: Self::input_place },
         Pattern { name: "uniform.half", doc: "an f16 that the buffer holds as f32", ops: &[Uniform], apply: Self::uniform_half },
         Pattern { name: "uniform.loaded", doc: "a secondary attribute", ops: &[Uniform], apply: Self::uniform_loaded },
@@ -70,6 +76,7 @@ impl<'a> Selector<'a> {
         Pattern { name: "ext.unpack", doc: "VPCK from a 16-bit half", ops: &[Ext], apply: Self::ext_unpack },
         Pattern { name: "ext.unorm8", doc: "rounding that a conversion of the colour does", ops: &[Ext], apply: Self::ext_unorm8 },
         Pattern { name: "output.last", doc: "the colour's only write, made at the end", ops: &[Output], apply: Self::output_last },
+        Pattern { name: "output.halves", doc: "an integer that leaves as two floats", ops: &[Output], apply: Self::output_halves },
         Pattern { name: "output.place", doc: "a copy or a conversion to the output", ops: &[Output], apply: Self::output_place },
         Pattern { name: "flow.discard", doc: "KILL", ops: &[Discard], apply: Self::discard },
         Pattern { name: "flow.jump", doc: "copies of the edge, and BR", ops: &[Jump], apply: Self::jump },
@@ -281,6 +288,24 @@ impl<'a> Selector<'a> {
             return Ok(false);
         }
         let lanes = self.make(Kind::Convert(Format::F32, Format::F16, false), ty, vec![Self::of(v, ty.lanes)]);
+        self.set(i, lanes)
+    }
+
+    fn input_halves(&mut self, i: Inst) -> Selects {
+        let (d, ty) = self.parts(i);
+        let Some(v) = self.input(d)? else { return Ok(false) };
+        if ty.scalar != Scalar::I32 || self.out.primary.data(v).ty != Scalar::F32 {
+            return Ok(false);
+        }
+        // VPCK cuts off what interpolation has added to or taken from a whole number.
+        let n = 2 * ty.lanes;
+        let half = vec![Lane::c(0.5f32.to_bits()); n as usize];
+        let sums = self.make(Kind::Float(Fadd), types::F32.with_lanes(n), vec![Self::of(v, n), half]);
+        let mut lanes = Vec::new();
+        for pair in sums.chunks(2) {
+            let (low, high) = (vec![pair[0]], vec![pair[1]]);
+            lanes.extend(self.make(Kind::Convert(Format::F32, Format::U16, false), types::I32, vec![low, high]));
+        }
         self.set(i, lanes)
     }
 

@@ -278,7 +278,11 @@ fn named(m: &Module, i: &Interface, env: &ShaderEnv) -> Result<ShaderEnv, SimErr
                 .ok_or_else(|| bad(format!("no input `{}`", d.name)))?;
             let words = inv.inputs.get(k.as_u32() as usize).ok_or_else(|| bad(format!("no input `{}`", s.name)))?;
             let lanes = s.ty.lanes as usize;
-            let mut words = widened(s.ty, words.get(e as usize * lanes..(e as usize + 1) * lanes).unwrap_or(&[]));
+            let given = words.get(e as usize * lanes..(e as usize + 1) * lanes).unwrap_or(&[]);
+            let mut words = match varyings::is_halves(s) && !vertex {
+                true => given.iter().flat_map(|w| varyings::halves(*w)).collect(),
+                false => widened(s.ty, given),
+            };
             words.resize(d.ty.lanes as usize, 0);
             inputs.push(words);
         }
@@ -293,6 +297,14 @@ fn declared(m: &Module, i: &Interface, r: &InvocationResult) -> InvocationResult
     for (d, words) in i.module.outputs.values().zip(&r.outputs) {
         let by = if m.stage == Stage::Vertex { By::Varying } else { By::Location };
         let Some((k, s, e)) = behind(m.outputs.iter(), d, by) else { continue };
+        let whole: Vec<u32>;
+        let words = match varyings::is_halves(s) {
+            true => {
+                whole = words.chunks_exact(2).map(|h| varyings::whole(h[0], h[1])).collect();
+                &whole
+            }
+            false => words,
+        };
         let row = &mut outputs[k.as_u32() as usize];
         let first = e as usize * s.ty.lanes as usize;
         // An array of clip distances is one output of the container.
