@@ -191,6 +191,9 @@ pub fn layout(m: &Module, o: &Options, joined: bool) -> Result<Abi, CompileError
     Ok(abi)
 }
 
+/// Primary attributes of 32 bits.
+const ATTRIBUTES: u16 = 128;
+
 fn vertex(m: &Module, abi: &mut Abi, used: &Used) -> Result<(), CompileError> {
     let mut pa = 0;
     for (i, d) in m.inputs.iter().filter(|(i, _)| used.inputs.contains(i)) {
@@ -214,6 +217,9 @@ fn vertex(m: &Module, abi: &mut Abi, used: &Used) -> Result<(), CompileError> {
         abi.indices[which] = Some(pa);
         abi.inputs.push(InputSlot { input: i, element: 0, pa, regs: 1, lanes: 1, varying: None, half: false });
         pa += 1;
+    }
+    if pa > ATTRIBUTES {
+        return Err(CompileError::limit("U0107", Span::NONE, "too many registers of attributes", pa.into(), ATTRIBUTES.into()));
     }
     abi.pa = pa;
     // The position is always there; then what travels in its order, the point size, clip distances.
