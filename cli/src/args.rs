@@ -73,6 +73,8 @@ pub enum Command {
     Targets(TargetsArgs),
     /// Compile all sources of a folder or a manifest, several at a time.
     Batch(BatchArgs),
+    /// Make a source that shows a failure as small as it can be while it still shows it.
+    Reduce(ReduceArgs),
     /// Say what a message's code means and what to do; all codes without one.
     Explain {
         /// The code, such as F0011.
@@ -182,6 +184,10 @@ pub struct CodegenArgs {
     /// Make each uniform block a uniform buffer of its own, by its binding, where all would share the default one (USSE).
     #[arg(long)]
     pub uniform_buffers: bool,
+    /// Check the finished code, by rules of its own, on every path: values that are read before they are written, waits that are missing,
+    /// what the machine forbids. A finding is a bug of this program and ends it with status 70.
+    #[arg(long)]
+    pub verify: bool,
     /// Whether products and sums may be contracted.
     #[arg(long, value_name = "on|off", default_value = "on", value_parser = ["on", "off"])]
     pub fp_contract: String,
@@ -217,6 +223,10 @@ pub struct CompileArgs {
     /// Print the text after a pass or stage on stderr (`all` for each).
     #[arg(long, value_name = "PASS")]
     pub print_after: Vec<String>,
+    /// What a source may take: input (bytes of a file), instructions and blocks (of its IR), code (bytes), trials (ways that a search tries),
+    /// time (seconds of the processor, for a target), memory (MiB of the command). Beyond that there is an error and status 3.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = crate::limits::parse)]
+    pub limit: Vec<(String, u64)>,
     /// Write the files that the output depends on, as a makefile rule.
     #[arg(long, value_name = "FILE")]
     pub depfile: Option<PathBuf>,
@@ -530,6 +540,33 @@ pub struct BatchArgs {
     /// Options of every compilation.
     #[arg(last = true, value_name = "OPTION", allow_hyphen_values = true)]
     pub options: Vec<String>,
+}
+
+/// `shaderc reduce`
+#[derive(Args, Debug)]
+#[command(after_help = "Example, a source that makes the compiler end with status 70:\n  \
+                        shaderc reduce bad.frag --command 'shaderc -t usse -o /dev/null {}; test $? = 70' -o small.frag\n\n\
+                        The command must say yes only to the failure that is meant: a source that no longer compiles shows most others not at all.")]
+pub struct ReduceArgs {
+    /// Decides whether a source still shows the failure: a command for the shell that exits with 0 if it does and with anything else if not.
+    /// `{}` is the path of the source to look at, which keeps the name of FILE; without `{}` the path is the last argument.
+    #[arg(long, value_name = "COMMAND")]
+    pub command: String,
+    /// Where the smallest source goes, each time that a smaller one is found; stdout at the end without it.
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// Source language (ir, wgsl, glsl, hlsl); otherwise by the file's extension.
+    #[arg(long, value_name = "L", value_parser = language)]
+    pub lang: Option<Language>,
+    /// The most times that the command is run.
+    #[arg(long, value_name = "N", default_value = "20000")]
+    pub attempts: u64,
+    /// Seconds that a run of the command may take; one that takes longer does not show the failure.
+    #[arg(long, value_name = "SECONDS", default_value = "20")]
+    pub time: u64,
+    /// The source, in a language of text.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
 }
 
 fn stage(s: &str) -> Result<retroshade::ir::Stage, String> {

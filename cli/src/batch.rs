@@ -7,6 +7,7 @@
 use crate::args::BatchArgs;
 use crate::files;
 use crate::input;
+use crate::process::wait;
 use crate::report::{Failure, progress};
 use indicatif::ProgressBar;
 use retroshade::Language;
@@ -14,10 +15,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A source for a target.
 #[derive(Clone, Debug)]
@@ -202,24 +203,6 @@ fn limited(program: &Path, memory: Option<u64>) -> Command {
             c
         }
         _ => Command::new(program),
-    }
-}
-
-/// Waits for a process, at most so long; then ends it.
-fn wait(child: &mut Child, time: Duration) -> Option<ExitStatus> {
-    let start = Instant::now();
-    let mut pause = Duration::from_millis(1);
-    loop {
-        if let Ok(Some(status)) = child.try_wait() {
-            return Some(status);
-        }
-        if start.elapsed() > time {
-            let _ = child.kill();
-            let _ = child.wait();
-            return None;
-        }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(50));
     }
 }
 

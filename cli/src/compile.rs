@@ -5,6 +5,7 @@ use crate::containers;
 use crate::deliver::{self, Product};
 use crate::files;
 use crate::input::{check_chip, load, load_after, options, target};
+use crate::limits;
 use crate::report::{self, Failure};
 use crate::source_map;
 use crate::warn::Levels;
@@ -147,6 +148,7 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
         return Err(Failure::usage("binary goes to stdout only as the one kind of one program and target, with -o -"));
     }
     let mut options = Options { chip, ..options(&a.codegen) };
+    limits::apply(&a.limit, &mut options);
     options.print_after = stages(&a.print_after)?;
     let textless =
         |k: &Emit| matches!(k, Emit::Bin | Emit::Container | Emit::Gsh | Emit::Ir | Emit::Legal | Emit::Stats | Emit::Reflect | Emit::Map);
@@ -273,6 +275,7 @@ fn target_outputs(
     let mut shaders = Vec::new();
     for (m, p) in modules.iter().zip(&a.files) {
         let file = files::display(p);
+        limits::next();
         let shader = isa.compile(m, options).map_err(|e| Failure::compile(&e, m, &file))?;
         for (name, text) in &shader.dumps {
             eprintln!("; after {name}\n{}", text.trim_end());

@@ -2,6 +2,7 @@
 //!
 //! The command remembers what it has read: makefile rules list it, and no output may take its place.
 
+use crate::limits::largest_input;
 use crate::report::Failure;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -12,9 +13,6 @@ static INPUTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Standard input, which can be read only once and may be wanted for several targets.
 static STDIN: OnceLock<Vec<u8>> = OnceLock::new();
-
-/// The largest input of any kind, in bytes.
-const MAX_INPUT: u64 = 64 << 20;
 
 /// A path as diagnostics show it.
 pub fn display(path: &Path) -> String {
@@ -59,15 +57,16 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let name = display(path);
     let fail = |e: std::io::Error| Failure::plain(1, "C0003", format!("cannot read {name}: {e}"));
     let mut bytes = Vec::new();
+    let most = largest_input();
     let too_large = |n: u64| {
-        let m = format!("{name} is too large (needed {n} bytes, available {MAX_INPUT})");
+        let m = format!("{name} is too large (needed {n} bytes, available {most})");
         Failure::plain(3, "C0004", m)
     };
     if path.as_os_str() == "-" {
         match STDIN.get() {
             Some(b) => bytes.clone_from(b),
             None => {
-                std::io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes).map_err(fail)?;
+                std::io::stdin().lock().take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
                 let _ = STDIN.set(bytes.clone());
             }
         }
@@ -77,12 +76,12 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
         if meta.is_dir() {
             return Err(Failure::plain(1, "C0003", format!("cannot read {name}: it is a folder")));
         }
-        if meta.len() > MAX_INPUT {
+        if meta.len() > most {
             return Err(too_large(meta.len()));
         }
-        file.take(MAX_INPUT + 1).read_to_end(&mut bytes).map_err(fail)?;
+        file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
     }
-    if bytes.len() as u64 > MAX_INPUT {
+    if bytes.len() as u64 > most {
         return Err(too_large(bytes.len() as u64));
     }
     if path.as_os_str() != "-"

@@ -93,7 +93,9 @@ fn defines(args: &SourceArgs) -> Result<Vec<(String, String)>, Failure> {
 
 /// Compilation options from the command line.
 pub fn options(args: &CodegenArgs) -> Options {
+    let plain = Options::default();
     Options {
+        validate: args.verify || plain.validate,
         opt: match args.opt.as_str() {
             "0" => OptLevel::O0,
             "1" => OptLevel::O1,
@@ -117,7 +119,7 @@ pub fn options(args: &CodegenArgs) -> Options {
         verify: false,
         max_registers: args.max_registers,
         uniform_buffers: args.uniform_buffers,
-        ..Options::default()
+        ..plain
     }
 }
 

@@ -12,7 +12,10 @@ mod draw;
 mod execute;
 mod files;
 mod input;
+mod limits;
 mod machine;
+mod process;
+mod reduce;
 mod report;
 mod response;
 mod source_map;
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(f) => {
+            let f = limits::ended().unwrap_or(f);
             report::show(&f, format);
             ExitCode::from(f.status)
         }
@@ -103,6 +107,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Render(a)) => draw::render(a, cli.message_format),
         Some(Command::Test(a)) => execute::test(a),
         Some(Command::Batch(a)) => batch::batch(a),
+        Some(Command::Reduce(a)) => reduce::reduce(a),
         Some(Command::Explain { code }) => explain(code.as_deref()),
         Some(Command::Completions { shell }) => {
             let mut out = Vec::new();

@@ -6,6 +6,7 @@
 //! ```
 
 use crate::error::CompileError;
+use crate::limits::Cancel;
 use crate::options::{OptLevel, Options};
 use retroshade_emit::LayoutError;
 use retroshade_ir::passes::{PASSES, PassOptions};
@@ -101,32 +102,44 @@ impl Options {
         };
         PassOptions { level, robust: self.robust, numerics, ..PassOptions::default() }
     }
+    /// Work of so many units, within the caller's limits.
+    pub fn budget(&self, units: u64) -> Budget {
+        Budget { units, trials: self.limits.trials, cancel: self.cancel.clone() }
+    }
 }
 
 /// Work that a search may do, in units that the builds count themselves: results never depend on a clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget(u64);
+#[derive(Clone, Debug)]
+pub struct Budget {
+    units: u64,
+    trials: u64,
+    cancel: Cancel,
+}
 
 impl Budget {
     /// So many units.
-    pub const fn new(units: u64) -> Budget {
-        Budget(units)
+    pub fn new(units: u64) -> Budget {
+        Budget { units, trials: u64::MAX, cancel: Cancel::default() }
     }
     /// No bound.
-    pub const fn unlimited() -> Budget {
-        Budget(u64::MAX)
+    pub fn unlimited() -> Budget {
+        Budget::new(u64::MAX)
     }
     /// Spends units; what is not there is spent all the same.
     pub fn spend(&mut self, units: usize) {
-        self.0 = self.0.saturating_sub(units as u64);
+        self.units = self.units.saturating_sub(units as u64);
+    }
+    /// Counts a trial.
+    fn try_one(&mut self) {
+        self.trials = self.trials.saturating_sub(1);
     }
     /// Whether so many units are left.
     pub const fn allows(&self, units: usize) -> bool {
-        self.0 >= units as u64
+        self.units >= units as u64
     }
-    /// Whether nothing is left.
-    pub const fn spent(&self) -> bool {
-        self.0 == 0
+    /// Whether nothing is left, or the caller waits no longer.
+    pub fn spent(&self) -> bool {
+        self.units == 0 || self.trials == 0 || self.cancel.is_set()
     }
 }
 
@@ -143,6 +156,7 @@ pub fn search<W, P, C: PartialOrd>(
         if n > 0 && budget.spent() {
             break;
         }
+        budget.try_one();
         match build(way, budget) {
             Ok(p) => {
                 let c = cost(&p);
@@ -172,6 +186,7 @@ pub fn climb<P, S>(
         if budget.spent() {
             break;
         }
+        budget.try_one();
         if let Ok(new) = build(&best, step, budget)
             && better(&new, &best)
         {

@@ -1,5 +1,6 @@
 //! Why a compilation ended without code.
 
+use crate::text::TextError;
 use retroshade_ir::{Diagnostic, Module, Span};
 use thiserror::Error;
 
@@ -20,6 +21,9 @@ pub enum CompileError {
         /// How much the machine has.
         available: u64,
     },
+    /// Code that breaks a rule of its machine, by the validator (exit status 70).
+    #[error("the validator objects to the code: {}", .0.first().map_or_else(String::new, ToString::to_string))]
+    Unsound(Vec<TextError>),
     /// A broken promise inside the compiler (exit status 70).
     #[error("internal error: {0}")]
     Internal(String),
@@ -34,6 +38,14 @@ impl CompileError {
     pub fn limit(code: &'static str, span: Span, message: impl Into<String>, needed: u64, available: u64) -> CompileError {
         CompileError::Limit { diagnostic: Box::new(Diagnostic::error(code, span, message)), needed, available }
     }
+    /// The caller has ended the compilation.
+    pub fn cancelled(module: &Module) -> CompileError {
+        CompileError::Limit {
+            diagnostic: Box::new(Diagnostic::error("C0033", module.main().place(), "the compilation was ended before it was done")),
+            needed: 1,
+            available: 0,
+        }
+    }
     /// The same error; what has no place in the source gets that of the program's first instruction, so that a file and a line are always named.
     pub fn placed(mut self, module: &Module) -> CompileError {
         let place = module.main().place();
@@ -45,7 +57,7 @@ impl CompileError {
         match &mut self {
             CompileError::Invalid(all) => all.iter_mut().for_each(give),
             CompileError::Limit { diagnostic, .. } => give(diagnostic),
-            CompileError::Internal(_) => {}
+            CompileError::Unsound(_) | CompileError::Internal(_) => {}
         }
         self
     }
@@ -54,7 +66,7 @@ impl CompileError {
         match self {
             CompileError::Invalid(_) => 1,
             CompileError::Limit { .. } => 3,
-            CompileError::Internal(_) => 70,
+            CompileError::Unsound(_) | CompileError::Internal(_) => 70,
         }
     }
     /// The diagnostics to show.
@@ -65,6 +77,13 @@ impl CompileError {
                 let mut d = (**diagnostic).clone();
                 d.message = format!("{} (needed {needed}, available {available})", d.message);
                 vec![d]
+            }
+            CompileError::Unsound(found) => {
+                let say = |e: &TextError| match e.offset {
+                    Some(at) => format!("the validator objects to the code at byte {at:#x}: {}", e.message),
+                    None => format!("the validator objects to the code: {}", e.message),
+                };
+                found.iter().map(|e| Diagnostic::error("X0004", Span::NONE, say(e))).collect()
             }
             CompileError::Internal(m) => vec![Diagnostic::error("X0001", Span::NONE, format!("internal error: {m}"))],
         }

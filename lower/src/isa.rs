@@ -4,12 +4,10 @@ use crate::error::CompileError;
 use crate::options::Options;
 use crate::reflect::Reflection;
 use crate::text::{AsmOutput, TextError, TextOptions};
+use crate::validate::{Program, validate};
 use indexmap::IndexMap;
 use retroshade_ir::{Diagnostic, Module, Numerics, Opcode, ShaderEnv, ShaderResult, Span, Stage};
 use thiserror::Error;
-
-/// The most IR instructions that are compiled; beyond any program that a machine could hold.
-const MAX_INSTRUCTIONS: usize = 1 << 16;
 
 /// A machine. Implementations are stateless; everything is `Send + Sync`.
 pub trait TargetIsa: Send + Sync {
@@ -33,11 +31,26 @@ pub trait TargetIsa: Send + Sync {
         self.accepts(module, options)?;
         self.legalise_verified(module, options)
     }
-    /// Compiles a source module. What breaks a rule of the IR is [`CompileError::Invalid`] with the rules and places, unless
+    /// Compiles a source module, and validates the code where the options ask for it. What breaks a rule of the IR is [`CompileError::Invalid`] with the rules and places, unless
     /// [`Options::verify`] says that the caller has looked.
     fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         self.accepts(module, options)?;
-        self.compile_verified(module, options)
+        let compiled = self.compile_verified(module, options);
+        if options.cancel.is_set() {
+            return Err(CompileError::cancelled(module));
+        }
+        let shader = compiled?;
+        let (size, most) = (shader.code.len() as u64, options.limits.code);
+        if size > most {
+            return Err(CompileError::limit("C0032", module.main().place(), "the code is too large", size, most));
+        }
+        if options.validate {
+            let found = validate(self, &shader).unwrap_or_else(|e| vec![e]);
+            if !found.is_empty() {
+                return Err(CompileError::Unsound(found));
+            }
+        }
+        Ok(shader)
     }
     /// Whether the module obeys the rules of the IR, the target has its stage, and it has a size that makes sense.
     fn accepts(&self, module: &Module, options: &Options) -> Result<(), CompileError> {
@@ -49,11 +62,16 @@ pub trait TargetIsa: Send + Sync {
             return Err(CompileError::unsupported("C0011", module.main().place(), message));
         }
         let count: usize = module.functions.values().map(retroshade_ir::Function::inst_count).sum();
-        if count > MAX_INSTRUCTIONS {
-            let message = "the program has too many instructions";
-            return Err(CompileError::limit("C0013", module.main().place(), message, count as u64, MAX_INSTRUCTIONS as u64));
+        let blocks: usize = module.functions.values().map(|f| f.layout.len()).sum();
+        let bounds = [
+            ("C0013", "the program has too many instructions", count as u64, options.limits.instructions),
+            ("C0031", "the program has too many blocks", blocks as u64, options.limits.blocks),
+        ];
+        match bounds.into_iter().find(|b| b.2 > b.3) {
+            Some((code, message, needed, most)) => Err(CompileError::limit(code, module.main().place(), message, needed, most)),
+            None if options.cancel.is_set() => Err(CompileError::cancelled(module)),
+            None => Ok(()),
         }
-        Ok(())
     }
     /// [`TargetIsa::legalise`] of a module that [`TargetIsa::accepts`].
     fn legalise_verified(&self, module: &Module, options: &Options) -> Result<Module, CompileError>;
@@ -148,6 +166,11 @@ pub trait TargetIsa: Send + Sync {
     fn is_container(&self, bytes: &[u8]) -> bool;
     /// What the hardware forbids, in code or a container; an empty list is good.
     fn lint(&self, bytes: &[u8], options: &TextOptions) -> Result<Vec<TextError>, TextError>;
+    /// What each instruction of compiled code reads, writes and may not meet, from the bytes alone: what [`validate`](crate::validate::validate)
+    /// follows. A machine that tells nothing is only linted.
+    fn effects(&self, _shader: &CompiledShader) -> Result<Vec<Program>, TextError> {
+        Ok(Vec::new())
+    }
     /// The generated encoding tables as Markdown.
     fn encoding_docs(&self) -> String;
 }

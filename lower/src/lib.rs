@@ -7,6 +7,7 @@ pub mod driver;
 pub mod error;
 pub mod isa;
 pub mod legal;
+pub mod limits;
 #[cfg(feature = "json")]
 pub mod nearest;
 pub mod options;
@@ -16,12 +17,14 @@ pub mod structure;
 #[cfg(feature = "json")]
 pub mod testing;
 pub mod text;
+pub mod validate;
 pub mod vcode;
 pub mod words;
 
 pub use driver::{Budget, Phase, Trace, climb, search};
 pub use error::CompileError;
 pub use isa::{BranchOrder, CompiledShader, SimError, TargetIsa};
+pub use limits::{Cancel, Limits};
 pub use options::{ColorFormat, MatrixLayout, OptLevel, Options};
 pub use pattern::{Fired, Matcher, Pattern, Selects, one_to_one};
 pub use reflect::{ReflectConstants, Reflection};

@@ -1,5 +1,6 @@
 //! Options of a compilation.
 
+use crate::limits::{Cancel, Limits};
 use indexmap::IndexSet;
 
 /// How hard to optimise.
@@ -72,6 +73,12 @@ pub struct Options {
     /// Whether each uniform block that the source names is a uniform buffer of its own, by its binding (USSE); otherwise all
     /// uniforms lie in the default uniform buffer.
     pub uniform_buffers: bool,
+    /// What the compilation may take.
+    pub limits: Limits,
+    /// A flag by which the caller ends the compilation.
+    pub cancel: Cancel,
+    /// Whether finished code is [validated](crate::validate) (always on in debug builds).
+    pub validate: bool,
     /// Run regalloc2's checker on every allocation (always on in debug builds).
     pub check_allocation: bool,
 }
@@ -93,6 +100,9 @@ impl Default for Options {
             verify: true,
             max_registers: None,
             uniform_buffers: false,
+            limits: Limits::default(),
+            cancel: Cancel::default(),
+            validate: cfg!(debug_assertions),
             check_allocation: cfg!(debug_assertions),
         }
     }

@@ -42,6 +42,9 @@ pub enum Mismatch {
     /// Legalised IR that the verifier refuses.
     #[error("the legalised IR is not valid: {0}")]
     LegalVerify(String),
+    /// The validator finds fault with the machine code.
+    #[error("the validator objects: {0}")]
+    Validator(String),
     /// The simulator gave up.
     #[error("the simulator stops: {0}")]
     Simulator(SimError),
@@ -64,6 +67,7 @@ impl Mismatch {
             Mismatch::Simulator(_) => 4,
             Mismatch::Compiler(_) => 5,
             Mismatch::Source(_) => 6,
+            Mismatch::Validator(_) => 7,
         }
     }
 }
@@ -156,8 +160,13 @@ pub fn diff_with(isa: &dyn TargetIsa, module: &Module, env: &ShaderEnv, options:
     };
     let refused = |e: CompileError| match e {
         CompileError::Internal(m) => Err(Mismatch::Compiler(m)),
+        e @ CompileError::Unsound(_) => {
+            Err(Mismatch::Validator(e.diagnostics().iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")))
+        }
         e => Ok(Verdict::Refused { limit: e.exit_status() == 3, message: e.to_string() }),
     };
+    // Also where debug assertions are off.
+    let options = &Options { validate: true, ..options.clone() };
     let shader = match isa.compile(module, options) {
         Ok(s) => s,
         Err(e) => return refused(e),

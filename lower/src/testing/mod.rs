@@ -10,6 +10,7 @@
 //! Each target's tests call [`check_random`] with its [`Profile`]. Nothing here depends on a clock or on outside randomness: a
 //! seed names a program for good, as long as the generator is not changed.
 
+mod damage;
 mod diff;
 mod emit;
 mod envs;
@@ -20,13 +21,14 @@ mod rng;
 mod shrink;
 mod stats;
 
+pub use damage::{Noticed, noticed, with_code};
 pub use diff::{Mismatch, Verdict, diff, diff_with, is_exact, same_results};
 pub use envs::random_env;
 pub use golden::golden;
 pub use profile::Profile;
 pub use random::random_program;
 pub use rng::Rng;
-pub use shrink::shrink;
+pub use shrink::{shrink, shrink_module};
 pub use stats::ProgramStats;
 
 use crate::bind::env_to_json;

@@ -9,11 +9,11 @@ const ATTEMPTS: usize = 6000;
 
 /// A smaller program and environment for which `fails` still holds.
 pub fn shrink(module: &Module, env: &ShaderEnv, fails: &mut dyn FnMut(&Module, &ShaderEnv) -> bool) -> (Module, ShaderEnv) {
-    let (mut best, mut best_env) = (module.clone(), env.clone());
+    let (best, mut best_env) = (module.clone(), env.clone());
     let mut attempts = 0;
     let mut attempt = |m: &Module, e: &ShaderEnv| {
         attempts += 1;
-        attempts <= ATTEMPTS && verify(m).is_ok() && fails(m, e)
+        attempts <= ATTEMPTS && fails(m, e)
     };
     // Invocations: single quads (fragments) or single invocations.
     let step = if best.stage == Stage::Fragment { 4 } else { 1 };
@@ -24,6 +24,13 @@ pub fn shrink(module: &Module, env: &ShaderEnv, fails: &mut dyn FnMut(&Module, &
             break;
         }
     }
+    let small = shrink_module(&best, &mut |m| attempt(m, &best_env));
+    (small, best_env)
+}
+
+/// A smaller module that obeys the rules of the IR and of which `shows` still says yes. Declarations stay as they are.
+pub fn shrink_module(module: &Module, shows: &mut dyn FnMut(&Module) -> bool) -> Module {
+    let mut best = module.clone();
     loop {
         let mut progress = false;
         // Large steps first: branches that always go one way, then writes and calls, then single values.
@@ -35,15 +42,16 @@ pub fn shrink(module: &Module, env: &ShaderEnv, fails: &mut dyn FnMut(&Module, &
                     let mut n = best.functions[id].ordered().count();
                     while n > 0 {
                         let low = n.saturating_sub(size);
-                        for variant in 0..2 {
+                        // What nothing uses any more goes too, unless that is what shows.
+                        for (variant, unused) in [(0, true), (0, false), (1, true), (1, false)] {
                             let mut m = best.clone();
                             let list: Vec<Inst> = m.functions[id].ordered().map(|(_, i)| i).skip(low).take(n - low).collect();
                             let changed = list.iter().rev().filter(|i| pass(&mut m.functions[id], **i, variant)).count();
                             if changed == 0 {
                                 continue;
                             }
-                            clean(&mut m);
-                            if attempt(&m, &best_env) {
+                            clean(&mut m, unused);
+                            if verify(&m).is_ok() && shows(&m) {
                                 best = m;
                                 progress = true;
                                 break;
@@ -55,7 +63,7 @@ pub fn shrink(module: &Module, env: &ShaderEnv, fails: &mut dyn FnMut(&Module, &
             }
         }
         if !progress {
-            return (best, best_env);
+            return best;
         }
     }
 }
@@ -147,8 +155,8 @@ fn remove(f: &mut Function, i: Inst) {
     }
 }
 
-/// Removes what nothing reaches or uses: blocks, values, block parameters.
-fn clean(m: &mut Module) {
+/// Removes what nothing reaches: blocks; and what nothing uses: values, block parameters.
+fn clean(m: &mut Module, unused: bool) {
     for f in m.functions.values_mut() {
         let Some(entry) = f.entry() else { continue };
         let (mut seen, mut work) = (BTreeSet::from([entry]), vec![entry]);
@@ -160,7 +168,7 @@ fn clean(m: &mut Module) {
             }
         }
         f.layout.retain(|b| seen.contains(b));
-        loop {
+        while unused {
             let uses = f.use_counts();
             let dead: Vec<Inst> = f
                 .ordered()

@@ -145,7 +145,7 @@ impl Made {
 pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     let first = Variant::of(options);
     if matches!(options.opt, OptLevel::O0 | OptLevel::O1) {
-        return compile_as(source, options, &first, &mut Budget::unlimited());
+        return compile_as(source, options, &first, &mut options.budget(u64::MAX));
     }
     let loops = loops(source);
     // Strips have room to be unrolled, and vertices that are made alike share a procedure.
@@ -153,7 +153,7 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
     let rolled = |way: &Variant| loops.then(|| Variant { unroll: 0, ..way.clone() });
     let keeping = |way: &Variant, name: &str| Variant { keep: way.keep.iter().cloned().chain([name.to_string()]).collect(), ..way.clone() };
     let functions: Vec<String> = procedures::keepable(source).into_iter().take(CANDIDATES).collect();
-    let mut budget = Budget::new(WORK);
+    let mut budget = options.budget(WORK);
     let mut build = |way: Variant, b: &mut Budget| Ok(Made { shader: compile_as(source, options, &way, b)?, way });
     let mut best = search([first.clone()].into_iter().chain(rolled(&first)).chain(long), &mut budget, &mut build, Made::words);
     if best.is_err() {
@@ -183,7 +183,7 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
 /// Compiles a verified module with as many functions as procedures as can be, whether or not the program is shorter for it.
 pub fn compile_keeping(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     let keep = procedures::keepable(source);
-    match compile_as(source, options, &Variant { keep, ..Variant::of(options) }, &mut Budget::new(WORK)) {
+    match compile_as(source, options, &Variant { keep, ..Variant::of(options) }, &mut options.budget(WORK)) {
         Err(CompileError::Internal(e)) => Err(CompileError::Internal(e)),
         Err(_) => compile(source, options),
         done => done,

@@ -2,10 +2,11 @@
 
 use crate::abi::semantics;
 use crate::container::{Shbin, header, join};
-use crate::isa::{asm, dis, forms, lint, text};
+use crate::isa::{asm, dis, effects, forms, lint, text};
 use crate::legal::numerics;
 use crate::{compile, sim};
 use retroshade_ir::{Diagnostic, Module, Numerics, ShaderEnv, ShaderResult, Stage};
+use retroshade_lower::validate::Program;
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions};
 
 struct Pica;
@@ -114,6 +115,9 @@ impl TargetIsa for Pica {
             Ok(out) => out.container.map_or(Ok(Vec::new()), |c| findings(&c)),
             Err(errors) => Ok(errors),
         }
+    }
+    fn effects(&self, shader: &CompiledShader) -> Result<Vec<Program>, TextError> {
+        effects::programs(&Shbin::read(&shader.container)?, &shader.legal)
     }
     fn encoding_docs(&self) -> String {
         forms::TABLE.markdown()

@@ -226,7 +226,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
 fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>, &Way<'_>) -> bool) -> Way<'o> {
     let ops = way.base.main().inst_count();
     let steps = 0..crate::legal::dots(&way.base).min(16);
-    let mut budget = Budget::new((WORK / 2 / ops.max(1) * ops) as u64);
+    let mut budget = options.budget((WORK / 2 / ops.max(1) * ops) as u64);
     // Dot products are numbered as they are left.
     let gone = std::cell::Cell::new(0);
     let build = |best: &Way<'o>, k: usize, budget: &mut Budget| {

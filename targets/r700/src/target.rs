@@ -1,12 +1,13 @@
 //! What the rest of the compiler asks of this target.
 
 use crate::container::{gsh, interface, registers, stages};
-use crate::isa::{forms, lint, program, text};
+use crate::isa::{effects, forms, lint, program, text};
 use crate::legal::numerics;
 use crate::place::sched;
 use crate::{abi, compile, container, sim};
 use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::isa::{Stats, ir_ops};
+use retroshade_lower::validate::Program;
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, Reflection, SimError, Syntax, TargetIsa, TextError, TextOptions};
 
 struct R700;
@@ -222,6 +223,9 @@ impl TargetIsa for R700 {
             out.extend(lint::check(&program).into_iter().map(named));
         }
         Ok(out)
+    }
+    fn effects(&self, shader: &CompiledShader) -> Result<Vec<Program>, TextError> {
+        effects::programs(shader)
     }
     fn encoding_docs(&self) -> String {
         forms::TABLE.markdown()

@@ -9,6 +9,7 @@ use crate::isa::parse;
 use crate::legal::numerics::TeslaNumerics;
 use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::driver::Trace;
+use retroshade_lower::validate::Program;
 use retroshade_lower::{
     AsmOutput, BranchOrder, CompileError, CompiledShader, Options, SimError, Syntax, TargetIsa, TextError, TextOptions,
 };
@@ -157,6 +158,10 @@ impl TargetIsa for Tesla {
             }
             None => crate::isa::lint::lint(bytes, None, options),
         }
+    }
+    fn effects(&self, shader: &CompiledShader) -> Result<Vec<Program>, TextError> {
+        let (code, abi) = container::read(&shader.container).ok_or_else(|| TextError::new("the container cannot be read"))?;
+        Ok(vec![crate::isa::effects::program(&code, &abi, &shader.legal)?])
     }
     fn encoding_docs(&self) -> String {
         TABLE.markdown()

@@ -81,7 +81,7 @@ fn in_room(source: &Module, o: &Options, room: Room) -> Result<CompiledShader, C
         let built = best(&module, o, room == Room::Scalars)?;
         Ok(Candidate { module, built, trace })
     };
-    let found = search(narrow.iter().copied(), &mut Budget::unlimited(), build, |c| c.built.size())?;
+    let found = search(narrow.iter().copied(), &mut o.budget(u64::MAX), build, |c| c.built.size())?;
     finish(found, ir_ops(source))
 }
 
@@ -105,7 +105,7 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
         }
         built.map(|b| if o.opt > OptLevel::O1 { improve(module, o, b) } else { b })
     };
-    let found = search(ways, &mut Budget::unlimited(), one, Built::size).map_err(|e| plain.unwrap_or(e))?;
+    let found = search(ways, &mut o.budget(u64::MAX), one, Built::size).map_err(|e| plain.unwrap_or(e))?;
     if o.opt <= OptLevel::O1 {
         return Ok(found);
     }
@@ -182,7 +182,7 @@ fn improve(m: &Module, o: &Options, start: Built) -> Built {
         })
     };
     let candidates = start.candidates.clone();
-    climb(start, candidates, &mut Budget::new(SEARCH), step, |new, old| new.size() <= old.size())
+    climb(start, candidates, &mut o.budget(SEARCH), step, |new, old| new.size() <= old.size())
 }
 
 /// Takes those back that are only copied out of internal registers again.

@@ -3,10 +3,11 @@
 use crate::abi::varyings;
 use crate::compile;
 use crate::container::{self, interface};
-use crate::isa::{asm, forms, lint};
+use crate::isa::{asm, effects, forms, lint};
 use crate::legal::numerics::UsseNumerics;
 use crate::sim::load;
 use retroshade_ir::{Diagnostic, Module, Numerics, ShaderEnv, ShaderResult, Stage};
+use retroshade_lower::validate::Program;
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, TargetIsa, TextError, TextOptions};
 
 struct Usse;
@@ -108,6 +109,9 @@ impl TargetIsa for Usse {
     }
     fn lint(&self, bytes: &[u8], _: &TextOptions) -> Result<Vec<TextError>, TextError> {
         lint::lint(bytes)
+    }
+    fn effects(&self, shader: &CompiledShader) -> Result<Vec<Program>, TextError> {
+        effects::programs(&container::read(&shader.container)?, &shader.legal)
     }
     fn encoding_docs(&self) -> String {
         forms::TABLE.markdown()

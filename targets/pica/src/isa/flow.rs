@@ -234,10 +234,8 @@ pub struct Ways {
     pub incomplete: bool,
 }
 
-/// Follows every way from an entry. `configured` are the output components that have a meaning.
-pub fn ways(code: &[Instr], entry: usize, geometry: bool, configured: &[u8; 16], constants: &[Constant]) -> Ways {
-    let mut out = Ways::default();
-    let mut seen: BTreeMap<Place, Written> = BTreeMap::new();
+/// The place of a program's start.
+fn start(entry: usize, constants: &[Constant]) -> Place {
     let mut start = Place { word: entry, ..Place::default() };
     for c in constants {
         if let Constant::Bool(n, v) = c {
@@ -245,6 +243,46 @@ pub fn ways(code: &[Instr], entry: usize, geometry: bool, configured: &[u8; 16],
             start.values |= u16::from(*v) << (n & 15);
         }
     }
+    start
+}
+
+/// The places that can be reached from an entry, that one first: the word of each, and the places that it leads to. A word behind the
+/// program's last leads nowhere. `None` where there are too many places.
+pub fn places(code: &[Instr], entry: usize, constants: &[Constant]) -> Option<Vec<(usize, SmallVec<[usize; 2]>)>> {
+    let known = Known::new(code, constants);
+    let first = start(entry, constants);
+    let mut out = vec![(entry, SmallVec::new())];
+    let mut numbers = BTreeMap::from([(first.clone(), 0)]);
+    let mut work = vec![first];
+    while let Some(place) = work.pop() {
+        let Some(i) = code.get(place.word) else { continue };
+        let from = numbers[&place];
+        for mut p in place.next(i) {
+            p.learn(i, &known);
+            let to = match numbers.get(&p) {
+                Some(n) => *n,
+                None => {
+                    let n = out.len();
+                    out.push((p.word, SmallVec::new()));
+                    numbers.insert(p.clone(), n);
+                    work.push(p);
+                    n
+                }
+            };
+            out[from].1.push(to);
+        }
+        if out.len() > PLACES {
+            return None;
+        }
+    }
+    Some(out)
+}
+
+/// Follows every way from an entry. `configured` are the output components that have a meaning.
+pub fn ways(code: &[Instr], entry: usize, geometry: bool, configured: &[u8; 16], constants: &[Constant]) -> Ways {
+    let mut out = Ways::default();
+    let mut seen: BTreeMap<Place, Written> = BTreeMap::new();
+    let start = start(entry, constants);
     let known = Known::new(code, constants);
     seen.insert(start.clone(), Written { some: [0; 16], every: [0; 16] });
     let mut work = vec![start];

@@ -311,7 +311,10 @@ fn executable(out: &mut Vec<Finding>, e: &Executable, code: &[Instr]) {
                 out.push(at(Rule::Stage, *w, "EMIT and SETEMIT belong to geometry programs"));
             }
         }
-        outputs(out, e, &written);
+        // A geometry program that makes no vertex has nothing to write.
+        if !e.geometry || ways.words.iter().any(|w| code[*w].op == Op::Emit) {
+            outputs(out, e, &written);
+        }
         for (word, reg, mask) in &ways.again {
             out.push(at(
                 Rule::OutputsTwice,

@@ -2,6 +2,7 @@
 
 pub mod asm;
 pub mod dis;
+pub mod effects;
 pub mod flow;
 pub mod forms;
 pub mod lint;

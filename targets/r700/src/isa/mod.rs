@@ -1,5 +1,6 @@
 //! The instruction set: the table of forms, words and groups, whole programs, text in both directions, and the machine's rules.
 
+pub mod effects;
 pub mod forms;
 pub mod lint;
 pub mod parse;

@@ -3,6 +3,7 @@
 pub mod arith;
 pub mod chip;
 pub mod decode;
+pub mod effects;
 pub mod forms;
 pub mod lint;
 pub mod listing;

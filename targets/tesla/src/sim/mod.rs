@@ -178,6 +178,10 @@ impl Program {
         }
         Ok(Program { insns, at })
     }
+    /// The instructions in order of address.
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.insns
+    }
     /// The instruction at a byte address.
     pub(crate) fn fetch(&self, pc: u32) -> Result<&Step, SimError> {
         let i = self.at.get(pc as usize / 4).copied().flatten().filter(|_| pc.is_multiple_of(4));

@@ -84,7 +84,8 @@ fn collect(d: &Decoded, out: &mut Access) -> Option<()> {
     (!ends).then_some(())
 }
 
-fn add(m: &Micro, out: &mut Access) -> Option<()> {
+/// Adds what a micro-operation touches; `None` for what nothing may pass, of which not everything is told.
+pub fn add(m: &Micro, out: &mut Access) -> Option<()> {
     let indexed = |r: Reg| matches!(r.bank, Bank::Indexed(_) | Bank::Index | Bank::Global);
     if m.flow != Flow::Next || indexed(m.dst) || m.src.iter().any(|s| indexed(s.reg)) {
         return None;

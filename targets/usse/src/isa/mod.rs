@@ -5,6 +5,7 @@ pub mod access;
 pub mod asm;
 pub mod constants;
 pub mod dual;
+pub mod effects;
 pub mod forms;
 pub mod immediate;
 pub mod lint;

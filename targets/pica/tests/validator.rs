@@ -1,0 +1,93 @@
+//! The validator on damaged words: MOVA beside MOVA, outputs written twice, words that are gone or in another order.
+#![allow(clippy::unwrap_used)]
+
+use retroshade_ir::Stage;
+use retroshade_lower::CompiledShader;
+use retroshade_lower::testing::{Noticed, Profile, noticed};
+use retroshade_pica::container::Shbin;
+use retroshade_pica::isa::dis::decode_all;
+use retroshade_pica::isa::forms::Op;
+use retroshade_pica::isa::registers::Reg;
+use retroshade_pica::isa::word::Instr;
+
+/// NOP.
+const NOTHING: u32 = 0x21 << 26;
+
+/// The shader once for each word that `change` makes another one of.
+fn damaged(stage: Stage, programs: u64, change: &dyn Fn(&[Instr], &mut Vec<u32>, usize) -> bool) -> Noticed {
+    let damage = |s: &CompiledShader| {
+        let bin = Shbin::read(&s.container).unwrap();
+        let code = decode_all(&bin).unwrap();
+        let changed = (0..code.len()).filter_map(|n| {
+            let mut bin = bin.clone();
+            let yes = change(&code, &mut bin.code, n);
+            yes.then(|| CompiledShader { container: bin.write(), ..s.clone() })
+        });
+        changed.collect()
+    };
+    let found = noticed(retroshade_pica::isa(), &Profile::pica().only(&[stage]), 0..programs, &damage);
+    println!("{found:?}");
+    found
+}
+
+fn plain(i: &Instr) -> bool {
+    i.writes_register() && !matches!(i.op, Op::Mova)
+}
+
+#[test]
+fn two_movas_freeze_the_chip() {
+    let found = damaged(Stage::Vertex, 200, &|code, words, n| {
+        let twice = code[n].op == Op::Mova && code.get(n + 1).is_some_and(plain);
+        if twice {
+            words[n + 1] = words[n];
+        }
+        twice
+    });
+    assert!(found.at_least(100), "{found:?}");
+}
+
+#[test]
+fn an_output_is_written_once() {
+    for stage in [Stage::Vertex, Stage::Geometry] {
+        let found = damaged(stage, 40, &|code, words, n| {
+            let output = |i: &Instr| plain(i) && matches!(i.dst, Reg::O(_));
+            let twice = output(&code[n]) && code.get(n + 1).is_some_and(output) && words[n] != words[n + 1];
+            if twice {
+                words[n + 1] = words[n];
+            }
+            twice
+        });
+        assert!(found.at_least(95), "{found:?}");
+    }
+}
+
+#[test]
+fn words_that_are_gone_are_missed() {
+    let found = damaged(Stage::Vertex, 30, &|code, words, n| {
+        words[n] = NOTHING;
+        plain(&code[n]) || code[n].op == Op::Mova || code[n].op == Op::Cmp
+    });
+    // The others' registers hold something else, which only their values would tell.
+    assert!(found.at_least(5), "{found:?}");
+}
+
+#[test]
+fn the_order_of_words_matters() {
+    let found = damaged(Stage::Vertex, 30, &|code, words, n| {
+        let Some(next) = code.get(n + 1) else { return false };
+        // The second reads what the first writes, and not what stood there before.
+        let fresh = plain(&code[n]) && plain(next) && next.sources().iter().any(|s| s.reg == code[n].dst) && next.dst != code[n].dst;
+        words.swap(n, n + 1);
+        fresh
+    });
+    assert!(found.at_least(1), "{found:?}");
+}
+
+#[test]
+fn a_flag_is_set_before_it_is_asked() {
+    let found = damaged(Stage::Vertex, 150, &|code, words, n| {
+        words[n] = NOTHING;
+        code[n].op == Op::Cmp
+    });
+    assert!(found.at_least(10), "{found:?}");
+}

@@ -1,0 +1,59 @@
+//! The validator on damaged words: instructions that are gone, other registers, another order.
+#![allow(clippy::unwrap_used)]
+
+use retroshade_ir::Stage;
+use retroshade_lower::CompiledShader;
+use retroshade_lower::testing::{Noticed, Profile, noticed, with_code};
+
+/// An instruction that does nothing, with neither `exit` nor `join`.
+const NOTHING: u64 = 0xe000_0780_f000_0001;
+
+/// Places of the long instructions that are no control flow.
+fn long(code: &[u8]) -> Vec<usize> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at + 4 <= code.len() {
+        let word = u32::from_le_bytes(code[at..at + 4].try_into().unwrap());
+        if word & 1 == 0 {
+            at += 4;
+            continue;
+        }
+        let high = u32::from_le_bytes(code[at + 4..at + 8].try_into().unwrap());
+        // Neither control flow, nor an immediate, nor one that ends or joins.
+        if word & 3 == 1 && high & 3 == 0 {
+            out.push(at);
+        }
+        at += 8;
+    }
+    out
+}
+
+fn check(stage: Stage, programs: u64, change: &dyn Fn(u64) -> u64) -> Noticed {
+    let found = noticed(retroshade_tesla::isa(), &Profile::tesla().straight_line().only(&[stage]), 0..programs, &|s: &CompiledShader| {
+        let changed = long(&s.code).into_iter().filter_map(|at| {
+            let mut code = s.code.clone();
+            let old = u64::from_le_bytes(code[at..at + 8].try_into().unwrap());
+            code[at..at + 8].copy_from_slice(&change(old).to_le_bytes());
+            (code != s.code).then(|| with_code(s, code))
+        });
+        changed.collect()
+    });
+    println!("{found:?}");
+    found
+}
+
+#[test]
+fn instructions_that_are_gone_are_missed() {
+    for stage in [Stage::Vertex, Stage::Fragment] {
+        let found = check(stage, 25, &|_| NOTHING);
+        // The others' registers hold something else, which only their values would tell.
+        assert!(found.at_least(5), "{found:?}");
+    }
+}
+
+#[test]
+fn other_destinations_leave_nothing() {
+    // Another register, in the field that all long forms have.
+    let found = check(Stage::Vertex, 25, &|w| w ^ 0x40);
+    assert!(found.at_least(5), "{found:?}");
+}
