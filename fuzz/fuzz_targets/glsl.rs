@@ -1,15 +1,8 @@
-//! GLSL: the front end ends on any text in each stage, and its modules obey the rules of the IR.
+//! The entry `glsl` of `entries.rs`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use retroshade::frontend::{FrontOptions, glsl};
-use retroshade::ir::Stage;
+#[path = "../entries.rs"]
+#[allow(dead_code)]
+mod entries;
 
-fuzz_target!(|text: &str| {
-    for stage in Stage::ALL {
-        let options = FrontOptions { stage: Some(*stage), ..FrontOptions::default() };
-        if let Ok(module) = glsl("fuzz.glsl", text, &options) {
-            assert!(retroshade::ir::verify(&module).is_ok());
-        }
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| entries::glsl(bytes));

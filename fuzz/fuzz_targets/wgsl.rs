@@ -1,11 +1,8 @@
-//! WGSL: the front end ends on any text, and its modules obey the rules of the IR.
+//! The entry `wgsl` of `entries.rs`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use retroshade::frontend::{FrontOptions, wgsl};
+#[path = "../entries.rs"]
+#[allow(dead_code)]
+mod entries;
 
-fuzz_target!(|text: &str| {
-    if let Ok(module) = wgsl("fuzz.wgsl", text, &FrontOptions::default()) {
-        assert!(retroshade::ir::verify(&module).is_ok());
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| entries::wgsl(bytes));
