@@ -424,3 +424,130 @@ void main() { gl_Position = vec4(0.0); gl_CullDistance[0] = 1.0; gl_CullDistance
     );
     assert!(retroshade_ir::print(&m).contains("@cull_distances"), "{}", retroshade_ir::print(&m));
 }
+
+#[test]
+fn atomics_on_floats_of_workgroup_memory() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+#extension GL_EXT_shader_atomic_float : enable
+layout(local_size_x = 4) in;
+shared float sum;
+shared vec2 other[4];
+layout(binding = 0) buffer B { float all; vec2 seen[4]; } b;
+void main() {
+    uint n = gl_LocalInvocationIndex;
+    if (n == 0u) sum = 0.5;
+    other[n].y = float(n);
+    barrier();
+    atomicAdd(sum, float(n));
+    barrier();
+    b.all = sum;
+    b.seen[n] = vec2(other[3u - n].y, 1.0);
+}
+",
+    );
+    let r = compute(&m, vec![vec![0; 10]], &[]);
+    let f = floats(&r[0]);
+    assert_eq!(f[0], 6.5);
+    assert_eq!(f[2..], [3.0, 1.0, 2.0, 1.0, 1.0, 1.0, 0.0, 1.0]);
+}
+
+#[test]
+fn integers_smaller_than_a_word_wrap() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+#extension GL_EXT_shader_explicit_arithmetic_types : enable
+#extension GL_EXT_shader_8bit_storage : enable
+#extension GL_EXT_shader_16bit_storage : enable
+layout(local_size_x = 1) in;
+layout(constant_id = 0) const int16_t K = int16_t(-3);
+layout(binding = 0) buffer A { int16_t a; uint16_t b; int8_t c; uint8_t d; i16vec3 v; uint8_t bytes[]; } x;
+layout(binding = 1) buffer O { int o[24]; float f[4]; } y;
+shared i8vec4 pile;
+int16_t twice(int16_t n) { return n * int16_t(2); }
+void main() {
+    int n = 0;
+    y.o[n++] = int(x.a + int16_t(1));
+    y.o[n++] = int(x.b * x.b);
+    y.o[n++] = int(-x.c);
+    y.o[n++] = int(abs(x.c));
+    y.o[n++] = int(x.d << 1);
+    y.o[n++] = int(x.d >> 1);
+    y.o[n++] = int(~x.d);
+    y.o[n++] = int(x.c >> 1);
+    y.o[n++] = int(int8_t(int(x.b) + 45));
+    y.o[n++] = int(int16_t(x.b));
+    y.o[n++] = int(uint16_t(x.c));
+    y.o[n++] = int(x.b > uint16_t(7)) + 2 * int(x.c < int8_t(0)) + 4 * int(int16_t(x.b) == K);
+    y.o[n++] = int(x.b / uint16_t(10)) + int(x.c % int8_t(7) == int8_t(0));
+    y.o[n++] = int(twice(x.a));
+    y.o[n++] = int(min(x.a, K)) + int(max(x.d, uint8_t(250)));
+    y.o[n++] = int(pack32(x.v.zx));
+    y.o[n++] = int(unpack8(uint32_t(0x80ff7f01u)).z) + int(int8_t(unpack8(uint32_t(0x80ff7f01u)).w));
+    y.o[n++] = int(float16BitsToInt16(float16_t(-2.0)));
+    y.o[n++] = int(bitCount(int(x.v.y)));
+    switch (int(x.v.y)) { case -2: y.o[n++] = 77; break; default: y.o[n++] = 0; }
+    pile = i8vec4(1, -1, 100, 200);
+    pile.w += int8_t(100);
+    y.o[n++] = int(pile.w) + int(pile.y);
+    y.o[n++] = int(x.bytes.length());
+    y.f[0] = float(x.c);
+    y.f[1] = float(int16BitsToFloat16(int16_t(0x3c00)));
+    y.f[2] = float(x.b);
+    x.bytes[1] = uint8_t(0x1ff);
+    x.v = i16vec3(-1, 2, -3);
+    x.a = x.a + x.a;
+    x.d = uint8_t(9);
+}
+",
+    );
+    // 32767, 65535; -128, 200; (1, -2, 3), bytes 0xaa and on.
+    let a = vec![0xffff_7fff, 0x1234_c880, 0xfffe_0001, 0xbbaa_0003, 0x7766_5544];
+    let r = compute(&m, vec![a, vec![0; 28]], &[]);
+    let want: [i32; 22] =
+        [-32768, 1, -128, -128, 144, 100, 55, -64, 44, -1, 65408, 3, 6553, -2, -3 + 250, 0x0001_0003, 255 - 128, -16384, 31, 77, 44 - 1, 6];
+    let got: Vec<i32> = r[1].iter().map(|w| *w as i32).collect();
+    assert_eq!(got[..22], want);
+    assert_eq!(floats(&r[1])[24..27], [-128.0, 1.0, 65535.0]);
+    assert_eq!(r[0], [0xffff_fffe, 0x1234_0980, 0x0002_ffff, 0xffaa_fffd, 0x7766_5544]);
+}
+
+#[test]
+fn integers_smaller_than_a_word_in_uniforms() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+#extension GL_EXT_shader_explicit_arithmetic_types : enable
+#extension GL_EXT_shader_8bit_storage : enable
+#extension GL_EXT_shader_16bit_storage : enable
+layout(local_size_x = 1) in;
+layout(std140, binding = 0) uniform U { i16vec2 a; u8vec2 b; int8_t c; i16vec3 d; uint8_t e[3]; } u;
+layout(binding = 1) buffer O { int o[8]; int k; } y;
+void main() {
+    y.o[0] = int(u.a.x); y.o[1] = int(u.a.y); y.o[2] = int(u.b.y); y.o[3] = int(u.c);
+    y.o[4] = int(u.d.y); y.o[5] = int(u.d.z); y.o[6] = int(u.e[y.k]); y.o[7] = int(u.e[0]);
+}
+",
+    );
+    let mut places: Vec<(u32, usize)> = m.uniforms.values().map(|u| (u.offset, u.dims.len())).collect();
+    places.sort_unstable();
+    assert_eq!(places, [(0, 0), (4, 0), (8, 0), (12, 0), (16, 1)]);
+    let word = |u: &retroshade_ir::module::UniformDecl| match u.offset {
+        0 => vec![0xfffe_0005],
+        4 => vec![0x00fd_c801],
+        8 => vec![0x8000_0000],
+        12 => vec![0x0000_7fff],
+        _ => vec![0x0a, 0x0b, 0xff0c],
+    };
+    let env = ShaderEnv {
+        storage: vec![vec![0, 0, 0, 0, 0, 0, 0, 0, 2]],
+        uniforms: m.uniforms.values().map(word).collect(),
+        workgroups: [1; 3],
+        ..ShaderEnv::default()
+    };
+    let r = retroshade_ir::interp::run(&m, &env, &Reference).unwrap();
+    let got: Vec<i32> = r.storage[0].iter().map(|w| *w as i32).collect();
+    assert_eq!(got[..8], [5, -2, 0xc8, -3, -32768, 32767, 12, 10]);
+}

@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Row] = &[
     ("F0111", "an access that cannot be compiled", "An index or member access into something without such parts.", "Access the parts of arrays, structures, matrices and vectors only."),
     ("F0112", "a store or choice that cannot be compiled", "A store into something that is no value, or a choice between textures or pointers by control flow.", "Choose an index instead, and use it where the texture is read."),
     ("F0113", "something that cannot be written is written", "Inputs and uniforms are read-only.", "Copy it to a variable first."),
-    ("F0114", "a number format that no machine has", "16- and 64-bit integers and 64-bit floats cannot be computed with.", "Use `f32`, `i32`, `u32` (or `f16` where the machine has it)."),
+    ("F0114", "a number format that no machine has", "Numbers of 64 bits cannot be computed with.", "Use `f32`, `i32`, `u32` (or `f16` where the machine has it)."),
     ("F0115", "another type is needed", "A scalar, vector or matrix is needed where something else stands.", "Change the expression at the place."),
     ("F0120", "ray tracing, mesh programs or shared blocks", "None of the machines has them.", "There is no way on these machines."),
     ("F0121", "a uniform or buffer without a layout", "Its type has no fixed size or no place in memory.", "Give arrays a length; use a storage buffer for what has none."),

@@ -2,6 +2,7 @@
 
 use super::binary::{Inst, R, malformed};
 use super::convert::Converter;
+use super::small::needs_words;
 use super::types::{Kind, Num, Ty};
 use super::value::{Lane, Val, trace_lane};
 use retroshade_ir::inst::Imm;
@@ -14,7 +15,9 @@ impl<'m> Converter<'m> {
     fn same<const N: usize>(&mut self, i: &Inst<'_>) -> R<[Value; N]> {
         let mut out = Vec::new();
         for n in 0..N {
-            out.push(self.value_leaf(i.word(2 + n)?)?);
+            let id = i.word(2 + n)?;
+            let v = self.value_leaf(id)?;
+            out.push(self.read_as(i.op, id, v));
         }
         let all: [Value; N] = out.try_into().map_err(|_| malformed(i.at, "too few operands"))?;
         let t = all.first().map(|v| self.func().ty(*v));
@@ -43,6 +46,14 @@ impl<'m> Converter<'m> {
     }
 
     pub(crate) fn arithmetic(&mut self, i: &Inst<'m>, ty: Ty) -> R<Val> {
+        if let Some(n) = i.rest(2).first().and_then(|id| self.b.small(*id)).filter(|_| needs_words(i.op)) {
+            return Err(self.error("F0114", format!("Op{:?} of {}-bit integers exists on none of the machines", i.op, n.width)));
+        }
+        let v = self.in_words(i, ty)?;
+        self.in_range(v, ty)
+    }
+
+    fn in_words(&mut self, i: &Inst<'m>, ty: Ty) -> R<Val> {
         self.precise = i.word(1).is_ok_and(|id| self.b.has(id, Decoration::NoContraction));
         if let Some(op) = float2(i.op) {
             let [x, y] = self.of_kind(i, true)?;
@@ -192,10 +203,19 @@ impl<'m> Converter<'m> {
             | Op::UConvert
             | Op::SConvert
             | Op::Bitcast => {
-                let v = self.value(i.word(2)?)?;
+                let id = i.word(2)?;
+                let v = self.value(id)?;
+                let v = if let Val::Place(_) = v { self.force(&v)? } else { v };
+                if i.op == Op::Bitcast
+                    && let Some(v) = self.bitcast_small(id, &v, ty)?
+                {
+                    return Ok(v);
+                }
                 let Some(num) = ty.num() else { return Err(malformed(i.at, "a conversion to something else than numbers")) };
-                let v = self.map(&v, &mut |c, x| c.convert_leaf(i.op, num, x))?;
-                return Ok(v);
+                return self.map(&v, &mut |c, x| {
+                    let x = c.read_as(i.op, id, x);
+                    c.convert_leaf(i.op, num, x)
+                });
             }
             Op::QuantizeToF16 => {
                 let [x] = self.of_kind(i, true)?;
@@ -311,13 +331,7 @@ impl<'m> Converter<'m> {
             Op::ConvertUToF => Opcode::U2f,
             Op::FConvert if from == out => return Ok(x),
             Op::FConvert => Opcode::Fcvt,
-            Op::Bitcast if from != out => {
-                let half = |s: retroshade_ir::Scalar| s == retroshade_ir::Scalar::F16;
-                if half(from.scalar) != half(scalar) {
-                    return Err(self.error("F0141", "the bits of half-precision values cannot be taken on any of the machines"));
-                }
-                Opcode::Bitcast
-            }
+            Op::Bitcast if from != out => Opcode::Bitcast,
             _ => return Ok(x),
         };
         Ok(self.b().typed(op, out, &[x], Imm::None))

@@ -84,7 +84,7 @@ impl<'m> Converter<'m> {
 
     /// An atomic on a float: the machines exchange words, so the result is computed and exchanged until nobody came between.
     fn float_atomic(&mut self, i: &Inst<'m>, p: &Place) -> R<()> {
-        if self.ir_ty(p.ty)? != F32 || matches!(p.root, Root::Slot(_)) {
+        if self.ir_ty(p.ty)? != F32 {
             return Err(self.error("F0137", "atomics on floats of this kind exist on none of the machines"));
         }
         let v = self.value_leaf(i.word(5)?)?;

@@ -3,7 +3,7 @@
 //! Every read is checked against the words that there are; nothing is allocated by a count that the words only claim. Bodies of functions
 //! stay words: [`Insts`] walks them again wherever they are translated.
 
-use super::types::Types;
+use super::types::{Num, Ty, Types};
 use retroshade_ir::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
@@ -189,6 +189,8 @@ pub(crate) struct Binary<'w> {
     pub(crate) specs: Vec<Id>,
     /// Variables in their order.
     pub(crate) globals: Vec<Global>,
+    /// Types of integers that are smaller than a word, and what is of them; empty where the module has no such types.
+    small: FxHashMap<Id, Num>,
     /// Functions.
     pub(crate) functions: FxHashMap<Id, Func>,
     /// Entry points in their order.
@@ -224,6 +226,7 @@ impl<'w> Binary<'w> {
             constants: Default::default(),
             specs: Vec::new(),
             globals: Vec::new(),
+            small: Default::default(),
             functions: Default::default(),
             entries: Vec::new(),
             modes: Vec::new(),
@@ -336,6 +339,7 @@ impl<'w> Binary<'w> {
                 if matches!(i.op, Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse) {
                     self.specs.push(id);
                 }
+                self.note_small(i.word(0)?, id);
                 self.constants.insert(id, Constant { ty: i.word(0)?, inst: i });
             }
             op if super::types::declares(op) => {
@@ -344,10 +348,26 @@ impl<'w> Binary<'w> {
                 let done = types.declare(self, i, defines);
                 self.types = types;
                 done?;
+                let id = i.word(0)?;
+                if let Some(n) = self.types.shape(id).and_then(Ty::num).filter(|n| n.is_small()) {
+                    self.small.insert(id, n);
+                }
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Keeps that an id is of a type of smaller integers, if it is.
+    fn note_small(&mut self, ty: Id, id: Id) {
+        if let Some(n) = self.small.get(&ty).copied() {
+            self.small.insert(id, n);
+        }
+    }
+
+    /// The numbers of an id, if they are integers smaller than a word.
+    pub(crate) fn small(&self, id: Id) -> Option<Num> {
+        self.small.get(&id).copied()
     }
 
     /// A function from its first instruction on; gives the word behind it.
@@ -363,6 +383,10 @@ impl<'w> Binary<'w> {
                 Op::Line => line = Some(i.at),
                 Op::NoLine => line = None,
                 _ => {}
+            }
+            // Only results name a type first.
+            if let (false, [ty, id, ..]) = (self.small.is_empty(), i.operands) {
+                self.note_small(*ty, *id);
             }
             match i.op {
                 Op::FunctionEnd => break,

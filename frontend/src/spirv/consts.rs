@@ -1,7 +1,7 @@
 //! Constants and specialisation constants, computed.
 
 use super::binary::{Binary, Id, Inst, R, malformed};
-use super::types::{Kind, Ty, Types};
+use super::types::{Kind, Num, Ty, Types};
 use retroshade_ir::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, Op};
@@ -104,6 +104,10 @@ impl<'a, 'w> Consts<'a, 'w> {
             Op::SpecConstantOp => self.operation(i, depth)?,
             _ => return Err(malformed(i.at, "this is no constant")),
         };
+        let value = match self.types.shape(ty).and_then(Ty::num).filter(|n| n.is_small()) {
+            Some(n) => in_range(value, n),
+            None => value,
+        };
         self.known.insert(id, value.clone());
         Ok(value)
     }
@@ -196,6 +200,15 @@ impl<'a, 'w> Consts<'a, 'w> {
                 self.agg(parts, i)
             }
         }
+    }
+}
+
+/// A constant of a type of smaller integers as the type has it.
+fn in_range(c: Const, n: Num) -> Const {
+    match c {
+        Const::Bits(b) => Const::Bits(n.in_range(b)),
+        Const::Agg(lanes) => Const::Agg(lanes.iter().map(|l| in_range(l.clone(), n)).collect()),
+        c => c,
     }
 }
 

@@ -82,7 +82,7 @@ impl<'m> Converter<'m> {
         };
         let Some(num) = d.num else { return refuse("holds something else than numbers") };
         let scalar = match num.ir() {
-            Ok(Scalar::I32) => Scalar::I32,
+            Ok(Scalar::I32) if !num.is_small() => Scalar::I32,
             Ok(Scalar::F32 | Scalar::F16) => Scalar::F32,
             _ => return refuse("holds numbers of a width that exists on none of the machines"),
         };

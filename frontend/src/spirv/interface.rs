@@ -10,7 +10,7 @@ use super::place::{Mem, Memory, Place, Root, Slot, UniformTree};
 use super::types::{Num, Ty};
 use retroshade_ir::inst::{Imm, MemRef};
 use retroshade_ir::module::{Binding, Builtin, Dim, Interpolation, IoDecl, Sampling, Stage, UniformDecl};
-use retroshade_ir::types::I1;
+use retroshade_ir::types::{I1, I32};
 use retroshade_ir::{Opcode, Value};
 use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, Decoration, StorageClass};
@@ -366,6 +366,9 @@ impl<'m> Converter<'m> {
         if !ty.is_leaf() {
             return Err(self.error("F0121", format!("the uniform `{name}` has a type without layout")));
         }
+        if let Some(num) = ty.num().filter(|n| n.is_small()) {
+            return self.small_uniform(name, ty, num, at, offset, dims);
+        }
         let truth = self.facts.bools.contains(name) && matches!(ty, Ty::Scalar(_)) && dims.is_empty();
         let t = if truth { I1 } else { self.ir_ty(ty)? };
         if u64::from(offset) > MAX_UNIFORM_BYTES {
@@ -403,6 +406,47 @@ impl<'m> Converter<'m> {
             self.relaxed.insert(id);
         }
         Ok(if truth { UniformTree::Truth(id) } else { UniformTree::Leaf(id, t, unit) })
+    }
+
+    /// Integers smaller than a word, as the words that hold them; others may be in the same words.
+    fn small_uniform(&mut self, name: &str, ty: Ty, num: Num, at: Where, offset: u32, dims: &[Dim]) -> R<UniformTree> {
+        if u64::from(offset) > MAX_UNIFORM_BYTES {
+            return Err(
+                self.limit(format!("the uniform `{name}` stands at byte {offset}; no machine has room for more than {MAX_UNIFORM_BYTES}"))
+            );
+        }
+        if dims.iter().any(|d| d.stride == 0 || !d.stride.is_multiple_of(4)) {
+            return Err(self.error("F0122", format!("elements of the uniform `{name}` do not stand at multiples of four bytes")));
+        }
+        let lanes = self.ir_ty(ty)?.lanes;
+        let unit = match dims {
+            [] => 4,
+            _ if dims.iter().all(|d| d.stride.is_multiple_of(16)) => 16,
+            _ => dims.iter().fold(0, |a, d| gcd(a, d.stride)),
+        };
+        let mut words = Vec::new();
+        for k in 0..(offset % 4 + u32::from(lanes) * num.width / 8).div_ceil(4) {
+            let offset = offset / 4 * 4 + 4 * k;
+            let same = |u: &UniformDecl| (u.group, u.binding, u.offset, &u.dims[..]) == (at.group, at.binding, offset, dims) && u.ty == I32;
+            words.push(match self.out.uniforms.iter().find(|(_, u)| same(u)) {
+                Some((id, _)) => id,
+                None => self.out.uniforms.push(UniformDecl {
+                    name: self.unique_uniform(name, at),
+                    ty: I32,
+                    dims: dims.to_vec(),
+                    matrix: false,
+                    rows: false,
+                    unit,
+                    group: at.group,
+                    binding: at.binding,
+                    offset,
+                    range: None,
+                    source_type: Some("u32".to_string()),
+                    span: self.span,
+                }),
+            });
+        }
+        Ok(UniformTree::Small(words.into(), unit, num, lanes, offset % 4 * 8))
     }
 
     fn unique_uniform(&self, name: &str, at: Where) -> String {

@@ -42,6 +42,7 @@ impl<'m> Converter<'m> {
         let Some(op) = G::from_u32(i.word(3)?) else { return Err(malformed(i.at, "an unknown instruction of GLSL.std.450")) };
         let ty = self.result_ty(i)?;
         let v = self.glsl(op, i, ty)?;
+        let v = self.in_range(v, ty)?;
         if let Val::Leaf(x) = v
             && ty.is_leaf()
         {
@@ -81,6 +82,7 @@ impl<'m> Converter<'m> {
         let mut all = Vec::new();
         for id in &i.rest(4)[..count] {
             let v = self.value_leaf(*id)?;
+            let v = self.read_as_glsl(op, *id, v);
             let scalar = self.func().ty(v).scalar;
             let exponent = op == G::Ldexp && all.len() == 1;
             if scalar == Scalar::I1 || scalar.is_float() != (float && !exponent) {

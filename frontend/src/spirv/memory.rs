@@ -89,6 +89,7 @@ impl Converter<'_> {
             let MemRef::Shared(id) = var else { continue };
             let count = self.out.shared[id].count;
             let step = self.iconst(size);
+            let ty = self.held_as(var, ty);
             self.zero_loop(var, ty, count, index, step);
         }
         Ok(())

@@ -25,6 +25,7 @@ mod memory;
 mod ops;
 mod packed;
 mod place;
+mod small;
 mod storage;
 mod storage_image;
 mod subgroup;

@@ -6,13 +6,13 @@
 
 use super::binary::{Id, R};
 use super::convert::Converter;
-use super::types::Ty;
+use super::types::{Num, Ty};
 use super::value::Val;
 use crate::ssa::Var;
 use retroshade_ir::function::LocalDecl;
-use retroshade_ir::inst::MemRef;
+use retroshade_ir::inst::{Imm, MemRef};
 use retroshade_ir::module::SharedDecl;
-use retroshade_ir::types::{I1, I32, Type};
+use retroshade_ir::types::{I1, I32, Scalar, Type};
 use retroshade_ir::{Function, IntCC, Opcode, Uniform, Value};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -116,6 +116,8 @@ pub(crate) enum UniformTree {
     Rows(u8, Box<UniformTree>),
     /// A truth value, which the module takes for an integer.
     Truth(Uniform),
+    /// Integers smaller than a word: the words that hold them, their unit, their type, how many, and where they begin in the first word.
+    Small(Rc<[Uniform]>, u32, Num, u8, u32),
     /// No uniform: a texture beside uniforms.
     Nothing,
 }
@@ -204,7 +206,9 @@ impl Converter<'_> {
                 return Err(self.limit(format!("the array `{name}` has {outer} elements; no machine has room for more than 65536")));
             };
             let var = if shared != Memory::Local {
-                MemRef::Shared(self.out.shared.push(SharedDecl { name: name.to_string(), ty: t, count, span: self.span }))
+                let bits = self.used.float_atomics && t.scalar == Scalar::F32;
+                let ty = if bits { t.with_scalar(Scalar::I32) } else { t };
+                MemRef::Shared(self.out.shared.push(SharedDecl { name: name.to_string(), ty, count, span: self.span }))
             } else {
                 let name = self.unique_local(name);
                 MemRef::Local(self.func().locals.push(LocalDecl { name, ty: t, count }))
@@ -604,10 +608,21 @@ impl Converter<'_> {
         self.add_index(scaled, s, 1)
     }
 
+    /// The type in which memory holds something: floats under atomics as their bits.
+    pub(crate) fn held_as(&self, var: MemRef, ty: Type) -> Type {
+        if let MemRef::Shared(s) = var { self.out.shared[s].ty } else { ty }
+    }
+
+    fn load_cell(&mut self, var: MemRef, ty: Type, offset: u32, index: Option<Value>) -> Value {
+        let held = self.held_as(var, ty);
+        let v = self.b().load(held, var, offset, index);
+        if held == ty { v } else { self.b().typed(Opcode::Bitcast, ty, &[v], Imm::None) }
+    }
+
     fn load_mem(&mut self, m: &Mem, path: &[Step], offset: u32, index: Option<Value>) -> R<Val> {
         match m {
             Mem::Leaf(var, ty) => {
-                let v = self.b().load(*ty, *var, offset, index);
+                let v = self.load_cell(*var, *ty, offset, index);
                 Ok(Val::Leaf(match path.first() {
                     None => v,
                     Some(s) => self.lane_at(v, *s),
@@ -675,10 +690,12 @@ impl Converter<'_> {
                 let new = match path.first() {
                     None => x,
                     Some(s) => {
-                        let old = self.b().load(*ty, *var, offset, index);
+                        let old = self.load_cell(*var, *ty, offset, index);
                         self.with_lane(old, *s, x)
                     }
                 };
+                let held = self.held_as(*var, *ty);
+                let new = if held == *ty { new } else { self.b().typed(Opcode::Bitcast, held, &[new], Imm::None) };
                 self.b().store(*var, offset, new, index);
                 Ok(())
             }
@@ -797,6 +814,24 @@ impl Converter<'_> {
                     }
                     None => return Err(self.error("F0111", "a struct used as a single value")),
                 },
+                UniformTree::Small(words, unit, num, lanes, first) => {
+                    let mut at = (0, None);
+                    for (stride, s) in steps {
+                        at = self.add_index(at, s, stride / (*unit).max(1));
+                    }
+                    let words: Vec<Value> = words.iter().map(|w| self.b().load(I32, MemRef::Uniform(*w), at.0, at.1)).collect();
+                    let mut all = Vec::new();
+                    for n in 0..u32::from(*lanes) {
+                        let bit = first + n * num.width;
+                        let shift = self.iconst(bit % 32);
+                        all.push(self.number_in_word(words[(bit / 32) as usize], shift, *num));
+                    }
+                    let v = self.vector(&all);
+                    return Ok(Val::Leaf(match rest.first() {
+                        None => v,
+                        Some(s) => self.lane_at(v, *s),
+                    }));
+                }
                 UniformTree::Truth(decl) => {
                     let v = self.b().load(I1, MemRef::Uniform(*decl), 0, None);
                     let (one, zero) = (self.iconst(1), self.iconst(0));

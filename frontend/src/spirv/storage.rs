@@ -6,7 +6,7 @@
 use super::binary::{Global, R, malformed};
 use super::convert::Converter;
 use super::place::{Place, Root, Step};
-use super::types::{Num, Ty};
+use super::types::{Kind, Num, Ty};
 use super::value::Val;
 use retroshade_ir::inst::{AtomicOp, Imm, MemRef};
 use retroshade_ir::module::{Access, SharedDecl, StorageDecl};
@@ -99,8 +99,8 @@ impl Converter<'_> {
         };
         let (mut head, mut repeat) = (Vec::new(), Vec::new());
         self.uniform_limits(&name, ty)?;
-        let small = self.has_small(ty);
-        if small {
+        let grain = self.grain(ty);
+        if grain < 4 {
             self.small_words(Ty::Struct(block), &mut head, &mut repeat)?;
         } else {
             self.storage_words(Ty::Struct(block), Layout::default(), &mut head, &mut repeat)?;
@@ -122,7 +122,7 @@ impl Converter<'_> {
             })));
         }
         let read_only = access == Access::Read && count.is_none();
-        self.storage.insert(g.id, StorageBuffer { memory, ty, read_only, grain: if small { 2 } else { 4 } });
+        self.storage.insert(g.id, StorageBuffer { memory, ty, read_only, grain });
         self.globals.insert(g.id, (Root::Storage(g.id), ty));
         Ok(())
     }
@@ -137,8 +137,8 @@ impl Converter<'_> {
         let name = self.global_name(g);
         self.uniform_limits(&name, ty)?;
         let (mut head, mut repeat) = (Vec::new(), Vec::new());
-        let small = self.has_small(ty);
-        if small {
+        let grain = self.grain(ty);
+        if grain < 4 {
             self.small_words(ty, &mut head, &mut repeat)?;
         } else {
             self.storage_words(ty, Layout::default(), &mut head, &mut repeat)?;
@@ -154,18 +154,17 @@ impl Converter<'_> {
         let decl = &mut self.out.shared[shared];
         decl.count = decl.count.max(words);
         self.shared_block = Some(shared);
-        let grain = if small { 2 } else { 4 };
         self.storage.insert(g.id, StorageBuffer { memory: vec![MemRef::Shared(shared)], ty, read_only: false, grain });
         self.globals.insert(g.id, (Root::Storage(g.id), ty));
         Ok(())
     }
 
-    /// Whether a type holds numbers that are smaller than a word.
-    fn has_small(&self, ty: Ty) -> bool {
+    /// Bytes of the smallest number in a type, at most 4.
+    fn grain(&self, ty: Ty) -> u32 {
         match ty {
-            Ty::Array(id) => self.has_small(self.types.array(id).elem),
-            Ty::Struct(id) => self.types.struct_members(id).iter().any(|m| self.has_small(m.ty)),
-            t => t.num().is_some_and(|n| n.width < 32),
+            Ty::Array(id) => self.grain(self.types.array(id).elem),
+            Ty::Struct(id) => self.types.struct_members(id).iter().map(|m| self.grain(m.ty)).min().unwrap_or(4),
+            t => t.num().filter(|n| n.kind != Kind::Bool && n.width >= 8).map_or(4, |n| bytes(n).min(4)),
         }
     }
 
@@ -421,14 +420,15 @@ impl Converter<'_> {
     fn load_leaf(&mut self, a: &Address) -> R<Value> {
         let t = self.ir_ty(a.ty)?;
         let storage = matches!(a.memory, MemRef::Storage(_));
-        if storage && t.scalar != Scalar::F16 && (a.apart == 4 || t.lanes == 1) {
+        let num = a.ty.num().filter(|n| n.width < 32 && n.kind != Kind::Bool);
+        if storage && num.is_none() && (a.apart == 4 || t.lanes == 1) {
             let (offset, index) = self.word_of(a);
             return Ok(self.b().load(t, a.memory, offset, index));
         }
         let mut lanes = Vec::new();
         for n in 0..u32::from(t.lanes) {
             let a = self.lane_address(a, n);
-            lanes.push(self.load_lane(&a, t.lane()));
+            lanes.push(self.load_lane(&a, t.lane(), num));
         }
         let v = self.vector(&lanes);
         if t.scalar == Scalar::F16 {
@@ -437,17 +437,22 @@ impl Converter<'_> {
         Ok(v)
     }
 
-    /// A number of one word, or a half as a float.
-    fn load_lane(&mut self, a: &Address, t: Type) -> Value {
+    /// A number of one word, or a smaller one (`num`): a half as a float.
+    fn load_lane(&mut self, a: &Address, t: Type, num: Option<Num>) -> Value {
         let (offset, index) = self.word_of_lane(a);
-        if t.scalar == Scalar::F16 {
+        if let Some(num) = num {
             let word = self.load_word(a.memory, offset, index);
-            let (word, lane) = match self.shift_in_word(a) {
-                Shift::Known(s) => (word, (s / 16) as u8),
-                Shift::Computed(s) => (self.op2(Opcode::Ushr, word, s), 0),
+            return match self.shift_in_word(a) {
+                Shift::Known(s) if t.scalar == Scalar::F16 => {
+                    let both = self.b().typed(Opcode::UnpackHalf2x16, F32.with_lanes(2), &[word], Imm::None);
+                    self.lane(both, (s / 16) as u8)
+                }
+                Shift::Known(s) => {
+                    let s = self.iconst(s);
+                    self.number_in_word(word, s, num)
+                }
+                Shift::Computed(s) => self.number_in_word(word, s, num),
             };
-            let both = self.b().typed(Opcode::UnpackHalf2x16, F32.with_lanes(2), &[word], Imm::None);
-            return self.lane(both, lane);
         }
         if matches!(a.memory, MemRef::Storage(_)) {
             return self.b().load(t, a.memory, offset, index);
@@ -489,8 +494,8 @@ impl Converter<'_> {
 
     fn store_leaf(&mut self, a: &Address, x: Value) -> R<()> {
         let t = self.func().ty(x);
-        if t.scalar == Scalar::F16 {
-            return self.store_halves(a, x);
+        if let Some(num) = a.ty.num().filter(|n| n.width < 32 && n.kind != Kind::Bool) {
+            return self.store_small(a, x, num.width);
         }
         if a.apart == 4 && matches!(a.memory, MemRef::Storage(_)) {
             let (offset, index) = self.word_of(a);
@@ -509,26 +514,32 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Halves: two of a word at once, others exchanged in their words.
-    fn store_halves(&mut self, a: &Address, x: Value) -> R<()> {
+    /// Numbers smaller than a word: those of a whole word at once, others exchanged in their words.
+    fn store_small(&mut self, a: &Address, x: Value, width: u32) -> R<()> {
         let t = self.func().ty(x);
-        let wide = self.b().typed(Opcode::Fcvt, t.with_scalar(Scalar::F32), &[x], Imm::None);
-        let lanes = self.lanes(wide);
+        let half = t.scalar == Scalar::F16;
+        let wide = if half { self.b().typed(Opcode::Fcvt, t.with_scalar(Scalar::F32), &[x], Imm::None) } else { x };
+        let lanes = if half { self.lanes(wide) } else { self.raw(x, width) };
         let zero = self.fconst(F32, 0.0);
+        let each = (32 / width) as usize;
         let mut n = 0;
         while n < lanes.len() {
             let at = self.lane_address(a, n as u32);
             let (offset, index) = self.word_of_lane(&at);
             let shift = self.shift_in_word(&at);
-            let pair = a.apart == 2 && matches!(shift, Shift::Known(0)) && n + 1 < lanes.len();
-            let both = self.vector(&[lanes[n], if pair { lanes[n + 1] } else { zero }]);
-            let bits = self.b().typed(Opcode::PackHalf2x16, I32, &[both], Imm::None);
-            if pair {
+            let whole = a.apart * 8 == width && matches!(shift, Shift::Known(0)) && n + each <= lanes.len();
+            let taken = if whole { &lanes[n..n + each] } else { &lanes[n..=n] };
+            let bits = if half {
+                let both = self.vector(&[taken[0], taken.get(1).copied().unwrap_or(zero)]);
+                self.b().typed(Opcode::PackHalf2x16, I32, &[both], Imm::None)
+            } else {
+                self.side_by_side(taken, width)
+            };
+            n += taken.len();
+            if whole {
                 self.b().store(a.memory, offset, bits, index);
-                n += 2;
                 continue;
             }
-            n += 1;
             // What stands there and what is to stand there, exclusive or, changes only these bits.
             let shift = match shift {
                 Shift::Known(s) => self.iconst(s),
@@ -537,7 +548,7 @@ impl Converter<'_> {
             let old = self.load_word(a.memory, offset, index);
             let old = self.op2(Opcode::Ushr, old, shift);
             let differ = self.op2(Opcode::Ixor, old, bits);
-            let mask = self.iconst(0xffff);
+            let mask = self.iconst(u32::MAX >> (32 - width));
             let differ = self.op2(Opcode::Iand, differ, mask);
             let differ = self.op2(Opcode::Ishl, differ, shift);
             let mut args = vec![differ];

@@ -97,8 +97,16 @@ impl<'m> Converter<'m> {
                 let v = self.value(operand(2)?)?;
                 if EXCLUSIVE.contains(&operand(1)?) {
                     let t = self.ir_ty(ty)?;
+                    let width = ty.num().map_or(32, |n| n.width);
                     Val::Leaf(match nothing {
-                        Neutral::Bits(bits) => self.splat_const(t, bits),
+                        // The greatest and the least number of a smaller type.
+                        Neutral::Bits(bits) if width < 32 && matches!(bits, LEAST | GREATEST) => {
+                            self.splat_const(t, (bits as i32 >> (32 - width)) as u32)
+                        }
+                        Neutral::Bits(bits) => {
+                            let v = self.splat_const(t, bits);
+                            ty.num().map_or(v, |n| self.wrap(v, n))
+                        }
                         Neutral::Float(x) => self.fconst(t, x),
                     })
                 } else {
@@ -122,6 +130,11 @@ impl<'m> Converter<'m> {
     }
 }
 
+/// The greatest signed word.
+const GREATEST: u32 = i32::MAX as u32;
+/// The least signed word.
+const LEAST: u32 = i32::MIN as u32;
+
 /// What an operation over no invocations gives.
 enum Neutral {
     Bits(u32),
@@ -143,8 +156,8 @@ fn neutral(op: Op, ty: Ty) -> Option<Neutral> {
         Op::GroupNonUniformIMul | Op::GroupNonUniformLogicalAnd => Neutral::Bits(1),
         Op::GroupNonUniformBitwiseAnd if ty.kind() == Kind::Bool => Neutral::Bits(1),
         Op::GroupNonUniformUMin | Op::GroupUMin | Op::GroupUMinNonUniformAMD | Op::GroupNonUniformBitwiseAnd => Neutral::Bits(u32::MAX),
-        Op::GroupNonUniformSMin | Op::GroupSMin | Op::GroupSMinNonUniformAMD => Neutral::Bits(i32::MAX as u32),
-        Op::GroupNonUniformSMax | Op::GroupSMax | Op::GroupSMaxNonUniformAMD => Neutral::Bits(i32::MIN as u32),
+        Op::GroupNonUniformSMin | Op::GroupSMin | Op::GroupSMinNonUniformAMD => Neutral::Bits(GREATEST),
+        Op::GroupNonUniformSMax | Op::GroupSMax | Op::GroupSMaxNonUniformAMD => Neutral::Bits(LEAST),
         Op::GroupNonUniformFAdd | Op::GroupFAdd | Op::GroupFAddNonUniformAMD => Neutral::Float(0.0),
         Op::GroupNonUniformFMul => Neutral::Float(1.0),
         Op::GroupNonUniformFMin | Op::GroupFMin | Op::GroupFMinNonUniformAMD => Neutral::Float(f32::INFINITY),

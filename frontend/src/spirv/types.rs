@@ -33,11 +33,30 @@ impl Num {
     pub(crate) fn ir(self) -> Result<Scalar, String> {
         match (self.kind, self.width) {
             (Kind::Bool, _) => Ok(Scalar::I1),
-            (Kind::Signed | Kind::Unsigned, 32) => Ok(Scalar::I32),
+            (Kind::Signed | Kind::Unsigned, 8 | 16 | 32) => Ok(Scalar::I32),
             (Kind::Float, 32) => Ok(Scalar::F32),
             (Kind::Float, 16) => Ok(Scalar::F16),
             (Kind::Float, w) => Err(format!("{w}-bit float values exist on none of the machines")),
             (_, w) => Err(format!("{w}-bit integer values exist on none of the machines")),
+        }
+    }
+
+    /// Whether this is an integer that is smaller than a word.
+    pub(crate) fn is_small(self) -> bool {
+        matches!(self.kind, Kind::Signed | Kind::Unsigned) && matches!(self.width, 8 | 16)
+    }
+
+    /// The bits of a number of at most a word.
+    pub(crate) fn mask(self) -> u32 {
+        u32::MAX >> (32 - self.width.clamp(1, 32))
+    }
+
+    /// A constant as this type has it: smaller integers fill their word by their sign.
+    pub(crate) fn in_range(self, bits: u32) -> u32 {
+        match self.kind {
+            _ if !self.is_small() => bits,
+            Kind::Signed => ((bits << (32 - self.width)) as i32 >> (32 - self.width)) as u32,
+            _ => bits & self.mask(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What an entry point uses, found in one pass over its functions before they are translated.
 
 use super::binary::{Binary, Global, Id, Inst, R};
-use super::types::Ty;
+use super::types::{Kind, Ty};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
 
@@ -14,6 +14,8 @@ pub(crate) struct Used {
     pub(crate) members: FxHashMap<Id, Option<FxHashSet<u32>>>,
     /// Workgroup variables that have single lanes of vectors written.
     pub(crate) lanes: FxHashSet<Id>,
+    /// Whether there are atomics on floats: workgroup memory then holds their bits.
+    pub(crate) float_atomics: bool,
     /// Variables that hold one constant all the time.
     pub(crate) tables: FxHashMap<Id, Id>,
     /// Variables that are set once and only passed to functions, which only read them.
@@ -257,6 +259,7 @@ impl Scan<'_, '_> {
             Op::ImageTexelPointer => self.escape(i.word(2)?),
             op if super::atomic::is_atomic(op) => {
                 self.now.acts = true;
+                self.used.float_atomics |= op != Op::AtomicLoad && self.b.types.shape(i.word(0)?).is_some_and(|t| t.kind() == Kind::Float);
                 self.escape(i.word(2)?);
             }
             _ => {}
