@@ -560,6 +560,18 @@ impl Converter<'_> {
         }
     }
 
+    /// Where an element of a uniform lies, in its units: the constant part and the computed one.
+    fn uniform_index(&mut self, levels: &[Level], unit: u32) -> (u32, Option<Value>) {
+        let mut at = (0, None);
+        for Level { count, stride, step } in levels.iter().copied() {
+            let scale = stride / unit.max(1);
+            // The load itself clamps to the last unit, which is not the last element then.
+            let step = if levels.len() == 1 && scale == 1 { step } else { self.within(step, count) };
+            at = self.add_index(at, step, scale);
+        }
+        at
+    }
+
     /// A computed index clamped, as unsigned, to the last element.
     fn within(&mut self, s: Step, count: u32) -> Step {
         let Step::Dyn(v) = s else { return s };
@@ -780,14 +792,7 @@ impl Converter<'_> {
         loop {
             match node {
                 UniformTree::Leaf(decl, ty, unit) => {
-                    let mut at = (0, None);
-                    let alone = steps.len() == 1;
-                    for Level { count, stride, step } in steps {
-                        let scale = stride / (*unit).max(1);
-                        // The load itself clamps to the last unit, which is not the last element then.
-                        let step = if alone && scale == 1 { step } else { self.within(step, count) };
-                        at = self.add_index(at, step, scale);
-                    }
+                    let at = self.uniform_index(&steps, *unit);
                     let v = self.b().load(*ty, MemRef::Uniform(*decl), at.0, at.1);
                     if self.relaxed.contains(decl)
                         && let Some(i) = self.func().def_inst(v)
@@ -815,10 +820,7 @@ impl Converter<'_> {
                     None => return Err(self.error("F0111", "a struct used as a single value")),
                 },
                 UniformTree::Small(words, unit, num, lanes, first) => {
-                    let mut at = (0, None);
-                    for (stride, s) in steps {
-                        at = self.add_index(at, s, stride / (*unit).max(1));
-                    }
+                    let at = self.uniform_index(&steps, *unit);
                     let words: Vec<Value> = words.iter().map(|w| self.b().load(I32, MemRef::Uniform(*w), at.0, at.1)).collect();
                     let mut all = Vec::new();
                     for n in 0..u32::from(*lanes) {
