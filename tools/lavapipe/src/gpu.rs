@@ -1,15 +1,18 @@
 //! The driver's side: one program as a pipeline, its resources, its results.
 
 use crate::inputs::{Case, Plane, SIZE};
-use naga::{AddressSpace, ImageClass, ImageDimension, TypeInner};
-use retroshade_ir::{Binding, Module, Scalar, Stage, TexDim};
+use crate::resources::{Layouts, Resources};
+use naga::TypeInner;
+use retroshade_ir::{Binding, Module, Scalar, Stage};
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
 
 /// A device and what it has complained about.
 pub struct Gpu {
-    device: wgpu::Device,
-    queue: wgpu::Queue,
+    /// The device.
+    pub device: wgpu::Device,
+    /// Its queue.
+    pub queue: wgpu::Queue,
     errors: Arc<Mutex<Vec<String>>>,
     /// The driver's name.
     pub name: String,
@@ -26,7 +29,16 @@ pub struct Output {
 /// What no program writes: pixels that keep it were discarded.
 pub const UNTOUCHED: f32 = -12345.0;
 
-type Res<T> = Result<T, String>;
+/// A result whose error is a message.
+pub type Res<T> = Result<T, String>;
+
+/// A program in a form that the driver takes.
+pub enum Program<'a> {
+    /// WGSL, by way of wgpu's own compiler: its text, and naga's reading of it.
+    Wgsl(&'a str, naga::Module),
+    /// SPIR-V, which goes to the driver as it is.
+    Spirv(&'a [u32]),
+}
 
 impl Gpu {
     /// The first software Vulkan driver, or why there is none.
@@ -36,7 +48,7 @@ impl Gpu {
         let instance = wgpu::Instance::new(desc);
         let options = wgpu::RequestAdapterOptions { force_fallback_adapter: true, ..Default::default() };
         let adapter = pollster::block_on(instance.request_adapter(&options)).map_err(|e| e.to_string())?;
-        let wanted = wgpu::Features::FLOAT32_FILTERABLE | wgpu::Features::CLEAR_TEXTURE;
+        let wanted = wgpu::Features::FLOAT32_FILTERABLE | wgpu::Features::CLEAR_TEXTURE | wgpu::Features::PASSTHROUGH_SHADERS;
         let desc = wgpu::DeviceDescriptor {
             required_features: adapter.features() & wanted,
             required_limits: adapter.limits(),
@@ -54,7 +66,8 @@ impl Gpu {
         Ok(Gpu { device, queue, errors, name: format!("{} ({})", info.name, info.driver_info) })
     }
 
-    fn checked<T>(&self, what: &str, v: T) -> Res<T> {
+    /// What was made, unless wgpu has complained about it.
+    pub fn checked<T>(&self, what: &str, v: T) -> Res<T> {
         match self.errors.lock() {
             Ok(mut e) if !e.is_empty() => {
                 let first = e.remove(0);
@@ -69,24 +82,42 @@ impl Gpu {
         self.device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source: wgpu::ShaderSource::Wgsl(text.into()) })
     }
 
-    /// Runs a program.
-    pub fn run(&self, text: &str, entry: &str, m: &Module, case: &Case) -> Res<Output> {
-        let naga = naga::front::wgsl::parse_str(text).map_err(|e| e.to_string())?;
-        if m.stage == Stage::Compute { self.compute(text, entry, &naga, m, case) } else { self.fragment(text, entry, &naga, m, case) }
+    /// A module of words that glslang has written; naga does not see them.
+    #[allow(unsafe_code)]
+    fn passthrough(&self, words: &[u32], entry: &str, m: &Module) -> wgpu::ShaderModule {
+        let [x, y, z] = m.workgroup_size;
+        let point = wgpu::PassthroughShaderEntryPoint { name: entry.into(), workgroup_size: (x, y, z) };
+        let desc =
+            wgpu::ShaderModuleDescriptorPassthrough { entry_points: vec![point].into(), spirv: Some(words.into()), ..Default::default() };
+        // SAFETY: the words are what glslang makes of a program that it has checked, and the resources are those that they declare.
+        unsafe { self.device.create_shader_module_passthrough(desc) }
     }
 
-    fn compute(&self, text: &str, entry: &str, naga: &naga::Module, m: &Module, case: &Case) -> Res<Output> {
+    fn program(&self, p: &Program<'_>, entry: &str, m: &Module) -> wgpu::ShaderModule {
+        match p {
+            Program::Wgsl(text, _) => self.shader(text),
+            Program::Spirv(words) => self.passthrough(words, entry, m),
+        }
+    }
+
+    /// Runs a program.
+    pub fn run(&self, p: &Program<'_>, entry: &str, m: &Module, case: &Case) -> Res<Output> {
+        if m.stage == Stage::Compute { self.compute(p, entry, m, case) } else { self.fragment(p, entry, m, case) }
+    }
+
+    fn compute(&self, p: &Program<'_>, entry: &str, m: &Module, case: &Case) -> Res<Output> {
+        let layouts = Layouts::new(self, p, m);
         let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: None,
-            layout: None,
-            module: &self.shader(text),
+            layout: layouts.pipeline(),
+            module: &self.program(p, entry, m),
             entry_point: Some(entry),
             compilation_options: Default::default(),
             cache: None,
         });
         let pipeline = self.checked("pipeline", pipeline)?;
-        let resources = Resources::new(self, naga, entry, m, case)?;
-        let groups = resources.groups(self, &|g| pipeline.get_bind_group_layout(g));
+        let resources = Resources::new(self, p, entry, m, case)?;
+        let groups = resources.groups(self, &|g| layouts.group(g).unwrap_or_else(|| pipeline.get_bind_group_layout(g)));
         let mut encoder = self.device.create_command_encoder(&Default::default());
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -108,7 +139,7 @@ impl Gpu {
         self.checked("dispatch", Output { targets: Vec::new(), storage })
     }
 
-    fn fragment(&self, text: &str, entry: &str, naga: &naga::Module, m: &Module, case: &Case) -> Res<Output> {
+    fn fragment(&self, p: &Program<'_>, entry: &str, m: &Module, case: &Case) -> Res<Output> {
         let outputs: Vec<(u32, Scalar, bool, u8)> = m
             .outputs
             .values()
@@ -132,10 +163,11 @@ impl Gpu {
             .collect();
         let targets: Vec<Option<wgpu::ColorTargetState>> = formats.iter().map(|f| f.map(wgpu::ColorTargetState::from)).collect();
         let depth = m.outputs.values().any(|d| !matches!(d.binding, Binding::Location(_)));
-        let vertex = vertex_program(&case.planes, &|l| any_vertex(naga, entry, l));
+        let vertex = vertex_program(&case.planes, &|l| matches!(p, Program::Wgsl(_, naga) if any_vertex(naga, entry, l)));
+        let layouts = Layouts::new(self, p, m);
         let pipeline = self.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
             label: None,
-            layout: None,
+            layout: layouts.pipeline(),
             vertex: wgpu::VertexState {
                 module: &self.shader(&vertex),
                 entry_point: Some("vertex"),
@@ -152,7 +184,7 @@ impl Gpu {
             }),
             multisample: Default::default(),
             fragment: Some(wgpu::FragmentState {
-                module: &self.shader(text),
+                module: &self.program(p, entry, m),
                 entry_point: Some(entry),
                 compilation_options: Default::default(),
                 targets: &targets,
@@ -161,8 +193,8 @@ impl Gpu {
             cache: None,
         });
         let pipeline = self.checked("pipeline", pipeline)?;
-        let resources = Resources::new(self, naga, entry, m, case)?;
-        let groups = resources.groups(self, &|g| pipeline.get_bind_group_layout(g));
+        let resources = Resources::new(self, p, entry, m, case)?;
+        let groups = resources.groups(self, &|g| layouts.group(g).unwrap_or_else(|| pipeline.get_bind_group_layout(g)));
         let size = wgpu::Extent3d { width: SIZE, height: SIZE, depth_or_array_layers: 1 };
         let image = |format| {
             self.device.create_texture(&wgpu::TextureDescriptor {
@@ -237,7 +269,8 @@ impl Gpu {
         self.checked("draw", Output { targets, storage: Vec::new() })
     }
 
-    fn buffer(&self, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
+    /// A buffer of bytes.
+    pub fn buffer(&self, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
         self.device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
     }
 
@@ -305,162 +338,4 @@ fn vertex_program(planes: &[Plane], any: &dyn Fn(u32) -> bool) -> String {
         "struct Out {{ @builtin(position) p: vec4<f32>,\n{fields}}}\n@vertex fn vertex(@builtin(vertex_index) i: u32) -> Out {{\nvar o: Out;\n\
          var c = array<vec2<f32>, 3>(vec2(-1.0, -1.0), vec2(3.0, -1.0), vec2(-1.0, 3.0));\no.p = vec4(c[i], 0.5, 1.0);\n{body}return o;\n}}"
     )
-}
-
-enum Bound {
-    Buffer(wgpu::Buffer),
-    View(wgpu::TextureView),
-    Sampler(wgpu::Sampler),
-}
-
-/// What an entry point has bound.
-struct Resources {
-    bound: Vec<((u32, u32), Bound)>,
-    storage: Vec<((u32, u32), wgpu::Buffer, u64)>,
-}
-
-impl Resources {
-    fn new(gpu: &Gpu, naga: &naga::Module, entry: &str, m: &Module, case: &Case) -> Res<Resources> {
-        let mut validator = naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all());
-        let info = validator.validate(naga).map_err(|e| e.into_inner().to_string())?;
-        let index = naga.entry_points.iter().position(|e| e.name == entry).ok_or("no such entry point")?;
-        let used = info.get_entry_point(index);
-        let mut out = Resources { bound: Vec::new(), storage: Vec::new() };
-        for (h, g) in naga.global_variables.iter() {
-            if used[h].is_empty() {
-                continue;
-            }
-            let Some(b) = g.binding else { continue };
-            let at = (b.group, b.binding);
-            let bytes = naga.types[g.ty].inner.try_size(naga.to_ctx()).unwrap_or(0);
-            let bound = match (g.space, &naga.types[g.ty].inner) {
-                (AddressSpace::Uniform, _) => {
-                    let mut words = vec![0u32; (bytes as usize).div_ceil(16) * 4];
-                    for (u, data) in m.uniforms.values().zip(&case.env.uniforms).filter(|(u, _)| (u.group, u.binding) == at) {
-                        let lanes = usize::from(u.ty.lanes);
-                        for n in 0..u.elements() {
-                            let to = (u.offset + u.element_offset(n)) as usize / 4;
-                            words[to..to + lanes].copy_from_slice(&data[n as usize * lanes..][..lanes]);
-                        }
-                    }
-                    Bound::Buffer(gpu.filled(&words, wgpu::BufferUsages::UNIFORM))
-                }
-                (AddressSpace::Storage { .. }, _) => {
-                    let n = m.storage.values().position(|s| (s.group, s.binding) == at).ok_or("a storage buffer that the module lacks")?;
-                    let words = &case.env.storage[n];
-                    let b = gpu.filled(words, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC);
-                    out.storage.push((at, b.clone(), words.len() as u64 * 4));
-                    Bound::Buffer(b)
-                }
-                (AddressSpace::Handle, TypeInner::Sampler { comparison }) => Bound::Sampler(gpu.sampler(naga, m, case, g, *comparison)),
-                (AddressSpace::Handle, TypeInner::Image { dim, arrayed, class }) => {
-                    let n = m.textures.values().position(|t| (t.group, t.binding) == at).ok_or("a texture that the module lacks")?;
-                    Bound::View(gpu.texture(&case.env.textures[n], *dim, *arrayed, *class)?)
-                }
-                (space, _) => return Err(format!("a resource in {space:?}")),
-            };
-            out.bound.push((at, bound));
-        }
-        gpu.checked("resources", out)
-    }
-
-    fn groups(&self, gpu: &Gpu, layout: &dyn Fn(u32) -> wgpu::BindGroupLayout) -> Vec<(u32, wgpu::BindGroup)> {
-        let mut numbers: Vec<u32> = self.bound.iter().map(|((g, _), _)| *g).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers
-            .into_iter()
-            .map(|n| {
-                let entries: Vec<wgpu::BindGroupEntry<'_>> = self
-                    .bound
-                    .iter()
-                    .filter(|((g, _), _)| *g == n)
-                    .map(|((_, binding), b)| wgpu::BindGroupEntry {
-                        binding: *binding,
-                        resource: match b {
-                            Bound::Buffer(b) => b.as_entire_binding(),
-                            Bound::View(v) => wgpu::BindingResource::TextureView(v),
-                            Bound::Sampler(s) => wgpu::BindingResource::Sampler(s),
-                        },
-                    })
-                    .collect();
-                (n, gpu.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &layout(n), entries: &entries }))
-            })
-            .collect()
-    }
-}
-
-impl Gpu {
-    fn filled(&self, words: &[u32], usage: wgpu::BufferUsages) -> wgpu::Buffer {
-        let b = self.buffer(words.len() as u64 * 4, usage | wgpu::BufferUsages::COPY_DST);
-        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        self.queue.write_buffer(&b, 0, &bytes);
-        b
-    }
-
-    /// A sampler with the filter that the textures it is used with have in the environment.
-    fn sampler(&self, naga: &naga::Module, m: &Module, case: &Case, g: &naga::GlobalVariable, comparison: bool) -> wgpu::Sampler {
-        let _ = naga;
-        let mut pairs = m.textures.values().zip(&case.env.textures).filter(|(d, _)| d.sampler == g.name).map(|(_, t)| t.filter);
-        let linear = !comparison && pairs.all(|f| f == retroshade_ir::env::Filter::Linear);
-        let filter = if linear { wgpu::FilterMode::Linear } else { wgpu::FilterMode::Nearest };
-        self.device.create_sampler(&wgpu::SamplerDescriptor {
-            address_mode_u: wgpu::AddressMode::Repeat,
-            address_mode_v: wgpu::AddressMode::Repeat,
-            address_mode_w: wgpu::AddressMode::Repeat,
-            mag_filter: filter,
-            min_filter: filter,
-            compare: comparison.then_some(wgpu::CompareFunction::LessEqual),
-            ..Default::default()
-        })
-    }
-
-    fn texture(&self, t: &retroshade_ir::TextureData, dim: ImageDimension, arrayed: bool, class: ImageClass) -> Res<wgpu::TextureView> {
-        let (format, bytes): (_, Vec<u8>) = match class {
-            ImageClass::Sampled { multi: false, kind } => {
-                let f = match kind {
-                    naga::ScalarKind::Sint => wgpu::TextureFormat::Rgba32Sint,
-                    naga::ScalarKind::Uint => wgpu::TextureFormat::Rgba32Uint,
-                    _ => wgpu::TextureFormat::Rgba32Float,
-                };
-                (f, t.texels.iter().flatten().flat_map(|w| w.to_le_bytes()).collect())
-            }
-            ImageClass::Depth { multi: false } => {
-                let sixteen = |w: u32| (f32::from_bits(w) * 65535.0).round() as u16;
-                (wgpu::TextureFormat::Depth16Unorm, t.texels.iter().flat_map(|x| sixteen(x[0]).to_le_bytes()).collect())
-            }
-            _ => return Err(format!("a texture of class {class:?}")),
-        };
-        let faces = if t.dim == TexDim::Cube { 6 } else { 1 };
-        let layers = if dim == ImageDimension::D3 { t.size[2] } else { t.layers * faces };
-        let size = wgpu::Extent3d { width: t.size[0], height: t.size[1], depth_or_array_layers: layers };
-        let texture = self.device.create_texture(&wgpu::TextureDescriptor {
-            label: None,
-            size,
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: match dim {
-                ImageDimension::D1 => wgpu::TextureDimension::D1,
-                ImageDimension::D3 => wgpu::TextureDimension::D3,
-                _ => wgpu::TextureDimension::D2,
-            },
-            format,
-            usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
-            view_formats: &[],
-        });
-        let texel = if format == wgpu::TextureFormat::Depth16Unorm { 2 } else { 16 };
-        let layout = wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(t.size[0] * texel), rows_per_image: Some(t.size[1]) };
-        self.queue.write_texture(texture.as_image_copy(), &bytes, layout, size);
-        Ok(texture.create_view(&wgpu::TextureViewDescriptor {
-            dimension: Some(match (dim, arrayed) {
-                (ImageDimension::D1, _) => wgpu::TextureViewDimension::D1,
-                (ImageDimension::D2, false) => wgpu::TextureViewDimension::D2,
-                (ImageDimension::D2, true) => wgpu::TextureViewDimension::D2Array,
-                (ImageDimension::D3, _) => wgpu::TextureViewDimension::D3,
-                (ImageDimension::Cube, false) => wgpu::TextureViewDimension::Cube,
-                (ImageDimension::Cube, true) => wgpu::TextureViewDimension::CubeArray,
-            }),
-            ..Default::default()
-        }))
-    }
 }

@@ -34,7 +34,8 @@ impl Rng {
     fn word(&mut self, s: Scalar) -> u32 {
         match s {
             Scalar::F32 | Scalar::F16 => self.float().to_bits(),
-            Scalar::I32 => self.next() % 5,
+            // No zeros: programs divide by their parameters.
+            Scalar::I32 => 1 + self.next() % 4,
             Scalar::I1 => self.next() % 2,
         }
     }
