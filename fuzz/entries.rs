@@ -76,7 +76,7 @@ pub fn spirv(bytes: &[u8]) {
     front(bytes, &[None], frontend::spirv);
 }
 
-/// Every machine compiles or refuses what the verifier accepts, the validator has nothing to say, and its own bytes read back.
+/// Every machine compiles or refuses what the verifier accepts, and its own bytes read back.
 pub fn compile(bytes: &[u8]) {
     let Ok(module) = retroshade::ir::parse_bytes("fuzz.ir", bytes) else { return };
     if retroshade::ir::verify(&module).is_err() {
@@ -86,7 +86,7 @@ pub fn compile(bytes: &[u8]) {
         if !isa.stages().contains(&module.stage) {
             continue;
         }
-        match isa.compile(&module, &Options { validate: true, ..Options::default() }) {
+        match isa.compile(&module, &Options::default()) {
             Ok(shader) => assert!(isa.disassemble(&shader.container, &TextOptions::default()).is_ok(), "{}: no text", isa.name()),
             Err(e @ (CompileError::Internal(_) | CompileError::Unsound(_))) => panic!("{}: {e}", isa.name()),
             Err(_) => {}

@@ -165,8 +165,6 @@ pub fn diff_with(isa: &dyn TargetIsa, module: &Module, env: &ShaderEnv, options:
         }
         e => Ok(Verdict::Refused { limit: e.exit_status() == 3, message: e.to_string() }),
     };
-    // Also where debug assertions are off.
-    let options = &Options { validate: true, ..options.clone() };
     let shader = match isa.compile(module, options) {
         Ok(s) => s,
         Err(e) => return refused(e),

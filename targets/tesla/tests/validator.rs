@@ -47,7 +47,7 @@ fn instructions_that_are_gone_are_missed() {
     for stage in [Stage::Vertex, Stage::Fragment] {
         let found = check(stage, 25, &|_| NOTHING);
         // The others' registers hold something else, which only their values would tell.
-        assert!(found.at_least(5), "{found:?}");
+        assert!(found.at_least(3), "{found:?}");
     }
 }
 
@@ -55,5 +55,5 @@ fn instructions_that_are_gone_are_missed() {
 fn other_destinations_leave_nothing() {
     // Another register, in the field that all long forms have.
     let found = check(Stage::Vertex, 25, &|w| w ^ 0x40);
-    assert!(found.at_least(5), "{found:?}");
+    assert!(found.at_least(3), "{found:?}");
 }
