@@ -9,7 +9,7 @@ use crate::numerics::{Numerics, from_f32, to_f32};
 use crate::opcode::Opcode;
 use crate::passes::rewrite::{Action, constant_lanes, fold, splat_bits};
 use crate::types::{Scalar, Type};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::SmallVec;
 
 /// What the matcher may ask besides the function itself.
@@ -277,7 +277,7 @@ impl Match<'_> {
 
     /// Whether a value comes from no operation that makes infinities of ordinary numbers.
     pub fn bounded(&self, name: &str) -> bool {
-        self.value(name).is_some_and(|v| bounded(self.func, v, 6))
+        self.value(name).is_some_and(|v| bounded(self.func, v))
     }
 }
 
@@ -286,19 +286,31 @@ fn is_constant(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase())
 }
 
+/// The most values that are looked at before one counts as unbounded.
+const BOUNDED: usize = 256;
+
 /// A divisor of 0 is a thing that programs are given (a size that is not set yet): what is a NaN in the source must not become
 /// a number.
-fn bounded(f: &Function, v: Value, depth: u32) -> bool {
+fn bounded(f: &Function, v: Value) -> bool {
     use Opcode::*;
-    let Some(i) = f.def_inst(v) else { return true };
-    let d = &f.insts[i];
-    match d.op {
-        Fdiv | Frcp | Frsqrt | Fexp2 | Flog2 | Fpow | Ext => false,
-        Fadd | Fsub | Fmul | Fma | Fmad | Fneg | Fabs | Fmin | Fmax | Splat | Build | Extract | Insert | Shuffle | Select | Dot => {
-            depth > 0 && d.args.iter().all(|a| bounded(f, *a, depth - 1))
+    let (mut seen, mut work) = (EntitySet::new(), vec![v]);
+    let mut left = BOUNDED;
+    while let Some(v) = work.pop() {
+        let Some(i) = f.def_inst(v).filter(|_| seen.insert(v)) else { continue };
+        let d = &f.insts[i];
+        match d.op {
+            Fdiv | Frcp | Frsqrt | Fexp2 | Flog2 | Fpow | Ext => return false,
+            Fadd | Fsub | Fmul | Fma | Fmad | Fneg | Fabs | Fmin | Fmax | Splat | Build | Extract | Insert | Shuffle | Select | Dot => {
+                if left == 0 {
+                    return false;
+                }
+                left -= 1;
+                work.extend(&d.args);
+            }
+            _ => {}
         }
-        _ => true,
     }
+    true
 }
 
 /// A number as a constant of a type.

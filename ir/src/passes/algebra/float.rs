@@ -222,6 +222,7 @@ pub(super) static RULES: &[Rule] = &[
     rule!(Finite: Select(Fcmp[Oge](a, 0.0), a, Fneg(a)) => Fabs(a)),
     // Dot products.
     rule!(Exact: Dot(Fneg(a), Fneg(b)) => Dot(a, b)),
+    rule!(Finite: Dot(a, Fneg(b)) => Fneg(Dot(a, b))),
     // Conversions.
     rule!(Exact: F2s(Ftrunc(a)) => F2s(a)),
     rule!(Exact: F2u(Ftrunc(a)) => F2u(a)),
