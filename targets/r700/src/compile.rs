@@ -62,7 +62,7 @@ struct Generated {
 }
 
 /// What a group is worth in bytes when whole programs are compared: it is a group of four cycles, too.
-const GROUP_WEIGHT: u64 = 20;
+const GROUP_WEIGHT: u64 = 28;
 /// The same of a fetch clause: the program waits for it.
 const FETCH_WEIGHT: u64 = 60;
 
@@ -78,6 +78,9 @@ const MOST_UNROLLED: u64 = 1024;
 
 /// IR instructions that may be compiled to compare ways of compiling.
 const WORK: usize = 3_000;
+
+/// Programs with fewer IR instructions are tried without any branch, too.
+const SMALL: usize = 300;
 
 /// What a program executes, in bytes.
 fn executed(e: &Emitted) -> u64 {
@@ -128,6 +131,12 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
     }
     if count(&|f| !f.locals.is_empty()) {
         out.push(Choice { local: 0, ..standard });
+    }
+    if branches && module.functions.values().map(Function::inst_count).sum::<usize>() < SMALL {
+        out.push(Choice { select: 128, ..standard });
+    }
+    if branches && count(&|f| has(f, &[Tex])) {
+        out.push(Choice { arms: false, ..standard });
     }
     if branches {
         out.extend([Choice { select: 48, ..standard }, Choice { dot: 0, select: 48, ..standard }]);

@@ -519,9 +519,15 @@ impl Emit<'_> {
                 // Consecutive registers to consecutive targets with one swizzle are a burst.
                 if let Some(last) = self.cf.last_mut().filter(|c| c.word.form == exp_swiz::EXPORT) {
                     let next = |at: FieldIndex| last.word[at] + last.word[BURST] + 1 == word[at];
-                    let same = [TYPE].into_iter().chain(EXPORT_SEL).all(|at| last.word[at] == word[at]);
-                    if same && next(BASE) && next(field!(exp_swiz::EXPORT.RW_GPR)) && last.word[BURST] < 15 {
+                    let sel = EXPORT_SEL.map(|at| one_select(e.kind, last.word[at], word[at]));
+                    if last.word[TYPE] == word[TYPE]
+                        && next(BASE)
+                        && next(field!(exp_swiz::EXPORT.RW_GPR))
+                        && last.word[BURST] < 15
+                        && let [Some(x), Some(y), Some(z), Some(w)] = sel
+                    {
                         last.word[BURST] += 1;
+                        EXPORT_SEL.into_iter().zip([x, y, z, w]).for_each(|(at, s)| last.word[at] = s);
                         return;
                     }
                 }
@@ -652,6 +658,17 @@ impl Emit<'_> {
         }
         out.extend(fetches.into_iter().chain(rest));
         out
+    }
+}
+
+/// The select that serves a lane of two exports in a burst. Parameter lanes that the program does not write may hold anything: nobody
+/// reads them.
+fn one_select(kind: u8, a: u64, b: u64) -> Option<u64> {
+    const MASKED: u64 = 7;
+    match (a, b) {
+        _ if a == b => Some(a),
+        (MASKED, x) | (x, MASKED) if kind == PARAMETER => Some(x),
+        _ => None,
     }
 }
 

@@ -3,9 +3,9 @@
 //!
 //! Runs where contraction is allowed, never on `precise`.
 
-use retroshade_ir::passes::rewrite::{Action, rewrite, splat_float};
+use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits, splat_float};
 use retroshade_ir::passes::simplify::equality;
-use retroshade_ir::{Builder, FloatCC, Function, Imm, Opcode, Value};
+use retroshade_ir::{Builder, FloatCC, Function, Imm, InstData, Opcode, Value};
 use retroshade_lower::legal::blend::blend;
 use std::collections::BTreeSet;
 
@@ -14,6 +14,7 @@ const DEPTH: u32 = 6;
 
 /// Runs the rules over a function.
 pub fn run(func: &mut Function) -> bool {
+    let uses = func.use_counts();
     rewrite(func, |b, i| {
         let d = b.func.insts[i].clone();
         let Some(r) = d.results.first() else { return Action::Keep };
@@ -22,7 +23,7 @@ pub fn run(func: &mut Function) -> bool {
             return Action::Keep;
         }
         match d.op {
-            Opcode::Fmad | Opcode::Fadd => match blend(b, &d, ty) {
+            Opcode::Fmad | Opcode::Fadd => match blend(b, &d, ty).or_else(|| doubled(b, &d, |v| uses[v] == 1)) {
                 Some(v) => Action::Replace(v),
                 None => Action::Keep,
             },
@@ -59,6 +60,41 @@ pub fn run(func: &mut Function) -> bool {
             _ => Action::Keep,
         }
     })
+}
+
+/// x + (x << k) is one product.
+pub fn shifted_sums(func: &mut Function) -> bool {
+    let uses = func.use_counts();
+    rewrite(func, |b, i| {
+        let d = b.func.insts[i].clone();
+        let shift = |f: &Function, v: Value, x: Value| {
+            let s = f.def_if(v, Opcode::Ishl).filter(|s| s.args[0] == x && uses[v] == 1)?;
+            splat_bits(f, s.args[1]).filter(|k| *k < 32)
+        };
+        let found = [(0, 1), (1, 0)].into_iter().find_map(|(x, s)| {
+            let (x, s) = (*d.args.get(x)?, *d.args.get(s)?);
+            (d.op == Opcode::Iadd).then(|| shift(b.func, s, x)).flatten().map(|k| (x, k))
+        });
+        let Some((x, k)) = found else { return Action::Keep };
+        let ty = b.func.ty(x);
+        let by = b.iconst(ty, (1u32 << k).wrapping_add(1));
+        Action::Replace(b.ins(Opcode::Imul, &[x, by]))
+    })
+}
+
+/// a + a + c is a multiply-add.
+fn doubled(b: &mut Builder<'_>, d: &InstData, only: impl Fn(Value) -> bool) -> Option<Value> {
+    if d.op != Opcode::Fadd {
+        return None;
+    }
+    let twice = |f: &Function, v: Value| {
+        let m = f.def_if(v, Opcode::Fadd).filter(|m| !m.precise && m.args[0] == m.args[1] && only(v))?;
+        Some(m.args[0])
+    };
+    let (a, c) = [(0, 1), (1, 0)].into_iter().find_map(|(x, c)| Some((twice(b.func, d.args[x])?, d.args[c])))?;
+    let ty = b.func.ty(a);
+    let two = b.fconst(ty, 2.0);
+    Some(b.ins(Opcode::Fmad, &[a, two, c]))
 }
 
 /// What is added to a dot product of three lanes takes the fourth: a product, or a value and 1.

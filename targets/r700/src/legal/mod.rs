@@ -5,8 +5,11 @@
 //! results of the code.
 
 pub mod algebra;
+mod arms;
 pub mod half;
 pub mod numerics;
+mod order;
+mod scale;
 
 use crate::legal::numerics::NUMERICS;
 use cranelift_entity::EntityRef;
@@ -24,6 +27,10 @@ use std::collections::BTreeSet;
 
 /// Constant parts of indices are below this, so that they fit every offset.
 const MAX_SPLIT: u32 = 64;
+/// Offsets that a fetch takes, in texels.
+const TEXEL_OFFSETS: std::ops::RangeInclusive<i32> = -8..=7;
+/// How deep branches are nested whose arms fetch and become selects.
+const ARM_ROUNDS: usize = 3;
 /// The least index that a register's relative address surely takes.
 const LEAST_INDEX: i64 = -128;
 
@@ -40,10 +47,12 @@ pub struct Choice {
     pub balance: bool,
     /// Local arrays up to this length become selects where their index is computed.
     pub local: u32,
+    /// Whether small arms that fetch become selects.
+    pub arms: bool,
 }
 
 /// The usual way.
-pub const STANDARD: Choice = Choice { dot: 3, unroll: 256, select: 16, balance: false, local: 8 };
+pub const STANDARD: Choice = Choice { dot: 3, unroll: 256, select: 16, balance: false, local: 8, arms: true };
 
 /// The passes' options under a choice.
 fn pass_options(options: &Options, choice: Choice) -> PassOptions {
@@ -66,6 +75,23 @@ const RULES: &[(Opcode, Rule)] = &[
     (Opcode::Fdiv, float::fdiv_rcp),
     (Opcode::Fsign, float::fsign),
     (Opcode::FindUmsb, bits::find_umsb_search),
+];
+
+/// Operations that become the machine's own: these come last, because passes do not look into what machine operations compute.
+const MACHINE_RULES: &[(Opcode, Rule)] = &[
+    (Opcode::Fsin, |b, d, _| Some(turns(b, d.args[0], "r700.sin"))),
+    (Opcode::Fcos, |b, d, _| Some(turns(b, d.args[0], "r700.cos"))),
+    (Opcode::Fpow, pow),
+    (Opcode::Sdiv, divide_power),
+    (Opcode::Srem, divide_power),
+    (Opcode::Udiv, divide_constant),
+    (Opcode::Urem, divide_constant),
+    (Opcode::Sdiv, divide_constant),
+    (Opcode::Srem, divide_constant),
+    (Opcode::Udiv, |b, d, _| Some(udivrem(b, d.args[0], d.args[1]).0)),
+    (Opcode::Urem, |b, d, _| Some(udivrem(b, d.args[0], d.args[1]).1)),
+    (Opcode::Sdiv, |b, d, _| Some(signed(b, d.args[0], d.args[1], true))),
+    (Opcode::Srem, |b, d, _| Some(signed(b, d.args[0], d.args[1], false))),
 ];
 
 /// What emulators of the Wii U lack beside that; each gives the same result.
@@ -94,14 +120,15 @@ fn sum_of(b: &mut Builder<'_>, d: &InstData, most: u8) -> Option<Value> {
     if lanes > most {
         return None;
     }
-    let lane = |b: &mut Builder<'_>, k: u8| (b.extract(d.args[0], k), b.extract(d.args[1], k));
-    let (x, y) = lane(b, 0);
-    let mut sum = b.ins(Opcode::Fmul, &[x, y]);
-    for k in 1..lanes {
-        let (x, y) = lane(b, k);
-        sum = b.ins(Opcode::Fmad, &[x, y, sum]);
+    let mut sum = None;
+    for k in 0..lanes {
+        let (x, y) = (b.extract(d.args[0], k), b.extract(d.args[1], k));
+        sum = Some(match sum {
+            None => b.ins(Opcode::Fmul, &[x, y]),
+            Some(s) => b.ins(Opcode::Fmad, &[x, y, s]),
+        });
     }
-    Some(sum)
+    sum
 }
 
 /// Optimises and legalises, but for the shape of control flow. Texts asked for go to `dumps`.
@@ -122,23 +149,43 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut 
     };
     rules(&mut m);
     pipeline(&mut m, &pass, &mut |name, m| trace.pass(name, m));
+    if options.opt > OptLevel::O1 && choice.arms {
+        for _ in 0..ARM_ROUNDS {
+            if !each(&mut m, |f| arms::run(f, choice.select)) {
+                break;
+            }
+            sequence(&mut m, &["gvn", "if_convert"], &pass);
+            cleanup(&mut m, &pass);
+        }
+    }
     // Passes may have formed what has to be expanded again; machine operations come last.
-    let relaxed = options.fp_contract && options.opt > OptLevel::O0 && each(&mut m, crate::legal::algebra::run);
-    let again = rules(&mut m) | each(&mut m, expand) | cubes(&mut m) | relaxed;
+    let loose = options.fp_contract && options.opt > OptLevel::O0;
+    let relaxed = loose && each(&mut m, crate::legal::algebra::run) | each(&mut m, scale::run);
+    let again = rules(&mut m) | each(&mut m, |f| apply(f, MACHINE_RULES)) | cubes(&mut m) | relaxed;
+    let offsets = options.opt > OptLevel::O0 && !for_emulators(options) && texel_offsets(&mut m);
+    let again = again | offsets;
     let again = if choice.dot == 0 {
         expand_dots(&mut m, |_, lanes| lanes == 3);
         again
     } else {
-        again | (options.fp_contract && options.opt > OptLevel::O0 && each(&mut m, crate::legal::algebra::fourth_lanes))
+        again | (loose && each(&mut m, crate::legal::algebra::fourth_lanes))
     };
     if choice.balance {
         each(&mut m, crate::legal::algebra::balance);
     }
     costly_dots(&mut m);
-    let again = again | (options.opt > OptLevel::O0 && (each(&mut m, crate::legal::algebra::zero_first) | split_indices(&mut m)));
+    let again = again
+        | (options.opt > OptLevel::O0
+            && (each(&mut m, crate::legal::algebra::zero_first)
+                | each(&mut m, crate::legal::algebra::shifted_sums)
+                | split_indices(&mut m)));
     if again && options.opt > OptLevel::O0 {
         cleanup(&mut m, &pass);
         rules(&mut m);
+    }
+    if loose && each(&mut m, order::run) {
+        sequence(&mut m, &["relax"], &pass);
+        cleanup(&mut m, &pass);
     }
     zero_locals(&mut m);
     Ok(m)
@@ -494,6 +541,45 @@ fn cubes(m: &mut Module) -> bool {
     })
 }
 
+/// Small constants added to the coordinates of a texel become its offset: neighbours are fetched from one register then.
+fn texel_offsets(m: &mut Module) -> bool {
+    let cube: Vec<bool> = m.textures.values().map(|t| t.dim == TexDim::Cube).collect();
+    rewrite(m.main_mut(), |b, i| {
+        let d = b.func.insts[i].clone();
+        let Imm::Tex(info) = &d.imm else { return Action::Keep };
+        if info.op != TexOp::Fetch || info.offset != [0; 3] || cube[info.texture.index()] {
+            return Action::Keep;
+        }
+        let (mut offset, mut base) = ([0i8; 3], Vec::new());
+        for l in 0..b.func.ty(d.args[0]).lanes {
+            let (v, lane) = crate::select::root(b.func, d.args[0], l);
+            let sum = b.func.def_if(v, Opcode::Iadd).map(|s| [s.args[0], s.args[1]]).filter(|_| b.func.ty(v).lanes == 1);
+            let split = sum.and_then(|[x, y]| {
+                let small = |v: Value| splat_bits(b.func, v).map(|k| k as i32).filter(|k| TEXEL_OFFSETS.contains(k));
+                small(y).map(|k| (x, k)).or(small(x).map(|k| (y, k)))
+            });
+            base.push(match split {
+                Some((x, k)) => {
+                    offset[l as usize] = k as i8;
+                    x
+                }
+                None if b.func.ty(v).lanes > 1 => b.extract(v, lane),
+                None => v,
+            });
+        }
+        if offset == [0; 3] {
+            return Action::Keep;
+        }
+        let at = if let [x] = base[..] { x } else { b.build(&base) };
+        let data = &mut b.func.insts[i];
+        data.args[0] = at;
+        if let Imm::Tex(info) = &mut data.imm {
+            info.offset = offset;
+        }
+        Action::Changed
+    })
+}
+
 /// A machine operation on every lane.
 fn ext(b: &mut Builder<'_>, name: &str, args: &[Value]) -> Value {
     let ty = b.func.ty(args[0]);
@@ -549,6 +635,26 @@ fn power(b: &Builder<'_>, y: Value) -> Option<u32> {
     splat_bits(b.func, y).filter(|c| *c >= 2 && *c < 1 << 31 && c.is_power_of_two()).map(u32::trailing_zeros)
 }
 
+/// A quotient or remainder by a power of two.
+fn divide_power(b: &mut Builder<'_>, d: &InstData, _: Type) -> Option<Value> {
+    let k = power(b, d.args[1])?;
+    Some(signed_power(b, d.args[0], k, d.op == Opcode::Sdiv))
+}
+
+/// A quotient or remainder by any other constant.
+fn divide_constant(b: &mut Builder<'_>, d: &InstData, _: Type) -> Option<Value> {
+    splat_bits(b.func, d.args[1]).filter(|c| *c != 0)?;
+    let ty = b.func.ty(d.args[0]);
+    intdiv::by_mulhi(b, d, ty)
+}
+
+/// x to the power y: 2^(y log x), where 0 to the power 0 is 1.
+fn pow(b: &mut Builder<'_>, d: &InstData, _: Type) -> Option<Value> {
+    let l = b.ins(Opcode::Flog2, &[d.args[0]]);
+    let p = ext(b, "r700.mul", &[l, d.args[1]]);
+    Some(b.ins(Opcode::Fexp2, &[p]))
+}
+
 /// x / 2^k or its remainder: rounds towards zero, so negative x first grow by 2^k - 1.
 fn signed_power(b: &mut Builder<'_>, x: Value, k: u32, quotient: bool) -> Value {
     let ty = b.func.ty(x);
@@ -579,39 +685,4 @@ fn signed(b: &mut Builder<'_>, x: Value, y: Value, quotient: bool) -> Value {
     // (v ^ s) - s negates where s is all ones.
     let t = b.ins(Opcode::Ixor, &[v, s]);
     b.ins(Opcode::Isub, &[t, s])
-}
-
-/// Rewrites what the machine does not have.
-fn expand(func: &mut Function) -> bool {
-    rewrite(func, |b, i| {
-        let d = b.func.insts[i].clone();
-        b.precise = d.precise;
-        let a = |n: usize| d.args[n];
-        let Some(result) = d.results.first().copied() else { return Action::Keep };
-        let _ = result;
-        use Opcode::*;
-        let v = match d.op {
-            Fsin => turns(b, a(0), "r700.sin"),
-            Fcos => turns(b, a(0), "r700.cos"),
-            Fpow => {
-                let l = b.ins(Flog2, &[a(0)]);
-                let p = ext(b, "r700.mul", &[l, a(1)]);
-                b.ins(Fexp2, &[p])
-            }
-            Sdiv | Srem if power(b, a(1)).is_some() => {
-                let Some(k) = power(b, a(1)) else { return Action::Keep };
-                signed_power(b, a(0), k, d.op == Sdiv)
-            }
-            Udiv | Urem | Sdiv | Srem if splat_bits(b.func, a(1)).is_some_and(|c| c != 0) => {
-                let ty = b.func.ty(a(0));
-                return intdiv::by_mulhi(b, &d, ty).map_or(Action::Keep, Action::Replace);
-            }
-            Udiv => udivrem(b, a(0), a(1)).0,
-            Urem => udivrem(b, a(0), a(1)).1,
-            Sdiv => signed(b, a(0), a(1), true),
-            Srem => signed(b, a(0), a(1), false),
-            _ => return Action::Keep,
-        };
-        Action::Replace(v)
-    })
 }

@@ -2,7 +2,7 @@
 
 use super::liveness::{Liveness, of_operations};
 use crate::isa::forms::op2;
-use crate::select::mir::{Kind, Mir, Op, Web, each_leaf, leaves};
+use crate::select::mir::{Kind, Mir, Op, Quad, Web, each_leaf, leaves};
 use retroshade_regalloc::ranges::Ranges;
 use std::collections::BTreeSet;
 
@@ -44,6 +44,33 @@ pub fn remove_dead(mir: &mut Mir) {
             ops.retain(|_| keep.next() != Some(false));
         });
     }
+    if leaves(&mir.steps).iter().any(|l| l.iter().any(|o| matches!(o.kind, Kind::Write(_)))) {
+        remove_unread(mir);
+    }
+}
+
+/// Removes operations whose results are not read any more, by themselves in the next round least of all: the position in a ring behind
+/// the last vertex.
+fn remove_unread(mir: &mut Mir) {
+    let live = of_operations(&mir.steps, mir.webs.len());
+    let mut dead: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for (k, leaf) in leaves(&mir.steps).into_iter().enumerate() {
+        live.flow.backward(live.blocks[k], &live.live, |i, after| {
+            let o = &leaf[i];
+            let pure = matches!(o.kind, Kind::Alu | Kind::Reduce) && o.store.is_none() && !o.dst.is_empty();
+            if pure && !o.dst.iter().any(|w| after.contains(w.0 as usize)) {
+                dead.insert((k, i));
+            }
+        });
+    }
+    let (mut k, mut i) = (0, 0);
+    each_leaf(&mut mir.steps, &mut |ops| {
+        ops.retain(|_| {
+            i += 1;
+            !dead.contains(&(k, i - 1))
+        });
+        (k, i) = (k + 1, 0);
+    });
 }
 
 /// Whether an operation only copies a web.
@@ -82,85 +109,23 @@ fn sink(ops: &mut Vec<Op>) {
 pub fn coalesce(mir: &mut Mir, merge_quads: bool) {
     each_leaf(&mut mir.steps, &mut sink);
     let mut live = of_operations(&mir.steps, mir.webs.len());
-    let mut defs = definitions(mir, &live);
     let mut on_entry = vec![false; mir.webs.len()];
     live.entry().for_each(|w| on_entry[w.0 as usize] = true);
-    let mut ranges = std::mem::take(&mut live.ranges);
-    let mut parent: Vec<u32> = (0..mir.webs.len() as u32).collect();
-    fn find(parent: &mut [u32], mut x: u32) -> u32 {
-        while parent[x as usize] != x {
-            parent[x as usize] = parent[parent[x as usize] as usize];
-            x = parent[x as usize];
-        }
-        x
-    }
+    let defs = definitions(mir, &live);
+    let ranges = std::mem::take(&mut live.ranges);
+    let mut all = Classes { parent: (0..mir.webs.len() as u32).collect(), defs, ranges, on_entry };
     let mut copies: Vec<(u32, Web, Web)> = Vec::new();
     for (k, leaf) in leaves(&mir.steps).into_iter().enumerate() {
         copies.extend(leaf.iter().filter_map(copy_of).map(|(d, s)| (live.depth[k], d, s)));
     }
     copies.sort_by_key(|c| std::cmp::Reverse(c.0));
     for (_, d, s) in copies {
-        let (a, b) = (find(&mut parent, d.0), find(&mut parent, s.0));
-        if a == b || on_entry[a as usize] && on_entry[b as usize] {
-            continue;
-        }
-        // A definition clashes with another web that lives on, unless it is a copy of that web.
-        let mut clash = |x: u32, y: u32| {
-            defs[x as usize]
-                .iter()
-                .any(|(at, from)| ranges[y as usize].contains(at + 1) && from.is_none_or(|f| find(&mut parent, f.0) != y))
-                || on_entry[x as usize] && ranges[y as usize].contains(0)
-        };
-        if clash(a, b) || clash(b, a) {
-            continue;
-        }
-        let (x, y) = (mir.webs[a as usize], mir.webs[b as usize]);
-        let chan = match (x.chan, y.chan) {
-            (Some(c), Some(e)) if c != e => continue,
-            (c, e) => c.or(e),
-        };
-        if x.fixed.is_some() && y.fixed.is_some() && x.fixed != y.fixed {
-            continue;
-        }
-        let quad = match (x.quad, y.quad) {
-            (Some(p), Some(q)) if p != q => {
-                if !merge_quads || !join(mir, p.0, q.0, (a, b), chan, &ranges, &mut |w| find(&mut parent, w)) {
-                    continue;
-                }
-                Some(p)
-            }
-            (p, q) => {
-                // A settled channel must not clash with another member that lives at the same time.
-                let quad = p.or(q);
-                if let (Some(q), Some(c)) = (quad, chan) {
-                    let merged = union(&ranges[a as usize], &ranges[b as usize]);
-                    let clash = mir.quads[q.0 as usize].clone().into_iter().any(|m| {
-                        let m = find(&mut parent, m.0);
-                        m != a && m != b && mir.webs[m as usize].chan == Some(c) && ranges[m as usize].overlaps(&merged)
-                    });
-                    if clash {
-                        continue;
-                    }
-                }
-                quad
-            }
-        };
-        parent[b as usize] = a;
-        ranges[a as usize] = union(&ranges[a as usize], &ranges[b as usize]);
-        let moved = std::mem::take(&mut defs[b as usize]);
-        defs[a as usize].extend(moved);
-        on_entry[a as usize] |= on_entry[b as usize];
-        let fixed = x.fixed.or(y.fixed);
-        let info = &mut mir.webs[a as usize];
-        (info.chan, info.quad, info.fixed) = (chan, quad, fixed);
-        if let Some(q) = quad {
-            let members = &mut mir.quads[q.0 as usize];
-            if !members.contains(&Web(a)) {
-                members.push(Web(a));
-            }
+        let (a, b) = (all.find(d.0), all.find(s.0));
+        if a != b {
+            all.copy(mir, a, b, merge_quads);
         }
     }
-    let name: Vec<u32> = (0..mir.webs.len() as u32).map(|w| find(&mut parent, w)).collect();
+    let name: Vec<u32> = (0..mir.webs.len() as u32).map(|w| all.find(w)).collect();
     let rename = |w: Web| Web(name[w.0 as usize]);
     each_leaf(&mut mir.steps, &mut |ops| {
         ops.iter_mut().for_each(|o| o.rename(&rename));
@@ -173,44 +138,159 @@ pub fn coalesce(mir: &mut Mir, merge_quads: bool) {
     }
 }
 
-/// Tries to make quads `p` and `q` one, given that webs `a` and `b` of them become one with channel `chan`.
-fn join(mir: &mut Mir, p: u32, q: u32, (a, b): (u32, u32), chan: Option<u8>, ranges: &[Ranges], find: &mut dyn FnMut(u32) -> u32) -> bool {
-    let mut members: Vec<u32> = mir.quads[p as usize].iter().chain(&mir.quads[q as usize]).map(|w| find(w.0)).collect();
-    members.sort_unstable();
-    members.dedup();
-    let fixed: BTreeSet<u8> = members.iter().filter_map(|m| mir.webs[*m as usize].fixed).collect();
-    if fixed.len() > 1 {
-        return false;
+/// Webs that have become one, by the web that stands for them.
+struct Classes {
+    parent: Vec<u32>,
+    /// What writes them, and of which web that is a copy.
+    defs: Vec<Vec<(u32, Option<Web>)>>,
+    ranges: Vec<Ranges>,
+    on_entry: Vec<bool>,
+}
+
+impl Classes {
+    fn find(&mut self, mut x: u32) -> u32 {
+        while self.parent[x as usize] != x {
+            self.parent[x as usize] = self.parent[self.parent[x as usize] as usize];
+            x = self.parent[x as usize];
+        }
+        x
     }
-    // Colour the members greedily: settled channels first, then by start.
-    let merged = union(&ranges[a as usize], &ranges[b as usize]);
-    let range = |m: u32| if m == a || m == b { &merged } else { &ranges[m as usize] };
-    members.retain(|m| *m != b);
-    members.sort_by_key(|m| {
-        let settled = if *m == a { chan } else { mir.webs[*m as usize].chan };
-        (settled.is_none(), range(*m).start().unwrap_or(0), *m)
-    });
-    let mut colour: Vec<(u32, u8)> = Vec::new();
-    for m in &members {
-        let settled = if *m == a { chan } else { mir.webs[*m as usize].chan };
-        let free = |c: u8| !colour.iter().any(|(n, d)| *d == c && range(*m).overlaps(range(*n)));
-        let c = match settled {
-            Some(c) if free(c) => Some(c),
-            Some(_) => None,
-            None => (0..4).find(|c| free(*c)),
+
+    /// Whether a definition of one clashes with the other, which lives on and is not what it copies.
+    fn clash(&mut self, a: u32, b: u32) -> bool {
+        let mut one = |x: u32, y: u32| {
+            let at_entry = self.on_entry[x as usize] && self.ranges[y as usize].contains(0);
+            at_entry
+                || (0..self.defs[x as usize].len()).any(|k| {
+                    let (at, from) = self.defs[x as usize][k];
+                    self.ranges[y as usize].contains(at + 1) && from.is_none_or(|f| self.find(f.0) != y)
+                })
         };
-        match c {
-            Some(c) => colour.push((*m, c)),
-            None => return false,
+        one(a, b) || one(b, a)
+    }
+
+    /// The channel and the register of two webs that become one.
+    fn settled(mir: &Mir, a: u32, b: u32) -> Option<(Option<u8>, Option<u8>)> {
+        let (x, y) = (mir.webs[a as usize], mir.webs[b as usize]);
+        let one = |p: Option<u8>, q: Option<u8>| if p.is_some() && q.is_some() && p != q { None } else { Some(p.or(q)) };
+        Some((one(x.chan, y.chan)?, one(x.fixed, y.fixed)?))
+    }
+
+    /// Makes the webs of a copy one, where that is possible.
+    fn copy(&mut self, mir: &mut Mir, a: u32, b: u32, merge_quads: bool) {
+        if self.on_entry[a as usize] && self.on_entry[b as usize] || self.clash(a, b) {
+            return;
+        }
+        let Some((chan, _)) = Self::settled(mir, a, b) else { return };
+        let quad = match (mir.webs[a as usize].quad, mir.webs[b as usize].quad) {
+            (Some(p), Some(q)) if p != q => {
+                if !merge_quads || !self.join(mir, p, q, (a, b)) {
+                    return;
+                }
+                Some(p)
+            }
+            (p, q) => {
+                // A settled channel must not clash with another member that lives at the same time.
+                let quad = p.or(q);
+                if let (Some(q), Some(c)) = (quad, chan) {
+                    let merged = union(&self.ranges[a as usize], &self.ranges[b as usize]);
+                    let clash = mir.quads[q.0 as usize].clone().into_iter().any(|m| {
+                        let m = self.find(m.0);
+                        m != a && m != b && mir.webs[m as usize].chan == Some(c) && self.ranges[m as usize].overlaps(&merged)
+                    });
+                    if clash {
+                        return;
+                    }
+                }
+                quad
+            }
+        };
+        self.merge(mir, a, b, quad);
+    }
+
+    /// `b` becomes `a`.
+    fn merge(&mut self, mir: &mut Mir, a: u32, b: u32, quad: Option<Quad>) {
+        let (chan, fixed) = Self::settled(mir, a, b).unwrap_or_default();
+        self.parent[b as usize] = a;
+        self.ranges[a as usize] = union(&self.ranges[a as usize], &self.ranges[b as usize]);
+        let moved = std::mem::take(&mut self.defs[b as usize]);
+        self.defs[a as usize].extend(moved);
+        self.on_entry[a as usize] |= self.on_entry[b as usize];
+        let info = &mut mir.webs[a as usize];
+        (info.chan, info.quad, info.fixed) = (chan, quad, fixed);
+        if let Some(q) = quad {
+            let members = &mut mir.quads[q.0 as usize];
+            if !members.contains(&Web(a)) {
+                members.push(Web(a));
+            }
         }
     }
-    let all: Vec<Web> = members.iter().map(|m| Web(*m)).collect();
-    for m in &all {
-        mir.webs[m.0 as usize].quad = Some(crate::select::mir::Quad(p));
+
+    /// Members of two quads that hold the same value: one is a copy of the other and nothing else.
+    fn twins(&mut self, mir: &Mir, p: &[u32], q: &[u32]) -> Vec<(u32, u32)> {
+        let mut out: Vec<(u32, u32)> = Vec::new();
+        for x in p {
+            for m in q {
+                let mut copies = |x: u32, m: u32| match self.defs[m as usize][..] {
+                    [(_, Some(from))] => self.find(from.0) == x,
+                    _ => false,
+                };
+                let same = copies(*x, *m) || copies(*m, *x);
+                let taken = out.iter().any(|(a, b)| a == x || b == m);
+                if same && !taken && Self::settled(mir, *x, *m).is_some() && !self.clash(*x, *m) {
+                    out.push((*x, *m));
+                }
+            }
+        }
+        out
     }
-    mir.quads[p as usize] = all;
-    mir.quads[q as usize] = Vec::new();
-    true
+
+    /// Tries to make two quads one, given that webs `a` and `b` of them become one; other members that hold the same value do so, too.
+    fn join(&mut self, mir: &mut Mir, p: Quad, q: Quad, (a, b): (u32, u32)) -> bool {
+        let mut members = |q: Quad, but: u32| {
+            let mut m: Vec<u32> = mir.quads[q.0 as usize].iter().map(|w| self.find(w.0)).filter(|m| *m != but).collect();
+            m.sort_unstable();
+            m.dedup();
+            m
+        };
+        let (first, second) = (members(p, a), members(q, b));
+        let mut pairs = self.twins(mir, &first, &second);
+        pairs.push((a, b));
+        let mut all: Vec<(u32, Option<u8>, Ranges)> = Vec::new();
+        for m in first.iter().chain(&second).chain([&a]).filter(|m| !pairs.iter().any(|(_, gone)| gone == *m)) {
+            let pair = pairs.iter().find(|(x, _)| x == m);
+            let chan = pair.map_or(mir.webs[*m as usize].chan, |(x, y)| Self::settled(mir, *x, *y).and_then(|s| s.0));
+            let own = &self.ranges[*m as usize];
+            all.push((*m, chan, pair.map_or(own.clone(), |(_, y)| union(own, &self.ranges[*y as usize]))));
+        }
+        all.sort_by_key(|m| m.0);
+        all.dedup_by_key(|m| m.0);
+        let fixed: BTreeSet<u8> = first.iter().chain(&second).chain([&a, &b]).filter_map(|m| mir.webs[*m as usize].fixed).collect();
+        if fixed.len() > 1 {
+            return false;
+        }
+        // Colour the members greedily: settled channels first, then by start.
+        all.sort_by_key(|(m, chan, range)| (chan.is_none(), range.start().unwrap_or(0), *m));
+        let mut colour: Vec<u8> = Vec::new();
+        for (k, (_, chan, range)) in all.iter().enumerate() {
+            let free = |c: u8| !colour.iter().zip(&all[..k]).any(|(d, n)| *d == c && range.overlaps(&n.2));
+            match chan.map_or_else(|| (0..4).find(|c| free(*c)), |c| Some(c).filter(|c| free(*c))) {
+                Some(c) => colour.push(c),
+                None => return false,
+            }
+        }
+        pairs.pop();
+        for (x, m) in pairs {
+            self.merge(mir, x, m, Some(p));
+        }
+        let members: Vec<Web> = all.iter().map(|m| Web(m.0)).collect();
+        for m in &members {
+            mir.webs[m.0 as usize].quad = Some(p);
+        }
+        mir.quads[p.0 as usize] = members;
+        mir.quads[q.0 as usize] = Vec::new();
+        true
+    }
 }
 
 /// Settles the channels of quads with more members than a register has channels: members that never live at the same time

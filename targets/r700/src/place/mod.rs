@@ -11,7 +11,7 @@ pub mod spill;
 pub mod waves;
 
 use crate::abi::MAX_GPRS;
-use crate::select::mir::{Kind, Mir, Op, Step, Web};
+use crate::select::mir::{Coord, Kind, Mir, Op, PARAMETER, Quad, Step, Web, bursts, leaves};
 use liveness::{Liveness, liveness, numbers};
 use retroshade_ir::Span;
 use retroshade_lower::CompileError;
@@ -165,42 +165,88 @@ const BANKS: [Bank; 2] =
 const GPRS: u8 = 0;
 const TEMPS: u8 = 1;
 
-/// Units: a quad, or a web of its own; those with settled registers first, then quads, then by time.
-fn units(mir: &Mir, live: &Liveness, within: impl Fn(Web) -> bool) -> Vec<Unit> {
-    let mut out: Vec<(Option<u8>, u32, Vec<Web>)> = Vec::new();
-    let mut in_quad: Vec<Option<usize>> = vec![None; mir.quads.len()];
+/// The quads of exports that become one where their registers follow each other, row by row.
+fn rows(mir: &Mir) -> Vec<Vec<Quad>> {
+    let chan = |c: &Coord| if let Coord::Web(w) = c { Err(mir.webs[w.0 as usize].chan) } else { Ok(*c) };
+    let agree = |kind: u8, x: &Coord, y: &Coord| chan(x) == chan(y) || kind == PARAMETER && [x, y].contains(&&Coord::Masked);
+    let free = |q: Quad| mir.quads[q.0 as usize].iter().all(|w| mir.webs[w.0 as usize].fixed.is_none());
+    let mut out: Vec<Vec<Quad>> = Vec::new();
+    for (a, b) in leaves(&mir.steps).into_iter().flat_map(|l| bursts(l)) {
+        let fit = a.src.iter().zip(&b.src).all(|(x, y)| agree(a.kind, x, y));
+        let Some((p, q)) = a.burst(b).filter(|(p, q)| fit && free(*p) && free(*q) && !out.iter().any(|r| r.contains(q))) else { continue };
+        let known = out.iter().any(|r| r.contains(&p));
+        match out.last_mut().filter(|row| row.last() == Some(&p)) {
+            Some(row) => row.push(q),
+            None if !known => out.push(vec![p, q]),
+            None => {}
+        }
+    }
+    out
+}
+
+/// Webs in one unit, with how many registers behind its first they are; the register, where it is settled, and when the first begins.
+#[derive(Default)]
+struct Together {
+    fixed: Option<u8>,
+    start: u32,
+    webs: Vec<(Web, u32)>,
+    quads: Vec<Quad>,
+}
+
+/// Units: a row of quads, a quad, or a web of its own; those with settled registers first, then quads, then by time.
+fn units(mir: &Mir, live: &Liveness, rows: &[Vec<Quad>], within: impl Fn(Web) -> bool) -> Vec<Unit> {
+    let mut out: Vec<Together> = Vec::new();
+    // The unit of each quad, and its place in a row.
+    let mut in_quad: Vec<(Option<usize>, u32)> = vec![(None, 0); mir.quads.len()];
+    let row_of = |q: Quad| rows.iter().find(|r| r.contains(&q));
     for (i, info) in mir.webs.iter().enumerate() {
         let Some(start) = live.ranges[i].start() else { continue };
         let web = Web(i as u32);
-        match info.quad.map(|q| (q, in_quad[q.0 as usize])) {
-            Some((_, Some(u))) => {
-                let u = &mut out[u];
-                u.0 = u.0.or(info.fixed);
-                u.1 = u.1.min(start);
-                u.2.push(web);
+        let Some(q) = info.quad else {
+            out.push(Together { fixed: info.fixed, start, webs: vec![(web, 0)], quads: Vec::new() });
+            continue;
+        };
+        let unit = in_quad[q.0 as usize].0.unwrap_or_else(|| {
+            let fixed = mir.quads[q.0 as usize].iter().find_map(|m| mir.webs[m.0 as usize].fixed);
+            let quads = row_of(q).cloned().unwrap_or_else(|| vec![q]);
+            for (k, other) in quads.iter().enumerate() {
+                in_quad[other.0 as usize] = (Some(out.len()), k as u32);
             }
-            Some((q, None)) => {
-                in_quad[q.0 as usize] = Some(out.len());
-                let fixed = mir.quads[q.0 as usize].iter().find_map(|m| mir.webs[m.0 as usize].fixed);
-                out.push((info.fixed.or(fixed), start, vec![web]));
-            }
-            None => out.push((info.fixed, start, vec![web])),
+            out.push(Together { fixed, start, webs: Vec::new(), quads });
+            out.len() - 1
+        });
+        let register = in_quad[q.0 as usize].1;
+        let u = &mut out[unit];
+        u.fixed = u.fixed.or(info.fixed);
+        u.start = u.start.min(start);
+        u.webs.push((web, register));
+    }
+    out.sort_by_key(|u| (u.fixed.is_none(), u.webs.len() == 1, u.start, u.webs[0].0));
+    // Other exports that may follow each other, those of fixed registers above all.
+    let mut near: Vec<Vec<(usize, i32)>> = vec![Vec::new(); out.len()];
+    let place = |q: Quad| out.iter().enumerate().find_map(|(n, u)| Some((n, u.quads.iter().position(|x| *x == q)? as i32)));
+    for (a, b) in leaves(&mir.steps).into_iter().flat_map(|l| bursts(l)).filter_map(|(a, b)| a.burst(b)) {
+        if let (Some((m, a)), Some((n, b))) = (place(a), place(b))
+            && m != n
+        {
+            near[n].push((m, a + 1 - b));
+            near[m].push((n, b - 1 - a));
         }
     }
-    out.sort_by_key(|(fixed, start, webs)| (fixed.is_none(), webs.len() == 1, *start, webs[0]));
-    let member = |w: &Web| {
+    let member = |(w, register): &(Web, u32)| {
         let chan = mir.webs[w.0 as usize].chan.unwrap_or(0) & 3;
-        Member { value: w.0, register: 0, lane: Lane::At(chan) }
+        Member { value: w.0, register: *register, lane: Lane::At(chan) }
     };
-    let unit = |(fixed, _, webs): (Option<u8>, u32, Vec<Web>)| {
+    let unit = |(u, near): (Together, Vec<(usize, i32)>)| {
         // A clause temporary before a register that the program would not need otherwise.
-        let short = webs.len() == 1 && mir.webs[webs[0].0 as usize].quad.is_none() && within(webs[0]);
+        let short = matches!(u.webs[..], [(w, _)] if mir.webs[w.0 as usize].quad.is_none() && within(w));
         let search: &[Search] =
             if short { &[Search::Opened(GPRS), Search::Whole(TEMPS), Search::Whole(GPRS)] } else { &[Search::Whole(GPRS)] };
-        let members = webs.iter().map(member).collect();
-        Unit { members, fixed: fixed.map(|r| (GPRS, r as u32)), search: search.into(), ..Unit::default() }
+        let members = u.webs.iter().map(member).collect();
+        let fixed = u.fixed.map(|r| (GPRS, r as u32));
+        Unit { members, fixed, search: search.into(), near, near_banks: 1 << GPRS, ..Unit::default() }
     };
-    out.into_iter().map(unit).collect()
+    out.into_iter().zip(near).map(unit).collect()
 }
 
 /// Allocates registers.
@@ -217,7 +263,10 @@ pub fn allocate(mir: &Mir, steps: &[Step], leaves: &[Leaf], reserved: u8) -> Res
         let first = r.start().and_then(at);
         first.is_some() && r.iter().all(|(a, b)| at(a) == first && at(b - 1) == first)
     };
-    let units = units(mir, &live, within);
+    let rows = rows(mir);
+    // Where the registers do not hold rows, their quads go where they can.
+    let apart = (!rows.is_empty()).then(|| units(mir, &live, &[], within));
+    let units = units(mir, &live, &rows, within);
     let banks = BANKS.to_vec();
     let problem = Problem { banks, units, conflicts: Conflicts::Ranges(live.ranges), values: mir.webs.len() };
     let arrays: u64 = mir.locals.iter().map(|n| *n as u64).sum();
@@ -225,7 +274,11 @@ pub fn allocate(mir: &Mir, steps: &[Step], leaves: &[Leaf], reserved: u8) -> Res
         let message = "the program needs more registers than the machine has";
         AllocError::Limit(CompileError::limit("R0306", Span::NONE, message, needed, MAX_GPRS as u64))
     };
-    let placed = lanes::place(&problem).map_err(|e| match e {
+    let placed = match (lanes::place(&problem), apart) {
+        (Err(_), Some(units)) => lanes::place(&Problem { units, ..problem }),
+        (placed, _) => placed,
+    };
+    let placed = placed.map_err(|e| match e {
         Refused::Registers { needed, .. } => limit(needed as u64 + arrays),
         _ => AllocError::Quad,
     })?;

@@ -32,13 +32,16 @@ const MOST: u64 = 1 << 40;
 /// Rounds that a loop is taken to make where nobody knows better.
 const ROUNDS: u64 = 4;
 
-/// The work of steps: both arms of branches, loops several times.
+/// The work of steps: both arms of branches, but the lanes wait for the fetches of one arm; loops several times.
 pub fn work<'a>(steps: &[Step], leaves: &mut impl Iterator<Item = &'a Leaf>) -> Path {
     let mut all = Path::default();
     for s in steps {
         all = match s {
             Step::Code(_) => all.then(leaves.next().map(straight).unwrap_or_default()),
-            Step::If { then, other } => all.then(work(then, leaves)).then(work(other, leaves)),
+            Step::If { then, other } => {
+                let (a, b) = (work(then, leaves), work(other, leaves));
+                all.then(Path { fetches: a.fetches.max(b.fetches), ..a.then(b) })
+            }
             Step::Loop(body) => all.times(ROUNDS, work(body, leaves)),
             _ => continue,
         };

@@ -21,7 +21,7 @@ pub const CLAUSE_FETCHES: usize = 16;
 /// Slots that a MOVA leaves free in its clause for the groups that use AR.
 const AR_ROOM: usize = 40;
 /// What a group costs beside the bytes of its slots.
-pub const GROUP_COST: u64 = 12;
+pub const GROUP_COST: u64 = 32;
 
 /// An operation in its slot, registers still named by webs.
 #[derive(Clone, Debug)]
@@ -112,6 +112,8 @@ struct Code<'a> {
     graph: &'a Graph,
     mir: &'a Mir,
     prefer: &'a BTreeMap<Web, u8>,
+    /// The lane of an export in a burst that each web goes to.
+    exported: &'a BTreeMap<Web, u8>,
     /// The number of each web within this piece, by web; [`ELSEWHERE`] for those that it does not name.
     local: &'a [u32],
     /// The webs that this piece names.
@@ -174,6 +176,10 @@ struct Run<'a> {
     clause: usize,
     seed: u64,
     noise: u32,
+    /// Whether exported values take their lanes' channels, wait for them if need be.
+    strict: bool,
+    /// Whether what asks for more literals waits for others that do, unless everything waits for it.
+    thrifty: bool,
     tries: u64,
     /// Live values by channel when the open group began.
     load: [u32; 4],
@@ -438,9 +444,13 @@ impl Run<'_> {
     /// Allowed channels, the preferred one first, then by how few values they hold.
     fn ordered(&mut self, w: Web) -> SmallVec<[u8; 4]> {
         let mut c = self.allowed(w);
+        let exported = self.code.exported.get(&w).copied();
+        if let (true, Some(x)) = (self.strict, exported.filter(|x| c.contains(x))) {
+            return SmallVec::from_slice(&[x]);
+        }
         if c.len() > 1 {
             let load = self.load;
-            let prefer = self.code.prefer.get(&w).copied();
+            let prefer = self.code.prefer.get(&w).copied().or(exported);
             let r = if self.noise > 0 { self.random() } else { 0 };
             c.sort_by_key(|x| (Some(*x) != prefer, if self.noise > 0 { (r >> (8 * *x)) as u32 & 3 } else { load[*x as usize] }, *x));
         }
@@ -500,6 +510,7 @@ impl Run<'_> {
         let mut open = Open::new();
         self.load = self.live;
         let mut list: Vec<(u64, usize)> = Vec::new();
+        let mut highest = 0;
         loop {
             list.clear();
             for n in 0..self.ready.len() {
@@ -519,10 +530,17 @@ impl Run<'_> {
             }
             list.sort_unstable_by_key(|(p, i)| (std::cmp::Reverse(*p), *i));
             list.truncate(READY);
+            highest = highest.max(list.iter().map(|(_, i)| self.code.graph.height[*i]).max().unwrap_or(0));
             let mut placed = false;
             for (_, i) in &list {
                 // A definition placed earlier in this pass may have satisfied or blocked others; times are checked anew.
+                let lines = self.thrifty.then(|| self.lines.clone());
                 if let Some(next) = self.try_op(&open, *i) {
+                    let costs = next.words.div_ceil(2) > open.words.div_ceil(2);
+                    if let (Some(lines), true) = (lines, costs && open.count > 0 && self.code.graph.height[*i] < highest) {
+                        self.lines = lines;
+                        continue;
+                    }
                     open = next;
                     self.commit(*i, &open);
                     placed = true;
@@ -689,15 +707,24 @@ impl Run<'_> {
     }
 
     fn cost(&self) -> u64 {
-        self.items
-            .iter()
-            .map(|i| match i {
-                Item::Group(g) => 8 * (g.slots.len() + g.literals.len().div_ceil(2)) as u64 + GROUP_COST,
-                Item::Cut => 8,
-                Item::Fetch(_) => 8,
-                Item::Control(_) => 0,
-            })
-            .sum()
+        let items = self.items.iter().map(|i| match i {
+            Item::Group(g) => 8 * (g.slots.len() + g.literals.len().div_ceil(2)) as u64 + GROUP_COST,
+            Item::Cut => 8,
+            Item::Fetch(_) => 8,
+            Item::Control(_) => 0,
+        });
+        // Exports that cannot follow each other in a burst.
+        let apart = bursts(self.code.ops).filter(|(a, b)| !a.src.iter().zip(&b.src).all(|(x, y)| self.agree(a.kind, *x, *y)));
+        items.sum::<u64>() + 8 * apart.count() as u64
+    }
+
+    /// Whether one select serves a lane of two exports.
+    fn agree(&self, kind: u8, x: Coord, y: Coord) -> bool {
+        match (x, y) {
+            (Coord::Web(x), Coord::Web(y)) => self.channel(x).zip(self.channel(y)).is_none_or(|(x, y)| x == y),
+            (Coord::Masked, _) | (_, Coord::Masked) if kind == PARAMETER => true,
+            _ => x == y,
+        }
     }
 }
 
@@ -717,6 +744,14 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
             }
         }
     }
+    let mut exported = BTreeMap::new();
+    for e in bursts(ops).flat_map(|(a, b)| [a, b]) {
+        for (lane, c) in e.src.iter().enumerate() {
+            if let Coord::Web(w) = c {
+                exported.entry(*w).or_insert(lane as u8);
+            }
+        }
+    }
     let alu = facts.iter().filter(|f| f.alu).count();
     let chan: Vec<Option<u8>> = names.webs.iter().map(|w| mir.webs[w.0 as usize].chan).collect();
     let mut pending = vec![0u32; names.webs.len()];
@@ -729,7 +764,8 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
     }
     let missing: Vec<u32> = graph.preds.iter().map(|p| p.len() as u32).collect();
     let ready: Vec<usize> = (0..ops.len()).filter(|i| facts[*i].alu && missing[*i] == 0).collect();
-    let code = Code { ops, facts: &facts, graph: &graph, mir, prefer: &prefer, local: &names.local, webs: &names.webs, alu };
+    let code =
+        Code { ops, facts: &facts, graph: &graph, mir, prefer: &prefer, exported: &exported, local: &names.local, webs: &names.webs, alu };
     let enough = bound(ops, &facts, &graph);
     let mut best: Option<(u64, Vec<Item>, Vec<Option<u8>>)> = None;
     let (mut spent, mut attempt, mut improved, mut stuck) = (0u64, 0u32, 0u32, None);
@@ -751,7 +787,9 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
             lines: Lines::default(),
             clause: 0,
             seed: 0x9e37_79b9_7f4a_7c15 ^ (attempt as u64) << 32 | 1,
-            noise: if attempt == 0 { 0 } else { 3 + attempt % 25 },
+            noise: if attempt < 2 { 0 } else { 3 + attempt % 25 },
+            strict: attempt % 2 == 1,
+            thrifty: attempt / 2 % 2 == 1,
             tries: 0,
             load: [0; 4],
         };

@@ -1,18 +1,19 @@
 //! Arithmetic: one operation of the IR becomes one scalar operation a lane; scaling and saturation move into producers.
 
 use super::cond::float_relation;
-use super::{Cond, Lower};
+use super::{Cond, Lower, fetch};
 use crate::isa::forms::{Number, op2, op3};
 use crate::select::mir::*;
 use retroshade_emit::form::FormId;
 use retroshade_ir::{Imm, Inst, InstData, Opcode, Scalar, Value};
 use retroshade_lower::CompileError;
+use retroshade_lower::pattern::{Matcher, Pattern, one_to_one};
 use smallvec::SmallVec;
 
 /// Operations that one operation of the machine performs, operand by operand.
-const PLAIN: &[(Opcode, FormId)] = {
+static PLAIN: [Option<FormId>; Opcode::ALL.len()] = {
     use Opcode::*;
-    &[
+    one_to_one(&[
         (Fadd, op2::ADD),
         (Fmul, op2::MUL_IEEE),
         (Fma, op3::MULADD_IEEE),
@@ -47,56 +48,122 @@ const PLAIN: &[(Opcode, FormId)] = {
         (Smax, op2::MAX_INT),
         (S2f, op2::INT_TO_FLT),
         (U2f, op2::UINT_TO_FLT),
+    ])
+};
+
+/// The operations of [`PLAIN`].
+const PLAIN_OPS: &[Opcode] = {
+    use Opcode::*;
+    &[
+        Fadd, Fmul, Fma, Fmad, Fmin, Fmax, Ffloor, Fceil, Ftrunc, Fround, Ffract, Frcp, Frsqrt, Fsqrt, Fexp2, Flog2, Iadd, Isub, Imul,
+        Umulhi, Smulhi, Iand, Ior, Ixor, Inot, Ishl, Ushr, Sshr, Umin, Umax, Smin, Smax, S2f, U2f,
     ]
 };
 
-impl Lower<'_> {
-    pub(super) fn inst(&mut self, i: Inst) {
-        let d = self.data(i);
+/// Values that are lanes of others, or constants: no code.
+const NAMES: [Opcode; 8] = {
+    use Opcode::*;
+    [Const, Undef, Build, Splat, Extract, Insert, Shuffle, Bitcast]
+};
+
+/// Whether the pattern took the instruction.
+type Taken = Result<bool, CompileError>;
+
+const fn pattern<'a>(
+    name: &'static str,
+    doc: &'static str,
+    ops: &'static [Opcode],
+    apply: fn(&mut Lower<'a>, Inst) -> Taken,
+) -> Pattern<Lower<'a>> {
+    Pattern { name, doc, ops, apply }
+}
+
+impl<'a> Lower<'a> {
+    /// The patterns in their order. What they fold into operands and producers is recorded beside them.
+    pub(super) const PATTERNS: &'a [Pattern<Lower<'a>>] = {
         use Opcode::*;
-        match d.op {
-            Const | Undef | Build | Splat | Extract | Insert | Shuffle | Bitcast => {}
-            Output => self.output(d),
-            LocalLoad | LocalStore => self.local(d),
-            Uniform => self.uniform(d),
-            StorageLoad => self.storage(d),
-            Input => self.input(d),
-            Tex => crate::select::fetch::texture(self, d),
-            Ddx | Ddy => crate::select::fetch::derivative(self, d),
-            Discard => self.kill(d.args[0]),
-            Dot => self.dot(d),
-            Any | All => {
-                let mut m: SmallVec<[Opnd; 4]> = self.lanes(d.args[0]);
-                let name = if d.op == Any { op2::OR_INT } else { op2::AND_INT };
-                let mut acc = m.remove(0);
-                for x in m {
-                    acc = self.emit(name, &[acc, x]);
-                }
-                self.set(d.results[0], 0, acc);
-            }
-            Ext => self.ext(d),
-            EmitVertex => self.emit_vertex(d),
-            EndPrimitive => self.end_primitive(d),
-            Fcmp | Icmp => {
-                let r = d.results[0];
-                for lane in 0..self.func.ty(r).lanes {
-                    let composite = matches!(d.imm, Imm::FloatCC(cc) if float_relation(cc).is_none());
-                    if self.used(r, lane) && (composite || self.needs_mask((r, lane))) {
-                        self.mask(r, lane);
-                    }
-                }
-            }
-            _ => {
-                let Some(r) = d.results.first().copied() else {
-                    return self.fail(CompileError::unsupported("R0103", self.span, format!("R700 has no `{}`", d.op.name())));
-                };
-                for lane in 0..self.func.ty(r).lanes {
-                    if self.used(r, lane) {
-                        self.scalar(d, r, lane);
-                    }
-                }
-            }
+        &[
+            pattern("output", "a value that an export at the end takes", &[Output], |l, i| l.whole(i, Lower::output)),
+            pattern("local", "an array in registers, scratch memory or a constant buffer", &[LocalLoad, LocalStore], |l, i| {
+                l.whole(i, Lower::local)
+            }),
+            pattern("uniform", "a constant as an operand, or fetched where its index is computed", &[Uniform], |l, i| {
+                l.whole(i, Lower::uniform)
+            }),
+            pattern("storage", "a storage buffer's words: a vertex fetch", &[StorageLoad], |l, i| l.whole(i, Lower::storage)),
+            pattern("input", "a register that holds a value on entry, or a fetch of it", &[Input], |l, i| l.whole(i, Lower::input)),
+            pattern("texture", "a texture fetch", &[Tex], |l, i| l.whole(i, fetch::texture)),
+            pattern("derivative", "GET_GRADIENTS", &[Ddx, Ddy], |l, i| l.whole(i, fetch::derivative)),
+            pattern("discard", "KILL by the comparison itself", &[Discard], |l, i| {
+                l.kill(l.data(i).args[0]);
+                Ok(true)
+            }),
+            pattern("dot", "four lanes of DOT4_IEEE", &[Dot], |l, i| l.whole(i, Lower::dot)),
+            pattern("any", "`any`, `all`: masks joined one after the other", &[Any, All], |l, i| l.whole(i, Lower::joined_masks)),
+            pattern("ext.names", "a machine operation that only names its operands", &[Ext], Lower::names),
+            pattern("ext.cube", "CUBE, four lanes at once", &[Ext], Lower::cube),
+            pattern("ext", "a machine operation of one lane", &[Ext], Lower::ext),
+            pattern("emit_vertex", "a vertex to the ring", &[EmitVertex], |l, i| l.whole(i, Lower::emit_vertex)),
+            pattern("end_primitive", "CUT_VERTEX", &[EndPrimitive], |l, i| l.whole(i, Lower::end_primitive)),
+            pattern("compare", "a mask, where somebody reads it as one", &[Fcmp, Icmp], Lower::compare),
+            pattern("inot.users", "a complement that its users take by themselves", &[Inot], Lower::complement_of_users),
+            pattern("signs", "negation and absolute value: modifiers of operands", &[Fneg, Fabs], |l, i| l.lanes_of(i, Lower::signs)),
+            pattern("fsub", "an addition of the negated operand", &[Fsub], |l, i| {
+                l.lanes_of(i, |l, d, lane| {
+                    let (a, b) = (l.arg(d, 0, lane), l.arg(d, 1, lane));
+                    l.emit(op2::ADD, &[a, b.negated()])
+                })
+            }),
+            pattern("fsaturate", "CLAMP of the producer, or of a move", &[Fsaturate], |l, i| l.lanes_of(i, Lower::saturated)),
+            pattern("ineg", "a subtraction from 0", &[Ineg], |l, i| {
+                l.lanes_of(i, |l, d, lane| {
+                    let a = l.arg(d, 0, lane);
+                    l.emit(op2::SUB_INT, &[Opnd::bits(0), a])
+                })
+            }),
+            pattern("iabs", "the larger of the value and its negation", &[Iabs], |l, i| {
+                l.lanes_of(i, |l, d, lane| {
+                    let a = l.arg(d, 0, lane);
+                    let n = l.emit(op2::SUB_INT, &[Opnd::bits(0), a]);
+                    l.emit(op2::MAX_INT, &[a, n])
+                })
+            }),
+            pattern("f2i", "TRUNC, unless the value is whole, then the conversion", &[F2s, F2u], |l, i| l.lanes_of(i, Lower::float_to_int)),
+            pattern("select", "a conditional move by the comparison itself or by a mask", &[Select], |l, i| l.lanes_of(i, Lower::selected)),
+            pattern("fmul.omod", "a product with 2, 4 or 0.5: the output modifier of the other factor's producer", &[Fmul], Lower::scaled),
+            pattern("plain", "one operation", PLAIN_OPS, |l, i| l.lanes_of(i, Lower::plain_op)),
+        ]
+    };
+
+    /// Selects an instruction.
+    pub(super) fn inst(&mut self, i: Inst, patterns: &Matcher<'a, Lower<'a>>) {
+        let op = self.data(i).op;
+        match patterns.select(self, op, i) {
+            Ok(taken) if taken || NAMES.contains(&op) => {}
+            Ok(_) => self.fail(CompileError::unsupported("R0103", self.span, format!("R700 has no `{}`", op.name()))),
+            Err(e) => self.fail(e),
         }
+    }
+
+    fn whole(&mut self, i: Inst, f: impl FnOnce(&mut Self, &'a InstData)) -> Taken {
+        f(self, self.data(i));
+        Ok(true)
+    }
+
+    /// Selects every lane of a result that is read.
+    fn lanes_of(&mut self, i: Inst, f: impl Fn(&mut Self, &'a InstData, u8) -> Opnd) -> Taken {
+        let d = self.data(i);
+        let r = d.results[0];
+        let ty = self.func.ty(r);
+        // A half is its bits: selecting one is all that needs no expansion.
+        if ty.scalar == Scalar::F16 && d.op != Opcode::Select {
+            return Err(CompileError::unsupported("R0104", self.span, "R700 has no f16 arithmetic"));
+        }
+        for lane in (0..ty.lanes).filter(|lane| self.used(r, *lane)).collect::<SmallVec<[u8; 4]>>() {
+            let o = f(self, d, lane);
+            self.set(r, lane, o);
+        }
+        Ok(true)
     }
 
     pub(super) fn arg(&mut self, d: &InstData, n: usize, lane: u8) -> Opnd {
@@ -104,67 +171,67 @@ impl Lower<'_> {
         self.lane(v, if self.func.ty(v).lanes > 1 { lane } else { 0 })
     }
 
-    pub(super) fn scalar(&mut self, d: &InstData, r: Value, lane: u8) {
-        use Opcode::*;
-        let ty = self.func.ty(r);
-        // A half is its bits: selecting one is all that needs no expansion.
-        if ty.scalar == Scalar::F16 && d.op != Select {
-            return self.fail(CompileError::unsupported("R0104", self.span, "R700 has no f16 arithmetic"));
+    fn joined_masks(&mut self, d: &InstData) {
+        let mut m: SmallVec<[Opnd; 4]> = self.lanes(d.args[0]);
+        let form = if d.op == Opcode::Any { op2::OR_INT } else { op2::AND_INT };
+        let mut acc = m.remove(0);
+        for x in m {
+            acc = self.emit(form, &[acc, x]);
         }
-        let o = if let Some((_, form)) = PLAIN.iter().find(|p| p.0 == d.op) {
-            if d.op == Inot && ty.scalar == Scalar::I1 && !self.needs_mask((r, lane)) {
-                return;
+        self.set(d.results[0], 0, acc);
+    }
+
+    fn compare(&mut self, i: Inst) -> Taken {
+        let d = self.data(i);
+        let r = d.results[0];
+        let composite = matches!(d.imm, Imm::FloatCC(cc) if float_relation(cc).is_none());
+        for lane in 0..self.func.ty(r).lanes {
+            if self.used(r, lane) && (composite || self.needs_mask((r, lane))) {
+                self.mask(r, lane);
             }
-            let src: SmallVec<[Opnd; 4]> = (0..d.args.len()).map(|n| self.arg(d, n, lane)).collect();
-            if let Some(o) = self.scaled(d, lane, &src) { o } else { self.emit(*form, &src) }
-        } else {
-            match d.op {
-                Fneg => self.arg(d, 0, lane).negated(),
-                Fabs => self.arg(d, 0, lane).absolute(),
-                Fsub => {
-                    let (a, b) = (self.arg(d, 0, lane), self.arg(d, 1, lane));
-                    self.emit(op2::ADD, &[a, b.negated()])
-                }
-                Fsaturate => self.saturated(d, lane),
-                Ineg => {
-                    let a = self.arg(d, 0, lane);
-                    self.emit(op2::SUB_INT, &[Opnd::bits(0), a])
-                }
-                Iabs => {
-                    let a = self.arg(d, 0, lane);
-                    let n = self.emit(op2::SUB_INT, &[Opnd::bits(0), a]);
-                    self.emit(op2::MAX_INT, &[a, n])
-                }
-                F2s | F2u => {
-                    let a = self.arg(d, 0, lane);
-                    let whole = {
-                        let (v, _) = self.root(d.args[0], lane);
-                        self.func.def_inst(v).is_some_and(|i| matches!(self.data(i).op, Ffloor | Fceil | Ftrunc | Fround))
-                    };
-                    let t = if whole { a } else { self.emit(op2::TRUNC, &[a]) };
-                    self.emit(if d.op == F2s { op2::FLT_TO_INT } else { op2::FLT_TO_UINT }, &[t])
-                }
-                Select => {
-                    let direct = self.direct_select(d.args[0], lane, d.args[1], d.args[2], lane).is_some();
-                    let (a, b) = (self.arg(d, 1, lane), self.arg(d, 2, lane));
-                    let cl = if self.func.ty(d.args[0]).lanes > 1 { lane } else { 0 };
-                    let bits = |o: &Opnd| if let Place::Bits(b) = o.place { Some(b) } else { None };
-                    match (direct, bits(&a), bits(&b)) {
-                        // 1 or 0, and -1 or 0, are the mask itself.
-                        (false, Some(x), Some(0)) if x != 0 => match self.cond_or_mask(d.args[0], cl, false) {
-                            (Cond::Mask(m), false) if x == u32::MAX => m,
-                            (Cond::Mask(m), false) => self.emit(op2::AND_INT, &[m, a]),
-                            _ => self.select(d.args[0], cl, a, b, direct),
-                        },
-                        _ => self.select(d.args[0], cl, a, b, direct),
-                    }
-                }
-                _ => {
-                    return self.fail(CompileError::unsupported("R0103", self.span, format!("R700 has no `{}`", d.op.name())));
-                }
-            }
-        };
-        self.set(r, lane, o);
+        }
+        Ok(true)
+    }
+
+    fn complement_of_users(&mut self, i: Inst) -> Taken {
+        let r = self.data(i).results[0];
+        let ty = self.func.ty(r);
+        Ok(ty.scalar == Scalar::I1 && (0..ty.lanes).all(|lane| !self.used(r, lane) || !self.needs_mask((r, lane))))
+    }
+
+    fn signs(&mut self, d: &InstData, lane: u8) -> Opnd {
+        let a = self.arg(d, 0, lane);
+        if d.op == Opcode::Fneg { a.negated() } else { a.absolute() }
+    }
+
+    fn plain_op(&mut self, d: &InstData, lane: u8) -> Opnd {
+        let src: SmallVec<[Opnd; 4]> = (0..d.args.len()).map(|n| self.arg(d, n, lane)).collect();
+        self.emit(PLAIN[d.op as usize].unwrap_or(op2::NOP), &src)
+    }
+
+    fn float_to_int(&mut self, d: &InstData, lane: u8) -> Opnd {
+        use Opcode::*;
+        let a = self.arg(d, 0, lane);
+        let (v, _) = self.root(d.args[0], lane);
+        let whole = self.func.def_inst(v).is_some_and(|i| matches!(self.data(i).op, Ffloor | Fceil | Ftrunc | Fround));
+        let t = if whole { a } else { self.emit(op2::TRUNC, &[a]) };
+        self.emit(if d.op == F2s { op2::FLT_TO_INT } else { op2::FLT_TO_UINT }, &[t])
+    }
+
+    fn selected(&mut self, d: &InstData, lane: u8) -> Opnd {
+        let direct = self.direct_select(d.args[0], lane, d.args[1], d.args[2], lane).is_some();
+        let (a, b) = (self.arg(d, 1, lane), self.arg(d, 2, lane));
+        let cl = if self.func.ty(d.args[0]).lanes > 1 { lane } else { 0 };
+        let bits = |o: &Opnd| if let Place::Bits(b) = o.place { Some(b) } else { None };
+        match (direct, bits(&a), bits(&b)) {
+            // 1 or 0, and -1 or 0, are the mask itself.
+            (false, Some(x), Some(0)) if x != 0 => match self.cond_or_mask(d.args[0], cl, false) {
+                (Cond::Mask(m), false) if x == u32::MAX => m,
+                (Cond::Mask(m), false) => self.emit(op2::AND_INT, &[m, a]),
+                _ => self.select(d.args[0], cl, a, b, direct),
+            },
+            _ => self.select(d.args[0], cl, a, b, direct),
+        }
     }
 
     /// The operation in the current code whose result is only this lane, so that its output may be changed.
@@ -190,6 +257,7 @@ impl Lower<'_> {
         let v = d.args[0];
         let l = if self.func.ty(v).lanes > 1 { lane } else { 0 };
         if let Some(k) = self.producer(v, l) {
+            self.mir.fired.note("fsaturate.clamp");
             self.code[k].clamp = true;
             return Opnd::web(self.code[k].dst[0]);
         }
@@ -201,32 +269,43 @@ impl Lower<'_> {
         o
     }
 
-    /// A product with 2, 4 or 0.5 moves into the producer of the other factor.
-    pub(super) fn scaled(&mut self, d: &InstData, lane: u8, src: &[Opnd]) -> Option<Opnd> {
-        if d.op != Opcode::Fmul {
-            return None;
+    /// Takes the product if all lanes that are read can be scaled in their producers.
+    fn scaled(&mut self, i: Inst) -> Taken {
+        let d = self.data(i);
+        let r = d.results[0];
+        let lanes: SmallVec<[u8; 4]> = (0..self.func.ty(r).lanes).filter(|lane| self.used(r, *lane)).collect();
+        let found: Option<SmallVec<[(usize, u8); 4]>> = lanes.iter().map(|lane| self.scale(d, *lane)).collect();
+        let Some(found) = found else { return Ok(false) };
+        for (lane, (k, omod)) in lanes.into_iter().zip(found) {
+            let op = &mut self.code[k];
+            if op.form == op3::MULADD_IEEE {
+                op.form = [op.form, op3::MULADD_IEEE_M2, op3::MULADD_IEEE_M4, op3::MULADD_IEEE_D2][omod as usize];
+            } else {
+                op.omod = omod;
+            }
+            let o = Opnd::web(op.dst[0]);
+            self.set(r, lane, o);
         }
-        for n in 0..2 {
-            let Place::Bits(bits) = src[1 - n].place else { continue };
-            let omod = match bits {
+        Ok(true)
+    }
+
+    /// The operation that can scale its result by a lane's constant factor, and the output modifier that does.
+    fn scale(&mut self, d: &InstData, lane: u8) -> Option<(usize, u8)> {
+        let bits = |o: Opnd| if let Place::Bits(b) = o.place { Some(b) } else { None };
+        let src = [self.arg(d, 0, lane), self.arg(d, 1, lane)];
+        (0..2).find_map(|n| {
+            let omod = match bits(src[1 - n])? {
                 0x4000_0000 => 1,
                 0x4080_0000 => 2,
                 0x3f00_0000 => 3,
-                _ => continue,
+                _ => return None,
             };
             let v = d.args[n];
-            let Some(k) = self.producer(v, if self.func.ty(v).lanes > 1 { lane } else { 0 }) else { continue };
-            let op = &mut self.code[k];
-            if op.form == op3::MULADD_IEEE && !self.abi.emulators {
-                op.form = [op.form, op3::MULADD_IEEE_M2, op3::MULADD_IEEE_M4, op3::MULADD_IEEE_D2][omod];
-            } else if !op.is_op3() && op.omod == 0 && op.form != op2::MOV {
-                op.omod = omod as u8;
-            } else {
-                continue;
-            }
-            return Some(Opnd::web(op.dst[0]));
-        }
-        None
+            let k = self.producer(v, if self.func.ty(v).lanes > 1 { lane } else { 0 })?;
+            let op = &self.code[k];
+            let sum = op.form == op3::MULADD_IEEE && !self.abi.emulators;
+            (sum || !op.is_op3() && op.omod == 0 && op.form != op2::MOV).then_some((k, omod))
+        })
     }
 
     pub(super) fn dot(&mut self, d: &InstData) {
@@ -243,37 +322,46 @@ impl Lower<'_> {
         self.set(d.results[0], 0, Opnd::web(w));
     }
 
-    pub(super) fn ext(&mut self, d: &InstData) {
-        let Imm::Ext(name) = &d.imm else { return };
-        if &**name == "r700.cube" {
-            return self.cube(d);
-        }
-        if &**name == "r700.cube_direction" {
-            for lane in 0..3 {
-                let o = self.arg(d, lane as usize, 0);
-                self.set(d.results[0], lane, o);
+    /// Operations that stand for their operands: what a sampler makes of coordinates, the bits of a half.
+    fn names(&mut self, i: Inst) -> Taken {
+        let d = self.data(i);
+        match machine(d) {
+            "r700.cube_direction" => {
+                for lane in 0..3 {
+                    let o = self.arg(d, lane as usize, 0);
+                    self.set(d.results[0], lane, o);
+                }
             }
-            return;
+            "r700.half" | "r700.half_bits" => {
+                let o = self.arg(d, 0, 0);
+                let o = self.plain(o);
+                self.set(d.results[0], 0, o);
+            }
+            _ => return Ok(false),
         }
-        if matches!(&**name, "r700.half" | "r700.half_bits") {
-            let o = self.arg(d, 0, 0);
-            let o = self.plain(o);
-            return self.set(d.results[0], 0, o);
-        }
-        let form = match &**name {
+        Ok(true)
+    }
+
+    fn ext(&mut self, i: Inst) -> Taken {
+        let d = self.data(i);
+        let form = match machine(d) {
             "r700.sin" => op2::SIN,
             "r700.cos" => op2::COS,
             "r700.recip_uint" => op2::RECIP_UINT,
             "r700.mul" => op2::MUL,
-            other => return self.fail(CompileError::Internal(format!("no selection for `{other}`"))),
+            other => return Err(CompileError::Internal(format!("no selection for `{other}`"))),
         };
-        let r = d.results[0];
         let src: SmallVec<[Opnd; 4]> = (0..d.args.len()).map(|n| self.arg(d, n, 0)).collect();
         let o = self.emit(form, &src);
-        self.set(r, 0, o);
+        self.set(d.results[0], 0, o);
+        Ok(true)
     }
 
-    pub(super) fn cube(&mut self, d: &InstData) {
+    fn cube(&mut self, i: Inst) -> Taken {
+        let d = self.data(i);
+        if machine(d) != "r700.cube" {
+            return Ok(false);
+        }
         let [x, y, z] = [0, 1, 2].map(|n| self.arg(d, n, 0));
         let mut op = Op::alu(op2::CUBE, &[z, y, z, x, x, z, y, z], None);
         op.kind = Kind::Reduce;
@@ -284,5 +372,11 @@ impl Lower<'_> {
             self.set(d.results[0], c, Opnd::web(w));
         }
         self.push(op);
+        Ok(true)
     }
+}
+
+/// The name of a machine operation.
+fn machine(d: &InstData) -> &str {
+    if let Imm::Ext(name) = &d.imm { name } else { "" }
 }

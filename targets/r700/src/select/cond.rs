@@ -76,6 +76,9 @@ fn exchanged<T>((a, b): (T, T), exchange: bool) -> (T, T) {
 impl Lower<'_> {
     pub(super) fn cond(&mut self, v: Value, lane: u8) -> (Cond, bool) {
         let (v, lane) = self.root(v, lane);
+        if let Some(o) = self.signs.get(&(v, lane)) {
+            return (Cond::Compare(Relation::Gt, *o, Opnd::bits(0)), false);
+        }
         if let Some(i) = self.func.def_inst(v) {
             let d = self.data(i);
             match (d.op, &d.imm) {
@@ -112,6 +115,10 @@ impl Lower<'_> {
         let Some(i) = self.func.def_inst(v) else { return Opnd::bits(0) };
         let d = self.data(i);
         let o = match &d.imm {
+            Imm::Mem { .. } => {
+                let sign = self.signs.get(&(v, lane)).copied().unwrap_or(Opnd::bits(0));
+                self.emit(Relation::Gt.forms().mask, &[sign, Opnd::bits(0)])
+            }
             Imm::FloatCC(cc) => {
                 let (a, b) = (self.lane(d.args[0], lane), self.lane(d.args[1], lane));
                 match cc {
@@ -229,7 +236,10 @@ impl Lower<'_> {
         let (form, src) = match c {
             Cond::Compare(relation, a, b) => match (inv, relation.complement()) {
                 (false, _) => (relation.forms().kill, [a, b]),
-                (true, Some((other, swap))) => (other.forms().kill, exchanged((a, b), swap).into()),
+                (true, Some((other, swap))) => {
+                    self.mir.fired.note("discard.complement");
+                    (other.forms().kill, exchanged((a, b), swap).into())
+                }
                 (true, None) => (op2::KILLE_INT, [self.emit(relation.forms().mask, &[a, b]), Opnd::bits(0)]),
             },
             Cond::Mask(m) => (if inv { op2::KILLE_INT } else { op2::KILLNE_INT }, [m, Opnd::bits(0)]),
@@ -243,6 +253,9 @@ impl Lower<'_> {
     /// A select that needs no mask: a comparison with zero, or 1.0 and 0.0 as arms.
     pub(super) fn direct_select(&self, c: Value, lane: u8, a: Value, b: Value, at: u8) -> Option<()> {
         let (v, lane) = self.root(c, if self.func.ty(c).lanes > 1 { lane } else { 0 });
+        if self.signs.contains_key(&(v, lane)) {
+            return Some(());
+        }
         let i = self.func.def_inst(v)?;
         let d = self.data(i);
         let constant = |v: Value, l: u8| {
@@ -275,6 +288,7 @@ impl Lower<'_> {
         match c {
             Cond::Compare(s, x, y) => {
                 if let (Some(form), true) = (s.forms().one, a == Opnd::float(1.0) && b == Opnd::float(0.0)) {
+                    self.mir.fired.note("select.one");
                     return self.emit(form, &[x, y]);
                 }
                 use Relation::*;
@@ -302,9 +316,13 @@ impl Lower<'_> {
                         (op3::CNDE_INT, m, b, a)
                     }
                 };
+                self.mir.fired.note("select.compare");
                 self.emit(form, &[x, a, b])
             }
-            Cond::Mask(m) => self.emit(op3::CNDE_INT, &[m, b, a]),
+            Cond::Mask(m) => {
+                self.mir.fired.note("select.mask");
+                self.emit(op3::CNDE_INT, &[m, b, a])
+            }
         }
     }
 

@@ -76,6 +76,7 @@ impl Lower<'_> {
 
     pub(super) fn block(&mut self, b: Block) {
         let insts = &self.func.blocks[b].insts;
+        let patterns = self.patterns.clone();
         for i in insts {
             self.span = self.func.spans[*i];
             let d = self.data(*i);
@@ -87,7 +88,7 @@ impl Lower<'_> {
             }
             let used = d.results.first().is_none_or(|r| (0..self.func.ty(*r).lanes).any(|l| self.used(*r, l)));
             if used {
-                self.inst(*i);
+                self.inst(*i, &patterns);
             }
         }
     }

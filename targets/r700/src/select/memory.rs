@@ -50,8 +50,14 @@ impl Lower<'_> {
                 Some(index) => self.chosen_input(*index, gpr, chan, count.saturating_sub(offset)),
                 None => Opnd::web(self.input_web(gpr, chan)),
             };
-            // Truth values arrive as the sign of a float.
-            let o = if ty.scalar == Scalar::I1 { self.emit(op2::SETGT_DX10, &[o, Opnd::bits(0)]) } else { o };
+            // Truth values arrive as the sign of a float, which most readers compare by themselves.
+            if ty.scalar == Scalar::I1 {
+                self.signs.insert((r, lane), o);
+                if self.needs_mask((r, lane)) {
+                    self.mask(r, lane);
+                }
+                continue;
+            }
             self.set(r, lane, o);
         }
     }

@@ -8,6 +8,7 @@ use crate::isa::word::sel;
 use retroshade_emit::Word;
 use retroshade_emit::form::FormId;
 use retroshade_ir::Span;
+use retroshade_lower::pattern::Fired;
 use smallvec::SmallVec;
 
 /// A scalar variable.
@@ -136,6 +137,9 @@ pub enum Coord {
     Masked,
 }
 
+/// The kind of exports that are parameters of the pixel program.
+pub const PARAMETER: u8 = 2;
+
 /// An export or memory export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
@@ -147,6 +151,14 @@ pub struct Export {
     pub src: [Coord; 4],
     /// The quad of the webs among them.
     pub quad: Option<Quad>,
+}
+
+impl Export {
+    /// Whether another export may follow in the same burst, if registers and selects turn out that way: as quads.
+    pub fn burst(&self, next: &Export) -> Option<(Quad, Quad)> {
+        let quads = self.quad.zip(next.quad).filter(|(a, b)| a != b);
+        quads.filter(|_| self.kind == next.kind && self.base + 1 == next.base)
+    }
 }
 
 /// A memory export.
@@ -360,6 +372,8 @@ pub struct Mir {
     pub locals: Vec<u8>,
     /// Elements of scratch memory in use, of 16 bytes each.
     pub scratch: u32,
+    /// The patterns that fired when it was selected.
+    pub fired: Fired,
     /// Whether vertex fetches stand in texture clauses, beside texture fetches.
     pub texture_clauses: bool,
 }
@@ -387,6 +401,14 @@ pub fn leaves(steps: &[Step]) -> Vec<&Vec<Op>> {
         }
     }
     out
+}
+
+/// Neighbouring exports of a piece of code that may become a burst.
+pub fn bursts(ops: &[Op]) -> impl Iterator<Item = (&Export, &Export)> {
+    ops.windows(2).filter_map(|w| match (&w[0].kind, &w[1].kind) {
+        (Kind::Export(a), Kind::Export(b)) => a.burst(b).map(|_| (&**a, &**b)),
+        _ => None,
+    })
 }
 
 /// Applies a function to every piece of code, in order.
@@ -462,7 +484,7 @@ pub fn describe(mir: &Mir) -> String {
             }
         }
     }
-    let mut out = String::new();
+    let mut out = format!("{}\n", mir.fired);
     walk(&mir.steps, 0, &mut out);
     out
 }

@@ -25,9 +25,11 @@ use retroshade_emit::form::FormId;
 use retroshade_ir::types::I1;
 use retroshade_ir::{Block, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, Value, ValueDef};
 use retroshade_lower::CompileError;
+use retroshade_lower::pattern::{Fired, Matcher, Selects};
 use retroshade_lower::structure::Structure;
 use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// One lane of a value, through everything that only renames lanes.
 pub type Lane = (Value, u8);
@@ -60,6 +62,8 @@ pub struct Lower<'a> {
     uses: HashMap<Lane, SmallVec<[Inst; 4]>>,
     /// Local arrays in scratch memory: their first elements.
     memory: Vec<Option<u32>>,
+    /// Inputs that are truth values: floats above 0 where they hold.
+    signs: HashMap<Lane, Opnd>,
     inputs: HashMap<(u8, u8), Web>,
     input_quads: HashMap<u8, Quad>,
     outputs: Vec<((u8, u16, u8), Web)>,
@@ -80,6 +84,13 @@ pub struct Lower<'a> {
     held: HashMap<Web, Opnd>,
     span: Span,
     error: Option<CompileError>,
+    patterns: Rc<Matcher<'a, Lower<'a>>>,
+}
+
+impl Selects for Lower<'_> {
+    fn fired(&mut self) -> &mut Fired {
+        &mut self.mir.fired
+    }
 }
 
 /// Lowers a structured function to webs and operations.
@@ -93,6 +104,7 @@ pub fn lower(module: &Module, func: &Function, tree: &Structure, abi: &Abi) -> R
         values: HashMap::new(),
         uses: HashMap::new(),
         memory: Vec::new(),
+        signs: HashMap::new(),
         inputs: HashMap::new(),
         input_quads: HashMap::new(),
         outputs: Vec::new(),
@@ -107,6 +119,7 @@ pub fn lower(module: &Module, func: &Function, tree: &Structure, abi: &Abi) -> R
         held: HashMap::new(),
         span: Span::NONE,
         error: None,
+        patterns: Rc::new(Matcher::new(Lower::PATTERNS)),
     };
     l.declare_locals()?;
     l.demand(&tree.blocks());
@@ -261,6 +274,7 @@ impl<'a> Lower<'a> {
                     }
                     (Opcode::Undef, _) => Opnd::bits(0),
                     (Opcode::Fcmp | Opcode::Icmp, _) => return self.mask(v, lane),
+                    (Opcode::Input, _) if self.signs.contains_key(&(v, lane)) => return self.mask(v, lane),
                     _ => {
                         self.fail(CompileError::Internal(format!("{v} is used before it is lowered")));
                         Opnd::bits(0)

@@ -133,11 +133,23 @@ impl Lower<'_> {
             let mut src = [Coord::Masked; 4];
             let operands: Vec<Opnd> = lanes.iter().map(|l| l.1).collect();
             let (coords, quad) = self.tuple(&operands);
+            if kind == PARAMETER {
+                // What is declared and never written is 0; lanes that nothing declares may hold anything.
+                self.declared((kind, base)).for_each(|c| src[c as usize & 3] = Coord::Zero);
+            }
             for ((c, _), x) in lanes.iter().zip(coords) {
                 src[*c] = x;
             }
             self.push(Op::other(Kind::Export(Box::new(Export { kind, base, src, quad }))));
         }
+    }
+
+    /// The channels of a target that outputs are declared for.
+    fn declared(&self, target: (u8, u16)) -> impl Iterator<Item = u8> {
+        let all = self.module.outputs.values().enumerate().flat_map(|(k, d)| (0..d.count).map(move |e| (k, d.ty.lanes, e)));
+        let places = all.map(|(k, lanes, e)| (self.abi.output(self.module, k, e), lanes));
+        let here: Vec<u8> = places.filter(|((k, b, _), _)| (*k, *b) == target).flat_map(|((_, _, c), n)| c..c + n).collect();
+        here.into_iter()
     }
 
     /// The outputs of an export stage: a vertex of the ES-GS ring.

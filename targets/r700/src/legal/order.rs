@@ -1,0 +1,510 @@
+//! Sums and products in the order that pays: what is there first is combined first, what many lanes share apart from what they do not,
+//! and a sum begins with an addend where it has one, so that every product is a multiply-add.
+//!
+//! The shading languages allow other orders; `precise` forbids them, and nothing precise is touched.
+
+use cranelift_entity::SecondaryMap;
+use retroshade_ir::analysis::Cfg;
+use retroshade_ir::passes::rewrite::{Action, rewrite, splat_float};
+use retroshade_ir::types::F32;
+use retroshade_ir::{Block, Builder, Function, Inst, Opcode, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What an operation counts.
+const WHOLE: u32 = 12;
+/// Terms of a sum and factors of a product that are looked at together.
+const MOST: usize = 24;
+/// Products of a factor that are looked at together.
+const MOST_PLACES: usize = 64;
+/// Steps that a fetch is taken to last.
+const FETCH: u32 = 10;
+
+/// Runs over a function.
+pub fn run(func: &mut Function) -> bool {
+    func.resolve_aliases();
+    let mut changed = products(func);
+    if changed {
+        retroshade_ir::passes::gvn::run(func);
+    }
+    if factors(func) {
+        retroshade_ir::passes::gvn::run(func);
+        changed = true;
+    }
+    sums(func) | changed
+}
+
+/// What the order depends on.
+struct Facts {
+    /// Dependent operations in front of each value.
+    depth: SecondaryMap<Value, u32>,
+    uses: SecondaryMap<Value, u32>,
+    block: SecondaryMap<Inst, Option<Block>>,
+}
+
+impl Facts {
+    fn new(f: &Function) -> Facts {
+        use Opcode::*;
+        let mut depth: SecondaryMap<Value, u32> = SecondaryMap::new();
+        let mut block = SecondaryMap::new();
+        for b in Cfg::new(f).rpo() {
+            // One operation of the T unit at a time.
+            let mut busy: BTreeSet<u32> = BTreeSet::new();
+            for i in &f.blocks[*b].insts {
+                block[*i] = Some(*b);
+                let d = &f.insts[*i];
+                let mut before = d.args.iter().map(|v| depth[f.resolve(*v)]).max().unwrap_or(0);
+                if matches!(d.op, Frcp | Frsqrt | Fsqrt | Fexp2 | Flog2 | S2f | U2f | F2s | F2u | Imul | Umulhi | Smulhi | Ext) {
+                    before = (before..).find(|t| busy.insert(*t)).unwrap_or(before);
+                }
+                let own = match d.op {
+                    Const | Undef | Input | Build | Splat | Extract | Insert | Shuffle | Bitcast | Fneg | Fabs => 0,
+                    Uniform if d.args.is_empty() => 0,
+                    Tex | Ddx | Ddy | Uniform | StorageLoad => FETCH,
+                    _ => 1,
+                };
+                d.results.iter().for_each(|r| depth[*r] = before + own);
+                for t in &d.targets {
+                    for (p, a) in f.blocks[t.block].params.iter().zip(&t.args) {
+                        depth[*p] = depth[*p].max(depth[f.resolve(*a)]);
+                    }
+                }
+            }
+        }
+        Facts { depth, uses: f.use_counts(), block }
+    }
+
+    /// The operation that makes a value for this use alone, in the same block.
+    fn inner(&self, f: &Function, v: Value, of: Inst) -> Option<Inst> {
+        let i = f.def_inst(v)?;
+        (self.uses[v] == 1 && self.block[i].is_some() && self.block[i] == self.block[of] && !f.insts[i].precise).then_some(i)
+    }
+}
+
+/// Who sees the same value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Same {
+    /// Everybody: it is a constant.
+    Always,
+    /// All lanes of a primitive.
+    Shared,
+    /// Nobody else.
+    Own,
+}
+
+impl Same {
+    fn of(f: &Function, v: Value) -> Same {
+        let (v, _) = crate::select::root(f, v, 0);
+        match f.def_inst(v).map(|i| &f.insts[i]) {
+            Some(d) if d.op == Opcode::Const => Same::Always,
+            Some(d) if d.op == Opcode::Uniform && d.args.is_empty() => Same::Shared,
+            _ => Same::Own,
+        }
+    }
+}
+
+fn is_scalar(f: &Function, i: Inst) -> bool {
+    f.result(i).is_some_and(|r| f.ty(r) == F32)
+}
+
+/// How an expression is made: what counts, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    /// Operations, each as [`WHOLE`] parts: those that several expressions share count for each in part.
+    ops: u32,
+    /// Dependent operations to its end.
+    depth: u32,
+    /// Operations whose result differs from lane to lane.
+    own: u32,
+}
+
+impl Shape {
+    fn better_than(self, old: Shape) -> bool {
+        let shorter = self.ops < old.ops && self.depth <= old.depth + 2;
+        shorter || self.ops == old.ops && (self.depth, self.own) < (old.depth, old.own)
+    }
+}
+
+/// A part of an expression: a value with its sign.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    value: Value,
+    negated: bool,
+    depth: u32,
+    same: Same,
+}
+
+impl Part {
+    fn new(f: &Function, facts: &Facts, value: Value, negated: bool) -> Part {
+        Part { value, negated, depth: facts.depth[value], same: Same::of(f, value) }
+    }
+    fn key(&self) -> (u32, Same) {
+        (self.depth, self.same)
+    }
+    /// What an operation on two parts gives, and what it counts: constants are computed here and now.
+    fn joined(value: Value, negated: bool, x: &Part, y: &Part, shape: &mut Shape, ops: u32) -> Part {
+        let same = x.same.max(y.same);
+        if same == Same::Always {
+            return Part { value, negated, depth: 0, same };
+        }
+        shape.ops += ops;
+        shape.own += (same == Same::Own) as u32;
+        Part { value, negated, depth: x.depth.max(y.depth) + 1, same }
+    }
+    fn signed(&self, b: &mut Builder<'_>) -> Value {
+        if self.negated { b.ins(Opcode::Fneg, &[self.value]) } else { self.value }
+    }
+}
+
+/// Takes the parts that are there first.
+fn earliest(parts: &mut Vec<Part>) -> Option<Part> {
+    let k = (0..parts.len()).min_by_key(|k| parts[*k].key())?;
+    Some(parts.remove(k))
+}
+
+/// The factors of a product.
+struct Factors {
+    parts: Vec<Part>,
+    negated: bool,
+    old: Shape,
+    /// A power of two that the output modifier of the last operation takes.
+    scale: Option<Value>,
+}
+
+/// In which products each factor stands.
+type Places = BTreeMap<Value, BTreeSet<Inst>>;
+
+impl Factors {
+    /// The factors of a product or of a multiply-add's product, where there are more than two.
+    fn of(f: &Function, facts: &Facts, i: Inst) -> Option<Factors> {
+        let d = &f.insts[i];
+        let ([x, y], last) = match (d.op, &d.args[..]) {
+            (Opcode::Fmul, [x, y]) => ([*x, *y], true),
+            (Opcode::Fmad, [x, y, _]) => ([*x, *y], false),
+            _ => return None,
+        };
+        if d.precise || !is_scalar(f, i) || facts.block[i].is_none() {
+            return None;
+        }
+        let mut all = Factors { parts: Vec::new(), negated: false, old: Shape { ops: 0, depth: 0, own: 0 }, scale: None };
+        let mut own = 0;
+        all.add(f, facts, x, i, &mut own);
+        all.add(f, facts, y, i, &mut own);
+        all.old.depth = facts.depth[x].max(facts.depth[y]);
+        if all.parts.len() < 3 {
+            return None;
+        }
+        let scale = |p: &Part| matches!(splat_float(f, p.value), Some(2.0 | 4.0 | 0.5));
+        if let Some(k) = all.parts.iter().position(scale).filter(|_| last) {
+            all.scale = Some(all.parts.remove(k).value);
+        }
+        Some(all)
+    }
+
+    fn add(&mut self, f: &Function, facts: &Facts, v: Value, of: Inst, own: &mut u32) {
+        if let Some(i) = facts.inner(f, v, of).filter(|_| self.parts.len() < MOST) {
+            let d = &f.insts[i];
+            match d.op {
+                Opcode::Fneg => {
+                    self.negated ^= true;
+                    return self.add(f, facts, d.args[0], i, own);
+                }
+                Opcode::Fmul => {
+                    self.old.ops += WHOLE;
+                    let mut inner = 0;
+                    self.add(f, facts, d.args[0], i, &mut inner);
+                    self.add(f, facts, d.args[1], i, &mut inner);
+                    self.old.own += (inner > 0) as u32;
+                    *own += inner;
+                    return;
+                }
+                _ => {}
+            }
+        }
+        let p = Part::new(f, facts, v, false);
+        *own += (p.same == Same::Own) as u32;
+        self.parts.push(p);
+    }
+
+    /// Combines until `left` factors are left, those first that most products have in common; operations are made only where there
+    /// is a builder.
+    fn combine(&self, left: usize, places: &Places, mut b: Option<&mut Builder<'_>>) -> (Vec<Part>, Shape) {
+        let none = BTreeSet::new();
+        let place = |p: &Part| places.get(&p.value).unwrap_or(&none).clone();
+        let mut parts: Vec<(Part, BTreeSet<Inst>)> = self.parts.iter().map(|p| (*p, place(p))).collect();
+        let mut shape = Shape { ops: 0, depth: 0, own: 0 };
+        while parts.len() > left {
+            let mut best = None;
+            for (k, (x, at)) in parts.iter().enumerate() {
+                for (n, (y, with)) in parts[..k].iter().enumerate() {
+                    let common = at.intersection(with).count().max(1);
+                    let depth = x.depth.max(y.depth);
+                    let constant = x.same.max(y.same) == Same::Always;
+                    let key = (!constant, std::cmp::Reverse(common), depth, x.key().min(y.key()), x.same.max(y.same), n, k);
+                    if best.is_none_or(|b| key < b) {
+                        best = Some(key);
+                    }
+                }
+            }
+            let Some((_, std::cmp::Reverse(common), .., n, k)) = best else { break };
+            let (y, at) = parts.remove(k);
+            let (x, with) = parts.remove(n);
+            let value = b.as_mut().map_or(x.value, |b| b.ins(Opcode::Fmul, &[x.value, y.value]));
+            let part = Part::joined(value, false, &x, &y, &mut shape, WHOLE / common.min(WHOLE as usize) as u32);
+            parts.push((part, at.intersection(&with).copied().collect()));
+        }
+        let parts: Vec<Part> = parts.into_iter().map(|p| p.0).collect();
+        shape.depth = parts.iter().map(|p| p.depth).max().unwrap_or(0);
+        (parts, shape)
+    }
+}
+
+/// Reorders the factors of products, those of multiply-adds too.
+fn products(func: &mut Function) -> bool {
+    let mut facts = Facts::new(func);
+    // Factors that many products share are common ones: constants say nothing by themselves.
+    let mut places = Places::new();
+    let mut found: BTreeMap<Inst, Factors> = BTreeMap::new();
+    let mut inner: BTreeSet<Inst> = BTreeSet::new();
+    for (_, i) in func.ordered() {
+        let d = &func.insts[i];
+        if matches!(d.op, Opcode::Fmul | Opcode::Fmad) && !d.precise {
+            inner.extend(d.args[..2].iter().filter_map(|v| facts.inner(func, *v, i)));
+        }
+    }
+    for (_, i) in func.ordered().filter(|(_, i)| !inner.contains(i)) {
+        if let Some(all) = Factors::of(func, &facts, i) {
+            for p in &all.parts {
+                let all = places.entry(p.value).or_default();
+                if all.len() < MOST_PLACES {
+                    all.insert(i);
+                }
+            }
+            found.insert(i, all);
+        }
+    }
+    if found.is_empty() {
+        return false;
+    }
+    rewrite(func, |b, i| {
+        let Some(all) = found.get(&i) else { return Action::Keep };
+        let d = b.func.insts[i].clone();
+        let left = 2 - all.scale.is_some() as usize;
+        let new = all.combine(left, &places, None).1;
+        if !new.better_than(all.old) {
+            return Action::Keep;
+        }
+        let mut parts = all.combine(left, &places, Some(b)).0;
+        parts.sort_by_key(|p| p.key());
+        let mut v: Vec<Value> = parts.iter().map(|p| p.value).chain(all.scale).collect();
+        if all.negated {
+            v[0] = b.ins(Opcode::Fneg, &[v[0]]);
+        }
+        let sum = d.args.get(2).copied();
+        v.extend(sum);
+        let done = b.ins(d.op, &v);
+        facts.depth[done] = new.depth.max(sum.map_or(0, |z| facts.depth[z])) + 1;
+        Action::Replace(done)
+    })
+}
+
+/// x a + x b is x (a + b): where several sums have a and b with factors of their own, a + b is computed once.
+fn factors(func: &mut Function) -> bool {
+    let facts = Facts::new(func);
+    let mut found: BTreeMap<Inst, Vec<Common>> = BTreeMap::new();
+    let mut count: BTreeMap<(Value, Value), u32> = BTreeMap::new();
+    let taken = taken(func, &facts);
+    for (_, i) in func.ordered().filter(|(_, i)| !taken[*i]) {
+        let Some(all) = Terms::of(func, &facts, i) else { continue };
+        let pairs = all.common();
+        pairs.iter().for_each(|c| *count.entry(c.rest).or_default() += 1);
+        found.insert(i, pairs);
+    }
+    rewrite(func, |b, i| {
+        let best = found.get(&i).and_then(|pairs| pairs.iter().max_by_key(|c| (count[&c.rest], std::cmp::Reverse(c.rest))));
+        let Some(c) = best.filter(|c| count[&c.rest] > 1) else { return Action::Keep };
+        let Some(mut all) = Terms::of(b.func, &facts, i) else { return Action::Keep };
+        let Some(k) = all.common().iter().find(|d| d.rest == c.rest).map(|d| d.terms) else { return Action::Keep };
+        all.products.remove(k.1);
+        let before = facts.depth[c.rest.0].max(facts.depth[c.rest.1]) + 1;
+        all.products[k.0].0.depth = before.max(facts.depth[c.factor]);
+        let new = all.combine(None).1;
+        if new.depth > all.old.depth + 1 {
+            return Action::Keep;
+        }
+        let both = b.ins(Opcode::Fadd, &[c.rest.0, c.rest.1]);
+        let (p, y) = &mut all.products[k.0];
+        (p.value, *y) = (c.factor, both);
+        let Some(sum) = all.combine(Some(b)).0 else { return Action::Keep };
+        Action::Replace(sum.signed(b))
+    })
+}
+
+/// Two products of a sum with a common factor.
+struct Common {
+    factor: Value,
+    /// What it is multiplied with, the smaller number first.
+    rest: (Value, Value),
+    /// Which products.
+    terms: (usize, usize),
+}
+
+/// A sum: plain addends, and products.
+struct Terms {
+    plain: Vec<Part>,
+    products: Vec<(Part, Value)>,
+    old: Shape,
+}
+
+impl Terms {
+    /// The terms of a sum, where there are more than two.
+    fn of(f: &Function, facts: &Facts, i: Inst) -> Option<Terms> {
+        let d = &f.insts[i];
+        if d.precise || !matches!(d.op, Opcode::Fadd | Opcode::Fsub | Opcode::Fmad) || !is_scalar(f, i) || facts.block[i].is_none() {
+            return None;
+        }
+        let old = Shape { ops: 0, depth: facts.depth[f.result(i)?], own: 0 };
+        let mut all = Terms { plain: Vec::new(), products: Vec::new(), old };
+        all.open(f, facts, i, false)?;
+        (all.len() > 1).then_some(all)
+    }
+
+    /// The pairs of products with a common factor.
+    fn common(&self) -> Vec<Common> {
+        let mut out = Vec::new();
+        for (n, (q, w)) in self.products.iter().enumerate() {
+            for (k, (p, y)) in self.products[..n].iter().enumerate().filter(|(_, (p, _))| p.negated == q.negated) {
+                for (factor, a) in [(p.value, *y), (*y, p.value)] {
+                    let other = if factor == q.value { Some(*w) } else { Some(q.value).filter(|_| factor == *w) };
+                    out.extend(other.filter(|b| *b != a).map(|b| Common { factor, rest: (a.min(b), a.max(b)), terms: (k, n) }));
+                }
+            }
+        }
+        out
+    }
+
+    fn len(&self) -> usize {
+        self.plain.len() + self.products.len()
+    }
+
+    fn product(&mut self, f: &Function, facts: &Facts, x: Value, y: Value, negated: bool) -> bool {
+        let (mut p, q) = (Part::new(f, facts, x, negated), Part::new(f, facts, y, false));
+        p.depth = p.depth.max(q.depth);
+        p.same = p.same.max(q.same);
+        self.products.push((p, y));
+        p.same == Same::Own
+    }
+
+    /// Adds a term; whether it differs from lane to lane.
+    fn add(&mut self, f: &Function, facts: &Facts, v: Value, negated: bool, of: Inst) -> bool {
+        if let Some(i) = facts.inner(f, v, of).filter(|_| self.len() < MOST) {
+            let d = &f.insts[i];
+            if d.op == Opcode::Fneg {
+                return self.add(f, facts, d.args[0], !negated, i);
+            }
+            if d.op == Opcode::Fmul {
+                self.old.ops += WHOLE;
+                let own = self.product(f, facts, d.args[0], d.args[1], negated);
+                self.old.own += own as u32;
+                return own;
+            }
+            if let Some(own) = self.open(f, facts, i, negated) {
+                return own;
+            }
+        }
+        let p = Part::new(f, facts, v, negated);
+        self.plain.push(p);
+        p.same == Same::Own
+    }
+
+    /// Takes the operands of a sum.
+    fn open(&mut self, f: &Function, facts: &Facts, i: Inst, negated: bool) -> Option<bool> {
+        let d = &f.insts[i];
+        let own = match (d.op, &d.args[..]) {
+            // Twice a value is a product.
+            (Opcode::Fadd, [x, y]) if x == y => return None,
+            (Opcode::Fadd, [x, y]) => self.add(f, facts, *x, negated, i) | self.add(f, facts, *y, negated, i),
+            (Opcode::Fsub, [x, y]) => self.add(f, facts, *x, negated, i) | self.add(f, facts, *y, !negated, i),
+            (Opcode::Fmad, [x, y, z]) => self.product(f, facts, *x, *y, negated) | self.add(f, facts, *z, negated, i),
+            _ => return None,
+        };
+        self.old.ops += WHOLE;
+        self.old.own += own as u32;
+        Some(own)
+    }
+
+    /// Sums up; operations are made only where there is a builder.
+    fn combine(&self, mut b: Option<&mut Builder<'_>>) -> (Option<Part>, Shape) {
+        let mut sums = self.plain.clone();
+        let mut products = self.products.clone();
+        products.sort_by_key(|p| std::cmp::Reverse(p.0.key()));
+        let mut shape = Shape { ops: 0, depth: 0, own: 0 };
+        loop {
+            let first = earliest(&mut sums);
+            let next = (0..sums.len()).min_by_key(|k| sums[*k].key());
+            let new = match (first, products.last().copied(), next) {
+                // The product that is there first, unless another sum is there before it.
+                (Some(x), Some((p, y)), next) if next.is_none_or(|k| p.key() <= sums[k].key()) => {
+                    products.pop();
+                    let value = b.as_mut().map_or(x.value, |b| {
+                        let (m, x) = (p.signed(b), x.signed(b));
+                        b.ins(Opcode::Fmad, &[m, y, x])
+                    });
+                    Part::joined(value, false, &x, &p, &mut shape, WHOLE)
+                }
+                (Some(x), _, Some(k)) => {
+                    let y = sums.remove(k);
+                    let negated = x.negated && y.negated;
+                    let value = b.as_mut().map_or(x.value, |b| match (x.negated, y.negated) {
+                        (true, false) => b.ins(Opcode::Fsub, &[y.value, x.value]),
+                        (false, true) => b.ins(Opcode::Fsub, &[x.value, y.value]),
+                        _ => b.ins(Opcode::Fadd, &[x.value, y.value]),
+                    });
+                    Part::joined(value, negated, &x, &y, &mut shape, WHOLE)
+                }
+                (None, Some((p, y)), _) => {
+                    products.pop();
+                    let value = b.as_mut().map_or(p.value, |b| b.ins(Opcode::Fmul, &[p.value, y]));
+                    Part::joined(value, p.negated, &p, &p, &mut shape, WHOLE)
+                }
+                (last, ..) => {
+                    shape.depth = last.map_or(0, |x| x.depth);
+                    return (last, shape);
+                }
+            };
+            sums.push(new);
+        }
+    }
+}
+
+/// Sums that another sum takes in: they are looked at there.
+fn taken(f: &Function, facts: &Facts) -> SecondaryMap<Inst, bool> {
+    let mut taken: SecondaryMap<Inst, bool> = SecondaryMap::new();
+    for (_, i) in f.ordered() {
+        let d = &f.insts[i];
+        let terms = match d.op {
+            Opcode::Fadd | Opcode::Fsub => &d.args[..],
+            Opcode::Fmad => &d.args[2..],
+            _ => continue,
+        };
+        if !d.precise && is_scalar(f, i) && !(d.op == Opcode::Fadd && d.args[0] == d.args[1]) {
+            terms.iter().filter_map(|v| facts.inner(f, *v, i)).for_each(|t| taken[t] = true);
+        }
+    }
+    taken
+}
+
+/// Reorders sums.
+fn sums(func: &mut Function) -> bool {
+    let mut facts = Facts::new(func);
+    let taken = taken(func, &facts);
+    rewrite(func, |b, i| {
+        let Some(all) = Terms::of(b.func, &facts, i).filter(|all| !taken[i] && all.len() > 2) else { return Action::Keep };
+        if !all.combine(None).1.better_than(all.old) {
+            return Action::Keep;
+        }
+        let Some(sum) = all.combine(Some(b)).0 else { return Action::Keep };
+        let done = sum.signed(b);
+        facts.depth[done] = sum.depth;
+        Action::Replace(done)
+    })
+}
