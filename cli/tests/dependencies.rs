@@ -32,7 +32,8 @@ fn sources(folder: &Path, out: &mut String) {
             // Modules of another crate's tests: the folder that they stand in.
             for path in text.split("#[path = \"").skip(1).filter_map(|t| t.split('"').next()) {
                 let there = folder.join(path);
-                if there.is_file() {
+                let around = |f: &Path| f.canonicalize().is_ok_and(|f| folder.canonicalize().is_ok_and(|own| own.starts_with(f)));
+                if there.is_file() && !around(there.parent().unwrap()) {
                     sources(there.parent().unwrap(), out);
                 }
             }

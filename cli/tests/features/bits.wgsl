@@ -1,6 +1,6 @@
 // Bit functions on numbers of both signs.
 // @refused pica: P0201
-// @refused usse: interpolates floats only
+// @refused usse: an integer travels as two floats
 // @bind { "uniforms": { "u.x": 305419896, "u.n": -300, "u.z": 0 }, "invocations": [ { "inputs": { "p": [0,0,0,1] } } ] }
 // @expect { "invocations": [ { "outputs": { "a": [13,3,3,28], "b": [510274632,32,32,4294967295], "c": [86,4294967274,305837688,4294967258], "d": [8,2,6,4294967295],
 //   "e": [18,52,86,120], "f": [18,52,86,120], "g": [305419896,4286611201,8453889,860] } } ] }

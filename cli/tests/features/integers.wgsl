@@ -1,6 +1,6 @@
 // Whole numbers of both signs: division and remainder (also by zero and of the least number), shifts, bits.
 // @refused pica: P0201
-// @refused usse: interpolates floats only
+// @refused usse: an integer travels as two floats
 // @bind { "uniforms": { "u.a": -17, "u.b": 5, "u.x": 4000000000, "u.y": 7, "u.z": 0 }, "invocations": [ { "inputs": { "p": [0,0,0,1] } } ] }
 // @expect { "invocations": [ { "outputs": { "position": [0,0,0,1], "a": [-3,-2,-12,-22], "b": [571428571,3,4000000007,3999999993], "c": [-17,0,-2147483648,0],
 //   "d": [-34,-1,2147483640,31], "e": [4,28,15,4294967278], "f": [4294967279,5,4000000000,2147483628] } } ] }

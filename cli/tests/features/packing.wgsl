@@ -1,6 +1,6 @@
 // Packing of numbers into words, both ways.
 // @refused pica: P0201
-// @refused usse: interpolates floats only
+// @refused usse: an integer travels as two floats
 // @bind { "uniforms": { "w": [2139225600,1006648320,4286611584,3435973836] }, "invocations": [ { "inputs": { "p": [1,-1,0.25,0] } } ] }
 // @expect { "invocations": [ { "outputs": { "a": [2130303,4194559,1006648320,2147581953], "b": [1,-0.0078740157,1,0.501960784], "c": [1,0.5,0,0], "d": [2147450880,4294901760,1073758208,0] } } ] }
 @group(0) @binding(0) var<uniform> w: vec4<u32>;

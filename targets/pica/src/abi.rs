@@ -7,7 +7,7 @@
 pub mod semantics;
 pub mod uniforms;
 
-pub use uniforms::{Layout, Transposed, component, is_flag, transposed};
+pub use uniforms::{Layout, Transposed, column, component, is_flag, transposed};
 
 use crate::container::{OUTPUT_COMPONENTS, OutputEntry, UniformEntry, numbering};
 use crate::isa::registers::{COMPONENTS, FLOAT_UNIFORMS};

@@ -105,7 +105,13 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
         }
         built.map(|b| if o.opt > OptLevel::O1 { improve(module, o, b) } else { b })
     };
-    let found = search(ways, &mut o.budget(u64::MAX), one, Built::size).map_err(|e| plain.unwrap_or(e))?;
+    let found = match (search(ways, &mut o.budget(u64::MAX), one, Built::size), plain) {
+        (Ok(found), _) => found,
+        (Err(_), Some(e)) => return Err(e),
+        // No way that was tried has anything to work on, and no other may be tried.
+        (Err(CompileError::Internal(_)), None) => build(module, o, &Way { scalars, ..Way::default() })?,
+        (Err(e), None) => return Err(e),
+    };
     if o.opt <= OptLevel::O1 {
         return Ok(found);
     }

@@ -60,6 +60,13 @@ pub fn transposed(u: &UniformDecl, layout: Layout) -> Option<Transposed> {
     }
 }
 
+/// Which column of its matrix a unit of a uniform is.
+pub fn column(u: &UniformDecl, unit: u32) -> u32 {
+    let outer = u.dims.split_last().map_or(&[][..], |(_, outer)| outer);
+    let rest = outer.iter().fold(unit * u.unit, |rest, d| rest - (rest / d.stride.max(1)).min(d.count.saturating_sub(1)) * d.stride);
+    rest / u.unit.max(1)
+}
+
 /// Registers that a uniform takes by itself.
 fn size(u: &UniformDecl, rows: Option<Transposed>) -> u32 {
     let here = Place::Float { reg: 0, comp: 0, rows };

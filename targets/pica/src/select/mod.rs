@@ -561,8 +561,9 @@ impl<'a> Lowering<'a> {
             let byte = match rows {
                 // The first element's column, in the rows of its matrix.
                 Some(t) => {
-                    let (matrix, column) = (offset / t.from, offset % t.from);
-                    16 * (matrix * t.to + l) + 4 * column + u32::from(comp) * 4
+                    let column = crate::abi::column(u, *offset);
+                    let first = offset - column;
+                    16 * (first / t.from * t.to + first % t.from + l) + 4 * column + u32::from(comp) * 4
                 }
                 None => u32::from(comp) * 4 + offset * u.unit + 4 * l,
             };

@@ -25,6 +25,8 @@ const INDEX: Fact = FORWARD + 5;
 const PREDICATE: Fact = INDEX + 4;
 /// The gradients that SET_GRADIENTS_H and _V leave, and a cube's layer.
 const GRADIENT: Fact = PREDICATE + 1;
+/// TYPE of an export to a parameter.
+const PARAMETER: u64 = 2;
 /// Exports by type and target.
 const EXPORT: Fact = GRADIENT + 3;
 /// Registers that an unfinished clause or export reads (pending), and that one writes.
@@ -244,10 +246,13 @@ impl<'a> Builder<'a> {
         }
         match w.info().format {
             Format::ExpSwiz => {
-                let kind = w.get(field!(TYPE));
-                for k in 0..=w.get(field!(BURST_COUNT)) {
+                let (kind, burst) = (w.get(field!(TYPE)), w.get(field!(BURST_COUNT)));
+                for k in 0..=burst {
                     let lanes = EXPORT_SEL.into_iter().map(|f| w.get(f)).filter(|s| *s < 4);
-                    s.reads.extend(lanes.map(|c| gpr(w.get(field!(RW_GPR)) + k, c)));
+                    // Parameters in a burst share their selects: lanes that nobody reads may hold anything.
+                    if kind != PARAMETER || burst == 0 {
+                        s.reads.extend(lanes.map(|c| gpr(w.get(field!(RW_GPR)) + k, c)));
+                    }
                     s.writes.push(export(kind, w.get(field!(ARRAY_BASE)) + k));
                 }
             }
