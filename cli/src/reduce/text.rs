@@ -38,6 +38,10 @@ fn without(text: &str, gone: &[Range<usize>]) -> String {
     out
 }
 
+fn without_one(text: &str, gone: Range<usize>) -> String {
+    without(text, std::slice::from_ref(&gone))
+}
+
 /// Lines with their ends.
 fn lines(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
@@ -162,14 +166,14 @@ fn groups(judge: &mut Judge) -> Result<(), Failure> {
                 depth == 0 && t == ","
             });
             let mut out = vec![
-                without(text, &[from..all[c].at.end]),
+                without_one(text, from..all[c].at.end),
                 without(text, &[inside]),
                 without(text, &[from..all[o].at.end, all[c].at.clone()]),
             ];
             if let Some(k) = comma {
                 out.push(without(text, &[from..all[o].at.end, all[k].at.start..all[c].at.end]));
-                out.push(without(text, &[all[k].at.start..all[c].at.start]));
-                out.push(without(text, &[all[o].at.end..all[k].at.end]));
+                out.push(without_one(text, all[k].at.start..all[c].at.start));
+                out.push(without_one(text, all[o].at.end..all[k].at.end));
             }
             out
         })?;

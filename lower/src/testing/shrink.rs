@@ -168,34 +168,32 @@ fn clean(m: &mut Module, unused: bool) {
             }
         }
         f.layout.retain(|b| seen.contains(b));
-        while unused {
-            let uses = f.use_counts();
-            let dead: Vec<Inst> = f
-                .ordered()
-                .map(|(_, i)| i)
-                .filter(|i| f.insts[*i].op.is_removable() && f.insts[*i].results.iter().all(|r| uses[*r] == 0))
-                .collect();
-            let mut changed = !dead.is_empty();
-            for i in dead {
-                remove(f, i);
-            }
-            for b in f.layout.clone() {
-                if b == entry {
-                    continue;
-                }
-                for n in (0..f.blocks[b].params.len()).rev() {
-                    if uses[f.blocks[b].params[n]] == 0 {
-                        f.remove_param(b, n);
-                        changed = true;
-                    }
-                }
-            }
-            if !changed {
-                break;
-            }
-        }
+        while unused && drop_unused(f, entry) {}
         merge_chains(f);
     }
+}
+
+/// One round over values and block parameters that nothing uses; whether there were any.
+fn drop_unused(f: &mut Function, entry: Block) -> bool {
+    let uses = f.use_counts();
+    let dead: Vec<Inst> = f
+        .ordered()
+        .map(|(_, i)| i)
+        .filter(|i| f.insts[*i].op.is_removable() && f.insts[*i].results.iter().all(|r| uses[*r] == 0))
+        .collect();
+    let mut changed = !dead.is_empty();
+    for i in dead {
+        remove(f, i);
+    }
+    for b in f.layout.clone().into_iter().filter(|b| *b != entry) {
+        for n in (0..f.blocks[b].params.len()).rev() {
+            if uses[f.blocks[b].params[n]] == 0 {
+                f.remove_param(b, n);
+                changed = true;
+            }
+        }
+    }
+    changed
 }
 
 /// Joins a block with the only predecessor that jumps to it.
