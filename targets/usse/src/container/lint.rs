@@ -229,8 +229,10 @@ fn buffer_size(g: &Gxp, say: Say) {
     if base != 0 || size as u32 > g.default_words {
         say(None, format!("{size} registers from sa{base} on hold a buffer of {} words", g.default_words));
     }
-    if g.base(DATA).is_some_and(|data| data != base.saturating_add(size)) {
-        say(None, format!("DATA begins at sa{} behind {size} registers of uniforms", g.base(DATA).unwrap_or(0)));
+    // Other buffers may be loaded behind it.
+    let loaded = (0..=DEFAULT_BUFFER).filter_map(|n| g.container(n)).map(|(_, base, size)| base.saturating_add(size)).max();
+    if g.base(DATA).is_some_and(|data| Some(data) != loaded) {
+        say(None, format!("DATA begins at sa{} behind {} registers of uniforms", g.base(DATA).unwrap_or(0), loaded.unwrap_or(0)));
     }
 }
 
