@@ -1,6 +1,6 @@
 //! Compiling, the default command.
 
-use crate::args::{CompileArgs, Emit, MessageFormat, SourceArgs};
+use crate::args::{Cli, CompileArgs, Emit, MessageFormat, SourceArgs};
 use crate::containers;
 use crate::deliver::{self, Product};
 use crate::files;
@@ -9,11 +9,13 @@ use crate::limits;
 use crate::report::{self, Failure};
 use crate::source_map;
 use crate::warn::Levels;
+use clap::CommandFactory;
 use retroshade::ir::Module;
 use retroshade::lower::driver::printable;
+use retroshade::lower::nearest::nearest;
 use retroshade::lower::{CompiledShader, Options};
 use retroshade::{TargetIsa, link, stats, warnings};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How texts are written.
 #[derive(Clone, Copy)]
@@ -117,10 +119,21 @@ fn stages(given: &[String]) -> Result<indexmap::IndexSet<String>, Failure> {
     Ok(out)
 }
 
+/// The complaint about a first file that is none, but nearly the name of a command.
+fn mistyped_command(file: &Path) -> Option<Failure> {
+    let name = file.to_str().filter(|n| !n.contains('.') && !file.exists())?;
+    let all: Vec<String> = Cli::command().get_subcommands().map(|c| c.get_name().to_string()).collect();
+    let meant = nearest(name, all.iter().map(String::as_str))?;
+    Some(Failure::usage(format!("there is no command and no file `{name}`; did you mean `{meant}`?")))
+}
+
 /// The default command.
 pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
     if a.files.is_empty() {
         return Err(Failure::usage("no source file (try --help)"));
+    }
+    if let Some(mistyped) = a.files.first().and_then(|f| mistyped_command(f)) {
+        return Err(mistyped);
     }
     let to_stdout = a.output.as_ref().is_none_or(|o| o.as_os_str() == "-");
     let mut kinds: Vec<Emit> = Vec::new();

@@ -172,6 +172,7 @@ fn a_mistyped_name_is_an_error_with_the_nearest_known_one() {
         refuses(&["run", "--bind", &bind(&format!("{n}.json"), text), &wgsl], 1, &["error[R0003]", want]);
     }
     refuses(&["--target", "telsa", &wgsl], 2, &["did you mean `tesla`?"]);
+    refuses(&["compar", &wgsl], 2, &["there is no command and no file `compar`; did you mean `compare`?"]);
 }
 
 #[test]

@@ -9,21 +9,10 @@ use retroshade::frontend::{FrontOptions, wgsl};
 use retroshade::ir::env::{Filter, Wrap};
 use retroshade::ir::interp::{InterpError, Limits, run_with};
 use retroshade::ir::*;
-use retroshade::lower::testing::{Rng, Verdict, diff_with, same_results};
+use retroshade::lower::testing::{Rng, Verdict, beside, diff_with, same_results};
 use retroshade::{Options, TargetIsa};
-use std::path::{Path, PathBuf};
 
 const LANES: u32 = 64;
-
-fn corpus() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
-    let at = std::env::var_os("RETROSHADE_SHARED").map_or(beside, PathBuf::from).join("corpus");
-    if !at.join("MANIFEST.tsv").exists() {
-        println!("skipped: {} is not there", at.display());
-        return None;
-    }
-    Some(at)
-}
 
 /// Values of a size that pictures have, with few bits: integers from 0 to 4, floats from -1 to 4.
 fn environment(m: &Module, seed: u64, texture: u32) -> ShaderEnv {
@@ -222,7 +211,7 @@ fn why(m: &Module, seed: u64, source: &ShaderResult, limits: &Limits) -> String 
 }
 
 fn run(target: &str) {
-    let Some(root) = corpus() else { return };
+    let Some(root) = beside("corpus") else { return };
     let only = std::env::var("RETROSHADE_ONLY").ok();
     let isa = retroshade::target(target).expect("a target");
     let manifest = std::fs::read_to_string(root.join("MANIFEST.tsv")).expect("manifest");

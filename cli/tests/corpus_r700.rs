@@ -5,7 +5,7 @@
 use retroshade::frontend::{self, FrontOptions};
 use retroshade::ir::Stage;
 use retroshade::lower::Options;
-use retroshade::lower::testing::{Rng, Verdict, diff_with, random_env};
+use retroshade::lower::testing::{Rng, Verdict, beside, diff_with, random_env};
 
 /// Compute programs have no stage on this machine.
 fn stage(s: &str) -> Option<Stage> {
@@ -19,11 +19,8 @@ fn stage(s: &str) -> Option<Stage> {
 
 #[test]
 fn the_corpus_compiles_and_agrees() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    let Ok(manifest) = std::fs::read_to_string(folder.join("MANIFEST.tsv")) else {
-        eprintln!("skipped: no corpus beside the repository");
-        return;
-    };
+    let Some(folder) = beside("corpus") else { return };
+    let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
     let isa = retroshade::target("r700").unwrap();
     let (mut agree, mut stopped, mut wrong) = (0, 0, Vec::new());
     for line in manifest.lines().skip(1).filter(|l| !l.starts_with('#')) {

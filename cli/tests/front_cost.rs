@@ -4,16 +4,13 @@
 use retroshade::Options;
 use retroshade::frontend::{FrontOptions, glsl};
 use retroshade::ir::Stage;
+use retroshade::lower::testing::beside;
 use std::path::{Path, PathBuf};
 
 #[test]
 fn glsl_takes_no_more_instructions_than_ir_written_by_hand() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let shared = std::env::var_os("RETROSHADE_SHARED").map_or(here.join("../../shared"), PathBuf::from).join("density/pica");
-    if !shared.exists() {
-        println!("skipped: {} is not there", shared.display());
-        return;
-    }
+    let Some(shared) = beside("density/pica") else { return };
     let isa = retroshade::target("pica").expect("a target");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(here.join("../examples/pica")).expect("examples").filter_map(|e| e.ok().map(|e| e.path())).collect();

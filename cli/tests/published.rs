@@ -5,6 +5,7 @@
 use retroshade::Options;
 use retroshade::frontend::FrontOptions;
 use retroshade::ir::Stage;
+use retroshade::lower::testing::text_beside;
 use retroshade_usse::container::{self, Descriptor, Gxp, Parameter, Varyings, lint};
 use retroshade_usse::isa;
 use serde_json::Value;
@@ -15,12 +16,7 @@ struct Published {
 }
 
 fn published() -> Option<Vec<Published>> {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared");
-    let folder = std::env::var_os("RETROSHADE_SHARED").map_or(beside.into(), std::path::PathBuf::from);
-    let Ok(all) = std::fs::read_to_string(folder.join("vectors/gxp-containers.tsv")) else {
-        eprintln!("skipped: no shared/vectors/gxp-containers.tsv beside the repository");
-        return None;
-    };
+    let all = text_beside("vectors/gxp-containers.tsv")?;
     let row = |line: &str| {
         let c: Vec<&str> = line.split('\t').collect();
         let repository = c[1].rsplit('/').next().unwrap();

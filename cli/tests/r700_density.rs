@@ -6,17 +6,9 @@
 use retroshade::frontend::{self, FrontOptions};
 use retroshade::ir::{Module, Stage};
 use retroshade::lower::Options;
-use retroshade::lower::testing::golden;
+use retroshade::lower::testing::{beside, golden, table_beside};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-/// A table with a header line, row by row, by column names.
-fn table(path: &Path) -> Option<Vec<BTreeMap<String, String>>> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let mut lines = text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')).map(|l| l.split('\t'));
-    let header: Vec<String> = lines.next()?.map(str::to_string).collect();
-    Some(lines.map(|cells| header.iter().cloned().zip(cells.map(str::to_string)).collect()).collect())
-}
+use std::path::Path;
 
 fn stage(name: &str) -> Option<Stage> {
     Some(match name {
@@ -42,13 +34,8 @@ fn module(folder: &Path, file: &str, stage: Stage, entry: &str) -> Option<Module
 
 /// Measures a set against its peers and compares with the golden table.
 fn measure(set: &str, peers: &str) {
-    let shared = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared");
-    let shared = std::env::var_os("RETROSHADE_SHARED").map_or(shared.into(), PathBuf::from);
-    let folder = shared.join(set);
-    let (Some(rows), Some(peers)) = (table(&folder.join("MANIFEST.tsv")), table(&shared.join(peers))) else {
-        eprintln!("skipped: no {set} beside the repository");
-        return;
-    };
+    let Some(folder) = beside(set) else { return };
+    let (Some(rows), Some(peers)) = (table_beside(&format!("{set}/MANIFEST.tsv")), table_beside(peers)) else { return };
     let peers: BTreeMap<&str, &BTreeMap<String, String>> = peers.iter().map(|p| (&*p["file"], p)).collect();
     let isa = retroshade::target("r700").unwrap();
     let mut new = "# file\tbytes\tgroups\tbytes of the least\tgroups of the least\n".to_string();

@@ -2,18 +2,8 @@
 
 use retroshade_frontend::{FrontOptions, glsl, spirv, wgsl};
 use retroshade_ir::{InvocationInputs, Module, Reference, Scalar, ShaderEnv, Stage, TexDim, TextureData, interp};
+use retroshade_lower::testing::beside;
 use std::path::{Path, PathBuf};
-
-fn shared() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
-    let at = std::env::var_os("RETROSHADE_SHARED").map_or(root, PathBuf::from);
-    if at.join("corpus/MANIFEST.tsv").exists() {
-        Some(at)
-    } else {
-        println!("skipped: {} is not there", at.display());
-        None
-    }
-}
 
 fn stage(s: &str) -> Stage {
     match s {
@@ -55,8 +45,8 @@ fn report(failures: &[String], total: usize) {
 
 #[test]
 fn corpus() {
-    let Some(root) = shared() else { return };
-    let manifest = std::fs::read_to_string(root.join("corpus/MANIFEST.tsv")).expect("manifest");
+    let Some(corpus) = beside("corpus") else { return };
+    let manifest = std::fs::read_to_string(corpus.join("MANIFEST.tsv")).expect("manifest");
     let (mut failures, mut total) = (Vec::new(), 0);
     for line in manifest.lines().skip(1) {
         let f: Vec<&str> = line.split('\t').collect();
@@ -66,7 +56,7 @@ fn corpus() {
         }
         for (file, entry) in jobs {
             total += 1;
-            if let Err(e) = convert(&root.join("corpus").join(file), stage(f[1]), entry) {
+            if let Err(e) = convert(&corpus.join(file), stage(f[1]), entry) {
                 failures.push(format!("{file}: {e}"));
             }
         }
@@ -76,10 +66,10 @@ fn corpus() {
 
 #[test]
 fn density() {
-    let Some(root) = shared() else { return };
+    let Some(density) = beside("density") else { return };
     let (mut failures, mut total) = (Vec::new(), 0);
     for folder in ["pica", "r700", "usse/glsl"] {
-        let Ok(dir) = std::fs::read_dir(root.join("density").join(folder)) else { continue };
+        let Ok(dir) = std::fs::read_dir(density.join(folder)) else { continue };
         let mut files: Vec<PathBuf> = dir.filter_map(|e| e.ok().map(|e| e.path())).collect();
         files.sort();
         for path in files {
@@ -182,12 +172,12 @@ fn results(m: &Module) -> Result<Vec<(String, Vec<u32>)>, String> {
 
 #[test]
 fn spirv_means_the_same() {
-    let Some(root) = shared() else { return };
-    let manifest = std::fs::read_to_string(root.join("corpus/MANIFEST.tsv")).expect("manifest");
+    let Some(corpus) = beside("corpus") else { return };
+    let manifest = std::fs::read_to_string(corpus.join("MANIFEST.tsv")).expect("manifest");
     let (mut failures, mut total, mut endless) = (Vec::new(), 0, 0);
     for line in manifest.lines().skip(1) {
         let f: Vec<&str> = line.split('\t').collect();
-        let path = root.join("corpus").join(f[2]);
+        let path = corpus.join(f[2]);
         let text = std::fs::read_to_string(&path).expect("a shader");
         total += 1;
         let options = FrontOptions { stage: Some(stage(f[1])), entry: Some(f[3].to_string()), ..FrontOptions::default() };

@@ -2,18 +2,11 @@
 
 use retroshade::frontend::{self, FrontOptions};
 use retroshade::ir::Stage;
+use retroshade::lower::testing::{beside, table_beside};
 use retroshade::{Options, TargetIsa};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-
-/// The rows of a table by the names of its columns.
-fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut lines = text.lines().map(|l| l.split('\t').map(str::to_string).collect::<Vec<_>>());
-    let head = lines.next().unwrap();
-    lines.map(|l| head.iter().cloned().zip(l).collect()).collect()
-}
 
 /// The bytes of a WGSL program on a machine.
 fn bytes(path: &Path, stage: Stage, entry: &str, isa: &dyn TargetIsa, chip: Option<&str>) -> u32 {
@@ -26,11 +19,12 @@ fn bytes(path: &Path, stage: Stage, entry: &str, isa: &dyn TargetIsa, chip: Opti
     isa.compile(&module, &options).unwrap_or_else(|e| panic!("{name} on {}: {e}", isa.name())).stats.bytes
 }
 
-/// The table `docs/density/mesa.tsv`.
-pub fn measure(shared: &Path) -> String {
+/// The table `docs/density/mesa.tsv`, where the corpus is at hand.
+pub fn measure() -> Option<String> {
+    let corpus = beside("corpus")?;
     let mesa: BTreeMap<String, BTreeMap<String, String>> =
-        rows(&shared.join("density/mesa.tsv")).into_iter().map(|r| (r["file"].clone(), r)).collect();
-    let manifest = rows(&shared.join("corpus/MANIFEST.tsv"));
+        table_beside("density/mesa.tsv")?.into_iter().map(|r| (r["file"].clone(), r)).collect();
+    let manifest = table_beside("corpus/MANIFEST.tsv")?;
     let mut out = String::from("# compiler and program\tour bytes\tits bytes\n");
     for (name, column, target, chip) in [("nv50", "nv50_bytes", "tesla", Some("g80")), ("rv770", "rv770_best_bytes", "r700", None)] {
         let isa = retroshade::target(target).unwrap();
@@ -44,9 +38,9 @@ pub fn measure(shared: &Path) -> String {
                 "comp" => Stage::Compute,
                 _ => Stage::Fragment,
             };
-            let ours = bytes(&shared.join("corpus").join(&r["wgsl"]), stage, &r["entry"], isa, chip);
+            let ours = bytes(&corpus.join(&r["wgsl"]), stage, &r["entry"], isa, chip);
             let _ = writeln!(out, "{name} {}\t{ours}\t{theirs}", r["file"]);
         }
     }
-    out
+    Some(out)
 }

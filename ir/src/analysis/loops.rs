@@ -2,8 +2,8 @@
 
 use super::cfg::{Cfg, Edge};
 use super::domtree::DomTree;
-use crate::entities::Block;
-use crate::function::Function;
+use crate::entities::{Block, Inst, Value};
+use crate::function::{Function, ValueDef};
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
 
 /// A natural loop.
@@ -155,6 +155,15 @@ impl Loops {
         // Ranges nest, so comparing the innermost loop's range is enough.
         let outer = &self.loops[l].range;
         self.of(b).is_some_and(|i| outer.start <= self.loops[i].range.start && self.loops[i].range.end <= outer.end)
+    }
+    /// Whether a loop defines a value; `block_of` as [`inst_blocks`](super::domtree::inst_blocks) gives it. What cannot be told, since
+    /// its instruction is not in the layout, counts as defined in every loop.
+    pub fn defines(&self, l: LoopId, func: &Function, block_of: &SecondaryMap<Inst, Option<Block>>, v: Value) -> bool {
+        match func.def(v) {
+            ValueDef::Result(i, _) => block_of[i].is_none_or(|b| self.contains(l, b)),
+            ValueDef::Param(b, _) => self.contains(l, b),
+            ValueDef::Alias(_) => true,
+        }
     }
     /// Edges that leave a loop.
     pub fn exits(&self, func: &Function, l: LoopId) -> Vec<Edge> {

@@ -3,7 +3,7 @@
 
 use crate::analysis::{Cfg, DomTree, LoopId, Loops, domtree::inst_blocks};
 use crate::entities::{Block, Inst};
-use crate::function::{Function, ValueDef};
+use crate::function::Function;
 use crate::inst::BlockCall;
 use cranelift_entity::SecondaryMap;
 
@@ -31,11 +31,7 @@ pub fn run(func: &mut Function) -> bool {
 
 /// Where a loop that does nothing leads to.
 fn way_out(func: &Function, cfg: &Cfg, loops: &Loops, l: LoopId, block_of: &SecondaryMap<Inst, Option<Block>>) -> Option<BlockCall> {
-    let inside = |v| match func.def(v) {
-        ValueDef::Result(i, _) => block_of[i].is_none_or(|b| loops.contains(l, b)),
-        ValueDef::Param(b, _) => loops.contains(l, b),
-        ValueDef::Alias(_) => true,
-    };
+    let inside = |v| loops.defines(l, func, block_of, v);
     let mut out: Option<&BlockCall> = None;
     for b in loops.blocks(l) {
         let (last, rest) = func.blocks[*b].insts.split_last()?;

@@ -6,7 +6,7 @@
 use super::rewrite::{cost, is_speculatable};
 use crate::analysis::{Cfg, DomTree, Loops, domtree::inst_blocks};
 use crate::entities::Block;
-use crate::function::{Function, ValueDef};
+use crate::function::Function;
 use crate::inst::{BlockCall, Imm, InstData};
 use crate::opcode::Opcode;
 use cranelift_entity::SecondaryMap;
@@ -39,12 +39,7 @@ pub fn run(func: &mut Function) -> bool {
                     Opcode::Input | Opcode::Uniform => d.args.is_empty(),
                     _ => false,
                 };
-                let inside = |v| match func.def(v) {
-                    ValueDef::Result(i, _) => block_of[i].is_none_or(|b| loops.contains(l, b)),
-                    ValueDef::Param(b, _) => loops.contains(l, b),
-                    ValueDef::Alias(_) => true,
-                };
-                if !is_speculatable(d) || d.results.is_empty() || d.args.iter().any(|v| inside(*v)) {
+                if !is_speculatable(d) || d.results.is_empty() || d.args.iter().any(|v| loops.defines(l, func, &block_of, *v)) {
                     continue;
                 }
                 // Plain operands move only with someone who needs them; that is settled by rematerialisation later.

@@ -2,6 +2,7 @@
 //! chains of comparisons where a machine wants that.
 
 use super::rewrite::{cost, is_speculatable};
+use super::unroll::copy_blocks;
 use crate::analysis::Cfg;
 use crate::builder::Builder;
 use crate::entities::{Block, Inst, Value};
@@ -219,20 +220,12 @@ fn is_copied(func: &Function, b: Block) -> bool {
         && !elsewhere
 }
 
-/// Puts a copy of a block in the place of the jump to it.
+/// Gives the jump from one block to another a copy of that one to lead to.
 fn copy_behind(func: &mut Function, from: Block, body: Block) {
-    let Some(jump) = func.terminator(from) else { return };
-    let mut new: std::collections::BTreeMap<Value, Value> =
-        func.blocks[body].params.iter().copied().zip(func.insts[jump].targets[0].args.iter().copied()).collect();
-    func.blocks[from].insts.pop();
-    for i in func.blocks[body].insts.clone() {
-        let (mut d, span) = (func.insts[i].clone(), func.spans[i]);
-        let results = std::mem::take(&mut d.results);
-        let types: Vec<_> = results.iter().map(|v| func.ty(*v)).collect();
-        let passed = d.targets.iter_mut().flat_map(|t| t.args.iter_mut());
-        d.args.iter_mut().chain(passed).for_each(|v| *v = new.get(v).copied().unwrap_or(*v));
-        let copy = func.make_inst(d, &types, span);
-        new.extend(results.into_iter().zip(func.insts[copy].results.iter().copied()));
-        func.blocks[from].insts.push(copy);
+    let copy = copy_blocks(func, &[body], None)[&body];
+    if let Some(jump) = func.terminator(from) {
+        func.insts[jump].targets[0].block = copy;
     }
+    let at = func.layout.iter().position(|b| *b == from).map_or(func.layout.len(), |n| n + 1);
+    func.layout.insert(at, copy);
 }

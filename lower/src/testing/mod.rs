@@ -10,6 +10,7 @@
 //! Each target's tests call [`check_random`] with its [`Profile`]. Nothing here depends on a clock or on outside randomness: a
 //! seed names a program for good, as long as the generator is not changed.
 
+mod beside;
 mod damage;
 mod diff;
 mod emit;
@@ -21,6 +22,7 @@ mod rng;
 mod shrink;
 mod stats;
 
+pub use beside::{beside, table_beside, text_beside};
 pub use damage::{Noticed, noticed, with_code};
 pub use diff::{Mismatch, Verdict, diff, diff_with, is_exact, same_results};
 pub use envs::random_env;

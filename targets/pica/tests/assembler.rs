@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use retroshade_lower::TextOptions;
+use retroshade_lower::testing::beside;
 use retroshade_pica::container::Shbin;
-use std::path::Path;
 
 const SAMPLE: &str = "
 .fvec projection[4], modelView[4]
@@ -126,11 +126,8 @@ fn damaged_files_give_errors() {
 /// Published shaders: instruction counts exactly, descriptors no more than the reference assembler's.
 #[test]
 fn published_shaders_where_present() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/density/pica");
-    let Ok(table) = std::fs::read_to_string(dir.join("picasso.tsv")) else {
-        println!("skipped: the published shaders are not at hand");
-        return;
-    };
+    let Some(dir) = beside("density/pica") else { return };
+    let table = std::fs::read_to_string(dir.join("picasso.tsv")).unwrap();
     let mut seen = 0;
     for row in table.lines().filter(|l| !l.starts_with('#')) {
         let cells: Vec<&str> = row.split('\t').collect();
@@ -151,11 +148,7 @@ fn published_shaders_where_present() {
 fn published_shaders_run_where_present() {
     use retroshade_pica::isa::dis::decode_all;
     use retroshade_pica::sim::Machine;
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/density/pica");
-    if !dir.exists() {
-        println!("skipped: the published shaders are not at hand");
-        return;
-    }
+    let Some(dir) = beside("density/pica") else { return };
     let number = |v: &serde_json::Value| v.as_f64().map(|x| x as f32);
     let mut seen = 0;
     for file in std::fs::read_dir(dir.join("results")).unwrap() {

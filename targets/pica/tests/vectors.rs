@@ -1,8 +1,8 @@
 //! Known answers, both ways: every systematic row in `vectors.tsv`, and the whole table where it is at hand.
 #![allow(clippy::unwrap_used)]
 
+use retroshade_lower::testing::text_beside;
 use retroshade_lower::{Syntax, TextOptions};
-use std::path::Path;
 
 fn check(table: &str) -> usize {
     let isa = retroshade_pica::isa();
@@ -40,9 +40,6 @@ fn systematic_rows() {
 
 #[test]
 fn whole_table_where_present() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors/pica.tsv");
-    match std::fs::read_to_string(&path) {
-        Ok(t) => assert!(check(&t) >= 2500),
-        Err(_) => println!("skipped: the shared vectors are not at hand"),
-    }
+    let Some(all) = text_beside("vectors/pica.tsv") else { return };
+    assert!(check(&all) >= 2500);
 }

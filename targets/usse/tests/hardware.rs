@@ -1,8 +1,7 @@
 //! The simulator against runs recorded on a console (vertex programs; outputs clamped to 0…1 and stored in a byte).
 #![allow(clippy::unwrap_used)]
 
-mod shared;
-
+use retroshade_lower::testing::text_beside;
 use retroshade_usse::sim::{Code, Draw, Instance};
 
 fn words(s: &str) -> Vec<u64> {
@@ -15,7 +14,7 @@ fn regs(s: &str) -> Vec<u32> {
 
 #[test]
 fn recorded_runs() {
-    let Some(all) = shared::read("vectors/usse-hardware.tsv") else { return };
+    let Some(all) = text_beside("vectors/usse-hardware.tsv") else { return };
     let mut programs = std::collections::BTreeMap::new();
     let (mut bytes, mut wrong) = (0, Vec::new());
     for line in all.lines().filter(|l| !l.starts_with('#')) {

@@ -2,8 +2,7 @@
 //! word is the one that it came from.
 #![allow(clippy::unwrap_used)]
 
-mod shared;
-
+use retroshade_lower::testing::text_beside;
 use retroshade_usse::isa::{asm, forms, parse as native, text};
 use std::collections::BTreeMap;
 
@@ -74,7 +73,7 @@ fn texts_of_known_words() {
 
 #[test]
 fn texts_of_published_words() {
-    let Some(all) = shared::read("vectors/usse.tsv") else { return };
+    let Some(all) = text_beside("vectors/usse.tsv") else { return };
     let rows = all.lines().map(|l| l.split('\t').collect::<Vec<_>>()).filter(|c| c.len() > 3 && c[2].starts_with("real"));
     let (read, same, not) =
         survey(rows.map(|c| u64::from_str_radix(c[0], 16).unwrap()).map(|w| (w, text::native(&forms::decode(w).unwrap()))));

@@ -1,9 +1,8 @@
 //! Known answers: every word decodes to its field listing and native text, and the listing encodes to the word.
 #![allow(clippy::unwrap_used)]
 
-mod shared;
-
 use retroshade_emit::listing::Show;
+use retroshade_lower::testing::text_beside;
 use retroshade_usse::isa::{forms, text};
 
 fn check(rows: &[(&str, &str, &str)], needed_text_percent: f64) {
@@ -47,7 +46,7 @@ fn systematic_rows() {
 
 #[test]
 fn every_row_of_the_shared_file() {
-    let Some(all) = shared::read("vectors/usse.tsv") else { return };
+    let Some(all) = text_beside("vectors/usse.tsv") else { return };
     let rows: Vec<_> = all
         .lines()
         .filter(|l| !l.starts_with('#') && !l.is_empty())
@@ -60,7 +59,7 @@ fn every_row_of_the_shared_file() {
 /// Words of published programs execute in the simulator, but for those whose meaning is not known.
 #[test]
 fn published_words_execute() {
-    let Some(all) = shared::read("vectors/usse.tsv") else { return };
+    let Some(all) = text_beside("vectors/usse.tsv") else { return };
     let (mut good, mut not) = (0, std::collections::BTreeMap::<String, u32>::new());
     for row in all.lines().filter(|l| !l.starts_with('#')) {
         let c: Vec<&str> = row.split('\t').collect();

@@ -2,10 +2,9 @@
 //! containers as the format describes them, and run from the container's bytes alone.
 #![allow(clippy::unwrap_used)]
 
-mod shared;
-
 use retroshade_ir::env::{Filter, Wrap};
 use retroshade_ir::{InvocationInputs, ShaderEnv, ShaderResult, TexDim, TextureData};
+use retroshade_lower::testing::text_beside;
 use retroshade_usse::container::{self, Descriptor, Gxp, Parameter, Varyings};
 use retroshade_usse::isa;
 
@@ -71,7 +70,7 @@ fn example(sheet: &str, name: &str) -> Vec<u64> {
 
 #[test]
 fn worked_examples() {
-    let Some(sheet) = shared::read("isa/usse.md") else { return };
+    let Some(sheet) = text_beside("isa/usse.md") else { return };
     // A position by a matrix, a texture coordinate passed on.
     let mut g = gxp(false, example(&sheet, "libvita2d/texture_v"), Vec::new(), 16, vertex(0x0600_1000, 1));
     g.parameters = vec![parameter(0, "aPosition", 3, 1, 0), parameter(0, "aTexcoord", 2, 1, 4), parameter(1, "wvp", 4, 4, 0)];
@@ -106,7 +105,7 @@ fn worked_examples() {
 /// A texture coordinate that the container marks as halves stands in its registers as a float, of which half precision is kept.
 #[test]
 fn half_varyings() {
-    let Some(sheet) = shared::read("isa/usse.md") else { return };
+    let Some(sheet) = text_beside("isa/usse.md") else { return };
     let mut g = gxp(false, example(&sheet, "libvita2d/texture_v"), Vec::new(), 16, vertex(0x0600_1000, 1));
     g.parameters = vec![parameter(0, "aPosition", 3, 1, 0), parameter(0, "aTexcoord", 2, 1, 4), parameter(1, "wvp", 4, 4, 0)];
     if let Varyings::Vertex { half, .. } = &mut g.varyings {
@@ -120,7 +119,7 @@ fn half_varyings() {
 /// The programs that were recorded on a console, with secondary programs and literals, in containers.
 #[test]
 fn recorded_programs() {
-    let Some(all) = shared::read("vectors/usse-hardware.tsv") else { return };
+    let Some(all) = text_beside("vectors/usse-hardware.tsv") else { return };
     let (mut programs, mut bytes) = (std::collections::BTreeMap::new(), 0);
     for line in all.lines().filter(|l| !l.starts_with('#')) {
         let c: Vec<&str> = line.split('\t').collect();
