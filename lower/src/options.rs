@@ -77,7 +77,7 @@ pub struct Options {
     pub limits: Limits,
     /// A flag by which the caller ends the compilation.
     pub cancel: Cancel,
-    /// Whether finished code is [validated](crate::validate).
+    /// Whether finished code is [validated](crate::validate) (always on in debug builds).
     pub validate: bool,
     /// Run regalloc2's checker on every allocation (always on in debug builds).
     pub check_allocation: bool,
@@ -102,7 +102,7 @@ impl Default for Options {
             uniform_buffers: false,
             limits: Limits::default(),
             cancel: Cancel::default(),
-            validate: false,
+            validate: cfg!(debug_assertions),
             check_allocation: cfg!(debug_assertions),
         }
     }

@@ -205,14 +205,14 @@ fn forward_empty(func: &mut Function, cfg: &Cfg) -> bool {
         for e in cfg.preds(*b) {
             let Some(t) = func.terminator(e.from) else { continue };
             let Some(old) = func.insts[t].targets.get(e.target as usize).filter(|c| c.block == *b).cloned() else { continue };
-            // Two ways of one branch into one block with different arguments would be harder for everyone than this block.
-            if func.insts[t].targets.iter().any(|c| c.block == call.block) && !call.args.is_empty() {
-                continue;
-            }
             let new = BlockCall {
                 block: call.block,
                 args: call.args.iter().map(|a| params.iter().position(|p| p == a).map_or(*a, |n| old.args[n])).collect(),
             };
+            // Two ways of one branch into one block with different arguments would be harder for everyone than this block.
+            if func.insts[t].targets.iter().any(|c| c.block == new.block && *c != new) {
+                continue;
+            }
             for a in &old.args {
                 uses[*a] = uses[*a].saturating_sub(1);
             }

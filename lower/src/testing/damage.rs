@@ -31,7 +31,7 @@ pub fn noticed(
     let mut out = Noticed::default();
     for seed in seeds {
         let (module, _) = random_program(profile, seed);
-        let options = Options { texts: false, validate: true, ..default_options(seed) };
+        let options = Options { texts: false, ..default_options(seed) };
         let Ok(shader) = isa.compile(&module, &options) else { continue };
         for changed in damage(&shader) {
             out.damaged += 1;

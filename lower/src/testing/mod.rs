@@ -79,9 +79,10 @@ pub fn check_random(isa: &dyn TargetIsa, profile: &Profile, seeds: std::ops::Ran
     check_random_with(isa, profile, seeds, &default_options)
 }
 
-/// The options of a seed: every second program without contraction, so that it can be compared with its source exactly.
+/// The options of a seed: every second program without contraction, so that it can be compared with its source exactly. The code is
+/// validated in release builds, too.
 pub fn default_options(seed: u64) -> Options {
-    Options { fp_contract: seed % 2 == 1, ..Options::default() }
+    Options { fp_contract: seed % 2 == 1, validate: true, ..Options::default() }
 }
 
 /// As [`check_random`], with options by seed. Uses all processors; the program of the lowest failing seed is reported.

@@ -10,10 +10,10 @@ use crate::isa::forms::{Cond, End, Op, field};
 use crate::isa::operand::{Item, Operand, Size, template};
 use crate::isa::text::Source;
 use crate::sim::{Program as Code, Step as Line};
-use retroshade_ir::{Block, Imm, InstData, MemRef, Module, Opcode, Stage};
+use retroshade_ir::{Block, Imm, MemRef, Module, Opcode, Stage};
 use retroshade_lower::validate::{Edge, Fact, Facts, Guard, Program, Step, has_unreachable};
 use retroshade_lower::{SimError, TextError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Halves of the registers.
 const REGISTER: Fact = 0;
@@ -96,18 +96,21 @@ fn words(first: u64, count: u64) -> impl Iterator<Item = Fact> {
 }
 
 /// What a program leaves: result registers of a fragment program, o[] words of the others, as far as the module writes them on every way: at its
-/// beginning, or where it returns if that is one place. Elements of arrays are left out.
+/// beginning (a geometry program: before it emits a vertex), or where it returns if that is one place. Elements of arrays are left out.
 fn results(abi: &Abi, legal: &Module) -> Facts {
     let array = |decl: u32| legal.outputs.values().nth(decl as usize).is_none_or(|d| d.count > 1);
     let main = legal.main();
+    let geometry = legal.stage == Stage::Geometry;
     let returns = |b: Block| main.terminator(b).is_some_and(|t| main.insts[t].op == Opcode::Return);
-    let one = main.layout.iter().filter(|b| returns(**b)).count() == 1;
-    let surely = |b: Block| Some(b) == main.entry() || one && returns(b);
-    let written = |decl: u32| {
-        let writes =
-            |d: &InstData| d.op == Opcode::Output && matches!(&d.imm, Imm::Mem { var: MemRef::Output(o), .. } if o.as_u32() == decl);
-        !array(decl) && main.ordered().any(|(b, i)| surely(b) && writes(&main.insts[i]))
-    };
+    let one = !geometry && main.layout.iter().filter(|b| returns(**b)).count() == 1;
+    let surely = main.layout.iter().filter(|b| Some(**b) == main.entry() || one && returns(**b));
+    let ahead = surely.flat_map(|b| main.blocks[*b].insts.iter().map(|i| &main.insts[*i]).take_while(|d| d.op != Opcode::EmitVertex));
+    let writes = ahead.filter_map(|d| match &d.imm {
+        Imm::Mem { var: MemRef::Output(o), .. } if d.op == Opcode::Output => Some(o.as_u32()),
+        _ => None,
+    });
+    let certain: BTreeSet<u32> = writes.filter(|decl| !array(*decl)).collect();
+    let written = |decl: u32| certain.contains(&decl);
     if legal.stage == Stage::Fragment {
         let left = abi.results.iter().filter(|(r, w)| *r < abi.registers && written(w.decl));
         return left.flat_map(|(r, _)| words(u64::from(*r), 1)).collect();
@@ -192,7 +195,8 @@ fn of_line(p: &mut Program, l: &Line, registers: u32) -> Step {
     let mut s = Step { at: l.pc, ..Step::default() };
     let get = |f| l.insn.get(f);
     let flags = |n: u64| FLAGS + (n & 3) as Fact;
-    if l.f.pred != Cond::Always as u64 {
+    // What is never done, a `join` alone, asks for nothing.
+    if l.f.pred != Cond::Always as u64 && l.f.pred != Cond::Never as u64 {
         s.reads.push(flags(l.f.cc as u64));
         // Votes take the condition as their operand, and `exit` and `join` ignore it.
         if !matches!(l.op, Op::VoteAny | Op::VoteAll | Op::Nop) {

@@ -55,6 +55,7 @@ pub(crate) fn prepare(source: &Module, options: &Options, trace: &mut Trace) -> 
     let mut m = source.clone();
     let passes = PassOptions {
         scalarise: true,
+        lower_switches: true,
         local_select: 4,
         keep_tables: true,
         remat: false,

@@ -37,6 +37,11 @@ impl Lower<'_> {
                 args.push(r);
             }
         }
+        if info.op == IrTexOp::Levels {
+            // The unit takes a level all the same.
+            let level = self.in_register(Src::Imm(0));
+            args.push(level);
+        }
         let cubes = decl.dim == retroshade_ir::TexDim::Cube && decl.arrayed;
         if cubes && !self.chip.d3d101 {
             return Err(CompileError::unsupported("T0023", self.span, format!("{} has no arrays of cube textures", self.chip.name)));
