@@ -71,6 +71,32 @@ fn precision_and_layouts_that_cannot_be_had() {
 }
 
 #[test]
+fn initial_values() {
+    let first = "#version 330\nuniform float x = 0.5;\nuniform bool on = true;\nstruct S { int n; vec2 p[2]; };\n\
+                 uniform S s = S(3, vec2[](vec2(1.0, 2.0), vec2(4.0))), t;\nuniform mat2 m = mat2(1.0, 2.0, 3.0, 4.0);\nout vec4 c;\n\
+                 void main() { c = vec4(x, on ? 1.0 : 0.0, s.p[1].x + float(s.n), m[1][0]) + vec4(t.p[0], 0.0, 0.0); }\n";
+    let f =
+        folder("initial", &[("a.frag", first), ("b.json", r#"{"uniforms": {"x": 2.0, "t.p": [[10, 20], [0, 0]]}, "invocations": [{}]}"#)]);
+    let text = says(&f, &["-t", "tesla", "-o", "a.o", "a.frag"]);
+    assert!(text.starts_with("a.frag:2:15: warning[W0005]: the container does not hold the initial value of `x`"), "{text}");
+    assert_eq!(says(&f, &["-t", "tesla", "-Wno-initial", "-o", "a.o", "a.frag"]), "");
+    let o = shaderc(&f, &["-t", "tesla", "--emit", "reflect", "a.frag"]);
+    let r: serde_json::Value = serde_json::from_slice(&o.stdout).unwrap();
+    let of = |name: &str| r["uniforms"].as_array().unwrap().iter().find(|u| u["name"] == name).unwrap()["initial"].clone();
+    let want =
+        [("x", "[0.5]"), ("on", "[true]"), ("s.n", "[3]"), ("s.p", "[1.0,2.0,4.0,4.0]"), ("m", "[1.0,2.0,3.0,4.0]"), ("t.p", "null")];
+    for (name, initial) in want {
+        assert_eq!(of(name).to_string(), initial, "{name}");
+    }
+    // What the bind file leaves out has its initial value.
+    let o = shaderc(&f, &["run", "--bind", "b.json", "a.frag"]);
+    let text = String::from_utf8(o.stdout).unwrap();
+    let values: serde_json::Value =
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}{}", String::from_utf8_lossy(&o.stderr)));
+    assert_eq!(values["invocations"][0]["outputs"]["c"].to_string(), "[12.0,21.0,7.0,3.0]");
+}
+
+#[test]
 fn integers_that_are_interpolated() {
     let flat = "#version 450\nlayout(location = 1) flat in int id;\nlayout(location = 0) out vec4 c;\nvoid main() { c = vec4(id); }\n";
     let f = folder("flat", &[("a.frag", flat)]);

@@ -14,6 +14,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("unused", "W0002"),
     ("precision", "W0003"),
     ("layout", "W0004"),
+    ("initial", "W0005"),
     ("semantics", "P0109"),
     ("flat", "U0108"),
     ("linking", "C0014"),
@@ -26,6 +27,7 @@ pub fn of_source(module: &Module) -> Vec<Diagnostic> {
         uninitialised(module, f, &mut out);
     }
     unused(module, &mut out);
+    initial_values(module, &mut out);
     out
 }
 
@@ -131,6 +133,20 @@ fn unused(module: &Module, out: &mut Vec<Diagnostic>) {
     }
     for (_, d) in module.storage.iter().filter(|(s, _)| !used.vars.contains(&MemRef::Storage(*s))) {
         warn("storage buffer", &d.name, d.span);
+    }
+}
+
+/// Uniforms that are read and have an initial value, which stays with the source.
+fn initial_values(module: &Module, out: &mut Vec<Diagnostic>) {
+    let used = Used::of(module);
+    for (_, d) in module.uniforms.iter().filter(|(u, _)| used.vars.contains(&MemRef::Uniform(*u))) {
+        if module.surface.initial_of(&d.name).is_some() {
+            let m = format!(
+                "the container does not hold the initial value of `{}`: the host has to set it (`--emit reflect` lists it)",
+                d.name
+            );
+            out.push(Diagnostic::warning("W0005", d.span, m));
+        }
     }
 }
 

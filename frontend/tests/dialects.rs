@@ -281,7 +281,12 @@ fn message(stage: Stage, source: &str) -> (String, String) {
 fn messages_point_into_the_users_text() {
     let cases = [
         (Stage::Vertex, "#version 100\nattribute vec4 p;\nvoid main() { gl_Position = p + missing; }", "missing", "missing"),
-        (Stage::Vertex, "#version 120\nuniform float a = 1.0;\nvoid main() { gl_Position = vec4(a); }", "a", "initial value"),
+        (
+            Stage::Vertex,
+            "#version 120\nuniform float b;\nuniform float a = b;\nvoid main() { gl_Position = vec4(a); }",
+            "a",
+            "initial value",
+        ),
         (
             Stage::Geometry,
             "#version 330\nlayout(points) in;\nlayout(points, max_vertices = 1) out;\nvoid main() { gl_Position = gl_in[0].gl_Nothing; EmitVertex(); }",

@@ -4,7 +4,7 @@ mod common;
 
 use common::{floats, from_glsl, run, words};
 use retroshade_frontend::{FrontError, FrontOptions, Includes, glsl, glsl_words, hlsl, spirv_with_text};
-use retroshade_ir::{Module, Opcode, Stage};
+use retroshade_ir::{Module, Opcode, Span, Stage};
 use std::sync::{Arc, Mutex};
 
 fn options(stage: Stage) -> FrontOptions {
@@ -243,6 +243,65 @@ float4 main(I i) : SV_Target { return tint * i.uv.xyxy; }
     assert!(r.iter().any(|o| floats(o) == [6.0, 2.0, 3.0, 1.0] || floats(o) == [1.0, 2.0, 3.0, 6.0]), "{r:?}");
     let e = hlsl("a.frag.hlsl", "float4 main() : SV_Target {\n    return missing;\n}\n", &options(Stage::Fragment)).expect_err("wrong");
     assert_eq!(errors(&e)[0].0, 2, "{e}");
+}
+
+#[test]
+fn statements_of_hlsl_have_places() {
+    let text = "cbuffer B : register(b0) { float4 tint; };
+static const float table[2] = { 1.0, 2.0 };
+struct I { float2 uv : TEXCOORD0; };
+namespace tools {
+    float4 twice(float4 c, float k = 2.0)
+    {
+        return c - k;
+    }
+}
+float4 sum(float4 c)
+{
+    float4 d = c;
+    [loop] for (int n = 0; n < int(tint.x); n++)
+        d += c;
+    return d;
+}
+float4 main(I i) : SV_Target
+{
+    if (i.uv.x > 0.5)
+        return sum(tint);
+    switch (int(tint.y)) {
+        case 1: return sqrt(tint);
+        default: break;
+    }
+    return tint * i.uv.xyxy;
+}
+";
+    let m = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect("HLSL");
+    let f = m.main();
+    let places = |op: Opcode| -> Vec<&str> {
+        let of = |s: Span| text.get(s.start as usize..s.end as usize).unwrap_or("nowhere");
+        f.ordered().filter(|(_, i)| f.insts[*i].op == op).map(|(_, i)| of(f.spans[i])).collect()
+    };
+    assert_eq!(places(Opcode::Fmul), ["return tint * i.uv.xyxy"]);
+    assert_eq!(places(Opcode::Fcmp), ["i.uv.x > 0.5"]);
+    assert_eq!(places(Opcode::Fadd), ["d += c"]);
+    assert_eq!(places(Opcode::Fsqrt), ["return sqrt(tint)"]);
+    assert!(places(Opcode::Iadd).contains(&"n++"), "{:?}", places(Opcode::Iadd));
+    let first = "float4x4 m = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 }, k;
+static float s = 3.0;
+const float c = 4.0;
+sampler2D t : register(s0);
+float4 f(float4 x, float y = 2.0) { return x * y; }
+uniform float2 a[2] : register(c9) = { float2(1, 2), float2(3, 4) };
+float4 main(float2 uv : TEXCOORD0) : SV_Target { return f(mul(m, tex2D(t, uv)) + mul(k, uv.xyxy), s + c) + a[1].xyxy; }
+";
+    let m = hlsl("a.frag.hlsl", first, &options(Stage::Fragment)).expect("HLSL");
+    assert_eq!(m.surface.initial.iter().map(|v| &*v.uniform).collect::<Vec<_>>(), ["m", "a"]);
+    assert_eq!(m.surface.initial_of("a"), Some(&words(&[1.0, 2.0, 3.0, 4.0])[..]));
+    // By columns, as the buffer has it.
+    let m = m.surface.initial_of("m").map(floats).unwrap_or_default();
+    assert_eq!(m[..8], [1.0, 5.0, 9.0, 13.0, 2.0, 6.0, 10.0, 14.0]);
+    let wide = "float4 main(float2 uv : TEXCOORD0) : SV_Target\n{\n    float4 a = uv.xyxy;\n    double d = uv.x;\n    return a * (float)(d * d);\n}\n";
+    let e = hlsl("a.frag.hlsl", wide, &options(Stage::Fragment)).expect_err("64 bits");
+    assert_eq!(errors(&e)[0].0, 4, "{e}");
 }
 
 #[test]

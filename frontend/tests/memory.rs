@@ -3,20 +3,9 @@
 
 mod common;
 
-use common::{floats, from_glsl, run};
+use common::{compute, floats, from_glsl, run, texel_comes_back};
 use retroshade_frontend::{FrontOptions, glsl};
-use retroshade_ir::{InvocationInputs, Module, Reference, ShaderEnv, Stage};
-
-/// Runs a compute program: storage buffers in the order of declaration, uniforms by name.
-fn compute(m: &Module, storage: Vec<Vec<u32>>, uniforms: &[(&str, Vec<u32>)]) -> Vec<Vec<u32>> {
-    let of = |name: &str| uniforms.iter().find(|u| u.0 == name).map(|u| u.1.clone());
-    let uniforms = m.uniforms.values().map(|u| of(&u.name).unwrap_or_else(|| panic!("no value for {}", u.name))).collect();
-    let env = ShaderEnv { storage, uniforms, workgroups: [1; 3], ..ShaderEnv::default() };
-    match retroshade_ir::interp::run(m, &env, &Reference) {
-        Ok(r) => r.storage,
-        Err(e) => panic!("{e}\n{}", retroshade_ir::print(m)),
-    }
-}
+use retroshade_ir::{InvocationInputs, Reference, ShaderEnv, Stage};
 
 fn refused(stage: Stage, text: &str) -> String {
     let options = FrontOptions { stage: Some(stage), ..FrontOptions::default() };
@@ -91,11 +80,7 @@ void main() {{
 "
         );
         let m = from_glsl(Stage::Compute, &text);
-        let r = compute(&m, vec![vec![0; 64], vec![0; 4]], &[("t.size", vec![2, 2, 2, 8])]);
-        let got = floats(&r[1]);
-        for (g, w) in got.iter().zip(want) {
-            assert!((g - w).abs() < 1e-6, "{format}: {got:?} instead of {want:?}");
-        }
+        texel_comes_back(&m, format, *want);
     }
 }
 

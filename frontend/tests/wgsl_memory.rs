@@ -2,21 +2,9 @@
 
 mod common;
 
-use common::{floats, from_wgsl};
+use common::{compute, from_wgsl, texel_comes_back};
 use retroshade_frontend::{FrontOptions, wgsl};
 use retroshade_ir::module::{Access, Interpolation};
-use retroshade_ir::{Module, Reference, ShaderEnv};
-
-/// Runs a compute program: storage buffers in the order of declaration, uniforms by name.
-fn compute(m: &Module, storage: Vec<Vec<u32>>, uniforms: &[(&str, Vec<u32>)]) -> Vec<Vec<u32>> {
-    let of = |name: &str| uniforms.iter().find(|u| u.0 == name).map(|u| u.1.clone());
-    let uniforms = m.uniforms.values().map(|u| of(&u.name).unwrap_or_else(|| panic!("no value for {}", u.name))).collect();
-    let env = ShaderEnv { storage, uniforms, workgroups: [1; 3], ..ShaderEnv::default() };
-    match retroshade_ir::interp::run(m, &env, &Reference) {
-        Ok(r) => r.storage,
-        Err(e) => panic!("{e}\n{}", retroshade_ir::print(m)),
-    }
-}
 
 #[test]
 fn storage_textures_are_read_and_written() {
@@ -101,11 +89,7 @@ fn every_format_of_wgsl_comes_back_as_it_was_written() {
 }}
 "
         ));
-        let r = compute(&m, vec![vec![0; 64], vec![0; 4]], &[("t.size", vec![2, 2, 2, 8])]);
-        let got = floats(&r[1]);
-        for (g, w) in got.iter().zip(want) {
-            assert!((g - w).abs() < 1e-6, "{format}: {got:?} instead of {want:?}");
-        }
+        texel_comes_back(&m, format, want);
     }
 }
 

@@ -91,6 +91,15 @@ pub struct SpecConstant {
     pub value: u32,
 }
 
+/// The value that a uniform has until the host sets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitialValue {
+    /// Name of the uniform's declaration.
+    pub uniform: String,
+    /// Bits of all its elements, densely, the last dimension fastest.
+    pub words: Vec<u32>,
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surface {
@@ -100,4 +109,13 @@ pub struct Surface {
     pub samplers: Vec<SamplerPlace>,
     /// Specialisation constants.
     pub constants: Vec<SpecConstant>,
+    /// First values of uniforms.
+    pub initial: Vec<InitialValue>,
+}
+
+impl Surface {
+    /// The first value of a uniform: bits of all its elements.
+    pub fn initial_of(&self, uniform: &str) -> Option<&[u32]> {
+        self.initial.iter().find(|v| v.uniform == uniform).map(|v| &v.words[..])
+    }
 }

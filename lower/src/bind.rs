@@ -250,11 +250,14 @@ fn uniforms(module: &Module, file: &Value, used: &Used) -> Result<Vec<Vec<u32>>>
         .map(|(id, decl)| {
             let kind = Kind::of(decl.ty, decl.source_type.as_deref());
             let lanes = decl.ty.lanes as usize;
+            let initial = module.surface.initial_of(&decl.name).unwrap_or_default();
             let mut all = Vec::new();
             for leaf in uniform_leaves(decl) {
                 let want = leaf.count as usize * lanes;
+                let first = leaf.first as usize * lanes;
                 match given.and_then(|g| g.get(&leaf.name)) {
                     Some(v) => all.extend(words(&format!("uniform `{}`", leaf.name), &leaf.ty, kind, v, want)?),
+                    None if initial.len() >= first + want => all.extend(&initial[first..first + want]),
                     None if !used.vars.contains(&MemRef::Uniform(id)) => all.extend(std::iter::repeat_n(0, want)),
                     None => return bad(format!("the bind file has no uniform `{}`", leaf.name)),
                 }

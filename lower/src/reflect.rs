@@ -59,7 +59,7 @@ pub struct ReflectLoop {
 }
 
 /// One uniform.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "json", derive(Serialize, Deserialize))]
 pub struct ReflectUniform {
     /// Name as the source has it.
@@ -94,6 +94,9 @@ pub struct ReflectUniform {
     /// Loops that the uniform counts in a register of their own.
     #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub loops: Vec<ReflectLoop>,
+    /// The value that the source gives it until the program sets it: all numbers in order, matrices by column. Containers do not hold it.
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub initial: Vec<Literal>,
     /// Whether the program reads it.
     pub used: bool,
 }
@@ -492,13 +495,18 @@ fn block(b: &Block) -> ReflectBlock {
     }
 }
 
-fn spec_constant(c: &SpecConstant) -> ReflectConstant {
-    let value = |bits: u32| match c.ty.as_str() {
+/// The bits of a scalar.
+fn literal(scalar: &str, bits: u32) -> Literal {
+    match scalar {
         "bool" => Literal::Bool(bits != 0),
         "i32" => Literal::Integer(i64::from(bits as i32)),
         "u32" => Literal::Integer(i64::from(bits)),
         _ => Literal::float(f32::from_bits(bits)),
-    };
+    }
+}
+
+fn spec_constant(c: &SpecConstant) -> ReflectConstant {
+    let value = |bits: u32| literal(&c.ty, bits);
     ReflectConstant { id: c.id, name: c.name.clone(), ty: c.ty.clone(), default: c.default.map(value), value: value(c.value) }
 }
 
@@ -545,7 +553,15 @@ impl Reflection {
                     let push = block.is_some_and(|b| b.kind == BlockKind::Push);
                     let matrix = d.matrix;
                     let lanes = u32::from(d.ty.lanes) * 4;
+                    let initial = surface.initial_of(&d.name).unwrap_or_default();
+                    let scalar = scalar_name(d.ty, d.source_type.as_deref());
+                    let value = move |l: &UniformLeaf| {
+                        let first = l.first as usize * d.ty.lanes as usize;
+                        let words = initial.get(first..first + l.count as usize * d.ty.lanes as usize).unwrap_or_default();
+                        words.iter().map(|w| literal(&scalar, *w)).collect()
+                    };
                     uniform_leaves(d).into_iter().map(move |l| ReflectUniform {
+                        initial: value(&l),
                         size: lanes + l.shape.iter().zip(&l.strides).map(|(n, s)| n.saturating_sub(1).saturating_mul(*s)).sum::<u32>(),
                         matrix_stride: l.strides.last().copied().filter(|_| matrix),
                         array_strides: l.strides[..l.strides.len() - usize::from(matrix && !l.strides.is_empty())].to_vec(),

@@ -131,6 +131,10 @@ pub(super) const ROWS: &[Row] = &[
     ("W0004", "a layout contradicts an option",
      "The source says how a matrix lies, so an option that wants it otherwise has no effect on it. (`-W layout`)",
      "Drop the option, or the `row_major`/`column_major` of the source."),
+    ("W0005", "an initial value stays in the source",
+     "GLSL gives a uniform a value (`uniform float x = 0.5;`), but no container has a place for it. `--emit reflect` lists it as `initial`, and \
+      `shaderc run` uses it. (`-W initial`)",
+     "Set the uniform in the program that draws, make it a `const`, or silence the warning with `-Wno-initial`."),
     ("X0001", "a bug of the compiler",
      "The compiler broke a promise that it makes itself; nothing was written.",
      "Please report it with the source, which `shaderc --emit ir` makes small."),

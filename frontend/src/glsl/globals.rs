@@ -2,7 +2,9 @@
 
 use super::lex::{Kind, Token, close};
 use super::upgrade::plain;
+use crate::spirv::INITIAL;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// The global declarations of a text.
 #[derive(Debug, Default)]
@@ -15,6 +17,8 @@ pub(crate) struct Globals {
     pub(crate) unbound: BTreeSet<String>,
     /// The token that names a variable, a block or a member.
     pub(crate) places: BTreeMap<String, usize>,
+    /// First values of uniforms, which glslang leaves out: what declares a variable of the same value, and the token behind which it may stand.
+    pub(crate) initial: Vec<(usize, String)>,
 }
 
 /// A member of a structure or block, or a variable.
@@ -79,7 +83,61 @@ pub(crate) fn globals(toks: &[Token<'_>]) -> Globals {
     r.out
 }
 
+/// Reads the first values of HLSL's uniforms, which are all variables outside functions and blocks that are not `static`.
+pub(crate) fn of_hlsl(toks: &[Token<'_>]) -> Globals {
+    let mut r = Reader { toks, structs: BTreeMap::new(), out: Globals::default() };
+    let mut n = 0;
+    while n < toks.len() {
+        let mut first = n;
+        while r.word(first).is_some_and(|w| matches!(w, "uniform" | "extern" | "shared" | "row_major" | "column_major" | "precise")) {
+            first += 1;
+        }
+        let (mut end, mut set) = (first, false);
+        // A bracket ends what declares no variable, and a list in brackets is a value.
+        while end < toks.len() && !r.is(end, ";") && (set || !r.is(end, "{")) {
+            set |= r.is(end, "=");
+            end = if matches!(toks[end].text, "(" | "[" | "{") { close(toks, end) } else { end + 1 };
+        }
+        n = if r.is(end, "{") { close(toks, end) } else { end + 1 };
+        if set {
+            r.first_values(first, end);
+        }
+    }
+    r.out
+}
+
 impl<'a> Reader<'a> {
+    /// `float4 a : register(c3) = float4(0, 1, 0, 0), b;` up to the semicolon.
+    fn first_values(&mut self, first: usize, end: usize) {
+        let constant =
+            |w: &str| matches!(w, "static" | "const" | "typedef" | "groupshared") || w.starts_with("sampler") || w.starts_with("Sampler");
+        let Some(ty) = self.word(first).filter(|w| !constant(w)) else { return };
+        let mut n = first + 1;
+        if self.is(n, "<") {
+            n += 1 + self.toks[n..].iter().position(|t| t.is(">")).unwrap_or(0);
+        }
+        let ty = format!("{ty} {}", self.text(first + 1..n));
+        while let Some(name) = self.word(n).filter(|_| n < end) {
+            let behind = n + 1;
+            let (mut dims, mut value) = (None, None);
+            n = behind;
+            while n < end && !self.is(n, ",") {
+                match self.toks[n].text {
+                    ":" if value.is_none() => dims = dims.or(Some(n)),
+                    "=" => value = value.or(Some(n)),
+                    _ => {}
+                }
+                n = if matches!(self.toks[n].text, "(" | "[" | "{") { close(self.toks, n) } else { n + 1 };
+            }
+            if let Some(value) = value {
+                let array = self.text(behind..dims.unwrap_or(value));
+                let text = format!(" static {ty}{INITIAL}{name} {array} {};", self.text(value..n));
+                self.out.initial.push((end, text));
+            }
+            n += 1;
+        }
+    }
+
     fn is(&self, n: usize, text: &str) -> bool {
         self.toks.get(n).is_some_and(|t| t.is(text))
     }
@@ -140,7 +198,7 @@ impl<'a> Reader<'a> {
             let members = self.members(open + 1, behind - 1);
             let name = named.unwrap_or("");
             self.structs.insert(name, members);
-            return self.variables(name, behind, q);
+            return self.variables(name, behind..behind, q);
         }
         if self.is(n + 1, "{") {
             let behind = close(toks, n + 1);
@@ -171,11 +229,19 @@ impl<'a> Reader<'a> {
             let behind = close(toks, name + 1);
             return if self.is(behind, "{") { close(toks, behind) } else { self.end(behind) };
         }
-        self.variables(t, name, q)
+        self.variables(t, n + 1..name, q)
     }
 
-    /// `name[2] = …, name;`
-    fn variables(&mut self, ty: &'a str, mut n: usize, q: Qualifiers) -> usize {
+    /// The text of some tokens.
+    fn text(&self, tokens: Range<usize>) -> String {
+        let all = self.toks.get(tokens).unwrap_or_default().iter().map(|t| t.text);
+        all.collect::<Vec<_>>().join(" ")
+    }
+
+    /// `name[2] = …, name;` behind a type and what makes an array of it.
+    fn variables(&mut self, ty: &'a str, array: Range<usize>, q: Qualifiers) -> usize {
+        let mut n = array.end;
+        let mut initial = Vec::new();
         while let Some(name) = self.word(n) {
             self.note(name, n);
             self.out.order.push(name.to_string());
@@ -186,15 +252,22 @@ impl<'a> Reader<'a> {
                 let m = Member { ty, name, array: self.is(n + 1, "[") };
                 self.bools("", &m, 0);
             }
+            let behind = n + 1;
             while n < self.toks.len() && !self.is(n, ",") && !self.is(n, ";") {
                 n = if matches!(self.toks[n].text, "(" | "[" | "{") { close(self.toks, n) } else { n + 1 };
+            }
+            let rest = self.text(behind..n);
+            if q.uniform && rest.contains('=') {
+                initial.push(format!("{ty} {} {INITIAL}{name} {rest}; ", self.text(array.clone())));
             }
             if !self.is(n, ",") {
                 break;
             }
             n += 1;
         }
-        self.end(n)
+        let end = self.end(n);
+        self.out.initial.extend(initial.into_iter().map(|text| (end - 1, text)));
+        end
     }
 
     /// The members between two braces.

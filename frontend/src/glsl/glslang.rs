@@ -89,11 +89,6 @@ fn log(e: GlslangError) -> String {
 }
 
 impl Parsed {
-    /// What glslang says about the program that is no error.
-    pub(crate) fn warnings(&self) -> String {
-        self.shader.get_log()
-    }
-
     /// The text after the preprocessor.
     pub(crate) fn preprocessed(&self) -> String {
         self.shader.get_preprocessed_code()

@@ -1,13 +1,15 @@
 //! Places of statements in SPIR-V. The crate `glslang` cannot ask for line information, but GLSL itself can: by the extension
 //! GL_EXT_spirv_intrinsics a call becomes an instruction, here an `OpLine`, in front of every statement and loop condition.
+//! HLSL has no such extension: there every place is a function that does nothing, and its calls become the `OpLine`s afterwards.
 
 use super::globals::Globals;
 use super::lex::{Kind, Token, close};
 use super::upgrade::plain;
+use crate::spirv::LOOSE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// The function that stands for `OpLine`.
+/// The function that stands for `OpLine`; in HLSL the beginning of its name.
 const NAME: &str = "shaderc_line";
 
 /// A place in the user's texts: the file's number, line and byte in it, both from 1.
@@ -21,27 +23,48 @@ pub(crate) struct Place {
 struct Marker<'a> {
     toks: &'a [Token<'a>],
     place: &'a dyn Fn(usize) -> Option<Place>,
+    hlsl: bool,
     /// What is inserted where.
     insert: Vec<(usize, String)>,
+    /// The functions of HLSL's places.
+    functions: BTreeSet<String>,
 }
 
-/// A preprocessed text with marks. `place` gives the place of a token by its number.
-pub(crate) fn marked(text: &str, toks: &[Token<'_>], place: &dyn Fn(usize) -> Option<Place>) -> String {
-    let mut m = Marker { toks, place, insert: Vec::new() };
+/// A preprocessed text with marks. `place` gives the place of a token by its number, `more` is what stands behind some tokens.
+pub(crate) fn marked(
+    text: &str,
+    toks: &[Token<'_>],
+    hlsl: bool,
+    place: &dyn Fn(usize) -> Option<Place>,
+    more: &[(usize, String)],
+) -> String {
+    let mut m = Marker { toks, place, hlsl, insert: Vec::new(), functions: BTreeSet::new() };
     let mut n = 0;
+    let mut declaration = 0;
     while n < toks.len() {
+        let body = toks[n].is("{") && m.is_body(declaration, n);
         n = match toks[n].text {
-            "{" if n > 0 && toks[n - 1].is(")") => m.block(n),
+            "{" if body => m.block(n),
+            "{" if toks[declaration].is("namespace") => n + 1,
             "(" | "[" | "{" => close(toks, n),
             _ => n + 1,
         };
+        if toks.get(n - 1).is_some_and(|t| matches!(t.text, ";" | "{" | "}")) {
+            declaration = n;
+        }
     }
+    m.insert.extend(more.iter().filter_map(|(n, what)| Some((toks.get(*n)?.end(), what.clone()))));
+    m.insert.sort_by_key(|i| i.0);
     let mut out = String::with_capacity(text.len() + 48 * m.insert.len() + 200);
     // Right behind the version, which comes first.
-    let first = text.find('\n').map_or(text.len(), |n| n + 1);
+    let first = if hlsl { 0 } else { text.find('\n').map_or(text.len(), |n| n + 1) };
     out.push_str(&text[..first]);
-    out.push_str("#extension GL_EXT_spirv_intrinsics : enable\nspirv_instruction(id = 8) void ");
-    let _ = writeln!(out, "{NAME}(spirv_literal int file, spirv_literal int line, spirv_literal int column);");
+    if hlsl {
+        m.functions.iter().for_each(|f| out.push_str(&format!("void {f}() {{}}\n")));
+    } else {
+        out.push_str("#extension GL_EXT_spirv_intrinsics : enable\nspirv_instruction(id = 8) void ");
+        let _ = writeln!(out, "{NAME}(spirv_literal int file, spirv_literal int line, spirv_literal int column);");
+    }
     let mut from = first;
     for (at, what) in &m.insert {
         out.push_str(&text[from..*at]);
@@ -57,11 +80,41 @@ impl Marker<'_> {
         self.toks.get(n).is_some_and(|t| t.is(text))
     }
 
+    /// Whether the bracket at `open` begins the body of a function, whose declaration begins at `first`.
+    fn is_body(&self, first: usize, open: usize) -> bool {
+        if !self.hlsl {
+            return open > 0 && self.toks[open - 1].is(")");
+        }
+        // `float4 f(float2 p : TEXCOORD0) : SV_Target {`, but not `cbuffer b : register(b0) {` nor what sets a variable.
+        if matches!(self.toks[first].text, "cbuffer" | "tbuffer" | "struct" | "class" | "interface" | "namespace") {
+            return false;
+        }
+        let (mut n, mut parameters) = (first, false);
+        while n < open {
+            n = match self.toks[n].text {
+                "=" => return false,
+                "(" => {
+                    parameters = true;
+                    close(self.toks, n)
+                }
+                "[" => close(self.toks, n),
+                _ => n + 1,
+            };
+        }
+        parameters
+    }
+
     /// Puts a mark for token `n` in front of it.
     fn mark(&mut self, n: usize, behind: char) {
-        if let (Some(t), Some(p)) = (self.toks.get(n), (self.place)(n)) {
-            self.insert.push((t.at, format!("{NAME}({},{},{}){behind} ", p.file, p.line, p.column)));
-        }
+        let (Some(t), Some(p)) = (self.toks.get(n), (self.place)(n)) else { return };
+        let call = if self.hlsl {
+            let name = format!("{NAME}_{}_{}_{}", p.file, p.line, p.column);
+            self.functions.insert(name.clone());
+            format!("{name}(){behind} ")
+        } else {
+            format!("{NAME}({},{},{}){behind} ", p.file, p.line, p.column)
+        };
+        self.insert.push((t.at, call));
     }
 
     /// The index of the next `what` outside brackets, or of the bracket that ends these.
@@ -102,6 +155,9 @@ impl Marker<'_> {
             ";" => return n + 1,
             "case" | "default" => return self.find(n, ":") + 1,
             "[" => {
+                if !alone {
+                    self.mark(n, ';');
+                }
                 let next = close(self.toks, n);
                 return self.statement(next, true);
             }
@@ -152,6 +208,9 @@ mod op {
     pub(super) const TYPE_RUNTIME_ARRAY: u32 = 29;
     pub(super) const TYPE_POINTER: u32 = 32;
     pub(super) const VARIABLE: u32 = 59;
+    pub(super) const FUNCTION: u32 = 54;
+    pub(super) const FUNCTION_END: u32 = 56;
+    pub(super) const FUNCTION_CALL: u32 = 57;
     pub(super) const DECORATE: u32 = 71;
     // Decorations.
     pub(super) const LOCATION: u32 = 30;
@@ -161,9 +220,6 @@ mod op {
     pub(super) const INPUT: u32 = 1;
     pub(super) const OUTPUT: u32 = 3;
 }
-
-/// The block of uniforms that stand outside any block.
-const LOOSE: &str = "gl_DefaultUniformBlock";
 
 /// The instructions of a module.
 fn instructions(words: &[u32]) -> impl Iterator<Item = (u32, &[u32])> {
@@ -256,6 +312,21 @@ fn handed_on(words: &[u32]) -> BTreeMap<u32, String> {
     out
 }
 
+/// The functions of HLSL's places, and what the words of their `OpLine` are.
+fn places(words: &[u32]) -> BTreeMap<u32, [u32; 3]> {
+    let named = instructions(words).filter_map(|(opcode, inst)| match (opcode, inst) {
+        (op::NAME, [_, id, name @ ..]) => Some((*id, text(name))),
+        _ => None,
+    });
+    let place = |(id, name): (u32, String)| {
+        // glslang's names end in the parameters' types.
+        let mut numbers = name.strip_prefix(NAME)?.strip_prefix('_')?.split(['_', '(']).map(str::parse);
+        let mut next = || numbers.next()?.ok();
+        Some((id, [next()?, next()?, next()?]))
+    };
+    named.filter_map(place).collect()
+}
+
 /// Makes the marks of a module proper, gives names back as the user wrote them, and takes away the bindings that nobody wrote.
 pub(crate) fn finish(words: &[u32], files: &[&str], globals: Option<&Globals>) -> Vec<u32> {
     let Some(header) = words.get(..5) else { return words.to_vec() };
@@ -266,7 +337,14 @@ pub(crate) fn finish(words: &[u32], files: &[&str], globals: Option<&Globals>) -
     let first = header[3];
     out[3] = first + files.len() as u32;
     let mut strings = true;
+    let places = if globals.is_none() { places(words) } else { BTreeMap::new() };
+    let mut within = false;
     for (opcode, inst) in instructions(words) {
+        within |= opcode == op::FUNCTION && inst.get(2).is_some_and(|id| places.contains_key(id));
+        if within {
+            within = opcode != op::FUNCTION_END;
+            continue;
+        }
         if (op::SOURCE..=op::MEMBER_NAME).contains(&opcode) && strings {
             strings = false;
             for (n, f) in files.iter().enumerate() {
@@ -275,6 +353,11 @@ pub(crate) fn finish(words: &[u32], files: &[&str], globals: Option<&Globals>) -
         }
         match (opcode, inst) {
             (op::LINE, [head, file, line, column]) => out.extend([*head, first + file, *line, *column]),
+            (op::FUNCTION_CALL, [_, _, _, f]) if places.contains_key(f) => {
+                let [file, line, column] = places[f];
+                out.extend([4 << 16 | op::LINE, first + file, line, column]);
+            }
+            (op::NAME, [_, id, ..]) if places.contains_key(id) => {}
             (op::NAME, [_, id, ..]) if names.contains_key(id) => push(&mut out, op::NAME, &[*id], &names[id]),
             (op::NAME, [_, id, name @ ..]) => rename(&mut out, inst, &[*id], name),
             (op::MEMBER_NAME, [_, id, n, name @ ..]) => rename(&mut out, inst, &[*id, *n], name),

@@ -81,19 +81,6 @@ pub(crate) fn needs_later(log: &str) -> bool {
     log.contains("requires SPIR-V 1.") || log.contains("requires at least SPIR-V 1.")
 }
 
-/// The uniforms that a log of warnings says had initial values.
-pub(crate) fn initial_values(log: &str, files: &Files) -> Vec<Diagnostic> {
-    let lines = log.lines().filter_map(|l| l.strip_prefix("WARNING: ")).map(parse);
-    let lines = lines.filter(|l| l.text.starts_with("Ignoring initializer for uniform"));
-    lines
-        .map(|l| {
-            let message =
-                format!("the uniform `{}` has an initial value, which no container can hold: let the program set it", plain(l.token));
-            Diagnostic::error("F0024", files.word(l.file, l.line, l.column, l.token), message)
-        })
-        .collect()
-}
-
 fn reason(token: &str, text: &str) -> String {
     let text = quoted(text);
     let text = match text.split_once("syntax error, unexpected ") {

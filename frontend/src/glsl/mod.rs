@@ -48,7 +48,7 @@ impl Compiled {
     fn narrow(&self, d: &mut Diagnostic, start: Span) {
         let name = d.message.split('`').nth(1).and_then(|n| n.split(['.', '[']).next()).unwrap_or("");
         if d.span.is_none() {
-            d.span = self.declared.get(name).copied().unwrap_or(start);
+            d.span = self.declared.get(name).copied().or_else(|| self.files.first(name)).unwrap_or(start);
         } else if let Some(s) = self.files.narrow(d.span, name) {
             d.span = s;
         }
@@ -94,7 +94,11 @@ pub(crate) fn translate(
 ) -> Result<Module, Errors> {
     let c = compile(text, file, hlsl, sources, options)?;
     let place = |file: &str, line, column| c.files.statement(file, line, column);
-    let declared = |_, name: &str| c.declared.get(name).copied().unwrap_or(Span::NONE);
+    let declared = |_, name: &str| {
+        let known = c.declared.get(name).copied();
+        // HLSL's declarations are not read; a name stands first where it is declared.
+        known.or_else(|| c.files.first(name).filter(|_| hlsl.is_some())).unwrap_or(Span::NONE)
+    };
     let words = Words {
         order: c.globals.order.clone(),
         bools: c.globals.bools.clone(),
@@ -119,7 +123,9 @@ pub(crate) fn compile(
 ) -> Result<Compiled, Errors> {
     guard::check_text(text, file, true).map_err(|d| vec![d])?;
     let stage = options.stage.ok_or_else(|| {
-        let m = "GLSL does not say its stage: give --stage or a file name that ends in .vert, .geom, .frag or .comp";
+        let (language, behind) = if hlsl.is_some() { ("HLSL", ".hlsl") } else { ("GLSL", "") };
+        let [first @ .., last] = ["vert", "geom", "frag", "comp"].map(|s| format!(".{s}{behind}"));
+        let m = format!("{language} does not say its stage: give --stage or a file name that ends in {} or {last}", first.join(", "));
         vec![Diagnostic::error("F0005", Span::NONE, m)]
     })?;
     let toks = lex::tokens(text);
@@ -139,71 +145,67 @@ pub(crate) fn compile(
     let name = sources.name(file).unwrap_or("").to_string();
     files.add(&name, file, text, &toks, &ours);
     let mut refused = Vec::new();
-    let mut total = text.to_string();
-    let mut count = 0;
-    let mut include = |name: &str, from: &str, depth: usize| -> Option<(String, String)> {
-        let from = if from.is_empty() { sources.name(file).unwrap_or("") } else { from };
-        count += 1;
-        if count > MAX_FILES || depth > MAX_INCLUDES {
-            refused.push(Diagnostic::error(
-                "L0003",
-                start(file, text),
-                format!("more than {MAX_FILES} files are included, or {MAX_INCLUDES} deep"),
-            ));
-            return None;
-        }
-        if !refused.is_empty() {
-            return None;
-        }
-        let (name, body) = options.include.open(name, from)?;
-        let known = (0..).map(FileId).map_while(|f| sources.name(f).map(|n| (f, n))).find(|(_, n)| *n == name).map(|(f, _)| f);
-        let id = known.unwrap_or_else(|| sources.add(&name, &body));
-        // Definitions of one file are used in another: what all of them come to is what counts.
-        total.push('\n');
-        total.push_str(&body);
-        if let Err(mut d) = guard::check_text(&total, id, true) {
-            d.span = start(id, &body);
-            refused.push(d);
-            return None;
-        }
-        let toks = lex::tokens(&body);
-        if let Some(d) = foreign(&toks, id) {
-            refused.push(d);
-            return None;
-        }
-        let ours = upgrade.text(&body, &toks);
-        files.add(&name, id, &body, &toks, &ours);
-        Some((name, ours))
+    let mut attempt = |whole: &str, late: bool| {
+        let mut total = text.to_string();
+        let mut count = 0;
+        let mut include = |name: &str, from: &str, depth: usize| -> Option<(String, String)> {
+            let from = if from.is_empty() { sources.name(file).unwrap_or("") } else { from };
+            count += 1;
+            if count > MAX_FILES || depth > MAX_INCLUDES {
+                let m = format!("more than {MAX_FILES} files are included, or {MAX_INCLUDES} deep");
+                refused.push(Diagnostic::error("L0003", start(file, text), m));
+                return None;
+            }
+            if !refused.is_empty() {
+                return None;
+            }
+            let (name, body) = options.include.open(name, from)?;
+            let known = (0..).map(FileId).map_while(|f| sources.name(f).map(|n| (f, n))).find(|(_, n)| *n == name).map(|(f, _)| f);
+            let id = known.unwrap_or_else(|| sources.add(&name, &body));
+            // Definitions of one file are used in another: what all of them come to is what counts.
+            total.push('\n');
+            total.push_str(&body);
+            if let Err(mut d) = guard::check_text(&total, id, true) {
+                d.span = start(id, &body);
+                refused.push(d);
+                return None;
+            }
+            let toks = lex::tokens(&body);
+            if let Some(d) = foreign(&toks, id) {
+                refused.push(d);
+                return None;
+            }
+            let ours = upgrade.text(&body, &toks);
+            files.add(&name, id, &body, &toks, &ours);
+            Some((name, ours))
+        };
+        glslang::parse(&Program { text: whole, stage, hlsl, relaxed: true, late }, &mut include)
     };
-    let whole = |fast: bool| match hlsl {
-        None => upgrade.header(&toks, &macros, fast) + &ours + &upgrade.footer(),
+    let whole = |version: Option<u32>| match hlsl {
+        None => upgrade.header(&toks, &macros, version) + &ours + &upgrade.footer(),
         Some(_) => macros.iter().map(|(k, v)| format!("#define {k} {v}\n")).collect::<String>() + "#line 1\n" + &ours,
     };
     let mut parsed = Err(String::new());
     let mut late = false;
-    if hlsl.is_none() && upgrade.has_faster() {
-        parsed = glslang::parse(&Program { text: &whole(true), stage, hlsl, relaxed: true, late }, &mut include);
+    if let Some(version) = upgrade.faster() {
+        parsed = attempt(&whole(Some(version)), late);
     }
     if parsed.is_err() {
-        parsed = glslang::parse(&Program { text: &whole(false), stage, hlsl, relaxed: true, late }, &mut include);
+        parsed = attempt(&whole(None), late);
     }
     // Subgroups and blocks of shared memory belong to later versions, which take longer to start.
     if parsed.as_ref().is_err_and(|log| messages::needs_later(log)) {
         late = true;
-        parsed = glslang::parse(&Program { text: &whole(false), stage, hlsl, relaxed: true, late }, &mut include);
+        parsed = attempt(&whole(None), late);
     }
     if !refused.is_empty() {
         return Err(refused);
     }
     let first = start(file, text);
     let parsed = parsed.map_err(|log| messages::errors(&log, "F0011", &files, &|_| None, first))?;
-    let wrong = messages::initial_values(&parsed.warnings(), &files);
-    if !wrong.is_empty() {
-        return Err(wrong);
-    }
     let pre = parsed.preprocessed();
     let (inner, places) = places::trace(&pre, &files);
-    let globals = if hlsl.is_some() { Globals::default() } else { globals::globals(&inner) };
+    let globals = if hlsl.is_some() { globals::of_hlsl(&inner) } else { globals::globals(&inner) };
     let names = files.names();
     let declared = |n: usize| {
         let p = places.get(n).copied().flatten()?;
@@ -211,10 +213,14 @@ pub(crate) fn compile(
         Some(files.word(names[p.file as usize], p.line, p.column, t.text))
     };
     let function = |name: &str| inner.iter().position(|t| t.is(name)).and_then(declared);
-    let marked = if hlsl.is_some() { pre.clone() } else { mark::marked(&pre, &inner, &|n| places.get(n).copied().flatten()) };
+    let marked = mark::marked(&pre, &inner, hlsl.is_some(), &|n| places.get(n).copied().flatten(), &globals.initial);
     let again = |relaxed| glslang::parse(&Program { text: &marked, stage, hlsl, relaxed, late }, &mut |_, _, _| None);
     let failed = |log: String| messages::errors(&log, "F0011", &files, &function, first);
-    let with_places = if hlsl.is_some() { None } else { again(true).ok() };
+    let with_places = again(true);
+    if let (Err(log), false, None) = (&with_places, globals.initial.is_empty(), hlsl) {
+        return Err(messages::errors(log, "F0024", &files, &function, first));
+    }
+    let with_places = with_places.ok();
     let mut words = with_places.as_ref().unwrap_or(&parsed).words().map_err(failed)?;
     if hlsl.is_none() && mark::invented(&words, &globals) {
         words = again(false).and_then(|p| p.words()).map_err(|_| {

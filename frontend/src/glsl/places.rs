@@ -155,6 +155,11 @@ impl Files {
         open.pop()
     }
 
+    /// Where a word stands first.
+    pub(crate) fn first(&self, word: &str) -> Option<Span> {
+        self.files.iter().find_map(|f| f.words.iter().find(|w| w.text == word).map(|w| Span::new(f.id, w.at, w.end)))
+    }
+
     /// A part of a span that is a certain word.
     pub(crate) fn narrow(&self, span: Span, word: &str) -> Option<Span> {
         let f = self.files.iter().find(|f| f.id == span.file)?;

@@ -5,15 +5,31 @@
 //! becomes one of version 4.40. Every word stays on its line, so that glslang's messages can be brought back to the user's text.
 //!
 //! glslang prepares its tables of a version when it first meets it. Those of 4.50 and 4.60 take three times as long as older ones, nearly
-//! all of it for functions that no machine here has; so these texts are tried as 4.40 first.
+//! all of it for functions that no machine here has; so texts are tried first as the oldest version whose rules are theirs.
 
 use super::lex::{Kind, Token, tokens};
 use retroshade_ir::Stage;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// The version that stands for all older ones, and for newer ones as far as it goes.
-const FAST: u32 = 440;
+/// The version that stands for all older ones.
+const OLD: u32 = 440;
+/// The one that old texts are tried as: it has their rules for calls, and the least to prepare.
+const FAST_OLD: u32 = 140;
+/// The one that newer texts are tried as: the rules for calls are those since 4.00.
+const FAST: u32 = 410;
+/// What there is to prepare for compute programs comes with 4.20 and stays the same up to this.
+const FAST_COMPUTE: u32 = 440;
+
+/// What later versions have without asking.
+const LATER: &[&str] = &[
+    "GL_ARB_shading_language_420pack",
+    "GL_ARB_separate_shader_objects",
+    "GL_ARB_explicit_attrib_location",
+    "GL_ARB_shader_storage_buffer_object",
+    "GL_ARB_shader_image_load_store",
+    "GL_ARB_enhanced_layouts",
+];
 
 /// What stands before a name that only the new dialect reserves.
 const PREFIX: &str = "shaderc_r_";
@@ -266,6 +282,8 @@ impl Upgrade {
             "varying" if self.stage == Stage::Vertex => "out".into(),
             "varying" => "in".into(),
             "samplerExternalOES" => "sampler2D".into(),
+            // Versions before 4.20 have them built in, of another size.
+            "gl_FragColor" | "gl_FragData" if self.stage == Stage::Fragment => format!("{PREFIX}{w}").into(),
             "gl_FragDepthEXT" => "gl_FragDepth".into(),
             // Before there was a function of this name it was a favourite for samplers.
             "texture" if self.dialect.lacks(130, 300) && !next.trim_start().starts_with('(') => format!("{PREFIX}{w}").into(),
@@ -358,26 +376,40 @@ impl Upgrade {
         out.push_str(&"\n".repeat(lines - at.min(lines as u32) as usize));
     }
 
-    /// Whether the text may be tried as one of an older version, for which glslang starts faster.
-    pub(crate) fn has_faster(&self) -> bool {
-        self.dialect.stated && !self.dialect.es && self.dialect.version > FAST
+    /// An older version that the text may be tried as, for which glslang starts faster.
+    pub(crate) fn faster(&self) -> Option<u32> {
+        let d = self.dialect;
+        let fast = match self.stage {
+            _ if d.is_old() => FAST_OLD,
+            Stage::Compute => FAST_COMPUTE,
+            _ => FAST,
+        };
+        let may = d.is_old() && self.stage != Stage::Geometry || d.stated && !d.es && d.version > fast;
+        may.then_some(fast)
     }
 
-    /// What stands before the text: the version (with `fast` that of [`Upgrade::has_faster`]), and what the old dialect had built in.
-    pub(crate) fn header(&self, toks: &[Token<'_>], defines: &[(String, String)], fast: bool) -> String {
+    /// What stands before the text: the version, or that of [`Upgrade::faster`], and what the old dialect had built in.
+    pub(crate) fn header(&self, toks: &[Token<'_>], defines: &[(String, String)], faster: Option<u32>) -> String {
         let d = self.dialect;
         let mut out = String::new();
+        let version = faster.unwrap_or(if d.is_old() { OLD } else { d.version });
+        let profile = if d.es && !d.is_old() { " es" } else { "" };
+        let _ = writeln!(out, "#version {version}{profile}");
+        // Locations of varyings belong to 4.10; drivers of 3.30 take them nevertheless.
+        let missing = match faster {
+            Some(_) if version < OLD => LATER,
+            None if !d.es && version < 410 => &["GL_ARB_separate_shader_objects"],
+            _ => &[],
+        };
+        for extension in missing {
+            let _ = writeln!(out, "#extension {extension} : enable");
+        }
         if d.is_old() {
-            let _ = writeln!(out, "#version {FAST}\n#extension GL_EXT_spirv_intrinsics : enable\n#undef VULKAN");
+            out.push_str("#extension GL_EXT_spirv_intrinsics : enable\n#undef VULKAN\n");
             if d.es {
                 out.push_str("#define GL_ES 1\n#define GL_FRAGMENT_PRECISION_HIGH 1\n");
-            }
-        } else {
-            let profile = if d.es { " es" } else { "" };
-            let _ = writeln!(out, "#version {}{profile}", if fast { FAST } else { d.version });
-            // Locations of varyings belong to 4.10; drivers of 3.30 take them nevertheless.
-            if !d.es && d.version < 410 {
-                out.push_str("#extension GL_ARB_separate_shader_objects : enable\n");
+            } else if d.version >= 150 {
+                out.push_str("#define GL_core_profile 1\n");
             }
         }
         out.push_str("#extension GL_GOOGLE_include_directive : enable\n");
@@ -418,9 +450,11 @@ impl Upgrade {
         for (word, declared) in &words {
             match *word {
                 _ if *declared => {}
-                "gl_FragColor" if self.stage == Stage::Fragment => out.push_str("out vec4 gl_FragColor;\n"),
+                "gl_FragColor" if self.stage == Stage::Fragment => {
+                    let _ = writeln!(out, "out vec4 {PREFIX}{word};");
+                }
                 "gl_FragData" if self.stage == Stage::Fragment => {
-                    let _ = writeln!(out, "out vec4 gl_FragData[{}];", elements(word, toks));
+                    let _ = writeln!(out, "out vec4 {PREFIX}{word}[{}];", elements(word, toks));
                 }
                 "gl_LastFragData" if self.stage == Stage::Fragment => {
                     let _ = writeln!(out, "in vec4 gl_LastFragData[{}];", elements(word, toks));

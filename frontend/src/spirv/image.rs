@@ -99,7 +99,8 @@ impl<'m> Converter<'m> {
                     return Ok(());
                 }
                 let Some(n) = a.count else {
-                    return Err(self.error("F0135", format!("`{name}`: arrays of textures without a length exist on none of the machines")));
+                    let m = "has no length: the machines bind each texture by itself, so there must be a number (`{name}[8]`)";
+                    return Err(self.error("F0135", format!("the array of textures `{name}` {}", m.replace("{name}", name))));
                 };
                 if n as usize > 1024 {
                     return Err(self.limit(format!("`{name}` is an array of {n} textures; no machine has room for them")));

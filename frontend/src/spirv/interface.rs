@@ -16,6 +16,10 @@ use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, Decoration, StorageClass};
 use std::rc::Rc;
 
+/// The block into which glslang puts GLSL's uniforms that stand outside any.
+pub(crate) const LOOSE: &str = "gl_DefaultUniformBlock";
+/// The one for HLSL's.
+const LOOSE_HLSL: &str = "$Global";
 /// No machine has room for more bytes of uniforms.
 const MAX_UNIFORM_BYTES: u64 = 1 << 20;
 /// Declarations that one variable may fall apart into.
@@ -24,6 +28,11 @@ const MAX_LEAVES: u64 = 1 << 12;
 const MAX_LOCATIONS: u32 = 128;
 /// The highest location.
 const MAX_LOCATION: u32 = 1 << 10;
+
+/// Whether a block has only this compiler's name, around uniforms that the source has outside blocks.
+pub(crate) fn is_loose(block: &str) -> bool {
+    matches!(block, LOOSE | LOOSE_HLSL)
+}
 
 /// A uniform buffer and a place in it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -173,6 +182,7 @@ impl<'m> Converter<'m> {
                 _ => return Err(self.error("F0120", "mesh and ray-tracing programs run on none of the machines")),
             }
         }
+        self.initial_values(globals)?;
         for output in [false, true] {
             self.declare_io(globals, used, output)?;
         }
@@ -255,7 +265,7 @@ impl<'m> Converter<'m> {
 
     /// Whether a variable is the block into which glslang puts the loose uniforms.
     fn is_default_block(&self, g: &Global) -> bool {
-        g.storage == StorageClass::Uniform && self.b.name(g.ty) == Some("gl_DefaultUniformBlock")
+        g.storage == StorageClass::Uniform && self.b.name(g.ty) == Some(LOOSE)
     }
 
     /// Whether a type holds numbers.
@@ -319,7 +329,11 @@ impl<'m> Converter<'m> {
                 let offsets = self.types.offsets(id);
                 let types = self.types;
                 let members = types.struct_members(id);
+                let loose = self.b.name(id).is_some_and(is_loose);
                 for (i, m) in (0u32..).zip(members) {
+                    if loose {
+                        self.span = (self.facts.declared)(id, m.name.as_deref().unwrap_or_default());
+                    }
                     // A structure that only wraps something has no name for it.
                     let part = if members.len() == 1 && m.name.is_none() { name.to_string() } else { self.member_name(name, ty, i) };
                     let at = Where { row_major: m.row_major, matrix_stride: m.matrix_stride, relaxed: at.relaxed || m.relaxed, ..at };
@@ -712,7 +726,7 @@ impl<'m> Converter<'m> {
         let mut decl = match says.builtin {
             Some(b) => match builtin(b) {
                 Some(b) => IoDecl::builtin(t, b),
-                None => return Err(self.error("F0124", format!("the builtin {b:?} exists on none of the machines"))),
+                None => return Err(self.error("F0124", lacking(b))),
             },
             None if !io.output && matches!(name, "gl_LastFragColorARM" | "gl_LastFragData[0]") => IoDecl::builtin(t, Builtin::LastColor),
             None if !io.output && is_last_colour(name) => {
@@ -899,6 +913,20 @@ fn draw_parameter(b: BuiltIn) -> Option<&'static str> {
 /// Whether an input is the frame buffer's colour, which takes no location.
 fn is_last_colour(name: &str) -> bool {
     name.starts_with("gl_LastFrag")
+}
+
+/// What no machine tells a program or takes from it.
+fn lacking(b: BuiltIn) -> String {
+    let what = match b {
+        BuiltIn::HelperInvocation => "whether an invocation is a helper (gl_HelperInvocation) cannot be asked",
+        BuiltIn::SamplePosition => "where in its pixel a sample lies (gl_SamplePosition) cannot be asked",
+        BuiltIn::BaryCoordKHR | BuiltIn::BaryCoordNoPerspKHR => "barycentric coordinates cannot be read",
+        BuiltIn::FragStencilRefEXT => {
+            return "a program's own stencil value (gl_FragStencilRefARB): R700 alone could export one, which is not built".to_string();
+        }
+        _ => return format!("the builtin {b:?} exists on none of the machines"),
+    };
+    format!("{what} on any of the machines")
 }
 
 /// The IR's name for a builtin, if some machine has it.

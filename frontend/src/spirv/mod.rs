@@ -17,6 +17,7 @@ mod convert;
 mod flow;
 mod func;
 mod image;
+mod initial;
 mod interface;
 mod keep;
 mod math;
@@ -46,6 +47,8 @@ use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, Decoration, ExecutionMode, ExecutionModel, StorageClass};
 use std::collections::BTreeSet;
 use used::Used;
+#[cfg(feature = "glsl")]
+pub(crate) use {initial::INITIAL, interface::LOOSE};
 
 type Errors = Vec<Diagnostic>;
 

@@ -150,7 +150,8 @@ impl Converter<'_> {
     /// Makes the slot for a variable. `memory`: puts it into workgroup memory.
     pub(crate) fn make_slot(&mut self, name: &str, ty: Ty, key: &ArrayKey, in_array: bool) -> R<Slot> {
         if ty.is_leaf() {
-            let t = self.ir_ty(ty)?;
+            let what = if name.is_empty() { String::new() } else { format!("`{name}`: ") };
+            let t = ty.ir().map_err(|m| self.error("F0114", what + &m))?;
             return Ok(Slot::Leaf(self.ssa.var(t)));
         }
         if !in_array && ty.leaves(self.types) > MAX_VARIABLE_LEAVES {

@@ -3,6 +3,7 @@
 use super::binary::{Global, Id};
 use super::consts::Const;
 use super::convert::Converter;
+use super::interface::is_loose;
 use super::types::{Kind, Num, ResourceDef, Ty};
 use retroshade_ir::surface::{Block, BlockKind, BlockMember, SamplerPlace, SpecConstant};
 use spirv::{Decoration, Op, StorageClass};
@@ -13,8 +14,6 @@ const MAX_DEPTH: u32 = 16;
 const MAX_MEMBERS: u64 = 1 << 12;
 /// Elements of an array of blocks that are listed.
 const MAX_BLOCKS: u32 = 64;
-/// The block into which glslang puts uniforms that stand outside any.
-const LOOSE: &str = "gl_DefaultUniformBlock";
 
 /// A number type as reflection spells it.
 fn scalar(n: Num) -> String {
@@ -79,7 +78,7 @@ impl Converter<'_> {
                 };
                 let members = self.block_members(id, 0);
                 let size = members.iter().map(|m| m.offset.saturating_add(m.size)).max().unwrap_or(0);
-                let name = self.b.name(id).filter(|n| *n != LOOSE).unwrap_or_default().to_string();
+                let name = self.b.name(id).filter(|n| !is_loose(n)).unwrap_or_default().to_string();
                 self.out.surface.blocks.push(Block { kind, name, instance, group, binding, size, members });
             }
             _ => {}

@@ -27,7 +27,7 @@ pub(crate) fn parse(e: &naga::front::wgsl::ParseError, spans: SpanMap, names: Na
     let wrong = |l: &str| l.contains("has type") || l.starts_with("this expression has") || l.starts_with("but this");
     let main = labels.iter().position(|(_, l)| wrong(l)).filter(|n| *n > 0 && labels[0].0.start <= labels[*n].0.start).unwrap_or(0);
     let (mut at, label) = labels.get(main).copied().unwrap_or((Span::NONE, ""));
-    let dull = ["see msg", "definition of", "invalid accessor", "unknown ", "Some("];
+    let dull = ["the `", "see msg", "definition of", "invalid accessor", "unknown ", "Some("];
     if !label.is_empty() && !message.contains(label) && !dull.iter().any(|d| label.starts_with(d)) {
         message = format!("{message} ({label})");
     }
@@ -41,7 +41,9 @@ pub(crate) fn parse(e: &naga::front::wgsl::ParseError, spans: SpanMap, names: Na
     for (_, (s, l)) in labels.iter().enumerate().filter(|(n, (_, l))| *n != main && !l.is_empty()) {
         d = d.note(*s, clean(l));
     }
-    let known = |n: &&str| !n.contains("maintainers") && !NOT_WGSL.iter().any(|t| n.contains(t)) && !n.contains("http");
+    let known = |n: &&str| {
+        !n.contains("maintainers") && !n.contains("enable this extension") && !NOT_WGSL.iter().any(|t| n.contains(t)) && !n.contains("http")
+    };
     for n in e.notes().filter(known) {
         d = d.note(Span::NONE, clean(n));
     }
@@ -59,6 +61,9 @@ fn plainly(message: String) -> String {
     }
     if let Some(name) = message.strip_prefix("unknown language extension").and_then(quoted) {
         return format!("`{name}` is an extension of one implementation and no part of WGSL");
+    }
+    if let Some(name) = message.strip_suffix("enable extension is not enabled").and_then(quoted) {
+        return format!("this needs `enable {name};` at the top of the shader");
     }
     if let Some((what, name)) = message.strip_prefix("unknown ").and_then(|rest| rest.split_once(": `")) {
         let today = if name == "push_constant`" { "; today's name is `immediate`" } else { "" };

@@ -60,6 +60,19 @@ pub fn run_compute(m: &Module, storage: Vec<Vec<u32>>, uniforms: Vec<Vec<u32>>, 
     }
 }
 
+/// Runs one workgroup of a compute program: storage buffers in the order of declaration, uniforms by name.
+pub fn compute(m: &Module, storage: Vec<Vec<u32>>, uniforms: &[(&str, Vec<u32>)]) -> Vec<Vec<u32>> {
+    let of = |name: &str| uniforms.iter().find(|u| u.0 == name).map(|u| u.1.clone());
+    let uniforms = m.uniforms.values().map(|u| of(&u.name).unwrap_or_else(|| panic!("no value for {}", u.name))).collect();
+    run_compute(m, storage, uniforms, [1; 3])
+}
+
+/// Asserts that a program which writes a texel of the storage texture `t` and reads it into the second buffer finds `want` there.
+pub fn texel_comes_back(m: &Module, format: &str, want: [f32; 4]) {
+    let r = compute(m, vec![vec![0; 64], vec![0; 4]], &[("t.size", vec![2, 2, 2, 8])]);
+    close(format, &floats(&r[1]), &want, 1e-6);
+}
+
 /// Asserts that floats agree within a relative and absolute tolerance.
 pub fn close(what: &str, got: &[f32], want: &[f32], tolerance: f32) {
     assert_eq!(got.len(), want.len(), "{what}: {got:?} instead of {want:?}");
