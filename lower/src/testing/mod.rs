@@ -74,6 +74,15 @@ pub fn program_count(default: u64) -> u64 {
     std::env::var("RETROSHADE_RANDOM").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
+/// The seeds of these programs: from 0, or from what `RETROSHADE_FROM` says; only that of `RETROSHADE_SEED` where it is set.
+pub fn program_seeds(default: u64) -> std::ops::Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    match (number("RETROSHADE_SEED"), number("RETROSHADE_FROM")) {
+        (Some(s), _) => s..s + 1,
+        (None, from) => from.unwrap_or(0)..from.unwrap_or(0) + program_count(default),
+    }
+}
+
 /// Runs seeds of a profile against a target; the error is a report with the seed, the reduced program and its bind file.
 pub fn check_random(isa: &dyn TargetIsa, profile: &Profile, seeds: std::ops::Range<u64>) -> Result<Summary, String> {
     check_random_with(isa, profile, seeds, &default_options)

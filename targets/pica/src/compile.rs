@@ -141,6 +141,11 @@ impl Made {
     }
 }
 
+/// Whether a program that does not fit might do so in another way: what is several times too much stays too much.
+fn nearly(e: &CompileError) -> bool {
+    matches!(e, CompileError::Limit { needed, available, .. } if *needed <= 4 * available)
+}
+
 /// Compiles a verified module. Where a function stays a procedure or a loop a loop only if the program is shorter for it.
 pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     let first = Variant::of(options);
@@ -156,12 +161,15 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
     let mut budget = options.budget(WORK);
     let mut build = |way: Variant, b: &mut Budget| Ok(Made { shader: compile_as(source, options, &way, b)?, way });
     let mut best = search([first.clone()].into_iter().chain(rolled(&first)).chain(long), &mut budget, &mut build, Made::words);
-    if best.is_err() {
+    if let Err(e) = &best {
         // Tables take registers that uniforms may need, and small arrays can be selects as well; in the source's order less may be alive.
-        let selects = Some(Variant { tables: false, algebra: false, ..first.clone() });
-        let kept = functions.iter().map(|f| keeping(&first, f));
-        let more = selects.clone().into_iter().chain(selects.as_ref().and_then(rolled)).chain(kept);
-        best = search(more, &mut budget, &mut build, Made::words).or(best);
+        let selects = nearly(e).then(|| Variant { tables: false, algebra: false, ..first.clone() });
+        // What counts an array's elements in a function need not be proven where it is called.
+        let kept = functions.iter().map(|f| keeping(&first, f)).filter(|_| nearly(e) || matches!(e, CompileError::Invalid(_)));
+        let more: Vec<Variant> = selects.clone().into_iter().chain(selects.as_ref().and_then(rolled)).chain(kept).collect();
+        if !more.is_empty() {
+            best = search(more, &mut budget, &mut build, Made::words).or(best);
+        }
     }
     // A loop that only calls is unrolled sooner.
     let kept =
@@ -227,14 +235,16 @@ fn packed(p: Program, structures: Vec<Structure>, options: &Options, limit: usiz
         left.set(left.get().saturating_sub(trial * rounds));
         done
     };
-    let words = |(p, s): &Packed| finished(p, s, true).map(|f| cost(&f));
     // What is far too long gets no shorter by a search of minutes.
-    let hopeless = nodes > 8 * limit || finished(&first.0, &first.1, true).is_some_and(|f| f.emitted.code.len() > limit + limit / 4);
+    let as_it_is = if nodes > 8 * limit { None } else { finished(&first.0, &first.1, true) };
+    let words = as_it_is.as_ref().map_or(nodes, |f| f.emitted.code.len());
+    let hopeless = words > limit + limit / 4;
     if options.opt == OptLevel::O1 || hopeless {
         budget.spend(share);
         return first;
     }
-    let mut best = (words(&first), Packing::default(), first);
+    let words = |(p, s): &Packed| finished(p, s, true).map(|f| cost(&f));
+    let mut best = (as_it_is.map(|f| cost(&f)), Packing::default(), first);
     let mut tried = Vec::new();
     while let Some(change) = best.1.changes(&p, &tried).filter(|_| left.get() > 0) {
         tried.push(change);
@@ -286,7 +296,10 @@ fn compile_as(source: &Module, options: &Options, way: &Variant, budget: &mut Bu
     let mut done = match finish(&p, &structures, true, &mut 0) {
         Ok(f) => f,
         Err(Failure::Broken(m)) => return Err(CompileError::Internal(m)),
-        Err(Failure::Pressure(p, n)) => return Err(pressure(&p, n)),
+        Err(Failure::Pressure(p, n)) => {
+            too_many(p.blocks.iter().map(|b| 8 * b.nodes.len()).sum(), 16 * limit, &p)?;
+            return Err(pressure(&p, n));
+        }
     };
     if options.check_allocation {
         for part in crate::place::check::placed(&done.program, &done.places) {

@@ -1,11 +1,13 @@
 //! Random programs: the simulator on the code against the interpreter on the legalised IR, bit for bit.
 
 use retroshade_ir::Stage;
-use retroshade_lower::testing::{Profile, check_random, program_count};
+use retroshade_lower::Options;
+use retroshade_lower::testing::{Profile, check_random_with, default_options, program_seeds};
 
 fn check(stage: Stage, programs: u64) {
     let profile = Profile::pica().only(&[stage]);
-    let s = check_random(retroshade_pica::isa(), &profile, 0..program_count(programs)).unwrap_or_else(|e| panic!("{e}"));
+    let options = |seed| Options { validate: true, ..default_options(seed) };
+    let s = check_random_with(retroshade_pica::isa(), &profile, program_seeds(programs), &options).unwrap_or_else(|e| panic!("{e}"));
     println!("{s:?}");
     // A harness that refuses everything would prove nothing.
     assert!(s.agree * 2 > s.refused + s.limited, "{s:?}");

@@ -1,11 +1,11 @@
 //! Random programs: the simulator on compiled code against the interpreter on the legalised module, bit for bit.
 //!
-//! `RETROSHADE_RANDOM=N` sets the number of programs of each test, `RETROSHADE_SEED=n` runs one of them, `RETROSHADE_SURVEY=1`
-//! lists every kind of failure instead of stopping at the first.
+//! `RETROSHADE_RANDOM=N` sets the number of programs of each test, `RETROSHADE_FROM=n` the first, `RETROSHADE_SEED=n` runs one of them,
+//! `RETROSHADE_SURVEY=1` lists every kind of failure instead of stopping at the first.
 
 use retroshade_ir::surface::{Block, BlockKind};
 use retroshade_ir::{Module, Stage};
-use retroshade_lower::testing::{Profile, Verdict, check_random_with, diff_with, program_count, random_program};
+use retroshade_lower::testing::{Profile, Verdict, check_random_with, diff_with, program_seeds, random_program};
 use retroshade_lower::{ColorFormat, Options};
 use std::collections::BTreeMap;
 
@@ -45,11 +45,7 @@ fn check(profile: &Profile, n: u64, how: How, refusals: u64) {
     let relaxed = how == How::Relaxed;
     let isa = retroshade_usse::isa();
     let number = |name: &str| std::env::var(name).ok().and_then(|s| s.parse::<u64>().ok());
-    let seeds = match (number("RETROSHADE_SEED"), number("RETROSHADE_FROM")) {
-        (Some(s), _) => s..s + 1,
-        (None, Some(f)) => f..f + program_count(n),
-        _ => 0..program_count(n),
-    };
+    let seeds = program_seeds(n);
     let survey = std::env::var_os("RETROSHADE_SURVEY").is_some();
     if !survey && how == How::Plain {
         let s = check_random_with(isa, profile, seeds, &|seed| options(seed, false)).unwrap_or_else(|e| panic!("{e}"));

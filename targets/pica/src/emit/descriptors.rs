@@ -121,18 +121,45 @@ fn low_first(nodes: &[Pattern]) -> Vec<usize> {
     colours
 }
 
+/// Patterns in one entry: what they ask for together. What agrees with each of them agrees with that.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    value: u32,
+    care: u32,
+}
+
+impl Entry {
+    fn takes(self, p: &Pattern) -> bool {
+        (self.value ^ p.value) & self.care & p.care == 0
+    }
+    fn with(self, p: &Pattern) -> Entry {
+        Entry { value: self.value | p.value & p.care, care: self.care | p.care }
+    }
+}
+
 fn greedy(nodes: &[Pattern], order: &[usize]) -> Vec<usize> {
     let mut colours = vec![usize::MAX; nodes.len()];
-    let mut classes: Vec<Vec<usize>> = Vec::new();
+    let mut entries: Vec<Entry> = Vec::new();
     for &n in order {
-        let c = classes.iter().position(|c| c.iter().all(|m| agree(&nodes[n], &nodes[*m]))).unwrap_or_else(|| {
-            classes.push(Vec::new());
-            classes.len() - 1
+        let c = entries.iter().position(|e| e.takes(&nodes[n])).unwrap_or_else(|| {
+            entries.push(Entry::default());
+            entries.len() - 1
         });
-        classes[c].push(n);
+        entries[c] = entries[c].with(&nodes[n]);
         colours[n] = c;
     }
     colours
+}
+
+/// Patterns of which no two agree, as many as are found easily: so many entries there must be.
+fn clique(nodes: &[Pattern], order: &[usize]) -> usize {
+    let mut found: Vec<usize> = Vec::new();
+    for &n in order {
+        if found.iter().all(|m| !agree(&nodes[n], &nodes[*m])) {
+            found.push(n);
+        }
+    }
+    found.len()
 }
 
 fn colour(nodes: &[Pattern]) -> Vec<usize> {
@@ -151,36 +178,56 @@ fn colour(nodes: &[Pattern]) -> Vec<usize> {
             best = c;
         }
     }
-    let mut search = Search { nodes, order: &by_degree, colours: vec![usize::MAX; nodes.len()], best, budget: BUDGET };
-    search.run(0, 0);
+    let most = count(&best);
+    if most <= clique(nodes, &by_degree) {
+        return best;
+    }
+    let mut search =
+        Search { nodes, order: &by_degree, entries: Vec::new(), colours: vec![usize::MAX; nodes.len()], best, most, budget: BUDGET };
+    search.run(0);
     search.best
 }
 
 struct Search<'a> {
     nodes: &'a [Pattern],
     order: &'a [usize],
+    entries: Vec<Entry>,
     colours: Vec<usize>,
     best: Vec<usize>,
+    /// Entries of the best.
+    most: usize,
     budget: u32,
 }
 
 impl Search<'_> {
-    fn run(&mut self, at: usize, used: usize) {
-        let bound = self.best.iter().max().map_or(0, |m| m + 1);
-        if used >= bound || self.budget == 0 {
+    fn run(&mut self, at: usize) {
+        let used = self.entries.len();
+        if used >= self.most || self.budget == 0 {
             return;
         }
         self.budget -= 1;
         let Some(&n) = self.order.get(at) else {
             self.best = self.colours.clone();
+            self.most = used;
             return;
         };
-        for c in 0..(used + 1).min(bound - 1) {
-            let clash = self.order[..at].iter().any(|m| self.colours[*m] == c && !agree(&self.nodes[n], &self.nodes[*m]));
-            if !clash {
+        // A new best does not end the loops that are under way.
+        for c in 0..(used + 1).min(self.most - 1) {
+            let old = self.entries.get(c).copied();
+            let entry = old.unwrap_or_default();
+            if entry.takes(&self.nodes[n]) {
+                self.entries.truncate(used);
+                match self.entries.get_mut(c) {
+                    Some(e) => *e = entry.with(&self.nodes[n]),
+                    None => self.entries.push(entry.with(&self.nodes[n])),
+                }
                 self.colours[n] = c;
-                self.run(at + 1, used.max(c + 1));
+                self.run(at + 1);
                 self.colours[n] = usize::MAX;
+                match old {
+                    Some(old) => self.entries[c] = old,
+                    None => self.entries.truncate(used),
+                }
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::place::Places;
 use crate::select::mir::*;
 use retroshade_ir::{Block, Span};
 use retroshade_lower::structure::{Node as Tree, Structure};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Constant registers: downward from the last float uniform.
 #[derive(Clone, Debug, Default)]
@@ -350,48 +350,41 @@ const PROCEDURE: usize = 32;
 
 /// Sequences of at least three instructions that stand in several places, and how often (without overlap within a run).
 fn repeated(runs: &[Vec<&Instr>]) -> Vec<(Vec<Instr>, usize)> {
-    let mut numbers: HashMap<&Instr, u32> = HashMap::new();
-    let code: Vec<Vec<u32>> = runs
-        .iter()
-        .map(|r| {
-            let number = |i| {
-                let next = numbers.len() as u32;
-                *numbers.entry(i).or_insert(next)
-            };
-            r.iter().copied().map(number).collect()
-        })
-        .collect();
-    // Starts (run, place) of sequences that may still repeat: a repeated sequence's beginning repeats, too.
-    let mut starts: Vec<(usize, usize)> = code.iter().enumerate().flat_map(|(k, r)| (0..r.len()).map(move |n| (k, n))).collect();
+    let mut numbers: BTreeMap<&Instr, u32> = BTreeMap::new();
+    let mut number = |i| {
+        let next = numbers.len() as u32;
+        *numbers.entry(i).or_insert(next)
+    };
+    let code: Vec<Vec<u32>> = runs.iter().map(|r| r.iter().copied().map(&mut number).collect()).collect();
+    // Starts (run, place) of sequences that may still repeat, and which of them begin alike: a repeated sequence's beginning repeats, too.
+    let all = code.iter().enumerate().flat_map(|(k, r)| (0..r.len()).map(move |n| (0u32, k, n)));
+    let mut starts: Vec<(u32, usize, usize)> = all.collect();
     let mut out = Vec::new();
     for len in 1..=PROCEDURE {
-        let mut found: indexmap::IndexMap<&[u32], Vec<(usize, usize)>> = indexmap::IndexMap::new();
-        for (k, n) in &starts {
-            if let Some(s) = code[*k].get(*n..n + len) {
-                found.entry(s).or_default().push((*k, *n));
+        let longer = |(alike, k, n): (u32, usize, usize)| Some((alike, *code[k].get(n + len - 1)?, k, n));
+        let mut found: Vec<(u32, u32, usize, usize)> = starts.drain(..).filter_map(longer).collect();
+        found.sort_unstable();
+        for (number, at) in found.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|at| at.len() > 1).enumerate() {
+            starts.extend(at.iter().map(|(.., k, n)| (number as u32, *k, *n)));
+            if len < 3 {
+                continue;
             }
-        }
-        found.retain(|_, at| at.len() > 1);
-        if len > 2 {
-            for at in found.values() {
-                let (mut count, mut last) = (0, (usize::MAX, 0));
-                for (k, n) in at {
-                    if *k != last.0 || *n >= last.1 {
-                        count += 1;
-                        last = (*k, n + len);
-                    }
-                }
-                if let (true, Some((k, n))) = (count > 1, at.first()) {
-                    out.push(((*k, len, *n), runs[*k][*n..n + len].iter().map(|i| **i).collect(), count));
+            let (mut count, mut last) = (0, (usize::MAX, 0));
+            for (.., k, n) in at {
+                if *k != last.0 || *n >= last.1 {
+                    count += 1;
+                    last = (*k, n + len);
                 }
             }
+            let (.., k, n) = at[0];
+            if count > 1 {
+                out.push(((k, len, n), count));
+            }
         }
-        starts = found.into_values().flatten().collect();
-        starts.sort();
     }
     // In the order of the code, short ones first.
-    out.sort_by_key(|x: &((usize, usize, usize), Vec<Instr>, usize)| x.0);
-    out.into_iter().map(|(_, s, n)| (s, n)).collect()
+    out.sort_unstable();
+    out.into_iter().map(|((k, len, n), count)| (runs[k][n..n + len].iter().map(|i| **i).collect(), count)).collect()
 }
 
 /// Sequences that stand in several places become procedures where that is shorter: a call is one word, a return none.

@@ -11,7 +11,7 @@ use crate::isa::registers::{COMPONENTS, Index, Reg};
 use crate::isa::word::{CondOp, Instr};
 use retroshade_ir::Module;
 use retroshade_lower::TextError;
-use retroshade_lower::validate::{Fact, Facts, Program, Step, has_undefined, has_unreachable};
+use retroshade_lower::validate::{Fact, Facts, Program, Step, has_unreachable};
 
 /// First component of the temporaries, inputs and outputs.
 const TEMPORARY: Fact = 0;
@@ -45,8 +45,7 @@ fn name(f: Fact) -> String {
     }
 }
 
-/// The programs of a container; `legal` is what the code was made of: where its values are undefined, temporaries may be read that nobody
-/// wrote, and on ways that are never gone outputs need not be written.
+/// The programs of a container; `legal` is what the code was made of: on ways that are never gone outputs need not be written.
 pub fn programs(bin: &Shbin, legal: &Module) -> Result<Vec<Program>, TextError> {
     let code = decode_all(bin)?;
     Ok(bin.executables.iter().map(|e| program(e, &code, legal)).collect())
@@ -60,14 +59,7 @@ fn program(e: &Executable, code: &[Instr], legal: &Module) -> Program {
         return p;
     };
     preset(&mut p, e);
-    let undefined = has_undefined(legal);
-    p.preset.extend((TEMPORARY..INPUT).filter(|_| undefined));
     let meant = if has_unreachable(legal) { [0; 16] } else { configured(e) };
-    // A register may hold a mark by which a later branch knows the way it came: then all that is written somewhere counts as written.
-    if code.iter().any(|i| matches!(i.op, Op::Ifc | Op::Jmpc | Op::Breakc | Op::Callc)) {
-        let written = code.iter().flat_map(|i| step(i, e.geometry, &meant).writes).filter(|f| *f < INPUT);
-        p.preset.extend(written.collect::<Facts>());
-    }
     for (word, next) in all {
         let mut s = Step::default();
         match code.get(word) {

@@ -130,10 +130,26 @@ impl Place {
         }
     }
 
+    /// The same place where it is known whether a condition holds.
+    fn knowing(&self, c: Cond, holds: bool) -> Place {
+        let mut out = self.clone();
+        let (x, y) = (Some(c.x == holds), Some(c.y == holds));
+        match (c.op, holds) {
+            (CondOp::X, _) => out.flags[0] = x,
+            (CondOp::Y, _) => out.flags[1] = y,
+            (CondOp::And, true) | (CondOp::Or, false) => out.flags = [x, y],
+            // One of the two.
+            _ => {}
+        }
+        out
+    }
+
     /// Where the machine can be after the instruction here.
     fn next(&self, i: &Instr) -> SmallVec<[Place; 4]> {
         if matches!(i.op, Op::Ifc | Op::Jmpc | Op::Callc | Op::Breakc) {
-            return self.ways(i, self.holds(i.cond));
+            let known = self.holds(i.cond);
+            let sides = [true, false].into_iter().filter(|t| known.is_none_or(|k| k == *t));
+            return sides.flat_map(|t| self.knowing(i.cond, t).ways(i, Some(t))).collect();
         }
         if !matches!(i.op, Op::Ifu | Op::Jmpu | Op::Callu) {
             return self.ways(i, None);

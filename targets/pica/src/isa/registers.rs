@@ -103,7 +103,7 @@ impl Index {
 }
 
 /// A source operand: register, index, negation, swizzle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Src {
     /// Register.
     pub reg: Reg,

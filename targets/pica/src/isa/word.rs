@@ -10,7 +10,7 @@ use retroshade_emit::form::{EncodeError, FormId, Word};
 use thiserror::Error;
 
 /// How the two condition flags are joined.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CondOp {
     /// Either flag as wanted.
     #[default]
@@ -24,7 +24,7 @@ pub enum CondOp {
 }
 
 /// A condition on the flags.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cond {
     /// Which flags count.
     pub op: CondOp,
@@ -60,7 +60,7 @@ impl Cond {
 }
 
 /// One instruction. Fields that the operation does not have keep their defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Instr {
     /// Operation.
     pub op: Op,

@@ -7,6 +7,7 @@
 //!   (in + in' x) + r y          (in + r y) + in' x            each product joins its sum
 //!   o + a x + b c x             o + (a + b c) x               Horner
 //!   1 - (x k + k')              (1 - k') - x k                constants meet
+//!   (u + u' x) + k              (k + u' x) + u                a constant may be at hand
 //!   1 + v·(w s)                 1 + (v·w) s                   the factor joins the sum
 //!   1 / (k x), 1 / (1 / x)      (1 / k) (1 / x), x
 //!   A v s + B v t               (A s + B t) v                 [`blend`], where several vectors share the matrices
@@ -51,7 +52,7 @@ pub fn run(f: &mut Function) -> bool {
             break;
         }
     }
-    any
+    any | constants_first(f)
 }
 
 type Uses = SecondaryMap<Value, u32>;
@@ -119,6 +120,40 @@ fn product_that_joins(b: &mut Builder, d: &InstData, uses: &Uses) -> Option<Valu
         })?;
         let oq = b.ins(Opcode::Fadd, &[o, q]);
         Some(b.ins(Opcode::Fadd, &[oq, p]))
+    })
+}
+
+/// (u + u' x) + k = (k + u' x) + u: a constant may stand in a temporary already, beside which the product is one instruction.
+fn constants_first(f: &mut Function) -> bool {
+    passes::dce::run(f);
+    let uses = f.use_counts();
+    rewrite(f, |b, i| {
+        let d = b.func.insts[i].clone();
+        if d.op != Opcode::Fadd || d.precise {
+            return Action::Keep;
+        }
+        let with = |b: &mut Builder, (k, sum): (usize, usize)| {
+            let c = b.func.resolve(d.args[k]);
+            b.func.const_bits(c)?;
+            let (rest, last) = started_with(b, d.args[sum], c, &uses)?;
+            Some(b.ins(Opcode::Fadd, &[rest, last]))
+        };
+        [(0, 1), (1, 0)].into_iter().find_map(|way| with(b, way)).map_or(Action::Keep, Action::Replace)
+    })
+}
+
+/// A sum with a constant in the place of the uniform that it starts with, and that uniform.
+fn started_with(b: &mut Builder, sum: Value, c: Value, uses: &Uses) -> Option<(Value, Value)> {
+    let args = only(b.func, sum, Opcode::Fadd, uses)?;
+    [(0, 1), (1, 0)].into_iter().find_map(|(k, other)| {
+        let (o, p) = (args[k], args[other]);
+        let product = only(b.func, p, Opcode::Fmul, uses);
+        let starts = uniform_like(b.func, o) && product.is_some_and(|m| m.iter().any(|v| uniform_like(b.func, *v)));
+        if starts {
+            return b.func.const_bits(o).is_none().then(|| (b.ins(Opcode::Fadd, &[c, p]), o));
+        }
+        let (inner, last) = started_with(b, o, c, uses)?;
+        Some((b.ins(Opcode::Fadd, &[inner, p]), last))
     })
 }
 

@@ -4,14 +4,14 @@
 //! runs the later stages (`select::operands`, `place::coalesce`), so its gain is real.
 
 use crate::isa::forms::Op;
-use crate::place::{dots, rows, vertices};
+use crate::place::{dots, rows, signs, vertices};
 use crate::select::mir::*;
 use retroshade_lower::structure::Structure;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// Changes a node so that it computes the negated result; false if it cannot.
-fn push_negation(n: &mut Node) -> bool {
+pub fn push_negation(n: &mut Node) -> bool {
     let negate = |t: &mut Tuple| t.iter_mut().for_each(|r| *r = r.negated());
     match n.op {
         Op::Mov => negate(&mut n.srcs[0]),
@@ -68,14 +68,15 @@ fn fuse_products(p: &mut Program) {
                 if factor.neg {
                     x = x.negated();
                 }
-                // Two uniform factors cost a copy with or without the sum.
+                // Two uniform factors cost a copy with or without the sum, a uniform factor and another summand only with it.
                 let is_uniform = |r: &Ref| matches!(r.leaf, Leaf::Uni { .. } | Leaf::Const(_));
                 let uniforms = usize::from(is_uniform(&x) || is_uniform(&y)) + usize::from(is_uniform(&addend));
                 let mut inputs: Vec<u8> =
                     [x, y, addend].iter().filter_map(|r| if let Leaf::In(v, _) = r.leaf { Some(v) } else { None }).collect();
                 inputs.sort();
                 inputs.dedup();
-                if uniforms > 1 || inputs.len() > 1 {
+                let copied = uniforms > 1 || inputs.len() > 1;
+                if copied && !p.copies {
                     continue;
                 }
                 // Operands that the block redefines in between (block parameters never are: copies come last).
@@ -84,7 +85,7 @@ fn fuse_products(p: &mut Program) {
                 let mut mad = Node::new(Op::Mad, &dests, &[&[x], &[y], &[addend]], span);
                 mad.bundle = bundle;
                 p.blocks[b].nodes[n] = mad;
-                p.fired.note("lanes.mad");
+                p.fired.note(if copied { "lanes.copied" } else { "lanes.mad" });
                 p.blocks[db].nodes[dn].dests.clear();
                 p.blocks[db].nodes[dn].srcs.clear();
                 p.blocks[db].nodes[dn].op = Op::Nop;
@@ -277,6 +278,10 @@ pub struct Packing {
     pub by_register: bool,
     /// Vertices that are made alike share a procedure.
     pub vertices: bool,
+    /// Products also join sums whose operands then need a copy, which others may need too.
+    pub copies: bool,
+    /// Temporaries that hold the negated value.
+    pub negated: Vec<Tmp>,
     /// Bundles of sums that become dot products although their factors do not stand together.
     pub dots: Vec<u32>,
 }
@@ -288,8 +293,12 @@ pub enum Change {
     ByRegister,
     /// Vertices share a procedure.
     Vertices,
+    /// Products join sums whose operands need copies.
+    Copies,
     /// The sums of this bundle become dot products.
     Dot(u32),
+    /// This temporary holds the negated value.
+    Negate(Tmp),
 }
 
 impl Change {
@@ -298,7 +307,9 @@ impl Change {
         match self {
             Change::ByRegister => how.by_register = true,
             Change::Vertices => how.vertices = true,
+            Change::Copies => how.copies = true,
             Change::Dot(bundle) => how.dots.push(bundle),
+            Change::Negate(t) => how.negated.push(t),
         }
     }
 }
@@ -310,13 +321,26 @@ impl Packing {
         prepare(&mut q, self);
         let dots = || dots::doubtful(&q).into_iter().map(Change::Dot);
         let all = rows::scattered(&q).then_some(Change::ByRegister).into_iter().chain(dots());
-        all.chain(vertices::several(p).then_some(Change::Vertices)).find(|c| !tried.contains(c))
+        let all = all.chain(vertices::several(p).then_some(Change::Vertices));
+        let all = all.chain(signs::mixed(p).into_iter().map(Change::Negate));
+        all.chain(joins_by_copies(&q).then_some(Change::Copies)).find(|c| !tried.contains(c))
     }
+}
+
+/// Whether products could join sums if their operands were copied.
+fn joins_by_copies(p: &Program) -> bool {
+    let joined = |copies: bool| {
+        let mut q = Program { copies, ..p.clone() };
+        fuse_products(&mut q);
+        q.blocks.iter().map(|b| b.nodes.len()).sum::<usize>()
+    };
+    joined(true) < joined(false)
 }
 
 /// Dot products and sums of products, each where it is the shorter form.
 fn prepare(p: &mut Program, how: &Packing) {
     p.remove_dead();
+    how.negated.iter().for_each(|t| signs::negate(p, *t));
     dots::split(p);
     dots::form(p, &how.dots);
     if how.by_register {
@@ -333,6 +357,7 @@ pub fn pack(p: &mut Program, structures: &mut Vec<Structure>, how: &Packing) {
     if how.vertices {
         vertices::share(p, structures);
     }
+    p.copies = how.copies;
     fuse_products(p);
     write_outputs_directly(p);
     p.remove_dead();

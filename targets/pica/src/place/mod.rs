@@ -8,6 +8,7 @@ pub mod coalesce;
 pub mod dots;
 pub mod lanes;
 pub mod rows;
+pub mod signs;
 pub mod vertices;
 
 use crate::isa::forms::Op;
@@ -81,14 +82,15 @@ pub fn place(p: &Program, c: &Classes) -> Result<Places, u8> {
         c.webs.iter().filter(|w| w.iter().any(|x| c.members[*x as usize].iter().any(|t| used[*t as usize]))).cloned().collect();
     let degree = |w: &Vec<u32>| w.iter().map(|x| c.with[*x as usize].count_ones(..)).sum::<usize>();
     let width = |w: &Vec<u32>| -> usize { c.colour(w).map_or(4, |l| l.iter().max().map_or(0, |m| *m as usize + 1)) };
+    let signatures = signatures(p, c);
     let mut last = 17;
     for order in 0..3 {
         match order {
-            0 => classes.sort_by_key(|w| (std::cmp::Reverse(width(w)), w.first().copied())),
-            1 => classes.sort_by_key(|w| (std::cmp::Reverse(degree(w)), w.first().copied())),
-            _ => classes.sort_by_key(|w| (std::cmp::Reverse(width(w)), std::cmp::Reverse(degree(w)))),
+            0 => classes.sort_by_cached_key(|w| (std::cmp::Reverse(width(w)), w.first().copied())),
+            1 => classes.sort_by_cached_key(|w| (std::cmp::Reverse(degree(w)), w.first().copied())),
+            _ => classes.sort_by_cached_key(|w| (std::cmp::Reverse(width(w)), std::cmp::Reverse(degree(w)))),
         }
-        match try_order(c, &classes, &wish, &signatures(p, c), p.temps as usize) {
+        match try_order(c, &classes, &wish, &signatures, p.temps as usize) {
             Ok(places) => return Ok(places),
             Err(n) => last = last.min(n),
         }

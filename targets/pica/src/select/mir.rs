@@ -264,6 +264,8 @@ pub struct Program {
     pub tables: Vec<[Option<u32>; 4]>,
     /// A boolean uniform that nothing else uses, for jumps that are always taken.
     pub truth: Option<u8>,
+    /// Whether products may need copies of operands to join their sums; constants are then copied together.
+    pub copies: bool,
     /// Names of temporaries for messages: where they are made.
     pub spans: Vec<Span>,
     /// Which patterns have fired.

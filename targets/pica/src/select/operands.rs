@@ -111,6 +111,12 @@ impl Preparer {
                     *self.demand.entry(b).or_insert(0) += 1;
                 }
             }
+            // Constants beside other components are copied in any case.
+            let constant = |r: &Ref| matches!(r.leaf, Leaf::Const(_));
+            let mixed = |s: &Tuple| s.iter().any(constant) && !s.iter().all(constant);
+            if self.p.copies && !n.elementwise() && n.srcs.iter().any(mixed) {
+                *self.demand.entry(Bank::Const).or_insert(0) += 1;
+            }
         }
     }
 
@@ -221,11 +227,30 @@ impl Preparer {
                 };
                 out[*l] = Ref::tmp(tmp);
             }
-            let dests: Vec<Dest> = made.iter().map(|m| Dest::Tmp(m.1)).collect();
-            let srcs: Vec<Ref> = made.iter().map(|m| m.0).collect();
-            self.out.push(Node::new(Op::Mov, &dests, &[&srcs], span));
+            let together = k == Key::Const && self.p.copies && self.share;
+            let at = if together { self.copy_of(Bank::Const, made.len(), span) } else { self.new_copy(u32::MAX, span) };
+            self.out[at].dests.extend(made.iter().map(|m| Dest::Tmp(m.1)));
+            self.out[at].srcs[0].extend(made.iter().map(|m| m.0));
         }
         out
+    }
+
+    fn new_copy(&mut self, bundle: u32, span: retroshade_ir::Span) -> usize {
+        self.out.push(Node { bundle, ..Node::new(Op::Mov, &[], &[&[]], span) });
+        self.out.len() - 1
+    }
+
+    /// A move in this block that more lanes of a register can join: one that was made before, if copies are shared.
+    fn copy_of(&mut self, of: Bank, lanes: usize, span: retroshade_ir::Span) -> usize {
+        let same = |n: &Node| {
+            n.op == Op::Mov
+                && n.test.is_none()
+                && n.bundle == COPY
+                && n.dests.len() + lanes <= 4
+                && n.srcs[0].first().copied().and_then(bank) == Some(of)
+        };
+        let made = self.out.iter().rposition(same).filter(|_| self.share);
+        made.unwrap_or_else(|| self.new_copy(COPY, span))
     }
 
     /// The tuple through temporaries, made once per dominating block.
@@ -236,26 +261,8 @@ impl Preparer {
         let mut missing: Vec<Leaf> = t.iter().map(|r| r.leaf).filter(|l| self.find_copy(*l).is_none()).collect();
         missing.sort();
         missing.dedup();
-        if !missing.is_empty() {
-            // A copy of the same register made earlier in this block takes more lanes.
-            let share = self.share;
-            let same = |n: &Node| {
-                share
-                    && n.op == Op::Mov
-                    && n.test.is_none()
-                    && n.bundle == COPY
-                    && n.dests.len() + missing.len() <= 4
-                    && n.srcs[0].first().copied().and_then(bank) == bank(Ref { leaf: missing[0], neg: false })
-            };
-            let at = match self.out.iter().rposition(same) {
-                Some(k) => k,
-                None => {
-                    let mut n = Node::new(Op::Mov, &[], &[&[]], span);
-                    n.bundle = COPY;
-                    self.out.push(n);
-                    self.out.len() - 1
-                }
-            };
+        if let Some(of) = missing.first().and_then(|leaf| bank(Ref { leaf: *leaf, neg: false })) {
+            let at = self.copy_of(of, missing.len(), span);
             for leaf in missing {
                 let x = self.p.temp(span);
                 self.copies[self.at].insert(leaf, x);

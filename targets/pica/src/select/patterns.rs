@@ -29,9 +29,11 @@ static SCALAR: [Option<Op>; Opcode::ALL.len()] =
 pub const NOTES: &[(&str, &str)] = &[
     ("dots.form", "a sum of products with one register becomes a dot product"),
     ("dots.split", "dot products with a column across registers become sums over all columns"),
+    ("lanes.copied", "a product joins a sum of which an operand is copied"),
     ("lanes.mad", "a product joins its sum"),
     ("lanes.stored", "a result is computed in the output register"),
     ("rows", "lanes that read the same register are one instruction, not those of one operation"),
+    ("signs.negate", "a value is made negated, so that the lanes that read it agree in sign"),
     ("vertices", "vertices that are made alike share a procedure"),
 ];
 

@@ -13,7 +13,7 @@ use crate::isa::operation::{Advance, Flow, Kind, Micro, translate};
 use crate::isa::registers::{Bank, Reg};
 use retroshade_emit::FieldName;
 use retroshade_emit::form::Decoded;
-use retroshade_ir::{Binding, Builtin, Module, Opcode, Scalar};
+use retroshade_ir::{Binding, Builtin, Imm, InstData, MemRef, Module, Opcode, Output, Scalar};
 use retroshade_lower::TextError;
 use retroshade_lower::validate::{Edge, Fact, Facts, Guard, Program, Step, has_undefined, has_unreachable};
 
@@ -123,9 +123,10 @@ pub fn programs(g: &Gxp, legal: &Module) -> Result<Vec<Program>, TextError> {
     let lanes = |d: &interface::Drain| if !g.is_fragment() && d.lanes == 2 { 1 } else { u16::from(d.lanes) };
     let results: Vec<Fact> = i.drains.iter().flat_map(|d| registers(&d.from, d.format, lanes(d))).collect();
     let mut primary = program("", &g.primary, false, g.is_fragment(), preset)?;
-    // What the program writes anywhere it must write everywhere, and the position if it has one.
+    // What the program writes anywhere it must write everywhere, the position if it has one, and all where its source leaves out none.
     let position = legal.outputs.values().any(|d| d.binding == Binding::Builtin(Builtin::Position));
-    let stored = |f: &Fact| primary.steps.iter().any(|s| s.writes.contains(f)) || position && (SIZE..SIZE + 4).contains(f);
+    let whole = legal.outputs.keys().all(|k| is_stored(legal, k));
+    let stored = |f: &Fact| whole || primary.steps.iter().any(|s| s.writes.contains(f)) || position && (SIZE..SIZE + 4).contains(f);
     let all = !has_unreachable(legal);
     let left: Facts = results.into_iter().filter(|f| all && stored(f)).collect();
     if let Some(end) = primary.steps.last_mut() {
@@ -133,6 +134,12 @@ pub fn programs(g: &Gxp, legal: &Module) -> Result<Vec<Program>, TextError> {
     }
     out.push(primary);
     Ok(out)
+}
+
+/// Whether a module writes an output at all.
+fn is_stored(m: &Module, output: Output) -> bool {
+    let writes = |d: &InstData| d.op == Opcode::Output && matches!(d.imm, Imm::Mem { var: MemRef::Output(k), .. } if k == output);
+    m.functions.values().any(|f| f.ordered().any(|(_, i)| writes(&f.insts[i])))
 }
 
 /// A decoded word.

@@ -284,17 +284,8 @@ impl Selector<'_> {
         if !zero(d.args[1]) {
             return None;
         }
-        // What is true for a NaN is the opposite of what is false for it.
-        use FloatCC::*;
-        let (rel, swap) = match cc {
-            Oeq => (Rel::Eq, false),
-            Une => (Rel::Ne, false),
-            Olt => (Rel::Lt, false),
-            Ole => (Rel::Le, false),
-            Ugt => (Rel::Le, true),
-            Uge => (Rel::Lt, true),
-            _ => return None,
-        };
+        // The instruction knows four relations; what is true for a NaN is the opposite of what is false for it.
+        let (rel, swap) = Self::relation(*cc).filter(|(rel, _)| matches!(rel, Rel::Eq | Rel::Ne | Rel::Lt | Rel::Le))?;
         let x = *self.lanes[d.args[0]].first()?;
         if !x.is_plain() || !matches!(x.base, Base::V(..)) {
             return None;
