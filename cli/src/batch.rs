@@ -215,6 +215,10 @@ fn items(a: &BatchArgs) -> Result<Vec<Item>, Failure> {
         }
         let mut found = Vec::new();
         walk(&a.source, &mut BTreeSet::new(), &mut found)?;
+        // GLSL that does not say its stage is there to be included.
+        if !a.options.iter().any(|o| o == "--stage" || o.starts_with("--stage=")) {
+            found.retain(|f| !matches!(Language::of_path(f), Some((Language::Glsl, None))));
+        }
         for file in found {
             let folder = file.strip_prefix(&a.source).ok().and_then(Path::parent).unwrap_or(Path::new("")).to_path_buf();
             items.extend(a.target.iter().map(|t| Item {

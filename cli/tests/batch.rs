@@ -75,6 +75,18 @@ fn failures_stop_or_do_not() {
 }
 
 #[test]
+fn what_is_only_included_is_no_item() {
+    let shader =
+        "#version 450\n#include \"halve.glsl\"\nlayout(location = 0) out vec4 c;\nvoid main() { c = vec4(halve(gl_FragCoord.x)); }\n";
+    let f = Folder::new("included").with("src/a.frag", shader).with("src/halve.glsl", "float halve(float x) { return x * 0.5; }\n");
+    let o = batch(&f, &["-t", "tesla", "-o", "out", "src"]);
+    assert_eq!((o.status.code(), lines(&o).len(), tree(&f, "out").len()), (Some(0), 1, 1), "{}", String::from_utf8_lossy(&o.stdout));
+    // Whoever says the stage means every file.
+    let o = batch(&f, &["--keep-going", "-t", "tesla", "-o", "all", "src", "--", "--stage", "fragment"]);
+    assert_eq!(lines(&o).len(), 2);
+}
+
+#[test]
 fn manifests() {
     let manifest = "{ \"file\": \"src/a.wgsl\", \"target\": [\"pica\", \"tesla\"] }\n\n{ \"file\": \"src/b.wgsl\", \"options\": [\"--emit\", \"stats\"] }\n";
     let f = Folder::new("manifest").with("src/a.wgsl", GOOD).with("src/b.wgsl", GOOD).with("all.jsonl", manifest);
