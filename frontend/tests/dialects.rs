@@ -308,3 +308,56 @@ fn messages_point_into_the_users_text() {
         assert!(at.starts_with(place), "`{at}` for {source}: {what}");
     }
 }
+
+#[test]
+fn names_that_a_text_only_mentions_are_no_outputs() {
+    let three = "#version 300 es
+#define varying in
+layout(location = 0) out highp vec4 pc_fragColor;
+#define gl_FragColor pc_fragColor
+precision highp float;
+varying vec2 uv;
+#ifdef NEVER
+float a() { return gl_Color.x + gl_FragData[2].x; }
+#endif
+void main() { gl_FragColor = uv.xyxy; }
+";
+    let m = from_glsl(Stage::Fragment, three);
+    assert_eq!(m.outputs.values().map(|o| &*o.name).collect::<Vec<_>>(), ["pc_fragColor"]);
+    assert_eq!(m.inputs.values().map(|i| &*i.name).collect::<Vec<_>>(), ["uv"]);
+    let two = "void main() { gl_FragData[0] = vec4(1.0); gl_FragData[1] = vec4(2.0); }";
+    assert_eq!(from_glsl(Stage::Fragment, two).outputs.len(), 2);
+}
+
+#[test]
+fn calls_follow_the_rules_of_the_text_s_version() {
+    let text = |version: u32| {
+        format!(
+            "#version {version}\nfloat f(float a) {{ return 1.0; }}\nfloat f(uint a) {{ return 2.0; }}\nout vec4 o;\nvoid main() {{ o = vec4(f(3)); }}"
+        )
+    };
+    for version in [130, 150, 330] {
+        let m = from_glsl(Stage::Fragment, &text(version));
+        assert_eq!(floats(&run(&m, Vec::new(), Vec::new())[0]), [1.0; 4], "{version}");
+    }
+    // Integers become unsigned ones since 4.00.
+    for version in [400, 450] {
+        assert!(message(Stage::Fragment, &text(version)).1.contains("ambiguous"), "{version}");
+    }
+}
+
+#[test]
+fn lines_go_on_behind_a_backslash() {
+    for version in ["110", "120", "330", "400", "450", "300 es", "310 es"] {
+        let text = format!(
+            "#version {version}\r\n#define TWO \\\r\n    2.0\r\nprecision highp float;\r\n#define OUT {}\r\nvoid main() {{ OUT = vec4(TWO); }}\r\n",
+            "o"
+        );
+        let text = text.replace(
+            "void main",
+            "#if __VERSION__ < 130\r\n#undef OUT\r\n#define OUT gl_FragColor\r\n#else\r\nout vec4 o;\r\n#endif\r\nvoid main",
+        );
+        let m = from_glsl(Stage::Fragment, &text);
+        assert_eq!(floats(&run(&m, Vec::new(), Vec::new())[0]), [2.0; 4], "{version}");
+    }
+}

@@ -395,10 +395,10 @@ impl Upgrade {
         let version = faster.unwrap_or(if d.is_old() { OLD } else { d.version });
         let profile = if d.es && !d.is_old() { " es" } else { "" };
         let _ = writeln!(out, "#version {version}{profile}");
-        // Locations of varyings belong to 4.10; drivers of 3.30 take them nevertheless.
+        // Drivers of 3.30 take locations of varyings and lines that end in a backslash, too.
         let missing = match faster {
             Some(_) if version < OLD => LATER,
-            None if !d.es && version < 410 => &["GL_ARB_separate_shader_objects"],
+            None if !d.es && version < 420 => &LATER[..2],
             _ => &[],
         };
         for extension in missing {

@@ -235,8 +235,10 @@ fn in_order(b: &Binary<'_>, w: &Words<'_>, entry: &Entry, used: &Used) -> Vec<Gl
         let rank = if block == "gl_PerVertex" { 0 } else { 1 + usize::from(!name.starts_with("gl_")) };
         (if entry.model == ExecutionModel::Geometry { rank } else { 0 }, declared)
     };
+    // What an old dialect of GLSL may have built in is declared wherever its text has the name.
+    let maybe = |g: &Global| b.name(g.id).is_some_and(|n| n.starts_with("gl_")) && b.literal(g.id, Decoration::BuiltIn).is_none();
     let wanted = |g: &&Global| match g.storage {
-        StorageClass::Input | StorageClass::Output => entry.interface.contains(&g.id) || used.globals.contains(&g.id),
+        StorageClass::Input | StorageClass::Output => entry.interface.contains(&g.id) && !maybe(g) || used.globals.contains(&g.id),
         StorageClass::Private | StorageClass::Function | StorageClass::Workgroup => used.globals.contains(&g.id),
         _ => all || entry.interface.contains(&g.id) || used.globals.contains(&g.id),
     };
