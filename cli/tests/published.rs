@@ -160,7 +160,7 @@ fn the_rules_are_silent_about_published_containers() {
 }
 
 /// Our file of the same program, and which published containers it is compared with.
-const TWINS: [(&str, &str); 12] = [
+const TWINS: &[(&str, &str)] = &[
     ("texel.frag", "vitaQuake/build/shaders/replace_f.gxp"),
     ("texel_times_uniform.frag", "vitaQuake/build/shaders/modulate_f.gxp"),
     ("texel_times_varying.frag", "vitaQuake/build/shaders/modulate_rgba_f.gxp"),
@@ -173,28 +173,72 @@ const TWINS: [(&str, &str); 12] = [
     ("xyz_uv_sum.vert", "libcross2d/source/platforms/psp2/vita-shader-collection/lib/libvitashaders.a@43494"),
     ("xyz_rgba_sum.vert", "libcross2d/source/platforms/psp2/vita-shader-collection/lib/libvitashaders.a@61274"),
     ("flat_xy.vert", "libcross2d/source/platforms/psp2/vita-shader-collection/lib/libvitashaders.a@10422"),
+    ("fogged_texel.frag", "vitaQuake/build/shaders/replace_fog_f.gxp"),
+    ("cutout_fogged_texel.frag", "vitaQuake/build/shaders/replace_alpha_fog_f.gxp"),
+    ("quad_corner.vert", "vitaGL/source/shaders/clear_v.h"),
+    ("quad_corner_depth.vert", "vitaGL/source/shaders/precompiled_clear_v.h"),
+    ("solid_uniform.frag", "vitaGL/source/shaders/precompiled_clear_f.h"),
+    ("solid_uniform.frag", "SDL/src/render/vitagxm/SDL_render_vita_gxm_shaders.h@text1198"),
+    ("flat_xy.vert", "vita3D/shaders/clear_v.gxp"),
+    ("solid_uniform.frag", "vita2dlib/libvita2d/shader/compiled/clear_f_gxp.o"),
+    ("solid_varying.frag", "vita2dlib/libvita2d/shader/compiled/color_f_gxp.o"),
+    ("texel.frag", "vita2dlib/libvita2d/shader/compiled/texture_f_gxp.o"),
+    ("xyz_rgba_sum.vert", "vita2dlib/libvita2d/shader/compiled/color_v_gxp.o"),
+    ("xyz_uv_sum.vert", "vita2dlib/libvita2d/shader/compiled/texture_v_gxp.o"),
 ];
 
-/// Differences that may be: of which twin (`*`: of any), how the line begins, why.
+const TEMPORARIES: &str = "halves are multiplied in a temporary here, in place there";
+const LITERALS: &str = "another choice of literals; the size of DATA follows it";
+const HALF_TEXEL: &str = "the texel is taken as f16 with relaxed precision, where the vendor's compiler kept f32";
+const CORNER: &str = "the corner is computed by another sequence, with a literal less";
+
+/// What every file of minor version 4 differs in: it comes from the compiler before SDK 3.00.
+const OLDER: &[(&str, &str)] = &[
+    ("minor:", "version 5 is written"),
+    ("flags bit 19:", "clear before SDK 3.00 (19.2)"),
+    ("flags bit 20:", "likewise"),
+    ("queries:", "the table of texture queries came with version 5"),
+    ("container 19:", "two registers of DATA there that nothing uses"),
+    ("data_count:", "likewise"),
+    ("secondary_regs:", "likewise"),
+    ("input 0", "the colour is taken as f32, in the same program of version 5 (vitaQuake) as halves"),
+    ("primary_regs:", "likewise"),
+];
+
+/// Differences that may be: of which twins (`*`: of any, else how their names begin), how the line begins, why.
 const DIFFERENCES: &[(&str, &str, &str)] = &[
     ("*", "flags bit 2:", "set on about half of the published programs; nothing says what it means"),
     ("*", "parameter 0 semantic:", "ours name the location (ATTRn), Cg sources without semantics name nothing"),
     ("*", "parameter 1 semantic", "likewise"),
     ("*", "sdk:", "the youngest SDK instead of the one that made the file"),
     ("*", "compiler:", "likewise"),
-    ("texel_times_uniform.frag", "temps:", "the product of halves needs temporaries here"),
-    ("cutout_rgba.frag", "literals:", "another choice of literals; the size of DATA follows it"),
-    ("cutout_rgba.frag", "container 19:", "likewise"),
-    ("cutout_rgba.frag", "data_count:", "likewise"),
-    ("cutout_rgba.frag", "secondary_regs:", "likewise"),
-    ("cutout_uniform.frag", "literals:", "likewise"),
-    ("cutout_uniform.frag", "container 19:", "likewise"),
-    ("cutout_uniform.frag", "data_count:", "likewise"),
-    ("cutout_uniform.frag", "secondary_regs:", "likewise"),
-    ("cutout_uniform.frag", "input 0", "the texel is taken as f16 with relaxed precision, where the vendor's compiler kept f32"),
-    ("cutout_uniform.frag", "parameter 1 taken as:", "likewise"),
-    ("cutout_uniform.frag", "primary_regs:", "likewise"),
-    ("cutout_uniform.frag", "temps:", "the product of halves needs temporaries here"),
+    ("texel_times_uniform.frag", "temps:", TEMPORARIES),
+    ("fogged_texel.frag", "temps:", TEMPORARIES),
+    ("cutout_uniform.frag", "temps:", TEMPORARIES),
+    ("cutout_fogged_texel.frag", "temps:", TEMPORARIES),
+    ("cutout_rgba.frag", "literals:", LITERALS),
+    ("cutout_rgba.frag", "container 19:", LITERALS),
+    ("cutout_rgba.frag", "data_count:", LITERALS),
+    ("cutout_rgba.frag", "secondary_regs:", LITERALS),
+    ("cutout_uniform.frag", "literals:", LITERALS),
+    ("cutout_uniform.frag", "container 19:", LITERALS),
+    ("cutout_uniform.frag", "data_count:", LITERALS),
+    ("cutout_uniform.frag", "secondary_regs:", LITERALS),
+    ("cutout_fogged_texel.frag", "literals:", LITERALS),
+    ("cutout_fogged_texel.frag", "container 19:", LITERALS),
+    ("cutout_fogged_texel.frag", "data_count:", LITERALS),
+    ("cutout_fogged_texel.frag", "secondary_regs:", LITERALS),
+    ("cutout_uniform.frag", "input 0", HALF_TEXEL),
+    ("cutout_uniform.frag", "parameter 1 taken as:", HALF_TEXEL),
+    ("cutout_uniform.frag", "primary_regs:", HALF_TEXEL),
+    ("cutout_fogged_texel.frag", "input 0", HALF_TEXEL),
+    ("cutout_fogged_texel.frag", "parameter 0 taken as:", HALF_TEXEL),
+    ("cutout_fogged_texel.frag", "primary_regs:", HALF_TEXEL),
+    ("quad_corner", "literals:", CORNER),
+    ("quad_corner", "container 19:", CORNER),
+    ("quad_corner", "data_count:", CORNER),
+    ("quad_corner", "secondary_regs:", CORNER),
+    ("quad_corner", "temps:", CORNER),
 ];
 
 /// The container that we make of a twin.
@@ -286,22 +330,29 @@ fn differences(a: &Gxp, b: &Gxp) -> Vec<String> {
 #[test]
 fn containers_are_those_of_published_programs() {
     let Some(all) = published() else { return };
-    let (mut used, mut wrong) = (vec![0; DIFFERENCES.len()], Vec::new());
-    for (twin, name) in TWINS {
-        let candidates: Vec<&Published> = all.iter().filter(|p| p.name.starts_with(name) && p.n("minor") == 5).collect();
+    let (mut used, mut before, mut wrong) = (vec![0; DIFFERENCES.len()], vec![0; OLDER.len()], Vec::new());
+    for &(twin, name) in TWINS {
+        let candidates: Vec<&Published> = all.iter().filter(|p| p.name.starts_with(name)).collect();
         assert!(!candidates.is_empty(), "no container {name}");
         let g = ours(twin);
         // Of several versions of one program the nearest one.
-        let nearest = candidates.into_iter().map(|p| differences(&g, &p.container())).min_by_key(Vec::len).unwrap();
+        let of = |p: &Published| (differences(&g, &p.container()), p.n("minor") == 4);
+        let (nearest, older) = candidates.into_iter().map(of).min_by_key(|x| x.0.len()).unwrap();
         for d in nearest {
-            match DIFFERENCES.iter().position(|(at, what, _)| (*at == "*" || twin == *at) && d.starts_with(what)) {
+            if older && let Some(n) = OLDER.iter().position(|(what, _)| d.starts_with(what)) {
+                before[n] += 1;
+                continue;
+            }
+            match DIFFERENCES.iter().position(|(at, what, _)| (*at == "*" || twin.starts_with(at)) && d.starts_with(what)) {
                 Some(n) => used[n] += 1,
-                None => wrong.push(format!("{twin}: {d}")),
+                None => wrong.push(format!("{twin}, {name}: {d}")),
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    for ((at, what, _), n) in DIFFERENCES.iter().zip(used) {
+    let older = OLDER.iter().map(|(what, _)| ("version 4", what)).zip(before);
+    let younger = DIFFERENCES.iter().map(|(at, what, _)| (*at, what)).zip(used);
+    for ((at, what), n) in older.chain(younger) {
         assert!(n > 0, "{at}: `{what}` does not differ any more");
     }
 }

@@ -27,7 +27,7 @@ use retroshade_lower::{Budget, CompileError, CompiledShader, OptLevel, Options, 
 use std::cell::Cell;
 
 /// Work of the search in one way, in operations passed through the later stages.
-const SEARCH: usize = 40_000;
+const SEARCH: usize = 25_000;
 /// Work of all ways together.
 const WORK: u64 = 3 * SEARCH as u64;
 /// Above this many operations a trial costs more than linear, so fewer are made.

@@ -81,6 +81,11 @@ const DAMAGE: &[(&str, bool, fn(&mut Gxp))] = &[
     ("parameter", true, |g| g.parameters[0].array = 0),
     ("attribute", false, |g| g.parameters[0].components = 3),
     ("attribute", false, |g| g.parameters[0].resource = 2),
+    ("attribute", false, |g| {
+        if let Varyings::Vertex { attributes, .. } = &mut g.varyings {
+            *attributes |= 1 << 60;
+        }
+    }),
     ("uniform", true, |g| g.parameters[0].resource = 90),
     ("sampler", true, |g| g.parameters[1].semantic = 0),
     ("query", true, |g| g.queries[0] = 0x0300),

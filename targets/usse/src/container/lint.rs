@@ -47,7 +47,11 @@ pub static RULES: &[Rule] = &[
     tables("vertex-flags", "19.2: vertex programs have bit 16 and none of a fragment program's bits", vertex_flags),
     tables("fragment-flags", "19.2: the bits for texels, iterated inputs and sprites say what the descriptors say", fragment_flags),
     tables("parameter", "19.3: categories 0 to 4, known types, at least one element, components that fit", parameter),
-    tables("attribute", "19.3: attributes have four components and begin at a multiple of four registers", attribute),
+    tables(
+        "attribute",
+        "19.3, 19.4: attributes have four components and begin at a multiple of four registers; no other registers are read as such",
+        attribute,
+    ),
     tables("uniform", "19.3: a uniform lies inside its buffer, vectors at even words", uniform),
     tables("sampler", "19.3: a sampler says how its results are taken, 1 to 3, and names one of 16 units", sampler),
     tables("query", "19.1: the table of texture queries is there with samplers only, and agrees with them", query),
@@ -184,6 +188,14 @@ fn attribute(g: &Gxp, say: Say) {
         if p.components != 4 || !p.resource.is_multiple_of(4) || end > g.primary_regs as u64 || p.semantic as usize >= SEMANTICS.len() {
             say(None, format!("`{}` has {} components from pa{} on, of {}", p.name, p.components, p.resource, g.primary_regs));
         }
+    }
+    let Varyings::Vertex { attributes, .. } = g.varyings else { return };
+    let declared = |n: u32| {
+        let attributes = g.parameters.iter().filter(|p| p.category == 0);
+        attributes.into_iter().any(|p| (p.resource..p.resource.saturating_add(p.array.saturating_mul(4))).contains(&n))
+    };
+    if let Some(n) = (0..64).find(|n| attributes >> n & 1 == 1 && !declared(*n)) {
+        say(None, format!("pa{n} is read as an attribute, and belongs to none"));
     }
 }
 

@@ -125,7 +125,8 @@ impl Program<'_> {
 
     fn vertex_varyings(&self) -> Varyings {
         let mut attributes = 0u64;
-        for s in &self.abi.inputs {
+        // The indices have fields of their own.
+        for s in self.abi.inputs.iter().filter(|s| !self.abi.indices.contains(&Some(s.pa))) {
             for k in 0..s.lanes.max(1) as u32 {
                 attributes |= 1u64.checked_shl(s.pa as u32 + k).unwrap_or(0);
             }
