@@ -60,5 +60,12 @@ fn vertex_and_geometry_program_share_a_file() {
     assert_eq!(bin.executables.iter().map(|e| e.geometry).collect::<Vec<_>>(), [false, true]);
     assert!(bin.executables[1].entry == bin.executables[0].end);
     assert_eq!(retroshade_pica::isa().lint(&joined, &Default::default()).unwrap(), vec![]);
-    assert!(retroshade_pica::isa().disassemble(&joined, &Default::default()).unwrap().contains(".gsh point"));
+    // As text it is two files, each with its own code, and comes back as the same programs.
+    let text = retroshade_pica::isa().disassemble(&joined, &Default::default()).unwrap();
+    let (first, second) = text.split_once(";;;; file 2").unwrap();
+    assert!(second.contains(".gsh point") && second.contains("setemit") && !first.contains("setemit"), "{text}");
+    let again = retroshade_pica::isa().assemble(&text, &Default::default()).unwrap().container.unwrap();
+    let again = retroshade_pica::container::Shbin::read(&again).unwrap();
+    let kinds = |b: &retroshade_pica::container::Shbin| b.executables.iter().map(|e| (e.geometry, e.entry, e.end)).collect::<Vec<_>>();
+    assert_eq!((kinds(&again), &again.code), (kinds(&bin), &bin.code));
 }

@@ -9,6 +9,7 @@ use crate::isa::word::{Instr, decode, descriptor_index};
 use crate::legal::numerics::from_bits24;
 use retroshade_lower::TextError;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// Decodes every word of a program; the error names the word.
 pub fn decode_all(bin: &Shbin) -> Result<Vec<Instr>, TextError> {
@@ -58,26 +59,47 @@ pub fn bare(bytes: &[u8]) -> Result<String, TextError> {
 /// Disassembles a container.
 pub fn disassemble(bin: &Shbin) -> Result<String, TextError> {
     let code = decode_all(bin)?;
+    let procs = procedures(bin, &code);
+    let files = files(bin, &code, &procs);
     let mut out = String::new();
-    for (n, e) in bin.executables.iter().enumerate() {
+    for (n, (e, own)) in bin.executables.iter().zip(files).enumerate() {
         if n > 0 {
             let own = if e.geometry { String::new() } else { format!(" {OWN_UNIFORMS}") };
             out.push_str(&format!("{FILE_MARK} {}{own}\n", n + 1));
         }
-        header(&mut out, e, n);
-        if n == 0 {
-            program(&mut out, bin, &code);
-        }
+        header(&mut out, e, &entry_name(bin, n));
+        program(&mut out, &code, &procs, own);
     }
     if bin.executables.is_empty() {
         out.push_str(".nodvle\n");
-        program(&mut out, bin, &code);
+        program(&mut out, &code, &procs, 0..procs.len());
     }
     Ok(out)
 }
 
-fn entry_name(n: usize) -> String {
-    if n == 0 { "main".to_string() } else { format!("main_{}", n + 1) }
+/// The name of a program's entry, which several may share.
+fn entry_name(bin: &Shbin, n: usize) -> String {
+    match bin.executables.iter().position(|e| e.entry == bin.executables[n].entry).unwrap_or(n) {
+        0 => "main".to_string(),
+        first => format!("main_{}", first + 1),
+    }
+}
+
+/// Which procedures stand in the file of each program: a file whose code sets up vertices is a geometry program's. Where the programs do
+/// not stand in order, all are in the first.
+fn files(bin: &Shbin, code: &[Instr], procs: &[Procedure]) -> Vec<Range<usize>> {
+    let mut cuts = vec![0];
+    for pair in bin.executables.windows(2) {
+        let at = |e: &Executable| procs.iter().position(|p| p.0 == e.entry as usize).unwrap_or(0);
+        let (before, entry) = (at(&pair[0]), at(&pair[1]));
+        let emits = |p: &Procedure| code[p.0..p.1].iter().any(|i| matches!(i.op, Op::Setemit | Op::Emit));
+        let geometry = pair[1].geometry && !pair[0].geometry;
+        let first = (before + 1..entry).find(|n| geometry && emits(&procs[*n])).unwrap_or(entry);
+        let last = cuts[cuts.len() - 1];
+        cuts.push(if first > before { first.max(last) } else { procs.len() });
+    }
+    cuts.push(procs.len());
+    cuts.windows(2).map(|c| c[0]..c[1]).collect()
 }
 
 /// A number that reads back as the same float.
@@ -105,7 +127,7 @@ fn input(n: u16) -> String {
     if n == 15 { "v14[1]".to_string() } else { format!("v{n}") }
 }
 
-fn header(out: &mut String, e: &Executable, n: usize) {
+fn header(out: &mut String, e: &Executable, entry: &str) {
     let mut line = |s: String| {
         out.push_str(&s);
         out.push('\n');
@@ -120,7 +142,7 @@ fn header(out: &mut String, e: &Executable, n: usize) {
             _ => line(".gsh point c0".to_string()),
         }
     }
-    line(format!(".entry {}", entry_name(n)));
+    line(format!(".entry {entry}"));
     // Uniforms are allocated upward: names without an underscore are exported, gaps get names with one.
     let kinds = [(".fvec", numbering::FLOAT, numbering::INT), (".ivec", numbering::INT, numbering::BOOL), (".bool", numbering::BOOL, 0x88)];
     for (word, first, end) in kinds {
@@ -157,8 +179,11 @@ fn header(out: &mut String, e: &Executable, n: usize) {
     }
 }
 
+/// First word, word behind the last, name.
+type Procedure = (usize, usize, String);
+
 /// Procedures as ranges: called ones, entries, and what lies between.
-fn procedures(bin: &Shbin, code: &[Instr]) -> Vec<(usize, usize, String)> {
+fn procedures(bin: &Shbin, code: &[Instr]) -> Vec<Procedure> {
     let mut starts: BTreeMap<usize, usize> = BTreeMap::new();
     for i in code.iter().filter(|i| matches!(i.op, Op::Call | Op::Callc | Op::Callu)) {
         starts.insert(i.target as usize, i.target as usize + i.num as usize);
@@ -167,7 +192,7 @@ fn procedures(bin: &Shbin, code: &[Instr]) -> Vec<(usize, usize, String)> {
     for (n, e) in bin.executables.iter().enumerate() {
         let at = e.entry as usize;
         starts.entry(at).or_insert_with(|| (e.end as usize).max(at + 1));
-        names.insert(at, entry_name(n));
+        names.insert(at, entry_name(bin, n));
     }
     let mut out = Vec::new();
     let mut at = 0;
@@ -187,10 +212,10 @@ fn procedures(bin: &Shbin, code: &[Instr]) -> Vec<(usize, usize, String)> {
     out
 }
 
-fn program(out: &mut String, bin: &Shbin, code: &[Instr]) {
-    let procs = procedures(bin, code);
+/// Some of the procedures.
+fn program(out: &mut String, code: &[Instr], procs: &[Procedure], which: Range<usize>) {
     let jumps: BTreeSet<usize> = code.iter().filter(|i| matches!(i.op, Op::Jmpc | Op::Jmpu)).map(|i| i.target as usize).collect();
-    for (start, end, name) in &procs {
+    for (start, end, name) in &procs[which] {
         out.push_str(&format!(".proc {name}\n"));
         // (position, what to print there); inner blocks end first.
         let mut open: Vec<(usize, &str)> = Vec::new();
