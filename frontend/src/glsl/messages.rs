@@ -202,6 +202,13 @@ fn type_name(text: &str) -> String {
         "uint" => "u",
         "bool" => "b",
         "double" => "d",
+        "float16_t" => "f16",
+        "int8_t" => "i8",
+        "uint8_t" => "u8",
+        "int16_t" => "i16",
+        "uint16_t" => "u16",
+        "int64_t" => "i64",
+        "uint64_t" => "u64",
         _ => "",
     };
     if let Some((count, _)) = trimmed.split_once("-component vector of ") {
