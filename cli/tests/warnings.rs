@@ -67,6 +67,12 @@ fn precision_and_layouts_that_cannot_be_had() {
     assert!(says(&f, &["-t", "tesla", "--relaxed-precision", "-o", "a.o", "a.vert"]).contains("warning[W0003]: `--relaxed-precision`"));
     let text = says(&f, &["-t", "pica", "--matrix-layout", "column", "-o", "r.shbin", "rows.vert"]);
     assert!(text.contains("warning[W0004]: `u.m` is row_major in the source"), "{text}");
+    let columns = rows.replace("row_major", "column_major");
+    let g = folder("columns", &[("columns.vert", &columns)]);
+    let text = says(&g, &["-t", "pica", "-o", "c.shbin", "columns.vert"]);
+    assert!(text.starts_with("columns.vert:3:") && text.contains("warning[W0004]: `column_major` has no effect"), "{text}");
+    assert_eq!(says(&g, &["-t", "pica", "--matrix-layout", "column", "-o", "c.shbin", "columns.vert"]), "");
+    assert_eq!(says(&g, &["-t", "tesla", "-o", "c.o", "columns.vert"]), "");
     assert!(says(&f, &["-t", "usse", "--matrix-layout", "row", "-o", "r.gxp", "rows.vert"]).contains("W0004"));
 }
 

@@ -51,9 +51,17 @@ pub fn of_target(module: &Module, isa: &dyn TargetIsa, options: &Options) -> Vec
             out.push(Diagnostic::warning("W0004", u.span, m));
         }
     }
+    // Elsewhere matrices lie as the source says.
+    if options.matrix_layout != Some(MatrixLayout::Column) && isa.own_options().contains(&"matrix-layout") {
+        let columns = module.uniforms.values().any(|u| u.matrix && !u.rows);
+        if let Some(span) = if columns { word(module, "column_major") } else { None } {
+            let m = "`column_major` has no effect: matrices lie row by row unless `--matrix-layout column` is given";
+            out.push(Diagnostic::warning("W0004", span, m));
+        }
+    }
     let bits = mantissa_bits(isa.numerics());
     if bits < 23
-        && let Some(span) = highp(module)
+        && let Some(span) = word(module, "highp")
     {
         let m = format!("`highp` cannot be kept: target {} computes with {bits} bits of mantissa", isa.name());
         out.push(Diagnostic::warning("W0003", span, m));
@@ -67,8 +75,8 @@ fn mantissa_bits(numerics: &dyn Numerics) -> u32 {
     (0..23).find(|k| numerics.load(Scalar::F32, one | 1 << k) == one | 1 << k).map_or(0, |k| 23 - k)
 }
 
-/// The first `highp` of a GLSL source, outside comments.
-fn highp(module: &Module) -> Option<Span> {
+/// The first place of a word in a GLSL source, outside comments.
+fn word(module: &Module, word: &str) -> Option<Span> {
     let file = module.main().place().file;
     let name = module.sources.name(file)?;
     if !matches!(crate::Language::of_path(std::path::Path::new(name)), Some((crate::Language::Glsl, _))) {
@@ -83,7 +91,7 @@ fn highp(module: &Module) -> Option<Span> {
             at += rest.find("*/").map_or(rest.len(), |n| n + 2);
         } else if rest.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
             let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-            if &rest[..end] == "highp" {
+            if &rest[..end] == word {
                 return Some(Span::new(file, at as u32, (at + end) as u32));
             }
             at += end;

@@ -129,7 +129,8 @@ pub(super) const ROWS: &[Row] = &[
      "`shaderc targets T` and `docs/targets/` say how a machine computes; USSE has f16 arithmetic with `--relaxed-precision`, PICA200 has \
       only 24-bit floats."),
     ("W0004", "a layout contradicts an option",
-     "The source says how a matrix lies, so an option that wants it otherwise has no effect on it. (`-W layout`)",
+     "The source says how a matrix lies, and an option says otherwise: `row_major` holds whatever the option says; `column_major` does not hold on PICA200, where rows are \
+      the default. (`-W layout`)",
      "Drop the option, or the `row_major`/`column_major` of the source."),
     ("W0005", "an initial value stays in the source",
      "GLSL gives a uniform a value (`uniform float x = 0.5;`), but no container has a place for it. `--emit reflect` lists it as `initial`, and \
