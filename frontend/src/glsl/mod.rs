@@ -230,7 +230,8 @@ pub(crate) fn compile(
     }
     let words = mark::finish(&words, &names, hlsl.is_none().then_some(&globals));
     // Variables that the language declares stand where they are named first.
-    let builtins = inner.iter().enumerate().rev().filter(|(_, t)| t.text.starts_with("gl_")).map(|(n, t)| (t.text.to_string(), n));
+    let named = inner.iter().enumerate().rev().map(|(n, t)| (upgrade::plain(t.text), n));
+    let builtins = named.filter(|(name, _)| name.starts_with("gl_")).map(|(name, n)| (name.to_string(), n));
     let all = builtins.chain(globals.places.iter().map(|(name, n)| (name.clone(), *n)));
     let declared = all.filter_map(|(name, n)| Some((name, declared(n)?))).collect();
     Ok(Compiled { words, globals, declared, files, defines })

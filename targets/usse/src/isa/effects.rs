@@ -126,7 +126,9 @@ pub fn programs(g: &Gxp, legal: &Module) -> Result<Vec<Program>, TextError> {
     // What the program writes anywhere it must write everywhere, the position if it has one, and all where its source leaves out none.
     let position = legal.outputs.values().any(|d| d.binding == Binding::Builtin(Builtin::Position));
     let whole = legal.outputs.keys().all(|k| is_stored(legal, k));
-    let stored = |f: &Fact| whole || primary.steps.iter().any(|s| s.writes.contains(f)) || position && (SIZE..SIZE + 4).contains(f);
+    // A vertex program's first registers are the position, whether its source has one or not.
+    let places = |f: &Fact| !g.is_fragment() && (SIZE..SIZE + 4).contains(f);
+    let stored = |f: &Fact| primary.steps.iter().any(|s| s.writes.contains(f)) || if places(f) { position } else { whole };
     let all = !has_unreachable(legal);
     let left: Facts = results.into_iter().filter(|f| all && stored(f)).collect();
     if let Some(end) = primary.steps.last_mut() {
