@@ -240,9 +240,18 @@ float4 main(I i) : SV_Target { return tint * i.uv.xyxy; }
     assert_eq!(m.outputs.len(), 2);
     let one = words(&[1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 5.0, 0.0, 0.0, 1.0]);
     let r = run(&m, vec![words(&[1.0, 2.0, 3.0, 1.0])], vec![one]);
-    assert!(r.iter().any(|o| floats(o) == [6.0, 2.0, 3.0, 1.0] || floats(o) == [1.0, 2.0, 3.0, 6.0]), "{r:?}");
+    // The matrix stands by columns.
+    assert!(r.iter().any(|o| floats(o) == [6.0, 2.0, 3.0, 1.0]), "{r:?}");
     let e = hlsl("a.frag.hlsl", "float4 main() : SV_Target {\n    return missing;\n}\n", &options(Stage::Fragment)).expect_err("wrong");
     assert_eq!(errors(&e)[0].0, 2, "{e}");
+}
+
+#[test]
+fn remainders_of_hlsl_have_the_sign_of_what_is_divided() {
+    let text = "float4 main(float4 v : TEXCOORD0) : SV_Target { return float4(fmod(v.x, 2.0), v.x % 2.0, (int)v.y % 3, (int)v.y / 3); }";
+    let m = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect("HLSL");
+    let r = run(&m, vec![words(&[-5.5, -7.0, 0.0, 0.0])], Vec::new());
+    assert_eq!(floats(&r[0]), [-1.5, -1.5, -1.0, -2.0]);
 }
 
 #[test]
@@ -299,6 +308,9 @@ float4 main(float2 uv : TEXCOORD0) : SV_Target { return f(mul(m, tex2D(t, uv)) +
     // By columns, as the buffer has it.
     let m = m.surface.initial_of("m").map(floats).unwrap_or_default();
     assert_eq!(m[..8], [1.0, 5.0, 9.0, 13.0, 2.0, 6.0, 10.0, 14.0]);
+    let swizzle = "float4x4 m;\nfloat4 main(float2 uv : TEXCOORD0) : SV_Target\n{\n    float a = uv.x;\n    return dot(m[0].xy, m._m00_m10) + a;\n}\n";
+    let e = hlsl("a.frag.hlsl", swizzle, &options(Stage::Fragment)).expect_err("a swizzle of a matrix");
+    assert!(errors(&e)[0].0 == 5 && e.to_string().contains("F0022") && !e.to_string().contains("word"), "{e}");
     let wide = "float4 main(float2 uv : TEXCOORD0) : SV_Target\n{\n    float4 a = uv.xyxy;\n    double d = uv.x;\n    return a * (float)(d * d);\n}\n";
     let e = hlsl("a.frag.hlsl", wide, &options(Stage::Fragment)).expect_err("64 bits");
     assert_eq!(errors(&e)[0].0, 4, "{e}");

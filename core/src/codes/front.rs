@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
     ("F0014", "a definition fits nothing", "`--define` names no override, specialisation constant or symbol, or its value has the wrong type.", "Check the name and the value; WGSL knows only the overrides that it declares."),
     ("F0015", "an override has no value", "The source declares an override without a default.", "Give one: `--define NAME=VALUE`."),
     ("F0016", "a promised range fits nothing", "`--range` names no integer input or uniform, or its bounds are no range.", "Use a name that the message lists; bounds are `LO..HI`, both included."),
-    ("F0022", "a combination that glslang cannot translate", "Textures and samplers are parameters of functions, and uniforms stand outside blocks.", "Put the uniforms into a block, or use `sampler2D` parameters."),
+    ("F0022", "something that glslang cannot translate", "Textures and samplers are parameters of functions while uniforms stand outside blocks, or glslang's SPIR-V of an expression breaks SPIR-V's rules (in HLSL `m._m00_m10` and `mad` of integers).", "Put the uniforms into a block or use `sampler2D` parameters; write the expression in another way."),
     ("F0024", "the initial value of a uniform is no constant", "GLSL wants one that is known when the program is compiled.", "Let the program set it, or write a constant."),
     ("F0110", "a variable of a type that no machine has", "Ray queries, acceleration structures and the like.", "There is no way on these machines."),
     ("F0111", "an access that cannot be compiled", "An index or member access into something without such parts.", "Access the parts of arrays, structures, matrices and vectors only."),

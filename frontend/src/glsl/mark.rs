@@ -212,6 +212,10 @@ mod op {
     pub(super) const FUNCTION_END: u32 = 56;
     pub(super) const FUNCTION_CALL: u32 = 57;
     pub(super) const DECORATE: u32 = 71;
+    pub(super) const S_REM: u32 = 138;
+    pub(super) const S_MOD: u32 = 139;
+    pub(super) const F_REM: u32 = 140;
+    pub(super) const F_MOD: u32 = 141;
     // Decorations.
     pub(super) const LOCATION: u32 = 30;
     pub(super) const BINDING: u32 = 33;
@@ -356,6 +360,11 @@ pub(crate) fn finish(words: &[u32], files: &[&str], globals: Option<&Globals>) -
             (op::FUNCTION_CALL, [_, _, _, f]) if places.contains_key(f) => {
                 let [file, line, column] = places[f];
                 out.extend([4 << 16 | op::LINE, first + file, line, column]);
+            }
+            // Remainders of HLSL have the sign of what is divided; glslang takes them for GLSL's.
+            (op::S_MOD | op::F_MOD, [head, operands @ ..]) if globals.is_none() => {
+                out.push(head & 0xffff_0000 | if opcode == op::S_MOD { op::S_REM } else { op::F_REM });
+                out.extend(operands);
             }
             (op::NAME, [_, id, ..]) if places.contains_key(id) => {}
             (op::NAME, [_, id, ..]) if names.contains_key(id) => push(&mut out, op::NAME, &[*id], &names[id]),

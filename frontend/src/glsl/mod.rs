@@ -108,7 +108,13 @@ pub(crate) fn translate(
     };
     let options = FrontOptions { defines: c.defines.clone(), ..options.clone() };
     spirv::translate(&words, &options).map_err(|mut all| {
-        all.iter_mut().for_each(|d| c.narrow(d, start(file, text)));
+        for d in &mut all {
+            c.narrow(d, start(file, text));
+            if let Some(what) = d.message.strip_prefix("this is no valid SPIR-V: ") {
+                let what = what.split(" (word").next().unwrap_or(what);
+                *d = Diagnostic::error("F0022", d.span, format!("glslang makes invalid SPIR-V of this ({what}): write it otherwise"));
+            }
+        }
         all
     })
 }

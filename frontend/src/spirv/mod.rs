@@ -133,11 +133,8 @@ pub(crate) fn translate(w: &Words<'_>, options: &FrontOptions) -> Result<Module,
         let mut c = Converter::new(&b, &known, &facts, &used, &entry.name, stage, &demand);
         let done = modes(&mut c, &b, entry, &known).and_then(|()| c.run(entry.function, &globals, &used, options.functions));
         let mut diags = std::mem::take(&mut c.diags);
-        if let Err(d) = done
-            && !diags.contains(&d)
-        {
-            diags.push(d);
-        }
+        diags.extend(done.err().filter(|d| !diags.contains(d)));
+        diags.iter_mut().filter(|d| d.span.is_none()).for_each(|d| d.span = c.span);
         if !diags.is_empty() {
             return Err(diags);
         }
