@@ -247,7 +247,7 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
     (
         "frag",
         "#version 330\n\
-         uniform float k = 2.0;\n\
+         uniform float k = gl_FragCoord.x;\n\
          out vec4 o;\n\
          void main() { o = vec4(k); }\n",
         2,
@@ -377,7 +377,7 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
         4,
         43,
         "F0135",
-        "`img`: arrays of textures without a length",
+        "the array of textures `img` has no length",
     ),
 ];
 
