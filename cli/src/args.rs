@@ -202,7 +202,7 @@ pub struct CompileArgs {
     /// Output file; a folder where several files, kinds or targets are asked for; `-` for stdout. The target follows from .shbin, .gxp and .gsh.
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Make one container of all programs, where the platform has that (PICA200: a vertex and a geometry program; Wii U: the stages of a pipeline).
+    /// Make one container of all programs, where the platform has that (PICA200: a vertex and a geometry program; Wii U: the stages of a pipeline, also without being asked where OUT ends in .gsh).
     #[arg(long)]
     pub link: bool,
     /// What to write: bin container asm hex ir legal mir regalloc stats reflect map header vitagl vitagl-texture-size; gsh is the container of R700's chip latte.

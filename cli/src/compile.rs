@@ -127,6 +127,11 @@ fn mistyped_command(file: &Path) -> Option<Failure> {
     Some(Failure::usage(format!("there is no command and no file `{name}`; did you mean `{meant}`?")))
 }
 
+/// Whether all programs go into one container: where that is asked for, or several into a file that holds the stages of a pipeline.
+fn links(a: &CompileArgs) -> bool {
+    a.link || a.files.len() > 1 && a.output.as_ref().and_then(|o| o.extension()).is_some_and(|e| e == "gsh")
+}
+
 /// The default command.
 pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
     if a.files.is_empty() {
@@ -143,7 +148,7 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
         }
     }
     if kinds.is_empty() {
-        kinds.push(if to_stdout && !a.link { Emit::Asm } else { Emit::Container });
+        kinds.push(if to_stdout && !links(a) { Emit::Asm } else { Emit::Container });
     }
     if kinds == [Emit::Reflect]
         && let Some(outputs) = reflected(a, to_stdout)?
@@ -156,7 +161,7 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
         let all: Vec<_> = retroshade::targets().iter().map(|t| t.name()).collect();
         return Err(Failure::usage(format!("no --target; targets are {}", all.join(", "))));
     }
-    let pieces = kinds.len() * isas.len().max(1) * if a.link { 1 } else { a.files.len() };
+    let pieces = kinds.len() * isas.len().max(1) * if links(a) { 1 } else { a.files.len() };
     if kinds.iter().any(|k| k.is_binary()) && to_stdout && (a.output.is_none() || pieces > 1) {
         return Err(Failure::usage("binary goes to stdout only as the one kind of one program and target, with -o -"));
     }
@@ -300,7 +305,7 @@ fn target_outputs(
     }
     for kind in kinds {
         // Programs join in the container; every other kind is one output per program.
-        if matches!(kind, Emit::Container | Emit::Gsh) && a.link {
+        if matches!(kind, Emit::Container | Emit::Gsh) && links(a) {
             let first = files::display(&a.files[0]);
             let bytes = isa.link(&shaders).map_err(|e| Failure::compile(&e, &modules[0], &first))?;
             outputs.push(Product::new(&a.files[0], Some(isa), chip, *kind, bytes));

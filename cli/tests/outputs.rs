@@ -31,6 +31,14 @@ impl Outputs for Folder {
 }
 
 #[test]
+fn stages_for_the_wii_u_are_one_file() {
+    let f = Folder::new("gsh").with("texture.vert", VERTEX).with("texture.frag", FRAGMENT);
+    f.succeeds(&["-o", "texture.gsh", "texture.vert", "texture.frag"]);
+    f.succeeds(&["--link", "-o", "linked.gsh", "texture.vert", "texture.frag"]);
+    assert_eq!(f.bytes("texture.gsh"), f.bytes("linked.gsh"));
+}
+
+#[test]
 fn stages_of_one_stem_stay_apart() {
     let f = Folder::new("stem").with("texture.vert", VERTEX).with("texture.frag", FRAGMENT);
     f.succeeds(&["-t", "usse", "-o", "out/", "texture.vert", "texture.frag"]);

@@ -356,6 +356,8 @@ named_enum! {
         Size "size",
         /// The number of mip levels (i32; no operands).
         Levels "levels",
+        /// The level that a sample at these coordinates would access, and as it is computed (two f32; no layer).
+        Lod "lod",
     }
 }
 

@@ -81,6 +81,7 @@ pub fn sample_lane(tex: &TextureData, query: &TexQuery, a: &TexArgs, implicit: f
     match query.op {
         TexOp::Size => size(tex, a.lod as i32),
         TexOp::Levels => [tex.levels, 0, 0, 0],
+        TexOp::Lod => [within(tex, implicit).to_bits(), implicit.to_bits(), 0, 0],
         TexOp::Fetch => fetch(tex, query, a),
         TexOp::Gather => gather(tex, query, a),
         TexOp::Sample => {
@@ -105,9 +106,6 @@ pub fn quad_lod(tex: &TextureData, coords: &[[u32; 3]; 4]) -> f32 {
 
 /// The level of detail for explicit gradients: log2 of the longer gradient in texels.
 pub fn gradient_lod(tex: &TextureData, coord: [u32; 3], dx: [u32; 3], dy: [u32; 3]) -> f32 {
-    if tex.levels <= 1 {
-        return 0.0;
-    }
     let (dims, scale) = match tex.dim {
         TexDim::D1 => (1, [tex.size[0] as f32, 0.0, 0.0]),
         TexDim::D2 => (2, [tex.size[0] as f32, tex.size[1] as f32, 0.0]),
@@ -305,10 +303,14 @@ fn sample_level(tex: &TextureData, query: &TexQuery, a: &TexArgs, level: u32) ->
     c.first().copied().unwrap_or([0.0; 4]).map(f32::to_bits)
 }
 
+/// A level of detail as it is accessed: one that the texture has; NaN gives level 0.
+fn within(tex: &TextureData, lod: f32) -> f32 {
+    let last = (tex.levels.max(1) - 1) as f32;
+    if lod > 0.0 { if lod < last { lod } else { last } } else { 0.0 }
+}
+
 fn sample(tex: &TextureData, query: &TexQuery, a: &TexArgs, lod: f32) -> [u32; 4] {
-    let last = tex.levels.max(1) - 1;
-    // Written so that NaN gives level 0.
-    let lod = if lod > 0.0 { if lod < last as f32 { lod } else { last as f32 } } else { 0.0 };
+    let lod = within(tex, lod);
     if tex.filter == Filter::Nearest || query.integer {
         return sample_level(tex, query, a, libm::floorf(lod + 0.5) as u32);
     }

@@ -9,7 +9,7 @@ use super::value::{Part, Resource, Val};
 use retroshade_ir::inst::{Imm, MemRef, TexInfo, TexLod, TexOp};
 use retroshade_ir::module::{Builtin, IoDecl, TexDim, TextureDecl};
 use retroshade_ir::types::{F32, I32, Scalar, Type};
-use retroshade_ir::{FloatCC, Opcode, Stage, Texture, Value};
+use retroshade_ir::{Opcode, Stage, Texture, Value};
 use spirv::{Dim, ImageOperands, Op};
 use std::rc::Rc;
 
@@ -636,7 +636,7 @@ impl<'m> Converter<'m> {
         })
     }
 
-    /// The level that a sample would take: as it would be accessed, and as it is computed. Samplers' own biases and limits are their own.
+    /// The level that a sample would take: as it would be accessed, and as it is computed.
     fn image_query_lod(&mut self, i: &Inst<'m>, ty: Ty) -> R<Val> {
         let r = self.resource(i.word(2)?)?;
         let coord = self.wide(i.word(3)?)?;
@@ -649,63 +649,10 @@ impl<'m> Converter<'m> {
             }
             let pattern: Vec<u8> = (0..what.lanes()).collect();
             let place = c.swizzle(coord, &pattern);
-            let size = c.size_as_floats(texture, what);
-            let moved = [Opcode::Ddx, Opcode::Ddy].map(|d| {
-                let step = if what.dim == TexDim::Cube { c.along_face(d, place) } else { c.op1(d, place) };
-                let texels = c.op2(Opcode::Fmul, step, size);
-                if what.lanes() == 1 { c.op2(Opcode::Fmul, texels, texels) } else { c.dot(texels, texels) }
-            });
-            let most = c.op2(Opcode::Fmax, moved[0], moved[1]);
-            let log = c.op1(Opcode::Flog2, most);
-            let half = c.fconst(F32, 0.5);
-            let level = c.op2(Opcode::Fmul, log, half);
-            let info = TexInfo { op: TexOp::Levels, texture, lod: TexLod::Implicit, compare: false, offset: [0; 3], component: 0 };
-            let levels = c.b().tex(I32, info, &[]);
-            let one = c.iconst(1);
-            let last = c.op2(Opcode::Isub, levels, one);
-            let last = c.b().typed(Opcode::S2f, F32, &[last], Imm::None);
-            let zero = c.fconst(F32, 0.0);
-            let taken = c.op2(Opcode::Fmax, level, zero);
-            let taken = c.op2(Opcode::Fmin, taken, last);
-            let both = c.vector(&[taken, level]);
+            let info = TexInfo { op: TexOp::Lod, texture, lod: TexLod::Implicit, compare: false, offset: [0; 3], component: 0 };
+            let both = c.b().tex(F32.with_lanes(2), info, &[place]);
             Ok(Val::Leaf(c.narrow(both, ty)?))
         })
-    }
-
-    /// The size of a texture in the directions of its coordinates; of a cube, texels from the middle of a face to its edge.
-    fn size_as_floats(&mut self, texture: Texture, what: Image) -> Value {
-        let cube = what.dim == TexDim::Cube;
-        let dims = if cube { 2 } else { what.lanes() };
-        let info = TexInfo { op: TexOp::Size, texture, lod: TexLod::Implicit, compare: false, offset: [0; 3], component: 0 };
-        let size = self.b().tex(I32.with_lanes(dims + u8::from(what.arrayed)), info, &[]);
-        let pattern = if cube { vec![0; 3] } else { (0..dims).collect() };
-        let size = self.swizzle(size, &pattern);
-        let size = self.b().typed(Opcode::S2f, F32.with_lanes(what.lanes()), &[size], Imm::None);
-        if !cube {
-            return size;
-        }
-        let half = self.fconst(F32.with_lanes(3), 0.5);
-        self.op2(Opcode::Fmul, size, half)
-    }
-
-    /// How far a direction moves on the face of the cube that it meets: the derivative of direction / largest coordinate.
-    fn along_face(&mut self, derivative: Opcode, direction: Value) -> Value {
-        let size = self.op1(Opcode::Fabs, direction);
-        let lanes = self.lanes(size);
-        let steps = self.op1(derivative, size);
-        let steps = self.lanes(steps);
-        let (mut most, mut step) = (lanes[0], steps[0]);
-        for n in 1..lanes.len() {
-            let more = self.b().fcmp(FloatCC::Ogt, lanes[n], most);
-            most = self.b().select(more, lanes[n], most);
-            step = self.b().select(more, steps[n], step);
-        }
-        let moved = self.op1(derivative, direction);
-        let [most, step] = [most, step].map(|v| self.splat(v, 3));
-        let here = self.op2(Opcode::Fdiv, direction, most);
-        let pulled = self.op2(Opcode::Fmul, here, step);
-        let moved = self.op2(Opcode::Fsub, moved, pulled);
-        self.op2(Opcode::Fdiv, moved, most)
     }
 
     /// Sizes and numbers of levels and layers.

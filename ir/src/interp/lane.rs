@@ -414,7 +414,7 @@ impl Lane {
         let three = |w: Word4| [w[0], w[1], w[2]];
         let sized = matches!(info.op, TexOp::Size | TexOp::Levels);
         let coord = three(next(!sized));
-        let layer = next(!sized && decl.arrayed)[0];
+        let layer = next(!sized && decl.arrayed && info.op != TexOp::Lod)[0];
         let reference = next(info.compare)[0];
         let lod = next(matches!(info.lod, TexLod::Bias | TexLod::Level))[0];
         let grad = info.lod == TexLod::Grad;
@@ -431,7 +431,7 @@ fn stream(d: &InstData) -> usize {
 
 /// Whether a texture operation asks for its neighbours' coordinates.
 pub(super) fn needs_quad(info: &TexInfo) -> bool {
-    info.op == TexOp::Sample && matches!(info.lod, TexLod::Implicit | TexLod::Bias)
+    info.op == TexOp::Lod || info.op == TexOp::Sample && matches!(info.lod, TexLod::Implicit | TexLod::Bias)
 }
 
 /// Executes a texture instruction and rounds its result as the machine loads texels.

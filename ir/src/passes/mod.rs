@@ -13,6 +13,7 @@ pub mod dot;
 pub mod gvn;
 pub mod hoist;
 pub mod if_convert;
+pub mod indices;
 pub mod inline;
 pub mod licm;
 pub mod modifiers;

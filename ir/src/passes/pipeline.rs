@@ -101,6 +101,7 @@ passes! {
     "inline" "Inlines helper functions and drops those that nobody calls." |m, o| inline::run(m, o.inline);
     "robust" "Clamps computed indices." |m, o| robust::run(m);
     "bounds" "Drops clamps and comparisons that the ranges of integers decide." |m, o| bounds::run(m);
+    "indices" "Turns constant indices into offsets." |m, o| indices::run(m);
     "promote" "Turns local arrays with constant indices into values; forwards stores." |m, o| each(m, promote::run);
     "promote_outputs" "Turns outputs with several stores into one store at the end." |m, o| promote::outputs(m);
     "local_select" "Turns computed indices into small local arrays into selects." |m, o| {

@@ -132,7 +132,7 @@ impl Verifier<'_> {
         if t.compare && !matches!(t.op, TexOp::Sample | TexOp::Gather) {
             problems.push("only samples and gathers compare".into());
         }
-        if decl.multisampled && matches!(t.op, TexOp::Sample | TexOp::Gather) {
+        if decl.multisampled && matches!(t.op, TexOp::Sample | TexOp::Gather | TexOp::Lod) {
             problems.push("a multisampled texture is only fetched".into());
         }
         if t.op == TexOp::Gather && matches!(decl.dim, TexDim::D1 | TexDim::D3) {
@@ -144,6 +144,7 @@ impl Verifier<'_> {
         let lod_fits = match t.op {
             TexOp::Sample => true,
             TexOp::Gather => matches!(t.lod, TexLod::Implicit | TexLod::Zero),
+            TexOp::Lod => t.lod == TexLod::Implicit,
             _ => matches!(t.lod, TexLod::Implicit | TexLod::Level | TexLod::Zero),
         };
         if !lod_fits {
@@ -154,11 +155,11 @@ impl Verifier<'_> {
         }
         // Operands in their order.
         let mut wanted: Vec<Type> = Vec::new();
-        let sampled = matches!(t.op, TexOp::Sample | TexOp::Gather);
+        let sampled = matches!(t.op, TexOp::Sample | TexOp::Gather | TexOp::Lod);
         if sampled || t.op == TexOp::Fetch {
             let scalar = if sampled { F32 } else { I32 };
             wanted.push(scalar.with_lanes(float_lanes));
-            if decl.arrayed {
+            if decl.arrayed && t.op != TexOp::Lod {
                 wanted.push(I32);
             }
             if t.compare {
@@ -183,6 +184,7 @@ impl Verifier<'_> {
             TexOp::Sample if t.compare => F32,
             TexOp::Sample | TexOp::Gather | TexOp::Fetch => kind.with_lanes(4),
             TexOp::Size => size,
+            TexOp::Lod => F32.with_lanes(2),
             #[allow(unreachable_patterns)]
             _ => I32,
         };
@@ -200,7 +202,7 @@ impl Verifier<'_> {
             self.error("V0041", at.span, "a component is 0 to 3, and only a gather has one");
         }
         let beyond = t.offset.iter().skip(usize::from(float_lanes)).any(|o| *o != 0);
-        if t.offset != [0; 3] && (decl.dim == TexDim::Cube || beyond || t.op == TexOp::Size) {
+        if t.offset != [0; 3] && (decl.dim == TexDim::Cube || beyond || matches!(t.op, TexOp::Size | TexOp::Lod)) {
             self.error("V0041", at.span, "the texel offset does not fit the texture's dimensions");
         }
     }
@@ -219,6 +221,12 @@ impl Verifier<'_> {
                     && stage != Stage::Fragment
                 {
                     self.error("V0050", at.span, "a bias belongs to fragment programs");
+                }
+                if let Imm::Tex(t) = &at.d.imm
+                    && t.op == TexOp::Lod
+                    && stage != Stage::Fragment
+                {
+                    self.error("V0050", at.span, "the level of a sample belongs to fragment programs");
                 }
                 return;
             }

@@ -9,6 +9,7 @@ pub mod blend;
 pub mod cube;
 pub mod float;
 pub mod intdiv;
+pub mod level;
 pub mod mul;
 pub mod pack;
 pub mod trig;

@@ -576,6 +576,7 @@ impl Gen<'_> {
             0 if others && d.dim == TexDim::D2 => TexOp::Gather,
             1 if others && self.p.ints && d.dim != TexDim::Cube && !d.shadow => TexOp::Fetch,
             2 if others && self.p.ints => TexOp::Size,
+            3 if others && self.p.levels && together => TexOp::Lod,
             _ => TexOp::Sample,
         };
         if d.kind == Scalar::I32 && op == TexOp::Sample {
@@ -609,7 +610,7 @@ impl Gen<'_> {
             let x = self.pick(coord);
             args.push(x);
         }
-        if d.arrayed && op != TexOp::Size {
+        if d.arrayed && !matches!(op, TexOp::Size | TexOp::Lod) {
             let l = self.index(2);
             args.push(l);
         }
@@ -645,6 +646,7 @@ impl Gen<'_> {
                 } + u8::from(d.arrayed),
             ),
             TexOp::Sample if compare => F32,
+            TexOp::Lod => F32.with_lanes(2),
             _ => Type::new(d.kind, 4),
         };
         let v = self.at().tex(ty, TexInfo { op, texture: t, lod, compare, offset, component }, &args);

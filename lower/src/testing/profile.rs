@@ -21,6 +21,8 @@ pub struct Profile {
     pub textures: bool,
     /// Textures that are not plain 2D, and gather, fetch, size, gradients, comparison.
     pub rich_textures: bool,
+    /// The level of a sample is asked for.
+    pub levels: bool,
     /// Textures are only sampled, without texel offset: no arrays, comparison, integers, gather, fetch, size.
     pub samples_only: bool,
     /// Fragment programs have one colour, of floats, and do not know which side of a triangle they shade.
@@ -75,6 +77,7 @@ impl Profile {
             allow: |_| true,
             textures: true,
             rich_textures: true,
+            levels: false,
             samples_only: false,
             one_colour: false,
             varying_ints: 4,
@@ -103,7 +106,7 @@ impl Profile {
     }
     /// R700: vertex and fragment programs.
     pub fn r700() -> Profile {
-        Profile { stages: vec![Stage::Vertex, Stage::Fragment], index_offsets: true, ..Profile::everything() }
+        Profile { stages: vec![Stage::Vertex, Stage::Fragment], index_offsets: true, levels: true, ..Profile::everything() }
     }
     /// USSE: vertex and fragment programs.
     pub fn usse() -> Profile {

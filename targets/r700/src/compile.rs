@@ -4,13 +4,14 @@ use crate::abi::{Abi, Platform, Role};
 use crate::emit::{Emitted, emit};
 use crate::legal::{Choice, STANDARD, legalise};
 use crate::place::fit::{Retry, fit};
+use crate::place::sched::{FETCH_COST, GROUP_COST};
 use crate::place::{Placement, coalesce, spill, waves};
 use crate::select::lower;
 use crate::select::mir::*;
 use crate::select::tidy::{limit_constants, shape_control_flow};
 use retroshade_emit::{EncodeError, LayoutError};
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
-use retroshade_ir::{Function, Module, Opcode, Span, Stage};
+use retroshade_ir::{Function, InstData, Module, Opcode, Span, Stage};
 use retroshade_lower::driver::{Budget, Phase, Trace, climb};
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, OptLevel, Options};
@@ -61,11 +62,6 @@ struct Generated {
     placed: Option<Placement>,
 }
 
-/// What a group is worth in bytes when whole programs are compared: it is a group of four cycles, too.
-const GROUP_WEIGHT: u64 = 28;
-/// The same of a fetch clause: the program waits for it.
-const FETCH_WEIGHT: u64 = 60;
-
 /// Tries of the scheduler while ways of compiling are compared, and for the way that is kept.
 const QUICK: u64 = 600;
 const THOROUGH: u64 = 40_000;
@@ -84,7 +80,7 @@ const SMALL: usize = 300;
 
 /// What a program executes, in bytes.
 fn executed(e: &Emitted) -> u64 {
-    GROUP_WEIGHT * e.counts.work.groups + FETCH_WEIGHT * e.counts.work.fetches
+    GROUP_COST * e.counts.work.groups + FETCH_COST * e.counts.work.fetches / 2
 }
 
 /// Code size in bytes, and what it executes is worth.
@@ -128,6 +124,10 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
     let branches = count(&|f| f.blocks.len() > 1);
     if branches || count(&|f| has(f, &[Select])) {
         out.push(Choice { dot: 2, balance: true, ..standard });
+    }
+    let indexed = |d: &InstData| d.op == Opcode::Uniform && !d.args.is_empty();
+    if count(&|f| f.ordered().any(|(_, i)| indexed(&f.insts[i]))) {
+        out.push(Choice { indices: false, ..standard });
     }
     if count(&|f| !f.locals.is_empty()) {
         out.push(Choice { local: 0, ..standard });
@@ -242,6 +242,7 @@ fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>,
         budget.spend(ops);
         let mut base = best.base.clone();
         crate::legal::expand_dots(&mut base, |n, _| n == k - gone.get());
+        crate::legal::reorder(&mut base, options);
         let candidate = candidate(&base, options, QUICK, &mut Trace::off())?;
         Ok(Way { candidate, base, trace: best.trace.clone() })
     };

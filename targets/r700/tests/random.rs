@@ -1,7 +1,7 @@
 //! Random programs: the simulator on compiled code against the interpreter on the legalised module, bit for bit, lanes
 //! diverging. Compiling runs the checker on every program that is emitted; a complaint of its is a failure here.
 //!
-//! `RETROSHADE_RANDOM=n` runs n programs of each kind.
+//! `RETROSHADE_RANDOM=n` runs n programs of each kind, `RETROSHADE_FROM=m` those from that many seeds further on.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,6 +14,7 @@ use retroshade_r700::sim::{self, Reading};
 
 fn check(profile: &Profile, from: u64, default: u64) {
     let n = program_count(default);
+    let from = from + std::env::var("RETROSHADE_FROM").ok().and_then(|m| m.parse::<u64>().ok()).unwrap_or(0);
     // Half of them with everything, the others as cheaper levels compile them.
     let level = [OptLevel::O2, OptLevel::O1, OptLevel::O2, OptLevel::O0];
     let options = |seed: u64| Options { opt: level[(seed / 2) as usize % 4], ..default_options(seed) };

@@ -6,6 +6,7 @@ use retroshade_lower::CompiledShader;
 use retroshade_lower::testing::{Noticed, Profile, noticed, with_code};
 use retroshade_r700::isa::forms::{Effect, Format};
 use retroshade_r700::isa::program::{Clause, Program, words_of};
+use retroshade_r700::isa::word::Alu;
 
 fn words(s: &CompiledShader) -> Vec<u32> {
     words_of(&s.code).unwrap()
@@ -45,29 +46,25 @@ fn barriers_are_missed() {
     assert!(found.at_least(90), "{found:?}");
 }
 
+/// A program damaged at each of its operations that fit: `bit` of one of the two words is turned over.
+fn at_each(s: &CompiledShader, fits: &dyn Fn(&Alu) -> bool, (word, bit): (usize, u32)) -> Vec<CompiledShader> {
+    let all = words(s);
+    let p = Program::decode(&all).unwrap();
+    let groups = p.clauses.values().filter_map(|c| if let Clause::Alu(g) = c { Some(g) } else { None }).flatten();
+    let slots = groups.flat_map(|(unit, g)| g.slots.iter().enumerate().map(move |(k, a)| (*unit as usize + k, a)));
+    let damaged = |at: usize| {
+        let mut w = all.clone();
+        w[2 * at + word] ^= 1 << bit;
+        shader(s, &w)
+    };
+    slots.filter(|(_, a)| fits(a)).map(|(at, _)| damaged(at)).collect()
+}
+
 #[test]
 fn operations_that_are_gone_are_missed() {
     // WRITE_MASK of operations with two operands.
-    let found = check(Stage::Vertex, 20, &|s| {
-        let all = words(s);
-        let p = Program::decode(&all).unwrap();
-        let mut out = Vec::new();
-        for groups in p.clauses.values().filter_map(|c| if let Clause::Alu(g) = c { Some(g) } else { None }) {
-            for (unit, g) in groups {
-                for (k, _) in g
-                    .slots
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, a)| a.write && !a.dst_rel && a.info().format == Format::Op2 && a.alu().effect == Effect::Plain)
-                {
-                    let mut w = all.clone();
-                    w[2 * (*unit as usize + k) + 1] &= !(1 << 4);
-                    out.push(shader(s, &w));
-                }
-            }
-        }
-        out
-    });
+    let plain = |a: &Alu| a.write && !a.dst_rel && a.info().format == Format::Op2 && a.alu().effect == Effect::Plain;
+    let found = check(Stage::Vertex, 20, &|s| at_each(s, &plain, (1, 4)));
     // The others' registers hold something else, which only their values would tell.
     assert!(found.at_least(10), "{found:?}");
 }
@@ -75,20 +72,7 @@ fn operations_that_are_gone_are_missed() {
 #[test]
 fn other_sources_hold_nothing() {
     // Another register in the first operand.
-    let found = check(Stage::Vertex, 20, &|s| {
-        let all = words(s);
-        let p = Program::decode(&all).unwrap();
-        let mut out = Vec::new();
-        for groups in p.clauses.values().filter_map(|c| if let Clause::Alu(g) = c { Some(g) } else { None }) {
-            for (unit, g) in groups {
-                for (k, _) in g.slots.iter().enumerate().filter(|(_, a)| a.sources().first().is_some_and(|x| x.is_gpr() && !x.rel)) {
-                    let mut w = all.clone();
-                    w[2 * (*unit as usize + k)] ^= 0x20;
-                    out.push(shader(s, &w));
-                }
-            }
-        }
-        out
-    });
+    let reads = |a: &Alu| a.sources().first().is_some_and(|x| x.is_gpr() && !x.rel);
+    let found = check(Stage::Vertex, 20, &|s| at_each(s, &reads, (0, 5)));
     assert!(found.at_least(60), "{found:?}");
 }

@@ -1,6 +1,7 @@
 //! Wii U files, read back field by field by a reader written from the description of the format, and run on the simulator.
 #![allow(clippy::unwrap_used)]
 
+use retroshade_ir::surface::{Block, BlockKind};
 use retroshade_ir::{Module, ShaderEnv};
 use retroshade_lower::testing::{Profile, check_random_with, default_options, random_program};
 use retroshade_lower::{CompiledShader, Options};
@@ -22,17 +23,17 @@ fn word(b: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(b[at..at + 4].try_into().unwrap())
 }
 
-/// A block: its type, its number among those of the type, its data.
-struct Block {
+/// A block of the file: its type, its number among those of the type, its data.
+struct FileBlock {
     kind: u32,
     index: u32,
     data: Vec<u8>,
 }
 
 /// Reads a file and relocates its headers to address 0: tagged pointers become offsets. Everything is checked on the way.
-fn read(file: &[u8]) -> Vec<Block> {
+fn read(file: &[u8]) -> Vec<FileBlock> {
     assert_eq!((word(file, 0), word(file, 4), word(file, 8), word(file, 12), word(file, 16)), (0x4766_7832, 0x20, 7, 1, 2));
-    let (mut at, mut out) = (0x20, Vec::<Block>::new());
+    let (mut at, mut out) = (0x20, Vec::<FileBlock>::new());
     loop {
         assert_eq!((word(file, at), word(file, at + 4), word(file, at + 8)), (0x424c_4b7b, 0x20, 1), "block at {at:#x}");
         let (kind, size) = (word(file, at + 16), word(file, at + 20) as usize);
@@ -45,7 +46,7 @@ fn read(file: &[u8]) -> Vec<Block> {
         if matches!(kind, 3 | 6 | 8) {
             relocate(&mut data);
         }
-        out.push(Block { kind, index: word(file, at + 28), data });
+        out.push(FileBlock { kind, index: word(file, at + 28), data });
         at += 0x20 + size;
     }
 }
@@ -163,6 +164,28 @@ block0:
     end_primitive
     return
 ";
+
+/// Applications ask GX2 for a block by the name that the source gives it.
+#[test]
+fn blocks_have_their_own_names() {
+    let block = |name: &str, instance: &str, binding| Block {
+        kind: BlockKind::Uniform,
+        name: name.to_string(),
+        instance: instance.to_string(),
+        binding,
+        ..Block::default()
+    };
+    let names = |blocks: Vec<Block>| {
+        let mut m = parse(VERTEX);
+        m.surface.blocks = blocks;
+        let s = retroshade_r700::isa().compile(&m, &options()).unwrap();
+        let h = &read(&s.container)[0].data;
+        name(h, word(h, 0xe0) as usize)
+    };
+    assert_eq!(names(vec![block("Camera", "u", 2)]), "Camera");
+    assert_eq!(names(vec![block("Camera", "u", 2), block("Camera", "other", 3)]), "u", "two of one name");
+    assert_eq!(names(Vec::new()), "u", "what stands before the dot");
+}
 
 #[test]
 fn a_vertex_and_a_pixel_shader() {

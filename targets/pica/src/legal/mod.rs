@@ -79,6 +79,7 @@ impl Variant {
 pub fn legalise_as(source: &Module, options: &Options, variant: &Variant, trace: &mut Trace<'_>) -> Result<Legal, CompileError> {
     let mut m = source.clone();
     refuse(&m)?;
+    retroshade_lower::legal::level::from_derivatives(&mut m);
     passes::inline::except(&mut m, &|f| variant.keep.contains(&f.name));
     if m.functions.len() > 1 {
         // What is passed shows where inlined functions have no blocks of their own any more.

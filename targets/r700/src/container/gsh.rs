@@ -13,6 +13,7 @@
 
 use super::registers::Registers;
 use retroshade_emit::bytes::Bytes;
+use retroshade_ir::surface::BlockKind;
 use retroshade_ir::{Binding, Module, Scalar, Stage, Type};
 use retroshade_lower::Reflection;
 
@@ -289,8 +290,14 @@ pub fn typed(code: u32) -> Option<(Type, Option<&'static str>, Option<u32>)> {
     })
 }
 
-/// Name of a uniform block: what stands before the dot in all of its members' names, or a name by its binding.
+/// Name of a uniform block: its own as the source declares it (its variable's, where another block has that name, too), else what stands
+/// before the dot in all of its members' names, or a name by its binding.
 fn block_name(m: &Module, binding: u32) -> String {
+    let declared = || m.surface.blocks.iter().filter(|b| b.kind == BlockKind::Uniform);
+    if let Some(own) = declared().find(|b| b.binding == binding && !b.name.is_empty()) {
+        let alone = declared().filter(|b| b.name == own.name).count() == 1;
+        return if alone || own.instance.is_empty() { &own.name } else { &own.instance }.clone();
+    }
     let mut heads = m.uniforms.values().filter(|u| u.binding == binding).map(|u| u.name.split_once(['.', '[']).map(|n| n.0));
     let first = heads.next().flatten();
     match first {

@@ -394,7 +394,6 @@ impl Emit<'_> {
             }
             a.chan = s.chan;
             a.bank = s.bank;
-            a.last = i + 1 == g.slots.len();
             a.omod = s.omod;
             a.clamp = s.clamp;
             a.update_exec = s.pred;
@@ -410,6 +409,21 @@ impl Emit<'_> {
                 _ => a.write = a.info().format == Format::Op3,
             }
             out.slots.push(a);
+        }
+        // A move to where its value lies already, unless the next group takes it from PV or PS, or an operation is in T because the
+        // move has its channel's unit.
+        let next = if let Some(Item::Group(next)) = self.leaves[k].items.get(n + 1) { &next.slots[..] } else { &[] };
+        let needed = |m: &Slot| {
+            next.iter().any(|s| s.forward.contains(&Some(m.unit))) || m.unit < 4 && g.slots.iter().any(|s| s.unit == 4 && s.chan == m.chan)
+        };
+        let mut idle: SmallVec<[bool; 5]> = out.slots.iter().zip(&g.slots).map(|(a, s)| a.is_idle() && !needed(s)).collect();
+        if idle.iter().all(|i| *i) {
+            idle[0] = false;
+        }
+        let mut idle = idle.into_iter();
+        out.slots.retain(|_| idle.next() == Some(false));
+        if let Some(last) = out.slots.last_mut() {
+            last.last = true;
         }
         out
     }

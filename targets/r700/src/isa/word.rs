@@ -141,6 +141,12 @@ const SRC1: SourceFields = SourceFields {
 };
 
 impl Alu {
+    /// Whether it moves a value to where it lies already.
+    pub fn is_idle(&self) -> bool {
+        let to = Src::new(self.dst as u16, self.chan);
+        let plain = self.omod == 0 && !self.clamp && !self.dst_rel && !self.update_exec && !self.update_pred;
+        self.form == op2::MOV && self.write && plain && self.src[0] == to
+    }
     /// An operation with nothing set.
     pub fn new(form: FormId) -> Alu {
         Alu {

@@ -6,6 +6,7 @@
 
 pub mod algebra;
 mod arms;
+mod division;
 pub mod half;
 pub mod numerics;
 mod order;
@@ -20,13 +21,15 @@ use retroshade_ir::passes::{PassOptions, cleanup, each, pipeline, sequence};
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, TexDim, TexOp, Type, Value};
 use retroshade_lower::driver::{Phase, Trace};
-use retroshade_lower::legal::{BITS_AND_PACKING, Rule, apply, bits, float, intdiv, mul};
+use retroshade_lower::legal::{BITS_AND_PACKING, Rule, apply, bits, float, intdiv, level, mul};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options};
 use std::collections::BTreeSet;
 
 /// Constant parts of indices are below this, so that they fit every offset.
 const MAX_SPLIT: u32 = 64;
+/// The same of indices that are nothing but a constant.
+const MAX_SHARED: u32 = 1024;
 /// Offsets that a fetch takes, in texels.
 const TEXEL_OFFSETS: std::ops::RangeInclusive<i32> = -8..=7;
 /// How deep branches are nested whose arms fetch and become selects.
@@ -49,10 +52,12 @@ pub struct Choice {
     pub local: u32,
     /// Whether small arms that fetch become selects.
     pub arms: bool,
+    /// Whether constant indices that unrolling leaves read constant registers; else they stay fetches, four words at a time.
+    pub indices: bool,
 }
 
 /// The usual way.
-pub const STANDARD: Choice = Choice { dot: 3, unroll: 256, select: 16, balance: false, local: 8, arms: true };
+pub const STANDARD: Choice = Choice { dot: 3, unroll: 256, select: 16, balance: false, local: 8, arms: true, indices: true };
 
 /// The passes' options under a choice.
 fn pass_options(options: &Options, choice: Choice) -> PassOptions {
@@ -82,16 +87,16 @@ const MACHINE_RULES: &[(Opcode, Rule)] = &[
     (Opcode::Fsin, |b, d, _| Some(turns(b, d.args[0], "r700.sin"))),
     (Opcode::Fcos, |b, d, _| Some(turns(b, d.args[0], "r700.cos"))),
     (Opcode::Fpow, pow),
-    (Opcode::Sdiv, divide_power),
-    (Opcode::Srem, divide_power),
-    (Opcode::Udiv, divide_constant),
-    (Opcode::Urem, divide_constant),
-    (Opcode::Sdiv, divide_constant),
-    (Opcode::Srem, divide_constant),
-    (Opcode::Udiv, |b, d, _| Some(udivrem(b, d.args[0], d.args[1]).0)),
-    (Opcode::Urem, |b, d, _| Some(udivrem(b, d.args[0], d.args[1]).1)),
-    (Opcode::Sdiv, |b, d, _| Some(signed(b, d.args[0], d.args[1], true))),
-    (Opcode::Srem, |b, d, _| Some(signed(b, d.args[0], d.args[1], false))),
+    (Opcode::Sdiv, division::divide_power),
+    (Opcode::Srem, division::divide_power),
+    (Opcode::Udiv, division::divide_constant),
+    (Opcode::Urem, division::divide_constant),
+    (Opcode::Sdiv, division::divide_constant),
+    (Opcode::Srem, division::divide_constant),
+    (Opcode::Udiv, |b, d, _| Some(division::unsigned(b, d.args[0], d.args[1]).0)),
+    (Opcode::Urem, |b, d, _| Some(division::unsigned(b, d.args[0], d.args[1]).1)),
+    (Opcode::Sdiv, |b, d, _| Some(division::signed(b, d.args[0], d.args[1], true))),
+    (Opcode::Srem, |b, d, _| Some(division::signed(b, d.args[0], d.args[1], false))),
 ];
 
 /// What emulators of the Wii U lack beside that; each gives the same result.
@@ -122,7 +127,10 @@ fn sum_of(b: &mut Builder<'_>, d: &InstData, most: u8) -> Option<Value> {
     }
     let mut sum = None;
     for k in 0..lanes {
-        let (x, y) = (b.extract(d.args[0], k), b.extract(d.args[1], k));
+        let [x, y] = [0, 1].map(|n| match b.func.const_bits(d.args[n]) {
+            Some(bits) => b.splat_const(b.func.ty(d.args[n]).lane(), bits[k as usize]),
+            None => b.extract(d.args[n], k),
+        });
         sum = Some(match sum {
             None => b.ins(Opcode::Fmul, &[x, y]),
             Some(s) => b.ins(Opcode::Fmad, &[x, y, s]),
@@ -137,6 +145,9 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut 
     // Where an index comes from shows only when calls are gone.
     let pass = pass_options(options, choice);
     sequence(&mut m, &["inline"], &pass);
+    if for_emulators(options) {
+        level::from_derivatives(&mut m);
+    }
     bound_indices(&mut m, if options.opt > OptLevel::O0 { choice.local } else { 0 });
     // Sums of two products are cheaper one after the other, unless they are on the longest chain.
     each(&mut m, whole_quotients);
@@ -149,6 +160,9 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut 
     };
     rules(&mut m);
     pipeline(&mut m, &pass, &mut |name, m| trace.pass(name, m));
+    if choice.indices && options.opt > OptLevel::O0 && sequence(&mut m, &["indices"], &pass) {
+        cleanup(&mut m, &pass);
+    }
     if options.opt > OptLevel::O1 && choice.arms {
         for _ in 0..ARM_ROUNDS {
             if !each(&mut m, |f| arms::run(f, choice.select)) {
@@ -161,7 +175,7 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut 
     // Passes may have formed what has to be expanded again; machine operations come last.
     let loose = options.fp_contract && options.opt > OptLevel::O0;
     let relaxed = loose && each(&mut m, crate::legal::algebra::run) | each(&mut m, scale::run);
-    let again = rules(&mut m) | each(&mut m, |f| apply(f, MACHINE_RULES)) | cubes(&mut m) | relaxed;
+    let again = rules(&mut m) | each(&mut m, division::remainders) | each(&mut m, |f| apply(f, MACHINE_RULES)) | cubes(&mut m) | relaxed;
     let offsets = options.opt > OptLevel::O0 && !for_emulators(options) && texel_offsets(&mut m);
     let again = again | offsets;
     let again = if choice.dot == 0 {
@@ -183,12 +197,23 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut 
         cleanup(&mut m, &pass);
         rules(&mut m);
     }
-    if loose && each(&mut m, order::run) {
-        sequence(&mut m, &["relax"], &pass);
-        cleanup(&mut m, &pass);
-    }
+    reorder(&mut m, options);
     zero_locals(&mut m);
     Ok(m)
+}
+
+/// Brings sums and products into the order that pays, where other orders are allowed.
+pub fn reorder(m: &mut Module, options: &Options) {
+    let pass = pass_options(options, STANDARD);
+    if !options.fp_contract || options.opt == OptLevel::O0 {
+        return;
+    }
+    // Equal numbers are one value.
+    sequence(m, &["gvn"], &pass);
+    if each(m, order::run) {
+        sequence(m, &["relax"], &pass);
+        cleanup(m, &pass);
+    }
 }
 
 /// Brings control flow into the shape that the machine has.
@@ -376,6 +401,16 @@ fn split_indices(m: &mut Module) -> bool {
             };
             let def = b.func.def_inst(index).map(|i| b.func.insts[i].clone());
             let ty = b.func.ty(index);
+            // Elements by constant indices share one index.
+            if let (Opcode::Uniform, Some(k @ 1..MAX_SHARED)) = (d.op, splat_bits(b.func, index)) {
+                let zero = b.iconst(ty, 0);
+                let data = &mut b.func.insts[i];
+                data.args[n] = zero;
+                if let Imm::Mem { offset, .. } = &mut data.imm {
+                    *offset += k;
+                }
+                return Action::Changed;
+            }
             let constant = |b: &Builder<'_>, v: Value, k: u32| splat_bits(b.func, v).filter(|c| *c >= k).map(|c| c - k);
             let split = match def {
                 Some(d) if d.op == Opcode::Iadd => sum(b, index, if signed { LEAST_INDEX } else { 0 }),
@@ -521,7 +556,7 @@ fn cubes(m: &mut Module) -> bool {
     rewrite(m.main_mut(), |b, i| {
         let d = b.func.insts[i].clone();
         let Imm::Tex(info) = &d.imm else { return Action::Keep };
-        if !cube[info.texture.index()] || info.op != TexOp::Sample {
+        if !cube[info.texture.index()] || !matches!(info.op, TexOp::Sample | TexOp::Lod) {
             return Action::Keep;
         }
         if b.func.def_if(d.args[0], Opcode::Ext).is_some() {
@@ -601,88 +636,9 @@ fn turns(b: &mut Builder<'_>, x: Value, name: &str) -> Value {
     ext(b, name, &[t])
 }
 
-/// Unsigned quotient and remainder by the reciprocal and two corrections.
-fn udivrem(b: &mut Builder<'_>, x: Value, y: Value) -> (Value, Value) {
-    let ty = b.func.ty(x);
-    let (zero, one) = (b.iconst(ty, 0), b.iconst(ty, 1));
-    let r = ext(b, "r700.recip_uint", &[y]);
-    let lo = b.ins(Opcode::Imul, &[r, y]);
-    let hi = b.ins(Opcode::Umulhi, &[r, y]);
-    let small = b.icmp(IntCC::Eq, hi, zero);
-    let minus = b.ins(Opcode::Isub, &[zero, lo]);
-    let e = b.select(small, minus, lo);
-    let d = b.ins(Opcode::Umulhi, &[e, r]);
-    let (up, down) = (b.ins(Opcode::Iadd, &[r, d]), b.ins(Opcode::Isub, &[r, d]));
-    let r = b.select(small, up, down);
-    let q = b.ins(Opcode::Umulhi, &[r, x]);
-    let m = b.ins(Opcode::Imul, &[q, y]);
-    let rem = b.ins(Opcode::Isub, &[x, m]);
-    let ge = b.icmp(IntCC::Uge, rem, y);
-    let ok = b.icmp(IntCC::Uge, x, m);
-    let q1 = b.ins(Opcode::Iadd, &[q, one]);
-    let q2 = b.ins(Opcode::Isub, &[q, one]);
-    let t = b.select(ge, q1, q);
-    let quotient = b.select(ok, t, q2);
-    let r1 = b.ins(Opcode::Isub, &[rem, y]);
-    let r2 = b.ins(Opcode::Iadd, &[rem, y]);
-    let t = b.select(ge, r1, rem);
-    let remainder = b.select(ok, t, r2);
-    (quotient, remainder)
-}
-
-/// The exponent of a divisor that is a power of two.
-fn power(b: &Builder<'_>, y: Value) -> Option<u32> {
-    splat_bits(b.func, y).filter(|c| *c >= 2 && *c < 1 << 31 && c.is_power_of_two()).map(u32::trailing_zeros)
-}
-
-/// A quotient or remainder by a power of two.
-fn divide_power(b: &mut Builder<'_>, d: &InstData, _: Type) -> Option<Value> {
-    let k = power(b, d.args[1])?;
-    Some(signed_power(b, d.args[0], k, d.op == Opcode::Sdiv))
-}
-
-/// A quotient or remainder by any other constant.
-fn divide_constant(b: &mut Builder<'_>, d: &InstData, _: Type) -> Option<Value> {
-    splat_bits(b.func, d.args[1]).filter(|c| *c != 0)?;
-    let ty = b.func.ty(d.args[0]);
-    intdiv::by_mulhi(b, d, ty)
-}
-
 /// x to the power y: 2^(y log x), where 0 to the power 0 is 1.
 fn pow(b: &mut Builder<'_>, d: &InstData, _: Type) -> Option<Value> {
     let l = b.ins(Opcode::Flog2, &[d.args[0]]);
     let p = ext(b, "r700.mul", &[l, d.args[1]]);
     Some(b.ins(Opcode::Fexp2, &[p]))
-}
-
-/// x / 2^k or its remainder: rounds towards zero, so negative x first grow by 2^k - 1.
-fn signed_power(b: &mut Builder<'_>, x: Value, k: u32, quotient: bool) -> Value {
-    let ty = b.func.ty(x);
-    let (top, rest, by) = (b.iconst(ty, 31), b.iconst(ty, 32 - k), b.iconst(ty, k));
-    let bias = if k == 1 {
-        b.ins(Opcode::Ushr, &[x, top])
-    } else {
-        let s = b.ins(Opcode::Sshr, &[x, top]);
-        b.ins(Opcode::Ushr, &[s, rest])
-    };
-    let t = b.ins(Opcode::Iadd, &[x, bias]);
-    if quotient {
-        return b.ins(Opcode::Sshr, &[t, by]);
-    }
-    let whole = b.iconst(ty, 0u32.wrapping_sub(1 << k));
-    let t = b.ins(Opcode::Iand, &[t, whole]);
-    b.ins(Opcode::Isub, &[x, t])
-}
-
-fn signed(b: &mut Builder<'_>, x: Value, y: Value, quotient: bool) -> Value {
-    let ty = b.func.ty(x);
-    let shift = b.iconst(ty, 31);
-    let (ax, ay) = (b.ins(Opcode::Iabs, &[x]), b.ins(Opcode::Iabs, &[y]));
-    let (q, r) = udivrem(b, ax, ay);
-    let sign_of = if quotient { b.ins(Opcode::Ixor, &[x, y]) } else { x };
-    let s = b.ins(Opcode::Sshr, &[sign_of, shift]);
-    let v = if quotient { q } else { r };
-    // (v ^ s) - s negates where s is all ones.
-    let t = b.ins(Opcode::Ixor, &[v, s]);
-    b.ins(Opcode::Isub, &[t, s])
 }

@@ -1,8 +1,10 @@
 //! Sums and products in the order that pays: what is there first is combined first, what many lanes share apart from what they do not,
-//! and a sum begins with an addend where it has one, so that every product is a multiply-add.
+//! a sum begins with an addend where it has one, so that every product is a multiply-add, and terms of one weight are added before they
+//! are weighed.
 //!
 //! The shading languages allow other orders; `precise` forbids them, and nothing precise is touched.
 
+use crate::select::mir::inline_constant;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Cfg;
 use retroshade_ir::passes::rewrite::{Action, rewrite, splat_float};
@@ -16,6 +18,8 @@ const WHOLE: u32 = 12;
 const MOST: usize = 24;
 /// Products of a factor that are looked at together.
 const MOST_PLACES: usize = 64;
+/// How often two terms of a sum with a common factor become one.
+const ROUNDS: usize = 4;
 /// Steps that a fetch is taken to last.
 const FETCH: u32 = 10;
 
@@ -26,7 +30,10 @@ pub fn run(func: &mut Function) -> bool {
     if changed {
         retroshade_ir::passes::gvn::run(func);
     }
-    if factors(func) {
+    for _ in 0..ROUNDS {
+        if !factors(func) {
+            break;
+        }
         retroshade_ir::passes::gvn::run(func);
         changed = true;
     }
@@ -307,7 +314,8 @@ fn products(func: &mut Function) -> bool {
     })
 }
 
-/// x a + x b is x (a + b): where several sums have a and b with factors of their own, a + b is computed once.
+/// x a + x b is x (a + b): where several sums have a and b with factors of their own, a + b is computed once; where x is a number that
+/// takes a literal word, it is read once.
 fn factors(func: &mut Function) -> bool {
     let facts = Facts::new(func);
     let mut found: BTreeMap<Inst, Vec<Common>> = BTreeMap::new();
@@ -320,8 +328,10 @@ fn factors(func: &mut Function) -> bool {
         found.insert(i, pairs);
     }
     rewrite(func, |b, i| {
-        let best = found.get(&i).and_then(|pairs| pairs.iter().max_by_key(|c| (count[&c.rest], std::cmp::Reverse(c.rest))));
-        let Some(c) = best.filter(|c| count[&c.rest] > 1) else { return Action::Keep };
+        let pairs = found.get(&i).map_or(&[][..], |p| p);
+        let pays = |c: &&Common| count[&c.rest] > 1 || is_literal(b.func, c.factor);
+        let best = pairs.iter().filter(pays).max_by_key(|c| (count[&c.rest], std::cmp::Reverse(c.rest)));
+        let Some(c) = best else { return Action::Keep };
         let Some(mut all) = Terms::of(b.func, &facts, i) else { return Action::Keep };
         let Some(k) = all.common().iter().find(|d| d.rest == c.rest).map(|d| d.terms) else { return Action::Keep };
         all.products.remove(k.1);
@@ -337,6 +347,11 @@ fn factors(func: &mut Function) -> bool {
         let Some(sum) = all.combine(Some(b)).0 else { return Action::Keep };
         Action::Replace(sum.signed(b))
     })
+}
+
+/// A number that takes a literal word.
+fn is_literal(f: &Function, v: Value) -> bool {
+    splat_float(f, v).is_some_and(|k| inline_constant(k.abs().to_bits(), true).is_none())
 }
 
 /// Two products of a sum with a common factor.
@@ -498,7 +513,9 @@ fn sums(func: &mut Function) -> bool {
     let mut facts = Facts::new(func);
     let taken = taken(func, &facts);
     rewrite(func, |b, i| {
-        let Some(all) = Terms::of(b.func, &facts, i).filter(|all| !taken[i] && all.len() > 2) else { return Action::Keep };
+        let Some(all) = Terms::of(b.func, &facts, i).filter(|all| !taken[i] && all.len().max(all.products.len() + 1) > 2) else {
+            return Action::Keep;
+        };
         if !all.combine(None).1.better_than(all.old) {
             return Action::Keep;
         }

@@ -32,15 +32,19 @@ const MOST: u64 = 1 << 40;
 /// Rounds that a loop is taken to make where nobody knows better.
 const ROUNDS: u64 = 4;
 
-/// The work of steps: both arms of branches, but the lanes wait for the fetches of one arm; loops several times.
+/// The work of steps: both arms of branches, loops several times. Fetch clauses count by halves: of two arms a wavefront waits for one,
+/// and for the other, too, where its lanes disagree, which is taken to be every second time.
 pub fn work<'a>(steps: &[Step], leaves: &mut impl Iterator<Item = &'a Leaf>) -> Path {
     let mut all = Path::default();
     for s in steps {
         all = match s {
-            Step::Code(_) => all.then(leaves.next().map(straight).unwrap_or_default()),
+            Step::Code(_) => {
+                let own = leaves.next().map(straight).unwrap_or_default();
+                all.then(Path { fetches: 2 * own.fetches, ..own })
+            }
             Step::If { then, other } => {
                 let (a, b) = (work(then, leaves), work(other, leaves));
-                all.then(Path { fetches: a.fetches.max(b.fetches), ..a.then(b) })
+                all.then(Path { fetches: a.fetches.max(b.fetches) + a.fetches.min(b.fetches) / 2, ..a.then(b) })
             }
             Step::Loop(body) => all.times(ROUNDS, work(body, leaves)),
             _ => continue,

@@ -20,8 +20,13 @@ pub const CLAUSE_SLOTS: usize = 128;
 pub const CLAUSE_FETCHES: usize = 16;
 /// Slots that a MOVA leaves free in its clause for the groups that use AR.
 const AR_ROOM: usize = 40;
-/// What a group costs beside the bytes of its slots.
-pub const GROUP_COST: u64 = 32;
+/// A cycle in bytes of code: those of one slot.
+const CYCLE: u64 = 8;
+/// What a group costs beside the bytes of its slots: it occupies the 16 units for the four cycles that a wavefront of 64 lanes takes.
+pub const GROUP_COST: u64 = 4 * CYCLE;
+/// What a fetch clause costs beside its bytes: a result is there eight cycles after its group began, so the wavefront leaves at least
+/// that many unused where it changes clauses.
+pub const FETCH_COST: u64 = 8 * CYCLE;
 
 /// An operation in its slot, registers still named by webs.
 #[derive(Clone, Debug)]

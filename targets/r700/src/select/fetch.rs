@@ -210,7 +210,7 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
         TexDim::D3 | TexDim::Cube => 3,
     };
     let coords = args.next();
-    let layer = if decl.arrayed { args.next() } else { None };
+    let layer = if decl.arrayed && info.op != TexOp::Lod { args.next() } else { None };
     let reference = if info.compare { args.next() } else { None };
     let mut xyzw: SmallVec<[Opnd; 4]> = smallvec![Opnd::bits(0); 4];
     let fetch = info.op == TexOp::Fetch;
@@ -242,6 +242,7 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
             xyzw[3] = level.unwrap_or(Opnd::bits(0));
             tex::LD
         }
+        TexOp::Lod => tex::GET_LOD,
         TexOp::Gather => {
             if info.component != 0 && !info.compare {
                 return l.fail(CompileError::unsupported(
@@ -282,7 +283,7 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
             joined = true;
         }
     }
-    let whole = info.op == TexOp::Sample && matches!(info.lod, TexLod::Implicit | TexLod::Bias);
+    let whole = info.op == TexOp::Lod || info.op == TexOp::Sample && matches!(info.lod, TexLod::Implicit | TexLod::Bias);
     let (mut src, quad) = l.tuple(&xyzw);
     while src.last() == Some(&Coord::Zero) && src.len() > 1 {
         src.pop();

@@ -52,9 +52,12 @@ impl Lower<'_> {
         }
         let slots = self.abi.ring_slots(self.module);
         for (n, (kind, base)) in slots.iter().enumerate() {
+            let own: Vec<(u8, Web)> =
+                self.outputs.iter().filter(|((k, b, _), _)| (k, b) == (kind, base)).map(|((_, _, c), w)| (*c & 3, *w)).collect();
+            let own = self.as_fetched(&own).unwrap_or(own);
             let (mut src, mut quad) = ([None; 4], None);
-            for ((_, _, c), w) in self.outputs.iter().filter(|((k, b, _), _)| (k, b) == (kind, base)) {
-                src[*c as usize & 3] = Some(*w);
+            for (c, w) in own {
+                src[c as usize] = Some(w);
                 quad = self.mir.webs[w.0 as usize].quad;
             }
             let write = Write { form: exp_buf::MEM_RING, kind: 1, base: n as u16 * 4, src, quad, index: self.ring };
@@ -65,6 +68,15 @@ impl Lower<'_> {
         if let Some(w) = self.ring {
             self.emit_to(op2::ADD_INT, &[Opnd::web(w), Opnd::bits(slots.len() as u32)], w);
         }
+    }
+
+    /// The register that holds an output's lanes already, each in its channel: a vertex of the primitive that goes on as it came.
+    fn as_fetched(&self, own: &[(u8, Web)]) -> Option<Vec<(u8, Web)>> {
+        let web = |w: &Web| self.held.get(w).filter(|o| !o.modified()).and_then(Opnd::as_web);
+        let found: Vec<(u8, Web)> = own.iter().map(|(c, w)| Some((*c, web(w)?))).collect::<Option<_>>()?;
+        let info = |w: &Web| &self.mir.webs[w.0 as usize];
+        let quad = info(&found.first()?.1).quad?;
+        found.iter().all(|(c, w)| info(w).quad == Some(quad) && info(w).chan == Some(*c)).then_some(found)
     }
 
     /// Ends the strip.

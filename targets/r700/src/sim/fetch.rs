@@ -152,6 +152,7 @@ impl Machine<'_> {
         let (op, lod, compare) = match w.form() {
             tex::LD => (TexOp::Fetch, TexLod::Level, false),
             tex::GET_TEXTURE_RESINFO => (TexOp::Size, TexLod::Level, false),
+            tex::GET_LOD => (TexOp::Lod, TexLod::Implicit, false),
             tex::FETCH4 => (TexOp::Gather, TexLod::Implicit, false),
             tex::SAMPLE => (TexOp::Sample, TexLod::Implicit, false),
             tex::SAMPLE_L => (TexOp::Sample, TexLod::Level, false),
@@ -189,8 +190,8 @@ impl Machine<'_> {
             })
             .collect();
         for lane in active {
-            let implicit = if matches!(lod, TexLod::Implicit | TexLod::Bias) && self.module.stage == Stage::Fragment && op == TexOp::Sample
-            {
+            let asks = matches!(lod, TexLod::Implicit | TexLod::Bias) && matches!(op, TexOp::Sample | TexOp::Lod);
+            let implicit = if asks && self.module.stage == Stage::Fragment {
                 let coords = std::array::from_fn(|k| args[neighbour(self, lane, k)].coord);
                 texture::quad_lod(tex, &coords)
             } else {

@@ -67,6 +67,7 @@ pub(crate) fn prepare(source: &Module, options: &Options, trace: &mut Trace) -> 
     };
     // An index beyond the array reads the last element, as on the interpreter, and not what happens to lie behind it.
     passes::robust::uniforms(&mut m);
+    legal::level::from_derivatives(&mut m);
     pipeline(&mut m, &passes, &mut |name, m| trace.pass(name, m));
     passes::each(&mut m, |f| {
         passes::dce::drop_unreachable(f);

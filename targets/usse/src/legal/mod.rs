@@ -51,6 +51,7 @@ pub fn legalise(source: &Module, o: &Options, sink: bool, narrow: bool, trace: &
     let entry = m.entry;
     // An index beyond the end reads the last element, as on the interpreter.
     retroshade_ir::passes::robust::uniforms(&mut m);
+    retroshade_lower::legal::level::from_derivatives(&mut m);
     pipeline(&mut m, &passes, &mut |name, m| trace.pass(name, m));
     if !m.functions[entry].locals.is_empty() {
         sequence(&mut m, &["local_select", "promote", "dce"], &passes);
