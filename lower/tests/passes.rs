@@ -5,8 +5,11 @@ use retroshade_ir::{Module, Opcode, Reference, ShaderEnv, ShaderResult, interp, 
 use retroshade_lower::testing::{Profile, Rng, program_count, random_env, random_program, same_results, shrink};
 use std::path::{Path, PathBuf};
 
-fn run(m: &Module, env: &ShaderEnv) -> Option<ShaderResult> {
-    let limits = interp::Limits { fuel: 1 << 20, ..interp::Limits::default() };
+/// Steps of a program as it comes; what passes make of it may take more (a load that becomes selects), and long loops many more.
+const FUEL: u64 = 1 << 20;
+
+fn run(m: &Module, env: &ShaderEnv, fuel: u64) -> Option<ShaderResult> {
+    let limits = interp::Limits { fuel, ..interp::Limits::default() };
     interp::run_with(m, env, &Reference, &limits).ok()
 }
 
@@ -15,7 +18,7 @@ type Change<'a> = &'a dyn Fn(&mut Module, &mut dyn FnMut(&str, &Module));
 
 /// What is wrong after a transformation, if something is.
 fn wrong(m: &Module, env: &ShaderEnv, change: Change) -> Option<String> {
-    let want = run(m, env)?;
+    let want = run(m, env, FUEL)?;
     let mut found: Option<String> = None;
     let mut after = m.clone();
     change(&mut after, &mut |name, now| {
@@ -26,7 +29,7 @@ fn wrong(m: &Module, env: &ShaderEnv, change: Change) -> Option<String> {
             found = Some(format!("after {name}: invalid: {}", e[0]));
             return;
         }
-        match run(now, env) {
+        match run(now, env, 16 * FUEL) {
             None => found = Some(format!("after {name}: does not run")),
             Some(got) => {
                 if let Err(e) = same_results(m, &want, &got) {

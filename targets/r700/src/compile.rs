@@ -118,16 +118,16 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
     let count = |f: &dyn Fn(&Function) -> bool| module.functions.values().any(f);
     let has = |f: &Function, ops: &[Opcode]| f.ordered().any(|(_, i)| ops.contains(&f.insts[i].op));
     use Opcode::*;
+    let indexed = |d: &InstData| d.op == Opcode::Uniform && !d.args.is_empty();
+    if count(&|f| f.ordered().any(|(_, i)| indexed(&f.insts[i]))) {
+        out.push(Choice { indices: false, ..standard });
+    }
     if count(&|f| has(f, &[Fadd, Fsub, Fma, Fmad, Dot])) {
         out.extend([Choice { dot: 4, ..standard }, Choice { dot: 2, ..standard }, Choice { dot: 0, ..standard }]);
     }
     let branches = count(&|f| f.blocks.len() > 1);
     if branches || count(&|f| has(f, &[Select])) {
         out.push(Choice { dot: 2, balance: true, ..standard });
-    }
-    let indexed = |d: &InstData| d.op == Opcode::Uniform && !d.args.is_empty();
-    if count(&|f| f.ordered().any(|(_, i)| indexed(&f.insts[i]))) {
-        out.push(Choice { indices: false, ..standard });
     }
     if count(&|f| !f.locals.is_empty()) {
         out.push(Choice { local: 0, ..standard });
