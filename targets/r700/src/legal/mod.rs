@@ -598,8 +598,10 @@ fn texel_offsets(m: &mut Module) -> bool {
                     offset[l as usize] = k as i8;
                     x
                 }
-                None if b.func.ty(v).lanes > 1 => b.extract(v, lane),
-                None => v,
+                None => {
+                    let v = if b.func.ty(v).lanes > 1 { b.extract(v, lane) } else { v };
+                    if b.func.ty(v) == I32 { v } else { b.typed(Opcode::Bitcast, I32, &[v], Imm::None) }
+                }
             });
         }
         if offset == [0; 3] {

@@ -4,7 +4,7 @@
 use crate::select::{Lane, root};
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::types::F32;
-use retroshade_ir::{Builder, Function, Inst, Opcode, Value};
+use retroshade_ir::{Builder, Function, Imm, Inst, Opcode, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rounds: a product has two vectors.
@@ -45,7 +45,11 @@ struct Scaled {
 
 impl Scaled {
     fn build(&self, b: &mut Builder<'_>) -> Value {
-        let mut lane = |(v, l): Lane| if b.func.ty(v).lanes > 1 { b.extract(v, l) } else { v };
+        // A lane may have been found behind a change of its type.
+        let mut lane = |(v, l): Lane| {
+            let v = if b.func.ty(v).lanes > 1 { b.extract(v, l) } else { v };
+            if b.func.ty(v) == F32 { v } else { b.typed(Opcode::Bitcast, F32, &[v], Imm::None) }
+        };
         let products: Vec<(Value, Value)> = self.products.iter().map(|(x, y)| (lane(*x), lane(*y))).collect();
         let sum = if self.dot {
             let (x, y): (Vec<Value>, Vec<Value>) = products.into_iter().unzip();
