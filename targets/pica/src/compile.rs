@@ -163,9 +163,10 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
     let mut best = search([first.clone()].into_iter().chain(rolled(&first)).chain(long), &mut budget, &mut build, Made::words);
     if let Err(e) = &best {
         // Tables take registers that uniforms may need, and small arrays can be selects as well; in the source's order less may be alive.
-        let selects = nearly(e).then(|| Variant { tables: false, algebra: false, ..first.clone() });
+        let refused = matches!(e, CompileError::Invalid(_));
+        let selects = (nearly(e) || refused && arrays(source)).then(|| Variant { tables: false, algebra: false, ..first.clone() });
         // What counts an array's elements in a function need not be proven where it is called.
-        let kept = functions.iter().map(|f| keeping(&first, f)).filter(|_| nearly(e) || matches!(e, CompileError::Invalid(_)));
+        let kept = functions.iter().map(|f| keeping(&first, f)).filter(|_| nearly(e) || refused);
         let more: Vec<Variant> = selects.clone().into_iter().chain(selects.as_ref().and_then(rolled)).chain(kept).collect();
         if !more.is_empty() {
             best = search(more, &mut budget, &mut build, Made::words).or(best);

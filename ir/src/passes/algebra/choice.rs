@@ -35,6 +35,8 @@ pub(super) static RULES: &[Rule] = &[
     rule!(Exact: Select(c, 0, 1) => Inot(c), if |m| m.result_like("c")),
     rule!(Exact: Select(c, 1, a) => Ior(c, a), if is_truth),
     rule!(Exact: Select(c, a, 0) => Iand(c, a), if is_truth),
+    rule!(Exact: Select(c, a, c) => Iand(c, a), if is_truth),
+    rule!(Exact: Select(c, c, a) => Ior(c, a), if is_truth),
     rule!(Exact: Select(c, 0, a) => Iand(Inot(c), a), if is_truth),
     rule!(Exact: Select(c, a, 1) => Ior(Inot(c), a), if is_truth),
     // Choices.

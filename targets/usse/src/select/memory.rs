@@ -58,12 +58,24 @@ impl Selector<'_> {
         let (near, far) = (word % 128, word / 128 * 512);
         let mut address = base;
         if far != 0 {
-            address = self.make(Kind::Mad, types::I32, vec![vec![address], vec![Lane::c(1)], vec![Lane::c(far)]])[0];
+            address = self.product_and_sum([address, Lane::c(1), Lane::c(far)]);
         }
         if scale != 0 {
-            address = self.make(Kind::Mad, types::I32, vec![vec![index], vec![Lane::c(scale)], vec![address]])[0];
+            address = self.product_and_sum([index, Lane::c(scale), address]);
         }
         self.make(Kind::Load { base: 0, offset: near }, ty, vec![vec![address]])
+    }
+
+    /// a × b + c of integers. A block makes it once: the columns of a matrix differ in the load's own offset only.
+    fn product_and_sum(&mut self, args: [Lane; 3]) -> Lane {
+        let src = args.map(|l| vec![l]).to_vec();
+        let at = self.at;
+        let before = if self.in_secondary { &[][..] } else { &self.out.primary.blocks[at].ops };
+        let same = before.iter().rfind(|o| o.kind == Kind::Mad && o.pred.is_none() && o.src == src);
+        match same.and_then(|o| o.dst) {
+            Some(v) => Lane::new(Base::V(v, 0)),
+            None => self.make(Kind::Mad, types::I32, src)[0],
+        }
     }
 
     pub(super) fn texture_early(&mut self, i: Inst) -> Result<bool, CompileError> {
