@@ -59,7 +59,10 @@ fn program(e: &Executable, code: &[Instr], legal: &Module) -> Program {
         return p;
     };
     preset(&mut p, e);
-    let meant = if has_unreachable(legal) { [0; 16] } else { configured(e) };
+    // On ways that are never gone temporaries need not be written either.
+    let open = has_unreachable(legal);
+    p.preset.extend((TEMPORARY..INPUT).filter(|_| open));
+    let meant = if open { [0; 16] } else { configured(e) };
     for (word, next) in all {
         let mut s = Step::default();
         match code.get(word) {

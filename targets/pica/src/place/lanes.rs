@@ -231,8 +231,16 @@ fn write_outputs_directly(p: &mut Program) {
     }
 }
 
+/// Whether an operation can wait until behind those that follow it: none of them reads it, and no vertex takes its output along.
+fn can_wait(o: &Node, behind: &[Node], indices: &[Ref]) -> bool {
+    let stores = o.dests.iter().any(|d| matches!(d, Dest::Out(..)));
+    let needs = |n: &Node| n.op == Op::Call || n.op == Op::Emit && stores || o.writes().any(|t| reads_tmp(n, indices, t));
+    !behind.iter().any(needs)
+}
+
 /// Joins the lanes of one origin into one operation.
 fn join_bundles(p: &mut Program) {
+    let indices = &p.indices;
     for block in &mut p.blocks {
         let mut out: Vec<Node> = Vec::new();
         for n in std::mem::take(&mut block.nodes) {
@@ -244,9 +252,8 @@ fn join_bundles(p: &mut Program) {
             } else {
                 None
             };
-            match at {
-                // The joined operation stands where its last lane stood; nothing between reads the others, because
-                // all lanes stem from one instruction.
+            match at.filter(|k| can_wait(&out[*k], &out[k + 1..], indices)) {
+                // The joined operation stands where its last lane stood.
                 Some(k) => {
                     let mut o = out.remove(k);
                     o.dests.extend(n.dests);
