@@ -135,7 +135,8 @@ fn repeats(words: Vec<Word>) -> Vec<Word> {
         for j in k + 1..words.len().min(k + REACH) {
             let Some(next) = &words[j] else { continue };
             let free = passed.iter().all(|p| !access[*p].conflicts(&access[j]));
-            match w.repeat_with(next).filter(|_| free) {
+            // An iteration reads nothing that an earlier one writes.
+            match w.repeat_with(next).filter(|_| free && w.access().joins(&access[j])) {
                 Some(more) => {
                     w = more;
                     words[j] = None;
