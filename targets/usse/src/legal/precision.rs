@@ -388,19 +388,21 @@ pub fn preload(m: &mut Module) {
     let f = &mut m.functions[entry];
     let Some(first) = f.entry() else { return };
     let mut moved: Vec<Inst> = Vec::new();
-    let mut seen: BTreeMap<(Texture, Input, u32), Value> = BTreeMap::new();
+    // One read serves all of its type.
+    let mut seen: BTreeMap<(Texture, Input, u32, Scalar), Value> = BTreeMap::new();
     for b in f.layout.clone() {
         let insts = f.blocks[b].insts.clone();
         for i in insts {
             if let Some((t, input, offset)) = direct_sample(f, i, &m.textures, &m.inputs) {
                 f.blocks[b].insts.retain(|x| *x != i);
                 let Some(r) = f.result(i) else { continue };
-                if let Some(v) = seen.get(&(t, input, offset)) {
+                let key = (t, input, offset, f.ty(r).scalar);
+                if let Some(v) = seen.get(&key) {
                     let v = *v;
                     f.replace(r, v);
                     continue;
                 }
-                seen.insert((t, input, offset), r);
+                seen.insert(key, r);
                 // The coordinate's own input comes along.
                 let ty = f.ty(f.insts[i].args[0]);
                 let span = f.spans[i];
