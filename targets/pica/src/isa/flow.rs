@@ -37,7 +37,7 @@ struct Place {
     flags: [Option<bool>; 2],
 }
 
-/// What the machine's constants are, and which components of temporaries a comparison reads.
+/// What the machine's constants are, and which components of temporaries a comparison reads, moved from others or not.
 struct Known {
     constants: BTreeMap<u8, [f32; 4]>,
     compared: u64,
@@ -50,6 +50,20 @@ impl Known {
         for s in code.iter().filter(|i| i.op == Op::Cmp).flat_map(|i| &i.src[..2]) {
             if let Reg::R(r) = s.reg {
                 s.swz[..2].iter().for_each(|c| compared |= 1 << (4 * (r & 15) + (c & 3)));
+            }
+        }
+        // What moves bring there counts, too.
+        loop {
+            let before = compared;
+            for i in code.iter().filter(|i| i.op == Op::Mov) {
+                let (Reg::R(d), Reg::R(s)) = (i.dst, i.src[0].reg) else { continue };
+                let read = |c: u8| i.mask >> c & 1 == 1 && compared >> (4 * (d & 15) + c) & 1 == 1;
+                let from = (0..4).filter(|c| read(*c)).map(|c| 1u64 << (4 * (s & 15) + (i.src[0].swz[c as usize] & 3)));
+                let from = from.fold(0, |all, bit| all | bit);
+                compared |= from;
+            }
+            if compared == before {
+                break;
             }
         }
         Known { constants: constants.iter().filter_map(float).collect(), compared }

@@ -120,6 +120,9 @@ pub fn candidates(p: &MProgram, places: &Placement) -> Vec<Vreg> {
     for op in p.blocks.iter().flat_map(|b| &b.ops) {
         op.writes().for_each(|w| writes[w.0 as usize] += 1);
     }
+    // Bytes and halves of integers are taken from registers of 32 bits.
+    let parts = |k: &Kind| matches!(k, Kind::Convert(from, ..) if !from.is_float());
+    let taken_apart: BTreeSet<Vreg> = p.blocks.iter().flat_map(|b| &b.ops).filter(|o| parts(&o.kind)).flat_map(|o| o.reads()).collect();
     let mut last = vec![None; p.vregs.len()];
     for b in &p.blocks {
         // The last read of each register in this block, and the next operation behind which internal registers are lost.
@@ -136,7 +139,7 @@ pub fn candidates(p: &MProgram, places: &Placement) -> Vec<Vreg> {
             let d = p.data(v);
             let kind = matches!(op.kind, Kind::Float(_) | Kind::Copy | Kind::Select(_) | Kind::Rows);
             let output = place.bank == Bank::O && op.kind == Kind::Copy;
-            if !kind || output || d.ty != Scalar::F32 || !(3..=4).contains(&d.lanes) || across.contains(&v) {
+            if !kind || output || d.ty != Scalar::F32 || !(3..=4).contains(&d.lanes) || across.contains(&v) || taken_apart.contains(&v) {
                 continue;
             }
             if writes[v.0 as usize] == 1 && last[v.0 as usize].is_some_and(|l| l > n && lost[n] > l) {
