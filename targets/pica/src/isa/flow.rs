@@ -35,6 +35,8 @@ struct Place {
     held: SmallVec<[(u8, u32); 4]>,
     /// The condition flags, where they are known.
     flags: [Option<bool>; 2],
+    /// What was asked of both flags since they were set, and the answer, where it leaves each open.
+    asked: Option<(Cond, bool)>,
 }
 
 /// What the machine's constants are, and which components of temporaries a comparison reads, moved from others or not.
@@ -102,6 +104,7 @@ impl Place {
     fn learn(&mut self, i: &Instr, known: &Known) {
         match (i.op, i.dst) {
             (Op::Cmp, _) => {
+                self.asked = None;
                 self.flags = std::array::from_fn(|k| {
                     let (a, b) = (self.value(&i.src[0], k, known)?, self.value(&i.src[1], k, known)?);
                     Some(match i.cmp[k] {
@@ -127,7 +130,7 @@ impl Place {
             _ => {}
         }
         if i.op == Op::Litp {
-            self.flags = [None; 2];
+            (self.flags, self.asked) = ([None; 2], None);
         }
     }
 
@@ -140,7 +143,8 @@ impl Place {
             (CondOp::Or, Some(true), _) | (CondOp::Or, _, Some(true)) => Some(true),
             (CondOp::And, Some(false), _) | (CondOp::And, _, Some(false)) => Some(false),
             (_, Some(x), Some(y)) => Some(if c.op == CondOp::Or { x || y } else { x && y }),
-            _ => None,
+            // The same question, or its opposite.
+            _ => self.asked.filter(|a| a.0 == c || a.0 == c.not()).map(|(a, holds)| (a == c) == holds),
         }
     }
 
@@ -152,8 +156,7 @@ impl Place {
             (CondOp::X, _) => out.flags[0] = x,
             (CondOp::Y, _) => out.flags[1] = y,
             (CondOp::And, true) | (CondOp::Or, false) => out.flags = [x, y],
-            // One of the two.
-            _ => {}
+            _ => out.asked = Some((c, holds)),
         }
         out
     }
