@@ -51,7 +51,6 @@ impl<'a> Lower<'a> {
         "logic" "`and`, `or`, `xor` of words or masks" [Iand Ior Ixor] logic;
         "not" "`not`: a move of the inverted operand" [Inot] not;
         "select.sign" "`select` on a comparison with 0: slct on the sign" [Select] select_sign;
-        "select.logic" "`select` of two truth values, one of them the condition" [Select] select_logic;
         "select.value" "`select` by a mask or a predicated move" [Select] select_value;
         "barrier" "`barrier`" [Barrier] barrier;
         "derivative" "`ddx`, `ddy`: quadop with the neighbour" [Ddx Ddy] derivative;
@@ -465,20 +464,6 @@ impl<'a> Lower<'a> {
             return Ok(true);
         }
         Ok(false)
-    }
-    /// Of two truth values, one of them the condition: both, or either.
-    fn select_logic(&mut self, i: Inst) -> Taken {
-        let d = self.data(i);
-        let (v, c, a, b) = (d.results[0], self.func.resolve(d.args[0]), d.args[1], d.args[2]);
-        let same = |s: &Self, x: Value| s.func.resolve(x) == c;
-        if self.func.ty(v).scalar != Scalar::I1 || !same(self, a) && !same(self, b) {
-            return Ok(false);
-        }
-        let (other, lop) = if same(self, b) { (a, LogicOp::And) } else { (b, LogicOp::Or) };
-        let (x, y) = (self.mask(c)?, self.mask(other)?);
-        let dst = self.define(v);
-        self.emit(MInst::new(Op::Logic, dst, &[Src::reg(x), Src::reg(y)]).with(field!(lop), lop));
-        Ok(true)
     }
     fn select_value(&mut self, i: Inst) -> Taken {
         let d = self.data(i);
