@@ -1,6 +1,10 @@
 //! The linter: one program for each thing that the hardware forbids, and its neighbour that is allowed.
 #![allow(clippy::unwrap_used)]
 
+use retroshade_lower::TextOptions;
+use retroshade_pica::container::Shbin;
+use retroshade_pica::isa::dis::decode_all;
+use retroshade_pica::isa::flow::places;
 use retroshade_pica::isa::forms::Op;
 use retroshade_pica::isa::lint::program;
 use retroshade_pica::isa::registers::{Reg, Src};
@@ -102,4 +106,20 @@ fn stacks_have_a_depth() {
     };
     assert_eq!(findings(&calls(4)), "");
     says(&calls(5), "more than 4 nested calls");
+}
+
+/// Marks that are asked once each: every branch could double the places if marks that nobody asks for again were told apart.
+#[test]
+fn marks_are_forgotten_when_they_were_asked() {
+    let mut text = String::from(".entry main\n.in a v0\n.setf c95(0.0, 1.0, 0.0, 0.0)\n.out - position o0\n.proc main\n");
+    for n in 0..24 {
+        let (r, c) = (n / 4, ["x", "y", "z", "w"][n % 4]);
+        text += &format!("mov r{r}.{c}, c95.x\ncmp v0.x, lt, eq, v0.xy\nifc cmp.x || cmp.y\nmov r{r}.{c}, c95.y\nnop\n.end\n");
+        text += &format!("cmp c95.xy, eq, eq, r{r}.{c}\nifc cmp.x\nadd r15, r15, v0\nnop\n.end\n");
+    }
+    text += "mov o0, v0\nend\n.end\n";
+    let asm = retroshade_pica::isa().assemble(&text, &TextOptions::default()).unwrap();
+    let bin = Shbin::read(&asm.container.unwrap()).unwrap();
+    let all = places(&decode_all(&bin).unwrap(), bin.executables[0].entry as usize, &bin.executables[0].constants).unwrap();
+    assert!(all.len() < 2000, "{} places", all.len());
 }

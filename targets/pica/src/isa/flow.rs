@@ -20,6 +20,9 @@ const PLACES: usize = 1 << 16;
 /// A block, call or loop that is open: the word that ends it, and where it goes on from there.
 type Open = (usize, usize);
 
+/// Float uniforms that the container fills, by number.
+type Constants = BTreeMap<u8, [f32; 4]>;
+
 /// A word and what is open there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
@@ -27,7 +30,12 @@ struct Place {
     ifs: SmallVec<[Open; 8]>,
     calls: SmallVec<[Open; 4]>,
     loops: SmallVec<[Open; 4]>,
-    /// Boolean uniforms whose value this way has shown.
+}
+
+/// What a way has shown so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Facts {
+    /// Boolean uniforms whose value is known.
     known: u16,
     /// Those among them that are true.
     values: u16,
@@ -39,36 +47,80 @@ struct Place {
     asked: Option<(Cond, bool)>,
 }
 
-/// What the machine's constants are, and which components of temporaries a comparison reads, moved from others or not.
-struct Known {
-    constants: BTreeMap<u8, [f32; 4]>,
-    compared: u64,
+/// Which facts the branches from a place on may ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    /// Components of temporaries, bit 4 × register + component.
+    held: u64,
+    flags: [bool; 2],
+    booleans: u16,
 }
 
-impl Known {
-    fn new(code: &[Instr], constants: &[Constant]) -> Known {
-        let float = |c: &Constant| if let Constant::Float(n, v) = c { Some((*n as u8, v.map(from_bits24))) } else { None };
-        let mut compared = 0;
-        for s in code.iter().filter(|i| i.op == Op::Cmp).flat_map(|i| &i.src[..2]) {
-            if let Reg::R(r) = s.reg {
-                s.swz[..2].iter().for_each(|c| compared |= 1 << (4 * (r & 15) + (c & 3)));
+impl Wanted {
+    fn join(self, o: Wanted) -> Wanted {
+        Wanted { held: self.held | o.held, flags: [0, 1].map(|k| self.flags[k] || o.flags[k]), booleans: self.booleans | o.booleans }
+    }
+
+    /// What is wanted before an instruction where this is wanted after it.
+    fn before(mut self, i: &Instr) -> Wanted {
+        let name = |s: &Src, lane: usize| if let Reg::R(n) = s.reg { 1u64 << (4 * (n & 15) + (s.swz[lane] & 3)) } else { 0 };
+        match (i.op, i.dst) {
+            (Op::Ifc | Op::Jmpc | Op::Callc | Op::Breakc, _) => {
+                self.flags[0] |= i.cond.op != CondOp::Y;
+                self.flags[1] |= i.cond.op != CondOp::X;
             }
+            (Op::Ifu | Op::Jmpu | Op::Callu, _) => self.booleans |= 1 << (i.uniform & 15),
+            (Op::Cmp, _) => {
+                for k in (0..2).filter(|k| self.flags[*k]) {
+                    self.held |= name(&i.src[0], k) | name(&i.src[1], k);
+                }
+                self.flags = [false; 2];
+            }
+            (_, Reg::R(r)) if i.writes_register() => {
+                let written = self.held & u64::from(i.mask & 15) << (4 * (r & 15));
+                self.held &= !written;
+                for c in (0..4u8).filter(|c| i.op == Op::Mov && written >> (4 * (r & 15) + c) & 1 == 1) {
+                    self.held |= name(&i.src[0], c as usize);
+                }
+            }
+            _ => {}
         }
-        // What moves bring there counts, too.
-        loop {
-            let before = compared;
-            for i in code.iter().filter(|i| i.op == Op::Mov) {
-                let (Reg::R(d), Reg::R(s)) = (i.dst, i.src[0].reg) else { continue };
-                let read = |c: u8| i.mask >> c & 1 == 1 && compared >> (4 * (d & 15) + c) & 1 == 1;
-                let from = (0..4).filter(|c| read(*c)).map(|c| 1u64 << (4 * (s & 15) + (i.src[0].swz[c as usize] & 3)));
-                let from = from.fold(0, |all, bit| all | bit);
-                compared |= from;
-            }
-            if compared == before {
-                break;
-            }
+        if i.op == Op::Litp {
+            self.flags = [false; 2];
         }
-        Known { constants: constants.iter().filter_map(float).collect(), compared }
+        self
+    }
+}
+
+/// A place, and where it leads: always, or where its branch is taken or not.
+#[derive(Clone, Debug, Default)]
+struct Node {
+    word: usize,
+    ways: SmallVec<[(Option<bool>, usize); 2]>,
+    /// What is wanted before the instruction here.
+    wanted: Wanted,
+}
+
+/// The numbers of things that are found one after the other.
+struct Numbering<T> {
+    numbers: BTreeMap<T, usize>,
+    /// Those that were not looked at yet.
+    work: Vec<(usize, T)>,
+}
+
+impl<T: Ord + Clone> Numbering<T> {
+    fn of(first: T) -> Numbering<T> {
+        Numbering { numbers: BTreeMap::from([(first.clone(), 0)]), work: vec![(0, first)] }
+    }
+
+    /// The number of a thing, and whether it is new.
+    fn number(&mut self, t: T) -> (usize, bool) {
+        let next = self.numbers.len();
+        let n = *self.numbers.entry(t.clone()).or_insert(next);
+        if n == next {
+            self.work.push((n, t));
+        }
+        (n, n == next)
     }
 }
 
@@ -83,17 +135,22 @@ where
     stack.push(entry);
 }
 
+/// Whether an instruction goes one way or another.
+fn is_conditional(op: Op) -> bool {
+    matches!(op, Op::Ifc | Op::Jmpc | Op::Callc | Op::Breakc | Op::Ifu | Op::Jmpu | Op::Callu)
+}
+
 /// Whether a jump on a boolean wants it to be false.
 fn wants_false(i: &Instr) -> bool {
     i.num & 1 == 1
 }
 
-impl Place {
+impl Facts {
     /// A component of an operand, if it is known.
-    fn value(&self, s: &Src, lane: usize, known: &Known) -> Option<f32> {
+    fn value(&self, s: &Src, lane: usize, constants: &Constants) -> Option<f32> {
         let c = s.swz[lane] & 3;
         let v = match s.reg {
-            Reg::C(n) if s.index == Index::None => known.constants.get(&n)?[c as usize],
+            Reg::C(n) if s.index == Index::None => constants.get(&n)?[c as usize],
             Reg::R(n) => self.held.iter().find(|h| h.0 == 4 * (n & 15) + c).map(|h| f32::from_bits(h.1))?,
             _ => return None,
         };
@@ -101,12 +158,12 @@ impl Place {
     }
 
     /// What an instruction does to what is known.
-    fn learn(&mut self, i: &Instr, known: &Known) {
+    fn learn(&mut self, i: &Instr, constants: &Constants) {
         match (i.op, i.dst) {
             (Op::Cmp, _) => {
                 self.asked = None;
                 self.flags = std::array::from_fn(|k| {
-                    let (a, b) = (self.value(&i.src[0], k, known)?, self.value(&i.src[1], k, known)?);
+                    let (a, b) = (self.value(&i.src[0], k, constants)?, self.value(&i.src[1], k, constants)?);
                     Some(match i.cmp[k] {
                         0 => a == b,
                         1 => a != b,
@@ -119,13 +176,12 @@ impl Place {
                 });
             }
             (_, Reg::R(r)) if i.writes_register() => {
-                for c in (0..4u8).filter(|c| i.mask >> c & 1 == 1 && known.compared >> (4 * (r & 15) + c) & 1 == 1) {
-                    let name = 4 * (r & 15) + c;
-                    let new = if i.op == Op::Mov { self.value(&i.src[0], c as usize, known) } else { None };
-                    self.held.retain(|h| h.0 != name);
-                    self.held.extend(new.map(|v| (name, v.to_bits())));
-                }
-                self.held.sort();
+                let written = (0..4u8).filter(|c| i.op == Op::Mov && i.mask >> c & 1 == 1);
+                let new = written.filter_map(|c| Some((4 * (r & 15) + c, self.value(&i.src[0], c as usize, constants)?.to_bits())));
+                let new: SmallVec<[_; 4]> = new.collect();
+                self.held.retain(|h| h.0 >> 2 != r & 15 || i.mask >> (h.0 & 3) & 1 == 0);
+                self.held.extend(new);
+                self.held.sort_unstable();
             }
             _ => {}
         }
@@ -148,8 +204,8 @@ impl Place {
         }
     }
 
-    /// The same place where it is known whether a condition holds.
-    fn knowing(&self, c: Cond, holds: bool) -> Place {
+    /// The same where it is known whether a condition holds.
+    fn knowing(&self, c: Cond, holds: bool) -> Facts {
         let mut out = self.clone();
         let (x, y) = (Some(c.x == holds), Some(c.y == holds));
         match (c.op, holds) {
@@ -161,22 +217,35 @@ impl Place {
         out
     }
 
-    /// Where the machine can be after the instruction here.
-    fn next(&self, i: &Instr) -> SmallVec<[Place; 4]> {
-        if matches!(i.op, Op::Ifc | Op::Jmpc | Op::Callc | Op::Breakc) {
-            let known = self.holds(i.cond);
-            let sides = [true, false].into_iter().filter(|t| known.is_none_or(|k| k == *t));
-            return sides.flat_map(|t| self.knowing(i.cond, t).ways(i, Some(t))).collect();
+    /// What is known where a branch is taken or not; nothing where that cannot be.
+    fn branched(&self, i: &Instr, taken: bool) -> Option<Facts> {
+        match i.op {
+            Op::Ifc | Op::Jmpc | Op::Callc | Op::Breakc => {
+                self.holds(i.cond).is_none_or(|k| k == taken).then(|| self.knowing(i.cond, taken))
+            }
+            Op::Ifu | Op::Jmpu | Op::Callu => {
+                let (bit, value) = (1 << (i.uniform & 15), taken != (i.op == Op::Jmpu && wants_false(i)));
+                let possible = self.known & bit == 0 || (self.values & bit != 0) == value;
+                let values = self.values | if value { bit } else { 0 };
+                possible.then(|| Facts { known: self.known | bit, values, ..self.clone() })
+            }
+            _ => Some(self.clone()),
         }
-        if !matches!(i.op, Op::Ifu | Op::Jmpu | Op::Callu) {
-            return self.ways(i, None);
-        }
-        let bit = 1 << (i.uniform & 15);
-        let sides = [true, false].into_iter().filter(|v| self.known & bit == 0 || (self.values & bit != 0) == *v);
-        let assumed = |v: bool| Place { known: self.known | bit, values: self.values | if v { bit } else { 0 }, ..self.clone() };
-        sides.flat_map(|v| assumed(v).ways(i, Some(v != (i.op == Op::Jmpu && wants_false(i))))).collect()
     }
 
+    /// Drops what nobody asks for.
+    fn keep(&mut self, wanted: &Wanted) {
+        self.known &= wanted.booleans;
+        self.values &= wanted.booleans;
+        self.held.retain(|h| wanted.held >> h.0 & 1 == 1);
+        for k in 0..2 {
+            self.flags[k] = self.flags[k].filter(|_| wanted.flags[k]);
+        }
+        self.asked = self.asked.filter(|_| wanted.flags != [false; 2]);
+    }
+}
+
+impl Place {
     /// The ways on where a branch is taken, is not, or may be either.
     fn ways(&self, i: &Instr, taken: Option<bool>) -> SmallVec<[Place; 4]> {
         let (t, n, next) = (i.target as usize, i.num as usize, self.word + 1);
@@ -267,42 +336,83 @@ pub struct Ways {
     pub incomplete: bool,
 }
 
-/// The place of a program's start.
-fn start(entry: usize, constants: &[Constant]) -> Place {
-    let mut start = Place { word: entry, ..Place::default() };
-    for c in constants {
-        if let Constant::Bool(n, v) = c {
-            start.known |= 1 << (n & 15);
-            start.values |= u16::from(*v) << (n & 15);
+/// The places that can be reached from an entry, that one first, whatever the data are; `None` where there are too many.
+fn nodes(code: &[Instr], entry: usize) -> Option<Vec<Node>> {
+    let mut out = vec![Node { word: entry, ..Node::default() }];
+    let mut places = Numbering::of(Place { word: entry, ..Place::default() });
+    while let Some((from, place)) = places.work.pop() {
+        let Some(i) = code.get(place.word) else { continue };
+        let sides: &[_] = if is_conditional(i.op) { &[Some(true), Some(false)] } else { &[None] };
+        for side in sides {
+            for p in place.ways(i, *side) {
+                let word = p.word;
+                let (to, new) = places.number(p);
+                if new {
+                    out.push(Node { word, ..Node::default() });
+                }
+                out[from].ways.push((*side, to));
+            }
+        }
+        if out.len() > PLACES {
+            return None;
         }
     }
-    start
+    want(code, &mut out);
+    Some(out)
+}
+
+/// Finds what is wanted at each place, from the branches back.
+fn want(code: &[Instr], nodes: &mut [Node]) {
+    let mut before: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); nodes.len()];
+    for (n, node) in nodes.iter().enumerate() {
+        node.ways.iter().for_each(|w| before[w.1].push(n));
+    }
+    let mut work: Vec<usize> = (0..nodes.len()).collect();
+    while let Some(n) = work.pop() {
+        let Some(i) = code.get(nodes[n].word) else { continue };
+        let after = nodes[n].ways.iter().fold(Wanted::default(), |all, w| all.join(nodes[w.1].wanted));
+        let wanted = after.before(i);
+        if wanted != nodes[n].wanted {
+            nodes[n].wanted = wanted;
+            work.extend(&before[n]);
+        }
+    }
 }
 
 /// The places that can be reached from an entry, that one first: the word of each, and the places that it leads to. A word behind the
 /// program's last leads nowhere. `None` where there are too many places.
 pub fn places(code: &[Instr], entry: usize, constants: &[Constant]) -> Option<Vec<(usize, SmallVec<[usize; 2]>)>> {
-    let known = Known::new(code, constants);
-    let first = start(entry, constants);
+    let nodes = nodes(code, entry)?;
+    let mut start = Facts::default();
+    let mut floats = Constants::new();
+    for c in constants {
+        match c {
+            Constant::Bool(n, v) => {
+                start.known |= 1 << (n & 15);
+                start.values |= u16::from(*v) << (n & 15);
+            }
+            Constant::Float(n, v) => drop(floats.insert(*n as u8, v.map(from_bits24))),
+            Constant::Int(..) => {}
+        }
+    }
+    start.keep(&nodes[0].wanted);
     let mut out = vec![(entry, SmallVec::new())];
-    let mut numbers = BTreeMap::from([(first.clone(), 0)]);
-    let mut work = vec![first];
-    while let Some(place) = work.pop() {
-        let Some(i) = code.get(place.word) else { continue };
-        let from = numbers[&place];
-        for mut p in place.next(i) {
-            p.learn(i, &known);
-            let to = match numbers.get(&p) {
-                Some(n) => *n,
-                None => {
-                    let n = out.len();
-                    out.push((p.word, SmallVec::new()));
-                    numbers.insert(p.clone(), n);
-                    work.push(p);
-                    n
-                }
+    let mut states = Numbering::of((0, start));
+    while let Some((from, (node, facts))) = states.work.pop() {
+        let Some(i) = code.get(nodes[node].word) else { continue };
+        for (side, to) in &nodes[node].ways {
+            let facts = match side {
+                Some(taken) => facts.branched(i, *taken),
+                None => Some(facts.clone()),
             };
-            out[from].1.push(to);
+            let Some(mut facts) = facts else { continue };
+            facts.learn(i, &floats);
+            facts.keep(&nodes[*to].wanted);
+            let (number, new) = states.number((*to, facts));
+            if new {
+                out.push((nodes[*to].word, SmallVec::new()));
+            }
+            out[from].1.push(number);
         }
         if out.len() > PLACES {
             return None;
@@ -314,18 +424,21 @@ pub fn places(code: &[Instr], entry: usize, constants: &[Constant]) -> Option<Ve
 /// Follows every way from an entry. `configured` are the output components that have a meaning.
 pub fn ways(code: &[Instr], entry: usize, geometry: bool, configured: &[u8; 16], constants: &[Constant]) -> Ways {
     let mut out = Ways::default();
-    let mut seen: BTreeMap<Place, Written> = BTreeMap::new();
-    let start = start(entry, constants);
-    let known = Known::new(code, constants);
-    seen.insert(start.clone(), Written { some: [0; 16], every: [0; 16] });
-    let mut work = vec![start];
-    while let Some(place) = work.pop() {
-        let Some(i) = code.get(place.word) else {
-            out.past = Some(place.word.saturating_sub(1));
+    let Some(places) = places(code, entry, constants) else {
+        out.incomplete = true;
+        return out;
+    };
+    let mut seen: Vec<Option<Written>> = vec![None; places.len()];
+    seen[0] = Some(Written { some: [0; 16], every: [0; 16] });
+    let mut work = vec![0];
+    while let Some(n) = work.pop() {
+        let (word, next) = &places[n];
+        let Some(i) = code.get(*word) else {
+            out.past = Some(word.saturating_sub(1));
             continue;
         };
-        out.words.insert(place.word);
-        let mut written = seen[&place];
+        out.words.insert(*word);
+        let Some(mut written) = seen[n] else { continue };
         match (i.op, i.dst) {
             (Op::Emit, _) => written = Written { some: [0; 16], every: [0; 16] },
             (_, Reg::O(n)) if i.writes_register() => {
@@ -334,36 +447,28 @@ pub fn ways(code: &[Instr], entry: usize, geometry: bool, configured: &[u8; 16],
             }
             _ => {}
         }
-        for mut p in place.next(i) {
-            p.learn(i, &known);
-            let joined = match seen.get(&p) {
-                None => written,
-                Some(w) => Written {
-                    some: std::array::from_fn(|k| w.some[k] | written.some[k]),
-                    every: std::array::from_fn(|k| w.every[k] & written.every[k]),
-                },
-            };
-            if seen.get(&p) != Some(&joined) {
-                seen.insert(p.clone(), joined);
-                work.push(p);
+        for to in next {
+            let joined = seen[*to].map_or(written, |w| Written {
+                some: std::array::from_fn(|k| w.some[k] | written.some[k]),
+                every: std::array::from_fn(|k| w.every[k] & written.every[k]),
+            });
+            if seen[*to] != Some(joined) {
+                seen[*to] = Some(joined);
+                work.push(*to);
             }
         }
-        if seen.len() > PLACES {
-            out.incomplete = true;
-            return out;
-        }
     }
-    for (place, written) in &seen {
-        let Some(i) = code.get(place.word) else { continue };
+    for ((word, _), written) in places.iter().zip(&seen) {
+        let (Some(i), Some(written)) = (code.get(*word), written) else { continue };
         match (i.op, i.dst) {
             (Op::Emit, _) | (Op::End, _) if (i.op == Op::Emit) == geometry => {
                 let missing = (0..16).map(|k| (k, configured[k as usize] & !written.every[k as usize]));
-                out.missing.extend(missing.filter(|m| m.1 != 0).map(|(k, m)| (place.word, k, m)));
+                out.missing.extend(missing.filter(|m| m.1 != 0).map(|(k, m)| (*word, k, m)));
             }
             (_, Reg::O(n)) if i.writes_register() => {
                 let again = i.mask & written.some[n as usize & 15] & configured[n as usize & 15];
                 if again != 0 {
-                    out.again.insert((place.word, n, again));
+                    out.again.insert((*word, n, again));
                 }
             }
             _ => {}
