@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use retroshade::frontend::{FrontOptions, wgsl};
 use retroshade::ir::module::Binding;
 use retroshade::ir::{InvocationInputs, Module, Scalar, ShaderEnv, ShaderResult, interp};
-use retroshade::lower::testing::same_results;
+use retroshade::lower::testing::{program_seeds, same_results};
 use retroshade::{Options, TargetIsa};
 
 const LANES: usize = 16;
@@ -83,9 +83,10 @@ fn agrees(m: &Module, r: &ShaderResult, n: usize, want: &[Vec<u32>], bound: f32)
 }
 
 fn run(target: &str, least: f64) {
-    let count: u64 = std::env::var("RETROSHADE_RANDOM").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    let seeds = program_seeds(60);
+    let count = seeds.end - seeds.start;
     let isa = retroshade::target(target).unwrap();
-    let all: Vec<(u64, Result<_, String>)> = (0..count).into_par_iter().map(|seed| (seed, on(isa, seed))).collect();
+    let all: Vec<(u64, Result<_, String>)> = seeds.into_par_iter().map(|seed| (seed, on(isa, seed))).collect();
     let (mut good, mut runs, mut refused) = (0, 0, 0);
     for (seed, r) in all {
         match r {

@@ -62,9 +62,9 @@ fn outputs(m: &Module, i: &Inputs) -> Vec<Vec<u32>> {
 
 #[test]
 fn programs_compute_what_they_say() {
-    let count: u64 = std::env::var("RETROSHADE_RANDOM").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    let seeds = retroshade_lower::testing::program_seeds(400);
     let (mut compared, mut through, mut special) = (0, 0, 0);
-    for seed in 0..count {
+    for seed in seeds.clone() {
         let p = Program::new(seed, seed % 4 == 3);
         let source = p.wgsl();
         let m = match wgsl("random.wgsl", &source, &FrontOptions::default()) {
@@ -89,6 +89,7 @@ fn programs_compute_what_they_say() {
             }
         }
     }
+    let count = seeds.end - seeds.start;
     println!("{count} programs, {compared} runs compared, {special} with special values, {through} programs through SPIR-V as well");
     assert!(compared > count * 2 && through > count as usize / 8, "{compared} of {} runs, {through} through SPIR-V", 4 * count);
 }

@@ -1,5 +1,5 @@
 //! Random GLSL programs (`glsl_generator/`): their own evaluator = the interpreter on the translation, from GLSL, from glslang's SPIR-V where `glslangValidator` is
-//! installed, and from what `spirv-opt` makes of that where it is. `RETROSHADE_RANDOM` is the number of programs, `RETROSHADE_SEED` the first seed.
+//! installed, and from what `spirv-opt` makes of that where it is. `RETROSHADE_RANDOM` is the number of programs, `RETROSHADE_FROM` the first seed.
 #![allow(clippy::unwrap_used)]
 
 mod glsl_generator;
@@ -8,6 +8,7 @@ use glsl_generator::judge::{Verdict, compare, environment, installed, judge_all,
 use glsl_generator::{Program, Stage, eval};
 use retroshade_frontend::{FrontError, FrontOptions, glsl as read_glsl, spirv as read_spirv};
 use retroshade_ir::{Module, Reference, interp};
+use retroshade_lower::testing::program_seeds;
 
 /// One form of a program on the interpreter.
 fn judge(
@@ -40,7 +41,7 @@ fn prepare(seed: u64) -> (Program, String, FrontOptions, eval::Inputs, Option<ev
 
 #[test]
 fn glsl_computes_what_it_says() {
-    let sum = judge_all("GLSL", 5_000, |seed| {
+    let sum = judge_all("GLSL", program_seeds(5_000), |seed| {
         let (p, text, options, inputs, want) = prepare(seed);
         let Some(want) = want else { return Ok([0; 4]) };
         let m = read_glsl("random", &text, &options);
@@ -56,7 +57,7 @@ fn spirv_computes_what_it_says() {
         return;
     }
     let optimiser = installed("spirv-opt");
-    let sum = judge_all("SPIR-V", 120, |seed| {
+    let sum = judge_all("SPIR-V", program_seeds(120), |seed| {
         let (p, text, options, inputs, want) = prepare(seed);
         let Some(want) = want else { return Ok([0; 4]) };
         let mut compared = [0; 4];

@@ -121,20 +121,19 @@ pub struct Tally {
     pub compared: [usize; 4],
 }
 
-pub fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|n| n.parse().ok())
-}
-
-/// Judges so many programs on all processors, `RETROSHADE_RANDOM` of them if that is given; prints what is refused or wrong, the first ones in full.
-pub fn judge_all(what: &str, usual: u64, one: impl Fn(u64) -> Result<[usize; 4], Verdict> + Sync + std::panic::RefUnwindSafe) -> Tally {
-    let first = number("RETROSHADE_SEED").unwrap_or(0);
-    let count = number("RETROSHADE_RANDOM").unwrap_or(usual);
-    let next = std::sync::atomic::AtomicU64::new(first);
+/// Judges these programs on all processors; prints what is refused or wrong, the first ones in full.
+pub fn judge_all(
+    what: &str,
+    seeds: std::ops::Range<u64>,
+    one: impl Fn(u64) -> Result<[usize; 4], Verdict> + Sync + std::panic::RefUnwindSafe,
+) -> Tally {
+    let count = seeds.end - seeds.start;
+    let next = std::sync::atomic::AtomicU64::new(seeds.start);
     let results = std::sync::Mutex::new(Vec::new());
     let work = || {
         loop {
             let seed = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            if seed >= first + count {
+            if seed >= seeds.end {
                 break;
             }
             // A panic counts as a wrong program, with its seed.

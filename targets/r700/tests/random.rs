@@ -6,19 +6,20 @@
 #![allow(clippy::unwrap_used)]
 
 use retroshade_ir::Stage;
-use retroshade_lower::testing::{Profile, check_random_with, default_options, program_count, random_program};
+use retroshade_lower::testing::{Profile, check_random_with, default_options, program_seeds, random_program};
 use retroshade_lower::{OptLevel, Options};
 use retroshade_r700::abi::{Abi, Platform};
 use retroshade_r700::isa::program::{Program, words_of};
 use retroshade_r700::sim::{self, Reading};
 
 fn check(profile: &Profile, from: u64, default: u64) {
-    let n = program_count(default);
-    let from = from + std::env::var("RETROSHADE_FROM").ok().and_then(|m| m.parse::<u64>().ok()).unwrap_or(0);
+    let seeds = program_seeds(default);
+    let n = seeds.end - seeds.start;
     // Half of them with everything, the others as cheaper levels compile them.
     let level = [OptLevel::O2, OptLevel::O1, OptLevel::O2, OptLevel::O0];
     let options = |seed: u64| Options { opt: level[(seed / 2) as usize % 4], ..default_options(seed) };
-    let summary = check_random_with(retroshade_r700::isa(), profile, from..from + n, &options).unwrap_or_else(|e| panic!("{e}"));
+    let summary = check_random_with(retroshade_r700::isa(), profile, from + seeds.start..from + seeds.end, &options)
+        .unwrap_or_else(|e| panic!("{e}"));
     println!("{summary:?}");
     // What the machine lacks is refused; most programs must compile and agree.
     assert!(summary.agree * 10 >= n * 8, "{summary:?}");

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use retroshade_ir::Stage;
-use retroshade_lower::testing::{Profile, Summary, check_random_with, default_options, program_count};
+use retroshade_lower::testing::{Profile, Summary, check_random_with, default_options, program_seeds};
 use retroshade_lower::{OptLevel, Options};
 
 /// Chips in turn, since each compiles something else: the first without atomics and s[] loads, the default, the first with
@@ -17,9 +17,7 @@ fn options(seed: u64) -> Options {
 }
 
 fn check(profile: &Profile, n: u64) -> Summary {
-    let only = std::env::var("RETROSHADE_SEED").ok().and_then(|s| s.parse::<u64>().ok());
-    let seeds = only.map_or(0..program_count(n), |s| s..s + 1);
-    check_random_with(retroshade_tesla::isa(), profile, seeds, &options).unwrap_or_else(|e| panic!("{e}"))
+    check_random_with(retroshade_tesla::isa(), profile, program_seeds(n), &options).unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[test]
