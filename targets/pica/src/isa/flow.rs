@@ -14,7 +14,7 @@ use crate::legal::numerics::from_bits24;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Places after which a program counts as too entangled to be followed.
+/// Places after which a program counts as too entangled: then neither the linter nor the validator says anything of its outputs.
 const PLACES: usize = 1 << 16;
 
 /// A block, call or loop that is open: the word that ends it, and where it goes on from there.
@@ -332,8 +332,8 @@ pub struct Ways {
     pub again: BTreeSet<(usize, u8, u8)>,
     /// Words where a vertex is complete, and components that some way there has not written, per output.
     pub missing: BTreeSet<(usize, u8, u8)>,
-    /// Whether the program was too entangled to be followed to the end.
-    pub incomplete: bool,
+    /// Whether there were too many ways to tell them apart by what they know; then nothing is said of outputs.
+    pub tangled: bool,
 }
 
 /// The places that can be reached from an entry, that one first, whatever the data are; `None` where there are too many.
@@ -382,7 +382,11 @@ fn want(code: &[Instr], nodes: &mut [Node]) {
 /// The places that can be reached from an entry, that one first: the word of each, and the places that it leads to. A word behind the
 /// program's last leads nowhere. `None` where there are too many places.
 pub fn places(code: &[Instr], entry: usize, constants: &[Constant]) -> Option<Vec<(usize, SmallVec<[usize; 2]>)>> {
-    let nodes = nodes(code, entry)?;
+    follow(code, &nodes(code, entry)?, constants)
+}
+
+/// The places, told apart by what is known there, too.
+fn follow(code: &[Instr], nodes: &[Node], constants: &[Constant]) -> Option<Vec<(usize, SmallVec<[usize; 2]>)>> {
     let mut start = Facts::default();
     let mut floats = Constants::new();
     for c in constants {
@@ -396,7 +400,7 @@ pub fn places(code: &[Instr], entry: usize, constants: &[Constant]) -> Option<Ve
         }
     }
     start.keep(&nodes[0].wanted);
-    let mut out = vec![(entry, SmallVec::new())];
+    let mut out = vec![(nodes[0].word, SmallVec::new())];
     let mut states = Numbering::of((0, start));
     while let Some((from, (node, facts))) = states.work.pop() {
         let Some(i) = code.get(nodes[node].word) else { continue };
@@ -424,10 +428,16 @@ pub fn places(code: &[Instr], entry: usize, constants: &[Constant]) -> Option<Ve
 /// Follows every way from an entry. `configured` are the output components that have a meaning.
 pub fn ways(code: &[Instr], entry: usize, geometry: bool, configured: &[u8; 16], constants: &[Constant]) -> Ways {
     let mut out = Ways::default();
-    let Some(places) = places(code, entry, constants) else {
-        out.incomplete = true;
+    let Some(nodes) = nodes(code, entry) else {
+        // Too many even so: any word may be reached.
+        (out.tangled, out.words) = (true, (0..code.len()).collect());
         return out;
     };
+    // With nothing known there are ways among these that the program never takes: words are found, but nothing is said of outputs.
+    let places = follow(code, &nodes, constants).unwrap_or_else(|| {
+        out.tangled = true;
+        nodes.iter().map(|n| (n.word, n.ways.iter().map(|w| w.1).collect())).collect()
+    });
     let mut seen: Vec<Option<Written>> = vec![None; places.len()];
     seen[0] = Some(Written { some: [0; 16], every: [0; 16] });
     let mut work = vec![0];
@@ -457,6 +467,9 @@ pub fn ways(code: &[Instr], entry: usize, geometry: bool, configured: &[u8; 16],
                 work.push(*to);
             }
         }
+    }
+    if out.tangled {
+        return out;
     }
     for ((word, _), written) in places.iter().zip(&seen) {
         let (Some(i), Some(written)) = (code.get(*word), written) else { continue };

@@ -48,8 +48,6 @@ pub enum Rule {
     OutputsGap,
     /// There is an entry point, with at least one constant.
     Tables,
-    /// All ways can be followed.
-    Ways,
 }
 
 /// A rule that is broken, and where.
@@ -288,9 +286,7 @@ fn block_end(out: &mut Vec<Finding>, code: &[Instr], ranges: &BTreeSet<Range>, r
 fn executable(out: &mut Vec<Finding>, e: &Executable, code: &[Instr]) {
     let meant = configured(e);
     let ways = ways(code, e.entry as usize, e.geometry, &meant, &e.constants);
-    if ways.incomplete {
-        out.push(Finding::new(Rule::Ways, "there are too many ways through the program to follow them all"));
-    } else if let Some(word) = ways.past {
+    if let Some(word) = ways.past {
         out.push(at(Rule::End, word, "the program runs past its last word: END is missing"));
     } else {
         if !ways.words.iter().any(|w| code[*w].op == Op::End) {
