@@ -213,7 +213,6 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
     ("*", "sdk:", "the youngest SDK instead of the one that made the file"),
     ("*", "compiler:", "likewise"),
     ("texel_times_uniform.frag", "temps:", TEMPORARIES),
-    ("fogged_texel.frag", "temps:", TEMPORARIES),
     ("cutout_uniform.frag", "temps:", TEMPORARIES),
     ("cutout_fogged_texel.frag", "temps:", TEMPORARIES),
     ("cutout_rgba.frag", "literals:", LITERALS),

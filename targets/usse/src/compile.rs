@@ -117,7 +117,7 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
     }
     let found = settle(module, o, found);
     // Places that become free earlier help some programs and break pairs in others.
-    let apart = build(module, o, &Way { apart: true, ..found.way.clone() });
+    let apart = build(module, o, &Way { apart: true, ..found.way.clone() }).map(|b| settle(module, o, b));
     let found = apart.ok().filter(|b| b.size() < found.size()).unwrap_or(found);
     if found.abi.preloaded.is_empty() || found.abi.inputs.is_empty() {
         return Ok(found);

@@ -7,7 +7,7 @@ use crate::isa::forms::field;
 use crate::isa::word::Word;
 
 /// P3 knows p0 and p1 inverted; the code that means the opposite.
-fn inverted(pred: u64) -> Option<u64> {
+pub fn inverted(pred: u64) -> Option<u64> {
     Some(match pred {
         1 => 5,
         2 => 6,
@@ -18,7 +18,7 @@ fn inverted(pred: u64) -> Option<u64> {
 }
 
 /// Whether execution comes from before block `from` to block `to` without passing an instruction.
-fn falls(blocks: &[Vec<Word>], from: usize, to: usize) -> bool {
+pub fn falls(blocks: &[Vec<Word>], from: usize, to: usize) -> bool {
     to >= from && blocks[from..to].iter().all(|b| b.is_empty())
 }
 

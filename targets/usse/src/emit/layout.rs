@@ -1,6 +1,6 @@
 //! From blocks to a program: the phase header, scheduled blocks, the closing word, and the bits of all that.
 
-use crate::emit::{branches, flags, sched};
+use crate::emit::{arms, branches, flags, sched};
 use crate::isa::forms::{BR, EMIT, PHAS, TABLE, field};
 use crate::isa::row::Row;
 use crate::isa::word::Word;
@@ -23,6 +23,7 @@ pub struct Assembled {
 /// Joins blocks.
 pub fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Result<Assembled, CompileError> {
     branches::straighten(&mut blocks);
+    arms::flatten(&mut blocks);
     flags::enter_together(&mut blocks);
     let mut words = vec![Word::new(PHAS, vec![(field!(imm), 1), (field!(wait_cond), if phases { 1 } else { 7 })], Span::NONE)];
     let mut starts = Vec::new();

@@ -1,6 +1,7 @@
 //! From placed macro-operations to words: lanes are grouped two f32 or four f16 at a time, and every candidate word is
 //! proposed to the operand tables. What no table accepts is split by lanes, and at last brought into an internal register.
 
+mod arms;
 pub mod branches;
 pub mod flags;
 pub mod layout;
@@ -685,6 +686,9 @@ impl<'a> Expander<'a> {
             self.blocks[self.at].push(w);
             return Ok(());
         }
+        if !half && lanes.len() > 2 && self.all_but_one(lanes, &pick, attempt) {
+            return Ok(());
+        }
         let by_pair = half && lanes.iter().any(|(p, _)| *p >= 2) && lanes.iter().any(|(p, _)| *p < 2);
         if lanes.len() < 2 || half && !by_pair {
             return self.cover_inside(mask, now, half, attempt);
@@ -706,6 +710,29 @@ impl<'a> Expander<'a> {
             self.blocks[self.at].extend(split.list);
         }
         Ok(())
+    }
+
+    /// Covers lanes with one word for all but one of them and another for that one, where both exist.
+    fn all_but_one(
+        &mut self,
+        lanes: &[(usize, usize)],
+        pick: &dyn Fn(&[(usize, usize)]) -> (u8, Vec<[Option<Phys>; 4]>),
+        attempt: Attempt<'_, 'a>,
+    ) -> bool {
+        for alone in (0..lanes.len()).rev() {
+            let most: Vec<(usize, usize)> = lanes.iter().enumerate().filter(|(n, _)| *n != alone).map(|(_, l)| *l).collect();
+            let before = self.mark();
+            let (mask, now) = pick(&most);
+            if let Some(first) = attempt(self, mask, &now) {
+                let (mask, now) = pick(&lanes[alone..=alone]);
+                if let Some(second) = attempt(self, mask, &now) {
+                    self.blocks[self.at].extend([first, second]);
+                    return true;
+                }
+            }
+            self.take_back(&before);
+        }
+        false
     }
 
     /// The state before some words are tried.

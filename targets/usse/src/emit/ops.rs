@@ -428,6 +428,9 @@ impl Expander<'_> {
             // Into the low half of a cleared register; a second source goes into the high half.
             for k in 0..lanes as usize {
                 let at = (bank, unit + k as u16);
+                if to == Format::U16 && self.convert_both(from, at, src[0][k], src.get(1).map(|s| s[k])) {
+                    continue;
+                }
                 if op.src.len() == 1 {
                     let w = self
                         .bit_copy((bank, at.1), 1 << (at.1 & 1), &[Some(Phys { spot: Spot::C(0), neg: false, abs: false }); 4], None)
@@ -492,6 +495,29 @@ impl Expander<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Converts two f32 lanes (0 where there is no second one) to the unsigned halves of a register with one word, where there is one.
+    fn convert_both(&mut self, from: Format, to: (Bank, u16), low: Phys, high: Option<Phys>) -> bool {
+        if from != Format::F32 {
+            return false;
+        }
+        let before = self.mark();
+        let zero = Phys { spot: Spot::C(0), neg: false, abs: false };
+        let literals = if self.secondary { Bank::Pa } else { Bank::Sa };
+        let named = |x: &mut Self, l: Phys| match l.spot {
+            Spot::C(c) => x.literals.place(&[c]).map(|at| Phys::at(literals, at)),
+            _ => Some(l),
+        };
+        let word = match (named(self, low), named(self, high.unwrap_or(zero))) {
+            (Some(low), Some(high)) => self.pack_word(from, Format::U16, to, 3, &[Some(low), Some(high), None, None]),
+            _ => None,
+        };
+        match word {
+            Some(w) => self.blocks[self.at].push(w),
+            None => drop(self.take_back(&before)),
+        }
+        self.blocks[self.at].len() > before.words
     }
 
     /// Converts a group of f32 lanes to f16 with two words, where the first does not overwrite what the second reads.

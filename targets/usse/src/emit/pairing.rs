@@ -22,15 +22,57 @@ const WINDOW: usize = 16;
 /// Lanes of internal registers that are live before each word, and behind the last one.
 pub fn live(access: &[Access]) -> Vec<[u8; 3]> {
     let mut live = vec![[0u8; 3]; access.len() + 1];
+    let mut needed = Needed::default();
     for k in (0..access.len()).rev() {
-        let (r, w) = (Access::lanes(&access[k].reads), Access::lanes(&access[k].writes));
-        for i in 0..3 {
-            // A predicated write keeps the old value.
-            let kept = if access[k].partial { live[k + 1][i] } else { live[k + 1][i] & !w[i] };
-            live[k][i] = kept | r[i];
-        }
+        needed.pass(&access[k]);
+        live[k] = needed.all();
     }
     live
+}
+
+/// Predicates that words are executed under, each also inverted.
+const GUARDS: usize = 8;
+
+/// Lanes of internal registers that are read further on: in any case, and under a predicate (twice its number, one more where inverted).
+#[derive(Default)]
+struct Needed {
+    always: [u8; 3],
+    under: [[u8; 3]; GUARDS],
+}
+
+impl Needed {
+    fn all(&self) -> [u8; 3] {
+        std::array::from_fn(|i| self.under.iter().fold(self.always[i], |all, u| all | u[i]))
+    }
+
+    /// What is needed before a word, from what is needed behind it.
+    fn pass(&mut self, word: &Access) {
+        let (r, w) = (Access::lanes(&word.reads), Access::lanes(&word.writes));
+        let guard = word.guard.map(|(p, inverse)| 2 * usize::from(p) + usize::from(inverse)).filter(|g| *g < GUARDS);
+        for i in 0..3 {
+            match guard {
+                // Where the predicate does not hold, the old value stays.
+                Some(g) => {
+                    self.under[g ^ 1][i] |= self.always[i] & w[i];
+                    self.always[i] &= !w[i];
+                    self.under[g][i] &= !w[i];
+                }
+                None if word.guard.is_none() => {
+                    self.always[i] &= !w[i];
+                    self.under.iter_mut().for_each(|u| u[i] &= !w[i]);
+                }
+                None => {}
+            }
+            // Nothing is known of a predicate before it is decided.
+            for p in (0..GUARDS).filter(|g| word.decides(*g as u8 / 2)) {
+                self.always[i] |= std::mem::take(&mut self.under[p][i]);
+            }
+            match guard {
+                Some(g) => self.under[g][i] |= r[i],
+                None => self.always[i] |= r[i],
+            }
+        }
+    }
 }
 
 /// The words of a block with pairs made one.

@@ -115,7 +115,7 @@ fn reuse(words: Vec<Word>) -> Vec<Word> {
             }
             held.retain(|h| !a.writes.iter().any(|p| h.1.writes.contains(p) || h.1.reads.contains(p)));
             let inside = |p: &(Bank, u16)| p.0 == Bank::I;
-            if !a.partial && a.writes.iter().all(inside) && !a.reads.iter().any(inside) {
+            if a.guard.is_none() && a.writes.iter().all(inside) && !a.reads.iter().any(inside) {
                 held.push((w.clone(), a));
             }
         }

@@ -19,8 +19,8 @@ pub struct Access {
     pub reads: Vec<Place>,
     /// Written.
     pub writes: Vec<Place>,
-    /// Whether a predicate may keep the old values.
-    pub partial: bool,
+    /// The predicate under which it writes, and whether inverted: otherwise the old values stay.
+    pub guard: Option<(u8, bool)>,
     /// Nothing may pass it: texture reads, loads, branches, waits, derivatives, indexed operands, ends.
     pub fixed: bool,
 }
@@ -38,6 +38,11 @@ impl Access {
     /// Whether `second` may be executed together with this word, all reads before all writes.
     pub fn joins(&self, second: &Access) -> bool {
         !self.writes.iter().any(|w| second.reads.contains(w) || second.writes.contains(w))
+    }
+
+    /// Whether it writes a predicate.
+    pub fn decides(&self, p: u8) -> bool {
+        self.writes.contains(&(Bank::Global, p.into()))
     }
 
     /// Lanes of internal registers among some places.
@@ -92,7 +97,7 @@ pub fn add(m: &Micro, out: &mut Access) -> Option<()> {
     }
     if let Some((p, _)) = m.pred {
         out.reads.push((Bank::Global, p as u16));
-        out.partial = true;
+        out.guard = m.pred;
     }
     let lanes: Vec<usize> = (0..4).filter(|k| m.mask >> k & 1 == 1).collect();
     let read = |s: &Src, k: usize, ty: Scalar| if s.sel[k] < 4 { lane(s.reg, s.sel[k] as usize, ty) } else { None };

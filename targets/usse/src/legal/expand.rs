@@ -62,10 +62,17 @@ const RULES: &[(Opcode, Rule)] = {
     ]
 };
 
+/// What is done before conversions are expanded.
+const CLAMPS: &[(Opcode, Rule)] = {
+    use Opcode::*;
+    &[(Umin, clamped_float), (Smin, clamped_float), (Umax, clamped_float), (Smax, clamped_float)]
+};
+
 /// Expands until nothing changes.
 pub fn run(f: &mut Function) {
     unbiased(f);
     whole_quotients(f);
+    apply(f, CLAMPS);
     apply(f, &[RULES, BITS_AND_PACKING].concat());
 }
 
@@ -288,6 +295,63 @@ fn float_to_integer(b: &mut Builder, d: &InstData, _: Type) -> Option<Value> {
     // NaN gives 0.
     let number = b.fcmp(FloatCC::Oeq, a, a);
     Some(b.select(number, v, zero))
+}
+
+/// The float behind an integer, and whether it becomes a signed one.
+fn converted(b: &mut Builder, v: Value) -> Option<(Value, bool)> {
+    let f = &b.func;
+    let of = |v: Value| f.def_inst(v).map(|i| &f.insts[i]).filter(|d| matches!(d.op, Opcode::F2s | Opcode::F2u));
+    let (from, lane, signed) = match (of(v), f.def_if(v, Opcode::Extract).map(|d| (d.args[0], &d.imm))) {
+        (Some(d), _) => (d.args[0], 0, d.op == Opcode::F2s),
+        (_, Some((vector, Imm::Lane(k)))) => of(vector).map(|d| (d.args[0], *k, d.op == Opcode::F2s))?,
+        _ => return None,
+    };
+    let x = b.extract(from, lane);
+    Some((if b.func.ty(x).scalar == Scalar::F16 { b.typed(Opcode::Fcvt, F32, &[x], Imm::None) } else { x }, signed))
+}
+
+/// An integer from a float that is clamped to 16 bits at once, as array indices are: clamped as a float it is one VPCK.
+fn clamped_float(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
+    use Opcode::*;
+    let constant = |f: &Function, d: &InstData| {
+        let &[a, c] = &d.args[..] else { return None };
+        [(a, c), (c, a)].into_iter().find_map(|(v, c)| Some((f.resolve(v), f.const_bits(c)?[0])))
+    };
+    if ty != I32 {
+        return None;
+    }
+    let (value, k) = constant(b.func, d)?;
+    let bound = |f: &Function, v: Value| f.def_inst(v).map(|i| f.insts[i].clone()).and_then(|d| Some((d.op, constant(f, &d)?)));
+    let inner = bound(b.func, value).filter(|(op, _)| matches!(op, Umin | Smin | Umax | Smax));
+    // The least, the most, and what is clamped; without a least one negative integers count as large.
+    let (low, high, value) = match (d.op, inner) {
+        (Umin, None) => (None, k, value),
+        (Umin | Smin, Some((Smax | Umax, (v, low)))) => (Some(low), k, v),
+        (Smax | Umax, Some((Smin | Umin, (v, high)))) => (Some(k), high, v),
+        _ => return None,
+    };
+    let unsigned = |op: Opcode| matches!(op, Umin | Umax);
+    if high > 0xffff || low.is_some_and(|low| low > high) {
+        return None;
+    }
+    let (x, signed) = converted(b, value)?;
+    // Comparisons are of the conversion's own kind, but for the last one where nothing is negative any more.
+    let own = |op: Opcode| unsigned(op) != signed;
+    if low.is_some() && !(inner.is_some_and(|i| own(i.0)) && (own(d.op) || d.op == Umin)) {
+        return None;
+    }
+    let (least, most) = (b.fconst(F32, low.unwrap_or(0) as f32), b.fconst(F32, high as f32));
+    let at_least = b.ins(Fmax, &[x, least]);
+    let small = b.ins(Fmin, &[at_least, most]);
+    let zero = b.fconst(F32, 0.0);
+    let v = ext(b, "usse.pack16u", I32, &[small, zero]);
+    if !signed || low.is_some() {
+        return Some(v);
+    }
+    let minus = b.fconst(F32, -1.0);
+    let negative = b.fcmp(FloatCC::Ole, x, minus);
+    let last = b.iconst(I32, high);
+    Some(b.select(negative, last, v))
 }
 
 fn integer_to_float(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {

@@ -5,6 +5,7 @@
 
 pub mod discards;
 mod expand;
+mod kept;
 pub mod kills;
 pub mod numerics;
 pub mod pairs;
@@ -83,6 +84,9 @@ pub fn legalise(source: &Module, o: &Options, sink: bool, narrow: bool, trace: &
     }
     if m.stage == Stage::Fragment && o.opt > OptLevel::O0 {
         crate::legal::precision::preload(&mut m);
+    }
+    if o.opt > OptLevel::O1 {
+        kept::run(&mut m.functions[entry]);
     }
     structurise(&mut m.functions[entry], StructureOptions::default())?;
     if o.opt > OptLevel::O1 && m.stage == Stage::Fragment {

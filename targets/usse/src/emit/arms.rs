@@ -1,0 +1,104 @@
+//! Short arms of conditions under their predicate instead of behind a branch.
+//!
+//! ```text
+//!     !p0 BR else            p0 VMUL pa0.xy …
+//!     VMUL pa0.xy …    →     p0 BR end
+//!     BR end             else:
+//! else:
+//! ```
+//!
+//! An arm is flattened where that is fewer words: always where nothing in it decides the predicate, loses internal registers or must be
+//! reached by branching, unless words of it would have been one.
+
+use crate::emit::{Expander, branches, sched};
+use crate::isa::forms::field;
+use crate::isa::word::Word;
+use crate::select::mir::Pred;
+
+/// Words that are executed in vain, at most, where the condition does not hold: about what a branch costs.
+const LONGEST: usize = 6;
+
+/// Flattens arms in all blocks; a block takes the words of the arms behind it.
+pub fn flatten(blocks: &mut [Vec<Word>]) {
+    for b in 0..blocks.len() {
+        while let Some((arm, words)) = joined(blocks, b) {
+            blocks[b] = words;
+            blocks[arm].clear();
+        }
+    }
+}
+
+/// The arm behind block `b`, and the words of both where the arm is better flattened.
+fn joined(blocks: &[Vec<Word>], b: usize) -> Option<(usize, Vec<Word>)> {
+    let (branch, before) = blocks[b].split_last()?;
+    let around = branch.target.filter(|to| *to > b)?;
+    let pred = match branches::inverted(branch.get(field!(pred)))? {
+        1 => (0, false),
+        2 => (1, false),
+        5 => (0, true),
+        _ => (1, true),
+    };
+    let arm = (b + 1..blocks.len()).find(|n| !blocks[*n].is_empty())?;
+    let entered = |n: usize| blocks.iter().flatten().any(|w| w.target == Some(n));
+    if blocks[arm].len() > LONGEST || !branches::falls(blocks, arm + 1, around) || (b + 1..=arm).any(entered) {
+        return None;
+    }
+    let flat = blocks[arm].iter().map(|w| under(w, pred)).collect::<Option<Vec<Word>>>()?;
+    let all: Vec<Word> = before.iter().cloned().chain(flat).collect();
+    let size = |words: &[Word]| sched::schedule(words.to_vec(), true).map(|w| w.len()).ok();
+    (size(&all)? < size(&blocks[b])? + size(&blocks[arm])?).then_some((arm, all))
+}
+
+/// A word of an arm under the arm's predicate.
+fn under(w: &Word, pred: Pred) -> Option<Word> {
+    let access = w.access();
+    // The branch behind an arm goes under the predicate, too.
+    let leaves = w.target.is_some();
+    if w.get(field!(pred)) != 0 || !w.has(field!(pred)) || access.fixed && !leaves || access.decides(pred.0) {
+        return None;
+    }
+    let mut out = w.clone();
+    out.set(field!(pred), Expander::predicate(w.form(), Some(pred))?);
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::forms::{BR, VBW, VTST};
+    use retroshade_ir::Span;
+
+    fn branch(to: usize, pred: u64) -> Word {
+        Word { target: Some(to), ..Word::new(BR, vec![(field!(pred), pred)], Span::NONE) }
+    }
+    fn copy(to: u64) -> Word {
+        Word::new(VBW, vec![(field!(dest_n), to), (field!(src1_n), 20 + 3 * to)], Span::NONE)
+    }
+    fn preds(words: &[Word]) -> Vec<(Option<usize>, u64)> {
+        words.iter().map(|w| (w.target, w.get(field!(pred)))).collect()
+    }
+
+    #[test]
+    fn both_arms_of_a_condition() {
+        let mut blocks = vec![vec![copy(0), branch(2, 5)], vec![copy(1), branch(3, 0)], vec![copy(2)], vec![copy(3)]];
+        flatten(&mut blocks);
+        assert_eq!(preds(&blocks[0]), [(None, 0), (None, 1), (None, 5)]);
+        assert!(blocks[1].is_empty() && blocks[2].is_empty());
+    }
+
+    #[test]
+    fn what_must_be_branched_to_stays() {
+        // Somebody else comes to the arm.
+        let entered = vec![vec![branch(2, 5)], vec![copy(1)], vec![branch(1, 1)]];
+        // The arm decides the predicate.
+        let test = Word::new(VTST, Vec::new(), Span::NONE);
+        let decides = vec![vec![branch(2, 5)], vec![test, copy(1)], vec![copy(2)]];
+        // It is long.
+        let long = vec![vec![branch(2, 5)], (1..LONGEST as u64 + 2).map(copy).collect(), vec![copy(2)]];
+        for blocks in [entered, decides, long] {
+            let mut now = blocks.clone();
+            flatten(&mut now);
+            assert_eq!(now, blocks);
+        }
+    }
+}
