@@ -186,6 +186,41 @@ const VERTEX: &str = "#version 450
     layout(location = 9) out vec2 size;
     void main() { gl_Position = p; color = p.wzyx; size = p.xy; }";
 
+/// What shares a register has a macro for its components, and nothing else has: x is the last member of a `C3D_FVec`.
+#[test]
+fn what_shares_a_register_is_set_by_component() {
+    let text = "#version 450
+        layout(location = 0) in vec4 p;
+        layout(std140, binding = 0) uniform U { float time; vec2 scroll; vec4 tint; };
+        struct Light { vec3 towards; float power; };
+        uniform Light lights[2];
+        void main() {
+            gl_Position = p * time + scroll.xyxy * tint;
+            for (int n = 0; n < 2; ++n) gl_Position.xyz += lights[n].towards * lights[n].power;
+        }";
+    let m = glsl("a.vert", text, FrontOptions::default());
+    let header = |pack_uniforms| {
+        let s = retroshade_pica::isa().compile(&m, &Options { pack_uniforms, ..Options::default() }).unwrap();
+        String::from_utf8(s.extra["header"].clone()).unwrap()
+    };
+    let lines = |text: &str| text.lines().filter(|l| l.contains("_FCOMP_")).map(str::to_string).collect::<Vec<_>>();
+    let of_lights = [
+        "#define VSH_FCOMP_lights_0__towards(_n) c[3-(_n)]",
+        "#define VSH_FCOMP_lights_0__power(_n) c[0-(_n)]",
+        "#define VSH_FCOMP_lights_1__towards(_n) c[3-(_n)]",
+        "#define VSH_FCOMP_lights_1__power(_n) c[0-(_n)]",
+    ];
+    let (mut apart, mut packed) = (lines(&header(false)), lines(&header(true)));
+    let mut want: Vec<String> = of_lights.map(str::to_string).into();
+    want.sort();
+    apart.sort();
+    assert_eq!(apart, want);
+    want.extend(["#define VSH_FCOMP_time(_n) c[3-(_n)]", "#define VSH_FCOMP_scroll(_n) c[1-(_n)]"].map(str::to_string));
+    want.sort();
+    packed.sort();
+    assert_eq!(packed, want);
+}
+
 fn geometry(inputs: &str, body: &str) -> CompiledShader {
     let text = format!(
         "#version 450

@@ -54,6 +54,17 @@ pub fn of_assembly(bin: &Shbin) -> String {
     out
 }
 
+/// The component at which a uniform begins, where it shares registers with others: a program then sets it component by component, by
+/// members of a `C3D_FVec`, which has x last.
+fn shared(bin: &Shbin, r: &Reflection, u: &UniformEntry) -> Option<usize> {
+    let beside = |o: &UniformEntry| o.name != u.name && o.first <= u.last && u.first <= o.last;
+    if u.first >= numbering::INT || !bin.executables.iter().any(|e| e.uniforms.contains(u) && e.uniforms.iter().any(beside)) {
+        return None;
+    }
+    let register = r.uniforms.iter().find(|l| l.name == u.name)?.register.as_deref()?;
+    register.split_once('.').map_or(Some(0), |(_, lane)| "xyzw".find(lane))
+}
+
 /// The header of a compiled program: numbers as citro3d's functions take them, and inputs besides.
 pub fn of_program(bin: &Shbin, r: &Reflection) -> String {
     let mut out =
@@ -74,6 +85,9 @@ pub fn of_program(bin: &Shbin, r: &Reflection) -> String {
             }
         };
         let _ = writeln!(out, "#define {stage}_ULEN_{name} {}", u.last - u.first + 1);
+        if let Some(first) = shared(bin, r, u) {
+            let _ = writeln!(out, "#define {stage}_FCOMP_{name}(_n) c[{}-(_n)]", 3 - first);
+        }
     }
     // What C3D_IVUnifSet takes for a loop's number of rounds.
     for l in r.uniforms.iter().flat_map(|u| &u.loops) {
