@@ -76,6 +76,10 @@ fn errors_have_places() {
         .unwrap_err();
     let lines: Vec<u32> = e.iter().map(|e| e.line).collect();
     assert_eq!(lines, [2, 3, 4, 5], "{e:?}");
+    // A wrong head of a block is one error: what belongs to it stays where it is.
+    let text = ".proc main\n  ifu !b0\n  nop\n  .else\n  for c1\n  nop\n  .end\n  .end\n  end\n.end\n";
+    let e = retroshade_pica::isa().assemble(text, &TextOptions::default()).unwrap_err();
+    assert_eq!(e.iter().map(|e| e.line).collect::<Vec<_>>(), [2, 5], "{e:?}");
 }
 
 #[test]

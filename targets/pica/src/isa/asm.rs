@@ -211,11 +211,28 @@ impl Assembler {
         if self.blocks.is_empty() {
             return fail("instructions stand inside a procedure");
         }
-        let Some(s) = parse_statement(text, &self.program.symbols)? else { return Ok(()) };
         let at = self.code.len();
-        if let Err(e) = encode(&s.instr) {
-            return fail(e.to_string());
-        }
+        let statement = parse_statement(text, &self.program.symbols).and_then(|s| match s.as_ref().map(|s| encode(&s.instr)) {
+            Some(Err(e)) => fail(e.to_string()),
+            _ => Ok(s),
+        });
+        let s = match statement {
+            Ok(Some(s)) => s,
+            Ok(None) => return Ok(()),
+            Err(e) => {
+                // What is wrong with the head of a block is not wrong with what stands in it.
+                let kind = match text.split_whitespace().next().map(str::to_ascii_lowercase).as_deref() {
+                    Some("ifc" | "ifu") => Some(BlockKind::If),
+                    Some("for") => Some(BlockKind::Loop),
+                    _ => None,
+                };
+                if let Some(kind) = kind {
+                    self.blocks.push(Block { kind, at, start: at + 1, else_at: 0, name: String::new(), line: number });
+                    self.emit(Instr::new(Op::Nop), number);
+                }
+                return Err(e);
+            }
+        };
         // An older way to say what the program is.
         if s.instr.op == Op::Setemit {
             self.program.exe.geometry = true;
