@@ -186,6 +186,34 @@ const VERTEX: &str = "#version 450
     layout(location = 9) out vec2 size;
     void main() { gl_Position = p; color = p.wzyx; size = p.xy; }";
 
+/// A program that is too long where its functions are inlined fits where all of them stay procedures.
+#[test]
+fn what_is_too_long_in_its_callers_stays_whole() {
+    let swizzles = ["wzyx", "yxzw", "zzxy", "xyzw", "wwyz", "xxyy"];
+    let functions: String = (0..6)
+        .map(|i| {
+            format!(
+                "vec4 f{i}(vec4 p, vec4 q) {{ vec4 r = p * {}.0 + q.{}; if (r.x > 0.0) return r * w[{i}];
+                for (int k = 0; k < {}; k++) r = sin(r) * w[k] + normalize(q); return pow(abs(r), p); }}\n",
+                i + 1,
+                swizzles[i],
+                i + 2
+            )
+        })
+        .collect();
+    let calls: String = (0..24).map(|i| format!("x = f{}(x, y); y = f{}(y, x);\n", i % 6, (i + 1) % 6)).collect();
+    let text = format!(
+        "#version 450
+        layout(location = 0) in vec4 a; layout(location = 1) in vec4 b;
+        uniform vec4 w[16];
+        layout(location = 2) out vec4 color;
+        {functions}
+        void main() {{ gl_Position = a; vec4 x = a, y = b; {calls} color = x + y; }}"
+    );
+    let s = compile(&glsl("a.vert", &text, FrontOptions::default()));
+    assert!(s.stats.instructions < 350, "{}", s.stats.instructions);
+}
+
 /// What shares a register has a macro for its components, and nothing else has: x is the last member of a `C3D_FVec`.
 #[test]
 fn what_shares_a_register_is_set_by_component() {

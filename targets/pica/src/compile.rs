@@ -165,9 +165,12 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
         // Tables take registers that uniforms may need, and small arrays can be selects as well; in the source's order less may be alive.
         let refused = matches!(e, CompileError::Invalid(_));
         let selects = (nearly(e) || refused && arrays(source)).then(|| Variant { tables: false, algebra: false, ..first.clone() });
+        // What is too long in its callers may not be by itself.
+        let all = procedures::keepable(source);
+        let whole = (all.len() > 1 && nearly(e)).then(|| Variant { keep: all.into_iter().collect(), ..first.clone() });
         // What counts an array's elements in a function need not be proven where it is called.
         let kept = functions.iter().map(|f| keeping(&first, f)).filter(|_| nearly(e) || refused);
-        let more: Vec<Variant> = selects.clone().into_iter().chain(selects.as_ref().and_then(rolled)).chain(kept).collect();
+        let more: Vec<Variant> = whole.into_iter().chain(selects.clone()).chain(selects.as_ref().and_then(rolled)).chain(kept).collect();
         if !more.is_empty() {
             best = search(more, &mut budget, &mut build, Made::words).or(best);
         }
@@ -215,11 +218,15 @@ fn most_words(stage: Stage) -> usize {
     if stage == Stage::Vertex { asm::VERTEX_WORDS } else { 4096 }
 }
 
-/// A program on its way: with the control flow of its functions, and what it costs finished, if it fits.
+/// A program on its way, with the control flow of its functions.
 type Packed = (Program, Vec<Structure>);
 
+/// What the later stages make of it.
+type Outcome = Result<Finished, Failure>;
+
 /// The packing with the shortest program, and what merging pairs of operations makes of it.
-fn packed(p: Program, structures: Vec<Structure>, options: &Options, limit: usize, budget: &mut Budget) -> Packed {
+/// The later stages' outcome is there where nothing was tried.
+fn packed(p: Program, structures: Vec<Structure>, options: &Options, limit: usize, budget: &mut Budget) -> (Packed, Option<Outcome>) {
     let pack = |how: &Packing| {
         let (mut p, mut s) = (p.clone(), structures.clone());
         lanes::pack(&mut p, &mut s, how);
@@ -230,20 +237,22 @@ fn packed(p: Program, structures: Vec<Structure>, options: &Options, limit: usiz
     let trial = nodes * nodes.max(LARGE) / LARGE;
     let share = [1, 2, 4, 8, 16].map(|k| SEARCH / k).into_iter().find(|s| budget.allows(*s)).unwrap_or(0);
     let left = Cell::new(share);
-    let finished = |p: &Program, s: &[Structure], outlined: bool| {
+    let outcome = |p: &Program, s: &[Structure], outlined: bool| {
         let mut rounds = 0;
-        let done = finish(p, s, outlined, &mut rounds).ok();
+        let done = finish(p, s, outlined, &mut rounds);
         left.set(left.get().saturating_sub(trial * rounds));
         done
     };
+    let finished = |p: &Program, s: &[Structure], outlined: bool| outcome(p, s, outlined).ok();
     // What is far too long gets no shorter by a search of minutes.
-    let as_it_is = if nodes > 8 * limit { None } else { finished(&first.0, &first.1, true) };
-    let words = as_it_is.as_ref().map_or(nodes, |f| f.emitted.code.len());
+    let as_it_is = (nodes <= 8 * limit).then(|| outcome(&first.0, &first.1, true));
+    let words = as_it_is.as_ref().and_then(|f| f.as_ref().ok()).map_or(nodes, |f| f.emitted.code.len());
     let hopeless = words > limit + limit / 4;
     if options.opt == OptLevel::O1 || hopeless {
         budget.spend(share);
-        return first;
+        return (first, as_it_is);
     }
+    let as_it_is = as_it_is.and_then(Result::ok);
     let words = |(p, s): &Packed| finished(p, s, true).map(|f| cost(&f));
     let mut best = (as_it_is.map(|f| cost(&f)), Packing::default(), first);
     let mut tried = Vec::new();
@@ -266,7 +275,7 @@ fn packed(p: Program, structures: Vec<Structure>, options: &Options, limit: usiz
     let cost = |p: &Program| finished(p, &structures, true).map(|f| cost(&f));
     let better = plain.filter(|p| cost(p).is_some_and(|c| cost(&with).is_none_or(|old| c < old)));
     budget.spend(share - left.get());
-    (better.unwrap_or(with), structures)
+    ((better.unwrap_or(with), structures), None)
 }
 
 fn compile_as(source: &Module, options: &Options, way: &Variant, budget: &mut Budget) -> Result<CompiledShader, CompileError> {
@@ -287,14 +296,15 @@ fn compile_as(source: &Module, options: &Options, way: &Variant, budget: &mut Bu
         }
     };
     too_many(p.blocks.iter().map(|b| b.nodes.len()).sum(), 64 * limit, &p)?;
+    let mut ready = None;
     if options.opt == OptLevel::O0 {
         lanes::plain(&mut p);
     } else {
-        (p, structures) = packed(p, structures, options, limit, budget);
+        ((p, structures), ready) = packed(p, structures, options, limit, budget);
     }
     trace.text(Phase::Pack, || p.to_string());
     too_many(p.blocks.iter().map(|b| 8 * b.nodes.len()).sum(), 64 * limit, &p)?;
-    let mut done = match finish(&p, &structures, true, &mut 0) {
+    let mut done = match ready.unwrap_or_else(|| finish(&p, &structures, true, &mut 0)) {
         Ok(f) => f,
         Err(Failure::Broken(m)) => return Err(CompileError::Internal(m)),
         Err(Failure::Pressure(p, n)) => {

@@ -28,8 +28,8 @@ impl Sum {
 /// What is needed to follow a sum to its products.
 struct Sums<'a> {
     p: &'a Program,
-    defs: Vec<Vec<(usize, usize)>>,
-    uses: Vec<u32>,
+    defs: &'a [Vec<(usize, usize)>],
+    uses: &'a [u32],
     block: usize,
 }
 
@@ -243,8 +243,9 @@ fn clearly(sums: &Sums<'_>, lanes: &[Candidate]) -> bool {
 /// Bundles that may or may not be shorter as dot products: only the finished program tells.
 pub fn doubtful(p: &Program) -> Vec<u32> {
     let mut out = Vec::new();
+    let (defs, uses) = (definitions(p), p.use_counts());
     for block in 0..p.blocks.len() {
-        let sums = Sums { p, defs: definitions(p), uses: p.use_counts(), block };
+        let sums = Sums { p, defs: &defs, uses: &uses, block };
         out.extend(candidates(&sums).into_iter().filter(|(_, lanes)| lanes.len() == 1 && !clearly(&sums, lanes)).map(|(b, _)| b));
     }
     out
@@ -254,20 +255,26 @@ pub fn doubtful(p: &Program) -> Vec<u32> {
 /// registers: one instruction for each lane instead of several for all. A lone sum does so where its factors stand together, and
 /// those of the bundles in `wanted` do wherever they come from.
 pub fn form(p: &mut Program, wanted: &[u32]) {
+    // Operations stay where they are, and what becomes one reads other operands.
+    let (defs, mut uses) = (definitions(p), p.use_counts());
     for block in 0..p.blocks.len() {
-        let sums = Sums { p, defs: definitions(p), uses: p.use_counts(), block };
+        let sums = Sums { p, defs: &defs, uses: &uses, block };
         let mut made: Vec<(usize, AsDot)> = Vec::new();
         for (bundle, lanes) in candidates(&sums) {
             if wanted.contains(&bundle) || clearly(&sums, &lanes) {
                 made.extend(lanes.into_iter().map(|c| (c.at, c.dot)));
             }
         }
+        let any = !made.is_empty();
         for (n, AsDot { op, sides: [a, b], .. }) in made {
             p.fired.note("dots.form");
             let node = &mut p.blocks[block].nodes[n];
             node.op = op;
             // DPH: the factor with the implied 1 comes first.
             node.srcs = if op == Op::Dph { smallvec![b, a] } else { smallvec![a, b] };
+        }
+        if any {
+            uses = p.use_counts();
         }
     }
     // Products and partial sums that nothing else reads.
