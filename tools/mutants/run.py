@@ -24,18 +24,21 @@ def mutants():
         yield lines[0], ROOT / fields["file"], fields["tests"].split(), old, new
 
 
-def packages(file):
-    """The packages whose tests see a file: cargo's options."""
-    shared, targets = ["ir", "lower", "regalloc", "emit"], ["tesla", "r700", "usse", "pica"]
-    folder = file.relative_to(ROOT).parts
-    seen = [folder[1]] if folder[0] == "targets" else [*shared, *targets]
-    return [x for name in seen for x in ("-p", "retroshade-" + name)]
+def packages(file, tests):
+    """The packages whose tests see a file, by cargo's options."""
+    shared = ["ir", "lower", "regalloc", "emit", "targets/tesla", "targets/r700", "targets/usse", "targets/pica"]
+    folder = "/".join(file.relative_to(ROOT).parts[:2])
+    seen = [folder] if folder.startswith("targets/") else shared
+    # Tests of the command stand there alone.
+    alone = [t for t in tests if t != "lib" and not any((ROOT / s / f"tests/{t}.rs").exists() for s in seen)]
+    names = ["retroshade-" + s.split("/")[-1] for s in seen] + (["retroshade"] if alone else [])
+    return [x for name in names for x in ("-p", name)]
 
 
 def verdict(file, tests):
     unit = ["--lib"] if "lib" in tests else []
     named = [x for t in tests if t != "lib" for x in ("--test", t)]
-    cargo = ["cargo", "test", *packages(file)]
+    cargo = ["cargo", "test", *packages(file, tests)]
     runs = [[*cargo, *unit]] if unit else []
     runs += [[*cargo, *named]] if named else []
     for run in runs:
