@@ -38,7 +38,7 @@ pub struct UniformPlace {
     pub unit: u32,
 }
 
-/// Constants that the program reads by computed indices: the driver puts them into a constant space.
+/// Constants of the program: tables that it reads by computed indices and literals. The driver puts them into a constant space.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "elf", derive(Serialize, Deserialize))]
 pub struct Constants {
@@ -103,7 +103,7 @@ pub struct Abi {
     pub storage_spaces: Vec<Option<u8>>,
     /// Byte offset of each shared variable in s[].
     pub shared: Vec<u32>,
-    /// Tables of constants.
+    /// Tables of constants, and literals.
     #[cfg_attr(feature = "elf", serde(default))]
     pub constants: Option<Constants>,
 }
@@ -327,11 +327,7 @@ impl Abi {
     pub fn lay_out_tables(&mut self, func: &Function) -> SecondaryMap<Local, Option<u32>> {
         let mut places = SecondaryMap::new();
         self.constants = None;
-        let taken = self.uniforms.iter().map(|u| u.space).chain(self.storage_spaces.iter().copied().flatten()).max();
-        let space = taken.map_or(0, |n| n + 1);
-        if space > 15 {
-            return places;
-        }
+        let Some(space) = self.literal_space() else { return places };
         let mut words = Vec::new();
         for (l, table) in retroshade_ir::analysis::tables(func).iter() {
             let Some(table) = table else { continue };
@@ -347,6 +343,29 @@ impl Abi {
             self.constants = Some(Constants { space, words });
         }
         places
+    }
+    /// The constant space of the program's own constants: the one behind uniforms and buffers, if there is one.
+    pub fn literal_space(&self) -> Option<u8> {
+        let taken = self.uniforms.iter().map(|u| u.space).chain(self.storage_spaces.iter().copied().flatten()).max();
+        Some(taken.map_or(0, |n| n + 1)).filter(|space| *space < 16)
+    }
+    /// The byte offset of a word of the program's own constants.
+    pub fn literal_place(&self, word: u32) -> Option<u32> {
+        let n = self.constants.as_ref()?.words.iter().position(|w| *w == word)?;
+        Some(4 * n as u32)
+    }
+    /// The same for a word that may be added, below a byte offset.
+    pub fn literal(&mut self, word: u32, end: u32) -> Option<u32> {
+        if let Some(off) = self.literal_place(word) {
+            return Some(off).filter(|off| *off < end);
+        }
+        let space = self.literal_space()?;
+        let constants = self.constants.get_or_insert_with(|| Constants { space, words: Vec::new() });
+        let off = 4 * constants.words.len() as u32;
+        if off < end {
+            constants.words.push(word);
+        }
+        Some(off).filter(|off| *off < end)
     }
     /// The interface as comment lines, for the disassembly of a container.
     pub fn describe(&self) -> String {

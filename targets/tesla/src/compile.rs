@@ -46,7 +46,7 @@ fn select(
     half_immediates: bool,
 ) -> Result<Selected, CompileError> {
     let mut selected = select::select(legal, uniformity, abi, chip, half_immediates)?;
-    if options.opt != OptLevel::O0 && combine::run(&mut selected.vcode, legal.stage, Goal::of(options.opt)) {
+    if options.opt != OptLevel::O0 && combine::run(&mut selected.vcode, legal.stage, Goal::of(options.opt), abi) {
         selected.patterns.note("output.direct");
     }
     Ok(selected)

@@ -1,4 +1,4 @@
-//! Sizes of the examples' code, golden: bytes, instructions, short ones, registers and warps with `-O2` and with `-Os`. `SHADERC_BLESS=1`
+//! Sizes of the examples' code, golden: bytes, instructions, short ones, registers, warps and bytes of constants with `-O2` and with `-Os`. `SHADERC_BLESS=1`
 //! rewrites the table.
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ fn examples_keep_their_size() {
         .filter(|f| f.extension().is_some_and(|x| x == "ir"))
         .collect();
     files.sort();
-    let columns = "\tbytes\tinstructions\tshort\tregisters\twarps";
+    let columns = "\tbytes\tinstructions\tshort\tregisters\twarps\tconstants";
     let mut new = format!("# example{columns}{}\n", columns.replace('\t', "\ts:"));
     let mut sums = [[0; 2]; 2];
     for file in files {
@@ -32,12 +32,15 @@ fn examples_keep_their_size() {
             *instructions += s.instructions;
             assert_eq!(s.detail["centibytes_per_instruction"], u64::from(100 * s.bytes / s.instructions), "{name}");
             assert_eq!(s.detail["short_percent"], 100 * s.detail["short"] / u64::from(s.instructions), "{name}");
-            new += &format!("\t{}\t{}\t{}\t{}\t{}", s.bytes, s.instructions, s.detail["short"], s.registers, s.detail["warps"]);
+            new += &format!(
+                "\t{}\t{}\t{}\t{}\t{}\t{}",
+                s.bytes, s.instructions, s.detail["short"], s.registers, s.detail["warps"], s.detail["constant_bytes"]
+            );
         }
         new.push('\n');
     }
     let [fast, small] = sums;
-    new += &format!("# all\t{}\t{}\t\t\t\t{}\t{}\n", fast[0], fast[1], small[0], small[1]);
+    new += &format!("# all\t{}\t{}\t\t\t\t\t{}\t{}\n", fast[0], fast[1], small[0], small[1]);
     golden(&table, &new).unwrap();
     // Without short forms an instruction would have eight bytes.
     assert!(small[0] < fast[0], "{fast:?}, {small:?}");

@@ -13,7 +13,7 @@ pub mod pairing;
 use crate::emit::effects::{meets, put, touched};
 use crate::emit::encode::{Setting, encode, number};
 use crate::emit::lines::{Control, Enc, Line, Predicate, layout};
-use crate::isa::forms::{Access, BAR, BRA, BRK, Cond, DISCARD, JOINAT, LogicOp, Op, PREBRK, RET, Shape, Syn, TABLE, field};
+use crate::isa::forms::{Access, BAR, BRA, BRK, CP, Cond, DISCARD, JOINAT, LogicOp, Op, PREBRK, RET, Shape, Syn, TABLE, field};
 use crate::legal::converge::has_break;
 use crate::place::{Room, SCRATCH};
 use crate::select::mir::{Dst, Extra, Index, MInst, Src};
@@ -88,7 +88,8 @@ pub(crate) fn emit(
     };
     e.walk(nodes)?;
     let mut code = layout(e.lines, e.code, pair)?;
-    code.registers = registers.max(4);
+    // Programs of the pipeline take four at least.
+    code.registers = registers.max(if space == CP { 1 } else { 4 });
     Ok(code)
 }
 

@@ -16,7 +16,7 @@ use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::passes::{self, PassOptions, pipeline};
 use retroshade_ir::types::{F32, I32};
-use retroshade_ir::{Block, BlockCall, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, Type, Value};
+use retroshade_ir::{Binding, Block, BlockCall, Builtin, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, Type, Value};
 use retroshade_ir::{MemRef, Primitive, Reference, Stage};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::legal;
@@ -53,6 +53,7 @@ pub(crate) fn prepare(source: &Module, options: &Options, trace: &mut Trace) -> 
         return Err(CompileError::unsupported("T0024", Span::NONE, m));
     }
     let mut m = source.clone();
+    declare_ranges(&mut m);
     let passes = PassOptions {
         scalarise: true,
         lower_switches: true,
@@ -97,6 +98,28 @@ pub(crate) fn prepare(source: &Module, options: &Options, trace: &mut Trace) -> 
     trace.module(Phase::Legal, &m);
     Ok((m, structure))
 }
+
+/// What the launch of a compute program says about its inputs: numbers of workgroups are half-words.
+fn declare_ranges(m: &mut Module) {
+    if m.stage != Stage::Compute {
+        return;
+    }
+    let size = m.workgroup_size.map(|n| i64::from(n.max(1)));
+    let (longest, threads) = (size.into_iter().max().unwrap_or(1), size.into_iter().product::<i64>());
+    for d in m.inputs.values_mut().filter(|d| d.range.is_none()) {
+        let most = match d.binding {
+            Binding::Builtin(Builtin::WorkgroupId | Builtin::NumWorkgroups) => GROUPS,
+            Binding::Builtin(Builtin::LocalInvocationId) => longest - 1,
+            Binding::Builtin(Builtin::LocalInvocationIndex) => threads - 1,
+            Binding::Builtin(Builtin::GlobalInvocationId) => GROUPS * longest + longest - 1,
+            _ => continue,
+        };
+        d.range = Some((0, most));
+    }
+}
+
+/// The most workgroups along an axis.
+const GROUPS: i64 = 0xffff;
 
 /// Makes undefined values zero.
 fn define_undefined(f: &mut retroshade_ir::Function) {

@@ -507,7 +507,14 @@ impl<'a> Lower<'a> {
         // The value kept where the condition is false: rather one that dies here, or a constant (loaded fresh anyway).
         let dies = |s: &Self, x: Value| {
             let x = s.func.resolve(x);
-            s.regs[x].is_some() && s.facts.uses[x] == 1
+            let lane = match s.def(x).map(|d| (&d.imm, d.args.first())) {
+                Some((Imm::Lane(l), Some(vec))) => {
+                    let place = (s.func.resolve(*vec), *l);
+                    s.lanes.contains_key(&place) && s.facts.lane_uses.get(&place) == Some(&1)
+                }
+                _ => false,
+            };
+            (s.regs[x].is_some() || lane) && s.facts.uses[x] == 1
         };
         let (mut keep, mut take) = ((b, sb), (a, sa));
         let register = |s: &Src| matches!(s, Src::Reg(..));

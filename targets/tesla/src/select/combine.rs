@@ -2,20 +2,21 @@
 //! depends on its neighbours' operands.
 //!
 //! * `x × 2` is `x + x`: a short form instead of an immediate one, and the same bits.
-//! * c[] and p[] words read through `$a` become operands of their only user.
+//! * c[] and p[] words read through `$a` become operands of their only user, and words of s[] and masks (`operands.rs`).
 //! * A mask that is tested right behind its computation sets the flags itself.
 //! * A value that is only computed to be moved over another one under a predicate is computed there, under that predicate.
 //! * A multiply-add whose addend dies takes its register: short and immediate forms need that.
-//! * A constant that several short-capable instructions use goes into a register; one that is used once, by a tied
-//!   multiply-add, into the instruction.
+//! * A constant that is used once, by a tied multiply-add, becomes its immediate. Others go to constant memory (`literals.rs`); where
+//!   short forms do not reach that, one that many short-capable instructions use goes into a register.
 //! * Where bytes count first, an attribute that meets c[] operands more than once goes into a register: no short form takes both.
 //! * Values go straight into output words (`outputs.rs`).
 //!
 //! Nothing here changes a value: operands are named differently, and products by two are exact.
 
+use crate::abi::Abi;
 use crate::isa::forms::{LogicOp, Op, field};
 use crate::select::mir::{Dst, Extra, GPR, Index, MInst, Part, Src};
-use crate::select::outputs;
+use crate::select::{literals, operands, outputs};
 use retroshade_ir::Stage;
 use retroshade_lower::{MachInst, OperandVisitor, OptLevel, Reg, VCode, VReg};
 use smallvec::SmallVec;
@@ -45,16 +46,22 @@ impl Goal {
 }
 
 /// The last byte offset of c[] that a short form reaches, and its last space.
-const SHORT_C: (u32, u8) = (0x7c, 1);
+pub(super) const SHORT_C: (u32, u8) = (0x7c, 1);
 
 /// Runs all of it, for few bytes or for few instructions; whether values went straight into output words.
-pub(crate) fn run(vc: &mut VCode<MInst>, stage: Stage, goal: Goal) -> bool {
+pub(crate) fn run(vc: &mut VCode<MInst>, stage: Stage, goal: Goal, abi: &mut Abi) -> bool {
+    // A kernel's code is all that a launch needs.
+    let literals = stage != Stage::Compute;
+    let near = literals && literals::are_near(abi);
     for b in 0..vc.blocks.len() {
         vc.blocks[b].insts.iter_mut().for_each(|(i, _)| double(i));
     }
-    if stage != Stage::Compute {
-        let uses = Uses::new(vc);
-        for b in 0..vc.blocks.len() {
+    let uses = Uses::new(vc);
+    for b in 0..vc.blocks.len() {
+        operands::subtract_masks(vc, b, &uses);
+        if stage == Stage::Compute {
+            operands::fold_shared(vc, b, &uses);
+        } else {
             fold_indexed(vc, b, &uses);
         }
     }
@@ -62,19 +69,24 @@ pub(crate) fn run(vc: &mut VCode<MInst>, stage: Stage, goal: Goal) -> bool {
     let uses = Uses::new(vc);
     for b in 0..vc.blocks.len() {
         test_where_computed(vc, b, &uses);
-        predicate(vc, b, &uses);
+        predicate(vc, b, &uses, near);
     }
     let direct = outputs::write_in_place(vc, stage);
     let uses = Uses::new(vc);
     for b in 0..vc.blocks.len() {
         tie(vc, b, &uses);
         inline_constants(vc, b, &uses);
-        share_constants(vc, b, goal);
+        if !near {
+            share_constants(vc, b, goal);
+        }
         if goal == Goal::Bytes {
             share_attributes(vc, b);
         }
     }
     drop_unused(vc);
+    if literals {
+        literals::run(vc, abi);
+    }
     direct
 }
 
@@ -144,13 +156,17 @@ impl Uses {
     pub(super) fn count(&self, r: Reg) -> u32 {
         r.vreg().map_or(u32::MAX, |v| self.count.get(v.vreg()).copied().unwrap_or(u32::MAX))
     }
+    /// Whether a register has one reader, in the block that writes it.
+    pub(super) fn is_private(&self, r: Reg) -> bool {
+        self.count(r) == 1 && !self.escapes(r)
+    }
     fn escapes(&self, r: Reg) -> bool {
         r.vreg().is_none_or(|v| self.escapes.get(v.vreg()).copied().unwrap_or(true))
     }
 }
 
 /// Whether the instruction could be short if its operands allowed.
-fn may_be_short(i: &MInst) -> bool {
+pub(super) fn may_be_short(i: &MInst) -> bool {
     matches!(i.op, Op::Fadd | Op::Fmul | Op::Fmad)
         && matches!(i.dst, Dst::Reg(_))
         && i.cdst.is_none()
@@ -248,8 +264,7 @@ fn fold_indexed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
             _ => false,
         };
         if let (Dst::Reg(r), true) = (i.dst, indexed && i.pred.is_none())
-            && uses.count(r) == 1
-            && !uses.escapes(r)
+            && uses.is_private(r)
             && let Some(v) = r.vreg()
         {
             loads.insert(v, n);
@@ -286,7 +301,7 @@ fn fold_indexed(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
 }
 
 /// Exchanges the first two operands of a sum, a product or a choice of the larger or smaller one.
-fn exchange(i: &mut MInst) {
+pub(super) fn exchange(i: &mut MInst) {
     i.src.swap(0, 1);
     // A product has one sign.
     if i.op != Op::Fmad {
@@ -347,7 +362,7 @@ fn predicable(i: &MInst, uses: &Uses) -> Option<VReg> {
     let named = i.index == Index::None
         && i.extra == Extra::None
         && i.src.iter().all(|s| matches!(s, Src::None | Src::Reg(_, Part::Full) | Src::Imm(_) | Src::C(_, _, false) | Src::A(_)));
-    (arithmetic && plain && named && uses.count(r) == 1 && !uses.escapes(r)).then_some(v)
+    (arithmetic && plain && named && uses.is_private(r)).then_some(v)
 }
 
 /// Whether the operation has a short form.
@@ -364,7 +379,8 @@ fn in_the_way(i: &MInst) -> Option<(usize, u32)> {
 }
 
 /// `t = operation; r = t where c holds, old elsewhere` is the operation itself under the predicate, writing over `old`.
-fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
+/// With `near` literals a constant of the operation costs nothing.
+fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses, near: bool) {
     if !vc.blocks[b].insts.iter().any(|(i, _)| i.op == Op::Mov && i.pred.is_some() && i.tied.is_some()) {
         return;
     }
@@ -405,7 +421,7 @@ fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
             loads.entry(k).or_insert((n, v));
         }
     }
-    found.retain(|(_, d, _)| in_the_way(&insts[*d].0).is_none_or(|(_, k)| loads.contains_key(&k) || constants.get(&k) > Some(&1)));
+    found.retain(|(_, d, _)| in_the_way(&insts[*d].0).is_none_or(|(_, k)| near || loads.contains_key(&k) || constants.get(&k) > Some(&1)));
     if found.is_empty() {
         return;
     }

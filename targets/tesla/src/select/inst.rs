@@ -1,6 +1,6 @@
 //! Selection of one instruction: what has a pattern goes by the list; inputs, outputs, memory and textures have files of their own.
 
-use crate::isa::forms::{Access, LogicOp, Op, SystemRegister, field};
+use crate::isa::forms::{Access, LogicOp, Op, SystemRegister, Ty, field};
 use crate::select::Lower;
 use crate::select::mir::*;
 use retroshade_ir::{Binding, Builtin, Imm, Inst, InstData, Interpolation, MemRef, Opcode, Sampling, Scalar, Stage, Value};
@@ -214,8 +214,14 @@ impl<'a> Lower<'a> {
                 }
                 Builtin::GlobalInvocationId => {
                     // The group's number is a half-word, its size at most 512.
-                    let t = self.fresh();
-                    self.local_id(t, l)?;
+                    let t = match self.thread_id {
+                        Some(tid) if l == 0 && size[1] <= 1 && size[2] <= 1 && size[0] > 1 => tid,
+                        _ => {
+                            let t = self.fresh();
+                            self.local_id(t, l)?;
+                            t
+                        }
+                    };
                     let size = Src::Imm(size[l as usize % 3].max(1));
                     let group = Src::S(1, Self::group_word(l));
                     self.emit(MInst { tie3: true, ..MInst::new(Op::MadU16, Dst::Reg(dst), &[group, size, Src::reg(t)]) });
@@ -285,6 +291,13 @@ impl<'a> Lower<'a> {
         };
         for lane in 0..ty.lanes as u32 {
             let part = parts.get(lane as usize).copied();
+            if let Some(v) = part
+                && self.module.stage != Stage::Fragment
+                && d.args.len() == 1
+                && self.signed_output(v, (o, offset, lane))?
+            {
+                continue;
+            }
             if self.module.stage == Stage::Fragment {
                 if d.args.len() > 1 {
                     return Err(CompileError::unsupported("T0034", self.span, "fragment outputs take constant indices only"));
@@ -324,6 +337,24 @@ impl<'a> Lower<'a> {
             }
         }
         Ok(())
+    }
+    /// An output word that is a result of arithmetic with another sign: a conversion with a sign writes it. (It would flush a
+    /// denormal and make every NaN the same, which such results are already.)
+    fn signed_output(&mut self, v: Value, (o, element, lane): (u32, u32, u32)) -> Result<bool, CompileError> {
+        use Opcode::*;
+        let v = self.func.resolve(v);
+        let Some(d) = self.def(v).filter(|d| matches!(d.op, Fneg | Fabs) && self.func.ty(v).scalar == Scalar::F32) else {
+            return Ok(false);
+        };
+        let (x, neg) = (self.func.resolve(d.args[0]), d.op == Fneg);
+        let flushed =
+            self.def(x).is_some_and(|d| matches!(d.op, Fadd | Fsub | Fmul | Fmad | Frcp | Frsqrt | Flog2 | Ffloor | Fceil | Ftrunc));
+        let (Some(r), false, true) = (self.regs[x], self.is_in_register(v), flushed) else { return Ok(false) };
+        let off = self.abi.output_offset(o, element, lane).ok_or_else(|| internal("an output without a place"))?;
+        self.note("output.sign");
+        let i = MInst::new(Op::Cvt(Ty::F32, Ty::F32), Dst::Out(off), &[Src::reg(Reg::Virtual(r))]);
+        self.emit(i.with(field!(neg1), neg).with(field!(abs1), !neg));
+        Ok(true)
     }
     /// `$a` for an index counted in units of `unit` bytes.
     pub(crate) fn address(&mut self, index: Value, unit: u32) -> Result<Index, CompileError> {

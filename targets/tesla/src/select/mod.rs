@@ -7,8 +7,10 @@
 mod arith;
 pub(crate) mod combine;
 mod inst;
+mod literals;
 mod memory;
 pub mod mir;
+mod operands;
 mod outputs;
 pub mod patterns;
 mod texture;
@@ -22,6 +24,7 @@ use retroshade_ir::analysis::{Ranges, Uniformity};
 use retroshade_ir::{Block, Function, Imm, Inst, Local, MemRef, Module, Opcode, Scalar, Span, Stage, TexLod, Value, ValueDef};
 use retroshade_lower::pattern::{Fired, Matcher, Selects};
 use retroshade_lower::{CompileError, Reg, Target, VCode, VReg};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// A source with its modifiers.
@@ -47,6 +50,15 @@ pub(crate) struct Accepts {
     pub swap: bool,
 }
 
+/// What an instruction has room for once: a word of c[] (space, byte offset) or a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Word {
+    /// A word of c[].
+    Uniform(u8, u32),
+    /// A constant other than 0.
+    Constant(u32),
+}
+
 /// What is known about the function before it is selected.
 pub(crate) struct Facts<'a> {
     pub uses: SecondaryMap<Value, u32>,
@@ -59,6 +71,10 @@ pub(crate) struct Facts<'a> {
     pub texel_lanes: BTreeMap<Value, Vec<(u8, Value)>>,
     /// How often each word of a[] is an operand.
     pub attribute_uses: BTreeMap<u32, u32>,
+    /// How often, in a block, an operand meets another one that its instruction cannot name besides it.
+    pub contests: BTreeMap<(Block, Word), u32>,
+    /// How often each lane of a vector is taken out.
+    pub lane_uses: BTreeMap<(Value, u8), u32>,
     pub ranges: Ranges,
     pub uniformity: &'a Uniformity,
 }
@@ -182,6 +198,8 @@ pub(crate) fn select(
         home: SecondaryMap::new(),
         texel_lanes: BTreeMap::new(),
         attribute_uses: BTreeMap::new(),
+        contests: BTreeMap::new(),
+        lane_uses: BTreeMap::new(),
         ranges: Ranges::new(module, func),
         uniformity,
     };
@@ -264,6 +282,10 @@ impl Lower<'_> {
                     *self.facts.attribute_uses.entry(word).or_default() += 1;
                 }
             }
+            if let (Opcode::Extract, Imm::Lane(l)) = (d.op, &d.imm) {
+                *self.facts.lane_uses.entry((self.func.resolve(d.args[0]), *l)).or_default() += self.facts.uses[d.results[0]];
+            }
+            self.contest(b, d);
             match (d.op, &d.imm) {
                 (Opcode::Tex, Imm::Tex(t)) => {
                     textures += 1;
@@ -286,6 +308,38 @@ impl Lower<'_> {
                 self.facts.user[v] = None;
             }
         }
+    }
+
+    /// Notes which operands of an instruction stand in each other's way.
+    fn contest(&mut self, b: Block, d: &retroshade_ir::InstData) {
+        use Opcode::*;
+        let operands = match d.op {
+            Fadd | Fsub | Fmul | Fmin | Fmax | Iadd | Isub | Fcmp | Icmp | Umin | Umax | Smin | Smax => 2,
+            Fmad => 3,
+            _ => return,
+        };
+        let words: SmallVec<[Word; 3]> = d.args.iter().take(operands).filter_map(|v| self.word(*v)).collect();
+        if words.len() > 1 {
+            words.into_iter().for_each(|w| *self.facts.contests.entry((b, w)).or_default() += 1);
+        }
+    }
+    /// The word that an operand is, below its sign.
+    fn word(&self, v: Value) -> Option<Word> {
+        let v = self.func.resolve(v);
+        if let Some(k) = self.bits(v) {
+            return Some(Word::Constant(k)).filter(|_| k != 0);
+        }
+        let d = self.def(v)?;
+        let (vec, lane) = match (d.op, &d.imm) {
+            (Opcode::Fneg | Opcode::Fabs | Opcode::Bitcast, _) if self.func.ty(d.args[0]).lanes == 1 => return self.word(d.args[0]),
+            (Opcode::Extract, Imm::Lane(l)) => (self.func.resolve(d.args[0]), u32::from(*l)),
+            _ if self.func.ty(v).lanes == 1 => (v, 0),
+            _ => return None,
+        };
+        let d = self.func.def_if(vec, Opcode::Uniform).filter(|d| d.args.is_empty())?;
+        let Imm::Mem { var: MemRef::Uniform(u), offset } = d.imm else { return None };
+        let p = &self.abi.uniforms[u.as_u32() as usize];
+        Some(Word::Uniform(p.space, p.offset + offset * p.unit + 4 * lane))
     }
 
     /// The word of a[] that a scalar is.
@@ -534,13 +588,22 @@ impl Lower<'_> {
             _ => true,
         }
     }
+    /// Whether a value is in a register of this block already.
+    pub fn is_in_register(&self, v: Value) -> bool {
+        self.regs[v].is_some() || self.here.values.contains_key(&v)
+    }
     /// Whether a constant is in a register of this block already.
     pub fn is_constant_loaded(&self, k: u32) -> bool {
         self.here.constants.contains_key(&k)
     }
-    /// Whether a uniform word is in a register of this block already.
-    fn is_loaded(&self, s: Src) -> bool {
-        matches!(s, Src::C(space, off, false) if self.here.loaded.contains_key(&(space, off)))
+    /// How much it helps that an operand is in a register: most if it is there already, otherwise as often as it is in another's way.
+    fn worth(&self, s: Src) -> (bool, u32) {
+        let (loaded, word) = match s {
+            Src::C(space, off, false) => (self.here.loaded.contains_key(&(space, off)), Word::Uniform(space, off)),
+            Src::Imm(k) => (self.here.constants.contains_key(&k), Word::Constant(k)),
+            _ => return (false, 0),
+        };
+        (loaded, self.facts.contests.get(&(self.here.block, word)).copied().unwrap_or(0))
     }
     /// Brings operands into a shape that the instruction takes; may exchange the first two.
     pub fn arrange(&mut self, m: &mut [Mod], accepts: Accepts) {
@@ -559,11 +622,23 @@ impl Lower<'_> {
                 || (imm(a) && !imm(b) && accepts.imm)
                 || (mem(b) && !mem(a) && accepts.mem)
                 || (matches!(a, Src::Imm(0)) && !matches!(b, Src::Imm(_)))
-                || (self.is_loaded(b) && konst(a) && !self.is_loaded(a))
+                || (konst(b) && konst(a) && self.worth(b) > self.worth(a))
                 || self.rather_loaded(a, b);
+            // A word of c[] beside a constant: the one that more instructions want is loaded.
+            let better = match (a, b) {
+                (Src::C(..), Src::Imm(k)) if k != 0 && accepts.c2 && accepts.imm => self.worth(a) <= self.worth(b),
+                (Src::Imm(k), Src::C(..)) if k != 0 && accepts.c2 && accepts.imm => self.worth(b) > self.worth(a),
+                _ => better,
+            };
             if better {
                 m.swap(0, 1);
             }
+        }
+        // Of two words of c[] the second operand is the one that is named.
+        if let [_, Mod { src: second @ Src::C(..), .. }, Mod { src: third @ Src::C(..), .. }] = *m
+            && self.worth(second) > self.worth(third)
+        {
+            m[1].src = Src::reg(self.in_register(second));
         }
         let attribute = |s: Src| matches!(s, Src::A(_));
         let mut have_c = false;
@@ -683,7 +758,7 @@ impl Lower<'_> {
             Imm::FloatCC(cc) => {
                 let mut cc = if invert { cc.inverse() } else { cc };
                 let mut m = [self.modified(d.args[0], true)?, self.modified(d.args[1], true)?];
-                if Self::belongs_second(&m) {
+                if self.belongs_second(&m) {
                     m.swap(0, 1);
                     cc = cc.swapped();
                 }
@@ -696,7 +771,7 @@ impl Lower<'_> {
                 use retroshade_ir::IntCC::*;
                 let mut cc = if invert { cc.inverse() } else { cc };
                 let mut m = [self.plain(d.args[0])?, self.plain(d.args[1])?];
-                if Self::belongs_second(&m) {
+                if self.belongs_second(&m) {
                     m.swap(0, 1);
                     cc = cc.swapped();
                 }
@@ -721,9 +796,10 @@ impl Lower<'_> {
         Ok(())
     }
     /// Whether a comparison's first operand should stand second, where c[] can be named and a constant is not in a[]'s way.
-    fn belongs_second(m: &[Mod; 2]) -> bool {
+    fn belongs_second(&self, m: &[Mod; 2]) -> bool {
         match m[0].src {
-            Src::C(..) => !matches!(m[1].src, Src::C(..)),
+            Src::C(..) if matches!(m[1].src, Src::C(..)) => self.worth(m[1].src) > self.worth(m[0].src),
+            Src::C(..) => true,
             Src::Imm(_) => !matches!(m[1].src, Src::C(..) | Src::Imm(_)),
             _ => false,
         }

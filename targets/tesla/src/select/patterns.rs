@@ -32,6 +32,7 @@ const NOTES: &[(&str, &str)] = &[
     ("output.direct", "an output word that its value is computed into"),
     ("output.indexed", "an output with a computed index"),
     ("output.move", "an output word that is moved"),
+    ("output.sign", "an output word that is written with another sign"),
     ("result", "a fragment's result, left in its register at the end"),
     ("saturate.folded", "a saturation that becomes the `sat` of its operand's instruction"),
     ("select.mask", "`select` of a constant or 0: the mask and the constant"),
