@@ -6,7 +6,7 @@ use crate::emit::{self, Code};
 use crate::isa::chip::{self, Chip};
 use crate::isa::decode::space;
 use crate::legal;
-use crate::place::{Room, flow, halves_out_of_reach, place_all, sched};
+use crate::place::{Aim, Room, flow, halves_out_of_reach, place_all, sched};
 use crate::reflect::reflect;
 use crate::select::combine::{self, Goal};
 use crate::select::mir::MInst;
@@ -78,11 +78,14 @@ impl Laid {
 /// Programs beyond this size are not laid out a second time.
 const SCHEDULED: usize = 600;
 
+/// Those that take more registers than this are allocated in another way, too.
+const MANY: u32 = 32;
+
 /// Further layouts that are tried for fewer registers.
 const TRIES: u32 = 2;
 
-/// How a program is laid out, in at most so many registers where that is given.
-type LayOut<'a> = &'a dyn Fn(&VCode<MInst>, Option<u32>) -> Result<Laid, CompileError>;
+/// How a program is laid out.
+type LayOut<'a> = &'a dyn Fn(&VCode<MInst>, Aim) -> Result<Laid, CompileError>;
 
 /// The search for an order of the instructions and a number of registers.
 struct Search<'a> {
@@ -95,13 +98,16 @@ impl Search<'_> {
     fn run(&self, plain: &mut VCode<MInst>, laid: Laid) -> (Laid, VCode<MInst>) {
         let mut best = (laid, plain.clone());
         if plain.len() > SCHEDULED {
+            if best.0.spilled == 0 && best.0.code.registers > MANY {
+                self.consider(plain.clone(), Aim::Few, &mut best);
+            }
             return best;
         }
         let live = flow::live_out(plain);
         let pressure = sched::pressure(plain, &live);
         let mut late = plain.clone();
         if sched::lazily(&mut late) && sched::pressure(&mut late, &live) <= pressure {
-            self.consider(late, None, &mut best);
+            self.consider(late, Aim::Place, &mut best);
         }
         self.hide_latency(&live, &mut best);
         if best.0.spilled == 0 {
@@ -110,8 +116,8 @@ impl Search<'_> {
         best
     }
     /// Keeps a layout that is cheaper. What does not fit is no reason to fail: there is a layout that does.
-    fn consider(&self, vcode: VCode<MInst>, most: Option<u32>, best: &mut (Laid, VCode<MInst>)) -> bool {
-        let better = (self.lay_out)(&vcode, most).ok().filter(|new| (self.price)(new) < (self.price)(&best.0));
+    fn consider(&self, vcode: VCode<MInst>, aim: Aim, best: &mut (Laid, VCode<MInst>)) -> bool {
+        let better = (self.lay_out)(&vcode, aim).ok().filter(|new| (self.price)(new) < (self.price)(&best.0));
         let found = better.is_some();
         if let Some(new) = better {
             *best = (new, vcode);
@@ -126,7 +132,7 @@ impl Search<'_> {
         if !sched::run(&mut vcode, live, pressure) || sched::stalls(&mut vcode) >= waits {
             return;
         }
-        if let Ok(new) = (self.lay_out)(&vcode, Some(best.0.code.registers))
+        if let Ok(new) = (self.lay_out)(&vcode, Aim::Most(best.0.code.registers))
             && (self.price)(&new) <= (self.price)(&best.0)
         {
             *best = (new, vcode);
@@ -140,7 +146,7 @@ impl Search<'_> {
             if least >= registers {
                 return;
             }
-            if !self.consider(best.1.clone(), Some(least), best) {
+            if !self.consider(best.1.clone(), Aim::Most(least), best) {
                 least += (registers - least).div_ceil(2);
             }
         }
@@ -184,10 +190,10 @@ fn compile_in(source: &Module, options: &Options, chip: &'static Chip, room: Roo
     within_reach(&abi, legal.stage)?;
     let uniformity = Uniformity::new(&legal, legal.main());
     let mut selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
-    let (mut placed, mut spilled) = place_all(&selected.vcode, abi.local_bytes, chip, room, None, options)?;
+    let (mut placed, mut spilled) = place_all(&selected.vcode, abi.local_bytes, chip, room, Aim::Place, options)?;
     if halves_out_of_reach(&placed) {
         selected = select(&legal, &uniformity, &mut abi, chip, options, false)?;
-        (placed, spilled) = place_all(&selected.vcode, abi.local_bytes, chip, room, None, options)?;
+        (placed, spilled) = place_all(&selected.vcode, abi.local_bytes, chip, room, Aim::Place, options)?;
     }
     let blocks = selected.blocks.clone();
     let bytes = |placed: &Placed<MInst>| {
@@ -196,9 +202,12 @@ fn compile_in(source: &Module, options: &Options, chip: &'static Chip, room: Roo
     trace.text(Phase::Select, || mir_text(&selected));
     let laid_spilled = spilled;
     let mut laid = Laid { code: bytes(&placed)?, placed, spilled };
-    let lay_out = |vcode: &VCode<MInst>, most: Option<u32>| {
-        let most = most.filter(|most| laid_spilled == 0 && *most <= 64);
-        let (placed, spilled) = place_all(vcode, abi.local_bytes, chip, room, most, options)?;
+    let lay_out = |vcode: &VCode<MInst>, aim: Aim| {
+        let aim = match aim {
+            Aim::Most(n) if laid_spilled > 0 || n > 64 => Aim::Place,
+            aim => aim,
+        };
+        let (placed, spilled) = place_all(vcode, abi.local_bytes, chip, room, aim, options)?;
         if halves_out_of_reach(&placed) {
             return Err(CompileError::Internal("an immediate beside a half that it cannot name".into()));
         }
@@ -238,7 +247,7 @@ pub fn phases(
     let uniformity = Uniformity::new(&legal, legal.main());
     let selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
     lap("select");
-    let (placed, _) = place_all(&selected.vcode, abi.local_bytes, chip, Room::WHOLE, None, options)?;
+    let (placed, _) = place_all(&selected.vcode, abi.local_bytes, chip, Room::WHOLE, Aim::Place, options)?;
     lap("place (regalloc2)");
     emit::emit(&placed, &structure.nodes, &selected.blocks, &uniformity, space(legal.stage), Room::WHOLE, true)?;
     lap("emit");

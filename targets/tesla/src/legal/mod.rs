@@ -53,7 +53,6 @@ pub(crate) fn prepare(source: &Module, options: &Options, trace: &mut Trace) -> 
         return Err(CompileError::unsupported("T0024", Span::NONE, m));
     }
     let mut m = source.clone();
-    declare_ranges(&mut m);
     let passes = PassOptions {
         scalarise: true,
         lower_switches: true,
@@ -86,6 +85,8 @@ pub(crate) fn prepare(source: &Module, options: &Options, trace: &mut Trace) -> 
         initialise_outputs(&mut m);
         passes::promote::outputs(&mut m);
     }
+    // Here, and not before: loops whose bounds they show are not unrolled for it.
+    declare_ranges(&mut m);
     m.main_mut().resolve_aliases();
     legal::apply(m.main_mut(), RULES);
     legalise(&mut m, LegalOptions { contract: options.fp_contract, chip: crate::isa::chip::of_options(options)? })?;

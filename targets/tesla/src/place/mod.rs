@@ -104,19 +104,35 @@ fn spill_addresses(placed: &mut Placed<MInst>, base: u32) -> u32 {
     s.top
 }
 
-/// Allocation, where given in at most so many registers and without l[]; also the bytes of l[] that spilled values take, behind `base`.
+/// What an allocation aims at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aim {
+    /// A place for everything.
+    Place,
+    /// At most so many registers and nothing in l[].
+    Most(u32),
+    /// Few registers, even if that takes moves.
+    Few,
+}
+
+/// Allocation; also the bytes of l[] that spilled values take, behind `base`.
 pub(crate) fn place_all(
     vcode: &VCode<MInst>,
     base: u32,
     chip: &Chip,
     room: Room,
-    most: Option<u32>,
+    aim: Aim,
     options: &Options,
 ) -> Result<(Placed<MInst>, u32), CompileError> {
     let mut vcode = vcode.clone();
     blocks::assign(&mut vcode);
     let vcode = &vcode;
-    let alloc = AllocOptions { check: options.check_allocation, most: most.map(|n| [4, n, 0]), ..AllocOptions::default() };
+    let (most, threshold) = match aim {
+        Aim::Place => (None, u32::MAX),
+        Aim::Most(n) => (Some([4, n, 0]), u32::MAX),
+        Aim::Few => (None, 0),
+    };
+    let alloc = AllocOptions { check: options.check_allocation, most, threshold };
     let spill = room.spill && most.is_none();
     // Where the file is cut down and l[] is allowed, it is known that there is no way without.
     if !spill || room == Room::WHOLE {

@@ -507,10 +507,12 @@ impl<'a> Lower<'a> {
         // The value kept where the condition is false: rather one that dies here, or a constant (loaded fresh anyway).
         let dies = |s: &Self, x: Value| {
             let x = s.func.resolve(x);
+            // A load could stand under the predicate itself; a varying or a texel cannot.
             let lane = match s.def(x).map(|d| (&d.imm, d.args.first())) {
                 Some((Imm::Lane(l), Some(vec))) => {
                     let place = (s.func.resolve(*vec), *l);
-                    s.lanes.contains_key(&place) && s.facts.lane_uses.get(&place) == Some(&1)
+                    let fixed = s.def(place.0).is_some_and(|d| matches!(d.op, Opcode::Input | Opcode::Tex));
+                    fixed && s.lanes.contains_key(&place) && s.facts.lane_uses.get(&place) == Some(&1)
                 }
                 _ => false,
             };
