@@ -81,6 +81,9 @@ const SCHEDULED: usize = 600;
 /// Those that take more registers than this are allocated in another way, too.
 const MANY: u32 = 32;
 
+/// More registers than these leave a multiprocessor fewer warps than it can hold.
+const CROWDED: u32 = 10;
+
 /// Further layouts that are tried for fewer registers.
 const TRIES: u32 = 2;
 
@@ -109,6 +112,7 @@ impl Search<'_> {
         if sched::lazily(&mut late) && sched::pressure(&mut late, &live) <= pressure {
             self.consider(late, Aim::Place, &mut best);
         }
+        self.fewer_live(&live, &mut best);
         self.hide_latency(&live, &mut best);
         if best.0.spilled == 0 {
             self.squeeze(&live, &mut best);
@@ -123,6 +127,22 @@ impl Search<'_> {
             *best = (new, vcode);
         }
         found
+    }
+    /// Orders with fewer values live at once, where registers cost warps.
+    fn fewer_live(&self, live: &flow::LiveOut, best: &mut (Laid, VCode<MInst>)) {
+        let pressure = sched::pressure(&mut best.1, live);
+        if best.0.code.registers <= CROWDED {
+            return;
+        }
+        for limit in [pressure / 2, CROWDED].into_iter().filter(|_| pressure > CROWDED) {
+            let mut vcode = best.1.clone();
+            if sched::run(&mut vcode, live, limit) && sched::pressure(&mut vcode, live) < pressure {
+                self.consider(vcode, Aim::Place, best);
+            }
+        }
+        if sched::pressure(&mut best.1, live) < best.0.code.registers {
+            self.consider(best.1.clone(), Aim::Few, best);
+        }
     }
     /// An order that waits less, where it costs nothing.
     fn hide_latency(&self, live: &flow::LiveOut, best: &mut (Laid, VCode<MInst>)) {

@@ -7,7 +7,7 @@ pub(crate) mod flow;
 pub(crate) mod sched;
 
 use crate::isa::chip::Chip;
-use crate::select::mir::{GPR, MInst, Part, Src};
+use crate::select::mir::{Extra, GPR, MInst, Part, Src};
 use retroshade_lower::{
     AllocOptions, BankKind, ClassSpec, CompileError, MachInst, NO_CLASS, OperandConstraint, OperandKind, OperandPos, OperandVisitor,
     Options, PReg, PRegSet, Placed, PlacedInst, PlacedReg, Reg, RegFile, SlotBank, VCode, place,
@@ -104,6 +104,40 @@ fn spill_addresses(placed: &mut Placed<MInst>, base: u32) -> u32 {
     s.top
 }
 
+/// Takes out values that no path reads, and copies of them: their registers hold anything.
+fn drop_undefined(placed: &mut Placed<MInst>) {
+    struct Writes(Vec<PlacedReg>);
+    impl OperandVisitor for Writes {
+        fn operand(&mut self, r: &mut Reg, _: OperandConstraint, kind: OperandKind, _: OperandPos) {
+            if let (Reg::Placed(p), OperandKind::Def) = (*r, kind) {
+                self.0.push(p);
+            }
+        }
+    }
+    for block in &mut placed.blocks {
+        let mut open: Vec<PlacedReg> = Vec::new();
+        block.retain_mut(|i| match i {
+            PlacedInst::Move { from, to, .. } => {
+                let nothing = open.contains(from);
+                open.retain(|p| p != to);
+                if nothing {
+                    open.push(*to);
+                }
+                !nothing
+            }
+            PlacedInst::Inst(i, _) => {
+                let mut written = Writes(Vec::new());
+                i.visit(&mut written);
+                open.retain(|p| !written.0.contains(p));
+                if i.extra == Extra::Undefined {
+                    open.append(&mut written.0);
+                }
+                i.extra != Extra::Undefined
+            }
+        });
+    }
+}
+
 /// What an allocation aims at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aim {
@@ -137,12 +171,16 @@ pub(crate) fn place_all(
     // Where the file is cut down and l[] is allowed, it is known that there is no way without.
     if !spill || room == Room::WHOLE {
         match place(vcode, &file(room, false, chip), &alloc, "T0100") {
-            Ok(p) => return Ok((p, 0)),
+            Ok(mut p) => {
+                drop_undefined(&mut p);
+                return Ok((p, 0));
+            }
             Err(CompileError::Limit { .. }) if spill => {}
             Err(e) => return Err(e),
         }
     }
     let mut p = place(vcode, &file(room, true, chip), &alloc, "T0100")?;
+    drop_undefined(&mut p);
     let top = spill_addresses(&mut p, base);
     Ok((p, top - base))
 }
