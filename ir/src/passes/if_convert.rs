@@ -2,7 +2,8 @@
 //!
 //! Two tests of which one way leads to the same block become one test.
 //!
-//! Both sides may contain only what may run anywhere; the same output stored on both sides becomes one store of a select.
+//! Both sides may contain only what may run anywhere; the same output stored on both sides becomes one store of a select. Where the
+//! machine discards by a comparison anyway, a discard on one side becomes one under both conditions.
 
 use super::rewrite::{cost, is_speculatable};
 use crate::analysis::Cfg;
@@ -17,8 +18,9 @@ use smallvec::SmallVec;
 /// anything else is.
 pub const CHEAPEST: u32 = 4;
 
-/// Runs the pass: a branch is converted if both sides together cost at most `limit` (see [`cost`]), selects included.
-pub fn run(func: &mut Function, limit: u32) -> bool {
+/// Runs the pass: a branch is converted if both sides together cost at most `limit` (see [`cost`]), selects included. `discards`:
+/// also where a side discards.
+pub fn run(func: &mut Function, limit: u32, discards: bool) -> bool {
     let mut any = false;
     // Each round joins what it converted, which may make outer branches convertible; costs add up, so rounds are few.
     loop {
@@ -32,7 +34,7 @@ pub fn run(func: &mut Function, limit: u32) -> bool {
         }
         let mut changed = false;
         for b in order.iter().rev() {
-            changed |= merge_tests(func, *b, limit.min(CHEAPEST), &mut preds) || convert(func, *b, limit, &mut preds);
+            changed |= merge_tests(func, *b, limit.min(CHEAPEST), &mut preds) || convert(func, *b, limit, discards, &mut preds);
         }
         if !changed {
             return any;
@@ -65,7 +67,7 @@ fn side(func: &Function, b: Block, n: usize, join: Option<Block>, preds: &cranel
     Some(Side { insts: body.to_vec(), args: d.targets[0].args.clone(), to: d.targets[0].block, block: Some(s) })
 }
 
-fn convert(func: &mut Function, b: Block, limit: u32, preds: &mut cranelift_entity::SecondaryMap<Block, u32>) -> bool {
+fn convert(func: &mut Function, b: Block, limit: u32, discards: bool, preds: &mut cranelift_entity::SecondaryMap<Block, u32>) -> bool {
     let Some(t) = func.terminator(b).filter(|t| func.insts[*t].op == Opcode::BrIf) else { return false };
     let (then, other) = (func.insts[t].targets[0].block, func.insts[t].targets[1].block);
     // Diamond, or a triangle with either side empty; both targets the same block counts too.
@@ -84,20 +86,43 @@ fn convert(func: &mut Function, b: Block, limit: u32, preds: &mut cranelift_enti
     if p.to == b {
         return false;
     }
+    let is_discard = |func: &Function, i: Inst| func.insts[i].op == Opcode::Discard;
+    let ends = p.insts.iter().chain(&q.insts).filter(|i| is_discard(func, **i)).count() as u32;
+    if ends > 0 && !discards {
+        return false;
+    }
     let Some(stores) = paired_stores(func, &p.insts, &q.insts) else { return false };
-    let is_store = |i: &Inst| func.insts[*i].op == Opcode::Output;
+    let is_store = |func: &Function, i: Inst| func.insts[i].op == Opcode::Output;
     let selects: u32 = p.args.iter().zip(&q.args).filter(|(x, y)| x != y).map(|(x, _)| u32::from(func.ty(*x).lanes)).sum();
     let select_stores: u32 = stores.iter().map(|(x, _)| u32::from(func.ty(func.insts[*x].args[0]).lanes)).sum();
-    let total: u32 = p.insts.iter().chain(&q.insts).filter(|i| !is_store(i)).map(|i| cost(func, *i)).sum::<u32>() + selects + select_stores;
-    if total > limit {
+    let total: u32 =
+        p.insts.iter().chain(&q.insts).filter(|i| !is_store(func, **i)).map(|i| cost(func, *i)).sum::<u32>() + selects + select_stores;
+    if total + ends > limit {
         return false;
     }
     // Everything goes into `b`, then the selects, then the paired stores.
     let cond = func.insts[t].args[0];
     let span = func.spans[t];
     func.blocks[b].insts.pop();
-    let moved: Vec<Inst> = p.insts.iter().chain(&q.insts).copied().filter(|i| func.insts[*i].op != Opcode::Output).collect();
-    func.blocks[b].insts.extend(moved);
+    let truth = func.ty(cond);
+    let add = |func: &mut Function, op: Opcode, args: &[Value]| {
+        let i = func.make_inst(InstData::new(op, args, Imm::None), &[truth], span);
+        func.blocks[b].insts.push(i);
+        func.result(i).unwrap_or(cond)
+    };
+    for (side, taken) in [(&p, true), (&q, false)] {
+        for i in &side.insts {
+            if is_store(func, *i) {
+                continue;
+            }
+            if is_discard(func, *i) {
+                let ends = func.insts[*i].args[0];
+                let here = if taken { cond } else { add(func, Opcode::Inot, &[cond]) };
+                func.insts[*i].args[0] = add(func, Opcode::Iand, &[here, ends]);
+            }
+            func.blocks[b].insts.push(*i);
+        }
+    }
     let select = |func: &mut Function, x: Value, y: Value| {
         if x == y {
             return x;
@@ -134,7 +159,7 @@ fn paired_stores(func: &Function, p: &[Inst], q: &[Inst]) -> Option<Vec<(Inst, I
             let d = &func.insts[*i];
             if d.op == Opcode::Output && d.args.len() == 1 {
                 out.push(*i);
-            } else if !is_speculatable(d) {
+            } else if !is_speculatable(d) && d.op != Opcode::Discard {
                 return None;
             }
         }

@@ -33,7 +33,7 @@ pub mod unroll;
 
 pub use contract::FpContract;
 pub use inline::InlinePolicy;
-pub use pipeline::{PASSES, Pass, PassOptions, ROUNDS, by_name, cleanup, each, pipeline, sequence};
+pub use pipeline::{PASSES, Pass, PassOptions, ROUNDS, by_name, cleanup, each, finish, pipeline, prepare, sequence};
 
 #[cfg(test)]
 mod tests;

@@ -27,6 +27,8 @@ pub struct PassOptions {
     pub unroll_fuel: u32,
     /// The most that both sides of an if-converted branch may cost; 0: no if-conversion.
     pub if_convert_cost: u32,
+    /// Whether branches that discard are converted, too.
+    pub convert_discards: bool,
     /// Whether vector operations become scalar ones.
     pub scalarise: bool,
     /// The least number of products that become a `dot`; 0: never. Runs before contraction.
@@ -56,6 +58,7 @@ impl Default for PassOptions {
             relax: false,
             unroll_fuel: 256,
             if_convert_cost: 12,
+            convert_discards: false,
             scalarise: false,
             dot: 0,
             inline: InlinePolicy::All,
@@ -121,9 +124,9 @@ passes! {
     "hoist" "Computes once before a branch what all ways from it compute." |m, o| each(m, |f| hoist::run(f, u32::from(!o.scalarise)));
     "chain" "Multiplies vectors by matrices one after the other instead of multiplying the matrices." |m, o| each(m, chain::run);
     "unroll" "Unrolls counted loops fully." |m, o| each(m, |f| unroll::run(f, o.numerics, o.unroll_fuel));
-    "if_convert" "Replaces small branches by selects." |m, o| each(m, |f| if_convert::run(f, o.if_convert_cost));
+    "if_convert" "Replaces small branches by selects." |m, o| each(m, |f| if_convert::run(f, o.if_convert_cost, o.convert_discards));
     "short_circuit" "Replaces the cheapest branches by operations: right sides of && and ||." |m, o| {
-        each(m, |f| if_convert::run(f, o.if_convert_cost.min(if_convert::CHEAPEST)))
+        each(m, |f| if_convert::run(f, o.if_convert_cost.min(if_convert::CHEAPEST), o.convert_discards))
     };
     "licm" "Moves what does not change out of loops." |m, o| each(m, licm::run);
     "scalarise" "Splits vector operations into lanes." |m, o| each(m, scalarise::run);
@@ -198,10 +201,19 @@ pub fn each(module: &mut Module, mut run: impl FnMut(&mut crate::function::Funct
     changed
 }
 
-/// Runs the pipeline. `dump` is called with a pass's name after each run that changed something.
+/// Runs the pipeline: [`prepare`], then [`finish`]. `dump` is called with a pass's name after each run that changed something.
 pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) {
-    let mut settled = Settled::default();
-    let mut run = |module: &mut Module, name: &str| -> bool {
+    prepare(module, options, dump);
+    finish(module, options, dump);
+}
+
+/// Runs a pass by its name, unless it found nothing to do in the module as it is.
+fn runner<'a>(
+    options: &'a PassOptions,
+    dump: &'a mut dyn FnMut(&str, &Module),
+    settled: &'a mut Settled,
+) -> impl FnMut(&mut Module, &str) -> bool + 'a {
+    move |module, name| {
         let Some(pass) = by_name(name) else { return false };
         let changed = settled.run(pass, module, options);
         if changed {
@@ -209,7 +221,13 @@ pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut
             dump(name, module);
         }
         changed
-    };
+    }
+}
+
+/// The pipeline but for its end: nothing here depends on [`PassOptions::dot`], so that compilations which differ in that share it.
+pub fn prepare(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) {
+    let mut settled = Settled::default();
+    let mut run = runner(options, dump, &mut settled);
     if options.level > 0 {
         run(module, "merge_calls");
     }
@@ -308,7 +326,6 @@ pub fn pipeline(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut
     if options.level > 1 && run(module, "licm") {
         clean(module, &mut run);
     }
-    finish(module, options, &mut run);
 }
 
 /// Whether float algebra that is not exact is allowed.
@@ -317,7 +334,12 @@ fn is_loose(options: &PassOptions) -> bool {
 }
 
 /// What comes last: forming the machine's larger operations, then placing values next to their uses.
-fn finish(module: &mut Module, options: &PassOptions, run: &mut dyn FnMut(&mut Module, &str) -> bool) {
+pub fn finish(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) {
+    if options.level == 0 {
+        return;
+    }
+    let mut settled = Settled::default();
+    let mut run = runner(options, dump, &mut settled);
     if run(module, "modifiers") {
         run(module, "simplify");
         run(module, "gvn");

@@ -2,13 +2,13 @@
 
 use crate::abi::{Abi, Platform, Role};
 use crate::emit::{Emitted, emit};
-use crate::legal::{Choice, STANDARD, legalise};
+use crate::legal::{Choice, STANDARD, legalise, preparation, prepare};
 use crate::place::fit::{Retry, fit};
 use crate::place::sched::{FETCH_COST, GROUP_COST};
 use crate::place::{Placement, coalesce, spill, waves};
 use crate::select::lower;
 use crate::select::mir::*;
-use crate::select::tidy::{limit_constants, shape_control_flow};
+use crate::select::tidy::{ask_directly, join_masks, limit_constants, shape_control_flow};
 use retroshade_emit::{EncodeError, LayoutError};
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
 use retroshade_ir::{Function, InstData, Module, Opcode, Span, Stage};
@@ -63,7 +63,7 @@ struct Generated {
 }
 
 /// Tries of the scheduler while ways of compiling are compared, and for the way that is kept.
-const QUICK: u64 = 600;
+const QUICK: u64 = 1_500;
 const THOROUGH: u64 = 40_000;
 
 /// Elements of scratch memory that ARRAY_SIZE can bound.
@@ -72,8 +72,10 @@ pub const MAX_SCRATCH: u32 = 4096;
 /// Bytes by which code may grow where loops are unrolled.
 const MOST_UNROLLED: u64 = 1024;
 
-/// IR instructions that may be compiled to compare ways of compiling.
+/// IR instructions that may be compiled to compare the first few ways of compiling, and all of them.
 const WORK: usize = 3_000;
+const MORE_WORK: usize = 1_200;
+const FEW: usize = 4;
 
 /// Programs with fewer IR instructions are tried without any branch, too.
 const SMALL: usize = 300;
@@ -157,22 +159,26 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
     let search = options.opt > OptLevel::O1;
     let quick = if search { QUICK } else { 1 };
     let mut all: Vec<Way<'_>> = Vec::new();
+    // What ways of legalising share.
+    let mut prepared: Vec<(Choice, Module, Trace<'_>)> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     let mut first_error = None;
     let mut work = 0;
     for choice in choices(module, search) {
-        if work > WORK {
+        if work > if all.len() < FEW { WORK } else { MORE_WORK } {
             break;
         }
         // What is shown is what was kept.
-        let mut trace = Trace::new(options);
-        let base = match legalise(module, options, choice, &mut trace) {
-            Ok(b) => b,
-            Err(e) => {
-                first_error.get_or_insert(e);
-                continue;
-            }
-        };
+        let key = preparation(module, choice);
+        let known = prepared.iter().position(|(k, ..)| *k == key).unwrap_or_else(|| {
+            let mut trace = Trace::new(options);
+            let m = prepare(module, options, key, &mut trace);
+            prepared.push((key, m, trace));
+            prepared.len() - 1
+        });
+        let (_, halfway, trace) = &prepared[known];
+        let mut trace = trace.clone();
+        let base = legalise(halfway.clone(), options, choice, &mut trace);
         let text = retroshade_ir::print(&base);
         work += base.main().inst_count();
         if seen.contains(&text) {
@@ -302,6 +308,8 @@ fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, options: &
 /// One attempt; `boldness` 0 coalesces nothing, 1 not where registers of several values would become one.
 fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u8, options: &Options) -> Result<Generated, Retry> {
     let mut mir = lower(legal, legal.main(), tree, abi).map_err(Retry::No)?;
+    ask_directly(&mut mir);
+    join_masks(&mut mir);
     coalesce::remove_dead(&mut mir);
     waves::gather(&mut mir);
     if boldness == 0 {

@@ -289,8 +289,26 @@ fn is_constant(name: &str) -> bool {
 /// The most values that are looked at before one counts as unbounded.
 const BOUNDED: usize = 256;
 
+/// Whether a value is a sum of squares, as `normalize` makes it.
+fn is_sum_of_squares(f: &Function, v: Value) -> bool {
+    let mut v = v;
+    for _ in 0..4 {
+        let Some(i) = f.def_inst(v) else { return false };
+        let d = &f.insts[i];
+        let square = |v: Value| f.def_if(v, Opcode::Fmul).is_some_and(|d| d.args[0] == d.args[1]);
+        v = match d.op {
+            Opcode::Dot | Opcode::Fmul => return d.args[0] == d.args[1],
+            Opcode::Fma | Opcode::Fmad if d.args[0] == d.args[1] => d.args[2],
+            Opcode::Fadd if square(d.args[1]) => d.args[0],
+            Opcode::Fadd if square(d.args[0]) => d.args[1],
+            _ => return false,
+        }
+    }
+    false
+}
+
 /// A divisor of 0 is a thing that programs are given (a size that is not set yet): what is a NaN in the source must not become
-/// a number.
+/// a number. A vector without a length is none: to normalise it means nothing.
 fn bounded(f: &Function, v: Value) -> bool {
     use Opcode::*;
     let (mut seen, mut work) = (EntitySet::new(), vec![v]);
@@ -299,6 +317,7 @@ fn bounded(f: &Function, v: Value) -> bool {
         let Some(i) = f.def_inst(v).filter(|_| seen.insert(v)) else { continue };
         let d = &f.insts[i];
         match d.op {
+            Frsqrt if is_sum_of_squares(f, d.args[0]) => work.extend(&d.args),
             Fdiv | Frcp | Frsqrt | Fexp2 | Flog2 | Fpow | Ext => return false,
             Fadd | Fsub | Fmul | Fma | Fmad | Fneg | Fabs | Fmin | Fmax | Splat | Build | Extract | Insert | Shuffle | Select | Dot => {
                 if left == 0 {

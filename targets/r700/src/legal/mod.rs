@@ -17,7 +17,7 @@ use cranelift_entity::EntityRef;
 use retroshade_ir::analysis::Ranges;
 use retroshade_ir::passes::contract::FpContract;
 use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits};
-use retroshade_ir::passes::{PassOptions, cleanup, each, pipeline, sequence};
+use retroshade_ir::passes::{self, PassOptions, cleanup, each, sequence};
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, TexDim, TexOp, Type, Value};
 use retroshade_lower::driver::{Phase, Trace};
@@ -65,6 +65,7 @@ fn pass_options(options: &Options, choice: Choice) -> PassOptions {
         fp_contract: if options.fp_contract { FpContract::Fmad } else { FpContract::None },
         unroll_fuel: choice.unroll,
         if_convert_cost: choice.select,
+        convert_discards: true,
         scalarise: true,
         dot: choice.dot,
         lower_switches: true,
@@ -139,8 +140,24 @@ fn sum_of(b: &mut Builder<'_>, d: &InstData, most: u8) -> Option<Value> {
     sum
 }
 
-/// Optimises and legalises, but for the shape of control flow. Texts asked for go to `dumps`.
-pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Result<Module, CompileError> {
+/// What of a choice matters before [`legalise`]: choices that agree in this share [`prepare`].
+pub fn preparation(module: &Module, choice: Choice) -> Choice {
+    let pair = |f: &Function, i: &InstData| i.op == Opcode::Dot && f.ty(i.args[0]).lanes == 2;
+    let pairs = choice.dot == 2 && module.functions.values().any(|f| f.ordered().any(|(_, i)| pair(f, &f.insts[i])));
+    Choice { dot: if pairs { 2 } else { 0 }, unroll: choice.unroll, select: choice.select, local: choice.local, ..STANDARD }
+}
+
+/// Operations that the machine lacks, but for its own.
+fn expand(m: &mut Module, options: &Options, choice: Choice) -> bool {
+    let own = if for_emulators(options) { EMULATOR_RULES } else { &[] };
+    each(m, |f| {
+        apply(f, &[crate::legal::half::RULES, RULES, BITS_AND_PACKING, own].concat())
+            | (choice.dot != 2 && apply(f, &[(Opcode::Dot, dot2)]))
+    })
+}
+
+/// Optimises; what depends on how dot products are formed comes later, in [`legalise`]. Texts asked for go to `trace`.
+pub fn prepare(module: &Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Module {
     let mut m = module.clone();
     // Where an index comes from shows only when calls are gone.
     let pass = pass_options(options, choice);
@@ -151,15 +168,15 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut 
     bound_indices(&mut m, if options.opt > OptLevel::O0 { choice.local } else { 0 });
     // Sums of two products are cheaper one after the other, unless they are on the longest chain.
     each(&mut m, whole_quotients);
-    let own = if for_emulators(options) { EMULATOR_RULES } else { &[] };
-    let rules = |m: &mut Module| {
-        each(m, |f| {
-            apply(f, &[crate::legal::half::RULES, RULES, BITS_AND_PACKING, own].concat())
-                | (choice.dot != 2 && apply(f, &[(Opcode::Dot, dot2)]))
-        })
-    };
-    rules(&mut m);
-    pipeline(&mut m, &pass, &mut |name, m| trace.pass(name, m));
+    expand(&mut m, options, choice);
+    passes::prepare(&mut m, &pass, &mut |name, m| trace.pass(name, m));
+    m
+}
+
+/// Legalises what [`prepare`] gives, but for the shape of control flow.
+pub fn legalise(mut m: Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Module {
+    let pass = pass_options(options, choice);
+    passes::finish(&mut m, &pass, &mut |name, m| trace.pass(name, m));
     if choice.indices && options.opt > OptLevel::O0 && sequence(&mut m, &["indices"], &pass) {
         cleanup(&mut m, &pass);
     }
@@ -175,7 +192,11 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut 
     // Passes may have formed what has to be expanded again; machine operations come last.
     let loose = options.fp_contract && options.opt > OptLevel::O0;
     let relaxed = loose && each(&mut m, crate::legal::algebra::run) | each(&mut m, scale::run);
-    let again = rules(&mut m) | each(&mut m, division::remainders) | each(&mut m, |f| apply(f, MACHINE_RULES)) | cubes(&mut m) | relaxed;
+    let again = expand(&mut m, options, choice)
+        | each(&mut m, division::remainders)
+        | each(&mut m, |f| apply(f, MACHINE_RULES))
+        | cubes(&mut m)
+        | relaxed;
     let offsets = options.opt > OptLevel::O0 && !for_emulators(options) && texel_offsets(&mut m);
     let again = again | offsets;
     let again = if choice.dot == 0 {
@@ -195,11 +216,11 @@ pub fn legalise(module: &Module, options: &Options, choice: Choice, trace: &mut 
                 | split_indices(&mut m)));
     if again && options.opt > OptLevel::O0 {
         cleanup(&mut m, &pass);
-        rules(&mut m);
+        expand(&mut m, options, choice);
     }
     reorder(&mut m, options);
     zero_locals(&mut m);
-    Ok(m)
+    m
 }
 
 /// Brings sums and products into the order that pays, where other orders are allowed.

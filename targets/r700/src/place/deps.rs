@@ -39,10 +39,12 @@ pub struct Facts {
     pub trans: bool,
     /// Local numbers of the webs read.
     pub reads: SmallVec<[u32; 8]>,
+    /// Numbers of the halves of constant registers read.
+    pub halves: SmallVec<[u32; 2]>,
 }
 
-/// The facts of every operation.
-pub fn facts(ops: &[Op], local: &[u32]) -> Vec<Facts> {
+/// The facts of every operation, and the keys of the halves of constant registers that they read, by number.
+pub fn facts(ops: &[Op], local: &[u32]) -> (Vec<Facts>, Vec<u32>) {
     let operand = |i: usize, k: usize, o: &Opnd, float: bool| match o.place {
         Place::Web(w) => Operand::Web(w),
         Place::Const(b, n, c) => Operand::Const((b as u32) << 20 | (n as u32) << 1 | (c >> 1) as u32, b, n / 16),
@@ -71,9 +73,25 @@ pub fn facts(ops: &[Op], local: &[u32]) -> Vec<Facts> {
                         && !matches!(op.form, op3::MULADD_IEEE_M2 | op3::MULADD_IEEE_M4 | op3::MULADD_IEEE_D2)
                         && op.info().effect == Effect::Plain,
                 reads: op.reads().iter().map(|w| local[w.0 as usize]).collect(),
+                halves: SmallVec::new(),
             }
         })
         .collect();
+    let mut keys = Vec::new();
+    let mut numbers: BTreeMap<u32, u32> = BTreeMap::new();
+    for f in &mut out {
+        for o in &f.operands {
+            if let Operand::Const(key, ..) = o {
+                let n = *numbers.entry(*key).or_insert_with(|| {
+                    keys.push(*key);
+                    keys.len() as u32 - 1
+                });
+                if !f.halves.contains(&n) {
+                    f.halves.push(n);
+                }
+            }
+        }
+    }
     let mut index = None;
     for i in 0..ops.len() {
         if ops[i].kind == Kind::Mova {
@@ -82,7 +100,7 @@ pub fn facts(ops: &[Op], local: &[u32]) -> Vec<Facts> {
             out[m].index_users += 1;
         }
     }
-    out
+    (out, keys)
 }
 
 /// Dependences of a piece of code.
@@ -93,6 +111,8 @@ pub struct Graph {
     pub succs: Vec<Vec<(usize, u8)>>,
     /// Steps to the end of the piece.
     pub height: Vec<u32>,
+    /// Groups that it and what follows from it need at least.
+    pub groups: Vec<u32>,
 }
 
 /// Array elements whose accesses may not change places: a relative access may be any element of its array.
@@ -214,13 +234,15 @@ pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir) -> Graph {
         }
     }
     let mut succs = vec![Vec::new(); n];
-    let mut height = vec![0u32; n];
+    let (mut height, mut groups) = (vec![0u32; n], vec![0u32; n]);
     for i in 0..n {
         for (p, lat) in &preds[i] {
             succs[*p].push((i, *lat));
         }
     }
     for i in (0..n).rev() {
+        let own = facts[i].alu as u32;
+        groups[i] = succs[i].iter().map(|(s, lat)| groups[*s] + own * *lat as u32).max().unwrap_or(0).max(own);
         for (s, lat) in &succs[i] {
             // Fetches take long; exports all come at the end, in whatever order.
             let own = match ops[*s].kind {
@@ -231,5 +253,5 @@ pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir) -> Graph {
             height[i] = height[i].max(height[*s] + own);
         }
     }
-    Graph { preds: preds.into_iter().map(|p| p.into_iter().collect()).collect(), succs, height }
+    Graph { preds: preds.into_iter().map(|p| p.into_iter().collect()).collect(), succs, height, groups }
 }

@@ -1,4 +1,5 @@
-//! What a program executes: groups and clauses on its shortest and on its longest path, every loop counted as one round.
+//! What a program executes: groups and clauses on its shortest and on its longest path. The shortest path leaves a loop at its first
+//! exit, the longest one goes round once.
 
 use super::Leaf;
 use super::sched::Item;
@@ -55,20 +56,45 @@ pub fn work<'a>(steps: &[Step], leaves: &mut impl Iterator<Item = &'a Leaf>) -> 
 
 /// The shortest and the longest path through steps, whose pieces of code come from `leaves` in order.
 pub fn paths<'a>(steps: &[Step], leaves: &mut impl Iterator<Item = &'a Leaf>) -> [Path; 2] {
-    let mut all = [Path::default(); 2];
+    ways(steps, leaves).through
+}
+
+/// The ways through steps.
+struct Ways {
+    /// The shortest and the longest one to their end.
+    through: [Path; 2],
+    /// The shortest one out of the loop around them, if one leaves it.
+    out: Option<Path>,
+}
+
+fn ways<'a>(steps: &[Step], leaves: &mut impl Iterator<Item = &'a Leaf>) -> Ways {
+    let mut all = Ways { through: [Path::default(); 2], out: None };
     for s in steps {
-        let own = match s {
-            Step::Code(_) => [leaves.next().map(straight).unwrap_or_default(); 2],
+        let (own, out) = match s {
+            Step::Code(_) => ([leaves.next().map(straight).unwrap_or_default(); 2], None),
             Step::If { then, other } => {
-                let (a, b) = (paths(then, leaves), paths(other, leaves));
-                [a[0].min(b[0]), a[1].max(b[1])]
+                let (a, b) = (ways(then, leaves), ways(other, leaves));
+                let [x, y] = [0, 1].map(|n| (a.through[n], b.through[n]));
+                ([x.0.min(x.1), y.0.max(y.1)], sooner(a.out, b.out))
             }
-            Step::Loop(body) => paths(body, leaves),
-            _ => continue,
+            Step::Loop(body) => {
+                let body = ways(body, leaves);
+                ([body.out.unwrap_or(body.through[0]), body.through[1]], None)
+            }
+            Step::Break | Step::BreakUnless => ([Path::default(); 2], Some(Path::default())),
+            Step::Continue | Step::ContinueUnless => continue,
         };
-        all = [all[0].then(own[0]), all[1].then(own[1])];
+        all.out = sooner(all.out, out.map(|o| all.through[0].then(o)));
+        all.through = [0, 1].map(|n| all.through[n].then(own[n]));
     }
     all
+}
+
+fn sooner(a: Option<Path>, b: Option<Path>) -> Option<Path> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
 }
 
 impl Path {

@@ -110,6 +110,14 @@ pub enum Stuck {
     Op(usize),
 }
 
+/// Why an attempt ends early.
+enum Stop {
+    /// It cannot go on.
+    Stuck(Stuck),
+    /// It will not be the best.
+    Hopeless,
+}
+
 /// Everything about a piece of code that does not change between attempts.
 struct Code<'a> {
     ops: &'a [Op],
@@ -125,10 +133,14 @@ struct Code<'a> {
     webs: &'a [Web],
     /// ALU operations.
     alu: usize,
+    /// The halves of constant registers that this piece reads, by number.
+    halves: &'a [u32],
 }
 
 /// The local number of a web that a piece of code does not name.
 const ELSEWHERE: u32 = u32::MAX;
+/// What it is worth that a group reads a constant for all that want it; a step on the way to the end is worth 10.
+const SHARED: u64 = 8;
 /// The most ready operations that one pass over a group tries: in longer lists the last ones would wait anyway.
 const READY: usize = 64;
 
@@ -185,7 +197,16 @@ struct Run<'a> {
     strict: bool,
     /// Whether what asks for more literals waits for others that do, unless everything waits for it.
     thrifty: bool,
+    /// Whether a half of a constant register waits until all that read it are ready, so that one group reads it for them.
+    sharing: bool,
+    /// By half of a constant register: operations without a time that read it, and those among them that are ready.
+    readers: Vec<u32>,
+    waiting: Vec<u32>,
     tries: u64,
+    /// What the items cost so far, what they may cost, and the slots that are still to come.
+    spent: u64,
+    limit: u64,
+    slots: u64,
     /// Live values by channel when the open group began.
     load: [u32; 4],
 }
@@ -470,6 +491,7 @@ impl Run<'_> {
             if let Some(k) = self.ready.iter().position(|r| *r == i) {
                 self.ready.remove(k);
             }
+            code.facts[i].halves.iter().for_each(|h| self.readers[*h as usize] -= 1);
             self.left -= 1;
             self.indexed += code.facts[i].index_users;
             self.indexed = self.indexed.saturating_sub(code.facts[i].relative as u32);
@@ -518,6 +540,12 @@ impl Run<'_> {
         let mut highest = 0;
         loop {
             list.clear();
+            if self.sharing {
+                self.waiting.fill(0);
+                for i in &self.ready {
+                    self.code.facts[*i].halves.iter().for_each(|h| self.waiting[*h as usize] += 1);
+                }
+            }
             for n in 0..self.ready.len() {
                 let i = self.ready[n];
                 if self.earliest[i] > self.now {
@@ -530,7 +558,8 @@ impl Run<'_> {
                     + urgent.get(i).is_some_and(|u| *u) as u64 * 100_000
                     + self.code.graph.height[i] as u64 * 10
                     + special
-                    + noise;
+                    + noise
+                    + if self.sharing { self.shared(&open, i) } else { 0 };
                 list.push((p, i));
             }
             list.sort_unstable_by_key(|(p, i)| (std::cmp::Reverse(*p), *i));
@@ -560,6 +589,23 @@ impl Run<'_> {
         }
         self.close(open);
         true
+    }
+
+    /// What speaks for an operation because of the constants that it reads: others of the group read them already, or this is the
+    /// last time that anything reads them.
+    fn shared(&self, open: &Open, i: usize) -> u64 {
+        let halves = &self.code.facts[i].halves;
+        let worth = |h: &u32| {
+            let now = open.pairs[..open.halves].contains(&self.code.halves[*h as usize]);
+            SHARED * (2 * now as u64 + (self.waiting[*h as usize] == self.readers[*h as usize]) as u64)
+        };
+        halves.iter().map(worth).min().unwrap_or(2 * SHARED)
+    }
+
+    /// Whether the attempt cannot become cheaper than the best one.
+    fn hopeless(&self) -> bool {
+        let longest = self.ready.iter().map(|i| self.code.graph.groups[*i] as u64).max().unwrap_or(0);
+        self.spent + 8 * self.slots + GROUP_COST * longest.max(self.slots.div_ceil(5)) >= self.limit
     }
 
     /// Turns the open group into an item.
@@ -605,12 +651,15 @@ impl Run<'_> {
             }
         }
         self.clause += open.size();
+        self.spent += 8 * open.size() as u64 + GROUP_COST;
+        self.slots -= open.count as u64;
         self.items.push(Item::Group(group));
         self.now += 1;
     }
 
     fn cut(&mut self) {
         if self.clause > 0 {
+            self.spent += 8;
             self.items.push(Item::Cut);
         }
         self.forward.clear();
@@ -619,7 +668,7 @@ impl Run<'_> {
     }
 
     /// Schedules ALU operations until `goal` is done, others filling holes; all of them if `goal` is `None`.
-    fn alu(&mut self, goal: Option<&[bool]>) -> Result<(), Stuck> {
+    fn alu(&mut self, goal: Option<&[bool]>) -> Result<(), Stop> {
         let facts = self.code.facts;
         // Goals that may still be open.
         let mut open: Vec<usize> = goal.map_or(Vec::new(), |g| (0..facts.len()).filter(|i| g[*i]).collect());
@@ -640,12 +689,15 @@ impl Run<'_> {
                     self.now += 1;
                     continue;
                 }
-                return Err(Stuck::Op(self.ready.iter().copied().min().unwrap_or(0)));
+                return Err(Stop::Stuck(Stuck::Op(self.ready.iter().copied().min().unwrap_or(0))));
+            }
+            if self.hopeless() {
+                return Err(Stop::Hopeless);
             }
         }
     }
 
-    fn run(&mut self) -> Result<(), Stuck> {
+    fn run(&mut self) -> Result<(), Stop> {
         let (ops, facts) = (self.code.ops, self.code.facts);
         loop {
             // Fetches that need no other unscheduled fetch.
@@ -700,6 +752,7 @@ impl Run<'_> {
                 }
             }
             self.now += 1;
+            self.spent += 8;
             self.items.push(Item::Fetch(wave));
         }
         self.alu(None)?;
@@ -712,15 +765,9 @@ impl Run<'_> {
     }
 
     fn cost(&self) -> u64 {
-        let items = self.items.iter().map(|i| match i {
-            Item::Group(g) => 8 * (g.slots.len() + g.literals.len().div_ceil(2)) as u64 + GROUP_COST,
-            Item::Cut => 8,
-            Item::Fetch(_) => 8,
-            Item::Control(_) => 0,
-        });
         // Exports that cannot follow each other in a burst.
         let apart = bursts(self.code.ops).filter(|(a, b)| !a.src.iter().zip(&b.src).all(|(x, y)| self.agree(a.kind, *x, *y)));
-        items.sum::<u64>() + 8 * apart.count() as u64
+        self.spent + 8 * apart.count() as u64
     }
 
     /// Whether one select serves a lane of two exports.
@@ -739,7 +786,7 @@ pub type Scheduled = (Vec<Item>, BTreeMap<Web, u8>);
 /// Schedules a piece of code; `budget` bounds the tries.
 pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Result<Scheduled, Stuck> {
     names.start(ops, mir.webs.len());
-    let facts = facts(ops, &names.local);
+    let (facts, halves) = facts(ops, &names.local);
     let graph = graph(ops, &facts, mir);
     let mut prefer = BTreeMap::new();
     for op in ops.iter().filter(|o| o.kind == Kind::Reduce && o.dst.len() == 1) {
@@ -769,9 +816,22 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
     }
     let missing: Vec<u32> = graph.preds.iter().map(|p| p.len() as u32).collect();
     let ready: Vec<usize> = (0..ops.len()).filter(|i| facts[*i].alu && missing[*i] == 0).collect();
-    let code =
-        Code { ops, facts: &facts, graph: &graph, mir, prefer: &prefer, exported: &exported, local: &names.local, webs: &names.webs, alu };
-    let enough = bound(ops, &facts, &graph);
+    let code = Code {
+        ops,
+        facts: &facts,
+        graph: &graph,
+        mir,
+        prefer: &prefer,
+        exported: &exported,
+        local: &names.local,
+        webs: &names.webs,
+        alu,
+        halves: &halves,
+    };
+    let mut readers = vec![0u32; halves.len()];
+    facts.iter().flat_map(|f| &f.halves).for_each(|h| readers[*h as usize] += 1);
+    let slots = (0..ops.len()).filter(|i| facts[*i].alu).map(|i| slots(&ops[i])).sum();
+    let (enough, scarce) = bound(ops, &code);
     let mut best: Option<(u64, Vec<Item>, Vec<Option<u8>>)> = None;
     let (mut spent, mut attempt, mut improved, mut stuck) = (0u64, 0u32, 0u32, None);
     loop {
@@ -795,7 +855,13 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
             noise: if attempt < 2 { 0 } else { 3 + attempt % 25 },
             strict: attempt % 2 == 1,
             thrifty: attempt / 2 % 2 == 1,
+            sharing: scarce && attempt / 4 % 2 == 1,
+            readers: readers.clone(),
+            waiting: vec![0; halves.len()],
             tries: 0,
+            spent: 0,
+            limit: best.as_ref().map_or(u64::MAX, |b| b.0),
+            slots,
             load: [0; 4],
         };
         match run.run() {
@@ -809,7 +875,8 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
                     break;
                 }
             }
-            Err(s) => stuck = Some(s),
+            Err(Stop::Stuck(s)) => stuck = Some(s),
+            Err(Stop::Hopeless) => {}
         }
         spent += run.tries.max(1) + alu as u64;
         attempt += 1;
@@ -828,9 +895,16 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
     }
 }
 
-/// A cost that no schedule can beat: slots and T operations at five and one a group, the longest chain, literals paired.
-fn bound(ops: &[Op], facts: &[Facts], graph: &Graph) -> u64 {
-    let (mut slots, mut trans, mut longest) = (0u64, 0u64, 0u64);
+/// Slots that an ALU operation takes.
+fn slots(op: &Op) -> u64 {
+    if op.kind == Kind::Reduce { 4 } else { 1 }
+}
+
+/// A cost that no schedule can beat: slots and T operations at five and one a group, halves of constant registers at two, the longest
+/// chain, literals paired. Also whether constants are what groups are short of.
+fn bound(ops: &[Op], code: &Code<'_>) -> (u64, bool) {
+    let (facts, graph) = (code.facts, code.graph);
+    let (mut taken, mut trans, mut longest) = (0u64, 0u64, 0u64);
     let mut words = BTreeSet::new();
     let mut depth = vec![0u64; ops.len()];
     for i in 0..ops.len() {
@@ -845,7 +919,7 @@ fn bound(ops: &[Op], facts: &[Facts], graph: &Graph) -> u64 {
             continue;
         }
         longest = longest.max(depth[i] + 1);
-        slots += if ops[i].kind == Kind::Reduce { 4 } else { 1 };
+        taken += slots(&ops[i]);
         trans += (facts[i].unit == Unit::Trans) as u64;
         for o in &facts[i].operands {
             if let Operand::Literal(b, float) = o {
@@ -853,5 +927,8 @@ fn bound(ops: &[Op], facts: &[Facts], graph: &Graph) -> u64 {
             }
         }
     }
-    8 * (slots + words.len().div_ceil(2) as u64) + GROUP_COST * longest.max(trans).max(slots.div_ceil(5))
+    let constants = code.halves.len().div_ceil(2) as u64;
+    let groups = longest.max(trans).max(taken.div_ceil(5));
+    let scarce = code.halves.len() > 2 && 4 * constants >= 3 * groups;
+    (8 * (taken + words.len().div_ceil(2) as u64) + GROUP_COST * groups.max(constants), scarce)
 }

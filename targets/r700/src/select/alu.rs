@@ -99,7 +99,7 @@ impl<'a> Lower<'a> {
                 Ok(true)
             }),
             pattern("dot", "four lanes of DOT4_IEEE", &[Dot], |l, i| l.whole(i, Lower::dot)),
-            pattern("any", "`any`, `all`: masks joined one after the other", &[Any, All], |l, i| l.whole(i, Lower::joined_masks)),
+            pattern("any", "`any`, `all`: masks joined in pairs", &[Any, All], |l, i| l.whole(i, Lower::joined_masks)),
             pattern("ext.names", "a machine operation that only names its operands", &[Ext], Lower::names),
             pattern("ext.cube", "CUBE, four lanes at once", &[Ext], Lower::cube),
             pattern("ext", "a machine operation of one lane", &[Ext], Lower::ext),
@@ -174,11 +174,10 @@ impl<'a> Lower<'a> {
     fn joined_masks(&mut self, d: &InstData) {
         let mut m: SmallVec<[Opnd; 4]> = self.lanes(d.args[0]);
         let form = if d.op == Opcode::Any { op2::OR_INT } else { op2::AND_INT };
-        let mut acc = m.remove(0);
-        for x in m {
-            acc = self.emit(form, &[acc, x]);
+        while m.len() > 1 {
+            m = m.chunks(2).map(|p| if let [a, b] = p { self.emit(form, &[*a, *b]) } else { p[0] }).collect();
         }
-        self.set(d.results[0], 0, acc);
+        self.set(d.results[0], 0, m[0]);
     }
 
     fn compare(&mut self, i: Inst) -> Taken {

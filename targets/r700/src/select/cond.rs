@@ -232,6 +232,11 @@ impl Lower<'_> {
     }
 
     pub(super) fn kill(&mut self, v: Value) {
+        if let Some(both) = self.both(v, false) {
+            let mut op = Op::alu(op2::KILLGT_INT, &both, None);
+            op.kind = Kind::Kill;
+            return self.push(op);
+        }
         let (c, inv) = self.cond(v, 0);
         let (form, src) = match c {
             Cond::Compare(relation, a, b) => match (inv, relation.complement()) {

@@ -1,7 +1,8 @@
 //! Selected code is made ready for scheduling: constants that a group cannot read all at once, and the shapes of control flow.
 
-use crate::isa::forms::op2;
+use crate::isa::forms::{op2, op3};
 use crate::select::mir::*;
+use retroshade_emit::form::FormId;
 use smallvec::SmallVec;
 
 /// A few different things, of which a group takes no more.
@@ -55,6 +56,125 @@ pub fn limit_constants(mir: &mut Mir) {
         }
     });
     mir.webs = webs;
+}
+
+/// What only asks whether a mask is zero asks so of the value that the mask was made of: truth values in uniforms, for most.
+pub fn ask_directly(mir: &mut Mir) {
+    let zero = |o: &Opnd| o.place == Place::Bits(0);
+    // By web: definitions, and reads that ask for more.
+    let (mut defs, mut other) = (vec![0u32; mir.webs.len()], vec![false; mir.webs.len()]);
+    let mut source: Vec<Option<Opnd>> = vec![None; mir.webs.len()];
+    for op in leaves(&mir.steps).into_iter().flatten() {
+        op.writes().iter().for_each(|w| defs[w.0 as usize] += 1);
+        if let (Kind::Alu, op2::SETNE_INT, [w], [x, y]) = (&op.kind, op.form, &op.dst[..], &op.src[..])
+            && op.store.is_none()
+            && zero(y)
+            && matches!(x.place, Place::Web(_) | Place::Const(..))
+        {
+            source[w.0 as usize] = Some(*x);
+        }
+        let asked = asked(op);
+        match op.is_alu() {
+            true => op.src.iter().enumerate().filter(|(k, _)| Some(*k) != asked).filter_map(|(_, s)| s.as_web()).collect(),
+            false => op.reads(),
+        }
+        .iter()
+        .for_each(|w: &Web| other[w.0 as usize] = true);
+    }
+    let direct: Vec<Option<Opnd>> = (0..source.len())
+        .map(|w| source[w].filter(|x| defs[w] == 1 && !other[w] && x.as_web().is_none_or(|x| defs[x.0 as usize] <= 1)))
+        .collect();
+    each_leaf(&mut mir.steps, &mut |ops| {
+        for op in ops {
+            if let Some(k) = asked(op)
+                && let Some(x) = op.src[k].as_web().and_then(|w| direct[w.0 as usize])
+            {
+                op.src[k] = x;
+            }
+        }
+    });
+}
+
+/// Comparisons that give a mask: all ones or zero.
+const MASKS: [FormId; 10] = [
+    op2::SETE_DX10,
+    op2::SETGT_DX10,
+    op2::SETGE_DX10,
+    op2::SETNE_DX10,
+    op2::SETE_INT,
+    op2::SETGT_INT,
+    op2::SETGE_INT,
+    op2::SETNE_INT,
+    op2::SETGT_UINT,
+    op2::SETGE_UINT,
+];
+
+/// Masks of the program, by web: only webs with one definition count.
+struct Masks {
+    defs: Vec<u32>,
+    known: Vec<bool>,
+    /// The mask of which a web is the complement.
+    complement: Vec<Option<Web>>,
+    /// (y, x) where a web is x without y.
+    without: Vec<Option<(Web, Web)>>,
+}
+
+impl Masks {
+    fn is_mask(&self, o: &Opnd) -> bool {
+        o.as_web().is_some_and(|w| self.known[w.0 as usize])
+    }
+
+    /// Looks at an operation and makes it another one with the same result, where that saves a complement.
+    fn visit(&mut self, op: &mut Op) {
+        let web = |o: &Opnd| o.as_web().map(|w| w.0 as usize);
+        match op.form {
+            op2::AND_INT | op2::OR_INT if op.kind == Kind::Alu => {
+                let found = (0..2).find_map(|k| Some((self.complement[web(&op.src[k])?]?, op.src[1 - k])));
+                if let Some((y, x)) = found {
+                    let (zero, ones) = (Opnd::bits(0), Opnd::bits(u32::MAX));
+                    let src = if op.form == op2::AND_INT { [Opnd::web(y), x, zero] } else { [Opnd::web(y), ones, x] };
+                    if let (op2::AND_INT, true, [w], Some(x)) = (op.form, self.is_mask(&x), &op.dst[..], x.as_web()) {
+                        self.without[w.0 as usize] = Some((y, x)).filter(|_| self.defs[w.0 as usize] == 1);
+                    }
+                    (op.form, op.src) = (op3::CNDE_INT, SmallVec::from_slice(&src));
+                }
+            }
+            // Zero is greater than all ones.
+            op2::KILLNE_INT | op2::PRED_SETNE_INT if op.src[1].place == Place::Bits(0) => {
+                if let Some((y, x)) = web(&op.src[0]).and_then(|w| self.without[w]) {
+                    op.form = if op.kind == Kind::Kill { op2::KILLGT_INT } else { op2::PRED_SETGT_INT };
+                    op.src = SmallVec::from_slice(&[Opnd::web(y), Opnd::web(x)]);
+                }
+            }
+            _ => {}
+        }
+        let [w] = op.dst[..] else { return };
+        if op.kind != Kind::Alu || op.store.is_some() || self.defs[w.0 as usize] != 1 {
+            return;
+        }
+        let joined = matches!(op.form, op2::AND_INT | op2::OR_INT | op2::NOT_INT) && op.src.iter().all(|s| self.is_mask(s));
+        self.known[w.0 as usize] = MASKS.contains(&op.form) || joined || self.without[w.0 as usize].is_some();
+        if op.form == op2::NOT_INT && joined {
+            self.complement[w.0 as usize] = op.src[0].as_web();
+        }
+    }
+}
+
+/// A mask without another one is a conditional move, and needs no complement.
+pub fn join_masks(mir: &mut Mir) {
+    let n = mir.webs.len();
+    let mut masks = Masks { defs: vec![0; n], known: vec![false; n], complement: vec![None; n], without: vec![None; n] };
+    for op in leaves(&mir.steps).into_iter().flatten() {
+        op.writes().iter().for_each(|w| masks.defs[w.0 as usize] += 1);
+    }
+    each_leaf(&mut mir.steps, &mut |ops| ops.iter_mut().for_each(|op| masks.visit(op)));
+}
+
+/// The operand of which an operation asks only whether it is zero.
+fn asked(op: &Op) -> Option<usize> {
+    let compares = [op2::SETE_INT, op2::SETNE_INT, op2::PRED_SETE_INT, op2::PRED_SETNE_INT, op2::KILLE_INT, op2::KILLNE_INT];
+    let with_zero = compares.contains(&op.form) && op.src.get(1).is_some_and(|o| o.place == Place::Bits(0));
+    (op.is_alu() && (with_zero || op.form == op3::CNDE_INT)).then_some(0)
 }
 
 /// Brings control flow into the shapes that the machine has: an arm that only leaves the loop becomes ALU_BREAK, one that only
