@@ -190,6 +190,8 @@ const TWINS: &[(&str, &str)] = &[
 const TEMPORARIES: &str = "halves are multiplied in a temporary here, in place there";
 const LITERALS: &str = "another choice of literals; the size of DATA follows it";
 const HALF_TEXEL: &str = "the texel is taken as f16 with relaxed precision, where the vendor's compiler kept f32";
+const OWN_REGISTERS: &str =
+    "what the secondary program makes has registers of its own here, those of uniforms that nobody reads any more there";
 const CORNER: &str = "the corner is computed by another sequence, with a literal less";
 
 /// What every file of minor version 4 differs in: it comes from the compiler before SDK 3.00.
@@ -212,14 +214,14 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
     ("*", "parameter 1 semantic", "likewise"),
     ("*", "sdk:", "the youngest SDK instead of the one that made the file"),
     ("*", "compiler:", "likewise"),
-    ("texel_times_uniform.frag", "temps:", TEMPORARIES),
-    ("cutout_uniform.frag", "temps:", TEMPORARIES),
+    ("texel_times_uniform.frag", "container 19:", OWN_REGISTERS),
+    ("texel_times_uniform.frag", "data_count:", OWN_REGISTERS),
+    ("texel_times_uniform.frag", "secondary_regs:", OWN_REGISTERS),
     ("cutout_fogged_texel.frag", "temps:", TEMPORARIES),
     ("cutout_rgba.frag", "literals:", LITERALS),
     ("cutout_rgba.frag", "container 19:", LITERALS),
     ("cutout_rgba.frag", "data_count:", LITERALS),
     ("cutout_rgba.frag", "secondary_regs:", LITERALS),
-    ("cutout_uniform.frag", "literals:", LITERALS),
     ("cutout_uniform.frag", "container 19:", LITERALS),
     ("cutout_uniform.frag", "data_count:", LITERALS),
     ("cutout_uniform.frag", "secondary_regs:", LITERALS),

@@ -171,7 +171,7 @@ impl<'a> Selector<'a> {
                 work += !Self::inst_is_free(d.op) as u32;
             }
         }
-        if work < 2 {
+        if work < 1 {
             self.uniform.clear();
         }
     }
