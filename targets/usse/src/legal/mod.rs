@@ -5,6 +5,7 @@
 
 pub mod discards;
 mod expand;
+mod fetches;
 mod kept;
 pub mod kills;
 pub mod numerics;
@@ -13,7 +14,7 @@ pub mod precision;
 
 use crate::legal::numerics::UsseNumerics;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
-use retroshade_ir::passes::{FpContract, PassOptions, pipeline, sequence};
+use retroshade_ir::passes::{FpContract, PassOptions, cleanup, pipeline, sequence};
 use retroshade_ir::types::F32;
 use retroshade_ir::*;
 use retroshade_lower::legal::blend::blend;
@@ -54,6 +55,10 @@ pub fn legalise(source: &Module, o: &Options, sink: bool, narrow: bool, trace: &
     retroshade_ir::passes::robust::uniforms(&mut m);
     retroshade_lower::legal::level::from_derivatives(&mut m);
     pipeline(&mut m, &passes, &mut |name, m| trace.pass(name, m));
+    // What unrolled loops read at constant places stands in registers.
+    if o.opt > OptLevel::O0 && sequence(&mut m, &["indices"], &passes) {
+        cleanup(&mut m, &passes);
+    }
     if !m.functions[entry].locals.is_empty() {
         sequence(&mut m, &["local_select", "promote", "dce"], &passes);
         settle_arrays(&mut m.functions[entry])?;
@@ -95,6 +100,8 @@ pub fn legalise(source: &Module, o: &Options, sink: bool, narrow: bool, trace: &
     }
     if sink {
         sink_values(&mut m.functions[entry]);
+    } else if o.opt > OptLevel::O1 {
+        fetches::run(&mut m);
     }
     sequence(&mut m, &["dce"], &passes);
     trace.module(Phase::Legal, &m);
