@@ -47,8 +47,31 @@ impl Selector<'_> {
         }
         // An index counts units of the declared layout, which are elements where that is not kept.
         let scale = if slot.declared { decl.unit.max(1) } else { 4 * slot.stride };
-        let index = self.arg(d, 0)[0];
-        Ok(self.load(slot.buffer, index, scale, slot.word + offset * scale / 4, ty))
+        let (index, factor) = self.scaled(d.args[0]);
+        let index = self.value_lanes(index)[0];
+        Ok(self.load(slot.buffer, index, scale.wrapping_mul(factor), slot.word + offset * scale / 4, ty))
+    }
+
+    /// Whether a product with a constant only names elements of uniforms: the address' own product takes its factor.
+    pub(super) fn names_elements(&self, i: Inst) -> bool {
+        let f = self.f;
+        let Some(r) = f.result(i).filter(|r| matches!(f.insts[i].op, Opcode::Ishl | Opcode::Imul) && self.scaled(*r).0 != *r) else {
+            return false;
+        };
+        let names = |u: Inst| f.insts[u].op == Opcode::Uniform && f.insts[u].args.first().is_some_and(|a| f.resolve(*a) == r);
+        f.ordered().all(|(_, u)| !f.reads(u).contains(&r) || names(u))
+    }
+
+    /// A number and the constant that it is multiplied with: one product names an element of an array of matrices.
+    fn scaled(&self, v: Value) -> (Value, u32) {
+        let f = self.f;
+        let d = f.def_inst(v).map(|i| &f.insts[i]);
+        let constant = |n: usize| d.and_then(|d| f.const_bits(*d.args.get(n)?)).map(|c| c[0]);
+        match d.map(|d| (d.op, &d.args[..])) {
+            Some((Opcode::Ishl, [x, _])) if constant(1).is_some_and(|c| c < 32) => (f.resolve(*x), 1 << constant(1).unwrap_or(0)),
+            Some((Opcode::Imul, [x, _])) if constant(1).is_some() => (f.resolve(*x), constant(1).unwrap_or(1)),
+            _ => (v, 1),
+        }
     }
 
     /// Loads words of a uniform buffer: base + index × scale + 4 × word.

@@ -124,6 +124,9 @@ impl<'a> Selector<'a> {
                 self.span = f.spans[*i];
                 self.in_secondary = f.result(*i).is_some_and(|v| self.uniform[v]);
                 let op = f.insts[*i].op;
+                if self.names_elements(*i) {
+                    continue;
+                }
                 if !patterns.select(self, op, *i)? {
                     return Err(self.unsupported(format!("the machine has no `{}`", op.name())));
                 }
