@@ -51,6 +51,12 @@ pub struct Setting {
 
 /// The instruction in any form of a shape.
 pub fn encode(i: &MInst, shape: Shape, s: &Setting) -> Option<Word> {
+    // In short forms the centroid is a field of the other interpolations.
+    if let (Shape::Short, Op::InterpCent | Op::InterpCentMul) = (shape, i.op) {
+        let op = if i.op == Op::InterpCent { Op::Interp } else { Op::InterpMul };
+        let i = MInst { op, ..i.clone() }.with(field!(cent), true);
+        return forms_of(op, shape).iter().find_map(|f| fill(&i, *f, s));
+    }
     forms_of(i.op, shape).iter().find_map(|f| fill(i, *f, s))
 }
 
