@@ -39,12 +39,10 @@ pub struct Facts {
     pub trans: bool,
     /// Local numbers of the webs read.
     pub reads: SmallVec<[u32; 8]>,
-    /// Numbers of the halves of constant registers read.
-    pub halves: SmallVec<[u32; 2]>,
 }
 
-/// The facts of every operation, and the keys of the halves of constant registers that they read, by number.
-pub fn facts(ops: &[Op], local: &[u32]) -> (Vec<Facts>, Vec<u32>) {
+/// The facts of every operation.
+pub fn facts(ops: &[Op], local: &[u32]) -> Vec<Facts> {
     let operand = |i: usize, k: usize, o: &Opnd, float: bool| match o.place {
         Place::Web(w) => Operand::Web(w),
         Place::Const(b, n, c) => Operand::Const((b as u32) << 20 | (n as u32) << 1 | (c >> 1) as u32, b, n / 16),
@@ -73,25 +71,9 @@ pub fn facts(ops: &[Op], local: &[u32]) -> (Vec<Facts>, Vec<u32>) {
                         && !matches!(op.form, op3::MULADD_IEEE_M2 | op3::MULADD_IEEE_M4 | op3::MULADD_IEEE_D2)
                         && op.info().effect == Effect::Plain,
                 reads: op.reads().iter().map(|w| local[w.0 as usize]).collect(),
-                halves: SmallVec::new(),
             }
         })
         .collect();
-    let mut keys = Vec::new();
-    let mut numbers: BTreeMap<u32, u32> = BTreeMap::new();
-    for f in &mut out {
-        for o in &f.operands {
-            if let Operand::Const(key, ..) = o {
-                let n = *numbers.entry(*key).or_insert_with(|| {
-                    keys.push(*key);
-                    keys.len() as u32 - 1
-                });
-                if !f.halves.contains(&n) {
-                    f.halves.push(n);
-                }
-            }
-        }
-    }
     let mut index = None;
     for i in 0..ops.len() {
         if ops[i].kind == Kind::Mova {
@@ -100,7 +82,7 @@ pub fn facts(ops: &[Op], local: &[u32]) -> (Vec<Facts>, Vec<u32>) {
             out[m].index_users += 1;
         }
     }
-    (out, keys)
+    out
 }
 
 /// Dependences of a piece of code.

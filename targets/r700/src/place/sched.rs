@@ -133,14 +133,10 @@ struct Code<'a> {
     webs: &'a [Web],
     /// ALU operations.
     alu: usize,
-    /// The halves of constant registers that this piece reads, by number.
-    halves: &'a [u32],
 }
 
 /// The local number of a web that a piece of code does not name.
 const ELSEWHERE: u32 = u32::MAX;
-/// What it is worth that a group reads a constant for all that want it; a step on the way to the end is worth 10.
-const SHARED: u64 = 8;
 /// The most ready operations that one pass over a group tries: in longer lists the last ones would wait anyway.
 const READY: usize = 64;
 
@@ -197,11 +193,6 @@ struct Run<'a> {
     strict: bool,
     /// Whether what asks for more literals waits for others that do, unless everything waits for it.
     thrifty: bool,
-    /// Whether a half of a constant register waits until all that read it are ready, so that one group reads it for them.
-    sharing: bool,
-    /// By half of a constant register: operations without a time that read it, and those among them that are ready.
-    readers: Vec<u32>,
-    waiting: Vec<u32>,
     tries: u64,
     /// What the items cost so far, what they may cost, and the slots that are still to come.
     spent: u64,
@@ -491,7 +482,6 @@ impl Run<'_> {
             if let Some(k) = self.ready.iter().position(|r| *r == i) {
                 self.ready.remove(k);
             }
-            code.facts[i].halves.iter().for_each(|h| self.readers[*h as usize] -= 1);
             self.left -= 1;
             self.indexed += code.facts[i].index_users;
             self.indexed = self.indexed.saturating_sub(code.facts[i].relative as u32);
@@ -540,12 +530,6 @@ impl Run<'_> {
         let mut highest = 0;
         loop {
             list.clear();
-            if self.sharing {
-                self.waiting.fill(0);
-                for i in &self.ready {
-                    self.code.facts[*i].halves.iter().for_each(|h| self.waiting[*h as usize] += 1);
-                }
-            }
             for n in 0..self.ready.len() {
                 let i = self.ready[n];
                 if self.earliest[i] > self.now {
@@ -558,8 +542,7 @@ impl Run<'_> {
                     + urgent.get(i).is_some_and(|u| *u) as u64 * 100_000
                     + self.code.graph.height[i] as u64 * 10
                     + special
-                    + noise
-                    + if self.sharing { self.shared(&open, i) } else { 0 };
+                    + noise;
                 list.push((p, i));
             }
             list.sort_unstable_by_key(|(p, i)| (std::cmp::Reverse(*p), *i));
@@ -589,17 +572,6 @@ impl Run<'_> {
         }
         self.close(open);
         true
-    }
-
-    /// What speaks for an operation because of the constants that it reads: others of the group read them already, or this is the
-    /// last time that anything reads them.
-    fn shared(&self, open: &Open, i: usize) -> u64 {
-        let halves = &self.code.facts[i].halves;
-        let worth = |h: &u32| {
-            let now = open.pairs[..open.halves].contains(&self.code.halves[*h as usize]);
-            SHARED * (2 * now as u64 + (self.waiting[*h as usize] == self.readers[*h as usize]) as u64)
-        };
-        halves.iter().map(worth).min().unwrap_or(2 * SHARED)
     }
 
     /// Whether the attempt cannot become cheaper than the best one.
@@ -786,7 +758,7 @@ pub type Scheduled = (Vec<Item>, BTreeMap<Web, u8>);
 /// Schedules a piece of code; `budget` bounds the tries.
 pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Result<Scheduled, Stuck> {
     names.start(ops, mir.webs.len());
-    let (facts, halves) = facts(ops, &names.local);
+    let facts = facts(ops, &names.local);
     let graph = graph(ops, &facts, mir);
     let mut prefer = BTreeMap::new();
     for op in ops.iter().filter(|o| o.kind == Kind::Reduce && o.dst.len() == 1) {
@@ -816,22 +788,10 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
     }
     let missing: Vec<u32> = graph.preds.iter().map(|p| p.len() as u32).collect();
     let ready: Vec<usize> = (0..ops.len()).filter(|i| facts[*i].alu && missing[*i] == 0).collect();
-    let code = Code {
-        ops,
-        facts: &facts,
-        graph: &graph,
-        mir,
-        prefer: &prefer,
-        exported: &exported,
-        local: &names.local,
-        webs: &names.webs,
-        alu,
-        halves: &halves,
-    };
-    let mut readers = vec![0u32; halves.len()];
-    facts.iter().flat_map(|f| &f.halves).for_each(|h| readers[*h as usize] += 1);
+    let code =
+        Code { ops, facts: &facts, graph: &graph, mir, prefer: &prefer, exported: &exported, local: &names.local, webs: &names.webs, alu };
     let slots = (0..ops.len()).filter(|i| facts[*i].alu).map(|i| slots(&ops[i])).sum();
-    let (enough, scarce) = bound(ops, &code);
+    let enough = bound(ops, &facts, &graph);
     let mut best: Option<(u64, Vec<Item>, Vec<Option<u8>>)> = None;
     let (mut spent, mut attempt, mut improved, mut stuck) = (0u64, 0u32, 0u32, None);
     loop {
@@ -855,9 +815,6 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
             noise: if attempt < 2 { 0 } else { 3 + attempt % 25 },
             strict: attempt % 2 == 1,
             thrifty: attempt / 2 % 2 == 1,
-            sharing: scarce && attempt / 4 % 2 == 1,
-            readers: readers.clone(),
-            waiting: vec![0; halves.len()],
             tries: 0,
             spent: 0,
             limit: best.as_ref().map_or(u64::MAX, |b| b.0),
@@ -901,11 +858,10 @@ fn slots(op: &Op) -> u64 {
 }
 
 /// A cost that no schedule can beat: slots and T operations at five and one a group, halves of constant registers at two, the longest
-/// chain, literals paired. Also whether constants are what groups are short of.
-fn bound(ops: &[Op], code: &Code<'_>) -> (u64, bool) {
-    let (facts, graph) = (code.facts, code.graph);
+/// chain, literals paired.
+fn bound(ops: &[Op], facts: &[Facts], graph: &Graph) -> u64 {
     let (mut taken, mut trans, mut longest) = (0u64, 0u64, 0u64);
-    let mut words = BTreeSet::new();
+    let (mut words, mut halves) = (BTreeSet::new(), BTreeSet::new());
     let mut depth = vec![0u64; ops.len()];
     for i in 0..ops.len() {
         for (p, lat) in &graph.preds[i] {
@@ -922,13 +878,13 @@ fn bound(ops: &[Op], code: &Code<'_>) -> (u64, bool) {
         taken += slots(&ops[i]);
         trans += (facts[i].unit == Unit::Trans) as u64;
         for o in &facts[i].operands {
-            if let Operand::Literal(b, float) = o {
-                words.insert(if *float { b & 0x7fff_ffff } else { *b });
-            }
+            match *o {
+                Operand::Literal(b, float) => words.insert(if float { b & 0x7fff_ffff } else { b }),
+                Operand::Const(key, ..) => halves.insert(key),
+                _ => continue,
+            };
         }
     }
-    let constants = code.halves.len().div_ceil(2) as u64;
-    let groups = longest.max(trans).max(taken.div_ceil(5));
-    let scarce = code.halves.len() > 2 && 4 * constants >= 3 * groups;
-    (8 * (taken + words.len().div_ceil(2) as u64) + GROUP_COST * groups.max(constants), scarce)
+    let groups = longest.max(trans).max(taken.div_ceil(5)).max(halves.len().div_ceil(2) as u64);
+    8 * (taken + words.len().div_ceil(2) as u64) + GROUP_COST * groups
 }

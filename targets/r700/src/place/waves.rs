@@ -26,7 +26,7 @@ fn waves(ops: &[Op], mir: &Mir, webs: &[u32]) -> Option<Vec<usize>> {
     if fetches.len() < 2 || fetches.iter().any(|i| fetch(*i).is_some_and(|f| f.joined)) {
         return None;
     }
-    let preds = graph(ops, &facts(ops, webs).0, mir).preds;
+    let preds = graph(ops, &facts(ops, webs), mir).preds;
     // How many fetches stand one behind the other in front of an operation.
     let mut level = vec![0u32; ops.len()];
     for i in 0..ops.len() {
