@@ -13,8 +13,6 @@ use retroshade_lower::{CompileError, Options};
 const BUFFER_WORDS: u32 = 1 << 14;
 /// Uniform buffers beside the default one.
 const BUFFERS: u32 = DEFAULT_BUFFER as u32;
-/// The block into which the loose uniforms of GLSL are put.
-const LOOSE: &str = "gl_DefaultUniformBlock";
 
 /// A uniform in place.
 #[derive(Clone, Copy, Debug)]
@@ -98,9 +96,10 @@ fn is_dense(d: &UniformDecl) -> bool {
     })
 }
 
-/// The buffer of a uniform: that of its block's binding where the options ask for it, else the default one.
+/// The buffer of a uniform: that of its block's binding where the options ask for it, else the default one. Loose uniforms are a block
+/// without a name.
 fn buffer_of(m: &Module, d: &UniformDecl, o: &Options) -> Result<(u16, String), CompileError> {
-    let here = |b: &&surface::Block| (b.group, b.binding) == (d.group, d.binding) && b.kind == BlockKind::Uniform && b.name != LOOSE;
+    let here = |b: &&surface::Block| (b.group, b.binding) == (d.group, d.binding) && b.kind == BlockKind::Uniform && !b.name.is_empty();
     let Some(block) = m.surface.blocks.iter().find(here).filter(|_| o.uniform_buffers) else {
         return Ok((DEFAULT_BUFFER, String::new()));
     };
