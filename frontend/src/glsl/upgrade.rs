@@ -244,8 +244,9 @@ impl Upgrade {
         let mut names = BTreeSet::new();
         for w in toks.windows(3) {
             let [before, t, after] = w else { continue };
-            // `vec4 sample;`, `, sample)`: a name where one is declared.
+            // `vec4 sample;`, `, sample)`: a name where one is declared. `, texture2D(` is a call.
             let declared = t.is_word()
+                && !(before.is(",") && after.is("("))
                 && (before.is_word() && !matches!(before.text, "return" | "else" | "in" | "uniform") || before.is(",") || before.is("]"))
                 && matches!(after.text, ";" | "=" | "," | ")" | "[" | "(");
             if declared && WORDS.iter().any(|(w, desktop, es)| t.is(w) && dialect.lacks(*desktop, *es)) {
