@@ -11,6 +11,7 @@ pub use uniforms::{Layout, Transposed, column, component, is_flag, transposed};
 
 use crate::container::{OUTPUT_COMPONENTS, OutputEntry, UniformEntry, numbering};
 use crate::isa::registers::{COMPONENTS, FLOAT_UNIFORMS};
+use crate::legal::numerics::neg;
 use crate::select::mir::{Integer, Rounds};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use retroshade_ir::*;
@@ -254,7 +255,7 @@ pub fn constant_lane(f: &Function, v: Value, lane: u8) -> Option<u32> {
             let s = mask[lane as usize];
             if s < n { constant_lane(f, d.args[0], s) } else { constant_lane(f, d.args[1], s - n) }
         }
-        (Opcode::Fneg, _) => constant_lane(f, d.args[0], lane).map(|b| b ^ 0x8000_0000),
+        (Opcode::Fneg, _) => constant_lane(f, d.args[0], lane).map(|b| neg(f32::from_bits(b)).to_bits()),
         _ => None,
     }
 }

@@ -101,8 +101,9 @@ fn over_choice(b: &mut Builder, i: Inst, facts: &Facts) -> Option<Value> {
     let types: SmallVec<[Type; 4]> = d.args.iter().map(|a| b.func.ty(*a)).collect();
     let result = |side: &[[u32; 4]]| crate::interp::eval(facts.numerics, d.op, &d.imm, ty, &types, side);
     let (x, y) = (result(&sides[0])?, result(&sides[1])?);
+    let same = x[..ty.lanes as usize] == y[..ty.lanes as usize];
     let (x, y) = (b.constant(ty, x), b.constant(ty, y));
-    Some(b.select(cond?, x, y))
+    if same { Some(x) } else { Some(b.select(cond?, x, y)) }
 }
 
 /// Lane-wise operations on splats are computed once.

@@ -149,7 +149,8 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant, trace:
     m.entry = entry;
     // All that passes between functions is a float now.
     m.functions.values_mut().for_each(|f| f.results.iter_mut().for_each(|t| *t = f32_like(*t)));
-    for _ in 0..3 {
+    // What one leaves the other may take; a handful of rounds in practice.
+    for _ in 0..16 {
         let mut changed = sequence(&mut m, &["simplify", "gvn", "dce"], &po);
         for (id, _) in &structures {
             changed |= expand(&mut m.functions[*id])? | tables::fold(&mut m.functions[*id]);
