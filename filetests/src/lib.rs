@@ -103,7 +103,9 @@ pub fn run_file(path: &Path, registry: &Registry) -> Result<(), String> {
     let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("test");
     let blessed = run_text(name, &bytes, registry)?;
     match blessed {
-        Some(new) if new != text => std::fs::write(path, new).map_err(|e| format!("cannot write {}: {e}", path.display())),
+        Some(new) if new != text => {
+            retroshade_lower::outfile::write(path, new.as_bytes()).map_err(|e| format!("cannot write {}: {e}", path.display()))
+        }
         _ => Ok(()),
     }
 }

@@ -57,6 +57,9 @@ pub trait TargetIsa: Send + Sync {
         if options.verify {
             retroshade_ir::verify(module).map_err(CompileError::Invalid)?;
         }
+        if let Some(chip) = options.chip.as_deref().filter(|c| !self.chips().contains(c)) {
+            return Err(CompileError::unsupported("C0034", module.main().place(), no_chip(&[self.name()], self.chips(), chip)));
+        }
         if !self.stages().contains(&module.stage) {
             let message = format!("target {} has no {} programs", self.name(), module.stage.name());
             return Err(CompileError::unsupported("C0011", module.main().place(), message));
@@ -229,6 +232,18 @@ pub struct Stats {
     pub detail: IndexMap<&'static str, u64>,
     /// Which step of the allocation ladder succeeded.
     pub alloc_step: Option<String>,
+}
+
+/// What is said of a chip that none of the targets has.
+pub fn no_chip(targets: &[&str], chips: &[&str], chip: &str) -> String {
+    let who = match targets {
+        [one] => format!("target {one} has"),
+        all => format!("targets {} have", all.join(", ")),
+    };
+    match chips {
+        [] => format!("{who} no chips to choose from, so `{chip}` means nothing"),
+        all => format!("{who} no chip `{chip}`; chips are {}", all.join(", ")),
+    }
 }
 
 /// Instructions after inlining, before any other pass: [`Stats::ir_ops`], the same for every target.

@@ -56,6 +56,9 @@ pub(super) const ROWS: &[Row] = &[
     ("C0020", "an item took longer or more memory than allowed",
      "`batch` stops an item that passes `--time` or `--memory`, so that one source cannot hold up all others.",
      "Give it more, or look at the source alone: `shaderc --target T FILE`."),
+    ("C0034", "the target has no such chip",
+     "Tesla and R700 have several chips, the other machines one each.",
+     "`shaderc targets T` lists the chips of a target."),
     ("C0017", "the file is no report of `compare`",
      "`--baseline` takes what `compare --format json` wrote, and this is something else.",
      "Write one: `shaderc compare --format json -o FILE.json …`."),
@@ -126,7 +129,7 @@ pub(super) const ROWS: &[Row] = &[
      "Remove it, or silence the warning with `-Wno-unused` where several programs share the declarations."),
     ("W0003", "a precision is asked for that the machine does not keep",
      "The source or an option asks for another precision than the one that the machine computes with. (`-W precision`)",
-     "`shaderc targets T` and `docs/targets/` say how a machine computes; USSE has f16 arithmetic with `--relaxed-precision`, PICA200 has \
+     "`shaderc targets T` and `docs/targets/` say how a machine computes; USSE has f16 arithmetic for `mediump` values and with `--relaxed-precision`, PICA200 has \
       only 24-bit floats."),
     ("W0004", "a layout contradicts an option",
      "The source says how a matrix lies, and an option says otherwise: `row_major` holds whatever the option says; `column_major` does not hold on PICA200, where rows are \

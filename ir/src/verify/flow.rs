@@ -126,7 +126,10 @@ impl Verifier<'_> {
                     self.here = Some((id, *i));
                     let m = format!("`{}` uses a value that is not defined on every way here", f.insts[*i].op.name());
                     self.error("V0011", f.spans[*i], m);
-                    if let (ValueDef::Result(di, _), Some(d)) = (f.values[v].1, self.errors.pop()) {
+                    // A block's parameter has no place of its own to point at.
+                    if let ValueDef::Result(di, _) = f.values[v].1
+                        && let Some(d) = self.errors.pop()
+                    {
                         self.errors.push(d.note(f.spans[di], "defined here"));
                     }
                 }

@@ -85,6 +85,9 @@ impl Verifier<'_> {
             if elements == 0 || elements > 1 << 26 || size.saturating_add(u64::from(u.offset)) > 1 << 28 {
                 self.error("V0054", u.span, format!("`%{}` has no elements, or {size} bytes", u.name));
             }
+            if u.offset % 4 != 0 {
+                self.error("V0054", u.span, format!("`%{}` lies at byte {}, which is no multiple of 4", u.name, u.offset));
+            }
             if u.unit == 0 || u.dims.iter().any(|d| d.count > 1 && (d.stride == 0 || d.stride % u.unit.max(1) != 0)) {
                 self.error("V0054", u.span, format!("the strides of `%{}` are no multiples of its unit of {} bytes", u.name, u.unit));
             }

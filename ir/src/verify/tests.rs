@@ -41,6 +41,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("vertex", "shared %s : f32\nblock0:\n return", "2:1 V0051"),
     ("vertex", "input %s : f32x4 @position\nblock0:\n return", "2:1 V0052"),
     ("vertex", "input %s : f32 @location(1)\ninput %t : f32 @location(1)\nblock0:\n return", "3:1 V0053"),
+    ("vertex", "uniform %s : f32 @binding(1) @offset(2)\nblock0:\n return", "2:1 V0054"),
     ("vertex", "uniform %s : f32[0] @binding(1)\nblock0:\n return", "2:1 V0054"),
     ("geometry", "geometry triangles -> points max_vertices(1)\ninput %s : f32[2] @location(1)\nblock0:\n return", "3:1 V0055"),
     ("vertex", "block0:\n call @f()\n return\nfunc @f() {\nblock0:\n call @f()\n return\n}", "7:2 V0061"),

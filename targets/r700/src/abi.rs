@@ -26,6 +26,8 @@ const RING_RESOURCE: u64 = 175;
 pub const VERTEX_RESOURCE: u64 = 192;
 /// The resource of the first attribute in the fetch shader's own window.
 pub const FETCH_RESOURCE: u64 = 160;
+/// Vertex resources that a fetch can name.
+const RESOURCES: u64 = 256;
 /// Pixel export target of the depth vector.
 pub const DEPTH_TARGET: u16 = 61;
 /// Position export target behind the position: the vector with point size, layer and viewport where one is written.
@@ -175,14 +177,14 @@ impl Abi {
         let calls = !located.is_empty() || platform == Platform::WiiU;
         abi.fetch_shader = m.stage == Stage::Vertex && role != Role::OwnFetches && calls;
         for (_, _, i) in &located {
-            if next + decls[*i].count > MAX_GPRS as u32 {
-                return Err(CompileError::limit(
-                    "R0301",
-                    decls[*i].span,
-                    "too many inputs for the registers",
-                    (next + decls[*i].count) as u64,
-                    MAX_GPRS as u64,
-                ));
+            let (span, end) = (decls[*i].span, u64::from(next) + u64::from(decls[*i].count));
+            if end > u64::from(MAX_GPRS) {
+                return Err(CompileError::limit("R0301", span, "too many inputs for the registers", end, u64::from(MAX_GPRS)));
+            }
+            // Each attribute is a resource, the first register no attribute's.
+            let resources = RESOURCES - if role == Role::OwnFetches { VERTEX_RESOURCE } else { FETCH_RESOURCE };
+            if m.stage == Stage::Vertex && end - 1 > resources {
+                return Err(CompileError::limit("R0301", span, "too many attributes for the fetches' resources", end - 1, resources));
             }
             abi.inputs[*i] = InputPlace { gpr: next as u8, chan: 0 };
             abi.attributes[*i] = (m.stage == Stage::Vertex).then(|| next - 1);

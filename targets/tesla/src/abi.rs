@@ -5,6 +5,7 @@
 
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::{Binding, Builtin, Function, Imm, Interpolation, Local, MemRef, Module, Opcode, Scalar, Stage};
+use retroshade_lower::CompileError;
 #[cfg(feature = "elf")]
 use serde::{Deserialize, Serialize};
 
@@ -119,6 +120,10 @@ pub const STORAGE_LENGTHS: u32 = 0x14;
 
 /// Words of a constant space.
 const SPACE_WORDS: usize = 0x4000;
+/// Bytes of a constant space.
+const SPACE_BYTES: u64 = 4 * SPACE_WORDS as u64;
+/// Texture units of a stage: the field of a texture instruction has 5 bits.
+const TEXTURE_UNITS: usize = 32;
 
 /// Bytes before the data of a storage buffer in c[]: its length in words, then nothing.
 pub const BUFFER_HEADER: u32 = 0x10;
@@ -288,6 +293,20 @@ impl Abi {
             }
         }
     }
+    /// What a driver cannot bind: constants beyond the end of their space, textures beyond the last unit.
+    pub fn check(&self, module: &Module) -> Result<(), CompileError> {
+        for (place, u) in self.uniforms.iter().zip(module.uniforms.values()) {
+            let end = u64::from(place.offset) + u64::from(u.size());
+            if end > SPACE_BYTES {
+                let m = format!("`{}` ends beyond its constant space", u.name);
+                return Err(CompileError::limit("T0110", u.span, &m, end, SPACE_BYTES));
+            }
+        }
+        match module.textures.values().nth(TEXTURE_UNITS) {
+            Some(t) => Err(CompileError::limit("T0111", t.span, "too many textures", module.textures.len() as u64, TEXTURE_UNITS as u64)),
+            None => Ok(()),
+        }
+    }
     /// One constant space per bind group and binding, in their order; the fifteenth and later ones share a space.
     fn lay_out_uniforms(&mut self, module: &Module) {
         let mut blocks: Vec<(u32, u32)> = module.uniforms.values().map(|u| (u.group, u.binding)).collect();
@@ -303,7 +322,7 @@ impl Abi {
                 places.push((*key, n as u8, 0));
             } else {
                 places.push((*key, 14, shared_base));
-                shared_base += end(*key).next_multiple_of(256);
+                shared_base = end(*key).checked_next_multiple_of(256).map_or(u32::MAX, |n| n.saturating_add(shared_base));
             }
         }
         for u in module.uniforms.values() {
@@ -311,7 +330,7 @@ impl Abi {
             self.uniforms.push(UniformPlace {
                 name: u.name.clone(),
                 space,
-                offset: base + u.offset,
+                offset: u.offset.saturating_add(base),
                 lanes: u.ty.lanes as u32,
                 elements: (0..u.elements().max(1)).map(|n| u.element_offset(n)).collect(),
                 unit: u.unit,

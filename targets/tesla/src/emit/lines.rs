@@ -87,6 +87,8 @@ pub(super) fn layout(lines: Vec<Line>, code: Layout<Syn, Span>, pair: bool) -> R
     let mut out = Assembly { code, pair };
     let mut run: Vec<Enc> = Vec::new();
     let mut join = false;
+    // A program whose loop never ends ends nowhere, yet its code does.
+    let endless = !lines.iter().any(|l| matches!(l, Line::Exit));
     for line in lines {
         match line {
             Line::Inst(e) => run.push(*e),
@@ -108,7 +110,7 @@ pub(super) fn layout(lines: Vec<Line>, code: Layout<Syn, Span>, pair: bool) -> R
             Line::Exit => flush_run(&mut run, &mut join, true, &mut out)?,
         }
     }
-    flush_run(&mut run, &mut join, false, &mut out)?;
+    flush_run(&mut run, &mut join, endless, &mut out)?;
     let mut counts = [0; 3];
     let mut control = 0;
     for w in out.code.words() {

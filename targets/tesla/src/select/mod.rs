@@ -164,6 +164,7 @@ pub(crate) fn select(
     chip: &Chip,
     half_immediates: bool,
 ) -> Result<Selected, CompileError> {
+    abi.check(module)?;
     let func = module.main();
     let mut vc = VCode::new();
     let mut blocks = SecondaryMap::with_default(u32::MAX);
