@@ -90,7 +90,8 @@ const char *retroshade_assembly(const RetroshadeResult *result);
 // `result` comes from `retroshade_compile` and has not been freed.
 const char *retroshade_reflection(const RetroshadeResult *result);
 
-// What is wrong: one JSON object a line, as `--message-format json` writes it; empty if nothing is.
+// What is wrong, or, where the status is 0, what the author should hear of (warnings): one JSON object a line, as `--message-format json`
+// writes it; empty if there is nothing.
 //
 // # Safety
 // `result` comes from `retroshade_compile` and has not been freed.

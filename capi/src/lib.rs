@@ -6,9 +6,9 @@
 use retroshade_core::diagnostics::json_line;
 use retroshade_core::frontend::FrontOptions;
 use retroshade_core::ir::{Diagnostic, SourceMap, Span, Stage};
-use retroshade_core::lower::{MatrixLayout, OptLevel, Options};
+use retroshade_core::lower::{MatrixLayout, OptLevel, Options, no_chip};
 use retroshade_core::{CompiledShader, SourceError};
-use retroshade_core::{Language, source};
+use retroshade_core::{Language, source, warnings};
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -66,13 +66,16 @@ fn c_string(text: &str) -> CString {
 ///
 /// # Safety
 /// The pointer is null or points to a string that ends with a zero byte.
-unsafe fn text<'a>(p: *const c_char) -> Option<&'a str> {
+unsafe fn text<'a>(p: *const c_char) -> Option<Option<&'a str>> {
     if p.is_null() {
-        return None;
+        return Some(None);
     }
     // SAFETY: the caller promises the zero byte.
-    unsafe { CStr::from_ptr(p) }.to_str().ok()
+    unsafe { CStr::from_ptr(p) }.to_str().ok().map(Some)
 }
+
+/// A program, and lines about what its author should hear of it.
+type Done = (CompiledShader, String);
 
 /// What the caller asks for, as Rust has it.
 struct Request<'a> {
@@ -91,7 +94,7 @@ fn usage(name: &str, message: String) -> SourceError {
 }
 
 impl Request<'_> {
-    fn compile(&self) -> Result<CompiledShader, SourceError> {
+    fn compile(&self) -> Result<Done, SourceError> {
         let isa = retroshade_core::target(self.target).ok_or_else(|| {
             let all: Vec<_> = retroshade_core::targets().iter().map(|t| t.name()).collect();
             usage(self.name, format!("there is no target `{}`; targets are {}", self.target, all.join(", ")))
@@ -107,16 +110,24 @@ impl Request<'_> {
             None => of_name.and_then(|l| l.1),
         };
         if let Some(c) = self.options.chip.as_deref().filter(|c| !isa.chips().contains(c)) {
-            return Err(usage(self.name, format!("target {} has no chip `{c}`", isa.name())));
+            return Err(usage(self.name, no_chip(&[isa.name()], isa.chips(), c)));
         }
         let front = FrontOptions { entry: self.entry.map(str::to_string), stage, ..source::front_options(isa) };
         let module = source::read(language, self.name, self.bytes, &front)?;
-        isa.compile(&module, &Options { verify: false, ..self.options.clone() }).map_err(|e| SourceError::compile(self.name, e, &module))
+        let options = Options { verify: false, ..self.options.clone() };
+        let shader = isa.compile(&module, &options).map_err(|e| SourceError::compile(self.name, e, &module))?;
+        let warnings = [warnings::of_source(&module), warnings::of_target(&module, isa, &options)].concat();
+        Ok((shader, lines(&warnings, &module.sources, self.name)))
     }
 }
 
+/// A JSON object a line.
+fn lines(diagnostics: &[Diagnostic], sources: &SourceMap, name: &str) -> String {
+    diagnostics.iter().map(|d| format!("{}\n", json_line(d, sources, Some(name)))).collect()
+}
+
 impl RetroshadeResult {
-    fn of(done: Result<CompiledShader, SourceError>) -> RetroshadeResult {
+    fn of(done: Result<Done, SourceError>) -> RetroshadeResult {
         let mut result = RetroshadeResult {
             status: 0,
             code: Vec::new(),
@@ -126,15 +137,15 @@ impl RetroshadeResult {
             diagnostics: CString::default(),
         };
         match done {
-            Ok(s) => {
+            Ok((s, warnings)) => {
+                result.diagnostics = c_string(&warnings);
                 result.reflection = c_string(&serde_json::to_string(&s.reflection).unwrap_or_default());
                 result.assembly = c_string(&s.asm);
                 (result.code, result.container) = (s.code, s.container);
             }
             Err(e) => {
                 result.status = i32::from(e.status);
-                let lines = e.diagnostics.iter().map(|d| format!("{}\n", json_line(d, &e.sources, Some(&e.name))));
-                result.diagnostics = c_string(&lines.collect::<String>());
+                result.diagnostics = c_string(&lines(&e.diagnostics, &e.sources, &e.name));
             }
         }
         result
@@ -155,7 +166,7 @@ pub unsafe extern "C" fn retroshade_compile(
     // SAFETY: the caller promises that the pointers are null or good.
     let request = unsafe { source.as_ref().and_then(|s| request(s, target, options.as_ref())) };
     let done = match request {
-        None => Err(usage("", "a source, its name, its bytes and a target are needed".into())),
+        None => Err(usage("", "a source, its name, its bytes and a target are needed, all texts in UTF-8".into())),
         Some(r) => catch_unwind(AssertUnwindSafe(|| r.compile())).unwrap_or_else(|_| {
             let bug = Diagnostic::error("X0001", Span::NONE, "internal error: this is a bug, please report it");
             Err(SourceError::new(r.name, 70, SourceMap::default(), vec![bug]))
@@ -177,7 +188,7 @@ unsafe fn request<'a>(s: &'a RetroshadeSource, target: *const c_char, options: O
         chosen.robust = o.robust;
         chosen.matrix_layout = o.column_matrices.then_some(MatrixLayout::Column);
         // SAFETY: a string or null.
-        chosen.chip = unsafe { text(o.chip) }.map(str::to_string);
+        chosen.chip = unsafe { text(o.chip) }?.map(str::to_string);
     }
     if s.bytes.is_null() {
         return None;
@@ -185,12 +196,12 @@ unsafe fn request<'a>(s: &'a RetroshadeSource, target: *const c_char, options: O
     // SAFETY: the caller promises that many bytes, and strings or null.
     unsafe {
         Some(Request {
-            name: text(s.name)?,
+            name: text(s.name)??,
             bytes: std::slice::from_raw_parts(s.bytes, s.size),
-            language: text(s.language),
-            stage: text(s.stage),
-            entry: text(s.entry),
-            target: text(target)?,
+            language: text(s.language)?,
+            stage: text(s.stage)?,
+            entry: text(s.entry)?,
+            target: text(target)??,
             options: chosen,
         })
     }
@@ -255,7 +266,8 @@ pub unsafe extern "C" fn retroshade_reflection(result: *const RetroshadeResult) 
     unsafe { (*result).reflection.as_ptr() }
 }
 
-/// What is wrong: one JSON object a line, as `--message-format json` writes it; empty if nothing is.
+/// What is wrong, or, where the status is 0, what the author should hear of (warnings): one JSON object a line, as `--message-format json`
+/// writes it; empty if there is nothing.
 ///
 /// # Safety
 /// `result` comes from `retroshade_compile` and has not been freed.

@@ -4,6 +4,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use retroshade::Language;
+use retroshade::lower::nearest::also;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -148,7 +149,8 @@ fn range(s: &str) -> Result<(String, i64, i64), String> {
 
 /// A name of `--lang`.
 fn language(s: &str) -> Result<Language, String> {
-    Language::from_name(s).ok_or_else(|| format!("languages are {}", Language::NAMES.map(|l| l.0).join(", ")))
+    let names = Language::NAMES.map(|l| l.0);
+    Language::from_name(s).ok_or_else(|| format!("languages are {}{}", names.join(", "), also(s, names)))
 }
 
 /// How a target compiles.
@@ -214,7 +216,7 @@ pub struct CompileArgs {
     /// How to compile.
     #[command(flatten)]
     pub codegen: CodegenArgs,
-    /// Warnings: NAME, no-NAME, error=NAME, all, none, error. NAME is uninitialised, unused, precision, layout, initial, semantics, linking or a code.
+    /// Warnings: NAME, no-NAME, error=NAME, all, none, error. NAME is uninitialised, unused, precision, layout, initial, semantics, flat, linking or a code.
     #[arg(short = 'W', value_name = "NAME")]
     pub warn: Vec<String>,
     /// Show the source's lines as comments in assembly.
@@ -570,5 +572,6 @@ pub struct ReduceArgs {
 }
 
 fn stage(s: &str) -> Result<retroshade::ir::Stage, String> {
-    retroshade::ir::Stage::from_name(s).ok_or_else(|| "expected vertex, geometry, fragment or compute".to_string())
+    let names = ["vertex", "geometry", "fragment", "compute"];
+    retroshade::ir::Stage::from_name(s).ok_or_else(|| format!("stages are {}{}", names.join(", "), also(s, names)))
 }

@@ -4,7 +4,7 @@
 //! An item's outputs go to a folder of its own first and take their places in the order of the items. Without `--keep-going` nothing behind
 //! the first failure is kept.
 
-use crate::args::BatchArgs;
+use crate::args::{BatchArgs, Cli};
 use crate::files;
 use crate::input;
 use crate::process::wait;
@@ -13,6 +13,7 @@ use indicatif::ProgressBar;
 use retroshade::Language;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -43,6 +44,7 @@ pub fn batch(a: &BatchArgs) -> Result<(), Failure> {
         return input::target(&i.target).map(drop);
     }
     distinct(&items)?;
+    items.iter().try_for_each(|i| one_source(a, i))?;
     let work = a.output.join(format!(".batch-{}", std::process::id()));
     std::fs::create_dir_all(&work).map_err(|e| Failure::plain(1, "C0005", format!("cannot make folder {}: {e}", work.display())))?;
     let done = run(a, &items, &work);
@@ -62,6 +64,23 @@ fn distinct(items: &[Item]) -> Result<(), Failure> {
         }
         None => Ok(()),
     }
+}
+
+/// What an item reads and where its outputs go is the batch's to say: options that name files, targets or outputs are refused.
+fn one_source(a: &BatchArgs, item: &Item) -> Result<(), Failure> {
+    let output = OsStr::new("out");
+    let words = ["shaderc", "--target", &item.target, "-o", "out"].map(OsString::from).into_iter();
+    let options = a.options.iter().chain(&item.options).map(OsString::from);
+    let file = [OsString::from("--"), item.file.clone().into()];
+    // What cannot be parsed is told of each item, by the command itself.
+    let Ok(cli) = Cli::read(words.chain(options).chain(file).collect()) else { return Ok(()) };
+    let c = &cli.compile;
+    let alone = cli.command.is_none() && c.files == [item.file.clone()] && c.target == [item.target.clone()];
+    if alone && c.output.as_deref().is_some_and(|o| o.as_os_str() == output) && c.depfile.is_none() {
+        return Ok(());
+    }
+    let m = format!("{}: options of a batch name no files, targets or outputs", item.file.display());
+    Err(Failure::plain(2, "C0018", m))
 }
 
 /// Runs all items and reports them in order; the gravest status.
@@ -141,6 +160,9 @@ impl Report<'_> {
         made.sort();
         for from in made.iter().filter(|_| outcome.status == 0) {
             let to = folder.join(from.file_name().unwrap_or_default());
+            if self.items.iter().any(|i| files::same_file(&i.file, &to)) {
+                return Err(Failure::plain(2, "C0016", format!("the output {} is also an input", to.display())));
+            }
             let moved = std::fs::create_dir_all(&folder).and_then(|()| std::fs::rename(from, &to));
             moved.map_err(|e| Failure::plain(1, "C0005", format!("cannot write {}: {e}", to.display())))?;
             outputs.push(to.display().to_string());
@@ -279,7 +301,7 @@ fn manifest_line(a: &BatchArgs, line: &str) -> Result<Vec<Item>, String> {
             Some(_) => Err(format!("`{key}` is a string or a list of them")),
         }
     };
-    let file = strings("file")?.into_iter().next().ok_or("a line of a manifest has a `file`")?;
+    let Some(Value::String(file)) = map.get("file") else { return Err("a line of a manifest has one `file`, a string".to_string()) };
     let mut targets = strings("target")?;
     if targets.is_empty() {
         targets.clone_from(&a.target);
@@ -288,7 +310,7 @@ fn manifest_line(a: &BatchArgs, line: &str) -> Result<Vec<Item>, String> {
         return Err(format!("`{file}` has no target, and neither has the command"));
     }
     let options = strings("options")?;
-    let path = Path::new(&file);
+    let path = Path::new(file);
     let below = path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
     // One folder has one spelling, without dots.
     let parent = path.parent().filter(|_| below).unwrap_or(Path::new(""));

@@ -4,6 +4,7 @@ use crate::args::{CompareArgs, CompareFormat, MessageFormat};
 use crate::compile::{Loaded, pretty};
 use crate::files;
 use crate::input::{check_chip, options, target};
+use crate::limits;
 use crate::report::Failure;
 use retroshade::ir::Module;
 use retroshade::lower::{CompileError, CompiledShader, Options};
@@ -24,11 +25,9 @@ struct Item {
 /// `shaderc compare`
 pub fn compare(a: &CompareArgs, format: MessageFormat) -> Result<(), Failure> {
     let asked: Vec<&'static dyn TargetIsa> = a.targets.iter().map(|t| target(t)).collect::<Result<_, _>>()?;
-    if let [one] = asked.as_slice() {
-        check_chip(*one, a.codegen.chip.as_deref())?;
-    }
-    let baseline = baseline(a)?;
     let isas = if asked.is_empty() { retroshade::targets() } else { asked.clone() };
+    check_chip(&isas, a.codegen.chip.as_deref())?;
+    let baseline = baseline(a)?;
     let mut sources = Loaded::new(&a.files, &a.source, format, false, None);
     // Each machine compares what it gets alone.
     let mut forms: [Vec<Module>; 2] = Default::default();
@@ -37,7 +36,8 @@ pub fn compare(a: &CompareArgs, format: MessageFormat) -> Result<(), Failure> {
             forms[usize::from(functions)] = sources.modules(functions)?.to_vec();
         }
     }
-    let options = Options { texts: a.format == CompareFormat::Html, ..options(&a.codegen) };
+    let mut options = Options { texts: a.format == CompareFormat::Html, ..options(&a.codegen) };
+    limits::apply(&[], &mut options, format);
     let mut status = 0;
     let mut items = Vec::new();
     for (n, p) in a.files.iter().enumerate() {
@@ -46,7 +46,8 @@ pub fn compare(a: &CompareArgs, format: MessageFormat) -> Result<(), Failure> {
         // A machine that has no such stage is no news, unless somebody asked for it.
         for isa in isas.iter().filter(|i| !asked.is_empty() || i.stages().contains(&module.stage)) {
             let m = &forms[usize::from(isa.keeps_functions())][n];
-            let chip = options.chip.clone().filter(|c| isas.len() == 1 || isa.chips().contains(&c.as_str()));
+            let chip = options.chip.clone().filter(|c| isa.chips().contains(&c.as_str()));
+            limits::next();
             let r = isa.compile(m, &Options { chip, ..options.clone() });
             if let Err(e) = &r {
                 status = status.max(e.exit_status());

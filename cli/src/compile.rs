@@ -12,7 +12,7 @@ use crate::warn::Levels;
 use clap::CommandFactory;
 use retroshade::ir::Module;
 use retroshade::lower::driver::printable;
-use retroshade::lower::nearest::nearest;
+use retroshade::lower::nearest::{also, nearest};
 use retroshade::lower::{CompiledShader, Options};
 use retroshade::{TargetIsa, link, stats, warnings};
 use std::path::{Path, PathBuf};
@@ -112,7 +112,8 @@ fn stages(given: &[String]) -> Result<indexmap::IndexSet<String>, Failure> {
     for name in given.iter().flat_map(|p| p.split(',')) {
         if !printable().any(|p| p == name) {
             let all: Vec<_> = printable().collect();
-            return Err(Failure::usage(format!("there is nothing to print after `{name}`; stages and passes are {}", all.join(", "))));
+            let (list, hint) = (all.join(", "), also(name, all.iter().copied()));
+            return Err(Failure::usage(format!("there is nothing to print after `{name}`; stages and passes are {list}{hint}")));
         }
         out.insert(name.to_string());
     }
@@ -155,7 +156,7 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
     {
         return deliver::deliver(a, outputs, to_stdout);
     }
-    let (isas, chip) = targets(a, kinds.contains(&Emit::Gsh))?;
+    let (isas, chip) = targets(a, &kinds)?;
     let only_ir = kinds == [Emit::Ir];
     if isas.is_empty() && !only_ir {
         let all: Vec<_> = retroshade::targets().iter().map(|t| t.name()).collect();
@@ -166,7 +167,7 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
         return Err(Failure::usage("binary goes to stdout only as the one kind of one program and target, with -o -"));
     }
     let mut options = Options { chip, ..options(&a.codegen) };
-    limits::apply(&a.limit, &mut options);
+    limits::apply(&a.limit, &mut options, format);
     options.print_after = stages(&a.print_after)?;
     let textless =
         |k: &Emit| matches!(k, Emit::Bin | Emit::Container | Emit::Gsh | Emit::Ir | Emit::Legal | Emit::Stats | Emit::Reflect | Emit::Map);
@@ -181,7 +182,7 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
     }
     let form = Form { lines: to_stdout && pieces > 1, annotate: a.annotate };
     for isa in &isas {
-        let chip = options.chip.clone().filter(|c| isas.len() == 1 || isa.chips().contains(&c.as_str()));
+        let chip = options.chip.clone().filter(|c| isa.chips().contains(&c.as_str()));
         let options = Options { chip, ..options.clone() };
         let modules = sources.modules(isa.keeps_functions())?;
         for (m, p) in modules.iter().zip(&a.files).filter(|_| isas.len() == 1) {
@@ -208,23 +209,30 @@ fn reflected(a: &CompileArgs, to_stdout: bool) -> Result<Option<Vec<Product>>, F
 
 /// The targets asked for, each once, and the chip. Without `--target` the one that the output's ending names; an ending, or
 /// `--emit gsh`, that only one chip has means that chip.
-fn targets(a: &CompileArgs, gsh: bool) -> Result<(Vec<&'static dyn TargetIsa>, Option<String>), Failure> {
+fn targets(a: &CompileArgs, kinds: &[Emit]) -> Result<(Vec<&'static dyn TargetIsa>, Option<String>), Failure> {
     let named = match a.output.as_deref().filter(|o| !o.is_dir()).and_then(deliver::target_of) {
-        None if gsh => deliver::of_ending(Emit::Gsh.name()),
+        None if kinds.contains(&Emit::Gsh) => deliver::of_ending(Emit::Gsh.name()),
         other => other,
     };
     let given = a.codegen.chip.as_deref();
     let mut isas: Vec<&'static dyn TargetIsa> = Vec::new();
     for t in &a.target {
         let isa = target(t)?;
-        check_chip(isa, given.filter(|_| a.target.len() == 1))?;
         if !isas.iter().any(|i| i.name() == isa.name()) {
             isas.push(isa);
         }
     }
     if let (true, Some((isa, _))) = (isas.is_empty(), named) {
-        check_chip(isa, given)?;
         isas.push(isa);
+    }
+    if !isas.is_empty() {
+        check_chip(&isas, given)?;
+    }
+    if let Some((isa, None)) = named
+        && kinds.contains(&Emit::Container)
+        && !isas.iter().any(|i| i.name() == isa.name())
+    {
+        return Err(Failure::usage(format!("only target {} writes .{} files", isa.name(), isa.container_extension(None))));
     }
     let Some((isa, Some(chip))) = named else { return Ok((isas, a.codegen.chip.clone())) };
     if isas.iter().any(|i| i.name() != isa.name()) || given.is_some_and(|g| g != chip) {
@@ -296,7 +304,7 @@ fn target_outputs(
         limits::next();
         let shader = isa.compile(m, options).map_err(|e| Failure::compile(&e, m, &file))?;
         for (name, text) in &shader.dumps {
-            eprintln!("; after {name}\n{}", text.trim_end());
+            report::say(&format!("; after {name}\n{}\n", text.trim_end()));
         }
         shaders.push(shader);
     }

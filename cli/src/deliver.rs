@@ -6,13 +6,14 @@ use crate::args::{CompileArgs, Emit};
 use crate::files;
 use crate::report::Failure;
 use retroshade::TargetIsa;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// One output of a compilation.
 #[derive(Debug)]
 pub struct Product {
     /// Its name in an output folder.
-    pub name: String,
+    pub name: OsString,
     /// Its contents.
     pub bytes: Vec<u8>,
 }
@@ -20,12 +21,11 @@ pub struct Product {
 impl Product {
     /// An output of a source for a target and chip. The whole name of the source is kept, so that `a.vert` and `a.frag` stay apart.
     pub fn new(source: &Path, isa: Option<&dyn TargetIsa>, chip: Option<&str>, kind: Emit, bytes: Vec<u8>) -> Product {
-        let source = match source.file_name().and_then(|s| s.to_str()) {
-            Some("-") | None => "stdin",
-            Some(s) => s,
-        };
+        let source = source.file_name().filter(|s| *s != "-").unwrap_or(OsStr::new("stdin"));
         let target = isa.map(|i| format!("{}.", i.name())).unwrap_or_default();
-        Product { name: format!("{source}.{target}{}", ending(kind, isa, chip)), bytes }
+        let mut name = source.to_os_string();
+        name.push(format!(".{target}{}", ending(kind, isa, chip)));
+        Product { name, bytes }
     }
 }
 
@@ -63,10 +63,12 @@ pub fn of_ending(ending: &str) -> Option<Meant> {
 
 /// Writes all outputs, now that nothing can fail any more but writing itself.
 pub fn deliver(a: &CompileArgs, outputs: Vec<Product>, to_stdout: bool) -> Result<(), Failure> {
-    let folder = outputs.len() > 1;
+    // A name that ends like a folder's is one.
+    let named = a.output.as_ref().is_some_and(|o| o.as_os_str().as_encoded_bytes().ends_with(b"/"));
+    let folder = outputs.len() > 1 || named;
     let written: Vec<PathBuf> = match &a.output {
         Some(o) if !to_stdout && (folder || o.is_dir()) => {
-            if folder && !o.is_dir() && target_of(o).is_some() {
+            if folder && !named && !o.is_dir() && target_of(o).is_some() {
                 let m = format!(
                     "{} outputs need a folder, and {} is named like a file; --link makes one container",
                     outputs.len(),
@@ -91,16 +93,22 @@ pub fn deliver(a: &CompileArgs, outputs: Vec<Product>, to_stdout: bool) -> Resul
         files::write(path, &product.bytes)?;
     }
     match &a.depfile {
-        Some(d) => files::write(d, depfile(&written).as_bytes()),
+        Some(d) => files::write(d, depfile(&written, &a.files).as_bytes()),
         None => Ok(()),
     }
 }
 
-/// The makefile rule: every output depends on every file that was read.
-fn depfile(written: &[PathBuf]) -> String {
-    let escape = |p: &Path| p.display().to_string().replace(' ', "\\ ").replace('$', "$$").replace('#', "\\#");
+/// The makefile rule: every output depends on every file that was read. What the command line does not name gets a rule without
+/// commands, so that a file that is gone is no error while its reader still names it.
+fn depfile(written: &[PathBuf], named: &[PathBuf]) -> String {
+    let escape = |p: &Path| {
+        let text = p.display().to_string().replace(' ', "\\ ").replace('$', "$$").replace('#', "\\#");
+        // On Windows a colon stands behind a drive's letter.
+        if cfg!(windows) { text } else { text.replace(':', "\\:") }
+    };
     let outputs: Vec<_> = written.iter().map(|p| escape(p)).collect();
     let inputs: Vec<_> = files::inputs().iter().map(|p| escape(p)).collect();
     let outputs = if outputs.is_empty() { "-".to_string() } else { outputs.join(" ") };
-    format!("{outputs}: {}\n", inputs.join(" "))
+    let alone: String = files::inputs().iter().filter(|p| !named.contains(p)).map(|p| format!("{}:\n", escape(p))).collect();
+    format!("{outputs}: {}\n{alone}", inputs.join(" "))
 }

@@ -69,7 +69,7 @@ fn execute(
         Machine::Source => interp::run(module, env, &Reference).map_err(|e| interp_failure(name, &e)),
         Machine::Legal(t) | Machine::Simulator(t) => {
             let isa = target(t)?;
-            check_chip(isa, codegen.chip.as_deref())?;
+            check_chip(&[isa], codegen.chip.as_deref())?;
             let options = run_options(codegen, module);
             if let Machine::Legal(_) = machine {
                 let legal = isa.legalise(module, &options).map_err(compile_failure)?;

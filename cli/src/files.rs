@@ -4,6 +4,7 @@
 
 use crate::limits::largest_input;
 use crate::report::Failure;
+use retroshade::lower::outfile;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
@@ -14,6 +15,9 @@ static INPUTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Standard input, which can be read only once and may be wanted for several targets.
 static STDIN: OnceLock<Vec<u8>> = OnceLock::new();
 
+/// What was read from pipes and devices.
+static PIPES: Mutex<Vec<(PathBuf, Vec<u8>)>> = Mutex::new(Vec::new());
+
 /// A path as diagnostics show it.
 pub fn display(path: &Path) -> String {
     if path.as_os_str() == "-" { "<stdin>".to_string() } else { path.display().to_string() }
@@ -22,6 +26,15 @@ pub fn display(path: &Path) -> String {
 /// Every file that was read so far, each once, in order.
 pub fn inputs() -> Vec<PathBuf> {
     INPUTS.lock().map(|i| i.clone()).unwrap_or_default()
+}
+
+/// Notes a file that was read.
+pub fn remember(path: &Path) {
+    if let Ok(mut i) = INPUTS.lock()
+        && !i.iter().any(|p| p == path)
+    {
+        i.push(path.to_path_buf());
+    }
 }
 
 /// Refuses outputs that would replace each other or an input.
@@ -41,18 +54,21 @@ pub fn check_outputs(outputs: &[&Path]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether two paths name one file, which need not exist yet.
-fn same_file(a: &Path, b: &Path) -> bool {
-    let place = |p: &Path| {
-        p.canonicalize().ok().or_else(|| {
-            let folder = p.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            Some(folder.canonicalize().ok()?.join(p.file_name()?))
-        })
-    };
+/// Whether two paths name one file, which need not exist yet, nor the folders above it.
+pub fn same_file(a: &Path, b: &Path) -> bool {
     a == b || place(a).is_some_and(|x| place(b) == Some(x))
 }
 
-/// Reads a file or stdin.
+/// A path without links and dots, as far as it exists.
+fn place(p: &Path) -> Option<PathBuf> {
+    if let Ok(p) = p.canonicalize() {
+        return Some(p);
+    }
+    let folder = p.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(if folder == p { folder.to_path_buf() } else { place(folder)? }.join(p.file_name()?))
+}
+
+/// Reads a file or stdin. A pipe can be read only once and may be wanted for several targets.
 pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let name = display(path);
     let fail = |e: std::io::Error| Failure::plain(1, "C0003", format!("cannot read {name}: {e}"));
@@ -70,6 +86,8 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
                 let _ = STDIN.set(bytes.clone());
             }
         }
+    } else if let Some(b) = PIPES.lock().ok().and_then(|p| Some(p.iter().find(|p| p.0 == path)?.1.clone())) {
+        bytes = b;
     } else {
         let file = std::fs::File::open(path).map_err(fail)?;
         let meta = file.metadata().map_err(fail)?;
@@ -80,15 +98,17 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
             return Err(too_large(meta.len()));
         }
         file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
+        if !meta.is_file()
+            && let Ok(mut p) = PIPES.lock()
+        {
+            p.push((path.to_path_buf(), bytes.clone()));
+        }
     }
     if bytes.len() as u64 > most {
         return Err(too_large(bytes.len() as u64));
     }
-    if path.as_os_str() != "-"
-        && let Ok(mut i) = INPUTS.lock()
-        && !i.iter().any(|p| p == path)
-    {
-        i.push(path.to_path_buf());
+    if path.as_os_str() != "-" {
+        remember(path);
     }
     Ok(bytes)
 }
@@ -125,19 +145,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     }
     check_outputs(&[path])?;
     let fail = |e: std::io::Error| Failure::plain(1, "C0005", format!("cannot write {}: {e}", path.display()));
-    // Devices and pipes cannot be renamed over.
-    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
-        return std::fs::write(path, bytes).map_err(fail);
-    }
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let done = std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, path));
-    done.map_err(|e| {
-        let _ = std::fs::remove_file(&temporary);
-        fail(e)
-    })
+    outfile::write(path, bytes).map_err(fail)
 }
 
 /// Writes to `-o`, or stdout without one.

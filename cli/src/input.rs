@@ -133,11 +133,12 @@ pub fn target(name: &str) -> Result<&'static dyn retroshade::TargetIsa, Failure>
 }
 
 /// Checks `--chip` against a target's list.
-pub fn check_chip(isa: &dyn retroshade::TargetIsa, chip: Option<&str>) -> Result<(), Failure> {
-    match chip {
-        Some(c) if !isa.chips().is_empty() && !isa.chips().contains(&c) => {
-            Err(Failure::usage(format!("target {} has no chip `{c}`; chips are {}", isa.name(), isa.chips().join(", "))))
-        }
-        _ => Ok(()),
+pub fn check_chip(isas: &[&dyn retroshade::TargetIsa], chip: Option<&str>) -> Result<(), Failure> {
+    let Some(chip) = chip else { return Ok(()) };
+    let chips: Vec<&str> = isas.iter().flat_map(|i| i.chips()).copied().collect();
+    if chips.contains(&chip) {
+        return Ok(());
     }
+    let names: Vec<&str> = isas.iter().map(|i| i.name()).collect();
+    Err(Failure::usage(retroshade::lower::no_chip(&names, &chips, chip)))
 }

@@ -3,7 +3,9 @@
 //! Time is the processor's, so that a busy machine refuses nothing that an idle one compiles. A compilation that passes its time or memory
 //! is asked to end; one that does not is ended with the whole command. No output depends on either: there is an error or the same bytes.
 
+use crate::args::MessageFormat;
 use crate::report::Failure;
+use retroshade::lower::nearest::also;
 use retroshade::lower::{Cancel, Limits, Options};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -35,13 +37,14 @@ pub fn parse(s: &str) -> Result<(String, u64), String> {
     let (name, value) = s.split_once('=').ok_or("it is NAME=VALUE")?;
     let known = ["input", "time", "memory"].into_iter().chain(Limits::NAMES.iter().map(|n| n.0));
     if !known.clone().any(|n| n == name) {
-        return Err(format!("there is no limit `{name}`; limits are {}", known.collect::<Vec<_>>().join(", ")));
+        let hint = also(name, known.clone());
+        return Err(format!("there is no limit `{name}`; limits are {}{hint}", known.collect::<Vec<_>>().join(", ")));
     }
     Ok((name.to_string(), value.parse().map_err(|_| format!("`{value}` is no number"))?))
 }
 
 /// Applies `--limit` to the options of compilations, and begins to watch.
-pub fn apply(given: &[(String, u64)], options: &mut Options) {
+pub fn apply(given: &[(String, u64)], options: &mut Options, format: MessageFormat) {
     let (mut seconds, mut mib) = (SECONDS, MIB);
     for (name, value) in given {
         match name.as_str() {
@@ -55,7 +58,7 @@ pub fn apply(given: &[(String, u64)], options: &mut Options) {
     options.cancel = Cancel::when(flag.clone());
     next();
     // Without a thread there is no watch; compiling goes on all the same.
-    let _ = std::thread::Builder::new().name("watch".to_string()).spawn(move || watch(seconds, mib, &flag));
+    let _ = std::thread::Builder::new().name("watch".to_string()).spawn(move || watch(seconds, mib, &flag, format));
 }
 
 /// Another source, or another target, begins.
@@ -68,7 +71,7 @@ pub fn ended() -> Option<Failure> {
     PASSED.get().map(|what| Failure::plain(3, "C0033", what.clone()))
 }
 
-fn watch(seconds: u64, mib: u64, flag: &AtomicBool) {
+fn watch(seconds: u64, mib: u64, flag: &AtomicBool, format: MessageFormat) {
     loop {
         std::thread::sleep(Duration::from_millis(20));
         let took = (processor_time().as_millis() as u64).saturating_sub(BEGAN.load(Ordering::Relaxed));
@@ -87,7 +90,7 @@ fn watch(seconds: u64, mib: u64, flag: &AtomicBool) {
         std::thread::sleep(GRACE);
         // It does not look at the flag where it is.
         if let Some(f) = ended() {
-            crate::report::show(&f, crate::args::MessageFormat::Human);
+            crate::report::show(&f, format);
         }
         std::process::exit(3);
     }

@@ -7,7 +7,7 @@ use crate::report::{self, Failure};
 use crate::source_map;
 use retroshade::TargetIsa;
 use retroshade::lower::{Syntax, TextError, TextOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn text_options(a: &SyntaxArgs) -> TextOptions {
     TextOptions {
@@ -89,10 +89,13 @@ impl Sources {
 /// `shaderc asm`
 pub fn asm(a: &AsmArgs, format: MessageFormat) -> Result<(), Failure> {
     let isa = target(&a.target)?;
-    check_chip(isa, a.syntax.chip.as_deref())?;
+    check_chip(&[isa], a.syntax.chip.as_deref())?;
     let options = TextOptions { no_padding: a.no_nop, ..text_options(&a.syntax) };
     let to_file = a.output.as_ref().is_some_and(|o| o.as_os_str() != "-");
     if a.emit == Some(AsmEmit::Hex) || (a.emit.is_none() && !to_file) {
+        if a.header.is_some() {
+            return Err(Failure::usage("--header goes with a container: name one with -o"));
+        }
         let mut good = true;
         let mut out = String::new();
         for file in &a.files {
@@ -114,11 +117,14 @@ pub fn asm(a: &AsmArgs, format: MessageFormat) -> Result<(), Failure> {
         warning.diagnostics.iter_mut().for_each(|d| d.code = "A0002");
         report::show(&warning, format);
     }
-    if let Some(path) = &a.header {
-        let header = done.container.as_deref().and_then(|c| isa.header(c));
-        let text = header.ok_or_else(|| Failure::usage(format!("target {} has no header for assembly", isa.name())))?;
-        files::write_or_stdout(Some(path), text.as_bytes())?;
-    }
+    let header = match &a.header {
+        Some(path) => {
+            let text = done.container.as_deref().and_then(|c| isa.header(c));
+            let text = text.ok_or_else(|| Failure::usage(format!("target {} has no header for assembly", isa.name())))?;
+            Some((path, text))
+        }
+        None => None,
+    };
     let bytes = match (a.emit, done.container) {
         (Some(AsmEmit::Bin), _) => done.code,
         (_, Some(c)) => c,
@@ -128,6 +134,11 @@ pub fn asm(a: &AsmArgs, format: MessageFormat) -> Result<(), Failure> {
         }
         (None, None) => done.code,
     };
+    let outputs: Vec<&Path> = header.iter().map(|h| h.0.as_path()).chain(a.output.as_deref()).collect();
+    files::check_outputs(&outputs)?;
+    if let Some((path, text)) = &header {
+        files::write(path, text.as_bytes())?;
+    }
     files::write_or_stdout(a.output.as_deref(), &bytes)
 }
 
@@ -149,7 +160,7 @@ pub fn dis(a: &DisArgs) -> Result<(), Failure> {
     if a.hex {
         let Some(t) = &a.target else { return Err(Failure::usage("dis --hex needs --target")) };
         let isa = target(t)?;
-        check_chip(isa, a.syntax.chip.as_deref())?;
+        check_chip(&[isa], a.syntax.chip.as_deref())?;
         let text = String::from_utf8_lossy(&files::read(&a.file)?).into_owned();
         let (out, good) = by_line(&text, |l| isa.dis_line(l, &options));
         files::stdout(out.as_bytes())?;
@@ -157,11 +168,11 @@ pub fn dis(a: &DisArgs) -> Result<(), Failure> {
     }
     // A malformed command line is told apart before the file is looked at.
     if let Some(t) = &a.target {
-        check_chip(target(t)?, a.syntax.chip.as_deref())?;
+        check_chip(&[target(t)?], a.syntax.chip.as_deref())?;
     }
     let bytes = files::read(&a.file)?;
     let isa = target_of(a.target.as_deref(), &bytes, &name)?;
-    check_chip(isa, a.syntax.chip.as_deref())?;
+    check_chip(&[isa], a.syntax.chip.as_deref())?;
     let text = isa.disassemble(&bytes, &options).map_err(|e| Failure::text(&name, "", vec![e]))?;
     match &a.map {
         None => files::stdout(text.as_bytes()),
@@ -176,7 +187,7 @@ pub fn lint(a: &LintArgs) -> Result<(), Failure> {
     let bytes = files::read(&a.file)?;
     let text = std::str::from_utf8(&bytes).ok().filter(|t| !t.bytes().any(|b| b < 9));
     let isa = target_of(a.target.as_deref(), &bytes, &name)?;
-    check_chip(isa, a.syntax.chip.as_deref())?;
+    check_chip(&[isa], a.syntax.chip.as_deref())?;
     let (code, source) = match text {
         Some(t) if !isa.is_container(&bytes) => {
             let done = isa.assemble(t, &options).map_err(|e| Failure::text(&name, t, e))?;
@@ -200,7 +211,7 @@ pub fn targets(a: &TargetsArgs) -> Result<(), Failure> {
         }
         Some(name) => {
             let t = target(name)?;
-            check_chip(t, a.chip.as_deref())?;
+            check_chip(&[t], a.chip.as_deref())?;
             out.push_str(&format!("{}: {}\n", t.name(), t.summary()));
             let stages: Vec<_> = t.stages().iter().map(|s| s.name()).collect();
             let mut rows = vec![("stages", stages.join(", "))];

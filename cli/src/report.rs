@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use retroshade::diagnostics::json_line;
 use retroshade::ir::{Diagnostic, FileId, Module, Severity, SourceMap, Span};
 use retroshade::lower::{CompileError, TextError};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most diagnostics shown for one input.
@@ -130,12 +130,17 @@ pub fn progress(total: u64, template: &str) -> ProgressBar {
 /// Writes diagnostics to stderr.
 pub fn show(f: &Failure, format: MessageFormat) {
     for d in f.diagnostics.iter().take(CAP) {
-        match format {
-            MessageFormat::Human if COLORED.load(Ordering::Relaxed) => eprint!("{}", colored(&human(d, f), d)),
-            MessageFormat::Human => eprint!("{}", human(d, f)),
-            MessageFormat::Json => eprintln!("{}", json_line(d, &f.sources, f.file.as_deref())),
-        }
+        say(&match format {
+            MessageFormat::Human if COLORED.load(Ordering::Relaxed) => colored(&human(d, f), d),
+            MessageFormat::Human => human(d, f),
+            MessageFormat::Json => format!("{}\n", json_line(d, &f.sources, f.file.as_deref())),
+        });
     }
+}
+
+/// Text on stderr. That nobody reads it is no reason to stop, or to leave an output unwritten.
+pub fn say(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 fn place(span: Span, f: &Failure) -> Option<(String, u32, u32)> {

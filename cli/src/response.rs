@@ -10,6 +10,7 @@ pub fn expand(arguments: impl Iterator<Item = OsString>) -> Result<Vec<OsString>
         match a.to_str().and_then(|s| s.strip_prefix('@')) {
             Some(path) if n > 0 && !path.is_empty() => {
                 let text = std::fs::read_to_string(path).map_err(|e| Failure::usage(format!("cannot read response file {path}: {e}")))?;
+                crate::files::remember(std::path::Path::new(path));
                 out.extend(split(&text).into_iter().map(OsString::from));
             }
             _ => out.push(a),

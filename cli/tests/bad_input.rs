@@ -135,6 +135,10 @@ fn malformed_command_lines() {
     refuses(&["--target", "pica", "--emit", "bin", &ir], 2, &["binary"]);
     refuses(&["--target", "pica", &f.file("a.txt", GOOD)], 2, &["--lang"]);
     refuses(&["--target", "pica", "--print-after", "nonsense", &ir], 2, &["`nonsense`", "legal, select, pack, schedule, place, emit"]);
+    refuses(&["--target", "pica", "--print-after", "legall", &ir], 2, &["did you mean `legal`?"]);
+    refuses(&["--target", "pica", "--lang", "glsll", &ir], 2, &["did you mean `glsl`?"]);
+    refuses(&["--target", "pica", "--stage", "vertx", &ir], 2, &["did you mean `vertex`?"]);
+    refuses(&["--target", "pica", "--limit", "memry=2", &ir], 2, &["did you mean `memory`?"]);
     refuses(&["@nowhere"], 2, &["response file"]);
     assert_eq!(shaderc(&["--version"]).status.code(), Some(0));
 }

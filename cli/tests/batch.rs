@@ -107,6 +107,30 @@ fn manifests() {
 }
 
 #[test]
+fn options_name_no_files_and_outputs_replace_no_source() {
+    let f =
+        Folder::new("once").with("src/a.wgsl", GOOD).with("b.wgsl", GOOD).with("two.jsonl", "{ \"file\": [\"src/a.wgsl\", \"b.wgsl\"] }\n");
+    // A second `-o` is told of each item, by the command that gets it.
+    let o = batch(&f, &["-t", "tesla", "-o", "out", "src", "--", "-o", "elsewhere"]);
+    assert!(o.status.code() == Some(2) && tree(&f, "out").is_empty(), "{o:?}");
+    std::fs::remove_dir_all(f.0.join("out")).unwrap();
+    for options in [["-t", "pica"], ["--depfile", "d"], ["--annotate", "b.wgsl"]] {
+        let o = batch(&f, &[&["-t", "tesla", "-o", "out", "src", "--"][..], &options].concat());
+        assert_eq!(o.status.code(), Some(2), "{o:?}");
+        assert!(String::from_utf8_lossy(&o.stderr).contains("error[C0018]"), "{o:?}");
+    }
+    let o = batch(&f, &["-t", "tesla", "-o", "out", "two.jsonl"]);
+    assert!(o.status.code() == Some(2) || o.status.code() == Some(1), "{o:?}");
+    assert!(String::from_utf8_lossy(&o.stderr).contains("two.jsonl:1: error[C0018]: a line of a manifest has one `file`"), "{o:?}");
+    assert!(!f.0.join("out").exists());
+    // IR made of IR would stand where its source does.
+    let g = Folder::new("replace").with("in/a.ir", "shader vertex \"a\"\nblock0:\n    return\n").with("in/a.ir.tesla.ir", "; a source\n");
+    let o = batch(&g, &["--keep-going", "-t", "tesla", "-o", "in", "in", "--", "--emit", "ir"]);
+    assert!(!o.status.success() && String::from_utf8_lossy(&o.stderr).contains("error[C0016]"), "{o:?}");
+    assert_eq!(g.bytes("in/a.ir.tesla.ir"), b"; a source\n");
+}
+
+#[test]
 fn limits_stop_an_item_and_no_other() {
     // A pass over a long program takes more than no time at all.
     let long: String = (0..3000).map(|n| format!("x = sin(x + {n}.0) * x;\n")).collect();

@@ -170,6 +170,13 @@ fn a_c_program() {
         // The same bytes as the command's.
         command(env!("CARGO_BIN_EXE_shaderc"), &["-o", "b.shbin", "a.wgsl"], &f, &[]);
         assert_eq!(std::fs::read(f.join("a.shbin")).unwrap(), std::fs::read(f.join("b.shbin")).unwrap());
+        let unused = "#version 450\nlayout(binding = 0) uniform U { vec4 spare; };\nvoid main() { gl_Position = vec4(1.0); }\n";
+        std::fs::write(f.join("u.vert"), unused).unwrap();
+        let mut warned = Command::new(&program);
+        warned.args(["u.vert", "pica", "u.shbin"]).current_dir(&f).env("LD_LIBRARY_PATH", prefix.join("lib"));
+        let out = warned.output().unwrap();
+        let line: serde_json::Value = serde_json::from_slice(&out.stderr).unwrap();
+        assert_eq!((out.status.code(), line["code"].as_str(), line["severity"].as_str()), (Some(0), Some("W0002"), Some("warning")));
         std::fs::write(&wgsl, "@vertex fn main() -> @builtin(position) vec4<f32> {\n  return nothing;\n}").unwrap();
         let mut wrong = Command::new(&program);
         wrong.args(["a.wgsl", "pica", "a.shbin"]).current_dir(&f).env("LD_LIBRARY_PATH", prefix.join("lib"));

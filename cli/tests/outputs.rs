@@ -78,8 +78,11 @@ fn a_makefile_rule_names_every_file_that_was_read() {
     let f = Folder::new("depfile").with("x.vert", VERTEX).with("y.frag", FRAGMENT);
     f.succeeds(&["-t", "tesla", "-o", "y.o", "--depfile", "y.d", "--after", "x.vert", "y.frag"]);
     let rule = String::from_utf8(f.bytes("y.d")).unwrap();
-    let (output, inputs) = rule.trim().split_once(": ").unwrap();
+    let (first, alone) = rule.split_once('\n').unwrap();
+    let (output, inputs) = first.split_once(": ").unwrap();
     assert_eq!(output, "y.o");
+    // What the command line does not list among the sources may go without an error.
+    assert_eq!(alone, "x.vert:\n");
     let mut inputs: Vec<&str> = inputs.split(' ').collect();
     inputs.sort_unstable();
     assert_eq!(inputs, ["x.vert", "y.frag"]);
@@ -148,4 +151,69 @@ fn several_documents_on_stdout_are_lines() {
         let v: serde_json::Value = serde_json::from_str(l).unwrap();
         assert_eq!(v["version"], 1);
     }
+}
+
+/// A command through a shell, which makes what the arguments alone cannot.
+#[cfg(unix)]
+fn shell(f: &Folder, command: &str) -> std::process::Output {
+    let mut c = std::process::Command::new("sh");
+    c.args(["-c", command, env!("CARGO_BIN_EXE_shaderc")]).current_dir(&f.0);
+    c.output().unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_written_through_and_read_only_files_stay() {
+    let f = Folder::new("links").with("a.vert", VERTEX);
+    f.succeeds(&["-t", "usse", "-o", "real.gxp", "a.vert"]);
+    let whole = f.bytes("real.gxp");
+    std::fs::write(f.0.join("real.gxp"), "old").unwrap();
+    std::os::unix::fs::symlink("real.gxp", f.0.join("link.gxp")).unwrap();
+    f.succeeds(&["-o", "link.gxp", "a.vert"]);
+    assert!(std::fs::symlink_metadata(f.0.join("link.gxp")).unwrap().is_symlink() && f.bytes("real.gxp") == whole);
+    // What is open as a process' output is written, whatever it is called.
+    let o = shell(&f, "ln -s /proc/self/fd/1 out; $0 -t usse -o out a.vert > redirected");
+    if std::path::Path::new("/proc/self/fd").exists() {
+        assert!(o.status.success() && f.bytes("redirected") == whole, "{o:?}");
+    }
+    let mut read_only = std::fs::metadata(f.0.join("real.gxp")).unwrap().permissions();
+    read_only.set_readonly(true);
+    std::fs::set_permissions(f.0.join("real.gxp"), read_only).unwrap();
+    f.refuses(&["-o", "real.gxp", "a.vert"], 1, "error[C0005]");
+}
+
+#[cfg(unix)]
+#[test]
+fn messages_that_nobody_reads_stop_nothing() {
+    let unused = "#version 330\nuniform vec4 spare;\nin vec4 pos;\nvoid main() { gl_Position = pos; }\n";
+    let f = Folder::new("unread").with("a.vert", unused);
+    if std::path::Path::new("/dev/full").exists() {
+        let o = shell(&f, "$0 -t usse -o a.gxp a.vert 2> /dev/full");
+        assert!(o.status.success() && f.bytes("a.gxp").starts_with(b"GXP"), "{o:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_read_once_for_all_targets() {
+    let f = Folder::new("pipe").with("a.vert", VERTEX);
+    let o = shell(&f, "cat a.vert | $0 -t pica,tesla,usse --lang glsl --stage vertex -o out /dev/stdin");
+    assert!(o.status.success(), "{o:?}");
+    assert_eq!(f.list("out"), ["stdin.pica.shbin", "stdin.tesla.o", "stdin.usse.gxp"]);
+}
+
+#[test]
+fn names_of_folders_and_endings_are_believed() {
+    let f = Folder::new("names").with("a.vert", VERTEX).with("words", "-t usse a.vert");
+    f.succeeds(&["-t", "usse", "-o", "new/", "a.vert"]);
+    assert_eq!(f.list("new"), ["a.vert.usse.gxp"]);
+    f.refuses(&["-t", "pica", "-o", "a.gxp", "a.vert"], 2, "only target usse writes .gxp files");
+    f.refuses(&["-o", "words", "@words"], 2, "error[C0016]");
+    f.refuses(&["-t", "usse", "-o", "./out/", "--depfile", "out/a.vert.usse.gxp", "a.vert"], 2, "error[C0015]");
+    f.refuses(&["-t", "usse,pica", "--chip", "rv770", "-o", "out", "a.vert"], 2, "targets usse, pica have no chips");
+    f.refuses(&["-t", "tesla,r700", "--chip", "g79", "-o", "out", "a.vert"], 2, "targets tesla, r700 have no chip `g79`");
+    f.succeeds(&["-t", "pica", "--emit", "asm", "-o", "a.s", "a.vert"]);
+    f.refuses(&["asm", "-t", "pica", "--header", "z", "-o", "z", "a.s"], 2, "error[C0015]");
+    f.refuses(&["asm", "-t", "pica", "--header", "z", "a.s"], 2, "--header goes with a container");
+    assert_eq!(f.list("."), ["a.s", "a.vert", "new", "words"]);
 }

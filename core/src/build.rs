@@ -21,6 +21,7 @@ use crate::ir::{Module, Stage};
 use crate::lower::reflect::Reflection;
 use crate::lower::{CompiledShader, OptLevel, Options};
 use crate::source::{self, SourceError};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -175,7 +176,7 @@ impl Shader {
         Ok(Built { shader, files, path: self.path.clone() })
     }
 
-    /// Compiles and writes `STEM.rs`, `STEM.container` and `STEM.code` into a folder; gives the path of the first.
+    /// Compiles and writes `STEM.rs`, `STEM.container` and `STEM.code` into a folder, which is made if need be; gives the path of the first.
     /// The stem of `shaders/textured.vert` is `textured_vert`.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, BuildError> {
         let built = self.compile()?;
@@ -183,9 +184,11 @@ impl Shader {
             built.files.iter().for_each(|f| println!("cargo::rerun-if-changed={}", f.display()));
         }
         let stem = stem(&self.path);
+        std::fs::create_dir_all(folder).map_err(|source| BuildError::Io { path: folder.to_path_buf(), source })?;
+        self.claim(&folder.join(&stem))?;
         let put = |ending: &str, bytes: &[u8]| {
             let path = folder.join(format!("{stem}.{ending}"));
-            std::fs::write(&path, bytes).map_err(|source| BuildError::Io { path: path.clone(), source })?;
+            retroshade_lower::outfile::write(&path, bytes).map_err(|source| BuildError::Io { path: path.clone(), source })?;
             Ok::<PathBuf, BuildError>(path)
         };
         put("container", &built.shader.container)?;
@@ -200,6 +203,25 @@ impl Shader {
         self.write(Path::new(&folder)).map(|_| ())
     }
 
+    /// Two shaders of one build script, or one for two machines, must not replace each other's files.
+    fn claim(&self, files: &Path) -> Result<(), BuildError> {
+        static TAKEN: Mutex<BTreeMap<PathBuf, (PathBuf, String)>> = Mutex::new(BTreeMap::new());
+        let own = (self.path.clone(), self.target.clone());
+        let Ok(mut taken) = TAKEN.lock() else { return Ok(()) };
+        let (path, target) = taken.entry(files.to_path_buf()).or_insert_with(|| own.clone());
+        if (&own.0, &own.1) == (path, target) {
+            return Ok(());
+        }
+        let (new, before) = (own.0.display(), path.display());
+        let m = format!("{new} for {} would replace the files of {before} for {target}: write them to two folders", own.1);
+        Err(BuildError::Usage(m))
+    }
+
+    /// What the program before this one is read with: symbols are the pipeline's, everything else is this program's own.
+    fn front_before(&self) -> FrontOptions {
+        FrontOptions { defines: self.front.defines.clone(), ..FrontOptions::default() }
+    }
+
     fn load(&self, files: &Files) -> Result<Module, BuildError> {
         let name = self.path.display().to_string();
         let Some((language, stage)) = Language::of_path(&self.path) else {
@@ -207,11 +229,11 @@ impl Shader {
         };
         let bytes = read(&self.path, files).map_err(|source| BuildError::Io { path: self.path.clone(), source })?;
         let before = match &self.after {
-            Some(p) => Some(Shader { path: p.clone(), after: None, front: FrontOptions::default(), ..self.clone() }.load(files)?),
+            Some(p) => Some(Shader { path: p.clone(), after: None, front: self.front_before(), ..self.clone() }.load(files)?),
             None => None,
         };
         let seen = files.clone();
-        let include = move |p: &Path| read(p, &seen).ok().and_then(|b| String::from_utf8(b).ok());
+        let include = move |p: &Path| String::from_utf8(read(p, &seen).ok()?).ok().map(|t| t.trim_start_matches('\u{feff}').to_string());
         let front = FrontOptions {
             varyings: before.as_ref().map(crate::link::varyings).unwrap_or_default(),
             functions: crate::target(&self.target).is_some_and(|t| t.keeps_functions()),
@@ -383,6 +405,9 @@ mod tests {
             Ok(out) => assert!(out.status.success(), "{}\n{text}", String::from_utf8_lossy(&out.stderr)),
             Err(_) => println!("skipped: no rustc to compile the generated file with"),
         }
+        let e = Shader::new(&source).target("usse").write(&dir).unwrap_err().to_string();
+        assert!(e.contains("would replace the files of"), "{e}");
+        Shader::new(&source).target("usse").write(&dir.join("usse")).unwrap();
         std::fs::write(&source, "#version 450\nvoid main() {\n    gl_Position = nothing;\n}\n").unwrap();
         let e = Shader::new(&source).compile().unwrap_err().to_string();
         assert!(e.contains("tiny.vert:3:19: error["), "{e}");

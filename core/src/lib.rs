@@ -1,5 +1,8 @@
 //! The compiler as a library: the machines of a build, sources of every language, programs of one pipeline, shaders in build scripts.
 //!
+//! Compiling recurses over the program's blocks and expressions, whose nesting is bounded: call it on a thread with a stack of 2 MiB, which
+//! Rust's own threads have, or more (main threads usually have 8).
+//!
 //! The crate `retroshade` shows all of this under its own name; nobody needs to name this one.
 #![forbid(unsafe_code)]
 

@@ -11,6 +11,7 @@ pub mod limits;
 #[cfg(feature = "json")]
 pub mod nearest;
 pub mod options;
+pub mod outfile;
 pub mod pattern;
 pub mod reflect;
 pub mod structure;
@@ -23,7 +24,7 @@ pub mod words;
 
 pub use driver::{Budget, Phase, Trace, climb, search};
 pub use error::CompileError;
-pub use isa::{BranchOrder, CompiledShader, SimError, TargetIsa};
+pub use isa::{BranchOrder, CompiledShader, SimError, TargetIsa, no_chip};
 pub use limits::{Cancel, Limits};
 pub use options::{ColorFormat, MatrixLayout, OptLevel, Options};
 pub use pattern::{Fired, Matcher, Pattern, Selects, one_to_one};

@@ -14,6 +14,11 @@ pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) ->
     }
 }
 
+/// What is added to a message that lists all known names: the nearest, if one is near.
+pub fn also<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, known).map(|k| format!("; did you mean `{k}`?")).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
@@ -21,6 +26,8 @@ mod tests {
         assert_eq!(super::nearest("filer", ["size", "filter", "wrap"]), Some("filter"));
         assert_eq!(super::nearest("Tessla", ["usse", "tesla"]), Some("tesla"));
         assert_eq!(super::nearest("anything", ["size", "filter"]), None);
+        assert_eq!(super::also("filtr", ["size", "filter"]), "; did you mean `filter`?");
+        assert_eq!(super::also("xyz", ["size", "filter"]), "");
         assert_eq!(super::hint("xyz", ["size", "filter"]), "known are size, filter");
     }
 }

@@ -27,7 +27,7 @@ fn runner<'a>(name: String, module: &'a Module, machine: Option<&str>, codegen: 
         return Ok(Box::new(move |env| interp::run(module, env, &Reference).map_err(|e| interp_failure(&name, &e))));
     };
     let isa = target(t)?;
-    check_chip(isa, codegen.chip.as_deref())?;
+    check_chip(&[isa], codegen.chip.as_deref())?;
     if !isa.stages().contains(&module.stage) {
         let message = format!("target {t} has no {} programs", module.stage.name());
         return Err(Failure { file: Some(name), ..Failure::plain(1, "C0011", message) });

@@ -12,7 +12,7 @@ mod tokens;
 use crate::args::ReduceArgs;
 use crate::files;
 use crate::process::wait;
-use crate::report::Failure;
+use crate::report::{self, Failure};
 use retroshade::Language;
 use retroshade::lower::testing::shrink_module;
 use std::collections::HashSet;
@@ -38,7 +38,7 @@ pub fn reduce(a: &ReduceArgs) -> Result<(), Failure> {
         structure(&mut judge)?;
     }
     text::reduce(&mut judge, language)?;
-    eprintln!("{} bytes of {}, {} runs of the command", judge.best.len(), judge.first, judge.runs);
+    report::say(&format!("{} bytes of {}, {} runs of the command\n", judge.best.len(), judge.first, judge.runs));
     if a.output.is_none() {
         files::stdout(judge.best.as_bytes())?;
     }
