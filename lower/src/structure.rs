@@ -12,7 +12,10 @@ use crate::error::CompileError;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use retroshade_ir::analysis::cfg::Edge;
 use retroshade_ir::analysis::{Cfg, DomTree, LoopId, Loops, split_critical_edges};
-use retroshade_ir::passes::{self, simplify_cfg::redundant_params};
+use retroshade_ir::passes::{
+    self,
+    simplify_cfg::{redundant_params, undef_at_start},
+};
 use retroshade_ir::types::I1;
 use retroshade_ir::{Block, BlockCall, Function, Imm, Inst, InstData, Opcode, Span, Type, Value};
 use smallvec::SmallVec;
@@ -119,7 +122,7 @@ const MAX_DEPTH: usize = 1000;
 const MAX_REWRITES: usize = 20_000;
 
 /// Brings a function into structured form. Switches become chains of branches, all returns one, `kill` a `discard`.
-/// Afterwards no edge is critical, and the layout follows the tree.
+/// Afterwards no edge is critical, only blocks with several entrances have parameters, and the layout follows the tree.
 pub fn structurise(func: &mut Function, options: StructureOptions) -> Result<Structure, CompileError> {
     structurise_with(func, options, &|_, _| None)
 }
@@ -134,6 +137,8 @@ pub fn structurise_with(
     passes::switches::lower(func);
     lower_kills(func);
     single_return(func);
+    drop_unreachable(func);
+    while redundant_params(func) {}
     for _ in 0..MAX_REWRITES {
         drop_unreachable(func);
         let cfg = Cfg::new(func);
@@ -663,10 +668,4 @@ fn carry(func: &mut Function, cfg: &Cfg, v: Value, home: Option<Block>, uses: &[
             d.args.iter_mut().chain(d.targets.iter_mut().flat_map(|t| t.args.iter_mut())).filter(|a| **a == v).for_each(|a| *a = with);
         }
     }
-}
-
-fn undef_at_start(func: &mut Function, b: Block, ty: Type) -> Value {
-    let i = func.make_inst(InstData::new(Opcode::Undef, &[], Imm::None), &[ty], Span::NONE);
-    func.blocks[b].insts.insert(0, i);
-    func.insts[i].results[0]
 }

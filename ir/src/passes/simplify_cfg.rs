@@ -5,11 +5,12 @@
 
 use super::sccp::{decided, jump_to};
 use crate::analysis::{Cfg, DomTree, domtree::inst_blocks};
+use crate::diag::Span;
 use crate::entities::{Block, Inst, Value};
 use crate::function::{Function, ValueDef};
 use crate::inst::{BlockCall, Imm, InstData, IntCC};
 use crate::opcode::Opcode;
-use crate::types::I32;
+use crate::types::{I32, Type};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::collections::HashMap;
 
@@ -130,9 +131,12 @@ fn redundant_params_in(func: &mut Function, cfg: &Cfg) -> bool {
                 open |= undefined;
                 v == p || undefined || *only.get_or_insert(v) == v
             });
-            if let (true, Some(v)) = (same, only)
-                && (!open || reaches(func, cfg, v, *b))
-            {
+            let value = match only {
+                _ if !same => None,
+                Some(v) => (!open || reaches(func, cfg, v, *b)).then_some(v),
+                None => Some(undef_at_start(func, *b, func.ty(p))),
+            };
+            if let Some(v) = value {
                 drop_param(func, cfg, *b, n);
                 func.replace(p, v);
                 changed = true;
@@ -143,6 +147,13 @@ fn redundant_params_in(func: &mut Function, cfg: &Cfg) -> bool {
         func.resolve_aliases();
     }
     changed
+}
+
+/// A value of no particular bits, made at the beginning of a block.
+pub fn undef_at_start(func: &mut Function, b: Block, ty: Type) -> Value {
+    let i = func.make_inst(InstData::new(Opcode::Undef, &[], Imm::None), &[ty], Span::NONE);
+    func.blocks[b].insts.insert(0, i);
+    func.insts[i].results[0]
 }
 
 /// Whether a value is there at the beginning of a block.
