@@ -4,6 +4,9 @@
 //! `SHADERC_BLESS=1` rewrites the table of sizes.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../targets/usse/tests/support/branches.rs"]
+mod branches;
+
 use retroshade::Options;
 use retroshade::frontend::FrontOptions;
 use retroshade::ir::{Module, Stage};
@@ -38,6 +41,7 @@ fn check(path: &Path, options: &Options) -> u32 {
     assert_eq!(container::read(&container::write(&g)).unwrap(), g, "{}", path.display());
     assert_eq!(g.is_fragment(), module.stage == Stage::Fragment);
     assert_eq!(isa.lint(&shader.container, &Default::default()).unwrap(), vec![], "{}", path.display());
+    assert_eq!(branches::needless(&g.primary), [""; 0], "{}", path.display());
     assert_eq!((g.primary.len() + g.secondary.len()) as u32, shader.stats.instructions);
     let env = random_env(&module, 16, 23, &mut Rng::new(11));
     match diff_with(isa, &module, &env, options) {

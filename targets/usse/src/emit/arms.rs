@@ -18,14 +18,17 @@ use crate::select::mir::Pred;
 /// Words that are executed in vain, at most, where the condition does not hold: about what a branch costs.
 const LONGEST: usize = 6;
 
-/// Flattens arms in all blocks; a block takes the words of the arms behind it.
-pub fn flatten(blocks: &mut [Vec<Word>]) {
+/// Flattens arms in all blocks; a block takes the words of the arms behind it. Whether there were any.
+pub fn flatten(blocks: &mut [Vec<Word>]) -> bool {
+    let mut changed = false;
     for b in 0..blocks.len() {
         while let Some((arm, words)) = joined(blocks, b) {
             blocks[b] = words;
             blocks[arm].clear();
+            changed = true;
         }
     }
+    changed
 }
 
 /// The arm behind block `b`, and the words of both where the arm is better flattened.

@@ -1,9 +1,10 @@
-//! Branches between blocks that need not be: to what follows anyway, to another branch, around another branch.
+//! Branches between blocks that need not be: to what follows anyway, to another branch, around another branch; and words that
+//! nothing comes to.
 //!
 //! Published programs never have `p br +2; br far`, and other readers of the code refuse it: one branch with the inverted
 //! predicate stands there instead.
 
-use crate::isa::forms::field;
+use crate::isa::forms::{PHAS, field};
 use crate::isa::word::Word;
 
 /// P3 knows p0 and p1 inverted; the code that means the opposite.
@@ -22,18 +23,10 @@ pub fn falls(blocks: &[Vec<Word>], from: usize, to: usize) -> bool {
     to >= from && blocks[from..to].iter().all(|b| b.is_empty())
 }
 
-/// The target of a block that does nothing but branch, always.
-fn detour(block: &[Word]) -> Option<usize> {
-    match block {
-        [only] if only.get(field!(pred)) == 0 => only.target,
-        _ => None,
-    }
-}
-
 /// Simplifies branches until nothing changes. Targets are indices of blocks; the one behind the last is the end.
 pub fn straighten(blocks: &mut [Vec<Word>]) {
     loop {
-        let mut changed = thread(blocks);
+        let mut changed = drop_dead(blocks) | thread(blocks);
         for b in 0..blocks.len() {
             changed |= drop_last(blocks, b) || turn_round(blocks, b);
         }
@@ -43,13 +36,62 @@ pub fn straighten(blocks: &mut [Vec<Word>]) {
     }
 }
 
-/// A branch to blocks that only branch goes on to where they lead, if that is anywhere.
+fn pred(w: &Word) -> u64 {
+    w.get(field!(pred))
+}
+
+fn is_always(w: &Word) -> bool {
+    w.target.is_some() && pred(w) == 0
+}
+
+/// Words that nothing comes to go: those behind a branch that is always taken, and blocks that nobody enters. The machine itself
+/// enters phases.
+fn drop_dead(blocks: &mut [Vec<Word>]) -> bool {
+    let mut changed = false;
+    for b in blocks.iter_mut() {
+        if let Some(n) = b.iter().position(is_always).filter(|n| n + 1 < b.len()) {
+            b.truncate(n + 1);
+            changed = true;
+        }
+    }
+    let phases = blocks.iter().enumerate().filter(|(_, b)| b.iter().any(|w| w.form() == PHAS)).map(|(n, _)| n);
+    let mut work: Vec<usize> = std::iter::once(0).chain(phases).collect();
+    let mut entered = vec![false; blocks.len()];
+    while let Some(n) = work.pop() {
+        if n >= blocks.len() || std::mem::replace(&mut entered[n], true) {
+            continue;
+        }
+        work.extend(blocks[n].iter().filter_map(|w| w.target));
+        if !blocks[n].last().is_some_and(is_always) {
+            work.push(n + 1);
+        }
+    }
+    for (b, _) in blocks.iter_mut().zip(entered).filter(|(b, entered)| !entered && !b.is_empty()) {
+        b.clear();
+        changed = true;
+    }
+    changed
+}
+
+/// Where execution under a branch's predicate goes from the start of block `n` without anything done: what the block's first
+/// branch says, or the next block.
+fn onward(blocks: &[Vec<Word>], n: usize, under: u64) -> Option<usize> {
+    match &blocks.get(n)?[..] {
+        [] => Some(n + 1),
+        [first, rest @ ..] => match first.target {
+            Some(to) if pred(first) == 0 || pred(first) == under => Some(to),
+            Some(_) if rest.is_empty() && inverted(under) == Some(pred(first)) => Some(n + 1),
+            _ => None,
+        },
+    }
+}
+
+/// A branch to other branches goes on to where they lead, if that is anywhere.
 fn thread(blocks: &mut [Vec<Word>]) -> bool {
-    let next: Vec<Option<usize>> = blocks.iter().map(|b| detour(b)).collect();
-    let end = |from: usize| {
+    let end = |from: usize, under: u64| {
         let mut to = from;
-        for _ in 0..next.len() {
-            match next.get(to).copied().flatten() {
+        for _ in 0..=blocks.len() {
+            match onward(blocks, to, under) {
                 Some(far) => to = far,
                 None => return Some(to),
             }
@@ -57,14 +99,11 @@ fn thread(blocks: &mut [Vec<Word>]) -> bool {
         // An endless loop stays one.
         None
     };
+    let far: Vec<Option<usize>> = blocks.iter().flatten().map(|w| w.target.and_then(|to| end(to, pred(w)))).collect();
     let mut changed = false;
-    for w in blocks.iter_mut().flatten() {
-        if let Some(to) = w.target
-            && let Some(far) = end(to)
-        {
-            changed |= far != to;
-            w.target = Some(far);
-        }
+    for (w, far) in blocks.iter_mut().flatten().zip(far).filter(|(_, far)| far.is_some()) {
+        changed |= far != w.target;
+        w.target = far;
     }
     changed
 }
@@ -79,26 +118,30 @@ fn drop_last(blocks: &mut [Vec<Word>], b: usize) -> bool {
     goes
 }
 
-/// A conditional branch around an unconditional one takes its target, the other way round.
+/// A conditional branch around an unconditional one takes its target, the other way round; one beside an unconditional one to the
+/// same place goes.
 fn turn_round(blocks: &mut [Vec<Word>], b: usize) -> bool {
     // The unconditional one stands behind it, in the same block or as the next one.
     let len = blocks[b].len();
-    let is_always = |w: &Word| w.target.is_some() && w.get(field!(pred)) == 0;
     let (first, other) = match blocks[b].last() {
         Some(last) if is_always(last) && len >= 2 => (len - 2, b),
-        Some(last) if last.target.is_some() => {
-            let Some(next) = (b + 1..blocks.len()).find(|n| !blocks[*n].is_empty()) else { return false };
-            // Nobody else may come there.
-            let entered = |n: usize| blocks.iter().flatten().any(|w| w.target == Some(n));
-            if detour(&blocks[next]).is_none() || (b + 1..=next).any(entered) {
-                return false;
-            }
-            (len - 1, next)
-        }
+        Some(last) if last.target.is_some() => match (b + 1..blocks.len()).find(|n| !blocks[*n].is_empty()) {
+            Some(next) if is_always(&blocks[next][0]) => (len - 1, next),
+            _ => return false,
+        },
         _ => return false,
     };
     let (Some(around), Some(far)) = (blocks[b][first].target, blocks[other].last().and_then(|w| w.target)) else { return false };
-    let Some(pred) = inverted(blocks[b][first].get(field!(pred))).filter(|_| falls(blocks, other + 1, around)) else { return false };
+    if around == far {
+        blocks[b].remove(first);
+        return true;
+    }
+    // Nobody else may come there.
+    let entered = |n: usize| blocks.iter().flatten().any(|w| w.target == Some(n));
+    if other != b && (b + 1..=other).any(entered) {
+        return false;
+    }
+    let Some(pred) = inverted(pred(&blocks[b][first])).filter(|_| falls(blocks, other + 1, around)) else { return false };
     blocks[other].pop();
     let w = &mut blocks[b][first];
     w.set(field!(pred), pred);
@@ -138,6 +181,13 @@ mod tests {
         let mut all = vec![vec![branch(2, 1)], vec![nop()], vec![branch(4, 0)], vec![nop()], vec![nop()]];
         straighten(&mut all);
         assert_eq!(all[0][0].target, Some(4));
+        // What is asked again under the same predicate is known.
+        let mut all = vec![vec![branch(2, 1)], vec![nop(), branch(4, 0)], vec![branch(4, 5)], vec![nop()], vec![nop()]];
+        straighten(&mut all);
+        assert_eq!(all[0][0].target, Some(3));
+        let mut all = vec![vec![branch(2, 1)], vec![nop(), branch(1, 1)], vec![branch(4, 1), nop()], vec![nop()], vec![nop()]];
+        straighten(&mut all);
+        assert_eq!((all[0][0].target, all[1][1].target), (Some(4), Some(1)));
         // An endless loop stays.
         let mut all = vec![vec![branch(1, 1)], vec![branch(1, 0)], vec![nop()]];
         straighten(&mut all);
@@ -145,5 +195,22 @@ mod tests {
         // So do two that go to each other.
         let mut all = vec![vec![branch(2, 1)], vec![branch(2, 0)], vec![branch(1, 0)], vec![nop()]];
         straighten(&mut all);
+        assert!(all.concat().iter().any(|w| w.target.is_some()));
+    }
+
+    #[test]
+    fn what_nothing_comes_to_goes() {
+        // Two ways to one place, and a jump that only the first branch went to.
+        let mut all = vec![vec![nop(), branch(1, 1), branch(2, 0)], vec![branch(3, 0)], vec![nop()], vec![nop()]];
+        straighten(&mut all);
+        assert_eq!(shape(&all), [vec![(None, 0), (Some(3), 1)], vec![], vec![(None, 0)], vec![(None, 0)]]);
+        let mut all = vec![vec![branch(2, 1), branch(2, 0), nop()], vec![nop()], vec![nop()]];
+        straighten(&mut all);
+        assert_eq!(shape(&all), [vec![], vec![], vec![(None, 0)]]);
+        // A phase is entered by the machine.
+        let phase = || vec![nop(), Word::new(PHAS, Vec::new(), Span::NONE)];
+        let mut all = vec![vec![nop(), branch(0, 0)], phase()];
+        straighten(&mut all);
+        assert_eq!(all[1], phase());
     }
 }

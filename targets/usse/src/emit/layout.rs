@@ -23,7 +23,9 @@ pub struct Assembled {
 /// Joins blocks.
 pub fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Result<Assembled, CompileError> {
     branches::straighten(&mut blocks);
-    arms::flatten(&mut blocks);
+    while arms::flatten(&mut blocks) {
+        branches::straighten(&mut blocks);
+    }
     flags::enter_together(&mut blocks);
     let mut words = vec![Word::new(PHAS, vec![(field!(imm), 1), (field!(wait_cond), if phases { 1 } else { 7 })], Span::NONE)];
     let mut starts = Vec::new();
