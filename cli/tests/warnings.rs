@@ -113,6 +113,17 @@ fn integers_that_are_interpolated() {
 }
 
 #[test]
+fn vertices_without_a_place() {
+    let source = "#version 450\nlayout(location = 0) in vec4 p;\nlayout(location = 0) out vec4 q;\nvoid main() { q = p; }\n";
+    let placed = source.replace("q = p;", "q = p; gl_Position = p;");
+    let f = folder("unplaced", &[("a.vert", source), ("b.vert", &placed)]);
+    let text = says(&f, &["-t", "usse", "-o", "a.gxp", "a.vert"]);
+    assert!(text.starts_with("a.vert: ") && text.contains("warning[U0109]: the program never writes the position"), "{text}");
+    assert_eq!(says(&f, &["-t", "usse", "-Wno-position", "-o", "a.gxp", "a.vert"]), "");
+    assert_eq!(says(&f, &["-t", "usse", "-o", "b.gxp", "b.vert"]), "");
+}
+
+#[test]
 fn warnings_are_chosen() {
     let f = folder("chosen", &[("a.frag", UNUSED), ("u.frag", UNSET)]);
     assert_eq!(says(&f, &["-t", "tesla", "-Wno-unused", "-o", "a.o", "a.frag"]), "");

@@ -17,6 +17,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("initial", "W0005"),
     ("semantics", "P0109"),
     ("flat", "U0108"),
+    ("position", "U0109"),
     ("linking", "C0014"),
 ];
 

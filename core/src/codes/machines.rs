@@ -76,6 +76,7 @@ pub(super) const ROWS: &[Row] = &[
     ("U0106", "a uniform block lies in a buffer that the machine does not have", "Programs take uniform buffers 0 to 13.", "Give the block a lower binding, or leave `--uniform-buffers` out."),
     ("U0107", "too many attributes", "Vertex programs have 128 registers of attributes, and each attribute takes four.", "Pack small inputs into one."),
     ("U0108", "an integer between the stages is interpolated", "It travels as two floats, and the machine has no values of one vertex: where the vertices of a primitive differ, what arrives is none of theirs.", "Give all vertices of a primitive the same integer; `-Wno-flat` silences the warning."),
+    ("U0109", "a vertex program writes no position", "The machine needs all four components of it: constants are written, so all vertices are at one place.", "Write `gl_Position`; `-Wno-position` silences the warning."),
     ("U0110", "an operation that USSE does not have", "The machine lacks it, and no sequence computes it.", "Compute it otherwise."),
     ("U0120", "too many values are alive at once", "There are 120 temporaries and 128 attributes of 32 bits.", "Compute values nearer to where they are used; `--relaxed-precision` halves colours."),
     ("U0121", "a branch is too long", "Its offset has a bounded field.", "Make the program shorter; `-Os` helps."),

@@ -120,14 +120,26 @@ pub fn whole(low: u32, high: u32) -> u32 {
     half(high) << 16 | half(low)
 }
 
-/// What to hear about a fragment program: its integers are those of one vertex only where all vertices agree.
+/// What to hear about a program: a fragment program's integers are those of one vertex only where all vertices agree, a vertex
+/// program without a position draws nothing that one would expect.
 pub fn warnings(m: &Module) -> Vec<Diagnostic> {
+    if m.stage == Stage::Vertex && !writes_position(m) {
+        let what = "the program never writes the position: all vertices are at one place";
+        return vec![Diagnostic::warning("U0109", Span::NONE, what)];
+    }
     let integer = |d: &&IoDecl| m.stage == Stage::Fragment && is_halves(d);
     let say = |d: &IoDecl| {
         let what = "the iterators always interpolate: the integer is right where all vertices of a primitive have the same one";
         Diagnostic::warning("U0108", d.span, format!("`{}`: {what}", d.name))
     };
     m.inputs.values().filter(integer).map(say).collect()
+}
+
+/// Whether some function of a program writes the position.
+fn writes_position(m: &Module) -> bool {
+    let is = |o: Output| m.outputs[o].binding == Binding::Builtin(Builtin::Position);
+    let writes = |f: &Function| f.ordered().any(|(_, i)| matches!(f.insts[i].imm, Imm::Mem { var: MemRef::Output(o), .. } if is(o)));
+    m.functions.values().any(writes)
 }
 
 /// The iterators interpolate floats, with perspective, at the pixel's centre or its centroid.

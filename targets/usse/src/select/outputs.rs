@@ -1,7 +1,7 @@
 //! Outputs: where they are written, where the colour is rounded, how a program ends.
 
 use super::*;
-use crate::abi::varyings;
+use crate::abi::varyings::{self, Varying};
 
 impl Selector<'_> {
     /// The values that are written to an output.
@@ -131,7 +131,25 @@ impl Selector<'_> {
         let (late, early): (Vec<Mop>, Vec<Mop>) = ops.iter().cloned().partition(sinks);
         self.out.primary.blocks[at].ops = early;
         self.out.primary.blocks[at].ops.extend(late);
-        self.emit(Kind::Keep, None, keep);
+        let rest = self.write_rest();
+        self.emit(Kind::Keep, None, keep.into_iter().chain(rest).collect());
+    }
+
+    /// Components that the source does not have but the machine needs, or programs of others may read: those of the position and of
+    /// colours are what attributes without them are, 0, 0, 0, 1.
+    fn write_rest(&mut self) -> Vec<Vec<Lane>> {
+        const DEFAULT: [u32; 4] = [0, 0, 0, 0x3f80_0000];
+        let has_position = self.m.outputs.values().any(|d| d.binding == Binding::Builtin(Builtin::Position));
+        let position = (!has_position).then_some((0, 0));
+        let colours = self.abi.outputs.iter().filter(|s| matches!(s.varying, Some(Varying::Color(_)))).map(|s| (s.reg, s.lanes));
+        let gaps: Vec<(u16, u8)> = position.into_iter().chain(colours).filter(|(_, lanes)| *lanes < 4).collect();
+        let fill = |(reg, lanes): (u16, u8)| {
+            let v = self.out.primary.vreg(Scalar::F32, 4 - lanes, self.span);
+            self.out.fixed.insert(v, Reg::new(Bank::O, reg + u16::from(lanes)));
+            self.emit(Kind::Copy, Some(v), vec![DEFAULT[usize::from(lanes)..].iter().map(|c| Lane::c(*c)).collect()]);
+            Self::of(v, 4 - lanes)
+        };
+        gaps.into_iter().map(fill).collect()
     }
 
     pub(super) fn finish(&mut self, _: Inst) -> Result<bool, CompileError> {
