@@ -113,7 +113,7 @@ impl Selector<'_> {
         }
     }
 
-    fn test(&mut self, under: Option<Pred>, (kind, rel, a, b): (TestKind, Rel, Lane, Lane), p: u8) {
+    pub(super) fn test(&mut self, under: Option<Pred>, (kind, rel, a, b): (TestKind, Rel, Lane, Lane), p: u8) {
         let k = Kind::Test(kind, rel, p);
         match under {
             None => self.emit(k, None, vec![vec![a], vec![b]]),

@@ -5,13 +5,18 @@ use super::*;
 impl Selector<'_> {
     pub(super) fn discard(&mut self, i: Inst) -> Result<bool, CompileError> {
         let (d, _) = self.parts(i);
-        // KILL knows !p0, !p1 and p0.
+        // KILL knows !p0, !p1 and p0; what keeps the pixel stands in p1, as in published programs.
         let p = match self.f.const_bits(d.args[0]) {
             Some([0, ..]) => return Ok(true),
             Some(_) => None,
-            // What keeps the pixel stands in p1, as in published programs.
             None if self.f.def_if(d.args[0], Opcode::Inot).is_some() => Some(self.condition(d.args[0], 1)?),
-            None => Some(self.condition(d.args[0], 0)?),
+            None => match self.lanes[d.args[0]].first() {
+                Some(l) => {
+                    self.test(None, (TestKind::Signed, Rel::Eq, *l, Lane::c(0)), 1);
+                    Some((1, true))
+                }
+                None => Some(self.condition(d.args[0], 0)?),
+            },
         };
         self.emit(Kind::Kill(p), None, Vec::new());
         self.out.phases = true;

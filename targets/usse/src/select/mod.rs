@@ -5,6 +5,7 @@
 
 mod conditions;
 mod flow;
+mod keep;
 pub mod matrix;
 mod memory;
 pub mod mir;
@@ -134,6 +135,7 @@ impl<'a> Selector<'a> {
             self.in_secondary = false;
         }
         self.initialise_outputs();
+        keep::collect(&mut self.out.primary);
         Ok(())
     }
 
