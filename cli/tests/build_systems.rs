@@ -1,4 +1,5 @@
 //! The rules of `docs/build-systems.md`, as they stand there: the second build does nothing, and touching an include builds what includes it.
+//! And those of `docs/targets/pica-3ds.md`: a geometry program gets into the file, its uniforms into the header.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -8,11 +9,15 @@ const VERTEX: &str = "#version 330\n#include \"common.glsl\"\nin vec4 p; void ma
 const FRAGMENT: &str = "#version 330\nout vec4 c; void main() { c = vec4(1.0); }\n";
 const COMMON: &str = "vec4 twice(vec4 v) { return v * 2.0; }\n";
 
-/// The first block of a language on the page.
-fn rule(language: &str) -> String {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/build-systems.md")).unwrap();
+/// The first block of a language on a page.
+fn block(page: &str, language: &str) -> String {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(page)).unwrap();
     let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
     rest.split_once("```").unwrap().0.to_string()
+}
+
+fn rule(language: &str) -> String {
+    block("build-systems.md", language)
 }
 
 /// A project with two shaders, one of which includes a file.
@@ -117,5 +122,43 @@ fn a_hermetic_leaf() {
         std::fs::copy(f.join("shaders").join(file), other.join("shaders").join(file)).unwrap();
     }
     assert_eq!(compile(&f), compile(&other));
+    std::fs::remove_dir_all(&f).unwrap();
+}
+
+/// A project for the 3DS: one program alone, and one with a geometry program of the same name.
+fn pica_project(name: &str) -> PathBuf {
+    let f = std::env::temp_dir().join(format!("shaderc-build-systems-{}-{name}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&f);
+    std::fs::create_dir_all(&f).unwrap();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/pica");
+    for (from, to) in [("particle.vert", "sprites.vert"), ("particle.geom", "sprites.geom"), ("toon.vert", "toon.vert")] {
+        std::fs::copy(examples.join(from), f.join(to)).unwrap();
+    }
+    f
+}
+
+/// The file has its entry points, the header the uniforms of all of them.
+fn pica_built(f: &Path, name: &str, stages: &[&str]) {
+    let bytes = std::fs::read(f.join(format!("{name}.shbin"))).unwrap();
+    assert_eq!(bytes[4] as usize, stages.len(), "entry points of {name}");
+    let header = std::fs::read_to_string(f.join(format!("{name}_shader.h"))).unwrap();
+    for stage in ["VSH", "GSH"] {
+        assert_eq!(header.contains(&format!("#define {stage}_FVEC_")), stages.contains(&stage), "{name}: {header}");
+    }
+}
+
+#[test]
+fn make_for_the_3ds() {
+    if !installed("make") {
+        return;
+    }
+    let f = pica_project("make-3ds");
+    // `bin2o` is devkitPro's, and its template keeps the files.
+    let makefile =
+        format!("all: sprites.shbin.o toon.shbin.o\n.PRECIOUS: %.shbin\nbin2o = touch $@\n{}", block("targets/pica-3ds.md", "make"));
+    std::fs::write(f.join("Makefile"), makefile).unwrap();
+    run(&f, "make", &["--no-print-directory"]);
+    pica_built(&f, "sprites", &["VSH", "GSH"]);
+    pica_built(&f, "toon", &["VSH"]);
     std::fs::remove_dir_all(&f).unwrap();
 }
