@@ -95,7 +95,52 @@ fn lint_names_what_freezes_the_chip() {
     assert!(lint(&format!("{head} break\n end\n.end")).contains("BREAK outside"));
     assert!(lint(&format!(".out p position\n{head} mov p.xyz, v0\n end\n.end")).contains("component w of o0"));
     assert!(lint(&format!(".out p position o1\n{head} mov p, v0\n end\n.end")).contains("without a gap"));
+    // What the assembler refuses, in a file.
+    let damaged = |change: &dyn Fn(&mut Shbin)| {
+        let mut bin = Shbin::read(&asm(&format!(".out p position\n.out q color\n{head} mov p, v0\n mov q, v0\n end\n.end"))).unwrap();
+        change(&mut bin);
+        let all = retroshade_pica::isa().lint(&bin.write(), &TextOptions::default()).unwrap();
+        all.into_iter().map(|e| e.message).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(damaged(&|_| ()), "");
+    assert!(damaged(&|b| b.executables[0].outputs[1].reg = 0).contains("o0 has two meanings: position and color"));
+    assert!(damaged(&|b| b.executables[0].outputs[1].reg = 7).contains("o7 has a meaning (color), but only o0 to o6 can"));
+    let late = format!(".out p position\n{head} mov p, v0\n mov o8, v0\n end\n.end");
+    let mut bin = Shbin::read(&asm(&late)).unwrap();
+    bin.executables[0].geometry = true;
+    let found = retroshade_pica::isa().lint(&bin.write(), &TextOptions::default()).unwrap();
+    assert!(found.iter().any(|e| e.message.contains("write o0 to o6, not o8")), "{found:?}");
     assert_eq!(lint(&format!(".out p position\n{head} mov p, v0\n end\n.end")), "");
+}
+
+/// Where picasso puts outputs without a register: the lowest that no output has, whatever stands before.
+#[test]
+fn outputs_take_the_lowest_free_register() {
+    let end = ".proc main\n mov o0, v0\n end\n.end\n";
+    let places = |outputs: &str| {
+        let bin = Shbin::read(&asm(&format!("{outputs}{end}"))).unwrap();
+        bin.executables[0].outputs.iter().map(|o| (o.kind, o.reg)).collect::<Vec<_>>()
+    };
+    assert_eq!(places(".out b color o1\n.out a position\n"), [(2, 1), (0, 0)]);
+    assert_eq!(places(".out a position o2\n.out b color\n.out c texcoord0\n"), [(0, 2), (2, 0), (3, 1)]);
+    assert_eq!(places(".out p dummy o7\n.out q position\n"), [(9, 7), (0, 0)]);
+    assert_eq!(places(".out p position\n.out t texcoord0.xy\n.out - texcoord0w t.z\n.out u color\n"), [(0, 0), (3, 1), (4, 1), (2, 2)]);
+    let refused = |text: &str, what: &str| {
+        let e = retroshade_pica::isa().assemble(&format!("{text}{end}"), &TextOptions::default()).unwrap_err();
+        assert!(e.iter().any(|e| e.message.contains(what)), "{e:?} does not say `{what}`");
+    };
+    refused(".out a position\n.out b color o0\n", "o0 has a type already");
+    refused(".out a position\n.out b texcoord0 o1.xy\n.out c texcoord1 o1.yz\n", "o1.y has a type already");
+    refused(".out a position o7\n", "o7 can only be a dummy");
+    refused(".gsh point c0\n.out a position o7\n", "they are o0 to o6");
+    let eight: String = (0..8).map(|n| format!(".out a{n} dummy\n")).collect();
+    refused(&format!(".gsh point c0\n{eight}"), "too many outputs: there are 7 registers");
+    assert_eq!(places(&eight).len(), 8);
+    refused(".gsh point c0\n.proc p\n mov o8, v0\n.end\n", "geometry programs write o0 to o6, not o8");
+    // The last boolean is the machine's; the array of vertices ends before the uniforms begin.
+    refused(".gsh point c0\n.bool b[16]\n", "15 registers are left");
+    assert_eq!(places(".bool b[16]\n.out a position\n"), [(0, 0)]);
+    refused(".gsh fixed c4 c4 4\n", "where uniforms are allocated");
 }
 
 #[test]

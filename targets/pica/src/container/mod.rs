@@ -82,6 +82,8 @@ pub const OUTPUT_TYPES: [&str; 10] =
     ["position", "normalquat", "color", "texcoord0", "texcoord0w", "texcoord1", "texcoord2", "7", "view", "dummy"];
 /// How many components each output type takes.
 pub const OUTPUT_COMPONENTS: [u8; 10] = [4, 4, 4, 2, 1, 2, 2, 4, 3, 4];
+/// Output registers that the output map reaches, o0 and up: others carry dummies. Geometry programs have no others.
+pub const MEANT_OUTPUTS: u8 = 7;
 
 /// An entry point with its tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

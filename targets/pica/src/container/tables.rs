@@ -56,7 +56,7 @@ pub fn executable(m: &Module, abi: &Abi, e: &Emitted, words: usize) -> Result<Ex
     let outputs = abi::output_entries(m, abi);
     Ok(Executable {
         geometry: m.stage == Stage::Geometry,
-        merge: m.stage == Stage::Geometry && outputs.iter().any(|o| o.kind == 9),
+        merge: m.stage == Stage::Geometry && outputs.iter().any(|o| o.kind == abi::semantics::DUMMY),
         entry: 0,
         end: e.main.min(words as u32),
         inputs: m.inputs.iter().flat_map(|(k, d)| (0..d.count).map(move |e| (k, e))).fold(0, |s, (k, e)| {

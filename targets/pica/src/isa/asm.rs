@@ -3,11 +3,12 @@
 //! Facts: ISA sheet sections 11 (padding rules), 14 (tables), 16 (language). A line `;;;; file` begins another program,
 //! as a further file on picasso's command line does: symbols start afresh, code and descriptors are shared.
 
-use crate::container::{Constant, Executable, OUTPUT_TYPES, OutputEntry, Shbin, UniformEntry, numbering};
+use crate::abi::semantics::DUMMY;
+use crate::container::{Constant, Executable, MEANT_OUTPUTS, OUTPUT_TYPES, OutputEntry, Shbin, UniformEntry, numbering};
 use crate::emit::descriptors;
 use crate::isa::forms::Op;
 use crate::isa::parse::{Named, Names, Parsed, components, is_name, mask_of, number, parse_statement, plain_register, strip_comment};
-use crate::isa::registers::{FLOAT_UNIFORMS, IDENTITY, Index, Reg};
+use crate::isa::registers::{FLOAT_UNIFORMS, IDENTITY, Index, Reg, mask_text as mask_text_of};
 use crate::isa::word::{Instr, encode, encode_with};
 use crate::legal::numerics::to_bits24;
 use indexmap::IndexMap;
@@ -125,7 +126,8 @@ struct Program {
     own_space: bool,
     top_float: u8,
     top_int: u8,
-    next_output: u8,
+    /// Components of each output register that have a type.
+    outputs: [u8; 16],
     /// Lines of an open `.constfa`.
     array: Option<(String, Option<usize>, Vec<[f32; 4]>)>,
 }
@@ -133,6 +135,16 @@ struct Program {
 impl Program {
     fn new(space: Space) -> Program {
         Program { space, top_float: FLOAT_UNIFORMS, top_int: 4, ..Program::default() }
+    }
+
+    /// Whether its uniforms are a geometry program's own: the mode is told.
+    fn geometry_space(&self) -> bool {
+        self.exe.geometry && self.own_space
+    }
+
+    /// How many output registers it may write.
+    fn output_registers(&self) -> u8 {
+        if self.exe.geometry { MEANT_OUTPUTS } else { 16 }
     }
 }
 
@@ -236,6 +248,12 @@ impl Assembler {
         // An older way to say what the program is.
         if s.instr.op == Op::Setemit {
             self.program.exe.geometry = true;
+        }
+        if let Reg::O(n) = s.instr.dst
+            && s.instr.writes_register()
+            && n >= self.program.output_registers()
+        {
+            return fail(format!("geometry programs write o0 to o{}, not o{n}", MEANT_OUTPUTS - 1));
         }
         let kind = match s.instr.op {
             Op::Ifc | Op::Ifu => Some(BlockKind::If),
@@ -456,7 +474,8 @@ impl Assembler {
         let limit = match kind {
             Kind::Float => p.top_float,
             Kind::Int => p.top_int,
-            Kind::Bool => registers,
+            // The last one is the machine's in geometry programs.
+            Kind::Bool => registers - u8::from(p.geometry_space()),
         };
         let known = p.space.names.get(name).copied();
         let n = match known {
@@ -555,36 +574,40 @@ impl Assembler {
         let kind = output_type(kind)?;
         let mask_text = |m: &str| components(m).map(|c| mask_of(&c));
         let mut mask = kind_mask.map(mask_text).transpose()?;
+        let registers = self.program.output_registers();
         let reg = match place {
-            None => {
-                let n = self.program.next_output;
-                if n > 15 {
-                    return fail("no output register is left");
-                }
-                n
-            }
+            // The lowest register that no output has.
+            None => match (0..registers).find(|n| self.program.outputs[*n as usize] == 0) {
+                Some(n) => n,
+                None => return fail(format!("too many outputs: there are {registers} registers")),
+            },
             Some(p) => {
                 let (r, m) = p.split_once('.').map_or((p, None), |(r, m)| (r, Some(m)));
                 if let Some(m) = m {
                     mask = Some(mask_text(m)?);
                 }
                 match crate::isa::parse::source(r, &self.program.symbols)?.reg {
-                    Reg::O(n) => n,
-                    _ => return fail(format!("`{r}` is not an output register")),
+                    Reg::O(n) if n < registers => n,
+                    _ => return fail(format!("`{r}` is not an output register: they are o0 to o{}", registers - 1)),
                 }
             }
         };
-        self.program.next_output = self.program.next_output.max(reg + 1);
         let mask = mask.unwrap_or(15);
-        let p = &mut self.program.exe;
-        p.outputs_mask |= 1 << reg;
-        if kind == 9 && p.geometry {
-            p.merge = true;
+        if let Some(shared) = Some(self.program.outputs[reg as usize] & mask).filter(|m| *m != 0) {
+            return fail(format!("o{reg}{} has a type already", mask_text_of(shared)));
         }
-        p.outputs.push(OutputEntry { kind, reg: reg as u16, mask });
+        if reg >= MEANT_OUTPUTS && kind != DUMMY {
+            return fail(format!("o{reg} can only be a dummy: what has a meaning lies in o0 to o{}", MEANT_OUTPUTS - 1));
+        }
         if name != "-" {
             self.name(name, Reg::O(reg))?;
         }
+        let merge = kind == DUMMY && self.program.geometry_space();
+        self.program.outputs[reg as usize] |= mask;
+        let exe = &mut self.program.exe;
+        exe.outputs_mask |= 1 << reg;
+        exe.merge |= merge;
+        exe.outputs.push(OutputEntry { kind, reg: reg as u16, mask });
         Ok(())
     }
 
@@ -618,7 +641,11 @@ impl Assembler {
                 exe.mode = 2;
                 exe.array = uniform(array)?;
                 exe.vertices = count(vertices)?;
-                uniform(first)?
+                let first = uniform(first)?;
+                if exe.array >= first {
+                    return fail(format!("the vertices from c{} on lie where uniforms are allocated, from c{first} on", exe.array));
+                }
+                first
             }
             _ => return fail("`.gsh` takes point, variable or fixed with their registers"),
         };

@@ -2,7 +2,8 @@
 //!
 //! Facts: ISA sheet sections 10 and 11 (block ends, MOVA, END, nesting), 13 (outputs), 14 (constants).
 
-use crate::container::{Executable, OUTPUT_COMPONENTS, Shbin};
+use crate::abi::semantics::DUMMY;
+use crate::container::{Executable, MEANT_OUTPUTS, OUTPUT_COMPONENTS, OUTPUT_TYPES, OutputEntry, Shbin};
 use crate::isa::asm::VERTEX_WORDS;
 use crate::isa::dis::decode_all;
 use crate::isa::flow::ways;
@@ -44,6 +45,8 @@ pub enum Rule {
     OutputsMissing,
     /// Components with a meaning are written once.
     OutputsTwice,
+    /// A component has one meaning, in a register that the output map reaches.
+    OutputsMeaning,
     /// Output registers have no gap.
     OutputsGap,
     /// There is an entry point, with at least one constant.
@@ -306,6 +309,9 @@ fn executable(out: &mut Vec<Finding>, e: &Executable, code: &[Instr]) {
             if !e.geometry && matches!(i.op, Op::Emit | Op::Setemit) {
                 out.push(at(Rule::Stage, *w, "EMIT and SETEMIT belong to geometry programs"));
             }
+            if let (true, true, Reg::O(n @ MEANT_OUTPUTS..)) = (e.geometry, i.writes_register(), i.dst) {
+                out.push(at(Rule::Stage, *w, format!("geometry programs write o0 to o{}, not o{n}", MEANT_OUTPUTS - 1)));
+            }
         }
         // A geometry program that makes no vertex has nothing to write.
         if !e.geometry || ways.words.iter().any(|w| code[*w].op == Op::Emit) {
@@ -330,6 +336,7 @@ fn executable(out: &mut Vec<Finding>, e: &Executable, code: &[Instr]) {
             }
         }
     }
+    meanings(out, e);
     if e.constants.is_empty() {
         out.push(Finding::new(Rule::Tables, "no constant entry: programs without one are reported to hang the machine"));
     }
@@ -338,18 +345,43 @@ fn executable(out: &mut Vec<Finding>, e: &Executable, code: &[Instr]) {
 /// The components that have a meaning: those that each output's type takes.
 pub fn configured(e: &Executable) -> [u8; 16] {
     let mut out = [0; 16];
-    for o in e.outputs.iter().filter(|o| o.kind != 9) {
-        let taken = (0..4).filter(|c| o.mask >> c & 1 == 1).take(OUTPUT_COMPONENTS[o.kind as usize] as usize);
-        taken.for_each(|c| out[o.reg as usize & 15] |= 1 << c);
+    for o in e.outputs.iter().filter(|o| o.kind != DUMMY) {
+        out[o.reg as usize & 15] |= taken(o);
     }
     out
+}
+
+/// The components of its register that an output's type takes.
+fn taken(o: &OutputEntry) -> u8 {
+    let lanes = (0..4).filter(|c| o.mask >> c & 1 == 1).take(OUTPUT_COMPONENTS[o.kind as usize] as usize);
+    lanes.fold(0, |mask, c| mask | 1 << c)
+}
+
+/// One meaning for a component, where the output map reaches.
+fn meanings(out: &mut Vec<Finding>, e: &Executable) {
+    let name = |o: &OutputEntry| OUTPUT_TYPES[o.kind as usize];
+    let meant: Vec<&OutputEntry> = e.outputs.iter().filter(|o| o.kind != DUMMY).collect();
+    for (n, o) in meant.iter().enumerate() {
+        for p in &meant[..n] {
+            let both = taken(o) & taken(p);
+            if o.reg == p.reg && both != 0 {
+                let message = format!("o{}{} has two meanings: {} and {}", o.reg, mask_text(both), name(p), name(o));
+                out.push(Finding::new(Rule::OutputsMeaning, message));
+            }
+        }
+        if o.reg >= u16::from(MEANT_OUTPUTS) {
+            let message =
+                format!("o{} has a meaning ({}), but only o0 to o{} can: the others are dummies", o.reg, name(o), MEANT_OUTPUTS - 1);
+            out.push(Finding::new(Rule::OutputsMeaning, message));
+        }
+    }
 }
 
 fn outputs(out: &mut Vec<Finding>, e: &Executable, written: &[u8; 16]) {
     let mut used = 0u32;
     for o in &e.outputs {
         used |= 1 << o.reg;
-        if o.kind == 9 {
+        if o.kind == DUMMY {
             continue;
         }
         let mut left = OUTPUT_COMPONENTS[o.kind as usize];
@@ -361,7 +393,7 @@ fn outputs(out: &mut Vec<Finding>, e: &Executable, written: &[u8; 16]) {
                         "component {} of o{} has a meaning ({}) but is never written",
                         crate::isa::registers::COMPONENTS[c],
                         o.reg,
-                        crate::container::OUTPUT_TYPES[o.kind as usize]
+                        OUTPUT_TYPES[o.kind as usize]
                     ),
                 ));
             }
