@@ -127,7 +127,6 @@ pub fn container(bytes: &[u8]) {
         let _ = isa.container_reflection(bytes);
         let _ = isa.disassemble(bytes, &TextOptions::default());
         let _ = isa.lint(bytes, &TextOptions::default());
-        let _ = isa.header(bytes);
     }
 }
 

@@ -119,9 +119,8 @@ pub fn asm(a: &AsmArgs, format: MessageFormat) -> Result<(), Failure> {
     }
     let header = match &a.header {
         Some(path) => {
-            let text = done.container.as_deref().and_then(|c| isa.header(c));
-            let text = text.ok_or_else(|| Failure::usage(format!("target {} has no header for assembly", isa.name())))?;
-            Some((path, text))
+            let text = done.header.as_ref().ok_or_else(|| Failure::usage(format!("target {} has no header for assembly", isa.name())))?;
+            Some((path, text.clone()))
         }
         None => None,
     };

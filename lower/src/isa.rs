@@ -144,11 +144,6 @@ pub trait TargetIsa: Send + Sync {
         let _ = modules;
         Vec::new()
     }
-    /// A C header with the places of a container's uniforms, where the platform's own assembler writes one.
-    fn header(&self, container: &[u8]) -> Option<String> {
-        let _ = container;
-        None
-    }
     /// One line of `dis --hex`: an instruction's words in hex, to text.
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError>;
     /// One line of `asm --emit hex`: an instruction's text, to its words in hex.

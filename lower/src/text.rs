@@ -57,6 +57,8 @@ pub struct AsmOutput {
     pub code: Vec<u8>,
     /// The platform's file, where the text says enough for one.
     pub container: Option<Vec<u8>>,
+    /// A C header with the places of the uniforms, where the platform's own assembler writes one.
+    pub header: Option<String>,
     /// Warnings.
     pub warnings: Vec<TextError>,
 }

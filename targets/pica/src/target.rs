@@ -1,7 +1,7 @@
 //! The target as the rest of the compiler sees it.
 
 use crate::abi::semantics;
-use crate::container::{Shbin, header, join};
+use crate::container::{Shbin, join};
 use crate::isa::{asm, dis, effects, forms, lint, text};
 use crate::legal::numerics;
 use crate::{compile, sim};
@@ -74,9 +74,6 @@ impl TargetIsa for Pica {
     }
     fn warnings(&self, modules: &[Module]) -> Vec<(usize, Diagnostic)> {
         semantics::warnings(modules)
-    }
-    fn header(&self, bytes: &[u8]) -> Option<String> {
-        Shbin::read(bytes).ok().map(|bin| header::of_assembly(&bin))
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
         text::dis_line(line, options)

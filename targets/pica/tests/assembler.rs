@@ -3,7 +3,7 @@
 
 use retroshade_lower::TextOptions;
 use retroshade_lower::testing::beside;
-use retroshade_pica::container::Shbin;
+use retroshade_pica::container::{Constant, Shbin};
 
 const SAMPLE: &str = "
 .fvec projection[4], modelView[4]
@@ -141,6 +141,47 @@ fn outputs_take_the_lowest_free_register() {
     refused(".gsh point c0\n.bool b[16]\n", "15 registers are left");
     assert_eq!(places(".bool b[16]\n.out a position\n"), [(0, 0)]);
     refused(".gsh fixed c4 c4 4\n", "where uniforms are allocated");
+}
+
+/// Headers as picasso writes them: in the order of the declarations, those of files without an entry included, hidden names left out.
+#[test]
+fn headers_list_what_was_declared() {
+    let header = |text: &str| {
+        let all = retroshade_pica::isa().assemble(text, &TextOptions::default()).unwrap().header.unwrap();
+        all.lines().skip(2).map(str::to_string).collect::<Vec<_>>()
+    };
+    let library = ".nodvle\n.fvec lights[4], _hidden\n.bool fog\n.ivec cnt\n.proc light\n mov r0, lights[2]\n.end\n";
+    let main = ".fvec proj$x[4]\n.out p position\n.proc main\n call light\n mov p, r0\n end\n.end\n";
+    let want = [
+        "#define VSH_FVEC_lights 0x00",
+        "#define VSH_ULEN_lights 4",
+        "#define VSH_FLAG_fog BIT(0)",
+        "#define VSH_ULEN_fog 1",
+        "#define VSH_IVEC_cnt 0x00",
+        "#define VSH_ULEN_cnt 1",
+        "#define VSH_FVEC_proj$x 0x05",
+        "#define VSH_ULEN_proj$x 4",
+    ];
+    assert_eq!(header(&format!("{library};;;; file\n{main}")), want);
+    // A geometry program's own uniforms have names of their own; what vertex programs share has the first file's prefix.
+    let vertex = ".fvec x, m\n.out p position\n.proc main\n mov p, m\n end\n.end\n";
+    let geometry = ".gsh point c10\n.fvec m, n\n.out p position\n.entry gm\n.proc gm\n mov p, m\n end\n.end\n";
+    let fvec = |text: String| header(&text).into_iter().filter(|l| l.contains("FVEC")).collect::<Vec<_>>();
+    let behind = ["#define VSH_FVEC_x 0x00", "#define VSH_FVEC_m 0x01", "#define GSH_FVEC_m 0x0A", "#define GSH_FVEC_n 0x0B"];
+    assert_eq!(fvec(format!("{vertex};;;; file\n{geometry}")), behind);
+    let before = ["#define GSH_FVEC_x 0x00", "#define GSH_FVEC_m 0x01", "#define GSH_FVEC_n 0x0B"];
+    assert_eq!(fvec(format!("{geometry};;;; file\n{vertex}")), before);
+}
+
+/// Small things that picasso's sources have.
+#[test]
+fn names_and_numbers_as_picasso_reads_them() {
+    let text = ".in _a\n.bool bb[3]\n.setb bb[2] true\n.consti k(300, -1, 2, 0)\n.out p position\n.proc main\n mov p, _a\n end\n.end\n";
+    let bin = Shbin::read(&asm(text)).unwrap();
+    let e = &bin.executables[0];
+    // Inputs are in the table whatever their names.
+    assert_eq!(e.uniforms.iter().map(|u| u.name.as_str()).collect::<Vec<_>>(), ["_a", "bb"]);
+    assert_eq!(e.constants, [Constant::Bool(2, true), Constant::Int(3, [44, 255, 2, 0])]);
 }
 
 #[test]

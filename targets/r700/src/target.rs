@@ -202,7 +202,7 @@ impl TargetIsa for R700 {
     }
     fn assemble(&self, source: &str, _: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
         let words = program::assemble(source)?;
-        Ok(AsmOutput { code: words.iter().flat_map(|w| w.to_le_bytes()).collect(), container: None, warnings: Vec::new() })
+        Ok(AsmOutput { code: words.iter().flat_map(|w| w.to_le_bytes()).collect(), ..AsmOutput::default() })
     }
     fn container_extension(&self, chip: Option<&str>) -> &'static str {
         match abi::Platform::of(chip) {

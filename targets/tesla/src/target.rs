@@ -141,7 +141,7 @@ impl TargetIsa for Tesla {
                 Err(e) => errors.push(TextError { line: n as u32 + 1, column: 1, ..e }),
             }
         }
-        if errors.is_empty() { Ok(AsmOutput { code, container: None, warnings: Vec::new() }) } else { Err(errors) }
+        if errors.is_empty() { Ok(AsmOutput { code, ..AsmOutput::default() }) } else { Err(errors) }
     }
     fn line_places(&self, asm: &str) -> Vec<Option<std::ops::Range<u32>>> {
         asm.lines().map(crate::isa::places::line).collect()

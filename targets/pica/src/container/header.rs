@@ -3,6 +3,7 @@
 //! Facts: ISA sheet sections 14 (numbers in tables), 15 (what citro3d's functions take).
 
 use crate::container::{Executable, Shbin, UniformEntry, numbering};
+use crate::isa::asm::Declared;
 use retroshade_lower::reflect::Reflection;
 use std::fmt::Write;
 
@@ -20,36 +21,36 @@ fn prefix(e: &Executable) -> &'static str {
 }
 
 /// `BIT(n)`, or for an array a macro of the element's number.
-fn flag(out: &mut String, stage: &str, name: &str, u: &UniformEntry) {
-    let n = u.first - numbering::BOOL;
-    let _ = if u.first == u.last {
+fn flag(out: &mut String, stage: &str, name: &str, n: u16, size: u16) {
+    let _ = if size == 1 {
         writeln!(out, "#define {stage}_FLAG_{name} BIT({n})")
     } else {
         writeln!(out, "#define {stage}_FLAG_{name}(_n) BIT({n}+(_n))")
     };
 }
 
-/// The header of an assembled file: what picasso writes, integer registers counted from 0.
-pub fn of_assembly(bin: &Shbin) -> String {
+/// The header of an assembled file. What vertex programs share stands as picasso writes it, in the order of the declarations and under
+/// the prefix of the first file; then what geometry programs have to themselves.
+pub fn of_assembly(declared: &[Declared], geometry_first: bool) -> String {
     let mut out = "// Registers of the uniforms; generated.\n#pragma once\n".to_string();
-    // One prefix for all, as there.
-    let stage = bin.executables.first().map_or("VSH", prefix);
-    let mut seen: Vec<&str> = Vec::new();
-    for u in bin.executables.iter().flat_map(|e| &e.uniforms).filter(|u| u.first >= numbering::FLOAT) {
-        if seen.contains(&u.name.as_str()) {
+    let prefix = |d: &Declared| if d.geometry || geometry_first { "GSH" } else { "VSH" };
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    let (own, shared): (Vec<&Declared>, Vec<&Declared>) = declared.iter().partition(|d| d.geometry);
+    for d in shared.into_iter().chain(own) {
+        let (stage, name) = (prefix(d), d.name.as_str());
+        if seen.contains(&(stage, name)) {
             continue;
         }
-        seen.push(&u.name);
-        let name = identifier(&u.name);
-        let _ = match u.first {
-            numbering::INT..numbering::BOOL => writeln!(out, "#define {stage}_IVEC_{name} 0x{:02X}", u.first - numbering::INT),
+        seen.push((stage, name));
+        let _ = match d.first {
+            numbering::INT..numbering::BOOL => writeln!(out, "#define {stage}_IVEC_{name} 0x{:02X}", d.first - numbering::INT),
             n if n < numbering::INT => writeln!(out, "#define {stage}_FVEC_{name} 0x{:02X}", n - numbering::FLOAT),
-            _ => {
-                flag(&mut out, stage, &name, u);
+            n => {
+                flag(&mut out, stage, name, n - numbering::BOOL, d.size);
                 Ok(())
             }
         };
-        let _ = writeln!(out, "#define {stage}_ULEN_{name} {}", u.last - u.first + 1);
+        let _ = writeln!(out, "#define {stage}_ULEN_{name} {}", d.size);
     }
     out
 }
@@ -80,7 +81,7 @@ pub fn of_program(bin: &Shbin, r: &Reflection) -> String {
             numbering::FLOAT..numbering::INT => writeln!(out, "#define {stage}_FVEC_{name} 0x{:02X}", u.first - numbering::FLOAT),
             numbering::INT..numbering::BOOL => writeln!(out, "#define {stage}_IVEC_{name} 0x{:02X}", INT + u.first - numbering::INT),
             _ => {
-                flag(&mut out, stage, &name, u);
+                flag(&mut out, stage, &name, u.first - numbering::BOOL, u.last - u.first + 1);
                 writeln!(out, "#define {stage}_BOOL_{name} 0x{:02X}", BOOL + u.first - numbering::BOOL)
             }
         };

@@ -1,10 +1,11 @@
 //! The file assembler for picasso's language: directives, procedures, blocks, padding NOPs, labels, the container.
 //!
 //! Facts: ISA sheet sections 11 (padding rules), 14 (tables), 16 (language). A line `;;;; file` begins another program,
-//! as a further file on picasso's command line does: symbols start afresh, code and descriptors are shared.
+//! as a further file on picasso's command line does: symbols start afresh, code and descriptors are shared. Other marks
+//! that picasso takes for comments say what its language cannot: `;;;; name` and `;;;; uniform`.
 
 use crate::abi::semantics::DUMMY;
-use crate::container::{Constant, Executable, MEANT_OUTPUTS, OUTPUT_TYPES, OutputEntry, Shbin, UniformEntry, numbering};
+use crate::container::{Constant, Executable, MEANT_OUTPUTS, OUTPUT_TYPES, OutputEntry, Shbin, UniformEntry, header, numbering};
 use crate::emit::descriptors;
 use crate::isa::forms::Op;
 use crate::isa::parse::{Named, Names, Parsed, components, is_name, mask_of, number, parse_statement, plain_register, strip_comment};
@@ -18,8 +19,25 @@ use retroshade_lower::{AsmOutput, TextError};
 pub const FILE_MARK: &str = ";;;; file";
 /// Behind a mark: the program's uniforms have places of their own. Without it vertex programs share theirs by name.
 pub const OWN_UNIFORMS: &str = "own uniforms";
+/// Behind a declaration: the name in the file, where an identifier cannot say it.
+pub const NAME_MARK: &str = ";;;; name ";
+/// A uniform that lies over others: its first register, how many, its name.
+pub const UNIFORM_MARK: &str = ";;;; uniform ";
 /// Words of vertex code that the loader takes.
 pub const VERTEX_WORDS: usize = 512;
+
+/// A uniform as the header names it.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// The identifier.
+    pub name: String,
+    /// First number, as in the container's tables.
+    pub first: u16,
+    /// Number of registers.
+    pub size: u16,
+    /// Whether it belongs to a geometry program that shares none with vertex programs.
+    pub geometry: bool,
+}
 
 /// A C-style name as picasso exports it: `$` becomes `.`.
 fn exported(name: &str) -> String {
@@ -112,6 +130,10 @@ struct Assembler {
     warnings: Vec<TextError>,
     /// Whether NOPs that a block's end needs are put in.
     pad: bool,
+    /// Uniforms in the order of their declarations, for the header.
+    declared: Vec<Declared>,
+    /// Whether the first file is a geometry program.
+    geometry_first: Option<bool>,
 }
 
 /// One program's directives.
@@ -128,6 +150,8 @@ struct Program {
     top_int: u8,
     /// Components of each output register that have a type.
     outputs: [u8; 16],
+    /// The name in the file of what the line declares.
+    real: Option<String>,
     /// Lines of an open `.constfa`.
     array: Option<(String, Option<usize>, Vec<[f32; 4]>)>,
 }
@@ -163,6 +187,13 @@ pub fn assemble(source: &str, pad: bool) -> Result<AsmOutput, Vec<TextError>> {
             }
             continue;
         }
+        if let Some(rest) = line.strip_prefix(UNIFORM_MARK) {
+            if let Err(e) = a.over_others(rest) {
+                a.error(e, number, line);
+            }
+            continue;
+        }
+        a.program.real = line.split_once(NAME_MARK).map(|(_, name)| name.trim_end().to_string());
         // What a preprocessor leaves of file names and lines.
         if line.trim_start().starts_with('#') {
             continue;
@@ -372,13 +403,13 @@ impl Assembler {
                     let Some(Reg::C(n)) = reg else { return fail(format!("`{name}` is not a float uniform")) };
                     self.float_constant(n, floats(&v)?);
                 } else {
-                    let n = self.small_register('i', name)?;
+                    let n = crate::isa::parse::uniform('i', name, &self.program.symbols)?;
                     self.program.exe.constants.push(Constant::Int(n as u16, bytes(&v)?));
                 }
             }
             "setb" => {
                 let (name, v) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
-                let n = self.small_register('b', name)?;
+                let n = crate::isa::parse::uniform('b', name, &self.program.symbols)?;
                 let v = match v.trim().to_ascii_lowercase().as_str() {
                     "true" | "on" | "1" => true,
                     "false" | "off" | "0" => false,
@@ -400,7 +431,8 @@ impl Assembler {
                     },
                 };
                 self.program.exe.inputs |= 1 << n;
-                self.export(name, numbering::INPUT + n as u16, 1);
+                // Inputs have no hidden names.
+                self.entry(name, numbering::INPUT + n as u16, 1);
                 self.name(name, Reg::V(n))?;
             }
             "out" => return self.output(args),
@@ -491,7 +523,13 @@ impl Assembler {
                 n
             }
         };
-        self.export(name, first + u16::from(n), size as u16);
+        if !name.starts_with('_') {
+            let geometry = self.program.geometry_space();
+            self.declared.push(Declared { name: name.to_string(), first: first + u16::from(n), size: size as u16, geometry });
+        }
+        if !name.starts_with('_') || self.program.real.is_some() {
+            self.entry(name, first + u16::from(n), size as u16);
+        }
         match kind {
             Kind::Float => self.name(name, Reg::C(n))?,
             Kind::Int => {
@@ -518,10 +556,31 @@ impl Assembler {
         }
     }
 
-    fn export(&mut self, name: &str, first: u16, size: u16) {
-        if !name.starts_with('_') {
-            self.program.exe.uniforms.push(UniformEntry { name: exported(name), first, last: first + size - 1 });
+    /// An entry of the container's table.
+    fn entry(&mut self, name: &str, first: u16, size: u16) {
+        let name = self.program.real.take().unwrap_or_else(|| exported(name));
+        self.program.exe.uniforms.push(UniformEntry { name, first, last: first + size - 1 });
+    }
+
+    /// What stands behind [`UNIFORM_MARK`].
+    fn over_others(&mut self, text: &str) -> Parsed<()> {
+        let mut words = text.splitn(3, ' ');
+        let kinds = [('c', Kind::Float), ('i', Kind::Int), ('b', Kind::Bool)];
+        let place = words.next().and_then(|reg| {
+            let (letter, kind) = kinds.into_iter().find(|(letter, _)| reg.starts_with(*letter))?;
+            Some((kind, reg.strip_prefix(letter)?.parse::<u8>().ok()?))
+        });
+        let size = words.next().and_then(number).and_then(|n| u16::try_from(n).ok());
+        let (Some((kind, n)), Some(size), Some(name)) = (place, size, words.next()) else {
+            return fail(format!("`{UNIFORM_MARK}` takes a register, how many, and a name"));
+        };
+        let (registers, first) = kind.registers();
+        if size == 0 || u32::from(n) + u32::from(size) > u32::from(registers) {
+            return fail("the uniform lies outside the register file");
         }
+        self.program.real = Some(name.trim_end().to_string());
+        self.entry("", first + u16::from(n), size);
+        Ok(())
     }
 
     fn define(&mut self, name: &str, named: Named) -> Parsed<()> {
@@ -532,11 +591,6 @@ impl Assembler {
 
     fn name(&mut self, name: &str, reg: Reg) -> Parsed<()> {
         self.define(name, Named { reg, index: Index::None, neg: false, swz: IDENTITY })
-    }
-
-    fn small_register(&self, kind: char, name: &str) -> Parsed<u8> {
-        let n = self.program.symbols.uniform(kind, name).or_else(|| name.strip_prefix(kind).and_then(|d| d.parse().ok()));
-        n.filter(|n| *n < if kind == 'b' { 16 } else { 4 }).ok_or_else(|| TextError::new(format!("`{name}` is not such a register")))
     }
 
     fn constant_register(&mut self, size: usize) -> Parsed<u8> {
@@ -672,6 +726,7 @@ impl Assembler {
             }
         }
         self.labels.clear();
+        self.geometry_first.get_or_insert(p.exe.geometry);
         if p.no_dvle {
             return;
         }
@@ -714,6 +769,7 @@ impl Assembler {
         })?;
         let bin = Shbin { code, descriptors, executables: self.executables };
         Ok(AsmOutput {
+            header: Some(header::of_assembly(&self.declared, self.geometry_first == Some(true))),
             code: bin.code.iter().flat_map(|w| w.to_le_bytes()).collect(),
             container: (!bin.executables.is_empty()).then(|| bin.write()),
             warnings: self.warnings,
@@ -830,9 +886,8 @@ fn floats(text: &str) -> Parsed<[f32; 4]> {
 fn bytes(text: &str) -> Parsed<[u8; 4]> {
     let mut out = [0; 4];
     for (o, t) in out.iter_mut().zip(parts(text)?) {
-        // Negative steps are written as such.
-        let byte = number(t).filter(|v| (-128..256).contains(v));
-        *o = byte.ok_or_else(|| TextError::new(format!("`{t}` is not a number from -128 to 255")))? as u8;
+        // The low byte, as picasso takes it: -1 is 255.
+        *o = number(t).ok_or_else(|| TextError::new(format!("`{t}` is not a number")))? as u8;
     }
     Ok(out)
 }

@@ -1,7 +1,7 @@
 //! A whole `.shbin` as text that picasso takes: directives from the tables, procedures and blocks from the flow fields.
 
 use crate::container::{Constant, Executable, OUTPUT_TYPES, Shbin, numbering};
-use crate::isa::asm::{FILE_MARK, OWN_UNIFORMS};
+use crate::isa::asm::{FILE_MARK, NAME_MARK, OWN_UNIFORMS, UNIFORM_MARK};
 use crate::isa::forms::Op;
 use crate::isa::parse::letters;
 use crate::isa::text::instruction;
@@ -122,6 +122,16 @@ fn symbol(name: &str) -> String {
     if out.chars().next().is_none_or(|c| c.is_ascii_digit()) { format!("u{out}") } else { out }
 }
 
+/// A name without what would end its line.
+fn one_line(name: &str) -> String {
+    name.replace(['\n', '\r'], " ")
+}
+
+/// What an identifier cannot say stands behind it, for our assembler.
+fn real_name(symbol: &str, name: &str, hidden: bool) -> String {
+    if symbol.replace('$', ".") == name && !hidden { String::new() } else { format!(" {NAME_MARK}{}", one_line(name)) }
+}
+
 /// An input register as picasso takes it: by number it knows v0 to v14 only.
 fn input(n: u16) -> String {
     if n == 15 { "v14[1]".to_string() } else { format!("v{n}") }
@@ -149,7 +159,9 @@ fn header(out: &mut String, e: &Executable, entry: &str) {
         let mut next = if word == ".fvec" && e.geometry && e.mode != 0 { first + free } else { first };
         for u in e.uniforms.iter().filter(|u| (first..end).contains(&u.first)) {
             if u.first < next {
-                line(format!("; {} lies over other uniforms", u.name));
+                // It lies over other uniforms.
+                let letter = &word[1..2].replace('f', "c");
+                line(format!("{UNIFORM_MARK}{letter}{} {} {}", u.first - first, u.last - u.first + 1, one_line(&u.name)));
                 continue;
             }
             if u.first > next {
@@ -157,14 +169,14 @@ fn header(out: &mut String, e: &Executable, entry: &str) {
             }
             let size = u.last - u.first + 1;
             let name = symbol(&u.name);
-            // What an identifier cannot say stands behind it.
-            let real = if name.replace('$', ".") == u.name { String::new() } else { format!(" ; {}", u.name.replace(['\n', '\r'], " ")) };
+            let real = real_name(&name, &u.name, name.starts_with('_'));
             line(if size == 1 { format!("{word} {name}{real}") } else { format!("{word} {name}[{size}]{real}") });
             next = u.last + 1;
         }
     }
     for u in e.uniforms.iter().filter(|u| u.last < 16) {
-        line(format!(".in {} {}", symbol(&u.name), input(u.first)));
+        let name = symbol(&u.name);
+        line(format!(".in {name} {}{}", input(u.first), real_name(&name, &u.name, false)));
     }
     for c in &e.constants {
         line(match c {

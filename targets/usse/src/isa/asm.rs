@@ -75,7 +75,7 @@ pub fn assemble(source: &str) -> Result<AsmOutput, Vec<TextError>> {
             Err(e) => errors.push(TextError::at(n as u32 + 1, 1, e.message)),
         }
     }
-    if errors.is_empty() { Ok(AsmOutput { code, container: None, warnings: Vec::new() }) } else { Err(errors) }
+    if errors.is_empty() { Ok(AsmOutput { code, ..AsmOutput::default() }) } else { Err(errors) }
 }
 
 /// Disassembles code words: address, text and, in native syntax, the listing.
