@@ -215,38 +215,88 @@ fn what_is_too_long_in_its_callers_stays_whole() {
 }
 
 /// What shares a register has a macro for its components, and nothing else has: x is the last member of a `C3D_FVec`.
+/// Without `--pack-uniforms` nothing shares, members of an array of structures included.
 #[test]
 fn what_shares_a_register_is_set_by_component() {
     let text = "#version 450
         layout(location = 0) in vec4 p;
         layout(std140, binding = 0) uniform U { float time; vec2 scroll; vec4 tint; };
         struct Light { vec3 towards; float power; };
+        struct Bone { mat4x3 m; vec3 at; float weight; vec2 uv; bool on; };
         uniform Light lights[2];
+        uniform Bone bones[3];
+        uniform vec4 one;
         void main() {
-            gl_Position = p * time + scroll.xyxy * tint;
+            gl_Position = p * time + scroll.xyxy * tint + one;
             for (int n = 0; n < 2; ++n) gl_Position.xyz += lights[n].towards * lights[n].power;
+            for (int n = 0; n < 3; ++n)
+                if (bones[n].on) gl_Position.xyz += bones[n].m * p * bones[n].weight + bones[n].at + bones[int(p.x)].uv.xyx;
         }";
     let m = glsl("a.vert", text, FrontOptions::default());
-    let header = |pack_uniforms| {
-        let s = retroshade_pica::isa().compile(&m, &Options { pack_uniforms, ..Options::default() }).unwrap();
-        String::from_utf8(s.extra["header"].clone()).unwrap()
+    let isa = retroshade_pica::isa();
+    let compiled = |pack_uniforms| {
+        let options = Options { pack_uniforms, ..Options::default() };
+        let env = random_env(&m, 24, 8, &mut Rng::new(3));
+        assert!(matches!(diff_with(isa, &m, &env, &options), Ok(Verdict::Agrees { .. })), "packed: {pack_uniforms}");
+        isa.compile(&m, &options).unwrap()
     };
-    let lines = |text: &str| text.lines().filter(|l| l.contains("_FCOMP_")).map(str::to_string).collect::<Vec<_>>();
-    let of_lights = [
-        "#define VSH_FCOMP_lights_0__towards(_n) c[3-(_n)]",
+    let (apart, packed) = (compiled(false), compiled(true));
+    let lines = |s: &CompiledShader| {
+        let text = String::from_utf8(s.extra["header"].clone()).unwrap();
+        let mut found = text.lines().filter(|l| l.contains("_FCOMP_")).map(str::to_string).collect::<Vec<_>>();
+        found.retain(|l| !l.contains("bones"));
+        found.sort();
+        found
+    };
+    let want = [
         "#define VSH_FCOMP_lights_0__power(_n) c[0-(_n)]",
-        "#define VSH_FCOMP_lights_1__towards(_n) c[3-(_n)]",
+        "#define VSH_FCOMP_lights_0__towards(_n) c[3-(_n)]",
         "#define VSH_FCOMP_lights_1__power(_n) c[0-(_n)]",
+        "#define VSH_FCOMP_lights_1__towards(_n) c[3-(_n)]",
+        "#define VSH_FCOMP_scroll(_n) c[1-(_n)]",
+        "#define VSH_FCOMP_time(_n) c[3-(_n)]",
     ];
-    let (mut apart, mut packed) = (lines(&header(false)), lines(&header(true)));
-    let mut want: Vec<String> = of_lights.map(str::to_string).into();
-    want.sort();
-    apart.sort();
-    assert_eq!(apart, want);
-    want.extend(["#define VSH_FCOMP_time(_n) c[3-(_n)]", "#define VSH_FCOMP_scroll(_n) c[1-(_n)]"].map(str::to_string));
-    want.sort();
-    packed.sort();
-    assert_eq!(packed, want);
+    assert_eq!((lines(&apart), lines(&packed)), (Vec::new(), want.map(str::to_string).to_vec()));
+    // The table says the same, and the text gives the file again, whatever lies over what.
+    let names = ["time", "tint", "lights[1].power", "bones[2].m", "bones[0].on", "one"];
+    for (s, shared) in [(&apart, false), (&packed, true)] {
+        let all = &Shbin::read(&s.container).unwrap().executables[0].uniforms;
+        assert!(names.iter().all(|n| all.iter().any(|u| u.name == *n)), "{all:?}");
+        let overlap = all.iter().enumerate().any(|(n, a)| all[..n].iter().any(|b| a.first <= b.last && b.first <= a.last));
+        assert_eq!(overlap, shared, "{all:?}");
+        let text = isa.disassemble(&s.container, &Default::default()).unwrap();
+        let back = isa.assemble(&text, &Default::default()).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+        assert_eq!(back.container.unwrap(), s.container, "{text}");
+    }
+}
+
+/// Rows are registers with `--pack-uniforms`, too: matrices that std140 has no room for lie behind their block.
+#[test]
+fn packed_matrices_lie_in_rows() {
+    let text = "#version 450
+        layout(location = 0) in vec4 p;
+        layout(std140, binding = 0) uniform U { mat3x4 tex; mat2x3 a; vec4 tint; mat4x3 w; mat4x2 b; vec3 l; float f; mat2x4 many[2]; } u;
+        struct S { mat3x4 m; float f; };
+        uniform S s[2];
+        layout(location = 2) out vec4 c; layout(location = 8) out vec3 v; layout(location = 1) out vec4 q;
+        void main() {
+            gl_Position = p + u.many[1] * p.xy + s[int(p.w)].m * p.yzw * s[1].f;
+            c = u.tex * p.xyz + u.tint; v = u.a * p.xy; q = vec4(u.w * p, u.f) + vec4(u.b * p, u.l.xy);
+        }";
+    let m = glsl("a.vert", text, FrontOptions::default());
+    let isa = retroshade_pica::isa();
+    for pack_uniforms in [false, true] {
+        let options = Options { pack_uniforms, ..Options::default() };
+        let env = random_env(&m, 24, 8, &mut Rng::new(3));
+        assert!(matches!(diff_with(isa, &m, &env, &options), Ok(Verdict::Agrees { .. })), "packed: {pack_uniforms}");
+        let s = isa.compile(&m, &options).unwrap();
+        let all = &Shbin::read(&s.container).unwrap().executables[0].uniforms;
+        // As many registers as rows.
+        for (name, rows) in [("tex", 4), ("a", 3), ("w", 3), ("b", 2), ("many", 8), ("s[0].m", 4), ("s[1].m", 4)] {
+            let u = all.iter().find(|u| u.name == name || u.name == format!("u.{name}")).unwrap_or_else(|| panic!("{name}: {all:?}"));
+            assert_eq!(u.last - u.first + 1, rows, "{name}, packed: {pack_uniforms}");
+        }
+    }
 }
 
 fn geometry(inputs: &str, body: &str) -> CompiledShader {

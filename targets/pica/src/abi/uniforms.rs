@@ -1,8 +1,10 @@
 //! Where uniforms live: booleans in b, everything else in float registers.
 //!
-//! Each uniform has registers of its own, so that a program can set it alone, in the order of the blocks; arrays of structures stay
-//! together, as one index reads all their members. With `--pack-uniforms` blocks lie as std140 lays them out. Matrices lie row by
-//! row, as citro3d's `C3D_FVUnifMtx4x4` stores them, unless the option or the source says otherwise. Facts: ISA sheet section 15.
+//! Each uniform has registers of its own, so that a program can set it alone, in the order of the blocks. Members of an array of
+//! structures stay as far apart from element to element as std140 has them, as one index reads all of them: one that would share a
+//! register moves up as a whole. With `--pack-uniforms` blocks lie as std140 lays them out. Matrices lie row by row, as citro3d's
+//! `C3D_FVUnifMtx4x4` stores them, unless the option or the source says otherwise; where a block has no room for the rows, the matrix
+//! lies behind it. Facts: ISA sheet section 15.
 
 use crate::abi::{Abi, Place};
 use crate::isa::registers::FLOAT_UNIFORMS;
@@ -46,18 +48,19 @@ pub fn is_flag(u: &UniformDecl) -> bool {
     u.dims.is_empty() && u.ty.lanes == 1 && (u.ty.scalar == Scalar::I1 || u.source_type.as_deref() == Some("bool"))
 }
 
-/// How a matrix lies in rows, if it does.
+/// How a matrix lies in rows, if it does: not where the next matrix begins before its last row would end.
 pub fn transposed(u: &UniformDecl, layout: Layout) -> Option<Transposed> {
     let (columns, outer) = u.dims.split_last().filter(|_| layout.rows && u.matrix && !u.rows && u.unit == 16)?;
     let (columns, rows) = (columns.count, u32::from(u.ty.lanes));
     // Matrices behind each other move together or apart; between them members of a structure keep their places.
     let dense = |d: &[Dim]| d.iter().rev().try_fold(columns * 16, |want, d| (d.stride == want).then_some(want * d.count)).is_some();
     let from = outer.last().map_or(columns, |d| d.stride / 16);
-    if dense(outer) && !layout.packed {
-        Some(Transposed { from, to: rows })
-    } else {
-        (rows <= columns).then_some(Transposed { from, to: from })
+    // Packed ones stay where std140 has them, if there is room.
+    if dense(outer) && (!layout.packed || rows > columns) {
+        return Some(Transposed { from, to: rows });
     }
+    let room = outer.last().map_or(rows, |_| from);
+    (rows <= room).then_some(Transposed { from, to: from })
 }
 
 /// Which column of its matrix a unit of a uniform is.
@@ -65,13 +68,6 @@ pub fn column(u: &UniformDecl, unit: u32) -> u32 {
     let outer = u.dims.split_last().map_or(&[][..], |(_, outer)| outer);
     let rest = outer.iter().fold(unit * u.unit, |rest, d| rest - (rest / d.stride.max(1)).min(d.count.saturating_sub(1)) * d.stride);
     rest / u.unit.max(1)
-}
-
-/// Registers that a uniform takes by itself.
-fn size(u: &UniformDecl, rows: Option<Transposed>) -> u32 {
-    let here = Place::Float { reg: 0, comp: 0, rows };
-    let last = component(u, here, u.elements().max(1) - 1, u32::from(u.ty.lanes) - 1);
-    last.map_or(1, |(reg, _)| u32::from(reg) + 1)
 }
 
 /// First byte and end of a uniform in its block.
@@ -103,6 +99,51 @@ fn clusters(m: &Module) -> Vec<Vec<Uniform>> {
     out.into_iter().map(|c| c.0).collect()
 }
 
+/// Components of the float registers that uniforms have, from c0.
+#[derive(Default)]
+struct Taken(Vec<u8>);
+
+/// More registers than any program can ask for without being refused.
+const ENOUGH: u32 = 1 << 12;
+
+impl Taken {
+    /// The components that a uniform needs, by registers from its first one.
+    fn needed(u: &UniformDecl, comp: u8, rows: Option<Transposed>) -> Vec<(u32, u8)> {
+        let here = Place::Float { reg: 0, comp, rows };
+        let lanes = (0..u.elements().max(1)).flat_map(|n| (0..u32::from(u.ty.lanes)).map(move |l| (n, l)));
+        let mut all: IndexMap<u32, u8> = IndexMap::new();
+        for (reg, comp) in lanes.filter_map(|(n, l)| component(u, here, n, l)) {
+            *all.entry(u32::from(reg)).or_insert(0) |= 1 << comp;
+        }
+        all.into_iter().collect()
+    }
+
+    /// Puts a uniform at the first register from `from` up where nothing is in its way; gives the place, and the register behind it.
+    fn put(&mut self, u: &UniformDecl, from: u32, comp: u8, rows: Option<Transposed>, shared: bool) -> (Place, u32) {
+        if u.units() > ENOUGH || from > ENOUGH {
+            return (Place::Float { reg: 0, comp, rows }, from.saturating_add(u.units()));
+        }
+        let needed = Taken::needed(u, comp, rows);
+        let mask = |m: u8| if shared { m } else { 15 };
+        let free = |at: u32| needed.iter().all(|(r, m)| self.0.get((at + r) as usize).is_none_or(|t| t & mask(*m) == 0));
+        let at = (from..).find(|at| free(*at)).unwrap_or(from);
+        let end = at + needed.iter().map(|(r, _)| r + 1).max().unwrap_or(0);
+        self.0.resize(self.0.len().max(end as usize), 0);
+        needed.iter().for_each(|(r, m)| self.0[(at + r) as usize] |= mask(*m));
+        (Place::Float { reg: at as u16, comp, rows }, end)
+    }
+}
+
+/// Uniforms of each block, as its layout orders them.
+fn blocks(m: &Module) -> Vec<Vec<Uniform>> {
+    let mut blocks: IndexMap<(u32, u32), Vec<Uniform>> = IndexMap::new();
+    for (k, u) in m.uniforms.iter().filter(|(_, u)| !is_flag(u)) {
+        blocks.entry((u.group, u.binding)).or_default().push(k);
+    }
+    blocks.sort_keys();
+    blocks.into_values().collect()
+}
+
 /// Gives every uniform its place.
 pub fn assign(m: &Module, abi: &mut Abi, layout: Layout) -> Result<(), CompileError> {
     for (n, (k, u)) in (0u8..).zip(m.uniforms.iter().filter(|(_, u)| is_flag(u))) {
@@ -112,35 +153,25 @@ pub fn assign(m: &Module, abi: &mut Abi, layout: Layout) -> Result<(), CompileEr
         abi.uniforms[k] = Place::Bool(n);
     }
     let mut at = u32::from(abi.free);
-    if layout.packed {
-        let mut blocks: IndexMap<(u32, u32), u32> = IndexMap::new();
-        for u in m.uniforms.values().filter(|u| !is_flag(u)) {
-            let b = blocks.entry((u.group, u.binding)).or_insert(0);
-            *b = (*b).max(extent(u).1.div_ceil(16));
-        }
-        blocks.sort_keys();
-        for size in blocks.values_mut() {
-            (*size, at) = (at, at + *size);
-        }
-        for (k, u) in m.uniforms.iter().filter(|(_, u)| !is_flag(u)) {
-            let base = blocks.get(&(u.group, u.binding)).copied().unwrap_or(0);
-            let (reg, comp) = ((base + u.offset / 16) as u16, (u.offset % 16 / 4) as u8);
-            abi.uniforms[k] = Place::Float { reg, comp, rows: transposed(u, layout) };
-        }
-    } else {
-        for members in clusters(m) {
-            let alone = members.len() == 1;
-            let start = members.iter().map(|k| m.uniforms[*k].offset / 16).min().unwrap_or(0);
-            let mut end = at;
-            for k in members {
-                let u = &m.uniforms[k];
-                // In a structure nothing may change its distance.
-                let rows = transposed(u, Layout { packed: !alone, ..layout });
-                let (reg, comp) = if alone { (at, 0) } else { (at + u.offset / 16 - start, (u.offset % 16 / 4) as u8) };
-                end = end.max(if alone { at + size(u, rows) } else { at + extent(u).1.div_ceil(16) - start });
-                abi.uniforms[k] = Place::Float { reg: reg as u16, comp, rows };
-            }
-            at = end;
+    let mut taken = Taken(vec![15; at as usize]);
+    let groups = if layout.packed { blocks(m) } else { clusters(m) };
+    for members in groups {
+        // What stands alone goes into holes that structures left.
+        let alone = !layout.packed && members.len() == 1;
+        let first = if alone { u32::from(abi.free) } else { at };
+        let start = if layout.packed { 0 } else { members.iter().map(|k| m.uniforms[*k].offset / 16).min().unwrap_or(0) };
+        // In a structure or block nothing may change its distance, and matrices that need more registers give way.
+        let rows = |k: Uniform| transposed(&m.uniforms[k], Layout { packed: !alone, ..layout });
+        let wide = |k: Uniform| rows(k).is_some() && u32::from(m.uniforms[k].ty.lanes) > m.uniforms[k].dims.last().map_or(0, |d| d.count);
+        let (last, mut in_order): (Vec<Uniform>, Vec<Uniform>) = members.into_iter().partition(|k| layout.packed && wide(*k));
+        in_order.extend(last);
+        for k in in_order {
+            let u = &m.uniforms[k];
+            let from = if alone { first } else { first + u.offset / 16 - start };
+            let comp = if layout.packed { (u.offset % 16 / 4) as u8 } else { 0 };
+            let (place, end) = taken.put(u, from, comp, rows(k), layout.packed);
+            abi.uniforms[k] = place;
+            at = at.max(end);
         }
     }
     if at > FLOAT_UNIFORMS as u32 {
