@@ -10,6 +10,7 @@
 
 pub mod analysis;
 pub mod builder;
+pub mod cancel;
 pub mod diag;
 pub mod docs;
 pub mod entities;
@@ -30,6 +31,7 @@ pub mod types;
 pub mod verify;
 
 pub use builder::Builder;
+pub use cancel::Cancel;
 pub use diag::{Diagnostic, FileId, Severity, SourceMap, Span};
 pub use entities::*;
 pub use env::{InvocationInputs, InvocationResult, ShaderEnv, ShaderResult, TextureData};

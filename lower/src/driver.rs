@@ -6,11 +6,10 @@
 //! ```
 
 use crate::error::CompileError;
-use crate::limits::Cancel;
 use crate::options::{OptLevel, Options};
 use retroshade_emit::LayoutError;
 use retroshade_ir::passes::{PASSES, PassOptions};
-use retroshade_ir::{Module, Numerics, Span};
+use retroshade_ir::{Cancel, Module, Numerics, Span};
 
 /// The stages of every target, in the order in which a shader walks through them. A target leaves out what it does not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,7 +99,7 @@ impl Options {
             OptLevel::O1 => 1,
             OptLevel::O2 | OptLevel::Os => 2,
         };
-        PassOptions { level, robust: self.robust, numerics, ..PassOptions::default() }
+        PassOptions { level, robust: self.robust, numerics, cancel: self.cancel.clone(), ..PassOptions::default() }
     }
     /// Work of so many units, within the caller's limits.
     pub fn budget(&self, units: u64) -> Budget {

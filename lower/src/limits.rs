@@ -1,10 +1,7 @@
 //! Limits of a compilation, as data: what a program may ask for before it is refused, and a flag by which a caller ends the work.
 //!
 //! Whoever goes beyond a limit ends with an error that says how much was needed and how much there is; no limit changes code that is
-//! within it. Time is no limit here: results never depend on a clock. A caller that has one sets the [flag](Cancel).
-
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+//! within it. Time is no limit here: results never depend on a clock. A caller that has one sets the [flag](crate::Cancel).
 
 /// What a compilation may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,21 +46,6 @@ impl Limits {
     }
 }
 
-/// A flag by which a caller ends a compilation: searches and passes look at it, and the compilation fails (C0033). Copies are one flag.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Option<Arc<AtomicBool>>);
-
-impl Cancel {
-    /// A compilation that ends when the flag is set.
-    pub fn when(flag: Arc<AtomicBool>) -> Cancel {
-        Cancel(Some(flag))
-    }
-    /// Whether somebody has set it.
-    pub fn is_set(&self) -> bool {
-        self.0.as_ref().is_some_and(|f| f.load(Ordering::Relaxed))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,14 +60,5 @@ mod tests {
             seen.push(l);
         }
         assert!(!Limits::default().set("nothing", 1));
-    }
-
-    #[test]
-    fn copies_are_one_flag() {
-        let flag = Arc::new(AtomicBool::new(false));
-        let (one, two) = (Cancel::when(flag.clone()), Cancel::when(flag.clone()).clone());
-        assert!(!one.is_set() && !Cancel::default().is_set());
-        flag.store(true, Ordering::Relaxed);
-        assert!(one.is_set() && two.is_set());
     }
 }

@@ -1,7 +1,8 @@
 //! Options of a compilation.
 
-use crate::limits::{Cancel, Limits};
+use crate::limits::Limits;
 use indexmap::IndexSet;
+use retroshade_ir::Cancel;
 
 /// How hard to optimise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

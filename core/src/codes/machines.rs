@@ -40,7 +40,6 @@ pub(super) const ROWS: &[Row] = &[
     ("R0305", "a buffer offset does not fit", "Fetches have a field of 16 bits.", "Put what is used together nearer to the beginning."),
     ("R0306", "too many values are alive at once", "There are 123 registers of four components, then scratch memory.", "Compute values nearer to where they are used."),
     ("R0307", "the program does not fit its encoding", "A constant or an address is out of reach.", "Make the program shorter; `-Os` helps."),
-    ("T0001", "there is no such chip", "The Tesla family has g80 to mcp89.", "`shaderc targets tesla` lists the chips."),
     ("T0010", "a call remains", "Functions are inlined, and this one could not be.", "Recursion is not possible."),
     ("T0011", "an operation that Tesla does not have", "The machine lacks it, and no sequence computes it.", "Compute it otherwise."),
     ("T0012", "an operation that Tesla does not have", "The machine lacks it in this form.", "Compute it otherwise."),

@@ -5,6 +5,7 @@
 use super::contract::FpContract;
 use super::inline::InlinePolicy;
 use super::*;
+use crate::cancel::Cancel;
 use crate::entities::FuncId;
 use crate::module::Module;
 use crate::numerics::{Numerics, Reference};
@@ -47,6 +48,8 @@ pub struct PassOptions {
     pub remat: bool,
     /// The arithmetic for folding.
     pub numerics: &'static dyn Numerics,
+    /// Ends the pipeline where it is: what comes out is nothing to go on with.
+    pub cancel: Cancel,
 }
 
 impl Default for PassOptions {
@@ -68,6 +71,7 @@ impl Default for PassOptions {
             keep_tables: false,
             remat: true,
             numerics: &Reference,
+            cancel: Cancel::default(),
         }
     }
 }
@@ -187,7 +191,7 @@ impl Settled {
 
 /// Runs passes by their names, in this order: for targets, between their own steps. Returns whether one changed something.
 pub fn sequence(module: &mut Module, names: &[&str], options: &PassOptions) -> bool {
-    let passes = names.iter().filter_map(|name| by_name(name));
+    let passes = names.iter().filter(|_| !options.cancel.is_set()).filter_map(|name| by_name(name));
     passes.fold(false, |changed, p| (p.run)(module, options) | changed)
 }
 
@@ -214,7 +218,7 @@ fn runner<'a>(
     settled: &'a mut Settled,
 ) -> impl FnMut(&mut Module, &str) -> bool + 'a {
     move |module, name| {
-        let Some(pass) = by_name(name) else { return false };
+        let Some(pass) = by_name(name).filter(|_| !options.cancel.is_set()) else { return false };
         let changed = settled.run(pass, module, options);
         if changed {
             check(module, name);

@@ -1,7 +1,6 @@
 //! The chips of the family and what each has. Source: the ISA description, section 11.
 
 use crate::isa::forms::Feature;
-use retroshade_ir::Span;
 use retroshade_lower::{CompileError, Options, TextError, TextOptions};
 
 /// A chip.
@@ -60,7 +59,7 @@ pub fn by_name(name: &str) -> Option<&'static Chip> {
 /// The chip of a compilation.
 pub(crate) fn of_options(options: &Options) -> Result<&'static Chip, CompileError> {
     let name = options.chip.as_deref().unwrap_or("g84");
-    by_name(name).ok_or_else(|| CompileError::unsupported("T0001", Span::NONE, format!("unknown chip `{name}`")))
+    by_name(name).ok_or_else(|| CompileError::Internal(format!("the chip `{name}` was not looked up")))
 }
 
 /// The chip whose instructions a text is made of: every chip's where none is named.

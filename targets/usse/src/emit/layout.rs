@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_branch_has_a_reach() {
-        let branch = |to| Word { target: Some(to), ..Word::new(BR, vec![(field!(br_type), 1)], Span::NONE) };
+        let branch = |to| Word { target: Some(to), ..Word::new(BR, vec![(field!(br_type), 1), (field!(pred), 1)], Span::NONE) };
         let filler = |n| vec![Word::new(NOP, Vec::new(), Span::NONE); n];
         let program = |n| assemble(Stage::Fragment, vec![vec![branch(2)], filler(n), filler(1)], false);
         assert!(program(1 << 10).is_ok());
