@@ -105,6 +105,26 @@ impl Published {
             queries,
         }
     }
+    /// What the writer makes of the parts, with words that do nothing for code, and those fields that the writer leaves 0 as they are.
+    fn file(&self) -> Vec<u8> {
+        let code = |n| vec![0xf800_0140_0000_0000; self.n(n) as usize];
+        let mut file = container::write(&Gxp { primary: code("np"), secondary: code("ns"), ..self.container() });
+        let mut patch = |at: usize, size: usize, n: u64| file[at..at + size].copy_from_slice(&n.to_le_bytes()[..size]);
+        for (at, size, key) in
+            [(0x38, 2, "t2"), (0x50, 4, "scratch"), (0x54, 4, "thread"), (0x58, 4, "litbuf"), (0x60, 4, "texbuf"), (0x88, 4, "ntbds")]
+        {
+            patch(at, size, self.n(key));
+        }
+        if self.fragment() {
+            patch(container::HEADER, 8, self.fields["fo"]["w0"].as_u64().unwrap());
+            patch(container::HEADER + 9, 1, self.fields["fo"]["b9"].as_u64().unwrap());
+        }
+        let at = container::sections(&file).unwrap().into_iter().find(|s| s.0 == "containers").map_or(0, |s| s.1.start);
+        for (n, row) in self.rows("C").iter().enumerate() {
+            file[at + 8 * n + 2..at + 8 * n + 4].copy_from_slice(&(row[1] as u16).to_le_bytes());
+        }
+        file
+    }
     fn sections(&self) -> Vec<container::Section> {
         let at = |key: &str| self.fields["positions"][key].as_u64().unwrap() as usize;
         let table = |name, key: &str, count: &str, size: usize| (name, at(key)..at(key) + size * self.n(count) as usize);
@@ -136,7 +156,8 @@ fn the_rules_are_silent_about_published_containers() {
     assert!(all.len() > 90);
     for p in &all {
         let g = p.container();
-        let mut found = lint::check(&g, &p.sections(), false);
+        let file = p.file();
+        let mut found = lint::check(&g, &p.sections(), &file, false);
         // Their table of literals begins with half of the program's last word.
         if PATCHED.iter().any(|name| p.name.ends_with(name)) {
             assert!(found.len() == 1 && found[0].message.starts_with("literal: literal 0x"), "{}: {found:?}", p.name);
@@ -144,8 +165,6 @@ fn the_rules_are_silent_about_published_containers() {
         }
         assert_eq!(found, vec![], "{}", p.name);
         // Its interface can be read: everything that it declares has a name and a place.
-        let code = |n| vec![0xf800_0140_0000_0000; p.n(n) as usize];
-        let file = container::write(&Gxp { primary: code("np"), secondary: code("ns"), ..g.clone() });
         isa().container_interface(&file).unwrap_or_else(|e| panic!("{}: {}", p.name, e.message));
         // What the writer makes of the same parts lies in the same order.
         if p.n("minor") == 5 {

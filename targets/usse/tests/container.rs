@@ -10,6 +10,7 @@ const LIT: &str = r#"
 shader fragment "lit"
 input    %uv   : f32x2    @location(0)
 input    %rgba : f32x4    @location(1)
+input    %more : f32x4    @location(2)
 uniform  %tint : f32x4    @binding(0)
 texture  %tex  : 2d f32   @binding(1)
 output   %color : f32x4   @location(0)
@@ -17,13 +18,18 @@ block0:
     v0 = input.f32x2 %uv
     v1 = input.f32x4 %rgba
     v2 = tex.f32x4 sample %tex, v0
-    v3 = fmul v2, v1
+    v8 = fadd v0, v0
+    v9 = tex.f32x4 sample %tex, v8
+    v10 = input.f32x4 %more
+    v11 = fmul v9, v10
+    v12 = fmul v2, v1
+    v3 = fadd v11, v12
     v4 = uniform.f32x4 %tint
     v5 = fmul v3, v4
     v6 = extract v5, 3
     v7 = fconst.f32 0.666
-    v8 = fcmp olt v6, v7
-    discard v8
+    v13 = fcmp olt v6, v7
+    discard v13
     output %color, v5
     return
 "#;
@@ -66,6 +72,14 @@ fn first_input(g: &mut Gxp, change: fn(&mut container::Descriptor)) {
     }
 }
 
+/// Changes the last input descriptor, which reads no texture.
+fn last_input(g: &mut Gxp, change: fn(&mut container::Descriptor)) {
+    if let Varyings::Fragment { descriptors, .. } = &mut g.varyings {
+        let last = descriptors.iter().rposition(|d| !d.reads_texture()).unwrap();
+        change(&mut descriptors[last]);
+    }
+}
+
 /// Damage to a container, and the rule that notices it.
 const DAMAGE: &[(&str, bool, fn(&mut Gxp))] = &[
     ("version", true, |g| g.minor = 7),
@@ -74,7 +88,7 @@ const DAMAGE: &[(&str, bool, fn(&mut Gxp))] = &[
     ("phase-header", true, |g| g.phases[1] += 1),
     ("phase-header", true, |g| g.primary[0] = 0xfa44_0700_0000_0000),
     ("fragment-flags", true, |g| g.flags ^= container::flag::ITERATED),
-    ("fragment-flags", true, |g| g.texunit_flags = 0),
+    ("texture-units", true, |g| g.texunit_flags = 0),
     ("kill", true, |g| g.flags ^= container::flag::KILL),
     ("kill", true, |g| g.literals.retain(|l| l.1 != 0xe000)),
     ("parameter", true, |g| g.parameters[0].category = 6),
@@ -97,7 +111,7 @@ const DAMAGE: &[(&str, bool, fn(&mut Gxp))] = &[
     ("literal", true, |g| g.literals[0].0 = 40),
     ("buffer-flags", true, |g| g.buffer_flags = 0),
     ("base", false, |g| g.uniform_buffers[0].2 = -3),
-    ("texture-state", true, |g| g.texunit_flags |= 2 << 4),
+    ("texture-units", true, |g| g.texunit_flags |= 2 << 4),
     ("outputs", false, |g| {
         if let Varyings::Vertex { outputs1, .. } = &mut g.varyings {
             *outputs1 += 1 << 24;
@@ -108,6 +122,99 @@ const DAMAGE: &[(&str, bool, fn(&mut Gxp))] = &[
     ("result", true, |g| {
         if let Varyings::Fragment { output_type, .. } = &mut g.varyings {
             *output_type = 3;
+        }
+    }),
+    ("version", true, |g| g.sdk = 0x1234),
+    ("version", true, |g| g.compiler = 0),
+    ("banks", true, |g| g.primary_regs = 999),
+    ("banks", true, |g| g.secondary_regs = 500),
+    ("banks", false, |g| g.temps = 500),
+    ("flags", true, |g| g.flags ^= 1 << 15),
+    ("flags", true, |g| g.flags ^= 1 << 31),
+    ("flags", false, |g| g.flags ^= 1 << 21),
+    ("flags", true, |g| g.flags ^= 1 << 17),
+    ("flags", true, |g| g.flags ^= 1 << 19),
+    ("flags", true, |g| g.flags ^= container::flag::NATIVE_COLOUR),
+    ("flags", true, |g| g.flags ^= container::flag::READS_COLOUR),
+    ("flags", true, |g| g.flags ^= 1 << 8),
+    ("native-colour", true, |g| g.flags ^= container::flag::NATIVE_COLOUR),
+    ("colour", true, |g| {
+        // The colour's conversion once more, at the end of a program that says it has none.
+        g.flags ^= container::flag::NO_COLOUR;
+        g.primary.extend(g.primary.clone().into_iter().rfind(|w| w >> 59 == 8));
+    }),
+    ("result", true, |g| g.flags ^= container::flag::NO_COLOUR),
+    ("stores", false, |g| g.flags ^= 1 << 14),
+    ("index", false, |g| g.flags ^= container::flag::VERTEX_INDEX),
+    ("index-read", false, |g| g.flags ^= container::flag::VERTEX_INDEX),
+    ("index", false, |g| {
+        if let Varyings::Vertex { vertex_index, .. } = &mut g.varyings {
+            *vertex_index = 0;
+        }
+    }),
+    ("attribute", false, |g| {
+        if let Varyings::Vertex { untyped, .. } = &mut g.varyings {
+            *untyped |= 1 << 60;
+        }
+    }),
+    ("attribute", false, |g| g.parameters[0].semantic_index = 200),
+    ("buffer-size", true, |g| g.default_words += 2),
+    ("buffer-flags", true, |g| g.buffer_flags |= 1 << 30),
+    ("texture-units", true, |g| g.texunit_flags |= 1 << 12),
+    ("texture-state", true, |g| g.dependent_samplers[1].1 += 1),
+    ("texture-read", true, |g| g.dependent_samplers.clear()),
+    ("texture-units", true, |g| g.texunit_flags ^= 3),
+    ("names", true, |g| g.parameters[1].name = g.parameters[0].name.clone()),
+    ("names", true, |g| g.parameters[0].name.clear()),
+    ("uniform", true, |g| g.parameters[0].semantic = 99),
+    ("uniform", true, |g| g.parameters[0].semantic_index = 200),
+    ("uniform", true, |g| g.parameters[0].container = 9),
+    ("overlap", false, |g| {
+        let first = g.parameters.iter().position(|p| p.category == 1).unwrap();
+        g.parameters[first].resource = g.parameters[first + 1].resource;
+    }),
+    ("sampler", true, |g| g.parameters[1].array = 9999),
+    ("sampler", true, |g| g.parameters[1].semantic_index = 200),
+    ("query", true, |g| g.queries[15] = 0x0302),
+    ("literal", true, |g| g.literals[0].0 = g.literals[1].0),
+    ("base", false, |g| g.uniform_buffers[0].2 = 100_000),
+    ("descriptor", true, |g| first_input(g, |d| d.info ^= 1 << 20)),
+    ("descriptor", true, |g| first_input(g, |d| d.info ^= 1 << 8)),
+    ("descriptor", true, |g| first_input(g, |d| d.info ^= 1 << 21)),
+    ("descriptor", true, |g| last_input(g, |d| d.unit = 3)),
+    ("descriptor", true, |g| last_input(g, |d| d.size |= 0x40)),
+    ("descriptor", true, |g| last_input(g, |d| d.size |= 0x1000)),
+    ("descriptor", true, |g| last_input(g, |d| d.result |= 0x10)),
+    ("descriptor", true, |g| last_input(g, |d| d.result |= 1)),
+    ("outputs", false, |g| {
+        if let Varyings::Vertex { outputs1, .. } = &mut g.varyings {
+            *outputs1 |= 1 << 13;
+        }
+    }),
+    ("outputs", false, |g| {
+        if let Varyings::Vertex { outputs2, .. } = &mut g.varyings {
+            *outputs2 |= 1 << 30;
+        }
+    }),
+    ("outputs", false, |g| {
+        if let Varyings::Vertex { half, .. } = &mut g.varyings {
+            *half |= 1 << 9;
+        }
+    }),
+    ("phase-end", true, |g| {
+        let last = g.phases[1] as usize - 1;
+        g.primary[last] = 0xf800_0140_0000_0000;
+    }),
+    ("phase-end", true, |g| {
+        let last = g.primary.len() - 1;
+        g.primary[last] = 0xf804_0140_0000_0000;
+    }),
+    ("position", false, |g| {
+        // The last word before EMIT that writes the position.
+        for w in &mut g.primary[1..] {
+            if *w != 0xfb27_5000_a020_0000 {
+                *w = 0xf800_0140_0000_0000;
+            }
         }
     }),
     ("vertex-flags", false, |g| g.flags ^= container::flag::VERTEX),
@@ -135,7 +242,24 @@ fn every_damage_is_noticed() {
     let mut bytes = compiled();
     bytes[0x74..0x78].copy_from_slice(&(0xc0i32 - 0x74).to_le_bytes());
     assert!(lint::lint(&bytes).unwrap().iter().any(|e| e.message.starts_with("sections: ")));
-    assert!(rules.len() >= 20 && rules.iter().all(|r| lint::RULES.iter().any(|x| x.name == *r)));
+    // What no field of ours holds: bytes of the file, and the rule.
+    let varyings = 0x9c;
+    let containers = container::sections(&compiled()).unwrap().into_iter().find(|s| s.0 == "containers").unwrap().1.start;
+    let parameters = container::sections(&compiled()).unwrap().into_iter().find(|s| s.0 == "parameters").unwrap().1.start;
+    let zeros = [0x38, 0x50, 0x54, 0x58, 0x60, 0x88, varyings, varyings + 9, containers + 2].map(|at| (at, 4, "zero"));
+    for (at, value, rule) in zeros.into_iter().chain([(parameters, 0, "names")]) {
+        let mut bytes = compiled();
+        bytes[at] = value;
+        assert!(lint::lint(&bytes).unwrap().iter().any(|e| e.message.starts_with(&format!("{rule}: "))), "{at:#x}");
+        rules.insert(rule);
+    }
+    let mut bytes = compiled();
+    let size = u32::from_le_bytes(bytes[8..12].try_into().unwrap());
+    bytes[8..12].copy_from_slice(&(size - 4).to_le_bytes());
+    assert!(lint::lint(&bytes).unwrap().iter().any(|e| e.message.starts_with("size: ")));
+    rules.extend(["size", "sections"]);
+    assert_eq!(lint::RULES.iter().map(|r| r.name).filter(|r| !rules.contains(r)).collect::<Vec<_>>(), [""; 0]);
+    assert!(rules.iter().all(|r| lint::RULES.iter().any(|x| x.name == *r)));
 }
 
 #[test]
