@@ -62,7 +62,7 @@ pub struct Ranges {
     known: Known,
 }
 
-/// Ranges that the function alone does not show: of its parameters, and of what its callees return.
+/// Ranges that the function alone does not show: of its parameters, of what its callees return, and of what is not defined.
 pub type Known = SecondaryMap<Value, Option<Range>>;
 
 /// How a loop's values climb.
@@ -305,7 +305,7 @@ impl Ranges {
                 Some(declared.map_or(all, |(lo, hi)| Range::new(lo, hi).intersect(all)))
             }
             _ if ty.scalar == Scalar::I1 => Some(all),
-            Call => Some(self.known[result].unwrap_or(all)),
+            Call | Undef => Some(self.known[result].unwrap_or(all)),
             Splat | Extract => fold(arg(0)?),
             Build | Insert => {
                 let mut r = arg(0)?;

@@ -87,6 +87,17 @@ pub fn clamp_signed(m: &mut Module) {
     });
 }
 
+/// Bits joined where one part has none are a sum.
+pub const SUMS: &[(Opcode, Rule)] = &[(Opcode::Ior, disjoint)];
+
+fn disjoint(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
+    let bits = |b: &Builder, v: Value| b.func.const_bits(b.func.resolve(v)).filter(|_| ty.lanes == 1).map(|c| c[0]);
+    let (x, c) = [(0, 1), (1, 0)].into_iter().find_map(|(x, c)| Some((d.args[x], bits(b, d.args[c])?)))?;
+    let shift = b.func.def_if(b.func.resolve(x), Opcode::Ishl)?.args[1];
+    let free = bits(b, shift).filter(|s| *s < 32)?;
+    (u64::from(c) < 1 << free).then(|| b.ins(Opcode::Iadd, &d.args))
+}
+
 /// Limits of a converted float are limits of the float: truncation goes from whole number to whole number.
 pub const CLAMPS: &[(Opcode, Rule)] = &[(Opcode::Smax, clamp_before_conversion), (Opcode::Smin, clamp_before_conversion)];
 

@@ -4,7 +4,8 @@
 //! prove that nothing can miss, nothing is added. Facts: ISA sheet sections 7 (indices), 8 (exact integers).
 
 use crate::legal::exact::{EXACT, f32_like, retype_calls, truncated, unsupported};
-use crate::legal::indices::{CLAMPS, clamp_conversions, clamp_indices, clamp_signed, elements, fold_indices, users};
+use crate::legal::indices::{CLAMPS, SUMS, clamp_conversions, clamp_indices, clamp_signed, elements, fold_indices, users};
+use crate::legal::loose::Loose;
 use crate::legal::tables::Table;
 use cranelift_entity::SecondaryMap;
 use indexmap::IndexMap;
@@ -16,44 +17,29 @@ use retroshade_ir::types::{F32, I32};
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
 
-/// What may leave the exact range because nobody can tell, and is only compared with, or clamped by, what lies within it, or
-/// becomes a float again: conversions, minima and maxima of them, and sums and products of exact integers, whose rounding leaves
-/// them beyond the range.
-fn is_loose(f: &Function, ranges: &Ranges, users: &SecondaryMap<Value, Vec<Inst>>, v: Value) -> bool {
-    let Some(d) = f.def_inst(v).map(|i| &f.insts[i]) else { return false };
-    let proven = |v: Value| ranges.range(v).within(EXACT);
-    let sums = matches!(d.op, Opcode::Iadd | Opcode::Isub | Opcode::Imul) && d.args.iter().all(|a| proven(f.resolve(*a))) && {
-        // As the machine computes it: what wraps round in the source may not.
-        let bound = |a: &Value| ranges.range(f.resolve(*a));
-        let most = |a: &Value| bound(a).lo.abs().max(bound(a).hi.abs());
-        if d.op == Opcode::Imul { most(&d.args[0]) * most(&d.args[1]) < 1 << 31 } else { true }
-    };
-    if !sums && !matches!(d.op, Opcode::F2s | Opcode::F2u | Opcode::Smin | Opcode::Smax) {
-        return false;
-    }
-    users[v].iter().all(|u| {
-        let d = &f.insts[*u];
-        match (d.op, &d.imm) {
-            (Opcode::S2f | Opcode::U2f | Opcode::Uniform | Opcode::Ext, _) => true,
-            (Opcode::Smin | Opcode::Smax, _) => d.args.iter().any(|a| proven(f.resolve(*a))),
-            (Opcode::Icmp, Imm::IntCC(cc)) => {
-                !matches!(cc, IntCC::Ult | IntCC::Ule | IntCC::Ugt | IntCC::Uge) && d.args.iter().any(|a| proven(f.resolve(*a)))
-            }
-            _ => false,
-        }
-    })
-}
-
 /// What is said of an integer that may leave the exact range, with the variables whose range would tell more.
-fn unproven(m: &Module, f: &Function, v: Value, r: Range) -> String {
+fn unproven(m: &Module, f: &Function, users: &SecondaryMap<Value, Vec<Inst>>, v: Value, r: Range) -> String {
     let mut names: Vec<&str> = Vec::new();
+    // The first one that `--range` takes.
+    let mut help = None;
     let mut seen: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut work = vec![v];
-    while let Some(v) = work.pop().map(|v| f.resolve(v)) {
-        let Some(d) = f.def_inst(v).map(|i| &f.insts[i]).filter(|_| !std::mem::replace(&mut seen[v], true)) else { continue };
-        let name = match d.imm {
-            Imm::Mem { var: MemRef::Input(k), .. } => &m.inputs[k].name,
-            Imm::Mem { var: MemRef::Uniform(k), .. } => &m.uniforms[k].name,
+    while let Some(v) = work.pop().map(|v| f.resolve(v)).filter(|_| names.len() < 4) {
+        if std::mem::replace(&mut seen[v], true) {
+            continue;
+        }
+        let Some(d) = f.def_inst(v).map(|i| &f.insts[i]) else {
+            // What goes round in a loop: all that comes in, and what its tests compare it with.
+            let param = |b: Block| f.blocks[b].params.iter().position(|p| *p == v).map(|n| (b, n));
+            let Some((block, n)) = f.layout.iter().find_map(|b| param(*b)) else { continue };
+            let into = f.insts.values().flat_map(|d| &d.targets).filter(|t| t.block == block);
+            work.extend(into.filter_map(|t| t.args.get(n)));
+            work.extend(users[v].iter().filter(|i| f.insts[**i].op == Opcode::Icmp).flat_map(|i| &f.insts[*i].args));
+            continue;
+        };
+        let (name, ty) = match d.imm {
+            Imm::Mem { var: MemRef::Input(k), .. } => (&m.inputs[k].name, m.inputs[k].ty),
+            Imm::Mem { var: MemRef::Uniform(k), .. } => (&m.uniforms[k].name, m.uniforms[k].ty),
             _ => {
                 work.extend(&d.args);
                 continue;
@@ -62,11 +48,14 @@ fn unproven(m: &Module, f: &Function, v: Value, r: Range) -> String {
         if !names.contains(&name.as_str()) {
             names.push(name);
         }
+        if ty.scalar == Scalar::I32 {
+            help = help.or(Some(name));
+        }
     }
     let what = if names.is_empty() { "an integer".to_string() } else { format!("an integer made of `{}`", names.join("`, `")) };
-    let help = names.first().map_or(String::new(), |n| format!(", as with `--range {n}=0..19`"));
+    let help = help.map_or(String::new(), |n| format!(", or declare a range, as with `--range {n}=0..19`"));
     format!(
-        "{what} cannot be proven to stay within ±65536 (found {} to {}); the machine computes it as a float: clamp it, or declare a range{help}",
+        "{what} cannot be proven to stay within ±65536 (found {} to {}); the machine computes it as a float: clamp it{help}",
         r.lo, r.hi
     )
 }
@@ -94,8 +83,13 @@ struct Facts {
 
 /// Integers become floats in place; the result is exact because every value's range is. `known` are the ranges of parameters, and
 /// of what calls return.
-pub fn integers(m: &mut Module, known: Known) -> Result<(), CompileError> {
+pub fn integers(m: &mut Module, mut known: Known) -> Result<(), CompileError> {
+    // What is not defined is never looked at: it says nothing against what else a variable can be.
+    for (_, i) in m.main().ordered().filter(|(_, i)| m.main().insts[*i].op == Opcode::Undef) {
+        known[m.main().insts[i].results[0]] = Some(Range::one(0));
+    }
     clamp_signed(m);
+    retroshade_lower::legal::apply(m.main_mut(), SUMS);
     retroshade_lower::legal::apply(m.main_mut(), CLAMPS);
     clamp_conversions(m);
     clamp_indices(m, &known);
@@ -105,6 +99,7 @@ pub fn integers(m: &mut Module, known: Known) -> Result<(), CompileError> {
     // Loads and conversions stay integers; everything else changes its type.
     let f = m.main();
     let mut errors = Vec::new();
+    let mut judge = Loose::new(f, &ranges, &users);
     let mut loose: SecondaryMap<Value, bool> = SecondaryMap::new();
     for b in &f.layout {
         let params = f.blocks[*b].params.iter().map(|p| (*p, f.place_of(*p)));
@@ -122,10 +117,15 @@ pub fn integers(m: &mut Module, known: Known) -> Result<(), CompileError> {
             if r.within(EXACT) {
                 continue;
             }
-            if is_loose(f, &ranges, &users, v) {
+            if judge.harmless(v) {
                 loose[v] = true;
-            } else if errors.len() < 20 {
-                errors.push(Diagnostic::error("P0201", span, unproven(m, f, v, r)));
+            } else if let Some(d) = f.def_inst(v).map(|i| &f.insts[i]).filter(|d| d.op == Opcode::Bitcast)
+                && f.ty(d.args[0]).is_float()
+            {
+                return Err(unsupported(span, "the bits of a float cannot be read"));
+            } else if errors.len() < 20 && errors.iter().all(|e: &Diagnostic| e.span != span) {
+                // One for each place: what is wrong with a part is wrong with the whole.
+                errors.push(Diagnostic::error("P0201", span, unproven(m, f, &users, v, r)));
             }
         }
     }

@@ -7,6 +7,7 @@ pub mod algebra;
 pub mod exact;
 pub mod indices;
 pub mod integers;
+pub mod loose;
 pub mod numerics;
 pub mod outputs;
 pub mod procedures;
