@@ -4,6 +4,7 @@
 //!
 //! ```text
 //!   (u k) x                     (u x) k                       two uniforms meet nowhere
+//!   a (1 - t) + b t             a + (b - a) t                 where nothing has to be copied for it
 //!   (in + in' x) + r y          (in + r y) + in' x            each product joins its sum
 //!   o + a x + b c x             o + (a + b c) x               Horner
 //!   1 - (x k + k')              (1 - k') - x k                constants meet
@@ -40,7 +41,11 @@ pub fn run(f: &mut Function) -> bool {
             let new = match d.op {
                 Opcode::Fmul => uniform_last(b, &d, &uses),
                 Opcode::Fadd => {
-                    common_factor(b, &d, &uses).or_else(|| product_that_joins(b, &d, &uses)).or_else(|| scaled_dot(b, &d, &uses))
+                    let mixed = mixed(b, &d, &uses);
+                    mixed
+                        .or_else(|| common_factor(b, &d, &uses))
+                        .or_else(|| product_that_joins(b, &d, &uses))
+                        .or_else(|| scaled_dot(b, &d, &uses))
                 }
                 Opcode::Fsub => scaled_dot(b, &d, &uses),
                 _ => None,
@@ -106,6 +111,42 @@ fn apart(f: &Function, o: Value, product: &[Value]) -> bool {
         _ => false,
     };
     product.iter().any(clash)
+}
+
+/// Whether two values in one instruction cost a copy.
+fn clash(f: &Function, a: Value, b: Value) -> bool {
+    apart(f, a, &[b])
+}
+
+/// What 1 - t is made of, if a value is that, lane by lane or of a scalar.
+fn complement(f: &Function, v: Value) -> Option<Value> {
+    let v = f.resolve(v);
+    let v = f.def_if(v, Opcode::Splat).map_or(v, |d| f.resolve(d.args[0]));
+    let d = f.def_if(v, Opcode::Fsub).filter(|d| !d.precise)?;
+    (splat_float(f, d.args[0])? == 1.0).then(|| f.resolve(d.args[1]))
+}
+
+/// a (1 - t) + b t = a + (b - a) t: a sum and a product that joins a sum, where nothing needs a copy for it.
+fn mixed(b: &mut Builder, d: &InstData, uses: &Uses) -> Option<Value> {
+    let f = &b.func;
+    let (x, y) = (only(f, d.args[0], Opcode::Fmul, uses)?, only(f, d.args[1], Opcode::Fmul, uses)?);
+    let scalar = |v: Value| f.def_if(v, Opcode::Splat).map_or(v, |d| f.resolve(d.args[0]));
+    let ways = [(&x, &y), (&y, &x)].into_iter().flat_map(|(p, q)| [(p, q, 0, 1), (p, q, 1, 0)]);
+    let (a, rest, t, c) = ways.flat_map(|(p, q, a, w)| [(p[a], p[w], q[0], q[1]), (p[a], p[w], q[1], q[0])]).find_map(|(a, w, t, c)| {
+        let whole = complement(f, w)?;
+        (scalar(whole) == scalar(t)).then_some((a, w, t, c))
+    })?;
+    let alone = uses[f.resolve(rest)] == 1;
+    // The sum of 1 and -t is shared, or needs a copy of its own beside a uniform.
+    let shared = if alone { 1 + usize::from(bank(f, t) == Some(Bank::Uniform)) } else { 0 };
+    let before = 2 + shared + usize::from(clash(f, c, t));
+    let after = 2 + usize::from(clash(f, c, a)) + usize::from(clash(f, a, t));
+    if after > before || after == before && alone {
+        return None;
+    }
+    let difference = b.ins(Opcode::Fsub, &[c, a]);
+    let part = b.ins(Opcode::Fmul, &[difference, t]);
+    Some(b.ins(Opcode::Fadd, &[a, part]))
 }
 
 /// (o + p) + q = (o + q) + p, where q joins o in one instruction and p does not.

@@ -280,11 +280,12 @@ impl Preparer {
             if uniforms.len() < 2 {
                 break;
             }
-            let k = uniforms
-                .iter()
-                .copied()
-                .max_by_key(|k| (self.has_copy(&n.srcs[*k]), self.demand(&n.srcs[*k]), std::cmp::Reverse(*k)))
-                .unwrap_or(uniforms[0]);
+            let wanted = |k: &usize| (self.has_copy(&n.srcs[*k]), self.demand(&n.srcs[*k]), std::cmp::Reverse(*k));
+            let k = match n.op {
+                // Their second operand has no wide field, and they cannot be turned round.
+                Op::Max | Op::Min => 1,
+                _ => uniforms.iter().copied().max_by_key(wanted).unwrap_or(uniforms[0]),
+            };
             // Product and sum apart cost as much as one copy that nobody shares.
             if n.op == Op::Mad
                 && uniforms.contains(&2)
