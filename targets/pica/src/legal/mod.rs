@@ -110,7 +110,7 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant, trace:
     let po = pass_options(options, variant.unroll);
     let mut log = |name: &str, m: &Module| trace.pass(name, m);
     // Arrays that unrolling leaves with computed indices: constants become tables, small ones selects.
-    passes::pipeline(&mut m, &PassOptions { local_select: 0, ..po }, &mut log);
+    passes::pipeline(&mut m, &PassOptions { local_select: 0, ..po.clone() }, &mut log);
     let arrays = |f: &Function| f.ordered().any(|(_, i)| matches!(f.insts[i].op, Opcode::LocalLoad | Opcode::LocalStore));
     if m.functions.values().any(arrays) {
         if variant.tables {
