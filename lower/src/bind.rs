@@ -10,7 +10,8 @@ use retroshade_ir::env::{Filter, Wrap};
 use retroshade_ir::numerics::{from_f32, to_f32};
 use retroshade_ir::texture::texel_count;
 use retroshade_ir::{
-    InvocationInputs, IoDecl, MemRef, Module, Scalar, ShaderEnv, ShaderResult, Stage, StorageDecl, TexDim, TextureData, TextureDecl, Type,
+    Binding, Builtin, InvocationInputs, IoDecl, MemRef, Module, Scalar, ShaderEnv, ShaderResult, Stage, StorageDecl, TexDim, TextureData,
+    TextureDecl, Type,
 };
 use serde_json::{Map, Value, json};
 use thiserror::Error;
@@ -233,6 +234,8 @@ fn invocations(module: &Module, file: &Value, used: &Used) -> Result<Vec<Invocat
                             )
                         }
                         None if !used.vars.contains(&MemRef::Input(id)) => Ok(vec![0; want]),
+                        // It counts by itself.
+                        None if decl.binding == Binding::Builtin(Builtin::InvocationId) => Ok(vec![0; want]),
                         None => bad(format!("the bind file has no input `{name}` for invocation {n}")),
                     }
                 })

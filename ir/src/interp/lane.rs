@@ -2,6 +2,7 @@
 
 use super::ops::{self, Word4, float_to};
 use super::{InterpError, Limits};
+use crate::analysis::{LoopId, Loops};
 use crate::entities::*;
 use crate::env::ShaderEnv;
 use crate::function::Function;
@@ -22,6 +23,8 @@ pub(super) struct Cx<'a> {
     pub limits: &'a Limits,
     /// Place of each block in its function's layout.
     pub order: SecondaryMap<FuncId, SecondaryMap<Block, u32>>,
+    /// The loops of each function, where quads ask for them.
+    pub loops: SecondaryMap<FuncId, Loops>,
 }
 
 /// What invocations change together.
@@ -48,6 +51,8 @@ struct Frame {
     pc: usize,
     regs: Vec<Word4>,
     locals: Vec<Vec<Word4>>,
+    /// How often each loop came round since it was entered.
+    rounds: SecondaryMap<LoopId, u32>,
 }
 
 /// An invocation.
@@ -66,7 +71,8 @@ pub(super) struct Lane {
     fuel: u64,
 }
 
-/// Where an invocation stands: one entry per frame. Earlier is less.
+/// Where an invocation stands: for each frame the loops around it with their rounds, the outermost first, then the instruction. Earlier
+/// is less: a round of a loop comes before the next.
 pub(super) type Place = SmallVec<[(u32, u32); 2]>;
 
 impl Lane {
@@ -102,13 +108,24 @@ impl Lane {
             regs[p.index()] = *a;
         }
         let locals = f.locals.values().map(|l| vec![[0; 4]; l.count as usize]).collect();
-        self.frames.push(Frame { func, block, pc: 0, regs, locals });
+        self.frames.push(Frame { func, block, pc: 0, regs, locals, rounds: SecondaryMap::new() });
         Ok(())
     }
 
     /// Where the invocation stands.
     pub fn place(&self, cx: &Cx) -> Place {
-        self.frames.iter().map(|f| (cx.order[f.func][f.block], f.pc as u32)).collect()
+        let mut place = Place::new();
+        for f in &self.frames {
+            let (order, loops, start) = (&cx.order[f.func], &cx.loops[f.func], place.len());
+            let mut around = loops.of(f.block);
+            while let Some(l) = around {
+                place.push((order[loops.data(l).header], f.rounds[l]));
+                around = loops.data(l).parent;
+            }
+            place[start..].reverse();
+            place.push((order[f.block], f.pc as u32));
+        }
+        place
     }
 
     /// Runs until the invocation ends or has to wait.
@@ -165,13 +182,17 @@ impl Lane {
         d.args.get(n).map_or([0; 4], |v| self.reg(*v))
     }
 
-    fn branch(&mut self, f: &Function, d: &InstData, n: usize) -> Result<(), InterpError> {
+    fn branch(&mut self, cx: &Cx, f: &Function, d: &InstData, n: usize) -> Result<(), InterpError> {
         let Some(t) = d.targets.get(n) else { return Err(InterpError::Malformed(format!("`{}` lacks target {n}", d.op.name()))) };
         let values: SmallVec<[Word4; 8]> = t.args.iter().map(|v| self.reg(*v)).collect();
         for (p, x) in f.blocks[t.block].params.iter().zip(values) {
             self.set(*p, x);
         }
         if let Some(frame) = self.frames.last_mut() {
+            let loops = &cx.loops[frame.func];
+            if let Some(l) = loops.of(t.block).filter(|l| loops.data(*l).header == t.block) {
+                frame.rounds[l] = if loops.contains(l, frame.block) { frame.rounds[l] + 1 } else { 0 };
+            }
             frame.block = t.block;
             frame.pc = 0;
         }
@@ -181,16 +202,16 @@ impl Lane {
     fn step(&mut self, cx: &Cx, mem: &mut Memory, f: &Function, inst: Inst) -> Result<Option<Stop>, InterpError> {
         let d = &f.insts[inst];
         match d.op {
-            Opcode::Jump => self.branch(f, d, 0)?,
+            Opcode::Jump => self.branch(cx, f, d, 0)?,
             Opcode::BrIf => {
                 let taken = self.operand(d, 0)[0] & 1 == 1;
-                self.branch(f, d, if taken { 0 } else { 1 })?;
+                self.branch(cx, f, d, if taken { 0 } else { 1 })?;
             }
             Opcode::Switch => {
                 let x = self.operand(d, 0)[0];
                 let cases: &[u32] = if let Imm::Cases(c) = &d.imm { c } else { &[] };
                 let n = cases.iter().position(|c| *c == x).unwrap_or(d.targets.len().saturating_sub(1));
-                self.branch(f, d, n)?;
+                self.branch(cx, f, d, n)?;
             }
             Opcode::Return => {
                 let values: SmallVec<[Word4; 4]> = d.args.iter().map(|v| self.reg(*v)).collect();

@@ -7,7 +7,8 @@
 //! What the IR leaves open is fixed here, so that simulators can do the same:
 //!
 //! * **Quads.** The four invocations of a quad run one after the other, each until it needs its neighbours (`ddx`, `ddy`,
-//!   implicit level of detail). When all have stopped or ended, those at the earliest place of the program go on together.
+//!   implicit level of detail). When all have stopped or ended, those at the earliest place of the program go on together; in a loop an
+//!   earlier round is an earlier place, so that neighbours meet in the same round, as on machines that keep lanes in step.
 //!   A neighbour that is elsewhere or has ended counts as having the reader's own value (difference 0).
 //! * **Discard.** The invocation goes on as a helper: it still serves its neighbours, but stores and atomics have no effect.
 //!   The outputs of a discarded invocation are all 0.

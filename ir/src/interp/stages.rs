@@ -2,6 +2,7 @@
 
 use super::lane::{Cx, Lane, Memory, Place, Stop, needs_quad, texture};
 use super::{InterpError, Limits};
+use crate::analysis::{Cfg, DomTree, Loops};
 use crate::env::{InvocationResult, ShaderEnv, ShaderResult};
 use crate::function::ValueDef;
 use crate::inst::Imm;
@@ -21,7 +22,14 @@ pub(super) fn run(module: &Module, env: &ShaderEnv, num: &dyn Numerics, limits: 
             order[id][*b] = n as u32;
         }
     }
-    let cx = Cx { module: &module, env, num, limits, order };
+    let mut loops = SecondaryMap::new();
+    if module.stage == Stage::Fragment {
+        for (id, f) in module.functions.iter() {
+            let cfg = Cfg::new(f);
+            loops[id] = Loops::new(&cfg, &DomTree::new(f, &cfg));
+        }
+    }
+    let cx = Cx { module: &module, env, num, limits, order, loops };
     let mut mem = Memory { storage: env.storage.clone(), shared: Vec::new() };
     let invocations = match module.stage {
         Stage::Vertex | Stage::Geometry => singles(&cx, &mut mem)?,
