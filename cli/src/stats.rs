@@ -78,12 +78,20 @@ pub fn ir_ops(module: &Module) -> u32 {
     ids.iter().position(|x| *x == module.entry).map_or(0, |k| u32::try_from(sizes[k]).unwrap_or(u32::MAX))
 }
 
+/// Warps that a multiprocessor holds, of machines that say so.
+fn warps(s: &Stats) -> Option<u64> {
+    s.detail.get("warps").copied()
+}
+
 fn target_json(r: &Result<Stats, (String, String)>) -> Value {
     match r {
         Ok(s) => {
             let mut v = json!({ "ok": true, "bytes": s.bytes, "instructions": s.instructions, "registers": s.registers });
             if let Some(step) = &s.alloc_step {
                 v["alloc_step"] = json!(step);
+            }
+            if let Some(warps) = warps(s) {
+                v["warps"] = json!(warps);
             }
             let detail: Map<String, Value> = s.detail.iter().map(|(k, n)| ((*k).to_string(), json!(n))).collect();
             v["detail"] = Value::Object(detail);
@@ -118,8 +126,9 @@ pub fn bits_per_op(s: &Stats, ir_ops: u32) -> f64 {
 
 /// A table for people.
 pub fn to_table(shaders: &[Compared]) -> String {
-    let header = ["shader", "stage", "ir ops", "target", "bytes", "instr", "regs", "bits/op", "detail"];
-    let mut rows: Vec<[String; 9]> = vec![header.map(str::to_string)];
+    let header = ["shader", "stage", "ir ops", "target", "bytes", "instr", "regs", "warps", "bits/op", "detail"];
+    let dash = || "-".to_string();
+    let mut rows: Vec<[String; 10]> = vec![header.map(str::to_string)];
     for s in shaders {
         let mut first = true;
         for (name, r) in &s.targets {
@@ -135,17 +144,17 @@ pub fn to_table(shaders: &[Compared]) -> String {
                     t.bytes.to_string(),
                     t.instructions.to_string(),
                     t.registers.to_string(),
+                    warps(t).map_or_else(dash, |w| w.to_string()),
                     format!("{:.1}", bits_per_op(t, s.ir_ops)),
-                    t.detail.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" "),
+                    t.detail.iter().filter(|(k, _)| **k != "warps").map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" "),
                 ],
                 Err((code, message)) => {
-                    let dash = || "-".to_string();
-                    [file, stage, ops, (*name).to_string(), dash(), dash(), dash(), dash(), format!("error[{code}]: {message}")]
+                    [file, stage, ops, (*name).to_string(), dash(), dash(), dash(), dash(), dash(), format!("error[{code}]: {message}")]
                 }
             });
         }
     }
-    let mut widths = [0; 9];
+    let mut widths = [0; 10];
     for r in &rows {
         for (w, c) in widths.iter_mut().zip(r) {
             *w = (*w).max(c.chars().count());
@@ -156,7 +165,7 @@ pub fn to_table(shaders: &[Compared]) -> String {
         let mut line = String::new();
         for (n, (c, w)) in r.iter().zip(widths).enumerate() {
             let pad = " ".repeat(w - c.chars().count());
-            let number = matches!(n, 2 | 4..=7);
+            let number = matches!(n, 2 | 4..=8);
             let cell = if number { format!("{pad}{c}") } else { format!("{c}{pad}") };
             line.push_str(&cell);
             line.push_str("  ");
