@@ -67,6 +67,7 @@ pub(super) const ROWS: &[Row] = &[
     ("T0110", "a uniform block is too large", "c[] has 64 KiB for each block.", "Use a smaller block, several, or a storage buffer."),
     ("T0111", "too many textures", "A stage has 32 units.", "Use texture arrays, or fewer textures."),
     ("T0109", "too many registers for `--max-registers`", "Inputs and outputs alone take more, or what goes to memory needs them.", "Allow more registers."),
+    ("T0110", "too many vertices", "What one primitive becomes has at most 1024 vertices, those of all instances together.", "Declare fewer `max_vertices` or `invocations`."),
     ("U0100", "an interface that USSE does not have", "The builtin, input or output has no register.", "Pass it otherwise."),
     ("U0101", "too many uniforms", "The default uniform buffer is bounded.", "Use smaller arrays."),
     ("U0102", "too many textures", "There are 16 units.", "Use fewer, or an atlas."),

@@ -55,6 +55,8 @@ pub struct Profile {
     pub discard: bool,
     /// Returns before the end.
     pub early_return: bool,
+    /// Geometry programs that run several times for a primitive.
+    pub instances: bool,
     /// Geometry programs only make triangle strips, and never more vertices than they declare.
     pub only_strips: bool,
     /// Instructions to aim at: from, to.
@@ -94,6 +96,7 @@ impl Profile {
             derivatives: true,
             discard: true,
             early_return: true,
+            instances: true,
             only_strips: false,
             size: (24, 110),
             lanes: 8,
@@ -106,13 +109,20 @@ impl Profile {
     }
     /// R700: vertex and fragment programs.
     pub fn r700() -> Profile {
-        Profile { stages: vec![Stage::Vertex, Stage::Fragment], index_offsets: true, levels: true, ..Profile::everything() }
+        Profile {
+            stages: vec![Stage::Vertex, Stage::Fragment],
+            index_offsets: true,
+            levels: true,
+            instances: false,
+            ..Profile::everything()
+        }
     }
     /// USSE: vertex and fragment programs.
     pub fn usse() -> Profile {
         Profile {
             stages: vec![Stage::Vertex, Stage::Fragment],
             io_arrays: false,
+            instances: false,
             samples_only: true,
             one_colour: true,
             varying_ints: 2,
@@ -132,6 +142,7 @@ impl Profile {
             io_arrays: false,
             derivatives: false,
             discard: false,
+            instances: false,
             only_strips: true,
             size: (20, 90),
             mantissa: 16,

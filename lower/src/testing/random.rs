@@ -120,7 +120,13 @@ impl Gen<'_> {
             let max_vertices = 1 + self.rng.below(12) as u32;
             // A machine without a limit of its own emits what is beyond, too.
             let (output, max_vertices) = if self.p.only_strips { (Primitive::TriangleStrip, 1024) } else { (output, max_vertices) };
-            self.m.geometry = Some(GeometryInfo { input, output, max_vertices, invocations: 1 });
+            let invocations = if self.p.instances { 1 + self.rng.below(3) as u32 } else { 1 };
+            // What is beyond in one of several runs is not defined.
+            let max_vertices = if invocations > 1 { 1024 / invocations } else { max_vertices };
+            if self.p.instances {
+                self.m.inputs.push(IoDecl::builtin(I32, Builtin::InvocationId));
+            }
+            self.m.geometry = Some(GeometryInfo { input, output, max_vertices, invocations });
             input.vertices()
         } else {
             1

@@ -5,7 +5,7 @@ use crate::container;
 use crate::emit::{self, Code};
 use crate::isa::chip::{self, Chip};
 use crate::isa::decode::space;
-use crate::legal;
+use crate::legal::{self, Prepared};
 use crate::place::{Aim, Room, flow, halves_out_of_reach, place_all, sched};
 use crate::reflect::reflect;
 use crate::select::combine::{self, Goal};
@@ -60,13 +60,13 @@ struct Laid {
 }
 
 impl Laid {
-    /// What a layout costs, in bytes: an issue slot as much as a long instruction, a register two, a pair of warps that finds no room
-    /// eight, a byte of l[] eight. Where bytes count first, the rest only decides between equals.
-    fn price(&self, register_file: u32, goal: Goal) -> u64 {
+    /// What a layout costs, in bytes: an issue slot as much as a long instruction, a register two, a warp that finds no room what `warp`
+    /// says, a byte of l[] eight. Where bytes count first, the rest only decides between equals.
+    fn price(&self, register_file: u32, goal: Goal, warp: u32) -> u64 {
         let Code { bytes, counts, registers, .. } = &self.code;
         let slots: u32 = counts.iter().sum();
         let room = sched::warps(register_file, 1) - sched::warps(register_file, *registers);
-        let rest = u64::from(8 * slots + 2 * registers + 4 * room);
+        let rest = u64::from(8 * slots + 2 * registers + warp * room);
         let bytes = bytes.len() as u64 + 8 * u64::from(self.spilled);
         match goal {
             Goal::Instructions => bytes + rest,
@@ -74,6 +74,10 @@ impl Laid {
         }
     }
 }
+
+/// What a warp is worth, in bytes, while layouts are searched, and where the one that was found has fewer than there could be.
+const WARP: u32 = 4;
+const LOST_WARP: u32 = 12;
 
 /// Programs beyond this size are not laid out a second time.
 const SCHEDULED: usize = 600;
@@ -83,6 +87,12 @@ const MANY: u32 = 32;
 
 /// More registers than these leave a multiprocessor fewer warps than it can hold.
 const CROWDED: u32 = 10;
+
+/// Instructions that the copies of a loop's body may have, from much unrolling to none.
+pub(crate) const FUELS: [u32; 3] = [256, 24, 0];
+
+/// Bytes by which code may grow where loops are unrolled.
+const MOST_UNROLLED: u32 = 1024;
 
 /// Further layouts that are tried for fewer registers.
 const TRIES: u32 = 2;
@@ -176,11 +186,11 @@ impl Search<'_> {
 /// Compiles a verified source module.
 pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     let chip = chip::of_options(options)?;
-    let first = compile_in(source, options, chip, Room::WHOLE)?;
     let most = options.max_registers.unwrap_or(Room::WHOLE.registers).min(Room::WHOLE.registers);
     let threads = if source.stage == Stage::Compute { source.workgroup_size.iter().map(|n| (*n).max(1)).product() } else { 0 };
     let needed = |registers| sched::workgroup(chip.register_file, threads, registers);
     let fits = |registers| registers <= most && needed(registers) <= chip.register_file;
+    let first = unroll(source, options, chip, &|s| fits(s.stats.registers))?;
     if fits(first.stats.registers) {
         return Ok(first);
     }
@@ -189,7 +199,8 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
     let registers = (1..=most).rev().find(|r| fits(*r)).unwrap_or(0);
     let simple = Options { opt: options.opt.min(OptLevel::O1), ..options.clone() };
     for (options, spill) in [(options, false), (&simple, false), (&simple, true)] {
-        match compile_in(source, options, chip, Room { registers, spill }) {
+        let fuel = if options.opt == OptLevel::Os { 0 } else { FUELS[0] };
+        match compile_in(source, options, fuel, chip, Room { registers, spill }) {
             Ok(s) if fits(s.stats.registers) => return Ok(s),
             Ok(_) | Err(CompileError::Limit { .. }) => {}
             Err(e) => return Err(e),
@@ -202,10 +213,58 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
     Err(CompileError::limit("T0107", Span::NONE, what, needed(first.stats.registers).into(), chip.register_file.into()))
 }
 
+/// Compiles with the unrolling that pays: as much as the first fuel allows, unless the code is much larger then (`-Os`: larger at all)
+/// or more than what is wanted.
+fn unroll(
+    source: &Module,
+    options: &Options,
+    chip: &'static Chip,
+    fits: &dyn Fn(&CompiledShader) -> bool,
+) -> Result<CompiledShader, CompileError> {
+    let spare = if options.opt == OptLevel::Os { 0 } else { MOST_UNROLLED };
+    let mut made: Vec<CompiledShader> = Vec::new();
+    let mut limit = None;
+    for fuel in FUELS {
+        let mut trace = Trace::new(options);
+        let prepared = legal::prepare(source, options, fuel, &mut trace)?;
+        let unrolled = prepared.unrolled;
+        match generate(source, prepared, options, chip, Room::WHOLE, trace) {
+            Ok(shader) => made.push(shader),
+            Err(e @ CompileError::Limit { .. }) if unrolled => limit = limit.or(Some(e)),
+            Err(e) => return Err(e),
+        }
+        // Less fuel makes no difference where nothing was unrolled, and so little code cannot be much larger than any other.
+        if !unrolled || made.last().is_some_and(|s| fits(s) && s.stats.bytes < spare) {
+            break;
+        }
+    }
+    // Memory of each thread is slow: an array that copies of the body leave in registers is worth any number of them.
+    let local = |s: &CompiledShader| s.stats.detail.get("local_bytes").copied().filter(|_| spare > 0).unwrap_or(0);
+    let least = made.iter().map(local).min().unwrap_or(0);
+    made.retain(|s| local(s) == least);
+    let least = made.iter().map(|s| s.stats.bytes).min().unwrap_or(0);
+    let kept = made.iter().position(|s| fits(s) && s.stats.bytes <= least + spare).unwrap_or(made.len().saturating_sub(1));
+    let shader = made.into_iter().nth(kept);
+    shader.ok_or_else(|| limit.unwrap_or_else(|| CompileError::Internal("no way to compile".to_string())))
+}
+
 /// Compiles for so many registers of each thread.
-fn compile_in(source: &Module, options: &Options, chip: &'static Chip, room: Room) -> Result<CompiledShader, CompileError> {
+fn compile_in(source: &Module, options: &Options, fuel: u32, chip: &'static Chip, room: Room) -> Result<CompiledShader, CompileError> {
     let mut trace = Trace::new(options);
-    let (legal, structure) = legal::prepare(source, options, &mut trace)?;
+    let prepared = legal::prepare(source, options, fuel, &mut trace)?;
+    generate(source, prepared, options, chip, room, trace)
+}
+
+/// The code of a module that was prepared.
+fn generate(
+    source: &Module,
+    prepared: Prepared,
+    options: &Options,
+    chip: &'static Chip,
+    room: Room,
+    mut trace: Trace,
+) -> Result<CompiledShader, CompileError> {
+    let Prepared { module: legal, structure, .. } = prepared;
     let mut abi = Abi::new(&legal, chip.name);
     within_reach(&abi, legal.stage)?;
     let uniformity = Uniformity::new(&legal, legal.main());
@@ -235,8 +294,20 @@ fn compile_in(source: &Module, options: &Options, chip: &'static Chip, room: Roo
     };
     if options.opt != OptLevel::O0 {
         let goal = Goal::of(options.opt);
-        let search = Search { lay_out: &lay_out, price: &|laid| laid.price(chip.register_file, goal) };
-        (laid, selected.vcode) = search.run(&mut selected.vcode, laid);
+        let price = |laid: &Laid, warp| laid.price(chip.register_file, goal, warp);
+        let search = Search { lay_out: &lay_out, price: &|laid| price(laid, WARP) };
+        let mut best = search.run(&mut selected.vcode, laid);
+        let crowded = best.0.spilled == 0 && best.0.code.registers > CROWDED && selected.vcode.len() <= SCHEDULED;
+        if crowded && goal == Goal::Instructions {
+            // Other steps on the way may lead to more warps.
+            let search = Search { price: &|laid| price(laid, LOST_WARP), ..search };
+            let again = lay_out(&selected.vcode, Aim::Place)?;
+            let other = search.run(&mut selected.vcode, again);
+            if price(&other.0, LOST_WARP) < price(&best.0, LOST_WARP) {
+                best = other;
+            }
+        }
+        (laid, selected.vcode) = best;
         trace.text(Phase::Schedule, || mir_text(&selected));
     }
     trace.text(Phase::Place, || laid.placed.text());
@@ -247,7 +318,7 @@ fn compile_in(source: &Module, options: &Options, chip: &'static Chip, room: Roo
 }
 
 /// Runs a compilation phase by phase and tells how long each took by `clock`, for benchmarks. The second layout of a
-/// scheduled program is not part of it.
+/// scheduled program is not part of it, nor is one with fewer loops unrolled.
 pub fn phases(
     source: &Module,
     options: &Options,
@@ -261,7 +332,7 @@ pub fn phases(
         start = now;
     };
     let chip = chip::of_options(options)?;
-    let (legal, structure) = legal::prepare(source, options, &mut Trace::off())?;
+    let Prepared { module: legal, structure, .. } = legal::prepare(source, options, FUELS[0], &mut Trace::off())?;
     lap("optimise and legalise");
     let mut abi = Abi::new(&legal, chip.name);
     let uniformity = Uniformity::new(&legal, legal.main());

@@ -84,11 +84,12 @@ impl TargetIsa for Tesla {
         &TeslaNumerics
     }
     fn legalise_verified(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
-        // What takes too many registers is compiled in another way.
-        if module.stage == Stage::Compute || options.max_registers.is_some() {
+        let prepared = crate::legal::prepare(module, options, crate::compile::FUELS[0], &mut Trace::off())?;
+        // How far loops are unrolled depends on the code, and what takes too many registers is compiled in another way.
+        if prepared.unrolled || module.stage == Stage::Compute || options.max_registers.is_some() {
             return Ok(crate::compile::compile(module, options)?.legal);
         }
-        Ok(crate::legal::prepare(module, options, &mut Trace::off())?.0)
+        Ok(prepared.module)
     }
     fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         crate::compile::compile(module, options)

@@ -2,11 +2,13 @@
 //!
 //! Facts: the ISA description's sections 1 (registers beyond the declared count read 0), 3 and 5 (operands), 7 (control flow) and 9 (what is
 //! there at the start, what a program must leave). The decoded operands are the simulator's. The hardware interlocks every result (12,
-//! rule 13), so that there is nothing to wait for; barriers and the joining of lanes are the linter's.
+//! rule 13), so that there is nothing to wait for. That no lane leaves
+//! while a `joinat` waits is the linter's rule, asked here.
 
 use crate::abi::Abi;
 use crate::isa::chip;
 use crate::isa::forms::{Cond, End, Op, field};
+use crate::isa::lint::waiting;
 use crate::isa::operand::{Item, Operand, Size, template};
 use crate::isa::text::Source;
 use crate::sim::{Program as Code, Step as Line};
@@ -51,6 +53,11 @@ pub fn program(code: &[u8], abi: &Abi, legal: &Module) -> Result<Program, TextEr
     // Calls do not come out of the compiler; what they would need is not followed.
     if lines.iter().any(|l| matches!(l.op, Op::Call | Op::Preret | Op::BraC)) {
         return Ok(p);
+    }
+    // What the source says is never reached ends where it stands.
+    if !has_unreachable(legal) {
+        let insns = lines.iter().map(|l| (l.pc, l.insn.clone())).collect();
+        waiting(&insns).into_iter().for_each(|(at, message)| p.report(at, message));
     }
     let exits = breaks(lines, &numbers);
     let end = lines.len();

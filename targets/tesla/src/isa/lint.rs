@@ -85,7 +85,7 @@ enum Waiting {
 }
 
 /// Ways on which lanes leave while a `joinat` waits for them (sheet 7): the entry would be popped at the wrong place.
-fn waiting(program: &BTreeMap<u32, Insn>) -> Vec<(u32, String)> {
+pub(crate) fn waiting(program: &BTreeMap<u32, Insn>) -> Vec<(u32, String)> {
     let mut found = BTreeMap::new();
     let mut seen: BTreeSet<u32> = BTreeSet::new();
     let mut todo: Vec<(u32, Vec<Waiting>)> = program.keys().next().map(|at| (*at, Vec::new())).into_iter().collect();

@@ -21,7 +21,7 @@ use retroshade_ir::{MemRef, Primitive, Reference, Stage};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::legal;
 use retroshade_lower::structure::{Structure, StructureOptions, structurise_with};
-use retroshade_lower::{CompileError, OptLevel, Options};
+use retroshade_lower::{CompileError, Options};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
@@ -46,8 +46,19 @@ pub(crate) struct LegalOptions {
     pub chip: &'static Chip,
 }
 
-/// The whole way from a source module to one that selection accepts, and its structure.
-pub(crate) fn prepare(source: &Module, options: &Options, trace: &mut Trace) -> Result<(Module, Structure), CompileError> {
+/// A module that selection accepts.
+pub(crate) struct Prepared {
+    /// The module.
+    pub module: Module,
+    /// The tree of its blocks.
+    pub structure: Structure,
+    /// Whether loops were unrolled.
+    pub unrolled: bool,
+}
+
+/// The whole way from a source module to one that selection accepts; `fuel` is the number of instructions that the copies of a loop's
+/// body may have.
+pub(crate) fn prepare(source: &Module, options: &Options, fuel: u32, trace: &mut Trace) -> Result<Prepared, CompileError> {
     if source.geometry.is_some_and(|g| g.input == Primitive::Patch) {
         let m = "geometry programs of these machines read points, lines and triangles, no patches";
         return Err(CompileError::unsupported("T0024", Span::NONE, m));
@@ -59,8 +70,7 @@ pub(crate) fn prepare(source: &Module, options: &Options, trace: &mut Trace) -> 
         local_select: 4,
         keep_tables: true,
         remat: false,
-        // Copies of a loop's body pay where they fold to less than the loop.
-        unroll_fuel: if options.opt == OptLevel::Os { 24 } else { 256 },
+        unroll_fuel: fuel,
         relax: options.fp_contract,
         // Operations that the machine lacks are still there: the reference's results.
         ..options.passes(&Reference)
@@ -68,13 +78,18 @@ pub(crate) fn prepare(source: &Module, options: &Options, trace: &mut Trace) -> 
     // An index beyond the array reads the last element, as on the interpreter, and not what happens to lie behind it.
     passes::robust::uniforms(&mut m);
     legal::level::from_derivatives(&mut m);
-    pipeline(&mut m, &passes, &mut |name, m| trace.pass(name, m));
+    flat_axes(&mut m);
+    let mut unrolled = false;
+    pipeline(&mut m, &passes, &mut |name, m| {
+        unrolled |= name == "unroll";
+        trace.pass(name, m);
+    });
     passes::each(&mut m, |f| {
         passes::dce::drop_unreachable(f);
         f.resolve_aliases();
         true
     });
-    instances::run(&mut m);
+    instances::run(&mut m)?;
     // What the source leaves open is 0. What structurising leaves open is never read.
     define_undefined(m.main_mut());
     let mut main = std::mem::take(m.main_mut());
@@ -97,7 +112,50 @@ pub(crate) fn prepare(source: &Module, options: &Options, trace: &mut Trace) -> 
     m.main_mut().resolve_aliases();
     crate::legal::expand::sweep(m.main_mut());
     trace.module(Phase::Legal, &m);
-    Ok((m, structure))
+    Ok(Prepared { module: m, structure, unrolled })
+}
+
+/// Components of the local index along which the workgroup has one thread are 0, which the passes may know.
+fn flat_axes(m: &mut Module) {
+    let size = m.workgroup_size;
+    if m.stage != Stage::Compute || size.iter().all(|n| *n > 1) {
+        return;
+    }
+    let local: BTreeSet<_> =
+        m.inputs.iter().filter(|(_, d)| d.binding == Binding::Builtin(Builtin::LocalInvocationId)).map(|(i, _)| i).collect();
+    for f in m.functions.values_mut() {
+        for b in f.layout.clone() {
+            let mut insts = Vec::new();
+            for i in std::mem::take(&mut f.blocks[b].insts) {
+                if matches!(f.insts[i].imm, Imm::Mem { var: MemRef::Input(n), .. } if local.contains(&n)) {
+                    flatten(f, i, size, &mut insts);
+                }
+                insts.push(i);
+            }
+            f.blocks[b].insts = insts;
+        }
+    }
+}
+
+/// Makes the input `i` a vector of the lanes of another one, put in front of it, and zeros.
+fn flatten(f: &mut Function, i: Inst, size: [u32; 3], before: &mut Vec<Inst>) {
+    let (data, span) = (f.insts[i].clone(), f.spans[i]);
+    let ty = f.ty(data.results[0]);
+    let input = f.make_inst(InstData { results: SmallVec::new(), ..data }, &[ty], span);
+    before.push(input);
+    let whole = f.insts[input].results[0];
+    f.insts[i].args.clear();
+    for (lane, threads) in (0u8..).zip(size) {
+        let part = match threads {
+            0 | 1 => InstData::new(Opcode::Const, &[], Imm::Const([0; 4])),
+            _ => InstData::new(Opcode::Extract, &[whole], Imm::Lane(lane)),
+        };
+        let part = f.make_inst(part, &[I32], span);
+        before.push(part);
+        let part = f.insts[part].results[0];
+        f.insts[i].args.push(part);
+    }
+    (f.insts[i].op, f.insts[i].imm) = (Opcode::Build, Imm::None);
 }
 
 /// What the launch of a compute program says about its inputs: numbers of workgroups are half-words.

@@ -410,7 +410,7 @@ impl<'a> Lower<'a> {
             (Src::reg(self.mask(d.args[0])?), Src::reg(self.mask(d.args[1])?))
         } else {
             let mut m = [self.plain(d.args[0])?, self.plain(d.args[1])?];
-            self.arrange(&mut m, Accepts { imm: true, swap: true, ..Accepts::default() });
+            self.arrange(&mut m, Accepts { mem: false, ..FULL });
             (m[0].src, m[1].src)
         };
         let lop = match d.op {

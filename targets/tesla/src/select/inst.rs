@@ -212,6 +212,7 @@ impl<'a> Lower<'a> {
                     let off = [8, 10, crate::abi::GRID_Z][l as usize % 3];
                     self.header(dst, off);
                 }
+                Builtin::GlobalInvocationId if size[l as usize % 3] <= 1 => self.header(dst, Self::group_word(l)),
                 Builtin::GlobalInvocationId => {
                     // The group's number is a half-word, its size at most 512.
                     let t = match self.thread_id {

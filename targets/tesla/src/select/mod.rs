@@ -315,7 +315,7 @@ impl Lower<'_> {
     fn contest(&mut self, b: Block, d: &retroshade_ir::InstData) {
         use Opcode::*;
         let operands = match d.op {
-            Fadd | Fsub | Fmul | Fmin | Fmax | Iadd | Isub | Fcmp | Icmp | Umin | Umax | Smin | Smax => 2,
+            Fadd | Fsub | Fmul | Fmin | Fmax | Iadd | Isub | Fcmp | Icmp | Umin | Umax | Smin | Smax | Iand | Ior | Ixor => 2,
             Fmad => 3,
             _ => return,
         };
