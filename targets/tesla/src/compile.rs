@@ -75,9 +75,10 @@ impl Laid {
     }
 }
 
-/// What a warp is worth, in bytes, while layouts are searched, and where the one that was found has fewer than there could be.
+/// What a warp is worth, in bytes, while layouts are searched, and where the one that was found lacks more than [`MANY_WARPS`].
 const WARP: u32 = 4;
 const LOST_WARP: u32 = 12;
+const MANY_WARPS: u32 = 4;
 
 /// Programs beyond this size are not laid out a second time.
 const SCHEDULED: usize = 600;
@@ -297,7 +298,8 @@ fn generate(
         let price = |laid: &Laid, warp| laid.price(chip.register_file, goal, warp);
         let search = Search { lay_out: &lay_out, price: &|laid| price(laid, WARP) };
         let mut best = search.run(&mut selected.vcode, laid);
-        let crowded = best.0.spilled == 0 && best.0.code.registers > CROWDED && selected.vcode.len() <= SCHEDULED;
+        let lost = sched::warps(chip.register_file, 1) - sched::warps(chip.register_file, best.0.code.registers);
+        let crowded = best.0.spilled == 0 && lost > MANY_WARPS && selected.vcode.len() <= SCHEDULED;
         if crowded && goal == Goal::Instructions {
             // Other steps on the way may lead to more warps.
             let search = Search { price: &|laid| price(laid, LOST_WARP), ..search };
