@@ -64,7 +64,7 @@ pub(super) const ROWS: &[Row] = &[
     ("T0106", "results in too many registers", "Fragment results stand in the first 60.", "Write fewer of them."),
     ("T0107", "the workgroup is too large", "A multiprocessor runs 512 threads and has one register file for all of them.", "Use a smaller `local_size`."),
     ("T0108", "too much workgroup memory", "s[] has 16 KiB.", "Use smaller shared arrays."),
-    ("T0110", "a uniform block is too large", "c[] has 64 KiB for each block.", "Use a smaller block, several, or a storage buffer."),
+    ("T0112", "a uniform block is too large", "c[] has 64 KiB for each block.", "Use a smaller block, several, or a storage buffer."),
     ("T0111", "too many textures", "A stage has 32 units.", "Use texture arrays, or fewer textures."),
     ("T0109", "too many registers for `--max-registers`", "Inputs and outputs alone take more, or what goes to memory needs them.", "Allow more registers."),
     ("T0110", "too many vertices", "What one primitive becomes has at most 1024 vertices, those of all instances together.", "Declare fewer `max_vertices` or `invocations`."),

@@ -299,7 +299,7 @@ impl Abi {
             let end = u64::from(place.offset) + u64::from(u.size());
             if end > SPACE_BYTES {
                 let m = format!("`{}` ends beyond its constant space", u.name);
-                return Err(CompileError::limit("T0110", u.span, &m, end, SPACE_BYTES));
+                return Err(CompileError::limit("T0112", u.span, &m, end, SPACE_BYTES));
             }
         }
         match module.textures.values().nth(TEXTURE_UNITS) {

@@ -1,4 +1,4 @@
-// What cannot be expressed is said, not that a range would help.
+// Refused: what cannot be expressed is said, not that a range would help.
 // test compile(expect-fail)
 // target pica
 #version 450

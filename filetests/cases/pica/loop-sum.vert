@@ -1,4 +1,4 @@
-// The message names what the source has, and what `--range` takes.
+// Refused: the message names what the source has, and what `--range` takes.
 // test compile(expect-fail)
 // target pica
 #version 450
