@@ -2,7 +2,7 @@
 // test emit
 // test run
 // target usse
-// check: FADD pa5.x -pa4.x i0.2 + VMUL i0.xyz i0.xyz i1.xyz
+// check: i0.2 + VMUL i0.xyz i0.xyz i1.xyz
 #version 450
 layout(location = 0) in vec3 normal;
 layout(location = 1) in vec4 shade;

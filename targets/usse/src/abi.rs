@@ -156,8 +156,9 @@ impl Used {
     }
 }
 
-/// Computes the layout of a legalised module; `joined`: iterated inputs share descriptors with texels.
-pub fn layout(m: &Module, o: &Options, joined: bool) -> Result<Abi, CompileError> {
+/// Computes the layout of a legalised module; `joined`: iterated inputs share descriptors with texels; `ascending`: they stand in
+/// the order of what they are, wherever that puts odd numbers of registers.
+pub fn layout(m: &Module, o: &Options, joined: bool, ascending: bool) -> Result<Abi, CompileError> {
     // Only fragment programs have a colour; theirs is settled below.
     let mut abi = Abi { colour: ColorFormat::F32, direct: textures::direct(m), ..Abi::default() };
     let used = Used::of(m, &abi.direct);
@@ -178,7 +179,7 @@ pub fn layout(m: &Module, o: &Options, joined: bool) -> Result<Abi, CompileError
     let direct = abi.direct.clone();
     sa = textures::place(m, &mut abi, &used.textures, &direct, sa)?;
     if m.stage == Stage::Fragment {
-        textures::start(&mut abi, joined);
+        textures::start(&mut abi, joined, ascending);
     }
     for b in abi.uniforms.buffers.iter_mut().filter(|b| b.base.is_some()) {
         b.base = Some(sa);
@@ -302,6 +303,14 @@ fn fragment(m: &Module, abi: &mut Abi, used: &Used, options: &Options) -> Result
             let lanes = varyings::components(d);
             let regs = match varying {
                 Varying::Fog => 1,
+                // A colour is always four components, as in published programs.
+                Varying::Color(_) => {
+                    if half {
+                        2
+                    } else {
+                        4
+                    }
+                }
                 _ if half => lanes.max(2).div_ceil(2).into(),
                 _ => lanes.max(2) as u16,
             };
@@ -310,7 +319,7 @@ fn fragment(m: &Module, abi: &mut Abi, used: &Used, options: &Options) -> Result
     }
     varyings::distinct(handed.into_iter())?;
     // Even sizes first keeps pairs aligned. Registers are given when it is settled which texels come beside them.
-    slots.sort_by_key(|s| s.regs % 2);
+    slots.sort_by_key(|s| (s.regs % 2, s.varying.map(Varying::rank)));
     abi.inputs = slots;
     let mut colour = None;
     for (o, d) in m.outputs.iter().filter(|(o, _)| used.outputs.contains(o)) {

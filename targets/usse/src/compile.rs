@@ -119,6 +119,14 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
     // Places that become free earlier help some programs and break pairs in others.
     let apart = build(module, o, &Way { apart: true, ..found.way.clone() }).map(|b| settle(module, o, b));
     let found = apart.ok().filter(|b| b.size() < found.size()).unwrap_or(found);
+    // Published programs have texture coordinates in ascending order; a vector of three costs the next one its place in pairs.
+    let found = match abi::textures::is_ascending(&found.abi) {
+        true => found,
+        false => {
+            let ascending = build(module, o, &Way { ascending: true, ..found.way.clone() });
+            ascending.ok().filter(|b| b.size() <= found.size()).unwrap_or(found)
+        }
+    };
     if found.abi.preloaded.is_empty() || found.abi.inputs.is_empty() {
         return Ok(found);
     }
@@ -142,6 +150,8 @@ struct Way {
     apart: bool,
     /// Iterated inputs share descriptors with texels.
     joined: bool,
+    /// Iterated inputs stand in their order, odd numbers of registers among them.
+    ascending: bool,
 }
 
 /// A program before it is packed.
@@ -203,7 +213,7 @@ fn settle(m: &Module, o: &Options, start: Built) -> Built {
 }
 
 fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
-    let abi = abi::layout(m, o, way.joined)?;
+    let abi = abi::layout(m, o, way.joined, way.ascending)?;
     let mut sel = select::select(m, &abi, way.hoist)?;
     if way.hoist && sel.hoisted.is_empty() {
         return Err(CompileError::Internal("nothing to hoist".to_string()));

@@ -1,6 +1,6 @@
 //! Which texture is which unit, where its state lives, and which reads the machine makes before the program starts.
 
-use super::{Abi, unsupported};
+use super::{Abi, Varying, unsupported};
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
 
@@ -86,15 +86,19 @@ pub struct Started {
 }
 
 /// Gives registers to what a fragment program starts with. Joined as in published programs, the first input and the first texel
-/// share a descriptor, the second ones the next; fog and other odd numbers of registers come last, alone. Apart the texels
-/// come first, so that a colour made of one may leave where it came.
-pub fn start(abi: &mut Abi, joined: bool) {
+/// share a descriptor, the second ones the next; what has an odd number of registers comes last, alone, or `ascending` where it
+/// belongs. Apart the texels come first, so that a colour made of one may leave where it came.
+pub fn start(abi: &mut Abi, joined: bool, ascending: bool) {
     let (inputs, texels) = (abi.inputs.len(), abi.preloaded.len());
     let even = abi.inputs.iter().filter(|s| s.regs % 2 == 0).count();
     let paired = if joined { even.min(texels) } else { 0 };
     let both = (0..paired).map(|n| Started { input: Some(n), texel: Some(n) });
     let more = (paired..texels).map(|n| Started { input: None, texel: Some(n) });
-    let alone = (paired..inputs).map(|n| Started { input: Some(n), texel: None });
+    let mut single: Vec<usize> = (paired..inputs).collect();
+    if ascending {
+        single.sort_by_key(|n| abi.inputs[*n].varying.map(Varying::rank));
+    }
+    let alone = single.into_iter().map(|n| Started { input: Some(n), texel: None });
     abi.started = both.chain(more).chain(alone).collect();
     let mut pa = 0;
     for s in &abi.started {
@@ -108,6 +112,11 @@ pub fn start(abi: &mut Abi, joined: bool) {
         }
     }
     abi.pa = abi.pa.max(pa);
+}
+
+/// Whether the iterated inputs stand in the order of what they are.
+pub fn is_ascending(abi: &Abi) -> bool {
+    abi.started.iter().filter_map(|s| s.input.and_then(|n| abi.inputs[n].varying)).is_sorted_by_key(Varying::rank)
 }
 
 /// Whether SMP reads a texture of this kind.

@@ -44,6 +44,16 @@ impl Varying {
             _ => return None,
         })
     }
+    /// Its place among the inputs of a published program: colours, texture coordinates in order, the position, fog.
+    pub fn rank(self) -> (u8, u8) {
+        match self {
+            Varying::Color(n) => (0, n),
+            Varying::TexCoord(t) => (1, t),
+            Varying::Position => (2, 0),
+            Varying::Sprite => (3, 0),
+            Varying::Fog => (4, 0),
+        }
+    }
     /// The location that stands for it.
     pub fn location(self) -> Option<u32> {
         match self {

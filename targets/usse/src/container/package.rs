@@ -156,7 +156,7 @@ impl Program<'_> {
         let source = match s.varying {
             Some(Varying::TexCoord(t)) => (t as u32) << 12 | components(s.lanes.max(2)),
             // Floats have a bit of their own here: without it a colour is bytes.
-            Some(Varying::Color(n)) => (0xa + n as u32) << 12 | components(s.lanes.max(2)) | (!s.half as u32) << 20,
+            Some(Varying::Color(n)) => (0xa + n as u32) << 12 | components(4) | (!s.half as u32) << 20,
             Some(Varying::Fog) => 0xc << 12,
             Some(Varying::Position) => 0xd << 12 | components(4),
             Some(Varying::Sprite) => 0xf << 12 | 1 << 30 | components(2),
@@ -171,11 +171,12 @@ impl Program<'_> {
     fn fragment_varyings(&self) -> Varyings {
         let abi = self.abi;
         // The last descriptors with a texture part and with an attribute part are marked.
-        let (texels, inputs) = (abi.preloaded.len(), abi.inputs.len());
+        let texels = abi.preloaded.len();
+        let last = abi.started.iter().rev().find_map(|s| s.input);
         let descriptor = |s: &Started| {
             let mut d = Descriptor { info: 0, unit: 0, size: 0, result: 0 };
             match s.input {
-                Some(n) => self.iterated(&abi.inputs[n], n + 1 == inputs, &mut d),
+                Some(n) => self.iterated(&abi.inputs[n], last == Some(n), &mut d),
                 None => d.info |= 0xf << 12,
             }
             match s.texel {
