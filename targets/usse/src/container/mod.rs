@@ -59,7 +59,7 @@ pub mod flag {
     pub const SDK3: u32 = 0b11 << 19;
 }
 
-/// What the version fields say: the youngest SDK and compiler among published containers.
+/// What the version fields say: the SDK and compiler of most published containers.
 pub const SDK: u16 = 0x0350;
 /// The compiler that belongs to [`SDK`].
 pub const COMPILER: u32 = 0x33dc0;
