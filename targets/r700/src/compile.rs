@@ -47,6 +47,7 @@ struct Candidate {
 /// A way of legalising: what it gives, and the texts on the way.
 struct Way<'o> {
     candidate: Candidate,
+    choice: Choice,
     base: Module,
     trace: Trace<'o>,
 }
@@ -64,7 +65,7 @@ struct Generated {
 
 /// Tries of the scheduler while ways of compiling are compared, and for the way that is kept.
 const QUICK: u64 = 1_500;
-const THOROUGH: u64 = 40_000;
+const THOROUGH: u64 = 25_000;
 
 /// Elements of scratch memory that ARRAY_SIZE can bound.
 pub const MAX_SCRATCH: u32 = 4096;
@@ -73,11 +74,16 @@ pub const MAX_SCRATCH: u32 = 4096;
 const MOST_UNROLLED: u64 = 1024;
 
 /// IR instructions that may be compiled to compare the first few ways of compiling, and all of them.
-const WORK: usize = 3_000;
+const WORK: usize = 2_500;
 const MORE_WORK: usize = 1_200;
 const FEW: usize = 4;
+/// IR instructions that may be compiled to try dot products one by one.
+const DOTS_WORK: usize = 1_000;
 
-/// Programs with fewer IR instructions are tried without any branch, too.
+/// Vectors of uniforms up to which the halves of constants that a group reads are no reason for another order of sums.
+const MATRIX: usize = 4;
+
+/// Programs with fewer IR instructions are tried without any branch, and with sums that take in one term after the other, too.
 const SMALL: usize = 300;
 
 /// What a program executes, in bytes.
@@ -127,6 +133,11 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
     if count(&|f| has(f, &[Fadd, Fsub, Fma, Fmad, Dot])) {
         out.extend([Choice { dot: 4, ..standard }, Choice { dot: 2, ..standard }, Choice { dot: 0, ..standard }]);
     }
+    let small = module.functions.values().map(Function::inst_count).sum::<usize>() < SMALL;
+    let uniforms = |f: &Function| f.ordered().filter(|(_, i)| f.insts[*i].op == Uniform).count();
+    if small && count(&|f| uniforms(f) > MATRIX && has(f, &[Fadd, Fsub, Fma, Fmad])) {
+        out.push(Choice { linear: true, ..standard });
+    }
     let branches = count(&|f| f.blocks.len() > 1);
     if branches || count(&|f| has(f, &[Select])) {
         out.push(Choice { dot: 2, balance: true, ..standard });
@@ -134,7 +145,7 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
     if count(&|f| !f.locals.is_empty()) {
         out.push(Choice { local: 0, ..standard });
     }
-    if branches && module.functions.values().map(Function::inst_count).sum::<usize>() < SMALL {
+    if branches && small {
         out.push(Choice { select: 128, ..standard });
     }
     if branches && count(&|f| has(f, &[Tex])) {
@@ -186,7 +197,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
         }
         seen.push(text);
         match candidate(&base, options, quick, &mut Trace::off()) {
-            Ok(candidate) => all.push(Way { candidate, base, trace }),
+            Ok(candidate) => all.push(Way { candidate, choice, base, trace }),
             Err(e) => {
                 first_error.get_or_insert(e);
             }
@@ -217,7 +228,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
     if let Some(w) = cheapest.filter(|w| better(w, &found)) {
         found = w;
     }
-    let Way { mut candidate, base, mut trace } = found;
+    let Way { mut candidate, base, mut trace, .. } = found;
     if search {
         let thorough = self::candidate(&base, options, THOROUGH, &mut Trace::off())?;
         if weighed(&thorough) <= weighed(&candidate) {
@@ -241,16 +252,16 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
 fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>, &Way<'_>) -> bool) -> Way<'o> {
     let ops = way.base.main().inst_count();
     let steps = 0..crate::legal::dots(&way.base).min(16);
-    let mut budget = options.budget((WORK / 2 / ops.max(1) * ops) as u64);
+    let mut budget = options.budget((DOTS_WORK / ops.max(1) * ops) as u64);
     // Dot products are numbered as they are left.
     let gone = std::cell::Cell::new(0);
     let build = |best: &Way<'o>, k: usize, budget: &mut Budget| {
         budget.spend(ops);
         let mut base = best.base.clone();
         crate::legal::expand_dots(&mut base, |n, _| n == k - gone.get());
-        crate::legal::reorder(&mut base, options);
+        crate::legal::reorder(&mut base, options, best.choice);
         let candidate = candidate(&base, options, QUICK, &mut Trace::off())?;
-        Ok(Way { candidate, base, trace: best.trace.clone() })
+        Ok(Way { candidate, base, choice: best.choice, trace: best.trace.clone() })
     };
     climb(way, steps, &mut budget, build, |new, old| {
         let yes = better(new, old);

@@ -5,7 +5,7 @@
 
 use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits, splat_float};
 use retroshade_ir::passes::simplify::equality;
-use retroshade_ir::{Builder, FloatCC, Function, Imm, InstData, Opcode, Value};
+use retroshade_ir::{Builder, FloatCC, Function, Imm, InstData, IntCC, Opcode, Value};
 use retroshade_lower::legal::blend::blend;
 use std::collections::BTreeSet;
 
@@ -59,6 +59,28 @@ pub fn run(func: &mut Function) -> bool {
             }
             _ => Action::Keep,
         }
+    })
+}
+
+/// Whether a field of a word is 0 shows without moving it: (x << a >> b) == 0 is (x & mask) == 0.
+pub fn field_tests(func: &mut Function) -> bool {
+    let uses = func.use_counts();
+    rewrite(func, |b, i| {
+        let d = b.func.insts[i].clone();
+        if d.op != Opcode::Icmp || !matches!(d.imm, Imm::IntCC(IntCC::Eq | IntCC::Ne)) || splat_bits(b.func, d.args[1]) != Some(0) {
+            return Action::Keep;
+        }
+        let shift = |f: &Function, v: Value, op: Opcode| {
+            let s = f.def_if(v, op).filter(|_| uses[v] == 1)?;
+            Some((s.args[0], splat_bits(f, s.args[1]).filter(|k| *k < 32)?))
+        };
+        let Some((x, right)) = shift(b.func, d.args[0], Opcode::Ushr) else { return Action::Keep };
+        let (x, left) = shift(b.func, x, Opcode::Ishl).unwrap_or((x, 0));
+        let ty = b.func.ty(x);
+        let mask = b.iconst(ty, (u32::MAX << left >> right << right) >> left);
+        let field = b.ins(Opcode::Iand, &[x, mask]);
+        b.func.insts[i].args[0] = field;
+        Action::Changed
     })
 }
 

@@ -54,10 +54,12 @@ pub struct Choice {
     pub arms: bool,
     /// Whether constant indices that unrolling leaves read constant registers; else they stay fetches, four words at a time.
     pub indices: bool,
+    /// Whether sums take in one term after the other.
+    pub linear: bool,
 }
 
 /// The usual way.
-pub const STANDARD: Choice = Choice { dot: 3, unroll: 256, select: 16, balance: false, local: 8, arms: true, indices: true };
+pub const STANDARD: Choice = Choice { dot: 3, unroll: 256, select: 16, balance: false, local: 8, arms: true, indices: true, linear: false };
 
 /// The passes' options under a choice.
 fn pass_options(options: &Options, choice: Choice) -> PassOptions {
@@ -213,25 +215,26 @@ pub fn legalise(mut m: Module, options: &Options, choice: Choice, trace: &mut Tr
         | (options.opt > OptLevel::O0
             && (each(&mut m, crate::legal::algebra::zero_first)
                 | each(&mut m, crate::legal::algebra::shifted_sums)
+                | each(&mut m, crate::legal::algebra::field_tests)
                 | split_indices(&mut m)));
     if again && options.opt > OptLevel::O0 {
         cleanup(&mut m, &pass);
         expand(&mut m, options, choice);
     }
-    reorder(&mut m, options);
+    reorder(&mut m, options, choice);
     zero_locals(&mut m);
     m
 }
 
 /// Brings sums and products into the order that pays, where other orders are allowed.
-pub fn reorder(m: &mut Module, options: &Options) {
+pub fn reorder(m: &mut Module, options: &Options, choice: Choice) {
     let pass = pass_options(options, STANDARD);
     if !options.fp_contract || options.opt == OptLevel::O0 {
         return;
     }
     // Equal numbers are one value.
     sequence(m, &["gvn"], &pass);
-    if each(m, order::run) {
+    if each(m, |f| order::run(f, choice.linear)) {
         sequence(m, &["relax"], &pass);
         cleanup(m, &pass);
     }

@@ -1,6 +1,6 @@
 //! Sums and products in the order that pays: what is there first is combined first, what many lanes share apart from what they do not,
 //! a sum begins with an addend where it has one, so that every product is a multiply-add, and terms of one weight are added before they
-//! are weighed.
+//! are weighed. Sums of integers, masks and bounds become trees where they end earlier for it.
 //!
 //! The shading languages allow other orders; `precise` forbids them, and nothing precise is touched.
 
@@ -9,7 +9,7 @@ use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Cfg;
 use retroshade_ir::passes::rewrite::{Action, rewrite, splat_float};
 use retroshade_ir::types::F32;
-use retroshade_ir::{Block, Builder, Function, Inst, Opcode, Value};
+use retroshade_ir::{Block, Builder, Function, Inst, InstData, Opcode, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What an operation counts.
@@ -23,8 +23,8 @@ const ROUNDS: usize = 4;
 /// Steps that a fetch is taken to last.
 const FETCH: u32 = 10;
 
-/// Runs over a function.
-pub fn run(func: &mut Function) -> bool {
+/// Runs over a function. `linear`: sums take in one term after the other.
+pub fn run(func: &mut Function, linear: bool) -> bool {
     func.resolve_aliases();
     let mut changed = products(func);
     if changed {
@@ -37,7 +37,7 @@ pub fn run(func: &mut Function) -> bool {
         retroshade_ir::passes::gvn::run(func);
         changed = true;
     }
-    sums(func) | changed
+    chains(func) | sums(func, linear) | changed
 }
 
 /// What the order depends on.
@@ -45,6 +45,8 @@ struct Facts {
     /// Dependent operations in front of each value.
     depth: SecondaryMap<Value, u32>,
     uses: SecondaryMap<Value, u32>,
+    /// How many of them multiply the value by a constant.
+    weighed: SecondaryMap<Value, u32>,
     block: SecondaryMap<Inst, Option<Block>>,
 }
 
@@ -53,6 +55,7 @@ impl Facts {
         use Opcode::*;
         let mut depth: SecondaryMap<Value, u32> = SecondaryMap::new();
         let mut block = SecondaryMap::new();
+        let mut weighed: SecondaryMap<Value, u32> = SecondaryMap::new();
         for b in Cfg::new(f).rpo() {
             // One operation of the T unit at a time.
             let mut busy: BTreeSet<u32> = BTreeSet::new();
@@ -70,6 +73,10 @@ impl Facts {
                     _ => 1,
                 };
                 d.results.iter().for_each(|r| depth[*r] = before + own);
+                if let (Fmul | Fmad, false, [x, y, ..]) = (d.op, d.precise, &d.args[..]) {
+                    let constant = |v: Value| Same::of(f, v) == Same::Always;
+                    [(x, y), (y, x)].iter().filter(|(_, k)| constant(**k)).for_each(|(v, _)| weighed[**v] += 1);
+                }
                 for t in &d.targets {
                     for (p, a) in f.blocks[t.block].params.iter().zip(&t.args) {
                         depth[*p] = depth[*p].max(depth[f.resolve(*a)]);
@@ -77,7 +84,7 @@ impl Facts {
                 }
             }
         }
-        Facts { depth, uses: f.use_counts(), block }
+        Facts { depth, uses: f.use_counts(), weighed, block }
     }
 
     /// The operation that makes a value for this use alone, in the same block.
@@ -138,11 +145,15 @@ struct Part {
     negated: bool,
     depth: u32,
     same: Same,
+    /// Whether it is a choice between two constants, made for this use alone.
+    choice: bool,
 }
 
 impl Part {
     fn new(f: &Function, facts: &Facts, value: Value, negated: bool) -> Part {
-        Part { value, negated, depth: facts.depth[value], same: Same::of(f, value) }
+        let constant = |v: &Value| f.const_bits(*v).is_some();
+        let choice = facts.uses[value] == 1 && f.def_if(value, Opcode::Select).is_some_and(|s| s.args[1..].iter().all(constant));
+        Part { value, negated, depth: facts.depth[value], same: Same::of(f, value), choice }
     }
     fn key(&self) -> (u32, Same) {
         (self.depth, self.same)
@@ -151,11 +162,11 @@ impl Part {
     fn joined(value: Value, negated: bool, x: &Part, y: &Part, shape: &mut Shape, ops: u32) -> Part {
         let same = x.same.max(y.same);
         if same == Same::Always {
-            return Part { value, negated, depth: 0, same };
+            return Part { value, negated, depth: 0, same, choice: false };
         }
         shape.ops += ops;
         shape.own += (same == Same::Own) as u32;
-        Part { value, negated, depth: x.depth.max(y.depth) + 1, same }
+        Part { value, negated, depth: x.depth.max(y.depth) + 1, same, choice: false }
     }
     fn signed(&self, b: &mut Builder<'_>) -> Value {
         if self.negated { b.ins(Opcode::Fneg, &[self.value]) } else { self.value }
@@ -196,6 +207,7 @@ impl Factors {
         let mut own = 0;
         all.add(f, facts, x, i, &mut own);
         all.add(f, facts, y, i, &mut own);
+        all.through_shared(f, facts);
         all.old.depth = facts.depth[x].max(facts.depth[y]);
         if all.parts.len() < 3 {
             return None;
@@ -230,6 +242,23 @@ impl Factors {
         let p = Part::new(f, facts, v, false);
         *own += (p.same == Same::Own) as u32;
         self.parts.push(p);
+    }
+
+    /// A constant takes in that of a product that is made for others too: x k, times c, is x times (k c). Either all its uses have a
+    /// constant, so that it goes, or x is there anyway and k costs an operation.
+    fn through_shared(&mut self, f: &Function, facts: &Facts) {
+        if !self.parts.iter().any(|p| p.same == Same::Always) {
+            return;
+        }
+        let product = |p: &Part| {
+            let d = f.def_if(p.value, Opcode::Fmul).filter(|d| !d.precise)?;
+            let (x, k) = [(0, 1), (1, 0)].into_iter().find_map(|(x, k)| Some((d.args[x], splat_float(f, d.args[k])?)))?;
+            let kept = (facts.uses[x] > 1 || facts.depth[x] == 0) && !matches!(k.abs(), 2.0 | 4.0 | 0.5);
+            (kept || facts.weighed[p.value] == facts.uses[p.value]).then(|| [d.args[0], d.args[1]])
+        };
+        if let Some((k, both)) = self.parts.iter().enumerate().find_map(|(k, p)| Some((k, product(p)?))) {
+            self.parts.splice(k..=k, both.map(|v| Part::new(f, facts, v, false)));
+        }
     }
 
     /// Combines until `left` factors are left, those first that most products have in common; operations are made only where there
@@ -368,6 +397,8 @@ struct Terms {
     plain: Vec<Part>,
     products: Vec<(Part, Value)>,
     old: Shape,
+    /// Whether terms are taken in one after the other: more steps, but vectors keep step and read the halves of a constant together.
+    linear: bool,
 }
 
 impl Terms {
@@ -378,7 +409,7 @@ impl Terms {
             return None;
         }
         let old = Shape { ops: 0, depth: facts.depth[f.result(i)?], own: 0 };
-        let mut all = Terms { plain: Vec::new(), products: Vec::new(), old };
+        let mut all = Terms { plain: Vec::new(), products: Vec::new(), old, linear: false };
         all.open(f, facts, i, false)?;
         (all.len() > 1).then_some(all)
     }
@@ -450,11 +481,12 @@ impl Terms {
     /// Sums up; operations are made only where there is a builder.
     fn combine(&self, mut b: Option<&mut Builder<'_>>) -> (Option<Part>, Shape) {
         let mut sums = self.plain.clone();
+        join_choice(&mut sums, b.as_deref_mut());
         let mut products = self.products.clone();
         products.sort_by_key(|p| std::cmp::Reverse(p.0.key()));
         let mut shape = Shape { ops: 0, depth: 0, own: 0 };
         loop {
-            let first = earliest(&mut sums);
+            let first = if self.linear && shape.ops > 0 { sums.pop() } else { earliest(&mut sums) };
             let next = (0..sums.len()).min_by_key(|k| sums[*k].key());
             let new = match (first, products.last().copied(), next) {
                 // The product that is there first, unless another sum is there before it.
@@ -491,6 +523,19 @@ impl Terms {
     }
 }
 
+/// A constant and a choice between constants are a choice between sums, which takes no operation.
+fn join_choice(sums: &mut Vec<Part>, b: Option<&mut Builder<'_>>) {
+    let constant = sums.iter().position(|p| p.same == Same::Always);
+    let (Some(k), Some(c)) = (constant, sums.iter().position(|p| p.choice)) else { return };
+    let (x, y) = (sums[c], sums[k]);
+    let value = b.map_or(x.value, |b| {
+        let (x, y) = (x.signed(b), y.signed(b));
+        b.ins(Opcode::Fadd, &[x, y])
+    });
+    sums[c] = Part { value, negated: false, choice: false, ..x };
+    sums.remove(k);
+}
+
 /// Sums that another sum takes in: they are looked at there.
 fn taken(f: &Function, facts: &Facts) -> SecondaryMap<Inst, bool> {
     let mut taken: SecondaryMap<Inst, bool> = SecondaryMap::new();
@@ -509,19 +554,78 @@ fn taken(f: &Function, facts: &Facts) -> SecondaryMap<Inst, bool> {
 }
 
 /// Reorders sums.
-fn sums(func: &mut Function) -> bool {
+fn sums(func: &mut Function, linear: bool) -> bool {
     let mut facts = Facts::new(func);
     let taken = taken(func, &facts);
     rewrite(func, |b, i| {
-        let Some(all) = Terms::of(b.func, &facts, i).filter(|all| !taken[i] && all.len().max(all.products.len() + 1) > 2) else {
+        let Some(mut all) = Terms::of(b.func, &facts, i).filter(|all| !taken[i] && all.len().max(all.products.len() + 1) > 2) else {
             return Action::Keep;
         };
-        if !all.combine(None).1.better_than(all.old) {
+        all.linear = linear;
+        let new = all.combine(None).1;
+        if !new.better_than(all.old) && (!linear || new.ops > all.old.ops) {
             return Action::Keep;
         }
         let Some(sum) = all.combine(Some(b)).0 else { return Action::Keep };
         let done = sum.signed(b);
         facts.depth[done] = sum.depth;
+        Action::Replace(done)
+    })
+}
+
+/// Operations that give the same in every order.
+fn commutes(d: &InstData) -> bool {
+    use Opcode::*;
+    matches!(d.op, Iand | Ior | Ixor | Iadd | Umin | Umax | Smin | Smax | Fmin | Fmax) && !d.precise
+}
+
+/// Reorders sums, bounds and masks of one operation, where they end earlier for it.
+fn chains(func: &mut Function) -> bool {
+    let mut facts = Facts::new(func);
+    let link = |f: &Function, facts: &Facts, v: Value, of: Inst| {
+        facts.inner(f, v, of).filter(|i| f.insts[*i].op == f.insts[of].op && commutes(&f.insts[*i]))
+    };
+    let mut taken: SecondaryMap<Inst, bool> = SecondaryMap::new();
+    for (_, i) in func.ordered().filter(|(_, i)| commutes(&func.insts[*i])) {
+        func.insts[i].args.iter().filter_map(|v| link(func, &facts, *v, i)).for_each(|t| taken[t] = true);
+    }
+    rewrite(func, |b, i| {
+        let Some(r) = b.func.result(i).filter(|r| !taken[i] && b.func.ty(*r).lanes == 1) else { return Action::Keep };
+        if !commutes(&b.func.insts[i]) || facts.block[i].is_none() {
+            return Action::Keep;
+        }
+        let (mut parts, mut open) = (Vec::new(), vec![i]);
+        while let Some(i) = open.pop() {
+            for v in &b.func.insts[i].args {
+                match link(b.func, &facts, *v, i).filter(|_| parts.len() + open.len() < MOST) {
+                    Some(t) => open.push(t),
+                    None => parts.push((facts.depth[*v], *v)),
+                }
+            }
+        }
+        // The two that are there first, again and again.
+        let pair = |parts: &mut Vec<(u32, Value)>| {
+            parts.sort_by_key(|p| std::cmp::Reverse(*p));
+            parts.pop().zip(parts.pop())
+        };
+        let mut depths = parts.clone();
+        while depths.len() > 1
+            && let Some((_, y)) = pair(&mut depths)
+        {
+            depths.push((y.0 + 1, y.1));
+        }
+        if depths.first().is_none_or(|(depth, _)| *depth >= facts.depth[r]) {
+            return Action::Keep;
+        }
+        let op = b.func.insts[i].op;
+        while parts.len() > 1
+            && let Some((x, y)) = pair(&mut parts)
+        {
+            let v = b.ins(op, &[x.1, y.1]);
+            parts.push((y.0 + 1, v));
+        }
+        let [(depth, done)] = parts[..] else { return Action::Keep };
+        facts.depth[done] = depth;
         Action::Replace(done)
     })
 }

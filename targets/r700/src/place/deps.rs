@@ -39,10 +39,20 @@ pub struct Facts {
     pub trans: bool,
     /// Local numbers of the webs read.
     pub reads: SmallVec<[u32; 8]>,
+    /// Local numbers of the constant register halves read.
+    pub halves: SmallVec<[u32; 3]>,
 }
 
 /// The facts of every operation.
 pub fn facts(ops: &[Op], local: &[u32]) -> Vec<Facts> {
+    let mut numbers: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut number = |o: &Operand| match o {
+        Operand::Const(key, ..) => {
+            let next = numbers.len() as u32;
+            Some(*numbers.entry(*key).or_insert(next))
+        }
+        _ => None,
+    };
     let operand = |i: usize, k: usize, o: &Opnd, float: bool| match o.place {
         Place::Web(w) => Operand::Web(w),
         Place::Const(b, n, c) => Operand::Const((b as u32) << 20 | (n as u32) << 1 | (c >> 1) as u32, b, n / 16),
@@ -58,8 +68,13 @@ pub fn facts(ops: &[Op], local: &[u32]) -> Vec<Facts> {
         .map(|(i, op)| {
             let float = op.float_operands();
             let unit = op.info().unit;
+            let operands: SmallVec<[Operand; 8]> = op.src.iter().enumerate().map(|(k, o)| operand(i, k, o, float)).collect();
+            let mut halves: SmallVec<[u32; 3]> = operands.iter().filter_map(&mut number).collect();
+            halves.sort_unstable();
+            halves.dedup();
             Facts {
-                operands: op.src.iter().enumerate().map(|(k, o)| operand(i, k, o, float)).collect(),
+                operands,
+                halves,
                 unit,
                 alu: op.is_alu(),
                 exclusive: matches!(op.kind, Kind::Pred | Kind::Kill),

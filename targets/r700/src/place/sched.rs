@@ -137,6 +137,10 @@ struct Code<'a> {
 
 /// The local number of a web that a piece of code does not name.
 const ELSEWHERE: u32 = u32::MAX;
+/// Halves of constant registers up to which no order is worth trying for their sake: two groups read them.
+const FEW_HALVES: usize = 4;
+/// What it is worth to read a half that the open group reads already, in tenths of a step.
+const HELD: u64 = 40;
 /// The most ready operations that one pass over a group tries: in longer lists the last ones would wait anyway.
 const READY: usize = 64;
 
@@ -193,6 +197,10 @@ struct Run<'a> {
     strict: bool,
     /// Whether what asks for more literals waits for others that do, unless everything waits for it.
     thrifty: bool,
+    /// Whether what reads the same half of a constant register stands together, and waits for it, unless everything waits for it.
+    gather: bool,
+    /// Operations without missing predecessors that read each half of a constant register, and those that miss some.
+    halves: Vec<[u32; 2]>,
     tries: u64,
     /// What the items cost so far, what they may cost, and the slots that are still to come.
     spent: u64,
@@ -483,6 +491,7 @@ impl Run<'_> {
                 self.ready.remove(k);
             }
             self.left -= 1;
+            code.facts[i].halves.iter().for_each(|h| self.halves[*h as usize][0] -= 1);
             self.indexed += code.facts[i].index_users;
             self.indexed = self.indexed.saturating_sub(code.facts[i].relative as u32);
         }
@@ -496,8 +505,12 @@ impl Run<'_> {
         for (s, lat) in &self.code.graph.succs[i] {
             self.earliest[*s] = self.earliest[*s].max(self.now + *lat as u32);
             self.missing[*s] -= 1;
-            if self.missing[*s] == 0 && self.code.facts[*s].alu {
+            if self.missing[*s] == 0 && code.facts[*s].alu {
                 self.ready.push(*s);
+                for h in &code.facts[*s].halves {
+                    let [ready, missing] = &mut self.halves[*h as usize];
+                    (*ready, *missing) = (*ready + 1, *missing - 1);
+                }
             }
         }
     }
@@ -528,6 +541,7 @@ impl Run<'_> {
         self.load = self.live;
         let mut list: Vec<(u64, usize)> = Vec::new();
         let mut highest = 0;
+        let mut held: SmallVec<[u32; 4]> = SmallVec::new();
         loop {
             list.clear();
             for n in 0..self.ready.len() {
@@ -537,11 +551,13 @@ impl Run<'_> {
                 }
                 let f = &self.code.facts[i];
                 let special = matches!(f.unit, Unit::Trans | Unit::Reduce) as u64 * 5;
+                let held = self.gather && f.halves.iter().any(|h| held.contains(h));
                 let noise = if self.noise > 0 { self.random() % (self.noise as u64 + 1) } else { 0 };
                 let p = f.relative as u64 * 1_000_000
                     + urgent.get(i).is_some_and(|u| *u) as u64 * 100_000
                     + self.code.graph.height[i] as u64 * 10
                     + special
+                    + held as u64 * HELD
                     + noise;
                 list.push((p, i));
             }
@@ -551,16 +567,26 @@ impl Run<'_> {
             let mut placed = false;
             for (_, i) in &list {
                 // A definition placed earlier in this pass may have satisfied or blocked others; times are checked anew.
-                let lines = self.thrifty.then(|| self.lines.clone());
+                let lines = (self.thrifty || self.gather).then(|| self.lines.clone());
                 if let Some(next) = self.try_op(&open, *i) {
-                    let costs = next.words.div_ceil(2) > open.words.div_ceil(2);
+                    let mut costs = self.thrifty && next.words.div_ceil(2) > open.words.div_ceil(2);
+                    let opens = next.halves > open.halves;
+                    if self.gather && opens {
+                        // Its readers that are still to come would ask for the half again.
+                        let more = |h: &u32| self.halves[*h as usize][1] > 0;
+                        costs |= self.code.facts[*i].halves.iter().filter(|h| !held.contains(h)).any(more);
+                    }
                     if let (Some(lines), true) = (lines, costs && open.count > 0 && self.code.graph.height[*i] < highest) {
                         self.lines = lines;
                         continue;
                     }
                     open = next;
+                    held.extend_from_slice(&self.code.facts[*i].halves);
                     self.commit(*i, &open);
                     placed = true;
+                    if self.gather && opens {
+                        break;
+                    }
                 }
             }
             if !placed || open.units.iter().all(|t| *t) {
@@ -788,8 +814,14 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
     }
     let missing: Vec<u32> = graph.preds.iter().map(|p| p.len() as u32).collect();
     let ready: Vec<usize> = (0..ops.len()).filter(|i| facts[*i].alu && missing[*i] == 0).collect();
-    let code =
-        Code { ops, facts: &facts, graph: &graph, mir, prefer: &prefer, exported: &exported, local: &names.local, webs: &names.webs, alu };
+    let mut waiting: Vec<[u32; 2]> = Vec::new();
+    for (i, h) in facts.iter().enumerate().flat_map(|(i, f)| f.halves.iter().map(move |h| (i, *h as usize))) {
+        waiting.resize(waiting.len().max(h + 1), [0; 2]);
+        waiting[h][(missing[i] > 0) as usize] += 1;
+    }
+    let crowded = waiting.len() > FEW_HALVES;
+    let webs = &names.webs;
+    let code = Code { ops, facts: &facts, graph: &graph, mir, prefer: &prefer, exported: &exported, local: &names.local, webs, alu };
     let slots = (0..ops.len()).filter(|i| facts[*i].alu).map(|i| slots(&ops[i])).sum();
     let enough = bound(ops, &facts, &graph);
     let mut best: Option<(u64, Vec<Item>, Vec<Option<u8>>)> = None;
@@ -815,6 +847,8 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
             noise: if attempt < 2 { 0 } else { 3 + attempt % 25 },
             strict: attempt % 2 == 1,
             thrifty: attempt / 2 % 2 == 1,
+            gather: crowded && attempt / 4 % 3 == 1,
+            halves: waiting.clone(),
             tries: 0,
             spent: 0,
             limit: best.as_ref().map_or(u64::MAX, |b| b.0),
