@@ -1,5 +1,5 @@
 // Functions that give structures, and those that take floats apart.
-// @refused pica: P0201
+// @refused pica: P0005
 // @bind { "uniforms": { "u.a": -2.75, "u.b": 12, "u.c": 0.15625 }, "invocations": [ { "inputs": { "p": [0.5,-1.5,2.5,3.5] } } ] }
 // @expect { "invocations": [ { "outputs": { "a": [-0.75,-2,0.75,4], "b": [0.625,-2,40,-0.6875], "c": [0,-2,2,4], "d": [0.5,0.5,0.5,0.5], "e": [1,-1,1,0], "f": [-3,-2,-2,-3], "g": [2,0.5,1,0] } } ] }
 struct U { a: f32, b: f32, c: f32 }

@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(shape(&one), [vec![(None, 0), (Some(3), 5)], vec![(None, 0)], vec![]]);
         let mut two = vec![vec![nop(), branch(2, 1)], vec![branch(3, 0)], vec![nop()], vec![]];
         straighten(&mut two);
-        assert_eq!(shape(&two), [vec![(None, 0), (Some(3), 5)], vec![], vec![(None, 0)], vec![]]);
+        assert_eq!(shape(&two), [vec![(None, 0), (Some(4), 5)], vec![], vec![(None, 0)], vec![]]);
     }
 
     #[test]
