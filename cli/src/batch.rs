@@ -11,6 +11,7 @@ use crate::process::wait;
 use crate::report::{Failure, progress};
 use indicatif::ProgressBar;
 use retroshade::Language;
+use retroshade::lower::TextError;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -253,9 +254,11 @@ fn items(a: &BatchArgs) -> Result<Vec<Item>, Failure> {
     } else {
         let text = files::read_text(&a.source)?;
         for (n, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
-            let wrong = |m: String| {
-                let place = format!("{}:{}", a.source.display(), n + 1);
-                Failure { file: Some(place), ..Failure::plain(1, "C0018", m) }
+            let wrong = |message: String| {
+                let error = TextError { line: n as u32 + 1, column: 1, offset: None, message };
+                let mut f = Failure::text(&files::display(&a.source), &text, vec![error]);
+                f.diagnostics.iter_mut().for_each(|d| d.code = "C0018");
+                f
             };
             items.extend(manifest_line(a, line).map_err(wrong)?);
         }

@@ -5,7 +5,7 @@ use crate::compile::{Loaded, pretty};
 use crate::files;
 use crate::input::{check_chip, options, target};
 use crate::limits;
-use crate::report::Failure;
+use crate::report::{self, Failure};
 use retroshade::ir::Module;
 use retroshade::lower::{CompileError, CompiledShader, Options};
 use retroshade::page::{Page, to_html};
@@ -51,6 +51,10 @@ pub fn compare(a: &CompareArgs, format: MessageFormat) -> Result<(), Failure> {
             let r = isa.compile(m, &Options { chip, ..options.clone() });
             if let Err(e) = &r {
                 status = status.max(e.exit_status());
+                // The table shows people what is wrong; programs read it where all messages stand.
+                if format == MessageFormat::Json {
+                    report::show(&Failure::compile(e, m, &files::display(p)), format);
+                }
             }
             made.push((*isa, r));
         }

@@ -304,7 +304,10 @@ fn target_outputs(
         limits::next();
         let shader = isa.compile(m, options).map_err(|e| Failure::compile(&e, m, &file))?;
         for (name, text) in &shader.dumps {
-            report::say(&format!("; after {name}\n{}\n", text.trim_end()));
+            report::say(&match format {
+                MessageFormat::Human => format!("; after {name}\n{}\n", text.trim_end()),
+                MessageFormat::Json => format!("{}\n", serde_json::json!({ "version": 1, "after": name, "text": text.trim_end() })),
+            });
         }
         shaders.push(shader);
     }

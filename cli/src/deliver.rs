@@ -50,7 +50,7 @@ pub type Meant = (&'static dyn TargetIsa, Option<&'static str>);
 
 /// The one target and chip whose containers have a file's ending; no chip where the target's default has it.
 pub fn target_of(output: &Path) -> Option<Meant> {
-    of_ending(output.extension()?.to_str()?)
+    of_ending(&output.extension()?.to_str()?.to_ascii_lowercase())
 }
 
 /// As [`target_of`], by the ending.

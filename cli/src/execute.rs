@@ -8,6 +8,7 @@ use crate::report::{Failure, show};
 use retroshade::ir::interp::{self, InterpError};
 use retroshade::ir::{Binding, Builtin, Module, Reference, ShaderEnv, ShaderResult, Stage};
 use retroshade::lower::{BranchOrder, ColorFormat, Options, SimError, bind};
+use serde_json::json;
 use std::path::Path;
 
 /// Code of a run that took longer than allowed.
@@ -155,20 +156,27 @@ pub fn run(a: &RunArgs, format: MessageFormat) -> Result<(), Failure> {
 }
 
 /// `shaderc test`
-pub fn test(a: &TestArgs) -> Result<(), Failure> {
+pub fn test(a: &TestArgs, format: MessageFormat) -> Result<(), Failure> {
     let bless = a.bless || std::env::var_os("SHADERC_BLESS").is_some_and(|v| v == "1");
     let registry = retroshade::filetests::Registry { targets: retroshade::targets(), bless };
     let found = retroshade::filetests::discover(&a.paths).map_err(|e| Failure::plain(1, "C0003", e.to_string()))?;
     let mut failed = 0;
     for path in &found {
-        match retroshade::filetests::run_file(path, &registry) {
-            Ok(()) => files::stdout(format!("ok      {}\n", path.display()).as_bytes())?,
-            Err(e) => {
-                failed += 1;
-                files::stdout(format!("FAILED  {}\n{e}\n", path.display()).as_bytes())?;
-            }
-        }
+        let result = retroshade::filetests::run_file(path, &registry);
+        failed += usize::from(result.is_err());
+        let file = path.display().to_string();
+        let line = match (format, result) {
+            (MessageFormat::Json, r) => json!({ "version": 1, "file": file, "ok": r.is_ok(), "message": r.err() }).to_string(),
+            (MessageFormat::Human, Ok(())) => format!("ok      {file}"),
+            (MessageFormat::Human, Err(e)) => format!("FAILED  {file}\n{e}"),
+        };
+        files::stdout(format!("{line}\n").as_bytes())?;
     }
-    files::stdout(format!("{} passed, {failed} failed\n", found.len() - failed).as_bytes())?;
+    let passed = found.len() - failed;
+    let sum = match format {
+        MessageFormat::Json => json!({ "version": 1, "passed": passed, "failed": failed }).to_string(),
+        MessageFormat::Human => format!("{passed} passed, {failed} failed"),
+    };
+    files::stdout(format!("{sum}\n").as_bytes())?;
     if failed == 0 { Ok(()) } else { Err(Failure::silent(1)) }
 }

@@ -105,9 +105,9 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Compare(a)) => compare::compare(a, cli.message_format),
         Some(Command::Run(a)) => execute::run(a, cli.message_format),
         Some(Command::Render(a)) => draw::render(a, cli.message_format),
-        Some(Command::Test(a)) => execute::test(a),
+        Some(Command::Test(a)) => execute::test(a, cli.message_format),
         Some(Command::Batch(a)) => batch::batch(a),
-        Some(Command::Reduce(a)) => reduce::reduce(a),
+        Some(Command::Reduce(a)) => reduce::reduce(a, cli.message_format),
         Some(Command::Explain { code }) => explain(code.as_deref()),
         Some(Command::Completions { shell }) => {
             let mut out = Vec::new();

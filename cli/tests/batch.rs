@@ -101,7 +101,7 @@ fn manifests() {
     std::fs::write(&twice, "{ \"fil\": \"src/a.wgsl\" }\n").unwrap();
     let o = batch(&f, &["-t", "usse", "-o", "out", "twice.jsonl"]);
     assert!(
-        String::from_utf8_lossy(&o.stderr).contains("twice.jsonl:1: error[C0018]: an unknown key `fil`: did you mean `file`?"),
+        String::from_utf8_lossy(&o.stderr).contains("twice.jsonl:1:1: error[C0018]: an unknown key `fil`: did you mean `file`?"),
         "{o:?}"
     );
 }
@@ -121,7 +121,7 @@ fn options_name_no_files_and_outputs_replace_no_source() {
     }
     let o = batch(&f, &["-t", "tesla", "-o", "out", "two.jsonl"]);
     assert!(o.status.code() == Some(2) || o.status.code() == Some(1), "{o:?}");
-    assert!(String::from_utf8_lossy(&o.stderr).contains("two.jsonl:1: error[C0018]: a line of a manifest has one `file`"), "{o:?}");
+    assert!(String::from_utf8_lossy(&o.stderr).contains("two.jsonl:1:1: error[C0018]: a line of a manifest has one `file`"), "{o:?}");
     assert!(!f.0.join("out").exists());
     // IR made of IR would stand where its source does.
     let g = Folder::new("replace").with("in/a.ir", "shader vertex \"a\"\nblock0:\n    return\n").with("in/a.ir.tesla.ir", "; a source\n");

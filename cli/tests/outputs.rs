@@ -217,3 +217,22 @@ fn names_of_folders_and_endings_are_believed() {
     f.refuses(&["asm", "-t", "pica", "--header", "z", "a.s"], 2, "--header goes with a container");
     assert_eq!(f.list("."), ["a.s", "a.vert", "new", "words"]);
 }
+
+#[test]
+fn every_command_speaks_json() {
+    let test = "; test run\n; target pica\nshader vertex \"x\"\nblock0:\n return\n; run: {} => {\"position\": [1,2,3,4]}\n";
+    let f = Folder::new("json").with("a.frag", FRAGMENT).with("bad.ir", test).with("a.vert", VERTEX);
+    let objects = |text: &[u8]| -> Vec<serde_json::Value> {
+        let text = String::from_utf8_lossy(text);
+        text.lines().map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{e}: {l}"))).collect()
+    };
+    let o = f.run(&["test", "--message-format", "json", "bad.ir"]);
+    let lines = objects(&o.stdout);
+    assert_eq!((o.status.code(), &lines[0]["ok"], &lines[1]["failed"]), (Some(1), &false.into(), &1.into()));
+    let o = f.run(&["compare", "--targets", "pica,tesla", "--message-format", "json", "a.frag"]);
+    assert_eq!((o.status.code(), &objects(&o.stderr)[0]["code"]), (Some(1), &"C0011".into()));
+    let o = f.run(&["-t", "pica", "-o", "a.shbin", "--print-after", "legal", "--message-format", "json", "a.vert"]);
+    assert_eq!((o.status.code(), &objects(&o.stderr)[0]["after"]), (Some(0), &"legal".into()));
+    let o = f.run(&["reduce", "--message-format", "json", "--command", "true", "-o", "small.ir", "bad.ir"]);
+    assert!(o.status.success() && objects(&o.stderr)[0]["runs"].is_u64(), "{o:?}");
+}

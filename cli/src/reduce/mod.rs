@@ -9,19 +9,20 @@
 mod text;
 mod tokens;
 
-use crate::args::ReduceArgs;
+use crate::args::{MessageFormat, ReduceArgs};
 use crate::files;
 use crate::process::wait;
 use crate::report::{self, Failure};
 use retroshade::Language;
 use retroshade::lower::testing::shrink_module;
+use serde_json::json;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// `shaderc reduce`
-pub fn reduce(a: &ReduceArgs) -> Result<(), Failure> {
+pub fn reduce(a: &ReduceArgs, format: MessageFormat) -> Result<(), Failure> {
     let language = match a.lang.or(Language::of_path(&a.file).map(|l| l.0)) {
         Some(Language::Spirv) => return Err(Failure::usage("SPIR-V is no text: `shaderc --emit ir` makes IR of it, which can be reduced")),
         Some(l) => l,
@@ -38,7 +39,11 @@ pub fn reduce(a: &ReduceArgs) -> Result<(), Failure> {
         structure(&mut judge)?;
     }
     text::reduce(&mut judge, language)?;
-    report::say(&format!("{} bytes of {}, {} runs of the command\n", judge.best.len(), judge.first, judge.runs));
+    let (best, first, runs) = (judge.best.len(), judge.first, judge.runs);
+    report::say(&match format {
+        MessageFormat::Human => format!("{best} bytes of {first}, {runs} runs of the command\n"),
+        MessageFormat::Json => format!("{}\n", json!({ "version": 1, "bytes": best, "of": first, "runs": runs })),
+    });
     if a.output.is_none() {
         files::stdout(judge.best.as_bytes())?;
     }
