@@ -185,7 +185,9 @@ fn may_store(p: &Program, t: Tmp, defs: &[(usize, usize)], all: &BTreeMap<Tmp, O
     }
     let [(b, n)] = defs[..] else { return true };
     let nodes = &p.blocks[b].nodes;
-    if here > 0 && nodes[n..moves.targets[0].0].iter().any(|n| n.op == Op::Emit) {
+    // From the definition to the last of the moves: what two vertices take has two writes.
+    let last = moves.targets.iter().map(|t| t.0).max().unwrap_or(n);
+    if here > 0 && nodes[n..last].iter().any(|n| n.op == Op::Emit) {
         return false;
     }
     // Lanes of the same vector operation leave together.
