@@ -4,6 +4,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use retroshade::Language;
+use retroshade::ir::Stage;
 use retroshade::lower::nearest::also;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -121,7 +122,7 @@ pub struct SourceArgs {
     pub entry: Option<String>,
     /// Stage (vertex, geometry, fragment, compute).
     #[arg(long, value_name = "S", value_parser = stage)]
-    pub stage: Option<retroshade::ir::Stage>,
+    pub stage: Option<Stage>,
     /// Preprocessor definition or override constant.
     #[arg(long, value_name = "NAME=VALUE")]
     pub define: Vec<String>,
@@ -294,7 +295,7 @@ pub struct SyntaxArgs {
     pub syntax: SyntaxArg,
     /// Stage, where the text depends on it.
     #[arg(long, value_name = "S", value_parser = stage)]
-    pub stage: Option<retroshade::ir::Stage>,
+    pub stage: Option<Stage>,
     /// Chip, where the text depends on it.
     #[arg(long, value_name = "C")]
     pub chip: Option<String>,
@@ -571,7 +572,7 @@ pub struct ReduceArgs {
     pub file: PathBuf,
 }
 
-fn stage(s: &str) -> Result<retroshade::ir::Stage, String> {
-    let names = ["vertex", "geometry", "fragment", "compute"];
-    retroshade::ir::Stage::from_name(s).ok_or_else(|| format!("stages are {}{}", names.join(", "), also(s, names)))
+fn stage(s: &str) -> Result<Stage, String> {
+    let names: Vec<&str> = Stage::ALL.iter().map(|n| n.name()).collect();
+    Stage::from_name(s).ok_or_else(|| format!("stages are {}{}", names.join(", "), also(s, names)))
 }

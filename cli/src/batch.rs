@@ -90,7 +90,9 @@ fn run(a: &BatchArgs, items: &[Item], work: &Path) -> Result<u8, Failure> {
     let jobs = a.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).clamp(1, items.len().max(1));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
     let pool = pool.map_err(|e| Failure::plain(1, "C0003", format!("cannot start {jobs} workers: {e}")))?;
-    let report = Report { a, items, work, bar: progress(items.len() as u64, "{wide_bar} {pos}/{len} {msg}"), state: Mutex::default() };
+    let sources = items.iter().filter_map(|i| files::place(&i.file)).collect();
+    let bar = progress(items.len() as u64, "{wide_bar} {pos}/{len} {msg}");
+    let report = Report { a, items, sources, work, bar, state: Mutex::default() };
     let (next, last) = (AtomicUsize::new(0), AtomicUsize::new(items.len()));
     pool.broadcast(|_| {
         loop {
@@ -123,6 +125,8 @@ struct State {
 struct Report<'a> {
     a: &'a BatchArgs,
     items: &'a [Item],
+    /// Where the items' sources lie.
+    sources: BTreeSet<PathBuf>,
     work: &'a Path,
     bar: ProgressBar,
     state: Mutex<State>,
@@ -161,7 +165,7 @@ impl Report<'_> {
         made.sort();
         for from in made.iter().filter(|_| outcome.status == 0) {
             let to = folder.join(from.file_name().unwrap_or_default());
-            if self.items.iter().any(|i| files::same_file(&i.file, &to)) {
+            if files::place(&to).is_some_and(|p| self.sources.contains(&p)) {
                 return Err(Failure::plain(2, "C0016", format!("the output {} is also an input", to.display())));
             }
             let moved = std::fs::create_dir_all(&folder).and_then(|()| std::fs::rename(from, &to));

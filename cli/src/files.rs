@@ -55,12 +55,12 @@ pub fn check_outputs(outputs: &[&Path]) -> Result<(), Failure> {
 }
 
 /// Whether two paths name one file, which need not exist yet, nor the folders above it.
-pub fn same_file(a: &Path, b: &Path) -> bool {
+fn same_file(a: &Path, b: &Path) -> bool {
     a == b || place(a).is_some_and(|x| place(b) == Some(x))
 }
 
 /// A path without links and dots, as far as it exists.
-fn place(p: &Path) -> Option<PathBuf> {
+pub fn place(p: &Path) -> Option<PathBuf> {
     if let Ok(p) = p.canonicalize() {
         return Some(p);
     }

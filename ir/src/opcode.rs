@@ -85,8 +85,8 @@ opcodes! {
         Fmad "fmad" 3 Same Pure "a × b + c with the machine's own intermediate rounding (`Numerics::mad`): the reference rounds product and sum.";
         Fneg "fneg" 1 Same Pure "Flips the sign bit.";
         Fabs "fabs" 1 Same Pure "Clears the sign bit.";
-        Fmin "fmin" 2 Same Pure "The smaller operand; with one NaN either operand, as the machine does.";
-        Fmax "fmax" 2 Same Pure "The larger operand; with one NaN either operand, as the machine does.";
+        Fmin "fmin" 2 Same Pure "The smaller operand; with one NaN, and of two zeros with different signs, either operand, as the machine does.";
+        Fmax "fmax" 2 Same Pure "The larger operand; with one NaN, and of two zeros with different signs, either operand, as the machine does.";
         Ffloor "ffloor" 1 Same Pure "Largest integral value not above.";
         Fceil "fceil" 1 Same Pure "Smallest integral value not below.";
         Ftrunc "ftrunc" 1 Same Pure "Integral part, towards zero.";

@@ -37,7 +37,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn behind_links(path: &Path) -> io::Result<(PathBuf, bool)> {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {
-        if path.starts_with("/proc") || path.starts_with("/dev") {
+        // Linux and others have the open files there; `/dev` also has folders of plain files.
+        if path.starts_with("/proc") || path.starts_with("/dev/fd") {
             return Ok((path, true));
         }
         match std::fs::read_link(&path) {
@@ -66,6 +67,23 @@ mod tests {
         assert_eq!(std::fs::read(&file).unwrap(), b"one");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn who_reads_an_old_file_keeps_it() {
+        use std::io::Read;
+        // `/dev/shm` is a folder like others.
+        for folder in [std::env::temp_dir(), PathBuf::from("/dev/shm")].into_iter().filter(|f| f.is_dir()) {
+            let file = folder.join(format!("outfile-old-{}", std::process::id()));
+            write(&file, b"one").unwrap();
+            let mut reader = std::fs::File::open(&file).unwrap();
+            write(&file, b"second").unwrap();
+            let mut seen = String::new();
+            reader.read_to_string(&mut seen).unwrap();
+            assert_eq!((seen.as_str(), std::fs::read(&file).unwrap().as_slice()), ("one", &b"second"[..]));
+            std::fs::remove_file(&file).unwrap();
+        }
     }
 
     #[cfg(unix)]

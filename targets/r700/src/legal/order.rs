@@ -362,7 +362,7 @@ fn factors(func: &mut Function) -> bool {
         let best = pairs.iter().filter(pays).max_by_key(|c| (count[&c.rest], std::cmp::Reverse(c.rest)));
         let Some(c) = best else { return Action::Keep };
         let Some(mut all) = Terms::of(b.func, &facts, i) else { return Action::Keep };
-        let Some(k) = all.common().iter().find(|d| d.rest == c.rest).map(|d| d.terms) else { return Action::Keep };
+        let Some(k) = all.common().iter().find(|d| (d.factor, d.rest) == (c.factor, c.rest)).map(|d| d.terms) else { return Action::Keep };
         all.products.remove(k.1);
         let before = facts.depth[c.rest.0].max(facts.depth[c.rest.1]) + 1;
         all.products[k.0].0.depth = before.max(facts.depth[c.factor]);

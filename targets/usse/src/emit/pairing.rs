@@ -21,20 +21,23 @@ const WINDOW: usize = 16;
 
 /// Lanes of internal registers that are live before each word, and behind the last one.
 pub fn live(access: &[Access]) -> Vec<[u8; 3]> {
-    let mut live = vec![[0u8; 3]; access.len() + 1];
-    let mut needed = Needed::default();
+    needs(access).iter().map(Needed::all).collect()
+}
+
+/// What is needed before each word, and behind the last one.
+fn needs(access: &[Access]) -> Vec<Needed> {
+    let mut needs = vec![Needed::default(); access.len() + 1];
     for k in (0..access.len()).rev() {
-        needed.pass(&access[k]);
-        live[k] = needed.all();
+        needs[k] = needs[k + 1].before(&access[k]);
     }
-    live
+    needs
 }
 
 /// Predicates that words are executed under, each also inverted.
 const GUARDS: usize = 8;
 
 /// Lanes of internal registers that are read further on: in any case, and under a predicate (twice its number, one more where inverted).
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Needed {
     always: [u8; 3],
     under: [[u8; 3]; GUARDS],
@@ -46,7 +49,7 @@ impl Needed {
     }
 
     /// What is needed before a word, from what is needed behind it.
-    fn pass(&mut self, word: &Access) {
+    fn before(mut self, word: &Access) -> Needed {
         let (r, w) = (Access::lanes(&word.reads), Access::lanes(&word.writes));
         let guard = word.guard.map(|(p, inverse)| 2 * usize::from(p) + usize::from(inverse)).filter(|g| *g < GUARDS);
         for i in 0..3 {
@@ -72,6 +75,7 @@ impl Needed {
                 None => self.always[i] |= r[i],
             }
         }
+        self
     }
 }
 
@@ -83,9 +87,11 @@ pub fn pair(words: &[Word]) -> Vec<Word> {
     if !able.iter().flatten().any(|w| w.dest.bank == Bank::I) {
         return words;
     }
+    // Right from word `a` on.
+    let mut needed = needs(&access);
     let mut a = 0;
     while a < words.len() {
-        if let Some((b, at, word)) = partner(a, &words, &access, &able) {
+        if let Some((b, at, word)) = partner(a, &words, &access, &able, &needed) {
             let gone = if at == a { b } else { a };
             access[at] = word.access();
             able[at] = Vec::new();
@@ -93,6 +99,10 @@ pub fn pair(words: &[Word]) -> Vec<Word> {
             words.remove(gone);
             access.remove(gone);
             able.remove(gone);
+            needed.remove(gone);
+            for k in (a..b).rev() {
+                needed[k] = needed[k + 1].before(&access[k]);
+            }
             if gone == a {
                 continue;
             }
@@ -103,13 +113,12 @@ pub fn pair(words: &[Word]) -> Vec<Word> {
 }
 
 /// The first later word that can share a word with word `a`: which one, where the common word stands, and the word.
-fn partner(a: usize, words: &[Word], access: &[Access], able: &[Vec<Wish>]) -> Option<(usize, usize, Word)> {
+fn partner(a: usize, words: &[Word], access: &[Access], able: &[Vec<Wish>], needed: &[Needed]) -> Option<(usize, usize, Word)> {
     if able[a].is_empty() {
         return None;
     }
     let end = (a + WINDOW).min(words.len());
     let stop = (a + 1..end).find(|k| access[*k].fixed).unwrap_or(end);
-    let mut after = None;
     for b in a + 1..stop {
         if able[b].is_empty() || !access[a].joins(&access[b]) {
             continue;
@@ -118,9 +127,9 @@ fn partner(a: usize, words: &[Word], access: &[Access], able: &[Vec<Wish>]) -> O
         let up = between.iter().all(|m| !m.conflicts(&access[b]));
         let down = between.iter().all(|m| !m.conflicts(&access[a]));
         for at in [(up, a), (down, b)].into_iter().filter_map(|(ok, at)| ok.then_some(at)) {
-            let after: &Vec<[u8; 3]> = after.get_or_insert_with(|| live(access));
+            let after = needed[at + 1].all();
             let spare = |w: &Wish| match w.dest.bank {
-                Bank::I => Wish { spare: !after[at + 1][w.dest.n as usize % 3] & 15, ..w.clone() },
+                Bank::I => Wish { spare: !after[w.dest.n as usize % 3] & 15, ..w.clone() },
                 _ => w.clone(),
             };
             for (x, y) in able[a].iter().flat_map(|x| able[b].iter().map(move |y| (x, y))) {
