@@ -263,19 +263,18 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
     let encode = |w: &[Word]| -> Result<Vec<u64>, CompileError> {
         w.iter().map(|w| w.encode().map_err(|e| CompileError::Internal(e.to_string()))).collect()
     };
-    let places_text = sel
-        .primary
-        .vregs
-        .iter()
-        .enumerate()
-        .map(|(n, _)| format!("v{n} = {}\n", places.at[n].map_or("-".to_string(), |r| r.to_string())))
-        .collect();
     let Selected { primary: mir, fired, .. } = sel;
+    let place = |n: usize| format!("v{n} = {}\n", places.at[n].map_or("-".to_string(), |r| r.to_string()));
+    let (text, places_text) = if o.texts || o.wants(Phase::Select.name()) || o.wants(Phase::Place.name()) {
+        (format!("{fired}\n{}", mir.text()), (0..mir.vregs.len()).map(place).collect())
+    } else {
+        Default::default()
+    };
     Ok(Built {
         candidates: crate::place::live::candidates(&mir, &places),
         matrices,
         way: way.clone(),
-        mir: format!("{fired}\n{}", mir.text()),
+        mir: text,
         places: places_text,
         words: code,
         second: encode(&second)?,

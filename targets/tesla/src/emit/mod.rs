@@ -403,20 +403,28 @@ impl<'a> Emitter<'a> {
         };
         self.finish(i, Span::NONE, out, pred, 0)
     }
+    /// A move that takes a `$c` or gives one.
     fn copy_flag(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Enc>) -> Result<(), CompileError> {
         let flag = |p: PlacedReg| matches!(p, PlacedReg::Reg { class: 0, .. });
         let to_flag =
             |from: Reg, to: PlacedReg| MInst { cdst: Some(Reg::Placed(to)), ..MInst::new(Op::MovToC, Dst::None, &[Src::reg(from)]) };
+        let memory = |p: PlacedReg| matches!(p, PlacedReg::Slot { bank: 1, .. });
         match (flag(from), flag(to)) {
-            (true, false) => {
+            // l[] and another $c are reached through a register.
+            (true, other) if other || memory(to) => {
+                let t = if other { self.room.flag_scratch() } else { self.room.memory_scratch() };
+                self.copy_flag(from, t, out)?;
+                self.copy_flag(t, to, out)
+            }
+            (false, true) if memory(from) => {
+                let t = self.room.memory_scratch();
+                self.copy(from, t, out, None)?;
+                self.copy_flag(t, to, out)
+            }
+            (true, _) => {
                 self.finish(MInst::new(Op::MovFromC, Dst::Reg(Reg::Placed(to)), &[Src::reg(Reg::Placed(from))]), Span::NONE, out, None, 0)
             }
             (false, true) => self.finish(to_flag(Reg::Placed(from), to), Span::NONE, out, None, 0),
-            (true, true) => {
-                let t = self.room.flag_scratch();
-                self.finish(MInst::new(Op::MovFromC, Dst::Reg(Reg::Placed(t)), &[Src::reg(Reg::Placed(from))]), Span::NONE, out, None, 0)?;
-                self.finish(to_flag(Reg::Placed(t), to), Span::NONE, out, None, 0)
-            }
             _ => self.copy(from, to, out, None),
         }
     }

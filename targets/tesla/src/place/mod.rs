@@ -45,6 +45,10 @@ impl Room {
         if self == Room::WHOLE || !self.spill {
             return PlacedReg::Slot { bank: 0, hw: REGISTERS };
         }
+        self.memory_scratch()
+    }
+    /// The register through which a `$c` moves to and from l[].
+    pub fn memory_scratch(self) -> PlacedReg {
         PlacedReg::Reg { class: GPR as u8, index: self.scratch() + SCRATCH - 1 }
     }
 }
