@@ -31,6 +31,6 @@ pub use pattern::{Fired, Matcher, Pattern, Selects, one_to_one};
 pub use reflect::{ReflectConstants, Reflection};
 pub use regalloc2::{OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, RegClass, VReg};
 pub use retroshade_ir::Cancel;
-pub use retroshade_regalloc::{AllocOptions, AllocStep, BankKind, ClassSpec, PlacedReg, RegFile, SlotBank, file::NO_CLASS};
+pub use retroshade_regalloc::{AllocOptions, AllocStep, BankKind, ClassSpec, PlacedReg, RegFile, Scan, SlotBank, file::NO_CLASS};
 pub use text::{AsmOutput, Syntax, TextError, TextOptions};
 pub use vcode::{MachInst, OperandVisitor, Placed, PlacedInst, Reg, Target, VBlock, VCode, place};

@@ -31,20 +31,31 @@ impl AllocStep {
     }
 }
 
+/// What the tree scan is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scan {
+    /// Where Ion needs memory or finds nothing.
+    Last,
+    /// Alone, for few registers, even if that takes moves.
+    Few,
+    /// Alone, as `Few`, and then values spread over all registers that cost no more than those.
+    Spread,
+}
+
 /// What the caller wants.
 #[derive(Clone, Copy, Debug)]
 pub struct AllocOptions {
     /// Judge the result with regalloc2's checker even in release builds.
     pub check: bool,
-    /// Also try the tree scan where Ion needed more registers of any class than this, and keep the better answer.
-    pub threshold: u32,
+    /// What the tree scan is for.
+    pub scan: Scan,
     /// An answer with more registers of a class, or with slots, is as good as none: nothing is tried that leads to one.
     pub most: Option<[u32; 3]>,
 }
 
 impl Default for AllocOptions {
     fn default() -> AllocOptions {
-        AllocOptions { check: cfg!(debug_assertions), threshold: u32::MAX, most: None }
+        AllocOptions { check: cfg!(debug_assertions), scan: Scan::Last, most: None }
     }
 }
 
@@ -93,21 +104,26 @@ pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<A
     };
     let mut ctx = Ctx::default();
     // Where more values are live at once than there are registers, slots are needed anyway.
-    if (0..3).all(|c| max_live[c] <= file.available(c)) {
+    let alone = options.scan != Scan::Last;
+    if !alone && (0..3).all(|c| max_live[c] <= file.available(c)) {
         consider(tight(p, file, max_live, floor, options.most, &mut ctx)?, &mut best);
     }
     if options.most.is_some() && best.is_none() {
         return Err(worst(p, file, &live, &peak));
     }
-    let tight_enough = best.as_ref().is_some_and(|(c, _)| c.1 <= options.threshold);
-    if best.is_none() {
+    if best.is_none() && !alone {
         let full = ion(p, file, [64; 3], &mut ctx)?.filter(|o| o.num_spillslots as u32 <= file.all_slots());
         consider(full.map(|o| (o, AllocStep::IonFull)), &mut best);
     }
-    let memory = best.as_ref().is_none_or(|(c, _)| c.0 > 0);
-    if memory || !tight_enough {
+    if best.as_ref().is_none_or(|(c, _)| c.0 > 0) {
         let limits = [0, 1, 2].map(|c| file.available(c));
-        consider(tree::scan(p, file, &live, limits).map(|o| (o, AllocStep::TreeScan)), &mut best);
+        let mut found = tree::scan(p, file, &live, limits);
+        if let (Some(o), Scan::Spread) = (&found, options.scan) {
+            let used = used(o);
+            let limits = [0, 1, 2].map(|c| if used[c] == 0 { 0 } else { file.step(c, used[c]).min(limits[c]) });
+            found = tree::spread(p, file, &live, limits);
+        }
+        consider(found.map(|o| (o, AllocStep::TreeScan)), &mut best);
     }
     let Some((_, a)) = best else {
         return Err(worst(p, file, &live, &peak));
@@ -240,14 +256,20 @@ fn each_place(output: &Output, mut f: impl FnMut(Allocation)) {
     }
 }
 
-fn summarise(output: Output, step: AllocStep, max_live: [u32; 3]) -> Allocated {
+/// One past the highest register of each class.
+fn used(output: &Output) -> [u32; 3] {
     let mut used = [0; 3];
-    each_place(&output, |a| {
+    each_place(output, |a| {
         if let Some(r) = a.as_reg() {
             let c = r.class() as usize;
             used[c] = used[c].max(r.hw_enc() as u32 + 1);
         }
     });
+    used
+}
+
+fn summarise(output: Output, step: AllocStep, max_live: [u32; 3]) -> Allocated {
+    let used = used(&output);
     let slots = output.num_spillslots as u32;
     Allocated { output, step, max_live, used, slots }
 }

@@ -25,7 +25,7 @@ pub mod tree;
 pub use error::AllocError;
 pub use file::{BankKind, ClassSpec, PlacedReg, RegFile, SlotBank};
 pub use flow::{Flow, FlowBlock, Live, Point, ValueList, ValueSet};
-pub use ladder::{AllocOptions, AllocStep, Allocated, allocate};
+pub use ladder::{AllocOptions, AllocStep, Allocated, Scan, allocate};
 pub use program::{BlockInfo, Program, ProgramBuilder};
 pub use ranges::{Occupancy, Ranges};
 pub use regalloc2;

@@ -14,11 +14,16 @@ use regalloc2::{
     Allocation, Edit, Function, Inst, Operand, OperandConstraint, OperandKind, OperandPos, Output, PReg, PRegSet, ProgPoint, RegClass,
     SpillSlot,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Tries to colour the program with at most `limits` registers per class.
 pub fn scan(p: &Program, file: &RegFile, live: &Live, limits: [u32; 3]) -> Option<Output> {
     Scan::new(p, file, live, limits, true).run().or_else(|| Scan::new(p, file, live, limits, false).run())
+}
+
+/// As [`scan`], with values in the registers that have been free for longest, so that instructions depend less on others' registers.
+pub fn spread(p: &Program, file: &RegFile, live: &Live, limits: [u32; 3]) -> Option<Output> {
+    Scan { spread: true, ..Scan::new(p, file, live, limits, true) }.run()
 }
 
 const CLASSES: [RegClass; 3] = [RegClass::Int, RegClass::Float, RegClass::Vector];
@@ -33,8 +38,12 @@ struct Scan<'a> {
     home: Vec<Option<Allocation>>,
     /// Registers that a value must not take, because something fixed needs them during its life.
     forbidden: Vec<PRegSet>,
+    /// Registers that others want, or that what is made in a value's place must not take: from there it would have to be copied.
+    avoid: Vec<PRegSet>,
     /// Values that are joined with each value by block parameters.
     kin: Vec<Vec<u32>>,
+    /// The register that a value goes to in the end: an operand is fixed to it, or what is made of the value in its place.
+    wish: Vec<Option<PReg>>,
     /// Values that some operand demands in a register proper.
     needs_register: Vec<bool>,
     /// Places of all operands, in the order of the instructions.
@@ -43,6 +52,9 @@ struct Scan<'a> {
     edits: Vec<(ProgPoint, Edit)>,
     slots: u32,
     hints: bool,
+    /// Whether values go to the registers that have been free for longest, and since when each is.
+    spread: bool,
+    freed: BTreeMap<Allocation, u32>,
     /// For walks through a block.
     scratch: VRegSet,
 }
@@ -61,19 +73,24 @@ impl<'a> Scan<'a> {
             allowed,
             home: vec![None; n],
             forbidden: vec![PRegSet::default(); n],
+            avoid: vec![PRegSet::default(); n],
             kin: vec![Vec::new(); n],
+            wish: vec![None; n],
             needs_register: vec![false; n],
             allocs: Vec::new(),
             offsets: Vec::new(),
             edits: Vec::new(),
             slots: 0,
             hints,
+            spread: false,
+            freed: BTreeMap::new(),
             scratch: VRegSet::new(n),
         }
     }
 
     fn run(mut self) -> Option<Output> {
         self.prepare();
+        self.look_ahead();
         let mut places: Vec<Vec<Allocation>> = vec![Vec::new(); self.p.num_insts()];
         for b in self.order() {
             self.block(b, &mut places)?;
@@ -145,8 +162,13 @@ impl<'a> Scan<'a> {
             }
         }
         let mut now = VRegSet::new(self.p.num_vregs());
-        for (b, info) in self.p.blocks.iter().enumerate() {
+        for (b, info) in self.p.blocks.iter().enumerate().rev() {
             self.live_at_end(b, &mut now);
+            for (s, args) in info.succs.iter().zip(&info.args) {
+                for (param, arg) in self.p.blocks[s.index()].params.iter().zip(args) {
+                    self.wish[arg.vreg()] = self.wish[arg.vreg()].or(self.wish[param.vreg()]);
+                }
+            }
             for i in (info.start..info.end).rev() {
                 let ops = self.p.inst_operands(Inst::new(i as usize));
                 let (mut early, mut late) = (PRegSet::default(), self.p.inst_clobbers(Inst::new(i as usize)));
@@ -175,6 +197,9 @@ impl<'a> Scan<'a> {
                 for o in defs.clone() {
                     now.remove(o.vreg().vreg());
                 }
+                for r in defs.clone().filter_map(|o| self.wish[o.vreg().vreg()]) {
+                    now.iter().for_each(|v| self.avoid[v].add(r));
+                }
                 if !quiet {
                     // Live through: neither register set may hold it, unless it is the operand fixed there.
                     let through: Vec<usize> = now.iter().collect();
@@ -189,6 +214,18 @@ impl<'a> Scan<'a> {
                         self.forbidden[v].union_from(without(late, own));
                     }
                 }
+                let made = ops.iter().filter(|o| is_def(o)).find_map(|o| match o.constraint() {
+                    OperandConstraint::FixedReg(r) => Some(r),
+                    _ => self.wish[o.vreg().vreg()],
+                });
+                for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use) {
+                    let wish = match o.constraint() {
+                        OperandConstraint::FixedReg(r) => Some(r),
+                        _ => made.filter(|_| !now.contains(o.vreg().vreg())),
+                    };
+                    let old = &mut self.wish[o.vreg().vreg()];
+                    *old = old.or(wish);
+                }
                 for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use) {
                     if now.insert(o.vreg().vreg()) && !quiet {
                         let own = own_fixed(ops, o.vreg().vreg(), OperandKind::Use);
@@ -196,7 +233,36 @@ impl<'a> Scan<'a> {
                     }
                 }
             }
+            for r in info.params.iter().filter_map(|v| self.wish[v.vreg()]) {
+                let others = now.iter().filter(|v| self.wish[*v] != Some(r));
+                others.for_each(|v| self.avoid[v].add(r));
+            }
         }
+    }
+
+    /// Finds what to avoid: a result that takes its operand's place, or a parameter its argument's, must not take these registers.
+    fn look_ahead(&mut self) {
+        for info in self.p.blocks.iter().rev() {
+            for (s, args) in info.succs.iter().zip(&info.args) {
+                for (param, arg) in self.p.blocks[s.index()].params.iter().zip(args) {
+                    self.hand_back(param.vreg(), arg.vreg());
+                }
+            }
+            for i in (info.start..info.end).rev() {
+                let ops = self.p.inst_operands(Inst::new(i as usize));
+                for o in ops {
+                    if let OperandConstraint::Reuse(n) = o.constraint() {
+                        self.hand_back(o.vreg().vreg(), ops[n].vreg().vreg());
+                    }
+                }
+            }
+        }
+    }
+
+    fn hand_back(&mut self, from: usize, to: usize) {
+        let mut all = self.avoid[from];
+        all.union_from(self.forbidden[from]);
+        self.avoid[to].union_from(all);
     }
 
     fn block(&mut self, b: usize, places: &mut [Vec<Allocation>]) -> Option<()> {
@@ -268,8 +334,10 @@ impl<'a> Scan<'a> {
             };
             let last = dying.contains(&v)
                 && ops.iter().filter(|q| tracked(q) && q.kind() == OperandKind::Use && q.vreg() == o.vreg()).count() == 1;
-            // A result that overwrites its input needs a copy where the input lives on.
-            let in_place = fits && (tied.is_none() || (last && at.is_reg() && !self.is_input(at)));
+            // A result that overwrites its input needs a copy where the input lives on, or is where the result must not be.
+            let barred = tied.map_or(PRegSet::default(), |d| self.forbidden[ops[d].vreg().vreg()]);
+            let allowed = |a: &Allocation| a.as_reg().is_none_or(|r| !barred.contains(r));
+            let in_place = fits && (tied.is_none() || (last && at.is_reg() && !self.is_input(at) && allowed(&at)));
             if in_place {
                 out[k] = at;
             } else {
@@ -278,7 +346,7 @@ impl<'a> Scan<'a> {
                     OperandConstraint::FixedReg(r) => Some(Allocation::reg(r)).filter(|a| !taken(a)),
                     OperandConstraint::Stack => None,
                     OperandConstraint::Limit(n) => self.free(o.class(), |a| taken(a) || a.as_reg().is_none_or(|r| r.hw_enc() >= n)),
-                    _ => self.free(o.class(), taken),
+                    _ => self.free(o.class(), |a| taken(a) || !allowed(a)),
                 }?;
                 self.edits.push((ProgPoint::before(inst), Edit::Move { from: at, to }));
                 out[k] = to;
@@ -300,6 +368,7 @@ impl<'a> Scan<'a> {
         for v in dying.iter().filter(|v| ops.iter().any(|o| tracked(o) && o.kind() == OperandKind::Use && o.vreg().vreg() == **v)) {
             if let Some(a) = self.home[*v] {
                 busy.remove(&a);
+                self.freed.insert(a, i);
             }
         }
         for pass in 0..3 {
@@ -383,11 +452,15 @@ impl<'a> Scan<'a> {
         if self.hints {
             let first = self.kin[v].iter().filter_map(|k| self.home[*k as usize]).find(usable);
             let second = || self.kin[v].iter().flat_map(|k| &self.kin[*k as usize]).filter_map(|k| self.home[*k as usize]).find(usable);
-            if let Some(a) = first.or_else(second) {
+            let wish = || self.wish[v].map(Allocation::reg).filter(|a| a.as_reg().is_some_and(|r| r.class() == class) && usable(a));
+            if let Some(a) = first.or_else(second).or_else(wish) {
                 return Some(a);
             }
         }
-        if let Some(a) = self.allowed[class as usize].iter().map(|r| Allocation::reg(*r)).find(usable) {
+        let avoided = |a: &Allocation| a.as_reg().is_some_and(|r| self.avoid[v].contains(r));
+        let since = |a: &Allocation| if self.spread { self.freed.get(a).copied() } else { None };
+        let all = self.allowed[class as usize].iter().map(|r| Allocation::reg(*r)).filter(usable);
+        if let Some(a) = all.min_by_key(|a| (avoided(a), since(a))) {
             return Some(a);
         }
         if self.needs_register[v] || self.file.classes[class as usize].slot_units > 1 {

@@ -2,12 +2,13 @@
 
 use crate::abi::Abi;
 use crate::container;
-use crate::emit::{self, Code};
+use crate::emit;
 use crate::isa::chip::{self, Chip};
 use crate::isa::decode::space;
 use crate::legal::{self, Prepared};
-use crate::place::{Aim, Room, flow, halves_out_of_reach, place_all, sched};
+use crate::place::{Aim, Room, halves_out_of_reach, place_all, sched, sink};
 use crate::reflect::reflect;
+use crate::search::{Laid, Search};
 use crate::select::combine::{self, Goal};
 use crate::select::mir::MInst;
 use crate::select::{self, Selected};
@@ -52,137 +53,11 @@ fn select(
     Ok(selected)
 }
 
-/// A program after placement and emission.
-struct Laid {
-    code: Code,
-    placed: Placed<MInst>,
-    spilled: u32,
-}
-
-impl Laid {
-    /// What a layout costs, in bytes: an issue slot as much as a long instruction, a register two, a warp that finds no room what `warp`
-    /// says, a byte of l[] eight. Where bytes count first, the rest only decides between equals.
-    fn price(&self, register_file: u32, goal: Goal, warp: u32) -> u64 {
-        let Code { bytes, counts, registers, .. } = &self.code;
-        let slots: u32 = counts.iter().sum();
-        let room = sched::warps(register_file, 1) - sched::warps(register_file, *registers);
-        let rest = u64::from(8 * slots + 2 * registers + warp * room);
-        let bytes = bytes.len() as u64 + 8 * u64::from(self.spilled);
-        match goal {
-            Goal::Instructions => bytes + rest,
-            Goal::Bytes => (bytes << 24) + rest,
-        }
-    }
-}
-
-/// What a warp is worth, in bytes, while layouts are searched, and where the one that was found lacks more than [`MANY_WARPS`].
-const WARP: u32 = 4;
-const LOST_WARP: u32 = 12;
-const MANY_WARPS: u32 = 4;
-
-/// Programs beyond this size are not laid out a second time.
-const SCHEDULED: usize = 600;
-
-/// Those that take more registers than this are allocated in another way, too.
-const MANY: u32 = 32;
-
-/// More registers than these leave a multiprocessor fewer warps than it can hold.
-const CROWDED: u32 = 10;
-
 /// Instructions that the copies of a loop's body may have, from much unrolling to none.
 pub(crate) const FUELS: [u32; 3] = [256, 24, 0];
 
 /// Bytes by which code may grow where loops are unrolled.
 const MOST_UNROLLED: u32 = 1024;
-
-/// Further layouts that are tried for fewer registers.
-const TRIES: u32 = 2;
-
-/// How a program is laid out.
-type LayOut<'a> = &'a dyn Fn(&VCode<MInst>, Aim) -> Result<Laid, CompileError>;
-
-/// The search for an order of the instructions and a number of registers.
-struct Search<'a> {
-    lay_out: LayOut<'a>,
-    price: &'a dyn Fn(&Laid) -> u64,
-}
-
-impl Search<'_> {
-    /// The best layout of a program that has one, and its order.
-    fn run(&self, plain: &mut VCode<MInst>, laid: Laid) -> (Laid, VCode<MInst>) {
-        let mut best = (laid, plain.clone());
-        if plain.len() > SCHEDULED {
-            if best.0.spilled == 0 && best.0.code.registers > MANY {
-                self.consider(plain.clone(), Aim::Few, &mut best);
-            }
-            return best;
-        }
-        let live = flow::live_out(plain);
-        let pressure = sched::pressure(plain, &live);
-        let mut late = plain.clone();
-        if sched::lazily(&mut late) && sched::pressure(&mut late, &live) <= pressure {
-            self.consider(late, Aim::Place, &mut best);
-        }
-        self.fewer_live(&live, &mut best);
-        self.hide_latency(&live, &mut best);
-        if best.0.spilled == 0 {
-            self.squeeze(&live, &mut best);
-        }
-        best
-    }
-    /// Keeps a layout that is cheaper. What does not fit is no reason to fail: there is a layout that does.
-    fn consider(&self, vcode: VCode<MInst>, aim: Aim, best: &mut (Laid, VCode<MInst>)) -> bool {
-        let better = (self.lay_out)(&vcode, aim).ok().filter(|new| (self.price)(new) < (self.price)(&best.0));
-        let found = better.is_some();
-        if let Some(new) = better {
-            *best = (new, vcode);
-        }
-        found
-    }
-    /// Orders with fewer values live at once, where registers cost warps.
-    fn fewer_live(&self, live: &flow::LiveOut, best: &mut (Laid, VCode<MInst>)) {
-        let pressure = sched::pressure(&mut best.1, live);
-        if best.0.code.registers <= CROWDED {
-            return;
-        }
-        for limit in [pressure / 2, CROWDED].into_iter().filter(|_| pressure > CROWDED) {
-            let mut vcode = best.1.clone();
-            if sched::run(&mut vcode, live, limit) && sched::pressure(&mut vcode, live) < pressure {
-                self.consider(vcode, Aim::Place, best);
-            }
-        }
-        if sched::pressure(&mut best.1, live) < best.0.code.registers {
-            self.consider(best.1.clone(), Aim::Few, best);
-        }
-    }
-    /// An order that waits less, where it costs nothing.
-    fn hide_latency(&self, live: &flow::LiveOut, best: &mut (Laid, VCode<MInst>)) {
-        let mut vcode = best.1.clone();
-        let pressure = sched::pressure(&mut vcode, live);
-        let waits = sched::stalls(&mut vcode);
-        if !sched::run(&mut vcode, live, pressure) || sched::stalls(&mut vcode) >= waits {
-            return;
-        }
-        if let Ok(new) = (self.lay_out)(&vcode, Aim::Most(best.0.code.registers))
-            && (self.price)(&new) <= (self.price)(&best.0)
-        {
-            *best = (new, vcode);
-        }
-    }
-    /// The same order in fewer registers.
-    fn squeeze(&self, live: &flow::LiveOut, best: &mut (Laid, VCode<MInst>)) {
-        let mut least = sched::pressure(&mut best.1, live).max(4);
-        for _ in 0..TRIES {
-            let registers = best.0.code.registers;
-            if least >= registers {
-                return;
-            }
-            if !self.consider(best.1.clone(), Aim::Most(least), best) {
-                least += (registers - least).div_ceil(2);
-            }
-        }
-    }
-}
 
 /// Compiles a verified source module.
 pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
@@ -294,22 +169,10 @@ fn generate(
         Ok(Laid { code: bytes(&placed)?, placed, spilled })
     };
     if options.opt != OptLevel::O0 {
-        let goal = Goal::of(options.opt);
-        let price = |laid: &Laid, warp| laid.price(chip.register_file, goal, warp);
-        let search = Search { lay_out: &lay_out, price: &|laid| price(laid, WARP) };
-        let mut best = search.run(&mut selected.vcode, laid);
-        let lost = sched::warps(chip.register_file, 1) - sched::warps(chip.register_file, best.0.code.registers);
-        let crowded = best.0.spilled == 0 && lost > MANY_WARPS && selected.vcode.len() <= SCHEDULED;
-        if crowded && goal == Goal::Instructions {
-            // Other steps on the way may lead to more warps.
-            let search = Search { price: &|laid| price(laid, LOST_WARP), ..search };
-            let again = lay_out(&selected.vcode, Aim::Place)?;
-            let other = search.run(&mut selected.vcode, again);
-            if price(&other.0, LOST_WARP) < price(&best.0, LOST_WARP) {
-                best = other;
-            }
-        }
-        (laid, selected.vcode) = best;
+        let shape = || sink::Shape::new(legal.main(), &selected.blocks);
+        let search = Search { lay_out: &lay_out, shape: &shape, goal: Goal::of(options.opt), file: chip.register_file };
+        let best = search.run(std::mem::take(&mut selected.vcode), laid);
+        (laid, selected.vcode) = (best.laid, best.vcode);
         trace.text(Phase::Schedule, || mir_text(&selected));
     }
     trace.text(Phase::Place, || laid.placed.text());

@@ -14,6 +14,7 @@ pub mod isa;
 pub mod legal;
 mod place;
 mod reflect;
+mod search;
 pub mod select;
 pub mod sim;
 mod target;

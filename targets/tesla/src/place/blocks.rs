@@ -17,6 +17,8 @@ const END: usize = 60;
 struct Wish {
     align: usize,
     times: Vec<Ranges>,
+    /// The register in which its value is the fragment's result: there it waits anyway.
+    results: Vec<Option<u8>>,
 }
 
 /// Gives each operation that has no block of its own the first that is free.
@@ -27,11 +29,12 @@ pub(super) fn assign(vc: &mut VCode<MInst>) {
     }
     let times = Times::new(vc);
     let overwritten = overwritten(vc);
+    let ends = ends(vc);
     let mut taken = Occupancy::new();
     for (b, block) in vc.blocks.iter().enumerate() {
         for (n, (i, _)) in block.insts.iter().enumerate() {
             match &i.extra {
-                Extra::Tex(t) if t.pinned => take(&mut taken, t.base as usize, &wish(&t.args, &t.results, b, n, &times)),
+                Extra::Tex(t) if t.pinned => take(&mut taken, t.base as usize, &wish(&t.args, &t.results, b, n, &times, &ends)),
                 Extra::Exit(results) => take_results(&mut taken, &overwritten, &times, results),
                 _ => {}
             }
@@ -40,12 +43,12 @@ pub(super) fn assign(vc: &mut VCode<MInst>) {
     for b in 0..vc.blocks.len() {
         for n in 0..vc.blocks[b].insts.len() {
             let wish = match &vc.blocks[b].insts[n].0.extra {
-                Extra::Tex(t) if !t.pinned => wish(&t.args, &t.results, b, n, &times),
-                Extra::Wide(w) if w.load => Wish { align: w.regs.len(), ..wish(&[], &w.regs, b, n, &times) },
-                Extra::Wide(w) => Wish { align: w.regs.len(), ..wish(&w.regs, &[], b, n, &times) },
+                Extra::Tex(t) if !t.pinned => wish(&t.args, &t.results, b, n, &times, &ends),
+                Extra::Wide(w) if w.load => Wish { align: w.regs.len(), ..wish(&[], &w.regs, b, n, &times, &ends) },
+                Extra::Wide(w) => Wish { align: w.regs.len(), ..wish(&w.regs, &[], b, n, &times, &ends) },
                 _ => continue,
             };
-            let free = |base: &usize| wish.times.iter().enumerate().all(|(k, t)| taken.is_free(base + k, t));
+            let free = |base: &usize| wish.times.iter().enumerate().all(|(k, t)| wish.waits_in(*base, k) || taken.is_free(base + k, t));
             let base = (0..END).step_by(wish.align).find(free).unwrap_or(0);
             take(&mut taken, base, &wish);
             match &mut vc.blocks[b].insts[n].0.extra {
@@ -57,12 +60,19 @@ pub(super) fn assign(vc: &mut VCode<MInst>) {
     }
 }
 
+impl Wish {
+    /// Whether a value has its register anyway when the block begins at `base`.
+    fn waits_in(&self, base: usize, k: usize) -> bool {
+        self.results.get(k).copied().flatten().is_some_and(|n| n as usize == base + k)
+    }
+}
+
 fn take(taken: &mut Occupancy, base: usize, wish: &Wish) {
-    wish.times.iter().enumerate().for_each(|(k, t)| taken.take(base + k, t));
+    wish.times.iter().enumerate().filter(|(k, _)| !wish.waits_in(base, *k)).for_each(|(k, t)| taken.take(base + k, t));
 }
 
 /// An argument is in the block from where it is written if nothing else reads it, otherwise it is copied there at the last moment.
-fn wish(args: &[Reg], results: &[Reg], b: usize, n: usize, times: &Times) -> Wish {
+fn wish(args: &[Reg], results: &[Reg], b: usize, n: usize, times: &Times, ends: &BTreeMap<VReg, u8>) -> Wish {
     let at = times.at(b, n);
     let mut out = vec![Ranges::new(); args.len().max(results.len())];
     for (k, r) in args.iter().enumerate() {
@@ -76,7 +86,15 @@ fn wish(args: &[Reg], results: &[Reg], b: usize, n: usize, times: &Times) -> Wis
             out[k].union(times.of(v));
         }
     }
-    Wish { align: 4, times: out }
+    let results = results.iter().map(|r| ends.get(&r.vreg()?).copied()).collect();
+    Wish { align: 4, times: out, results }
+}
+
+/// The registers of the fragment's results.
+fn ends(vc: &VCode<MInst>) -> BTreeMap<VReg, u8> {
+    let insts = vc.blocks.iter().flat_map(|b| &b.insts);
+    let results = insts.filter_map(|(i, _)| if let Extra::Exit(results) = &i.extra { Some(results) } else { None });
+    results.flatten().filter_map(|(r, n)| Some((r.vreg()?, *n))).collect()
 }
 
 /// A fragment's results wait in their registers, and so do the values that they take over.

@@ -4,6 +4,7 @@ use crate::select::combine::fields;
 use crate::select::mir::{Extra, MInst};
 use retroshade_lower::{VCode, VReg};
 use retroshade_regalloc::{Flow, FlowBlock, Live, Point, Ranges};
+use std::collections::BTreeSet;
 
 /// The code as reads and writes: a point for a block's parameters, then one for each instruction; the last also reads what goes to
 /// the next block.
@@ -44,6 +45,12 @@ pub(crate) fn live_out(vc: &mut VCode<MInst>) -> LiveOut {
             out
         })
         .collect()
+}
+
+/// Registers live at each block's start.
+pub(super) fn live_in(vc: &mut VCode<MInst>) -> Vec<BTreeSet<VReg>> {
+    let start = flow(vc).live().start;
+    start.iter().map(|l| l.ones().map(|n| VReg::new(n, vc.classes[n])).collect()).collect()
 }
 
 /// When each register lives.

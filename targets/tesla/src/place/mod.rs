@@ -2,15 +2,17 @@
 //!
 //! `$r0`–`$r63` are a class, since halves and immediates reach no further; `$r64`… are slots that most operands can name.
 
+pub(crate) mod again;
 mod blocks;
 pub(crate) mod flow;
 pub(crate) mod sched;
+pub(crate) mod sink;
 
 use crate::isa::chip::Chip;
 use crate::select::mir::{Extra, GPR, MInst, Part, Src};
 use retroshade_lower::{
     AllocOptions, BankKind, ClassSpec, CompileError, MachInst, NO_CLASS, OperandConstraint, OperandKind, OperandPos, OperandVisitor,
-    Options, PReg, PRegSet, Placed, PlacedInst, PlacedReg, Reg, RegFile, SlotBank, VCode, place,
+    Options, PReg, PRegSet, Placed, PlacedInst, PlacedReg, Reg, RegFile, Scan, SlotBank, VCode, place,
 };
 
 /// Registers that may be allocated; `$r126` is a scratch, `$r127` reads as zero.
@@ -151,6 +153,8 @@ pub(crate) enum Aim {
     Most(u32),
     /// Few registers, even if that takes moves.
     Few,
+    /// The same, spread over the registers that the same warps leave.
+    Spread,
 }
 
 /// Allocation; also the bytes of l[] that spilled values take, behind `base`.
@@ -165,13 +169,14 @@ pub(crate) fn place_all(
     let mut vcode = vcode.clone();
     blocks::assign(&mut vcode);
     let vcode = &vcode;
-    let (most, threshold) = match aim {
-        Aim::Place => (None, u32::MAX),
-        Aim::Most(n) => (Some([4, n, 0]), u32::MAX),
-        Aim::Few => (None, 0),
+    let most = if let Aim::Most(n) = aim { Some([4, n, 0]) } else { None };
+    let scan = match aim {
+        Aim::Place | Aim::Most(_) => Scan::Last,
+        Aim::Few => Scan::Few,
+        Aim::Spread => Scan::Spread,
     };
-    let alloc = AllocOptions { check: options.check_allocation, most, threshold };
-    let spill = room.spill && most.is_none();
+    let alloc = AllocOptions { check: options.check_allocation, most, scan };
+    let spill = room.spill && aim == Aim::Place;
     // Where the file is cut down and l[] is allowed, it is known that there is no way without.
     if !spill || room == Room::WHOLE {
         match place(vcode, &file(room, false, chip), &alloc, "T0100") {

@@ -1,8 +1,9 @@
-//! Scheduling before placement: texture reads and memory loads early, work between a transcendental and its user.
+//! Scheduling before placement: values late, few values live at once, or texture reads and memory loads early and work between a
+//! transcendental and its user.
 //!
-//! A list schedule per block. Among the instructions whose operands are there it takes, in this order, one that does not
+//! The last is a list schedule per block. Among the instructions whose operands are there it takes, in this order, one that does not
 //! wait, one that leads to a texture read or a load (the longest way first), the one that stood first. A limit on live
-//! registers keeps it within the occupancy step of the program as selected: a multiprocessor's register file is shared by
+//! registers keeps it within the occupancy step of the program before: a multiprocessor's register file is shared by
 //! its warps, so that a register more costs nothing up to the next step ([`step_end`]) and a pair of warps beyond it.
 //!
 //! Latencies, and the size of the register file: the ISA description, sections 9.6 and 12 (13). The hardware interlocks, so
@@ -42,6 +43,12 @@ pub(crate) fn step_end(file: u32, registers: u32) -> u32 {
     (registers..128).take_while(|r| warps(file, *r) >= w).last().unwrap_or(registers).min(126)
 }
 
+/// The most registers a thread may have with more warps than with `registers`; 0 if there cannot be more.
+pub(crate) fn enough(file: u32, registers: u32) -> u32 {
+    let w = warps(file, registers);
+    (1..registers).rev().find(|r| warps(file, *r) > w).unwrap_or(0)
+}
+
 /// The ends of the occupancy steps among `$r0`–`$r63`.
 pub(crate) fn steps(file: u32) -> Vec<u8> {
     std::iter::successors(Some(step_end(file, 1)), |end| Some(step_end(file, end + 1)))
@@ -62,7 +69,7 @@ fn is_distant(i: &MInst) -> bool {
 
 /// What orders instructions besides registers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Effect {
+pub(super) enum Effect {
     None,
     /// Reads memory, or must not pass a change of the active lanes.
     Read,
@@ -70,7 +77,7 @@ enum Effect {
     Write,
 }
 
-fn effect(i: &MInst) -> Effect {
+pub(super) fn effect(i: &MInst) -> Effect {
     if i.extra == Extra::Undefined {
         return Effect::None;
     }
@@ -89,7 +96,8 @@ pub(crate) fn pressure(vc: &mut VCode<MInst>, live: &LiveOut) -> u32 {
     (0..vc.blocks.len()).map(|b| block_pressure(vc, b, &live[b], &mut is_live)).max().unwrap_or(0)
 }
 
-fn counts(v: VReg) -> bool {
+/// Whether a register takes one of the file's.
+pub(super) fn counts(v: VReg) -> bool {
     v.class() != CC
 }
 
@@ -110,8 +118,11 @@ fn block_pressure(vc: &mut VCode<MInst>, b: usize, out: &[VReg], is_live: &mut [
         for w in &f.writes {
             now -= u32::from(std::mem::take(&mut is_live[w.vreg()]));
         }
+        // Arguments of textures that live on are copied into their block.
+        let copies =
+            if let Extra::Tex(t) = &i.extra { t.args.iter().filter(|r| r.vreg().is_some_and(|v| is_live[v.vreg()])).count() } else { 0 };
         f.reads.iter().for_each(|v| read(*v, is_live, &mut now));
-        most = most.max(now);
+        most = most.max(now + copies as u32);
     }
     seen.iter().for_each(|v| is_live[v.vreg()] = false);
     most
@@ -142,19 +153,30 @@ pub(crate) fn lazily(vc: &mut VCode<MInst>) -> bool {
     changed
 }
 
-fn late_order(nodes: &[Node]) -> Vec<usize> {
-    let n = nodes.len();
-    let mut needs: Vec<Vec<usize>> = vec![Vec::new(); n];
+/// What each instruction comes after.
+fn needs(nodes: &[Node]) -> Vec<Vec<usize>> {
+    let mut needs: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for (k, node) in nodes.iter().enumerate() {
         node.before.iter().for_each(|u| needs[*u as usize].push(k));
     }
-    // Registers that the way to a value takes, as if nothing were shared.
-    let mut weight = vec![0usize; n];
-    for k in 0..n {
+    needs
+}
+
+/// Registers that the way to each value takes, as if nothing were shared; sorts its operands by that, the most first.
+fn weights(nodes: &[Node], needs: &mut [Vec<usize>]) -> Vec<usize> {
+    let mut weight = vec![0; nodes.len()];
+    for k in 0..nodes.len() {
         needs[k].sort_by_key(|p| (std::cmp::Reverse(weight[*p]), *p));
         let through = needs[k].iter().enumerate().map(|(at, p)| weight[*p] + at).max().unwrap_or(0);
         weight[k] = through.max(nodes[k].writes.iter().filter(|w| counts(**w)).count());
     }
+    weight
+}
+
+fn late_order(nodes: &[Node]) -> Vec<usize> {
+    let n = nodes.len();
+    let mut needs = needs(nodes);
+    weights(nodes, &mut needs);
     let mut order = Vec::with_capacity(n);
     let mut placed = vec![false; n];
     let last = n - 1;
@@ -179,6 +201,118 @@ fn late_order(nodes: &[Node]) -> Vec<usize> {
         }
     }
     order
+}
+
+/// Keeps few values alive: each block gets, of several orders that aim at it, the one that keeps fewest.
+pub(crate) fn tightly(vc: &mut VCode<MInst>, live: &LiveOut) {
+    let registers = vc.classes.len();
+    let mut is_live = vec![false; registers];
+    for b in 0..vc.blocks.len() {
+        if !(4..=LARGEST).contains(&vc.blocks[b].insts.len()) {
+            continue;
+        }
+        let mut least = block_pressure(vc, b, &live[b], &mut is_live);
+        let nodes = graph(&mut vc.blocks[b].insts, registers);
+        let plain = vc.blocks[b].insts.clone();
+        for order in tight_orders(&nodes, &live[b], registers) {
+            let mut other = plain.clone();
+            if !reorder(&mut other, &order) {
+                continue;
+            }
+            let before = std::mem::replace(&mut vc.blocks[b].insts, other);
+            let pressure = block_pressure(vc, b, &live[b], &mut is_live);
+            if pressure < least {
+                least = pressure;
+            } else {
+                vc.blocks[b].insts = before;
+            }
+        }
+    }
+}
+
+/// Orders by which always what frees most registers comes next: one from the front, and some from the back that differ in what they
+/// prefer among equals.
+fn tight_orders(nodes: &[Node], out: &[VReg], registers: usize) -> [Vec<usize>; 4] {
+    let mut needs = needs(nodes);
+    let mut depth = vec![0; nodes.len()];
+    for k in 0..nodes.len() {
+        depth[k] = needs[k].iter().map(|p| depth[*p] + 1).max().unwrap_or(0);
+    }
+    let weight = weights(nodes, &mut needs);
+    let backwards = |prefer: &dyn Fn(usize) -> i32| backwards(nodes, &needs, out, registers, prefer);
+    [backwards(&|k| -depth[k]), backwards(&|_| 0), backwards(&|k| weight[k] as i32), forwards(nodes, out, registers)]
+}
+
+fn backwards(nodes: &[Node], needs: &[Vec<usize>], out: &[VReg], registers: usize, prefer: &dyn Fn(usize) -> i32) -> Vec<usize> {
+    let mut live = vec![false; registers];
+    out.iter().for_each(|v| live[v.vreg()] = true);
+    let mut users: Vec<usize> = nodes.iter().map(|n| n.before.len()).collect();
+    let mut ready = vec![nodes.len() - 1];
+    let mut order = Vec::with_capacity(nodes.len());
+    // Growth of the pressure, and of flags.
+    let growth = |node: &Node, live: &[bool]| {
+        let mut g = [0; 2];
+        node.reads.iter().filter(|r| !live[r.vreg()]).for_each(|r| g[usize::from(!counts(*r))] += 1);
+        node.writes.iter().filter(|w| live[w.vreg()]).for_each(|w| g[usize::from(!counts(*w))] -= 1);
+        g
+    };
+    let mut flags = 0;
+    while !ready.is_empty() {
+        let key = |k: usize| {
+            let [g, f] = growth(&nodes[k], &live);
+            (f > 0 && flags + f > 3, g, f, prefer(k), std::cmp::Reverse(k))
+        };
+        let Some(place) = (0..ready.len()).min_by_key(|p| key(ready[*p])) else { break };
+        let k = ready.swap_remove(place);
+        order.push(k);
+        flags += growth(&nodes[k], &live)[1];
+        nodes[k].writes.iter().for_each(|w| live[w.vreg()] = false);
+        nodes[k].reads.iter().for_each(|r| live[r.vreg()] = true);
+        for p in &needs[k] {
+            users[*p] -= 1;
+            if users[*p] == 0 {
+                ready.push(*p);
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+fn forwards(nodes: &[Node], out: &[VReg], registers: usize) -> Vec<usize> {
+    // Reads left of each register; one that lives on is never the last.
+    let mut left = vec![0u32; registers];
+    nodes.iter().flat_map(|node| &node.reads).chain(out).for_each(|r| left[r.vreg()] += 1);
+    let mut missing: Vec<u32> = nodes.iter().map(|n| n.after).collect();
+    let mut ready: Vec<usize> = (0..nodes.len()).filter(|k| missing[*k] == 0).collect();
+    let mut order = Vec::with_capacity(nodes.len());
+    let mut flags = 0;
+    while !ready.is_empty() {
+        let key = |k: usize| {
+            let [g, f] = growth(&nodes[k], &left);
+            (f > 0 && flags + f > 3, g, f, k)
+        };
+        let Some(place) = (0..ready.len()).min_by_key(|p| key(ready[*p])) else { break };
+        let k = ready.swap_remove(place);
+        order.push(k);
+        flags += growth(&nodes[k], &left)[1];
+        nodes[k].reads.iter().for_each(|r| left[r.vreg()] -= 1);
+        for u in &nodes[k].before {
+            missing[*u as usize] -= 1;
+            if missing[*u as usize] == 0 {
+                ready.push(*u as usize);
+            }
+        }
+    }
+    order
+}
+
+/// Growth of the pressure, and of flags, when an instruction comes next and so many reads of each register are left.
+fn growth(node: &Node, left: &[u32]) -> [i32; 2] {
+    let mut g = [0; 2];
+    node.reads.iter().filter(|r| left[r.vreg()] == 1).for_each(|r| g[usize::from(!counts(*r))] -= 1);
+    node.writes.iter().filter(|w| left[w.vreg()] > 0).for_each(|w| g[usize::from(!counts(*w))] += 1);
+    g
 }
 
 /// Puts instructions in another order; says whether it is one.
@@ -294,13 +428,6 @@ fn schedule(insts: &mut Vec<(MInst, Span)>, params: &[VReg], out: &[VReg], limit
     let mut flight: Vec<VReg> = Vec::new();
     let mut now = 0;
     let mut order = Vec::with_capacity(n);
-    // Growth of the pressure, and of flags.
-    let growth = |node: &Node, left: &[u32]| -> [i32; 2] {
-        let mut g = [0; 2];
-        node.reads.iter().filter(|r| left[r.vreg()] == 1).for_each(|r| g[group(*r)] -= 1);
-        node.writes.iter().filter(|w| left[w.vreg()] > 0).for_each(|w| g[group(*w)] += 1);
-        g
-    };
     while !ready.is_empty() {
         let key = |k: usize| {
             let [g, f] = growth(&nodes[k], &left);
