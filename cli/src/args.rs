@@ -197,7 +197,7 @@ pub struct CodegenArgs {
 }
 
 /// `shaderc --target T FILE`
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct CompileArgs {
     /// Target, or several separated by commas.
     #[arg(long, short = 't', value_name = "T", value_delimiter = ',')]

@@ -4,7 +4,7 @@ use crate::args::{Cli, CompileArgs, Emit, MessageFormat, SourceArgs};
 use crate::containers;
 use crate::deliver::{self, Product};
 use crate::files;
-use crate::input::{check_chip, load, load_after, options, target};
+use crate::input::{check_chip, entries, load, load_after, options, target};
 use crate::limits;
 use crate::report::{self, Failure};
 use crate::source_map;
@@ -78,7 +78,15 @@ fn load_all(
 ) -> Result<Vec<Module>, Failure> {
     let mut modules: Vec<Module> = Vec::new();
     let mut failed: Option<u8> = None;
-    for p in paths {
+    for (n, p) in paths.iter().enumerate() {
+        // A source that is named several times gives one entry point after the other.
+        let stage = if paths.iter().filter(|q| *q == p).count() > 1 && source.stage.is_none() {
+            entries(p, source).get(paths[..n].iter().filter(|q| *q == p).count()).copied()
+        } else {
+            None
+        };
+        let own = stage.map(|s| SourceArgs { stage: Some(s), ..source.clone() });
+        let source = own.as_ref().unwrap_or(source);
         // A program that follows another one in the pipeline takes its varyings by name.
         let loaded = match modules.last() {
             Some(before) if pipeline && source.after.is_none() => load_after(p, source, Some(before)),
@@ -130,7 +138,21 @@ fn mistyped_command(file: &Path) -> Option<Failure> {
 
 /// Whether all programs go into one container: where that is asked for, or several into a file that holds the stages of a pipeline.
 fn links(a: &CompileArgs) -> bool {
-    a.link || a.files.len() > 1 && a.output.as_ref().and_then(|o| o.extension()).is_some_and(|e| e == "gsh")
+    a.link || a.files.len() > 1 && holds_pipelines(a)
+}
+
+/// Whether the output's ending is that of a file which holds the stages of a pipeline.
+fn holds_pipelines(a: &CompileArgs) -> bool {
+    a.output.as_ref().and_then(|o| o.extension()).is_some_and(|e| e.eq_ignore_ascii_case("gsh"))
+}
+
+/// The command with a source once for each of its entry points, where they go into one container and none is named.
+fn by_entry(a: &CompileArgs) -> CompileArgs {
+    let mut out = a.clone();
+    if (a.link || holds_pipelines(a)) && a.source.stage.is_none() && a.source.entry.is_none() {
+        out.files = a.files.iter().flat_map(|p| vec![p.clone(); entries(p, &a.source).len().max(1)]).collect();
+    }
+    out
 }
 
 /// The default command.
@@ -138,6 +160,7 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
     if a.files.is_empty() {
         return Err(Failure::usage("no source file (try --help)"));
     }
+    let a = &by_entry(a);
     if let Some(mistyped) = a.files.first().and_then(|f| mistyped_command(f)) {
         return Err(mistyped);
     }

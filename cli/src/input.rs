@@ -3,7 +3,7 @@
 use crate::args::{CodegenArgs, SourceArgs};
 use crate::files;
 use crate::report::Failure;
-use retroshade::frontend::{FrontOptions, Includes};
+use retroshade::frontend::{FrontOptions, Includes, wgsl_stages};
 use retroshade::ir::{Module, Stage};
 use retroshade::link;
 use retroshade::lower::{ColorFormat, MatrixLayout, OptLevel, Options};
@@ -24,6 +24,14 @@ fn language(path: &Path, args: &SourceArgs) -> Result<(Language, Option<Stage>),
 /// Whether a file says that it is a source, by its name or the command line.
 pub fn is_source(path: &Path, args: &SourceArgs) -> bool {
     args.lang.is_some() || path.as_os_str() == "-" || language(path, args).is_ok()
+}
+
+/// The stages of a source's entry points, where its language has several in one file.
+pub fn entries(path: &Path, args: &SourceArgs) -> Vec<Stage> {
+    match language(path, args) {
+        Ok((Language::Wgsl, _)) if path.is_file() => files::read_text(path).map(|t| wgsl_stages(&t)).unwrap_or_default(),
+        _ => Vec::new(),
+    }
 }
 
 /// Reads and verifies a module, and the one that `--after` names.

@@ -236,3 +236,20 @@ fn every_command_speaks_json() {
     let o = f.run(&["reduce", "--message-format", "json", "--command", "true", "-o", "small.ir", "bad.ir"]);
     assert!(o.status.success() && objects(&o.stderr)[0]["runs"].is_u64(), "{o:?}");
 }
+
+/// Both entry points of a WGSL file make one file for the Wii U; endings may be in capitals.
+#[test]
+fn one_source_with_two_entry_points() {
+    let wgsl = "struct V { @builtin(position) p: vec4f, @location(2) c: vec4f }\n@vertex fn vs(@location(0) a: vec4f) -> V { return V(a, a.wzyx); }\n@fragment fn fs(v: V) -> @location(0) vec4f { return v.c; }\n";
+    let f = Folder::new("entries").with("w.wgsl", wgsl).with("texture.vert", VERTEX).with("texture.frag", FRAGMENT);
+    f.succeeds(&["-o", "w.gsh", "w.wgsl"]);
+    f.succeeds(&["--link", "--emit", "gsh", "-o", "linked.bin", "w.wgsl"]);
+    assert_eq!(f.bytes("w.gsh"), f.bytes("linked.bin"));
+    let shown = f.succeeds(&["--emit", "reflect", "w.gsh"]);
+    assert!(shown.contains("vertex0") && shown.contains("pixel0"), "{shown}");
+    f.succeeds(&["--stage", "fragment", "-o", "alone.gsh", "w.wgsl"]);
+    assert!(!f.succeeds(&["--emit", "reflect", "alone.gsh"]).contains("vertex0"));
+    f.succeeds(&["-o", "A.GSH", "texture.vert", "texture.frag"]);
+    f.succeeds(&["-o", "a.gsh", "texture.vert", "texture.frag"]);
+    assert_eq!(f.bytes("A.GSH"), f.bytes("a.gsh"));
+}

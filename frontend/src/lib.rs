@@ -106,6 +106,14 @@ pub fn wgsl(name: &str, source: &str, options: &FrontOptions) -> Result<Module, 
     parse::read(name, source, options, |file, _| Err(vec![absent("WGSL", "wgsl", parse::start(file, source))]))
 }
 
+/// The stages of a WGSL text's entry points, in its order; none of a text that cannot be read.
+pub fn wgsl_stages(source: &str) -> Vec<Stage> {
+    #[cfg(feature = "wgsl")]
+    return wgsl::stages(source);
+    #[cfg(not(feature = "wgsl"))]
+    Vec::new()
+}
+
 /// Translates GLSL. The stage must be given.
 pub fn glsl(name: &str, source: &str, options: &FrontOptions) -> Result<Module, FrontError> {
     by_glslang(name, source, None, options)

@@ -42,6 +42,15 @@ fn direct_span(s: naga::Span, file: FileId, len: usize) -> Span {
     }
 }
 
+/// The stages of a text's entry points, in its order; none of a text that cannot be read.
+pub(crate) fn stages(text: &str) -> Vec<Stage> {
+    if guard::check_text(text, FileId(0), false).is_err() {
+        return Vec::new();
+    }
+    let module = naga::front::wgsl::parse_str(&prepare::text(text));
+    module.map(|m| m.entry_points.iter().filter_map(|e| stage(e.stage)).collect()).unwrap_or_default()
+}
+
 /// Translates WGSL.
 pub(crate) fn translate(text: &str, file: FileId, options: &FrontOptions) -> Result<Module, Errors> {
     guard::check_text(text, file, false).map_err(|d| vec![d])?;
