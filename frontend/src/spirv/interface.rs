@@ -383,7 +383,8 @@ impl<'m> Converter<'m> {
         if let Some(num) = ty.num().filter(|n| n.is_small()) {
             return self.small_uniform(name, ty, num, at, offset, dims);
         }
-        let truth = self.facts.bools.contains(name) && matches!(ty, Ty::Scalar(_)) && dims.is_empty();
+        let declared = self.facts.bools.contains(name);
+        let truth = declared && matches!(ty, Ty::Scalar(_)) && dims.is_empty();
         let t = if truth { I1 } else { self.ir_ty(ty)? };
         if u64::from(offset) > MAX_UNIFORM_BYTES {
             return Err(
@@ -400,7 +401,7 @@ impl<'m> Converter<'m> {
         } else {
             dims.iter().fold(0, |a, d| gcd(a, d.stride))
         };
-        let source = if truth { Some("bool") } else { ty.num().and_then(Num::source) };
+        let source = if declared { Some("bool") } else { ty.num().and_then(Num::source) };
         let decl = UniformDecl {
             name: self.unique_uniform(name, at),
             ty: t,
