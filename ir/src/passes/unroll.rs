@@ -46,7 +46,7 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32) -> bool {
         for (l, _) in loops.iter().filter(|(l, _)| !parents.contains(*l)) {
             let size: usize = loops.blocks(l).iter().map(|b| real_size(func, *b)).sum();
             let most = fuel as usize / size.max(1);
-            if let Some(trips) = trip_count(func, numerics, &cfg, &dom, &loops, l, most.min(4096)) {
+            if let Some(trips) = trip_count(func, numerics, (&cfg, &dom, &loops), l, most.min(4096), false) {
                 total += (trips * size) as u64;
                 if total <= budget {
                     todo.push(Counted { header: loops.data(l).header, blocks: loops.blocks(l).to_vec(), trips });
@@ -80,8 +80,31 @@ fn real_size(func: &Function, b: Block) -> usize {
     func.blocks[b].insts.iter().filter(|i| !matches!(func.insts[**i].op, Opcode::Const | Opcode::Undef)).count()
 }
 
-/// How often the loop comes round, if its own constants say so: the number of times that the back edge is taken.
-fn trip_count(func: &Function, numerics: &dyn Numerics, cfg: &Cfg, dom: &DomTree, loops: &Loops, l: LoopId, most: usize) -> Option<usize> {
+/// By the block that a loop begins with: how often it comes round where its own constants say so (up to `most` times), and whether nothing
+/// else leaves it.
+pub fn trip_counts(func: &Function, numerics: &dyn Numerics, most: usize) -> BTreeMap<Block, (u64, bool)> {
+    let cfg = Cfg::new(func);
+    let dom = DomTree::new(func, &cfg);
+    let loops = Loops::new(&cfg, &dom);
+    let mut out = BTreeMap::new();
+    for (l, data) in loops.iter().filter(|_| loops.is_reducible()) {
+        if let Some(trips) = trip_count(func, numerics, (&cfg, &dom, &loops), l, most, true) {
+            out.insert(data.header, (trips as u64, loops.exits(func, l).len() == 1));
+        }
+    }
+    out
+}
+
+/// How often the loop comes round, if its own constants say so: the number of times that the back edge is taken. Unless `exact`, a test
+/// that nothing is known of may end it sooner.
+fn trip_count(
+    func: &Function,
+    numerics: &dyn Numerics,
+    (cfg, dom, loops): (&Cfg, &DomTree, &Loops),
+    l: LoopId,
+    most: usize,
+    exact: bool,
+) -> Option<usize> {
     let data = loops.data(l);
     let [latch] = data.latches[..] else { return None };
     let entry = cfg.preds(data.header).iter().find(|e| !loops.contains(l, e.from))?;
@@ -106,12 +129,17 @@ fn trip_count(func: &Function, numerics: &dyn Numerics, cfg: &Cfg, dom: &DomTree
     }
     for round in 0..=most {
         let mut memo = now.clone();
+        let mut known = false;
         for (cond, target) in &exits {
-            if let Some(bits) = eval(func, numerics, *cond, &mut memo, 32)
-                && (bits[0] & 1 == 1) == (*target == 0)
-            {
-                return Some(round);
+            if let Some(bits) = eval(func, numerics, *cond, &mut memo, 32) {
+                known = true;
+                if (bits[0] & 1 == 1) == (*target == 0) {
+                    return Some(round);
+                }
             }
+        }
+        if exact && !known {
+            return None;
         }
         let mut later = BTreeMap::new();
         for (p, v) in params.iter().zip(next) {

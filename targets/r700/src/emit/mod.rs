@@ -151,7 +151,7 @@ pub fn emit(mir: &Mir, leaves: &[Leaf], place: &Placement, stage: Stage, fetch_s
     e.steps(&mir.steps);
     let stack = stack_entries(&mir.steps, e.whole_quad_until.is_some()).max(fetch_shader as u64);
     e.counts.stack = stack;
-    e.counts.paths = paths(&mir.steps, &mut leaves.iter());
+    e.counts.paths = paths(&mir.steps, &mut leaves.iter(), &mir.trips);
     e.counts.work = work(&mir.steps, &mut leaves.iter());
     e.finish(stage)
 }
@@ -170,7 +170,7 @@ fn stack_entries(steps: &[Step], whole_quad: bool) -> u64 {
                     walk(then, loops, pushes + 1, wqm, most);
                     walk(other, loops, pushes + 1, wqm, most);
                 }
-                Step::Loop(body) => {
+                Step::Loop(body, _) => {
                     note(loops + 1, pushes, most);
                     walk(body, loops + 1, pushes, wqm, most);
                 }
@@ -203,7 +203,7 @@ impl Emit<'_> {
             match s {
                 Step::Code(_) => self.code(),
                 Step::If { then, other } => self.branch(then, other),
-                Step::Loop(body) => {
+                Step::Loop(body, _) => {
                     let (end, after) = (self.label(), self.label());
                     self.plain(word!(cf::LOOP_START_DX10 {}), Some(after));
                     let start = self.label();
@@ -697,7 +697,7 @@ fn count_leaves(steps: &[Step]) -> usize {
         .map(|s| match s {
             Step::Code(_) => 1,
             Step::If { then, other } => count_leaves(then) + count_leaves(other),
-            Step::Loop(b) => count_leaves(b),
+            Step::Loop(b, _) => count_leaves(b),
             _ => 0,
         })
         .sum()

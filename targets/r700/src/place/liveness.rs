@@ -79,7 +79,7 @@ impl<I: Iterator<Item = Vec<Point>>> Walk<I> {
                     pending.sort_unstable();
                     pending.dedup();
                 }
-                Step::Loop(body) => {
+                Step::Loop(body, _) => {
                     let head = self.block(Vec::new(), &pending);
                     self.around.push(Around { head, breaks: Vec::new() });
                     let end = self.steps(body, vec![head]);

@@ -1,9 +1,10 @@
-//! What a program executes: groups and clauses on its shortest and on its longest path. The shortest path leaves a loop at its first
-//! exit, the longest one goes round once.
+//! What a program executes: groups and clauses on its shortest and on its longest path. Loops whose own constants say how often they come
+//! round do so on both (where something else leaves such a loop, too, the shortest path leaves it there); the shortest path leaves another
+//! loop at its first exit, the longest one goes round once.
 
 use super::Leaf;
 use super::sched::Item;
-use crate::select::mir::Step;
+use crate::select::mir::{Step, Trips};
 
 /// What is executed along a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +48,7 @@ pub fn work<'a>(steps: &[Step], leaves: &mut impl Iterator<Item = &'a Leaf>) -> 
                 let (a, b) = (work(then, leaves), work(other, leaves));
                 all.then(Path { fetches: a.fetches.max(b.fetches) + a.fetches.min(b.fetches) / 2, ..a.then(b) })
             }
-            Step::Loop(body) => all.times(ROUNDS, work(body, leaves)),
+            Step::Loop(body, _) => all.times(ROUNDS, work(body, leaves)),
             _ => continue,
         };
     }
@@ -55,44 +56,54 @@ pub fn work<'a>(steps: &[Step], leaves: &mut impl Iterator<Item = &'a Leaf>) -> 
 }
 
 /// The shortest and the longest path through steps, whose pieces of code come from `leaves` in order.
-pub fn paths<'a>(steps: &[Step], leaves: &mut impl Iterator<Item = &'a Leaf>) -> [Path; 2] {
-    ways(steps, leaves).through
+pub fn paths<'a>(steps: &[Step], leaves: &mut impl Iterator<Item = &'a Leaf>, trips: &Trips) -> [Path; 2] {
+    ways(steps, leaves, trips).through
 }
 
 /// The ways through steps.
 struct Ways {
     /// The shortest and the longest one to their end.
     through: [Path; 2],
-    /// The shortest one out of the loop around them, if one leaves it.
-    out: Option<Path>,
+    /// The shortest and the longest one out of the loop around them, if one leaves it.
+    out: Option<[Path; 2]>,
 }
 
-fn ways<'a>(steps: &[Step], leaves: &mut impl Iterator<Item = &'a Leaf>) -> Ways {
+fn ways<'a>(steps: &[Step], leaves: &mut impl Iterator<Item = &'a Leaf>, trips: &Trips) -> Ways {
     let mut all = Ways { through: [Path::default(); 2], out: None };
     for s in steps {
         let (own, out) = match s {
             Step::Code(_) => ([leaves.next().map(straight).unwrap_or_default(); 2], None),
             Step::If { then, other } => {
-                let (a, b) = (ways(then, leaves), ways(other, leaves));
+                let (a, b) = (ways(then, leaves, trips), ways(other, leaves, trips));
                 let [x, y] = [0, 1].map(|n| (a.through[n], b.through[n]));
-                ([x.0.min(x.1), y.0.max(y.1)], sooner(a.out, b.out))
+                ([x.0.min(x.1), y.0.max(y.1)], either(a.out, b.out))
             }
-            Step::Loop(body) => {
-                let body = ways(body, leaves);
-                ([body.out.unwrap_or(body.through[0]), body.through[1]], None)
+            Step::Loop(body, header) => {
+                let body = ways(body, leaves, trips);
+                let out = body.out.unwrap_or(body.through);
+                let [shortest, longest] = [0, 1].map(|n| {
+                    let (round, last) = (body.through[n], out[n]);
+                    move |rounds: u64| Path::default().times(rounds, round).then(last)
+                });
+                let both = match trips.get(header) {
+                    Some((rounds, true)) => [shortest(*rounds), longest(*rounds)],
+                    Some((rounds, false)) => [out[0], longest(*rounds)],
+                    None => [out[0], body.through[1]],
+                };
+                (both, None)
             }
-            Step::Break | Step::BreakUnless => ([Path::default(); 2], Some(Path::default())),
+            Step::Break | Step::BreakUnless => ([Path::default(); 2], Some([Path::default(); 2])),
             Step::Continue | Step::ContinueUnless => continue,
         };
-        all.out = sooner(all.out, out.map(|o| all.through[0].then(o)));
+        all.out = either(all.out, out.map(|o| [0, 1].map(|n| all.through[n].then(o[n]))));
         all.through = [0, 1].map(|n| all.through[n].then(own[n]));
     }
     all
 }
 
-fn sooner(a: Option<Path>, b: Option<Path>) -> Option<Path> {
+fn either(a: Option<[Path; 2]>, b: Option<[Path; 2]>) -> Option<[Path; 2]> {
     match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
+        (Some(a), Some(b)) => Some([a[0].min(b[0]), a[1].max(b[1])]),
         (a, b) => a.or(b),
     }
 }

@@ -132,7 +132,7 @@ fn rewrite(mir: &mut Mir, steps: Vec<Step>, slots: &BTreeMap<Web, u32>) -> Vec<S
                 let other = rewrite(mir, other, slots);
                 out.push(Step::If { then, other });
             }
-            Step::Loop(body) => out.push(Step::Loop(rewrite(mir, body, slots))),
+            Step::Loop(body, from) => out.push(Step::Loop(rewrite(mir, body, slots), from)),
             other => out.push(other),
         }
     }

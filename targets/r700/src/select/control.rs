@@ -28,7 +28,7 @@ impl Lower<'_> {
                     let other = self.arm(other)?;
                     out.push(Step::If { then, other });
                 }
-                Node::Loop { body, .. } => {
+                Node::Loop { header, body } => {
                     out.push(Step::Code(self.take_code()));
                     let latch = body.iter().rev().find_map(|n| if let Node::Block(b) = n { Some(*b) } else { None });
                     self.latches.extend(latch);
@@ -36,7 +36,7 @@ impl Lower<'_> {
                     if latch.is_some() {
                         self.latches.pop();
                     }
-                    out.push(Step::Loop(body));
+                    out.push(Step::Loop(body, *header));
                 }
                 Node::Break | Node::Continue => {
                     if let (Node::Continue, Some(latch)) = (n, self.latches.last().copied()) {

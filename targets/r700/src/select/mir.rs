@@ -7,9 +7,10 @@ use crate::isa::forms::{AluInfo, Format, Number, TABLE, op2};
 use crate::isa::word::sel;
 use retroshade_emit::Word;
 use retroshade_emit::form::FormId;
-use retroshade_ir::Span;
+use retroshade_ir::{Block, Span};
 use retroshade_lower::pattern::Fired;
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 
 /// A scalar variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -334,8 +335,8 @@ pub enum Step {
         /// The others.
         other: Vec<Step>,
     },
-    /// Repeats until every lane has left.
-    Loop(Vec<Step>),
+    /// Repeats until every lane has left; the IR's block that it began with.
+    Loop(Vec<Step>, Block),
     /// The lanes that failed the preceding predicate leave the loop (ALU_BREAK).
     BreakUnless,
     /// The lanes that failed the preceding predicate wait for the end of the loop's body (ALU_CONTINUE).
@@ -376,7 +377,12 @@ pub struct Mir {
     pub fired: Fired,
     /// Whether vertex fetches stand in texture clauses, beside texture fetches.
     pub texture_clauses: bool,
+    /// Loops that count by constants.
+    pub trips: Trips,
 }
+
+/// By the IR's block that a loop begins with: how often it comes round, and whether nothing else leaves it.
+pub type Trips = BTreeMap<Block, (u64, bool)>;
 
 impl Mir {
     /// A fresh web.
@@ -396,7 +402,7 @@ pub fn leaves(steps: &[Step]) -> Vec<&Vec<Op>> {
                 out.extend(leaves(then));
                 out.extend(leaves(other));
             }
-            Step::Loop(b) => out.extend(leaves(b)),
+            Step::Loop(b, _) => out.extend(leaves(b)),
             _ => {}
         }
     }
@@ -420,7 +426,7 @@ pub fn each_leaf(steps: &mut [Step], f: &mut dyn FnMut(&mut Vec<Op>)) {
                 each_leaf(then, f);
                 each_leaf(other, f);
             }
-            Step::Loop(b) => each_leaf(b, f),
+            Step::Loop(b, _) => each_leaf(b, f),
             _ => {}
         }
     }
@@ -473,7 +479,7 @@ pub fn describe(mir: &Mir) -> String {
                     out.push_str(&format!("{pad}else\n"));
                     walk(other, depth + 1, out);
                 }
-                Step::Loop(b) => {
+                Step::Loop(b, _) => {
                     out.push_str(&format!("{pad}loop\n"));
                     walk(b, depth + 1, out);
                 }

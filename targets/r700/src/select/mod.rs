@@ -19,9 +19,11 @@ pub use memory::in_scratch;
 
 use crate::abi::Abi;
 use crate::isa::forms::{Format, Number, TABLE, op2};
+use crate::legal::numerics::NUMERICS;
 use crate::select::mir::*;
 use cond::Relation;
 use retroshade_emit::form::FormId;
+use retroshade_ir::passes::unroll::trip_counts;
 use retroshade_ir::types::I1;
 use retroshade_ir::{Block, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, Value, ValueDef};
 use retroshade_lower::CompileError;
@@ -93,6 +95,18 @@ impl Selects for Lower<'_> {
     }
 }
 
+/// Rounds up to which a loop's own constants are followed.
+const MOST_TRIPS: usize = 1024;
+
+/// Whether a step holds a loop.
+fn loops(s: &Step) -> bool {
+    match s {
+        Step::Loop(..) => true,
+        Step::If { then, other } => then.iter().chain(other).any(loops),
+        _ => false,
+    }
+}
+
 /// Lowers a structured function to webs and operations.
 pub fn lower(module: &Module, func: &Function, tree: &Structure, abi: &Abi) -> Result<Mir, CompileError> {
     let mut l = Lower {
@@ -131,6 +145,9 @@ pub fn lower(module: &Module, func: &Function, tree: &Structure, abi: &Abi) -> R
         steps.push(Step::Code(std::mem::take(&mut l.code)));
     }
     l.mir.steps = steps;
+    if l.mir.steps.iter().any(loops) {
+        l.mir.trips = trip_counts(func, &NUMERICS, MOST_TRIPS);
+    }
     match l.error {
         Some(e) => Err(e),
         None => Ok(l.mir),

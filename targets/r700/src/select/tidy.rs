@@ -201,7 +201,7 @@ fn leaves_loop(steps: &[Step]) -> (bool, bool) {
             let (a, b) = (leaves_loop(then), leaves_loop(other));
             (leave | a.0 | b.0, wait | a.1 | b.1)
         }
-        Step::Code(_) | Step::Loop(_) => (leave, wait),
+        Step::Code(_) | Step::Loop(..) => (leave, wait),
     })
 }
 
@@ -282,9 +282,9 @@ fn arm(mir: &mut Mir, steps: Vec<Step>, flag: Web) -> Vec<Step> {
 fn plain(mir: &mut Mir, s: Step, out: &mut Vec<Step>) {
     match s {
         Step::If { then, other } => branch(mir, then, other, out),
-        Step::Loop(body) => {
+        Step::Loop(body, from) => {
             let body = level(mir, body);
-            out.push(Step::Loop(body));
+            out.push(Step::Loop(body, from));
         }
         Step::Code(c) => code(c, out),
         other => out.push(other),
