@@ -7,6 +7,7 @@
 pub mod algebra;
 mod arms;
 mod division;
+mod gradients;
 pub mod half;
 pub mod numerics;
 mod order;
@@ -14,12 +15,12 @@ mod scale;
 
 use crate::legal::numerics::NUMERICS;
 use cranelift_entity::EntityRef;
-use retroshade_ir::analysis::Ranges;
+use retroshade_ir::analysis::{Cfg, Ranges};
 use retroshade_ir::passes::contract::FpContract;
 use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits};
 use retroshade_ir::passes::{self, PassOptions, cleanup, each, sequence};
 use retroshade_ir::types::{F32, I32};
-use retroshade_ir::{Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, TexDim, TexOp, Type, Value};
+use retroshade_ir::{Block, Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, TexDim, TexOp, Type, Value};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::legal::{BITS_AND_PACKING, Rule, apply, bits, float, intdiv, level, mul};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
@@ -243,6 +244,10 @@ pub fn reorder(m: &mut Module, options: &Options, choice: Choice) {
 /// Brings control flow into the shape that the machine has.
 pub fn structure(m: &mut Module, options: &Options, trace: &mut Trace<'_>) -> Result<Structure, CompileError> {
     let shape = StructureOptions { allow_continue: !for_emulators(options) };
+    if options.opt > OptLevel::O0 {
+        each(m, gradients::gather);
+        idle_cuts(m.main_mut());
+    }
     let before = m.main().blocks.len();
     let mut tree = structurise(m.main_mut(), shape)?;
     // What early returns become are truth values that blocks without code pass on: selects do that, and often more of it then.
@@ -257,6 +262,33 @@ pub fn structure(m: &mut Module, options: &Options, trace: &mut Trace<'_>) -> Re
     }
     trace.module(Phase::Legal, m);
     Ok(tree)
+}
+
+/// The end of a geometry program ends its strip: nothing has to do so where no vertex follows.
+fn idle_cuts(func: &mut Function) {
+    if !func.ordered().any(|(_, i)| func.insts[i].op == Opcode::EndPrimitive) {
+        return;
+    }
+    // Blocks from whose beginning a vertex may follow.
+    let cfg = Cfg::new(func);
+    let emits = |b: &Block| func.blocks[*b].insts.iter().any(|i| func.insts[*i].op == Opcode::EmitVertex);
+    let mut work: Vec<Block> = func.layout.iter().copied().filter(emits).collect();
+    let mut follows: BTreeSet<Block> = work.iter().copied().collect();
+    while let Some(b) = work.pop() {
+        work.extend(cfg.preds(b).iter().map(|e| e.from).filter(|p| follows.insert(*p)));
+    }
+    for b in func.layout.clone() {
+        let mut later = func.successors(b).iter().any(|t| follows.contains(&t.block));
+        let mut insts = std::mem::take(&mut func.blocks[b].insts);
+        let mut kept = Vec::new();
+        while let Some(i) = insts.pop() {
+            later |= func.insts[i].op == Opcode::EmitVertex;
+            let idle = func.insts[i].op == Opcode::EndPrimitive && !later && !matches!(func.insts[i].imm, Imm::Stream(s) if s != 0);
+            kept.extend((!idle).then_some(i));
+        }
+        kept.reverse();
+        func.blocks[b].insts = kept;
+    }
 }
 
 /// floor(x / y) where y divides x: the product with the reciprocal may lie just below the whole number. What is left of x
