@@ -6,7 +6,7 @@
 //! PA_CL_VS_OUT_CNTL enables them; register words (`container::registers`) say which is which. Each uniform binding is one constant buffer and, 160 higher, one vertex resource.
 
 use retroshade_ir::analysis::tables;
-use retroshade_ir::{Binding, Builtin, Imm, IoDecl, MemRef, Module, Opcode, Output, Primitive, Scalar, Stage};
+use retroshade_ir::{Binding, Builtin, Imm, IoDecl, MemRef, Module, Opcode, Output, Primitive, Scalar, Span, Stage};
 use retroshade_lower::CompileError;
 use std::collections::BTreeSet;
 
@@ -26,14 +26,37 @@ const RING_RESOURCE: u64 = 175;
 pub const VERTEX_RESOURCE: u64 = 192;
 /// The resource of the first attribute in the fetch shader's own window.
 pub const FETCH_RESOURCE: u64 = 160;
-/// Vertex resources that a fetch can name.
-const RESOURCES: u64 = 256;
+/// Registers of a pixel program that the rasteriser fills: SPI_PS_INPUT_CNTL has 32 words, and the fields of the position's and the face's
+/// register in SPI_PS_IN_CONTROL have five bits.
+const RASTERISED: u64 = 32;
+/// Entries of the semantic table (SQ_VTX_SEMANTIC).
+pub const SEMANTICS: u64 = 32;
+/// Parameters between two stages.
+pub const PARAMETERS: u32 = 32;
+/// Samplers of a stage, and textures that GX2 can set.
+pub const SAMPLERS: u64 = 18;
+const GX2_TEXTURES: u64 = 16;
+/// Words of the output ring that SQ_GSVS_RING_ITEMSIZE can count.
+const MOST_RING_WORDS: u64 = 0x7fff;
 /// Pixel export target of the depth vector.
 pub const DEPTH_TARGET: u16 = 61;
 /// Position export target behind the position: the vector with point size, layer and viewport where one is written.
 const MISC_TARGET: u16 = 61;
+/// A semantic number that no program uses.
+pub const NO_SEMANTIC: u32 = 0xff;
 /// Locations are semantic numbers of eight bits; those from here on stand for built-in values.
 pub const MAX_LOCATION: u32 = 0xf0;
+
+/// The 16-byte slot of a vertex in the ES-GS ring that a value has, whoever writes or reads it: export stages and geometry programs are
+/// compiled apart and meet in it.
+pub fn ring_slot(binding: Binding, element: u32) -> Option<u32> {
+    match binding {
+        Binding::Builtin(Builtin::Position) => Some(0),
+        Binding::Builtin(Builtin::PointSize) => Some(1),
+        Binding::Location(l) => Some(2 + l + element),
+        Binding::Builtin(_) => None,
+    }
+}
 
 /// Whether a program writes the vector with point size, layer and viewport.
 pub fn writes_misc(m: &Module) -> bool {
@@ -53,7 +76,7 @@ pub struct InputPlace {
 /// An output's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputPlace {
-    /// 0 pixel, 1 position, 2 parameter, [`NOWHERE`].
+    /// 0 pixel, 1 position, 2 parameter, [`NOWHERE`], [`RING`].
     pub kind: u8,
     /// Target of the first element.
     pub base: u16,
@@ -63,6 +86,8 @@ pub struct OutputPlace {
 
 /// The kind of an output's place that the program never writes: nobody has to find it anywhere.
 pub const NOWHERE: u8 = 3;
+/// The kind of an output's place in the ES-GS ring: the target is the slot.
+pub const RING: u8 = 4;
 
 /// Local arrays that hold constants, in a constant buffer behind the program's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,8 +192,9 @@ impl Abi {
         located.sort_unstable();
         let decls: Vec<&IoDecl> = m.inputs.values().collect();
         if m.stage == Stage::Geometry {
-            abi.geometry_inputs(m, &located)?;
+            abi.geometry_inputs(m)?;
             abi.outputs_of(m)?;
+            abi.emitted_vertices(m)?;
             abi.constant_buffers(m, MAX_BUFFERS - 1)?;
             return Ok(abi);
         }
@@ -178,14 +204,15 @@ impl Abi {
         abi.fetch_shader = m.stage == Stage::Vertex && role != Role::OwnFetches && calls;
         for (_, _, i) in &located {
             let (span, end) = (decls[*i].span, u64::from(next) + u64::from(decls[*i].count));
-            if end > u64::from(MAX_GPRS) {
-                return Err(CompileError::limit("R0301", span, "too many inputs for the registers", end, u64::from(MAX_GPRS)));
+            // The first register of a vertex program is no attribute's.
+            let (what, needed, most) = match m.stage {
+                Stage::Vertex => ("too many attributes for the semantic table", end - 1, SEMANTICS),
+                _ => ("too many inputs from the rasteriser", end, RASTERISED),
+            };
+            if needed > most {
+                return Err(CompileError::limit("R0301", span, what, needed, most));
             }
-            // Each attribute is a resource, the first register no attribute's.
-            let resources = RESOURCES - if role == Role::OwnFetches { VERTEX_RESOURCE } else { FETCH_RESOURCE };
-            if m.stage == Stage::Vertex && end - 1 > resources {
-                return Err(CompileError::limit("R0301", span, "too many attributes for the fetches' resources", end - 1, resources));
-            }
+            semantic_number(decls[*i])?;
             abi.inputs[*i] = InputPlace { gpr: next as u8, chan: 0 };
             abi.attributes[*i] = (m.stage == Stage::Vertex).then(|| next - 1);
             next += decls[*i].count;
@@ -235,38 +262,35 @@ impl Abi {
                 _ => return Err(unsupported(d, "input")),
             };
         }
+        if m.stage == Stage::Fragment && u64::from(next) > RASTERISED {
+            let span = m.inputs.values().map(|d| d.span).next_back().unwrap_or(Span::NONE);
+            let what = "too many inputs from the rasteriser (position and face take a register each)";
+            return Err(CompileError::limit("R0301", span, what, u64::from(next), RASTERISED));
+        }
         abi.input_gprs = next as u8;
         abi.outputs_of(m)?;
         abi.constant_buffers(m, MAX_BUFFERS)?;
         Ok(abi)
     }
 
-    /// Geometry inputs: ring slots in order of location, then built-in values; the primitive's number is in R0.z.
-    fn geometry_inputs(&mut self, m: &Module, located: &[(u32, u8, usize)]) -> Result<(), CompileError> {
-        self.ring = vec![None; m.inputs.len()];
-        let mut slots = located.iter().map(|(_, _, i)| *i).collect::<Vec<_>>();
+    /// Geometry inputs: slots of the ring; the primitive's number is in R0.z.
+    fn geometry_inputs(&mut self, m: &Module) -> Result<(), CompileError> {
+        self.ring = m.inputs.values().map(|d| ring_slot(d.binding, 0)).collect();
         for (i, (_, d)) in m.inputs.iter().enumerate() {
-            match d.binding {
-                Binding::Location(_) => {}
-                Binding::Builtin(Builtin::PrimitiveIndex) => self.inputs[i] = InputPlace { gpr: 0, chan: 2 },
-                Binding::Builtin(Builtin::Position | Builtin::PointSize) => slots.push(i),
-                _ => return Err(unsupported(d, "input")),
+            match (d.binding, self.ring[i]) {
+                (Binding::Builtin(Builtin::PrimitiveIndex), _) => self.inputs[i] = InputPlace { gpr: 0, chan: 2 },
+                (_, None) => return Err(unsupported(d, "input")),
+                _ => semantic_number(d)?,
             }
-        }
-        // Located ones in their order, then the position, then the point size.
-        let last = |i: &usize| m.inputs.values().nth(*i).map(|d| d.binding == Binding::Builtin(Builtin::PointSize));
-        slots[located.len()..].sort_by_key(last);
-        for (slot, i) in slots.into_iter().enumerate() {
-            self.ring[i] = Some(slot as u32);
         }
         if m.geometry.is_some_and(|g| g.input == Primitive::Patch) {
             let message = "R700's geometry programs read points, lines and triangles, no patches";
-            return Err(CompileError::unsupported("R0112", retroshade_ir::Span::NONE, message));
+            return Err(CompileError::unsupported("R0112", Span::NONE, message));
         }
         if let Some(g) = m.geometry.filter(|g| g.invocations > 1) {
             return Err(CompileError::unsupported(
                 "R0112",
-                retroshade_ir::Span::NONE,
+                Span::NONE,
                 format!("R700 runs a geometry program once per primitive, not {} times", g.invocations),
             ));
         }
@@ -274,14 +298,41 @@ impl Abi {
         Ok(())
     }
 
+    /// Whether the vertices that a geometry program emits fit what counts them.
+    fn emitted_vertices(&self, m: &Module) -> Result<(), CompileError> {
+        let most = u64::from(m.geometry.map_or(0, |g| g.max_vertices));
+        let words = 4 * self.ring_slots(m).len() as u64 * most;
+        if words <= MOST_RING_WORDS {
+            return Ok(());
+        }
+        let what = "the vertices that the program emits take too many words of the ring";
+        Err(CompileError::limit("R0309", m.main().place(), what, words, MOST_RING_WORDS))
+    }
+
+    /// Whether a texture's unit exists.
+    pub fn unit(&self, texture: usize, span: Span) -> Result<u64, CompileError> {
+        let (unit, most) = (u64::from(self.units[texture]), if self.platform == Platform::WiiU { GX2_TEXTURES } else { SAMPLERS });
+        if unit < most { Ok(unit) } else { Err(CompileError::limit("R0308", span, "too many textures", unit + 1, most)) }
+    }
+
+    /// Parameters by their locations, not without holes: Cemu finds what a geometry program exports so.
+    pub fn parameters_by_location(&mut self, m: &Module) {
+        let places = || m.outputs.values().enumerate().filter_map(|(k, d)| Some((k, parameter(d.binding)?, d.count)));
+        if places().all(|(_, l, count)| l + count <= PARAMETERS) {
+            for (k, l, _) in places().filter(|p| self.outputs[p.0].kind != NOWHERE).collect::<Vec<_>>() {
+                self.outputs[k].base = l as u16;
+            }
+        }
+    }
+
     /// The ring slot of a geometry input.
     pub fn ring_input(&self, decl: usize) -> Option<u32> {
         self.ring.get(decl).copied().flatten()
     }
 
-    /// 16-byte slots of an input vertex.
+    /// 16-byte slots of an input vertex, up to the last one that is read.
     pub fn ring_input_size(&self) -> u32 {
-        self.ring.iter().flatten().count() as u32
+        self.ring.iter().flatten().max().map_or(0, |last| last + 1)
     }
 
     /// What a geometry program writes for each vertex: the targets that the copy program exports, position first.
@@ -298,25 +349,32 @@ impl Abi {
         out
     }
 
-    /// Where the export stage puts its outputs in a vertex of the ES-GS ring, in slots of 16 bytes: parameters in their
-    /// order, the position, the point size. Geometry programs read nothing else.
-    pub fn export_slots(&self, m: &Module) -> Vec<(u8, u16)> {
-        let mut out: Vec<(u8, u16)> =
-            self.ring_slots(m).into_iter().filter(|s| s.0 == 2 || s.0 == 1 && s.1 < MISC_TARGET + writes_misc(m) as u16).collect();
-        out.sort_by_key(|s| (s.0 == 1, s.1));
-        out
+    /// What the export stage writes of a vertex for the ES-GS ring: by target the slot, in order of the slots. Geometry programs read
+    /// nothing else.
+    pub fn export_slots(&self, m: &Module) -> Vec<((u8, u16), u32)> {
+        let mut out = Vec::new();
+        for (k, d) in m.outputs.values().enumerate() {
+            for e in 0..d.count {
+                let (kind, base, _) = self.output(m, k, e);
+                out.extend(ring_slot(d.binding, e).filter(|_| kind != NOWHERE).map(|slot| (slot, (kind, base))));
+            }
+        }
+        out.sort_unstable();
+        out.dedup();
+        out.into_iter().map(|(slot, target)| (target, slot)).collect()
+    }
+
+    /// 16-byte slots of a vertex that the export stage writes.
+    pub fn export_size(&self, m: &Module) -> u32 {
+        self.export_slots(m).last().map_or(0, |s| s.1 + 1)
     }
 
     fn outputs_of(&mut self, m: &Module) -> Result<(), CompileError> {
         // Parameters in order of location; position vectors behind the position, without holes.
         let written = written(m);
-        // What a geometry program reads is found by what is declared; the rasteriser takes what is there.
-        let kept = |o: Output| m.stage == Stage::Fragment || self.role == Role::ExportStage || written.contains(&o);
-        let mut located: Vec<(u32, u32)> = m
-            .outputs
-            .iter()
-            .filter_map(|(o, d)| if let (Binding::Location(l), true) = (d.binding, kept(o)) { Some((l, d.count)) } else { None })
-            .collect();
+        let kept = |o: Output| m.stage == Stage::Fragment || written.contains(&o);
+        let mut located: Vec<(u32, u32)> =
+            m.outputs.iter().filter_map(|(o, d)| Some((parameter(d.binding).filter(|_| kept(o))?, d.count))).collect();
         located.sort_unstable();
         let before = |at: u32| located.iter().filter(|(l, _)| *l < at).map(|l| l.1).sum::<u32>();
         let clip = MISC_TARGET + writes_misc(m) as u16;
@@ -333,10 +391,12 @@ impl Abi {
                 (Stage::Fragment, Binding::Builtin(Builtin::FragDepth)) => place(0, DEPTH_TARGET, 0),
                 (Stage::Fragment, Binding::Builtin(Builtin::SampleMask)) => place(0, DEPTH_TARGET, 2),
                 (Stage::Vertex | Stage::Geometry, Binding::Location(_)) if !kept(o) => place(NOWHERE, 0, 0),
-                (Stage::Vertex | Stage::Geometry, Binding::Location(l)) if l + d.count <= MAX_LOCATION => {
-                    place(2, limit(before(l), 32)?, 0)
+                (Stage::Geometry, Binding::Builtin(Builtin::PrimitiveIndex)) if !kept(o) => place(NOWHERE, 0, 0),
+                (Stage::Vertex | Stage::Geometry, Binding::Location(l)) => {
+                    limit(l, NO_SEMANTIC)?;
+                    place(2, limit(before(l), PARAMETERS)?, 0)
                 }
-                (Stage::Vertex | Stage::Geometry, Binding::Location(l)) => place(2, limit(l, MAX_LOCATION)?, 0),
+                (Stage::Geometry, Binding::Builtin(Builtin::PrimitiveIndex)) => place(2, limit(before(MAX_LOCATION), PARAMETERS)?, 0),
                 (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::Position)) => place(1, 60, 0),
                 (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::PointSize)) => place(1, MISC_TARGET, 0),
                 (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::Layer)) => place(1, MISC_TARGET, 2),
@@ -353,7 +413,7 @@ impl Abi {
         buffers.sort_unstable();
         buffers.dedup();
         if buffers.len() > most {
-            let span = m.uniforms.values().next().map_or(retroshade_ir::Span::NONE, |u| u.span);
+            let span = m.uniforms.values().next().map_or(Span::NONE, |u| u.span);
             return Err(CompileError::limit("R0303", span, "too many uniform buffers", buffers.len() as u64, most as u64));
         }
         if self.platform == Platform::WiiU {
@@ -421,6 +481,37 @@ impl Abi {
     }
 }
 
+/// The number by which the rasteriser matches a value that a vertex or geometry program hands on: its location, or, for a built-in one,
+/// a number of its own.
+pub fn parameter(binding: Binding) -> Option<u32> {
+    match binding {
+        Binding::Location(l) => Some(l),
+        Binding::Builtin(Builtin::PrimitiveIndex) => Some(MAX_LOCATION),
+        Binding::Builtin(_) => None,
+    }
+}
+
+/// The same for what a pixel program reads; no number where the rasteriser has the value itself.
+pub fn semantic(binding: Binding) -> Option<u32> {
+    match binding {
+        Binding::Builtin(Builtin::Layer) => Some(MAX_LOCATION + 1),
+        Binding::Builtin(Builtin::ViewportIndex) => Some(MAX_LOCATION + 2),
+        Binding::Builtin(Builtin::ClipDistance) => Some(MAX_LOCATION + 4),
+        b => parameter(b),
+    }
+}
+
+/// An error where a location has no semantic number.
+fn semantic_number(d: &IoDecl) -> Result<(), CompileError> {
+    match d.binding {
+        Binding::Location(l) if l.saturating_add(d.count) > MAX_LOCATION => {
+            let what = "the location has no semantic number";
+            Err(CompileError::limit("R0301", d.span, what, u64::from(l) + u64::from(d.count), u64::from(MAX_LOCATION)))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The outputs that the program gives a value.
 fn written(m: &Module) -> BTreeSet<Output> {
     let stores = |f: &retroshade_ir::Function| {
@@ -453,11 +544,14 @@ fn constants(m: &Module, bank: u8) -> Option<Constants> {
 /// Fills in the machine's names for places.
 pub fn reflect(r: &mut retroshade_lower::Reflection, abi: &Abi) {
     r.target = "r700".to_string();
-    for (x, p) in r.inputs.iter_mut().zip(&abi.inputs) {
-        x.register = Some(format!("R{}.{}", p.gpr, ["x", "y", "z", "w"][p.chan as usize & 3]));
+    for (k, (x, p)) in r.inputs.iter_mut().zip(&abi.inputs).enumerate() {
+        x.register = Some(match abi.ring_input(k) {
+            Some(slot) => format!("ring{slot}"),
+            None => format!("R{}.{}", p.gpr, ["x", "y", "z", "w"][p.chan as usize & 3]),
+        });
     }
     for (x, p) in r.outputs.iter_mut().zip(&abi.outputs) {
-        let kind = ["pixel", "position", "param"].get(p.kind as usize);
+        let kind = ["pixel", "position", "param", "", "ring"].get(p.kind as usize).filter(|k| !k.is_empty());
         x.register = kind.map(|k| format!("{k}{}", p.base));
     }
     for x in &mut r.uniforms {

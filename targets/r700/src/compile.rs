@@ -102,8 +102,12 @@ fn bytes(e: &Emitted) -> u64 {
 
 /// The interface of a module in a role.
 pub fn interface(module: &Module, role: Role, options: &Options) -> Result<Abi, CompileError> {
-    let abi = Abi::in_role(module, role, Platform::of(options.chip.as_deref()))?;
-    Ok(Abi { emulators: crate::legal::for_emulators(options), ..abi })
+    let mut abi = Abi::in_role(module, role, Platform::of(options.chip.as_deref()))?;
+    abi.emulators = crate::legal::for_emulators(options);
+    if abi.emulators && module.stage == Stage::Geometry {
+        abi.parameters_by_location(module);
+    }
+    Ok(abi)
 }
 
 /// Compiles one legalised module; `effort` scales the search of the scheduler.
@@ -334,7 +338,7 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
     }
     shape_control_flow(&mut mir);
     // Emulators know vertex fetches of these programs in texture clauses only.
-    mir.texture_clauses = abi.emulators && legal.stage != Stage::Geometry;
+    mir.texture_clauses = abi.emulators;
     crate::select::fetch::whole_quads(&mut mir);
     limit_constants(&mut mir);
     let reserved = match legal.stage {
@@ -357,5 +361,7 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
     } else {
         Default::default()
     };
-    Ok(Generated { emitted, gprs: place.count.max(1), mir: text, places, placed: options.check_allocation.then_some(place) })
+    // The fetch shader or the rasteriser fills a register for each declared input, read or not.
+    let gprs = place.count.max(1).max(abi.input_gprs as u16);
+    Ok(Generated { emitted, gprs, mir: text, places, placed: options.check_allocation.then_some(place) })
 }

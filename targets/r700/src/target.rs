@@ -1,6 +1,6 @@
 //! What the rest of the compiler asks of this target.
 
-use crate::container::{gsh, interface, registers, stages};
+use crate::container::{check, gsh, interface, link, registers, stages};
 use crate::isa::{effects, forms, lint, program, text};
 use crate::legal::numerics;
 use crate::place::sched;
@@ -14,6 +14,8 @@ struct R700;
 
 /// The file of a vertex program that runs in front of a geometry program, among a shader's extras.
 const BEFORE_GEOMETRY: &str = "gsh.geometry";
+/// The file of a vertex or geometry program that hands built-in values on to a pixel program.
+const HANDING_ON: &str = "gsh.handing-on";
 
 /// The programs in a container or plain code, decoded.
 fn programs(bytes: &[u8]) -> Result<Vec<(String, program::Program)>, TextError> {
@@ -113,6 +115,13 @@ impl TargetIsa for R700 {
                     before_geometry: false,
                     loops,
                 };
+                if let Some(p) = part(stages::HANDING_ON) {
+                    let (code, copy) = (bytes(p), part(stages::HANDING_ON_COPY));
+                    let registers = [p.registers.clone(), copy.map(|c| c.registers.clone()).unwrap_or_default()].concat();
+                    let copy = copy.map(bytes);
+                    let shader = gsh::Shader { code: &code, registers: &registers, copy: copy.as_deref(), ..one };
+                    extra.insert(HANDING_ON, gsh::file(gsh::blocks(&shader)));
+                }
                 if let Some(es) = part("es") {
                     let code = bytes(es);
                     let registers = [es.registers.clone(), registers::attributes(&c.legal, &c.abi)].concat();
@@ -172,12 +181,35 @@ impl TargetIsa for R700 {
             let message = "only the Wii U's files hold several programs: --chip latte";
             return Err(CompileError::unsupported("C0001", retroshade_ir::Span::NONE, message));
         }
-        let geometry = shaders.iter().any(|s| s.stage == Stage::Geometry);
+        let of = |stage: Stage| shaders.iter().find(|s| s.stage == stage);
+        let geometry = of(Stage::Geometry);
+        let before = geometry.or(of(Stage::Vertex));
+        let handing_on = match (of(Stage::Fragment), before) {
+            (Some(pixel), Some(before)) => link::handed_on(&pixel.legal, &before.legal)?,
+            _ => false,
+        };
         let mut blocks = Vec::new();
         for s in shaders {
-            let file = s.extra.get(BEFORE_GEOMETRY).filter(|_| geometry).unwrap_or(&s.container);
+            let file = match (geometry, before) {
+                (Some(_), _) if s.stage == Stage::Vertex => s.extra.get(BEFORE_GEOMETRY),
+                (_, Some(b)) if handing_on && s.stage == b.stage => {
+                    let message = "the program has no parameter left for the built-in values that the pixel program reads";
+                    let error = || CompileError::unsupported("R0114", retroshade_ir::Span::NONE, message);
+                    Some(s.extra.get(HANDING_ON).ok_or_else(error)?)
+                }
+                _ => Some(&s.container),
+            };
+            let file = file.ok_or_else(|| {
+                let message = "the vertex program does not fit the export stage in front of a geometry program";
+                CompileError::unsupported("R0112", retroshade_ir::Span::NONE, message)
+            })?;
             let read = gsh::read(file).map_err(CompileError::Internal)?;
             blocks.extend(read.into_iter().map(|(kind, data)| (kind, data.to_vec())));
+        }
+        if let Some(g) = geometry {
+            let abi = abi::Abi::of(&g.legal, abi::Platform::WiiU)?;
+            let (size, primitive) = (4 * abi.ring_input_size(), registers::reads_primitive(&g.legal));
+            blocks.iter_mut().filter(|b| b.0 == gsh::Kind::VertexHeader).for_each(|b| gsh::in_front_of(&mut b.1, size, primitive));
         }
         Ok(gsh::file(blocks))
     }
@@ -221,6 +253,10 @@ impl TargetIsa for R700 {
         for (name, program) in programs(bytes)? {
             let named = |e: TextError| if name.is_empty() { e } else { TextError { message: format!("{name}: {}", e.message), ..e } };
             out.extend(lint::check(&program).into_iter().map(named));
+        }
+        if gsh::is_file(bytes) {
+            let found = check::structure(bytes).and_then(|b| check::words(&b)).map_err(TextError::new)?;
+            out.extend(found.into_iter().map(TextError::new));
         }
         Ok(out)
     }

@@ -193,14 +193,14 @@ fn two_hundred_distinct_literals() {
 }
 
 #[test]
-fn thirty_two_textures() {
+fn eighteen_textures() {
     let mut s = HEAD.to_string();
-    for k in 0..32 {
+    for k in 0..18 {
         writeln!(s, "texture %t{k} : 2d f32 @binding({k})").unwrap();
     }
     s.push_str("block0:\n    v0 = input.f32x4 %a\n    v1 = extract v0, 0\n    v2 = extract v0, 1\n    v3 = build v1, v2\n    v4 = fconst.f32x4 [0.0, 0.0, 0.0, 0.0]\n");
     let mut last = 4;
-    for k in 0..32 {
+    for k in 0..18 {
         let (t, v) = (100 + 2 * k, 101 + 2 * k);
         writeln!(s, "    v{t} = tex.f32x4 sample zero %t{k}, v3\n    v{v} = fadd v{last}, v{t}").unwrap();
         last = v;

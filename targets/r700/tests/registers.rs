@@ -49,3 +49,65 @@ fn depth_and_sample_mask() {
         assert!(words.contains(&format!("DB_SHADER_CONTROL 0x{control:08x}")), "{words:?}");
     }
 }
+
+/// Geometry programs have what the hardware counts vertices by, and ask for the primitive's number where they read it.
+#[test]
+fn geometry() {
+    let program = |n: &str| {
+        format!(
+            "shader geometry \"g\"\ngeometry points -> points max_vertices(6)\ninput %c : f32x4[1] @location(4)\n{n}output %p : f32x4 @position\nblock0:\n    v0 = input.f32x4 %c\n    output %p, v0\n    emit_vertex\n    return\n"
+        )
+    };
+    let words = [
+        "SQ_ESGS_RING_ITEMSIZE 0x0000001c",
+        "SQ_GS_VERT_ITEMSIZE 0x00000004",
+        "SQ_GSVS_RING_ITEMSIZE 0x00000018",
+        "VGT_GS_OUT_PRIM_TYPE 0x00000000",
+        "VGT_GS_MODE 0x0000001b",
+        "VGT_GS_MAX_VERT_OUT 0x00000006",
+        "VGT_PRIMITIVEID_EN 0x00000000",
+    ];
+    assert_eq!(registers(&program(""), ""), words);
+    let asks = program("input %n : i32 @primitive_index\n")
+        .replace("    output", "    v1 = input.i32 %n\n    v2 = s2f.f32 v1\n    v3 = splat.f32x4 v2\n    output")
+        .replace("%p, v0", "%p, v3");
+    assert!(registers(&asks, "").contains(&"VGT_PRIMITIVEID_EN 0x00000001".to_string()));
+}
+
+/// What is not interpolated is not interpolated anywhere.
+#[test]
+fn flat_inputs_have_no_place() {
+    let text = "shader fragment \"f\"\ninput %a : f32x4 @location(3) @flat @centroid\noutput %o : f32x4 @location(0)\nblock0:\n    v0 = input.f32x4 %a\n    output %o, v0\n    return\n";
+    assert!(registers(text, "").contains(&"SPI_PS_INPUT_CNTL_0 0x00000403".to_string()));
+}
+
+/// Loops that count by constants make their rounds on every path.
+#[test]
+fn counted_loops() {
+    let program = |last: &str| {
+        format!(
+            "shader fragment \"l\"\ninput %a : f32x4 @location(0)\ninput %n : i32 @location(1)\ntexture %t : 2d f32 @binding(0)\noutput %o : f32x4 @location(0)\nblock0:\n    v0 = input.f32x4 %a\n    v1 = input.i32 %n\n    v2 = iconst.i32 0\n    v3 = iconst.i32 1\n    v4 = iconst.i32 200\n    jump block1(v0, v2)\nblock1(v5: f32x4, v6: i32):\n    v7 = icmp slt v6, {last}\n    br_if v7, block2, block3\nblock2:\n    v8 = shuffle v5, v5, [0, 1]\n    v9 = tex.f32x4 sample zero %t, v8\n    v10 = fadd v5, v9\n    v11 = iadd v6, v3\n    jump block1(v10, v11)\nblock3:\n    output %o, v5\n    return\n"
+        )
+    };
+    let clauses = |text: &str| {
+        let m = retroshade_ir::parse("loop", text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+        let d = retroshade_r700::isa().compile(&m, &Options::default()).unwrap().stats.detail;
+        (d["shortest_clauses"], d["longest_clauses"])
+    };
+    let (least, most) = clauses(&program("v4"));
+    assert!(least == most && least >= 400, "{least} {most}");
+    let (least, most) = clauses(&program("v1"));
+    assert!(least < 4 && (2..10).contains(&most), "{least} {most}");
+}
+
+/// Registers that a fetch shader or the rasteriser fills are allocated, whether the program reads them or not.
+#[test]
+fn inputs_have_registers() {
+    for (stage, output, most) in [("vertex", "@position", 4), ("fragment", "@location(0)", 3)] {
+        let text = format!(
+            "shader {stage} \"u\"\ninput %a : f32x4 @location(0)\ninput %b : f32x4 @location(1)\ninput %c : f32x4 @location(2)\noutput %o : f32x4 {output}\nblock0:\n    v0 = input.f32x4 %a\n    output %o, v0\n    return\n"
+        );
+        let m = retroshade_ir::parse("unused", &text).unwrap();
+        assert_eq!(retroshade_r700::isa().compile(&m, &Options::default()).unwrap().stats.registers, most, "{stage}");
+    }
+}

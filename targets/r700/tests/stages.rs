@@ -71,7 +71,13 @@ fn every_program_of_a_container_is_checked() {
     for (seed, m, _, s) in programs(Stage::Vertex, 6) {
         assert!(retroshade_r700::isa().lint(&s.container, &Default::default()).unwrap().is_empty(), "seed {seed}");
         let registers = std::str::from_utf8(container::section(&s.container, ".r700.es.registers").unwrap()).unwrap();
-        assert!(registers.contains("SQ_PGM_RESOURCES_ES") && registers.contains("SQ_ESGS_RING_ITEMSIZE"), "{}", m.name);
+        assert!(
+            ["SQ_PGM_RESOURCES_ES", "SQ_ESGS_RING_ITEMSIZE", "VGT_VERTEX_REUSE_BLOCK_CNTL", "VGT_HOS_REUSE_DEPTH"]
+                .iter()
+                .all(|n| registers.contains(n)),
+            "{}",
+            m.name
+        );
     }
 }
 
@@ -88,7 +94,13 @@ fn both_sides_of_a_ring_agree() {
     for (k, d) in g.inputs.values().enumerate() {
         let n = v.outputs.values().position(|o| o.binding == d.binding).unwrap();
         let (kind, base, _) = writes.output(&v, n, 0);
-        assert_eq!(reads.ring_input(k), slots.iter().position(|s| *s == (kind, base)).map(|s| s as u32), "{}", d.name);
+        assert_eq!(reads.ring_input(k), slots.iter().find(|s| s.0 == (kind, base)).map(|s| s.1), "{}", d.name);
     }
-    assert_eq!(reads.ring_input_size(), slots.len() as u32);
+    assert_eq!((reads.ring_input_size(), writes.export_size(&v)), (6, 6));
+    assert_eq!(slots.iter().map(|s| s.1).collect::<Vec<_>>(), [0, 1, 3, 5], "position, point size, locations 1 and 3");
+    // A program that reads less finds what it reads where it was.
+    let less = parse(
+        "shader geometry \"l\"\ngeometry points -> points max_vertices(1)\ninput %c : f32x2[1] @location(3)\noutput %o : f32x4 @position\nblock0:\n    v0 = input.f32x2 %c\n    v1 = shuffle v0, v0, [0, 1, 0, 1]\n    output %o, v1\n    emit_vertex\n    return\n",
+    );
+    assert_eq!(Abi::of(&less, Platform::Object).unwrap().ring_input(0), Some(5));
 }

@@ -225,7 +225,8 @@ fn a_geometry_shader_with_its_copy_program() {
     let blocks = read(&file);
     assert_eq!(blocks.iter().map(|b| b.kind).collect::<Vec<_>>(), [3, 5, 8, 9, 10]);
     let h = &blocks[0].data;
-    assert_eq!((word(h, 0xd8), word(h, 0x10c)), (2, 16), "the export stage: two parameters, position, point size in the ring");
+    assert_eq!((word(h, 0xd8), word(h, 0x10c)), (2, 32), "the export stage: up to location 5, which is slot 7 of the ring");
+    assert_eq!((word(h, 0x04), word(h, 0xc8), word(h, 0xcc)), (0, 14, 16), "reuse as without a geometry program");
     assert_ne!(blocks[1].data, v.code);
     let h = &blocks[2].data;
     let at = |n: usize| word(h, n);
@@ -237,6 +238,97 @@ fn a_geometry_shader_with_its_copy_program() {
     assert!(retroshade_r700::isa().lint(&file, &Default::default()).unwrap().is_empty());
     let text = retroshade_r700::isa().disassemble(&file, &Default::default()).unwrap();
     assert!(["; vertex 0", "; geometry 0", "; copy 0"].iter().all(|t| text.contains(t)), "{text}");
+}
+
+/// Both sides of the ring agree on slots by location, whatever else either side has; what the geometry program needs stands in the
+/// vertex program's header.
+#[test]
+fn slots_of_the_ring_follow_locations() {
+    let geometry = "shader geometry \"g\"\ngeometry points -> points max_vertices(1)\ninput %n : i32 @primitive_index\ninput %far : f32x4[1] @location(9)\ninput %uv : f32x2[1] @location(5)\ninput %p : f32x4[1] @position\noutput %o : f32x4 @position\nblock0:\n    v0 = input.f32x4 %p\n    v1 = input.f32x2 %uv\n    v2 = shuffle v1, v1, [0, 1, 0, 1]\n    v3 = input.f32x4 %far\n    v4 = input.i32 %n\n    v5 = s2f.f32 v4\n    v6 = splat.f32x4 v5\n    v7 = fadd v0, v2\n    v8 = fadd v3, v6\n    v9 = fadd v7, v8\n    output %o, v9\n    emit_vertex\n    return\n";
+    let isa = retroshade_r700::isa();
+    let file = isa.link(&[compile(VERTEX), compile(geometry)]).unwrap();
+    let reflected = isa.container_reflection(&file).unwrap();
+    let places = |list: &[retroshade_lower::reflect::ReflectIo]| list.iter().filter_map(|x| x.register.clone()).collect::<Vec<_>>();
+    assert_eq!(places(&reflected[0].outputs), ["ring0", "ring1", "ring3", "ring7"]);
+    assert_eq!(places(&reflected[1].inputs), ["ring0", "ring7", "ring11"]);
+    let h = &read(&file)[0].data;
+    assert_eq!((word(h, 0x10c), word(h, 0x04)), (48, 1), "as far as the geometry program reads; the primitive's number");
+    let alone = isa.compile(&parse(geometry), &Options::default()).unwrap().reflection;
+    assert_eq!(places(&alone.inputs), ["R0.z", "ring11", "ring7", "ring0"]);
+    assert!(isa.lint(&file, &Default::default()).unwrap().is_empty());
+}
+
+/// Built-in values that a pixel program reads come from the program before it, as parameters, or are refused by name.
+#[test]
+fn built_in_values_are_handed_on() {
+    let isa = retroshade_r700::isa();
+    let pixel = |declaration: &str, load: &str| {
+        let text = format!(
+            "shader fragment \"p\"\n{declaration}output %o : f32x4 @location(0)\nblock0:\n{load}    v9 = splat.f32x4 v8\n    output %o, v9\n    return\n"
+        );
+        compile(&text)
+    };
+    let clip = pixel("input %clip : f32[2] @clip_distances\n", "    v8 = input.f32 %clip[1]\n");
+    let file = isa.link(&[compile(VERTEX), clip.clone()]).unwrap();
+    let blocks = read(&file);
+    let (v, p) = (&blocks[0].data, &blocks[2].data);
+    assert_eq!((word(v, 0x08), word(v, 0x10)), (3 << 1, 0xf5f4_0501), "two parameters more");
+    assert_eq!((word(p, 0x14) & 0xff, word(p, 0x18) & 0xff), (0xf4, 0xf5));
+    assert!(isa.lint(&file, &Default::default()).unwrap().is_empty());
+    let number = pixel("input %n : i32 @primitive_index\n", "    v7 = input.i32 %n\n    v8 = s2f.f32 v7\n");
+    for (before, after, what) in [
+        (compile(VERTEX), number.clone(), "only a geometry program"),
+        (compile(EVERYTHING_VERTEX), pixel("input %n : i32 @layer\n", "    v7 = input.i32 %n\n    v8 = s2f.f32 v7\n"), "`layer`"),
+    ] {
+        let e = isa.link(&[before, after]).unwrap_err().to_string();
+        assert!(e.contains("R0114") && e.contains(what), "{e}");
+    }
+    let geometry = "shader geometry \"g\"\ngeometry points -> points max_vertices(1)\ninput %n : i32 @primitive_index\ninput %p : f32x4[1] @position\noutput %o : f32x4 @position\noutput %id : i32 @primitive_index\nblock0:\n    v0 = input.f32x4 %p\n    v1 = input.i32 %n\n    output %o, v0\n    output %id, v1\n    emit_vertex\n    return\n";
+    let file = isa.link(&[compile(VERTEX), number, compile(geometry)]).unwrap();
+    let g = &read(&file)[4];
+    assert_eq!((g.kind, word(&g.data, 0x20)), (8, 0xffff_fff0), "the primitive's number is a parameter");
+}
+
+/// GX2UniformVar counts the elements of all levels; vectors of truth values have their own types.
+#[test]
+fn arrays_of_arrays_are_counted() {
+    let text = "shader vertex \"c\"\nuniform %\"b.m\" : f32[2][3] @binding(0) @offset(0)\nuniform %\"b.q\" : mat2x2[2][2] @binding(0) @offset(96)\nuniform %\"b.t\" : i32x3 @binding(0) @offset(224) @type(\"boolx3\")\noutput %position : f32x4 @position\nblock0:\n    v0 = uniform.f32 %\"b.m\"[5]\n    v1 = splat.f32x4 v0\n    output %position, v1\n    return\n";
+    let h = &read(&compile(text).container)[0].data;
+    expect(rows(h, 0xe4, 5), &[("b.m", &[4, 6, 0, 0]), ("b.q", &[21, 4, 24, 0]), ("b.t", &[13, 1, 56, 0])]);
+}
+
+/// With a geometry program, too, emulators get what they read: fetches in texture clauses with the resource's format, a copy program of
+/// fetches and whole exports, parameters by their locations.
+#[test]
+fn geometry_for_emulators() {
+    let options = Options { emulators: true, ..options() };
+    let isa = retroshade_r700::isa();
+    let g = isa.compile(&parse(&GEOMETRY.replace("%c : f32x4 @location(1)", "%c : f32x4 @location(3)")), &options).unwrap();
+    let file = isa.link(&[isa.compile(&parse(VERTEX), &options).unwrap(), g.clone()]).unwrap();
+    assert!(g.asm.contains("TEX ") && !g.asm.contains("VTX ") && !g.asm.contains("CUT_VERTEX"), "{}", g.asm);
+    assert!(g.asm.lines().filter(|l| l.contains("RID:159")).all(|l| l.contains("USE_CONST_FIELDS=1")), "{}", g.asm);
+    let text = isa.disassemble(&file, &Default::default()).unwrap();
+    let copy = &text[text.find("; copy 0").unwrap()..];
+    assert!(!copy.contains("ALU") && copy.contains("VTX 1"), "{copy}");
+    for line in copy.lines().filter(|l| l.contains("VTX_FETCH") || l.starts_with("EXPORT")) {
+        assert!(
+            line.contains(".XYZW") && (line.starts_with("EXPORT") || line.contains(" T0.X+") && line.contains("USE_CONST_FIELDS=1")),
+            "{line}"
+        );
+    }
+    assert!(copy.contains("ARRAY_BASE=3 TYPE=2"), "{copy}");
+    let h = &read(&file)[2].data;
+    assert_eq!((word(h, 0x18), word(h, 0x20)), (3 << 1, 0x03ff_ffff), "four parameters, the last one is used");
+    assert!(isa.lint(&file, &Default::default()).unwrap().is_empty());
+}
+
+/// The vertex index is an input where the program reads it, not where a fetch or sum has gone there before.
+#[test]
+fn registers_that_fetches_fill_are_no_inputs() {
+    let text = "shader vertex \"i\"\ninput %n : i32 @location(0)\nuniform %w : f32x4[9] @binding(0)\noutput %position : f32x4 @position\nblock0:\n    v0 = input.i32 %n\n    v1 = uniform.f32x4 %w[v0]\n    output %position, v1\n    return\n";
+    let isa = retroshade_r700::isa();
+    let interface = &isa.container_interface(&compile(text).container).unwrap()[0];
+    assert_eq!(interface.inputs.values().map(|d| d.name.as_str()).collect::<Vec<_>>(), ["n"]);
 }
 
 const EVERYTHING_VERTEX: &str = "shader vertex \"ev\"
@@ -454,6 +546,73 @@ fn damaged_files_are_refused() {
         let _ = retroshade_r700::isa().container_reflection(&damaged);
     }
     assert!(retroshade_r700::isa().disassemble(&file[..100], &Default::default()).is_err());
+}
+
+/// What a loader follows is looked at before anything is read, and words that the programs contradict are told by `lint`.
+#[test]
+fn files_are_checked() {
+    let isa = retroshade_r700::isa();
+    let file = isa.link(&[compile(EVERYTHING_VERTEX), compile(EVERYTHING_PIXEL)]).unwrap();
+    assert_eq!(isa.lint(&file, &Default::default()).unwrap(), []);
+    let with = |at: usize, value: u32| {
+        let mut f = file.clone();
+        f[at..at + 4].copy_from_slice(&value.to_be_bytes());
+        f
+    };
+    let header = 0x40;
+    let size = word(&file, 0x20 + 0x14) as usize;
+    let relocation = header + size - 0x28;
+    let patches = header + (word(&file, relocation + 0x24) & 0xf_ffff) as usize;
+    // Versions, blocks, sizes, modes, counts, the relocation header and each patch.
+    let mut broken = vec![
+        (0x08, 6),
+        (0x0c, 2),
+        (0x10, 3),
+        (0x14, 2),
+        (0x24, 0x24),
+        (0x28, 2),
+        (0x30, 4),
+        (0x38, 1),
+        (0x3c, 1),
+        (header + 0xd0, 8),
+        (header + 0xd4, 4),
+        (header + 0xd8, 7),
+        (header + 0x0c, 11),
+        (header + 0x40, 33),
+        (header + 0xdc, 900),
+        (header + 0xe8, 0xd060_0001),
+        (header + 0xf8, 0xd060_0134),
+    ];
+    broken.extend((0..10).map(|n| (relocation + 4 * n, 0x1234_5678)));
+    broken.extend((0..(relocation - patches) / 4).map(|n| (patches + 4 * n, word(&file, patches + 4 * n) ^ 0x10)));
+    for (at, value) in broken {
+        let f = with(at, value);
+        assert!(isa.disassemble(&f, &Default::default()).is_err(), "{at:#x} {value:#x}");
+        assert!(isa.container_reflection(&f).is_err() && isa.lint(&f, &Default::default()).is_err(), "{at:#x}");
+    }
+    // NUM_GPRS, stack, mode, parameters, attributes, ids; inputs, colours, kills of the pixel program.
+    let pixel =
+        (0..file.len() / 4).map(|n| 4 * n).find(|at| word(&file, *at) == 0x424c_4b7b && word(&file, at + 0x10) == 6).unwrap() + 0x20;
+    let gprs = |at: usize| word(&file, at) & !0xff | 1;
+    for (at, value) in [
+        (header, gprs(header)),
+        (header, word(&file, header) & !0xff00),
+        (header + 0x08, 0),
+        (header + 0x0c, 2),
+        (header + 0x38, 0),
+        (header + 0x3c, 1),
+        (pixel, gprs(pixel)),
+        (pixel + 0x04, 2),
+        (pixel + 0x08, 1),
+        (pixel + 0x94, 0xff),
+        (pixel + 0x98, 3),
+        (pixel + 0x9c, 0),
+        (pixel + 0xa0, 0),
+        (pixel + 0xac, 0),
+    ] {
+        let found = isa.lint(&with(at, value), &Default::default()).unwrap();
+        assert!(!found.is_empty(), "{at:#x} {value:#x}");
+    }
 }
 
 #[test]

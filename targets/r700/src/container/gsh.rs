@@ -18,16 +18,16 @@ use retroshade_ir::{Binding, Module, Scalar, Stage, Type};
 use retroshade_lower::Reflection;
 
 const FILE_MAGIC: u32 = 0x4766_7832;
-const BLOCK_MAGIC: u32 = 0x424c_4b7b;
-const RELOCATION_MAGIC: u32 = 0x7d42_4c4b;
+pub(super) const BLOCK_MAGIC: u32 = 0x424c_4b7b;
+pub(super) const RELOCATION_MAGIC: u32 = 0x7d42_4c4b;
 const FILE_HEADER: usize = 0x20;
 const BLOCK_HEADER: usize = 0x20;
-const RELOCATION_HEADER: usize = 0x28;
+pub(super) const RELOCATION_HEADER: usize = 0x28;
 /// Tags of pointers to data and to names.
-const DATA: u32 = 0xd060_0000;
-const TEXT: u32 = 0xca70_0000;
+pub(super) const DATA: u32 = 0xd060_0000;
+pub(super) const TEXT: u32 = 0xca70_0000;
 /// What is left of a pointer without its tag.
-const OFFSET: u32 = 0xf_ffff;
+pub(super) const OFFSET: u32 = 0xf_ffff;
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +62,23 @@ impl Kind {
         Kind::GeometryProgram,
         Kind::CopyProgram,
     ];
+    /// The kind that has a number.
+    pub fn of(number: u32) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|k| *k as u32 == number)
+    }
+    /// What the block is called in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::End => "end",
+            Kind::VertexHeader => "vertex shader",
+            Kind::VertexProgram => "vertex program",
+            Kind::PixelHeader => "pixel shader",
+            Kind::PixelProgram => "pixel program",
+            Kind::GeometryHeader => "geometry shader",
+            Kind::GeometryProgram => "geometry program",
+            Kind::CopyProgram => "copy program",
+        }
+    }
     /// Whether the block is microcode.
     pub const fn is_program(self) -> bool {
         matches!(self, Kind::VertexProgram | Kind::PixelProgram | Kind::GeometryProgram | Kind::CopyProgram)
@@ -69,32 +86,47 @@ impl Kind {
 }
 
 /// A run of register words in a structure.
-struct Row {
+pub(super) struct Row {
     /// Where the first word is.
-    at: usize,
+    pub(super) at: usize,
     /// Its name up to the number.
-    name: &'static str,
+    pub(super) name: &'static str,
     /// How many there are.
-    most: usize,
+    pub(super) most: usize,
     /// Where the structure says how many are used.
-    count: usize,
+    pub(super) count: usize,
     /// The others.
-    unused: u32,
+    pub(super) unused: u32,
 }
 
 /// A structure of GX2: where things stand in it.
-struct Structure {
-    size: usize,
-    words: &'static [(usize, &'static str)],
-    rows: &'static [Row],
+pub(super) struct Structure {
+    pub(super) size: usize,
+    pub(super) words: &'static [(usize, &'static str)],
+    pub(super) rows: &'static [Row],
     /// Size of the program.
-    program: usize,
-    mode: usize,
+    pub(super) program: usize,
+    pub(super) mode: usize,
     /// Counts of uniform blocks, uniforms, loop variables, samplers; each is followed by the pointer.
-    blocks: usize,
-    uniforms: usize,
-    loops: usize,
-    samplers: usize,
+    pub(super) blocks: usize,
+    pub(super) uniforms: usize,
+    pub(super) loops: usize,
+    pub(super) samplers: usize,
+}
+
+impl Structure {
+    /// Arrays: where count and pointer stand, what is in it, bytes of a row, whether rows begin with a name.
+    pub(super) fn arrays(&self, vertex: bool) -> Vec<(usize, &'static str, u32, bool)> {
+        let mut out = vec![
+            (self.blocks, "uniform blocks", 12, true),
+            (self.uniforms, "uniforms", 20, true),
+            (self.uniforms + 8, "initial values", 20, false),
+            (self.loops, "loop variables", 8, false),
+            (self.samplers, "samplers", 12, true),
+        ];
+        out.extend(vertex.then_some((ATTRIBUTES, "attributes", 16, true)));
+        out
+    }
 }
 
 const VERTEX: Structure = Structure {
@@ -168,7 +200,7 @@ const GEOMETRY: Structure = Structure {
     samplers: 0x80,
 };
 /// Size of a GX2GeometryShader's copy program.
-const COPY_PROGRAM: usize = 0x54;
+pub(super) const COPY_PROGRAM: usize = 0x54;
 
 /// DB_SHADER_CONTROL: depth is tested early, and late where that did not do.
 const EARLY_THEN_LATE: u32 = 1 << 4;
@@ -264,10 +296,9 @@ pub const SAMPLER_CUBE: u32 = 4;
 
 /// GX2ShaderVarType and number of elements of a type as reflection spells it.
 fn variable_type(ty: &str) -> (u32, u32) {
-    let (element, count) = match ty.split_once('[') {
-        Some((e, n)) => (e, n.split(']').next().and_then(|n| n.parse().ok()).unwrap_or(1)),
-        None => (ty, 1),
-    };
+    // The elements of all levels lie one after the other.
+    let (element, levels) = ty.split_once('[').unwrap_or((ty, ""));
+    let count = levels.split(['[', ']']).filter_map(|n| n.parse::<u32>().ok()).fold(1, u32::saturating_mul);
     if let Some((columns, rows)) = element.strip_prefix("mat").and_then(|m| m.split_once('x')) {
         let (c, r): (u32, u32) = (columns.parse().unwrap_or(4), rows.parse().unwrap_or(4));
         return (MATRICES + 3 * (c.clamp(2, 4) - 2) + (r.clamp(2, 4) - 2), count);
@@ -387,6 +418,18 @@ pub fn blocks(s: &Shader<'_>) -> Vec<(Kind, Vec<u8>)> {
     }
 }
 
+/// Tells an export stage's header what the geometry program behind it needs: the words of a vertex that it reads, and whether it asks
+/// for the primitive's number.
+pub fn in_front_of(header: &mut [u8], ring_words: u32, primitive: bool) {
+    for (name, least) in [("SQ_ESGS_RING_ITEMSIZE", ring_words), ("VGT_PRIMITIVEID_EN", primitive as u32)] {
+        let Some((at, _)) = VERTEX.words.iter().find(|w| w.1 == name) else { continue };
+        let value = word(header, *at).unwrap_or(0).max(least);
+        if let Some(place) = header.get_mut(*at..at + 4) {
+            place.copy_from_slice(&value.to_be_bytes());
+        }
+    }
+}
+
 /// A file of blocks; headers and programs of a kind keep their order, vertex before pixel before geometry.
 pub fn file(mut blocks: Vec<(Kind, Vec<u8>)>) -> Vec<u8> {
     blocks.sort_by_key(|(kind, _)| match kind {
@@ -426,7 +469,7 @@ pub struct Head<'a> {
     /// Which structure it is.
     pub kind: Kind,
     data: &'a [u8],
-    stage: &'static Structure,
+    pub(super) stage: &'static Structure,
 }
 
 /// Pixel headers of version 0 lack the buffer at their end.
@@ -490,6 +533,11 @@ impl<'a> Head<'a> {
         let rows = self.array(self.stage.uniforms)?;
         Ok(rows.into_iter().map(|(name, [ty, count, offset, block])| (name, Variable { ty, count, offset, block })).collect())
     }
+    /// Loop constants: number and value.
+    pub fn loops(&self) -> Result<Vec<[u32; 2]>, String> {
+        let (count, from) = (self.word(self.stage.loops)? as usize, (self.word(self.stage.loops + 4)? & OFFSET) as usize);
+        (0..count.min(self.data.len() / 8)).map(|n| Ok([self.word(from + 8 * n)?, self.word(from + 8 * n + 4)?])).collect()
+    }
     /// Samplers: name, GX2SamplerVarType, unit.
     pub fn samplers(&self) -> Result<Vec<(String, u32, u32)>, String> {
         Ok(self.array(self.stage.samplers)?.into_iter().map(|(name, [ty, unit])| (name, ty, unit)).collect())
@@ -509,27 +557,10 @@ pub fn is_file(bytes: &[u8]) -> bool {
     bytes.starts_with(&FILE_MAGIC.to_be_bytes())
 }
 
-/// The blocks of a file, whoever wrote it; those of other kinds (padding, textures) are left out.
+/// The blocks of a sound file, whoever wrote it; those of other kinds (padding, textures) are left out.
 pub fn read(bytes: &[u8]) -> Result<Vec<(Kind, &[u8])>, String> {
     if !is_file(bytes) {
         return Err("no Wii U shader file: it does not begin with Gfx2".to_string());
     }
-    let mut at = word(bytes, 4).unwrap_or(0) as usize;
-    let mut out = Vec::new();
-    loop {
-        let short = || format!("the file ends within the block at byte {at:#x}");
-        let field = |n: usize| at.checked_add(4 * n).and_then(|at| word(bytes, at)).ok_or_else(short);
-        let (magic, header, kind, size) = (field(0)?, field(1)? as usize, field(4)?, field(5)? as usize);
-        if magic != BLOCK_MAGIC {
-            return Err(format!("no block at byte {at:#x}"));
-        }
-        let from = at.checked_add(header).ok_or_else(short)?;
-        let data = from.checked_add(size).and_then(|to| bytes.get(from..to)).ok_or_else(short)?;
-        match Kind::ALL.into_iter().find(|k| *k as u32 == kind) {
-            Some(Kind::End) => return Ok(out),
-            Some(k) => out.push((k, data)),
-            None => {}
-        }
-        at = from + size;
-    }
+    Ok(super::check::structure(bytes)?.into_iter().filter_map(|b| Some((b.kind?, b.data))).collect())
 }

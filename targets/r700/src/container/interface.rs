@@ -4,15 +4,16 @@
 //! `color0` and so on; everything about them follows from the register words, as the GPU itself reads them.
 
 use super::gsh::{self, Head, Kind, Variable};
-use crate::abi::{Abi, DEPTH_TARGET, InputPlace, OutputPlace, Platform, REGISTER_FILE};
-use crate::isa::forms::{Format, field, tex};
+use crate::abi::{Abi, DEPTH_TARGET, InputPlace, OutputPlace, Platform, REGISTER_FILE, RING};
+use crate::isa::forms::{Format, exp_buf, field, tex};
 use crate::isa::program::{Clause, Program, words_of};
-use crate::isa::word::{COORD_TYPE, SRC_SEL, Word};
+use crate::isa::word::{COORD_TYPE, DST_SEL, SRC_SEL, Word};
 use retroshade_ir::types::{F32, I1, I32};
 use retroshade_ir::{
     Binding, Builtin, Dim, Interpolation, IoDecl, Module, Sampling, Scalar, Span, Stage, TexDim, TextureDecl, Type, UniformDecl,
 };
 use retroshade_lower::TextError;
+use std::collections::BTreeSet;
 
 /// Position, parameters: kinds of exports.
 const POSITION: u8 = 1;
@@ -72,7 +73,9 @@ fn entry<'a>(head: &Head<'_>, name: String, code: &'a [u8]) -> Result<Entry<'a>,
     match stage {
         Stage::Vertex => {
             i.attributes(head, &program)?;
-            if !ring {
+            if ring {
+                i.ring_outputs(&program);
+            } else {
                 i.vertex_outputs(head);
             }
         }
@@ -80,7 +83,10 @@ fn entry<'a>(head: &Head<'_>, name: String, code: &'a [u8]) -> Result<Entry<'a>,
             i.pixel_inputs(head)?;
             i.pixel_outputs(head);
         }
-        _ => i.vertex_outputs(head),
+        _ => {
+            i.ring_inputs(&program);
+            i.vertex_outputs(head);
+        }
     }
     Ok(Entry { module: i.module, abi: i.abi, code, ring })
 }
@@ -165,6 +171,29 @@ impl Interface {
         Ok(())
     }
 
+    /// What the export stage writes of a vertex, by the slots of the ring.
+    fn ring_outputs(&mut self, program: &Program) {
+        let writes = program.cf.iter().filter(|w| w.form() == exp_buf::MEM_RING);
+        let slots: BTreeSet<u64> =
+            writes.flat_map(|w| (0..=w.get(field!(BURST_COUNT))).map(|b| w.get(field!(ARRAY_BASE)) / 4 + b)).collect();
+        for slot in slots {
+            self.output(in_ring(slot as u32), RING, slot as u16, 0);
+        }
+    }
+
+    /// What a geometry program fetches of its vertices, by the slots of the ring.
+    fn ring_inputs(&mut self, program: &Program) {
+        let ring = self.abi.ring_resource();
+        let own = fetched(program).filter(|w| w.info().format == Format::VtxGpr && w.get(field!(BUFFER_ID)) == ring);
+        let slots: BTreeSet<u64> = own.map(|w| w.get(field!(OFFSET)) / 16).collect();
+        for slot in slots {
+            self.input(in_ring(slot as u32), 0, 0, None);
+            if let Some(last) = self.abi.ring.last_mut() {
+                *last = Some(slot as u32);
+            }
+        }
+    }
+
     /// What goes to the rasteriser: position vectors without holes, parameters by their semantic numbers.
     fn vertex_outputs(&mut self, head: &Head<'_>) {
         let control = head.register("PA_CL_VS_OUT_CNTL");
@@ -241,6 +270,11 @@ fn varying(semantic: u32) -> IoDecl {
     IoDecl { binding: Binding::Location(semantic), ..IoDecl::at_location(&format!("varying{semantic}"), F32.with_lanes(4), semantic) }
 }
 
+/// Four words of each vertex in the ES-GS ring.
+fn in_ring(slot: u32) -> IoDecl {
+    IoDecl { binding: Binding::Location(slot), ..IoDecl::at_location(&format!("ring{slot}"), F32.with_lanes(4), slot) }
+}
+
 fn uniform(name: &str, v: &Variable, binding: u32) -> Option<UniformDecl> {
     let (ty, source, columns) = gsh::typed(v.ty)?;
     let mut dims = Vec::new();
@@ -264,9 +298,13 @@ fn uniform(name: &str, v: &Variable, binding: u32) -> Option<UniformDecl> {
     })
 }
 
-fn fetches(program: &Program) -> impl Iterator<Item = &Word> {
+fn fetched(program: &Program) -> impl Iterator<Item = &Word> {
     let lists = program.clauses.values().filter_map(|c| if let Clause::Fetch(list) = c { Some(list) } else { None });
-    lists.flatten().map(|(_, w)| w).filter(|w| w.info().format == Format::Tex)
+    lists.flatten().map(|(_, w)| w)
+}
+
+fn fetches(program: &Program) -> impl Iterator<Item = &Word> {
+    fetched(program).filter(|w| w.info().format == Format::Tex)
 }
 
 /// What only the fetches tell: whether a sampler compares, and whether it has layers (their coordinate is not normalised).
@@ -305,6 +343,11 @@ fn reads_first(program: &Program, chan: u8) -> bool {
                 let reads = |w: &Word| w.get(field!(SRC_GPR)) == 0 && SRC_SEL.into_iter().take(count(w)).any(|f| w.get(f) == chan as u64);
                 if list.iter().any(|(_, w)| reads(w)) {
                     return true;
+                }
+                // Semantic fetches stand in fetch shaders only.
+                let writes = |w: &Word| w.get(field!(DST_GPR)) == 0 && w.get(DST_SEL[chan as usize & 3]) < 6;
+                if list.iter().any(|(_, w)| writes(w)) {
+                    return false;
                 }
             }
         }

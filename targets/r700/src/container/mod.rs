@@ -5,10 +5,13 @@
 //! sections `.r700.fetch`, `.r700.es`, `.r700.direct` and `.r700.copy`, their register words `.r700.es.registers` and so on.
 //! `.r700.constants` is what a driver binds as the constant buffer that `.r700.info` names.
 
+pub mod check;
 pub mod gsh;
 pub mod interface;
+pub mod link;
 pub mod registers;
 pub mod stages;
+pub mod usage;
 
 use crate::abi::Constants;
 use registers::Registers;

@@ -3,15 +3,13 @@
 //! Both sides of the rasteriser are matched by semantic numbers: parameter *p* of the vertex side has the number in byte *p* of
 //! SPI_VS_OUT_ID, input *n* of the pixel side (in register *n*) the one in SPI_PS_INPUT_CNTL_*n*. The number is the location.
 
-use crate::abi::{Abi, MAX_LOCATION, NOWHERE, writes_misc};
+use crate::abi::{self, Abi, NO_SEMANTIC, NOWHERE, writes_misc};
 use crate::emit::Emitted;
-use retroshade_ir::{Binding, Builtin, Interpolation, IoDecl, Module, Primitive, Sampling, Stage};
+use retroshade_ir::{Binding, Builtin, Interpolation, IoDecl, MemRef, Module, Primitive, Sampling, Stage};
+use retroshade_lower::reflect::Used;
 
 /// Register words by name.
 pub type Registers = Vec<(String, u32)>;
-
-/// A semantic number that no program uses.
-const NO_SEMANTIC: u32 = 0xff;
 
 /// NUM_GPRS 7:0, STACK_SIZE 15:8, DX10_CLAMP 21.
 pub fn resources(e: &Emitted, gprs: u16) -> u32 {
@@ -55,10 +53,7 @@ pub fn registers(e: &Emitted, gprs: u16, m: &Module, abi: &Abi) -> Registers {
 fn parameters(m: &Module, abi: &Abi) -> Vec<u32> {
     let mut out = Vec::new();
     for (k, d) in m.outputs.values().enumerate() {
-        let Binding::Location(l) = d.binding else { continue };
-        if abi.output(m, k, 0).0 == NOWHERE {
-            continue;
-        }
+        let Some(l) = abi::parameter(d.binding).filter(|_| abi.output(m, k, 0).0 != NOWHERE) else { continue };
         for e in 0..d.count {
             let p = abi.output(m, k, e).1 as usize;
             out.resize(out.len().max(p + 1), NO_SEMANTIC);
@@ -87,15 +82,23 @@ pub fn exports(m: &Module, abi: &Abi) -> Registers {
         | bit(writes_misc(m), 21)
         | bit(clip > 0, 22)
         | bit(clip > 4, 23);
-    // With many parameters fewer vertices are reused, as drivers have it.
-    let many = parameters.len() > 21;
-    out.extend(named(&[
-        ("PA_CL_VS_OUT_CNTL", control),
-        ("VGT_VERTEX_REUSE_BLOCK_CNTL", if many { 2 } else { 14 }),
-        ("VGT_HOS_REUSE_DEPTH", if many { 4 } else { 16 }),
-        ("VGT_STRMOUT_BUFFER_EN", 0),
-        ("VGT_PRIMITIVEID_EN", 0),
-    ]));
+    out.extend(named(&[("PA_CL_VS_OUT_CNTL", control)]));
+    out.extend(reuse(parameters.len()));
+    out.extend(named(&[("VGT_STRMOUT_BUFFER_EN", 0), ("VGT_PRIMITIVEID_EN", 0)]));
+    out
+}
+
+/// How many vertices are reused: fewer where they have many parameters, as drivers have it.
+fn reuse(parameters: usize) -> Registers {
+    let many = parameters > 21;
+    named(&[("VGT_VERTEX_REUSE_BLOCK_CNTL", if many { 2 } else { 14 }), ("VGT_HOS_REUSE_DEPTH", if many { 4 } else { 16 })])
+}
+
+/// What the export stage has in front of a geometry program, besides its resources.
+pub fn export_stage(m: &Module, abi: &Abi) -> Registers {
+    let mut out = named(&[("SQ_ESGS_RING_ITEMSIZE", 4 * abi.export_size(m))]);
+    out.extend(reuse(abi.export_slots(m).iter().filter(|s| s.0.0 == 2).count()));
+    out.extend(named(&[("VGT_STRMOUT_BUFFER_EN", 0), ("VGT_PRIMITIVEID_EN", 0)]));
     out
 }
 
@@ -142,19 +145,15 @@ fn geometry(resources: u32, m: &Module, abi: &Abi) -> Registers {
         ("SQ_GSVS_RING_ITEMSIZE", item * most),
         ("VGT_GS_OUT_PRIM_TYPE", kind),
         ("VGT_GS_MODE", 3 | cut << 3),
+        ("VGT_GS_MAX_VERT_OUT", most),
+        ("VGT_PRIMITIVEID_EN", reads_primitive(m) as u32),
     ])
 }
 
-/// The semantic number of an interpolated input: its location, or a number of its own for what the fixed functions provide.
-fn semantic(d: &IoDecl, element: u32) -> u32 {
-    match d.binding {
-        Binding::Location(l) => (l + element).min(NO_SEMANTIC),
-        Binding::Builtin(Builtin::PrimitiveIndex) => MAX_LOCATION,
-        Binding::Builtin(Builtin::Layer) => MAX_LOCATION + 1,
-        Binding::Builtin(Builtin::ViewportIndex) => MAX_LOCATION + 2,
-        Binding::Builtin(Builtin::ClipDistance) => MAX_LOCATION + 4 + element.min(1),
-        _ => NO_SEMANTIC - 1,
-    }
+/// Whether a geometry program asks for the primitive's number.
+pub fn reads_primitive(m: &Module) -> bool {
+    let used = Used::of(m);
+    m.inputs.iter().any(|(i, d)| d.binding == Binding::Builtin(Builtin::PrimitiveIndex) && used.vars.contains(&MemRef::Input(i)))
 }
 
 fn pixel(e: &Emitted, m: &Module, abi: &Abi) -> Registers {
@@ -170,12 +169,14 @@ fn pixel(e: &Emitted, m: &Module, abi: &Abi) -> Registers {
         }
         let position = d.binding == Binding::Builtin(Builtin::Position);
         for k in 0..d.count {
-            let word = semantic(d, k)
-                | bit(position || d.interpolation == Interpolation::Flat, 10)
-                | bit(d.sampling == Sampling::Centroid, 11)
-                | bit(d.interpolation == Interpolation::Linear && !position, 12)
+            // Where nothing is interpolated, it does not matter at which place.
+            let flat = position || d.interpolation == Interpolation::Flat;
+            let word = abi::semantic(d.binding).map_or(NO_SEMANTIC - 1, |s| s + k)
+                | bit(flat, 10)
+                | bit(d.sampling == Sampling::Centroid && !flat, 11)
+                | bit(d.interpolation == Interpolation::Linear && !flat, 12)
                 | bit(d.binding == Binding::Builtin(Builtin::PointCoord), 17)
-                | bit(d.sampling == Sampling::Sample, 18);
+                | bit(d.sampling == Sampling::Sample && !flat, 18);
             rows.push((place.gpr + k as u8, word));
         }
     }

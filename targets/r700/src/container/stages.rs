@@ -5,9 +5,9 @@
 //! the copy program (`copy`), which the vertex stage runs to export what lies in the GS-VS ring.
 
 use super::Part;
-use super::registers::{exports, resources};
+use super::registers::{export_stage, exports, resources};
 use crate::abi::{Abi, FETCH_RESOURCE, Platform, Role};
-use crate::isa::forms::{DataFormat, FetchType, TABLE, cf, field, op2, vtx, word};
+use crate::isa::forms::{FetchType, TABLE, cf, field, op2, vtx, word};
 use crate::isa::program::Program;
 use crate::place::sched::CLAUSE_FETCHES;
 use crate::select::mir::*;
@@ -91,31 +91,32 @@ pub fn fetch_shader(list: &[Attribute]) -> Result<Vec<u32>, EncodeError> {
 fn copy_program(m: &Module, abi: &Abi) -> Mir {
     let mut mir = Mir::default();
     let mut ops = Vec::new();
-    let (from, at) = (mir.web(), mir.web());
+    let from = mir.web();
     mir.webs[from.0 as usize] = WebInfo { chan: Some(0), fixed: Some(0), quad: None, settled: true };
-    ops.push(Op::alu(op2::AND_INT, &[Opnd::web(from), Opnd::bits(RING_OFFSET)], Some(at)));
+    let at = match abi.platform {
+        // The upper bits name the stream; drivers mask them.
+        Platform::Object => {
+            let at = mir.web();
+            ops.push(Op::alu(op2::AND_INT, &[Opnd::web(from), Opnd::bits(RING_OFFSET)], Some(at)));
+            at
+        }
+        // GX2 knows no streams, and emulators no arithmetic in a copy program.
+        Platform::WiiU => from,
+    };
     mir.quads.push(vec![at]);
     mir.webs[at.0 as usize].quad = Some(Quad(0));
-    let mut lanes: Vec<((u8, u16), u8)> = Vec::new();
-    for (k, d) in m.outputs.values().enumerate() {
-        for e in 0..d.count {
-            let (kind, base, chan) = abi.output(m, k, e);
-            lanes.extend((0..d.ty.lanes).map(|l| ((kind, base), (chan + l) & 3)));
-        }
-    }
     let mut exports = Vec::new();
     for (n, slot) in abi.ring_slots(m).into_iter().enumerate() {
         let quad = Quad(mir.quads.len() as u32);
+        // Whole registers, as emulators expect them; what a vertex does not write is not enabled or not read.
         let (mut dst, mut src) = ([None; 4], [Coord::Masked; 4]);
         for c in 0..4u8 {
-            if lanes.contains(&(slot, c)) {
-                let w = mir.web();
-                mir.webs[w.0 as usize] = WebInfo { chan: Some(c), fixed: None, quad: Some(quad), settled: true };
-                (dst[c as usize], src[c as usize]) = (Some(w), Coord::Web(w));
-            }
+            let w = mir.web();
+            mir.webs[w.0 as usize] = WebInfo { chan: Some(c), fixed: None, quad: Some(quad), settled: true };
+            (dst[c as usize], src[c as usize]) = (Some(w), Coord::Web(w));
         }
         mir.quads.push(dst.iter().flatten().copied().collect());
-        let word = crate::select::fetch::from_buffer(abi.ring_resource(), n as u32 * 16, 15, DataFormat::Words4);
+        let word = crate::select::fetch::from_ring(abi, n as u32 * 16, 4);
         let f = Fetch { word, src: smallvec![Coord::Web(at)], quad: Some(Quad(0)), dst, joined: false, whole_quad: false };
         ops.push(Op::other(Kind::Fetch(Box::new(f))));
         exports.push(Export { kind: slot.0, base: slot.1, src, quad: Some(quad) });
@@ -130,6 +131,17 @@ fn copy_program(m: &Module, abi: &Abi) -> Mir {
     mir.steps.push(Step::Code(ops));
     mir
 }
+
+fn copy_part(m: &Module, abi: &Abi, name: &'static str) -> Result<Part, CompileError> {
+    let (e, gprs) = crate::compile::straight(copy_program(m, abi), Stage::Vertex)?;
+    let registers = [vec![("SQ_PGM_RESOURCES_VS".to_string(), resources(&e, gprs))], exports(m, abi)].concat();
+    Ok(Part { name, words: e.words, registers })
+}
+
+/// The parts that hand built-in values on to a pixel program (`link`): the program itself, and its copy program.
+pub const HANDING_ON: &str = "handing-on";
+/// The copy program of [`HANDING_ON`].
+pub const HANDING_ON_COPY: &str = "handing-on.copy";
 
 /// The programs beside the main one; `legal` is the legalised module before its control flow was shaped.
 pub fn parts(legal: &Module, abi: &Abi, options: &retroshade_lower::Options) -> Result<Vec<Part>, CompileError> {
@@ -148,8 +160,8 @@ pub fn parts(legal: &Module, abi: &Abi, options: &retroshade_lower::Options) -> 
                 let words = resources(&e, gprs);
                 let registers = match role {
                     Role::ExportStage => {
-                        let size = 4 * crate::compile::interface(legal, role, options)?.export_slots(legal).len() as u32;
-                        vec![("SQ_PGM_RESOURCES_ES".to_string(), words), ("SQ_ESGS_RING_ITEMSIZE".to_string(), size)]
+                        let own = export_stage(legal, &crate::compile::interface(legal, role, options)?);
+                        [vec![("SQ_PGM_RESOURCES_ES".to_string(), words)], own].concat()
                     }
                     _ => [vec![("SQ_PGM_RESOURCES_VS".to_string(), words)], exports(legal, abi)].concat(),
                 };
@@ -157,11 +169,19 @@ pub fn parts(legal: &Module, abi: &Abi, options: &retroshade_lower::Options) -> 
             }
         }
         Stage::Geometry => {
-            let (e, gprs) = crate::compile::straight(copy_program(legal, abi), Stage::Vertex)?;
-            let registers = [vec![("SQ_PGM_RESOURCES_VS".to_string(), resources(&e, gprs))], exports(legal, abi)].concat();
-            out.push(Part { name: "copy", words: e.words, registers });
+            out.push(copy_part(legal, abi, "copy")?);
         }
         _ => {}
+    }
+    // GX2's files hold whole pipelines: the pixel program may ask for more than the rasteriser has.
+    if let (Platform::WiiU, Some(m)) = (abi.platform, super::link::handing_on(legal))
+        && let Ok((e, gprs)) = crate::compile::in_role(&m, options, Role::Usual)
+    {
+        let own = crate::compile::interface(&m, Role::Usual, options)?;
+        out.push(Part { name: HANDING_ON, registers: super::registers::registers(&e, gprs, &m, &own), words: e.words });
+        if m.stage == Stage::Geometry {
+            out.push(copy_part(&m, &own, HANDING_ON_COPY)?);
+        }
     }
     for p in &out {
         let program = Program::decode(&p.words).map_err(|e| CompileError::Internal(e.to_string()))?;

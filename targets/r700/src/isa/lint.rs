@@ -138,6 +138,10 @@ fn fetches(list: &[(u32, crate::isa::word::Word)], out: &mut Vec<TextError>) {
         // A memory read without index names no register as address.
         let addressed = f.info().format != Format::MemRd || f.get(field!(INDEXED)) == 1;
         let tex = f.info().format == Format::Tex;
+        let unit = f.get(field!(SAMPLER_ID));
+        if tex && unit >= crate::abi::SAMPLERS {
+            out.push(problem(*u, format!("sampler {unit} does not exist: there are {}", crate::abi::SAMPLERS)));
+        }
         for sel in SRC_SEL.into_iter().take(if tex { 4 } else { 1 }) {
             if addressed && f.get(sel) < 4 && written.contains(&(f.get(field!(SRC_GPR)), f.get(sel))) {
                 out.push(problem(*u, "a fetch uses a result of its own clause as address"));

@@ -1,5 +1,6 @@
 //! Selection of fetches: textures, derivatives and buffers read by index.
 
+use crate::abi::{Abi, Platform};
 use crate::isa::forms::{DataFormat, FORMS, FetchType, TABLE, field, op2, tex, vtx, word};
 use crate::select::Lower;
 use crate::select::mir::*;
@@ -26,6 +27,18 @@ pub fn from_buffer(resource: u64, offset: u32, bytes: u64, format: DataFormat) -
         OFFSET: offset,
         MEGA_FETCH: 1,
     })
+}
+
+/// A fetch from a ring, whose stride is a word. GX2's resources have the format of four words.
+pub fn from_ring(abi: &Abi, offset: u32, lanes: u8) -> Word {
+    match abi.platform {
+        Platform::Object => from_buffer(abi.ring_resource(), offset, lanes as u64 * 4 - 1, format(lanes)),
+        Platform::WiiU => {
+            let mut word = from_buffer(abi.ring_resource(), offset, 15, DataFormat::Words4);
+            word[field!(vtx::FETCH.USE_CONST_FIELDS)] = 1;
+            word
+        }
+    }
 }
 
 /// The fetch of an attribute: its format follows from its type, the host's buffer has the stride.
@@ -182,7 +195,10 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
     let r = d.results[0];
     let span = l.span();
     let decl = &l.module.textures[info.texture];
-    let unit = l.abi.units[info.texture.index()] as u64;
+    let unit = match l.abi.unit(info.texture.index(), span) {
+        Ok(unit) => unit,
+        Err(e) => return l.fail(e),
+    };
     let mut args = d.args.iter().copied();
     if matches!(info.op, TexOp::Size | TexOp::Levels) {
         let level = match args.next() {
@@ -234,6 +250,10 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
         joined = true;
     } else if let Some(v) = layer {
         xyzw[dims] = if fetch { l.lane(v, 0) } else { layer_number(l, v) };
+        if dims == 1 {
+            // Drivers of open source give the layer in Z, emulators read it in Y.
+            xyzw[2] = xyzw[1];
+        }
     }
     let taken_z = dims > 2 || decl.arrayed && dims == 2;
     let form = match info.op {
@@ -269,6 +289,10 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
         },
     };
     let mut word = texture_word(form, unit, normal);
+    if let (tex::SAMPLE_LB, Some(bias)) = (form, sixteenths(&xyzw[3])) {
+        word[field!(tex::SAMPLE.LOD_BIAS)] = bias;
+        xyzw[3] = Opnd::bits(0);
+    }
     // Offsets count halves of texels.
     let offsets = [field!(tex::SAMPLE.OFFSET_X), field!(tex::SAMPLE.OFFSET_Y), field!(tex::SAMPLE.OFFSET_Z)];
     for (at, texels) in offsets.into_iter().zip(info.offset) {
@@ -290,6 +314,13 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
     }
     let dst = result_lanes(l, r);
     finish(l, r, Access { word, src, quad, joined, whole_quad: whole }, dst);
+}
+
+/// A constant bias as the field LOD_BIAS has it: seven bits, sixteenths of a level, added to the one in W.
+fn sixteenths(bias: &Opnd) -> Option<u64> {
+    let Place::Bits(bits) = bias.place else { return None };
+    let x = f32::from_bits(bits) * 16.0;
+    ((-64.0..64.0).contains(&x) && x == x.trunc()).then_some(x as i64 as u64 & 0x7f)
 }
 
 /// The sample opcode; puts reference, bias and level into their coordinates.

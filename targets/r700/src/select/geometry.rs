@@ -42,7 +42,7 @@ impl Lower<'_> {
         };
         let r = d.results[0];
         let lanes = self.func.ty(r).lanes;
-        fetch::buffer(self, r, at, fetch::from_buffer(self.abi.ring_resource(), slot * 16, lanes as u64 * 4 - 1, fetch::format(lanes)), 0);
+        fetch::buffer(self, r, at, fetch::from_ring(self.abi, slot * 16, lanes), 0);
     }
 
     /// Writes the current outputs to the ring as a vertex, then tells the hardware.

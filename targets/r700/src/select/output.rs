@@ -154,7 +154,7 @@ impl Lower<'_> {
 
     /// The outputs of an export stage: a vertex of the ES-GS ring.
     fn export_to_ring(&mut self) {
-        for (n, (kind, base)) in self.abi.export_slots(self.module).into_iter().enumerate() {
+        for ((kind, base), slot) in self.abi.export_slots(self.module) {
             let (mut src, mut members) = ([None; 4], Vec::new());
             let own: Vec<(u8, Opnd)> = self
                 .outputs
@@ -170,7 +170,7 @@ impl Lower<'_> {
                 members.push(w);
             }
             let quad = self.quad(members);
-            let write = Write { form: exp_buf::MEM_RING, kind: 0, base: n as u16 * 4, src, quad, index: None };
+            let write = Write { form: exp_buf::MEM_RING, kind: 0, base: slot as u16 * 4, src, quad, index: None };
             self.push(Op::other(Kind::Write(Box::new(write))));
         }
     }

@@ -182,6 +182,11 @@ impl Machine<'_> {
                     a.layer = if op == TexOp::Fetch { c[dims] } else { f32::from_bits(c[dims.min(3)]) as i32 as u32 };
                 }
                 a.lod = if op == TexOp::Size { c[0] } else { c[3] };
+                if lod == TexLod::Bias {
+                    // The field is a number of sixteenths with a sign, in seven bits.
+                    let constant = f32::from(((w.get(field!(LOD_BIAS)) << 1) as i8) >> 1) / 16.0;
+                    a.lod = if constant == 0.0 { c[3] } else { (f32::from_bits(c[3]) + constant).to_bits() };
+                }
                 if compare {
                     let moved = matches!(lod, TexLod::Level | TexLod::Bias);
                     a.reference = if moved { c[2] } else { c[3] };

@@ -141,7 +141,7 @@ pub fn run_in(
                     let (kind, base, chan) = abi.output(module, k, e);
                     let v = match abi.role {
                         Role::ExportStage => {
-                            let slot = slots.iter().position(|s| *s == (kind, base)).map(|s| s as u64 * 4);
+                            let slot = slots.iter().find(|s| s.0 == (kind, base)).map(|s| s.1 as u64 * 4);
                             std::array::from_fn(|c| slot.and_then(|s| lane.written.get(&(s + c as u64)).copied()).unwrap_or(0))
                         }
                         _ => lane.exports.get(&(kind, base)).copied().unwrap_or([0; 4]),
