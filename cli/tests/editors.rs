@@ -35,28 +35,61 @@ fn operations_are_known() {
     for o in Opcode::ALL {
         let line = format!("    v1, v2 = precise {}.f32x4 v3", o.name());
         let found = operation.captures(&line).unwrap_or_else(|| panic!("{line}"));
-        assert_eq!((&found[1], &found[2], &found[3]), ("precise", o.name(), ".f32x4"));
+        assert_eq!((&found[1], &found[2], &found[3], &found[4]), ("v1, v2", "precise", o.name(), ".f32x4"));
     }
 }
 
-/// Every line of the examples begins with something that the grammar knows.
-#[test]
-fn examples_are_coloured() {
-    let grammar = json("syntaxes/retroshade-ir.tmLanguage.json");
-    let begins: Vec<Regex> = ["comment", "declaration", "block", "operation"].iter().map(|n| rule(&grammar, n)).collect();
-    let mut lines = 0;
-    for entry in std::fs::read_dir(root().join("examples")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|e| e != "ir") {
-            continue;
+/// What the grammar colours of a line, as an editor does: the earliest match of all rules, of those the first; groups where a rule has them.
+fn coloured(grammar: &Value, rules: &[(&str, Regex)], line: &str) -> Vec<(usize, usize)> {
+    let (mut out, mut at) = (Vec::new(), 0);
+    while let Some((name, found)) =
+        rules.iter().filter_map(|(n, r)| Some((*n, r.captures_at(line, at)?))).min_by_key(|(_, f)| f.get(0).unwrap().start())
+    {
+        let whole = found.get(0).unwrap();
+        let parts = found.iter().skip(1).flatten();
+        match grammar["repository"][name]["name"].as_str() {
+            Some(_) => out.push((whole.start(), whole.end())),
+            None => out.extend(parts.map(|m| (m.start(), m.end()))),
         }
-        for line in std::fs::read_to_string(&path).unwrap().lines().filter(|l| !l.trim().is_empty() && l.trim() != "}") {
-            let known = begins.iter().any(|r| r.find(line).is_some_and(|m| line[..m.start()].trim().is_empty()));
-            assert!(known, "{}: {line}", path.display());
-            lines += 1;
+        at = whole.end().max(at + 1);
+        if at > line.len() {
+            break;
         }
     }
-    assert!(lines > 200);
+    out
+}
+
+/// Every word and number of the filetests and examples has a colour.
+#[test]
+fn every_word_is_coloured() {
+    let grammar = json("syntaxes/retroshade-ir.tmLanguage.json");
+    let names: Vec<&str> = grammar["patterns"].as_array().unwrap().iter().map(|p| &p["include"].as_str().unwrap()[1..]).collect();
+    let rules: Vec<(&str, Regex)> = names.into_iter().map(|n| (n, rule(&grammar, n))).collect();
+    let word = Regex::new(r"\w+").unwrap();
+    let mut folders = vec![root().join("examples"), root().join("filetests/cases")];
+    let mut words = 0;
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = if path.extension().is_some_and(|e| e == "ir") { std::fs::read_to_string(&path).unwrap() } else { String::new() };
+            for line in text.lines() {
+                let all = coloured(&grammar, &rules, line);
+                for w in word.find_iter(line) {
+                    assert!(
+                        all.iter().any(|(from, to)| *from <= w.start() && w.end() <= *to),
+                        "{}: `{}` in {line}",
+                        path.display(),
+                        w.as_str()
+                    );
+                    words += 1;
+                }
+            }
+        }
+    }
+    assert!(words > 50_000, "{words}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ const STYLES = [
   ["comment", "comment"],
   ["string", "string"],
   ["constant.numeric", "number"],
+  ["constant.language", "marking"],
   ["keyword.operator", "operation"],
   ["keyword", "keyword"],
   ["storage.modifier", "marking"],
