@@ -1,5 +1,6 @@
 //! The projects of `examples/platforms`: every shader compiles by the commands of its own build file, and what needs no console's tools is
-//! built and run.
+//! built and run. With `RETROSHADE_SDKS=FOLDER`, where checkouts of libctru, citro3d, vita-headers, vitaGL, vitaShaRK and wut lie, the C of the console
+//! projects is compiled, too, by Debian's compilers for ARM (with newlib) and PowerPC.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -44,6 +45,8 @@ fn make(name: &str, goal: &str) -> (PathBuf, String) {
 fn cmake_commands(name: &str) -> Vec<Vec<String>> {
     let folder = project(name);
     let list = fs::read_to_string(folder.join("CMakeLists.txt")).unwrap();
+    let out_name =
+        list.lines().find_map(|l| l.trim().strip_prefix("set(out ${CMAKE_CURRENT_BINARY_DIR}/")).map_or("", |l| l.trim_end_matches(')'));
     let of_loop = list.lines().find_map(|l| l.trim().strip_prefix("foreach(shader ")).map(|l| l.trim_end_matches(')'));
     let shaders: Vec<&str> = of_loop.unwrap_or("").split(' ').collect();
     let mut out = Vec::new();
@@ -51,7 +54,7 @@ fn cmake_commands(name: &str) -> Vec<Vec<String>> {
         for s in &shaders {
             let symbol = s.replace('.', "_");
             let values =
-                [("${CMAKE_CURRENT_SOURCE_DIR}", folder.to_str().unwrap()), ("${shader}", s), ("${symbol}", &symbol), ("${out}", "out.h")];
+                [("${out}", out_name), ("${CMAKE_CURRENT_SOURCE_DIR}", folder.to_str().unwrap()), ("${shader}", s), ("${symbol}", &symbol)];
             let full = values.iter().fold(line.to_string(), |l, (name, value)| l.replace(name, value));
             assert!(!full.contains("${"), "{full}");
             out.push(full.split(' ').map(str::to_string).collect());
@@ -73,6 +76,84 @@ fn shaders_of_cmake(name: &str) -> Vec<Vec<u8>> {
         fs::remove_dir_all(&out).unwrap();
     }
     written
+}
+
+/// A checkout of a console's library below `RETROSHADE_SDKS`.
+fn sdk(name: &str) -> Option<PathBuf> {
+    let found = std::env::var_os("RETROSHADE_SDKS").map(|f| PathBuf::from(f).join(name)).filter(|f| f.is_dir());
+    if found.is_none() {
+        println!("skipped: no {name} in RETROSHADE_SDKS");
+    }
+    found
+}
+
+/// Compiles C with all warnings as errors: its flags, folders of headers, and files.
+fn compiles(compiler: &str, flags: &str, includes: &[PathBuf], files: &[PathBuf]) {
+    if !installed(compiler) {
+        return;
+    }
+    for f in files {
+        let mut c = Command::new(compiler);
+        c.args(["-O2", "-Wall", "-Wextra", "-Werror", "-c", "-o", "/dev/null"]).args(flags.split(' '));
+        for i in includes {
+            c.arg("-I").arg(i);
+        }
+        let o = c.arg(f).output().unwrap();
+        assert!(o.status.success(), "{}: {}", f.display(), text(&o));
+    }
+}
+
+#[test]
+fn c_for_the_3ds() {
+    let (Some(ctru), Some(citro)) = (sdk("libctru"), sdk("citro3d")) else { return };
+    let (out, _) = make("3ds-c", "shaders");
+    // What bin2s would write.
+    fs::write(out.join("lit_shbin.h"), "extern const u8 lit_shbin[];\nextern const u32 lit_shbin_size;\n").unwrap();
+    let includes = [ctru.join("libctru/include"), citro.join("include"), out.clone()];
+    let flags = "-mword-relocations -ffunction-sections -march=armv6k -mtune=mpcore -mfloat-abi=hard -mfpu=vfp -mtp=soft -D__3DS__";
+    compiles("arm-none-eabi-gcc", flags, &includes, &[project("3ds-c").join("source/main.c")]);
+    fs::remove_dir_all(out).unwrap();
+}
+
+#[test]
+fn c_for_the_vita() {
+    let flags = "-mcpu=cortex-a9 -mfpu=neon -mfloat-abi=hard -mthumb -D__vita__";
+    let Some(vita) = sdk("vita-headers").map(|f| f.join("include")) else { return };
+    for (name, libraries) in [("vita-gxm", vec![]), ("vita-vitagl", vec!["vitaGL/source", "vitaShaRK/source"])] {
+        let Some(libraries) = libraries.into_iter().map(sdk).collect::<Option<Vec<PathBuf>>>() else { return };
+        let out = scratch(&format!("{name}-c"));
+        for c in cmake_commands(name) {
+            let o = Command::new(env!("CARGO_BIN_EXE_shaderc")).current_dir(&out).args(&c).output().unwrap();
+            assert!(o.status.success(), "{}", text(&o));
+        }
+        // What `xxd -i` would write.
+        for file in fs::read_dir(&out).unwrap().map(|f| f.unwrap().path()).filter(|f| f.extension().is_some_and(|e| e == "bin")) {
+            let symbol = file.file_stem().unwrap().to_str().unwrap().to_string();
+            let bytes: String = fs::read(&file).unwrap().iter().map(|b| format!("{b},")).collect();
+            let code = format!("unsigned char {symbol}_bin[] = {{{bytes}}};\nunsigned int {symbol}_bin_len = sizeof {symbol}_bin;\n");
+            fs::write(out.join(format!("{symbol}.h")), code).unwrap();
+        }
+        let includes: Vec<PathBuf> = [vita.clone(), out.clone()].into_iter().chain(libraries).collect();
+        let files = fs::read_dir(project(name).join("src")).unwrap().map(|f| f.unwrap().path());
+        compiles("arm-none-eabi-gcc", flags, &includes, &files.filter(|f| f.extension().is_some_and(|e| e == "c")).collect::<Vec<_>>());
+        fs::remove_dir_all(out).unwrap();
+    }
+}
+
+#[test]
+fn c_for_the_wii_u() {
+    let Some(wut) = sdk("wut") else { return };
+    let newlib = Path::new("/usr/include/newlib");
+    if !newlib.is_dir() || !installed("powerpc-linux-gnu-gcc") {
+        println!("skipped: no C library's headers");
+        return;
+    }
+    let own = Command::new("powerpc-linux-gnu-gcc").arg("-print-file-name=include").output().unwrap();
+    let libraries = fs::read_dir(wut.join("libraries")).unwrap().map(|f| f.unwrap().path().join("include")).filter(|f| f.is_dir());
+    let includes: Vec<PathBuf> = std::iter::once(wut.join("include")).chain(libraries).collect();
+    let flags =
+        format!("-mcpu=750 -mhard-float -D__WIIU__ -D__WUT__ -nostdinc -isystem {} -isystem {}", text(&own).trim(), newlib.display());
+    compiles("powerpc-linux-gnu-gcc", &flags, &includes, &[project("wiiu").join("src/main.c")]);
 }
 
 #[test]

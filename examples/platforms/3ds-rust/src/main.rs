@@ -2,7 +2,7 @@
 #![feature(allocator_api)]
 
 use citro3d::math::{AspectRatio, ClipPlanes, Matrix4, Projection};
-use citro3d::render::ClearFlags;
+use citro3d::render::{ClearFlags, Target};
 use citro3d::{attrib, buffer, shader, texenv};
 use ctru::linear::LinearAllocator;
 use ctru::prelude::*;
