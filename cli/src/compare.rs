@@ -51,8 +51,8 @@ pub fn compare(a: &CompareArgs, format: MessageFormat) -> Result<(), Failure> {
             let r = isa.compile(m, &Options { chip, ..options.clone() });
             if let Err(e) = &r {
                 status = status.max(e.exit_status());
-                // The table shows people what is wrong; programs read it where all messages stand.
-                if format == MessageFormat::Json {
+                // The table shows people what is wrong; programs read it where all messages stand, and shader-db's scripts not at all.
+                if format == MessageFormat::Json || a.format == CompareFormat::ShaderDb {
                     report::show(&Failure::compile(e, m, &files::display(p)), format);
                 }
             }

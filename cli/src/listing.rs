@@ -1,10 +1,10 @@
-//! A compiled shader's assembly line by line, with the bytes and the place in the source that each line stands for.
+//! A compiled shader's assembly, and a module's text, line by line, with the bytes and the place in the source that each line stands for.
 
-use crate::ir::{FileId, SourceMap, Span};
+use crate::ir::{FileId, Module, SourceMap, Span, print};
 use crate::lower::{CompiledShader, TargetIsa};
 use std::ops::Range;
 
-/// A line of assembly.
+/// A line of assembly or of the IR.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The line without its end.
@@ -37,4 +37,14 @@ pub fn lines(isa: &dyn TargetIsa, shader: &CompiledShader) -> Vec<Line> {
         Line { text: text.to_string(), bytes, span }
     };
     shader.asm.lines().zip(places).map(line).collect()
+}
+
+/// The lines of a module's text in order: instructions know their places, nothing has bytes.
+pub fn of_ir(module: &Module) -> Vec<Line> {
+    // The printer's order: the entry first, every instruction on an indented line.
+    let helpers = module.functions.keys().filter(|id| *id != module.entry);
+    let functions = std::iter::once(module.entry).chain(helpers).filter_map(|id| module.functions.get(id));
+    let mut spans = functions.flat_map(|f| f.ordered().map(|(_, i)| f.spans[i]));
+    let mut span = |text: &str| if text.starts_with("    ") { spans.next().unwrap_or(Span::NONE) } else { Span::NONE };
+    print(module).lines().map(|text| Line { text: text.to_string(), bytes: None, span: span(text) }).collect()
 }

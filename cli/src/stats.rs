@@ -2,6 +2,7 @@
 
 use crate::ir::{Module, Opcode};
 use crate::lower::isa::Stats;
+use crate::lower::validate::paths;
 use crate::lower::{CompileError, CompiledShader};
 use serde_json::{Map, Value, json};
 
@@ -28,7 +29,7 @@ impl Compared {
             .into_iter()
             .map(|(name, r)| {
                 let stats = match r {
-                    Ok(s) => Ok(s.stats.clone()),
+                    Ok(s) => Ok(figures(name, s)),
                     Err(e) => {
                         let d = e.diagnostics();
                         let code = d.first().map_or("X0001", |d| d.code).to_string();
@@ -47,6 +48,19 @@ impl Compared {
             targets,
         }
     }
+}
+
+/// What the compiler counted, and what is executed at most and at least: in groups and clauses where the machine counts those itself.
+fn figures(target: &str, s: &CompiledShader) -> Stats {
+    let mut stats = s.stats.clone();
+    if let Some(p) = crate::target(target).and_then(|isa| paths(isa, s)) {
+        if !stats.detail.contains_key("longest_groups") {
+            stats.detail.insert("shortest_instructions", p.shortest.into());
+            stats.detail.insert("longest_instructions", p.longest.into());
+        }
+        stats.detail.insert("loops", p.loops.into());
+    }
+    stats
 }
 
 /// Instructions after inlining: each call counts as the callee's instructions (its return apart).
@@ -83,10 +97,16 @@ fn warps(s: &Stats) -> Option<u64> {
     s.detail.get("warps").copied()
 }
 
-fn target_json(r: &Result<Stats, (String, String)>) -> Value {
+/// A number with one digit behind the point.
+fn tenths(x: f64) -> Value {
+    json!((x * 10.0).round() / 10.0)
+}
+
+fn target_json(r: &Result<Stats, (String, String)>, ir_ops: u32) -> Value {
     match r {
         Ok(s) => {
             let mut v = json!({ "ok": true, "bytes": s.bytes, "instructions": s.instructions, "registers": s.registers });
+            v["bits_per_op"] = tenths(bits_per_op(s, ir_ops));
             if let Some(step) = &s.alloc_step {
                 v["alloc_step"] = json!(step);
             }
@@ -103,20 +123,48 @@ fn target_json(r: &Result<Stats, (String, String)>) -> Value {
 
 /// The document of `compare --format json`.
 pub fn to_json(shaders: &[Compared]) -> Value {
-    let mut totals: Map<String, Value> = Map::new();
+    let mut totals: Vec<(&'static str, u64, u64, Mean)> = Vec::new();
     let mut list = Vec::new();
     for s in shaders {
         let mut targets = Map::new();
         for (name, r) in &s.targets {
-            targets.insert((*name).to_string(), target_json(r));
-            let (bytes, instructions) = r.as_ref().map_or((0, 0), |s| (u64::from(s.bytes), u64::from(s.instructions)));
-            let old = totals.get(*name).cloned().unwrap_or(json!({ "bytes": 0, "instructions": 0 }));
-            let add = |k: &str, n: u64| old[k].as_u64().unwrap_or(0) + n;
-            totals.insert((*name).to_string(), json!({ "bytes": add("bytes", bytes), "instructions": add("instructions", instructions) }));
+            targets.insert((*name).to_string(), target_json(r, s.ir_ops));
+            if !totals.iter().any(|t| t.0 == *name) {
+                totals.push((name, 0, 0, Mean::default()));
+            }
+            if let (Ok(made), Some((_, bytes, instructions, mean))) = (r, totals.iter_mut().find(|t| t.0 == *name)) {
+                *bytes += u64::from(made.bytes);
+                *instructions += u64::from(made.instructions);
+                mean.add(bits_per_op(made, s.ir_ops));
+            }
         }
         list.push(json!({ "file": s.file, "entry": s.entry, "stage": s.stage, "ir_ops": s.ir_ops, "targets": targets }));
     }
+    let total = |(name, bytes, instructions, mean): (&str, u64, u64, Mean)| {
+        let all = json!({ "bytes": bytes, "instructions": instructions, "mean_bits_per_op": tenths(mean.value()) });
+        (name.to_string(), all)
+    };
+    let totals: Map<String, Value> = totals.into_iter().map(total).collect();
     json!({ "version": 1, "shaders": list, "totals": totals })
+}
+
+/// A geometric mean.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mean {
+    logarithms: f64,
+    count: u32,
+}
+
+impl Mean {
+    /// Takes one more number in, which counts as something more than nothing.
+    pub fn add(&mut self, x: f64) {
+        self.logarithms += libm::log(x.max(1e-9));
+        self.count += 1;
+    }
+    /// The mean of all; 0 of none.
+    pub fn value(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { libm::exp(self.logarithms / f64::from(self.count)) }
+    }
 }
 
 /// Bits of code for each operation of the IR.
@@ -176,21 +224,62 @@ pub fn to_table(shaders: &[Compared]) -> String {
     out
 }
 
-/// Lines that shader-db's report script reads: `file - target stage shader: N inst, …`.
+/// The names of all figures that a target has of any of the shaders: the scripts want the same ones in every line.
+fn known(shaders: &[Compared], target: &str) -> Vec<&'static str> {
+    let mut all = Vec::new();
+    for (_, r) in shaders.iter().flat_map(|s| &s.targets).filter(|(t, _)| *t == target) {
+        for key in r.iter().flat_map(|s| s.detail.keys()) {
+            if !all.contains(key) {
+                all.push(key);
+            }
+        }
+    }
+    all
+}
+
+/// Lines as Mesa's drivers write them for shader-db, whose scripts compare two such files: Tesla's as nouveau has them (`nv-report.py`), R700's
+/// as r600 does, the others in the same form as r600's (`report.py`). What was refused has no line.
 pub fn to_shader_db(shaders: &[Compared]) -> String {
     let mut out = String::new();
     for s in shaders {
-        for (name, r) in &s.targets {
-            match r {
-                Ok(t) => {
-                    let detail: String = t.detail.iter().map(|(k, v)| format!(", {v} {k}")).collect();
-                    out.push_str(&format!(
-                        "{}:{} - {name} {} shader: {} inst, {} bytes, {} regs{detail}\n",
-                        s.file, s.entry, s.stage, t.instructions, t.bytes, t.registers
-                    ));
-                }
-                Err((code, m)) => out.push_str(&format!("{}:{} - {name} {} shader: failed, {code}: {m}\n", s.file, s.entry, s.stage)),
-            }
+        for (target, r) in &s.targets {
+            let Ok(t) = r else { continue };
+            // A name ends at the first blank, and is the only thing that tells targets apart.
+            let name: String = format!("{}:{}:{target}", s.file, s.entry).split_whitespace().collect::<Vec<_>>().join("_");
+            let (number, stage) = match s.stage {
+                "vertex" => (0, "VS"),
+                "fragment" => (1, "FS"),
+                "geometry" => (2, "GS"),
+                _ => (5, "CS"),
+            };
+            let of = |key: &str| t.detail.get(key).copied().unwrap_or(0);
+            let rest = |but: &[&str]| {
+                let others = known(shaders, target).into_iter().filter(|k| !but.contains(k));
+                others.map(|k| format!(", {} {k}", of(k))).collect::<String>()
+            };
+            let line = match *target {
+                "tesla" => format!(
+                    "type: {number}, local: {}, shared: {}, gpr: {}, inst: {}, bytes: {}, loops: {}",
+                    of("local_bytes"),
+                    of("shared_bytes"),
+                    t.registers,
+                    t.instructions,
+                    t.bytes,
+                    of("loops")
+                ),
+                "r700" => format!(
+                    "{stage} shader: {} dw, {} gprs, {} alu_groups, {} loops, {} cf, {} stack{}",
+                    t.bytes / 4,
+                    t.registers,
+                    of("alu_groups"),
+                    of("loops"),
+                    of("cf"),
+                    of("stack"),
+                    rest(&["alu_groups", "loops", "cf", "stack"])
+                ),
+                _ => format!("{stage} shader: {} inst, {} bytes, {} regs{}", t.instructions, t.bytes, t.registers, rest(&[])),
+            };
+            out.push_str(&format!("{name} - {line}\n"));
         }
     }
     out

@@ -8,7 +8,7 @@ use retroshade::frontend::{self, FrontOptions};
 use retroshade::ir::env::{Filter, Wrap};
 use retroshade::ir::{Module, Reference, ShaderEnv, ShaderResult, Stage, interp};
 use retroshade::lower::bind::env_from_json;
-use retroshade::render::{Camera, Given, Image, Mesh, Picture, Varying, fragment_image, mesh_image};
+use retroshade::render::{Camera, Given, Image, Mesh, Picture, Varying, fragment_image, mesh_image, sheet};
 use retroshade::{CompiledShader, Options, TargetIsa};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 const SIDE: u32 = 80;
 /// Width and height of those on the page.
 const LARGE: u32 = 320;
+/// Width and height of those on the README's sheet.
+const SHEET: u32 = 176;
 /// Steps of a colour channel that approximated functions and narrow floats may cost.
 const TOLERANCE: u8 = 6;
 /// Share of the pixels that may be further off: on edges of the set, of triangles and of texels.
@@ -261,6 +263,24 @@ fn machines_agree_with_the_interpreter() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(bytes < MOST, "the pictures have {bytes} bytes");
+}
+
+/// The README shows a sheet of every machine, as `render --sheet` makes it.
+#[test]
+fn the_sheet_is_one_of_its_scene() {
+    let scene = Scene::all().into_iter().find(|s| s.str("name") == "sphere").unwrap();
+    let machines = std::iter::once(None).chain(retroshade::targets().into_iter().map(Some));
+    let row: Vec<(String, Image)> =
+        machines.map(|m| (m.map_or("interpreter", |i| i.name()).to_string(), scene.draw(m, SHEET).unwrap())).collect();
+    let made = sheet(&row);
+    let path = docs().join("gallery/sheet.png");
+    if std::env::var_os("SHADERC_BLESS").is_some() {
+        std::fs::write(&path, made.to_png().unwrap()).unwrap();
+    }
+    let shown = Image::from_png(&std::fs::read(&path).unwrap()).expect("a PNG");
+    let stale = shown.difference(&made, 48);
+    assert!(stale < 0.05, "{} is no picture of its scene: {:.0} % of it differs", path.display(), stale * 100.0);
+    assert!(text(&docs().join("../README.md")).contains("](docs/gallery/sheet.png)"));
 }
 
 #[test]

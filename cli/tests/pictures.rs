@@ -72,6 +72,15 @@ fn a_program_alone_is_enough() {
 }
 
 #[test]
+fn a_picture_is_called_what_it_is() {
+    let f = Folder::new("endings");
+    std::fs::write(f.0.join("all.frag"), UNIFORMS).unwrap();
+    f.refuses(&["-o", "all.gif", "all.frag"], 2, "name the output .png, not .gif");
+    f.refuses(&["--frames", "3", "-o", "all.JPG", "all.frag"], 2, "an animated PNG");
+    assert!(!f.0.join("all.gif").exists());
+}
+
+#[test]
 fn machines_draw_what_the_interpreter_draws_of_stand_ins() {
     let f = Folder::new("machines");
     std::fs::write(f.0.join("all.frag"), UNIFORMS).unwrap();

@@ -4,7 +4,7 @@ use crate::{Request, source};
 use retroshade::diagnostics::json_line;
 use retroshade::ir::{self, Diagnostic, Module, SourceMap};
 use retroshade::lower::OptLevel;
-use retroshade::page::{remarks, shares, shown};
+use retroshade::page::{meters, remarks, shares, shown};
 use retroshade::stats::{bits_per_op, ir_ops};
 use retroshade::{Options, TargetIsa, listing, warnings};
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ fn machine(isa: &dyn TargetIsa, module: &Module, r: &Request) -> Value {
         "instructions": s.instructions,
         "registers": s.registers,
         "bits_per_op": bits_per_op(s, s.ir_ops.max(1)),
-        "remarks": remarks(name, s),
+        "remarks": meters(name, s).iter().map(|m| format!("{}: {}", m.what, m.text)).chain(remarks(name, s)).collect::<Vec<_>>(),
         "shares": shares(name, s),
         "lines": lines,
         "reflection": shader.reflection,

@@ -187,6 +187,11 @@ pub fn render(a: &RenderArgs, format: MessageFormat) -> Result<(), Failure> {
     let camera = Camera { aspect: size.0 as f32 / size.1 as f32 };
     let scene = Scene::load(a, camera)?;
     let output = a.output.clone().unwrap_or_else(|| own_name(&a.files[a.files.len() - 1]));
+    // Whoever asks for another kind would find a PNG under a name that says otherwise.
+    const OTHERS: [&str; 8] = ["gif", "jpg", "jpeg", "bmp", "tga", "webp", "ppm", "svg"];
+    if let Some(e) = output.extension().and_then(|e| e.to_str()).filter(|e| OTHERS.contains(&e.to_ascii_lowercase().as_str())) {
+        return Err(Failure::usage(format!("pictures are PNG files, several frames an animated PNG: name the output .png, not .{e}")));
+    }
     files::check_outputs(&[&output])?;
     let pictures: Vec<Picture> = (0..a.frames)
         .map(|frame| {

@@ -1,16 +1,16 @@
 //! `compare --format html`: one file without anything from outside, for a browser.
 //!
-//! Above the totals of every machine and a row of bars for each shader; below, shader by shader, what the code is made of and the source
-//! beside every machine's code, whose lines light up together.
+//! In front the totals of every machine and bars for each shader; behind it a page for each shader (below it, where there is only one): what the
+//! code is made of, and source, IR and every machine's code side by side, whose lines light up together.
 
+mod figures;
 mod parts;
 
-pub use parts::{remarks, shares, shown};
+pub use parts::{Meter, meters, remarks, shares, shown, work};
 
 use crate::ir::{Module, SourceMap};
-use crate::listing::Line;
-use crate::lower::isa::Stats;
-use crate::stats::{Compared, bits_per_op};
+use crate::listing::{self, Line};
+use crate::stats::{Compared, Mean, bits_per_op};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -19,8 +19,9 @@ use std::fmt::Write;
 pub struct Page {
     /// Its sizes.
     pub compared: Compared,
-    /// Its source and the IR that was made of it.
-    module: (SourceMap, String),
+    sources: SourceMap,
+    /// The IR that was made of its source.
+    ir: Vec<Line>,
     /// The code of each target that takes it.
     code: Vec<(&'static str, Vec<Line>)>,
 }
@@ -28,10 +29,18 @@ pub struct Page {
 impl Page {
     /// A shader with what its targets made of it.
     pub fn new(compared: Compared, module: &Module, code: Vec<(&'static str, Vec<Line>)>) -> Page {
-        Page { compared, module: (module.sources.clone(), crate::ir::print(module)), code }
+        Page { compared, sources: module.sources.clone(), ir: listing::of_ir(module), code }
     }
     fn source(&self) -> &str {
-        self.module.0.text(crate::ir::FileId(0)).unwrap_or("")
+        self.sources.text(crate::ir::FileId(0)).unwrap_or("")
+    }
+    /// Its name as HTML.
+    fn title(&self) -> String {
+        format!("{} <b>{}</b>", escape(&self.compared.file), escape(&self.compared.entry))
+    }
+    /// Stage and size.
+    fn kind(&self) -> String {
+        format!("{}, {} IR operations", self.compared.stage, self.compared.ir_ops)
     }
 }
 
@@ -61,9 +70,11 @@ fn change(now: u64, before: Option<u64>) -> String {
 struct Total {
     shaders: u32,
     bytes: u64,
+    /// The baseline's bytes of the shaders that it has, ours of the others.
+    before: u64,
     instructions: u64,
-    /// Sum of the logarithms of the bits per IR operation.
-    logarithms: f64,
+    mean_bytes: Mean,
+    mean_bits: Mean,
     refused: u32,
     helped: u32,
     hurt: u32,
@@ -73,12 +84,24 @@ struct Total {
 pub fn to_html(pages: &[Page], baseline: Option<&Value>) -> String {
     let mut out = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Code size by machine</title>\n");
-    let _ = write!(out, "<style>\n{}</style>\n</head>\n<body>\n<h1>Code size by machine</h1>\n", include_str!("page.css"));
+    let many = if pages.len() > 1 { " class=\"many\"" } else { "" };
+    let _ = write!(out, "<style>\n{}</style>\n</head>\n<body{many}>\n<div class=\"front\">\n", include_str!("page.css"));
+    let refused = |c: &Compared| c.targets.iter().any(|(_, r)| r.is_err());
+    let plural = if pages.len() == 1 { "" } else { "s" };
+    let _ = write!(out, "<h1>Code size by machine</h1>\n<p class=\"quiet\">{} shader{plural}", pages.len());
+    match pages.iter().filter(|p| refused(&p.compared)).count() {
+        0 => {}
+        n => {
+            let _ = write!(out, ", {n} refused by a machine");
+        }
+    }
+    out.push_str(if pages.len() > 1 { ". A name leads to the shader's page.</p>\n" } else { ".</p>\n" });
     let targets: Vec<&'static str> = names(pages);
     totals(&mut out, pages, &targets, baseline);
     overview(&mut out, pages, &targets, baseline);
-    for (n, p) in pages.iter().enumerate() {
-        shader(&mut out, n, p);
+    out.push_str("</div>\n");
+    for n in 0..pages.len() {
+        shader(&mut out, n, pages, baseline);
     }
     let _ = write!(out, "<script>\n{}</script>\n</body>\n</html>\n", include_str!("page.js"));
     out
@@ -90,144 +113,155 @@ fn names(pages: &[Page]) -> Vec<&'static str> {
     crate::targets().iter().map(|t| t.name()).filter(|n| has(n)).collect()
 }
 
+fn total(pages: &[Page], target: &str, baseline: Option<&Value>) -> Total {
+    let mut sum = Total::default();
+    for c in pages.iter().map(|p| &p.compared) {
+        match c.targets.iter().find(|(name, _)| *name == target) {
+            Some((_, Ok(s))) => {
+                let bytes = u64::from(s.bytes);
+                sum.shaders += 1;
+                sum.bytes += bytes;
+                sum.instructions += u64::from(s.instructions);
+                sum.mean_bytes.add(f64::from(s.bytes));
+                sum.mean_bits.add(bits_per_op(s, c.ir_ops));
+                let before = earlier(baseline, c, target).unwrap_or(bytes);
+                sum.before += before;
+                sum.helped += u32::from(bytes < before);
+                sum.hurt += u32::from(bytes > before);
+            }
+            Some((_, Err(_))) => sum.refused += 1,
+            None => {}
+        }
+    }
+    sum
+}
+
 fn totals(out: &mut String, pages: &[Page], targets: &[&'static str], baseline: Option<&Value>) {
     out.push_str(
         "<section><div class=\"scroll\"><table class=\"totals\">\n<thead><tr><th>machine</th><th>shaders</th><th>bytes</th>\
-         <th>instructions</th><th title=\"geometric mean\">bits per IR operation</th>",
+         <th>instructions</th><th>mean bytes</th><th>mean bits/op</th>",
     );
     if baseline.is_some() {
         out.push_str("<th>helped</th><th>hurt</th>");
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for t in targets {
-        let mut sum = Total::default();
-        for c in pages.iter().map(|p| &p.compared) {
-            match c.targets.iter().find(|(name, _)| name == t) {
-                Some((_, Ok(s))) => {
-                    sum.shaders += 1;
-                    sum.bytes += u64::from(s.bytes);
-                    sum.instructions += u64::from(s.instructions);
-                    sum.logarithms += libm::log(bits_per_op(s, c.ir_ops).max(1e-9));
-                    let before = earlier(baseline, c, t).unwrap_or(u64::from(s.bytes));
-                    sum.helped += u32::from(u64::from(s.bytes) < before);
-                    sum.hurt += u32::from(u64::from(s.bytes) > before);
-                }
-                Some((_, Err(_))) => sum.refused += 1,
-                None => {}
-            }
-        }
-        let mean = libm::exp(sum.logarithms / f64::from(sum.shaders.max(1)));
+        let sum = total(pages, t, baseline);
         let refused = if sum.refused > 0 { format!(" <span class=\"quiet\">+ {} refused</span>", sum.refused) } else { String::new() };
+        let since = change(sum.bytes, baseline.map(|_| sum.before));
         let _ = write!(
             out,
-            "<tr><th class=\"m-{t}\">{t}</th><td>{}{refused}</td><td>{}</td><td>{}</td><td>{mean:.1}</td>",
-            sum.shaders, sum.bytes, sum.instructions
+            "<tr><th class=\"m-{t}\">{t}</th><td>{}{refused}</td><td>{}{since}</td><td>{}</td><td>{:.1}</td><td>{:.1}</td>",
+            sum.shaders,
+            sum.bytes,
+            sum.instructions,
+            sum.mean_bytes.value(),
+            sum.mean_bits.value()
         );
         if baseline.is_some() {
             let _ = write!(out, "<td class=\"helped\">{}</td><td class=\"hurt\">{}</td>", sum.helped, sum.hurt);
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table></div></section>\n");
+    out.push_str(
+        "</tbody>\n</table></div>\n<p class=\"quiet note\">Means are geometric, of the shaders that the machine takes; bits of code for each IR operation.</p></section>\n",
+    );
 }
+
+/// What the overview's bars can show.
+const SHOWN: &[&str] = &["bytes of code", "instructions", "bits per IR operation", "registers", "longest path"];
 
 /// A bar for each target of a shader, on one scale for all shaders.
 fn overview(out: &mut String, pages: &[Page], targets: &[&'static str], baseline: Option<&Value>) {
     let most = |c: &Compared| c.targets.iter().filter_map(|(_, r)| r.as_ref().ok()).map(|s| s.bytes).max().unwrap_or(0);
     let scale = f64::from(pages.iter().map(|p| most(&p.compared)).max().unwrap_or(1).max(1));
-    out.push_str("<section>\n<h2>Bytes of code</h2>\n<div class=\"overview\">\n");
+    out.push_str("<section>\n<div class=\"chosen\"><label>Show <select id=\"what\">");
+    SHOWN.iter().for_each(|what| {
+        let _ = write!(out, "<option>{what}</option>");
+    });
+    let hidden = if pages.len() > 1 { "" } else { " hidden" };
+    let _ = write!(
+        out,
+        "</select></label><input id=\"find\" type=\"search\" placeholder=\"find shaders\" aria-label=\"find shaders\"{hidden}>"
+    );
+    if baseline.is_some() {
+        out.push_str("<label><input id=\"changed\" type=\"checkbox\"> only what changed</label>");
+    }
+    out.push_str("</div>\n");
     for (n, p) in pages.iter().enumerate() {
         let c = &p.compared;
         let _ = writeln!(
             out,
-            "<a class=\"name\" href=\"#s{n}\">{} <b>{}</b><span class=\"quiet\"> {}, {} IR operations</span></a><div class=\"bars\">",
-            escape(&c.file),
-            escape(&c.entry),
-            c.stage,
-            c.ir_ops
+            "<div class=\"entry\" id=\"r{n}\"><a class=\"name\" href=\"#s{n}\">{}<span class=\"quiet\"> {}</span></a><div class=\"bars\">",
+            p.title(),
+            p.kind()
         );
         for (t, r) in c.targets.iter().filter(|(t, _)| targets.contains(t)) {
             let _ = match r {
-                Ok(s) => writeln!(
-                    out,
-                    "<span class=\"label\">{t}</span><span class=\"bar m-{t}\" style=\"--share:{:.4}\"></span><span class=\"value\">{}{}</span>",
-                    f64::from(s.bytes) / scale,
-                    s.bytes,
-                    change(u64::from(s.bytes), earlier(baseline, c, t))
-                ),
-                Err((code, m)) => writeln!(
-                    out,
-                    "<span class=\"label\">{t}</span><span class=\"refusal\" title=\"{}\">{}</span><span></span>",
-                    escape(m),
-                    escape(code)
-                ),
+                Ok(s) => {
+                    let longest = work(s).map_or_else(|| "-".to_string(), |w| w.0.to_string());
+                    let values = format!("{} {} {:.1} {} {longest}", s.bytes, s.instructions, bits_per_op(s, c.ir_ops), s.registers);
+                    writeln!(
+                        out,
+                        "<span class=\"row m-{t}\" data-v=\"{values}\"><span class=\"label\">{t}</span>\
+                         <span class=\"bar\" style=\"--share:{:.4}\"></span><span class=\"value\">{}{}</span></span>",
+                        f64::from(s.bytes) / scale,
+                        s.bytes,
+                        change(u64::from(s.bytes), earlier(baseline, c, t))
+                    )
+                }
+                Err((code, m)) => {
+                    writeln!(
+                        out,
+                        "<span class=\"row\"><span class=\"label\">{t}</span><span class=\"refusal\">{}: {}</span></span>",
+                        escape(code),
+                        escape(m)
+                    )
+                }
             };
         }
-        out.push_str("</div>\n");
+        out.push_str("</div></div>\n");
     }
-    out.push_str("</div>\n</section>\n");
+    out.push_str("</section>\n");
 }
 
-/// One shader: figures and shares for each target, then source and code side by side.
-fn shader(out: &mut String, n: usize, p: &Page) {
+/// One shader: figures for each target, then source, IR and code side by side.
+fn shader(out: &mut String, n: usize, pages: &[Page], baseline: Option<&Value>) {
+    let p = &pages[n];
     let c = &p.compared;
-    let _ = writeln!(
-        out,
-        "<section class=\"shader\" id=\"s{n}\">\n<h2>{} <b>{}</b></h2>\n<p class=\"quiet\">{}, {} IR operations</p>\n<div class=\"figures\">",
-        escape(&c.file),
-        escape(&c.entry),
-        c.stage,
-        c.ir_ops
-    );
+    let _ = writeln!(out, "<section class=\"shader\" id=\"s{n}\">");
+    if pages.len() > 1 {
+        let _ = write!(out, "<nav><a href=\"#r{n}\">all shaders</a>");
+        if let Some(before) = n.checked_sub(1).and_then(|k| pages.get(k)) {
+            let _ = write!(out, "<a href=\"#s{}\">before: {}</a>", n - 1, escape(&before.compared.file));
+        }
+        if let Some(after) = pages.get(n + 1) {
+            let _ = write!(out, "<a href=\"#s{}\">next: {}</a>", n + 1, escape(&after.compared.file));
+        }
+        out.push_str("</nav>\n");
+    }
+    let _ = writeln!(out, "<h2>{}</h2>\n<p class=\"quiet\">{}</p>\n<div class=\"figures\">", p.title(), p.kind());
     for (t, r) in &c.targets {
         match r {
-            Ok(s) => figures(out, t, s, c.ir_ops),
+            Ok(s) => figures::card(out, t, s, c.ir_ops, &change(u64::from(s.bytes), earlier(baseline, c, t))),
             Err((code, m)) => {
                 let _ = writeln!(out, "<div><h3 class=\"m-{t}\">{t}</h3><p>error[{}]: {}</p></div>", escape(code), escape(m));
             }
         }
     }
-    out.push_str("</div>\n<div class=\"code\">\n");
-    column(out, "source", "", p.source().lines().zip(1..).map(|(l, n)| (l, Some((n, n)))));
+    let _ = writeln!(out, "</div>\n<div class=\"code of{}\">", p.code.len());
+    column(out, "source", "column", "", p.source().lines().zip(1..).map(|(l, n)| (l, Some((n, n)))));
+    column(out, "IR", "column", "", p.ir.iter().map(|l| (l.text.as_str(), l.source_lines(&p.sources))));
     for (t, lines) in &p.code {
-        let column_lines = lines.iter().map(|l| (shown(t, &l.text), l.source_lines(&p.module.0)));
-        column(out, t, &format!("m-{t}"), column_lines);
+        let column_lines = lines.iter().map(|l| (shown(t, &l.text), l.source_lines(&p.sources)));
+        column(out, t, "column machine", &format!("m-{t}"), column_lines);
     }
-    column(out, "IR", "", p.module.1.lines().map(|l| (l, None)));
     out.push_str("</div>\n</section>\n");
 }
 
-/// A target's figures and what its code is made of.
-fn figures(out: &mut String, target: &str, s: &Stats, ir_ops: u32) {
-    let _ = write!(
-        out,
-        "<div><h3 class=\"m-{target}\">{target}</h3><p>{} bytes, {} instructions, {} registers, {:.1} bits per IR operation",
-        s.bytes,
-        s.instructions,
-        s.registers,
-        bits_per_op(s, ir_ops)
-    );
-    for text in remarks(target, s) {
-        let _ = write!(out, ", {text}");
-    }
-    out.push_str("</p>\n");
-    let parts = shares(target, s);
-    let sum: u64 = parts.iter().map(|(_, n)| n).sum();
-    if sum > 0 {
-        out.push_str("<div class=\"shares\" role=\"img\">");
-        for (k, (what, n)) in parts.iter().enumerate().filter(|(_, (_, n))| *n > 0) {
-            let percent = *n as f64 / sum as f64 * 100.0;
-            let _ =
-                write!(out, "<span class=\"share k{k}\" style=\"flex-grow:{n}\" title=\"{what}: {n} ({percent:.0} %)\">{what} {n}</span>");
-        }
-        out.push_str("</div>\n");
-    }
-    out.push_str("</div>\n");
-}
-
 /// A column of lines; those that stand for lines of the source say which.
-fn column<'a>(out: &mut String, title: &str, class: &str, lines: impl Iterator<Item = (&'a str, Option<(u32, u32)>)>) {
-    let _ = write!(out, "<div class=\"column\"><h3 class=\"{class}\">{title}</h3><pre>");
+fn column<'a>(out: &mut String, title: &str, kind: &str, class: &str, lines: impl Iterator<Item = (&'a str, Option<(u32, u32)>)>) {
+    let _ = write!(out, "<div class=\"{kind}\"><h3 class=\"{class}\">{title}</h3><pre>");
     for (text, place) in lines {
         match place {
             Some((a, b)) => {

@@ -9,9 +9,37 @@ for (const shader of document.querySelectorAll(".shader")) {
   shader.addEventListener("click", (event) => {
     const at = place(event);
     if (!at) return;
+    light(at);
     for (const pre of shader.querySelectorAll("pre")) {
       const first = pre.contains(at) ? null : lines.find((l) => pre.contains(l) && meets(l, at));
       if (first) pre.scrollTo({ top: first.offsetTop - pre.offsetTop - pre.clientHeight / 3, behavior: "smooth" });
     }
   });
 }
+
+// The overview's bars show what is chosen, of the shaders that are asked for.
+const what = document.getElementById("what");
+const rows = [...document.querySelectorAll(".row[data-v]")].map((row) => {
+  const value = row.querySelector(".value");
+  return { values: row.dataset.v.split(" "), bar: row.querySelector(".bar"), value, bytes: value.innerHTML };
+});
+what.addEventListener("change", () => {
+  const k = what.selectedIndex;
+  const most = Math.max(1e-9, ...rows.map((r) => +r.values[k] || 0));
+  for (const r of rows) {
+    r.bar.style.setProperty("--share", (+r.values[k] || 0) / most);
+    if (k === 0) r.value.innerHTML = r.bytes;
+    else r.value.textContent = r.values[k];
+  }
+});
+const find = document.getElementById("find");
+const changed = document.getElementById("changed");
+const choose = () => {
+  const words = find.value.toLowerCase().split(" ");
+  for (const entry of document.querySelectorAll(".entry")) {
+    const name = entry.querySelector(".name").textContent.toLowerCase();
+    entry.hidden = !words.every((w) => name.includes(w)) || (changed?.checked && !entry.querySelector(".helped, .hurt"));
+  }
+};
+find.addEventListener("input", choose);
+changed?.addEventListener("change", choose);

@@ -69,7 +69,7 @@ impl Given {
             for leaf in uniform_leaves(decl).into_iter().filter(|l| lacks("uniforms", &l.name)) {
                 let value = picture.uniform(decl, &leaf.name, leaf.count);
                 if reflection.uniforms.iter().any(|u| u.used && u.name == leaf.name) {
-                    notes.entry(leaf.name.clone()).or_insert_with(|| shown(&value));
+                    notes.entry(leaf.name.clone()).or_insert_with(|| picture.said(decl, &leaf.name, &value));
                 }
                 insert(&mut file, "uniforms", leaf.name, value);
             }
@@ -93,12 +93,6 @@ impl Given {
         }
         Ok(env)
     }
-}
-
-/// A value in a note: whole where it is short.
-fn shown(value: &Value) -> String {
-    let text = value.to_string();
-    if text.len() <= 40 { text } else { "identities or ones".to_string() }
 }
 
 fn insert(top: &mut Map<String, Value>, section: &str, name: String, value: Value) {

@@ -21,7 +21,7 @@ pub struct Picture {
 impl Picture {
     /// The value of a uniform's leaf of `count` elements (columns, for a matrix): time, sizes and matrices by name, everything else 1.
     pub fn uniform(&self, decl: &UniformDecl, name: &str, count: u32) -> Value {
-        let last = name.rsplit('.').next().unwrap_or(name).to_lowercase().replace('_', "");
+        let last = plain(name);
         let lanes = usize::from(decl.ty.lanes);
         if decl.matrix {
             let columns = decl.dims.last().map_or(1, |d| d.count).max(1) as usize;
@@ -47,21 +47,41 @@ impl Picture {
         }
     }
 
+    /// What a note says of a value that [`uniform`](Picture::uniform) gave.
+    pub fn said(&self, decl: &UniformDecl, name: &str, value: &Value) -> String {
+        let text = value.to_string();
+        match (decl.matrix, self.camera.map_or("identity", |_| wanted(&plain(name)))) {
+            (true, "identity") => "the identity".to_string(),
+            (true, matrix) => format!("the camera's {matrix}"),
+            (false, _) if text.len() <= 40 => text,
+            (false, _) => format!("{} and so on", value.get(0).unwrap_or(value)),
+        }
+    }
+
     /// A matrix of so many columns and rows: one of the camera's by its name, else the identity.
     fn matrix(&self, name: &str, columns: usize, rows: usize) -> Vec<Vec<f32>> {
-        let has = |part: &str| name.contains(part);
-        let wanted = match () {
-            () if has("mvp") || has("modelviewproj") || has("wvp") => "mvp",
-            () if has("modelview") => "model_view",
-            () if has("proj") => "projection",
-            () if has("view") => "view",
-            () if has("model") || has("world") => "model",
-            () => "identity",
-        };
-        let full = self.camera.and_then(|c| c.matrix(wanted));
+        let full = self.camera.and_then(|c| c.matrix(wanted(name)));
         let identity = |c: usize, r: usize| if c == r { 1.0 } else { 0.0 };
         let at = |c: usize, r: usize| full.as_ref().and_then(|m| m.get(c)?.get(r).copied()).unwrap_or_else(|| identity(c, r));
         (0..columns).map(|c| (0..rows).map(|r| at(c, r)).collect()).collect()
+    }
+}
+
+/// A name without what is in front of its last point, case and underscores.
+fn plain(name: &str) -> String {
+    name.rsplit('.').next().unwrap_or(name).to_lowercase().replace('_', "")
+}
+
+/// The camera's matrix that a plain name asks for.
+fn wanted(name: &str) -> &'static str {
+    let has = |part: &str| name.contains(part);
+    match () {
+        () if has("mvp") || has("modelviewproj") || has("wvp") => "mvp",
+        () if has("modelview") => "model_view",
+        () if has("proj") => "projection",
+        () if has("view") => "view",
+        () if has("model") || has("world") => "model",
+        () => "identity",
     }
 }
 

@@ -15,7 +15,10 @@
 //! holds, and so does one that is read only under the predicate that it was written under.
 
 mod flow;
+mod paths;
 mod state;
+
+pub use paths::Paths;
 
 use crate::isa::{CompiledShader, TargetIsa};
 use crate::text::{TextError, TextOptions};
@@ -115,6 +118,8 @@ pub struct Program {
     pub guards: Vec<(Fact, u8)>,
     /// A fact's name in findings.
     pub name: fn(Fact) -> String,
+    /// The step that stands for the place behind the last instruction, where the program has one.
+    pub end: Option<usize>,
     /// What was found while the steps were made: calls to nowhere, ends that are missing.
     pub findings: Vec<TextError>,
 }
@@ -122,7 +127,7 @@ pub struct Program {
 impl Program {
     /// A program of nothing yet.
     pub fn new(title: &'static str, facts: usize, name: fn(Fact) -> String) -> Program {
-        Program { title, steps: Vec::new(), facts, preset: Vec::new(), guards: Vec::new(), name, findings: Vec::new() }
+        Program { title, steps: Vec::new(), facts, preset: Vec::new(), guards: Vec::new(), name, end: None, findings: Vec::new() }
     }
 
     /// The guard of a predicate that is true or false. `None` where there are too many predicates.
@@ -159,6 +164,13 @@ impl Program {
         out.dedup();
         out
     }
+}
+
+/// What a compiled shader's main program executes, in instructions as its machine counts the steps of its control flow; `None` where the machine
+/// does not tell.
+pub fn paths<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader) -> Option<Paths> {
+    // What runs ahead of the main program stands before it.
+    paths::paths(isa.effects(shader).ok()?.last()?)
 }
 
 /// Whether a module reads values about which nothing is promised: then code may read registers that nobody wrote.

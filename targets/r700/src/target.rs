@@ -17,6 +17,9 @@ const BEFORE_GEOMETRY: &str = "gsh.geometry";
 /// The file of a vertex or geometry program that hands built-in values on to a pixel program.
 const HANDING_ON: &str = "gsh.handing-on";
 
+/// Registers of a lane that wavefronts share: 256, of which each of the two that alternate has four clause temporaries.
+const LANE_REGISTERS: u64 = 256 - 2 * 4;
+
 /// The programs in a container or plain code, decoded.
 fn programs(bytes: &[u8]) -> Result<Vec<(String, program::Program)>, TextError> {
     let all = container::programs(bytes).map_err(TextError::new)?;
@@ -86,6 +89,7 @@ impl TargetIsa for R700 {
                 ("shortest_clauses", n.paths[0].clauses),
                 ("longest_clauses", n.paths[1].clauses),
                 ("scratch_bytes", c.emitted.scratch as u64 * 16),
+                ("wavefronts", LANE_REGISTERS / (c.gprs as u64).max(1)),
             ]
             .into_iter()
             // A program without ALU code has no groups that could be compared.

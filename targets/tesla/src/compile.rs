@@ -233,9 +233,11 @@ fn finish(source: &Module, compiled: Compiled, wanted: &Options, mut trace: Trac
     for (name, v) in [("short", code.counts[0]), ("long", code.counts[1]), ("imm", code.counts[2]), ("local_bytes", abi.local_bytes)] {
         stats.detail.insert(name, v as u64);
     }
+    stats.detail.insert("shared_bytes", abi.shared_bytes.into());
     stats.detail.insert("control", code.control as u64);
     stats.detail.insert("constant_bytes", abi.constants.as_ref().map_or(0, |c| 4 * c.words.len() as u64));
     stats.detail.insert("warps", sched::warps(chip.register_file, code.registers).into());
+    stats.detail.insert("most_warps", sched::most_warps(chip.register_file).into());
     let instructions = u64::from(stats.instructions.max(1));
     stats.detail.insert("short_percent", 100 * u64::from(code.counts[0]) / instructions);
     stats.detail.insert("centibytes_per_instruction", 100 * u64::from(stats.bytes) / instructions);

@@ -7,7 +7,7 @@ use crate::container::{self, files, package};
 use crate::emit::{Expander, Literals};
 use crate::emit::{flags, layout, sched};
 use crate::isa::asm;
-use crate::isa::forms::{NOP, SMP, VMOV, VPCK};
+use crate::isa::forms::{NOP, SMP, VDUAL, VMOV, VPCK, row_of};
 use crate::isa::registers::Reg;
 use crate::isa::word::Word;
 use crate::legal;
@@ -327,6 +327,8 @@ fn finish(found: Candidate, ir_ops: u32) -> Result<CompiledShader, CompileError>
         ("sa", gxp.secondary_regs as u64),
         ("literals", b.literals.values.len() as u64),
         ("nops", count(&|w| w.form() == NOP)),
+        ("repeats", count(&|w| row_of(w.form()).repeat.is_some_and(|field| w.get(field) > 0))),
+        ("dual", count(&|w| w.form() == VDUAL)),
         ("moves", count(&|w| matches!(w.form(), VMOV | VPCK))),
         ("samples", count(&|w| w.form() == SMP)),
         ("phases", gxp.phases.len() as u64),

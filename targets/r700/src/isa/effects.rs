@@ -189,6 +189,7 @@ impl<'a> Builder<'a> {
         }
         let end = self.push(self.code.cf.len() as u32, Step { reads: results.clone(), ..Step::default() });
         self.first.push(end);
+        self.program.end = Some(end);
         for n in 0..end {
             // Ways that leave the line have been noted; all others go on with the next step, the last of them to the end.
             let to = if ends.contains(&n) { end } else { n + 1 };

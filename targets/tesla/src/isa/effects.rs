@@ -93,6 +93,7 @@ pub fn program(code: &[u8], abi: &Abi, legal: &Module) -> Result<Program, TextEr
         p.steps.push(s);
     }
     let left = if stage == Stage::Geometry || has_unreachable(legal) { Facts::new() } else { results };
+    p.end = Some(end);
     p.steps.push(Step { at: lines.last().map_or(0, |l| l.pc + l.size), reads: left, ..Step::default() });
     Ok(p)
 }

@@ -25,10 +25,14 @@ const FLIGHT: usize = 3;
 /// Blocks beyond this size keep their order.
 const LARGEST: usize = 4000;
 
+/// Warps that a multiprocessor can hold.
+pub(crate) fn most_warps(file: u32) -> u32 {
+    if file > 8192 { 32 } else { 24 }
+}
+
 /// Warps that fit a multiprocessor when each thread has `registers`: an even number, and no more than it can hold.
 pub(crate) fn warps(file: u32, registers: u32) -> u32 {
-    let most = if file > 8192 { 32 } else { 24 };
-    ((file / (32 * registers.max(1))) & !1).min(most)
+    ((file / (32 * registers.max(1))) & !1).min(most_warps(file))
 }
 
 /// Registers of the file that a workgroup takes when each thread has `registers`: its warps come in pairs, its share in units.

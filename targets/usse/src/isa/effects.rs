@@ -230,6 +230,7 @@ fn program(title: &'static str, words: &[u64], secondary: bool, quads: bool, pre
         }
     }
     // Where the program is left.
+    p.end = Some(end);
     p.steps.push(Step { at: 8 * words.len() as u32, ..Step::default() });
     p.preset = preset.iter().copied().chain(preset.iter().map(|f| f + VALID)).collect();
     if quads {
