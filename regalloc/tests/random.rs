@@ -1,5 +1,7 @@
 //! Random programs through every step of the ladder, judged by regalloc2's checker; never a slot where none exists.
 
+#![allow(clippy::unwrap_used)]
+
 use regalloc2::checker::Checker;
 use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, RegClass, VReg};
 use retroshade_regalloc::file::NO_CLASS;
