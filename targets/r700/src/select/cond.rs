@@ -364,9 +364,11 @@ impl Lower<'_> {
                     Opcode::Inot => d.results.first().is_some_and(|v| self.needs_mask((*v, r.1))),
                     Opcode::Select if self.root(d.args[0], r.1) == r || self.root(d.args[0], 0) == r => {
                         let v = d.results[0];
-                        (0..self.func.ty(v).lanes)
-                            .any(|l| self.used(v, l) && self.direct_select(d.args[0], l, d.args[1], d.args[2], l).is_none())
-                            && (users.len() != 1)
+                        let lanes = 0..self.func.ty(v).lanes;
+                        let arm = lanes.clone().any(|l| d.args[1..].iter().any(|a| self.root(*a, l) == r));
+                        let mut read =
+                            lanes.filter(|l| self.used(v, *l) && self.direct_select(d.args[0], *l, d.args[1], d.args[2], *l).is_none());
+                        arm || users.len() != 1 && read.next().is_some()
                     }
                     _ => true,
                 }
