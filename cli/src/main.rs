@@ -27,6 +27,11 @@ use report::Failure;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+/// Compilers take and give back many small pieces of memory.
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Deep enough for libraries that recurse over their input.
 const STACK: usize = 256 << 20;
 

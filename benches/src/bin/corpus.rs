@@ -1,8 +1,8 @@
 //! `corpus FOLDER [TABLE] [TARGET…]`: the time that code generation takes for all `.wgsl` files below a folder, in one process.
 //!
 //! Processor time, the best of five runs, from the verified IR to the bytes; the front end is left out. TABLE is a tab-separated
-//! table whose first column names files (without `.wgsl`) and that has a column of milliseconds for each peer (`nv50_ms`,
-//! `rv770sb_ms`): their sums are taken over the files that are compiled here.
+//! table whose first column names files (without `.wgsl`) and that has a column of milliseconds for each peer (`nv50_link_ms`,
+//! `rv770sb_link_ms`): their sums are taken over the files that are compiled here.
 
 use retroshade::frontend::FrontOptions;
 use retroshade::{Language, Module, TargetIsa, source, targets};
@@ -12,10 +12,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+/// The command's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const RUNS: usize = 5;
 
 /// The peers' columns.
-const PEERS: &[(&str, &str, &str)] = &[("tesla", "nv50_ms", "nv50"), ("r700", "rv770sb_ms", "r600 with sb")];
+const PEERS: &[(&str, &str, &str)] = &[("tesla", "nv50_link_ms", "nv50"), ("r700", "rv770sb_link_ms", "r600 with sb")];
 
 /// All `.wgsl` files below a folder, by name.
 fn files(folder: &Path, out: &mut Vec<PathBuf>) -> std::io::Result<()> {

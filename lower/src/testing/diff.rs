@@ -76,16 +76,18 @@ impl Mismatch {
 const FUEL: u64 = 1 << 18;
 
 /// An arithmetic, watching for values on which machines may differ: NaN, infinities, denormals, the lesser and the greater of two
-/// zeros.
+/// zeros, and coordinates of four texels so large that half a texel is lost in them.
 struct Watch<'a> {
     num: &'a dyn Numerics,
+    gathers: bool,
     special: AtomicBool,
 }
 
 impl Watch<'_> {
     fn see(&self, ty: Scalar, w: u32) -> u32 {
         let (exponent, mantissa, top) = if ty == Scalar::F16 { (w >> 10 & 31, w & 0x3ff, 31) } else { (w >> 23 & 255, w & 0x7f_ffff, 255) };
-        if exponent == top || exponent == 0 && mantissa != 0 {
+        let far = self.gathers && ty == Scalar::F32 && exponent >= 127 + 18;
+        if exponent == top || exponent == 0 && mantissa != 0 || far {
             self.special.store(true, Ordering::Relaxed);
         }
         w
@@ -195,6 +197,12 @@ pub fn is_exact(module: &Module) -> bool {
     module.functions.values().all(|f| f.ordered().all(|(_, i)| !is_approximate(f.insts[i].op) && !texture(&f.insts[i].imm)))
 }
 
+/// Whether a module reads four texels at once. A machine that cannot reads them one by one, at the centres of their places.
+fn gathers(module: &Module) -> bool {
+    let four = |imm: &Imm| matches!(imm, Imm::Tex(t) if t.op == TexOp::Gather);
+    module.functions.values().any(|f| f.ordered().any(|(_, i)| four(&f.insts[i].imm)))
+}
+
 /// Compares a target with the interpreter on one program, with default options.
 pub fn diff(isa: &dyn TargetIsa, module: &Module, env: &ShaderEnv) -> Result<(), Mismatch> {
     diff_with(isa, module, env, &Options::default()).map(drop)
@@ -210,7 +218,7 @@ pub fn diff_with(isa: &dyn TargetIsa, module: &Module, env: &ShaderEnv, options:
     let num = isa.numerics();
     let third = (1.0f32 / 3.0).to_bits();
     let wide = num.load(Scalar::F32, third) == third;
-    let watch = Watch { num: if wide { &Reference } else { num }, special: AtomicBool::new(false) };
+    let watch = Watch { num: if wide { &Reference } else { num }, gathers: gathers(module), special: AtomicBool::new(false) };
     let source = match run_with(module, env, &watch, &limits) {
         Ok(r) => r,
         // The shrinker may make programs that never end or that do not fit their environment; they prove nothing.
