@@ -21,6 +21,7 @@ use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::reflect::uniform_leaves;
 use retroshade_lower::{Budget, CompileError, CompiledShader, OptLevel, Options, Phase, Reflection, Syntax, Trace, climb, search};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// Compiles a verified source module.
 pub fn compile(source: &Module, o: &Options) -> Result<CompiledShader, CompileError> {
@@ -99,7 +100,7 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
         let way = Way { hoist, rows, scalars, ..Way::default() };
         let built = build(module, o, &way);
         // What cannot be placed may still be placed another way.
-        matrices = if rows { matrices } else { built.as_ref().map_or_else(is_crowded, |b| b.matrices) };
+        matrices = if rows { matrices } else { built.as_ref().map_or_else(is_crowded, |b| b.selection.matrices) };
         if let (false, false, Err(e)) = (hoist, rows, &built) {
             plain = Some(e.clone());
         }
@@ -117,17 +118,18 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
     }
     let found = settle(module, o, found);
     // Places that become free earlier help some programs and break pairs in others.
-    let apart = build(module, o, &Way { apart: true, ..found.way.clone() }).map(|b| settle(module, o, b));
+    let apart = place_and_emit(module, o, &Way { apart: true, ..found.way.clone() }, found.selection.clone());
+    let apart = apart.map(|b| settle(module, o, b));
     let found = apart.ok().filter(|b| b.size() < found.size()).unwrap_or(found);
     // Published programs have texture coordinates in ascending order; a vector of three costs the next one its place in pairs.
-    let found = match abi::textures::is_ascending(&found.abi) {
+    let found = match abi::textures::is_ascending(&found.selection.abi) {
         true => found,
         false => {
             let ascending = build(module, o, &Way { ascending: true, ..found.way.clone() });
             ascending.ok().filter(|b| b.size() <= found.size()).unwrap_or(found)
         }
     };
-    if found.abi.preloaded.is_empty() || found.abi.inputs.is_empty() {
+    if found.selection.abi.preloaded.is_empty() || found.selection.abi.inputs.is_empty() {
         return Ok(found);
     }
     // Published programs have inputs and texels in common descriptors.
@@ -154,13 +156,19 @@ struct Way {
     ascending: bool,
 }
 
-/// A program before it is packed.
-struct Built {
+/// A selected program: what does not depend on the places of its values.
+struct Selection {
     abi: Abi,
-    /// Vectors that could live in internal registers.
-    candidates: Vec<Vreg>,
+    selected: Selected,
     /// Whether vectors are multiplied with rows of a matrix.
     matrices: bool,
+}
+
+/// A program before it is packed.
+struct Built {
+    selection: Rc<Selection>,
+    /// Vectors that could live in internal registers.
+    candidates: Vec<Vreg>,
     way: Way,
     mir: String,
     places: String,
@@ -186,7 +194,7 @@ fn rebuild(m: &Module, o: &Options, best: &Built, work: &mut Budget, change: imp
     work.spend(best.size());
     let mut way = best.way.clone();
     change(&mut way.inside);
-    build(m, o, &way)
+    place_and_emit(m, o, &way, best.selection.clone())
 }
 
 /// Moves vectors into internal registers, one after the other, as long as that makes the program no larger: what is stored
@@ -213,27 +221,41 @@ fn settle(m: &Module, o: &Options, start: Built) -> Built {
 }
 
 fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
+    place_and_emit(m, o, way, Rc::new(select_by(m, o, way)?))
+}
+
+fn select_by(m: &Module, o: &Options, way: &Way) -> Result<Selection, CompileError> {
     let abi = abi::layout(m, o, way.joined, way.ascending)?;
-    let mut sel = select::select(m, &abi, way.hoist)?;
-    if way.hoist && sel.hoisted.is_empty() {
+    let mut selected = select::select(m, &abi, way.hoist)?;
+    if way.hoist && selected.hoisted.is_empty() {
         return Err(CompileError::Internal("nothing to hoist".to_string()));
     }
-    let grouped = matrix::group(&sel.primary);
+    let grouped = matrix::group(&selected.primary);
     let matrices = grouped.is_some();
     if way.rows {
-        sel.primary = grouped.ok_or_else(|| CompileError::Internal("nothing to group".to_string()))?;
+        selected.primary = grouped.ok_or_else(|| CompileError::Internal("nothing to group".to_string()))?;
     }
     if way.scalars {
-        sel.primary = place::scalars::split(&sel.primary, &sel.fixed);
+        selected.primary = place::scalars::split(&selected.primary, &selected.fixed);
     }
+    Ok(Selection { abi, selected, matrices })
+}
+
+/// The rest of a program's way, from a selection that was made the same way.
+fn place_and_emit(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) -> Result<Built, CompileError> {
+    let Selection { abi, selected: sel, .. } = &*selection;
     let setting =
         place::Setting { fixed: &sel.fixed, r: place::temporaries(), pa: abi.pa, o: abi.o, inside: &way.inside, apart: way.apart };
-    let places = match way.scalars {
-        true => place::split::place(&mut sel.primary, setting)?,
-        false => place::place(&sel.primary, setting)?,
+    let (split, places) = if way.scalars {
+        let mut code = sel.primary.clone();
+        let places = place::split::place(&mut code, setting)?;
+        (Some(code), places)
+    } else {
+        (None, place::place(&sel.primary, setting)?)
     };
+    let code = split.as_ref().unwrap_or(&sel.primary);
     if o.check_allocation {
-        crate::place::check::placed(&sel.primary, &places).judge().map_err(CompileError::Internal)?;
+        crate::place::check::placed(code, &places).judge().map_err(CompileError::Internal)?;
     }
     let mut literals = Literals { first: sel.free, values: Vec::new() };
     let mut second = Vec::new();
@@ -251,7 +273,7 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
         // One instance runs it, and that one is valid.
         flags::skip_invalid(Stage::Vertex, &mut second, &[]);
     }
-    let mut x = Expander::new(&sel.primary, &places, &mut literals);
+    let mut x = Expander::new(code, &places, &mut literals);
     x.kill_literal = abi.kill_literal.unwrap_or(0);
     x.run()?;
     let blocks = std::mem::take(&mut x.blocks);
@@ -259,30 +281,28 @@ fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
     if end > abi::SA_LIMIT as usize {
         return Err(CompileError::Internal(format!("{end} secondary attributes are needed, there are {}", abi::SA_LIMIT)));
     }
-    let layout::Assembled { words: primary, code } = layout::assemble(m.stage, blocks, sel.phases)?;
+    let layout::Assembled { words: primary, code: words } = layout::assemble(m.stage, blocks, sel.phases)?;
     let encode = |w: &[Word]| -> Result<Vec<u64>, CompileError> {
         w.iter().map(|w| w.encode().map_err(|e| CompileError::Internal(e.to_string()))).collect()
     };
-    let Selected { primary: mir, fired, .. } = sel;
     let place = |n: usize| format!("v{n} = {}\n", places.at[n].map_or("-".to_string(), |r| r.to_string()));
     let (text, places_text) = if o.texts || o.wants(Phase::Select.name()) || o.wants(Phase::Place.name()) {
-        (format!("{fired}\n{}", mir.text()), (0..mir.vregs.len()).map(place).collect())
+        (format!("{}\n{}", sel.fired, code.text()), (0..code.vregs.len()).map(place).collect())
     } else {
         Default::default()
     };
     Ok(Built {
-        candidates: crate::place::live::candidates(&mir, &places),
-        matrices,
+        candidates: crate::place::live::candidates(code, &places),
         way: way.clone(),
         mir: text,
         places: places_text,
-        words: code,
+        words,
         second: encode(&second)?,
         primary,
         secondary: second,
         literals,
         temps: places.temps,
-        abi,
+        selection,
     })
 }
 
@@ -290,7 +310,7 @@ fn finish(found: Candidate, ir_ops: u32) -> Result<CompiledShader, CompileError>
     let Candidate { module, built: b, mut trace } = found;
     let gxp = package::package(&package::Program {
         module: &module,
-        abi: &b.abi,
+        abi: &b.selection.abi,
         primary: &b.primary,
         words: &b.words,
         secondary: &b.second,
@@ -300,7 +320,7 @@ fn finish(found: Candidate, ir_ops: u32) -> Result<CompiledShader, CompileError>
     let bytes = container::write(&gxp);
     let mut reflection = Reflection::from_module(&module);
     reflection.target = "usse".to_string();
-    place_reflection(&mut reflection, &module, &b.abi);
+    place_reflection(&mut reflection, &module, &b.selection.abi);
     let all: Vec<u64> = b.second.iter().chain(&b.words).copied().collect();
     let code: Vec<u8> = all.iter().flat_map(|w| w.to_le_bytes()).collect();
     let mut text = container::describe(&gxp);

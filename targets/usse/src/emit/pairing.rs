@@ -6,7 +6,7 @@
 
 use crate::isa::access::Access;
 use crate::isa::dual::{self, DualOp, Operand, Wish};
-use crate::isa::forms::{V32NMAD, VCOMP, VDP, VDUAL, VMAD, VMAD2, VMOV, VPCK, decode, field};
+use crate::isa::forms::{V32NMAD, VCOMP, VDP, VDUAL, VMAD, VMAD2, VMOV, VPCK, field};
 use crate::isa::operands::Role::{self, *};
 use crate::isa::operands::{Src, operand, read_operand, value};
 use crate::isa::registers::{Bank, Reg};
@@ -79,14 +79,14 @@ impl Needed {
     }
 }
 
-/// The words of a block with pairs made one.
-pub fn pair(words: &[Word]) -> Vec<Word> {
-    let mut words: Vec<Word> = words.to_vec();
-    let mut access: Vec<Access> = words.iter().map(Word::access).collect();
+/// The words of a block with pairs made one, and what those touch, if there are any pairs.
+pub fn pair(words: &[Word], access: &[Access]) -> Option<(Vec<Word>, Vec<Access>)> {
     let mut able: Vec<Vec<Wish>> = words.iter().map(wishes).collect();
     if !able.iter().flatten().any(|w| w.dest.bank == Bank::I) {
-        return words;
+        return None;
     }
+    let (mut words, mut access) = (words.to_vec(), access.to_vec());
+    let before = words.len();
     // Right from word `a` on.
     let mut needed = needs(&access);
     let mut a = 0;
@@ -109,7 +109,7 @@ pub fn pair(words: &[Word]) -> Vec<Word> {
         }
         a += 1;
     }
-    words
+    (words.len() < before).then_some((words, access))
 }
 
 /// The first later word that can share a word with word `a`: which one, where the common word stands, and the word.
@@ -120,7 +120,8 @@ fn partner(a: usize, words: &[Word], access: &[Access], able: &[Vec<Wish>], need
     let end = (a + WINDOW).min(words.len());
     let stop = (a + 1..end).find(|k| access[*k].fixed).unwrap_or(end);
     for b in a + 1..stop {
-        if able[b].is_empty() || !access[a].joins(&access[b]) {
+        let some = able[a].iter().any(|x| able[b].iter().any(|y| dual::may_share(x, y)));
+        if !some || !access[a].joins(&access[b]) {
             continue;
         }
         let between = &access[a + 1..b];
@@ -192,8 +193,8 @@ fn wishes(w: &Word) -> Vec<Wish> {
 
 fn read(w: &Word) -> Option<Vec<Wish>> {
     use DualOp::*;
-    let d = decode(w.encode().ok()?)?;
-    let f = |n: FieldName| value(&d, n);
+    let d = w.checked().ok()?;
+    let f = |n: FieldName| value(d, n);
     let name = d.form;
     if [field!(pred), field!(end), field!(end_or_src0_bank_ext), field!(repeat_count), field!(syncstart), field!(clip_plane_enable)]
         .into_iter()
@@ -201,7 +202,7 @@ fn read(w: &Word) -> Option<Vec<Wish>> {
     {
         return None;
     }
-    let get = |role: Role| operand(name, role).map(|o| read_operand(&d, o));
+    let get = |role: Role| operand(name, role).map(|o| read_operand(d, o));
     let mut mask = match name {
         VMAD | VDP | VCOMP => f(field!(write_mask)),
         _ => f(field!(dest_mask)),
@@ -232,7 +233,7 @@ fn read(w: &Word) -> Option<Vec<Wish>> {
         VMOV if f(field!(move_type)) == 0 && f(field!(move_data_type)) == 5 => (Vmov, vec![get(Src1)?]),
         VPCK if f(field!(src_fmt)) == 6 && f(field!(dest_fmt)) == 6 && f(field!(scale)) == 0 => {
             let (a, b) = (get(Src1)?, get(Src2)?);
-            let mut s = a.sel(pack_selectors(&d));
+            let mut s = a.sel(pack_selectors(d));
             // Two pairs are one operand where the second follows the first.
             let read = |low: bool| (0..4).any(|k| mask >> k & 1 == 1 && (s.sel[k] < 2) == low);
             if b.reg.bank != Bank::Imm && read(false) {
@@ -308,6 +309,7 @@ fn simplified(op: DualOp, src: Vec<Operand>) -> (DualOp, Vec<Operand>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::forms::decode;
     use crate::isa::operands::{Encoding, Want, fits};
     use retroshade_emit::form::FormId;
     use retroshade_ir::Span;
@@ -341,9 +343,15 @@ mod tests {
         word(VCOMP, e)
     }
 
+    /// The words with pairs made one.
+    fn paired(words: &[Word]) -> Vec<Word> {
+        let access: Vec<Access> = words.iter().map(Word::access).collect();
+        pair(words, &access).map_or_else(|| words.to_vec(), |p| p.0)
+    }
+
     #[test]
     fn a_product_and_a_reciprocal_share_a_word() {
-        let out = pair(&[product(1), reciprocal()]);
+        let out = paired(&[product(1), reciprocal()]);
         assert_eq!(out.len(), 1);
         let d = decode(out[0].encode().unwrap()).unwrap();
         let text = crate::isa::text::native(&d);
@@ -354,8 +362,8 @@ mod tests {
     #[test]
     fn what_depends_stays_apart() {
         // The reciprocal reads what the product writes.
-        assert_eq!(pair(&[product(2), reciprocal()]).len(), 2);
+        assert_eq!(paired(&[product(2), reciprocal()]).len(), 2);
         // Two operands outside internal registers, one too many.
-        assert_eq!(pair(&[product(1), product(2)]).len(), 2);
+        assert_eq!(paired(&[product(1), product(2)]).len(), 2);
     }
 }

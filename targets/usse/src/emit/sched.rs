@@ -42,20 +42,20 @@ const REACH: usize = 24;
 
 /// Repeats, pairs and flags of a block: the shorter of what comes out with and without dual issue.
 pub fn schedule(words: Vec<Word>, dual: bool) -> Result<Vec<Word>, CompileError> {
-    let words = repeats(reuse(words));
-    let paired = if dual { Some(pairing::pair(&words)).filter(|p| p.len() < words.len()) } else { None };
-    let plain = protect(words)?;
-    match paired.map(protect) {
+    let (words, access) = reuse(words);
+    let (words, access) = repeats(words, access);
+    let paired = if dual { pairing::pair(&words, &access) } else { None };
+    let plain = protect(words, &access)?;
+    match paired.map(|(words, access)| protect(words, &access)) {
         Some(Ok(p)) if p.len() < plain.len() => Ok(p),
         _ => Ok(plain),
     }
 }
 
 /// Sets `nosched` wherever internal registers live across a boundary, with NOPs where no word can carry the flag.
-fn protect(words: Vec<Word>) -> Result<Vec<Word>, CompileError> {
+fn protect(words: Vec<Word>, access: &[Access]) -> Result<Vec<Word>, CompileError> {
     let n = words.len();
-    let access: Vec<Access> = words.iter().map(Word::access).collect();
-    let live = pairing::live(&access);
+    let live = pairing::live(access);
     if let Some(k) = (0..n).find(|k| loses(&words[*k]) && live[*k].iter().any(|l| *l != 0)) {
         return Err(CompileError::Internal(format!("an internal register is live across {}", TABLE.form(words[k].form()).name)));
     }
@@ -68,7 +68,7 @@ fn protect(words: Vec<Word>) -> Result<Vec<Word>, CompileError> {
             match out.last_mut() {
                 Some(p) if can_protect(p) => hold(p),
                 // A later word that depends on nothing in between does instead of a NOP.
-                _ => match earlier(k, &mut words, &access) {
+                _ => match earlier(k, &mut words, access) {
                     Some(mut early) => {
                         hold(&mut early);
                         out.push(early);
@@ -100,9 +100,10 @@ fn earlier(first: usize, words: &mut [Option<Word>], access: &[Access]) -> Optio
     None
 }
 
-/// Drops copies into internal registers of what still stands there.
-fn reuse(words: Vec<Word>) -> Vec<Word> {
+/// Drops copies into internal registers of what still stands there. What the words that remain touch comes with them.
+fn reuse(words: Vec<Word>) -> (Vec<Word>, Vec<Access>) {
     let mut out = Vec::with_capacity(words.len());
+    let mut access = Vec::with_capacity(words.len());
     let mut held: Vec<(Word, Access)> = Vec::new();
     for w in words {
         let a = w.access();
@@ -116,29 +117,32 @@ fn reuse(words: Vec<Word>) -> Vec<Word> {
             held.retain(|h| !a.writes.iter().any(|p| h.1.writes.contains(p) || h.1.reads.contains(p)));
             let inside = |p: &(Bank, u16)| p.0 == Bank::I;
             if a.guard.is_none() && a.writes.iter().all(inside) && !a.reads.iter().any(inside) {
-                held.push((w.clone(), a));
+                held.push((w.clone(), a.clone()));
             }
         }
         out.push(w);
+        access.push(a);
     }
-    out
+    (out, access)
 }
 
 /// Equal words whose registers advance together become one word that repeats; a later word may come forward for that.
-fn repeats(words: Vec<Word>) -> Vec<Word> {
-    let access: Vec<Access> = words.iter().map(Word::access).collect();
+fn repeats(words: Vec<Word>, access: Vec<Access>) -> (Vec<Word>, Vec<Access>) {
     let mut words: Vec<Option<Word>> = words.into_iter().map(Some).collect();
     let mut out: Vec<Word> = Vec::with_capacity(words.len());
+    let mut touched: Vec<Access> = Vec::with_capacity(words.len());
     for k in 0..words.len() {
         let Some(mut w) = words[k].take() else { continue };
+        let mut whole = access[k].clone();
         let mut passed: Vec<usize> = Vec::new();
         for j in k + 1..words.len().min(k + REACH) {
             let Some(next) = &words[j] else { continue };
-            let free = passed.iter().all(|p| !access[*p].conflicts(&access[j]));
+            let free = || passed.iter().all(|p| !access[*p].conflicts(&access[j]));
             // An iteration reads nothing that an earlier one writes.
-            match w.repeat_with(next).filter(|_| free && w.access().joins(&access[j])) {
+            match w.repeat_with(next).filter(|_| whole.joins(&access[j]) && free()) {
                 Some(more) => {
                     w = more;
+                    whole = w.access();
                     words[j] = None;
                 }
                 None if access[j].fixed => break,
@@ -146,6 +150,7 @@ fn repeats(words: Vec<Word>) -> Vec<Word> {
             }
         }
         out.push(w);
+        touched.push(whole);
     }
-    out
+    (out, touched)
 }

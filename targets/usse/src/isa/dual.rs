@@ -261,10 +261,16 @@ pub struct Wish {
     pub lanes: usize,
 }
 
+/// Whether there may be a word that does both: one of them stores inside, and one source at most stands outside internal registers.
+pub fn may_share(a: &Wish, b: &Wish) -> bool {
+    let inside = |w: &Wish| w.dest.bank == Bank::I;
+    let outside = |w: &Wish| w.src.iter().filter(|s| s.reg.is_some_and(|r| r.bank != Bank::I)).count();
+    (inside(a) || inside(b)) && outside(a) + outside(b) <= 1
+}
+
 /// The fields of a word that does both, if there is one. The operations must not write what the other one writes.
 pub fn encode(a: &Wish, b: &Wish) -> Option<Encoding> {
-    let inside = |w: &Wish| w.dest.bank == Bank::I;
-    if !inside(a) && !inside(b) {
+    if !may_share(a, b) {
         return None;
     }
     for (x, y) in [(a, b), (b, a)] {
@@ -301,7 +307,8 @@ pub fn ordered(w: [&Wish; 2], four: bool, f16: bool, unified: usize) -> Option<E
         return None;
     }
     let (bank, _, number) = registers::write(BankTable::Dest, false, any.dest, 7, any.op.is_vector_store())?;
-    let mut e: Encoding = vec![
+    let mut e = sources(w, four, written, unified)?;
+    e.extend([
         (field!(comp_count_type), four as u64),
         (field!(type_f16), f16 as u64),
         (field!(dual_op1_ext_vec3_or_has_w_vec4), if four { gpi.mask as u64 >> 3 } else { op1 >> 3 }),
@@ -313,11 +320,22 @@ pub fn ordered(w: [&Wish; 2], four: bool, f16: bool, unified: usize) -> Option<E
         (field!(prim_dest_num), number),
         (field!(prim_dest_num_gpi_case), gpi.dest.n as u64),
         (field!(write_mask_non_gpi), gpi.mask as u64 & 7),
-    ];
+    ]);
+    Some(e)
+}
+
+/// The fields of both operations' sources; `w[unified]` writes the lanes `written`.
+fn sources(w: [&Wish; 2], four: bool, written: u8, unified: usize) -> Option<Encoding> {
     let lanes = |n: usize| match w[n].op {
-        Vdp | Vssq => full,
+        Vdp | Vssq => {
+            if four {
+                15
+            } else {
+                7
+            }
+        }
         op if op.is_vector_store() && n == unified => written,
-        op if op.is_vector_store() => gpi.mask,
+        op if op.is_vector_store() => w[1 - unified].mask,
         _ => 1,
     };
     let (left, right) = (orders(w[0]), orders(w[1]));
@@ -328,7 +346,7 @@ pub fn ordered(w: [&Wish; 2], four: bool, f16: bool, unified: usize) -> Option<E
             let used = a.iter().zip(s1).map(|(s, o)| (*s, *o, 0)).chain(b.iter().zip(s2).map(|(s, o)| (*s, *o, 1)));
             let parts: Option<Vec<Encoding>> = used.map(|(s, o, n)| slot(s, &o, w[n].op, lanes(n), four, n1 == 1)).collect();
             if let Some(parts) = parts {
-                e.extend(parts.concat());
+                let mut e = parts.concat();
                 e.push((field!(src_config), config));
                 return Some(e);
             }
