@@ -37,7 +37,7 @@ pub fn compare(a: &CompareArgs, format: MessageFormat) -> Result<(), Failure> {
         }
     }
     let mut options = Options { texts: a.format == CompareFormat::Html, ..options(&a.codegen) };
-    limits::apply(&[], &mut options, format);
+    limits::apply(&[("memory".to_string(), limits::MANY)], &mut options, format);
     let mut status = 0;
     let mut items = Vec::new();
     for (n, p) in a.files.iter().enumerate() {

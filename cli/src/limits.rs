@@ -12,9 +12,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Seconds of processor time that a source may take for a target. Builds with debug assertions are slower by far.
-const SECONDS: u64 = if cfg!(debug_assertions) { 600 } else { 20 };
-/// MiB that the command may hold.
-const MIB: u64 = if cfg!(debug_assertions) { 4096 } else { 1024 };
+const SECONDS: u64 = if cfg!(debug_assertions) { 600 } else { 2 };
+/// MiB that the command may hold while it compiles one source.
+const MIB: u64 = if cfg!(debug_assertions) { 4096 } else { 256 };
+/// MiB that a command may hold that keeps what it made of many sources.
+pub const MANY: u64 = 4096;
 /// Bytes of an input.
 const INPUT: u64 = 64 << 20;
 /// How long a compilation may go on after it was asked to end.
