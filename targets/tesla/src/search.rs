@@ -7,7 +7,7 @@
 
 use crate::emit::Code;
 use crate::place::{Aim, again, flow, sched, sink};
-use crate::select::combine::Goal;
+use crate::select::combine::{self, Goal};
 use crate::select::mir::MInst;
 use retroshade_lower::{CompileError, Placed, VCode};
 
@@ -19,16 +19,19 @@ pub(crate) struct Laid {
     pub spilled: u32,
 }
 
+/// Bytes that an issue slot is worth: more than those of a long instruction, for a fetch hides behind the four cycles of a slot.
+const SLOT: u64 = 11;
+
 /// A multiprocessor that held no warps would cost this part of what the code does.
 const WARPS: u64 = 2;
 
 impl Laid {
-    /// What a layout costs: its bytes, an issue slot counting as much as a long instruction and a byte of l[] eight; for the warps that
-    /// find no room a share of that, and a little for each register. Where bytes count first, the rest only decides between equals.
+    /// What a layout costs: its bytes, an issue slot counting [`SLOT`] of them and a byte of l[] eight; for the warps that find no room a
+    /// share of that, and a little for each register. Where bytes count first, the rest only decides between equals.
     fn price(&self, file: u32, goal: Goal) -> u64 {
         let Code { bytes, counts, registers, .. } = &self.code;
         let bytes = bytes.len() as u64 + 8 * u64::from(self.spilled);
-        let code = bytes + 8 * u64::from(counts.iter().sum::<u32>());
+        let code = bytes + SLOT * u64::from(counts.iter().sum::<u32>());
         let most = u64::from(sched::warps(file, 1));
         let missing = most - u64::from(sched::warps(file, *registers));
         let rest = code * (WARPS * most + missing) / most + 2 * u64::from(*registers);
@@ -87,6 +90,12 @@ impl Search<'_> {
         let least = sched::pressure(&mut best.vcode, &live);
         if best.laid.spilled == 0 && least < best.laid.code.registers {
             self.consider(&best.vcode.clone(), Aim::Most(least), &mut best);
+        }
+        if self.goal == Goal::Instructions {
+            let mut short = best.vcode.clone();
+            if combine::share_attributes(&mut short) {
+                self.consider(&short, Aim::Place, &mut best);
+            }
         }
         best
     }

@@ -8,7 +8,8 @@
 //! * A multiply-add whose addend dies takes its register: short and immediate forms need that.
 //! * A constant that is used once, by a tied multiply-add, becomes its immediate. Others go to constant memory (`literals.rs`); where
 //!   short forms do not reach that, one that many short-capable instructions use goes into a register.
-//! * Where bytes count first, an attribute that meets c[] operands more than once goes into a register: no short form takes both.
+//! * Where bytes count first, or are worth it (`search.rs`), an attribute that meets c[] operands more than once goes into a register: no
+//!   short form takes both.
 //! * Values go straight into output words (`outputs.rs`).
 //!
 //! Nothing here changes a value: operands are named differently, and products by two are exact.
@@ -79,9 +80,9 @@ pub(crate) fn run(vc: &mut VCode<MInst>, stage: Stage, goal: Goal, abi: &mut Abi
         if !near {
             share_constants(vc, b, goal);
         }
-        if goal == Goal::Bytes {
-            share_attributes(vc, b);
-        }
+    }
+    if goal == Goal::Bytes {
+        share_attributes(vc);
     }
     drop_unused(vc);
     if literals {
@@ -582,8 +583,12 @@ fn attribute_beside_constant(i: &MInst) -> Option<u32> {
     (may_be_short(i) && c.0 <= SHORT_C.0 && c.1 <= SHORT_C.1).then_some(off)
 }
 
-/// Attributes that meet c[] operands more than once.
-fn share_attributes(vc: &mut VCode<MInst>, b: usize) {
+/// Attributes that meet c[] operands more than once go into registers, block by block; whether there were any.
+pub(crate) fn share_attributes(vc: &mut VCode<MInst>) -> bool {
+    (0..vc.blocks.len()).fold(false, |any, b| share_in_block(vc, b) || any)
+}
+
+fn share_in_block(vc: &mut VCode<MInst>, b: usize) -> bool {
     let mut count: BTreeMap<u32, usize> = BTreeMap::new();
     for (i, _) in &vc.blocks[b].insts {
         if let Some(off) = attribute_beside_constant(i) {
@@ -591,7 +596,7 @@ fn share_attributes(vc: &mut VCode<MInst>, b: usize) {
         }
     }
     if !count.values().any(|n| *n > 1) {
-        return;
+        return false;
     }
     let mut held: BTreeMap<u32, Reg> = BTreeMap::new();
     let old = std::mem::take(&mut vc.blocks[b].insts);
@@ -608,4 +613,5 @@ fn share_attributes(vc: &mut VCode<MInst>, b: usize) {
         new.push((i, span));
     }
     vc.blocks[b].insts = new;
+    true
 }
