@@ -32,6 +32,10 @@ impl Failure {
     pub fn plain(status: u8, code: &'static str, message: impl Into<String>) -> Failure {
         Failure { status, diagnostics: vec![Diagnostic::error(code, Span::NONE, message)], ..Failure::default() }
     }
+    /// Whether one of its messages has a code.
+    pub fn has(&self, code: &str) -> bool {
+        self.diagnostics.iter().any(|d| d.code == code)
+    }
     /// Something to know about a command that succeeds.
     pub fn note(code: &'static str, message: impl Into<String>) -> Failure {
         let d = Diagnostic { severity: Severity::Note, ..Diagnostic::error(code, Span::NONE, message) };

@@ -46,7 +46,9 @@ const FILES: &[(&str, &str)] = &[
     ("b.frag", "examples/vita/cutout.frag"),
     ("ball.wgsl", "examples/gallery/toon.wgsl"),
     ("cube.frag", "examples/platforms/wiiu/shaders/cube.frag"),
+    ("cube.json", "examples/platforms/wiiu/cube.json"),
     ("cube.vert", "examples/platforms/wiiu/shaders/cube.vert"),
+    ("fog.json", "examples/fog.json"),
     ("fog.wgsl", "examples/fog.wgsl"),
     ("grass.frag", "examples/vita/color.frag"),
     ("grass.geom", "examples/gl/outline.geom"),
@@ -76,13 +78,6 @@ void main() { colour = vec4(tint.rgb * (0.5 + 0.5 * sin(time + uv.x * 9.0)), tin
 ";
 const VALUES: &str = r#"{ "invocations": [{ "inputs": { "uv": [0.5, 0.25] } }], "uniforms": { "tint": [1, 0.5, 0.25, 1], "time": 2 } }"#;
 
-const CUBE: &str = r#"{ "invocations": [{ "inputs": { "position": [1, 1, 1], "normal": [0, 0, 1] } }],
-  "uniforms": { "mvp": [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], "model": [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]] } }"#;
-
-const FOG: &str = r#"{ "invocations": [{ "inputs": { "uv": [0.25, 0.25], "far": 7 } }],
-  "uniforms": { "scene.fog": [0.5, 0.6, 0.7], "scene.start": 2, "scene.scale": 0.1 },
-  "textures": { "picture": { "size": [1, 1], "texels": [[1, 0.5, 0.25, 1]] } } }"#;
-
 /// A folder with the files that the pages speak of, the examples and the tests.
 fn folder(page: &Path) -> PathBuf {
     let out = std::env::temp_dir().join(format!("shaderc-book-{}-{}", std::process::id(), name(page).replace(['/', '.'], "-")));
@@ -95,8 +90,6 @@ fn folder(page: &Path) -> PathBuf {
     copy(&root().join("examples"), &out.join("examples"));
     fs::copy(root().join("filetests/cases/pica/bool-uniform.ir"), out.join("tests/a.ir")).unwrap();
     fs::write(out.join("shader.frag"), FRAGMENT).unwrap();
-    fs::write(out.join("cube.json"), CUBE).unwrap();
-    fs::write(out.join("fog.json"), FOG).unwrap();
     for command in ["shaderc -o shader.gxp shader.frag", "shaderc --target pica --emit asm -o code.s shader.vert"] {
         let (said, good) = run(command, &out);
         assert!(good, "{command}: {said}");

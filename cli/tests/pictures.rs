@@ -167,11 +167,51 @@ fn models_come_from_files() {
         let n = drawn(&f.image("m.png"));
         assert!((400..3000).contains(&n), "{model}: {n} pixels");
     }
+    for (was, is, words) in [
+        (r#""mesh":0,"#, r#""mesh":0,"children":[0],"#, "two places"),
+        (r#""indices":1"#, r#""indices":0"#, "no unsigned numbers"),
+        (r#""POSITION":0"#, r#""POSITION":1"#, "R0007"),
+        (r#""POSITION":0"#, r#""POSITION":0,"COLOR_0":1"#, "R0007"),
+    ] {
+        let text = gltf("m.bin");
+        assert!(text.contains(was));
+        std::fs::write(f.0.join("wrong.gltf"), text.replace(was, is)).unwrap();
+        f.refuses(&["--mesh", "wrong.gltf", "-o", "m.png", &programs[0], &programs[1]], 1, words);
+    }
     std::fs::write(f.0.join("m.gltf"), gltf("nowhere.bin")).unwrap();
     f.refuses(&["--mesh", "m.gltf", "-o", "m.png", &programs[0], &programs[1]], 1, "nowhere.bin");
     std::fs::write(f.0.join("m.obj"), "v 0 0 0\nf 1 2 3\n").unwrap();
     f.refuses(&["--mesh", "m.obj", "-o", "m.png", &programs[0], &programs[1]], 1, "R0007");
     f.refuses(&["--mesh", "teapot", "-o", "m.png", &programs[0], &programs[1]], 2, "triangle, quad, cube, sphere, and files");
+}
+
+const ENTRIES: &str = "@vertex fn v(@location(0) p: vec3f) -> @builtin(position) vec4f { return vec4(p.xy, 0.0, 1.0); }\n\
+                       @fragment fn red() -> @location(0) vec4f { return vec4(1.0, 0.0, 0.0, 1.0); }\n\
+                       @fragment fn green() -> @location(0) vec4f { return vec4(0.0, 1.0, 0.0, 1.0); }\n";
+
+#[test]
+fn an_entry_is_one_of_a_pictures_two_programs() {
+    let f = Folder::new("entries");
+    std::fs::write(f.0.join("e.wgsl"), ENTRIES).unwrap();
+    for (entry, colour) in [("red", [255, 0, 0, 255]), ("green", [0, 255, 0, 255])] {
+        f.draws(&["--size", "32x32", "--mesh", "quad", "--entry", entry, "-o", "e.png", "e.wgsl"]);
+        let image = f.image("e.png");
+        let middle = 4 * (16 * 32 + 16);
+        assert_eq!(image.rgba[middle..middle + 4], colour, "{entry}");
+    }
+    f.refuses(&["--mesh", "quad", "--entry", "blue", "-o", "e.png", "e.wgsl"], 1, "F0006");
+    f.refuses(&["--mesh", "quad", "-o", "e.png", "e.wgsl"], 1, "F0007");
+}
+
+#[test]
+fn a_buffer_that_nobody_gave_is_zero() {
+    let f = Folder::new("buffer");
+    let source = "@group(0) @binding(0) var<storage> b: array<vec4f>;\n\
+                  @fragment fn f() -> @location(0) vec4f { return b[1] + vec4(0.0, 0.0, 1.0, 1.0); }\n";
+    std::fs::write(f.0.join("b.wgsl"), source).unwrap();
+    let said = f.draws(&["--size", "8x8", "-o", "b.png", "b.wgsl"]);
+    assert!(said.contains("words of zero"), "{said}");
+    assert_eq!(f.image("b.png").rgba[..4], [0, 0, 255, 255]);
 }
 
 #[test]

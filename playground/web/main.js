@@ -40,7 +40,8 @@ function compile(example) {
   const chosen = all.some((e) => e.name === state.entry) ? state.entry : (all[0]?.name ?? "");
   entry.replaceChildren(...all.map((e) => new Option(`${e.name} (${e.stage})`, e.name, false, e.name === chosen)));
   byId("entries").hidden = all.length < 2;
-  const of = (stage) => all.find((e) => e.stage === stage)?.name ?? "";
+  // The chosen entry is its stage's part of the picture; the first one is the other's.
+  const of = (stage) => all.find((e) => e.stage === stage && e.name === chosen)?.name ?? all.find((e) => e.stage === stage)?.name ?? "";
   const both = of("vertex") && of("fragment");
   const request = {
     name: `${state.name}.${state.ending}`,

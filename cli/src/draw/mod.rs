@@ -68,12 +68,22 @@ impl Scene<'_> {
     fn load(a: &RenderArgs, camera: Camera) -> Result<Scene<'_>, Failure> {
         let mesh = a.mesh.as_deref().map(mesh).transpose()?;
         let last = &a.files[a.files.len() - 1];
-        let staged = |stage| SourceArgs { stage: Some(stage), ..a.source.clone() };
+        let staged = |stage, entry: &Option<String>| SourceArgs { stage: Some(stage), entry: entry.clone(), ..a.source.clone() };
+        // With a mesh the name of an entry means one of the two programs; the other one is the only one of its stage.
+        let mut named = a.source.entry.clone();
         let vertex = match mesh {
-            Some(_) => Some(load(&a.files[0], &staged(Stage::Vertex))?),
+            Some(_) => Some(match (load(&a.files[0], &staged(Stage::Vertex, &named)), &named) {
+                (Err(f), Some(_)) if f.has("F0006") => load(&a.files[0], &staged(Stage::Vertex, &None))?,
+                (Ok(v), Some(_)) => {
+                    // In two files both may have the name.
+                    named = if a.files.len() == 1 { None } else { named };
+                    v
+                }
+                (vertex, _) => vertex?,
+            }),
             None => None,
         };
-        let fragment = load_after(last, &staged(Stage::Fragment), vertex.as_ref())?;
+        let fragment = load_after(last, &staged(Stage::Fragment, &named), vertex.as_ref())?;
         if let Some(v) = &vertex {
             linked(v, &fragment, last)?;
         }

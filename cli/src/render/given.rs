@@ -74,6 +74,11 @@ impl Given {
                 insert(&mut file, "uniforms", leaf.name, value);
             }
         }
+        for decl in module.storage.values().filter(|d| lacks("storage", &d.name)) {
+            let words = decl.head.len() + ELEMENTS * decl.repeat.len();
+            notes.entry(decl.name.clone()).or_insert_with(|| format!("{words} words of zero"));
+            insert(&mut file, "storage", decl.name.clone(), json!(vec![0; words]));
+        }
         // A texel each, so that the names count as bound; the images follow below.
         let unbound: Vec<_> = module.textures.iter().filter(|(_, d)| lacks("textures", &d.name)).collect();
         for (_, d) in &unbound {
@@ -94,6 +99,9 @@ impl Given {
         Ok(env)
     }
 }
+
+/// Elements of a storage buffer that nobody gave, behind those that it always has.
+const ELEMENTS: usize = 64;
 
 fn insert(top: &mut Map<String, Value>, section: &str, name: String, value: Value) {
     if let Some(map) = top.entry(section).or_insert_with(|| Value::Object(Map::new())).as_object_mut() {

@@ -3,6 +3,10 @@
 use super::Mesh;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use gltf::Semantic;
+use gltf::accessor::DataType::{self, F32, U8, U16, U32};
+use gltf::accessor::Dimensions;
+use std::collections::BTreeSet;
 use thiserror::Error;
 
 /// The most corners of a mesh.
@@ -17,6 +21,20 @@ pub struct ModelError(String);
 
 fn fail<T>(message: impl Into<String>) -> Result<T, ModelError> {
     Err(ModelError(message.into()))
+}
+
+/// Whether an attribute has a type that the format allows for it, of those that are read here.
+fn readable(what: &Semantic, a: &gltf::Accessor) -> Result<(), ModelError> {
+    let (shapes, types): (&[Dimensions], &[DataType]) = match what {
+        Semantic::Positions | Semantic::Normals => (&[Dimensions::Vec3], &[F32]),
+        Semantic::TexCoords(_) => (&[Dimensions::Vec2], &[U8, U16, F32]),
+        Semantic::Colors(_) => (&[Dimensions::Vec3, Dimensions::Vec4], &[U8, U16, F32]),
+        _ => return Ok(()),
+    };
+    if shapes.contains(&a.dimensions()) && types.contains(&a.data_type()) {
+        return Ok(());
+    }
+    fail(format!("{} of the glTF model have a type that they cannot have: accessor {}", what.to_string(), a.index()))
 }
 
 impl Mesh {
@@ -61,7 +79,12 @@ impl Mesh {
         let identity = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
         let Some(scene) = file.default_scene().or_else(|| file.scenes().next()) else { return fail("the glTF model has no scene") };
         let mut work: Vec<(gltf::Node, [[f32; 4]; 4])> = scene.nodes().map(|n| (n, identity)).collect();
+        let mut placed = BTreeSet::new();
         while let Some((node, above)) = work.pop() {
+            // The format has trees only; what stands below itself would have no end.
+            if !placed.insert(node.index()) {
+                return fail(format!("node {} of the glTF model stands in two places", node.index()));
+            }
             let place = super::mesh::product(&above, &node.transform().matrix());
             if let Some(m) = node.mesh() {
                 m.primitives().try_for_each(|p| mesh.primitive(&p, &buffers, &place))?;
@@ -75,6 +98,10 @@ impl Mesh {
     fn primitive(&mut self, p: &gltf::Primitive, buffers: &[Vec<u8>], place: &[[f32; 4]; 4]) -> Result<(), ModelError> {
         if p.mode() != gltf::mesh::Mode::Triangles {
             return Ok(());
+        }
+        p.attributes().try_for_each(|(what, a)| readable(&what, &a))?;
+        if let Some(a) = p.indices().filter(|a| a.dimensions() != Dimensions::Scalar || !matches!(a.data_type(), U8 | U16 | U32)) {
+            return fail(format!("indices of the glTF model are no unsigned numbers: accessor {}", a.index()));
         }
         let r = p.reader(|b| buffers.get(b.index()).map(Vec::as_slice));
         let Some(positions) = r.read_positions() else { return fail("a part of the glTF model has no positions") };
