@@ -208,7 +208,7 @@ pub struct CompileArgs {
     /// Make one container of all programs, where the platform has that (PICA200: a vertex and a geometry program; Wii U: the stages of a pipeline, also without being asked where OUT ends in .gsh).
     #[arg(long)]
     pub link: bool,
-    /// What to write: bin container asm hex ir legal mir regalloc stats reflect map header vitagl vitagl-texture-size; gsh is the container of R700's chip latte.
+    /// What to write: bin container asm hex ir legal mir regalloc stats reflect map header vitagl vitagl-texture-size; gsh is the container of R700's chip latte; mif mif-constants mif-bench are the memories and the launch of Tesla's chip flexgripplus.
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_enum)]
     pub emit: Vec<Emit>,
     /// How to read the sources.
@@ -258,6 +258,9 @@ pub enum Emit {
     Vitagl,
     Gsh,
     VitaglTextureSize,
+    Mif,
+    MifConstants,
+    MifBench,
 }
 
 impl Emit {
@@ -279,6 +282,9 @@ impl Emit {
             Emit::Vitagl => "vitagl",
             Emit::Gsh => "gsh",
             Emit::VitaglTextureSize => "vitagl-texture-size",
+            Emit::Mif => "mif",
+            Emit::MifConstants => "mif-constants",
+            Emit::MifBench => "mif-bench",
         }
     }
     /// Whether the output is not text.

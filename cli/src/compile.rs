@@ -49,7 +49,14 @@ fn product(kind: Emit, file: &str, module: &Module, isa: &dyn TargetIsa, s: &Com
             Some(h) => h.clone(),
             None => words(&s.code).into_bytes(),
         },
-        Emit::Mir | Emit::Regalloc | Emit::Header | Emit::Vitagl | Emit::VitaglTextureSize => match s.extra.get(kind.name()) {
+        Emit::Mir
+        | Emit::Regalloc
+        | Emit::Header
+        | Emit::Vitagl
+        | Emit::VitaglTextureSize
+        | Emit::Mif
+        | Emit::MifConstants
+        | Emit::MifBench => match s.extra.get(kind.name()) {
             Some(b) => b.clone(),
             None => return Err(Failure::plain(1, "C0010", format!("target {} has no `{}` output", isa.name(), kind.name()))),
         },
@@ -171,6 +178,9 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
             kinds.push(*k);
         }
     }
+    if kinds.is_empty() && a.output.as_deref().is_some_and(deliver::is_image) {
+        kinds.push(Emit::Mif);
+    }
     if kinds.is_empty() {
         kinds.push(if to_stdout && !links(a) { Emit::Asm } else { Emit::Container });
     }
@@ -233,7 +243,9 @@ fn reflected(a: &CompileArgs, to_stdout: bool) -> Result<Option<Vec<Product>>, F
 /// The targets asked for, each once, and the chip. Without `--target` the one that the output's ending names; an ending, or
 /// `--emit gsh`, that only one chip has means that chip.
 fn targets(a: &CompileArgs, kinds: &[Emit]) -> Result<(Vec<&'static dyn TargetIsa>, Option<String>), Failure> {
+    let images = kinds.iter().any(|k| matches!(k, Emit::Mif | Emit::MifConstants | Emit::MifBench));
     let named = match a.output.as_deref().filter(|o| !o.is_dir()).and_then(deliver::target_of) {
+        None if images => deliver::of_images(),
         None if kinds.contains(&Emit::Gsh) => deliver::of_ending(Emit::Gsh.name()),
         other => other,
     };
@@ -259,7 +271,7 @@ fn targets(a: &CompileArgs, kinds: &[Emit]) -> Result<(Vec<&'static dyn TargetIs
     }
     let Some((isa, Some(chip))) = named else { return Ok((isas, a.codegen.chip.clone())) };
     if isas.iter().any(|i| i.name() != isa.name()) || given.is_some_and(|g| g != chip) {
-        let ending = isa.container_extension(Some(chip));
+        let ending = if images { "mif" } else { isa.container_extension(Some(chip)) };
         return Err(Failure::usage(format!("only target {} with --chip {chip} writes .{ending} files", isa.name())));
     }
     Ok((isas, Some(chip.to_string())))

@@ -42,6 +42,9 @@ fn ending(kind: Emit, isa: Option<&dyn TargetIsa>, chip: Option<&str>) -> &'stat
         Emit::Bin | Emit::Hex | Emit::Ir | Emit::Mir | Emit::Regalloc | Emit::Vitagl => kind.name(),
         // Only the builds of the library differ.
         Emit::VitaglTextureSize => Emit::Vitagl.name(),
+        Emit::Mif => "mif",
+        Emit::MifConstants => "constants.mif",
+        Emit::MifBench => "bench.vhd",
     }
 }
 
@@ -51,6 +54,17 @@ pub type Meant = (&'static dyn TargetIsa, Option<&'static str>);
 /// The one target and chip whose containers have a file's ending; no chip where the target's default has it.
 pub fn target_of(output: &Path) -> Option<Meant> {
     of_ending(&output.extension()?.to_str()?.to_ascii_lowercase())
+}
+
+/// Whether a file is named like a memory image of Tesla's chip flexgripplus.
+pub fn is_image(output: &Path) -> bool {
+    !output.is_dir() && output.extension().is_some_and(|e| e.eq_ignore_ascii_case("mif"))
+}
+
+/// The one chip that has memory images.
+pub fn of_images() -> Option<Meant> {
+    const CHIP: &str = "flexgripplus";
+    retroshade::targets().into_iter().find(|t| t.chips().contains(&CHIP)).map(|t| (t, Some(CHIP)))
 }
 
 /// As [`target_of`], by the ending.

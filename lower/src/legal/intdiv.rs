@@ -1,7 +1,7 @@
 //! Integer division. All exact for nonzero divisors; by zero the result is unspecified but never traps.
 //!
-//! Two ways for unknown divisors: by a float reciprocal and two float corrections (machines with float conversions and a
-//! 32-bit product), or by a scaled reciprocal and high products. Constant divisors need one high product.
+//! Three ways for unknown divisors: by a float reciprocal and two float corrections (machines with float conversions and a
+//! 32-bit product), by a scaled reciprocal and high products, or bit by bit. Constant divisors need one high product.
 
 use retroshade_ir::{Builder, Imm, InstData, IntCC, Opcode, Scalar, Type, Value};
 
@@ -81,6 +81,31 @@ fn by_high_product(b: &mut Builder, x: Value, y: Value) -> Estimate {
     Estimate { quotient: q, rest }.corrected(b, y)
 }
 
+/// The quotient bit by bit, for machines without floats: shifts, comparisons and differences only.
+fn by_bits(b: &mut Builder, x: Value, y: Value) -> Estimate {
+    let ty = b.func.ty(x);
+    let one = b.iconst(ty, 1);
+    let (mut quotient, mut rest) = (b.iconst(ty, 0), b.iconst(ty, 0));
+    for n in (0..32).rev() {
+        let place = b.iconst(ty, n);
+        let digit = b.ins(Opcode::Ushr, &[x, place]);
+        let digit = b.ins(Opcode::Iand, &[digit, one]);
+        let doubled = b.ins(Opcode::Ishl, &[rest, one]);
+        let next = b.ins(Opcode::Ior, &[doubled, digit]);
+        // Where the rest has its top bit, the doubled one has 33 bits, which no divisor has.
+        let fits = b.icmp(IntCC::Uge, next, y);
+        let zero = b.iconst(ty, 0);
+        let long = b.icmp(IntCC::Slt, rest, zero);
+        let fits = b.ins(Opcode::Ior, &[fits, long]);
+        let less = b.ins(Opcode::Isub, &[next, y]);
+        rest = b.select(fits, less, next);
+        let bit = b.iconst(ty, 1 << n);
+        let with = b.ins(Opcode::Ior, &[quotient, bit]);
+        quotient = b.select(fits, with, quotient);
+    }
+    Estimate { quotient, rest }
+}
+
 /// Multiplier and shift for a division by `d` (Granlund and Montgomery): quotient = (mulhi(x, m) [+ x, halved]) >> shift.
 fn magic(d: u32) -> (u32, u32, bool) {
     let bits = 32 - (d - 1).leading_zeros(); // ceil(log2 d)
@@ -134,6 +159,7 @@ struct Way {
 
 const FLOAT: Way = Way { estimate: by_reciprocal, high_products: false };
 const MULHI: Way = Way { estimate: by_high_product, high_products: true };
+const BITS: Way = Way { estimate: by_bits, high_products: true };
 
 impl Way {
     /// Whether the quotient by a constant needs no estimate.
@@ -228,4 +254,9 @@ pub fn by_float(b: &mut Builder, d: &InstData, _: Type) -> Option<Value> {
 /// Any of the four divisions through high products; constant divisors by a multiplication.
 pub fn by_mulhi(b: &mut Builder, d: &InstData, _: Type) -> Option<Value> {
     expand(b, d, MULHI)
+}
+
+/// Any of the four divisions bit by bit; constant divisors by a multiplication.
+pub fn bit_by_bit(b: &mut Builder, d: &InstData, _: Type) -> Option<Value> {
+    expand(b, d, BITS)
 }

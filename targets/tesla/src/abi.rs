@@ -3,6 +3,7 @@
 //! The layout is what the container's metadata tells a driver and what the simulator sets up. Source of the fixed parts:
 //! the ISA description, section 9.
 
+use crate::isa::chip::Chip;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::{Binding, Builtin, Function, Imm, Interpolation, Local, MemRef, Module, Opcode, Scalar, Stage};
 use retroshade_lower::CompileError;
@@ -102,6 +103,9 @@ pub struct Abi {
     /// Outside compute programs: the constant space of each storage buffer, as far as there are spaces.
     #[cfg_attr(feature = "elf", serde(default))]
     pub storage_spaces: Vec<Option<u8>>,
+    /// Where the chip has one global memory: the s[] byte offset of the storage buffers' addresses in it, one word each.
+    #[cfg_attr(feature = "elf", serde(default))]
+    pub storage_bases: Option<u32>,
     /// Byte offset of each shared variable in s[].
     pub shared: Vec<u32>,
     /// Tables of constants, and literals.
@@ -158,11 +162,11 @@ fn used_inputs(module: &Module) -> Vec<u32> {
 
 impl Abi {
     /// Lays out a legalised module.
-    pub fn new(module: &Module, chip: &str) -> Abi {
+    pub fn new(module: &Module, chip: &Chip) -> Abi {
         let mut abi = Abi {
             stage: module.stage.name().to_string(),
             entry: module.name.clone(),
-            chip: chip.to_string(),
+            chip: chip.name.to_string(),
             workgroup_size: module.workgroup_size,
             input_names: module.inputs.values().map(|i| i.name.clone()).collect(),
             output_names: module.outputs.values().map(|o| o.name.clone()).collect(),
@@ -223,8 +227,12 @@ impl Abi {
             Stage::Compute => {}
         }
         abi.lay_out_outputs(module);
-        abi.lay_out_uniforms(module);
+        abi.lay_out_uniforms(module, chip);
         let mut at = STORAGE_LENGTHS + 4 * module.storage.len() as u32;
+        if chip.flexgrip {
+            abi.storage_bases = Some(at);
+            at += 4 * module.storage.len() as u32;
+        }
         at = at.next_multiple_of(16);
         for s in module.shared.values() {
             abi.shared.push(at);
@@ -307,21 +315,23 @@ impl Abi {
             None => Ok(()),
         }
     }
-    /// One constant space per bind group and binding, in their order; the fifteenth and later ones share a space.
-    fn lay_out_uniforms(&mut self, module: &Module) {
+    /// One constant space per bind group and binding, in their order; the fifteenth and later ones share a space. Where the chip has
+    /// only one, all share it.
+    fn lay_out_uniforms(&mut self, module: &Module, chip: &Chip) {
         let mut blocks: Vec<(u32, u32)> = module.uniforms.values().map(|u| (u.group, u.binding)).collect();
         blocks.sort_unstable();
         blocks.dedup();
         let end = |key: (u32, u32)| {
             module.uniforms.values().filter(|u| (u.group, u.binding) == key).map(|u| u.offset + u.size()).max().unwrap_or(0)
         };
+        let (alone, last) = if chip.flexgrip { (0, 0) } else { (14, 14) };
         let mut places = Vec::new();
         let mut shared_base = 0;
         for (n, key) in blocks.iter().enumerate() {
-            if n < 14 {
+            if n < alone {
                 places.push((*key, n as u8, 0));
             } else {
-                places.push((*key, 14, shared_base));
+                places.push((*key, last, shared_base));
                 shared_base = end(*key).checked_next_multiple_of(256).map_or(u32::MAX, |n| n.saturating_add(shared_base));
             }
         }

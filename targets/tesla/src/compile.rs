@@ -1,17 +1,19 @@
 //! The straight line from a source module to code: legalise, select, place, emit, wrap.
 
 use crate::abi::Abi;
-use crate::container;
-use crate::emit;
+use crate::container::{self, mif};
+use crate::emit::{self, Machine};
 use crate::isa::chip::{self, Chip};
 use crate::isa::decode::space;
+use crate::isa::flexgrip;
+use crate::isa::lint;
 use crate::legal::{self, Prepared};
 use crate::place::{Aim, Room, halves_out_of_reach, place_all, sched, sink};
 use crate::reflect::reflect;
 use crate::search::{Laid, Search};
 use crate::select::combine::{self, Goal};
 use crate::select::mir::MInst;
-use crate::select::{self, Selected};
+use crate::select::{self, Selected, restrict};
 use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::{Module, Opcode, Span, Stage};
 use retroshade_lower::driver::{Phase, Trace};
@@ -50,6 +52,9 @@ fn select(
     if options.opt != OptLevel::O0 && combine::run(&mut selected.vcode, legal.stage, Goal::of(options.opt), abi) {
         selected.patterns.note("output.direct");
     }
+    if chip.flexgrip {
+        restrict::run(&mut selected.vcode, chip)?;
+    }
     Ok(selected)
 }
 
@@ -62,7 +67,7 @@ const MOST_UNROLLED: u32 = 1024;
 /// Compiles a verified source module.
 pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     let chip = chip::of_options(options)?;
-    let most = options.max_registers.unwrap_or(Room::WHOLE.registers).min(Room::WHOLE.registers);
+    let most = options.max_registers.unwrap_or(chip.registers()).min(chip.registers());
     let threads = if source.stage == Stage::Compute { source.workgroup_size.iter().map(|n| (*n).max(1)).product() } else { 0 };
     let needed = |registers| sched::workgroup(chip.register_file, threads, registers);
     let fits = |registers| registers <= most && needed(registers) <= chip.register_file;
@@ -72,7 +77,7 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
     }
     // Such a workgroup cannot be launched, or the caller wants fewer registers. As it is, then without unrolled loops, then with
     // values in l[].
-    let registers = (1..=most).rev().find(|r| fits(*r)).unwrap_or(0);
+    let registers = (1..=most.min(chip.room().registers)).rev().find(|r| fits(*r)).unwrap_or(0);
     let simple = Options { opt: options.opt.min(OptLevel::O1), ..options.clone() };
     for (options, spill) in [(options, false), (&simple, false), (&simple, true)] {
         let fuel = if options.opt == OptLevel::Os { 0 } else { FUELS[0] };
@@ -104,7 +109,7 @@ fn unroll(
         let mut trace = Trace::new(options);
         let prepared = legal::prepare(source, options, fuel, &mut trace)?;
         let unrolled = prepared.unrolled;
-        match generate(source, prepared, options, chip, Room::WHOLE, trace) {
+        match generate(source, prepared, options, chip, chip.room(), trace) {
             Ok(shader) => made.push(shader),
             Err(e @ CompileError::Limit { .. }) if unrolled => limit = limit.or(Some(e)),
             Err(e) => return Err(e),
@@ -141,8 +146,11 @@ fn generate(
     mut trace: Trace,
 ) -> Result<CompiledShader, CompileError> {
     let Prepared { module: legal, structure, .. } = prepared;
-    let mut abi = Abi::new(&legal, chip.name);
+    let mut abi = Abi::new(&legal, chip);
     within_reach(&abi, legal.stage)?;
+    if chip.flexgrip {
+        flexgrip::within_reach(&abi)?;
+    }
     let uniformity = Uniformity::new(&legal, legal.main());
     let mut selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
     let (mut placed, mut spilled) = place_all(&selected.vcode, abi.local_bytes, chip, room, Aim::Place, options)?;
@@ -152,7 +160,8 @@ fn generate(
     }
     let blocks = selected.blocks.clone();
     let bytes = |placed: &Placed<MInst>| {
-        emit::emit(placed, &structure.nodes, &blocks, &uniformity, space(legal.stage), room, options.opt != OptLevel::O0)
+        let machine = Machine { chip, space: space(legal.stage), room };
+        emit::emit(placed, &structure.nodes, &blocks, &uniformity, machine, options.opt != OptLevel::O0)
     };
     trace.text(Phase::Select, || mir_text(&selected));
     let laid_spilled = spilled;
@@ -199,13 +208,14 @@ pub fn phases(
     let chip = chip::of_options(options)?;
     let Prepared { module: legal, structure, .. } = legal::prepare(source, options, FUELS[0], &mut Trace::off())?;
     lap("optimise and legalise");
-    let mut abi = Abi::new(&legal, chip.name);
+    let mut abi = Abi::new(&legal, chip);
     let uniformity = Uniformity::new(&legal, legal.main());
     let selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
     lap("select");
     let (placed, _) = place_all(&selected.vcode, abi.local_bytes, chip, Room::WHOLE, Aim::Place, options)?;
     lap("place (regalloc2)");
-    emit::emit(&placed, &structure.nodes, &selected.blocks, &uniformity, space(legal.stage), Room::WHOLE, true)?;
+    let machine = Machine { chip, space: space(legal.stage), room: Room::WHOLE };
+    emit::emit(&placed, &structure.nodes, &selected.blocks, &uniformity, machine, true)?;
     lap("emit");
     Ok(out)
 }
@@ -241,10 +251,20 @@ fn finish(source: &Module, compiled: Compiled, wanted: &Options, mut trace: Trac
     let instructions = u64::from(stats.instructions.max(1));
     stats.detail.insert("short_percent", 100 * u64::from(code.counts[0]) / instructions);
     stats.detail.insert("centibytes_per_instruction", 100 * u64::from(stats.bytes) / instructions);
+    if chip.flexgrip {
+        flexgrip::program_fits(code.bytes.len())?;
+    }
+    // Nothing slips through: every word is one that the chip executes.
+    if let Some(what) = lint::first_stranger(&code.bytes, legal.stage, chip) {
+        return Err(CompileError::unsupported("T0044", Span::NONE, what));
+    }
     let reflection = reflect(source, &abi);
     let container = container::write(&code, &abi).map_err(CompileError::Internal)?;
     let mut asm = String::new();
     let mut extra = indexmap::IndexMap::new();
+    if chip.flexgrip {
+        extra.extend(mif::images(&code, &abi, source));
+    }
     if wanted.texts {
         asm = crate::isa::listing::listing(&code.bytes, &options).map_err(|e| CompileError::Internal(e.message))?;
         trace.text(Phase::Emit, || asm.clone());

@@ -3,6 +3,7 @@
 use crate::container;
 use crate::isa::chip;
 use crate::isa::decode::size_of;
+use crate::isa::flexgrip;
 use crate::isa::forms::TABLE;
 use crate::isa::listing::{spaces, word_text};
 use crate::isa::parse;
@@ -59,6 +60,19 @@ impl TargetIsa for Tesla {
     fn limits(&self, chip: Option<&str>) -> Vec<(&'static str, String)> {
         let c = chip.and_then(chip::by_name).unwrap_or(&chip::CHIPS[0]);
         let yes = |b: bool| if b { "yes" } else { "no" }.to_string();
+        if c.flexgrip {
+            return vec![
+                ("chip", c.name.to_string()),
+                ("stages", "compute; whole numbers, of floats only products".to_string()),
+                ("$r registers", format!("{} of 32 bits", flexgrip::REGISTERS)),
+                ("register file of a multiprocessor", format!("{} words", c.register_file)),
+                ("constant memory", format!("{} bytes", flexgrip::CONSTANT_BYTES)),
+                ("global memory", format!("{} bytes, seven buffers", flexgrip::GLOBAL_BYTES)),
+                ("shared memory s[]", "16 KiB a workgroup".to_string()),
+                ("threads per workgroup", "512".to_string()),
+                ("divergence stack", format!("{} entries", flexgrip::STACK)),
+            ];
+        }
         vec![
             ("chip", c.name.to_string()),
             ("$r registers", "126 of 32 bits, shared by up to 32 threads of a warp; halves in $r0-$r63".to_string()),

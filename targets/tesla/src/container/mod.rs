@@ -2,6 +2,7 @@
 
 #[cfg(feature = "elf")]
 mod elf;
+pub mod mif;
 #[cfg(feature = "elf")]
 pub use elf::{read, write};
 

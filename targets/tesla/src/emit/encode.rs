@@ -2,6 +2,8 @@
 //!
 //! The form's own template says which part goes where, so nothing here knows a bit position.
 
+use crate::isa::chip::Chip;
+use crate::isa::decode::Insn;
 use crate::isa::forms::{AddOp, CP, IMM_SHIFT, Op, Shape, TABLE, TForm, field};
 use crate::isa::operand::{Item, Operand, Reach, S_TYPES, SOURCES, Size, Width, template};
 use crate::select::mir::{Dst, Extra, Index, MInst, Part, Src};
@@ -47,6 +49,15 @@ pub struct Setting {
     pub short_zero: bool,
     /// Which `$a` holds the instruction's index.
     pub a: u8,
+    /// The chip, which may lack forms.
+    pub chip: &'static Chip,
+}
+
+impl Setting {
+    /// Whether the chip executes a form with these values right.
+    fn takes(&self, word: &Word) -> bool {
+        !self.chip.flexgrip || self.chip.lacks(&Insn { d: word.clone(), space: self.space }).is_none()
+    }
 }
 
 /// The instruction in any form of a shape.
@@ -57,7 +68,7 @@ pub fn encode(i: &MInst, shape: Shape, s: &Setting) -> Option<Word> {
         let i = MInst { op, ..i.clone() }.with(field!(cent), true);
         return forms_of(op, shape).iter().find_map(|f| fill(&i, *f, s));
     }
-    forms_of(i.op, shape).iter().find_map(|f| fill(i, *f, s))
+    forms_of(i.op, shape).iter().find_map(|f| fill(i, *f, s).filter(|w| s.takes(w)))
 }
 
 struct Fill<'a> {

@@ -3,7 +3,7 @@
 use crate::emit::Code;
 use crate::emit::effects::{Set, Tracker};
 use crate::emit::pairing::{EXACT, Item, choose, fixed_order};
-use crate::isa::forms::{BAR, Cond, End, FORMS, NOP, Shape, Syn, TABLE, field, word};
+use crate::isa::forms::{BAR, Cond, End, FORMS, NOP, RET, Shape, Syn, TABLE, field, word};
 use crate::select::mir::MInst;
 use retroshade_emit::layout::{Filler, Fixup, Label, Layout, Rule};
 use retroshade_emit::{EncodeError, FormId, Word};
@@ -88,7 +88,7 @@ pub(super) fn layout(lines: Vec<Line>, code: Layout<Syn, Span>, pair: bool) -> R
     let mut run: Vec<Enc> = Vec::new();
     let mut join = false;
     // A program whose loop never ends ends nowhere, yet its code does.
-    let endless = !lines.iter().any(|l| matches!(l, Line::Exit));
+    let endless = !lines.iter().any(|l| matches!(l, Line::Exit | Line::Control(Control { form: RET, pred: None, .. })));
     for line in lines {
         match line {
             Line::Inst(e) => run.push(*e),

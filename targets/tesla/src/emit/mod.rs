@@ -3,6 +3,11 @@
 //! ```text
 //!   if:   [joinat M] (!c) bra E; then; bra M; E: else; M: join …        loop: [prebrk X] H: …; bra H; X:
 //! ```
+//! Without `break` and `exit` (FlexGripPlus):
+//!
+//! ```text
+//!   loop: [joinat X] H: …; (!c) bra A; …; (c) bra X; bra H; A: arm that leaves; bra X; X: join …           end: ret
+//! ```
 //! Branches whose condition is the same in the whole warp need neither joinat nor prebrk; short arms are predicated.
 
 mod effects;
@@ -13,10 +18,13 @@ pub mod pairing;
 use crate::emit::effects::{meets, put, touched};
 use crate::emit::encode::{Setting, encode, number};
 use crate::emit::lines::{Control, Enc, Line, Predicate, layout};
+use crate::isa::chip::Chip;
+use crate::isa::flexgrip;
 use crate::isa::forms::{Access, BAR, BRA, BRK, CP, Cond, DISCARD, JOINAT, LogicOp, Op, PREBRK, RET, Shape, Syn, TABLE, field};
 use crate::legal::converge::has_break;
 use crate::place::{Room, SCRATCH};
 use crate::select::mir::{Dst, Extra, Index, MInst, Src};
+use crate::select::restrict::lacking;
 use cranelift_entity::SecondaryMap;
 use retroshade_emit::FormId;
 use retroshade_emit::layout::{Label, Layout};
@@ -42,6 +50,15 @@ pub struct Code {
     pub control: u32,
 }
 
+/// A loop around the code at hand.
+struct Loop<'a> {
+    exit: Label,
+    /// Whether lanes leave apart.
+    apart: bool,
+    /// Arms that leave it, which follow its body.
+    behind: Vec<(Label, &'a [Node])>,
+}
+
 struct Emitter<'a> {
     placed: &'a Placed<MInst>,
     blocks: &'a SecondaryMap<Block, u32>,
@@ -49,9 +66,11 @@ struct Emitter<'a> {
     setting: Setting,
     lines: Vec<Line>,
     code: Layout<Syn, Span>,
-    /// Innermost loop: exit label and whether lanes leave apart.
-    loops: Vec<(Label, bool)>,
+    /// Innermost loop last.
+    loops: Vec<Loop<'a>>,
     joins: u32,
+    /// The most entries that the divergence stack has.
+    stack: u32,
     /// What `$a1`…`$a3` hold: register and shift.
     address: [Option<Index>; 4],
     next_a: u8,
@@ -60,18 +79,28 @@ struct Emitter<'a> {
     last: bool,
 }
 
-/// Emits code placed in so much room.
+/// What code is emitted for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Machine {
+    pub chip: &'static Chip,
+    /// The stage as a decode space.
+    pub space: u32,
+    /// What placement had.
+    pub room: Room,
+}
+
+/// Emits code that was placed.
 pub(crate) fn emit(
     placed: &Placed<MInst>,
     nodes: &[Node],
     blocks: &SecondaryMap<Block, u32>,
     uniformity: &Uniformity,
-    space: u32,
-    room: Room,
+    machine: Machine,
     pair: bool,
 ) -> Result<Code, CompileError> {
+    let Machine { chip, space, room } = machine;
     let registers = count_registers(placed, room);
-    let setting = Setting { space, short_zero: registers <= 60, a: 0 };
+    let setting = Setting { space, short_zero: registers <= 60 && !chip.flexgrip, a: 0, chip };
     let mut e = Emitter {
         placed,
         blocks,
@@ -81,12 +110,18 @@ pub(crate) fn emit(
         code: Layout::new(&TABLE),
         loops: Vec::new(),
         joins: 0,
+        stack: 0,
         address: [None; 4],
         next_a: 0,
         room,
-        last: true,
+        // All lanes meet at the one `ret` of a chip without `exit`.
+        last: !chip.flexgrip,
     };
     e.walk(nodes)?;
+    if chip.flexgrip && e.stack > flexgrip::STACK {
+        let what = "branches are nested too deeply for the divergence stack";
+        return Err(CompileError::limit("T0113", Span::NONE, what, e.stack.into(), flexgrip::STACK.into()));
+    }
     let mut code = layout(e.lines, e.code, pair)?;
     // Programs of the pipeline take four at least.
     code.registers = registers.max(if space == CP { 1 } else { 4 });
@@ -161,7 +196,7 @@ impl<'a> Emitter<'a> {
         self.lines.push(Line::Control(Control { form, label, pred }));
     }
 
-    fn walk(&mut self, nodes: &[Node]) -> Result<(), CompileError> {
+    fn walk(&mut self, nodes: &'a [Node]) -> Result<(), CompileError> {
         let last = self.last;
         for (n, node) in nodes.iter().enumerate() {
             self.last = last && self.is_end(&nodes[n + 1..]);
@@ -171,30 +206,64 @@ impl<'a> Emitter<'a> {
                 Node::Loop { body, .. } => {
                     let apart = self.leaves_apart(body);
                     let (head, exit) = (self.label(), self.label());
-                    if apart {
+                    if apart && self.has_break_forms() {
                         self.control(PREBRK, Some(exit), None);
+                    } else if apart {
+                        self.open(exit);
                     }
                     self.bind(head);
-                    self.loops.push((exit, apart));
+                    self.loops.push(Loop { exit, apart, behind: Vec::new() });
                     self.last = false;
                     self.walk(body)?;
-                    self.loops.pop();
                     self.control(BRA, Some(head), None);
+                    self.arms_behind()?;
+                    self.loops.pop();
                     self.bind(exit);
-                }
-                Node::Break => {
-                    let (exit, apart) = *self.loops.last().ok_or_else(|| CompileError::Internal("a break outside a loop".into()))?;
-                    if apart {
-                        self.control(BRK, None, None);
-                    } else {
-                        self.control(BRA, Some(exit), None);
+                    if apart && !self.has_break_forms() {
+                        self.close();
                     }
                 }
+                Node::Break => self.leave(None)?,
                 Node::Continue => return Err(CompileError::Internal("a continue that was not asked for".into())),
             }
         }
         self.last = last;
         Ok(())
+    }
+    fn has_break_forms(&self) -> bool {
+        self.setting.chip.has_op(Op::Brk)
+    }
+    /// Leaves the innermost loop, under a condition or not. Lanes that branch to its exit come first, meet its `join` there and are
+    /// followed by the rest, so that each departure takes one entry of the stack for a moment only.
+    fn leave(&mut self, pred: Option<Predicate>) -> Result<(), CompileError> {
+        let Some(Loop { exit, apart, .. }) = self.loops.last() else {
+            return Err(CompileError::Internal("a break outside a loop".into()));
+        };
+        let (exit, apart) = (*exit, *apart);
+        if apart && self.has_break_forms() {
+            self.control(BRK, None, pred);
+        } else {
+            self.control(BRA, Some(exit), pred);
+        }
+        Ok(())
+    }
+    /// The arms that leave the innermost loop; each may put off others.
+    fn arms_behind(&mut self) -> Result<(), CompileError> {
+        while let Some((label, arm)) = self.loops.last_mut().and_then(|l| l.behind.pop()) {
+            self.bind(label);
+            self.arm(arm)?;
+        }
+        Ok(())
+    }
+    /// A place where lanes meet, with the entries that it takes: its own, and one of the lanes that are yet to come.
+    fn open(&mut self, at: Label) {
+        self.joins += 1;
+        self.stack = self.stack.max(2 * self.joins);
+        self.control(JOINAT, Some(at), None);
+    }
+    fn close(&mut self) {
+        self.joins -= 1;
+        self.lines.push(Line::Join);
     }
     /// Whether lanes may leave a loop in different rounds: some break of it stands under a condition that differs.
     fn leaves_apart(&self, body: &[Node]) -> bool {
@@ -240,7 +309,7 @@ impl<'a> Emitter<'a> {
         })
     }
 
-    fn branch(&mut self, from: Block, then: &[Node], other: &[Node]) -> Result<(), CompileError> {
+    fn branch(&mut self, from: Block, then: &'a [Node], other: &'a [Node]) -> Result<(), CompileError> {
         let (c, code) = self.condition(from)?;
         let divergent = self.uniformity.is_divergent_branch(from);
         // A bare break.
@@ -248,13 +317,15 @@ impl<'a> Emitter<'a> {
             if let [front @ .., Node::Break] = arm
                 && self.is_empty(front)
             {
-                let (exit, apart) = *self.loops.last().ok_or_else(|| CompileError::Internal("a break outside a loop".into()))?;
-                if apart {
-                    self.control(BRK, None, Some((c, code)));
-                } else {
-                    self.control(BRA, Some(exit), Some((c, code)));
-                }
+                self.leave(Some((c, code)))?;
                 return self.walk(rest);
+            }
+            if divergent && !self.has_break_forms() && matches!(arm, [.., Node::Break]) {
+                let behind = self.label();
+                self.control(BRA, Some(behind), Some((c, code)));
+                let Some(around) = self.loops.last_mut() else { return Err(CompileError::Internal("a break outside a loop".into())) };
+                around.behind.push((behind, arm));
+                return self.arm(rest);
             }
         }
         let (empty_then, empty_other) = (self.is_empty(then), self.is_empty(other));
@@ -273,11 +344,10 @@ impl<'a> Emitter<'a> {
         let leaves = has_break(then) || has_break(other);
         // Threads that have nothing left to do need not meet. An arm that leaves the loop does not reach the merge; then lanes go on
         // apart: where they are needed together, legalisation has moved the break behind the merge.
-        let join = divergent && !self.last && self.joins < 7 && !leaves;
+        let join = divergent && !self.last && (self.joins < 7 || self.setting.chip.flexgrip) && !leaves;
         let merge = self.label();
         if join {
-            self.joins += 1;
-            self.control(JOINAT, Some(merge), None);
+            self.open(merge);
         }
         if empty_then {
             self.control(BRA, Some(merge), Some((c, code)));
@@ -302,12 +372,11 @@ impl<'a> Emitter<'a> {
         }
         self.bind(merge);
         if join {
-            self.joins -= 1;
-            self.lines.push(Line::Join);
+            self.close();
         }
         Ok(())
     }
-    fn arm(&mut self, nodes: &[Node]) -> Result<(), CompileError> {
+    fn arm(&mut self, nodes: &'a [Node]) -> Result<(), CompileError> {
         self.address = [None; 4];
         self.walk(nodes)
     }
@@ -365,7 +434,11 @@ impl<'a> Emitter<'a> {
                 PlacedInst::Inst(i, span) => match i.extra {
                     Extra::Jump | Extra::Branch(..) | Extra::Entry(_) | Extra::Undefined => {}
                     Extra::Exit(_) => {
-                        self.lines.push(Line::Exit);
+                        if self.setting.chip.flexgrip {
+                            self.control(RET, None, None);
+                        } else {
+                            self.lines.push(Line::Exit);
+                        }
                         continue;
                     }
                     Extra::Bar => {
@@ -421,12 +494,30 @@ impl<'a> Emitter<'a> {
                 self.copy(from, t, out, None)?;
                 self.copy_flag(t, to, out)
             }
+            (true, _) if !self.setting.chip.has_op(Op::MovFromC) => self.flag_as_word(from, to, out),
+            (false, true) if !self.setting.chip.has_op(Op::MovToC) => {
+                let r = Src::reg(Reg::Placed(from));
+                let test = MInst { cdst: Some(Reg::Placed(to)), ..MInst::new(Op::Logic, Dst::Discard, &[r, r]) };
+                self.finish(test.with(field!(lop), LogicOp::Or), Span::NONE, out, None, 0)
+            }
             (true, _) => {
                 self.finish(MInst::new(Op::MovFromC, Dst::Reg(Reg::Placed(to)), &[Src::reg(Reg::Placed(from))]), Span::NONE, out, None, 0)
             }
             (false, true) => self.finish(to_flag(Reg::Placed(from), to), Span::NONE, out, None, 0),
             _ => self.copy(from, to, out, None),
         }
+    }
+
+    /// What is not 0 exactly where the flags are not those of 0; on this chip nothing else is asked of them.
+    fn flag_as_word(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Enc>) -> Result<(), CompileError> {
+        let to = Reg::Placed(to);
+        self.finish(MInst::new(Op::Mov, Dst::Reg(to), &[Src::Imm(1)]), Span::NONE, out, None, 0)?;
+        let zero = MInst {
+            pred: Some((Reg::Placed(from), Cond::Equal)),
+            tied: Some(to),
+            ..MInst::new(Op::Logic, Dst::Reg(to), &[Src::reg(to), Src::reg(to)])
+        };
+        self.finish(zero.with(field!(lop), LogicOp::Xor), Span::NONE, out, None, 0)
     }
 
     /// An atomic operation on s[]: every thread that gets the word's lock computes, stores, unlocks and leaves the loop.
@@ -577,6 +668,9 @@ impl<'a> Emitter<'a> {
         let long = encode(&i, Shape::Long, &s).or_else(|| encode(&i, Shape::Imm, &s));
         let long = long.or_else(|| encode(&i, Shape::Control, &s)).ok_or_else(|| {
             use retroshade_lower::MachInst;
+            if s.chip.flexgrip {
+                return lacking(s.chip, &format!("any form of `{}`", i.text()), span);
+            }
             CompileError::Internal(format!("no form takes `{}`", i.text()))
         })?;
         let (reads, writes) = touched(&i, a);

@@ -1,6 +1,9 @@
 //! The chips of the family and what each has. Source: the ISA description, section 11.
 
-use crate::isa::forms::Feature;
+use crate::isa::decode::Insn;
+use crate::isa::flexgrip;
+use crate::isa::forms::{Feature, Op};
+use crate::place::{REGISTERS, Room};
 use retroshade_lower::{CompileError, Options, TextError, TextOptions};
 
 /// A chip.
@@ -18,10 +21,12 @@ pub struct Chip {
     pub d3d101: bool,
     /// 32-bit registers of a multiprocessor.
     pub register_file: u32,
+    /// The open VHDL model of a G80, which executes only what [`flexgrip`] says.
+    pub flexgrip: bool,
 }
 
 const fn chip(name: &'static str, sm11: bool, sm12: bool, fp64: bool, d3d101: bool) -> Chip {
-    Chip { name, sm11, sm12, fp64, d3d101, register_file: if sm12 { 16384 } else { 8192 } }
+    Chip { name, sm11, sm12, fp64, d3d101, register_file: if sm12 { 16384 } else { 8192 }, flexgrip: false }
 }
 
 /// All chips, the default first.
@@ -40,16 +45,18 @@ pub const CHIPS: &[Chip] = &[
     chip("gt216", true, true, false, true),
     chip("gt218", true, true, false, true),
     chip("mcp89", true, true, false, true),
+    Chip { register_file: flexgrip::REGISTER_FILE, flexgrip: true, ..chip("flexgripplus", false, false, false, false) },
 ];
 
 /// The names, for the command line.
-pub const NAMES: &[&str] = &["g84", "g80", "g86", "g92", "g94", "g96", "g98", "g200", "mcp77", "mcp79", "gt215", "gt216", "gt218", "mcp89"];
+pub const NAMES: &[&str] =
+    &["g84", "g80", "g86", "g92", "g94", "g96", "g98", "g200", "mcp77", "mcp79", "gt215", "gt216", "gt218", "mcp89", "flexgripplus"];
 
 /// Arguments that a texture instruction takes at most.
 pub const MOST_ARGUMENTS: usize = 4;
 
 /// Every instruction that any chip has.
-pub const EVERYTHING: Chip = Chip { name: "any", sm11: true, sm12: true, fp64: true, d3d101: true, register_file: 16384 };
+pub const EVERYTHING: Chip = Chip { name: "any", sm11: true, sm12: true, fp64: true, d3d101: true, register_file: 16384, flexgrip: false };
 
 /// Finds a chip by name.
 pub fn by_name(name: &str) -> Option<&'static Chip> {
@@ -71,6 +78,23 @@ pub(crate) fn of_text(options: &TextOptions) -> Result<Chip, TextError> {
 }
 
 impl Chip {
+    /// What of an instruction the chip does not execute right, beside what its features say.
+    pub fn lacks(&self, i: &Insn) -> Option<&'static str> {
+        if self.flexgrip { flexgrip::lacks(i) } else { None }
+    }
+    /// Whether the chip executes some form of an operation right.
+    pub fn has_op(&self, op: Op) -> bool {
+        !self.flexgrip || flexgrip::has(op)
+    }
+    /// What placement has at first.
+    pub(crate) const fn room(&self) -> Room {
+        if self.flexgrip { Room { registers: flexgrip::REGISTERS, spill: false } } else { Room::WHOLE }
+    }
+    /// The registers that a program may take.
+    pub const fn registers(&self) -> u32 {
+        // One more than placement has: a `$c` passes through it.
+        if self.flexgrip { flexgrip::REGISTERS + 1 } else { REGISTERS }
+    }
     /// Whether the chip has a feature.
     pub const fn has(&self, f: Feature) -> bool {
         match f {

@@ -84,7 +84,10 @@ pub fn available(insn: &Insn, chip: &Chip) -> Result<(), String> {
     let syn = &insn.form().ext;
     let more = syn.more.filter(|(field, value, _)| insn.d[*field] == *value).map(|m| m.2);
     match [Some(syn.feature), more].into_iter().flatten().find(|f| !chip.has(*f)) {
-        None => Ok(()),
+        None => match chip.lacks(insn) {
+            None => Ok(()),
+            Some(what) => Err(format!("`{}`: {} does not execute {what} right", insn.form().name, chip.name)),
+        },
         Some(f) => Err(format!("`{}` needs {}, which {} lacks", insn.form().name, need(f), chip.name)),
     }
 }

@@ -1,10 +1,11 @@
 //! What the hardware forbids or makes no sense, found in code words. Rules: the ISA description, sections 2, 7 and 12.
 
-use crate::isa::chip;
-use crate::isa::decode::{Insn, decode};
+use crate::isa::chip::{self, Chip};
+use crate::isa::decode::{Insn, decode, space};
 use crate::isa::forms::{Cond, End, Shape, field};
 use crate::isa::listing::{spaces, words};
 use crate::isa::op::Op;
+use retroshade_ir::Stage;
 use retroshade_lower::{TextError, TextOptions};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +30,7 @@ pub fn lint(code: &[u8], registers: Option<u32>, options: &TextOptions) -> Resul
                 continue;
             }
         };
-        ends |= insn.get(field!(end)) == End::Exit as u64;
+        ends |= insn.get(field!(end)) == End::Exit as u64 || chip.flexgrip && insn.op() == Op::Ret;
         for message in rules(insn, &starts, registers) {
             report(*at, message);
         }
@@ -39,9 +40,19 @@ pub fn lint(code: &[u8], registers: Option<u32>, options: &TextOptions) -> Resul
         waiting(&program).into_iter().for_each(|(at, message)| report(at, message));
     }
     if !ends && !words.is_empty() {
-        report(words[words.len() - 1].0, "no instruction ends the program (`exit`)".to_string());
+        let end = if chip.flexgrip { "ret" } else { "exit" };
+        report(words[words.len() - 1].0, format!("no instruction ends the program (`{end}`)"));
     }
     Ok(found)
+}
+
+/// The first instruction that a chip does not execute right, of code that is all instructions.
+pub(crate) fn first_stranger(code: &[u8], stage: Stage, chip: &Chip) -> Option<String> {
+    if !chip.flexgrip {
+        return None;
+    }
+    let all = words(code).ok()?;
+    all.into_iter().find_map(|(_, word, _)| decode(word, space(stage), chip).err())
 }
 
 fn rules(i: &Insn, starts: &BTreeSet<u32>, registers: Option<u32>) -> Vec<String> {

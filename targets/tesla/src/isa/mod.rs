@@ -4,6 +4,7 @@ pub mod arith;
 pub mod chip;
 pub mod decode;
 pub mod effects;
+pub mod flexgrip;
 pub mod forms;
 pub mod lint;
 pub mod listing;

@@ -11,19 +11,27 @@ use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::{Block, Function, Imm, Module, Opcode, Stage, TexLod};
 use retroshade_lower::structure::Node;
 
-/// A branch on which lanes disagree, with a break on a way that may also come to its merge, in a loop that needs its lanes together.
-pub(crate) fn break_over_join(m: &Module, f: &Function, nodes: &[Node]) -> Option<Block> {
+/// A branch on which lanes disagree, with a break on a way that may also come to its merge, in a loop that needs its lanes together:
+/// one that looks around, or any where there is no `break`.
+pub(crate) fn break_over_join(m: &Module, f: &Function, nodes: &[Node], always: bool) -> Option<Block> {
     let mut uniformity = None;
     let mut diverges = |b: Block| uniformity.get_or_insert_with(|| Uniformity::new(m, f)).is_divergent_branch(b);
-    search(m, f, nodes, false, &mut diverges)
+    search(m, f, nodes, Needs { always, now: false }, &mut diverges)
 }
 
-fn search(m: &Module, f: &Function, nodes: &[Node], together: bool, diverges: &mut dyn FnMut(Block) -> bool) -> Option<Block> {
+/// Whether lanes must meet: in every loop, and in the one at hand.
+#[derive(Clone, Copy)]
+struct Needs {
+    always: bool,
+    now: bool,
+}
+
+fn search(m: &Module, f: &Function, nodes: &[Node], together: Needs, diverges: &mut dyn FnMut(Block) -> bool) -> Option<Block> {
     nodes.iter().find_map(|n| match n {
-        Node::Loop { body, .. } => search(m, f, body, looks_around(m, f, body), diverges),
+        Node::Loop { body, .. } => search(m, f, body, Needs { now: together.always || looks_around(m, f, body), ..together }, diverges),
         Node::If { from, then, other, .. } => {
             let crosses = |arm: &[Node]| has_break(arm) && comes_to_its_end(arm);
-            if together && (crosses(then) || crosses(other)) && diverges(*from) {
+            if together.now && (crosses(then) || crosses(other)) && diverges(*from) {
                 return Some(*from);
             }
             search(m, f, then, together, diverges).or_else(|| search(m, f, other, together, diverges))

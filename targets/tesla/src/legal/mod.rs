@@ -34,6 +34,23 @@ const RULES: &[(Opcode, legal::Rule)] = &[
     (Opcode::Smulhi, legal::mul::smulhi_umulhi),
 ];
 
+/// What else becomes of integer operations where a chip lacks minimum and maximum, carries and floats.
+const PLAIN_RULES: &[(Opcode, legal::Rule)] = &[
+    (Opcode::Umin, legal::bits::int_min_max),
+    (Opcode::Umax, legal::bits::int_min_max),
+    (Opcode::Smin, legal::bits::int_min_max),
+    (Opcode::Smax, legal::bits::int_min_max),
+    (Opcode::Umulhi, legal::mul::umulhi_imul),
+    (Opcode::FindUmsb, legal::bits::find_umsb_search),
+    (Opcode::Bfi, legal::bits::bfi),
+    (Opcode::Ubfe, legal::bits::bfe),
+    (Opcode::Sbfe, legal::bits::bfe),
+    (Opcode::Udiv, legal::intdiv::bit_by_bit),
+    (Opcode::Urem, legal::intdiv::bit_by_bit),
+    (Opcode::Sdiv, legal::intdiv::bit_by_bit),
+    (Opcode::Srem, legal::intdiv::bit_by_bit),
+];
+
 /// Lanes of a value in the new function.
 pub(crate) type Lanes = SmallVec<[Value; 4]>;
 
@@ -62,6 +79,11 @@ pub(crate) fn prepare(source: &Module, options: &Options, fuel: u32, trace: &mut
     if source.geometry.is_some_and(|g| g.input == Primitive::Patch) {
         let m = "geometry programs of these machines read points, lines and triangles, no patches";
         return Err(CompileError::unsupported("T0024", Span::NONE, m));
+    }
+    let chip = crate::isa::chip::of_options(options)?;
+    if chip.flexgrip && source.stage != Stage::Compute {
+        let m = format!("{} runs compute programs only, and this is a {} program", chip.name, source.stage.name());
+        return Err(CompileError::unsupported("T0044", Span::NONE, m));
     }
     let mut m = source.clone();
     let passes = PassOptions {
@@ -93,7 +115,8 @@ pub(crate) fn prepare(source: &Module, options: &Options, fuel: u32, trace: &mut
     // What the source leaves open is 0. What structurising leaves open is never read.
     define_undefined(m.main_mut());
     let mut main = std::mem::take(m.main_mut());
-    let structure = structurise_with(&mut main, StructureOptions::default(), &|f, nodes| converge::break_over_join(&m, f, nodes));
+    let structure =
+        structurise_with(&mut main, StructureOptions::default(), &|f, nodes| converge::break_over_join(&m, f, nodes, chip.flexgrip));
     *m.main_mut() = main;
     let structure = structure?;
     if m.stage == Stage::Fragment {
@@ -103,8 +126,12 @@ pub(crate) fn prepare(source: &Module, options: &Options, fuel: u32, trace: &mut
     // Here, and not before: loops whose bounds they show are not unrolled for it.
     declare_ranges(&mut m);
     m.main_mut().resolve_aliases();
-    legal::apply(m.main_mut(), RULES);
-    legalise(&mut m, LegalOptions { contract: options.fp_contract, chip: crate::isa::chip::of_options(options)? })?;
+    if chip.flexgrip {
+        legal::apply(m.main_mut(), &[RULES, PLAIN_RULES].concat());
+    } else {
+        legal::apply(m.main_mut(), RULES);
+    }
+    legalise(&mut m, LegalOptions { contract: options.fp_contract, chip })?;
     let clean = PassOptions { numerics: &crate::legal::numerics::TeslaNumerics, ..passes };
     if passes.level > 0 {
         passes::sequence(&mut m, &["gvn", "dce", "gvn", "dce"], &clean);

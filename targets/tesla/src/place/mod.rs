@@ -9,6 +9,7 @@ pub(crate) mod sched;
 pub(crate) mod sink;
 
 use crate::isa::chip::Chip;
+use crate::isa::flexgrip;
 use crate::select::mir::{Extra, GPR, MInst, Part, Src};
 use retroshade_lower::{
     AllocOptions, BankKind, ClassSpec, CompileError, MachInst, NO_CLASS, OperandConstraint, OperandKind, OperandPos, OperandVisitor,
@@ -16,7 +17,7 @@ use retroshade_lower::{
 };
 
 /// Registers that may be allocated; `$r126` is a scratch, `$r127` reads as zero.
-const REGISTERS: u32 = 126;
+pub(crate) const REGISTERS: u32 = 126;
 /// Registers that halves and immediates reach.
 const LOW: u32 = 64;
 /// Registers through which values in l[] pass on their way to an instruction.
@@ -45,7 +46,7 @@ impl Room {
     /// The register through which a `$c` moves to another.
     pub fn flag_scratch(self) -> PlacedReg {
         if self == Room::WHOLE || !self.spill {
-            return PlacedReg::Slot { bank: 0, hw: REGISTERS };
+            return PlacedReg::Slot { bank: 0, hw: if self.registers == flexgrip::REGISTERS { self.registers } else { REGISTERS } };
         }
         self.memory_scratch()
     }

@@ -238,11 +238,15 @@ impl Lower<'_> {
             _ => 0,
         };
         let index = d.args.get(values).copied();
-        let aligned = 2 + index.map_or(16, |v| self.zeros(v, DEPTH)).min(offset.trailing_zeros());
+        let aligned = match self.chip.flexgrip {
+            true => 2,
+            false => 2 + index.map_or(16, |v| self.zeros(v, DEPTH)).min(offset.trailing_zeros()),
+        };
+        let (buffer, space) = (space, if self.abi.storage_bases.is_some() { 0 } else { space });
         match d.op {
             Opcode::StorageLoad => {
                 for (first, n) in pieces(self.lanes_read(d), aligned, self.func.ty(d.results[0]).lanes == 4) {
-                    let a = self.byte_address(index, 4 * (offset + first as u32))?;
+                    let a = self.global_address(index, 4 * (offset + first as u32), buffer)?;
                     self.note(if n > 1 { "global.load.wide" } else { "global.load" });
                     let regs = (first..first + n).map(|l| self.result_lane(d, l)).collect();
                     self.transfer(Op::LdG, At { index: Index::None, address: Some(a), off: 0, space }, regs);
@@ -257,7 +261,7 @@ impl Lower<'_> {
                     self.stored(v)?
                 };
                 for (first, n) in pieces(!(!0 << regs.len()), aligned, false) {
-                    let a = self.byte_address(index, 4 * (offset + first as u32))?;
+                    let a = self.global_address(index, 4 * (offset + first as u32), buffer)?;
                     self.note(if n > 1 { "global.store.wide" } else { "global.store" });
                     let part = regs[first as usize..(first + n) as usize].into();
                     self.transfer(Op::StG, At { index: Index::None, address: Some(a), off: 0, space }, part);
@@ -267,7 +271,7 @@ impl Lower<'_> {
             _ => {
                 let Imm::Atomic { op, .. } = d.imm else { return Err(internal("an atomic without operation")) };
                 if !self.chip.sm11 {
-                    return Err(CompileError::unsupported("T0043", self.span, "the G80 has no atomics"));
+                    return Err(CompileError::unsupported("T0043", self.span, format!("{} has no atomics", self.chip.name)));
                 }
                 let (op, ty) = match op {
                     AtomicOp::Add => (Op::AtomAdd, Access::B32),
@@ -394,6 +398,19 @@ impl Lower<'_> {
             t
         };
         self.here.addresses.insert(key, r);
+        Ok(r)
+    }
+    /// The address of a word of a buffer: in its own space, or behind its address in the only one.
+    fn global_address(&mut self, index: Option<Value>, offset: u32, buffer: u8) -> Result<Reg, CompileError> {
+        let a = self.byte_address(index, offset)?;
+        let (Some(bases), Some(v)) = (self.abi.storage_bases, a.vreg()) else { return Ok(a) };
+        if let Some(r) = self.here.placed.get(&(v, buffer)) {
+            return Ok(*r);
+        }
+        let (base, r) = (self.fresh(), self.fresh());
+        self.emit(MInst::new(Op::Mov, Dst::Reg(base), &[Src::S(3, bases + 4 * u32::from(buffer))]));
+        self.emit(MInst::new(Op::Add, Dst::Reg(r), &[Src::reg(base), Src::reg(a)]));
+        self.here.placed.insert((v, buffer), r);
         Ok(r)
     }
     fn plus(&mut self, r: Reg, k: u32) -> Reg {

@@ -13,6 +13,7 @@ pub mod mir;
 mod operands;
 mod outputs;
 pub mod patterns;
+pub(crate) mod restrict;
 mod texture;
 
 use crate::abi::Abi;
@@ -90,6 +91,8 @@ pub(crate) struct Here {
     truths: BTreeMap<(Value, u8), Reg>,
     /// Addresses in g[]: a word index and bytes behind it.
     pub addresses: BTreeMap<(Value, u32), Reg>,
+    /// The same behind a buffer's address in the only global memory.
+    pub placed: BTreeMap<(VReg, u8), Reg>,
     /// Uniform words.
     loaded: BTreeMap<(u8, u32), Reg>,
     /// Words of a[].
@@ -112,6 +115,7 @@ impl Here {
             flags: BTreeMap::new(),
             truths: BTreeMap::new(),
             addresses: BTreeMap::new(),
+            placed: BTreeMap::new(),
             loaded: BTreeMap::new(),
             attributes: BTreeMap::new(),
             products: BTreeMap::new(),

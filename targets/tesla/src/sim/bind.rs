@@ -13,13 +13,15 @@ const FUEL: u64 = 4_000_000;
 /// Runs code under an environment; `module` tells the declarations' types.
 pub fn simulate(code: &[u8], abi: &Abi, module: &Module, env: &ShaderEnv, order: BranchOrder) -> Result<ShaderResult, SimError> {
     let program = Program::new(code, module.stage, chip::by_name(&abi.chip))?;
+    let buffers: Vec<Vec<u8>> = env.storage.iter().map(|s| s.iter().flat_map(|w| w.to_le_bytes()).collect()).collect();
+    let flat = abi.storage_bases.is_some();
     let mut launch = Launch {
         stage: module.stage,
         gprs: abi.registers,
         local_bytes: abi.local_bytes,
         shared_bytes: abi.shared_bytes,
         constants: constants(abi, env)?,
-        global: env.storage.iter().map(|s| s.iter().flat_map(|w| w.to_le_bytes()).collect()).collect(),
+        global: if flat { vec![buffers.concat()] } else { buffers.clone() },
         textures: module
             .textures
             .values()
@@ -56,12 +58,12 @@ pub fn simulate(code: &[u8], abi: &Abi, module: &Module, env: &ShaderEnv, order:
             Vec::new()
         }
     };
-    let storage = launch
-        .global
-        .iter()
-        .take(env.storage.len())
-        .map(|b| b.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect())
-        .collect();
+    let words = |b: &[u8]| b.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect();
+    let mut rest = launch.global[0].as_slice();
+    let storage = match flat {
+        false => launch.global.iter().take(buffers.len()).map(|b| words(b)).collect(),
+        true => buffers.iter().map(|b| rest.split_off(..b.len()).map_or(Vec::new(), words)).collect(),
+    };
     Ok(ShaderResult { invocations, storage })
 }
 
@@ -226,6 +228,14 @@ fn compute(program: &Program, launch: &mut Launch, abi: &Abi, module: &Module, e
                     let at = STORAGE_LENGTHS as usize + 4 * n;
                     if at + 4 <= shared.len() {
                         shared[at..at + 4].copy_from_slice(&(s.len() as u32).to_le_bytes());
+                    }
+                }
+                if let Some(at) = abi.storage_bases {
+                    let mut base = 0u32;
+                    for (n, s) in env.storage.iter().enumerate() {
+                        let at = at as usize + 4 * n;
+                        shared[at..at + 4].copy_from_slice(&base.to_le_bytes());
+                        base += 4 * s.len() as u32;
                     }
                 }
                 let mut threads = Vec::new();
