@@ -192,6 +192,22 @@ test("pictures are drawn on the machines and by the interpreter", async () => {
   }
 });
 
+test("the picture is of the chosen entry", async () => {
+  const page = await open("water");
+  await drawn(page, "theirs");
+  const colour = (name, rgb) => `@fragment fn ${name}() -> @location(0) vec4f { return vec4f(${rgb}, 1.0); }\n`;
+  const vertex = "@vertex fn place(@location(0) p: vec3f) -> @builtin(position) vec4f { return vec4f(p.xy, 0.0, 1.0); }\n";
+  await type(page, vertex + colour("red", "1.0, 0.0, 0.0") + colour("green", "0.0, 1.0, 0.0"));
+  await page.waitForFunction(() => [...document.querySelectorAll("#entry option")].some((o) => o.value === "green"));
+  await page.selectOption("#entry", "green");
+  await page.waitForFunction(() => {
+    const canvas = document.getElementById("theirs");
+    const [r, g] = canvas.getContext("2d").getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data;
+    return r === 0 && g === 255;
+  }, null, { timeout: 60000 });
+  await done(page);
+});
+
 test("a slider changes the picture", async () => {
   const page = await open("waves");
   await drawn(page, "theirs");

@@ -63,7 +63,10 @@ pub fn read(a: &RenderArgs, programs: &[&Module], camera: Camera) -> Result<Give
             Some(m) => json!(camera.matrix(m).ok_or_else(|| {
                 Failure::usage(format!("--uniform {name}: no matrix `@{m}`; there are @{}", Camera::NAMES.join(" @")))
             })?),
-            None => serde_json::from_str(value).map_err(|e| Failure::usage(format!("--uniform {name}: `{value}` is not JSON: {e}")))?,
+            None => serde_json::from_str(value).map_err(|e| {
+                let forms = "a value is a number, true or false, a list (`[1, 0.5, 0]`) or a matrix of the camera (`@mvp`)";
+                Failure::usage(format!("--uniform {name}: `{value}` is not JSON ({e}); {forms}"))
+            })?,
         };
         given.uniform(whole_name("uniform", name, &known)?, value);
     }
