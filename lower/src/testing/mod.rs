@@ -153,7 +153,7 @@ pub fn check_random_with(
     }
 }
 
-/// Reduces a failing program and describes it.
+/// Reduces a failing program (unless `RETROSHADE_REDUCE=0`) and describes it.
 fn report(
     isa: &dyn TargetIsa,
     seed: u64,
@@ -162,8 +162,11 @@ fn report(
     options: &Options,
     mismatch: &Mismatch,
 ) -> String {
-    let (small, small_env) =
-        shrink(module, env, &mut |m, e| matches!(diff_with(isa, m, e, options), Err(x) if x.kind() == mismatch.kind()));
+    let (small, small_env) = if std::env::var_os("RETROSHADE_REDUCE").is_some_and(|v| v == "0") {
+        (module.clone(), env.clone())
+    } else {
+        shrink(module, env, &mut |m, e| matches!(diff_with(isa, m, e, options), Err(x) if x.kind() == mismatch.kind()))
+    };
     let last = match diff_with(isa, &small, &small_env, options) {
         Err(e) => e.to_string(),
         Ok(_) => mismatch.to_string(),
