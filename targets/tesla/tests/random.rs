@@ -46,3 +46,13 @@ fn ten_thousand_programs() {
     assert!(s.agree * 10_500 >= all * 10_000, "{s:?}");
     assert!(s.exact * 100 >= all * 15, "{s:?}");
 }
+
+/// Values, flags and results that wait in memory, also where an arm is predicated or an index is computed.
+#[test]
+fn programs_in_few_registers() {
+    let few = |seed: u64| Options { max_registers: Some(8 + (seed % 8) as u32), ..options(seed) };
+    let profile = Profile::tesla();
+    let s = check_random_with(retroshade_tesla::isa(), &profile, program_seeds(400), &few).unwrap_or_else(|e| panic!("{e}"));
+    println!("{s:?}");
+    assert!(s.agree * 3 >= (s.agree + s.refused + s.limited) * 2, "{s:?}");
+}

@@ -10,9 +10,6 @@ use retroshade_lower::{Reg, VCode, VReg};
 use retroshade_regalloc::{Occupancy, Ranges};
 use std::collections::BTreeMap;
 
-/// Blocks begin below this register.
-const END: usize = 60;
-
 /// What an operation keeps in its block: a time for each register of it.
 struct Wish {
     align: usize,
@@ -21,8 +18,8 @@ struct Wish {
     results: Vec<Option<u8>>,
 }
 
-/// Gives each operation that has no block of its own the first that is free.
-pub(super) fn assign(vc: &mut VCode<MInst>) {
+/// Gives each operation that has no block of its own the first that is free and ends before the register `end`.
+pub(super) fn assign(vc: &mut VCode<MInst>, end: usize) {
     let bound = |i: &MInst| matches!(&i.extra, Extra::Tex(t) if !t.pinned) || matches!(i.extra, Extra::Wide(_));
     if !vc.blocks.iter().flat_map(|b| &b.insts).any(|(i, _)| bound(i)) {
         return;
@@ -49,7 +46,8 @@ pub(super) fn assign(vc: &mut VCode<MInst>) {
                 _ => continue,
             };
             let free = |base: &usize| wish.times.iter().enumerate().all(|(k, t)| wish.waits_in(*base, k) || taken.is_free(base + k, t));
-            let base = (0..END).step_by(wish.align).find(free).unwrap_or(0);
+            let inside = |base: &usize| base + wish.align <= end;
+            let base = (0..end).step_by(wish.align).take_while(inside).find(free).unwrap_or(0);
             take(&mut taken, base, &wish);
             match &mut vc.blocks[b].insts[n].0.extra {
                 Extra::Tex(t) => t.base = base as u8,

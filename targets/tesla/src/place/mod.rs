@@ -11,6 +11,7 @@ pub(crate) mod sink;
 use crate::isa::chip::Chip;
 use crate::isa::flexgrip;
 use crate::select::mir::{Extra, GPR, MInst, Part, Src};
+use retroshade_ir::Span;
 use retroshade_lower::{
     AllocOptions, BankKind, ClassSpec, CompileError, MachInst, NO_CLASS, OperandConstraint, OperandKind, OperandPos, OperandVisitor,
     Options, PReg, PRegSet, Placed, PlacedInst, PlacedReg, Reg, RegFile, Scan, SlotBank, VCode, place,
@@ -42,6 +43,11 @@ impl Room {
     /// The first of the [`SCRATCH`] registers: they end the low half of what there is.
     pub fn scratch(self) -> u8 {
         (self.low() as u8).saturating_sub(SCRATCH)
+    }
+    /// Where the blocks of texture operations and wide accesses end: before the [`SCRATCH`] registers, if there are any.
+    fn blocks(self, spill: bool) -> usize {
+        let end = if spill { self.scratch() } else { self.low() as u8 };
+        usize::from(end.min(LOW as u8 - SCRATCH))
     }
     /// The register through which a `$c` moves to another.
     pub fn flag_scratch(self) -> PlacedReg {
@@ -158,6 +164,21 @@ pub(crate) enum Aim {
     Spread,
 }
 
+/// The highest `$r` that an operation must have: of blocks, of what the program starts with and of its results.
+fn last_fixed(vcode: &VCode<MInst>) -> Option<u8> {
+    struct Last(Option<u8>);
+    impl OperandVisitor for Last {
+        fn operand(&mut self, _: &mut Reg, constraint: OperandConstraint, _: OperandKind, _: OperandPos) {
+            if let OperandConstraint::FixedReg(p) = constraint {
+                self.0 = self.0.max(Some(p.hw_enc() as u8).filter(|_| p.class() == GPR));
+            }
+        }
+    }
+    let mut last = Last(None);
+    vcode.blocks.iter().flat_map(|b| &b.insts).for_each(|(i, _)| i.clone().visit(&mut last));
+    last.0
+}
+
 /// Allocation; also the bytes of l[] that spilled values take, behind `base`.
 pub(crate) fn place_all(
     vcode: &VCode<MInst>,
@@ -168,7 +189,8 @@ pub(crate) fn place_all(
     options: &Options,
 ) -> Result<(Placed<MInst>, u32), CompileError> {
     let mut vcode = vcode.clone();
-    blocks::assign(&mut vcode);
+    let spill = room.spill && aim == Aim::Place;
+    blocks::assign(&mut vcode, room.blocks(spill));
     let vcode = &vcode;
     let most = if let Aim::Most(n) = aim { Some([4, n, 0]) } else { None };
     let scan = match aim {
@@ -177,7 +199,6 @@ pub(crate) fn place_all(
         Aim::Spread => Scan::Spread,
     };
     let alloc = AllocOptions { check: options.check_allocation, most, scan };
-    let spill = room.spill && aim == Aim::Place;
     // Where the file is cut down and l[] is allowed, it is known that there is no way without.
     if !spill || room == Room::WHOLE {
         match place(vcode, &file(room, false, chip), &alloc, "T0100") {
@@ -188,6 +209,10 @@ pub(crate) fn place_all(
             Err(CompileError::Limit { .. }) if spill => {}
             Err(e) => return Err(e),
         }
+    }
+    if let Some(n) = last_fixed(vcode).filter(|n| *n >= room.scratch()) {
+        let what = "too few registers beside those through which values in l[] pass";
+        return Err(CompileError::limit("T0100", Span::NONE, what, u64::from(n + 1 + SCRATCH), room.registers.into()));
     }
     let mut p = place(vcode, &file(room, true, chip), &alloc, "T0100")?;
     drop_undefined(&mut p);
