@@ -88,6 +88,9 @@ fn rules(i: &Insn, starts: &BTreeSet<u32>, registers: Option<u32>) -> Vec<String
     out
 }
 
+/// The `joinat` that may wait at once: the stack on the chip is small, and compilers for it add no more (sheet 7).
+const MOST_JOINS: usize = 7;
+
 /// What a path has left on the machine's stack, and where lanes meet again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waiting {
@@ -95,7 +98,8 @@ enum Waiting {
     Break(u32),
 }
 
-/// Ways on which lanes leave while a `joinat` waits for them (sheet 7): the entry would be popped at the wrong place.
+/// Ways on which lanes leave while a `joinat` waits for them (sheet 7): the entry would be popped at the wrong place; and more `joinat` than
+/// the stack should hold.
 pub(crate) fn waiting(program: &BTreeMap<u32, Insn>) -> Vec<(u32, String)> {
     let mut found = BTreeMap::new();
     let mut seen: BTreeSet<u32> = BTreeSet::new();
@@ -116,7 +120,12 @@ pub(crate) fn waiting(program: &BTreeMap<u32, Insn>) -> Vec<(u32, String)> {
                     continue;
                 }
             }
-            Op::Joinat => stack.push(Waiting::Join(target)),
+            Op::Joinat => {
+                stack.push(Waiting::Join(target));
+                if stack.iter().filter(|w| matches!(w, Waiting::Join(_))).count() > MOST_JOINS {
+                    found.insert(at, format!("more than {MOST_JOINS} joinat wait"));
+                }
+            }
             Op::Prebrk => stack.push(Waiting::Break(target)),
             Op::Brk => {
                 if let Some(Waiting::Join(m)) = stack.last() {
