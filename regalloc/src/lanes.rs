@@ -477,6 +477,9 @@ mod tests {
         let e = run(&[R], vec![vector(0, 2), vector(1, 2), vector(2, 3)], &[(0, 9), (1, 9), (2, 9)]).unwrap_err();
         assert_eq!(e.to_string(), "7 registers of r are needed, 4 exist");
         assert!(matches!(e, AllocError::Registers { value: 2, until: None, live, .. } if live == [0, 1, 2]));
+        // One register is left, and the second vector takes two.
+        let e = run(&[R], vec![vector(0, 3), vector(1, 2)], &[(0, 9), (1, 9)]).unwrap_err();
+        assert_eq!(e.to_string(), "5 registers of r are needed, 4 exist");
     }
 
     #[test]
@@ -535,6 +538,9 @@ mod tests {
         assert_eq!(place(&[-1, 0, 1]), (0, 2));
         assert_eq!(place(&[0]), (0, 1));
         assert_eq!(place(&[-1, 1]), (0, 0));
+        // A distance is from the other unit to this one.
+        assert_eq!(place(&[0, 1]), (0, 2));
+        assert_eq!(place(&[-1, 0]), (0, 1));
     }
 
     #[test]

@@ -71,9 +71,18 @@ fn blended(f: &Function, product: Value, is: impl Fn(Value) -> bool) -> Option<(
 mod tests {
     use super::*;
     use crate::legal::apply;
-    use retroshade_ir::parse;
+    use retroshade_ir::{InvocationInputs, Module, Reference, ShaderEnv, interp, parse};
 
-    /// How many operations are left of a program whose last value is written.
+    /// What a program gives on numbers on which every step is exact.
+    fn results(m: &Module) -> Vec<Vec<Vec<u32>>> {
+        let bits = |list: &[f32]| list.iter().map(|x| x.to_bits()).collect();
+        let row = |t: f32| InvocationInputs { inputs: vec![bits(&[1.0, 2.0, -3.0]), bits(&[5.0, -7.0, 11.0]), bits(&[t])] };
+        let invocations = [0.0, 1.0, 0.5, 0.25, -2.0].map(row).to_vec();
+        let env = ShaderEnv { invocations, workgroups: [1; 3], ..ShaderEnv::default() };
+        interp::run(m, &env, &Reference).unwrap().invocations.into_iter().map(|i| i.outputs).collect()
+    }
+
+    /// How many operations are left of a program whose last value is written; it still computes the same.
     fn left(body: &str) -> Vec<Opcode> {
         let text = format!(
             "shader vertex \"blend\"\ninput %a : f32x3 @location(0)\ninput %b : f32x3 @location(1)\ninput %t : f32 @location(2)\n\
@@ -81,10 +90,12 @@ mod tests {
              v3 = splat.f32x3 v2\n    v4 = fconst.f32x3 [1.0, 1.0, 1.0]\n{body}    output %o, v9\n    return\n"
         );
         let mut m = parse("blend", &text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-        let entry = m.entry;
+        let (entry, before) = (m.entry, results(&m));
         let f = &mut m.functions[entry];
         apply(f, &[(Fmad, blend), (Fadd, blend)]);
         retroshade_ir::passes::dce::run(f);
+        assert_eq!(results(&m), before, "{text}");
+        let f = &m.functions[entry];
         f.ordered().map(|(_, i)| f.insts[i].op).filter(|op| matches!(op, Fadd | Fsub | Fmul | Fmad)).collect()
     }
 
@@ -94,6 +105,12 @@ mod tests {
         assert_eq!(left(whole), [Fsub, Fmad]);
         let other = "    v5 = fsub v4, v3\n    v6 = fmul v1, v3\n    v9 = fmad v5, v0, v6\n";
         assert_eq!(left(other), [Fsub, Fmad]);
+        // One of the two is 1: it stands there as t or 1 - t alone.
+        let from_one = "    v5 = fsub v4, v3\n    v9 = fmad v1, v3, v5\n";
+        assert_eq!(left(from_one), [Fsub, Fmad]);
+        let to_one = "    v5 = fsub v4, v3\n    v9 = fmad v0, v5, v3\n";
+        assert_eq!(left(to_one), [Fsub, Fmad]);
+        assert!(left("    v5 = fsub v4, v3\n    v9 = fadd v3, v5\n").is_empty());
         let apart = "    v5 = fsub v4, v0\n    v6 = fmul v1, v5\n    v9 = fmad v1, v3, v6\n";
         assert_eq!(left(apart), [Fsub, Fmul, Fmad]);
     }

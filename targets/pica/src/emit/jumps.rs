@@ -127,3 +127,77 @@ fn shorten(items: &mut Vec<Item>, truth: u8) -> bool {
 fn dead(i: &Item, left: usize) -> bool {
     left > 1 && matches!(i, Item::I(..) | Item::Jump(..))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::word::{Cond, CondOp};
+    use retroshade_ir::Span;
+
+    const TRUTH: u8 = 15;
+
+    fn always_to(label: usize) -> Item {
+        Item::Jump(Instr { uniform: TRUTH, ..Instr::new(Op::Jmpu) }, label)
+    }
+    fn when(bit: u8, set: bool, label: usize) -> Item {
+        Item::Jump(Instr { uniform: bit, num: u8::from(!set), ..Instr::new(Op::Jmpu) }, label)
+    }
+    fn plain() -> Item {
+        Item::I(Instr::new(Op::Nop), Span::NONE)
+    }
+    /// The items as a line: `.` for a plain word, jumps with their condition and label, labels.
+    fn text(items: &[Item]) -> String {
+        let of = |i: &Item| match i {
+            Item::I(..) => ".".to_string(),
+            Item::Label(l) => format!("{l}:"),
+            Item::Jump(i, to) if i.op == Op::Jmpu && i.uniform == TRUTH => format!("jump{to}"),
+            Item::Jump(i, to) if i.op == Op::Jmpu => format!("{}b{}->{to}", if i.num & 1 == 1 { "not " } else { "" }, i.uniform),
+            Item::Jump(i, to) => format!("{:?}{}{}->{to}", i.cond.op, u8::from(i.cond.x), u8::from(i.cond.y)),
+            Item::If(_, a, b) => format!("if({})({})", text(a), text(b)),
+            Item::For(_, a) => format!("for({})", text(a)),
+        };
+        items.iter().map(of).collect::<Vec<_>>().join(" ")
+    }
+    fn threaded(mut items: Vec<Item>) -> String {
+        thread(&mut items, TRUTH);
+        text(&items)
+    }
+
+    #[test]
+    fn jumps_around_jumps_are_inverted() {
+        let around = |first| vec![first, always_to(2), Item::Label(1), plain(), Item::Label(2), plain()];
+        assert_eq!(threaded(around(when(3, true, 1))), "not b3->2 . 2: .");
+        assert_eq!(threaded(around(when(3, false, 1))), "b3->2 . 2: .");
+        let flags = Cond { op: CondOp::And, x: true, y: false };
+        let jump = Item::Jump(Instr { cond: flags, ..Instr::new(Op::Jmpc) }, 1);
+        assert_eq!(threaded(around(jump)), "Or01->2 . 2: .");
+    }
+
+    #[test]
+    fn jumps_lead_where_their_target_leads() {
+        let items = vec![
+            when(3, true, 1),
+            plain(),
+            always_to(9),
+            Item::Label(1),
+            always_to(2),
+            plain(),
+            Item::Label(9),
+            plain(),
+            Item::Label(2),
+            plain(),
+        ];
+        assert_eq!(threaded(items), "b3->2 . . 2: .");
+    }
+
+    /// What no jump may be: the last word of an arm, a loop or a function.
+    #[test]
+    fn the_word_behind_the_last_jump_stays() {
+        let arm = vec![plain(), always_to(1), plain(), plain()];
+        let items = vec![Item::If(Instr::new(Op::Ifu), arm, Vec::new()), plain(), Item::Label(1), plain()];
+        assert_eq!(threaded(items), "if(. jump1 .)() . 1: .");
+        assert_eq!(threaded(vec![Item::Label(1), plain(), always_to(1), plain()]), "1: . jump1 .");
+        // Behind a jump that may not be taken everything stays.
+        assert_eq!(threaded(vec![Item::Label(1), when(3, true, 1), plain(), plain()]), "1: b3->1 . .");
+    }
+}

@@ -899,3 +899,6 @@ fn same_register(e: &Emitter<'_>, a: Ref, b: Ref) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

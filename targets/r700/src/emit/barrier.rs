@@ -95,3 +95,45 @@ pub fn needed_in(p: &Program) -> Vec<bool> {
     };
     needed(&(0..p.cf.len()).map(touched).collect::<Vec<_>>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn touches(reads: u128, writes: u128) -> Option<Touched> {
+        Some(Touched { reads, writes, masks: false })
+    }
+    /// Which of the later ones waits; the first has nothing before it.
+    fn waits(list: &[Option<Touched>]) -> Vec<bool> {
+        needed(list)[1..].to_vec()
+    }
+
+    #[test]
+    fn what_meets_an_unfinished_clause_waits() {
+        let first = touches(0b0001, 0b0010);
+        assert_eq!(waits(&[first, touches(0b0010, 0)]), [true], "reads what is written");
+        assert_eq!(waits(&[first, touches(0, 0b0001)]), [true], "writes what is read");
+        assert_eq!(waits(&[first, touches(0, 0b0010)]), [true], "writes what is written");
+        assert_eq!(waits(&[first, touches(0b0001, 0b0100)]), [false], "reads what is read");
+    }
+
+    #[test]
+    fn everything_since_the_last_wait_is_unfinished() {
+        let apart = touches(0b01_0000, 0b10_0000);
+        for (first, last) in [(touches(1, 0), touches(0, 1)), (touches(0, 1), touches(1, 0)), (touches(0, 1), touches(0, 1))] {
+            assert_eq!(waits(&[first, apart, last]), [false, true]);
+            // Who waits has everything behind it, and is itself the first that is unfinished.
+            assert_eq!(waits(&[first, last, apart, touches(0b10_0000, 0)]), [true, false, true]);
+            assert_eq!(waits(&[first, last, apart, touches(0b100, 0b1000)]), [true, false, false]);
+        }
+    }
+
+    #[test]
+    fn masks_and_what_is_not_known_make_the_next_one_wait() {
+        let kills = Some(Touched { masks: true, ..Touched::default() });
+        assert_eq!(waits(&[kills, touches(1, 2)]), [true]);
+        assert_eq!(waits(&[kills, touches(1, 2), touches(4, 8)]), [true, false]);
+        assert_eq!(waits(&[touches(1, 2), kills, touches(4, 8)]), [false, true]);
+        assert_eq!(waits(&[touches(1, 2), None, touches(4, 8)]), [true, true]);
+    }
+}

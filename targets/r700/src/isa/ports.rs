@@ -130,3 +130,59 @@ pub fn swizzles(slots: &[SlotReads]) -> Option<SmallVec<[u8; 5]>> {
     let mut out = SmallVec::new();
     go(slots, &Ports::default(), &mut out).then_some(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::text::BANKS;
+
+    fn slot(unit: u8, reads: &[Read]) -> SlotReads {
+        let mut s = SlotReads { unit, ..SlotReads::default() };
+        s.reads[..reads.len()].copy_from_slice(reads);
+        s
+    }
+
+    /// The names are the manual's: the digits are the cycles in which the three sources are read.
+    #[test]
+    fn bank_swizzles_read_in_the_cycles_of_their_names() {
+        let cycles = |name: &str, kind: &str| -> Option<Vec<usize>> {
+            let digits = name.split_once(kind)?.1.chars().take(3);
+            Some(digits.filter_map(|c| c.to_digit(10)).map(|d| d as usize).collect())
+        };
+        for (n, name) in BANKS.iter().enumerate() {
+            assert_eq!(VEC[n].to_vec(), cycles(name, "VEC_").unwrap_or(vec![0, 1, 2]));
+        }
+        for (n, name) in BANKS[..4].iter().enumerate() {
+            assert_eq!(SCL[n].to_vec(), cycles(name, "SCL_").unwrap_or(vec![2, 1, 0]));
+        }
+    }
+
+    #[test]
+    fn a_group_reads_two_halves_of_constants() {
+        let reads =
+            |keys: &[u32]| -> Vec<SlotReads> { keys.iter().zip(0..).map(|(k, n)| slot(n, &[Read::Const(*k), Read::Inline])).collect() };
+        assert!(constants_fit(&reads(&[7, 8, 7, 8])));
+        assert!(!constants_fit(&reads(&[7, 8, 9])));
+        assert!(constants_fit(&[slot(4, &[Read::Const(7), Read::Inline, Read::Forward])]));
+        assert!(!constants_fit(&[slot(4, &[Read::Const(7), Read::Inline, Read::Const(7)])]), "T takes two constants");
+        assert!(constants_fit(&[slot(3, &[Read::Const(7), Read::Inline, Read::Const(7)])]));
+    }
+
+    #[test]
+    fn a_port_delivers_one_register_a_cycle() {
+        let x = |key| Read::Gpr(key, 0);
+        let fits = |list: &[(SlotReads, usize)]| {
+            let mut ports = Ports::default();
+            list.iter().all(|(s, swizzle)| reserve(s, *swizzle, &mut ports))
+        };
+        assert!(!fits(&[(slot(0, &[x(1)]), 0), (slot(1, &[x(2)]), 0)]), "both in cycle 0");
+        assert!(fits(&[(slot(0, &[x(1)]), 0), (slot(1, &[x(1)]), 0)]), "one register serves both");
+        assert!(fits(&[(slot(0, &[x(1)]), 0), (slot(1, &[Read::Gpr(2, 1)]), 0)]), "channels have ports of their own");
+        assert!(fits(&[(slot(0, &[x(1)]), 0), (slot(1, &[x(2)]), 2)]), "cycle 1");
+        // T reads its constants first: with one of them its registers come in cycle 1 or 2.
+        assert!(!fits(&[(slot(4, &[Read::Inline, Read::None, x(1)]), 0)]));
+        assert!(fits(&[(slot(4, &[Read::Inline, Read::None, x(1)]), 1)]));
+        assert!(!fits(&[(slot(4, &[Read::Const(7), Read::Inline, x(1)]), 3)]));
+        assert!(fits(&[(slot(4, &[Read::Const(7), Read::Inline, x(1)]), 2)]));
+    }
+}

@@ -252,3 +252,109 @@ pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir) -> Graph {
     }
     Graph { preds: preds.into_iter().map(|p| p.into_iter().collect()).collect(), succs, height, groups }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::forms::{cf, op2};
+    use crate::select::mir::{Export, WebInfo, Write};
+
+    const INDEX: u32 = 9;
+
+    fn webs(count: usize) -> Mir {
+        Mir { webs: vec![WebInfo::default(); count], ..Mir::default() }
+    }
+    fn element(offset: u8, chan: u8, rel: bool) -> Place {
+        Place::Array { local: 0, offset, chan, rel }
+    }
+    fn load(to: u32, from: Place) -> Op {
+        Op::alu(op2::MOV, &[Opnd { place: from, neg: false, abs: false }], Some(Web(to)))
+    }
+    fn store(offset: u8, chan: u8, rel: bool, of: u32) -> Op {
+        Op { store: Some((0, offset, chan, rel)), ..Op::alu(op2::MOV, &[Opnd::web(Web(of))], None) }
+    }
+    fn copy(to: u32, of: u32) -> Op {
+        Op::alu(op2::MOV, &[Opnd::web(Web(of))], Some(Web(to)))
+    }
+    fn mova() -> Op {
+        Op { kind: Kind::Mova, ..Op::alu(op2::MOVA_INT, &[Opnd::web(Web(INDEX))], None) }
+    }
+    fn edges(ops: &[Op], mir: &Mir) -> Graph {
+        let local: Vec<u32> = (0..mir.webs.len() as u32).collect();
+        graph(ops, &facts(ops, &local), mir)
+    }
+    /// By how many groups the second operation must stay behind the first, if at all.
+    fn behind(ops: &[Op], mir: &Mir, first: usize, second: usize) -> Option<u8> {
+        edges(ops, mir).preds[second].iter().find(|p| p.0 == first).map(|p| p.1)
+    }
+    fn two(first: &Op, second: &Op) -> Option<u8> {
+        behind(&[first.clone(), second.clone()], &webs(16), 0, 1)
+    }
+
+    #[test]
+    fn elements_of_arrays_are_read_between_their_writes() {
+        for rel in [false, true] {
+            // A computed index may meet any element of the channel.
+            assert_eq!(two(&store(2, 0, rel, 1), &load(2, element(5, 0, true))), Some(1));
+            assert_eq!(two(&store(2, 0, true, 1), &load(2, element(5, 0, rel))), Some(1));
+            assert_eq!(two(&load(2, element(5, 0, true)), &store(2, 0, rel, 1)), Some(0), "both may stand in one group");
+            assert_eq!(two(&load(2, element(5, 0, rel)), &store(2, 0, true, 1)), Some(0));
+            assert_eq!(two(&store(2, 0, true, 1), &store(5, 0, rel, 3)), Some(1));
+            assert_eq!(two(&store(2, 0, rel, 1), &load(2, element(2, 1, rel))), None, "another channel");
+        }
+        assert_eq!(two(&store(2, 0, false, 1), &load(2, element(2, 0, false))), Some(1));
+        assert_eq!(two(&load(2, element(2, 0, false)), &store(2, 0, false, 1)), Some(0));
+        assert_eq!(two(&store(2, 0, false, 1), &load(2, element(5, 0, false))), None);
+        assert_eq!(two(&load(2, element(2, 0, true)), &load(3, element(2, 0, true))), None);
+    }
+
+    #[test]
+    fn the_index_register_stays_until_it_was_used() {
+        let ops = [mova(), load(1, element(0, 0, true)), mova(), store(1, 1, true, 3)];
+        assert_eq!(behind(&ops, &webs(16), 0, 1), Some(1));
+        assert_eq!(behind(&ops, &webs(16), 1, 2), Some(1), "its reader comes first");
+        assert_eq!(behind(&ops, &webs(16), 0, 2), Some(1));
+        assert_eq!(behind(&ops, &webs(16), 2, 3), Some(1));
+        // What a user waits for comes before the index is set: nothing may end the clause between them.
+        assert_eq!(behind(&[copy(3, 4), mova(), store(1, 1, true, 3)], &webs(16), 0, 1), Some(1));
+    }
+
+    #[test]
+    fn webs_in_one_channel_of_a_quad_are_one_place() {
+        let mut mir = webs(16);
+        let quad = |chan| WebInfo { quad: Some(Quad(0)), chan: Some(chan), ..WebInfo::default() };
+        (mir.webs[1], mir.webs[2], mir.webs[3]) = (quad(0), quad(0), quad(1));
+        mir.quads = vec![vec![Web(1), Web(2), Web(3)]];
+        assert_eq!(behind(&[copy(1, 5), copy(2, 6)], &mir, 0, 1), Some(1));
+        assert_eq!(behind(&[copy(5, 1), copy(2, 6)], &mir, 0, 1), Some(0));
+        assert_eq!(behind(&[copy(1, 5), copy(3, 6)], &mir, 0, 1), None);
+    }
+
+    #[test]
+    fn what_others_see_keeps_its_order() {
+        let export = || Op::other(Kind::Export(Box::new(Export { kind: 0, base: 0, src: [Coord::One; 4], quad: None })));
+        let write = || {
+            let form = crate::isa::forms::exp_buf::MEM_RING;
+            Op::other(Kind::Write(Box::new(Write {
+                form,
+                kind: 0,
+                base: 0,
+                src: [Some(Web(1)), None, None, None],
+                quad: None,
+                index: None,
+            })))
+        };
+        let kill = || Op { kind: Kind::Kill, ..Op::alu(op2::KILLGT, &[Opnd::web(Web(1)), Opnd::bits(0)], None) };
+        let emit = || Op::other(Kind::Control(cf::EMIT_VERTEX));
+        for first in [export(), write(), kill(), emit()] {
+            for second in [export(), write(), kill(), emit()] {
+                assert_eq!(two(&first, &second), Some(1), "{:?} and {:?}", first.kind, second.kind);
+            }
+        }
+        // Where lanes part, everything else is done.
+        let pred = Op { kind: Kind::Pred, ..Op::alu(op2::PRED_SETE, &[Opnd::web(Web(1)), Opnd::bits(0)], None) };
+        let ops = [copy(2, 3), export(), load(4, element(0, 0, false)), pred];
+        let wanted = [(0, Some(0)), (1, Some(1)), (2, Some(0))];
+        wanted.iter().for_each(|(first, lat)| assert_eq!(behind(&ops, &webs(16), *first, 3), *lat));
+    }
+}

@@ -173,3 +173,130 @@ fn members(s: Set) -> impl Iterator<Item = usize> {
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::forms::{Access, Cond, NOP, word};
+    use crate::select::mir::{CC, GPR, TexOp, Wide};
+    use retroshade_ir::Span;
+    use retroshade_lower::PlacedReg;
+
+    fn r(index: u8) -> Reg {
+        Reg::Placed(PlacedReg::Reg { class: GPR as u8, index })
+    }
+    fn c(index: u8) -> Reg {
+        Reg::Placed(PlacedReg::Reg { class: CC as u8, index })
+    }
+    fn plain(op: Op, dst: Dst, src: &[Src]) -> (MInst, u8) {
+        (MInst::new(op, dst, src), 0)
+    }
+    fn memory(op: Op, dst: Dst, src: &[Src]) -> (MInst, u8) {
+        (MInst { extra: Extra::Mem { off: 0, ty: Access::B32, space: 0 }, ..MInst::new(op, dst, src) }, 0)
+    }
+    fn add(to: u8, of: u8) -> (MInst, u8) {
+        plain(Op::Add, Dst::Reg(r(to)), &[Src::reg(r(of)), Src::Imm(1)])
+    }
+    fn wide(load: bool, first: u8) -> (MInst, u8) {
+        let regs = [r(first), r(first + 1)].into_iter().collect();
+        let extra = Extra::Wide(Box::new(Wide { off: 0, space: 0, base: first, regs, load }));
+        (MInst { extra, ..MInst::new(if load { Op::LdL } else { Op::StL }, Dst::None, &[]) }, 0)
+    }
+    fn output(word: u32) -> (MInst, u8) {
+        plain(Op::Mov, Dst::Out(word), &[Src::reg(r(9))])
+    }
+
+    /// Whether the second of two instructions must stay behind the first.
+    fn ordered(first: &(MInst, u8), second: &(MInst, u8)) -> bool {
+        let enc = |(inst, a): &(MInst, u8)| {
+            let (reads, writes) = touched(inst, *a);
+            let long = word!(NOP {});
+            Enc { long, short: None, reads, writes, span: Span::NONE, predicated: inst.pred.is_some(), inst: inst.clone() }
+        };
+        let mut t = Tracker::new();
+        t.next(0, &enc(first));
+        t.next(1, &enc(second)) == [0]
+    }
+    fn both_ways(x: &(MInst, u8), y: &(MInst, u8)) -> [bool; 2] {
+        [ordered(x, y), ordered(y, x)]
+    }
+
+    #[test]
+    fn memory_keeps_its_order() {
+        let load = memory(Op::LdG, Dst::Reg(r(1)), &[Src::reg(r(8))]);
+        let other = memory(Op::LdL, Dst::Reg(r(2)), &[]);
+        let shared = plain(Op::Mov, Dst::Reg(r(3)), &[Src::S(3, 16)]);
+        let store = memory(Op::StG, Dst::None, &[Src::reg(r(8)), Src::reg(r(9))]);
+        let atomic = memory(Op::RedAdd, Dst::None, &[Src::reg(r(8)), Src::reg(r(9))]);
+        for change in [&store, &atomic] {
+            for read in [&load, &other, &shared, &store, &atomic] {
+                assert_eq!(both_ways(change, read), [true; 2], "{:?} and {:?}", change.0.op, read.0.op);
+            }
+        }
+        for (x, y) in [(&load, &other), (&load, &shared), (&shared, &other)] {
+            assert_eq!(both_ways(x, y), [false; 2], "reads need no order");
+        }
+        // The header of s[] is written before the program starts.
+        assert_eq!(both_ways(&plain(Op::Mov, Dst::Reg(r(3)), &[Src::S(1, 2)]), &store), [false; 2]);
+    }
+
+    #[test]
+    fn registers_are_read_between_their_writes() {
+        // Read after write and write after read; then write after write.
+        assert_eq!(both_ways(&add(1, 2), &add(3, 1)), [true; 2]);
+        assert_eq!(both_ways(&add(1, 2), &add(1, 3)), [true; 2]);
+        assert_eq!(both_ways(&add(1, 2), &add(3, 2)), [false; 2]);
+        let texture = |args: [u8; 2], results: [u8; 2]| {
+            let [args, results] = [args, results].map(|l| l.into_iter().map(r).collect());
+            let t = TexOp { base: 4, pinned: false, args, results, mask: 3, unit: 0, offset: [0; 3], cube: false, apart: None };
+            (MInst { extra: Extra::Tex(Box::new(t)), ..MInst::new(Op::Texauto, Dst::None, &[]) }, 0)
+        };
+        for other in [4, 5] {
+            assert_eq!(both_ways(&texture([4, 5], [6, 7]), &add(other, 1)), [true; 2], "an argument");
+            assert_eq!(both_ways(&texture([6, 7], [4, 5]), &add(1, other)), [true; 2], "a result");
+            assert_eq!(both_ways(&wide(true, 4), &add(1, other)), [true; 2], "loaded");
+            assert_eq!(both_ways(&wide(false, 4), &add(other, 1)), [true; 2], "stored");
+        }
+        assert_eq!(both_ways(&wide(false, 4), &add(1, 5)), [false; 2]);
+        // A later write stands behind every reader, not only behind the last one.
+        let mut t = Tracker::new();
+        let lines = [add(2, 1), add(3, 1), add(1, 4)].map(|(inst, a)| {
+            let (reads, writes) = touched(&inst, a);
+            Enc { long: word!(NOP {}), short: None, reads, writes, span: Span::NONE, predicated: false, inst }
+        });
+        let after: Vec<Vec<usize>> = lines.iter().enumerate().map(|(n, e)| t.next(n, e)).collect();
+        assert_eq!(after, [vec![], vec![], vec![0, 1]]);
+    }
+
+    #[test]
+    fn flags_and_address_registers_are_registers_too() {
+        let sets = |n: u8| (MInst { cdst: Some(c(n)), ..add(1, 2).0 }, 0);
+        let under = |n: u8| (MInst { pred: Some((c(n), Cond::Equal)), ..add(3, 4).0 }, 0);
+        let carries = |n: u8| (MInst { carry: Some(c(n)), ..add(3, 4).0 }, 0);
+        let reads = |n: u8| plain(Op::MovFromC, Dst::Reg(r(3)), &[Src::reg(c(n))]);
+        for (same, other) in [(under(1), under(2)), (carries(1), carries(2)), (reads(1), reads(2))] {
+            assert_eq!(both_ways(&sets(1), &same), [true; 2], "{:?}", same.0);
+            assert_eq!(both_ways(&sets(1), &other), [false; 2], "{:?}", other.0);
+        }
+        let address = |n: u8| (MInst::new(Op::ShlA, Dst::None, &[Src::reg(r(5)), Src::Imm(2)]), n);
+        let indexed = |n: u8| (MInst::new(Op::LdC, Dst::Reg(r(6)), &[Src::C(0, 0, true)]), n);
+        assert_eq!(both_ways(&address(1), &indexed(1)), [true; 2]);
+        assert_eq!(both_ways(&address(1), &indexed(2)), [false; 2]);
+        assert_eq!(both_ways(&address(3), &address(3)), [true; 2]);
+    }
+
+    #[test]
+    fn a_vertex_is_what_was_written_before_it() {
+        let (emit, restart) = (plain(Op::Emit, Dst::None, &[]), plain(Op::Restart, Dst::None, &[]));
+        let store = memory(Op::StO, Dst::None, &[Src::reg(r(1))]);
+        assert_eq!(both_ways(&output(0), &output(4)), [false; 2], "words are apart");
+        assert_eq!(both_ways(&output(4), &output(4)), [true; 2]);
+        for ends in [&emit, &restart] {
+            for other in [&output(0), &store, &emit, &restart] {
+                assert_eq!(both_ways(ends, other), [true; 2], "{:?}", other.0.op);
+            }
+        }
+        // A store to a computed place may meet any word.
+        assert_eq!(both_ways(&store, &output(4)), [true; 2]);
+    }
+}
