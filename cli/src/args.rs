@@ -421,8 +421,8 @@ pub struct CompareArgs {
     /// Output file.
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Sources.
-    #[arg(value_name = "FILE", required = true)]
+    /// Sources and folders of them; all entry points of a source, unless --entry or --stage chooses.
+    #[arg(value_name = "FILE|DIR", required = true)]
     pub files: Vec<PathBuf>,
 }
 

@@ -10,7 +10,6 @@ use crate::input;
 use crate::process::wait;
 use crate::report::{Failure, progress};
 use indicatif::ProgressBar;
-use retroshade::Language;
 use retroshade::lower::TextError;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -240,13 +239,8 @@ fn items(a: &BatchArgs) -> Result<Vec<Item>, Failure> {
         if a.target.is_empty() {
             return Err(Failure::usage("a folder needs --target"));
         }
-        let mut found = Vec::new();
-        walk(&a.source, &mut BTreeSet::new(), &mut found)?;
-        // GLSL that does not say its stage is there to be included.
-        if !a.options.iter().any(|o| o == "--stage" || o.starts_with("--stage=")) {
-            found.retain(|f| !matches!(Language::of_path(f), Some((Language::Glsl, None))));
-        }
-        for file in found {
+        let staged = a.options.iter().any(|o| o == "--stage" || o.starts_with("--stage="));
+        for file in input::sources_below(&a.source, staged)? {
             let folder = file.strip_prefix(&a.source).ok().and_then(Path::parent).unwrap_or(Path::new("")).to_path_buf();
             items.extend(a.target.iter().map(|t| Item {
                 file: file.clone(),
@@ -271,25 +265,6 @@ fn items(a: &BatchArgs) -> Result<Vec<Item>, Failure> {
         return Err(Failure::plain(1, "C0003", format!("{} has no source", a.source.display())));
     }
     Ok(items)
-}
-
-/// All sources at or below a folder, in the order of their names; a folder that was seen is not entered again.
-fn walk(folder: &Path, seen: &mut BTreeSet<PathBuf>, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let fail = |e: std::io::Error| Failure::plain(1, "C0003", format!("cannot read {}: {e}", folder.display()));
-    if !seen.insert(folder.canonicalize().map_err(fail)?) {
-        return Ok(());
-    }
-    let entries = std::fs::read_dir(folder).map_err(fail)?.collect::<Result<Vec<_>, _>>().map_err(fail)?;
-    let mut paths: Vec<PathBuf> = entries.into_iter().map(|e| e.path()).collect();
-    paths.sort();
-    for p in paths {
-        if p.is_dir() {
-            walk(&p, seen, found)?;
-        } else if p.is_file() && Language::of_path(&p).is_some() {
-            found.push(p);
-        }
-    }
-    Ok(())
 }
 
 /// The items of a line of a manifest, whose paths begin at the manifest.

@@ -76,19 +76,13 @@ fn words(code: &[u8]) -> String {
 }
 
 /// Reads all files; the errors of all of them are shown before giving up. Warnings are shown where there are levels.
-fn load_all(
-    paths: &[PathBuf],
-    source: &SourceArgs,
-    format: MessageFormat,
-    pipeline: bool,
-    levels: Option<&Levels>,
-) -> Result<Vec<Module>, Failure> {
+fn load_all(paths: &[PathBuf], source: &SourceArgs, format: MessageFormat, levels: Option<&Levels>) -> Result<Vec<Module>, Failure> {
     let mut modules: Vec<Module> = Vec::new();
     let mut failed: Option<u8> = None;
     for (n, p) in paths.iter().enumerate() {
         // A source that is named several times gives one entry point after the other.
         let stage = if paths.iter().filter(|q| *q == p).count() > 1 && source.stage.is_none() {
-            entries(p, source).get(paths[..n].iter().filter(|q| *q == p).count()).copied()
+            entries(p, source).get(paths[..n].iter().filter(|q| *q == p).count()).map(|e| e.1)
         } else {
             None
         };
@@ -96,13 +90,13 @@ fn load_all(
         let source = own.as_ref().unwrap_or(source);
         // A program that follows another one in the pipeline takes its varyings by name.
         let loaded = match modules.last() {
-            Some(before) if pipeline && source.after.is_none() => load_after(p, source, Some(before)),
+            Some(before) if source.after.is_none() => load_after(p, source, Some(before)),
             _ => load(p, source),
         };
         match loaded {
             Ok(m) => {
                 if let Some(levels) = levels {
-                    let before = modules.last().filter(|b| pipeline && link::follows(b.stage, m.stage));
+                    let before = modules.last().filter(|b| link::follows(b.stage, m.stage));
                     let mut warnings = before.map(|b| link::check(b, &m)).unwrap_or_default();
                     warnings.extend(warnings::of_source(&m));
                     levels.show(warnings, &m, files::display(p), format);
@@ -206,7 +200,7 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
         |k: &Emit| matches!(k, Emit::Bin | Emit::Container | Emit::Gsh | Emit::Ir | Emit::Legal | Emit::Stats | Emit::Reflect | Emit::Map);
     options.texts = !kinds.iter().all(textless);
     let levels = Levels::read(&a.warn)?;
-    let mut sources = Loaded::new(&a.files, &a.source, format, true, Some(&levels));
+    let mut sources = Loaded::new(&a.files, &a.source, format, &levels);
     let mut outputs: Vec<Product> = Vec::new();
     if isas.is_empty() {
         for (m, p) in sources.modules(false)?.iter().zip(&a.files) {
@@ -283,32 +277,25 @@ pub struct Loaded<'a> {
     paths: &'a [PathBuf],
     source: &'a SourceArgs,
     format: MessageFormat,
-    pipeline: bool,
-    /// Whether and which warnings are shown.
-    levels: Option<&'a Levels>,
+    /// Which warnings are shown.
+    levels: &'a Levels,
     /// Without and with functions.
     forms: [Option<Vec<Module>>; 2],
 }
 
 impl<'a> Loaded<'a> {
     /// Nothing read yet.
-    pub fn new(
-        paths: &'a [PathBuf],
-        source: &'a SourceArgs,
-        format: MessageFormat,
-        pipeline: bool,
-        levels: Option<&'a Levels>,
-    ) -> Loaded<'a> {
-        Loaded { paths, source, format, pipeline, levels, forms: [None, None] }
+    pub fn new(paths: &'a [PathBuf], source: &'a SourceArgs, format: MessageFormat, levels: &'a Levels) -> Loaded<'a> {
+        Loaded { paths, source, format, levels, forms: [None, None] }
     }
     /// The modules in one of their forms.
     pub fn modules(&mut self, functions: bool) -> Result<&[Module], Failure> {
         // What is wrong with the sources is said once.
-        let levels = self.levels.filter(|_| self.forms.iter().all(Option::is_none));
+        let levels = Some(self.levels).filter(|_| self.forms.iter().all(Option::is_none));
         let form = &mut self.forms[usize::from(functions)];
         if form.is_none() {
             let source = SourceArgs { functions, ..self.source.clone() };
-            *form = Some(load_all(self.paths, &source, self.format, self.pipeline, levels)?);
+            *form = Some(load_all(self.paths, &source, self.format, levels)?);
         }
         Ok(form.as_deref().unwrap_or_default())
     }

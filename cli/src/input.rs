@@ -3,12 +3,13 @@
 use crate::args::{CodegenArgs, SourceArgs};
 use crate::files;
 use crate::report::Failure;
-use retroshade::frontend::{FrontOptions, Includes, wgsl_stages};
+use retroshade::frontend::{FrontOptions, Includes};
 use retroshade::ir::{Module, Stage};
 use retroshade::link;
 use retroshade::lower::{ColorFormat, MatrixLayout, OptLevel, Options};
 use retroshade::{Language, source};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// The language by `--lang` or the file's extension.
 fn language(path: &Path, args: &SourceArgs) -> Result<(Language, Option<Stage>), Failure> {
@@ -16,6 +17,7 @@ fn language(path: &Path, args: &SourceArgs) -> Result<(Language, Option<Stage>),
     let names = || Language::NAMES.map(|l| l.0).join(", ");
     match args.lang.or(of_path.map(|l| l.0)) {
         Some(l) => Ok((l, args.stage.or(of_path.and_then(|l| l.1)))),
+        None if path.is_dir() => Err(Failure::usage(format!("{} is a folder; `batch` and `compare` take folders", path.display()))),
         None if path.as_os_str() == "-" => Err(Failure::usage(format!("`-` needs --lang ({})", names()))),
         None => Err(Failure::usage(format!("{}: unknown kind of file; name the language with --lang ({})", path.display(), names()))),
     }
@@ -26,12 +28,40 @@ pub fn is_source(path: &Path, args: &SourceArgs) -> bool {
     args.lang.is_some() || path.as_os_str() == "-" || language(path, args).is_ok()
 }
 
-/// The stages of a source's entry points, where its language has several in one file.
-pub fn entries(path: &Path, args: &SourceArgs) -> Vec<Stage> {
-    match language(path, args) {
-        Ok((Language::Wgsl, _)) if path.is_file() => files::read_text(path).map(|t| wgsl_stages(&t)).unwrap_or_default(),
-        _ => Vec::new(),
+/// The names and stages of those of a source's entry points that the command line allows, where its language has several in one file.
+pub fn entries(path: &Path, args: &SourceArgs) -> Vec<(String, Stage)> {
+    let Ok((language @ (Language::Wgsl | Language::Spirv), stage)) = language(path, args) else { return Vec::new() };
+    let mut all = files::read(path).map(|bytes| source::entries(language, &bytes)).unwrap_or_default();
+    all.retain(|(name, s)| args.entry.as_ref().is_none_or(|e| e == name) && stage.is_none_or(|asked| asked == *s));
+    all
+}
+
+/// All sources at or below a folder, in the order of their names. GLSL that does not say its stage is there to be included, unless the
+/// stage is `given`.
+pub fn sources_below(folder: &Path, given: bool) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = Vec::new();
+    walk(folder, &mut BTreeSet::new(), &mut found)?;
+    found.retain(|f| given || !matches!(Language::of_path(f), Some((Language::Glsl, None))));
+    if found.is_empty() { Err(Failure::plain(1, "C0003", format!("{} has no source", folder.display()))) } else { Ok(found) }
+}
+
+/// A folder that was seen is not entered again.
+fn walk(folder: &Path, seen: &mut BTreeSet<PathBuf>, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let fail = |e: std::io::Error| Failure::plain(1, "C0003", format!("cannot read {}: {e}", folder.display()));
+    if !seen.insert(folder.canonicalize().map_err(fail)?) {
+        return Ok(());
     }
+    let entries = std::fs::read_dir(folder).map_err(fail)?.collect::<Result<Vec<_>, _>>().map_err(fail)?;
+    let mut paths: Vec<PathBuf> = entries.into_iter().map(|e| e.path()).collect();
+    paths.sort();
+    for p in paths {
+        if p.is_dir() {
+            walk(&p, seen, found)?;
+        } else if p.is_file() && Language::of_path(&p).is_some() {
+            found.push(p);
+        }
+    }
+    Ok(())
 }
 
 /// Reads and verifies a module, and the one that `--after` names.

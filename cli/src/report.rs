@@ -142,6 +142,12 @@ pub fn show(f: &Failure, format: MessageFormat) {
     }
 }
 
+/// The first message about a source in one line, and its place.
+pub fn headline(f: &Failure) -> String {
+    let text = f.diagnostics.first().map(|d| human(d, f)).unwrap_or_default();
+    text.lines().next().unwrap_or_default().to_string()
+}
+
 /// Text on stderr. That nobody reads it is no reason to stop, or to leave an output unwritten.
 pub fn say(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());

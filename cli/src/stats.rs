@@ -50,6 +50,26 @@ impl Compared {
     }
 }
 
+/// A source that could not be read.
+#[derive(Debug)]
+pub struct Failed {
+    /// File as given.
+    pub file: String,
+    /// The entry point that it is about, where that is not the whole file.
+    pub entry: Option<String>,
+    /// What is wrong first, in one line with its place.
+    pub message: String,
+    /// All messages, as `--message-format json` has them.
+    pub diagnostics: Vec<Value>,
+}
+
+/// The shaders that every machine takes which takes any of them: only there are sums and means of the machines about the same.
+pub fn common<'a>(shaders: &[&'a Compared]) -> Vec<&'a Compared> {
+    let takes = |c: &Compared, target: &str| c.targets.iter().any(|(t, r)| *t == target && r.is_ok());
+    let machines: Vec<_> = crate::targets().iter().map(|t| t.name()).filter(|t| shaders.iter().any(|c| takes(c, t))).collect();
+    shaders.iter().copied().filter(|c| !machines.is_empty() && machines.iter().all(|t| takes(c, t))).collect()
+}
+
 /// What the compiler counted, and what is executed at most and at least: in groups and clauses where the machine counts those itself.
 fn figures(target: &str, s: &CompiledShader) -> Stats {
     let mut stats = s.stats.clone();
@@ -121,31 +141,78 @@ fn target_json(r: &Result<Stats, (String, String)>, ir_ops: u32) -> Value {
     }
 }
 
-/// The document of `compare --format json`.
+/// The document of `--emit stats`, and what `compare --format json` has of the shaders.
 pub fn to_json(shaders: &[Compared]) -> Value {
-    let mut totals: Vec<(&'static str, u64, u64, Mean)> = Vec::new();
-    let mut list = Vec::new();
+    let shader = |s: &Compared| {
+        let targets: Map<String, Value> = s.targets.iter().map(|(name, r)| ((*name).to_string(), target_json(r, s.ir_ops))).collect();
+        json!({ "file": s.file, "entry": s.entry, "stage": s.stage, "ir_ops": s.ir_ops, "targets": targets })
+    };
+    let list: Vec<Value> = shaders.iter().map(shader).collect();
+    json!({ "version": 1, "shaders": list, "totals": totals(shaders) })
+}
+
+/// The document of `compare --format json`: also the totals of the shaders that all machines take, and what could not be read.
+pub fn report_json(shaders: &[Compared], failed: &[Failed]) -> Value {
+    let mut document = to_json(shaders);
+    let all = common(&shaders.iter().collect::<Vec<_>>());
+    document["common"] = json!({ "shaders": all.len(), "totals": totals(all) });
+    let source = |f: &Failed| {
+        let mut v = json!({ "file": f.file, "error": f.message, "diagnostics": f.diagnostics });
+        if let Some(entry) = &f.entry {
+            v["entry"] = json!(entry);
+        }
+        v
+    };
+    document["failed"] = failed.iter().map(source).collect();
+    document
+}
+
+/// Whether a document is one of `compare --format json`; what is wrong with it.
+pub fn check_report(report: &Value) -> Result<(), String> {
+    let shaders = report["shaders"].as_array().ok_or("it has no list `shaders`")?;
+    if report["version"] != 1 {
+        return Err(format!("its version is {}, not 1", report["version"]));
+    }
+    for (n, s) in shaders.iter().enumerate() {
+        let wrong = |what: &str| Err(format!("shader {n} {what}"));
+        if !s["file"].is_string() || !s["entry"].is_string() {
+            return wrong("has no `file` and `entry`");
+        }
+        let Some(targets) = s["targets"].as_object() else { return wrong("has no `targets`") };
+        if let Some((t, _)) = targets.iter().find(|(_, r)| r["ok"] != false && !r["bytes"].is_u64()) {
+            return wrong(&format!("has no size on {t}: `bytes` is {}", targets[t]["bytes"]));
+        }
+    }
+    Ok(())
+}
+
+/// What an earlier report says of a shader: its targets.
+pub fn earlier<'a>(report: &'a Value, c: &Compared) -> Option<&'a Value> {
+    let same = |s: &&Value| s["file"].as_str() == Some(&c.file) && s["entry"].as_str() == Some(&c.entry);
+    report["shaders"].as_array()?.iter().find(same).map(|s| &s["targets"])
+}
+
+/// Sums and means of each target over those shaders that it takes.
+fn totals<'a>(shaders: impl IntoIterator<Item = &'a Compared>) -> Value {
+    let mut totals: Vec<(&'static str, u32, u64, u64, Mean)> = Vec::new();
     for s in shaders {
-        let mut targets = Map::new();
         for (name, r) in &s.targets {
-            targets.insert((*name).to_string(), target_json(r, s.ir_ops));
             if !totals.iter().any(|t| t.0 == *name) {
-                totals.push((name, 0, 0, Mean::default()));
+                totals.push((name, 0, 0, 0, Mean::default()));
             }
-            if let (Ok(made), Some((_, bytes, instructions, mean))) = (r, totals.iter_mut().find(|t| t.0 == *name)) {
+            if let (Ok(made), Some((_, count, bytes, instructions, mean))) = (r, totals.iter_mut().find(|t| t.0 == *name)) {
+                *count += 1;
                 *bytes += u64::from(made.bytes);
                 *instructions += u64::from(made.instructions);
                 mean.add(bits_per_op(made, s.ir_ops));
             }
         }
-        list.push(json!({ "file": s.file, "entry": s.entry, "stage": s.stage, "ir_ops": s.ir_ops, "targets": targets }));
     }
-    let total = |(name, bytes, instructions, mean): (&str, u64, u64, Mean)| {
-        let all = json!({ "bytes": bytes, "instructions": instructions, "mean_bits_per_op": tenths(mean.value()) });
+    let total = |(name, count, bytes, instructions, mean): (&str, u32, u64, u64, Mean)| {
+        let all = json!({ "shaders": count, "bytes": bytes, "instructions": instructions, "mean_bits_per_op": tenths(mean.value()) });
         (name.to_string(), all)
     };
-    let totals: Map<String, Value> = totals.into_iter().map(total).collect();
-    json!({ "version": 1, "shaders": list, "totals": totals })
+    totals.into_iter().map(total).collect::<Map<String, Value>>().into()
 }
 
 /// A geometric mean.
@@ -172,8 +239,8 @@ pub fn bits_per_op(s: &Stats, ir_ops: u32) -> f64 {
     f64::from(s.bytes) * 8.0 / f64::from(ir_ops.max(1))
 }
 
-/// A table for people.
-pub fn to_table(shaders: &[Compared]) -> String {
+/// A table for people; behind the shaders what could not be read.
+pub fn to_table(shaders: &[Compared], failed: &[Failed]) -> String {
     let header = ["shader", "stage", "ir ops", "target", "bytes", "instr", "regs", "warps", "bits/op", "detail"];
     let dash = || "-".to_string();
     let mut rows: Vec<[String; 10]> = vec![header.map(str::to_string)];
@@ -201,6 +268,12 @@ pub fn to_table(shaders: &[Compared]) -> String {
                 }
             });
         }
+    }
+    for f in failed {
+        let mut row: [String; 10] = std::array::from_fn(|_| dash());
+        row[0] = [Some(f.file.as_str()), f.entry.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        row[9].clone_from(&f.message);
+        rows.push(row);
     }
     let mut widths = [0; 10];
     for r in &rows {

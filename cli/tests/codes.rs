@@ -46,6 +46,7 @@ const CASES: &[Case] = &[
     case("C0018", 1, &[("a.jsonl", "{ \"file\": \"a.ir\", \"tarket\": \"tesla\" }")], &["batch", "-o", "out.bin", "a.jsonl"]),
     case("C0019", 1, &[], &["explain", "Q1234"]),
     case("C0021", 1, &[("a.s", ""), ("m.json", "{}")], &["dis", "--target", "tesla", "--map", "m.json", "a.s"]),
+    case("C0022", 0, &[("a.ir", IR), ("b.json", "{ \"version\": 1, \"shaders\": [] }")], &["compare", "--format", "html", "--baseline", "b.json", "-o", "out.html", "a.ir"]),
     case("F0004", 1, &[("a.wgsl", "enable wgpu_mesh_shader; struct P { x: u32 } var<task_payload> p: P; @task @payload(p) @workgroup_size(1) fn main() -> @builtin(mesh_task_size) vec3<u32> { return vec3(1u); }")], TESLA),
     case("F0005", 1, &[("a.glsl", "#version 450\nvoid main() {}")], &["--target", "tesla", "a.glsl"]),
     case("F0006", 1, &[("a.wgsl", WGSL)], &["--target", "tesla", "--entry", "other", "a.wgsl"]),

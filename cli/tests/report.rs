@@ -1,12 +1,15 @@
 //! `compare`: the page for a browser, the baseline, and the lines of code that it shows.
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use regex::Regex;
 use retroshade::frontend::{self, FrontOptions};
 use retroshade::ir::Stage;
 use retroshade::{Options, listing};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use support::Folder;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -125,7 +128,7 @@ fn a_baseline_shows_what_changed() {
     let o = compare(&["--format", "html", "--baseline", &name, "examples/gallery/lit.vert"]);
     let page = String::from_utf8(o.stdout).unwrap();
     assert!(page.contains(&format!("{bytes} <span class=\"helped\">-50.0 %</span>")), "{page}");
-    assert!(page.contains("<td class=\"helped\">1</td><td class=\"hurt\">0</td>"));
+    assert!(page.contains("<td class=\"helped\" data-of=\"helped\">1</td><td class=\"hurt\" data-of=\"hurt\">0</td>"));
     std::fs::write(&file, "{}").unwrap();
     let o = compare(&["--format", "html", "--baseline", &name, "examples/gallery/lit.vert"]);
     assert_eq!(o.status.code(), Some(1));
@@ -217,4 +220,190 @@ fn shader_db_reads_it() {
     let o = compare(&["--format", "shader-db", "--targets", "pica,tesla", "examples/gallery/waves.wgsl"]);
     assert_eq!((o.status.code(), String::from_utf8_lossy(&o.stdout).lines().count()), (Some(1), 1));
     assert!(String::from_utf8_lossy(&o.stderr).contains("C0011"));
+}
+
+const GOOD: &str = "@vertex fn main(@location(0) p: vec4f) -> @builtin(position) vec4f { return p * 2.0; }";
+const BAD: &str = "@vertex fn main() -> @builtin(position) vec4f { return nothing; }";
+const BOTH: &str = "@vertex fn vs(@location(0) p: vec4f) -> @builtin(position) vec4f { return p; }\n\
+    @fragment fn one() -> @location(0) vec4f { return vec4f(1.0); }\n@fragment fn two(@location(0) c: vec4f) -> @location(0) vec4f { return c * c; }\n";
+
+fn json(o: &Output) -> serde_json::Value {
+    serde_json::from_slice(&o.stdout).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&o.stderr)))
+}
+
+fn html(f: &Folder, arguments: &[&str]) -> String {
+    String::from_utf8(f.run(&[&["compare", "--format", "html"], arguments].concat()).stdout).unwrap()
+}
+
+/// Entries of a report in its order, with their files.
+fn entries(report: &serde_json::Value) -> Vec<String> {
+    let name = |s: &serde_json::Value| format!("{}:{}", s["file"].as_str().unwrap(), s["entry"].as_str().unwrap());
+    report["shaders"].as_array().unwrap().iter().map(name).collect()
+}
+
+#[test]
+fn all_entry_points_are_compared() {
+    let f = Folder::new("report-entries").with("both.wgsl", BOTH);
+    let run = |more: &[&str]| f.succeeds(&[&["compare", "both.wgsl"], more].concat());
+    let names = |more: &[&str]| entries(&json(&run(&[&["--format", "json"], more].concat())));
+    assert_eq!(names(&[]), ["both.wgsl:vs", "both.wgsl:one", "both.wgsl:two"]);
+    assert_eq!(names(&["--stage", "fragment"]), ["both.wgsl:one", "both.wgsl:two"]);
+    assert_eq!(names(&["--entry", "two"]), ["both.wgsl:two"]);
+    let page = html(&f, &["both.wgsl"]);
+    assert_eq!(page.matches("<section class=\"shader\"").count(), 3);
+    assert!(page.contains("both.wgsl <b>two</b>") && page.contains("next: both.wgsl <b>one</b>"));
+    let table = String::from_utf8(run(&[]).stdout).unwrap();
+    assert!(table.contains("both.wgsl vs ") && table.contains("both.wgsl two "), "{table}");
+    let lines = String::from_utf8(run(&["--format", "shader-db"]).stdout).unwrap();
+    assert!(lines.contains("both.wgsl:vs:pica - ") && lines.contains("both.wgsl:two:r700 - "), "{lines}");
+}
+
+/// SPIR-V's entry points may have one name in several stages.
+#[test]
+fn entry_points_of_a_binary_are_compared() {
+    // Two empty programs, both called `main`: a vertex and a compute program.
+    let main = [u32::from_le_bytes(*b"main"), 0];
+    let words: Vec<u32> = [
+        &[0x0723_0203, 0x0001_0000, 0, 8, 0, 2 << 16 | 17, 1, 3 << 16 | 14, 0, 1][..],
+        &[5 << 16 | 15, 0, 3, main[0], main[1], 5 << 16 | 15, 5, 4, main[0], main[1], 6 << 16 | 16, 4, 17, 1, 1, 1],
+        &[2 << 16 | 19, 1, 3 << 16 | 33, 2, 1],
+        &[5 << 16 | 54, 1, 3, 0, 2, 2 << 16 | 248, 5, 1 << 16 | 253, 1 << 16 | 56],
+        &[5 << 16 | 54, 1, 4, 0, 2, 2 << 16 | 248, 6, 1 << 16 | 253, 1 << 16 | 56],
+    ]
+    .concat();
+    let f = Folder::new("report-binary");
+    std::fs::write(f.0.join("two.spv"), words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>()).unwrap();
+    let report = json(&f.run(&["compare", "--format", "json", "--targets", "tesla", "two.spv"]));
+    let stages: Vec<_> = report["shaders"].as_array().unwrap().iter().map(|s| s["stage"].as_str().unwrap()).collect();
+    assert_eq!((entries(&report), stages), (vec!["two.spv:main".to_string(); 2], vec!["vertex", "compute"]));
+}
+
+#[test]
+fn what_cannot_be_read_is_listed() {
+    let f = Folder::new("report-failed").with("in/a.wgsl", GOOD).with("in/bad.wgsl", BAD).with("in/b.wgsl", &GOOD.replace("2.0", "p.x"));
+    let files = ["in/a.wgsl", "in/bad.wgsl", "in/b.wgsl"];
+    let o = f.run(&[&["compare", "--format", "json"], &files[..]].concat());
+    assert_eq!(o.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&o.stderr).contains("in/bad.wgsl:1:56: error[F0010]"), "{}", String::from_utf8_lossy(&o.stderr));
+    let report = json(&o);
+    assert_eq!(entries(&report), ["in/a.wgsl:main", "in/b.wgsl:main"]);
+    let failed = &report["failed"][0];
+    assert_eq!((&failed["file"], &failed["diagnostics"][0]["code"]), (&"in/bad.wgsl".into(), &"F0010".into()));
+    assert!(failed["error"].as_str().unwrap().starts_with("in/bad.wgsl:1:56: error[F0010]: ") && failed.get("entry").is_none());
+    // The page has it without the folder of all; the folder is said once.
+    let page = html(&f, &files);
+    assert!(page.contains("<li><b>bad.wgsl</b> <span class=\"hurt\">1:56: error[F0010]: "), "{page}");
+    assert!(page.contains("1 source that could not be read, all in in/.") && !page.contains("in/a.wgsl"));
+    let o = f.run(&[&["compare"], &files[..]].concat());
+    let table = String::from_utf8(o.stdout).unwrap();
+    assert_eq!(o.status.code(), Some(1));
+    assert!(table.lines().last().unwrap().starts_with("in/bad.wgsl ") && table.contains("error[F0010]"), "{table}");
+    // A file that is not there is no different, a command without any shader has no report.
+    let o = f.run(&["compare", "--format", "json", "in/a.wgsl", "in/none.wgsl", "in/notes.txt"]);
+    assert_eq!((o.status.code(), json(&o)["failed"].as_array().unwrap().len()), (Some(2), 2));
+    let o = f.run(&["compare", "--format", "html", "-o", "x.html", "in/bad.wgsl"]);
+    assert!(o.status.code() == Some(1) && !f.0.join("x.html").exists());
+    // What is wrong for every entry point is told once.
+    let wrong = BOTH.replace("return p;", "return vec4f(p.x, p);");
+    let f = f.with("in/both.wgsl", &wrong);
+    let o = f.run(&["compare", "--format", "json", "in/a.wgsl", "in/both.wgsl"]);
+    assert_eq!((o.status.code(), json(&o)["failed"].as_array().unwrap().len()), (Some(1), 1), "{}", String::from_utf8_lossy(&o.stderr));
+}
+
+#[test]
+fn folders_are_taken_as_batch_takes_them() {
+    let include = "float halve(float x) { return x * 0.5; }\n";
+    let f = Folder::new("report-folder").with("src/deep/z.wgsl", GOOD).with("src/a.wgsl", BOTH).with("src/notes.txt", "no source");
+    let f = f.with("src/halve.glsl", include).with("empty/readme", "");
+    let names = |given: &[&str]| entries(&json(&f.succeeds(&[&["compare", "--format", "json", "--targets", "tesla"], given].concat())));
+    assert_eq!(names(&["src"]), ["src/a.wgsl:vs", "src/a.wgsl:one", "src/a.wgsl:two", "src/deep/z.wgsl:main"]);
+    // Each source once.
+    assert_eq!(names(&["src/deep/z.wgsl", "src"]).len(), 4);
+    let o = f.run(&["compare", "empty"]);
+    assert!(o.status.code() == Some(1) && String::from_utf8_lossy(&o.stderr).contains("C0003"));
+    let o = f.run(&["-t", "tesla", "src"]);
+    assert!(o.status.code() == Some(2) && String::from_utf8_lossy(&o.stderr).contains("src is a folder"));
+}
+
+/// Totals are over what a machine takes: nothing is no small size, and what all take stands apart.
+#[test]
+fn totals_say_of_what_they_are() {
+    let f = Folder::new("report-totals").with("a.wgsl", BOTH);
+    let page = html(&f, &["--targets", "tesla,pica", "a.wgsl", "--stage", "fragment"]);
+    assert!(page.contains("<td data-of=\"shaders\">0 <span class=\"quiet\">+ 2 refused</span></td><td data-of=\"bytes\">–</td>"), "{page}");
+    assert_eq!(page.matches("\">–</td>").count(), 4);
+    assert!(!page.contains("class=\"common\""));
+    let page = html(&f, &["a.wgsl"]);
+    assert!(page.contains("<h2 class=\"common\">Of the 1 shader that all of tesla, usse, r700, pica take</h2>"), "{page}");
+    assert_eq!(page.matches("<table class=\"totals\">").count(), 2);
+    let report = json(&f.succeeds(&["compare", "--format", "json", "a.wgsl"]));
+    assert_eq!((&report["common"]["shaders"], &report["totals"]["tesla"]["shaders"]), (&1.into(), &3.into()));
+    for t in ["tesla", "usse", "r700", "pica"] {
+        assert_eq!(report["common"]["totals"][t]["bytes"], report["shaders"][0]["targets"][t]["bytes"], "{t}");
+    }
+    // Where all take the same there is one table.
+    let page = html(&f, &["--stage", "fragment", "a.wgsl"]);
+    assert!(!page.contains("class=\"common\"") && page.matches("<table class=\"totals\">").count() == 1);
+}
+
+/// Bars of one shader have its own scale, R700's shares are shares of its bytes, USSE's path is one of its primary program.
+#[test]
+fn bars_are_of_one_whole() {
+    let f = Folder::new("report-bars").with("small.wgsl", GOOD).with("large.vert", LOOPS);
+    let page = html(&f, &["small.wgsl", "large.vert"]);
+    for bars in page.split("<div class=\"entry\"").skip(1) {
+        let bars = bars.split("</div>").next().unwrap();
+        assert!(bars.contains("class=\"bar\" style=\"--share:1.0000\""), "{bars}");
+    }
+    assert!(page.contains("Every shader has a scale of its own"));
+    for file in ["examples/fog.wgsl", "examples/gallery/waves.wgsl"] {
+        let figures = figures(file, "r700");
+        let of = |key: &str| figures["detail"][key].as_u64().unwrap();
+        let parts = 8 * of("alu_slots") + 4 * of("literals") + 8 * of("cf") + 16 * of("fetches");
+        assert_eq!(Some(parts), figures["bytes"].as_u64(), "{figures}");
+        let page = String::from_utf8(compare(&["--format", "html", "--targets", "r700", file]).stdout).unwrap();
+        let slots = of("alu_slots");
+        assert!(page.contains(&format!("style=\"flex-grow:{}\" title=\"ALU slots: {slots} (", 8 * slots)), "{page}");
+    }
+    let scaled = "#version 450\nlayout(location = 0) in vec4 p; layout(set = 0, binding = 0) uniform U { vec4 a; vec4 b; };\n\
+        void main() { gl_Position = p * normalize(a * b + a.wzyx); }\n";
+    let f = f.with("second.vert", scaled);
+    let report = json(&f.succeeds(&["compare", "--format", "json", "--targets", "usse", "second.vert"]));
+    let detail = &report["shaders"][0]["targets"]["usse"]["detail"];
+    assert!(detail["secondary"].as_u64().unwrap() > 0, "{detail}");
+    let page = html(&f, &["--targets", "usse", "second.vert"]);
+    assert!(page.contains(&format!(">{} of {} primary<", detail["longest_instructions"], detail["primary"])), "{page}");
+}
+
+#[test]
+fn a_baseline_is_looked_at() {
+    let f = Folder::new("report-baseline").with("a.wgsl", GOOD).with("b.wgsl", GOOD);
+    let sizes = |bytes: &str| {
+        format!(
+            "{{\"version\":1,\"shaders\":[{{\"file\":\"a.wgsl\",\"entry\":\"main\",\"targets\":{{\"tesla\":{{\"ok\":true,\"bytes\":{bytes}}}}}}}]}}"
+        )
+    };
+    let f = f.with("version.json", "{\"version\":7,\"shaders\":[]}").with("negative.json", &sizes("-8")).with("text.json", &sizes("\"8\""));
+    let f = f.with("nameless.json", "{\"version\":1,\"shaders\":[{}]}").with("none.json", "{\"version\":1,\"shaders\":[]}");
+    let f = f.with("good.json", &sizes("800"));
+    let run = |baseline: &str| f.run(&["compare", "--format", "html", "--baseline", baseline, "a.wgsl", "b.wgsl"]);
+    for (wrong, what) in [
+        ("version.json", "its version is 7"),
+        ("negative.json", "`bytes` is -8"),
+        ("text.json", "has no size on tesla"),
+        ("nameless.json", "shader 0 has no `file`"),
+    ] {
+        let o = run(wrong);
+        let said = String::from_utf8_lossy(&o.stderr).into_owned();
+        assert!(
+            o.status.code() == Some(1) && said.contains("error[C0017]") && said.contains(what) && o.stdout.is_empty(),
+            "{wrong}: {said}"
+        );
+    }
+    let o = run("none.json");
+    assert!(o.status.success() && String::from_utf8_lossy(&o.stderr).contains("note[C0022]"));
+    assert!(String::from_utf8_lossy(&o.stdout).contains("The baseline has none of 2 shaders"));
+    let o = run("good.json");
+    assert!(o.status.success() && o.stderr.is_empty());
+    assert!(String::from_utf8_lossy(&o.stdout).contains("The baseline has 1 of 2 shaders"));
 }

@@ -3,7 +3,7 @@
 use crate::Language;
 use crate::diagnostics::messages;
 use retroshade_frontend::{self as frontend, FrontError, FrontOptions};
-use retroshade_ir::{self as ir, Diagnostic, Module, SourceMap, Span};
+use retroshade_ir::{self as ir, Diagnostic, Module, SourceMap, Span, Stage};
 use retroshade_lower::{CompileError, CompiledShader, Options, TargetIsa};
 use std::path::Path;
 use thiserror::Error;
@@ -68,6 +68,15 @@ pub fn read(language: Language, name: &str, bytes: &[u8], options: &FrontOptions
             let status = if language == Language::Ir { 1 } else { 70 };
             Err(SourceError::new(name, status, module.sources, diagnostics))
         }
+    }
+}
+
+/// The names and stages of a source's entry points, where its language has several in one text; none of a source that cannot be read.
+pub fn entries(language: Language, bytes: &[u8]) -> Vec<(String, Stage)> {
+    match language {
+        Language::Wgsl => std::str::from_utf8(without_mark(bytes)).map(frontend::wgsl_entries).unwrap_or_default(),
+        Language::Spirv => frontend::spirv_entries(bytes),
+        Language::Ir | Language::Glsl | Language::Hlsl => Vec::new(),
     }
 }
 

@@ -106,10 +106,10 @@ pub fn wgsl(name: &str, source: &str, options: &FrontOptions) -> Result<Module, 
     parse::read(name, source, options, |file, _| Err(vec![absent("WGSL", "wgsl", parse::start(file, source))]))
 }
 
-/// The stages of a WGSL text's entry points, in its order; none of a text that cannot be read.
-pub fn wgsl_stages(source: &str) -> Vec<Stage> {
+/// The names and stages of a WGSL text's entry points, in its order; none of a text that cannot be read.
+pub fn wgsl_entries(source: &str) -> Vec<(String, Stage)> {
     #[cfg(feature = "wgsl")]
-    return wgsl::stages(source);
+    return wgsl::entries(source);
     #[cfg(not(feature = "wgsl"))]
     Vec::new()
 }
@@ -158,6 +158,11 @@ pub fn spirv(name: &str, bytes: &[u8], options: &FrontOptions) -> Result<Module,
         let words = spirv::words(bytes).map_err(|d| vec![d])?;
         spirv::translate(&spirv::Words::new(&words), options)
     })
+}
+
+/// The names and stages of a SPIR-V binary's entry points, in its order; none of a binary that cannot be read.
+pub fn spirv_entries(bytes: &[u8]) -> Vec<(String, Stage)> {
+    spirv::words(bytes).map(|words| spirv::entries(&words)).unwrap_or_default()
 }
 
 /// Translates a SPIR-V binary that another compiler made of `text` and whose lines (`OpLine`) are lines of that text.

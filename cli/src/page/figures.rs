@@ -9,10 +9,11 @@ use std::fmt::Write;
 pub fn card(out: &mut String, target: &str, s: &Stats, ir_ops: u32, change: &str) {
     let _ = writeln!(
         out,
-        "<div class=\"m-{target}\"><h3 class=\"m-{target}\">{target}</h3><p><b>{}</b> bytes{change}, <b>{}</b> instructions, \
+        "<div class=\"m-{target}\"><h3 class=\"m-{target}\">{target}</h3><p><b>{}</b> bytes{change}, <b>{}</b> instruction{}, \
          <b>{:.1}</b> bits per IR operation</p>",
         s.bytes,
         s.instructions,
+        if s.instructions == 1 { "" } else { "s" },
         bits_per_op(s, ir_ops)
     );
     bar(out, &shares(target, s));
@@ -31,15 +32,15 @@ pub fn card(out: &mut String, target: &str, s: &Stats, ir_ops: u32, change: &str
 }
 
 /// One bar of all shares with their names below.
-fn bar(out: &mut String, parts: &[(&'static str, u64)]) {
-    let sum: u64 = parts.iter().map(|(_, n)| n).sum();
+fn bar(out: &mut String, parts: &[(&'static str, u64, u64)]) {
+    let sum: u64 = parts.iter().map(|(.., weight)| weight).sum();
     if sum == 0 {
         return;
     }
     let (mut shares, mut legend) = (String::new(), String::new());
-    for (k, (what, n)) in parts.iter().enumerate().filter(|(_, (_, n))| *n > 0) {
-        let percent = *n as f64 / sum as f64 * 100.0;
-        let _ = write!(shares, "<span class=\"share k{k}\" style=\"flex-grow:{n}\" title=\"{what}: {n} ({percent:.0} %)\"></span>");
+    for (k, (what, n, weight)) in parts.iter().enumerate().filter(|(_, (_, n, _))| *n > 0) {
+        let percent = *weight as f64 / sum as f64 * 100.0;
+        let _ = write!(shares, "<span class=\"share k{k}\" style=\"flex-grow:{weight}\" title=\"{what}: {n} ({percent:.0} %)\"></span>");
         let _ = write!(legend, "<span><b class=\"k{k}\"></b>{n} {what}</span>");
     }
     let _ = writeln!(out, "<div class=\"shares\">{shares}</div><p class=\"legend\">{legend}</p>");

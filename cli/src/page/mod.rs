@@ -5,12 +5,13 @@
 
 mod figures;
 mod parts;
+mod totals;
 
 pub use parts::{Meter, meters, remarks, shares, shown, work};
 
 use crate::ir::{Module, SourceMap};
 use crate::listing::{self, Line};
-use crate::stats::{Compared, Mean, bits_per_op};
+use crate::stats::{self, Compared, Failed, bits_per_op};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -34,14 +35,50 @@ impl Page {
     fn source(&self) -> &str {
         self.sources.text(crate::ir::FileId(0)).unwrap_or("")
     }
-    /// Its name as HTML.
-    fn title(&self) -> String {
-        format!("{} <b>{}</b>", escape(&self.compared.file), escape(&self.compared.entry))
+    /// Its name as HTML, without the folder of all.
+    fn title(&self, folder: &str) -> String {
+        format!("{} <b>{}</b>", escape(within(&self.compared.file, folder)), escape(&self.compared.entry))
     }
     /// Stage and size.
     fn kind(&self) -> String {
-        format!("{}, {} IR operations", self.compared.stage, self.compared.ir_ops)
+        format!("{}, {}", self.compared.stage, counted(u64::from(self.compared.ir_ops), "IR operation", "IR operations"))
     }
+}
+
+/// What a page is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Report<'a> {
+    /// The shaders.
+    pub pages: &'a [Page],
+    /// What could not be read.
+    pub failed: &'a [Failed],
+    /// What `compare --format json` wrote earlier.
+    pub baseline: Option<&'a Value>,
+}
+
+impl<'a> Report<'a> {
+    /// The folder, with the separator behind it, that all files of several are in; it is said once.
+    fn folder(&self) -> &'a str {
+        let files = self.pages.iter().map(|p| p.compared.file.as_str()).chain(self.failed.iter().map(|f| f.file.as_str()));
+        let same = |a: &'a str, b: &str| -> &'a str {
+            let length = a.char_indices().zip(b.chars()).find(|((_, x), y)| x != y).map_or(a.len().min(b.len()), |((i, _), _)| i);
+            &a[..length]
+        };
+        let prefix = if self.pages.len() + self.failed.len() > 1 { files.reduce(same).unwrap_or_default() } else { "" };
+        let folder = &prefix[..prefix.rfind(std::path::is_separator).map_or(0, |n| n + 1)];
+        // The root says nothing.
+        if folder.chars().all(std::path::is_separator) { "" } else { folder }
+    }
+}
+
+/// A file's name in a folder.
+fn within<'a>(file: &'a str, folder: &str) -> &'a str {
+    file.strip_prefix(folder).unwrap_or(file)
+}
+
+/// A number with its word.
+fn counted(n: u64, one: &str, several: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { several })
 }
 
 fn escape(s: &str) -> String {
@@ -50,8 +87,7 @@ fn escape(s: &str) -> String {
 
 /// What an earlier report (`compare --format json`) says of a shader's bytes on a target.
 fn earlier(baseline: Option<&Value>, c: &Compared, target: &str) -> Option<u64> {
-    let same = |s: &&Value| s["file"].as_str() == Some(&c.file) && s["entry"].as_str() == Some(&c.entry);
-    baseline?["shaders"].as_array()?.iter().find(same)?["targets"][target]["bytes"].as_u64()
+    stats::earlier(baseline?, c)?[target]["bytes"].as_u64()
 }
 
 /// Bytes with what changed since the baseline.
@@ -65,46 +101,66 @@ fn change(now: u64, before: Option<u64>) -> String {
     }
 }
 
-/// All sizes of one target.
-#[derive(Default)]
-struct Total {
-    shaders: u32,
-    bytes: u64,
-    /// The baseline's bytes of the shaders that it has, ours of the others.
-    before: u64,
-    instructions: u64,
-    mean_bytes: Mean,
-    mean_bits: Mean,
-    refused: u32,
-    helped: u32,
-    hurt: u32,
-}
-
 /// The report.
-pub fn to_html(pages: &[Page], baseline: Option<&Value>) -> String {
+pub fn to_html(r: &Report) -> String {
+    let Report { pages, failed, baseline } = *r;
     let mut out = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Code size by machine</title>\n");
     let many = if pages.len() > 1 { " class=\"many\"" } else { "" };
     let _ = write!(out, "<style>\n{}</style>\n</head>\n<body{many}>\n<div class=\"front\">\n", include_str!("page.css"));
-    let refused = |c: &Compared| c.targets.iter().any(|(_, r)| r.is_err());
-    let plural = if pages.len() == 1 { "" } else { "s" };
-    let _ = write!(out, "<h1>Code size by machine</h1>\n<p class=\"quiet\">{} shader{plural}", pages.len());
-    match pages.iter().filter(|p| refused(&p.compared)).count() {
-        0 => {}
-        n => {
-            let _ = write!(out, ", {n} refused by a machine");
-        }
-    }
-    out.push_str(if pages.len() > 1 { ". A name leads to the shader's page.</p>\n" } else { ".</p>\n" });
+    let folder = r.folder();
+    head(&mut out, r, folder);
     let targets: Vec<&'static str> = names(pages);
-    totals(&mut out, pages, &targets, baseline);
-    overview(&mut out, pages, &targets, baseline);
+    let shaders: Vec<&Compared> = pages.iter().map(|p| &p.compared).collect();
+    totals::totals(&mut out, &shaders, &targets, baseline);
+    unread(&mut out, failed, folder);
+    overview(&mut out, r, &targets, folder);
     out.push_str("</div>\n");
     for n in 0..pages.len() {
-        shader(&mut out, n, pages, baseline);
+        shader(&mut out, n, r, folder);
     }
     let _ = write!(out, "<script>\n{}</script>\n</body>\n</html>\n", include_str!("page.js"));
     out
+}
+
+/// The headline and what there is, in a sentence or two.
+fn head(out: &mut String, r: &Report, folder: &str) {
+    let pages = r.pages;
+    let _ = write!(out, "<h1>Code size by machine</h1>\n<p class=\"quiet\">{}", counted(pages.len() as u64, "shader", "shaders"));
+    let refused = pages.iter().filter(|p| p.compared.targets.iter().any(|(_, r)| r.is_err())).count();
+    if refused > 0 {
+        let _ = write!(out, ", {refused} refused by a machine");
+    }
+    if !r.failed.is_empty() {
+        let _ = write!(out, ", {} that could not be read", counted(r.failed.len() as u64, "source", "sources"));
+    }
+    if !folder.is_empty() {
+        let _ = write!(out, ", all in {}", escape(folder));
+    }
+    out.push_str(if pages.len() > 1 { ". A name leads to the shader's page.</p>\n" } else { ".</p>\n" });
+    let known = pages.iter().filter(|p| r.baseline.is_some_and(|b| stats::earlier(b, &p.compared).is_some())).count();
+    if r.baseline.is_some() && known < pages.len() {
+        let of = counted(pages.len() as u64, "shader", "shaders");
+        let _ = writeln!(
+            out,
+            "<p class=\"hurt\">The baseline has {} of {of}: nothing is said about what changed of the others.</p>",
+            if known == 0 { "none".to_string() } else { known.to_string() }
+        );
+    }
+}
+
+/// The sources that could not be read.
+fn unread(out: &mut String, failed: &[Failed], folder: &str) {
+    if failed.is_empty() {
+        return;
+    }
+    out.push_str("<section class=\"unread\">\n<h2>Could not be read</h2>\n<ul>\n");
+    for f in failed {
+        let entry = f.entry.as_ref().map(|e| format!(" {}", escape(e))).unwrap_or_default();
+        let message = f.message.strip_prefix(&format!("{}:", f.file)).unwrap_or(&f.message).trim_start();
+        let _ = writeln!(out, "<li><b>{}</b>{entry} <span class=\"hurt\">{}</span></li>", escape(within(&f.file, folder)), escape(message));
+    }
+    out.push_str("</ul>\n</section>\n");
 }
 
 /// The targets of a report in the order of the documentation.
@@ -113,68 +169,13 @@ fn names(pages: &[Page]) -> Vec<&'static str> {
     crate::targets().iter().map(|t| t.name()).filter(|n| has(n)).collect()
 }
 
-fn total(pages: &[Page], target: &str, baseline: Option<&Value>) -> Total {
-    let mut sum = Total::default();
-    for c in pages.iter().map(|p| &p.compared) {
-        match c.targets.iter().find(|(name, _)| *name == target) {
-            Some((_, Ok(s))) => {
-                let bytes = u64::from(s.bytes);
-                sum.shaders += 1;
-                sum.bytes += bytes;
-                sum.instructions += u64::from(s.instructions);
-                sum.mean_bytes.add(f64::from(s.bytes));
-                sum.mean_bits.add(bits_per_op(s, c.ir_ops));
-                let before = earlier(baseline, c, target).unwrap_or(bytes);
-                sum.before += before;
-                sum.helped += u32::from(bytes < before);
-                sum.hurt += u32::from(bytes > before);
-            }
-            Some((_, Err(_))) => sum.refused += 1,
-            None => {}
-        }
-    }
-    sum
-}
-
-fn totals(out: &mut String, pages: &[Page], targets: &[&'static str], baseline: Option<&Value>) {
-    out.push_str(
-        "<section><div class=\"scroll\"><table class=\"totals\">\n<thead><tr><th>machine</th><th>shaders</th><th>bytes</th>\
-         <th>instructions</th><th>mean bytes</th><th>mean bits/op</th>",
-    );
-    if baseline.is_some() {
-        out.push_str("<th>helped</th><th>hurt</th>");
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for t in targets {
-        let sum = total(pages, t, baseline);
-        let refused = if sum.refused > 0 { format!(" <span class=\"quiet\">+ {} refused</span>", sum.refused) } else { String::new() };
-        let since = change(sum.bytes, baseline.map(|_| sum.before));
-        let _ = write!(
-            out,
-            "<tr><th class=\"m-{t}\">{t}</th><td>{}{refused}</td><td>{}{since}</td><td>{}</td><td>{:.1}</td><td>{:.1}</td>",
-            sum.shaders,
-            sum.bytes,
-            sum.instructions,
-            sum.mean_bytes.value(),
-            sum.mean_bits.value()
-        );
-        if baseline.is_some() {
-            let _ = write!(out, "<td class=\"helped\">{}</td><td class=\"hurt\">{}</td>", sum.helped, sum.hurt);
-        }
-        out.push_str("</tr>\n");
-    }
-    out.push_str(
-        "</tbody>\n</table></div>\n<p class=\"quiet note\">Means are geometric, of the shaders that the machine takes; bits of code for each IR operation.</p></section>\n",
-    );
-}
-
 /// What the overview's bars can show.
 const SHOWN: &[&str] = &["bytes of code", "instructions", "bits per IR operation", "registers", "longest path"];
 
-/// A bar for each target of a shader, on one scale for all shaders.
-fn overview(out: &mut String, pages: &[Page], targets: &[&'static str], baseline: Option<&Value>) {
+/// A bar for each target of a shader. Each shader has a scale of its own: what is compared is machines.
+fn overview(out: &mut String, r: &Report, targets: &[&'static str], folder: &str) {
+    let Report { pages, baseline, .. } = *r;
     let most = |c: &Compared| c.targets.iter().filter_map(|(_, r)| r.as_ref().ok()).map(|s| s.bytes).max().unwrap_or(0);
-    let scale = f64::from(pages.iter().map(|p| most(&p.compared)).max().unwrap_or(1).max(1));
     out.push_str("<section>\n<div class=\"chosen\"><label>Show <select id=\"what\">");
     SHOWN.iter().for_each(|what| {
         let _ = write!(out, "<option>{what}</option>");
@@ -188,12 +189,16 @@ fn overview(out: &mut String, pages: &[Page], targets: &[&'static str], baseline
         out.push_str("<label><input id=\"changed\" type=\"checkbox\"> only what changed</label>");
     }
     out.push_str("</div>\n");
+    if pages.len() > 1 {
+        out.push_str("<p class=\"quiet\">Every shader has a scale of its own: the longest of its bars is full.</p>\n");
+    }
     for (n, p) in pages.iter().enumerate() {
         let c = &p.compared;
+        let scale = f64::from(most(c).max(1));
         let _ = writeln!(
             out,
             "<div class=\"entry\" id=\"r{n}\"><a class=\"name\" href=\"#s{n}\">{}<span class=\"quiet\"> {}</span></a><div class=\"bars\">",
-            p.title(),
+            p.title(folder),
             p.kind()
         );
         for (t, r) in c.targets.iter().filter(|(t, _)| targets.contains(t)) {
@@ -226,21 +231,22 @@ fn overview(out: &mut String, pages: &[Page], targets: &[&'static str], baseline
 }
 
 /// One shader: figures for each target, then source, IR and code side by side.
-fn shader(out: &mut String, n: usize, pages: &[Page], baseline: Option<&Value>) {
+fn shader(out: &mut String, n: usize, r: &Report, folder: &str) {
+    let Report { pages, baseline, .. } = *r;
     let p = &pages[n];
     let c = &p.compared;
     let _ = writeln!(out, "<section class=\"shader\" id=\"s{n}\">");
     if pages.len() > 1 {
         let _ = write!(out, "<nav><a href=\"#r{n}\">all shaders</a>");
         if let Some(before) = n.checked_sub(1).and_then(|k| pages.get(k)) {
-            let _ = write!(out, "<a href=\"#s{}\">before: {}</a>", n - 1, escape(&before.compared.file));
+            let _ = write!(out, "<a href=\"#s{}\">before: {}</a>", n - 1, before.title(folder));
         }
         if let Some(after) = pages.get(n + 1) {
-            let _ = write!(out, "<a href=\"#s{}\">next: {}</a>", n + 1, escape(&after.compared.file));
+            let _ = write!(out, "<a href=\"#s{}\">next: {}</a>", n + 1, after.title(folder));
         }
         out.push_str("</nav>\n");
     }
-    let _ = writeln!(out, "<h2>{}</h2>\n<p class=\"quiet\">{}</p>\n<div class=\"figures\">", p.title(), p.kind());
+    let _ = writeln!(out, "<h2>{}</h2>\n<p class=\"quiet\">{}</p>\n<div class=\"figures\">", p.title(folder), p.kind());
     for (t, r) in &c.targets {
         match r {
             Ok(s) => figures::card(out, t, s, c.ir_ops, &change(u64::from(s.bytes), earlier(baseline, c, t))),

@@ -17,19 +17,23 @@ for (const shader of document.querySelectorAll(".shader")) {
   });
 }
 
-// The overview's bars show what is chosen, of the shaders that are asked for.
+// The overview's bars show what is chosen, of the shaders that are asked for; each shader has its own scale.
 const what = document.getElementById("what");
-const rows = [...document.querySelectorAll(".row[data-v]")].map((row) => {
-  const value = row.querySelector(".value");
-  return { values: row.dataset.v.split(" "), bar: row.querySelector(".bar"), value, bytes: value.innerHTML };
-});
+const entries = [...document.querySelectorAll(".entry")].map((entry) =>
+  [...entry.querySelectorAll(".row[data-v]")].map((row) => {
+    const value = row.querySelector(".value");
+    return { values: row.dataset.v.split(" "), bar: row.querySelector(".bar"), value, bytes: value.innerHTML };
+  }),
+);
 what.addEventListener("change", () => {
   const k = what.selectedIndex;
-  const most = Math.max(1e-9, ...rows.map((r) => +r.values[k] || 0));
-  for (const r of rows) {
-    r.bar.style.setProperty("--share", (+r.values[k] || 0) / most);
-    if (k === 0) r.value.innerHTML = r.bytes;
-    else r.value.textContent = r.values[k];
+  for (const rows of entries) {
+    const most = Math.max(1e-9, ...rows.map((r) => +r.values[k] || 0));
+    for (const r of rows) {
+      r.bar.style.setProperty("--share", (+r.values[k] || 0) / most);
+      if (k === 0) r.value.innerHTML = r.bytes;
+      else r.value.textContent = r.values[k];
+    }
   }
 });
 const find = document.getElementById("find");

@@ -2,12 +2,31 @@
 
 use crate::lower::isa::Stats;
 
-/// The figures of each machine that are shares of one whole.
-const SHARES: &[(&str, &[(&str, &str)])] = &[
-    ("tesla", &[("short", "short"), ("long", "long"), ("imm", "immediate")]),
-    ("usse", &[("", "single"), ("repeats", "repeated"), ("dual", "dual issue"), ("nops", "NOPs")]),
-    ("r700", &[("alu_slots", "ALU slots"), ("literals", "literals"), ("cf", "control flow"), ("fetches", "fetches")]),
-    ("pica", &[("", "instructions"), ("nops", "NOPs")]),
+/// A figure that is a share of the whole: its key, its words for one and for several, and how much one weighs.
+type Part = (&'static str, &'static str, &'static str, u64);
+
+/// The figures of each machine that are shares of one whole: of the instructions, R700's of the bytes (a literal has four, a fetch sixteen).
+const SHARES: &[(&str, &[Part])] = &[
+    ("tesla", &[("short", "short", "short", 1), ("long", "long", "long", 1), ("imm", "immediate", "immediate", 1)]),
+    (
+        "usse",
+        &[
+            ("", "single", "single", 1),
+            ("repeats", "repeated", "repeated", 1),
+            ("dual", "dual issue", "dual issue", 1),
+            ("nops", "NOP", "NOPs", 1),
+        ],
+    ),
+    (
+        "r700",
+        &[
+            ("alu_slots", "ALU slot", "ALU slots", 8),
+            ("literals", "literal", "literals", 4),
+            ("cf", "control flow", "control flow", 8),
+            ("fetches", "fetch", "fetches", 16),
+        ],
+    ),
+    ("pica", &[("", "instruction", "instructions", 1), ("nops", "NOP", "NOPs", 1)]),
 ];
 
 /// What each machine calls its registers, and how many a program may have.
@@ -63,12 +82,16 @@ fn figure(s: &Stats, key: &str) -> Option<u64> {
     s.detail.get(key).copied()
 }
 
-/// What the code is made of: names and counts. What is not counted apart is the rest of the instructions.
-pub fn shares(target: &str, s: &Stats) -> Vec<(&'static str, u64)> {
+/// What the code is made of: names, counts and what they weigh together. What is not counted apart is the rest of the instructions.
+pub fn shares(target: &str, s: &Stats) -> Vec<(&'static str, u64, u64)> {
     let keys = of(SHARES, target).unwrap_or(&[]);
-    let apart: u64 = keys.iter().filter_map(|(key, _)| figure(s, key)).sum();
+    let apart: u64 = keys.iter().filter_map(|(key, ..)| figure(s, key)).sum();
     let value = |key: &str| if key.is_empty() { u64::from(s.instructions).saturating_sub(apart) } else { figure(s, key).unwrap_or(0) };
-    keys.iter().map(|(key, what)| (*what, value(key))).collect()
+    let share = |(key, one, several, weight): &Part| {
+        let n = value(key);
+        (if n == 1 { *one } else { *several }, n, n.saturating_mul(*weight))
+    };
+    keys.iter().map(share).collect()
 }
 
 /// A figure beside the most that it can be.
@@ -82,11 +105,16 @@ pub struct Meter {
     pub text: String,
 }
 
-/// What of its code the machine executes at most, each loop once: the count, of how many, and in what.
+/// What of its code the machine executes at most for each vertex, fragment or thread, each loop once: the count, of how many, and in what.
+/// USSE's secondary program, which runs once before all, is no part of either.
 pub fn work(s: &Stats) -> Option<(u64, u64, &'static str)> {
-    match figure(s, "longest_groups") {
-        Some(n) => Some((n, figure(s, "alu_groups").unwrap_or(n), "groups")),
-        None => Some((figure(s, "longest_instructions")?, u64::from(s.instructions), "instructions")),
+    if let Some(n) = figure(s, "longest_groups") {
+        return Some((n, figure(s, "alu_groups").unwrap_or(n), "groups"));
+    }
+    let n = figure(s, "longest_instructions")?;
+    match (figure(s, "primary"), figure(s, "secondary")) {
+        (Some(primary), Some(1..)) => Some((n, primary, "primary")),
+        _ => Some((n, u64::from(s.instructions), "instructions")),
     }
 }
 

@@ -113,6 +113,12 @@ pub(crate) fn words(bytes: &[u8]) -> Result<Vec<u32>, Diagnostic> {
     Ok(bytes.chunks_exact(4).map(word).collect())
 }
 
+/// The names and stages of all entry points that a machine could run, in their order; none of words that cannot be read.
+pub(crate) fn entries(words: &[u32]) -> Vec<(String, Stage)> {
+    let Ok(b) = Binary::read(words, &[]) else { return Vec::new() };
+    b.entries.iter().filter_map(|e| Some((e.name.clone(), stage(e.model)?))).collect()
+}
+
 /// Translates one entry point.
 pub(crate) fn translate(w: &Words<'_>, options: &FrontOptions) -> Result<Module, Errors> {
     let one = |d: Diagnostic| vec![d];

@@ -42,13 +42,14 @@ fn direct_span(s: naga::Span, file: FileId, len: usize) -> Span {
     }
 }
 
-/// The stages of a text's entry points, in its order; none of a text that cannot be read.
-pub(crate) fn stages(text: &str) -> Vec<Stage> {
+/// The names and stages of a text's entry points, in its order; none of a text that cannot be read.
+pub(crate) fn entries(text: &str) -> Vec<(String, Stage)> {
     if guard::check_text(text, FileId(0), false).is_err() {
         return Vec::new();
     }
     let module = naga::front::wgsl::parse_str(&prepare::text(text));
-    module.map(|m| m.entry_points.iter().filter_map(|e| stage(e.stage)).collect()).unwrap_or_default()
+    let Ok(module) = module else { return Vec::new() };
+    module.entry_points.into_iter().filter_map(|e| Some((e.name, stage(e.stage)?))).collect()
 }
 
 /// Translates WGSL.
