@@ -188,7 +188,8 @@ pub fn check_report(report: &Value) -> Result<(), String> {
 
 /// What an earlier report says of a shader: its targets.
 pub fn earlier<'a>(report: &'a Value, c: &Compared) -> Option<&'a Value> {
-    let same = |s: &&Value| s["file"].as_str() == Some(&c.file) && s["entry"].as_str() == Some(&c.entry);
+    let named = |s: &Value| s["file"].as_str() == Some(&c.file) && s["entry"].as_str() == Some(&c.entry);
+    let same = |s: &&Value| named(s) && s["stage"].as_str().is_none_or(|stage| stage == c.stage);
     report["shaders"].as_array()?.iter().find(same).map(|s| &s["targets"])
 }
 
@@ -318,7 +319,9 @@ pub fn to_shader_db(shaders: &[Compared]) -> String {
         for (target, r) in &s.targets {
             let Ok(t) = r else { continue };
             // A name ends at the first blank, and is the only thing that tells targets apart.
-            let name: String = format!("{}:{}:{target}", s.file, s.entry).split_whitespace().collect::<Vec<_>>().join("_");
+            let twin = shaders.iter().any(|o| o.file == s.file && o.entry == s.entry && o.stage != s.stage);
+            let stage = if twin { format!(":{}", s.stage) } else { String::new() };
+            let name: String = format!("{}:{}{stage}:{target}", s.file, s.entry).split_whitespace().collect::<Vec<_>>().join("_");
             let (number, stage) = match s.stage {
                 "vertex" => (0, "VS"),
                 "fragment" => (1, "FS"),

@@ -276,6 +276,15 @@ fn entry_points_of_a_binary_are_compared() {
     let report = json(&f.run(&["compare", "--format", "json", "--targets", "tesla", "two.spv"]));
     let stages: Vec<_> = report["shaders"].as_array().unwrap().iter().map(|s| s["stage"].as_str().unwrap()).collect();
     assert_eq!((entries(&report), stages), (vec!["two.spv:main".to_string(); 2], vec!["vertex", "compute"]));
+    // Names of lines tell them apart, and a baseline's sizes are those of the same stage.
+    let o = f.run(&["compare", "--format", "shader-db", "--targets", "tesla", "two.spv"]);
+    assert!(String::from_utf8_lossy(&o.stdout).contains("two.spv:main:compute:tesla - type: 5"), "{o:?}");
+    let compute = &report["shaders"][1]["targets"]["tesla"]["bytes"];
+    let mut before = report.clone();
+    before["shaders"][1]["targets"]["tesla"]["bytes"] = (2 * compute.as_u64().unwrap()).into();
+    std::fs::write(f.0.join("before.json"), before.to_string()).unwrap();
+    let page = html(&f, &["--targets", "tesla", "--baseline", "before.json", "two.spv"]);
+    assert!(page.contains(&format!("{compute} <span class=\"helped\">-50.0 %</span>")), "{page}");
 }
 
 #[test]
