@@ -585,7 +585,11 @@ fn attribute_beside_constant(i: &MInst) -> Option<u32> {
 
 /// Attributes that meet c[] operands more than once go into registers, block by block; whether there were any.
 pub(crate) fn share_attributes(vc: &mut VCode<MInst>) -> bool {
-    (0..vc.blocks.len()).fold(false, |any, b| share_in_block(vc, b) || any)
+    let mut any = false;
+    for b in 0..vc.blocks.len() {
+        any |= share_in_block(vc, b);
+    }
+    any
 }
 
 fn share_in_block(vc: &mut VCode<MInst>, b: usize) -> bool {
