@@ -3,8 +3,8 @@
 
     tools/callgrind/run.py SHADERC [--bless]
 
-Needs valgrind. The counts hold for one build of one compiler on one system: they repeat exactly there, whatever else it does, and are close to
-that elsewhere. Prints what changed by more than a hundredth and the sums; --bless writes the table. Use the release build.
+Needs valgrind. The counts hold for one build of one compiler on one system: they repeat there within half a hundredth (the allocator draws
+random numbers), whatever else it does, and are close to that elsewhere. Prints what changed by more than a hundredth and the sums; --bless writes the table. Use the release build.
 """
 import pathlib
 import re
