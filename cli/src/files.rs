@@ -2,7 +2,7 @@
 //!
 //! The command remembers what it has read: makefile rules list it, and no output may take its place.
 
-use crate::limits::largest_input;
+use crate::limits::{largest_input, saw};
 use crate::report::Failure;
 use retroshade::lower::outfile;
 use std::io::{Read, Write};
@@ -107,6 +107,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     if bytes.len() as u64 > most {
         return Err(too_large(bytes.len() as u64));
     }
+    saw(bytes.len() as u64);
     if path.as_os_str() != "-" {
         remember(path);
     }

@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 const SECONDS: u64 = if cfg!(debug_assertions) { 600 } else { 2 };
 /// MiB that the command may hold while it compiles one source.
 const MIB: u64 = if cfg!(debug_assertions) { 4096 } else { 256 };
+/// What a larger source may take beyond that: bytes of it for a second more and 16 MiB more.
+const PACE: u64 = 64 << 10;
+const MIB_FOR_PACE: u64 = 16;
 /// MiB that a command may hold that keeps what it made of many sources.
 pub const MANY: u64 = 4096;
 /// Bytes of an input.
@@ -24,6 +27,8 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Bytes of the largest input; set once, before the first is read.
 static LARGEST: AtomicU64 = AtomicU64::new(INPUT);
+/// Bytes of the largest input that was read.
+static READ: AtomicU64 = AtomicU64::new(0);
 /// Milliseconds of processor time at which the current source began.
 static BEGAN: AtomicU64 = AtomicU64::new(0);
 /// What was passed.
@@ -32,6 +37,11 @@ static PASSED: OnceLock<String> = OnceLock::new();
 /// Bytes of the largest input of any kind.
 pub fn largest_input() -> u64 {
     LARGEST.load(Ordering::Relaxed)
+}
+
+/// An input of so many bytes was read.
+pub fn saw(bytes: u64) {
+    READ.fetch_max(bytes, Ordering::Relaxed);
 }
 
 /// `NAME=VALUE`
@@ -47,12 +57,12 @@ pub fn parse(s: &str) -> Result<(String, u64), String> {
 
 /// Applies `--limit` to the options of compilations, and begins to watch.
 pub fn apply(given: &[(String, u64)], options: &mut Options, format: MessageFormat) {
-    let (mut seconds, mut mib) = (SECONDS, MIB);
+    let (mut seconds, mut mib) = (None, None);
     for (name, value) in given {
         match name.as_str() {
             "input" => LARGEST.store(*value, Ordering::Relaxed),
-            "time" => seconds = *value,
-            "memory" => mib = *value,
+            "time" => seconds = Some(*value),
+            "memory" => mib = Some(*value),
             _ => drop(options.limits.set(name, *value)),
         }
     }
@@ -73,9 +83,12 @@ pub fn ended() -> Option<Failure> {
     PASSED.get().map(|what| Failure::plain(3, "C0033", what.clone()))
 }
 
-fn watch(seconds: u64, mib: u64, flag: &AtomicBool, format: MessageFormat) {
+fn watch(time: Option<u64>, memory: Option<u64>, flag: &AtomicBool, format: MessageFormat) {
     loop {
         std::thread::sleep(Duration::from_millis(20));
+        // What the caller says is all; what nobody said grows with the source.
+        let grown = READ.load(Ordering::Relaxed) / PACE;
+        let (seconds, mib) = (time.unwrap_or(SECONDS + grown), memory.unwrap_or(MIB + MIB_FOR_PACE * grown));
         let took = (processor_time().as_millis() as u64).saturating_sub(BEGAN.load(Ordering::Relaxed));
         let holds = resident_bytes().unwrap_or(0) >> 20;
         let what = match (took > seconds.saturating_mul(1000), holds > mib) {
