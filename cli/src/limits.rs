@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 const SECONDS: u64 = if cfg!(debug_assertions) { 600 } else { 2 };
 /// MiB that the command may hold while it compiles one source.
 const MIB: u64 = if cfg!(debug_assertions) { 4096 } else { 256 };
-/// What a larger source may take beyond that: bytes of it for a second more and 16 MiB more.
+/// What a larger source may take beyond that: bytes of it for a second more and 64 MiB more.
 const PACE: u64 = 64 << 10;
-const MIB_FOR_PACE: u64 = 16;
+const MIB_FOR_PACE: u64 = 64;
 /// MiB that a command may hold that keeps what it made of many sources.
 pub const MANY: u64 = 4096;
 /// Bytes of an input.

@@ -81,7 +81,7 @@ pub(super) const ROWS: &[Row] = &[
      "The finished code has more bytes than `--limit code=N` or `Limits::code` allows (4 MiB where nothing is said).",
      "Make the program smaller, or allow more."),
     ("C0033", "the compilation was ended before it was done",
-     "It took more processor time (2 seconds for a target, one more for each 64 KiB of source) or memory (256 MiB, 16 more for each 64 KiB) than a command gives it, or the caller of the library set its flag.",
+     "It took more processor time (2 seconds for a target, one more for each 64 KiB of source) or memory (256 MiB, 64 more for each 64 KiB) than a command gives it, or the caller of the library set its flag.",
      "`--limit time=SECONDS` and `--limit memory=MIB` allow more. If the program is an ordinary one, please report it."),
     ("C0030", "there is nothing to reduce",
      "`reduce` was given a command that does not exit with 0 for the file itself, so that no smaller source could show more.",
