@@ -210,3 +210,41 @@ fn spirv_means_the_same() {
     println!("{endless} do not end on these inputs");
     report(&failures, total);
 }
+
+/// GLSL texts below a folder.
+fn texts(folder: &Path, out: &mut Vec<PathBuf>) {
+    let Ok(dir) = std::fs::read_dir(folder) else { return };
+    for path in dir.filter_map(|e| e.ok().map(|e| e.path())) {
+        match path.extension().and_then(|e| e.to_str()) {
+            _ if path.is_dir() => texts(&path, out),
+            Some("vert" | "frag") => out.push(path),
+            _ => {}
+        }
+    }
+}
+
+/// A text that glslang reads as an older version, since it starts faster, means what it means in its own: a function that nobody calls
+/// and that only the later version has changes nothing.
+#[test]
+fn older_versions() {
+    let mut paths = Vec::new();
+    texts(Path::new("../examples"), &mut paths);
+    for folder in ["corpus", "density", "breadth"].into_iter().filter_map(beside) {
+        texts(&folder, &mut paths);
+    }
+    paths.sort();
+    let (mut same, mut failures) = (0, Vec::new());
+    for path in paths {
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let options = FrontOptions { stage: path.extension().and_then(|e| e.to_str()).map(stage), ..FrontOptions::default() };
+        let module = |text: &str| glsl("", text, &options).map(|m| retroshade_ir::print(&m)).map_err(|e| e.to_string());
+        if let Ok(later) = module(&format!("{text}\nuint shaderc_later(uint n) {{ return n + 1u; }}\n")) {
+            match module(&text) {
+                Ok(own) if own == later => same += 1,
+                Ok(_) => failures.push(format!("{}: another program", path.display())),
+                Err(e) => failures.push(format!("{}: {e}", path.display())),
+            }
+        }
+    }
+    report(&failures, same + failures.len());
+}

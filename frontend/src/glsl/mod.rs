@@ -193,11 +193,10 @@ pub(crate) fn compile(
     };
     let mut parsed = Err(String::new());
     let mut late = false;
-    if let Some(version) = upgrade.faster() {
-        parsed = attempt(&whole(Some(version)), late);
-    }
-    if parsed.is_err() {
-        parsed = attempt(&whole(None), late);
+    for version in upgrade.faster().into_iter().map(Some).chain([None]) {
+        if parsed.is_err() {
+            parsed = attempt(&whole(version), late);
+        }
     }
     // Subgroups and blocks of shared memory belong to later versions, which take longer to start.
     if parsed.as_ref().is_err_and(|log| messages::needs_later(log)) {

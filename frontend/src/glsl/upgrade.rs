@@ -5,7 +5,7 @@
 //! becomes one of version 4.40. Every word stays on its line, so that glslang's messages can be brought back to the user's text.
 //!
 //! glslang prepares its tables of a version when it first meets it. Those of 4.50 and 4.60 take three times as long as older ones, nearly
-//! all of it for functions that no machine here has; so texts are tried first as the oldest version whose rules are theirs.
+//! all of it for functions that no machine here has; so texts are tried first as the oldest version that can mean what they mean.
 
 use super::lex::{Kind, Token, tokens};
 use retroshade_ir::Stage;
@@ -18,6 +18,15 @@ const OLD: u32 = 440;
 const FAST_OLD: u32 = 140;
 /// The one that newer texts are tried as: the rules for calls are those since 4.00.
 const FAST: u32 = 410;
+/// How words begin that came after [`FAST_OLD`], and those of the types for which later rules for calls choose otherwise (unsigned and
+/// double numbers).
+const NEWER: &str = "uint uvec usampler utexture uimage double dvec dmat image iimage buffer std430 textureGather textureQuery bit find fma \
+    frexp ldexp pack unpack floatBits intBits umul imul uadd usub interpolate samplerCubeArray textureCubeArray precise atomic subgroup \
+    subpass gl_Layer gl_Sample gl_Primitive gl_Helper gl_Viewport component early include";
+/// Whole words that did.
+const NEWER_WORDS: &str = "inverse determinant sample";
+/// Tokens of a text for which a start that is faster by some milliseconds is nothing.
+const LONG: usize = 10_000;
 /// What there is to prepare for compute programs comes with 4.20 and stays the same up to this.
 const FAST_COMPUTE: u32 = 440;
 
@@ -234,6 +243,8 @@ pub(crate) struct Upgrade {
     stage: Stage,
     /// Words that are the user's names and reserved in the new dialect.
     names: BTreeSet<String>,
+    /// Whether nothing in the text is newer than [`FAST_OLD`], as far as words tell.
+    plain: bool,
     /// Outputs that begin as the frame buffer's colour: `inout` variables of GL_EXT_shader_framebuffer_fetch.
     blended: Vec<String>,
 }
@@ -256,13 +267,13 @@ impl Upgrade {
         let blended = if dialect.es && stage == Stage::Fragment { blended(toks) } else { Vec::new() };
         // What glslang does not know stands in the text of an old dialect.
         let dialect = Dialect { version: if blended.is_empty() { dialect.version } else { dialect.version.min(300) }, ..dialect };
-        Upgrade { dialect, stage, names, blended }
+        Upgrade { dialect, stage, names, plain: toks.len() < LONG && toks.iter().all(is_plain), blended }
     }
 
     /// Nothing: for languages that glslang takes as they are.
     pub(crate) fn none(stage: Stage) -> Upgrade {
         let dialect = Dialect { version: 450, es: false, compatibility: false, stated: true };
-        Upgrade { dialect, stage, names: BTreeSet::new(), blended: Vec::new() }
+        Upgrade { dialect, stage, names: BTreeSet::new(), plain: false, blended: Vec::new() }
     }
 
     /// What stands for a word of the user's; `next` is the text behind it.
@@ -377,16 +388,17 @@ impl Upgrade {
         out.push_str(&"\n".repeat(lines - at.min(lines as u32) as usize));
     }
 
-    /// An older version that the text may be tried as, for which glslang starts faster.
-    pub(crate) fn faster(&self) -> Option<u32> {
+    /// Older versions that the text may be tried as, for which glslang starts faster.
+    pub(crate) fn faster(&self) -> Vec<u32> {
         let d = self.dialect;
-        let fast = match self.stage {
-            _ if d.is_old() => FAST_OLD,
-            Stage::Compute => FAST_COMPUTE,
-            _ => FAST,
+        let versions: &[u32] = match self.stage {
+            Stage::Geometry if d.is_old() => &[],
+            _ if d.is_old() => &[FAST_OLD],
+            Stage::Compute => &[FAST_COMPUTE],
+            Stage::Vertex | Stage::Fragment if self.plain => &[FAST_OLD, FAST],
+            _ => &[FAST],
         };
-        let may = d.is_old() && self.stage != Stage::Geometry || d.stated && !d.es && d.version > fast;
-        may.then_some(fast)
+        versions.iter().copied().filter(|v| d.is_old() || d.stated && !d.es && d.version > *v).collect()
     }
 
     /// What stands before the text: the version, or that of [`Upgrade::faster`], and what the old dialect had built in.
@@ -484,6 +496,17 @@ impl Upgrade {
         if seen.contains("ftransform") && !self.names.contains("ftransform") {
             out.push_str("vec4 ftransform() { return gl_ModelViewProjectionMatrix * gl_Vertex; }\n");
         }
+    }
+}
+
+/// Whether a token is none of [`NEWER`] or [`NEWER_WORDS`].
+fn is_plain(t: &Token<'_>) -> bool {
+    match t.kind {
+        Kind::Directive => tokens(&t.text[1..]).iter().all(is_plain),
+        _ if t.is_word() => {
+            !NEWER.split_ascii_whitespace().any(|n| t.text.starts_with(n)) && !NEWER_WORDS.split_ascii_whitespace().any(|n| t.is(n))
+        }
+        _ => !(t.text.starts_with(|c: char| c.is_ascii_digit()) && t.text.ends_with(['u', 'U'])),
     }
 }
 
