@@ -8,6 +8,10 @@ use retroshade_lower::Options;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+/// The command's, in every program here.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The sizes that benchmarks and `docs/performance.md` use.
 pub const SIZES: &[usize] = &[100, 1_000, 10_000, 50_000];
 

@@ -5,10 +5,6 @@ use retroshade_benches::{SIZES, best, clock, options, synthetic, tesla_phases};
 use retroshade_ir::{InvocationInputs, Reference, ShaderEnv, interp, passes, text, verify};
 use std::time::Duration;
 
-/// The command's.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn cell(d: Option<Duration>, instructions: usize) -> String {
     d.map_or("refused".to_string(), |d| {
         let us = d.as_secs_f64() * 1e6;

@@ -9,12 +9,13 @@
 use crate::file::RegFile;
 use crate::flow::Live;
 use crate::liveness::{VRegSet, tracked};
+use crate::places::Places;
 use crate::program::Program;
 use regalloc2::{
     Allocation, Edit, Function, Inst, Operand, OperandConstraint, OperandKind, OperandPos, Output, PReg, PRegSet, ProgPoint, RegClass,
     SpillSlot,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Tries to colour the program with at most `limits` registers per class.
 pub fn scan(p: &Program, file: &RegFile, live: &Live, limits: [u32; 3]) -> Option<Output> {
@@ -34,6 +35,8 @@ struct Scan<'a> {
     live: &'a Live,
     /// Registers that may be handed out, per class.
     allowed: [Vec<PReg>; 3],
+    /// The same as sets.
+    may: [PRegSet; 3],
     /// Where each value lives.
     home: Vec<Option<Allocation>>,
     /// Registers that a value must not take, because something fixed needs them during its life.
@@ -62,7 +65,7 @@ struct Scan<'a> {
 impl<'a> Scan<'a> {
     fn new(p: &'a Program, file: &'a RegFile, live: &'a Live, limits: [u32; 3], hints: bool) -> Scan<'a> {
         let n = p.num_vregs();
-        let allowed = [0, 1, 2].map(|c| {
+        let allowed: [Vec<PReg>; 3] = [0, 1, 2].map(|c| {
             let all = (0..file.classes[c].count as usize).map(|i| PReg::new(i, CLASSES[c]));
             all.filter(|r| !file.reserved.contains(*r)).take(limits[c] as usize).collect()
         });
@@ -70,6 +73,7 @@ impl<'a> Scan<'a> {
             p,
             file,
             live,
+            may: allowed.each_ref().map(|all| all.iter().copied().collect()),
             allowed,
             home: vec![None; n],
             forbidden: vec![PRegSet::default(); n],
@@ -267,7 +271,7 @@ impl<'a> Scan<'a> {
 
     fn block(&mut self, b: usize, places: &mut [Vec<Allocation>]) -> Option<()> {
         let info = &self.p.blocks[b];
-        let mut busy: BTreeSet<Allocation> = self.live.start[b].ones().filter_map(|v| self.home[v]).collect();
+        let mut busy: Places = self.live.start[b].ones().filter_map(|v| self.home[v]).collect();
         for v in &info.params {
             let a = self.choose(v.vreg(), v.class(), &busy, None)?;
             self.home[v.vreg()] = Some(a);
@@ -276,7 +280,7 @@ impl<'a> Scan<'a> {
         let dying = self.dying(b);
         for v in &info.params {
             if dying.unused_params.contains(&v.vreg()) {
-                busy.remove(&self.home[v.vreg()]?);
+                busy.remove(self.home[v.vreg()]?);
             }
         }
         for i in info.start..info.end {
@@ -310,12 +314,12 @@ impl<'a> Scan<'a> {
         Dying { after, unused_params }
     }
 
-    fn inst(&mut self, i: u32, busy: &mut BTreeSet<Allocation>, dying: &[usize]) -> Option<Vec<Allocation>> {
+    fn inst(&mut self, i: u32, busy: &mut Places, dying: &[usize]) -> Option<Vec<Allocation>> {
         let inst = Inst::new(i as usize);
         let ops = self.p.inst_operands(inst);
         let mut out = vec![Allocation::none(); ops.len()];
         // Places held only while inputs are read, and those held to the end of the instruction.
-        let (mut early, mut late): (BTreeSet<Allocation>, BTreeSet<Allocation>) = Default::default();
+        let (mut early, mut late) = (Places::default(), Places::default());
         for o in ops {
             if let Some(r) = o.as_fixed_nonallocatable() {
                 out[index_of(ops, o)] = Allocation::reg(r);
@@ -341,7 +345,7 @@ impl<'a> Scan<'a> {
             if in_place {
                 out[k] = at;
             } else {
-                let taken = |a: &Allocation| busy.contains(a) || early.contains(a) || late.contains(a);
+                let taken = |a: &Allocation| busy.contains(*a) || early.contains(*a) || late.contains(*a);
                 let to = match o.constraint() {
                     OperandConstraint::FixedReg(r) => Some(Allocation::reg(r)).filter(|a| !taken(a)),
                     OperandConstraint::Stack => None,
@@ -361,14 +365,16 @@ impl<'a> Scan<'a> {
             }
         }
         for (k, o) in ops.iter().enumerate().filter(|(_, o)| is_def(o) && o.pos() == OperandPos::Early) {
-            let blocked: BTreeSet<Allocation> = busy.iter().chain(&early).chain(&late).copied().collect();
+            let blocked = busy.with(&early).with(&late);
             out[k] = self.define(o, &blocked)?;
             late.insert(out[k]);
         }
         for v in dying.iter().filter(|v| ops.iter().any(|o| tracked(o) && o.kind() == OperandKind::Use && o.vreg().vreg() == **v)) {
             if let Some(a) = self.home[*v] {
-                busy.remove(&a);
-                self.freed.insert(a, i);
+                busy.remove(a);
+                if self.spread {
+                    self.freed.insert(a, i);
+                }
             }
         }
         for pass in 0..3 {
@@ -381,13 +387,11 @@ impl<'a> Scan<'a> {
                 if turn != pass {
                     continue;
                 }
-                let mut blocked: BTreeSet<Allocation> = busy.iter().chain(&late).copied().collect();
-                self.p.inst_clobbers(inst).into_iter().for_each(|r| {
-                    blocked.insert(Allocation::reg(r));
-                });
+                let mut blocked = busy.with(&late);
+                blocked.add(self.p.inst_clobbers(inst));
                 if let OperandConstraint::Reuse(n) = o.constraint() {
                     // The copy made for the input, or the dying input's own register.
-                    if busy.contains(&out[n]) || out[n].is_none() {
+                    if busy.contains(out[n]) || out[n].is_none() {
                         return None;
                     }
                     out[k] = out[n];
@@ -416,10 +420,10 @@ impl<'a> Scan<'a> {
         Some(out)
     }
 
-    fn define(&mut self, o: &Operand, blocked: &BTreeSet<Allocation>) -> Option<Allocation> {
+    fn define(&mut self, o: &Operand, blocked: &Places) -> Option<Allocation> {
         let v = o.vreg().vreg();
         let a = match o.constraint() {
-            OperandConstraint::FixedReg(r) => Some(Allocation::reg(r)).filter(|a| !blocked.contains(a)),
+            OperandConstraint::FixedReg(r) => Some(Allocation::reg(r)).filter(|a| !blocked.contains(*a)),
             OperandConstraint::Limit(n) => self.choose(v, o.class(), blocked, Some(n)),
             _ => self.choose(v, o.class(), blocked, None),
         }?;
@@ -440,13 +444,13 @@ impl<'a> Scan<'a> {
     }
 
     /// A place for a new value: one that kin already has, else the lowest free register, else a register slot.
-    fn choose(&mut self, v: usize, class: RegClass, blocked: &BTreeSet<Allocation>, limit: Option<usize>) -> Option<Allocation> {
+    fn choose(&mut self, v: usize, class: RegClass, blocked: &Places, limit: Option<usize>) -> Option<Allocation> {
         let usable = |a: &Allocation| {
             a.as_reg().is_some_and(|r| {
-                self.allowed[class as usize].contains(&r)
+                self.may[class as usize].contains(r)
                     && !self.forbidden[v].contains(r)
                     && limit.is_none_or(|n| r.hw_enc() < n)
-                    && !blocked.contains(a)
+                    && !blocked.contains(*a)
             })
         };
         if self.hints {
@@ -458,15 +462,21 @@ impl<'a> Scan<'a> {
             }
         }
         let avoided = |a: &Allocation| a.as_reg().is_some_and(|r| self.avoid[v].contains(r));
-        let since = |a: &Allocation| if self.spread { self.freed.get(a).copied() } else { None };
-        let all = self.allowed[class as usize].iter().map(|r| Allocation::reg(*r)).filter(usable);
-        if let Some(a) = all.min_by_key(|a| (avoided(a), since(a))) {
-            return Some(a);
+        let mut all = self.allowed[class as usize].iter().map(|r| Allocation::reg(*r)).filter(usable);
+        let best = if self.spread {
+            all.min_by_key(|a| (avoided(a), self.freed.get(a)))
+        } else {
+            let first = all.next();
+            first.filter(|a| !avoided(a)).or_else(|| all.find(|a| !avoided(a))).or(first)
+        };
+        if best.is_some() {
+            return best;
         }
         if self.needs_register[v] || self.file.classes[class as usize].slot_units > 1 {
             return None;
         }
-        let slot = (0..self.file.register_slots()).map(|n| Allocation::stack(SpillSlot::new(n as usize))).find(|a| !blocked.contains(a))?;
+        let slot =
+            (0..self.file.register_slots()).map(|n| Allocation::stack(SpillSlot::new(n as usize))).find(|a| !blocked.contains(*a))?;
         self.slots = self.slots.max(slot.as_stack()?.index() as u32 + 1);
         Some(slot)
     }
@@ -491,7 +501,7 @@ impl<'a> Scan<'a> {
             } else {
                 ProgPoint::before(Inst::new(to.start as usize))
             };
-            let mut held: BTreeSet<Allocation> = self.live.start[s.index()].ones().filter_map(|v| self.home[v]).collect();
+            let mut held: Places = self.live.start[s.index()].ones().filter_map(|v| self.home[v]).collect();
             held.extend(to.params.iter().filter_map(|p| self.home[p.vreg()]));
             held.extend(args.iter().filter_map(|a| self.home[a.vreg()]));
             for o in self.p.inst_operands(Inst::new(info.end as usize - 1)).iter().filter(|o| tracked(o)) {
@@ -503,7 +513,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Puts simultaneous moves into an order; a cycle needs a free register.
-    fn parallel(&mut self, mut moves: Vec<(Allocation, Allocation)>, at: ProgPoint, held: &BTreeSet<Allocation>) -> Option<()> {
+    fn parallel(&mut self, mut moves: Vec<(Allocation, Allocation)>, at: ProgPoint, held: &Places) -> Option<()> {
         let class_of = |a: Allocation| a.as_reg().map(|r| r.class());
         while !moves.is_empty() {
             if let Some(k) = moves.iter().position(|(_, to)| !moves.iter().any(|(from, _)| from == to)) {
@@ -516,7 +526,7 @@ impl<'a> Scan<'a> {
             }
             let (from, _) = moves[0];
             let class = moves.iter().find_map(|(f, t)| class_of(*f).or(class_of(*t)))?;
-            let temp = self.free(class, |a| held.contains(a) || moves.iter().any(|(f, t)| f == a || t == a))?;
+            let temp = self.free(class, |a| held.contains(*a) || moves.iter().any(|(f, t)| f == a || t == a))?;
             self.edits.push((at, Edit::Move { from, to: temp }));
             moves.iter_mut().filter(|(f, _)| *f == from).for_each(|(f, _)| *f = temp);
         }

@@ -33,7 +33,9 @@ pub mod unroll;
 
 pub use contract::FpContract;
 pub use inline::InlinePolicy;
-pub use pipeline::{PASSES, Pass, PassOptions, ROUNDS, by_name, cleanup, each, finish, pipeline, prepare, sequence};
+pub use pipeline::{
+    PASSES, Pass, PassOptions, ROUNDS, before_unrolling, by_name, cleanup, each, finish, from_unrolling, pipeline, prepare, sequence,
+};
 
 #[cfg(test)]
 mod tests;

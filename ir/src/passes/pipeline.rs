@@ -230,6 +230,32 @@ fn runner<'a>(
 
 /// The pipeline but for its end: nothing here depends on [`PassOptions::dot`], so that compilations which differ in that share it.
 pub fn prepare(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) {
+    before_unrolling(module, options, dump);
+    from_unrolling(module, options, dump);
+}
+
+/// The clean-up passes, until nothing changes.
+fn clean(module: &mut Module, options: &PassOptions, run: &mut dyn FnMut(&mut Module, &str) -> bool) {
+    for _ in 0..rounds(options) {
+        let mut changed = false;
+        for name in CLEANUP {
+            changed |= run(module, name);
+        }
+        if is_loose(options) {
+            changed |= run(module, "relax");
+        }
+        if !changed {
+            break;
+        }
+    }
+}
+
+fn rounds(options: &PassOptions) -> usize {
+    if options.level == 1 { 2 } else { ROUNDS }
+}
+
+/// The first part of [`prepare`]: nothing here depends on [`PassOptions::unroll_fuel`], so that compilations which differ in that share it.
+pub fn before_unrolling(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) {
     let mut settled = Settled::default();
     let mut run = runner(options, dump, &mut settled);
     if options.level > 0 {
@@ -239,24 +265,9 @@ pub fn prepare(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(
     if options.robust {
         run(module, "robust");
     }
-    let rounds = if options.level == 1 { 2 } else { ROUNDS };
-    let clean = |module: &mut Module, run: &mut dyn FnMut(&mut Module, &str) -> bool| {
-        for _ in 0..rounds {
-            let mut changed = false;
-            for name in CLEANUP {
-                changed |= run(module, name);
-            }
-            if is_loose(options) {
-                changed |= run(module, "relax");
-            }
-            if !changed {
-                break;
-            }
-        }
-    };
     if options.level > 1 && options.if_convert_cost > 0 {
         if run(module, "copy_falls") {
-            clean(module, &mut run);
+            clean(module, options, &mut run);
         }
         run(module, "switch_values");
     }
@@ -275,60 +286,69 @@ pub fn prepare(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(
         run(module, "dce");
         return;
     }
-    clean(module, &mut run);
+    clean(module, options, &mut run);
     // Computed indices may be constants by now.
     if run(module, "promote") {
-        clean(module, &mut run);
+        clean(module, options, &mut run);
     }
     // Before loops are copied: each copy would have to be cleaned up.
     if options.level > 1 && options.if_convert_cost > 0 && run(module, "short_circuit") {
-        clean(module, &mut run);
+        clean(module, options, &mut run);
     }
+}
+
+/// The second part of [`prepare`].
+pub fn from_unrolling(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) {
+    if options.level == 0 {
+        return;
+    }
+    let mut settled = Settled::default();
+    let mut run = runner(options, dump, &mut settled);
     if options.unroll_fuel > 0 && options.level > 1 && run(module, "unroll") {
         run(module, "promote");
-        clean(module, &mut run);
+        clean(module, options, &mut run);
     }
     if options.local_select > 0 && run(module, "local_select") {
         run(module, "promote");
-        clean(module, &mut run);
+        clean(module, options, &mut run);
     }
     if run(module, "bounds") {
-        clean(module, &mut run);
+        clean(module, options, &mut run);
     }
     if options.level > 1 {
         run(module, "promote_outputs");
         if run(module, "dead_loops") {
-            clean(module, &mut run);
+            clean(module, options, &mut run);
         }
         if is_loose(options) && run(module, "chain") {
-            clean(module, &mut run);
+            clean(module, options, &mut run);
         }
         run(module, "hoist");
         if options.if_convert_cost > 0 && run(module, "if_convert") {
-            clean(module, &mut run);
+            clean(module, options, &mut run);
         }
         // Behind if-conversion: what is a select by now is no way that knows something.
         // Ways that come to lie behind one another may know more.
-        for _ in 0..rounds {
+        for _ in 0..rounds(options) {
             if !run(module, "thread") {
                 break;
             }
-            clean(module, &mut run);
+            clean(module, options, &mut run);
         }
     }
     if options.scalarise {
         run(module, "scalarise");
-        clean(module, &mut run);
+        clean(module, options, &mut run);
         // Branches that looked too expensive with whole vectors may now be cheap.
         if options.level > 1 && options.if_convert_cost > 0 && run(module, "if_convert") {
-            clean(module, &mut run);
+            clean(module, options, &mut run);
         }
     } else {
         run(module, "dead_lanes");
-        clean(module, &mut run);
+        clean(module, options, &mut run);
     }
     if options.level > 1 && run(module, "licm") {
-        clean(module, &mut run);
+        clean(module, options, &mut run);
     }
 }
 

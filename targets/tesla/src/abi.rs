@@ -161,6 +161,12 @@ fn used_inputs(module: &Module) -> Vec<u32> {
 }
 
 impl Abi {
+    /// Bytes of the uniforms' constant space.
+    pub(crate) fn uniform_bytes(&self) -> u32 {
+        let end = |u: &UniformPlace| u.offset.saturating_add(u.elements.last().unwrap_or(&0) + 4 * u.lanes);
+        self.uniforms.iter().map(end).max().unwrap_or(0)
+    }
+
     /// Lays out a legalised module.
     pub fn new(module: &Module, chip: &Chip) -> Abi {
         let mut abi = Abi {

@@ -14,11 +14,13 @@ use crate::search::{Laid, Search};
 use crate::select::combine::{self, Goal};
 use crate::select::mir::MInst;
 use crate::select::{self, Selected, restrict};
+use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Uniformity;
-use retroshade_ir::{Module, Opcode, Span, Stage};
+use retroshade_ir::{Block, Module, Opcode, Span, Stage};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::isa::{Stats, ir_ops};
-use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options, Placed, VCode};
+use retroshade_lower::structure::Structure;
+use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options, VCode};
 
 /// The interface must fit the spaces that operands can name.
 fn within_reach(abi: &Abi, stage: Stage) -> Result<(), CompileError> {
@@ -71,7 +73,7 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
     let threads = if source.stage == Stage::Compute { source.workgroup_size.iter().map(|n| (*n).max(1)).product() } else { 0 };
     let needed = |registers| sched::workgroup(chip.register_file, threads, registers);
     let fits = |registers| registers <= most && needed(registers) <= chip.register_file;
-    let first = unroll(source, options, chip, &|s| fits(s.stats.registers))?;
+    let first = unroll(source, options, chip, &fits)?;
     if fits(first.stats.registers) {
         return Ok(first);
     }
@@ -81,7 +83,7 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
     let simple = Options { opt: options.opt.min(OptLevel::O1), ..options.clone() };
     for (options, spill) in [(options, false), (&simple, false), (&simple, true)] {
         let fuel = if options.opt == OptLevel::Os { 0 } else { FUELS[0] };
-        match compile_in(source, options, fuel, chip, Room { registers, spill }) {
+        match compile_in(source, options, fuel, Room { registers, spill, ..chip.room() }) {
             Ok(s) if fits(s.stats.registers) => return Ok(s),
             Ok(_) | Err(CompileError::Limit { .. }) => {}
             Err(e) => return Err(e),
@@ -95,100 +97,132 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
 }
 
 /// Compiles with the unrolling that pays: as much as the first fuel allows, unless the code is much larger then (`-Os`: larger at all)
-/// or more than what is wanted.
-fn unroll(
-    source: &Module,
-    options: &Options,
-    chip: &'static Chip,
-    fits: &dyn Fn(&CompiledShader) -> bool,
-) -> Result<CompiledShader, CompileError> {
+/// or more than what is wanted. Which one pays is seen before the search for a layout.
+fn unroll(source: &Module, options: &Options, chip: &'static Chip, fits: &dyn Fn(u32) -> bool) -> Result<CompiledShader, CompileError> {
     let spare = if options.opt == OptLevel::Os { 0 } else { MOST_UNROLLED };
-    let mut made: Vec<CompiledShader> = Vec::new();
+    let mut trace = Trace::new(options);
+    let front = legal::front(source, options, &mut trace)?;
+    let mut drafts: Vec<Draft<'_>> = Vec::new();
     let mut limit = None;
     for fuel in FUELS {
-        let mut trace = Trace::new(options);
-        let prepared = legal::prepare(source, options, fuel, &mut trace)?;
+        let mut trace = trace.clone();
+        let prepared = legal::unroll(front.clone(), options, fuel, &mut trace)?;
         let unrolled = prepared.unrolled;
-        match generate(source, prepared, options, chip, chip.room(), trace) {
-            Ok(shader) => made.push(shader),
+        match draft(prepared, options, chip.room(), trace) {
+            Ok(draft) => drafts.push(draft),
             Err(e @ CompileError::Limit { .. }) if unrolled => limit = limit.or(Some(e)),
             Err(e) => return Err(e),
         }
         // Less fuel makes no difference where nothing was unrolled, and so little code cannot be much larger than any other.
-        if !unrolled || made.last().is_some_and(|s| fits(s) && s.stats.bytes < spare) {
+        if !unrolled || drafts.last().is_some_and(|d| fits(d.laid.code.registers) && d.bytes() < spare) {
             break;
         }
     }
     // Memory of each thread is slow: an array that copies of the body leave in registers is worth any number of them.
-    let local = |s: &CompiledShader| s.stats.detail.get("local_bytes").copied().filter(|_| spare > 0).unwrap_or(0);
-    let least = made.iter().map(local).min().unwrap_or(0);
-    made.retain(|s| local(s) == least);
-    let least = made.iter().map(|s| s.stats.bytes).min().unwrap_or(0);
-    let kept = made.iter().position(|s| fits(s) && s.stats.bytes <= least + spare).unwrap_or(made.len().saturating_sub(1));
-    let shader = made.into_iter().nth(kept);
-    shader.ok_or_else(|| limit.unwrap_or_else(|| CompileError::Internal("no way to compile".to_string())))
+    let local = |d: &Draft<'_>| if spare > 0 { d.ground.abi.local_bytes + d.laid.spilled } else { 0 };
+    let least = drafts.iter().map(local).min().unwrap_or(0);
+    drafts.retain(|d| local(d) == least);
+    let least = drafts.iter().map(Draft::bytes).min().unwrap_or(0);
+    let kept = drafts.iter().position(|d| fits(d.laid.code.registers) && d.bytes() <= least + spare);
+    let kept = kept.unwrap_or(drafts.len().saturating_sub(1));
+    match drafts.into_iter().nth(kept) {
+        Some(draft) => complete(source, draft, options),
+        None => Err(limit.unwrap_or_else(|| CompileError::Internal("no way to compile".to_string()))),
+    }
 }
 
 /// Compiles for so many registers of each thread.
-fn compile_in(source: &Module, options: &Options, fuel: u32, chip: &'static Chip, room: Room) -> Result<CompiledShader, CompileError> {
+fn compile_in(source: &Module, options: &Options, fuel: u32, room: Room) -> Result<CompiledShader, CompileError> {
     let mut trace = Trace::new(options);
     let prepared = legal::prepare(source, options, fuel, &mut trace)?;
-    generate(source, prepared, options, chip, room, trace)
+    complete(source, draft(prepared, options, room, trace)?, options)
 }
 
-/// The code of a module that was prepared.
-fn generate(
-    source: &Module,
-    prepared: Prepared,
-    options: &Options,
-    chip: &'static Chip,
+/// A program that was prepared, and what its code depends on beside instructions and their order.
+struct Ground<'o> {
+    legal: Module,
+    structure: Structure,
+    uniformity: Uniformity,
+    abi: Abi,
     room: Room,
-    mut trace: Trace,
-) -> Result<CompiledShader, CompileError> {
+    chip: &'static Chip,
+    options: &'o Options,
+}
+
+impl Ground<'_> {
+    /// Places instructions and emits them; `None` if an immediate stands beside a half that it cannot name.
+    fn lay_out(&self, vcode: &VCode<MInst>, blocks: &SecondaryMap<Block, u32>, aim: Aim) -> Result<Option<Laid>, CompileError> {
+        let Ground { legal, chip, room, options, .. } = self;
+        let (placed, spilled) = place_all(vcode, self.abi.local_bytes, chip, *room, aim, options)?;
+        if halves_out_of_reach(&placed) {
+            return Ok(None);
+        }
+        let machine = Machine { chip, space: space(legal.stage), room: *room };
+        let code = emit::emit(&placed, &self.structure.nodes, blocks, &self.uniformity, machine, options.opt != OptLevel::O0)?;
+        Ok(Some(Laid { code, placed, spilled }))
+    }
+}
+
+/// A program with its first layout.
+struct Draft<'o> {
+    ground: Ground<'o>,
+    selected: Selected,
+    laid: Laid,
+    trace: Trace<'o>,
+}
+
+impl Draft<'_> {
+    fn bytes(&self) -> u32 {
+        self.laid.code.bytes.len() as u32
+    }
+}
+
+/// Selects a module that was prepared, and lays it out as it was selected.
+fn draft<'o>(prepared: Prepared, options: &'o Options, room: Room, mut trace: Trace<'o>) -> Result<Draft<'o>, CompileError> {
+    let chip = chip::of_options(options)?;
     let Prepared { module: legal, structure, .. } = prepared;
-    let mut abi = Abi::new(&legal, chip);
+    let abi = Abi::new(&legal, chip);
     within_reach(&abi, legal.stage)?;
     if chip.flexgrip {
         flexgrip::within_reach(&abi)?;
     }
     let uniformity = Uniformity::new(&legal, legal.main());
-    let mut selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
-    let (mut placed, mut spilled) = place_all(&selected.vcode, abi.local_bytes, chip, room, Aim::Place, options)?;
-    if halves_out_of_reach(&placed) {
-        selected = select(&legal, &uniformity, &mut abi, chip, options, false)?;
-        (placed, spilled) = place_all(&selected.vcode, abi.local_bytes, chip, room, Aim::Place, options)?;
-    }
-    let blocks = selected.blocks.clone();
-    let bytes = |placed: &Placed<MInst>| {
-        let machine = Machine { chip, space: space(legal.stage), room };
-        emit::emit(placed, &structure.nodes, &blocks, &uniformity, machine, options.opt != OptLevel::O0)
-    };
-    trace.text(Phase::Select, || mir_text(&selected));
-    let laid_spilled = spilled;
-    let mut laid = Laid { code: bytes(&placed)?, placed, spilled };
-    let lay_out = |vcode: &VCode<MInst>, aim: Aim| {
-        let aim = match aim {
-            Aim::Most(n) if laid_spilled > 0 || n > 64 => Aim::Place,
-            aim => aim,
-        };
-        let (placed, spilled) = place_all(vcode, abi.local_bytes, chip, room, aim, options)?;
-        if halves_out_of_reach(&placed) {
-            return Err(CompileError::Internal("an immediate beside a half that it cannot name".into()));
+    let mut ground = Ground { legal, structure, uniformity, abi, room, chip, options };
+    for halves in [true, false] {
+        let selected = select(&ground.legal, &ground.uniformity, &mut ground.abi, chip, options, halves)?;
+        if let Some(laid) = ground.lay_out(&selected.vcode, &selected.blocks, Aim::Place)? {
+            trace.text(Phase::Select, || mir_text(&selected));
+            return Ok(Draft { ground, selected, laid, trace });
         }
-        Ok(Laid { code: bytes(&placed)?, placed, spilled })
-    };
+    }
+    Err(CompileError::Internal("a half out of reach where none was selected".into()))
+}
+
+/// Finds the best layout of a program, and wraps it.
+fn complete(source: &Module, draft: Draft, options: &Options) -> Result<CompiledShader, CompileError> {
+    let Draft { mut ground, mut selected, mut laid, mut trace } = draft;
     if options.opt != OptLevel::O0 {
-        let shape = || sink::Shape::new(legal.main(), &selected.blocks);
-        let search = Search { lay_out: &lay_out, shape: &shape, goal: Goal::of(options.opt), file: chip.register_file };
+        let spilled = laid.spilled > 0;
+        let blocks = &selected.blocks;
+        let lay_out = |vcode: &VCode<MInst>, aim: Aim| {
+            let aim = match aim {
+                Aim::Most(n) if spilled || n > 64 => Aim::Place,
+                aim => aim,
+            };
+            ground.lay_out(vcode, blocks, aim)
+        };
+        let shape = || sink::Shape::new(ground.legal.main(), blocks);
+        let search = Search { lay_out: &lay_out, shape: &shape, goal: Goal::of(options.opt), file: ground.chip.register_file };
         let best = search.run(std::mem::take(&mut selected.vcode), laid);
         (laid, selected.vcode) = (best.laid, best.vcode);
         trace.text(Phase::Schedule, || mir_text(&selected));
     }
     trace.text(Phase::Place, || laid.placed.text());
-    abi.local_bytes += laid.spilled;
-    abi.barriers = legal.main().ordered().filter(|(_, i)| legal.main().insts[*i].op == Opcode::Barrier).count().min(1) as u32;
-    abi.registers = laid.code.registers;
-    finish(source, Compiled { legal, abi, laid, selected, chip }, options, trace)
+    let main = ground.legal.main();
+    ground.abi.barriers = main.ordered().filter(|(_, i)| main.insts[*i].op == Opcode::Barrier).count().min(1) as u32;
+    ground.abi.local_bytes += laid.spilled;
+    ground.abi.registers = laid.code.registers;
+    finish(source, ground, laid, selected, trace)
 }
 
 /// Runs a compilation phase by phase and tells how long each took by `clock`, for benchmarks. The second layout of a
@@ -220,17 +254,9 @@ pub fn phases(
     Ok(out)
 }
 
-/// All that a compilation found out.
-struct Compiled {
-    legal: Module,
-    abi: Abi,
-    laid: Laid,
-    selected: Selected,
-    chip: &'static Chip,
-}
-
-fn finish(source: &Module, compiled: Compiled, wanted: &Options, mut trace: Trace) -> Result<CompiledShader, CompileError> {
-    let Compiled { legal, abi, laid: Laid { code, placed, .. }, selected, chip } = compiled;
+fn finish(source: &Module, ground: Ground, laid: Laid, selected: Selected, mut trace: Trace) -> Result<CompiledShader, CompileError> {
+    let Ground { legal, abi, chip, options: wanted, .. } = ground;
+    let Laid { code, placed, .. } = laid;
     let options = retroshade_lower::TextOptions { stage: Some(legal.stage), chip: Some(chip.name.to_string()), ..Default::default() };
     let mut stats = Stats {
         ir_ops: ir_ops(source),

@@ -48,8 +48,8 @@ const SEARCHED: usize = 600;
 /// Larger ones that take more registers than this are allocated in another way, too.
 const MANY: u32 = 32;
 
-/// How a program is laid out.
-type LayOut<'a> = &'a dyn Fn(&VCode<MInst>, Aim) -> Result<Laid, CompileError>;
+/// How a program is laid out; `None` if that is no layout.
+type LayOut<'a> = &'a dyn Fn(&VCode<MInst>, Aim) -> Result<Option<Laid>, CompileError>;
 
 /// What the search works with.
 pub(crate) struct Search<'a> {
@@ -83,7 +83,10 @@ impl Search<'_> {
         }
         if best.laid.spilled == 0 {
             self.more_warps(plain, live, &mut best);
-            self.consider(&best.vcode.clone(), Aim::Spread, &mut best);
+            // All that it can gain is a pair.
+            if best.laid.code.alone > 1 {
+                self.consider(&best.vcode.clone(), Aim::Spread, &mut best);
+            }
         }
         let live = flow::live_out(&mut best.vcode);
         self.hide_latency(&live, &mut best);
@@ -104,7 +107,7 @@ impl Search<'_> {
     }
     /// Keeps a layout that is cheaper. What does not fit is no reason to fail: there is a layout that does.
     fn consider(&self, vcode: &VCode<MInst>, aim: Aim, best: &mut Found) {
-        if let Some(laid) = (self.lay_out)(vcode, aim).ok().filter(|new| self.price(new) < self.price(&best.laid)) {
+        if let Some(laid) = (self.lay_out)(vcode, aim).ok().flatten().filter(|new| self.price(new) < self.price(&best.laid)) {
             *best = Found { laid, vcode: vcode.clone() };
         }
     }
@@ -159,7 +162,7 @@ impl Search<'_> {
         if !sched::run(&mut vcode, live, pressure) || sched::stalls(&mut vcode) >= waits {
             return;
         }
-        if let Ok(laid) = (self.lay_out)(&vcode, Aim::Most(best.laid.code.registers))
+        if let Ok(Some(laid)) = (self.lay_out)(&vcode, Aim::Most(best.laid.code.registers))
             && self.price(&laid) <= self.price(&best.laid)
         {
             *best = Found { laid, vcode };

@@ -1,6 +1,6 @@
 //! What a program needs of registers, stack, exports and rings, counted from its instructions.
 
-use crate::isa::forms::{Effect, Format, cf, cf_alu, exp_buf, exp_swiz, field};
+use crate::isa::forms::{Effect, Format, cf, cf_alu, exp_buf, field};
 use crate::isa::program::{Clause, Program};
 use crate::isa::word::{DST_SEL, EXPORT_SEL, KCACHE, SRC_SEL, Word, sel};
 use std::collections::BTreeSet;
@@ -61,8 +61,7 @@ impl Usage {
                     }
                 }
                 Format::CfAlu => {
-                    for [bank, mode, _] in KCACHE.into_iter().filter(|k| w.get(k[1]) != 0) {
-                        debug_assert_ne!(w.get(mode), 0);
+                    for [bank, ..] in KCACHE.into_iter().filter(|k| w.get(k[1]) != 0) {
                         u.buffers |= 1 << (w.get(bank) & 15);
                     }
                 }
@@ -108,7 +107,6 @@ impl Usage {
             1 => self.positions = self.positions.max(last.saturating_sub(59)),
             _ => self.parameters = self.parameters.max(Some(last + 1)),
         }
-        debug_assert!(matches!(w.form(), exp_swiz::EXPORT | exp_swiz::EXPORT_DONE));
     }
 }
 

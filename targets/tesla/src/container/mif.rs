@@ -32,9 +32,7 @@ fn program(code: &Code) -> Vec<u8> {
 }
 
 fn constants(abi: &Abi) -> Vec<u8> {
-    let end = |u: &crate::abi::UniformPlace| u.offset + u.elements.last().unwrap_or(&0) + 4 * u.lanes;
-    let bytes = abi.uniforms.iter().map(end).max().unwrap_or(0);
-    "00\n".repeat(bytes as usize).into_bytes()
+    "00\n".repeat(abi.uniform_bytes() as usize).into_bytes()
 }
 
 /// A storage buffer's bytes: what its declaration says, or its share of what the others leave.

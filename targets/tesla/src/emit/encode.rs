@@ -68,6 +68,13 @@ pub fn encode(i: &MInst, shape: Shape, s: &Setting) -> Option<Word> {
         let i = MInst { op, ..i.clone() }.with(field!(cent), true);
         return forms_of(op, shape).iter().find_map(|f| fill(&i, *f, s));
     }
+    // No short form loads from c[], but a sum with zero does.
+    if let (Shape::Short, Op::LdC, word @ Src::C(_, _, false)) = (shape, i.op, i.src[0])
+        && i.pred.is_none()
+        && i.mods[..] == [(field!(w), 1)]
+    {
+        return encode(&MInst::new(Op::Add, i.dst, &[Src::Imm(0), word]).with(field!(addop), AddOp::Add), shape, s);
+    }
     forms_of(i.op, shape).iter().find_map(|f| fill(i, *f, s).filter(|w| s.takes(w)))
 }
 

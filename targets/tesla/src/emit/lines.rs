@@ -49,6 +49,8 @@ pub(super) enum Line {
 struct Assembly {
     code: Layout<Syn, Span>,
     pair: bool,
+    /// See [`Code::alone`].
+    alone: u32,
 }
 
 impl Assembly {
@@ -83,18 +85,18 @@ fn internal(e: EncodeError) -> CompileError {
 }
 
 /// Lines to bytes: straight runs are ordered and paired, labels resolved.
-pub(super) fn layout(lines: Vec<Line>, code: Layout<Syn, Span>, pair: bool) -> Result<Code, CompileError> {
-    let mut out = Assembly { code, pair };
-    let mut run: Vec<Enc> = Vec::new();
+pub(super) fn layout(lines: &[Line], code: Layout<Syn, Span>, pair: bool) -> Result<Code, CompileError> {
+    let mut out = Assembly { code, pair, alone: 0 };
+    let mut run: Vec<&Enc> = Vec::new();
     let mut join = false;
     // A program whose loop never ends ends nowhere, yet its code does.
     let endless = !lines.iter().any(|l| matches!(l, Line::Exit | Line::Control(Control { form: RET, pred: None, .. })));
     for line in lines {
         match line {
-            Line::Inst(e) => run.push(*e),
+            Line::Inst(e) => run.push(e),
             Line::Label(l) => {
                 flush_run(&mut run, &mut join, false, &mut out)?;
-                out.code.bind(l);
+                out.code.bind(*l);
             }
             Line::Join => {
                 if join {
@@ -105,7 +107,7 @@ pub(super) fn layout(lines: Vec<Line>, code: Layout<Syn, Span>, pair: bool) -> R
             }
             Line::Control(c) => {
                 flush_run(&mut run, &mut join, false, &mut out)?;
-                out.control(&c)?;
+                out.control(c)?;
             }
             Line::Exit => flush_run(&mut run, &mut join, true, &mut out)?,
         }
@@ -132,6 +134,7 @@ pub(super) fn layout(lines: Vec<Line>, code: Layout<Syn, Span>, pair: bool) -> R
         relocations: done.relocations.iter().map(|r| (r.at, r.target)).collect(),
         source_map: done.source_map.into_iter().filter(|(_, span)| !span.is_none()).collect(),
         counts,
+        alone: out.alone,
         registers: 0,
         control,
     })
@@ -143,13 +146,13 @@ fn carries(e: &Enc) -> bool {
     form.ext.shape == Shape::Long && form.position(field!(end)).is_some() && !e.predicated
 }
 
-fn items(run: &[Enc]) -> Vec<Item> {
+fn items(run: &[&Enc]) -> Vec<Item> {
     let mut t = Tracker::new();
     run.iter().enumerate().map(|(n, e)| Item { short: e.short.is_some(), after: t.next(n, e) }).collect()
 }
 
 /// Ends a straight run: orders and pairs it, with a join on the first and an exit on the last instruction where wanted.
-fn flush_run(run: &mut Vec<Enc>, join: &mut bool, exit: bool, out: &mut Assembly) -> Result<(), CompileError> {
+fn flush_run(run: &mut Vec<&Enc>, join: &mut bool, exit: bool, out: &mut Assembly) -> Result<(), CompileError> {
     let pair = out.pair;
     let run = std::mem::take(run);
     let join = std::mem::take(join);
@@ -195,17 +198,18 @@ fn flush_run(run: &mut Vec<Enc>, join: &mut bool, exit: bool, out: &mut Assembly
     let Some((_, f, order, short, l)) = best else { return Err(CompileError::Internal("a run without an order".into())) };
     if join {
         match f {
-            Some(n) => out.ending(&run[n], End::Join)?,
+            Some(n) => out.ending(run[n], End::Join)?,
             None => out.nop(End::Join),
         }
     }
     for (n, s) in order.iter().zip(&short) {
-        let e = &run[*n];
+        let e = run[*n];
+        out.alone += u32::from(e.short.is_some() && !*s);
         out.code.push(e.short.as_ref().filter(|_| *s).unwrap_or(&e.long).clone(), e.span);
     }
     if exit {
         match l {
-            Some(n) => out.ending(&run[n], End::Exit)?,
+            Some(n) => out.ending(run[n], End::Exit)?,
             None => out.nop(End::Exit),
         }
     }

@@ -44,6 +44,8 @@ pub struct Code {
     pub source_map: Vec<(std::ops::Range<u32>, Span)>,
     /// Numbers of short, long and immediate instructions.
     pub counts: [u32; 3],
+    /// Long instructions that could be short, had they a partner.
+    pub alone: u32,
     /// Registers used.
     pub registers: u32,
     /// Control-flow instructions.
@@ -122,7 +124,7 @@ pub(crate) fn emit(
         let what = "branches are nested too deeply for the divergence stack";
         return Err(CompileError::limit("T0113", Span::NONE, what, e.stack.into(), flexgrip::STACK.into()));
     }
-    let mut code = layout(e.lines, e.code, pair)?;
+    let mut code = layout(&e.lines, e.code, pair)?;
     // Programs of the pipeline take four at least.
     code.registers = registers.max(if space == CP { 1 } else { 4 });
     Ok(code)

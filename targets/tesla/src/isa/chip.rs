@@ -88,7 +88,7 @@ impl Chip {
     }
     /// What placement has at first.
     pub(crate) const fn room(&self) -> Room {
-        if self.flexgrip { Room { registers: flexgrip::REGISTERS, spill: false } } else { Room::WHOLE }
+        if self.flexgrip { Room { registers: flexgrip::REGISTERS, spill: false, behind: flexgrip::REGISTERS } } else { Room::WHOLE }
     }
     /// The registers that a program may take.
     pub const fn registers(&self) -> u32 {

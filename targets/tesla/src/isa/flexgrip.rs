@@ -7,22 +7,22 @@
 
 use crate::abi::{Abi, GRID_Z, STORAGE_LENGTHS};
 use crate::isa::decode::Insn;
-use crate::isa::forms::{Access, AddOp, Cond, End, LogicOp, Op, TABLE, field};
-use retroshade_emit::FieldValue;
+use crate::isa::forms::{Access, AddOp, Cond, End, FORMS, LogicOp, Op, Shape, field};
+use retroshade_emit::{FieldValue, FormId, form_id};
 use retroshade_ir::Span;
 use retroshade_lower::CompileError;
 
 /// A form, and what its fields must not hold beside what [`common`] forbids.
 struct Right {
-    form: &'static str,
+    form: FormId,
     but: fn(&Insn) -> Option<&'static str>,
 }
 
-const fn right(form: &'static str) -> Right {
-    Right { form, but: |_| None }
+const fn right(form: &str) -> Right {
+    but(form, |_| None)
 }
-const fn but(form: &'static str, but: fn(&Insn) -> Option<&'static str>) -> Right {
-    Right { form, but }
+const fn but(form: &str, but: fn(&Insn) -> Option<&'static str>) -> Right {
+    Right { form: form_id(&FORMS, form), but }
 }
 
 /// The forms that give the right result.
@@ -119,11 +119,13 @@ fn complement(i: &Insn) -> Option<&'static str> {
     }
 }
 fn changed(i: &Insn) -> Option<&'static str> {
-    let immediate = i.form().name.starts_with("i.");
+    let shape = i.form().ext.shape;
     match () {
         _ if i.get(field!(rnd)) != 0 => Some("a product that is rounded towards zero"),
-        _ if immediate && (i.get(field!(neg1)) | i.get(field!(neg2))) != 0 => Some("a product with a sign change and an immediate"),
-        _ if i.form().name == "fmul" && i.get(field!(k2)) != 0 => Some("a long product with an operand from c[]"),
+        _ if shape == Shape::Imm && (i.get(field!(neg1)) | i.get(field!(neg2))) != 0 => {
+            Some("a product with a sign change and an immediate")
+        }
+        _ if shape == Shape::Long && i.get(field!(k2)) != 0 => Some("a long product with an operand from c[]"),
         _ => None,
     }
 }
@@ -174,7 +176,7 @@ pub fn sets_flags(op: Op) -> bool {
 
 /// What the model lacks of an instruction; `None` where it executes it right.
 pub fn lacks(i: &Insn) -> Option<&'static str> {
-    match RIGHT.iter().find(|r| r.form == i.form().name) {
+    match RIGHT.iter().find(|r| r.form == i.d.form) {
         Some(r) => common(i).or_else(|| (r.but)(i)),
         None => Some("this form"),
     }
@@ -182,7 +184,7 @@ pub fn lacks(i: &Insn) -> Option<&'static str> {
 
 /// Whether the model has some form of an operation.
 pub fn has(op: Op) -> bool {
-    RIGHT.iter().any(|r| TABLE.forms.iter().any(|f| f.name == r.form && f.ext.op == op))
+    RIGHT.iter().any(|r| FORMS[r.form.0 as usize].ext.op == op)
 }
 
 /// The program must fit into system memory.
@@ -202,6 +204,5 @@ pub(crate) fn within_reach(abi: &Abi) -> Result<(), CompileError> {
     };
     let end = abi.storage_bases.map_or(STORAGE_LENGTHS, |at| at + 4 * abi.storage.len() as u32);
     limit("too many words behind the header of s[]", (end - GRID_Z) / 4, PARAMETERS)?;
-    let constants = abi.uniforms.iter().map(|u| u.offset.saturating_add(u.elements.last().unwrap_or(&0) + 4 * u.lanes));
-    limit("too many bytes of constant memory", constants.max().unwrap_or(0), CONSTANT_BYTES)
+    limit("too many bytes of constant memory", abi.uniform_bytes(), CONSTANT_BYTES)
 }

@@ -14,7 +14,7 @@ use crate::isa::chip::Chip;
 use crate::legal::expand::Expand;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Uniformity;
-use retroshade_ir::passes::{self, PassOptions, pipeline};
+use retroshade_ir::passes::{self, PassOptions};
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Binding, Block, BlockCall, Builtin, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, Type, Value};
 use retroshade_ir::{MemRef, Primitive, Reference, Stage};
@@ -76,6 +76,26 @@ pub(crate) struct Prepared {
 /// The whole way from a source module to one that selection accepts; `fuel` is the number of instructions that the copies of a loop's
 /// body may have.
 pub(crate) fn prepare(source: &Module, options: &Options, fuel: u32, trace: &mut Trace) -> Result<Prepared, CompileError> {
+    let front = front(source, options, trace)?;
+    unroll(front, options, fuel, trace)
+}
+
+/// The passes as this machine wants them; operations that it lacks are still there: the numerics are the reference's.
+fn pass_options(options: &Options, fuel: u32) -> PassOptions {
+    PassOptions {
+        scalarise: true,
+        lower_switches: true,
+        local_select: 4,
+        keep_tables: true,
+        remat: false,
+        unroll_fuel: fuel,
+        relax: options.fp_contract,
+        ..options.passes(&Reference)
+    }
+}
+
+/// The part of [`prepare`] before loops are unrolled.
+pub(crate) fn front(source: &Module, options: &Options, trace: &mut Trace) -> Result<Module, CompileError> {
     if source.geometry.is_some_and(|g| g.input == Primitive::Patch) {
         let m = "geometry programs of these machines read points, lines and triangles, no patches";
         return Err(CompileError::unsupported("T0024", Span::NONE, m));
@@ -86,26 +106,25 @@ pub(crate) fn prepare(source: &Module, options: &Options, fuel: u32, trace: &mut
         return Err(CompileError::unsupported("T0044", Span::NONE, m));
     }
     let mut m = source.clone();
-    let passes = PassOptions {
-        scalarise: true,
-        lower_switches: true,
-        local_select: 4,
-        keep_tables: true,
-        remat: false,
-        unroll_fuel: fuel,
-        relax: options.fp_contract,
-        // Operations that the machine lacks are still there: the reference's results.
-        ..options.passes(&Reference)
-    };
     // An index beyond the array reads the last element, as on the interpreter, and not what happens to lie behind it.
     passes::robust::uniforms(&mut m);
     legal::level::from_derivatives(&mut m);
     flat_axes(&mut m);
+    passes::before_unrolling(&mut m, &pass_options(options, 0), &mut |name, m| trace.pass(name, m));
+    Ok(m)
+}
+
+/// The part of [`prepare`] from the unrolling of loops on.
+pub(crate) fn unroll(mut m: Module, options: &Options, fuel: u32, trace: &mut Trace) -> Result<Prepared, CompileError> {
+    let chip = crate::isa::chip::of_options(options)?;
+    let passes = pass_options(options, fuel);
     let mut unrolled = false;
-    pipeline(&mut m, &passes, &mut |name, m| {
+    let mut dump = |name: &str, m: &Module| {
         unrolled |= name == "unroll";
         trace.pass(name, m);
-    });
+    };
+    passes::from_unrolling(&mut m, &passes, &mut dump);
+    passes::finish(&mut m, &passes, &mut dump);
     passes::each(&mut m, |f| {
         passes::dce::drop_unreachable(f);
         f.resolve_aliases();

@@ -9,7 +9,6 @@ pub(crate) mod sched;
 pub(crate) mod sink;
 
 use crate::isa::chip::Chip;
-use crate::isa::flexgrip;
 use crate::select::mir::{Extra, GPR, MInst, Part, Src};
 use retroshade_ir::Span;
 use retroshade_lower::{
@@ -31,11 +30,13 @@ pub(crate) struct Room {
     pub registers: u32,
     /// Whether values may go to l[].
     pub spill: bool,
+    /// The register behind them, through which a `$c` moves while no value goes to l[].
+    pub behind: u32,
 }
 
 impl Room {
     /// The whole file.
-    pub const WHOLE: Room = Room { registers: REGISTERS, spill: true };
+    pub const WHOLE: Room = Room { registers: REGISTERS, spill: true, behind: REGISTERS };
 
     fn low(self) -> u32 {
         self.registers.min(LOW)
@@ -52,7 +53,7 @@ impl Room {
     /// The register through which a `$c` moves to another.
     pub fn flag_scratch(self) -> PlacedReg {
         if self == Room::WHOLE || !self.spill {
-            return PlacedReg::Slot { bank: 0, hw: if self.registers == flexgrip::REGISTERS { self.registers } else { REGISTERS } };
+            return PlacedReg::Slot { bank: 0, hw: self.behind };
         }
         self.memory_scratch()
     }

@@ -1,0 +1,63 @@
+//! Sets of places: registers and register slots, as bits.
+
+use fixedbitset::FixedBitSet;
+use regalloc2::{Allocation, PRegSet};
+
+/// A set of registers and register slots.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places {
+    registers: PRegSet,
+    slots: FixedBitSet,
+}
+
+impl Places {
+    /// Whether a place is in the set.
+    pub fn contains(&self, a: Allocation) -> bool {
+        match (a.as_reg(), a.as_stack()) {
+            (Some(r), _) => self.registers.contains(r),
+            (_, Some(s)) => self.slots.contains(s.index()),
+            _ => false,
+        }
+    }
+    /// Adds a place.
+    pub fn insert(&mut self, a: Allocation) {
+        if let Some(r) = a.as_reg() {
+            self.registers.add(r);
+        } else if let Some(s) = a.as_stack() {
+            self.slots.grow_and_insert(s.index());
+        }
+    }
+    /// Takes a place out.
+    pub fn remove(&mut self, a: Allocation) {
+        if let Some(r) = a.as_reg() {
+            self.registers.remove(r);
+        } else if let Some(s) = a.as_stack().filter(|s| self.slots.contains(s.index())) {
+            self.slots.set(s.index(), false);
+        }
+    }
+    /// Adds registers.
+    pub fn add(&mut self, registers: PRegSet) {
+        self.registers.union_from(registers);
+    }
+    /// This and another set.
+    pub fn with(&self, other: &Places) -> Places {
+        let mut all = self.clone();
+        all.registers.union_from(other.registers);
+        all.slots.union_with(&other.slots);
+        all
+    }
+}
+
+impl Extend<Allocation> for Places {
+    fn extend<I: IntoIterator<Item = Allocation>>(&mut self, all: I) {
+        all.into_iter().for_each(|a| self.insert(a));
+    }
+}
+
+impl FromIterator<Allocation> for Places {
+    fn from_iter<I: IntoIterator<Item = Allocation>>(all: I) -> Places {
+        let mut places = Places::default();
+        places.extend(all);
+        places
+    }
+}
