@@ -382,9 +382,6 @@ impl<'a> Scan<'a> {
                     continue;
                 }
                 let mut blocked: BTreeSet<Allocation> = busy.iter().chain(&late).copied().collect();
-                self.p.inst_clobbers(inst).into_iter().for_each(|r| {
-                    blocked.insert(Allocation::reg(r));
-                });
                 if let OperandConstraint::Reuse(n) = o.constraint() {
                     // The copy made for the input, or the dying input's own register.
                     if busy.contains(&out[n]) || out[n].is_none() {
