@@ -702,3 +702,20 @@ fn count_leaves(steps: &[Step]) -> usize {
         })
         .sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retroshade_ir::Block;
+
+    #[test]
+    fn the_stack_holds_what_is_nested() {
+        let inside = |steps: Vec<Step>| vec![Step::If { then: steps, other: Vec::new() }];
+        let nested = |n: usize| (0..n).fold(Vec::new(), |steps, _| inside(steps));
+        let entries = |whole_quad: bool| (0..8).map(|n| stack_entries(&nested(n), whole_quad)).collect::<Vec<_>>();
+        assert_eq!(entries(false), [0, 1, 1, 2, 2, 2, 2, 3]);
+        assert_eq!(entries(true), [0, 1, 2, 3, 4, 5, 6, 7]);
+        // A loop is an entry of its own.
+        assert_eq!([0, 1, 3].map(|n| stack_entries(&[Step::Loop(nested(n), Block::from_u32(0))], false)), [1, 2, 3]);
+    }
+}
