@@ -374,6 +374,24 @@ mod tests {
     }
 
     #[test]
+    fn fields_in_three_parts_are_read_as_they_are_written() {
+        const PARTS: &[Bits] = &[bits(2, 0), bits(9, 5), bits(15, 14)];
+        let field = Field::new("x", PARTS);
+        for value in [0b11_01010_110, 0b10_11111_001, 0b01_00000_111] {
+            assert_eq!(field.get(field.put(value)), value);
+        }
+        assert_eq!(field.put(0b11_01010_110), 0b11 << 14 | 0b01010 << 5 | 0b110);
+    }
+
+    #[test]
+    fn signed_fields_take_what_their_width_holds() {
+        const FOUR: &[Bits] = &[bits(3, 0)];
+        let field = Field::new("x", FOUR).signed();
+        assert!([-8i64, -1, 0, 7, 15].iter().all(|v| field.fits(*v as u64)));
+        assert!([-16i64, -9, 16].iter().all(|v| !field.fits(*v as u64)));
+    }
+
+    #[test]
     fn special_case_wins() {
         let w = TABLE.encode(FormId(0), &[("d", 3), ("imm", 1)]).unwrap();
         assert_eq!(TABLE.form(TABLE.decode(1, 4, w).unwrap().form).name, "add1");

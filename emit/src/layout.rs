@@ -461,6 +461,22 @@ mod tests {
     }
 
     #[test]
+    fn lengths_count_from_labels_on_either_side() {
+        let mut l: Layout = Layout::new(&TABLE);
+        let (from, to, aligned) = (l.label(), l.label(), l.label());
+        l.push_with(word!(FORMS, SHORT {}), &[Fixup::length(field!(FORMS, SHORT.count), from, to, 4)], ());
+        l.bind(aligned);
+        l.align(4);
+        l.push(word!(FORMS, LONG {}), ());
+        l.bind(from);
+        l.push(word!(FORMS, LONG {}), ());
+        l.bind(to);
+        let code = l.finish(&pairs(Filler::Zero)).unwrap();
+        assert_eq!(code.bytes[..4], [0x20, 0, 0, 0x10], "the code between the word and the first label does not count");
+        assert_eq!(code.offset(aligned), Some(8), "a label means the next word, whatever is aligned before it");
+    }
+
+    #[test]
     fn signed_fields_reach_as_far_as_their_sign_allows() {
         let jump = |distance: usize| {
             let mut l: Layout = Layout::new(&TABLE);

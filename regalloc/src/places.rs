@@ -35,10 +35,6 @@ impl Places {
             self.slots.set(s.index(), false);
         }
     }
-    /// Adds registers.
-    pub fn add(&mut self, registers: PRegSet) {
-        self.registers.union_from(registers);
-    }
     /// This and another set.
     pub fn with(&self, other: &Places) -> Places {
         let mut all = self.clone();

@@ -388,7 +388,6 @@ impl<'a> Scan<'a> {
                     continue;
                 }
                 let mut blocked = busy.with(&late);
-                blocked.add(self.p.inst_clobbers(inst));
                 if let OperandConstraint::Reuse(n) = o.constraint() {
                     // The copy made for the input, or the dying input's own register.
                     if busy.contains(out[n]) || out[n].is_none() {

@@ -211,6 +211,39 @@ fn a_result_in_its_operands_place_stays_out_of_registers_that_others_are_bound_t
 }
 
 #[test]
+fn an_operand_that_lives_on_is_copied_before_its_place_is_overwritten() {
+    let [a, sum] = [0, 1].map(|n| VReg::new(n, V));
+    let p = line(
+        2,
+        &[
+            &[Operand::reg_def(a)],
+            &[Operand::reg_use(a), Operand::new(sum, OperandConstraint::Reuse(0), OperandKind::Def, OperandPos::Late)],
+            &[Operand::reg_use(a), Operand::reg_use(sum)],
+        ],
+    );
+    let f = file(16, &[]);
+    let out = tree::scan(&p, &f, &liveness::live(&p), [0, 0, 2]).unwrap();
+    assert_eq!(out.edits.len(), 1);
+    assert_eq!((place_of(&out, 0, 0), place_of(&out, 1, 1), place_of(&out, 2, 0), place_of(&out, 2, 1)), (0, 1, 0, 1));
+}
+
+#[test]
+fn nothing_stands_in_registers_that_an_instruction_spoils() {
+    let [before, result] = [0, 1].map(|n| VReg::new(n, V));
+    let mut spoiled = PRegSet::default();
+    [0, 2].iter().for_each(|n| spoiled.add(PReg::new(*n, V)));
+    let mut b = ProgramBuilder::new(vec![V; 2], [1; 3]);
+    b.block(vec![], 0);
+    b.inst(&[Operand::reg_def(before)], PRegSet::default());
+    b.inst(&[Operand::reg_def(result)], spoiled);
+    b.inst(&[Operand::reg_use(before), Operand::reg_use(result)], PRegSet::default());
+    b.terminate(&[], PRegSet::default(), vec![]);
+    let p = b.finish();
+    let out = tree::scan(&p, &file(16, &[]), &liveness::live(&p), [0, 0, 4]).unwrap();
+    assert_eq!((place_of(&out, 0, 0), place_of(&out, 1, 0)), (1, 3));
+}
+
+#[test]
 fn values_go_where_they_are_wanted_in_the_end() {
     let [other, a, b] = [0, 1, 2].map(|n| VReg::new(n, V));
     let fixed = |v| Operand::new(v, OperandConstraint::FixedReg(PReg::new(2, V)), OperandKind::Use, OperandPos::Early);

@@ -239,3 +239,41 @@ block1(v9: f32, v10: f32):
     // Values are numbered in the order in which they are made: parameters come with their blocks.
     assert!(text.contains("v0 = relaxed input"), "{text}");
 }
+
+#[test]
+fn branches_bound_what_they_compare() {
+    const LEAST: i64 = i32::MIN as i64;
+    const MOST: i64 = i32::MAX as i64;
+    let rows = [
+        ("slt", (LEAST, 6), (7, MOST)),
+        ("sle", (LEAST, 7), (8, MOST)),
+        ("sgt", (8, MOST), (LEAST, 7)),
+        ("sge", (7, MOST), (LEAST, 6)),
+        ("ult", (0, 6), (LEAST, MOST)),
+        ("ule", (0, 7), (LEAST, MOST)),
+        ("eq", (7, 7), (LEAST, MOST)),
+    ];
+    for (cc, yes, no) in rows {
+        let text = format!(
+            "shader vertex \"t\"
+input %a : i32 @location(0)
+output %o : i32 @location(0)
+block0:
+    v0 = input.i32 %a
+    v1 = iconst.i32 7
+    v2 = icmp {cc} v0, v1
+    br_if v2, block1, block2
+block1:
+    output %o, v0
+    return
+block2:
+    output %o, v1
+    return
+"
+        );
+        let m = crate::parse("t", &text).unwrap();
+        let ranges = Ranges::new(&m, m.main());
+        let at = |n: usize| ranges.range_at(crate::Value::from_u32(0), m.main().layout[n]);
+        assert_eq!((at(1), at(2)), (Range::new(yes.0, yes.1), Range::new(no.0, no.1)), "{cc}");
+    }
+}

@@ -82,6 +82,14 @@ block6:
 "#;
 
 #[test]
+fn a_loop_comes_round_as_often_as_its_counter_says() {
+    let m = module(LOOP);
+    let func = m.functions.values().next().expect("a function");
+    let trips: Vec<_> = unroll::trip_counts(func, &Reference, 100).into_values().collect();
+    assert_eq!(trips, [(4, true)]);
+}
+
+#[test]
 fn a_loop_over_a_local_array_becomes_straight_line_code() {
     let m = same(LOOP, &PassOptions::default());
     assert_eq!(m.main().layout.len(), 1, "{}", print(&m));

@@ -185,8 +185,6 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure], outlined: bo
         } else if size(&items) == 0 {
             e.idle[n - 1] = true;
             items.clear();
-        } else if !ends_plain(&items) {
-            items.push(Item::I(Instr::new(Op::Nop), Span::NONE));
         }
         lists[n] = items;
     }
@@ -201,6 +199,7 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure], outlined: bo
     let mut starts = Vec::new();
     for (n, mut items) in lists.into_iter().enumerate() {
         let start = out.code.len();
+        // Where a function ends neither a branch nor a call may stand, be it one of a sequence.
         if n > 0 && !items.is_empty() && !ends_plain(&items) {
             items.push(Item::I(Instr::new(Op::Nop), Span::NONE));
         }

@@ -7,10 +7,10 @@
 use crate::isa::forms::Op;
 use crate::isa::registers::TEMPS;
 use crate::select::mir::*;
-use retroshade_regalloc::flow::{Flow, FlowBlock, Point, ValueSet, Values};
+use retroshade_regalloc::flow::{Flow, FlowBlock, Point, ValueSet};
 use smallvec::SmallVec;
 
-/// Temporaries that a node reads, its tied destinations and index sources included.
+/// Temporaries that a node reads, its index sources included, and what stood before where a conditional move writes.
 pub fn reads(p: &Program, n: &Node) -> SmallVec<[Tmp; 12]> {
     let mut out: SmallVec<[Tmp; 12]> = n.reads().filter_map(Ref::as_tmp).collect();
     out.extend(p.index_reads(n.reads()).filter_map(Ref::as_tmp));
@@ -28,12 +28,9 @@ pub fn test_reads(p: &Program, b: &MBlock) -> SmallVec<[Tmp; 12]> {
     out
 }
 
-/// The program as reads and writes; a block's end is a point of its own. A conditional move does not end what stood there before.
+/// The program as reads and writes; a block's end is a point of its own.
 fn flow(p: &Program) -> Flow {
-    let point = |n: &Node| {
-        let writes = if n.test.is_none() { n.writes().collect() } else { Values::new() };
-        Point { reads: reads(p, n).into_iter().collect(), writes, ..Point::default() }
-    };
+    let point = |n: &Node| Point { reads: reads(p, n).into_iter().collect(), writes: n.writes().collect(), ..Point::default() };
     let block = |b: &MBlock| {
         let end = test_reads(p, b).into_iter().chain(b.keeps.iter().copied()).collect();
         let points = b.nodes.iter().map(point).chain([Point { reads: end, ..Point::default() }]).collect();

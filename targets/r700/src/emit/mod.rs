@@ -126,25 +126,31 @@ struct Emit<'a> {
     unacknowledged: bool,
 }
 
+impl<'a> Emit<'a> {
+    fn new(mir: &'a Mir, leaves: &'a [Leaf], place: &'a Placement) -> Emit<'a> {
+        Emit {
+            mir,
+            leaves,
+            place,
+            cf: Vec::new(),
+            clauses: Vec::new(),
+            labels: Vec::new(),
+            counts: Counts::default(),
+            leaf: 0,
+            loops: Vec::new(),
+            error: None,
+            whole_quad_until: None,
+            loop_starts: Vec::new(),
+            kills: false,
+            killed_at: None,
+            unacknowledged: false,
+        }
+    }
+}
+
 /// Emits a program.
 pub fn emit(mir: &Mir, leaves: &[Leaf], place: &Placement, stage: Stage, fetch_shader: bool) -> Result<Emitted, LayoutError<Span>> {
-    let mut e = Emit {
-        mir,
-        leaves,
-        place,
-        cf: Vec::new(),
-        clauses: Vec::new(),
-        labels: Vec::new(),
-        counts: Counts::default(),
-        leaf: 0,
-        loops: Vec::new(),
-        error: None,
-        whole_quad_until: None,
-        loop_starts: Vec::new(),
-        kills: false,
-        killed_at: None,
-        unacknowledged: false,
-    };
+    let mut e = Emit::new(mir, leaves, place);
     if fetch_shader {
         e.plain(word!(cf::CALL_FS {}), None);
     }
@@ -701,4 +707,58 @@ fn count_leaves(steps: &[Step]) -> usize {
             _ => 0,
         })
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::forms::op2;
+    use crate::place::sched::Slot;
+    use crate::select::mir::WebInfo;
+    use retroshade_ir::Block;
+
+    #[test]
+    fn the_stack_holds_what_is_nested() {
+        let inside = |steps: Vec<Step>| vec![Step::If { then: steps, other: Vec::new() }];
+        let nested = |n: usize| (0..n).fold(Vec::new(), |steps, _| inside(steps));
+        let entries = |whole_quad: bool| (0..8).map(|n| stack_entries(&nested(n), whole_quad)).collect::<Vec<_>>();
+        assert_eq!(entries(false), [0, 1, 1, 2, 2, 2, 2, 3]);
+        assert_eq!(entries(true), [0, 1, 2, 3, 4, 5, 6, 7]);
+        // A loop is an entry of its own.
+        assert_eq!([0, 1, 3].map(|n| stack_entries(&[Step::Loop(nested(n), Block::from_u32(0))], false)), [1, 2, 3]);
+    }
+    #[test]
+    fn a_move_that_changes_nothing_goes_unless_the_next_group_takes_it() {
+        let web = |n: u32| Opnd::web(Web(n));
+        let copy = |to: u32, from: u32, unit: u8, chan: u8, forward: Option<u8>| Slot {
+            op: 0,
+            form: op2::MOV,
+            src: SmallVec::from_slice(&[web(from)]),
+            forward: [forward, None, None],
+            dst: Some(Web(to)),
+            store: None,
+            unit,
+            chan,
+            bank: 0,
+            pred: false,
+            omod: 0,
+            clamp: false,
+        };
+        let group = |slots: &[Slot]| crate::place::sched::Group { slots: slots.to_vec(), ..Default::default() };
+        let channel = |chan| WebInfo { chan: Some(chan), ..WebInfo::default() };
+        // The first two webs lie in one place.
+        let mir = Mir { webs: vec![channel(0), channel(0), channel(1), channel(2)], ..Mir::default() };
+        let mut place = Placement::default();
+        place.gpr = vec![Some(5), Some(5), Some(5), Some(5)];
+        let left = |first: &[Slot], forward: Option<u8>| {
+            let (first, second) = (group(first), group(&[copy(3, 1, 2, 2, forward)]));
+            let leaves = [Leaf { ops: Vec::new(), items: vec![Item::Group(first.clone()), Item::Group(second)] }];
+            Emit::new(&mir, &leaves, &place).group(0, 0, &first, &[]).slots.len()
+        };
+        let idle = copy(1, 0, 0, 0, None);
+        assert_eq!(left(&[idle.clone(), copy(2, 3, 1, 1, None)], None), 1);
+        assert_eq!(left(&[idle.clone(), copy(2, 3, 1, 1, None)], Some(0)), 2);
+        // An operation is in T because the move has the unit of its channel.
+        assert_eq!(left(&[idle, copy(0, 2, 4, 0, None)], None), 2);
+    }
 }

@@ -324,3 +324,23 @@ fn union(a: &Ranges, b: &Ranges) -> Ranges {
     out.union(b);
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::select::mir::Opnd;
+
+    #[test]
+    fn a_definition_sinks_to_its_copy_unless_its_operands_change() {
+        let copy = |to: u32, of: u32| Op::alu(op2::MOV, &[Opnd::web(Web(of))], Some(Web(to)));
+        let sum = Op::alu(op2::ADD, &[Opnd::web(Web(0)), Opnd::web(Web(1))], Some(Web(2)));
+        let order = |between: Op| {
+            let mut ops = vec![sum.clone(), copy(4, 3), between, copy(3, 2)];
+            sink(&mut ops);
+            ops.iter().position(|o| o.form == op2::ADD)
+        };
+        assert_eq!(order(copy(5, 0)), Some(2));
+        assert_eq!(order(copy(0, 5)), Some(0), "an operand changes");
+        assert_eq!(order(copy(5, 2)), Some(0), "it is read before");
+    }
+}

@@ -922,3 +922,22 @@ fn bound(ops: &[Op], facts: &[Facts], graph: &Graph) -> u64 {
     let groups = longest.max(trans).max(taken.div_ceil(5)).max(halves.len().div_ceil(2) as u64);
     8 * (taken + words.len().div_ceil(2) as u64) + GROUP_COST * groups
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clause_locks_two_sets_of_one_or_two_neighbouring_lines() {
+        let sets = |lines: &[(u8, u16)]| {
+            let mut all = Lines::default();
+            lines.iter().for_each(|(bank, line)| all.insert(*bank, *line));
+            all.sets().map(|s| s.to_vec())
+        };
+        assert_eq!(sets(&[(0, 3), (0, 2)]), Some(vec![(0, 2, 2)]));
+        assert_eq!(sets(&[(0, 2), (0, 3), (0, 4)]), Some(vec![(0, 2, 2), (0, 4, 1)]));
+        assert_eq!(sets(&[(0, 2), (0, 4)]), Some(vec![(0, 2, 1), (0, 4, 1)]));
+        assert_eq!(sets(&[(0, 2), (1, 3)]), Some(vec![(0, 2, 1), (1, 3, 1)]));
+        assert_eq!(sets(&[(0, 2), (0, 4), (0, 6)]), None);
+    }
+}

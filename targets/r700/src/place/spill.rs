@@ -221,3 +221,43 @@ fn flush(mir: &mut Mir, piece: &mut Vec<Op>, own: &mut BTreeMap<Web, Own>, slots
         out.push(Step::Code(before));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copy(to: Web, of: Web) -> Op {
+        Op::alu(op2::MOV, &[Opnd::web(of)], Some(to))
+    }
+    /// The operations of each piece, with one web spilled.
+    fn pieces(mut mir: Mir, ops: Vec<Op>, spilled: Web) -> Vec<Vec<Kind>> {
+        let mut out = Vec::new();
+        cut(&mut mir, ops, &BTreeMap::from([(spilled, 0)]), &mut out);
+        leaves(&out).iter().map(|ops| ops.iter().map(|o| o.kind.clone()).collect()).collect()
+    }
+
+    #[test]
+    fn what_is_spilled_is_written_before_the_branch() {
+        let mut mir = Mir::default();
+        let [a, b] = [0, 1].map(|_| mir.web());
+        let test = || Op { kind: Kind::Pred, ..Op::alu(op2::PRED_SETNE_INT, &[Opnd::web(a), Opnd::bits(0)], None) };
+        let out = pieces(mir.clone(), vec![copy(b, a), test()], b);
+        assert!(matches!(&out[..], [x, y] if matches!(x[..], [Kind::Alu, Kind::Write(_)]) && matches!(y[..], [Kind::Pred])), "{out:?}");
+        // What is only read need not be.
+        let out = pieces(mir, vec![copy(a, b), test()], b);
+        assert!(matches!(&out[..], [x] if matches!(x[..], [Kind::Fetch(_), Kind::Alu, Kind::Pred])), "{out:?}");
+    }
+
+    #[test]
+    fn an_index_and_what_uses_it_stay_in_one_piece() {
+        let mut mir = Mir::default();
+        let [a, b] = [0, 1].map(|_| mir.web());
+        let index = Op { kind: Kind::Mova, ..Op::alu(op2::MOVA_INT, &[Opnd::web(a)], None) };
+        let element = Place::Array { local: 0, offset: 0, chan: 0, rel: true };
+        let load = Op::alu(op2::MOV, &[Opnd { place: element, neg: false, abs: false }], Some(b));
+        let long = || (0..PIECE).map(|_| copy(a, a));
+        let ops = std::iter::once(index).chain(long()).chain([load]).chain(long()).collect();
+        let lengths: Vec<usize> = pieces(mir.clone(), ops, Web(9)).iter().map(Vec::len).collect();
+        assert_eq!(lengths, [PIECE + 2, PIECE]);
+    }
+}

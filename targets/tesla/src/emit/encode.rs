@@ -395,3 +395,21 @@ fn operand(i: &MInst, o: Operand, f: &mut Fill, third: usize) -> Option<()> {
         Operand::Arguments(false) | Operand::Target => Some(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::chip::EVERYTHING;
+    use crate::isa::forms::FP;
+    use crate::select::mir::GPR;
+
+    #[test]
+    fn an_instruction_reads_one_constant() {
+        let r = |index| Reg::Placed(PlacedReg::Reg { class: GPR as u8, index });
+        let setting = Setting { space: FP, short_zero: true, a: 0, chip: &EVERYTHING };
+        let takes = |src: [Src; 3]| encode(&MInst::new(Op::Fmad, Dst::Reg(r(0)), &src), Shape::Long, &setting).is_some();
+        let c = |word: u32| Src::C(0, 4 * word, false);
+        assert!(takes([Src::reg(r(1)), c(2), Src::reg(r(0))]) && takes([Src::reg(r(1)), Src::reg(r(2)), c(3)]));
+        assert!(!takes([Src::reg(r(1)), c(2), c(3)]) && !takes([c(2), Src::reg(r(1)), Src::reg(r(2))]));
+    }
+}

@@ -186,6 +186,9 @@ mod tests {
         let mut all = vec![vec![branch(2, 1)], vec![nop(), branch(4, 0)], vec![branch(4, 5)], vec![nop()], vec![nop()]];
         straighten(&mut all);
         assert_eq!(all[0][0].target, Some(3));
+        let mut all = vec![vec![branch(2, 1)], vec![nop(), branch(4, 0)], vec![branch(4, 5), nop()], vec![nop()], vec![nop()]];
+        straighten(&mut all);
+        assert_eq!(all[0][0].target, Some(2), "there is something to do behind the branch that is not taken");
         let mut all = vec![vec![branch(2, 1)], vec![nop(), branch(1, 1)], vec![branch(4, 1), nop()], vec![nop()], vec![nop()]];
         straighten(&mut all);
         assert_eq!((all[0][0].target, all[1][1].target), (Some(4), Some(1)));
@@ -193,6 +196,10 @@ mod tests {
         let mut all = vec![vec![branch(1, 1)], vec![branch(1, 0)], vec![nop()]];
         straighten(&mut all);
         assert_eq!(shape(&all)[1], [(Some(1), 0)]);
+        // One that a branch goes around, too.
+        let mut all = vec![vec![nop(), branch(2, 1)], vec![branch(1, 0)], vec![nop()]];
+        straighten(&mut all);
+        assert_eq!(shape(&all), [vec![(None, 0), (Some(2), 1)], vec![(Some(1), 0)], vec![(None, 0)]]);
         // So do two that go to each other.
         let mut all = vec![vec![branch(2, 1)], vec![branch(2, 0)], vec![branch(1, 0)], vec![nop()]];
         straighten(&mut all);

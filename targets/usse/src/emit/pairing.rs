@@ -318,29 +318,37 @@ mod tests {
         Word::new(name, fields, Span::NONE)
     }
 
-    /// i1.xyz = i0.xyz × sa4.xyz as V32NMAD.
-    fn product(to: u16) -> Word {
+    /// A product of two vectors as V32NMAD.
+    fn times(to: Reg, mask: u64, a: Reg, b: Reg) -> Word {
         let part = |role, reg| {
-            let lanes = if role == Dest { [None; 4] } else { [Some(0), Some(1), Some(2), None] };
+            let lanes = if role == Dest { [None; 4] } else { [0, 1, 2, 3].map(|l| (mask >> l & 1 == 1).then_some(l)) };
             fits(operand(V32NMAD, role).unwrap(), &Want { reg, lanes, neg: false, abs: false }, &[]).unwrap()
         };
-        let mut e = part(Dest, Reg::i(to));
-        e.extend(part(Src1, Reg::i(0)));
-        e.extend(part(Src2, Reg::new(Bank::Sa, 4)));
-        e.push((field!(dest_mask), 7));
+        let mut e = part(Dest, to);
+        e.extend(part(Src1, a));
+        e.extend(part(Src2, b));
+        e.push((field!(dest_mask), mask));
         word(V32NMAD, e)
     }
+    /// i`to`.xyz = i0.xyz × sa4.xyz.
+    fn product(to: u16) -> Word {
+        times(Reg::i(to), 7, Reg::i(0), Reg::new(Bank::Sa, 4))
+    }
 
-    /// r7 = rcp(i2.y).
-    fn reciprocal() -> Word {
+    /// The reciprocal of lane y of an internal register.
+    fn inverse(to: Reg, mask: u64, of: Reg) -> Word {
         let reg = |role, reg, lane| {
             let lanes = if role == Dest { [None; 4] } else { [lane, None, None, None] };
             fits(operand(VCOMP, role).unwrap(), &Want { reg, lanes, neg: false, abs: false }, &[]).unwrap()
         };
-        let mut e = reg(Dest, Reg::r(6), None);
-        e.extend(reg(Src1, Reg::i(2), Some(1)));
-        e.push((field!(write_mask), 2));
+        let mut e = reg(Dest, to, None);
+        e.extend(reg(Src1, of, Some(1)));
+        e.push((field!(write_mask), mask));
         word(VCOMP, e)
+    }
+    /// r7 = rcp(i2.y).
+    fn reciprocal() -> Word {
+        inverse(Reg::r(6), 2, Reg::i(2))
     }
 
     /// The words with pairs made one.
@@ -365,5 +373,23 @@ mod tests {
         assert_eq!(paired(&[product(2), reciprocal()]).len(), 2);
         // Two operands outside internal registers, one too many.
         assert_eq!(paired(&[product(1), product(2)]).len(), 2);
+    }
+    #[test]
+    fn one_goes_to_the_other_over_what_it_does_not_touch() {
+        // The reciprocal reads what the second product writes; the first one may stand behind that.
+        let out = paired(&[product(1), product(2), reciprocal()]);
+        assert_eq!(out.iter().map(|w| w.form()).collect::<Vec<_>>(), [V32NMAD, VDUAL]);
+        // Not where it reads what the first one writes.
+        assert_eq!(paired(&[product(1), times(Reg::i(2), 7, Reg::i(1), Reg::new(Bank::Sa, 8)), reciprocal()]).len(), 3);
+    }
+
+    #[test]
+    fn lanes_that_are_read_later_are_not_overwritten() {
+        // One half of a dual word writes x, y and z of an internal register: both have a y that is read later.
+        let (x, y) = (Reg::i(1), Reg::i(2));
+        let one = times(x, 1, Reg::i(0), Reg::new(Bank::Sa, 4));
+        let other = inverse(y, 1, Reg::i(0));
+        assert_eq!(paired(&[one.clone(), other.clone(), times(Reg::r(8), 3, x, y)]).len(), 3);
+        assert_eq!(paired(&[one, other, times(Reg::r(8), 1, x, y)]).len(), 2);
     }
 }

@@ -154,3 +154,29 @@ fn repeats(words: Vec<Word>, access: Vec<Access>) -> (Vec<Word>, Vec<Access>) {
     }
     (out, touched)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::operands::{Role, Want, fits, operand};
+    use crate::isa::registers::Reg;
+
+    /// `to`.xy = `from`.xy
+    fn copy(to: Reg, from: Reg) -> Word {
+        let part = |role, reg, lanes| fits(operand(VMOV, role).unwrap(), &Want { reg, lanes, neg: false, abs: false }, &[]).unwrap();
+        let mut e = part(Role::Dest, to, [None; 4]);
+        e.extend(part(Role::Src1, from, [Some(0), Some(1), None, None]));
+        e.extend([(field!(move_data_type), 5), (field!(dest_mask), 3)]);
+        Word::new(VMOV, e, Span::NONE)
+    }
+
+    #[test]
+    fn copies_that_stand_there_are_not_made_again() {
+        let (inside, from) = (Reg::i(0), Reg::r(4));
+        let left = |words: &[Word]| reuse(words.to_vec()).0.len();
+        assert_eq!(left(&[copy(inside, from), copy(Reg::r(8), Reg::r(6)), copy(inside, from)]), 2);
+        // What is copied changed, or what it was copied to.
+        assert_eq!(left(&[copy(inside, from), copy(from, Reg::r(6)), copy(inside, from)]), 3);
+        assert_eq!(left(&[copy(inside, from), copy(inside, Reg::r(6)), copy(inside, from)]), 3);
+    }
+}

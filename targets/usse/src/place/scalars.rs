@@ -80,3 +80,22 @@ fn parallel(op: &Mop, dsts: &[Vreg], lanes: &[Vec<Vreg>]) -> Mop {
     }
     Mop { kind: Kind::Parallel(to), src, ..op.clone() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::select::mir::MBlock;
+    use retroshade_ir::Span;
+
+    #[test]
+    fn a_copy_of_its_own_lanes_is_made_at_once() {
+        let mut p = MProgram::default();
+        let [v, other] = [0, 1].map(|_| p.vreg(Scalar::F32, 2, Span::NONE));
+        let swapped = |of: Vreg| vec![vec![Lane::new(Base::V(of, 1)), Lane::new(Base::V(of, 0))]];
+        let copy = |of| Mop::new(Kind::Copy, Some(v), swapped(of), Span::NONE);
+        p.blocks.push(MBlock { ops: vec![copy(v), copy(other)], succs: Vec::new() });
+        let out = split(&p, &BTreeMap::new());
+        let kinds: Vec<&Kind> = out.blocks[0].ops.iter().map(|o| &o.kind).collect();
+        assert!(matches!(kinds[..], [Kind::Parallel(to), Kind::Copy, Kind::Copy] if to.len() == 2), "{kinds:?}");
+    }
+}

@@ -191,6 +191,31 @@ mod tests {
         Ok(p.vregs.len())
     }
 
+    /// Which operation made what each reader sees, on a walk through the blocks.
+    fn seen(p: &MProgram, walk: u64) -> Vec<Option<usize>> {
+        let (mut rng, mut at, mut made, mut out) = (Rng::new(walk), 0, 0, Vec::new());
+        let mut now: BTreeMap<Vreg, Option<usize>> = BTreeMap::new();
+        let get = |now: &BTreeMap<Vreg, Option<usize>>, v: Vreg| now.get(&v).copied().flatten();
+        for _ in 0..40 {
+            for op in &p.blocks[at].ops {
+                match (op.dst, op.src.first().map(|s| s[0].base)) {
+                    (Some(to), Some(Base::V(from, _))) => drop(now.insert(to, get(&now, from))),
+                    (Some(to), _) => {
+                        made += 1;
+                        now.insert(to, Some(made));
+                    }
+                    _ => out.extend(op.reads().map(|v| get(&now, v))),
+                }
+            }
+            let succs = &p.blocks[at].succs;
+            if succs.is_empty() {
+                break;
+            }
+            at = succs[rng.below(succs.len())];
+        }
+        out
+    }
+
     /// r0 is taken later; when the last value begins, only r0 is free, and when r0 is taken, only r1.
     #[test]
     fn a_value_moves_where_its_place_is_taken() {
@@ -213,6 +238,19 @@ mod tests {
         assert!(e.contains("U0120"), "{e}");
     }
 
+    /// As above, where the last reader of the value writes the register before it reads.
+    #[test]
+    fn a_value_moves_before_its_last_reader() {
+        let (mut p, v) = scalars(5);
+        let [short, middle, long, last, settled] = v[..] else { panic!() };
+        let rows = Mop { dst: Some(settled), kind: Kind::Rows, ..reads(&[last]) };
+        let ops =
+            vec![makes(short), makes(middle), makes(long), reads(&[short]), makes(last), reads(&[middle]), rows, reads(&[long, settled])];
+        p.blocks.push(MBlock { ops, succs: Vec::new() });
+        let fixed = BTreeMap::from([(settled, Reg::r(0))]);
+        assert_eq!(placed(&mut p, &fixed, 3), Ok(6));
+    }
+
     /// A diamond whose one side leaves another register free than the other, within a loop.
     #[test]
     fn edges_carry_copies() {
@@ -232,6 +270,20 @@ mod tests {
             let fixed = BTreeMap::from([(settled, Reg::r(at))]);
             placed(&mut p.clone(), &fixed, 3).unwrap();
         }
+    }
+
+    /// The way back of a loop of one block, which may also end there, has no place for a copy.
+    #[test]
+    fn critical_edges_carry_nothing() {
+        let (mut p, v) = scalars(1);
+        let round = |succs: &[usize]| MBlock { ops: vec![reads(&v), reads(&v)], succs: succs.to_vec() };
+        p.blocks = vec![MBlock { ops: vec![makes(v[0])], succs: vec![1] }, round(&[1, 2]), round(&[])];
+        let time = Registers::of(&p, true).flow.starts()[1] + 2;
+        assert!(!split(&mut p.clone(), v[0], time));
+        // With a block of its own on the way back there is one.
+        p.blocks[1].succs = vec![3, 2];
+        p.blocks.push(MBlock { ops: Vec::new(), succs: vec![1] });
+        assert!(split(&mut p, v[0], time));
     }
 
     /// As many registers as values live at once are enough for nine programs in ten; the checker accepts every placement.
@@ -263,8 +315,12 @@ mod tests {
             let entry = live.start[0].ones().count() as u32;
             let before = p.vregs.len();
             let room = peak.max(entry).max(1) as u16;
+            let source = p.clone();
             match placed(&mut p, &BTreeMap::new(), room) {
-                Ok(after) => splits += after - before,
+                Ok(after) => {
+                    splits += after - before;
+                    assert!((0..8).all(|walk| seen(&source, walk) == seen(&p, walk)), "seed {seed}");
+                }
                 Err(e) if e.contains("U0120") => crowded += 1,
                 Err(e) => panic!("seed {seed}, {room} registers: {e}"),
             }
