@@ -130,7 +130,7 @@ impl File<'_> {
             expected = name + end + 1;
             assert!(first <= last && first >= before, "uniform {n}: {first:#x} to {last:#x}, in ascending order");
             let of = |n: usize| [0x10, 0x70, 0x74, 0x78, 0x88].iter().position(|end| n < *end);
-            assert!(of(first).is_some_and(|k| k != 2) && of(first) == of(last), "uniform {n}: {first:#x} to {last:#x}");
+            assert!(of(first).is_some_and(|k| k != 3) && of(first) == of(last), "uniform {n}: {first:#x} to {last:#x}");
             before = first;
         }
         assert_eq!(expected, length, "all names are used");

@@ -79,8 +79,8 @@ mod tests {
         let source = |reg, swz| Src { reg, index: Index::None, neg: false, swz };
         // Of the two lanes that are written the addend reads the first one in one lane.
         let one = |n: u8| {
-            let swz = [n & 3, n >> 2 & 3, n >> 4 & 3, 0];
-            Instr::alu(Op::Mad, Reg::R(0), 0b0011, &[source(Reg::V(0), swz), source(Reg::V(1), IDENTITY), source(addend, [0, 2, 2, 2])])
+            let factors = [source(Reg::V(0), [n & 3, n >> 2 & 3, 0, 0]), source(Reg::V(0), [n >> 4, 1, 0, 0])];
+            Instr::alu(Op::Mad, Reg::R(0), 0b0011, &[factors[0], factors[1], source(addend, [0, 2, 2, 2])])
         };
         (0..LOW_ENTRIES as u8 + 8).map(one).collect()
     }
