@@ -531,8 +531,8 @@ mod tests {
         let reader = |t| node(&[Dest::Tmp(9)], &[t]);
         assert!(can_wait(&two, &[reader(4), reader(5)], &[]));
         assert!(!can_wait(&two, &[reader(4), reader(0)], &[]) && !can_wait(&two, &[reader(1)], &[]));
-        let emit = Node { op: Op::Emit, ..node(&[], &[]) };
+        let emit = [Node { op: Op::Emit, ..node(&[], &[]) }];
         let stored = node(&[Dest::Out(0, 0)], &[2]);
-        assert!(can_wait(&two, &[emit.clone()], &[]) && can_wait(&stored, &[reader(4)], &[]) && !can_wait(&stored, &[emit], &[]));
+        assert!(can_wait(&two, &emit, &[]) && can_wait(&stored, &[reader(4)], &[]) && !can_wait(&stored, &emit, &[]));
     }
 }
