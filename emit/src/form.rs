@@ -377,10 +377,11 @@ mod tests {
     fn fields_in_three_parts_are_read_as_they_are_written() {
         const PARTS: &[Bits] = &[bits(2, 0), bits(9, 5), bits(15, 14)];
         let field = Field::new("x", PARTS);
-        for value in [0b11_01010_110, 0b10_11111_001, 0b01_00000_111] {
+        for (high, middle, low) in [(0b11, 0b01010, 0b110), (0b10, 0b11111, 0b001), (0b01, 0, 0b111)] {
+            let value = high << 8 | middle << 3 | low;
+            assert_eq!(field.put(value), u128::from(high << 14 | middle << 5 | low));
             assert_eq!(field.get(field.put(value)), value);
         }
-        assert_eq!(field.put(0b11_01010_110), 0b11 << 14 | 0b01010 << 5 | 0b110);
     }
 
     #[test]

@@ -2,8 +2,11 @@
 // quad have their coordinates.
 // test emit
 // target tesla chip=g80
+// not: bra
 // check: texauto
+// not: bra
 // check: texauto
+// not: bra
 // check: texauto
 // check: bra
 // not: tex
@@ -15,13 +18,18 @@ layout(location = 2) in vec4 c;
 layout(location = 0) out vec4 o;
 layout(binding = 0) uniform sampler2D t;
 layout(binding = 1) uniform U { float k; };
+float f(vec4 x) {
+    return exp2(x.x) + log2(x.y) * sqrt(x.z) + sin(x.w) + exp2(x.w * x.y);
+}
 void main() {
     vec4 x = texture(t, a.xy);
     vec4 y = texture(t, a.zw);
     vec4 z = texture(t, b.xy);
     float s = k;
     if (k > a.x) {
-        s = exp2(x.x) + log2(x.y) * sqrt(x.z) + sin(x.w) + exp2(x.w * x.y) + exp2(y.x + z.x) * log2(y.y * z.y) * sqrt(y.z + z.z) + sin(y.w * z.w);
+        s = f(x) * s;
+        s = f(y) * s;
+        s = f(z) * s;
     }
     o = (b + c) * s;
 }

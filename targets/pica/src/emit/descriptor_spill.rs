@@ -69,3 +69,50 @@ fn insert_after(code: &mut Vec<Instr>, n: usize, new: Instr) {
     }
     code.insert(n + 1, new);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// More products than there are entries for, all different, into r0: the addend is of a register.
+    fn products(addend: Reg) -> Vec<Instr> {
+        let source = |reg, swz| Src { reg, index: Index::None, neg: false, swz };
+        // Of the two lanes that are written the addend reads the first one in one lane.
+        let one = |n: u8| {
+            let factors = [source(Reg::V(0), [n & 3, n >> 2 & 3, 0, 0]), source(Reg::V(0), [n >> 4, 1, 0, 0])];
+            Instr::alu(Op::Mad, Reg::R(0), 0b0011, &[factors[0], factors[1], source(addend, [0, 2, 2, 2])])
+        };
+        (0..LOW_ENTRIES as u8 + 8).map(one).collect()
+    }
+
+    #[test]
+    fn a_product_stays_out_of_the_register_of_its_addend() {
+        let held = |addend| {
+            let mut code = products(addend);
+            let mut spans = vec![Span::NONE; code.len()];
+            assert!(split_mads(&mut code, &mut spans, &mut []));
+            let mut out: Vec<Reg> = code.iter().filter(|i| i.op == Op::Mul).map(|i| i.dst).collect();
+            assert!(code.windows(2).all(|w| w[0].op != Op::Mul || w[1].op == Op::Add && w[1].src[1].reg == w[0].dst));
+            out.dedup();
+            out
+        };
+        assert_eq!(held(Reg::R(1)), [Reg::R(0)]);
+        assert_eq!(held(Reg::R(0)), [Reg::R(1)]);
+    }
+
+    #[test]
+    fn what_is_inserted_belongs_to_the_function_around_it() {
+        let flow = |op, target, num| Instr { target, num, ..Instr::new(op) };
+        let body = [Op::Mad, Op::Mad].map(Instr::new);
+        // A call of words 4 and 5, a loop up to 5, a jump behind them.
+        let calls = [flow(Op::Call, 4, 2), flow(Op::For, 5, 0), flow(Op::Jmpu, 6, 0), Instr::new(Op::End)];
+        let after = |n: usize| {
+            let mut code = [&calls[..], &body[..]].concat();
+            insert_after(&mut code, n, Instr::new(Op::Add));
+            code[..3].iter().map(|i| (i.target, i.num)).collect::<Vec<_>>()
+        };
+        assert_eq!(after(4), [(4, 3), (6, 0), (7, 0)]);
+        assert_eq!(after(5), [(4, 3), (6, 0), (7, 0)]);
+        assert_eq!(after(3), [(5, 2), (6, 0), (7, 0)]);
+    }
+}

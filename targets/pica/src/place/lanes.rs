@@ -515,3 +515,24 @@ pub fn search(mut p: Program, cost: &dyn Fn(&Program) -> Option<u64>, left: &Cel
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retroshade_ir::Span;
+
+    #[test]
+    fn an_operation_waits_until_its_first_reader() {
+        let node = |to: &[Dest], from: &[Tmp]| {
+            let from: Vec<Ref> = from.iter().map(|t| Ref::tmp(*t)).collect();
+            Node::new(Op::Mov, to, &[&from], Span::NONE)
+        };
+        let two = node(&[Dest::Tmp(0), Dest::Tmp(1)], &[2, 3]);
+        let reader = |t| node(&[Dest::Tmp(9)], &[t]);
+        assert!(can_wait(&two, &[reader(4), reader(5)], &[]));
+        assert!(!can_wait(&two, &[reader(4), reader(0)], &[]) && !can_wait(&two, &[reader(1)], &[]));
+        let emit = [Node { op: Op::Emit, ..node(&[], &[]) }];
+        let stored = node(&[Dest::Out(0, 0)], &[2]);
+        assert!(can_wait(&two, &emit, &[]) && can_wait(&stored, &[reader(4)], &[]) && !can_wait(&stored, &emit, &[]));
+    }
+}

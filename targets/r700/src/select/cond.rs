@@ -410,3 +410,33 @@ fn int_relation(cc: IntCC) -> (Relation, bool) {
         Ule => (Relation::GeUint, true),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complements_hold_where_their_relations_do_not() {
+        let holds = |r: Relation, a: u32, b: u32| match r {
+            Relation::EInt => a == b,
+            Relation::NeInt => a != b,
+            Relation::GtInt => a as i32 > b as i32,
+            Relation::GeInt => a as i32 >= b as i32,
+            Relation::GtUint => a > b,
+            Relation::GeUint => a >= b,
+            Relation::E => f32::from_bits(a) == f32::from_bits(b),
+            Relation::Ne => f32::from_bits(a) != f32::from_bits(b),
+            Relation::Gt => f32::from_bits(a) > f32::from_bits(b),
+            Relation::Ge => f32::from_bits(a) >= f32::from_bits(b),
+        };
+        use Relation::*;
+        let numbers = [0, 1, 2, 0x3f80_0000, 0x7fc0_0000, 0x8000_0000, u32::MAX];
+        for r in [E, Ne, Gt, Ge, EInt, NeInt, GtInt, GeInt, GtUint, GeUint] {
+            let Some((other, exchange)) = r.complement() else { continue };
+            for (a, b) in numbers.into_iter().flat_map(|a| numbers.map(|b| (a, b))) {
+                let (x, y) = exchanged((a, b), exchange);
+                assert_eq!(holds(other, x, y), !holds(r, a, b), "{a:#x} {b:#x}");
+            }
+        }
+    }
+}
