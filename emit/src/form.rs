@@ -169,7 +169,7 @@ pub struct FormId(pub u16);
 /// An instruction word as values: the form, a raw value per field (in the form's order), and the bits that nobody claims.
 ///
 /// [`word!`](crate::word) builds one to encode, [`FormTable::decode`] reads one out of bits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Word {
     /// Its form.
     pub form: FormId,

@@ -19,4 +19,4 @@ pub mod names;
 
 pub use form::{Bits, Decoded, EncodeError, Field, Form, FormId, FormTable, Kind, Word};
 pub use layout::{Code, Fixup, Label, Layout, LayoutError, Relocation, Rule};
-pub use names::{FieldIndex, FieldName, FieldValue, field_in, field_index, field_name, form_id, highest, texts};
+pub use names::{FieldIndex, FieldName, FieldValue, Named, field_in, field_index, field_name, field_places, form_id, highest, texts};

@@ -76,11 +76,44 @@ use std::ops::{Index, IndexMut};
 pub struct FieldIndex(pub u8);
 
 /// The name of a field that some form of a table has, to be looked up in a form that is only known at run time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FieldName {
-    pub(crate) key: u64,
+#[derive(Clone, Copy, Debug)]
+pub struct FieldName(&'static Named);
+
+/// What [`field!`](crate::field) finds out about a name when it is compiled, so that looking it up is no search.
+#[derive(Debug)]
+pub struct Named {
+    key: u64,
+    name: &'static str,
+    /// By form: the field's place, or [`NOWHERE`].
+    places: &'static [u8],
+}
+
+/// The place of a field that a form lacks.
+const NOWHERE: u8 = u8::MAX;
+
+impl FieldName {
+    /// The name that is known by this.
+    pub const fn new(named: &'static Named) -> FieldName {
+        FieldName(named)
+    }
     /// The name itself.
-    pub name: &'static str,
+    pub const fn name(self) -> &'static str {
+        self.0.name
+    }
+}
+
+impl PartialEq for FieldName {
+    fn eq(&self, other: &FieldName) -> bool {
+        self.0.key == other.0.key
+    }
+}
+
+impl Eq for FieldName {}
+
+impl std::hash::Hash for FieldName {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.key.hash(state);
+    }
 }
 
 /// The form of a name; as a constant, a name that the table lacks does not compile.
@@ -108,17 +141,25 @@ pub const fn field_in(groups: &[&[Field]], name: &str) -> FieldIndex {
     }
 }
 
-/// A field name that at least one form has; as a constant, a name that none has does not compile.
-pub const fn field_name<X>(forms: &[Form<X>], name: &'static str) -> FieldName {
+/// What is known of a field name; `places` is what [`field_places`] says of it.
+pub const fn field_name(name: &'static str, places: &'static [u8]) -> Named {
+    Named { key: key(name), name, places }
+}
+
+/// By form, where a field stands; as a constant, a name that no form has does not compile.
+pub const fn field_places<const N: usize, X>(forms: &[Form<X>], name: &str) -> [u8; N] {
+    let (mut places, mut i, mut known) = ([NOWHERE; N], 0, false);
     let key = key(name);
-    let mut i = 0;
-    while i < forms.len() {
-        if find(forms[i].fields, key).is_some() {
-            return FieldName { key, name };
+    while i < N {
+        if let Some(at) = find(forms[i].fields, key) {
+            assert!(at.0 != NOWHERE, "a form has too many fields");
+            places[i] = at.0;
+            known = true;
         }
         i += 1;
     }
-    panic!("no form of the table has a field of this name")
+    assert!(known, "no form of the table has a field of this name");
+    places
 }
 
 const fn find(groups: &[&[Field]], key: u64) -> Option<FieldIndex> {
@@ -209,19 +250,23 @@ impl IndexMut<FieldIndex> for Word {
 impl<X> Form<X> {
     /// The place of a field, if the form has it.
     pub fn position(&self, name: FieldName) -> Option<FieldIndex> {
-        find(self.fields, name.key)
+        find(self.fields, name.0.key)
     }
 }
 
 impl<X> FormTable<X> {
+    /// The place of a field in a form, if the form has it. The name is one of this table.
+    pub fn position(&self, form: FormId, name: FieldName) -> Option<FieldIndex> {
+        name.0.places.get(form.0 as usize).filter(|at| **at != NOWHERE).map(|at| FieldIndex(*at))
+    }
     /// A field's raw value, if the word's form has the field.
     pub fn get(&self, word: &Word, name: FieldName) -> Option<u64> {
-        self.form(word.form).position(name).map(|at| word[at])
+        self.position(word.form, name).map(|at| word[at])
     }
     /// Sets a field of a word whose form may lack it.
     pub fn set(&self, word: &mut Word, name: FieldName, value: impl FieldValue) -> Result<(), EncodeError> {
-        let form = self.form(word.form);
-        let at = form.position(name).ok_or_else(|| EncodeError::NoField { form: form.name, field: name.name.to_string() })?;
+        let at = self.position(word.form, name);
+        let at = at.ok_or_else(|| EncodeError::NoField { form: self.form(word.form).name, field: name.name().to_string() })?;
         word[at] = value.raw();
         Ok(())
     }
@@ -234,7 +279,11 @@ macro_rules! field {
         const { $crate::field_index($forms, $($form)::+, stringify!($field)) }
     };
     ($forms:expr, $field:ident) => {
-        const { $crate::field_name($forms, stringify!($field)) }
+        const {
+            const PLACES: &[u8] = &$crate::field_places::<{ $forms.len() }, _>($forms, stringify!($field));
+            const NAMED: &$crate::Named = &$crate::field_name(stringify!($field), PLACES);
+            $crate::FieldName::new(NAMED)
+        }
     };
 }
 

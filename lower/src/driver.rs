@@ -147,10 +147,22 @@ impl Budget {
 pub fn search<W, P, C: PartialOrd>(
     ways: impl IntoIterator<Item = W>,
     budget: &mut Budget,
-    mut build: impl FnMut(W, &mut Budget) -> Result<P, CompileError>,
+    build: impl FnMut(W, &mut Budget) -> Result<P, CompileError>,
     cost: impl Fn(&P) -> C,
 ) -> Result<P, CompileError> {
-    let (mut best, mut failed) = (None, None);
+    let mut best = shortlist(ways, 1, budget, build, cost)?;
+    best.pop().ok_or_else(|| CompileError::Internal("nothing was built".to_string()))
+}
+
+/// As [`search`], but keeps the `most` cheapest, the cheapest first: for a search that goes on from them.
+pub fn shortlist<W, P, C: PartialOrd>(
+    ways: impl IntoIterator<Item = W>,
+    most: usize,
+    budget: &mut Budget,
+    mut build: impl FnMut(W, &mut Budget) -> Result<P, CompileError>,
+    cost: impl Fn(&P) -> C,
+) -> Result<Vec<P>, CompileError> {
+    let (mut best, mut failed): (Vec<(C, P)>, _) = (Vec::new(), None);
     for (n, way) in ways.into_iter().enumerate() {
         if n > 0 && budget.spent() {
             break;
@@ -159,17 +171,17 @@ pub fn search<W, P, C: PartialOrd>(
         match build(way, budget) {
             Ok(p) => {
                 let c = cost(&p);
-                if best.as_ref().is_none_or(|(least, _)| c < *least) {
-                    best = Some((c, p));
-                }
+                let at = best.iter().position(|(known, _)| c < *known).unwrap_or(best.len());
+                best.insert(at, (c, p));
+                best.truncate(most);
             }
             Err(e) => drop(failed.get_or_insert(e)),
         }
     }
-    match best {
-        Some((_, p)) => Ok(p),
-        None => Err(failed.unwrap_or_else(|| CompileError::Internal("there is no way to build this program".to_string()))),
+    if best.is_empty() {
+        return Err(failed.unwrap_or_else(|| CompileError::Internal("there is no way to build this program".to_string())));
     }
+    Ok(best.into_iter().map(|(_, p)| p).collect())
 }
 
 /// Changes a program step by step and keeps every change that `better(new, old)` likes; steps that fail change nothing. Ends
@@ -222,6 +234,13 @@ mod tests {
         let costs = [9, 4, 7, 4];
         let found = search(0..4, &mut Budget::unlimited(), |n: usize, _| Ok(n), |n| costs[*n]).unwrap();
         assert_eq!(found, 1);
+    }
+
+    #[test]
+    fn a_shortlist_has_the_cheapest_first() {
+        let costs = [9, 4, 7, 4, 8];
+        let found = shortlist(0..5, 3, &mut Budget::unlimited(), |n: usize, _| Ok(n), |n| costs[*n]).unwrap();
+        assert_eq!(found, [1, 3, 2]);
     }
 
     #[test]

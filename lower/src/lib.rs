@@ -22,7 +22,7 @@ pub mod validate;
 pub mod vcode;
 pub mod words;
 
-pub use driver::{Budget, Phase, Trace, climb, search};
+pub use driver::{Budget, Phase, Trace, climb, search, shortlist};
 pub use error::CompileError;
 pub use isa::{BranchOrder, CompiledShader, SimError, TargetIsa, no_chip};
 pub use limits::Limits;

@@ -65,15 +65,13 @@ fn finish(p: &Program, s: &[Structure], outlined: bool, rounds: &mut usize) -> R
 
 /// The later stages; the error is the number of registers that would be needed.
 fn finish_with(p: &Program, s: &[Structure], share: bool, outlined: bool, rounds: &mut usize) -> Result<Finished, Failure> {
-    let prepared = prepare(p, share);
-    let Some((program, classes)): Option<(Program, Classes)> = coalesce(prepared.clone(), share, rounds) else {
-        return Err(Failure::Pressure(Box::new(prepared), TEMPS + 1));
+    let Some((program, classes)): Option<(Program, Classes)> = coalesce(prepare(p, share), share, rounds) else {
+        return Err(Failure::Pressure(Box::new(prepare(p, share)), TEMPS + 1));
     };
     let places = match place(&program, &classes) {
         Ok(x) => x,
         Err(n) => return Err(Failure::Pressure(Box::new(program), n)),
     };
-    check(&program, &places).map_err(Failure::Broken)?;
     let emitted = emit(&program, &places, s, outlined).map_err(Failure::Broken)?;
     Ok(Finished { program, places, emitted })
 }
@@ -305,7 +303,7 @@ fn compile_as(source: &Module, options: &Options, way: &Variant, budget: &mut Bu
     trace.text(Phase::Pack, || p.to_string());
     too_many(p.blocks.iter().map(|b| 8 * b.nodes.len()).sum(), 64 * limit, &p)?;
     let mut done = match ready.unwrap_or_else(|| finish(&p, &structures, true, &mut 0)) {
-        Ok(f) => f,
+        Ok(f) => check(&f.program, &f.places).map(|()| f).map_err(CompileError::Internal)?,
         Err(Failure::Broken(m)) => return Err(CompileError::Internal(m)),
         Err(Failure::Pressure(p, n)) => {
             too_many(p.blocks.iter().map(|b| 8 * b.nodes.len()).sum(), 16 * limit, &p)?;
@@ -327,7 +325,10 @@ fn compile_as(source: &Module, options: &Options, way: &Variant, budget: &mut Bu
     let exe = tables::executable(&module, &abi, &done.emitted, words.len())?;
     let bin = Shbin { code: words.clone(), descriptors: descriptors.clone(), executables: vec![exe] };
     permitted(&bin, &module)?;
-    let text = dis::disassemble(&bin).map_err(|e| CompileError::Internal(e.to_string()))?;
+    let text = match options.texts || options.wants(Phase::Emit.name()) {
+        true => dis::disassemble(&bin).map_err(|e| CompileError::Internal(e.to_string()))?,
+        false => String::new(),
+    };
     trace.text(Phase::Emit, || text.clone());
     let reflection = abi::reflect(source, &abi);
     let mut detail = IndexMap::new();
@@ -342,10 +343,12 @@ fn compile_as(source: &Module, options: &Options, way: &Variant, budget: &mut Bu
         detail.insert(PACKED, 1);
     }
     let mut extra: IndexMap<&'static str, Vec<u8>> = IndexMap::new();
-    extra.insert("mir", format!("{p}{}\n", p.fired).into_bytes());
-    extra.insert("regalloc", done.registers().into_bytes());
     extra.insert("header", header::of_program(&bin, &reflection).into_bytes());
-    extra.insert("hex", hex(&done.emitted.code, &bin).into_bytes());
+    if options.texts {
+        extra.insert("mir", format!("{p}{}\n", p.fired).into_bytes());
+        extra.insert("regalloc", done.registers().into_bytes());
+        extra.insert("hex", hex(&done.emitted.code, &bin).into_bytes());
+    }
     Ok(CompiledShader {
         target: "pica",
         chip: None,

@@ -2,7 +2,7 @@
 
 use crate::abi::{Abi, Platform, Role};
 use crate::emit::{Emitted, emit};
-use crate::legal::{Choice, STANDARD, legalise, preparation, prepare};
+use crate::legal::{Choice, STANDARD, as_it_matters, form, legalise, preparation, prepare};
 use crate::place::fit::{Retry, fit};
 use crate::place::sched::{FETCH_COST, GROUP_COST};
 use crate::place::{Placement, coalesce, spill, waves};
@@ -52,6 +52,13 @@ struct Way<'o> {
     trace: Trace<'o>,
 }
 
+/// A legalised module, and how it came about.
+struct Base<'o> {
+    module: Module,
+    choice: Choice,
+    trace: Trace<'o>,
+}
+
 /// The code of a module in one role.
 struct Generated {
     emitted: Emitted,
@@ -64,7 +71,7 @@ struct Generated {
 }
 
 /// Tries of the scheduler while ways of compiling are compared, and for the way that is kept.
-const QUICK: u64 = 1_500;
+const QUICK: u64 = 100;
 const THOROUGH: u64 = 25_000;
 
 /// Elements of scratch memory that ARRAY_SIZE can bound.
@@ -155,9 +162,6 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
     if branches && count(&|f| has(f, &[Tex])) {
         out.push(Choice { arms: false, ..standard });
     }
-    if branches {
-        out.extend([Choice { select: 48, ..standard }, Choice { dot: 0, select: 48, ..standard }]);
-    }
     let loops = count(&|f| {
         let cfg = Cfg::new(f);
         !Loops::new(&cfg, &DomTree::new(f, &cfg)).is_empty()
@@ -172,34 +176,18 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
 /// is bounded in instructions, so large programs are tried fewer ways.
 pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileError> {
     let search = options.opt > OptLevel::O1;
+    let mut bases = bases(module, options, search);
+    if let [_] = bases[..]
+        && single_steps(&bases[0].module) == 0
+    {
+        let only = bases.swap_remove(0);
+        let candidate = candidate(&only.module, options, if search { THOROUGH } else { 1 }, &mut Trace::off())?;
+        return wrap_up(candidate, &only.module, only.trace, options);
+    }
     let quick = if search { QUICK } else { 1 };
     let mut all: Vec<Way<'_>> = Vec::new();
-    // What ways of legalising share.
-    let mut prepared: Vec<(Choice, Module, Trace<'_>)> = Vec::new();
-    let mut seen: Vec<String> = Vec::new();
     let mut first_error = None;
-    let mut work = 0;
-    for choice in choices(module, search) {
-        if work > if all.len() < FEW { WORK } else { MORE_WORK } {
-            break;
-        }
-        // What is shown is what was kept.
-        let key = preparation(module, choice);
-        let known = prepared.iter().position(|(k, ..)| *k == key).unwrap_or_else(|| {
-            let mut trace = Trace::new(options);
-            let m = prepare(module, options, key, &mut trace);
-            prepared.push((key, m, trace));
-            prepared.len() - 1
-        });
-        let (_, halfway, trace) = &prepared[known];
-        let mut trace = trace.clone();
-        let base = legalise(halfway.clone(), options, choice, &mut trace);
-        let text = retroshade_ir::print(&base);
-        work += base.main().inst_count();
-        if seen.contains(&text) {
-            continue;
-        }
-        seen.push(text);
+    for Base { module: base, choice, trace } in bases {
         match candidate(&base, options, quick, &mut Trace::off()) {
             Ok(candidate) => all.push(Way { candidate, choice, base, trace }),
             Err(e) => {
@@ -232,13 +220,66 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
     if let Some(w) = cheapest.filter(|w| better(w, &found)) {
         found = w;
     }
-    let Way { mut candidate, base, mut trace, .. } = found;
+    let Way { mut candidate, base, trace, .. } = found;
     if search {
         let thorough = self::candidate(&base, options, THOROUGH, &mut Trace::off())?;
         if weighed(&thorough) <= weighed(&candidate) {
             candidate = thorough;
         }
     }
+    wrap_up(candidate, &base, trace, options)
+}
+
+/// The legalised modules that are worth compiling, each once: ways that come to the same in the middle are not followed further.
+fn bases<'o>(module: &Module, options: &'o Options, search: bool) -> Vec<Base<'o>> {
+    let mut out: Vec<Base<'o>> = Vec::new();
+    // What ways of legalising share: modules as they are prepared, by choice, and those in which larger operations are formed.
+    let mut prepared: Vec<(Choice, Module, Trace<'o>)> = Vec::new();
+    let mut formed: Vec<(usize, u32, Module, Trace<'o>)> = Vec::new();
+    let (mut begun, mut seen): (Vec<(Choice, String)>, Vec<String>) = Default::default();
+    let mut work = 0;
+    for choice in choices(module, search) {
+        if work > if out.len() < FEW { WORK } else { MORE_WORK } {
+            break;
+        }
+        // Without branches there is nothing that more of them would become.
+        if choice.select > STANDARD.select && prepared.first().is_some_and(|p| p.1.functions.values().all(|f| f.layout.len() < 2)) {
+            continue;
+        }
+        // What is shown is what was kept.
+        let key = preparation(module, choice);
+        let known = prepared.iter().position(|(k, ..)| *k == key).unwrap_or_else(|| {
+            let mut trace = Trace::new(options);
+            let m = prepare(module, options, key, &mut trace);
+            prepared.push((key, m, trace));
+            prepared.len() - 1
+        });
+        let known = formed.iter().position(|f| (f.0, f.1) == (known, choice.dot)).unwrap_or_else(|| {
+            let (_, halfway, trace) = &prepared[known];
+            let mut trace = trace.clone();
+            let m = form(halfway.clone(), options, choice, &mut trace);
+            formed.push((known, choice.dot, m, trace));
+            formed.len() - 1
+        });
+        let (_, _, halfway, trace) = &formed[known];
+        work += halfway.main().inst_count();
+        let beginning = (as_it_matters(halfway, choice), retroshade_ir::print(halfway));
+        if begun.contains(&beginning) {
+            continue;
+        }
+        begun.push(beginning);
+        let base = legalise(halfway.clone(), options, choice);
+        let text = retroshade_ir::print(&base);
+        if !seen.contains(&text) {
+            seen.push(text);
+            out.push(Base { module: base, choice, trace: trace.clone() });
+        }
+    }
+    out
+}
+
+/// What is handed on, with the programs beside it.
+fn wrap_up(candidate: Candidate, base: &Module, mut trace: Trace<'_>, options: &Options) -> Result<Compiled, CompileError> {
     let Candidate { module: legal, code, .. } = candidate;
     trace.module(Phase::Legal, &legal);
     trace.text(Phase::Select, || code.mir.clone());
@@ -247,15 +288,21 @@ pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileEr
         placed.check()?;
     }
     let abi = interface(&legal, Role::Usual, options)?;
-    let parts = crate::container::stages::parts(&base, &abi, options)?;
+    let parts = crate::container::stages::parts(base, &abi, options)?;
     let Generated { emitted, gprs, mir, places, .. } = code;
     Ok(Compiled { parts, legal, abi, emitted, gprs, dumps: trace.into_dumps(), mir, places })
+}
+
+/// The dot products of a legalised module that may be tried as sums, one by one.
+fn single_steps(base: &Module) -> usize {
+    let ops = base.main().inst_count();
+    if ops > DOTS_WORK { 0 } else { crate::legal::dots(base).min(DOTS_WORK / ops.max(1)).min(16) }
 }
 
 /// Tries every dot product of a way as a sum, one after the other.
 fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>, &Way<'_>) -> bool) -> Way<'o> {
     let ops = way.base.main().inst_count();
-    let steps = 0..crate::legal::dots(&way.base).min(16);
+    let steps = 0..single_steps(&way.base);
     let mut budget = options.budget((DOTS_WORK / ops.max(1) * ops) as u64);
     // Dot products are numbered as they are left.
     let gone = std::cell::Cell::new(0);

@@ -99,7 +99,7 @@ impl TargetIsa for R700 {
         };
         let mut reflection = Reflection::from_module(module);
         abi::reflect(&mut reflection, &c.abi);
-        let hex: String = program.hex_lines();
+        let (hex, asm) = if options.texts { (program.hex_lines(), program.listing(Syntax::Native)) } else { Default::default() };
         let mut extra: indexmap::IndexMap<&'static str, Vec<u8>> =
             [("hex", hex.into_bytes()), ("mir", c.mir.into_bytes()), ("regalloc", c.places.into_bytes())].into_iter().collect();
         let container = match c.abi.platform {
@@ -145,7 +145,7 @@ impl TargetIsa for R700 {
             stats,
             source_map: c.emitted.map,
             legal: c.legal,
-            asm: program.listing(Syntax::Native),
+            asm,
             extra,
             dumps: c.dumps,
         })

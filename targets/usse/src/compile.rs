@@ -19,7 +19,10 @@ use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::reflect::uniform_leaves;
-use retroshade_lower::{Budget, CompileError, CompiledShader, OptLevel, Options, Phase, Reflection, Syntax, Trace, climb, search};
+use retroshade_lower::{
+    Budget, CompileError, CompiledShader, OptLevel, Options, Phase, Reflection, Syntax, Trace, climb, search, shortlist,
+};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -83,8 +86,11 @@ fn in_room(source: &Module, o: &Options, room: Room) -> Result<CompiledShader, C
         Ok(Candidate { module, built, trace })
     };
     let found = search(narrow.iter().copied(), &mut o.budget(u64::MAX), build, |c| c.built.size())?;
-    finish(found, ir_ops(source))
+    finish(found, o, ir_ops(source))
 }
+
+/// Programs as they are first built, the smallest, in which vectors in internal registers are tried.
+const FINALISTS: usize = 2;
 
 /// The smallest program. Hoisting costs attribute registers and sometimes words, and so do rows.
 fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileError> {
@@ -97,30 +103,33 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
         if rows && !matrices {
             return Err(CompileError::Internal("nothing to group".to_string()));
         }
-        let way = Way { hoist, rows, scalars, ..Way::default() };
-        let built = build(module, o, &way);
+        let built = build(module, o, &Way { hoist, rows, scalars, ..Way::default() });
         // What cannot be placed may still be placed another way.
         matrices = if rows { matrices } else { built.as_ref().map_or_else(is_crowded, |b| b.selection.matrices) };
         if let (false, false, Err(e)) = (hoist, rows, &built) {
             plain = Some(e.clone());
         }
-        built.map(|b| if o.opt > OptLevel::O1 { improve(module, o, b) } else { b })
+        built
     };
-    let found = match (search(ways, &mut o.budget(u64::MAX), one, Built::size), plain) {
+    let found = shortlist(ways, FINALISTS, &mut o.budget(u64::MAX), one, Built::size);
+    let found = match (found, plain) {
         (Ok(found), _) => found,
         (Err(_), Some(e)) => return Err(e),
         // No way that was tried has anything to work on, and no other may be tried.
-        (Err(CompileError::Internal(_)), None) => build(module, o, &Way { scalars, ..Way::default() })?,
+        (Err(CompileError::Internal(_)), None) => vec![build(module, o, &Way { scalars, ..Way::default() })?],
         (Err(e), None) => return Err(e),
     };
-    if o.opt <= OptLevel::O1 {
-        return Ok(found);
-    }
-    let found = settle(module, o, found);
+    let improved = |b: Built, _: &mut Budget| Ok(if o.opt > OptLevel::O1 { improve(module, o, b) } else { b });
+    let found = search(found, &mut Budget::unlimited(), improved, Built::size)?;
+    Ok(if o.opt > OptLevel::O1 { polish(module, o, found) } else { found })
+}
+
+/// The last ways of a program whose vectors are where they shall be.
+fn polish(module: &Module, o: &Options, found: Built) -> Built {
     // Places that become free earlier help some programs and break pairs in others.
     let apart = place_and_emit(module, o, &Way { apart: true, ..found.way.clone() }, found.selection.clone());
-    let apart = apart.map(|b| settle(module, o, b));
-    let found = apart.ok().filter(|b| b.size() < found.size()).unwrap_or(found);
+    let apart = apart.ok().filter(|b| b.size() <= found.size()).map(|b| settle(module, o, b));
+    let found = apart.filter(|b| b.size() < found.size()).unwrap_or(found);
     // Published programs have texture coordinates in ascending order; a vector of three costs the next one its place in pairs.
     let found = match abi::textures::is_ascending(&found.selection.abi) {
         true => found,
@@ -130,11 +139,11 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
         }
     };
     if found.selection.abi.preloaded.is_empty() || found.selection.abi.inputs.is_empty() {
-        return Ok(found);
+        return found;
     }
     // Published programs have inputs and texels in common descriptors.
     let joined = build(module, o, &Way { joined: true, ..found.way.clone() });
-    Ok(joined.ok().filter(|b| b.size() <= found.size()).unwrap_or(found))
+    joined.ok().filter(|b| b.size() <= found.size()).unwrap_or(found)
 }
 
 /// How a program is built.
@@ -162,6 +171,8 @@ struct Selection {
     selected: Selected,
     /// Whether vectors are multiplied with rows of a matrix.
     matrices: bool,
+    /// Blocks of its code that were scheduled before.
+    known: RefCell<sched::Known>,
 }
 
 /// A program before it is packed.
@@ -187,23 +198,18 @@ impl Built {
 }
 
 /// Words of code that the search for internal registers may build again and again.
-const SEARCH: u64 = 3_000;
-
-/// Builds a program once more, with other vectors in internal registers.
-fn rebuild(m: &Module, o: &Options, best: &Built, work: &mut Budget, change: impl Fn(&mut BTreeSet<Vreg>)) -> Result<Built, CompileError> {
-    work.spend(best.size());
-    let mut way = best.way.clone();
-    change(&mut way.inside);
-    place_and_emit(m, o, &way, best.selection.clone())
-}
+const SEARCH: u64 = 4_000;
+/// And those to take vectors back out of them.
+const SETTLE: u64 = 500;
 
 /// Moves vectors into internal registers, one after the other, as long as that makes the program no larger: what is stored
 /// there takes one word for four lanes.
 fn improve(m: &Module, o: &Options, start: Built) -> Built {
     let step = |best: &Built, v: Vreg, work: &mut Budget| {
-        rebuild(m, o, best, work, |inside| {
-            inside.insert(v);
-        })
+        work.spend(best.size());
+        let mut way = best.way.clone();
+        way.inside.insert(v);
+        place_and_emit(m, o, &way, best.selection.clone())
     };
     let candidates = start.candidates.clone();
     climb(start, candidates, &mut o.budget(SEARCH), step, |new, old| new.size() <= old.size())
@@ -212,12 +218,13 @@ fn improve(m: &Module, o: &Options, start: Built) -> Built {
 /// Takes those back that are only copied out of internal registers again.
 fn settle(m: &Module, o: &Options, start: Built) -> Built {
     let step = |best: &Built, v: Vreg, work: &mut Budget| {
-        rebuild(m, o, best, work, |inside| {
-            inside.remove(&v);
-        })
+        work.spend(best.size());
+        let mut way = best.way.clone();
+        way.inside.remove(&v);
+        place_and_emit(m, o, &way, best.selection.clone())
     };
     let inside: Vec<Vreg> = start.way.inside.iter().copied().collect();
-    climb(start, inside, &mut Budget::new(SEARCH), step, |new, old| new.size() < old.size())
+    climb(start, inside, &mut o.budget(SETTLE), step, |new, old| new.size() < old.size())
 }
 
 fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
@@ -238,7 +245,7 @@ fn select_by(m: &Module, o: &Options, way: &Way) -> Result<Selection, CompileErr
     if way.scalars {
         selected.primary = place::scalars::split(&selected.primary, &selected.fixed);
     }
-    Ok(Selection { abi, selected, matrices })
+    Ok(Selection { abi, selected, matrices, known: RefCell::default() })
 }
 
 /// The rest of a program's way, from a selection that was made the same way.
@@ -281,7 +288,8 @@ fn place_and_emit(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) 
     if end > abi::SA_LIMIT as usize {
         return Err(CompileError::Internal(format!("{end} secondary attributes are needed, there are {}", abi::SA_LIMIT)));
     }
-    let layout::Assembled { words: primary, code: words } = layout::assemble(m.stage, blocks, sel.phases)?;
+    let layout::Assembled { words: primary, code: words } =
+        layout::assemble(m.stage, blocks, sel.phases, &mut selection.known.borrow_mut())?;
     let encode = |w: &[Word]| -> Result<Vec<u64>, CompileError> {
         w.iter().map(|w| w.encode().map_err(|e| CompileError::Internal(e.to_string()))).collect()
     };
@@ -306,7 +314,7 @@ fn place_and_emit(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) 
     })
 }
 
-fn finish(found: Candidate, ir_ops: u32) -> Result<CompiledShader, CompileError> {
+fn finish(found: Candidate, o: &Options, ir_ops: u32) -> Result<CompiledShader, CompileError> {
     let Candidate { module, built: b, mut trace } = found;
     let gxp = package::package(&package::Program {
         module: &module,
@@ -323,9 +331,10 @@ fn finish(found: Candidate, ir_ops: u32) -> Result<CompiledShader, CompileError>
     place_reflection(&mut reflection, &module, &b.selection.abi);
     let all: Vec<u64> = b.second.iter().chain(&b.words).copied().collect();
     let code: Vec<u8> = all.iter().flat_map(|w| w.to_le_bytes()).collect();
-    let mut text = container::describe(&gxp);
+    let texts = o.texts || o.wants(Phase::Emit.name());
+    let mut text = if texts { container::describe(&gxp) } else { String::new() };
     for (title, words) in [("secondary", &b.second), ("primary", &b.words)] {
-        if !words.is_empty() {
+        if texts && !words.is_empty() {
             text.push_str(&format!(".{title}\n"));
             let raw: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
             asm::disassemble_code(&raw, Syntax::Native, &mut text);
@@ -364,7 +373,8 @@ fn finish(found: Candidate, ir_ops: u32) -> Result<CompiledShader, CompileError>
         alloc_step: Some("linear".to_string()),
     };
     let mut extra: IndexMap<&'static str, Vec<u8>> = IndexMap::new();
-    extra.insert("hex", all.iter().map(|w| format!("{w:016x}\n")).collect::<String>().into_bytes());
+    let hex = all.iter().filter(|_| o.texts).map(|w| format!("{w:016x}\n"));
+    extra.insert("hex", hex.collect::<String>().into_bytes());
     extra.insert("header", files::header(&module, &bytes).into_bytes());
     let matrices = files::matrices(&module, &gxp);
     extra.insert("vitagl", container::vitagl(&gxp, &matrices, false));

@@ -7,8 +7,8 @@
 use crate::isa::forms::Op;
 use crate::isa::registers::TEMPS;
 use crate::select::mir::*;
-use retroshade_regalloc::flow::{Flow, FlowBlock, Point, ValueSet};
-use smallvec::SmallVec;
+use retroshade_regalloc::flow::{Flow, FlowBlock, Point, ValueSet, Values};
+use smallvec::{SmallVec, smallvec};
 
 /// Temporaries that a node reads, its index sources included, and what stood before where a conditional move writes.
 pub fn reads(p: &Program, n: &Node) -> SmallVec<[Tmp; 12]> {
@@ -101,6 +101,9 @@ pub fn interference(p: &Program) -> Interference {
     Interference { with, peak, peak_set }
 }
 
+/// Mostly one or some.
+pub type Few = SmallVec<[u32; 4]>;
+
 /// Webs and classes of a program.
 #[derive(Clone, Debug)]
 pub struct Classes {
@@ -109,22 +112,22 @@ pub struct Classes {
     /// Representative (a web) of each web's class.
     pub class: Vec<u32>,
     /// Members of each web.
-    pub members: Vec<Vec<u32>>,
+    pub members: Vec<Few>,
     /// Webs of each class.
-    pub webs: Vec<Vec<u32>>,
+    pub webs: Vec<Few>,
     /// Interference between webs.
     pub with: Vec<ValueSet>,
 }
 
 impl Classes {
-    fn new(i: &Interference) -> Classes {
+    fn new(i: Interference) -> Classes {
         let n = i.with.len();
         Classes {
             web: (0..n as u32).collect(),
             class: (0..n as u32).collect(),
-            members: (0..n as u32).map(|t| vec![t]).collect(),
-            webs: (0..n as u32).map(|t| vec![t]).collect(),
-            with: i.with.clone(),
+            members: (0..n as u32).map(|t| smallvec![t]).collect(),
+            webs: (0..n as u32).map(|t| smallvec![t]).collect(),
+            with: i.with,
         }
     }
     /// The class of a temporary.
@@ -143,7 +146,7 @@ impl Classes {
         }
         let (cx, cy) = (self.class[x as usize], self.class[y as usize]);
         // y becomes part of x.
-        let mut all: Vec<u32> = self.webs[cx as usize].iter().copied().filter(|w| *w != y).collect();
+        let mut all: Few = self.webs[cx as usize].iter().copied().filter(|w| *w != y).collect();
         if cx != cy {
             all.extend(self.webs[cy as usize].iter().copied().filter(|w| *w != y));
         }
@@ -156,7 +159,7 @@ impl Classes {
             cx,
             cy,
             webs_x: std::mem::take(&mut self.webs[cx as usize]),
-            webs_y: if cx == cy { Vec::new() } else { std::mem::take(&mut self.webs[cy as usize]) },
+            webs_y: if cx == cy { Few::new() } else { std::mem::take(&mut self.webs[cy as usize]) },
             members: self.members[x as usize].len(),
             with_x: self.with[x as usize].clone(),
             added: Vec::new(),
@@ -190,7 +193,7 @@ impl Classes {
         }
     }
     fn revert(&mut self, u: Undo) {
-        let moved = self.members[u.x as usize].split_off(u.members);
+        let moved: Few = self.members[u.x as usize].drain(u.members..).collect();
         moved.iter().for_each(|m| self.web[*m as usize] = u.y);
         self.members[u.y as usize] = moved;
         u.added.iter().for_each(|o| self.with[*o].remove(u.x as usize));
@@ -204,7 +207,7 @@ impl Classes {
     }
     /// Joins classes if their webs have lanes enough.
     fn join_classes(&mut self, classes: &[u32]) -> bool {
-        let mut all: Vec<u32> = classes.iter().flat_map(|c| self.webs[*c as usize].clone()).collect();
+        let mut all: Few = classes.iter().flat_map(|c| self.webs[*c as usize].iter().copied()).collect();
         all.sort();
         all.dedup();
         if self.colour(&all).is_none() {
@@ -226,7 +229,7 @@ impl Classes {
     }
     /// The same where the lifetime of one web also has that of another.
     fn colouring(&self, webs: &[u32], merged: Option<(u32, u32)>) -> Option<Vec<u8>> {
-        let neighbours: Vec<SmallVec<[u32; 8]>> = webs
+        let neighbours: SmallVec<[SmallVec<[u32; 8]>; 8]> = webs
             .iter()
             .map(|w| {
                 let with = &self.with[*w as usize];
@@ -239,7 +242,7 @@ impl Classes {
                 (0..webs.len() as u32).filter(|o| clash(webs[*o as usize])).collect()
             })
             .collect();
-        let mut order: Vec<usize> = (0..webs.len()).collect();
+        let mut order: SmallVec<[usize; 8]> = (0..webs.len()).collect();
         order.sort_by_key(|k| std::cmp::Reverse(neighbours[*k].len()));
         let mut lanes = vec![u8::MAX; webs.len()];
         let mut budget = 400;
@@ -273,8 +276,8 @@ struct Undo {
     y: u32,
     cx: u32,
     cy: u32,
-    webs_x: Vec<u32>,
-    webs_y: Vec<u32>,
+    webs_x: Few,
+    webs_y: Few,
     members: usize,
     with_x: ValueSet,
     added: Vec<usize>,
@@ -304,7 +307,7 @@ pub fn coalesce(mut p: Program, share: bool, rounds: &mut usize) -> Option<(Prog
         if i.peak.0 > 2 * 4 * usize::from(TEMPS) {
             return None;
         }
-        let mut c = Classes::new(&i);
+        let mut c = Classes::new(i);
         match join_all(&p, &mut c) {
             None => {
                 moves(&p, &mut c);

@@ -485,11 +485,16 @@ pub fn merged(p: &Program, block: usize, a: usize, b: usize) -> Option<Program> 
 /// finished program, `None` if it does not fit.
 pub fn search(mut p: Program, cost: &dyn Fn(&Program) -> Option<u64>, left: &Cell<usize>) -> Program {
     let mut best = cost(&p);
+    // Where the last pair was merged: all pairs from there on were tried in the program as it is now.
+    let mut last = None;
     loop {
         let mut improved = false;
         for block in 0..p.blocks.len() {
             let mut a = 0;
             while a < p.blocks[block].nodes.len() {
+                if !improved && last == Some((block, a)) {
+                    return p;
+                }
                 let mut b = a + 1;
                 while b < p.blocks[block].nodes.len() && b - a < 48 {
                     if left.get() == 0 {
@@ -501,6 +506,7 @@ pub fn search(mut p: Program, cost: &dyn Fn(&Program) -> Option<u64>, left: &Cel
                             best = c;
                             p = q;
                             improved = true;
+                            last = Some((block, a));
                             b = a + 1;
                             continue;
                         }

@@ -13,7 +13,7 @@ pub mod vertices;
 
 use crate::isa::forms::Op;
 use crate::isa::registers::TEMPS;
-use crate::place::coalesce::Classes;
+use crate::place::coalesce::{Classes, Few};
 use crate::select::mir::*;
 
 /// Register and lane of every temporary.
@@ -78,10 +78,10 @@ pub fn place(p: &Program, c: &Classes) -> Result<Places, u8> {
         }
         u
     };
-    let mut classes: Vec<Vec<u32>> =
+    let mut classes: Vec<Few> =
         c.webs.iter().filter(|w| w.iter().any(|x| c.members[*x as usize].iter().any(|t| used[*t as usize]))).cloned().collect();
-    let degree = |w: &Vec<u32>| w.iter().map(|x| c.with[*x as usize].count_ones(..)).sum::<usize>();
-    let width = |w: &Vec<u32>| -> usize { c.colour(w).map_or(4, |l| l.iter().max().map_or(0, |m| *m as usize + 1)) };
+    let degree = |w: &Few| w.iter().map(|x| c.with[*x as usize].count_ones(..)).sum::<usize>();
+    let width = |w: &Few| -> usize { c.colour(w).map_or(4, |l| l.iter().max().map_or(0, |m| *m as usize + 1)) };
     let signatures = signatures(p, c);
     let mut last = 17;
     for order in 0..3 {
@@ -122,7 +122,7 @@ fn signatures(p: &Program, c: &Classes) -> Vec<u64> {
     out
 }
 
-fn try_order(c: &Classes, classes: &[Vec<u32>], wish: &[u8], signatures: &[u64], temps: usize) -> Result<Places, u8> {
+fn try_order(c: &Classes, classes: &[Few], wish: &[u8], signatures: &[u64], temps: usize) -> Result<Places, u8> {
     let mut places: Places = vec![(0, 0); temps];
     // More registers than there are, to say how many would be needed.
     let mut occupied: Vec<[Vec<u32>; 4]> = Vec::new();

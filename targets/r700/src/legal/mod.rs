@@ -176,10 +176,29 @@ pub fn prepare(module: &Module, options: &Options, choice: Choice, trace: &mut T
     m
 }
 
-/// Legalises what [`prepare`] gives, but for the shape of control flow.
-pub fn legalise(mut m: Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Module {
+/// Forms the machine's larger operations, dot products above all, in what [`prepare`] gives.
+pub fn form(mut m: Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Module {
     let pass = pass_options(options, choice);
     passes::finish(&mut m, &pass, &mut |name, m| trace.pass(name, m));
+    m
+}
+
+/// What of a choice still matters to [`legalise`] after [`form`]: ways that agree in this and in the module become the same.
+pub fn as_it_matters(m: &Module, choice: Choice) -> Choice {
+    let f = m.main();
+    let all = |op: Opcode| f.ordered().map(|(_, i)| &f.insts[i]).filter(move |d| d.op == op);
+    let dots = |lanes: u8| all(Opcode::Dot).any(|d| f.ty(d.args[0]).lanes == lanes);
+    let dot = match choice.dot {
+        0 if dots(3) || dots(4) => 0,
+        2 if dots(2) => 2,
+        _ => STANDARD.dot,
+    };
+    Choice { dot, balance: choice.balance && all(Opcode::Select).next().is_some(), unroll: 0, local: 0, ..choice }
+}
+
+/// Legalises what [`form`] gives, but for the shape of control flow.
+pub fn legalise(mut m: Module, options: &Options, choice: Choice) -> Module {
+    let pass = pass_options(options, choice);
     if choice.indices && options.opt > OptLevel::O0 && sequence(&mut m, &["indices"], &pass) {
         cleanup(&mut m, &pass);
     }
@@ -219,7 +238,7 @@ pub fn legalise(mut m: Module, options: &Options, choice: Choice, trace: &mut Tr
                 | each(&mut m, crate::legal::algebra::field_tests)
                 | split_indices(&mut m)));
     if again && options.opt > OptLevel::O0 {
-        cleanup(&mut m, &pass);
+        sequence(&mut m, &["simplify", "gvn", "dce"], &pass);
         expand(&mut m, options, choice);
     }
     reorder(&mut m, options, choice);
@@ -236,8 +255,7 @@ pub fn reorder(m: &mut Module, options: &Options, choice: Choice) {
     // Equal numbers are one value.
     sequence(m, &["gvn"], &pass);
     if each(m, |f| order::run(f, choice.linear)) {
-        sequence(m, &["relax"], &pass);
-        cleanup(m, &pass);
+        sequence(m, &["relax", "simplify", "gvn", "dce"], &pass);
     }
 }
 

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Attempts without a better schedule after which the search ends.
-const PATIENCE: u32 = 120;
+const PATIENCE: u32 = 80;
 /// Slots of a clause in 64-bit units.
 pub const CLAUSE_SLOTS: usize = 128;
 /// Fetches of a clause.
@@ -124,9 +124,10 @@ struct Code<'a> {
     facts: &'a [Facts],
     graph: &'a Graph,
     mir: &'a Mir,
-    prefer: &'a BTreeMap<Web, u8>,
-    /// The lane of an export in a burst that each web goes to.
-    exported: &'a BTreeMap<Web, u8>,
+    /// The lane of a dot product's factors that each web of this piece is, by number.
+    prefer: &'a [Option<u8>],
+    /// The lane of an export in a burst that each web of this piece goes to, by number.
+    exported: &'a [Option<u8>],
     /// The number of each web within this piece, by web; [`ELSEWHERE`] for those that it does not name.
     local: &'a [u32],
     /// The webs that this piece names.
@@ -186,9 +187,11 @@ struct Run<'a> {
     /// ALU operations without missing predecessors, not yet scheduled.
     ready: Vec<usize>,
     now: u32,
+    /// What was scheduled; the groups are drafts so far.
     items: Vec<Item>,
+    drafts: Vec<Draft>,
     /// Webs in the units of the previous group, if it belongs to the open clause; the unit that forwards each.
-    forward: SmallVec<[(Web, u8); 5]>,
+    forward: Forward,
     lines: Lines,
     clause: usize,
     seed: u64,
@@ -222,7 +225,17 @@ struct Taken {
     result: bool,
 }
 
-/// A group under construction. Copied for every try.
+/// Webs in the units of a group, and the unit that forwards each.
+type Forward = SmallVec<[(Web, u8); 5]>;
+
+/// A group as it was filled, and what the one before it forwards: only those of the best attempt are written out.
+struct Draft {
+    slots: SmallVec<[Taken; 5]>,
+    literals: SmallVec<[u32; 4]>,
+    forward: Forward,
+}
+
+/// A group under construction. Copied for every try that is not hopeless from the start.
 #[derive(Clone, Copy)]
 struct Open {
     slots: [Taken; 5],
@@ -334,11 +347,12 @@ impl Run<'_> {
             return SmallVec::from_slice(&[c]);
         }
         let mir = self.code.mir;
-        let taken = |c: u8| match mir.webs[w.0 as usize].quad {
-            Some(q) => mir.quads[q.0 as usize].iter().any(|m| *m != w && self.channel(*m) == Some(c)),
-            None => false,
-        };
-        (0..4).filter(|c| !taken(*c)).collect()
+        let mut taken = 0u8;
+        if let Some(q) = mir.webs[w.0 as usize].quad {
+            let others = mir.quads[q.0 as usize].iter().filter(|m| **m != w);
+            others.filter_map(|m| self.channel(*m)).for_each(|c| taken |= 1 << (c & 3));
+        }
+        (0..4).filter(|c| taken >> c & 1 == 0).collect()
     }
 
     /// What a slot reads; reserves literals and constants in the group. `None` where they do not fit.
@@ -377,17 +391,19 @@ impl Run<'_> {
         (unit != 4 || constants <= 2).then_some(out)
     }
 
-    /// Tries to put an operation into the open group: `slots` (unit, channel, first operand, whether it has the result).
-    fn place(&mut self, open: &Open, i: usize, slots: &[(u8, u8, u8, bool)]) -> Option<(Open, Option<Lines>)> {
+    /// Tries to put an operation into the open group: `slots` (unit, channel, first operand, whether it has the result). Gives the
+    /// lines that it locks, where it locks any. What was opened is as it was where it does not fit.
+    fn place(&mut self, open: &mut Open, i: usize, slots: &[(u8, u8, u8, bool)]) -> Option<Option<Lines>> {
         self.tries += 1;
+        if slots.iter().any(|s| open.units[s.0 as usize]) {
+            return None;
+        }
         let mut next = *open;
         let mut lines = None;
         let from = next.count;
         let reduce = slots.len() > 1;
         for (unit, chan, first, result) in slots {
-            if std::mem::replace(&mut next.units[*unit as usize], true) {
-                return None;
-            }
+            next.units[*unit as usize] = true;
             let all = &self.code.facts[i].operands;
             let operands = if reduce { &all[*first as usize..*first as usize + 2] } else { &all[..] };
             let r = self.reads(&mut next, operands, *unit, &mut lines)?;
@@ -402,32 +418,33 @@ impl Run<'_> {
         if self.clause + next.size() > CLAUSE_SLOTS || !next.banks(from) {
             return None;
         }
-        Some((next, lines))
+        *open = next;
+        Some(lines)
     }
 
-    /// Tries every place of an operation in the open group.
-    fn try_op(&mut self, open: &Open, i: usize) -> Option<Open> {
+    /// Tries every place of an operation in the open group; whether it found one.
+    fn try_op(&mut self, open: &mut Open, i: usize) -> bool {
         let code = self.code;
         let f = &code.facts[i];
         let mova = code.ops[i].kind == Kind::Mova;
         if f.exclusive && open.exclusive || mova && (open.relative || open.mova) || f.relative && open.mova {
-            return None;
+            return false;
         }
         // AR dies with its clause: there must be room for what uses it.
         if mova && self.clause > CLAUSE_SLOTS - AR_ROOM {
-            return None;
+            return false;
         }
-        let (mut o, lines) = self.find_place(open, i)?;
+        let Some(lines) = self.find_place(open, i) else { return false };
         if let Some(l) = lines {
             self.lines = l;
         }
-        o.exclusive |= f.exclusive;
-        o.mova |= mova;
-        o.relative |= f.relative;
-        Some(o)
+        open.exclusive |= f.exclusive;
+        open.mova |= mova;
+        open.relative |= f.relative;
+        true
     }
 
-    fn find_place(&mut self, open: &Open, i: usize) -> Option<(Open, Option<Lines>)> {
+    fn find_place(&mut self, open: &mut Open, i: usize) -> Option<Option<Lines>> {
         let code = self.code;
         let (op, f) = (&code.ops[i], &code.facts[i]);
         if op.kind == Kind::Reduce {
@@ -454,9 +471,9 @@ impl Run<'_> {
         // Which vector unit or which channel does not matter to the rules: one try for each kind is enough.
         if f.unit != Unit::Trans
             && let Some(c) = channels.iter().find(|c| !open.units[**c as usize])
-            && let Some(o) = self.place(open, i, &[(*c, *c, 0, true)])
+            && let Some(lines) = self.place(open, i, &[(*c, *c, 0, true)])
         {
-            return Some(o);
+            return Some(lines);
         }
         if f.trans && !open.units[4] {
             // An operation that any unit can execute goes to T only while its own vector unit is busy.
@@ -469,13 +486,14 @@ impl Run<'_> {
     /// Allowed channels, the preferred one first, then by how few values they hold.
     fn ordered(&mut self, w: Web) -> SmallVec<[u8; 4]> {
         let mut c = self.allowed(w);
-        let exported = self.code.exported.get(&w).copied();
+        let n = self.code.local[w.0 as usize] as usize;
+        let exported = self.code.exported[n];
         if let (true, Some(x)) = (self.strict, exported.filter(|x| c.contains(x))) {
             return SmallVec::from_slice(&[x]);
         }
         if c.len() > 1 {
             let load = self.load;
-            let prefer = self.code.prefer.get(&w).copied().or(exported);
+            let prefer = self.code.prefer[n].or(exported);
             let r = if self.noise > 0 { self.random() } else { 0 };
             c.sort_by_key(|x| (Some(*x) != prefer, if self.noise > 0 { (r >> (8 * *x)) as u32 & 3 } else { load[*x as usize] }, *x));
         }
@@ -567,20 +585,20 @@ impl Run<'_> {
             let mut placed = false;
             for (_, i) in &list {
                 // A definition placed earlier in this pass may have satisfied or blocked others; times are checked anew.
-                let lines = (self.thrifty || self.gather).then(|| self.lines.clone());
-                if let Some(next) = self.try_op(&open, *i) {
-                    let mut costs = self.thrifty && next.words.div_ceil(2) > open.words.div_ceil(2);
-                    let opens = next.halves > open.halves;
+                let before = (self.thrifty || self.gather).then(|| (open, self.lines.clone()));
+                let (words, pairs) = (open.words, open.halves);
+                if self.try_op(&mut open, *i) {
+                    let mut costs = self.thrifty && open.words.div_ceil(2) > words.div_ceil(2);
+                    let opens = open.halves > pairs;
                     if self.gather && opens {
                         // Its readers that are still to come would ask for the half again.
                         let more = |h: &u32| self.halves[*h as usize][1] > 0;
                         costs |= self.code.facts[*i].halves.iter().filter(|h| !held.contains(h)).any(more);
                     }
-                    if let (Some(lines), true) = (lines, costs && open.count > 0 && self.code.graph.height[*i] < highest) {
-                        self.lines = lines;
+                    if let Some((old, lines)) = before.filter(|b| costs && b.0.count > 0 && self.code.graph.height[*i] < highest) {
+                        (open, self.lines) = (old, lines);
                         continue;
                     }
-                    open = next;
                     held.extend_from_slice(&self.code.facts[*i].halves);
                     self.commit(*i, &open);
                     placed = true;
@@ -608,50 +626,19 @@ impl Run<'_> {
 
     /// Turns the open group into an item.
     fn close(&mut self, open: Open) {
-        let code = self.code;
-        let mut group = Group { slots: Vec::with_capacity(open.count), literals: SmallVec::from_slice(&open.literals[..open.words]) };
-        for t in &open.slots[..open.count] {
-            let op = &code.ops[t.op as usize];
-            let src: SmallVec<[Opnd; 3]> = match op.kind {
-                Kind::Reduce => SmallVec::from_slice(&op.src[t.first as usize..t.first as usize + 2]),
-                _ => op.src.iter().copied().collect(),
-            };
-            let mut forward = [None; 3];
-            for (k, o) in src.iter().enumerate() {
-                forward[k] = o.as_web().and_then(|w| self.forward.iter().find(|f| f.0 == w).map(|f| f.1));
-            }
-            group.slots.push(Slot {
-                op: t.op as usize,
-                form: op.form,
-                src,
-                forward,
-                dst: match op.dst.len() {
-                    4 => Some(op.dst[t.chan as usize]),
-                    _ if t.result => op.dst.first().copied(),
-                    _ => None,
-                },
-                store: op.store,
-                unit: t.unit,
-                chan: t.chan,
-                bank: t.bank,
-                pred: op.kind == Kind::Pred,
-                omod: op.omod,
-                clamp: op.clamp,
-            });
-        }
-        group.slots.sort_by_key(|s| s.unit);
-        self.forward.clear();
-        for s in &group.slots {
-            if let Some(w) = s.dst {
-                // DOT4 and MAX4 forward their sum in PV.x, whatever channel they write.
-                let reduce = code.ops[s.op].kind == Kind::Reduce && code.ops[s.op].dst.len() == 1;
-                self.forward.push((w, if reduce { 0 } else { s.unit }));
-            }
+        let slots: SmallVec<[Taken; 5]> = open.slots[..open.count].into();
+        let forward = std::mem::take(&mut self.forward);
+        for t in &slots {
+            let op = &self.code.ops[t.op as usize];
+            // DOT4 and MAX4 forward their sum in PV.x, whatever channel they write.
+            let sum = op.kind == Kind::Reduce && op.dst.len() == 1;
+            self.forward.extend(result(op, t).map(|w| (w, if sum { 0 } else { t.unit })));
         }
         self.clause += open.size();
         self.spent += 8 * open.size() as u64 + GROUP_COST;
         self.slots -= open.count as u64;
-        self.items.push(Item::Group(group));
+        self.items.push(Item::Group(Group::default()));
+        self.drafts.push(Draft { slots, literals: open.literals[..open.words].into(), forward });
         self.now += 1;
     }
 
@@ -786,19 +773,19 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
     names.start(ops, mir.webs.len());
     let facts = facts(ops, &names.local);
     let graph = graph(ops, &facts, mir);
-    let mut prefer = BTreeMap::new();
+    let mut prefer = vec![None; names.webs.len()];
     for op in ops.iter().filter(|o| o.kind == Kind::Reduce && o.dst.len() == 1) {
         for (k, s) in op.src.iter().enumerate() {
             if let Some(w) = s.as_web() {
-                prefer.entry(w).or_insert((k / 2) as u8);
+                prefer[names.local[w.0 as usize] as usize].get_or_insert((k / 2) as u8);
             }
         }
     }
-    let mut exported = BTreeMap::new();
+    let mut exported = vec![None; names.webs.len()];
     for e in bursts(ops).flat_map(|(a, b)| [a, b]) {
         for (lane, c) in e.src.iter().enumerate() {
             if let Coord::Web(w) = c {
-                exported.entry(*w).or_insert(lane as u8);
+                exported[names.local[w.0 as usize] as usize].get_or_insert(lane as u8);
             }
         }
     }
@@ -824,7 +811,7 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
     let code = Code { ops, facts: &facts, graph: &graph, mir, prefer: &prefer, exported: &exported, local: &names.local, webs, alu };
     let slots = (0..ops.len()).filter(|i| facts[*i].alu).map(|i| slots(&ops[i])).sum();
     let enough = bound(ops, &facts, &graph);
-    let mut best: Option<(u64, Vec<Item>, Vec<Option<u8>>)> = None;
+    let mut best: Option<(u64, Vec<Item>, Vec<Draft>, Vec<Option<u8>>)> = None;
     let (mut spent, mut attempt, mut improved, mut stuck) = (0u64, 0u32, 0u32, None);
     loop {
         let mut run = Run {
@@ -840,7 +827,8 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
             ready: ready.clone(),
             now: 0,
             items: Vec::new(),
-            forward: SmallVec::new(),
+            drafts: Vec::new(),
+            forward: Forward::new(),
             lines: Lines::default(),
             clause: 0,
             seed: 0x9e37_79b9_7f4a_7c15 ^ (attempt as u64) << 32 | 1,
@@ -859,7 +847,7 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
             Ok(()) => {
                 let cost = run.cost();
                 if best.as_ref().is_none_or(|b| cost < b.0) {
-                    best = Some((cost, run.items, run.chan));
+                    best = Some((cost, run.items, run.drafts, run.chan));
                     improved = attempt;
                 }
                 if cost <= enough {
@@ -876,14 +864,59 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
         }
     }
     match (best, stuck) {
-        (Some((_, items, found)), _) => {
+        (Some((_, items, drafts, found)), _) => {
             // Only those settle here whose channel this piece chose.
             let settled = code.webs.iter().zip(found).filter_map(|(w, c)| Some((*w, c?))).collect();
-            Ok((items, settled))
+            Ok((write_out(ops, items, drafts), settled))
         }
         (None, Some(s)) => Err(s),
         (None, None) => Ok((Vec::new(), BTreeMap::new())),
     }
+}
+
+/// What an operation writes in a slot.
+fn result(op: &Op, t: &Taken) -> Option<Web> {
+    match op.dst.len() {
+        4 => Some(op.dst[t.chan as usize]),
+        _ if t.result => op.dst.first().copied(),
+        _ => None,
+    }
+}
+
+/// Writes the groups of an attempt out.
+fn write_out(ops: &[Op], mut items: Vec<Item>, drafts: Vec<Draft>) -> Vec<Item> {
+    let slot = |t: &Taken, known: &Forward| {
+        let op = &ops[t.op as usize];
+        let src: SmallVec<[Opnd; 3]> = match op.kind {
+            Kind::Reduce => SmallVec::from_slice(&op.src[t.first as usize..t.first as usize + 2]),
+            _ => op.src.iter().copied().collect(),
+        };
+        let mut forward = [None; 3];
+        for (k, o) in src.iter().enumerate() {
+            forward[k] = o.as_web().and_then(|w| known.iter().find(|f| f.0 == w).map(|f| f.1));
+        }
+        Slot {
+            op: t.op as usize,
+            form: op.form,
+            src,
+            forward,
+            dst: result(op, t),
+            store: op.store,
+            unit: t.unit,
+            chan: t.chan,
+            bank: t.bank,
+            pred: op.kind == Kind::Pred,
+            omod: op.omod,
+            clamp: op.clamp,
+        }
+    };
+    let groups = items.iter_mut().filter_map(|i| if let Item::Group(g) = i { Some(g) } else { None });
+    for (group, d) in groups.zip(drafts) {
+        let mut slots: Vec<Slot> = d.slots.iter().map(|t| slot(t, &d.forward)).collect();
+        slots.sort_by_key(|s| s.unit);
+        *group = Group { slots, literals: d.literals };
+    }
+    items
 }
 
 /// Slots that an ALU operation takes.

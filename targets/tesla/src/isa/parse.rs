@@ -113,7 +113,7 @@ impl Parser<'_> {
         }
     }
     fn set(&mut self, field: FieldName, v: u64) -> Result<(), String> {
-        let at = self.form.position(field).ok_or_else(|| format!("`{}` has no {}", self.form.name, field.name))?;
+        let at = self.form.position(field).ok_or_else(|| format!("`{}` has no {}", self.form.name, field.name()))?;
         self.word[at] = v;
         Ok(())
     }

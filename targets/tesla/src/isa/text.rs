@@ -157,7 +157,7 @@ impl<'a> Operands<'a> {
         let selectors = [(field!(m1), M1), (field!(k2), K2), (field!(k3), K3), (field!(inc), INC), (field!(a), ADR), (field!(cs), CSP)];
         for (f, bit) in selectors {
             if self.used.get() & bit == 0 && self.flag(f) {
-                return Err(format!("`{}`: field `{}` is set without meaning", self.insn.form().name, f.name));
+                return Err(format!("`{}`: field `{}` is set without meaning", self.insn.form().name, f.name()));
             }
         }
         Ok(())

@@ -365,7 +365,7 @@ impl MachInst for MInst {
         }
         let _ = write!(out, "{:?}", self.op);
         for (f, v) in &self.mods {
-            let _ = write!(out, " {}={v}", f.name);
+            let _ = write!(out, " {}={v}", f.name());
         }
         if let Some(c) = &self.cdst {
             let _ = write!(out, " {c}");

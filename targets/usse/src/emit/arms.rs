@@ -10,7 +10,8 @@
 //! An arm is flattened where that is fewer words: always where nothing in it decides the predicate, loses internal registers or must be
 //! reached by branching, unless words of it would have been one.
 
-use crate::emit::{Expander, branches, sched};
+use crate::emit::sched::Known;
+use crate::emit::{Expander, branches};
 use crate::isa::forms::field;
 use crate::isa::word::Word;
 use crate::select::mir::Pred;
@@ -19,10 +20,10 @@ use crate::select::mir::Pred;
 const LONGEST: usize = 6;
 
 /// Flattens arms in all blocks; a block takes the words of the arms behind it. Whether there were any.
-pub fn flatten(blocks: &mut [Vec<Word>]) -> bool {
+pub fn flatten(blocks: &mut [Vec<Word>], known: &mut Known) -> bool {
     let mut changed = false;
     for b in 0..blocks.len() {
-        while let Some((arm, words)) = joined(blocks, b) {
+        while let Some((arm, words)) = joined(blocks, b, known) {
             blocks[b] = words;
             blocks[arm].clear();
             changed = true;
@@ -32,7 +33,7 @@ pub fn flatten(blocks: &mut [Vec<Word>]) -> bool {
 }
 
 /// The arm behind block `b`, and the words of both where the arm is better flattened.
-fn joined(blocks: &[Vec<Word>], b: usize) -> Option<(usize, Vec<Word>)> {
+fn joined(blocks: &[Vec<Word>], b: usize, known: &mut Known) -> Option<(usize, Vec<Word>)> {
     let (branch, before) = blocks[b].split_last()?;
     let around = branch.target.filter(|to| *to > b)?;
     let pred = match branches::inverted(branch.get(field!(pred)))? {
@@ -48,8 +49,7 @@ fn joined(blocks: &[Vec<Word>], b: usize) -> Option<(usize, Vec<Word>)> {
     }
     let flat = blocks[arm].iter().map(|w| under(w, pred)).collect::<Option<Vec<Word>>>()?;
     let all: Vec<Word> = before.iter().cloned().chain(flat).collect();
-    let size = |words: &[Word]| sched::schedule(words.to_vec(), true).map(|w| w.len()).ok();
-    (size(&all)? < size(&blocks[b])? + size(&blocks[arm])?).then_some((arm, all))
+    (known.size(&all)? < known.size(&blocks[b])? + known.size(&blocks[arm])?).then_some((arm, all))
 }
 
 /// A word of an arm under the arm's predicate.
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn both_arms_of_a_condition() {
         let mut blocks = vec![vec![copy(0), branch(2, 5)], vec![copy(1), branch(3, 0)], vec![copy(2)], vec![copy(3)]];
-        flatten(&mut blocks);
+        flatten(&mut blocks, &mut Known::default());
         assert_eq!(preds(&blocks[0]), [(None, 0), (None, 1), (None, 5)]);
         assert!(blocks[1].is_empty() && blocks[2].is_empty());
     }
@@ -100,7 +100,7 @@ mod tests {
         let long = vec![vec![branch(2, 5)], (1..LONGEST as u64 + 2).map(copy).collect(), vec![copy(2)]];
         for blocks in [entered, decides, long] {
             let mut now = blocks.clone();
-            flatten(&mut now);
+            flatten(&mut now, &mut Known::default());
             assert_eq!(now, blocks);
         }
     }

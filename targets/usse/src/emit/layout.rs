@@ -1,6 +1,7 @@
 //! From blocks to a program: the phase header, scheduled blocks, the closing word, and the bits of all that.
 
-use crate::emit::{arms, branches, flags, sched};
+use crate::emit::sched::Known;
+use crate::emit::{arms, branches, flags};
 use crate::isa::forms::{BR, EMIT, PHAS, TABLE, field};
 use crate::isa::row::Row;
 use crate::isa::word::Word;
@@ -20,10 +21,10 @@ pub struct Assembled {
     pub code: Vec<u64>,
 }
 
-/// Joins blocks.
-pub fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Result<Assembled, CompileError> {
+/// Joins blocks; `known` are those that were scheduled before.
+pub fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool, known: &mut Known) -> Result<Assembled, CompileError> {
     branches::straighten(&mut blocks);
-    while arms::flatten(&mut blocks) {
+    while arms::flatten(&mut blocks, known) {
         branches::straighten(&mut blocks);
     }
     flags::enter_together(&mut blocks);
@@ -31,7 +32,7 @@ pub fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool) -> Resul
     let mut starts = Vec::new();
     for b in blocks {
         starts.push(words.len());
-        words.extend(sched::schedule(b, true)?);
+        words.extend(known.schedule(&b)?);
     }
     starts.push(words.len());
     if stage == Stage::Vertex {
@@ -81,7 +82,7 @@ mod tests {
     fn a_branch_has_a_reach() {
         let branch = |to| Word { target: Some(to), ..Word::new(BR, vec![(field!(br_type), 1), (field!(pred), 1)], Span::NONE) };
         let filler = |n| vec![Word::new(NOP, Vec::new(), Span::NONE); n];
-        let program = |n| assemble(Stage::Fragment, vec![vec![branch(2)], filler(n), filler(1)], false);
+        let program = |n| assemble(Stage::Fragment, vec![vec![branch(2)], filler(n), filler(1)], false, &mut Known::default());
         assert!(program(1 << 10).is_ok());
         let e = program(1 << 19).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(e.contains("U0121"), "{e}");

@@ -29,6 +29,7 @@ use retroshade_ir::numerics::{from_f32, to_f32};
 use retroshade_ir::{Opcode, Scalar, Span};
 use retroshade_lower::CompileError;
 use retroshade_regalloc::Ranges;
+use smallvec::{SmallVec, smallvec};
 
 pub use literals::Literals;
 
@@ -156,7 +157,7 @@ impl<'a> Expander<'a> {
         Ok(r)
     }
 
-    fn push(&mut self, form: FormId, fields: Encoding) {
+    fn push(&mut self, form: FormId, fields: impl IntoIterator<Item = (FieldName, u64)>) {
         self.blocks[self.at].push(Word::new(form, fields, self.span));
     }
 
@@ -218,9 +219,10 @@ impl<'a> Expander<'a> {
     }
 
     /// Ways to name some lanes as one operand: register and selectors by position, and common modifiers.
-    fn namings(&mut self, lanes: &[Option<Phys>; 4], ty: Scalar, literals: bool) -> Vec<Want> {
-        let mut out = Vec::new();
-        let used: Vec<(usize, Phys)> = (0..4).filter_map(|k| lanes[k].map(|l| (k, l))).filter(|(_, l)| l.spot != Spot::Any).collect();
+    fn namings(&mut self, lanes: &[Option<Phys>; 4], ty: Scalar, literals: bool) -> SmallVec<[Want; 4]> {
+        let mut out = SmallVec::new();
+        let used: SmallVec<[(usize, Phys); 4]> =
+            (0..4).filter_map(|k| lanes[k].map(|l| (k, l))).filter(|(_, l)| l.spot != Spot::Any).collect();
         if used.is_empty() {
             let sel = std::array::from_fn(|k| lanes[k].map(|_| k as u8));
             out.push(Want { reg: Reg::new(Bank::Const, 0), lanes: sel.map(|s: Option<u8>| s.map(|_| 0)), neg: false, abs: false });
@@ -230,9 +232,9 @@ impl<'a> Expander<'a> {
         let selector = |c: u32| -> Option<u8> {
             [(0.0, ZERO), (1.0, ONE), (2.0, TWO), (0.5, HALF)].iter().find(|(x, _)| from_f32(ty, *x) == c).map(|(_, s)| *s)
         };
-        let regs: Vec<(usize, Phys, Bank, u16)> =
+        let regs: SmallVec<[(usize, Phys, Bank, u16); 4]> =
             used.iter().filter_map(|(k, l)| if let Spot::At(b, u) = l.spot { Some((*k, *l, b, u)) } else { None }).collect();
-        let consts: Vec<(usize, u32)> =
+        let consts: SmallVec<[(usize, u32); 4]> =
             used.iter().filter_map(|(k, l)| if let Spot::C(c) = l.spot { Some((*k, c)) } else { None }).collect();
         if let Some((_, first, bank, _)) = regs.first().copied() {
             if regs.iter().any(|(_, l, b, _)| *b != bank || l.neg != first.neg || l.abs != first.abs) {
@@ -270,7 +272,7 @@ impl<'a> Expander<'a> {
         }
         // Constants only: selectors, the hardware table, literals; each also negated.
         for neg in [false, true] {
-            let values: Vec<(usize, u32)> = consts.iter().map(|(k, c)| (*k, if neg { c ^ sign } else { *c })).collect();
+            let values: SmallVec<[(usize, u32); 4]> = consts.iter().map(|(k, c)| (*k, if neg { c ^ sign } else { *c })).collect();
             if let Some(sels) = values.iter().map(|(k, c)| selector(*c).map(|s| (*k, s))).collect::<Option<Vec<_>>>() {
                 let mut lanes = [None; 4];
                 for (k, s) in sels {
@@ -912,7 +914,7 @@ impl<'a> Expander<'a> {
             Kind::Test(kind, rel, p) => self.test(op, *kind, *rel, *p),
             Kind::SetPred(p, on) => {
                 // and of the immediates 0 and 0, tested equal (or not) to 0.
-                let mut e: Encoding = vec![
+                let mut e: Encoding = smallvec![
                     (field!(alu_sel), 3),
                     (field!(src1_bank), 2),
                     (field!(src1_ext), 1),

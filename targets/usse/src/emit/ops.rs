@@ -340,7 +340,7 @@ impl Expander<'_> {
                     fits(operand(VMOV, Src2)?, y, ctx),
                 ];
                 let Some(parts) = parts.into_iter().collect::<Option<Vec<_>>>() else { continue };
-                let mut e: Encoding = parts.concat();
+                let mut e: Encoding = parts.into_iter().flatten().collect();
                 let test = match rel {
                     Rel::Eq => 0,
                     Rel::Ne => 1,

@@ -10,6 +10,7 @@ use crate::isa::registers::Bank;
 use crate::isa::word::Word;
 use retroshade_ir::Span;
 use retroshade_lower::CompileError;
+use rustc_hash::FxHashMap;
 
 /// The secondary program ends with an end flag on its last word, or with a NOP that has one.
 pub fn end_secondary(words: &mut Vec<Word>) {
@@ -39,6 +40,29 @@ fn loses(w: &Word) -> bool {
 
 /// Words behind a place that are looked at for one that may stand there.
 const REACH: usize = 24;
+
+/// Blocks that were scheduled before, and what became of them: most come again while ways of building a program are compared.
+#[derive(Debug, Default)]
+pub struct Known(FxHashMap<Vec<Word>, Result<Vec<Word>, CompileError>>);
+
+impl Known {
+    /// As [`schedule`], with dual issue.
+    pub fn schedule(&mut self, words: &[Word]) -> Result<Vec<Word>, CompileError> {
+        if let Some(known) = self.0.get(words) {
+            return known.clone();
+        }
+        let new = schedule(words.to_vec(), true);
+        self.0.insert(words.to_vec(), new.clone());
+        new
+    }
+    /// How many words that gives.
+    pub fn size(&mut self, words: &[Word]) -> Option<usize> {
+        match self.0.get(words) {
+            Some(known) => known.as_ref().ok().map(Vec::len),
+            None => self.schedule(words).ok().map(|w| w.len()),
+        }
+    }
+}
 
 /// Repeats, pairs and flags of a block: the shorter of what comes out with and without dual issue.
 pub fn schedule(words: Vec<Word>, dual: bool) -> Result<Vec<Word>, CompileError> {

@@ -8,17 +8,21 @@ use crate::isa::operation::{Advance, Flow, Kind, Micro, translate};
 use crate::isa::registers::{Bank, Reg};
 use retroshade_emit::form::Decoded;
 use retroshade_ir::{Opcode, Scalar};
+use smallvec::SmallVec;
 
 /// A 32-bit register, a lane of an internal register (4 × number + lane), or a predicate (in the bank of global registers).
 pub type Place = (Bank, u16);
+
+/// A few places.
+pub type Places = SmallVec<[Place; 8]>;
 
 /// Places that a word touches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// Read.
-    pub reads: Vec<Place>,
+    pub reads: Places,
     /// Written.
-    pub writes: Vec<Place>,
+    pub writes: Places,
     /// The predicate under which it writes, and whether inverted: otherwise the old values stay.
     pub guard: Option<(u8, bool)>,
     /// Nothing may pass it: texture reads, loads, branches, waits, derivatives, indexed operands, ends.
@@ -99,7 +103,7 @@ pub fn add(m: &Micro, out: &mut Access) -> Option<()> {
         out.reads.push((Bank::Global, p as u16));
         out.guard = m.pred;
     }
-    let lanes: Vec<usize> = (0..4).filter(|k| m.mask >> k & 1 == 1).collect();
+    let lanes: SmallVec<[usize; 4]> = (0..4).filter(|k| m.mask >> k & 1 == 1).collect();
     let read = |s: &Src, k: usize, ty: Scalar| if s.sel[k] < 4 { lane(s.reg, s.sel[k] as usize, ty) } else { None };
     let s = &m.src;
     let (mut ty, mut fixed) = (m.ty, false);

@@ -8,6 +8,7 @@ use crate::isa::registers::{self, Bank, BankTable, Reg};
 use crate::isa::swizzle::{DUAL3, DUAL4, HALF, IDENTITY, Swizzle, Wanted, ZERO};
 use retroshade_emit::FieldName;
 use retroshade_emit::form::Decoded;
+use smallvec::{SmallVec, smallvec};
 
 /// An operation of a dual word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -344,9 +345,9 @@ fn sources(w: [&Wish; 2], four: bool, written: u8, unified: usize) -> Option<Enc
             let (n1, n2) = (w[0].op.sources(), w[1].op.sources());
             let (Some(a), Some(b)) = (first(n1, config), second(n1, n2, config)) else { continue };
             let used = a.iter().zip(s1).map(|(s, o)| (*s, *o, 0)).chain(b.iter().zip(s2).map(|(s, o)| (*s, *o, 1)));
-            let parts: Option<Vec<Encoding>> = used.map(|(s, o, n)| slot(s, &o, w[n].op, lanes(n), four, n1 == 1)).collect();
+            let parts: Option<SmallVec<[Encoding; 4]>> = used.map(|(s, o, n)| slot(s, &o, w[n].op, lanes(n), four, n1 == 1)).collect();
             if let Some(parts) = parts {
-                let mut e = parts.concat();
+                let mut e: Encoding = parts.into_iter().flatten().collect();
                 e.push((field!(src_config), config));
                 return Some(e);
             }
@@ -391,12 +392,12 @@ fn slot(s: Slot, o: &Operand, op: DualOp, lanes: u8, four: bool, single: bool) -
         I0 => {
             let n = internal()?;
             (!o.neg && !o.abs).then_some(())?;
-            Some(vec![(field!(gpi0_slot_num), n), (field!(gpi0_swizz), find(16)?)])
+            Some(smallvec![(field!(gpi0_slot_num), n), (field!(gpi0_swizz), find(16)?)])
         }
         I1 => {
             let (n, k) = (internal()?, find(32)?);
             (!o.abs).then_some(())?;
-            Some(vec![
+            Some(smallvec![
                 (field!(gpi1_slot_num), n),
                 (field!(gpi1_swizz), k & 15),
                 (field!(gpi1_swizz_ext), k >> 4),
@@ -409,9 +410,9 @@ fn slot(s: Slot, o: &Operand, op: DualOp, lanes: u8, four: bool, single: bool) -
                 return None;
             }
             Some(if single {
-                Vec::new()
+                Encoding::new()
             } else {
-                vec![(field!(gpi2_slot_num_bit_1), n >> 1), (field!(gpi2_slot_num_bit_0_or_unified_store_abs), n & 1)]
+                smallvec![(field!(gpi2_slot_num_bit_1), n >> 1), (field!(gpi2_slot_num_bit_0_or_unified_store_abs), n & 1)]
             })
         }
         U => {
@@ -421,7 +422,7 @@ fn slot(s: Slot, o: &Operand, op: DualOp, lanes: u8, four: bool, single: bool) -
             }
             let reg = o.reg.unwrap_or(Reg::r(0));
             let (bank, _, n) = registers::write(BankTable::Plain, false, reg, 7, op.is_vector())?;
-            let mut e = vec![
+            let mut e: Encoding = smallvec![
                 (field!(unified_store_slot_bank), bank),
                 (field!(unified_store_slot_num), n),
                 (field!(unified_store_swizz), k & 15),

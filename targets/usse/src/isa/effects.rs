@@ -6,7 +6,7 @@
 
 use crate::container::Gxp;
 use crate::container::interface::{self, Format, Source};
-use crate::isa::access::{self, Access, Place};
+use crate::isa::access::{self, Access, Place, Places};
 use crate::isa::forms::{EMIT, NOP, PHAS, SMP, TABLE, VDUAL, VMOV, WDF, decode, field};
 use crate::isa::operands::{is_unified, value};
 use crate::isa::operation::{Advance, Flow, Kind, Micro, translate};
@@ -258,7 +258,7 @@ fn of_micro(p: &mut Program, l: &Line, m: &Micro, fenced: bool, quads: bool) -> 
     let guard = |p: &mut Program, (n, inverse): (u8, bool)| -> Option<Guard> { p.guard(PREDICATE + u16::from(n & 3), inverse) };
     s.guard = m.pred.and_then(|w| guard(p, w));
     let mut a = Access::default();
-    let mut waits = Vec::new();
+    let mut waits = Places::new();
     match &m.kind {
         Kind::Sample(q) => {
             a.reads.extend((0..usize::from(q.dims)).filter_map(|k| place(m.src[0].reg, k, q.coord)));

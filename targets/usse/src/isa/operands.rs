@@ -9,6 +9,7 @@ pub use crate::isa::row::{Lanes, Mods, Operand, Pieces, Role, Role::*, Scale};
 use crate::isa::swizzle::*;
 use retroshade_emit::FieldName;
 use retroshade_emit::form::{Decoded, FormId};
+use smallvec::SmallVec;
 
 /// One operand of a form by role.
 pub fn operand(form: FormId, role: Role) -> Option<&'static Operand> {
@@ -102,7 +103,7 @@ pub struct Want {
 }
 
 /// Field values that write an operand: (field, value).
-pub type Encoding = Vec<(FieldName, u64)>;
+pub type Encoding = SmallVec<[(FieldName, u64); 16]>;
 
 /// Can this operand be written with this register, swizzle and modifiers? The fields that do it, if so.
 ///

@@ -135,7 +135,7 @@ struct Fields {
 
 impl Fields {
     fn new(form: FormId, list: &[(FieldName, u64)]) -> Fields {
-        Fields { form, list: list.to_vec() }
+        Fields { form, list: list.into() }
     }
     fn put(mut self, fields: &[(FieldName, u64)]) -> Fields {
         self.list.extend_from_slice(fields);
@@ -302,7 +302,7 @@ fn one(name: &str, args: &[&str], saturated: bool) -> Option<Vec<Word>> {
         "NOP" => {
             let mut f = Fields::new(NOP, &[]);
             for t in tail.split('.').filter(|t| !t.is_empty()) {
-                f = f.put(&[([field!(syncend), field!(end), field!(nosched)].into_iter().find(|x| x.name == t)?, 1)]);
+                f = f.put(&[([field!(syncend), field!(end), field!(nosched)].into_iter().find(|x| x.name() == t)?, 1)]);
             }
             Some(vec![f.word()])
         }

@@ -3,14 +3,14 @@
 
 use crate::isa::access::{self, Access};
 use crate::isa::forms::{FORMS, TABLE, VBW, VDP, VMOV, field, row_of};
-use crate::isa::operands::{Encoding, Role, is_unified, operand, read_operand};
+use crate::isa::operands::{Role, is_unified, operand, read_operand};
 use crate::isa::registers::Bank;
 use retroshade_emit::form::{EncodeError, FormId};
 use retroshade_emit::{FieldName, Word as Fields};
 use retroshade_ir::Span;
 
 /// A word under construction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Word {
     /// Form and field values.
     pub fields: Fields,
@@ -24,7 +24,7 @@ pub struct Word {
 
 impl Word {
     /// A word; fields that are not given are 0.
-    pub fn new(form: FormId, fields: Encoding, span: Span) -> Word {
+    pub fn new(form: FormId, fields: impl IntoIterator<Item = (FieldName, u64)>, span: Span) -> Word {
         let mut w = Word { fields: Fields::new(FORMS, form, &[]), target: None, span, stray: None };
         for (name, v) in fields {
             w.set(name, v);
@@ -47,12 +47,12 @@ impl Word {
     }
     /// Whether the form has a field.
     pub fn has(&self, name: FieldName) -> bool {
-        TABLE.form(self.form()).position(name).is_some()
+        TABLE.position(self.form(), name).is_some()
     }
     /// Its form and values, if the form has all fields that were given.
     pub fn checked(&self) -> Result<&Fields, EncodeError> {
         match self.stray {
-            Some(f) => Err(EncodeError::NoField { form: TABLE.form(self.form()).name, field: f.name.to_string() }),
+            Some(f) => Err(EncodeError::NoField { form: TABLE.form(self.form()).name, field: f.name().to_string() }),
             None => Ok(&self.fields),
         }
     }
