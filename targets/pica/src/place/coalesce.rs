@@ -7,7 +7,7 @@
 use crate::isa::forms::Op;
 use crate::isa::registers::TEMPS;
 use crate::select::mir::*;
-use retroshade_regalloc::flow::{Flow, FlowBlock, Point, ValueSet, Values};
+use retroshade_regalloc::flow::{Flow, FlowBlock, Point, ValueSet};
 use smallvec::{SmallVec, smallvec};
 
 /// Temporaries that a node reads, its index sources included, and what stood before where a conditional move writes.
