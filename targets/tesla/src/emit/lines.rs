@@ -172,8 +172,8 @@ fn flush_run(run: &mut Vec<&Enc>, join: &mut bool, exit: bool, out: &mut Assembl
         };
         tried.into_iter().map(Some).chain(std::iter::once(None)).collect()
     };
-    let last = few((0..run.len()).rev().filter(|n| exit && carries(&run[*n]) && !has_successor[*n]).collect(), 6);
-    let first = few((0..run.len()).filter(|n| join && carries(&run[*n]) && all[*n].after.is_empty()).collect(), 4);
+    let last = few((0..run.len()).rev().filter(|n| exit && carries(run[*n]) && !has_successor[*n]).collect(), 6);
+    let first = few((0..run.len()).filter(|n| join && carries(run[*n]) && all[*n].after.is_empty()).collect(), 4);
     type Plan = (usize, Option<usize>, Vec<usize>, Vec<bool>, Option<usize>);
     let mut best: Option<Plan> = None;
     for f in &first {
