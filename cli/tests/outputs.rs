@@ -237,6 +237,20 @@ fn every_command_speaks_json() {
     assert!(o.status.success() && objects(&o.stderr)[0]["runs"].is_u64(), "{o:?}");
 }
 
+/// Every machine shows its program after the stages that all have.
+#[test]
+fn texts_after_stages() {
+    let f = Folder::new("stages").with("a.vert", VERTEX);
+    for target in ["tesla", "usse", "r700", "pica"] {
+        for stage in ["legal", "select", "place", "emit"] {
+            let o = f.run(&["-t", target, "-o", "a.out", "--print-after", stage, "a.vert"]);
+            let text = String::from_utf8_lossy(&o.stderr);
+            let shown = text.lines().skip_while(|l| !l.starts_with(&format!("; after {stage}"))).count();
+            assert!(o.status.success() && shown > 2, "{target} after {stage}: {text}");
+        }
+    }
+}
+
 /// Both entry points of a WGSL file make one file for the Wii U; endings may be in capitals.
 #[test]
 fn one_source_with_two_entry_points() {

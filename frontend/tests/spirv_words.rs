@@ -228,6 +228,18 @@ fn texel_fetch_with_an_offset() {
     assert_eq!(m.textures.values().map(|t| t.name.as_str()).collect::<Vec<_>>(), ["t"]);
 }
 
+/// SPIR-V takes any characters, but a line break would end the comment in which a listing names a buffer.
+#[test]
+fn names_lose_control_characters() {
+    let mut a = Asm::new();
+    a.op(Op::Name, &[BUFFER, u32::from_le_bytes(*b"a\nb\0")]);
+    a.begin();
+    let v = a.load(0);
+    a.store(1, v);
+    let m = checked(spirv("x.spv", &a.end(), &FrontOptions::default()).unwrap());
+    assert_eq!(m.storage.values().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["a_b"]);
+}
+
 #[test]
 fn damaged_modules() {
     for name in ["damaged_sizes.spv", "damaged_load.spv"] {

@@ -1,5 +1,6 @@
 //! Options of a compilation.
 
+use crate::driver::Phase;
 use crate::limits::Limits;
 use indexmap::IndexSet;
 use retroshade_ir::Cancel;
@@ -113,5 +114,9 @@ impl Options {
     /// Whether the text after `stage` is wanted.
     pub fn wants(&self, stage: &str) -> bool {
         self.print_after.contains(stage) || self.print_after.contains("all")
+    }
+    /// Whether the text of one of these stages is wanted, to be handed on or to be shown.
+    pub fn writes(&self, stages: &[Phase]) -> bool {
+        self.texts || stages.iter().any(|s| self.wants(s.name()))
     }
 }

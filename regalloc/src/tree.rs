@@ -34,9 +34,7 @@ struct Scan<'a> {
     file: &'a RegFile,
     live: &'a Live,
     /// Registers that may be handed out, per class.
-    allowed: [Vec<PReg>; 3],
-    /// The same as sets.
-    may: [PRegSet; 3],
+    allowed: [PRegSet; 3],
     /// Where each value lives.
     home: Vec<Option<Allocation>>,
     /// Registers that a value must not take, because something fixed needs them during its life.
@@ -65,7 +63,7 @@ struct Scan<'a> {
 impl<'a> Scan<'a> {
     fn new(p: &'a Program, file: &'a RegFile, live: &'a Live, limits: [u32; 3], hints: bool) -> Scan<'a> {
         let n = p.num_vregs();
-        let allowed: [Vec<PReg>; 3] = [0, 1, 2].map(|c| {
+        let allowed = [0, 1, 2].map(|c| {
             let all = (0..file.classes[c].count as usize).map(|i| PReg::new(i, CLASSES[c]));
             all.filter(|r| !file.reserved.contains(*r)).take(limits[c] as usize).collect()
         });
@@ -73,7 +71,6 @@ impl<'a> Scan<'a> {
             p,
             file,
             live,
-            may: allowed.each_ref().map(|all| all.iter().copied().collect()),
             allowed,
             home: vec![None; n],
             forbidden: vec![PRegSet::default(); n],
@@ -439,14 +436,14 @@ impl<'a> Scan<'a> {
 
     /// A free register of a class.
     fn free(&self, class: RegClass, taken: impl Fn(&Allocation) -> bool) -> Option<Allocation> {
-        self.allowed[class as usize].iter().map(|r| Allocation::reg(*r)).find(|a| !taken(a))
+        self.allowed[class as usize].into_iter().map(Allocation::reg).find(|a| !taken(a))
     }
 
     /// A place for a new value: one that kin already has, else the lowest free register, else a register slot.
     fn choose(&mut self, v: usize, class: RegClass, blocked: &Places, limit: Option<usize>) -> Option<Allocation> {
         let usable = |a: &Allocation| {
             a.as_reg().is_some_and(|r| {
-                self.may[class as usize].contains(r)
+                self.allowed[class as usize].contains(r)
                     && !self.forbidden[v].contains(r)
                     && limit.is_none_or(|n| r.hw_enc() < n)
                     && !blocked.contains(*a)
@@ -461,7 +458,7 @@ impl<'a> Scan<'a> {
             }
         }
         let avoided = |a: &Allocation| a.as_reg().is_some_and(|r| self.avoid[v].contains(r));
-        let mut all = self.allowed[class as usize].iter().map(|r| Allocation::reg(*r)).filter(usable);
+        let mut all = self.allowed[class as usize].into_iter().map(Allocation::reg).filter(usable);
         let best = if self.spread {
             all.min_by_key(|a| (avoided(a), self.freed.get(a)))
         } else {

@@ -193,7 +193,7 @@ pub(crate) fn compile(
     };
     let mut parsed = Err(String::new());
     let mut late = false;
-    for version in upgrade.faster().into_iter().map(Some).chain([None]) {
+    for version in upgrade.faster(&toks).into_iter().map(Some).chain([None]) {
         if parsed.is_err() {
             parsed = attempt(&whole(version), late);
         }

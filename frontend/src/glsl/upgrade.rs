@@ -243,8 +243,6 @@ pub(crate) struct Upgrade {
     stage: Stage,
     /// Words that are the user's names and reserved in the new dialect.
     names: BTreeSet<String>,
-    /// Whether nothing in the text is newer than [`FAST_OLD`], as far as words tell.
-    plain: bool,
     /// Outputs that begin as the frame buffer's colour: `inout` variables of GL_EXT_shader_framebuffer_fetch.
     blended: Vec<String>,
 }
@@ -267,13 +265,13 @@ impl Upgrade {
         let blended = if dialect.es && stage == Stage::Fragment { blended(toks) } else { Vec::new() };
         // What glslang does not know stands in the text of an old dialect.
         let dialect = Dialect { version: if blended.is_empty() { dialect.version } else { dialect.version.min(300) }, ..dialect };
-        Upgrade { dialect, stage, names, plain: toks.len() < LONG && toks.iter().all(is_plain), blended }
+        Upgrade { dialect, stage, names, blended }
     }
 
     /// Nothing: for languages that glslang takes as they are.
     pub(crate) fn none(stage: Stage) -> Upgrade {
         let dialect = Dialect { version: 450, es: false, compatibility: false, stated: true };
-        Upgrade { dialect, stage, names: BTreeSet::new(), plain: false, blended: Vec::new() }
+        Upgrade { dialect, stage, names: BTreeSet::new(), blended: Vec::new() }
     }
 
     /// What stands for a word of the user's; `next` is the text behind it.
@@ -389,13 +387,13 @@ impl Upgrade {
     }
 
     /// Older versions that the text may be tried as, for which glslang starts faster.
-    pub(crate) fn faster(&self) -> Vec<u32> {
+    pub(crate) fn faster(&self, toks: &[Token<'_>]) -> Vec<u32> {
         let d = self.dialect;
         let versions: &[u32] = match self.stage {
             Stage::Geometry if d.is_old() => &[],
             _ if d.is_old() => &[FAST_OLD],
             Stage::Compute => &[FAST_COMPUTE],
-            Stage::Vertex | Stage::Fragment if self.plain => &[FAST_OLD, FAST],
+            Stage::Vertex | Stage::Fragment if !d.es && toks.len() < LONG && toks.iter().all(is_older) => &[FAST_OLD, FAST],
             _ => &[FAST],
         };
         versions.iter().copied().filter(|v| d.is_old() || d.stated && !d.es && d.version > *v).collect()
@@ -500,9 +498,9 @@ impl Upgrade {
 }
 
 /// Whether a token is none of [`NEWER`] or [`NEWER_WORDS`].
-fn is_plain(t: &Token<'_>) -> bool {
+fn is_older(t: &Token<'_>) -> bool {
     match t.kind {
-        Kind::Directive => tokens(&t.text[1..]).iter().all(is_plain),
+        Kind::Directive => tokens(&t.text[1..]).iter().all(is_older),
         _ if t.is_word() => {
             !NEWER.split_ascii_whitespace().any(|n| t.text.starts_with(n)) && !NEWER_WORDS.split_ascii_whitespace().any(|n| t.is(n))
         }

@@ -69,6 +69,11 @@ impl<'w> Inst<'w> {
     }
 }
 
+/// A name as the IR has it: SPIR-V takes any characters.
+pub(crate) fn name(text: &str) -> String {
+    text.replace(char::is_control, "_")
+}
+
 /// The instructions of a stretch of words, which has been walked before.
 #[derive(Clone, Debug)]
 pub(crate) struct Insts<'w> {
@@ -260,10 +265,10 @@ impl<'w> Binary<'w> {
     fn declaration(&mut self, i: Inst<'w>, defines: &[(String, String)]) -> R<()> {
         match i.op {
             Op::Name => {
-                self.names.insert(i.word(0)?, i.string(1)?.0);
+                self.names.insert(i.word(0)?, name(&i.string(1)?.0));
             }
             Op::MemberName => {
-                self.member_names.insert((i.word(0)?, i.word(1)?), i.string(2)?.0);
+                self.member_names.insert((i.word(0)?, i.word(1)?), name(&i.string(2)?.0));
             }
             Op::String => {
                 self.strings.insert(i.word(0)?, i.string(1)?.0);

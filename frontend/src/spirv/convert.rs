@@ -116,7 +116,7 @@ impl<'m> Converter<'m> {
             types: &b.types,
             consts,
             facts,
-            out: Module::new(name, stage),
+            out: Module::new(&super::binary::name(name), stage),
             ssa: Ssa::default(),
             cur: None,
             span: Span::NONE,

@@ -1,4 +1,4 @@
-//! Rules about declarations (V0051 to V0055).
+//! Rules about declarations (V0051 to V0056).
 
 use super::Verifier;
 use crate::diag::Span;
@@ -75,6 +75,7 @@ impl Verifier<'_> {
                 self.error("V0054", s.span, format!("`%{}` has {} elements", s.name, s.count));
             }
         }
+        self.names();
         self.io(m.inputs.values(), true);
         self.io(m.outputs.values(), false);
         for u in m.uniforms.values() {
@@ -93,6 +94,22 @@ impl Verifier<'_> {
             }
             if u.matrix && (u.dims.is_empty() || !u.ty.is_vector()) {
                 self.error("V0054", u.span, format!("`%{}` is no matrix: that is a vector type with a number of columns", u.name));
+            }
+        }
+    }
+
+    /// Names stand in comments of assembly, which end with their line, and in containers, where a zero ends them.
+    fn names(&mut self) {
+        let m = self.m;
+        let io = m.inputs.values().chain(m.outputs.values()).map(|d| (&d.name, d.span));
+        let uniforms = m.uniforms.values().map(|d| (&d.name, d.span));
+        let textures = m.textures.values().map(|d| (&d.name, d.span));
+        let memory = m.storage.values().map(|d| (&d.name, d.span)).chain(m.shared.values().map(|d| (&d.name, d.span)));
+        let functions = m.functions.values().flat_map(|f| f.locals.values().map(|l| &l.name).chain([&f.name]));
+        let unplaced = functions.chain([&m.name]).map(|name| (name, Span::NONE));
+        for (name, span) in io.chain(uniforms).chain(textures).chain(memory).chain(unplaced) {
+            if name.contains(char::is_control) {
+                self.error("V0056", span, format!("the name {name:?} has a control character"));
             }
         }
     }

@@ -50,6 +50,7 @@ pub const RULES: &[(&str, &str)] = &[
     ("V0053", "a location or builtin is declared once"),
     ("V0054", "counts, strides, units and sizes are sensible"),
     ("V0055", "an input of a geometry program has one element per vertex"),
+    ("V0056", "a name has no control characters"),
     ("V0060", "a call names a helper function of the module"),
     ("V0061", "functions do not call themselves, directly or not"),
     ("V0062", "`return` gives the function's results"),

@@ -44,6 +44,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("vertex", "uniform %s : f32 @binding(1) @offset(2)\nblock0:\n return", "2:1 V0054"),
     ("vertex", "uniform %s : f32[0] @binding(1)\nblock0:\n return", "2:1 V0054"),
     ("geometry", "geometry triangles -> points max_vertices(1)\ninput %s : f32[2] @location(1)\nblock0:\n return", "3:1 V0055"),
+    ("vertex", "input %\"a\\0b\" : f32 @location(1)\nblock0:\n return", "2:1 V0056"),
     ("vertex", "block0:\n call @f()\n return\nfunc @f() {\nblock0:\n call @f()\n return\n}", "7:2 V0061"),
     ("vertex", "block0:\n v0 = fconst.f32 1\n return v0", "4:2 V0062"),
     ("geometry", "geometry triangles -> points max_vertices(1)\nblock0:\n emit_vertex 4\n return", "4:2 V0063"),

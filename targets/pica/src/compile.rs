@@ -325,7 +325,7 @@ fn compile_as(source: &Module, options: &Options, way: &Variant, budget: &mut Bu
     let exe = tables::executable(&module, &abi, &done.emitted, words.len())?;
     let bin = Shbin { code: words.clone(), descriptors: descriptors.clone(), executables: vec![exe] };
     permitted(&bin, &module)?;
-    let text = match options.texts || options.wants(Phase::Emit.name()) {
+    let text = match options.writes(&[Phase::Emit]) {
         true => dis::disassemble(&bin).map_err(|e| CompileError::Internal(e.to_string()))?,
         false => String::new(),
     };

@@ -5,9 +5,12 @@ use retroshade_lower::Options;
 use retroshade_lower::testing::{Profile, check_random_with, default_options, program_seeds};
 
 fn check(stage: Stage, programs: u64) {
-    let profile = Profile::pica().only(&[stage]);
+    check_profile(&Profile::pica().only(&[stage]), programs);
+}
+
+fn check_profile(profile: &Profile, programs: u64) {
     let options = |seed| Options { validate: true, ..default_options(seed) };
-    let s = check_random_with(retroshade_pica::isa(), &profile, program_seeds(programs), &options).unwrap_or_else(|e| panic!("{e}"));
+    let s = check_random_with(retroshade_pica::isa(), profile, program_seeds(programs), &options).unwrap_or_else(|e| panic!("{e}"));
     println!("{s:?}");
     // A harness that refuses everything would prove nothing.
     assert!(s.agree * 2 > s.refused + s.limited, "{s:?}");
@@ -21,4 +24,10 @@ fn random_programs() {
 #[test]
 fn random_geometry() {
     check(Stage::Geometry, 500);
+}
+
+/// A few instructions each, so that very many of them can run.
+#[test]
+fn small_programs() {
+    check_profile(&Profile { size: (3, 24), lanes: 4, ..Profile::pica() }, 1_000);
 }

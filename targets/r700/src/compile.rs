@@ -18,7 +18,7 @@ use retroshade_lower::{CompileError, OptLevel, Options};
 
 /// What compiling gives before it is wrapped up.
 #[derive(Debug)]
-pub struct Compiled {
+pub struct Compiled<'o> {
     /// The legalised module.
     pub legal: Module,
     /// The interface.
@@ -27,8 +27,8 @@ pub struct Compiled {
     pub emitted: Emitted,
     /// Registers used.
     pub gprs: u16,
-    /// Texts asked for.
-    pub dumps: Vec<(String, String)>,
+    /// Texts asked for so far.
+    pub trace: Trace<'o>,
     /// The operations before scheduling, as text.
     pub mir: String,
     /// Where their values live, as text.
@@ -174,7 +174,7 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
 
 /// Compiles a module: tries it with and without dot products and unrolling, then single dot products the other way. The work
 /// is bounded in instructions, so large programs are tried fewer ways.
-pub fn compile(module: &Module, options: &Options) -> Result<Compiled, CompileError> {
+pub fn compile<'o>(module: &Module, options: &'o Options) -> Result<Compiled<'o>, CompileError> {
     let search = options.opt > OptLevel::O1;
     let mut bases = bases(module, options, search);
     if let [_] = bases[..]
@@ -279,7 +279,7 @@ fn bases<'o>(module: &Module, options: &'o Options, search: bool) -> Vec<Base<'o
 }
 
 /// What is handed on, with the programs beside it.
-fn wrap_up(candidate: Candidate, base: &Module, mut trace: Trace<'_>, options: &Options) -> Result<Compiled, CompileError> {
+fn wrap_up<'o>(candidate: Candidate, base: &Module, mut trace: Trace<'o>, options: &Options) -> Result<Compiled<'o>, CompileError> {
     let Candidate { module: legal, code, .. } = candidate;
     trace.module(Phase::Legal, &legal);
     trace.text(Phase::Select, || code.mir.clone());
@@ -290,13 +290,13 @@ fn wrap_up(candidate: Candidate, base: &Module, mut trace: Trace<'_>, options: &
     let abi = interface(&legal, Role::Usual, options)?;
     let parts = crate::container::stages::parts(base, &abi, options)?;
     let Generated { emitted, gprs, mir, places, .. } = code;
-    Ok(Compiled { parts, legal, abi, emitted, gprs, dumps: trace.into_dumps(), mir, places })
+    Ok(Compiled { parts, legal, abi, emitted, gprs, trace, mir, places })
 }
 
 /// The dot products of a legalised module that may be tried as sums, one by one.
 fn single_steps(base: &Module) -> usize {
     let ops = base.main().inst_count();
-    if ops > DOTS_WORK { 0 } else { crate::legal::dots(base).min(DOTS_WORK / ops.max(1)).min(16) }
+    if ops > DOTS_WORK { 0 } else { crate::legal::dots(base).min(16) }
 }
 
 /// Tries every dot product of a way as a sum, one after the other.
@@ -403,11 +403,8 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
         return Err(Retry::No(CompileError::limit("R0306", Span::NONE, message, mir.scratch as u64, MAX_SCRATCH as u64)));
     }
     let emitted = emit(&mir, &scheduled, &place, legal.stage, abi.fetch_shader).map_err(|e| Retry::No(too_large(e)))?;
-    let (text, places) = if options.texts || options.wants(Phase::Select.name()) || options.wants(Phase::Place.name()) {
-        (describe(&mir), place.describe(&mir))
-    } else {
-        Default::default()
-    };
+    let (text, places) =
+        if options.writes(&[Phase::Select, Phase::Place]) { (describe(&mir), place.describe(&mir)) } else { Default::default() };
     // The fetch shader or the rasteriser fills a register for each declared input, read or not.
     let gprs = place.count.max(1).max(abi.input_gprs as u16);
     Ok(Generated { emitted, gprs, mir: text, places, placed: options.check_allocation.then_some(place) })

@@ -6,6 +6,7 @@ use crate::legal::numerics;
 use crate::place::sched;
 use crate::{abi, compile, container, sim};
 use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
+use retroshade_lower::driver::Phase;
 use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::validate::Program;
 use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, Reflection, SimError, Syntax, TargetIsa, TextError, TextOptions};
@@ -61,7 +62,7 @@ impl TargetIsa for R700 {
         compile::compile(module, options).map(|c| c.legal)
     }
     fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
-        let c = compile::compile(module, options)?;
+        let mut c = compile::compile(module, options)?;
         let code: Vec<u8> = c.emitted.words.iter().flat_map(|w| w.to_le_bytes()).collect();
         let program = program::Program::decode(&c.emitted.words).map_err(|e| CompileError::Internal(e.to_string()))?;
         let problems = lint::check(&program);
@@ -99,6 +100,7 @@ impl TargetIsa for R700 {
         };
         let mut reflection = Reflection::from_module(module);
         abi::reflect(&mut reflection, &c.abi);
+        c.trace.text(Phase::Emit, || program.listing(Syntax::Native));
         let (hex, asm) = if options.texts { (program.hex_lines(), program.listing(Syntax::Native)) } else { Default::default() };
         let mut extra: indexmap::IndexMap<&'static str, Vec<u8>> =
             [("hex", hex.into_bytes()), ("mir", c.mir.into_bytes()), ("regalloc", c.places.into_bytes())].into_iter().collect();
@@ -147,7 +149,7 @@ impl TargetIsa for R700 {
             legal: c.legal,
             asm,
             extra,
-            dumps: c.dumps,
+            dumps: c.trace.into_dumps(),
         })
     }
     fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {

@@ -45,6 +45,12 @@ fn programs_on_wavefronts_of_64_lanes() {
     check(&Profile { lanes: 64, ..Profile::r700() }, 30_000, 250);
 }
 
+/// A few instructions each, so that very many of them can run.
+#[test]
+fn small_programs() {
+    check(&Profile { size: (3, 24), lanes: 4, ..Profile::r700() }, 60_000, 500);
+}
+
 /// The code gives the same in both readings of the manual: no lane leaves a loop while a branch is open within it.
 #[test]
 fn both_readings_of_else_and_pop() {

@@ -126,7 +126,7 @@ fn unroll(source: &Module, options: &Options, chip: &'static Chip, fits: &dyn Fn
     let kept = drafts.iter().position(|d| fits(d.laid.code.registers) && d.bytes() <= least + spare);
     let kept = kept.unwrap_or(drafts.len().saturating_sub(1));
     match drafts.into_iter().nth(kept) {
-        Some(draft) => complete(source, draft, options),
+        Some(draft) => complete(source, draft),
         None => Err(limit.unwrap_or_else(|| CompileError::Internal("no way to compile".to_string()))),
     }
 }
@@ -135,7 +135,7 @@ fn unroll(source: &Module, options: &Options, chip: &'static Chip, fits: &dyn Fn
 fn compile_in(source: &Module, options: &Options, fuel: u32, room: Room) -> Result<CompiledShader, CompileError> {
     let mut trace = Trace::new(options);
     let prepared = legal::prepare(source, options, fuel, &mut trace)?;
-    complete(source, draft(prepared, options, room, trace)?, options)
+    complete(source, draft(prepared, options, room, trace)?)
 }
 
 /// A program that was prepared, and what its code depends on beside instructions and their order.
@@ -199,8 +199,9 @@ fn draft<'o>(prepared: Prepared, options: &'o Options, room: Room, mut trace: Tr
 }
 
 /// Finds the best layout of a program, and wraps it.
-fn complete(source: &Module, draft: Draft, options: &Options) -> Result<CompiledShader, CompileError> {
+fn complete(source: &Module, draft: Draft) -> Result<CompiledShader, CompileError> {
     let Draft { mut ground, mut selected, mut laid, mut trace } = draft;
+    let options = ground.options;
     if options.opt != OptLevel::O0 {
         let spilled = laid.spilled > 0;
         let blocks = &selected.blocks;

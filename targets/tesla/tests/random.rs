@@ -47,6 +47,14 @@ fn ten_thousand_programs() {
     assert!(s.exact * 100 >= all * 15, "{s:?}");
 }
 
+/// A few instructions each, so that very many of them can run.
+#[test]
+fn small_programs() {
+    let s = check(&Profile { size: (3, 24), lanes: 4, ..Profile::tesla() }, 1_000);
+    println!("{s:?}");
+    assert!(s.agree * 20 >= (s.agree + s.refused + s.limited) * 19, "{s:?}");
+}
+
 /// Values, flags and results that wait in memory, also where an arm is predicated or an index is computed.
 #[test]
 fn programs_in_few_registers() {

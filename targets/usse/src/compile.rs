@@ -202,14 +202,21 @@ const SEARCH: u64 = 4_000;
 /// And those to take vectors back out of them.
 const SETTLE: u64 = 500;
 
+/// Builds a program once more, with other vectors in internal registers.
+fn rebuild(m: &Module, o: &Options, best: &Built, work: &mut Budget, change: impl Fn(&mut BTreeSet<Vreg>)) -> Result<Built, CompileError> {
+    work.spend(best.size());
+    let mut way = best.way.clone();
+    change(&mut way.inside);
+    place_and_emit(m, o, &way, best.selection.clone())
+}
+
 /// Moves vectors into internal registers, one after the other, as long as that makes the program no larger: what is stored
 /// there takes one word for four lanes.
 fn improve(m: &Module, o: &Options, start: Built) -> Built {
     let step = |best: &Built, v: Vreg, work: &mut Budget| {
-        work.spend(best.size());
-        let mut way = best.way.clone();
-        way.inside.insert(v);
-        place_and_emit(m, o, &way, best.selection.clone())
+        rebuild(m, o, best, work, |inside| {
+            inside.insert(v);
+        })
     };
     let candidates = start.candidates.clone();
     climb(start, candidates, &mut o.budget(SEARCH), step, |new, old| new.size() <= old.size())
@@ -218,10 +225,9 @@ fn improve(m: &Module, o: &Options, start: Built) -> Built {
 /// Takes those back that are only copied out of internal registers again.
 fn settle(m: &Module, o: &Options, start: Built) -> Built {
     let step = |best: &Built, v: Vreg, work: &mut Budget| {
-        work.spend(best.size());
-        let mut way = best.way.clone();
-        way.inside.remove(&v);
-        place_and_emit(m, o, &way, best.selection.clone())
+        rebuild(m, o, best, work, |inside| {
+            inside.remove(&v);
+        })
     };
     let inside: Vec<Vreg> = start.way.inside.iter().copied().collect();
     climb(start, inside, &mut o.budget(SETTLE), step, |new, old| new.size() < old.size())
@@ -294,7 +300,7 @@ fn place_and_emit(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) 
         w.iter().map(|w| w.encode().map_err(|e| CompileError::Internal(e.to_string()))).collect()
     };
     let place = |n: usize| format!("v{n} = {}\n", places.at[n].map_or("-".to_string(), |r| r.to_string()));
-    let (text, places_text) = if o.texts || o.wants(Phase::Select.name()) || o.wants(Phase::Place.name()) {
+    let (text, places_text) = if o.writes(&[Phase::Select, Phase::Place]) {
         (format!("{}\n{}", sel.fired, code.text()), (0..code.vregs.len()).map(place).collect())
     } else {
         Default::default()
@@ -331,7 +337,7 @@ fn finish(found: Candidate, o: &Options, ir_ops: u32) -> Result<CompiledShader, 
     place_reflection(&mut reflection, &module, &b.selection.abi);
     let all: Vec<u64> = b.second.iter().chain(&b.words).copied().collect();
     let code: Vec<u8> = all.iter().flat_map(|w| w.to_le_bytes()).collect();
-    let texts = o.texts || o.wants(Phase::Emit.name());
+    let texts = o.writes(&[Phase::Emit]);
     let mut text = if texts { container::describe(&gxp) } else { String::new() };
     for (title, words) in [("secondary", &b.second), ("primary", &b.words)] {
         if texts && !words.is_empty() {

@@ -114,6 +114,12 @@ fn fragment_programs() {
     check(&Profile::usse().only(&[Stage::Fragment]), 700, How::Plain, 20);
 }
 
+/// A few instructions each, so that very many of them can run.
+#[test]
+fn small_programs() {
+    check(&Profile { size: (3, 24), lanes: 4, ..Profile::usse() }, 500, How::Plain, 20);
+}
+
 /// Long straight code: lanes, swizzles and registers under pressure.
 #[test]
 fn straight_line_programs() {

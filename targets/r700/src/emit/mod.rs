@@ -612,7 +612,7 @@ impl Emit<'_> {
         for (c, mark) in self.cf.iter().zip(&marks) {
             code.bind(*mark);
             let to = c.clause.map(|k| clauses[k]).or(c.label.and_then(|l| self.labels[l]).map(|at| marks[at as usize]));
-            match (to, TABLE.form(c.word.form).position(field!(ADDR))) {
+            match (to, TABLE.position(c.word.form, field!(ADDR))) {
                 (Some(to), Some(at)) => code.branch(c.word.clone(), Fixup::absolute(at, to, 8), c.span),
                 _ => code.push(c.word.clone(), c.span),
             }

@@ -401,7 +401,7 @@ pub fn whole_quads(mir: &mut Mir) {
                     continue;
                 }
                 if let Kind::Fetch(f) = &mut op.kind
-                    && let Some(at) = TABLE.form(f.word.form).position(field!(FETCH_WHOLE_QUAD))
+                    && let Some(at) = TABLE.position(f.word.form, field!(FETCH_WHOLE_QUAD))
                 {
                     f.word[at] = 1;
                 }

@@ -72,7 +72,7 @@ impl Assembly {
             TABLE.set(&mut w, field!(pred), code).map_err(internal)?;
             TABLE.set(&mut w, field!(cc), flags).map_err(internal)?;
         }
-        match (c.label, TABLE.form(c.form).position(field!(target))) {
+        match (c.label, TABLE.position(c.form, field!(target))) {
             (Some(to), Some(target)) => self.code.branch(w, Fixup::absolute(target, to, 4).relocated(), Span::NONE),
             _ => self.code.push(w, Span::NONE),
         }
@@ -142,8 +142,8 @@ pub(super) fn layout(lines: &[Line], code: Layout<Syn, Span>, pair: bool) -> Res
 
 /// Whether an instruction can carry exit or join.
 fn carries(e: &Enc) -> bool {
-    let form = TABLE.form(e.long.form);
-    form.ext.shape == Shape::Long && form.position(field!(end)).is_some() && !e.predicated
+    let form = e.long.form;
+    TABLE.form(form).ext.shape == Shape::Long && TABLE.position(form, field!(end)).is_some() && !e.predicated
 }
 
 fn items(run: &[&Enc]) -> Vec<Item> {

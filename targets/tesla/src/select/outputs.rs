@@ -93,7 +93,7 @@ fn is_routable(i: &MInst) -> bool {
         && i.carry.is_none()
         && !near_memory
         && !constant
-        && forms_of(i.op, Shape::Long).iter().any(|f| TABLE.form(*f).position(field!(do)).is_some())
+        && forms_of(i.op, Shape::Long).iter().any(|f| TABLE.position(*f, field!(do)).is_some())
 }
 
 /// Immediate forms have no output words: constants beside them go into registers, those of a later load as well, which moves up.
