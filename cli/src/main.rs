@@ -19,6 +19,7 @@ mod reduce;
 mod report;
 mod response;
 mod source_map;
+mod supervise;
 mod warn;
 
 use args::{Cli, Command, MessageFormat};
@@ -44,6 +45,14 @@ fn main() -> ExitCode {
         }
     };
     let format = wanted_format(&arguments);
+    match supervise::run(&arguments) {
+        Some(Ok(code)) => return code,
+        Some(Err(f)) => {
+            report::show(&f, format);
+            return ExitCode::from(f.status);
+        }
+        None => {}
+    }
     let cli = match Cli::read(arguments) {
         Ok(c) => c,
         Err(e) if e.use_stderr() && format == MessageFormat::Json => {

@@ -316,6 +316,25 @@ float4 main(float2 uv : TEXCOORD0) : SV_Target { return f(mul(m, tex2D(t, uv)) +
     assert_eq!(errors(&e)[0].0, 4, "{e}");
 }
 
+/// Texts on which glslang's reader of HLSL would end the process.
+#[test]
+fn hlsl_that_glslang_does_not_survive() {
+    let refused = [
+        ("float4 main(float2 : TEXCOORD0) : SV_Target { return 1; }", "has no name"),
+        ("float4 main(in float2, float4 c : COLOR) : SV_Target { return c; }", "has no name"),
+        ("float4 main(float4 a : COLOR, In : TEXCOORD1) : SV_Target { return a; }", "has no name"),
+        ("float4 main(float4 a[: TEXCOORD0) : SV_Target { return 1; }", "not `:`"),
+        ("float4 main(float4 a[) : SV_Target { return 1; }", "not `)`"),
+    ];
+    for (text, why) in refused {
+        let e = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect_err(text);
+        assert!(errors(&e)[0].0 == 1 && e.to_string().contains(why), "{text}: {e}");
+    }
+    // Declarations need no names, and a macro may bring them.
+    let text = "#define ARG float4 a : COLOR\nfloat4 f(float4, float);\nfloat4 f(float4 x, float y) { return x * y; }\nfloat4 main(ARG) : SV_Target { float t[2] = { 1, 2 }; return f(a, t[1]); }\n";
+    assert!(hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).is_ok(), "{text}");
+}
+
 #[test]
 fn threads_and_order_change_nothing() {
     let texts = [

@@ -9,6 +9,7 @@
 
 mod globals;
 mod glslang;
+mod hlsl;
 mod lex;
 mod mark;
 mod messages;
@@ -135,7 +136,8 @@ pub(crate) fn compile(
         vec![Diagnostic::error("F0005", Span::NONE, m)]
     })?;
     let toks = lex::tokens(text);
-    if let Some(d) = foreign(&toks, file) {
+    let fatal = |toks: &[Token<'_>], id: FileId| foreign(toks, id).or_else(|| hlsl.and_then(|_| hlsl::fatal(toks, id)));
+    if let Some(d) = fatal(&toks, file) {
         return Err(vec![d]);
     }
     let constants = specialisation_constants(&toks);
@@ -177,7 +179,7 @@ pub(crate) fn compile(
                 return None;
             }
             let toks = lex::tokens(&body);
-            if let Some(d) = foreign(&toks, id) {
+            if let Some(d) = fatal(&toks, id) {
                 refused.push(d);
                 return None;
             }
