@@ -6,9 +6,9 @@ use crate::legal::{Choice, STANDARD, as_it_matters, form, legalise, preparation,
 use crate::place::fit::{Retry, fit};
 use crate::place::sched::{FETCH_COST, GROUP_COST};
 use crate::place::{Placement, coalesce, spill, waves};
-use crate::select::lower;
 use crate::select::mir::*;
 use crate::select::tidy::{ask_directly, join_masks, limit_constants, shape_control_flow};
+use crate::select::{doubled, literals, lower};
 use retroshade_emit::{EncodeError, LayoutError};
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
 use retroshade_ir::{Function, InstData, Module, Opcode, Span, Stage};
@@ -373,6 +373,8 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
     ask_directly(&mut mir);
     join_masks(&mut mir);
     coalesce::remove_dead(&mut mir);
+    literals::spare(&mut mir);
+    doubled::double(&mut mir);
     waves::gather(&mut mir);
     if boldness == 0 {
         spill::loosen(&mut mir);
