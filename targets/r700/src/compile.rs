@@ -5,7 +5,7 @@ use crate::emit::{Emitted, emit};
 use crate::legal::{Choice, STANDARD, as_it_matters, form, legalise, preparation, prepare};
 use crate::place::fit::{Retry, fit};
 use crate::place::sched::{FETCH_COST, GROUP_COST};
-use crate::place::{Placement, coalesce, spill, waves};
+use crate::place::{Placement, coalesce, constants, spill, waves};
 use crate::select::mir::*;
 use crate::select::tidy::{ask_directly, join_masks, limit_constants, shape_control_flow};
 use crate::select::{doubled, literals, lower};
@@ -395,6 +395,27 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
         Stage::Geometry => 2,
         _ => 0,
     };
+    let copied = constants::copied(&mir);
+    let mut done = placed(mir, legal, abi, effort, reserved)?;
+    if let Some(copied) = copied
+        && let Ok(other) = placed(copied, legal, abi, effort, reserved)
+        && cost(&other.2) < cost(&done.2)
+    {
+        done = other;
+    }
+    let (mir, place, emitted) = done;
+    let (text, places) = if options.texts || options.wants(Phase::Select.name()) || options.wants(Phase::Place.name()) {
+        (describe(&mir), place.describe(&mir))
+    } else {
+        Default::default()
+    };
+    // The fetch shader or the rasteriser fills a register for each declared input, read or not.
+    let gprs = place.count.max(1).max(abi.input_gprs as u16);
+    Ok(Generated { emitted, gprs, mir: text, places, placed: options.check_allocation.then_some(place) })
+}
+
+/// Schedules, allocates and emits.
+fn placed(mir: Mir, legal: &Module, abi: &Abi, effort: u64, reserved: u8) -> Result<(Mir, Placement, Emitted), Retry> {
     let (mir, scheduled, place) = fit(mir, effort, reserved)?;
     if mir.scratch > 0 && abi.platform == Platform::WiiU {
         let message = "the program needs scratch memory, which no call of GX2 provides: fewer live values or shorter local arrays";
@@ -405,12 +426,5 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
         return Err(Retry::No(CompileError::limit("R0306", Span::NONE, message, mir.scratch as u64, MAX_SCRATCH as u64)));
     }
     let emitted = emit(&mir, &scheduled, &place, legal.stage, abi.fetch_shader).map_err(|e| Retry::No(too_large(e)))?;
-    let (text, places) = if options.texts || options.wants(Phase::Select.name()) || options.wants(Phase::Place.name()) {
-        (describe(&mir), place.describe(&mir))
-    } else {
-        Default::default()
-    };
-    // The fetch shader or the rasteriser fills a register for each declared input, read or not.
-    let gprs = place.count.max(1).max(abi.input_gprs as u16);
-    Ok(Generated { emitted, gprs, mir: text, places, placed: options.check_allocation.then_some(place) })
+    Ok((mir, place, emitted))
 }
