@@ -395,14 +395,18 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
         Stage::Geometry => 2,
         _ => 0,
     };
+    // The final search tries both; to compare ways, the one that is better more often is enough.
     let copied = constants::copied(&mir);
-    let mut done = placed(mir, legal, abi, effort, reserved)?;
-    if let Some(copied) = copied
-        && let Ok(other) = placed(copied, legal, abi, effort, reserved)
-        && cost(&other.2) < cost(&done.2)
-    {
-        done = other;
-    }
+    let done = match copied {
+        Some(copied) if effort < THOROUGH => {
+            placed(copied, legal, abi, effort, reserved).or_else(|_| placed(mir, legal, abi, effort, reserved))?
+        }
+        Some(copied) => {
+            let (with, without) = (placed(copied, legal, abi, effort, reserved), placed(mir, legal, abi, effort, reserved)?);
+            with.ok().filter(|w| cost(&w.2) < cost(&without.2)).unwrap_or(without)
+        }
+        None => placed(mir, legal, abi, effort, reserved)?,
+    };
     let (mir, place, emitted) = done;
     let (text, places) = if options.texts || options.wants(Phase::Select.name()) || options.wants(Phase::Place.name()) {
         (describe(&mir), place.describe(&mir))
