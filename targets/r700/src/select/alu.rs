@@ -246,7 +246,8 @@ impl<'a> Lower<'a> {
     fn product(&self, v: Value, lane: u8) -> Option<[Opnd; 2]> {
         let r = self.root(v, lane);
         let sums = |i: &Inst| matches!(self.data(*i).op, Opcode::Fadd | Opcode::Fsub);
-        let w = self.values.get(&r)?.as_web().filter(|_| self.uses[&r].iter().all(sums))?;
+        let o = self.values.get(&r).filter(|o| !o.modified() && self.uses[&r].iter().all(sums))?;
+        let w = o.as_web()?;
         let op = &self.code[*self.defs.get(&w)?];
         let [x, y] = op.src[..] else { return None };
         (op.form == op2::MUL_IEEE && op.omod == 0 && !op.clamp && op.dst[..] == [w]).then_some([x, y])
