@@ -11,6 +11,8 @@ use retroshade_ir::{Builder, FloatCC, Function, Imm, InstData, IntCC, Opcode, Va
 use retroshade_lower::legal::blend::blend;
 use std::collections::BTreeSet;
 
+/// The exponent of a number among its bits.
+const EXPONENT: u32 = 0x7f80_0000;
 /// How far a value's definition is followed.
 const DEPTH: u32 = 6;
 
@@ -81,13 +83,25 @@ pub fn field_tests(func: &mut Function) -> bool {
             return Action::Keep;
         }
         let shift = |f: &Function, v: Value, op: Opcode| {
-            let s = f.def_if(v, op).filter(|_| uses[v] == 1)?;
+            let s = f.def_if(v, op)?;
             Some((s.args[0], splat_bits(f, s.args[1]).filter(|k| *k < 32)?))
         };
         let Some((x, right)) = shift(b.func, d.args[0], Opcode::Ushr) else { return Action::Keep };
-        let (x, left) = shift(b.func, x, Opcode::Ishl).unwrap_or((x, 0));
+        let inner = shift(b.func, x, Opcode::Ishl);
+        let mask = |left: u32| (u32::MAX << left >> right << right) >> left;
+        // Whether a number's exponent is 0 is whether it is zero: what is below the normal ones is zero to the machine.
+        let exponent = |(x, left): (Value, u32)| b.func.def_if(x, Opcode::Bitcast).filter(|_| mask(left) == EXPONENT).map(|c| c.args[0]);
+        if let Some(v) = inner.and_then(exponent).filter(|v| b.func.ty(*v) == F32) {
+            let zero = b.fconst(F32, 0.0);
+            let equal = matches!(d.imm, Imm::IntCC(IntCC::Eq));
+            return Action::Replace(b.fcmp(if equal { FloatCC::Oeq } else { FloatCC::Une }, v, zero));
+        }
+        if uses[d.args[0]] > 1 {
+            return Action::Keep;
+        }
+        let (x, left) = inner.filter(|_| uses[x] == 1).unwrap_or((x, 0));
         let ty = b.func.ty(x);
-        let mask = b.iconst(ty, (u32::MAX << left >> right << right) >> left);
+        let mask = b.iconst(ty, mask(left));
         let field = b.ins(Opcode::Iand, &[x, mask]);
         b.func.insts[i].args[0] = field;
         Action::Changed
