@@ -5,6 +5,7 @@
 //! register (x face sign, z coverage, w sample). Parameters are numbered without holes in order of location, position vectors as
 //! PA_CL_VS_OUT_CNTL enables them; register words (`container::registers`) say which is which. Each uniform binding is one constant buffer and, 160 higher, one vertex resource.
 
+use cranelift_entity::EntityRef;
 use retroshade_ir::analysis::tables;
 use retroshade_ir::{Binding, Builtin, Imm, IoDecl, MemRef, Module, Opcode, Output, Primitive, Scalar, Span, Stage};
 use retroshade_lower::CompileError;
@@ -161,6 +162,12 @@ pub struct Abi {
     pub ring: Vec<Option<u32>>,
 }
 
+/// Whether the program reads an input, by its number.
+fn reads_input(m: &Module, n: usize) -> bool {
+    let f = m.main();
+    f.ordered().any(|(_, i)| matches!(f.insts[i].imm, Imm::Mem { var: MemRef::Input(v), .. } if v.index() == n))
+}
+
 fn unsupported(d: &IoDecl, what: &str) -> CompileError {
     CompileError::unsupported("R0101", d.span, format!("R700 has no {what} `{}`", d.name))
 }
@@ -199,8 +206,8 @@ impl Abi {
             return Ok(abi);
         }
         let mut next = if m.stage == Stage::Vertex { 1u32 } else { 0 };
-        // GX2 always sets a fetch shader; elsewhere a program without attributes calls none.
-        let calls = !located.is_empty() || platform == Platform::WiiU;
+        // GX2 always sets a fetch shader; elsewhere a program that reads no attribute calls none.
+        let calls = located.iter().any(|(_, _, i)| reads_input(m, *i)) || platform == Platform::WiiU;
         abi.fetch_shader = m.stage == Stage::Vertex && role != Role::OwnFetches && calls;
         for (_, _, i) in &located {
             let (span, end) = (decls[*i].span, u64::from(next) + u64::from(decls[*i].count));

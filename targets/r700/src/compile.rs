@@ -5,10 +5,10 @@ use crate::emit::{Emitted, emit};
 use crate::legal::{Choice, STANDARD, as_it_matters, form, legalise, preparation, prepare};
 use crate::place::fit::{Retry, fit};
 use crate::place::sched::{FETCH_COST, GROUP_COST};
-use crate::place::{Placement, coalesce, spill, waves};
-use crate::select::lower;
+use crate::place::{Placement, coalesce, constants, spill, waves};
 use crate::select::mir::*;
 use crate::select::tidy::{ask_directly, join_masks, limit_constants, shape_control_flow};
+use crate::select::{doubled, literals, lower};
 use retroshade_emit::{EncodeError, LayoutError};
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
 use retroshade_ir::{Function, InstData, Module, Opcode, Span, Stage};
@@ -373,6 +373,8 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
     ask_directly(&mut mir);
     join_masks(&mut mir);
     coalesce::remove_dead(&mut mir);
+    literals::spare(&mut mir);
+    doubled::double(&mut mir);
     waves::gather(&mut mir);
     if boldness == 0 {
         spill::loosen(&mut mir);
@@ -393,6 +395,28 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
         Stage::Geometry => 2,
         _ => 0,
     };
+    // The final search tries both; to compare ways, the one that is better more often is enough.
+    let copied = constants::copied(&mir);
+    let done = match copied {
+        Some(copied) if effort < THOROUGH => {
+            placed(copied, legal, abi, effort, reserved).or_else(|_| placed(mir, legal, abi, effort, reserved))?
+        }
+        Some(copied) => {
+            let (with, without) = (placed(copied, legal, abi, effort, reserved), placed(mir, legal, abi, effort, reserved)?);
+            with.ok().filter(|w| cost(&w.2) < cost(&without.2)).unwrap_or(without)
+        }
+        None => placed(mir, legal, abi, effort, reserved)?,
+    };
+    let (mir, place, emitted) = done;
+    let (text, places) =
+        if options.writes(&[Phase::Select, Phase::Place]) { (describe(&mir), place.describe(&mir)) } else { Default::default() };
+    // The fetch shader or the rasteriser fills a register for each declared input, read or not.
+    let gprs = place.count.max(1).max(abi.input_gprs as u16);
+    Ok(Generated { emitted, gprs, mir: text, places, placed: options.check_allocation.then_some(place) })
+}
+
+/// Schedules, allocates and emits.
+fn placed(mir: Mir, legal: &Module, abi: &Abi, effort: u64, reserved: u8) -> Result<(Mir, Placement, Emitted), Retry> {
     let (mir, scheduled, place) = fit(mir, effort, reserved)?;
     if mir.scratch > 0 && abi.platform == Platform::WiiU {
         let message = "the program needs scratch memory, which no call of GX2 provides: fewer live values or shorter local arrays";
@@ -403,9 +427,5 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
         return Err(Retry::No(CompileError::limit("R0306", Span::NONE, message, mir.scratch as u64, MAX_SCRATCH as u64)));
     }
     let emitted = emit(&mir, &scheduled, &place, legal.stage, abi.fetch_shader).map_err(|e| Retry::No(too_large(e)))?;
-    let (text, places) =
-        if options.writes(&[Phase::Select, Phase::Place]) { (describe(&mir), place.describe(&mir)) } else { Default::default() };
-    // The fetch shader or the rasteriser fills a register for each declared input, read or not.
-    let gprs = place.count.max(1).max(abi.input_gprs as u16);
-    Ok(Generated { emitted, gprs, mir: text, places, placed: options.check_allocation.then_some(place) })
+    Ok((mir, place, emitted))
 }

@@ -18,6 +18,16 @@ fn has_square(x: f32) -> bool {
     x > 0.0 && (x * x).is_normal()
 }
 
+/// Both normal, and their quotient.
+fn has_quotient(x: f32, y: f32) -> bool {
+    x.is_normal() && y.is_normal() && (x / y).is_normal()
+}
+
+/// A positive factor whose logarithm is small beside what exponents are.
+fn is_factor(x: f32) -> bool {
+    (1.0 / 64.0..=64.0).contains(&x)
+}
+
 fn at_least_one(x: f32) -> bool {
     x >= 1.0
 }
@@ -79,6 +89,10 @@ pub(super) static RULES: &[Rule] = &[
     rule!(Close: Fdiv(a, Splat(Fsqrt(b))) => Fmul(a, Splat(Frsqrt(b)))),
     rule!(Close: Fdiv(a, Frsqrt(b)) => Fmul(a, Fsqrt(b))),
     rule!(Close: Fmul(Frsqrt(a), Frsqrt(a)) => Frcp(a)),
+    // A number by a number and a product: the number goes into the sum's own.
+    rule!(Close: Fmul(~Frcp(~Fmul(a, L)), K) => Fmul(Frcp(a), Fdiv(K, L)), if |m| m.float_pairs("K", "L", has_quotient)),
+    rule!(Close: Fmul(~Frcp(~Fadd(~Fmul(a, L), M)), K) => Frcp(Fadd(Fmul(a, Fdiv(L, K)), Fdiv(M, K))), if |m| m.float_pairs("L", "K", has_quotient) && m.float_pairs("M", "K", has_quotient)),
+    rule!(Close: Fmul(~Frcp(~Fsub(M, ~Fmul(a, L))), K) => Frcp(Fsub(Fdiv(M, K), Fmul(a, Fdiv(L, K)))), if |m| m.float_pairs("L", "K", has_quotient) && m.float_pairs("M", "K", has_quotient)),
     // Products with a sum.
     rule!(Close: Fmul(~Fadd(a, K), L) => Fadd(Fmul(a, L), Fmul(K, L)), if |m| m.floats("L", has_exact_reciprocal) && m.floats("K", small)),
     rule!(Close: Fmul(~Fsub(K, a), L) => Fsub(Fmul(K, L), Fmul(a, L)), if |m| m.floats("L", has_exact_reciprocal) && m.floats("K", small)),
@@ -177,6 +191,10 @@ pub(super) static RULES: &[Rule] = &[
     rule!(Finite: Fpow(a, 6.0) => Fmul(Fmul(x @ Fmul(a, a), x), x)),
     rule!(Finite: Fpow(a, 8.0) => Fmul(y @ Fmul(x @ Fmul(a, a), x), y)),
     rule!(Finite: Fpow(a, 16.0) => Fmul(z @ Fmul(y @ Fmul(x @ Fmul(a, a), x), y), z)),
+    // Factors join an exponent that is a product already.
+    rule!(Finite: Fmul(~Fexp2(~Fmul(a, b)), K) => Fexp2(Fadd(Fmul(a, b), Flog2(K))), if |m| m.floats("K", is_factor)),
+    rule!(Finite: Fmul(~Fpow(a, L), K) => Fexp2(Fadd(Fmul(Flog2(a), L), Flog2(K))), if |m| m.floats("K", is_factor) && m.floats("L", |l| l != 0.0)),
+    rule!(Finite: Fpow(~Fmul(a, K), L) => Fexp2(Fadd(Fmul(Flog2(a), L), Fmul(Flog2(K), L))), if |m| m.floats("K", is_factor) && m.floats("L", |l| l != 0.0 && l.abs() <= 64.0)),
     // Comparisons.
     rule!(Exact: Fcmp[any](Fneg(a), Fneg(b)) => Fcmp[swapped](a, b)),
     rule!(Exact: Fcmp[any](Fneg(a), K) => Fcmp[swapped](a, Fneg(K))),
@@ -184,9 +202,13 @@ pub(super) static RULES: &[Rule] = &[
     rule!(Exact: Fcmp[Olt](Fsaturate(_), K) => 0, if |m| m.floats("K", |k| k <= 0.0)),
     rule!(Exact: Fcmp[Ogt](Fsaturate(_), K) => 0, if |m| m.floats("K", at_least_one)),
     rule!(Finite: Fcmp[Olt](~Fsub(a, b), 0.0) => Fcmp[Olt](a, b)),
+    rule!(Finite: Fcmp[Olt](~Fadd(a, K), 0.0) => Fcmp[Olt](a, Fneg(K))),
     rule!(Finite: Fcmp[Ole](~Fsub(a, b), 0.0) => Fcmp[Ole](a, b)),
+    rule!(Finite: Fcmp[Ole](~Fadd(a, K), 0.0) => Fcmp[Ole](a, Fneg(K))),
     rule!(Finite: Fcmp[Ogt](~Fsub(a, b), 0.0) => Fcmp[Ogt](a, b)),
+    rule!(Finite: Fcmp[Ogt](~Fadd(a, K), 0.0) => Fcmp[Ogt](a, Fneg(K))),
     rule!(Finite: Fcmp[Oge](~Fsub(a, b), 0.0) => Fcmp[Oge](a, b)),
+    rule!(Finite: Fcmp[Oge](~Fadd(a, K), 0.0) => Fcmp[Oge](a, Fneg(K))),
     rule!(Finite: Fcmp[Olt](~Fsqrt(a), K) => Fcmp[Olt](a, Fmul(K, K)), if |m| m.floats("K", has_square)),
     rule!(Finite: Fcmp[Olt](~Fsqrt(a), ~Fsqrt(b)) => Fcmp[Olt](a, b)),
     rule!(Finite: Fcmp[Ole](~Fsqrt(a), K) => Fcmp[Ole](a, Fmul(K, K)), if |m| m.floats("K", has_square)),

@@ -3,12 +3,16 @@
 //!
 //! Runs where contraction is allowed, never on `precise`.
 
+use cranelift_entity::SecondaryMap;
 use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits, splat_float};
 use retroshade_ir::passes::simplify::equality;
+use retroshade_ir::types::F32;
 use retroshade_ir::{Builder, FloatCC, Function, Imm, InstData, IntCC, Opcode, Value};
 use retroshade_lower::legal::blend::blend;
 use std::collections::BTreeSet;
 
+/// The exponent of a number among its bits.
+const EXPONENT: u32 = 0x7f80_0000;
 /// How far a value's definition is followed.
 const DEPTH: u32 = 6;
 
@@ -37,6 +41,14 @@ pub fn run(func: &mut Function) -> bool {
                 }
                 Action::Keep
             }
+            Opcode::Fmul => match sixteenth_power(b.func, &d, &uses) {
+                Some(x) => {
+                    let (log, by) = (b.ins(Opcode::Flog2, &[x]), b.fconst(ty, 16.0));
+                    let exponent = b.ins(Opcode::Fmul, &[log, by]);
+                    Action::Replace(b.ins(Opcode::Fexp2, &[exponent]))
+                }
+                None => Action::Keep,
+            },
             Opcode::Select => {
                 let (x, y) = (splat_float(b.func, d.args[1]), splat_float(b.func, d.args[2]));
                 let exchange = match (x, y) {
@@ -71,13 +83,25 @@ pub fn field_tests(func: &mut Function) -> bool {
             return Action::Keep;
         }
         let shift = |f: &Function, v: Value, op: Opcode| {
-            let s = f.def_if(v, op).filter(|_| uses[v] == 1)?;
+            let s = f.def_if(v, op)?;
             Some((s.args[0], splat_bits(f, s.args[1]).filter(|k| *k < 32)?))
         };
         let Some((x, right)) = shift(b.func, d.args[0], Opcode::Ushr) else { return Action::Keep };
-        let (x, left) = shift(b.func, x, Opcode::Ishl).unwrap_or((x, 0));
+        let inner = shift(b.func, x, Opcode::Ishl);
+        let mask = |left: u32| (u32::MAX << left >> right << right) >> left;
+        // Whether a number's exponent is 0 is whether it is zero: what is below the normal ones is zero to the machine.
+        let exponent = |(x, left): (Value, u32)| b.func.def_if(x, Opcode::Bitcast).filter(|_| mask(left) == EXPONENT).map(|c| c.args[0]);
+        if let Some(v) = inner.and_then(exponent).filter(|v| b.func.ty(*v) == F32) {
+            let zero = b.fconst(F32, 0.0);
+            let equal = matches!(d.imm, Imm::IntCC(IntCC::Eq));
+            return Action::Replace(b.fcmp(if equal { FloatCC::Oeq } else { FloatCC::Une }, v, zero));
+        }
+        if uses[d.args[0]] > 1 {
+            return Action::Keep;
+        }
+        let (x, left) = inner.filter(|_| uses[x] == 1).unwrap_or((x, 0));
         let ty = b.func.ty(x);
-        let mask = b.iconst(ty, (u32::MAX << left >> right << right) >> left);
+        let mask = b.iconst(ty, mask(left));
         let field = b.ins(Opcode::Iand, &[x, mask]);
         b.func.insts[i].args[0] = field;
         Action::Changed
@@ -117,6 +141,16 @@ fn doubled(b: &mut Builder<'_>, d: &InstData, only: impl Fn(Value) -> bool) -> O
     let ty = b.func.ty(a);
     let two = b.fconst(ty, 2.0);
     Some(b.ins(Opcode::Fmad, &[a, two, c]))
+}
+
+/// What is squared four times and is not negative: a logarithm, a product and an exponential are done a group earlier, in one operation less.
+fn sixteenth_power(f: &Function, d: &InstData, uses: &SecondaryMap<Value, u32>) -> Option<Value> {
+    let squared = |d: &InstData| (d.op == Opcode::Fmul && !d.precise && d.args[0] == d.args[1]).then(|| d.args[0]);
+    let mut x = squared(d)?;
+    for _ in 0..3 {
+        x = squared(f.def_if(x, Opcode::Fmul).filter(|_| uses[x] == 2)?)?;
+    }
+    (f.ty(x) == F32 && not_negative(f, x, DEPTH)).then_some(x)
 }
 
 /// What is added to a dot product of three lanes takes the fourth: a product, or a value and 1.
@@ -295,17 +329,59 @@ fn products(f: &Function, v: Value) -> Vec<(Value, Value)> {
     }
 }
 
-/// Whether a value is the dot product of two vectors that are normalised, so at most 1 but for rounding.
+/// Whether a value is the dot product of two vectors of length 1, so at most 1 but for rounding.
 fn unit_product(f: &Function, v: Value) -> bool {
-    // A factor x × r of a normalised vector, by what r is.
-    let parts = |v: Value| {
-        let m = f.def_if(v, Opcode::Fmul)?;
-        [(0, 1), (1, 0)].into_iter().find(|(_, r)| f.def_if(m.args[*r], Opcode::Frsqrt).is_some()).map(|(x, r)| (m.args[x], m.args[r]))
+    let (x, y): (Vec<Value>, Vec<Value>) = products(f, v).into_iter().unzip();
+    x.len() > 1 && is_unit(f, &x) && is_unit(f, &y) || normalised_product(f, v)
+}
+
+/// Whether a vector is normalised or the reflection of one that is at one that is.
+fn is_unit(f: &Function, lanes: &[Value]) -> bool {
+    is_normalised(f, lanes) || is_reflection(f, lanes)
+}
+
+/// A factor x × r of a normalised vector, by what r is.
+fn normalised_parts(f: &Function, v: Value) -> Option<(Value, Value)> {
+    let m = f.def_if(v, Opcode::Fmul)?;
+    [(0, 1), (1, 0)].into_iter().find(|(_, r)| f.def_if(m.args[*r], Opcode::Frsqrt).is_some()).map(|(x, r)| (m.args[x], m.args[r]))
+}
+
+fn is_normalised(f: &Function, lanes: &[Value]) -> bool {
+    let Some(parts) = lanes.iter().map(|v| normalised_parts(f, *v)).collect::<Option<Vec<_>>>() else { return false };
+    let r = parts[0].1;
+    let Some(q) = f.def_if(r, Opcode::Frsqrt).map(|d| d.args[0]) else { return false };
+    let squares = square_lanes(f, q);
+    parts.iter().all(|(x, s)| *s == r && squares.contains(&crate::select::root(f, *x, 0)))
+}
+
+/// 2 (n·l) n - l, or l - 2 (n·l) n, lane by lane.
+fn is_reflection(f: &Function, lanes: &[Value]) -> bool {
+    let lane = |v: &Value| {
+        let d = f.def_if(*v, Opcode::Fmad)?;
+        let minus = f.def_if(d.args[2], Opcode::Fneg).map(|n| n.args[0]);
+        // What all lanes share is the factor.
+        Some(([d.args[0], d.args[1]], minus.unwrap_or(d.args[2]), minus.is_some()))
     };
+    let Some(parts) = lanes.iter().map(lane).collect::<Option<Vec<_>>>() else { return false };
+    let (first, _, minus) = parts[0];
+    let Some(by) = first.into_iter().find(|v| parts.iter().all(|p| p.0.contains(v) && p.2 == minus)) else { return false };
+    let Some(m) = f.def_if(by, Opcode::Fmul) else { return false };
+    let twice = if minus { 2.0 } else { -2.0 };
+    let Some(dot) = [(0, 1), (1, 0)].into_iter().find(|(_, k)| splat_float(f, m.args[*k]) == Some(twice)).map(|(x, _)| m.args[x]) else {
+        return false;
+    };
+    let (n, l): (Vec<Value>, Vec<Value>) = parts.iter().map(|(p, l, _)| (if p[0] == by { p[1] } else { p[0] }, *l)).unzip();
+    let all = products(f, dot);
+    let meets = |x: Value, y: Value| all.contains(&(x, y)) || all.contains(&(y, x));
+    all.len() == n.len() && n.iter().zip(&l).all(|(x, y)| meets(*x, *y)) && is_normalised(f, &n) && is_normalised(f, &l)
+}
+
+/// Whether a value is the dot product of two vectors that are normalised, however their factors are exchanged.
+fn normalised_product(f: &Function, v: Value) -> bool {
     let mut vectors: Vec<(Value, Vec<Value>)> = Vec::new();
     let all = products(f, v);
     for (a, b) in &all {
-        let (Some(a), Some(b)) = (parts(*a), parts(*b)) else { return false };
+        let (Some(a), Some(b)) = (normalised_parts(f, *a), normalised_parts(f, *b)) else { return false };
         for (x, r) in [a, b] {
             match vectors.iter_mut().find(|(s, _)| *s == r) {
                 Some((_, xs)) => xs.push(x),

@@ -1,9 +1,9 @@
-//! Fetches in small arms of branches stand before the branch: with the fetches there they share a clause, and the arms become selects. A
-//! fetch that not every lane needs costs less than the clauses, jumps and waits of its own.
+//! Fetches in small arms of branches, of textures or from tables, stand before the branch: with the fetches there they share a clause,
+//! and the arms become selects. A fetch that not every lane needs costs less than the clauses, jumps and waits of its own.
 
 use retroshade_ir::analysis::Cfg;
 use retroshade_ir::passes::rewrite::{cost, is_speculatable};
-use retroshade_ir::{Block, Function, Inst, Opcode};
+use retroshade_ir::{Block, Function, Inst, InstData, Opcode};
 
 /// Fetches of both arms of a branch.
 const FETCHES: usize = 2;
@@ -17,9 +17,10 @@ pub fn run(func: &mut Function, limit: u32) -> bool {
     for b in cfg.rpo().iter().rev().copied() {
         let Some(arms) = arms(func, &cfg, b) else { continue };
         let code: Vec<Inst> = arms.iter().flat_map(|a| body(func, *a)).copied().collect();
-        let fetches = code.iter().filter(|i| func.insts[**i].op == Opcode::Tex).count();
-        let moves = |i: &Inst| is_speculatable(&func.insts[*i]) || func.insts[*i].op == Opcode::Tex;
-        let work: u32 = code.iter().filter(|i| func.insts[**i].op != Opcode::Tex).map(|i| cost(func, *i)).sum();
+        let fetches = code.iter().filter(|i| is_fetch(&func.insts[**i])).count();
+        // Nothing that moves writes, so a load finds the same before the branch.
+        let moves = |i: &Inst| is_speculatable(&func.insts[*i]) || is_fetch(&func.insts[*i]);
+        let work: u32 = code.iter().filter(|i| !is_fetch(&func.insts[**i])).map(|i| cost(func, *i)).sum();
         let join = func.successors(arms[0]).first().map_or(&[][..], |t| &func.blocks[t.block].params);
         let selects: u32 = join.iter().map(|p| u32::from(func.ty(*p).lanes)).sum();
         if fetches == 0 || fetches > FETCHES || work + selects > limit || !code.iter().all(moves) {
@@ -35,6 +36,11 @@ pub fn run(func: &mut Function, limit: u32) -> bool {
         changed = true;
     }
     changed
+}
+
+/// A sample, or a load by a computed index, which is within bounds by now.
+fn is_fetch(d: &InstData) -> bool {
+    d.op == Opcode::Tex || d.op == Opcode::LocalLoad && !d.args.is_empty()
 }
 
 /// A block's instructions but the one that ends it.

@@ -2,6 +2,7 @@
 //! each channel is an interval problem; quads move as one.
 
 pub mod coalesce;
+pub mod constants;
 pub mod deps;
 pub mod fit;
 pub mod liveness;

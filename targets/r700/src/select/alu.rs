@@ -108,6 +108,12 @@ impl<'a> Lower<'a> {
             pattern("compare", "a mask, where somebody reads it as one", &[Fcmp, Icmp], Lower::compare),
             pattern("inot.users", "a complement that its users take by themselves", &[Inot], Lower::complement_of_users),
             pattern("signs", "negation and absolute value: modifiers of operands", &[Fneg, Fabs], |l, i| l.lanes_of(i, Lower::signs)),
+            pattern(
+                "fadd.product",
+                "a sum with a product: MULADD rounds both, as the two operations do",
+                &[Fadd, Fsub],
+                Lower::summed_product,
+            ),
             pattern("fsub", "an addition of the negated operand", &[Fsub], |l, i| {
                 l.lanes_of(i, |l, d, lane| {
                     let (a, b) = (l.arg(d, 0, lane), l.arg(d, 1, lane));
@@ -208,6 +214,45 @@ impl<'a> Lower<'a> {
         self.emit(PLAIN[d.op as usize].unwrap_or(op2::NOP), &src)
     }
 
+    /// Takes the sum if each lane that is read has a term that is a product, read by nothing but sums. The passes before leave `precise`
+    /// ones apart; here both roundings stay.
+    fn summed_product(&mut self, i: Inst) -> Taken {
+        let d = self.data(i);
+        let r = d.results[0];
+        let lanes: SmallVec<[u8; 4]> = (0..self.func.ty(r).lanes).filter(|lane| self.used(r, *lane)).collect();
+        let found: Option<SmallVec<[[Opnd; 3]; 4]>> = lanes.iter().map(|lane| self.product_and_term(d, *lane)).collect();
+        let Some(found) = found else { return Ok(false) };
+        for (lane, src) in lanes.into_iter().zip(found) {
+            let o = self.emit(op3::MULADD_IEEE, &src);
+            self.set(r, lane, o);
+        }
+        Ok(true)
+    }
+
+    /// The factors of a product and the other term of a lane's sum.
+    fn product_and_term(&mut self, d: &InstData, lane: u8) -> Option<[Opnd; 3]> {
+        (0..2).find_map(|n| {
+            let v = d.args[n];
+            let [x, y] = self.product(v, if self.func.ty(v).lanes > 1 { lane } else { 0 })?;
+            let rest = self.arg(d, 1 - n, lane);
+            // What is subtracted is the second argument.
+            let minus = |o: Opnd, k: usize| if d.op == Opcode::Fsub && k == 1 { o.negated() } else { o };
+            let src = [minus(x, n), y, minus(rest, 1 - n)];
+            (!src.iter().any(|s| s.abs)).then_some(src)
+        })
+    }
+
+    /// The factors of a product in the current code that only sums read.
+    fn product(&self, v: Value, lane: u8) -> Option<[Opnd; 2]> {
+        let r = self.root(v, lane);
+        let sums = |i: &Inst| matches!(self.data(*i).op, Opcode::Fadd | Opcode::Fsub);
+        let o = self.values.get(&r).filter(|o| !o.modified() && self.uses[&r].iter().all(sums))?;
+        let w = o.as_web()?;
+        let op = &self.code[*self.defs.get(&w)?];
+        let [x, y] = op.src[..] else { return None };
+        (op.form == op2::MUL_IEEE && op.omod == 0 && !op.clamp && op.dst[..] == [w]).then_some([x, y])
+    }
+
     fn float_to_int(&mut self, d: &InstData, lane: u8) -> Opnd {
         use Opcode::*;
         let a = self.arg(d, 0, lane);
@@ -248,7 +293,8 @@ impl<'a> Lower<'a> {
             && !op.clamp
             && op.info().result == Number::Float
             && op.dst[0] == w
-            && op.store.is_none())
+            && op.store.is_none()
+            && !self.moved.iter().any(|m| m.2.as_web() == Some(w)))
         .then_some(k)
     }
 
@@ -273,9 +319,9 @@ impl<'a> Lower<'a> {
         let d = self.data(i);
         let r = d.results[0];
         let lanes: SmallVec<[u8; 4]> = (0..self.func.ty(r).lanes).filter(|lane| self.used(r, *lane)).collect();
-        let found: Option<SmallVec<[(usize, u8); 4]>> = lanes.iter().map(|lane| self.scale(d, *lane)).collect();
+        let found: Option<SmallVec<[(usize, u8, bool); 4]>> = lanes.iter().map(|lane| self.scale(d, *lane)).collect();
         let Some(found) = found else { return Ok(false) };
-        for (lane, (k, omod)) in lanes.into_iter().zip(found) {
+        for (lane, (k, omod, negated)) in lanes.into_iter().zip(found) {
             let op = &mut self.code[k];
             if op.form == op3::MULADD_IEEE {
                 op.form = [op.form, op3::MULADD_IEEE_M2, op3::MULADD_IEEE_M4, op3::MULADD_IEEE_D2][omod as usize];
@@ -283,17 +329,19 @@ impl<'a> Lower<'a> {
                 op.omod = omod;
             }
             let o = Opnd::web(op.dst[0]);
-            self.set(r, lane, o);
+            self.set(r, lane, if negated { o.negated() } else { o });
         }
         Ok(true)
     }
 
-    /// The operation that can scale its result by a lane's constant factor, and the output modifier that does.
-    fn scale(&mut self, d: &InstData, lane: u8) -> Option<(usize, u8)> {
+    /// The operation that can scale its result by a lane's constant factor, the output modifier that does, and whether the factor's sign
+    /// is left to who reads the product.
+    fn scale(&mut self, d: &InstData, lane: u8) -> Option<(usize, u8, bool)> {
         let bits = |o: Opnd| if let Place::Bits(b) = o.place { Some(b) } else { None };
         let src = [self.arg(d, 0, lane), self.arg(d, 1, lane)];
         (0..2).find_map(|n| {
-            let omod = match bits(src[1 - n])? {
+            let factor = bits(src[1 - n])?;
+            let omod = match factor & 0x7fff_ffff {
                 0x4000_0000 => 1,
                 0x4080_0000 => 2,
                 0x3f00_0000 => 3,
@@ -303,7 +351,7 @@ impl<'a> Lower<'a> {
             let k = self.producer(v, if self.func.ty(v).lanes > 1 { lane } else { 0 })?;
             let op = &self.code[k];
             let sum = op.form == op3::MULADD_IEEE && !self.abi.emulators;
-            (sum || !op.is_op3() && op.omod == 0 && op.form != op2::MOV).then_some((k, omod))
+            (sum || !op.is_op3() && op.omod == 0 && op.form != op2::MOV).then_some((k, omod, factor != factor & 0x7fff_ffff))
         })
     }
 

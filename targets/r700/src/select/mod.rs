@@ -7,8 +7,10 @@
 mod alu;
 mod cond;
 mod control;
+pub mod doubled;
 pub mod fetch;
 mod geometry;
+pub mod literals;
 mod memory;
 pub mod mir;
 mod output;
@@ -76,6 +78,8 @@ pub struct Lower<'a> {
     defs: HashMap<Web, usize>,
     /// Tuples made in the current piece of code: operands and where they were put.
     tuples: Vec<Tuple>,
+    /// Operands that moves of the current piece of code freed of their modifiers, what wrote them there, and the results.
+    moved: Vec<(Opnd, Option<usize>, Opnd)>,
     /// The last blocks of the loops around, which lead back.
     latches: Vec<Block>,
     /// Pieces of code that ended within the current block.
@@ -127,6 +131,7 @@ pub fn lower(module: &Module, func: &Function, tree: &Structure, abi: &Abi) -> R
         depth: 0,
         defs: HashMap::new(),
         tuples: Vec::new(),
+        moved: Vec::new(),
         latches: Vec::new(),
         pieces: Vec::new(),
         ring: None,
@@ -231,6 +236,7 @@ impl<'a> Lower<'a> {
     fn take_code(&mut self) -> Vec<Op> {
         self.defs.clear();
         self.tuples.clear();
+        self.moved.clear();
         std::mem::take(&mut self.code)
     }
 
@@ -268,9 +274,18 @@ impl<'a> Lower<'a> {
         src.iter().map(|s| if s.modified() && (!float || s.abs && op3) { self.plain(*s) } else { *s }).collect()
     }
 
-    /// The operand's value without modifiers, by a move if need be.
+    /// The operand's value without modifiers, by a move if need be; the same one for all that ask until the web changes.
     pub fn plain(&mut self, s: Opnd) -> Opnd {
-        if s.modified() { self.emit(op2::MOV, &[s]) } else { s }
+        if !s.modified() {
+            return s;
+        }
+        let made = s.as_web().and_then(|w| self.defs.get(&w)).copied();
+        if let Some((.., o)) = self.moved.iter().find(|(x, at, _)| *x == s && *at == made) {
+            return *o;
+        }
+        let o = self.emit(op2::MOV, &[s]);
+        self.moved.push((s, made, o));
+        o
     }
 
     /// The operand of a lane.
