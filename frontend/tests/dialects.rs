@@ -173,6 +173,36 @@ void main() {
 }
 
 #[test]
+fn old_names_of_texture_functions() {
+    // A function with a bias exists in fragment programs only, wherever its name stands.
+    from_glsl(
+        Stage::Vertex,
+        "#version 130\n#define shade(s, p) shadow2D(s, p).r\nin vec4 p;\nuniform sampler2DShadow s;\nvoid main() { gl_Position = p * shade(s, p.xyz); }",
+    );
+    from_glsl(
+        Stage::Fragment,
+        "uniform sampler1DShadow s;\nvoid main() { gl_FragColor = shadow1D(s, vec3(0.5), 1.0) + shadow1DProj(s, vec4(0.5)); }",
+    );
+    // Texels counted instead of a texture from 0 to 1.
+    let m = from_glsl(
+        Stage::Fragment,
+        "#extension GL_ARB_texture_rectangle : enable
+uniform sampler2DRect t;
+varying vec2 uv;
+void main() { gl_FragColor = texture2DRect(t, uv) + texture2DRectProj(t, vec3(uv, 2.0)); }
+",
+    );
+    let row = texture(4, 1, false, [1.0f32, 2.0, 4.0, 8.0].map(|x| [x.to_bits(); 4]).to_vec());
+    let lanes = vec![InvocationInputs { inputs: vec![words(&[2.5, 0.5])] }; 4];
+    let env = ShaderEnv { invocations: lanes, textures: vec![row], ..ShaderEnv::default() };
+    let r = interp::run(&m, &env, &Reference).expect("runs");
+    assert_eq!(floats(&r.invocations[0].outputs[0]), [6.0; 4]);
+    // What 3.30 deprecates is there.
+    let both = "#version 330\nuniform sampler2D t, u; in vec2 uv; out vec4 c;\nvoid main() { c = texture2D(t, uv) + texture(u, uv) + vec4(uint(uv.x)); }";
+    from_glsl(Stage::Fragment, both);
+}
+
+#[test]
 fn vertex_programs_sample_the_first_level() {
     let m = from_glsl(
         Stage::Vertex,
@@ -325,6 +355,10 @@ void main() { gl_FragColor = uv.xyxy; }
     let m = from_glsl(Stage::Fragment, three);
     assert_eq!(m.outputs.values().map(|o| &*o.name).collect::<Vec<_>>(), ["pc_fragColor"]);
     assert_eq!(m.inputs.values().map(|i| &*i.name).collect::<Vec<_>>(), ["uv"]);
+    // An element that only a macro names is one, too.
+    let three = "#define colour gl_FragData[0]\n#define normal gl_FragData[2]\nvoid main() { colour = vec4(1.0); normal = vec4(2.0); }";
+    let m = from_glsl(Stage::Fragment, three);
+    assert_eq!(m.outputs.values().map(|o| &*o.name).collect::<Vec<_>>(), ["gl_FragData[0]", "gl_FragData[2]"]);
     let two = "void main() { gl_FragData[0] = vec4(1.0); gl_FragData[1] = vec4(2.0); }";
     assert_eq!(from_glsl(Stage::Fragment, two).outputs.len(), 2);
 }

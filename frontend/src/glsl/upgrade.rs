@@ -171,19 +171,36 @@ fn compatibility(name: &str, stage: Stage) -> Option<(&'static str, &'static str
     })
 }
 
-/// Old texture functions that return a vector where today's return a number.
-const SHADOWS: &[(&str, &str)] = &[
-    ("shadow1D", "vec4 shadow1D(sampler1DShadow s, vec3 p) { return vec4(texture(s, p)); }"),
+/// Old texture functions that return a vector where today's return a number: everywhere, and with a bias in fragment programs.
+const SHADOWS: &[(&str, &str, &str)] = &[
+    (
+        "shadow1D",
+        "vec4 shadow1D(sampler1DShadow s, vec3 p) { return vec4(texture(s, p)); }",
+        "vec4 shadow1D(sampler1DShadow s, vec3 p, float b) { return vec4(texture(s, p, b)); }",
+    ),
     (
         "shadow2D",
-        "vec4 shadow2D(sampler2DShadow s, vec3 p) { return vec4(texture(s, p)); } \
-         vec4 shadow2D(sampler2DShadow s, vec3 p, float b) { return vec4(texture(s, p, b)); }",
+        "vec4 shadow2D(sampler2DShadow s, vec3 p) { return vec4(texture(s, p)); }",
+        "vec4 shadow2D(sampler2DShadow s, vec3 p, float b) { return vec4(texture(s, p, b)); }",
     ),
-    ("shadow2DProj", "vec4 shadow2DProj(sampler2DShadow s, vec4 p) { return vec4(textureProj(s, p)); }"),
-    ("shadow2DLod", "vec4 shadow2DLod(sampler2DShadow s, vec3 p, float l) { return vec4(textureLod(s, p, l)); }"),
-    ("shadow2DProjLod", "vec4 shadow2DProjLod(sampler2DShadow s, vec4 p, float l) { return vec4(textureProjLod(s, p, l)); }"),
-    ("shadow2DEXT", "float shadow2DEXT(sampler2DShadow s, vec3 p) { return texture(s, p); }"),
-    ("shadow2DProjEXT", "float shadow2DProjEXT(sampler2DShadow s, vec4 p) { return textureProj(s, p); }"),
+    (
+        "shadow1DProj",
+        "vec4 shadow1DProj(sampler1DShadow s, vec4 p) { return vec4(textureProj(s, p)); }",
+        "vec4 shadow1DProj(sampler1DShadow s, vec4 p, float b) { return vec4(textureProj(s, p, b)); }",
+    ),
+    (
+        "shadow2DProj",
+        "vec4 shadow2DProj(sampler2DShadow s, vec4 p) { return vec4(textureProj(s, p)); }",
+        "vec4 shadow2DProj(sampler2DShadow s, vec4 p, float b) { return vec4(textureProj(s, p, b)); }",
+    ),
+    ("shadow1DLod", "vec4 shadow1DLod(sampler1DShadow s, vec3 p, float l) { return vec4(textureLod(s, p, l)); }", ""),
+    ("shadow2DLod", "vec4 shadow2DLod(sampler2DShadow s, vec3 p, float l) { return vec4(textureLod(s, p, l)); }", ""),
+    ("shadow1DProjLod", "vec4 shadow1DProjLod(sampler1DShadow s, vec4 p, float l) { return vec4(textureProjLod(s, p, l)); }", ""),
+    ("shadow2DProjLod", "vec4 shadow2DProjLod(sampler2DShadow s, vec4 p, float l) { return vec4(textureProjLod(s, p, l)); }", ""),
+    ("shadow2DRect", "vec4 shadow2DRect(sampler2DRectShadow s, vec3 p) { return vec4(texture(s, p)); }", ""),
+    ("shadow2DRectProj", "vec4 shadow2DRectProj(sampler2DRectShadow s, vec4 p) { return vec4(textureProj(s, p)); }", ""),
+    ("shadow2DEXT", "float shadow2DEXT(sampler2DShadow s, vec3 p) { return texture(s, p); }", ""),
+    ("shadow2DProjEXT", "float shadow2DProjEXT(sampler2DShadow s, vec4 p) { return textureProj(s, p); }", ""),
 ];
 
 /// Symbols by which old programs ask for what 4.50 has anyway.
@@ -211,7 +228,7 @@ const LAST_COLOUR: &str = "gl_LastFragColorARM";
 /// Today's name of an old texture function with the same result.
 fn texture_function(name: &str) -> Option<&'static str> {
     let rest = name.strip_prefix("texture")?;
-    let rest = ["1D", "2D", "3D", "Cube"].iter().find_map(|d| rest.strip_prefix(d))?;
+    let rest = ["1D", "2DRect", "2D", "3D", "Cube"].iter().find_map(|d| rest.strip_prefix(d))?;
     let rest = rest.strip_suffix("EXT").or(rest.strip_suffix("ARB")).unwrap_or(rest);
     Some(match rest {
         "" => "texture",
@@ -285,7 +302,9 @@ impl Upgrade {
             return self.dialect.version.to_string().into();
         }
         if !self.dialect.is_old() {
-            return w.into();
+            // Drivers keep what 3.30 only deprecated. A texture of Vulkan's types is never called.
+            let old = if self.dialect.es || !next.trim_start().starts_with('(') { None } else { texture_function(w) };
+            return old.unwrap_or(w).into();
         }
         match w {
             // The program's own entry is called by one that reads the colour first.
@@ -489,9 +508,9 @@ impl Upgrade {
         if !self.blended.is_empty() {
             let _ = writeln!(out, "in vec4 {LAST_COLOUR};");
         }
-        for (_, text) in SHADOWS.iter().filter(|(name, _)| seen.contains(name) && !self.names.contains(*name)) {
-            out.push_str(text);
-            out.push('\n');
+        for (_, text, biased) in SHADOWS.iter().filter(|(name, ..)| seen.contains(name) && !self.names.contains(*name)) {
+            let biased = if self.stage == Stage::Fragment { biased } else { "" };
+            let _ = writeln!(out, "{text} {biased}");
         }
         if seen.contains("ftransform") && !self.names.contains("ftransform") {
             out.push_str("vec4 ftransform() { return gl_ModelViewProjectionMatrix * gl_Vertex; }\n");
@@ -541,10 +560,12 @@ fn blended(toks: &[Token<'_>]) -> Vec<String> {
     out
 }
 
-/// One more than the greatest constant index of an array.
+/// One more than the greatest constant index of an array, macros included.
 fn elements(name: &str, toks: &[Token<'_>]) -> u32 {
     let index = |w: &[Token<'_>]| if w[0].is(name) && w[1].is("[") && w[3].is("]") { w[2].text.parse::<u32>().ok() } else { None };
-    toks.windows(4).filter_map(index).max().unwrap_or(0).min(31) + 1
+    let greatest = |toks: &[Token<'_>]| toks.windows(4).filter_map(index).max();
+    let macros = toks.iter().filter(|t| t.kind == Kind::Directive).filter_map(|t| greatest(&tokens(&t.text[1..])));
+    macros.chain(greatest(toks)).max().unwrap_or(0).min(31) + 1
 }
 
 fn is_basic_type(name: &str) -> bool {

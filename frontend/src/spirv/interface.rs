@@ -566,7 +566,7 @@ impl<'m> Converter<'m> {
             io.unplaced = false;
             if says.location.is_none() && says.builtin.is_none() && !members_placed {
                 // The location of what the program before calls by this name, else the lowest free ones.
-                let before = if output { None } else { self.handed(&name) };
+                let before = if output { None } else { self.handed(&name, ty) };
                 let count = self.locations(ty);
                 says.location = Some(match before {
                     Some(l) => l,
@@ -590,10 +590,21 @@ impl<'m> Converter<'m> {
         Ok(())
     }
 
-    /// The location that the program before gave to an output of this name, or to the first element of an array of it.
-    fn handed(&self, name: &str) -> Option<u32> {
+    /// The location that the program before gave to an output of this name, or to the first part of one.
+    fn handed(&self, name: &str, ty: Ty) -> Option<u32> {
         let at = |n: &str| self.facts.varyings.iter().find(|v| v.0 == n).map(|v| v.1);
-        at(name).or_else(|| at(&format!("{name}[0]")))
+        let block = matches!(ty, Ty::Struct(id) if self.b.has(id, Decoration::Block));
+        let first = self.first_part(if block { "" } else { name }, ty);
+        at(name).or_else(|| at(&first)).or_else(|| at(&format!("{name}[0]")))
+    }
+
+    /// What the first part of an input or output is called.
+    fn first_part(&self, name: &str, ty: Ty) -> String {
+        match ty {
+            Ty::Struct(_) if ty.len(self.types) > 0 => self.first_part(&self.member_name(name, ty, 0), ty.child(self.types, 0)),
+            Ty::Matrix(..) | Ty::Array(_) => self.first_part(&format!("{name}[0]"), ty.child(self.types, 0)),
+            _ => name.to_string(),
+        }
     }
 
     fn is_builtin_block(&self, ty: Ty) -> bool {
