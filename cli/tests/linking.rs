@@ -55,6 +55,16 @@ fn what_nobody_writes_is_named() {
 }
 
 #[test]
+fn colours_of_the_compatibility_profile_have_two_names() {
+    let options = |stage, varyings| FrontOptions { stage: Some(stage), varyings, ..FrontOptions::default() };
+    let vertex = "void main() { gl_TexCoord[1] = gl_Vertex; gl_FrontColor = gl_Color; gl_FrontSecondaryColor = gl_SecondaryColor; gl_Position = ftransform(); }";
+    let v = glsl("c.vert", vertex, &options(Stage::Vertex, Vec::new())).unwrap_or_else(|e| panic!("{e}"));
+    let fragment = "void main() { gl_FragColor = gl_Color * gl_TexCoord[1] + gl_SecondaryColor; }";
+    let f = glsl("c.frag", fragment, &options(Stage::Fragment, link::varyings(&v))).unwrap_or_else(|e| panic!("{e}"));
+    assert!(link::check(&v, &f).is_empty(), "{:?}", link::check(&v, &f));
+}
+
+#[test]
 fn structures_and_blocks_are_matched_by_their_first_part() {
     let load = |stage: Stage, text: &str, varyings: Vec<(String, u32)>| {
         let options = FrontOptions { stage: Some(stage), varyings, ..FrontOptions::default() };

@@ -173,6 +173,16 @@ void main() {
 }
 
 #[test]
+fn words_that_became_reserved_and_functions_that_need_asking() {
+    let text = "#version 110\nvoid main() { float lowp = 1.0; vec2 precision = vec2(lowp); gl_FragColor = precision.xyxy; }";
+    assert_eq!(floats(&run(&from_glsl(Stage::Fragment, text), Vec::new(), Vec::new())[0]), [1.0; 4]);
+    let text = "#version 130\n#extension GL_EXT_shader_integer_mix : require\nout vec4 c;\nvoid main() { c = vec4(mix(3, 5, true)); }";
+    assert_eq!(floats(&run(&from_glsl(Stage::Fragment, text), Vec::new(), Vec::new())[0]), [5.0; 4]);
+    let text = "#version 150\n#extension GL_ARB_derivative_control : enable\nin vec4 v; out vec4 c;\nvoid main() { c = dFdxCoarse(v) + fwidthFine(v); }";
+    from_glsl(Stage::Fragment, text);
+}
+
+#[test]
 fn old_names_of_texture_functions() {
     // A function with a bias exists in fragment programs only, wherever its name stands.
     from_glsl(

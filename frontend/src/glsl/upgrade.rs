@@ -93,6 +93,10 @@ const KNOWN: &[u32] = &[100, 110, 120, 130, 140, 150, 300, 310, 320, 330, 400, 4
 
 /// Words of Vulkan's GLSL and the first versions of OpenGL's and OpenGL ES's that reserve them (0: none).
 const WORDS: &[(&str, u32, u32)] = &[
+    ("lowp", 130, 100),
+    ("mediump", 130, 100),
+    ("highp", 130, 100),
+    ("precision", 130, 100),
     ("invariant", 120, 100),
     ("centroid", 120, 300),
     ("flat", 130, 300),
@@ -222,6 +226,9 @@ const SYMBOLS: &[&str] = &[
     "GL_ARM_shader_framebuffer_fetch",
 ];
 
+/// Extensions of old texts whose functions later versions have only on request.
+const ASKED: &[&str] = &["GL_EXT_shader_integer_mix", "GL_ARB_derivative_control"];
+
 /// The frame buffer's colour in a program that reads it under another name.
 const LAST_COLOUR: &str = "gl_LastFragColorARM";
 
@@ -316,6 +323,7 @@ impl Upgrade {
             // Versions before 4.20 have them built in, of another size.
             "gl_FragColor" | "gl_FragData" if self.stage == Stage::Fragment => format!("{PREFIX}{w}").into(),
             "gl_FragDepthEXT" => "gl_FragDepth".into(),
+            "gl_InstanceIDARB" | "gl_InstanceIDEXT" => "gl_InstanceID".into(),
             // Before there was a function of this name it was a favourite for samplers.
             "texture" if self.dialect.lacks(130, 300) && !next.trim_start().starts_with('(') => format!("{PREFIX}{w}").into(),
             _ => texture_function(w).map_or(w.into(), Into::into),
@@ -438,6 +446,11 @@ impl Upgrade {
         }
         if d.is_old() {
             out.push_str("#extension GL_EXT_spirv_intrinsics : enable\n#undef VULKAN\n");
+            let extensions =
+                || toks.iter().filter_map(directive).filter(|(name, _)| *name == "extension").map(|(_, rest)| rest.trim_start());
+            for extension in ASKED.iter().filter(|e| extensions().any(|rest| rest.starts_with(**e))) {
+                let _ = writeln!(out, "#extension {extension} : enable");
+            }
             if d.es {
                 out.push_str("#define GL_ES 1\n#define GL_FRAGMENT_PRECISION_HIGH 1\n");
             } else if d.version >= 150 {

@@ -593,6 +593,12 @@ impl<'m> Converter<'m> {
     /// The location that the program before gave to an output of this name, or to the first part of one.
     fn handed(&self, name: &str, ty: Ty) -> Option<u32> {
         let at = |n: &str| self.facts.varyings.iter().find(|v| v.0 == n).map(|v| v.1);
+        // What the fragment program calls a colour is that of the side one looks at.
+        let name = match name {
+            "gl_Color" => "gl_FrontColor",
+            "gl_SecondaryColor" => "gl_FrontSecondaryColor",
+            _ => name,
+        };
         let block = matches!(ty, Ty::Struct(id) if self.b.has(id, Decoration::Block));
         let first = self.first_part(if block { "" } else { name }, ty);
         at(name).or_else(|| at(&first)).or_else(|| at(&format!("{name}[0]")))
