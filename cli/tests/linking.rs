@@ -62,10 +62,16 @@ fn colours_of_the_compatibility_profile_have_two_names() {
     let fragment = "void main() { gl_FragColor = gl_Color * gl_TexCoord[1] + gl_SecondaryColor; }";
     let f = glsl("c.frag", fragment, &options(Stage::Fragment, link::varyings(&v))).unwrap_or_else(|e| panic!("{e}"));
     assert!(link::check(&v, &f).is_empty(), "{:?}", link::check(&v, &f));
+    // An array that is longer here than there does not take what stands behind it there.
+    let vertex = "varying vec4 gl_TexCoord[2]; varying vec4 tint; void main() { gl_TexCoord[1] = tint = gl_Position = gl_Vertex; }";
+    let v = glsl("d.vert", vertex, &options(Stage::Vertex, Vec::new())).unwrap_or_else(|e| panic!("{e}"));
+    let fragment = "varying vec4 gl_TexCoord[3]; varying vec4 tint; void main() { gl_FragColor = gl_TexCoord[1] * tint; }";
+    let f = glsl("d.frag", fragment, &options(Stage::Fragment, link::varyings(&v))).unwrap_or_else(|e| panic!("{e}"));
+    assert!(link::check(&v, &f).is_empty(), "{:?}", link::check(&v, &f));
 }
 
 #[test]
-fn structures_and_blocks_are_matched_by_their_first_part() {
+fn structures_and_blocks_are_matched_part_by_part() {
     let load = |stage: Stage, text: &str, varyings: Vec<(String, u32)>| {
         let options = FrontOptions { stage: Some(stage), varyings, ..FrontOptions::default() };
         glsl("s", text, &options).unwrap_or_else(|e| panic!("{e}"))

@@ -173,6 +173,26 @@ void main() {
 }
 
 #[test]
+fn state_of_the_compatibility_profile() {
+    let m = from_glsl(
+        Stage::Vertex,
+        "float near(gl_LightSourceParameters l, vec4 p) { return 1.0 / (l.constantAttenuation + l.linearAttenuation * distance(l.position, p)); }
+void main() {
+    gl_ClipVertex = gl_Vertex;
+    gl_FrontColor = gl_FrontMaterial.emission + gl_FrontLightProduct[1].diffuse * near(gl_LightSource[0], gl_Vertex);
+    gl_FogFragCoord = (gl_Fog.end - gl_Vertex.z) * gl_Fog.scale + float(gl_MaxLights);
+    gl_Position = gl_Vertex;
+}
+",
+    );
+    let names = uniform_names(&m);
+    for wanted in ["gl_FrontMaterial.emission", "gl_Fog.end", "gl_LightSource[0].position", "gl_FrontLightProduct[1].diffuse"] {
+        assert!(names.contains(&wanted), "{names:?}");
+    }
+    assert!(!names.contains(&"gl_LightSource[1].position"), "{names:?}");
+}
+
+#[test]
 fn words_that_became_reserved_and_functions_that_need_asking() {
     let text = "#version 110\nvoid main() { float lowp = 1.0; vec2 precision = vec2(lowp); gl_FragColor = precision.xyxy; }";
     assert_eq!(floats(&run(&from_glsl(Stage::Fragment, text), Vec::new(), Vec::new())[0]), [1.0; 4]);
@@ -365,10 +385,10 @@ void main() { gl_FragColor = uv.xyxy; }
     let m = from_glsl(Stage::Fragment, three);
     assert_eq!(m.outputs.values().map(|o| &*o.name).collect::<Vec<_>>(), ["pc_fragColor"]);
     assert_eq!(m.inputs.values().map(|i| &*i.name).collect::<Vec<_>>(), ["uv"]);
-    // An element that only a macro names is one, too.
+    // So does what a macro names.
     let three = "#define colour gl_FragData[0]\n#define normal gl_FragData[2]\nvoid main() { colour = vec4(1.0); normal = vec4(2.0); }";
     let m = from_glsl(Stage::Fragment, three);
-    assert_eq!(m.outputs.values().map(|o| &*o.name).collect::<Vec<_>>(), ["gl_FragData[0]", "gl_FragData[2]"]);
+    assert_eq!(m.outputs.values().map(|o| &*o.name).collect::<Vec<_>>(), ["gl_FragData[0]", "gl_FragData[1]", "gl_FragData[2]"]);
     let two = "void main() { gl_FragData[0] = vec4(1.0); gl_FragData[1] = vec4(2.0); }";
     assert_eq!(from_glsl(Stage::Fragment, two).outputs.len(), 2);
 }

@@ -171,9 +171,44 @@ fn compatibility(name: &str, stage: Stage) -> Option<(&'static str, &'static str
         | "gl_ModelViewMatrixInverseTranspose" => ("uniform", "mat4", 0),
         "gl_NormalMatrix" => ("uniform", "mat3", 0),
         "gl_TextureMatrix" => ("uniform", "mat4", 8),
+        "gl_ClipPlane" => ("uniform", "vec4", 6),
+        "gl_TextureEnvColor" => ("uniform", "vec4", 8),
+        "gl_NormalScale" => ("uniform", "float", 0),
+        // Clipping by planes belongs to the machine.
+        "gl_ClipVertex" if vertex => ("", "vec4", 0),
+        "gl_Fog" => ("uniform", "gl_FogParameters", 0),
+        "gl_Point" => ("uniform", "gl_PointParameters", 0),
+        "gl_LightModel" => ("uniform", "gl_LightModelParameters", 0),
+        "gl_LightSource" => ("uniform", "gl_LightSourceParameters", LIGHTS),
+        "gl_FrontMaterial" | "gl_BackMaterial" => ("uniform", "gl_MaterialParameters", 0),
+        "gl_FrontLightModelProduct" | "gl_BackLightModelProduct" => ("uniform", "gl_LightModelProducts", 0),
+        "gl_FrontLightProduct" | "gl_BackLightProduct" => ("uniform", "gl_LightProducts", LIGHTS),
+        "gl_MaxLights" | "gl_MaxTextureUnits" | "gl_MaxTextureCoords" => ("const", "int", LIGHTS),
         _ => return None,
     })
 }
+
+/// Lights, and what else there are eight of.
+const LIGHTS: u32 = 8;
+
+/// Structures of the compatibility profile.
+const STRUCTURES: &[(&str, &str)] = &[
+    ("gl_FogParameters", "vec4 color; float density, start, end, scale;"),
+    (
+        "gl_PointParameters",
+        "float size, sizeMin, sizeMax, fadeThresholdSize, distanceConstantAttenuation, distanceLinearAttenuation, \
+         distanceQuadraticAttenuation;",
+    ),
+    ("gl_LightModelParameters", "vec4 ambient;"),
+    (
+        "gl_LightSourceParameters",
+        "vec4 ambient, diffuse, specular, position, halfVector; vec3 spotDirection; float spotExponent, spotCutoff, spotCosCutoff, \
+         constantAttenuation, linearAttenuation, quadraticAttenuation;",
+    ),
+    ("gl_MaterialParameters", "vec4 emission, ambient, diffuse, specular; float shininess;"),
+    ("gl_LightModelProducts", "vec4 sceneColor;"),
+    ("gl_LightProducts", "vec4 ambient, diffuse, specular;"),
+];
 
 /// Old texture functions that return a vector where today's return a number: everywhere, and with a bias in fragment programs.
 const SHADOWS: &[(&str, &str, &str)] = &[
@@ -326,6 +361,7 @@ impl Upgrade {
             "gl_InstanceIDARB" | "gl_InstanceIDEXT" => "gl_InstanceID".into(),
             // Before there was a function of this name it was a favourite for samplers.
             "texture" if self.dialect.lacks(130, 300) && !next.trim_start().starts_with('(') => format!("{PREFIX}{w}").into(),
+            _ if STRUCTURES.iter().any(|(name, _)| *name == w) => format!("{PREFIX}{w}").into(),
             _ => texture_function(w).map_or(w.into(), Into::into),
         }
     }
@@ -491,6 +527,10 @@ impl Upgrade {
         if seen.contains("ftransform") {
             words.extend(["gl_ModelViewProjectionMatrix", "gl_Vertex"].into_iter().filter(|w| !seen.contains(w)).map(|w| (w, false)));
         }
+        let of_state = |ty: &str| words.iter().any(|(w, _)| *w == ty || compatibility(w, self.stage).is_some_and(|c| c.1 == ty));
+        for (name, members) in STRUCTURES.iter().filter(|(name, _)| of_state(name)) {
+            let _ = writeln!(out, "struct {PREFIX}{name} {{ {members} }};");
+        }
         let direction = if self.stage == Stage::Vertex { "out" } else { "in" };
         for (word, declared) in &words {
             match *word {
@@ -512,8 +552,14 @@ impl Upgrade {
                 }
                 _ => {
                     if let Some((storage, ty, count)) = compatibility(word, self.stage) {
-                        let array = if count > 0 { format!("[{count}]") } else { String::new() };
-                        let _ = writeln!(out, "{storage} {ty} {word}{array};");
+                        let prefix = if STRUCTURES.iter().any(|(name, _)| *name == ty) { PREFIX } else { "" };
+                        let behind = match (storage, count) {
+                            ("const", n) => format!(" = {n}"),
+                            (_, 0) => String::new(),
+                            // No more than the text looks at, where that can be told.
+                            _ => format!("[{}]", if prefix.is_empty() { count } else { named_elements(word, toks, count) }),
+                        };
+                        let _ = writeln!(out, "{storage} {prefix}{ty} {word}{behind};");
                     }
                 }
             }
@@ -579,6 +625,14 @@ fn elements(name: &str, toks: &[Token<'_>]) -> u32 {
     let greatest = |toks: &[Token<'_>]| toks.windows(4).filter_map(index).max();
     let macros = toks.iter().filter(|t| t.kind == Kind::Directive).filter_map(|t| greatest(&tokens(&t.text[1..])));
     macros.chain(greatest(toks)).max().unwrap_or(0).min(31) + 1
+}
+
+/// Elements of an array: one more than the greatest index, or `all` where one is not constant.
+fn named_elements(name: &str, toks: &[Token<'_>], all: u32) -> u32 {
+    let constant = |w: &[Token<'_>]| !w[0].is(name) || w[1].is("[") && w[2].text.parse::<u32>().is_ok() && w[3].is("]");
+    let known = |toks: &[Token<'_>]| toks.windows(4).all(constant);
+    let macros = toks.iter().filter(|t| t.kind == Kind::Directive).all(|t| !t.text.contains(name));
+    if macros && known(toks) { elements(name, toks).min(all) } else { all }
 }
 
 fn is_basic_type(name: &str) -> bool {
