@@ -55,6 +55,49 @@ fn what_nobody_writes_is_named() {
 }
 
 #[test]
+fn colours_of_the_compatibility_profile_have_two_names() {
+    let options = |stage, varyings| FrontOptions { stage: Some(stage), varyings, ..FrontOptions::default() };
+    let vertex = "void main() { gl_TexCoord[1] = gl_Vertex; gl_FrontColor = gl_Color; gl_FrontSecondaryColor = gl_SecondaryColor; gl_Position = ftransform(); }";
+    let v = glsl("c.vert", vertex, &options(Stage::Vertex, Vec::new())).unwrap_or_else(|e| panic!("{e}"));
+    let fragment = "void main() { gl_FragColor = gl_Color * gl_TexCoord[1] + gl_SecondaryColor; }";
+    let f = glsl("c.frag", fragment, &options(Stage::Fragment, link::varyings(&v))).unwrap_or_else(|e| panic!("{e}"));
+    assert!(link::check(&v, &f).is_empty(), "{:?}", link::check(&v, &f));
+    // An array that is longer here than there does not take what stands behind it there.
+    let vertex = "varying vec4 gl_TexCoord[2]; varying vec4 tint; void main() { gl_TexCoord[1] = tint = gl_Position = gl_Vertex; }";
+    let v = glsl("d.vert", vertex, &options(Stage::Vertex, Vec::new())).unwrap_or_else(|e| panic!("{e}"));
+    let fragment = "varying vec4 gl_TexCoord[3]; varying vec4 tint; void main() { gl_FragColor = gl_TexCoord[1] * tint; }";
+    let f = glsl("d.frag", fragment, &options(Stage::Fragment, link::varyings(&v))).unwrap_or_else(|e| panic!("{e}"));
+    assert!(link::check(&v, &f).is_empty(), "{:?}", link::check(&v, &f));
+}
+
+#[test]
+fn structures_and_blocks_are_matched_part_by_part() {
+    let load = |stage: Stage, text: &str, varyings: Vec<(String, u32)>| {
+        let options = FrontOptions { stage: Some(stage), varyings, ..FrontOptions::default() };
+        glsl("s", text, &options).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let shared = "#version 330\nstruct Inner { mat2 turn[2]; vec3 shift; }; struct Light { Inner where; float power; };\n";
+    let vertex = format!(
+        "{shared}in vec4 p; out vec4 tint; out Light lights[2]; out Surface {{ vec2 uv; vec3 normal; }} surface;
+        void main() {{
+            gl_Position = p; tint = p.wzyx; surface.uv = p.xy; surface.normal = p.yzw;
+            for (int n = 0; n < 2; n++) lights[n] = Light(Inner(mat2[2](mat2(p.x), mat2(p.y)), p.xyz), p.w);
+        }}"
+    );
+    let fragment = format!(
+        "{shared}in Surface {{ vec2 uv; vec3 normal; }} seen; in Light lights[2]; in vec4 tint; out vec4 c;
+        void main() {{ c = tint * vec4(seen.uv, seen.normal.z, lights[1].power) + vec4(lights[0].where.turn[1][1], lights[1].where.shift.zz); }}"
+    );
+    let v = load(Stage::Vertex, &vertex, Vec::new());
+    let f = load(Stage::Fragment, &fragment, link::varyings(&v));
+    assert!(link::check(&v, &f).is_empty(), "{:?}", link::check(&v, &f));
+    for d in f.inputs.values() {
+        let written = v.outputs.values().find(|o| o.name == d.name).map(|o| o.binding);
+        assert_eq!(written, Some(d.binding), "`{}`", d.name);
+    }
+}
+
+#[test]
 fn wgsl_is_matched_by_location() {
     let text = "struct V { @builtin(position) p: vec4<f32>, @location(1) a: vec4<f32> }
         @vertex fn vs() -> V { var v: V; return v; }

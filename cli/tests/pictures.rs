@@ -58,6 +58,7 @@ const UNIFORMS: &str = "#version 330\nuniform float iTime; uniform vec2 u_resolu
 fn a_program_alone_is_enough() {
     let f = Folder::new("alone");
     std::fs::write(f.0.join("all.frag"), UNIFORMS).unwrap();
+    f.refuses(&["all.vert"], 2, "is a vertex program by its name");
     let said = f.draws(&["all.frag"]);
     for part in
         ["note[R0008]", "iTime = 0", "u_resolution = [256.0,256.0]", "paper = a test pattern", "mouse = [0,0]", "note[R0009]", "all.png"]

@@ -173,6 +173,68 @@ void main() {
 }
 
 #[test]
+fn state_of_the_compatibility_profile() {
+    let m = from_glsl(
+        Stage::Vertex,
+        "float near(gl_LightSourceParameters l, vec4 p) { return 1.0 / (l.constantAttenuation + l.linearAttenuation * distance(l.position, p)); }
+void main() {
+    gl_ClipVertex = gl_Vertex;
+    gl_FrontColor = gl_FrontMaterial.emission + gl_FrontLightProduct[1].diffuse * near(gl_LightSource[0], gl_Vertex);
+    gl_FogFragCoord = (gl_Fog.end - gl_Vertex.z) * gl_Fog.scale + float(gl_MaxLights);
+    gl_Position = gl_Vertex;
+}
+",
+    );
+    let names = uniform_names(&m);
+    for wanted in ["gl_FrontMaterial.emission", "gl_Fog.end", "gl_LightSource[].position", "gl_FrontLightProduct[].diffuse"] {
+        assert!(names.contains(&wanted), "{names:?}");
+    }
+    // As many elements as the text looks at.
+    let elements = |name: &str| m.uniforms.values().find(|u| u.name == name).and_then(|u| Some(u.dims.first()?.count));
+    assert_eq!((elements("gl_LightSource[].position"), elements("gl_FrontLightProduct[].diffuse")), (Some(1), Some(2)));
+}
+
+#[test]
+fn words_that_became_reserved_and_functions_that_need_asking() {
+    let text = "#version 110\nvoid main() { float lowp = 1.0; vec2 precision = vec2(lowp); gl_FragColor = precision.xyxy; }";
+    assert_eq!(floats(&run(&from_glsl(Stage::Fragment, text), Vec::new(), Vec::new())[0]), [1.0; 4]);
+    let text = "#version 130\n#extension GL_EXT_shader_integer_mix : require\nout vec4 c;\nvoid main() { c = vec4(mix(3, 5, true)); }";
+    assert_eq!(floats(&run(&from_glsl(Stage::Fragment, text), Vec::new(), Vec::new())[0]), [5.0; 4]);
+    let text = "#version 150\n#extension GL_ARB_derivative_control : enable\nin vec4 v; out vec4 c;\nvoid main() { c = dFdxCoarse(v) + fwidthFine(v); }";
+    from_glsl(Stage::Fragment, text);
+}
+
+#[test]
+fn old_names_of_texture_functions() {
+    // A function with a bias exists in fragment programs only, wherever its name stands.
+    from_glsl(
+        Stage::Vertex,
+        "#version 130\n#define shade(s, p) shadow2D(s, p).r\nin vec4 p;\nuniform sampler2DShadow s;\nvoid main() { gl_Position = p * shade(s, p.xyz); }",
+    );
+    from_glsl(
+        Stage::Fragment,
+        "uniform sampler1DShadow s;\nvoid main() { gl_FragColor = shadow1D(s, vec3(0.5), 1.0) + shadow1DProj(s, vec4(0.5)); }",
+    );
+    // Texels counted instead of a texture from 0 to 1.
+    let m = from_glsl(
+        Stage::Fragment,
+        "#extension GL_ARB_texture_rectangle : enable
+uniform sampler2DRect t;
+varying vec2 uv;
+void main() { gl_FragColor = texture2DRect(t, uv) + texture2DRectProj(t, vec3(uv, 2.0)); }
+",
+    );
+    let row = texture(4, 1, false, [1.0f32, 2.0, 4.0, 8.0].map(|x| [x.to_bits(); 4]).to_vec());
+    let lanes = vec![InvocationInputs { inputs: vec![words(&[2.5, 0.5])] }; 4];
+    let env = ShaderEnv { invocations: lanes, textures: vec![row], ..ShaderEnv::default() };
+    let r = interp::run(&m, &env, &Reference).expect("runs");
+    assert_eq!(floats(&r.invocations[0].outputs[0]), [6.0; 4]);
+    // What 3.30 deprecates is there.
+    let both = "#version 330\nuniform sampler2D t, u; in vec2 uv; out vec4 c;\nvoid main() { c = texture2D(t, uv) + texture(u, uv) + vec4(uint(uv.x)); }";
+    from_glsl(Stage::Fragment, both);
+}
+
+#[test]
 fn vertex_programs_sample_the_first_level() {
     let m = from_glsl(
         Stage::Vertex,
@@ -325,6 +387,10 @@ void main() { gl_FragColor = uv.xyxy; }
     let m = from_glsl(Stage::Fragment, three);
     assert_eq!(m.outputs.values().map(|o| &*o.name).collect::<Vec<_>>(), ["pc_fragColor"]);
     assert_eq!(m.inputs.values().map(|i| &*i.name).collect::<Vec<_>>(), ["uv"]);
+    // So does what a macro names.
+    let three = "#define colour gl_FragData[0]\n#define normal gl_FragData[2]\nvoid main() { colour = vec4(1.0); normal = vec4(2.0); }";
+    let m = from_glsl(Stage::Fragment, three);
+    assert_eq!(m.outputs.values().map(|o| &*o.name).collect::<Vec<_>>(), ["gl_FragData[0]", "gl_FragData[1]", "gl_FragData[2]"]);
     let two = "void main() { gl_FragData[0] = vec4(1.0); gl_FragData[1] = vec4(2.0); }";
     assert_eq!(from_glsl(Stage::Fragment, two).outputs.len(), 2);
 }

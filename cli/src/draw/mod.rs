@@ -10,6 +10,7 @@ use crate::report::{self, Failure};
 use given::varyings;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
+use retroshade::Language;
 use retroshade::ir::{Module, Reference, ShaderEnv, ShaderResult, Stage, interp};
 use retroshade::render::{Camera, Given, Image, Mesh, Picture, animation, colour_output, fragment_image, mesh_image, sheet};
 use std::collections::BTreeMap;
@@ -190,6 +191,12 @@ pub fn render(a: &RenderArgs, format: MessageFormat) -> Result<(), Failure> {
     let size = size(a)?;
     if a.files.len() > 1 && a.mesh.is_none() {
         return Err(Failure::usage("two programs need --mesh (triangle, quad, cube, sphere, or a model's file)"));
+    }
+    let last = a.files.last().and_then(|f| Some((f, Language::of_path(f)?.1?))).filter(|l| l.1 != Stage::Fragment);
+    if let Some((file, stage)) = last {
+        let message =
+            format!("{} is a {} program by its name: a picture is drawn by a fragment program", files::display(file), stage.name());
+        return Err(Failure::usage(message));
     }
     if a.mesh.is_some() && !a.varying.is_empty() {
         return Err(Failure::usage("--varying is for a fragment program alone; with --mesh the vertex program says what its inputs hold"));

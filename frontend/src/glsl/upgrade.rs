@@ -93,6 +93,10 @@ const KNOWN: &[u32] = &[100, 110, 120, 130, 140, 150, 300, 310, 320, 330, 400, 4
 
 /// Words of Vulkan's GLSL and the first versions of OpenGL's and OpenGL ES's that reserve them (0: none).
 const WORDS: &[(&str, u32, u32)] = &[
+    ("lowp", 130, 100),
+    ("mediump", 130, 100),
+    ("highp", 130, 100),
+    ("precision", 130, 100),
     ("invariant", 120, 100),
     ("centroid", 120, 300),
     ("flat", 130, 300),
@@ -167,23 +171,75 @@ fn compatibility(name: &str, stage: Stage) -> Option<(&'static str, &'static str
         | "gl_ModelViewMatrixInverseTranspose" => ("uniform", "mat4", 0),
         "gl_NormalMatrix" => ("uniform", "mat3", 0),
         "gl_TextureMatrix" => ("uniform", "mat4", 8),
+        "gl_ClipPlane" => ("uniform", "vec4", 6),
+        "gl_TextureEnvColor" => ("uniform", "vec4", 8),
+        "gl_NormalScale" => ("uniform", "float", 0),
+        // Clipping by planes belongs to the machine.
+        "gl_ClipVertex" if vertex => ("", "vec4", 0),
+        "gl_Fog" => ("uniform", "gl_FogParameters", 0),
+        "gl_Point" => ("uniform", "gl_PointParameters", 0),
+        "gl_LightModel" => ("uniform", "gl_LightModelParameters", 0),
+        "gl_LightSource" => ("uniform", "gl_LightSourceParameters", LIGHTS),
+        "gl_FrontMaterial" | "gl_BackMaterial" => ("uniform", "gl_MaterialParameters", 0),
+        "gl_FrontLightModelProduct" | "gl_BackLightModelProduct" => ("uniform", "gl_LightModelProducts", 0),
+        "gl_FrontLightProduct" | "gl_BackLightProduct" => ("uniform", "gl_LightProducts", LIGHTS),
+        "gl_MaxLights" | "gl_MaxTextureUnits" | "gl_MaxTextureCoords" => ("const", "int", LIGHTS),
         _ => return None,
     })
 }
 
-/// Old texture functions that return a vector where today's return a number.
-const SHADOWS: &[(&str, &str)] = &[
-    ("shadow1D", "vec4 shadow1D(sampler1DShadow s, vec3 p) { return vec4(texture(s, p)); }"),
+/// Lights, and what else there are eight of.
+const LIGHTS: u32 = 8;
+
+/// Structures of the compatibility profile.
+const STRUCTURES: &[(&str, &str)] = &[
+    ("gl_FogParameters", "vec4 color; float density, start, end, scale;"),
+    (
+        "gl_PointParameters",
+        "float size, sizeMin, sizeMax, fadeThresholdSize, distanceConstantAttenuation, distanceLinearAttenuation, \
+         distanceQuadraticAttenuation;",
+    ),
+    ("gl_LightModelParameters", "vec4 ambient;"),
+    (
+        "gl_LightSourceParameters",
+        "vec4 ambient, diffuse, specular, position, halfVector; vec3 spotDirection; float spotExponent, spotCutoff, spotCosCutoff, \
+         constantAttenuation, linearAttenuation, quadraticAttenuation;",
+    ),
+    ("gl_MaterialParameters", "vec4 emission, ambient, diffuse, specular; float shininess;"),
+    ("gl_LightModelProducts", "vec4 sceneColor;"),
+    ("gl_LightProducts", "vec4 ambient, diffuse, specular;"),
+];
+
+/// Old texture functions that return a vector where today's return a number: everywhere, and with a bias in fragment programs.
+const SHADOWS: &[(&str, &str, &str)] = &[
+    (
+        "shadow1D",
+        "vec4 shadow1D(sampler1DShadow s, vec3 p) { return vec4(texture(s, p)); }",
+        "vec4 shadow1D(sampler1DShadow s, vec3 p, float b) { return vec4(texture(s, p, b)); }",
+    ),
     (
         "shadow2D",
-        "vec4 shadow2D(sampler2DShadow s, vec3 p) { return vec4(texture(s, p)); } \
-         vec4 shadow2D(sampler2DShadow s, vec3 p, float b) { return vec4(texture(s, p, b)); }",
+        "vec4 shadow2D(sampler2DShadow s, vec3 p) { return vec4(texture(s, p)); }",
+        "vec4 shadow2D(sampler2DShadow s, vec3 p, float b) { return vec4(texture(s, p, b)); }",
     ),
-    ("shadow2DProj", "vec4 shadow2DProj(sampler2DShadow s, vec4 p) { return vec4(textureProj(s, p)); }"),
-    ("shadow2DLod", "vec4 shadow2DLod(sampler2DShadow s, vec3 p, float l) { return vec4(textureLod(s, p, l)); }"),
-    ("shadow2DProjLod", "vec4 shadow2DProjLod(sampler2DShadow s, vec4 p, float l) { return vec4(textureProjLod(s, p, l)); }"),
-    ("shadow2DEXT", "float shadow2DEXT(sampler2DShadow s, vec3 p) { return texture(s, p); }"),
-    ("shadow2DProjEXT", "float shadow2DProjEXT(sampler2DShadow s, vec4 p) { return textureProj(s, p); }"),
+    (
+        "shadow1DProj",
+        "vec4 shadow1DProj(sampler1DShadow s, vec4 p) { return vec4(textureProj(s, p)); }",
+        "vec4 shadow1DProj(sampler1DShadow s, vec4 p, float b) { return vec4(textureProj(s, p, b)); }",
+    ),
+    (
+        "shadow2DProj",
+        "vec4 shadow2DProj(sampler2DShadow s, vec4 p) { return vec4(textureProj(s, p)); }",
+        "vec4 shadow2DProj(sampler2DShadow s, vec4 p, float b) { return vec4(textureProj(s, p, b)); }",
+    ),
+    ("shadow1DLod", "vec4 shadow1DLod(sampler1DShadow s, vec3 p, float l) { return vec4(textureLod(s, p, l)); }", ""),
+    ("shadow2DLod", "vec4 shadow2DLod(sampler2DShadow s, vec3 p, float l) { return vec4(textureLod(s, p, l)); }", ""),
+    ("shadow1DProjLod", "vec4 shadow1DProjLod(sampler1DShadow s, vec4 p, float l) { return vec4(textureProjLod(s, p, l)); }", ""),
+    ("shadow2DProjLod", "vec4 shadow2DProjLod(sampler2DShadow s, vec4 p, float l) { return vec4(textureProjLod(s, p, l)); }", ""),
+    ("shadow2DRect", "vec4 shadow2DRect(sampler2DRectShadow s, vec3 p) { return vec4(texture(s, p)); }", ""),
+    ("shadow2DRectProj", "vec4 shadow2DRectProj(sampler2DRectShadow s, vec4 p) { return vec4(textureProj(s, p)); }", ""),
+    ("shadow2DEXT", "float shadow2DEXT(sampler2DShadow s, vec3 p) { return texture(s, p); }", ""),
+    ("shadow2DProjEXT", "float shadow2DProjEXT(sampler2DShadow s, vec4 p) { return textureProj(s, p); }", ""),
 ];
 
 /// Symbols by which old programs ask for what 4.50 has anyway.
@@ -205,13 +261,16 @@ const SYMBOLS: &[&str] = &[
     "GL_ARM_shader_framebuffer_fetch",
 ];
 
+/// Extensions of old texts whose functions later versions have only on request.
+const ASKED: &[&str] = &["GL_EXT_shader_integer_mix", "GL_ARB_derivative_control"];
+
 /// The frame buffer's colour in a program that reads it under another name.
 const LAST_COLOUR: &str = "gl_LastFragColorARM";
 
 /// Today's name of an old texture function with the same result.
 fn texture_function(name: &str) -> Option<&'static str> {
     let rest = name.strip_prefix("texture")?;
-    let rest = ["1D", "2D", "3D", "Cube"].iter().find_map(|d| rest.strip_prefix(d))?;
+    let rest = ["1D", "2DRect", "2D", "3D", "Cube"].iter().find_map(|d| rest.strip_prefix(d))?;
     let rest = rest.strip_suffix("EXT").or(rest.strip_suffix("ARB")).unwrap_or(rest);
     Some(match rest {
         "" => "texture",
@@ -283,7 +342,9 @@ impl Upgrade {
             return self.dialect.version.to_string().into();
         }
         if !self.dialect.is_old() {
-            return w.into();
+            // Drivers keep what 3.30 only deprecated. A texture of Vulkan's types is never called.
+            let old = if self.dialect.es || !next.trim_start().starts_with('(') { None } else { texture_function(w) };
+            return old.unwrap_or(w).into();
         }
         match w {
             // The program's own entry is called by one that reads the colour first.
@@ -295,8 +356,10 @@ impl Upgrade {
             // Versions before 4.20 have them built in, of another size.
             "gl_FragColor" | "gl_FragData" if self.stage == Stage::Fragment => format!("{PREFIX}{w}").into(),
             "gl_FragDepthEXT" => "gl_FragDepth".into(),
+            "gl_InstanceIDARB" | "gl_InstanceIDEXT" => "gl_InstanceID".into(),
             // Before there was a function of this name it was a favourite for samplers.
             "texture" if self.dialect.lacks(130, 300) && !next.trim_start().starts_with('(') => format!("{PREFIX}{w}").into(),
+            _ if STRUCTURES.iter().any(|(name, _)| *name == w) => format!("{PREFIX}{w}").into(),
             _ => texture_function(w).map_or(w.into(), Into::into),
         }
     }
@@ -417,6 +480,11 @@ impl Upgrade {
         }
         if d.is_old() {
             out.push_str("#extension GL_EXT_spirv_intrinsics : enable\n#undef VULKAN\n");
+            let extensions =
+                || toks.iter().filter_map(directive).filter(|(name, _)| *name == "extension").map(|(_, rest)| rest.trim_start());
+            for extension in ASKED.iter().filter(|e| extensions().any(|rest| rest.starts_with(**e))) {
+                let _ = writeln!(out, "#extension {extension} : enable");
+            }
             if d.es {
                 out.push_str("#define GL_ES 1\n#define GL_FRAGMENT_PRECISION_HIGH 1\n");
             } else if d.version >= 150 {
@@ -457,6 +525,10 @@ impl Upgrade {
         if seen.contains("ftransform") {
             words.extend(["gl_ModelViewProjectionMatrix", "gl_Vertex"].into_iter().filter(|w| !seen.contains(w)).map(|w| (w, false)));
         }
+        let of_state = |ty: &str| words.iter().any(|(w, _)| *w == ty || compatibility(w, self.stage).is_some_and(|c| c.1 == ty));
+        for (name, members) in STRUCTURES.iter().filter(|(name, _)| of_state(name)) {
+            let _ = writeln!(out, "struct {PREFIX}{name} {{ {members} }};");
+        }
         let direction = if self.stage == Stage::Vertex { "out" } else { "in" };
         for (word, declared) in &words {
             match *word {
@@ -478,8 +550,14 @@ impl Upgrade {
                 }
                 _ => {
                     if let Some((storage, ty, count)) = compatibility(word, self.stage) {
-                        let array = if count > 0 { format!("[{count}]") } else { String::new() };
-                        let _ = writeln!(out, "{storage} {ty} {word}{array};");
+                        let prefix = if STRUCTURES.iter().any(|(name, _)| *name == ty) { PREFIX } else { "" };
+                        let behind = match (storage, count) {
+                            ("const", n) => format!(" = {n}"),
+                            (_, 0) => String::new(),
+                            // No more than the text looks at, where that can be told.
+                            _ => format!("[{}]", if prefix.is_empty() { count } else { named_elements(word, toks, count) }),
+                        };
+                        let _ = writeln!(out, "{storage} {prefix}{ty} {word}{behind};");
                     }
                 }
             }
@@ -487,9 +565,9 @@ impl Upgrade {
         if !self.blended.is_empty() {
             let _ = writeln!(out, "in vec4 {LAST_COLOUR};");
         }
-        for (_, text) in SHADOWS.iter().filter(|(name, _)| seen.contains(name) && !self.names.contains(*name)) {
-            out.push_str(text);
-            out.push('\n');
+        for (_, text, biased) in SHADOWS.iter().filter(|(name, ..)| seen.contains(name) && !self.names.contains(*name)) {
+            let biased = if self.stage == Stage::Fragment { biased } else { "" };
+            let _ = writeln!(out, "{text} {biased}");
         }
         if seen.contains("ftransform") && !self.names.contains("ftransform") {
             out.push_str("vec4 ftransform() { return gl_ModelViewProjectionMatrix * gl_Vertex; }\n");
@@ -539,10 +617,20 @@ fn blended(toks: &[Token<'_>]) -> Vec<String> {
     out
 }
 
-/// One more than the greatest constant index of an array.
+/// One more than the greatest constant index of an array, macros included.
 fn elements(name: &str, toks: &[Token<'_>]) -> u32 {
     let index = |w: &[Token<'_>]| if w[0].is(name) && w[1].is("[") && w[3].is("]") { w[2].text.parse::<u32>().ok() } else { None };
-    toks.windows(4).filter_map(index).max().unwrap_or(0).min(31) + 1
+    let greatest = |toks: &[Token<'_>]| toks.windows(4).filter_map(index).max();
+    let macros = toks.iter().filter(|t| t.kind == Kind::Directive).filter_map(|t| greatest(&tokens(&t.text[1..])));
+    macros.chain(greatest(toks)).max().unwrap_or(0).min(31) + 1
+}
+
+/// Elements of an array: one more than the greatest index, or `all` where one is not constant.
+fn named_elements(name: &str, toks: &[Token<'_>], all: u32) -> u32 {
+    let constant = |w: &[Token<'_>]| !w[0].is(name) || w[1].is("[") && w[2].text.parse::<u32>().is_ok() && w[3].is("]");
+    let known = |toks: &[Token<'_>]| toks.windows(4).all(constant);
+    let macros = toks.iter().filter(|t| t.kind == Kind::Directive).all(|t| !t.text.contains(name));
+    if macros && known(toks) { elements(name, toks).min(all) } else { all }
 }
 
 fn is_basic_type(name: &str) -> bool {

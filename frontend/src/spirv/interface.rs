@@ -112,6 +112,8 @@ pub(crate) struct Io {
     pub(crate) next: u32,
     pub(crate) taken: Vec<String>,
     unplaced: bool,
+    /// The next location for a part that the program before does not write, where it writes others.
+    missing: Option<u32>,
     /// Locations that several of them share.
     pub(crate) packed: FxHashMap<u32, Packed>,
 }
@@ -513,7 +515,7 @@ impl<'m> Converter<'m> {
         let geometry_input = self.out.stage == Stage::Geometry && !output;
         let all: Vec<&Global> = globals.iter().filter(|g| g.storage == class).collect();
         let packed = self.shared_locations(&all, geometry_input);
-        let mut io = Io { output, vertices: None, next: 0, taken: Vec::new(), unplaced: false, packed };
+        let mut io = Io { output, vertices: None, next: 0, taken: Vec::new(), unplaced: false, missing: None, packed };
         let mut free = Free::default();
         for g in &all {
             let says = Says::default().and(self.b.decorations(g.id));
@@ -563,20 +565,26 @@ impl<'m> Converter<'m> {
             let members_placed = matches!(ty, Ty::Struct(id) if (0..ty.len(self.types)).any(|n| {
                 self.b.of_member(id, n).iter().any(|(d, _)| matches!(d, Decoration::Location | Decoration::BuiltIn))
             }));
-            io.unplaced = false;
+            (io.unplaced, io.missing) = (false, None);
+            let base = if block { String::new() } else { name.clone() };
             if says.location.is_none() && says.builtin.is_none() && !members_placed {
-                // The location of what the program before calls by this name, else the lowest free ones.
-                let before = if output { None } else { self.handed(&name) };
-                let count = self.locations(ty);
-                says.location = Some(match before {
-                    Some(l) => l,
-                    None if !output && is_last_colour(&name) => 0,
-                    None => free.find(count),
+                // The locations of what the program before calls by these names, else the lowest free ones.
+                let mut parts = Vec::new();
+                if !output && !self.facts.varyings.is_empty() {
+                    self.parts(&base, ty, &mut parts);
+                }
+                let missing = parts.iter().filter(|p| self.handed(p).is_none()).count() as u32;
+                says.location = Some(if missing < parts.len() as u32 {
+                    io.missing = Some(free.find(missing));
+                    0
+                } else if !output && is_last_colour(&name) {
+                    0
+                } else {
+                    free.find(self.locations(ty))
                 });
                 io.unplaced = true;
             }
             io.next = says.location.unwrap_or(0);
-            let base = if block { String::new() } else { name };
             let slot = match ty {
                 Ty::Struct(_) if used.members.contains_key(&g.id) && self.is_builtin_block(ty) => {
                     self.builtin_block(g, ty, says, used, &mut io)?
@@ -590,10 +598,29 @@ impl<'m> Converter<'m> {
         Ok(())
     }
 
-    /// The location that the program before gave to an output of this name, or to the first element of an array of it.
+    /// The location that the program before gave to an output of this name.
     fn handed(&self, name: &str) -> Option<u32> {
-        let at = |n: &str| self.facts.varyings.iter().find(|v| v.0 == n).map(|v| v.1);
-        at(name).or_else(|| at(&format!("{name}[0]")))
+        // What the fragment program calls a colour is that of the side one looks at.
+        let name = match name {
+            "gl_Color" => "gl_FrontColor",
+            "gl_SecondaryColor" => "gl_FrontSecondaryColor",
+            _ => name,
+        };
+        self.facts.varyings.iter().find(|v| v.0 == name).map(|v| v.1)
+    }
+
+    /// The names of the parts of an input or output, as far as it takes locations that there are.
+    fn parts(&self, name: &str, ty: Ty, out: &mut Vec<String>) {
+        match ty {
+            Ty::Struct(_) | Ty::Matrix(..) | Ty::Array(_) if (1..=MAX_LOCATIONS).contains(&self.locations(ty)) => {
+                for n in 0..ty.len(self.types) {
+                    let structure = matches!(ty, Ty::Struct(_));
+                    let part = if structure { self.member_name(name, ty, n) } else { format!("{name}[{n}]") };
+                    self.parts(&part, ty.child(self.types, n), out);
+                }
+            }
+            _ => out.push(name.to_string()),
+        }
     }
 
     fn is_builtin_block(&self, ty: Ty) -> bool {
@@ -734,6 +761,13 @@ impl<'m> Converter<'m> {
                 return Err(self.error("F0124", format!("`{name}`: a program can read the colour of its first target only")));
             }
             None => {
+                if let Some(missing) = &mut io.missing {
+                    let fresh = *missing;
+                    io.next = self.handed(name).unwrap_or_else(|| {
+                        *missing += 1;
+                        fresh
+                    });
+                }
                 if io.packed.contains_key(&packed_key(io.next, says.index)) {
                     return self.packed_leaf(name, ty, says, io);
                 }

@@ -156,7 +156,9 @@ fn over(all: &[Line], n: usize) -> Option<String> {
     let always = |l: &Line| value(&l.word, field!(pred)) == 0;
     let next = all.get(n + 1)?;
     let pair = all[n].is_branch() && !always(&all[n]) && next.is_branch() && always(next);
-    (pair && all[n].target() == n as i64 + 2).then(|| "goes around a branch".to_string())
+    // A branch that is gone to as well, such as an endless loop, has to stand there.
+    let entered = || all.iter().any(|l| l.is_branch() && l.target() == next.n as i64);
+    (pair && all[n].target() == n as i64 + 2 && !entered()).then(|| "goes around a branch".to_string())
 }
 
 /// Registers that a texture read or a load brings, and its fence.

@@ -94,6 +94,7 @@ pub fn legalise(source: &Module, o: &Options, sink: bool, narrow: bool, trace: &
         kept::run(&mut m.functions[entry]);
     }
     structurise(&mut m.functions[entry], StructureOptions::default())?;
+    return_last(&mut m.functions[entry]);
     if o.opt > OptLevel::O1 && m.stage == Stage::Fragment {
         discards::run(&mut m.functions[entry]);
         kills::run(&mut m.functions[entry]);
@@ -106,6 +107,14 @@ pub fn legalise(source: &Module, o: &Options, sink: bool, narrow: bool, trace: &
     sequence(&mut m, &["dce"], &passes);
     trace.module(Phase::Legal, &m);
     Ok(m)
+}
+
+/// The program ends where its code does: what returns is laid out behind arms that never do.
+fn return_last(f: &mut Function) {
+    let returns = |b: &Block| f.terminator(*b).is_some_and(|t| f.insts[t].op == Opcode::Return);
+    if let Some(n) = f.layout.iter().position(returns) {
+        f.layout[n..].rotate_left(1);
+    }
 }
 
 /// Moves what has no effect to its first use within its block, so that it is not alive before.
