@@ -6,6 +6,7 @@
 
 use crate::names;
 use smallvec::SmallVec;
+use std::sync::OnceLock;
 use thiserror::Error;
 
 /// A contiguous bit range of an instruction: `width` bits from bit `lo` upwards.
@@ -169,7 +170,7 @@ pub struct FormId(pub u16);
 /// An instruction word as values: the form, a raw value per field (in the form's order), and the bits that nobody claims.
 ///
 /// [`word!`](crate::word) builds one to encode, [`FormTable::decode`] reads one out of bits.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Word {
     /// Its form.
     pub form: FormId,
@@ -177,6 +178,13 @@ pub struct Word {
     pub values: SmallVec<[u64; 16]>,
     /// Set bits of a decoded word that neither the mask nor a field covers; 0 in canonical words.
     pub residue: u128,
+}
+
+// By hand: the values are copied at once, which the derived implementation does one by one.
+impl Clone for Word {
+    fn clone(&self) -> Word {
+        Word { form: self.form, values: SmallVec::from_slice(&self.values), residue: self.residue }
+    }
 }
 
 /// A word that was decoded.
@@ -217,6 +225,52 @@ pub struct FormTable<X: 'static = ()> {
     pub spaces: &'static [&'static str],
     /// The forms.
     pub forms: &'static [Form<X>],
+    /// What decoding looks through.
+    pub index: Index,
+}
+
+/// The forms of each size and space, those with more fixed bits first: made when a word is decoded first.
+#[derive(Debug)]
+pub struct Index(OnceLock<Vec<Bucket>>);
+
+#[derive(Debug)]
+struct Bucket {
+    size: u8,
+    space: u32,
+    /// Mask, bits and number of each form.
+    forms: Vec<(u128, u128, u16)>,
+}
+
+impl Index {
+    /// An index that is not made yet.
+    pub const fn new() -> Index {
+        Index(OnceLock::new())
+    }
+    fn of<X>(&self, forms: &[Form<X>], size: u8, space: u32) -> &[(u128, u128, u16)] {
+        let buckets = self.0.get_or_init(|| Index::make(forms));
+        buckets.iter().find(|b| b.size == size && b.space == space).map_or(&[], |b| &b.forms)
+    }
+    fn make<X>(forms: &[Form<X>]) -> Vec<Bucket> {
+        let mut out: Vec<Bucket> = Vec::new();
+        for (n, f) in forms.iter().enumerate() {
+            for space in (0..32).map(|k| 1 << k).filter(|s| f.spaces & s != 0) {
+                let known = out.iter().position(|b| b.size == f.size && b.space == space);
+                let at = known.unwrap_or_else(|| {
+                    out.push(Bucket { size: f.size, space, forms: Vec::new() });
+                    out.len() - 1
+                });
+                out[at].forms.push((f.mask, f.bits, n as u16));
+            }
+        }
+        out.iter_mut().for_each(|b| b.forms.sort_by_key(|f| std::cmp::Reverse(f.0.count_ones())));
+        out
+    }
+}
+
+impl Default for Index {
+    fn default() -> Index {
+        Index::new()
+    }
 }
 
 impl<X> FormTable<X> {
@@ -258,20 +312,24 @@ impl<X> FormTable<X> {
         }
         Ok(word)
     }
+    /// Whether every field holds its value.
+    pub fn holds(&self, word: &Word) -> bool {
+        self.form(word.form).fields().zip(&word.values).all(|(f, v)| *v == 0 || f.fits(*v))
+    }
     /// Decodes a word of `size` bytes in `space` (one bit): the matching form with the most fixed bits wins.
     pub fn decode(&self, space: u32, size: u8, word: u128) -> Option<Decoded> {
         self.decode_if(space, size, word, |_| true)
     }
     /// As [`FormTable::decode`], restricted to the forms that `allowed` accepts (chips, features).
     pub fn decode_if(&self, space: u32, size: u8, word: u128, allowed: impl Fn(&Form<X>) -> bool) -> Option<Decoded> {
-        let (i, form) = self
-            .forms
-            .iter()
-            .enumerate()
-            .filter(|(_, f)| f.size == size && f.spaces & space != 0 && word & f.mask == f.bits && allowed(f))
-            .max_by_key(|(i, f)| (f.mask.count_ones(), std::cmp::Reverse(*i)))?;
-        let values = form.fields().map(|f| f.get(word)).collect();
-        Some(Decoded { form: FormId(i as u16), values, residue: word & !form.known_bits() })
+        let matching = |(mask, bits, n): &&(u128, u128, u16)| word & mask == *bits && allowed(&self.forms[*n as usize]);
+        let spaces = (0..32).map(|k| 1 << k).filter(|s| space & s != 0);
+        let found = spaces.filter_map(|s| self.index.of(self.forms, size, s).iter().find(matching));
+        let (_, _, n) = *found.max_by_key(|(mask, _, n)| (mask.count_ones(), std::cmp::Reverse(*n)))?;
+        let form = &self.forms[n as usize];
+        let mut values = SmallVec::new();
+        form.fields().for_each(|f| values.push(f.get(word)));
+        Some(Decoded { form: FormId(n), values, residue: word & !form.known_bits() })
     }
     /// A decoded word's raw field value by name.
     pub fn value(&self, d: &Decoded, name: &str) -> Option<u64> {
@@ -362,7 +420,7 @@ mod tests {
         },
     ];
     const _: () = check(FORMS);
-    static TABLE: FormTable = FormTable { target: "toy", spaces: &["any"], forms: FORMS };
+    static TABLE: FormTable = FormTable { target: "toy", spaces: &["any"], forms: FORMS, index: Index::new() };
 
     #[test]
     fn split_field_round_trips() {

@@ -12,7 +12,7 @@
 //! A field that waits for an address is a [`Fixup`], plain data: from where it counts and in which unit.
 //!
 //! ```
-//! use retroshade_emit::form::{Field, Form, FormTable, bits};
+//! use retroshade_emit::form::{Field, Form, FormTable, Index, bits};
 //! use retroshade_emit::layout::{Layout, Fixup, Rule};
 //! use retroshade_emit::{field, form_id, word};
 //!
@@ -20,7 +20,7 @@
 //!     name: "JUMP", size: 2, spaces: 1, mask: 0xf000, bits: 0x1000,
 //!     fields: &[&[Field::new("to", &[bits(7, 0)]).signed()]], refines: None, doc: "", ext: (),
 //! }];
-//! static TABLE: FormTable = FormTable { target: "toy", spaces: &["code"], forms: FORMS };
+//! static TABLE: FormTable = FormTable { target: "toy", spaces: &["code"], forms: FORMS, index: Index::new() };
 //! const JUMP: retroshade_emit::FormId = form_id(FORMS, "JUMP");
 //!
 //! let mut code: Layout = Layout::new(&TABLE);
@@ -402,7 +402,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::form::bits;
+    use crate::form::{Index, bits};
     use crate::{field, form_id, word};
 
     static FORMS: &[Form] = &[
@@ -429,7 +429,7 @@ mod tests {
             ext: (),
         },
     ];
-    static TABLE: FormTable = FormTable { target: "toy", spaces: &["any"], forms: FORMS };
+    static TABLE: FormTable = FormTable { target: "toy", spaces: &["any"], forms: FORMS, index: Index::new() };
     const SHORT: crate::FormId = form_id(FORMS, "SHORT");
     const LONG: crate::FormId = form_id(FORMS, "LONG");
 

@@ -17,6 +17,6 @@ pub mod layout;
 pub mod listing;
 pub mod names;
 
-pub use form::{Bits, Decoded, EncodeError, Field, Form, FormId, FormTable, Kind, Word};
+pub use form::{Bits, Decoded, EncodeError, Field, Form, FormId, FormTable, Index, Kind, Word};
 pub use layout::{Code, Fixup, Label, Layout, LayoutError, Relocation, Rule};
 pub use names::{FieldIndex, FieldName, FieldValue, Named, field_in, field_index, field_name, field_places, form_id, highest, texts};

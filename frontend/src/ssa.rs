@@ -235,7 +235,7 @@ fn redundant_params(f: &mut Function) {
                     }
                 }
                 if let (Some(v), false) = (only, several) {
-                    f.values[p].1 = ValueDef::Alias(v);
+                    f.replace(p, v);
                     changed = true;
                 }
             }

@@ -60,6 +60,8 @@ pub struct Function {
     pub values: PrimaryMap<Value, (Type, ValueDef)>,
     /// Source location of each instruction.
     pub spans: SecondaryMap<Inst, Span>,
+    /// Whether a value was replaced since aliases were resolved last.
+    aliased: bool,
 }
 
 impl Function {
@@ -113,10 +115,18 @@ impl Function {
         let new = self.resolve(new);
         if old != new {
             self.values[old].1 = ValueDef::Alias(new);
+            self.aliased = true;
         }
+    }
+    /// Whether operands may name values that were replaced.
+    pub fn has_aliases(&self) -> bool {
+        self.aliased
     }
     /// Rewrites all operands so that no alias remains in use.
     pub fn resolve_aliases(&mut self) {
+        if !std::mem::take(&mut self.aliased) {
+            return;
+        }
         let values = &self.values;
         let resolve = |v: &mut Value| {
             while let ValueDef::Alias(w) = values[*v].1 {
@@ -214,6 +224,7 @@ impl Function {
     /// How often each value is used, by operands and branch arguments.
     pub fn use_counts(&self) -> SecondaryMap<Value, u32> {
         let mut n = SecondaryMap::new();
+        n.resize(self.values.len());
         for (_, i) in self.ordered() {
             let d = &self.insts[i];
             for v in d.args.iter().chain(d.targets.iter().flat_map(|t| t.args.iter())) {

@@ -14,7 +14,7 @@ pub struct InstData {
     /// Everything that is not a value.
     pub imm: Imm,
     /// Branch targets with their arguments; empty unless a terminator.
-    pub targets: SmallVec<[BlockCall; 2]>,
+    pub targets: Vec<BlockCall>,
     /// Results; at most one except for calls.
     pub results: SmallVec<[Value; 1]>,
     /// Forbids contraction and rewriting that may change the result.
@@ -30,7 +30,7 @@ impl InstData {
             op,
             args: SmallVec::from_slice(args),
             imm,
-            targets: SmallVec::new(),
+            targets: Vec::new(),
             results: SmallVec::new(),
             precise: false,
             relaxed: false,
@@ -45,7 +45,7 @@ impl Clone for InstData {
             op: self.op,
             args: SmallVec::from_slice(&self.args),
             imm: self.imm.clone(),
-            targets: if self.targets.is_empty() { SmallVec::new() } else { self.targets.clone() },
+            targets: self.targets.clone(),
             results: SmallVec::from_slice(&self.results),
             precise: self.precise,
             relaxed: self.relaxed,

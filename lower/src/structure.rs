@@ -556,7 +556,7 @@ fn lower_kills(func: &mut Function) {
             let d = &mut func.insts[p];
             d.op = Opcode::Jump;
             d.args.clear();
-            d.targets = SmallVec::from_iter([keep]);
+            d.targets = vec![keep];
             gone.insert(b);
             continue;
         }

@@ -17,6 +17,7 @@ use crate::judge;
 use crate::ranges::{Occupancy, Ranges};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Registers of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +103,7 @@ pub struct Unit {
 /// Which values cannot share a place.
 pub enum Conflicts {
     /// Those that live at the same time.
-    Ranges(Vec<Ranges>),
+    Ranges(Rc<[Ranges]>),
     /// Those that a graph joins.
     Graph(Vec<ValueSet>),
 }
@@ -316,13 +317,17 @@ impl State<'_> {
         if !settled && !self.apart(u, at) {
             return None;
         }
-        let mut lanes: Lanes = u.members.iter().map(|_| u8::MAX).collect();
-        let mut open: SmallVec<[usize; 4]> = SmallVec::new();
+        if u.members.iter().any(|m| matches!(m.lane, Lane::At(l) if !self.is_free(at, m, l))) {
+            return None;
+        }
+        let (mut lanes, mut open): (Lanes, SmallVec<[usize; 4]>) = Default::default();
         for (k, m) in u.members.iter().enumerate() {
             match m.lane {
-                Lane::At(l) if self.is_free(at, m, l) => lanes[k] = l,
-                Lane::At(_) => return None,
-                Lane::Any(_) => open.push(k),
+                Lane::At(l) => lanes.push(l),
+                Lane::Any(_) => {
+                    lanes.push(u8::MAX);
+                    open.push(k);
+                }
             }
         }
         // Those with the most rivals first.
@@ -548,7 +553,7 @@ mod tests {
         let point = |reads: &[u32], writes: &[u32]| crate::flow::Point { reads: reads.into(), writes: writes.into(), ..Default::default() };
         let points = vec![point(&[], &[0]), point(&[], &[1]), point(&[0, 1], &[])];
         let flow = Flow { blocks: vec![crate::flow::FlowBlock { points, succs: SmallVec::new() }], values: 2 };
-        let conflicts = Conflicts::Ranges(flow.ranges(&flow.live()));
+        let conflicts = Conflicts::Ranges(flow.ranges(&flow.live()).into());
         let mut p = place(&Problem { banks: vec![R], units: vec![vector(0, 1), vector(1, 1)], conflicts, values: 2 }).unwrap();
         assert_eq!(check(&flow, &p, &[R]), Ok(()));
         p.values[1] = p.values[0];

@@ -281,6 +281,7 @@ pub fn available_at(dom: &DomTree, def: (Block, usize), at: (Block, usize)) -> b
 /// The block of every instruction in the layout.
 pub fn inst_blocks(func: &Function) -> SecondaryMap<Inst, Option<Block>> {
     let mut m = SecondaryMap::new();
+    m.resize(func.insts.len());
     for (b, i) in func.ordered() {
         m[i] = Some(b);
     }

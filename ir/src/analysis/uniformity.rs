@@ -8,7 +8,7 @@ use super::cfg::{Cfg, Csr, users};
 use super::domtree::{DomTree, PostDomTree};
 use super::loops::{LoopId, Loops};
 use crate::entities::{Block, Inst, Value};
-use crate::function::Function;
+use crate::function::{Function, ValueDef};
 use crate::inst::{Imm, MemRef};
 use crate::module::{Access, Binding, Builtin, Module};
 use crate::opcode::Opcode;
@@ -114,32 +114,40 @@ impl<'a> Analysis<'a> {
             work: Vec::new(),
             budget: 100_000 + 64 * cfg.rpo().len(),
         };
-        let mut def_block: SecondaryMap<Value, Option<Block>> = SecondaryMap::new();
+        a.out.levels.resize(func.values.len());
+        a.block_of.resize(func.insts.len());
         for b in cfg.rpo() {
-            for p in &func.blocks[*b].params {
-                def_block[*p] = Some(*b);
-            }
             for i in &func.blocks[*b].insts {
                 a.block_of[*i] = Some(*b);
-                for r in &func.insts[*i].results {
-                    def_block[*r] = Some(*b);
-                }
-            }
-        }
-        for b in cfg.rpo() {
-            for i in &func.blocks[*b].insts {
-                for v in func.reads(*i) {
-                    let v = func.resolve(v);
-                    // An argument that leaves a loop makes its parameter divergent, not itself: see `terminator`.
-                    if let Some(d) = def_block[v] {
-                        a.note_escape(v, d, *b);
-                    }
-                }
                 a.work.push(*i);
             }
         }
         a.work.reverse();
+        if !loops.is_empty() {
+            a.note_escapes();
+        }
         a
+    }
+
+    /// Finds the values that are read outside of a loop that makes them.
+    fn note_escapes(&mut self) {
+        let func = self.func;
+        for b in self.cfg.rpo() {
+            for i in &func.blocks[*b].insts {
+                for v in func.reads(*i) {
+                    let v = func.resolve(v);
+                    let home = match func.def(v) {
+                        ValueDef::Result(made, _) => self.block_of[made],
+                        ValueDef::Param(home, _) => Some(home),
+                        ValueDef::Alias(_) => None,
+                    };
+                    // An argument that leaves a loop makes its parameter divergent, not itself: see `terminator`.
+                    if let Some(home) = home {
+                        self.note_escape(v, home, *b);
+                    }
+                }
+            }
+        }
     }
 
     fn note_escape(&mut self, v: Value, def: Block, at: Block) {
@@ -184,9 +192,9 @@ impl<'a> Analysis<'a> {
         // What leaves a loop is as divergent as the decision to leave it.
         if let Some(top) = self.escapes[v] {
             let def = match self.func.values[v].1 {
-                crate::function::ValueDef::Result(i, _) => self.block_of[i],
-                crate::function::ValueDef::Param(b, _) => Some(b),
-                crate::function::ValueDef::Alias(_) => None,
+                ValueDef::Result(i, _) => self.block_of[i],
+                ValueDef::Param(b, _) => Some(b),
+                ValueDef::Alias(_) => None,
             };
             let mut l = def.and_then(|b| self.loops.of(b));
             while let Some(id) = l {

@@ -3,7 +3,7 @@
 //! `dot` sums the first lane first, as the chain did; a machine that sums otherwise shows that in its `Numerics::dot`.
 //! Never on `precise`, and only explicitly asked for.
 
-use super::rewrite::{Action, rewrite};
+use super::rewrite::{Action, rewrite, rewrite_of};
 use crate::entities::{Inst, Value};
 use crate::function::Function;
 use crate::opcode::Opcode;
@@ -86,11 +86,8 @@ fn chain(func: &Function, i: Inst, uses: &SecondaryMap<Value, u32>) -> Option<Ch
 
 /// The reverse: `dot` becomes products and sums, first lane first, for machines without it (and for scalar ones).
 pub fn expand(func: &mut Function) -> bool {
-    rewrite(func, |b, i| {
+    rewrite_of(func, &[Opcode::Dot], |b, i| {
         let d = b.func.insts[i].clone();
-        if d.op != Opcode::Dot {
-            return Action::Keep;
-        }
         b.precise = d.precise;
         let lanes = b.func.ty(d.args[0]).lanes;
         let mut sum = None;

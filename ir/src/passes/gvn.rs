@@ -33,7 +33,7 @@ pub fn run(func: &mut Function) -> bool {
     let dom = DomTree::new(func, &cfg);
     // A value and the block that computes it. Only ever looked up, never iterated: the order of the map cannot reach the
     // output. What a finished subtree left behind dominates nothing that comes later.
-    let mut seen: FxHashMap<Key, (Value, Block)> = FxHashMap::default();
+    let mut seen: FxHashMap<Key, (Value, Block)> = FxHashMap::with_capacity_and_hasher(func.inst_count(), Default::default());
     let mut changed = false;
     for b in dom.preorder().collect::<Vec<_>>() {
         let mut writes = 0;

@@ -4,7 +4,7 @@
 //! Exact: rounding to nearest and truncation treat both signs alike. Sums are left alone, since a sum that cancels is +0
 //! whichever way it is written; so are absolute values of products, which some machines would have to compute twice.
 
-use super::rewrite::{Action, rewrite};
+use super::rewrite::{Action, rewrite_of};
 use crate::function::Function;
 use crate::opcode::Opcode;
 
@@ -12,11 +12,8 @@ use crate::opcode::Opcode;
 pub fn run(func: &mut Function) -> bool {
     func.resolve_aliases();
     let uses = func.use_counts();
-    rewrite(func, |b, i| {
+    rewrite_of(func, &[Opcode::Fneg, Opcode::Fabs], |b, i| {
         let d = b.func.insts[i].clone();
-        if !matches!(d.op, Opcode::Fneg | Opcode::Fabs) {
-            return Action::Keep;
-        }
         let x = d.args[0];
         let inner = b.func.def_inst(x).map(|n| b.func.insts[n].clone());
         match inner {

@@ -231,7 +231,8 @@ fn runner<'a>(
 /// The pipeline but for its end: nothing here depends on [`PassOptions::dot`], so that compilations which differ in that share it.
 pub fn prepare(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) {
     before_unrolling(module, options, dump);
-    from_unrolling(module, options, dump);
+    unrolling(module, options, dump);
+    after_unrolling(module, options, dump);
 }
 
 /// The clean-up passes, until nothing changes.
@@ -297,17 +298,25 @@ pub fn before_unrolling(module: &mut Module, options: &PassOptions, dump: &mut d
     }
 }
 
-/// The second part of [`prepare`].
-pub fn from_unrolling(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) {
+/// The second part of [`prepare`]: unrolls loops. Whether there was one to unroll.
+pub fn unrolling(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) -> bool {
+    let mut settled = Settled::default();
+    let mut run = runner(options, dump, &mut settled);
+    let unrolled = options.unroll_fuel > 0 && options.level > 1 && run(module, "unroll");
+    if unrolled {
+        run(module, "promote");
+        clean(module, options, &mut run);
+    }
+    unrolled
+}
+
+/// The third part of [`prepare`].
+pub fn after_unrolling(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) {
     if options.level == 0 {
         return;
     }
     let mut settled = Settled::default();
     let mut run = runner(options, dump, &mut settled);
-    if options.unroll_fuel > 0 && options.level > 1 && run(module, "unroll") {
-        run(module, "promote");
-        clean(module, options, &mut run);
-    }
     if options.local_select > 0 && run(module, "local_select") {
         run(module, "promote");
         clean(module, options, &mut run);

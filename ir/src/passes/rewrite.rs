@@ -38,6 +38,14 @@ pub fn rewrite(func: &mut Function, mut visit: impl FnMut(&mut Builder, Inst) ->
     changed
 }
 
+/// As [`rewrite`], but visits instructions of these operations only; nothing happens where there are none.
+pub fn rewrite_of(func: &mut Function, ops: &[Opcode], mut visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
+    if !func.ordered().any(|(_, i)| ops.contains(&func.insts[i].op)) {
+        return false;
+    }
+    rewrite(func, |b, i| if ops.contains(&b.func.insts[i].op) { visit(b, i) } else { Action::Keep })
+}
+
 fn rewrite_block(func: &mut Function, block: Block, visit: &mut impl FnMut(&mut Builder, Inst) -> Action) -> bool {
     let old = std::mem::take(&mut func.blocks[block].insts);
     func.blocks[block].insts.reserve(old.len());
@@ -82,6 +90,9 @@ fn is_relaxed(func: &Function, i: Inst, depth: u32) -> bool {
 
 /// Resolves the aliases in one instruction's operands and branch arguments.
 pub fn resolve_operands(func: &mut Function, i: Inst) {
+    if !func.has_aliases() {
+        return;
+    }
     for n in 0..func.insts[i].args.len() {
         let v = func.resolve(func.insts[i].args[n]);
         func.insts[i].args[n] = v;

@@ -35,12 +35,16 @@ struct Sccp<'a> {
 
 /// Runs the pass.
 pub fn run(func: &mut Function, numerics: &dyn Numerics) -> bool {
+    // Without branches there is nothing that folding does not see.
+    if func.layout.len() == 1 {
+        return false;
+    }
     func.resolve_aliases();
     let (values, reached) = {
         let mut s = Sccp {
             func,
             numerics,
-            values: SecondaryMap::new(),
+            values: unknown(func),
             users: users(func),
             block_of: inst_blocks(func),
             reached: EntitySet::new(),
@@ -102,6 +106,13 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics) -> bool {
     changed
 }
 
+/// Nothing known of any value yet.
+fn unknown(func: &Function) -> SecondaryMap<Value, Lattice> {
+    let mut all = SecondaryMap::new();
+    all.resize(func.values.len());
+    all
+}
+
 /// The target that a constant condition selects.
 pub fn decided(d: &InstData, value: u32) -> usize {
     match &d.imm {
@@ -117,7 +128,7 @@ pub fn jump_to(func: &mut Function, term: Inst, target: usize) {
     d.op = Opcode::Jump;
     d.args.clear();
     d.imm = Imm::None;
-    d.targets = SmallVec::from_elem(call, 1);
+    d.targets = vec![call];
 }
 
 impl Sccp<'_> {

@@ -14,7 +14,7 @@ pub mod mul;
 pub mod pack;
 pub mod trig;
 
-use retroshade_ir::passes::rewrite::{Action, rewrite};
+use retroshade_ir::passes::rewrite::{Action, rewrite_of};
 use retroshade_ir::{Builder, Function, InstData, Opcode, Type, Value};
 
 /// Builds the replacement of an instruction's result, or declines.
@@ -44,9 +44,10 @@ pub const BITS_AND_PACKING: &[(Opcode, Rule)] = &[
 
 /// Applies rules, and rules to what rules made, until none fits (at most eight times). Returns whether one did.
 pub fn apply(func: &mut Function, rules: &[(Opcode, Rule)]) -> bool {
+    let ops: Vec<Opcode> = rules.iter().map(|(op, _)| *op).collect();
     let mut any = false;
     for _ in 0..8 {
-        let changed = rewrite(func, |b, i| {
+        let changed = rewrite_of(func, &ops, |b, i| {
             let d = b.func.insts[i].clone();
             let [result] = d.results[..] else { return Action::Keep };
             let ty = b.func.ty(result);

@@ -2,7 +2,7 @@
 //!
 //! Words of four bytes; a constant is a word of eight that stands at a multiple of eight. 60 registers of 32 bits.
 
-use retroshade_emit::form::{Field, Form, FormId, FormTable, bits, check};
+use retroshade_emit::form::{Field, Form, FormId, FormTable, Index, bits, check};
 use retroshade_emit::listing::Show;
 use retroshade_emit::{Word, form_id};
 use retroshade_ir::{FloatCC, IntCC, Opcode, Scalar};
@@ -99,7 +99,7 @@ table! {
 const _: () = check(FORMS);
 
 /// The table.
-pub static TABLE: FormTable<Does> = FormTable { target: "toy", spaces: &["code"], forms: FORMS };
+pub static TABLE: FormTable<Does> = FormTable { target: "toy", spaces: &["code"], forms: FORMS, index: Index::new() };
 
 macro_rules! field { ($($t:tt)*) => { retroshade_emit::field!($crate::isa::FORMS, $($t)*) } }
 macro_rules! word { ($($t:tt)*) => { retroshade_emit::word!($crate::isa::FORMS, $($t)*) } }

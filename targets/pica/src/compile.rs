@@ -32,6 +32,8 @@ const SEARCH: usize = 25_000;
 const WORK: u64 = 3 * SEARCH as u64;
 /// Above this many operations a trial costs more than linear, so fewer are made.
 const LARGE: usize = 110;
+/// With fewer trials than this there is none: they would find little and cost as much as all the rest.
+const FEW: usize = 10;
 
 /// A program that fits, with its code.
 struct Finished {
@@ -81,14 +83,22 @@ enum Failure {
     Broken(String),
 }
 
-/// Words, then distinct descriptors roughly, then registers.
-fn cost(f: &Finished) -> u64 {
-    let descriptors: std::collections::BTreeSet<_> =
-        f.emitted.code.iter().filter_map(|i| crate::isa::word::encode(i).ok()?.desc).map(|d| (d.value, d.care)).collect();
-    (f.emitted.code.len() as u64) << 24
-        | (f.emitted.constants.regs.len() as u64) << 20
-        | (descriptors.len() as u64) << 8
-        | f.emitted.registers as u64
+/// Words, then distinct descriptors roughly, then registers; nothing where that is not below a bound.
+fn cost_below(f: &Finished, bound: Option<u64>) -> Option<u64> {
+    let long = |c: &u64| bound.is_some_and(|b| *c >= b);
+    let words = (f.emitted.code.len() as u64) << 24 | (f.emitted.constants.regs.len() as u64) << 20;
+    if long(&words) {
+        return None;
+    }
+    let descriptors = f.emitted.code.iter().filter_map(|i| crate::isa::word::encode(i).ok()?.desc).map(|d| (d.value, d.care));
+    let mut descriptors: Vec<_> = descriptors.collect();
+    descriptors.sort_unstable();
+    descriptors.dedup();
+    Some(words | (descriptors.len() as u64) << 8 | f.emitted.registers as u64).filter(|c| !long(c))
+}
+
+fn cost(f: &Finished) -> Option<u64> {
+    cost_below(f, None)
 }
 
 /// In the statistics: matrices of uniforms lie column by column.
@@ -244,33 +254,34 @@ fn packed(p: Program, structures: Vec<Structure>, options: &Options, limit: usiz
     let finished = |p: &Program, s: &[Structure], outlined: bool| outcome(p, s, outlined).ok();
     // What is far too long gets no shorter by a search of minutes.
     let as_it_is = (nodes <= 8 * limit).then(|| outcome(&first.0, &first.1, true));
+    let few = left.get() < FEW * trial;
     let words = as_it_is.as_ref().and_then(|f| f.as_ref().ok()).map_or(nodes, |f| f.emitted.code.len());
     let hopeless = words > limit + limit / 4;
-    if options.opt == OptLevel::O1 || hopeless {
+    if options.opt == OptLevel::O1 || hopeless || few {
         budget.spend(share);
         return (first, as_it_is);
     }
     let as_it_is = as_it_is.and_then(Result::ok);
-    let words = |(p, s): &Packed| finished(p, s, true).map(|f| cost(&f));
-    let mut best = (as_it_is.map(|f| cost(&f)), Packing::default(), first);
+    let mut best = (as_it_is.and_then(|f| cost(&f)), Packing::default(), first);
     let mut tried = Vec::new();
     while let Some(change) = best.1.changes(&p, &tried).filter(|_| left.get() > 0) {
         tried.push(change);
         let mut how = best.1.clone();
         change.apply(&mut how);
         let new = pack(&how);
-        let cost = words(&new);
-        if cost.is_some_and(|c| best.0.is_none_or(|old| c < old)) {
-            best = (cost, how, new);
+        if let Some(cost) = finished(&new.0, &new.1, true).and_then(|f| cost_below(&f, best.0)) {
+            best = (Some(cost), how, new);
         }
     }
     let (_, _, (p, structures)) = best;
-    let merged = |outlined: bool| lanes::search(p.clone(), &|p| finished(p, &structures, outlined).map(|f| cost(&f)), &left);
+    let merged = |outlined: bool| {
+        lanes::search(p.clone(), &|p, bound| finished(p, &structures, outlined).and_then(|f| cost_below(&f, bound)), &left)
+    };
     let with = merged(true);
     // Repeated sequences hide what merging them would save: once more as if there were no procedures for them.
     let repeats = finished(&with, &structures, true).is_some_and(|f| f.emitted.sequences > 0);
     let plain = repeats.then(|| merged(false));
-    let cost = |p: &Program| finished(p, &structures, true).map(|f| cost(&f));
+    let cost = |p: &Program| finished(p, &structures, true).and_then(|f| cost(&f));
     let better = plain.filter(|p| cost(p).is_some_and(|c| cost(&with).is_none_or(|old| c < old)));
     budget.spend(share - left.get());
     ((better.unwrap_or(with), structures), None)

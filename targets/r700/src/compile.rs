@@ -11,7 +11,7 @@ use crate::select::tidy::{ask_directly, join_masks, limit_constants, shape_contr
 use crate::select::{doubled, literals, lower};
 use retroshade_emit::{EncodeError, LayoutError};
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
-use retroshade_ir::{Function, InstData, Module, Opcode, Span, Stage};
+use retroshade_ir::{Function, InstData, Module, Opcode, Span, Stage, same};
 use retroshade_lower::driver::{Budget, Phase, Trace, climb};
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, OptLevel, Options};
@@ -236,7 +236,8 @@ fn bases<'o>(module: &Module, options: &'o Options, search: bool) -> Vec<Base<'o
     // What ways of legalising share: modules as they are prepared, by choice, and those in which larger operations are formed.
     let mut prepared: Vec<(Choice, Module, Trace<'o>)> = Vec::new();
     let mut formed: Vec<(usize, u32, Module, Trace<'o>)> = Vec::new();
-    let (mut begun, mut seen): (Vec<(Choice, String)>, Vec<String>) = Default::default();
+    // What was legalised: what mattered of the choice, and the module by its place among those.
+    let mut begun: Vec<(Choice, usize)> = Vec::new();
     let mut work = 0;
     for choice in choices(module, search) {
         if work > if out.len() < FEW { WORK } else { MORE_WORK } {
@@ -263,15 +264,13 @@ fn bases<'o>(module: &Module, options: &'o Options, search: bool) -> Vec<Base<'o
         });
         let (_, _, halfway, trace) = &formed[known];
         work += halfway.main().inst_count();
-        let beginning = (as_it_matters(halfway, choice), retroshade_ir::print(halfway));
-        if begun.contains(&beginning) {
+        let matters = as_it_matters(halfway, choice);
+        if begun.iter().any(|(c, k)| *c == matters && (*k == known || same(&formed[*k].2, halfway))) {
             continue;
         }
-        begun.push(beginning);
+        begun.push((matters, known));
         let base = legalise(halfway.clone(), options, choice);
-        let text = retroshade_ir::print(&base);
-        if !seen.contains(&text) {
-            seen.push(text);
+        if !out.iter().any(|b| same(&b.module, &base)) {
             out.push(Base { module: base, choice, trace: trace.clone() });
         }
     }

@@ -16,6 +16,7 @@ use crate::select::mir::MInst;
 use crate::select::{self, Selected, restrict};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Uniformity;
+use retroshade_ir::passes::rewrite::cost;
 use retroshade_ir::{Block, Module, Opcode, Span, Stage};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::isa::{Stats, ir_ops};
@@ -96,30 +97,58 @@ pub(crate) fn compile(source: &Module, options: &Options) -> Result<CompiledShad
     Err(CompileError::limit("T0107", Span::NONE, what, needed(first.stats.registers).into(), chip.register_file.into()))
 }
 
+/// Operations of a module as it is before it is legalised, lane by lane.
+fn operations(m: &Module) -> u32 {
+    let f = m.main();
+    f.ordered().map(|(_, i)| cost(f, i)).sum()
+}
+
+/// Bytes that an operation before legalisation becomes, in the mean of a program: usually, and at the least and the most.
+const USUAL: u32 = 6;
+const EXTREMES: [u32; 2] = [2, 16];
+
+/// Programs with more operations than this are compiled with the unrolling that seems to pay.
+const LARGE: u32 = 1000;
+
 /// Compiles with the unrolling that pays: as much as the first fuel allows, unless the code is much larger then (`-Os`: larger at all)
-/// or more than what is wanted. Which one pays is seen before the search for a layout.
+/// or more than what is wanted. Which one pays is seen before the search for a layout, often before anything is laid out.
 fn unroll(source: &Module, options: &Options, chip: &'static Chip, fits: &dyn Fn(u32) -> bool) -> Result<CompiledShader, CompileError> {
     let spare = if options.opt == OptLevel::Os { 0 } else { MOST_UNROLLED };
     let mut trace = Trace::new(options);
     let front = legal::front(source, options, &mut trace)?;
+    let rolled = operations(&front);
+    // Copies of a body may leave an array in registers, whatever they cost.
+    let [least, most] = if rolled > LARGE { [USUAL; 2] } else { EXTREMES };
+    let arrays = !front.main().locals.is_empty();
     let mut drafts: Vec<Draft<'_>> = Vec::new();
-    let mut limit = None;
+    let (mut failed, mut skipped, mut last) = (None, false, usize::MAX);
     for fuel in FUELS {
         let mut trace = trace.clone();
-        let prepared = legal::unroll(front.clone(), options, fuel, &mut trace)?;
-        let unrolled = prepared.unrolled;
-        match draft(prepared, options, chip.room(), trace) {
-            Ok(draft) => drafts.push(draft),
-            Err(e @ CompileError::Limit { .. }) if unrolled => limit = limit.or(Some(e)),
-            Err(e) => return Err(e),
+        let mut module = front.clone();
+        let unrolled = legal::unroll(&mut module, options, fuel, &mut trace);
+        // Less fuel that makes the same copies makes no difference.
+        let made = module.main().insts.len();
+        if std::mem::replace(&mut last, made) == made {
+            continue;
         }
-        // Less fuel makes no difference where nothing was unrolled, and so little code cannot be much larger than any other.
-        if !unrolled || drafts.last().is_some_and(|d| fits(d.laid.code.registers) && d.bytes() < spare) {
+        let copies = operations(&module).saturating_sub(rolled);
+        if unrolled && !arrays && spare > 0 && least * copies > 2 * spare {
+            skipped = true;
+            continue;
+        }
+        match legal::shape(module, options, &mut trace).and_then(|prepared| draft(prepared, options, chip.room(), trace)) {
+            Ok(draft) => drafts.push(draft),
+            Err(e @ CompileError::Internal(_)) => return Err(e),
+            Err(e) => failed = failed.or(Some(e)),
+        }
+        // Where nothing was unrolled there is nothing else to try, and what is hardly larger cannot be too large.
+        let enough = |d: &Draft<'_>| fits(d.laid.code.registers) && (d.bytes() < spare || d.local_bytes() == 0 && most * copies <= spare);
+        if !unrolled || drafts.last().is_some_and(enough) {
             break;
         }
     }
     // Memory of each thread is slow: an array that copies of the body leave in registers is worth any number of them.
-    let local = |d: &Draft<'_>| if spare > 0 { d.ground.abi.local_bytes + d.laid.spilled } else { 0 };
+    let local = |d: &Draft<'_>| if spare > 0 { d.local_bytes() } else { 0 };
     let least = drafts.iter().map(local).min().unwrap_or(0);
     drafts.retain(|d| local(d) == least);
     let least = drafts.iter().map(Draft::bytes).min().unwrap_or(0);
@@ -127,7 +156,9 @@ fn unroll(source: &Module, options: &Options, chip: &'static Chip, fits: &dyn Fn
     let kept = kept.unwrap_or(drafts.len().saturating_sub(1));
     match drafts.into_iter().nth(kept) {
         Some(draft) => complete(source, draft),
-        None => Err(limit.unwrap_or_else(|| CompileError::Internal("no way to compile".to_string()))),
+        // Loops may be what cannot be compiled.
+        None if skipped => compile_in(source, options, FUELS[0], chip.room()),
+        None => Err(failed.unwrap_or_else(|| CompileError::Internal("no way to compile".to_string()))),
     }
 }
 
@@ -174,6 +205,10 @@ struct Draft<'o> {
 impl Draft<'_> {
     fn bytes(&self) -> u32 {
         self.laid.code.bytes.len() as u32
+    }
+    /// Memory of each thread.
+    fn local_bytes(&self) -> u32 {
+        self.ground.abi.local_bytes + self.laid.spilled
     }
 }
 

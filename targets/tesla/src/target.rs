@@ -1,5 +1,6 @@
 //! The target's face to the rest of the compiler: `TargetIsa` for Tesla.
 
+use crate::compile::FUELS;
 use crate::container;
 use crate::isa::chip;
 use crate::isa::decode::size_of;
@@ -7,7 +8,7 @@ use crate::isa::flexgrip;
 use crate::isa::forms::TABLE;
 use crate::isa::listing::{spaces, word_text};
 use crate::isa::parse;
-use crate::legal::numerics::TeslaNumerics;
+use crate::legal::{self, numerics::TeslaNumerics};
 use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::driver::Trace;
 use retroshade_lower::validate::Program;
@@ -98,12 +99,13 @@ impl TargetIsa for Tesla {
         &TeslaNumerics
     }
     fn legalise_verified(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
-        let prepared = crate::legal::prepare(module, options, crate::compile::FUELS[0], &mut Trace::off())?;
+        let mut m = legal::front(module, options, &mut Trace::off())?;
         // How far loops are unrolled depends on the code, and what takes too many registers is compiled in another way.
-        if prepared.unrolled || module.stage == Stage::Compute || options.max_registers.is_some() {
+        let unrolled = legal::unroll(&mut m, options, FUELS[0], &mut Trace::off());
+        if unrolled || module.stage == Stage::Compute || options.max_registers.is_some() {
             return Ok(crate::compile::compile(module, options)?.legal);
         }
-        Ok(prepared.module)
+        Ok(legal::shape(m, options, &mut Trace::off())?.module)
     }
     fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         crate::compile::compile(module, options)

@@ -173,6 +173,8 @@ struct Selection {
     matrices: bool,
     /// Blocks of its code that were scheduled before.
     known: RefCell<sched::Known>,
+    /// What placing it found out.
+    placing: place::Known,
 }
 
 /// A program before it is packed.
@@ -201,10 +203,20 @@ impl Built {
 const SEARCH: u64 = 4_000;
 /// And those to take vectors back out of them.
 const SETTLE: u64 = 500;
+/// Programs of more words than this are searched less the larger they are.
+const LARGE: usize = 500;
+
+/// A search of fewer steps than this is none.
+const FEW: usize = 3;
+
+/// What building a program once more takes of a search's budget.
+fn trial(b: &Built) -> usize {
+    b.size() * b.size().max(LARGE) / LARGE
+}
 
 /// Builds a program once more, with other vectors in internal registers.
 fn rebuild(m: &Module, o: &Options, best: &Built, work: &mut Budget, change: impl Fn(&mut BTreeSet<Vreg>)) -> Result<Built, CompileError> {
-    work.spend(best.size());
+    work.spend(trial(best));
     let mut way = best.way.clone();
     change(&mut way.inside);
     place_and_emit(m, o, &way, best.selection.clone())
@@ -218,8 +230,12 @@ fn improve(m: &Module, o: &Options, start: Built) -> Built {
             inside.insert(v);
         })
     };
-    let candidates = start.candidates.clone();
-    climb(start, candidates, &mut o.budget(SEARCH), step, |new, old| new.size() <= old.size())
+    let (candidates, mut budget) = (start.candidates.clone(), o.budget(SEARCH));
+    // A step or two find nothing that is worth a build.
+    if !budget.allows(FEW * trial(&start)) {
+        return start;
+    }
+    climb(start, candidates, &mut budget, step, |new, old| new.size() <= old.size())
 }
 
 /// Takes those back that are only copied out of internal registers again.
@@ -251,20 +267,19 @@ fn select_by(m: &Module, o: &Options, way: &Way) -> Result<Selection, CompileErr
     if way.scalars {
         selected.primary = place::scalars::split(&selected.primary, &selected.fixed);
     }
-    Ok(Selection { abi, selected, matrices, known: RefCell::default() })
+    Ok(Selection { abi, selected, matrices, known: RefCell::default(), placing: place::Known::default() })
 }
 
 /// The rest of a program's way, from a selection that was made the same way.
 fn place_and_emit(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) -> Result<Built, CompileError> {
     let Selection { abi, selected: sel, .. } = &*selection;
-    let setting =
-        place::Setting { fixed: &sel.fixed, r: place::temporaries(), pa: abi.pa, o: abi.o, inside: &way.inside, apart: way.apart };
+    let setting = place::Setting { fixed: &sel.fixed, r: *place::TEMPORARIES, pa: abi.pa, o: abi.o, inside: &way.inside, apart: way.apart };
     let (split, places) = if way.scalars {
         let mut code = sel.primary.clone();
         let places = place::split::place(&mut code, setting)?;
         (Some(code), places)
     } else {
-        (None, place::place(&sel.primary, setting)?)
+        (None, place::place(&sel.primary, setting, &selection.placing)?)
     };
     let code = split.as_ref().unwrap_or(&sel.primary);
     if o.check_allocation {
@@ -306,7 +321,10 @@ fn place_and_emit(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) 
         Default::default()
     };
     Ok(Built {
-        candidates: crate::place::live::candidates(code, &places),
+        candidates: match &split {
+            Some(code) => place::Known::default().candidates(code, &places),
+            None => selection.placing.candidates(code, &places),
+        },
         way: way.clone(),
         mir: text,
         places: places_text,

@@ -60,8 +60,10 @@ impl Need {
 impl Row {
     /// Whether operands made by these operations may match, in this order or, where that is allowed, with the first two exchanged.
     fn may_fit(&self, made: &[Option<Opcode>], commutative: bool) -> bool {
-        let fits = |order: &[usize]| self.needs.iter().zip(order).all(|(need, n)| made.get(*n).is_some_and(|m| need.allows(*m)));
-        self.needs.len() == made.len() && (fits(&[0, 1, 2, 3]) || commutative && fits(&[1, 0, 2, 3]))
+        let fits = |order: [usize; 2]| order.iter().zip(&self.needs).all(|(n, need)| made.get(*n).is_none_or(|m| need.allows(*m)));
+        self.needs.len() == made.len()
+            && self.needs.iter().zip(made).skip(2).all(|(need, m)| need.allows(*m))
+            && (fits([0, 1]) || commutative && fits([1, 0]))
     }
 }
 
@@ -87,10 +89,18 @@ impl Table {
         let d = &b.func.insts[i];
         let (op, precise) = (d.op, d.precise);
         let [result] = d.results[..] else { return Action::Keep };
-        let made: SmallVec<[Option<Opcode>; 4]> = d.args.iter().map(|v| b.func.def_inst(*v).map(|i| b.func.insts[i].op)).collect();
-        for row in &self.0[op as usize] {
+        let rows = &self.0[op as usize];
+        let mut made = [None; 4];
+        if rows.is_empty() || d.args.len() > made.len() {
+            return Action::Keep;
+        }
+        let made = &mut made[..d.args.len()];
+        for (m, v) in made.iter_mut().zip(&d.args) {
+            *m = b.func.def_inst(*v).map(|i| b.func.insts[i].op);
+        }
+        for row in rows {
             let rule = row.rule;
-            if !row.may_fit(&made, op.is_commutative()) {
+            if !row.may_fit(made, op.is_commutative()) {
                 continue;
             }
             let loose = !matches!(rule.class, Class::Exact);

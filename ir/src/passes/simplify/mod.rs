@@ -70,20 +70,23 @@ fn constants_right(b: &mut Builder, i: Inst) -> Option<Value> {
         Imm::IntCC(cc) => Imm::IntCC(cc.swapped()),
         _ => return None,
     };
-    let (op, mut args) = (d.op, d.args.clone());
-    if b.func.const_bits(args[0]).is_none() || b.func.const_bits(args[1]).is_some() {
+    if b.func.const_bits(d.args[0]).is_none() || b.func.const_bits(d.args[1]).is_some() {
         return None;
     }
+    let (op, mut args) = (d.op, d.args.clone());
     args.swap(0, 1);
     Some(b.ins_imm(op, &args, imm))
 }
 
 /// Operations on choices between constants, all by one condition, are choices between results.
 fn over_choice(b: &mut Builder, i: Inst, facts: &Facts) -> Option<Value> {
-    let d = b.func.insts[i].clone();
-    if !is_lanewise(d.op) || d.op == Opcode::Select || matches!(d.op, Opcode::Ddx | Opcode::Ddy) || d.args.len() > 3 {
+    let d = &b.func.insts[i];
+    let chosen = |v: &Value| b.func.def_if(*v, Opcode::Select).is_some();
+    let kind = d.op != Opcode::Select && !matches!(d.op, Opcode::Ddx | Opcode::Ddy) && d.args.len() <= 3;
+    if !kind || !d.args.iter().any(chosen) || !is_lanewise(d.op) {
         return None;
     }
+    let d = d.clone();
     let ty = b.func.ty(b.func.result(i)?);
     let mut cond = None;
     let mut sides: [SmallVec<[[u32; 4]; 4]>; 2] = Default::default();
@@ -110,15 +113,14 @@ fn over_choice(b: &mut Builder, i: Inst, facts: &Facts) -> Option<Value> {
 fn on_splats(b: &mut Builder, i: Inst, result: Value) -> Option<Value> {
     let d = &b.func.insts[i];
     let ty = b.func.ty(result);
-    if !ty.is_vector() || d.args.is_empty() || !is_lanewise(d.op) {
+    let splat = |v: &Value| b.func.def_if(*v, Opcode::Splat).is_some();
+    if !ty.is_vector() || !d.args.iter().any(splat) || !is_lanewise(d.op) {
         return None;
     }
     let mut args = Vec::new();
-    let mut real = false;
     for a in d.args.clone() {
         if let Some(s) = b.func.def_if(a, Opcode::Splat) {
             args.push(Ok(s.args[0]));
-            real = true;
         } else if let Some(bits) = splat_bits(b.func, a) {
             args.push(Err((b.func.ty(a).lane(), bits)));
         } else if b.func.ty(a).lanes == 1 {
@@ -126,9 +128,6 @@ fn on_splats(b: &mut Builder, i: Inst, result: Value) -> Option<Value> {
         } else {
             return None;
         }
-    }
-    if !real {
-        return None;
     }
     let args: Vec<Value> = args
         .into_iter()

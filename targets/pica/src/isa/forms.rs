@@ -3,7 +3,7 @@
 //! Facts: ISA sheet sections 3 (formats), 4 (opcodes), 5 (descriptors). Bits that the sheet leaves out are listed as a
 //! `rest` field, so that the field listing loses nothing.
 
-use retroshade_emit::form::{Bits, Field, Form, FormId, FormTable, bits, check};
+use retroshade_emit::form::{Bits, Field, Form, FormId, FormTable, Index, bits, check};
 use retroshade_emit::form_id;
 
 /// What an instruction does; the inverted forms share their partner's operation.
@@ -245,7 +245,7 @@ macro_rules! word { ($($t:tt)*) => { retroshade_emit::word!($crate::isa::forms::
 pub(crate) use word;
 
 /// The table.
-pub static TABLE: FormTable<PicaForm> = FormTable { target: "pica", spaces: &["code", "descriptors"], forms: FORMS };
+pub static TABLE: FormTable<PicaForm> = FormTable { target: "pica", spaces: &["code", "descriptors"], forms: FORMS, index: Index::new() };
 
 /// Number of sources that an operation takes.
 pub const fn sources(op: Op) -> usize {

@@ -7,13 +7,19 @@
 use crate::isa::forms::Op;
 use crate::isa::registers::TEMPS;
 use crate::select::mir::*;
-use retroshade_regalloc::flow::{Flow, FlowBlock, Point, ValueSet};
+use retroshade_regalloc::flow::{Flow, FlowBlock, Point, ValueSet, Values};
 use smallvec::{SmallVec, smallvec};
 
 /// Temporaries that a node reads, its index sources included, and what stood before where a conditional move writes.
 pub fn reads(p: &Program, n: &Node) -> SmallVec<[Tmp; 12]> {
-    let mut out: SmallVec<[Tmp; 12]> = n.reads().filter_map(Ref::as_tmp).collect();
-    out.extend(p.index_reads(n.reads()).filter_map(Ref::as_tmp));
+    let mut out: SmallVec<[Tmp; 12]> = SmallVec::new();
+    n.srcs.iter().flatten().filter_map(|r| r.as_tmp()).for_each(|t| out.push(t));
+    if let Some(test) = &n.test {
+        out.extend(test.refs().into_iter().filter_map(Ref::as_tmp));
+    }
+    if !p.indices.is_empty() {
+        out.extend(p.index_reads(n.reads()).filter_map(Ref::as_tmp));
+    }
     if n.test.is_some() {
         out.extend(n.writes());
     }
@@ -30,7 +36,7 @@ pub fn test_reads(p: &Program, b: &MBlock) -> SmallVec<[Tmp; 12]> {
 
 /// The program as reads and writes; a block's end is a point of its own.
 fn flow(p: &Program) -> Flow {
-    let point = |n: &Node| Point { reads: reads(p, n).into_iter().collect(), writes: n.writes().collect(), ..Point::default() };
+    let point = |n: &Node| Point { reads: Values::from_slice(&reads(p, n)), writes: n.writes().collect(), ..Point::default() };
     let block = |b: &MBlock| {
         let end = test_reads(p, b).into_iter().chain(b.keeps.iter().copied()).collect();
         let points = b.nodes.iter().map(point).chain([Point { reads: end, ..Point::default() }]).collect();

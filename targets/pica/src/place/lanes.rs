@@ -482,9 +482,9 @@ pub fn merged(p: &Program, block: usize, a: usize, b: usize) -> Option<Program> 
 }
 
 /// Local search: merges pairs while the cost falls and work is left, of which `cost` takes what it does. The cost is the length of the
-/// finished program, `None` if it does not fit.
-pub fn search(mut p: Program, cost: &dyn Fn(&Program) -> Option<u64>, left: &Cell<usize>) -> Program {
-    let mut best = cost(&p);
+/// finished program, `None` if it does not fit or is not below a bound.
+pub fn search(mut p: Program, cost: &dyn Fn(&Program, Option<u64>) -> Option<u64>, left: &Cell<usize>) -> Program {
+    let mut best = cost(&p, None);
     // Where the last pair was merged: all pairs from there on were tried in the program as it is now.
     let mut last = None;
     loop {
@@ -501,9 +501,8 @@ pub fn search(mut p: Program, cost: &dyn Fn(&Program) -> Option<u64>, left: &Cel
                         return p;
                     }
                     if let Some(q) = merged(&p, block, a, b) {
-                        let c = cost(&q);
-                        if c.is_some_and(|c| best.is_none_or(|old| c < old)) {
-                            best = c;
+                        if let Some(c) = cost(&q, best) {
+                            best = Some(c);
                             p = q;
                             improved = true;
                             last = Some((block, a));

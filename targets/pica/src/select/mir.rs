@@ -130,7 +130,7 @@ impl Test {
 ///
 /// Element by element, `srcs[k][n]` belongs to `dests[n]`; for dot products and scalar functions the tuples are whole
 /// operands, and every destination receives the same value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Node {
     /// Operation.
     pub op: Op,
@@ -148,11 +148,20 @@ pub struct Node {
     pub span: Span,
 }
 
+// By hand: operands are copied at once, which the derived implementation does one by one. The search for a packing clones a lot.
+impl Clone for Node {
+    fn clone(&self) -> Node {
+        let mut srcs = SmallVec::new();
+        self.srcs.iter().for_each(|s| srcs.push(Tuple::from_slice(s)));
+        Node { op: self.op, dests: SmallVec::from_slice(&self.dests), srcs, test: self.test.clone(), ..*self }
+    }
+}
+
 impl Node {
     /// An operation.
     pub fn new(op: Op, dests: &[Dest], srcs: &[&[Ref]], span: Span) -> Node {
-        let srcs = srcs.iter().map(|s| s.iter().copied().collect()).collect();
-        Node { op, dests: dests.iter().copied().collect(), srcs, test: None, emit: (0, false, false), bundle: u32::MAX, span }
+        let srcs = srcs.iter().map(|s| Tuple::from_slice(s)).collect();
+        Node { op, dests: SmallVec::from_slice(dests), srcs, test: None, emit: (0, false, false), bundle: u32::MAX, span }
     }
     /// A call of a procedure, without operands and results.
     pub fn call(procedure: usize) -> Node {

@@ -8,7 +8,7 @@
 //! `FORMAT:OPCODE` as the known-answer listing spells them. Which word a program holds at an address follows from the
 //! control-flow program, not from the bits, so every form belongs to a decode space.
 
-use retroshade_emit::form::{Bits, Field, Form, FormId, FormTable, bits, check};
+use retroshade_emit::form::{Bits, Field, Form, FormId, FormTable, Index, bits, check};
 use retroshade_emit::{form_id, names};
 
 /// Decode space of control-flow words.
@@ -736,7 +736,8 @@ table! {
 const _: () = check(FORMS);
 
 /// The table.
-pub static TABLE: FormTable<Info> = FormTable { target: "r700", spaces: &["cf", "export", "alu", "tex", "vtx"], forms: FORMS };
+pub static TABLE: FormTable<Info> =
+    FormTable { target: "r700", spaces: &["cf", "export", "alu", "tex", "vtx"], forms: FORMS, index: Index::new() };
 
 /// A field's name as a constant: in a known form, or in any.
 macro_rules! field {

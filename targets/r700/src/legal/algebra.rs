@@ -4,7 +4,7 @@
 //! Runs where contraction is allowed, never on `precise`.
 
 use cranelift_entity::SecondaryMap;
-use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits, splat_float};
+use retroshade_ir::passes::rewrite::{Action, rewrite_of, splat_bits, splat_float};
 use retroshade_ir::passes::simplify::equality;
 use retroshade_ir::types::F32;
 use retroshade_ir::{Builder, FloatCC, Function, Imm, InstData, IntCC, Opcode, Value};
@@ -19,7 +19,8 @@ const DEPTH: u32 = 6;
 /// Runs the rules over a function.
 pub fn run(func: &mut Function) -> bool {
     let uses = func.use_counts();
-    rewrite(func, |b, i| {
+    use Opcode::*;
+    rewrite_of(func, &[Fmul, Fmad, Fadd, Fmax, Fmin, Select], |b, i| {
         let d = b.func.insts[i].clone();
         let Some(r) = d.results.first() else { return Action::Keep };
         let ty = b.func.ty(*r);
@@ -77,9 +78,9 @@ pub fn run(func: &mut Function) -> bool {
 /// Whether a field of a word is 0 shows without moving it: (x << a >> b) == 0 is (x & mask) == 0.
 pub fn field_tests(func: &mut Function) -> bool {
     let uses = func.use_counts();
-    rewrite(func, |b, i| {
+    rewrite_of(func, &[Opcode::Icmp], |b, i| {
         let d = b.func.insts[i].clone();
-        if d.op != Opcode::Icmp || !matches!(d.imm, Imm::IntCC(IntCC::Eq | IntCC::Ne)) || splat_bits(b.func, d.args[1]) != Some(0) {
+        if !matches!(d.imm, Imm::IntCC(IntCC::Eq | IntCC::Ne)) || splat_bits(b.func, d.args[1]) != Some(0) {
             return Action::Keep;
         }
         let shift = |f: &Function, v: Value, op: Opcode| {
@@ -111,15 +112,15 @@ pub fn field_tests(func: &mut Function) -> bool {
 /// x + (x << k) is one product.
 pub fn shifted_sums(func: &mut Function) -> bool {
     let uses = func.use_counts();
-    rewrite(func, |b, i| {
+    rewrite_of(func, &[Opcode::Iadd], |b, i| {
         let d = b.func.insts[i].clone();
         let shift = |f: &Function, v: Value, x: Value| {
             let s = f.def_if(v, Opcode::Ishl).filter(|s| s.args[0] == x && uses[v] == 1)?;
             splat_bits(f, s.args[1]).filter(|k| *k < 32)
         };
         let found = [(0, 1), (1, 0)].into_iter().find_map(|(x, s)| {
-            let (x, s) = (*d.args.get(x)?, *d.args.get(s)?);
-            (d.op == Opcode::Iadd).then(|| shift(b.func, s, x)).flatten().map(|k| (x, k))
+            let (x, s) = (d.args[x], d.args[s]);
+            shift(b.func, s, x).map(|k| (x, k))
         });
         let Some((x, k)) = found else { return Action::Keep };
         let ty = b.func.ty(x);
@@ -156,7 +157,7 @@ fn sixteenth_power(f: &Function, d: &InstData, uses: &SecondaryMap<Value, u32>) 
 /// What is added to a dot product of three lanes takes the fourth: a product, or a value and 1.
 pub fn fourth_lanes(func: &mut Function) -> bool {
     let uses = func.use_counts();
-    rewrite(func, |b, i| {
+    rewrite_of(func, &[Opcode::Fmad, Opcode::Fadd], |b, i| {
         let d = b.func.insts[i].clone();
         let free = |b: &Builder<'_>, v: Value| {
             let dot = b.func.def_if(v, Opcode::Dot).filter(|m| !m.precise && uses[v] == 1)?;
@@ -190,9 +191,9 @@ pub fn zero_first(func: &mut Function) -> bool {
         let (tested, k) = equality(f, s.args[0])?;
         Some((s.args[0], s.args[1], s.args[2], tested, k))
     };
-    rewrite(func, |b, i| {
+    rewrite_of(func, &[Opcode::Select], |b, i| {
         let d = b.func.insts[i].clone();
-        let Some(r) = d.results.first().copied().filter(|_| d.op == Opcode::Select) else { return Action::Keep };
+        let Some(r) = d.results.first().copied() else { return Action::Keep };
         let Some((c, x, mut rest, tested, 0)) = link(b.func, r) else { return Action::Keep };
         let (mut chain, mut seen) = (Vec::new(), BTreeSet::from([0]));
         while uses[rest] == 1
@@ -225,9 +226,9 @@ pub fn balance(func: &mut Function) -> bool {
             inner.insert(d.args[2]);
         }
     }
-    rewrite(func, |b, i| {
+    rewrite_of(func, &[Opcode::Select], |b, i| {
         let d = b.func.insts[i].clone();
-        let (Opcode::Select, Some(r)) = (d.op, d.results.first().copied()) else { return Action::Keep };
+        let Some(r) = d.results.first().copied() else { return Action::Keep };
         if inner.contains(&r) || b.func.ty(r).lanes > 1 {
             return Action::Keep;
         }

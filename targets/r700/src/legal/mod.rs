@@ -17,7 +17,7 @@ use crate::legal::numerics::NUMERICS;
 use cranelift_entity::EntityRef;
 use retroshade_ir::analysis::{Cfg, Ranges};
 use retroshade_ir::passes::contract::FpContract;
-use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits};
+use retroshade_ir::passes::rewrite::{Action, rewrite, rewrite_of, splat_bits};
 use retroshade_ir::passes::{self, PassOptions, cleanup, each, sequence};
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Block, Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, TexDim, TexOp, Type, Value};
@@ -312,12 +312,12 @@ fn idle_cuts(func: &mut Function) {
 /// floor(x / y) where y divides x: the product with the reciprocal may lie just below the whole number. What is left of x
 /// then equals y, exactly so for whole numbers, and one is added.
 fn whole_quotients(func: &mut Function) -> bool {
-    rewrite(func, |b, i| {
+    rewrite_of(func, &[Opcode::Ffloor], |b, i| {
         let d = b.func.insts[i].clone();
         let Some(q) = d.args.first().and_then(|v| b.func.def_if(*v, Opcode::Fdiv)).cloned() else { return Action::Keep };
         let (x, y) = (q.args[0], q.args[1]);
         let ty = b.func.ty(x);
-        if d.op != Opcode::Ffloor || ty.scalar != retroshade_ir::Scalar::F32 || b.func.const_bits(y).is_some() {
+        if ty.scalar != retroshade_ir::Scalar::F32 || b.func.const_bits(y).is_some() {
             return Action::Keep;
         }
         let f = b.ins(Opcode::Ffloor, &[d.args[0]]);
@@ -339,11 +339,8 @@ pub fn dots(m: &Module) -> usize {
 /// Turns the dot products that `which` names (number, lanes) into sums.
 pub fn expand_dots(m: &mut Module, which: impl Fn(usize, u8) -> bool) {
     let mut n = 0;
-    rewrite(m.main_mut(), |b, i| {
+    rewrite_of(m.main_mut(), &[Opcode::Dot], |b, i| {
         let d = b.func.insts[i].clone();
-        if d.op != Opcode::Dot {
-            return Action::Keep;
-        }
         n += 1;
         let lanes = b.func.ty(d.args[0]).lanes;
         if !which(n - 1, lanes) {
@@ -593,11 +590,8 @@ fn clear(f: &mut Function, l: retroshade_ir::Local, ty: Type, count: u32) {
 /// A group reads at most two constant register halves and four literals: dot products that ask for more become sums.
 fn costly_dots(m: &mut Module) {
     let uniforms: Vec<(u32, u32, u32, u32)> = m.uniforms.values().map(|u| (u.group, u.binding, u.offset, u.unit)).collect();
-    rewrite(m.main_mut(), |b, i| {
+    rewrite_of(m.main_mut(), &[Opcode::Dot], |b, i| {
         let d = b.func.insts[i].clone();
-        if d.op != Opcode::Dot {
-            return Action::Keep;
-        }
         let lanes = b.func.ty(d.args[0]).lanes;
         let (mut halves, mut words) = (BTreeSet::new(), BTreeSet::new());
         for a in &d.args {
@@ -627,7 +621,7 @@ fn costly_dots(m: &mut Module) {
 /// stands for what the sampler makes of them; it costs nothing.
 fn cubes(m: &mut Module) -> bool {
     let cube: Vec<bool> = m.textures.values().map(|t| t.dim == TexDim::Cube).collect();
-    rewrite(m.main_mut(), |b, i| {
+    rewrite_of(m.main_mut(), &[Opcode::Tex], |b, i| {
         let d = b.func.insts[i].clone();
         let Imm::Tex(info) = &d.imm else { return Action::Keep };
         if !cube[info.texture.index()] || !matches!(info.op, TexOp::Sample | TexOp::Lod) {
@@ -653,7 +647,7 @@ fn cubes(m: &mut Module) -> bool {
 /// Small constants added to the coordinates of a texel become its offset: neighbours are fetched from one register then.
 fn texel_offsets(m: &mut Module) -> bool {
     let cube: Vec<bool> = m.textures.values().map(|t| t.dim == TexDim::Cube).collect();
-    rewrite(m.main_mut(), |b, i| {
+    rewrite_of(m.main_mut(), &[Opcode::Tex], |b, i| {
         let d = b.func.insts[i].clone();
         let Imm::Tex(info) = &d.imm else { return Action::Keep };
         if info.op != TexOp::Fetch || info.offset != [0; 3] || cube[info.texture.index()] {

@@ -269,7 +269,7 @@ pub fn allocate(mir: &Mir, steps: &[Step], leaves: &[Leaf], reserved: u8) -> Res
     let apart = (!rows.is_empty()).then(|| units(mir, &live, &[], within));
     let units = units(mir, &live, &rows, within);
     let banks = BANKS.to_vec();
-    let problem = Problem { banks, units, conflicts: Conflicts::Ranges(live.ranges), values: mir.webs.len() };
+    let problem = Problem { banks, units, conflicts: Conflicts::Ranges(live.ranges.into()), values: mir.webs.len() };
     let arrays: u64 = mir.locals.iter().map(|n| *n as u64).sum();
     let limit = |needed: u64| {
         let message = "the program needs more registers than the machine has";

@@ -341,10 +341,10 @@ impl Run<'_> {
         }
     }
 
-    /// Channels that a definition of `w` may take: members of a register that have none yet keep apart.
-    fn allowed(&self, w: Web) -> SmallVec<[u8; 4]> {
+    /// Channels that a definition of `w` may take, by bit: members of a register that have none yet keep apart.
+    fn allowed(&self, w: Web) -> u8 {
         if let Some(c) = self.channel(w) {
-            return SmallVec::from_slice(&[c]);
+            return 1 << (c & 3);
         }
         let mir = self.code.mir;
         let mut taken = 0u8;
@@ -352,7 +352,7 @@ impl Run<'_> {
             let others = mir.quads[q.0 as usize].iter().filter(|m| **m != w);
             others.filter_map(|m| self.channel(*m)).for_each(|c| taken |= 1 << (c & 3));
         }
-        (0..4).filter(|c| taken >> c & 1 == 0).collect()
+        !taken & 15
     }
 
     /// What a slot reads; reserves literals and constants in the group. `None` where they do not fit.
@@ -453,7 +453,7 @@ impl Run<'_> {
             }
             let cube = op.dst.len() == 4;
             if cube {
-                if op.dst.iter().enumerate().any(|(c, w)| !self.allowed(*w).contains(&(c as u8))) {
+                if op.dst.iter().enumerate().any(|(c, w)| self.allowed(*w) >> c & 1 == 0) {
                     return None;
                 }
                 return self.place(open, i, &[(0, 0, 0, true), (1, 1, 2, true), (2, 2, 4, true), (3, 3, 6, true)]);
@@ -485,19 +485,24 @@ impl Run<'_> {
 
     /// Allowed channels, the preferred one first, then by how few values they hold.
     fn ordered(&mut self, w: Web) -> SmallVec<[u8; 4]> {
-        let mut c = self.allowed(w);
+        let allowed = self.allowed(w);
         let n = self.code.local[w.0 as usize] as usize;
         let exported = self.code.exported[n];
-        if let (true, Some(x)) = (self.strict, exported.filter(|x| c.contains(x))) {
-            return SmallVec::from_slice(&[x]);
+        if let (true, Some(x)) = (self.strict, exported.filter(|x| allowed >> x & 1 == 1)) {
+            return SmallVec::from_buf_and_len([x, 0, 0, 0], 1);
         }
-        if c.len() > 1 {
-            let load = self.load;
-            let prefer = self.code.prefer[n].or(exported);
-            let r = if self.noise > 0 { self.random() } else { 0 };
-            c.sort_by_key(|x| (Some(*x) != prefer, if self.noise > 0 { (r >> (8 * *x)) as u32 & 3 } else { load[*x as usize] }, *x));
+        let several = allowed.count_ones() > 1;
+        let prefer = self.code.prefer[n].or(exported);
+        let r = if several && self.noise > 0 { self.random() } else { 0 };
+        // Each channel below what counts.
+        let (mut keys, mut count) = ([0u64; 4], 0);
+        for c in (0..4u8).filter(|c| allowed >> c & 1 == 1) {
+            let load = if self.noise > 0 { (r >> (8 * c)) as u32 & 3 } else { self.load[c as usize] };
+            keys[count] = u64::from(Some(c) != prefer) << 40 | u64::from(load) << 8 | u64::from(c);
+            count += 1;
         }
-        c
+        keys[..count].sort_unstable();
+        SmallVec::from_buf_and_len(keys.map(|k| k as u8), count)
     }
 
     /// Notes that an operation has its time; its successors may become ready.

@@ -251,8 +251,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Word> {
         return None;
     }
     // A value that does not fit its field asks for another form.
-    TABLE.encode_values(id, &f.values).ok()?;
-    Some(Word { form: id, values: f.values, residue: 0 })
+    Some(Word { form: id, values: f.values, residue: 0 }).filter(|w| TABLE.holds(w))
 }
 
 fn full(s: Src) -> Option<u64> {

@@ -7,7 +7,7 @@
 //! What the items of a row's text mean: `operand.rs`.
 
 use crate::isa::table::{ALU, CONTROL, MEMORY};
-use retroshade_emit::form::{Bits, Field, Form, FormTable, bits};
+use retroshade_emit::form::{Bits, Field, Form, FormTable, Index, bits};
 use retroshade_emit::{FieldIndex, FormId, form_id, names};
 
 pub use crate::isa::op::{Op, Ty};
@@ -452,4 +452,5 @@ pub static TABLE: FormTable<Syn> = FormTable {
         "compute immediate",
     ],
     forms: &FORMS,
+    index: Index::new(),
 };

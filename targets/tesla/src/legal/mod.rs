@@ -69,15 +69,14 @@ pub(crate) struct Prepared {
     pub module: Module,
     /// The tree of its blocks.
     pub structure: Structure,
-    /// Whether loops were unrolled.
-    pub unrolled: bool,
 }
 
 /// The whole way from a source module to one that selection accepts; `fuel` is the number of instructions that the copies of a loop's
 /// body may have.
 pub(crate) fn prepare(source: &Module, options: &Options, fuel: u32, trace: &mut Trace) -> Result<Prepared, CompileError> {
-    let front = front(source, options, trace)?;
-    unroll(front, options, fuel, trace)
+    let mut m = front(source, options, trace)?;
+    unroll(&mut m, options, fuel, trace);
+    shape(m, options, trace)
 }
 
 /// The passes as this machine wants them; operations that it lacks are still there: the numerics are the reference's.
@@ -114,16 +113,17 @@ pub(crate) fn front(source: &Module, options: &Options, trace: &mut Trace) -> Re
     Ok(m)
 }
 
-/// The part of [`prepare`] from the unrolling of loops on.
-pub(crate) fn unroll(mut m: Module, options: &Options, fuel: u32, trace: &mut Trace) -> Result<Prepared, CompileError> {
+/// The part of [`prepare`] that unrolls loops; whether there was one to unroll.
+pub(crate) fn unroll(m: &mut Module, options: &Options, fuel: u32, trace: &mut Trace) -> bool {
+    passes::unrolling(m, &pass_options(options, fuel), &mut |name, m| trace.pass(name, m))
+}
+
+/// The part of [`prepare`] behind the unrolling of loops.
+pub(crate) fn shape(mut m: Module, options: &Options, trace: &mut Trace) -> Result<Prepared, CompileError> {
     let chip = crate::isa::chip::of_options(options)?;
-    let passes = pass_options(options, fuel);
-    let mut unrolled = false;
-    let mut dump = |name: &str, m: &Module| {
-        unrolled |= name == "unroll";
-        trace.pass(name, m);
-    };
-    passes::from_unrolling(&mut m, &passes, &mut dump);
+    let passes = pass_options(options, 0);
+    let mut dump = |name: &str, m: &Module| trace.pass(name, m);
+    passes::after_unrolling(&mut m, &passes, &mut dump);
     passes::finish(&mut m, &passes, &mut dump);
     passes::each(&mut m, |f| {
         passes::dce::drop_unreachable(f);
@@ -158,7 +158,7 @@ pub(crate) fn unroll(mut m: Module, options: &Options, fuel: u32, trace: &mut Tr
     m.main_mut().resolve_aliases();
     crate::legal::expand::sweep(m.main_mut());
     trace.module(Phase::Legal, &m);
-    Ok(Prepared { module: m, structure, unrolled })
+    Ok(Prepared { module: m, structure })
 }
 
 /// Components of the local index along which the workgroup has one thread are 0, which the passes may know.
@@ -359,7 +359,7 @@ impl Scalarise<'_> {
             None => self.keep(i, args),
             Some(data) => {
                 let ty = d.results.first().map(|r| self.old.ty(*r));
-                let r = self.ex.push(InstData { targets: SmallVec::new(), results: SmallVec::new(), ..data }, ty);
+                let r = self.ex.push(InstData { targets: Vec::new(), results: SmallVec::new(), ..data }, ty);
                 if let (Some(r), Some(old)) = (r, d.results.first()) {
                     self.map[*old] = self.ex.lanes_of(r);
                 }
@@ -370,7 +370,7 @@ impl Scalarise<'_> {
     fn keep(&mut self, i: Inst, args: &[Value]) {
         let d = &self.old.insts[i];
         let ty = d.results.first().map(|r| self.old.ty(*r));
-        let data = InstData { args: args.into(), targets: SmallVec::new(), results: SmallVec::new(), ..d.clone() };
+        let data = InstData { args: args.into(), targets: Vec::new(), results: SmallVec::new(), ..d.clone() };
         let r = self.ex.push(data, ty);
         if let (Some(r), Some(old)) = (r, d.results.first()) {
             self.map[*old] = self.ex.lanes_of(r);

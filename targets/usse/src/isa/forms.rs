@@ -8,7 +8,7 @@ use crate::isa::registers::BankTable::{Dest as TD, Gpi, Src as TS, Src0 as T0};
 use crate::isa::row::Role::*;
 use crate::isa::row::{Lanes, Mods, Predicates, Row, Scale, Unit, op, row};
 use crate::isa::swizzle::*;
-use retroshade_emit::form::{self, Field, Form, FormId, FormTable, bits};
+use retroshade_emit::form::{self, Field, Form, FormId, FormTable, Index, bits};
 use retroshade_emit::{Word, form_id};
 
 const fn ones(hi: u32, lo: u32) -> u128 {
@@ -401,7 +401,7 @@ table! {
 const _: () = form::check(FORMS);
 
 /// The table behind encoder, decoder, listing and documentation.
-pub static TABLE: FormTable<&'static Row> = FormTable { target: "usse", spaces: &["code"], forms: FORMS };
+pub static TABLE: FormTable<&'static Row> = FormTable { target: "usse", spaces: &["code"], forms: FORMS, index: Index::new() };
 
 /// Decodes one word; `None` where no group matches.
 pub fn decode(word: u64) -> Option<retroshade_emit::form::Decoded> {

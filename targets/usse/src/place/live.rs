@@ -5,11 +5,9 @@
 //! whole: it arrives when it likes.
 
 use crate::isa::names::Format;
-use crate::isa::registers::Bank;
-use crate::place::Placement;
 use crate::select::mir::{Base, Kind, MProgram, Mop, Vreg};
 use retroshade_ir::Scalar;
-use retroshade_regalloc::flow::Values;
+use retroshade_regalloc::flow::{Live, Values};
 use retroshade_regalloc::{Flow, FlowBlock, Point};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -110,11 +108,10 @@ pub fn early(kind: &Kind, p: &MProgram, dst: Vreg) -> bool {
     }
 }
 
-/// Vectors that could live in an internal register: made and used up within one block, with nothing between that loses it.
-pub fn candidates(p: &MProgram, places: &Placement) -> Vec<Vreg> {
+/// Vectors that could live in an internal register, made and used up within one block, with nothing between that loses it; and whether
+/// they are copies.
+pub fn candidates(p: &MProgram, registers: &Registers, live: &Live) -> Vec<(Vreg, bool)> {
     let mut out = Vec::new();
-    let registers = Registers::of(p, false);
-    let live = registers.flow.live();
     let across: BTreeSet<Vreg> = live.start.iter().flat_map(|s| s.ones()).map(|v| registers.vreg(v as u32)).collect();
     let mut writes = vec![0u32; p.vregs.len()];
     for op in p.blocks.iter().flat_map(|b| &b.ops) {
@@ -135,15 +132,13 @@ pub fn candidates(p: &MProgram, places: &Placement) -> Vec<Vreg> {
         }
         for (n, op) in b.ops.iter().enumerate() {
             let Some(v) = op.dst else { continue };
-            let Some(place) = places.at[v.0 as usize] else { continue };
             let d = p.data(v);
             let kind = matches!(op.kind, Kind::Float(_) | Kind::Copy | Kind::Select(_) | Kind::Rows);
-            let output = place.bank == Bank::O && op.kind == Kind::Copy;
-            if !kind || output || d.ty != Scalar::F32 || !(3..=4).contains(&d.lanes) || across.contains(&v) || taken_apart.contains(&v) {
+            if !kind || d.ty != Scalar::F32 || !(3..=4).contains(&d.lanes) || across.contains(&v) || taken_apart.contains(&v) {
                 continue;
             }
             if writes[v.0 as usize] == 1 && last[v.0 as usize].is_some_and(|l| l > n && lost[n] > l) {
-                out.push(v);
+                out.push((v, op.kind == Kind::Copy));
             }
         }
         b.ops.iter().flat_map(|o| o.reads()).for_each(|r| last[r.0 as usize] = None);

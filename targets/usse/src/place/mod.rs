@@ -20,10 +20,13 @@ use retroshade_ir::{Scalar, Span};
 use retroshade_lower::CompileError;
 use retroshade_regalloc::lanes::{self, Apart, Conflicts, Lane, Member, Problem, Search, Unit};
 use retroshade_regalloc::{AllocError, Ranges};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::LazyLock;
 
 /// Temporaries that every operand of the vector forms can name, by the operand tables.
-pub fn temporaries() -> u16 {
+pub static TEMPORARIES: LazyLock<u16> = LazyLock::new(|| {
     const FORMS: [FormId; 5] = [VMAD2, V32NMAD, V16NMAD, VMAD, VDP];
     let names = |o: &Operand, n: u16| {
         let want = Want { reg: Reg::r(n), lanes: [None; 4], neg: false, abs: false };
@@ -31,7 +34,7 @@ pub fn temporaries() -> u16 {
     };
     let pair = |n: u16| FORMS.iter().flat_map(|f| row_of(*f).operands).all(|o| names(o, n));
     (0..u16::MAX).step_by(2).find(|n| !pair(*n)).unwrap_or(0)
-}
+});
 
 /// Where values are.
 #[derive(Clone, Debug, Default)]
@@ -72,34 +75,77 @@ fn number(b: Bank) -> u8 {
     BANKS.iter().position(|x| *x == b).unwrap_or(0) as u8
 }
 
-/// Places a program.
-pub fn place(p: &MProgram, s: Setting) -> Result<Placement, CompileError> {
-    // Pairs at even registers save words; where they do not fit, any place will do.
-    Ok(place_aligned(p, s, true).or_else(|_| place_aligned(p, Setting { apart: true, ..s }, false))?)
+/// What placing needs to know of a program, whatever goes to internal registers.
+pub struct Facts {
+    registers: Registers,
+    /// When each value lives, and each virtual register.
+    ranges: Rc<[Ranges]>,
+    lives: Vec<Ranges>,
+    hints: Hints,
+    fetched: BTreeSet<Vreg>,
+    addresses: BTreeSet<Vreg>,
+    crossings: BTreeMap<Vreg, BTreeSet<Crossing>>,
+    /// Vectors that could live in an internal register, and whether they are copies.
+    inside: Vec<(Vreg, bool)>,
 }
 
-fn place_aligned(p: &MProgram, s: Setting, pairs: bool) -> Result<Placement, Failure> {
-    let registers = Registers::of(p, s.apart);
-    let ranges = registers.flow.ranges(&registers.flow.live());
-    let times = |v: Vreg| {
-        let mut all = Ranges::new();
-        registers.values(v).for_each(|n| all.union(&ranges[n as usize]));
-        all
-    };
-    let lives: Vec<Ranges> = (0..p.vregs.len() as u32).map(|v| times(Vreg(v))).collect();
-    let order = order(p, s, &lives);
+impl Facts {
+    /// Looks at a program; `apart`: the lanes of a vector die one by one.
+    fn of(p: &MProgram, apart: bool) -> Facts {
+        let registers = Registers::of(p, apart);
+        let live = registers.flow.live();
+        let ranges: Rc<[Ranges]> = registers.flow.ranges(&live).into();
+        let times = |v: Vreg| {
+            let mut all = Ranges::new();
+            registers.values(v).for_each(|n| all.union(&ranges[n as usize]));
+            all
+        };
+        let lives = (0..p.vregs.len() as u32).map(|v| times(Vreg(v))).collect();
+        let inside = live::candidates(p, &registers, &live);
+        let (fetched, addresses) = (live::fetched(p), live::addresses(p));
+        Facts { registers, ranges, lives, hints: hints(p), fetched, addresses, crossings: crossings(p), inside }
+    }
+}
+
+/// What is known of a program so far: placing it again in another way starts from there.
+#[derive(Default)]
+pub struct Known([OnceCell<Facts>; 2]);
+
+impl Known {
+    fn facts(&self, p: &MProgram, apart: bool) -> &Facts {
+        self.0[usize::from(apart)].get_or_init(|| Facts::of(p, apart))
+    }
+    /// Vectors that could live in an internal register.
+    pub fn candidates(&self, p: &MProgram, places: &Placement) -> Vec<Vreg> {
+        let output = |v: Vreg| places.at[v.0 as usize].is_some_and(|place| place.bank == Bank::O);
+        let placed = |v: Vreg| places.at[v.0 as usize].is_some();
+        let all = &self.facts(p, false).inside;
+        all.iter().filter(|(v, copy)| placed(*v) && !(*copy && output(*v))).map(|(v, _)| *v).collect()
+    }
+}
+
+/// Places a program.
+pub fn place(p: &MProgram, s: Setting, known: &Known) -> Result<Placement, CompileError> {
+    // Pairs at even registers save words; where they do not fit, any place will do.
+    let loosely = |_| place_aligned(p, Setting { apart: true, ..s }, false, known.facts(p, true));
+    Ok(place_aligned(p, s, true, known.facts(p, s.apart)).or_else(loosely)?)
+}
+
+fn place_aligned(p: &MProgram, s: Setting, pairs: bool, facts: &Facts) -> Result<Placement, Failure> {
+    let Facts { registers, ranges, lives, .. } = facts;
+    let order = order(p, s, lives);
     let mut out = Placement { at: vec![None; p.vregs.len()], ..Placement::default() };
     let bank = |name, registers, lanes| lanes::Bank { name, registers, lanes };
     let banks = vec![bank("pa", s.pa.into(), 1), bank("r", s.r.into(), 1), bank("o", s.o.into(), 1), bank("i", 3, 4)];
     // Given places may lie beyond what is free to use.
     let banks = settled(banks, p, s);
     let problem = Problem {
-        units: units(p, s, &registers, &order, pairs),
+        units: units(p, s, facts, &order, pairs),
         banks,
         conflicts: Conflicts::Ranges(ranges.clone()),
         values: registers.flow.values,
     };
-    let placed = lanes::place(&problem).map_err(|e| failure(p, &registers, e))?;
+    let placed = lanes::place(&problem).map_err(|e| failure(p, registers, e))?;
     for (v, (bank, n)) in order.iter().zip(&placed.units) {
         out.at[v.0 as usize] = Some(Reg::new(BANKS[*bank as usize], *n as u16));
         if *bank == I {
@@ -134,8 +180,8 @@ fn order(p: &MProgram, s: Setting, lives: &[Ranges]) -> Vec<Vreg> {
 }
 
 /// What `regalloc` places.
-fn units(p: &MProgram, s: Setting, registers: &Registers, order: &[Vreg], pairs: bool) -> Vec<Unit> {
-    let (hints, fetched, addresses) = (hints(p), live::fetched(p), live::addresses(p));
+fn units(p: &MProgram, s: Setting, facts: &Facts, order: &[Vreg], pairs: bool) -> Vec<Unit> {
+    let Facts { registers, hints, fetched, addresses, crossings, .. } = facts;
     let mut unit_of = vec![None; p.vregs.len()];
     order.iter().enumerate().for_each(|(n, v)| unit_of[v.0 as usize] = Some(n));
     // Inputs that are dead first, then temporaries, then outputs that are not written yet.
@@ -163,7 +209,7 @@ fn units(p: &MProgram, s: Setting, registers: &Registers, order: &[Vreg], pairs:
         }
     };
     let mut all: Vec<Unit> = order.iter().map(unit).collect();
-    keep_apart(p, &mut all, &unit_of);
+    keep_apart(p, crossings, &mut all, &unit_of);
     all
 }
 
@@ -233,12 +279,12 @@ fn crossings(p: &MProgram) -> BTreeMap<Vreg, BTreeSet<Crossing>> {
 }
 
 /// Tells of each result and source the one that is placed later how it must not lie to the other.
-fn keep_apart(p: &MProgram, units: &mut [Unit], unit_of: &[Option<usize>]) {
-    for (result, of) in crossings(p) {
-        let of: Vec<Crossing> = of.into_iter().collect();
+fn keep_apart(p: &MProgram, crossings: &BTreeMap<Vreg, BTreeSet<Crossing>>, units: &mut [Unit], unit_of: &[Option<usize>]) {
+    for (result, of) in crossings {
+        let of: Vec<Crossing> = of.iter().copied().collect();
         for of in of.chunk_by(|a, b| a.source == b.source) {
             let (Some(r), Some(s)) = (unit_of[result.0 as usize], unit_of[of[0].source.0 as usize]) else { continue };
-            let (distances, register) = distances(p, result, of);
+            let (distances, register) = distances(p, *result, of);
             match r > s {
                 true => units[r].apart.push(Apart { unit: s, distances, register }),
                 false => units[s].apart.push(Apart { unit: r, distances: distances.into_iter().map(|d| -d).collect(), register }),

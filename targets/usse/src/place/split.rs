@@ -12,7 +12,7 @@
 //! registers as values live at once are enough then for nine in ten random programs of single registers (the test below).
 
 use crate::place::live::Registers;
-use crate::place::{Failure, Placement, Setting, place_aligned};
+use crate::place::{Facts, Failure, Placement, Setting, place_aligned};
 use crate::select::mir::{Base, Kind, Lane, MProgram, Mop, Vreg};
 use retroshade_lower::CompileError;
 
@@ -24,7 +24,7 @@ pub fn place(p: &mut MProgram, s: Setting) -> Result<Placement, CompileError> {
     let s = Setting { apart: true, ..s };
     let mut first = None;
     for _ in 0..MOST {
-        let (v, until, e) = match place_aligned(p, s, false) {
+        let (v, until, e) = match place_aligned(p, s, false, &Facts::of(p, true)) {
             Ok(found) => return Ok(found),
             Err(Failure::Until(v, until, e)) => (v, until, e),
             Err(other) => return Err(first.unwrap_or(other.into())),
