@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{floats, from_glsl, run, words};
+use common::{floats, from_glsl, run, run_compute, words};
 use retroshade_frontend::{FrontOptions, glsl};
 use retroshade_ir::env::{Filter, Wrap};
 use retroshade_ir::{Builtin, Module, Stage, TexDim, TextureData};
@@ -170,6 +170,18 @@ void main() {
     assert!(m.outputs.values().any(|d| d.name == "gl_TexCoord[0]"));
     let m = from_glsl(Stage::Fragment, "#version 120\nvoid main() { gl_FragData[1] = vec4(1.0); gl_FragData[0] = gl_TexCoord[0]; }");
     assert_eq!(m.outputs.values().map(|d| &*d.name).collect::<Vec<_>>(), ["gl_FragData[0]", "gl_FragData[1]"]);
+}
+
+#[test]
+fn compute_programs_of_any_version() {
+    for version in ["", "#version 140", "#version 300 es", "#version 330", "#version 420", "#version 450 compatibility"] {
+        let text = format!("{version}\nlayout(local_size_x = 1) in;\nlayout(std430) buffer B {{ int a; }};\nvoid main() {{ a = 3; }}");
+        let m = from_glsl(Stage::Compute, &text);
+        assert_eq!(run_compute(&m, vec![vec![0]], Vec::new(), [1, 1, 1]), [[3]], "{version}");
+    }
+    // What glslang would have, by name.
+    let es = "#version 310 es\nlayout(triangles) in;\nlayout(points, max_vertices = 1) out;\nvoid main() { EmitVertex(); }";
+    assert!(message(Stage::Geometry, es).1.contains("GL_EXT_geometry_shader GL_OES_geometry_shader"));
 }
 
 #[test]

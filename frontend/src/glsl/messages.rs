@@ -42,7 +42,15 @@ fn parse(s: &str) -> Line<'_> {
 pub(crate) fn errors(log: &str, code: &'static str, files: &Files, at: &dyn Fn(&str) -> Option<Span>, start: Span) -> Vec<Diagnostic> {
     let mut out: Vec<Diagnostic> = Vec::new();
     let mut before: Option<(String, u32)> = None;
-    for l in log.lines().filter_map(|l| l.strip_prefix("ERROR: ")) {
+    // A list of names has a line for each.
+    let mut joined: Vec<String> = Vec::new();
+    for l in log.lines() {
+        match joined.last_mut() {
+            Some(list) if l.starts_with("GL_") => list.push_str(&format!(" {l}")),
+            _ => joined.push(l.to_string()),
+        }
+    }
+    for l in joined.iter().filter_map(|l| l.strip_prefix("ERROR: ")) {
         if l.contains("compilation errors.  No code generated") || l.contains("compilation terminated") {
             continue;
         }

@@ -453,7 +453,8 @@ impl Upgrade {
     pub(crate) fn faster(&self, toks: &[Token<'_>]) -> Vec<u32> {
         let d = self.dialect;
         let versions: &[u32] = match self.stage {
-            Stage::Geometry if d.is_old() => &[],
+            // They need all of the version that stands for old ones.
+            Stage::Geometry | Stage::Compute if d.is_old() => &[],
             _ if d.is_old() => &[FAST_OLD],
             Stage::Compute => &[FAST_COMPUTE],
             Stage::Vertex | Stage::Fragment if !d.es && toks.len() < LONG && toks.iter().all(is_older) => &[FAST_OLD, FAST],
@@ -466,7 +467,13 @@ impl Upgrade {
     pub(crate) fn header(&self, toks: &[Token<'_>], defines: &[(String, String)], faster: Option<u32>) -> String {
         let d = self.dialect;
         let mut out = String::new();
-        let version = faster.unwrap_or(if d.is_old() { OLD } else { d.version });
+        let version = match faster {
+            Some(v) => v,
+            None if d.is_old() => OLD,
+            // Drivers of older versions have compute programs as an extension.
+            None if self.stage == Stage::Compute && !d.es => d.version.max(FAST_COMPUTE),
+            None => d.version,
+        };
         let profile = if d.es && !d.is_old() { " es" } else { "" };
         let _ = writeln!(out, "#version {version}{profile}");
         // Drivers of 3.30 take locations of varyings and lines that end in a backslash, too.
