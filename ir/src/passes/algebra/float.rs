@@ -89,10 +89,8 @@ pub(super) static RULES: &[Rule] = &[
     rule!(Close: Fdiv(a, Splat(Fsqrt(b))) => Fmul(a, Splat(Frsqrt(b)))),
     rule!(Close: Fdiv(a, Frsqrt(b)) => Fmul(a, Fsqrt(b))),
     rule!(Close: Fmul(Frsqrt(a), Frsqrt(a)) => Frcp(a)),
-    // A number by a number and a product: the number goes into the sum's own.
+    // A number by a number and a product: one of the numbers is left.
     rule!(Close: Fmul(~Frcp(~Fmul(a, L)), K) => Fmul(Frcp(a), Fdiv(K, L)), if |m| m.float_pairs("K", "L", has_quotient)),
-    rule!(Close: Fmul(~Frcp(~Fadd(~Fmul(a, L), M)), K) => Frcp(Fadd(Fmul(a, Fdiv(L, K)), Fdiv(M, K))), if |m| m.float_pairs("L", "K", has_quotient) && m.float_pairs("M", "K", has_quotient)),
-    rule!(Close: Fmul(~Frcp(~Fsub(M, ~Fmul(a, L))), K) => Frcp(Fsub(Fdiv(M, K), Fmul(a, Fdiv(L, K)))), if |m| m.float_pairs("L", "K", has_quotient) && m.float_pairs("M", "K", has_quotient)),
     // Products with a sum.
     rule!(Close: Fmul(~Fadd(a, K), L) => Fadd(Fmul(a, L), Fmul(K, L)), if |m| m.floats("L", has_exact_reciprocal) && m.floats("K", small)),
     rule!(Close: Fmul(~Fsub(K, a), L) => Fsub(Fmul(K, L), Fmul(a, L)), if |m| m.floats("L", has_exact_reciprocal) && m.floats("K", small)),
@@ -191,9 +189,7 @@ pub(super) static RULES: &[Rule] = &[
     rule!(Finite: Fpow(a, 6.0) => Fmul(Fmul(x @ Fmul(a, a), x), x)),
     rule!(Finite: Fpow(a, 8.0) => Fmul(y @ Fmul(x @ Fmul(a, a), x), y)),
     rule!(Finite: Fpow(a, 16.0) => Fmul(z @ Fmul(y @ Fmul(x @ Fmul(a, a), x), y), z)),
-    // Factors join an exponent that is a product already.
-    rule!(Finite: Fmul(~Fexp2(~Fmul(a, b)), K) => Fexp2(Fadd(Fmul(a, b), Flog2(K))), if |m| m.floats("K", is_factor)),
-    rule!(Finite: Fmul(~Fpow(a, L), K) => Fexp2(Fadd(Fmul(Flog2(a), L), Flog2(K))), if |m| m.floats("K", is_factor) && m.floats("L", |l| l != 0.0)),
+    // A factor joins the exponent, which is a product already. (One outside of the power is better off in a sum, if there is one.)
     rule!(Finite: Fpow(~Fmul(a, K), L) => Fexp2(Fadd(Fmul(Flog2(a), L), Fmul(Flog2(K), L))), if |m| m.floats("K", is_factor) && m.floats("L", |l| l != 0.0 && l.abs() <= 64.0)),
     // Comparisons.
     rule!(Exact: Fcmp[any](Fneg(a), Fneg(b)) => Fcmp[swapped](a, b)),
