@@ -241,6 +241,8 @@ void main() { gl_FragColor = texture2DRect(t, uv) + texture2DRectProj(t, vec3(uv
     let env = ShaderEnv { invocations: lanes, textures: vec![row], ..ShaderEnv::default() };
     let r = interp::run(&m, &env, &Reference).expect("runs");
     assert_eq!(floats(&r.invocations[0].outputs[0]), [6.0; 4]);
+    let layers = "#extension GL_EXT_texture_array : enable\n#ifdef GL_EXT_texture_array\nuniform sampler2DArray t;\nvoid main() { gl_FragColor = texture2DArray(t, vec3(0.5)); }\n#endif";
+    from_glsl(Stage::Fragment, layers);
     // What 3.30 deprecates is there.
     let both = "#version 330\nuniform sampler2D t, u; in vec2 uv; out vec4 c;\nvoid main() { c = texture2D(t, uv) + texture(u, uv) + vec4(uint(uv.x)); }";
     from_glsl(Stage::Fragment, both);

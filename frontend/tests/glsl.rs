@@ -242,6 +242,10 @@ float4 main(I i) : SV_Target { return tint * i.uv.xyxy; }
     let r = run(&m, vec![words(&[1.0, 2.0, 3.0, 1.0])], vec![one]);
     // The matrix stands by columns.
     assert!(r.iter().any(|o| floats(o) == [6.0, 2.0, 3.0, 1.0]), "{r:?}");
+    // glslang takes this call and ends the process when it comes to writing it.
+    let text = "uint4 main(uint4 v : A) : SV_Target {\n    return msad4(v.x, v.xy, v);\n}\n";
+    let e = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect_err("wrong");
+    assert!(e.to_string().contains("`msad4`"), "{e}");
     let e = hlsl("a.frag.hlsl", "float4 main() : SV_Target {\n    return missing;\n}\n", &options(Stage::Fragment)).expect_err("wrong");
     assert_eq!(errors(&e)[0].0, 2, "{e}");
 }

@@ -251,6 +251,9 @@ const SYMBOLS: &[&str] = &[
     "GL_EXT_frag_depth",
     "GL_EXT_shadow_samplers",
     "GL_EXT_draw_buffers",
+    "GL_ARB_draw_buffers",
+    "GL_ARB_draw_instanced",
+    "GL_EXT_texture_array",
     "GL_ARB_shader_texture_lod",
     "GL_ARB_uniform_buffer_object",
     "GL_ARB_explicit_attrib_location",
@@ -270,7 +273,7 @@ const LAST_COLOUR: &str = "gl_LastFragColorARM";
 /// Today's name of an old texture function with the same result.
 fn texture_function(name: &str) -> Option<&'static str> {
     let rest = name.strip_prefix("texture")?;
-    let rest = ["1D", "2DRect", "2D", "3D", "Cube"].iter().find_map(|d| rest.strip_prefix(d))?;
+    let rest = ["1DArray", "1D", "2DArray", "2DRect", "2D", "3D", "Cube"].iter().find_map(|d| rest.strip_prefix(d))?;
     let rest = rest.strip_suffix("EXT").or(rest.strip_suffix("ARB")).unwrap_or(rest);
     Some(match rest {
         "" => "texture",
