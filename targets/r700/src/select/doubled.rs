@@ -21,7 +21,8 @@ pub fn double(mir: &mut Mir) {
     let mut steps = std::mem::take(&mut mir.steps);
     each_leaf(&mut steps, &mut |ops| {
         for k in 0..ops.len() {
-            if let Some((w, t)) = twice(&ops[k]).filter(|(w, t)| free(*w) && free(*t))
+            // What is called otherwise by now is no operation's result any more.
+            if let Some((w, t)) = twice(&ops[k]).filter(|(w, t)| free(*w) && free(*t) && name[w.0 as usize] == *w)
                 && halve(ops, k, w, reads[w.0 as usize])
             {
                 name[t.0 as usize] = w;
@@ -63,11 +64,12 @@ fn halve(ops: &mut [Op], but: usize, w: Web, reads: u32) -> bool {
 /// An operation that gives the same for half of a web.
 fn half(op: &Op, w: Web) -> Option<Op> {
     let mut op = op.clone();
-    if op.kind != Kind::Alu || op.omod != 0 || op.store.is_some() {
+    // Twice the largest numbers is infinite, which makes no difference between 0 and 1.
+    if op.kind != Kind::Alu || op.omod != 0 || op.store.is_some() || !op.clamp {
         return None;
     }
     match (op.form, &mut op.src[..]) {
-        (op2::MOV, [x]) if x.modified() || op.clamp => {
+        (op2::MOV, [_]) => {
             op.src.push(Opnd::float(0.5));
             op.form = op2::MUL_IEEE;
         }

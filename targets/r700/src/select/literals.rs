@@ -10,10 +10,8 @@ const TWICE: u8 = 1;
 const FOUR_TIMES: u8 = 2;
 const HALF: u8 = 3;
 
-/// What numbers must lie between for sums with a part of them to be the same: what remains of them is never below the normal numbers,
-/// and what overflows does so without them.
-const SMALLEST: f32 = 1e-28;
-const LARGEST: f32 = 1e28;
+/// Summands beside which nothing overflows or vanishes that would not in another order.
+const MODERATE: std::ops::RangeInclusive<f32> = 1e-30..=1e30;
 
 /// Rewrites the operations of a program that a literal less makes shorter.
 pub fn spare(mir: &mut Mir) {
@@ -60,7 +58,7 @@ fn without_literal(op: &Op) -> Option<(FormId, [Option<Opnd>; 2], u8)> {
         }
         // k x + c is (x + c/k) k.
         (op3::MULADD_IEEE, [x, y, c]) => {
-            let c = number(c).filter(|c| *c == 0.0 || (SMALLEST..LARGEST).contains(&c.abs()))?;
+            let c = number(c).filter(|c| MODERATE.contains(&c.abs()))?;
             let (x, k) = number(y).map(|k| (*x, k)).or_else(|| number(x).map(|k| (*y, k)))?;
             let omod = match k.abs() {
                 2.0 => TWICE,
