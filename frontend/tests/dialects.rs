@@ -207,6 +207,12 @@ void main() {
 }
 
 #[test]
+fn a_comment_of_one_line_begins_no_other() {
+    let text = "#version 130\n#define ONE 1.0 //* or more\nout vec4 c;\nvoid main() {\n  c = vec4(ONE); // /* not yet\n  c += 1.0; //* the end\n}\n/* */";
+    assert_eq!(floats(&run(&from_glsl(Stage::Fragment, text), Vec::new(), Vec::new())[0]), [2.0; 4]);
+}
+
+#[test]
 fn words_that_became_reserved_and_functions_that_need_asking() {
     let text = "#version 110\nvoid main() { float lowp = 1.0; vec2 precision = vec2(lowp); gl_FragColor = precision.xyxy; }";
     assert_eq!(floats(&run(&from_glsl(Stage::Fragment, text), Vec::new(), Vec::new())[0]), [1.0; 4]);

@@ -92,14 +92,17 @@ fn lines(b: &[u8]) -> u32 {
     b.iter().filter(|c| **c == b'\n').count() as u32
 }
 
-/// The end of the line at `i`, past continuations and comments of several lines, and how many lines those add.
+/// The end of the line at `i`, past continuations and comments of several lines, and how many lines those add. Behind `//` nothing
+/// begins a comment.
 fn end_of_line(b: &[u8], mut i: usize) -> (usize, u32) {
     let mut more = 0;
+    let mut comment = false;
     while i < b.len() && b[i] != b'\n' {
+        comment |= b[i..].starts_with(b"//");
         if b[i] == b'\\' && (b[i + 1..].starts_with(b"\n") || b[i + 1..].starts_with(b"\r\n")) {
             i += 1 + usize::from(b[i + 1] == b'\r');
             more += 1;
-        } else if b[i..].starts_with(b"/*") {
+        } else if !comment && b[i..].starts_with(b"/*") {
             let end = b[i + 2..].windows(2).position(|w| w == b"*/").map_or(b.len(), |n| i + n + 4);
             more += lines(&b[i..end]);
             i = end;
