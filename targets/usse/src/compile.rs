@@ -204,10 +204,10 @@ const SEARCH: u64 = 4_000;
 /// And those to take vectors back out of them.
 const SETTLE: u64 = 500;
 /// Programs of more words than this are searched less the larger they are.
-const LARGE: usize = 500;
+const LARGE: usize = 400;
 
 /// A search of fewer steps than this is none.
-const FEW: usize = 3;
+const FEW: usize = 5;
 
 /// What building a program once more takes of a search's budget.
 fn trial(b: &Built) -> usize {

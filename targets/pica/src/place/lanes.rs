@@ -500,15 +500,15 @@ pub fn search(mut p: Program, cost: &dyn Fn(&Program, Option<u64>) -> Option<u64
                     if left.get() == 0 {
                         return p;
                     }
-                    if let Some(q) = merged(&p, block, a, b) {
-                        if let Some(c) = cost(&q, best) {
-                            best = Some(c);
-                            p = q;
-                            improved = true;
-                            last = Some((block, a));
-                            b = a + 1;
-                            continue;
-                        }
+                    if let Some(q) = merged(&p, block, a, b)
+                        && let Some(c) = cost(&q, best)
+                    {
+                        best = Some(c);
+                        p = q;
+                        improved = true;
+                        last = Some((block, a));
+                        b = a + 1;
+                        continue;
                     }
                     b += 1;
                 }
