@@ -18,7 +18,7 @@ pub fn run(arguments: &[OsString]) -> Option<Result<ExitCode, Failure>> {
     Some(match status.code().map(u8::try_from) {
         Some(Ok(code)) => Ok(ExitCode::from(code)),
         _ => {
-            let m = format!("glslang, which reads HLSL, failed on the source ({status}): something in it is malformed in a way that it does not tell");
+            let m = format!("glslang, which reads HLSL, fails on the source ({status}), which is malformed in a way that it does not tell");
             Err(Failure::plain(1, "F0025", m))
         }
     })

@@ -327,7 +327,7 @@ fn finish(source: &Module, ground: Ground, laid: Laid, selected: Selected, mut t
     if chip.flexgrip {
         extra.extend(mif::images(&code, &abi, source));
     }
-    if wanted.texts {
+    if wanted.writes(&[Phase::Emit]) {
         asm = crate::isa::listing::listing(&code.bytes, &options).map_err(|e| CompileError::Internal(e.message))?;
         trace.text(Phase::Emit, || asm.clone());
         extra.insert("mir", mir_text(&selected).into_bytes());
