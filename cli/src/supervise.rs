@@ -10,7 +10,7 @@ const INNER: &str = "SHADERC_INNER";
 
 /// Runs the command in a process of its own if it reads HLSL; `None` where this process is to do it.
 pub fn run(arguments: &[OsString]) -> Option<Result<ExitCode, Failure>> {
-    if std::env::var_os(INNER).is_some() || !arguments.iter().any(|a| is_hlsl(a)) {
+    if std::env::var_os(INNER).is_some() || !arguments.iter().any(is_hlsl) {
         return None;
     }
     let program = std::env::current_exe().ok()?;
