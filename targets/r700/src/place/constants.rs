@@ -7,13 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Operations with two halves below which nothing is copied.
 const FEW: usize = 6;
+/// Operations of a program above which it is not placed twice for this.
+const LARGE: usize = 600;
 /// Operations that a copy must serve.
 const READERS: usize = 2;
 
 /// The code with copies, where there may be something to gain.
 pub fn copied(mir: &Mir) -> Option<Mir> {
-    let most = leaves(&mir.steps).into_iter().map(|l| l.iter().filter(|o| halves(o) > 1).count()).max();
-    if most.is_none_or(|n| n < FEW) {
+    let all = leaves(&mir.steps);
+    let large = all.iter().map(|l| l.len()).sum::<usize>() > LARGE;
+    let most = all.into_iter().map(|l| l.iter().filter(|o| halves(o) > 1).count()).max();
+    if large || most.is_none_or(|n| n < FEW) {
         return None;
     }
     let mut mir = mir.clone();
