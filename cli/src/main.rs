@@ -37,7 +37,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const STACK: usize = 256 << 20;
 
 fn main() -> ExitCode {
-    let arguments = match response::expand(std::env::args_os()) {
+    let mut arguments = match response::expand(std::env::args_os()) {
         Ok(a) => a,
         Err(f) => {
             report::show(&f, wanted_format(&std::env::args_os().collect::<Vec<_>>()));
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         }
     };
     let format = wanted_format(&arguments);
-    match supervise::run(&arguments) {
+    match supervise::run(&mut arguments) {
         Some(Ok(code)) => return code,
         Some(Err(f)) => {
             report::show(&f, format);

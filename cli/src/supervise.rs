@@ -2,19 +2,26 @@
 //! (For GLSL glslang is the reference, and no such text is known.)
 
 use crate::report::Failure;
+use retroshade::Language;
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Says to a process that it is the one that is watched.
-const INNER: &str = "SHADERC_INNER";
+/// The first argument of the process that is watched. (A variable would reach the commands that `batch` and `reduce` start, which are to be
+/// watched again.)
+const INNER: &str = "--supervised";
 
 /// Runs the command in a process of its own if it reads HLSL; `None` where this process is to do it.
-pub fn run(arguments: &[OsString]) -> Option<Result<ExitCode, Failure>> {
-    if std::env::var_os(INNER).is_some() || !arguments.iter().any(is_hlsl) {
+pub fn run(arguments: &mut Vec<OsString>) -> Option<Result<ExitCode, Failure>> {
+    if arguments.get(1).is_some_and(|a| a == INNER) {
+        arguments.remove(1);
+        return None;
+    }
+    if !arguments.iter().any(is_hlsl) {
         return None;
     }
     let program = std::env::current_exe().ok()?;
-    let status = Command::new(program).args(std::env::args_os().skip(1)).env(INNER, "1").status().ok()?;
+    let status = Command::new(program).arg(INNER).args(std::env::args_os().skip(1)).status().ok()?;
     Some(match status.code().map(u8::try_from) {
         Some(Ok(code)) => Ok(ExitCode::from(code)),
         _ => {
@@ -26,6 +33,5 @@ pub fn run(arguments: &[OsString]) -> Option<Result<ExitCode, Failure>> {
 
 /// Whether an argument names a file in HLSL or Cg, or the language.
 fn is_hlsl(argument: &OsString) -> bool {
-    let text = argument.to_string_lossy().to_ascii_lowercase();
-    [".hlsl", ".cg"].iter().any(|e| text.ends_with(e)) || text == "hlsl" || text == "--lang=hlsl"
+    Language::of_path(Path::new(argument)).is_some_and(|l| l.0 == Language::Hlsl) || argument == "hlsl" || argument == "--lang=hlsl"
 }

@@ -37,6 +37,16 @@ fn lines(o: &Output) -> Vec<Value> {
 const GOOD: &str = "@vertex fn main(@location(0) p: vec4<f32>) -> @builtin(position) vec4<f32> { return p * 2.0; }";
 const BAD: &str = "@vertex fn main() -> @builtin(position) vec4<f32> { return nothing; }";
 
+/// The reader of HLSL faults on this text: a compilation says so by its code, whoever started it.
+#[test]
+fn a_fault_in_hlsl_has_its_code_when_the_batch_is_watched_too() {
+    let f = Folder::new("fault").with("src/a.frag.hlsl", "struct In { float4 p : COLOR; };\nfloat4 main(In) : SV_Target { return 1; }");
+    let o = batch(&f, &["-t", "tesla", "-o", "out", "src"]);
+    let all = lines(&o);
+    assert_eq!((all.len(), &all[0]["ok"]), (1, &false.into()), "{all:?}");
+    assert!(all[0].to_string().contains("F0025"), "{all:?}");
+}
+
 #[test]
 fn any_number_of_jobs_gives_the_same() {
     let mut f = Folder::new("jobs").with("src/deep/z.wgsl", GOOD).with("src/notes.txt", "no source");

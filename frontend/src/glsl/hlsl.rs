@@ -9,6 +9,7 @@ pub(super) fn fatal(toks: &[Token<'_>], file: FileId) -> Option<Diagnostic> {
     let mut depth = 0usize;
     for (n, t) in toks.iter().enumerate() {
         match t.text {
+            "msad4" => return Some(at(t, "`msad4`: glslang does not translate this function".to_string())),
             "[" => {
                 if let Some(next) = toks.get(n + 1).filter(|t| ends_nothing(t.text)) {
                     return Some(at(next, format!("`[` wants an expression or `]`, not `{}`", next.text)));
@@ -46,7 +47,7 @@ fn has_body(behind: &[Token<'_>]) -> bool {
 /// The type of the first parameter that has no name.
 fn unnamed<'t, 'a>(parameters: &'t [Token<'a>]) -> Option<&'t Token<'a>> {
     let mut depth = 0usize;
-    let each = parameters.split(|t| {
+    let mut each = parameters.split(|t| {
         match t.text {
             "(" | "[" | "<" => depth += 1,
             ")" | "]" | ">" => depth = depth.saturating_sub(1),
@@ -54,7 +55,7 @@ fn unnamed<'t, 'a>(parameters: &'t [Token<'a>]) -> Option<&'t Token<'a>> {
         }
         depth == 0 && t.is(",")
     });
-    each.filter_map(|p| {
+    each.find_map(|p| {
         let end = p.iter().position(|t| t.is(":") || t.is("=")).unwrap_or(p.len());
         let words: Vec<&Token<'a>> = p[..end].iter().filter(|t| !is_modifier(t.text)).collect();
         match words[..] {
@@ -63,7 +64,6 @@ fn unnamed<'t, 'a>(parameters: &'t [Token<'a>]) -> Option<&'t Token<'a>> {
             _ => None,
         }
     })
-    .next()
 }
 
 fn is_modifier(t: &str) -> bool {

@@ -140,11 +140,6 @@ pub(crate) fn compile(
     if let Some(d) = fatal(&toks, file) {
         return Err(vec![d]);
     }
-    if let Some(t) = toks.iter().find(|t| hlsl.is_some() && t.is("msad4")) {
-        // Its front end takes the call and ends the process when it writes SPIR-V.
-        let span = Span::new(file, t.at as u32, t.end() as u32);
-        return Err(vec![Diagnostic::error("F0011", span, "`msad4`: glslang does not translate this function")]);
-    }
     let constants = specialisation_constants(&toks);
     let (defines, macros): (Vec<_>, Vec<_>) =
         options.defines.iter().cloned().partition(|(k, _)| constants.contains(k) || k.parse::<u32>().is_ok());

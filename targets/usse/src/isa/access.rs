@@ -95,6 +95,18 @@ fn collect(d: &Decoded, out: &mut Access) -> Option<()> {
 
 /// Adds what a micro-operation touches; `None` for what nothing may pass, of which not everything is told.
 pub fn add(m: &Micro, out: &mut Access) -> Option<()> {
+    match &m.kind {
+        Kind::Sample(_) => {
+            out.guard = m.pred;
+            out.writes.extend((0..4).filter_map(|k| lane(m.dst, k, m.ty)));
+            out.writes.dedup();
+        }
+        Kind::Load { count, .. } => {
+            out.guard = m.pred;
+            out.writes.extend((0..*count).map(|k| (m.dst.bank, m.dst.n + k)));
+        }
+        _ => {}
+    }
     let indexed = |r: Reg| matches!(r.bank, Bank::Indexed(_) | Bank::Index | Bank::Global);
     if m.flow != Flow::Next || indexed(m.dst) || m.src.iter().any(|s| indexed(s.reg)) {
         return None;

@@ -154,9 +154,11 @@ impl Selector<'_> {
         Ok((p, false))
     }
 
-    /// `a and b`, `a or b` into predicate `p`: the second test runs only where the first does not settle the matter.
+    /// `a and b`, `a or b` into predicate `p` (p0 or p1): the second test runs only where the first does not settle the matter. The other
+    /// of the two helps: a predicate can be neither copied nor turned over in place.
     fn combine(&mut self, d: &InstData, and: bool, p: u8) -> Result<Pred, CompileError> {
         let f = self.f;
+        let other = 1 - p;
         let (mut first, mut second) = (d.args[0], d.args[1]);
         let is_leaf = |s: &Self, v: Value| -> bool {
             !s.lanes[v].is_empty() || f.def_inst(v).is_some_and(|i| matches!(f.insts[i].op, Opcode::Fcmp | Opcode::Icmp))
@@ -173,10 +175,10 @@ impl Selector<'_> {
         let (q, inv) = self.condition(first, p)?;
         // Bring the predicate to the polarity `p = first`.
         if inv {
-            self.emit(Kind::SetPred(1, true), None, Vec::new());
-            self.emit_under((q, false), Kind::SetPred(1, false), None, Vec::new());
+            self.emit(Kind::SetPred(other, true), None, Vec::new());
+            self.emit_under((q, false), Kind::SetPred(other, false), None, Vec::new());
             self.emit(Kind::SetPred(p, false), None, Vec::new());
-            self.emit_under((1, false), Kind::SetPred(p, true), None, Vec::new());
+            self.emit_under((other, false), Kind::SetPred(p, true), None, Vec::new());
         }
         // and: run where p is true; or: run where p is false.
         let under = (p, !and);
@@ -189,9 +191,9 @@ impl Selector<'_> {
         if !inv2 {
             self.test(Some(under), (kind, rel, a, b), p);
         } else {
-            self.test(None, (kind, rel, a, b), 1);
-            // second = !p1: and clears p where p1; or sets p where !p1.
-            self.emit_under((1, !and), Kind::SetPred(p, !and), None, Vec::new());
+            self.test(None, (kind, rel, a, b), other);
+            // second = !other: and clears p where other; or sets p where !other.
+            self.emit_under((other, !and), Kind::SetPred(p, !and), None, Vec::new());
         }
         Ok((p, false))
     }
