@@ -394,15 +394,15 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
         Stage::Geometry => 2,
         _ => 0,
     };
-    // The final search tries both; to compare ways, the one that is better more often is enough.
-    let copied = constants::copied(&mir);
-    let done = match copied {
-        Some(copied) if effort < THOROUGH => {
-            placed(copied, legal, abi, effort, reserved).or_else(|_| placed(mir, legal, abi, effort, reserved))?
-        }
+    // Copies are better more often than not; where it matters, a few tries tell.
+    let done = match constants::copied(&mir) {
         Some(copied) => {
-            let (with, without) = (placed(copied, legal, abi, effort, reserved), placed(mir, legal, abi, effort, reserved)?);
-            with.ok().filter(|w| cost(&w.2) < cost(&without.2)).unwrap_or(without)
+            let quick = |m: &Mir| placed(m.clone(), legal, abi, QUICK, reserved).map_or(u64::MAX, |done| cost(&done.2));
+            if effort < THOROUGH || quick(&copied) <= quick(&mir) {
+                placed(copied, legal, abi, effort, reserved).or_else(|_| placed(mir, legal, abi, effort, reserved))?
+            } else {
+                placed(mir, legal, abi, effort, reserved)?
+            }
         }
         None => placed(mir, legal, abi, effort, reserved)?,
     };

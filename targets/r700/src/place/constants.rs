@@ -3,7 +3,9 @@
 
 use crate::isa::forms::op2;
 use crate::select::mir::*;
-use std::collections::{BTreeMap, BTreeSet};
+use smallvec::SmallVec;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Operations with two halves below which nothing is copied.
 const FEW: usize = 6;
@@ -27,38 +29,63 @@ pub fn copied(mir: &Mir) -> Option<Mir> {
     Some(mir)
 }
 
+/// A constant register's channel: (buffer, register, channel).
+type Constant = (u8, u16, u8);
+
 /// Halves of constant registers that an operation reads.
 fn halves(op: &Op) -> usize {
-    constants(op).map(|(bank, n, c)| (bank, n, c >> 1)).collect::<BTreeSet<_>>().len()
+    distinct_halves(&constants(op))
 }
 
-fn constants(op: &Op) -> impl Iterator<Item = (u8, u16, u8)> {
+/// The constants that an operation reads, in order.
+fn constants(op: &Op) -> SmallVec<[Constant; 8]> {
     let read = op.src.iter().filter(|_| op.is_alu());
-    read.filter_map(|s| if let Place::Const(bank, n, c) = s.place { Some((bank, n, c)) } else { None })
+    let mut out: SmallVec<[Constant; 8]> =
+        read.filter_map(|s| if let Place::Const(bank, n, c) = s.place { Some((bank, n, c)) } else { None }).collect();
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+fn distinct_halves(constants: &[Constant]) -> usize {
+    let half = |(bank, n, c): &Constant| (*bank, *n, *c >> 1);
+    constants.chunk_by(|x, y| half(x) == half(y)).count()
 }
 
 /// Copies the constants of a piece of code that serve the most operations, until one half is left to each.
 fn copy(ops: &mut Vec<Op>, webs: &mut Vec<WebInfo>) {
+    // The operations that still read two halves, and what they read.
+    let mut crowded: Vec<(usize, SmallVec<[Constant; 8]>)> =
+        ops.iter().map(constants).enumerate().filter(|(_, c)| distinct_halves(c) > 1).collect();
+    // Copies, and the operations that they stand before.
+    let mut copies: Vec<(usize, Op)> = Vec::new();
     loop {
-        let mut readers: BTreeMap<(u8, u16, u8), usize> = BTreeMap::new();
-        for op in ops.iter().filter(|o| halves(o) > 1) {
-            constants(op).collect::<BTreeSet<_>>().into_iter().for_each(|c| *readers.entry(c).or_default() += 1);
-        }
-        let best = readers.iter().max_by_key(|(c, n)| (**n, std::cmp::Reverse(**c)));
-        let Some(((bank, n, c), _)) = best.filter(|(_, n)| **n >= READERS) else { return };
-        let place = Place::Const(*bank, *n, *c);
+        let mut readers: BTreeMap<Constant, usize> = BTreeMap::new();
+        crowded.iter().flat_map(|(_, all)| all).for_each(|c| *readers.entry(*c).or_default() += 1);
+        let best = readers.into_iter().max_by_key(|(c, n)| (*n, Reverse(*c)));
+        let Some((best, _)) = best.filter(|(_, n)| *n >= READERS) else { break };
+        let place = Place::Const(best.0, best.1, best.2);
         let to = Web(webs.len() as u32);
         webs.push(WebInfo::default());
         let mut first = None;
-        for (k, op) in ops.iter_mut().enumerate().filter(|(_, o)| halves(o) > 1) {
-            for s in op.src.iter_mut().filter(|s| s.place == place) {
-                s.place = Place::Web(to);
-                first.get_or_insert(k);
-            }
+        for (k, all) in crowded.iter_mut().filter(|(_, all)| all.contains(&best)) {
+            all.retain(|c| *c != best);
+            ops[*k].src.iter_mut().filter(|s| s.place == place).for_each(|s| s.place = Place::Web(to));
+            first.get_or_insert(*k);
         }
-        let Some(at) = first else { return };
+        crowded.retain(|(_, all)| distinct_halves(all) > 1);
+        let Some(at) = first else { break };
         let mut copy = Op::alu(op2::MOV, &[Opnd { place, neg: false, abs: false }], Some(to));
         copy.span = ops[at].span;
-        ops.insert(at, copy);
+        copies.push((at, copy));
+    }
+    if copies.is_empty() {
+        return;
+    }
+    copies.sort_by_key(|(at, _)| *at);
+    let mut copies = copies.into_iter().peekable();
+    for (k, op) in std::mem::take(ops).into_iter().enumerate() {
+        ops.extend(std::iter::from_fn(|| copies.next_if(|(at, _)| *at == k)).map(|(_, copy)| copy));
+        ops.push(op);
     }
 }
