@@ -15,6 +15,7 @@ use retroshade_lower::{
     AllocOptions, BankKind, ClassSpec, CompileError, MachInst, NO_CLASS, OperandConstraint, OperandKind, OperandPos, OperandVisitor,
     Options, PReg, PRegSet, Placed, PlacedInst, PlacedReg, Reg, RegFile, Scan, SlotBank, VCode, place,
 };
+use std::borrow::Cow;
 
 /// Registers that may be allocated; `$r126` is a scratch, `$r127` reads as zero.
 pub(crate) const REGISTERS: u32 = 126;
@@ -189,10 +190,12 @@ pub(crate) fn place_all(
     aim: Aim,
     options: &Options,
 ) -> Result<(Placed<MInst>, u32), CompileError> {
-    let mut vcode = vcode.clone();
     let spill = room.spill && aim == Aim::Place;
-    blocks::assign(&mut vcode, room.blocks(spill));
-    let vcode = &vcode;
+    let mut vcode = Cow::Borrowed(vcode);
+    if blocks::are_bound(&vcode) {
+        blocks::assign(vcode.to_mut(), room.blocks(spill));
+    }
+    let vcode = &*vcode;
     let most = if let Aim::Most(n) = aim { Some([4, n, 0]) } else { None };
     let scan = match aim {
         Aim::Place | Aim::Most(_) => Scan::Last,
