@@ -11,7 +11,7 @@
 use crate::error::CompileError;
 use regalloc2::{Edit, Function, InstPosition, Operand, OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, RegClass, VReg};
 use retroshade_ir::{Diagnostic, Span};
-use retroshade_regalloc::{AllocError, AllocOptions, AllocStep, Allocated, PlacedReg, Program, ProgramBuilder, RegFile, allocate};
+use retroshade_regalloc::{AllocError, AllocOptions, AllocStep, Allocated, Ctx, PlacedReg, Program, ProgramBuilder, RegFile, allocate_in};
 use std::fmt::{self, Debug, Write};
 
 /// A register field of an instruction: virtual before placement, placed afterwards.
@@ -317,12 +317,23 @@ impl<I: MachInst> Placed<I> {
 
 /// Places all virtual registers. `code` is the diagnostic code of a pressure error.
 pub fn place<I: MachInst>(vcode: &VCode<I>, file: &RegFile, options: &AllocOptions, code: &'static str) -> Result<Placed<I>, CompileError> {
+    place_in(vcode, file, options, code, &mut Ctx::default())
+}
+
+/// As [`place`], in memory that is kept from one placement to the next.
+pub fn place_in<I: MachInst>(
+    vcode: &VCode<I>,
+    file: &RegFile,
+    options: &AllocOptions,
+    code: &'static str,
+    memory: &mut Ctx,
+) -> Result<Placed<I>, CompileError> {
     let mut relieved: Option<VCode<I>> = None;
     let mut rematerialised = 0;
     loop {
         let current = relieved.as_ref().unwrap_or(vcode);
         let (program, index) = current.program(file);
-        let result = allocate(&program, file, options);
+        let result = allocate_in(&program, file, options, memory);
         let peak: Option<Vec<u32>> = match &result {
             Err(AllocError::Pressure { vregs, .. }) => Some(vregs.clone()),
             Ok(a) if a.slots > file.register_slots() => {

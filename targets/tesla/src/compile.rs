@@ -22,6 +22,8 @@ use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options, VCode};
+use retroshade_regalloc::Ctx;
+use std::cell::RefCell;
 
 /// The interface must fit the spaces that operands can name.
 fn within_reach(abi: &Abi, stage: Stage) -> Result<(), CompileError> {
@@ -178,18 +180,20 @@ struct Ground<'o> {
     room: Room,
     chip: &'static Chip,
     options: &'o Options,
+    /// The allocator's, kept between layouts.
+    memory: RefCell<Ctx>,
 }
 
 impl Ground<'_> {
     /// Places instructions and emits them; `None` if an immediate stands beside a half that it cannot name.
     fn lay_out(&self, vcode: &VCode<MInst>, blocks: &SecondaryMap<Block, u32>, aim: Aim) -> Result<Option<Laid>, CompileError> {
         let Ground { legal, chip, room, options, .. } = self;
-        let (placed, spilled) = place_all(vcode, self.abi.local_bytes, chip, *room, aim, options)?;
+        let (mut placed, spilled) = place_all(vcode, self.abi.local_bytes, chip, *room, aim, options, &mut self.memory.borrow_mut())?;
         if halves_out_of_reach(&placed) {
             return Ok(None);
         }
         let machine = Machine { chip, space: space(legal.stage), room: *room };
-        let code = emit::emit(&placed, &self.structure.nodes, blocks, &self.uniformity, machine, options.opt != OptLevel::O0)?;
+        let code = emit::emit(&mut placed, &self.structure.nodes, blocks, &self.uniformity, machine, options.opt != OptLevel::O0)?;
         Ok(Some(Laid { code, placed, spilled }))
     }
 }
@@ -222,7 +226,7 @@ fn draft<'o>(prepared: Prepared, options: &'o Options, room: Room, mut trace: Tr
         flexgrip::within_reach(&abi)?;
     }
     let uniformity = Uniformity::new(&legal, legal.main());
-    let mut ground = Ground { legal, structure, uniformity, abi, room, chip, options };
+    let mut ground = Ground { legal, structure, uniformity, abi, room, chip, options, memory: RefCell::default() };
     for halves in [true, false] {
         let selected = select(&ground.legal, &ground.uniformity, &mut ground.abi, chip, options, halves)?;
         if let Some(laid) = ground.lay_out(&selected.vcode, &selected.blocks, Aim::Place)? {
@@ -282,10 +286,10 @@ pub fn phases(
     let uniformity = Uniformity::new(&legal, legal.main());
     let selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
     lap("select");
-    let (placed, _) = place_all(&selected.vcode, abi.local_bytes, chip, Room::WHOLE, Aim::Place, options)?;
+    let (mut placed, _) = place_all(&selected.vcode, abi.local_bytes, chip, Room::WHOLE, Aim::Place, options, &mut Ctx::default())?;
     lap("place (regalloc2)");
     let machine = Machine { chip, space: space(legal.stage), room: Room::WHOLE };
-    emit::emit(&placed, &structure.nodes, &selected.blocks, &uniformity, machine, true)?;
+    emit::emit(&mut placed, &structure.nodes, &selected.blocks, &uniformity, machine, true)?;
     lap("emit");
     Ok(out)
 }
