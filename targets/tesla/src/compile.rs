@@ -133,7 +133,8 @@ fn unroll(source: &Module, options: &Options, chip: &'static Chip, fits: &dyn Fn
         if std::mem::replace(&mut last, made) == made {
             continue;
         }
-        let copies = operations(&module).saturating_sub(rolled);
+        let all = operations(&module);
+        let copies = all.saturating_sub(rolled);
         if unrolled && !arrays && spare > 0 && least * copies > 2 * spare {
             skipped = true;
             continue;
@@ -143,8 +144,11 @@ fn unroll(source: &Module, options: &Options, chip: &'static Chip, fits: &dyn Fn
             Err(e @ CompileError::Internal(_)) => return Err(e),
             Err(e) => failed = failed.or(Some(e)),
         }
-        // Where nothing was unrolled there is nothing else to try, and what is hardly larger cannot be too large.
-        let enough = |d: &Draft<'_>| fits(d.laid.code.registers) && (d.bytes() < spare || d.local_bytes() == 0 && most * copies <= spare);
+        // Where nothing was unrolled there is nothing else to try, and what is hardly larger cannot be too large: a program without the
+        // copies has at least half their bytes an operation.
+        let fewer = |d: &Draft<'_>| d.bytes() - (u64::from(d.bytes()) * u64::from(rolled) / u64::from(2 * all.max(rolled).max(1))) as u32;
+        let hardly = |d: &Draft<'_>| d.local_bytes() == 0 && (most * copies <= spare || fewer(d) <= spare);
+        let enough = |d: &Draft<'_>| fits(d.laid.code.registers) && (d.bytes() < spare || hardly(d));
         if !unrolled || drafts.last().is_some_and(enough) {
             break;
         }

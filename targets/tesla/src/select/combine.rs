@@ -134,19 +134,17 @@ impl Uses {
     pub(super) fn new(vc: &mut VCode<MInst>) -> Uses {
         let n = vc.classes.len();
         let mut u = Uses { count: vec![0; n], escapes: vec![false; n] };
+        // Within a block, registers are written before they are read.
         let mut home = vec![usize::MAX; n];
         for (k, b) in vc.blocks.iter_mut().enumerate() {
             b.params.iter().for_each(|p| home[p.vreg()] = k);
             for (i, _) in &mut b.insts {
-                fields(i).writes.iter().for_each(|w| home[w.vreg()] = k);
-            }
-        }
-        for (k, b) in vc.blocks.iter_mut().enumerate() {
-            for (i, _) in &mut b.insts {
-                for r in fields(i).reads {
+                let f = fields(i);
+                for r in f.reads {
                     u.count[r.vreg()] += 1;
                     u.escapes[r.vreg()] |= home[r.vreg()] != k;
                 }
+                f.writes.iter().for_each(|w| home[w.vreg()] = k);
             }
             for r in b.targets.iter().flat_map(|t| &t.args) {
                 u.count[r.vreg()] += 1;
