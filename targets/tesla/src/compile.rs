@@ -17,7 +17,8 @@ use crate::select::{self, Selected, restrict};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::passes::rewrite::cost;
-use retroshade_ir::{Block, Module, Opcode, Span, Stage};
+use retroshade_ir::passes::unroll::cost_of_copies;
+use retroshade_ir::{Block, Module, Opcode, Reference, Span, Stage};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::structure::Structure;
@@ -125,6 +126,11 @@ fn unroll(source: &Module, options: &Options, chip: &'static Chip, fits: &dyn Fn
     let mut drafts: Vec<Draft<'_>> = Vec::new();
     let (mut failed, mut skipped, mut last) = (None, false, usize::MAX);
     for fuel in FUELS {
+        // Parts of copies go when they are made, but not three quarters.
+        if !arrays && spare > 0 && u64::from(least) * cost_of_copies(front.main(), &Reference, fuel) > 8 * u64::from(spare) {
+            skipped = true;
+            continue;
+        }
         let mut trace = trace.clone();
         let mut module = front.clone();
         let unrolled = legal::unroll(&mut module, options, fuel, &mut trace);
