@@ -11,7 +11,6 @@ use crate::function::{Function, LocalDecl, ValueDef};
 use crate::inst::{BlockCall, Imm, InstData, MemRef};
 use crate::numerics::Numerics;
 use crate::opcode::Opcode;
-use crate::passes::rewrite::cost;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::collections::BTreeMap;
 
@@ -60,16 +59,16 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32) -> bool {
     any
 }
 
-/// What copies of the innermost loops would cost with so much `fuel`, before they are made and simplified.
-pub fn cost_of_copies(func: &Function, numerics: &dyn Numerics, fuel: u32) -> u64 {
+/// The loops that are unrolled with so much `fuel`, by their first blocks; `None` if loops stand in loops, which may be unrolled once
+/// theirs are gone.
+pub fn unrolled_at_once(func: &Function, numerics: &dyn Numerics, fuel: u32) -> Option<Vec<Block>> {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(func, &cfg);
     let loops = Loops::new(&cfg, &dom);
-    if !loops.is_reducible() {
-        return 0;
+    if !loops.is_reducible() || loops.iter().any(|(_, d)| d.parent.is_some()) {
+        return None;
     }
-    let cost = |l: &Counted| l.blocks.iter().flat_map(|b| &func.blocks[*b].insts).map(|i| u64::from(cost(func, *i))).sum::<u64>();
-    counted(func, numerics, (&cfg, &dom, &loops), fuel, budget(func, fuel)).iter().map(|l| l.trips as u64 * cost(l)).sum()
+    Some(counted(func, numerics, (&cfg, &dom, &loops), fuel, budget(func, fuel)).iter().map(|l| l.header).collect())
 }
 
 /// What one round may add: in proportion to the program, so that large ones take no more rounds than small ones.

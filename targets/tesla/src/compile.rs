@@ -17,7 +17,7 @@ use crate::select::{self, Selected, restrict};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::passes::rewrite::cost;
-use retroshade_ir::passes::unroll::cost_of_copies;
+use retroshade_ir::passes::unroll::unrolled_at_once;
 use retroshade_ir::{Block, Module, Opcode, Reference, Span, Stage};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::isa::{Stats, ir_ops};
@@ -124,17 +124,16 @@ fn unroll(source: &Module, options: &Options, chip: &'static Chip, fits: &dyn Fn
     let [least, most] = if rolled > LARGE { [USUAL; 2] } else { EXTREMES };
     let arrays = !front.main().locals.is_empty();
     let mut drafts: Vec<Draft<'_>> = Vec::new();
-    let (mut failed, mut skipped, mut last) = (None, false, usize::MAX);
+    let (mut failed, mut skipped, mut last, mut last_loops) = (None, false, usize::MAX, None);
     for fuel in FUELS {
-        // Parts of copies go when they are made, but not three quarters.
-        if !arrays && spare > 0 && u64::from(least) * cost_of_copies(front.main(), &Reference, fuel) > 8 * u64::from(spare) {
-            skipped = true;
+        // Less fuel that makes the same copies makes no difference.
+        let loops = if rolled > LARGE { unrolled_at_once(front.main(), &Reference, fuel) } else { None };
+        if loops.is_some() && std::mem::replace(&mut last_loops, loops.clone()) == loops {
             continue;
         }
         let mut trace = trace.clone();
         let mut module = front.clone();
         let unrolled = legal::unroll(&mut module, options, fuel, &mut trace);
-        // Less fuel that makes the same copies makes no difference.
         let made = module.main().insts.len();
         if std::mem::replace(&mut last, made) == made {
             continue;
