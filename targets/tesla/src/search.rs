@@ -19,8 +19,8 @@ pub(crate) struct Laid {
     pub spilled: u32,
 }
 
-/// Bytes that an issue slot is worth: more than those of a long instruction, for a fetch hides behind the four cycles of a slot.
-const SLOT: u64 = 11;
+/// Bytes that an issue slot is worth: those of a long instruction.
+const SLOT: u64 = 8;
 
 /// A multiprocessor that held no warps would cost this part of what the code does.
 const WARPS: u64 = 2;
