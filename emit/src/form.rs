@@ -312,10 +312,6 @@ impl<X> FormTable<X> {
         }
         Ok(word)
     }
-    /// Whether every field holds its value.
-    pub fn holds(&self, word: &Word) -> bool {
-        self.form(word.form).fields().zip(&word.values).all(|(f, v)| *v == 0 || f.fits(*v))
-    }
     /// Decodes a word of `size` bytes in `space` (one bit): the matching form with the most fixed bits wins.
     pub fn decode(&self, space: u32, size: u8, word: u128) -> Option<Decoded> {
         self.decode_if(space, size, word, |_| true)

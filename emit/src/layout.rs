@@ -32,7 +32,7 @@
 //! assert_eq!(code.finish(&Rule::NONE).unwrap().bytes, [0x02, 0x10, 0xff, 0x10]);
 //! ```
 
-use crate::form::{EncodeError, Field, Form, FormTable, Kind, Word};
+use crate::form::{EncodeError, Field, Form, FormId, FormTable, Kind, Word};
 use crate::names::FieldIndex;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -120,6 +120,7 @@ impl<X> Rule<X> {
 #[derive(Clone, Debug)]
 enum Item<S> {
     Word { word: Word, fixups: SmallVec<[Fixup; 1]>, span: S },
+    Encoded { form: FormId, bits: u128, span: S },
     Data { bytes: Vec<u8>, span: S },
     Bind(Label),
     Align(u32),
@@ -264,6 +265,10 @@ impl<X, S: Copy + Default> Layout<X, S> {
     pub fn push(&mut self, word: Word, span: S) {
         self.items.push(Item::Word { word, fixups: SmallVec::new(), span });
     }
+    /// Appends a word that is encoded already.
+    pub fn push_encoded(&mut self, form: FormId, bits: u128, span: S) {
+        self.items.push(Item::Encoded { form, bits, span });
+    }
     /// Appends a word one field of which waits for a label.
     pub fn branch(&mut self, word: Word, fixup: Fixup, span: S) {
         self.push_with(word, &[fixup], span);
@@ -280,10 +285,11 @@ impl<X, S: Copy + Default> Layout<X, S> {
     pub fn align(&mut self, to: u32) {
         self.items.push(Item::Align(to));
     }
-    /// The words appended so far, in order.
-    pub fn words(&self) -> impl Iterator<Item = &Word> {
+    /// The forms of the words appended so far, in order.
+    pub fn forms(&self) -> impl Iterator<Item = FormId> {
         self.items.iter().filter_map(|i| match i {
-            Item::Word { word, .. } => Some(word),
+            Item::Word { word, .. } => Some(word.form),
+            Item::Encoded { form, .. } => Some(*form),
             _ => None,
         })
     }
@@ -306,6 +312,10 @@ impl<X, S: Copy + Default> Layout<X, S> {
                     }
                     let bits = self.table.encode_word(&word).map_err(|error| LayoutError::Encode { at, error, span })?;
                     code.bytes.extend_from_slice(&bits.to_le_bytes()[..form.size as usize]);
+                    span
+                }
+                Item::Encoded { form, bits, span } => {
+                    code.bytes.extend_from_slice(&bits.to_le_bytes()[..self.table.form(form).size as usize]);
                     span
                 }
                 Item::Data { bytes, span } => {
@@ -331,8 +341,8 @@ impl<X, S: Copy + Default> Layout<X, S> {
                 Item::Bind(l) => waiting.push(*l),
                 Item::Align(to) => at = at.next_multiple_of(*to),
                 Item::Data { bytes, .. } => size = bytes.len() as u32,
-                Item::Word { word, span, .. } => {
-                    let form = self.table.form(word.form);
+                Item::Word { word: Word { form, .. }, span, .. } | Item::Encoded { form, span, .. } => {
+                    let form = self.table.form(*form);
                     let align = (rule.align)(form);
                     if !at.is_multiple_of(align) && rule.filler == Filler::Never {
                         return Err(LayoutError::Unaligned { form: form.name, at, align, span: *span });

@@ -11,7 +11,7 @@
 use crate::error::CompileError;
 use regalloc2::{Edit, Function, InstPosition, Operand, OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, RegClass, VReg};
 use retroshade_ir::{Diagnostic, Span};
-use retroshade_regalloc::{AllocError, AllocOptions, AllocStep, Allocated, PlacedReg, Program, ProgramBuilder, RegFile, allocate};
+use retroshade_regalloc::{AllocError, AllocOptions, AllocStep, Allocated, Ctx, PlacedReg, Program, ProgramBuilder, RegFile, allocate_in};
 use std::fmt::{self, Debug, Write};
 
 /// A register field of an instruction: virtual before placement, placed afterwards.
@@ -155,13 +155,11 @@ pub struct VCode<I> {
     pub classes: Vec<RegClass>,
     /// Where each virtual register's value comes from, for messages.
     pub spans: Vec<Span>,
-    /// A name for messages; empty if there is none.
-    pub names: Vec<String>,
 }
 
 impl<I> Default for VCode<I> {
     fn default() -> VCode<I> {
-        VCode { blocks: Vec::new(), classes: Vec::new(), spans: Vec::new(), names: Vec::new() }
+        VCode { blocks: Vec::new(), classes: Vec::new(), spans: Vec::new() }
     }
 }
 
@@ -171,15 +169,14 @@ impl<I: MachInst> VCode<I> {
         VCode::default()
     }
     /// A new virtual register.
-    pub fn vreg(&mut self, class: RegClass, span: Span, name: &str) -> VReg {
+    pub fn vreg(&mut self, class: RegClass, span: Span) -> VReg {
         self.classes.push(class);
         self.spans.push(span);
-        self.names.push(name.to_string());
         VReg::new(self.classes.len() - 1, class)
     }
     /// As [`VCode::vreg`], wrapped as an instruction field.
     pub fn reg(&mut self, class: RegClass, span: Span) -> Reg {
-        Reg::Virtual(self.vreg(class, span, ""))
+        Reg::Virtual(self.vreg(class, span))
     }
     /// A new block; its index.
     pub fn block(&mut self, loop_depth: u32) -> usize {
@@ -219,12 +216,12 @@ impl<I: MachInst> VCode<I> {
         let units = file.classes.map(|c| c.slot_units.max(1));
         let mut pb = ProgramBuilder::new(self.classes.clone(), units);
         let mut index = Vec::with_capacity(self.len());
+        let mut c = Collect(Vec::new());
         for (bn, b) in self.blocks.iter().enumerate() {
             pb.block(b.params.clone(), b.loop_depth);
             for (n, (i, _)) in b.insts.iter().enumerate() {
-                let mut c = Collect(Vec::new());
-                let mut copy = i.clone();
-                copy.visit(&mut c);
+                c.0.clear();
+                i.clone().visit(&mut c);
                 index.push((bn as u32, n as u32));
                 if n + 1 == b.insts.len() {
                     pb.terminate(&c.0, i.clobbers(), b.targets.iter().map(|t| (t.block as u32, t.args.clone())).collect());
@@ -320,12 +317,23 @@ impl<I: MachInst> Placed<I> {
 
 /// Places all virtual registers. `code` is the diagnostic code of a pressure error.
 pub fn place<I: MachInst>(vcode: &VCode<I>, file: &RegFile, options: &AllocOptions, code: &'static str) -> Result<Placed<I>, CompileError> {
+    place_in(vcode, file, options, code, &mut Ctx::default())
+}
+
+/// As [`place`], in memory that is kept from one placement to the next.
+pub fn place_in<I: MachInst>(
+    vcode: &VCode<I>,
+    file: &RegFile,
+    options: &AllocOptions,
+    code: &'static str,
+    memory: &mut Ctx,
+) -> Result<Placed<I>, CompileError> {
     let mut relieved: Option<VCode<I>> = None;
     let mut rematerialised = 0;
     loop {
         let current = relieved.as_ref().unwrap_or(vcode);
         let (program, index) = current.program(file);
-        let result = allocate(&program, file, options);
+        let result = allocate_in(&program, file, options, memory);
         let peak: Option<Vec<u32>> = match &result {
             Err(AllocError::Pressure { vregs, .. }) => Some(vregs.clone()),
             Ok(a) if a.slots > file.register_slots() => {
@@ -439,8 +447,7 @@ impl<I: MachInst> OperandVisitor for Renew<'_, I> {
             *reg = Reg::Virtual(*w);
             return;
         }
-        let name = self.vcode.names[v.vreg()].clone();
-        let w = self.vcode.vreg(v.class(), self.vcode.spans[v.vreg()], &name);
+        let w = self.vcode.vreg(v.class(), self.vcode.spans[v.vreg()]);
         let mut copy = recipe.clone();
         copy.visit(&mut Redefine(w));
         self.insts.push((copy, self.span));
@@ -470,6 +477,7 @@ fn write_back<I: MachInst>(
     let mut edits = a.output.edits.iter().peekable();
     let mut blocks = Vec::with_capacity(vcode.blocks.len());
     let mut n = 0usize;
+    let mut places: Vec<PlacedReg> = Vec::new();
     for b in &vcode.blocks {
         let mut out = Vec::with_capacity(b.insts.len());
         for (i, span) in &b.insts {
@@ -487,8 +495,10 @@ fn write_back<I: MachInst>(
             moves(InstPosition::Before, &mut out)?;
             let allocs = a.output.inst_allocs(regalloc2::Inst::new(n));
             debug_assert_eq!(allocs.len(), program.inst_operands(regalloc2::Inst::new(n)).len());
-            let places: Vec<PlacedReg> =
-                allocs.iter().map(|x| file.place(*x).ok_or_else(|| lost("an operand"))).collect::<Result<_, _>>()?;
+            places.clear();
+            for x in allocs {
+                places.push(file.place(*x).ok_or_else(|| lost("an operand"))?);
+            }
             let mut i = i.clone();
             i.visit(&mut Assign { places: &places, next: 0 });
             out.push(PlacedInst::Inst(i, *span));
@@ -507,9 +517,7 @@ fn explain<I: MachInst>(vcode: &VCode<I>, index: &[(u32, u32)], e: AllocError, c
             let span = index.get(inst as usize).map_or(Span::NONE, |(b, n)| vcode.blocks[*b as usize].insts[*n as usize].1);
             let mut d = Diagnostic::error(code, span, format!("too many values are live at once for the {class} registers"));
             for v in vregs.iter().take(24) {
-                let name = &vcode.names[*v as usize];
-                let what = if name.is_empty() { format!("v{v}") } else { name.clone() };
-                d = d.note(vcode.spans[*v as usize], format!("`{what}` is live here"));
+                d = d.note(vcode.spans[*v as usize], format!("`v{v}` is live here"));
             }
             CompileError::Limit { diagnostic: Box::new(d), needed: live.max(limit + 1) as u64, available: limit as u64 }
         }
@@ -602,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn pressure_is_an_error_with_names() {
+    fn pressure_is_an_error_with_places() {
         let e = place(&wide(20, false), &file(16, 0), &AllocOptions::default(), "T0001").unwrap_err();
         let CompileError::Limit { needed, available, diagnostic } = e else { panic!("{e:?}") };
         assert_eq!((needed, available), (20, 16));
@@ -627,14 +635,14 @@ mod tests {
         let mut c = VCode::new();
         let (entry, body, end) = (c.block(0), c.block(1), c.block(0));
         let latch = c.block(1);
-        let (x, y) = (c.vreg(RegClass::Vector, Span::NONE, "x"), c.vreg(RegClass::Vector, Span::NONE, "y"));
+        let (x, y) = (c.vreg(RegClass::Vector, Span::NONE), c.vreg(RegClass::Vector, Span::NONE));
         c.push(entry, Toy::Const(1, Reg::Virtual(x)), Span::NONE);
         c.push(entry, Toy::Const(2, Reg::Virtual(y)), Span::NONE);
         c.push(entry, Toy::Branch, Span::NONE);
         c.blocks[entry].targets = vec![Target { block: body, args: vec![x, y] }];
-        let (p, q) = (c.vreg(RegClass::Vector, Span::NONE, "p"), c.vreg(RegClass::Vector, Span::NONE, "q"));
+        let (p, q) = (c.vreg(RegClass::Vector, Span::NONE), c.vreg(RegClass::Vector, Span::NONE));
         c.blocks[body].params = vec![p, q];
-        let t = c.vreg(RegClass::Vector, Span::NONE, "t");
+        let t = c.vreg(RegClass::Vector, Span::NONE);
         c.push(body, Toy::Tied(Reg::Virtual(t), Reg::Virtual(p)), Span::NONE);
         c.push(body, Toy::Branch, Span::NONE);
         c.blocks[body].targets = vec![Target { block: latch, args: vec![] }, Target { block: end, args: vec![] }];

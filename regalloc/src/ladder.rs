@@ -79,6 +79,11 @@ type Cost = (u32, u32, u64);
 
 /// Allocates registers for a program.
 pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<Allocated, AllocError> {
+    allocate_in(p, file, options, &mut Ctx::default())
+}
+
+/// As [`allocate`], in memory that is kept from one allocation to the next.
+pub fn allocate_in(p: &Program, file: &RegFile, options: &AllocOptions, ctx: &mut Ctx) -> Result<Allocated, AllocError> {
     guard(p)?;
     let live = live(p);
     let peak = peaks(p, file, &live);
@@ -102,17 +107,16 @@ pub fn allocate(p: &Program, file: &RegFile, options: &AllocOptions) -> Result<A
             }
         }
     };
-    let mut ctx = Ctx::default();
     // Where more values are live at once than there are registers, slots are needed anyway.
     let alone = options.scan != Scan::Last;
     if !alone && (0..3).all(|c| max_live[c] <= file.available(c)) {
-        consider(tight(p, file, max_live, floor, options.most, &mut ctx)?, &mut best);
+        consider(tight(p, file, max_live, floor, options.most, ctx)?, &mut best);
     }
     if options.most.is_some() && best.is_none() {
         return Err(worst(p, file, &live, &peak));
     }
     if best.is_none() && !alone {
-        let full = ion(p, file, [64; 3], &mut ctx)?.filter(|o| o.num_spillslots as u32 <= file.all_slots());
+        let full = ion(p, file, [64; 3], ctx)?.filter(|o| o.num_spillslots as u32 <= file.all_slots());
         consider(full.map(|o| (o, AllocStep::IonFull)), &mut best);
     }
     if best.as_ref().is_none_or(|(c, _)| c.0 > 0) {
@@ -232,8 +236,8 @@ fn tight(
     // Exactly as many as are live at once are seldom enough: where some more cost nothing, they are there from the start.
     let mut k = [0, 1, 2].map(|c| {
         let least = (max_live[c] + reserved[c]).max(floor[c]);
-        // With a bound, a class whose numbers cost nothing has all that the bound allows.
-        if most.is_some() && file.steps[c].is_empty() { limit[c] } else { more(least).min(file.step(c, least)).min(limit[c]) }
+        // With a bound it is all that the bound allows.
+        if most.is_some() { limit[c] } else { more(least).min(file.step(c, least)).min(limit[c]) }
     });
     loop {
         if let Some(o) = ion(p, file, k.map(|n| n as u8), ctx)?

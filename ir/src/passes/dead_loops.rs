@@ -3,9 +3,9 @@
 
 use crate::analysis::{Cfg, DomTree, LoopId, Loops, domtree::inst_blocks};
 use crate::entities::{Block, Inst};
-use crate::function::Function;
+use crate::function::{Function, ValueDef};
 use crate::inst::BlockCall;
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Runs the pass.
 pub fn run(func: &mut Function) -> bool {
@@ -17,8 +17,10 @@ pub fn run(func: &mut Function) -> bool {
         return false;
     }
     let block_of = inst_blocks(func);
+    let Some(read) = read_behind(func, &cfg, &loops, &block_of) else { return false };
+    let unread = loops.iter().filter(|(l, _)| !read.contains(*l));
     let dead: Vec<(LoopId, Block, BlockCall)> =
-        loops.iter().filter_map(|(l, data)| Some((l, data.header, way_out(func, &cfg, &loops, l, &block_of)?))).collect();
+        unread.filter_map(|(l, data)| Some((l, data.header, way_out(func, &loops, l, &block_of)?))).collect();
     for (l, header, out) in &dead {
         for e in cfg.preds(*header).iter().filter(|e| !loops.contains(*l, e.from)) {
             if let Some(t) = func.terminator(e.from) {
@@ -29,8 +31,28 @@ pub fn run(func: &mut Function) -> bool {
     !dead.is_empty() && super::dce::drop_unreachable(func)
 }
 
-/// Where a loop that does nothing leads to.
-fn way_out(func: &Function, cfg: &Cfg, loops: &Loops, l: LoopId, block_of: &SecondaryMap<Inst, Option<Block>>) -> Option<BlockCall> {
+/// The loops whose values are read behind them, be it without passing through parameters; `None` if that cannot be told.
+fn read_behind(func: &Function, cfg: &Cfg, loops: &Loops, block_of: &SecondaryMap<Inst, Option<Block>>) -> Option<EntitySet<LoopId>> {
+    let mut read = EntitySet::new();
+    for b in cfg.rpo() {
+        for v in func.blocks[*b].insts.iter().flat_map(|i| func.reads(*i)) {
+            let home = match func.def(v) {
+                ValueDef::Result(i, _) => block_of[i]?,
+                ValueDef::Param(home, _) => home,
+                ValueDef::Alias(_) => return None,
+            };
+            let mut around = loops.of(home);
+            while let Some(l) = around.filter(|l| !loops.contains(*l, *b)) {
+                read.insert(l);
+                around = loops.data(l).parent;
+            }
+        }
+    }
+    Some(read)
+}
+
+/// Where a loop leads to that does nothing, if its values are not read behind it.
+fn way_out(func: &Function, loops: &Loops, l: LoopId, block_of: &SecondaryMap<Inst, Option<Block>>) -> Option<BlockCall> {
     let inside = |v| loops.defines(l, func, block_of, v);
     let mut out: Option<&BlockCall> = None;
     for b in loops.blocks(l) {
@@ -46,8 +68,5 @@ fn way_out(func: &Function, cfg: &Cfg, loops: &Loops, l: LoopId, block_of: &Seco
             out = Some(t);
         }
     }
-    // Values may be read behind the loop without passing through parameters.
-    let behind = cfg.rpo().iter().filter(|b| !loops.contains(l, **b)).flat_map(|b| &func.blocks[*b].insts);
-    let read = behind.flat_map(|i| func.reads(*i)).any(inside);
-    if read { None } else { out.cloned() }
+    out.cloned()
 }

@@ -170,7 +170,8 @@ pub fn cleanup(module: &mut Module, options: &PassOptions) -> bool {
     any
 }
 
-/// Remembers which passes found nothing to do in the module as it is: they need not run again before something changed.
+/// Remembers which passes found nothing to do in the module as it is: they need not run again before something changed. What removes
+/// instructions that nobody needs, or merges equal ones, leaves nothing to itself and no constants to `sccp`.
 #[derive(Default)]
 struct Settled(Vec<&'static str>);
 
@@ -181,8 +182,14 @@ impl Settled {
         }
         let changed = (pass.run)(module, options);
         if changed {
-            self.0.clear();
-        } else {
+            let left: &[&str] = match pass.name {
+                "dce" => &["sccp", "gvn", "dce"],
+                "gvn" => &["sccp", "gvn"],
+                _ => &[],
+            };
+            self.0.retain(|name| left.contains(name));
+        }
+        if !changed || matches!(pass.name, "gvn" | "dce") {
             self.0.push(pass.name);
         }
         changed

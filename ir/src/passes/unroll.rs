@@ -24,9 +24,7 @@ struct Counted {
 /// Runs the pass on innermost loops; `fuel` is the number of instructions that the copies of one loop may have.
 pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32) -> bool {
     let mut any = false;
-    // What one round may add: in proportion to the program, so that large ones take no more rounds than small ones.
-    let size: usize = func.layout.iter().map(|b| real_size(func, *b)).sum();
-    let budget = (8 * u64::from(fuel)).max(size as u64);
+    let budget = budget(func, fuel);
     // Outer loops become innermost once theirs are gone.
     for _ in 0..8 {
         super::dce::run(func);
@@ -37,22 +35,7 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32) -> bool {
         if !loops.is_reducible() {
             return any;
         }
-        let mut parents: EntitySet<LoopId> = EntitySet::new();
-        loops.iter().filter_map(|(_, d)| d.parent).for_each(|p| {
-            parents.insert(p);
-        });
-        let mut todo = Vec::new();
-        let mut total = 0u64;
-        for (l, _) in loops.iter().filter(|(l, _)| !parents.contains(*l)) {
-            let size: usize = loops.blocks(l).iter().map(|b| real_size(func, *b)).sum();
-            let most = fuel as usize / size.max(1);
-            if let Some(trips) = trip_count(func, numerics, (&cfg, &dom, &loops), l, most.min(4096), false) {
-                total += (trips * size) as u64;
-                if total <= budget {
-                    todo.push(Counted { header: loops.data(l).header, blocks: loops.blocks(l).to_vec(), trips });
-                }
-            }
-        }
+        let todo = counted(func, numerics, (&cfg, &dom, &loops), fuel, budget);
         if todo.is_empty() {
             return any;
         }
@@ -74,6 +57,46 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32) -> bool {
         super::simplify::run(func, numerics);
     }
     any
+}
+
+/// The loops that are unrolled with so much `fuel`, by their first blocks; `None` if loops stand in loops, which may be unrolled once
+/// theirs are gone.
+pub fn unrolled_at_once(func: &Function, numerics: &dyn Numerics, fuel: u32) -> Option<Vec<Block>> {
+    let cfg = Cfg::new(func);
+    let dom = DomTree::new(func, &cfg);
+    let loops = Loops::new(&cfg, &dom);
+    if !loops.is_reducible() || loops.iter().any(|(_, d)| d.parent.is_some()) {
+        return None;
+    }
+    Some(counted(func, numerics, (&cfg, &dom, &loops), fuel, budget(func, fuel)).iter().map(|l| l.header).collect())
+}
+
+/// What one round may add: in proportion to the program, so that large ones take no more rounds than small ones.
+fn budget(func: &Function, fuel: u32) -> u64 {
+    let size: usize = func.layout.iter().map(|b| real_size(func, *b)).sum();
+    (8 * u64::from(fuel)).max(size as u64)
+}
+
+/// The innermost loops that are unrolled.
+fn counted(func: &Function, numerics: &dyn Numerics, shape: (&Cfg, &DomTree, &Loops), fuel: u32, budget: u64) -> Vec<Counted> {
+    let loops = shape.2;
+    let mut parents: EntitySet<LoopId> = EntitySet::new();
+    loops.iter().filter_map(|(_, d)| d.parent).for_each(|p| {
+        parents.insert(p);
+    });
+    let mut todo = Vec::new();
+    let mut total = 0u64;
+    for (l, _) in loops.iter().filter(|(l, _)| !parents.contains(*l)) {
+        let size: usize = loops.blocks(l).iter().map(|b| real_size(func, *b)).sum();
+        let most = fuel as usize / size.max(1);
+        if let Some(trips) = trip_count(func, numerics, shape, l, most.min(4096), false) {
+            total += (trips * size) as u64;
+            if total <= budget {
+                todo.push(Counted { header: loops.data(l).header, blocks: loops.blocks(l).to_vec(), trips });
+            }
+        }
+    }
+    todo
 }
 
 fn real_size(func: &Function, b: Block) -> usize {

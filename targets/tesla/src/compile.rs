@@ -17,11 +17,14 @@ use crate::select::{self, Selected, restrict};
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::passes::rewrite::cost;
-use retroshade_ir::{Block, Module, Opcode, Span, Stage};
+use retroshade_ir::passes::unroll::unrolled_at_once;
+use retroshade_ir::{Block, Module, Opcode, Reference, Span, Stage};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, CompiledShader, OptLevel, Options, VCode};
+use retroshade_regalloc::Ctx;
+use std::cell::RefCell;
 
 /// The interface must fit the spaces that operands can name.
 fn within_reach(abi: &Abi, stage: Stage) -> Result<(), CompileError> {
@@ -121,17 +124,22 @@ fn unroll(source: &Module, options: &Options, chip: &'static Chip, fits: &dyn Fn
     let [least, most] = if rolled > LARGE { [USUAL; 2] } else { EXTREMES };
     let arrays = !front.main().locals.is_empty();
     let mut drafts: Vec<Draft<'_>> = Vec::new();
-    let (mut failed, mut skipped, mut last) = (None, false, usize::MAX);
+    let (mut failed, mut skipped, mut last, mut last_loops) = (None, false, usize::MAX, None);
     for fuel in FUELS {
+        // Less fuel that makes the same copies makes no difference.
+        let loops = if rolled > LARGE { unrolled_at_once(front.main(), &Reference, fuel) } else { None };
+        if loops.is_some() && std::mem::replace(&mut last_loops, loops.clone()) == loops {
+            continue;
+        }
         let mut trace = trace.clone();
         let mut module = front.clone();
         let unrolled = legal::unroll(&mut module, options, fuel, &mut trace);
-        // Less fuel that makes the same copies makes no difference.
         let made = module.main().insts.len();
         if std::mem::replace(&mut last, made) == made {
             continue;
         }
-        let copies = operations(&module).saturating_sub(rolled);
+        let all = operations(&module);
+        let copies = all.saturating_sub(rolled);
         if unrolled && !arrays && spare > 0 && least * copies > 2 * spare {
             skipped = true;
             continue;
@@ -141,8 +149,11 @@ fn unroll(source: &Module, options: &Options, chip: &'static Chip, fits: &dyn Fn
             Err(e @ CompileError::Internal(_)) => return Err(e),
             Err(e) => failed = failed.or(Some(e)),
         }
-        // Where nothing was unrolled there is nothing else to try, and what is hardly larger cannot be too large.
-        let enough = |d: &Draft<'_>| fits(d.laid.code.registers) && (d.bytes() < spare || d.local_bytes() == 0 && most * copies <= spare);
+        // Where nothing was unrolled there is nothing else to try, and what is hardly larger cannot be too large: a program without the
+        // copies has at least half their bytes an operation.
+        let fewer = |d: &Draft<'_>| d.bytes() - (u64::from(d.bytes()) * u64::from(rolled) / u64::from(2 * all.max(rolled).max(1))) as u32;
+        let hardly = |d: &Draft<'_>| d.local_bytes() == 0 && (most * copies <= spare || fewer(d) <= spare);
+        let enough = |d: &Draft<'_>| fits(d.laid.code.registers) && (d.bytes() < spare || hardly(d));
         if !unrolled || drafts.last().is_some_and(enough) {
             break;
         }
@@ -178,18 +189,20 @@ struct Ground<'o> {
     room: Room,
     chip: &'static Chip,
     options: &'o Options,
+    /// The allocator's, kept between layouts.
+    memory: RefCell<Ctx>,
 }
 
 impl Ground<'_> {
     /// Places instructions and emits them; `None` if an immediate stands beside a half that it cannot name.
     fn lay_out(&self, vcode: &VCode<MInst>, blocks: &SecondaryMap<Block, u32>, aim: Aim) -> Result<Option<Laid>, CompileError> {
         let Ground { legal, chip, room, options, .. } = self;
-        let (placed, spilled) = place_all(vcode, self.abi.local_bytes, chip, *room, aim, options)?;
+        let (mut placed, spilled) = place_all(vcode, self.abi.local_bytes, chip, *room, aim, options, &mut self.memory.borrow_mut())?;
         if halves_out_of_reach(&placed) {
             return Ok(None);
         }
         let machine = Machine { chip, space: space(legal.stage), room: *room };
-        let code = emit::emit(&placed, &self.structure.nodes, blocks, &self.uniformity, machine, options.opt != OptLevel::O0)?;
+        let code = emit::emit(&mut placed, &self.structure.nodes, blocks, &self.uniformity, machine, options.opt != OptLevel::O0)?;
         Ok(Some(Laid { code, placed, spilled }))
     }
 }
@@ -222,7 +235,7 @@ fn draft<'o>(prepared: Prepared, options: &'o Options, room: Room, mut trace: Tr
         flexgrip::within_reach(&abi)?;
     }
     let uniformity = Uniformity::new(&legal, legal.main());
-    let mut ground = Ground { legal, structure, uniformity, abi, room, chip, options };
+    let mut ground = Ground { legal, structure, uniformity, abi, room, chip, options, memory: RefCell::default() };
     for halves in [true, false] {
         let selected = select(&ground.legal, &ground.uniformity, &mut ground.abi, chip, options, halves)?;
         if let Some(laid) = ground.lay_out(&selected.vcode, &selected.blocks, Aim::Place)? {
@@ -282,10 +295,10 @@ pub fn phases(
     let uniformity = Uniformity::new(&legal, legal.main());
     let selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
     lap("select");
-    let (placed, _) = place_all(&selected.vcode, abi.local_bytes, chip, Room::WHOLE, Aim::Place, options)?;
+    let (mut placed, _) = place_all(&selected.vcode, abi.local_bytes, chip, Room::WHOLE, Aim::Place, options, &mut Ctx::default())?;
     lap("place (regalloc2)");
     let machine = Machine { chip, space: space(legal.stage), room: Room::WHOLE };
-    emit::emit(&placed, &structure.nodes, &selected.blocks, &uniformity, machine, true)?;
+    emit::emit(&mut placed, &structure.nodes, &selected.blocks, &uniformity, machine, true)?;
     lap("emit");
     Ok(out)
 }

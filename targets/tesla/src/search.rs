@@ -19,8 +19,8 @@ pub(crate) struct Laid {
     pub spilled: u32,
 }
 
-/// Bytes that an issue slot is worth: more than those of a long instruction, for a fetch hides behind the four cycles of a slot.
-const SLOT: u64 = 11;
+/// Bytes that an issue slot is worth: those of a long instruction.
+const SLOT: u64 = 8;
 
 /// A multiprocessor that held no warps would cost this part of what the code does.
 const WARPS: u64 = 2;
@@ -71,7 +71,8 @@ impl Search<'_> {
     pub fn run(&self, mut plain: VCode<MInst>, laid: Laid) -> Found {
         let mut best = Found { laid, vcode: plain.clone() };
         if plain.len() > SEARCHED {
-            if best.laid.spilled == 0 && best.laid.code.registers > MANY {
+            let live = flow::live_out(&mut plain);
+            if best.laid.spilled == 0 && best.laid.code.registers > MANY && sched::pressure(&mut plain, &live) <= self.enough(&best) {
                 self.consider(&plain, Aim::Few, &mut best);
             }
             return best;
@@ -118,7 +119,7 @@ impl Search<'_> {
     /// Orders with fewer values live at once, where registers cost warps.
     fn more_warps(&self, plain: VCode<MInst>, mut live: flow::LiveOut, best: &mut Found) {
         let mut least = sched::pressure(&mut best.vcode, &live);
-        if self.enough(best) > 0 && least < best.laid.code.registers {
+        if least <= self.enough(best) {
             self.consider(&best.vcode.clone(), Aim::Few, best);
         }
         if self.enough(best) == 0 {
@@ -148,7 +149,7 @@ impl Search<'_> {
     fn tighten(&self, vcode: &mut VCode<MInst>, live: &flow::LiveOut, least: &mut u32, best: &mut Found) {
         sched::tightly(vcode, live);
         let pressure = sched::pressure(vcode, live);
-        if pressure < *least {
+        if pressure < *least && pressure <= self.enough(best) {
             *least = pressure;
             self.consider(vcode, Aim::Place, best);
             self.consider(vcode, Aim::Few, best);

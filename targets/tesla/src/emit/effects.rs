@@ -177,10 +177,14 @@ fn members(s: Set) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::forms::{Access, Cond, NOP, word};
+    use crate::emit::encode::Setting;
+    use crate::isa::chip::EVERYTHING;
+    use crate::isa::forms::{Access, Cond, FP};
     use crate::select::mir::{CC, GPR, TexOp, Wide};
     use retroshade_ir::Span;
     use retroshade_lower::PlacedReg;
+
+    const SETTING: Setting = Setting { space: FP, short_zero: true, a: 0, chip: &EVERYTHING };
 
     fn r(index: u8) -> Reg {
         Reg::Placed(PlacedReg::Reg { class: GPR as u8, index })
@@ -210,8 +214,7 @@ mod tests {
     fn ordered(first: &(MInst, u8), second: &(MInst, u8)) -> bool {
         let enc = |(inst, a): &(MInst, u8)| {
             let (reads, writes) = touched(inst, *a);
-            let long = word!(NOP {});
-            Enc { long, short: None, reads, writes, span: Span::NONE, predicated: inst.pred.is_some(), inst: inst.clone() }
+            Enc { inst: inst.clone(), setting: SETTING, short: None, long: None, reads, writes, span: Span::NONE }
         };
         let mut t = Tracker::new();
         t.next(0, &enc(first));
@@ -262,7 +265,7 @@ mod tests {
         let mut t = Tracker::new();
         let lines = [add(2, 1), add(3, 1), add(1, 4)].map(|(inst, a)| {
             let (reads, writes) = touched(&inst, a);
-            Enc { long: word!(NOP {}), short: None, reads, writes, span: Span::NONE, predicated: false, inst }
+            Enc { inst, setting: SETTING, short: None, long: None, reads, writes, span: Span::NONE }
         });
         let after: Vec<Vec<usize>> = lines.iter().enumerate().map(|(n, e)| t.next(n, e)).collect();
         assert_eq!(after, [vec![], vec![], vec![0, 1]]);

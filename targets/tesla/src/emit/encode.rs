@@ -5,11 +5,10 @@
 use crate::isa::chip::Chip;
 use crate::isa::decode::Insn;
 use crate::isa::forms::{AddOp, CP, IMM_SHIFT, Op, Shape, TABLE, TForm, field};
-use crate::isa::operand::{Item, Operand, Reach, S_TYPES, SOURCES, Size, Width, template};
+use crate::isa::operand::{Item, MOST, Operand, Reach, S_TYPES, SOURCES, Size, Width, template};
 use crate::select::mir::{Dst, Extra, Index, MInst, Part, Src};
 use retroshade_emit::{FieldName, FieldValue, FormId, Word};
 use retroshade_lower::{PlacedReg, Reg};
-use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -55,13 +54,23 @@ pub struct Setting {
 
 impl Setting {
     /// Whether the chip executes a form with these values right.
-    fn takes(&self, word: &Word) -> bool {
-        !self.chip.flexgrip || self.chip.lacks(&Insn { d: word.clone(), space: self.space }).is_none()
+    fn takes(&self, form: FormId, values: &[u64]) -> bool {
+        let d = || Word { form, values: values.into(), residue: 0 };
+        !self.chip.flexgrip || self.chip.lacks(&Insn { d: d(), space: self.space }).is_none()
     }
 }
 
+/// An instruction as it is encoded.
+#[derive(Clone, Copy, Debug)]
+pub struct Encoded {
+    /// Its form.
+    pub form: FormId,
+    /// The word.
+    pub bits: u128,
+}
+
 /// The instruction in any form of a shape.
-pub fn encode(i: &MInst, shape: Shape, s: &Setting) -> Option<Word> {
+pub fn encode(i: &MInst, shape: Shape, s: &Setting) -> Option<Encoded> {
     // In short forms the centroid is a field of the other interpolations.
     if let (Shape::Short, Op::InterpCent | Op::InterpCentMul) = (shape, i.op) {
         let op = if i.op == Op::InterpCent { Op::Interp } else { Op::InterpMul };
@@ -75,12 +84,12 @@ pub fn encode(i: &MInst, shape: Shape, s: &Setting) -> Option<Word> {
     {
         return encode(&MInst::new(Op::Add, i.dst, &[Src::Imm(0), word]).with(field!(addop), AddOp::Add), shape, s);
     }
-    forms_of(i.op, shape).iter().find_map(|f| fill(i, *f, s).filter(|w| s.takes(w)))
+    forms_of(i.op, shape).iter().find_map(|f| fill(i, *f, s))
 }
 
 struct Fill<'a> {
     form: &'static TForm,
-    values: SmallVec<[u64; 16]>,
+    values: [u64; MOST],
     s: &'a Setting,
     memory: bool,
     constant: bool,
@@ -192,14 +201,14 @@ impl Fill<'_> {
     }
 }
 
-fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Word> {
+fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Encoded> {
     let form = TABLE.form(id);
     let spaces = if form.ext.shape == Shape::Imm { form.spaces >> IMM_SHIFT } else { form.spaces };
     if spaces & s.space == 0 {
         return None;
     }
     let template = template(id);
-    let mut f = Fill { form, values: SmallVec::from_slice(template.defaults()), s, memory: false, constant: false, dst_seen: false };
+    let mut f = Fill { form, values: template.values(), s, memory: false, constant: false, dst_seen: false };
     for (name, v) in &i.mods {
         f.set(*name, *v)?;
     }
@@ -217,8 +226,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Word> {
         return None;
     }
     // Long additions have their second operand in slot 3.
-    let operand_in = |slot: u8| template.has(|o| matches!(o, Operand::Source(n, Width::Is(Size::Word | Size::Half), true) if n == slot));
-    let third = if operand_in(1) || !operand_in(2) { 2 } else { 1 };
+    let third = if template.has_third() { 2 } else { 1 };
     let (mut cube, mut constant) = (false, false);
     for it in template.items() {
         match *it {
@@ -250,8 +258,10 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Word> {
     if matches!(i.src[1], Src::Imm(k) if k != 0) && !constant {
         return None;
     }
+    let values = &f.values[..template.defaults().len()];
     // A value that does not fit its field asks for another form.
-    Some(Word { form: id, values: f.values, residue: 0 }).filter(|w| TABLE.holds(w))
+    let bits = TABLE.encode_values(id, values).ok()?;
+    s.takes(id, values).then_some(Encoded { form: id, bits })
 }
 
 fn full(s: Src) -> Option<u64> {

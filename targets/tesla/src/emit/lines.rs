@@ -1,8 +1,9 @@
 //! Lines to bytes: straight runs are ordered and paired, exit and join ride on them, the shared layout resolves labels.
 
 use crate::emit::Code;
-use crate::emit::effects::{Set, Tracker};
-use crate::emit::pairing::{EXACT, Item, choose, fixed_order};
+use crate::emit::effects::{Set, Tracker, touched};
+use crate::emit::encode::{Encoded, Setting, encode};
+use crate::emit::pairing::{Choice, EXACT, Item, choose};
 use crate::isa::forms::{BAR, Cond, End, FORMS, NOP, RET, Shape, Syn, TABLE, field, word};
 use crate::select::mir::MInst;
 use retroshade_emit::layout::{Filler, Fixup, Label, Layout, Rule};
@@ -13,13 +14,43 @@ use retroshade_lower::CompileError;
 /// An instruction with its encodings and what it touches.
 #[derive(Clone, Debug)]
 pub(super) struct Enc {
-    pub(super) long: Word,
-    pub(super) short: Option<Word>,
+    pub(super) inst: MInst,
+    pub(super) setting: Setting,
+    pub(super) short: Option<Encoded>,
+    /// The long form; found when it is wanted where there is a short one.
+    pub(super) long: Option<Encoded>,
     pub(super) reads: Set,
     pub(super) writes: Set,
     pub(super) span: Span,
-    pub(super) predicated: bool,
-    pub(super) inst: MInst,
+}
+
+impl Enc {
+    /// An instruction in the forms that take it; itself, if there is none.
+    pub(super) fn new(inst: MInst, setting: Setting, span: Span) -> Result<Box<Enc>, MInst> {
+        let short = encode(&inst, Shape::Short, &setting);
+        let long = if short.is_none() { long(&inst, &setting) } else { None };
+        if short.is_none() && long.is_none() {
+            return Err(inst);
+        }
+        let (reads, writes) = touched(&inst, setting.a);
+        Ok(Box::new(Enc { inst, setting, short, long, reads, writes, span }))
+    }
+    fn long(&self) -> Option<Encoded> {
+        self.long.or_else(|| long(&self.inst, &self.setting))
+    }
+    pub(super) fn is_predicated(&self) -> bool {
+        self.inst.pred.is_some()
+    }
+    /// Whether it can carry exit or join.
+    fn carries(&self) -> bool {
+        let takes = |w: Encoded| TABLE.form(w.form).ext.shape == Shape::Long && TABLE.position(w.form, field!(end)).is_some();
+        !self.is_predicated() && self.long().is_some_and(takes)
+    }
+}
+
+/// An instruction of eight bytes.
+fn long(i: &MInst, s: &Setting) -> Option<Encoded> {
+    [Shape::Long, Shape::Imm, Shape::Control].into_iter().find_map(|shape| encode(i, shape, s))
 }
 
 /// A `$c` by number, and what must hold of it.
@@ -56,9 +87,9 @@ struct Assembly {
 impl Assembly {
     /// An instruction in its long form, with an end.
     fn ending(&mut self, e: &Enc, end: End) -> Result<(), CompileError> {
-        let mut w = e.long.clone();
-        TABLE.set(&mut w, field!(end), end).map_err(internal)?;
-        self.code.push(w, e.span);
+        let Encoded { form, bits } = e.long().ok_or_else(no_form)?;
+        let field = TABLE.position(form, field!(end)).and_then(|at| TABLE.form(form).fields().nth(at.0 as usize)).ok_or_else(no_form)?;
+        self.code.push_encoded(form, bits | field.put(end as u64), e.span);
         Ok(())
     }
     /// Nothing but an end. A join must not run, it is where lanes meet.
@@ -115,8 +146,8 @@ pub(super) fn layout(lines: &[Line], code: Layout<Syn, Span>, pair: bool) -> Res
     flush_run(&mut run, &mut join, endless, &mut out)?;
     let mut counts = [0; 3];
     let mut control = 0;
-    for w in out.code.words() {
-        match TABLE.form(w.form).ext.shape {
+    for form in out.code.forms() {
+        match TABLE.form(form).ext.shape {
             Shape::Short => counts[0] += 1,
             Shape::Long => counts[1] += 1,
             Shape::Imm => counts[2] += 1,
@@ -140,26 +171,33 @@ pub(super) fn layout(lines: &[Line], code: Layout<Syn, Span>, pair: bool) -> Res
     })
 }
 
-/// Whether an instruction can carry exit or join.
-fn carries(e: &Enc) -> bool {
-    let form = e.long.form;
-    TABLE.form(form).ext.shape == Shape::Long && TABLE.position(form, field!(end)).is_some() && !e.predicated
+fn no_form() -> CompileError {
+    CompileError::Internal("an instruction without a long form".to_string())
 }
 
-fn items(run: &[&Enc]) -> Vec<Item> {
+fn items(run: &[&Enc], pair: bool) -> Vec<Item> {
     let mut t = Tracker::new();
-    run.iter().enumerate().map(|(n, e)| Item { short: e.short.is_some(), after: t.next(n, e) }).collect()
+    run.iter().enumerate().map(|(n, e)| Item { short: pair && e.short.is_some(), after: t.next(n, e) }).collect()
+}
+
+/// An order of all but the first and the last instruction.
+fn choose_between(all: &[Item], first: Option<usize>, last: Option<usize>) -> Choice {
+    let keep: Vec<usize> = (0..all.len()).filter(|n| Some(*n) != first && Some(*n) != last).collect();
+    let mut place = vec![None; all.len()];
+    keep.iter().enumerate().for_each(|(k, n)| place[*n] = Some(k));
+    let item = |n: &usize| Item { short: all[*n].short, after: all[*n].after.iter().filter_map(|a| place[*a]).collect() };
+    let c = choose(&keep.iter().map(item).collect::<Vec<_>>(), 0);
+    Choice { order: c.order.iter().map(|o| keep[*o]).collect(), ..c }
 }
 
 /// Ends a straight run: orders and pairs it, with a join on the first and an exit on the last instruction where wanted.
 fn flush_run(run: &mut Vec<&Enc>, join: &mut bool, exit: bool, out: &mut Assembly) -> Result<(), CompileError> {
-    let pair = out.pair;
     let run = std::mem::take(run);
     let join = std::mem::take(join);
     if run.is_empty() && !join && !exit {
         return Ok(());
     }
-    let all = items(&run);
+    let all = items(&run, out.pair);
     // Which instruction carries what: those without predecessors may stand first, without successors last. One that is
     // long anyway is best; in large runs nothing else is tried.
     let mut has_successor = vec![false; run.len()];
@@ -170,28 +208,24 @@ fn flush_run(run: &mut Vec<&Enc>, join: &mut bool, exit: bool, out: &mut Assembl
             Some(n) if run.len() > EXACT => vec![n],
             _ => found.into_iter().take(if run.len() > EXACT { 1 } else { most }).collect(),
         };
-        tried.into_iter().map(Some).chain(std::iter::once(None)).collect()
+        // An instruction of its own is never shorter, but one cannot carry both.
+        let alone = tried.is_empty() || exit && join;
+        tried.into_iter().map(Some).chain(alone.then_some(None)).collect()
     };
-    let last = few((0..run.len()).rev().filter(|n| exit && carries(run[*n]) && !has_successor[*n]).collect(), 6);
-    let first = few((0..run.len()).filter(|n| join && carries(run[*n]) && all[*n].after.is_empty()).collect(), 4);
+    let last = few((0..run.len()).rev().filter(|n| exit && run[*n].carries() && !has_successor[*n]).collect(), 6);
+    let first = few((0..run.len()).filter(|n| join && run[*n].carries() && all[*n].after.is_empty()).collect(), 4);
     type Plan = (usize, Option<usize>, Vec<usize>, Vec<bool>, Option<usize>);
+    let ends = 8 * (usize::from(exit) + usize::from(join));
     let mut best: Option<Plan> = None;
     for f in &first {
         for l in &last {
             if f.is_some() && f == l {
                 continue;
             }
-            let keep: Vec<usize> = (0..run.len()).filter(|n| Some(*n) != *f && Some(*n) != *l).collect();
-            let mut place = vec![None; run.len()];
-            keep.iter().enumerate().for_each(|(k, n)| place[*n] = Some(k));
-            let sub: Vec<Item> = keep
-                .iter()
-                .map(|n| Item { short: pair && all[*n].short, after: all[*n].after.iter().filter_map(|a| place[*a]).collect() })
-                .collect();
-            let c = if pair { choose(&sub, 0) } else { fixed_order(&sub) };
-            let bytes = c.bytes() + 8 * (usize::from(exit) + usize::from(join));
+            let c = if f.is_none() && l.is_none() { choose(&all, 0) } else { choose_between(&all, *f, *l) };
+            let bytes = c.bytes() + ends;
             if best.as_ref().is_none_or(|b| bytes < b.0) {
-                best = Some((bytes, *f, c.order.iter().map(|o| keep[*o]).collect(), c.short, *l));
+                best = Some((bytes, *f, c.order, c.short, *l));
             }
         }
     }
@@ -205,7 +239,8 @@ fn flush_run(run: &mut Vec<&Enc>, join: &mut bool, exit: bool, out: &mut Assembl
     for (n, s) in order.iter().zip(&short) {
         let e = run[*n];
         out.alone += u32::from(e.short.is_some() && !*s);
-        out.code.push(e.short.as_ref().filter(|_| *s).unwrap_or(&e.long).clone(), e.span);
+        let Encoded { form, bits } = if *s { e.short } else { e.long() }.ok_or_else(no_form)?;
+        out.code.push_encoded(form, bits, e.span);
     }
     if exit {
         match l {

@@ -15,12 +15,12 @@ pub mod encode;
 mod lines;
 pub mod pairing;
 
-use crate::emit::effects::{meets, put, touched};
-use crate::emit::encode::{Setting, encode, number};
+use crate::emit::effects::{meets, put};
+use crate::emit::encode::{Setting, number};
 use crate::emit::lines::{Control, Enc, Line, Predicate, layout};
 use crate::isa::chip::Chip;
 use crate::isa::flexgrip;
-use crate::isa::forms::{Access, BAR, BRA, BRK, CP, Cond, DISCARD, JOINAT, LogicOp, Op, PREBRK, RET, Shape, Syn, TABLE, field};
+use crate::isa::forms::{Access, BAR, BRA, BRK, CP, Cond, DISCARD, JOINAT, LogicOp, Op, PREBRK, RET, Syn, TABLE, field};
 use crate::legal::converge::has_break;
 use crate::place::{Room, SCRATCH};
 use crate::select::mir::{Dst, Extra, Index, MInst, Src};
@@ -31,7 +31,7 @@ use retroshade_emit::layout::{Label, Layout};
 use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::{Block, Span};
 use retroshade_lower::structure::Node;
-use retroshade_lower::{CompileError, Placed, PlacedInst, PlacedReg, Reg};
+use retroshade_lower::{CompileError, MachInst, Placed, PlacedInst, PlacedReg, Reg};
 
 /// The finished code.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +93,7 @@ pub(crate) struct Machine {
 
 /// Emits code that was placed.
 pub(crate) fn emit(
-    placed: &Placed<MInst>,
+    placed: &mut Placed<MInst>,
     nodes: &[Node],
     blocks: &SecondaryMap<Block, u32>,
     uniformity: &Uniformity,
@@ -102,6 +102,7 @@ pub(crate) fn emit(
 ) -> Result<Code, CompileError> {
     let Machine { chip, space, room } = machine;
     let registers = count_registers(placed, room);
+    let placed = &*placed;
     let setting = Setting { space, short_zero: registers <= 60 && !chip.flexgrip, a: 0, chip };
     let mut e = Emitter {
         placed,
@@ -163,10 +164,9 @@ impl retroshade_lower::OperandVisitor for Top {
     }
 }
 
-fn count_registers(placed: &Placed<MInst>, room: Room) -> u32 {
-    use retroshade_lower::MachInst;
+fn count_registers(placed: &mut Placed<MInst>, room: Room) -> u32 {
     let mut top = Top { registers: 0, scratch_end: u32::from(room.scratch() + SCRATCH) };
-    for i in placed.blocks.iter().flatten() {
+    for i in placed.blocks.iter_mut().flatten() {
         match i {
             PlacedInst::Move { from, to, class } => {
                 top.see(*from);
@@ -176,7 +176,7 @@ fn count_registers(placed: &Placed<MInst>, room: Room) -> u32 {
                 }
             }
             PlacedInst::Inst(i, _) => {
-                i.clone().visit(&mut top);
+                i.visit(&mut top);
                 if let Extra::Tex(t) = &i.extra {
                     top.registers = top.registers.max(t.base as u32 + t.args.len().max(t.results.len()) as u32);
                 }
@@ -410,11 +410,11 @@ impl<'a> Emitter<'a> {
                         PlacedInst::Move { class: 1, from, to } => self.copy(from, to, &mut some, Some((c, code))).is_ok(),
                         _ => false,
                     };
-                    if !ok || some.iter().any(|e| !e.predicated) {
+                    if !ok || some.iter().any(|e| !e.is_predicated()) {
                         (self.address, self.next_a) = before;
                         return false;
                     }
-                    all.extend(some.into_iter().map(|e| Line::Inst(Box::new(e))));
+                    all.extend(some.into_iter().map(Line::Inst));
                 }
             }
         }
@@ -459,13 +459,13 @@ impl<'a> Emitter<'a> {
                     _ => self.expand(i, span, &mut out, None)?,
                 },
             }
-            self.lines.extend(out.drain(..).map(|e| Line::Inst(Box::new(e))));
+            self.lines.extend(out.drain(..).map(Line::Inst));
         }
         Ok(())
     }
 
     /// A move between registers or between a register and l[].
-    fn copy(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Enc>, pred: Option<Predicate>) -> Result<(), CompileError> {
+    fn copy(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Box<Enc>>, pred: Option<Predicate>) -> Result<(), CompileError> {
         let reg = |p: PlacedReg| Reg::Placed(p);
         let memory = |p: PlacedReg| matches!(p, PlacedReg::Slot { bank: 1, .. });
         let slot =
@@ -479,7 +479,7 @@ impl<'a> Emitter<'a> {
         self.finish(i, Span::NONE, out, pred, 0)
     }
     /// A move that takes a `$c` or gives one.
-    fn copy_flag(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Enc>) -> Result<(), CompileError> {
+    fn copy_flag(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Box<Enc>>) -> Result<(), CompileError> {
         let flag = |p: PlacedReg| matches!(p, PlacedReg::Reg { class: 0, .. });
         let to_flag =
             |from: Reg, to: PlacedReg| MInst { cdst: Some(Reg::Placed(to)), ..MInst::new(Op::MovToC, Dst::None, &[Src::reg(from)]) };
@@ -511,7 +511,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// What is not 0 exactly where the flags are not those of 0; on this chip nothing else is asked of them.
-    fn flag_as_word(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Enc>) -> Result<(), CompileError> {
+    fn flag_as_word(&mut self, from: PlacedReg, to: PlacedReg, out: &mut Vec<Box<Enc>>) -> Result<(), CompileError> {
         let to = Reg::Placed(to);
         self.finish(MInst::new(Op::Mov, Dst::Reg(to), &[Src::Imm(1)]), Span::NONE, out, None, 0)?;
         let zero = MInst {
@@ -563,7 +563,7 @@ impl<'a> Emitter<'a> {
         for b in body {
             self.expand(b, span, &mut out, None)?;
         }
-        self.lines.extend(out.into_iter().map(|e| Line::Inst(Box::new(e))));
+        self.lines.extend(out.into_iter().map(Line::Inst));
         let taken = number(l.taken).ok_or_else(|| CompileError::Internal("a flag in memory".into()))?;
         self.control(BRK, None, Some((taken, TAKEN)));
         self.control(BRA, Some(head), None);
@@ -572,11 +572,11 @@ impl<'a> Emitter<'a> {
     }
 
     /// Spilled operands to scratch registers, the index to `$a`, then the instruction.
-    fn expand(&mut self, mut i: MInst, span: Span, out: &mut Vec<Enc>, pred: Option<Predicate>) -> Result<(), CompileError> {
+    fn expand(&mut self, mut i: MInst, span: Span, out: &mut Vec<Box<Enc>>, pred: Option<Predicate>) -> Result<(), CompileError> {
         let mut scratch = self.room.scratch();
         let spilled = |r: Reg| if let Some(PlacedReg::Slot { bank: 1, hw }) = r.placed() { Some(hw) } else { None };
         let mut loaded: Vec<(u32, Reg)> = Vec::new();
-        let mut load = |s: &mut Self, r: &mut Reg, out: &mut Vec<Enc>| -> Result<(), CompileError> {
+        let mut load = |s: &mut Self, r: &mut Reg, out: &mut Vec<Box<Enc>>| -> Result<(), CompileError> {
             let Some(hw) = spilled(*r) else { return Ok(()) };
             if let Some((_, t)) = loaded.iter().find(|l| l.0 == hw) {
                 *r = *t;
@@ -636,7 +636,7 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
     /// The `$a` that holds an index, set up if none does.
-    fn address_register(&mut self, index: Index, span: Span, out: &mut Vec<Enc>) -> Result<u8, CompileError> {
+    fn address_register(&mut self, index: Index, span: Span, out: &mut Vec<Box<Enc>>) -> Result<u8, CompileError> {
         if index == Index::None {
             return Ok(0);
         }
@@ -654,7 +654,7 @@ impl<'a> Emitter<'a> {
         self.address[n as usize] = Some(index);
         Ok(n)
     }
-    fn finish(&mut self, mut i: MInst, span: Span, out: &mut Vec<Enc>, pred: Option<Predicate>, a: u8) -> Result<(), CompileError> {
+    fn finish(&mut self, mut i: MInst, span: Span, out: &mut Vec<Box<Enc>>, pred: Option<Predicate>, a: u8) -> Result<(), CompileError> {
         let s = Setting { a, ..self.setting };
         if let Some((c, code)) = pred {
             i.pred = Some((Reg::Placed(PlacedReg::Reg { class: 0, index: c as u8 }), code));
@@ -666,16 +666,11 @@ impl<'a> Emitter<'a> {
         {
             return Ok(());
         }
-        let short = encode(&i, Shape::Short, &s);
-        let long = encode(&i, Shape::Long, &s).or_else(|| encode(&i, Shape::Imm, &s));
-        let long = long.or_else(|| encode(&i, Shape::Control, &s)).ok_or_else(|| {
-            use retroshade_lower::MachInst;
-            if s.chip.flexgrip {
-                return lacking(s.chip, &format!("any form of `{}`", i.text()), span);
-            }
-            CompileError::Internal(format!("no form takes `{}`", i.text()))
-        })?;
-        let (reads, writes) = touched(&i, a);
+        let no_form = |text: String| match s.chip.flexgrip {
+            true => lacking(s.chip, &format!("any form of `{text}`"), span),
+            false => CompileError::Internal(format!("no form takes `{text}`")),
+        };
+        let e = Enc::new(i, s, span).map_err(|i| no_form(i.text()))?;
         // An address register is stale once its source changes.
         for n in 1..4 {
             if let Some(Index::Reg(r, _)) = self.address[n]
@@ -683,13 +678,12 @@ impl<'a> Emitter<'a> {
             {
                 let mut one = [0; 3];
                 put(&mut one, x);
-                if meets(&one, &writes) {
+                if meets(&one, &e.writes) {
                     self.address[n] = None;
                 }
             }
         }
-        let predicated = i.pred.is_some();
-        out.push(Enc { long, short, reads, writes, span, predicated, inst: i });
+        out.push(e);
         Ok(())
     }
 }

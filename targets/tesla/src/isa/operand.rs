@@ -128,7 +128,7 @@ pub enum Item {
 }
 
 /// The most items and fields of a form.
-const MOST: usize = 24;
+pub const MOST: usize = 24;
 
 /// What encoder and text want of a form.
 #[derive(Clone, Copy)]
@@ -137,6 +137,7 @@ pub struct Template {
     count: usize,
     defaults: [u64; MOST],
     fields: usize,
+    third: bool,
 }
 
 impl Template {
@@ -147,6 +148,14 @@ impl Template {
     /// The usual values of its fields.
     pub fn defaults(&self) -> &[u64] {
         &self.defaults[..self.fields]
+    }
+    /// The same, with room for the fields of any form.
+    pub fn values(&self) -> [u64; MOST] {
+        self.defaults
+    }
+    /// Whether what stands behind the second source is the third one, and not the second (long additions).
+    pub fn has_third(&self) -> bool {
+        self.third
     }
     /// Whether an operand stands in the text.
     pub fn has(&self, wanted: impl Fn(Operand) -> bool) -> bool {
@@ -161,7 +170,7 @@ pub fn template(id: FormId) -> &'static Template {
 
 #[allow(long_running_const_eval)]
 static TEMPLATES: [Template; COUNT_FORMS] = {
-    let mut all = [Template { items: [Item::Text(""); MOST], count: 0, defaults: [0; MOST], fields: 0 }; COUNT_FORMS];
+    let mut all = [EMPTY; COUNT_FORMS];
     let mut i = 0;
     while i < COUNT_FORMS {
         all[i] = read(&FORMS[i]);
@@ -170,8 +179,11 @@ static TEMPLATES: [Template; COUNT_FORMS] = {
     all
 };
 
+const EMPTY: Template = Template { items: [Item::Text(""); MOST], count: 0, defaults: [0; MOST], fields: 0, third: false };
+
 const fn read(form: &TForm) -> Template {
-    let mut t = Template { items: [Item::Text(""); MOST], count: 0, defaults: [0; MOST], fields: 0 };
+    let mut t = EMPTY;
+    let (mut second, mut third) = (false, false);
     let mut rest = form.ext.text;
     loop {
         let (word, more) = match find(rest, b' ') {
@@ -179,12 +191,18 @@ const fn read(form: &TForm) -> Template {
             None => (rest, ""),
         };
         t.items[t.count] = item(form, word);
+        match t.items[t.count] {
+            Item::Operand(Source(1, Width::Is(Size::Word | Size::Half), true)) => second = true,
+            Item::Operand(Source(2, Width::Is(Size::Word | Size::Half), true)) => third = true,
+            _ => {}
+        }
         t.count += 1;
         if more.is_empty() {
             break;
         }
         rest = more.split_at(1).1;
     }
+    t.third = second || !third;
     let mut g = 0;
     while g < form.fields.len() {
         let mut k = 0;

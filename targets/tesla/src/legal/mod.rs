@@ -153,7 +153,7 @@ pub(crate) fn shape(mut m: Module, options: &Options, trace: &mut Trace) -> Resu
     legalise(&mut m, LegalOptions { contract: options.fp_contract, chip })?;
     let clean = PassOptions { numerics: &crate::legal::numerics::TeslaNumerics, ..passes };
     if passes.level > 0 {
-        passes::sequence(&mut m, &["gvn", "dce", "gvn", "dce"], &clean);
+        passes::sequence(&mut m, &["gvn", "dce"], &clean);
     }
     m.main_mut().resolve_aliases();
     crate::legal::expand::sweep(m.main_mut());

@@ -131,7 +131,7 @@ fn repeat(vc: &mut VCode<MInst>, v: VReg, home: Option<(usize, usize)>, at: &[(u
     let Some((hb, hn)) = home else { return };
     let (recipe, span): (MInst, Span) = vc.blocks[hb].insts[hn].clone();
     for (b, n) in at.iter().rev() {
-        let new = vc.vreg(v.class(), span, "");
+        let new = vc.vreg(v.class(), span);
         let mut rename = Rename(v, new);
         let mut made = recipe.clone();
         made.visit(&mut rename);

@@ -18,12 +18,14 @@ struct Wish {
     results: Vec<Option<u8>>,
 }
 
+/// Whether some operation wants a block that it does not have yet.
+pub(super) fn are_bound(vc: &VCode<MInst>) -> bool {
+    let bound = |i: &MInst| matches!(&i.extra, Extra::Tex(t) if !t.pinned) || matches!(i.extra, Extra::Wide(_));
+    vc.blocks.iter().flat_map(|b| &b.insts).any(|(i, _)| bound(i))
+}
+
 /// Gives each operation that has no block of its own the first that is free and ends before the register `end`.
 pub(super) fn assign(vc: &mut VCode<MInst>, end: usize) {
-    let bound = |i: &MInst| matches!(&i.extra, Extra::Tex(t) if !t.pinned) || matches!(i.extra, Extra::Wide(_));
-    if !vc.blocks.iter().flat_map(|b| &b.insts).any(|(i, _)| bound(i)) {
-        return;
-    }
     let times = Times::new(vc);
     let overwritten = overwritten(vc);
     let ends = ends(vc);

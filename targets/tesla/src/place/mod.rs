@@ -13,8 +13,10 @@ use crate::select::mir::{Extra, GPR, MInst, Part, Src};
 use retroshade_ir::Span;
 use retroshade_lower::{
     AllocOptions, BankKind, ClassSpec, CompileError, MachInst, NO_CLASS, OperandConstraint, OperandKind, OperandPos, OperandVisitor,
-    Options, PReg, PRegSet, Placed, PlacedInst, PlacedReg, Reg, RegFile, Scan, SlotBank, VCode, place,
+    Options, PReg, PRegSet, Placed, PlacedInst, PlacedReg, Reg, RegFile, Scan, SlotBank, VCode, place_in,
 };
+use retroshade_regalloc::Ctx;
+use std::borrow::Cow;
 
 /// Registers that may be allocated; `$r126` is a scratch, `$r127` reads as zero.
 pub(crate) const REGISTERS: u32 = 126;
@@ -128,7 +130,8 @@ fn drop_undefined(placed: &mut Placed<MInst>) {
             }
         }
     }
-    for block in &mut placed.blocks {
+    let undefined = |i: &PlacedInst<MInst>| matches!(i, PlacedInst::Inst(MInst { extra: Extra::Undefined, .. }, _));
+    for block in placed.blocks.iter_mut().filter(|b| b.iter().any(undefined)) {
         let mut open: Vec<PlacedReg> = Vec::new();
         block.retain_mut(|i| match i {
             PlacedInst::Move { from, to, .. } => {
@@ -180,7 +183,7 @@ fn last_fixed(vcode: &VCode<MInst>) -> Option<u8> {
     last.0
 }
 
-/// Allocation; also the bytes of l[] that spilled values take, behind `base`.
+/// Allocation in memory that is kept between layouts; also the bytes of l[] that spilled values take, behind `base`.
 pub(crate) fn place_all(
     vcode: &VCode<MInst>,
     base: u32,
@@ -188,11 +191,14 @@ pub(crate) fn place_all(
     room: Room,
     aim: Aim,
     options: &Options,
+    memory: &mut Ctx,
 ) -> Result<(Placed<MInst>, u32), CompileError> {
-    let mut vcode = vcode.clone();
     let spill = room.spill && aim == Aim::Place;
-    blocks::assign(&mut vcode, room.blocks(spill));
-    let vcode = &vcode;
+    let mut vcode = Cow::Borrowed(vcode);
+    if blocks::are_bound(&vcode) {
+        blocks::assign(vcode.to_mut(), room.blocks(spill));
+    }
+    let vcode = &*vcode;
     let most = if let Aim::Most(n) = aim { Some([4, n, 0]) } else { None };
     let scan = match aim {
         Aim::Place | Aim::Most(_) => Scan::Last,
@@ -202,7 +208,7 @@ pub(crate) fn place_all(
     let alloc = AllocOptions { check: options.check_allocation, most, scan };
     // Where the file is cut down and l[] is allowed, it is known that there is no way without.
     if !spill || room == Room::WHOLE {
-        match place(vcode, &file(room, false, chip), &alloc, "T0100") {
+        match place_in(vcode, &file(room, false, chip), &alloc, "T0100", memory) {
             Ok(mut p) => {
                 drop_undefined(&mut p);
                 return Ok((p, 0));
@@ -215,7 +221,7 @@ pub(crate) fn place_all(
         let what = "too few registers beside those through which values in l[] pass";
         return Err(CompileError::limit("T0100", Span::NONE, what, u64::from(n + 1 + SCRATCH), room.registers.into()));
     }
-    let mut p = place(vcode, &file(room, true, chip), &alloc, "T0100")?;
+    let mut p = place_in(vcode, &file(room, true, chip), &alloc, "T0100", memory)?;
     drop_undefined(&mut p);
     let top = spill_addresses(&mut p, base);
     Ok((p, top - base))

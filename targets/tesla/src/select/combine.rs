@@ -74,8 +74,9 @@ pub(crate) fn run(vc: &mut VCode<MInst>, stage: Stage, goal: Goal, abi: &mut Abi
     }
     let direct = outputs::write_in_place(vc, stage);
     let uses = Uses::new(vc);
+    let mut left = uses.count.clone();
     for b in 0..vc.blocks.len() {
-        tie(vc, b, &uses);
+        tie(vc, b, &uses, &mut left);
         inline_constants(vc, b, &uses);
         if !near {
             share_constants(vc, b, goal);
@@ -133,19 +134,17 @@ impl Uses {
     pub(super) fn new(vc: &mut VCode<MInst>) -> Uses {
         let n = vc.classes.len();
         let mut u = Uses { count: vec![0; n], escapes: vec![false; n] };
+        // Within a block, registers are written before they are read.
         let mut home = vec![usize::MAX; n];
         for (k, b) in vc.blocks.iter_mut().enumerate() {
             b.params.iter().for_each(|p| home[p.vreg()] = k);
             for (i, _) in &mut b.insts {
-                fields(i).writes.iter().for_each(|w| home[w.vreg()] = k);
-            }
-        }
-        for (k, b) in vc.blocks.iter_mut().enumerate() {
-            for (i, _) in &mut b.insts {
-                for r in fields(i).reads {
+                let f = fields(i);
+                for r in f.reads {
                     u.count[r.vreg()] += 1;
                     u.escapes[r.vreg()] |= home[r.vreg()] != k;
                 }
+                f.writes.iter().for_each(|w| home[w.vreg()] = k);
             }
             for r in b.targets.iter().flat_map(|t| &t.args) {
                 u.count[r.vreg()] += 1;
@@ -382,12 +381,18 @@ fn in_the_way(i: &MInst) -> Option<(usize, u32)> {
 /// `t = operation; r = t where c holds, old elsewhere` is the operation itself under the predicate, writing over `old`.
 /// With `near` literals a constant of the operation costs nothing.
 fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses, near: bool) {
-    if !vc.blocks[b].insts.iter().any(|(i, _)| i.op == Op::Mov && i.pred.is_some() && i.tied.is_some()) {
+    // What is moved and what is overwritten.
+    let moves = vc.blocks[b].insts.iter().filter(|(i, _)| i.op == Op::Mov && i.pred.is_some() && i.tied.is_some());
+    let of_move = |(i, _): &(MInst, _)| [i.tied.and_then(Reg::vreg), if let Src::Reg(r, _) = i.src[0] { r.vreg() } else { None }];
+    let mut wanted: Vec<VReg> = moves.flat_map(of_move).flatten().collect();
+    if wanted.is_empty() {
         return;
     }
+    wanted.sort_unstable();
+    let is_wanted = |v: &VReg| wanted.binary_search(v).is_ok();
     let mut last: BTreeMap<VReg, usize> = BTreeMap::new();
     for (n, (i, _)) in vc.blocks[b].insts.iter_mut().enumerate() {
-        last.extend(fields(i).reads.into_iter().map(|r| (r, n)));
+        last.extend(fields(i).reads.into_iter().filter(is_wanted).map(|r| (r, n)));
     }
     let insts = &vc.blocks[b].insts;
     let mut defined: BTreeMap<VReg, usize> = BTreeMap::new();
@@ -411,7 +416,7 @@ fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses, near: bool) {
                 *constants.entry(k).or_default() += 1;
             }
         }
-        if let Some(v) = predicable(i, uses) {
+        if let Some(v) = predicable(i, uses).filter(is_wanted) {
             defined.insert(v, n);
         }
     }
@@ -469,14 +474,11 @@ fn predicate(vc: &mut VCode<MInst>, b: usize, uses: &Uses, near: bool) {
     vc.blocks[b].insts = new;
 }
 
-/// Ties multiply-adds to addends that die in them.
-fn tie(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
-    let mut left: BTreeMap<VReg, u32> = BTreeMap::new();
+/// Ties multiply-adds to addends that die in them; `left` counts the reads that are still to come.
+fn tie(vc: &mut VCode<MInst>, b: usize, uses: &Uses, left: &mut [u32]) {
     for (i, _) in &mut vc.blocks[b].insts {
         let f = fields(i);
-        for r in &f.reads {
-            *left.entry(*r).or_insert(uses.count[r.vreg()]) -= 1;
-        }
+        f.reads.iter().for_each(|r| left[r.vreg()] -= 1);
         if matches!(i.op, Op::Fmad | Op::MadU16)
             && !i.tie3
             && i.cdst.is_none()
@@ -484,7 +486,7 @@ fn tie(vc: &mut VCode<MInst>, b: usize, uses: &Uses) {
             && i.tied.is_none()
             && let (Dst::Reg(_), Src::Reg(r @ Reg::Virtual(v), Part::Full)) = (i.dst, i.src[2])
             && !uses.escapes(r)
-            && left.get(&v) == Some(&0)
+            && left[v.vreg()] == 0
         {
             i.tie3 = true;
         }

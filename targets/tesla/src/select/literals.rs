@@ -36,21 +36,23 @@ pub(super) fn run(vc: &mut VCode<MInst>, abi: &mut Abi) {
 
 /// Constants whose every user can name a word of c[] need no register.
 fn instead_of_registers(vc: &mut VCode<MInst>, abi: &mut Abi, space: u8) {
-    let uses = Uses::new(vc);
-    let mut loads: BTreeMap<VReg, (usize, usize, u32)> = BTreeMap::new();
+    let insts = || vc.blocks.iter().enumerate().flat_map(|(b, block)| block.insts.iter().enumerate().map(move |(n, (i, _))| (b, n, i)));
+    let load = |(b, n, i): (usize, usize, &MInst)| constant(i).filter(|(_, k)| *k != 0).map(|(v, k)| (v, (b, n, k)));
+    let loads: BTreeMap<VReg, (usize, usize, u32)> = insts().filter_map(load).collect();
+    if loads.is_empty() {
+        return;
+    }
     let mut users: BTreeMap<VReg, Vec<(usize, usize)>> = BTreeMap::new();
-    for (b, block) in vc.blocks.iter().enumerate() {
-        for (n, (i, _)) in block.insts.iter().enumerate() {
-            if let Some((v, k)) = constant(i).filter(|(_, k)| *k != 0) {
-                loads.insert(v, (b, n, k));
-            }
-            for s in &i.src {
-                if let Src::Reg(Reg::Virtual(v), Part::Full) = s {
-                    users.entry(*v).or_default().push((b, n));
-                }
+    for (b, n, i) in insts() {
+        for s in &i.src {
+            if let Src::Reg(Reg::Virtual(v), Part::Full) = s
+                && loads.contains_key(v)
+            {
+                users.entry(*v).or_default().push((b, n));
             }
         }
     }
+    let uses = Uses::new(vc);
     let mut gone: Vec<Vec<usize>> = vec![Vec::new(); vc.blocks.len()];
     for (v, (b, n, k)) in loads {
         let Some(at) = users.get(&v).filter(|at| at.len() == uses.count(Reg::Virtual(v)) as usize) else { continue };

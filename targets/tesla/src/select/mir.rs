@@ -158,9 +158,9 @@ pub enum Extra {
     /// A value that no path reads: its register may hold anything.
     Undefined,
     /// Values that are in given registers at entry.
-    Entry(SmallVec<[(Reg, u8); 2]>),
+    Entry(Vec<(Reg, u8)>),
     /// Results in given registers, then the end.
-    Exit(SmallVec<[(Reg, u8); 8]>),
+    Exit(Vec<(Reg, u8)>),
     /// Branch to one of the block's two targets by a `$c`.
     Branch(Reg, Cond),
     /// Go on with the block's only target.
@@ -179,7 +179,7 @@ pub struct MInst {
     /// Sources.
     pub src: [Src; 3],
     /// Form fields.
-    pub mods: SmallVec<[(FieldName, u64); 4]>,
+    pub mods: SmallVec<[(FieldName, u64); 2]>,
     /// `$c` written.
     pub cdst: Option<Reg>,
     /// Predicate: `$c` and condition code.

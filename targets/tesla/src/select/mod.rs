@@ -387,7 +387,7 @@ impl Lower<'_> {
     }
     /// The register of a value that is being defined.
     pub fn new_value(&mut self, v: Value) -> VReg {
-        let r = self.vc.vreg(GPR, self.span, &format!("{v}"));
+        let r = self.vc.vreg(GPR, self.span);
         self.regs[v] = Some(r);
         r
     }
@@ -819,7 +819,7 @@ impl Lower<'_> {
     fn entry_compute(&mut self) {
         let r = self.fresh();
         self.thread_id = Some(r);
-        self.emit(MInst { extra: Extra::Entry([(r, 0)].into_iter().collect()), ..MInst::new(Op::Nop, Dst::None, &[]) });
+        self.emit(MInst { extra: Extra::Entry(vec![(r, 0)]), ..MInst::new(Op::Nop, Dst::None, &[]) });
     }
 
     fn terminator(&mut self, i: Inst, blocks: &SecondaryMap<Block, u32>) -> Result<(), CompileError> {
@@ -852,7 +852,7 @@ impl Lower<'_> {
                 self.emit(MInst { extra: Extra::Branch(c, code), ..MInst::new(Op::Bra, Dst::None, &[]) });
             }
             Opcode::Return | Opcode::Unreachable => {
-                let mut regs = smallvec::SmallVec::new();
+                let mut regs = Vec::new();
                 for (n, (v, lane)) in std::mem::take(&mut self.results) {
                     let r = match lane {
                         None => self.result_register(v)?,
