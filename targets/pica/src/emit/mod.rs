@@ -15,7 +15,8 @@ use crate::place::Places;
 use crate::select::mir::*;
 use retroshade_ir::{Block, Span};
 use retroshade_lower::structure::{Node as Tree, Structure};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
 
 /// Constant registers: downward from the last float uniform.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +120,7 @@ struct Emitter<'a> {
     p: &'a Program,
     places: &'a Places,
     constants: Constants,
-    order: HashMap<Block, usize>,
+    order: FxHashMap<Block, usize>,
     labels: usize,
     /// Blocks of the loop bodies and ifs around calls count, so less is left for each function.
     if_depth: usize,
@@ -164,7 +165,7 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure], outlined: bo
         p,
         places,
         constants: Constants::allocate(constant_sets(p), p.tables.clone()),
-        order: HashMap::new(),
+        order: FxHashMap::default(),
         labels: 0,
         if_depth: IF_DEPTH / p.nesting.max(1),
         loops: Vec::new(),

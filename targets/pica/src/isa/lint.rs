@@ -11,7 +11,8 @@ use crate::isa::forms::Op;
 use crate::isa::registers::{Reg, mask_text};
 use crate::isa::word::Instr;
 use retroshade_lower::TextError;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+use rustc_hash::FxHashMap;
 
 /// Entries of the three stacks.
 pub const IF_DEPTH: usize = 8;
@@ -184,7 +185,7 @@ pub fn program(code: &[Instr]) -> Vec<Finding> {
         code,
         ifs: (0..code.len()).map(|n| around(Kind::If, n) + around(Kind::Else, n)).collect(),
         loops: (0..code.len()).map(|n| around(Kind::Loop, n)).collect(),
-        known: HashMap::new(),
+        known: FxHashMap::default(),
     };
     for (n, i) in code.iter().enumerate().filter(|(_, i)| matches!(i.op, Op::Call | Op::Callc | Op::Callu)) {
         let (ifs, loops, calls) = nesting.of(i.target as usize, i.target as usize + i.num as usize, 1);
@@ -233,7 +234,7 @@ struct Nesting<'a> {
     code: &'a [Instr],
     ifs: Vec<usize>,
     loops: Vec<usize>,
-    known: HashMap<(usize, usize), (usize, usize, usize)>,
+    known: FxHashMap<(usize, usize), (usize, usize, usize)>,
 }
 
 impl Nesting<'_> {
