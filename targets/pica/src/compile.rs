@@ -384,13 +384,14 @@ fn improved(d: &mut Draft<'_>, limit: usize, budget: &mut Budget) -> Option<Outc
     }
     let as_it_is = as_it_is.and_then(Result::ok);
     let mut best = (as_it_is.and_then(|f| cost(&f)), Packing::default(), std::mem::take(&mut d.packed));
-    let mut tried = Vec::new();
-    while let Some(change) = best.1.changes(&source.0, &tried).filter(|_| left.get() > 0) {
+    let (mut tried, mut offered) = (Vec::new(), best.1.changes(&source.0));
+    while let Some(change) = offered.iter().find(|c| !tried.contains(*c)).copied().filter(|_| left.get() > 0) {
         tried.push(change);
         let mut how = best.1.clone();
         change.apply(&mut how);
         let new = pack(source, &how);
         if let Some(cost) = finished(&new.0, &new.1, true).and_then(|f| cost_below(&f, best.0)) {
+            offered = how.changes(&source.0);
             best = (Some(cost), how, new);
         }
     }

@@ -15,7 +15,6 @@ use crate::place::Places;
 use crate::select::mir::*;
 use retroshade_ir::{Block, Span};
 use retroshade_lower::structure::{Node as Tree, Structure};
-use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 /// Constant registers: downward from the last float uniform.
@@ -350,7 +349,7 @@ const PROCEDURE: usize = 32;
 
 /// Sequences of at least three instructions that stand in several places, and how often (without overlap within a run).
 fn repeated(runs: &[Vec<&Instr>]) -> Vec<(Vec<Instr>, usize)> {
-    let mut numbers: BTreeMap<&Instr, u32> = BTreeMap::new();
+    let mut numbers: FxHashMap<&Instr, u32> = FxHashMap::default();
     let mut number = |i| {
         let next = numbers.len() as u32;
         *numbers.entry(i).or_insert(next)

@@ -324,15 +324,14 @@ impl Change {
 }
 
 impl Packing {
-    /// The changes that a lowered program offers, given one by one: what an earlier one changes decides what later ones can be.
-    pub fn changes(&self, p: &Program, tried: &[Change]) -> Option<Change> {
+    /// The changes that a lowered program offers. What one changes decides what the others can be.
+    pub fn changes(&self, p: &Program) -> Vec<Change> {
         let mut q = p.clone();
         prepare(&mut q, self);
-        let dots = || dots::doubtful(&q).into_iter().map(Change::Dot);
-        let all = rows::scattered(&q).then_some(Change::ByRegister).into_iter().chain(dots());
+        let all = rows::scattered(&q).then_some(Change::ByRegister).into_iter().chain(dots::doubtful(&q).into_iter().map(Change::Dot));
         let all = all.chain(vertices::several(p).then_some(Change::Vertices));
         let all = all.chain(signs::mixed(p).into_iter().map(Change::Negate));
-        all.chain(joins_by_copies(&q).then_some(Change::Copies)).find(|c| !tried.contains(c))
+        all.chain(joins_by_copies(&q).then_some(Change::Copies)).collect()
     }
 }
 
@@ -465,7 +464,7 @@ fn merged(p: &Program, Pair { block, a, b }: Pair) -> Option<Vec<Node>> {
 }
 
 /// Failures in a row after which a search ends.
-const PATIENCE: usize = 40;
+const PATIENCE: usize = 20;
 
 /// How far apart the operations of a pair may stand.
 const WINDOW: usize = 48;
