@@ -16,8 +16,6 @@ use crate::isa::forms::field;
 use crate::isa::word::Word;
 use crate::select::mir::Pred;
 
-/// Words before an arm that are scheduled with it to see what that gives: more would take longer and tell little.
-const CONTEXT: usize = 48;
 /// Words that are executed in vain, at most, where the condition does not hold: about what a branch costs.
 const LONGEST: usize = 6;
 
@@ -50,10 +48,8 @@ fn joined(blocks: &[Vec<Word>], b: usize, known: &mut Known) -> Option<(usize, V
         return None;
     }
     let flat = blocks[arm].iter().map(|w| under(w, pred)).collect::<Option<Vec<Word>>>()?;
-    let (far, near) = before.split_at(before.len().saturating_sub(CONTEXT));
-    let joined: Vec<Word> = near.iter().cloned().chain(flat).collect();
-    let apart = known.size(&blocks[b][far.len()..])? + known.size(&blocks[arm])?;
-    (known.size(&joined)? < apart).then(|| (arm, far.iter().cloned().chain(joined).collect()))
+    // The branch is saved.
+    (known.size(&flat)? <= known.size(&blocks[arm])?).then(|| (arm, before.iter().cloned().chain(flat).collect()))
 }
 
 /// A word of an arm under the arm's predicate.
