@@ -90,7 +90,7 @@ fn in_room(source: &Module, o: &Options, room: Room) -> Result<CompiledShader, C
     finish(found, o, ir_ops(source))
 }
 
-/// Programs as they are first built, the smallest, in which vectors in internal registers are tried.
+/// Programs of the smallest size, as they are first built, in which vectors in internal registers are tried.
 const FINALISTS: usize = 2;
 
 /// The smallest program. Hoisting costs attribute registers and sometimes words, and so do rows.
@@ -120,6 +120,8 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
         (Err(CompileError::Internal(_)), None) => vec![build(module, o, &Way { scalars, ..Way::default() })?],
         (Err(e), None) => return Err(e),
     };
+    let least = found.first().map(Built::size);
+    let found = found.into_iter().filter(|b| least == Some(b.size()));
     let improved = |b: Built, _: &mut Budget| Ok(if o.opt > OptLevel::O1 { improve(module, o, b) } else { b });
     let found = search(found, &mut Budget::unlimited(), improved, Built::size)?;
     Ok(if o.opt > OptLevel::O1 { polish(module, o, found) } else { found })
@@ -213,12 +215,12 @@ impl Built {
 }
 
 /// Words of code that the search for internal registers may build again and again.
-const SEARCH: u64 = 4_000;
+const SEARCH: u64 = 5_000;
 /// Programs of more words than this are searched less the larger they are.
 const LARGE: usize = 400;
 
 /// A search of fewer steps than this is none.
-const FEW: usize = 5;
+const FEW: usize = 7;
 
 /// What building a program once more takes of a search's budget.
 fn trial(b: &Built) -> usize {
