@@ -7,8 +7,8 @@
 use crate::isa::forms::Op;
 use crate::place::lanes::definitions;
 use crate::select::mir::*;
-use smallvec::{SmallVec, smallvec};
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 /// A sum of products in the order in which it is added up. What is added without a factor has the factor 1.
 struct Sum {

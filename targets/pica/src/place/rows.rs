@@ -9,8 +9,8 @@
 use crate::isa::forms::Op;
 use crate::select::mir::*;
 use indexmap::IndexMap;
-use smallvec::SmallVec;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// Bundle numbers of rows.
 const BUNDLES: u32 = 2_500_000_000;

@@ -20,8 +20,8 @@ use retroshade_ir::*;
 use retroshade_lower::CompileError;
 use retroshade_lower::pattern::Matcher;
 use retroshade_lower::structure::{Node as Tree, Structure};
-use smallvec::{SmallVec, smallvec};
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 /// Key of a scalar computation.
 type ValueKey = (Op, SmallVec<[Ref; 8]>);

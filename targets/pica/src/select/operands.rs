@@ -5,8 +5,8 @@
 
 use crate::isa::forms::Op;
 use crate::select::mir::*;
-use smallvec::{SmallVec, smallvec};
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 /// Register that a copy was made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

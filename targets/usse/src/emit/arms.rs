@@ -49,7 +49,7 @@ fn joined(blocks: &[Vec<Word>], b: usize, entries: &[u32], known: &mut Known) ->
     };
     let arm = (b + 1..blocks.len()).find(|n| !blocks[*n].is_empty())?;
     let entered = entries[b + 1..=arm].iter().any(|n| *n > 0);
-    if blocks[arm].len() > LONGEST || entered || !branches::falls(blocks, arm + 1, around) {
+    if entered || blocks[arm].len() > LONGEST || !branches::falls(blocks, arm + 1, around) {
         return None;
     }
     let flat = blocks[arm].iter().map(|w| under(w, pred)).collect::<Option<Vec<Word>>>()?;
