@@ -1,11 +1,12 @@
 //! The ways in which a program is compiled, and which of them is kept: the one with the fewest words.
 //!
 //! ```text
-//!   way (functions kept, loops unrolled, tables) ──▶ legal ─▶ select ─▶ pack ─▶ merge pairs while the program gets shorter
-//!                                                    each trial: operands ─▶ coalesce ─▶ place ─▶ emit
+//!   way (functions kept, loops unrolled, tables) ──▶ legal ─▶ select ─▶ pack ──▶ draft, whose words rank it
+//!   the best drafts ──▶ other packings, pairs merged while the program gets shorter
+//!                       each trial: operands ─▶ coalesce ─▶ place ─▶ emit
 //! ```
 
-use crate::abi;
+use crate::abi::{self, Abi};
 use crate::container::{Shbin, header, tables};
 use crate::emit::{Emitted, descriptor_spill, emit, used_registers};
 use crate::isa::asm::{self, LinkError};
@@ -13,8 +14,8 @@ use crate::isa::dis;
 use crate::isa::forms::Op;
 use crate::isa::lint::{Rule, lint};
 use crate::isa::registers::TEMPS;
-use crate::isa::word::Instr;
-use crate::legal::{self, Legal, Variant, legalise_as, procedures};
+use crate::isa::word::{Instr, Pattern, descriptor};
+use crate::legal::{self, Begun, Legal, Variant, legalise_as, procedures};
 use crate::place::coalesce::{Classes, coalesce, interference};
 use crate::place::lanes::Packing;
 use crate::place::{Places, check, lanes, place};
@@ -23,13 +24,15 @@ use crate::select::operands::prepare;
 use indexmap::IndexMap;
 use retroshade_ir::{Function, Inst, Module, Opcode, Span, Stage};
 use retroshade_lower::structure::Structure;
-use retroshade_lower::{Budget, CompileError, CompiledShader, OptLevel, Options, Phase, Trace, climb, search};
+use retroshade_lower::{Budget, CompileError, CompiledShader, OptLevel, Options, Phase, Trace, climb, search, shortlist};
 use std::cell::Cell;
 
 /// Work of the search in one way, in operations passed through the later stages.
 const SEARCH: usize = 25_000;
 /// Work of all ways together.
 const WORK: u64 = 3 * SEARCH as u64;
+/// A draft that is longer than another one by more than this part of it is not followed further.
+const MARGIN: usize = 1000;
 /// Above this many operations a trial costs more than linear, so fewer are made.
 const LARGE: usize = 110;
 /// With fewer trials than this there is none: they would find little and cost as much as all the rest.
@@ -83,18 +86,22 @@ enum Failure {
     Broken(String),
 }
 
-/// Words, then distinct descriptors roughly, then registers; nothing where that is not below a bound.
+/// A word in the cost of a program.
+const WORD: u64 = 1 << 24;
+
+/// Words, then constants, then distinct descriptors roughly, then registers; nothing where that is not below a bound.
 fn cost_below(f: &Finished, bound: Option<u64>) -> Option<u64> {
     let long = |c: &u64| bound.is_some_and(|b| *c >= b);
-    let words = (f.emitted.code.len() as u64) << 24 | (f.emitted.constants.regs.len() as u64) << 20;
+    let words = f.emitted.code.len() as u64 * WORD | (f.emitted.constants.regs.len() as u64) << 20;
     if long(&words) {
         return None;
     }
-    let descriptors = f.emitted.code.iter().filter_map(|i| crate::isa::word::encode(i).ok()?.desc).map(|d| (d.value, d.care));
-    let mut descriptors: Vec<_> = descriptors.collect();
+    let mut descriptors: Vec<Pattern> = f.emitted.code.iter().filter_map(descriptor).collect();
+    let mut mads: Vec<Pattern> = descriptors.iter().copied().filter(|d| d.low).collect();
+    let extra = descriptor_spill::extra_words(&mut mads) as u64 * WORD;
     descriptors.sort_unstable();
-    descriptors.dedup();
-    Some(words | (descriptors.len() as u64) << 8 | f.emitted.registers as u64).filter(|c| !long(c))
+    descriptors.dedup_by_key(|d| (d.value, d.care));
+    Some((words | (descriptors.len() as u64) << 8 | f.emitted.registers as u64) + extra).filter(|c| !long(c))
 }
 
 fn cost(f: &Finished) -> Option<u64> {
@@ -137,9 +144,10 @@ enum Step<'a> {
     Keep(&'a String, bool),
 }
 
-/// A compiled program, and how it was compiled.
+/// A compiled program, how it was compiled, and how long its draft was.
 struct Made {
     way: Variant,
+    draft: usize,
     shader: CompiledShader,
 }
 
@@ -154,11 +162,58 @@ fn nearly(e: &CompileError) -> bool {
     matches!(e, CompileError::Limit { needed, available, .. } if *needed <= 4 * available)
 }
 
+/// The ways of one program: what several of them share, and which were followed.
+struct Ways<'a> {
+    source: &'a Module,
+    options: &'a Options,
+    begun: Vec<(Vec<String>, Begun<'a>)>,
+    followed: Vec<Variant>,
+}
+
+impl<'a> Ways<'a> {
+    fn new(source: &'a Module, options: &'a Options) -> Ways<'a> {
+        Ways { source, options, begun: Vec::new(), followed: Vec::new() }
+    }
+
+    fn begin(&mut self, keep: &[String]) -> Result<Begun<'a>, CompileError> {
+        if let Some((_, known)) = self.begun.iter().find(|(k, _)| k == keep) {
+            return Ok(known.clone());
+        }
+        let new = legal::begin(self.source, self.options, keep, Trace::new(self.options))?;
+        self.begun.push((keep.to_vec(), new.clone()));
+        Ok(new)
+    }
+
+    /// Follows a way up to its draft; none where another way led to the same program.
+    fn draft(&mut self, way: Variant) -> Result<Draft<'a>, CompileError> {
+        if self.followed.contains(&way) {
+            return Err(CompileError::Internal("this way was followed before".to_string()));
+        }
+        let begun = self.begin(&way.keep)?;
+        let legal = legalise_as(begun, self.source, self.options, &way)?;
+        if !legal.unrolled {
+            self.followed.push(Variant { unroll: 0, ..way.clone() });
+        }
+        self.followed.push(way.clone());
+        drafted(legal, way, self.options)
+    }
+
+    /// Completes a draft unless it is too much longer than that of the best so far.
+    fn complete(&self, draft: Draft<'_>, best: Option<usize>, budget: &mut Budget) -> Result<Made, CompileError> {
+        if best.is_some_and(|b| draft.words > b + b / MARGIN) {
+            return Err(CompileError::Internal("another draft is shorter".to_string()));
+        }
+        let (way, words) = (draft.way.clone(), draft.words);
+        Ok(Made { way, draft: words, shader: completed(draft, self.source, self.options, budget)? })
+    }
+}
+
 /// Compiles a verified module. Where a function stays a procedure or a loop a loop only if the program is shorter for it.
 pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     let first = Variant::of(options);
+    let mut ways = Ways::new(source, options);
     if matches!(options.opt, OptLevel::O0 | OptLevel::O1) {
-        return compile_as(source, options, &first, &mut options.budget(u64::MAX));
+        return completed(ways.draft(first)?, source, options, &mut options.budget(u64::MAX));
     }
     let loops = loops(source);
     // Strips have room to be unrolled, and vertices that are made alike share a procedure.
@@ -167,8 +222,17 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
     let keeping = |way: &Variant, name: &str| Variant { keep: way.keep.iter().cloned().chain([name.to_string()]).collect(), ..way.clone() };
     let functions: Vec<String> = procedures::keepable(source).into_iter().take(CANDIDATES).collect();
     let mut budget = options.budget(WORK);
-    let mut build = |way: Variant, b: &mut Budget| Ok(Made { shader: compile_as(source, options, &way, b)?, way });
-    let mut best = search([first.clone()].into_iter().chain(rolled(&first)).chain(long), &mut budget, &mut build, Made::words);
+    let mut shortest = |all: Vec<Variant>, budget: &mut Budget| {
+        let drafts = shortlist(all, usize::MAX, budget, |way, _| ways.draft(way), |d| d.words)?;
+        let mut best = None;
+        let complete = |d: Draft<'_>, b: &mut Budget| {
+            let made = ways.complete(d, best, b)?;
+            best.get_or_insert(made.draft);
+            Ok(made)
+        };
+        search(drafts, budget, complete, Made::words)
+    };
+    let mut best = shortest([first.clone()].into_iter().chain(rolled(&first)).chain(long).collect(), &mut budget);
     if let Err(e) = &best {
         // Tables take registers that uniforms may need, and small arrays can be selects as well; in the source's order less may be alive.
         let refused = matches!(e, CompileError::Invalid(_));
@@ -180,7 +244,7 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
         let kept = functions.iter().map(|f| keeping(&first, f)).filter(|_| nearly(e) || refused);
         let more: Vec<Variant> = whole.into_iter().chain(selects.clone()).chain(selects.as_ref().and_then(rolled)).chain(kept).collect();
         if !more.is_empty() {
-            best = search(more, &mut budget, &mut build, Made::words).or(best);
+            best = shortest(more, &mut budget).or(best);
         }
     }
     // A loop that only calls is unrolled sooner.
@@ -195,7 +259,8 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
                 if roll { Variant { unroll: 0, ..way } } else { way }
             }
         };
-        build(way, budget)
+        let draft = ways.draft(way)?;
+        ways.complete(draft, Some(best.draft), budget)
     };
     Ok(climb(best?, steps, &mut budget, step, |new, old| new.words() < old.words()).shader)
 }
@@ -203,7 +268,8 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
 /// Compiles a verified module with as many functions as procedures as can be, whether or not the program is shorter for it.
 pub fn compile_keeping(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     let keep = procedures::keepable(source);
-    match compile_as(source, options, &Variant { keep, ..Variant::of(options) }, &mut options.budget(WORK)) {
+    let draft = Ways::new(source, options).draft(Variant { keep, ..Variant::of(options) });
+    match draft.and_then(|d| completed(d, source, options, &mut options.budget(WORK))) {
         Err(CompileError::Internal(e)) => Err(CompileError::Internal(e)),
         Err(_) => compile(source, options),
         done => done,
@@ -213,11 +279,11 @@ pub fn compile_keeping(source: &Module, options: &Options) -> Result<CompiledSha
 /// The module that code is made of.
 pub fn legal_module(source: &Module, options: &Options) -> Result<Module, CompileError> {
     if procedures::keepable(source).is_empty() && !loops(source) && !arrays(source) && !blends(source) {
-        return Ok(legal::legalise(source, options)?.module);
+        return legal::legalise(source, options);
     }
     match compile(source, options) {
         Ok(s) => Ok(s.legal),
-        Err(_) => Ok(legal::legalise(source, options)?.module),
+        Err(_) => legal::legalise(source, options),
     }
 }
 
@@ -232,50 +298,106 @@ type Packed = (Program, Vec<Structure>);
 /// What the later stages make of it.
 type Outcome = Result<Finished, Failure>;
 
+/// A way up to its first packing, which tells how long the program will be.
+struct Draft<'o> {
+    way: Variant,
+    module: Module,
+    trace: Trace<'o>,
+    abi: Abi,
+    /// As it was selected.
+    selected: Packed,
+    /// The first packing.
+    packed: Packed,
+    /// What comes of that; none where it is far too long.
+    outcome: Option<Outcome>,
+    /// Rounds of coalescing that took.
+    rounds: usize,
+    /// About how long the program is.
+    words: usize,
+}
+
+fn nodes(p: &Program) -> usize {
+    p.blocks.iter().map(|b| b.nodes.len() + 1).sum()
+}
+
+/// Nothing makes a program several times shorter: four lanes are an operation, and so are a product and its sum.
+fn too_many(nodes: usize, most: usize, p: &Program, limit: usize) -> Result<(), CompileError> {
+    let first = p.blocks.iter().flat_map(|b| &b.nodes).nth(limit).map_or(Span::NONE, |n| n.span);
+    if nodes > most {
+        return Err(CompileError::limit("P0306", first, "the program is too long", nodes as u64 / 8, limit as u64));
+    }
+    Ok(())
+}
+
+/// The packing of a program by default, or another one.
+fn pack((p, structures): &Packed, how: &Packing) -> Packed {
+    let (mut p, mut s) = (p.clone(), structures.clone());
+    lanes::pack(&mut p, &mut s, how);
+    (p, s)
+}
+
+fn drafted<'o>(legal: Legal<'o>, way: Variant, options: &Options) -> Result<Draft<'o>, CompileError> {
+    let Legal { module, structures, mut trace, .. } = legal;
+    let abi = abi::assign(&module, abi::Layout::of(options))?;
+    let limit = most_words(module.stage);
+    let selected: Packed = crate::select::lower(&module, &abi, &structures)?;
+    trace.text(Phase::Select, || selected.0.to_string());
+    too_many(selected.0.blocks.iter().map(|b| b.nodes.len()).sum(), 64 * limit, &selected.0, limit)?;
+    let packed = if options.opt == OptLevel::O0 {
+        let mut plain = selected.clone();
+        lanes::plain(&mut plain.0);
+        plain
+    } else {
+        pack(&selected, &Packing::default())
+    };
+    let mut rounds = 0;
+    // What is far too long gets no shorter by a search of minutes.
+    let outcome = (nodes(&packed.0) <= 8 * limit).then(|| finish(&packed.0, &packed.1, true, &mut rounds));
+    let words = match &outcome {
+        Some(Ok(f)) => f.emitted.code.len(),
+        // Who fits at once comes first.
+        _ => usize::MAX / 2,
+    };
+    Ok(Draft { way, module, trace, abi, selected, packed, outcome, rounds, words })
+}
+
 /// The packing with the shortest program, and what merging pairs of operations makes of it.
 /// The later stages' outcome is there where nothing was tried.
-fn packed(p: Program, structures: Vec<Structure>, options: &Options, limit: usize, budget: &mut Budget) -> (Packed, Option<Outcome>) {
-    let pack = |how: &Packing| {
-        let (mut p, mut s) = (p.clone(), structures.clone());
-        lanes::pack(&mut p, &mut s, how);
-        (p, s)
-    };
-    let first = pack(&Packing::default());
-    let nodes: usize = first.0.blocks.iter().map(|b| b.nodes.len() + 1).sum();
+fn improved(d: &mut Draft<'_>, limit: usize, budget: &mut Budget) -> Option<Outcome> {
+    let (source, nodes) = (&d.selected, nodes(&d.packed.0));
     let trial = nodes * nodes.max(LARGE) / LARGE;
     let share = [1, 2, 4, 8, 16].map(|k| SEARCH / k).into_iter().find(|s| budget.allows(*s)).unwrap_or(0);
-    let left = Cell::new(share);
-    let outcome = |p: &Program, s: &[Structure], outlined: bool| {
+    let left = Cell::new(share.saturating_sub(trial * d.rounds));
+    let finished = |p: &Program, s: &[Structure], outlined: bool| {
         let mut rounds = 0;
         let done = finish(p, s, outlined, &mut rounds);
         left.set(left.get().saturating_sub(trial * rounds));
-        done
+        done.ok()
     };
-    let finished = |p: &Program, s: &[Structure], outlined: bool| outcome(p, s, outlined).ok();
-    // What is far too long gets no shorter by a search of minutes.
-    let as_it_is = (nodes <= 8 * limit).then(|| outcome(&first.0, &first.1, true));
     let few = left.get() < FEW * trial;
+    let as_it_is = d.outcome.take();
     let words = as_it_is.as_ref().and_then(|f| f.as_ref().ok()).map_or(nodes, |f| f.emitted.code.len());
     let hopeless = words > limit + limit / 4;
-    if options.opt == OptLevel::O1 || hopeless || few {
+    if hopeless || few {
         budget.spend(share);
-        return (first, as_it_is);
+        return as_it_is;
     }
     let as_it_is = as_it_is.and_then(Result::ok);
-    let mut best = (as_it_is.and_then(|f| cost(&f)), Packing::default(), first);
-    let mut tried = Vec::new();
-    while let Some(change) = best.1.changes(&p, &tried).filter(|_| left.get() > 0) {
+    let mut best = (as_it_is.and_then(|f| cost(&f)), Packing::default(), std::mem::take(&mut d.packed));
+    let (mut tried, mut offered) = (Vec::new(), best.1.changes(&source.0));
+    while let Some(change) = offered.iter().find(|c| !tried.contains(*c)).copied().filter(|_| left.get() > 0) {
         tried.push(change);
         let mut how = best.1.clone();
         change.apply(&mut how);
-        let new = pack(&how);
+        let new = pack(source, &how);
         if let Some(cost) = finished(&new.0, &new.1, true).and_then(|f| cost_below(&f, best.0)) {
+            offered = how.changes(&source.0);
             best = (Some(cost), how, new);
         }
     }
     let (_, _, (p, structures)) = best;
     let merged = |outlined: bool| {
-        lanes::search(p.clone(), &|p, bound| finished(p, &structures, outlined).and_then(|f| cost_below(&f, bound)), &left)
+        lanes::search(p.clone(), WORD, &|p, bound| finished(p, &structures, outlined).and_then(|f| cost_below(&f, bound)), &left)
     };
     let with = merged(true);
     // Repeated sequences hide what merging them would save: once more as if there were no procedures for them.
@@ -284,40 +406,26 @@ fn packed(p: Program, structures: Vec<Structure>, options: &Options, limit: usiz
     let cost = |p: &Program| finished(p, &structures, true).and_then(|f| cost(&f));
     let better = plain.filter(|p| cost(p).is_some_and(|c| cost(&with).is_none_or(|old| c < old)));
     budget.spend(share - left.get());
-    ((better.unwrap_or(with), structures), None)
+    d.packed = (better.unwrap_or(with), structures);
+    None
 }
 
-fn compile_as(source: &Module, options: &Options, way: &Variant, budget: &mut Budget) -> Result<CompiledShader, CompileError> {
-    let mut trace = Trace::new(options);
+/// The rest of a way, from its draft.
+fn completed(mut draft: Draft<'_>, source: &Module, options: &Options, budget: &mut Budget) -> Result<CompiledShader, CompileError> {
     let layout = abi::Layout::of(options);
-    let Legal { module, structures } = legalise_as(source, options, way, &mut trace)?;
-    let mut abi = abi::assign(&module, layout)?;
-    let limit = most_words(module.stage);
-    let (mut p, mut structures): (Program, Vec<Structure>) = crate::select::lower(&module, &abi, &structures)?;
-    trace.text(Phase::Select, || p.to_string());
-    // Nothing makes a program several times shorter: four lanes are an operation, and so are a product and its sum.
-    let too_many = |nodes: usize, most: usize, p: &Program| {
-        let first = p.blocks.iter().flat_map(|b| &b.nodes).nth(limit).map_or(Span::NONE, |n| n.span);
-        if nodes > most {
-            Err(CompileError::limit("P0306", first, "the program is too long", nodes as u64 / 8, limit as u64))
-        } else {
-            Ok(())
-        }
+    let limit = most_words(draft.module.stage);
+    let ready = match options.opt {
+        OptLevel::O0 | OptLevel::O1 => draft.outcome.take(),
+        _ => improved(&mut draft, limit, budget),
     };
-    too_many(p.blocks.iter().map(|b| b.nodes.len()).sum(), 64 * limit, &p)?;
-    let mut ready = None;
-    if options.opt == OptLevel::O0 {
-        lanes::plain(&mut p);
-    } else {
-        ((p, structures), ready) = packed(p, structures, options, limit, budget);
-    }
+    let Draft { module, mut trace, mut abi, packed: (p, structures), .. } = draft;
     trace.text(Phase::Pack, || p.to_string());
-    too_many(p.blocks.iter().map(|b| 8 * b.nodes.len()).sum(), 64 * limit, &p)?;
+    too_many(p.blocks.iter().map(|b| 8 * b.nodes.len()).sum(), 64 * limit, &p, limit)?;
     let mut done = match ready.unwrap_or_else(|| finish(&p, &structures, true, &mut 0)) {
         Ok(f) => check(&f.program, &f.places).map(|()| f).map_err(CompileError::Internal)?,
         Err(Failure::Broken(m)) => return Err(CompileError::Internal(m)),
         Err(Failure::Pressure(p, n)) => {
-            too_many(p.blocks.iter().map(|b| 8 * b.nodes.len()).sum(), 16 * limit, &p)?;
+            too_many(p.blocks.iter().map(|b| 8 * b.nodes.len()).sum(), 16 * limit, &p, limit)?;
             return Err(pressure(&p, n));
         }
     };

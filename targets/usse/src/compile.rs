@@ -22,8 +22,9 @@ use retroshade_lower::reflect::uniform_leaves;
 use retroshade_lower::{
     Budget, CompileError, CompiledShader, OptLevel, Options, Phase, Reflection, Syntax, Trace, climb, search, shortlist,
 };
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Compiles a verified source module.
@@ -89,7 +90,7 @@ fn in_room(source: &Module, o: &Options, room: Room) -> Result<CompiledShader, C
     finish(found, o, ir_ops(source))
 }
 
-/// Programs as they are first built, the smallest, in which vectors in internal registers are tried.
+/// Programs of the smallest size, as they are first built, in which vectors in internal registers are tried.
 const FINALISTS: usize = 2;
 
 /// The smallest program. Hoisting costs attribute registers and sometimes words, and so do rows.
@@ -119,6 +120,8 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
         (Err(CompileError::Internal(_)), None) => vec![build(module, o, &Way { scalars, ..Way::default() })?],
         (Err(e), None) => return Err(e),
     };
+    let least = found.first().map(Built::size);
+    let found = found.into_iter().filter(|b| least == Some(b.size()));
     let improved = |b: Built, _: &mut Budget| Ok(if o.opt > OptLevel::O1 { improve(module, o, b) } else { b });
     let found = search(found, &mut Budget::unlimited(), improved, Built::size)?;
     Ok(if o.opt > OptLevel::O1 { polish(module, o, found) } else { found })
@@ -128,8 +131,7 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
 fn polish(module: &Module, o: &Options, found: Built) -> Built {
     // Places that become free earlier help some programs and break pairs in others.
     let apart = place_and_emit(module, o, &Way { apart: true, ..found.way.clone() }, found.selection.clone());
-    let apart = apart.ok().filter(|b| b.size() <= found.size()).map(|b| settle(module, o, b));
-    let found = apart.filter(|b| b.size() < found.size()).unwrap_or(found);
+    let found = apart.ok().filter(|b| b.size() < found.size()).unwrap_or(found);
     // Published programs have texture coordinates in ascending order; a vector of three costs the next one its place in pairs.
     let found = match abi::textures::is_ascending(&found.selection.abi) {
         true => found,
@@ -175,6 +177,14 @@ struct Selection {
     known: RefCell<sched::Known>,
     /// What placing it found out.
     placing: place::Known,
+    /// The program that runs once before all others, which no placement changes.
+    secondary: OnceCell<Secondary>,
+}
+
+/// The secondary program, and the literals that it reads: those of the primary one share their list.
+struct Secondary {
+    words: Vec<Word>,
+    literals: Literals,
 }
 
 /// A program before it is packed.
@@ -185,68 +195,72 @@ struct Built {
     way: Way,
     mir: String,
     places: String,
-    primary: Vec<Word>,
-    secondary: Vec<Word>,
-    words: Vec<u64>,
-    second: Vec<u64>,
+    primary: layout::Assembled,
     literals: Literals,
     temps: u16,
 }
 
 impl Built {
+    fn secondary(&self) -> &[Word] {
+        self.selection.secondary.get().map_or(&[], |s| &s.words)
+    }
     fn size(&self) -> usize {
-        self.words.len() + self.second.len()
+        self.primary.words.len() + self.secondary().len()
+    }
+    /// The bits of both programs, the secondary one first.
+    fn code(&self) -> Result<[Vec<u64>; 2], CompileError> {
+        let bits = |w: &Word| w.encode().map_err(|e| CompileError::Internal(e.to_string()));
+        Ok([self.secondary().iter().map(bits).collect::<Result<_, _>>()?, layout::encode(&self.primary)?])
     }
 }
 
 /// Words of code that the search for internal registers may build again and again.
-const SEARCH: u64 = 4_000;
-/// And those to take vectors back out of them.
-const SETTLE: u64 = 500;
+const SEARCH: u64 = 5_000;
 /// Programs of more words than this are searched less the larger they are.
 const LARGE: usize = 400;
 
 /// A search of fewer steps than this is none.
-const FEW: usize = 5;
+const FEW: usize = 7;
 
 /// What building a program once more takes of a search's budget.
 fn trial(b: &Built) -> usize {
     b.size() * b.size().max(LARGE) / LARGE
 }
 
-/// Builds a program once more, with other vectors in internal registers.
-fn rebuild(m: &Module, o: &Options, best: &Built, work: &mut Budget, change: impl Fn(&mut BTreeSet<Vreg>)) -> Result<Built, CompileError> {
-    work.spend(trial(best));
-    let mut way = best.way.clone();
-    change(&mut way.inside);
-    place_and_emit(m, o, &way, best.selection.clone())
-}
-
-/// Moves vectors into internal registers, one after the other, as long as that makes the program no larger: what is stored
-/// there takes one word for four lanes.
+/// Moves vectors into internal registers as long as that makes the program no larger: what is stored there takes one word for four
+/// lanes. Where that goes well several vectors are moved before the program is built again; if they save less than a word each,
+/// they are tried one by one.
 fn improve(m: &Module, o: &Options, start: Built) -> Built {
-    let step = |best: &Built, v: Vreg, work: &mut Budget| {
-        rebuild(m, o, best, work, |inside| {
-            inside.insert(v);
-        })
-    };
     let (candidates, mut budget) = (start.candidates.clone(), o.budget(SEARCH));
     // A step or two find nothing that is worth a build.
     if !budget.allows(FEW * trial(&start)) {
         return start;
     }
-    climb(start, candidates, &mut budget, step, |new, old| new.size() <= old.size())
-}
-
-/// Takes those back that are only copied out of internal registers again.
-fn settle(m: &Module, o: &Options, start: Built) -> Built {
-    let step = |best: &Built, v: Vreg, work: &mut Budget| {
-        rebuild(m, o, best, work, |inside| {
-            inside.remove(&v);
-        })
+    let (tried, kept) = (Cell::new(0..0), Cell::new(false));
+    let steps = std::iter::from_fn(|| {
+        let last = tried.take();
+        let next = match (kept.take(), last.len()) {
+            (true, n) => last.end..last.end + 2 * n,
+            (false, 0 | 1) => last.end..last.end + 1,
+            (false, _) => last.start..last.start + 1,
+        };
+        let next = next.start..next.end.min(candidates.len());
+        tried.set(next.clone());
+        (!next.is_empty()).then_some(next)
+    });
+    let step = |best: &Built, more: Range<usize>, work: &mut Budget| {
+        work.spend(trial(best));
+        let mut way = best.way.clone();
+        way.inside.extend(&candidates[more]);
+        place_and_expand(m, o, &way, best.selection.clone())
     };
-    let inside: Vec<Vreg> = start.way.inside.iter().copied().collect();
-    climb(start, inside, &mut o.budget(SETTLE), step, |new, old| new.size() < old.size())
+    let better = |new: &Built, old: &Built| {
+        let more = new.way.inside.len() - old.way.inside.len();
+        let gain = if more > 1 { more } else { 0 };
+        kept.set(new.size() + gain <= old.size() && new.code().is_ok());
+        kept.get()
+    };
+    climb(start, steps, &mut budget, step, better)
 }
 
 fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
@@ -267,11 +281,38 @@ fn select_by(m: &Module, o: &Options, way: &Way) -> Result<Selection, CompileErr
     if way.scalars {
         selected.primary = place::scalars::split(&selected.primary, &selected.fixed);
     }
-    Ok(Selection { abi, selected, matrices, known: RefCell::default(), placing: place::Known::default() })
+    let (known, placing) = (RefCell::default(), place::Known::default());
+    Ok(Selection { abi, selected, matrices, known, placing, secondary: OnceCell::new() })
+}
+
+fn secondary(sel: &Selected) -> Result<Secondary, CompileError> {
+    let mut literals = Literals { first: sel.free, values: Vec::new() };
+    if sel.hoisted.is_empty() {
+        return Ok(Secondary { words: Vec::new(), literals });
+    }
+    let at = (0..sel.secondary.vregs.len() as u32)
+        .map(|v| sel.hoisted.get(&Vreg(v)).map(|n| Reg::new(crate::isa::registers::Bank::Pa, *n)))
+        .collect();
+    let fixed = Placement { at, ..Placement::default() };
+    // Literals of both programs share one list; the secondary program reads them as attributes.
+    let mut x = Expander::new(&sel.secondary, &fixed, &mut literals);
+    x.secondary = true;
+    x.run()?;
+    let mut words = sched::schedule(std::mem::take(&mut x.blocks[0]), false)?;
+    sched::end_secondary(&mut words);
+    // One instance runs it, and that one is valid.
+    flags::skip_invalid(Stage::Vertex, &mut words, &[]);
+    Ok(Secondary { words, literals })
 }
 
 /// The rest of a program's way, from a selection that was made the same way.
 fn place_and_emit(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) -> Result<Built, CompileError> {
+    let built = place_and_expand(m, o, way, selection)?;
+    built.code().map(|_| built)
+}
+
+/// The same up to the words, which are as many as their code.
+fn place_and_expand(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) -> Result<Built, CompileError> {
     let Selection { abi, selected: sel, .. } = &*selection;
     let setting = place::Setting { fixed: &sel.fixed, r: *place::TEMPORARIES, pa: abi.pa, o: abi.o, inside: &way.inside, apart: way.apart };
     let (split, places) = if way.scalars {
@@ -285,22 +326,14 @@ fn place_and_emit(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) 
     if o.check_allocation {
         crate::place::check::placed(code, &places).judge().map_err(CompileError::Internal)?;
     }
-    let mut literals = Literals { first: sel.free, values: Vec::new() };
-    let mut second = Vec::new();
-    if !sel.hoisted.is_empty() {
-        let at = (0..sel.secondary.vregs.len() as u32)
-            .map(|v| sel.hoisted.get(&crate::select::mir::Vreg(v)).map(|n| Reg::new(crate::isa::registers::Bank::Pa, *n)))
-            .collect();
-        let fixed = Placement { at, ..Placement::default() };
-        // Literals of both programs share one list; the secondary program reads them as attributes.
-        let mut x = Expander::new(&sel.secondary, &fixed, &mut literals);
-        x.secondary = true;
-        x.run()?;
-        second = sched::schedule(std::mem::take(&mut x.blocks[0]), false)?;
-        sched::end_secondary(&mut second);
-        // One instance runs it, and that one is valid.
-        flags::skip_invalid(Stage::Vertex, &mut second, &[]);
-    }
+    let second = match selection.secondary.get() {
+        Some(known) => known,
+        None => {
+            let new = secondary(sel)?;
+            selection.secondary.get_or_init(|| new)
+        }
+    };
+    let mut literals = second.literals.clone();
     let mut x = Expander::new(code, &places, &mut literals);
     x.kill_literal = abi.kill_literal.unwrap_or(0);
     x.run()?;
@@ -309,11 +342,7 @@ fn place_and_emit(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) 
     if end > abi::SA_LIMIT as usize {
         return Err(CompileError::Internal(format!("{end} secondary attributes are needed, there are {}", abi::SA_LIMIT)));
     }
-    let layout::Assembled { words: primary, code: words } =
-        layout::assemble(m.stage, blocks, sel.phases, &mut selection.known.borrow_mut())?;
-    let encode = |w: &[Word]| -> Result<Vec<u64>, CompileError> {
-        w.iter().map(|w| w.encode().map_err(|e| CompileError::Internal(e.to_string()))).collect()
-    };
+    let primary = layout::assemble(m.stage, blocks, sel.phases, &mut selection.known.borrow_mut())?;
     let place = |n: usize| format!("v{n} = {}\n", places.at[n].map_or("-".to_string(), |r| r.to_string()));
     let (text, places_text) = if o.writes(&[Phase::Select, Phase::Place]) {
         (format!("{}\n{}", sel.fired, code.text()), (0..code.vregs.len()).map(place).collect())
@@ -328,10 +357,7 @@ fn place_and_emit(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) 
         way: way.clone(),
         mir: text,
         places: places_text,
-        words,
-        second: encode(&second)?,
         primary,
-        secondary: second,
         literals,
         temps: places.temps,
         selection,
@@ -340,12 +366,13 @@ fn place_and_emit(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) 
 
 fn finish(found: Candidate, o: &Options, ir_ops: u32) -> Result<CompiledShader, CompileError> {
     let Candidate { module, built: b, mut trace } = found;
+    let [second, words] = b.code()?;
     let gxp = package::package(&package::Program {
         module: &module,
         abi: &b.selection.abi,
-        primary: &b.primary,
-        words: &b.words,
-        secondary: &b.second,
+        primary: &b.primary.words,
+        words: &words,
+        secondary: &second,
         literals: &b.literals,
         temps: b.temps,
     });
@@ -353,11 +380,11 @@ fn finish(found: Candidate, o: &Options, ir_ops: u32) -> Result<CompiledShader, 
     let mut reflection = Reflection::from_module(&module);
     reflection.target = "usse".to_string();
     place_reflection(&mut reflection, &module, &b.selection.abi);
-    let all: Vec<u64> = b.second.iter().chain(&b.words).copied().collect();
+    let all: Vec<u64> = second.iter().chain(&words).copied().collect();
     let code: Vec<u8> = all.iter().flat_map(|w| w.to_le_bytes()).collect();
     let texts = o.writes(&[Phase::Emit]);
     let mut text = if texts { container::describe(&gxp) } else { String::new() };
-    for (title, words) in [("secondary", &b.second), ("primary", &b.words)] {
+    for (title, words) in [("secondary", &second), ("primary", &words)] {
         if texts && !words.is_empty() {
             text.push_str(&format!(".{title}\n"));
             let raw: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
@@ -368,13 +395,13 @@ fn finish(found: Candidate, o: &Options, ir_ops: u32) -> Result<CompiledShader, 
     trace.text(Phase::Place, || b.places.clone());
     trace.text(Phase::Emit, || text.clone());
     let mut source_map = Vec::new();
-    for (n, w) in b.secondary.iter().chain(&b.primary).enumerate() {
+    for (n, w) in b.secondary().iter().chain(&b.primary.words).enumerate() {
         source_map.push((n as u32 * 8..n as u32 * 8 + 8, w.span));
     }
-    let count = |f: &dyn Fn(&Word) -> bool| b.primary.iter().chain(&b.secondary).filter(|w| f(w)).count() as u64;
+    let count = |f: &dyn Fn(&Word) -> bool| b.primary.words.iter().chain(b.secondary()).filter(|w| f(w)).count() as u64;
     let detail: IndexMap<&'static str, u64> = [
-        ("primary", b.words.len() as u64),
-        ("secondary", b.second.len() as u64),
+        ("primary", words.len() as u64),
+        ("secondary", second.len() as u64),
         ("temporaries", b.temps as u64),
         ("pa", gxp.primary_regs as u64),
         ("sa", gxp.secondary_regs as u64),

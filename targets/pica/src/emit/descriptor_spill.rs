@@ -49,6 +49,23 @@ pub fn split_mads(code: &mut Vec<Instr>, spans: &mut Vec<Span>, marks: &mut [&mu
     true
 }
 
+/// How many words [`split_mads`] will add for `mad`s that need these descriptors, roughly: entries are shared first come, first served.
+pub fn extra_words(mads: &mut [Pattern]) -> usize {
+    mads.sort_unstable();
+    // What each entry serves: bits, bits that matter, instructions.
+    let mut entries: Vec<(u32, u32, usize)> = Vec::new();
+    for same in mads.chunk_by(|a, b| a == b) {
+        let (p, n) = (same[0], same.len());
+        match entries.iter_mut().find(|(value, care, _)| (value ^ p.value) & care & p.care == 0) {
+            Some(e) => *e = (e.0 | p.value, e.1 | p.care, e.2 + n),
+            None => entries.push((p.value, p.care, n)),
+        }
+    }
+    let mut uses: Vec<usize> = entries.iter().map(|e| e.2).collect();
+    uses.sort_unstable();
+    uses.iter().take(entries.len().saturating_sub(LOW_ENTRIES)).sum()
+}
+
 /// Inserts an instruction behind a plain one; all addresses follow.
 fn insert_after(code: &mut Vec<Instr>, n: usize, new: Instr) {
     for i in code.iter_mut() {

@@ -6,7 +6,7 @@
 use crate::emit::Item;
 use crate::isa::forms::Op;
 use crate::isa::word::Instr;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Shortens the jumps of one function; `truth` is the boolean that is always true.
 pub fn thread(items: &mut Vec<Item>, truth: u8) {
@@ -79,7 +79,7 @@ fn shorten(items: &mut Vec<Item>, truth: u8) -> bool {
         }
     }
     // Where the jumps behind labels lead.
-    let mut leads: HashMap<usize, usize> = HashMap::new();
+    let mut leads: FxHashMap<usize, usize> = FxHashMap::default();
     for (k, i) in items.iter().enumerate() {
         let Item::Label(l) = i else { continue };
         let next = items[k..].iter().find(|i| !matches!(i, Item::Label(_)));

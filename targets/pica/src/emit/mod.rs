@@ -15,7 +15,7 @@ use crate::place::Places;
 use crate::select::mir::*;
 use retroshade_ir::{Block, Span};
 use retroshade_lower::structure::{Node as Tree, Structure};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
 
 /// Constant registers: downward from the last float uniform.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +119,7 @@ struct Emitter<'a> {
     p: &'a Program,
     places: &'a Places,
     constants: Constants,
-    order: HashMap<Block, usize>,
+    order: FxHashMap<Block, usize>,
     labels: usize,
     /// Blocks of the loop bodies and ifs around calls count, so less is left for each function.
     if_depth: usize,
@@ -164,7 +164,7 @@ pub fn emit(p: &Program, places: &Places, structures: &[Structure], outlined: bo
         p,
         places,
         constants: Constants::allocate(constant_sets(p), p.tables.clone()),
-        order: HashMap::new(),
+        order: FxHashMap::default(),
         labels: 0,
         if_depth: IF_DEPTH / p.nesting.max(1),
         loops: Vec::new(),
@@ -349,7 +349,7 @@ const PROCEDURE: usize = 32;
 
 /// Sequences of at least three instructions that stand in several places, and how often (without overlap within a run).
 fn repeated(runs: &[Vec<&Instr>]) -> Vec<(Vec<Instr>, usize)> {
-    let mut numbers: BTreeMap<&Instr, u32> = BTreeMap::new();
+    let mut numbers: FxHashMap<&Instr, u32> = FxHashMap::default();
     let mut number = |i| {
         let next = numbers.len() as u32;
         *numbers.entry(i).or_insert(next)

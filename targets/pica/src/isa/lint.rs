@@ -11,7 +11,8 @@ use crate::isa::forms::Op;
 use crate::isa::registers::{Reg, mask_text};
 use crate::isa::word::Instr;
 use retroshade_lower::TextError;
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// Entries of the three stacks.
 pub const IF_DEPTH: usize = 8;
@@ -122,8 +123,9 @@ pub fn program(code: &[Instr]) -> Vec<Finding> {
         if i.op == Op::Mova && code.get(n + 1).is_some_and(|j| j.op == Op::Mova) {
             out.push(at(Rule::Mova, n, "two MOVA in a row freeze the chip"));
         }
-        let inputs: BTreeSet<u8> = i.sources().iter().filter_map(|s| if let Reg::V(k) = s.reg { Some(k) } else { None }).collect();
-        if inputs.len() > 1 {
+        let mut inputs = i.sources().iter().filter_map(|s| if let Reg::V(k) = s.reg { Some(k) } else { None });
+        let first = inputs.next();
+        if inputs.any(|k| Some(k) != first) {
             out.push(at(Rule::Inputs, n, "two different input registers in one instruction"));
         }
         let mut range = |start: usize, end: usize, kind: Kind| {
@@ -179,13 +181,13 @@ pub fn program(code: &[Instr]) -> Vec<Finding> {
         }
     }
     // Deeper through calls than any place by itself shows.
-    let around = |k: Kind, n: usize| ranges.iter().filter(|r| r.kind == k && r.start <= n && n < r.end).count();
-    let mut nesting = Nesting {
-        code,
-        ifs: (0..code.len()).map(|n| around(Kind::If, n) + around(Kind::Else, n)).collect(),
-        loops: (0..code.len()).map(|n| around(Kind::Loop, n)).collect(),
-        known: HashMap::new(),
+    let around = |kinds: &[Kind]| {
+        let mut depth = vec![0; code.len()];
+        ranges.iter().filter(|r| kinds.contains(&r.kind)).for_each(|r| depth[r.start..r.end].iter_mut().for_each(|d| *d += 1));
+        depth
     };
+    let mut nesting = Nesting { code, ifs: around(&[Kind::If, Kind::Else]), loops: around(&[Kind::Loop]), known: FxHashMap::default() };
+    let procedures = around(&[Kind::Procedure]);
     for (n, i) in code.iter().enumerate().filter(|(_, i)| matches!(i.op, Op::Call | Op::Callc | Op::Callu)) {
         let (ifs, loops, calls) = nesting.of(i.target as usize, i.target as usize + i.num as usize, 1);
         if calls + 1 > CALL_DEPTH {
@@ -199,19 +201,17 @@ pub fn program(code: &[Instr]) -> Vec<Finding> {
         }
     }
     for (n, i) in code.iter().enumerate() {
-        let around = |k: Kind| ranges.iter().filter(|r| r.kind == k && r.start <= n && n < r.end).count();
-        let ifs = around(Kind::If) + around(Kind::Else);
-        if matches!(i.op, Op::Ifc | Op::Ifu) && ifs >= IF_DEPTH {
+        if matches!(i.op, Op::Ifc | Op::Ifu) && nesting.ifs[n] >= IF_DEPTH {
             out.push(at(Rule::Nesting, n, format!("more than {IF_DEPTH} nested ifs")));
         }
-        if i.op == Op::For && around(Kind::Loop) >= LOOP_DEPTH {
+        if i.op == Op::For && nesting.loops[n] >= LOOP_DEPTH {
             out.push(at(Rule::Nesting, n, format!("more than {LOOP_DEPTH} nested loops")));
         }
-        if matches!(i.op, Op::Break | Op::Breakc) && around(Kind::Loop) == 0 && around(Kind::Procedure) == 0 {
+        if matches!(i.op, Op::Break | Op::Breakc) && nesting.loops[n] == 0 && procedures[n] == 0 {
             out.push(at(Rule::Breaks, n, "BREAK outside a loop hangs the chip"));
         }
-        let inner = ranges.iter().filter(|r| r.start <= n && n < r.end && r.kind != Kind::Procedure).min_by_key(|r| r.end - r.start);
-        if matches!(i.op, Op::Break | Op::Breakc) && inner.is_some_and(|r| matches!(r.kind, Kind::If | Kind::Else)) {
+        let inner = || ranges.iter().filter(|r| r.start <= n && n < r.end && r.kind != Kind::Procedure).min_by_key(|r| r.end - r.start);
+        if matches!(i.op, Op::Break | Op::Breakc) && inner().is_some_and(|r| matches!(r.kind, Kind::If | Kind::Else)) {
             out.push(at(Rule::Breaks, n, "BREAK inside an if leaves the if's entry on the stack: it belongs at the loop's own level"));
         }
         if matches!(i.op, Op::Jmpc | Op::Jmpu) {
@@ -233,7 +233,7 @@ struct Nesting<'a> {
     code: &'a [Instr],
     ifs: Vec<usize>,
     loops: Vec<usize>,
-    known: HashMap<(usize, usize), (usize, usize, usize)>,
+    known: FxHashMap<(usize, usize), (usize, usize, usize)>,
 }
 
 impl Nesting<'_> {

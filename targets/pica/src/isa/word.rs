@@ -290,7 +290,11 @@ pub fn encode_with(i: &Instr, descriptor: u8) -> Result<u32, InstrError> {
     Ok(TABLE.encode_word(&w)? as u32)
 }
 
-/// The descriptor that an instruction needs.
+/// The descriptor that an instruction needs, if it has one.
+pub fn descriptor(i: &Instr) -> Option<Pattern> {
+    if i.has_descriptor() { pattern(i).ok() } else { None }
+}
+
 fn pattern(i: &Instr) -> Result<Pattern, InstrError> {
     let (mut value, mut care) = (word!(OPERANDS {}), word!(OPERANDS {}));
     if i.op != Op::Cmp {

@@ -28,11 +28,22 @@ use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options, Phase, Trace};
 
 /// What legalisation gives: the module and its control flow.
-pub struct Legal {
+pub struct Legal<'o> {
     /// The module.
     pub module: Module,
     /// Its functions, the entry first, and their control flow.
     pub structures: Vec<(FuncId, Structure)>,
+    /// The texts that were asked for.
+    pub trace: Trace<'o>,
+    /// Whether loops were unrolled, or might have been: without it the fuel makes no difference.
+    pub unrolled: bool,
+}
+
+/// A module up to where its loops are unrolled. All that depends on how it is compiled is which functions stay procedures.
+#[derive(Clone)]
+pub struct Begun<'o> {
+    module: Module,
+    trace: Trace<'o>,
 }
 
 /// The passes' options.
@@ -50,8 +61,8 @@ fn pass_options(o: &Options, unroll_fuel: u32) -> PassOptions {
 }
 
 /// Legalises a verified module.
-pub fn legalise(source: &Module, options: &Options) -> Result<Legal, CompileError> {
-    legalise_as(source, options, &Variant::of(options), &mut Trace::off())
+pub fn legalise(source: &Module, options: &Options) -> Result<Module, CompileError> {
+    Ok(legalise_as(begin(source, options, &[], Trace::off())?, source, options, &Variant::of(options))?.module)
 }
 
 /// What is tried in several ways because only the finished program tells which is shorter.
@@ -76,15 +87,16 @@ impl Variant {
     }
 }
 
-/// Legalises one variant.
-pub fn legalise_as(source: &Module, options: &Options, variant: &Variant, trace: &mut Trace<'_>) -> Result<Legal, CompileError> {
+/// The first part, with these functions as procedures.
+pub fn begin<'o>(source: &Module, options: &Options, keep: &[String], mut trace: Trace<'o>) -> Result<Begun<'o>, CompileError> {
     let mut m = source.clone();
     refuse(&m)?;
     retroshade_lower::legal::level::from_derivatives(&mut m);
-    passes::inline::except(&mut m, &|f| variant.keep.contains(&f.name));
+    passes::inline::except(&mut m, &|f| keep.contains(&f.name));
+    let po = PassOptions { local_select: 0, ..pass_options(options, 0) };
     if m.functions.len() > 1 {
         // What is passed shows where inlined functions have no blocks of their own any more.
-        sequence(&mut m, &["simplify_cfg"], &pass_options(options, variant.unroll));
+        sequence(&mut m, &["simplify_cfg"], &po);
         procedures::simplify(&mut m);
     }
     if m.stage == Stage::Geometry {
@@ -107,12 +119,23 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant, trace:
     for u in m.uniforms.values_mut().filter(|u| u.ty.scalar == Scalar::I32 && u.range.is_none()) {
         u.range = Some(if u.source_type.as_deref() == Some("u32") { (0, EXACT - 1) } else { (-EXACT / 2, EXACT / 2 - 1) });
     }
+    passes::before_unrolling(&mut m, &po, &mut |name, m| trace.pass(name, m));
+    Ok(Begun { module: m, trace })
+}
+
+/// Legalises one variant.
+pub fn legalise_as<'o>(begun: Begun<'o>, source: &Module, options: &Options, variant: &Variant) -> Result<Legal<'o>, CompileError> {
+    let Begun { module: mut m, mut trace } = begun;
     let po = pass_options(options, variant.unroll);
     let mut log = |name: &str, m: &Module| trace.pass(name, m);
     // Arrays that unrolling leaves with computed indices: constants become tables, small ones selects.
-    passes::pipeline(&mut m, &PassOptions { local_select: 0, ..po.clone() }, &mut log);
+    let plain = PassOptions { local_select: 0, ..po.clone() };
+    let mut unrolled = passes::unrolling(&mut m, &plain, &mut log);
+    passes::after_unrolling(&mut m, &plain, &mut log);
+    passes::finish(&mut m, &plain, &mut log);
     let arrays = |f: &Function| f.ordered().any(|(_, i)| matches!(f.insts[i].op, Opcode::LocalLoad | Opcode::LocalStore));
     if m.functions.values().any(arrays) {
+        unrolled = true;
         if variant.tables {
             tables::make(&mut m);
         }
@@ -172,7 +195,7 @@ pub fn legalise_as(source: &Module, options: &Options, variant: &Variant, trace:
     for (k, u) in source.uniforms.iter() {
         m.uniforms[k].range = u.range;
     }
-    Ok(Legal { module: m, structures })
+    Ok(Legal { module: m, structures, trace, unrolled })
 }
 
 /// Whole features that the machine lacks.

@@ -299,6 +299,22 @@ enum Failure {
     Test(usize, usize, usize),
 }
 
+impl Failure {
+    /// Block and operation.
+    fn place(&self) -> (usize, usize) {
+        match self {
+            Failure::Dests(b, n) | Failure::Operand(b, n, _) | Failure::Test(b, n, _) => (*b, *n),
+        }
+    }
+    /// The operand that gets a copy.
+    fn operand<'a>(&self, p: &'a Program) -> Option<&'a Tuple> {
+        match self {
+            Failure::Operand(b, n, k) if !p.blocks[*b].nodes[*n].elementwise() => Some(&p.blocks[*b].nodes[*n].srcs[*k]),
+            _ => None,
+        }
+    }
+}
+
 /// Rounds in which operations are split and operands copied.
 const ROUNDS: usize = 400;
 
@@ -314,18 +330,26 @@ pub fn coalesce(mut p: Program, share: bool, rounds: &mut usize) -> Option<(Prog
             return None;
         }
         let mut c = Classes::new(i);
-        match join_all(&p, &mut c) {
-            None => {
-                moves(&p, &mut c);
-                return Some((p, c));
+        let failures = join_all(&p, &mut c);
+        if failures.is_empty() {
+            moves(&p, &mut c);
+            return Some((p, c));
+        }
+        // From the end, so that places before stay what they are.
+        for (n, f) in failures.iter().enumerate().rev() {
+            // A copy for one operation serves those behind it.
+            let served = |e: &Failure| e.place().0 == f.place().0 && e.operand(&p).is_some_and(|t| f.operand(&p) == Some(t));
+            if !share || !failures[..n].iter().any(served) {
+                repair(&mut p, f, share)?;
             }
-            Some(f) => repair(&mut p, f, share)?,
         }
     }
     None
 }
 
-fn join_all(p: &Program, c: &mut Classes) -> Option<Failure> {
+/// Joins what must be joined; where that is impossible, in the order of the code.
+fn join_all(p: &Program, c: &mut Classes) -> Vec<Failure> {
+    let mut failed: Vec<Failure> = Vec::new();
     let join = |c: &mut Classes, tmps: &mut Vec<Tmp>| {
         let mut classes: Vec<u32> = tmps.iter().map(|t| c.class_of(*t)).collect();
         classes.sort();
@@ -336,45 +360,44 @@ fn join_all(p: &Program, c: &mut Classes) -> Option<Failure> {
         for (n, node) in block.nodes.iter().enumerate() {
             let mut t: Vec<Tmp> = node.writes().collect();
             if t.len() > 1 && node.op != Op::Call && !join(c, &mut t) {
-                return Some(Failure::Dests(b, n));
+                failed.push(Failure::Dests(b, n));
             }
         }
     }
     // Moves that only exist to set parameters should vanish: join their webs before other wishes bind them.
     edge_webs(p, c);
+    let split = failed.len();
+    let compared = |c: &mut Classes, t: &Option<Test>| {
+        let Some(Test::Flags(f, _)) = t else { return None };
+        (0..2).find(|side| {
+            let mut t: Vec<Tmp> = f.iter().filter_map(|x| if *side == 0 { x.0 } else { x.2 }.as_tmp()).collect();
+            t.len() > 1 && !join(c, &mut t)
+        })
+    };
     // Whole operands first: they cannot be split.
     for pass in 0..2 {
         for (b, block) in p.blocks.iter().enumerate() {
             for (n, node) in block.nodes.iter().enumerate() {
-                if node.elementwise() == (pass == 0) {
+                if node.elementwise() == (pass == 0) || failed[..split].iter().any(|f| f.place() == (b, n)) {
                     continue;
                 }
-                for (k, s) in node.srcs.iter().enumerate() {
+                let apart = |s: &Tuple| {
                     let mut t: Vec<Tmp> = s.iter().filter_map(|r| r.as_tmp()).collect();
-                    if t.len() > 1 && !join(c, &mut t) {
-                        return Some(Failure::Operand(b, n, k));
-                    }
-                }
-                if let Some(Test::Flags(f, _)) = &node.test {
-                    for side in 0..2 {
-                        let mut t: Vec<Tmp> = f.iter().filter_map(|x| if side == 0 { x.0 } else { x.2 }.as_tmp()).collect();
-                        if t.len() > 1 && !join(c, &mut t) {
-                            return Some(Failure::Test(b, n, side));
-                        }
-                    }
+                    t.len() > 1 && !join(c, &mut t)
+                };
+                if let Some(k) = node.srcs.iter().position(apart) {
+                    failed.push(Failure::Operand(b, n, k));
+                } else if let Some(side) = compared(c, &node.test) {
+                    failed.push(Failure::Test(b, n, side));
                 }
             }
-            if let (Some(Test::Flags(f, _)), 0) = (&block.test, pass) {
-                for side in 0..2 {
-                    let mut t: Vec<Tmp> = f.iter().filter_map(|x| if side == 0 { x.0 } else { x.2 }.as_tmp()).collect();
-                    if t.len() > 1 && !join(c, &mut t) {
-                        return Some(Failure::Test(b, usize::MAX, side));
-                    }
-                }
+            if let (0, Some(side)) = (pass, compared(c, if pass == 0 { &block.test } else { &None })) {
+                failed.push(Failure::Test(b, usize::MAX, side));
             }
         }
     }
-    None
+    failed.sort_by_key(Failure::place);
+    failed
 }
 
 fn plain_moves(n: &Node) -> impl Iterator<Item = (Tmp, Tmp)> + '_ {
@@ -409,8 +432,8 @@ fn moves(p: &Program, c: &mut Classes) {
     }
 }
 
-fn repair(p: &mut Program, f: Failure, share: bool) -> Option<()> {
-    match f {
+fn repair(p: &mut Program, f: &Failure, share: bool) -> Option<()> {
+    match *f {
         Failure::Dests(b, n) => {
             // Lanes of one instruction that cannot share a register: one instruction each.
             let node = p.blocks[b].nodes.remove(n);

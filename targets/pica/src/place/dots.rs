@@ -7,8 +7,8 @@
 use crate::isa::forms::Op;
 use crate::place::lanes::definitions;
 use crate::select::mir::*;
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
-use std::collections::HashMap;
 
 /// A sum of products in the order in which it is added up. What is added without a factor has the factor 1.
 struct Sum {
@@ -318,7 +318,7 @@ fn flush(p: &mut Program, group: &mut Vec<Node>, out: &mut Vec<Node>, bundles: &
     let count = group.first().map_or(0, |g| g.srcs[0].len().max(g.srcs[1].len()));
     for k in 0..count {
         // The registers may differ from lane to lane: those that read the same ones stay together.
-        let mut seen: HashMap<(Key, Key), u32> = HashMap::new();
+        let mut seen: FxHashMap<(Key, Key), u32> = FxHashMap::default();
         for (g, sum) in group.iter().zip(&mut sums) {
             let (a, b) = (g.srcs[0].get(k).copied(), g.srcs[1].get(k).copied());
             let (Some(x), Some(y)) = (a.or(b), b.or(a)) else { continue };

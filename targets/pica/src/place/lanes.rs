@@ -324,15 +324,14 @@ impl Change {
 }
 
 impl Packing {
-    /// The changes that a lowered program offers, given one by one: what an earlier one changes decides what later ones can be.
-    pub fn changes(&self, p: &Program, tried: &[Change]) -> Option<Change> {
+    /// The changes that a lowered program offers. What one changes decides what the others can be.
+    pub fn changes(&self, p: &Program) -> Vec<Change> {
         let mut q = p.clone();
         prepare(&mut q, self);
-        let dots = || dots::doubtful(&q).into_iter().map(Change::Dot);
-        let all = rows::scattered(&q).then_some(Change::ByRegister).into_iter().chain(dots());
+        let all = rows::scattered(&q).then_some(Change::ByRegister).into_iter().chain(dots::doubtful(&q).into_iter().map(Change::Dot));
         let all = all.chain(vertices::several(p).then_some(Change::Vertices));
         let all = all.chain(signs::mixed(p).into_iter().map(Change::Negate));
-        all.chain(joins_by_copies(&q).then_some(Change::Copies)).find(|c| !tried.contains(c))
+        all.chain(joins_by_copies(&q).then_some(Change::Copies)).collect()
     }
 }
 
@@ -406,8 +405,8 @@ pub fn depends(p: &Program, block: usize, earlier: usize, later: usize) -> bool 
     false
 }
 
-/// Merges node `b` into node `a` (a before b, same block), if they may be one instruction.
-pub fn merged(p: &Program, block: usize, a: usize, b: usize) -> Option<Program> {
+/// The operations of a block with the second of a pair merged into the first, if they may be one instruction.
+fn merged(p: &Program, Pair { block, a, b }: Pair) -> Option<Vec<Node>> {
     let nodes = &p.blocks[block].nodes;
     let (x, y) = (&nodes[a], &nodes[b]);
     if x.op != y.op || !x.elementwise() || x.dests.len() + y.dests.len() > 4 || x.test != y.test || !same_target(x, y) {
@@ -435,88 +434,124 @@ pub fn merged(p: &Program, block: usize, a: usize, b: usize) -> Option<Program> 
     if x.writes().any(|t| y.writes().any(|u| t == u)) {
         return None;
     }
-    let mut q = p.clone();
-    let nodes = &mut q.blocks[block].nodes;
-    // The merged node stands at the later place if nothing between reads the earlier results, else what does moves behind.
-    let mut first = nodes.remove(a);
+    let mut first = x.clone();
     first.dests.extend(y.dests.iter().copied());
     for (s, t) in first.srcs.iter_mut().zip(&y.srcs) {
         s.extend(t.iter().copied());
     }
-    let mut behind: Vec<Node> = Vec::new();
+    // The merged node stands at the later place if nothing between reads the earlier results, else what does moves behind.
+    let mut behind: Vec<usize> = Vec::new();
     let mut tainted: Vec<Tmp> = first.writes().collect();
-    let mut k = a;
-    // Node b now stands at b - 1.
-    let mut left = b - 1 - a;
-    while left > 0 {
-        left -= 1;
-        let n = &nodes[k];
+    let reads = |n: &Node, t: Tmp| reads_tmp(n, &p.indices, t);
+    for (k, n) in nodes.iter().enumerate().take(b).skip(a + 1) {
         // What the first operation reads must still be there.
-        if p.changes(n).any(|w| reads_tmp(x, &q.indices, w)) {
+        if p.changes(n).any(|w| reads(x, w)) {
             return None;
         }
-        let reads = n.reads().any(|r| {
-            r.as_tmp().is_some_and(|t| tainted.contains(&t))
-                || matches!(r.leaf, Leaf::Uni { index: Some(i), .. } if q.indices.get(i as usize).and_then(|r| r.as_tmp()).is_some_and(|t| tainted.contains(&t)))
-        });
         // Nor may what stays come before a reader of what it overwrites.
-        let overwrites = p.changes(n).any(|w| behind.iter().any(|x| reads_tmp(x, &q.indices, w)));
-        if reads || overwrites || p.changes(n).any(|w| tainted.contains(&w)) {
-            let n = nodes.remove(k);
-            if y.writes().any(|w| reads_tmp(&n, &q.indices, w))
-                || p.changes(&n).any(|v| reads_tmp(&y, &q.indices, v) || y.writes().any(|w| v == w))
-            {
+        let overwrites = p.changes(n).any(|w| tainted.contains(&w) || behind.iter().any(|k| reads(&nodes[*k], w)));
+        if overwrites || tainted.iter().any(|t| reads(n, *t)) {
+            if y.writes().any(|w| reads(n, w)) || p.changes(n).any(|v| reads(&y, v) || y.writes().any(|w| v == w)) {
                 return None;
             }
-            tainted.extend(p.changes(&n));
-            behind.push(n);
-        } else {
-            k += 1;
+            tainted.extend(p.changes(n));
+            behind.push(k);
         }
     }
-    nodes[k] = first;
-    for (n, node) in behind.into_iter().enumerate() {
-        nodes.insert(k + 1 + n, node);
+    let stays = (a + 1..b).filter(|k| !behind.contains(k)).map(|k| &nodes[k]);
+    let waits = behind.iter().map(|k| &nodes[*k]).chain(&nodes[b + 1..]);
+    Some(nodes[..a].iter().chain(stays).cloned().chain([first]).chain(waits.cloned()).collect())
+}
+
+/// Failures in a row after which a search ends.
+const PATIENCE: usize = 20;
+
+/// How far apart the operations of a pair may stand.
+const WINDOW: usize = 48;
+
+/// Two operations of a block.
+#[derive(Clone, Copy)]
+struct Pair {
+    block: usize,
+    a: usize,
+    b: usize,
+}
+
+/// Walks through all pairs, again and again until all were seen since the last merge.
+#[derive(Clone, Copy)]
+struct Walk {
+    next: Pair,
+    /// Where the last pair was merged: all pairs from there on were seen in the program as it is now.
+    last: (usize, usize),
+    /// Whether the walk began anew since then.
+    again: bool,
+}
+
+impl Walk {
+    fn new() -> Walk {
+        Walk { next: Pair { block: 0, a: 0, b: 1 }, last: (0, 0), again: false }
     }
-    Some(q)
+
+    fn next(&mut self, p: &Program) -> Option<Pair> {
+        loop {
+            let Pair { block, a, b } = self.next;
+            if self.again && (block, a) >= self.last {
+                return None;
+            }
+            match p.blocks.get(block) {
+                None if self.again => return None,
+                None => (self.again, self.next) = (true, Walk::new().next),
+                Some(x) if b < x.nodes.len() && b - a < WINDOW => {
+                    self.next.b += 1;
+                    return Some(Pair { block, a, b });
+                }
+                Some(x) if a + 1 < x.nodes.len() => self.next = Pair { block, a: a + 1, b: a + 2 },
+                Some(_) => self.next = Pair { block: block + 1, a: 0, b: 1 },
+            }
+        }
+    }
+
+    /// A pair was merged: the result is paired anew.
+    fn merged(&mut self, pair: Pair) {
+        *self = Walk { next: Pair { b: pair.a + 1, ..pair }, last: (pair.block, pair.a), again: false };
+    }
 }
 
 /// Local search: merges pairs while the cost falls and work is left, of which `cost` takes what it does. The cost is the length of the
-/// finished program, `None` if it does not fit or is not below a bound.
-pub fn search(mut p: Program, cost: &dyn Fn(&Program, Option<u64>) -> Option<u64>, left: &Cell<usize>) -> Program {
+/// finished program in units of `word`, `None` if it does not fit or is not below a bound. Where merging goes well, several pairs are
+/// merged before the program is finished again; if they save less than a word each, they are tried one by one.
+pub fn search(mut p: Program, word: u64, cost: &dyn Fn(&Program, Option<u64>) -> Option<u64>, left: &Cell<usize>) -> Program {
     let mut best = cost(&p, None);
-    // Where the last pair was merged: all pairs from there on were tried in the program as it is now.
-    let mut last = None;
+    let (mut walk, mut batch, mut failures) = (Walk::new(), 1, 0);
     loop {
-        let mut improved = false;
-        for block in 0..p.blocks.len() {
-            let mut a = 0;
-            while a < p.blocks[block].nodes.len() {
-                if !improved && last == Some((block, a)) {
-                    return p;
-                }
-                let mut b = a + 1;
-                while b < p.blocks[block].nodes.len() && b - a < 48 {
-                    if left.get() == 0 {
-                        return p;
-                    }
-                    if let Some(q) = merged(&p, block, a, b)
-                        && let Some(c) = cost(&q, best)
-                    {
-                        best = Some(c);
-                        p = q;
-                        improved = true;
-                        last = Some((block, a));
-                        b = a + 1;
-                        continue;
-                    }
-                    b += 1;
-                }
-                a += 1;
+        let (mut new, mut merges) = (p.clone(), 0);
+        let (mut ahead, mut passed) = (walk, walk);
+        while merges < batch
+            && let Some(pair) = ahead.next(&new)
+        {
+            if let Some(nodes) = merged(&new, pair) {
+                passed = ahead;
+                ahead.merged(pair);
+                new.blocks[pair.block].nodes = nodes;
+                merges += 1;
             }
         }
-        if !improved {
+        if merges == 0 || left.get() == 0 {
             return p;
+        }
+        let bound = |b: u64| if merges > 1 { (b / word + 1).saturating_sub(merges) * word } else { b };
+        match cost(&new, best.map(bound)) {
+            Some(c) => {
+                (best, p, walk) = (Some(c), new, ahead);
+                (batch, failures) = (2 * batch, 0);
+            }
+            None if merges > 1 => batch = 1,
+            None => {
+                (walk, batch, failures) = (passed, 1, failures + 1);
+                if failures == PATIENCE {
+                    return p;
+                }
+            }
         }
     }
 }

@@ -9,8 +9,8 @@
 use crate::isa::forms::Op;
 use crate::select::mir::*;
 use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// Bundle numbers of rows.
 const BUNDLES: u32 = 2_500_000_000;
@@ -45,11 +45,11 @@ fn apart(lanes: &[SmallVec<[Origin; 3]>]) -> bool {
 
 /// Whether a program has vector operations over several uniform registers.
 pub fn scattered(p: &Program) -> bool {
-    let no_rows = HashMap::new();
+    let no_rows = FxHashMap::default();
     p.blocks.iter().any(|b| bundles(b).values().any(|at| apart(&at.iter().map(|n| origins(&b.nodes[*n], &no_rows)).collect::<Vec<_>>())))
 }
 
-fn origins(n: &Node, rows: &HashMap<Tmp, u32>) -> SmallVec<[Origin; 3]> {
+fn origins(n: &Node, rows: &FxHashMap<Tmp, u32>) -> SmallVec<[Origin; 3]> {
     let of = |r: Ref| match r.as_tmp().and_then(|t| rows.get(&t)) {
         Some(row) => Origin::Row(*row, r.neg),
         None => Origin::Register(r.key()),
@@ -61,8 +61,8 @@ fn origins(n: &Node, rows: &HashMap<Tmp, u32>) -> SmallVec<[Origin; 3]> {
 pub fn by_register(p: &mut Program) {
     let mut next = BUNDLES;
     for block in &mut p.blocks {
-        let mut row_of: HashMap<Tmp, u32> = HashMap::new();
-        let mut rows: HashMap<(Op, SmallVec<[Origin; 3]>), (u32, usize)> = HashMap::new();
+        let mut row_of: FxHashMap<Tmp, u32> = FxHashMap::default();
+        let mut rows: FxHashMap<(Op, SmallVec<[Origin; 3]>), (u32, usize)> = FxHashMap::default();
         for ((_, op), at) in bundles(block) {
             let lanes: Vec<SmallVec<[Origin; 3]>> = at.iter().map(|n| origins(&block.nodes[*n], &row_of)).collect();
             if !apart(&lanes) {

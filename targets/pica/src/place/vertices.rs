@@ -13,7 +13,7 @@ use cranelift_entity::EntityRef;
 use indexmap::IndexMap;
 use retroshade_ir::Block;
 use retroshade_lower::structure::{Node as Tree, Structure};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// The blocks that belong to no procedure.
 fn entry(p: &Program) -> std::ops::Range<usize> {
@@ -35,7 +35,7 @@ pub fn several(p: &Program) -> bool {
 pub fn share(p: &mut Program, structures: &mut Vec<Structure>) {
     for block in entry(p) {
         let Some(at) = emits(&p.blocks[block]) else { continue };
-        let mut outside = HashSet::new();
+        let mut outside = FxHashSet::default();
         while let Some(body) = Body::of(p, block, &at, &outside) {
             let elsewhere = body.read_elsewhere();
             if elsewhere.is_empty() {
@@ -63,20 +63,20 @@ struct Body<'a> {
     vertices: usize,
     at: Vec<usize>,
     defs: Vec<Vec<(usize, usize)>>,
-    outside: &'a HashSet<Tmp>,
+    outside: &'a FxHashSet<Tmp>,
     /// What the same place of each vertex reads, and what stands for it in the procedure.
     matched: IndexMap<Vec<Ref>, Ref>,
     /// Parameters: the temporary, and each vertex' own value.
     params: Vec<(Tmp, Vec<Ref>)>,
     nodes: Vec<Node>,
     /// Per vertex: the temporaries that are computed inside.
-    inside: Vec<HashSet<Tmp>>,
+    inside: Vec<FxHashSet<Tmp>>,
     stored: Vec<Stored>,
 }
 
 impl<'a> Body<'a> {
     /// What the vertices that are emitted at `at` have in common, if all write the same outputs.
-    fn of(p: &'a mut Program, block: usize, at: &[usize], outside: &'a HashSet<Tmp>) -> Option<Body<'a>> {
+    fn of(p: &'a mut Program, block: usize, at: &[usize], outside: &'a FxHashSet<Tmp>) -> Option<Body<'a>> {
         let nodes = &p.blocks[block].nodes;
         let mut written: Vec<IndexMap<Dest, usize>> = Vec::new();
         for (k, end) in at.iter().enumerate() {
@@ -104,7 +104,7 @@ impl<'a> Body<'a> {
             matched: IndexMap::new(),
             params: Vec::new(),
             nodes: Vec::new(),
-            inside: vec![HashSet::new(); at.len()],
+            inside: vec![FxHashSet::default(); at.len()],
             stored: Vec::new(),
         };
         for (to, moves) in moves {
@@ -169,7 +169,7 @@ impl<'a> Body<'a> {
 
     /// Temporaries of the procedure that something else reads as well.
     fn read_elsewhere(&self) -> Vec<Tmp> {
-        let all: HashSet<Tmp> = self.inside.iter().flatten().copied().collect();
+        let all: FxHashSet<Tmp> = self.inside.iter().flatten().copied().collect();
         let makes = |n: &Node, k: usize| n.writes().any(|t| self.inside[k].contains(&t));
         let mut found = Vec::new();
         for (b, block) in self.p.blocks.iter().enumerate() {
@@ -206,7 +206,7 @@ impl<'a> Body<'a> {
             nodes.push(Node { srcs: std::iter::once(Tuple::from_slice(&[s.value])).collect(), ..old[s.moves[0]].clone() });
             debug_assert_eq!(nodes.last().map(|n| n.dests[0]), Some(s.to));
         }
-        let gone: HashSet<usize> = stored.iter().flat_map(|s| s.moves.iter().copied()).collect();
+        let gone: FxHashSet<usize> = stored.iter().flat_map(|s| s.moves.iter().copied()).collect();
         let bundle = |k: usize| 3_000_000_000 + (block * 4096 + k) as u32;
         for (n, node) in old.into_iter().enumerate() {
             if let Some(k) = at.iter().position(|e| *e == n) {

@@ -104,7 +104,7 @@ pub type Tuple = SmallVec<[Ref; 4]>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Test {
     /// One or two comparisons (left, code, right) and how their flags are joined.
-    Flags(SmallVec<[(Ref, u8, Ref); 2]>, Cond),
+    Flags(Vec<(Ref, u8, Ref)>, Cond),
     /// A boolean uniform, and the value that is wanted.
     Bool(u8, bool),
 }

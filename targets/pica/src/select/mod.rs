@@ -20,8 +20,8 @@ use retroshade_ir::*;
 use retroshade_lower::CompileError;
 use retroshade_lower::pattern::Matcher;
 use retroshade_lower::structure::{Node as Tree, Structure};
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
-use std::collections::HashMap;
 
 /// Key of a scalar computation.
 type ValueKey = (Op, SmallVec<[Ref; 8]>);
@@ -34,10 +34,10 @@ struct Lowering<'a> {
     lanes: SecondaryMap<Value, Tuple>,
     known: SecondaryMap<Value, bool>,
     /// Per block of the program: scalar computations already made.
-    numbered: Vec<HashMap<ValueKey, Tmp>>,
+    numbered: Vec<FxHashMap<ValueKey, Tmp>>,
     /// Truth values, kept as tests.
-    tests: HashMap<Value, Test>,
-    block_of: HashMap<Block, usize>,
+    tests: FxHashMap<Value, Test>,
+    block_of: FxHashMap<Block, usize>,
     at: usize,
     span: Span,
     bundle: u32,
@@ -46,7 +46,7 @@ struct Lowering<'a> {
     plans_before: usize,
     /// The procedure that is being lowered, and the numbers of all.
     procedure: Option<usize>,
-    procedure_of: HashMap<FuncId, usize>,
+    procedure_of: FxHashMap<FuncId, usize>,
     /// Per procedure, once a call of it is lowered: the scalars that all calls so far pass alike.
     alike: Vec<Option<Vec<Option<Ref>>>>,
     /// Results of the last call in this block: where they were copied to, and from.
@@ -66,7 +66,7 @@ struct Lowering<'a> {
 pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Result<(Program, Vec<Structure>), CompileError> {
     let mut reshaped = Vec::new();
     let mut p = Program::default();
-    let mut procedure_of = HashMap::new();
+    let mut procedure_of = FxHashMap::default();
     for (id, _) in structures.iter().skip(1) {
         let f = &m.functions[*id];
         procedure_of.insert(*id, p.procedures.len());
@@ -92,7 +92,7 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
         let order = structure.blocks();
         let cfg = Cfg::new(f);
         let dom = DomTree::new(f, &cfg);
-        let block_of: HashMap<Block, usize> = order.iter().enumerate().map(|(n, b)| (*b, base + n)).collect();
+        let block_of: FxHashMap<Block, usize> = order.iter().enumerate().map(|(n, b)| (*b, base + n)).collect();
         let mut l = Lowering {
             m,
             f,
@@ -100,8 +100,8 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
             p: std::mem::take(&mut p),
             lanes: SecondaryMap::new(),
             known: SecondaryMap::new(),
-            numbered: vec![HashMap::new(); base + order.len()],
-            tests: HashMap::new(),
+            numbered: vec![FxHashMap::default(); base + order.len()],
+            tests: FxHashMap::default(),
             block_of,
             at: 0,
             span: Span::NONE,
@@ -395,7 +395,7 @@ impl<'a> Lowering<'a> {
             let base = self.bundle;
             // A source that another copy overwrites is saved first.
             let overwritten: Vec<Tmp> = pairs.iter().map(|p| p.0).collect();
-            let mut saved: HashMap<Tmp, Tmp> = HashMap::new();
+            let mut saved: FxHashMap<Tmp, Tmp> = FxHashMap::default();
             for (d, s, k) in &mut pairs {
                 if let Leaf::Tmp(t) = s.leaf
                     && t != *d
@@ -665,11 +665,11 @@ impl<'a> Lowering<'a> {
                     return self.internal("more than two comparisons are joined");
                 }
                 let op = if d.op == Opcode::Iand { CondOp::And } else { CondOp::Or };
-                Ok(Test::Flags(smallvec![a[0], b[0]], Cond { op, x: x.x, y: y.x }))
+                Ok(Test::Flags(vec![a[0], b[0]], Cond { op, x: x.x, y: y.x }))
             }
             (Opcode::Fcmp, Imm::FloatCC(cc)) => {
                 let (a, b) = (self.get(d.args[0])?[0], self.get(d.args[1])?[0]);
-                let one = |code: u8, want: bool| Test::Flags(smallvec![(a, code, b)], Cond { op: CondOp::X, x: want, y: true });
+                let one = |code: u8, want: bool| Test::Flags(vec![(a, code, b)], Cond { op: CondOp::X, x: want, y: true });
                 let (eq, ne, lt, le, gt, ge) = (0, 1, 2, 3, 4, 5);
                 Ok(match cc {
                     FloatCC::Oeq => one(eq, true),
@@ -682,10 +682,10 @@ impl<'a> Lowering<'a> {
                     FloatCC::Ule => one(gt, false),
                     FloatCC::Ugt => one(le, false),
                     FloatCC::Uge => one(lt, false),
-                    FloatCC::One => Test::Flags(smallvec![(a, lt, b), (a, gt, b)], Cond { op: CondOp::Or, x: true, y: true }),
-                    FloatCC::Ueq => Test::Flags(smallvec![(a, lt, b), (a, gt, b)], Cond { op: CondOp::And, x: false, y: false }),
-                    FloatCC::Ord => Test::Flags(smallvec![(a, eq, a), (b, eq, b)], Cond { op: CondOp::And, x: true, y: true }),
-                    FloatCC::Uno => Test::Flags(smallvec![(a, eq, a), (b, eq, b)], Cond { op: CondOp::Or, x: false, y: false }),
+                    FloatCC::One => Test::Flags(vec![(a, lt, b), (a, gt, b)], Cond { op: CondOp::Or, x: true, y: true }),
+                    FloatCC::Ueq => Test::Flags(vec![(a, lt, b), (a, gt, b)], Cond { op: CondOp::And, x: false, y: false }),
+                    FloatCC::Ord => Test::Flags(vec![(a, eq, a), (b, eq, b)], Cond { op: CondOp::And, x: true, y: true }),
+                    FloatCC::Uno => Test::Flags(vec![(a, eq, a), (b, eq, b)], Cond { op: CondOp::Or, x: false, y: false }),
                 })
             }
             _ => self.internal("not a test"),
@@ -749,7 +749,7 @@ impl<'a> Lowering<'a> {
         nodes.push(Node::new(Op::Add, &[Dest::Tmp(t)], &[&[number(1)], &[Ref::tmp(t)]], self.span));
         if places.contains(&7) {
             let mut n = Node::new(Op::Mov, &[Dest::Tmp(t)], &[&[number(2)]], self.span);
-            n.test = Some(Test::Flags(smallvec![(number(8), 0, Ref::tmp(t))], Cond { op: CondOp::X, x: true, y: true }));
+            n.test = Some(Test::Flags(vec![(number(8), 0, Ref::tmp(t))], Cond { op: CondOp::X, x: true, y: true }));
             nodes.push(n);
         }
     }

@@ -5,8 +5,8 @@
 
 use crate::isa::forms::Op;
 use crate::select::mir::*;
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
-use std::collections::HashMap;
 
 /// Register that a copy was made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,11 +39,11 @@ fn input_of(t: &Tuple) -> Option<u8> {
 struct Preparer {
     p: Program,
     /// How often each bank stands in an instruction that it cannot share.
-    demand: HashMap<Bank, u32>,
+    demand: FxHashMap<Bank, u32>,
     /// Copies per block: (source without sign) → temporary.
-    copies: Vec<HashMap<Leaf, Tmp>>,
+    copies: Vec<FxHashMap<Leaf, Tmp>>,
     /// Mixed operands per block, and what they were gathered to.
-    gathered: Vec<HashMap<Tuple, Tuple>>,
+    gathered: Vec<FxHashMap<Tuple, Tuple>>,
     /// Whether a temporary has one definition, so that what it holds never changes.
     fixed: Vec<bool>,
     out: Vec<Node>,
@@ -57,9 +57,9 @@ struct Preparer {
 pub fn prepare(p: &Program, share: bool) -> Program {
     let mut s = Preparer {
         p: p.clone(),
-        demand: HashMap::new(),
-        copies: vec![HashMap::new(); p.blocks.len()],
-        gathered: vec![HashMap::new(); p.blocks.len()],
+        demand: FxHashMap::default(),
+        copies: vec![FxHashMap::default(); p.blocks.len()],
+        gathered: vec![FxHashMap::default(); p.blocks.len()],
         fixed: Vec::new(),
         out: Vec::new(),
         at: 0,
@@ -256,7 +256,7 @@ impl Preparer {
     /// The tuple through temporaries, made once per dominating block.
     fn copied(&mut self, t: &Tuple, span: retroshade_ir::Span) -> Tuple {
         if !self.share {
-            self.copies.iter_mut().for_each(HashMap::clear);
+            self.copies.iter_mut().for_each(FxHashMap::clear);
         }
         let mut missing: Vec<Leaf> = t.iter().map(|r| r.leaf).filter(|l| self.find_copy(*l).is_none()).collect();
         missing.sort();

@@ -144,7 +144,7 @@ impl<'a> Lowering<'a> {
             return Ok(false);
         }
         let (zero, code) = (Ref::constant(0), u8::from(bits[0] & 1 == 0));
-        self.tests.insert(*v, Test::Flags(smallvec![(zero, code, zero)], Cond { op: CondOp::X, x: true, y: true }));
+        self.tests.insert(*v, Test::Flags(vec![(zero, code, zero)], Cond { op: CondOp::X, x: true, y: true }));
         self.made(i, SmallVec::new())
     }
 

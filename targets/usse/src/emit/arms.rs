@@ -16,16 +16,19 @@ use crate::isa::forms::field;
 use crate::isa::word::Word;
 use crate::select::mir::Pred;
 
-/// Words before an arm that are scheduled with it to see what that gives: more would take longer and tell little.
-const CONTEXT: usize = 48;
 /// Words that are executed in vain, at most, where the condition does not hold: about what a branch costs.
 const LONGEST: usize = 6;
 
 /// Flattens arms in all blocks; a block takes the words of the arms behind it. Whether there were any.
 pub fn flatten(blocks: &mut [Vec<Word>], known: &mut Known) -> bool {
     let mut changed = false;
+    // How many branches lead to each block.
+    let mut entries = vec![0u32; blocks.len() + 1];
+    blocks.iter().flatten().filter_map(|w| w.target).for_each(|to| entries[to] += 1);
     for b in 0..blocks.len() {
-        while let Some((arm, words)) = joined(blocks, b, known) {
+        while let Some((arm, words)) = joined(blocks, b, &entries, known) {
+            let gone = blocks[b].last().and_then(|w| w.target);
+            gone.iter().for_each(|to| entries[*to] -= 1);
             blocks[b] = words;
             blocks[arm].clear();
             changed = true;
@@ -35,7 +38,7 @@ pub fn flatten(blocks: &mut [Vec<Word>], known: &mut Known) -> bool {
 }
 
 /// The arm behind block `b`, and the words of both where the arm is better flattened.
-fn joined(blocks: &[Vec<Word>], b: usize, known: &mut Known) -> Option<(usize, Vec<Word>)> {
+fn joined(blocks: &[Vec<Word>], b: usize, entries: &[u32], known: &mut Known) -> Option<(usize, Vec<Word>)> {
     let (branch, before) = blocks[b].split_last()?;
     let around = branch.target.filter(|to| *to > b)?;
     let pred = match branches::inverted(branch.get(field!(pred)))? {
@@ -45,15 +48,13 @@ fn joined(blocks: &[Vec<Word>], b: usize, known: &mut Known) -> Option<(usize, V
         _ => (1, true),
     };
     let arm = (b + 1..blocks.len()).find(|n| !blocks[*n].is_empty())?;
-    let entered = |n: usize| blocks.iter().flatten().any(|w| w.target == Some(n));
-    if blocks[arm].len() > LONGEST || !branches::falls(blocks, arm + 1, around) || (b + 1..=arm).any(entered) {
+    let entered = entries[b + 1..=arm].iter().any(|n| *n > 0);
+    if entered || blocks[arm].len() > LONGEST || !branches::falls(blocks, arm + 1, around) {
         return None;
     }
     let flat = blocks[arm].iter().map(|w| under(w, pred)).collect::<Option<Vec<Word>>>()?;
-    let (far, near) = before.split_at(before.len().saturating_sub(CONTEXT));
-    let joined: Vec<Word> = near.iter().cloned().chain(flat).collect();
-    let apart = known.size(&blocks[b][far.len()..])? + known.size(&blocks[arm])?;
-    (known.size(&joined)? < apart).then(|| (arm, far.iter().cloned().chain(joined).collect()))
+    // The branch is saved.
+    (known.size(&flat)? <= known.size(&blocks[arm])?).then(|| (arm, before.iter().cloned().chain(flat).collect()))
 }
 
 /// A word of an arm under the arm's predicate.

@@ -17,8 +17,8 @@ const REACH: i64 = 1 << 19;
 pub struct Assembled {
     /// Its words.
     pub words: Vec<Word>,
-    /// Their bits, branches settled.
-    pub code: Vec<u64>,
+    /// The words at which its blocks begin, and the end.
+    starts: Vec<usize>,
 }
 
 /// Joins blocks; `known` are those that were scheduled before.
@@ -39,12 +39,11 @@ pub fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool, known: &
         words.push(Word::new(EMIT, Vec::new(), Span::NONE));
     }
     flags::skip_invalid(stage, &mut words, &starts);
-    let code = encode(&words, &starts)?;
-    Ok(Assembled { words, code })
+    Ok(Assembled { words, starts })
 }
 
-/// The bits of words; `starts` are the words at which blocks begin, the last one is the end.
-fn encode(words: &[Word], starts: &[usize]) -> Result<Vec<u64>, CompileError> {
+/// The bits of a program's words, branches settled.
+pub fn encode(Assembled { words, starts }: &Assembled) -> Result<Vec<u64>, CompileError> {
     let internal = |e: &dyn std::fmt::Display| CompileError::Internal(e.to_string());
     let mut layout: Layout<&'static Row, Span> = Layout::new(&TABLE);
     let labels: Vec<Label> = starts.iter().map(|_| layout.label()).collect();
@@ -83,8 +82,8 @@ mod tests {
         let branch = |to| Word { target: Some(to), ..Word::new(BR, vec![(field!(br_type), 1), (field!(pred), 1)], Span::NONE) };
         let filler = |n| vec![Word::new(NOP, Vec::new(), Span::NONE); n];
         let program = |n| assemble(Stage::Fragment, vec![vec![branch(2)], filler(n), filler(1)], false, &mut Known::default());
-        assert!(program(1 << 10).is_ok());
-        let e = program(1 << 19).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(program(1 << 10).and_then(|p| encode(&p)).is_ok());
+        let e = program(1 << 19).and_then(|p| encode(&p)).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(e.contains("U0121"), "{e}");
     }
 }

@@ -4,15 +4,12 @@
 use super::*;
 
 impl Expander<'_> {
-    /// Ways to name some lanes as one operand: register and selectors by position, and common modifiers.
-    pub(super) fn namings(&mut self, lanes: &[Option<Phys>; 4], ty: Scalar, literals: bool) -> SmallVec<[Want; 4]> {
-        let mut out = SmallVec::new();
+    /// Names some lanes as one operand, by register and selectors by position and common modifiers: the first way that is taken.
+    fn naming(lanes: &[Option<Phys>; 4], ty: Scalar, mut take: impl FnMut(&Want) -> Try) -> Try {
         let used: SmallVec<[(usize, Phys); 4]> =
             (0..4).filter_map(|k| lanes[k].map(|l| (k, l))).filter(|(_, l)| l.spot != Spot::Any).collect();
         if used.is_empty() {
-            let sel = std::array::from_fn(|k| lanes[k].map(|_| k as u8));
-            out.push(Want { reg: Reg::new(Bank::Const, 0), lanes: sel.map(|s: Option<u8>| s.map(|_| 0)), neg: false, abs: false });
-            return out;
+            return take(&Want { reg: Reg::new(Bank::Const, 0), lanes: lanes.map(|l| l.map(|_| 0)), neg: false, abs: false });
         }
         let sign = if ty == Scalar::F16 { 0x8000u32 } else { 0x8000_0000 };
         let selector = |c: u32| -> Option<u8> {
@@ -24,13 +21,11 @@ impl Expander<'_> {
             used.iter().filter_map(|(k, l)| if let Spot::C(c) = l.spot { Some((*k, c)) } else { None }).collect();
         if let Some((_, first, bank, _)) = regs.first().copied() {
             if regs.iter().any(|(_, l, b, _)| *b != bank || l.neg != first.neg || l.abs != first.abs) {
-                return out;
+                return None;
             }
             let mut sel: [Option<u8>; 4] = [None; 4];
             for (k, c) in &consts {
-                let c = if first.neg { c ^ sign } else { *c };
-                let Some(s) = selector(c) else { return out };
-                sel[*k] = Some(s);
+                sel[*k] = Some(selector(if first.neg { c ^ sign } else { *c })?);
             }
             let (low, high) = regs.iter().fold((u16::MAX, 0), |(l, h), r| (l.min(r.3), h.max(r.3)));
             let align = match (bank, ty) {
@@ -39,11 +34,10 @@ impl Expander<'_> {
             };
             let base = low / align * align;
             // A scalar window may begin one pair earlier; try both.
-            for base in [Some(base), (align == 2).then(|| base.checked_sub(2)).flatten()].into_iter().flatten() {
+            return [Some(base), (align == 2).then(|| base.checked_sub(2)).flatten()].into_iter().flatten().find_map(|base| {
                 if high - base > 3 {
-                    continue;
+                    return None;
                 }
-                let mut sel = sel;
                 for (k, _, _, u) in &regs {
                     sel[*k] = Some((u - base) as u8);
                 }
@@ -52,64 +46,71 @@ impl Expander<'_> {
                     (_, Scalar::F16) => base / 2,
                     _ => base,
                 };
-                out.push(Want { reg: Reg::new(bank, n), lanes: sel, neg: first.neg, abs: first.abs });
-            }
-            return out;
+                take(&Want { reg: Reg::new(bank, n), lanes: sel, neg: first.neg, abs: first.abs })
+            });
         }
-        // Constants only: selectors, the hardware table, literals; each also negated.
-        for neg in [false, true] {
-            let values: SmallVec<[(usize, u32); 4]> = consts.iter().map(|(k, c)| (*k, if neg { c ^ sign } else { *c })).collect();
-            if let Some(sels) = values.iter().map(|(k, c)| selector(*c).map(|s| (*k, s))).collect::<Option<Vec<_>>>() {
+        // Constants only: selectors, the hardware table; each also negated.
+        [false, true].into_iter().find_map(|neg| {
+            let value = |c: u32| if neg { c ^ sign } else { c };
+            let selected = |c: u32| selector(value(c));
+            if consts.iter().all(|(_, c)| selected(*c).is_some()) {
                 let mut lanes = [None; 4];
-                for (k, s) in sels {
-                    lanes[k] = Some(s);
+                consts.iter().for_each(|(k, c)| lanes[*k] = selected(*c));
+                if let Some(found) = take(&Want { reg: Reg::new(Bank::Const, 0), lanes, neg, abs: false }) {
+                    return Some(found);
                 }
-                out.push(Want { reg: Reg::new(Bank::Const, 0), lanes, neg, abs: false });
             }
-            for n in 0..48u16 {
-                let half = |k: u8| {
-                    if ty == Scalar::F16 {
-                        constants::CONSTANTS[n as usize][k as usize / 2] >> (16 * (k & 1)) & 0xffff
-                    } else {
-                        constants::CONSTANTS[n as usize][k as usize]
-                    }
-                };
-                let lanes_of = if ty == Scalar::F16 { 4 } else { 2 };
+            if !consts.iter().all(|(_, c)| constants::has(ty, value(*c))) {
+                return None;
+            }
+            (0..constants::NAMED).find_map(|n| {
+                let row = constants::row(ty, n);
                 let mut lanes = [None; 4];
-                if values.iter().all(|(k, c)| {
-                    lanes[*k] = (0..lanes_of).find(|j| half(*j) == *c);
+                let all = consts.iter().all(|(k, c)| {
+                    lanes[*k] = row.iter().position(|x| *x == value(*c)).map(|at| at as u8);
                     lanes[*k].is_some()
-                }) {
-                    out.push(Want { reg: Reg::new(Bank::Const, n), lanes, neg, abs: false });
-                }
-            }
+                });
+                if all { take(&Want { reg: Reg::new(Bank::Const, n as u16), lanes, neg, abs: false }) } else { None }
+            })
+        })
+    }
+
+    /// Constants as literals in attributes; none where some lanes are in registers, or no attribute is left.
+    fn literal(&mut self, lanes: &[Option<Phys>; 4], ty: Scalar) -> Option<Want> {
+        let mut distinct: SmallVec<[u32; 4]> = SmallVec::new();
+        let mut at = [None; 4];
+        for (k, l) in lanes.iter().enumerate() {
+            let c = match l.map(|l| l.spot) {
+                None | Some(Spot::Any) => continue,
+                Some(Spot::At(..)) => return None,
+                Some(Spot::C(c)) => c,
+            };
+            let place = distinct.iter().position(|d| *d == c).unwrap_or_else(|| {
+                distinct.push(c);
+                distinct.len() - 1
+            });
+            at[k] = Some(place as u8);
         }
-        if literals {
-            let bank = if self.secondary { Bank::Pa } else { Bank::Sa };
-            let mut distinct: Vec<u32> = Vec::new();
-            for (_, c) in &consts {
-                if !distinct.contains(c) {
-                    distinct.push(*c);
-                }
-            }
-            if ty == Scalar::F16 {
-                distinct.resize(4, 0);
-                let words = [distinct[0] | distinct[1] << 16, distinct[2] | distinct[3] << 16];
-                let Some(at) = self.literals.place(&words) else { return out };
-                let mut lanes = [None; 4];
-                for (k, c) in &consts {
-                    lanes[*k] = distinct.iter().position(|d| d == c).map(|p| p as u8);
-                }
-                out.push(Want { reg: Reg::new(bank, at), lanes, neg: false, abs: false });
-            } else {
-                let Some(at) = self.literals.place(&distinct) else { return out };
-                let base = at & !1;
-                let mut lanes = [None; 4];
-                for (k, c) in &consts {
-                    lanes[*k] = distinct.iter().position(|d| d == c).map(|p| p as u8 + (at - base) as u8);
-                }
-                out.push(Want { reg: Reg::new(bank, base), lanes, neg: false, abs: false });
-            }
+        let bank = if self.secondary { Bank::Pa } else { Bank::Sa };
+        if ty == Scalar::F16 {
+            distinct.resize(4, 0);
+            let first = self.literals.place(&[distinct[0] | distinct[1] << 16, distinct[2] | distinct[3] << 16])?;
+            return Some(Want { reg: Reg::new(bank, first), lanes: at, neg: false, abs: false });
+        }
+        let first = self.literals.place(&distinct)?;
+        let lanes = at.map(|p: Option<u8>| p.map(|p| p + (first & 1) as u8));
+        Some(Want { reg: Reg::new(bank, first & !1), lanes, neg: false, abs: false })
+    }
+
+    /// All ways to name some lanes, with literals last if they may be used.
+    pub(super) fn namings(&mut self, lanes: &[Option<Phys>; 4], ty: Scalar, literals: bool) -> SmallVec<[Want; 4]> {
+        let mut out: SmallVec<[Want; 4]> = SmallVec::new();
+        Self::naming(lanes, ty, |w| {
+            out.push(*w);
+            None
+        });
+        if literals && lanes.iter().flatten().any(|l| matches!(l.spot, Spot::C(_))) {
+            out.extend(self.literal(lanes, ty));
         }
         out
     }
@@ -117,17 +118,14 @@ impl Expander<'_> {
     /// Some lanes as an operand of a form; literals only where nothing else fits.
     pub(super) fn name(&mut self, form: FormId, role: Role, lanes: &[Option<Phys>; 4], ty: Scalar, ctx: &[(FieldName, u64)]) -> Try {
         let o = operand(form, role)?;
-        for literals in [false, true] {
-            if literals && !lanes.iter().flatten().any(|l| matches!(l.spot, Spot::C(_))) {
-                break;
-            }
-            for w in self.namings(lanes, ty, literals) {
-                if let Some(e) = fits(o, &w, ctx) {
-                    return Some(e);
-                }
-            }
+        if let Some(found) = Self::naming(lanes, ty, |w| fits(o, w, ctx)) {
+            return Some(found);
         }
-        None
+        if !lanes.iter().flatten().any(|l| matches!(l.spot, Spot::C(_))) {
+            return None;
+        }
+        let w = self.literal(lanes, ty)?;
+        fits(o, &w, ctx)
     }
 
     /// The group around a lane as a form's destination.

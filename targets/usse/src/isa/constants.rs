@@ -3,6 +3,30 @@
 //! Facts: the ISA sheet's section 6. Lane x of an f32 operand is the first word, lane y the second; an f16 operand sees
 //! four halves.
 
+use retroshade_ir::Scalar;
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+use std::sync::LazyLock;
+
+/// Entries that code names.
+pub const NAMED: usize = 48;
+
+/// The lanes of an entry as an operand of a type sees them.
+pub fn row(ty: Scalar, entry: usize) -> SmallVec<[u32; 4]> {
+    let words = CONSTANTS[entry];
+    match ty {
+        Scalar::F16 => words.iter().flat_map(|w| [w & 0xffff, w >> 16]).collect(),
+        _ => SmallVec::from_slice(&words),
+    }
+}
+
+/// Whether some entry has a value.
+pub fn has(ty: Scalar, value: u32) -> bool {
+    static VALUES: LazyLock<[FxHashSet<u32>; 2]> =
+        LazyLock::new(|| [Scalar::F16, Scalar::F32].map(|ty| (0..NAMED).flat_map(|n| row(ty, n)).collect()));
+    VALUES[usize::from(ty != Scalar::F16)].contains(&value)
+}
+
 /// The table.
 #[rustfmt::skip]
 pub static CONSTANTS: [[u32; 2]; 64] = [

@@ -7,23 +7,20 @@ impl Selector<'_> {
     pub(super) fn is_lazy(&self, i: Inst) -> bool {
         let f = self.f;
         let Some(r) = f.result(i) else { return false };
-        let Some(home) = f.ordered().find(|(_, x)| *x == i).map(|(b, _)| b) else { return false };
+        let Some(home) = self.home[i].expand() else { return false };
         if f.insts[i].op == Opcode::Select && !self.is_pick(i) {
             return false;
         }
-        f.ordered().all(|(b, u)| {
-            let d = &f.insts[u];
-            if !f.reads(u).contains(&r) {
-                return true;
-            }
+        self.users[r].iter().all(|(b, u)| {
+            let d = &f.insts[*u];
             let simple = match d.op {
                 Opcode::BrIf | Opcode::Discard => true,
-                Opcode::Select if f.ty(d.args[1]) == types::I1 => self.is_pick(u) && self.is_lazy(u),
+                Opcode::Select if f.ty(d.args[1]) == types::I1 => self.is_pick(*u) && self.is_lazy(*u),
                 Opcode::Select => d.args[0] == r && d.args[1] != r && d.args[2] != r && f.ty(d.args[1]).scalar != Scalar::I1,
-                Opcode::Iand | Opcode::Ior | Opcode::Inot => f.ty(r).lanes == 1 && self.is_lazy(u),
+                Opcode::Iand | Opcode::Ior | Opcode::Inot => f.ty(r).lanes == 1 && self.is_lazy(*u),
                 _ => false,
             };
-            b == home && simple
+            *b == home && simple
         })
     }
 
@@ -50,7 +47,7 @@ impl Selector<'_> {
             Opcode::Select => f.insts[u].args[2] == r && f.insts[u].args[..2].iter().all(|a| *a != r),
             Opcode::Inot => {
                 let v = f.result(u);
-                v.is_some_and(|v| f.ordered().all(|(_, x)| !f.reads(x).contains(&v) || f.insts[x].op == Opcode::Discard))
+                v.is_some_and(|v| self.users[v].iter().all(|(_, x)| f.insts[*x].op == Opcode::Discard))
             }
             _ => false,
         };
@@ -58,7 +55,7 @@ impl Selector<'_> {
             && plain(d.args[0])
             && plain(d.args[1])
             && (plain(d.args[2]) || compound(d.args[2]))
-            && f.ordered().all(|(_, u)| !f.reads(u).contains(&r) || ends(u))
+            && self.users[r].iter().all(|(_, u)| ends(*u))
     }
 
     fn relation(cc: FloatCC) -> Option<(Rel, bool)> {

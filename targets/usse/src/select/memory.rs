@@ -59,7 +59,7 @@ impl Selector<'_> {
             return false;
         };
         let names = |u: Inst| f.insts[u].op == Opcode::Uniform && f.insts[u].args.first().is_some_and(|a| f.resolve(*a) == r);
-        f.ordered().all(|(_, u)| !f.reads(u).contains(&r) || names(u))
+        self.users[r].iter().all(|(_, u)| names(*u))
     }
 
     /// A number and the constant that it is multiplied with: one product names an element of an array of matrices.

@@ -18,8 +18,10 @@ use crate::isa::registers::{Bank, Reg};
 use crate::legal::numerics::UNORM8;
 use crate::select::mir::{Base, Bit, Kind, Lane, MBlock, MProgram, Mop, Pred, Rel, TestKind, Vreg};
 use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
 use retroshade_ir::*;
 use retroshade_lower::{ColorFormat, CompileError, Fired, Matcher, Pattern, Selects};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// What selection leaves.
@@ -49,9 +51,16 @@ pub fn patterns_without_a_case(texts: &[String]) -> Vec<&'static str> {
 /// Selects a module.
 pub fn select(m: &Module, abi: &Abi, hoist: bool) -> Result<Selected, CompileError> {
     let f = m.main();
+    let (mut users, mut home): (SecondaryMap<Value, Users>, SecondaryMap<Inst, PackedOption<Block>>) = Default::default();
+    for (b, i) in f.ordered() {
+        home[i] = b.into();
+        f.reads(i).iter().for_each(|v| users[*v].push((b, i)));
+    }
     let mut s = Selector {
         m,
         f,
+        users,
+        home,
         abi,
         out: Selected { free: abi.free, ..Selected::default() },
         lanes: SecondaryMap::new(),
@@ -75,9 +84,14 @@ pub fn select(m: &Module, abi: &Abi, hoist: bool) -> Result<Selected, CompileErr
     }
 }
 
+/// The instructions that read a value, once for each time they do.
+type Users = SmallVec<[(Block, Inst); 2]>;
+
 struct Selector<'a> {
     m: &'a Module,
     f: &'a Function,
+    users: SecondaryMap<Value, Users>,
+    home: SecondaryMap<Inst, PackedOption<Block>>,
     abi: &'a Abi,
     out: Selected,
     lanes: SecondaryMap<Value, Vec<Lane>>,

@@ -23,22 +23,18 @@ impl Selector<'_> {
         self.abi.half_colour() && all.len() > 1 && all.iter().all(|v| self.unrounded(*v).is_some())
     }
 
+    fn users_of<'b>(&'b self, d: &'b InstData) -> impl Iterator<Item = &'b InstData> {
+        d.results.iter().flat_map(|r| &self.users[*r]).map(|(_, i)| &self.f.insts[*i])
+    }
+
     /// Whether a value is only rounded for the colour.
     pub(super) fn only_rounds_colour(&self, d: &InstData) -> bool {
-        let f = self.f;
-        f.ordered().all(|(_, i)| {
-            let user = &f.insts[i];
-            !f.reads(i).iter().any(|v| d.results.contains(v)) || (user.op == Opcode::Fcvt && self.only_output(user))
-        })
+        self.users_of(d).all(|user| user.op == Opcode::Fcvt && self.only_output(user))
     }
 
     /// Whether a value only goes to the colour output.
     pub(super) fn only_output(&self, d: &InstData) -> bool {
-        let f = self.f;
-        f.ordered().all(|(_, i)| {
-            let colour = matches!(f.insts[i].imm, Imm::Mem { var: MemRef::Output(o), .. } if Some(o) != self.abi.depth);
-            !f.reads(i).iter().any(|v| d.results.contains(v)) || colour
-        })
+        self.users_of(d).all(|user| matches!(user.imm, Imm::Mem { var: MemRef::Output(o), .. } if Some(o) != self.abi.depth))
     }
 
     /// The output that an instruction writes: the declaration, the element.
