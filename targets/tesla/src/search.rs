@@ -97,8 +97,8 @@ impl Search<'_> {
         }
         if self.goal == Goal::Instructions {
             let mut short = best.vcode.clone();
-            if combine::share_attributes(&mut short) {
-                self.consider(&short, Aim::Place, &mut best);
+            if combine::share_attributes(&mut short, self.goal) {
+                self.consider(&short, if best.laid.spilled == 0 { Aim::Few } else { Aim::Place }, &mut best);
             }
         }
         best

@@ -25,45 +25,44 @@ pub(in crate::passes) struct Table(Vec<Vec<Row>>);
 /// A row and what its operands must be at least: most rows are ruled out by that.
 struct Row {
     rule: &'static Rule,
-    needs: SmallVec<[Need; 4]>,
+    operands: usize,
+    needs: [Makers; 4],
+}
+
+/// Operations that may make an operand, a bit each; the highest is that of what no operation makes.
+type Makers = u128;
+
+const ANYTHING: Makers = Makers::MAX;
+const _: () = assert!(Opcode::ALL.len() < Makers::BITS as usize);
+
+fn maker(op: Option<Opcode>) -> Makers {
+    1 << op.map_or(Makers::BITS - 1, |op| op as u32)
 }
 
 /// What an operand must be at least.
-#[derive(Clone, Copy)]
-enum Need {
-    Anything,
-    Constant,
-    Made(Opcode),
-}
-
-impl Need {
-    fn of(term: &Term) -> Need {
-        match term {
-            Term::Whatever => Need::Anything,
-            Term::Name(name) if !is_constant(name) => Need::Anything,
-            Term::Name(_) | Term::Number(_) => Need::Constant,
-            Term::As(_, inner) => Need::of(inner),
-            Term::Op { op, .. } => Need::Made(*op),
-        }
-    }
-
-    /// Whether an operand may be it that is made by this operation.
-    fn allows(self, made: Option<Opcode>) -> bool {
-        match self {
-            Need::Anything => true,
-            Need::Constant => matches!(made, Some(Opcode::Const | Opcode::Splat)),
-            Need::Made(op) => made == Some(op),
-        }
+fn makers(term: &Term) -> Makers {
+    match term {
+        Term::Whatever => ANYTHING,
+        Term::Name(name) if !is_constant(name) => ANYTHING,
+        Term::Name(_) | Term::Number(_) => maker(Some(Opcode::Const)) | maker(Some(Opcode::Splat)),
+        Term::As(_, inner) => makers(inner),
+        Term::Op { op, .. } => maker(Some(*op)),
     }
 }
 
 impl Row {
+    fn new(rule: &'static Rule, args: &[Term]) -> Row {
+        let mut needs = [ANYTHING; 4];
+        needs.iter_mut().zip(args).for_each(|(n, a)| *n = makers(a));
+        Row { rule, operands: args.len(), needs }
+    }
     /// Whether operands made by these operations may match, in this order or, where that is allowed, with the first two exchanged.
-    fn may_fit(&self, made: &[Option<Opcode>], commutative: bool) -> bool {
-        let fits = |order: [usize; 2]| order.iter().zip(&self.needs).all(|(n, need)| made.get(*n).is_none_or(|m| need.allows(*m)));
-        self.needs.len() == made.len()
-            && self.needs.iter().zip(made).skip(2).all(|(need, m)| need.allows(*m))
-            && (fits([0, 1]) || commutative && fits([1, 0]))
+    fn may_fit(&self, made: &[Makers; 4], operands: usize, commutative: bool) -> bool {
+        let [a, b, c, d] = self.needs;
+        self.operands == operands
+            && c & made[2] != 0
+            && d & made[3] != 0
+            && (a & made[0] != 0 && b & made[1] != 0 || commutative && a & made[1] != 0 && b & made[0] != 0)
     }
 }
 
@@ -78,7 +77,7 @@ impl Table {
         let mut table: Vec<Vec<Row>> = Opcode::ALL.iter().map(|_| Vec::new()).collect();
         for rule in rows {
             if let Term::Op { op, args, .. } = rule.from {
-                table[op as usize].push(Row { rule, needs: args.iter().map(Need::of).collect() });
+                table[op as usize].push(Row::new(rule, args));
             }
         }
         Table(table)
@@ -90,19 +89,16 @@ impl Table {
         let (op, precise) = (d.op, d.precise);
         let [result] = d.results[..] else { return Action::Keep };
         let rows = &self.0[op as usize];
-        let mut made = [None; 4];
+        let mut made = [ANYTHING; 4];
         if rows.is_empty() || d.args.len() > made.len() {
             return Action::Keep;
         }
-        let made = &mut made[..d.args.len()];
         for (m, v) in made.iter_mut().zip(&d.args) {
-            *m = b.func.def_inst(*v).map(|i| b.func.insts[i].op);
+            *m = maker(b.func.def_inst(*v).map(|i| b.func.insts[i].op));
         }
-        for row in rows {
+        let (operands, commutative) = (d.args.len(), op.is_commutative());
+        for row in rows.iter().filter(|row| row.may_fit(&made, operands, commutative)) {
             let rule = row.rule;
-            if !row.may_fit(made, op.is_commutative()) {
-                continue;
-            }
             let loose = !matches!(rule.class, Class::Exact);
             if loose && precise {
                 continue;

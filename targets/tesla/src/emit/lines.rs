@@ -26,14 +26,14 @@ pub(super) struct Enc {
 
 impl Enc {
     /// An instruction in the forms that take it; itself, if there is none.
-    pub(super) fn new(inst: MInst, setting: Setting, span: Span) -> Result<Box<Enc>, MInst> {
+    pub(super) fn new(inst: MInst, setting: Setting, span: Span) -> Result<Enc, Box<MInst>> {
         let short = encode(&inst, Shape::Short, &setting);
         let long = if short.is_none() { long(&inst, &setting) } else { None };
         if short.is_none() && long.is_none() {
-            return Err(inst);
+            return Err(Box::new(inst));
         }
         let (reads, writes) = touched(&inst, setting.a);
-        Ok(Box::new(Enc { inst, setting, short, long, reads, writes, span }))
+        Ok(Enc { inst, setting, short, long, reads, writes, span })
     }
     fn long(&self) -> Option<Encoded> {
         self.long.or_else(|| long(&self.inst, &self.setting))
@@ -74,6 +74,12 @@ pub(super) enum Line {
     Inst(Box<Enc>),
     Control(Control),
     Exit,
+}
+
+impl From<Enc> for Line {
+    fn from(e: Enc) -> Line {
+        Line::Inst(Box::new(e))
+    }
 }
 
 /// The code in its final order.

@@ -44,6 +44,13 @@ impl Goal {
             Goal::Instructions => 6,
         }
     }
+    /// Uses of an attribute that pay for a register and a move: each saves four bytes, the move costs as many, and a slot of eight where those count.
+    fn attribute(self) -> usize {
+        match self {
+            Goal::Bytes => 2,
+            Goal::Instructions => 3,
+        }
+    }
 }
 
 /// The last byte offset of c[] that a short form reaches, and its last space.
@@ -83,7 +90,7 @@ pub(crate) fn run(vc: &mut VCode<MInst>, stage: Stage, goal: Goal, abi: &mut Abi
         }
     }
     if goal == Goal::Bytes {
-        share_attributes(vc);
+        share_attributes(vc, goal);
     }
     drop_unused(vc);
     if literals {
@@ -585,30 +592,30 @@ fn attribute_beside_constant(i: &MInst) -> Option<u32> {
     (may_be_short(i) && c.0 <= SHORT_C.0 && c.1 <= SHORT_C.1).then_some(off)
 }
 
-/// Attributes that meet c[] operands more than once go into registers, block by block; whether there were any.
-pub(crate) fn share_attributes(vc: &mut VCode<MInst>) -> bool {
+/// Attributes that meet c[] operands often enough go into registers, block by block; whether there were any.
+pub(crate) fn share_attributes(vc: &mut VCode<MInst>, goal: Goal) -> bool {
     let mut any = false;
     for b in 0..vc.blocks.len() {
-        any |= share_in_block(vc, b);
+        any |= share_in_block(vc, b, goal.attribute());
     }
     any
 }
 
-fn share_in_block(vc: &mut VCode<MInst>, b: usize) -> bool {
+fn share_in_block(vc: &mut VCode<MInst>, b: usize, least: usize) -> bool {
     let mut count: BTreeMap<u32, usize> = BTreeMap::new();
     for (i, _) in &vc.blocks[b].insts {
         if let Some(off) = attribute_beside_constant(i) {
             *count.entry(off).or_default() += 1;
         }
     }
-    if !count.values().any(|n| *n > 1) {
+    if !count.values().any(|n| *n >= least) {
         return false;
     }
     let mut held: BTreeMap<u32, Reg> = BTreeMap::new();
     let old = std::mem::take(&mut vc.blocks[b].insts);
     let mut new = Vec::with_capacity(old.len());
     for (mut i, span) in old {
-        if let Some(off) = attribute_beside_constant(&i).filter(|off| count.get(off).is_some_and(|n| *n > 1)) {
+        if let Some(off) = attribute_beside_constant(&i).filter(|off| count.get(off).is_some_and(|n| *n >= least)) {
             let r = *held.entry(off).or_insert_with(|| {
                 let r = vc.reg(GPR, span);
                 new.push((MInst::new(Op::Mov, Dst::Reg(r), &[Src::A(off)]), span));
