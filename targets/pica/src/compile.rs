@@ -92,7 +92,7 @@ const WORD: u64 = 1 << 24;
 /// Words, then constants, then distinct descriptors roughly, then registers; nothing where that is not below a bound.
 fn cost_below(f: &Finished, bound: Option<u64>) -> Option<u64> {
     let long = |c: &u64| bound.is_some_and(|b| *c >= b);
-    let words = f.emitted.code.len() as u64 * WORD | (f.emitted.constants.regs.len() as u64) << 20;
+    let words = f.emitted.code.len() as u64 * WORD + ((f.emitted.constants.regs.len() as u64) << 20);
     if long(&words) {
         return None;
     }

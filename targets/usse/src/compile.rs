@@ -90,7 +90,7 @@ fn in_room(source: &Module, o: &Options, room: Room) -> Result<CompiledShader, C
     finish(found, o, ir_ops(source))
 }
 
-/// Programs of the smallest size, as they are first built, in which vectors in internal registers are tried.
+/// Programs as they are first built, the smallest, in which vectors in internal registers are tried.
 const FINALISTS: usize = 2;
 
 /// The smallest program. Hoisting costs attribute registers and sometimes words, and so do rows.
@@ -120,8 +120,6 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
         (Err(CompileError::Internal(_)), None) => vec![build(module, o, &Way { scalars, ..Way::default() })?],
         (Err(e), None) => return Err(e),
     };
-    let least = found.first().map(Built::size);
-    let found = found.into_iter().filter(|b| least == Some(b.size()));
     let improved = |b: Built, _: &mut Budget| Ok(if o.opt > OptLevel::O1 { improve(module, o, b) } else { b });
     let found = search(found, &mut Budget::unlimited(), improved, Built::size)?;
     Ok(if o.opt > OptLevel::O1 { polish(module, o, found) } else { found })
@@ -131,7 +129,8 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
 fn polish(module: &Module, o: &Options, found: Built) -> Built {
     // Places that become free earlier help some programs and break pairs in others.
     let apart = place_and_emit(module, o, &Way { apart: true, ..found.way.clone() }, found.selection.clone());
-    let found = apart.ok().filter(|b| b.size() < found.size()).unwrap_or(found);
+    let apart = apart.ok().filter(|b| b.size() <= found.size()).map(|b| settle(module, o, b));
+    let found = apart.filter(|b| b.size() < found.size()).unwrap_or(found);
     // Published programs have texture coordinates in ascending order; a vector of three costs the next one its place in pairs.
     let found = match abi::textures::is_ascending(&found.selection.abi) {
         true => found,
@@ -216,6 +215,8 @@ impl Built {
 
 /// Words of code that the search for internal registers may build again and again.
 const SEARCH: u64 = 5_000;
+/// And those to take vectors back out of them.
+const SETTLE: u64 = 500;
 /// Programs of more words than this are searched less the larger they are.
 const LARGE: usize = 400;
 
@@ -261,6 +262,18 @@ fn improve(m: &Module, o: &Options, start: Built) -> Built {
         kept.get()
     };
     climb(start, steps, &mut budget, step, better)
+}
+
+/// Takes those back that are only copied out of internal registers again.
+fn settle(m: &Module, o: &Options, start: Built) -> Built {
+    let step = |best: &Built, v: Vreg, work: &mut Budget| {
+        work.spend(trial(best));
+        let mut way = best.way.clone();
+        way.inside.remove(&v);
+        place_and_emit(m, o, &way, best.selection.clone())
+    };
+    let inside: Vec<Vreg> = start.way.inside.iter().copied().collect();
+    climb(start, inside, &mut o.budget(SETTLE), step, |new, old| new.size() < old.size())
 }
 
 fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
