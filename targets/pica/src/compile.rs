@@ -260,7 +260,9 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
             }
         };
         let draft = ways.draft(way)?;
-        ways.complete(draft, Some(best.draft), budget)
+        // Blended matrices make a longer draft: what they save shows when it is searched.
+        let shortest = (!matches!(step, Step::Blend)).then_some(best.draft);
+        ways.complete(draft, shortest, budget)
     };
     Ok(climb(best?, steps, &mut budget, step, |new, old| new.words() < old.words()).shader)
 }
