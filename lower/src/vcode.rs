@@ -517,7 +517,7 @@ fn explain<I: MachInst>(vcode: &VCode<I>, index: &[(u32, u32)], e: AllocError, c
             let span = index.get(inst as usize).map_or(Span::NONE, |(b, n)| vcode.blocks[*b as usize].insts[*n as usize].1);
             let mut d = Diagnostic::error(code, span, format!("too many values are live at once for the {class} registers"));
             for v in vregs.iter().take(24) {
-                d = d.note(vcode.spans[*v as usize], format!("`v{v}` is live here"));
+                d = d.note(vcode.spans[*v as usize], "a value that is live here".to_string());
             }
             CompileError::Limit { diagnostic: Box::new(d), needed: live.max(limit + 1) as u64, available: limit as u64 }
         }

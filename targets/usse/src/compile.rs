@@ -228,6 +228,20 @@ fn trial(b: &Built) -> usize {
     b.size() * b.size().max(LARGE) / LARGE
 }
 
+/// Builds a program once more with other vectors in internal registers. That its words have codes is asked of what is kept alone.
+fn rebuild(
+    m: &Module,
+    o: &Options,
+    best: &Built,
+    work: &mut Budget,
+    change: impl FnOnce(&mut BTreeSet<Vreg>),
+) -> Result<Built, CompileError> {
+    work.spend(trial(best));
+    let mut way = best.way.clone();
+    change(&mut way.inside);
+    place_and_expand(m, o, &way, best.selection.clone())
+}
+
 /// Moves vectors into internal registers as long as that makes the program no larger: what is stored there takes one word for four
 /// lanes. Where that goes well several vectors are moved before the program is built again; if they save less than a word each,
 /// they are tried one by one.
@@ -249,12 +263,7 @@ fn improve(m: &Module, o: &Options, start: Built) -> Built {
         tried.set(next.clone());
         (!next.is_empty()).then_some(next)
     });
-    let step = |best: &Built, more: Range<usize>, work: &mut Budget| {
-        work.spend(trial(best));
-        let mut way = best.way.clone();
-        way.inside.extend(&candidates[more]);
-        place_and_expand(m, o, &way, best.selection.clone())
-    };
+    let step = |best: &Built, more: Range<usize>, work: &mut Budget| rebuild(m, o, best, work, |inside| inside.extend(&candidates[more]));
     let better = |new: &Built, old: &Built| {
         let more = new.way.inside.len() - old.way.inside.len();
         let gain = if more > 1 { more } else { 0 };
@@ -267,13 +276,12 @@ fn improve(m: &Module, o: &Options, start: Built) -> Built {
 /// Takes those back that are only copied out of internal registers again.
 fn settle(m: &Module, o: &Options, start: Built) -> Built {
     let step = |best: &Built, v: Vreg, work: &mut Budget| {
-        work.spend(trial(best));
-        let mut way = best.way.clone();
-        way.inside.remove(&v);
-        place_and_emit(m, o, &way, best.selection.clone())
+        rebuild(m, o, best, work, |inside| {
+            inside.remove(&v);
+        })
     };
     let inside: Vec<Vreg> = start.way.inside.iter().copied().collect();
-    climb(start, inside, &mut o.budget(SETTLE), step, |new, old| new.size() < old.size())
+    climb(start, inside, &mut o.budget(SETTLE), step, |new, old| new.size() < old.size() && new.code().is_ok())
 }
 
 fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {

@@ -391,7 +391,9 @@ fn join_all(p: &Program, c: &mut Classes) -> Vec<Failure> {
                     failed.push(Failure::Test(b, n, side));
                 }
             }
-            if let (0, Some(side)) = (pass, compared(c, if pass == 0 { &block.test } else { &None })) {
+            if pass == 0
+                && let Some(side) = compared(c, &block.test)
+            {
                 failed.push(Failure::Test(b, usize::MAX, side));
             }
         }

@@ -55,8 +55,11 @@ pub struct Setting {
 impl Setting {
     /// Whether the chip executes a form with these values right.
     fn takes(&self, form: FormId, values: &[u64]) -> bool {
-        let d = || Word { form, values: values.into(), residue: 0 };
-        !self.chip.flexgrip || self.chip.lacks(&Insn { d: d(), space: self.space }).is_none()
+        if !self.chip.flexgrip {
+            return true;
+        }
+        let d = Word { form, values: values.into(), residue: 0 };
+        self.chip.lacks(&Insn { d, space: self.space }).is_none()
     }
 }
 

@@ -60,7 +60,7 @@ impl Access {
 }
 
 /// The place of a lane of an operand.
-fn lane(reg: Reg, lane: usize, ty: Scalar) -> Option<Place> {
+pub fn lane(reg: Reg, lane: usize, ty: Scalar) -> Option<Place> {
     match reg.bank {
         Bank::I => Some((Bank::I, 4 * reg.n + lane as u16)),
         b if is_unified(b) => Some((b, reg.n + if ty == Scalar::F16 { lane as u16 / 2 } else { lane as u16 })),
@@ -93,19 +93,23 @@ fn collect(d: &Decoded, out: &mut Access) -> Option<()> {
     (!ends).then_some(())
 }
 
+/// The places that a texture read or load brings, `None` for all others.
+pub fn brought(m: &Micro) -> Option<Places> {
+    let mut places: Places = match m.kind {
+        Kind::Sample(_) => (0..4).filter_map(|k| lane(m.dst, k, m.ty)).collect(),
+        Kind::Load { count, .. } => (0..count).map(|k| (m.dst.bank, m.dst.n + k)).collect(),
+        _ => return None,
+    };
+    // Two lanes of halves share a register.
+    places.dedup();
+    Some(places)
+}
+
 /// Adds what a micro-operation touches; `None` for what nothing may pass, of which not everything is told.
 pub fn add(m: &Micro, out: &mut Access) -> Option<()> {
-    match &m.kind {
-        Kind::Sample(_) => {
-            out.guard = m.pred;
-            out.writes.extend((0..4).filter_map(|k| lane(m.dst, k, m.ty)));
-            out.writes.dedup();
-        }
-        Kind::Load { count, .. } => {
-            out.guard = m.pred;
-            out.writes.extend((0..*count).map(|k| (m.dst.bank, m.dst.n + k)));
-        }
-        _ => {}
+    if let Some(places) = brought(m) {
+        out.guard = m.pred;
+        out.writes.extend(places);
     }
     let indexed = |r: Reg| matches!(r.bank, Bank::Indexed(_) | Bank::Index | Bank::Global);
     if m.flow != Flow::Next || indexed(m.dst) || m.src.iter().any(|s| indexed(s.reg)) {

@@ -6,9 +6,9 @@
 
 use crate::container::Gxp;
 use crate::container::interface::{self, Format, Source};
-use crate::isa::access::{self, Access, Place, Places};
+use crate::isa::access::{self, Access, Place, Places, lane};
 use crate::isa::forms::{EMIT, NOP, PHAS, SMP, TABLE, VDUAL, VMOV, WDF, decode, field};
-use crate::isa::operands::{is_unified, value};
+use crate::isa::operands::value;
 use crate::isa::operation::{Advance, Flow, Kind, Micro, translate};
 use crate::isa::registers::{Bank, Reg};
 use retroshade_emit::FieldName;
@@ -261,24 +261,19 @@ fn of_micro(p: &mut Program, l: &Line, m: &Micro, fenced: bool, quads: bool) -> 
     let mut waits = Places::new();
     match &m.kind {
         Kind::Sample(q) => {
-            a.reads.extend((0..usize::from(q.dims)).filter_map(|k| place(m.src[0].reg, k, q.coord)));
+            a.reads.extend((0..usize::from(q.dims)).filter_map(|k| lane(m.src[0].reg, k, q.coord)));
             waits.clone_from(&a.reads);
-            a.reads.extend((0..4).filter_map(|k| place(m.src[1].reg, k, Scalar::F32)));
+            a.reads.extend((0..4).filter_map(|k| lane(m.src[1].reg, k, Scalar::F32)));
             let extra = m.src[2].reg;
             match (q.lod, q.dims) {
-                (1 | 2, _) => a.reads.extend(place(extra, 0, Scalar::F32)),
-                (3, 3) => a.reads.extend((0..3).chain(4..7).filter_map(|k| place(extra, k, Scalar::F32))),
-                (3, n) => a.reads.extend((0..2 * usize::from(n)).filter_map(|k| place(extra, k, Scalar::F32))),
+                (1 | 2, _) => a.reads.extend(lane(extra, 0, Scalar::F32)),
+                (3, 3) => a.reads.extend((0..3).chain(4..7).filter_map(|k| lane(extra, k, Scalar::F32))),
+                (3, n) => a.reads.extend((0..2 * usize::from(n)).filter_map(|k| lane(extra, k, Scalar::F32))),
                 _ => {}
             }
-            a.writes.extend((0..4).filter_map(|k| place(m.dst, k, m.ty)));
-            a.writes.dedup();
         }
-        Kind::Load { count, .. } => {
-            a.reads.extend(m.src.iter().filter_map(|s| place(s.reg, 0, Scalar::F32)));
-            a.writes.extend((0..*count).map(|k| (m.dst.bank, m.dst.n + k)));
-        }
-        Kind::Depth => a.reads.extend(place(m.src[0].reg, 0, Scalar::F32)),
+        Kind::Load { .. } => a.reads.extend(m.src.iter().filter_map(|s| lane(s.reg, 0, Scalar::F32))),
+        Kind::Depth => a.reads.extend(lane(m.src[0].reg, 0, Scalar::F32)),
         _ if m.flow == Flow::Next => {
             // What an index leads to is not known; the index is.
             let mut plain = m.clone();
@@ -297,7 +292,7 @@ fn of_micro(p: &mut Program, l: &Line, m: &Micro, fenced: bool, quads: bool) -> 
             if let Kind::Test { to: None, .. } = m.kind
                 && a.writes.is_empty()
             {
-                a.writes.extend(place(plain.dst, 0, Scalar::F32));
+                a.writes.extend(lane(plain.dst, 0, Scalar::F32));
             }
             if matches!(m.kind, Kind::Float(Opcode::Ddx | Opcode::Ddy, _)) {
                 waits.clone_from(&a.reads);
@@ -305,6 +300,7 @@ fn of_micro(p: &mut Program, l: &Line, m: &Micro, fenced: bool, quads: bool) -> 
         }
         _ => {}
     }
+    a.writes.extend(access::brought(m).into_iter().flatten());
     let predicate = m.pred.map(|(n, _)| PREDICATE + u16::from(n & 3));
     s.reads = a.reads.iter().filter_map(|r| fact(*r)).chain(predicate).collect();
     s.writes = a.writes.iter().filter_map(|w| fact(*w)).collect();
@@ -332,25 +328,15 @@ fn fences(s: &mut Step, l: &Line, m: &Micro, fenced: bool) {
         return;
     }
     let fence = (l.get(field!(drc_sel)) & 1) as u16;
-    let brings = matches!(m.kind, Kind::Sample(_) | Kind::Load { .. });
     for f in s.reads.iter().chain(&s.writes) {
         s.forbids.extend((0..2).filter_map(|d| flying(*f, d)).map(|f| (f, EARLY)));
     }
-    if brings {
+    if access::brought(m).is_some() {
         s.raises.extend(s.writes.iter().filter_map(|f| flying(*f, fence)));
     }
     if l.word.form == WDF {
         let first = FLYING + fence * 2 * SIZE;
         s.ends.push(first..first + 2 * SIZE);
-    }
-}
-
-/// A lane of an operand.
-fn place(reg: Reg, lane: usize, ty: Scalar) -> Option<Place> {
-    match reg.bank {
-        Bank::I => Some((Bank::I, 4 * reg.n + lane as u16)),
-        b if is_unified(b) => Some((b, reg.n + if ty == Scalar::F16 { lane as u16 / 2 } else { lane as u16 })),
-        _ => None,
     }
 }
 
