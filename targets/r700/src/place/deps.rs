@@ -4,7 +4,8 @@
 use crate::isa::forms::{Effect, Unit, op3};
 use crate::select::mir::*;
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An operand as the legality rules see it.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +44,36 @@ pub struct Facts {
     pub halves: SmallVec<[u32; 3]>,
 }
 
+/// The local number of a web that a piece of code does not name.
+pub const ELSEWHERE: u32 = u32::MAX;
+
+/// Numbers of webs within the piece of code at hand; made once, because programs have many pieces and many webs.
+#[derive(Debug, Default)]
+pub struct Numbering {
+    /// The number of each web, [`ELSEWHERE`] for those that the piece does not name.
+    pub local: Vec<u32>,
+    /// The webs that it names.
+    pub webs: Vec<Web>,
+}
+
+impl Numbering {
+    /// Numbers the webs of a piece of code, of as many as a program has.
+    pub fn start(&mut self, ops: &[Op], webs: usize) {
+        for w in self.webs.drain(..) {
+            self.local[w.0 as usize] = ELSEWHERE;
+        }
+        self.local.resize(webs.max(self.local.len()), ELSEWHERE);
+        for w in ops.iter().flat_map(|o| o.reads().into_iter().chain(o.writes())) {
+            if self.local[w.0 as usize] == ELSEWHERE {
+                self.local[w.0 as usize] = self.webs.len() as u32;
+                self.webs.push(w);
+            }
+        }
+    }
+}
+
 /// The facts of every operation.
-pub fn facts(ops: &[Op], local: &[u32]) -> Vec<Facts> {
+pub fn facts(ops: &[Op], names: &Numbering) -> Vec<Facts> {
     let mut numbers: BTreeMap<u32, u32> = BTreeMap::new();
     let mut number = |o: &Operand| match o {
         Operand::Const(key, ..) => {
@@ -85,7 +114,7 @@ pub fn facts(ops: &[Op], local: &[u32]) -> Vec<Facts> {
                     || unit == Unit::Any
                         && !matches!(op.form, op3::MULADD_IEEE_M2 | op3::MULADD_IEEE_M4 | op3::MULADD_IEEE_D2)
                         && op.info().effect == Effect::Plain,
-                reads: op.reads().iter().map(|w| local[w.0 as usize]).collect(),
+                reads: op.reads().iter().map(|w| names.local[w.0 as usize]).collect(),
             }
         })
         .collect();
@@ -118,23 +147,25 @@ fn same_element(a: (u8, u8, u8, bool), b: (u8, u8, u8, bool)) -> bool {
 }
 
 /// The dependences between operations.
-pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir) -> Graph {
+pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir, names: &Numbering) -> Graph {
     let n = ops.len();
-    let mut preds: Vec<BTreeMap<usize, u8>> = vec![BTreeMap::new(); n];
+    let mut preds: Vec<Vec<(usize, u8)>> = vec![Vec::new(); n];
     let mut add = |to: usize, from: usize, lat: u8| {
         if to != from {
-            let e = preds[to].entry(from).or_insert(lat);
-            *e = (*e).max(lat);
+            preds[to].push((from, lat));
         }
     };
     // Members of a register that share a channel stay in their order, as if they were one web.
     let mut shared: BTreeMap<(Quad, u8), Web> = BTreeMap::new();
-    let mut place = |w: Web| match (mir.webs[w.0 as usize].quad, mir.webs[w.0 as usize].chan) {
-        (Some(q), Some(c)) => *shared.entry((q, c)).or_insert(w),
-        _ => w,
+    let mut place = |w: Web| {
+        let place = match (mir.webs[w.0 as usize].quad, mir.webs[w.0 as usize].chan) {
+            (Some(q), Some(c)) => *shared.entry((q, c)).or_insert(w),
+            _ => w,
+        };
+        names.local[place.0 as usize] as usize
     };
-    let mut def: BTreeMap<Web, usize> = BTreeMap::new();
-    let mut readers: BTreeMap<Web, Vec<usize>> = BTreeMap::new();
+    let mut def: Vec<Option<usize>> = vec![None; names.webs.len()];
+    let mut readers: Vec<SmallVec<[usize; 4]>> = vec![SmallVec::new(); names.webs.len()];
     let (mut stores, mut loads): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
     let (mut mova, mut relative): (Option<usize>, Vec<usize>) = (None, Vec::new());
     let mut control: Option<usize> = None;
@@ -150,20 +181,19 @@ pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir) -> Graph {
     for (i, op) in ops.iter().enumerate() {
         for w in op.reads() {
             let w = place(w);
-            if let Some(d) = def.get(&w) {
-                add(i, *d, 1);
+            if let Some(d) = def[w] {
+                add(i, d, 1);
             }
-            readers.entry(w).or_default().push(i);
+            readers[w].push(i);
         }
         for w in op.writes() {
             let w = place(w);
-            if let Some(d) = def.get(&w) {
-                add(i, *d, 1);
+            if let Some(d) = def[w].replace(i) {
+                add(i, d, 1);
             }
-            for r in readers.remove(&w).unwrap_or_default() {
+            for r in std::mem::take(&mut readers[w]) {
                 add(i, r, if facts[r].alu && facts[i].alu { 0 } else { 1 });
             }
-            def.insert(w, i);
         }
         let own = loaded(op);
         for l in &own {
@@ -220,14 +250,19 @@ pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir) -> Graph {
             }
         }
     }
+    // Of two reasons to wait the longer one counts.
+    for p in &mut preds {
+        p.sort_unstable_by_key(|(from, lat)| (*from, Reverse(*lat)));
+        p.dedup_by_key(|(from, _)| *from);
+    }
     // AR dies with its clause: a MOVA waits until everything that its users need is there.
     for i in 0..n {
         if ops[i].kind == Kind::Mova {
-            let users: Vec<usize> = (i + 1..n).filter(|u| preds[*u].contains_key(&i) && ops[*u].kind != Kind::Mova).collect();
-            let waits: Vec<usize> = users.iter().flat_map(|u| preds[*u].keys().copied().collect::<Vec<_>>()).filter(|p| *p < i).collect();
-            for p in waits {
-                preds[i].entry(p).or_insert(1);
-            }
+            let waits_for = |u: usize, p: usize| preds[u].binary_search_by_key(&p, |(from, _)| *from).is_ok();
+            let users = (i + 1..n).filter(|u| waits_for(*u, i) && ops[*u].kind != Kind::Mova);
+            let waits: BTreeSet<usize> = users.flat_map(|u| &preds[u]).map(|(p, _)| *p).filter(|p| *p < i && !waits_for(i, *p)).collect();
+            preds[i].extend(waits.into_iter().map(|p| (p, 1)));
+            preds[i].sort_unstable();
         }
     }
     let mut succs = vec![Vec::new(); n];
@@ -250,7 +285,7 @@ pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir) -> Graph {
             height[i] = height[i].max(height[*s] + own);
         }
     }
-    Graph { preds: preds.into_iter().map(|p| p.into_iter().collect()).collect(), succs, height, groups }
+    Graph { preds, succs, height, groups }
 }
 
 #[cfg(test)]
@@ -280,8 +315,9 @@ mod tests {
         Op { kind: Kind::Mova, ..Op::alu(op2::MOVA_INT, &[Opnd::web(Web(INDEX))], None) }
     }
     fn edges(ops: &[Op], mir: &Mir) -> Graph {
-        let local: Vec<u32> = (0..mir.webs.len() as u32).collect();
-        graph(ops, &facts(ops, &local), mir)
+        let mut names = Numbering::default();
+        names.start(ops, mir.webs.len());
+        graph(ops, &facts(ops, &names), mir, &names)
     }
     /// By how many groups the second operation must stay behind the first, if at all.
     fn behind(ops: &[Op], mir: &Mir, first: usize, second: usize) -> Option<u8> {

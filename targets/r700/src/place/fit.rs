@@ -1,6 +1,7 @@
 //! Schedule and allocation together: operations that fit no group get room, values that fit no register go to scratch memory.
 
-use super::sched::{Numbering, Stuck, schedule};
+use super::deps::Numbering;
+use super::sched::{Stuck, schedule};
 use super::spill::spill;
 use super::{AllocError, Leaf, Placement, allocate};
 use crate::isa::forms::op2;

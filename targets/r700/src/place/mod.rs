@@ -1,6 +1,7 @@
 //! From webs to registers: coalescing, schedule, spilling, and here the allocation itself: every web has its channel by then, so
 //! each channel is an interval problem; quads move as one.
 
+pub mod bound;
 pub mod coalesce;
 pub mod constants;
 pub mod deps;

@@ -4,13 +4,15 @@
 //! (slots, read ports, constant pairs, literals, kcache lines, clause length) is tried at every placement. Several seeded
 //! orders are tried and the cheapest kept; the work is counted in tries, so the result is deterministic.
 
-use crate::isa::forms::{self, TABLE, Unit};
+use crate::isa::forms::Unit;
 use crate::isa::ports::{self, Read, SlotReads};
-use crate::place::deps::{Facts, Graph, Operand, facts, graph};
+use crate::place::bound::bound;
+use crate::place::deps::{ELSEWHERE, Facts, Graph, Numbering, Operand, facts, graph};
+use crate::place::waves::{Wave, waves};
 use crate::select::mir::*;
 use retroshade_emit::form::FormId;
 use smallvec::SmallVec;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Attempts without a better schedule after which the search ends.
 const PATIENCE: u32 = 80;
@@ -123,6 +125,7 @@ struct Code<'a> {
     ops: &'a [Op],
     facts: &'a [Facts],
     graph: &'a Graph,
+    waves: &'a [Wave],
     mir: &'a Mir,
     /// The lane of a dot product's factors that each web of this piece is, by number.
     prefer: &'a [Option<u8>],
@@ -136,36 +139,12 @@ struct Code<'a> {
     alu: usize,
 }
 
-/// The local number of a web that a piece of code does not name.
-const ELSEWHERE: u32 = u32::MAX;
 /// Halves of constant registers up to which no order is worth trying for their sake: two groups read them.
 const FEW_HALVES: usize = 4;
 /// What it is worth to read a half that the open group reads already, in tenths of a step.
 const HELD: u64 = 40;
 /// The most ready operations that one pass over a group tries: in longer lists the last ones would wait anyway.
 const READY: usize = 64;
-
-/// Numbers of webs within the piece of code at hand; made once, because programs have many pieces and many webs.
-#[derive(Debug, Default)]
-pub struct Numbering {
-    local: Vec<u32>,
-    webs: Vec<Web>,
-}
-
-impl Numbering {
-    fn start(&mut self, ops: &[Op], webs: usize) {
-        for w in self.webs.drain(..) {
-            self.local[w.0 as usize] = ELSEWHERE;
-        }
-        self.local.resize(webs.max(self.local.len()), ELSEWHERE);
-        for w in ops.iter().flat_map(|o| o.reads().into_iter().chain(o.writes())) {
-            if self.local[w.0 as usize] == ELSEWHERE {
-                self.local[w.0 as usize] = self.webs.len() as u32;
-                self.webs.push(w);
-            }
-        }
-    }
-}
 
 /// The scheduler of one piece of code under one seed.
 struct Run<'a> {
@@ -186,6 +165,8 @@ struct Run<'a> {
     earliest: Vec<u32>,
     /// ALU operations without missing predecessors, not yet scheduled.
     ready: Vec<usize>,
+    /// Those that the next fetches need, if any do.
+    urgent: Vec<bool>,
     now: u32,
     /// What was scheduled; the groups are drafts so far.
     items: Vec<Item>,
@@ -559,7 +540,7 @@ impl Run<'_> {
     }
 
     /// Fills and closes one group; `false` where nothing could be placed.
-    fn group(&mut self, urgent: &[bool]) -> bool {
+    fn group(&mut self) -> bool {
         let mut open = Open::new();
         self.load = self.live;
         let mut list: Vec<(u64, usize)> = Vec::new();
@@ -577,7 +558,7 @@ impl Run<'_> {
                 let held = self.gather && f.halves.iter().any(|h| held.contains(h));
                 let noise = if self.noise > 0 { self.random() % (self.noise as u64 + 1) } else { 0 };
                 let p = f.relative as u64 * 1_000_000
-                    + urgent.get(i).is_some_and(|u| *u) as u64 * 100_000
+                    + self.urgent.get(i).is_some_and(|u| *u) as u64 * 100_000
                     + self.code.graph.height[i] as u64 * 10
                     + special
                     + held as u64 * HELD
@@ -657,19 +638,20 @@ impl Run<'_> {
         self.clause = 0;
     }
 
-    /// Schedules ALU operations until `goal` is done, others filling holes; all of them if `goal` is `None`.
-    fn alu(&mut self, goal: Option<&[bool]>) -> Result<(), Stop> {
-        let facts = self.code.facts;
-        // Goals that may still be open.
-        let mut open: Vec<usize> = goal.map_or(Vec::new(), |g| (0..facts.len()).filter(|i| g[*i]).collect());
+    /// Schedules ALU operations until those are done that a wave of fetches needs, others filling holes; all of them if there is none.
+    fn alu(&mut self, wave: Option<&Wave>) -> Result<(), Stop> {
+        // Those of the wave that may still be open.
+        let mut open = wave.map_or(Vec::new(), |w| w.needs.clone());
+        self.urgent = vec![false; if open.is_empty() { 0 } else { self.code.ops.len() }];
+        open.iter().for_each(|i| self.urgent[*i] = true);
         loop {
             while open.last().is_some_and(|i| self.time[*i].is_some()) {
                 open.pop();
             }
-            if if goal.is_some() { open.is_empty() && self.indexed == 0 } else { self.left == 0 } {
+            if if wave.is_some() { open.is_empty() && self.indexed == 0 } else { self.left == 0 } {
                 return Ok(());
             }
-            if !self.group(goal.unwrap_or(&[])) {
+            if !self.group() {
                 if self.clause > 0 {
                     self.cut();
                     continue;
@@ -688,52 +670,11 @@ impl Run<'_> {
     }
 
     fn run(&mut self) -> Result<(), Stop> {
-        let (ops, facts) = (self.code.ops, self.code.facts);
-        loop {
-            // Fetches that need no other unscheduled fetch.
-            let mut wave: Vec<usize> = Vec::new();
-            let mut need = vec![false; ops.len()];
-            let mut k = 0;
-            while k < ops.len() {
-                if self.time[k].is_some() || !matches!(ops[k].kind, Kind::Fetch(_)) {
-                    k += 1;
-                    continue;
-                }
-                // A bundle: a fetch and the ones joined to it, which follow it in program order.
-                let mut bundle = vec![k];
-                let mut j = k + 1;
-                while j < ops.len() {
-                    match &ops[j].kind {
-                        Kind::Fetch(f) if f.joined => bundle.push(j),
-                        Kind::Fetch(_) => break,
-                        _ => {}
-                    }
-                    j += 1;
-                }
-                let mut before: BTreeSet<usize> = BTreeSet::new();
-                let mut stack = bundle.clone();
-                while let Some(i) = stack.pop() {
-                    for (p, _) in &self.code.graph.preds[i] {
-                        if self.time[*p].is_none() && !bundle.contains(p) && before.insert(*p) {
-                            stack.push(*p);
-                        }
-                    }
-                }
-                let texture = |i: usize| self.code.mir.texture_clauses || TABLE.form(ops[i].fetch_form()).spaces == forms::TEX;
-                let same_kind = wave.first().is_none_or(|w| texture(*w) == texture(k));
-                let independent = before.iter().all(|i| facts[*i].alu);
-                if independent && same_kind && wave.len() + bundle.len() <= CLAUSE_FETCHES {
-                    wave.extend(&bundle);
-                    before.iter().for_each(|i| need[*i] = true);
-                }
-                k = bundle.last().copied().unwrap_or(k) + 1;
-            }
-            if wave.is_empty() {
-                break;
-            }
-            self.alu(Some(&need))?;
+        let ops = self.code.ops;
+        for wave in self.code.waves {
+            self.alu(Some(wave))?;
             self.cut();
-            for i in &wave {
+            for i in &wave.fetches {
                 self.done(*i);
                 for w in ops[*i].writes() {
                     if let Some(c) = self.code.mir.webs[w.0 as usize].chan {
@@ -743,7 +684,7 @@ impl Run<'_> {
             }
             self.now += 1;
             self.spent += 8;
-            self.items.push(Item::Fetch(wave));
+            self.items.push(Item::Fetch(wave.fetches.clone()));
         }
         self.alu(None)?;
         for i in 0..ops.len() {
@@ -776,8 +717,9 @@ pub type Scheduled = (Vec<Item>, BTreeMap<Web, u8>);
 /// Schedules a piece of code; `budget` bounds the tries.
 pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Result<Scheduled, Stuck> {
     names.start(ops, mir.webs.len());
-    let facts = facts(ops, &names.local);
-    let graph = graph(ops, &facts, mir);
+    let facts = facts(ops, names);
+    let graph = graph(ops, &facts, mir, names);
+    let waves = waves(ops, &facts, &graph, mir);
     let mut prefer = vec![None; names.webs.len()];
     for op in ops.iter().filter(|o| o.kind == Kind::Reduce && o.dst.len() == 1) {
         for (k, s) in op.src.iter().enumerate() {
@@ -813,9 +755,20 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
     }
     let crowded = waiting.len() > FEW_HALVES;
     let webs = &names.webs;
-    let code = Code { ops, facts: &facts, graph: &graph, mir, prefer: &prefer, exported: &exported, local: &names.local, webs, alu };
+    let code = Code {
+        ops,
+        facts: &facts,
+        graph: &graph,
+        waves: &waves,
+        mir,
+        prefer: &prefer,
+        exported: &exported,
+        local: &names.local,
+        webs,
+        alu,
+    };
     let slots = (0..ops.len()).filter(|i| facts[*i].alu).map(|i| slots(&ops[i])).sum();
-    let enough = bound(ops, &facts, &graph);
+    let enough = bound(ops, &facts, &graph, &waves);
     let mut best: Option<(u64, Vec<Item>, Vec<Draft>, Vec<Option<u8>>)> = None;
     let (mut spent, mut attempt, mut improved, mut stuck) = (0u64, 0u32, 0u32, None);
     loop {
@@ -830,6 +783,7 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
             missing: missing.clone(),
             earliest: vec![0; ops.len()],
             ready: ready.clone(),
+            urgent: Vec::new(),
             now: 0,
             items: Vec::new(),
             drafts: Vec::new(),
@@ -925,40 +879,8 @@ fn write_out(ops: &[Op], mut items: Vec<Item>, drafts: Vec<Draft>) -> Vec<Item> 
 }
 
 /// Slots that an ALU operation takes.
-fn slots(op: &Op) -> u64 {
+pub fn slots(op: &Op) -> u64 {
     if op.kind == Kind::Reduce { 4 } else { 1 }
-}
-
-/// A cost that no schedule can beat: slots and T operations at five and one a group, halves of constant registers at two, the longest
-/// chain, literals paired.
-fn bound(ops: &[Op], facts: &[Facts], graph: &Graph) -> u64 {
-    let (mut taken, mut trans, mut longest) = (0u64, 0u64, 0u64);
-    let (mut words, mut halves) = (BTreeSet::new(), BTreeSet::new());
-    let mut depth = vec![0u64; ops.len()];
-    for i in 0..ops.len() {
-        for (p, lat) in &graph.preds[i] {
-            depth[i] = depth[i].max(depth[*p] + if facts[*p].alu { *lat as u64 } else { 0 });
-        }
-        if !facts[i].alu {
-            if !matches!(ops[i].kind, Kind::Control(_)) {
-                // Fetches and exports end clauses, which the bound does not count: never stop early on their account.
-                longest = longest.max(depth[i]);
-            }
-            continue;
-        }
-        longest = longest.max(depth[i] + 1);
-        taken += slots(&ops[i]);
-        trans += (facts[i].unit == Unit::Trans) as u64;
-        for o in &facts[i].operands {
-            match *o {
-                Operand::Literal(b, float) => words.insert(if float { b & 0x7fff_ffff } else { b }),
-                Operand::Const(key, ..) => halves.insert(key),
-                _ => continue,
-            };
-        }
-    }
-    let groups = longest.max(trans).max(taken.div_ceil(5)).max(halves.len().div_ceil(2) as u64);
-    8 * (taken + words.len().div_ceil(2) as u64) + GROUP_COST * groups
 }
 
 #[cfg(test)]
