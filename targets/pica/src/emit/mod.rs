@@ -349,41 +349,41 @@ const PROCEDURE: usize = 32;
 
 /// Sequences of at least three instructions that stand in several places, and how often (without overlap within a run).
 fn repeated(runs: &[Vec<&Instr>]) -> Vec<(Vec<Instr>, usize)> {
+    // One run behind the other; no sequence goes beyond the end of one.
+    let all: Vec<Option<&Instr>> = runs.iter().flat_map(|r| r.iter().copied().map(Some).chain([None])).collect();
     let mut numbers: FxHashMap<&Instr, u32> = FxHashMap::default();
     let mut number = |i| {
         let next = numbers.len() as u32;
         *numbers.entry(i).or_insert(next)
     };
-    let code: Vec<Vec<u32>> = runs.iter().map(|r| r.iter().copied().map(&mut number).collect()).collect();
-    // Starts (run, place) of sequences that may still repeat, and which of them begin alike: a repeated sequence's beginning repeats, too.
-    let all = code.iter().enumerate().flat_map(|(k, r)| (0..r.len()).map(move |n| (0u32, k, n)));
-    let mut starts: Vec<(u32, usize, usize)> = all.collect();
+    let code: Vec<Option<u32>> = all.iter().map(|i| i.map(&mut number)).collect();
+    // Starts of sequences that may still repeat, and which of them begin alike: a repeated sequence's beginning repeats, too.
+    let mut starts: Vec<(u32, u32)> = (0..code.len() as u32).map(|n| (0, n)).collect();
     let mut out = Vec::new();
     for len in 1..=PROCEDURE {
-        let longer = |(alike, k, n): (u32, usize, usize)| Some((alike, *code[k].get(n + len - 1)?, k, n));
-        let mut found: Vec<(u32, u32, usize, usize)> = starts.drain(..).filter_map(longer).collect();
+        let longer = |(alike, n): (u32, u32)| Some((alike, code[n as usize + len - 1]?, n));
+        let mut found: Vec<(u32, u32, u32)> = starts.drain(..).filter_map(longer).collect();
         found.sort_unstable();
         for (number, at) in found.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|at| at.len() > 1).enumerate() {
-            starts.extend(at.iter().map(|(.., k, n)| (number as u32, *k, *n)));
+            starts.extend(at.iter().map(|(.., n)| (number as u32, *n)));
             if len < 3 {
                 continue;
             }
-            let (mut count, mut last) = (0, (usize::MAX, 0));
-            for (.., k, n) in at {
-                if *k != last.0 || *n >= last.1 {
+            let (mut count, mut end) = (0, 0);
+            for n in at.iter().map(|(.., n)| *n as usize) {
+                if n >= end {
                     count += 1;
-                    last = (*k, n + len);
+                    end = n + len;
                 }
             }
-            let (.., k, n) = at[0];
             if count > 1 {
-                out.push(((k, len, n), count));
+                out.push(((at[0].2 as usize, len), count));
             }
         }
     }
     // In the order of the code, short ones first.
     out.sort_unstable();
-    out.into_iter().map(|((k, len, n), count)| (runs[k][n..n + len].iter().map(|i| **i).collect(), count)).collect()
+    out.into_iter().map(|((n, len), count)| (all[n..n + len].iter().flatten().map(|i| **i).collect(), count)).collect()
 }
 
 /// Sequences that stand in several places become procedures where that is shorter: a call is one word, a return none.

@@ -11,8 +11,10 @@ use crate::isa::lint::{CALL_DEPTH, IF_DEPTH, LOOP_DEPTH};
 use crate::isa::registers::{Index, Reg, Src};
 use crate::isa::word::{Cond, CondOp, Instr};
 use crate::legal::numerics::from_bits24;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hash;
 
 /// Places after which a program counts as too entangled: then neither the linter nor the validator says anything of its outputs.
 const PLACES: usize = 1 << 16;
@@ -24,7 +26,7 @@ type Open = (usize, usize);
 type Constants = BTreeMap<u8, [f32; 4]>;
 
 /// A word and what is open there.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Place {
     word: usize,
     ifs: SmallVec<[Open; 8]>,
@@ -33,7 +35,7 @@ struct Place {
 }
 
 /// What a way has shown so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Facts {
     /// Boolean uniforms whose value is known.
     known: u16,
@@ -103,14 +105,14 @@ struct Node {
 
 /// The numbers of things that are found one after the other.
 struct Numbering<T> {
-    numbers: BTreeMap<T, usize>,
+    numbers: FxHashMap<T, usize>,
     /// Those that were not looked at yet.
     work: Vec<(usize, T)>,
 }
 
-impl<T: Ord + Clone> Numbering<T> {
+impl<T: Eq + Hash + Clone> Numbering<T> {
     fn of(first: T) -> Numbering<T> {
-        Numbering { numbers: BTreeMap::from([(first.clone(), 0)]), work: vec![(0, first)] }
+        Numbering { numbers: FxHashMap::from_iter([(first.clone(), 0)]), work: vec![(0, first)] }
     }
 
     /// The number of a thing, and whether it is new.
