@@ -32,6 +32,7 @@ const TESLA: &[&str] = &["--target", "tesla", "a.wgsl"];
 #[rustfmt::skip]
 const CASES: &[Case] = &[
     case("A0001", 1, &[("a.s", "frobnicate r0\n")], &["asm", "--target", "tesla", "--emit", "bin", "-o", "out.bin", "a.s"]),
+    case("C0035", 1, &[("a.ir", "shader vertex \"t\"\nblock0:\n    jump block1\nblock1:\n    jump block1\n")], &["--target", "tesla", "a.ir"]),
     case("C0002", 2, &[("a.ir", IR)], &["--target", "nonesuch", "a.ir"]),
     case("C0003", 1, &[], &["--target", "tesla", "nowhere.ir"]),
     case("C0005", 1, &[("a.ir", IR), ("file", "")], &["--target", "tesla", "-o", "file/out.bin", "a.ir"]),

@@ -323,6 +323,27 @@ fn discard_is_straight_code_outside_loops() {
 }
 
 #[test]
+fn a_discard_ends_in_front_of_loops_that_might_wait_for_it() {
+    let kills = |body: &str| {
+        let m = from_wgsl(&format!(
+            "@group(0) @binding(0) var<uniform> count: u32;
+            @fragment fn main(@location(0) c: vec4<f32>) -> @location(0) vec4<f32> {{
+                if (c.y <= 0.0) {{ discard; }}
+                var s = c.x; {body} return vec4(s); }}"
+        ));
+        let has = |op: Opcode| m.main().ordered().any(|(_, i)| m.main().insts[i].op == op);
+        assert_ne!(has(Opcode::Kill), has(Opcode::Discard), "{}", retroshade_ir::print(&m));
+        has(Opcode::Kill)
+    };
+    assert!(kills("while (s < 1.0) { s += c.y; }"));
+    assert!(kills("for (var i = 0; i < i32(c.z); i++) { s *= 2.0; }"));
+    // These end for all alike.
+    assert!(!kills("for (var i = 0; i < 8; i++) { s += c.y; }"));
+    assert!(!kills("for (var i = 0u; i < count; i++) { s += c.y; if (s > 4.0) { break; } }"));
+    assert!(!kills("s += 1.0;"));
+}
+
+#[test]
 fn textures_pair_with_their_samplers() {
     let m = from_wgsl(
         "@group(0) @binding(0) var t: texture_2d_array<f32>;

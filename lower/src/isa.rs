@@ -6,8 +6,16 @@ use crate::reflect::Reflection;
 use crate::text::{AsmOutput, TextError, TextOptions};
 use crate::validate::{Program, validate};
 use indexmap::IndexMap;
+use retroshade_ir::analysis::Cfg;
 use retroshade_ir::{Diagnostic, Module, Numerics, Opcode, ShaderEnv, ShaderResult, Span, Stage};
 use thiserror::Error;
+
+/// Refuses a program that nothing ends, whatever the data are: it would hang the machine.
+pub fn ends(module: &Module) -> Result<(), CompileError> {
+    let main = module.main();
+    let ends = Cfg::new(main).rpo().iter().any(|b| main.successors(*b).is_empty());
+    ends.then_some(()).ok_or_else(|| CompileError::unsupported("C0035", main.place(), "the program never ends"))
+}
 
 /// A machine. Implementations are stateless; everything is `Send + Sync`.
 pub trait TargetIsa: Send + Sync {
@@ -40,6 +48,7 @@ pub trait TargetIsa: Send + Sync {
             return Err(CompileError::cancelled(module));
         }
         let shader = compiled?;
+        ends(&shader.legal)?;
         let (size, most) = (shader.code.len() as u64, options.limits.code);
         if size > most {
             return Err(CompileError::limit("C0032", module.main().place(), "the code is too large", size, most));
@@ -73,7 +82,7 @@ pub trait TargetIsa: Send + Sync {
         match bounds.into_iter().find(|b| b.2 > b.3) {
             Some((code, message, needed, most)) => Err(CompileError::limit(code, module.main().place(), message, needed, most)),
             None if options.cancel.is_set() => Err(CompileError::cancelled(module)),
-            None => Ok(()),
+            None => ends(module),
         }
     }
     /// [`TargetIsa::legalise`] of a module that [`TargetIsa::accepts`].

@@ -536,8 +536,9 @@ fn lower_kills(func: &mut Function) {
         if let (true, Some(e)) = (lone, cfg.single_pred(b))
             && let Some(p) = func.terminator(e.from)
             && func.insts[p].op == Opcode::BrIf
-            // In a loop the kill may be what ends it.
+            // In a loop the kill may be what ends it, and one to come might never end for who goes on as a helper.
             && loops.of(e.from).is_none()
+            && !loops.any_ahead(func, e.from, |_| true)
         {
             let mut cond = func.insts[p].args[0];
             if e.target == 1 {

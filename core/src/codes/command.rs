@@ -83,6 +83,9 @@ pub(super) const ROWS: &[Row] = &[
     ("C0033", "the compilation was ended before it was done",
      "It took more processor time (2 seconds for a target, one more for each 64 KiB of source) or memory (256 MiB, 64 more for each 64 KiB) than a command gives it, or the caller of the library set its flag.",
      "`--limit time=SECONDS` and `--limit memory=MIB` allow more. If the program is an ordinary one, please report it."),
+    ("C0035", "the program never ends",
+     "Whatever its inputs are, the program stays in a loop: it would hang the machine. That can show only where constants are known.",
+     "Give the loop a way out."),
     ("C0030", "there is nothing to reduce",
      "`reduce` was given a command that does not exit with 0 for the file itself, so that no smaller source could show more.",
      "Run the command by hand with the file in place of `{}`: it must exit with 0 while the failure shows, as in `shaderc -t usse -o \

@@ -3,6 +3,7 @@
 use super::binary::{Binary, Id, R};
 use super::flow::Flow;
 use super::keep::Copies;
+use super::kills::end_before_loops;
 use super::place::{ArrayKey, Mem, Root, Slot, UniformTree};
 use super::storage::StorageBuffer;
 use super::storage_image::{Texel, Texels};
@@ -81,6 +82,8 @@ pub(crate) struct Converter<'m> {
     pub(crate) kept: FxHashMap<Id, Copies>,
     /// Loops around the current block, in all functions.
     pub(crate) loops: u32,
+    /// Discards that stand for the end of an invocation.
+    pub(crate) discards: Vec<retroshade_ir::Inst>,
     /// Whether the instruction being translated forbids contraction.
     pub(crate) precise: bool,
     /// Uniforms that the source declares in relaxed precision.
@@ -143,6 +146,7 @@ impl<'m> Converter<'m> {
             prelude: Vec::new(),
             kept: Default::default(),
             loops: 0,
+            discards: Vec::new(),
             precise: false,
             relaxed: Default::default(),
             texels: Default::default(),
@@ -494,6 +498,7 @@ impl Converter<'_> {
         }
         self.cur = None;
         self.finish();
+        end_before_loops(&mut self.out, &self.discards);
         Ok(())
     }
 }

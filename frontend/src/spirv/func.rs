@@ -390,7 +390,7 @@ impl<'m> Converter<'m> {
             for (kills, other, negate) in [(yes, no, false), (no, yes, true)] {
                 if selects && self.only_kills(work, kills) {
                     let c = if negate { self.b().ins(Opcode::Inot, &[c]) } else { c };
-                    self.b().effect(Opcode::Discard, &[c], Imm::None);
+                    self.discard(c);
                     let args = self.passed(work, n, other)?;
                     self.go(work, other, &args);
                     return Ok(());
@@ -455,7 +455,7 @@ impl<'m> Converter<'m> {
     }
 
     /// A discard. Outside loops the invocation goes on as a helper, which leaves straight code; its outputs no longer matter. In a loop it
-    /// ends, since the loop might wait for it.
+    /// ends, since the loop might wait for it; in front of one `kills.rs` sees to that.
     fn kill(&mut self, work: &Work<'m>, n: usize) -> R<()> {
         if self.out.stage != Stage::Fragment || self.loops > 0 {
             self.b().branch(Opcode::Kill, &[], Imm::None, &[]);
@@ -463,7 +463,7 @@ impl<'m> Converter<'m> {
             return Ok(());
         }
         let yes = self.splat_const(retroshade_ir::types::I1, 1);
-        self.b().effect(Opcode::Discard, &[yes], Imm::None);
+        self.discard(yes);
         self.forget_outputs();
         // On to the end of the construct that it lies in.
         let mut around = work.flow.nodes[n].around;
@@ -482,6 +482,11 @@ impl<'m> Converter<'m> {
             self.jump(exit);
         }
         Ok(())
+    }
+
+    fn discard(&mut self, c: Value) {
+        let i = self.b().effect(Opcode::Discard, &[c], Imm::None);
+        self.discards.push(i);
     }
 
     fn forget_outputs(&mut self) {

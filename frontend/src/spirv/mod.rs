@@ -20,6 +20,7 @@ mod image;
 mod initial;
 mod interface;
 mod keep;
+mod kills;
 mod math;
 mod matrix;
 mod memory;

@@ -4,7 +4,7 @@ use super::cfg::{Cfg, Edge};
 use super::domtree::DomTree;
 use crate::entities::{Block, Inst, Value};
 use crate::function::{Function, ValueDef};
-use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
+use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, entity_impl};
 
 /// A natural loop.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -176,6 +176,17 @@ impl Loops {
             }
         }
         out
+    }
+    /// Whether control may come from a block to one of the `wanted` loops that the block is not in.
+    pub fn any_ahead(&self, func: &Function, from: Block, wanted: impl Fn(LoopId) -> bool) -> bool {
+        let (mut seen, mut work) = (EntitySet::new(), vec![from]);
+        while let Some(b) = work.pop() {
+            if self.of(b).is_some_and(|l| !self.contains(l, from) && wanted(l)) {
+                return true;
+            }
+            work.extend(func.successors(b).iter().map(|t| t.block).filter(|t| seen.insert(*t)));
+        }
+        false
     }
     /// Whether every cycle is entered only through its header.
     pub fn is_reducible(&self) -> bool {

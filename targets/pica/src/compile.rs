@@ -508,6 +508,7 @@ fn link(e: &mut Emitted) -> Result<asm::Linked, CompileError> {
 
 /// What the hardware forbids must never leave the compiler.
 fn permitted(bin: &Shbin, m: &Module) -> Result<(), CompileError> {
+    retroshade_lower::isa::ends(m)?;
     let findings = lint(bin).map_err(|e| CompileError::Internal(format!("lint: {}", e.message)))?;
     // A geometry program may never emit a vertex, and ways that are never taken need not write anything.
     let open = m.stage == Stage::Geometry || m.main().ordered().any(|(_, i)| m.main().insts[i].op == Opcode::Unreachable);

@@ -151,6 +151,17 @@ impl Selector<'_> {
         Ok((p, false))
     }
 
+    /// Whether [`Selector::condition`] gives the opposite of a predicate for a condition that is in no register.
+    pub(super) fn is_inverted(&self, v: Value) -> bool {
+        let Some(i) = self.f.def_inst(v).filter(|_| self.lanes[v].is_empty()) else { return false };
+        let d = &self.f.insts[i];
+        match (d.op, &d.imm) {
+            (Opcode::Fcmp, Imm::FloatCC(cc)) => Self::relation(*cc).is_some_and(|r| r.1),
+            (Opcode::Inot, _) => !self.is_inverted(d.args[0]),
+            _ => false,
+        }
+    }
+
     /// `a and b`, `a or b` into predicate `p` (p0 or p1): the second test runs only where the first does not settle the matter. The other
     /// of the two helps: a predicate can be neither copied nor turned over in place.
     fn combine(&mut self, d: &InstData, and: bool, p: u8) -> Result<Pred, CompileError> {

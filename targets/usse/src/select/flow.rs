@@ -9,7 +9,7 @@ impl Selector<'_> {
         let p = match self.f.const_bits(d.args[0]) {
             Some([0, ..]) => return Ok(true),
             Some(_) => None,
-            None if self.f.def_if(d.args[0], Opcode::Inot).is_some() => Some(self.condition(d.args[0], 1)?),
+            None if self.is_inverted(d.args[0]) => Some(self.condition(d.args[0], 1)?),
             None => match self.lanes[d.args[0]].first() {
                 Some(l) => {
                     self.test(None, (TestKind::Signed, Rel::Eq, *l, Lane::c(0)), 1);
