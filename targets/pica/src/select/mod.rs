@@ -40,6 +40,8 @@ struct Lowering<'a> {
     block_of: FxHashMap<Block, usize>,
     at: usize,
     span: Span,
+    /// Whether the instruction at hand counts with infinities and NaN.
+    precise: bool,
     bundle: u32,
     /// Counted loops by header, and how many those of other functions are.
     plans: indexmap::IndexMap<Block, Plan>,
@@ -105,6 +107,7 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
             block_of,
             at: 0,
             span: Span::NONE,
+            precise: false,
             bundle,
             plans,
             plans_before,
@@ -183,6 +186,7 @@ impl<'a> Lowering<'a> {
             self.params(*b, cfg);
             for i in &self.f.blocks[*b].insts {
                 self.span = self.f.spans[*i];
+                self.precise = self.f.insts[*i].precise;
                 self.bundle += 1;
                 let op = self.f.insts[*i].op;
                 if !matcher.select(self, op, *i)? {
@@ -425,14 +429,14 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// What a computation is without computing: the machine knows no negative zero, and nothing times zero is zero.
-    fn trivial(op: Op, lane: &[Ref]) -> Option<Ref> {
+    /// What a computation is without computing: the machine knows no negative zero, and nothing but a NaN times zero is zero.
+    fn trivial(op: Op, lane: &[Ref], precise: bool) -> Option<Ref> {
         let is = |r: Ref, v: f32| r.leaf == Leaf::Const(v.to_bits());
         let either = |what: &dyn Fn(Ref, Ref) -> Option<Ref>| what(lane[0], lane[1]).or_else(|| what(lane[1], lane[0]));
         match op {
             Op::Add => either(&|z, other| is(z, 0.0).then_some(other)),
             Op::Mul => either(&|k, other| match k {
-                k if is(k, 0.0) => Some(k),
+                k if is(k, 0.0) && !precise => Some(k),
                 k if is(k, 1.0) => Some(other),
                 k if is(k, -1.0) => Some(other.negated()),
                 _ => None,
@@ -463,9 +467,10 @@ impl<'a> Lowering<'a> {
         let lanes: Vec<SmallVec<[Ref; 3]>> = (0..args[0].len()).map(|l| args.iter().map(|a| a[l]).collect()).collect();
         // A trivial lane beside others of its kind costs nothing where it is, and a move elsewhere; so do lanes that would go apart.
         let keys = |l: &[Ref]| l.iter().map(|r| r.key()).collect::<SmallVec<[Key; 3]>>();
-        let what = |l: &[Ref]| Self::trivial(op, l).map(Ref::key);
+        let precise = self.precise;
+        let what = |l: &[Ref]| Self::trivial(op, l, precise).map(Ref::key);
         let beside = |l: &[Ref]| lanes.iter().any(|m| keys(m) == keys(l) && what(m) != what(l));
-        let lane = |l: &SmallVec<[Ref; 3]>| match Self::trivial(op, l).filter(|_| !beside(l)) {
+        let lane = |l: &SmallVec<[Ref; 3]>| match Self::trivial(op, l, precise).filter(|_| !beside(l)) {
             Some(r) => r,
             None => {
                 let s: SmallVec<[&[Ref]; 3]> = l.iter().map(std::slice::from_ref).collect();
