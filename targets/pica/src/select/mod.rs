@@ -397,20 +397,18 @@ impl<'a> Lowering<'a> {
             }
             self.bundle += 1;
             let base = self.bundle;
-            // A source that another copy overwrites is saved first.
+            // A source that another copy overwrites, or whose index does, is saved first.
             let overwritten: Vec<Tmp> = pairs.iter().map(|p| p.0).collect();
-            let mut saved: FxHashMap<Tmp, Tmp> = FxHashMap::default();
+            let mut saved: FxHashMap<Leaf, Tmp> = FxHashMap::default();
             for (d, s, k) in &mut pairs {
-                if let Leaf::Tmp(t) = s.leaf
-                    && t != *d
-                    && overwritten.contains(&t)
-                {
-                    let fresh = match saved.get(&t) {
+                let read = s.as_tmp().or_else(|| self.p.index_reads([*s].into_iter()).find_map(Ref::as_tmp));
+                if read.is_some_and(|t| t != *d && overwritten.contains(&t)) {
+                    let fresh = match saved.get(&s.leaf) {
                         Some(x) => *x,
                         None => {
                             let x = self.p.temp(self.span);
-                            saved.insert(t, x);
-                            let mut n = Node::new(Op::Mov, &[Dest::Tmp(x)], &[&[Ref::tmp(t)]], self.span);
+                            saved.insert(s.leaf, x);
+                            let mut n = Node::new(Op::Mov, &[Dest::Tmp(x)], &[&[Ref { leaf: s.leaf, neg: false }]], self.span);
                             n.bundle = base + 1000 + *k;
                             self.p.blocks[from].nodes.push(n);
                             x
