@@ -10,6 +10,7 @@ use cranelift_entity::SecondaryMap;
 use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::structure::Node as Tree;
+use std::collections::BTreeSet;
 
 /// Most rounds of a LOOP.
 const ROUNDS: u32 = 256;
@@ -391,7 +392,19 @@ fn count(m: &Module, f: &Function, header: Block, body: &[Tree]) -> Option<Count
     } else {
         f.blocks[header].insts.iter().flat_map(|i| f.insts[*i].results.iter().copied()).collect()
     };
-    let stale = |v: Value| stale.contains(&f.resolve(v));
+    // Truth values are computed where they are asked for, out of what they were made of.
+    let stale = |v: Value| {
+        let (mut seen, mut work) = (BTreeSet::new(), vec![v]);
+        while let Some(v) = work.pop().map(|v| f.resolve(v)) {
+            if stale.contains(&v) {
+                return true;
+            }
+            if f.ty(v).scalar == Scalar::I1 && seen.insert(v) {
+                work.extend(f.def_inst(v).iter().flat_map(|i| &f.insts[*i].args));
+            }
+        }
+        false
+    };
     let outside = f.ordered().filter(|(b, _)| !members.contains(b)).any(|(_, i)| f.reads(i).iter().any(|v| stale(*v)));
     let passed = f.insts[branch].targets.iter().filter(|t| !members.contains(&t.block)).any(|t| t.args.iter().any(|v| stale(*v)));
     let repeats = |i: &Inst| matches!(f.insts[*i].op, Opcode::Output | Opcode::EmitVertex | Opcode::EndPrimitive);
