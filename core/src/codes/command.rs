@@ -84,7 +84,7 @@ pub(super) const ROWS: &[Row] = &[
      "It took more processor time (2 seconds for a target, one more for each 64 KiB of source) or memory (256 MiB, 64 more for each 64 KiB) than a command gives it, or the caller of the library set its flag.",
      "`--limit time=SECONDS` and `--limit memory=MIB` allow more. If the program is an ordinary one, please report it."),
     ("C0035", "the program never ends",
-     "Whatever its inputs are, the program stays in a loop: it would hang the machine. That can show only where constants are known.",
+     "Whatever its inputs are, the program stays in a loop: it would hang the machine. That may show only behind the front end, when a condition turns out to be constant.",
      "Give the loop a way out."),
     ("C0030", "there is nothing to reduce",
      "`reduce` was given a command that does not exit with 0 for the file itself, so that no smaller source could show more.",

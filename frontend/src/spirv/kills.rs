@@ -5,18 +5,21 @@ use crate::ssa::clean;
 use retroshade_ir::analysis::{Cfg, DomTree, LoopId, Loops, Uniformity};
 use retroshade_ir::inst::Imm;
 use retroshade_ir::passes::unroll::trip_counts;
-use retroshade_ir::{Block, BlockCall, Function, Inst, InstData, Module, Opcode, Reference};
+use retroshade_ir::{Block, Builder, Function, Inst, Module, Opcode, Reference};
 
 /// Rounds up to which a loop is followed to learn that it ends.
 const ROUNDS: usize = 1024;
 
 /// Ends invocations at those of `discards` behind which a loop may wait for them.
 pub(super) fn end_before_loops(m: &mut Module, discards: &[Inst]) {
+    if discards.is_empty() {
+        return;
+    }
     let func = m.main();
     let cfg = Cfg::new(func);
     let dom = DomTree::new(func, &cfg);
     let loops = Loops::new(&cfg, &dom);
-    if discards.is_empty() || loops.is_empty() {
+    if loops.is_empty() {
         return;
     }
     let counted = trip_counts(func, &Reference, ROUNDS);
@@ -46,12 +49,11 @@ fn end_at(func: &mut Function, b: Block, discard: Inst) {
     let rest = func.blocks[b].insts.split_off(at);
     let (end, next) = (func.blocks.push(Default::default()), func.blocks.push(Default::default()));
     func.blocks[next].insts.extend(&rest[1..]);
-    let kill = func.make_inst(InstData::new(Opcode::Kill, &[], Imm::None), &[], span);
-    func.blocks[end].insts.push(kill);
-    let mut branch = InstData::new(Opcode::BrIf, &[cond], Imm::None);
-    branch.targets = [end, next].into_iter().map(|block| BlockCall { block, args: Default::default() }).collect();
-    let branch = func.make_inst(branch, &[], span);
-    func.blocks[b].insts.push(branch);
+    let mut build = Builder::new(func, b);
+    build.span = span;
+    build.br_if(cond, (end, &[]), (next, &[]));
+    build.switch_to(end);
+    build.branch(Opcode::Kill, &[], Imm::None, &[]);
     let place = func.layout.iter().position(|x| *x == b).map_or(func.layout.len(), |n| n + 1);
     func.layout.splice(place..place, [end, next]);
 }

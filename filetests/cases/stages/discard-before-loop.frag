@@ -1,5 +1,7 @@
 // Who is discarded would never leave the loop.
 // test run
+// target tesla
+// target r700
 // target usse
 #version 450
 layout(location = 0) in float a;
