@@ -10,6 +10,7 @@ use cranelift_entity::SecondaryMap;
 use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::structure::Node as Tree;
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 
 /// Most rounds of a LOOP.
@@ -253,25 +254,7 @@ impl Finder<'_> {
                     return false;
                 }
                 let d = &self.f.insts[*u];
-                let renames = matches!(
-                    d.op,
-                    Opcode::Build
-                        | Opcode::Splat
-                        | Opcode::Extract
-                        | Opcode::Insert
-                        | Opcode::Shuffle
-                        | Opcode::Fneg
-                        | Opcode::Select
-                        | Opcode::Fcmp
-                        | Opcode::Iand
-                        | Opcode::Ior
-                        | Opcode::Inot
-                        | Opcode::S2f
-                        | Opcode::U2f
-                        | Opcode::F2s
-                        | Opcode::F2u
-                );
-                if renames {
+                if is_read_late(d.op) {
                     work.extend(d.results.iter().copied());
                 }
                 for t in &d.targets {
@@ -282,6 +265,13 @@ impl Finder<'_> {
         }
         true
     }
+}
+
+/// Whether an operation makes nothing where it stands: who uses its result reads the registers behind the operands, addressed or not.
+fn is_read_late(op: Opcode) -> bool {
+    use Opcode::*;
+    let name = matches!(op, Build | Splat | Extract | Insert | Shuffle | Fneg | S2f | U2f | F2s | F2u);
+    name || matches!(op, Select | Fcmp | Iand | Ior | Inot | Uniform | Input | Ext)
 }
 
 /// The exit of a loop that LOOP could count.
@@ -392,15 +382,15 @@ fn count(m: &Module, f: &Function, header: Block, body: &[Tree]) -> Option<Count
     } else {
         f.blocks[header].insts.iter().flat_map(|i| f.insts[*i].results.iter().copied()).collect()
     };
-    // Truth values are computed where they are asked for, out of what they were made of.
     let stale = |v: Value| {
-        let (mut seen, mut work) = (BTreeSet::new(), vec![v]);
+        let mut seen = BTreeSet::new();
+        let mut work: SmallVec<[Value; 4]> = smallvec![v];
         while let Some(v) = work.pop().map(|v| f.resolve(v)) {
             if stale.contains(&v) {
                 return true;
             }
-            if f.ty(v).scalar == Scalar::I1 && seen.insert(v) {
-                work.extend(f.def_inst(v).iter().flat_map(|i| &f.insts[*i].args));
+            if let Some(i) = f.def_inst(v).filter(|i| is_read_late(f.insts[*i].op) && seen.insert(v)) {
+                work.extend(f.insts[i].args.iter().copied());
             }
         }
         false
