@@ -281,6 +281,12 @@ impl Match<'_> {
         self.value(name).map(|v| self.func.ty(v).scalar)
     }
 
+    /// Whether a value is a product, by itself or as the last part of a sum of products.
+    pub fn is_product(&self, name: &str) -> bool {
+        let product = |v: Value| [Opcode::Fmul, Opcode::Fma, Opcode::Fmad, Opcode::Dot].iter().any(|op| self.func.def_if(v, *op).is_some());
+        self.value(name).is_some_and(product)
+    }
+
     /// Whether a value comes from no operation that makes infinities of ordinary numbers.
     pub fn bounded(&self, name: &str) -> bool {
         self.value(name).is_some_and(|v| bounded(self.func, v))

@@ -201,6 +201,11 @@ pub(super) static RULES: &[Rule] = &[
     rule!(Finite: Fcmp[Ole](~Fsub(a, b), 0.0) => Fcmp[Ole](a, b)),
     rule!(Finite: Fcmp[Ogt](~Fsub(a, b), 0.0) => Fcmp[Ogt](a, b)),
     rule!(Finite: Fcmp[Oge](~Fsub(a, b), 0.0) => Fcmp[Oge](a, b)),
+    // A sum that is compared with zero. (A product is better off with its summand: both are one operation.)
+    rule!(Finite: Fcmp[Olt](~Fadd(a, K), 0.0) => Fcmp[Olt](a, Fneg(K)), if |m| !m.is_product("a")),
+    rule!(Finite: Fcmp[Ole](~Fadd(a, K), 0.0) => Fcmp[Ole](a, Fneg(K)), if |m| !m.is_product("a")),
+    rule!(Finite: Fcmp[Ogt](~Fadd(a, K), 0.0) => Fcmp[Ogt](a, Fneg(K)), if |m| !m.is_product("a")),
+    rule!(Finite: Fcmp[Oge](~Fadd(a, K), 0.0) => Fcmp[Oge](a, Fneg(K)), if |m| !m.is_product("a")),
     rule!(Finite: Fcmp[Olt](~Fsqrt(a), K) => Fcmp[Olt](a, Fmul(K, K)), if |m| m.floats("K", has_square)),
     rule!(Finite: Fcmp[Olt](~Fsqrt(a), ~Fsqrt(b)) => Fcmp[Olt](a, b)),
     rule!(Finite: Fcmp[Ole](~Fsqrt(a), K) => Fcmp[Ole](a, Fmul(K, K)), if |m| m.floats("K", has_square)),
