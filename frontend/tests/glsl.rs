@@ -329,12 +329,26 @@ fn hlsl_that_glslang_does_not_survive() {
         ("float4 main(float4 a : COLOR, In : TEXCOORD1) : SV_Target { return a; }", "has no name"),
         ("float4 main(float4 a[: TEXCOORD0) : SV_Target { return 1; }", "not `:`"),
         ("float4 main(float4 a[) : SV_Target { return 1; }", "not `)`"),
+        ("float4 k[2 3];\nfloat4 main() : SV_Target { return k[1]; }", "not `3`"),
+        ("float4 k[(2) 3];\nfloat4 main() : SV_Target { return k[1]; }", "not `3`"),
+        ("float4 k[2, 3];\nfloat4 main() : SV_Target { return k[1]; }", "not `,`"),
+        ("float4 k[float];\nfloat4 main() : SV_Target { return k[1]; }", "not `float`"),
+        ("float4 main(float4 a : COLOR) : SV_Target { case 1: return a; }", "`case` stands in no `switch`"),
+        ("float4 main(float4 a : COLOR) : SV_Target { switch (1) { case 1: break; } default: return a; }", "`default` stands in no"),
+        ("float4 main(float4 a : COLOR) : SV_Target { float f() { return 1; } return a; }", "`f` stands in another one"),
+        // What macros hide.
+        ("#define N 3if\nfloat4 k[N];\nfloat4 main() : SV_Target { return k[1]; }", "not `if`"),
+        ("#define AT(n) [n 4]\nfloat4 k AT(3);\nfloat4 main() : SV_Target { return k[1]; }", "not `4`"),
+        ("#define P float2\nfloat4 main(P : TEXCOORD0) : SV_Target { return 1; }", "has no name"),
     ];
     for (text, why) in refused {
         let e = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect_err(text);
-        assert!(errors(&e)[0].0 == 1 && e.to_string().contains(why), "{text}: {e}");
+        let lines = text.lines().count();
+        assert!((1..=lines).contains(&(errors(&e)[0].0 as usize)) && e.to_string().contains(why), "{text}: {e}");
     }
     // Declarations need no names, and a macro may bring them.
+    let text = "struct S { float x; float twice(float y) { return y * 2; } };\nstatic const int n[] = { 1, 2 };\n[numthreads(1, 1, 1)] void f() {}\nfloat4 main(float4 a : COLOR) : SV_Target { float t[(uint)2 + min(1, 2)][2]; [unroll] for (int i = 0; i < 3; i++) { t[i++][(int)a.x] = 1; switch (i) { case 1: { break; } default: break; } } [branch] if (a.x > 1) { S s; a.x = s.twice(a.x); } return t[a.x > 0 ? n[1] : -n[0] + 1][!true] * a[int(a.y)]; }\n";
+    assert!(hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).is_ok(), "{text}");
     let text = "#define ARG float4 a : COLOR\nfloat4 f(float4, float);\nfloat4 f(float4 x, float y) { return x * y; }\nfloat4 main(ARG) : SV_Target { float t[2] = { 1, 2 }; return f(a, t[1]); }\n";
     assert!(hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).is_ok(), "{text}");
 }

@@ -19,6 +19,8 @@ pub(crate) struct Program<'a> {
     pub(crate) relaxed: bool,
     /// Whether the text asks for what only later versions of Vulkan have.
     pub(crate) late: bool,
+    /// Whether only errors of the preprocessor count.
+    pub(crate) preprocess: bool,
 }
 
 /// A file that a text includes: its name and text by the name in the source, that of the including file (empty: the first) and the depth.
@@ -58,6 +60,9 @@ pub(crate) fn parse(program: &Program<'_>, include: Include<'_>) -> Result<Parse
     let mut messages = ShaderMessage::CASCADING_ERRORS | ShaderMessage::DISPLAY_ERROR_COLUMN;
     if program.hlsl.is_some() {
         messages |= ShaderMessage::READ_HLSL | ShaderMessage::HLSL_OFFSETS | ShaderMessage::HLSL_DX9_COMPATIBLE;
+    }
+    if program.preprocess {
+        messages |= ShaderMessage::ONLY_PREPROCESSOR;
     }
     let (version, spirv_version) =
         if program.late { (VulkanVersion::Vulkan1_3, SpirvVersion::SPIRV1_6) } else { (VulkanVersion::Vulkan1_0, SpirvVersion::SPIRV1_0) };

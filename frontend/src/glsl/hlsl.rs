@@ -1,28 +1,61 @@
-//! Mistakes on which glslang's reader of HLSL ends the whole process instead of refusing the text: they are found before it is called.
+//! Mistakes on which glslang's parser of HLSL ends the whole process instead of refusing the text: they are found before it is called,
+//! in the text behind the preprocessor.
 
-use super::lex::{Token, close};
-use retroshade_ir::{Diagnostic, FileId, Span};
+use super::lex::{Kind, Token, close};
+use super::places::{Files, trace};
+use retroshade_ir::{Diagnostic, Span};
 
-/// The first of them. A macro may stand for anything, so only what no macro hides is refused.
-pub(super) fn fatal(toks: &[Token<'_>], file: FileId) -> Option<Diagnostic> {
-    let at = |t: &Token<'_>, m: String| Diagnostic::error("F0011", Span::new(file, t.at as u32, t.end() as u32), m);
-    let mut depth = 0usize;
+/// The text under a word that HLSL reserves: the parser takes that for the end, while the preprocessor goes on.
+pub(super) fn unparsed(text: &str) -> String {
+    format!("goto\n{text}")
+}
+
+/// The first mistake of a preprocessed text; `start` is where the user's text begins.
+pub(super) fn fatal(text: &str, files: &Files, start: Span) -> Option<Diagnostic> {
+    let (toks, places) = trace(text, files);
+    let (n, message) = mistake(&toks)?;
+    let place = places.get(n).copied().flatten();
+    Some(Diagnostic::error("F0011", place.map_or(start, |p| files.token(p, toks[n].text)), message))
+}
+
+/// What a brace opened.
+#[derive(Clone, Copy, PartialEq)]
+enum Scope {
+    Function,
+    Switch,
+    Other,
+}
+
+fn mistake(toks: &[Token<'_>]) -> Option<(usize, String)> {
+    let mut scopes: Vec<Scope> = Vec::new();
+    // What the next brace opens, if it is this one.
+    let mut next = (0, Scope::Other);
     for (n, t) in toks.iter().enumerate() {
+        let word_before = n > 0 && toks[n - 1].is_word();
+        let within = |scope| scopes.iter().rev().take_while(|s| **s != Scope::Function).any(|s| *s == scope);
         match t.text {
-            "msad4" => return Some(at(t, "`msad4`: glslang does not translate this function".to_string())),
-            "[" => {
-                if let Some(next) = toks.get(n + 1).filter(|t| ends_nothing(t.text)) {
-                    return Some(at(next, format!("`[` wants an expression or `]`, not `{}`", next.text)));
+            "msad4" => return Some((n, "`msad4`: glslang does not translate this function".to_string())),
+            // Behind a name stands an array's length or an index, elsewhere an attribute.
+            "[" if word_before || n > 0 && toks[n - 1].is("]") => {
+                if let Some(k) = no_expression(&toks[n..close(toks, n)]) {
+                    return Some((n + k, format!("`[` wants an expression and `]`, not `{}`", toks[n + k].text)));
                 }
             }
-            "{" => depth += 1,
-            "}" => depth = depth.saturating_sub(1),
-            "(" if depth == 0 && n > 0 && toks[n - 1].is_word() => {
+            "case" | "default" if !within(Scope::Switch) => return Some((n, format!("`{}` stands in no `switch`", t.text))),
+            "{" => scopes.push(if next.0 == n { next.1 } else { Scope::Other }),
+            "}" => drop(scopes.pop()),
+            "(" if word_before && toks[n - 1].is("switch") => next = (close(toks, n), Scope::Switch),
+            "(" if n > 1 && names_function(&toks[n - 2], &toks[n - 1]) => {
                 let end = close(toks, n);
-                let parameters = &toks[n + 1..end.saturating_sub(1).max(n + 1)];
-                if let Some(ty) = has_body(&toks[end..]).then(|| unnamed(parameters)).flatten() {
-                    return Some(at(ty, format!("the parameter of type `{}` has no name", ty.text)));
+                let Some(body) = body(&toks[end..]) else { continue };
+                if scopes.contains(&Scope::Function) {
+                    return Some((n - 1, format!("the function `{}` stands in another one", toks[n - 1].text)));
                 }
+                let parameters = n + 1..end.saturating_sub(1).max(n + 1);
+                if let Some(k) = unnamed(&toks[parameters]) {
+                    return Some((n + 1 + k, format!("the parameter of type `{}` has no name", toks[n + 1 + k].text)));
+                }
+                next = (end + body, Scope::Function);
             }
             _ => {}
         }
@@ -30,24 +63,139 @@ pub(super) fn fatal(toks: &[Token<'_>], file: FileId) -> Option<Diagnostic> {
     None
 }
 
-/// Whether a token can neither begin an expression nor end a pair of brackets.
-fn ends_nothing(t: &str) -> bool {
-    matches!(t, ":" | ";" | "," | ")" | "}" | "=" | "?" | "*" | "/" | "%" | "&&" | "||" | "==" | "!=" | "<=" | ">=")
+/// Whether a word may be the name of a function that is declared: a type ends before it.
+fn names_function(before: &Token<'_>, word: &Token<'_>) -> bool {
+    let ends_type = before.is(">") || before.is("]") || before.is_word() && !matches!(before.text, "else" | "do" | "return" | "case");
+    ends_type && word.is_word() && !matches!(word.text, "if" | "for" | "while" | "switch")
 }
 
-/// Whether a function's body comes next, its semantic aside.
-fn has_body(behind: &[Token<'_>]) -> bool {
-    match behind {
-        [colon, word, brace, ..] if colon.is(":") && word.is_word() => brace.is("{"),
-        [brace, ..] => brace.is("{"),
+/// The token at which a text in brackets stops being an expression: operands and operators take turns.
+fn no_expression(toks: &[Token<'_>]) -> Option<usize> {
+    // Of each bracket: itself, and whether a list may stand in it.
+    let mut open = vec![("[", false)];
+    // Whether an operand has been read, and whether another one may follow: it may have been the type of a cast.
+    let (mut operand, mut cast) = (false, false);
+    let mut n = 1;
+    while n < toks.len() {
+        let t = &toks[n];
+        let before = &toks[n - 1];
+        let good = match t.text {
+            "(" => {
+                open.push(("(", operand));
+                (operand, cast) = (false, false);
+                true
+            }
+            "[" => {
+                open.push(("[", false));
+                std::mem::take(&mut operand)
+            }
+            ")" => {
+                let (bracket, list) = open.pop()?;
+                let from = toks[..n].iter().rposition(|t| t.is("("));
+                let good = bracket == "(" && (operand || list && before.is("("));
+                (operand, cast) = (true, !list && from.is_some_and(|k| is_type(&toks[k + 1..n])));
+                good
+            }
+            "]" => {
+                let (bracket, _) = open.pop()?;
+                let good = bracket == "[" && (operand || n == 1);
+                if good && open.is_empty() {
+                    return None;
+                }
+                (operand, cast) = (true, false);
+                good
+            }
+            "," => open.last().is_some_and(|(_, list)| *list) && std::mem::take(&mut operand),
+            "++" | "--" => true,
+            "+" | "-" => {
+                operand = false;
+                true
+            }
+            "!" | "~" => !operand,
+            "{" | "}" | ";" => false,
+            "vector" | "matrix" => {
+                n += toks[n..].iter().position(|t| t.is(">")).unwrap_or(0);
+                !std::mem::replace(&mut operand, true)
+            }
+            word if t.kind == Kind::Word => {
+                let free = !operand || cast || is_sign(before.text);
+                let called = toks.get(n + 1).is_some_and(|t| t.is("(") || t.is(")") || is_sign(word));
+                (operand, cast) = (true, false);
+                free && !is_statement(word) && (called || !is_number(word))
+            }
+            _ if t.kind == Kind::Number => {
+                let free = !operand || cast;
+                (operand, cast) = (true, false);
+                free
+            }
+            _ => std::mem::take(&mut operand),
+        };
+        if !good {
+            return Some(n);
+        }
+        n += 1;
+    }
+    Some(toks.len().saturating_sub(1))
+}
+
+/// Whether this is the type of a number or of several.
+fn is_type(toks: &[Token<'_>]) -> bool {
+    match toks {
+        [word, angle, ..] => is_sign(word.text) || angle.is("<"),
+        [word] => is_number(word.text) || word.text.starts_with("min1") || word.is("dword"),
         [] => false,
     }
 }
 
-/// The type of the first parameter that has no name.
-fn unnamed<'t, 'a>(parameters: &'t [Token<'a>]) -> Option<&'t Token<'a>> {
+/// Words that begin the name of a type of two words.
+fn is_sign(t: &str) -> bool {
+    matches!(t, "unsigned" | "const" | "snorm" | "unorm" | "row_major" | "column_major")
+}
+
+/// Keywords that no expression has.
+fn is_statement(t: &str) -> bool {
+    is_modifier(t)
+        || matches!(
+            t,
+            "if" | "else"
+                | "for"
+                | "while"
+                | "do"
+                | "switch"
+                | "case"
+                | "default"
+                | "break"
+                | "continue"
+                | "discard"
+                | "return"
+                | "goto"
+                | "struct"
+                | "cbuffer"
+                | "tbuffer"
+                | "static"
+                | "extern"
+                | "shared"
+                | "groupshared"
+                | "volatile"
+                | "register"
+                | "packoffset"
+                | "void"
+        )
+}
+
+/// Where the brace of a function's body stands, if it comes next, its semantic aside.
+fn body(behind: &[Token<'_>]) -> Option<usize> {
+    match behind {
+        [colon, word, brace, ..] if colon.is(":") && word.is_word() => brace.is("{").then_some(2),
+        [brace, ..] => brace.is("{").then_some(0),
+        [] => None,
+    }
+}
+
+/// The place of the type of the first parameter that has no name.
+fn unnamed(parameters: &[Token<'_>]) -> Option<usize> {
     let mut depth = 0usize;
-    let mut each = parameters.split(|t| {
+    let each = parameters.split(|t| {
         match t.text {
             "(" | "[" | "<" => depth += 1,
             ")" | "]" | ">" => depth = depth.saturating_sub(1),
@@ -55,15 +203,16 @@ fn unnamed<'t, 'a>(parameters: &'t [Token<'a>]) -> Option<&'t Token<'a>> {
         }
         depth == 0 && t.is(",")
     });
-    each.find_map(|p| {
+    let mut first = 0;
+    for p in each {
         let end = p.iter().position(|t| t.is(":") || t.is("=")).unwrap_or(p.len());
-        let words: Vec<&Token<'a>> = p[..end].iter().filter(|t| !is_modifier(t.text)).collect();
-        match words[..] {
-            // A name alone may be a macro, unless it is a number's type or has a semantic.
-            [ty] if ty.is_word() && !ty.is("void") && (is_number(ty.text) || p.get(end).is_some_and(|t| t.is(":"))) => Some(ty),
-            _ => None,
+        let mut words = (0..end).filter(|k| !is_modifier(p[*k].text));
+        match (words.next(), words.next()) {
+            (Some(k), None) if p[k].is_word() && !p[k].is("void") => return Some(first + k),
+            _ => first += p.len() + 1,
         }
-    })
+    }
+    None
 }
 
 fn is_modifier(t: &str) -> bool {

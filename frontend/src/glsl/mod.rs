@@ -136,8 +136,7 @@ pub(crate) fn compile(
         vec![Diagnostic::error("F0005", Span::NONE, m)]
     })?;
     let toks = lex::tokens(text);
-    let fatal = |toks: &[Token<'_>], id: FileId| foreign(toks, id).or_else(|| hlsl.and_then(|_| hlsl::fatal(toks, id)));
-    if let Some(d) = fatal(&toks, file) {
+    if let Some(d) = foreign(&toks, file) {
         return Err(vec![d]);
     }
     let constants = specialisation_constants(&toks);
@@ -153,7 +152,7 @@ pub(crate) fn compile(
     let name = sources.name(file).unwrap_or("").to_string();
     files.add(&name, file, text, &toks, &ours);
     let mut refused = Vec::new();
-    let mut attempt = |whole: &str, late: bool| {
+    let mut attempt = |files: &mut Files, whole: &str, late: bool, preprocess: bool| {
         let mut total = text.to_string();
         let mut count = 0;
         let mut include = |name: &str, from: &str, depth: usize| -> Option<(String, String)> {
@@ -179,7 +178,7 @@ pub(crate) fn compile(
                 return None;
             }
             let toks = lex::tokens(&body);
-            if let Some(d) = fatal(&toks, id) {
+            if let Some(d) = foreign(&toks, id) {
                 refused.push(d);
                 return None;
             }
@@ -187,41 +186,45 @@ pub(crate) fn compile(
             files.add(&name, id, &body, &toks, &ours);
             Some((name, ours))
         };
-        glslang::parse(&Program { text: whole, stage, hlsl, relaxed: true, late }, &mut include)
+        glslang::parse(&Program { text: whole, stage, hlsl, relaxed: true, late, preprocess }, &mut include)
     };
     let whole = |version: Option<u32>| match hlsl {
         None => upgrade.header(&toks, &macros, version) + &ours + &upgrade.footer(),
         Some(_) => macros.iter().map(|(k, v)| format!("#define {k} {v}\n")).collect::<String>() + "#line 1\n" + &ours,
     };
+    let first = start(file, text);
+    let mut malformed = Vec::new();
+    if hlsl.is_some() {
+        // On some malformed texts glslang's parser faults: what it would read is looked at before.
+        match attempt(&mut files, &hlsl::unparsed(&whole(None)), false, true) {
+            Ok(only) => malformed.extend(hlsl::fatal(&only.preprocessed(), &files, first)),
+            Err(log) => malformed = messages::errors(&log, "F0011", &files, &|_| None, first),
+        }
+    }
     let mut parsed = Err(String::new());
     let mut late = false;
     for version in upgrade.faster(&toks).into_iter().map(Some).chain([None]) {
-        if parsed.is_err() {
-            parsed = attempt(&whole(version), late);
+        if parsed.is_err() && malformed.is_empty() {
+            parsed = attempt(&mut files, &whole(version), late, false);
         }
     }
     // Subgroups and blocks of shared memory belong to later versions, which take longer to start.
     if parsed.as_ref().is_err_and(|log| messages::needs_later(log)) {
         late = true;
-        parsed = attempt(&whole(None), late);
+        parsed = attempt(&mut files, &whole(None), late, false);
     }
-    if !refused.is_empty() {
-        return Err(refused);
+    if let Some(errors) = [refused, malformed].into_iter().find(|e| !e.is_empty()) {
+        return Err(errors);
     }
-    let first = start(file, text);
     let parsed = parsed.map_err(|log| messages::errors(&log, "F0011", &files, &|_| None, first))?;
     let pre = parsed.preprocessed();
     let (inner, places) = places::trace(&pre, &files);
     let globals = if hlsl.is_some() { globals::of_hlsl(&inner) } else { globals::globals(&inner) };
     let names = files.names();
-    let declared = |n: usize| {
-        let p = places.get(n).copied().flatten()?;
-        let t = inner.get(n)?;
-        Some(files.word(names[p.file as usize], p.line, p.column, t.text))
-    };
+    let declared = |n: usize| Some(files.token(places.get(n).copied().flatten()?, inner.get(n)?.text));
     let function = |name: &str| inner.iter().position(|t| t.is(name)).and_then(declared);
     let marked = mark::marked(&pre, &inner, hlsl.is_some(), &|n| places.get(n).copied().flatten(), &globals.initial);
-    let again = |relaxed| glslang::parse(&Program { text: &marked, stage, hlsl, relaxed, late }, &mut |_, _, _| None);
+    let again = |relaxed| glslang::parse(&Program { text: &marked, stage, hlsl, relaxed, late, preprocess: false }, &mut |_, _, _| None);
     let failed = |log: String| messages::errors(&log, "F0011", &files, &function, first);
     let with_places = again(true);
     if let (Err(log), false, None) = (&with_places, globals.initial.is_empty(), hlsl) {

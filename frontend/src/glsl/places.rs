@@ -127,6 +127,11 @@ impl Files {
         }
     }
 
+    /// The user's token at a place.
+    pub(crate) fn token(&self, p: Place, text: &str) -> Span {
+        self.files.get(p.file as usize).map_or(Span::NONE, |f| self.word(&f.name, p.line, p.column, text))
+    }
+
     /// The user's text at a place.
     pub(crate) fn text(&self, s: Span) -> Option<&str> {
         let f = self.files.iter().find(|f| f.id == s.file)?;
