@@ -79,7 +79,7 @@ pub(super) const ROWS: &[Row] = &[
     ("U0104", "too many texture coordinates", "There are ten between the stages.", "Pack small varyings into one."),
     ("U0105", "a local array is too large", "Arrays that are indexed by computed values stand in registers or literals.", "Use a uniform array."),
     ("U0106", "a uniform block lies in a buffer that the machine does not have", "Programs take uniform buffers 0 to 13.", "Give the block a lower binding, or leave `--uniform-buffers` out."),
-    ("U0107", "too many attributes", "Vertex programs have 128 registers of attributes, and each attribute takes four.", "Pack small inputs into one."),
+    ("U0107", "too many attributes", "Vertex programs have 128 registers of attributes, of which each attribute takes four, and their locations go up to 31.", "Pack small inputs into one, and number them from 0."),
     ("U0108", "an integer between the stages is interpolated", "It travels as two floats, and the machine has no values of one vertex: where the vertices of a primitive differ, what arrives is none of theirs.", "Give all vertices of a primitive the same integer; `-Wno-flat` silences the warning."),
     ("U0109", "a vertex program writes no position", "The machine needs all four components of it: constants are written, so all vertices are at one place.", "Write `gl_Position`; `-Wno-position` silences the warning."),
     ("U0110", "an operation that USSE does not have", "The machine lacks it, and no sequence computes it.", "Compute it otherwise."),

@@ -195,6 +195,9 @@ pub fn layout(m: &Module, o: &Options, joined: bool, ascending: bool) -> Result<
 /// Primary attributes of 32 bits.
 const ATTRIBUTES: u16 = 128;
 
+/// Locations of attributes: more semantic indices no reader of containers is known to take.
+const LOCATIONS: u64 = 32;
+
 fn vertex(m: &Module, abi: &mut Abi, used: &Used) -> Result<(), CompileError> {
     let mut pa = 0;
     for (i, d) in m.inputs.iter().filter(|(i, _)| used.inputs.contains(i)) {
@@ -223,6 +226,13 @@ fn vertex(m: &Module, abi: &mut Abi, used: &Used) -> Result<(), CompileError> {
         return Err(CompileError::limit("U0107", Span::NONE, "too many registers of attributes", pa.into(), ATTRIBUTES.into()));
     }
     abi.pa = pa;
+    for (_, d) in m.inputs.iter().filter(|(i, _)| used.inputs.contains(i)) {
+        let Binding::Location(l) = d.binding else { continue };
+        let locations = u64::from(l) + u64::from(d.count.max(1));
+        if locations > LOCATIONS {
+            return Err(CompileError::limit("U0107", d.span, "the location of an attribute", locations, LOCATIONS));
+        }
+    }
     // The position is always there; then what travels in its order, the point size, clip distances.
     let mut slots: Vec<OutputSlot> = Vec::new();
     let mut handed = Vec::new();
