@@ -113,6 +113,8 @@ fn no_expression(toks: &[Token<'_>]) -> Option<usize> {
             }
             "!" | "~" => !operand,
             "{" | "}" | ";" => false,
+            // Of a choice, or the first or second half of `::`.
+            ":" => std::mem::take(&mut operand) || before.is(":"),
             "vector" | "matrix" => {
                 n += toks[n..].iter().position(|t| t.is(">")).unwrap_or(0);
                 !std::mem::replace(&mut operand, true)
