@@ -347,7 +347,7 @@ fn hlsl_that_glslang_does_not_survive() {
         assert!((1..=lines).contains(&(errors(&e)[0].0 as usize)) && e.to_string().contains(why), "{text}: {e}");
     }
     // Declarations need no names, and a macro may bring them.
-    let text = "struct S { float x; float twice(float y) { return y * 2; } };\nstatic const int n[] = { 1, 2 };\n[numthreads(1, 1, 1)] void f() {}\nnamespace tools { static const int m = 2; }\nfloat4 main(float4 a : COLOR) : SV_Target { float t[(uint)tools::m + min(1, 2)][2]; [unroll] for (int i = 0; i < 3; i++) { t[i++][(int)a.x] = 1; switch (i) { case 1: { break; } default: break; } } [branch] if (a.x > 1) { S s; a.x = s.twice(a.x); } return t[a.x > 0 ? n[1] : -n[0] + 1][!true] * a[int(a.y)]; }\n";
+    let text = "[[vk::binding(1)]] Texture2D unread;\n[[spv::format_rgba32f]] [[spv::nonwritable]] RWTexture1D<float4> too;\nstruct S { float x; float twice(float y) { return y * 2; } };\nstatic const int n[] = { 1, 2 };\n[numthreads(1, 1, 1)] void f() {}\nnamespace tools { static const int m = 2; }\nfloat4 main(float4 a : COLOR) : SV_Target { float t[(uint)tools::m + min(1, 2)][2]; [unroll] for (int i = 0; i < 3; i++) { t[i++][(int)a.x] = 1; switch (i) { case 1: { break; } default: break; } } [branch] if (a.x > 1) { S s; a.x = s.twice(a.x); } return t[a.x > 0 ? n[1] : -n[0] + 1][!true] * a[int(a.y)]; }\n";
     assert!(hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).is_ok(), "{text}");
     let text = "#define ARG float4 a : COLOR\nfloat4 f(float4, float);\nfloat4 f(float4 x, float y) { return x * y; }\nfloat4 main(ARG) : SV_Target { float t[2] = { 1, 2 }; return f(a, t[1]); }\n";
     assert!(hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).is_ok(), "{text}");

@@ -13,7 +13,9 @@ pub(super) fn unparsed(text: &str) -> String {
 /// The first mistake of a preprocessed text; `start` is where the user's text begins.
 pub(super) fn fatal(text: &str, files: &Files, start: Span) -> Option<Diagnostic> {
     let (toks, places) = trace(text, files);
-    let (n, message) = mistake(&toks)?;
+    // The first one is not the user's.
+    let (toks, places) = (toks.get(1..)?, places.get(1..)?);
+    let (n, message) = mistake(toks)?;
     let place = places.get(n).copied().flatten();
     Some(Diagnostic::error("F0011", place.map_or(start, |p| files.token(p, toks[n].text)), message))
 }
@@ -35,8 +37,8 @@ fn mistake(toks: &[Token<'_>]) -> Option<(usize, String)> {
         let within = |scope| scopes.iter().rev().take_while(|s| **s != Scope::Function).any(|s| *s == scope);
         match t.text {
             "msad4" => return Some((n, "`msad4`: glslang does not translate this function".to_string())),
-            // Behind a name stands an array's length or an index, elsewhere an attribute.
-            "[" if word_before || n > 0 && toks[n - 1].is("]") => {
+            // Behind a name stands an array's length or an index, elsewhere or in two brackets an attribute.
+            "[" if (word_before || n > 0 && toks[n - 1].is("]")) && !toks.get(n + 1).is_some_and(|t| t.is("[")) => {
                 if let Some(k) = no_expression(&toks[n..close(toks, n)]) {
                     return Some((n + k, format!("`[` wants an expression and `]`, not `{}`", toks[n + k].text)));
                 }
