@@ -242,7 +242,7 @@ fn names_lose_control_characters() {
 
 #[test]
 fn damaged_modules() {
-    for name in ["damaged_sizes.spv", "damaged_load.spv"] {
+    for name in ["damaged_sizes.spv", "damaged_load.spv", "damaged_pointer.spv"] {
         let e = spirv(name, &file(name), &FrontOptions::default()).unwrap_err();
         assert!(e.diagnostics[0].code == "F0012" || e.is_limit(), "{name}: {e}");
     }

@@ -1,6 +1,6 @@
 //! The translation of one entry point: its state, and small helpers for building.
 
-use super::binary::{Binary, Id, R};
+use super::binary::{Binary, Id, R, malformed};
 use super::flow::Flow;
 use super::keep::Copies;
 use super::kills::end_before_loops;
@@ -161,6 +161,16 @@ impl<'m> Converter<'m> {
     pub(crate) fn hold(&mut self, v: Val) -> u32 {
         self.held.push(v);
         self.held.len() as u32 - 1
+    }
+
+    /// Sets what is held.
+    pub(crate) fn set_held(&mut self, n: u32, v: Val) -> R<()> {
+        if v.is_pointer_to_held() {
+            // It might lead back to where it is put.
+            return Err(malformed(self.at, "a pointer is stored"));
+        }
+        self.held[n as usize] = v;
+        Ok(())
     }
 
     /// The function under construction.

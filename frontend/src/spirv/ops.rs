@@ -153,7 +153,7 @@ impl<'m> Converter<'m> {
             self.set(id, Val::Place(Place::of(Root::Held(held), ty)));
             if let Some(init) = i.operands.get(3) {
                 let v = self.value(*init)?;
-                self.held[held as usize] = v;
+                self.set_held(held, v)?;
             }
             return Ok(());
         }

@@ -479,10 +479,7 @@ impl Converter<'_> {
             // It holds the constant already.
             Root::Constant(_) => Ok(()),
             // The one time that it is set.
-            Root::Held(n) => {
-                self.held[n as usize] = v.clone();
-                Ok(())
-            }
+            Root::Held(n) => self.set_held(n, v.clone()),
             Root::Texel(n) => {
                 let v = self.leaf(v)?;
                 self.store_texel(n, v)

@@ -1,7 +1,7 @@
 //! Values of the source while they are translated, and vectors seen as lanes.
 
 use super::binary::Id;
-use super::place::Place;
+use super::place::{Place, Root};
 use retroshade_ir::inst::Imm;
 use retroshade_ir::{Function, Opcode, Value, ValueDef};
 use std::rc::Rc;
@@ -47,6 +47,17 @@ impl Val {
     /// A composite.
     pub(crate) fn agg(parts: Vec<Val>) -> Val {
         Val::Agg(parts.into())
+    }
+
+    /// Whether this or a part of it points to a held value: what loads give never does.
+    pub(crate) fn is_pointer_to_held(&self) -> bool {
+        match self {
+            Val::Place(p) => matches!(p.root, Root::Held(_)),
+            Val::Agg(parts) => parts.iter().any(Val::is_pointer_to_held),
+            Val::Transposed(v) => v.is_pointer_to_held(),
+            Val::Product(v) => v.0.is_pointer_to_held() || v.1.is_pointer_to_held(),
+            Val::Leaf(_) | Val::Resource(_) => false,
+        }
     }
 }
 
