@@ -117,20 +117,15 @@ fn no_expression(toks: &[Token<'_>]) -> Option<usize> {
             "{" | "}" | ";" => false,
             // Of a choice, or the first or second half of `::`.
             ":" => std::mem::take(&mut operand) || before.is(":"),
-            "vector" | "matrix" => {
-                n += toks[n..].iter().position(|t| t.is(">")).unwrap_or(0);
-                !std::mem::replace(&mut operand, true)
-            }
-            word if t.kind == Kind::Word => {
-                let free = !operand || cast || is_sign(before.text);
-                let called = toks.get(n + 1).is_some_and(|t| t.is("(") || t.is(")") || is_sign(word));
+            text if matches!(t.kind, Kind::Word | Kind::Number) => {
+                let free = !operand || cast || t.is_word() && is_sign(before.text);
                 (operand, cast) = (true, false);
-                free && !is_statement(word) && (called || !is_number(word))
-            }
-            _ if t.kind == Kind::Number => {
-                let free = !operand || cast;
-                (operand, cast) = (true, false);
-                free
+                let next = toks.get(n + 1).map_or("", |t| t.text);
+                if matches!(text, "vector" | "matrix") && next == "<" {
+                    n += toks[n..].iter().position(|t| t.is(">")).unwrap_or(0);
+                }
+                // A type is called, or in parentheses; it is no operand.
+                free && !is_statement(text) && (!is_number(text) || matches!(next, "(" | ")"))
             }
             _ => std::mem::take(&mut operand),
         };

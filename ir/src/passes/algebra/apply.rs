@@ -283,8 +283,8 @@ impl Match<'_> {
 
     /// Whether a value is a product, by itself or as the last part of a sum of products.
     pub fn is_product(&self, name: &str) -> bool {
-        let product = |v: Value| [Opcode::Fmul, Opcode::Fma, Opcode::Fmad, Opcode::Dot].iter().any(|op| self.func.def_if(v, *op).is_some());
-        self.value(name).is_some_and(product)
+        let made = self.value(name).and_then(|v| self.func.def_inst(v)).map(|i| self.func.insts[i].op);
+        matches!(made, Some(Opcode::Fmul | Opcode::Fma | Opcode::Fmad | Opcode::Dot))
     }
 
     /// Whether a value comes from no operation that makes infinities of ordinary numbers.
