@@ -4,7 +4,7 @@ mod common;
 
 use common::{floats, from_glsl, run, words};
 use retroshade_frontend::{FrontError, FrontOptions, Includes, glsl, glsl_words, hlsl, spirv_with_text};
-use retroshade_ir::{Module, Opcode, Span, Stage};
+use retroshade_ir::{Binding, Builtin, IoDecl, Module, Opcode, Span, Stage};
 use std::sync::{Arc, Mutex};
 
 fn options(stage: Stage) -> FrontOptions {
@@ -256,6 +256,110 @@ fn remainders_of_hlsl_have_the_sign_of_what_is_divided() {
     let m = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect("HLSL");
     let r = run(&m, vec![words(&[-5.5, -7.0, 0.0, 0.0])], Vec::new());
     assert_eq!(floats(&r[0]), [-1.5, -1.5, -1.0, -2.0]);
+}
+
+#[test]
+fn cg_as_the_vita_has_it() {
+    let compile = |stage: Stage, name: &str, text: &str| hlsl(name, text, &options(stage)).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let all = |d: &IoDecl| (d.name.clone(), d.binding);
+    let outputs = |m: &Module| m.outputs.values().map(all).collect::<Vec<_>>();
+    let inputs = |m: &Module| m.inputs.values().map(all).collect::<Vec<_>>();
+    let at = |name: &str, n: u32| (name.to_string(), Binding::Location(n));
+    let position = ("position".to_string(), Binding::Builtin(Builtin::Position));
+    let text = "void main(float3 position, float2 uv, uniform float4x4 wvp,
+    float4 out p : POSITION,
+    float4 out c : COLOR,
+    float2 out t : TEXCOORD0)
+{
+    p = mul(float4(position, 1.f), wvp);
+    t = uv;
+    c = p;
+}
+";
+    let m = compile(Stage::Vertex, "a.vert.cg", text);
+    assert_eq!(outputs(&m), [position.clone(), at("c", 10), at("t", 0)]);
+    let text = "struct In { float4 position : POSITION; float2 uv : TEXCOORD3; };
+struct Out { float fog : FOG; float4 p : POSITION; float2 t : TEXCOORD2; float size : PSIZE; };
+Out main(In i) { Out o; o.p = i.position; o.t = i.uv; o.fog = o.size = 1; return o; }
+";
+    let m = compile(Stage::Vertex, "a.vert.cg", text);
+    let size = ("point_size".to_string(), Binding::Builtin(Builtin::PointSize));
+    assert_eq!(outputs(&m), [at("fog", 12), position.clone(), at("t", 2), size.clone()]);
+    assert_eq!(inputs(&m), [at("position", 0), at("uv", 1)]);
+    // HLSL of Direct3D 9 has locations in the order of declaration.
+    assert_eq!(outputs(&compile(Stage::Vertex, "a.vert.hlsl", text)), [at("fog", 0), position.clone(), at("t", 1), size]);
+    // Where HLSL's own name stands, `POSITION` is a name like any other.
+    let today = text.replace("float2 t : TEXCOORD2", "float4 w : SV_Position").replace("o.t = i.uv", "o.w = i.position");
+    assert!(outputs(&compile(Stage::Vertex, "a.vert.hlsl", &today)).contains(&at("p", 1)));
+    let text = "struct Out { float4 c : COLOR; float d : DEPTH; };
+Out main(float4 k : COLOR, float4 w : WPOS, float2 t : TEXCOORD1) { Out o; o.c = k + w; o.d = t.x; return o; }
+";
+    let m = compile(Stage::Fragment, "a.frag.cg", text);
+    assert_eq!(inputs(&m), [at("k", 10), position, at("t", 1)]);
+    assert_eq!(outputs(&m), [at("c", 0), ("frag_depth".to_string(), Binding::Builtin(Builtin::FragDepth))]);
+    let text = "float4 main(uniform sampler2D first : TEXUNIT0, float2 uv : TEXCOORD0, uniform float bright = 0.5,
+    uniform float4 tint[2],
+    uniform samplerCUBE second, float2 last : TEXCOORD4) : COLOR
+{
+    return tex2D(first, uv) * bright * tint[1] + texCUBE(second, missing) + last.x;
+}
+";
+    let e = hlsl("a.frag.cg", text, &options(Stage::Fragment)).expect_err("wrong");
+    assert_eq!(errors(&e)[0].0, 5, "{e}");
+    let m = compile(Stage::Fragment, "a.frag.cg", &text.replace("missing", "uv.xyy"));
+    assert_eq!(m.textures.values().map(|t| &*t.name).collect::<Vec<_>>(), ["first", "second"]);
+    assert!(m.uniforms.values().any(|u| u.name == "tint") && m.surface.initial_of("bright") == Some(&words(&[0.5])[..]));
+    assert_eq!(inputs(&m), [at("uv", 0), at("last", 4)]);
+}
+
+#[test]
+fn products_and_functions_of_hlsl_are_its_own() {
+    let products = "cbuffer B { float2x2 m, n; };
+float2x2 square(inout float2x2 a) { a *= a; return a; }
+float4 main(float4 v : TEXCOORD0) : SV_Target {
+    float2x2 p = mul(m, n), q = m * n;
+    return float4(square(q)) + float4(mul(2, p)[1], mul(p, v.xy));
+}
+";
+    let mut with_own = products.replace("mul(", "times(");
+    with_own.insert_str(
+        0,
+        "float2x2 times(float2x2 a, float2x2 b) { return mul(a, b); }\nfloat2x2 times(float a, float2x2 b) { return a * b; }\n",
+    );
+    with_own.insert_str(0, "float2 times(float2x2 a, float2 b) { return mul(a, b); }\n");
+    for text in [products, &with_own] {
+        let m = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect("HLSL");
+        // m = 1 2 | 3 4, n = 5 6 | 7 8, by columns; m times n is 19 22 | 43 50.
+        let matrices = vec![words(&[1.0, 3.0, 2.0, 4.0]), words(&[5.0, 7.0, 6.0, 8.0])];
+        let r = run(&m, vec![words(&[1.0, 0.5, 0.0, 0.0])], matrices);
+        assert_eq!(floats(&r[0]), [25.0 + 86.0, 144.0 + 100.0, 441.0 + 30.0, 1024.0 + 68.0], "{text}");
+    }
+    // Matrices that are not square multiply with nothing but `mul`; a text with a `mul` of its own has that one.
+    let text = "float4 main(float4 v : TEXCOORD0) : SV_Target {
+    float2x3 a = float2x3(v.xyz, v.yzw);
+    return float4(mul(a, transpose(a)));
+}
+";
+    let m = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect("HLSL");
+    let r = run(&m, vec![words(&[1.0, 2.0, 0.0, 1.0])], Vec::new());
+    assert_eq!(floats(&r[0]), [5.0, 2.0, 2.0, 5.0]);
+    let text = "float2x2 mul(float2x2 a, float2x2 b) { return a + b; }
+float4 main(float4 v : TEXCOORD0) : SV_Target { return float4(mul(float2x2(v), float2x2(v))); }
+";
+    let m = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect("HLSL");
+    let r = run(&m, vec![words(&[1.0, 2.0, 0.0, 1.0])], Vec::new());
+    assert_eq!(floats(&r[0]), [2.0, 4.0, 0.0, 2.0]);
+    let text = "float4 main(float4 v : TEXCOORD0) : SV_Target {
+    float l = v.w;
+    return lit(v.x, v.y, 3) + ldexp(v, float4(1, 2, -1, 3)) + ldexp(l, 2);
+}
+";
+    let m = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect("HLSL");
+    let r = run(&m, vec![words(&[0.5, 0.25, 4.0, 0.5])], Vec::new());
+    assert_eq!(floats(&r[0]), [1.0 + 1.0 + 2.0, 0.5 + 1.0 + 2.0, 0.015625 + 2.0 + 2.0, 1.0 + 4.0 + 2.0]);
+    let text = "float4 main(float4 v : TEXCOORD0) : SV_Target {\n    float2x2 m = float2x2(v);\n    return m._m00_m11.y;\n}\n";
+    let e = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect_err("glslang faults");
+    assert_eq!(errors(&e)[0].0, 3, "{e}");
 }
 
 #[test]

@@ -37,6 +37,9 @@ fn mistake(toks: &[Token<'_>]) -> Option<(usize, String)> {
         let within = |scope| scopes.iter().rev().take_while(|s| **s != Scope::Function).any(|s| *s == scope);
         match t.text {
             "msad4" => return Some((n, "`msad4`: glslang does not translate this function".to_string())),
+            _ if n > 0 && toks[n - 1].is(".") && toks.get(n + 1).is_some_and(|t| t.is(".") || t.is("[")) && names_elements(t.text) => {
+                return Some((n, format!("`{}`: glslang does not translate parts of several elements of a matrix: name one", t.text)));
+            }
             // Behind a name stands an array's length or an index, elsewhere or in two brackets an attribute.
             "[" if (word_before || n > 0 && toks[n - 1].is("]")) && !toks.get(n + 1).is_some_and(|t| t.is("[")) => {
                 if let Some(k) = no_expression(&toks[n..close(toks, n)]) {
@@ -65,8 +68,15 @@ fn mistake(toks: &[Token<'_>]) -> Option<(usize, String)> {
     None
 }
 
+/// Whether a word names several elements of a matrix, as `_m00_m11` and `_11_22` do.
+fn names_elements(word: &str) -> bool {
+    let digits = |s: &str| s.len() == 2 && s.bytes().all(|b| b.is_ascii_digit());
+    let mut elements = word.split('_').skip(1);
+    word.starts_with('_') && elements.clone().count() > 1 && elements.all(|e| digits(e.strip_prefix('m').unwrap_or(e)))
+}
+
 /// Whether a word may be the name of a function that is declared: a type ends before it.
-fn names_function(before: &Token<'_>, word: &Token<'_>) -> bool {
+pub(super) fn names_function(before: &Token<'_>, word: &Token<'_>) -> bool {
     let ends_type = before.is(">") || before.is("]") || before.is_word() && !matches!(before.text, "else" | "do" | "return" | "case");
     ends_type && word.is_word() && !matches!(word.text, "if" | "for" | "while" | "switch")
 }

@@ -4,6 +4,7 @@
 
 use super::globals::Globals;
 use super::lex::{Kind, Token, close};
+use super::library;
 use super::upgrade::plain;
 use crate::spirv::LOOSE;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,6 +62,7 @@ pub(crate) fn marked(
     out.push_str(&text[..first]);
     if hlsl {
         m.functions.iter().for_each(|f| out.push_str(&format!("void {f}() {{}}\n")));
+        out.push_str(&library::prelude(toks));
     } else {
         out.push_str("#extension GL_EXT_spirv_intrinsics : enable\nspirv_instruction(id = 8) void ");
         let _ = writeln!(out, "{NAME}(spirv_literal int file, spirv_literal int line, spirv_literal int column);");
@@ -198,35 +200,41 @@ impl Marker<'_> {
 }
 
 /// Opcodes and decorations of SPIR-V that matter here.
-mod op {
-    pub(super) const SOURCE: u32 = 3;
-    pub(super) const NAME: u32 = 5;
-    pub(super) const MEMBER_NAME: u32 = 6;
-    pub(super) const STRING: u32 = 7;
-    pub(super) const LINE: u32 = 8;
-    pub(super) const TYPE_ARRAY: u32 = 28;
-    pub(super) const TYPE_RUNTIME_ARRAY: u32 = 29;
-    pub(super) const TYPE_POINTER: u32 = 32;
-    pub(super) const VARIABLE: u32 = 59;
-    pub(super) const FUNCTION: u32 = 54;
-    pub(super) const FUNCTION_END: u32 = 56;
-    pub(super) const FUNCTION_CALL: u32 = 57;
-    pub(super) const DECORATE: u32 = 71;
-    pub(super) const S_REM: u32 = 138;
-    pub(super) const S_MOD: u32 = 139;
-    pub(super) const F_REM: u32 = 140;
-    pub(super) const F_MOD: u32 = 141;
+pub(super) mod op {
+    pub(in crate::glsl) const SOURCE: u32 = 3;
+    pub(in crate::glsl) const NAME: u32 = 5;
+    pub(in crate::glsl) const MEMBER_NAME: u32 = 6;
+    pub(in crate::glsl) const STRING: u32 = 7;
+    pub(in crate::glsl) const LINE: u32 = 8;
+    pub(in crate::glsl) const TYPE_MATRIX: u32 = 24;
+    pub(in crate::glsl) const TYPE_ARRAY: u32 = 28;
+    pub(in crate::glsl) const TYPE_RUNTIME_ARRAY: u32 = 29;
+    pub(in crate::glsl) const TYPE_POINTER: u32 = 32;
+    pub(in crate::glsl) const VARIABLE: u32 = 59;
+    pub(in crate::glsl) const FUNCTION: u32 = 54;
+    pub(in crate::glsl) const FUNCTION_END: u32 = 56;
+    pub(in crate::glsl) const FUNCTION_CALL: u32 = 57;
+    pub(in crate::glsl) const LOAD: u32 = 61;
+    pub(in crate::glsl) const DECORATE: u32 = 71;
+    pub(in crate::glsl) const COMPOSITE_CONSTRUCT: u32 = 80;
+    pub(in crate::glsl) const COMPOSITE_EXTRACT: u32 = 81;
+    pub(in crate::glsl) const F_MUL: u32 = 133;
+    pub(in crate::glsl) const S_REM: u32 = 138;
+    pub(in crate::glsl) const S_MOD: u32 = 139;
+    pub(in crate::glsl) const F_REM: u32 = 140;
+    pub(in crate::glsl) const F_MOD: u32 = 141;
+    pub(in crate::glsl) const MATRIX_TIMES_MATRIX: u32 = 146;
     // Decorations.
-    pub(super) const LOCATION: u32 = 30;
-    pub(super) const BINDING: u32 = 33;
+    pub(in crate::glsl) const LOCATION: u32 = 30;
+    pub(in crate::glsl) const BINDING: u32 = 33;
     // Storage classes.
-    pub(super) const UNIFORM_CONSTANT: u32 = 0;
-    pub(super) const INPUT: u32 = 1;
-    pub(super) const OUTPUT: u32 = 3;
+    pub(in crate::glsl) const UNIFORM_CONSTANT: u32 = 0;
+    pub(in crate::glsl) const INPUT: u32 = 1;
+    pub(in crate::glsl) const OUTPUT: u32 = 3;
 }
 
 /// The instructions of a module.
-fn instructions(words: &[u32]) -> impl Iterator<Item = (u32, &[u32])> {
+pub(super) fn instructions(words: &[u32]) -> impl Iterator<Item = (u32, &[u32])> {
     let mut rest = words.get(5..).unwrap_or_default();
     std::iter::from_fn(move || {
         let head = rest.first()?;
@@ -236,7 +244,7 @@ fn instructions(words: &[u32]) -> impl Iterator<Item = (u32, &[u32])> {
     })
 }
 
-fn text(words: &[u32]) -> String {
+pub(super) fn text(words: &[u32]) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }

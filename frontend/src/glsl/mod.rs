@@ -7,10 +7,12 @@
 //!
 //! What SPIR-V does not say (the order of declarations, which members are truth values) is read off the preprocessed text.
 
+mod cg;
 mod globals;
 mod glslang;
 mod hlsl;
 mod lex;
+mod library;
 mod mark;
 mod messages;
 mod places;
@@ -151,6 +153,8 @@ pub(crate) fn compile(
     let mut files = Files::default();
     let name = sources.name(file).unwrap_or("").to_string();
     files.add(&name, file, text, &toks, &ours);
+    let old = hlsl.map(|entry| cg::Old { entry, stage, cg: name.ends_with(".cg") });
+    let ours = old.as_ref().map_or(ours, |old| old.modern(text, &toks));
     let mut refused = Vec::new();
     let mut attempt = |files: &mut Files, whole: &str, late: bool, preprocess: bool| {
         let mut total = text.to_string();
@@ -184,7 +188,7 @@ pub(crate) fn compile(
             }
             let ours = upgrade.text(&body, &toks);
             files.add(&name, id, &body, &toks, &ours);
-            Some((name, ours))
+            Some((name, old.as_ref().map_or(ours, |old| old.modern(&body, &toks))))
         };
         glslang::parse(&Program { text: whole, stage, hlsl, relaxed: true, late, preprocess }, &mut include)
     };
@@ -232,6 +236,9 @@ pub(crate) fn compile(
     }
     let with_places = with_places.ok();
     let mut words = with_places.as_ref().unwrap_or(&parsed).words().map_err(failed)?;
+    if hlsl.is_some() && with_places.is_some() {
+        words = library::by_element(&words, &inner);
+    }
     if hlsl.is_none() && mark::invented(&words, &globals) {
         words = again(false).and_then(|p| p.words()).map_err(|_| {
             let m = "textures and samplers that are parameters of functions need all uniforms in blocks: glslang cannot do both";

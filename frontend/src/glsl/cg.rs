@@ -1,0 +1,175 @@
+//! What Cg and Direct3D 9 write otherwise than today's HLSL, put into its words line by line: `float4 out p`, semantics without `SV_`, which glslang
+//! does not know in structures, samplers and initial values as `uniform` parameters of the entry point. Stages of Cg meet by semantics.
+
+use super::lex::{Kind, Token, close};
+use retroshade_ir::Stage;
+use std::ops::Range;
+
+/// What is written instead of which bytes.
+type Edit = (Range<usize>, String);
+
+/// A text of old: its entry point and stage, and whether it is Cg.
+pub(super) struct Old<'a> {
+    pub(super) entry: &'a str,
+    pub(super) stage: Stage,
+    pub(super) cg: bool,
+}
+
+impl Old<'_> {
+    /// The text in HLSL's words. Nothing changes its line.
+    pub(super) fn modern(&self, text: &str, toks: &[Token<'_>]) -> String {
+        let mut edits = Vec::new();
+        for (n, t) in toks.iter().enumerate().skip(2) {
+            let swapped = matches!(t.text, "out" | "inout") && toks[n - 1].is_word() && matches!(toks[n - 2].text, "(" | ",");
+            if swapped && toks.get(n + 1).is_some_and(Token::is_word) {
+                edits.push((toks[n - 1].at..t.end(), format!("{} {}", t.text, toks[n - 1].text)));
+            }
+        }
+        let open = (1..toks.len()).find(|n| toks[*n].is("(") && toks[n - 1].is(self.entry));
+        // A text with a semantic of today's means by the others what HLSL does: names.
+        if self.cg || !toks.iter().any(|t| t.text.get(..3).is_some_and(|s| s.eq_ignore_ascii_case("SV_"))) {
+            let caller = open.map_or_else(Vec::new, |open| self.caller(toks, open));
+            edits.extend((2..toks.len()).filter(|n| toks[n - 1].is(":")).filter_map(|n| self.semantic(toks, n, &caller)));
+        }
+        edits.extend(open.map_or_else(Vec::new, |open| hoisted(text, toks, open)));
+        edits.sort_by_key(|(range, _)| (range.start, range.end));
+        let (mut out, mut from) = (String::with_capacity(text.len() + 64), 0);
+        for (range, what) in edits {
+            if range.start >= from {
+                out.push_str(&text[from..range.start]);
+                out.push_str(&what);
+                from = range.end;
+            }
+        }
+        out + &text[from..]
+    }
+
+    /// The types by which the entry point meets the host instead of the other stage: a vertex program's parameters, a fragment program's results.
+    fn caller<'t>(&self, toks: &[Token<'t>], open: usize) -> Vec<&'t str> {
+        let end = close(toks, open).saturating_sub(1).max(open);
+        let mut out: Vec<&str> = Vec::new();
+        for p in toks[open + 1..end.max(open + 1)].split(|t| t.is(",")) {
+            let written = p.iter().any(|t| matches!(t.text, "out" | "inout"));
+            if written == (self.stage == Stage::Fragment) {
+                out.extend(p.iter().map(|t| t.text));
+            }
+        }
+        if self.stage == Stage::Fragment && open > 1 {
+            out.push(toks[open - 2].text);
+        }
+        out
+    }
+
+    /// A semantic as HLSL has it.
+    fn semantic(&self, toks: &[Token<'_>], n: usize, caller: &[&str]) -> Option<Edit> {
+        let t = &toks[n];
+        let name = t.text.to_ascii_uppercase();
+        let fragment = self.stage == Stage::Fragment;
+        match &*name {
+            "POSITION" | "POSITION0" => return Some((t.at..t.end(), "SV_Position".into())),
+            "WPOS" | "VPOS" if fragment => return Some((t.at..t.end(), "SV_Position".into())),
+            "DEPTH" | "DEPTH0" if fragment => return Some((t.at..t.end(), "SV_Depth".into())),
+            _ => {}
+        }
+        // The declaration from its first word on, in a structure or among parameters.
+        let before = toks[..n].iter().rposition(|t| matches!(t.text, ";" | "{" | "(" | "," | "}"))?;
+        let declaration = &toks[before + 1..n];
+        // Behind the parameters stands the result's.
+        if declaration.iter().any(|t| t.is(")")) {
+            return None;
+        }
+        let between = match toks[before].text {
+            "(" | "," => declaration.iter().any(|t| t.is("out")) != fragment,
+            _ => {
+                let brace = toks[..=before].iter().rposition(|t| t.is("{"))?;
+                brace > 1 && toks[brace - 2].is("struct") && !caller.contains(&toks[brace - 1].text)
+            }
+        };
+        let first = declaration.first().filter(|t| between && t.is_word() && declaration.len() > 2)?;
+        let number = |word: &str| -> Option<u32> { name.strip_prefix(word).map(|n| if n.is_empty() { "0" } else { n })?.parse().ok() };
+        let location = match (number("TEXCOORD"), number("COLOR"), &*name) {
+            (Some(n @ 0..10), ..) => n,
+            (_, Some(n @ 0..2), _) => 10 + n,
+            (.., "FOG") => 12,
+            (.., "PSIZE") if !fragment => return Some((first.at..first.at, "[[vk::builtin(\"PointSize\")]] ".into())),
+            _ => return None,
+        };
+        self.cg.then(|| (first.at..first.at, format!("[[vk::location({location})]] ")))
+    }
+}
+
+/// The parameters of the entry point that its caller cannot give, in front of it.
+fn hoisted(text: &str, toks: &[Token<'_>], open: usize) -> Vec<Edit> {
+    let end = close(toks, open).saturating_sub(1);
+    let list = &toks[open..=end];
+    if !toks[end].is(")") || list.iter().any(|t| t.kind == Kind::Directive) {
+        return Vec::new();
+    }
+    let ends = |t: &Token<'_>| matches!(t.text, ";" | "}" | "]") || t.kind == Kind::Directive;
+    let first = toks[..open].iter().rposition(ends).map_or(0, |n| n + 1);
+    // Each parameter without the commas beside it.
+    let mut parameters = Vec::new();
+    let mut n = open + 1;
+    let mut from = n;
+    while n <= end {
+        match toks[n].text {
+            "," => {
+                parameters.push(from..n);
+                from = n + 1;
+                n += 1;
+            }
+            "(" | "[" | "{" => n = close(toks, n),
+            _ => n += 1,
+        }
+    }
+    parameters.push(from..end);
+    let moves = |p: &Range<usize>| {
+        let p = &toks[p.clone()];
+        let sampler = p.get(1).is_some_and(|t| t.text.to_ascii_lowercase().starts_with("sampler"));
+        p.first().is_some_and(|t| t.is("uniform")) && (sampler || p.iter().any(|t| t.is("=")))
+    };
+    if !parameters.iter().any(moves) {
+        return Vec::new();
+    }
+    let lines = |r: Range<usize>| text[r].chars().filter(|c| *c == '\n').collect::<String>();
+    let spelt = |p: &Range<usize>| toks[p.clone()].iter().map(|t| t.text).collect::<Vec<_>>().join(" ");
+    let front: String = parameters.iter().filter(|p| moves(p)).map(|p| spelt(p) + "; ").collect();
+    let mut edits = vec![(toks[first].at..toks[first].at, front)];
+    // A comma goes with the parameter behind it, of the ones that stay the first has none.
+    let mut stays = false;
+    for p in &parameters {
+        let comma = p.start > open + 1;
+        let at = if comma { toks[p.start - 1].at } else { toks[p.start].at };
+        if moves(p) {
+            let behind = toks[p.end - 1].end();
+            edits.push((at..behind, lines(at..behind)));
+        } else {
+            if comma && !stays {
+                edits.push((at..at + 1, String::new()));
+            }
+            stays = true;
+        }
+    }
+    edits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Old;
+    use crate::glsl::lex::tokens;
+    use retroshade_ir::Stage;
+
+    #[test]
+    fn every_beginning_of_a_text_is_read() {
+        let text = "struct Out { float4 c : COLOR; float d : DEPTH; };
+Out main(uniform sampler2D first : TEXUNIT0, float2 out uv : TEXCOORD0, uniform float bright = f(0.5, 1), uniform float4 tint[2],
+    uniform samplerCUBE second) : COLOR { return x ? y : POSITION; }";
+        for end in 0..=text.len() {
+            for stage in [Stage::Vertex, Stage::Fragment] {
+                let old = Old { entry: "main", stage, cg: true };
+                let read = old.modern(&text[..end], &tokens(&text[..end]));
+                assert_eq!(read.lines().count(), text[..end].lines().count(), "{read}");
+            }
+        }
+    }
+}

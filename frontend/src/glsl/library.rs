@@ -1,0 +1,96 @@
+//! What glslang computes otherwise than HLSL says. `*` of two square matrices is a product by elements, which glslang takes for the one of linear
+//! algebra, `lit` multiplies instead of raising to a power, `ldexp` takes an integer.
+
+use super::hlsl::names_function;
+use super::lex::Token;
+use super::mark::{instructions, op, text};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The functions as HLSL has them, for a text that uses the language's own. glslang's product has its operands in the other order, since rows of
+/// HLSL are its columns.
+pub(super) fn prelude(toks: &[Token<'_>]) -> String {
+    let wanted = |name: &str| is_called(toks, name) && !is_declared(toks, name);
+    let mut out = String::new();
+    if wanted("mul") {
+        for n in 2..=4 {
+            let m = format!("float{n}x{n}");
+            out += &format!("{m} mul({m} a, {m} b) {{ return b * a; }}\n");
+            // What is no matrix must not become one by the overload above.
+            out += &format!("{m} mul(float a, {m} b) {{ return b * a; }}\n{m} mul({m} a, float b) {{ return a * b; }}\n");
+        }
+    }
+    if wanted("lit") {
+        out += "float4 lit(float l, float h, float m) { return float4(1, max(l, 0), l < 0 || h < 0 ? 0 : pow(h, m), 1); }\n";
+    }
+    if wanted("ldexp") {
+        for f in ["float", "float2", "float3", "float4"] {
+            out += &format!("{f} ldexp({f} x, {f} e) {{ return x * exp2(e); }}\n");
+        }
+    }
+    out
+}
+
+fn is_called(toks: &[Token<'_>], name: &str) -> bool {
+    toks.windows(2).any(|w| w[0].is(name) && w[1].is("("))
+}
+
+fn is_declared(toks: &[Token<'_>], name: &str) -> bool {
+    toks.windows(3).any(|w| w[1].is(name) && w[2].is("(") && names_function(&w[0], &w[1]) && !w[0].is("return"))
+}
+
+/// A module in which `*` of two matrices is by elements and the prelude's `mul` is the instruction. A product of matrices of one type that is not
+/// in `mul` was written as `*`.
+pub(super) fn by_element(words: &[u32], toks: &[Token<'_>]) -> Vec<u32> {
+    let mut out = words.get(..5).unwrap_or_default().to_vec();
+    if is_declared(toks, "mul") || !instructions(words).any(|(opcode, _)| opcode == op::MATRIX_TIMES_MATRIX) {
+        return words.to_vec();
+    }
+    let fresh = |out: &mut Vec<u32>| {
+        out[3] += 1;
+        out[3] - 1
+    };
+    // The prelude's functions of two matrices; of matrix types the column and how many; the types of matrices.
+    let (mut own, mut matrices, mut types) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
+    for (opcode, inst) in instructions(words) {
+        match (opcode, inst) {
+            (op::NAME, [_, id, name @ ..]) if text(name).starts_with("mul(m") && text(name).contains(";m") => {
+                own.insert(*id);
+            }
+            (op::TYPE_MATRIX, [_, id, column, n]) => {
+                matrices.insert(*id, (*column, *n));
+            }
+            (_, [_, ty, id, ..]) if matrices.contains_key(ty) => {
+                types.insert(*id, *ty);
+            }
+            _ => {}
+        }
+        match (opcode, inst) {
+            // Arguments are variables.
+            (op::FUNCTION_CALL, [_, ty, id, f, a, b]) if own.contains(f) => {
+                let [x, y] = [a, b].map(|variable| {
+                    let value = fresh(&mut out);
+                    out.extend([4 << 16 | op::LOAD, *ty, value, *variable]);
+                    value
+                });
+                out.extend([5 << 16 | op::MATRIX_TIMES_MATRIX, *ty, *id, y, x]);
+            }
+            (op::MATRIX_TIMES_MATRIX, [_, ty, id, a, b]) if [a, b].iter().all(|v| types.get(*v) == Some(ty)) => {
+                let (column, n) = matrices[ty];
+                let mut columns = Vec::new();
+                for k in 0..n {
+                    let [x, y] = [a, b].map(|matrix| {
+                        let value = fresh(&mut out);
+                        out.extend([5 << 16 | op::COMPOSITE_EXTRACT, column, value, *matrix, k]);
+                        value
+                    });
+                    columns.push(fresh(&mut out));
+                    out.extend([5 << 16 | op::F_MUL, column, columns[k as usize], x, y]);
+                }
+                out.extend([(3 + n) << 16 | op::COMPOSITE_CONSTRUCT, *ty, *id]);
+                out.extend(columns);
+            }
+            _ => out.extend(inst),
+        }
+    }
+    out
+}
