@@ -4,7 +4,7 @@ mod common;
 
 use common::{floats, from_glsl, run, words};
 use retroshade_frontend::{FrontError, FrontOptions, Includes, glsl, glsl_words, hlsl, spirv_with_text};
-use retroshade_ir::{Binding, Builtin, IoDecl, Module, Opcode, Span, Stage};
+use retroshade_ir::{Binding, Builtin, InvocationInputs, IoDecl, Module, Opcode, Reference, ShaderEnv, Span, Stage};
 use std::sync::{Arc, Mutex};
 
 fn options(stage: Stage) -> FrontOptions {
@@ -256,6 +256,27 @@ fn remainders_of_hlsl_have_the_sign_of_what_is_divided() {
     let m = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect("HLSL");
     let r = run(&m, vec![words(&[-5.5, -7.0, 0.0, 0.0])], Vec::new());
     assert_eq!(floats(&r[0]), [-1.5, -1.5, -1.0, -2.0]);
+}
+
+#[test]
+fn vertices_of_hlsl_have_positions_of_their_own() {
+    let text = "struct V { float4 p : SV_Position; float4 c : TEXCOORD0; };
+struct O { float4 p : SV_Position; float4 c : TEXCOORD0; };
+[maxvertexcount(3)] void main(triangle V v[3], inout TriangleStream<O> s)
+{
+    for (int k = 0; k < 3; k++) { O o; o.p = v[2 - k].p; o.c = v[k].c; s.Append(o); }
+}
+";
+    let m = hlsl("a.geom.hlsl", text, &options(Stage::Geometry)).expect("HLSL");
+    let counts = m.inputs.values().map(|d| (&*d.name, d.count)).collect::<Vec<_>>();
+    assert_eq!(counts, [("position", 3), ("c", 3)]);
+    let vertex = |x: f32| [x, 0.0, 0.0, 1.0];
+    let inputs = m.inputs.values().map(|_| words(&[vertex(1.0), vertex(2.0), vertex(3.0)].concat())).collect();
+    let env = ShaderEnv { invocations: vec![InvocationInputs { inputs }], ..ShaderEnv::default() };
+    let r = retroshade_ir::interp::run(&m, &env, &Reference).expect("it ends");
+    let first = |w: &Vec<u32>| f32::from_bits(w[0]);
+    let strip: Vec<Vec<f32>> = r.invocations[0].primitives[0].iter().map(|v| v.iter().map(first).collect()).collect();
+    assert_eq!(strip, [[3.0, 1.0], [2.0, 2.0], [1.0, 3.0]]);
 }
 
 #[test]

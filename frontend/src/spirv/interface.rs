@@ -552,10 +552,8 @@ impl<'m> Converter<'m> {
                 return Err(self.error("F0004", "tessellation programs run on none of the machines"));
             }
             io.vertices = None;
-            if geometry_input
-                && says.builtin.is_none()
-                && let Ty::Array(id) = ty
-            {
+            // One element for each vertex, also of what is a builtin by itself, as HLSL's compilers have it.
+            if geometry_input && let Ty::Array(id) = ty {
                 let a = self.types.array(id);
                 io.vertices = a.count;
                 ty = a.elem;
