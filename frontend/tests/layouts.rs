@@ -96,6 +96,35 @@ fn half_precision_where_it_is_enabled() {
     assert!(wgsl("h.wgsl", &source.replace("enable f16;", ""), &FrontOptions::default()).is_err());
 }
 
+#[test]
+fn halves_of_uniform_blocks_stand_where_the_layout_puts_them() {
+    let m = from_wgsl(
+        "enable f16;
+        struct S { a: f16, b: f16, v: vec3<f16>, m: mat3x4<f16> }
+        @group(0) @binding(0) var<uniform> u: S;
+        @fragment fn main(@builtin(position) p: vec4<f32>) -> @location(0) vec4<f32> {
+            return vec4<f32>(u.m[2]) + 10.0 * vec4<f32>(u.m[i32(p.x)]) + vec4<f32>(vec3<f32>(u.v), f32(u.a + 2.0h * u.b));
+        }",
+    );
+    // Eight bytes each: the two scalars, the vector, three columns.
+    let places: Vec<_> = m.uniforms.values().map(|u| u.offset).collect();
+    assert_eq!(places, [0, 8, 12, 16, 20]);
+    let half = |lo: u32, hi: u32| hi << 16 | lo;
+    // 1 to 4 as halves.
+    let (one, two, three, four) = (0x3c00, 0x4000, 0x4200, 0x4400);
+    let columns = |lo: [u32; 3], hi: [u32; 3]| (0..3).map(|c| half(lo[c], hi[c])).collect::<Vec<_>>();
+    let uniforms = vec![
+        vec![half(one, two)],
+        vec![half(three, four)],
+        vec![half(one, 0xffff)],
+        columns([one, two, three], [two, three, four]),
+        columns([three, four, one], [four, one, two]),
+    ];
+    let r = floats(&run(&m, vec![words(&[1.0, 0.0, 0.0, 0.0])], uniforms)[0]);
+    // Column 2 is (3, 4, 1, 2), column 1 (2, 3, 4, 1); the vector (3, 4, 1), and 1 + 2 * 2.
+    assert_eq!(r, [26.0, 38.0, 42.0, 17.0]);
+}
+
 fn with(defines: &[(&str, &str)]) -> FrontOptions {
     let defines = defines.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
     FrontOptions { stage: Some(Stage::Fragment), defines, ..FrontOptions::default() }

@@ -62,7 +62,7 @@ fn flatten(tree: &UniformTree, c: &Const, out: &mut BTreeMap<Uniform, Vec<u32>>)
                 out.entry(*u).or_default().extend((0..ty.lanes).map(of));
             }
         }
-        // Integers smaller than a word are no loose uniforms.
+        // Numbers smaller than a word are no loose uniforms.
         UniformTree::Small(..) | UniformTree::Nothing => {}
     }
 }

@@ -382,7 +382,7 @@ impl<'m> Converter<'m> {
         if !ty.is_leaf() {
             return Err(self.error("F0121", format!("the uniform `{name}` has a type without layout")));
         }
-        if let Some(num) = ty.num().filter(|n| n.is_small()) {
+        if let Some(num) = ty.num().filter(|n| n.is_small() || n.is_half()) {
             return self.small_uniform(name, ty, num, at, offset, dims);
         }
         let declared = self.facts.bools.contains(name);
@@ -425,7 +425,7 @@ impl<'m> Converter<'m> {
         Ok(if truth { UniformTree::Truth(id) } else { UniformTree::Leaf(id, t, unit) })
     }
 
-    /// Integers smaller than a word, as the words that hold them; others may be in the same words.
+    /// Numbers smaller than a word, as the words that hold them; others may be in the same words.
     fn small_uniform(&mut self, name: &str, ty: Ty, num: Num, at: Where, offset: u32, dims: &[Dim]) -> R<UniformTree> {
         if u64::from(offset) > MAX_UNIFORM_BYTES {
             return Err(

@@ -12,7 +12,7 @@ use crate::ssa::Var;
 use retroshade_ir::function::LocalDecl;
 use retroshade_ir::inst::{Imm, MemRef};
 use retroshade_ir::module::SharedDecl;
-use retroshade_ir::types::{I1, I32, Scalar, Type};
+use retroshade_ir::types::{F16, I1, I32, Scalar, Type};
 use retroshade_ir::{Function, IntCC, Opcode, Uniform, Value};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -116,7 +116,7 @@ pub(crate) enum UniformTree {
     Rows(u8, Box<UniformTree>),
     /// A truth value, which the module takes for an integer.
     Truth(Uniform),
-    /// Integers smaller than a word: the words that hold them, their unit, their type, how many, and where they begin in the first word.
+    /// Numbers smaller than a word: the words that hold them, their unit, their type, how many, and where they begin in the first word.
     Small(Rc<[Uniform]>, u32, Num, u8, u32),
     /// No uniform: a texture beside uniforms.
     Nothing,
@@ -823,10 +823,12 @@ impl Converter<'_> {
                     let mut all = Vec::new();
                     for n in 0..u32::from(*lanes) {
                         let bit = first + n * num.width;
-                        let shift = self.iconst(bit % 32);
-                        all.push(self.number_in_word(words[(bit / 32) as usize], shift, *num));
+                        all.push(self.number_at(words[(bit / 32) as usize], bit % 32, *num));
                     }
-                    let v = self.vector(&all);
+                    let mut v = self.vector(&all);
+                    if num.is_half() {
+                        v = self.b().typed(Opcode::Fcvt, F16.with_lanes(*lanes), &[v], Imm::None);
+                    }
                     return Ok(Val::Leaf(match rest.first() {
                         None => v,
                         Some(s) => self.lane_at(v, *s),

@@ -169,6 +169,16 @@ impl Converter<'_> {
         word
     }
 
+    /// As [`Converter::number_in_word`], at a known bit.
+    pub(crate) fn number_at(&mut self, word: Value, bit: u32, n: Num) -> Value {
+        if n.is_half() && bit.is_multiple_of(16) {
+            let both = self.b().typed(Opcode::UnpackHalf2x16, F32.with_lanes(2), &[word], Imm::None);
+            return self.lane(both, (bit / 16) as u8);
+        }
+        let shift = self.iconst(bit);
+        self.number_in_word(word, shift, n)
+    }
+
     /// A number that begins at a bit of a word; a half as a float.
     pub(crate) fn number_in_word(&mut self, word: Value, shift: Value, n: Num) -> Value {
         if n.width == 32 {

@@ -443,14 +443,7 @@ impl Converter<'_> {
         if let Some(num) = num {
             let word = self.load_word(a.memory, offset, index);
             return match self.shift_in_word(a) {
-                Shift::Known(s) if t.scalar == Scalar::F16 => {
-                    let both = self.b().typed(Opcode::UnpackHalf2x16, F32.with_lanes(2), &[word], Imm::None);
-                    self.lane(both, (s / 16) as u8)
-                }
-                Shift::Known(s) => {
-                    let s = self.iconst(s);
-                    self.number_in_word(word, s, num)
-                }
+                Shift::Known(s) => self.number_at(word, s, num),
                 Shift::Computed(s) => self.number_in_word(word, s, num),
             };
         }

@@ -97,11 +97,15 @@ impl Converter<'_> {
             let matrix = matches!(ty, Ty::Matrix(..));
             let stride = m.matrix_stride.unwrap_or(16);
             let (one, inner, name) = match ty {
-                Ty::Scalar(n) => (4, Vec::new(), scalar(n)),
-                Ty::Vector(k, n) => (4 * u32::from(k), Vec::new(), format!("{}x{k}", scalar(n))),
-                Ty::Matrix(c, r, _) => {
+                Ty::Scalar(n) => (n.width / 8, Vec::new(), scalar(n)),
+                Ty::Vector(k, n) => (n.width / 8 * u32::from(k), Vec::new(), format!("{}x{k}", scalar(n))),
+                Ty::Matrix(c, r, n) => {
                     let (vectors, lanes) = if m.row_major { (r, c) } else { (c, r) };
-                    (stride.saturating_mul(u32::from(vectors) - 1).saturating_add(4 * u32::from(lanes)), Vec::new(), format!("mat{c}x{r}"))
+                    (
+                        stride.saturating_mul(u32::from(vectors) - 1).saturating_add(n.width / 8 * u32::from(lanes)),
+                        Vec::new(),
+                        format!("mat{c}x{r}"),
+                    )
                 }
                 Ty::Struct(s) if depth < MAX_DEPTH => {
                     let inner = self.block_members(s, depth + 1);

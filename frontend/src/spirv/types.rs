@@ -46,6 +46,11 @@ impl Num {
         matches!(self.kind, Kind::Signed | Kind::Unsigned) && matches!(self.width, 8 | 16)
     }
 
+    /// Whether this is a float of half a word.
+    pub(crate) fn is_half(self) -> bool {
+        self.kind == Kind::Float && self.width == 16
+    }
+
     /// The bits of a number of at most a word.
     pub(crate) fn mask(self) -> u32 {
         u32::MAX >> (32 - self.width.clamp(1, 32))
