@@ -4,8 +4,7 @@
 
 use crate::abi::{self, Abi};
 use crate::container::{self, files, package};
-use crate::emit::{Expander, Literals};
-use crate::emit::{flags, layout, sched};
+use crate::emit::{Expander, Literals, flags, known, layout, sched};
 use crate::isa::asm;
 use crate::isa::forms::{NOP, SMP, VDUAL, VMOV, VPCK, row_of};
 use crate::isa::registers::Reg;
@@ -173,7 +172,9 @@ struct Selection {
     /// Whether vectors are multiplied with rows of a matrix.
     matrices: bool,
     /// Blocks of its code that were scheduled before.
-    known: RefCell<sched::Known>,
+    scheduled: RefCell<sched::Known>,
+    /// Operations of its code that were expanded before.
+    expanded: RefCell<known::Known>,
     /// What placing it found out.
     placing: place::Known,
     /// The program that runs once before all others, which no placement changes.
@@ -194,9 +195,9 @@ struct Built {
     way: Way,
     mir: String,
     places: String,
+    placement: Placement,
     primary: layout::Assembled,
     literals: Literals,
-    temps: u16,
 }
 
 impl Built {
@@ -205,6 +206,23 @@ impl Built {
     }
     fn size(&self) -> usize {
         self.primary.words.len() + self.secondary().len()
+    }
+    /// Whether a vector in an internal register would take no more words where it is written and read, were all others to stay
+    /// where they are: what that costs in words tells most trials that are lost.
+    fn may_gain(&self, v: Vreg) -> bool {
+        let Selection { selected, expanded, placing, .. } = &*self.selection;
+        if self.way.scalars {
+            return true;
+        }
+        let words = |places: &Placement| {
+            let (mut known, mut literals) = (expanded.borrow_mut(), self.literals.clone());
+            let mut x = Expander::new(&selected.primary, places, &mut literals);
+            x.known = Some(&mut *known);
+            x.words_with(v).ok()
+        };
+        let inside = placing.moved_inside(&selected.primary, &self.placement, v);
+        let (now, then) = (words(&self.placement), inside.and_then(|places| words(&places)));
+        now.zip(then).is_some_and(|(now, then)| then <= now)
     }
     /// The bits of both programs, the secondary one first.
     fn code(&self) -> Result<[Vec<u64>; 2], CompileError> {
@@ -222,6 +240,9 @@ const LARGE: usize = 400;
 
 /// A search of fewer steps than this is none.
 const FEW: usize = 7;
+
+/// Vectors that are moved in the first step.
+const FIRST: usize = 4;
 
 /// What building a program once more takes of a search's budget.
 fn trial(b: &Built) -> usize {
@@ -256,21 +277,32 @@ fn improve(m: &Module, o: &Options, start: Built) -> Built {
         let last = tried.take();
         let next = match (kept.take(), last.len()) {
             (true, n) => last.end..last.end + 2 * n,
-            (false, 0 | 1) => last.end..last.end + 1,
+            (false, 0) => 0..FIRST,
+            (false, 1) => last.end..last.end + 1,
             (false, _) => last.start..last.start + 1,
         };
         let next = next.start..next.end.min(candidates.len());
         tried.set(next.clone());
         (!next.is_empty()).then_some(next)
     });
-    let step = |best: &Built, more: Range<usize>, work: &mut Budget| rebuild(m, o, best, work, |inside| inside.extend(&candidates[more]));
+    let step = |best: &Built, more: Range<usize>, work: &mut Budget| {
+        let more: Vec<Vreg> = candidates[more].iter().copied().filter(|v| best.may_gain(*v)).collect();
+        match more.is_empty() {
+            true => Err(CompileError::Internal("nothing that may gain".to_string())),
+            false => rebuild(m, o, best, work, |inside| inside.extend(more)),
+        }
+    };
     let better = |new: &Built, old: &Built| {
         let more = new.way.inside.len() - old.way.inside.len();
         let gain = if more > 1 { more } else { 0 };
         kept.set(new.size() + gain <= old.size() && new.code().is_ok());
         kept.get()
     };
-    climb(start, steps, &mut budget, step, better)
+    let found = climb(start, steps, &mut budget, step, better);
+    // Copies that vanish tie vectors together: each alone loses where all of them gain.
+    let rest: Vec<Vreg> = candidates.iter().copied().filter(|v| !found.way.inside.contains(v)).collect();
+    let all = |best: &Built, _, work: &mut Budget| rebuild(m, o, best, work, |inside| inside.extend(&rest));
+    climb(found, (!rest.is_empty()).then_some(()), &mut budget, all, |new, old| new.size() < old.size() && new.code().is_ok())
 }
 
 /// Takes those back that are only copied out of internal registers again.
@@ -302,12 +334,12 @@ fn select_by(m: &Module, o: &Options, way: &Way) -> Result<Selection, CompileErr
     if way.scalars {
         selected.primary = place::scalars::split(&selected.primary, &selected.fixed);
     }
-    let (known, placing) = (RefCell::default(), place::Known::default());
-    Ok(Selection { abi, selected, matrices, known, placing, secondary: OnceCell::new() })
+    let (scheduled, expanded, placing) = Default::default();
+    Ok(Selection { abi, selected, matrices, scheduled, expanded, placing, secondary: OnceCell::new() })
 }
 
 fn secondary(sel: &Selected) -> Result<Secondary, CompileError> {
-    let mut literals = Literals { first: sel.free, values: Vec::new() };
+    let mut literals = Literals { first: sel.free, ..Literals::default() };
     if sel.hoisted.is_empty() {
         return Ok(Secondary { words: Vec::new(), literals });
     }
@@ -355,15 +387,19 @@ fn place_and_expand(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>
         }
     };
     let mut literals = second.literals.clone();
+    let mut expanded = selection.expanded.borrow_mut();
     let mut x = Expander::new(code, &places, &mut literals);
+    // What was split is another program each time.
+    x.known = split.is_none().then_some(&mut *expanded);
     x.kill_literal = abi.kill_literal.unwrap_or(0);
     x.run()?;
     let blocks = std::mem::take(&mut x.blocks);
+    drop(expanded);
     let end = literals.first as usize + literals.values.len();
     if end > abi::SA_LIMIT as usize {
         return Err(CompileError::Internal(format!("{end} secondary attributes are needed, there are {}", abi::SA_LIMIT)));
     }
-    let primary = layout::assemble(m.stage, blocks, sel.phases, &mut selection.known.borrow_mut())?;
+    let primary = layout::assemble(m.stage, blocks, sel.phases, &mut selection.scheduled.borrow_mut())?;
     let place = |n: usize| format!("v{n} = {}\n", places.at[n].map_or("-".to_string(), |r| r.to_string()));
     let (text, places_text) = if o.writes(&[Phase::Select, Phase::Place]) {
         (format!("{}\n{}", sel.fired, code.text()), (0..code.vregs.len()).map(place).collect())
@@ -378,9 +414,9 @@ fn place_and_expand(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>
         way: way.clone(),
         mir: text,
         places: places_text,
+        placement: places,
         primary,
         literals,
-        temps: places.temps,
         selection,
     })
 }
@@ -395,7 +431,7 @@ fn finish(found: Candidate, o: &Options, ir_ops: u32) -> Result<CompiledShader, 
         words: &words,
         secondary: &second,
         literals: &b.literals,
-        temps: b.temps,
+        temps: b.placement.temps,
     });
     let bytes = container::write(&gxp);
     let mut reflection = Reflection::from_module(&module);
@@ -423,7 +459,7 @@ fn finish(found: Candidate, o: &Options, ir_ops: u32) -> Result<CompiledShader, 
     let detail: IndexMap<&'static str, u64> = [
         ("primary", words.len() as u64),
         ("secondary", second.len() as u64),
-        ("temporaries", b.temps as u64),
+        ("temporaries", b.placement.temps as u64),
         ("pa", gxp.primary_regs as u64),
         ("sa", gxp.secondary_regs as u64),
         ("literals", b.literals.values.len() as u64),
@@ -440,7 +476,7 @@ fn finish(found: Candidate, o: &Options, ir_ops: u32) -> Result<CompiledShader, 
         ir_ops,
         bytes: code.len() as u32,
         instructions: all.len() as u32,
-        registers: b.temps as u32,
+        registers: b.placement.temps as u32,
         detail,
         alloc_step: Some("linear".to_string()),
     };

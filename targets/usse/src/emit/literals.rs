@@ -7,11 +7,14 @@ pub struct Literals {
     pub first: u16,
     /// Values in order.
     pub values: Vec<u32>,
+    /// Whether a place was asked for.
+    pub asked: bool,
 }
 
 impl Literals {
     /// A place for these values in consecutive registers; the first at an even register if there are several.
     pub(super) fn place(&mut self, want: &[u32]) -> Option<u16> {
+        self.asked = true;
         let n = want.len();
         let even = n > 1;
         for at in 0..self.values.len() {

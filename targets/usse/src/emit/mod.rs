@@ -4,6 +4,7 @@
 mod arms;
 pub mod branches;
 pub mod flags;
+pub mod known;
 pub mod layout;
 pub mod literals;
 mod naming;
@@ -32,6 +33,7 @@ use retroshade_lower::CompileError;
 use retroshade_regalloc::Ranges;
 use smallvec::{SmallVec, smallvec};
 
+use known::{Asked, Known};
 pub use literals::Literals;
 
 /// A lane with its physical place.
@@ -94,6 +96,10 @@ pub struct Expander<'a> {
     /// Internal registers that hold values around the current operation, and those that its operands were brought into.
     busy: [bool; 3],
     slots: [Option<u16>; 3],
+    /// Whether the current operation asked which of them are taken.
+    asked: bool,
+    /// Words of the same program with other places.
+    pub known: Option<&'a mut Known>,
 }
 
 /// Fields of an attempt.
@@ -120,6 +126,8 @@ impl<'a> Expander<'a> {
             at: 0,
             busy: [false; 3],
             slots: [None; 3],
+            asked: false,
+            known: None,
         }
     }
 
@@ -131,12 +139,10 @@ impl<'a> Expander<'a> {
             self.at = n;
             for op in &b.ops {
                 self.span = op.span;
-                let now = Ranges::one(position, position + 2);
-                self.busy = std::array::from_fn(|n| self.places.inside.iter().any(|(m, s)| *m as usize == n && s.overlaps(&now)));
-                self.slots = [None; 3];
+                self.look_inside(position);
                 position += 2;
                 self.fence(op);
-                self.op(op)?;
+                self.op_once(op, position as usize / 2)?;
             }
             // A block's end has a time of its own.
             position += 2;
@@ -147,8 +153,59 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
+    /// Words that the operations take which write or read a virtual register.
+    pub fn words_with(&mut self, v: Vreg) -> Result<usize, CompileError> {
+        let (p, mut position) = (self.program, 0);
+        for (n, b) in p.blocks.iter().enumerate() {
+            self.at = n;
+            for op in &b.ops {
+                if op.writes().chain(op.reads()).any(|r| r == v) {
+                    self.span = op.span;
+                    self.look_inside(position);
+                    self.op_once(op, position as usize / 2 + 1)?;
+                }
+                position += 2;
+            }
+            position += 2;
+        }
+        Ok(self.blocks.iter().map(Vec::len).sum())
+    }
+
+    /// Looks which internal registers hold values around the operation at a time.
+    fn look_inside(&mut self, position: u32) {
+        let now = Ranges::one(position, position + 2);
+        self.busy = std::array::from_fn(|n| self.places.inside.iter().any(|(m, s)| *m as usize == n && s.overlaps(&now)));
+    }
+
+    /// Expands operation `n`, unless that was done before with the same places.
+    fn op_once(&mut self, op: &Mop, n: usize) -> Result<(), CompileError> {
+        (self.slots, self.asked, self.literals.asked) = ([None; 3], false, false);
+        // What is fetched is waited for later.
+        if self.known.is_none() || matches!(op.kind, Kind::Sample { .. } | Kind::Load { .. }) {
+            return self.op(op);
+        }
+        let places = known::places(op, self.places);
+        if let Some((words, literals)) = self.known.as_ref().and_then(|k| k.find(n, &places, self.busy, &self.literals.values)) {
+            self.blocks[self.at].extend_from_slice(words);
+            if let Some(literals) = literals {
+                self.literals.values = literals.to_vec();
+            }
+            return Ok(());
+        }
+        let (first, before) = (self.blocks[self.at].len(), self.literals.values.clone());
+        self.op(op)?;
+        let literals = self.literals.asked.then(|| (before, self.literals.values.clone()));
+        let asked = Asked { busy: self.asked.then_some(self.busy), literals };
+        let words = &self.blocks[self.at][first..];
+        if let Some(known) = &mut self.known {
+            known.note(n, places, asked, words.to_vec());
+        }
+        Ok(())
+    }
+
     /// The internal register that the `n`th operand may be brought into.
     fn scratch(&mut self, n: u16) -> Result<u16, CompileError> {
+        self.asked = true;
         if let Some(r) = self.slots[n as usize % 3] {
             return Ok(r);
         }

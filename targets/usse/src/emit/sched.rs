@@ -43,21 +43,25 @@ const REACH: usize = 24;
 
 /// Blocks that were scheduled before, and what became of them: most come again while ways of building a program are compared.
 #[derive(Debug, Default)]
-pub struct Known(FxHashMap<Vec<Word>, Result<Vec<Word>, CompileError>>);
+pub struct Known {
+    blocks: FxHashMap<Vec<Word>, Result<Vec<Word>, CompileError>>,
+    /// What words touch.
+    access: FxHashMap<Word, Access>,
+}
 
 impl Known {
     /// As [`schedule`], with dual issue.
     pub fn schedule(&mut self, words: &[Word]) -> Result<Vec<Word>, CompileError> {
-        if let Some(known) = self.0.get(words) {
+        if let Some(known) = self.blocks.get(words) {
             return known.clone();
         }
-        let new = schedule(words.to_vec(), true);
-        self.0.insert(words.to_vec(), new.clone());
+        let new = schedule_with(words.to_vec(), true, &mut |w| self.access.entry(w.clone()).or_insert_with(|| w.access()).clone());
+        self.blocks.insert(words.to_vec(), new.clone());
         new
     }
     /// How many words that gives.
     pub fn size(&mut self, words: &[Word]) -> Option<usize> {
-        match self.0.get(words) {
+        match self.blocks.get(words) {
             Some(known) => known.as_ref().ok().map(Vec::len),
             None => self.schedule(words).ok().map(|w| w.len()),
         }
@@ -66,7 +70,11 @@ impl Known {
 
 /// Repeats, pairs and flags of a block: the shorter of what comes out with and without dual issue.
 pub fn schedule(words: Vec<Word>, dual: bool) -> Result<Vec<Word>, CompileError> {
-    let (words, access) = reuse(words);
+    schedule_with(words, dual, &mut Word::access)
+}
+
+fn schedule_with(words: Vec<Word>, dual: bool, touched: &mut dyn FnMut(&Word) -> Access) -> Result<Vec<Word>, CompileError> {
+    let (words, access) = reuse(words, touched);
     let (words, access) = repeats(words, access);
     let paired = if dual { pairing::pair(&words, &access) } else { None };
     let plain = protect(words, &access)?;
@@ -125,12 +133,12 @@ fn earlier(first: usize, words: &mut [Option<Word>], access: &[Access]) -> Optio
 }
 
 /// Drops copies into internal registers of what still stands there. What the words that remain touch comes with them.
-fn reuse(words: Vec<Word>) -> (Vec<Word>, Vec<Access>) {
+fn reuse(words: Vec<Word>, touched: &mut dyn FnMut(&Word) -> Access) -> (Vec<Word>, Vec<Access>) {
     let mut out = Vec::with_capacity(words.len());
     let mut access = Vec::with_capacity(words.len());
     let mut held: Vec<(Word, Access)> = Vec::new();
     for w in words {
-        let a = w.access();
+        let a = touched(&w);
         if a.fixed {
             held.clear();
         } else {
@@ -197,7 +205,7 @@ mod tests {
     #[test]
     fn copies_that_stand_there_are_not_made_again() {
         let (inside, from) = (Reg::i(0), Reg::r(4));
-        let left = |words: &[Word]| reuse(words.to_vec()).0.len();
+        let left = |words: &[Word]| reuse(words.to_vec(), &mut Word::access).0.len();
         assert_eq!(left(&[copy(inside, from), copy(Reg::r(8), Reg::r(6)), copy(inside, from)]), 2);
         // What is copied changed, or what it was copied to.
         assert_eq!(left(&[copy(inside, from), copy(from, Reg::r(6)), copy(inside, from)]), 3);

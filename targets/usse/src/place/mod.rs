@@ -70,6 +70,8 @@ const PA: u8 = 0;
 const R: u8 = 1;
 const O: u8 = 2;
 const I: u8 = 3;
+/// Internal registers.
+const INSIDE: u16 = 3;
 
 fn number(b: Bank) -> u8 {
     BANKS.iter().position(|x| *x == b).unwrap_or(0) as u8
@@ -84,7 +86,7 @@ pub struct Facts {
     hints: Hints,
     fetched: BTreeSet<Vreg>,
     addresses: BTreeSet<Vreg>,
-    crossings: BTreeMap<Vreg, BTreeSet<Crossing>>,
+    kept_apart: Vec<KeptApart>,
     /// Vectors that could live in an internal register, and whether they are copies.
     inside: Vec<(Vreg, bool)>,
 }
@@ -103,7 +105,7 @@ impl Facts {
         let lives = (0..p.vregs.len() as u32).map(|v| times(Vreg(v))).collect();
         let inside = live::candidates(p, &registers, &live);
         let (fetched, addresses) = (live::fetched(p), live::addresses(p));
-        Facts { registers, ranges, lives, hints: hints(p), fetched, addresses, crossings: crossings(p), inside }
+        Facts { registers, ranges, lives, hints: hints(p), fetched, addresses, kept_apart: kept_apart(p), inside }
     }
 }
 
@@ -114,6 +116,16 @@ pub struct Known([OnceCell<Facts>; 2]);
 impl Known {
     fn facts(&self, p: &MProgram, apart: bool) -> &Facts {
         self.0[usize::from(apart)].get_or_init(|| Facts::of(p, apart))
+    }
+    /// A placement with one vector in an internal register that is free, and all else where it was.
+    pub fn moved_inside(&self, p: &MProgram, places: &Placement, v: Vreg) -> Option<Placement> {
+        let life = &self.facts(p, false).lives[v.0 as usize];
+        let taken = |n: u16| places.inside.iter().any(|(m, s)| *m == n && s.overlaps(life));
+        let n = (0..INSIDE).find(|n| !taken(*n))?;
+        let mut out = places.clone();
+        out.at[v.0 as usize] = Some(Reg::i(n));
+        out.inside.push((n, life.clone()));
+        Some(out)
     }
     /// Vectors that could live in an internal register.
     pub fn candidates(&self, p: &MProgram, places: &Placement) -> Vec<Vreg> {
@@ -136,7 +148,7 @@ fn place_aligned(p: &MProgram, s: Setting, pairs: bool, facts: &Facts) -> Result
     let order = order(p, s, lives);
     let mut out = Placement { at: vec![None; p.vregs.len()], ..Placement::default() };
     let bank = |name, registers, lanes| lanes::Bank { name, registers, lanes };
-    let banks = vec![bank("pa", s.pa.into(), 1), bank("r", s.r.into(), 1), bank("o", s.o.into(), 1), bank("i", 3, 4)];
+    let banks = vec![bank("pa", s.pa.into(), 1), bank("r", s.r.into(), 1), bank("o", s.o.into(), 1), bank("i", INSIDE.into(), 4)];
     // Given places may lie beyond what is free to use.
     let banks = settled(banks, p, s);
     let problem = Problem {
@@ -181,7 +193,7 @@ fn order(p: &MProgram, s: Setting, lives: &[Ranges]) -> Vec<Vreg> {
 
 /// What `regalloc` places.
 fn units(p: &MProgram, s: Setting, facts: &Facts, order: &[Vreg], pairs: bool) -> Vec<Unit> {
-    let Facts { registers, hints, fetched, addresses, crossings, .. } = facts;
+    let Facts { registers, hints, fetched, addresses, kept_apart, .. } = facts;
     let mut unit_of = vec![None; p.vregs.len()];
     order.iter().enumerate().for_each(|(n, v)| unit_of[v.0 as usize] = Some(n));
     // Inputs that are dead first, then temporaries, then outputs that are not written yet.
@@ -196,7 +208,7 @@ fn units(p: &MProgram, s: Setting, facts: &Facts, order: &[Vreg], pairs: bool) -
             true => Member { value, register: 0, lane: Lane::At(k) },
             false => Member { value, register: k.into(), lane: Lane::At(0) },
         };
-        let near = hints.get(v).into_iter().flatten().filter_map(|(o, off)| Some((unit_of[o.0 as usize]?, *off)));
+        let near = hints[v.0 as usize].iter().filter_map(|(o, off)| Some((unit_of[o.0 as usize]?, *off)));
         Unit {
             members: (0..).zip(registers.values(*v)).map(member).collect(),
             fixed: s.fixed.get(v).map(|r| (number(r.bank), r.n.into())),
@@ -209,7 +221,7 @@ fn units(p: &MProgram, s: Setting, facts: &Facts, order: &[Vreg], pairs: bool) -
         }
     };
     let mut all: Vec<Unit> = order.iter().map(unit).collect();
-    keep_apart(p, crossings, &mut all, &unit_of);
+    keep_apart(kept_apart, &mut all, &unit_of);
     all
 }
 
@@ -278,17 +290,34 @@ fn crossings(p: &MProgram) -> BTreeMap<Vreg, BTreeSet<Crossing>> {
     out
 }
 
-/// Tells of each result and source the one that is placed later how it must not lie to the other.
-fn keep_apart(p: &MProgram, crossings: &BTreeMap<Vreg, BTreeSet<Crossing>>, units: &mut [Unit], unit_of: &[Option<usize>]) {
-    for (result, of) in crossings {
-        let of: Vec<Crossing> = of.iter().copied().collect();
+/// A result that must not lie to a source at some distances, in registers behind it, or share one of four lanes with it.
+struct KeptApart {
+    result: Vreg,
+    source: Vreg,
+    distances: Vec<i32>,
+    register: bool,
+}
+
+fn kept_apart(p: &MProgram) -> Vec<KeptApart> {
+    let mut out = Vec::new();
+    for (result, of) in crossings(p) {
+        let of: Vec<Crossing> = of.into_iter().collect();
         for of in of.chunk_by(|a, b| a.source == b.source) {
-            let (Some(r), Some(s)) = (unit_of[result.0 as usize], unit_of[of[0].source.0 as usize]) else { continue };
-            let (distances, register) = distances(p, *result, of);
-            match r > s {
-                true => units[r].apart.push(Apart { unit: s, distances, register }),
-                false => units[s].apart.push(Apart { unit: r, distances: distances.into_iter().map(|d| -d).collect(), register }),
-            }
+            let (distances, register) = distances(p, result, of);
+            out.push(KeptApart { result, source: of[0].source, distances, register });
+        }
+    }
+    out
+}
+
+/// Tells of each result and source the one that is placed later how it must not lie to the other.
+fn keep_apart(all: &[KeptApart], units: &mut [Unit], unit_of: &[Option<usize>]) {
+    for k in all {
+        let (Some(r), Some(s)) = (unit_of[k.result.0 as usize], unit_of[k.source.0 as usize]) else { continue };
+        let register = k.register;
+        match r > s {
+            true => units[r].apart.push(Apart { unit: s, distances: k.distances.clone(), register }),
+            false => units[s].apart.push(Apart { unit: r, distances: k.distances.iter().map(|d| -d).collect(), register }),
         }
     }
 }
@@ -315,15 +344,15 @@ fn distances(p: &MProgram, result: Vreg, crossings: &[Crossing]) -> (Vec<i32>, b
 
 /// For each register the places that would save words: (other register, distance). Copies that vanish come first, then
 /// operands of one word that lie beside each other.
-fn hints(p: &MProgram) -> BTreeMap<Vreg, Vec<(Vreg, i32)>> {
-    let mut out = BTreeMap::new();
+fn hints(p: &MProgram) -> Hints {
+    let mut out = vec![Vec::new(); p.vregs.len()];
     p.blocks.iter().flat_map(|b| &b.ops).for_each(|op| copy_hints(p, op, &mut out));
     p.blocks.iter().flat_map(|b| &b.ops).for_each(|op| operand_hints(p, op, &mut out));
     out
 }
 
 /// By register: others, and how far behind them it would like to be.
-type Hints = BTreeMap<Vreg, Vec<(Vreg, i32)>>;
+type Hints = Vec<Vec<(Vreg, i32)>>;
 
 fn copy_hints(p: &MProgram, op: &Mop, out: &mut Hints) {
     let dsts: Vec<Vreg> = match &op.kind {
@@ -340,8 +369,8 @@ fn copy_hints(p: &MProgram, op: &Mop, out: &mut Hints) {
             let (Base::V(v, j), true) = (l.base, l.is_plain()) else { continue };
             if (p.data(*dst).ty == Scalar::F16) == (p.data(v).ty == Scalar::F16) {
                 let off = half(*dst, k as i32) - half(v, j.into());
-                out.entry(v).or_default().push((*dst, off));
-                out.entry(*dst).or_default().push((v, -off));
+                out[v.0 as usize].push((*dst, off));
+                out[dst.0 as usize].push((v, -off));
             }
         }
     }
@@ -357,8 +386,8 @@ fn operand_hints(p: &MProgram, op: &Mop, out: &mut Hints) {
         let mut lanes = lanes.filter(|(v, _)| p.data(*v).ty != Scalar::F16);
         let Some((first, at)) = lanes.next() else { continue };
         for (v, k) in lanes.filter(|(v, _)| *v != first) {
-            out.entry(v).or_default().push((first, k - at));
-            out.entry(first).or_default().push((v, at - k));
+            out[v.0 as usize].push((first, k - at));
+            out[first.0 as usize].push((v, at - k));
         }
     }
 }
