@@ -40,10 +40,13 @@ pub fn rewrite(func: &mut Function, mut visit: impl FnMut(&mut Builder, Inst) ->
 
 /// As [`rewrite`], but visits instructions of these operations only; nothing happens where there are none.
 pub fn rewrite_of(func: &mut Function, ops: &[Opcode], mut visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
-    if !func.ordered().any(|(_, i)| ops.contains(&func.insts[i].op)) {
+    // Operations as bits of a set: this is asked of every instruction.
+    let set = ops.iter().fold(0u128, |set, op| set | 1 << *op as u32);
+    let asked = |f: &Function, i: Inst| set >> f.insts[i].op as u32 & 1 == 1;
+    if !func.ordered().any(|(_, i)| asked(func, i)) {
         return false;
     }
-    rewrite(func, |b, i| if ops.contains(&b.func.insts[i].op) { visit(b, i) } else { Action::Keep })
+    rewrite(func, |b, i| if asked(b.func, i) { visit(b, i) } else { Action::Keep })
 }
 
 fn rewrite_block(func: &mut Function, block: Block, visit: &mut impl FnMut(&mut Builder, Inst) -> Action) -> bool {

@@ -174,24 +174,42 @@ impl Match<'_> {
                     }
                     self.precise |= d.precise;
                     let a = &d.args;
+                    let mut first = [a.first(), a.get(1)];
                     if op.is_commutative() && a[0] != a[1] {
-                        todo.extend(args[2..].iter().zip(a[2..].iter().copied()));
-                        let mut other = todo.clone();
-                        other.extend([(&args[1], a[0]), (&args[0], a[1])]);
-                        let (names, relation, precise) = (self.names.clone(), self.relation.clone(), self.precise);
-                        todo.extend([(&args[1], a[1]), (&args[0], a[0])]);
-                        if self.solve(todo, false) {
-                            return true;
+                        let fits = |x: Value, y: Value| self.may_be(&args[0], x) && self.may_be(&args[1], y);
+                        match (fits(a[0], a[1]), fits(a[1], a[0])) {
+                            (false, false) => return false,
+                            (true, false) => {}
+                            (false, true) => first.swap(0, 1),
+                            (true, true) => {
+                                args[2..].iter().zip(&a[2..]).for_each(|(term, v)| todo.push((term, *v)));
+                                let mut other = todo.clone();
+                                other.extend([(&args[1], a[0]), (&args[0], a[1])]);
+                                let (names, relation, precise) = (self.names.clone(), self.relation.clone(), self.precise);
+                                todo.extend([(&args[1], a[1]), (&args[0], a[0])]);
+                                if self.solve(todo, false) {
+                                    return true;
+                                }
+                                (self.names, self.relation, self.precise) = (names, relation, precise);
+                                return self.solve(other, false);
+                            }
                         }
-                        (self.names, self.relation, self.precise) = (names, relation, precise);
-                        return self.solve(other, false);
                     }
-                    todo.extend(args.iter().zip(a.iter().copied()).rev());
+                    let operands = first.into_iter().flatten().chain(a.iter().skip(2));
+                    let from = todo.len();
+                    args.iter().zip(operands).for_each(|(term, v)| todo.push((term, *v)));
+                    todo[from..].reverse();
                 }
             }
             root = false;
         }
         true
+    }
+
+    /// Whether a value is made by an operation that a term begins with: most orders of operands are ruled out by that.
+    fn may_be(&self, term: &Term, v: Value) -> bool {
+        let needs = makers(term);
+        needs == ANYTHING || needs & maker(self.func.def_inst(v).map(|i| self.func.insts[i].op)) != 0
     }
 
     fn bind(&mut self, name: &'static str, v: Value) -> bool {
