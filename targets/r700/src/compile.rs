@@ -2,7 +2,7 @@
 
 use crate::abi::{Abi, Platform, Role};
 use crate::emit::{Emitted, emit};
-use crate::legal::{Choice, STANDARD, as_it_matters, form, legalise, preparation, prepare};
+use crate::legal::{Choice, STANDARD, as_it_matters, begin, beginning, form, legalise, preparation, prepare, unroll};
 use crate::place::fit::{Retry, fit};
 use crate::place::sched::{FETCH_COST, GROUP_COST};
 use crate::place::{Placement, coalesce, constants, spill, waves};
@@ -37,11 +37,21 @@ pub struct Compiled<'o> {
     pub parts: Vec<crate::container::Part>,
 }
 
-/// One way of compiling, and what it costs.
+/// One way of compiling.
 struct Candidate {
-    cost: u64,
     module: Module,
+    abi: Abi,
+    selected: Selected,
     code: Generated,
+}
+
+/// Code that waits for its schedule.
+struct Selected {
+    mir: Mir,
+    /// The same with copies of constants.
+    copied: Option<Mir>,
+    /// Registers that something else fills.
+    reserved: u8,
 }
 
 /// A way of legalising: what it gives, and the texts on the way.
@@ -122,8 +132,8 @@ fn candidate(base: &Module, options: &Options, effort: u64, trace: &mut Trace<'_
     let mut module = base.clone();
     let tree = crate::legal::structure(&mut module, options, trace)?;
     let abi = interface(&module, Role::Usual, options)?;
-    let code = generate(&module, &tree, &abi, effort, options)?;
-    Ok(Candidate { cost: cost(&code.emitted), module, code })
+    let (selected, code) = generate(&module, &tree, &abi, effort, options)?;
+    Ok(Candidate { module, abi, selected, code })
 }
 
 /// The ways of legalising that are worth trying: each beside the standard one makes a difference only where the program has
@@ -201,14 +211,14 @@ pub fn compile<'o>(module: &Module, options: &'o Options) -> Result<Compiled<'o>
         return Err(first_error.unwrap_or_else(|| CompileError::Internal("no candidate".to_string())));
     };
     let (smallest, most, waits) = (bytes(least), executed(least), least.counts.work.fetches);
-    let weighed = |c: &Candidate| {
-        let e = &c.code.emitted;
+    let weighed = |code: &Generated| {
+        let e = &code.emitted;
         let unrolled = options.opt != OptLevel::Os && e.counts.work.fetches < waits && 3 * executed(e) < 2 * most;
         let cap = smallest + if unrolled { smallest.clamp(16, MOST_UNROLLED) } else { (smallest / 10).max(16) };
-        c.cost + 4 * bytes(e).saturating_sub(cap)
+        cost(e) + 4 * bytes(e).saturating_sub(cap)
     };
-    let better = |new: &Way<'_>, old: &Way<'_>| weighed(&new.candidate) < weighed(&old.candidate);
-    all.sort_by_key(|w| weighed(&w.candidate));
+    let better = |new: &Way<'_>, old: &Way<'_>| weighed(&new.candidate.code) < weighed(&old.candidate.code);
+    all.sort_by_key(|w| weighed(&w.candidate.code));
     // Single dot products are tried the other way from the best way that has some.
     let start = all.iter().position(|w| crate::legal::dots(&w.base) > 0).unwrap_or(0);
     let cheapest = (start > 0).then(|| all.remove(0));
@@ -222,20 +232,75 @@ pub fn compile<'o>(module: &Module, options: &'o Options) -> Result<Compiled<'o>
     }
     let Way { mut candidate, base, trace, .. } = found;
     if search {
-        let thorough = self::candidate(&base, options, THOROUGH, &mut Trace::off())?;
-        if weighed(&thorough) <= weighed(&candidate) {
-            candidate = thorough;
+        if let Ok(code) = scheduled(&candidate.selected, &candidate.module, &candidate.abi, THOROUGH, options)
+            && weighed(&code) <= weighed(&candidate.code)
+        {
+            candidate.code = code;
         }
     }
     wrap_up(candidate, &base, trace, options)
 }
 
+/// Modules halfway and the texts so far, by what led there.
+type Halfway<'o, K, M = Module> = Vec<(K, M, Trace<'o>)>;
+
+/// The place of a module halfway; it is made where it is not known yet, with the texts of what it comes from.
+fn known<'o, K: PartialEq, M>(all: &mut Halfway<'o, K, M>, key: K, from: Trace<'o>, make: impl FnOnce(&mut Trace<'o>) -> M) -> usize {
+    all.iter().position(|(k, ..)| *k == key).unwrap_or_else(|| {
+        let mut trace = from;
+        let m = make(&mut trace);
+        all.push((key, m, trace));
+        all.len() - 1
+    })
+}
+
+/// What ways of legalising share.
+#[derive(Default)]
+struct Shared<'o> {
+    /// Optimised up to where loops are unrolled.
+    begun: Halfway<'o, Choice>,
+    /// Those with loops unrolled; none where there was nothing to unroll.
+    unrolled: Halfway<'o, Choice, Option<Module>>,
+    /// Optimised.
+    prepared: Halfway<'o, Choice>,
+    /// Those in which larger operations are formed, by the place among the prepared ones and the least dot product.
+    formed: Halfway<'o, (usize, u32)>,
+}
+
+impl<'o> Shared<'o> {
+    fn prepared(&mut self, module: &Module, options: &'o Options, choice: Choice) -> usize {
+        // What is shown is what was kept.
+        let (first, mut key) = (beginning(module, choice), preparation(module, choice));
+        let begun = known(&mut self.begun, first, Trace::new(options), |t| begin(module, options, first, t));
+        let (mut from, mut trace) = (&self.begun[begun].1, &self.begun[begun].2);
+        if key.unroll > 0 {
+            let with = Choice { unroll: key.unroll, ..first };
+            let n = known(&mut self.unrolled, with, trace.clone(), |t| unroll(from, options, with, t));
+            match &self.unrolled[n] {
+                (_, Some(m), t) => (from, trace) = (m, t),
+                _ => key.unroll = 0,
+            }
+        }
+        known(&mut self.prepared, key, trace.clone(), |t| prepare(from, options, key, t))
+    }
+
+    fn formed(&mut self, options: &'o Options, prepared: usize, choice: Choice) -> usize {
+        // Where no sum has as many products as the standard asks for, asking for more of them, or for no dot products, is the same.
+        let none = |f: &((usize, u32), Module, Trace<'_>)| f.0 == (prepared, STANDARD.dot) && crate::legal::dots(&f.1) == 0;
+        if (choice.dot == 0 || choice.dot > STANDARD.dot)
+            && let Some(same) = self.formed.iter().position(none)
+        {
+            return same;
+        }
+        let (_, from, trace) = &self.prepared[prepared];
+        known(&mut self.formed, (prepared, choice.dot), trace.clone(), |t| form(from.clone(), options, choice, t))
+    }
+}
+
 /// The legalised modules that are worth compiling, each once: ways that come to the same in the middle are not followed further.
 fn bases<'o>(module: &Module, options: &'o Options, search: bool) -> Vec<Base<'o>> {
     let mut out: Vec<Base<'o>> = Vec::new();
-    // What ways of legalising share: modules as they are prepared, by choice, and those in which larger operations are formed.
-    let mut prepared: Vec<(Choice, Module, Trace<'o>)> = Vec::new();
-    let mut formed: Vec<(usize, u32, Module, Trace<'o>)> = Vec::new();
+    let mut shared = Shared::default();
     // What was legalised: what mattered of the choice, and the module by its place among those.
     let mut begun: Vec<(Choice, usize)> = Vec::new();
     let mut work = 0;
@@ -244,28 +309,15 @@ fn bases<'o>(module: &Module, options: &'o Options, search: bool) -> Vec<Base<'o
             break;
         }
         // Without branches there is nothing that more of them would become.
-        if choice.select > STANDARD.select && prepared.first().is_some_and(|p| p.1.functions.values().all(|f| f.layout.len() < 2)) {
+        if choice.select > STANDARD.select && shared.prepared.first().is_some_and(|p| p.1.functions.values().all(|f| f.layout.len() < 2)) {
             continue;
         }
-        // What is shown is what was kept.
-        let key = preparation(module, choice);
-        let known = prepared.iter().position(|(k, ..)| *k == key).unwrap_or_else(|| {
-            let mut trace = Trace::new(options);
-            let m = prepare(module, options, key, &mut trace);
-            prepared.push((key, m, trace));
-            prepared.len() - 1
-        });
-        let known = formed.iter().position(|f| (f.0, f.1) == (known, choice.dot)).unwrap_or_else(|| {
-            let (_, halfway, trace) = &prepared[known];
-            let mut trace = trace.clone();
-            let m = form(halfway.clone(), options, choice, &mut trace);
-            formed.push((known, choice.dot, m, trace));
-            formed.len() - 1
-        });
-        let (_, _, halfway, trace) = &formed[known];
+        let known = shared.prepared(module, options, choice);
+        let known = shared.formed(options, known, choice);
+        let (_, halfway, trace) = &shared.formed[known];
         work += halfway.main().inst_count();
         let matters = as_it_matters(halfway, choice);
-        if begun.iter().any(|(c, k)| *c == matters && (*k == known || same(&formed[*k].2, halfway))) {
+        if begun.iter().any(|(c, k)| *c == matters && (*k == known || same(&shared.formed[*k].1, halfway))) {
             continue;
         }
         begun.push((matters, known));
@@ -279,14 +331,13 @@ fn bases<'o>(module: &Module, options: &'o Options, search: bool) -> Vec<Base<'o
 
 /// What is handed on, with the programs beside it.
 fn wrap_up<'o>(candidate: Candidate, base: &Module, mut trace: Trace<'o>, options: &Options) -> Result<Compiled<'o>, CompileError> {
-    let Candidate { module: legal, code, .. } = candidate;
+    let Candidate { module: legal, abi, code, .. } = candidate;
     trace.module(Phase::Legal, &legal);
     trace.text(Phase::Select, || code.mir.clone());
     trace.text(Phase::Place, || code.places.clone());
     if let Some(placed) = &code.placed {
         placed.check()?;
     }
-    let abi = interface(&legal, Role::Usual, options)?;
     let parts = crate::container::stages::parts(base, &abi, options)?;
     let Generated { emitted, gprs, mir, places, .. } = code;
     Ok(Compiled { parts, legal, abi, emitted, gprs, trace, mir, places })
@@ -325,7 +376,7 @@ pub fn in_role(base: &Module, options: &Options, role: Role) -> Result<(Emitted,
     let mut module = base.clone();
     let tree = crate::legal::structure(&mut module, options, &mut Trace::off())?;
     let abi = interface(&module, role, options)?;
-    let code = generate(&module, &tree, &abi, 1, options)?;
+    let (_, code) = generate(&module, &tree, &abi, 1, options)?;
     if let Some(placed) = &code.placed {
         placed.check()?;
     }
@@ -348,16 +399,20 @@ pub fn straight(mir: Mir, stage: Stage) -> Result<(Emitted, u16), CompileError> 
     let error = |r: Retry| match r {
         Retry::Yes(e) | Retry::No(e) => e,
     };
-    let (mir, scheduled, place) = fit(mir, QUICK, 1).map_err(error)?;
+    let (mir, scheduled, place) = fit(&mir, QUICK, 1).map_err(error)?;
     let emitted = emit(&mir, &scheduled, &place, stage, false).map_err(too_large)?;
     Ok((emitted, place.count.max(1)))
 }
 
 /// The code of a structured module: with all copies coalesced, or with fewer where registers or channels do not suffice.
-fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, options: &Options) -> Result<Generated, CompileError> {
+fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, options: &Options) -> Result<(Selected, Generated), CompileError> {
     let mut last = CompileError::Internal("no schedule".to_string());
     for boldness in [2, 1, 0] {
-        match attempt(legal, tree, abi, effort, boldness, options) {
+        let attempt = select(legal, tree, abi, boldness).and_then(|s| {
+            let code = scheduled(&s, legal, abi, effort, options)?;
+            Ok((s, code))
+        });
+        match attempt {
             Ok(code) => return Ok(code),
             Err(Retry::No(e)) => return Err(e),
             Err(Retry::Yes(e)) => last = e,
@@ -366,8 +421,8 @@ fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, options: &
     Err(last)
 }
 
-/// One attempt; `boldness` 0 coalesces nothing, 1 not where registers of several values would become one.
-fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u8, options: &Options) -> Result<Generated, Retry> {
+/// Selects code; `boldness` 0 coalesces nothing, 1 not where registers of several values would become one.
+fn select(legal: &Module, tree: &Structure, abi: &Abi, boldness: u8) -> Result<Selected, Retry> {
     let mut mir = lower(legal, legal.main(), tree, abi).map_err(Retry::No)?;
     ask_directly(&mut mir);
     join_masks(&mut mir);
@@ -394,19 +449,25 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
         Stage::Geometry => 2,
         _ => 0,
     };
+    Ok(Selected { copied: constants::copied(&mir), mir, reserved })
+}
+
+/// Schedules selected code.
+fn scheduled(selected: &Selected, legal: &Module, abi: &Abi, effort: u64, options: &Options) -> Result<Generated, Retry> {
+    let Selected { mir, copied, reserved } = selected;
+    let place = |m: &Mir, effort: u64| placed(m, legal, abi, effort, *reserved);
     // Copies are better more often than not; where it matters, a few tries tell.
-    let done = match constants::copied(&mir) {
+    let (mir, place, emitted) = match copied {
         Some(copied) => {
-            let quick = |m: &Mir| placed(m.clone(), legal, abi, QUICK, reserved).map_or(u64::MAX, |done| cost(&done.2));
-            if effort < THOROUGH || quick(&copied) <= quick(&mir) {
-                placed(copied, legal, abi, effort, reserved).or_else(|_| placed(mir, legal, abi, effort, reserved))?
+            let quick = |m: &Mir| place(m, QUICK).map_or(u64::MAX, |done| cost(&done.2));
+            if effort < THOROUGH || quick(copied) <= quick(mir) {
+                place(copied, effort).or_else(|_| place(mir, effort))?
             } else {
-                placed(mir, legal, abi, effort, reserved)?
+                place(mir, effort)?
             }
         }
-        None => placed(mir, legal, abi, effort, reserved)?,
+        None => place(mir, effort)?,
     };
-    let (mir, place, emitted) = done;
     let (text, places) =
         if options.writes(&[Phase::Select, Phase::Place]) { (describe(&mir), place.describe(&mir)) } else { Default::default() };
     // The fetch shader or the rasteriser fills a register for each declared input, read or not.
@@ -415,7 +476,7 @@ fn attempt(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, boldness: u
 }
 
 /// Schedules, allocates and emits.
-fn placed(mir: Mir, legal: &Module, abi: &Abi, effort: u64, reserved: u8) -> Result<(Mir, Placement, Emitted), Retry> {
+fn placed(mir: &Mir, legal: &Module, abi: &Abi, effort: u64, reserved: u8) -> Result<(Mir, Placement, Emitted), Retry> {
     let (mir, scheduled, place) = fit(mir, effort, reserved)?;
     if mir.scratch > 0 && abi.platform == Platform::WiiU {
         let message = "the program needs scratch memory, which no call of GX2 provides: fewer live values or shorter local arrays";

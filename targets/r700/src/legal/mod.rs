@@ -146,8 +146,18 @@ fn sum_of(b: &mut Builder<'_>, d: &InstData, most: u8) -> Option<Value> {
 /// What of a choice matters before [`legalise`]: choices that agree in this share [`prepare`].
 pub fn preparation(module: &Module, choice: Choice) -> Choice {
     let pair = |f: &Function, i: &InstData| i.op == Opcode::Dot && f.ty(i.args[0]).lanes == 2;
-    let pairs = choice.dot == 2 && module.functions.values().any(|f| f.ordered().any(|(_, i)| pair(f, &f.insts[i])));
+    let pairs = choice.dot == 2 && has(module, pair);
     Choice { dot: if pairs { 2 } else { 0 }, unroll: choice.unroll, select: choice.select, local: choice.local, ..STANDARD }
+}
+
+/// What of it matters before loops are unrolled: choices that agree in this share [`begin`].
+pub fn beginning(module: &Module, choice: Choice) -> Choice {
+    let switches = has(module, |_, d| d.op == Opcode::Switch);
+    Choice { unroll: STANDARD.unroll, select: if switches { choice.select } else { STANDARD.select }, ..preparation(module, choice) }
+}
+
+fn has(module: &Module, is: impl Fn(&Function, &InstData) -> bool) -> bool {
+    module.functions.values().any(|f| f.ordered().any(|(_, i)| is(f, &f.insts[i])))
 }
 
 /// Operations that the machine lacks, but for its own.
@@ -159,8 +169,8 @@ fn expand(m: &mut Module, options: &Options, choice: Choice) -> bool {
     })
 }
 
-/// Optimises; what depends on how dot products are formed comes later, in [`legalise`]. Texts asked for go to `trace`.
-pub fn prepare(module: &Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Module {
+/// Optimises up to where loops are unrolled. Texts asked for go to `trace`.
+pub fn begin(module: &Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Module {
     let mut m = module.clone();
     // Where an index comes from shows only when calls are gone.
     let pass = pass_options(options, choice);
@@ -172,7 +182,20 @@ pub fn prepare(module: &Module, options: &Options, choice: Choice, trace: &mut T
     // Sums of two products are cheaper one after the other, unless they are on the longest chain.
     each(&mut m, whole_quotients);
     expand(&mut m, options, choice);
-    passes::prepare(&mut m, &pass, &mut |name, m| trace.pass(name, m));
+    passes::before_unrolling(&mut m, &pass, &mut |name, m| trace.pass(name, m));
+    m
+}
+
+/// Unrolls loops in what [`begin`] gives; nothing where there are none.
+pub fn unroll(m: &Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Option<Module> {
+    let mut m = m.clone();
+    passes::unrolling(&mut m, &pass_options(options, choice), &mut |name, m| trace.pass(name, m)).then_some(m)
+}
+
+/// Optimises what [`unroll`] gives; what depends on how dot products are formed comes later, in [`legalise`].
+pub fn prepare(m: &Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Module {
+    let mut m = m.clone();
+    passes::after_unrolling(&mut m, &pass_options(options, choice), &mut |name, m| trace.pass(name, m));
     m
 }
 

@@ -53,9 +53,9 @@ struct Facts {
 impl Facts {
     fn new(f: &Function) -> Facts {
         use Opcode::*;
-        let mut depth: SecondaryMap<Value, u32> = SecondaryMap::new();
-        let mut block = SecondaryMap::new();
-        let mut weighed: SecondaryMap<Value, u32> = SecondaryMap::new();
+        let mut depth: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(f.values.len());
+        let mut block = SecondaryMap::with_capacity(f.insts.len());
+        let mut weighed: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(f.values.len());
         for b in Cfg::new(f).rpo() {
             // One operation of the T unit at a time.
             let mut busy: BTreeSet<u32> = BTreeSet::new();

@@ -21,7 +21,7 @@ pub enum Retry {
 }
 
 /// Schedules and allocates; where the registers do not suffice, more and more values go to scratch memory.
-pub fn fit(mir: Mir, effort: u64, reserved: u8) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
+pub fn fit(mir: &Mir, effort: u64, reserved: u8) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
     let mut most = SPILL_FROM;
     let mut code = mir.clone();
     loop {

@@ -736,6 +736,7 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
             }
         }
     }
+    let bursting = exported.iter().any(Option::is_some);
     let alu = facts.iter().filter(|f| f.alu).count();
     let chan: Vec<Option<u8>> = names.webs.iter().map(|w| mir.webs[w.0 as usize].chan).collect();
     let mut pending = vec![0u32; names.webs.len()];
@@ -802,7 +803,9 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
             slots,
             load: [0; 4],
         };
-        match run.run() {
+        let done = run.run();
+        let tries = run.tries;
+        match done {
             Ok(()) => {
                 let cost = run.cost();
                 if best.as_ref().is_none_or(|b| cost < b.0) {
@@ -816,8 +819,10 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
             Err(Stop::Stuck(s)) => stuck = Some(s),
             Err(Stop::Hopeless) => {}
         }
-        spent += run.tries.max(1) + alu as u64;
-        attempt += 1;
+        // Without exports to be strict about, the second attempt would be the first again.
+        let times = if attempt == 0 && !bursting { 2 } else { 1 };
+        spent += times * (tries.max(1) + alu as u64);
+        attempt += times as u32;
         if spent >= budget || alu <= 1 || attempt >= 400 || attempt - improved > PATIENCE {
             break;
         }

@@ -31,8 +31,8 @@ use retroshade_ir::{Block, Function, Imm, Inst, InstData, Module, Opcode, Scalar
 use retroshade_lower::CompileError;
 use retroshade_lower::pattern::{Fired, Matcher, Selects};
 use retroshade_lower::structure::Structure;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// One lane of a value, through everything that only renames lanes.
@@ -62,20 +62,20 @@ pub struct Lower<'a> {
     pub mir: Mir,
     /// The current piece of straight-line code.
     pub code: Vec<Op>,
-    values: HashMap<Lane, Opnd>,
-    uses: HashMap<Lane, SmallVec<[Inst; 4]>>,
+    values: FxHashMap<Lane, Opnd>,
+    uses: FxHashMap<Lane, SmallVec<[Inst; 4]>>,
     /// Local arrays in scratch memory: their first elements.
     memory: Vec<Option<u32>>,
     /// Inputs that are truth values: floats above 0 where they hold.
-    signs: HashMap<Lane, Opnd>,
-    inputs: HashMap<(u8, u8), Web>,
-    input_quads: HashMap<u8, Quad>,
+    signs: FxHashMap<Lane, Opnd>,
+    inputs: FxHashMap<(u8, u8), Web>,
+    input_quads: FxHashMap<u8, Quad>,
     outputs: Vec<((u8, u16, u8), Web)>,
     /// Outputs that one store at the top level gives their only value.
-    finals: HashMap<(u8, u16, u8), Opnd>,
-    stores: HashMap<(u8, u16, u8), u32>,
+    finals: FxHashMap<(u8, u16, u8), Opnd>,
+    stores: FxHashMap<(u8, u16, u8), u32>,
     depth: u32,
-    defs: HashMap<Web, usize>,
+    defs: FxHashMap<Web, usize>,
     /// Tuples made in the current piece of code: operands and where they were put.
     tuples: Vec<Tuple>,
     /// Operands that moves of the current piece of code freed of their modifiers, what wrote them there, and the results.
@@ -87,7 +87,7 @@ pub struct Lower<'a> {
     /// Geometry: the position in the output ring.
     ring: Option<Web>,
     /// Geometry: what outputs hold, as far as the straight line since the last branch tells.
-    held: HashMap<Web, Opnd>,
+    held: FxHashMap<Web, Opnd>,
     span: Span,
     error: Option<CompileError>,
     patterns: Rc<Matcher<'a, Lower<'a>>>,
@@ -119,23 +119,23 @@ pub fn lower(module: &Module, func: &Function, tree: &Structure, abi: &Abi) -> R
         abi,
         mir: Mir::default(),
         code: Vec::new(),
-        values: HashMap::new(),
-        uses: HashMap::new(),
+        values: FxHashMap::default(),
+        uses: FxHashMap::default(),
         memory: Vec::new(),
-        signs: HashMap::new(),
-        inputs: HashMap::new(),
-        input_quads: HashMap::new(),
+        signs: FxHashMap::default(),
+        inputs: FxHashMap::default(),
+        input_quads: FxHashMap::default(),
         outputs: Vec::new(),
-        finals: HashMap::new(),
-        stores: HashMap::new(),
+        finals: FxHashMap::default(),
+        stores: FxHashMap::default(),
         depth: 0,
-        defs: HashMap::new(),
+        defs: FxHashMap::default(),
         tuples: Vec::new(),
         moved: Vec::new(),
         latches: Vec::new(),
         pieces: Vec::new(),
         ring: None,
-        held: HashMap::new(),
+        held: FxHashMap::default(),
         span: Span::NONE,
         error: None,
         patterns: Rc::new(Matcher::new(Lower::PATTERNS)),
@@ -172,7 +172,7 @@ impl<'a> Lower<'a> {
     /// Finds which lanes are used and by whom, from what has effects.
     fn demand(&mut self, blocks: &[Block]) {
         let mut work: Vec<Lane> = Vec::new();
-        let mut branch_args: HashMap<Lane, Vec<(Inst, Value)>> = HashMap::new();
+        let mut branch_args: FxHashMap<Lane, Vec<(Inst, Value)>> = FxHashMap::default();
         for b in blocks {
             for i in &self.func.blocks[*b].insts {
                 let d = self.data(*i);
