@@ -86,14 +86,14 @@ impl Search<'_> {
             self.more_warps(plain, live, &mut best);
             // All that it can gain is a pair.
             if best.laid.code.alone > 1 {
-                self.consider(&best.vcode.clone(), Aim::Spread, &mut best);
+                self.place_again(Aim::Spread, &mut best);
             }
         }
         let live = flow::live_out(&mut best.vcode);
         self.hide_latency(&live, &mut best);
         let least = sched::pressure(&mut best.vcode, &live);
         if best.laid.spilled == 0 && least < best.laid.code.registers {
-            self.consider(&best.vcode.clone(), Aim::Most(least), &mut best);
+            self.place_again(Aim::Most(least), &mut best);
         }
         if self.goal == Goal::Instructions {
             let mut short = best.vcode.clone();
@@ -106,10 +106,20 @@ impl Search<'_> {
     fn price(&self, laid: &Laid) -> u64 {
         laid.price(self.file, self.goal)
     }
-    /// Keeps a layout that is cheaper. What does not fit is no reason to fail: there is a layout that does.
+    /// A layout that is cheaper than the best one. What does not fit is no reason to fail: there is a layout that does.
+    fn cheaper(&self, vcode: &VCode<MInst>, aim: Aim, best: &Found) -> Option<Laid> {
+        (self.lay_out)(vcode, aim).ok().flatten().filter(|new| self.price(new) < self.price(&best.laid))
+    }
+    /// Keeps an order whose layout is cheaper.
     fn consider(&self, vcode: &VCode<MInst>, aim: Aim, best: &mut Found) {
-        if let Some(laid) = (self.lay_out)(vcode, aim).ok().flatten().filter(|new| self.price(new) < self.price(&best.laid)) {
+        if let Some(laid) = self.cheaper(vcode, aim, best) {
             *best = Found { laid, vcode: vcode.clone() };
+        }
+    }
+    /// Keeps other registers for the best order, if they are cheaper.
+    fn place_again(&self, aim: Aim, best: &mut Found) {
+        if let Some(laid) = self.cheaper(&best.vcode, aim, best) {
+            best.laid = laid;
         }
     }
     /// The most registers with which there would be more warps; 0 if there cannot be more.
@@ -120,7 +130,7 @@ impl Search<'_> {
     fn more_warps(&self, plain: VCode<MInst>, mut live: flow::LiveOut, best: &mut Found) {
         let mut least = sched::pressure(&mut best.vcode, &live);
         if least <= self.enough(best) {
-            self.consider(&best.vcode.clone(), Aim::Few, best);
+            self.place_again(Aim::Few, best);
         }
         if self.enough(best) == 0 {
             return;

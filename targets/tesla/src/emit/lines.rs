@@ -218,8 +218,9 @@ fn flush_run(run: &mut Vec<&Enc>, join: &mut bool, exit: bool, out: &mut Assembl
         let alone = tried.is_empty() || exit && join;
         tried.into_iter().map(Some).chain(alone.then_some(None)).collect()
     };
-    let last = few((0..run.len()).rev().filter(|n| exit && run[*n].carries() && !has_successor[*n]).collect(), 6);
-    let first = few((0..run.len()).filter(|n| join && run[*n].carries() && all[*n].after.is_empty()).collect(), 4);
+    // Whether one carries anything is asked last: its long form is built for it.
+    let last = few((0..run.len()).rev().filter(|n| exit && !has_successor[*n] && run[*n].carries()).collect(), 6);
+    let first = few((0..run.len()).filter(|n| join && all[*n].after.is_empty() && run[*n].carries()).collect(), 4);
     type Plan = (usize, Option<usize>, Vec<usize>, Vec<bool>, Option<usize>);
     let ends = 8 * (usize::from(exit) + usize::from(join));
     let mut best: Option<Plan> = None;

@@ -97,7 +97,7 @@ pub(super) fn effect(i: &MInst) -> Effect {
 /// The program's pressure in `$r` registers, at most: values live at once in the order given.
 pub(crate) fn pressure(vc: &mut VCode<MInst>, live: &LiveOut) -> u32 {
     let mut is_live = vec![false; vc.classes.len()];
-    (0..vc.blocks.len()).map(|b| block_pressure(vc, b, &live[b], &mut is_live)).max().unwrap_or(0)
+    (0..vc.blocks.len()).map(|b| block_pressure(&mut vc.blocks[b].insts, &live[b], &mut is_live)).max().unwrap_or(0)
 }
 
 /// Whether a register takes one of the file's.
@@ -105,8 +105,21 @@ pub(super) fn counts(v: VReg) -> bool {
     v.class() != CC
 }
 
-/// `is_live` is scratch: all false before and after.
-fn block_pressure(vc: &mut VCode<MInst>, b: usize, out: &[VReg], is_live: &mut [bool]) -> u32 {
+/// Of a block's instructions in their order.
+fn block_pressure(insts: &mut [(MInst, Span)], out: &[VReg], is_live: &mut [bool]) -> u32 {
+    let backwards = insts.iter_mut().rev().map(|(i, _)| {
+        let f = fields(i);
+        (f.reads, f.writes, &*i)
+    });
+    pressure_of(backwards, out, is_live)
+}
+
+/// Of instructions from the last to the first, with what each reads and writes. `is_live` is scratch: all false before and after.
+fn pressure_of<'a, R: AsRef<[VReg]>, W: AsRef<[VReg]>>(
+    backwards: impl Iterator<Item = (R, W, &'a MInst)>,
+    out: &[VReg],
+    is_live: &mut [bool],
+) -> u32 {
     let mut seen: Vec<VReg> = Vec::new();
     let mut now = 0;
     let mut read = |v: VReg, is_live: &mut [bool], now: &mut u32| {
@@ -117,15 +130,14 @@ fn block_pressure(vc: &mut VCode<MInst>, b: usize, out: &[VReg], is_live: &mut [
     };
     out.iter().for_each(|v| read(*v, is_live, &mut now));
     let mut most = now;
-    for (i, _) in vc.blocks[b].insts.iter_mut().rev() {
-        let f = fields(i);
-        for w in &f.writes {
+    for (reads, writes, i) in backwards {
+        for w in writes.as_ref() {
             now -= u32::from(std::mem::take(&mut is_live[w.vreg()]));
         }
         // Arguments of textures that live on are copied into their block.
         let copies =
             if let Extra::Tex(t) = &i.extra { t.args.iter().filter(|r| r.vreg().is_some_and(|v| is_live[v.vreg()])).count() } else { 0 };
-        f.reads.iter().for_each(|v| read(*v, is_live, &mut now));
+        reads.as_ref().iter().for_each(|v| read(*v, is_live, &mut now));
         most = most.max(now + copies as u32);
     }
     seen.iter().for_each(|v| is_live[v.vreg()] = false);
@@ -211,25 +223,22 @@ fn late_order(nodes: &[Node]) -> Vec<usize> {
 pub(crate) fn tightly(vc: &mut VCode<MInst>, live: &LiveOut) {
     let registers = vc.classes.len();
     let mut is_live = vec![false; registers];
-    for b in 0..vc.blocks.len() {
-        if !(4..=LARGEST).contains(&vc.blocks[b].insts.len()) {
-            continue;
-        }
-        let mut least = block_pressure(vc, b, &live[b], &mut is_live);
-        let nodes = graph(&mut vc.blocks[b].insts, registers);
-        let plain = vc.blocks[b].insts.clone();
-        for order in tight_orders(&nodes, &live[b], registers) {
-            let mut other = plain.clone();
-            if !reorder(&mut other, &order) {
-                continue;
-            }
-            let before = std::mem::replace(&mut vc.blocks[b].insts, other);
-            let pressure = block_pressure(vc, b, &live[b], &mut is_live);
+    for (block, out) in vc.blocks.iter_mut().zip(live).filter(|(b, _)| (4..=LARGEST).contains(&b.insts.len())) {
+        let nodes = graph(&mut block.insts, registers);
+        let mut of = |order: &[usize]| {
+            let backwards = order.iter().rev().map(|k| (&nodes[*k].reads, &nodes[*k].writes, &block.insts[*k].0));
+            pressure_of(backwards, out, &mut is_live)
+        };
+        let plain: Vec<usize> = (0..nodes.len()).collect();
+        let (mut least, mut best) = (of(&plain), None);
+        for order in tight_orders(&nodes, out, registers).into_iter().filter(|order| order.len() == nodes.len()) {
+            let pressure = of(&order);
             if pressure < least {
-                least = pressure;
-            } else {
-                vc.blocks[b].insts = before;
+                (least, best) = (pressure, Some(order));
             }
+        }
+        if let Some(order) = best {
+            reorder(&mut block.insts, &order);
         }
     }
 }
@@ -324,7 +333,8 @@ fn reorder(insts: &mut Vec<(MInst, Span)>, order: &[usize]) -> bool {
     if order.len() != insts.len() || order.iter().enumerate().all(|(a, b)| a == *b) {
         return false;
     }
-    let mut old: Vec<Option<(MInst, Span)>> = std::mem::take(insts).into_iter().map(Some).collect();
+    let old = std::mem::replace(insts, Vec::with_capacity(order.len()));
+    let mut old: Vec<Option<(MInst, Span)>> = old.into_iter().map(Some).collect();
     insts.extend(order.iter().filter_map(|k| old[*k].take()));
     true
 }
