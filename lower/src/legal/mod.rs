@@ -12,6 +12,7 @@ pub mod intdiv;
 pub mod level;
 pub mod mul;
 pub mod pack;
+pub mod streams;
 pub mod trig;
 
 use retroshade_ir::passes::rewrite::{Action, rewrite_of};

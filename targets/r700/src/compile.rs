@@ -13,6 +13,7 @@ use retroshade_emit::{EncodeError, LayoutError};
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
 use retroshade_ir::{Function, InstData, Module, Opcode, Span, Stage, same};
 use retroshade_lower::driver::{Budget, Phase, Trace, climb};
+use retroshade_lower::legal::streams;
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, OptLevel, Options};
 
@@ -185,6 +186,9 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
 /// Compiles a module: tries it with and without dot products and unrolling, then single dot products the other way. The work
 /// is bounded in instructions, so large programs are tried fewer ways.
 pub fn compile<'o>(module: &Module, options: &'o Options) -> Result<Compiled<'o>, CompileError> {
+    if let Some(span) = streams::beyond_first(module) {
+        return Err(CompileError::unsupported("R0102", span, "R700 has one vertex stream"));
+    }
     let search = options.opt > OptLevel::O1;
     let mut bases = bases(module, options, search);
     if let [_] = bases[..]
@@ -231,12 +235,11 @@ pub fn compile<'o>(module: &Module, options: &'o Options) -> Result<Compiled<'o>
         found = w;
     }
     let Way { mut candidate, base, trace, .. } = found;
-    if search {
-        if let Ok(code) = scheduled(&candidate.selected, &candidate.module, &candidate.abi, THOROUGH, options)
-            && weighed(&code) <= weighed(&candidate.code)
-        {
-            candidate.code = code;
-        }
+    if search
+        && let Ok(code) = scheduled(&candidate.selected, &candidate.module, &candidate.abi, THOROUGH, options)
+        && weighed(&code) <= weighed(&candidate.code)
+    {
+        candidate.code = code;
     }
     wrap_up(candidate, &base, trace, options)
 }

@@ -23,7 +23,7 @@ use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{self, PassOptions, sequence};
 use retroshade_ir::types::F32;
 use retroshade_ir::*;
-use retroshade_lower::legal::apply;
+use retroshade_lower::legal::{apply, streams};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
 use retroshade_lower::{CompileError, OptLevel, Options, Phase, Trace};
 
@@ -214,6 +214,9 @@ fn refuse(m: &Module) -> Result<(), CompileError> {
         let emits = m.functions.values().flat_map(|f| f.ordered().map(move |(_, i)| (f, i)));
         let span = emits.filter(|(f, i)| f.insts[*i].op == Opcode::EmitVertex).map(|(f, i)| f.spans[i]).next();
         errors.push(Diagnostic::error("P0004", span.unwrap_or(Span::NONE), "geometry programs only make triangles"));
+    }
+    if let Some(span) = streams::beyond_first(m) {
+        errors.push(Diagnostic::error("P0004", span, "geometry programs emit to one vertex stream, 0"));
     }
     if errors.is_empty() { Ok(()) } else { Err(CompileError::Invalid(errors)) }
 }

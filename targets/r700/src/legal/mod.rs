@@ -324,7 +324,7 @@ fn idle_cuts(func: &mut Function) {
         let mut kept = Vec::new();
         while let Some(i) = insts.pop() {
             later |= func.insts[i].op == Opcode::EmitVertex;
-            let idle = func.insts[i].op == Opcode::EndPrimitive && !later && !matches!(func.insts[i].imm, Imm::Stream(s) if s != 0);
+            let idle = func.insts[i].op == Opcode::EndPrimitive && !later;
             kept.extend((!idle).then_some(i));
         }
         kept.reverse();

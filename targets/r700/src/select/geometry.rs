@@ -3,8 +3,7 @@
 use super::{Lower, fetch};
 use crate::isa::forms::{cf, exp_buf, op2, op3};
 use crate::select::mir::*;
-use retroshade_ir::{Imm, InstData, Stage, Value};
-use retroshade_lower::CompileError;
+use retroshade_ir::{InstData, Stage, Value};
 
 /// Where the ring offsets of a primitive's vertices arrive: register and channel.
 pub const VERTEX_OFFSETS: [(u8, u8); 6] = [(0, 0), (0, 1), (0, 3), (1, 0), (1, 1), (1, 2)];
@@ -46,10 +45,7 @@ impl Lower<'_> {
     }
 
     /// Writes the current outputs to the ring as a vertex, then tells the hardware.
-    pub(super) fn emit_vertex(&mut self, d: &InstData) {
-        if !self.first_stream(d) {
-            return;
-        }
+    pub(super) fn emit_vertex(&mut self, _: &InstData) {
         let slots = self.abi.ring_slots(self.module);
         for (n, (kind, base)) in slots.iter().enumerate() {
             let own: Vec<(u8, Web)> =
@@ -80,20 +76,9 @@ impl Lower<'_> {
     }
 
     /// Ends the strip.
-    pub(super) fn end_primitive(&mut self, d: &InstData) {
-        if !self.first_stream(d) {
-            return;
-        }
+    pub(super) fn end_primitive(&mut self, _: &InstData) {
         self.push(Op::other(Kind::Control(cf::CUT_VERTEX)));
         self.end_piece();
-    }
-
-    fn first_stream(&mut self, d: &InstData) -> bool {
-        let first = !matches!(d.imm, Imm::Stream(s) if s != 0);
-        if !first {
-            self.fail(CompileError::unsupported("R0102", self.span, "R700 has one vertex stream"));
-        }
-        first
     }
 
     /// An element of an input array by a computed index: a chain of selects over the registers.

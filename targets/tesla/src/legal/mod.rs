@@ -99,6 +99,9 @@ pub(crate) fn front(source: &Module, options: &Options, trace: &mut Trace) -> Re
         let m = "geometry programs of these machines read points, lines and triangles, no patches";
         return Err(CompileError::unsupported("T0024", Span::NONE, m));
     }
+    if let Some(span) = legal::streams::beyond_first(source) {
+        return Err(CompileError::unsupported("T0024", span, "geometry programs emit to one vertex stream, 0"));
+    }
     let chip = crate::isa::chip::of_options(options)?;
     if chip.flexgrip && source.stage != Stage::Compute {
         let m = format!("{} runs compute programs only, and this is a {} program", chip.name, source.stage.name());
