@@ -355,6 +355,13 @@ float4 main(float4 v : TEXCOORD0) : SV_Target {
         let r = run(&m, vec![words(&[1.0, 0.5, 0.0, 0.0])], matrices);
         assert_eq!(floats(&r[0]), [25.0 + 86.0, 144.0 + 100.0, 441.0 + 30.0, 1024.0 + 68.0], "{text}");
     }
+    // Constants too, which glslang would multiply itself.
+    let text = "static const float2x2 k = { 1, 2, 3, 4 };
+float4 main(float4 v : TEXCOORD0) : SV_Target { const row_major float2x2 m = float2x2(1, 2, 3, 5); return float4(k * m + v.x); }
+";
+    let m = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect("HLSL");
+    let r = run(&m, vec![words(&[1.0, 0.0, 0.0, 0.0])], Vec::new());
+    assert_eq!(floats(&r[0]), [2.0, 5.0, 10.0, 21.0]);
     // Matrices that are not square multiply with nothing but `mul`; a text with a `mul` of its own has that one.
     let text = "float4 main(float4 v : TEXCOORD0) : SV_Target {
     float2x3 a = float2x3(v.xyz, v.yzw);

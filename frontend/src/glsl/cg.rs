@@ -25,6 +25,12 @@ impl Old<'_> {
                 edits.push((toks[n - 1].at..t.end(), format!("{} {}", t.text, toks[n - 1].text)));
             }
         }
+        edits.extend(
+            toks.iter()
+                .enumerate()
+                .filter(|(n, t)| t.is("const") && declares_matrix(&toks[n + 1..]))
+                .map(|(_, t)| (t.at..t.end(), String::new())),
+        );
         let open = (1..toks.len()).find(|n| toks[*n].is("(") && toks[n - 1].is(self.entry));
         // A text with a semantic of today's means by the others what HLSL does: names.
         if self.cg || !toks.iter().any(|t| t.text.get(..3).is_some_and(|s| s.eq_ignore_ascii_case("SV_"))) {
@@ -96,6 +102,13 @@ impl Old<'_> {
         };
         self.cg.then(|| (first.at..first.at, format!("[[vk::location({location})]] ")))
     }
+}
+
+/// Whether what stands behind `const` declares a square matrix: glslang computes with constants itself, and takes their product by `*` for the one
+/// of linear algebra, which nobody sees any more behind it.
+fn declares_matrix(behind: &[Token<'_>]) -> bool {
+    let mut words = behind.iter().skip_while(|t| matches!(t.text, "static" | "row_major" | "column_major" | "precise" | "uniform"));
+    words.next().is_some_and(|t| matches!(t.text.as_bytes(), [_, .., a, b'x', b] if a == b && a.is_ascii_digit()))
 }
 
 /// The parameters of the entry point that its caller cannot give, in front of it.
