@@ -77,6 +77,21 @@ fn precision_and_layouts_that_cannot_be_had() {
 }
 
 #[test]
+fn blocks_of_one_binding() {
+    let text = "#version 450\nlayout(std140, binding = 3) uniform A { vec4 x; };\nlayout(std140, binding = 3) uniform B { uvec4 y; };\n\
+                layout(std140, binding = 4) uniform C { vec4 z; };\nlayout(location = 0) out vec4 c;\nvoid main() { c = x + vec4(y) + z; }\n";
+    let f = folder("shared", &[("s.frag", text)]);
+    let said = says(&f, &["-t", "tesla", "-o", "s.o", "s.frag"]);
+    assert_eq!(said.matches("warning").count(), 1, "{said}");
+    assert!(said.starts_with("s.frag:3:") && said.contains("W0004]: the uniform blocks `A` and `B` have one binding, 3"), "{said}");
+    // A container has one block to a buffer; the default buffer has all of them, one behind the other.
+    assert!(says(&f, &["-t", "usse", "-o", "s.gxp", "s.frag"]).contains("W0004"));
+    let o = shaderc(&f, &["-t", "usse", "--uniform-buffers", "-o", "b.gxp", "s.frag"]);
+    let text = String::from_utf8(o.stderr).unwrap();
+    assert!(o.status.code() == Some(1) && text.contains("U0100]: the blocks `A` and `B` are both uniform buffer 3"), "{text}");
+}
+
+#[test]
 fn initial_values() {
     let first = "#version 330\nuniform float x = 0.5;\nuniform bool on = true;\nstruct S { int n; vec2 p[2]; };\n\
                  uniform S s = S(3, vec2[](vec2(1.0, 2.0), vec2(4.0))), t;\nuniform mat2 m = mat2(1.0, 2.0, 3.0, 4.0);\nout vec4 c;\n\

@@ -2,7 +2,7 @@
 //! that have no effect.
 
 use retroshade_ir::module::{Binding, UniformDecl};
-use retroshade_ir::surface::Block;
+use retroshade_ir::surface::{Block, BlockKind};
 use retroshade_ir::{Builtin, Diagnostic, Function, Imm, MemRef, Module, Numerics, Opcode, Scalar, Span, Stage, Value};
 use retroshade_lower::reflect::{Used, io_name};
 use retroshade_lower::{ColorFormat, MatrixLayout, Options, TargetIsa};
@@ -28,6 +28,7 @@ pub fn of_source(module: &Module) -> Vec<Diagnostic> {
         uninitialised(module, f, &mut out);
     }
     unused(module, &mut out);
+    shared_memory(module, &mut out);
     initial_values(module, &mut out);
     out
 }
@@ -142,6 +143,22 @@ fn unused(module: &Module, out: &mut Vec<Diagnostic>) {
     }
     for (_, d) in module.storage.iter().filter(|(s, _)| !used.vars.contains(&MemRef::Storage(*s))) {
         warn("storage buffer", &d.name, d.span);
+    }
+}
+
+/// Uniform blocks with one binding. Sources mean other memory by that about as often as they mean the same.
+fn shared_memory(module: &Module, out: &mut Vec<Diagnostic>) {
+    let uniform: Vec<&Block> = module.surface.blocks.iter().filter(|b| b.kind == BlockKind::Uniform && !b.name.is_empty()).collect();
+    for (n, b) in uniform.iter().enumerate() {
+        let place = (b.group, b.binding);
+        let Some(first) = uniform[..n].iter().find(|o| (o.group, o.binding) == place) else { continue };
+        let last = module.uniforms.values().rfind(|u| (u.group, u.binding) == place);
+        let span = last.map_or(Span::NONE, |u| u.span);
+        let m = format!(
+            "the uniform blocks `{}` and `{}` have one binding, {}: as buffers they are the same memory",
+            first.name, b.name, b.binding
+        );
+        out.push(Diagnostic::warning("W0004", span, m));
     }
 }
 

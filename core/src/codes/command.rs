@@ -137,10 +137,10 @@ pub(super) const ROWS: &[Row] = &[
      "The source or an option asks for another precision than the one that the machine computes with. (`-W precision`)",
      "`shaderc targets T` and `docs/targets/` say how a machine computes; USSE has f16 arithmetic for `mediump` values and with `--relaxed-precision`, PICA200 has \
       only 24-bit floats."),
-    ("W0004", "a layout contradicts an option",
+    ("W0004", "a layout contradicts an option, or another",
      "The source says how a matrix lies, and an option says otherwise: `row_major` holds whatever the option says; `column_major` does not hold on PICA200, where rows are \
-      the default. (`-W layout`)",
-     "Drop the option, or the `row_major`/`column_major` of the source."),
+      the default. Or two uniform blocks have one binding, and so one memory. (`-W layout`)",
+     "Drop the option, or the `row_major`/`column_major` of the source; give each block a binding of its own."),
     ("W0005", "an initial value stays in the source",
      "GLSL gives a uniform a value (`uniform float x = 0.5;`), but no container has a place for it. `--emit reflect` lists it as `initial`, and \
       `shaderc run` uses it. (`-W initial`)",

@@ -107,10 +107,11 @@ fn buffer_of(m: &Module, d: &UniformDecl, o: &Options) -> Result<(u16, String), 
         let what = format!("the block `{}` is at binding {}", block.name, d.binding);
         return Err(CompileError::limit("U0106", d.span, what, u64::from(d.binding) + 1, BUFFERS.into()));
     }
-    let clashes = |b: &&surface::Block| b.kind == BlockKind::Uniform && b.binding == d.binding && b.group != d.group;
+    // A container's buffer is one block; what shares its words would be set twice.
+    let clashes = |b: &&surface::Block| b.kind == BlockKind::Uniform && b.binding == d.binding && !b.name.is_empty() && *b != block;
     if let Some(other) = m.surface.blocks.iter().find(clashes) {
-        let what =
-            format!("the blocks `{}` and `{}` are both uniform buffer {}: buffers have no groups", block.name, other.name, d.binding);
+        let why = if other.group == block.group { "" } else { ": buffers have no groups" };
+        let what = format!("the blocks `{}` and `{}` are both uniform buffer {}{why}", block.name, other.name, d.binding);
         return Err(unsupported(d.span, what));
     }
     Ok((d.binding as u16, block.name.clone()))
