@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row] = &[
     ("P0107", "vertex and geometry program do not fit", "What one reads, the other does not write.", "Give both the same names or locations."),
     ("P0109", "an output has no meaning that its name or location tells", "The rasteriser needs to know what a register holds, and took a guess.", "Use the names of `docs/targets/pica.md`, or the location that stands for the meaning; `-Wno-semantics` silences the warning."),
     ("P0201", "an integer may be too large for PICA200", "Integers are floats there and exact to 65536; no proof keeps this one smaller.", "Promise its bounds with `--range NAME=LO..HI`, or mask or clamp it."),
-    ("P0300", "too many values are alive at once", "There are 16 temporaries of four components.", "Compute values nearer to where they are used, or in fewer components."),
+    ("P0300", "too many values are alive at once", "There are 16 temporaries of four components, 64 components in all, and no memory.", "Compute values nearer to where they are used, or in fewer components."),
     ("P0301", "too many inputs", "There are 16 input registers.", "Pack small attributes into one."),
     ("P0302", "too many outputs", "Seven registers have a meaning.", "Pack small outputs into one."),
     ("P0303", "too many uniforms and constants", "There are 96 float registers.", "Use smaller arrays, or `--pack-uniforms`."),

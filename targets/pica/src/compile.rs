@@ -8,17 +8,18 @@
 
 use crate::abi::{self, Abi};
 use crate::container::{Shbin, header, tables};
+use crate::emit::descriptors::ENTRIES;
 use crate::emit::{Emitted, descriptor_spill, emit, used_registers};
 use crate::isa::asm::{self, LinkError};
 use crate::isa::dis;
 use crate::isa::forms::Op;
 use crate::isa::lint::{Rule, lint};
-use crate::isa::registers::TEMPS;
 use crate::isa::word::{Instr, Pattern, descriptor};
 use crate::legal::{self, Begun, Legal, Variant, legalise_as, procedures};
 use crate::place::coalesce::{Classes, coalesce, interference};
+use crate::place::components::{self, COMPONENTS};
 use crate::place::lanes::Packing;
-use crate::place::{Places, check, lanes, place};
+use crate::place::{Places, check, lanes, order, place};
 use crate::select::mir::Program;
 use crate::select::operands::prepare;
 use indexmap::IndexMap;
@@ -63,27 +64,99 @@ impl Finished {
 /// is what takes the time.
 fn finish(p: &Program, s: &[Structure], outlined: bool, rounds: &mut usize) -> Result<Finished, Failure> {
     match finish_with(p, s, true, outlined, rounds) {
-        Err(Failure::Pressure(first, n)) => finish_with(p, s, false, outlined, rounds).map_err(|_| Failure::Pressure(first, n)),
+        Err(Failure::Pressure(first)) => finish_with(p, s, false, outlined, rounds).map_err(|_| Failure::Pressure(first)),
         other => other,
     }
 }
 
-/// The later stages; the error is the number of registers that would be needed.
+/// The later stages.
 fn finish_with(p: &Program, s: &[Structure], share: bool, outlined: bool, rounds: &mut usize) -> Result<Finished, Failure> {
     let Some((program, classes)): Option<(Program, Classes)> = coalesce(prepare(p, share), share, rounds) else {
-        return Err(Failure::Pressure(Box::new(prepare(p, share)), TEMPS + 1));
+        return Err(Failure::Pressure(Box::new(prepare(p, share))));
     };
-    let places = match place(&program, &classes) {
-        Ok(x) => x,
-        Err(n) => return Err(Failure::Pressure(Box::new(program), n)),
-    };
+    let Some(places) = place(&program, &classes) else { return Err(Failure::Pressure(Box::new(program))) };
     let emitted = emit(&program, &places, s, outlined).map_err(Failure::Broken)?;
     Ok(Finished { program, places, emitted })
 }
 
 enum Failure {
-    Pressure(Box<Program>, u8),
+    /// Registers ran out; the program as it was then.
+    Pressure(Box<Program>),
     Broken(String),
+}
+
+/// A program whose values find no registers, placed component by component: the packing and the code. Lanes of one origin are
+/// an operation or stay apart, in the order of the source or in one that keeps little alive, whichever fits first; where nothing
+/// does, the error is that with the fewest values alive.
+fn tight(selected: &Packed, limit: usize) -> (Packed, Outcome) {
+    let mut best: Option<((u8, usize), Packed, Outcome)> = None;
+    for (joined, reordered) in [(true, false), (true, true), (false, false), (false, true)] {
+        let (packed, outcome) = tight_with(selected, joined, reordered);
+        let rank = match &outcome {
+            Ok(f) => match link(&mut f.emitted.clone()) {
+                Ok((words, _)) if words.len() <= limit => return (packed, outcome),
+                Ok((words, _)) => (0, words.len()),
+                Err(_) => (1, 0),
+            },
+            Err(Failure::Pressure(p)) => (2, interference(p).peak.0),
+            Err(Failure::Broken(_)) => (3, 0),
+        };
+        if best.as_ref().is_none_or(|(old, ..)| rank < *old) {
+            best = Some((rank, packed, outcome));
+        }
+    }
+    match best {
+        Some((_, packed, outcome)) => (packed, outcome),
+        None => (selected.clone(), Err(Failure::Broken("nothing was tried".to_string()))),
+    }
+}
+
+/// How often operations are taken apart for descriptors; the last time all that can be.
+const PARTINGS: usize = 4;
+
+/// One such packing. What needs too many descriptors for `mad`, and has no register for the products, has products of its own.
+fn tight_with(selected: &Packed, joined: bool, reordered: bool) -> (Packed, Outcome) {
+    let (mut p, mut s) = selected.clone();
+    match joined {
+        true => lanes::pack(&mut p, &mut s, &Packing::default()),
+        false => {
+            lanes::separate(&mut p, &mut s, &Packing::default());
+            p.link_calls();
+        }
+    }
+    if reordered {
+        order::for_pressure(&mut p);
+    }
+    let mut outcome = tight_once(&p, &s);
+    for round in 1..=PARTINGS {
+        let Ok(done) = &outcome else { break };
+        let stuck: Vec<Span> = descriptor_spill::stuck(&done.emitted.code).iter().map(|n| done.emitted.spans[*n]).collect();
+        if stuck.is_empty() {
+            break;
+        }
+        lanes::part_products(&mut p, &|n| round == PARTINGS || stuck.contains(&n.span));
+        match tight_once(&p, &s) {
+            Ok(new) => outcome = Ok(new),
+            Err(_) => break,
+        }
+    }
+    ((p, s), outcome)
+}
+
+/// Places and emits a packing, with fewer kinds of operations while they need too many descriptors.
+fn tight_once(p: &Program, s: &[Structure]) -> Outcome {
+    let (mut program, places) = components::fit(p).map_err(Failure::Pressure)?;
+    let mut most = ENTRIES;
+    loop {
+        let emitted = emit(&program, &places, s, true).map_err(Failure::Broken)?;
+        match link(&mut emitted.clone()) {
+            Err(LinkError::Descriptors(_, _, false)) if most > 0 => {
+                most -= ENTRIES / 8;
+                components::fewer_patterns(&mut program, &places, most);
+            }
+            _ => return Ok(Finished { program, places, emitted }),
+        }
+    }
 }
 
 /// A word in the cost of a program.
@@ -208,12 +281,46 @@ impl<'a> Ways<'a> {
     }
 }
 
+/// Whether registers ran out, or descriptors, which may be because no register is free to do without them.
+fn is_crowded(e: &CompileError) -> bool {
+    matches!(e, CompileError::Limit { diagnostic, .. } if ["P0300", "P0305"].contains(&diagnostic.code))
+}
+
+/// The first way in which a program fits component by component; otherwise an error: that of too many descriptors stays.
+fn crowded(all: impl Iterator<Item = Variant>, ways: &mut Ways<'_>, mut best: Result<Made, CompileError>) -> Result<Made, CompileError> {
+    let descriptors = |e: &CompileError| matches!(e, CompileError::Limit { diagnostic, .. } if diagnostic.code == "P0305");
+    for way in all {
+        let tight = ways.draft(Variant { tight: true, ..way });
+        match tight.and_then(|d| ways.complete(d, None, &mut ways.options.budget(WORK))) {
+            Ok(made) => return Ok(made),
+            // Another way led to the same program.
+            Err(CompileError::Internal(_)) => {}
+            Err(new) => best = best.map_err(|old| if descriptors(&old) || fewer(&old, &new) { old } else { new }),
+        }
+    }
+    best
+}
+
+/// Whether an error asks for less than another one of the same kind.
+fn fewer(a: &CompileError, b: &CompileError) -> bool {
+    match (a, b) {
+        (CompileError::Limit { diagnostic: x, needed: n, .. }, CompileError::Limit { diagnostic: y, needed: m, .. }) => {
+            x.code == y.code && n <= m
+        }
+        _ => false,
+    }
+}
+
 /// Compiles a verified module. Where a function stays a procedure or a loop a loop only if the program is shorter for it.
 pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
     let first = Variant::of(options);
     let mut ways = Ways::new(source, options);
     if matches!(options.opt, OptLevel::O0 | OptLevel::O1) {
-        return completed(ways.draft(first)?, source, options, &mut options.budget(u64::MAX));
+        let mut follow = |way| completed(ways.draft(way)?, source, options, &mut options.budget(u64::MAX));
+        return match follow(first.clone()) {
+            Err(e) if is_crowded(&e) => follow(Variant { tight: true, ..first }),
+            done => done,
+        };
     }
     let loops = loops(source);
     // Strips have room to be unrolled, and vertices that are made alike share a procedure.
@@ -247,6 +354,11 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
             best = shortest(more, &mut budget).or(best);
         }
     }
+    if best.as_ref().is_err_and(|e| nearly(e) && is_crowded(e)) {
+        let plain = Variant { tables: false, algebra: false, ..first.clone() };
+        let all = [first.clone()].into_iter().chain(rolled(&first)).chain([plain]);
+        best = crowded(all, &mut ways, best);
+    }
     // A loop that only calls is unrolled sooner.
     let kept =
         functions.iter().flat_map(|f| [Step::Keep(f, false), Step::Keep(f, true)]).filter(|s| loops || !matches!(s, Step::Keep(_, true)));
@@ -276,6 +388,12 @@ pub fn compile_keeping(source: &Module, options: &Options) -> Result<CompiledSha
         Err(_) => compile(source, options),
         done => done,
     }
+}
+
+/// Compiles a verified module with its temporaries placed component by component, whether or not they fit in another way.
+pub fn compile_tight(source: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+    let draft = Ways::new(source, options).draft(Variant { tight: true, ..Variant::of(options) })?;
+    completed(draft, source, options, &mut options.budget(WORK))
 }
 
 /// The module that code is made of.
@@ -354,7 +472,17 @@ fn drafted<'o>(legal: Legal<'o>, way: Variant, options: &Options) -> Result<Draf
     };
     let mut rounds = 0;
     // What is far too long gets no shorter by a search of minutes.
-    let outcome = (nodes(&packed.0) <= 8 * limit).then(|| finish(&packed.0, &packed.1, true, &mut rounds));
+    let short = nodes(&packed.0) <= 8 * limit;
+    let (packed, outcome) = match way.tight && short {
+        true => {
+            let (packed, outcome) = tight(&selected, limit);
+            (packed, Some(outcome))
+        }
+        false => {
+            let outcome = short.then(|| finish(&packed.0, &packed.1, true, &mut rounds));
+            (packed, outcome)
+        }
+    };
     let words = match &outcome {
         Some(Ok(f)) => f.emitted.code.len(),
         // Who fits at once comes first.
@@ -417,6 +545,7 @@ fn completed(mut draft: Draft<'_>, source: &Module, options: &Options, budget: &
     let layout = abi::Layout::of(options);
     let limit = most_words(draft.module.stage);
     let ready = match options.opt {
+        _ if draft.way.tight => draft.outcome.take(),
         OptLevel::O0 | OptLevel::O1 => draft.outcome.take(),
         _ => improved(&mut draft, limit, budget),
     };
@@ -426,9 +555,9 @@ fn completed(mut draft: Draft<'_>, source: &Module, options: &Options, budget: &
     let mut done = match ready.unwrap_or_else(|| finish(&p, &structures, true, &mut 0)) {
         Ok(f) => check(&f.program, &f.places).map(|()| f).map_err(CompileError::Internal)?,
         Err(Failure::Broken(m)) => return Err(CompileError::Internal(m)),
-        Err(Failure::Pressure(p, n)) => {
+        Err(Failure::Pressure(p)) => {
             too_many(p.blocks.iter().map(|b| 8 * b.nodes.len()).sum(), 16 * limit, &p, limit)?;
-            return Err(pressure(&p, n));
+            return Err(pressure(&p));
         }
     };
     if options.check_allocation {
@@ -441,7 +570,7 @@ fn completed(mut draft: Draft<'_>, source: &Module, options: &Options, budget: &
     tables::unread(&done.program, &mut abi);
     // Addresses beyond the limit would not fit their fields.
     too_long(&done.emitted, limit)?;
-    let (words, descriptors) = link(&mut done.emitted)?;
+    let (words, descriptors) = link(&mut done.emitted).map_err(|error| unlinked(&error, &done.emitted))?;
     too_long(&done.emitted, limit)?;
     let exe = tables::executable(&module, &abi, &done.emitted, words.len())?;
     let bin = Shbin { code: words.clone(), descriptors: descriptors.clone(), executables: vec![exe] };
@@ -494,7 +623,7 @@ fn completed(mut draft: Draft<'_>, source: &Module, options: &Options, budget: &
 }
 
 /// Words and descriptors; where `mad`s need too many of the few that they reach, the rarest are taken apart.
-fn link(e: &mut Emitted) -> Result<asm::Linked, CompileError> {
+fn link(e: &mut Emitted) -> Result<asm::Linked, LinkError> {
     match asm::link(&e.code) {
         Err(LinkError::Descriptors(_, _, true)) => {
             let fits = descriptor_spill::split_mads(&mut e.code, &mut e.spans, &mut [&mut e.main]);
@@ -503,7 +632,6 @@ fn link(e: &mut Emitted) -> Result<asm::Linked, CompileError> {
         }
         other => other,
     }
-    .map_err(|error| unlinked(&error, e))
 }
 
 /// What the hardware forbids must never leave the compiler.
@@ -555,13 +683,15 @@ pub fn unlinked(e: &LinkError, emitted: &Emitted) -> CompileError {
 }
 
 /// Which values are alive where too many are.
-fn pressure(p: &Program, needed: u8) -> CompileError {
+fn pressure(p: &Program) -> CompileError {
     let i = interference(p);
     let (lanes, block, node) = i.peak;
     let span = p.blocks.get(block).and_then(|b| b.nodes.get(node)).map_or(Span::NONE, |n| n.span);
-    let needed = u64::from(needed).min(64).max((lanes as u64).div_ceil(4)).max(TEMPS as u64 + 1);
-    let mut e =
-        CompileError::limit("P0300", span, format!("too many values are alive at once: {lanes} components here"), needed, TEMPS as u64);
+    let what = match lanes > COMPONENTS {
+        true => "too many values are alive at once, counted in components",
+        false => "too many values are alive at once: their number of components would fit, but not where operations need them together",
+    };
+    let mut e = CompileError::limit("P0300", span, what, lanes as u64, COMPONENTS as u64);
     if let CompileError::Limit { diagnostic, .. } = &mut e {
         let mut spans: Vec<Span> = i.peak_set.ones().filter_map(|t| p.spans.get(t).copied()).collect();
         spans.sort();

@@ -1,70 +1,19 @@
 //! Functions as procedures, whether or not the program is shorter for it: random programs whose functions take and give values of
 //! every kind, called several times. The simulator on the code against the interpreter on the legalised IR, bit for bit.
 
-use retroshade_ir::{FuncId, Function, Imm, Module, Numerics, Opcode, Scalar, ShaderEnv, ShaderResult, Stage, Type};
+mod way;
+
+use retroshade_ir::{FuncId, Function, Imm, Opcode, Scalar, Type};
+use retroshade_lower::Options;
 use retroshade_lower::testing::{Profile, check_random, program_count, random_program};
-use retroshade_lower::{AsmOutput, CompileError, CompiledShader, Options, SimError, TargetIsa, TextError, TextOptions};
 use retroshade_pica::compile::compile_keeping;
-
-/// The target, but for keeping all functions that can be kept.
-struct Keeping;
-
-impl TargetIsa for Keeping {
-    fn name(&self) -> &'static str {
-        "pica"
-    }
-    fn summary(&self) -> &'static str {
-        "all functions kept"
-    }
-    fn chips(&self) -> &'static [&'static str] {
-        &[]
-    }
-    fn stages(&self) -> &'static [Stage] {
-        retroshade_pica::isa().stages()
-    }
-    fn limits(&self, _: Option<&str>) -> Vec<(&'static str, String)> {
-        Vec::new()
-    }
-    fn numerics(&self) -> &'static dyn Numerics {
-        retroshade_pica::isa().numerics()
-    }
-    fn legalise_verified(&self, module: &Module, options: &Options) -> Result<Module, CompileError> {
-        compile_keeping(module, options).map(|s| s.legal)
-    }
-    fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
-        compile_keeping(module, &Options { check_allocation: true, ..options.clone() })
-    }
-    fn simulate(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        retroshade_pica::isa().simulate(shader, env)
-    }
-    fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
-        retroshade_pica::isa().dis_line(line, options)
-    }
-    fn asm_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {
-        retroshade_pica::isa().asm_line(line, options)
-    }
-    fn disassemble(&self, bytes: &[u8], options: &TextOptions) -> Result<String, TextError> {
-        retroshade_pica::isa().disassemble(bytes, options)
-    }
-    fn assemble(&self, source: &str, options: &TextOptions) -> Result<AsmOutput, Vec<TextError>> {
-        retroshade_pica::isa().assemble(source, options)
-    }
-    fn is_container(&self, bytes: &[u8]) -> bool {
-        retroshade_pica::isa().is_container(bytes)
-    }
-    fn lint(&self, bytes: &[u8], options: &TextOptions) -> Result<Vec<TextError>, TextError> {
-        retroshade_pica::isa().lint(bytes, options)
-    }
-    fn encoding_docs(&self) -> String {
-        String::new()
-    }
-}
+use way::Way;
 
 const PROGRAMS: u64 = 900;
 
 #[test]
 fn random_programs() {
-    let s = check_random(&Keeping, &Profile::pica_procedures(), 0..program_count(PROGRAMS)).unwrap_or_else(|e| panic!("{e}"));
+    let s = check_random(&Way(compile_keeping), &Profile::pica_procedures(), 0..program_count(PROGRAMS)).unwrap_or_else(|e| panic!("{e}"));
     println!("{s:?}");
     assert!(s.agree * 3 > (s.refused + s.limited) * 4, "{s:?}");
 }

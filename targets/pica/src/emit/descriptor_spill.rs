@@ -9,33 +9,48 @@ use crate::isa::registers::{IDENTITY, Index, Reg, Src, TEMPS};
 use crate::isa::word::{Instr, Pattern, encode};
 use retroshade_ir::Span;
 
-/// Takes `mad`s apart until the rest fits the low entries. `false` if no register is free for the products. `marks` are
-/// addresses that follow the code.
-pub fn split_mads(code: &mut Vec<Instr>, spans: &mut Vec<Span>, marks: &mut [&mut u32]) -> bool {
+/// The `mad`s that do not fit the low entries: those of the entries that serve the fewest instructions.
+fn rarest(code: &[Instr]) -> Vec<usize> {
     let patterns: Vec<(usize, Pattern)> =
         code.iter().enumerate().filter(|(_, i)| i.op == Op::Mad).filter_map(|(n, i)| Some((n, encode(i).ok()?.desc?))).collect();
     let all: Vec<Pattern> = patterns.iter().map(|p| p.1).collect();
     let colours = descriptors::colours(&all);
     let count = colours.iter().max().map_or(0, |c| c + 1);
-    if count <= LOW_ENTRIES {
-        return true;
-    }
-    // The entries that serve the fewest instructions go.
     let mut by_use: Vec<usize> = (0..count).collect();
     by_use.sort_by_key(|c| (colours.iter().filter(|k| *k == c).count(), std::cmp::Reverse(*c)));
-    let gone = &by_use[..count - LOW_ENTRIES];
-    let written = |r: u8| code.iter().any(|i| i.writes_register() && i.dst == Reg::R(r) || i.sources().iter().any(|s| s.reg == Reg::R(r)));
-    let free = (0..TEMPS).find(|r| !written(*r));
-    let mut at: Vec<usize> = patterns.iter().zip(&colours).filter(|(_, c)| gone.contains(c)).map(|(p, _)| p.0).collect();
+    let gone = &by_use[..count.saturating_sub(LOW_ENTRIES)];
+    patterns.iter().zip(&colours).filter(|(_, c)| gone.contains(c)).map(|(p, _)| p.0).collect()
+}
+
+/// A register that nothing uses.
+fn unused(code: &[Instr]) -> Option<u8> {
+    let named = |r: u8| code.iter().any(|i| i.writes_register() && i.dst == Reg::R(r) || i.sources().iter().any(|s| s.reg == Reg::R(r)));
+    (0..TEMPS).find(|r| !named(*r))
+}
+
+/// The register that holds the product of a `mad` until the sum: its destination, unless that cannot be read or the addend needs it.
+fn hold(i: &Instr, free: Option<u8>) -> Option<Reg> {
+    let addend_needs = i.src[2].reg == i.dst && (0..4).any(|l| i.mask >> l & 1 == 1 && i.mask >> i.src[2].swz[l] & 1 == 1);
+    match i.dst {
+        Reg::R(_) if !addend_needs => Some(i.dst),
+        _ => free.map(Reg::R),
+    }
+}
+
+/// The `mad`s that [`split_mads`] would have to take apart and cannot, because no register is free for their products.
+pub fn stuck(code: &[Instr]) -> Vec<usize> {
+    let free = unused(code);
+    rarest(code).into_iter().filter(|n| hold(&code[*n], free).is_none()).collect()
+}
+
+/// Takes `mad`s apart until the rest fits the low entries. `false` if no register is free for the products. `marks` are
+/// addresses that follow the code.
+pub fn split_mads(code: &mut Vec<Instr>, spans: &mut Vec<Span>, marks: &mut [&mut u32]) -> bool {
+    let free = unused(code);
+    let mut at = rarest(code);
     while let Some(n) = at.pop() {
         let i = code[n];
-        // The destination holds the product, unless it cannot be read or the addend needs it.
-        let addend_needs = i.src[2].reg == i.dst && (0..4).any(|l| i.mask >> l & 1 == 1 && i.mask >> i.src[2].swz[l] & 1 == 1);
-        let hold = match (i.dst, free) {
-            (Reg::R(_), _) if !addend_needs => i.dst,
-            (_, Some(r)) => Reg::R(r),
-            _ => return false,
-        };
+        let Some(hold) = hold(&i, free) else { return false };
         let (mut a, mut b) = (i.src[0], i.src[1]);
         if b.reg.is_uniform() {
             std::mem::swap(&mut a, &mut b);

@@ -78,12 +78,21 @@ pub struct Variant {
     pub algebra: bool,
     /// Whether matrices that are blended are blended before they are applied.
     pub blend: bool,
+    /// Whether temporaries are placed component by component: what fits in no other way.
+    pub tight: bool,
 }
 
 impl Variant {
     /// The first that is tried.
     pub fn of(o: &Options) -> Variant {
-        Variant { keep: Vec::new(), unroll: if o.opt == OptLevel::Os { 24 } else { 96 }, tables: true, algebra: true, blend: false }
+        Variant {
+            keep: Vec::new(),
+            unroll: if o.opt == OptLevel::Os { 24 } else { 96 },
+            tables: true,
+            algebra: true,
+            blend: false,
+            tight: false,
+        }
     }
 }
 

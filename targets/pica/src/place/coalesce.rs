@@ -35,7 +35,7 @@ pub fn test_reads(p: &Program, b: &MBlock) -> SmallVec<[Tmp; 12]> {
 }
 
 /// The program as reads and writes; a block's end is a point of its own.
-fn flow(p: &Program) -> Flow {
+pub(super) fn flow(p: &Program) -> Flow {
     let point = |n: &Node| Point { reads: Values::from_slice(&reads(p, n)), writes: n.writes().collect(), ..Point::default() };
     let block = |b: &MBlock| {
         let end = test_reads(p, b).into_iter().chain(b.keeps.iter().copied()).collect();
@@ -290,7 +290,7 @@ struct Undo {
 }
 
 /// A tuple that could not be joined.
-enum Failure {
+pub(super) enum Failure {
     /// The results of a node.
     Dests(usize, usize),
     /// Operand `2` of node `1` in block `0`.
@@ -434,7 +434,7 @@ fn moves(p: &Program, c: &mut Classes) {
     }
 }
 
-fn repair(p: &mut Program, f: &Failure, share: bool) -> Option<()> {
+pub(super) fn repair(p: &mut Program, f: &Failure, share: bool) -> Option<()> {
     match *f {
         Failure::Dests(b, n) => {
             // Lanes of one instruction that cannot share a register: one instruction each.

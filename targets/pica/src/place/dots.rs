@@ -309,6 +309,29 @@ pub fn split(p: &mut Program) {
     }
 }
 
+/// The program with some of its dot products as sums of products.
+pub fn as_sums(p: &Program, which: &dyn Fn(&Node) -> bool) -> Program {
+    let mut p = p.clone();
+    let mut bundles = BUNDLES + BUNDLES / 2;
+    for block in 0..p.blocks.len() {
+        let mut out: Vec<Node> = Vec::new();
+        for n in std::mem::take(&mut p.blocks[block].nodes) {
+            if !matches!(n.op, Op::Dp3 | Op::Dp4 | Op::Dph) || !which(&n) {
+                out.push(n);
+                continue;
+            }
+            flush(&mut p, &mut vec![n.clone()], &mut out, &mut bundles);
+            // The sum goes wherever the dot product went.
+            if let Some(last) = out.last_mut() {
+                last.srcs.iter_mut().for_each(|s| *s = n.dests.iter().map(|_| s[0]).collect());
+                last.dests = n.dests;
+            }
+        }
+        p.blocks[block].nodes = out;
+    }
+    p
+}
+
 /// Writes a group of dot products, product by product.
 fn flush(p: &mut Program, group: &mut Vec<Node>, out: &mut Vec<Node>, bundles: &mut u32) {
     if !group.is_empty() {

@@ -4,9 +4,10 @@
 //! runs the later stages (`select::operands`, `place::coalesce`), so its gain is real.
 
 use crate::isa::forms::Op;
-use crate::place::{dots, rows, signs, vertices};
+use crate::place::{Places, dots, rows, signs, vertices};
 use crate::select::mir::*;
 use retroshade_lower::structure::Structure;
+use smallvec::{SmallVec, smallvec};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
@@ -95,6 +96,25 @@ fn fuse_products(p: &mut Program) {
     }
     for b in &mut p.blocks {
         b.nodes.retain(|n| n.op != Op::Nop);
+    }
+}
+
+/// Takes `mad`s apart again: a product, then a sum.
+pub fn part_products(p: &mut Program, which: &dyn Fn(&Node) -> bool) {
+    for b in 0..p.blocks.len() {
+        let mut out: Vec<Node> = Vec::new();
+        for n in std::mem::take(&mut p.blocks[b].nodes) {
+            if n.op != Op::Mad || n.test.is_some() || !which(&n) {
+                out.push(n);
+                continue;
+            }
+            let products: SmallVec<[Tmp; 4]> = n.dests.iter().map(|_| p.temp(n.span)).collect();
+            let dests = products.iter().map(|t| Dest::Tmp(*t)).collect();
+            let sum: Tuple = products.iter().map(|t| Ref::tmp(*t)).collect();
+            out.push(Node { op: Op::Mul, dests, srcs: n.srcs[..2].iter().cloned().collect(), ..n.clone() });
+            out.push(Node { op: Op::Add, srcs: smallvec![n.srcs[2].clone(), sum], ..n });
+        }
+        p.blocks[b].nodes = out;
     }
 }
 
@@ -361,6 +381,13 @@ fn prepare(p: &mut Program, how: &Packing) {
 
 /// The first packing of a lowered program. Adds the control flow of procedures that it makes.
 pub fn pack(p: &mut Program, structures: &mut Vec<Structure>, how: &Packing) {
+    separate(p, structures, how);
+    join_bundles(p);
+    p.link_calls();
+}
+
+/// The first packing before lanes of one origin are joined.
+pub fn separate(p: &mut Program, structures: &mut Vec<Structure>, how: &Packing) {
     prepare(p, how);
     if how.vertices {
         vertices::share(p, structures);
@@ -369,8 +396,6 @@ pub fn pack(p: &mut Program, structures: &mut Vec<Structure>, how: &Packing) {
     fuse_products(p);
     write_outputs_directly(p);
     p.remove_dead();
-    join_bundles(p);
-    p.link_calls();
 }
 
 /// The packing without search: every vector operation as it stands in the source.
@@ -405,43 +430,43 @@ pub fn depends(p: &Program, block: usize, earlier: usize, later: usize) -> bool 
     false
 }
 
-/// The operations of a block with the second of a pair merged into the first, if they may be one instruction.
-fn merged(p: &Program, Pair { block, a, b }: Pair) -> Option<Vec<Node>> {
+/// How a pair of operations becomes one instruction.
+struct Merge {
+    /// Whether the second one's factors change places.
+    swapped: bool,
+    /// Operations between the two that move behind them.
+    behind: Vec<usize>,
+}
+
+/// Whether the operands of a pair are of one kind.
+fn alike(s: &Tuple, t: &Tuple) -> bool {
+    s.iter().chain(t).all(|r| r.key() == s[0].key())
+}
+
+/// How the second of a pair is merged into the first, if they may be one instruction. `fits` says which operands can be one.
+fn merge(p: &Program, Pair { block, a, b }: Pair, fits: &dyn Fn(&Tuple, &Tuple) -> bool) -> Option<Merge> {
     let nodes = &p.blocks[block].nodes;
     let (x, y) = (&nodes[a], &nodes[b]);
     if x.op != y.op || !x.elementwise() || x.dests.len() + y.dests.len() > 4 || x.test != y.test || !same_target(x, y) {
         return None;
     }
-    if nodes[a..b].iter().any(|n| n.op == Op::Emit) || depends(p, block, a, b) {
-        return None;
-    }
     // Try both orders of commuting factors: operands of one kind belong together.
-    let keys = |t: &Tuple| t.iter().map(|r| r.key()).collect::<Vec<_>>();
-    let fits = |s: &Tuple, t: &Tuple| {
-        let k = keys(s)[0];
-        keys(s).iter().chain(&keys(t)).all(|o| *o == k)
-    };
-    let mut y = y.clone();
-    if !x.srcs.iter().zip(&y.srcs).all(|(s, t)| fits(s, t)) {
-        if !matches!(x.op, Op::Add | Op::Mul | Op::Mad) {
-            return None;
-        }
-        y.srcs.swap(0, 1);
-        if !x.srcs.iter().zip(&y.srcs).all(|(s, t)| fits(s, t)) {
-            return None;
-        }
-    }
-    if x.writes().any(|t| y.writes().any(|u| t == u)) {
+    let commutes = matches!(x.op, Op::Add | Op::Mul | Op::Mad);
+    let swapped = !x.srcs.iter().zip(&y.srcs).all(|(s, t)| fits(s, t));
+    if swapped
+        && !(commutes
+            && fits(&x.srcs[0], &y.srcs[1])
+            && fits(&x.srcs[1], &y.srcs[0])
+            && x.srcs[2..].iter().zip(&y.srcs[2..]).all(|(s, t)| fits(s, t)))
+    {
         return None;
     }
-    let mut first = x.clone();
-    first.dests.extend(y.dests.iter().copied());
-    for (s, t) in first.srcs.iter_mut().zip(&y.srcs) {
-        s.extend(t.iter().copied());
+    if nodes[a..b].iter().any(|n| n.op == Op::Emit) || depends(p, block, a, b) || x.writes().any(|t| y.writes().any(|u| t == u)) {
+        return None;
     }
     // The merged node stands at the later place if nothing between reads the earlier results, else what does moves behind.
     let mut behind: Vec<usize> = Vec::new();
-    let mut tainted: Vec<Tmp> = first.writes().collect();
+    let mut tainted: Vec<Tmp> = x.writes().chain(y.writes()).collect();
     let reads = |n: &Node, t: Tmp| reads_tmp(n, &p.indices, t);
     for (k, n) in nodes.iter().enumerate().take(b).skip(a + 1) {
         // What the first operation reads must still be there.
@@ -451,16 +476,61 @@ fn merged(p: &Program, Pair { block, a, b }: Pair) -> Option<Vec<Node>> {
         // Nor may what stays come before a reader of what it overwrites.
         let overwrites = p.changes(n).any(|w| tainted.contains(&w) || behind.iter().any(|k| reads(&nodes[*k], w)));
         if overwrites || tainted.iter().any(|t| reads(n, *t)) {
-            if y.writes().any(|w| reads(n, w)) || p.changes(n).any(|v| reads(&y, v) || y.writes().any(|w| v == w)) {
+            if y.writes().any(|w| reads(n, w)) || p.changes(n).any(|v| reads(y, v) || y.writes().any(|w| v == w)) {
                 return None;
             }
             tainted.extend(p.changes(n));
             behind.push(k);
         }
     }
+    Some(Merge { swapped, behind })
+}
+
+/// The operations of a block with a pair merged.
+fn carried_out(nodes: &[Node], Pair { a, b, .. }: Pair, Merge { swapped, behind }: &Merge) -> Vec<Node> {
+    let (mut first, y) = (nodes[a].clone(), &nodes[b]);
+    let mut order: SmallVec<[usize; 3]> = (0..y.srcs.len()).collect();
+    if *swapped {
+        order.swap(0, 1);
+    }
+    first.dests.extend(y.dests.iter().copied());
+    for (s, k) in first.srcs.iter_mut().zip(order) {
+        s.extend(y.srcs[k].iter().copied());
+    }
     let stays = (a + 1..b).filter(|k| !behind.contains(k)).map(|k| &nodes[k]);
     let waits = behind.iter().map(|k| &nodes[*k]).chain(&nodes[b + 1..]);
-    Some(nodes[..a].iter().chain(stays).cloned().chain([first]).chain(waits.cloned()).collect())
+    nodes[..a].iter().chain(stays).cloned().chain([first]).chain(waits.cloned()).collect()
+}
+
+/// The operations of a block with the second of a pair merged into the first, if they may be one instruction.
+fn merged(p: &Program, pair: Pair) -> Option<Vec<Node>> {
+    Some(carried_out(&p.blocks[pair.block].nodes, pair, &merge(p, pair, &alike)?))
+}
+
+/// Merges operations whose operands and results already stand in the same registers, those of one origin first.
+pub fn join_placed(p: &mut Program, places: &Places) {
+    // What depends on what is a matter of places now.
+    let mut q = p.at_places(places);
+    let register = |r: &Ref| r.as_tmp().map(|t| t / 4);
+    let fits = |s: &Tuple, t: &Tuple| alike(s, t) && s.iter().chain(t).all(|r| register(r) == register(&s[0]));
+    let written = |n: &Node| n.writes().next().map(|t| t / 4);
+    for one_origin in [true, false] {
+        let mut walk = Walk::new();
+        while let Some(pair) = walk.next(&q) {
+            let nodes = &q.blocks[pair.block].nodes;
+            let (x, y) = (&nodes[pair.a], &nodes[pair.b]);
+            if written(x) != written(y) || one_origin && x.bundle != y.bundle {
+                continue;
+            }
+            if let Some(m) = merge(&q, pair, &fits) {
+                for program in [&mut q, &mut *p] {
+                    let nodes = &mut program.blocks[pair.block].nodes;
+                    *nodes = carried_out(nodes, pair, &m);
+                }
+                walk.merged(pair);
+            }
+        }
+    }
 }
 
 /// Failures in a row after which a search ends.

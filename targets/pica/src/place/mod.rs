@@ -5,8 +5,10 @@
 
 pub mod check;
 pub mod coalesce;
+pub mod components;
 pub mod dots;
 pub mod lanes;
+pub mod order;
 pub mod rows;
 pub mod signs;
 pub mod vertices;
@@ -67,8 +69,8 @@ fn wishes(p: &Program) -> Vec<u8> {
     wish
 }
 
-/// Places all classes; `Err` gives the number of registers that would do, as far as known.
-pub fn place(p: &Program, c: &Classes) -> Result<Places, u8> {
+/// Places all classes, if there is room for them.
+pub fn place(p: &Program, c: &Classes) -> Option<Places> {
     let wish = wishes(p);
     let used: Vec<bool> = {
         let mut u = vec![false; p.temps as usize];
@@ -83,19 +85,14 @@ pub fn place(p: &Program, c: &Classes) -> Result<Places, u8> {
     let degree = |w: &Few| w.iter().map(|x| c.with[*x as usize].count_ones(..)).sum::<usize>();
     let width = |w: &Few| -> usize { c.colour(w).map_or(4, |l| l.iter().max().map_or(0, |m| *m as usize + 1)) };
     let signatures = signatures(p, c);
-    let mut last = 17;
-    for order in 0..3 {
+    (0..3).find_map(|order| {
         match order {
             0 => classes.sort_by_cached_key(|w| (std::cmp::Reverse(width(w)), w.first().copied())),
             1 => classes.sort_by_cached_key(|w| (std::cmp::Reverse(degree(w)), w.first().copied())),
             _ => classes.sort_by_cached_key(|w| (std::cmp::Reverse(width(w)), std::cmp::Reverse(degree(w)))),
         }
-        match try_order(c, &classes, &wish, &signatures, p.temps as usize) {
-            Ok(places) => return Ok(places),
-            Err(n) => last = last.min(n),
-        }
-    }
-    Err(last)
+        try_order(c, &classes, &wish, &signatures, p.temps as usize)
+    })
 }
 
 /// How each class is made: a hash of the operations that write it and of their operands outside temporaries. Indexed by web.
@@ -122,20 +119,16 @@ fn signatures(p: &Program, c: &Classes) -> Vec<u64> {
     out
 }
 
-fn try_order(c: &Classes, classes: &[Few], wish: &[u8], signatures: &[u64], temps: usize) -> Result<Places, u8> {
+fn try_order(c: &Classes, classes: &[Few], wish: &[u8], signatures: &[u64], temps: usize) -> Option<Places> {
     let mut places: Places = vec![(0, 0); temps];
-    // More registers than there are, to say how many would be needed.
-    let mut occupied: Vec<[Vec<u32>; 4]> = Vec::new();
+    let mut occupied: [[Vec<u32>; 4]; TEMPS as usize] = Default::default();
     let mut preferred: std::collections::BTreeMap<u64, usize> = std::collections::BTreeMap::new();
     for webs in classes {
         let mut found = None;
         // Classes made the same way like the same register: repeated code can then become a procedure.
         let signature = webs.first().map_or(0, |w| signatures[*w as usize]);
         let alike = preferred.get(&signature).copied().filter(|_| signature != 0);
-        for reg in alike.into_iter().chain(0..=occupied.len()) {
-            if reg == occupied.len() {
-                occupied.push(Default::default());
-            }
+        for reg in alike.into_iter().chain(0..occupied.len()) {
             let mut lanes = vec![u8::MAX; webs.len()];
             let mut budget = 500;
             let mut order: Vec<usize> = (0..webs.len()).collect();
@@ -144,11 +137,8 @@ fn try_order(c: &Classes, classes: &[Few], wish: &[u8], signatures: &[u64], temp
                 found = Some((reg, lanes));
                 break;
             }
-            if reg > 200 {
-                return Err(u8::MAX);
-            }
         }
-        let Some((reg, lanes)) = found else { return Err(u8::MAX) };
+        let (reg, lanes) = found?;
         preferred.entry(signature).or_insert(reg);
         for (w, lane) in webs.iter().zip(lanes) {
             occupied[reg][lane as usize].push(*w);
@@ -157,7 +147,7 @@ fn try_order(c: &Classes, classes: &[Few], wish: &[u8], signatures: &[u64], temp
             }
         }
     }
-    if occupied.len() > TEMPS as usize { Err(occupied.len() as u8) } else { Ok(places) }
+    Some(places)
 }
 
 #[allow(clippy::too_many_arguments)]

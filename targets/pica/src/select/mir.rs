@@ -468,6 +468,41 @@ impl Program {
             self.blocks[q.blocks.clone()].iter().flat_map(|b| &b.nodes).any(|n| n.dests.iter().any(|d| matches!(d, Dest::Out(..))))
         })
     }
+    /// The same program with the place of each temporary, four components a register, as its number.
+    pub fn at_places(&self, places: &[(u8, u8)]) -> Program {
+        let place = |t: &mut Tmp| {
+            let (register, lane) = places[*t as usize];
+            *t = 4 * u32::from(register) + u32::from(lane);
+        };
+        let scalar = |r: &mut Ref| {
+            if let Leaf::Tmp(t) = &mut r.leaf {
+                place(t);
+            }
+        };
+        let test = |t: &mut Test| {
+            if let Test::Flags(f, _) = t {
+                f.iter_mut().for_each(|x| [&mut x.0, &mut x.2].into_iter().for_each(scalar));
+            }
+        };
+        let mut p = self.clone();
+        for b in &mut p.blocks {
+            for n in &mut b.nodes {
+                n.dests.iter_mut().for_each(|d| {
+                    if let Dest::Tmp(t) = d {
+                        place(t)
+                    }
+                });
+                n.srcs.iter_mut().flatten().for_each(scalar);
+                n.test.iter_mut().for_each(test);
+            }
+            b.test.iter_mut().for_each(test);
+            b.keeps.iter_mut().for_each(place);
+        }
+        p.indices.iter_mut().for_each(scalar);
+        p.procedures.iter_mut().flat_map(|q| q.params.iter_mut().chain(&mut q.results)).for_each(place);
+        p.clobbers.iter_mut().flatten().for_each(place);
+        p
+    }
     /// Removes lanes that nobody needs, and operations without lanes.
     pub fn remove_dead(&mut self) {
         let need = self.needed();
