@@ -1,5 +1,6 @@
 //! One invocation: frames, registers, and the instructions that touch anything else than registers.
 
+use super::open::{Touches, Who, open};
 use super::ops::{self, Word4, float_to};
 use super::{InterpError, Limits};
 use crate::analysis::{LoopId, Loops};
@@ -14,6 +15,7 @@ use crate::texture::{TexArgs, TexQuery, sample_lane};
 use crate::types::{Scalar, Type};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use smallvec::SmallVec;
+use std::collections::HashSet;
 
 /// What all invocations share and none changes.
 pub(super) struct Cx<'a> {
@@ -32,6 +34,10 @@ pub(super) struct Cx<'a> {
 pub(super) struct Memory {
     pub storage: Vec<Vec<u32>>,
     pub shared: Vec<Vec<Word4>>,
+    /// Instructions that they have executed.
+    pub spent: u64,
+    /// What they have touched, where that counts.
+    pub touches: Touches,
 }
 
 /// Why an invocation stopped.
@@ -51,6 +57,8 @@ struct Frame {
     pc: usize,
     regs: Vec<Word4>,
     locals: Vec<Vec<Word4>>,
+    /// Elements of local arrays that were written, where that counts.
+    written: HashSet<(Local, u32)>,
     /// How often each loop came round since it was entered.
     rounds: SecondaryMap<LoopId, u32>,
 }
@@ -69,6 +77,7 @@ pub(super) struct Lane {
     pub strips: Vec<Vec<Vec<Vec<u32>>>>,
     emitted: u32,
     fuel: u64,
+    who: Who,
 }
 
 /// Where an invocation stands: for each frame the loops around it with their rounds, the outermost first, then the instruction. Earlier
@@ -76,7 +85,7 @@ pub(super) struct Lane {
 pub(super) type Place = SmallVec<[(u32, u32); 2]>;
 
 impl Lane {
-    pub fn new(cx: &Cx, inputs: Vec<Vec<u32>>, helper: bool) -> Result<Lane, InterpError> {
+    pub fn new(cx: &Cx, inputs: Vec<Vec<u32>>, helper: bool, who: Who) -> Result<Lane, InterpError> {
         let outputs = cx.module.outputs.values().map(|o| vec![0; o.count.max(1) as usize * o.ty.lanes as usize]).collect();
         let mut lane = Lane {
             frames: Vec::new(),
@@ -88,6 +97,7 @@ impl Lane {
             strips: Vec::new(),
             emitted: 0,
             fuel: cx.limits.fuel,
+            who,
         };
         lane.enter(cx, cx.module.entry, &[])?;
         Ok(lane)
@@ -108,7 +118,7 @@ impl Lane {
             regs[p.index()] = *a;
         }
         let locals = f.locals.values().map(|l| vec![[0; 4]; l.count as usize]).collect();
-        self.frames.push(Frame { func, block, pc: 0, regs, locals, rounds: SecondaryMap::new() });
+        self.frames.push(Frame { func, block, pc: 0, regs, locals, written: HashSet::new(), rounds: SecondaryMap::new() });
         Ok(())
     }
 
@@ -134,7 +144,11 @@ impl Lane {
             if self.fuel == 0 {
                 return Err(InterpError::OutOfFuel(cx.limits.fuel));
             }
+            if mem.spent >= cx.limits.total {
+                return Err(InterpError::OutOfFuel(cx.limits.total));
+            }
             self.fuel -= 1;
+            mem.spent += 1;
             let Some(frame) = self.frames.last() else { return Ok(Stop::Done) };
             let f = &cx.module.functions[frame.func];
             let Some(inst) = f.blocks[frame.block].insts.get(frame.pc).copied() else {
@@ -227,6 +241,7 @@ impl Lane {
                 self.frames.clear();
                 return Ok(Some(self.end(cx)));
             }
+            Opcode::Undef | Opcode::Unreachable if cx.limits.closed => return open("what is undefined or unreachable is executed"),
             Opcode::Unreachable => {
                 self.frames.clear();
                 return Ok(Some(self.end(cx)));
@@ -237,6 +252,7 @@ impl Lane {
                 self.enter(cx, callee, &args)?;
             }
             Opcode::Barrier => {
+                self.who.barriers += 1;
                 self.advance();
                 return Ok(Some(Stop::Barrier));
             }
@@ -266,6 +282,8 @@ impl Lane {
                 if self.emitted < cx.module.geometry.map_or(u32::MAX, |g| g.max_vertices) {
                     self.emitted += 1;
                     self.open[stream(d)].push(self.outputs.clone());
+                } else if cx.limits.closed {
+                    return open("more vertices are emitted than were declared");
                 }
                 self.advance();
             }
@@ -338,6 +356,9 @@ impl Lane {
         let index = d.args.get(value_operands).map_or(0, |v| self.reg(*v)[0]);
         let at = offset.wrapping_add(index);
         let value = self.operand(d, 0);
+        if cx.limits.closed {
+            self.closed(cx, mem, d.op, var, at, if value_operands == 0 { lanes } else { stored.lanes as usize })?;
+        }
         let mut r = [0; 4];
         let load_float = |r: &mut Word4| {
             if ty.is_float() {
@@ -415,6 +436,44 @@ impl Lane {
             _ => return Err(InterpError::Malformed(format!("`{}` with the wrong kind of variable", d.op.name()))),
         }
         Ok(r)
+    }
+
+    /// Refuses an access that the IR leaves open: out of range, of what was never written, in no order with another's.
+    fn closed(&mut self, cx: &Cx, mem: &mut Memory, op: Opcode, var: MemRef, at: u32, lanes: usize) -> Result<(), InterpError> {
+        let stores = matches!(op, Opcode::LocalStore | Opcode::SharedStore | Opcode::StorageStore | Opcode::Atomic);
+        let (elements, each) = match var {
+            _ if op == Opcode::StorageLen => return Ok(()),
+            MemRef::Input(i) => (cx.module.inputs[i].count.max(1) as usize, 1),
+            MemRef::Output(o) => (cx.module.outputs[o].count.max(1) as usize, 1),
+            MemRef::Uniform(u) => (cx.module.uniforms[u].units() as usize, 1),
+            MemRef::Local(l) => (self.frames.last().and_then(|f| f.locals.get(l.index())).map_or(0, Vec::len), 1),
+            MemRef::Shared(s) => (cx.module.shared[s].count as usize, 1),
+            MemRef::Storage(s) => (mem.storage.get(s.index()).map_or(0, Vec::len), lanes),
+        };
+        if at as usize + each > elements {
+            return open("an index is out of range");
+        }
+        let written = match (var, self.frames.last_mut()) {
+            (MemRef::Local(l), Some(f)) if stores => {
+                f.written.insert((l, at));
+                true
+            }
+            (MemRef::Local(l), Some(f)) => f.written.contains(&(l, at)),
+            (MemRef::Shared(_) | MemRef::Storage(_), _) => {
+                let mut all = true;
+                for n in at as usize..at as usize + each {
+                    if stores && !self.helper {
+                        mem.touches.store(var, n, self.who)?;
+                    } else {
+                        all &= mem.touches.load(var, n, self.who)?;
+                    }
+                }
+                // A buffer holds something at the start.
+                all || stores || matches!(var, MemRef::Storage(_))
+            }
+            _ => true,
+        };
+        if written { Ok(()) } else { open("an element is read that was never written") }
     }
 
     fn local(&mut self, l: Local, at: u32) -> Option<&mut Word4> {

@@ -22,6 +22,7 @@
 //! * `undef` is 0, and so are local arrays when their function is entered and outputs that are never written.
 
 mod lane;
+mod open;
 pub mod ops;
 mod stages;
 
@@ -46,6 +47,9 @@ pub enum InterpError {
     /// Calls nest too deeply.
     #[error("calls nest more than {0} deep")]
     CallDepth(usize),
+    /// The program does what the IR leaves open, under [`Limits::closed`].
+    #[error("{0}")]
+    Open(&'static str),
     /// The program asks for more memory than allowed.
     #[error("{what} needs {words} words; at most {limit} are allowed")]
     TooLarge {
@@ -74,17 +78,22 @@ pub enum InterpError {
 pub struct Limits {
     /// Instructions per invocation.
     pub fuel: u64,
+    /// Instructions of all invocations together.
+    pub total: u64,
     /// Depth of calls.
     pub calls: usize,
     /// Words of local arrays per frame, and of workgroup memory.
     pub memory: u64,
     /// Compute invocations in all.
     pub invocations: u64,
+    /// Whether a run ends where the program does what the IR leaves open (on the machines: this interpreter has an answer, as above):
+    /// `undef`, `unreachable`, indices out of range, elements that were never written, memory that invocations touch in no order.
+    pub closed: bool,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { fuel: 1 << 24, calls: 256, memory: 1 << 22, invocations: 1 << 22 }
+        Limits { fuel: 1 << 24, total: u64::MAX, calls: 256, memory: 1 << 22, invocations: 1 << 22, closed: false }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Invocations of each stage: what they read, in which order they run, how quads and workgroups wait for each other.
 
 use super::lane::{Cx, Lane, Memory, Place, Stop, needs_quad, texture};
+use super::open::Who;
 use super::{InterpError, Limits};
 use crate::analysis::{Cfg, DomTree, Loops};
 use crate::env::{InvocationResult, ShaderEnv, ShaderResult};
@@ -30,7 +31,7 @@ pub(super) fn run(module: &Module, env: &ShaderEnv, num: &dyn Numerics, limits: 
         }
     }
     let cx = Cx { module: &module, env, num, limits, order, loops };
-    let mut mem = Memory { storage: env.storage.clone(), shared: Vec::new() };
+    let mut mem = Memory { storage: env.storage.clone(), ..Memory::default() };
     let invocations = match module.stage {
         Stage::Vertex | Stage::Geometry => singles(&cx, &mut mem)?,
         Stage::Fragment => quads(&cx, &mut mem)?,
@@ -115,14 +116,14 @@ fn singles(cx: &Cx, mem: &mut Memory) -> Result<Vec<InvocationResult>, InterpErr
     let instances = cx.module.geometry.map_or(1, |g| g.invocations.max(1));
     let number = cx.module.inputs.values().position(|d| d.binding == Binding::Builtin(Builtin::InvocationId));
     let mut results = Vec::with_capacity(cx.env.invocations.len());
-    for inv in &cx.env.invocations {
+    for (n, inv) in (0..).zip(&cx.env.invocations) {
         let mut all: Option<InvocationResult> = None;
         for instance in 0..instances {
             let mut inputs = inv.inputs.clone();
-            if let Some(n) = number {
-                inputs[n] = vec![instance];
+            if let Some(k) = number {
+                inputs[k] = vec![instance];
             }
-            let mut lane = Lane::new(cx, inputs, false)?;
+            let mut lane = Lane::new(cx, inputs, false, Who { group: n, ..Who::default() })?;
             while lane.run(cx, mem)? != Stop::Done {}
             let r = result(cx, lane);
             match &mut all {
@@ -138,11 +139,12 @@ fn singles(cx: &Cx, mem: &mut Memory) -> Result<Vec<InvocationResult>, InterpErr
 /// Fragment programs: four at a time; a last incomplete quad is filled with helpers that repeat the last invocation.
 fn quads(cx: &Cx, mem: &mut Memory) -> Result<Vec<InvocationResult>, InterpError> {
     let mut results = Vec::with_capacity(cx.env.invocations.len());
-    for quad in cx.env.invocations.chunks(4) {
+    for (group, quad) in (0..).zip(cx.env.invocations.chunks(4)) {
         let mut lanes = Vec::with_capacity(4);
         for n in 0..4 {
             let Some(inv) = quad.get(n).or(quad.last()) else { continue };
-            lanes.push(Lane::new(cx, inv.inputs.clone(), n >= quad.len())?);
+            let who = Who { group, lane: n as u32, barriers: 0 };
+            lanes.push(Lane::new(cx, inv.inputs.clone(), n >= quad.len(), who)?);
         }
         run_quad(cx, mem, &mut lanes)?;
         results.extend(lanes.into_iter().take(quad.len()).map(|l| result(cx, l)));
@@ -235,11 +237,14 @@ fn workgroups(cx: &Cx, mem: &mut Memory) -> Result<(), InterpError> {
 
 fn workgroup(cx: &Cx, mem: &mut Memory, id: [u32; 3], size: [u32; 3]) -> Result<(), InterpError> {
     mem.shared = cx.module.shared.values().map(|s| vec![[0; 4]; s.count as usize]).collect();
+    let groups = cx.env.workgroups;
+    let group = id[0].wrapping_add(groups[0].wrapping_mul(id[1].wrapping_add(groups[1].wrapping_mul(id[2]))));
     let mut lanes = Vec::new();
     for z in 0..size[2] {
         for y in 0..size[1] {
             for x in 0..size[0] {
-                lanes.push(Lane::new(cx, compute_inputs(cx.module, cx.env.workgroups, id, size, [x, y, z]), false)?);
+                let who = Who { group, lane: lanes.len() as u32, barriers: 0 };
+                lanes.push(Lane::new(cx, compute_inputs(cx.module, cx.env.workgroups, id, size, [x, y, z]), false, who)?);
             }
         }
     }

@@ -389,3 +389,28 @@ fn discard_makes_a_helper() {
         [(f(2.0), false), (0, true), (f(1.0), false), (f(1.0), false), (f(0.0), false)]
     );
 }
+
+#[test]
+fn closed_runs_end_at_what_is_open() {
+    let run = |code: &str, i: u32, closed| {
+        let io = "input %i : i32 @location(0)\noutput %o : i32 @location(0)\n";
+        let m = crate::parse("t.ir", &format!("shader vertex \"t\"\n{io}{code}    output %o, v1\n    return\n")).expect("parses");
+        run_with(&m, &one(vec![vec![i]]), &Reference, &Limits { closed, ..Limits::default() }).err()
+    };
+    let local = "local %l : i32[2]\nblock0:\n    v0 = input.i32 %i\n    local_store %l, v0\n    v1 = local_load.i32 %l[v0]\n";
+    assert_eq!(run(local, 0, true), None);
+    for (i, what) in [(1, "never written"), (2, "out of range")] {
+        assert_eq!(run(local, i, false), None);
+        assert!(matches!(run(local, i, true), Some(InterpError::Open(m)) if m.contains(what)), "{what}");
+    }
+    assert!(matches!(run("block0:\n    v1 = undef.i32\n", 0, true), Some(InterpError::Open(_))));
+}
+
+#[test]
+fn all_invocations_share_the_total() {
+    let m = crate::parse("t.ir", "shader vertex \"t\"\nblock0:\n    return\n").expect("parses");
+    let env = ShaderEnv { invocations: vec![InvocationInputs::default(); 3], ..ShaderEnv::default() };
+    let run = |total| run_with(&m, &env, &Reference, &Limits { total, ..Limits::default() });
+    assert!(run(3).is_ok());
+    assert_eq!(run(2), Err(InterpError::OutOfFuel(2)));
+}
