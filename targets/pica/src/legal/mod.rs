@@ -227,6 +227,9 @@ fn refuse(m: &Module) -> Result<(), CompileError> {
     if let Some(span) = streams::beyond_first(m) {
         errors.push(Diagnostic::error("P0004", span, "geometry programs emit to one vertex stream, 0"));
     }
+    if m.geometry.is_some_and(|g| g.invocations > 1) {
+        errors.push(Diagnostic::error("P0004", m.main().place(), "geometry programs run once for a primitive"));
+    }
     if errors.is_empty() { Ok(()) } else { Err(CompileError::Invalid(errors)) }
 }
 

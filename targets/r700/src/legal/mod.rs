@@ -647,7 +647,7 @@ fn cubes(m: &mut Module) -> bool {
     rewrite_of(m.main_mut(), &[Opcode::Tex], |b, i| {
         let d = b.func.insts[i].clone();
         let Imm::Tex(info) = &d.imm else { return Action::Keep };
-        if !cube[info.texture.index()] || !matches!(info.op, TexOp::Sample | TexOp::Lod) {
+        if !cube[info.texture.index()] || !matches!(info.op, TexOp::Sample | TexOp::Gather | TexOp::Lod) {
             return Action::Keep;
         }
         if b.func.def_if(d.args[0], Opcode::Ext).is_some() {

@@ -131,8 +131,12 @@ impl<'a> Selector<'a> {
     }
 
     fn bits(&mut self, i: Inst) -> Selects {
-        let (d, _) = self.parts(i);
-        let lanes = self.plain(self.arg(d, 0), self.f.ty(d.args[0]));
+        let (d, ty) = self.parts(i);
+        let from = self.f.ty(d.args[0]);
+        if (from.scalar == Scalar::F16) != (ty.scalar == Scalar::F16) {
+            return Err(self.unsupported("halves taken for words, or words for halves: they are placed lane by lane"));
+        }
+        let lanes = self.plain(self.arg(d, 0), from);
         self.set(i, lanes)
     }
 
