@@ -88,7 +88,7 @@ pub fn compile(bytes: &[u8]) {
         }
         match isa.compile(&module, &Options::default()) {
             Ok(shader) => assert!(isa.disassemble(&shader.container, &TextOptions::default()).is_ok(), "{}: no text", isa.name()),
-            Err(e @ (CompileError::Internal(_) | CompileError::Unsound(_))) => panic!("{}: {e}", isa.name()),
+            Err(e @ (CompileError::Internal(_) | CompileError::Unsound(_) | CompileError::Wrong(_))) => panic!("{}: {e}", isa.name()),
             Err(_) => {}
         }
     }

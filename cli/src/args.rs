@@ -188,7 +188,8 @@ pub struct CodegenArgs {
     #[arg(long)]
     pub uniform_buffers: bool,
     /// Check the finished code, by rules of its own, on every path: values that are read before they are written, waits that are missing,
-    /// what the machine forbids. A finding is a bug of this program and ends it with status 70.
+    /// what the machine forbids; then run it on the machine's simulator, on a few chosen inputs, beside what the program means. A finding is a
+    /// bug of this program and ends it with status 70.
     #[arg(long)]
     pub verify: bool,
     /// Whether products and sums may be contracted.

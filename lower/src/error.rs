@@ -24,6 +24,9 @@ pub enum CompileError {
     /// Code that breaks a rule of its machine, by the validator (exit status 70).
     #[error("the validator objects to the code: {}", .0.first().map_or_else(String::new, ToString::to_string))]
     Unsound(Vec<TextError>),
+    /// Code that computes something else than the legalised IR, by the validator (exit status 70).
+    #[error("the code does not compute what the program means: {0}")]
+    Wrong(String),
     /// A broken promise inside the compiler (exit status 70).
     #[error("internal error: {0}")]
     Internal(String),
@@ -57,7 +60,7 @@ impl CompileError {
         match &mut self {
             CompileError::Invalid(all) => all.iter_mut().for_each(give),
             CompileError::Limit { diagnostic, .. } => give(diagnostic),
-            CompileError::Unsound(_) | CompileError::Internal(_) => {}
+            CompileError::Unsound(_) | CompileError::Wrong(_) | CompileError::Internal(_) => {}
         }
         self
     }
@@ -66,7 +69,7 @@ impl CompileError {
         match self {
             CompileError::Invalid(_) => 1,
             CompileError::Limit { .. } => 3,
-            CompileError::Unsound(_) | CompileError::Internal(_) => 70,
+            CompileError::Unsound(_) | CompileError::Wrong(_) | CompileError::Internal(_) => 70,
         }
     }
     /// The diagnostics to show.
@@ -85,6 +88,7 @@ impl CompileError {
                 };
                 found.iter().map(|e| Diagnostic::error("X0004", Span::NONE, say(e))).collect()
             }
+            CompileError::Wrong(_) => vec![Diagnostic::error("X0005", Span::NONE, self.to_string())],
             CompileError::Internal(m) => vec![Diagnostic::error("X0001", Span::NONE, format!("internal error: {m}"))],
         }
     }

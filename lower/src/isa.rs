@@ -4,7 +4,7 @@ use crate::error::CompileError;
 use crate::options::Options;
 use crate::reflect::Reflection;
 use crate::text::{AsmOutput, TextError, TextOptions};
-use crate::validate::{Program, validate};
+use crate::validate::{Program, meaning, validate};
 use indexmap::IndexMap;
 use retroshade_ir::analysis::Cfg;
 use retroshade_ir::{Diagnostic, Module, Numerics, Opcode, ShaderEnv, ShaderResult, Span, Stage};
@@ -57,6 +57,10 @@ pub trait TargetIsa: Send + Sync {
             let found = validate(self, &shader).unwrap_or_else(|e| vec![e]);
             if !found.is_empty() {
                 return Err(CompileError::Unsound(found));
+            }
+            meaning::check(self, &shader, &options.cancel).map_err(CompileError::Wrong)?;
+            if options.cancel.is_set() {
+                return Err(CompileError::cancelled(module));
             }
         }
         Ok(shader)

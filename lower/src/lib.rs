@@ -14,6 +14,7 @@ pub mod options;
 pub mod outfile;
 pub mod pattern;
 pub mod reflect;
+mod rng;
 pub mod structure;
 #[cfg(feature = "json")]
 pub mod testing;

@@ -158,4 +158,8 @@ pub(super) const ROWS: &[Row] = &[
      "`--verify` follows every path through the finished code by rules of its own and found one on which a value is read that was not written, a \
       wait is missing, or a rule of the machine is broken. Nothing was written.",
      "Please report it with the source, which `shaderc reduce` makes small."),
+    ("X0005", "a bug: the finished code computes something else",
+     "`--verify` runs the finished code on the machine's simulator and the program on the interpreter, on inputs that it chooses, and they left different results. \
+      Nothing was written.",
+     "Please report it with the source, which `shaderc reduce` makes small."),
 ];

@@ -3,7 +3,8 @@
 use super::{Profile, default_options, random_program};
 use crate::isa::{CompiledShader, TargetIsa};
 use crate::options::Options;
-use crate::validate::validate;
+use crate::validate::{meaning, validate};
+use retroshade_ir::Cancel;
 
 /// How many damaged programs there were, and how many the validator objected to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,24 +22,51 @@ impl Noticed {
     }
 }
 
-/// Compiles random programs, damages each in every way that `damage` gives, and validates the results.
-pub fn noticed(
+/// What makes damaged programs of one.
+type Damage<'a> = &'a dyn Fn(&CompiledShader) -> Vec<CompiledShader>;
+
+/// Compiles random programs and damages each in every way that `damage` gives.
+fn each_damaged(
     isa: &dyn TargetIsa,
     profile: &Profile,
     seeds: std::ops::Range<u64>,
-    damage: &dyn Fn(&CompiledShader) -> Vec<CompiledShader>,
-) -> Noticed {
-    let mut out = Noticed::default();
+    damage: Damage,
+    judge: &mut dyn FnMut(Vec<CompiledShader>),
+) {
     for seed in seeds {
         let (module, _) = random_program(profile, seed);
         let options = Options { texts: false, ..default_options(seed) };
-        let Ok(shader) = isa.compile(&module, &options) else { continue };
-        for changed in damage(&shader) {
-            out.damaged += 1;
-            out.noticed += usize::from(validate(isa, &changed).map_or(true, |found| !found.is_empty()));
+        if let Ok(shader) = isa.compile(&module, &options) {
+            judge(damage(&shader));
         }
     }
+}
+
+/// What the validator notices of damaged random programs.
+pub fn noticed(isa: &dyn TargetIsa, profile: &Profile, seeds: std::ops::Range<u64>, damage: Damage) -> Noticed {
+    let mut out = Noticed::default();
+    each_damaged(isa, profile, seeds, damage, &mut |all| {
+        out.damaged += all.len();
+        out.noticed += all.iter().filter(|s| objects(isa, s)).count();
+    });
     out
+}
+
+/// Of damaged random programs that break no rule, what shows as another meaning: of each program some of its damages.
+pub fn noticed_by_meaning(isa: &dyn TargetIsa, profile: &Profile, seeds: std::ops::Range<u64>, damage: Damage) -> Noticed {
+    const EACH: usize = 4;
+    let mut out = Noticed::default();
+    each_damaged(isa, profile, seeds, damage, &mut |all| {
+        for s in all.iter().step_by(all.len().div_ceil(EACH).max(1)).filter(|s| !objects(isa, s)) {
+            out.damaged += 1;
+            out.noticed += usize::from(meaning::check(isa, s, &Cancel::default()).is_err());
+        }
+    });
+    out
+}
+
+fn objects(isa: &dyn TargetIsa, shader: &CompiledShader) -> bool {
+    validate(isa, shader).map_or(true, |found| !found.is_empty())
 }
 
 /// A shader with other code, in its container too, where that holds the code as it is.

@@ -4,6 +4,7 @@ use super::emit::is_approximate;
 use crate::error::CompileError;
 use crate::isa::{SimError, TargetIsa};
 use crate::options::Options;
+use crate::validate::meaning::same::{same_results, shows_nan};
 use retroshade_ir::interp::{InterpError, Limits, run_with};
 use retroshade_ir::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -131,59 +132,6 @@ impl Numerics for Watch<'_> {
     }
 }
 
-/// An arithmetic whose NaNs all have one sign. Machines and orders of operands differ in the bits of a NaN; integers made of them show that.
-struct OneNan<'a> {
-    num: &'a dyn Numerics,
-    negative: bool,
-}
-
-impl OneNan<'_> {
-    fn of(&self, ty: Scalar, w: u32) -> u32 {
-        let (nan, quiet, sign) = match ty {
-            Scalar::F32 => (f32::from_bits(w).is_nan(), 0x7fc0_0000, 0x8000_0000),
-            Scalar::F16 => (w & 0x7fff > 0x7c00, 0x7e00, 0x8000),
-            _ => return w,
-        };
-        if nan { quiet | if self.negative { sign } else { 0 } } else { w }
-    }
-}
-
-impl Numerics for OneNan<'_> {
-    fn name(&self) -> &'static str {
-        self.num.name()
-    }
-    fn unary(&self, op: Opcode, ty: Scalar, a: u32) -> u32 {
-        self.of(ty, self.num.unary(op, ty, a))
-    }
-    fn binary(&self, op: Opcode, ty: Scalar, a: u32, b: u32) -> u32 {
-        self.of(ty, self.num.binary(op, ty, a, b))
-    }
-    fn ternary(&self, op: Opcode, ty: Scalar, a: u32, b: u32, c: u32) -> u32 {
-        self.of(ty, self.num.ternary(op, ty, a, b, c))
-    }
-    fn dot(&self, ty: Scalar, a: &[u32], b: &[u32]) -> u32 {
-        self.of(ty, self.num.dot(ty, a, b))
-    }
-    fn fcmp(&self, cc: FloatCC, ty: Scalar, a: u32, b: u32) -> bool {
-        self.num.fcmp(cc, ty, a, b)
-    }
-    fn convert(&self, op: Opcode, from: Scalar, to: Scalar, a: u32) -> u32 {
-        self.of(to, self.num.convert(op, from, to, a))
-    }
-    fn load(&self, ty: Scalar, a: u32) -> u32 {
-        self.num.load(ty, a)
-    }
-    fn ext(&self, name: &str, args: &[[u32; 4]]) -> Option<[u32; 4]> {
-        self.num.ext(name, args)
-    }
-}
-
-/// Whether what a legalised module gives depends on the sign of a NaN.
-fn shows_nan(legal: &Module, env: &ShaderEnv, num: &dyn Numerics, limits: &Limits) -> bool {
-    let run = |negative| run_with(legal, env, &OneNan { num, negative }, limits);
-    matches!((run(false), run(true)), (Ok(a), Ok(b)) if same_results(legal, &a, &b).is_err())
-}
-
 /// Whether no operation of a module may be approximated or contracted.
 pub fn is_exact(module: &Module) -> bool {
     // Machines divide a cube's coordinates by the largest, and compute the level that gradients or a bias ask for.
@@ -229,6 +177,7 @@ pub fn diff_with(isa: &dyn TargetIsa, module: &Module, env: &ShaderEnv, options:
         e @ CompileError::Unsound(_) => {
             Err(Mismatch::Validator(e.diagnostics().iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")))
         }
+        CompileError::Wrong(m) => Err(Mismatch::Code(m)),
         e => Ok(Verdict::Refused { limit: e.exit_status() == 3, message: e.to_string() }),
     };
     let shader = match isa.compile(module, options) {
@@ -258,79 +207,4 @@ pub fn diff_with(isa: &dyn TargetIsa, module: &Module, env: &ShaderEnv, options:
         same_results(module, &source, &want).map_err(Mismatch::Legal)?;
     }
     Ok(Verdict::Agrees { exact })
-}
-
-/// Compares results word by word; any NaN equals any NaN. The error says where they differ first.
-pub fn same_results(module: &Module, want: &ShaderResult, got: &ShaderResult) -> Result<(), String> {
-    if want.invocations.len() != got.invocations.len() {
-        return Err(format!("{} invocations, expected {}", got.invocations.len(), want.invocations.len()));
-    }
-    for (n, (w, g)) in want.invocations.iter().zip(&got.invocations).enumerate() {
-        if w.discarded != g.discarded {
-            return Err(format!("invocation {n}: discarded {}, expected {}", g.discarded, w.discarded));
-        }
-        same_outputs(module, &w.outputs, &g.outputs).map_err(|e| format!("invocation {n}: {e}"))?;
-        let shape = |p: &Vec<Vec<Vec<Vec<u32>>>>| p.iter().map(Vec::len).collect::<Vec<_>>();
-        if shape(&w.primitives) != shape(&g.primitives) {
-            return Err(format!("invocation {n}: strips of {:?} vertices, expected {:?}", shape(&g.primitives), shape(&w.primitives)));
-        }
-        for (k, (v, u)) in w.primitives.iter().flatten().zip(g.primitives.iter().flatten()).enumerate() {
-            same_outputs(module, v, u).map_err(|e| format!("invocation {n}, vertex {k}: {e}"))?;
-        }
-    }
-    for (decl, (w, g)) in module.storage.values().zip(want.storage.iter().zip(&got.storage)) {
-        if w.len() != g.len() {
-            return Err(format!("buffer {} has {} words, expected {}", decl.name, g.len(), w.len()));
-        }
-        for (n, (a, b)) in w.iter().zip(g).enumerate() {
-            if !same(decl.word(n), *a, *b) {
-                return Err(format!("buffer {} word {n}: {}, expected {}", decl.name, show(decl.word(n), *b), show(decl.word(n), *a)));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn same_outputs(module: &Module, want: &[Vec<u32>], got: &[Vec<u32>]) -> Result<(), String> {
-    if want.len() != got.len() {
-        return Err(format!("{} outputs, expected {}", got.len(), want.len()));
-    }
-    for (decl, (w, g)) in module.outputs.values().zip(want.iter().zip(got)) {
-        if w.len() != g.len() {
-            return Err(format!("output {} has {} words, expected {}", decl.name, g.len(), w.len()));
-        }
-        if let Some(n) = (0..w.len()).find(|n| !same(decl.ty.scalar, w[*n], g[*n])) {
-            return Err(format!("output {}[{n}]: {}, expected {}", decl.name, show(decl.ty.scalar, g[n]), show(decl.ty.scalar, w[n])));
-        }
-    }
-    Ok(())
-}
-
-fn same(ty: Scalar, a: u32, b: u32) -> bool {
-    a == b || ty.is_float() && numerics::to_f32(ty, a).is_nan() && numerics::to_f32(ty, b).is_nan()
-}
-
-fn show(ty: Scalar, w: u32) -> String {
-    if ty.is_float() { format!("{} ({w:#010x})", numerics::to_f32(ty, w)) } else { format!("{} ({w:#x})", w as i32) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_integers_show_the_sign_of_a_nan() {
-        let program = |end: &str, ty: &str| {
-            let start = "shader vertex \"nan\"\ninput %a : f32 @location(0)\n";
-            format!("{start}output %o : {ty} @location(0)\nblock0:\n    v0 = input.f32 %a\n    v1 = flog2 v0\n{end}    return\n")
-        };
-        let shows = |text: &str| {
-            let m = retroshade_ir::parse("nan.ir", text).unwrap();
-            let minus_one = InvocationInputs { inputs: vec![vec![(-1.0f32).to_bits()]] };
-            shows_nan(&m, &ShaderEnv { invocations: vec![minus_one], ..ShaderEnv::default() }, &Reference, &Limits::default())
-        };
-        assert!(shows(&program("    v2 = bitcast.i32 v1\n    output %o, v2\n", "i32")));
-        assert!(!shows(&program("    v2 = f2s.i32 v1\n    output %o, v2\n", "i32")));
-        assert!(!shows(&program("    output %o, v1\n", "f32")));
-    }
 }

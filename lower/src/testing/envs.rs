@@ -1,9 +1,8 @@
 //! Random environments for random programs.
 
 use super::random::OWN_WORDS;
-use super::rng::Rng;
-use retroshade_ir::env::{Filter, Wrap};
-use retroshade_ir::texture::texel_count;
+use crate::rng::Rng;
+use crate::validate::meaning::inputs::random_texture;
 use retroshade_ir::*;
 
 /// An environment for a module: `lanes` invocations (fragments: whole quads; compute: two workgroups).
@@ -34,25 +33,7 @@ pub fn random_env(module: &Module, lanes: usize, mantissa: u32, rng: &mut Rng) -
     env.uniforms =
         module.uniforms.values().map(|u| (0..u.elements() * u.ty.lanes as u32).map(|_| word(rng, u.ty.scalar)).collect()).collect();
     for d in module.textures.values() {
-        let mut t = TextureData {
-            dim: d.dim,
-            size: match d.dim {
-                TexDim::D1 => [8, 1, 1],
-                TexDim::D2 => [8, 4, 1],
-                TexDim::D3 => [4, 4, 4],
-                TexDim::Cube => [4, 4, 1],
-            },
-            layers: if d.arrayed { 2 } else { 1 },
-            levels: 1 + rng.below(3) as u32,
-            depth: d.shadow,
-            filter: rng.of(&[Filter::Nearest, Filter::Linear]),
-            wrap: rng.of(&[Wrap::Repeat, Wrap::Mirror, Wrap::Clamp]),
-            texels: Vec::new(),
-        };
-        let count = texel_count(&t);
-        let one = |rng: &mut Rng| if d.kind == Scalar::I32 { rng.below(256) as u32 } else { (rng.below(256) as f32 / 256.0).to_bits() };
-        t.texels = (0..count).map(|_| [one(rng), one(rng), one(rng), one(rng)]).collect();
-        env.textures.push(t);
+        env.textures.push(random_texture(d, rng));
     }
     let invocations = module.workgroup_size.iter().product::<u32>() * env.workgroups.iter().product::<u32>();
     env.storage = module

@@ -18,18 +18,18 @@ mod envs;
 mod golden;
 mod profile;
 mod random;
-mod rng;
 mod shrink;
 mod stats;
 
+pub use crate::rng::Rng;
+pub use crate::validate::meaning::same::same_results;
 pub use beside::{beside, table_beside, text_beside};
-pub use damage::{Noticed, noticed, with_code};
-pub use diff::{Mismatch, Verdict, diff, diff_with, is_exact, same_results};
+pub use damage::{Noticed, noticed, noticed_by_meaning, with_code};
+pub use diff::{Mismatch, Verdict, diff, diff_with, is_exact};
 pub use envs::random_env;
 pub use golden::golden;
 pub use profile::Profile;
 pub use random::random_program;
-pub use rng::Rng;
 pub use shrink::{shrink, shrink_module};
 pub use stats::ProgramStats;
 

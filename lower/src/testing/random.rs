@@ -4,7 +4,7 @@
 //! never depend on the order of invocations. Operations that need the quad or the workgroup stand in uniform flow only.
 
 use super::profile::Profile;
-use super::rng::Rng;
+use crate::rng::Rng;
 use retroshade_ir::module::{Access, Dim, GeometryInfo, Primitive};
 use retroshade_ir::types::{F32, I1, I32};
 use retroshade_ir::*;

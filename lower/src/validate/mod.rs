@@ -11,10 +11,13 @@
 //!   container bytes ─TargetIsa::effects─▶ [Program of Steps] ─Program::check─▶ findings
 //!   container bytes ─TargetIsa::lint────────────────────────────────────────▶ findings
 //! ```
+//! What a value means shows only where the code is executed: [`meaning`].
+//!
 //! Values that depend on a predicate are followed as far as it is known: a place that two instructions under opposite predicates write
 //! holds, and so does one that is read only under the predicate that it was written under.
 
 mod flow;
+pub mod meaning;
 mod paths;
 mod state;
 

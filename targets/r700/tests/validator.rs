@@ -3,10 +3,10 @@
 
 use retroshade_ir::Stage;
 use retroshade_lower::CompiledShader;
-use retroshade_lower::testing::{Noticed, Profile, noticed, with_code};
+use retroshade_lower::testing::{Noticed, Profile, noticed, noticed_by_meaning, with_code};
 use retroshade_r700::isa::forms::{Effect, Format};
 use retroshade_r700::isa::program::{Clause, Program, words_of};
-use retroshade_r700::isa::word::Alu;
+use retroshade_r700::isa::word::{Alu, sel};
 
 fn words(s: &CompiledShader) -> Vec<u32> {
     words_of(&s.code).unwrap()
@@ -46,25 +46,25 @@ fn barriers_are_missed() {
     assert!(found.at_least(90), "{found:?}");
 }
 
-/// A program damaged at each of its operations that fit: `bit` of one of the two words is turned over.
-fn at_each(s: &CompiledShader, fits: &dyn Fn(&Alu) -> bool, (word, bit): (usize, u32)) -> Vec<CompiledShader> {
+/// A program damaged at each of its operations that fit: `change` makes other words of its two.
+fn each(s: &CompiledShader, fits: &dyn Fn(&Alu) -> bool, change: &dyn Fn([u32; 2]) -> [u32; 2]) -> Vec<CompiledShader> {
     let all = words(s);
     let p = Program::decode(&all).unwrap();
     let groups = p.clauses.values().filter_map(|c| if let Clause::Alu(g) = c { Some(g) } else { None }).flatten();
-    let slots = groups.flat_map(|(unit, g)| g.slots.iter().enumerate().map(move |(k, a)| (*unit as usize + k, a)));
+    let slots = groups.flat_map(|(unit, g)| g.slots.iter().enumerate().map(move |(k, a)| (2 * (*unit as usize + k), a)));
     let damaged = |at: usize| {
         let mut w = all.clone();
-        w[2 * at + word] ^= 1 << bit;
-        shader(s, &w)
+        [w[at], w[at + 1]] = change([w[at], w[at + 1]]);
+        (w != all).then(|| shader(s, &w))
     };
-    slots.filter(|(_, a)| fits(a)).map(|(at, _)| damaged(at)).collect()
+    slots.filter(|(_, a)| fits(a)).filter_map(|(at, _)| damaged(at)).collect()
 }
 
 #[test]
 fn operations_that_are_gone_are_missed() {
     // WRITE_MASK of operations with two operands.
     let plain = |a: &Alu| a.write && !a.dst_rel && a.info().format == Format::Op2 && a.alu().effect == Effect::Plain;
-    let found = check(Stage::Vertex, 20, &|s| at_each(s, &plain, (1, 4)));
+    let found = check(Stage::Vertex, 20, &|s| each(s, &plain, &|[a, b]| [a, b ^ 1 << 4]));
     // The others' registers hold something else, which only their values would tell.
     assert!(found.at_least(10), "{found:?}");
 }
@@ -73,6 +73,29 @@ fn operations_that_are_gone_are_missed() {
 fn other_sources_hold_nothing() {
     // Another register in the first operand.
     let reads = |a: &Alu| a.sources().first().is_some_and(|x| x.is_gpr() && !x.rel);
-    let found = check(Stage::Vertex, 20, &|s| at_each(s, &reads, (0, 5)));
+    let found = check(Stage::Vertex, 20, &|s| each(s, &reads, &|[a, b]| [a ^ 1 << 5, b]));
     assert!(found.at_least(60), "{found:?}");
+}
+
+#[test]
+fn other_operands_mean_something_else() {
+    // Another register or literal in the first operand, the first two exchanged, another register written.
+    let reads = |a: &Alu| a.sources().first().is_some_and(|x| x.is_gpr() && !x.rel);
+    let two = |a: &Alu| a.sources().len() == 2 && a.sources().iter().all(|x| x.is_gpr() && !x.rel);
+    let ordered = |a: &Alu| two(a) && ["SETG", "SH", "SUB"].iter().any(|n| a.info().short.contains(n));
+    let literal = |a: &Alu| a.sources().first().is_some_and(|x| x.sel == sel::LITERAL);
+    let writes = |a: &Alu| a.write && !a.dst_rel && a.info().format == Format::Op2 && a.alu().effect == Effect::Plain;
+    let swap = |[a, b]: [u32; 2]| [a & !0x3ff_ffff | a >> 13 & 0x1fff | (a & 0x1fff) << 13, b];
+    type Case<'a> = (&'a dyn Fn(&Alu) -> bool, &'a dyn Fn([u32; 2]) -> [u32; 2], usize);
+    let cases: [Case; 4] = [
+        (&reads, &|[a, b]| [a ^ 1, b], 80),
+        (&literal, &|[a, b]| [a ^ 1 << 10, b], 60),
+        (&ordered, &swap, 68),
+        (&writes, &|[a, b]| [a, b ^ 1 << 21], 86),
+    ];
+    for (fits, change, percent) in cases {
+        let found = noticed_by_meaning(retroshade_r700::isa(), &Profile::r700(), 0..200, &|s| each(s, fits, change));
+        println!("{found:?}");
+        assert!(found.at_least(percent), "{found:?}");
+    }
 }

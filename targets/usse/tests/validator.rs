@@ -3,7 +3,7 @@
 
 use retroshade_ir::Stage;
 use retroshade_lower::CompiledShader;
-use retroshade_lower::testing::{Noticed, Profile, noticed};
+use retroshade_lower::testing::{Noticed, Profile, noticed, noticed_by_meaning};
 use retroshade_usse::container::{self, Gxp};
 use retroshade_usse::isa::forms::{NOP, SMP, TABLE, WDF, decode};
 
@@ -87,4 +87,36 @@ fn words_that_are_gone_are_missed() {
 fn other_registers_hold_nothing() {
     let found = damaged(Stage::Vertex, 30, &|w, n| Some(w[n] ^ (field(w[n], "src1_n")? & 0x1f << 9)));
     assert!(found.at_least(50), "{found:?}");
+}
+
+#[test]
+fn other_operands_and_literals_mean_something_else() {
+    let check = |damage: &dyn Fn(&CompiledShader) -> Vec<CompiledShader>| {
+        let found = noticed_by_meaning(retroshade_usse::isa(), &Profile::usse(), 0..200, damage);
+        println!("{found:?}");
+        found
+    };
+    // Another source, another destination, the sources exchanged.
+    let low = |word: u64, name: &str| field(word, name).map(|mask| mask & mask.wrapping_neg());
+    let found = check(&|s| each(s, &|w, n| Some(w[n] ^ low(w[n], "src1_n")?)));
+    assert!(found.at_least(59), "{found:?}");
+    let found = check(&|s| each(s, &|w, n| Some(w[n] ^ low(w[n], "dest_n")?)));
+    assert!(found.at_least(60), "{found:?}");
+    let found = check(&|s| {
+        each(s, &|w, n| {
+            let (one, two) = (field(w[n], "src1_n")?, field(w[n], "src2_n")?);
+            (one == two << 6).then_some(w[n] & !(one | two) | (w[n] & one) >> 6 | (w[n] & two) << 6)
+        })
+    });
+    assert!(found.at_least(61), "{found:?}");
+    let found = check(&|s| {
+        let g = container::read(&s.container).unwrap();
+        let with = |n: usize| {
+            let mut g = g.clone();
+            g.literals[n].1 ^= 1 << 20;
+            CompiledShader { container: container::write(&g), ..s.clone() }
+        };
+        (0..g.literals.len()).map(with).collect()
+    });
+    assert!(found.at_least(48), "{found:?}");
 }
