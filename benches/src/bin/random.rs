@@ -5,8 +5,8 @@
 
 use retroshade::targets;
 use retroshade_ir::Stage;
-use retroshade_lower::Options;
 use retroshade_lower::testing::{Profile, Verdict, check_random_with, default_options, diff_with, random_program};
+use retroshade_lower::{ColorFormat, Options};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
@@ -61,8 +61,10 @@ fn main() -> ExitCode {
     let number = |n: usize, default: u64| args.get(n).and_then(|a| a.parse().ok()).unwrap_or(default);
     let (from, to) = (number(1, 0), number(2, 1000));
     let chip = args.iter().position(|a| a == "--chip").and_then(|n| args.get(n + 1)).cloned();
+    // A colour of fewer bits is another value than the source's.
+    let options = |seed| Options { chip: chip.clone(), color_format: ColorFormat::F32, ..default_options(seed) };
     if args.iter().any(|a| a == "--first") {
-        return match check_random_with(isa, &profile, from..to, &|seed| Options { chip: chip.clone(), ..default_options(seed) }) {
+        return match check_random_with(isa, &profile, from..to, &options) {
             Ok(s) => {
                 println!("{s:?}");
                 ExitCode::SUCCESS
@@ -77,7 +79,7 @@ fn main() -> ExitCode {
     let mut refused: BTreeMap<String, u64> = BTreeMap::new();
     for seed in from..to {
         let (module, env) = random_program(&profile, seed);
-        let options = Options { chip: chip.clone(), ..default_options(seed) };
+        let options = options(seed);
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| diff_with(isa, &module, &env, &options)));
         match result {
             Ok(Ok(Verdict::Agrees { exact: e })) => {
