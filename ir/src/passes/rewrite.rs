@@ -41,6 +41,7 @@ pub fn rewrite(func: &mut Function, mut visit: impl FnMut(&mut Builder, Inst) ->
 /// As [`rewrite`], but visits instructions of these operations only; nothing happens where there are none.
 pub fn rewrite_of(func: &mut Function, ops: &[Opcode], mut visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
     // Operations as bits of a set: this is asked of every instruction.
+    const { assert!(Opcode::ALL.len() <= u128::BITS as usize) };
     let set = ops.iter().fold(0u128, |set, op| set | 1 << *op as u32);
     let asked = |f: &Function, i: Inst| set >> f.insts[i].op as u32 & 1 == 1;
     if !func.ordered().any(|(_, i)| asked(func, i)) {

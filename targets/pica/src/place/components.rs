@@ -13,6 +13,7 @@
 use crate::isa::forms::Op;
 use crate::isa::registers::TEMPS;
 use crate::place::coalesce::{Failure, Interference, interference, reads, repair};
+use crate::place::lanes::reads_tmp;
 use crate::place::{Places, dots, lanes, wishes};
 use crate::select::mir::*;
 use crate::select::operands::prepare;
@@ -263,9 +264,12 @@ fn best_place(t: Tmp, i: &Interference, w: &Wishes, places: &Places, patterns: &
     })
 }
 
+/// Lanes of a node, group by group.
+type Groups = Vec<SmallVec<[usize; 4]>>;
+
 /// A node's lanes in groups that each are an instruction, in an order in which none overwrites what a later one reads; `None` if
 /// there is no such order.
-fn parts(p: &Program, n: &Node, places: &Places) -> Option<Vec<SmallVec<[usize; 4]>>> {
+fn parts(p: &Program, n: &Node, places: &Places) -> Option<Groups> {
     let at = |t: Tmp| places[t as usize];
     let register = |d: &Dest| match d {
         Dest::Tmp(t) => (true, at(*t).0),
@@ -276,7 +280,7 @@ fn parts(p: &Program, n: &Node, places: &Places) -> Option<Vec<SmallVec<[usize; 
         let first = (Some(register(&n.dests[l]).1), Key::Tmp(register(&n.dests[l]).0));
         std::iter::once(first).chain(operands).collect()
     };
-    let mut groups: Vec<SmallVec<[usize; 4]>> = Vec::new();
+    let mut groups = Groups::new();
     for l in 0..n.dests.len() {
         match groups.iter_mut().find(|g| key(g[0]) == key(l)) {
             Some(g) => g.push(l),
@@ -287,7 +291,7 @@ fn parts(p: &Program, n: &Node, places: &Places) -> Option<Vec<SmallVec<[usize; 
 }
 
 /// Groups of a node's lanes in an order in which none overwrites what a later one reads; `None` if there is no such order.
-fn in_order(p: &Program, n: &Node, mut groups: Vec<SmallVec<[usize; 4]>>, places: &Places) -> Option<Vec<SmallVec<[usize; 4]>>> {
+fn in_order(p: &Program, n: &Node, mut groups: Groups, places: &Places) -> Option<Groups> {
     if groups.len() < 2 {
         return Some(groups);
     }
@@ -327,9 +331,14 @@ fn part(n: &Node, lanes: &[usize]) -> Node {
 
 /// Takes operations apart where their lanes do not hold together.
 fn hold(p: &mut Program, places: &Places) {
+    take_apart(p, |p, n| parts(p, n, places).filter(|parts| n.op != Op::Call && parts.len() > 1));
+}
+
+/// Replaces operations by groups of their lanes, where there are such.
+fn take_apart(p: &mut Program, groups: impl Fn(&Program, &Node) -> Option<Groups>) {
     for b in 0..p.blocks.len() {
-        let split = |n: &Node| match parts(p, n, places).filter(|parts| n.op != Op::Call && parts.len() > 1) {
-            Some(parts) => parts.iter().map(|g| part(n, g)).collect(),
+        let split = |n: &Node| match groups(p, n) {
+            Some(groups) => groups.iter().map(|g| part(n, g)).collect(),
             None => vec![n.clone()],
         };
         p.blocks[b].nodes = p.blocks[b].nodes.iter().flat_map(split).collect();
@@ -342,8 +351,7 @@ fn one_by_one(p: &mut Program, b: usize, n: usize) -> Option<()> {
     let mut left: Vec<Node> = (0..node.dests.len()).map(|l| part(&node, &[l])).collect();
     let mut out = Vec::new();
     while !left.is_empty() {
-        let reads = |o: &Node, t: Tmp| o.reads().chain(p.index_reads(o.reads())).any(|r| r.as_tmp() == Some(t));
-        let harmless = |k: &usize| left[*k].writes().all(|t| left.iter().enumerate().all(|(o, n)| o == *k || !reads(n, t)));
+        let harmless = |k: &usize| left[*k].writes().all(|t| left.iter().enumerate().all(|(o, n)| o == *k || !reads_tmp(n, &p.indices, t)));
         let k = match (0..left.len()).find(harmless) {
             Some(k) => k,
             None => {
@@ -353,8 +361,7 @@ fn one_by_one(p: &mut Program, b: usize, n: usize) -> Option<()> {
                 let others = left[1..].iter_mut().flat_map(|n| n.srcs.iter_mut().flatten());
                 others.filter(|r| r.as_tmp() == Some(old)).for_each(|r| r.leaf = Leaf::Tmp(copy));
                 // What a test or an index reads cannot be another temporary.
-                let reads = |o: &Node| o.reads().chain(p.index_reads(o.reads())).any(|r| r.as_tmp() == Some(old));
-                if left[1..].iter().any(reads) {
+                if left[1..].iter().any(|o| reads_tmp(o, &p.indices, old)) {
                     return None;
                 }
                 0
@@ -389,14 +396,8 @@ pub fn fewer_patterns(p: &mut Program, places: &Places, most: usize) {
     let mut several: Vec<(usize, &Vec<Pattern>)> = uses.iter().filter(|(k, _)| k.len() > 1).map(|(k, n)| (n * (k.len() - 1), k)).collect();
     several.sort_unstable();
     let gone: BTreeSet<&Vec<Pattern>> = several.iter().take(uses.len().saturating_sub(most)).map(|(_, k)| *k).collect();
-    for b in 0..p.blocks.len() {
-        let split = |n: &Node| {
-            let groups = (0..n.dests.len()).map(|l| smallvec![l]).collect();
-            match in_order(p, n, groups, places).filter(|_| n.elementwise() && gone.contains(&pattern(n))) {
-                Some(parts) => parts.iter().map(|g| part(n, g)).collect(),
-                None => vec![n.clone()],
-            }
-        };
-        p.blocks[b].nodes = p.blocks[b].nodes.iter().flat_map(split).collect();
-    }
+    take_apart(p, |p, n| {
+        let is_gone = n.elementwise() && gone.contains(&pattern(n));
+        is_gone.then(|| (0..n.dests.len()).map(|l| smallvec![l]).collect()).and_then(|lanes| in_order(p, n, lanes, places))
+    });
 }

@@ -407,7 +407,7 @@ pub fn plain(p: &mut Program) {
 }
 
 /// Whether a node reads a temporary, as an operand or as an index.
-fn reads_tmp(n: &Node, indices: &[Ref], t: Tmp) -> bool {
+pub(super) fn reads_tmp(n: &Node, indices: &[Ref], t: Tmp) -> bool {
     n.reads().any(|r| {
         r.as_tmp() == Some(t)
             || matches!(r.leaf, Leaf::Uni { index: Some(i), .. } if indices.get(i as usize).and_then(|r| r.as_tmp()) == Some(t))
