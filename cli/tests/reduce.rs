@@ -27,7 +27,9 @@ fn reduced(f: &Folder, file: &str, command: &str) -> String {
     small
 }
 
-const GLSL: &str = "#version 450
+// A version that glslang reads at once: of a desktop one that has errors it reads three.
+const GLSL: &str = "#version 310 es
+precision highp float;
 layout(location = 0) in vec4 color;
 layout(location = 1) in vec2 uv;
 layout(binding = 0) uniform sampler2D albedo;

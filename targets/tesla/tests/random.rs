@@ -1,7 +1,7 @@
 //! Random programs: the simulator on compiled code against the interpreter on the legalised module, bit for bit, and where
 //! nothing is approximated the legalised module against its source.
 //!
-//! `RETROSHADE_RANDOM=1000000 cargo test --release -p retroshade-tesla --test random ten_thousand` runs a million programs.
+//! `RETROSHADE_RANDOM=1000000 cargo test --release -p retroshade-tesla --test random thousands` runs a million programs.
 #![allow(clippy::unwrap_used)]
 
 use retroshade_ir::Stage;
@@ -34,16 +34,16 @@ fn straight_line_fragment_programs() {
 
 /// What `lower/tests/random.rs` asserts of the generator holds for these programs: the profile is the one with everything.
 #[test]
-fn ten_thousand_programs() {
-    // A few more, since some chips refuse some programs: 10,000 run.
-    let s = check(&Profile::tesla(), 10_500);
+fn thousands_of_programs() {
+    // A few more, since some chips refuse some programs: 4,000 run.
+    let s = check(&Profile::tesla(), 4_200);
     let all = s.agree + s.refused + s.limited;
     println!("{} agree ({} also exactly with their source), {} refused, {} limited", s.agree, s.exact, s.refused, s.limited);
     // Atomics need a chip that has them; nothing else is refused, and nothing exceeds a limit.
     let atomics = |r: &str| r.contains("atomics");
     assert!(s.reasons.iter().all(|(_, r)| atomics(r)), "{:?}", s.reasons);
     assert_eq!(s.limited, 0, "{:?}", s.reasons);
-    assert!(s.agree * 10_500 >= all * 10_000, "{s:?}");
+    assert!(s.agree * 4_200 >= all * 4_000, "{s:?}");
     assert!(s.exact * 100 >= all * 15, "{s:?}");
 }
 

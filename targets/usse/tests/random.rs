@@ -99,19 +99,19 @@ fn check(profile: &Profile, n: u64, how: How, refusals: u64) {
 /// Floats, plain textures, control flow.
 #[test]
 fn float_programs() {
-    check(&Profile { ints: false, rich_textures: false, f16: false, ..Profile::usse() }, 700, How::Plain, 20);
+    check(&Profile { ints: false, rich_textures: false, f16: false, ..Profile::usse() }, 400, How::Plain, 20);
 }
 
 /// All that vertex programs can do: integers, f16, truth values, computed indices, arrays, calls, loops.
 #[test]
 fn vertex_programs() {
-    check(&Profile::usse().only(&[Stage::Vertex]), 700, How::Plain, 20);
+    check(&Profile::usse().only(&[Stage::Vertex]), 450, How::Plain, 20);
 }
 
 /// The same and all kinds of sampling, derivatives, dropped pixels.
 #[test]
 fn fragment_programs() {
-    check(&Profile::usse().only(&[Stage::Fragment]), 700, How::Plain, 20);
+    check(&Profile::usse().only(&[Stage::Fragment]), 450, How::Plain, 20);
 }
 
 /// A few instructions each, so that very many of them can run.
@@ -123,17 +123,17 @@ fn small_programs() {
 /// Long straight code: lanes, swizzles and registers under pressure.
 #[test]
 fn straight_line_programs() {
-    check(&Profile { size: (60, 200), ..Profile::usse().straight_line() }, 400, How::Plain, 10);
+    check(&Profile { size: (60, 200), ..Profile::usse().straight_line() }, 300, How::Plain, 10);
 }
 
 /// Uniform blocks as buffers beside the default one, in registers and in memory.
 #[test]
 fn programs_with_uniform_buffers() {
-    check(&Profile::usse(), 500, How::Buffers, 20);
+    check(&Profile::usse(), 350, How::Buffers, 20);
 }
 
 /// f16 texels and colours.
 #[test]
 fn relaxed_programs() {
-    check(&Profile { f16: false, ..Profile::usse().only(&[Stage::Fragment]) }, 500, How::Relaxed, 20);
+    check(&Profile { f16: false, ..Profile::usse().only(&[Stage::Fragment]) }, 350, How::Relaxed, 20);
 }
