@@ -106,7 +106,7 @@ impl Lines {
 }
 
 /// Why a piece of code could not be scheduled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stuck {
     /// The operation fits no group, however empty; its operands should move to other channels.
     Op(usize),
@@ -143,6 +143,8 @@ struct Code<'a> {
 const FEW_HALVES: usize = 4;
 /// What it is worth to read a half that the open group reads already, in tenths of a step.
 const HELD: u64 = 40;
+/// Attempts in a row, after the first, that end at the same operation before any has found a schedule.
+const STUCK: u32 = 3;
 /// The most ready operations that one pass over a group tries: in longer lists the last ones would wait anyway.
 const READY: usize = 64;
 
@@ -565,8 +567,13 @@ impl Run<'_> {
                     + noise;
                 list.push((p, i));
             }
-            list.sort_unstable_by_key(|(p, i)| (std::cmp::Reverse(*p), *i));
-            list.truncate(READY);
+            // Of thousands that are ready only the first are looked at.
+            let key = |(p, i): &(u64, usize)| (std::cmp::Reverse(*p), *i);
+            if list.len() > READY {
+                list.select_nth_unstable_by_key(READY, key);
+                list.truncate(READY);
+            }
+            list.sort_unstable_by_key(key);
             highest = highest.max(list.iter().map(|(_, i)| self.code.graph.height[*i]).max().unwrap_or(0));
             let mut placed = false;
             for (_, i) in &list {
@@ -677,7 +684,7 @@ impl Run<'_> {
             for i in &wave.fetches {
                 self.done(*i);
                 for w in ops[*i].writes() {
-                    if let Some(c) = self.code.mir.webs[w.0 as usize].chan {
+                    if let Some(c) = self.channel(w).or_else(|| self.ordered(w).first().copied()) {
                         self.settle(w, c);
                     }
                 }
@@ -771,7 +778,7 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
     let slots = (0..ops.len()).filter(|i| facts[*i].alu).map(|i| slots(&ops[i])).sum();
     let enough = bound(ops, &facts, &graph, &waves);
     let mut best: Option<(u64, Vec<Item>, Vec<Draft>, Vec<Option<u8>>)> = None;
-    let (mut spent, mut attempt, mut improved, mut stuck) = (0u64, 0u32, 0u32, None);
+    let (mut spent, mut attempt, mut improved, mut stuck, mut same) = (0u64, 0u32, 0u32, None, 0);
     loop {
         let mut run = Run {
             code: &code,
@@ -816,14 +823,19 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
                     break;
                 }
             }
-            Err(Stop::Stuck(s)) => stuck = Some(s),
+            Err(Stop::Stuck(s)) => {
+                same = if stuck.as_ref() == Some(&s) { same + 1 } else { 0 };
+                stuck = Some(s);
+            }
             Err(Stop::Hopeless) => {}
         }
         // Without exports to be strict about, the second attempt would be the first again.
         let times = if attempt == 0 && !bursting { 2 } else { 1 };
         spent += times * (tries.max(1) + alu as u64);
         attempt += times as u32;
-        if spent >= budget || alu <= 1 || attempt >= 400 || attempt - improved > PATIENCE {
+        // What no attempt finds room for needs its operands elsewhere.
+        let no_room = best.is_none() && same >= STUCK;
+        if spent >= budget || alu <= 1 || attempt >= 400 || attempt - improved > PATIENCE || no_room {
             break;
         }
     }

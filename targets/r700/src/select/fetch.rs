@@ -121,12 +121,14 @@ impl Access {
 
 /// Pushes a fetch whose result component `k` is lane `dst[k]` of `value`.
 fn finish(l: &mut Lower<'_>, value: Value, access: Access, dst: [Option<u8>; 4]) {
+    // A texel's only lane lies wherever its readers want it; what comes out of a vertex or a ring is read as it lies elsewhere too.
+    let free = access.word.form != vtx::FETCH && dst.iter().flatten().count() == 1;
     let mut webs = [None; 4];
     let mut members = Vec::new();
     for k in 0..4 {
         if dst[k].is_some() {
             let w = l.mir.web();
-            l.mir.webs[w.0 as usize].chan = Some(k as u8);
+            l.mir.webs[w.0 as usize].chan = (!free).then_some(k as u8);
             webs[k] = Some(w);
             members.push(w);
         }
