@@ -1,5 +1,5 @@
 //! What the IR leaves open, noticed while a program runs under [`Limits::closed`](super::Limits::closed): indices out of range, elements that
-//! nobody wrote, and memory that invocations touch in no order.
+//! nobody wrote, memory that invocations touch in no order, and derivatives where control flow has parted a quad.
 
 use super::InterpError;
 use crate::inst::MemRef;

@@ -1,7 +1,7 @@
 //! Invocations of each stage: what they read, in which order they run, how quads and workgroups wait for each other.
 
 use super::lane::{Cx, Lane, Memory, Place, Stop, needs_quad, texture};
-use super::open::Who;
+use super::open::{Who, open};
 use super::{InterpError, Limits};
 use crate::analysis::{Cfg, DomTree, Loops};
 use crate::env::{InvocationResult, ShaderEnv, ShaderResult};
@@ -172,6 +172,9 @@ fn run_quad(cx: &Cx, mem: &mut Memory, lanes: &mut [Lane]) -> Result<(), InterpE
                 *w = None;
                 runnable[n] = true;
             }
+        }
+        if cx.limits.closed && runnable.contains(&false) {
+            return open("a derivative is taken where only some invocations of a quad are");
         }
         together(cx, lanes, &runnable);
     }

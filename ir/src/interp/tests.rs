@@ -407,6 +407,37 @@ fn closed_runs_end_at_what_is_open() {
 }
 
 #[test]
+fn closed_runs_end_where_a_parted_quad_takes_a_derivative() {
+    let text = "shader fragment \"t\"
+input %i : f32 @location(0)
+output %o : f32 @location(0)
+block0:
+    v0 = input.f32 %i
+    v1 = fconst.f32 1.5
+    v2 = fcmp olt v0, v1
+    br_if v2, block1, block2
+block1:
+    v3 = ddx v0
+    output %o, v3
+    return
+block2:
+    output %o, v1
+    return
+";
+    let m = crate::parse("t.ir", text).expect("parses");
+    let run = |inputs: [f32; 4], closed| {
+        let env = ShaderEnv {
+            invocations: inputs.map(|x| InvocationInputs { inputs: vec![vec![f(x)]], ..Default::default() }).into(),
+            ..ShaderEnv::default()
+        };
+        run_with(&m, &env, &Reference, &Limits { closed, ..Limits::default() }).err()
+    };
+    assert_eq!(run([0.0, 1.0, 0.0, 1.0], true), None);
+    assert_eq!(run([0.0, 1.0, 2.0, 3.0], false), None);
+    assert!(matches!(run([0.0, 1.0, 2.0, 3.0], true), Some(InterpError::Open(m)) if m.contains("quad")));
+}
+
+#[test]
 fn all_invocations_share_the_total() {
     let m = crate::parse("t.ir", "shader vertex \"t\"\nblock0:\n    return\n").expect("parses");
     let env = ShaderEnv { invocations: vec![InvocationInputs::default(); 3], ..ShaderEnv::default() };
