@@ -28,14 +28,19 @@ use std::rc::Rc;
 
 /// Compiles a verified source module.
 pub fn compile(source: &Module, o: &Options) -> Result<CompiledShader, CompileError> {
-    let mut crowded = None;
+    // The attempt that comes closest says what is missing.
+    let mut crowded: Option<(u64, CompileError)> = None;
     for room in Room::ALL {
         match in_room(source, o, room) {
-            Err(e) if is_crowded(&e) => drop(crowded.get_or_insert(e)),
+            Err(e) => match crowding(&e) {
+                Some(needed) if crowded.as_ref().is_none_or(|(least, _)| needed < *least) => crowded = Some((needed, e)),
+                Some(_) => {}
+                None => return Err(e),
+            },
             other => return other,
         }
     }
-    Err(crowded.unwrap_or_else(|| CompileError::Internal("nothing was built".to_string())))
+    Err(crowded.map_or_else(|| CompileError::Internal("nothing was built".to_string()), |(_, e)| e))
 }
 
 /// What is done so that all values find places; each further step costs words.
@@ -53,9 +58,16 @@ impl Room {
     const ALL: [Room; 3] = [Room::Enough, Room::Late, Room::Scalars];
 }
 
-/// Whether a program has more live values than there are registers.
+/// The registers that a program needs which has more live values than there are.
+fn crowding(e: &CompileError) -> Option<u64> {
+    match e {
+        CompileError::Limit { diagnostic, needed, .. } if diagnostic.code == "U0120" => Some(*needed),
+        _ => None,
+    }
+}
+
 fn is_crowded(e: &CompileError) -> bool {
-    matches!(e, CompileError::Limit { diagnostic, .. } if diagnostic.code == "U0120")
+    crowding(e).is_some()
 }
 
 /// The legalised module that [`compile`] makes code of.

@@ -123,13 +123,12 @@ fn sink_values(f: &mut Function) {
         let mut insts = f.blocks[b].insts.clone();
         for n in (0..insts.len()).rev() {
             let i = insts[n];
-            let d = &f.insts[i];
-            let (Some(r), true) = (f.result(i), d.op.effect() == Effect::Pure) else { continue };
-            // Neighbours take part in derivatives and implicit levels: those stay in their order.
-            if matches!(d.op, Opcode::Tex | Opcode::Ddx | Opcode::Ddy) {
-                continue;
-            }
-            if let Some(first) = insts[n + 1..].iter().position(|u| f.reads(*u).contains(&r)) {
+            let effect = f.insts[i].op.effect();
+            let (Some(r), Effect::Pure | Effect::Convergent) = (f.result(i), effect) else { continue };
+            let Some(first) = insts[n + 1..].iter().position(|u| f.reads(*u).contains(&r)) else { continue };
+            // Neighbours take part in derivatives and implicit levels: all of them must still be there.
+            let discards = |u: &Inst| f.insts[*u].op == Opcode::Discard;
+            if effect == Effect::Pure || !insts[n + 1..n + 1 + first].iter().any(discards) {
                 insts[n..=n + first].rotate_left(1);
             }
         }

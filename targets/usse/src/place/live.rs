@@ -1,8 +1,8 @@
 //! What a program of macro-operations reads and writes, register by register.
 //!
 //! Each register of a virtual register is a value of its own for `regalloc`. Where room is short a vector's lanes die one by one;
-//! otherwise it stays whole, so that its neighbours keep to even registers. What texture reads and loads deliver always stays
-//! whole: it arrives when it likes.
+//! otherwise it stays whole, so that its neighbours keep to even registers. What texture reads and loads deliver stays whole until
+//! it is read first: up to then it arrives when it likes.
 
 use crate::isa::names::Format;
 use crate::select::mir::{Base, Kind, MProgram, Mop, Vreg};
@@ -30,10 +30,16 @@ impl Registers {
         let values = first.last().copied().unwrap_or(0) as usize;
         let mut r = Registers { flow: Flow { blocks: Vec::new(), values }, first };
         let fetched = fetched(p);
-        let whole = |v: Vreg| !apart || fetched.contains(&v);
-        let block = |b: &crate::select::mir::MBlock| FlowBlock {
-            points: b.ops.iter().map(|o| r.point(p, o, &whole)).collect(),
-            succs: b.succs.iter().map(|s| *s as u32).collect(),
+        let block = |b: &crate::select::mir::MBlock| {
+            // What was fetched in this block and has been waited for.
+            let mut arrived = BTreeSet::new();
+            let mut point = |o: &Mop| {
+                let point = r.point(p, o, &|v: Vreg| !apart || fetched.contains(&v) && !arrived.contains(&v));
+                arrived.extend(o.reads());
+                o.writes().for_each(|w| drop(arrived.remove(&w)));
+                point
+            };
+            FlowBlock { points: b.ops.iter().map(&mut point).collect(), succs: b.succs.iter().map(|s| *s as u32).collect() }
         };
         r.flow.blocks = p.blocks.iter().map(block).collect();
         r
