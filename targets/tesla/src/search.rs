@@ -70,6 +70,9 @@ impl Search<'_> {
     /// The best layout of a program that has one.
     pub fn run(&self, mut plain: VCode<MInst>, laid: Laid) -> Found {
         let mut best = Found { laid, vcode: plain.clone() };
+        if best.laid.spilled > 0 {
+            self.spill_less(&mut plain, &mut best);
+        }
         if plain.len() > SEARCHED {
             let live = flow::live_out(&mut plain);
             if best.laid.spilled == 0 && best.laid.code.registers > MANY && sched::pressure(&mut plain, &live) <= self.enough(&best) {
@@ -125,6 +128,26 @@ impl Search<'_> {
     /// The most registers with which there would be more warps; 0 if there cannot be more.
     fn enough(&self, best: &Found) -> u32 {
         sched::enough(self.file, best.laid.code.registers)
+    }
+    /// Orders with fewer values live at once, where some of them lie in memory.
+    fn spill_less(&self, plain: &mut VCode<MInst>, best: &mut Found) {
+        let live = flow::live_out(plain);
+        let mut least = sched::pressure(plain, &live);
+        let mut attempt = |mut order: VCode<MInst>, live: &flow::LiveOut, best: &mut Found| {
+            sched::tightly(&mut order, live);
+            let pressure = sched::pressure(&mut order, live);
+            if pressure < least {
+                least = pressure;
+                self.consider(&order, Aim::Place, best);
+            }
+        };
+        attempt(plain.clone(), &live, best);
+        let mut sunk = plain.clone();
+        if best.laid.spilled > 0 && sink::run(&mut sunk, &(self.shape)()) {
+            let live = flow::live_out(&mut sunk);
+            attempt(sunk, &live, best);
+        }
+        *plain = best.vcode.clone();
     }
     /// Orders with fewer values live at once, where registers cost warps.
     fn more_warps(&self, plain: VCode<MInst>, mut live: flow::LiveOut, best: &mut Found) {
