@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().canonicalize().unwrap()
@@ -17,7 +18,7 @@ fn folder(name: &str) -> PathBuf {
     f
 }
 
-/// Copies a folder; manifests name this workspace by its full path.
+/// Copies a folder; manifests name this workspace by its full path, and belong to the one that they are copied to.
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for e in std::fs::read_dir(from).unwrap() {
@@ -26,7 +27,7 @@ fn copy(from: &Path, to: &Path) {
             copy(&from, &to);
         } else if from.file_name().is_some_and(|n| n == "Cargo.toml") {
             let text = std::fs::read_to_string(&from).unwrap();
-            write(&to, &text.replace("../..", &root().display().to_string()));
+            write(&to, &text.replace("../..", &root().display().to_string()).replace("[workspace]\n", ""));
         } else {
             write(&to, &std::fs::read_to_string(&from).unwrap());
         }
@@ -40,10 +41,18 @@ fn write(path: &Path, text: &str) {
     }
 }
 
-/// A crate of `examples/` in a folder of its own, with this workspace's versions of everything.
-fn example(name: &str) -> PathBuf {
-    let f = folder(name);
-    copy(&root().join("examples").join(name), &f);
+/// The programs of `examples/` that cargo builds.
+const PROGRAMS: [&str; 4] = ["build-script", "macro", "naga", "one-target"];
+
+/// The programs in one workspace, with this workspace's versions of everything: what they have in common is built once.
+fn programs() -> PathBuf {
+    let f = folder("programs");
+    for name in PROGRAMS {
+        copy(&root().join("examples").join(name), &f.join(name));
+    }
+    let members = PROGRAMS.map(|name| format!("\"{name}\"")).join(", ");
+    // Without information for debuggers the build scripts' crates are the programs' own.
+    write(&f.join("Cargo.toml"), &format!("[workspace]\nmembers = [{members}]\nresolver = \"2\"\n[profile.dev]\ndebug = false\n"));
     std::fs::copy(root().join("Cargo.lock"), f.join("Cargo.lock")).unwrap();
     f
 }
@@ -52,7 +61,7 @@ fn example(name: &str) -> PathBuf {
 fn cargo(folder: &Path, arguments: &[&str]) -> Option<Output> {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(folder).args(arguments).args(["--offline", "--quiet"]);
-    command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("external/target"));
+    command.env("CARGO_TARGET_DIR", target());
     let out = command.output().unwrap();
     let text = String::from_utf8_lossy(&out.stderr);
     if text.contains("attempting to make an HTTP request")
@@ -65,11 +74,21 @@ fn cargo(folder: &Path, arguments: &[&str]) -> Option<Output> {
     Some(out)
 }
 
+/// Where cargo puts what it builds of them.
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("external/target")
+}
+
 /// Runs an example; its output.
 fn runs(name: &str) -> Option<String> {
-    let out = cargo(&example(name), &["run"])?;
-    assert!(out.status.success(), "{name}: {}", String::from_utf8_lossy(&out.stderr));
-    Some(String::from_utf8(out.stdout).unwrap())
+    static BUILT: OnceLock<bool> = OnceLock::new();
+    let built = *BUILT.get_or_init(|| {
+        let out = cargo(&programs(), &["build", "--workspace"]);
+        assert!(out.as_ref().is_none_or(|o| o.status.success()), "{}", String::from_utf8_lossy(&out.unwrap().stderr));
+        out.is_some()
+    });
+    let program = target().join("debug").join(format!("retroshade-example-{name}"));
+    built.then(|| command(program.to_str().unwrap(), &[], &root(), &[]))
 }
 
 #[test]
@@ -98,15 +117,15 @@ fn the_macro_and_its_errors() {
     let Some(text) = runs("macro") else { return };
     assert!(text.contains("`scale` in c"), "{text}");
     // A shader that is wrong: an error at the literal, with the shader's own line.
-    let f = example("macro");
+    let (all, f) = (folder("programs"), folder("programs").join("macro"));
     std::fs::write(f.join("src/twice.wgsl"), "@vertex\nfn main() -> @builtin(position) vec4<f32> {\n    return nothing;\n}\n").unwrap();
-    let out = cargo(&f, &["build"]).unwrap();
+    let out = cargo(&all, &["build", "--workspace"]).unwrap();
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
     assert!(!out.status.success() && text.contains("twice.wgsl:3:12: error[F0010]") && text.contains("src/main.rs:6:33"), "{text}");
     let main = std::fs::read_to_string(f.join("src/main.rs")).unwrap();
     std::fs::write(f.join("src/main.rs"), main.replace("\"pica\"", "\"pika\"")).unwrap();
-    let text = String::from_utf8_lossy(&cargo(&f, &["build"]).unwrap().stderr).into_owned();
-    assert!(text.contains("there is no target `pika`; targets are pica"), "{text}");
+    let text = String::from_utf8_lossy(&cargo(&all, &["build", "--workspace"]).unwrap().stderr).into_owned();
+    assert!(text.contains("there is no target `pika`; targets are "), "{text}");
 }
 
 /// The folder in which the running test's build has its libraries.

@@ -3,11 +3,11 @@
 // A program rarely needs all of it.
 #[allow(dead_code)]
 mod pica {
-    include!(concat!(env!("OUT_DIR"), "/textured_vert.rs"));
+    include!(concat!(env!("OUT_DIR"), "/textured_wgsl.rs"));
 }
 #[allow(dead_code)]
 mod r700 {
-    include!(concat!(env!("OUT_DIR"), "/r700/textured_vert.rs"));
+    include!(concat!(env!("OUT_DIR"), "/r700/textured_wgsl.rs"));
 }
 
 /// What an engine would do with a uniform: the type of the value is checked by the compiler.
@@ -20,7 +20,7 @@ fn main() {
     println!("R700: {} bytes of code", r700::CODE.len());
     assert_eq!(pica::CONTAINER.as_ptr() as usize % 4, 0);
     let identity = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
-    upload(pica::uniforms::PROJECTION, &identity);
-    upload(pica::uniforms::MODELVIEW, &identity);
+    upload(pica::uniforms::MATRICES_PROJECTION, &identity);
+    upload(pica::uniforms::MATRICES_MODELVIEW, &identity);
     println!("position comes from {}", pica::inputs::POSITION);
 }
