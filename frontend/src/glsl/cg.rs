@@ -2,6 +2,7 @@
 //! does not know in structures, samplers and initial values as `uniform` parameters of the entry point. Stages of Cg meet by semantics.
 
 use super::lex::{Kind, Token, close};
+use super::upgrade::free;
 use retroshade_ir::Stage;
 use std::ops::Range;
 
@@ -31,6 +32,9 @@ impl Old<'_> {
                 .filter(|(n, t)| t.is("const") && declares_matrix(&toks[n + 1..]))
                 .map(|(_, t)| (t.at..t.end(), String::new())),
         );
+        if self.cg {
+            edits.extend(names(toks));
+        }
         let open = (1..toks.len()).find(|n| toks[*n].is("(") && toks[n - 1].is(self.entry));
         // A text with a semantic of today's means by the others what HLSL does: names.
         if self.cg || !toks.iter().any(|t| t.text.get(..3).is_some_and(|s| s.eq_ignore_ascii_case("SV_"))) {
@@ -102,6 +106,22 @@ impl Old<'_> {
         };
         self.cg.then(|| (first.at..first.at, format!("[[vk::location({location})]] ")))
     }
+}
+
+/// Words that HLSL reserves and Cg does not, or that Cg's programs name things by all the same.
+const RESERVED: &[&str] = &[
+    "Buffer", "InputPatch", "LineStream", "OutputPatch", "PointStream", "TriangleStream", "centroid", "class", "globallycoherent", "groupshared",
+    "layout", "line", "lineadj", "linear", "matrix", "namespace", "nointerpolation", "noperspective", "point", "precise", "sample", "sampler",
+    "shared", "snorm", "texture", "triangle", "triangleadj", "unorm", "vector",
+];
+
+/// Names of things that HLSL takes for its own words, with others in their place. Behind a type or a qualifier stands a word, behind a name never.
+fn names(toks: &[Token<'_>]) -> Vec<Edit> {
+    let behind = |n: usize| toks.get(n + 1);
+    let declared = |w: &str| toks.windows(2).any(|t| t[0].is("struct") && t[1].is(w));
+    let name = |n: usize| behind(n).is_none_or(|t| !t.is_word() && !t.is("<") && !(t.is("(") && toks[n].is("layout")));
+    let taken = |n: &usize| RESERVED.binary_search(&toks[*n].text).is_ok() && (name(*n) || declared(toks[*n].text));
+    (0..toks.len()).filter(taken).map(|n| (toks[n].at..toks[n].end(), free(toks[n].text))).collect()
 }
 
 /// Whether what stands behind `const` declares a square matrix: glslang computes with constants itself, and takes their product by `*` for the one

@@ -1,8 +1,9 @@
-//! Mistakes on which glslang's parser of HLSL ends the whole process instead of refusing the text: they are found before it is called,
-//! in the text behind the preprocessor.
+//! What is done to HLSL and Cg around the preprocessor, and the mistakes on which glslang's parser of HLSL ends the whole process instead of
+//! refusing the text: they are found before it is called.
 
-use super::lex::{Kind, Token, close};
+use super::lex::{Kind, Token, close, tokens};
 use super::places::{Files, trace};
+use super::upgrade::directive;
 use retroshade_ir::{Diagnostic, Span};
 
 /// The text under a word that HLSL reserves: the parser takes that for the end, while the preprocessor goes on.
@@ -10,12 +11,35 @@ pub(super) fn unparsed(text: &str) -> String {
     format!("goto\n{text}")
 }
 
+/// What the preprocessor made of [`unparsed`] text, without that word.
+pub(super) fn read(preprocessed: &str) -> String {
+    preprocessed.replacen("goto", "", 1)
+}
+
+/// A text whose directives the preprocessor takes as other compilers do. Pragmas are for these; what else stands behind `#ifdef X` is passed over.
+pub(super) fn directives(text: &str, toks: &[Token<'_>]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for t in toks {
+        let Some((name, rest)) = directive(t) else { continue };
+        let words = tokens(rest);
+        let kept = match name {
+            "pragma" if words.first().is_none_or(|w| !w.is("pack_matrix")) => 0,
+            "ifdef" | "ifndef" if words.len() > 1 => t.text.len() - rest.len() + words[0].end(),
+            "else" | "endif" if !words.is_empty() => t.text.len() - rest.len(),
+            _ => continue,
+        };
+        out.push_str(&text[from..t.at + kept]);
+        out.extend(t.text[kept..].chars().filter(|c| *c == '\n'));
+        from = t.end();
+    }
+    out + &text[from..]
+}
+
 /// The first mistake of a preprocessed text; `start` is where the user's text begins.
 pub(super) fn fatal(text: &str, files: &Files, start: Span) -> Option<Diagnostic> {
     let (toks, places) = trace(text, files);
-    // The first one is not the user's.
-    let (toks, places) = (toks.get(1..)?, places.get(1..)?);
-    let (n, message) = mistake(toks)?;
+    let (n, message) = mistake(&toks)?;
     let place = places.get(n).copied().flatten();
     Some(Diagnostic::error("F0011", place.map_or(start, |p| files.token(p, toks[n].text)), message))
 }

@@ -154,7 +154,7 @@ pub(crate) fn compile(
     let name = sources.name(file).unwrap_or("").to_string();
     files.add(&name, file, text, &toks, &ours);
     let old = hlsl.map(|entry| cg::Old { entry, stage, cg: name.ends_with(".cg") });
-    let ours = old.as_ref().map_or(ours, |old| old.modern(text, &toks));
+    let ours = if hlsl.is_some() { hlsl::directives(text, &toks) } else { ours };
     let mut refused = Vec::new();
     let mut attempt = |files: &mut Files, whole: &str, late: bool, preprocess: bool| {
         let mut total = text.to_string();
@@ -188,7 +188,7 @@ pub(crate) fn compile(
             }
             let ours = upgrade.text(&body, &toks);
             files.add(&name, id, &body, &toks, &ours);
-            Some((name, old.as_ref().map_or(ours, |old| old.modern(&body, &toks))))
+            Some((name, if hlsl.is_some() { hlsl::directives(&body, &toks) } else { ours }))
         };
         glslang::parse(&Program { text: whole, stage, hlsl, relaxed: true, late, preprocess }, &mut include)
     };
@@ -198,13 +198,20 @@ pub(crate) fn compile(
     };
     let first = start(file, text);
     let mut malformed = Vec::new();
-    if hlsl.is_some() {
-        // On some malformed texts glslang's parser faults: what it would read is looked at before.
+    let mut modern = None;
+    if let Some(old) = &old {
         match attempt(&mut files, &hlsl::unparsed(&whole(None)), false, true) {
-            Ok(only) => malformed.extend(hlsl::fatal(&only.preprocessed(), &files, first)),
+            Ok(only) => {
+                let pre = hlsl::read(&only.preprocessed());
+                // On some malformed texts glslang's parser faults: what it would read is looked at before.
+                let text = old.modern(&pre, &lex::tokens(&pre));
+                malformed.extend(hlsl::fatal(&text, &files, first));
+                modern = Some(text);
+            }
             Err(log) => malformed = messages::errors(&log, "F0011", &files, &|_| None, first),
         }
     }
+    let whole = |version: Option<u32>| modern.clone().unwrap_or_else(|| whole(version));
     let mut parsed = Err(String::new());
     let mut late = false;
     for version in upgrade.faster(&toks).into_iter().map(Some).chain([None]) {

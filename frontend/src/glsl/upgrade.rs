@@ -647,6 +647,11 @@ fn is_basic_type(name: &str) -> bool {
     matches!(name, "float" | "int" | "uint" | "bool") || name.strip_prefix("vec").is_some_and(|n| matches!(n, "2" | "3" | "4"))
 }
 
+/// A name that no language reserves.
+pub(crate) fn free(name: &str) -> String {
+    format!("{PREFIX}{name}")
+}
+
 /// A name as the user wrote it.
 pub(crate) fn plain(name: &str) -> &str {
     name.strip_prefix(PREFIX).unwrap_or(name)
