@@ -1,13 +1,14 @@
 //! What Cg and Direct3D 9 write otherwise than today's HLSL, put into its words line by line: `float4 out p`, semantics without `SV_`, which glslang
 //! does not know in structures, samplers and initial values as `uniform` parameters of the entry point. Stages of Cg meet by semantics.
 
-use super::lex::{Kind, Token, close};
+use super::entry;
+use super::lex::{Kind, Token, close, tokens};
 use super::upgrade::free;
 use retroshade_ir::Stage;
 use std::ops::Range;
 
 /// What is written instead of which bytes.
-type Edit = (Range<usize>, String);
+pub(super) type Edit = (Range<usize>, String);
 
 /// A text of old: its entry point and stage, and whether it is Cg.
 pub(super) struct Old<'a> {
@@ -17,8 +18,10 @@ pub(super) struct Old<'a> {
 }
 
 impl Old<'_> {
-    /// The text in HLSL's words. Nothing changes its line.
-    pub(super) fn modern(&self, text: &str, toks: &[Token<'_>]) -> String {
+    /// The text in HLSL's words, and its entry point. Nothing changes its line.
+    pub(super) fn modern(&self, text: &str) -> (String, String) {
+        let text = if self.cg { edited(text, names(&tokens(text))) } else { text.to_string() };
+        let toks = tokens(&text);
         let mut edits = Vec::new();
         for (n, t) in toks.iter().enumerate().skip(2) {
             let swapped = matches!(t.text, "out" | "inout") && toks[n - 1].is_word() && matches!(toks[n - 2].text, "(" | ",");
@@ -32,26 +35,18 @@ impl Old<'_> {
                 .filter(|(n, t)| t.is("const") && declares_matrix(&toks[n + 1..]))
                 .map(|(_, t)| (t.at..t.end(), String::new())),
         );
-        if self.cg {
-            edits.extend(names(toks));
+        if let Some((more, wrapper)) = entry::called(&text, &toks, self.entry, self.stage).filter(|_| self.cg) {
+            edits.extend(more);
+            return (edited(&text, edits) + &wrapper, entry::ENTRY.to_string());
         }
         let open = (1..toks.len()).find(|n| toks[*n].is("(") && toks[n - 1].is(self.entry));
         // A text with a semantic of today's means by the others what HLSL does: names.
-        if self.cg || !toks.iter().any(|t| t.text.get(..3).is_some_and(|s| s.eq_ignore_ascii_case("SV_"))) {
-            let caller = open.map_or_else(Vec::new, |open| self.caller(toks, open));
-            edits.extend((2..toks.len()).filter(|n| toks[n - 1].is(":")).filter_map(|n| self.semantic(toks, n, &caller)));
+        if !toks.iter().any(|t| t.text.get(..3).is_some_and(|s| s.eq_ignore_ascii_case("SV_"))) {
+            let caller = open.map_or_else(Vec::new, |open| self.caller(&toks, open));
+            edits.extend((2..toks.len()).filter(|n| toks[n - 1].is(":")).filter_map(|n| self.semantic(&toks, n, &caller)));
         }
-        edits.extend(open.map_or_else(Vec::new, |open| hoisted(text, toks, open)));
-        edits.sort_by_key(|(range, _)| (range.start, range.end));
-        let (mut out, mut from) = (String::with_capacity(text.len() + 64), 0);
-        for (range, what) in edits {
-            if range.start >= from {
-                out.push_str(&text[from..range.start]);
-                out.push_str(&what);
-                from = range.end;
-            }
-        }
-        out + &text[from..]
+        edits.extend(open.map_or_else(Vec::new, |open| hoisted(&text, &toks, open)));
+        (edited(&text, edits), self.entry.to_string())
     }
 
     /// The types by which the entry point meets the host instead of the other stage: a vertex program's parameters, a fragment program's results.
@@ -96,16 +91,23 @@ impl Old<'_> {
             }
         };
         let first = declaration.first().filter(|t| between && t.is_word() && declaration.len() > 2)?;
-        let number = |word: &str| -> Option<u32> { name.strip_prefix(word).map(|n| if n.is_empty() { "0" } else { n })?.parse().ok() };
-        let location = match (number("TEXCOORD"), number("COLOR"), &*name) {
-            (Some(n @ 0..10), ..) => n,
-            (_, Some(n @ 0..2), _) => 10 + n,
-            (.., "FOG") => 12,
-            (.., "PSIZE") if !fragment => return Some((first.at..first.at, "[[vk::builtin(\"PointSize\")]] ".into())),
-            _ => return None,
-        };
-        self.cg.then(|| (first.at..first.at, format!("[[vk::location({location})]] ")))
+        let size = name == "PSIZE" && !fragment;
+        size.then(|| (first.at..first.at, "[[vk::builtin(\"PointSize\")]] ".into()))
     }
+}
+
+/// A text with parts replaced; what begins within a part that is replaced already stays as it is.
+fn edited(text: &str, mut edits: Vec<Edit>) -> String {
+    edits.sort_by_key(|(range, _)| (range.start, range.end));
+    let (mut out, mut from) = (String::with_capacity(text.len() + 64), 0);
+    for (range, what) in edits {
+        if range.start >= from {
+            out.push_str(&text[from..range.start]);
+            out.push_str(&what);
+            from = range.end;
+        }
+    }
+    out + &text[from..]
 }
 
 /// Words that HLSL reserves and Cg does not, or that Cg's programs name things by all the same.
@@ -189,7 +191,6 @@ fn hoisted(text: &str, toks: &[Token<'_>], open: usize) -> Vec<Edit> {
 #[cfg(test)]
 mod tests {
     use super::Old;
-    use crate::glsl::lex::tokens;
     use retroshade_ir::Stage;
 
     #[test]
@@ -200,7 +201,9 @@ Out main(uniform sampler2D first : TEXUNIT0, float2 out uv : TEXCOORD0, uniform 
         for end in 0..=text.len() {
             for stage in [Stage::Vertex, Stage::Fragment] {
                 let old = Old { entry: "main", stage, cg: true };
-                let read = old.modern(&text[..end], &tokens(&text[..end]));
+                let (read, _) = old.modern(&text[..end]);
+                // HLSL's entry point comes last.
+                let read = read.split("\nvoid shaderc_entry").next().unwrap_or("");
                 assert_eq!(read.lines().count(), text[..end].lines().count(), "{read}");
             }
         }

@@ -9,12 +9,19 @@ use ::glslang::{
 };
 use retroshade_ir::Stage;
 
+/// An entry point of HLSL: what it is called, and the function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) function: &'a str,
+}
+
 /// A program for glslang.
 pub(crate) struct Program<'a> {
     pub(crate) text: &'a str,
     pub(crate) stage: Stage,
     /// The entry point of HLSL; `None` is GLSL.
-    pub(crate) hlsl: Option<&'a str>,
+    pub(crate) hlsl: Option<Entry<'a>>,
     /// Whether OpenGL's loose uniforms and the like are taken, which Vulkan does not have.
     pub(crate) relaxed: bool,
     /// Whether the text asks for what only later versions of Vulkan have.
@@ -80,8 +87,8 @@ pub(crate) fn parse(program: &Program<'_>, include: Include<'_>) -> Result<Parse
     let places = ShaderOptions::AUTO_MAP_BINDINGS | ShaderOptions::AUTO_MAP_LOCATIONS;
     shader.options(if program.relaxed { places | ShaderOptions::VULKAN_RULES_RELAXED } else { places });
     if let Some(entry) = program.hlsl {
-        shader.entry_point(entry);
-        shader.source_entry_point(entry);
+        shader.entry_point(entry.name);
+        shader.source_entry_point(entry.function);
     }
     Ok(Parsed { shader: shader.parse().map_err(log)? })
 }

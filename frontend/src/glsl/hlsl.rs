@@ -217,7 +217,7 @@ fn is_statement(t: &str) -> bool {
 }
 
 /// Where the brace of a function's body stands, if it comes next, its semantic aside.
-fn body(behind: &[Token<'_>]) -> Option<usize> {
+pub(super) fn body(behind: &[Token<'_>]) -> Option<usize> {
     match behind {
         [colon, word, brace, ..] if colon.is(":") && word.is_word() => brace.is("{").then_some(2),
         [brace, ..] => brace.is("{").then_some(0),

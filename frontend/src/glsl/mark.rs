@@ -5,7 +5,7 @@
 use super::globals::Globals;
 use super::lex::{Kind, Token, close};
 use super::library;
-use super::upgrade::plain;
+use super::upgrade::{plain, written};
 use crate::spirv::LOOSE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -314,7 +314,7 @@ fn handed_on(words: &[u32]) -> BTreeMap<u32, String> {
                 let name = names.get(id).map_or("", String::as_str);
                 let name = match name.rsplit('.').next() {
                     Some("@entryPointOutput") | None => format!("location{}", locations.get(id).unwrap_or(&0)),
-                    Some(last) => plain(last).to_string(),
+                    Some(last) => written(last),
                 };
                 out.insert(*id, name);
             }
@@ -387,8 +387,7 @@ pub(crate) fn finish(words: &[u32], files: &[&str], globals: Option<&Globals>) -
 
 fn rename(out: &mut Vec<u32>, inst: &[u32], operands: &[u32], name: &[u32]) {
     let name = text(name);
-    // `IN.decal` is a texture that stood in a structure.
-    let own = name.split('.').map(plain).collect::<Vec<_>>().join(".");
+    let own = written(&name);
     if own == name { out.extend(inst) } else { push(out, inst[0] & 0xffff, operands, &own) }
 }
 

@@ -8,6 +8,7 @@
 //! What SPIR-V does not say (the order of declarations, which members are truth values) is read off the preprocessed text.
 
 mod cg;
+mod entry;
 mod globals;
 mod glslang;
 mod hlsl;
@@ -22,7 +23,7 @@ use crate::parse::start;
 use crate::spirv::{self, Words};
 use crate::{FrontOptions, guard};
 use globals::Globals;
-use glslang::Program;
+use glslang::{Entry, Program};
 use lex::Token;
 use places::Files;
 use retroshade_ir::{Diagnostic, FileId, Module, SourceMap, Span};
@@ -156,7 +157,7 @@ pub(crate) fn compile(
     let old = hlsl.map(|entry| cg::Old { entry, stage, cg: name.ends_with(".cg") });
     let ours = if hlsl.is_some() { hlsl::directives(text, &toks) } else { ours };
     let mut refused = Vec::new();
-    let mut attempt = |files: &mut Files, whole: &str, late: bool, preprocess: bool| {
+    let mut attempt = |files: &mut Files, whole: &str, hlsl: Option<Entry<'_>>, late: bool, preprocess: bool| {
         let mut total = text.to_string();
         let mut count = 0;
         let mut include = |name: &str, from: &str, depth: usize| -> Option<(String, String)> {
@@ -200,29 +201,31 @@ pub(crate) fn compile(
     let mut malformed = Vec::new();
     let mut modern = None;
     if let Some(old) = &old {
-        match attempt(&mut files, &hlsl::unparsed(&whole(None)), false, true) {
+        match attempt(&mut files, &hlsl::unparsed(&whole(None)), hlsl.map(|name| Entry { name, function: name }), false, true) {
             Ok(only) => {
                 let pre = hlsl::read(&only.preprocessed());
                 // On some malformed texts glslang's parser faults: what it would read is looked at before.
-                let text = old.modern(&pre, &lex::tokens(&pre));
+                let (text, entry) = old.modern(&pre);
                 malformed.extend(hlsl::fatal(&text, &files, first));
-                modern = Some(text);
+                modern = Some((text, entry));
             }
             Err(log) => malformed = messages::errors(&log, "F0011", &files, &|_| None, first),
         }
     }
+    let (modern, entry) = modern.unzip();
+    let hlsl = hlsl.map(|name| Entry { name, function: entry.as_deref().unwrap_or(name) });
     let whole = |version: Option<u32>| modern.clone().unwrap_or_else(|| whole(version));
     let mut parsed = Err(String::new());
     let mut late = false;
     for version in upgrade.faster(&toks).into_iter().map(Some).chain([None]) {
         if parsed.is_err() && malformed.is_empty() {
-            parsed = attempt(&mut files, &whole(version), late, false);
+            parsed = attempt(&mut files, &whole(version), hlsl, late, false);
         }
     }
     // Subgroups and blocks of shared memory belong to later versions, which take longer to start.
     if parsed.as_ref().is_err_and(|log| messages::needs_later(log)) {
         late = true;
-        parsed = attempt(&mut files, &whole(None), late, false);
+        parsed = attempt(&mut files, &whole(None), hlsl, late, false);
     }
     if let Some(errors) = [refused, malformed].into_iter().find(|e| !e.is_empty()) {
         return Err(errors);

@@ -42,6 +42,8 @@ const LATER: &[&str] = &[
 
 /// What stands before a name that only the new dialect reserves.
 const PREFIX: &str = "shaderc_r_";
+/// Stands for the dot in the name of a structure's member that is a variable of its own.
+const DOT: &str = "_shaderc_dot_";
 
 /// What a text says about its dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -650,6 +652,16 @@ fn is_basic_type(name: &str) -> bool {
 /// A name that no language reserves.
 pub(crate) fn free(name: &str) -> String {
     format!("{PREFIX}{name}")
+}
+
+/// The name of a variable that stands for a structure's member.
+pub(crate) fn member(of: &str, name: &str) -> String {
+    format!("{of}{DOT}{}", plain(name))
+}
+
+/// A name as the user wrote it, that of a member with the structure's.
+pub(crate) fn written(name: &str) -> String {
+    name.split('.').map(plain).collect::<Vec<_>>().join(".").replace(DOT, ".")
 }
 
 /// A name as the user wrote it.

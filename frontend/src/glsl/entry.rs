@@ -1,0 +1,714 @@
+//! The entry point of a Cg program, called by one of HLSL's. Cg's takes structures, uniforms and samplers in any mixture and names what it meets
+//! by semantics of which several may be left out or stand twice; HLSL's has a parameter of its own for each of these, at a location.
+//!
+//! ```text
+//! Out main(in In i, uniform sampler2D s : TEXUNIT2, uniform float k)     ─▶ uniform sampler2D s : register(s2); uniform float k; Out main(in In i)
+//!                                                                          void entry(in float2 uv, out float4 c) { In i; i.uv = uv; … }
+//! ```
+
+use super::cg::Edit;
+use super::hlsl::{body, names_function};
+use super::lex::{Kind, Token, close};
+use super::upgrade::{free, member, plain};
+use retroshade_ir::Stage;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// The function that HLSL calls.
+pub(super) const ENTRY: &str = "shaderc_entry";
+/// Structures within structures.
+const MAX_DEPTH: usize = 8;
+/// Locations between vertex and fragment programs by semantic: `TEXCOORDn` and then `COLORn` and `FOG`, as on the Vita.
+const TEXTURE_COORDINATES: u32 = 10;
+
+/// What one declarator says.
+#[derive(Clone, Debug)]
+struct Variable<'t> {
+    qualifiers: Vec<&'t str>,
+    ty: &'t str,
+    name: &'t str,
+    dims: String,
+    semantic: Option<&'t str>,
+    /// Its tokens, in the slice that was read.
+    tokens: Range<usize>,
+    /// The last token before its semantic.
+    named: usize,
+}
+
+impl Variable<'_> {
+    fn has(&self, qualifier: &str) -> bool {
+        self.qualifiers.contains(&qualifier)
+    }
+
+    fn is_uniform(&self) -> bool {
+        self.has("uniform") || is_sampler(self.ty)
+    }
+}
+
+/// A member of a structure that is none itself, or a variable that is none.
+#[derive(Clone, Debug)]
+struct Leaf<'t> {
+    path: Vec<&'t str>,
+    ty: &'t str,
+    dims: String,
+    uniform: bool,
+    semantic: Option<&'t str>,
+}
+
+impl Leaf<'_> {
+    fn written(&self) -> String {
+        self.path.join(".")
+    }
+
+    /// The variable that stands for it where its structure is taken apart.
+    fn alone(&self) -> String {
+        self.path[1..].iter().fold(free(plain(self.path[0])), |all, m| member(&all, m))
+    }
+
+    /// Locations that it takes.
+    fn size(&self) -> u32 {
+        let rows = match self.ty.as_bytes() {
+            [.., rows @ b'1'..=b'4', b'x', b'1'..=b'4'] => u32::from(rows - b'0'),
+            _ => 1,
+        };
+        elements(&self.dims) * rows
+    }
+}
+
+/// How many elements an array of lengths as `[2][3]` has.
+fn elements(dims: &str) -> u32 {
+    dims.split(['[', ']']).filter_map(|n| n.parse::<u32>().ok()).fold(1, u32::saturating_mul).clamp(1, 256)
+}
+
+fn is_sampler(ty: &str) -> bool {
+    ty.get(..7).is_some_and(|t| t.eq_ignore_ascii_case("sampler"))
+}
+
+fn is_qualifier(t: &str) -> bool {
+    matches!(
+        t,
+        "in" | "out" | "inout" | "uniform" | "varying" | "const" | "static" | "extern" | "row_major" | "column_major" | "centroid" | "nointerpolation" | "noperspective"
+    )
+}
+
+/// The variables of a declaration without its semicolon.
+fn variables<'t>(toks: &[Token<'t>]) -> Vec<Variable<'t>> {
+    let is = |n: usize, what: &str| toks.get(n).is_some_and(|t| t.is(what));
+    let mut n = 0;
+    let mut qualifiers = Vec::new();
+    let qualify = |n: &mut usize, to: &mut Vec<&'t str>| {
+        while let Some(t) = toks.get(*n).filter(|t| is_qualifier(t.text)) {
+            to.push(t.text);
+            *n += 1;
+        }
+    };
+    qualify(&mut n, &mut qualifiers);
+    let Some(ty) = toks.get(n).filter(|t| t.is_word()) else { return Vec::new() };
+    n += 1;
+    // `float4 out p`.
+    qualify(&mut n, &mut qualifiers);
+    let mut out = Vec::new();
+    let mut first = 0;
+    while let Some(name) = toks.get(n).filter(|t| t.is_word()) {
+        n += 1;
+        let from = n;
+        while is(n, "[") {
+            n = close(toks, n);
+        }
+        let dims = toks[from..n].iter().map(|t| t.text).collect();
+        let named = n - 1;
+        let semantic = toks.get(n + 1).filter(|t| is(n, ":") && t.is_word()).map(|t| t.text);
+        while n < toks.len() && !is(n, ",") {
+            n = if matches!(toks[n].text, "(" | "[" | "{") { close(toks, n) } else { n + 1 };
+        }
+        out.push(Variable { qualifiers: qualifiers.clone(), ty: ty.text, name: name.text, dims, semantic, tokens: first..n, named });
+        n += 1;
+        first = n;
+    }
+    out
+}
+
+/// A function with its body.
+#[derive(Clone, Debug)]
+struct Function {
+    /// From its result's type on.
+    first: usize,
+    open: usize,
+    /// Behind the parameters.
+    end: usize,
+    body: usize,
+    behind: usize,
+}
+
+/// A structure that is taken apart, by the name of its variable and where that holds.
+struct Apart<'t> {
+    name: &'t str,
+    scope: Range<usize>,
+    leaves: Vec<Leaf<'t>>,
+    used: BTreeSet<usize>,
+}
+
+struct Program<'a, 't> {
+    text: &'t str,
+    toks: &'a [Token<'t>],
+    stage: Stage,
+    structs: BTreeMap<&'t str, Vec<Variable<'t>>>,
+    functions: Vec<Function>,
+    /// Declarations of variables outside functions, with the first token of each.
+    globals: Vec<(usize, Variable<'t>)>,
+}
+
+/// The semantic without an old name's abbreviation, and its number.
+fn semantic(s: &str) -> (String, u32) {
+    let name = s.to_ascii_uppercase();
+    let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let n = name[word.len()..].parse().unwrap_or(0);
+    let word = match word {
+        "TEX" => "TEXCOORD",
+        "COL" => "COLOR",
+        "HPOS" => "POSITION",
+        "PSIZ" => "PSIZE",
+        "FOGC" => "FOG",
+        "DEPR" => "DEPTH",
+        "VPOS" => "WPOS",
+        "VFACE" => "FACE",
+        w => w,
+    };
+    (word.to_string(), n)
+}
+
+/// What HLSL's entry point meets its caller and the other stage by.
+#[derive(Clone, Debug, PartialEq)]
+enum Place {
+    Location(u32),
+    /// A semantic of HLSL.
+    System(String),
+    PointSize,
+    Face,
+    /// The next free location.
+    Free,
+}
+
+impl Place {
+    fn of(written: Option<&str>, stage: Stage, input: bool) -> Place {
+        let Some(written) = written else { return Place::Free };
+        let (name, n) = semantic(written);
+        let system = |s: &str| Place::System(s.to_string());
+        match (&*name, stage, input) {
+            (name, ..) if name.starts_with("SV_") => system(written),
+            ("INSTANCE" | "INSTANCEID", Stage::Vertex, true) => system("SV_InstanceID"),
+            ("INDEX" | "VERTEXID", Stage::Vertex, true) => system("SV_VertexID"),
+            (_, Stage::Vertex, true) => Place::Free,
+            ("POSITION", Stage::Vertex, _) | ("POSITION" | "WPOS", Stage::Fragment, true) if n == 0 => system("SV_Position"),
+            ("PSIZE", Stage::Vertex, _) => Place::PointSize,
+            ("FACE", Stage::Fragment, true) => Place::Face,
+            ("DEPTH", Stage::Fragment, false) => system("SV_Depth"),
+            ("COLOR", Stage::Fragment, false) => Place::Location(n),
+            ("TEXCOORD", ..) if n < TEXTURE_COORDINATES => Place::Location(n),
+            ("COLOR", ..) if n < 2 => Place::Location(TEXTURE_COORDINATES + n),
+            ("FOG", ..) => Place::Location(TEXTURE_COORDINATES + 2),
+            _ => Place::Free,
+        }
+    }
+}
+
+/// A parameter of HLSL's entry point.
+struct Meeting {
+    input: bool,
+    place: Place,
+    semantic: Option<(String, u32)>,
+    size: u32,
+    ty: String,
+    name: String,
+    dims: String,
+}
+
+/// The text's edits and what stands behind it, if the entry point's declaration can be read.
+pub(super) fn called<'t>(text: &'t str, toks: &[Token<'t>], name: &str, stage: Stage) -> Option<(Vec<Edit>, String)> {
+    if !matches!(stage, Stage::Vertex | Stage::Fragment) {
+        return None;
+    }
+    let mut p = Program { text, toks, stage, structs: BTreeMap::new(), functions: Vec::new(), globals: Vec::new() };
+    p.read();
+    let own = p.functions.iter().position(|f| toks[f.open - 1].is(name))?;
+    Some(p.rewrite(own))
+}
+
+impl<'t> Program<'_, 't> {
+    fn is(&self, n: usize, what: &str) -> bool {
+        self.toks.get(n).is_some_and(|t| t.is(what))
+    }
+
+    /// Reads what stands outside functions.
+    fn read(&mut self) {
+        let toks = self.toks;
+        let (mut n, mut first) = (0, 0);
+        while n < toks.len() {
+            if toks[n].kind == Kind::Directive {
+                n += 1;
+                first = if first + 1 == n { n } else { first };
+                continue;
+            }
+            match toks[n].text {
+                "struct" if self.is(n + 2, "{") => {
+                    let end = close(toks, n + 2);
+                    let members = toks[n + 3..end.saturating_sub(1).max(n + 3)].split(|t| t.is(";")).flat_map(variables);
+                    self.structs.insert(toks[n + 1].text, members.collect());
+                    n = end;
+                }
+                "(" if n > 1 && names_function(&toks[n - 2], &toks[n - 1]) => {
+                    let end = close(toks, n);
+                    if let Some(b) = body(&toks[end..]) {
+                        let behind = close(toks, end + b);
+                        self.functions.push(Function { first, open: n, end, body: end + b, behind });
+                        (n, first) = (behind, behind);
+                    } else {
+                        n = end;
+                    }
+                }
+                ";" => {
+                    let declaration = &toks[first..n];
+                    let other = |t: &Token<'_>| matches!(t.text, "typedef" | "struct" | "(") || t.kind == Kind::Directive;
+                    // A value's parentheses come behind its `=`.
+                    if !declaration.iter().take_while(|t| !t.is("=") && !t.is(":")).any(other) {
+                        self.globals.extend(variables(declaration).into_iter().map(|v| (first, v)));
+                    }
+                    n += 1;
+                    first = n;
+                }
+                "(" | "[" | "{" => n = close(toks, n),
+                _ => n += 1,
+            }
+        }
+    }
+
+    fn leaves(&self, v: &Variable<'t>) -> Vec<Leaf<'t>> {
+        let mut out = Vec::new();
+        self.add_leaves(v, &[], false, &mut out);
+        out
+    }
+
+    fn add_leaves(&self, v: &Variable<'t>, within: &[&'t str], uniform: bool, out: &mut Vec<Leaf<'t>>) {
+        let path = [within, &[v.name]].concat();
+        let uniform = uniform || v.is_uniform();
+        match self.structs.get(v.ty).filter(|_| v.dims.is_empty() && path.len() < MAX_DEPTH) {
+            Some(members) => members.iter().for_each(|m| self.add_leaves(m, &path, uniform, out)),
+            None => out.push(Leaf { path, ty: v.ty, dims: v.dims.clone(), uniform, semantic: v.semantic }),
+        }
+    }
+
+    /// The leaves of a structure that cannot stay whole: one with samplers, or of which the caller gives only a part.
+    fn apart(&self, v: &Variable<'t>) -> Option<Vec<Leaf<'t>>> {
+        let leaves = self.leaves(v);
+        let whole = v.has("uniform") || !leaves.iter().any(|l| l.uniform);
+        let samplers = leaves.iter().any(|l| is_sampler(l.ty));
+        (self.structs.contains_key(v.ty) && (samplers || !whole)).then_some(leaves)
+    }
+
+    fn parameters(&self, f: &Function) -> Vec<(Range<usize>, Variable<'t>)> {
+        let mut out = Vec::new();
+        let end = f.end.saturating_sub(1);
+        let (mut n, mut from) = (f.open + 1, f.open + 1);
+        while n <= end {
+            match self.toks[n].text {
+                "," | ")" => {
+                    let read = variables(&self.toks[from..n]).into_iter().next();
+                    out.extend(read.map(|v| (from..n, v)));
+                    from = n + 1;
+                    n += 1;
+                }
+                "(" | "[" | "{" => n = close(self.toks, n),
+                _ => n += 1,
+            }
+        }
+        out
+    }
+
+    /// Whether a variable is set somewhere in a range.
+    fn assigned(&self, name: &str, range: Range<usize>) -> bool {
+        let sets = |t: &str| matches!(t, "=" | "+=" | "-=" | "*=" | "/=" | "%=" | "&=" | "|=" | "^=" | "<<=" | ">>=" | "++" | "--");
+        range.clone().any(|n| {
+            // `float4 name = …` declares another one, of which `s.name` is a member.
+            if !self.toks[n].is(name) || n > range.start && (self.toks[n - 1].is_word() || self.toks[n - 1].is(".")) {
+                return false;
+            }
+            let mut behind = n + 1;
+            while self.is(behind, ".") || self.is(behind, "[") {
+                behind = if self.is(behind, ".") { behind + 2 } else { close(self.toks, behind) };
+            }
+            let before = n.checked_sub(1).is_some_and(|n| matches!(self.toks[n].text, "++" | "--"));
+            before || self.toks.get(behind).is_some_and(|t| sets(t.text))
+        })
+    }
+
+    /// The tokens in words, with as many lines as they had.
+    fn blank(&self, range: Range<usize>) -> Edit {
+        let bytes = self.toks[range.start].at..self.toks[range.end - 1].end();
+        let lines = self.text[bytes.clone()].chars().filter(|c| *c == '\n').collect();
+        (bytes, lines)
+    }
+
+    fn rewrite(&self, own: usize) -> (Vec<Edit>, String) {
+        let toks = self.toks;
+        let f = &self.functions[own];
+        let mut edits = Vec::new();
+        let live: Vec<&Function> = self.functions.iter().filter(|g| self.functions[own].open == g.open || !self.is_entry(g)).collect();
+        for g in &self.functions {
+            if !live.iter().any(|l| l.open == g.open) {
+                edits.push(self.blank(g.first..g.behind));
+            }
+        }
+        let mut apart = Vec::new();
+        let mut samplers = Samplers::default();
+        let everything = 0..toks.len();
+        for (first, v) in &self.globals {
+            let at = first + v.named;
+            match self.apart(v) {
+                Some(leaves) => apart.push((Apart::new(v.name, everything.clone(), leaves), Some(first + v.tokens.start..first + v.tokens.end))),
+                None if is_sampler(v.ty) && !v.has("static") => samplers.add(v, Some(toks[at].end()..toks[first + v.tokens.end - 1].end())),
+                None => {}
+            }
+        }
+        for g in live.iter().filter(|g| g.open != f.open) {
+            for (range, v) in self.parameters(g) {
+                if let Some(leaves) = self.apart(&v).filter(|l| l.iter().any(|l| is_sampler(l.ty))) {
+                    apart.push((Apart::new(v.name, g.open..g.behind, leaves), Some(range)));
+                }
+            }
+        }
+        let mut wrapper = Wrapper::default();
+        let mut front = String::new();
+        let mut gone = Vec::new();
+        let mut hoisted: Vec<(Variable<'t>, String)> = Vec::new();
+        for (range, v) in self.parameters(f) {
+            if let Some(leaves) = self.apart(&v) {
+                apart.push((Apart::new(v.name, f.open..f.behind, leaves), None));
+                gone.push(range);
+            } else if v.is_uniform() {
+                let own = self.assigned(v.name, f.body..f.behind);
+                // Behind the name and its semantic stands a first value.
+                let tokens = &toks[range.clone()];
+                let value = tokens.iter().position(|t| t.is("=")).map_or(String::new(), |n| " ".to_string() + &spelt(&tokens[n..]));
+                if own {
+                    // The function has a copy of its own to change.
+                    let (bytes, lines) = self.blank(range.clone());
+                    edits.push((bytes, format!("{} {}{}{lines}", v.ty, v.name, v.dims)));
+                    wrapper.arguments.push(v.name.to_string());
+                } else {
+                    gone.push(range);
+                }
+                hoisted.push((v, value));
+            } else {
+                self.meet_parameter(&v, &mut wrapper);
+            }
+        }
+        for (v, value) in &hoisted {
+            if is_sampler(v.ty) {
+                samplers.add(v, None);
+            } else {
+                front += &format!("uniform {} {}{}{value}; ", v.ty, v.name, v.dims);
+            }
+        }
+        self.result(f, &mut wrapper);
+        edits.extend(self.without(f, &gone));
+        // What is used of the structures that are taken apart.
+        for n in 0..toks.len() {
+            let Some(k) = (0..apart.len()).rev().find(|k| apart[*k].0.names(toks, n)) else { continue };
+            let a = &mut apart[k].0;
+            if apart_declares(toks, n) {
+                continue;
+            }
+            let (leaf, behind) = a.leaf(toks, n);
+            match leaf {
+                Some(l) => {
+                    a.used.insert(l);
+                    edits.push((toks[n].at..toks[behind - 1].end(), a.leaves[l].alone()));
+                }
+                None => {
+                    a.used.extend(0..a.leaves.len());
+                    let all: Vec<String> = a.leaves.iter().map(Leaf::alone).collect();
+                    edits.push((toks[n].at..toks[n].end(), all.join(", ")));
+                }
+            }
+        }
+        for (a, range) in &apart {
+            if a.scope.start > 0 && a.scope.start != f.open {
+                let all: Vec<String> = a.leaves.iter().map(|l| format!("{} {}{}", l.ty, l.alone(), l.dims)).collect();
+                let range = range.clone().unwrap_or(0..1);
+                let (bytes, lines) = self.blank(range);
+                edits.push((bytes, all.join(", ") + &lines));
+                continue;
+            }
+            if let Some(range) = range {
+                // Of several variables of one declaration all are structures.
+                edits.push(self.blank(range.clone()));
+            }
+            for l in a.used.iter().map(|l| &a.leaves[*l]) {
+                let v = Variable {
+                    qualifiers: Vec::new(),
+                    ty: l.ty,
+                    name: "",
+                    dims: l.dims.clone(),
+                    semantic: l.semantic,
+                    tokens: 0..0,
+                    named: 0,
+                };
+                if is_sampler(l.ty) {
+                    samplers.add_named(&v, l.alone(), None);
+                } else if l.uniform {
+                    front += &format!("uniform {} {}{}; ", l.ty, l.alone(), l.dims);
+                } else {
+                    front += &format!("static {} {}{}; ", l.ty, l.alone(), l.dims);
+                    wrapper.input(self.stage, l, &l.alone());
+                }
+            }
+        }
+        samplers.finish(&mut front, &mut edits);
+        for (first, v) in &self.globals {
+            let constant = v.is_uniform() && is_sampler(v.ty) || v.has("static") || v.has("const");
+            if !constant && self.functions.iter().any(|g| self.assigned(v.name, g.body..g.behind)) {
+                edits.push(self.own_copy(*first, v));
+            }
+        }
+        // HLSL's entry point has its name.
+        let name = toks[f.open - 1].text;
+        edits.extend((1..toks.len()).filter(|n| self.is(*n, "(") && self.is(n - 1, name)).map(|n| (toks[n - 1].at..toks[n - 1].end(), free(name))));
+        let at = toks[f.first..].iter().find(|t| t.kind != Kind::Directive).map_or(0, |t| t.at);
+        edits.push((at..at, front));
+        (edits, wrapper.text(&free(name), self.stage))
+    }
+
+    /// A uniform that the program sets begins as what the caller gives.
+    fn own_copy(&self, first: usize, v: &Variable<'t>) -> Edit {
+        let tokens = &self.toks[first + v.tokens.start..first + v.tokens.end];
+        let (bytes, lines) = self.blank(first + v.tokens.start..first + v.tokens.end);
+        let value = tokens.iter().position(|t| t.is("=")).map_or(String::new(), |n| " ".to_string() + &spelt(&tokens[n..]));
+        let name = free(v.name);
+        (bytes, format!("uniform {} {name}{}{value}; static {} {}{} = {name}{lines}", v.ty, v.dims, v.ty, v.name, v.dims))
+    }
+
+    /// Whether a function is the entry point of another program in the same text: nothing calls it, and its parameters meet a caller.
+    fn is_entry(&self, f: &Function) -> bool {
+        let name = self.toks[f.open - 1].text;
+        let called = (0..self.toks.len()).any(|n| n + 1 != f.open && self.toks[n].is(name) && self.is(n + 1, "("));
+        let meets = self.toks[f.open..f.body].iter().any(|t| t.is("uniform") || t.is(":"));
+        let apart = self.parameters(f).iter().any(|(_, v)| self.apart(v).is_some());
+        !called && (meets || apart)
+    }
+
+    /// The parameter list without some of its parameters.
+    fn without(&self, f: &Function, gone: &[Range<usize>]) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        let mut stays = false;
+        for (range, _) in self.parameters(f) {
+            // A comma goes with the parameter behind it; of the ones that stay the first has none.
+            let comma = range.start > f.open + 1;
+            if gone.contains(&range) {
+                edits.push(self.blank(range.start - usize::from(comma)..range.end));
+            } else {
+                if comma && !stays {
+                    edits.push(self.blank(range.start - 1..range.start));
+                }
+                stays = true;
+            }
+        }
+        edits
+    }
+
+    fn meet_parameter(&self, v: &Variable<'t>, wrapper: &mut Wrapper) {
+        let local = format!("shaderc_argument{}", wrapper.arguments.len());
+        wrapper.before += &format!("{} {local}{}; ", v.ty, v.dims);
+        for l in self.leaves(v) {
+            let path = std::iter::once(&*local).chain(l.path[1..].iter().copied()).collect::<Vec<_>>().join(".");
+            if v.has("inout") || !v.has("out") {
+                wrapper.input(self.stage, &l, &path);
+            }
+            if v.has("out") || v.has("inout") {
+                wrapper.output(self.stage, &l, &path);
+            }
+        }
+        wrapper.arguments.push(local);
+    }
+
+    fn result(&self, f: &Function, wrapper: &mut Wrapper) {
+        let head: Vec<&Token<'_>> = self.toks[f.first..f.open - 1].iter().filter(|t| t.is_word() && !is_qualifier(t.text)).collect();
+        let Some(ty) = head.last().filter(|t| !t.is("void")) else { return };
+        let semantic = self.toks.get(f.end + 1).filter(|_| self.is(f.end, ":")).map(|t| t.text);
+        let v = Variable { qualifiers: Vec::new(), ty: ty.text, name: "shaderc_result", dims: String::new(), semantic, tokens: 0..0, named: 0 };
+        wrapper.result = Some(ty.text.to_string());
+        for l in self.leaves(&v) {
+            wrapper.output(self.stage, &l, &l.written());
+        }
+    }
+}
+
+/// Whether the name at `n` is being declared, by a type in front of it.
+fn apart_declares(toks: &[Token<'_>], n: usize) -> bool {
+    n > 0 && (toks[n - 1].is_word() && !toks[n - 1].is("return") || toks[n - 1].is("."))
+}
+
+fn spelt(toks: &[Token<'_>]) -> String {
+    toks.iter().map(|t| t.text).collect::<Vec<_>>().join(" ")
+}
+
+impl<'t> Apart<'t> {
+    fn new(name: &'t str, scope: Range<usize>, leaves: Vec<Leaf<'t>>) -> Apart<'t> {
+        Apart { name, scope, leaves, used: BTreeSet::new() }
+    }
+
+    fn names(&self, toks: &[Token<'_>], n: usize) -> bool {
+        self.scope.contains(&n) && toks[n].is(self.name)
+    }
+
+    /// The leaf that is named at `n`, and the token behind it.
+    fn leaf(&self, toks: &[Token<'_>], n: usize) -> (Option<usize>, usize) {
+        for (k, l) in self.leaves.iter().enumerate() {
+            let named = l.path.iter().enumerate().all(|(m, word)| {
+                let at = n + 2 * m;
+                toks.get(at).is_some_and(|t| t.is(word)) && (m == 0 || toks[at - 1].is("."))
+            });
+            if named {
+                return (Some(k), n + 2 * l.path.len() - 1);
+            }
+        }
+        (None, n + 1)
+    }
+}
+
+/// The units of samplers: the ones that are named, and of the others the first that is free.
+#[derive(Default)]
+struct Samplers {
+    all: Vec<Sampler>,
+}
+
+struct Sampler {
+    ty: String,
+    name: String,
+    dims: String,
+    unit: Option<u32>,
+    /// What stands behind the name of one that is declared already.
+    behind: Option<Range<usize>>,
+}
+
+impl Samplers {
+    fn add(&mut self, v: &Variable<'_>, behind: Option<Range<usize>>) {
+        self.add_named(v, v.name.to_string(), behind);
+    }
+
+    fn add_named(&mut self, v: &Variable<'_>, name: String, behind: Option<Range<usize>>) {
+        let unit = v.semantic.map(semantic).filter(|(s, _)| s == "TEXUNIT").map(|(_, n)| n);
+        // `register(s2)` stays.
+        if !(behind.is_some() && v.semantic == Some("register")) {
+            self.all.push(Sampler { ty: v.ty.to_string(), name, dims: v.dims.clone(), unit, behind });
+        }
+    }
+
+    fn finish(&self, front: &mut String, edits: &mut Vec<Edit>) {
+        let mut taken: BTreeSet<u32> = self.all.iter().filter_map(|s| Some((s.unit?, &s.dims))).flat_map(|(n, d)| n..n + elements(d)).collect();
+        for s in &self.all {
+            let unit = s.unit.unwrap_or_else(|| {
+                let wanted = elements(&s.dims);
+                let free = (0..).find(|n| (*n..n + wanted).all(|k| !taken.contains(&k))).unwrap_or(0);
+                taken.extend(free..free + wanted);
+                free
+            });
+            match &s.behind {
+                Some(range) => edits.push((range.clone(), format!(" : register(s{unit})"))),
+                None => *front += &format!("uniform {} {}{} : register(s{unit}); ", s.ty, s.name, s.dims),
+            }
+        }
+    }
+}
+
+/// HLSL's entry point.
+#[derive(Default)]
+struct Wrapper {
+    meetings: Vec<Meeting>,
+    before: String,
+    arguments: Vec<String>,
+    result: Option<String>,
+    inputs: Vec<(usize, String)>,
+    outputs: Vec<(usize, String)>,
+}
+
+impl Wrapper {
+    fn input(&mut self, stage: Stage, l: &Leaf<'_>, to: &str) {
+        let n = self.meet(stage, l, true);
+        self.inputs.push((n, to.to_string()));
+    }
+
+    fn output(&mut self, stage: Stage, l: &Leaf<'_>, from: &str) {
+        let n = self.meet(stage, l, false);
+        self.outputs.push((n, from.to_string()));
+    }
+
+    fn meet(&mut self, stage: Stage, l: &Leaf<'_>, input: bool) -> usize {
+        let place = Place::of(l.semantic, stage, input);
+        let meaning = l.semantic.map(semantic);
+        // Inputs of one semantic are one; the one with the most components has all.
+        let wide = |ty: &str| ty.bytes().last().filter(u8::is_ascii_digit).unwrap_or(b'1');
+        let shared = |m: &Meeting| m.input && input && m.dims == l.dims && (meaning.is_some() && m.semantic == meaning || place == m.place && place != Place::Free);
+        if let Some(n) = self.meetings.iter().position(shared) {
+            let m = &mut self.meetings[n];
+            if wide(l.ty) > wide(&m.ty) {
+                m.ty = l.ty.to_string();
+            }
+            return n;
+        }
+        let last = match (plain(l.path[l.path.len() - 1]), &place) {
+            ("shaderc_result", Place::Location(n)) => format!("location{n}"),
+            ("shaderc_result", _) => "location0".to_string(),
+            (name, _) => name.to_string(),
+        };
+        let taken = |name: &str| self.meetings.iter().any(|m| m.name == name);
+        let mut name = free(&last);
+        if taken(&name) {
+            name = free(&l.path.iter().map(|p| plain(p)).collect::<Vec<_>>().join("_"));
+        }
+        while taken(&name) {
+            name.push('_');
+        }
+        self.meetings.push(Meeting { input, place, semantic: meaning, size: l.size(), ty: l.ty.to_string(), name, dims: l.dims.clone() });
+        self.meetings.len() - 1
+    }
+
+    /// Gives the ones that are left locations that nothing else has.
+    fn settle(&mut self) {
+        for input in [true, false] {
+            let mut taken = BTreeSet::new();
+            for m in self.meetings.iter().filter(|m| m.input == input) {
+                if let Place::Location(n) = m.place {
+                    taken.extend(n..n + m.size);
+                }
+            }
+            for m in self.meetings.iter_mut().filter(|m| m.input == input && m.place == Place::Free) {
+                let free = (0..).find(|n| (*n..n + m.size).all(|k| !taken.contains(&k))).unwrap_or(0);
+                taken.extend(free..free + m.size);
+                m.place = Place::Location(free);
+            }
+        }
+    }
+
+    fn text(mut self, function: &str, stage: Stage) -> String {
+        self.settle();
+        let mut parameters = Vec::new();
+        for m in &self.meetings {
+            let way = if m.input { "in" } else { "out" };
+            let declared = format!("{way} {} {}{}", m.ty, m.name, m.dims);
+            parameters.push(match &m.place {
+                Place::Location(n) if stage == Stage::Fragment && !m.input => format!("{declared} : SV_Target{n}"),
+                Place::Location(n) => format!("[[vk::location({n})]] {declared}"),
+                Place::System(s) => format!("{declared} : {s}"),
+                Place::PointSize => format!("[[vk::builtin(\"PointSize\")]] {declared}"),
+                Place::Face => format!("in bool {} : SV_IsFrontFace", m.name),
+                Place::Free => declared,
+            });
+        }
+        let value = |m: &Meeting| if m.place == Place::Face { format!("({} ? 1 : -1)", m.name) } else { m.name.clone() };
+        let inputs: String = self.inputs.iter().map(|(n, to)| format!("{to} = {}; ", value(&self.meetings[*n]))).collect();
+        let outputs: String = self.outputs.iter().map(|(n, from)| format!("{} = {from}; ", self.meetings[*n].name)).collect();
+        let call = format!("{function}({}); ", self.arguments.join(", "));
+        let call = self.result.map_or(call.clone(), |ty| format!("{ty} shaderc_result = {call}"));
+        format!("\nvoid {ENTRY}({}) {{ {}{inputs}{call}{outputs}}}\n", parameters.join(", "), self.before)
+    }
+}
