@@ -87,7 +87,7 @@ pub fn load_after(path: &Path, args: &SourceArgs, before: Option<&Module>) -> Re
     let (language, stage) = language(path, args)?;
     let name = files::display(path);
     let before = before.filter(|b| stage.is_some_and(|s| link::follows(b.stage, s)));
-    let read = |p: &Path| if p.is_file() { files::read_text(p).ok() } else { None };
+    let read = |p: &Path| if p.is_file() { files::read(p).ok().map(|b| source::text(&b).into_owned()) } else { None };
     let options = FrontOptions {
         entry: args.entry.clone(),
         stage,

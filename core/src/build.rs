@@ -233,7 +233,7 @@ impl Shader {
             None => None,
         };
         let seen = files.clone();
-        let include = move |p: &Path| String::from_utf8(read(p, &seen).ok()?).ok().map(|t| t.trim_start_matches('\u{feff}').to_string());
+        let include = move |p: &Path| Some(source::text(&read(p, &seen).ok()?).into_owned());
         let front = FrontOptions {
             varyings: before.as_ref().map(crate::link::varyings).unwrap_or_default(),
             functions: crate::target(&self.target).is_some_and(|t| t.keeps_functions()),

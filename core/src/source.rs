@@ -1,5 +1,6 @@
 //! A source in any of the languages to a verified module, and to code in one step.
 
+use std::borrow::Cow;
 use crate::Language;
 use crate::diagnostics::messages;
 use retroshade_frontend::{self as frontend, FrontError, FrontOptions};
@@ -47,19 +48,21 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
+/// The text of a source. Comments may be in any encoding: other bytes than UTF-8's become a character that no language has.
+pub fn text(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(without_mark(bytes))
+}
+
 /// Reads and verifies a source. `name` stands in messages, and is where `#include` looks from.
 pub fn read(language: Language, name: &str, bytes: &[u8], options: &FrontOptions) -> Result<Module, SourceError> {
     let front = |r: Result<Module, FrontError>| r.map_err(|e| SourceError::front(name, e));
-    let text = || {
-        let text = std::str::from_utf8(without_mark(bytes));
-        text.map_err(|e| SourceError::plain(name, "E0002", format!("this is not text: invalid UTF-8 at byte {}", e.valid_up_to())))
-    };
+    let text = text(bytes);
     let module = match language {
         Language::Ir => ir_text(name, without_mark(bytes), options)?,
         Language::Spirv => front(frontend::spirv(name, bytes, options))?,
-        Language::Wgsl => front(frontend::wgsl(name, text()?, options))?,
-        Language::Glsl => front(frontend::glsl(name, text()?, options))?,
-        Language::Hlsl => front(frontend::hlsl(name, text()?, options))?,
+        Language::Wgsl => front(frontend::wgsl(name, &text, options))?,
+        Language::Glsl => front(frontend::glsl(name, &text, options))?,
+        Language::Hlsl => front(frontend::hlsl(name, &text, options))?,
     };
     match ir::verify(&module) {
         Ok(()) => Ok(module),

@@ -24,7 +24,9 @@ fn load(name: &str, bytes: &[u8]) -> Loaded {
         return retroshade_ir::parse_bytes(name, bytes).map_err(|e| (e.sources, e.diagnostics));
     }
     let text = String::from_utf8_lossy(bytes);
-    let stage = match extension {
+    // `x.vert.cg`.
+    let hlsl = matches!(extension, "hlsl" | "cg");
+    let stage = match if hlsl { name.rsplit('.').nth(1).unwrap_or("") } else { extension } {
         "vert" => Some(Stage::Vertex),
         "frag" => Some(Stage::Fragment),
         "geom" => Some(Stage::Geometry),
@@ -34,6 +36,7 @@ fn load(name: &str, bytes: &[u8]) -> Loaded {
     let options = FrontOptions { stage, ..FrontOptions::default() };
     let module = match extension {
         "wgsl" => retroshade_frontend::wgsl(name, &text, &options),
+        _ if hlsl => retroshade_frontend::hlsl(name, &text, &options),
         _ => retroshade_frontend::glsl(name, &text, &options),
     };
     module.map_err(|e| (e.sources, e.diagnostics))

@@ -48,7 +48,7 @@ impl Registry {
 }
 
 /// Extensions of files that the runner understands.
-const EXTENSIONS: &[&str] = &["ir", "wgsl", "vert", "frag", "geom", "comp", "glsl"];
+const EXTENSIONS: &[&str] = &["ir", "wgsl", "vert", "frag", "geom", "comp", "glsl", "hlsl", "cg"];
 
 /// The largest test file, in bytes.
 const MAX_BYTES: u64 = 4 << 20;

@@ -1,9 +1,8 @@
 //! What Cg and Direct3D 9 write otherwise than today's HLSL, put into its words line by line: `float4 out p`, semantics without `SV_`, which glslang
 //! does not know in structures, samplers and initial values as `uniform` parameters of the entry point. Stages of Cg meet by semantics.
 
-use super::entry;
 use super::lex::{Kind, Token, close, tokens};
-use super::upgrade::free;
+use super::{entry, words};
 use retroshade_ir::Stage;
 use std::ops::Range;
 
@@ -20,7 +19,7 @@ pub(super) struct Old<'a> {
 impl Old<'_> {
     /// The text in HLSL's words, and its entry point. Nothing changes its line.
     pub(super) fn modern(&self, text: &str) -> (String, String) {
-        let text = if self.cg { edited(text, names(&tokens(text))) } else { text.to_string() };
+        let text = if self.cg { words::hlsl(text) } else { text.to_string() };
         let toks = tokens(&text);
         let mut edits = Vec::new();
         for (n, t) in toks.iter().enumerate().skip(2) {
@@ -97,7 +96,7 @@ impl Old<'_> {
 }
 
 /// A text with parts replaced; what begins within a part that is replaced already stays as it is.
-fn edited(text: &str, mut edits: Vec<Edit>) -> String {
+pub(super) fn edited(text: &str, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     let (mut out, mut from) = (String::with_capacity(text.len() + 64), 0);
     for (range, what) in edits {
@@ -108,22 +107,6 @@ fn edited(text: &str, mut edits: Vec<Edit>) -> String {
         }
     }
     out + &text[from..]
-}
-
-/// Words that HLSL reserves and Cg does not, or that Cg's programs name things by all the same.
-const RESERVED: &[&str] = &[
-    "Buffer", "InputPatch", "LineStream", "OutputPatch", "PointStream", "TriangleStream", "centroid", "class", "globallycoherent", "groupshared",
-    "layout", "line", "lineadj", "linear", "matrix", "namespace", "nointerpolation", "noperspective", "point", "precise", "sample", "sampler",
-    "shared", "snorm", "texture", "triangle", "triangleadj", "unorm", "vector",
-];
-
-/// Names of things that HLSL takes for its own words, with others in their place. Behind a type or a qualifier stands a word, behind a name never.
-fn names(toks: &[Token<'_>]) -> Vec<Edit> {
-    let behind = |n: usize| toks.get(n + 1);
-    let declared = |w: &str| toks.windows(2).any(|t| t[0].is("struct") && t[1].is(w));
-    let name = |n: usize| behind(n).is_none_or(|t| !t.is_word() && !t.is("<") && !(t.is("(") && toks[n].is("layout")));
-    let taken = |n: &usize| RESERVED.binary_search(&toks[*n].text).is_ok() && (name(*n) || declared(toks[*n].text));
-    (0..toks.len()).filter(taken).map(|n| (toks[n].at..toks[n].end(), free(toks[n].text))).collect()
 }
 
 /// Whether what stands behind `const` declares a square matrix: glslang computes with constants itself, and takes their product by `*` for the one

@@ -9,7 +9,7 @@
 use super::cg::Edit;
 use super::hlsl::{body, names_function};
 use super::lex::{Kind, Token, close};
-use super::upgrade::{free, member, plain};
+use super::upgrade::{free, member, parameter, plain};
 use retroshade_ir::Stage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -661,9 +661,9 @@ impl Wrapper {
             (name, _) => name.to_string(),
         };
         let taken = |name: &str| self.meetings.iter().any(|m| m.name == name);
-        let mut name = free(&last);
+        let mut name = parameter(&last, input);
         if taken(&name) {
-            name = free(&l.path.iter().map(|p| plain(p)).collect::<Vec<_>>().join("_"));
+            name = parameter(&l.path.iter().map(|p| plain(p)).collect::<Vec<_>>().join("_"), input);
         }
         while taken(&name) {
             name.push('_');

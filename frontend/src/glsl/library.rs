@@ -30,11 +30,11 @@ pub(super) fn prelude(toks: &[Token<'_>]) -> String {
     out
 }
 
-fn is_called(toks: &[Token<'_>], name: &str) -> bool {
+pub(super) fn is_called(toks: &[Token<'_>], name: &str) -> bool {
     toks.windows(2).any(|w| w[0].is(name) && w[1].is("("))
 }
 
-fn is_declared(toks: &[Token<'_>], name: &str) -> bool {
+pub(super) fn is_declared(toks: &[Token<'_>], name: &str) -> bool {
     toks.windows(3).any(|w| w[1].is(name) && w[2].is("(") && names_function(&w[0], &w[1]) && !w[0].is("return"))
 }
 

@@ -18,6 +18,7 @@ mod mark;
 mod messages;
 mod places;
 mod upgrade;
+mod words;
 
 use crate::parse::start;
 use crate::spirv::{self, Words};
@@ -66,7 +67,8 @@ fn foreign(toks: &[Token<'_>], file: FileId) -> Option<Diagnostic> {
     let t = toks.iter().find(|t| t.kind != lex::Kind::Directive && (!t.text.is_ascii() || t.text.contains('\0')))?;
     let c = t.text.chars().find(|c| !c.is_ascii() || *c == '\0').unwrap_or(' ');
     let span = Span::new(file, t.at as u32, t.end() as u32);
-    Some(Diagnostic::error("F0011", span, format!("the character {c:?} is not part of the language")))
+    let what = if c == char::REPLACEMENT_CHARACTER { "this is no UTF-8, which only comments need not be".to_string() } else { format!("the character {c:?} is not part of the language") };
+    Some(Diagnostic::error("F0011", span, what))
 }
 
 /// The names of a text's specialisation constants: a definition of such a name gives the constant its value and is no macro.

@@ -42,6 +42,8 @@ const LATER: &[&str] = &[
 
 /// What stands before a name that only the new dialect reserves.
 const PREFIX: &str = "shaderc_r_";
+const INPUT: &str = "shaderc_i_";
+const OUTPUT: &str = "shaderc_o_";
 /// Stands for the dot in the name of a structure's member that is a variable of its own.
 const DOT: &str = "_shaderc_dot_";
 
@@ -654,6 +656,11 @@ pub(crate) fn free(name: &str) -> String {
     format!("{PREFIX}{name}")
 }
 
+/// The name of an entry point's parameter, of which an input and an output may be called the same.
+pub(crate) fn parameter(name: &str, input: bool) -> String {
+    format!("{}{name}", if input { INPUT } else { OUTPUT })
+}
+
 /// The name of a variable that stands for a structure's member.
 pub(crate) fn member(of: &str, name: &str) -> String {
     format!("{of}{DOT}{}", plain(name))
@@ -666,5 +673,5 @@ pub(crate) fn written(name: &str) -> String {
 
 /// A name as the user wrote it.
 pub(crate) fn plain(name: &str) -> &str {
-    name.strip_prefix(PREFIX).unwrap_or(name)
+    [PREFIX, INPUT, OUTPUT].iter().find_map(|p| name.strip_prefix(p)).unwrap_or(name)
 }
