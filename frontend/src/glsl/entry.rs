@@ -40,6 +40,17 @@ impl Variable<'_> {
         self.qualifiers.contains(&qualifier)
     }
 
+    /// How its matrices lie in memory, where it says so.
+    fn packing(&self) -> &'static str {
+        if self.has("column_major") {
+            "column_major "
+        } else if self.has("row_major") {
+            "row_major "
+        } else {
+            ""
+        }
+    }
+
     fn is_uniform(&self) -> bool {
         self.has("uniform") || is_sampler(self.ty)
     }
@@ -49,6 +60,7 @@ impl Variable<'_> {
 #[derive(Clone, Debug)]
 struct Leaf<'t> {
     path: Vec<&'t str>,
+    packing: &'static str,
     ty: &'t str,
     dims: String,
     uniform: bool,
@@ -276,6 +288,10 @@ impl<'t> Program<'_, 't> {
                     n += 1;
                     first = n;
                 }
+                "{" if !toks[first..n].iter().any(|t| t.is("=")) => {
+                    n = close(toks, n);
+                    first = n;
+                }
                 "(" | "[" | "{" => n = close(toks, n),
                 _ => n += 1,
             }
@@ -293,7 +309,7 @@ impl<'t> Program<'_, 't> {
         let uniform = uniform || v.is_uniform();
         match self.structs.get(v.ty).filter(|_| v.dims.is_empty() && path.len() < MAX_DEPTH) {
             Some(members) => members.iter().for_each(|m| self.add_leaves(m, &path, uniform, out)),
-            None => out.push(Leaf { path, ty: v.ty, dims: v.dims.clone(), uniform, semantic: v.semantic }),
+            None => out.push(Leaf { path, packing: v.packing(), ty: v.ty, dims: v.dims.clone(), uniform, semantic: v.semantic }),
         }
     }
 
@@ -305,15 +321,17 @@ impl<'t> Program<'_, 't> {
         (self.structs.contains_key(v.ty) && (samplers || !whole)).then_some(leaves)
     }
 
-    fn parameters(&self, f: &Function) -> Vec<(Range<usize>, Variable<'t>)> {
+    /// What stands between the commas in the parentheses at `open`.
+    fn separated(&self, open: usize) -> Vec<Range<usize>> {
         let mut out = Vec::new();
-        let end = f.end.saturating_sub(1);
-        let (mut n, mut from) = (f.open + 1, f.open + 1);
+        let end = close(self.toks, open).saturating_sub(1);
+        let (mut n, mut from) = (open + 1, open + 1);
         while n <= end {
             match self.toks[n].text {
                 "," | ")" => {
-                    let read = variables(&self.toks[from..n]).into_iter().next();
-                    out.extend(read.map(|v| (from..n, v)));
+                    if n > from {
+                        out.push(from..n);
+                    }
                     from = n + 1;
                     n += 1;
                 }
@@ -322,6 +340,11 @@ impl<'t> Program<'_, 't> {
             }
         }
         out
+    }
+
+    fn parameters(&self, f: &Function) -> Vec<(Range<usize>, Variable<'t>)> {
+        let read = |range: Range<usize>| Some((range.clone(), variables(&self.toks[range]).into_iter().next()?));
+        self.separated(f.open).into_iter().filter_map(read).collect()
     }
 
     /// Whether a variable is set somewhere in a range.
@@ -352,12 +375,9 @@ impl<'t> Program<'_, 't> {
         let toks = self.toks;
         let f = &self.functions[own];
         let mut edits = Vec::new();
-        let live: Vec<&Function> = self.functions.iter().filter(|g| self.functions[own].open == g.open || !self.is_entry(g)).collect();
-        for g in &self.functions {
-            if !live.iter().any(|l| l.open == g.open) {
-                edits.push(self.blank(g.first..g.behind));
-            }
-        }
+        let reached = self.reached(own);
+        let (live, dead): (Vec<&Function>, Vec<&Function>) = self.functions.iter().partition(|g| reached.contains(&g.open));
+        edits.extend(dead.iter().map(|g| self.blank(g.first..g.behind)));
         let mut apart = Vec::new();
         let mut samplers = Samplers::default();
         let everything = 0..toks.len();
@@ -406,7 +426,7 @@ impl<'t> Program<'_, 't> {
             if is_sampler(v.ty) {
                 samplers.add(v, None);
             } else {
-                front += &format!("uniform {} {}{}{value}; ", v.ty, v.name, v.dims);
+                front += &format!("uniform {}{} {}{}{value}; ", v.packing(), v.ty, v.name, v.dims);
             }
         }
         self.result(f, &mut wrapper);
@@ -456,7 +476,7 @@ impl<'t> Program<'_, 't> {
                 if is_sampler(l.ty) {
                     samplers.add_named(&v, l.alone(), None);
                 } else if l.uniform {
-                    front += &format!("uniform {} {}{}; ", l.ty, l.alone(), l.dims);
+                    front += &format!("uniform {}{} {}{}; ", l.packing, l.ty, l.alone(), l.dims);
                 } else {
                     front += &format!("static {} {}{}; ", l.ty, l.alone(), l.dims);
                     wrapper.input(self.stage, l, &l.alone());
@@ -484,16 +504,32 @@ impl<'t> Program<'_, 't> {
         let (bytes, lines) = self.blank(first + v.tokens.start..first + v.tokens.end);
         let value = tokens.iter().position(|t| t.is("=")).map_or(String::new(), |n| " ".to_string() + &spelt(&tokens[n..]));
         let name = free(v.name);
-        (bytes, format!("uniform {} {name}{}{value}; static {} {}{} = {name}{lines}", v.ty, v.dims, v.ty, v.name, v.dims))
+        (bytes, format!("uniform {}{} {name}{}{value}; static {} {}{} = {name}{lines}", v.packing(), v.ty, v.dims, v.ty, v.name, v.dims))
     }
 
-    /// Whether a function is the entry point of another program in the same text: nothing calls it, and its parameters meet a caller.
-    fn is_entry(&self, f: &Function) -> bool {
-        let name = self.toks[f.open - 1].text;
-        let called = (0..self.toks.len()).any(|n| n + 1 != f.open && self.toks[n].is(name) && self.is(n + 1, "("));
-        let meets = self.toks[f.open..f.body].iter().any(|t| t.is("uniform") || t.is(":"));
-        let apart = self.parameters(f).iter().any(|(_, v)| self.apart(v).is_some());
-        !called && (meets || apart)
+    /// The functions that the program may call, by their first parenthesis. Others are of other programs in the same text, whose parameters HLSL
+    /// does not have, and of libraries for other profiles.
+    fn reached(&self, own: usize) -> BTreeSet<usize> {
+        let within = |n: usize| self.functions.iter().any(|g| (g.first..g.behind).contains(&n));
+        let mut reached = BTreeSet::from([self.functions[own].open]);
+        let mut open: Vec<usize> = (0..self.toks.len()).filter(|n| !within(*n)).collect();
+        open.extend(self.functions[own].open..self.functions[own].behind);
+        while let Some(n) = open.pop() {
+            if !self.toks[n].is_word() || !self.is(n + 1, "(") {
+                continue;
+            }
+            let named: Vec<&Function> = self.functions.iter().filter(|g| self.toks[g.open - 1].is(self.toks[n].text)).collect();
+            let given = self.separated(n + 1).len();
+            let fits = |g: &Function| self.separated(g.open).len() == given;
+            // With first values of parameters less may be given.
+            let all = !named.iter().any(|g| fits(g));
+            for g in named.into_iter().filter(|g| all || fits(g)) {
+                if reached.insert(g.open) {
+                    open.extend(g.open..g.behind);
+                }
+            }
+        }
+        reached
     }
 
     /// The parameter list without some of its parameters.

@@ -5,7 +5,7 @@ use super::lex::{Kind, Token, close, tokens};
 use super::library::{is_called, is_declared};
 use super::upgrade::free;
 
-/// A preprocessed text of Cg in HLSL's words. No token changes its line, and functions stand in front of the first line's directive.
+/// A preprocessed text of Cg in HLSL's words. No token changes its line: what is added stands in front of the first line's directive.
 pub(super) fn hlsl(text: &str) -> String {
     let toks = tokens(text);
     let mut edits = names(&toks);
@@ -50,7 +50,8 @@ pub(super) fn hlsl(text: &str) -> String {
             functions += &format!("float4 {f}({sampler} s, float{n} p) {{ return {name}(s, {coordinate}); }} ");
         }
     }
-    if functions.is_empty() { edited(text, edits) } else { functions + "\n" + &edited(text, edits) }
+    // Cg's matrices lie row by row unless it says otherwise, HLSL's column by column.
+    format!("#pragma pack_matrix(row_major)\n{functions}\n{}", edited(text, edits))
 }
 
 /// Words that HLSL reserves and Cg does not, or that Cg's programs name things by all the same.
