@@ -59,7 +59,11 @@ fn mistake(toks: &[Token<'_>]) -> Option<(usize, String)> {
     for (n, t) in toks.iter().enumerate() {
         let word_before = n > 0 && toks[n - 1].is_word();
         let within = |scope| scopes.iter().rev().take_while(|s| **s != Scope::Function).any(|s| *s == scope);
+        let next_is = |what: &str| toks.get(n + 1).is_some_and(|t| t.is(what));
         match t.text {
+            text if truth_matrix(text) && (next_is("(") || toks.get(n + 2).is_some_and(|t| t.is("=")) && toks.get(n + 3).is_some_and(|t| t.is("{"))) => {
+                return Some((n, format!("`{text}`: glslang does not translate what makes a matrix of truth values: set its rows")));
+            }
             "msad4" => return Some((n, "`msad4`: glslang does not translate this function".to_string())),
             _ if n > 0 && toks[n - 1].is(".") && toks.get(n + 1).is_some_and(|t| t.is(".") || t.is("[")) && names_elements(t.text) => {
                 return Some((n, format!("`{}`: glslang does not translate parts of several elements of a matrix: name one", t.text)));
@@ -90,6 +94,11 @@ fn mistake(toks: &[Token<'_>]) -> Option<(usize, String)> {
         }
     }
     None
+}
+
+/// Whether a word is the type of a matrix of truth values.
+fn truth_matrix(word: &str) -> bool {
+    word.strip_prefix("bool").is_some_and(|size| matches!(size.as_bytes(), [b'1'..=b'4', b'x', b'1'..=b'4']))
 }
 
 /// Whether a word names several elements of a matrix, as `_m00_m11` and `_11_22` do.

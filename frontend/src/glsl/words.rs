@@ -17,8 +17,13 @@ pub(super) fn hlsl(text: &str) -> String {
             "fract" if called && !own("fract") => "frac".into(),
             "mix" if called && !own("mix") => "lerp".into(),
             "mod" if called && !own("mod") => free("mod"),
+            _ if called && truth_matrix(&toks, n).is_some() => {
+                functions += &truth_matrix(&toks, n).filter(|f| !functions.contains(f)).unwrap_or_default();
+                free(t.text)
+            }
             _ if called && factor(&toks, n).is_some() => factor(&toks, n).unwrap_or_default(),
-            _ if t.is_word() => match number(t.text).filter(|_| !(n > 0 && toks[n - 1].is("."))) {
+            // `fixed[](1, 2)` goes with its bracket.
+            _ if t.is_word() => match number(t.text).filter(|_| !(n > 0 && toks[n - 1].is(".")) && constructed(&toks, n + 1).is_empty()) {
                 Some(ty) => ty,
                 None => continue,
             },
@@ -80,6 +85,30 @@ fn number(word: &str) -> Option<String> {
     fixed.or(floats).or(integers).or(vector("bvec").map(|n| format!("bool{n}")))
 }
 
+/// A function that makes a matrix of truth values out of each, on which glslang faults.
+fn truth_matrix(toks: &[Token<'_>], n: usize) -> Option<String> {
+    let [rows @ b'2'..=b'4', b'x', columns @ b'2'..=b'4'] = toks[n].text.strip_prefix("bool")?.as_bytes() else { return None };
+    let (rows, columns) = (usize::from(rows - b'0'), usize::from(columns - b'0'));
+    let end = close(toks, n + 1).saturating_sub(1);
+    let mut depth = 0usize;
+    let commas = toks[n + 2..end.max(n + 2)].iter().filter(|t| {
+        match t.text {
+            "(" | "[" => depth += 1,
+            ")" | "]" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && t.is(",")
+    });
+    if commas.count() + 1 != rows * columns {
+        return None;
+    }
+    let ty = toks[n].text;
+    let parameters = (0..rows * columns).map(|k| format!("bool a{k}")).collect::<Vec<_>>().join(", ");
+    let row = |r: usize| (0..columns).map(|c| format!("a{}", r * columns + c)).collect::<Vec<_>>().join(", ");
+    let body: String = (0..rows).map(|r| format!("m[{r}] = bool{columns}({}); ", row(r))).collect();
+    Some(format!("{ty} {}({parameters}) {{ {ty} m; {body}return m; }} ", free(ty)))
+}
+
 /// The vector that a factor of one row or column is, `float1x2` in `mul(float1x2(a, b), m)`.
 fn factor(toks: &[Token<'_>], n: usize) -> Option<String> {
     let (of, size) = toks[n].text.split_at_checked(toks[n].text.len().checked_sub(3)?)?;
@@ -106,7 +135,7 @@ fn factor(toks: &[Token<'_>], n: usize) -> Option<String> {
 /// `= float[](1, 2)` as `= {1, 2}`.
 fn constructed(toks: &[Token<'_>], open: usize) -> Vec<Edit> {
     let end = close(toks, open);
-    let value = open > 1 && toks[open - 1].is_word() && toks[open - 2].is("=") && toks.get(end).is_some_and(|t| t.is("("));
+    let value = toks.get(open).is_some_and(|t| t.is("[")) && open > 1 && toks[open - 1].is_word() && toks[open - 2].is("=") && toks.get(end).is_some_and(|t| t.is("("));
     let last = close(toks, end).saturating_sub(1);
     if !value || !toks[last].is(")") {
         return Vec::new();
