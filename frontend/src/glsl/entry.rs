@@ -157,6 +157,8 @@ struct Apart<'t> {
     name: &'t str,
     scope: Range<usize>,
     leaves: Vec<Leaf<'t>>,
+    /// The token at which it is declared.
+    declared: usize,
     used: BTreeSet<usize>,
 }
 
@@ -384,28 +386,28 @@ impl<'t> Program<'_, 't> {
         for (first, v) in &self.globals {
             let at = first + v.named;
             match self.apart(v) {
-                Some(leaves) => apart.push((Apart::new(v.name, everything.clone(), leaves), Some(first + v.tokens.start..first + v.tokens.end))),
-                None if is_sampler(v.ty) && !v.has("static") => samplers.add(v, Some(toks[at].end()..toks[first + v.tokens.end - 1].end())),
+                Some(leaves) => apart.push((Apart::new(v.name, everything.clone(), leaves, *first), Some(first + v.tokens.start..first + v.tokens.end))),
+                None if is_sampler(v.ty) && !v.has("static") => samplers.add(*first, v, Some(toks[at].end()..toks[first + v.tokens.end - 1].end())),
                 None => {}
             }
         }
         for g in live.iter().filter(|g| g.open != f.open) {
             for (range, v) in self.parameters(g) {
                 if let Some(leaves) = self.apart(&v).filter(|l| l.iter().any(|l| is_sampler(l.ty))) {
-                    apart.push((Apart::new(v.name, g.open..g.behind, leaves), Some(range)));
+                    apart.push((Apart::new(v.name, g.open..g.behind, leaves, range.start), Some(range)));
                 }
             }
         }
         let mut wrapper = Wrapper::default();
         let mut front = String::new();
         let mut gone = Vec::new();
-        let mut hoisted: Vec<(Variable<'t>, String)> = Vec::new();
+        let mut hoisted: Vec<(usize, Variable<'t>, String)> = Vec::new();
         for (range, v) in self.parameters(f) {
             if let Some(leaves) = self.apart(&v) {
-                apart.push((Apart::new(v.name, f.open..f.behind, leaves), None));
+                apart.push((Apart::new(v.name, f.open..f.behind, leaves, range.start), None));
                 gone.push(range);
             } else if v.is_uniform() {
-                let own = self.assigned(v.name, f.body..f.behind);
+                let (own, at) = (self.assigned(v.name, f.body..f.behind), range.start);
                 // Behind the name and its semantic stands a first value.
                 let tokens = &toks[range.clone()];
                 let value = tokens.iter().position(|t| t.is("=")).map_or(String::new(), |n| " ".to_string() + &spelt(&tokens[n..]));
@@ -417,14 +419,14 @@ impl<'t> Program<'_, 't> {
                 } else {
                     gone.push(range);
                 }
-                hoisted.push((v, value));
+                hoisted.push((at, v, value));
             } else {
                 self.meet_parameter(&v, &mut wrapper);
             }
         }
-        for (v, value) in &hoisted {
+        for (at, v, value) in &hoisted {
             if is_sampler(v.ty) {
-                samplers.add(v, None);
+                samplers.add(*at, v, None);
             } else {
                 front += &format!("uniform {}{} {}{}{value}; ", v.packing(), v.ty, v.name, v.dims);
             }
@@ -474,7 +476,7 @@ impl<'t> Program<'_, 't> {
                     named: 0,
                 };
                 if is_sampler(l.ty) {
-                    samplers.add_named(&v, l.alone(), None);
+                    samplers.add_named(a.declared, &v, l.alone(), None);
                 } else if l.uniform {
                     front += &format!("uniform {}{} {}{}; ", l.packing, l.ty, l.alone(), l.dims);
                 } else {
@@ -588,8 +590,8 @@ fn spelt(toks: &[Token<'_>]) -> String {
 }
 
 impl<'t> Apart<'t> {
-    fn new(name: &'t str, scope: Range<usize>, leaves: Vec<Leaf<'t>>) -> Apart<'t> {
-        Apart { name, scope, leaves, used: BTreeSet::new() }
+    fn new(name: &'t str, scope: Range<usize>, leaves: Vec<Leaf<'t>>, declared: usize) -> Apart<'t> {
+        Apart { name, scope, leaves, declared, used: BTreeSet::new() }
     }
 
     fn names(&self, toks: &[Token<'_>], n: usize) -> bool {
@@ -618,6 +620,8 @@ struct Samplers {
 }
 
 struct Sampler {
+    /// The token at which it is declared.
+    at: usize,
     ty: String,
     name: String,
     dims: String,
@@ -627,20 +631,23 @@ struct Sampler {
 }
 
 impl Samplers {
-    fn add(&mut self, v: &Variable<'_>, behind: Option<Range<usize>>) {
-        self.add_named(v, v.name.to_string(), behind);
+    fn add(&mut self, at: usize, v: &Variable<'_>, behind: Option<Range<usize>>) {
+        self.add_named(at, v, v.name.to_string(), behind);
     }
 
-    fn add_named(&mut self, v: &Variable<'_>, name: String, behind: Option<Range<usize>>) {
+    fn add_named(&mut self, at: usize, v: &Variable<'_>, name: String, behind: Option<Range<usize>>) {
         let unit = v.semantic.map(semantic).filter(|(s, _)| s == "TEXUNIT").map(|(_, n)| n);
         // `register(s2)` stays.
         if !(behind.is_some() && v.semantic == Some("register")) {
-            self.all.push(Sampler { ty: v.ty.to_string(), name, dims: v.dims.clone(), unit, behind });
+            self.all.push(Sampler { at, ty: v.ty.to_string(), name, dims: v.dims.clone(), unit, behind });
         }
     }
 
-    fn finish(&self, front: &mut String, edits: &mut Vec<Edit>) {
+    fn finish(mut self, front: &mut String, edits: &mut Vec<Edit>) {
+        self.all.sort_by_key(|s| s.at);
         let mut taken: BTreeSet<u32> = self.all.iter().filter_map(|s| Some((s.unit?, &s.dims))).flat_map(|(n, d)| n..n + elements(d)).collect();
+        // Machines count units in the order of declaration.
+        let mut declared = Vec::new();
         for s in &self.all {
             let unit = s.unit.unwrap_or_else(|| {
                 let wanted = elements(&s.dims);
@@ -650,9 +657,11 @@ impl Samplers {
             });
             match &s.behind {
                 Some(range) => edits.push((range.clone(), format!(" : register(s{unit})"))),
-                None => *front += &format!("uniform {} {}{} : register(s{unit}); ", s.ty, s.name, s.dims),
+                None => declared.push((unit, format!("uniform {} {}{} : register(s{unit}); ", s.ty, s.name, s.dims))),
             }
         }
+        declared.sort_by_key(|d| d.0);
+        front.extend(declared.into_iter().map(|d| d.1));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the declarations of a preprocessed text say and SPIR-V does not: their order, their places, and which members are truth values.
 
 use super::lex::{Kind, Token, close};
-use super::upgrade::plain;
+use super::upgrade::{plain, written};
 use crate::spirv::INITIAL;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -83,7 +83,7 @@ pub(crate) fn globals(toks: &[Token<'_>]) -> Globals {
     r.out
 }
 
-/// Reads the first values of HLSL's uniforms, which are all variables outside functions and blocks that are not `static`.
+/// Reads the order of HLSL's textures and the first values of its uniforms, which are all variables outside functions and blocks that are not `static`.
 pub(crate) fn of_hlsl(toks: &[Token<'_>]) -> Globals {
     let mut r = Reader { toks, structs: BTreeMap::new(), out: Globals::default() };
     let mut n = 0;
@@ -101,12 +101,32 @@ pub(crate) fn of_hlsl(toks: &[Token<'_>]) -> Globals {
         n = if r.is(end, "{") { close(toks, end) } else { end + 1 };
         if set {
             r.first_values(first, end);
+        } else if r.is(end, ";") {
+            r.textures(first, end);
         }
     }
     r.out
 }
 
 impl<'a> Reader<'a> {
+    /// The names of textures and samplers in the order of declaration, by which machines count them.
+    fn textures(&mut self, first: usize, end: usize) {
+        if !self.word(first).is_some_and(|ty| ty.starts_with("sampler") || ty.starts_with("Texture")) {
+            return;
+        }
+        let mut n = first + 1;
+        if self.is(n, "<") {
+            n += 1 + self.toks[n..].iter().position(|t| t.is(">")).unwrap_or(0);
+        }
+        while self.word(n).is_some() && n < end {
+            self.out.order.push(written(self.toks[n].text));
+            while n < end && !self.is(n, ",") {
+                n = if matches!(self.toks[n].text, "(" | "[" | "{") { close(self.toks, n) } else { n + 1 };
+            }
+            n += 1;
+        }
+    }
+
     /// `float4 a : register(c3) = float4(0, 1, 0, 0), b;` up to the semicolon.
     fn first_values(&mut self, first: usize, end: usize) {
         let constant =
