@@ -353,8 +353,7 @@ impl<'t> Program<'_, 't> {
     fn assigned(&self, name: &str, range: Range<usize>) -> bool {
         let sets = |t: &str| matches!(t, "=" | "+=" | "-=" | "*=" | "/=" | "%=" | "&=" | "|=" | "^=" | "<<=" | ">>=" | "++" | "--");
         range.clone().any(|n| {
-            // `float4 name = …` declares another one, of which `s.name` is a member.
-            if !self.toks[n].is(name) || n > range.start && (self.toks[n - 1].is_word() || self.toks[n - 1].is(".")) {
+            if !self.toks[n].is(name) || names_another(self.toks, n) {
                 return false;
             }
             let mut behind = n + 1;
@@ -437,7 +436,7 @@ impl<'t> Program<'_, 't> {
         for n in 0..toks.len() {
             let Some(k) = (0..apart.len()).rev().find(|k| apart[*k].0.names(toks, n)) else { continue };
             let a = &mut apart[k].0;
-            if apart_declares(toks, n) {
+            if names_another(toks, n) {
                 continue;
             }
             let (leaf, behind) = a.leaf(toks, n);
@@ -580,9 +579,9 @@ impl<'t> Program<'_, 't> {
     }
 }
 
-/// Whether the name at `n` is being declared, by a type in front of it.
-fn apart_declares(toks: &[Token<'_>], n: usize) -> bool {
-    n > 0 && (toks[n - 1].is_word() && !toks[n - 1].is("return") || toks[n - 1].is("."))
+/// Whether the name at `n` is another's: declared by a type in front of it, or a member.
+fn names_another(toks: &[Token<'_>], n: usize) -> bool {
+    n > 0 && (toks[n - 1].is_word() && !matches!(toks[n - 1].text, "return" | "else" | "do") || toks[n - 1].is("."))
 }
 
 fn spelt(toks: &[Token<'_>]) -> String {

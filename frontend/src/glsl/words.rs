@@ -16,6 +16,12 @@ pub(super) fn hlsl(text: &str) -> String {
         let word = match t.text {
             "fract" if called && !own("fract") => "frac".into(),
             "mix" if called && !own("mix") => "lerp".into(),
+            "unsigned" => {
+                let behind = toks.get(n + 1).filter(|t| matches!(t.text, "int" | "short" | "char"));
+                edits.push((t.at..behind.unwrap_or(t).end(), "uint".into()));
+                continue;
+            }
+            "short" | "char" if toks.get(n + 1).is_some_and(Token::is_word) => "int".into(),
             "mod" if called && !own("mod") => free("mod"),
             _ if called && truth_matrix(&toks, n).is_some() => {
                 functions += &truth_matrix(&toks, n).filter(|f| !functions.contains(f)).unwrap_or_default();
