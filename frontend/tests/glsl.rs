@@ -238,9 +238,9 @@ float4 main(I i) : SV_Target { return tint * i.uv.xyxy; }
     let m = hlsl("a.vert.cg", text, &options(Stage::Vertex)).expect("Cg");
     assert_eq!(m.uniforms.values().map(|u| &*u.name).collect::<Vec<_>>(), ["wvp"]);
     assert_eq!(m.outputs.len(), 2);
-    let one = words(&[1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 5.0, 0.0, 0.0, 1.0]);
+    let one = words(&[1.0, 0.0, 0.0, 5.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
     let r = run(&m, vec![words(&[1.0, 2.0, 3.0, 1.0])], vec![one]);
-    // The matrix stands by columns.
+    // The matrix stands by rows.
     assert!(r.iter().any(|o| floats(o) == [6.0, 2.0, 3.0, 1.0]), "{r:?}");
     // glslang takes this call and ends the process when it comes to writing it.
     let text = "uint4 main(uint4 v : A) : SV_Target {\n    return msad4(v.x, v.xy, v);\n}\n";

@@ -16,6 +16,13 @@ pub(super) fn hlsl(text: &str) -> String {
         let word = match t.text {
             "fract" if called && !own("fract") => "frac".into(),
             "mix" if called && !own("mix") => "lerp".into(),
+            text if text.starts_with("tex") && texel_type(&toks, n).is_some() => {
+                let ty = texel_type(&toks, n).unwrap_or_default();
+                let end = toks[close(&toks, n + 4) - 1].end();
+                edits.push((t.at..toks[n + 3].end(), format!("(({}){text}", number(ty).unwrap_or_else(|| ty.to_string()))));
+                edits.push((end..end, ")".into()));
+                continue;
+            }
             "unsigned" => {
                 let behind = toks.get(n + 1).filter(|t| matches!(t.text, "int" | "short" | "char"));
                 edits.push((t.at..behind.unwrap_or(t).end(), "uint".into()));
@@ -89,6 +96,14 @@ fn number(word: &str) -> Option<String> {
     let floats = vector("vec").map(|n| format!("float{n}"));
     let integers = vector("ivec").map(|n| format!("int{n}"));
     fixed.or(floats).or(integers).or(vector("bvec").map(|n| format!("bool{n}")))
+}
+
+/// The type of what a function reads from a texture, `tex2D<float>(s, uv)`, which the Vita's Cg has.
+fn texel_type<'t>(toks: &[Token<'t>], n: usize) -> Option<&'t str> {
+    match toks.get(n + 1..n + 5)? {
+        [less, ty, greater, open] if less.is("<") && ty.is_word() && greater.is(">") && open.is("(") => Some(ty.text),
+        _ => None,
+    }
 }
 
 /// A function that makes a matrix of truth values out of each, on which glslang faults.
