@@ -1,11 +1,11 @@
 //! A source in any of the languages to a verified module, and to code in one step.
 
-use std::borrow::Cow;
 use crate::Language;
 use crate::diagnostics::messages;
 use retroshade_frontend::{self as frontend, FrontError, FrontOptions};
 use retroshade_ir::{self as ir, Diagnostic, Module, SourceMap, Span, Stage};
 use retroshade_lower::{CompileError, CompiledShader, Options, TargetIsa};
+use std::borrow::Cow;
 use std::path::Path;
 use thiserror::Error;
 

@@ -99,7 +99,18 @@ fn is_sampler(ty: &str) -> bool {
 fn is_qualifier(t: &str) -> bool {
     matches!(
         t,
-        "in" | "out" | "inout" | "uniform" | "varying" | "const" | "static" | "extern" | "row_major" | "column_major" | "centroid" | "nointerpolation" | "noperspective"
+        "in" | "out"
+            | "inout"
+            | "uniform"
+            | "varying"
+            | "const"
+            | "static"
+            | "extern"
+            | "row_major"
+            | "column_major"
+            | "centroid"
+            | "nointerpolation"
+            | "noperspective"
     )
 }
 
@@ -382,11 +393,17 @@ impl<'t> Program<'_, 't> {
         let mut apart = Vec::new();
         let mut samplers = Samplers::default();
         let everything = 0..toks.len();
+        let mut aliases = Vec::new();
         for (first, v) in &self.globals {
             let at = first + v.named;
             match self.apart(v) {
-                Some(leaves) => apart.push((Apart::new(v.name, everything.clone(), leaves, *first), Some(first + v.tokens.start..first + v.tokens.end))),
-                None if is_sampler(v.ty) && !v.has("static") => samplers.add(*first, v, Some(toks[at].end()..toks[first + v.tokens.end - 1].end())),
+                Some(leaves) => {
+                    apart.push((Apart::new(v.name, everything.clone(), leaves, *first), Some(first + v.tokens.start..first + v.tokens.end)))
+                }
+                None if self.alias(own, v).is_some() => aliases.extend(self.alias(own, v).map(|set| (*first, v, set))),
+                None if is_sampler(v.ty) && !v.has("static") => {
+                    samplers.add(*first, v, Some(toks[at].end()..toks[first + v.tokens.end - 1].end()))
+                }
                 None => {}
             }
         }
@@ -432,6 +449,22 @@ impl<'t> Program<'_, 't> {
         }
         self.result(f, &mut wrapper);
         edits.extend(self.without(f, &gone));
+        // A sampler that is set stands for the other one.
+        for (first, v, set) in aliases {
+            let of = toks[set.start + 2].text;
+            let leaf = apart.iter_mut().find_map(|(a, _)| {
+                let l = a.leaf(toks, set.start + 2).0.filter(|_| a.names(toks, set.start + 2))?;
+                a.used.insert(l);
+                Some(a.leaves[l].alone())
+            });
+            let name = leaf.unwrap_or_else(|| of.to_string());
+            let declared = first..first + v.tokens.end + 1;
+            for n in (0..toks.len()).filter(|n| toks[*n].is(v.name) && !names_another(toks, *n) && !set.contains(n)) {
+                edits.push((toks[n].at..toks[n].end(), name.clone()));
+            }
+            edits.push(self.blank(declared));
+            edits.push(self.blank(set));
+        }
         // What is used of the structures that are taken apart.
         for n in 0..toks.len() {
             let Some(k) = (0..apart.len()).rev().find(|k| apart[*k].0.names(toks, n)) else { continue };
@@ -484,7 +517,11 @@ impl<'t> Program<'_, 't> {
                 }
             }
         }
-        samplers.finish(&mut front, &mut edits);
+        // Functions in front of the entry point may read them.
+        let mut top = String::new();
+        samplers.finish(&mut top, &mut edits);
+        let at = toks.iter().find(|t| t.kind != Kind::Directive).map_or(0, |t| t.at);
+        edits.push((at..at, top));
         for (first, v) in &self.globals {
             let constant = v.is_uniform() && is_sampler(v.ty) || v.has("static") || v.has("const");
             if !constant && self.functions.iter().any(|g| self.assigned(v.name, g.body..g.behind)) {
@@ -493,10 +530,25 @@ impl<'t> Program<'_, 't> {
         }
         // HLSL's entry point has its name.
         let name = toks[f.open - 1].text;
-        edits.extend((1..toks.len()).filter(|n| self.is(*n, "(") && self.is(n - 1, name)).map(|n| (toks[n - 1].at..toks[n - 1].end(), free(name))));
+        edits.extend(
+            (1..toks.len()).filter(|n| self.is(*n, "(") && self.is(n - 1, name)).map(|n| (toks[n - 1].at..toks[n - 1].end(), free(name))),
+        );
         let at = toks[f.first..].iter().find(|t| t.kind != Kind::Directive).map_or(0, |t| t.at);
         edits.push((at..at, front));
         (edits, wrapper.text(&free(name), self.stage))
+    }
+
+    /// Where a sampler outside functions is set to another one, if the entry point does it once and nothing else does: `global = PASS.decal;`.
+    fn alias(&self, own: usize, v: &Variable<'t>) -> Option<Range<usize>> {
+        let body = self.functions[own].body..self.functions[own].behind;
+        let set = |n: &usize| self.toks[*n].is(v.name) && self.is(n + 1, "=") && !names_another(self.toks, *n);
+        let mut all = (0..self.toks.len()).filter(set);
+        let start = all.next().filter(|n| is_sampler(v.ty) && v.dims.is_empty() && v.tokens.start == 0 && body.contains(n))?;
+        let end = start + self.toks[start..].iter().position(|t| t.is(";"))?;
+        // The declaration is of this one alone.
+        let alone = !self.globals.iter().any(|(_, o)| o.name != v.name && o.tokens.start == v.tokens.end + 1 && o.ty == v.ty);
+        let named = self.toks[start + 2..end].iter().enumerate().all(|(k, t)| if k % 2 == 0 { t.is_word() } else { t.is(".") });
+        (alone && named && all.next().is_none()).then_some(start..end + 1)
     }
 
     /// A uniform that the program sets begins as what the caller gives.
@@ -571,7 +623,8 @@ impl<'t> Program<'_, 't> {
         let head: Vec<&Token<'_>> = self.toks[f.first..f.open - 1].iter().filter(|t| t.is_word() && !is_qualifier(t.text)).collect();
         let Some(ty) = head.last().filter(|t| !t.is("void")) else { return };
         let semantic = self.toks.get(f.end + 1).filter(|_| self.is(f.end, ":")).map(|t| t.text);
-        let v = Variable { qualifiers: Vec::new(), ty: ty.text, name: "shaderc_result", dims: String::new(), semantic, tokens: 0..0, named: 0 };
+        let v =
+            Variable { qualifiers: Vec::new(), ty: ty.text, name: "shaderc_result", dims: String::new(), semantic, tokens: 0..0, named: 0 };
         wrapper.result = Some(ty.text.to_string());
         for l in self.leaves(&v) {
             wrapper.output(self.stage, &l, &l.written());
@@ -644,7 +697,8 @@ impl Samplers {
 
     fn finish(mut self, front: &mut String, edits: &mut Vec<Edit>) {
         self.all.sort_by_key(|s| s.at);
-        let mut taken: BTreeSet<u32> = self.all.iter().filter_map(|s| Some((s.unit?, &s.dims))).flat_map(|(n, d)| n..n + elements(d)).collect();
+        let mut taken: BTreeSet<u32> =
+            self.all.iter().filter_map(|s| Some((s.unit?, &s.dims))).flat_map(|(n, d)| n..n + elements(d)).collect();
         // Machines count units in the order of declaration.
         let mut declared = Vec::new();
         for s in &self.all {
@@ -691,7 +745,9 @@ impl Wrapper {
         let meaning = l.semantic.map(semantic);
         // Inputs of one semantic are one; the one with the most components has all.
         let wide = |ty: &str| ty.bytes().last().filter(u8::is_ascii_digit).unwrap_or(b'1');
-        let shared = |m: &Meeting| m.input && input && m.dims == l.dims && (meaning.is_some() && m.semantic == meaning || place == m.place && place != Place::Free);
+        let shared = |m: &Meeting| {
+            m.input && input && m.dims == l.dims && (meaning.is_some() && m.semantic == meaning || place == m.place && place != Place::Free)
+        };
         if let Some(n) = self.meetings.iter().position(shared) {
             let m = &mut self.meetings[n];
             if wide(l.ty) > wide(&m.ty) {

@@ -86,6 +86,7 @@ pub(crate) fn globals(toks: &[Token<'_>]) -> Globals {
 /// Reads the order of HLSL's textures and the first values of its uniforms, which are all variables outside functions and blocks that are not `static`.
 pub(crate) fn of_hlsl(toks: &[Token<'_>]) -> Globals {
     let mut r = Reader { toks, structs: BTreeMap::new(), out: Globals::default() };
+    let mut textures = Vec::new();
     let mut n = 0;
     while n < toks.len() {
         let mut first = n;
@@ -102,15 +103,20 @@ pub(crate) fn of_hlsl(toks: &[Token<'_>]) -> Globals {
         if set {
             r.first_values(first, end);
         } else if r.is(end, ";") {
-            r.textures(first, end);
+            r.textures(first, end, &mut textures);
         }
     }
+    // Machines count them in this order.
+    if textures.iter().all(|t| t.0.is_some()) {
+        textures.sort();
+    }
+    r.out.order = textures.into_iter().map(|t| t.1).collect();
     r.out
 }
 
 impl<'a> Reader<'a> {
-    /// The names of textures and samplers in the order of declaration, by which machines count them.
-    fn textures(&mut self, first: usize, end: usize) {
+    /// Notes textures and samplers with their registers, `sampler2D a : register(s1), b;`.
+    fn textures(&mut self, first: usize, end: usize, out: &mut Vec<(Option<u32>, String)>) {
         if !self.word(first).is_some_and(|ty| ty.starts_with("sampler") || ty.starts_with("Texture")) {
             return;
         }
@@ -119,10 +125,15 @@ impl<'a> Reader<'a> {
             n += 1 + self.toks[n..].iter().position(|t| t.is(">")).unwrap_or(0);
         }
         while self.word(n).is_some() && n < end {
-            self.out.order.push(written(self.toks[n].text));
+            let name = written(self.toks[n].text);
+            let mut register = None;
             while n < end && !self.is(n, ",") {
+                if self.is(n, "register") {
+                    register = self.word(n + 2).and_then(|r| r.get(1..)?.parse().ok());
+                }
                 n = if matches!(self.toks[n].text, "(" | "[" | "{") { close(self.toks, n) } else { n + 1 };
             }
+            out.push((register, name));
             n += 1;
         }
     }

@@ -61,7 +61,9 @@ fn mistake(toks: &[Token<'_>]) -> Option<(usize, String)> {
         let within = |scope| scopes.iter().rev().take_while(|s| **s != Scope::Function).any(|s| *s == scope);
         let next_is = |what: &str| toks.get(n + 1).is_some_and(|t| t.is(what));
         match t.text {
-            text if truth_matrix(text) && (next_is("(") || toks.get(n + 2).is_some_and(|t| t.is("=")) && toks.get(n + 3).is_some_and(|t| t.is("{"))) => {
+            text if truth_matrix(text)
+                && (next_is("(") || toks.get(n + 2).is_some_and(|t| t.is("=")) && toks.get(n + 3).is_some_and(|t| t.is("{"))) =>
+            {
                 return Some((n, format!("`{text}`: glslang does not translate what makes a matrix of truth values: set its rows")));
             }
             "msad4" => return Some((n, "`msad4`: glslang does not translate this function".to_string())),

@@ -67,7 +67,11 @@ fn foreign(toks: &[Token<'_>], file: FileId) -> Option<Diagnostic> {
     let t = toks.iter().find(|t| t.kind != lex::Kind::Directive && (!t.text.is_ascii() || t.text.contains('\0')))?;
     let c = t.text.chars().find(|c| !c.is_ascii() || *c == '\0').unwrap_or(' ');
     let span = Span::new(file, t.at as u32, t.end() as u32);
-    let what = if c == char::REPLACEMENT_CHARACTER { "this is no UTF-8, which only comments need not be".to_string() } else { format!("the character {c:?} is not part of the language") };
+    let what = if c == char::REPLACEMENT_CHARACTER {
+        "this is no UTF-8, which only comments need not be".to_string()
+    } else {
+        format!("the character {c:?} is not part of the language")
+    };
     Some(Diagnostic::error("F0011", span, what))
 }
 

@@ -74,9 +74,35 @@ pub(super) fn hlsl(text: &str) -> String {
 
 /// Words that HLSL reserves and Cg does not, or that Cg's programs name things by all the same.
 const RESERVED: &[&str] = &[
-    "Buffer", "InputPatch", "LineStream", "OutputPatch", "PointStream", "TriangleStream", "centroid", "class", "globallycoherent", "groupshared",
-    "layout", "line", "lineadj", "linear", "matrix", "namespace", "nointerpolation", "noperspective", "point", "precise", "sample", "sampler",
-    "shared", "snorm", "texture", "triangle", "triangleadj", "unorm", "vector",
+    "Buffer",
+    "InputPatch",
+    "LineStream",
+    "OutputPatch",
+    "PointStream",
+    "TriangleStream",
+    "centroid",
+    "class",
+    "globallycoherent",
+    "groupshared",
+    "layout",
+    "line",
+    "lineadj",
+    "linear",
+    "matrix",
+    "namespace",
+    "nointerpolation",
+    "noperspective",
+    "point",
+    "precise",
+    "sample",
+    "sampler",
+    "shared",
+    "snorm",
+    "texture",
+    "triangle",
+    "triangleadj",
+    "unorm",
+    "vector",
 ];
 
 /// Names of things that HLSL takes for its own words, with others in their place. Behind a type or a qualifier stands a word, behind a name never.
@@ -156,7 +182,11 @@ fn factor(toks: &[Token<'_>], n: usize) -> Option<String> {
 /// `= float[](1, 2)` as `= {1, 2}`.
 fn constructed(toks: &[Token<'_>], open: usize) -> Vec<Edit> {
     let end = close(toks, open);
-    let value = toks.get(open).is_some_and(|t| t.is("[")) && open > 1 && toks[open - 1].is_word() && toks[open - 2].is("=") && toks.get(end).is_some_and(|t| t.is("("));
+    let value = toks.get(open).is_some_and(|t| t.is("["))
+        && open > 1
+        && toks[open - 1].is_word()
+        && toks[open - 2].is("=")
+        && toks.get(end).is_some_and(|t| t.is("("));
     let last = close(toks, end).saturating_sub(1);
     if !value || !toks[last].is(")") {
         return Vec::new();
