@@ -2,7 +2,7 @@
 //! does not know in structures, samplers and initial values as `uniform` parameters of the entry point. Stages of Cg meet by semantics.
 
 use super::lex::{Kind, Token, close, tokens};
-use super::{entry, words};
+use super::{entry, interface, words};
 use retroshade_ir::Stage;
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ impl Old<'_> {
         );
         if let Some((more, wrapper)) = entry::called(&text, &toks, self.entry, self.stage).filter(|_| self.cg) {
             edits.extend(more);
-            return (edited(&text, edits) + &wrapper, entry::ENTRY.to_string());
+            return (edited(&text, edits) + &wrapper, interface::ENTRY.to_string());
         }
         let open = (1..toks.len()).find(|n| toks[*n].is("(") && toks[n - 1].is(self.entry));
         // A text with a semantic of today's means by the others what HLSL does: names.

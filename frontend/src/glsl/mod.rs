@@ -8,10 +8,12 @@
 //! What SPIR-V does not say (the order of declarations, which members are truth values) is read off the preprocessed text.
 
 mod cg;
+mod declared;
 mod entry;
 mod globals;
 mod glslang;
 mod hlsl;
+mod interface;
 mod lex;
 mod library;
 mod mark;
