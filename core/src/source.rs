@@ -77,7 +77,7 @@ pub fn read(language: Language, name: &str, bytes: &[u8], options: &FrontOptions
 /// The names and stages of a source's entry points, where its language has several in one text; none of a source that cannot be read.
 pub fn entries(language: Language, bytes: &[u8]) -> Vec<(String, Stage)> {
     match language {
-        Language::Wgsl => std::str::from_utf8(without_mark(bytes)).map(frontend::wgsl_entries).unwrap_or_default(),
+        Language::Wgsl => frontend::wgsl_entries(&text(bytes)),
         Language::Spirv => frontend::spirv_entries(bytes),
         Language::Ir | Language::Glsl | Language::Hlsl => Vec::new(),
     }
@@ -132,4 +132,19 @@ pub fn compile(
     let module = read(language, name, bytes, &front)?;
     let options = Options { verify: false, ..options.clone() };
     isa.compile(&module, &options).map_err(|e| SourceError::compile(name, e, &module))
+}
+
+#[cfg(all(test, feature = "glsl"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_may_be_in_any_encoding() {
+        let options = FrontOptions { stage: Some(Stage::Fragment), ..FrontOptions::default() };
+        let text = b"// \xe9l\xe8ve \xff\nfloat4 main(float4 v : COLOR) : COLOR { return v; }\n";
+        read(Language::Hlsl, "a.frag.cg", text, &options).expect("a comment");
+        let text = b"float4 main(float4 v : COLOR) : COLOR {\n    return v\xe9;\n}\n";
+        let e = read(Language::Hlsl, "a.frag.cg", text, &options).expect_err("no comment").to_string();
+        assert!(e.contains("2:13") && e.contains("F0011") && e.contains("no UTF-8"), "{e}");
+    }
 }

@@ -109,7 +109,7 @@ const RESERVED: &[&str] = &[
 fn names(toks: &[Token<'_>]) -> Vec<Edit> {
     let behind = |n: usize| toks.get(n + 1);
     let declared = |w: &str| toks.windows(2).any(|t| t[0].is("struct") && t[1].is(w));
-    let name = |n: usize| behind(n).is_none_or(|t| !t.is_word() && !t.is("<") && !(t.is("(") && toks[n].is("layout")));
+    let name = |n: usize| behind(n).is_none_or(|t| !(t.is_word() || t.is("<") || t.is("(") && toks[n].is("layout")));
     let taken = |n: &usize| RESERVED.binary_search(&toks[*n].text).is_ok() && (name(*n) || declared(toks[*n].text));
     (0..toks.len()).filter(taken).map(|n| (toks[n].at..toks[n].end(), free(toks[n].text))).collect()
 }
