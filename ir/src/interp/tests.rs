@@ -426,10 +426,7 @@ block2:
 ";
     let m = crate::parse("t.ir", text).expect("parses");
     let run = |inputs: [f32; 4], closed| {
-        let env = ShaderEnv {
-            invocations: inputs.map(|x| InvocationInputs { inputs: vec![vec![f(x)]], ..Default::default() }).into(),
-            ..ShaderEnv::default()
-        };
+        let env = ShaderEnv { invocations: inputs.map(|x| InvocationInputs { inputs: vec![vec![f(x)]] }).into(), ..ShaderEnv::default() };
         run_with(&m, &env, &Reference, &Limits { closed, ..Limits::default() }).err()
     };
     assert_eq!(run([0.0, 1.0, 0.0, 1.0], true), None);

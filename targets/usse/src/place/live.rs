@@ -36,7 +36,9 @@ impl Registers {
             let mut point = |o: &Mop| {
                 let point = r.point(p, o, &|v: Vreg| !apart || fetched.contains(&v) && !arrived.contains(&v));
                 arrived.extend(o.reads());
-                o.writes().for_each(|w| drop(arrived.remove(&w)));
+                for w in o.writes() {
+                    arrived.remove(&w);
+                }
                 point
             };
             FlowBlock { points: b.ops.iter().map(&mut point).collect(), succs: b.succs.iter().map(|s| *s as u32).collect() }
