@@ -5,7 +5,7 @@ use super::Row;
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
     ("E0001", "another word is expected here", "The text of a `.ir` file does not follow the grammar.", "The message says what may stand there; `docs/ir.md` has the grammar."),
-    ("E0002", "this is not text", "The file holds bytes that are no UTF-8, or characters that no text has.", "Save it as UTF-8. SPIR-V ends in `.spv`, containers are read by `dis`, `lint` and `run`."),
+    ("E0002", "this is not text", "The file holds bytes that are no UTF-8, or characters that no text has.", "Save it as UTF-8. In comments of the other languages any bytes may stand; elsewhere they are F0011 or F0010. SPIR-V ends in `.spv`, containers are read by `dis`, `lint` and `run`."),
     ("E0003", "the text is too large", "A `.ir` file may have 16 MiB.", "No program for these machines is that large."),
     ("E0004", "the file is empty", "There is nothing to read.", "An IR file begins with `shader STAGE \"NAME\"`."),
     ("E0005", "an unexpected character", "The character belongs to nothing in the grammar, or a string has no end.", "Remove it; comments begin with `;`."),

@@ -186,158 +186,30 @@ impl<'t> Program<'_, 't> {
     }
 
     fn rewrite(&self, own: usize) -> (Vec<Edit>, String) {
-        let toks = self.toks;
         let f = &self.functions[own];
-        let mut edits = Vec::new();
+        let mut r = Rewriting {
+            program: self,
+            edits: Vec::new(),
+            apart: Vec::new(),
+            samplers: Samplers::default(),
+            wrapper: Wrapper::default(),
+            front: String::new(),
+        };
+        let aliases = r.globals(own);
         let reached = self.reached(own);
-        let (live, dead): (Vec<&Function>, Vec<&Function>) = self.functions.iter().partition(|g| reached.contains(&g.open));
-        edits.extend(dead.iter().map(|g| self.blank(g.first..g.behind)));
-        let mut apart = Vec::new();
-        let mut samplers = Samplers::default();
-        let everything = 0..toks.len();
-        let mut aliases = Vec::new();
-        for (first, v) in &self.globals {
-            let at = first + v.named;
-            match self.apart(v) {
-                Some(leaves) => {
-                    apart.push((Apart::new(v.name, everything.clone(), leaves, *first), Some(first + v.tokens.start..first + v.tokens.end)))
-                }
-                None if self.alias(own, v).is_some() => aliases.extend(self.alias(own, v).map(|set| (*first, v, set))),
-                None if is_sampler(v.ty) && !v.has("static") => {
-                    samplers.add(*first, v, Some(toks[at].end()..toks[first + v.tokens.end - 1].end()))
-                }
-                None => {}
+        for g in &self.functions {
+            if !reached.contains(&g.open) {
+                r.edits.push(self.blank(g.first..g.behind));
+            } else if g.open != f.open {
+                r.parameters_with_samplers(g);
             }
         }
-        for g in live.iter().filter(|g| g.open != f.open) {
-            for (range, v) in self.parameters(g) {
-                if let Some(leaves) = self.apart(&v).filter(|l| l.iter().any(|l| is_sampler(l.ty))) {
-                    apart.push((Apart::new(v.name, g.open..g.behind, leaves, range.start), Some(range)));
-                }
-            }
-        }
-        let mut wrapper = Wrapper::default();
-        let mut front = String::new();
-        let mut gone = Vec::new();
-        let mut hoisted: Vec<(usize, Variable<'t>, String)> = Vec::new();
-        for (range, v) in self.parameters(f) {
-            if let Some(leaves) = self.apart(&v) {
-                apart.push((Apart::new(v.name, f.open..f.behind, leaves, range.start), None));
-                gone.push(range);
-            } else if v.is_uniform() {
-                let (own, at) = (self.assigned(v.name, f.body..f.behind), range.start);
-                // Behind the name and its semantic stands a first value.
-                let tokens = &toks[range.clone()];
-                let value = tokens.iter().position(|t| t.is("=")).map_or(String::new(), |n| " ".to_string() + &spelt(&tokens[n..]));
-                if own {
-                    // The function has a copy of its own to change.
-                    let (bytes, lines) = self.blank(range.clone());
-                    edits.push((bytes, format!("{} {}{}{lines}", v.ty, v.name, v.dims)));
-                    wrapper.arguments.push(v.name.to_string());
-                } else {
-                    gone.push(range);
-                }
-                hoisted.push((at, v, value));
-            } else {
-                self.meet_parameter(&v, &mut wrapper);
-            }
-        }
-        for (at, v, value) in &hoisted {
-            if is_sampler(v.ty) {
-                samplers.add(*at, v, None);
-            } else {
-                front += &format!("uniform {}{} {}{}{value}; ", v.packing(), v.ty, v.name, v.dims);
-            }
-        }
-        self.result(f, &mut wrapper);
-        edits.extend(self.without(f, &gone));
-        // A sampler that is set stands for the other one.
-        for (first, v, set) in aliases {
-            let of = toks[set.start + 2].text;
-            let leaf = apart.iter_mut().find_map(|(a, _)| {
-                let l = a.leaf(toks, set.start + 2).0.filter(|_| a.names(toks, set.start + 2))?;
-                a.used.insert(l);
-                Some(a.leaves[l].alone())
-            });
-            let name = leaf.unwrap_or_else(|| of.to_string());
-            let declared = first..first + v.tokens.end + 1;
-            for n in (0..toks.len()).filter(|n| toks[*n].is(v.name) && !names_another(toks, *n) && !set.contains(n)) {
-                edits.push((toks[n].at..toks[n].end(), name.clone()));
-            }
-            edits.push(self.blank(declared));
-            edits.push(self.blank(set));
-        }
-        // What is used of the structures that are taken apart.
-        for n in 0..toks.len() {
-            let Some(k) = (0..apart.len()).rev().find(|k| apart[*k].0.names(toks, n)) else { continue };
-            let a = &mut apart[k].0;
-            if names_another(toks, n) {
-                continue;
-            }
-            let (leaf, behind) = a.leaf(toks, n);
-            match leaf {
-                Some(l) => {
-                    a.used.insert(l);
-                    edits.push((toks[n].at..toks[behind - 1].end(), a.leaves[l].alone()));
-                }
-                None => {
-                    a.used.extend(0..a.leaves.len());
-                    let all: Vec<String> = a.leaves.iter().map(Leaf::alone).collect();
-                    edits.push((toks[n].at..toks[n].end(), all.join(", ")));
-                }
-            }
-        }
-        for (a, range) in &apart {
-            if a.scope.start > 0 && a.scope.start != f.open {
-                let all: Vec<String> = a.leaves.iter().map(|l| format!("{} {}{}", l.ty, l.alone(), l.dims)).collect();
-                let range = range.clone().unwrap_or(0..1);
-                let (bytes, lines) = self.blank(range);
-                edits.push((bytes, all.join(", ") + &lines));
-                continue;
-            }
-            if let Some(range) = range {
-                // Of several variables of one declaration all are structures.
-                edits.push(self.blank(range.clone()));
-            }
-            for l in a.used.iter().map(|l| &a.leaves[*l]) {
-                let v = Variable {
-                    qualifiers: Vec::new(),
-                    ty: l.ty,
-                    name: "",
-                    dims: l.dims.clone(),
-                    semantic: l.semantic,
-                    tokens: 0..0,
-                    named: 0,
-                };
-                if is_sampler(l.ty) {
-                    samplers.add_named(a.declared, &v, l.alone(), None);
-                } else if l.uniform {
-                    front += &format!("uniform {}{} {}{}; ", l.packing, l.ty, l.alone(), l.dims);
-                } else {
-                    front += &format!("static {} {}{}; ", l.ty, l.alone(), l.dims);
-                    wrapper.input(self.stage, l, &l.alone());
-                }
-            }
-        }
-        // Functions in front of the entry point may read them.
-        let mut top = String::new();
-        samplers.finish(&mut top, &mut edits);
-        let at = toks.iter().find(|t| t.kind != Kind::Directive).map_or(0, |t| t.at);
-        edits.push((at..at, top));
-        for (first, v) in &self.globals {
-            let constant = v.is_uniform() && is_sampler(v.ty) || v.has("static") || v.has("const");
-            if !constant && self.functions.iter().any(|g| self.assigned(v.name, g.body..g.behind)) {
-                edits.push(self.own_copy(*first, v));
-            }
-        }
-        // HLSL's entry point has its name.
-        let name = toks[f.open - 1].text;
-        edits.extend(
-            (1..toks.len()).filter(|n| self.is(*n, "(") && self.is(n - 1, name)).map(|n| (toks[n - 1].at..toks[n - 1].end(), free(name))),
-        );
-        let at = toks[f.first..].iter().find(|t| t.kind != Kind::Directive).map_or(0, |t| t.at);
-        edits.push((at..at, front));
-        (edits, wrapper.text(&free(name), self.stage))
+        r.parameters(f);
+        self.result(f, &mut r.wrapper);
+        aliases.into_iter().for_each(|alias| r.stand_for(alias));
+        r.name_members();
+        r.declare_members(f);
+        r.finish(f)
     }
 
     /// Where a sampler outside functions is set to another one, if the entry point does it once and nothing else does: `global = PASS.decal;`.
@@ -434,6 +306,172 @@ impl<'t> Program<'_, 't> {
     }
 }
 
+/// A sampler outside functions that stands for another one: the first token of its declaration, and where it is set.
+type Alias<'v, 't> = (usize, &'v Variable<'t>, Range<usize>);
+
+/// What is written so far.
+struct Rewriting<'p, 'a, 't> {
+    program: &'p Program<'a, 't>,
+    edits: Vec<Edit>,
+    /// Structures that are taken apart, with the tokens of their declarations, where those are not the entry point's parameters.
+    apart: Vec<(Apart<'t>, Option<Range<usize>>)>,
+    samplers: Samplers,
+    wrapper: Wrapper,
+    /// What stands in front of the entry point.
+    front: String,
+}
+
+impl<'p, 't> Rewriting<'p, '_, 't> {
+    /// Variables outside functions; samplers that stand for others come back.
+    fn globals(&mut self, own: usize) -> Vec<Alias<'p, 't>> {
+        let p = self.program;
+        let mut aliases = Vec::new();
+        for (first, v) in &p.globals {
+            let tokens = first + v.tokens.start..first + v.tokens.end;
+            if let Some(leaves) = p.apart(v) {
+                self.apart.push((Apart::new(v.name, 0..p.toks.len(), leaves, *first), Some(tokens)));
+            } else if let Some(set) = p.alias(own, v) {
+                aliases.push((*first, v, set));
+            } else if is_sampler(v.ty) && !v.has("static") {
+                let behind = p.toks[first + v.named].end()..p.toks[tokens.end - 1].end();
+                self.samplers.add(*first, v, Some(behind));
+            }
+        }
+        aliases
+    }
+
+    /// Structures with samplers among the parameters of another function than the entry point.
+    fn parameters_with_samplers(&mut self, g: &Function) {
+        for (range, v) in self.program.parameters(g) {
+            if let Some(leaves) = self.program.apart(&v).filter(|l| l.iter().any(|l| is_sampler(l.ty))) {
+                self.apart.push((Apart::new(v.name, g.open..g.behind, leaves, range.start), Some(range)));
+            }
+        }
+    }
+
+    /// The entry point's parameters: those that its caller cannot give stand in front of it.
+    fn parameters(&mut self, f: &Function) {
+        let p = self.program;
+        let mut gone = Vec::new();
+        for (range, v) in p.parameters(f) {
+            if let Some(leaves) = p.apart(&v) {
+                self.apart.push((Apart::new(v.name, f.open..f.behind, leaves, range.start), None));
+                gone.push(range);
+                continue;
+            }
+            if !v.is_uniform() {
+                p.meet_parameter(&v, &mut self.wrapper);
+                continue;
+            }
+            if is_sampler(v.ty) {
+                self.samplers.add(range.start, &v, None);
+            } else {
+                // Behind the name and its semantic stands a first value.
+                let tokens = &p.toks[range.clone()];
+                let value = tokens.iter().position(|t| t.is("=")).map_or(String::new(), |n| " ".to_string() + &spelt(&tokens[n..]));
+                self.front += &format!("uniform {}{} {}{}{value}; ", v.packing(), v.ty, v.name, v.dims);
+            }
+            if p.assigned(v.name, f.body..f.behind) {
+                // The function has a copy of its own to change.
+                let (bytes, lines) = p.blank(range);
+                self.edits.push((bytes, format!("{} {}{}{lines}", v.ty, v.name, v.dims)));
+                self.wrapper.arguments.push(v.name.to_string());
+            } else {
+                gone.push(range);
+            }
+        }
+        self.edits.extend(p.without(f, &gone));
+    }
+
+    /// A sampler that is set stands for the other one.
+    fn stand_for(&mut self, (first, v, set): Alias<'p, 't>) {
+        let (p, toks) = (self.program, self.program.toks);
+        let other = set.start + 2;
+        let leaf = self.apart.iter_mut().find_map(|(a, _)| {
+            let l = a.leaf(toks, other).0.filter(|_| a.names(toks, other))?;
+            a.used.insert(l);
+            Some(a.leaves[l].alone())
+        });
+        let name = leaf.unwrap_or_else(|| toks[other].text.to_string());
+        let named = |n: &usize| toks[*n].is(v.name) && !names_another(toks, *n) && !set.contains(n);
+        self.edits.extend((0..toks.len()).filter(named).map(|n| (toks[n].at..toks[n].end(), name.clone())));
+        self.edits.push(p.blank(first..first + v.tokens.end + 1));
+        self.edits.push(p.blank(set));
+    }
+
+    /// What is used of the structures that are taken apart.
+    fn name_members(&mut self) {
+        let toks = self.program.toks;
+        for n in 0..toks.len() {
+            let Some((a, _)) = self.apart.iter_mut().rev().find(|(a, _)| a.names(toks, n)) else { continue };
+            if names_another(toks, n) {
+                continue;
+            }
+            match a.leaf(toks, n) {
+                (Some(l), behind) => {
+                    a.used.insert(l);
+                    self.edits.push((toks[n].at..toks[behind - 1].end(), a.leaves[l].alone()));
+                }
+                (None, _) => {
+                    a.used.extend(0..a.leaves.len());
+                    let all: Vec<String> = a.leaves.iter().map(Leaf::alone).collect();
+                    self.edits.push((toks[n].at..toks[n].end(), all.join(", ")));
+                }
+            }
+        }
+    }
+
+    /// The members of the structures that are taken apart: parameters of functions, and in front of the entry point variables of their own.
+    fn declare_members(&mut self, f: &Function) {
+        let p = self.program;
+        for (a, range) in &self.apart {
+            if a.scope.start > 0 && a.scope.start != f.open {
+                let all: Vec<String> = a.leaves.iter().map(|l| format!("{} {}{}", l.ty, l.alone(), l.dims)).collect();
+                let (bytes, lines) = p.blank(range.clone().unwrap_or(0..1));
+                self.edits.push((bytes, all.join(", ") + &lines));
+                continue;
+            }
+            if let Some(range) = range {
+                // Of several variables of one declaration all are structures.
+                self.edits.push(p.blank(range.clone()));
+            }
+            for l in a.used.iter().map(|l| &a.leaves[*l]) {
+                if is_sampler(l.ty) {
+                    self.samplers.add_member(a.declared, l);
+                } else if l.uniform {
+                    self.front += &format!("uniform {}{} {}{}; ", l.packing, l.ty, l.alone(), l.dims);
+                } else {
+                    self.front += &format!("static {} {}{}; ", l.ty, l.alone(), l.dims);
+                    self.wrapper.input(p.stage, l, &l.alone());
+                }
+            }
+        }
+    }
+
+    /// Samplers in front of everything, variables that are set, the entry point's own name and what stands before it.
+    fn finish(self, f: &Function) -> (Vec<Edit>, String) {
+        let (p, toks) = (self.program, self.program.toks);
+        let mut edits = self.edits;
+        // Functions in front of the entry point may read them.
+        let mut top = String::new();
+        self.samplers.finish(&mut top, &mut edits);
+        let begins = |from: usize| toks[from..].iter().find(|t| t.kind != Kind::Directive).map_or(0, |t| t.at);
+        edits.push((begins(0)..begins(0), top));
+        for (first, v) in &p.globals {
+            let constant = v.is_uniform() && is_sampler(v.ty) || v.has("static") || v.has("const");
+            if !constant && p.functions.iter().any(|g| p.assigned(v.name, g.body..g.behind)) {
+                edits.push(p.own_copy(*first, v));
+            }
+        }
+        // HLSL's entry point has its name.
+        let name = toks[f.open - 1].text;
+        let named = (1..toks.len()).filter(|n| p.is(*n, "(") && p.is(n - 1, name));
+        edits.extend(named.map(|n| (toks[n - 1].at..toks[n - 1].end(), free(name))));
+        edits.push((begins(f.first)..begins(f.first), self.front));
+        (edits, self.wrapper.text(&free(name), p.stage))
+    }
+}
+
 /// Whether the name at `n` is another's: declared by a type in front of it, or a member.
 fn names_another(toks: &[Token<'_>], n: usize) -> bool {
     n > 0 && (toks[n - 1].is_word() && !matches!(toks[n - 1].text, "return" | "else" | "do") || toks[n - 1].is("."))
@@ -486,15 +524,19 @@ struct Sampler {
 
 impl Samplers {
     fn add(&mut self, at: usize, v: &Variable<'_>, behind: Option<Range<usize>>) {
-        self.add_named(at, v, v.name.to_string(), behind);
-    }
-
-    fn add_named(&mut self, at: usize, v: &Variable<'_>, name: String, behind: Option<Range<usize>>) {
-        let unit = v.semantic.map(semantic).filter(|(s, _)| s == "TEXUNIT").map(|(_, n)| n);
         // `register(s2)` stays.
         if !(behind.is_some() && v.semantic == Some("register")) {
-            self.all.push(Sampler { at, ty: v.ty.to_string(), name, dims: v.dims.clone(), unit, behind });
+            self.push(at, v.ty, v.name.to_string(), &v.dims, v.semantic, behind);
         }
+    }
+
+    fn add_member(&mut self, at: usize, l: &Leaf<'_>) {
+        self.push(at, l.ty, l.alone(), &l.dims, l.semantic, None);
+    }
+
+    fn push(&mut self, at: usize, ty: &str, name: String, dims: &str, stated: Option<&str>, behind: Option<Range<usize>>) {
+        let unit = stated.map(semantic).filter(|(s, _)| s == "TEXUNIT").map(|(_, n)| n);
+        self.all.push(Sampler { at, ty: ty.to_string(), name, dims: dims.to_string(), unit, behind });
     }
 
     fn finish(mut self, front: &mut String, edits: &mut Vec<Edit>) {
