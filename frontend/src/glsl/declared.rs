@@ -2,6 +2,7 @@
 
 use super::lex::{Token, close};
 use super::upgrade::{free, member, plain};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// What one declarator says.
@@ -73,6 +74,13 @@ impl Leaf<'_> {
 /// How many elements an array of lengths as `[2][3]` has.
 pub(super) fn elements(dims: &str) -> u32 {
     dims.split(['[', ']']).filter_map(|n| n.parse::<u32>().ok()).fold(1, u32::saturating_mul).clamp(1, 256)
+}
+
+/// Takes the first run of so many numbers that are free, and gives its first.
+pub(super) fn take(taken: &mut BTreeSet<u32>, many: u32) -> u32 {
+    let first = (0..).find(|n| (*n..n + many).all(|k| !taken.contains(&k))).unwrap_or(0);
+    taken.extend(first..first + many);
+    first
 }
 
 pub(super) fn is_sampler(ty: &str) -> bool {

@@ -7,7 +7,7 @@
 //! ```
 
 use super::cg::Edit;
-use super::declared::{Leaf, Variable, elements, is_qualifier, is_sampler, semantic, variables};
+use super::declared::{Leaf, Variable, elements, is_qualifier, is_sampler, semantic, take, variables};
 use super::hlsl::{body, names_function};
 use super::interface::Wrapper;
 use super::lex::{Kind, Token, close};
@@ -227,9 +227,9 @@ impl<'t> Program<'_, 't> {
 
     /// A uniform that the program sets begins as what the caller gives.
     fn own_copy(&self, first: usize, v: &Variable<'t>) -> Edit {
-        let tokens = &self.toks[first + v.tokens.start..first + v.tokens.end];
-        let (bytes, lines) = self.blank(first + v.tokens.start..first + v.tokens.end);
-        let value = tokens.iter().position(|t| t.is("=")).map_or(String::new(), |n| " ".to_string() + &spelt(&tokens[n..]));
+        let tokens = first + v.tokens.start..first + v.tokens.end;
+        let value = first_value(&self.toks[tokens.clone()]);
+        let (bytes, lines) = self.blank(tokens);
         let name = free(v.name);
         (bytes, format!("uniform {}{} {name}{}{value}; static {} {}{} = {name}{lines}", v.packing(), v.ty, v.dims, v.ty, v.name, v.dims))
     }
@@ -366,9 +366,7 @@ impl<'p, 't> Rewriting<'p, '_, 't> {
             if is_sampler(v.ty) {
                 self.samplers.add(range.start, &v, None);
             } else {
-                // Behind the name and its semantic stands a first value.
-                let tokens = &p.toks[range.clone()];
-                let value = tokens.iter().position(|t| t.is("=")).map_or(String::new(), |n| " ".to_string() + &spelt(&tokens[n..]));
+                let value = first_value(&p.toks[range.clone()]);
                 self.front += &format!("uniform {}{} {}{}{value}; ", v.packing(), v.ty, v.name, v.dims);
             }
             if p.assigned(v.name, f.body..f.behind) {
@@ -477,8 +475,9 @@ fn names_another(toks: &[Token<'_>], n: usize) -> bool {
     n > 0 && (toks[n - 1].is_word() && !matches!(toks[n - 1].text, "return" | "else" | "do") || toks[n - 1].is("."))
 }
 
-fn spelt(toks: &[Token<'_>]) -> String {
-    toks.iter().map(|t| t.text).collect::<Vec<_>>().join(" ")
+/// What stands behind a variable's name and semantic, from its `=` on.
+fn first_value(toks: &[Token<'_>]) -> String {
+    toks.iter().skip_while(|t| !t.is("=")).map(|t| format!(" {}", t.text)).collect()
 }
 
 impl<'t> Apart<'t> {
@@ -546,12 +545,7 @@ impl Samplers {
         // Machines count units in the order of declaration.
         let mut declared = Vec::new();
         for s in &self.all {
-            let unit = s.unit.unwrap_or_else(|| {
-                let wanted = elements(&s.dims);
-                let free = (0..).find(|n| (*n..n + wanted).all(|k| !taken.contains(&k))).unwrap_or(0);
-                taken.extend(free..free + wanted);
-                free
-            });
+            let unit = s.unit.unwrap_or_else(|| take(&mut taken, elements(&s.dims)));
             match &s.behind {
                 Some(range) => edits.push((range.clone(), format!(" : register(s{unit})"))),
                 None => declared.push((unit, format!("uniform {} {}{} : register(s{unit}); ", s.ty, s.name, s.dims))),

@@ -1,6 +1,6 @@
 //! HLSL's entry point of a Cg program: a parameter for each input and output, at its location, and the call of the program's own.
 
-use super::declared::{Leaf, semantic};
+use super::declared::{Leaf, semantic, take};
 use super::upgrade::{parameter, plain};
 use retroshade_ir::Stage;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ const TEXTURE_COORDINATES: u32 = 10;
 
 /// What HLSL's entry point meets its caller and the other stage by.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Place {
+enum Place {
     Location(u32),
     /// A semantic of HLSL.
     System(String),
@@ -23,7 +23,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    pub(super) fn of(written: Option<&str>, stage: Stage, input: bool) -> Place {
+    fn of(written: Option<&str>, stage: Stage, input: bool) -> Place {
         let Some(written) = written else { return Place::Free };
         let (name, n) = semantic(written);
         let system = |s: &str| Place::System(s.to_string());
@@ -46,7 +46,7 @@ impl Place {
 }
 
 /// A parameter of HLSL's entry point.
-pub(super) struct Meeting {
+struct Meeting {
     input: bool,
     place: Place,
     semantic: Option<(String, u32)>,
@@ -59,12 +59,12 @@ pub(super) struct Meeting {
 /// HLSL's entry point.
 #[derive(Default)]
 pub(super) struct Wrapper {
-    pub(super) meetings: Vec<Meeting>,
+    meetings: Vec<Meeting>,
     pub(super) before: String,
     pub(super) arguments: Vec<String>,
     pub(super) result: Option<String>,
-    pub(super) inputs: Vec<(usize, String)>,
-    pub(super) outputs: Vec<(usize, String)>,
+    inputs: Vec<(usize, String)>,
+    outputs: Vec<(usize, String)>,
 }
 
 impl Wrapper {
@@ -78,7 +78,7 @@ impl Wrapper {
         self.outputs.push((n, from.to_string()));
     }
 
-    pub(super) fn meet(&mut self, stage: Stage, l: &Leaf<'_>, input: bool) -> usize {
+    fn meet(&mut self, stage: Stage, l: &Leaf<'_>, input: bool) -> usize {
         let place = Place::of(l.semantic, stage, input);
         let meaning = l.semantic.map(semantic);
         // Inputs of one semantic are one; the one with the most components has all.
@@ -111,7 +111,7 @@ impl Wrapper {
     }
 
     /// Gives the ones that are left locations that nothing else has.
-    pub(super) fn settle(&mut self) {
+    fn settle(&mut self) {
         for input in [true, false] {
             let mut taken = BTreeSet::new();
             for m in self.meetings.iter().filter(|m| m.input == input) {
@@ -120,9 +120,7 @@ impl Wrapper {
                 }
             }
             for m in self.meetings.iter_mut().filter(|m| m.input == input && m.place == Place::Free) {
-                let free = (0..).find(|n| (*n..n + m.size).all(|k| !taken.contains(&k))).unwrap_or(0);
-                taken.extend(free..free + m.size);
-                m.place = Place::Location(free);
+                m.place = Place::Location(take(&mut taken, m.size));
             }
         }
     }

@@ -29,18 +29,18 @@ use std::rc::Rc;
 /// Compiles a verified source module.
 pub fn compile(source: &Module, o: &Options) -> Result<CompiledShader, CompileError> {
     // The attempt that comes closest says what is missing.
-    let mut crowded: Option<(u64, CompileError)> = None;
+    let mut crowded: Option<CompileError> = None;
     for room in Room::ALL {
         match in_room(source, o, room) {
-            Err(e) => match crowding(&e) {
-                Some(needed) if crowded.as_ref().is_none_or(|(least, _)| needed < *least) => crowded = Some((needed, e)),
-                Some(_) => {}
-                None => return Err(e),
-            },
+            Err(e) if is_crowded(&e) => {
+                if crowded.as_ref().is_none_or(|closest| crowding(&e) < crowding(closest)) {
+                    crowded = Some(e);
+                }
+            }
             other => return other,
         }
     }
-    Err(crowded.map_or_else(|| CompileError::Internal("nothing was built".to_string()), |(_, e)| e))
+    Err(crowded.unwrap_or_else(|| CompileError::Internal("nothing was built".to_string())))
 }
 
 /// What is done so that all values find places; each further step costs words.

@@ -567,13 +567,8 @@ impl Run<'_> {
                     + noise;
                 list.push((p, i));
             }
-            // Of thousands that are ready only the first are looked at.
-            let key = |(p, i): &(u64, usize)| (std::cmp::Reverse(*p), *i);
-            if list.len() > READY {
-                list.select_nth_unstable_by_key(READY, key);
-                list.truncate(READY);
-            }
-            list.sort_unstable_by_key(key);
+            list.sort_unstable_by_key(|(p, i)| (std::cmp::Reverse(*p), *i));
+            list.truncate(READY);
             highest = highest.max(list.iter().map(|(_, i)| self.code.graph.height[*i]).max().unwrap_or(0));
             let mut placed = false;
             for (_, i) in &list {

@@ -29,16 +29,17 @@ impl Registers {
         }
         let values = first.last().copied().unwrap_or(0) as usize;
         let mut r = Registers { flow: Flow { blocks: Vec::new(), values }, first };
-        let fetched = fetched(p);
+        // Where a vector stays whole anyway nobody asks.
+        let fetched = if apart { fetched(p) } else { BTreeSet::new() };
         let block = |b: &crate::select::mir::MBlock| {
-            // What was fetched in this block and has been waited for.
-            let mut arrived = BTreeSet::new();
+            // What may still be on its way.
+            let mut flying = fetched.clone();
             let mut point = |o: &Mop| {
-                let point = r.point(p, o, &|v: Vreg| !apart || fetched.contains(&v) && !arrived.contains(&v));
-                arrived.extend(o.reads());
-                for w in o.writes() {
-                    arrived.remove(&w);
+                let point = r.point(p, o, &|v: Vreg| !apart || flying.contains(&v));
+                for v in o.reads() {
+                    flying.remove(&v);
                 }
+                flying.extend(o.writes().filter(|v| fetched.contains(v)));
                 point
             };
             FlowBlock { points: b.ops.iter().map(&mut point).collect(), succs: b.succs.iter().map(|s| *s as u32).collect() }
