@@ -15,6 +15,7 @@ pub const ALL: &[Entry] = &[
     ("wgsl", wgsl),
     ("glsl", glsl),
     ("hlsl", hlsl),
+    ("cg", cg),
     ("spirv", spirv),
     ("compile", compile),
     ("asm_tesla", |b| assembly("tesla", b)),
@@ -69,6 +70,11 @@ pub fn glsl(bytes: &[u8]) {
 /// HLSL.
 pub fn hlsl(bytes: &[u8]) {
     front(bytes, &EACH[..2], |name, b, o| frontend::hlsl(name, text(b), o));
+}
+
+/// Cg, which becomes HLSL first.
+pub fn cg(bytes: &[u8]) {
+    front(bytes, &EACH[..2], |_, b, o| frontend::hlsl("fuzz.cg", text(b), o));
 }
 
 /// SPIR-V.

@@ -61,10 +61,11 @@ fn seeds(entry: &str) -> Vec<Vec<u8>> {
         "ir" | "compile" => some(&cases, &["ir"], 60),
         "wgsl" => some(&cases, &["wgsl"], 40),
         "glsl" => some(&cases, &["vert", "frag", "geom", "comp"], 25),
-        "hlsl" => some(&cases, &["hlsl", "cg"], 20)
+        "hlsl" => some(&cases, &["hlsl"], 20)
             .into_iter()
             .chain([b"float4 main(float4 a : TEXCOORD0) : SV_Target { return a * 2; }".to_vec()])
             .collect(),
+        "cg" => some(&cases, &["cg"], 30),
         "spirv" => {
             let words = |stage: Stage, ending: &str| {
                 let read = move |s: Vec<u8>| {
@@ -157,7 +158,7 @@ macro_rules! entries {
     };
 }
 
-entries! { ir wgsl glsl hlsl spirv compile asm_tesla asm_usse asm_r700 asm_pica dis container bind image }
+entries! { ir wgsl glsl hlsl cg spirv compile asm_tesla asm_usse asm_r700 asm_pica dis container bind image }
 
 /// What compiled code says of itself is accepted by the assembler, so that the entries begin with something that works.
 #[test]

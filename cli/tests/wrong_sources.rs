@@ -214,6 +214,20 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
     ),
     (
         "frag",
+        "#if 1\n\
+         # /* none */ ifdef GL_ES\n\
+         precision highp float;\n\
+         #endif\n\
+         void main() {}\n\
+         #endif\n\
+         #end\\\nif\n",
+        7,
+        1,
+        "F0011",
+        "`#endif`: no `#if` is open",
+    ),
+    (
+        "frag",
         "#version 450\n\
          layout(location = 0) out vec4 o;\n\
          void main() { double d = 1.0; o = vec4(float(d)); }\n",

@@ -468,6 +468,8 @@ fn hlsl_that_glslang_does_not_survive() {
         ("float4 main(float4 a : COLOR) : SV_Target { case 1: return a; }", 1, "`case` stands in no `switch`"),
         ("float4 main(float4 a : COLOR) : SV_Target { switch (1) { case 1: break; } default: return a; }", 1, "`default` stands in no"),
         ("float4 main(float4 a : COLOR) : SV_Target { float f() { return 1; } return a; }", 1, "`f` stands in another one"),
+        // The preprocessor writes outside its own memory when this goes on.
+        ("#else\n#endif\n#endif\nfloat4 main() : SV_Target { return 1; }", 1, "`#else`: no `#if` is open"),
         // What macros hide.
         ("#define N 3if\nfloat4 k[N];\nfloat4 main() : SV_Target { return k[1]; }", 2, "not `if`"),
         ("#define AT(n) [n 4]\nfloat4 k AT(3);\nfloat4 main() : SV_Target { return k[1]; }", 2, "not `4`"),

@@ -41,7 +41,7 @@ fn prepare(seed: u64) -> (Program, String, FrontOptions, eval::Inputs, Option<ev
 
 #[test]
 fn glsl_computes_what_it_says() {
-    let sum = judge_all("GLSL", program_seeds(2_000), |seed| {
+    let sum = judge_all("GLSL", program_seeds(1_200), |seed| {
         let (p, text, options, inputs, want) = prepare(seed);
         let Some(want) = want else { return Ok([0; 4]) };
         let m = read_glsl("random", &text, &options);

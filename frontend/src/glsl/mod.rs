@@ -77,6 +77,29 @@ fn foreign(toks: &[Token<'_>], file: FileId) -> Option<Diagnostic> {
     Some(Diagnostic::error("F0011", span, what))
 }
 
+/// A directive that belongs to an `#if` which is not there: behind several of them glslang's preprocessor writes outside its own memory.
+fn unopened(toks: &[Token<'_>], file: FileId) -> Option<Diagnostic> {
+    let mut open = 0;
+    for t in toks.iter().filter(|t| t.kind == lex::Kind::Directive) {
+        let line = t.text[1..].replace("\\\r\n", "").replace("\\\n", "");
+        let mut rest = line.trim_start();
+        while let Some((_, behind)) = rest.strip_prefix("/*").and_then(|r| r.split_once("*/")) {
+            rest = behind.trim_start();
+        }
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        match &rest[..end] {
+            "if" | "ifdef" | "ifndef" => open += 1,
+            name @ ("elif" | "else" | "endif") if open == 0 => {
+                let span = Span::new(file, t.at as u32, t.end() as u32);
+                return Some(Diagnostic::error("F0011", span, format!("`#{name}`: no `#if` is open")));
+            }
+            "endif" => open -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
 /// The names of a text's specialisation constants: a definition of such a name gives the constant its value and is no macro.
 fn specialisation_constants(toks: &[Token<'_>]) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
@@ -147,7 +170,7 @@ pub(crate) fn compile(
         vec![Diagnostic::error("F0005", Span::NONE, m)]
     })?;
     let toks = lex::tokens(text);
-    if let Some(d) = foreign(&toks, file) {
+    if let Some(d) = foreign(&toks, file).or_else(|| unopened(&toks, file)) {
         return Err(vec![d]);
     }
     let constants = specialisation_constants(&toks);
@@ -191,7 +214,7 @@ pub(crate) fn compile(
                 return None;
             }
             let toks = lex::tokens(&body);
-            if let Some(d) = foreign(&toks, id) {
+            if let Some(d) = foreign(&toks, id).or_else(|| unopened(&toks, id)) {
                 refused.push(d);
                 return None;
             }

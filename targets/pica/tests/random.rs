@@ -18,16 +18,16 @@ fn check_profile(profile: &Profile, programs: u64) {
 
 #[test]
 fn random_programs() {
-    check(Stage::Vertex, 2500);
+    check(Stage::Vertex, 1_600);
 }
 
 #[test]
 fn random_geometry() {
-    check(Stage::Geometry, 500);
+    check(Stage::Geometry, 350);
 }
 
 /// A few instructions each, so that very many of them can run.
 #[test]
 fn small_programs() {
-    check_profile(&Profile { size: (3, 24), lanes: 4, ..Profile::pica() }, 1_000);
+    check_profile(&Profile { size: (3, 24), lanes: 4, ..Profile::pica() }, 600);
 }

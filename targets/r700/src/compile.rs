@@ -81,9 +81,9 @@ struct Generated {
     placed: Option<Placement>,
 }
 
-/// Tries of the scheduler while ways of compiling are compared, and for the way that is kept.
-const QUICK: u64 = 100;
-const THOROUGH: u64 = 25_000;
+/// Tries of the scheduler for the way that is kept; while ways are compared, every piece of code is scheduled once.
+const THOROUGH: u64 = 12_000;
+const ONCE: u64 = 1;
 
 /// Elements of scratch memory that ARRAY_SIZE can bound.
 pub const MAX_SCRATCH: u32 = 4096;
@@ -98,10 +98,7 @@ const FEW: usize = 4;
 /// IR instructions that may be compiled to try dot products one by one.
 const DOTS_WORK: usize = 1_000;
 
-/// Vectors of uniforms up to which the halves of constants that a group reads are no reason for another order of sums.
-const MATRIX: usize = 4;
-
-/// Programs with fewer IR instructions are tried without any branch, and with sums that take in one term after the other, too.
+/// Programs with fewer IR instructions are tried without any branch, too.
 const SMALL: usize = 300;
 
 /// What a program executes, in bytes.
@@ -153,17 +150,10 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
         out.push(Choice { indices: false, ..standard });
     }
     if count(&|f| has(f, &[Fadd, Fsub, Fma, Fmad, Dot])) {
-        out.extend([Choice { dot: 4, ..standard }, Choice { dot: 2, ..standard }, Choice { dot: 0, ..standard }]);
+        out.push(Choice { dots: false, ..standard });
     }
     let small = module.functions.values().map(Function::inst_count).sum::<usize>() < SMALL;
-    let uniforms = |f: &Function| f.ordered().filter(|(_, i)| f.insts[*i].op == Uniform).count();
-    if small && count(&|f| uniforms(f) > MATRIX && has(f, &[Fadd, Fsub, Fma, Fmad])) {
-        out.push(Choice { linear: true, ..standard });
-    }
     let branches = count(&|f| f.blocks.len() > 1);
-    if branches || count(&|f| has(f, &[Select])) {
-        out.push(Choice { dot: 2, balance: true, ..standard });
-    }
     if count(&|f| !f.locals.is_empty()) {
         out.push(Choice { local: 0, ..standard });
     }
@@ -178,7 +168,7 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
         !Loops::new(&cfg, &DomTree::new(f, &cfg)).is_empty()
     });
     if loops {
-        out.extend([Choice { unroll: 0, ..standard }, Choice { dot: 0, unroll: 0, ..standard }]);
+        out.extend([Choice { unroll: 0, ..standard }, Choice { dots: false, unroll: 0, ..standard }]);
     }
     out
 }
@@ -195,14 +185,13 @@ pub fn compile<'o>(module: &Module, options: &'o Options) -> Result<Compiled<'o>
         && single_steps(&bases[0].module) == 0
     {
         let only = bases.swap_remove(0);
-        let candidate = candidate(&only.module, options, if search { THOROUGH } else { 1 }, &mut Trace::off())?;
+        let candidate = candidate(&only.module, options, if search { THOROUGH } else { ONCE }, &mut Trace::off())?;
         return wrap_up(candidate, &only.module, only.trace, options);
     }
-    let quick = if search { QUICK } else { 1 };
     let mut all: Vec<Way<'_>> = Vec::new();
     let mut first_error = None;
     for Base { module: base, choice, trace } in bases {
-        match candidate(&base, options, quick, &mut Trace::off()) {
+        match candidate(&base, options, ONCE, &mut Trace::off()) {
             Ok(candidate) => all.push(Way { candidate, choice, base, trace }),
             Err(e) => {
                 first_error.get_or_insert(e);
@@ -266,14 +255,14 @@ struct Shared<'o> {
     unrolled: Halfway<'o, Choice, Option<Module>>,
     /// Optimised.
     prepared: Halfway<'o, Choice>,
-    /// Those in which larger operations are formed, by the place among the prepared ones and the least dot product.
-    formed: Halfway<'o, (usize, u32)>,
+    /// Those in which larger operations are formed, by the place among the prepared ones and whether dot products are among them.
+    formed: Halfway<'o, (usize, bool)>,
 }
 
 impl<'o> Shared<'o> {
     fn prepared(&mut self, module: &Module, options: &'o Options, choice: Choice) -> usize {
         // What is shown is what was kept.
-        let (first, mut key) = (beginning(module, choice), preparation(module, choice));
+        let (first, mut key) = (beginning(module, choice), preparation(choice));
         let begun = known(&mut self.begun, first, Trace::new(options), |t| begin(module, options, first, t));
         let (mut from, mut trace) = (&self.begun[begun].1, &self.begun[begun].2);
         if key.unroll > 0 {
@@ -288,15 +277,15 @@ impl<'o> Shared<'o> {
     }
 
     fn formed(&mut self, options: &'o Options, prepared: usize, choice: Choice) -> usize {
-        // Where no sum has as many products as the standard asks for, asking for more of them, or for no dot products, is the same.
-        let none = |f: &((usize, u32), Module, Trace<'_>)| f.0 == (prepared, STANDARD.dot) && crate::legal::dots(&f.1) == 0;
-        if (choice.dot == 0 || choice.dot > STANDARD.dot)
+        // Where no dot products are found, asking for none is the same.
+        let none = |f: &((usize, bool), Module, Trace<'_>)| f.0 == (prepared, true) && crate::legal::dots(&f.1) == 0;
+        if !choice.dots
             && let Some(same) = self.formed.iter().position(none)
         {
             return same;
         }
         let (_, from, trace) = &self.prepared[prepared];
-        known(&mut self.formed, (prepared, choice.dot), trace.clone(), |t| form(from.clone(), options, choice, t))
+        known(&mut self.formed, (prepared, choice.dots), trace.clone(), |t| form(from.clone(), options, choice, t))
     }
 }
 
@@ -363,8 +352,8 @@ fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>,
         budget.spend(ops);
         let mut base = best.base.clone();
         crate::legal::expand_dots(&mut base, |n, _| n == k - gone.get());
-        crate::legal::reorder(&mut base, options, best.choice);
-        let candidate = candidate(&base, options, QUICK, &mut Trace::off())?;
+        crate::legal::reorder(&mut base, options);
+        let candidate = candidate(&base, options, ONCE, &mut Trace::off())?;
         Ok(Way { candidate, base, choice: best.choice, trace: best.trace.clone() })
     };
     climb(way, steps, &mut budget, build, |new, old| {
@@ -379,7 +368,7 @@ pub fn in_role(base: &Module, options: &Options, role: Role) -> Result<(Emitted,
     let mut module = base.clone();
     let tree = crate::legal::structure(&mut module, options, &mut Trace::off())?;
     let abi = interface(&module, role, options)?;
-    let (_, code) = generate(&module, &tree, &abi, 1, options)?;
+    let (_, code) = generate(&module, &tree, &abi, ONCE, options)?;
     if let Some(placed) = &code.placed {
         placed.check()?;
     }
@@ -402,7 +391,7 @@ pub fn straight(mir: Mir, stage: Stage) -> Result<(Emitted, u16), CompileError> 
     let error = |r: Retry| match r {
         Retry::Yes(e) | Retry::No(e) => e,
     };
-    let (mir, scheduled, place) = fit(&mir, QUICK, 1).map_err(error)?;
+    let (mir, scheduled, place) = fit(&mir, ONCE, 1).map_err(error)?;
     let emitted = emit(&mir, &scheduled, &place, stage, false).map_err(too_large)?;
     Ok((emitted, place.count.max(1)))
 }
@@ -462,7 +451,7 @@ fn scheduled(selected: &Selected, legal: &Module, abi: &Abi, effort: u64, option
     // Copies are better more often than not; where it matters, a few tries tell.
     let (mir, place, emitted) = match copied {
         Some(copied) => {
-            let quick = |m: &Mir| place(m, QUICK).map_or(u64::MAX, |done| cost(&done.2));
+            let quick = |m: &Mir| place(m, ONCE).map_or(u64::MAX, |done| cost(&done.2));
             if effort < THOROUGH || quick(copied) <= quick(mir) {
                 place(copied, effort).or_else(|_| place(mir, effort))?
             } else {

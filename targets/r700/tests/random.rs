@@ -27,28 +27,28 @@ fn check(profile: &Profile, from: u64, default: u64) {
 
 #[test]
 fn vertex_and_fragment_programs() {
-    check(&Profile::r700(), 0, 1_700);
+    check(&Profile::r700(), 0, 1_100);
 }
 
 #[test]
 fn straight_line_programs() {
-    check(&Profile::r700().straight_line(), 10_000, 700);
+    check(&Profile::r700().straight_line(), 10_000, 450);
 }
 
 #[test]
 fn geometry_programs() {
-    check(&Profile::r700().only(&[Stage::Geometry]), 20_000, 450);
+    check(&Profile::r700().only(&[Stage::Geometry]), 20_000, 300);
 }
 
 #[test]
 fn programs_on_wavefronts_of_64_lanes() {
-    check(&Profile { lanes: 64, ..Profile::r700() }, 30_000, 250);
+    check(&Profile { lanes: 64, ..Profile::r700() }, 30_000, 160);
 }
 
 /// A few instructions each, so that very many of them can run.
 #[test]
 fn small_programs() {
-    check(&Profile { size: (3, 24), lanes: 4, ..Profile::r700() }, 60_000, 500);
+    check(&Profile { size: (3, 24), lanes: 4, ..Profile::r700() }, 60_000, 300);
 }
 
 /// The code gives the same in both readings of the manual: no lane leaves a loop while a branch is open within it.
@@ -56,7 +56,7 @@ fn small_programs() {
 fn both_readings_of_else_and_pop() {
     let profile = Profile { derivatives: false, ..Profile::r700().only(&[Stage::Fragment]) };
     let mut loops = 0;
-    for seed in 50_000..50_300 {
+    for seed in 50_000..50_200 {
         let (m, env) = random_program(&profile, seed);
         let Ok(s) = retroshade_r700::isa().compile(&m, &default_options(seed)) else { continue };
         let program = Program::decode(&words_of(&s.code).unwrap()).unwrap();
@@ -65,5 +65,5 @@ fn both_readings_of_else_and_pop() {
         let run = |reading| sim::run_in(reading, &program, None, &s.legal, &abi, &env).map(|r| format!("{:?}", r.invocations));
         assert_eq!(run(Reading::LeaveAlone), run(Reading::Revive), "seed {seed}\n{}", s.asm);
     }
-    assert!(loops > 30, "{loops}");
+    assert!(loops > 20, "{loops}");
 }

@@ -35,22 +35,22 @@ fn straight_line_fragment_programs() {
 /// What `lower/tests/random.rs` asserts of the generator holds for these programs: the profile is the one with everything.
 #[test]
 fn thousands_of_programs() {
-    // A few more, since some chips refuse some programs: 4,000 run.
-    let s = check(&Profile::tesla(), 4_200);
+    // A few more, since some chips refuse some programs: 2,500 run.
+    let s = check(&Profile::tesla(), 2_625);
     let all = s.agree + s.refused + s.limited;
     println!("{} agree ({} also exactly with their source), {} refused, {} limited", s.agree, s.exact, s.refused, s.limited);
     // Atomics need a chip that has them; nothing else is refused, and nothing exceeds a limit.
     let atomics = |r: &str| r.contains("atomics");
     assert!(s.reasons.iter().all(|(_, r)| atomics(r)), "{:?}", s.reasons);
     assert_eq!(s.limited, 0, "{:?}", s.reasons);
-    assert!(s.agree * 4_200 >= all * 4_000, "{s:?}");
+    assert!(s.agree * 2_625 >= all * 2_500, "{s:?}");
     assert!(s.exact * 100 >= all * 15, "{s:?}");
 }
 
 /// A few instructions each, so that very many of them can run.
 #[test]
 fn small_programs() {
-    let s = check(&Profile { size: (3, 24), lanes: 4, ..Profile::tesla() }, 1_000);
+    let s = check(&Profile { size: (3, 24), lanes: 4, ..Profile::tesla() }, 600);
     println!("{s:?}");
     assert!(s.agree * 20 >= (s.agree + s.refused + s.limited) * 19, "{s:?}");
 }
@@ -60,7 +60,7 @@ fn small_programs() {
 fn programs_in_few_registers() {
     let few = |seed: u64| Options { max_registers: Some(8 + (seed % 8) as u32), ..options(seed) };
     let profile = Profile::tesla();
-    let s = check_random_with(retroshade_tesla::isa(), &profile, program_seeds(400), &few).unwrap_or_else(|e| panic!("{e}"));
+    let s = check_random_with(retroshade_tesla::isa(), &profile, program_seeds(300), &few).unwrap_or_else(|e| panic!("{e}"));
     println!("{s:?}");
     assert!(s.agree * 3 >= (s.agree + s.refused + s.limited) * 2, "{s:?}");
 }

@@ -99,41 +99,41 @@ fn check(profile: &Profile, n: u64, how: How, refusals: u64) {
 /// Floats, plain textures, control flow.
 #[test]
 fn float_programs() {
-    check(&Profile { ints: false, rich_textures: false, f16: false, ..Profile::usse() }, 400, How::Plain, 20);
+    check(&Profile { ints: false, rich_textures: false, f16: false, ..Profile::usse() }, 260, How::Plain, 20);
 }
 
 /// All that vertex programs can do: integers, f16, truth values, computed indices, arrays, calls, loops.
 #[test]
 fn vertex_programs() {
-    check(&Profile::usse().only(&[Stage::Vertex]), 450, How::Plain, 20);
+    check(&Profile::usse().only(&[Stage::Vertex]), 300, How::Plain, 20);
 }
 
 /// The same and all kinds of sampling, derivatives, dropped pixels.
 #[test]
 fn fragment_programs() {
-    check(&Profile::usse().only(&[Stage::Fragment]), 450, How::Plain, 20);
+    check(&Profile::usse().only(&[Stage::Fragment]), 300, How::Plain, 20);
 }
 
 /// A few instructions each, so that very many of them can run.
 #[test]
 fn small_programs() {
-    check(&Profile { size: (3, 24), lanes: 4, ..Profile::usse() }, 500, How::Plain, 20);
+    check(&Profile { size: (3, 24), lanes: 4, ..Profile::usse() }, 320, How::Plain, 20);
 }
 
 /// Long straight code: lanes, swizzles and registers under pressure.
 #[test]
 fn straight_line_programs() {
-    check(&Profile { size: (60, 200), ..Profile::usse().straight_line() }, 300, How::Plain, 10);
+    check(&Profile { size: (60, 200), ..Profile::usse().straight_line() }, 200, How::Plain, 10);
 }
 
 /// Uniform blocks as buffers beside the default one, in registers and in memory.
 #[test]
 fn programs_with_uniform_buffers() {
-    check(&Profile::usse(), 350, How::Buffers, 20);
+    check(&Profile::usse(), 230, How::Buffers, 20);
 }
 
 /// f16 texels and colours.
 #[test]
 fn relaxed_programs() {
-    check(&Profile { f16: false, ..Profile::usse().only(&[Stage::Fragment]) }, 350, How::Relaxed, 20);
+    check(&Profile { f16: false, ..Profile::usse().only(&[Stage::Fragment]) }, 230, How::Relaxed, 20);
 }

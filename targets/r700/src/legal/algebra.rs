@@ -215,59 +215,6 @@ pub fn zero_first(func: &mut Function) -> bool {
     })
 }
 
-/// Turns chains of selects, each taking the last where its condition fails, into trees: fewer steps, some more operations.
-pub fn balance(func: &mut Function) -> bool {
-    let uses = func.use_counts();
-    // A link of a longer chain is no chain of its own.
-    let mut inner: BTreeSet<Value> = BTreeSet::new();
-    for (_, i) in func.ordered() {
-        let d = &func.insts[i];
-        if d.op == Opcode::Select && uses[d.args[2]] == 1 && func.def_if(d.args[2], Opcode::Select).is_some() {
-            inner.insert(d.args[2]);
-        }
-    }
-    rewrite_of(func, &[Opcode::Select], |b, i| {
-        let d = b.func.insts[i].clone();
-        let Some(r) = d.results.first().copied() else { return Action::Keep };
-        if inner.contains(&r) || b.func.ty(r).lanes > 1 {
-            return Action::Keep;
-        }
-        // First the one that wins over all others.
-        let mut chain = vec![(d.args[0], d.args[1])];
-        let mut base = d.args[2];
-        while inner.contains(&base) {
-            let Some(m) = b.func.def_if(base, Opcode::Select) else { break };
-            chain.push((m.args[0], m.args[1]));
-            base = m.args[2];
-        }
-        if chain.len() < 3 {
-            return Action::Keep;
-        }
-        Action::Replace(tree(b, &chain, base))
-    })
-}
-
-fn tree(b: &mut Builder<'_>, chain: &[(Value, Value)], base: Value) -> Value {
-    match chain {
-        [] => base,
-        [(c, v)] => b.select(*c, *v, base),
-        [(c, v), (d, w)] => {
-            let x = b.select(*d, *w, base);
-            b.select(*c, *v, x)
-        }
-        _ => {
-            let (first, last) = chain.split_at(chain.len().div_ceil(2));
-            let mut some: Vec<Value> = first.iter().map(|c| c.0).collect();
-            while some.len() > 1 {
-                some = some.chunks(2).map(|p| if let [x, y] = p { b.ins(Opcode::Ior, &[*x, *y]) } else { p[0] }).collect();
-            }
-            let x = tree(b, &first[..first.len() - 1], first[first.len() - 1].1);
-            let y = tree(b, last, base);
-            b.select(some[0], x, y)
-        }
-    }
-}
-
 /// The relation that agrees with this one on numbers and that the machine has.
 fn ordered(cc: FloatCC) -> FloatCC {
     match cc {

@@ -41,26 +41,25 @@ const LEAST_INDEX: i64 = -128;
 /// What a compilation may try both ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The least number of products that become a dot product; 0: none, and existing ones of three become sums.
-    pub dot: u32,
+    /// Whether sums of products become dot products; otherwise existing ones of three become sums.
+    pub dots: bool,
     /// Instructions that unrolling may make of a loop.
     pub unroll: u32,
     /// What both sides of a branch may cost together to become selects.
     pub select: u32,
-    /// Whether chains of selects become trees.
-    pub balance: bool,
     /// Local arrays up to this length become selects where their index is computed.
     pub local: u32,
     /// Whether small arms that fetch become selects.
     pub arms: bool,
     /// Whether constant indices that unrolling leaves read constant registers; else they stay fetches, four words at a time.
     pub indices: bool,
-    /// Whether sums take in one term after the other.
-    pub linear: bool,
 }
 
+/// The least number of products that become a dot product.
+const LEAST_DOT: u32 = 3;
+
 /// The usual way.
-pub const STANDARD: Choice = Choice { dot: 3, unroll: 256, select: 16, balance: false, local: 8, arms: true, indices: true, linear: false };
+pub const STANDARD: Choice = Choice { dots: true, unroll: 256, select: 16, local: 8, arms: true, indices: true };
 
 /// The passes' options under a choice.
 fn pass_options(options: &Options, choice: Choice) -> PassOptions {
@@ -70,7 +69,7 @@ fn pass_options(options: &Options, choice: Choice) -> PassOptions {
         if_convert_cost: choice.select,
         convert_discards: true,
         scalarise: true,
-        dot: choice.dot,
+        dot: if choice.dots { LEAST_DOT } else { 0 },
         lower_switches: true,
         local_select: choice.local,
         remat: false,
@@ -83,6 +82,7 @@ const RULES: &[(Opcode, Rule)] = &[
     (Opcode::Fma, float::fma_fmad),
     (Opcode::Fdiv, float::fdiv_rcp),
     (Opcode::Fsign, float::fsign),
+    (Opcode::Dot, dot2),
     (Opcode::FindUmsb, bits::find_umsb_search),
 ];
 
@@ -144,16 +144,14 @@ fn sum_of(b: &mut Builder<'_>, d: &InstData, most: u8) -> Option<Value> {
 }
 
 /// What of a choice matters before [`legalise`]: choices that agree in this share [`prepare`].
-pub fn preparation(module: &Module, choice: Choice) -> Choice {
-    let pair = |f: &Function, i: &InstData| i.op == Opcode::Dot && f.ty(i.args[0]).lanes == 2;
-    let pairs = choice.dot == 2 && has(module, pair);
-    Choice { dot: if pairs { 2 } else { 0 }, unroll: choice.unroll, select: choice.select, local: choice.local, ..STANDARD }
+pub fn preparation(choice: Choice) -> Choice {
+    Choice { dots: false, unroll: choice.unroll, select: choice.select, local: choice.local, ..STANDARD }
 }
 
 /// What of it matters before loops are unrolled: choices that agree in this share [`begin`].
 pub fn beginning(module: &Module, choice: Choice) -> Choice {
     let switches = has(module, |_, d| d.op == Opcode::Switch);
-    Choice { unroll: STANDARD.unroll, select: if switches { choice.select } else { STANDARD.select }, ..preparation(module, choice) }
+    Choice { unroll: STANDARD.unroll, select: if switches { choice.select } else { STANDARD.select }, ..preparation(choice) }
 }
 
 fn has(module: &Module, is: impl Fn(&Function, &InstData) -> bool) -> bool {
@@ -161,12 +159,9 @@ fn has(module: &Module, is: impl Fn(&Function, &InstData) -> bool) -> bool {
 }
 
 /// Operations that the machine lacks, but for its own.
-fn expand(m: &mut Module, options: &Options, choice: Choice) -> bool {
+fn expand(m: &mut Module, options: &Options) -> bool {
     let own = if for_emulators(options) { EMULATOR_RULES } else { &[] };
-    each(m, |f| {
-        apply(f, &[crate::legal::half::RULES, RULES, BITS_AND_PACKING, own].concat())
-            | (choice.dot != 2 && apply(f, &[(Opcode::Dot, dot2)]))
-    })
+    each(m, |f| apply(f, &[crate::legal::half::RULES, RULES, BITS_AND_PACKING, own].concat()))
 }
 
 /// Optimises up to where loops are unrolled. Texts asked for go to `trace`.
@@ -181,7 +176,7 @@ pub fn begin(module: &Module, options: &Options, choice: Choice, trace: &mut Tra
     bound_indices(&mut m, if options.opt > OptLevel::O0 { choice.local } else { 0 });
     // Sums of two products are cheaper one after the other, unless they are on the longest chain.
     each(&mut m, whole_quotients);
-    expand(&mut m, options, choice);
+    expand(&mut m, options);
     passes::before_unrolling(&mut m, &pass, &mut |name, m| trace.pass(name, m));
     m
 }
@@ -211,12 +206,7 @@ pub fn as_it_matters(m: &Module, choice: Choice) -> Choice {
     let f = m.main();
     let all = |op: Opcode| f.ordered().map(|(_, i)| &f.insts[i]).filter(move |d| d.op == op);
     let dots = |lanes: u8| all(Opcode::Dot).any(|d| f.ty(d.args[0]).lanes == lanes);
-    let dot = match choice.dot {
-        0 if dots(3) || dots(4) => 0,
-        2 if dots(2) => 2,
-        _ => STANDARD.dot,
-    };
-    Choice { dot, balance: choice.balance && all(Opcode::Select).next().is_some(), unroll: 0, local: 0, ..choice }
+    Choice { dots: choice.dots || !(dots(3) || dots(4)), unroll: 0, local: 0, ..choice }
 }
 
 /// Legalises what [`form`] gives, but for the shape of control flow.
@@ -237,22 +227,16 @@ pub fn legalise(mut m: Module, options: &Options, choice: Choice) -> Module {
     // Passes may have formed what has to be expanded again; machine operations come last.
     let loose = options.fp_contract && options.opt > OptLevel::O0;
     let relaxed = loose && each(&mut m, crate::legal::algebra::run) | each(&mut m, scale::run);
-    let again = expand(&mut m, options, choice)
-        | each(&mut m, division::remainders)
-        | each(&mut m, |f| apply(f, MACHINE_RULES))
-        | cubes(&mut m)
-        | relaxed;
+    let again =
+        expand(&mut m, options) | each(&mut m, division::remainders) | each(&mut m, |f| apply(f, MACHINE_RULES)) | cubes(&mut m) | relaxed;
     let offsets = options.opt > OptLevel::O0 && !for_emulators(options) && texel_offsets(&mut m);
     let again = again | offsets;
-    let again = if choice.dot == 0 {
+    let again = if !choice.dots {
         expand_dots(&mut m, |_, lanes| lanes == 3);
         again
     } else {
         again | (loose && each(&mut m, crate::legal::algebra::fourth_lanes))
     };
-    if choice.balance {
-        each(&mut m, crate::legal::algebra::balance);
-    }
     costly_dots(&mut m);
     let again = again
         | (options.opt > OptLevel::O0
@@ -262,22 +246,22 @@ pub fn legalise(mut m: Module, options: &Options, choice: Choice) -> Module {
                 | split_indices(&mut m)));
     if again && options.opt > OptLevel::O0 {
         sequence(&mut m, &["simplify", "gvn", "dce"], &pass);
-        expand(&mut m, options, choice);
+        expand(&mut m, options);
     }
-    reorder(&mut m, options, choice);
+    reorder(&mut m, options);
     zero_locals(&mut m);
     m
 }
 
 /// Brings sums and products into the order that pays, where other orders are allowed.
-pub fn reorder(m: &mut Module, options: &Options, choice: Choice) {
+pub fn reorder(m: &mut Module, options: &Options) {
     let pass = pass_options(options, STANDARD);
     if !options.fp_contract || options.opt == OptLevel::O0 {
         return;
     }
     // Equal numbers are one value.
     sequence(m, &["gvn"], &pass);
-    if each(m, |f| order::run(f, choice.linear)) {
+    if each(m, order::run) {
         sequence(m, &["relax", "simplify", "gvn", "dce"], &pass);
     }
 }

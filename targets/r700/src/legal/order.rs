@@ -23,8 +23,8 @@ const ROUNDS: usize = 4;
 /// Steps that a fetch is taken to last.
 const FETCH: u32 = 10;
 
-/// Runs over a function. `linear`: sums take in one term after the other.
-pub fn run(func: &mut Function, linear: bool) -> bool {
+/// Runs over a function.
+pub fn run(func: &mut Function) -> bool {
     func.resolve_aliases();
     let mut changed = products(func);
     if changed {
@@ -37,7 +37,7 @@ pub fn run(func: &mut Function, linear: bool) -> bool {
         retroshade_ir::passes::gvn::run(func);
         changed = true;
     }
-    chains(func) | sums(func, linear) | changed
+    chains(func) | sums(func) | changed
 }
 
 /// What the order depends on.
@@ -397,8 +397,6 @@ struct Terms {
     plain: Vec<Part>,
     products: Vec<(Part, Value)>,
     old: Shape,
-    /// Whether terms are taken in one after the other: more steps, but vectors keep step and read the halves of a constant together.
-    linear: bool,
 }
 
 impl Terms {
@@ -409,7 +407,7 @@ impl Terms {
             return None;
         }
         let old = Shape { ops: 0, depth: facts.depth[f.result(i)?], own: 0 };
-        let mut all = Terms { plain: Vec::new(), products: Vec::new(), old, linear: false };
+        let mut all = Terms { plain: Vec::new(), products: Vec::new(), old };
         all.open(f, facts, i, false)?;
         (all.len() > 1).then_some(all)
     }
@@ -486,7 +484,7 @@ impl Terms {
         products.sort_by_key(|p| std::cmp::Reverse(p.0.key()));
         let mut shape = Shape { ops: 0, depth: 0, own: 0 };
         loop {
-            let first = if self.linear && shape.ops > 0 { sums.pop() } else { earliest(&mut sums) };
+            let first = earliest(&mut sums);
             let next = (0..sums.len()).min_by_key(|k| sums[*k].key());
             let new = match (first, products.last().copied(), next) {
                 // The product that is there first, unless another sum is there before it.
@@ -554,16 +552,15 @@ fn taken(f: &Function, facts: &Facts) -> SecondaryMap<Inst, bool> {
 }
 
 /// Reorders sums.
-fn sums(func: &mut Function, linear: bool) -> bool {
+fn sums(func: &mut Function) -> bool {
     let mut facts = Facts::new(func);
     let taken = taken(func, &facts);
     rewrite(func, |b, i| {
-        let Some(mut all) = Terms::of(b.func, &facts, i).filter(|all| !taken[i] && all.len().max(all.products.len() + 1) > 2) else {
+        let Some(all) = Terms::of(b.func, &facts, i).filter(|all| !taken[i] && all.len().max(all.products.len() + 1) > 2) else {
             return Action::Keep;
         };
-        all.linear = linear;
         let new = all.combine(None).1;
-        if !new.better_than(all.old) && (!linear || new.ops > all.old.ops) {
+        if !new.better_than(all.old) {
             return Action::Keep;
         }
         let Some(sum) = all.combine(Some(b)).0 else { return Action::Keep };
