@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// Bytes of source text or binary.
 pub(crate) const MAX_BYTES: usize = 2 << 20;
 /// Tokens after macro expansion.
-const MAX_TOKENS: u64 = 100_000;
+const MAX_TOKENS: u64 = 250_000;
 /// Nested brackets, or anything else that makes a parser recurse.
 const MAX_DEPTH: usize = 120;
 /// Links of a chain such as `else if` or `a ? b : c ? …`: naga takes time that grows with the square of it.

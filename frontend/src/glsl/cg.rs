@@ -1,13 +1,11 @@
 //! What Cg and Direct3D 9 write otherwise than today's HLSL, put into its words line by line: `float4 out p`, semantics without `SV_`, which glslang
 //! does not know in structures, samplers and initial values as `uniform` parameters of the entry point. Stages of Cg meet by semantics.
 
+use super::edit::{Edit, edited, separated, without};
 use super::lex::{Kind, Token, close, tokens};
 use super::{entry, interface, words};
 use retroshade_ir::Stage;
 use std::ops::Range;
-
-/// What is written instead of which bytes.
-pub(super) type Edit = (Range<usize>, String);
 
 /// A text of old: its entry point and stage, and whether it is Cg.
 pub(super) struct Old<'a> {
@@ -95,20 +93,6 @@ impl Old<'_> {
     }
 }
 
-/// A text with parts replaced; what begins within a part that is replaced already stays as it is.
-pub(super) fn edited(text: &str, mut edits: Vec<Edit>) -> String {
-    edits.sort_by_key(|(range, _)| (range.start, range.end));
-    let (mut out, mut from) = (String::with_capacity(text.len() + 64), 0);
-    for (range, what) in edits {
-        if range.start >= from {
-            out.push_str(&text[from..range.start]);
-            out.push_str(&what);
-            from = range.end;
-        }
-    }
-    out + &text[from..]
-}
-
 /// Whether what stands behind `const` declares a square matrix: glslang computes with constants itself, and takes their product by `*` for the one
 /// of linear algebra, which nobody sees any more behind it.
 fn declares_matrix(behind: &[Token<'_>]) -> bool {
@@ -125,22 +109,7 @@ fn hoisted(text: &str, toks: &[Token<'_>], open: usize) -> Vec<Edit> {
     }
     let ends = |t: &Token<'_>| matches!(t.text, ";" | "}" | "]") || t.kind == Kind::Directive;
     let first = toks[..open].iter().rposition(ends).map_or(0, |n| n + 1);
-    // Each parameter without the commas beside it.
-    let mut parameters = Vec::new();
-    let mut n = open + 1;
-    let mut from = n;
-    while n <= end {
-        match toks[n].text {
-            "," => {
-                parameters.push(from..n);
-                from = n + 1;
-                n += 1;
-            }
-            "(" | "[" | "{" => n = close(toks, n),
-            _ => n += 1,
-        }
-    }
-    parameters.push(from..end);
+    let parameters = separated(toks, open);
     let moves = |p: &Range<usize>| {
         let p = &toks[p.clone()];
         let sampler = p.get(1).is_some_and(|t| t.text.to_ascii_lowercase().starts_with("sampler"));
@@ -149,25 +118,10 @@ fn hoisted(text: &str, toks: &[Token<'_>], open: usize) -> Vec<Edit> {
     if !parameters.iter().any(moves) {
         return Vec::new();
     }
-    let lines = |r: Range<usize>| text[r].chars().filter(|c| *c == '\n').collect::<String>();
     let spelt = |p: &Range<usize>| toks[p.clone()].iter().map(|t| t.text).collect::<Vec<_>>().join(" ");
     let front: String = parameters.iter().filter(|p| moves(p)).map(|p| spelt(p) + "; ").collect();
     let mut edits = vec![(toks[first].at..toks[first].at, front)];
-    // A comma goes with the parameter behind it, of the ones that stay the first has none.
-    let mut stays = false;
-    for p in &parameters {
-        let comma = p.start > open + 1;
-        let at = if comma { toks[p.start - 1].at } else { toks[p.start].at };
-        if moves(p) {
-            let behind = toks[p.end - 1].end();
-            edits.push((at..behind, lines(at..behind)));
-        } else {
-            if comma && !stays {
-                edits.push((at..at + 1, String::new()));
-            }
-            stays = true;
-        }
-    }
+    edits.extend(without(text, toks, open, moves));
     edits
 }
 

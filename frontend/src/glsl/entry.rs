@@ -6,8 +6,8 @@
 //!                                                                          void entry(in float2 uv, out float4 c) { In i; i.uv = uv; … }
 //! ```
 
-use super::cg::Edit;
 use super::declared::{Leaf, Variable, elements, is_qualifier, is_sampler, semantic, take, variables};
+use super::edit::{Edit, blank, separated, without};
 use super::hlsl::{body, names_function};
 use super::interface::Wrapper;
 use super::lex::{Kind, Token, close};
@@ -136,30 +136,9 @@ impl<'t> Program<'_, 't> {
         (self.structs.contains_key(v.ty) && (samplers || !whole)).then_some(leaves)
     }
 
-    /// What stands between the commas in the parentheses at `open`.
-    fn separated(&self, open: usize) -> Vec<Range<usize>> {
-        let mut out = Vec::new();
-        let end = close(self.toks, open).saturating_sub(1);
-        let (mut n, mut from) = (open + 1, open + 1);
-        while n <= end {
-            match self.toks[n].text {
-                "," | ")" => {
-                    if n > from {
-                        out.push(from..n);
-                    }
-                    from = n + 1;
-                    n += 1;
-                }
-                "(" | "[" | "{" => n = close(self.toks, n),
-                _ => n += 1,
-            }
-        }
-        out
-    }
-
     fn parameters(&self, f: &Function) -> Vec<(Range<usize>, Variable<'t>)> {
         let read = |range: Range<usize>| Some((range.clone(), variables(&self.toks[range]).into_iter().next()?));
-        self.separated(f.open).into_iter().filter_map(read).collect()
+        separated(self.toks, f.open).into_iter().filter_map(read).collect()
     }
 
     /// Whether a variable is set somewhere in a range.
@@ -178,11 +157,8 @@ impl<'t> Program<'_, 't> {
         })
     }
 
-    /// The tokens in words, with as many lines as they had.
     fn blank(&self, range: Range<usize>) -> Edit {
-        let bytes = self.toks[range.start].at..self.toks[range.end - 1].end();
-        let lines = self.text[bytes.clone()].chars().filter(|c| *c == '\n').collect();
-        (bytes, lines)
+        blank(self.text, self.toks, range)
     }
 
     fn rewrite(&self, own: usize) -> (Vec<Edit>, String) {
@@ -246,8 +222,8 @@ impl<'t> Program<'_, 't> {
                 continue;
             }
             let named: Vec<&Function> = self.functions.iter().filter(|g| self.toks[g.open - 1].is(self.toks[n].text)).collect();
-            let given = self.separated(n + 1).len();
-            let fits = |g: &Function| self.separated(g.open).len() == given;
+            let given = separated(self.toks, n + 1).len();
+            let fits = |g: &Function| separated(self.toks, g.open).len() == given;
             // With first values of parameters less may be given.
             let all = !named.iter().any(|g| fits(g));
             for g in named.into_iter().filter(|g| all || fits(g)) {
@@ -257,25 +233,6 @@ impl<'t> Program<'_, 't> {
             }
         }
         reached
-    }
-
-    /// The parameter list without some of its parameters.
-    fn without(&self, f: &Function, gone: &[Range<usize>]) -> Vec<Edit> {
-        let mut edits = Vec::new();
-        let mut stays = false;
-        for (range, _) in self.parameters(f) {
-            // A comma goes with the parameter behind it; of the ones that stay the first has none.
-            let comma = range.start > f.open + 1;
-            if gone.contains(&range) {
-                edits.push(self.blank(range.start - usize::from(comma)..range.end));
-            } else {
-                if comma && !stays {
-                    edits.push(self.blank(range.start - 1..range.start));
-                }
-                stays = true;
-            }
-        }
-        edits
     }
 
     fn meet_parameter(&self, v: &Variable<'t>, wrapper: &mut Wrapper) {
@@ -378,7 +335,7 @@ impl<'p, 't> Rewriting<'p, '_, 't> {
                 gone.push(range);
             }
         }
-        self.edits.extend(p.without(f, &gone));
+        self.edits.extend(without(p.text, p.toks, f.open, |range| gone.contains(range)));
     }
 
     /// A sampler that is set stands for the other one.

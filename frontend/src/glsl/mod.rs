@@ -9,6 +9,7 @@
 
 mod cg;
 mod declared;
+mod edit;
 mod entry;
 mod globals;
 mod glslang;

@@ -1,6 +1,6 @@
 //! Cg's words in HLSL's: names that HLSL reserves, types and functions that it calls otherwise or does not have, initial values in one list.
 
-use super::cg::{Edit, edited};
+use super::edit::{Edit, edited};
 use super::lex::{Kind, Token, close, tokens};
 use super::library::{is_called, is_declared};
 use super::upgrade::free;
