@@ -90,7 +90,7 @@ fn other_operands_mean_something_else() {
     let cases: [Case; 4] = [
         (&reads, &|[a, b]| [a ^ 1, b], 80),
         (&literal, &|[a, b]| [a ^ 1 << 10, b], 60),
-        (&ordered, &swap, 68),
+        (&ordered, &swap, 64),
         (&writes, &|[a, b]| [a, b ^ 1 << 21], 86),
     ];
     for (fits, change, percent) in cases {

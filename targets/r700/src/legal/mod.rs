@@ -174,7 +174,6 @@ pub fn begin(module: &Module, options: &Options, choice: Choice, trace: &mut Tra
         level::from_derivatives(&mut m);
     }
     bound_indices(&mut m, if options.opt > OptLevel::O0 { choice.local } else { 0 });
-    // Sums of two products are cheaper one after the other, unless they are on the longest chain.
     each(&mut m, whole_quotients);
     expand(&mut m, options);
     passes::before_unrolling(&mut m, &pass, &mut |name, m| trace.pass(name, m));
