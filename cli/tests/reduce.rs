@@ -36,6 +36,13 @@ layout(location = 0) out float o;
 
 float square(float x) { return x * x; }
 
+float lit(float base) {
+    if (base > 0.5) {
+        return base * light.tint[1].y;
+    }
+    return square(base);
+}
+
 void main() {
     float texel = texture(albedo, gl_FragCoord.xy).x;
     for (int i = 0; i < 4; i++) {
@@ -43,7 +50,7 @@ void main() {
     }
     /* the part that matters */
     o = dFdx(gl_FragCoord.x);
-    o += square(texel);
+    o += lit(texel);
 }
 ";
 
@@ -53,7 +60,7 @@ fn glsl_keeps_the_operation_that_a_command_looks_for() {
     // What is quick to see is asked first, as one does.
     let small = reduced(&f, "bad.frag", &format!("grep -q dFdx {{}} && {SHADERC} --emit ir {{}} | grep -q '= ddx'"));
     assert!(small.contains("dFdx") && small.contains("void main"), "{small}");
-    for gone in ["sampler2D", "Light", "square", "for", "comment", "matters"] {
+    for gone in ["sampler2D", "Light", "square", "lit", "for", "comment", "matters", "if"] {
         assert!(!small.contains(gone), "`{gone}` is still there:\n{small}");
     }
     assert!(small.len() < 70, "{} bytes are left:\n{small}", small.len());

@@ -82,13 +82,9 @@ fn foreign(toks: &[Token<'_>], file: FileId) -> Option<Diagnostic> {
 fn unopened(toks: &[Token<'_>], file: FileId) -> Option<Diagnostic> {
     let mut open = 0;
     for t in toks.iter().filter(|t| t.kind == lex::Kind::Directive) {
+        // A name may be continued on the next line, and comments may stand before it.
         let line = t.text[1..].replace("\\\r\n", "").replace("\\\n", "");
-        let mut rest = line.trim_start();
-        while let Some((_, behind)) = rest.strip_prefix("/*").and_then(|r| r.split_once("*/")) {
-            rest = behind.trim_start();
-        }
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-        match &rest[..end] {
+        match lex::tokens(&line).first().map_or("", |t| t.text) {
             "if" | "ifdef" | "ifndef" => open += 1,
             name @ ("elif" | "else" | "endif") if open == 0 => {
                 let span = Span::new(file, t.at as u32, t.end() as u32);

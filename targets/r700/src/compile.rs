@@ -448,7 +448,7 @@ fn select(legal: &Module, tree: &Structure, abi: &Abi, boldness: u8) -> Result<S
 fn scheduled(selected: &Selected, legal: &Module, abi: &Abi, effort: u64, options: &Options) -> Result<Generated, Retry> {
     let Selected { mir, copied, reserved } = selected;
     let place = |m: &Mir, effort: u64| placed(m, legal, abi, effort, *reserved);
-    // Copies are better more often than not; where it matters, a few tries tell.
+    // Copies are better more often than not; where it matters, a schedule of each tells.
     let (mir, place, emitted) = match copied {
         Some(copied) => {
             let quick = |m: &Mir| place(m, ONCE).map_or(u64::MAX, |done| cost(&done.2));
