@@ -36,6 +36,7 @@ pub fn synthetic(size: usize) -> Module {
         offset: 0,
         range: None,
         source_type: None,
+        size_of: None,
         span: Span::NONE,
     }));
     let f = m.main_mut();

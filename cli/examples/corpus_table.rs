@@ -41,7 +41,7 @@ fn outcome(target: &dyn retroshade::TargetIsa, module: &Result<Module, String>) 
 const LACKS: &str = "\n## What PowerVR USSE lacks\n
 Every vertex and fragment program compiles for it but those that use one of these; the machine's page says why each is impossible there.\n
 * storage buffers and atomics
-* texture size, texel fetch, gather, texel offsets, array textures, comparison, multisampled and integer textures
+* texel offsets of other levels than 0, array textures, comparison, multisampled and integer textures
 * several colour outputs, integer colours
 * integers between vertex and fragment program
 * `front_facing`, sample and primitive indices

@@ -3,14 +3,17 @@
 //! All values are raw 32-bit words in the order of the module's declarations: element by element, lane by lane, without
 //! padding (f16 in the low half of a word, i1 as 0 or 1). Vectors in these structs are indexed by declaration number.
 
-use crate::module::TexDim;
+use crate::entities::Uniform;
+use crate::module::{Module, TexDim};
+use cranelift_entity::EntityRef;
+use std::borrow::Cow;
 
 /// Everything that a shader reads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShaderEnv {
     /// Invocations of a vertex, geometry or fragment program; fragments come in quads of four (2×2: x fastest).
     pub invocations: Vec<InvocationInputs>,
-    /// One list of words per uniform: `elements() × lanes`, dense.
+    /// One list of words per uniform: `elements() × lanes`, dense. That of a texture's size may be left out: the texture tells it.
     pub uniforms: Vec<Vec<u32>>,
     /// One per texture declaration.
     pub textures: Vec<TextureData>,
@@ -18,6 +21,31 @@ pub struct ShaderEnv {
     pub storage: Vec<Vec<u32>>,
     /// Compute: number of workgroups.
     pub workgroups: [u32; 3],
+}
+
+impl ShaderEnv {
+    /// Puts in the sizes of textures that are empty.
+    pub fn with_sizes(mut self, module: &Module) -> ShaderEnv {
+        for (u, _) in module.uniforms.iter().filter(|(_, d)| d.size_of.is_some()) {
+            let words = self.uniform(module, u).map(Cow::into_owned);
+            if let (Some(at), Some(words)) = (self.uniforms.get_mut(u.index()), words) {
+                *at = words;
+            }
+        }
+        self
+    }
+    /// A uniform's words, those of a texture's size too.
+    pub fn uniform(&self, module: &Module, u: Uniform) -> Option<Cow<'_, [u32]>> {
+        let given = self.uniforms.get(u.index());
+        match module.uniforms.get(u).and_then(|d| d.size_of) {
+            Some(t) if given.is_none_or(Vec::is_empty) => {
+                let data = self.textures.get(t.index())?;
+                let [w, h, d] = data.size;
+                Some(Cow::Owned([w, h, d, data.levels].map(|n| (n as f32).to_bits()).to_vec()))
+            }
+            _ => given.map(|w| Cow::Borrowed(&w[..])),
+        }
+    }
 }
 
 /// One invocation's inputs.

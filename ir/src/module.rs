@@ -199,6 +199,9 @@ pub struct UniformDecl {
     pub range: Option<(i64, i64)>,
     /// The scalar as the source spells it where that differs (`u32`, `bool`).
     pub source_type: Option<String>,
+    /// The texture that it describes: width, height, depth (1 where there is none) and number of levels of level 0, as four floats.
+    /// Legalisation declares it for machines on which a program cannot ask; no source does.
+    pub size_of: Option<Texture>,
     /// Where it was declared.
     pub span: Span,
 }

@@ -190,13 +190,14 @@ pub fn env_from_json(module: &Module, file: &Value) -> Result<ShaderEnv> {
 fn env_with(module: &Module, file: &Value, used: Used) -> Result<ShaderEnv> {
     let Some(sections) = file.as_object() else { return bad("the bind file must be a JSON object") };
     known_keys("the bind file", sections, &["invocations", "uniforms", "textures", "storage", "workgroups"])?;
-    Ok(ShaderEnv {
+    let env = ShaderEnv {
         invocations: invocations(module, file, &used)?,
         uniforms: uniforms(module, file, &used)?,
         textures: textures(module, file, &used)?,
         storage: storage(module, file, &used)?,
         workgroups: workgroups(file)?,
-    })
+    };
+    Ok(env.with_sizes(module))
 }
 
 fn invocations(module: &Module, file: &Value, used: &Used) -> Result<Vec<InvocationInputs>> {
@@ -260,6 +261,8 @@ fn uniforms(module: &Module, file: &Value, used: &Used) -> Result<Vec<Vec<u32>>>
                 let first = leaf.first as usize * lanes;
                 match given.and_then(|g| g.get(&leaf.name)) {
                     Some(v) => all.extend(words(&format!("uniform `{}`", leaf.name), &leaf.ty, kind, v, want)?),
+                    // Its texture tells it.
+                    None if decl.size_of.is_some() => {}
                     None if initial.len() >= first + want => all.extend(&initial[first..first + want]),
                     None if !used.vars.contains(&MemRef::Uniform(id)) => all.extend(std::iter::repeat_n(0, want)),
                     None => return bad(format!("the bind file has no uniform `{}`", leaf.name)),

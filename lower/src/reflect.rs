@@ -130,8 +130,22 @@ pub struct ReflectTexture {
     pub binding: u32,
     /// The machine's unit.
     pub unit: u32,
+    /// What the caller has to set to the texture's size, where the program cannot ask for it.
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub size: Option<ReflectSize>,
     /// Whether the program uses it.
     pub used: bool,
+}
+
+/// A uniform that the compiler has declared for a texture's size: four floats, width, height, depth and number of levels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize, Deserialize))]
+pub struct ReflectSize {
+    /// Its name in the container.
+    pub name: String,
+    /// Register or address in the machine's notation.
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub register: Option<String>,
 }
 
 /// One storage buffer.
@@ -524,6 +538,10 @@ impl Reflection {
     fn with(module: &Module, used: &Used) -> Reflection {
         let surface = &module.surface;
         let sampler = |d: &TextureDecl| surface.samplers.iter().find(|s| d.sampler.as_deref() == Some(&s.name));
+        let size = |t: Texture| {
+            let of = module.uniforms.iter().find(|(u, d)| d.size_of == Some(t) && used.vars.contains(&MemRef::Uniform(*u)));
+            of.map(|(_, d)| ReflectSize { name: d.name.clone(), register: None })
+        };
         let io = |d: &IoDecl, input: bool, used: bool| ReflectIo {
             name: io_name(d),
             ty: io_type(d, input, module.stage),
@@ -545,6 +563,7 @@ impl Reflection {
             uniforms: module
                 .uniforms
                 .iter()
+                .filter(|(_, d)| d.size_of.is_none())
                 .flat_map(|(u, d)| {
                     let used = used.vars.contains(&MemRef::Uniform(u));
                     let (group, binding) = (d.group, d.binding);
@@ -594,6 +613,7 @@ impl Reflection {
                     group: d.group,
                     binding: d.binding,
                     unit: n as u32,
+                    size: size(t),
                     used: used.textures.contains(&t),
                 })
                 .collect(),

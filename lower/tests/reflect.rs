@@ -22,6 +22,7 @@ fn module() -> Module {
         offset: 32,
         range: None,
         source_type: None,
+        size_of: None,
         span: Span::NONE,
     });
     m.textures.push(TextureDecl { sampler: Some("filtered".into()), ..TextureDecl::new("image", TexDim::D2, 0) });

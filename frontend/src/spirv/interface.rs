@@ -416,6 +416,7 @@ impl<'m> Converter<'m> {
             offset,
             range: None,
             source_type: source.map(str::to_string),
+            size_of: None,
             span: self.span,
         };
         let id = self.out.uniforms.push(decl);
@@ -459,6 +460,7 @@ impl<'m> Converter<'m> {
                     offset,
                     range: None,
                     source_type: Some("u32".to_string()),
+                    size_of: None,
                     span: self.span,
                 }),
             });

@@ -60,6 +60,7 @@ impl<'m> Converter<'m> {
             offset,
             range: None,
             source_type: source_type.map(str::to_string),
+            size_of: None,
             span: self.span,
         })
     }

@@ -372,14 +372,15 @@ impl Lane {
                 let decl = &cx.module.inputs[i];
                 let n = decl.ty.lanes as usize;
                 let first = at.min(decl.count.max(1) - 1) as usize * n;
-                copy(&mut r, self.inputs.get(i.index()), first, n.min(lanes));
+                copy(&mut r, self.inputs.get(i.index()).map(|w| &w[..]), first, n.min(lanes));
                 load_float(&mut r);
             }
             (Opcode::Uniform, MemRef::Uniform(u)) => {
                 let decl = &cx.module.uniforms[u];
                 let n = decl.ty.lanes as usize;
                 let first = uniform_element(decl, at).saturating_mul(n as u64);
-                copy(&mut r, cx.env.uniforms.get(u.index()), usize::try_from(first).unwrap_or(usize::MAX), n.min(lanes));
+                let words = cx.env.uniform(cx.module, u);
+                copy(&mut r, words.as_deref(), usize::try_from(first).unwrap_or(usize::MAX), n.min(lanes));
                 load_float(&mut r);
             }
             (Opcode::Output, MemRef::Output(o)) => {
@@ -406,7 +407,7 @@ impl Lane {
                     *w = value;
                 }
             }
-            (Opcode::StorageLoad, MemRef::Storage(s)) => copy(&mut r, mem.storage.get(s.index()), at as usize, lanes),
+            (Opcode::StorageLoad, MemRef::Storage(s)) => copy(&mut r, mem.storage.get(s.index()).map(|w| &w[..]), at as usize, lanes),
             (Opcode::StorageStore, MemRef::Storage(s)) => {
                 if !self.helper
                     && let Some(words) = mem.storage.get_mut(s.index())
@@ -531,7 +532,7 @@ pub(super) fn texture(cx: &Cx, f: &Function, d: &InstData, info: &TexInfo, args:
     r
 }
 
-fn copy(r: &mut Word4, words: Option<&Vec<u32>>, first: usize, n: usize) {
+fn copy(r: &mut Word4, words: Option<&[u32]>, first: usize, n: usize) {
     let Some(words) = words else { return };
     for (k, w) in r.iter_mut().enumerate().take(n) {
         *w = first.checked_add(k).and_then(|at| words.get(at)).copied().unwrap_or(0);

@@ -62,6 +62,7 @@ fn check(module: &Module, env: &ShaderEnv) -> Result<(), InterpError> {
     for (n, u) in module.uniforms.values().enumerate() {
         let want = u.dims.iter().map(|d| d.count as u64).product::<u64>() * u.ty.lanes as u64;
         match env.uniforms.get(n) {
+            _ if u.size_of.is_some() && env.uniforms.get(n).is_none_or(Vec::is_empty) => {}
             None => return Err(InterpError::BadEnv(format!("uniform `{}` is missing", u.name))),
             Some(w) if w.len() as u64 != want => return bad("uniform", &u.name, w.len(), want),
             _ => {}

@@ -257,6 +257,7 @@ fn uniforms_by_unit() {
         offset: 16,
         range: None,
         source_type: None,
+        size_of: None,
         span: crate::diag::Span::NONE,
     };
     let u = MemRef::Uniform(m.uniforms.push(u));

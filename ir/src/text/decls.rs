@@ -276,6 +276,7 @@ impl Parser<'_> {
             offset: 0,
             range: None,
             source_type: None,
+            size_of: None,
             span: name.1,
         });
         self.uniforms.insert(name.0.clone(), (id, name.1));
@@ -307,6 +308,11 @@ impl Parser<'_> {
                 "row_major" => d.rows = true,
                 "range" => d.range = Some(self.range()?),
                 "type" => d.source_type = Some(self.text_argument()?),
+                "size_of" => {
+                    self.expect(b'(')?;
+                    d.size_of = Some(self.texture_name()?);
+                    self.expect(b')')?;
+                }
                 _ => return self.bad_attribute(&a, "uniforms"),
             }
         }

@@ -516,12 +516,15 @@ impl Parser<'_> {
                 return self.unexpected("a texture modifier or a texture such as `%tex`");
             }
         }
+        info.texture = self.texture_name()?;
+        Ok(info)
+    }
+
+    /// A texture that has been declared.
+    pub(super) fn texture_name(&mut self) -> Parsed<Texture> {
         let (name, span) = self.name()?;
         match self.textures.get(&name) {
-            Some(t) => {
-                info.texture = t.0;
-                Ok(info)
-            }
+            Some(t) => Ok(t.0),
             None => self.fail("E0012", span, format!("there is no texture `%{name}`")),
         }
     }

@@ -40,11 +40,16 @@ pub fn print(m: &Module) -> String {
     for (i, d) in &m.outputs {
         io(&mut out, "output", &names.outputs[i], d);
     }
-    for (i, d) in &m.uniforms {
-        uniform(&mut out, &names.uniforms[i], d);
+    let (sizes, uniforms): (Vec<_>, Vec<_>) = m.uniforms.iter().partition(|(_, d)| d.size_of.is_some());
+    for (i, d) in uniforms {
+        uniform(&mut out, &names, i, d);
     }
     for (i, d) in &m.textures {
         texture(&mut out, &names.textures[i], d);
+    }
+    // They name textures.
+    for (i, d) in sizes {
+        uniform(&mut out, &names, i, d);
     }
     for (i, d) in &m.storage {
         storage(&mut out, &names.storage[i], d);
@@ -163,8 +168,8 @@ fn range_and_type(out: &mut String, range: Option<(i64, i64)>, source_type: Opti
     }
 }
 
-fn uniform(out: &mut String, name: &str, d: &UniformDecl) {
-    let _ = write!(out, "uniform %{name} : ");
+fn uniform(out: &mut String, names: &Names, id: Uniform, d: &UniformDecl) {
+    let _ = write!(out, "uniform %{} : ", names.uniforms[id]);
     let mut dims = d.dims.as_slice();
     let mut spelled_matrix = false;
     match dims.split_last() {
@@ -210,6 +215,9 @@ fn uniform(out: &mut String, name: &str, d: &UniformDecl) {
         let _ = write!(out, " @unit({})", d.unit);
     }
     range_and_type(out, d.range, d.source_type.as_deref());
+    if let Some(t) = d.size_of.and_then(|t| names.textures.get(t)) {
+        let _ = write!(out, " @size_of(%{t})");
+    }
     out.push('\n');
 }
 

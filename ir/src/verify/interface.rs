@@ -78,6 +78,10 @@ impl Verifier<'_> {
         self.names();
         self.io(m.inputs.values(), true);
         self.io(m.outputs.values(), false);
+        // What the text form writes behind the textures stands behind the others.
+        if !m.uniforms.values().is_sorted_by_key(|u| u.size_of.is_some()) {
+            self.error("V0054", Span::NONE, "sizes of textures (`size_of`) are the last uniforms");
+        }
         for u in m.uniforms.values() {
             self.lanes(&u.name, u.ty, u.span);
             let bytes = |d: &crate::module::Dim| u64::from(d.count.max(1) - 1) * u64::from(d.stride);
@@ -91,6 +95,11 @@ impl Verifier<'_> {
             }
             if u.unit == 0 || u.dims.iter().any(|d| d.count > 1 && (d.stride == 0 || d.stride % u.unit.max(1) != 0)) {
                 self.error("V0054", u.span, format!("the strides of `%{}` are no multiples of its unit of {} bytes", u.name, u.unit));
+            }
+            if u.size_of.is_some_and(|t| !m.textures.is_valid(t))
+                || u.size_of.is_some() && (u.ty != F32.with_lanes(4) || !u.dims.is_empty())
+            {
+                self.error("V0054", u.span, format!("`%{}` holds the size of a texture, but is no `f32x4` or names none", u.name));
             }
             if u.matrix && (u.dims.is_empty() || !u.ty.is_vector()) {
                 self.error("V0054", u.span, format!("`%{}` is no matrix: that is a vector type with a number of columns", u.name));

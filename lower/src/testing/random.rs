@@ -216,6 +216,7 @@ impl Gen<'_> {
                 offset,
                 range: None,
                 source_type: None,
+                size_of: None,
                 span: Span::NONE,
             };
             offset = (offset + u.size() + 15) & !15;

@@ -547,6 +547,9 @@ fn place_reflection(r: &mut Reflection, m: &Module, abi: &Abi) {
                 for leaf in r.uniforms.iter_mut().filter(|l| l.name == part.name) {
                     leaf.register = Some(place.clone());
                 }
+                for size in r.textures.iter_mut().filter_map(|t| t.size.as_mut()).filter(|s| s.name == part.name) {
+                    size.register = Some(place.clone());
+                }
             }
         }
     }

@@ -61,8 +61,9 @@ impl<'a> Inputs<'a> {
         });
         let invocations = invocations.collect();
         let uniforms = m.uniforms.values().map(|d| {
-            let words = 0..d.elements() as usize * d.ty.lanes as usize;
-            words.map(|_| self.word(d.ty.scalar, d.range, d.source_type.as_deref(), known, rng)).collect()
+            // The texture tells its size.
+            let count = if d.size_of.is_some() { 0 } else { d.elements() as usize * d.ty.lanes as usize };
+            (0..count).map(|_| self.word(d.ty.scalar, d.range, d.source_type.as_deref(), known, rng)).collect()
         });
         let mut uniforms: Vec<Vec<u32>> = uniforms.collect();
         self.share(&mut uniforms);
@@ -73,7 +74,7 @@ impl<'a> Inputs<'a> {
             words.map(|n| self.word(d.word(n), None, None, known, rng)).collect()
         });
         let storage = storage.collect();
-        ShaderEnv { invocations, uniforms, textures, storage, workgroups: [1; 3] }
+        ShaderEnv { invocations, uniforms, textures, storage, workgroups: [1; 3] }.with_sizes(m)
     }
 
     /// Gives words of uniforms that lie at the same place one value, since blocks may have one binding: a truth value before all others.

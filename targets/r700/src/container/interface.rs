@@ -294,6 +294,7 @@ fn uniform(name: &str, v: &Variable, binding: u32) -> Option<UniformDecl> {
         offset: v.offset.saturating_mul(4),
         range: None,
         source_type: source.map(str::to_string),
+        size_of: None,
         span: Span::NONE,
     })
 }

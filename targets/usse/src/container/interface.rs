@@ -8,6 +8,7 @@ use crate::abi::varyings::{COLOR, FOG};
 use crate::container::{Descriptor, Gxp, Parameter, Varyings, flag};
 use crate::isa::forms::{SMP, decode, field};
 use crate::isa::operands::{Role, operand, read_operand, value};
+use crate::legal::sizes;
 use retroshade_ir::{
     Builtin, Dim, Input, IoDecl, Module, Output, Scalar, Span, Stage, TexDim, Texture, TextureDecl, Type, Uniform, UniformDecl,
 };
@@ -167,12 +168,17 @@ pub fn of(g: &Gxp) -> Result<Interface, TextError> {
             offset: 4 * p.resource.min(1 << 20),
             range: None,
             source_type: source.map(str::to_string),
+            size_of: None,
             span: Span::NONE,
         });
         i.places.push(Place { uniform, buffer: p.container, word: p.resource.min(1 << 20), stride: step });
     }
     for p in g.parameters.iter().filter(|p| p.category == 2) {
-        i.texture(g, &p.name, p.resource, p.semantic_index & 16 != 0);
+        let texture = i.texture(g, &p.name, p.resource, p.semantic_index & 16 != 0);
+        let size = i.module.uniforms.values_mut().find(|d| sizes::texture(&d.name) == Some(&p.name) && d.ty == sizes::SIZE);
+        if let Some(size) = size.filter(|d| d.dims.is_empty()) {
+            size.size_of = Some(texture);
+        }
     }
     match &g.varyings {
         Varyings::Vertex { outputs1, outputs2, half, vertex_index, instance_index, .. } => {

@@ -11,6 +11,7 @@ pub mod kills;
 pub mod numerics;
 pub mod pairs;
 pub mod precision;
+pub mod sizes;
 
 use crate::legal::numerics::UsseNumerics;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
@@ -55,6 +56,9 @@ pub fn legalise(source: &Module, o: &Options, sink: bool, narrow: bool, trace: &
     retroshade_ir::passes::robust::uniforms(&mut m);
     retroshade_lower::legal::level::from_derivatives(&mut m);
     pipeline(&mut m, &passes, &mut |name, m| trace.pass(name, m));
+    if sizes::run(&mut m) {
+        sequence(&mut m, &["simplify", "gvn", "dce"], &passes);
+    }
     // What unrolled loops read at constant places stands in registers.
     if o.opt > OptLevel::O0 && sequence(&mut m, &["indices"], &passes) {
         cleanup(&mut m, &passes);

@@ -114,11 +114,11 @@ impl Selector<'_> {
     fn lacking(&self, info: &TexInfo) -> Option<&'static str> {
         Some(match info.op {
             TexOp::Sample if info.compare => "SMP compares nothing with a texel",
-            TexOp::Sample if info.offset != [0; 3] => "SMP has no texel offsets",
+            TexOp::Sample if info.offset != [0; 3] => "SMP has no texel offsets, and what a texel is depends on the level",
             TexOp::Sample => return None,
-            TexOp::Fetch => "texel fetch: SMP takes normalised coordinates, and nothing tells a program a texture's size",
+            TexOp::Fetch => "texel fetch: SMP reads floats of 1D, 2D and 3D textures",
             TexOp::Gather => "gather: how the machine returns four texels is not known",
-            _ => "texture size: nothing tells a program how large a texture is",
+            _ => "the machine has no array textures",
         })
     }
 
@@ -148,10 +148,7 @@ impl Selector<'_> {
                 let l = self.arg(d, 1);
                 src.push(self.contiguous(l, types::F32));
             }
-            TexLod::Zero => {
-                let l = self.contiguous(vec![Lane::c(0)], types::F32);
-                src.push(l);
-            }
+            TexLod::Zero => src.push(self.zero_level()),
             TexLod::Grad => {
                 let (mut x, y) = (self.arg(d, 1), self.arg(d, 2));
                 if dims == 3 {
@@ -168,6 +165,18 @@ impl Selector<'_> {
         let mut r = self.make(kind, full, src);
         r.truncate(ty.lanes as usize);
         self.set(i, r)
+    }
+
+    /// Level 0, made once a block: the unit takes it from a register.
+    fn zero_level(&mut self) -> Vec<Lane> {
+        let zero = vec![vec![Lane::c(0)]];
+        let at = self.at;
+        let before = if self.in_secondary { &[][..] } else { &self.out.primary.blocks[at].ops };
+        let made = before.iter().rfind(|o| o.kind == Kind::Copy && o.pred.is_none() && o.src == zero);
+        match made.and_then(|o| o.dst).filter(|v| self.out.primary.data(*v).even) {
+            Some(v) => Self::of(v, 1),
+            None => self.contiguous(vec![Lane::c(0)], types::F32),
+        }
     }
 
     /// Lanes in order in one virtual register that begins at an even place.

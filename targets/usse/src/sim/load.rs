@@ -251,7 +251,7 @@ fn named(m: &Module, i: &Interface, env: &ShaderEnv) -> Result<ShaderEnv, SimErr
     for d in i.module.uniforms.values() {
         let mut words = Vec::new();
         for (u, s) in m.uniforms.iter() {
-            let all = env.uniforms.get(u.as_u32() as usize).ok_or_else(|| bad(format!("no values for uniform `{}`", s.name)))?;
+            let all = env.uniform(m, u).ok_or_else(|| bad(format!("no values for uniform `{}`", s.name)))?;
             let lanes = s.ty.lanes as usize;
             let slice = |first: u32, n: u32| all.get(first as usize * lanes..(first + n) as usize * lanes).unwrap_or(&[]);
             for leaf in uniform_leaves(s).iter().filter(|l| d.name.starts_with(&l.name)) {
