@@ -2,7 +2,7 @@
 //! `NAME.size` of four floats (width, height, depth, levels) stands in the container for each texture that is asked for one.
 //!
 //! Texels are read at their centres then, which is exact where the texture's filter takes one texel, and within rounding of the
-//! coordinate where it takes several; places outside give what the texture's wrap mode says.
+//! coordinate where it takes several.
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -215,10 +215,18 @@ fn replaced(b: &mut Builder, i: Inst, sizes: &SecondaryMap<Texture, PackedOption
         _ => return Action::Keep,
     };
     let mut args = vec![at];
-    args.extend(level.map(|l| b.typed(Opcode::S2f, F32, &[l], Imm::None)));
-    let lod = if level.is_some() { TexLod::Level } else { TexLod::Zero };
+    let lod = level.map(|l| b.typed(Opcode::S2f, F32, &[l], Imm::None));
+    args.extend(lod);
+    let sample =
+        TexInfo { op: TexOp::Sample, lod: if lod.is_some() { TexLod::Level } else { TexLod::Zero }, offset: [0; 3], ..(**info).clone() };
     let ty = b.func.ty(*r);
-    Action::Replace(b.tex(ty, TexInfo { op: TexOp::Sample, lod, offset: [0; 3], ..(**info).clone() }, &args))
+    let texel = b.tex(ty, sample, &args);
+    if info.op != TexOp::Fetch {
+        return Action::Replace(texel);
+    }
+    let inside = texture.inside(b, at, lod);
+    let nothing = b.splat_const(ty, 0);
+    Action::Replace(b.select(inside, texel, nothing))
 }
 
 impl Sized {
@@ -271,6 +279,28 @@ impl Sized {
         let at = b.ins(Opcode::Fadd, &[at, middle]);
         let texel = self.texel(b, level);
         b.ins(Opcode::Fmul, &[at, texel])
+    }
+    /// Whether a place is in the texture: x - x² is positive between 0 and 1, which the centres of texels keep away from.
+    fn inside(&self, b: &mut Builder, at: Value, level: Option<Value>) -> Value {
+        let square = b.ins(Opcode::Fmul, &[at, at]);
+        let room = b.ins(Opcode::Fsub, &[at, square]);
+        let mut least = b.extract(room, 0);
+        let mut at_most = |b: &mut Builder, x: Value| least = b.ins(Opcode::Fmin, &[least, x]);
+        for l in 1..self.lanes {
+            let room = b.extract(room, l);
+            at_most(b, room);
+        }
+        if let Some(level) = level {
+            let size = b.load(SIZE, MemRef::Uniform(self.uniform), 0, None);
+            let levels = b.extract(size, 3);
+            let above = b.ins(Opcode::Fsub, &[levels, level]);
+            at_most(b, above);
+            let one = b.fconst(F32, 1.0);
+            let from_one = b.ins(Opcode::Fadd, &[level, one]);
+            at_most(b, from_one);
+        }
+        let zero = b.fconst(F32, 0.0);
+        b.fcmp(FloatCC::Ogt, least, zero)
     }
     /// A place of level 0 moved by whole texels.
     fn moved(&self, b: &mut Builder, at: Value, offset: [i8; 3]) -> Value {
