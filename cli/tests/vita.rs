@@ -183,6 +183,13 @@ fn vitagl_files_name_their_matrices() {
     // Libraries that know texture sizes read one byte more before the container: no texture's is wanted.
     let sized = &shader.extra["vitagl-texture-size"];
     assert_eq!((container::read_vitagl(sized).unwrap(), sized.len()), ((matrices.clone(), g.clone()), file.len() + 1));
+    // That of a texture which a fragment program asks for is told by its sampler's name.
+    let fetch = isa.compile(&load(&root().join("filetests/cases/usse/texel-fetch.frag")), &Options::default()).unwrap();
+    let sized = &fetch.extra["vitagl-texture-size"];
+    assert_eq!((sized[4], &sized[5..12], sized[68]), (1, &b"image\0\0"[..], 0));
+    let written = container::read(&sized[69..]).unwrap();
+    assert!(written.parameters.iter().any(|p| p.name == "vgl_smp0") && !written.parameters.iter().any(|p| p.name == "image.size"));
+    assert_eq!(container::read_vitagl(sized).unwrap().1, container::read(&fetch.container).unwrap());
     for n in 0..file.len() - 4 {
         assert!(container::read_vitagl(&file[..n]).is_err(), "{n} bytes are read as a vitaGL file");
     }
