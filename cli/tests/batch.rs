@@ -40,8 +40,8 @@ const BAD: &str = "@vertex fn main() -> @builtin(position) vec4<f32> { return no
 /// The reader of HLSL faults on this text: a compilation says so by its code, whoever started it.
 #[test]
 fn a_fault_in_hlsl_has_its_code_when_the_batch_is_watched_too() {
-    let f =
-        Folder::new("fault").with("src/a.frag.hlsl", "RWByteAddressBuffer b;\nfloat4 main() : SV_Target { b.InterlockedMax(); return 1; }");
+    let f = Folder::new("fault")
+        .with("src/a.frag.hlsl", "float1 a[2];\nfloat b;\nfloat4 main() : SV_Target { float1 f = a[0] > 0 ? a[0] : b; return f; }");
     let o = batch(&f, &["-t", "tesla", "-o", "out", "src"]);
     let all = lines(&o);
     assert_eq!((all.len(), &all[0]["ok"]), (1, &false.into()), "{all:?}");

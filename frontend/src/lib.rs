@@ -122,9 +122,9 @@ pub fn glsl(name: &str, source: &str, options: &FrontOptions) -> Result<Module, 
 /// Translates HLSL, and Cg as far as that is HLSL. The stage must be given; the entry point is `main` unless the options say otherwise.
 ///
 /// **Sources that nobody trusts** are read in a process of their own: glslang's reader of HLSL, which is C++ and runs in the caller's process, ends
-/// that process by a fault on some sources that are wrong in meaning (a byte address buffer's method without its operands, `Append` of another
-/// type than the stream's, an unknown name in `numthreads`). Mistakes of syntax that do so are refused before it is called. The command reads HLSL
-/// in a process of its own: `shaderc --emit ir -o out.ir in.frag.hlsl` gives IR for [`parse`](fn@retroshade_ir::parse), or ends with F0025.
+/// that process by a fault on some sources that are wrong in meaning, and on a few that are right (a choice between `float1` and `float`). What is
+/// known of mistakes that do so is refused before it is called. The command reads HLSL in a process of its own:
+/// `shaderc --emit ir -o out.ir in.frag.hlsl` gives IR for [`parse`](fn@retroshade_ir::parse), or ends with F0025.
 pub fn hlsl(name: &str, source: &str, options: &FrontOptions) -> Result<Module, FrontError> {
     by_glslang(name, source, Some(options.entry.as_deref().unwrap_or("main")), options)
 }

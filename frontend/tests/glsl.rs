@@ -474,10 +474,100 @@ fn hlsl_that_glslang_does_not_survive() {
         ("#define N 3if\nfloat4 k[N];\nfloat4 main() : SV_Target { return k[1]; }", 2, "not `if`"),
         ("#define AT(n) [n 4]\nfloat4 k AT(3);\nfloat4 main() : SV_Target { return k[1]; }", 2, "not `4`"),
         ("#define P float2\nfloat4 main(P : TEXCOORD0) : SV_Target { return 1; }", 2, "has no name"),
+        // What is wrong in meaning.
+        ("RWByteAddressBuffer b;\nfloat4 main() : SV_Target { b.InterlockedMax(); return 1; }", 2, "wants 2 to 3 operands, not 0"),
+        ("RWByteAddressBuffer b;\nfloat4 main() : SV_Target { b.InterlockedCompareExchange(0, 1, 2); return 1; }", 2, "wants 4 operands"),
+        ("RWByteAddressBuffer b;\nfloat4 main() : SV_Target { b.GetDimensions(1); return 1; }", 2, "writes into a variable"),
+        ("float4 main() : SV_Target { InterlockedAdd(1, 1); return 1; }", 1, "writes into a variable"),
+        ("float4 main() : SV_Target { return modf(1.5, 2.5); }", 1, "writes into a variable"),
+        ("RWByteAddressBuffer b;\nfloat4 main() : SV_Target { b.Store2(1, 2); return 1; }", 2, "wants a vector of 2 numbers"),
+        ("static int x;\n[numthreads(x, 1, 1)]\nfloat4 main() : SV_Target { return 1; }", 2, "constants, which `x` is not"),
+        ("int f() { return 1; }\n[numthreads(1, f(), 1)]\nfloat4 main() : SV_Target { return 1; }", 2, "constants, which `f` is not"),
+        ("[numthreads((1, 2), 1, 1)]\nfloat4 main() : SV_Target { return 1; }", 1, "constants, which `,` is not"),
+        ("[numthreads]\nfloat4 main() : SV_Target { return 1; }", 1, "three numbers in parentheses"),
+        ("float4 k[1 - 2];\nfloat4 main() : SV_Target { return 1; }", 1, "one element or more, not -1"),
+        ("static const int n = -2;\nfloat4 main(float4 c[n] : C) : SV_Target { return 1; }", 2, "one element or more, not -2"),
+        ("struct S { float4 k[1 << 30] : K; };\nfloat4 main(S s) : SV_Target { return s.k[0]; }", 1, "no machine has room"),
+        ("struct S { float4 k[] : K; };\nfloat4 main(S s) : SV_Target { return s.k[0]; }", 2, "`S` has an array without a length"),
+        ("struct S { float4 k; StructuredBuffer<float4> b; };\nfloat4 main(S s) : SV_Target { return 1; }", 2, "`S` has a buffer"),
+        ("float4 main(ByteAddressBuffer b : B) : SV_Target { return 1; }", 1, "is a buffer"),
+        ("StructuredBuffer<float4> main() : SV_Target { return 1; }", 1, "is a buffer"),
+        ("TextureBuffer<float4> b;\nfloat4 main() : SV_Target { return 1; }", 1, "wants a structure with members, which `float4`"),
+        ("float4 main() : SV_Target { return saturate(nowhere); }", 1, "`nowhere`: unknown variable"),
+        ("float4 main() : SV_Target { return nowhere++; }", 1, "`nowhere`: unknown variable"),
+        ("Texture2D t;\nfloat4 main() : SV_Target { return t++; }", 2, "wants a number, which `t` is not"),
+        ("float4 main() : SV_Target { float s[2]; return s--.x; }", 1, "wants a number, which `s` is not"),
+        ("void f() {}\nfloat4 main() : SV_Target { return f()++; }", 2, "not what a function returns"),
+        ("float4 main() : SV_Target { return GetRenderTargetSampleCount(); }", 1, "does not translate this function"),
+        (
+            "Texture2D t;\nSamplerState s;\nTexture2D f() { return t; }\nfloat4 main() : SV_Target { return f().Sample(s, 1); }",
+            4,
+            "textures that functions return",
+        ),
+        ("float4 main(Texture2D<float4>) : SV_Target { return 1; }", 1, "has no name"),
+        ("float4 main(float4[2] : A) : SV_Target { return 1; }", 1, "has no name"),
+        ("void f(out float x) { x = 2; }\nfloat4 main() : SV_Target { f(1.0); return 1; }", 2, "writes into a variable"),
+        ("float4 f() { return 1; }\nfloat4 main() : SV_Target { return f++; }", 2, "`f` is a function"),
+        (
+            "RWTexture2D<uint4> t;\nfloat4 main(uint2 v : V) : SV_Target { InterlockedAdd(t[v].y, 1); return 1; }",
+            2,
+            "wants a whole element",
+        ),
+        ("float4 main(float a : A) : SV_Target { int e; return frexp(a, e); }", 1, "not `int`"),
+        ("float4 main(float2x3 a : A) : SV_Target { return isfinite(a)[0].x; }", 1, "for `float2x3`"),
+        ("Texture2D t;\nfloat4 main() : SV_Target { clip(t); return 1; }", 2, "for `Texture2D`"),
+        (
+            "struct M { static float a() { return b(); } static float b() { return 2; } };\nfloat4 main() : SV_Target { return M::a(); }",
+            1,
+            "`b`: glslang does not translate",
+        ),
+        ("struct S { triangle float4 v : V; };\nfloat4 main(S s) : SV_Target { return s.v; }", 1, "not for members"),
+        ("float4 main(float c[2][2] : SV_ClipDistance) : SV_Target { return 1; }", 1, "wants numbers of floating point"),
+        ("struct E { };\nTextureBuffer<E> b;\nfloat4 main() : SV_Target { return 1; }", 2, "wants a structure with members"),
+        ("static float k[1 / 0];\nfloat4 main() : SV_Target { return k[0]; }", 1, "one element or more, not 0"),
+        ("[numthreads({1, 2}, 1)]\nfloat4 main() : SV_Target { return 1; }", 1, "constants, which `{` is not"),
+        // glslang goes on behind its first error only where it is told to.
+        ("float4 main() : SV_Target { return (COLOR0); }", 1, "`COLOR0`: unknown variable"),
     ];
     for (text, line, why) in refused {
         let e = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect_err(text);
         assert!(errors(&e)[0].0 == line && e.to_string().contains(why), "{text}: {e}");
+    }
+    let stream = |body: &str, input: &str| {
+        format!(
+            "struct S {{ float4 p : SV_Position; }}; struct Q {{ int2 x; }};\n[maxvertexcount(3)] void main({input}, inout PointStream<S> o) {{ Q q; {body} }}"
+        )
+    };
+    let appended = [
+        ("o.Append(q);", "point S i[1]", "a stream of `S` takes nothing else"),
+        ("o.Append(1);", "point S i[1]", "a stream of `S` takes nothing else"),
+        ("o.Append(i);", "point S i[1]", "a stream of `S` takes nothing else"),
+        ("o.Append();", "point S i[1]", "wants 1 operand, not 0"),
+        ("o.Append(i);", "point S i", "`i` wants as many elements"),
+    ];
+    for (body, input, why) in appended {
+        let text = stream(body, input);
+        let e = hlsl("a.geom.hlsl", &text, &options(Stage::Geometry)).expect_err(&text);
+        assert!(errors(&e)[0].0 == 2 && e.to_string().contains(why), "{text}: {e}");
+    }
+    let text = stream("o.Append(i[0]); o.RestartStrip();", "point S i[1]");
+    assert!(hlsl("a.geom.hlsl", &text, &options(Stage::Geometry)).is_ok(), "{text}");
+    // What looks like it and is right.
+    let right = [
+        "struct S { const float4 a : A; in float2 b : B; };\nfloat4 main(S s) : SV_Target { return s.a.wzyx + s.b.xyxy; }",
+        "struct S { float x; float Load() { return x; } void Append(float a, float b) { x = a + b; } };\nfloat4 main(float4 a : A) : SV_Target { S s; s.Append(a.x, 1); return s.Load(); }",
+        "static const int n = 3, m = n - 2;\nfloat4 k[n][m * 2 + 1];\nfloat4 main(int i : I) : SV_Target { float t[1 << m]; t[0] = 2; return k[n - 3][i] * t[0]; }",
+        "groupshared float g[4];\nRWByteAddressBuffer b;\nfloat4 main(uint i : I) : SV_Target { uint o, n; b.InterlockedAdd(0, 1, o); b.InterlockedMax(4, i); b.GetDimensions(n); b.Store2(0, uint2(1, 2)); return b.Load(0) + n + o; }",
+        "float4 main(float4 a : A) : SV_Target { (a.x)++; return -(a).y++; }",
+        "SamplerState s { Filter = MIN_MAG_MIP_LINEAR; };\nTexture2D t : register(t1, space1);\nfloat4 main(float4 a : A) : SV_Target { for (int i = 0, j = 1; i < 3; i++, j++) a += j; return t.Sample(s, a.xy); }",
+        "struct { float4 a, b; } x, y;\ncbuffer C { float4 c, d; };\ntypedef float4 V;\nstatic V v = (V)1, w = v;\nfloat4 main() : SV_Target { return (x.a) * y.b + (c) - d * (w); }",
+    ];
+    for text in right {
+        assert!(
+            hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).is_ok(),
+            "{text}: {:?}",
+            hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).err()
+        );
     }
     // Declarations need no names, and a macro may bring them.
     let text = "[[vk::binding(1)]] Texture2D unread;\n[[spv::format_rgba32f]] [[spv::nonwritable]] RWTexture1D<float4> too;\nstruct S { float x; float twice(float y) { return y * 2; } };\nstatic const int n[] = { 1, 2 };\n[numthreads(1, 1, 1)] void f() {}\nnamespace tools { static const int m = 2; }\nfloat4 main(float4 a : COLOR) : SV_Target { float t[(uint)tools::m + min(1, 2)][2]; [unroll] for (int i = 0; i < 3; i++) { t[i++][(int)a.x] = 1; switch (i) { case 1: { break; } default: break; } } [branch] if (a.x > 1) { S s; a.x = s.twice(a.x); } return t[a.x > 0 ? n[1] : -n[0] + 1][!true] * a[int(a.y)]; }\n";

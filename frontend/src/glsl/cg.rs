@@ -3,6 +3,7 @@
 
 use super::edit::{Edit, edited, separated, without};
 use super::lex::{Kind, Token, close, tokens};
+use super::names::structure;
 use super::{entry, interface, words};
 use retroshade_ir::Stage;
 use std::ops::Range;
@@ -32,6 +33,7 @@ impl Old<'_> {
                 .filter(|(n, t)| t.is("const") && declares_matrix(&toks[n + 1..]))
                 .map(|(_, t)| (t.at..t.end(), String::new())),
         );
+        edits.extend(qualified_members(&toks).into_iter().map(|n| (toks[n].at..toks[n].end(), String::new())));
         if let Some((more, wrapper)) = entry::called(&text, &toks, self.entry, self.stage).filter(|_| self.cg) {
             edits.extend(more);
             return (edited(&text, edits) + &wrapper, interface::ENTRY.to_string());
@@ -98,6 +100,24 @@ impl Old<'_> {
 fn declares_matrix(behind: &[Token<'_>]) -> bool {
     let mut words = behind.iter().skip_while(|t| matches!(t.text, "static" | "row_major" | "column_major" | "precise" | "uniform"));
     words.next().is_some_and(|t| matches!(t.text.as_bytes(), [_, .., a, b'x', b] if a == b && a.is_ascii_digit()))
+}
+
+/// The qualifiers of members that say nothing (`const`) or what the structure's use says anyway (`in`, `out`): with them glslang takes a member for
+/// a constant or a parameter, and ends the process.
+fn qualified_members(toks: &[Token<'_>]) -> Vec<usize> {
+    let mut out = Vec::new();
+    // Of each bracket whether a structure's members stand right in it.
+    let mut scopes = Vec::new();
+    for (n, t) in toks.iter().enumerate() {
+        match t.text {
+            "{" => scopes.push(structure(toks, n).is_some()),
+            "(" | "[" => scopes.push(false),
+            "}" | ")" | "]" => drop(scopes.pop()),
+            "const" | "in" | "out" | "inout" if scopes.last() == Some(&true) && !(n > 0 && toks[n - 1].is("static")) => out.push(n),
+            _ => {}
+        }
+    }
+    out
 }
 
 /// The parameters of the entry point that its caller cannot give, in front of it.

@@ -64,8 +64,10 @@ pub(crate) fn parse(program: &Program<'_>, include: Include<'_>) -> Result<Parse
         return Err("ERROR: 0:1: '' : the text contains the character 0".into());
     }
     let source = ShaderSource::from(program.text);
-    let mut messages = ShaderMessage::CASCADING_ERRORS | ShaderMessage::DISPLAY_ERROR_COLUMN;
-    if program.hlsl.is_some() {
+    let mut messages = ShaderMessage::DISPLAY_ERROR_COLUMN;
+    if program.hlsl.is_none() {
+        messages |= ShaderMessage::CASCADING_ERRORS;
+    } else {
         messages |= ShaderMessage::READ_HLSL | ShaderMessage::HLSL_OFFSETS | ShaderMessage::HLSL_DX9_COMPATIBLE;
     }
     if program.preprocess {

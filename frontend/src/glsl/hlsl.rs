@@ -2,6 +2,7 @@
 //! refusing the text: they are found before it is called.
 
 use super::lex::{Kind, Token, close, tokens};
+use super::meaning;
 use super::places::{Files, trace};
 use super::upgrade::directive;
 use retroshade_ir::{Diagnostic, Span};
@@ -37,9 +38,9 @@ pub(super) fn directives(text: &str, toks: &[Token<'_>]) -> String {
 }
 
 /// The first mistake of a preprocessed text; `start` is where the user's text begins.
-pub(super) fn fatal(text: &str, files: &Files, start: Span) -> Option<Diagnostic> {
+pub(super) fn fatal(text: &str, entry: &str, files: &Files, start: Span) -> Option<Diagnostic> {
     let (toks, places) = trace(text, files);
-    let (n, message) = mistake(&toks)?;
+    let (n, message) = mistake(&toks).or_else(|| meaning::mistake(&toks, entry))?;
     let place = places.get(n).copied().flatten();
     Some(Diagnostic::error("F0011", place.map_or(start, |p| files.token(p, toks[n].text)), message))
 }
@@ -197,7 +198,7 @@ fn is_sign(t: &str) -> bool {
 }
 
 /// Keywords that no expression has.
-fn is_statement(t: &str) -> bool {
+pub(super) fn is_statement(t: &str) -> bool {
     is_modifier(t)
         || matches!(
             t,
@@ -251,7 +252,15 @@ fn unnamed(parameters: &[Token<'_>]) -> Option<usize> {
     for p in each {
         let end = p.iter().position(|t| t.is(":") || t.is("=")).unwrap_or(p.len());
         let mut words = (0..end).filter(|k| !is_modifier(p[*k].text));
-        match (words.next(), words.next()) {
+        let ty = words.next();
+        // `Texture2D<float4>` is a type still.
+        let more = match ty {
+            Some(k) if p.get(k + 1).is_some_and(|t| t.is("<")) => {
+                p[k..end].iter().position(|t| t.is(">")).and_then(|close| p[k + close + 1..end].first())
+            }
+            _ => words.next().map(|k| &p[k]),
+        };
+        match (ty, more.filter(|t| !t.is("["))) {
             (Some(k), None) if p[k].is_word() && !p[k].is("void") => return Some(first + k),
             _ => first += p.len() + 1,
         }
@@ -281,7 +290,7 @@ fn is_modifier(t: &str) -> bool {
 }
 
 /// Whether this is `float`, `int4`, `half3x3` or the like.
-fn is_number(t: &str) -> bool {
+pub(super) fn is_number(t: &str) -> bool {
     let scalar = t.trim_end_matches(|c: char| matches!(c, '1'..='4' | 'x'));
     matches!(scalar, "float" | "half" | "int" | "uint" | "bool" | "double")
 }
