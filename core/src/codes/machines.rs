@@ -28,7 +28,6 @@ pub(super) const ROWS: &[Row] = &[
     ("R0103", "R700 has no such operation", "The machine lacks it, and no sequence computes it.", "Compute it otherwise."),
     ("R0104", "R700 has no f16 arithmetic", "Values are 32 bits wide.", "Use `f32`; `pack2x16float` and its like are there."),
     ("R0106", "a memory access that R700 does not have", "Buffers are read by fetches, and written not at all from these stages.", "Write outputs instead."),
-    ("R0108", "multisampled textures on R700", "Programs cannot read single samples.", "Resolve the image first."),
     ("R0110", "a gather that R700 does not have", "FETCH4 gives the first component and does not compare.", "Gather the first component, compare by hand."),
     ("R0111", "no coordinate is left", "Reference and level of detail share the fourth component.", "Sample without the level, or without the comparison."),
     ("R0112", "a geometry program that R700 cannot run", "It runs once per primitive and emits what its ring buffers hold.", "Use a loop instead of `invocations`."),

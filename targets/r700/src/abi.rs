@@ -45,8 +45,12 @@ pub const DEPTH_TARGET: u16 = 61;
 const MISC_TARGET: u16 = 61;
 /// A semantic number that no program uses.
 pub const NO_SEMANTIC: u32 = 0xff;
-/// Locations are semantic numbers of eight bits; those from here on stand for built-in values.
-pub const MAX_LOCATION: u32 = 0xf0;
+/// Locations are semantic numbers of eight bits; those from here on stand for built-in values, the eight cull distances first.
+const MAX_LOCATION: u32 = 0xe8;
+/// The semantic number of a primitive's number; other built-in values follow.
+const PRIMITIVE_SEMANTIC: u32 = 0xf0;
+/// Clip and cull distances share two position vectors.
+const DISTANCES: u32 = 8;
 
 /// The 16-byte slot of a vertex in the ES-GS ring that a value has, whoever writes or reads it: export stages and geometry programs are
 /// compiled apart and meet in it.
@@ -63,6 +67,16 @@ pub fn ring_slot(binding: Binding, element: u32) -> Option<u32> {
 pub fn writes_misc(m: &Module) -> bool {
     let misc = |b: Binding| matches!(b, Binding::Builtin(Builtin::PointSize | Builtin::Layer | Builtin::ViewportIndex));
     m.outputs.values().any(|d| misc(d.binding))
+}
+
+/// Whether an output is one of the distances that share position vectors: scalars, four to a vector.
+fn is_distance(d: &IoDecl) -> bool {
+    matches!(d.binding, Binding::Builtin(Builtin::ClipDistance | Builtin::CullDistance))
+}
+
+/// How many distances of a kind a program declares among its outputs.
+pub fn distances(m: &Module, kind: Builtin) -> u32 {
+    m.outputs.values().filter(|d| d.binding == Binding::Builtin(kind)).map(|d| d.count).sum()
 }
 
 /// An input's place.
@@ -253,7 +267,8 @@ impl Abi {
                     | Builtin::PrimitiveIndex
                     | Builtin::Layer
                     | Builtin::ViewportIndex
-                    | Builtin::ClipDistance,
+                    | Builtin::ClipDistance
+                    | Builtin::CullDistance,
                 ) => at(own(), 0),
                 (Stage::Fragment, Builtin::FrontFacing | Builtin::SampleMask | Builtin::SampleIndex) => {
                     let gpr = *face.get_or_insert_with(own);
@@ -384,8 +399,11 @@ impl Abi {
             m.outputs.iter().filter_map(|(o, d)| Some((parameter(d.binding).filter(|_| kept(o))?, d.count))).collect();
         located.sort_unstable();
         let before = |at: u32| located.iter().filter(|(l, _)| *l < at).map(|l| l.1).sum::<u32>();
-        let clip = MISC_TARGET + writes_misc(m) as u16;
+        let clips = distances(m, Builtin::ClipDistance);
         for (o, d) in m.outputs.iter() {
+            if is_distance(d) && d.ty.lanes != 1 {
+                return Err(unsupported(d, "vector of distances as the output"));
+            }
             let limit = |base: u32, n: u32| -> Result<u16, CompileError> {
                 if base + d.count > n {
                     return Err(CompileError::limit("R0302", d.span, "too many outputs", (base + d.count) as u64, n as u64));
@@ -403,12 +421,17 @@ impl Abi {
                     limit(l, NO_SEMANTIC)?;
                     place(2, limit(before(l), PARAMETERS)?, 0)
                 }
-                (Stage::Geometry, Binding::Builtin(Builtin::PrimitiveIndex)) => place(2, limit(before(MAX_LOCATION), PARAMETERS)?, 0),
+                (Stage::Geometry, Binding::Builtin(Builtin::PrimitiveIndex)) => place(2, limit(before(PRIMITIVE_SEMANTIC), PARAMETERS)?, 0),
                 (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::Position)) => place(1, 60, 0),
                 (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::PointSize)) => place(1, MISC_TARGET, 0),
                 (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::Layer)) => place(1, MISC_TARGET, 2),
                 (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::ViewportIndex)) => place(1, MISC_TARGET, 3),
-                (Stage::Vertex | Stage::Geometry, Binding::Builtin(Builtin::ClipDistance)) => place(1, clip, 0),
+                (Stage::Vertex | Stage::Geometry, Binding::Builtin(b @ (Builtin::ClipDistance | Builtin::CullDistance))) => {
+                    // Cull distances stand behind the clip distances.
+                    let from = if b == Builtin::CullDistance { clips } else { 0 };
+                    limit(from, DISTANCES)?;
+                    place(1, MISC_TARGET + writes_misc(m) as u16 + (from / 4) as u16, (from % 4) as u8)
+                }
                 _ => return Err(unsupported(d, "output")),
             });
         }
@@ -477,12 +500,13 @@ impl Abi {
             Platform::WiiU => 0x9f,
         }
     }
-    /// Where element `n` of an output goes: kind, target, channel. Clip distances are scalars packed four to a target.
+    /// Where element `n` of an output goes: kind, target, channel. Distances are scalars packed four to a target.
     pub fn output(&self, m: &Module, decl: usize, element: u32) -> (u8, u16, u8) {
         let p = self.outputs[decl];
         let d = m.outputs.values().nth(decl);
-        if d.is_some_and(|d| d.binding == Binding::Builtin(Builtin::ClipDistance) && d.ty.lanes == 1) {
-            return (p.kind, p.base + (element / 4) as u16, (element % 4) as u8);
+        if d.is_some_and(is_distance) {
+            let at = u32::from(p.chan) + element;
+            return (p.kind, p.base + (at / 4) as u16, (at % 4) as u8);
         }
         (p.kind, p.base + element as u16, p.chan)
     }
@@ -493,7 +517,7 @@ impl Abi {
 pub fn parameter(binding: Binding) -> Option<u32> {
     match binding {
         Binding::Location(l) => Some(l),
-        Binding::Builtin(Builtin::PrimitiveIndex) => Some(MAX_LOCATION),
+        Binding::Builtin(Builtin::PrimitiveIndex) => Some(PRIMITIVE_SEMANTIC),
         Binding::Builtin(_) => None,
     }
 }
@@ -501,9 +525,10 @@ pub fn parameter(binding: Binding) -> Option<u32> {
 /// The same for what a pixel program reads; no number where the rasteriser has the value itself.
 pub fn semantic(binding: Binding) -> Option<u32> {
     match binding {
-        Binding::Builtin(Builtin::Layer) => Some(MAX_LOCATION + 1),
-        Binding::Builtin(Builtin::ViewportIndex) => Some(MAX_LOCATION + 2),
-        Binding::Builtin(Builtin::ClipDistance) => Some(MAX_LOCATION + 4),
+        Binding::Builtin(Builtin::Layer) => Some(PRIMITIVE_SEMANTIC + 1),
+        Binding::Builtin(Builtin::ViewportIndex) => Some(PRIMITIVE_SEMANTIC + 2),
+        Binding::Builtin(Builtin::ClipDistance) => Some(PRIMITIVE_SEMANTIC + 4),
+        Binding::Builtin(Builtin::CullDistance) => Some(MAX_LOCATION),
         b => parameter(b),
     }
 }
@@ -559,7 +584,10 @@ pub fn reflect(r: &mut retroshade_lower::Reflection, abi: &Abi) {
     }
     for (x, p) in r.outputs.iter_mut().zip(&abi.outputs) {
         let kind = ["pixel", "position", "param", "", "ring"].get(p.kind as usize).filter(|k| !k.is_empty());
-        x.register = kind.map(|k| format!("{k}{}", p.base));
+        // Cull distances begin where the clip distances end.
+        let chan =
+            if x.builtin.as_deref() == Some(Builtin::CullDistance.name()) { ["", ".y", ".z", ".w"][p.chan as usize & 3] } else { "" };
+        x.register = kind.map(|k| format!("{k}{}{chan}", p.base));
     }
     for x in &mut r.uniforms {
         let bank = abi.bank(x.group, x.binding);

@@ -53,10 +53,6 @@ fn cases() -> Vec<(&'static str, String)> {
         ("R0104", format!("{FRAGMENT}input %h : f16x4 @location(2)\n{BODY}    v2 = input.f16x4 %h\n    v9 = fcvt.f32x4 v2\n{END}")),
         ("R0106", fragment("uniform %u : f32x4[9] @binding(0) @unit(8)", "    v2 = uniform.f32x4 %u[v1]\n    v9 = fadd v2, v0\n")),
         (
-            "R0108",
-            fragment("texture %t : 2d multisampled f32 @binding(0)", "    v2 = splat.i32x2 v1\n    v9 = tex.f32x4 fetch %t, v2, v1\n"),
-        ),
-        (
             "R0110",
             fragment("texture %t : 2d f32 @binding(0)", "    v2 = shuffle v0, v0, [0, 1]\n    v9 = tex.f32x4 gather component(2) %t, v2\n"),
         ),

@@ -31,6 +31,23 @@ fn vertex() {
     assert_eq!(registers(text, ""), words);
 }
 
+/// Cull distances follow the clip distances in the same eight places, whose bits say which is which.
+#[test]
+fn cull_distances() {
+    let text = |clip: &str, cull: u32| {
+        format!(
+            "shader vertex \"v\"\ninput %a : f32x4 @location(0)\noutput %p : f32x4 @position\n{clip}output %cull : f32[{cull}] @cull_distances\nblock0:\n    v0 = input.f32x4 %a\n    output %p, v0\n    v1 = extract v0, 0\n    output %cull[0], v1\n    return\n"
+        )
+    };
+    let words = |clip: &str, cull: u32| registers(&text(clip, cull), "").into_iter().find(|w| w.starts_with("PA_CL_VS_OUT_CNTL")).unwrap();
+    assert_eq!(words("", 8), "PA_CL_VS_OUT_CNTL 0x00c0ff00");
+    assert_eq!(words("output %clip : f32[3] @clip_distances\n", 1), "PA_CL_VS_OUT_CNTL 0x00400807");
+    assert_eq!(words("output %clip : f32[5] @clip_distances\n", 3), "PA_CL_VS_OUT_CNTL 0x00c0e01f");
+    let m = retroshade_ir::parse("nine", &text("output %clip : f32[6] @clip_distances\n", 3)).unwrap();
+    let e = retroshade_r700::isa().compile(&m, &Options::default()).map(|s| s.asm).unwrap_err().to_string();
+    assert!(e.contains("R0302"), "{e}");
+}
+
 /// The sample mask and the depth are asked for apart, and neither counts as a colour.
 #[test]
 fn depth_and_sample_mask() {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use retroshade_ir::surface::{Block, BlockKind};
-use retroshade_ir::{Module, ShaderEnv};
+use retroshade_ir::{Binding, Module, ShaderEnv};
 use retroshade_lower::testing::{Profile, check_random_with, default_options, random_program};
 use retroshade_lower::{CompiledShader, Options};
 use std::collections::BTreeMap;
@@ -287,6 +287,32 @@ fn built_in_values_are_handed_on() {
     let file = isa.link(&[compile(VERTEX), number, compile(geometry)]).unwrap();
     let g = &read(&file)[4];
     assert_eq!((g.kind, word(&g.data, 0x20)), (8, 0xffff_fff0), "the primitive's number is a parameter");
+}
+
+/// Cull distances stand behind the clip distances, in registers, in what a file says of itself and among the parameters that hand them on.
+#[test]
+fn cull_distances_share_the_vectors_of_clip_distances() {
+    let isa = retroshade_r700::isa();
+    let vertex = compile(
+        "shader vertex \"v\"\ninput %p : f32x4 @location(0)\noutput %o : f32x4 @position\noutput %clip : f32[3] @clip_distances\noutput %cull : f32[2] @cull_distances\nblock0:\n    v0 = input.f32x4 %p\n    v1 = extract v0, 0\n    v2 = extract v0, 1\n    v3 = extract v0, 2\n    output %o, v0\n    output %clip[2], v3\n    output %cull[0], v1\n    output %cull[1], v2\n    return\n",
+    );
+    assert_eq!(vertex.reflection.outputs[2].register.as_deref(), Some("position61.w"));
+    let pixel = compile(
+        "shader fragment \"p\"\ninput %cull : f32[2] @cull_distances\noutput %o : f32x4 @location(0)\nblock0:\n    v0 = input.f32 %cull[1]\n    v1 = splat.f32x4 v0\n    output %o, v1\n    return\n",
+    );
+    let file = isa.link(&[vertex, pixel]).unwrap();
+    assert!(isa.lint(&file, &Default::default()).unwrap().is_empty());
+    let all = isa.container_interface(&file).unwrap();
+    let (v, f) = (&all[0], |x: &[f32]| x.iter().map(|x| x.to_bits()).collect::<Vec<u32>>());
+    let counts: Vec<(&str, u32)> = v.outputs.values().map(|d| (d.name.as_str(), d.count)).collect();
+    // Three clip distances and two cull distances once more, a parameter each; one of those is never written.
+    assert_eq!(counts[..3], [("position", 1), ("clip_distances", 3), ("cull_distances", 2)]);
+    let invocation = retroshade_ir::InvocationInputs { inputs: vec![f(&[2.0, 3.0, 4.0, 1.0])] };
+    let env = ShaderEnv { invocations: vec![invocation], ..ShaderEnv::default() };
+    let out = &isa.run_container(&file, v, &env).unwrap().invocations[0].outputs;
+    assert_eq!((out[1][2], &out[2]), (4f32.to_bits(), &f(&[2.0, 3.0])));
+    let handed = v.outputs.values().position(|d| d.binding == Binding::Location(233)).unwrap();
+    assert_eq!(out[handed][0], 3f32.to_bits());
 }
 
 /// GX2UniformVar counts the elements of all levels; vectors of truth values have their own types.

@@ -142,7 +142,7 @@ pub fn random_texture(d: &TextureDecl, rng: &mut Rng) -> TextureData {
             TexDim::D3 => [4, 4, 4],
             TexDim::Cube => [4, 4, 1],
         },
-        layers: if d.arrayed { 2 } else { 1 },
+        layers: if d.arrayed || d.multisampled { 2 } else { 1 },
         levels: 1 + rng.below(3) as u32,
         depth: d.shadow,
         filter: rng.of(&[Filter::Nearest, Filter::Linear]),

@@ -205,9 +205,13 @@ impl Interface {
                 self.output(builtin(ty, b), POSITION, 61, chan);
             }
         }
-        let clip = 8 - (control as u8).leading_zeros();
-        if clip > 0 {
-            self.output(IoDecl { count: clip, ..builtin(F32, Builtin::ClipDistance) }, POSITION, 61 + misc as u16, 0);
+        // Distances that both clip and cull are clip distances here.
+        let (clip, all) = (8 - (control as u8).leading_zeros(), 8 - (control as u8 | (control >> 8) as u8).leading_zeros());
+        for (b, from, to) in [(Builtin::ClipDistance, 0, clip), (Builtin::CullDistance, clip, all)] {
+            if from < to {
+                let target = 61 + misc as u16 + (from / 4) as u16;
+                self.output(IoDecl { count: to - from, ..builtin(F32, b) }, POSITION, target, from as u8 % 4);
+            }
         }
         let count = (head.register("SPI_VS_OUT_CONFIG") >> 1 & 31) + 1;
         let bytes = head.row("SPI_VS_OUT_ID_").into_iter().flat_map(u32::to_le_bytes);

@@ -11,7 +11,7 @@ use retroshade_lower::reflect::Used;
 use std::collections::BTreeMap;
 
 /// Built-in values that the fixed functions take from a vertex or geometry program and do not hand on.
-const PASSED: [Builtin; 3] = [Builtin::Layer, Builtin::ViewportIndex, Builtin::ClipDistance];
+const PASSED: [Builtin; 4] = [Builtin::Layer, Builtin::ViewportIndex, Builtin::ClipDistance, Builtin::CullDistance];
 
 /// The module with a parameter for each such value that it writes; nothing if there is none.
 pub fn handing_on(m: &Module) -> Option<Module> {

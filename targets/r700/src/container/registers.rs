@@ -72,16 +72,19 @@ pub fn exports(m: &Module, abi: &Abi) -> Registers {
         out.push((format!("SPI_VS_OUT_ID_{n}"), (0..4).map(byte).sum()));
     }
     let has = |b: Builtin| m.outputs.values().any(|d| d.binding == Binding::Builtin(b));
-    let clip: u32 =
-        m.outputs.values().filter(|d| d.binding == Binding::Builtin(Builtin::ClipDistance)).map(|d| d.count * d.ty.lanes as u32).sum();
+    let (clip, cull) = (abi::distances(m, Builtin::ClipDistance), abi::distances(m, Builtin::CullDistance));
+    // The first `n` of the eight distances.
+    let first = |n: u32| (1u32 << n.min(8)) - 1;
     let bit = |on: bool, n: u32| (on as u32) << n;
-    let control = ((1u64 << clip.min(8)) - 1) as u32
+    // What clips is in bits 0 to 7, what culls in bits 8 to 15.
+    let control = first(clip)
+        | (first(clip + cull) & !first(clip)) << 8
         | bit(has(Builtin::PointSize), 16)
         | bit(has(Builtin::Layer), 18)
         | bit(has(Builtin::ViewportIndex), 19)
         | bit(writes_misc(m), 21)
-        | bit(clip > 0, 22)
-        | bit(clip > 4, 23);
+        | bit(clip + cull > 0, 22)
+        | bit(clip + cull > 4, 23);
     out.extend(named(&[("PA_CL_VS_OUT_CNTL", control)]));
     out.extend(reuse(parameters.len()));
     out.extend(named(&[("VGT_STRMOUT_BUFFER_EN", 0), ("VGT_PRIMITIVEID_EN", 0)]));

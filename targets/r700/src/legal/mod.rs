@@ -12,6 +12,7 @@ pub mod half;
 pub mod numerics;
 mod order;
 mod scale;
+mod signs;
 
 use crate::legal::numerics::NUMERICS;
 use cranelift_entity::EntityRef;
@@ -260,7 +261,7 @@ pub fn reorder(m: &mut Module, options: &Options) {
     }
     // Equal numbers are one value.
     sequence(m, &["gvn"], &pass);
-    if each(m, order::run) {
+    if each(m, signs::run) | each(m, order::run) {
         sequence(m, &["relax", "simplify", "gvn", "dce"], &pass);
     }
 }

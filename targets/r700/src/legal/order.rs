@@ -1,4 +1,5 @@
-//! Sums and products in the order that pays: what is there first is combined first, what many lanes share apart from what they do not,
+//! Sums and products in the order that pays: what is there first is combined first, what many lanes share apart from what they do not
+//! (the factors of a product as well as what several sums add),
 //! a sum begins with an addend where it has one, so that every product is a multiply-add, and terms of one weight are added before they
 //! are weighed. Sums of integers, masks and bounds become trees where they end earlier for it.
 //!
@@ -190,6 +191,8 @@ struct Factors {
 
 /// In which products each factor stands.
 type Places = BTreeMap<Value, BTreeSet<Inst>>;
+/// In which sums of a block each term stands, by its value and whether it is negated; only those that several have.
+type Shared = BTreeMap<(Option<Block>, Value, bool), BTreeSet<Inst>>;
 
 impl Factors {
     /// The factors of a product or of a multiply-add's product, where there are more than two.
@@ -366,14 +369,14 @@ fn factors(func: &mut Function) -> bool {
         all.products.remove(k.1);
         let before = facts.depth[c.rest.0].max(facts.depth[c.rest.1]) + 1;
         all.products[k.0].0.depth = before.max(facts.depth[c.factor]);
-        let new = all.combine(None).1;
+        let new = all.combine(&Shared::new(), None).1;
         if new.depth > all.old.depth + 1 {
             return Action::Keep;
         }
         let both = b.ins(Opcode::Fadd, &[c.rest.0, c.rest.1]);
         let (p, y) = &mut all.products[k.0];
         (p.value, *y) = (c.factor, both);
-        let Some(sum) = all.combine(Some(b)).0 else { return Action::Keep };
+        let Some(sum) = all.combine(&Shared::new(), Some(b)).0 else { return Action::Keep };
         Action::Replace(sum.signed(b))
     })
 }
@@ -396,6 +399,7 @@ struct Common {
 struct Terms {
     plain: Vec<Part>,
     products: Vec<(Part, Value)>,
+    block: Option<Block>,
     old: Shape,
 }
 
@@ -407,7 +411,7 @@ impl Terms {
             return None;
         }
         let old = Shape { ops: 0, depth: facts.depth[f.result(i)?], own: 0 };
-        let mut all = Terms { plain: Vec::new(), products: Vec::new(), old };
+        let mut all = Terms { plain: Vec::new(), products: Vec::new(), block: facts.block[i], old };
         all.open(f, facts, i, false)?;
         (all.len() > 1).then_some(all)
     }
@@ -476,13 +480,16 @@ impl Terms {
         Some(own)
     }
 
-    /// Sums up; operations are made only where there is a builder.
-    fn combine(&self, mut b: Option<&mut Builder<'_>>) -> (Option<Part>, Shape) {
+    /// Sums up; operations are made only where there is a builder. What other sums have as well is added first.
+    fn combine(&self, shared: &Shared, mut b: Option<&mut Builder<'_>>) -> (Option<Part>, Shape) {
         let mut sums = self.plain.clone();
         join_choice(&mut sums, b.as_deref_mut());
         let mut products = self.products.clone();
         products.sort_by_key(|p| std::cmp::Reverse(p.0.key()));
         let mut shape = Shape { ops: 0, depth: 0, own: 0 };
+        if !shared.is_empty() {
+            join_shared(&mut sums, |p| shared.get(&(self.block, p.value, p.negated)), &mut shape, b.as_deref_mut());
+        }
         loop {
             let first = earliest(&mut sums);
             let next = (0..sums.len()).min_by_key(|k| sums[*k].key());
@@ -498,13 +505,7 @@ impl Terms {
                 }
                 (Some(x), _, Some(k)) => {
                     let y = sums.remove(k);
-                    let negated = x.negated && y.negated;
-                    let value = b.as_mut().map_or(x.value, |b| match (x.negated, y.negated) {
-                        (true, false) => b.ins(Opcode::Fsub, &[y.value, x.value]),
-                        (false, true) => b.ins(Opcode::Fsub, &[x.value, y.value]),
-                        _ => b.ins(Opcode::Fadd, &[x.value, y.value]),
-                    });
-                    Part::joined(value, negated, &x, &y, &mut shape, WHOLE)
+                    added(&x, &y, &mut shape, WHOLE, b.as_deref_mut())
                 }
                 (None, Some((p, y)), _) => {
                     products.pop();
@@ -519,6 +520,46 @@ impl Terms {
             sums.push(new);
         }
     }
+}
+
+/// The sum of two parts.
+fn added(x: &Part, y: &Part, shape: &mut Shape, ops: u32, b: Option<&mut Builder<'_>>) -> Part {
+    let value = b.map_or(x.value, |b| match (x.negated, y.negated) {
+        (true, false) => b.ins(Opcode::Fsub, &[y.value, x.value]),
+        (false, true) => b.ins(Opcode::Fsub, &[x.value, y.value]),
+        _ => b.ins(Opcode::Fadd, &[x.value, y.value]),
+    });
+    Part::joined(value, x.negated && y.negated, x, y, shape, ops)
+}
+
+/// Adds what several sums have in common, those terms first that the most have: all of them do so in the same way, and do it once.
+fn join_shared<'s>(
+    sums: &mut Vec<Part>,
+    place: impl Fn(&Part) -> Option<&'s BTreeSet<Inst>>,
+    shape: &mut Shape,
+    mut b: Option<&mut Builder<'_>>,
+) {
+    let mut common: Vec<(Part, BTreeSet<Inst>)> = sums.iter().filter_map(|p| Some((*p, place(p)?.clone()))).collect();
+    sums.retain(|p| place(p).is_none());
+    loop {
+        let mut best = None;
+        for (k, (x, at)) in common.iter().enumerate() {
+            for (n, (y, with)) in common[..k].iter().enumerate() {
+                let several = at.intersection(with).count();
+                let ends = (x.key().max(y.key()), x.key().min(y.key()));
+                let key = (std::cmp::Reverse(several), ends, x.value.min(y.value), x.value.max(y.value), n, k);
+                if several > 1 && best.is_none_or(|b| key < b) {
+                    best = Some(key);
+                }
+            }
+        }
+        let Some((std::cmp::Reverse(several), .., n, k)) = best else { break };
+        let (y, at) = common.remove(k);
+        let (x, with) = common.remove(n);
+        let sum = added(&x, &y, shape, WHOLE / several.min(WHOLE as usize) as u32, b.as_deref_mut());
+        common.push((sum, at.intersection(&with).copied().collect()));
+    }
+    sums.extend(common.into_iter().map(|c| c.0));
 }
 
 /// A constant and a choice between constants are a choice between sums, which takes no operation.
@@ -555,19 +596,48 @@ fn taken(f: &Function, facts: &Facts) -> SecondaryMap<Inst, bool> {
 fn sums(func: &mut Function) -> bool {
     let mut facts = Facts::new(func);
     let taken = taken(func, &facts);
+    let (mut shared, none) = (shared_terms(func, &facts, &taken), Shared::new());
     rewrite(func, |b, i| {
         let Some(all) = Terms::of(b.func, &facts, i).filter(|all| !taken[i] && all.len().max(all.products.len() + 1) > 2) else {
             return Action::Keep;
         };
-        let new = all.combine(None).1;
+        let (mut new, mut with) = (all.combine(&none, None).1, &none);
+        if !shared.is_empty() {
+            let together = all.combine(&shared, None).1;
+            if together.ops < new.ops && together.better_than(new) {
+                (new, with) = (together, &shared);
+            }
+        }
         if !new.better_than(all.old) {
             return Action::Keep;
         }
-        let Some(sum) = all.combine(Some(b)).0 else { return Action::Keep };
+        let Some(sum) = all.combine(with, Some(b)).0 else { return Action::Keep };
         let done = sum.signed(b);
         facts.depth[done] = sum.depth;
+        for negated in [false, true] {
+            if let Some(places) = b.func.result(i).and_then(|r| shared.remove(&(all.block, r, negated))) {
+                shared.insert((all.block, done, negated), places);
+            }
+        }
         Action::Replace(done)
     })
+}
+
+/// The terms that several sums of a block have.
+fn shared_terms(f: &Function, facts: &Facts, taken: &SecondaryMap<Inst, bool>) -> Shared {
+    let mut all = Shared::new();
+    for (_, i) in f.ordered().filter(|(_, i)| !taken[*i]) {
+        let Some(terms) = Terms::of(f, facts, i) else { continue };
+        for p in &terms.plain {
+            let places = all.entry((terms.block, p.value, p.negated)).or_default();
+            if places.len() < MOST_PLACES {
+                places.insert(i);
+            }
+        }
+    }
+    all.retain(|_, places| places.len() > 1);
+    // One term alone is added to each of them.
+    if all.len() < 2 { Shared::new() } else { all }
 }
 
 /// Operations that give the same in every order.

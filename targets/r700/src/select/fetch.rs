@@ -219,9 +219,6 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
         }
         return finish(l, r, Access::plain(texture_word(tex::GET_TEXTURE_RESINFO, unit, 0), src, quad), dst);
     }
-    if decl.multisampled {
-        return l.fail(CompileError::unsupported("R0108", span, "multisampled textures are not supported on r700"));
-    }
     let dims = match decl.dim {
         TexDim::D1 => 1,
         TexDim::D2 => 2,
@@ -261,7 +258,9 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
     let form = match info.op {
         TexOp::Fetch => {
             let level = if info.lod == TexLod::Level { args.next().map(|v| l.lane(v, 0)) } else { None };
-            xyzw[3] = level.unwrap_or(Opnd::bits(0));
+            // Where a texel has several samples there is one level, and W is the sample's number.
+            let sample = if decl.multisampled { args.next().map(|v| l.lane(v, 0)) } else { level };
+            xyzw[3] = sample.unwrap_or(Opnd::bits(0));
             tex::LD
         }
         TexOp::Lod => tex::GET_LOD,

@@ -182,6 +182,10 @@ impl Machine<'_> {
                     a.layer = if op == TexOp::Fetch { c[dims] } else { f32::from_bits(c[dims.min(3)]) as i32 as u32 };
                 }
                 a.lod = if op == TexOp::Size { c[0] } else { c[3] };
+                if decl.multisampled && op == TexOp::Fetch {
+                    // The interpreter's images have a layer for each sample.
+                    (a.layer, a.lod) = (c[3], 0);
+                }
                 if lod == TexLod::Bias {
                     // The field is a number of sixteenths with a sign, in seven bits.
                     let constant = f32::from(((w.get(field!(LOD_BIAS)) << 1) as i8) >> 1) / 16.0;
