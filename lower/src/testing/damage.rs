@@ -65,6 +65,27 @@ pub fn noticed_by_meaning(isa: &dyn TargetIsa, profile: &Profile, seeds: std::op
     out
 }
 
+/// As [`noticed_by_meaning`], without the damages that many more inputs do not show either, such as how often an empty loop goes round: most change nothing
+/// that the program gives. The second number is how many those are.
+pub fn noticed_of_what_differs(isa: &dyn TargetIsa, profile: &Profile, seeds: std::ops::Range<u64>, damage: Damage) -> (Noticed, usize) {
+    const EACH: usize = 4;
+    const MANY: u64 = 64;
+    let (mut out, mut alike) = (Noticed::default(), 0);
+    each_damaged(isa, profile, seeds, damage, &mut |all| {
+        for s in all.iter().step_by(all.len().div_ceil(EACH).max(1)).filter(|s| !objects(isa, s)) {
+            let cancel = Cancel::default();
+            let noticed = meaning::check(isa, s, &cancel).is_err();
+            if noticed || meaning::check_on(isa, s, MANY, &cancel).is_err() {
+                out.damaged += 1;
+                out.noticed += usize::from(noticed);
+            } else {
+                alike += 1;
+            }
+        }
+    });
+    (out, alike)
+}
+
 fn objects(isa: &dyn TargetIsa, shader: &CompiledShader) -> bool {
     validate(isa, shader).map_or(true, |found| !found.is_empty())
 }

@@ -3,7 +3,7 @@
 
 use retroshade_ir::Stage;
 use retroshade_lower::CompiledShader;
-use retroshade_lower::testing::{Noticed, Profile, noticed, noticed_by_meaning, with_code};
+use retroshade_lower::testing::{Noticed, Profile, noticed, noticed_by_meaning, noticed_of_what_differs, with_code};
 use retroshade_r700::isa::forms::{Effect, Format};
 use retroshade_r700::isa::program::{Clause, Program, words_of};
 use retroshade_r700::isa::word::{Alu, sel};
@@ -79,23 +79,27 @@ fn other_sources_hold_nothing() {
 
 #[test]
 fn other_operands_mean_something_else() {
-    // Another register or literal in the first operand, the first two exchanged, another register written.
+    // Another register or literal in the first operand, another register written.
     let reads = |a: &Alu| a.sources().first().is_some_and(|x| x.is_gpr() && !x.rel);
-    let two = |a: &Alu| a.sources().len() == 2 && a.sources().iter().all(|x| x.is_gpr() && !x.rel);
-    let ordered = |a: &Alu| two(a) && ["SETG", "SH", "SUB"].iter().any(|n| a.info().short.contains(n));
     let literal = |a: &Alu| a.sources().first().is_some_and(|x| x.sel == sel::LITERAL);
     let writes = |a: &Alu| a.write && !a.dst_rel && a.info().format == Format::Op2 && a.alu().effect == Effect::Plain;
-    let swap = |[a, b]: [u32; 2]| [a & !0x3ff_ffff | a >> 13 & 0x1fff | (a & 0x1fff) << 13, b];
     type Case<'a> = (&'a dyn Fn(&Alu) -> bool, &'a dyn Fn([u32; 2]) -> [u32; 2], usize);
-    let cases: [Case; 4] = [
-        (&reads, &|[a, b]| [a ^ 1, b], 80),
-        (&literal, &|[a, b]| [a ^ 1 << 10, b], 60),
-        (&ordered, &swap, 64),
-        (&writes, &|[a, b]| [a, b ^ 1 << 21], 86),
-    ];
+    let cases: [Case; 3] =
+        [(&reads, &|[a, b]| [a ^ 1, b], 80), (&literal, &|[a, b]| [a ^ 1 << 10, b], 60), (&writes, &|[a, b]| [a, b ^ 1 << 21], 86)];
     for (fits, change, percent) in cases {
         let found = noticed_by_meaning(retroshade_r700::isa(), &Profile::r700(), 0..200, &|s| each(s, fits, change));
         println!("{found:?}");
         assert!(found.at_least(percent), "{found:?}");
     }
+}
+
+#[test]
+fn exchanged_operands_mean_something_else() {
+    let two = |a: &Alu| a.sources().len() == 2 && a.sources().iter().all(|x| x.is_gpr() && !x.rel);
+    let ordered = |a: &Alu| two(a) && ["SETG", "SH", "SUB"].iter().any(|n| a.info().short.contains(n));
+    let swap = |[a, b]: [u32; 2]| [a & !0x3ff_ffff | a >> 13 & 0x1fff | (a & 0x1fff) << 13, b];
+    let (found, alike) = noticed_of_what_differs(retroshade_r700::isa(), &Profile::r700(), 0..400, &|s| each(s, &ordered, &swap));
+    println!("{found:?}, {alike} that nothing shows");
+    // What nothing shows is mostly how often empty loops go round, or what a shift drops.
+    assert!(found.at_least(85) && 100 * alike <= 36 * (found.damaged + alike), "{found:?}, {alike}");
 }

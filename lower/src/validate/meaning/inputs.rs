@@ -48,11 +48,11 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The environment of a number, always the same one. The first has no constants, the later ones have more and more.
+    /// The environment of a number, always the same one. The first of four has no constants, the others have more and more.
     pub fn environment(&self, number: u64) -> ShaderEnv {
         let mut rng = Rng::new(number);
         let rng = &mut rng;
-        let known = 30 * number as u32;
+        let known = 30 * (number % 4) as u32;
         let m = self.module;
         let lanes = if m.stage == Stage::Compute { 0 } else { LANES };
         let invocations = (0..lanes).map(|n| {

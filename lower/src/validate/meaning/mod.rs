@@ -18,9 +18,10 @@ use retroshade_ir::interp::{InterpError, Limits, run_with};
 use retroshade_ir::{Cancel, Function, Module, Numerics, ShaderEnv};
 use same::{same_results, shows_nan};
 
-/// Sets of inputs that a program is run on, and invocations in all: a workgroup may be larger than that, and runs once.
-const SETS: u64 = 4;
-const INVOCATIONS: u64 = 16;
+/// Sets of inputs that a program is run on: a workgroup with more than [`FEW`] invocations runs on fewer, the largest once.
+const SETS: u64 = 6;
+/// Invocations of a set of most programs.
+const FEW: u64 = 4;
 /// Steps of the interpreter that a set may take, so that loops come round; and further ones for each instruction of the program.
 const STEPS: u64 = 16_000;
 const STEPS_EACH: u64 = 32;
@@ -28,6 +29,11 @@ const STEPS_EACH: u64 = 32;
 /// Runs a compiled shader and its legalised IR on chosen inputs, and gives the number of sets on which they were compared. The error says what
 /// differs first. Sets on which the program runs for too long or does what the IR leaves open are passed over.
 pub fn check<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader, cancel: &Cancel) -> Result<u64, String> {
+    check_on(isa, shader, SETS, cancel)
+}
+
+/// As [`check`], on this many sets.
+pub fn check_on<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader, sets: u64, cancel: &Cancel) -> Result<u64, String> {
     let mut legal = shader.legal.clone();
     legal.functions.values_mut().for_each(Function::resolve_aliases);
     let size: u64 = legal.functions.values().map(|f| f.inst_count() as u64).sum();
@@ -35,7 +41,7 @@ pub fn check<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader, cancel: &C
     let inputs = Inputs::new(&legal);
     let limits = Limits { total: STEPS + STEPS_EACH * size, ..Limits::default() };
     let mut compared = 0;
-    for n in 0..(INVOCATIONS / inputs.invocations()).clamp(1, SETS) {
+    for n in 0..(sets * FEW / inputs.invocations()).clamp(1, sets) {
         if cancel.is_set() {
             break;
         }

@@ -48,8 +48,8 @@ pub fn fold_indices(f: &mut Function) -> SecondaryMap<Inst, bool> {
     let mut numeric: SecondaryMap<Value, bool> = SecondaryMap::new();
     for (_, i) in f.ordered() {
         let d = &f.insts[i];
-        // An output's conversion back is free, too.
-        let is_index = matches!(d.op, Opcode::Uniform | Opcode::Input | Opcode::Output | Opcode::Ext);
+        // An output's conversion back is free, too. A vertex's number is multiplied by its registers before MOVA truncates: it must be whole.
+        let is_index = matches!(d.op, Opcode::Uniform | Opcode::Output | Opcode::Ext);
         for v in d.args.iter().chain(d.targets.iter().flat_map(|t| t.args.iter())) {
             if !is_index {
                 numeric[f.resolve(*v)] = true;

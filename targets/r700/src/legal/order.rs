@@ -434,6 +434,10 @@ impl Terms {
         self.plain.len() + self.products.len()
     }
 
+    fn values(&self) -> impl Iterator<Item = Value> {
+        self.plain.iter().map(|p| p.value).chain(self.products.iter().flat_map(|(p, y)| [p.value, *y]))
+    }
+
     fn product(&mut self, f: &Function, facts: &Facts, x: Value, y: Value, negated: bool) -> bool {
         let (mut p, q) = (Part::new(f, facts, x, negated), Part::new(f, facts, y, false));
         p.depth = p.depth.max(q.depth);
@@ -596,11 +600,23 @@ fn taken(f: &Function, facts: &Facts) -> SecondaryMap<Inst, bool> {
 fn sums(func: &mut Function) -> bool {
     let mut facts = Facts::new(func);
     let taken = taken(func, &facts);
-    let (mut shared, none) = (shared_terms(func, &facts, &taken), Shared::new());
+    let mut found: BTreeMap<Inst, Terms> = BTreeMap::new();
+    for (_, i) in func.ordered().filter(|(_, i)| !taken[*i]) {
+        found.extend(Terms::of(func, &facts, i).map(|t| (i, t)));
+    }
+    // A sum of two terms has but one order, which others may take over.
+    let (mut shared, none) = (shared_terms(&found), Shared::new());
+    found.retain(|_, all| all.len().max(all.products.len() + 1) > 2);
+    if found.is_empty() {
+        return false;
+    }
     rewrite(func, |b, i| {
-        let Some(all) = Terms::of(b.func, &facts, i).filter(|all| !taken[i] && all.len().max(all.products.len() + 1) > 2) else {
-            return Action::Keep;
-        };
+        let Some(mut all) = found.remove(&i) else { return Action::Keep };
+        if all.values().any(|v| b.func.resolve(v) != v) {
+            // Other terms may be there earlier than those that they replace.
+            let Some(new) = Terms::of(b.func, &facts, i) else { return Action::Keep };
+            all = new;
+        }
         let (mut new, mut with) = (all.combine(&none, None).1, &none);
         if !shared.is_empty() {
             let together = all.combine(&shared, None).1;
@@ -624,14 +640,14 @@ fn sums(func: &mut Function) -> bool {
 }
 
 /// The terms that several sums of a block have.
-fn shared_terms(f: &Function, facts: &Facts, taken: &SecondaryMap<Inst, bool>) -> Shared {
+fn shared_terms(sums: &BTreeMap<Inst, Terms>) -> Shared {
     let mut all = Shared::new();
-    for (_, i) in f.ordered().filter(|(_, i)| !taken[*i]) {
-        let Some(terms) = Terms::of(f, facts, i) else { continue };
+    // One addend alone has nothing to be added to before the products.
+    for (i, terms) in sums.iter().filter(|(_, t)| t.plain.len() > 1) {
         for p in &terms.plain {
             let places = all.entry((terms.block, p.value, p.negated)).or_default();
             if places.len() < MOST_PLACES {
-                places.insert(i);
+                places.insert(*i);
             }
         }
     }
