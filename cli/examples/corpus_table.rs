@@ -43,7 +43,7 @@ Every vertex and fragment program compiles for it but those that use one of thes
 * storage buffers and atomics
 * texel offsets of other levels than 0, array textures, comparison, multisampled and integer textures
 * several colour outputs, integer colours
-* integers between vertex and fragment program
+* `flat` floats, and more than two integers at a location
 * `front_facing`, sample and primitive indices
 ";
 
