@@ -523,6 +523,8 @@ fn hlsl_that_glslang_does_not_survive() {
         ),
         ("struct S { triangle float4 v : V; };\nfloat4 main(S s) : SV_Target { return s.v; }", 1, "not for members"),
         ("float4 main(float c[2][2] : SV_ClipDistance) : SV_Target { return 1; }", 1, "wants numbers of floating point"),
+        ("float4 main(float3x3 c : SV_CullDistance) : SV_Target { return 1; }", 1, "wants numbers of floating point"),
+        ("float4 main() : SV_Target { return max(bool++, 1); }", 1, "not the type `bool`"),
         ("struct E { };\nTextureBuffer<E> b;\nfloat4 main() : SV_Target { return 1; }", 2, "wants a structure with members"),
         ("static float k[1 / 0];\nfloat4 main() : SV_Target { return k[0]; }", 1, "one element or more, not 0"),
         ("[numthreads({1, 2}, 1)]\nfloat4 main() : SV_Target { return 1; }", 1, "constants, which `{` is not"),

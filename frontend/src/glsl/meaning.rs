@@ -123,6 +123,9 @@ impl<'t> Check<'_, 't> {
         if !t.is_word() {
             return None;
         }
+        if is_number(t.text) {
+            return Some((k, format!("`{sign}` wants a variable, not the type `{}`", t.text)));
+        }
         let v = if k > 0 && self.toks[k - 1].is(".") { self.names.any_member(t.text)? } else { self.names.variable(t.text)? };
         let wrong = !v.lengths.is_empty() || self.names.is_structure(v.ty) || is_object(v.ty) || v.ty.starts_with("bool");
         wrong.then(|| (n, format!("`{sign}` wants a number, which `{}` is not", t.text)))
@@ -179,7 +182,8 @@ impl<'t> Check<'_, 't> {
         let each = self.toks[from..at].iter().any(|t| matches!(t.text, "triangle" | "triangleadj" | "line" | "lineadj" | "point"));
         // What comes from several vertices is taken as it is declared.
         let integer = each && (v.ty.starts_with("int") || v.ty.starts_with("uint") || v.ty.starts_with("bool"));
-        let wrong = integer || self.names.is_structure(v.ty) || is_object(v.ty) || v.lengths.len() > 1 + usize::from(each);
+        let matrix = matches!(v.ty.as_bytes(), [.., b'1'..=b'4', b'x', b'1'..=b'4']);
+        let wrong = integer || matrix || self.names.is_structure(v.ty) || is_object(v.ty) || v.lengths.len() > 1 + usize::from(each);
         wrong.then(|| (at, format!("`{}` wants numbers of floating point, or an array of them", self.toks[n].text)))
     }
 
