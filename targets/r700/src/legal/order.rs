@@ -618,7 +618,8 @@ fn sums(func: &mut Function) -> bool {
             all = new;
         }
         let (mut new, mut with) = (all.combine(&none, None).1, &none);
-        if !shared.is_empty() {
+        let common = |p: &&Part| shared.contains_key(&(all.block, p.value, p.negated));
+        if !shared.is_empty() && all.plain.iter().filter(common).nth(1).is_some() {
             let together = all.combine(&shared, None).1;
             if together.ops < new.ops && together.better_than(new) {
                 (new, with) = (together, &shared);
