@@ -151,6 +151,15 @@ fn same(class: Class, ty: Type, before: [u32; 4], after: [u32; 4], largest: f32)
     })
 }
 
+/// Whether truth values are compared by order, which no machine does and the verifier refuses.
+fn orders_truths(func: &Function) -> bool {
+    func.ordered().any(|(_, i)| {
+        let d = &func.insts[i];
+        let equality = matches!(d.imm, Imm::IntCC(IntCC::Eq | IntCC::Ne));
+        d.op == Opcode::Icmp && !equality && func.ty(d.args[0]).scalar == Scalar::I1
+    })
+}
+
 /// Tries a row with one assignment of types, constants and relation: what went wrong. `None` where its condition does not hold.
 fn attempt(rule: &'static Rule, ty: Type, compared: Scalar, any: &Imm, rng: &mut Rng) -> Option<Result<(), String>> {
     let mut named = BTreeMap::new();
@@ -184,6 +193,9 @@ fn attempt(rule: &'static Rule, ty: Type, compared: Scalar, any: &Imm, rng: &mut
     let changed = rewrite(&mut func, |b, i| if i == last { table.apply(b, i, &facts) } else { Action::Keep });
     if !changed {
         return None;
+    }
+    if orders_truths(&func) && !orders_truths(&before) {
+        return Some(Err(format!("{}: truth values are equal or not, and have no order", rule.text)));
     }
     let loose = matches!(rule.class, Class::Close | Class::Finite);
     for _ in 0..32 {
