@@ -53,7 +53,7 @@ impl<'t> Check<'_, 't> {
         match t.text {
             "++" | "--" => self.counted(n),
             "static" => self.static_function(n),
-            "triangle" | "triangleadj" | "line" | "lineadj" | "point" => self.primitive(n),
+            text if is_primitive(text) => self.primitive(n),
             text if n > 0 && self.is(n - 1, ":") && (is_semantic(text, "SV_ClipDistance") || is_semantic(text, "SV_CullDistance")) => {
                 self.clip(n)
             }
@@ -172,14 +172,10 @@ impl<'t> Check<'_, 't> {
 
     /// Distances to planes are a number or a vector of them, or an array.
     fn clip(&self, n: usize) -> Option<Mistake> {
-        let mut k = n - 1;
-        while k > 0 && self.is(k - 1, "]") {
-            k = self.open(k - 1)?;
-        }
-        let at = k.checked_sub(1)?;
-        let v = self.names.all(self.toks[at].text).iter().find(|v| v.at == at)?;
+        let v = self.declared(n - 1)?;
+        let at = v.at;
         let from = self.toks[..at].iter().rposition(|t| matches!(t.text, ";" | "{" | "(" | ",")).unwrap_or(0);
-        let each = self.toks[from..at].iter().any(|t| matches!(t.text, "triangle" | "triangleadj" | "line" | "lineadj" | "point"));
+        let each = self.toks[from..at].iter().any(|t| is_primitive(t.text));
         // What comes from several vertices is taken as it is declared.
         let integer = each && (v.ty.starts_with("int") || v.ty.starts_with("uint") || v.ty.starts_with("bool"));
         let matrix = matches!(v.ty.as_bytes(), [.., b'1'..=b'4', b'x', b'1'..=b'4']);
@@ -217,7 +213,7 @@ impl<'t> Check<'_, 't> {
         (length <= 0).then(|| (n, format!("an array has one element or more, not {length}")))
     }
 
-    /// The variable that has this bracket among its lengths.
+    /// The variable whose name and lengths end in front of this token.
     fn declared(&self, n: usize) -> Option<&Variable<'t>> {
         let mut k = n;
         while k > 0 && self.is(k - 1, "]") {
@@ -410,7 +406,7 @@ impl<'t> Check<'_, 't> {
     /// A geometry program's primitive that is no array.
     fn corners(&self, words: &[usize]) -> Option<Mistake> {
         let [primitive, .., ty, name] = words else { return None };
-        let primitive = matches!(self.toks[*primitive].text, "point" | "line" | "triangle" | "lineadj" | "triangleadj");
+        let primitive = is_primitive(self.toks[*primitive].text);
         let plain = is_number(self.toks[*ty].text) || self.names.is_structure(self.toks[*ty].text);
         let name_of = self.toks[*name].text;
         (primitive && plain && self.toks[*name].is_word())
@@ -463,6 +459,11 @@ fn operands(method: &str) -> Option<(usize, usize)> {
 /// Whether this is a semantic, whatever its number.
 fn is_semantic(word: &str, semantic: &str) -> bool {
     word.trim_end_matches(|c: char| c.is_ascii_digit()).eq_ignore_ascii_case(semantic)
+}
+
+/// Whether this says what a geometry program's vertices make up.
+fn is_primitive(word: &str) -> bool {
+    matches!(word, "triangle" | "triangleadj" | "line" | "lineadj" | "point")
 }
 
 fn is_buffer(ty: &str) -> bool {

@@ -59,10 +59,9 @@ fn check(module: &Module, env: &ShaderEnv) -> Result<(), InterpError> {
     let bad = |what: &str, name: &str, got: usize, want: u64| {
         Err(InterpError::BadEnv(format!("{what} `{name}` has {got} words, the program declares {want}")))
     };
-    for (n, u) in module.uniforms.values().enumerate() {
+    for (id, u) in &module.uniforms {
         let want = u.dims.iter().map(|d| d.count as u64).product::<u64>() * u.ty.lanes as u64;
-        match env.uniforms.get(n) {
-            _ if u.size_of.is_some() && env.uniforms.get(n).is_none_or(Vec::is_empty) => {}
+        match env.uniform(module, id) {
             None => return Err(InterpError::BadEnv(format!("uniform `{}` is missing", u.name))),
             Some(w) if w.len() as u64 != want => return bad("uniform", &u.name, w.len(), want),
             _ => {}

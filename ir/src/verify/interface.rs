@@ -96,9 +96,7 @@ impl Verifier<'_> {
             if u.unit == 0 || u.dims.iter().any(|d| d.count > 1 && (d.stride == 0 || d.stride % u.unit.max(1) != 0)) {
                 self.error("V0054", u.span, format!("the strides of `%{}` are no multiples of its unit of {} bytes", u.name, u.unit));
             }
-            if u.size_of.is_some_and(|t| !m.textures.is_valid(t))
-                || u.size_of.is_some() && (u.ty != F32.with_lanes(4) || !u.dims.is_empty())
-            {
+            if u.size_of.is_some_and(|t| !m.textures.is_valid(t) || u.ty != F32.with_lanes(4) || !u.dims.is_empty()) {
                 self.error("V0054", u.span, format!("`%{}` holds the size of a texture, but is no `f32x4` or names none", u.name));
             }
             if u.matrix && (u.dims.is_empty() || !u.ty.is_vector()) {

@@ -52,15 +52,26 @@ pub fn noticed(isa: &dyn TargetIsa, profile: &Profile, seeds: std::ops::Range<u6
     out
 }
 
+/// Hands on some of the damages of each random program that break no rule.
+fn each_unruled(
+    isa: &dyn TargetIsa,
+    profile: &Profile,
+    seeds: std::ops::Range<u64>,
+    damage: Damage,
+    judge: &mut dyn FnMut(&CompiledShader),
+) {
+    const EACH: usize = 4;
+    each_damaged(isa, profile, seeds, damage, &mut |all| {
+        all.iter().step_by(all.len().div_ceil(EACH).max(1)).filter(|s| !objects(isa, s)).for_each(&mut *judge);
+    });
+}
+
 /// Of damaged random programs that break no rule, what shows as another meaning: of each program some of its damages.
 pub fn noticed_by_meaning(isa: &dyn TargetIsa, profile: &Profile, seeds: std::ops::Range<u64>, damage: Damage) -> Noticed {
-    const EACH: usize = 4;
     let mut out = Noticed::default();
-    each_damaged(isa, profile, seeds, damage, &mut |all| {
-        for s in all.iter().step_by(all.len().div_ceil(EACH).max(1)).filter(|s| !objects(isa, s)) {
-            out.damaged += 1;
-            out.noticed += usize::from(meaning::check(isa, s, &Cancel::default()).is_err());
-        }
+    each_unruled(isa, profile, seeds, damage, &mut |s| {
+        out.damaged += 1;
+        out.noticed += usize::from(meaning::check(isa, s, &Cancel::default()).is_err());
     });
     out
 }
@@ -68,19 +79,16 @@ pub fn noticed_by_meaning(isa: &dyn TargetIsa, profile: &Profile, seeds: std::op
 /// As [`noticed_by_meaning`], without the damages that many more inputs do not show either, such as how often an empty loop goes round: most change nothing
 /// that the program gives. The second number is how many those are.
 pub fn noticed_of_what_differs(isa: &dyn TargetIsa, profile: &Profile, seeds: std::ops::Range<u64>, damage: Damage) -> (Noticed, usize) {
-    const EACH: usize = 4;
     const MANY: u64 = 64;
     let (mut out, mut alike) = (Noticed::default(), 0);
-    each_damaged(isa, profile, seeds, damage, &mut |all| {
-        for s in all.iter().step_by(all.len().div_ceil(EACH).max(1)).filter(|s| !objects(isa, s)) {
-            let cancel = Cancel::default();
-            let noticed = meaning::check(isa, s, &cancel).is_err();
-            if noticed || meaning::check_on(isa, s, MANY, &cancel).is_err() {
-                out.damaged += 1;
-                out.noticed += usize::from(noticed);
-            } else {
-                alike += 1;
-            }
+    each_unruled(isa, profile, seeds, damage, &mut |s| {
+        let cancel = Cancel::default();
+        let noticed = meaning::check(isa, s, &cancel).is_err();
+        if noticed || meaning::check_on(isa, s, MANY, &cancel).is_err() {
+            out.damaged += 1;
+            out.noticed += usize::from(noticed);
+        } else {
+            alike += 1;
         }
     });
     (out, alike)

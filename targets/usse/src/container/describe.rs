@@ -1,6 +1,6 @@
 //! A container in words, for people: everything but the code.
 
-use super::{CATEGORIES, CONTAINERS, Descriptor, Gxp, SEMANTICS, TYPES, Varyings, flag};
+use super::{ATTRIBUTE, CATEGORIES, CONTAINERS, Descriptor, Gxp, SAMPLER, SEMANTICS, TYPES, Varyings, flag};
 
 /// Shows everything in the container but the code.
 pub fn describe(g: &Gxp) -> String {
@@ -28,9 +28,9 @@ pub fn describe(g: &Gxp) -> String {
             p.components,
             p.array
         ));
-        if p.category == 0 {
+        if p.category == ATTRIBUTE {
             out.push_str(&format!("semantic {}{} ", of(&SEMANTICS, p.semantic), p.semantic_index));
-        } else if p.category == 2 {
+        } else if p.category == SAMPLER {
             out.push_str(["", "as f32 ", "as f16 ", "as f32 and f16 "][p.semantic as usize & 3]);
             if p.semantic_index & 16 != 0 {
                 out.push_str("cube ");

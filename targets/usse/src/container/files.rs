@@ -1,6 +1,6 @@
 //! What is written beside the container itself: a C header, and which parameters vitaGL must know to be matrices.
 
-use crate::container::{Gxp, Parameter};
+use crate::container::{Gxp, Parameter, UNIFORM};
 use retroshade_ir::{FileId, Module, Stage, UniformDecl};
 use retroshade_lower::reflect::uniform_leaves;
 
@@ -26,7 +26,7 @@ pub fn header(m: &Module, bytes: &[u8]) -> String {
 pub fn matrices(m: &Module, g: &Gxp) -> Vec<u32> {
     let is_matrix = |p: &Parameter| {
         let named = |d: &UniformDecl| d.matrix && uniform_leaves(d).iter().any(|l| l.name == p.name);
-        p.category == 1 && m.uniforms.values().any(named)
+        p.category == UNIFORM && m.uniforms.values().any(named)
     };
     (0u32..).zip(&g.parameters).filter(|(_, p)| is_matrix(p)).map(|(n, _)| n).collect()
 }

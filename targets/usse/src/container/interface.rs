@@ -5,7 +5,7 @@
 //! sections 17.1, 17.2 and 19.
 
 use crate::abi::varyings::{COLOR, FOG};
-use crate::container::{Descriptor, Gxp, Parameter, Varyings, flag};
+use crate::container::{ATTRIBUTE, Descriptor, Gxp, Parameter, SAMPLER, UNIFORM, Varyings, flag};
 use crate::isa::forms::{SMP, decode, field};
 use crate::isa::operands::{Role, operand, read_operand, value};
 use crate::legal::sizes;
@@ -146,7 +146,7 @@ pub fn of(g: &Gxp) -> Result<Interface, TextError> {
         units: Vec::new(),
         drains: Vec::new(),
     };
-    for p in g.parameters.iter().filter(|p| p.category == 1 && p.ty != 9) {
+    for p in g.parameters.iter().filter(|p| p.category == UNIFORM && p.ty != 9) {
         let (scalar, format, source) = typed(p).ok_or_else(|| bad(format!("uniform `{}` has an unknown type", p.name)))?;
         if format != Format::Word {
             return Err(bad(format!("uniform `{}`: uniforms that do not take whole words are not modelled", p.name)));
@@ -173,7 +173,7 @@ pub fn of(g: &Gxp) -> Result<Interface, TextError> {
         });
         i.places.push(Place { uniform, buffer: p.container, word: p.resource.min(1 << 20), stride: step });
     }
-    for p in g.parameters.iter().filter(|p| p.category == 2) {
+    for p in g.parameters.iter().filter(|p| p.category == SAMPLER) {
         let texture = i.texture(g, &p.name, p.resource, p.semantic_index & 16 != 0);
         let size = i.module.uniforms.values_mut().find(|d| sizes::texture(&d.name) == Some(&p.name) && d.ty == sizes::SIZE);
         if let Some(size) = size.filter(|d| d.dims.is_empty()) {
@@ -208,7 +208,7 @@ impl Interface {
     }
 
     fn attributes(&mut self, g: &Gxp, indices: [u16; 2]) -> Result<(), TextError> {
-        for (location, p) in (0..).zip(g.parameters.iter().filter(|p| p.category == 0 && !matches!(p.semantic, 15 | 16))) {
+        for (location, p) in (0..).zip(g.parameters.iter().filter(|p| p.category == ATTRIBUTE && !matches!(p.semantic, 15 | 16))) {
             let (scalar, format, source) = typed(p).ok_or_else(|| bad(format!("attribute `{}` has an unknown type", p.name)))?;
             let lanes = p.components.clamp(1, 4);
             let mut d = IoDecl::at_location(&p.name, Type::new(scalar, lanes), location);

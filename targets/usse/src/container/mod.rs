@@ -66,6 +66,12 @@ pub const COMPILER: u32 = 0x33dc0;
 
 /// A parameter's category.
 pub const CATEGORIES: [&str; 5] = ["attribute", "uniform", "sampler", "auxiliary_surface", "uniform_buffer"];
+/// The category of a vertex program's attributes.
+pub const ATTRIBUTE: u8 = 0;
+/// The category of uniforms.
+pub const UNIFORM: u8 = 1;
+/// The category of samplers.
+pub const SAMPLER: u8 = 2;
 /// The category of uniform buffers, whose resource is the buffer and whose array size its bytes.
 pub const UNIFORM_BUFFER: u8 = 4;
 /// The type of what has no type of its own.

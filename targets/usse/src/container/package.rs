@@ -60,7 +60,7 @@ impl Program<'_> {
             let Binding::Location(l) = d.binding else { continue };
             out.push(Parameter {
                 name: crate::sim::load::attribute_name(d, s.element),
-                category: 0,
+                category: ATTRIBUTE,
                 ty: type_code(d.ty.scalar, &d.source_type),
                 // Streams are converted to four components, whatever the program reads of them.
                 components: 4,
@@ -87,7 +87,7 @@ impl Program<'_> {
             let d = &self.module.textures[t];
             out.push(Parameter {
                 name: d.name.clone(),
-                category: 2,
+                category: SAMPLER,
                 components: 4,
                 semantic: self.taken(t),
                 semantic_index: if d.dim == TexDim::Cube { 16 } else { 0 },
@@ -105,7 +105,7 @@ impl Program<'_> {
         let each = d.elements().max(1) / leaves.len().max(1) as u32;
         let parameter = |name: String, element: u32, array: u32| Parameter {
             name,
-            category: 1,
+            category: UNIFORM,
             ty: type_code(d.ty.scalar, &d.source_type),
             components: d.ty.lanes,
             container: s.buffer as u8,

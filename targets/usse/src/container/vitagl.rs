@@ -1,7 +1,7 @@
 //! What vitaGL takes: the container behind a list of the parameters that are matrices.
 
 use super::read::{Reader, bad};
-use super::{Gxp, read, write};
+use super::{Gxp, SAMPLER, UNIFORM, read, write};
 use crate::legal::sizes;
 use retroshade_emit::bytes::Bytes;
 use retroshade_lower::TextError;
@@ -10,8 +10,6 @@ use retroshade_lower::TextError;
 const NAME: usize = 64;
 /// Texture units, and so entries of that table.
 const UNITS: usize = 16;
-/// Category of a uniform in the parameter table.
-const UNIFORM: u8 = 1;
 
 /// What the library calls the uniform with the size of the table's sampler `n`.
 fn size_name(n: usize) -> String {
@@ -27,7 +25,7 @@ pub fn vitagl(g: &Gxp, matrices: &[u32], sizes: bool) -> Vec<u8> {
     let mut out: Vec<u8> = head.flat_map(u32::to_le_bytes).collect();
     let (mut g, mut names) = (g.clone(), Vec::new());
     if sizes && g.is_fragment() {
-        let samplers: Vec<String> = g.parameters.iter().filter(|p| p.category == 2).map(|p| p.name.clone()).collect();
+        let samplers: Vec<String> = g.parameters.iter().filter(|p| p.category == SAMPLER).map(|p| p.name.clone()).collect();
         let is_sampler = |name: &str| name.len() < NAME && samplers.iter().any(|s| s == name);
         for p in g.parameters.iter_mut().filter(|p| p.category == UNIFORM) {
             let Some(sampler) = sizes::texture(&p.name).filter(|s| is_sampler(s) && names.len() < UNITS).map(str::to_string) else {

@@ -51,11 +51,14 @@ fn first_level(f: &Function, d: &InstData, info: &TexInfo) -> bool {
     }
 }
 
-/// Replaces what asks for sizes.
+/// Replaces what asks for sizes, and says whether anything does.
 pub fn run(m: &mut Module) -> bool {
     let mut wanted = Vec::new();
     for f in m.functions.values() {
         wanted.extend(f.ordered().filter_map(|(_, i)| asks(m, f, &f.insts[i])));
+    }
+    if wanted.is_empty() {
+        return false;
     }
     wanted.sort();
     wanted.dedup();
@@ -90,7 +93,8 @@ pub fn run(m: &mut Module) -> bool {
             let size = b.func.insts[i].args[0];
             whole(b, size, &given).map_or(Action::Keep, Action::Replace)
         })
-    })
+    });
+    true
 }
 
 /// How many operations a coordinate is followed back.
@@ -201,8 +205,7 @@ fn replaced(b: &mut Builder, i: Inst, sizes: &SecondaryMap<Texture, PackedOption
     let at = match info.op {
         TexOp::Size => return Action::Replace(texture.texels(b, level)),
         TexOp::Levels => {
-            let levels = b.load(SIZE, MemRef::Uniform(uniform), 0, None);
-            let levels = b.extract(levels, 3);
+            let levels = texture.levels(b);
             return Action::Replace(b.typed(Opcode::F2s, I32, &[levels], Imm::None));
         }
         TexOp::Gather => return Action::Replace(texture.gathered(b, d.args[0], info)),
@@ -235,6 +238,11 @@ impl Sized {
         let size = b.load(SIZE, MemRef::Uniform(self.uniform), 0, None);
         let lanes: Vec<Value> = (0..self.lanes).map(|l| b.extract(size, l)).collect();
         b.build(&lanes)
+    }
+    /// The number of levels.
+    fn levels(&self, b: &mut Builder) -> Value {
+        let size = b.load(SIZE, MemRef::Uniform(self.uniform), 0, None);
+        b.extract(size, 3)
     }
     /// The size of a level in texels.
     fn texels(&self, b: &mut Builder, level: Option<Value>) -> Value {
@@ -291,8 +299,7 @@ impl Sized {
             at_most(b, room);
         }
         if let Some(level) = level {
-            let size = b.load(SIZE, MemRef::Uniform(self.uniform), 0, None);
-            let levels = b.extract(size, 3);
+            let levels = self.levels(b);
             let above = b.ins(Opcode::Fsub, &[levels, level]);
             at_most(b, above);
             let one = b.fconst(F32, 1.0);

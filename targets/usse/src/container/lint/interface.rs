@@ -137,7 +137,7 @@ pub(super) fn index_registers(g: &Gxp) -> Vec<u16> {
 
 /// Whether a register belongs to a declared attribute.
 pub(super) fn is_attribute(g: &Gxp, n: u32) -> bool {
-    let all = g.parameters.iter().filter(|p| p.category == 0);
+    let all = g.parameters.iter().filter(|p| p.category == ATTRIBUTE);
     all.into_iter().any(|p| (p.resource..p.resource.saturating_add(p.array.saturating_mul(4))).contains(&n))
 }
 

@@ -53,24 +53,24 @@ pub(super) fn phases(g: &Gxp, say: Say) {
 pub(super) fn parameter(g: &Gxp, say: Say) {
     for p in &g.parameters {
         let known = (p.category as usize) < CATEGORIES.len() && (p.ty as usize) < TYPES.len();
-        let sized = p.array >= 1 && (p.components <= 4 && (p.components >= 1 || p.ty == 9 || p.category == 4));
+        let sized = p.array >= 1 && (p.components <= 4 && (p.components >= 1 || p.ty == 9 || p.category == UNIFORM_BUFFER));
         if !known || !sized {
             say(None, format!("`{}` has category {}, type {}, {}x{}", p.name, p.category, p.ty, p.array, p.components));
         }
-        if p.category == 0 && g.is_fragment() {
+        if p.category == ATTRIBUTE && g.is_fragment() {
             say(None, format!("`{}` is an attribute of a fragment program", p.name));
         }
     }
 }
 
 pub(super) fn attribute(g: &Gxp, say: Say) {
-    for p in g.parameters.iter().filter(|p| p.category == 0) {
+    for p in g.parameters.iter().filter(|p| p.category == ATTRIBUTE) {
         let end = p.resource as u64 + 4 * p.array.max(1) as u64;
         if p.components != 4 || !p.resource.is_multiple_of(4) || end > g.primary_regs as u64 || p.semantic as usize >= SEMANTICS.len() {
             say(None, format!("`{}` has {} components from pa{} on, of {}", p.name, p.components, p.resource, g.primary_regs));
         }
     }
-    for p in g.parameters.iter().filter(|p| p.category == 0 && (p.semantic_index >= 32 || p.container != 0)) {
+    for p in g.parameters.iter().filter(|p| p.category == ATTRIBUTE && (p.semantic_index >= 32 || p.container != 0)) {
         say(None, format!("`{}` has semantic index {}, container {}", p.name, p.semantic_index, p.container));
     }
     let Varyings::Vertex { attributes, untyped, .. } = g.varyings else { return };
@@ -83,7 +83,7 @@ pub(super) fn attribute(g: &Gxp, say: Say) {
 }
 
 pub(super) fn uniform(g: &Gxp, say: Say) {
-    for p in g.parameters.iter().filter(|p| p.category == 1 && p.ty != 9) {
+    for p in g.parameters.iter().filter(|p| p.category == UNIFORM && p.ty != 9) {
         let end = p.resource.saturating_add(p.words());
         let odd = p.components > 1 && p.ty <= 2 && !p.resource.is_multiple_of(2);
         if p.semantic != 0 || p.semantic_index != 0 {
@@ -99,7 +99,7 @@ pub(super) fn uniform(g: &Gxp, say: Say) {
 }
 
 pub(super) fn overlap(g: &Gxp, say: Say) {
-    let mut all: Vec<&Parameter> = g.parameters.iter().filter(|p| p.category == 1 && p.ty != AGGREGATE).collect();
+    let mut all: Vec<&Parameter> = g.parameters.iter().filter(|p| p.category == UNIFORM && p.ty != AGGREGATE).collect();
     all.sort_by_key(|p| (p.container, p.resource));
     for pair in all.windows(2).filter(|w| w[0].container == w[1].container) {
         if pair[1].resource < pair[0].resource.saturating_add(pair[0].words()) {
@@ -116,14 +116,14 @@ pub(super) fn units(g: &Gxp, say: Say) {
         if marked != early as u64 | (state as u64) << 1 {
             say(None, format!("unit {unit} is marked {marked}; read before the start: {early}, by SMP: {state}"));
         }
-        if marked != 0 && !g.parameters.iter().any(|p| p.category == 2 && p.resource == unit) {
+        if marked != 0 && !g.parameters.iter().any(|p| p.category == SAMPLER && p.resource == unit) {
             say(None, format!("unit {unit} is read, and no sampler names it"));
         }
     }
 }
 
 pub(super) fn sampler(g: &Gxp, say: Say) {
-    for p in g.parameters.iter().filter(|p| p.category == 2) {
+    for p in g.parameters.iter().filter(|p| p.category == SAMPLER) {
         if !(1..=3).contains(&p.semantic) || p.resource as usize >= UNITS {
             say(None, format!("`{}` at unit {} is taken as {}", p.name, p.resource, p.semantic));
         } else if g.texunit_flags >> (4 * p.resource) & 3 == 0 {
@@ -137,7 +137,7 @@ pub(super) fn sampler(g: &Gxp, say: Say) {
 }
 
 pub(super) fn query(g: &Gxp, say: Say) {
-    let samplers: Vec<&Parameter> = g.parameters.iter().filter(|p| p.category == 2).collect();
+    let samplers: Vec<&Parameter> = g.parameters.iter().filter(|p| p.category == SAMPLER).collect();
     if g.minor >= 5 && samplers.is_empty() != g.queries.is_empty() {
         say(None, format!("{} samplers and a table of {} units", samplers.len(), g.queries.len()));
     }
