@@ -447,3 +447,169 @@ fn lines_go_on_behind_a_backslash() {
         assert_eq!(floats(&run(&m, Vec::new(), Vec::new())[0]), [2.0; 4], "{version}");
     }
 }
+
+#[test]
+fn functions_defined_anew() {
+    // A function takes the place of the language's for its types alone; one that only a later version has is the text's own.
+    let text = "#version 330
+in vec4 a; out vec4 o;
+float abs(float x);
+float abs(float x) { return x > 0.0 ? 7.0 : 9.0; }
+vec3 mix(vec3 a, vec3 b, float t) { return a; }
+void main() { o = vec4(abs(a.x), abs(a.yz), abs(-3)) + vec4(mix(a.xyz, vec3(2.0), 0.5), mix(a.w, 1.0, 0.25)); }";
+    let m = from_glsl(Stage::Fragment, text);
+    assert_eq!(floats(&run(&m, vec![words(&[-1.0, -2.0, 3.0, 4.0])], Vec::new())[0]), [8.0, 0.0, 6.0, 6.25]);
+    for version in ["#version 110", "#version 100\nprecision mediump float;"] {
+        let text = format!(
+            "{version}
+varying vec3 a;
+float round(float x) {{ return floor(x + 0.5) * 10.0; }}
+mat2 transpose(in mat2 m) {{ return mat2(m[0][0], m[1][0], m[0][1], m[1][1]); }}
+vec4 texture(sampler2D t, vec2 at) {{ return texture2D(t, at); }}
+void main() {{ gl_FragColor = vec4(round(a.x), transpose(mat2(1.0, 2.0, 3.0, 4.0))[0], 0.0); }}"
+        );
+        let m = from_glsl(Stage::Fragment, &text);
+        assert_eq!(floats(&run(&m, vec![words(&[1.75, 0.0, 0.0])], Vec::new())[0]), [20.0, 1.0, 3.0, 0.0], "{version}");
+    }
+    // OpenGL ES redefines nothing.
+    let es =
+        "#version 300 es\nprecision mediump float;\nout vec4 o;\nfloat abs(float x) { return 1.0; }\nvoid main() { o = vec4(abs(1.0)); }";
+    assert!(message(Stage::Fragment, es).1.contains("precision"));
+}
+
+#[test]
+fn arrays_of_the_language_have_all_elements_that_are_named() {
+    let shown = |m: &Module| m.outputs.values().map(shown).collect::<Vec<_>>();
+    let m = from_glsl(Stage::Fragment, "void main() { for (int i = 0; i < 3; i++) gl_FragData[i] = vec4(float(i)); }");
+    assert_eq!(m.outputs.len(), 8, "an index is no number");
+    let of = run(&m, Vec::new(), Vec::new());
+    assert_eq!([0, 1, 2].map(|n| floats(&of[n])[0]), [0.0, 1.0, 2.0]);
+    let text = "#define K 2\nconst int last = 1;\nvoid main() { gl_FragData[K] = gl_TexCoord[last]; gl_FragData[0] = vec4(1.0); }";
+    let m = from_glsl(Stage::Fragment, text);
+    assert_eq!((shown(&m).len(), m.inputs.len()), (3, 2), "names of numbers");
+    // A length that the first value gives.
+    let text = "#version 120
+uniform float c[] = float[](0.5, 1.0 + max(1.0, 2.0));
+uniform int i;
+void main() { gl_Position = vec4(c[i], gl_DepthRange.far, 0.0, 1.0); }";
+    let m = from_glsl(Stage::Vertex, text);
+    let count = |name: &str| m.uniforms.values().find(|u| u.name == name).and_then(|u| Some(u.dims.first()?.count));
+    assert_eq!(count("c"), Some(2));
+    assert!(uniform_names(&m).contains(&"gl_DepthRange.far"));
+}
+
+#[test]
+fn distances_are_no_varyings_in_any_version() {
+    for head in ["#version 130\n#extension GL_ARB_cull_distance : require", "#version 450 compatibility", "#version 450"] {
+        let text =
+            format!("{head}\nout float gl_CullDistance[1];\nin vec4 p;\nvoid main() {{ gl_Position = p; gl_CullDistance[0] = p.x; }}");
+        let m = from_glsl(Stage::Vertex, &text);
+        assert!(m.outputs.values().any(|d| shown(d) == "cull_distances"), "{head}");
+    }
+    let geometry = |count: u32, member: &str| {
+        format!(
+            "#version 150
+layout(triangles) in;
+layout(triangle_strip, max_vertices = 3) out;
+in gl_PerVertex {{ vec4 gl_Position; float gl_ClipDistance[{count}]; }} gl_in[];
+out float v;
+void main() {{ v = {member}; gl_Position = gl_in[0].gl_Position; EmitVertex(); }}"
+        )
+    };
+    from_glsl(Stage::Geometry, &geometry(1, "gl_in[1].gl_ClipDistance[0]"));
+    let text = message(Stage::Geometry, &geometry(2, "gl_in[1].gl_ClipDistance[1]")).1;
+    assert!(text.contains("one of each vertex, not 2"), "{text}");
+}
+
+#[test]
+fn textures_in_structures() {
+    let text = |index: &str| {
+        format!(
+            "#version 400
+struct S {{ sampler2D t; vec4 k; }};
+uniform S s[2]; uniform sampler2D q; uniform int n; in vec2 uv; out vec4 c;
+vec4 f(S a, vec2 p) {{ return texture(a.t, p) * a.k; }}
+void main() {{ c = f(s[0], uv) + texture(s[{index}].t, uv) + texture(q, uv) * float(n); }}"
+        )
+    };
+    let m = from_glsl(Stage::Fragment, &text("1"));
+    assert_eq!(uniform_names(&m), ["s[].k", "n"], "no place of a texture among the uniforms");
+    let bindings: std::collections::BTreeSet<_> = m.textures.values().map(|t| t.binding).collect();
+    assert_eq!((m.textures.len(), bindings.len()), (3, 3), "each has a binding of its own");
+    let shown = message(Stage::Fragment, &text("n")).1;
+    assert!(shown.contains("an index that is no number"), "{shown}");
+}
+
+#[test]
+fn counters_have_their_bindings() {
+    let text = |version: &str| {
+        format!(
+            "#version {version}
+layout(local_size_x = 1) in;
+layout(binding = 0, offset = 4) uniform atomic_uint a;
+layout(binding = 2) uniform atomic_uint c;
+layout(std430, binding = 1) buffer Q {{ uint q[2]; }};
+void main() {{ q[0] = atomicCounterDecrement(c); q[1] = atomicCounterIncrement(a); }}"
+        )
+    };
+    for version in ["430", "310 es"] {
+        let m = from_glsl(Stage::Compute, &text(version));
+        let binding = |name: &str| m.storage.values().find(|s| s.name == name).map(|s| s.binding);
+        assert_eq!((binding("a"), binding("c"), binding("q")), (Some(0), Some(2), Some(1)), "{version}");
+        let before = m.storage.values().map(|s| if s.name == "q" { vec![0; 2] } else { vec![5; 2] }).collect();
+        let after = run_compute(&m, before, Vec::new(), [1, 1, 1]);
+        let of = |name: &str| after[m.storage.values().position(|s| s.name == name).expect("a buffer")].clone();
+        assert_eq!((of("a")[1], of("c")[0], of("q")), (6, 4, vec![4, 5]), "{version}");
+    }
+}
+
+#[test]
+fn what_is_always_defined() {
+    let text = "#if defined(__VERSION__) && defined __LINE__ && __VERSION__ >= 130
+#ifdef __FILE__
+out vec4 c;
+#ifndef __VERSION__
+nothing
+#endif
+#ifdef GL_compatibility_profile
+void main() { c = vec4(3.0); }
+#else
+void main() { c = vec4(2.0); }
+#endif
+#endif
+#endif";
+    for (version, want) in [("#version 150 compatibility", 3.0), ("#version 130", 2.0), ("#version 450", 2.0)] {
+        let text = format!("{version}\n{text}");
+        assert_eq!(floats(&run(&from_glsl(Stage::Fragment, &text), Vec::new(), Vec::new())[0])[0], want, "{version}");
+    }
+}
+
+#[test]
+fn blocks_of_an_array_have_a_binding_each() {
+    let text = "#version 150
+uniform A { float x; } a[3];
+uniform B { float y; } b;
+out vec4 c;
+void main() { c = vec4(a[1].x, b.y, a[2].x, 0.0); }";
+    let m = from_glsl(Stage::Fragment, text);
+    let bindings: Vec<_> = m.uniforms.values().map(|u| (&*u.name, u.binding)).collect();
+    assert_eq!(bindings, [("a[0].x", 0), ("a[1].x", 1), ("a[2].x", 2), ("b.y", 3)]);
+    let text = "#version 450
+layout(local_size_x = 1) in;
+layout(binding = 1) buffer A { float x; } a[3];
+layout(binding = 7) uniform sampler2D t[2];
+buffer B { float y; } b;
+void main() { b.y = a[2].x + textureLod(t[1], vec2(0.5), 0.0).x; }";
+    let m = from_glsl(Stage::Compute, text);
+    assert_eq!(m.storage.values().map(|s| s.binding).max(), Some(9));
+}
+
+#[test]
+fn functions_of_small_numbers_belong_to_the_text_s_version() {
+    let text = "#version 450
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+layout(location = 0) in float a; layout(location = 0) out vec4 c;
+void main() { c = vec4(float(exp2(float16_t(a)))); }";
+    let m = from_glsl(Stage::Fragment, text);
+    assert!(floats(&run(&m, vec![words(&[20.0])], Vec::new())[0])[0].is_infinite(), "a half has no 2^20");
+}

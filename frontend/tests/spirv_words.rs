@@ -37,6 +37,9 @@ fn programs_of_glslang() {
     assert_eq!(compute("arr2d.spv", &[("B", &[0; 7])]), [0, 0, 1, 2, 10, 11, 12], "int m[2][3]");
     assert_eq!(compute("arr2u.spv", &[("B", &[0; 7]), ("K", &[0, 1, 2, 3, 4, 5, 6])]), [0, 1, 2, 3, 4, 5, 6], "int k[2][3] in a buffer");
     assert_eq!(compute("arr2dl.spv", &[("B", &[0; 4])]), [0, 5, 7, 23], "length() of arrays of arrays");
+    // The text is small_constants.spvasm; the values are SPIR-V's definition of each operation.
+    let constants = [61440, 0xffff_f000, 1, 1, 3840, 0xffff_ff00, 15360, 0xffff_fc00, 1.5f32.to_bits(), 3.140_625f32.to_bits(), 2];
+    assert_eq!(compute("small_constants.spv", &[("B", &[0; 11])]), constants, "specialisation constants of less than a word");
     assert_eq!(floats(&compute("sharedvec.spv", &[("a", &[0; 4])])), [1.0, 2.0, 3.0, 4.0], "lanes of a shared vector");
 }
 

@@ -13,6 +13,8 @@ pub(crate) struct Globals {
     pub(crate) order: Vec<String>,
     /// Uniforms of type `bool` and vectors of it, as they are listed: `lit`, `u.lit`, `lights[].on`.
     pub(crate) bools: BTreeSet<String>,
+    /// Textures and samplers that are members of structures, written in the same way: `lights[].map`.
+    pub(crate) opaque: BTreeSet<String>,
     /// Uniforms, blocks and textures that have no `binding`; glslang gives them the first one.
     pub(crate) unbound: BTreeSet<String>,
     /// The token that names a variable, a block or a member.
@@ -246,7 +248,7 @@ impl<'a> Reader<'a> {
                 }
                 let prefix = instance.map_or(String::new(), |i| format!("{i}."));
                 for m in &members {
-                    self.bools(&prefix, m, 0);
+                    self.leaves(&prefix, m, 0);
                 }
             }
             return self.end(behind);
@@ -281,7 +283,7 @@ impl<'a> Reader<'a> {
                     self.out.unbound.insert(name.to_string());
                 }
                 let m = Member { ty, name, array: self.is(n + 1, "[") };
-                self.bools("", &m, 0);
+                self.leaves("", &m, 0);
             }
             let behind = n + 1;
             while n < self.toks.len() && !self.is(n, ",") && !self.is(n, ";") {
@@ -330,20 +332,32 @@ impl<'a> Reader<'a> {
         out
     }
 
-    fn bools(&mut self, prefix: &str, m: &Member<'a>, depth: usize) {
+    /// Notes truth values and what is opaque among the members of a uniform.
+    fn leaves(&mut self, prefix: &str, m: &Member<'a>, depth: usize) {
+        let array = if m.array { "[]" } else { "" };
         if matches!(m.ty, "bool" | "bvec2" | "bvec3" | "bvec4") && self.out.bools.len() < MAX_BOOLS {
             self.out.bools.insert(format!("{prefix}{}", m.name));
+            return;
+        }
+        if depth > 0 && is_opaque(m.ty) {
+            self.out.opaque.insert(format!("{prefix}{}{array}", m.name));
             return;
         }
         if depth > MAX_DEPTH {
             return;
         }
         if let Some((name, members)) = self.structs.remove_entry(m.ty) {
-            let prefix = format!("{prefix}{}{}.", m.name, if m.array { "[]" } else { "" });
+            let prefix = format!("{prefix}{}{array}.", m.name);
             for inner in &members {
-                self.bools(&prefix, inner, depth + 1);
+                self.leaves(&prefix, inner, depth + 1);
             }
             self.structs.insert(name, members);
         }
     }
+}
+
+/// Whether a type is a texture, a sampler or an image.
+fn is_opaque(ty: &str) -> bool {
+    let ty = ty.strip_prefix(['i', 'u']).unwrap_or(ty);
+    ["sampler", "texture", "image"].iter().any(|t| ty.starts_with(t))
 }

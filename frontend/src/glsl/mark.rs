@@ -249,11 +249,11 @@ pub(super) fn text(words: &[u32]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The variables of a module by their names; a block without one goes by its own.
-fn unbound(words: &[u32], globals: &Globals) -> BTreeSet<u32> {
+/// The variables of a module and their names; a block without one goes by its own.
+fn variables(words: &[u32]) -> Vec<(u32, String)> {
     let mut names = BTreeMap::new();
     let mut inner = BTreeMap::new();
-    let mut out = BTreeSet::new();
+    let mut out = Vec::new();
     for (opcode, inst) in instructions(words) {
         match (opcode, inst) {
             (op::NAME, [_, id, name @ ..]) => {
@@ -268,10 +268,7 @@ fn unbound(words: &[u32], globals: &Globals) -> BTreeSet<u32> {
                     block = *of;
                 }
                 let name = |id: &u32| names.get(id).map(|n| plain(n)).filter(|n| !n.is_empty());
-                let name = name(id).or_else(|| name(&block)).unwrap_or("");
-                if name == LOOSE || globals.unbound.contains(name) {
-                    out.insert(*id);
-                }
+                out.push((*id, name(id).or_else(|| name(&block)).unwrap_or("").to_string()));
             }
             _ => {}
         }
@@ -279,22 +276,57 @@ fn unbound(words: &[u32], globals: &Globals) -> BTreeSet<u32> {
     out
 }
 
-/// A texture that nobody declared. With its rules for OpenGL's uniforms, glslang makes one where a function joins a texture and a sampler
-/// that are its parameters, or takes one of an array of them, and reads that instead.
-pub(crate) fn invented(words: &[u32], globals: &Globals) -> bool {
+/// Whether glslang gave a variable a binding that the text does not.
+fn is_unbound(name: &str, globals: &Globals) -> bool {
+    // A texture that stood in a structure, `s[1].t`, is bound where that is.
+    name == LOOSE || name.split(['.', '[']).next().is_some_and(|of| globals.unbound.contains(of))
+}
+
+/// The binding of the counters that a block of glslang's holds; it gives all of them the first.
+fn counters(name: &str) -> Option<u32> {
+    name.strip_prefix("gl_AtomicCounterBlock_")?.parse().ok()
+}
+
+/// A texture that nobody declared.
+pub(crate) enum Invented {
+    /// With its rules for OpenGL's uniforms, glslang makes one where a function joins a texture and a sampler that are its parameters, or
+    /// takes one of an array of them, and reads that instead.
+    ByFunction,
+    /// And where an array of structures with textures has another index than a number.
+    OfStructures,
+}
+
+/// The first texture that nobody declared.
+pub(crate) fn invented(words: &[u32], globals: &Globals) -> Option<Invented> {
     let mut names = BTreeMap::new();
-    instructions(words).any(|(opcode, inst)| match (opcode, inst) {
+    instructions(words).find_map(|(opcode, inst)| match (opcode, inst) {
         (op::NAME, [_, id, name @ ..]) => {
             names.insert(*id, text(name));
-            false
+            None
         }
         (op::VARIABLE, [_, _, id, op::UNIFORM_CONSTANT, ..]) => {
             let name = names.get(id).map_or("", |n| plain(n));
-            // `s.t` is a texture that stood in a structure.
-            !name.contains('.') && !globals.places.contains_key(name)
+            if name.contains('.') {
+                (!globals.opaque.contains(&any_element(name))).then_some(Invented::OfStructures)
+            } else {
+                (!globals.places.contains_key(name)).then_some(Invented::ByFunction)
+            }
         }
-        _ => false,
+        _ => None,
     })
+}
+
+/// A name with its indices left out, `s[1].t[0][2]` as `s[].t[]`.
+fn any_element(name: &str) -> String {
+    let mut out = String::new();
+    for part in name.split_inclusive(']') {
+        let (before, index) = part.split_once('[').map_or((part, false), |(b, _)| (b, true));
+        out.push_str(before);
+        if index && !(before.is_empty() && out.ends_with("[]")) {
+            out.push_str("[]");
+        }
+    }
+    out
 }
 
 /// What HLSL's inputs and outputs are called: members of structures by themselves, the result of the entry point by its location.
@@ -343,7 +375,9 @@ fn places(words: &[u32]) -> BTreeMap<u32, [u32; 3]> {
 pub(crate) fn finish(words: &[u32], files: &[&str], globals: Option<&Globals>) -> Vec<u32> {
     let Some(header) = words.get(..5) else { return words.to_vec() };
     // HLSL's declarations are not read.
-    let unbound = globals.map_or_else(BTreeSet::new, |g| unbound(words, g));
+    let variables = if globals.is_some() { variables(words) } else { Vec::new() };
+    let unbound: BTreeSet<u32> = variables.iter().filter(|v| globals.is_some_and(|g| is_unbound(&v.1, g))).map(|v| v.0).collect();
+    let counters: BTreeMap<u32, u32> = variables.iter().filter_map(|v| Some((v.0, counters(&v.1)?))).collect();
     let names = if globals.is_none() { handed_on(words) } else { BTreeMap::new() };
     let mut out = header.to_vec();
     let first = header[3];
@@ -379,6 +413,9 @@ pub(crate) fn finish(words: &[u32], files: &[&str], globals: Option<&Globals>) -
             (op::NAME, [_, id, name @ ..]) => rename(&mut out, inst, &[*id], name),
             (op::MEMBER_NAME, [_, id, n, name @ ..]) => rename(&mut out, inst, &[*id, *n], name),
             (op::DECORATE, [_, id, op::BINDING, _]) if unbound.contains(id) => {}
+            (op::DECORATE, [head, id, op::BINDING, _]) if counters.contains_key(id) => {
+                out.extend([*head, *id, op::BINDING, counters[id]]);
+            }
             _ => out.extend(inst),
         }
     }

@@ -7,6 +7,7 @@
 //!
 //! What SPIR-V does not say (the order of declarations, which members are truth values) is read off the preprocessed text.
 
+mod builtins;
 mod cg;
 mod declared;
 mod edit;
@@ -279,7 +280,12 @@ pub(crate) fn compile(
     if hlsl.is_some() && with_places.is_some() {
         words = library::by_element(&words, &inner);
     }
-    if hlsl.is_none() && mark::invented(&words, &globals) {
+    let invented = if hlsl.is_none() { mark::invented(&words, &globals) } else { None };
+    if let Some(mark::Invented::OfStructures) = invented {
+        let m = "an array of structures that hold textures has an index that is no number: give the textures an array of their own";
+        return Err(vec![Diagnostic::error("F0022", first, m)]);
+    }
+    if invented.is_some() {
         words = again(false).and_then(|p| p.words()).map_err(|_| {
             let m = "textures and samplers that are parameters of functions need all uniforms in blocks: glslang cannot do both";
             vec![Diagnostic::error("F0022", first, m)]

@@ -7,6 +7,7 @@
 //! glslang prepares its tables of a version when it first meets it. Those of 4.50 and 4.60 take three times as long as older ones, nearly
 //! all of it for functions that no machine here has; so texts are tried first as the oldest version that can mean what they mean.
 
+use super::builtins;
 use super::lex::{Kind, Token, tokens};
 use retroshade_ir::Stage;
 use std::collections::BTreeSet;
@@ -14,6 +15,10 @@ use std::fmt::Write as _;
 
 /// The version that stands for all older ones.
 const OLD: u32 = 440;
+/// The one that stands for old texts that name something of [`LAST_NAMES`].
+const LAST_OLD: u32 = 450;
+/// What drivers of older versions have as an extension and glslang only in [`LAST_OLD`].
+const LAST_NAMES: &[&str] = &["gl_CullDistance", "gl_MaxCullDistances", "gl_MaxCombinedClipAndCullDistances"];
 /// The one that old texts are tried as: it has their rules for calls, and the least to prepare.
 const FAST_OLD: u32 = 140;
 /// The one that newer texts are tried as: the rules for calls are those since 4.00.
@@ -25,10 +30,16 @@ const NEWER: &str = "uint uvec usampler utexture uimage double dvec dmat image i
     subpass gl_Layer gl_Sample gl_Primitive gl_Helper gl_Viewport component early include";
 /// Whole words that did.
 const NEWER_WORDS: &str = "inverse determinant sample";
+/// How the names of numbers of 8 and 16 bits begin, for which only the text's own version has all functions.
+const SMALL: &str = "float16 f16 int8 uint8 i8 u8 int16 uint16 i16 u16";
 /// Tokens of a text for which a start that is faster by some milliseconds is nothing.
 const LONG: usize = 10_000;
 /// What there is to prepare for compute programs comes with 4.20 and stays the same up to this.
 const FAST_COMPUTE: u32 = 440;
+
+/// What is always defined, which glslang does not know of all of them, and the name that stands for it where a text asks.
+const ALWAYS: &[&str] = &["__VERSION__", "__LINE__", "__FILE__"];
+const DEFINED: &str = "defined";
 
 /// What later versions have without asking.
 const LATER: &[&str] = &[
@@ -39,6 +50,13 @@ const LATER: &[&str] = &[
     "GL_ARB_shader_image_load_store",
     "GL_ARB_enhanced_layouts",
 ];
+
+/// `gl_MaxDrawBuffers`.
+const MAX_DRAW_BUFFERS: u32 = 8;
+/// `gl_MaxTextureCoords`.
+const MAX_TEXTURE_COORDS: u32 = 8;
+/// Elements of an array that the language declares, whatever a text indexes it by.
+const MAX_ELEMENTS: u32 = 32;
 
 /// What stands before a name that only the new dialect reserves.
 const PREFIX: &str = "shaderc_r_";
@@ -143,6 +161,15 @@ const WORDS: &[(&str, u32, u32)] = &[
     ("texture2DProj", 0, 0),
     ("shadow2D", 0, 0),
     ("ftransform", 0, 0),
+    ("mat2x2", 120, 300),
+    ("mat2x3", 120, 300),
+    ("mat2x4", 120, 300),
+    ("mat3x2", 120, 300),
+    ("mat3x3", 120, 300),
+    ("mat3x4", 120, 300),
+    ("mat4x2", 120, 300),
+    ("mat4x3", 120, 300),
+    ("mat4x4", 120, 300),
 ];
 
 /// What the variables of the compatibility profile are to a program that declares them itself: a vertex input, a uniform, or a value
@@ -172,14 +199,23 @@ fn compatibility(name: &str, stage: Stage) -> Option<(&'static str, &'static str
         | "gl_ProjectionMatrixInverse"
         | "gl_ModelViewProjectionMatrixInverse"
         | "gl_ModelViewMatrixTranspose"
-        | "gl_ModelViewMatrixInverseTranspose" => ("uniform", "mat4", 0),
+        | "gl_ProjectionMatrixTranspose"
+        | "gl_ModelViewProjectionMatrixTranspose"
+        | "gl_ModelViewMatrixInverseTranspose"
+        | "gl_ProjectionMatrixInverseTranspose"
+        | "gl_ModelViewProjectionMatrixInverseTranspose" => ("uniform", "mat4", 0),
         "gl_NormalMatrix" => ("uniform", "mat3", 0),
-        "gl_TextureMatrix" => ("uniform", "mat4", 8),
+        "gl_TextureMatrix" | "gl_TextureMatrixInverse" | "gl_TextureMatrixTranspose" | "gl_TextureMatrixInverseTranspose" => {
+            ("uniform", "mat4", 8)
+        }
+        "gl_ObjectPlaneS" | "gl_ObjectPlaneT" | "gl_ObjectPlaneR" | "gl_ObjectPlaneQ" => ("uniform", "vec4", 8),
+        "gl_EyePlaneS" | "gl_EyePlaneT" | "gl_EyePlaneR" | "gl_EyePlaneQ" => ("uniform", "vec4", 8),
         "gl_ClipPlane" => ("uniform", "vec4", 6),
         "gl_TextureEnvColor" => ("uniform", "vec4", 8),
         "gl_NormalScale" => ("uniform", "float", 0),
         // Clipping by planes belongs to the machine.
         "gl_ClipVertex" if vertex => ("", "vec4", 0),
+        "gl_DepthRange" => ("uniform", "gl_DepthRangeParameters", 0),
         "gl_Fog" => ("uniform", "gl_FogParameters", 0),
         "gl_Point" => ("uniform", "gl_PointParameters", 0),
         "gl_LightModel" => ("uniform", "gl_LightModelParameters", 0),
@@ -197,6 +233,7 @@ const LIGHTS: u32 = 8;
 
 /// Structures of the compatibility profile.
 const STRUCTURES: &[(&str, &str)] = &[
+    ("gl_DepthRangeParameters", "float near, far, diff;"),
     ("gl_FogParameters", "vec4 color; float density, start, end, scale;"),
     (
         "gl_PointParameters",
@@ -242,6 +279,25 @@ const SHADOWS: &[(&str, &str, &str)] = &[
     ("shadow2DProjLod", "vec4 shadow2DProjLod(sampler2DShadow s, vec4 p, float l) { return vec4(textureProjLod(s, p, l)); }", ""),
     ("shadow2DRect", "vec4 shadow2DRect(sampler2DRectShadow s, vec3 p) { return vec4(texture(s, p)); }", ""),
     ("shadow2DRectProj", "vec4 shadow2DRectProj(sampler2DRectShadow s, vec4 p) { return vec4(textureProj(s, p)); }", ""),
+    (
+        "shadow1DArray",
+        "vec4 shadow1DArray(sampler1DArrayShadow s, vec3 p) { return vec4(texture(s, p)); }",
+        "vec4 shadow1DArray(sampler1DArrayShadow s, vec3 p, float b) { return vec4(texture(s, p, b)); }",
+    ),
+    ("shadow2DArray", "vec4 shadow2DArray(sampler2DArrayShadow s, vec4 p) { return vec4(texture(s, p)); }", ""),
+    ("shadow1DArrayLod", "vec4 shadow1DArrayLod(sampler1DArrayShadow s, vec3 p, float l) { return vec4(textureLod(s, p, l)); }", ""),
+    ("shadow1DGradARB", "vec4 shadow1DGradARB(sampler1DShadow s, vec3 p, float x, float y) { return vec4(textureGrad(s, p, x, y)); }", ""),
+    ("shadow2DGradARB", "vec4 shadow2DGradARB(sampler2DShadow s, vec3 p, vec2 x, vec2 y) { return vec4(textureGrad(s, p, x, y)); }", ""),
+    (
+        "shadow1DProjGradARB",
+        "vec4 shadow1DProjGradARB(sampler1DShadow s, vec4 p, float x, float y) { return vec4(textureProjGrad(s, p, x, y)); }",
+        "",
+    ),
+    (
+        "shadow2DProjGradARB",
+        "vec4 shadow2DProjGradARB(sampler2DShadow s, vec4 p, vec2 x, vec2 y) { return vec4(textureProjGrad(s, p, x, y)); }",
+        "",
+    ),
     ("shadow2DEXT", "float shadow2DEXT(sampler2DShadow s, vec3 p) { return texture(s, p); }", ""),
     ("shadow2DProjEXT", "float shadow2DProjEXT(sampler2DShadow s, vec4 p) { return textureProj(s, p); }", ""),
 ];
@@ -307,8 +363,10 @@ pub(crate) fn directive<'a>(t: &Token<'a>) -> Option<(&'a str, &'a str)> {
 pub(crate) struct Upgrade {
     dialect: Dialect,
     stage: Stage,
-    /// Words that are the user's names and reserved in the new dialect.
+    /// Words that are the user's names and reserved in the new dialect, or functions that take the place of the language's.
     names: BTreeSet<String>,
+    /// Functions of the language whose names the user's took, for other types.
+    beside: String,
     /// Outputs that begin as the frame buffer's colour: `inout` variables of GL_EXT_shader_framebuffer_fetch.
     blended: Vec<String>,
 }
@@ -328,16 +386,18 @@ impl Upgrade {
                 names.insert(t.text.to_string());
             }
         }
+        let redefined = builtins::redefined(toks, dialect.es, |desktop, es| dialect.lacks(desktop, es), free);
+        names.extend(redefined.names);
         let blended = if dialect.es && stage == Stage::Fragment { blended(toks) } else { Vec::new() };
         // What glslang does not know stands in the text of an old dialect.
         let dialect = Dialect { version: if blended.is_empty() { dialect.version } else { dialect.version.min(300) }, ..dialect };
-        Upgrade { dialect, stage, names, blended }
+        Upgrade { dialect, stage, names, beside: redefined.beside, blended }
     }
 
     /// Nothing: for languages that glslang takes as they are.
     pub(crate) fn none(stage: Stage) -> Upgrade {
         let dialect = Dialect { version: 450, es: false, compatibility: false, stated: true };
-        Upgrade { dialect, stage, names: BTreeSet::new(), blended: Vec::new() }
+        Upgrade { dialect, stage, names: BTreeSet::new(), beside: String::new(), blended: Vec::new() }
     }
 
     /// What stands for a word of the user's; `next` is the text behind it.
@@ -377,7 +437,7 @@ impl Upgrade {
         let mut line = 0;
         let mut to = 0;
         let mut depth = Depth::default();
-        for t in toks {
+        for (n, t) in toks.iter().enumerate() {
             while line < t.line {
                 out.push('\n');
                 line += 1;
@@ -394,6 +454,12 @@ impl Upgrade {
             }
             to = t.end();
             depth.token(t);
+            if t.is("]")
+                && depth.is_outside()
+                && let Some(count) = initial_elements(toks, n)
+            {
+                let _ = write!(out, "{count}");
+            }
             let outer = t.is("inout") && depth.is_outside() && !self.blended.is_empty();
             out.push_str(&if outer {
                 "out".into()
@@ -440,7 +506,7 @@ impl Upgrade {
         let mut to = 0;
         let inner = tokens(rest);
         let mut at = 0;
-        for i in &inner {
+        for (n, i) in inner.iter().enumerate() {
             // A line of a definition ends where the next one begins.
             while at < i.line {
                 out.push_str("\\\n");
@@ -451,7 +517,14 @@ impl Upgrade {
             }
             // `#define F(x)` and `#define F (x)` differ.
             to = i.end();
-            out.push_str(&if i.is_word() { self.word(i.text, &rest[to..]) } else { i.text.into() });
+            let asked = matches!(name, "ifdef" | "ifndef")
+                || matches!(inner[..n], [.., ref d] if d.is("defined"))
+                || matches!(inner[..n], [.., ref d, ref open] if d.is("defined") && open.is("("));
+            out.push_str(&match i.text {
+                text if asked && ALWAYS.contains(&text) => format!("{PREFIX}{DEFINED}").into(),
+                text if i.is_word() => self.word(text, &rest[to..]),
+                text => text.into(),
+            });
         }
         out.push_str(&"\n".repeat(lines - at.min(lines as u32) as usize));
     }
@@ -462,7 +535,9 @@ impl Upgrade {
         let versions: &[u32] = match self.stage {
             // They need all of the version that stands for old ones.
             Stage::Geometry | Stage::Compute if d.is_old() => &[],
+            _ if d.is_old() && toks.iter().any(is_last) => &[],
             _ if d.is_old() => &[FAST_OLD],
+            _ if toks.iter().any(is_small) => &[],
             Stage::Compute => &[FAST_COMPUTE],
             Stage::Vertex | Stage::Fragment if !d.es && toks.len() < LONG && toks.iter().all(is_older) => &[FAST_OLD, FAST],
             _ => &[FAST],
@@ -476,6 +551,7 @@ impl Upgrade {
         let mut out = String::new();
         let version = match faster {
             Some(v) => v,
+            None if d.is_old() && toks.iter().any(is_last) => LAST_OLD,
             None if d.is_old() => OLD,
             // Drivers of older versions have compute programs as an extension.
             None if self.stage == Stage::Compute && !d.es => d.version.max(FAST_COMPUTE),
@@ -502,7 +578,8 @@ impl Upgrade {
             if d.es {
                 out.push_str("#define GL_ES 1\n#define GL_FRAGMENT_PRECISION_HIGH 1\n");
             } else if d.version >= 150 {
-                out.push_str("#define GL_core_profile 1\n");
+                let profile = if d.compatibility { "compatibility" } else { "core" };
+                let _ = writeln!(out, "#define GL_{profile}_profile 1");
             }
         }
         out.push_str("#extension GL_GOOGLE_include_directive : enable\n");
@@ -512,6 +589,14 @@ impl Upgrade {
         if d.is_old() {
             self.declarations(&mut out, toks);
         }
+        if toks.iter().any(|t| t.kind == Kind::Directive && ALWAYS.iter().any(|a| t.text.contains(a))) {
+            let _ = writeln!(out, "#define {PREFIX}{DEFINED} 1");
+        }
+        // glslang adds a signed number here, which OpenGL ES does not convert.
+        if d.es && toks.iter().any(|t| t.is("atomicCounterDecrement")) {
+            out.push_str("#define atomicCounterDecrement(c) (atomicAdd(c, 0xffffffffu) - 1u)\n");
+        }
+        out.push_str(&self.beside);
         out.push_str("#line 1\n");
         out
     }
@@ -551,16 +636,16 @@ impl Upgrade {
                     let _ = writeln!(out, "out vec4 {PREFIX}{word};");
                 }
                 "gl_FragData" if self.stage == Stage::Fragment => {
-                    let _ = writeln!(out, "out vec4 {PREFIX}{word}[{}];", elements(word, toks));
+                    let _ = writeln!(out, "out vec4 {PREFIX}{word}[{}];", elements(word, toks, MAX_DRAW_BUFFERS));
                 }
                 "gl_LastFragData" if self.stage == Stage::Fragment => {
-                    let _ = writeln!(out, "in vec4 gl_LastFragData[{}];", elements(word, toks));
+                    let _ = writeln!(out, "in vec4 gl_LastFragData[{}];", elements(word, toks, MAX_DRAW_BUFFERS));
                 }
                 LAST_COLOUR if self.stage == Stage::Fragment && self.blended.is_empty() => {
                     let _ = writeln!(out, "in vec4 {LAST_COLOUR};");
                 }
                 "gl_TexCoord" => {
-                    let _ = writeln!(out, "{direction} vec4 gl_TexCoord[{}];", elements(word, toks));
+                    let _ = writeln!(out, "{direction} vec4 gl_TexCoord[{}];", elements(word, toks, MAX_TEXTURE_COORDS));
                 }
                 _ => {
                     if let Some((storage, ty, count)) = compatibility(word, self.stage) {
@@ -569,7 +654,7 @@ impl Upgrade {
                             ("const", n) => format!(" = {n}"),
                             (_, 0) => String::new(),
                             // No more than the text looks at, where that can be told.
-                            _ => format!("[{}]", if prefix.is_empty() { count } else { named_elements(word, toks, count) }),
+                            _ => format!("[{}]", if prefix.is_empty() { count } else { elements(word, toks, count).min(count) }),
                         };
                         let _ = writeln!(out, "{storage} {prefix}{ty} {word}{behind};");
                     }
@@ -600,6 +685,22 @@ fn is_older(t: &Token<'_>) -> bool {
     }
 }
 
+/// Whether a token is a type of [`SMALL`] numbers.
+fn is_small(t: &Token<'_>) -> bool {
+    match t.kind {
+        Kind::Directive => tokens(&t.text[1..]).iter().any(is_small),
+        _ => t.is_word() && SMALL.split(' ').any(|s| t.text.starts_with(s)),
+    }
+}
+
+/// Whether a token is one of [`LAST_NAMES`].
+fn is_last(t: &Token<'_>) -> bool {
+    match t.kind {
+        Kind::Directive => tokens(&t.text[1..]).iter().any(is_last),
+        _ => LAST_NAMES.contains(&t.text),
+    }
+}
+
 /// How deep in brackets a token stands.
 #[derive(Default)]
 struct Depth(u32);
@@ -617,6 +718,26 @@ impl Depth {
     }
 }
 
+/// Elements of an array that has no length but a first value, `a[] = float[](1.0, 2.0)`, by the bracket that ends its length: a uniform's value
+/// is taken apart from it.
+fn initial_elements(toks: &[Token<'_>], n: usize) -> Option<usize> {
+    let open = toks.get(n.checked_sub(1)?)?.is("[");
+    let behind = toks[n + 1..].iter().position(|t| matches!(t.text, "(" | "{" | ";")).filter(|_| open && toks[n + 1].is("="))?;
+    let mut depth = 0u32;
+    let mut count = 0;
+    for (n, t) in toks[n + 1 + behind..].iter().enumerate() {
+        match t.text {
+            ";" if depth == 0 => return None,
+            "(" | "{" | "[" => depth += 1,
+            ")" | "}" | "]" if depth <= 1 => return Some(if n == 1 { 0 } else { count + 1 }).filter(|n| *n > 0),
+            ")" | "}" | "]" => depth -= 1,
+            "," if depth == 1 => count += 1,
+            _ => {}
+        }
+    }
+    None
+}
+
 /// The names of `inout` variables outside functions.
 fn blended(toks: &[Token<'_>]) -> Vec<String> {
     let mut depth = Depth::default();
@@ -631,20 +752,44 @@ fn blended(toks: &[Token<'_>]) -> Vec<String> {
     out
 }
 
-/// One more than the greatest constant index of an array, macros included.
-fn elements(name: &str, toks: &[Token<'_>]) -> u32 {
-    let index = |w: &[Token<'_>]| if w[0].is(name) && w[1].is("[") && w[3].is("]") { w[2].text.parse::<u32>().ok() } else { None };
-    let greatest = |toks: &[Token<'_>]| toks.windows(4).filter_map(index).max();
-    let macros = toks.iter().filter(|t| t.kind == Kind::Directive).filter_map(|t| greatest(&tokens(&t.text[1..])));
-    macros.chain(greatest(toks)).max().unwrap_or(0).min(31) + 1
+/// Elements of an array that the language declares: one more than the greatest index, macros included, and at least `all` where an index is no number.
+fn elements(name: &str, all_toks: &[Token<'_>], all: u32) -> u32 {
+    let mut count = 1;
+    let mut uses = |toks: &[Token<'_>]| {
+        for (n, _) in toks.iter().enumerate().filter(|(_, t)| t.is(name)) {
+            let index = match &toks[n + 1..] {
+                [open, index, close, ..] if open.is("[") && close.is("]") => number(index, all_toks),
+                _ => None,
+            };
+            count = count.max(index.map_or(all, |i| i.min(MAX_ELEMENTS - 1) + 1));
+        }
+    };
+    uses(all_toks);
+    all_toks.iter().filter(|t| t.kind == Kind::Directive).for_each(|t| uses(&tokens(&t.text[1..])));
+    count
 }
 
-/// Elements of an array: one more than the greatest index, or `all` where one is not constant.
-fn named_elements(name: &str, toks: &[Token<'_>], all: u32) -> u32 {
-    let constant = |w: &[Token<'_>]| !w[0].is(name) || w[1].is("[") && w[2].text.parse::<u32>().is_ok() && w[3].is("]");
-    let known = |toks: &[Token<'_>]| toks.windows(4).all(constant);
-    let macros = toks.iter().filter(|t| t.kind == Kind::Directive).all(|t| !t.text.contains(name));
-    if macros && known(toks) { elements(name, toks).min(all) } else { all }
+/// A number, or the one that a name stands for: `#define N 2` or `const int n = 2;`, if nothing else has that name.
+fn number(t: &Token<'_>, toks: &[Token<'_>]) -> Option<u32> {
+    if !t.is_word() {
+        return t.text.parse().ok();
+    }
+    let mut found = Vec::new();
+    for (n, d) in toks.iter().enumerate() {
+        if d.kind == Kind::Directive {
+            match &tokens(&d.text[1..])[..] {
+                [define, name, value] if define.is("define") && name.is(t.text) => found.push(value.text.parse().ok()),
+                [_, name, ..] if name.is(t.text) => found.push(None),
+                _ => {}
+            }
+        } else if d.is(t.text) && n > 0 && toks[n - 1].is_word() {
+            found.push(match (n.checked_sub(2).map(|n| &toks[n]), &toks[n + 1..]) {
+                (Some(c), [set, value, end, ..]) if c.is("const") && set.is("=") && end.is(";") => value.text.parse().ok(),
+                _ => None,
+            });
+        }
+    }
+    if let [one] = found[..] { one } else { None }
 }
 
 fn is_basic_type(name: &str) -> bool {

@@ -112,6 +112,22 @@ impl<'a, 'w> Consts<'a, 'w> {
         Ok(value)
     }
 
+    /// A composite with another part at the end of a path.
+    fn inserted(&mut self, whole: &Const, path: &[u32], part: Const, i: Inst<'_>) -> R<Const> {
+        let Some((n, path)) = path.split_first() else { return Ok(part) };
+        let mut parts = match whole {
+            Const::Agg(parts) => parts.to_vec(),
+            Const::Bits(_) => return Err(malformed(i.at, "a part of something that has none")),
+            Const::Null | Const::Undef => {
+                let m = format!("a part of a null constant is set by none of these compilers (word {})", i.at);
+                return Err(Diagnostic::error("F0134", Span::NONE, m));
+            }
+        };
+        let Some(old) = parts.get_mut(*n as usize) else { return Err(malformed(i.at, "a part that does not exist")) };
+        *old = self.inserted(&old.clone(), path, part, i)?;
+        self.agg(parts, i)
+    }
+
     fn agg(&mut self, parts: Vec<Const>, i: Inst<'_>) -> R<Const> {
         self.parts += parts.len();
         if self.parts > MAX_PARTS {
@@ -166,10 +182,7 @@ impl<'a, 'w> Consts<'a, 'w> {
             Op::CompositeInsert => {
                 let part = self.at_depth(i.word(3)?, depth + 1)?;
                 let whole = self.at_depth(i.word(4)?, depth + 1)?;
-                let (Const::Agg(parts), [n]) = (&whole, i.rest(5)) else { return Err(unknown()) };
-                let mut parts = parts.to_vec();
-                *parts.get_mut(*n as usize).ok_or_else(|| malformed(i.at, "a part that does not exist"))? = part;
-                return self.agg(parts, i);
+                return self.inserted(&whole, i.rest(5), part, i);
             }
             Op::VectorShuffle => {
                 let (a, b) = (self.at_depth(i.word(3)?, depth + 1)?, self.at_depth(i.word(4)?, depth + 1)?);
@@ -182,16 +195,29 @@ impl<'a, 'w> Consts<'a, 'w> {
             _ => {}
         }
         let mut args = Vec::new();
+        let mut numbers = Vec::new();
         for id in i.rest(3) {
             args.push(self.at_depth(*id, depth + 1)?);
+            numbers.push(self.b.constants.get(id).and_then(|c| self.types.shape(c.ty)).and_then(Ty::num));
         }
+        let result = self.types.shape(i.word(0)?).and_then(Ty::num);
         let lanes = args.iter().filter_map(|a| if let Const::Agg(p) = a { Some(p.len()) } else { None }).max();
         let one = |n: usize| -> Option<Const> {
             let mut bits = Vec::new();
-            for a in &args {
-                bits.push(if let Const::Agg(p) = a { p.get(n)?.bits()? } else { a.bits()? });
+            for (a, num) in args.iter().zip(&numbers) {
+                let lane = if let Const::Agg(p) = a { p.get(n)?.bits()? } else { a.bits()? };
+                bits.push(operand(op, lane, *num));
             }
-            fold(op, &bits).map(Const::Bits)
+            match op {
+                Op::FConvert | Op::QuantizeToF16 => {
+                    let half = |n: &Option<Num>| n.is_some_and(Num::is_half);
+                    Some(rounded(*bits.first()?, half(numbers.first()?), op == Op::QuantizeToF16 || half(&result), half(&result)))
+                }
+                // Floats of half a word are no operands of anything else here.
+                _ if numbers.iter().flatten().any(|n| n.is_half()) && op != Op::Bitcast && op != Op::CopyObject && op != Op::Select => None,
+                _ => fold(op, &bits),
+            }
+            .map(Const::Bits)
         };
         match lanes {
             None => one(0).ok_or_else(unknown),
@@ -200,6 +226,37 @@ impl<'a, 'w> Consts<'a, 'w> {
                 self.agg(parts, i)
             }
         }
+    }
+}
+
+/// What an operation takes a number for: those of less than a word are extended by the operation's sign, whatever their type's is.
+fn operand(op: Op, bits: u32, num: Option<Num>) -> u32 {
+    let Some(num) = num.filter(|n| n.is_small()) else { return bits };
+    let signed = matches!(
+        op,
+        Op::SDiv
+            | Op::SRem
+            | Op::SMod
+            | Op::SConvert
+            | Op::ConvertSToF
+            | Op::ShiftRightArithmetic
+            | Op::SLessThan
+            | Op::SLessThanEqual
+            | Op::SGreaterThan
+            | Op::SGreaterThanEqual
+    );
+    Num { kind: if signed { Kind::Signed } else { Kind::Unsigned }, ..num }.in_range(bits)
+}
+
+/// A float from half a word or a whole one, rounded to half a word, as half a word or a whole one.
+fn rounded(bits: u32, from_half: bool, round: bool, to_half: bool) -> u32 {
+    use retroshade_ir::{Scalar, numerics};
+    let whole = if from_half { numerics::to_f32(Scalar::F16, bits) } else { f32::from_bits(bits) };
+    let half = || numerics::from_f32(Scalar::F16, whole);
+    match (round, to_half) {
+        (_, true) => half(),
+        (true, false) => numerics::to_f32(Scalar::F16, half()).to_bits(),
+        (false, false) => whole.to_bits(),
     }
 }
 
@@ -238,7 +295,7 @@ pub(crate) fn number(b: &Binary<'_>, types: &Types, id: Id, defines: &[(String, 
 fn fold(op: Op, a: &[u32]) -> Option<u32> {
     let at = |n: usize| a.get(n).copied();
     let x = at(0)?;
-    if let Op::SConvert | Op::UConvert | Op::FConvert | Op::Bitcast | Op::CopyObject = op {
+    if let Op::SConvert | Op::UConvert | Op::Bitcast | Op::CopyObject = op {
         return Some(x);
     }
     match op {

@@ -63,7 +63,7 @@ fn flatten(tree: &UniformTree, c: &Const, out: &mut BTreeMap<Uniform, Vec<u32>>)
             }
         }
         // Numbers smaller than a word are no loose uniforms.
-        UniformTree::Small(..) | UniformTree::Nothing => {}
+        UniformTree::Small(..) | UniformTree::Nothing | UniformTree::Placeholder => {}
     }
 }
 

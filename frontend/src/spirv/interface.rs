@@ -224,7 +224,7 @@ impl<'m> Converter<'m> {
             if let Some(b) = self.b.literal(g.id, Decoration::Binding).filter(|_| !self.is_default_block(g)) {
                 self.bindings.insert(g.id, (group, b));
                 if group == 0 {
-                    next = next.max(b.saturating_add(1).min(1 << 20));
+                    next = next.max(b.saturating_add(self.bindings_of(g)).min(1 << 20));
                 }
             }
         }
@@ -251,10 +251,8 @@ impl<'m> Converter<'m> {
             if self.bindings.contains_key(&g.id) || given.iter().any(|x| x.0 == g.id) {
                 continue;
             }
-            let count =
-                self.types.shape(g.ty).map_or(1, |t| if g.storage == StorageClass::UniformConstant { self.resources(t).max(1) } else { 1 });
             given.push((g.id, (self.b.literal(g.id, Decoration::DescriptorSet).unwrap_or(0), next)));
-            next = next.saturating_add(count);
+            next = next.saturating_add(self.bindings_of(g));
         }
         for g in globals.iter().filter(|g| g.storage == StorageClass::PushConstant) {
             given.push((g.id, (0, next)));
@@ -263,6 +261,21 @@ impl<'m> Converter<'m> {
         self.extra = (next, 0);
         self.bindings.extend(given);
         self.default_binding = default.unwrap_or(0);
+    }
+
+    /// Bindings that a variable takes: one for each texture or block of an array.
+    fn bindings_of(&self, g: &Global) -> u32 {
+        let Some(mut ty) = self.types.shape(g.ty) else { return 1 };
+        if g.storage == StorageClass::UniformConstant {
+            return self.resources(ty).max(1);
+        }
+        let mut count = 1u32;
+        while let Ty::Array(id) = ty {
+            let a = self.types.array(id);
+            count = count.saturating_mul(a.count.unwrap_or(1));
+            ty = a.elem;
+        }
+        count.clamp(1, 1 << 20)
     }
 
     /// Whether a variable is the block into which glslang puts the loose uniforms.
@@ -335,6 +348,11 @@ impl<'m> Converter<'m> {
                 for (i, m) in (0u32..).zip(members) {
                     if loose {
                         self.span = (self.facts.declared)(id, m.name.as_deref().unwrap_or_default());
+                    }
+                    // glslang's place of a texture that stood in a structure, which is a variable of its own.
+                    if m.name.as_deref().is_some_and(|n| n.starts_with("/*")) {
+                        parts.push(UniformTree::Placeholder);
+                        continue;
                     }
                     // A structure that only wraps something has no name for it.
                     let part = if members.len() == 1 && m.name.is_none() { name.to_string() } else { self.member_name(name, ty, i) };
@@ -806,12 +824,17 @@ impl<'m> Converter<'m> {
                 Slot::Agg(vars.into_iter().map(Slot::Leaf).collect(), None)
             });
         }
+        let distances = says.builtin.is_some_and(is_array) && says.builtin != Some(BuiltIn::SampleMask);
+        if distances && io.vertices.is_some() && count > 1 {
+            return Err(self.error("F0124", format!("`{name}`: a geometry program can read one of each vertex, not {count}")));
+        }
         let id = self.out.inputs.push(decl);
         let leaf = Mem::Leaf(MemRef::Input(id), t);
         if let Some(n) = io.vertices {
+            let leaf = if distances { Mem::Array(count, Box::new(leaf)) } else { leaf };
             return Ok(Slot::Mem(Rc::new(Mem::Array(n, Box::new(leaf)))));
         }
-        if says.builtin.is_some_and(is_array) && says.builtin != Some(BuiltIn::SampleMask) {
+        if distances {
             return Ok(Slot::Mem(Rc::new(Mem::Array(count, Box::new(leaf)))));
         }
         let var = self.ssa.var(t);

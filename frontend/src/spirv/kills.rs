@@ -2,7 +2,7 @@
 //! invocation leaves by its own data might never let it go. In front of such a loop the invocation ends.
 
 use crate::ssa::clean;
-use retroshade_ir::analysis::{Cfg, DomTree, LoopId, Loops, Uniformity};
+use retroshade_ir::analysis::{Cfg, DomTree, Level, LoopId, Loops, Uniformity};
 use retroshade_ir::inst::Imm;
 use retroshade_ir::passes::unroll::trip_counts;
 use retroshade_ir::{Block, Builder, Function, Inst, Module, Opcode, Reference};
@@ -29,8 +29,9 @@ pub(super) fn end_before_loops(m: &mut Module, discards: &[Inst]) {
         let every = |b: Block| loops.data(l).latches.iter().all(|e| dom.dominates(b, e.from));
         loops.exits(func, l).iter().any(|e| every(e.from) && !levels.is_divergent_branch(e.from))
     };
-    let waits = |l: LoopId| !counted.contains_key(&loops.data(l).header) && !together(l);
-    let ends = |b: Block, i: Inst| discards.contains(&i) && loops.any_ahead(func, b, waits);
+    let waits = |l: LoopId, alone: bool| !counted.contains_key(&loops.data(l).header) && !(alone && together(l));
+    let alone = |b: Block, i: Inst| levels.is_divergent(func.insts[i].args[0]) || levels.block_level(b) == Level::Divergent;
+    let ends = |b: Block, i: Inst| discards.contains(&i) && loops.any_ahead(func, b, |l| waits(l, alone(b, i)));
     let places: Vec<(Block, Inst)> = func.ordered().filter(|(b, i)| ends(*b, *i)).collect();
     if places.is_empty() {
         return;

@@ -120,6 +120,8 @@ pub(crate) enum UniformTree {
     Small(Rc<[Uniform]>, u32, Num, u8, u32),
     /// No uniform: a texture beside uniforms.
     Nothing,
+    /// No uniform: a number in the place of a texture, which only copies of its structure look at.
+    Placeholder,
 }
 
 /// A level of arrays on the way to a uniform.
@@ -839,6 +841,7 @@ impl Converter<'_> {
                     let (one, zero) = (self.iconst(1), self.iconst(0));
                     return Ok(Val::Leaf(self.b().select(v, one, zero)));
                 }
+                UniformTree::Placeholder => return Ok(Val::Leaf(self.iconst(0))),
                 UniformTree::Nothing => return Err(self.error("F0111", "a texture used as a number")),
                 UniformTree::Array { count, stride, elem } => {
                     let Some((s, more)) = rest.split_first() else { return Err(self.error("F0111", "an array used as a single value")) };
