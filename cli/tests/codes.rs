@@ -68,7 +68,6 @@ const CASES: &[Case] = &[
     case("F0124", 1, &[("a.frag", "#version 450\nlayout(location = 0) out vec4 o; void main() { o = vec4(gl_HelperInvocation); }")], &["--target", "tesla", "a.frag"]),
     case("F0133", 1, &[("a.comp", "#version 450\n#extension GL_KHR_shader_subgroup_quad : enable\nlayout(binding = 0) buffer B { uint c; }; void main() { c = subgroupQuadSwapHorizontal(c); }")], &["--target", "tesla", "a.comp"]),
     case("F0135", 1, &[("a.frag", "#version 450\n#extension GL_EXT_nonuniform_qualifier : enable\nlayout(binding = 0) uniform sampler2D t[]; layout(location = 0) flat in int i; layout(location = 0) out vec4 c; void main() { c = texture(t[i], vec2(0.0)); }")], &["--target", "tesla", "a.frag"]),
-    case("F0141", 1, &[("a.wgsl", "enable f16; @fragment fn main(@location(0) x: f32) -> @location(0) vec4<f32> { return vec4(f32(frexp(f16(x)).fract)); }")], TESLA),
     case("F0151", 1, &[("a.wgsl", "@group(0) @binding(0) var t: texture_storage_2d<r64uint, read_write>; @compute @workgroup_size(1) fn main() { _ = textureDimensions(t); }")], TESLA),
     case("R0003", 1, &[("a.ir", IR), ("b.json", "[")], &["run", "--bind", "b.json", "a.ir"]),
     case("R0004", 3, &[("a.wgsl", FRAGMENT)], &["render", "--size", "100000x100000", "-o", "out.png", "a.wgsl"]),

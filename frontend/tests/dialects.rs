@@ -392,6 +392,15 @@ fn messages_point_into_the_users_text() {
 }
 
 #[test]
+fn messages_behind_what_is_left_out_and_put_in() {
+    let text = "#version 120
+uniform float c[] = float[](0.5, 1.0);
+float f() { return c[1]; };
+void main() { gl_FragColor = vec4(f()) + nothing; }";
+    assert_eq!(message(Stage::Fragment, text).0, "nothing");
+}
+
+#[test]
 fn names_that_a_text_only_mentions_are_no_outputs() {
     let three = "#version 300 es
 #define varying in
@@ -560,6 +569,17 @@ void main() {{ q[0] = atomicCounterDecrement(c); q[1] = atomicCounterIncrement(a
         let after = run_compute(&m, before, Vec::new(), [1, 1, 1]);
         let of = |name: &str| after[m.storage.values().position(|s| s.name == name).expect("a buffer")].clone();
         assert_eq!((of("a")[1], of("c")[0], of("q")), (6, 4, vec![4, 5]), "{version}");
+    }
+}
+
+#[test]
+fn a_semicolon_behind_a_function_is_nothing() {
+    for version in ["", "#version 330", "#version 300 es\nprecision mediump float;"] {
+        let output = if version.is_empty() { "#define c gl_FragColor" } else { "out vec4 c;" };
+        let text = format!(
+            "{version}\n{output}\nstruct S {{ float x; }};\nfloat f() {{ if (true) {{ }}; return S(2.0).x; }};\nvoid main() {{ c = vec4(f()); }};"
+        );
+        assert_eq!(floats(&run(&from_glsl(Stage::Fragment, &text), Vec::new(), Vec::new())[0])[0], 2.0, "{version}");
     }
 }
 

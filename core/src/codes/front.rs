@@ -42,7 +42,6 @@ pub(super) const ROWS: &[Row] = &[
     ("F0137", "an atomic operation that no machine has", "Atomics work on whole 32-bit words in storage and workgroup memory, and on texels of r32 formats.", "Use an integer in a storage buffer."),
     ("F0138", "a function calls itself", "There is no stack of calls.", "Use a loop."),
     ("F0140", "a function with the wrong operands", "A function of matrices or vectors was given something else.", "Change the operands at the place."),
-    ("F0141", "a function that half-precision values have not", "`frexp` and `ldexp` work on `f32`.", "Convert to `f32` first."),
     ("F0142", "an operation that no machine has", "Interpolation at a place of the program's choice and similar operations of SPIR-V.", "Use the plain form: inputs are interpolated at pixel centres, centroids or samples."),
     ("F0150", "a texture or sampler that cannot be used so", "Its declaration does not fit the operation.", "Change the declaration or the operation."),
     ("F0151", "a texture access that no machine has", "Its texels have 64 bits a channel, or the texture is an external one; the message says which.", "Use texels of at most 32 bits a channel."),

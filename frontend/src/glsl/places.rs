@@ -35,7 +35,8 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Adds a file: the user's text and the one that is made of it, token for token.
+    /// Adds a file: the user's text and the one that is made of it, token for token but for semicolons that are left out and lengths that
+    /// are put in (`a[]` with a first value).
     pub(crate) fn add(&mut self, name: &str, id: FileId, text: &str, user: &[Token<'_>], upgraded: &str) {
         if self.files.iter().any(|f| f.name == name) {
             return;
@@ -49,13 +50,19 @@ impl Files {
         lines.extend(text.match_indices('\n').map(|(n, _)| n as u32 + 1));
         let plain = |t: &&Token<'_>| t.kind != Kind::Directive;
         let seen = tokens(upgraded);
-        let words = user.iter().filter(plain).zip(seen.iter().filter(plain)).map(|(u, s)| Word {
-            text: s.text.to_string(),
-            line: u.line,
-            at: u.at as u32,
-            end: u.end() as u32,
-        });
-        self.files.push(File { name: name.to_string(), id, lines, words: words.collect(), text: text.to_string() });
+        let mut seen = seen.iter().filter(plain).peekable();
+        let mut words = Vec::new();
+        for u in user.iter().filter(plain) {
+            if u.is(";") && seen.peek().is_some_and(|s| !s.is(";")) {
+                continue;
+            }
+            if u.is("]") && seen.peek().is_some_and(|s| !s.is("]")) {
+                seen.next();
+            }
+            let Some(s) = seen.next() else { break };
+            words.push(Word { text: s.text.to_string(), line: u.line, at: u.at as u32, end: u.end() as u32 });
+        }
+        self.files.push(File { name: name.to_string(), id, lines, words, text: text.to_string() });
     }
 
     /// Names in order.

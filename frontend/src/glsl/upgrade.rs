@@ -365,6 +365,8 @@ pub(crate) struct Upgrade {
     stage: Stage,
     /// Words that are the user's names and reserved in the new dialect, or functions that take the place of the language's.
     names: BTreeSet<String>,
+    /// Whether the text is another language's.
+    foreign: bool,
     /// Functions of the language whose names the user's took, for other types.
     beside: String,
     /// Outputs that begin as the frame buffer's colour: `inout` variables of GL_EXT_shader_framebuffer_fetch.
@@ -391,13 +393,13 @@ impl Upgrade {
         let blended = if dialect.es && stage == Stage::Fragment { blended(toks) } else { Vec::new() };
         // What glslang does not know stands in the text of an old dialect.
         let dialect = Dialect { version: if blended.is_empty() { dialect.version } else { dialect.version.min(300) }, ..dialect };
-        Upgrade { dialect, stage, names, beside: redefined.beside, blended }
+        Upgrade { dialect, stage, names, foreign: false, beside: redefined.beside, blended }
     }
 
     /// Nothing: for languages that glslang takes as they are.
     pub(crate) fn none(stage: Stage) -> Upgrade {
         let dialect = Dialect { version: 450, es: false, compatibility: false, stated: true };
-        Upgrade { dialect, stage, names: BTreeSet::new(), beside: String::new(), blended: Vec::new() }
+        Upgrade { dialect, stage, names: BTreeSet::new(), foreign: true, beside: String::new(), blended: Vec::new() }
     }
 
     /// What stands for a word of the user's; `next` is the text behind it.
@@ -437,6 +439,7 @@ impl Upgrade {
         let mut line = 0;
         let mut to = 0;
         let mut depth = Depth::default();
+        let mut body = false;
         for (n, t) in toks.iter().enumerate() {
             while line < t.line {
                 out.push('\n');
@@ -453,7 +456,15 @@ impl Upgrade {
                 out.push(' ');
             }
             to = t.end();
+            let before = n.checked_sub(1).map(|n| &toks[n]);
+            if t.is("{") && depth.is_outside() {
+                body = !self.foreign && before.is_some_and(|b| b.is(")"));
+            }
             depth.token(t);
+            // Drivers take a semicolon behind a function's body for nothing, as 4.60 does.
+            if t.is(";") && body && depth.is_outside() && before.is_some_and(|b| b.is("}")) {
+                continue;
+            }
             if t.is("]")
                 && depth.is_outside()
                 && let Some(count) = initial_elements(toks, n)

@@ -526,7 +526,10 @@ impl<'m> Converter<'m> {
     fn frexp(&mut self, x: Value) -> R<(Value, Value)> {
         let ty = self.func().ty(x);
         if ty.lane() != F32 {
-            return Err(self.error("F0141", "frexp of half-precision values"));
+            // Each half is a float, and its fraction is a half.
+            let whole = self.convert(Opcode::Fcvt, F32.with_lanes(ty.lanes), x);
+            let (f, e) = self.frexp(whole)?;
+            return Ok((self.convert(Opcode::Fcvt, ty, f), e));
         }
         let int = ty.with_scalar(I32.scalar);
         let bits = self.convert(Opcode::Bitcast, int, x);
@@ -551,7 +554,9 @@ impl<'m> Converter<'m> {
     fn ldexp(&mut self, x: Value, e: Value) -> R<Value> {
         let ty = self.func().ty(x);
         if ty.lane() != F32 {
-            return Err(self.error("F0141", "ldexp of half-precision values"));
+            let whole = self.convert(Opcode::Fcvt, F32.with_lanes(ty.lanes), x);
+            let r = self.ldexp(whole, e)?;
+            return Ok(self.convert(Opcode::Fcvt, ty, r));
         }
         let int = ty.with_scalar(I32.scalar);
         let e = self.splat(e, ty.lanes);

@@ -272,6 +272,9 @@ impl<'m> Converter<'m> {
                 self.value_limit(ty.leaves(self.types))?;
                 self.insert_part(&whole, i.rest(4), &part)
             }
+            Op::Select if self.types.pointee(i.word(0)?).is_some() => {
+                Err(self.error("F0112", "a choice between pointers exists on none of the machines"))
+            }
             Op::Select => {
                 let c = self.value_leaf(i.word(2)?)?;
                 let (a, b) = (self.value(i.word(3)?)?, self.value(i.word(4)?)?);
