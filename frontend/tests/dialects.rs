@@ -605,6 +605,21 @@ void main() { c = vec4(2.0); }
 }
 
 #[test]
+fn lines_are_counted_as_the_text_says() {
+    let text = "#define FIRST 40
+#line FIRST 7
+void main() {
+  gl_FragColor = vec4(__LINE__, __FILE__, 0, 0);
+#line 3
+  gl_FragColor.z = float(__LINE__);
+  gl_FragColor.w = nothing; }";
+    let right = text.replace("nothing", "1.0");
+    assert_eq!(floats(&run(&from_glsl(Stage::Fragment, &right), Vec::new(), Vec::new())[0]), [41.0, 7.0, 3.0, 1.0]);
+    // Messages keep to the text as it is.
+    assert_eq!(message(Stage::Fragment, text).0, "nothing");
+}
+
+#[test]
 fn blocks_of_an_array_have_a_binding_each() {
     let text = "#version 150
 uniform A { float x; } a[3];

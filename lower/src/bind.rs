@@ -171,7 +171,9 @@ fn known_names(module: &Module, file: &Value) -> Result<()> {
     names("uniform", file.get("uniforms"), leaves)?;
     names("texture", file.get("textures"), module.textures.values().map(|d| d.name.clone()).collect())?;
     names("storage buffer", file.get("storage"), module.storage.values().map(|d| d.name.clone()).collect())?;
-    let inputs: Vec<String> = module.inputs.values().map(io_name).collect();
+    let mut inputs: Vec<String> = module.inputs.values().map(io_name).collect();
+    let wholes: Vec<String> = inputs.iter().filter_map(|n| Some(element(n)?.0.to_string())).collect();
+    inputs.extend(wholes);
     let list = file.get("invocations").and_then(Value::as_array);
     list.into_iter().flatten().try_for_each(|entry| names("input", entry.get("inputs"), inputs.clone()))
 }
@@ -200,6 +202,20 @@ fn env_with(module: &Module, file: &Value, used: Used) -> Result<ShaderEnv> {
     Ok(env.with_sizes(module))
 }
 
+/// The array or matrix that an input is an element of, and which: `m[1]`.
+fn element(name: &str) -> Option<(&str, usize)> {
+    let (of, n) = name.strip_suffix(']')?.rsplit_once('[')?;
+    Some((of, n.parse().ok()?))
+}
+
+/// The value of an input by its name, or as an element of what it belongs to.
+fn value_of<'a>(given: &'a Value, name: &str) -> Option<&'a Value> {
+    given.get(name).or_else(|| {
+        let (of, n) = element(name)?;
+        value_of(given, of)?.get(n)
+    })
+}
+
 fn invocations(module: &Module, file: &Value, used: &Used) -> Result<Vec<InvocationInputs>> {
     if module.stage == Stage::Compute {
         return Ok(Vec::new());
@@ -223,7 +239,7 @@ fn invocations(module: &Module, file: &Value, used: &Used) -> Result<Vec<Invocat
                 .map(|(id, decl)| {
                     let name = io_name(decl);
                     let want = decl.count.max(1) as usize * decl.ty.lanes as usize;
-                    match given.and_then(|g| g.get(&name)) {
+                    match given.and_then(|g| value_of(g, &name)) {
                         Some(v) => {
                             let ty = crate::reflect::io_type(decl, true, module.stage);
                             words(

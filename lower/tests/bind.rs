@@ -154,3 +154,27 @@ fn textures_and_geometry_and_storage() {
         json!({ "storage": { "buf": [4294967295u32, 3.0] } })
     );
 }
+
+#[test]
+fn matrices_and_arrays_are_given_whole_or_by_their_elements() {
+    let m = module(
+        r#"
+shader vertex "main"
+input %"m[0]" : f32x2 @location(0)
+input %"m[1]" : f32x2 @location(1)
+output %clip : f32x4 @position
+block0:
+    v0 = input.f32x2 %"m[0]"
+    v1 = input.f32x2 %"m[1]"
+    v2 = shuffle v0, v1, [0, 1, 2, 3]
+    output %clip, v2
+    return
+"#,
+    );
+    let of = |inputs: Value| parse_env(&m, &json!({ "invocations": [{ "inputs": inputs }] }).to_string());
+    let whole = of(json!({ "m": [[1, 2], [3, 4]] })).expect("whole");
+    let parts = of(json!({ "m[0]": [1, 2], "m[1]": [3, 4] })).expect("by elements");
+    assert_eq!(whole.invocations[0].inputs, parts.invocations[0].inputs);
+    assert!(of(json!({ "m": [[1, 2]] })).is_err_and(|e| e.to_string().contains("no input `m[1]`")));
+    assert!(of(json!({ "n": [[1, 2], [3, 4]] })).is_err());
+}

@@ -440,6 +440,7 @@ impl Upgrade {
         let mut to = 0;
         let mut depth = Depth::default();
         let mut body = false;
+        let mut counted = None;
         for (n, t) in toks.iter().enumerate() {
             while line < t.line {
                 out.push('\n');
@@ -449,6 +450,7 @@ impl Upgrade {
             if t.kind == Kind::Directive {
                 self.directive(&mut out, t);
                 line += t.text.bytes().filter(|c| *c == b'\n').count() as u32;
+                counted = counted_from(t, line, toks).or(counted);
                 continue;
             }
             // Two tokens that touched still do: `a.b`, `1.0f`.
@@ -474,6 +476,10 @@ impl Upgrade {
             let outer = t.is("inout") && depth.is_outside() && !self.blended.is_empty();
             out.push_str(&if outer {
                 "out".into()
+            } else if let (Some((first, at, _)), true) = (counted, t.is("__LINE__")) {
+                (first + (line - at)).to_string().into()
+            } else if let (Some((.., file)), true) = (counted, t.is("__FILE__")) {
+                file.to_string().into()
             } else if t.is_word() {
                 self.word(t.text, &text[to..])
             } else {
@@ -729,6 +735,14 @@ impl Depth {
     }
 }
 
+/// What `#line` says of the line behind it: its number, which line of the text it is, and the number of the file. Messages keep to the text.
+fn counted_from(t: &Token<'_>, line: u32, toks: &[Token<'_>]) -> Option<(u32, u32, u32)> {
+    let (_, rest) = directive(t).filter(|(name, _)| *name == "line")?;
+    let inner = tokens(rest);
+    let file = inner.get(1).and_then(|f| number(f, toks)).unwrap_or(0);
+    Some((number(inner.first()?, toks)?, line + 1, file))
+}
+
 /// Elements of an array that has no length but a first value, `a[] = float[](1.0, 2.0)`, by the bracket that ends its length: a uniform's value
 /// is taken apart from it.
 fn initial_elements(toks: &[Token<'_>], n: usize) -> Option<usize> {
@@ -790,7 +804,7 @@ fn number(t: &Token<'_>, toks: &[Token<'_>]) -> Option<u32> {
         if d.kind == Kind::Directive {
             match &tokens(&d.text[1..])[..] {
                 [define, name, value] if define.is("define") && name.is(t.text) => found.push(value.text.parse().ok()),
-                [_, name, ..] if name.is(t.text) => found.push(None),
+                [define, name, ..] if matches!(define.text, "define" | "undef") && name.is(t.text) => found.push(None),
                 _ => {}
             }
         } else if d.is(t.text) && n > 0 && toks[n - 1].is_word() {
