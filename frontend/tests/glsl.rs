@@ -446,7 +446,10 @@ float4 main(float2 uv : TEXCOORD0) : SV_Target { return f(mul(m, tex2D(t, uv)) +
     assert_eq!(m[..8], [1.0, 5.0, 9.0, 13.0, 2.0, 6.0, 10.0, 14.0]);
     let swizzle = "float4x4 m;\nfloat4 main(float2 uv : TEXCOORD0) : SV_Target\n{\n    float a = uv.x;\n    return dot(m[0].xy, m._m00_m10) + a;\n}\n";
     let e = hlsl("a.frag.hlsl", swizzle, &options(Stage::Fragment)).expect_err("a swizzle of a matrix");
-    assert!(errors(&e)[0].0 == 5 && e.to_string().contains("F0022") && !e.to_string().contains("word"), "{e}");
+    assert!(errors(&e)[0].0 == 5 && e.to_string().contains("F0011"), "{e}");
+    let integers = "int4 main(int4 v : A) : SV_Target\n{\n    return mad(v, v, v);\n}\n";
+    let e = hlsl("a.frag.hlsl", integers, &options(Stage::Fragment)).expect_err("mad of integers");
+    assert!(errors(&e)[0].0 == 3 && e.to_string().contains("F0022") && !e.to_string().contains("word"), "{e}");
     let wide = "float4 main(float2 uv : TEXCOORD0) : SV_Target\n{\n    float4 a = uv.xyxy;\n    double d = uv.x;\n    return a * (float)(d * d);\n}\n";
     let e = hlsl("a.frag.hlsl", wide, &options(Stage::Fragment)).expect_err("64 bits");
     assert_eq!(errors(&e)[0].0, 4, "{e}");
@@ -513,6 +516,20 @@ fn hlsl_that_glslang_does_not_survive() {
             2,
             "wants a whole element",
         ),
+        (
+            "float4x3 m; float4 main(float3x3 a : A) : SV_Target { m = float4x3(a, float3(1, 2, 3)); return m[0].xyzz; }",
+            1,
+            "of a matrix and more",
+        ),
+        (
+            "float4 main(float2x2 a : A) : SV_Target { return float4x4(float2x2(a[0], a[1]), a[0], a[1], a[0], a[1], a[0], a[1])[0]; }",
+            1,
+            "and more",
+        ),
+        ("float4 main() : SV_Target { return ((float2x2)7)[0].xyxy; }", 1, "write `7.0`"),
+        ("float4 main(float2x2 a : A) : SV_Target {\n float2 v = a._m00_m11; return v.xyxy; }", 2, "`_m00_m11`"),
+        ("float4 main(float4 p : SV_Position0) : SV_Target { return p; }", 1, "no system value"),
+        ("float4 other(float4 p : SV_Position) : SV_Target { return p; }", 1, "no entry point `main` (see --entry): it has `other`"),
         ("float4 main(float a : A) : SV_Target { int e; return frexp(a, e); }", 1, "not `int`"),
         ("float4 main(float2x3 a : A) : SV_Target { return isfinite(a)[0].x; }", 1, "for `float2x3`"),
         ("Texture2D t;\nfloat4 main() : SV_Target { clip(t); return 1; }", 2, "for `Texture2D`"),
@@ -679,4 +696,41 @@ fn lines_of_a_foreign_compilers_words() {
     // What is wrong with the words as a whole stands at the beginning.
     let e = spirv_with_text("a.frag", text, &bytes[..bytes.len() - 8], &FrontOptions::default()).unwrap_err();
     assert!(e.diagnostics.iter().all(|d| !d.span.is_none()), "{e}");
+}
+
+#[test]
+fn functions_of_hlsl_on_constants_and_unsigned_numbers() {
+    let text = "RWStructuredBuffer<uint> o;
+static int counted;
+int next() { static int sum; sum += 2; return ++counted + sum; }
+[numthreads(1, 1, 1)] void main(uint3 t : SV_DispatchThreadID) {
+    o[0] = any(float4(0, 0, 0, 0.5)) ? 1 : 0;
+    o[1] = all(float2(0.5, 0)) ? 1 : 0;
+    o[2] = any(int4(0, 0, 0, 4));
+    o[3] = abs(0xfffffff0u + t.x);
+    o[4] = sign(0xfffffff0u + t.x);
+    o[5] = asuint(5u) + asint(7) + asuint(-1);
+    o[6] = asuint(asfloat(2.5)) + asuint(1.0);
+    o[7] = next() + next();
+    o[8] = WavePrefixSum(5u) + WaveActiveSum(3u);
+}
+";
+    let m = hlsl("a.comp.hlsl", text, &options(Stage::Compute)).expect("HLSL");
+    let bits = 2.5f32.to_bits().wrapping_add(1.0f32.to_bits());
+    assert_eq!(common::run_compute(&m, vec![vec![0; 9]], Vec::new(), [1, 1, 1])[0], [1, 0, 1, 0xffff_fff0, 1, 11, bits, 9, 3]);
+}
+
+#[test]
+fn buffers_of_hlsl_without_a_register_have_bindings_of_their_own() {
+    let text = "float4 tint;
+cbuffer A { float4 x; };
+cbuffer B : register(b0) { float4 y; };
+cbuffer C { float4 z; };
+float4 main(float4 p : SV_Position) : SV_Target { return x + y * tint + z; }
+";
+    let m = hlsl("a.frag.hlsl", text, &options(Stage::Fragment)).expect("HLSL");
+    let mut all: Vec<_> = m.uniforms.values().map(|u| (u.binding, &*u.name)).collect();
+    all.sort_unstable();
+    assert_eq!(all.iter().map(|u| u.0).collect::<Vec<_>>(), [0, 1, 2, 3], "{all:?}");
+    assert_eq!(all[0].1, "y");
 }

@@ -241,7 +241,7 @@ mod tests {
         assert!(all.beside.contains("vec3 own_abs(vec3 p0) { return abs(p0); }") && !all.beside.contains("(float p0)"), "{}", all.beside);
         assert!(!all.beside.contains("int"), "1.20 has no such function of integers: {}", all.beside);
         // Another type is an overload, and OpenGL ES redefines nothing.
-        assert!(of("float abs(int x) { return 0.5; }", false).names.is_empty());
+        assert!(of("float abs(bool x) { return 0.5; }", false).names.is_empty());
         assert!(of("float abs(float x) { return 0.5; }", true).names.is_empty());
         // What the version lacks is free everywhere, and has nothing beside it.
         let all = of("vec2 round(const in vec2 x) { return x; }", true);

@@ -85,9 +85,14 @@ pub(crate) fn globals(toks: &[Token<'_>]) -> Globals {
     r.out
 }
 
-/// Reads the order of HLSL's textures and the first values of its uniforms, which are all variables outside functions and blocks that are not `static`.
+/// glslang's block of HLSL's uniforms outside any.
+const HLSL_LOOSE: &str = "$Global";
+
+/// Reads the order of HLSL's textures, the buffers without a register and the first values of its uniforms, which are all variables outside functions and
+/// blocks that are not `static`.
 pub(crate) fn of_hlsl(toks: &[Token<'_>]) -> Globals {
     let mut r = Reader { toks, structs: BTreeMap::new(), out: Globals::default() };
+    r.out.unbound.insert(HLSL_LOOSE.to_string());
     let mut textures = Vec::new();
     let mut n = 0;
     while n < toks.len() {
@@ -102,6 +107,14 @@ pub(crate) fn of_hlsl(toks: &[Token<'_>]) -> Globals {
             end = if matches!(toks[end].text, "(" | "[" | "{") { close(toks, end) } else { end + 1 };
         }
         n = if r.is(end, "{") { close(toks, end) } else { end + 1 };
+        if !toks[first..end].iter().any(|t| t.is("register")) {
+            let name = match r.word(first) {
+                Some("cbuffer" | "tbuffer") => r.word(first + 1),
+                Some("ConstantBuffer") => toks[first..end].iter().position(|t| t.is(">")).and_then(|k| r.word(first + k + 1)),
+                _ => None,
+            };
+            r.out.unbound.extend(name.map(str::to_string));
+        }
         if set {
             r.first_values(first, end);
         } else if r.is(end, ";") {

@@ -68,7 +68,8 @@ fn mistake(toks: &[Token<'_>]) -> Option<(usize, String)> {
                 return Some((n, format!("`{text}`: glslang does not translate what makes a matrix of truth values: set its rows")));
             }
             "msad4" => return Some((n, "`msad4`: glslang does not translate this function".to_string())),
-            _ if n > 0 && toks[n - 1].is(".") && toks.get(n + 1).is_some_and(|t| t.is(".") || t.is("[")) && names_elements(t.text) => {
+            // Only what sets them is right.
+            _ if n > 0 && toks[n - 1].is(".") && !next_is("=") && names_elements(t.text) => {
                 return Some((n, format!("`{}`: glslang does not translate parts of several elements of a matrix: name one", t.text)));
             }
             // Behind a name stands an array's length or an index, elsewhere or in two brackets an attribute.

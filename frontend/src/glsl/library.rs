@@ -1,5 +1,6 @@
 //! What glslang computes otherwise than HLSL says. `*` of two square matrices is a product by elements, which glslang takes for the one of linear
-//! algebra, `lit` multiplies instead of raising to a power, `ldexp` takes an integer.
+//! algebra, `lit` multiplies instead of raising to a power, `ldexp` takes an integer, `abs` and `sign` take unsigned numbers for signed ones,
+//! and of constants `any`, `all` and the functions for a number's bits are wrong.
 
 use super::hlsl::names_function;
 use super::lex::Token;
@@ -25,6 +26,29 @@ pub(super) fn prelude(toks: &[Token<'_>]) -> String {
     if wanted("ldexp") {
         for f in ["float", "float2", "float3", "float4"] {
             out += &format!("{f} ldexp({f} x, {f} e) {{ return x * exp2(e); }}\n");
+        }
+    }
+    for n in ["", "2", "3", "4"] {
+        for f in ["any", "all"].into_iter().filter(|f| wanted(f)) {
+            for ty in ["float", "int", "uint"] {
+                let truth = if n.is_empty() { "x != 0".to_string() } else { format!("{f}(x != 0)") };
+                out += &format!("bool {f}({ty}{n} x) {{ return {truth}; }}\n");
+            }
+        }
+        if wanted("abs") {
+            out += &format!("uint{n} abs(uint{n} x) {{ return x; }}\n");
+        }
+        if wanted("sign") {
+            out += &format!("int{n} sign(uint{n} x) {{ return (int{n})min(x, 1u); }}\n");
+        }
+        // Bits of what has them already.
+        for (f, ty, of) in [("asuint", "uint", ["uint", "int"]), ("asint", "int", ["int", "uint"])] {
+            if wanted(f) {
+                of.iter().for_each(|of| out += &format!("{ty}{n} {f}({of}{n} x) {{ return ({ty}{n})x; }}\n"));
+            }
+        }
+        if wanted("asfloat") {
+            out += &format!("float{n} asfloat(float{n} x) {{ return x; }}\n");
         }
     }
     out

@@ -206,15 +206,18 @@ pub(super) mod op {
     pub(in crate::glsl) const MEMBER_NAME: u32 = 6;
     pub(in crate::glsl) const STRING: u32 = 7;
     pub(in crate::glsl) const LINE: u32 = 8;
+    pub(in crate::glsl) const ENTRY_POINT: u32 = 15;
     pub(in crate::glsl) const TYPE_MATRIX: u32 = 24;
     pub(in crate::glsl) const TYPE_ARRAY: u32 = 28;
     pub(in crate::glsl) const TYPE_RUNTIME_ARRAY: u32 = 29;
     pub(in crate::glsl) const TYPE_POINTER: u32 = 32;
     pub(in crate::glsl) const VARIABLE: u32 = 59;
+    pub(in crate::glsl) const CONSTANT_NULL: u32 = 46;
     pub(in crate::glsl) const FUNCTION: u32 = 54;
     pub(in crate::glsl) const FUNCTION_END: u32 = 56;
     pub(in crate::glsl) const FUNCTION_CALL: u32 = 57;
     pub(in crate::glsl) const LOAD: u32 = 61;
+    pub(in crate::glsl) const STORE: u32 = 62;
     pub(in crate::glsl) const DECORATE: u32 = 71;
     pub(in crate::glsl) const COMPOSITE_CONSTRUCT: u32 = 80;
     pub(in crate::glsl) const COMPOSITE_EXTRACT: u32 = 81;
@@ -224,6 +227,11 @@ pub(super) mod op {
     pub(in crate::glsl) const F_REM: u32 = 140;
     pub(in crate::glsl) const F_MOD: u32 = 141;
     pub(in crate::glsl) const MATRIX_TIMES_MATRIX: u32 = 146;
+    pub(in crate::glsl) const GROUP_I_ADD: u32 = 349;
+    pub(in crate::glsl) const GROUP_LOGICAL_XOR: u32 = 364;
+    // Group operations.
+    pub(in crate::glsl) const INCLUSIVE_SCAN: u32 = 1;
+    pub(in crate::glsl) const EXCLUSIVE_SCAN: u32 = 2;
     // Decorations.
     pub(in crate::glsl) const LOCATION: u32 = 30;
     pub(in crate::glsl) const BINDING: u32 = 33;
@@ -231,6 +239,7 @@ pub(super) mod op {
     pub(in crate::glsl) const UNIFORM_CONSTANT: u32 = 0;
     pub(in crate::glsl) const INPUT: u32 = 1;
     pub(in crate::glsl) const OUTPUT: u32 = 3;
+    pub(in crate::glsl) const PRIVATE: u32 = 6;
 }
 
 /// The instructions of a module.
@@ -356,6 +365,24 @@ fn handed_on(words: &[u32]) -> BTreeMap<u32, String> {
     out
 }
 
+/// The variables that the entry point sets before it calls anything: those with a first value.
+fn set_first(words: &[u32]) -> BTreeSet<u32> {
+    let mut out = BTreeSet::new();
+    let (mut entry, mut within) = (None, false);
+    for (opcode, inst) in instructions(words) {
+        match (opcode, inst) {
+            (op::ENTRY_POINT, [_, _, id, ..]) => entry = Some(*id),
+            (op::FUNCTION, [_, _, id, ..]) => within = entry == Some(*id),
+            (op::FUNCTION_CALL, _) => within = false,
+            (op::STORE, [_, to, ..]) if within => {
+                out.insert(*to);
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
 /// The functions of HLSL's places, and what the words of their `OpLine` are.
 fn places(words: &[u32]) -> BTreeMap<u32, [u32; 3]> {
     let named = instructions(words).filter_map(|(opcode, inst)| match (opcode, inst) {
@@ -371,19 +398,19 @@ fn places(words: &[u32]) -> BTreeMap<u32, [u32; 3]> {
     named.filter_map(place).collect()
 }
 
-/// Makes the marks of a module proper, gives names back as the user wrote them, and takes away the bindings that nobody wrote.
-pub(crate) fn finish(words: &[u32], files: &[&str], globals: Option<&Globals>) -> Vec<u32> {
+/// Makes the marks of a module proper, gives names back as the user wrote them, and takes away the bindings that nobody wrote. Of HLSL, whose
+/// declarations are only read in part, also what glslang takes for GLSL's.
+pub(crate) fn finish(words: &[u32], files: &[&str], globals: &Globals, hlsl: bool) -> Vec<u32> {
     let Some(header) = words.get(..5) else { return words.to_vec() };
-    // HLSL's declarations are not read.
-    let variables = if globals.is_some() { variables(words) } else { Vec::new() };
-    let unbound: BTreeSet<u32> = variables.iter().filter(|v| globals.is_some_and(|g| is_unbound(&v.1, g))).map(|v| v.0).collect();
-    let counters: BTreeMap<u32, u32> = variables.iter().filter_map(|v| Some((v.0, counters(&v.1)?))).collect();
-    let names = if globals.is_none() { handed_on(words) } else { BTreeMap::new() };
+    let variables = variables(words);
+    let unbound: BTreeSet<u32> = variables.iter().filter(|v| is_unbound(&v.1, globals)).map(|v| v.0).collect();
+    let counters: BTreeMap<u32, u32> = variables.iter().filter_map(|v| Some((v.0, counters(&v.1).filter(|_| !hlsl)?))).collect();
+    let (names, places, set) = if hlsl { (handed_on(words), places(words), set_first(words)) } else { Default::default() };
+    let mut pointees = BTreeMap::new();
     let mut out = header.to_vec();
     let first = header[3];
     out[3] = first + files.len() as u32;
     let mut strings = true;
-    let places = if globals.is_none() { places(words) } else { BTreeMap::new() };
     let mut within = false;
     for (opcode, inst) in instructions(words) {
         within |= opcode == op::FUNCTION && inst.get(2).is_some_and(|id| places.contains_key(id));
@@ -397,14 +424,27 @@ pub(crate) fn finish(words: &[u32], files: &[&str], globals: Option<&Globals>) -
                 push(&mut out, op::STRING, &[first + n as u32], f);
             }
         }
+        if let (op::TYPE_POINTER, [_, id, _, of]) = (opcode, inst) {
+            pointees.insert(*id, *of);
+        }
         match (opcode, inst) {
             (op::LINE, [head, file, line, column]) => out.extend([*head, first + file, *line, *column]),
             (op::FUNCTION_CALL, [_, _, _, f]) if places.contains_key(f) => {
                 let [file, line, column] = places[f];
                 out.extend([4 << 16 | op::LINE, first + file, line, column]);
             }
+            // What is `static` begins as 0.
+            (op::VARIABLE, [_, ty, id, op::PRIVATE]) if hlsl && pointees.contains_key(ty) && !set.contains(id) => {
+                let zero = out[3];
+                out[3] += 1;
+                out.extend([3 << 16 | op::CONSTANT_NULL, pointees[ty], zero, 5 << 16 | op::VARIABLE, *ty, *id, op::PRIVATE, zero]);
+            }
+            // Sums and products of a wave's lanes before one leave that one out.
+            (op::GROUP_I_ADD..=op::GROUP_LOGICAL_XOR, [head, ty, id, scope, op::INCLUSIVE_SCAN, value]) if hlsl => {
+                out.extend([*head, *ty, *id, *scope, op::EXCLUSIVE_SCAN, *value]);
+            }
             // Remainders of HLSL have the sign of what is divided; glslang takes them for GLSL's.
-            (op::S_MOD | op::F_MOD, [head, operands @ ..]) if globals.is_none() => {
+            (op::S_MOD | op::F_MOD, [head, operands @ ..]) if hlsl => {
                 out.push(head & 0xffff_0000 | if opcode == op::S_MOD { op::S_REM } else { op::F_REM });
                 out.extend(operands);
             }

@@ -57,6 +57,10 @@ impl<'t> Check<'_, 't> {
             text if n > 0 && self.is(n - 1, ":") && (is_semantic(text, "SV_ClipDistance") || is_semantic(text, "SV_CullDistance")) => {
                 self.clip(n)
             }
+            text if n > 0 && self.is(n - 1, ":") && is_unknown_value(text) => {
+                Some((n, format!("`{text}`: glslang knows no system value of this name")))
+            }
+            "(" => self.whole_matrix(n),
             "[" => self.length(n).or_else(|| self.threads(n)),
             "TextureBuffer" if self.is(n + 1, "<") => {
                 let of = self.toks.get(n + 2)?;
@@ -68,12 +72,43 @@ impl<'t> Check<'_, 't> {
                 if n > 0 && self.toks[n - 1].is(".") {
                     self.method(n)
                 } else {
-                    self.function(n)
+                    self.function(n).or_else(|| self.matrix_and_more(n))
                 }
             }
             _ if t.is_word() => self.unknown(n),
             _ => None,
         }
+    }
+
+    /// A matrix made of a matrix and more, of which glslang takes the first alone.
+    fn matrix_and_more(&self, n: usize) -> Option<Mistake> {
+        let args = separated(self.toks, n + 1);
+        if !is_matrix(self.toks[n].text) || args.len() < 2 {
+            return None;
+        }
+        let matrix = |arg: &Range<usize>| {
+            let path = &self.toks[arg.clone()];
+            match path {
+                [ty, open, ..] if is_matrix(ty.text) && open.is("(") => close(path, 1) == path.len(),
+                _ => self.names.type_of(path).is_some_and(|(ty, lengths)| lengths == 0 && is_matrix(ty)),
+            }
+        };
+        let first = args.iter().find(|a| matrix(a))?.start;
+        let of = self.toks[n].text;
+        Some((first, format!("`{of}` of a matrix and more: glslang takes the matrix alone, name its rows or elements")))
+    }
+
+    /// `(float2x2)7`, of which glslang makes zeros.
+    fn whole_matrix(&self, n: usize) -> Option<Mistake> {
+        let ty = self.toks.get(n + 1).filter(|t| is_matrix(t.text) && !t.text.starts_with(['i', 'u']) && self.is(n + 2, ")"))?;
+        let number = n + 3 + usize::from(self.is(n + 3, "-"));
+        let t = self.toks.get(number).filter(|t| t.text.bytes().all(|c| c.is_ascii_digit() || c == b'u' || c == b'U'))?;
+        (!t.text.is_empty() && t.text.as_bytes()[0].is_ascii_digit()).then(|| {
+            (
+                number,
+                format!("a `{}` of a whole number: glslang makes zeros of it, write `{}.0`", ty.text, t.text.trim_end_matches(['u', 'U'])),
+            )
+        })
     }
 
     /// A name that nothing in the text declares: what glslang takes it for does not bear everything.
@@ -389,6 +424,12 @@ impl<'t> Check<'_, 't> {
 
     /// The parameters and the result of the entry point.
     fn entry(&self, name: &str) -> Option<Mistake> {
+        // glslang makes a program that does nothing of a text without it.
+        if !self.toks.windows(2).any(|w| w[0].is(name) && w[1].is("(")) && !self.toks.is_empty() {
+            let known: Vec<_> = self.names.functions.keys().take(8).map(|f| format!("`{f}`")).collect();
+            let known = if known.is_empty() { "no function".to_string() } else { known.join(", ") };
+            return Some((0, format!("the text has no entry point `{name}` (see --entry): it has {known}")));
+        }
         self.names.functions.get(name)?.iter().find_map(|open| {
             let first = self.toks[..open - 1].iter().rposition(|t| matches!(t.text, ";" | "}" | "]")).map_or(0, |n| n + 1);
             let parameters = separated(self.toks, *open)
@@ -459,6 +500,22 @@ fn operands(method: &str) -> Option<(usize, usize)> {
 /// Whether this is a semantic, whatever its number.
 fn is_semantic(word: &str, semantic: &str) -> bool {
     word.trim_end_matches(|c: char| c.is_ascii_digit()).eq_ignore_ascii_case(semantic)
+}
+
+/// Whether a semantic begins as system values do and is none that glslang knows; it would take it for an ordinary one.
+fn is_unknown_value(word: &str) -> bool {
+    const KNOWN: &str = "POSITION VERTEXID VIEWPORTARRAYINDEX TESSFACTOR SAMPLEINDEX RENDERTARGETARRAYINDEX PRIMITIVEID \
+        OUTPUTCONTROLPOINTID ISFRONTFACE VIEWID INSTANCEID INSIDETESSFACTOR GSINSTANCEID DISPATCHTHREADID GROUPTHREADID GROUPINDEX GROUPID \
+        DOMAINLOCATION DEPTH COVERAGE DEPTHGREATEREQUAL DEPTHLESSEQUAL STENCILREF";
+    let upper = word.to_ascii_uppercase();
+    let counted = ["SV_TARGET", "SV_CLIPDISTANCE", "SV_CULLDISTANCE"].iter().any(|s| is_semantic(word, s));
+    upper.strip_prefix("SV_").is_some_and(|name| !counted && !KNOWN.split(' ').any(|known| known == name))
+}
+
+/// Whether this is the type of a matrix.
+fn is_matrix(ty: &str) -> bool {
+    let size = ty.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    is_number(ty) && matches!(size.as_bytes(), [b'1'..=b'4', b'x', b'1'..=b'4'])
 }
 
 /// Whether this says what a geometry program's vertices make up.

@@ -291,7 +291,7 @@ pub(crate) fn compile(
             vec![Diagnostic::error("F0022", first, m)]
         })?;
     }
-    let words = mark::finish(&words, &names, hlsl.is_none().then_some(&globals));
+    let words = mark::finish(&words, &names, &globals, hlsl.is_some());
     // Variables that the language declares stand where they are named first.
     let named = inner.iter().enumerate().rev().map(|(n, t)| (upgrade::plain(t.text), n));
     let builtins = named.filter(|(name, _)| name.starts_with("gl_")).map(|(name, n)| (name.to_string(), n));
