@@ -711,7 +711,7 @@ int next() { static int sum; sum += 2; return ++counted + sum; }
     o[4] = sign(0xfffffff0u + t.x);
     o[5] = asuint(5u) + asint(7) + asuint(-1);
     o[6] = asuint(asfloat(2.5)) + asuint(1.0);
-    o[7] = next() + next();
+    o[7] = next() + next() + ((float2x2)0)[1].y;
     o[8] = WavePrefixSum(5u) + WaveActiveSum(3u);
 }
 ";

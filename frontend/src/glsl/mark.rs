@@ -233,10 +233,12 @@ pub(super) mod op {
     pub(in crate::glsl) const INCLUSIVE_SCAN: u32 = 1;
     pub(in crate::glsl) const EXCLUSIVE_SCAN: u32 = 2;
     // Decorations.
+    pub(in crate::glsl) const BUFFER_BLOCK: u32 = 3;
     pub(in crate::glsl) const LOCATION: u32 = 30;
     pub(in crate::glsl) const BINDING: u32 = 33;
     // Storage classes.
     pub(in crate::glsl) const UNIFORM_CONSTANT: u32 = 0;
+    pub(in crate::glsl) const UNIFORM: u32 = 2;
     pub(in crate::glsl) const INPUT: u32 = 1;
     pub(in crate::glsl) const OUTPUT: u32 = 3;
     pub(in crate::glsl) const PRIVATE: u32 = 6;
@@ -365,6 +367,35 @@ fn handed_on(words: &[u32]) -> BTreeMap<u32, String> {
     out
 }
 
+/// The bindings of HLSL's buffers that have no register: the lowest that no other one has.
+fn buffers(words: &[u32], unbound: &BTreeSet<u32>) -> BTreeMap<u32, u32> {
+    let (mut bindings, mut storage, mut inner) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+    let (mut taken, mut free): (BTreeSet<u32>, Vec<u32>) = Default::default();
+    for (opcode, inst) in instructions(words) {
+        match (opcode, inst) {
+            (op::DECORATE, [_, id, op::BINDING, n]) => {
+                bindings.insert(*id, *n);
+            }
+            (op::DECORATE, [_, id, op::BUFFER_BLOCK, ..]) => {
+                storage.insert(*id);
+            }
+            (op::TYPE_POINTER, [_, id, _, of]) => {
+                inner.insert(*id, *of);
+            }
+            (op::VARIABLE, [_, ty, id, op::UNIFORM, ..]) if !inner.get(ty).is_some_and(|of| storage.contains(of)) => {
+                if unbound.contains(id) {
+                    free.push(*id);
+                } else {
+                    taken.extend(bindings.get(id));
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut next = (0u32..).filter(|n| !taken.contains(n));
+    free.into_iter().zip(&mut next).collect()
+}
+
 /// The variables that the entry point sets before it calls anything: those with a first value.
 fn set_first(words: &[u32]) -> BTreeSet<u32> {
     let mut out = BTreeSet::new();
@@ -404,7 +435,9 @@ pub(crate) fn finish(words: &[u32], files: &[&str], globals: &Globals, hlsl: boo
     let Some(header) = words.get(..5) else { return words.to_vec() };
     let variables = variables(words);
     let unbound: BTreeSet<u32> = variables.iter().filter(|v| is_unbound(&v.1, globals)).map(|v| v.0).collect();
-    let counters: BTreeMap<u32, u32> = variables.iter().filter_map(|v| Some((v.0, counters(&v.1).filter(|_| !hlsl)?))).collect();
+    // What is bound elsewhere than glslang says.
+    let moved: BTreeMap<u32, u32> =
+        if hlsl { buffers(words, &unbound) } else { variables.iter().filter_map(|v| Some((v.0, counters(&v.1)?))).collect() };
     let (names, places, set) = if hlsl { (handed_on(words), places(words), set_first(words)) } else { Default::default() };
     let mut pointees = BTreeMap::new();
     let mut out = header.to_vec();
@@ -452,10 +485,10 @@ pub(crate) fn finish(words: &[u32], files: &[&str], globals: &Globals, hlsl: boo
             (op::NAME, [_, id, ..]) if names.contains_key(id) => push(&mut out, op::NAME, &[*id], &names[id]),
             (op::NAME, [_, id, name @ ..]) => rename(&mut out, inst, &[*id], name),
             (op::MEMBER_NAME, [_, id, n, name @ ..]) => rename(&mut out, inst, &[*id, *n], name),
-            (op::DECORATE, [_, id, op::BINDING, _]) if unbound.contains(id) => {}
-            (op::DECORATE, [head, id, op::BINDING, _]) if counters.contains_key(id) => {
-                out.extend([*head, *id, op::BINDING, counters[id]]);
+            (op::DECORATE, [head, id, op::BINDING, _]) if moved.contains_key(id) => {
+                out.extend([*head, *id, op::BINDING, moved[id]]);
             }
+            (op::DECORATE, [_, id, op::BINDING, _]) if unbound.contains(id) && !hlsl => {}
             _ => out.extend(inst),
         }
     }

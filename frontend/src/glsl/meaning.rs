@@ -98,12 +98,13 @@ impl<'t> Check<'_, 't> {
         Some((first, format!("`{of}` of a matrix and more: glslang takes the matrix alone, name its rows or elements")))
     }
 
-    /// `(float2x2)7`, of which glslang makes zeros.
+    /// `(float2x2)7`, of which glslang makes zeros as it does of `(float2x2)0`.
     fn whole_matrix(&self, n: usize) -> Option<Mistake> {
         let ty = self.toks.get(n + 1).filter(|t| is_matrix(t.text) && !t.text.starts_with(['i', 'u']) && self.is(n + 2, ")"))?;
         let number = n + 3 + usize::from(self.is(n + 3, "-"));
         let t = self.toks.get(number).filter(|t| t.text.bytes().all(|c| c.is_ascii_digit() || c == b'u' || c == b'U'))?;
-        (!t.text.is_empty() && t.text.as_bytes()[0].is_ascii_digit()).then(|| {
+        let number_but_zero = t.text.starts_with(|c: char| c.is_ascii_digit()) && t.text.contains(|c: char| matches!(c, '1'..='9'));
+        number_but_zero.then(|| {
             (
                 number,
                 format!("a `{}` of a whole number: glslang makes zeros of it, write `{}.0`", ty.text, t.text.trim_end_matches(['u', 'U'])),
