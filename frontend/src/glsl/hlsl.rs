@@ -106,7 +106,7 @@ fn truth_matrix(word: &str) -> bool {
 }
 
 /// Whether a word names several elements of a matrix, as `_m00_m11` and `_11_22` do.
-fn names_elements(word: &str) -> bool {
+pub(super) fn names_elements(word: &str) -> bool {
     let digits = |s: &str| s.len() == 2 && s.bytes().all(|b| b.is_ascii_digit());
     let mut elements = word.split('_').skip(1);
     word.starts_with('_') && elements.clone().count() > 1 && elements.all(|e| digits(e.strip_prefix('m').unwrap_or(e)))

@@ -60,7 +60,6 @@ impl<'t> Check<'_, 't> {
             text if n > 0 && self.is(n - 1, ":") && is_unknown_value(text) => {
                 Some((n, format!("`{text}`: glslang knows no system value of this name")))
             }
-            "(" => self.whole_matrix(n),
             "[" => self.length(n).or_else(|| self.threads(n)),
             "TextureBuffer" if self.is(n + 1, "<") => {
                 let of = self.toks.get(n + 2)?;
@@ -96,20 +95,6 @@ impl<'t> Check<'_, 't> {
         let first = args.iter().find(|a| matrix(a))?.start;
         let of = self.toks[n].text;
         Some((first, format!("`{of}` of a matrix and more: glslang takes the matrix alone, name its rows or elements")))
-    }
-
-    /// `(float2x2)7`, of which glslang makes zeros as it does of `(float2x2)0`.
-    fn whole_matrix(&self, n: usize) -> Option<Mistake> {
-        let ty = self.toks.get(n + 1).filter(|t| is_matrix(t.text) && !t.text.starts_with(['i', 'u']) && self.is(n + 2, ")"))?;
-        let number = n + 3 + usize::from(self.is(n + 3, "-"));
-        let t = self.toks.get(number).filter(|t| t.text.bytes().all(|c| c.is_ascii_digit() || c == b'u' || c == b'U'))?;
-        let number_but_zero = t.text.starts_with(|c: char| c.is_ascii_digit()) && t.text.contains(|c: char| matches!(c, '1'..='9'));
-        number_but_zero.then(|| {
-            (
-                number,
-                format!("a `{}` of a whole number: glslang makes zeros of it, write `{}.0`", ty.text, t.text.trim_end_matches(['u', 'U'])),
-            )
-        })
     }
 
     /// A name that nothing in the text declares: what glslang takes it for does not bear everything.
@@ -514,7 +499,7 @@ fn is_unknown_value(word: &str) -> bool {
 }
 
 /// Whether this is the type of a matrix.
-fn is_matrix(ty: &str) -> bool {
+pub(super) fn is_matrix(ty: &str) -> bool {
     let size = ty.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     is_number(ty) && matches!(size.as_bytes(), [b'1'..=b'4', b'x', b'1'..=b'4'])
 }
