@@ -29,9 +29,9 @@ pub(super) fn end_before_loops(m: &mut Module, discards: &[Inst]) {
         let every = |b: Block| loops.data(l).latches.iter().all(|e| dom.dominates(b, e.from));
         loops.exits(func, l).iter().any(|e| every(e.from) && !levels.is_divergent_branch(e.from))
     };
-    let waits = |l: LoopId, alone: bool| !counted.contains_key(&loops.data(l).header) && !(alone && together(l));
+    let lets_go = |l: LoopId, alone: bool| counted.contains_key(&loops.data(l).header) || alone && together(l);
     let alone = |b: Block, i: Inst| levels.is_divergent(func.insts[i].args[0]) || levels.block_level(b) == Level::Divergent;
-    let ends = |b: Block, i: Inst| discards.contains(&i) && loops.any_ahead(func, b, |l| waits(l, alone(b, i)));
+    let ends = |b: Block, i: Inst| discards.contains(&i) && loops.any_ahead(func, b, |l| !lets_go(l, alone(b, i)));
     let places: Vec<(Block, Inst)> = func.ordered().filter(|(b, i)| ends(*b, *i)).collect();
     if places.is_empty() {
         return;
