@@ -617,6 +617,12 @@ void main() {
     assert_eq!(floats(&run(&from_glsl(Stage::Fragment, &right), Vec::new(), Vec::new())[0]), [41.0, 7.0, 3.0, 1.0]);
     // Messages keep to the text as it is.
     assert_eq!(message(Stage::Fragment, text).0, "nothing");
+    for version in ["#version 110", "#version 300 es", "#version 330", "#version 450"] {
+        let output = if version.ends_with("110") { "#define c gl_FragColor" } else { "out highp vec4 c;" };
+        let text = format!("{version}\n{output}\nvoid main() {{ c = vec4(float(__LINE__)); }}")
+            .replace("450\nout", "450\nlayout(location = 0) out");
+        assert_eq!(floats(&run(&from_glsl(Stage::Fragment, &text), Vec::new(), Vec::new())[0])[0], 3.0, "{version}");
+    }
 }
 
 #[test]

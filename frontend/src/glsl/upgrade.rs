@@ -440,7 +440,8 @@ impl Upgrade {
         let mut to = 0;
         let mut depth = Depth::default();
         let mut body = false;
-        let mut counted = None;
+        // glslang counts from where the text begins by rules that differ between versions.
+        let mut counted = Some((1, 0, 0));
         for (n, t) in toks.iter().enumerate() {
             while line < t.line {
                 out.push('\n');
