@@ -2,9 +2,8 @@
 //! does not know in structures, samplers and initial values as `uniform` parameters of the entry point. Stages of Cg meet by semantics.
 
 use super::edit::{Edit, edited, separated, without};
-use super::hlsl::names_elements;
+use super::hlsl::{is_matrix, names_elements};
 use super::lex::{Kind, Token, close, tokens};
-use super::meaning::is_matrix;
 use super::names::{Names, structure};
 use super::{entry, interface, words};
 use retroshade_ir::Stage;
@@ -21,7 +20,8 @@ impl Old<'_> {
     /// The text in HLSL's words, and its entry point. Nothing changes its line.
     pub(super) fn modern(&self, text: &str) -> (String, String) {
         let text = if self.cg { words::hlsl(text) } else { text.to_string() };
-        let text = edited(&text, elements(&tokens(&text)));
+        let reads = several_elements(&tokens(&text));
+        let text = if reads.is_empty() { text } else { edited(&text, reads) };
         let toks = tokens(&text);
         let mut edits = Vec::new();
         for (n, t) in toks.iter().enumerate().skip(2) {
@@ -109,14 +109,19 @@ fn declares_matrix(behind: &[Token<'_>]) -> bool {
 /// `(float2x2)7` with a float: glslang writes a matrix of whole numbers as floats of the same bits.
 fn whole_matrix(toks: &[Token<'_>]) -> Option<Edit> {
     let [open, ty, end, rest @ ..] = toks else { return None };
-    let float = is_matrix(ty.text) && !ty.text.starts_with(['i', 'u', 'b']);
-    let number = rest.iter().find(|t| !t.is("-")).filter(|_| open.is("(") && float && end.is(")"))?;
+    if !open.is("(") || !end.is(")") || !is_matrix(ty.text) || ty.text.starts_with(['i', 'u', 'b']) {
+        return None;
+    }
+    let number = rest.iter().find(|t| !t.is("-"))?;
     let digits = number.text.trim_end_matches(['u', 'U']);
     (!digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit())).then(|| (number.at..number.end(), format!("{digits}.0")))
 }
 
+/// Tokens of what several elements are read of: it is written again for each.
+const MOST_READ: usize = 256;
+
 /// Reads of several elements of a matrix, `m._m00_m11`, as what is made of each, `float2(m._m00, m._m11)`: glslang only sets them.
-fn elements(toks: &[Token<'_>]) -> Vec<Edit> {
+fn several_elements(toks: &[Token<'_>]) -> Vec<Edit> {
     let reads = |n: usize| n > 1 && toks[n - 1].is(".") && names_elements(toks[n].text) && !toks.get(n + 1).is_some_and(|t| t.is("="));
     let all: Vec<usize> = (0..toks.len()).filter(|n| reads(*n)).collect();
     if all.is_empty() {
@@ -124,23 +129,27 @@ fn elements(toks: &[Token<'_>]) -> Vec<Edit> {
     }
     let names = Names::new(toks);
     let edit = |n: usize| {
-        // `name[0].member`, in whose brackets nothing happens.
+        // `name[0].member`, in whose brackets nothing happens, and which is written once for each.
+        let least = n.saturating_sub(MOST_READ);
         let mut first = n - 2;
         loop {
             while toks[first].is("]") {
-                let inner = toks[..first].iter().rposition(|t| matches!(t.text, "[" | "]" | "(" | "++" | "--"))?;
+                let inner = least + toks.get(least..first)?.iter().rposition(|t| matches!(t.text, "[" | "]" | "(" | "++" | "--"))?;
                 first = inner.checked_sub(1).filter(|_| toks[inner].is("["))?;
             }
             if first < 2 || !toks[first - 1].is(".") {
                 break;
             }
             first -= 2;
+            if first < least {
+                return None;
+            }
         }
         let (ty, lengths) = names.type_of(&toks[first..n - 1])?;
         let scalar = ty.get(..ty.len().checked_sub(3)?).filter(|_| lengths == 0 && is_matrix(ty))?;
         let of: String = toks[first..n - 1].iter().map(|t| t.text).collect();
         let parts: Vec<String> = toks[n].text.split('_').skip(1).map(|e| format!("{of}._{e}")).collect();
-        Some((toks[first].at..toks[n].end(), format!("{scalar}{}({})", parts.len(), parts.join(", "))))
+        (parts.len() <= 4).then(|| (toks[first].at..toks[n].end(), format!("{scalar}{}({})", parts.len(), parts.join(", "))))
     };
     all.into_iter().filter_map(edit).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::lex::{Kind, Token, close};
 use super::upgrade::{plain, written};
-use crate::spirv::INITIAL;
+use crate::spirv::{INITIAL, LOOSE_HLSL};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -85,14 +85,11 @@ pub(crate) fn globals(toks: &[Token<'_>]) -> Globals {
     r.out
 }
 
-/// glslang's block of HLSL's uniforms outside any.
-const HLSL_LOOSE: &str = "$Global";
-
 /// Reads the order of HLSL's textures, the buffers without a register and the first values of its uniforms, which are all variables outside functions and
 /// blocks that are not `static`.
 pub(crate) fn of_hlsl(toks: &[Token<'_>]) -> Globals {
     let mut r = Reader { toks, structs: BTreeMap::new(), out: Globals::default() };
-    r.out.unbound.insert(HLSL_LOOSE.to_string());
+    r.out.unbound.insert(LOOSE_HLSL.to_string());
     let mut textures = Vec::new();
     let mut n = 0;
     while n < toks.len() {

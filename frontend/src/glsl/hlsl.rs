@@ -62,7 +62,8 @@ fn mistake(toks: &[Token<'_>]) -> Option<(usize, String)> {
         let within = |scope| scopes.iter().rev().take_while(|s| **s != Scope::Function).any(|s| *s == scope);
         let next_is = |what: &str| toks.get(n + 1).is_some_and(|t| t.is(what));
         match t.text {
-            text if truth_matrix(text)
+            text if is_matrix(text)
+                && text.starts_with("bool")
                 && (next_is("(") || toks.get(n + 2).is_some_and(|t| t.is("=")) && toks.get(n + 3).is_some_and(|t| t.is("{"))) =>
             {
                 return Some((n, format!("`{text}`: glslang does not translate what makes a matrix of truth values: set its rows")));
@@ -98,11 +99,6 @@ fn mistake(toks: &[Token<'_>]) -> Option<(usize, String)> {
         }
     }
     None
-}
-
-/// Whether a word is the type of a matrix of truth values.
-fn truth_matrix(word: &str) -> bool {
-    word.strip_prefix("bool").is_some_and(|size| matches!(size.as_bytes(), [b'1'..=b'4', b'x', b'1'..=b'4']))
 }
 
 /// Whether a word names several elements of a matrix, as `_m00_m11` and `_11_22` do.
@@ -294,4 +290,10 @@ fn is_modifier(t: &str) -> bool {
 pub(super) fn is_number(t: &str) -> bool {
     let scalar = t.trim_end_matches(|c: char| matches!(c, '1'..='4' | 'x'));
     matches!(scalar, "float" | "half" | "int" | "uint" | "bool" | "double")
+}
+
+/// Whether this is the type of a matrix.
+pub(super) fn is_matrix(ty: &str) -> bool {
+    let size = ty.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    is_number(ty) && matches!(size.as_bytes(), [b'1'..=b'4', b'x', b'1'..=b'4'])
 }

@@ -392,8 +392,7 @@ fn buffers(words: &[u32], unbound: &BTreeSet<u32>) -> BTreeMap<u32, u32> {
             _ => {}
         }
     }
-    let mut next = (0u32..).filter(|n| !taken.contains(n));
-    free.into_iter().zip(&mut next).collect()
+    free.into_iter().zip((0..).filter(|n| !taken.contains(n))).collect()
 }
 
 /// The variables that the entry point sets before it calls anything: those with a first value.

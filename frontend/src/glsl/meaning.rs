@@ -3,7 +3,7 @@
 
 use super::declared::is_sampler;
 use super::edit::separated;
-use super::hlsl::{is_number, is_statement};
+use super::hlsl::{is_matrix, is_number, is_statement};
 use super::lex::{Kind, Token, close};
 use super::names::{Names, Variable, structure};
 use std::ops::Range;
@@ -496,12 +496,6 @@ fn is_unknown_value(word: &str) -> bool {
     let upper = word.to_ascii_uppercase();
     let counted = ["SV_TARGET", "SV_CLIPDISTANCE", "SV_CULLDISTANCE"].iter().any(|s| is_semantic(word, s));
     upper.strip_prefix("SV_").is_some_and(|name| !counted && !KNOWN.split(' ').any(|known| known == name))
-}
-
-/// Whether this is the type of a matrix.
-pub(super) fn is_matrix(ty: &str) -> bool {
-    let size = ty.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-    is_number(ty) && matches!(size.as_bytes(), [b'1'..=b'4', b'x', b'1'..=b'4'])
 }
 
 /// Whether this says what a geometry program's vertices make up.

@@ -280,16 +280,18 @@ pub(crate) fn compile(
     if hlsl.is_some() && with_places.is_some() {
         words = library::by_element(&words, &inner);
     }
+    let untranslatable = |m: &str| vec![Diagnostic::error("F0022", first, m)];
     let invented = if hlsl.is_none() { mark::invented(&words, &globals) } else { None };
-    if let Some(mark::Invented::OfStructures) = invented {
-        let m = "an array of structures that hold textures has an index that is no number: give the textures an array of their own";
-        return Err(vec![Diagnostic::error("F0022", first, m)]);
-    }
-    if invented.is_some() {
-        words = again(false).and_then(|p| p.words()).map_err(|_| {
+    match invented {
+        Some(mark::Invented::OfStructures) => {
+            let m = "an array of structures that hold textures has an index that is no number: give the textures an array of their own";
+            return Err(untranslatable(m));
+        }
+        Some(mark::Invented::ByFunction) => {
             let m = "textures and samplers that are parameters of functions need all uniforms in blocks: glslang cannot do both";
-            vec![Diagnostic::error("F0022", first, m)]
-        })?;
+            words = again(false).and_then(|p| p.words()).map_err(|_| untranslatable(m))?;
+        }
+        None => {}
     }
     let words = mark::finish(&words, &names, &globals, hlsl.is_some());
     // Variables that the language declares stand where they are named first.

@@ -10,7 +10,7 @@
 use super::builtins;
 use super::lex::{Kind, Token, tokens};
 use retroshade_ir::Stage;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// The version that stands for all older ones.
@@ -57,6 +57,8 @@ const MAX_DRAW_BUFFERS: u32 = 8;
 const MAX_TEXTURE_COORDS: u32 = 8;
 /// Elements of an array that the language declares, whatever a text indexes it by.
 const MAX_ELEMENTS: u32 = 32;
+/// Tokens of a type in front of an array's first value.
+const MOST_TYPE: usize = 32;
 
 /// What stands before a name that only the new dialect reserves.
 const PREFIX: &str = "shaderc_r_";
@@ -441,7 +443,9 @@ impl Upgrade {
         let mut depth = Depth::default();
         let mut body = false;
         // glslang counts from where the text begins by rules that differ between versions.
-        let mut counted = Some((1, 0, 0));
+        let mut counted = Counted { at: 0, number: 1, file: 0 };
+        let counts = |t: &Token<'_>| directive(t).is_some_and(|(name, _)| name == "line");
+        let numbers = if toks.iter().any(counts) { Numbers::new(toks) } else { Numbers::default() };
         for (n, t) in toks.iter().enumerate() {
             while line < t.line {
                 out.push('\n');
@@ -451,7 +455,9 @@ impl Upgrade {
             if t.kind == Kind::Directive {
                 self.directive(&mut out, t);
                 line += t.text.bytes().filter(|c| *c == b'\n').count() as u32;
-                counted = counted_from(t, line, toks).or(counted);
+                if let Some(("line", rest)) = directive(t) {
+                    counted = Counted::from(rest, line + 1, &numbers).unwrap_or(counted);
+                }
                 continue;
             }
             // Two tokens that touched still do: `a.b`, `1.0f`.
@@ -477,10 +483,10 @@ impl Upgrade {
             let outer = t.is("inout") && depth.is_outside() && !self.blended.is_empty();
             out.push_str(&if outer {
                 "out".into()
-            } else if let (Some((first, at, _)), true) = (counted, t.is("__LINE__")) {
-                (first + (line - at)).to_string().into()
-            } else if let (Some((.., file)), true) = (counted, t.is("__FILE__")) {
-                file.to_string().into()
+            } else if t.is("__LINE__") {
+                counted.number.saturating_add(line - counted.at).to_string().into()
+            } else if t.is("__FILE__") {
+                counted.file.to_string().into()
             } else if t.is_word() {
                 self.word(t.text, &text[to..])
             } else {
@@ -553,11 +559,11 @@ impl Upgrade {
         let versions: &[u32] = match self.stage {
             // They need all of the version that stands for old ones.
             Stage::Geometry | Stage::Compute if d.is_old() => &[],
-            _ if d.is_old() && toks.iter().any(is_last) => &[],
+            _ if d.is_old() && mentions(toks, &is_last) => &[],
             _ if d.is_old() => &[FAST_OLD],
-            _ if toks.iter().any(is_small) => &[],
+            _ if mentions(toks, &is_small) => &[],
             Stage::Compute => &[FAST_COMPUTE],
-            Stage::Vertex | Stage::Fragment if !d.es && toks.len() < LONG && toks.iter().all(is_older) => &[FAST_OLD, FAST],
+            Stage::Vertex | Stage::Fragment if !d.es && toks.len() < LONG && !mentions(toks, &is_newer) => &[FAST_OLD, FAST],
             _ => &[FAST],
         };
         versions.iter().copied().filter(|v| d.is_old() || d.stated && !d.es && d.version > *v).collect()
@@ -569,7 +575,7 @@ impl Upgrade {
         let mut out = String::new();
         let version = match faster {
             Some(v) => v,
-            None if d.is_old() && toks.iter().any(is_last) => LAST_OLD,
+            None if d.is_old() && mentions(toks, &is_last) => LAST_OLD,
             None if d.is_old() => OLD,
             // Drivers of older versions have compute programs as an extension.
             None if self.stage == Stage::Compute && !d.es => d.version.max(FAST_COMPUTE),
@@ -647,6 +653,7 @@ impl Upgrade {
             let _ = writeln!(out, "struct {PREFIX}{name} {{ {members} }};");
         }
         let direction = if self.stage == Stage::Vertex { "out" } else { "in" };
+        let numbers = Numbers::new(toks);
         for (word, declared) in &words {
             match *word {
                 _ if *declared => {}
@@ -654,16 +661,16 @@ impl Upgrade {
                     let _ = writeln!(out, "out vec4 {PREFIX}{word};");
                 }
                 "gl_FragData" if self.stage == Stage::Fragment => {
-                    let _ = writeln!(out, "out vec4 {PREFIX}{word}[{}];", elements(word, toks, MAX_DRAW_BUFFERS));
+                    let _ = writeln!(out, "out vec4 {PREFIX}{word}[{}];", elements(word, toks, &numbers, MAX_DRAW_BUFFERS));
                 }
                 "gl_LastFragData" if self.stage == Stage::Fragment => {
-                    let _ = writeln!(out, "in vec4 gl_LastFragData[{}];", elements(word, toks, MAX_DRAW_BUFFERS));
+                    let _ = writeln!(out, "in vec4 gl_LastFragData[{}];", elements(word, toks, &numbers, MAX_DRAW_BUFFERS));
                 }
                 LAST_COLOUR if self.stage == Stage::Fragment && self.blended.is_empty() => {
                     let _ = writeln!(out, "in vec4 {LAST_COLOUR};");
                 }
                 "gl_TexCoord" => {
-                    let _ = writeln!(out, "{direction} vec4 gl_TexCoord[{}];", elements(word, toks, MAX_TEXTURE_COORDS));
+                    let _ = writeln!(out, "{direction} vec4 gl_TexCoord[{}];", elements(word, toks, &numbers, MAX_TEXTURE_COORDS));
                 }
                 _ => {
                     if let Some((storage, ty, count)) = compatibility(word, self.stage) {
@@ -672,7 +679,7 @@ impl Upgrade {
                             ("const", n) => format!(" = {n}"),
                             (_, 0) => String::new(),
                             // No more than the text looks at, where that can be told.
-                            _ => format!("[{}]", if prefix.is_empty() { count } else { elements(word, toks, count).min(count) }),
+                            _ => format!("[{}]", if prefix.is_empty() { count } else { elements(word, toks, &numbers, count).min(count) }),
                         };
                         let _ = writeln!(out, "{storage} {prefix}{ty} {word}{behind};");
                     }
@@ -692,31 +699,28 @@ impl Upgrade {
     }
 }
 
-/// Whether a token is none of [`NEWER`] or [`NEWER_WORDS`].
-fn is_older(t: &Token<'_>) -> bool {
-    match t.kind {
-        Kind::Directive => tokens(&t.text[1..]).iter().all(is_older),
-        _ if t.is_word() => {
-            !NEWER.split_ascii_whitespace().any(|n| t.text.starts_with(n)) && !NEWER_WORDS.split_ascii_whitespace().any(|n| t.is(n))
-        }
-        _ => !(t.text.starts_with(|c: char| c.is_ascii_digit()) && t.text.ends_with(['u', 'U'])),
+/// Whether a text has a token that is so, within its directives or outside.
+fn mentions(toks: &[Token<'_>], is: &dyn Fn(&Token<'_>) -> bool) -> bool {
+    toks.iter().any(|t| if t.kind == Kind::Directive { mentions(&tokens(&t.text[1..]), is) } else { is(t) })
+}
+
+/// Whether a token is one of [`NEWER`] or [`NEWER_WORDS`].
+fn is_newer(t: &Token<'_>) -> bool {
+    if t.is_word() {
+        NEWER.split_ascii_whitespace().any(|n| t.text.starts_with(n)) || NEWER_WORDS.split_ascii_whitespace().any(|n| t.is(n))
+    } else {
+        t.text.starts_with(|c: char| c.is_ascii_digit()) && t.text.ends_with(['u', 'U'])
     }
 }
 
 /// Whether a token is a type of [`SMALL`] numbers.
 fn is_small(t: &Token<'_>) -> bool {
-    match t.kind {
-        Kind::Directive => tokens(&t.text[1..]).iter().any(is_small),
-        _ => t.is_word() && SMALL.split(' ').any(|s| t.text.starts_with(s)),
-    }
+    t.is_word() && SMALL.split(' ').any(|s| t.text.starts_with(s))
 }
 
 /// Whether a token is one of [`LAST_NAMES`].
 fn is_last(t: &Token<'_>) -> bool {
-    match t.kind {
-        Kind::Directive => tokens(&t.text[1..]).iter().any(is_last),
-        _ => LAST_NAMES.contains(&t.text),
-    }
+    LAST_NAMES.contains(&t.text)
 }
 
 /// How deep in brackets a token stands.
@@ -736,19 +740,30 @@ impl Depth {
     }
 }
 
-/// What `#line` says of the line behind it: its number, which line of the text it is, and the number of the file. Messages keep to the text.
-fn counted_from(t: &Token<'_>, line: u32, toks: &[Token<'_>]) -> Option<(u32, u32, u32)> {
-    let (_, rest) = directive(t).filter(|(name, _)| *name == "line")?;
-    let inner = tokens(rest);
-    let file = inner.get(1).and_then(|f| number(f, toks)).unwrap_or(0);
-    Some((number(inner.first()?, toks)?, line + 1, file))
+/// The number of a line of the text, from 0, and of its file: what `__LINE__` and `__FILE__` count from. Messages keep to the text.
+struct Counted {
+    at: u32,
+    number: u32,
+    file: u32,
+}
+
+impl Counted {
+    /// What `#line` says of the line behind it, which is `at`.
+    fn from(rest: &str, at: u32, numbers: &Numbers<'_>) -> Option<Counted> {
+        let inner = tokens(rest);
+        let file = inner.get(1).and_then(|f| numbers.of(f)).unwrap_or(0);
+        Some(Counted { at, number: numbers.of(inner.first()?)?, file })
+    }
 }
 
 /// Elements of an array that has no length but a first value, `a[] = float[](1.0, 2.0)`, by the bracket that ends its length: a uniform's value
 /// is taken apart from it.
 fn initial_elements(toks: &[Token<'_>], n: usize) -> Option<usize> {
-    let open = toks.get(n.checked_sub(1)?)?.is("[");
-    let behind = toks[n + 1..].iter().position(|t| matches!(t.text, "(" | "{" | ";")).filter(|_| open && toks[n + 1].is("="))?;
+    if !toks.get(n.checked_sub(1)?)?.is("[") || !toks.get(n + 1)?.is("=") {
+        return None;
+    }
+    // Behind the type: `float[2](`.
+    let behind = toks[n + 1..].iter().take(MOST_TYPE).position(|t| matches!(t.text, "(" | "{" | ";"))?;
     let mut depth = 0u32;
     let mut count = 0;
     for (n, t) in toks[n + 1 + behind..].iter().enumerate() {
@@ -779,43 +794,58 @@ fn blended(toks: &[Token<'_>]) -> Vec<String> {
 }
 
 /// Elements of an array that the language declares: one more than the greatest index, macros included, and at least `all` where an index is no number.
-fn elements(name: &str, all_toks: &[Token<'_>], all: u32) -> u32 {
+fn elements(name: &str, toks: &[Token<'_>], numbers: &Numbers<'_>, all: u32) -> u32 {
     let mut count = 1;
     let mut uses = |toks: &[Token<'_>]| {
         for (n, _) in toks.iter().enumerate().filter(|(_, t)| t.is(name)) {
             let index = match &toks[n + 1..] {
-                [open, index, close, ..] if open.is("[") && close.is("]") => number(index, all_toks),
+                [open, index, close, ..] if open.is("[") && close.is("]") => numbers.of(index),
                 _ => None,
             };
             count = count.max(index.map_or(all, |i| i.min(MAX_ELEMENTS - 1) + 1));
         }
     };
-    uses(all_toks);
-    all_toks.iter().filter(|t| t.kind == Kind::Directive).for_each(|t| uses(&tokens(&t.text[1..])));
+    uses(toks);
+    toks.iter().filter(|t| t.kind == Kind::Directive).for_each(|t| uses(&tokens(&t.text[1..])));
     count
 }
 
-/// A number, or the one that a name stands for: `#define N 2` or `const int n = 2;`, if nothing else has that name.
-fn number(t: &Token<'_>, toks: &[Token<'_>]) -> Option<u32> {
-    if !t.is_word() {
-        return t.text.parse().ok();
-    }
-    let mut found = Vec::new();
-    for (n, d) in toks.iter().enumerate() {
-        if d.kind == Kind::Directive {
-            match &tokens(&d.text[1..])[..] {
-                [define, name, value] if define.is("define") && name.is(t.text) => found.push(value.text.parse().ok()),
-                [define, name, ..] if matches!(define.text, "define" | "undef") && name.is(t.text) => found.push(None),
-                _ => {}
+/// The names that stand for numbers, `#define N 2` or `const int n = 2;`; `None` where something else has the name, too.
+#[derive(Default)]
+struct Numbers<'t>(BTreeMap<&'t str, Option<u32>>);
+
+impl<'t> Numbers<'t> {
+    fn new(toks: &[Token<'t>]) -> Numbers<'t> {
+        let mut out = Numbers::default();
+        for (n, t) in toks.iter().enumerate() {
+            if t.kind == Kind::Directive {
+                match &tokens(&t.text[1..])[..] {
+                    [define, name, value] if define.is("define") => out.add(name, value.text.parse().ok()),
+                    [define, name, ..] if matches!(define.text, "define" | "undef") => out.add(name, None),
+                    _ => {}
+                }
+            } else if t.is_word() && n > 0 && toks[n - 1].is_word() {
+                let constant = n > 1 && toks[n - 2].is("const");
+                out.add(
+                    t,
+                    match &toks[n + 1..] {
+                        [set, value, end, ..] if constant && set.is("=") && end.is(";") => value.text.parse().ok(),
+                        _ => None,
+                    },
+                );
             }
-        } else if d.is(t.text) && n > 0 && toks[n - 1].is_word() {
-            found.push(match (n.checked_sub(2).map(|n| &toks[n]), &toks[n + 1..]) {
-                (Some(c), [set, value, end, ..]) if c.is("const") && set.is("=") && end.is(";") => value.text.parse().ok(),
-                _ => None,
-            });
         }
+        out
     }
-    if let [one] = found[..] { one } else { None }
+
+    fn add(&mut self, name: &Token<'t>, value: Option<u32>) {
+        self.0.entry(name.text).and_modify(|v| *v = None).or_insert(value);
+    }
+
+    /// A number, or the one that a name stands for.
+    fn of(&self, t: &Token<'_>) -> Option<u32> {
+        if t.is_word() { self.0.get(t.text).copied().flatten() } else { t.text.parse().ok() }
+    }
 }
 
 fn is_basic_type(name: &str) -> bool {

@@ -1,6 +1,7 @@
 //! Constants and specialisation constants, computed.
 
 use super::binary::{Binary, Id, Inst, R, malformed};
+use super::small::reading;
 use super::types::{Kind, Num, Ty, Types};
 use retroshade_ir::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
@@ -231,21 +232,10 @@ impl<'a, 'w> Consts<'a, 'w> {
 
 /// What an operation takes a number for: those of less than a word are extended by the operation's sign, whatever their type's is.
 fn operand(op: Op, bits: u32, num: Option<Num>) -> u32 {
-    let Some(num) = num.filter(|n| n.is_small()) else { return bits };
-    let signed = matches!(
-        op,
-        Op::SDiv
-            | Op::SRem
-            | Op::SMod
-            | Op::SConvert
-            | Op::ConvertSToF
-            | Op::ShiftRightArithmetic
-            | Op::SLessThan
-            | Op::SLessThanEqual
-            | Op::SGreaterThan
-            | Op::SGreaterThanEqual
-    );
-    Num { kind: if signed { Kind::Signed } else { Kind::Unsigned }, ..num }.in_range(bits)
+    match (num.filter(|n| n.is_small()), reading(op)) {
+        (Some(num), Some(kind)) => Num { kind, ..num }.in_range(bits),
+        _ => bits,
+    }
 }
 
 /// A float from half a word or a whole one, rounded to half a word, as half a word or a whole one.

@@ -1,5 +1,6 @@
 //! Discards in front of loops. Behind a discard an invocation goes on as a helper, which leaves straight code; but a loop that each
-//! invocation leaves by its own data might never let it go. In front of such a loop the invocation ends.
+//! invocation leaves by its own data might never let it go. In front of such a loop the invocation ends, and where all
+//! are discarded together in front of every loop that may have no end: that may be what keeps them from it.
 
 use crate::ssa::clean;
 use retroshade_ir::analysis::{Cfg, DomTree, Level, LoopId, Loops, Uniformity};

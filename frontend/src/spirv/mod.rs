@@ -11,6 +11,7 @@
 mod arithmetic;
 mod atomic;
 mod binary;
+mod bindings;
 mod composite;
 pub(crate) mod consts;
 mod convert;
@@ -49,7 +50,10 @@ use spirv::{BuiltIn, Decoration, ExecutionMode, ExecutionModel, StorageClass};
 use std::collections::BTreeSet;
 use used::Used;
 #[cfg(feature = "glsl")]
-pub(crate) use {initial::INITIAL, interface::LOOSE};
+pub(crate) use {
+    initial::INITIAL,
+    interface::{LOOSE, LOOSE_HLSL},
+};
 
 type Errors = Vec<Diagnostic>;
 

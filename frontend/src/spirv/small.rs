@@ -13,7 +13,7 @@ use retroshade_ir::{Opcode, Value};
 use spirv::{GlslStd450Op as G, Op};
 
 /// The sign with which an operation reads its operands, where that matters.
-fn reading(op: Op) -> Option<Kind> {
+pub(crate) fn reading(op: Op) -> Option<Kind> {
     Some(match op {
         Op::UDiv
         | Op::UMod
