@@ -535,7 +535,7 @@ fn hlsl_that_glslang_does_not_survive() {
             "and more",
         ),
         ("float4 main(float2x2 a : A) : SV_Target {\n float2 v = transpose(a)._m00_m11; return v.xyxy; }", 2, "`_m00_m11`"),
-        ("float4 main(float4 p : SV_Position0) : SV_Target { return p; }", 1, "no system value"),
+        ("float4 main(float4 p : SV_Position1) : SV_Target { return p; }", 1, "no system value"),
         ("float4 other(float4 p : SV_Position) : SV_Target { return p; }", 1, "no entry point `main` (see --entry): it has `other`"),
         ("float4 main(float a : A) : SV_Target { int e; return frexp(a, e); }", 1, "not `int`"),
         ("float4 main(float2x3 a : A) : SV_Target { return isfinite(a)[0].x; }", 1, "for `float2x3`"),
@@ -552,6 +552,25 @@ fn hlsl_that_glslang_does_not_survive() {
         ("struct E { };\nTextureBuffer<E> b;\nfloat4 main() : SV_Target { return 1; }", 2, "wants a structure with members"),
         ("static float k[1 / 0];\nfloat4 main() : SV_Target { return k[0]; }", 1, "one element or more, not 0"),
         ("[numthreads({1, 2}, 1)]\nfloat4 main() : SV_Target { return 1; }", 1, "constants, which `{` is not"),
+        // Types of whole expressions.
+        ("int2x2 m;\nfloat4 main() : SV_Target { int2x2 n = m + 1; return n[0][1]; }", 1, "does not translate matrices of integers"),
+        (
+            "float2x2 m;\nfloat4 main() : SV_Target { return all(m[0] > m[1]) && m == m ? 1 : 0; }",
+            2,
+            "`==`: glslang does not compare matrices",
+        ),
+        ("bool2x2 m;\nfloat4 main() : SV_Target { bool2x2 n = m + m; return n[0][1] ? 1 : 0; }", 2, "take rows"),
+        ("bool2x2 m;\nfloat4 main() : SV_Target { return m ? 1 : 0; }", 2, "matrices of truth values: take rows"),
+        ("float4 main(float4 p : P) : SV_Target { bool2x2 n; n = p.x; return n[0][1] ? 1 : 0; }", 1, "set its rows"),
+        ("float4 main(float4 p : P) : SV_Target { float a[2]; float a[3]; a[1] = p.x; return a[1]; }", 1, "`a` is declared twice"),
+        (
+            "struct S { float a[2], a[3]; };\nfloat4 main(float4 p : P) : SV_Target { S s; s.a[1] = p.x; return s.a[1]; }",
+            1,
+            "`a` is declared twice",
+        ),
+        // What glslang takes for something else.
+        ("float4 main(float f : VFACE) : SV_Target { return f; }", 1, "`SV_IsFrontFace` says the same"),
+        ("float4 main(uint c : SV_Coverage) : SV_Target { return c; }", 1, "`SV_Coverage`"),
         // glslang goes on behind its first error only where it is told to.
         ("float4 main() : SV_Target { return (COLOR0); }", 1, "`COLOR0`: unknown variable"),
     ];
@@ -585,6 +604,7 @@ fn hlsl_that_glslang_does_not_survive() {
         "static const int n = 3, m = n - 2;\nfloat4 k[n][m * 2 + 1];\nfloat4 main(int i : I) : SV_Target { float t[1 << m]; t[0] = 2; return k[n - 3][i] * t[0]; }",
         "groupshared float g[4];\nRWByteAddressBuffer b;\nfloat4 main(uint i : I) : SV_Target { uint o, n; b.InterlockedAdd(0, 1, o); b.InterlockedMax(4, i); b.GetDimensions(n); b.Store2(0, uint2(1, 2)); return b.Load(0) + n + o; }",
         "float4 main(float4 a : A) : SV_Target { (a.x)++; return -(a).y++; }",
+        "void f(float a[2]) {}\nvoid g(float a[2]) { { float b[2]; f(b); } float b[3]; }\nfloat1 u;\nfloat4 main(float4 p : SV_Position0, bool f : SV_IsFrontFace0) : SV_Target0 { float c = p.x > 1 ? u : p.y; uint32_t2 i = 3; unsigned int j = i.x; vector<float32_t, 2> v = c; return float4(v, i) * j; }",
         "SamplerState s { Filter = MIN_MAG_MIP_LINEAR; };\nTexture2D t : register(t1, space1);\nfloat4 main(float4 a : A) : SV_Target { for (int i = 0, j = 1; i < 3; i++, j++) a += j; return t.Sample(s, a.xy); }",
         "struct { float4 a, b; } x, y;\ncbuffer C { float4 c, d; };\ntypedef float4 V;\nstatic V v = (V)1, w = v;\nfloat4 main() : SV_Target { return (x.a) * y.b + (c) - d * (w); }",
     ];
@@ -725,6 +745,34 @@ int next() { static int sum; sum += 2; return ++counted + sum; }
     let m = hlsl("a.comp.hlsl", text, &options(Stage::Compute)).expect("HLSL");
     let bits = 2.5f32.to_bits().wrapping_add(1.0f32.to_bits());
     assert_eq!(common::run_compute(&m, vec![vec![0; 9]], Vec::new(), [1, 1, 1])[0], [1, 0, 1, 0xffff_fff0, 1, 11, bits, 16, 3]);
+}
+
+/// What glslang would compute itself, and otherwise.
+#[test]
+fn constants_of_hlsl_are_compared_by_all_components() {
+    let text = "static const float2 a = float2(1, 2), b = float2(1, 3);
+static const float k = 7.5, third[3] = { 1, 2, 3 };
+RWStructuredBuffer<float> o;
+RWByteAddressBuffer bytes;
+uint odd(uint n) { if (n > 1) return(n > 3) ? 1 : 2; return 0; }
+[numthreads(1, 1, 1)] void main() {
+    const int2 z = 0, c = int2(1, 2), d = int2(1, 5);
+    bool2 e = a == b, f = c != d, g = a < b;
+    o[0] = e.y ? 1 : 0;
+    o[1] = f.y ? 1 : 0;
+    o[2] = g.y ? 1 : 0;
+    o[3] = k % 2;
+    o[4] = third[1] + a.y;
+    uint size[2];
+    if (f.y) bytes.GetDimensions(size[1]);
+    else size[1] = 0;
+    bytes.Store(0, size[1] + odd(size[1]));
+}
+";
+    let m = hlsl("a.comp.hlsl", text, &options(Stage::Compute)).expect("HLSL");
+    let out = common::run_compute(&m, vec![vec![0; 5], vec![0; 3]], Vec::new(), [1, 1, 1]);
+    assert_eq!(out[0].iter().map(|w| f32::from_bits(*w)).collect::<Vec<_>>(), [0.0, 1.0, 1.0, 1.5, 4.0]);
+    assert_eq!(out[1], [13, 0, 0]);
 }
 
 #[test]

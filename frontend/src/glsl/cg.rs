@@ -2,11 +2,12 @@
 //! does not know in structures, samplers and initial values as `uniform` parameters of the entry point. Stages of Cg meet by semantics.
 
 use super::edit::{Edit, edited, separated, without};
-use super::hlsl::{is_matrix, names_elements};
+use super::hlsl::{is_matrix, is_number, names_elements};
 use super::lex::{Kind, Token, close, tokens};
 use super::names::{Names, structure};
 use super::{entry, interface, words};
 use retroshade_ir::Stage;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A text of old: its entry point and stage, and whether it is Cg.
@@ -20,6 +21,7 @@ impl Old<'_> {
     /// The text in HLSL's words, and its entry point. Nothing changes its line.
     pub(super) fn modern(&self, text: &str) -> (String, String) {
         let text = if self.cg { words::hlsl(text) } else { text.to_string() };
+        let text = edited(&text, spelt_otherwise(&tokens(&text)));
         let reads = several_elements(&tokens(&text));
         let text = if reads.is_empty() { text } else { edited(&text, reads) };
         let toks = tokens(&text);
@@ -30,13 +32,9 @@ impl Old<'_> {
                 edits.push((toks[n - 1].at..t.end(), format!("{} {}", t.text, toks[n - 1].text)));
             }
         }
-        edits.extend(
-            toks.iter()
-                .enumerate()
-                .filter(|(n, t)| t.is("const") && declares_matrix(&toks[n + 1..]))
-                .map(|(_, t)| (t.at..t.end(), String::new())),
-        );
+        edits.extend(miscomputed(&toks).into_iter().map(|n| (toks[n].at..toks[n].end(), String::new())));
         edits.extend((0..toks.len()).filter_map(|n| whole_matrix(&toks[n..])));
+        edits.extend(byte_sizes(&toks));
         edits.extend(qualified_members(&toks).into_iter().map(|n| (toks[n].at..toks[n].end(), String::new())));
         if let Some((more, wrapper)) = entry::called(&text, &toks, self.entry, self.stage).filter(|_| self.cg) {
             edits.extend(more);
@@ -99,11 +97,93 @@ impl Old<'_> {
     }
 }
 
-/// Whether what stands behind `const` declares a square matrix: glslang computes with constants itself, and takes their product by `*` for the one
-/// of linear algebra, which nobody sees any more behind it.
-fn declares_matrix(behind: &[Token<'_>]) -> bool {
-    let mut words = behind.iter().skip_while(|t| matches!(t.text, "static" | "row_major" | "column_major" | "precise" | "uniform"));
-    words.next().is_some_and(|t| matches!(t.text.as_bytes(), [_, .., a, b'x', b] if a == b && a.is_ascii_digit()))
+/// Each `const` of what glslang computes itself and otherwise than HLSL: it takes the product of square matrices by `*` for the one of linear algebra,
+/// compares vectors by their first components, and has no remainder of floats. Of vectors and floats the word is left out where such an operation
+/// stands in a statement with them, and where that makes no uniform of them.
+fn miscomputed(toks: &[Token<'_>]) -> Vec<usize> {
+    let (mut compared, mut divided) = (BTreeSet::new(), BTreeSet::new());
+    for statement in toks.split(|t| matches!(t.text, ";" | "{" | "}")) {
+        let has = |ops: &[&str]| statement.iter().any(|t| ops.contains(&t.text));
+        let names = || statement.iter().filter(|t| t.is_word()).map(|t| t.text);
+        if has(&["==", "!=", "<", ">", "<=", ">="]) {
+            compared.extend(names());
+        }
+        if has(&["%", "%="]) {
+            divided.extend(names());
+        }
+    }
+    let mut out = Vec::new();
+    let mut depth = 0usize;
+    for (n, t) in toks.iter().enumerate() {
+        match t.text {
+            "{" => depth += 1,
+            "}" => depth = depth.saturating_sub(1),
+            "const" => {
+                let qualifies =
+                    |t: &&Token<'_>| matches!(t.text, "const" | "static" | "row_major" | "column_major" | "precise" | "uniform");
+                let behind = toks[n + 1..].iter().take_while(qualifies).count();
+                let [ty, declared @ ..] = &toks[n + 1 + behind..] else { continue };
+                let is_static = toks[..n].iter().rev().take_while(qualifies).chain(&toks[n + 1..=n + behind]).any(|t| t.is("static"));
+                let among = |names: &BTreeSet<&str>| declared.iter().take_while(|t| !t.is(";")).any(|t| names.contains(t.text));
+                let vector = is_number(ty.text) && ty.text.ends_with(['2', '3', '4']) && among(&compared);
+                let remainder = ["float", "half", "double"].iter().any(|f| ty.text.starts_with(f)) && among(&divided);
+                if is_square(ty.text) || (is_static || depth > 0) && (vector || remainder) {
+                    out.push(n);
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+fn is_square(ty: &str) -> bool {
+    matches!(ty.as_bytes(), [_, .., a, b'x', b] if a == b && a.is_ascii_digit())
+}
+
+/// `b.GetDimensions(n);` of a byte address buffer, of which glslang counts words.
+fn byte_sizes(toks: &[Token<'_>]) -> Vec<Edit> {
+    let buffers: BTreeSet<&str> =
+        toks.windows(2).filter(|w| matches!(w[0].text, "ByteAddressBuffer" | "RWByteAddressBuffer")).map(|w| w[1].text).collect();
+    let size = |n: usize| {
+        let [name, dot, method, open, rest @ ..] = &toks[n..] else { return None };
+        let called = buffers.contains(name.text) && dot.is(".") && method.is("GetDimensions") && open.is("(");
+        let end = rest.iter().position(|t| t.is(")")).filter(|_| called)?;
+        let size: String = rest[..end].iter().map(|t| t.text).collect();
+        let semicolon = rest.get(end + 1).filter(|t| t.is(";"))?;
+        Some([(name.at..name.at, "{ ".to_string()), (semicolon.end()..semicolon.end(), format!(" {size} *= 4; }}"))])
+    };
+    if buffers.is_empty() { Vec::new() } else { (0..toks.len()).filter_map(size).flatten().collect() }
+}
+
+/// Words for which glslang knows others only, or knows others better: `float1` is no vector to its code, `SV_Position0` no system value.
+fn spelt_otherwise(toks: &[Token<'_>]) -> Vec<Edit> {
+    let mut out = Vec::new();
+    for (n, t) in toks.iter().enumerate().filter(|(_, t)| t.is_word()) {
+        let word = match t.text {
+            "float1" | "half1" | "int1" | "uint1" | "bool1" | "double1" => t.text[..t.text.len() - 1].to_string(),
+            "unsigned" if toks.get(n + 1).is_some_and(|t| t.is("int")) => {
+                out.push((t.at..toks[n + 1].end(), "uint".to_string()));
+                continue;
+            }
+            text if n > 0 && toks[n - 1].is(":") => match text.strip_suffix('0') {
+                Some(name) if is_single(name) => name.to_string(),
+                _ => continue,
+            },
+            text => match ["float32_t", "int32_t", "uint32_t"].iter().find_map(|ty| Some((ty, text.strip_prefix(ty)?))) {
+                Some((ty, size)) if size.chars().all(|c| matches!(c, '1'..='4' | 'x')) => format!("{}{size}", &ty[..ty.len() - 4]),
+                _ => continue,
+            },
+        };
+        out.push((t.at..t.end(), word));
+    }
+    out
+}
+
+/// Whether a semantic is a system value of which there is one.
+fn is_single(name: &str) -> bool {
+    let value = name.to_ascii_uppercase();
+    value.starts_with("SV_") && !value.ends_with("TARGET") && !value.ends_with("DISTANCE") && !value.ends_with(|c: char| c.is_ascii_digit())
 }
 
 /// `(float2x2)7` with a float: glslang writes a matrix of whole numbers as floats of the same bits.

@@ -112,9 +112,9 @@ impl Marker<'_> {
         let call = if self.hlsl {
             let name = format!("{NAME}_{}_{}_{}", p.file, p.line, p.column);
             self.functions.insert(name.clone());
-            format!("{name}(){behind} ")
+            format!(" {name}(){behind} ")
         } else {
-            format!("{NAME}({},{},{}){behind} ", p.file, p.line, p.column)
+            format!(" {NAME}({},{},{}){behind} ", p.file, p.line, p.column)
         };
         self.insert.push((t.at, call));
     }

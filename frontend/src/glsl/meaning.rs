@@ -54,13 +54,23 @@ impl<'t> Check<'_, 't> {
             "++" | "--" => self.counted(n),
             "static" => self.static_function(n),
             text if is_primitive(text) => self.primitive(n),
+            text if is_matrix(text) && text.starts_with(['i', 'u']) => {
+                Some((n, format!("`{text}`: glslang does not translate matrices of integers: use vectors, one for each row")))
+            }
+            "==" | "!=" | "<" | ">" | "<=" | ">=" | "?" => self.whole_matrix(n),
+            "+" | "-" | "*" | "/" | "&&" | "||" => self.whole_matrix(n),
+            "=" => self.truth_matrix(n),
+            "VFACE" if n > 0 && self.is(n - 1, ":") => {
+                Some((n, "`VFACE`: glslang takes this for a varying: a `bool` of `SV_IsFrontFace` says the same".to_string()))
+            }
+            text if n > 0 && self.is(n - 1, ":") && text.eq_ignore_ascii_case("SV_Coverage") => self.coverage(n),
             text if n > 0 && self.is(n - 1, ":") && (is_semantic(text, "SV_ClipDistance") || is_semantic(text, "SV_CullDistance")) => {
                 self.clip(n)
             }
             text if n > 0 && self.is(n - 1, ":") && is_unknown_value(text) => {
                 Some((n, format!("`{text}`: glslang knows no system value of this name")))
             }
-            "[" => self.length(n).or_else(|| self.threads(n)),
+            "[" => self.length(n).or_else(|| self.twice(n)).or_else(|| self.threads(n)),
             "TextureBuffer" if self.is(n + 1, "<") => {
                 let of = self.toks.get(n + 2)?;
                 let empty = self.names.is_structure(of.text) && self.names.members(of.text).next().is_none();
@@ -232,6 +242,95 @@ impl<'t> Check<'_, 't> {
             return Some((n, format!("no machine has room for an array of {length} elements")));
         }
         (length <= 0).then(|| (n, format!("an array has one element or more, not {length}")))
+    }
+
+    /// An array of the name of another one in the same scope.
+    fn twice(&self, n: usize) -> Option<Mistake> {
+        let v = self.declared(n).filter(|v| v.lengths.first().is_some_and(|l| l.start == n))?;
+        let all = self.names.all(self.toks[v.at].text);
+        let first = all.iter().take_while(|o| o.at != v.at).find(|o| !o.lengths.is_empty() && self.scope(o.at) == self.scope(v.at))?;
+        let name = self.toks[first.at].text;
+        Some((v.at, format!("`{name}` is declared twice")))
+    }
+
+    /// The bracket that is open where a token stands.
+    fn scope(&self, n: usize) -> Option<usize> {
+        let mut depth = 0usize;
+        (0..n).rev().find(|k| match self.toks[*k].text {
+            ")" | "}" => {
+                depth += 1;
+                false
+            }
+            "(" | "{" if depth > 0 => {
+                depth -= 1;
+                false
+            }
+            text => matches!(text, "(" | "{"),
+        })
+    }
+
+    /// An operator that makes a matrix of truth values, or reads one.
+    fn whole_matrix(&self, n: usize) -> Option<Mistake> {
+        let compares = matches!(self.toks[n].text, "==" | "!=" | "<" | ">" | "<=" | ">=");
+        let wrong = |ty: &str| is_matrix(ty) && (compares || ty.starts_with('b'));
+        let matrix = |path: &[Token<'t>]| self.names.type_of(path).is_some_and(|(ty, lengths)| lengths == 0 && wrong(ty));
+        let behind = self.path_from(n + 1);
+        let before = self.path_to(n);
+        // Behind `?` stands what is chosen.
+        let right = !self.is(n, "?") && self.toks.get(n + 1..behind).is_some_and(matrix);
+        let sign = self.toks[n].text;
+        let what = if compares { "compare matrices" } else { "compute with matrices of truth values" };
+        (right || matrix(&self.toks[before..n])).then(|| (n, format!("`{sign}`: glslang does not {what}: take rows")))
+    }
+
+    /// Where the path `name[0].member` ends that begins at `n`.
+    fn path_from(&self, n: usize) -> usize {
+        let mut end = (n + 1).min(self.toks.len());
+        loop {
+            end = match self.toks.get(end).map(|t| t.text) {
+                Some("[") => close(self.toks, end),
+                Some(".") if end + 1 < self.toks.len() => end + 2,
+                _ => return end,
+            };
+        }
+    }
+
+    /// Where the path begins that ends in front of `n`.
+    fn path_to(&self, n: usize) -> usize {
+        let mut first = n;
+        while first > 0 {
+            first -= 1;
+            while self.is(first, "]") {
+                let Some(open) = self.open(first).filter(|k| *k > 0) else { return n };
+                first = open - 1;
+            }
+            if first < 2 || !self.is(first - 1, ".") {
+                break;
+            }
+            first -= 1;
+        }
+        first
+    }
+
+    /// A matrix of truth values that is set from something else than one or a constant.
+    fn truth_matrix(&self, n: usize) -> Option<Mistake> {
+        let truth =
+            |path: &[Token<'t>]| self.names.type_of(path).is_some_and(|(ty, lengths)| lengths == 0 && is_matrix(ty) && ty.starts_with('b'));
+        if !truth(&self.toks[self.path_to(n)..n]) {
+            return None;
+        }
+        let value = self.toks.get(n + 1)?;
+        let end = self.path_from(n + 1);
+        let good = truth(&self.toks[n + 1..end]) || matches!(value.text, "true" | "false" | "{") || self.is(n + 2, "(");
+        let m = "glslang does not translate what makes a matrix of truth values: set its rows";
+        (!good).then(|| (n + 1, m.to_string()))
+    }
+
+    /// What a pixel covers is written; glslang reads a value that nobody sets.
+    fn coverage(&self, n: usize) -> Option<Mistake> {
+        let from = self.toks[..n].iter().rposition(|t| matches!(t.text, "(" | "," | ";" | "{"))?;
+        let read = matches!(self.toks[from].text, "(" | ",") && !self.toks[from..n].iter().any(|t| matches!(t.text, "out" | ")"));
+        read.then(|| (n, "`SV_Coverage`: glslang does not translate what reads it".to_string()))
     }
 
     /// The variable whose name and lengths end in front of this token.

@@ -272,12 +272,14 @@ pub(crate) fn compile(
     let again = |relaxed| glslang::parse(&Program { text: &marked, stage, hlsl, relaxed, late, preprocess: false }, &mut |_, _, _| None);
     let failed = |log: String| messages::errors(&log, "F0011", &files, &function, first);
     let with_places = again(true);
-    if let (Err(log), false, None) = (&with_places, globals.initial.is_empty(), hlsl) {
-        return Err(messages::errors(log, "F0024", &files, &function, first));
+    match &with_places {
+        Err(log) if hlsl.is_none() && !globals.initial.is_empty() => return Err(messages::errors(log, "F0024", &files, &function, first)),
+        // Without what was put in its functions would not be HLSL's, and statics undefined.
+        Err(log) if hlsl.is_some() => return Err(failed(log.clone())),
+        _ => {}
     }
-    let with_places = with_places.ok();
     let mut words = with_places.as_ref().unwrap_or(&parsed).words().map_err(failed)?;
-    if hlsl.is_some() && with_places.is_some() {
+    if hlsl.is_some() {
         words = library::by_element(&words, &inner);
     }
     let untranslatable = |m: &str| vec![Diagnostic::error("F0022", first, m)];
