@@ -568,6 +568,12 @@ fn hlsl_that_glslang_does_not_survive() {
             1,
             "`a` is declared twice",
         ),
+        ("bool2x2 f(float x) { return x; }\nfloat4 main(float4 p : P) : SV_Target { return f(p.x)[0][0] ? 1 : 0; }", 1, "set its rows"),
+        ("float2x2 q;\nfloat4 main() : SV_Target { bool2x2 n = clamp(q, q, q); return n[0][0] ? 1 : 0; }", 2, "set its rows"),
+        ("float4 main(float4 p : P) : SV_Target { const int n = p.x; return n--; }", 1, "and `n` is a constant"),
+        ("ByteAddressBuffer b; float2x2 q;\nfloat4 main() : SV_Target { return b.Load(q); }", 2, "not a matrix"),
+        ("float4 main() : SV_Target { return float4{1, 2, 3, 4}; }", 1, "in parentheses, not in braces"),
+        ("float4 main(OutputPatch<float4, 3> p) : SV_Target { return p[0]; }", 1, "belongs to tessellation"),
         // What glslang takes for something else.
         ("float4 main(float f : VFACE) : SV_Target { return f; }", 1, "`SV_IsFrontFace` says the same"),
         ("float4 main(uint c : SV_Coverage) : SV_Target { return c; }", 1, "`SV_Coverage`"),
@@ -594,6 +600,11 @@ fn hlsl_that_glslang_does_not_survive() {
         let text = stream(body, input);
         let e = hlsl("a.geom.hlsl", &text, &options(Stage::Geometry)).expect_err(&text);
         assert!(errors(&e)[0].0 == 2 && e.to_string().contains(why), "{text}: {e}");
+    }
+    for head in ["float4 main(point S i[1]) : SV_Position", "void main(point S i[1], inout PointStream<S> o, inout PointStream<S> more)"] {
+        let text = format!("struct S {{ float4 p : SV_Position; }};\n[maxvertexcount(3)] {head} {{ return i[0].p; }}");
+        let e = hlsl("a.geom.hlsl", &text, &options(Stage::Geometry)).expect_err(&text);
+        assert!(errors(&e)[0].0 == 2 && e.to_string().contains("is `void` and has one stream"), "{text}: {e}");
     }
     let text = stream("o.Append(i[0]); o.RestartStrip();", "point S i[1]");
     assert!(hlsl("a.geom.hlsl", &text, &options(Stage::Geometry)).is_ok(), "{text}");

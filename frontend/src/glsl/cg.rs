@@ -124,7 +124,7 @@ fn miscomputed(toks: &[Token<'_>]) -> Vec<usize> {
                 let behind = toks[n + 1..].iter().take_while(qualifies).count();
                 let [ty, declared @ ..] = &toks[n + 1 + behind..] else { continue };
                 let is_static = toks[..n].iter().rev().take_while(qualifies).chain(&toks[n + 1..=n + behind]).any(|t| t.is("static"));
-                let among = |names: &BTreeSet<&str>| declared.iter().take_while(|t| !t.is(";")).any(|t| names.contains(t.text));
+                let among = |names: &BTreeSet<&str>| declarators(declared).any(|name| names.contains(name));
                 let vector = is_number(ty.text) && ty.text.ends_with(['2', '3', '4']) && among(&compared);
                 let remainder = ["float", "half", "double"].iter().any(|f| ty.text.starts_with(f)) && among(&divided);
                 if is_square(ty.text) || (is_static || depth > 0) && (vector || remainder) {
@@ -135,6 +135,19 @@ fn miscomputed(toks: &[Token<'_>]) -> Vec<usize> {
         }
     }
     out
+}
+
+/// The names of `a = f(x, y), b[2];`.
+fn declarators<'a, 't>(toks: &'a [Token<'t>]) -> impl Iterator<Item = &'t str> + use<'a, 't> {
+    let mut n = 0;
+    std::iter::from_fn(move || {
+        let name = toks.get(n).filter(|t| t.is_word())?.text;
+        while toks.get(n).is_some_and(|t| !matches!(t.text, "," | ";" | ")" | "}")) {
+            n = if matches!(toks[n].text, "(" | "[" | "{") { close(toks, n) } else { n + 1 };
+        }
+        n = if toks.get(n).is_some_and(|t| t.is(",")) { n + 1 } else { toks.len() };
+        Some(name)
+    })
 }
 
 fn is_square(ty: &str) -> bool {

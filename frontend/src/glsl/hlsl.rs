@@ -5,7 +5,7 @@ use super::lex::{Kind, Token, close, tokens};
 use super::meaning;
 use super::places::{Files, trace};
 use super::upgrade::directive;
-use retroshade_ir::{Diagnostic, Span};
+use retroshade_ir::{Diagnostic, Span, Stage};
 
 /// The text under a word that HLSL reserves: the parser takes that for the end, while the preprocessor goes on.
 pub(super) fn unparsed(text: &str) -> String {
@@ -38,7 +38,7 @@ pub(super) fn directives(text: &str, toks: &[Token<'_>]) -> String {
 }
 
 /// The first mistake of a preprocessed text; `start` is where the user's text begins.
-pub(super) fn fatal(text: &str, entry: &str, files: &Files, start: Span) -> Option<Diagnostic> {
+pub(super) fn fatal(text: &str, entry: (&str, Stage), files: &Files, start: Span) -> Option<Diagnostic> {
     let (toks, places) = trace(text, files);
     let (n, message) = mistake(&toks).or_else(|| meaning::mistake(&toks, entry))?;
     let place = places.get(n).copied().flatten();
@@ -66,7 +66,10 @@ fn mistake(toks: &[Token<'_>]) -> Option<(usize, String)> {
                 && text.starts_with("bool")
                 && (next_is("(") || toks.get(n + 2).is_some_and(|t| t.is("=")) && toks.get(n + 3).is_some_and(|t| t.is("{"))) =>
             {
-                return Some((n, format!("`{text}`: glslang does not translate what makes a matrix of truth values: set its rows")));
+                return Some((n, format!("`{text}`: {}", meaning::TRUTHS)));
+            }
+            text if is_number(text) && next_is("{") => {
+                return Some((n, format!("`{text}` is made of what stands in parentheses, not in braces")));
             }
             "msad4" => return Some((n, "`msad4`: glslang does not translate this function".to_string())),
             // Only what sets them is right.

@@ -3,22 +3,25 @@
 
 use super::declared::is_sampler;
 use super::edit::separated;
-use super::hlsl::{is_matrix, is_number, is_statement};
+use super::hlsl::{body, is_matrix, is_number, is_statement};
 use super::lex::{Kind, Token, close};
 use super::names::{Names, Variable, structure};
+use retroshade_ir::Stage;
 use std::ops::Range;
 
 /// How many elements an array may have: glslang writes some out one by one.
 const MOST_ELEMENTS: i64 = 1 << 20;
 
+pub(super) const TRUTHS: &str = "glslang does not translate what makes a matrix of truth values: set its rows";
+
 type Mistake = (usize, String);
 
-/// The first mistake of a text and its token; `entry` is the entry point's name.
-pub(super) fn mistake(toks: &[Token<'_>], entry: &str) -> Option<Mistake> {
+/// The first mistake of a text and its token; `entry` is the entry point.
+pub(super) fn mistake(toks: &[Token<'_>], entry: (&str, Stage)) -> Option<Mistake> {
     let names = Names::new(toks);
     let c = Check { toks, names: &names, states: (0..toks.len()).any(|n| has_states(&toks[n..])) };
     let each = (0..toks.len()).find_map(|n| c.token(n));
-    let all = [each, c.entry(entry)];
+    let all = [each, c.entry(entry.0), c.stream(entry.0).filter(|_| entry.1 == Stage::Geometry)];
     all.into_iter().flatten().min_by_key(|m| m.0)
 }
 
@@ -60,6 +63,7 @@ impl<'t> Check<'_, 't> {
             "==" | "!=" | "<" | ">" | "<=" | ">=" | "?" => self.whole_matrix(n),
             "+" | "-" | "*" | "/" | "&&" | "||" => self.whole_matrix(n),
             "=" => self.truth_matrix(n),
+            text if is_matrix(text) && text.starts_with("bool") && self.is(n + 2, "(") => self.truth_result(n),
             "VFACE" if n > 0 && self.is(n - 1, ":") => {
                 Some((n, "`VFACE`: glslang takes this for a varying: a `bool` of `SV_IsFrontFace` says the same".to_string()))
             }
@@ -158,6 +162,9 @@ impl<'t> Check<'_, 't> {
             return Some((k, format!("`{sign}` wants a variable, not the type `{}`", t.text)));
         }
         let v = if k > 0 && self.toks[k - 1].is(".") { self.names.any_member(t.text)? } else { self.names.variable(t.text)? };
+        if v.constant {
+            return Some((n, format!("`{sign}` wants a variable, and `{}` is a constant", t.text)));
+        }
         let wrong = !v.lengths.is_empty() || self.names.is_structure(v.ty) || is_object(v.ty) || v.ty.starts_with("bool");
         wrong.then(|| (n, format!("`{sign}` wants a number, which `{}` is not", t.text)))
     }
@@ -312,18 +319,28 @@ impl<'t> Check<'_, 't> {
         first
     }
 
+    /// A function's matrix of truth values that is no variable, nor made of each.
+    fn truth_result(&self, n: usize) -> Option<Mistake> {
+        let behind = close(self.toks, n + 2);
+        let body = behind + body(self.toks.get(behind..)?)?;
+        let values = (body..close(self.toks, body)).filter(|k| self.is(*k, "return")).map(|k| k + 1);
+        values.into_iter().find(|k| !self.makes_truths(*k)).map(|k| (k, TRUTHS.to_string()))
+    }
+
     /// A matrix of truth values that is set from something else than one or a constant.
     fn truth_matrix(&self, n: usize) -> Option<Mistake> {
-        let truth =
-            |path: &[Token<'t>]| self.names.type_of(path).is_some_and(|(ty, lengths)| lengths == 0 && is_matrix(ty) && ty.starts_with('b'));
-        if !truth(&self.toks[self.path_to(n)..n]) {
-            return None;
-        }
-        let value = self.toks.get(n + 1)?;
-        let end = self.path_from(n + 1);
-        let good = truth(&self.toks[n + 1..end]) || matches!(value.text, "true" | "false" | "{") || self.is(n + 2, "(");
-        let m = "glslang does not translate what makes a matrix of truth values: set its rows";
-        (!good).then(|| (n + 1, m.to_string()))
+        (self.is_truths(&self.toks[self.path_to(n)..n]) && !self.makes_truths(n + 1)).then(|| (n + 1, TRUTHS.to_string()))
+    }
+
+    /// Whether the value at `n` is a matrix of truth values that glslang translates.
+    fn makes_truths(&self, n: usize) -> bool {
+        let value = self.toks.get(n).map_or("", |t| t.text);
+        let path = self.toks.get(n..self.path_from(n)).unwrap_or_default();
+        self.is_truths(path) || matches!(value, "true" | "false" | "{") || self.names.functions.contains_key(value)
+    }
+
+    fn is_truths(&self, path: &[Token<'t>]) -> bool {
+        self.names.type_of(path).is_some_and(|(ty, lengths)| lengths == 0 && is_matrix(ty) && ty.starts_with('b'))
     }
 
     /// What a pixel covers is written; glslang reads a value that nobody sets.
@@ -399,6 +416,10 @@ impl<'t> Check<'_, 't> {
             let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
             let operands = if most == 1 { "operand" } else { "operands" };
             return Some((n, format!("`{name}` wants {wanted} {operands}, not {given}")));
+        }
+        let matrix = |p: &&Range<usize>| self.names.type_of(&self.toks[(*p).clone()]).is_some_and(|(ty, n)| n == 0 && is_matrix(ty));
+        if let Some(p) = arguments.iter().find(matrix).filter(|_| name.starts_with("Load")) {
+            return Some((p.start, format!("`{name}` wants numbers or vectors, not a matrix")));
         }
         let written: Vec<&Range<usize>> = match name {
             "GetDimensions" => arguments.iter().skip(usize::from(given > 2)).collect(),
@@ -529,6 +550,16 @@ impl<'t> Check<'_, 't> {
         })
     }
 
+    /// A geometry program gives nothing but what it appends to its stream.
+    fn stream(&self, name: &str) -> Option<Mistake> {
+        self.names.functions.get(name)?.iter().find_map(|open| {
+            let streams = self.toks[*open..close(self.toks, *open)].iter().filter(|t| t.text.ends_with("Stream")).count();
+            let void = *open > 1 && self.is(open - 2, "void");
+            let m = "a geometry program is `void` and has one stream, as in `inout TriangleStream<Vertex> out`";
+            (streams != 1 || !void).then(|| (open - 1, format!("`{name}`: {m}")))
+        })
+    }
+
     /// A geometry program's primitive that is no array.
     fn corners(&self, words: &[usize]) -> Option<Mistake> {
         let [primitive, .., ty, name] = words else { return None };
@@ -544,6 +575,9 @@ impl<'t> Check<'_, 't> {
         const MOST: usize = 16;
         if is_buffer(ty) {
             return Some("is a buffer");
+        }
+        if matches!(ty, "InputPatch" | "OutputPatch") {
+            return Some("belongs to tessellation, which none of the machines has");
         }
         if depth == MOST || !self.names.is_structure(ty) {
             return None;

@@ -237,7 +237,7 @@ pub(crate) fn compile(
                 let pre = hlsl::read(&only.preprocessed());
                 // On some malformed texts glslang's parser faults: what it would read is looked at before.
                 let (text, entry) = old.modern(&pre);
-                malformed.extend(hlsl::fatal(&text, &entry, &files, first));
+                malformed.extend(hlsl::fatal(&text, (&entry, stage), &files, first));
                 modern = Some((text, entry));
             }
             Err(log) => malformed = messages::errors(&log, "F0011", &files, &|_| None, first),
