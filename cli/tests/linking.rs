@@ -97,6 +97,43 @@ fn structures_and_blocks_are_matched_part_by_part() {
     }
 }
 
+/// The Khronos CTS has them in `linkage_geometry` and `linkage_io_block`.
+#[test]
+fn blocks_are_matched_by_their_own_names() {
+    let load = |stage: Stage, text: &str, varyings: Vec<(String, u32)>| {
+        let options = FrontOptions { stage: Some(stage), varyings, ..FrontOptions::default() };
+        glsl("s", text, &options).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let vertex = "#version 450
+        in vec4 p; out A { float x; } a[2]; out B { float x; } b[2]; out C { float x; } c; out D { float x; } d; out float x;
+        void main() { gl_Position = p; a[0].x = p.x; a[1].x = p.y; b[0].x = p.z; b[1].x = p.w; c.x = 1; d.x = 2; x = 3; }";
+    let v = load(Stage::Vertex, vertex, Vec::new());
+    let fragment = "#version 450
+        in B { float x; } a[2]; in D { float x; } c; in A { float x; } other[2]; in C { float x; }; layout(location = 0) out vec4 o;
+        void main() { o = vec4(a[0].x + a[1].x, c.x, other[0].x + other[1].x, x); }";
+    let f = load(Stage::Fragment, fragment, link::varyings(&v));
+    assert!(link::check(&v, &f).is_empty(), "{:?}", link::check(&v, &f));
+    let linked = |m: &Module, input: bool| {
+        let all = if input { &m.inputs.values().collect::<Vec<_>>() } else { &m.outputs.values().collect::<Vec<_>>() };
+        let of = |d: &&retroshade::ir::module::IoDecl| Some((d.linked.clone()?, d.binding));
+        let mut all: Vec<_> = all.iter().filter_map(of).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(linked(&v, false), linked(&f, true));
+    assert_eq!(linked(&f, true).iter().map(|l| &*l.0).collect::<Vec<_>>(), ["A[0].x", "A[1].x", "B[0].x", "B[1].x", "C.x", "D.x"]);
+    // They stay what they are in the text of the IR.
+    let again = retroshade::ir::parse("v.ir", &retroshade::ir::print(&v)).unwrap_or_else(|e| panic!("{e:?}"));
+    assert_eq!(link::varyings(&again), link::varyings(&v));
+    // What is in no block is not what is in one.
+    let f = load(
+        Stage::Fragment,
+        "#version 450\nin E { float x; }; layout(location = 0) out vec4 o; void main() { o = vec4(x); }",
+        link::varyings(&v),
+    );
+    assert!(link::check(&v, &f)[0].message.contains("does not write"), "{:?}", link::check(&v, &f));
+}
+
 #[test]
 fn wgsl_is_matched_by_location() {
     let text = "struct V { @builtin(position) p: vec4<f32>, @location(1) a: vec4<f32> }

@@ -1,7 +1,7 @@
 //! Programs of one pipeline: what one hands on, the next one takes.
 //!
 //! Machines know locations only. OpenGL's GLSL matches by name, so an input without a location takes the one that the program before gave
-//! to its output of that name; then what the second program reads must be there, of the same type.
+//! to its output of that name, or of that block's name and member; then what the second program reads must be there, of the same type.
 
 use retroshade_ir::inst::{Imm, MemRef};
 use retroshade_ir::module::Binding;
@@ -16,7 +16,7 @@ pub fn follows(before: Stage, after: Stage) -> bool {
 /// The outputs that have a location, by name: what `FrontOptions::varyings` takes.
 pub fn varyings(module: &Module) -> Vec<(String, u32)> {
     let at = |d: &retroshade_ir::IoDecl| match d.binding {
-        Binding::Location(l) => Some((io_name(d), l)),
+        Binding::Location(l) => Some((d.linked.clone().unwrap_or_else(|| io_name(d)), l)),
         Binding::Builtin(_) => None,
     };
     module.outputs.values().filter_map(at).collect()

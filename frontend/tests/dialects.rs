@@ -207,6 +207,27 @@ void main() {
 }
 
 #[test]
+fn versions_with_profiles_define_theirs() {
+    for (version, profile) in
+        [("150", "core"), ("330", "core"), ("330 core", "core"), ("450", "core"), ("150 compatibility", "compatibility")]
+    {
+        let text = format!("#version {version}\nout vec4 c;\nvoid main() {{\nc = vec4(GL_{profile}_profile);\n}}\n");
+        let m = from_glsl(Stage::Fragment, &text);
+        assert_eq!(floats(output(&m, &run(&m, Vec::new(), Vec::new()), "c")), [1.0; 4], "{text}");
+    }
+}
+
+/// Lines that end in a backslash are joined before there are tokens.
+#[test]
+fn tokens_go_on_behind_a_backslash() {
+    let text = "#version 450\n#def\\\nine TWO 2.\\\n5\n#define THREE /\\\r\n* not this *\\\n/ 3.0\nlayout(loca\\\ntion = 0) out vec4 c;
+vo\\\n\\\nid main() { float x = 1.0; x +\\\n= TWO; /* 7 *\\\n/ c = vec4(x, THREE, 4, 0); // and \\\n not this }
+c.\\\nw = float(x >\\\n= 3.0); }\n";
+    let m = from_glsl(Stage::Fragment, text);
+    assert_eq!(floats(output(&m, &run(&m, Vec::new(), Vec::new()), "c")), [3.5, 3.0, 4.0, 1.0]);
+}
+
+#[test]
 fn a_comment_of_one_line_begins_no_other() {
     let text = "#version 130\n#define ONE 1.0 //* or more\nout vec4 c;\nvoid main() {\n  c = vec4(ONE); // /* not yet\n  c += 1.0; //* the end\n}\n/* */";
     assert_eq!(floats(&run(&from_glsl(Stage::Fragment, text), Vec::new(), Vec::new())[0]), [2.0; 4]);

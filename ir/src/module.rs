@@ -120,6 +120,8 @@ pub struct IoDecl {
     pub binding: Binding,
     /// Whether the source names no location: the front end took the lowest free one.
     pub unplaced: bool,
+    /// The name by which another program of the pipeline knows it, where that is not its own: `Block.member`.
+    pub linked: Option<String>,
     /// Second source of dual-source blending.
     pub blend_source: u8,
     /// Interpolation of fragment inputs (and the vertex outputs that feed them).
@@ -151,6 +153,7 @@ impl IoDecl {
             count: 1,
             binding,
             unplaced: false,
+            linked: None,
             blend_source: 0,
             interpolation: if ty.is_float() { Interpolation::Perspective } else { Interpolation::Flat },
             sampling: Sampling::Center,

@@ -1,5 +1,7 @@
 //! The tokens of a GLSL text, before or after its preprocessor, with their places.
 
+use std::borrow::Cow;
+
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -46,6 +48,31 @@ impl Token<'_> {
 /// Operators of more than one character, longest first.
 const OPERATORS: &[&str] =
     &["<<=", ">>=", "++", "--", "<=", ">=", "==", "!=", "&&", "||", "^^", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<", ">>"];
+
+/// A text in which no token goes on behind the end of a line: `flo\` with `at` on the next one becomes `float\`. Nothing else moves, so places and
+/// lines stay what they are.
+pub(super) fn joined(text: &str) -> Cow<'_, str> {
+    if !text.contains("\\\n") && !text.contains("\\\r\n") {
+        return Cow::Borrowed(text);
+    }
+    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    let sign = |c: char| c.is_ascii_punctuation() && !matches!(c, '_' | '\\');
+    let (mut out, mut held, mut rest) = (String::with_capacity(text.len()), String::new(), text);
+    while let Some(c) = rest.chars().next() {
+        let end = ["\\\n", "\\\r\n"].into_iter().find(|end| rest.starts_with(end));
+        if let Some(end) = end {
+            held.push_str(end);
+        } else {
+            let one = out.chars().next_back().is_some_and(|b| word(b) && word(c) || sign(b) && sign(c));
+            if !one {
+                out.push_str(&std::mem::take(&mut held));
+            }
+            out.push(c);
+        }
+        rest = &rest[end.map_or(c.len_utf8(), str::len)..];
+    }
+    Cow::Owned(out + &held)
+}
 
 /// Splits a text into tokens; comments are left out.
 pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {

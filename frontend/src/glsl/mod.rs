@@ -169,6 +169,7 @@ pub(crate) fn compile(
         let m = format!("{language} does not say its stage: give --stage or a file name that ends in {} or {last}", first.join(", "));
         vec![Diagnostic::error("F0005", Span::NONE, m)]
     })?;
+    let text = &*lex::joined(text);
     let toks = lex::tokens(text);
     if let Some(d) = foreign(&toks, file).or_else(|| unopened(&toks, file)) {
         return Err(vec![d]);
@@ -213,6 +214,7 @@ pub(crate) fn compile(
                 refused.push(d);
                 return None;
             }
+            let body = lex::joined(&body);
             let toks = lex::tokens(&body);
             if let Some(d) = foreign(&toks, id).or_else(|| unopened(&toks, id)) {
                 refused.push(d);

@@ -13,6 +13,8 @@ use retroshade_ir::Stage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+/// The first version of which there are profiles.
+const PROFILES: u32 = 150;
 /// The version that stands for all older ones.
 const OLD: u32 = 440;
 /// The one that stands for old texts that name something of [`LAST_NAMES`].
@@ -601,10 +603,12 @@ impl Upgrade {
             }
             if d.es {
                 out.push_str("#define GL_ES 1\n#define GL_FRAGMENT_PRECISION_HIGH 1\n");
-            } else if d.version >= 150 {
-                let profile = if d.compatibility { "compatibility" } else { "core" };
-                let _ = writeln!(out, "#define GL_{profile}_profile 1");
             }
+        }
+        // glslang defines it itself for what it takes for a version that has profiles.
+        if !d.es && d.version >= PROFILES && (d.is_old() || version < PROFILES) {
+            let profile = if d.compatibility { "compatibility" } else { "core" };
+            let _ = writeln!(out, "#define GL_{profile}_profile 1");
         }
         out.push_str("#extension GL_GOOGLE_include_directive : enable\n");
         for (k, v) in defines {

@@ -112,10 +112,20 @@ pub(crate) struct Io {
     pub(crate) next: u32,
     pub(crate) taken: Vec<String>,
     unplaced: bool,
+    /// Of a block: how much of its parts' names is the instance's, and what the other program knows instead.
+    link: Option<(usize, String)>,
     /// The next location for a part that the program before does not write, where it writes others.
     missing: Option<u32>,
     /// Locations that several of them share.
     pub(crate) packed: FxHashMap<u32, Packed>,
+}
+
+impl Io {
+    /// The name by which another program knows a part, where that is not its own: blocks are matched by the block's name.
+    fn linked(&self, part: &str) -> Option<String> {
+        let (instance, block) = self.link.as_ref()?;
+        Some(format!("{block}{}", part.get(*instance..)?))
+    }
 }
 
 impl<'m> Converter<'m> {
@@ -456,7 +466,7 @@ impl<'m> Converter<'m> {
         let geometry_input = self.out.stage == Stage::Geometry && !output;
         let all: Vec<&Global> = globals.iter().filter(|g| g.storage == class).collect();
         let packed = self.shared_locations(&all, geometry_input);
-        let mut io = Io { output, vertices: None, next: 0, taken: Vec::new(), unplaced: false, missing: None, packed };
+        let mut io = Io { output, vertices: None, next: 0, taken: Vec::new(), unplaced: false, link: None, missing: None, packed };
         let mut free = Free::default();
         for g in &all {
             let says = Says::default().and(self.b.decorations(g.id));
@@ -504,15 +514,17 @@ impl<'m> Converter<'m> {
             let members_placed = matches!(ty, Ty::Struct(id) if (0..ty.len(self.types)).any(|n| {
                 self.b.of_member(id, n).iter().any(|(d, _)| matches!(d, Decoration::Location | Decoration::BuiltIn))
             }));
-            (io.unplaced, io.missing) = (false, None);
+            (io.unplaced, io.missing, io.link) = (false, None, None);
             let base = if block { String::new() } else { name.clone() };
             if says.location.is_none() && says.builtin.is_none() && !members_placed {
+                let of = block_of(self, ty).filter(|id| self.b.has(*id, Decoration::Block)).and_then(|id| self.b.name(id));
+                io.link = of.map(|of| if block { (0, format!("{of}.")) } else { (base.len(), of.to_string()) });
                 // The locations of what the program before calls by these names, else the lowest free ones.
                 let mut parts = Vec::new();
                 if !output && !self.facts.varyings.is_empty() {
                     self.parts(&base, ty, &mut parts);
                 }
-                let missing = parts.iter().filter(|p| self.handed(p).is_none()).count() as u32;
+                let missing = parts.iter().filter(|p| self.handed(p, &io).is_none()).count() as u32;
                 says.location = Some(if missing < parts.len() as u32 {
                     io.missing = Some(free.find(missing));
                     0
@@ -538,12 +550,13 @@ impl<'m> Converter<'m> {
     }
 
     /// The location that the program before gave to an output of this name.
-    fn handed(&self, name: &str) -> Option<u32> {
+    fn handed(&self, name: &str, io: &Io) -> Option<u32> {
+        let linked = io.linked(name);
         // What the fragment program calls a colour is that of the side one looks at.
         let name = match name {
             "gl_Color" => "gl_FrontColor",
             "gl_SecondaryColor" => "gl_FrontSecondaryColor",
-            _ => name,
+            _ => linked.as_deref().unwrap_or(name),
         };
         self.facts.varyings.iter().find(|v| v.0 == name).map(|v| v.1)
     }
@@ -700,12 +713,10 @@ impl<'m> Converter<'m> {
                 return Err(self.error("F0124", format!("`{name}`: a program can read the colour of its first target only")));
             }
             None => {
-                if let Some(missing) = &mut io.missing {
-                    let fresh = *missing;
-                    io.next = self.handed(name).unwrap_or_else(|| {
-                        *missing += 1;
-                        fresh
-                    });
+                if let Some(missing) = io.missing {
+                    let handed = self.handed(name, io);
+                    io.next = handed.unwrap_or(missing);
+                    io.missing = Some(missing + u32::from(handed.is_none()));
                 }
                 if io.packed.contains_key(&packed_key(io.next, says.index)) {
                     return self.packed_leaf(name, ty, says, io);
@@ -729,6 +740,7 @@ impl<'m> Converter<'m> {
         }
         let placed = if io.output { &self.facts.unplaced.1 } else { &self.facts.unplaced.0 };
         decl.unplaced = says.builtin.is_none() && (io.unplaced || placed.contains(&decl.name));
+        decl.linked = io.linked(name).filter(|l| says.builtin.is_none() && *l != decl.name);
         decl.span = self.span;
         if io.output {
             let id = self.out.outputs.push(decl);

@@ -227,6 +227,7 @@ impl Parser<'_> {
                     self.expect(b')')?;
                 }
                 "unplaced" => d.unplaced = true,
+                "linked" => d.linked = Some(self.text_argument()?),
                 "blend_source" => d.blend_source = self.in_parentheses()?.min(255) as u8,
                 "range" => d.range = Some(self.range()?),
                 "type" => d.source_type = Some(self.text_argument()?),

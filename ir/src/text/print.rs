@@ -145,6 +145,9 @@ fn io(out: &mut String, kind: &str, name: &str, d: &IoDecl) {
     if d.unplaced {
         out.push_str(" @unplaced");
     }
+    if let Some(name) = &d.linked {
+        let _ = write!(out, " @linked({})", quote(name));
+    }
     if d.blend_source != 0 {
         let _ = write!(out, " @blend_source({})", d.blend_source);
     }
