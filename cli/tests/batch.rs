@@ -40,8 +40,10 @@ const BAD: &str = "@vertex fn main() -> @builtin(position) vec4<f32> { return no
 /// The reader of HLSL faults on this text: a compilation says so by its code, whoever started it.
 #[test]
 fn a_fault_in_hlsl_has_its_code_when_the_batch_is_watched_too() {
-    let f = Folder::new("fault")
-        .with("src/a.frag.hlsl", "float1 a[2];\nfloat b;\nfloat4 main() : SV_Target { float1 f = a[0] > 0 ? a[0] : b; return f; }");
+    let f = Folder::new("fault").with(
+        "src/a.frag.hlsl",
+        "bool2x2 f() { bool2x2 n; n[0] = true; n[1] = true; return n; }\nfloat4 main() : SV_Target { return (f() + f())[0][0] ? 1 : 0; }",
+    );
     let o = batch(&f, &["-t", "tesla", "-o", "out", "src"]);
     let all = lines(&o);
     assert_eq!((all.len(), &all[0]["ok"]), (1, &false.into()), "{all:?}");

@@ -574,6 +574,8 @@ fn hlsl_that_glslang_does_not_survive() {
         ("ByteAddressBuffer b; float2x2 q;\nfloat4 main() : SV_Target { return b.Load(q); }", 2, "not a matrix"),
         ("float4 main() : SV_Target { return float4{1, 2, 3, 4}; }", 1, "in parentheses, not in braces"),
         ("float4 main(OutputPatch<float4, 3> p) : SV_Target { return p[0]; }", 1, "belongs to tessellation"),
+        ("bool2x2 m; float4 k[2];\nfloat4 main() : SV_Target { return k[m % 2]; }", 2, "matrices of truth values"),
+        ("float4 main() : SV_Target { return (float4)1.0++; }", 1, "wants a variable, not a number"),
         // What glslang takes for something else.
         ("float4 main(float f : VFACE) : SV_Target { return f; }", 1, "`SV_IsFrontFace` says the same"),
         ("float4 main(uint c : SV_Coverage) : SV_Target { return c; }", 1, "`SV_Coverage`"),
@@ -615,7 +617,7 @@ fn hlsl_that_glslang_does_not_survive() {
         "static const int n = 3, m = n - 2;\nfloat4 k[n][m * 2 + 1];\nfloat4 main(int i : I) : SV_Target { float t[1 << m]; t[0] = 2; return k[n - 3][i] * t[0]; }",
         "groupshared float g[4];\nRWByteAddressBuffer b;\nfloat4 main(uint i : I) : SV_Target { uint o, n; b.InterlockedAdd(0, 1, o); b.InterlockedMax(4, i); b.GetDimensions(n); b.Store2(0, uint2(1, 2)); return b.Load(0) + n + o; }",
         "float4 main(float4 a : A) : SV_Target { (a.x)++; return -(a).y++; }",
-        "void f(float a[2]) {}\nvoid g(float a[2]) { { float b[2]; f(b); } float b[3]; }\nfloat1 u;\nfloat4 main(float4 p : SV_Position0, bool f : SV_IsFrontFace0) : SV_Target0 { float c = p.x > 1 ? u : p.y; uint32_t2 i = 3; unsigned int j = i.x; vector<float32_t, 2> v = c; return float4(v, i) * j; }",
+        "int once(const int n) { return n; }\nint more() { int n = 1; n++; return once(n); }\nvoid f(float a[2]) {}\nvoid g(float a[2]) { { float b[2]; f(b); } float b[3]; }\nfloat1 u;\nfloat4 main(float4 p : SV_Position0, bool f : SV_IsFrontFace0) : SV_Target0 { float c = p.x > 1 ? u : p.y; uint32_t2 i = 3; unsigned int j = i.x; vector<float32_t, 2> v = c; return float4(v, i) * (j + more()); }",
         "SamplerState s { Filter = MIN_MAG_MIP_LINEAR; };\nTexture2D t : register(t1, space1);\nfloat4 main(float4 a : A) : SV_Target { for (int i = 0, j = 1; i < 3; i++, j++) a += j; return t.Sample(s, a.xy); }",
         "struct { float4 a, b; } x, y;\ncbuffer C { float4 c, d; };\ntypedef float4 V;\nstatic V v = (V)1, w = v;\nfloat4 main() : SV_Target { return (x.a) * y.b + (c) - d * (w); }",
     ];

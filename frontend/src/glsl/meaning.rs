@@ -7,6 +7,7 @@ use super::hlsl::{body, is_matrix, is_number, is_statement};
 use super::lex::{Kind, Token, close};
 use super::names::{Names, Variable, structure};
 use retroshade_ir::Stage;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// How many elements an array may have: glslang writes some out one by one.
@@ -21,7 +22,7 @@ pub(super) fn mistake(toks: &[Token<'_>], entry: (&str, Stage)) -> Option<Mistak
     let names = Names::new(toks);
     let c = Check { toks, names: &names, states: (0..toks.len()).any(|n| has_states(&toks[n..])) };
     let each = (0..toks.len()).find_map(|n| c.token(n));
-    let all = [each, c.entry(entry.0), c.stream(entry.0).filter(|_| entry.1 == Stage::Geometry)];
+    let all = [each, c.twice(), c.entry(entry.0), c.stream(entry.0).filter(|_| entry.1 == Stage::Geometry)];
     all.into_iter().flatten().min_by_key(|m| m.0)
 }
 
@@ -61,7 +62,7 @@ impl<'t> Check<'_, 't> {
                 Some((n, format!("`{text}`: glslang does not translate matrices of integers: use vectors, one for each row")))
             }
             "==" | "!=" | "<" | ">" | "<=" | ">=" | "?" => self.whole_matrix(n),
-            "+" | "-" | "*" | "/" | "&&" | "||" => self.whole_matrix(n),
+            "+" | "-" | "*" | "/" | "%" | "&&" | "||" => self.whole_matrix(n),
             "=" => self.truth_matrix(n),
             text if is_matrix(text) && text.starts_with("bool") && self.is(n + 2, "(") => self.truth_result(n),
             "VFACE" if n > 0 && self.is(n - 1, ":") => {
@@ -74,7 +75,7 @@ impl<'t> Check<'_, 't> {
             text if n > 0 && self.is(n - 1, ":") && is_unknown_value(text) => {
                 Some((n, format!("`{text}`: glslang knows no system value of this name")))
             }
-            "[" => self.length(n).or_else(|| self.twice(n)).or_else(|| self.threads(n)),
+            "[" => self.length(n).or_else(|| self.threads(n)),
             "TextureBuffer" if self.is(n + 1, "<") => {
                 let of = self.toks.get(n + 2)?;
                 let empty = self.names.is_structure(of.text) && self.names.members(of.text).next().is_none();
@@ -155,6 +156,9 @@ impl<'t> Check<'_, 't> {
             let call = open > 0 && self.toks[open - 1].is_word() && !is_statement(self.toks[open - 1].text);
             return call.then(|| (n, format!("`{sign}` wants a variable, not what a function returns")));
         }
+        if t.kind == Kind::Number {
+            return Some((n, format!("`{sign}` wants a variable, not a number")));
+        }
         if !t.is_word() {
             return None;
         }
@@ -162,7 +166,7 @@ impl<'t> Check<'_, 't> {
             return Some((k, format!("`{sign}` wants a variable, not the type `{}`", t.text)));
         }
         let v = if k > 0 && self.toks[k - 1].is(".") { self.names.any_member(t.text)? } else { self.names.variable(t.text)? };
-        if v.constant {
+        if self.names.all(t.text).iter().all(|v| v.constant) {
             return Some((n, format!("`{sign}` wants a variable, and `{}` is a constant", t.text)));
         }
         let wrong = !v.lengths.is_empty() || self.names.is_structure(v.ty) || is_object(v.ty) || v.ty.starts_with("bool");
@@ -252,28 +256,19 @@ impl<'t> Check<'_, 't> {
     }
 
     /// An array of the name of another one in the same scope.
-    fn twice(&self, n: usize) -> Option<Mistake> {
-        let v = self.declared(n).filter(|v| v.lengths.first().is_some_and(|l| l.start == n))?;
-        let all = self.names.all(self.toks[v.at].text);
-        let first = all.iter().take_while(|o| o.at != v.at).find(|o| !o.lengths.is_empty() && self.scope(o.at) == self.scope(v.at))?;
-        let name = self.toks[first.at].text;
-        Some((v.at, format!("`{name}` is declared twice")))
-    }
-
-    /// The bracket that is open where a token stands.
-    fn scope(&self, n: usize) -> Option<usize> {
-        let mut depth = 0usize;
-        (0..n).rev().find(|k| match self.toks[*k].text {
-            ")" | "}" => {
-                depth += 1;
-                false
+    fn twice(&self) -> Option<Mistake> {
+        let arrays: BTreeSet<usize> = self.names.variables().filter(|v| !v.lengths.is_empty()).map(|v| v.at).collect();
+        // Of each bracket that is open the arrays that stand right in it.
+        let mut scopes = vec![BTreeSet::new()];
+        for (n, t) in self.toks.iter().enumerate() {
+            match t.text {
+                "(" | "{" => scopes.push(BTreeSet::new()),
+                ")" | "}" if scopes.len() > 1 => drop(scopes.pop()),
+                name if arrays.contains(&n) && !scopes.last_mut()?.insert(name) => return Some((n, format!("`{name}` is declared twice"))),
+                _ => {}
             }
-            "(" | "{" if depth > 0 => {
-                depth -= 1;
-                false
-            }
-            text => matches!(text, "(" | "{"),
-        })
+        }
+        None
     }
 
     /// An operator that makes a matrix of truth values, or reads one.

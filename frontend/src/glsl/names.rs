@@ -136,7 +136,12 @@ impl<'a, 't> Names<'a, 't> {
 
     /// The members of a structure.
     pub(super) fn members(&self, structure: &str) -> impl Iterator<Item = &Variable<'t>> {
-        self.variables.values().flatten().filter(move |v| v.within == Some(structure))
+        self.variables().filter(move |v| v.within == Some(structure))
+    }
+
+    /// All variables, parameters and members.
+    pub(super) fn variables(&self) -> impl Iterator<Item = &Variable<'t>> {
+        self.variables.values().flatten()
     }
 
     /// All variables of this name.
