@@ -6,6 +6,7 @@
 mod glsl_generator;
 
 use glsl_generator::judge::{Verdict, compare, environment, judge_all};
+use glsl_generator::rewrite::rewrite;
 use glsl_generator::{Program, Stage, eval};
 use retroshade::frontend::{FrontOptions, glsl as read_glsl};
 use retroshade::ir::{self, interp};
@@ -14,10 +15,14 @@ use retroshade::{Options, TargetIsa};
 
 const MACHINES: [&str; 4] = ["tesla", "r700", "usse", "pica"];
 
-fn one(seed: u64, machines: &[usize]) -> Result<[usize; 4], Verdict> {
-    let p = Program::new(seed, Program::wish(seed));
-    let (text, inputs) = (p.glsl(), p.inputs_for(seed, 4));
+fn one(seed: u64, machines: &[usize], rewritten: bool) -> Result<[usize; 4], Verdict> {
+    let mut p = Program::new(seed, Program::wish(seed));
+    let inputs = p.inputs_for(seed, 4);
     let want = eval::run(&p, &inputs);
+    if rewritten {
+        rewrite(&mut p, &inputs, seed);
+    }
+    let text = p.glsl();
     let mut compared = [0; 4];
     if want.stopped {
         return Ok(compared);
@@ -47,12 +52,22 @@ fn one(seed: u64, machines: &[usize]) -> Result<[usize; 4], Verdict> {
     Ok(compared)
 }
 
-#[test]
-fn machines_compute_what_programs_say() {
+fn all(what: &str, count: u64, rewritten: bool) {
     let every = std::env::var_os("RETROSHADE_RANDOM").is_some();
-    let sum = judge_all("GLSL on tesla, r700, usse, pica", program_seeds(700), |seed| {
+    let sum = judge_all(&format!("{what} on tesla, r700, usse, pica"), program_seeds(count), |seed| {
         let machines: Vec<usize> = if every { (0..4).collect() } else { vec![(seed / 12 % 4) as usize] };
-        one(seed, &machines)
+        one(seed, &machines, rewritten)
     });
     assert!(sum.compared.iter().all(|n| *n as u64 * 20 > sum.accepted), "too little is compared");
+}
+
+#[test]
+fn machines_compute_what_programs_say() {
+    all("GLSL", 700, false);
+}
+
+/// The same after rewrites that change nothing of it: opaque predicates, dead branches, loops of one round, exchanged arms and operands.
+#[test]
+fn machines_compute_the_same_after_rewrites() {
+    all("rewritten GLSL", 400, true);
 }

@@ -5,6 +5,7 @@
 mod glsl_generator;
 
 use glsl_generator::judge::{Verdict, compare, environment, installed, judge_all, through_spirv};
+use glsl_generator::rewrite::rewrite;
 use glsl_generator::{Program, Stage, eval};
 use retroshade_frontend::{FrontError, FrontOptions, glsl as read_glsl, spirv as read_spirv};
 use retroshade_ir::{Module, Reference, interp};
@@ -48,6 +49,21 @@ fn glsl_computes_what_it_says() {
         judge(&p, &text, "GLSL", m, &want, &inputs).map(|n| [n, 0, 0, 0])
     });
     assert!(sum.compared[0] as u64 > 2 * sum.accepted, "too little is compared");
+}
+
+/// What rewrites made of a program computes what the program does.
+#[test]
+fn rewritten_glsl_computes_the_same() {
+    let sum = judge_all("rewritten GLSL", program_seeds(600), |seed| {
+        let (mut p, _, options, inputs, want) = prepare(seed);
+        let Some(want) = want else { return Ok([0; 4]) };
+        let rewrites = rewrite(&mut p, &inputs, seed);
+        let text = p.glsl();
+        let m = read_glsl("random", &text, &options);
+        judge(&p, &text, "rewritten GLSL", m, &want, &inputs).map(|n| [n, rewrites, 0, 0])
+    });
+    assert!(sum.compared[0] as u64 > 2 * sum.accepted, "too little is compared");
+    assert!(sum.compared[1] as u64 > 4 * sum.accepted, "too little is rewritten");
 }
 
 #[test]

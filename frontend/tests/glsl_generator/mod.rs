@@ -1,4 +1,5 @@
-//! Random GLSL programs: their tree ([`make`]), their text ([`print`]), their layout in buffers ([`layout`]) and what they compute ([`eval`]).
+//! Random GLSL programs: their tree ([`make`]), their text ([`print`]), their layout in buffers ([`layout`]) and what they compute ([`eval`]); [`rewrite`] changes
+//! programs without changing that.
 //!
 //! Nothing here shares code or ideas with the front end or the interpreter: values are flat lists of numbers that carry their kind, a variable is a stretch of
 //! cells, an l-value is a list of cell numbers. Programs always end, index inside their arrays, never divide by zero and have one right result: the effects of
@@ -10,6 +11,7 @@ pub mod judge;
 pub mod layout;
 pub mod make;
 pub mod print;
+pub mod rewrite;
 
 /// A stream of pseudo-random numbers (SplitMix64).
 pub struct Dice(u64);
