@@ -54,7 +54,7 @@ fn glsl_computes_what_it_says() {
 /// What rewrites made of a program computes what the program does.
 #[test]
 fn rewritten_glsl_computes_the_same() {
-    let sum = judge_all("rewritten GLSL", program_seeds(600), |seed| {
+    let sum = judge_all("rewritten GLSL", program_seeds(300), |seed| {
         let (mut p, _, options, inputs, want) = prepare(seed);
         let Some(want) = want else { return Ok([0; 4]) };
         let rewrites = rewrite(&mut p, &inputs, seed);
