@@ -4,6 +4,7 @@
 use super::edit::{Edit, edited, separated, without};
 use super::hlsl::{is_matrix, is_number, names_elements};
 use super::lex::{Kind, Token, close, tokens};
+use super::meaning::is_single_value;
 use super::names::{Names, structure};
 use super::{entry, interface, words};
 use retroshade_ir::Stage;
@@ -180,7 +181,7 @@ fn spelt_otherwise(toks: &[Token<'_>]) -> Vec<Edit> {
                 continue;
             }
             text if n > 0 && toks[n - 1].is(":") => match text.strip_suffix('0') {
-                Some(name) if is_single(name) => name.to_string(),
+                Some(name) if is_single_value(name) => name.to_string(),
                 _ => continue,
             },
             text => match ["float32_t", "int32_t", "uint32_t"].iter().find_map(|ty| Some((ty, text.strip_prefix(ty)?))) {
@@ -191,12 +192,6 @@ fn spelt_otherwise(toks: &[Token<'_>]) -> Vec<Edit> {
         out.push((t.at..t.end(), word));
     }
     out
-}
-
-/// Whether a semantic is a system value of which there is one.
-fn is_single(name: &str) -> bool {
-    let value = name.to_ascii_uppercase();
-    value.starts_with("SV_") && !value.ends_with("TARGET") && !value.ends_with("DISTANCE") && !value.ends_with(|c: char| c.is_ascii_digit())
 }
 
 /// `(float2x2)7` with a float: glslang writes a matrix of whole numbers as floats of the same bits.

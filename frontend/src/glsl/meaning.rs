@@ -61,8 +61,7 @@ impl<'t> Check<'_, 't> {
             text if is_matrix(text) && text.starts_with(['i', 'u']) => {
                 Some((n, format!("`{text}`: glslang does not translate matrices of integers: use vectors, one for each row")))
             }
-            "==" | "!=" | "<" | ">" | "<=" | ">=" | "?" => self.whole_matrix(n),
-            "+" | "-" | "*" | "/" | "%" | "&&" | "||" => self.whole_matrix(n),
+            "==" | "!=" | "<" | ">" | "<=" | ">=" | "?" | "+" | "-" | "*" | "/" | "%" | "&&" | "||" => self.whole_matrix(n),
             "=" => self.truth_matrix(n),
             text if is_matrix(text) && text.starts_with("bool") && self.is(n + 2, "(") => self.truth_result(n),
             "VFACE" if n > 0 && self.is(n - 1, ":") => {
@@ -616,14 +615,18 @@ fn is_semantic(word: &str, semantic: &str) -> bool {
     word.trim_end_matches(|c: char| c.is_ascii_digit()).eq_ignore_ascii_case(semantic)
 }
 
-/// Whether a semantic begins as system values do and is none that glslang knows; it would take it for an ordinary one.
-fn is_unknown_value(word: &str) -> bool {
+/// Whether a semantic is a system value of which there is one.
+pub(super) fn is_single_value(word: &str) -> bool {
     const KNOWN: &str = "POSITION VERTEXID VIEWPORTARRAYINDEX TESSFACTOR SAMPLEINDEX RENDERTARGETARRAYINDEX PRIMITIVEID \
         OUTPUTCONTROLPOINTID ISFRONTFACE VIEWID INSTANCEID INSIDETESSFACTOR GSINSTANCEID DISPATCHTHREADID GROUPTHREADID GROUPINDEX GROUPID \
         DOMAINLOCATION DEPTH COVERAGE DEPTHGREATEREQUAL DEPTHLESSEQUAL STENCILREF";
-    let upper = word.to_ascii_uppercase();
+    word.to_ascii_uppercase().strip_prefix("SV_").is_some_and(|name| KNOWN.split(' ').any(|known| known == name))
+}
+
+/// Whether a semantic begins as system values do and is none that glslang knows; it would take it for an ordinary one.
+fn is_unknown_value(word: &str) -> bool {
     let counted = ["SV_TARGET", "SV_CLIPDISTANCE", "SV_CULLDISTANCE"].iter().any(|s| is_semantic(word, s));
-    upper.strip_prefix("SV_").is_some_and(|name| !counted && !KNOWN.split(' ').any(|known| known == name))
+    word.to_ascii_uppercase().starts_with("SV_") && !counted && !is_single_value(word)
 }
 
 /// Whether this says what a geometry program's vertices make up.
