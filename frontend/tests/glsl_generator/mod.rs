@@ -1,4 +1,4 @@
-//! Random GLSL programs: their tree ([`make`]), their text ([`print`]), their layout in buffers ([`layout`]) and what they compute ([`eval`]); [`rewrite`] changes
+//! Random GLSL programs: their tree ([`make`], [`walk`]), their text ([`print`]), their layout in buffers ([`layout`]) and what they compute ([`eval`]); [`rewrite`] changes
 //! programs without changing that.
 //!
 //! Nothing here shares code or ideas with the front end or the interpreter: values are flat lists of numbers that carry their kind, a variable is a stretch of
@@ -12,6 +12,7 @@ pub mod layout;
 pub mod make;
 pub mod print;
 pub mod rewrite;
+pub mod walk;
 
 /// A stream of pseudo-random numbers (SplitMix64).
 pub struct Dice(u64);
