@@ -10,14 +10,14 @@ use std::collections::HashMap;
 pub(crate) const MAX_BYTES: usize = 2 << 20;
 /// Tokens after macro expansion.
 const MAX_TOKENS: u64 = 250_000;
-/// Nested brackets, or anything else that makes a parser recurse.
-const MAX_DEPTH: usize = 120;
+/// Nested brackets, or anything else that makes a parser recurse; WGSL asks for 127 braces.
+const MAX_DEPTH: usize = 136;
 /// Links of a chain such as `else if` or `a ? b : c ? …`: naga takes time that grows with the square of it.
 const MAX_CHAIN: usize = 400;
 /// Operators of one expression: naga recurses into the first operand.
 const MAX_OPERATORS: usize = 1000;
-/// Cases of all switches together: naga compares each with all before.
-const MAX_CASES: usize = 1000;
+/// Cases of all switches together: naga compares each with all before. WGSL asks for 1,023 in one.
+const MAX_CASES: usize = 1100;
 
 /// Parts of a structure: naga walks through all of them, and n structures can hold 2^n.
 const MAX_PARTS: u64 = 1 << 18;

@@ -536,3 +536,26 @@ void main() {
     let got: Vec<i32> = r.storage[0].iter().map(|w| *w as i32).collect();
     assert_eq!(got[..8], [5, -2, 0xc8, -3, -32768, 32767, 12, 10]);
 }
+
+/// What stands under a condition that never holds may name elements that are not there, once its function stands in its caller.
+#[test]
+fn constants_beyond_an_array_are_no_errors() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+layout(std430, binding = 0) buffer B { int o[4]; mat2 m[2]; };
+layout(std140, binding = 1) uniform U { int u[4]; };
+shared ivec2 s[3];
+int fetch(uint i) { if (i < 3u) { return o[i] + u[i] + s[i].y; } return -1; }
+void main() {
+    s[0] = s[1] = s[2] = ivec2(1, 2);
+    o[0] = fetch(9u);
+    o[1] = fetch(2u);
+    uint k = 7u;
+    if (k < 2u) m[k][k].y = 3.0;
+}
+",
+    );
+    let r = compute(&m, vec![vec![1; 12]], &[("u", vec![10; 4])]);
+    assert_eq!(r[0], [u32::MAX, 13, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+}

@@ -218,3 +218,80 @@ override twice: u32 = 2u * count;
         ]
     );
 }
+
+#[test]
+fn overrides_give_workgroup_memory_its_length() {
+    let text = "override n: u32 = 3;
+override twice = n * 2u;
+var<workgroup> a: array<u32, n>;
+var<workgroup> b: array<vec4<u32>, twice + 1u>;
+@group(0) @binding(0) var<storage, read_write> o: array<u32>;
+@compute @workgroup_size(1) fn main() {
+    a[n - 1u] = 5u;
+    b[twice].y = 7u;
+    o[0] = a[n - 1u] + b[twice].y;
+}
+";
+    for (defines, lengths) in [(vec![], [3, 7]), (vec![("n".to_string(), "5".to_string())], [5, 11])] {
+        let m = match wgsl("o.wgsl", text, &FrontOptions { defines, ..FrontOptions::default() }) {
+            Ok(m) => m,
+            Err(e) => panic!("{e}"),
+        };
+        let all: Vec<u32> = m.shared.values().map(|s| s.count).collect();
+        assert_eq!(all, [lengths[0], 4 * lengths[1]], "{}", retroshade_ir::print(&m));
+        assert_eq!(compute(&m, vec![vec![0]], &[])[0], [12]);
+    }
+}
+
+#[test]
+fn halves_are_not_taken_for_words() {
+    let refused = |body: &str| {
+        let text = format!(
+            "enable f16;
+@group(0) @binding(0) var<storage, read_write> o: array<u32>;
+@compute @workgroup_size(1) fn main() {{
+{body}
+}}
+"
+        );
+        match wgsl("h.wgsl", &text, &FrontOptions::default()) {
+            Ok(m) => panic!("{}", retroshade_ir::print(&m)),
+            Err(e) => e.to_string(),
+        }
+    };
+    let e = refused("    let h = bitcast<vec4h>(vec2u(o[0], o[1]));\n    o[2] = u32(h.x);");
+    assert!(e.contains("F0115"), "{e}");
+    let e = refused("    let h = vec2h(1h, f16(o[0]));\n    o[2] = u32(bitcast<f32>(h).x);");
+    assert!(e.contains("F0115"), "{e}");
+}
+
+/// What stands under a condition that never holds may name elements that are not there, once its function stands in its caller.
+#[test]
+fn constants_beyond_an_array_are_no_errors() {
+    let run = |declarations: &str, body: &str, buffers: Vec<Vec<u32>>| {
+        let m = from_wgsl(&format!(
+            "@group(0) @binding(0) var<storage, read_write> o: array<i32, 4>;
+{declarations}
+@compute @workgroup_size(1) fn main() {{ {body} }}
+"
+        ));
+        compute(&m, buffers, &[])[0].clone()
+    };
+    let o = || vec![1, 2, 3, 4];
+    let guarded = "fn f(i: u32) -> i32 { if (i < 4u) { return o[i]; } return 50; }";
+    assert_eq!(run(guarded, "o[0] = f(9u) + f(2u);", vec![o()]), [53, 2, 3, 4]);
+    assert_eq!(
+        run("var<workgroup> w: array<vec2i, 3>;", "var i = 3u; w[i].y = 9; w[1] = vec2i(6, 7); o[1] = w[i - 2u].y;", vec![o()]),
+        [1, 7, 3, 4]
+    );
+    // Nothing is written there, and the last element of a uniform is read.
+    assert_eq!(run("", "var i = 4u; o[i] = 9;", vec![o()]), o());
+    let m = from_wgsl(
+        "struct S { a: array<vec4i, 3>, b: array<mat2x2f, 2> }
+@group(0) @binding(0) var<uniform> s: S;
+@group(0) @binding(1) var<storage, read_write> o: array<i32, 2>;
+@compute @workgroup_size(1) fn main() { var i = 3u; o[0] = s.a[i].x; o[1] = i32(s.b[i][i].y); }
+",
+    );
+    assert!(m.uniforms.len() == 2, "{}", retroshade_ir::print(&m));
+}

@@ -3,6 +3,7 @@
 use crate::entities::*;
 use crate::opcode::Opcode;
 use smallvec::SmallVec;
+use std::ops::RangeInclusive;
 
 /// An instruction: operation, operands, immediate data, branch targets, results.
 #[derive(Debug, PartialEq)]
@@ -377,6 +378,13 @@ named_enum! {
     }
 }
 
+impl TexOp {
+    /// Offsets in texels that it may have: what APIs promise of samples, and drivers of gathers.
+    pub fn offsets(self) -> RangeInclusive<i8> {
+        if self == TexOp::Gather { -32..=31 } else { -8..=7 }
+    }
+}
+
 /// A texture operation in full.
 ///
 /// Operands, in this order, each only where it applies:
@@ -395,7 +403,7 @@ pub struct TexInfo {
     pub lod: TexLod,
     /// Whether it compares with a depth reference.
     pub compare: bool,
-    /// Constant texel offset.
+    /// Constant texel offset, within [`TexOp::offsets`].
     pub offset: [i8; 3],
     /// The component of a gather.
     pub component: u8,

@@ -384,14 +384,21 @@ impl<'m> Converter<'m> {
         Ok(extra)
     }
 
-    fn offset(&mut self, v: Option<Value>) -> R<[i8; 3]> {
+    fn offset(&mut self, v: Option<Value>, op: TexOp) -> R<[i8; 3]> {
+        let range = op.offsets();
         let mut out = [0; 3];
         let Some(v) = v else { return Ok(out) };
         for n in 0..self.func().ty(v).lanes.min(3) {
             let lane = self.lane(v, n);
             match self.known(lane) {
-                Some(k) if (-128..128).contains(&(k as i32)) => out[n as usize] = k as i32 as i8,
-                _ => return Err(self.error("F0152", "a texel offset must be a small constant")),
+                Some(k) => match i8::try_from(k as i32).ok().filter(|k| range.contains(k)) {
+                    Some(k) => out[n as usize] = k,
+                    None => {
+                        let m = format!("a texel offset of {}: it must be {} to {}", k as i32, range.start(), range.end());
+                        return Err(self.error("F0152", m));
+                    }
+                },
+                None => return Err(self.error("F0152", "a texel offset must be a constant")),
             }
         }
         Ok(out)
@@ -452,18 +459,19 @@ impl<'m> Converter<'m> {
         if !self.func().ty(coord).is_float() {
             return Err(malformed(i.at, "a sample at coordinates that are no floats"));
         }
+        let op = if gather { TexOp::Gather } else { TexOp::Sample };
         let offsets = match &extra.offsets {
             Some(v) => match self.force(v)? {
                 Val::Agg(parts) if parts.len() == 4 => {
                     let all = parts.iter().map(|p| {
                         let v = self.leaf(p)?;
-                        self.offset(Some(v))
+                        self.offset(Some(v), op)
                     });
                     all.collect::<R<Vec<_>>>()?
                 }
                 _ => return Err(malformed(i.at, "a gather with other than four offsets")),
             },
-            None => vec![self.offset(extra.offset)?],
+            None => vec![self.offset(extra.offset, op)?],
         };
         let fragment = self.out.stage == Stage::Fragment;
         self.with_textures(&r, dref, &mut |c, texture, what| {
@@ -514,7 +522,6 @@ impl<'m> Converter<'m> {
             let t = Type::new(what.scalar, if one { 1 } else { 4 });
             let mut all = Vec::new();
             for offset in &offsets {
-                let op = if gather { TexOp::Gather } else { TexOp::Sample };
                 let info = TexInfo { op, texture, lod, compare: dref, offset: *offset, component };
                 all.push(c.b().tex(t, info, &args));
             }

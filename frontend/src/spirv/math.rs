@@ -560,9 +560,9 @@ impl<'m> Converter<'m> {
         }
         let int = ty.with_scalar(I32.scalar);
         let e = self.splat(e, ty.lanes);
-        // Two factors, so that neither leaves the range of exponents.
+        // Two factors, so that neither leaves the range of exponents; below 2^-252 a factor has no bits and is 0, as what is so small may be.
         let (lo, hi, one, bias, shift) = (
-            self.splat_const(int, -252i32 as u32),
+            self.splat_const(int, -254i32 as u32),
             self.splat_const(int, 254),
             self.splat_const(int, 1),
             self.splat_const(int, 127),

@@ -566,16 +566,20 @@ impl Converter<'_> {
         for Level { count, stride, step } in levels.iter().copied() {
             let scale = stride / unit.max(1);
             // The load itself clamps to the last unit, which is not the last element then.
-            let step = if levels.len() == 1 && scale == 1 { step } else { self.within(step, count) };
+            let alone = levels.len() == 1 && scale == 1 && matches!(step, Step::Dyn(_));
+            let step = if alone { step } else { self.within(step, count) };
             at = self.add_index(at, step, scale);
         }
         at
     }
 
-    /// A computed index clamped, as unsigned, to the last element.
+    /// An index clamped, as unsigned, to the last element.
     fn within(&mut self, s: Step, count: u32) -> Step {
-        let Step::Dyn(v) = s else { return s };
         let last = count.saturating_sub(1);
+        let v = match s {
+            Step::Const(k) => return Step::Const(k.min(last)),
+            Step::Dyn(v) => v,
+        };
         if last == 0 {
             return Step::Const(0);
         }
@@ -614,8 +618,17 @@ impl Converter<'_> {
         self.load_mem(m, path, 0, None)
     }
 
+    /// A constant beyond the last element is as good as a computed index: code that nobody reaches may name it, once it stands in its caller.
+    pub(crate) fn reachable(&mut self, s: Step, count: u32) -> Step {
+        match s {
+            Step::Const(k) if k >= count => Step::Dyn(self.iconst(k)),
+            s => s,
+        }
+    }
+
     /// The index of an element one level further in.
     pub(crate) fn mem_index(&mut self, count: u32, at: (u32, Option<Value>), s: Step) -> (u32, Option<Value>) {
+        let s = self.reachable(s, count);
         let scaled = (at.0.wrapping_mul(count), at.1.map(|v| self.scale_index(v, count)));
         self.add_index(scaled, s, 1)
     }

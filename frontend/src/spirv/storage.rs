@@ -333,6 +333,11 @@ impl Converter<'_> {
             if !step.is_multiple_of(grain) {
                 return Err(self.error("F0122", "numbers in a buffer that do not stand at a multiple of their size"));
             }
+            let count = match a.ty {
+                Ty::Array(id) => self.types.array(id).count.unwrap_or(u32::MAX),
+                ty => ty.len(self.types),
+            };
+            let s = &self.reachable(*s, count);
             a.at = self.add_index(a.at, *s, step / grain);
             a.whole &= matches!(s, Step::Const(_)) || step.is_multiple_of(4);
             a.ty = a.ty.child(self.types, 0);

@@ -7,6 +7,7 @@ use naga::{
     AddressSpace, BinaryOperator as Bin, Expression, Handle, Scalar, ScalarKind, StorageAccess, TypeInner, UnaryOperator, VectorSize,
 };
 use naga::{DerivativeAxis as Axis, DerivativeControl as Control, RelationalFunction};
+use retroshade_ir::Diagnostic;
 use spirv::Op;
 
 impl<'m> Writer<'m> {
@@ -412,7 +413,10 @@ impl<'m> Writer<'m> {
         let v = self.value(expr)?;
         let ty = self.type_of(h);
         let (size, from) = self.numeric_of(expr)?;
-        let Some(width) = width else { return Ok(self.op(Op::Bitcast, ty, &[v])) };
+        let Some(width) = width else {
+            self.same_width(h, from, to)?;
+            return Ok(self.op(Op::Bitcast, ty, &[v]));
+        };
         let to = Scalar { kind: to, width };
         let one = if to.kind == Float { 1f32.to_bits() } else { 1 };
         let op = match (from.kind, to.kind) {
@@ -436,6 +440,21 @@ impl<'m> Writer<'m> {
             _ => Op::SConvert,
         };
         Ok(self.op(op, ty, &[v]))
+    }
+
+    /// Of what a `bitcast` names, naga keeps the kind alone: halves that become words, or words halves, are something else for it. (A name that the
+    /// program gave the type is not looked through.)
+    fn same_width(&self, h: Handle<Expression>, from: Scalar, to: ScalarKind) -> R<()> {
+        let span = (self.spans)(self.code.func.expressions.get_span(h));
+        let named = self.text.get(span.start as usize..span.end as usize).and_then(|t| t.strip_prefix("bitcast"));
+        let named = named.map(|t| t.split('(').next().unwrap_or(t).trim().trim_start_matches('<').trim_end_matches('>').trim());
+        let from_halves = from == Scalar::F16;
+        let to_halves = named.map_or(from_halves, |n| n.contains("f16") || n.starts_with("vec") && n.ends_with('h'));
+        if from_halves != to_halves || from_halves && to != ScalarKind::Float {
+            let m = "`bitcast` between halves and words is not read: `pack2x16float` and `unpack2x16float` do the same";
+            return Err(Diagnostic::error("F0115", span, m));
+        }
+        Ok(())
     }
 
     /// Elements of the array at the end of a storage buffer.

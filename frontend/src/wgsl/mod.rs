@@ -118,7 +118,7 @@ fn module_of(module: &naga::Module, wgsl: bool, options: &FrontOptions, (spans, 
             .map_err(|e| vec![without_value(&e, module, spans)])?,
     );
     let entry = choose(&module, options, names)?;
-    let (words, declared) = Writer::write(&module, &info, entry, spans, &shared)?;
+    let (words, declared) = Writer::write(&module, &info, entry, (spans, names.text), &shared)?;
     let words = Words {
         all: !wgsl,
         place: &|_, start, end| Span::new(names.file, start, end),

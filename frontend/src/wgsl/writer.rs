@@ -6,6 +6,7 @@
 use super::builder::{Builder, Id, put};
 use super::func::Code;
 use super::pointers::Shared;
+use naga::proc::IndexableLength;
 use naga::valid::ModuleInfo;
 use naga::{AddressSpace, ArraySize, Expression, Function, Handle, ImageClass, ImageDimension, Literal, ScalarKind, Type, TypeInner};
 use retroshade_ir::{Diagnostic, Span};
@@ -23,6 +24,8 @@ pub(super) struct Writer<'m> {
     pub(super) module: &'m naga::Module,
     pub(super) info: &'m ModuleInfo,
     pub(super) spans: SpanMap<'m>,
+    /// The text that spans point into.
+    pub(super) text: &'m str,
     /// Where variables are in truth that were called private for naga.
     pub(super) shared: &'m Shared,
     pub(super) out: Builder,
@@ -50,7 +53,7 @@ impl<'m> Writer<'m> {
         module: &'m naga::Module,
         info: &'m ModuleInfo,
         entry: usize,
-        spans: SpanMap<'m>,
+        (spans, text): (SpanMap<'m>, &'m str),
         shared: &'m Shared,
     ) -> Result<(Vec<u32>, FxHashMap<Id, Span>), Vec<Diagnostic>> {
         let ep = &module.entry_points[entry];
@@ -58,6 +61,7 @@ impl<'m> Writer<'m> {
             module,
             info,
             spans,
+            text,
             shared,
             out: Builder::new(),
             types: FxHashMap::default(),
@@ -110,12 +114,13 @@ impl<'m> Writer<'m> {
         let id = match &ty.inner {
             TypeInner::Array { base, size, stride } => {
                 let base = self.ty(*base);
-                let id = match size {
-                    ArraySize::Constant(n) => {
-                        let n = self.out.word(n.get());
+                // A length that an override gives is known by now.
+                let id = match size.resolve(self.module.to_ctx()) {
+                    Ok(IndexableLength::Known(n)) => {
+                        let n = self.out.word(n);
                         self.out.declare(Op::TypeArray, &[base, n])
                     }
-                    ArraySize::Dynamic | ArraySize::Pending(_) => self.out.declare(Op::TypeRuntimeArray, &[base]),
+                    _ => self.out.declare(Op::TypeRuntimeArray, &[base]),
                 };
                 self.out.decorate(id, Decoration::ArrayStride, &[*stride]);
                 id

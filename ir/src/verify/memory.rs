@@ -205,6 +205,11 @@ impl Verifier<'_> {
         if t.offset != [0; 3] && (decl.dim == TexDim::Cube || beyond || matches!(t.op, TexOp::Size | TexOp::Lod)) {
             self.error("V0041", at.span, "the texel offset does not fit the texture's dimensions");
         }
+        let range = t.op.offsets();
+        if let Some(o) = t.offset.iter().find(|o| !range.contains(*o)) {
+            let m = format!("a texel offset of {o}: those of a {} are {} to {}", t.op.name(), range.start(), range.end());
+            self.error("V0041", at.span, m);
+        }
     }
 
     /// Operations that only some stages have (V0050).

@@ -43,7 +43,7 @@ pub const RULES: &[(&str, &str)] = &[
     ("V0032", "a memory operation names an existing variable of its kind"),
     ("V0033", "a storage buffer is used as its access says"),
     ("V0040", "a texture operation fits its texture"),
-    ("V0041", "a gather's component is 0 to 3; texel offsets stay within the texture's dimensions"),
+    ("V0041", "a gather's component is 0 to 3; texel offsets stay within the texture's dimensions and -8 to 7 (-32 to 31 in a gather)"),
     ("V0050", "an operation belongs to the shader's stage"),
     ("V0051", "what the module declares belongs to its stage"),
     ("V0052", "a builtin belongs to its stage and direction and has its type"),

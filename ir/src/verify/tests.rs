@@ -37,6 +37,16 @@ const CASES: &[(&str, &str, &str)] = &[
         "texture %t : 2d f32 @binding(0)\nblock0:\n v0 = fconst.f32x2 1\n v1 = tex.f32x4 gather component(4) %t, v0\n return",
         "5:2 V0041",
     ),
+    (
+        "fragment",
+        "texture %t : 2d f32 @binding(0)\nblock0:\n v0 = fconst.f32x2 1\n v1 = tex.f32x4 sample offset(8, 0, 0) %t, v0\n return",
+        "5:2 V0041",
+    ),
+    (
+        "fragment",
+        "texture %t : 2d f32 @binding(0)\nblock0:\n v0 = fconst.f32x2 1\n v1 = tex.f32x4 gather offset(0, -33, 0) %t, v0\n return",
+        "5:2 V0041",
+    ),
     ("vertex", "block0:\n v0 = iconst.i1 true\n discard v0\n return", "4:2 V0050"),
     ("vertex", "shared %s : f32\nblock0:\n return", "2:1 V0051"),
     ("vertex", "input %s : f32x4 @position\nblock0:\n return", "2:1 V0052"),

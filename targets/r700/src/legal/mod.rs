@@ -13,6 +13,7 @@ pub mod numerics;
 mod order;
 mod scale;
 mod signs;
+mod texels;
 
 use crate::legal::numerics::NUMERICS;
 use cranelift_entity::EntityRef;
@@ -20,8 +21,8 @@ use retroshade_ir::analysis::{Cfg, Ranges};
 use retroshade_ir::passes::contract::FpContract;
 use retroshade_ir::passes::rewrite::{Action, rewrite, rewrite_of, splat_bits};
 use retroshade_ir::passes::{self, PassOptions, cleanup, each, sequence};
-use retroshade_ir::types::{F32, I32};
-use retroshade_ir::{Block, Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, TexDim, TexOp, Type, Value};
+use retroshade_ir::types::I32;
+use retroshade_ir::{Block, Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, Type, Value};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::legal::{BITS_AND_PACKING, Rule, apply, bits, float, intdiv, level, mul};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
@@ -32,8 +33,6 @@ use std::collections::BTreeSet;
 const MAX_SPLIT: u32 = 64;
 /// The same of indices that are nothing but a constant.
 const MAX_SHARED: u32 = 1024;
-/// Offsets that a fetch takes, in texels.
-const TEXEL_OFFSETS: std::ops::RangeInclusive<i32> = -8..=7;
 /// How deep branches are nested whose arms fetch and become selects.
 const ARM_ROUNDS: usize = 3;
 /// The least index that a register's relative address surely takes.
@@ -227,10 +226,13 @@ pub fn legalise(mut m: Module, options: &Options, choice: Choice) -> Module {
     // Passes may have formed what has to be expanded again; machine operations come last.
     let loose = options.fp_contract && options.opt > OptLevel::O0;
     let relaxed = loose && each(&mut m, crate::legal::algebra::run) | each(&mut m, scale::run);
-    let again =
-        expand(&mut m, options) | each(&mut m, division::remainders) | each(&mut m, |f| apply(f, MACHINE_RULES)) | cubes(&mut m) | relaxed;
-    let offsets = options.opt > OptLevel::O0 && !for_emulators(options) && texel_offsets(&mut m);
-    let again = again | offsets;
+    let again = expand(&mut m, options)
+        | each(&mut m, division::remainders)
+        | each(&mut m, |f| apply(f, MACHINE_RULES))
+        | texels::cubes(&mut m)
+        | relaxed;
+    let offsets = options.opt > OptLevel::O0 && !for_emulators(options) && texels::offsets(&mut m);
+    let again = again | offsets | texels::far_gathers(&mut m);
     let again = if !choice.dots {
         expand_dots(&mut m, |_, lanes| lanes == 3);
         again
@@ -622,74 +624,6 @@ fn costly_dots(m: &mut Module) {
         }
         sum_of(b, &d, 4).map_or(Action::Keep, Action::Replace)
     });
-}
-
-/// Cube maps: CUBE finds the face, the reciprocal of the major axis scales the coordinates to 1…2. `r700.cube_direction`
-/// stands for what the sampler makes of them; it costs nothing.
-fn cubes(m: &mut Module) -> bool {
-    let cube: Vec<bool> = m.textures.values().map(|t| t.dim == TexDim::Cube).collect();
-    rewrite_of(m.main_mut(), &[Opcode::Tex], |b, i| {
-        let d = b.func.insts[i].clone();
-        let Imm::Tex(info) = &d.imm else { return Action::Keep };
-        if !cube[info.texture.index()] || !matches!(info.op, TexOp::Sample | TexOp::Gather | TexOp::Lod) {
-            return Action::Keep;
-        }
-        if b.func.def_if(d.args[0], Opcode::Ext).is_some() {
-            return Action::Keep;
-        }
-        let xyz: Vec<Value> = (0..3).map(|l| b.extract(d.args[0], l)).collect();
-        let found = b.typed(Opcode::Ext, F32.with_lanes(4), &xyz, Imm::Ext("r700.cube".into()));
-        let [t, s, major, face] = [0, 1, 2, 3].map(|l| b.extract(found, l));
-        let major = b.ins(Opcode::Fabs, &[major]);
-        let r = b.ins(Opcode::Frcp, &[major]);
-        let middle = b.fconst(F32, 1.5);
-        let s = b.ins(Opcode::Fmad, &[s, r, middle]);
-        let t = b.ins(Opcode::Fmad, &[t, r, middle]);
-        let at = b.typed(Opcode::Ext, F32.with_lanes(3), &[s, t, face], Imm::Ext("r700.cube_direction".into()));
-        b.func.insts[i].args[0] = at;
-        Action::Changed
-    })
-}
-
-/// Small constants added to the coordinates of a texel become its offset: neighbours are fetched from one register then.
-fn texel_offsets(m: &mut Module) -> bool {
-    let cube: Vec<bool> = m.textures.values().map(|t| t.dim == TexDim::Cube).collect();
-    rewrite_of(m.main_mut(), &[Opcode::Tex], |b, i| {
-        let d = b.func.insts[i].clone();
-        let Imm::Tex(info) = &d.imm else { return Action::Keep };
-        if info.op != TexOp::Fetch || info.offset != [0; 3] || cube[info.texture.index()] {
-            return Action::Keep;
-        }
-        let (mut offset, mut base) = ([0i8; 3], Vec::new());
-        for l in 0..b.func.ty(d.args[0]).lanes {
-            let (v, lane) = crate::select::root(b.func, d.args[0], l);
-            let sum = b.func.def_if(v, Opcode::Iadd).map(|s| [s.args[0], s.args[1]]).filter(|_| b.func.ty(v).lanes == 1);
-            let split = sum.and_then(|[x, y]| {
-                let small = |v: Value| splat_bits(b.func, v).map(|k| k as i32).filter(|k| TEXEL_OFFSETS.contains(k));
-                small(y).map(|k| (x, k)).or(small(x).map(|k| (y, k)))
-            });
-            base.push(match split {
-                Some((x, k)) => {
-                    offset[l as usize] = k as i8;
-                    x
-                }
-                None => {
-                    let v = if b.func.ty(v).lanes > 1 { b.extract(v, lane) } else { v };
-                    if b.func.ty(v) == I32 { v } else { b.typed(Opcode::Bitcast, I32, &[v], Imm::None) }
-                }
-            });
-        }
-        if offset == [0; 3] {
-            return Action::Keep;
-        }
-        let at = if let [x] = base[..] { x } else { b.build(&base) };
-        let data = &mut b.func.insts[i];
-        data.args[0] = at;
-        if let Imm::Tex(info) = &mut data.imm {
-            info.offset = offset;
-        }
-        Action::Changed
-    })
 }
 
 /// A machine operation on every lane.

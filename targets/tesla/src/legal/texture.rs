@@ -70,7 +70,9 @@ impl Scalarise<'_> {
             args[0] = self.ex.build(&scaled);
             shrink = Some(r);
         }
-        if info.op == TexOp::Gather && (!self.chip.d3d101 || (info.component != 0 && !info.compare)) {
+        // Words have room for the offsets of samples.
+        let far = info.offset.iter().any(|o| !TexOp::Sample.offsets().contains(o));
+        if info.op == TexOp::Gather && (!self.chip.d3d101 || far || (info.component != 0 && !info.compare)) {
             return self.gather(d, &info, span);
         }
         if info.op == TexOp::Sample {
