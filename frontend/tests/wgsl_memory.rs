@@ -138,7 +138,7 @@ fn a_subgroup_is_one_invocation() {
     let v = n + 7u;
     o[n] = array(
         size, id, select(0u, 1u, subgroupAll(n == 0u)), subgroupAdd(v), subgroupExclusiveAdd(v),
-        subgroupExclusiveMul(v), subgroupInclusiveAdd(v), subgroupMin(v), subgroupBallot(n == 1u).x, subgroupBroadcast(v, 0u),
+        subgroupExclusiveMul(v), subgroupInclusiveAdd(v), subgroupMin(v), subgroupBallot(n == 1u).x, subgroupBroadcast(v, 0),
         subgroupShuffleXor(v, 0u));
 }
 ",
@@ -261,6 +261,8 @@ fn halves_are_not_taken_for_words() {
     };
     let e = refused("    let h = bitcast<vec4h>(vec2u(o[0], o[1]));\n    o[2] = u32(h.x);");
     assert!(e.contains("F0115"), "{e}");
+    let e = refused("    let v = vec4i(1, 2, 3, i32(o[0]));\n    o[1] = u32(bitcast<vec2f>(v).x);");
+    assert!(e.contains("F0115") && e.contains("4 numbers to 2"), "{e}");
     let e = refused("    let h = vec2h(1h, f16(o[0]));\n    o[2] = u32(bitcast<f32>(h).x);");
     assert!(e.contains("F0115"), "{e}");
 }
@@ -294,4 +296,47 @@ fn constants_beyond_an_array_are_no_errors() {
 ",
     );
     assert!(m.uniforms.len() == 2, "{}", retroshade_ir::print(&m));
+}
+
+/// What naga does not compute of numbers without a type is computed at run time, and what is wrong behind it has its own place.
+#[test]
+fn built_ins_of_constants_are_computed() {
+    let text = |body: &str| {
+        format!(
+            "@group(0) @binding(0) var<storage, read_write> o: array<f32, 4>;
+@compute @workgroup_size(1) fn main() {{
+{body}
+}}
+"
+        )
+    };
+    let m = from_wgsl(&text(
+        "    const k = mix(0.25, 0.75, 0.5);
+    let c = mix(vec3(1, 0, 0.5), vec3(0.0), k);
+    o[0] = c.x + smoothstep(0.0, 2.0, 1.0);
+    o[1] = transpose(mat2x2(1, 2, 3, 4))[1][0];
+    o[2] = determinant(mat2x2(1.0, 2.0, 3.0, 4.5));
+    o[3] = ldexp(1.5, 3) + c.z;",
+    ));
+    let r = compute(&m, vec![vec![0; 4]], &[]);
+    assert_eq!(common::floats(&r[0]), [1.0, 2.0, -1.5, 12.25]);
+    match wgsl("m.wgsl", &text("    let c = mix(1.0, 2.0, 0.5); o[0] = c.x;"), &FrontOptions::default()) {
+        Ok(_) => panic!("accepted"),
+        Err(e) => assert!(!e.to_string().contains("onstant") && e.diagnostics[0].span.start > 145, "{e}"),
+    }
+}
+
+#[test]
+fn pointers_into_uniforms_are_arguments() {
+    let m = from_wgsl(
+        "requires unrestricted_pointer_parameters;
+@group(0) @binding(0) var<uniform> u: array<vec4f, 4>;
+@group(0) @binding(1) var<storage, read_write> o: f32;
+fn f(p: ptr<uniform, array<vec4f, 4>>, n: u32) -> f32 { return (*p)[n].y; }
+@compute @workgroup_size(1) fn main() { o = f(&u, 2u); }
+",
+    );
+    assert_eq!(m.uniforms.len(), 1, "{}", retroshade_ir::print(&m));
+    let words = (0..16).map(|n| (n as f32).to_bits()).collect();
+    assert_eq!(common::floats(&compute(&m, vec![vec![0]], &[("u", words)])[0]), [9.0]);
 }

@@ -414,7 +414,7 @@ impl<'m> Writer<'m> {
         let ty = self.type_of(h);
         let (size, from) = self.numeric_of(expr)?;
         let Some(width) = width else {
-            self.same_width(h, from, to)?;
+            self.same_shape(h, (size, from), to)?;
             return Ok(self.op(Op::Bitcast, ty, &[v]));
         };
         let to = Scalar { kind: to, width };
@@ -442,9 +442,9 @@ impl<'m> Writer<'m> {
         Ok(self.op(op, ty, &[v]))
     }
 
-    /// Of what a `bitcast` names, naga keeps the kind alone: halves that become words, or words halves, are something else for it. (A name that the
-    /// program gave the type is not looked through.)
-    fn same_width(&self, h: Handle<Expression>, from: Scalar, to: ScalarKind) -> R<()> {
+    /// Of what a `bitcast` names, naga keeps the kind of number alone: other lanes, halves that become words and words that become halves are something
+    /// else for it. (A name that the program gave the type is not looked through.)
+    fn same_shape(&self, h: Handle<Expression>, (size, from): (Option<VectorSize>, Scalar), to: ScalarKind) -> R<()> {
         let span = (self.spans)(self.code.func.expressions.get_span(h));
         let named = self.text.get(span.start as usize..span.end as usize).and_then(|t| t.strip_prefix("bitcast"));
         let named = named.map(|t| t.split('(').next().unwrap_or(t).trim().trim_start_matches('<').trim_end_matches('>').trim());
@@ -454,7 +454,15 @@ impl<'m> Writer<'m> {
             let m = "`bitcast` between halves and words is not read: `pack2x16float` and `unpack2x16float` do the same";
             return Err(Diagnostic::error("F0115", span, m));
         }
-        Ok(())
+        let lanes = size.map_or(1, |n| n as u32);
+        let other = match named.and_then(|n| n.strip_prefix("vec")) {
+            Some(n) => n.chars().next().and_then(|n| n.to_digit(10)).filter(|n| *n != lanes),
+            None => matches!(named, Some("f32" | "i32" | "u32") if lanes != 1).then_some(1),
+        };
+        match other {
+            Some(n) => Err(Diagnostic::error("F0115", span, format!("`bitcast` of {lanes} numbers to {n} of the same size"))),
+            None => Ok(()),
+        }
     }
 
     /// Elements of the array at the end of a storage buffer.

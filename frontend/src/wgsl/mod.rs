@@ -47,18 +47,35 @@ pub(crate) fn entries(text: &str) -> Vec<(String, Stage)> {
     if guard::check_text(text, FileId(0), false).is_err() {
         return Vec::new();
     }
-    let module = naga::front::wgsl::parse_str(&prepare::text(text));
-    let Ok(module) = module else { return Vec::new() };
+    let text = prepare::text(text);
+    let again = || naga::front::wgsl::parse_str(&prepare::at_run_time(&text)?.0).ok();
+    let Some(module) = naga::front::wgsl::parse_str(&text).ok().or_else(again) else { return Vec::new() };
     module.entry_points.into_iter().filter_map(|e| Some((e.name, stage(e.stage)?))).collect()
 }
 
 /// Translates WGSL.
 pub(crate) fn translate(text: &str, file: FileId, options: &FrontOptions) -> Result<Module, Errors> {
     guard::check_text(text, file, false).map_err(|d| vec![d])?;
-    let spans = |s: naga::Span| direct_span(s, file, text.len());
     let names = Names { file, text };
-    let mut module = naga::front::wgsl::parse_str(&prepare::text(text)).map_err(|e| vec![errors::parse(&e, &spans, names)])?;
+    let prepared = prepare::text(text);
+    parsed(&prepared, &[], options, names).or_else(|first| {
+        let Some((text, more)) = prepare::at_run_time(&prepared) else { return Err(first) };
+        // The first mistake that comes behind such a function is the program's.
+        let at = |e: &Errors| e.first().map(|d| d.span.start);
+        parsed(&text, &more, options, names).map_err(|second| if at(&second) > at(&first) { second } else { first })
+    })
+}
+
+/// Translates what naga is to read, which has some characters `more` than the source.
+fn parsed(read: &str, more: &[usize], options: &FrontOptions, names: Names<'_>) -> Result<Module, Errors> {
+    let back = |at: usize| (at - more.iter().enumerate().take_while(|(k, place)| *place + k < at).count()) as u32;
+    let spans = |s: naga::Span| {
+        let s = s.to_range().map_or(s, |r| naga::Span::new(back(r.start), back(r.end)));
+        direct_span(s, names.file, names.text.len())
+    };
+    let mut module = naga::front::wgsl::parse_str(read).map_err(|e| vec![errors::parse(&e, &spans, names)])?;
     prepare::flat_integers(&mut module);
+    prepare::unsigned_lanes(&mut module);
     module_of(&module, true, options, (&spans, names))
 }
 

@@ -1,4 +1,4 @@
-//! Pointers into workgroup memory and storage as arguments of functions. WGSL has them; naga's validator takes such pointers only where they
+//! Pointers into workgroup memory, storage and uniforms as arguments of functions. WGSL has them; naga's validator takes such pointers only where they
 //! lead to private variables, which may do all that variables of these kinds may. So for naga the variables are private, and only the
 //! declarations that are written know what they are in truth.
 
@@ -23,7 +23,7 @@ impl Shared {
 /// A module in which what an error says about such a pointer does not arise.
 pub(super) fn private(e: &WithSpan<ValidationError>, module: &Module) -> Option<(Module, Shared)> {
     let ValidationError::Function { source: FunctionError::InvalidArgumentPointerSpace { .. }, .. } = e.as_inner() else { return None };
-    let of_kind = |s: AddressSpace| matches!(s, AddressSpace::WorkGroup | AddressSpace::Storage { .. });
+    let of_kind = |s: AddressSpace| matches!(s, AddressSpace::WorkGroup | AddressSpace::Storage { .. } | AddressSpace::Uniform);
     let mut out = module.clone();
     // Types are told apart by their content: pointers that become the same are one.
     let mut one: FxHashMap<Handle<Type>, Handle<Type>> = FxHashMap::default();

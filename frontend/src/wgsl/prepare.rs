@@ -1,8 +1,8 @@
 //! What naga has not learned and no code depends on: directives and attributes are blanked before it reads the text, byte for byte, so that
-//! places stay; integers between stages become flat, which programs of before that rule leave out.
+//! places stay; integers between stages become flat, which programs of before that rule leave out, and numbers of lanes unsigned.
 
 use crate::guard::{Token, tokens};
-use naga::{Binding, Handle, Interpolation, ScalarKind, ShaderStage, Type, TypeInner};
+use naga::{Binding, Block, Expression, GatherMode, Handle, Interpolation, Literal, ScalarKind, ShaderStage, Statement, Type, TypeInner};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -22,31 +22,152 @@ const KNOWN: [(&str, &[&str]); 2] = [
     ),
 ];
 
+/// What naga does not know of subgroups, and what it is where a subgroup is one invocation.
+const ELECT: &str = "subgroupElect";
+const ELECTED: &[u8] = b"(true)";
+
 /// The text as naga takes it.
 pub(super) fn text(text: &str) -> Cow<'_, str> {
     if !["enable", "requires", "diagnostic"].iter().any(|w| text.contains(w)) {
         return Cow::Borrowed(text);
     }
     let tokens = tokens(text).0;
-    let mut blank: Vec<Range<usize>> = Vec::new();
+    let (mut blank, mut elects): (Vec<Range<usize>>, Vec<usize>) = (Vec::new(), Vec::new());
     let mut n = 0;
     while n < tokens.len() {
         let (word, next) = (tokens[n].text, tokens.get(n + 1).map_or("", |t| t.text));
         n = match KNOWN.iter().find(|(directive, _)| *directive == word) {
             Some((_, known)) => extensions(&tokens, n, known, &mut blank),
             None if word == "@" && next == "diagnostic" => attribute(&tokens, n, &mut blank),
+            None if word == ELECT && next == "(" && tokens.get(n + 2).is_some_and(|t| t.text == ")") => {
+                elects.push(tokens[n].at);
+                blank.push(tokens[n].at..tokens[n + 2].at + 1);
+                n + 3
+            }
             None => n + 1,
         };
     }
-    if blank.is_empty() {
+    if blank.is_empty() && elects.is_empty() {
         return Cow::Borrowed(text);
     }
     let mut bytes = text.as_bytes().to_vec();
     for range in blank {
         bytes[range].iter_mut().filter(|b| !b.is_ascii_whitespace()).for_each(|b| *b = b' ');
     }
+    for at in elects {
+        bytes[at..at + ELECTED.len()].copy_from_slice(ELECTED);
+    }
     // Whole tokens have gone, so that this is text still.
     String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// Built-in functions that naga does not compute of constants, whose numbers are floats in all arguments or in so many.
+const NOT_FOLDED: [(&str, usize); 21] = [
+    ("mix", 3),
+    ("smoothstep", 3),
+    ("reflect", 2),
+    ("refract", 3),
+    ("faceForward", 3),
+    ("transpose", 1),
+    ("determinant", 1),
+    ("modf", 1),
+    ("frexp", 1),
+    ("ldexp", 1),
+    ("quantizeToF16", 1),
+    ("pack4x8snorm", 1),
+    ("pack4x8unorm", 1),
+    ("pack2x16snorm", 1),
+    ("pack2x16unorm", 1),
+    ("pack2x16float", 1),
+    ("dpdx", 1),
+    ("dpdy", 1),
+    ("fwidth", 1),
+    ("dpdxFine", 1),
+    ("dpdyFine", 1),
+];
+
+/// Functions of floats whose arguments are looked at, too, besides constructors.
+const OF_FLOATS: [&str; 18] = [
+    "abs", "sqrt", "pow", "exp", "exp2", "log", "log2", "sin", "cos", "tan", "floor", "ceil", "fract", "normalize", "length", "dot", "cross",
+    "distance",
+];
+
+/// The text with what naga would have to compute of constants, and cannot, left to run time: numbers without a type become `f32`, and a `const` within a
+/// function that is set from them a `let`; with the places of the characters that it has more. None where there is no such function.
+pub(super) fn at_run_time(text: &str) -> Option<(String, Vec<usize>)> {
+    let tokens = tokens(text).0;
+    let mut suffixes = Vec::new();
+    let (mut lets, mut declared) = (Vec::new(), None);
+    let mut braces = 0usize;
+    for (n, t) in tokens.iter().enumerate() {
+        match t.text {
+            "{" => braces += 1,
+            "}" => braces = braces.saturating_sub(1),
+            ";" => declared = None,
+            "const" if braces > 0 => declared = Some(t.at),
+            word => {
+                let Some((_, floats)) = NOT_FOLDED.iter().find(|f| f.0 == word) else { continue };
+                if braces > 0 && tokens.get(n + 1).is_some_and(|t| t.text == "(") {
+                    floats_in(&tokens, n + 1, *floats, &mut suffixes);
+                    lets.extend(declared.take());
+                }
+            }
+        }
+    }
+    suffixes.sort_unstable();
+    suffixes.dedup();
+    if suffixes.is_empty() && lets.is_empty() {
+        return None;
+    }
+    let mut out = text.to_string();
+    for at in lets {
+        out.replace_range(at..at + "const".len(), "let  ");
+    }
+    for at in suffixes.iter().rev() {
+        out.insert(*at, 'f');
+    }
+    Some((out, suffixes))
+}
+
+/// The ends of numbers without a type among the arguments that begin at `open`, as far as they are surely floats.
+fn floats_in(tokens: &[Token<'_>], open: usize, arguments: usize, out: &mut Vec<usize>) {
+    // Of each bracket whether what stands right in it are floats.
+    let mut inside = vec![true];
+    let mut argument = 0;
+    for n in open + 1..tokens.len() {
+        let (word, before) = (tokens[n].text, tokens[n - 1].text);
+        match word {
+            "(" => {
+                let named = before.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || before == ">";
+                let floats = match before {
+                    ">" => tokens.get(n.wrapping_sub(2)).is_some_and(|t| t.text == "f32"),
+                    "f32" => true,
+                    name if name.starts_with("vec") || name.starts_with("mat") => !name.ends_with(['i', 'u', 'h']),
+                    name => !named || OF_FLOATS.contains(&name) || NOT_FOLDED.iter().any(|f| f.0 == name && f.0 != "ldexp"),
+                };
+                inside.push(floats && inside.last() == Some(&true));
+            }
+            "[" => inside.push(false),
+            ")" | "]" => {
+                inside.pop();
+                if inside.is_empty() {
+                    return;
+                }
+            }
+            "," if inside.len() == 1 => {
+                argument += 1;
+                if argument == arguments {
+                    return;
+                }
+            }
+            number if inside.last() == Some(&true) && is_number_without_type(number) => out.push(tokens[n].at + number.len()),
+            _ => {}
+        }
+    }
+}
+
+fn is_number_without_type(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit()) && word.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
 /// `enable a, b;`: blanks those of the names that need nothing, and all of it where no other is left. Gives the token behind.
@@ -109,6 +230,39 @@ pub(super) fn flat_integers(module: &mut naga::Module) {
     }
 }
 
+/// Makes numbers of lanes that are written without a suffix unsigned: naga takes them for `i32`, which its validator refuses.
+pub(super) fn unsigned_lanes(module: &mut naga::Module) {
+    let functions = module.functions.iter_mut().map(|(_, f)| f);
+    for f in functions.chain(module.entry_points.iter_mut().map(|e| &mut e.function)) {
+        let mut lanes = Vec::new();
+        lanes_named(&f.body, &mut lanes);
+        for h in lanes {
+            if let Expression::Literal(Literal::I32(n @ 0..)) = f.expressions[h]
+                && !f.named_expressions.contains_key(&h)
+            {
+                f.expressions[h] = Expression::Literal(Literal::U32(n as u32));
+            }
+        }
+    }
+}
+
+fn lanes_named(block: &Block, out: &mut Vec<Handle<Expression>>) {
+    use GatherMode as G;
+    for s in block {
+        match s {
+            Statement::SubgroupGather { mode, .. } => match mode {
+                G::Broadcast(h) | G::Shuffle(h) | G::ShuffleDown(h) | G::ShuffleUp(h) | G::ShuffleXor(h) | G::QuadBroadcast(h) => out.push(*h),
+                G::BroadcastFirst | G::QuadSwap(_) => {}
+            },
+            Statement::Block(b) => lanes_named(b, out),
+            Statement::If { accept, reject, .. } => [accept, reject].into_iter().for_each(|b| lanes_named(b, out)),
+            Statement::Switch { cases, .. } => cases.iter().for_each(|c| lanes_named(&c.body, out)),
+            Statement::Loop { body, continuing, .. } => [body, continuing].into_iter().for_each(|b| lanes_named(b, out)),
+            _ => {}
+        }
+    }
+}
+
 fn flatten(binding: &mut Binding, inner: &TypeInner) -> bool {
     match binding {
         Binding::Location { interpolation: how @ None, .. } if matches!(inner.scalar_kind(), Some(ScalarKind::Sint | ScalarKind::Uint)) => {
@@ -121,7 +275,22 @@ fn flatten(binding: &mut Binding, inner: &TypeInner) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::text;
+    use super::{at_run_time, text};
+
+    #[test]
+    fn constants_that_naga_does_not_compute_are_left_to_run_time() {
+        let of = |t: &str| at_run_time(&format!("{{ {t} }}")).map(|(t, _)| t[2..t.len() - 2].to_string());
+        for (from, to) in [
+            ("let x = mix(1.0, 2, .5);", Some("let x = mix(1.0f, 2f, .5f);")),
+            ("const a = 3; const x = mix(vec2(1, 0.5), vec2f(), a[2] * 3.0);", Some("const a = 3; let   x = mix(vec2(1f, 0.5f), vec2f(), a[2] * 3.0f);")),
+            ("let x = ldexp(1.5, 3) + f32(vec2i(1, 2).x);", Some("let x = ldexp(1.5f, 3) + f32(vec2i(1, 2).x);")),
+            ("let x = transpose(mat2x2<f32>(1, 2, 3, 4));", Some("let x = transpose(mat2x2<f32>(1f, 2f, 3f, 4f));")),
+            ("let x = mix(1.0f, f(2), select(1h, 2h, true)) + 2.0;", None),
+            ("let x = max(1.0, 2.0);", None),
+        ] {
+            assert_eq!(of(from).as_deref(), to);
+        }
+    }
 
     #[test]
     fn what_naga_lacks_is_blanked_and_the_rest_stays() {
@@ -138,6 +307,7 @@ mod tests {
                 "switch (x) { default                                         { } }",
             ),
             ("// enable subgroups;", "// enable subgroups;"),
+            ("enable subgroups; a(subgroupElect( ));", "                  a((true)          );"),
             ("enable subgroups", "enable subgroups"),
             ("enable f16;", "enable f16;"),
         ] {

@@ -87,7 +87,7 @@ impl Lower<'_> {
                 continue;
             }
             let used = d.results.first().is_none_or(|r| (0..self.func.ty(*r).lanes).any(|l| self.used(*r, l)));
-            if used {
+            if used || !d.op.is_removable() {
                 self.inst(*i, &patterns);
             }
         }
