@@ -460,6 +460,9 @@ impl<'m> Converter<'m> {
             return Err(malformed(i.at, "a sample at coordinates that are no floats"));
         }
         let op = if gather { TexOp::Gather } else { TexOp::Sample };
+        // A gather may have an offset that is computed, too.
+        let lanes = extra.offset.map(|o| (o, self.lanes(o)));
+        let far = lanes.filter(|(_, lanes)| gather && lanes.iter().any(|l| self.known(*l).is_none())).map(|(o, _)| o);
         let offsets = match &extra.offsets {
             Some(v) => match self.force(v)? {
                 Val::Agg(parts) if parts.len() == 4 => {
@@ -471,6 +474,7 @@ impl<'m> Converter<'m> {
                 }
                 _ => return Err(malformed(i.at, "a gather with other than four offsets")),
             },
+            None if far.is_some() => vec![[0; 3]],
             None => vec![self.offset(extra.offset, op)?],
         };
         let fragment = self.out.stage == Stage::Fragment;
@@ -492,6 +496,12 @@ impl<'m> Converter<'m> {
                 coord = c.in_texels(texture, coord)?;
             }
             let mut args = c.coordinates(what, coord)?;
+            if let Some(offset) = far {
+                if what.dim != TexDim::D2 {
+                    return Err(c.error("F0152", "a texel offset must be a constant"));
+                }
+                args[0] = c.corner(texture, what.arrayed, args[0], offset);
+            }
             args.extend(reference);
             let lod = if gather {
                 TexLod::Zero
@@ -560,6 +570,22 @@ impl<'m> Converter<'m> {
         let size = self.b().typed(Opcode::S2f, F32.with_lanes(2), &[size], Imm::None);
         let place = self.swizzle(coord, &[0, 1]);
         Ok(self.op2(Opcode::Fdiv, place, size))
+    }
+
+    /// The corner between the four texels of a gather, an offset away.
+    fn corner(&mut self, texture: Texture, arrayed: bool, coord: Value, offset: Value) -> Value {
+        let two = F32.with_lanes(2);
+        let info = TexInfo { op: TexOp::Size, texture, lod: TexLod::Implicit, compare: false, offset: [0; 3], component: 0 };
+        let size = self.b().tex(I32.with_lanes(2 + u8::from(arrayed)), info, &[]);
+        let size = self.swizzle(size, &[0, 1]);
+        let [size, away] = [size, offset].map(|v| self.b().typed(Opcode::S2f, two, &[v], Imm::None));
+        let texels = self.op2(Opcode::Fmul, coord, size);
+        let (half, one) = (self.fconst(two, -0.5), self.fconst(two, 1.0));
+        let low = self.op2(Opcode::Fadd, texels, half);
+        let low = self.b().ins(Opcode::Ffloor, &[low]);
+        let corner = self.op2(Opcode::Fadd, low, one);
+        let corner = self.op2(Opcode::Fadd, corner, away);
+        self.op2(Opcode::Fdiv, corner, size)
     }
 
     /// What an earlier pass left at a place relative to this pixel: the target of that pass is bound as a texture.

@@ -7,7 +7,7 @@ use super::binary::{Deco, Global, Id, R, literal, malformed};
 use super::convert::Converter;
 use super::packed::{Packed, packed_key};
 use super::place::{Mem, Memory, Place, Root, Slot, UniformTree};
-use super::types::{Num, Ty};
+use super::types::{Kind, Num, Ty};
 use retroshade_ir::inst::{Imm, MemRef};
 use retroshade_ir::module::{Binding, Builtin, Dim, Interpolation, IoDecl, Sampling, Stage, UniformDecl};
 use retroshade_ir::types::{I1, I32};
@@ -432,10 +432,11 @@ impl<'m> Converter<'m> {
 
     /// A type as WGSL spells it.
     pub(crate) fn spell(&self, ty: Ty) -> String {
-        let num = |n: Num| match n.source() {
-            Some(s) => s.to_string(),
-            None if n.kind == super::types::Kind::Signed => format!("i{}", n.width),
-            None => format!("f{}", n.width),
+        let num = |n: Num| match n.kind {
+            Kind::Bool => "bool".to_string(),
+            Kind::Signed => format!("i{}", n.width),
+            Kind::Unsigned => format!("u{}", n.width),
+            Kind::Float => format!("f{}", n.width),
         };
         match ty {
             Ty::Scalar(n) => num(n),

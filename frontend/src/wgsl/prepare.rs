@@ -88,7 +88,23 @@ const NOT_FOLDED: [(&str, usize); 21] = [
 
 /// Functions of floats whose arguments are looked at, too, besides constructors.
 const OF_FLOATS: [&str; 18] = [
-    "abs", "sqrt", "pow", "exp", "exp2", "log", "log2", "sin", "cos", "tan", "floor", "ceil", "fract", "normalize", "length", "dot", "cross",
+    "abs",
+    "sqrt",
+    "pow",
+    "exp",
+    "exp2",
+    "log",
+    "log2",
+    "sin",
+    "cos",
+    "tan",
+    "floor",
+    "ceil",
+    "fract",
+    "normalize",
+    "length",
+    "dot",
+    "cross",
     "distance",
 ];
 
@@ -251,7 +267,9 @@ fn lanes_named(block: &Block, out: &mut Vec<Handle<Expression>>) {
     for s in block {
         match s {
             Statement::SubgroupGather { mode, .. } => match mode {
-                G::Broadcast(h) | G::Shuffle(h) | G::ShuffleDown(h) | G::ShuffleUp(h) | G::ShuffleXor(h) | G::QuadBroadcast(h) => out.push(*h),
+                G::Broadcast(h) | G::Shuffle(h) | G::ShuffleDown(h) | G::ShuffleUp(h) | G::ShuffleXor(h) | G::QuadBroadcast(h) => {
+                    out.push(*h)
+                }
                 G::BroadcastFirst | G::QuadSwap(_) => {}
             },
             Statement::Block(b) => lanes_named(b, out),
@@ -282,7 +300,10 @@ mod tests {
         let of = |t: &str| at_run_time(&format!("{{ {t} }}")).map(|(t, _)| t[2..t.len() - 2].to_string());
         for (from, to) in [
             ("let x = mix(1.0, 2, .5);", Some("let x = mix(1.0f, 2f, .5f);")),
-            ("const a = 3; const x = mix(vec2(1, 0.5), vec2f(), a[2] * 3.0);", Some("const a = 3; let   x = mix(vec2(1f, 0.5f), vec2f(), a[2] * 3.0f);")),
+            (
+                "const a = 3; const x = mix(vec2(1, 0.5), vec2f(), a[2] * 3.0);",
+                Some("const a = 3; let   x = mix(vec2(1f, 0.5f), vec2f(), a[2] * 3.0f);"),
+            ),
             ("let x = ldexp(1.5, 3) + f32(vec2i(1, 2).x);", Some("let x = ldexp(1.5f, 3) + f32(vec2i(1, 2).x);")),
             ("let x = transpose(mat2x2<f32>(1, 2, 3, 4));", Some("let x = transpose(mat2x2<f32>(1f, 2f, 3f, 4f));")),
             ("let x = mix(1.0f, f(2), select(1h, 2h, true)) + 2.0;", None),
