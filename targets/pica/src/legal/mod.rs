@@ -21,7 +21,7 @@ use crate::legal::numerics::Float24;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{self, PassOptions, sequence};
-use retroshade_ir::types::F32;
+use retroshade_ir::types::{F32, I1};
 use retroshade_ir::*;
 use retroshade_lower::legal::{apply, streams};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
@@ -187,7 +187,14 @@ pub fn legalise_as<'o>(begun: Begun<'o>, source: &Module, options: &Options, var
         let mut changed = sequence(&mut m, &["simplify", "gvn", "dce"], &po);
         for (id, _) in &structures {
             changed |= expand(&mut m.functions[*id])? | tables::fold(&mut m.functions[*id]);
+            // A comparison with a number may have become the truth value behind it, which no other joins.
+            if m.functions[*id].ordered().any(|(_, i)| is_too_much(&m.functions[*id], i)) {
+                m.entry = *id;
+                truth_values(&mut m)?;
+                changed = true;
+            }
         }
+        m.entry = entry;
         if !changed {
             break;
         }
@@ -362,6 +369,12 @@ fn test_size(f: &Function, v: Value, uniform_ok: bool) -> Option<u32> {
         (Opcode::Uniform, Imm::Mem { .. }) if d.args.is_empty() && uniform_ok => Some(0),
         _ => None,
     }
+}
+
+/// Whether an instruction joins more than one test has room for.
+fn is_too_much(f: &Function, i: Inst) -> bool {
+    let is_join = matches!(f.insts[i].op, Opcode::Iand | Opcode::Ior);
+    is_join && f.result(i).is_some_and(|r| f.ty(r) == I1 && test_size(f, r, false).is_none())
 }
 
 /// Truth values that are more than a test become 0 and 1.
