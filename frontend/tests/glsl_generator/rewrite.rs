@@ -46,7 +46,10 @@ fn opaque(p: &Program, inputs: &eval::Inputs) -> Expr {
         let mut first = 0;
         for (var, _) in &b.members {
             let ty = &p.vars[*var].ty;
-            if let Ty::Scalar(base @ (Base::Int | Base::Uint)) = ty {
+            // A small one: PICA200's numbers have no more than 17 bits.
+            if let Ty::Scalar(base @ (Base::Int | Base::Uint)) = ty
+                && (words[cells[first]] as i32).unsigned_abs() < 1 << 15
+            {
                 let value = Num::of(*base, words[cells[first]]);
                 let load = Expr { ty: ty.clone(), node: Node::Load(Place { var: *var, hops: Vec::new(), ty: ty.clone() }) };
                 let known = Expr { ty: ty.clone(), node: Node::Lit(vec![value]) };
