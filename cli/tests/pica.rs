@@ -341,6 +341,20 @@ fn outputs_that_nothing_will_see_are_reported() {
     let isa = retroshade_pica::isa();
     let found = isa.warnings(std::slice::from_ref(&m));
     assert!(found.len() == 1 && found[0].1.code == "P0109" && found[0].1.message.contains("`fragNormal`"), "{found:?}");
+    // One component has one output, and the machine counts seven of them.
+    let text = "#version 450
+        layout(location = 0) in vec4 p;
+        layout(location = 1) out vec4 n; layout(location = 2) out vec4 c; layout(location = 3) out vec3 t; layout(location = 4) out float w;
+        layout(location = 5) out vec2 u; layout(location = 6) out vec2 v; layout(location = 9) out vec3 more;
+        void main() { gl_Position = n = c = p; t = more = p.xyz; w = p.w; u = v = p.xy; }";
+    let eight = glsl("e.vert", text, FrontOptions::default());
+    let told: Vec<&str> = isa.warnings(std::slice::from_ref(&eight)).iter().map(|w| w.1.code).collect();
+    assert_eq!(told, ["P0109", "P0302"]);
+    let asm = isa.compile(&eight, &Options::default()).unwrap().asm;
+    assert!(asm.contains("texcoord0 o3.xy") && asm.matches("texcoord0w").count() == 1, "{asm}");
+    let meant = text.replace("location = 9", "location = 8");
+    let refused = isa.compile(&glsl("m.vert", &meant, FrontOptions::default()), &Options::default()).unwrap_err().to_string();
+    assert!(refused.contains("P0302") && refused.contains('8') && refused.contains('7'), "{refused}");
     // A geometry program may read it.
     let g = glsl(
         "g.geom",

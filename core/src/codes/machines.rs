@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
     ("P0201", "an integer may be too large for PICA200", "Integers are floats there and exact to 65536; no proof keeps this one smaller.", "Promise its bounds with `--range NAME=LO..HI`, or mask or clamp it."),
     ("P0300", "too many values are alive at once", "There are 16 temporaries of four components, 64 components in all, and no memory.", "Compute values nearer to where they are used, or in fewer components."),
     ("P0301", "too many inputs", "There are 16 input registers.", "Pack small attributes into one."),
-    ("P0302", "too many outputs", "Seven registers have a meaning.", "Pack small outputs into one."),
+    ("P0302", "too many outputs", "Seven registers have a meaning; an eighth (a warning) is for a geometry program, without which the machine sees none of them.", "Pack small outputs into one."),
     ("P0303", "too many uniforms and constants", "There are 96 float registers.", "Use smaller arrays, or `--pack-uniforms`."),
     ("P0304", "too many boolean uniforms", "There are 16 registers, one of which the hardware uses.", "Use a number and compare it."),
     ("P0305", "too many operand descriptors", "A program has 128 kinds of swizzles and masks, `mad` only 32.", "Use the same swizzles and masks more often."),

@@ -1,4 +1,4 @@
-// A break inside ifs of a counted loop: the ifs around it are jumps, so that BREAK and BREAKC stand at the loop's own level.
+// A break inside ifs of a counted loop: the ifs around it are jumps, so that BREAKC stands at the loop's own level.
 // test emit
 // test run
 // target pica
@@ -6,7 +6,7 @@
 // check: jmpc
 // check: breakc
 // check: jmpu
-// check: break
+// check: breakc
 // check: .end
 #version 450
 layout(location = 0) in vec4 a;

@@ -3,7 +3,7 @@
 //! A range is an interval of the value read as a signed 32-bit number, over all lanes. The analysis climbs from "nothing"
 //! with widening where a loop closes, then descends twice to regain what the loop's own test promises.
 
-use super::cfg::Cfg;
+use super::cfg::{Cfg, Edge};
 use super::domtree::DomTree;
 use crate::entities::{Block, Inst, Value};
 use crate::function::{Function, ValueDef};
@@ -106,6 +106,8 @@ fn thresholds(module: &Module, func: &Function) -> Vec<i64> {
     out
 }
 
+/// Conditions that branches hand on, which are followed from one edge.
+const WAYS: usize = 4;
 /// How far up the dominator tree guards are looked for.
 const GUARDS: usize = 24;
 
@@ -123,7 +125,7 @@ impl Ranges {
         for b in cfg.rpo() {
             me.up[*b] = dom.idom(*b);
             if let Some(e) = cfg.single_pred(*b) {
-                me.promises[*b] = promise(func, e.from, e.target);
+                me.promises[*b] = promise(func, &cfg, e);
             }
         }
         let mut changes: SecondaryMap<Value, u8> = SecondaryMap::new();
@@ -188,7 +190,7 @@ impl Ranges {
                 let Some(arg) = func.successors(e.from)[e.target as usize].args.get(n) else { continue };
                 let mut r = self.at(func.resolve(*arg), e.from);
                 if let (Some(range), true) = (r, func.successors(e.from).len() > 1) {
-                    r = Some(self.refine(func.resolve(*arg), range, &promise(func, e.from, e.target), e.from));
+                    r = Some(self.refine(func.resolve(*arg), range, &promise(func, cfg, *e), e.from));
                 }
                 joined = match (joined, r) {
                     (Some(a), Some(b)) => Some(a.union(b)),
@@ -483,27 +485,67 @@ fn binary(op: Opcode, a: Range, b: Range) -> Range {
     }
 }
 
-/// What an edge promises about integer comparisons: the condition, its negation, and the parts of an `and` / `or`.
-fn promise(func: &Function, from: Block, target: u32) -> Vec<(Value, IntCC, Value)> {
+/// What an edge promises about integer comparisons: the condition, its negation, the parts of an `and` / `or`, and, of a condition that the branches before
+/// have handed on, what the only way promises on which it can be so.
+fn promise(func: &Function, cfg: &Cfg, edge: Edge) -> Vec<(Value, IntCC, Value)> {
     let mut out = Vec::new();
-    let Some(t) = func.terminator(from) else { return out };
-    let d = &func.insts[t];
-    if d.op != Opcode::BrIf || d.targets.len() != 2 || d.targets[0].block == d.targets[1].block {
-        return out;
-    }
-    let mut stack = vec![(func.resolve(d.args[0]), target == 0)];
-    while let Some((c, holds)) = stack.pop() {
-        let ValueDef::Result(i, _) = func.def(c) else { continue };
-        let d = &func.insts[i];
-        match (&d.imm, d.op) {
-            (Imm::IntCC(cc), Opcode::Icmp) if func.ty(d.args[0]).lanes == 1 => {
-                out.push((func.resolve(d.args[0]), if holds { *cc } else { cc.inverse() }, func.resolve(d.args[1])));
+    let (mut edges, mut ways) = (vec![edge], 0);
+    while let Some(e) = edges.pop() {
+        let Some(t) = func.terminator(e.from) else { continue };
+        let d = &func.insts[t];
+        let mut stack = Vec::new();
+        if d.op == Opcode::BrIf && d.targets.len() == 2 && d.targets[0].block != d.targets[1].block {
+            stack.push((func.resolve(d.args[0]), e.target == 0));
+        }
+        while let Some((c, holds)) = stack.pop() {
+            let i = match func.def(c) {
+                ValueDef::Result(i, _) => i,
+                ValueDef::Param(b, n) if b == e.from && ways < WAYS => {
+                    ways += 1;
+                    let possible = |p: &&Edge| handed(func, cfg, **p, n).is_none_or(|is| is == holds);
+                    let mut left = cfg.preds(b).iter().filter(possible);
+                    // Around a loop its values change.
+                    let ahead = |way: &Edge| cfg.rpo_index(way.from) < cfg.rpo_index(b);
+                    if let (Some(way), None) = (left.next().filter(|w| ahead(w)), left.next()) {
+                        let arg = func.successors(way.from)[way.target as usize].args[usize::from(n)];
+                        stack.push((func.resolve(arg), holds));
+                        // How this way was entered holds, too.
+                        edges.push(*way);
+                        edges.extend(cfg.single_pred(way.from));
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
+            let d = &func.insts[i];
+            match (&d.imm, d.op) {
+                (Imm::IntCC(cc), Opcode::Icmp) if func.ty(d.args[0]).lanes == 1 => {
+                    out.push((func.resolve(d.args[0]), if holds { *cc } else { cc.inverse() }, func.resolve(d.args[1])));
+                }
+                (_, Opcode::Inot) => stack.push((func.resolve(d.args[0]), !holds)),
+                (_, Opcode::Iand) if holds && out.len() < 8 => stack.extend(d.args.iter().map(|v| (func.resolve(*v), true))),
+                (_, Opcode::Ior) if !holds && out.len() < 8 => stack.extend(d.args.iter().map(|v| (func.resolve(*v), false))),
+                _ => {}
             }
-            (_, Opcode::Inot) => stack.push((func.resolve(d.args[0]), !holds)),
-            (_, Opcode::Iand) if holds && out.len() < 8 => stack.extend(d.args.iter().map(|v| (func.resolve(*v), true))),
-            (_, Opcode::Ior) if !holds && out.len() < 8 => stack.extend(d.args.iter().map(|v| (func.resolve(*v), false))),
-            _ => {}
         }
     }
     out
+}
+
+/// What a truth value that an edge hands on to a parameter is, where that is known: a constant, or what was branched on before.
+fn handed(func: &Function, cfg: &Cfg, edge: Edge, n: u16) -> Option<bool> {
+    let arg = func.resolve(*func.successors(edge.from).get(edge.target as usize)?.args.get(usize::from(n))?);
+    if let Some(bits) = func.const_bits(arg) {
+        return Some(bits[0] & 1 == 1);
+    }
+    let mut e = edge;
+    for _ in 0..2 {
+        let d = &func.insts[func.terminator(e.from)?];
+        if d.op == Opcode::BrIf && func.resolve(d.args[0]) == arg && d.targets[0].block != d.targets[1].block {
+            return Some(e.target == 0);
+        }
+        // The edge may have a block of its own.
+        e = cfg.single_pred(e.from).filter(|_| d.op == Opcode::Jump)?;
+    }
+    None
 }

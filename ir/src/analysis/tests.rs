@@ -277,3 +277,46 @@ block2:
         assert_eq!((at(1), at(2)), (Range::new(yes.0, yes.1), Range::new(no.0, no.1)), "{cc}");
     }
 }
+
+/// `i < 5 && more`: the second condition is asked only where the first one holds, and a parameter hands on what came out.
+#[test]
+fn conditions_that_are_handed_on_bound_what_they_compare() {
+    let text = |join: &str| {
+        format!(
+            "shader vertex \"t\"
+input %p : f32 @location(0)
+output %o : i32 @location(0)
+block0:
+    v0 = input.f32 %p
+    v1 = iconst.i32 0
+    v2 = fconst.f32 0.0
+    v10 = fcmp olt v0, v2
+    jump block1(v1)
+block1(v3: i32):
+    v4 = iconst.i32 5
+    v5 = icmp slt v3, v4
+    br_if v5, block2, block3({join})
+block2:
+    v6 = fcmp ogt v0, v2
+    jump block3(v6)
+block3(v7: i1):
+    br_if v7, block4, block5
+block4:
+    v8 = iconst.i32 1
+    v9 = iadd v3, v8
+    jump block1(v9)
+block5:
+    output %o, v3
+    return
+"
+        )
+    };
+    let range = |join: &str| {
+        let m = crate::parse("t", &text(join)).unwrap();
+        let of = |n: usize| m.main().blocks[m.main().layout[n]].params[0];
+        (Ranges::new(&m, m.main()).range_at(of(1), m.main().layout[4]), m.main().layout.len())
+    };
+    assert_eq!(range("v5").0, Range::new(0, 4));
+    // Another condition says nothing of the counter.
+    assert_eq!(range("v10").0.hi, i64::from(i32::MAX));
+}

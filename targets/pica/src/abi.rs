@@ -17,6 +17,7 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
 use retroshade_lower::reflect::{ReflectIo, ReflectLoop, ReflectUniform, Reflection};
+use semantics::{COUNTED, DUMMY, TEXCOORD0, TEXCOORD0W};
 
 /// Outputs that the loader's eight-bit mask can name.
 const OUTPUTS: usize = 8;
@@ -49,6 +50,8 @@ pub struct Abi {
     pub outputs: SecondaryMap<Output, u8>,
     /// Output type of each output.
     pub kinds: SecondaryMap<Output, u16>,
+    /// Whether the third component of a texcoord0 is texcoord0w: no output of its own is.
+    pub third: bool,
     /// Constant lanes that the output's type does not take: never written, reported as these bits.
     pub dead: SecondaryMap<Output, [Option<u32>; 4]>,
     /// Place of each uniform.
@@ -204,6 +207,13 @@ fn outputs(m: &Module, abi: &mut Abi) -> Result<(), CompileError> {
         abi.kinds[o] = r.kind;
         abi.outputs[o] = n as u8;
     }
+    // Dummies come last.
+    if let Some(r) = order.get(COUNTED).filter(|r| r.kind != DUMMY) {
+        let span = all[r.index].1.span;
+        let meaningful = order.iter().filter(|r| r.kind != DUMMY).count();
+        return Err(CompileError::limit("P0302", span, "too many outputs with a meaning", meaningful as u64, COUNTED as u64));
+    }
+    abi.third = !order.iter().any(|r| r.kind == TEXCOORD0W);
     dead_lanes(m, abi);
     Ok(())
 }
@@ -213,9 +223,8 @@ fn dead_lanes(m: &Module, abi: &mut Abi) {
     let f = m.main();
     for (o, d) in m.outputs.iter() {
         let kind = abi.kinds[o];
-        // The third component of a texcoord0 is texcoord0w.
         let takes = match kind {
-            3 if d.ty.lanes == 3 => 3,
+            TEXCOORD0 if d.ty.lanes == 3 && abi.third => 3,
             k => OUTPUT_COMPONENTS[k as usize],
         };
         let mut lanes: [Option<Option<u32>>; 4] = [None; 4];
@@ -397,9 +406,9 @@ pub fn output_entries(m: &Module, abi: &Abi) -> Vec<OutputEntry> {
         let all = (1u8 << d.ty.lanes) - 1;
         let takes = (1u8 << OUTPUT_COMPONENTS[kind as usize]) - 1;
         out.push(OutputEntry { kind, reg, mask: all & takes });
-        // The third component of a texcoord0 is texcoord0w, unless it is a constant nobody writes.
-        if kind == 3 && d.ty.lanes >= 3 && abi.dead[o][2].is_none() {
-            out.push(OutputEntry { kind: 4, reg, mask: 4 });
+        // Unless the third component is a constant nobody writes.
+        if kind == TEXCOORD0 && abi.third && d.ty.lanes >= 3 && abi.dead[o][2].is_none() {
+            out.push(OutputEntry { kind: TEXCOORD0W, reg, mask: 4 });
         }
     }
     out.sort_by_key(|e| (e.reg, e.kind));

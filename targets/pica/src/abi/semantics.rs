@@ -16,6 +16,12 @@ const POSITION: u16 = 0;
 const MEANINGFUL: [u32; 7] = [1, 2, 3, 4, 5, 6, 8];
 /// The type without a meaning: data for a geometry program.
 pub const DUMMY: u16 = 9;
+/// Texture coordinates, whose third component may be the next type.
+pub const TEXCOORD0: u16 = 3;
+/// That component alone.
+pub const TEXCOORD0W: u16 = 4;
+/// Outputs that can have a meaning; and that the machine counts where no geometry program follows, in three bits.
+pub const COUNTED: usize = 7;
 
 /// Names of each type, without digits at the end.
 const NAMES: [(u16, &[&str]); 6] = [
@@ -105,7 +111,18 @@ pub fn warnings(modules: &[Module]) -> Vec<(usize, Diagnostic)> {
     let mut out = Vec::new();
     for (n, m) in modules.iter().enumerate().filter(|(_, m)| m.stage == Stage::Geometry || !followed) {
         let decls: Vec<&IoDecl> = m.outputs.values().collect();
-        for r in ranks(&decls).iter().filter(|r| r.kind == DUMMY && decls[r.index].unplaced) {
+        let all = ranks(&decls);
+        let of = |kind: u16| all.iter().find(|r| r.kind == kind).map(|r| decls[r.index]);
+        if let (Some(whole), Some(part)) = (of(TEXCOORD0).filter(|d| d.ty.lanes > 2), of(TEXCOORD0W)) {
+            let message = format!("{} is texcoord0w, so that the third component of {} has no meaning", named(part), named(whole));
+            out.push((n, Diagnostic::warning("P0109", part.span, message)));
+        }
+        if let Some(r) = all.get(COUNTED) {
+            let message =
+                format!("with {} outputs a geometry program has to follow: without one the machine sees none of them", decls.len());
+            out.push((n, Diagnostic::warning("P0302", decls[r.index].span, message)));
+        }
+        for r in all.iter().filter(|r| r.kind == DUMMY && decls[r.index].unplaced) {
             let d = decls[r.index];
             let message = format!(
                 "the fixed pipeline will not see output `{}`: it has no location, and its name says no type that is still free",

@@ -421,6 +421,15 @@ fn outline(lists: &mut Vec<Vec<Item>>) -> Vec<Vec<(Instr, Span)>> {
     }
 }
 
+/// A comparison and a condition on it that always holds: a number equals itself or does not, whatever it is.
+fn holds(out: &mut Vec<Item>) -> Cond {
+    let mut cmp = Instr::new(Op::Cmp);
+    cmp.src = [Src::new(Reg::R(0)).swizzled([0; 4]); 3];
+    cmp.cmp = [0, 1];
+    out.push(Item::I(cmp, Span::NONE));
+    Cond { op: CondOp::Or, x: true, y: true }
+}
+
 /// Whether the nodes leave the loop around them.
 fn leaves(nodes: &[Tree]) -> bool {
     nodes.iter().any(|n| match n {
@@ -450,10 +459,14 @@ impl Emitter<'_> {
                     Some(c) => self.counted(c, body, depth, &mut out)?,
                     None => self.looped(body, &mut out)?,
                 },
-                // In a counted loop the ifs around a break are jumps: BREAK stands at the loop's own level.
+                // In a counted loop the ifs around a break are jumps: it stands at the loop's own level. Emulators pass over BREAK, which no published
+                // program has, and all know BREAKC.
                 Tree::Break => match self.loops.last().ok_or("a break outside a loop")? {
                     Some((_, exit)) => self.always(*exit, &mut out),
-                    None => out.push(Item::I(Instr::new(Op::Break), Span::NONE)),
+                    None => {
+                        let cond = holds(&mut out);
+                        out.push(Item::I(Instr { cond, ..Instr::new(Op::Breakc) }, Span::NONE));
+                    }
                 },
                 Tree::Continue => {
                     let (next, _) = self.loops.last().copied().flatten().ok_or("a continue outside a loop")?;
@@ -478,19 +491,14 @@ impl Emitter<'_> {
         })
     }
 
-    /// A jump that is always taken: by a constant boolean, or by a comparison; equal or not equal covers NaN too.
+    /// A jump that is always taken: by a constant boolean, or by a comparison.
     fn always(&mut self, label: usize, out: &mut Vec<Item>) {
         if let Some(b) = self.p.truth {
             self.truth = true;
             return out.push(Item::Jump(Instr { uniform: b, ..Instr::new(Op::Jmpu) }, label));
         }
-        let s = Src::new(Reg::R(0)).swizzled([0; 4]);
-        let mut cmp = Instr::new(Op::Cmp);
-        cmp.src = [s; 3];
-        cmp.cmp = [0, 1];
-        out.push(Item::I(cmp, Span::NONE));
-        let jump = Instr { cond: Cond { op: CondOp::Or, x: true, y: true }, ..Instr::new(Op::Jmpc) };
-        out.push(Item::Jump(jump, label));
+        let cond = holds(out);
+        out.push(Item::Jump(Instr { cond, ..Instr::new(Op::Jmpc) }, label));
     }
 
     /// Jumps to a label where the test holds.

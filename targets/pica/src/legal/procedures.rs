@@ -5,11 +5,13 @@
 //! can read costs nothing: the procedure reads it itself. What it hands back unchanged the callers have already.
 
 use crate::legal::exact::{EXACT, f32_like};
+use crate::select::loops::reaches_loop;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::range::Known;
-use retroshade_ir::analysis::{Range, Ranges};
+use retroshade_ir::analysis::{Cfg, DomTree, Loops, Range, Ranges};
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::*;
+use std::collections::BTreeSet;
 
 /// Functions that could stay procedures: called several times, without effects of their own; those first that take most room
 /// inlined.
@@ -27,15 +29,32 @@ pub fn keepable(m: &Module) -> Vec<String> {
             )
         })
     };
+    let nested = loops_in_loops(m);
     let unique = |f: &Function| m.functions.values().filter(|g| g.name == f.name).count() == 1;
     let mut found: Vec<(usize, String)> = m
         .functions
         .iter()
-        .filter(|(id, f)| *id != m.entry && calls(*id) > 1 && of_numbers(f) && plain(f) && unique(f))
+        .filter(|(id, f)| *id != m.entry && calls(*id) > 1 && of_numbers(f) && plain(f) && unique(f) && !nested.contains(id))
         .map(|(id, f)| ((calls(id) - 1) * f.inst_count(), f.name.clone()))
         .collect();
     found.sort_by_key(|x| std::cmp::Reverse(x.0));
     found.into_iter().map(|x| x.1).collect()
+}
+
+/// Functions with loops, their own or of what they call, that are called from loops. The machine nests LOOPs across calls; what emulators make of its code
+/// loses count there.
+fn loops_in_loops(m: &Module) -> BTreeSet<FuncId> {
+    let callee = |f: &Function, i: Inst| if let Imm::Func(c) = f.insts[i].imm { Some(c) } else { None };
+    let mut inside: BTreeSet<FuncId> = BTreeSet::new();
+    for id in callers_first(m) {
+        let f = &m.functions[id];
+        let cfg = Cfg::new(f);
+        let loops = Loops::new(&cfg, &DomTree::new(f, &cfg));
+        let all = inside.contains(&id);
+        inside.extend(f.ordered().filter(|(b, _)| all || loops.of(*b).is_some()).filter_map(|(_, i)| callee(f, i)));
+    }
+    inside.retain(|id| reaches_loop(m, *id));
+    inside
 }
 
 /// A function's parameters.

@@ -63,7 +63,7 @@ pub fn has_loop(f: &Function) -> bool {
 }
 
 /// Whether a function, or one that it calls, has a loop.
-fn reaches_loop(m: &Module, id: FuncId) -> bool {
+pub fn reaches_loop(m: &Module, id: FuncId) -> bool {
     let f = &m.functions[id];
     has_loop(f) || f.ordered().any(|(_, i)| matches!((f.insts[i].op, &f.insts[i].imm), (Opcode::Call, Imm::Func(c)) if reaches_loop(m, *c)))
 }
