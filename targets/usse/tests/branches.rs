@@ -32,6 +32,7 @@ fn each_kind_is_noticed() {
     let (phas, nop) = (0xfa44_0700_0000_0000, 0xf800_0140_0000_0000);
     for (code, what) in [
         (vec![phas, branch(1, 2), branch(0, 2), nop, nop], "around"),
+        (vec![phas, nop, branch(1, -1), nop], "under a predicate"),
         (vec![phas, branch(1, 1), nop], "next word"),
         (vec![phas, branch(1, 3), nop, branch(0, 2), branch(0, -2), nop], "to the branch 4"),
         (vec![phas, branch(0, 2), nop, nop], "nothing comes to 2"),
@@ -39,4 +40,5 @@ fn each_kind_is_noticed() {
         assert!(needless(&code).iter().any(|f| f.contains(what)), "{what}: {:?}", needless(&code));
     }
     assert_eq!(needless(&[phas, branch(1, 2), nop, nop, branch(0, 0)]), [""; 0]);
+    assert_eq!(needless(&[phas, nop, branch(1, 2), branch(0, -2), nop]), [""; 0]);
 }

@@ -2,7 +2,7 @@
 //! nothing comes to.
 //!
 //! Published programs never have `p br +2; br far`, and other readers of the code refuse it: one branch with the inverted
-//! predicate stands there instead.
+//! predicate stands there instead. Nor do they ever go back under a predicate: there the two stand.
 
 use crate::isa::forms::{PHAS, field};
 use crate::isa::word::Word;
@@ -149,6 +149,28 @@ fn turn_round(blocks: &mut [Vec<Word>], b: usize) -> bool {
     true
 }
 
+/// Loops go round by branches that are always taken, behind one that leaves: no published program has another branch that goes back, and an emulator's
+/// reader of the code does not end on one.
+pub fn latches(blocks: &mut [Vec<Word>]) {
+    for (b, words) in blocks.iter_mut().enumerate() {
+        let back = |w: &Word| w.target.filter(|to| *to <= b).zip(inverted(pred(w)));
+        let n = words.len();
+        let (at, to, exit) = match &words[..] {
+            [.., w, last] if is_always(last) && last.target.is_some_and(|to| to > b) && back(w).is_some() => (n - 2, back(w), last.target),
+            [.., w] => (n - 1, back(w), Some(b + 1)),
+            [] => continue,
+        };
+        let Some((start, leaves)) = to else { continue };
+        let mut round = words[at].clone();
+        words.truncate(at + 1);
+        words[at].set(field!(pred), leaves);
+        words[at].target = exit;
+        round.set(field!(pred), 0);
+        round.target = Some(start);
+        words.push(round);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,6 +226,22 @@ mod tests {
         let mut all = vec![vec![branch(2, 1)], vec![branch(2, 0)], vec![branch(1, 0)], vec![nop()]];
         straighten(&mut all);
         assert!(all.concat().iter().any(|w| w.target.is_some()));
+    }
+
+    #[test]
+    fn loops_go_round_by_branches_that_are_always_taken() {
+        let mut all = vec![vec![nop()], vec![nop(), branch(1, 1)], vec![nop()]];
+        latches(&mut all);
+        assert_eq!(shape(&all), [vec![(None, 0)], vec![(None, 0), (Some(2), 5), (Some(1), 0)], vec![(None, 0)]]);
+        // One that leaves is there already.
+        let mut all = vec![vec![nop(), branch(0, 5), branch(2, 0)], vec![nop()], vec![nop()]];
+        latches(&mut all);
+        assert_eq!(shape(&all), [vec![(None, 0), (Some(2), 1), (Some(0), 0)], vec![(None, 0)], vec![(None, 0)]]);
+        // What goes on stays.
+        let mut all = vec![vec![nop(), branch(2, 1)], vec![branch(0, 0)], vec![nop()]];
+        let before = all.clone();
+        latches(&mut all);
+        assert_eq!(all, before);
     }
 
     #[test]

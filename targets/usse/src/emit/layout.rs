@@ -27,6 +27,7 @@ pub fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool, known: &
     while arms::flatten(&mut blocks, known) {
         branches::straighten(&mut blocks);
     }
+    branches::latches(&mut blocks);
     flags::enter_together(&mut blocks);
     let mut words = vec![Word::new(PHAS, vec![(field!(imm), 1), (field!(wait_cond), if phases { 1 } else { 7 })], Span::NONE)];
     let mut starts = Vec::new();

@@ -158,7 +158,9 @@ fn over(all: &[Line], n: usize) -> Option<String> {
     let pair = all[n].is_branch() && !always(&all[n]) && next.is_branch() && always(next);
     // A branch that is gone to as well, such as an endless loop, has to stand there.
     let entered = || all.iter().any(|l| l.is_branch() && l.target() == next.n as i64);
-    (pair && all[n].target() == n as i64 + 2 && !entered()).then(|| "goes around a branch".to_string())
+    // One that goes back stands so: under a predicate none does.
+    let ahead = next.target() > n as i64;
+    (pair && ahead && all[n].target() == n as i64 + 2 && !entered()).then(|| "goes around a branch".to_string())
 }
 
 /// Registers that a texture read or a load brings, and its fence.

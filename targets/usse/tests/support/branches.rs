@@ -8,7 +8,8 @@ fn branch(code: &[u64], n: usize) -> Option<(u64, usize)> {
     is_branch.then_some((w >> 56 & 7, (n as i64 + by) as usize))
 }
 
-/// What is wrong with the branches of a program: to the next word, to another branch, around a branch, words that nothing comes to.
+/// What is wrong with the branches of a program: to the next word, to another branch, around one that goes on, back under a predicate, words that nothing
+/// comes to.
 pub fn needless(code: &[u64]) -> Vec<String> {
     let always = |n: usize| branch(code, n).is_some_and(|b| b.0 == 0);
     let mut out = Vec::new();
@@ -21,8 +22,12 @@ pub fn needless(code: &[u64]) -> Vec<String> {
         if to == n + 1 {
             out.push(format!("{n} branches to the next word"));
         }
-        if to == n + 2 && pred != 0 && always(n + 1) {
+        let back = |n: usize| branch(code, n).is_some_and(|b| b.1 <= n);
+        if to == n + 2 && pred != 0 && always(n + 1) && !back(n + 1) {
             out.push(format!("{n} branches around a branch"));
+        }
+        if to < n && pred != 0 {
+            out.push(format!("{n} goes back under a predicate"));
         }
     }
     let mut seen = vec![false; code.len()];
