@@ -44,6 +44,20 @@ fn programs_of_glslang() {
 }
 
 #[test]
+fn outputs_with_first_values() {
+    let m = read("first_values.spv");
+    let by_name: Vec<_> = m.outputs.values().map(|o| o.name.as_str()).zip(run(&m, vec![], vec![])).collect();
+    let want = |x: &[f32]| words(x);
+    assert_eq!(by_name, [("clip_distances", want(&[1.0, 2.0])), ("position", want(&[1.0, 2.0, 1.0, 1.0]))]);
+}
+
+#[test]
+fn switches_over_64_bits_are_refused_as_such() {
+    let e = spirv("switch64.spv", &file("switch64.spv"), &FrontOptions::default()).unwrap_err();
+    assert!(e.to_string().contains("F0114"), "{e}");
+}
+
+#[test]
 fn switches_in_any_order() {
     for (n, want) in [(5, 105), (6, 6), (1, 100)] {
         assert_eq!(compute("swdefault.spv", &[("B", &[n, 0])]), [n, want], "default in the middle");

@@ -44,15 +44,24 @@ pub(crate) struct Flow {
     pub(crate) at: FxHashMap<Id, usize>,
 }
 
-/// The labels that a terminator names.
-fn targets(b: &Binary<'_>, end: usize) -> R<Vec<Id>> {
+/// What is said of a selector that is no word.
+pub(crate) const SWITCH_OF_WORDS: &str = "a switch over something else than a 32-bit number exists on none of the machines";
+
+/// The labels that a terminator names; `is_label` tells them from words of literals.
+fn targets(b: &Binary<'_>, end: usize, is_label: impl Fn(Id) -> bool) -> R<Vec<Id>> {
     let t = b.inst(end)?;
     Ok(match t.op {
         Op::Branch => vec![t.word(0)?],
         Op::BranchConditional => vec![t.word(1)?, t.word(2)?],
         Op::Switch => {
             let mut all = vec![t.word(1)?];
-            all.extend(t.rest(2).chunks_exact(2).map(|c| c[1]));
+            let cases = t.rest(2);
+            // A 64-bit selector's literals take two words each.
+            let labels_every = |n: usize| cases.len().is_multiple_of(n) && cases.chunks_exact(n).all(|c| is_label(c[n - 1]));
+            if !labels_every(2) && labels_every(3) {
+                return Err(Diagnostic::error("F0114", Span::NONE, format!("{SWITCH_OF_WORDS} (word {end})")));
+            }
+            all.extend(cases.chunks_exact(2).map(|c| c[1]));
             all
         }
         _ => Vec::new(),
@@ -77,7 +86,7 @@ impl Flow {
         let mut merges: Vec<Option<(usize, Option<usize>)>> = Vec::with_capacity(f.blocks.len());
         for body in &f.blocks {
             let mut all = Vec::new();
-            for t in targets(b, body.end)? {
+            for t in targets(b, body.end, |id| number.contains_key(&id))? {
                 let n = find(t, body.end)?;
                 // The entry block has no way back to it.
                 if n == 0 {

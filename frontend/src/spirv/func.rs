@@ -411,7 +411,7 @@ impl<'m> Converter<'m> {
     fn switch(&mut self, work: &Work<'m>, n: usize, t: &Inst<'m>) -> R<()> {
         let v = self.value_leaf(t.word(0)?)?;
         if self.func().ty(v) != retroshade_ir::types::I32 {
-            return Err(self.error("F0114", "a switch over something else than a 32-bit number exists on none of the machines"));
+            return Err(self.error("F0114", super::flow::SWITCH_OF_WORDS));
         }
         let default = self.target(work, t.word(1)?)?;
         let known = self.known(v);

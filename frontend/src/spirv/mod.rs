@@ -135,7 +135,7 @@ pub(crate) fn translate(w: &Words<'_>, options: &FrontOptions) -> Result<Module,
     for id in b.constants.keys() {
         known.insert(*id, consts.get(*id).map_err(one)?);
     }
-    let used = Used::new(&b, entry.function, &|id| known.get(&id).and_then(Const::bits)).map_err(one)?;
+    let used = Used::new(&b, entry, &|id| known.get(&id).and_then(Const::bits)).map_err(one)?;
     let facts = Facts { place: w.place, declared: w.declared, unplaced: &w.unplaced, bools: &w.bools, varyings: &options.varyings };
     let globals = in_order(&b, w, entry, &used);
     let mut demand: BTreeSet<ArrayKey> = BTreeSet::new();

@@ -1,6 +1,6 @@
 //! What an entry point uses, found in one pass over its functions before they are translated.
 
-use super::binary::{Binary, Global, Id, Inst, R};
+use super::binary::{Binary, Entry, Global, Id, Inst, R};
 use super::types::{Kind, Ty};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
@@ -54,7 +54,7 @@ impl Used {
     }
 
     /// Looks at everything that an entry reaches.
-    pub(crate) fn new(b: &Binary<'_>, entry: Id, member_index: &dyn Fn(Id) -> Option<u32>) -> R<Used> {
+    pub(crate) fn new(b: &Binary<'_>, entry: &Entry, member_index: &dyn Fn(Id) -> Option<u32>) -> R<Used> {
         let mut scan = Scan {
             b,
             used: Used::default(),
@@ -76,7 +76,13 @@ impl Used {
                 scan.stores.insert(g.id, init);
             }
         }
-        for f in callers_first(b, entry)? {
+        // An output with a first value is written, whether or not the program has more to say about it.
+        for g in b.globals.iter().filter(|g| g.storage == StorageClass::Output && g.init.is_some()) {
+            if entry.interface.contains(&g.id) {
+                scan.whole(g.id);
+            }
+        }
+        for f in callers_first(b, entry.function)? {
             let Some(func) = b.functions.get(&f) else { continue };
             for (id, ty) in &func.params {
                 if b.types.pointee(*ty).is_some() {
