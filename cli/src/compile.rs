@@ -324,14 +324,15 @@ fn target_outputs(
     for (m, p) in modules.iter().zip(&a.files) {
         let file = files::display(p);
         limits::next();
-        let shader = isa.compile(m, options).map_err(|e| Failure::compile(&e, m, &file))?;
-        for (name, text) in &shader.dumps {
+        let compiled = isa.compile(m, options);
+        let unfinished = options.unfinished.take();
+        for (name, text) in compiled.as_ref().map_or(&unfinished, |s| &s.dumps) {
             report::say(&match format {
                 MessageFormat::Human => format!("; after {name}\n{}\n", text.trim_end()),
                 MessageFormat::Json => format!("{}\n", serde_json::json!({ "version": 1, "after": name, "text": text.trim_end() })),
             });
         }
-        shaders.push(shader);
+        shaders.push(compiled.map_err(|e| Failure::compile(&e, m, &file))?);
     }
     for (n, w) in isa.warnings(modules) {
         levels.show(vec![w], &modules[n], files::display(&a.files[n]), format);

@@ -251,6 +251,22 @@ fn texts_after_stages() {
     }
 }
 
+/// What was asked for is shown of a program, too, that does not fit its machine.
+#[test]
+fn texts_after_stages_of_what_is_refused() {
+    let inputs: String = (0..40).map(|n| format!("input %a{n} : f32x4 @location({n})\n")).collect();
+    let sum: String = (0..40).map(|n| format!("    v{n} = input %a{n}\n    v{} = fadd v{}, v{n}\n", n + 51, n + 50)).collect();
+    let ir = format!(
+        "shader vertex \"main\"\n{inputs}output %p : f32x4 @position\nblock0:\n    v50 = fconst.f32x4 [0.0, 0.0, 0.0, 1.0]\n{sum}    output %p, v90\n    return\n"
+    );
+    let f = Folder::new("refused_stages").with("a.ir", &ir);
+    for target in ["usse", "r700", "pica"] {
+        let o = f.run(&["-t", target, "-o", "a.out", "--print-after", "legal", "a.ir"]);
+        let text = String::from_utf8_lossy(&o.stderr);
+        assert!(!o.status.success() && text.contains("; after legal\nshader vertex") && text.contains("error["), "{target}: {text}");
+    }
+}
+
 /// Both entry points of a WGSL file make one file for the Wii U; endings may be in capitals.
 #[test]
 fn one_source_with_two_entry_points() {

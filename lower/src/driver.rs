@@ -10,6 +10,7 @@ use crate::options::{OptLevel, Options};
 use retroshade_emit::LayoutError;
 use retroshade_ir::passes::{PASSES, PassOptions};
 use retroshade_ir::{Cancel, Module, Numerics, Span};
+use std::sync::{Arc, Mutex};
 
 /// The stages of every target, in the order in which a shader walks through them. A target leaves out what it does not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,11 +51,34 @@ pub fn printable() -> impl Iterator<Item = &'static str> {
     stages.chain(PASSES.iter().map(|p| p.name)).chain(["all"])
 }
 
-/// Collects the texts that `--print-after` asks for. A way of compiling has its own, so that what is shown is what was kept.
+/// A stage's or pass's name, and the program after it.
+pub type Dump = (String, String);
+
+/// What `--print-after` asked for of a compilation that failed: the texts of the way that came furthest.
+#[derive(Clone, Debug, Default)]
+pub struct Unfinished(Arc<Mutex<Vec<Dump>>>);
+
+impl Unfinished {
+    /// The texts, which are gone then.
+    pub fn take(&self) -> Vec<Dump> {
+        self.0.lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default()
+    }
+    /// Keeps texts where there are more of them than there were.
+    pub fn keep(&self, dumps: Vec<Dump>) {
+        if let Ok(mut kept) = self.0.lock()
+            && dumps.len() > kept.len()
+        {
+            *kept = dumps;
+        }
+    }
+}
+
+/// Collects the texts that `--print-after` asks for. A way of compiling has its own, so that what is shown is what was kept;
+/// those of a way that ends before go to [`Options::unfinished`].
 #[derive(Clone, Debug)]
 pub struct Trace<'o> {
     options: Option<&'o Options>,
-    dumps: Vec<(String, String)>,
+    dumps: Vec<Dump>,
 }
 
 impl<'o> Trace<'o> {
@@ -86,8 +110,16 @@ impl<'o> Trace<'o> {
         }
     }
     /// (name, text) in order, for [`CompiledShader::dumps`](crate::CompiledShader::dumps).
-    pub fn into_dumps(self) -> Vec<(String, String)> {
-        self.dumps
+    pub fn into_dumps(mut self) -> Vec<Dump> {
+        std::mem::take(&mut self.dumps)
+    }
+}
+
+impl Drop for Trace<'_> {
+    fn drop(&mut self) {
+        if let Some(options) = self.options {
+            options.unfinished.keep(std::mem::take(&mut self.dumps));
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The target interface: everything that the command line and the library ask of a machine.
 
+use crate::driver::Dump;
 use crate::error::CompileError;
 use crate::options::Options;
 use crate::reflect::Reflection;
@@ -42,28 +43,39 @@ pub trait TargetIsa: Send + Sync {
     /// Compiles a source module, and validates the code where the options ask for it. What breaks a rule of the IR is [`CompileError::Invalid`] with the rules and places, unless
     /// [`Options::verify`] says that the caller has looked.
     fn compile(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
+        options.unfinished.take();
         self.accepts(module, options)?;
         let compiled = self.compile_verified(module, options);
         if options.cancel.is_set() {
             return Err(CompileError::cancelled(module));
         }
         let shader = compiled?;
+        match self.judge(&shader, module, options) {
+            Ok(()) => Ok(shader),
+            Err(e) => {
+                options.unfinished.keep(shader.dumps);
+                Err(e)
+            }
+        }
+    }
+    /// Whether finished code ends, has a size that makes sense and, where the options ask for it, passes the validator.
+    fn judge(&self, shader: &CompiledShader, module: &Module, options: &Options) -> Result<(), CompileError> {
         ends(&shader.legal)?;
         let (size, most) = (shader.code.len() as u64, options.limits.code);
         if size > most {
             return Err(CompileError::limit("C0032", module.main().place(), "the code is too large", size, most));
         }
         if options.validate {
-            let found = validate(self, &shader).unwrap_or_else(|e| vec![e]);
+            let found = validate(self, shader).unwrap_or_else(|e| vec![e]);
             if !found.is_empty() {
                 return Err(CompileError::Unsound(found));
             }
-            meaning::check(self, &shader, &options.cancel).map_err(CompileError::Wrong)?;
+            meaning::check(self, shader, &options.cancel).map_err(CompileError::Wrong)?;
             if options.cancel.is_set() {
                 return Err(CompileError::cancelled(module));
             }
         }
-        Ok(shader)
+        Ok(())
     }
     /// Whether the module obeys the rules of the IR, the target has its stage, and it has a size that makes sense.
     fn accepts(&self, module: &Module, options: &Options) -> Result<(), CompileError> {
@@ -222,7 +234,7 @@ pub struct CompiledShader {
     /// Further kinds that `--emit` can ask for: `mir`, `regalloc`, `header`, `vitagl` …
     pub extra: IndexMap<&'static str, Vec<u8>>,
     /// Texts asked for by `print_after`, in order.
-    pub dumps: Vec<(String, String)>,
+    pub dumps: Vec<Dump>,
 }
 
 /// Sizes as `compare` and `--emit stats` print them.

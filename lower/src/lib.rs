@@ -23,7 +23,7 @@ pub mod validate;
 pub mod vcode;
 pub mod words;
 
-pub use driver::{Budget, Phase, Trace, climb, search, shortlist};
+pub use driver::{Budget, Dump, Phase, Trace, Unfinished, climb, search, shortlist};
 pub use error::CompileError;
 pub use isa::{BranchOrder, CompiledShader, SimError, TargetIsa, no_chip};
 pub use limits::Limits;

@@ -1,6 +1,6 @@
 //! Options of a compilation.
 
-use crate::driver::Phase;
+use crate::driver::{Phase, Unfinished};
 use crate::limits::Limits;
 use indexmap::IndexSet;
 use retroshade_ir::Cancel;
@@ -59,6 +59,8 @@ pub struct Options {
     pub robust: bool,
     /// Collect the text after these stages or passes in `CompiledShader::dumps` (`all` for every one).
     pub print_after: IndexSet<String>,
+    /// Where these texts are when the compilation fails.
+    pub unfinished: Unfinished,
     /// Whether the texts for people are wanted, [`CompiledShader::asm`](crate::CompiledShader) and those in `extra`. Targets may
     /// leave them out otherwise, which saves about a tenth of the time.
     pub texts: bool,
@@ -95,6 +97,7 @@ impl Default for Options {
             color_format: ColorFormat::default(),
             robust: false,
             print_after: IndexSet::new(),
+            unfinished: Unfinished::default(),
             texts: true,
             matrix_layout: None,
             pack_uniforms: false,

@@ -184,16 +184,18 @@ pub fn compile<'o>(module: &Module, options: &'o Options) -> Result<Compiled<'o>
     if let [_] = bases[..]
         && single_steps(&bases[0].module) == 0
     {
-        let only = bases.swap_remove(0);
-        let candidate = candidate(&only.module, options, if search { THOROUGH } else { ONCE }, &mut Trace::off())?;
+        let mut only = bases.swap_remove(0);
+        let candidate = candidate(&only.module, options, if search { THOROUGH } else { ONCE }, &mut Trace::off())
+            .inspect_err(|_| only.trace.module(Phase::Legal, &only.module))?;
         return wrap_up(candidate, &only.module, only.trace, options);
     }
     let mut all: Vec<Way<'_>> = Vec::new();
     let mut first_error = None;
-    for Base { module: base, choice, trace } in bases {
+    for Base { module: base, choice, mut trace } in bases {
         match candidate(&base, options, ONCE, &mut Trace::off()) {
             Ok(candidate) => all.push(Way { candidate, choice, base, trace }),
             Err(e) => {
+                trace.module(Phase::Legal, &base);
                 first_error.get_or_insert(e);
             }
         }

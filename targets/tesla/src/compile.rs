@@ -226,7 +226,7 @@ impl Draft<'_> {
 }
 
 /// Selects a module that was prepared, and lays it out as it was selected.
-fn draft<'o>(prepared: Prepared, options: &'o Options, room: Room, mut trace: Trace<'o>) -> Result<Draft<'o>, CompileError> {
+fn draft<'o>(prepared: Prepared, options: &'o Options, room: Room, trace: Trace<'o>) -> Result<Draft<'o>, CompileError> {
     let chip = chip::of_options(options)?;
     let Prepared { module: legal, structure, .. } = prepared;
     let abi = Abi::new(&legal, chip);
@@ -238,8 +238,9 @@ fn draft<'o>(prepared: Prepared, options: &'o Options, room: Room, mut trace: Tr
     let mut ground = Ground { legal, structure, uniformity, abi, room, chip, options, memory: RefCell::default() };
     for halves in [true, false] {
         let selected = select(&ground.legal, &ground.uniformity, &mut ground.abi, chip, options, halves)?;
+        let mut trace = trace.clone();
+        trace.text(Phase::Select, || mir_text(&selected));
         if let Some(laid) = ground.lay_out(&selected.vcode, &selected.blocks, Aim::Place)? {
-            trace.text(Phase::Select, || mir_text(&selected));
             return Ok(Draft { ground, selected, laid, trace });
         }
     }
