@@ -116,6 +116,15 @@ impl<'a> Builder<'a> {
     pub fn shuffle(&mut self, a: Value, b: Value, mask: &[u8]) -> Value {
         self.ins_imm(Opcode::Shuffle, &[a, b], Imm::Lanes(mask.into()))
     }
+    /// The corner between the four texels that a gather reads, in texels: `floor(coord × size − ½) + beyond`, where `beyond` is 1 and
+    /// the gather's offset. A gather at that corner reads the same texels without the offset.
+    pub fn gather_corner(&mut self, coord: Value, size: Value, beyond: Value) -> Value {
+        let texels = self.ins(Opcode::Fmul, &[coord, size]);
+        let half = self.fconst(self.func.ty(texels), -0.5);
+        let low = self.ins(Opcode::Fadd, &[texels, half]);
+        let low = self.ins(Opcode::Ffloor, &[low]);
+        self.ins(Opcode::Fadd, &[low, beyond])
+    }
     /// Loads from a variable: `input`, `uniform`, `local_load`, `shared_load` or `storage_load` by its kind.
     pub fn load(&mut self, ty: Type, var: MemRef, offset: u32, index: Option<Value>) -> Value {
         let op = match var {

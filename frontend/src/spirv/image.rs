@@ -500,7 +500,7 @@ impl<'m> Converter<'m> {
                 if what.dim != TexDim::D2 {
                     return Err(c.error("F0152", "a texel offset must be a constant"));
                 }
-                args[0] = c.corner(texture, what.arrayed, args[0], offset);
+                args[0] = c.offset_gather(texture, what.arrayed, args[0], offset);
             }
             args.extend(reference);
             let lod = if gather {
@@ -572,19 +572,16 @@ impl<'m> Converter<'m> {
         Ok(self.op2(Opcode::Fdiv, place, size))
     }
 
-    /// The corner between the four texels of a gather, an offset away.
-    fn corner(&mut self, texture: Texture, arrayed: bool, coord: Value, offset: Value) -> Value {
+    /// Where a gather reads without an offset what it reads at a place with one.
+    fn offset_gather(&mut self, texture: Texture, arrayed: bool, coord: Value, offset: Value) -> Value {
         let two = F32.with_lanes(2);
         let info = TexInfo { op: TexOp::Size, texture, lod: TexLod::Implicit, compare: false, offset: [0; 3], component: 0 };
         let size = self.b().tex(I32.with_lanes(2 + u8::from(arrayed)), info, &[]);
         let size = self.swizzle(size, &[0, 1]);
         let [size, away] = [size, offset].map(|v| self.b().typed(Opcode::S2f, two, &[v], Imm::None));
-        let texels = self.op2(Opcode::Fmul, coord, size);
-        let (half, one) = (self.fconst(two, -0.5), self.fconst(two, 1.0));
-        let low = self.op2(Opcode::Fadd, texels, half);
-        let low = self.b().ins(Opcode::Ffloor, &[low]);
-        let corner = self.op2(Opcode::Fadd, low, one);
-        let corner = self.op2(Opcode::Fadd, corner, away);
+        let one = self.fconst(two, 1.0);
+        let beyond = self.op2(Opcode::Fadd, away, one);
+        let corner = self.b().gather_corner(coord, size, beyond);
         self.op2(Opcode::Fdiv, corner, size)
     }
 

@@ -502,15 +502,11 @@ fn promise(func: &Function, cfg: &Cfg, edge: Edge) -> Vec<(Value, IntCC, Value)>
                 ValueDef::Result(i, _) => i,
                 ValueDef::Param(b, n) if b == e.from && ways < WAYS => {
                     ways += 1;
-                    let possible = |p: &&Edge| handed(func, cfg, **p, n).is_none_or(|is| is == holds);
-                    let mut left = cfg.preds(b).iter().filter(possible);
-                    // Around a loop its values change.
-                    let ahead = |way: &Edge| cfg.rpo_index(way.from) < cfg.rpo_index(b);
-                    if let (Some(way), None) = (left.next().filter(|w| ahead(w)), left.next()) {
+                    if let Some(way) = only_way(func, cfg, b, n, holds) {
                         let arg = func.successors(way.from)[way.target as usize].args[usize::from(n)];
                         stack.push((func.resolve(arg), holds));
                         // How this way was entered holds, too.
-                        edges.push(*way);
+                        edges.push(way);
                         edges.extend(cfg.single_pred(way.from));
                     }
                     continue;
@@ -530,6 +526,13 @@ fn promise(func: &Function, cfg: &Cfg, edge: Edge) -> Vec<(Value, IntCC, Value)>
         }
     }
     out
+}
+
+/// The only edge into a block by which its parameter `n` can be `holds`, if there is one and it goes around no loop, where values change.
+fn only_way(func: &Function, cfg: &Cfg, block: Block, n: u16, holds: bool) -> Option<Edge> {
+    let mut possible = cfg.preds(block).iter().filter(|way| handed(func, cfg, **way, n).is_none_or(|is| is == holds));
+    let way = possible.next().filter(|way| cfg.rpo_index(way.from) < cfg.rpo_index(block))?;
+    possible.next().is_none().then_some(*way)
 }
 
 /// What a truth value that an edge hands on to a parameter is, where that is known: a constant, or what was branched on before.

@@ -94,12 +94,8 @@ pub fn far_gathers(m: &mut Module) -> bool {
                 let size = b.extract(size, l);
                 let size = b.typed(Opcode::S2f, F32, &[size], Imm::None);
                 let x = b.extract(d.args[0], l);
-                let texels = b.ins(Opcode::Fmul, &[x, size]);
-                let half = b.fconst(F32, -0.5);
-                let low = b.ins(Opcode::Fadd, &[texels, half]);
-                let low = b.ins(Opcode::Ffloor, &[low]);
-                let corner = b.fconst(F32, 1.0 + f32::from(info.offset[usize::from(l)]));
-                let corner = b.ins(Opcode::Fadd, &[low, corner]);
+                let beyond = b.fconst(F32, 1.0 + f32::from(info.offset[usize::from(l)]));
+                let corner = b.gather_corner(x, size, beyond);
                 let r = b.ins(Opcode::Frcp, &[size]);
                 b.ins(Opcode::Fmul, &[corner, r])
             })
