@@ -4,7 +4,7 @@ use crate::args::{Cli, CompileArgs, Emit, MessageFormat, SourceArgs};
 use crate::containers;
 use crate::deliver::{self, Product};
 use crate::files;
-use crate::input::{check_chip, entries, load, load_after, options, target};
+use crate::input::{before, check_chip, entries, load_after, load_behind, options, target};
 use crate::limits;
 use crate::report::{self, Failure};
 use crate::source_map;
@@ -79,6 +79,7 @@ fn words(code: &[u8]) -> String {
 fn load_all(paths: &[PathBuf], source: &SourceArgs, format: MessageFormat, levels: Option<&Levels>) -> Result<Vec<Module>, Failure> {
     let mut modules: Vec<Module> = Vec::new();
     let mut failed: Option<u8> = None;
+    let given = before(source)?;
     for (n, p) in paths.iter().enumerate() {
         // A source that is named several times gives one entry point after the other.
         let stage = if paths.iter().filter(|q| *q == p).count() > 1 && source.stage.is_none() {
@@ -89,15 +90,16 @@ fn load_all(paths: &[PathBuf], source: &SourceArgs, format: MessageFormat, level
         let own = stage.map(|s| SourceArgs { stage: Some(s), ..source.clone() });
         let source = own.as_ref().unwrap_or(source);
         // A program that follows another one in the pipeline takes its varyings by name.
-        let loaded = match modules.last() {
-            Some(before) if source.after.is_none() => load_after(p, source, Some(before)),
-            _ => load(p, source),
+        let loaded = match &given {
+            Some(before) => load_behind(p, source, Some(before)),
+            None => load_after(p, source, modules.last()),
         };
         match loaded {
             Ok(m) => {
                 if let Some(levels) = levels {
                     let before = modules.last().filter(|b| link::follows(b.stage, m.stage));
                     let mut warnings = before.map(|b| link::check(b, &m)).unwrap_or_default();
+                    warnings.extend(given.as_ref().or(before).map(|b| link::shared(b, &m)).unwrap_or_default());
                     warnings.extend(warnings::of_source(&m));
                     levels.show(warnings, &m, files::display(p), format);
                 }

@@ -66,10 +66,21 @@ fn walk(folder: &Path, seen: &mut BTreeSet<PathBuf>, found: &mut Vec<PathBuf>) -
 
 /// Reads and verifies a module, and the one that `--after` names.
 pub fn load(path: &Path, args: &SourceArgs) -> Result<Module, Failure> {
-    let Some(first) = &args.after else { return load_after(path, args, None) };
-    let before = load(first, &SourceArgs { define: args.define.clone(), include: args.include.clone(), ..SourceArgs::default() })?;
-    let module = load_after(path, args, Some(&before))?;
-    linked(&before, &module, path)?;
+    load_behind(path, args, before(args)?.as_ref())
+}
+
+/// The module that `--after` names.
+pub fn before(args: &SourceArgs) -> Result<Option<Module>, Failure> {
+    let first = |p: &PathBuf| load(p, &SourceArgs { define: args.define.clone(), include: args.include.clone(), ..SourceArgs::default() });
+    args.after.as_ref().map(first).transpose()
+}
+
+/// Reads and verifies a module that finds what it reads in the one that `--after` names.
+pub fn load_behind(path: &Path, args: &SourceArgs, before: Option<&Module>) -> Result<Module, Failure> {
+    let module = load_after(path, args, before)?;
+    if let Some(before) = before {
+        linked(before, &module, path)?;
+    }
     Ok(module)
 }
 

@@ -92,6 +92,7 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("W0003", "`warnings.rs`"),
     ("W0004", "`warnings.rs`"),
     ("W0005", "`warnings.rs`"),
+    ("W0006", "`warnings.rs`"),
     ("A0002", "`pica.rs`"),
     ("E0002", "`bad_input.rs`"),
     ("R0001", "the bind file's reader finds what is wrong with it first (R0003)"),

@@ -91,6 +91,35 @@ fn blocks_of_one_binding() {
     assert!(o.status.code() == Some(1) && text.contains("U0100]: the blocks `A` and `B` are both uniform buffer 3"), "{text}");
 }
 
+/// What two stages declare under one name must be one thing; what only one of them has, or has elsewhere, may be anything.
+#[test]
+fn stages_that_share_a_name() {
+    let vertex = "#version 330\nlayout(std140) uniform Scene { mat4 mvp; vec4 eye; };\nuniform vec4 tint;\nuniform sampler2D map;\nuniform float w[4];\nuniform vec2 own;\n\
+                  in vec4 p; out vec2 uv;\nvoid main() { gl_Position = mvp * p + tint + eye + w[1]; uv = texture(map, p.xy).xy + own; }\n";
+    let fragment = "#version 330\nlayout(std140) uniform Scene { mat4 mvp; vec3 eye; float fog; };\nuniform vec3 tint;\nuniform sampler3D map;\nuniform float w[8];\n\
+                    uniform float alone;\nin vec2 uv; out vec4 c;\nvoid main() { c = vec4(tint + eye, fog) + texture(map, uv.xyx) + w[2] + alone; }\n";
+    let alike = fragment.replace("vec3 eye; float fog", "vec4 eye").replace("vec3 tint", "vec4 tint").replace("sampler3D", "sampler2D");
+    let alike = alike.replace("w[8]", "w[4]").replace("vec4(tint + eye, fog)", "tint + eye").replace("uv.xyx", "uv");
+    let f = folder("shared_names", &[("a.vert", vertex), ("a.frag", fragment), ("b.frag", &alike)]);
+    let want = [
+        "a.frag:3:14: warning[W0006]: the fragment program declares the uniform `tint` as f32x3, the vertex program as f32x4",
+        "a.frag:5:15: warning[W0006]: the fragment program declares the uniform `w` as f32[8], the vertex program as f32[4]",
+        "a.frag:4:19: warning[W0006]: the fragment program declares the texture `map` as 3d, the vertex program as 2d",
+        "a.frag:2:24: warning[W0006]: the fragment program declares the block `Scene` with `eye` at byte 64 as f32x3, the vertex program with `eye` at byte 64 as f32x4",
+    ];
+    for (output, after, files) in [("out/", None, &["a.vert", "a.frag"][..]), ("a.o", Some("a.vert"), &["a.frag"])] {
+        let mut args = vec!["-t", "tesla", "-o", output];
+        args.extend(after.iter().flat_map(|a| ["--after", a]));
+        args.extend(files);
+        let said = says(&f, &args);
+        let lines: Vec<&str> = said.lines().filter(|l| l.contains("warning")).collect();
+        assert_eq!(lines, want, "{said}");
+        args.push("-Wno-shared");
+        assert_eq!(says(&f, &args), "");
+    }
+    assert_eq!(says(&f, &["-t", "tesla", "-o", "out/", "a.vert", "b.frag"]), "");
+}
+
 #[test]
 fn initial_values() {
     let first = "#version 330\nuniform float x = 0.5;\nuniform bool on = true;\nstruct S { int n; vec2 p[2]; };\n\

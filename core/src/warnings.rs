@@ -15,6 +15,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("precision", "W0003"),
     ("layout", "W0004"),
     ("initial", "W0005"),
+    ("shared", "W0006"),
     ("semantics", "P0109"),
     ("flat", "U0108"),
     ("position", "U0109"),

@@ -145,6 +145,10 @@ pub(super) const ROWS: &[Row] = &[
      "GLSL gives a uniform a value (`uniform float x = 0.5;`), but no container has a place for it. `--emit reflect` lists it as `initial`, and \
       `shaderc run` uses it. (`-W initial`)",
      "Set the uniform in the program that draws, make it a `const`, or silence the warning with `-Wno-initial`."),
+    ("W0006", "two stages declare one thing in two ways",
+     "A uniform, a texture or a block has one name in both programs of a pipeline, and another type or layout in each. OpenGL refuses to link them; on these machines each \
+      program has registers of its own, so that the application must set both. (`-W shared`)",
+     "Give both programs the same declaration, in a file that both include; or give one of the two another name."),
     ("X0001", "a bug of the compiler",
      "The compiler broke a promise that it makes itself; nothing was written.",
      "Please report it with the source, which `shaderc --emit ir` makes small."),
