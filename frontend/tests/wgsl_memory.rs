@@ -340,3 +340,48 @@ fn f(p: ptr<uniform, array<vec4f, 4>>, n: u32) -> f32 { return (*p)[n].y; }
     let words = (0..16).map(|n| (n as f32).to_bits()).collect();
     assert_eq!(common::floats(&compute(&m, vec![vec![0]], &[("u", words)])[0]), [9.0]);
 }
+
+#[test]
+fn pointers_to_atomics_and_to_arrays_without_a_length_are_arguments() {
+    let m = from_wgsl(
+        "struct Item { n: atomic<i32>, f: f32 }
+struct All { count: atomic<u32>, items: array<Item> }
+@group(0) @binding(0) var<storage, read_write> all: All;
+@group(0) @binding(1) var<storage, read_write> o: array<u32>;
+override size = 2u;
+var<workgroup> w: array<atomic<u32>, size>;
+fn touch(p: ptr<storage, Item, read_write>, k: i32) -> i32 { (*p).f = f32(k); return atomicAdd(&(*p).n, k); }
+fn last(p: ptr<storage, array<Item>, read_write>, k: i32) -> u32 {
+    let n = arrayLength(p);
+    return u32(touch(&(*p)[n - 1u], k));
+}
+fn bump(p: ptr<workgroup, atomic<u32>>) -> u32 { return atomicAdd(p, 5u) + atomicLoad(p); }
+fn unread(p: ptr<workgroup, atomic<u32>>, q: ptr<storage, atomic<u32>, read_write>) -> u32 { return atomicAdd(q, 1u); }
+@compute @workgroup_size(1) fn main() {
+    let items = &all.items;
+    let length = arrayLength(items);
+    o[0] = last(items, 4);
+    o[1] = last(items, 7);
+    o[2] = bump(&w[1]);
+    o[3] = bump(&w[1]);
+    if (length == 3u) { o[4] = unread(&w[0], &all.count); }
+}
+",
+    );
+    // The counter, then three items of a number and a float.
+    let r = compute(&m, vec![vec![9, 0, 0, 10, 0, 20, 0], vec![0; 5]], &[]);
+    assert_eq!(r[0], [10, 0, 0, 10, 0, 31, 7.0f32.to_bits()]);
+    assert_eq!(r[1], [20, 24, 5, 15, 9]);
+}
+
+#[test]
+fn what_is_wrong_beside_such_pointers_is_told() {
+    let text = "fn f(p: ptr<workgroup, u32>) { *p = 1u; }
+var<workgroup> w: u32;
+@compute @workgroup_size(1) fn main() { f(&w); let d = dpdx(f32(w)); }
+";
+    match wgsl("p.wgsl", text, &FrontOptions::default()) {
+        Ok(_) => panic!("accepted"),
+        Err(e) => assert!(e.to_string().contains("its stage does not have"), "{e}"),
+    }
+}

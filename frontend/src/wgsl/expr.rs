@@ -91,9 +91,7 @@ impl<'m> Writer<'m> {
         }
         let func = self.code.func;
         Ok(Val::Id(match &func.expressions[h] {
-            Expression::FunctionArgument(n) => {
-                return self.code.args.get(*n as usize).copied().ok_or_else(|| self.error("F0130", "an argument that does not exist"));
-            }
+            Expression::FunctionArgument(n) => return self.parameter(*n),
             Expression::LocalVariable(v) => self.local_variable(*v)?,
             Expression::GlobalVariable(g) => return self.global(*g),
             Expression::Access { base, index } => {
@@ -184,8 +182,15 @@ impl<'m> Writer<'m> {
         }))
     }
 
+    fn parameter(&self, n: u32) -> R<Val> {
+        self.code.args.get(n as usize).copied().ok_or_else(|| self.error("F0130", "an argument that does not exist"))
+    }
+
     /// A pointer to a variable of the module, or a texture.
     fn global(&mut self, g: Handle<naga::GlobalVariable>) -> R<Val> {
+        if let Some(n) = self.stand_ins.parameter(&self.module.global_variables[g]) {
+            return self.parameter(n);
+        }
         let Some(id) = self.globals.get(&g).copied() else { return Err(self.error("F0125", "a variable that was not declared")) };
         let module = self.module;
         let var = &module.global_variables[g];
@@ -196,7 +201,7 @@ impl<'m> Writer<'m> {
             return Ok(Val::Id(id));
         }
         let to = self.ty(var.ty);
-        let ty = self.out.pointer(super::writer::class(self.shared.of(var).0), to);
+        let ty = self.out.pointer(super::writer::class(var.space), to);
         let zero = self.out.word(0);
         Ok(Val::Id(self.op(Op::AccessChain, ty, &[id, zero])))
     }

@@ -381,6 +381,7 @@ impl<'m> Writer<'m> {
 
     /// An argument of a call: a value, or a pointer as it is.
     fn argument(&mut self, h: Handle<Expression>) -> R<Id> {
+        let h = self.stand_ins.argument(self.module, self.code.func, h).unwrap_or(h);
         if self.inner_of(h).pointer_space().is_some() { self.pointer(h) } else { self.value(h) }
     }
 

@@ -27,7 +27,7 @@ impl<'m> Writer<'m> {
     /// Declares the variables of the module.
     pub(super) fn declare_globals(&mut self, entry: usize) -> R<()> {
         let (module, info) = (self.module, self.info.get_entry_point(entry));
-        for (h, g) in module.global_variables.iter() {
+        for (h, g) in module.global_variables.iter().filter(|(_, g)| !self.stand_ins.has(g)) {
             let span = (self.spans)(module.global_variables.get_span(h));
             if matches!(module.types[g.ty].inner, TypeInner::Image { class: ImageClass::External, .. }) {
                 if info[h].is_empty() {
@@ -37,19 +37,18 @@ impl<'m> Writer<'m> {
                 return Err(Diagnostic::error("F0151", span, format!("`{name}`: external textures exist on none of the machines")));
             }
             let ty = if self.wrapped(h) { self.wrapper(g.ty) } else { self.ty(g.ty) };
-            let (space, binding) = self.shared.of(g);
-            let init = match (space, g.init) {
+            let init = match (g.space, g.init) {
                 (_, Some(init)) => Some(self.constant(init)?),
                 (AddressSpace::Private | AddressSpace::WorkGroup, None) => Some(self.out.null(ty)),
                 _ => None,
             };
-            let id = self.out.variable(class(space), ty, init);
+            let id = self.out.variable(class(g.space), ty, init);
             self.out.name(id, g.name.as_deref());
-            if let Some(b) = binding {
+            if let Some(b) = &g.binding {
                 self.out.decorate(id, Decoration::DescriptorSet, &[b.group]);
                 self.out.decorate(id, Decoration::Binding, &[b.binding]);
             }
-            let access = match space {
+            let access = match g.space {
                 AddressSpace::Storage { access } => Some(access),
                 _ => texture_access(module, g.ty),
             };
@@ -72,7 +71,8 @@ impl<'m> Writer<'m> {
     /// Whether a variable is a buffer that is no structure, which SPIR-V has only inside of one.
     pub(super) fn wrapped(&self, h: Handle<naga::GlobalVariable>) -> bool {
         let g = &self.module.global_variables[h];
-        let buffer = matches!(self.shared.of(g).0, AddressSpace::Uniform | AddressSpace::Storage { .. } | AddressSpace::Immediate);
+        let buffer =
+            !self.stand_ins.has(g) && matches!(g.space, AddressSpace::Uniform | AddressSpace::Storage { .. } | AddressSpace::Immediate);
         buffer && !matches!(self.module.types[g.ty].inner, TypeInner::Struct { .. } | TypeInner::BindingArray { .. })
     }
 

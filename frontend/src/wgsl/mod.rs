@@ -28,7 +28,7 @@ use crate::{FrontOptions, guard, spirv};
 use naga::back::PipelineConstants;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use names::Names;
-use pointers::Shared;
+use pointers::StandIns;
 use retroshade_ir::{Diagnostic, FileId, Module, Span, Stage};
 use std::borrow::Cow;
 use writer::{SpanMap, Writer};
@@ -97,12 +97,13 @@ fn validator(wgsl: bool) -> Validator {
 
 /// Translates what naga has read, from WGSL or from something else.
 fn module_of(module: &naga::Module, wgsl: bool, options: &FrontOptions, (spans, names): (SpanMap, Names<'_>)) -> Result<Module, Errors> {
-    let (module, shared, info) = match validator(wgsl).validate(module) {
-        Ok(info) => (Cow::Borrowed(module), Shared::default(), info),
-        Err(e) => match pointers::private(&e, module).and_then(|(m, shared)| Some((validator(wgsl).validate(&m).ok()?, m, shared))) {
-            Some((info, m, shared)) => (Cow::Owned(m), shared, info),
-            None => return Err(vec![errors::invalid(&e, module, spans, names)]),
-        },
+    let (module, stand_ins, info) = match validator(wgsl).validate(module) {
+        Ok(info) => (Cow::Borrowed(module), StandIns::default(), info),
+        Err(e) => {
+            let Some((m, stand_ins)) = pointers::replaced(&e, module) else { return Err(vec![errors::invalid(&e, module, spans, names)]) };
+            let info = validator(wgsl).validate(&m).map_err(|e| vec![errors::invalid(&e, &m, spans, names)])?;
+            (Cow::Owned(m), stand_ins, info)
+        }
     };
     let module = &*module;
     let entry = choose(module, options, names)?;
@@ -135,7 +136,7 @@ fn module_of(module: &naga::Module, wgsl: bool, options: &FrontOptions, (spans, 
             .map_err(|e| vec![without_value(&e, module, spans)])?,
     );
     let entry = choose(&module, options, names)?;
-    let (words, declared) = Writer::write(&module, &info, entry, (spans, names.text), &shared)?;
+    let (words, declared) = Writer::write(&module, &info, entry, (spans, names.text), &stand_ins)?;
     let words = Words {
         all: !wgsl,
         place: &|_, start, end| Span::new(names.file, start, end),

@@ -5,7 +5,7 @@
 
 use super::builder::{Builder, Id, put};
 use super::func::Code;
-use super::pointers::Shared;
+use super::pointers::StandIns;
 use naga::proc::IndexableLength;
 use naga::valid::ModuleInfo;
 use naga::{AddressSpace, ArraySize, Expression, Function, Handle, ImageClass, ImageDimension, Literal, ScalarKind, Type, TypeInner};
@@ -26,8 +26,8 @@ pub(super) struct Writer<'m> {
     pub(super) spans: SpanMap<'m>,
     /// The text that spans point into.
     pub(super) text: &'m str,
-    /// Where variables are in truth that were called private for naga.
-    pub(super) shared: &'m Shared,
+    /// Variables that stand for parameters and arguments.
+    pub(super) stand_ins: &'m StandIns,
     pub(super) out: Builder,
     types: FxHashMap<Handle<Type>, Id>,
     /// Structures around buffers that are none, by what they hold.
@@ -54,7 +54,7 @@ impl<'m> Writer<'m> {
         info: &'m ModuleInfo,
         entry: usize,
         (spans, text): (SpanMap<'m>, &'m str),
-        shared: &'m Shared,
+        stand_ins: &'m StandIns,
     ) -> Result<(Vec<u32>, FxHashMap<Id, Span>), Vec<Diagnostic>> {
         let ep = &module.entry_points[entry];
         let mut w = Writer {
@@ -62,7 +62,7 @@ impl<'m> Writer<'m> {
             info,
             spans,
             text,
-            shared,
+            stand_ins,
             out: Builder::new(),
             types: FxHashMap::default(),
             wrappers: FxHashMap::default(),
