@@ -213,7 +213,7 @@ fn a_vertex_and_a_pixel_shader() {
     assert_eq!(at(0x08), 4 | 1 << 8 | 3 << 10 | 1 << 26 | 1 << 28 | 1 << 29, "four inputs, the position in R3, noperspective gradients");
     assert_eq!(at(0x0c), 1 << 8 | 4 << 12, "the face in R4");
     assert_eq!((at(0x10), at(0x14), at(0x18), at(0x1c)), (4, 1 | 1 << 11 | 1 << 12, 5, 7 | 1 << 10));
-    assert_eq!((at(0x94), at(0x98)), (0xf0f, 7), "colours 0 and 2");
+    assert_eq!((at(0x94), at(0x98)), (0xfff, 7), "colours 0 and 2, and the one between them, which is exported and has no channels");
     assert_eq!((at(0x9c), at(0xa0)), (1 << 4 | 1 << 6 | 1 << 8, 1), "early then late depth, kills, a sample mask; the position");
     expect(rows(h, 0xd0, 3), &[("albedo", &[1, 0]), ("sky", &[4, 1])]);
 }

@@ -201,22 +201,19 @@ fn pixel(e: &Emitted, m: &Module, abi: &Abi) -> Registers {
     let face = input(Builtin::FrontFacing).or(input(Builtin::SampleMask));
     let sample = input(Builtin::SampleIndex);
     let control1 = bit(face.is_some(), 8) | at(face) << 12 | bit(sample.is_some(), 24) | at(sample) << 25;
-    let mut written = 0u32;
-    for (k, d) in m.outputs.values().enumerate() {
-        if matches!(d.binding, Binding::Location(_)) {
-            (0..d.count).for_each(|n| written |= 0xfu32.checked_shl(4 * abi.output(m, k, n).1 as u32).unwrap_or(0));
-        }
-    }
+    // Targets that nothing is written to are exported all the same, with masked channels, and drivers give them a mask: a target
+    // without one in front of another can hang the machine, and Cemu takes an export for none of its targets.
+    let colors = e.colors.max(!e.depth as u32).min(8);
     let mut out = named(&[
-        ("SQ_PGM_EXPORTS_PS", bit(e.depth, 0) | e.colors.max(!e.depth as u32) << 1),
+        ("SQ_PGM_EXPORTS_PS", bit(e.depth, 0) | colors << 1),
         ("SPI_PS_IN_CONTROL_0", control0),
         ("SPI_PS_IN_CONTROL_1", control1),
         ("SPI_INPUT_Z", position.is_some() as u32),
     ]);
     out.extend(rows.into_iter().enumerate().map(|(n, (_, w))| (format!("SPI_PS_INPUT_CNTL_{n}"), w)));
     out.extend(named(&[
-        ("CB_SHADER_MASK", written),
-        ("CB_SHADER_CONTROL", (1u32 << e.colors.max(!e.depth as u32).min(8)) - 1),
+        ("CB_SHADER_MASK", u32::MAX.checked_shr(32 - 4 * colors).unwrap_or(0)),
+        ("CB_SHADER_CONTROL", (1u32 << colors) - 1),
         ("DB_SHADER_CONTROL", bit(depth, 0) | bit(e.kills, 6) | bit(mask, 8)),
     ]));
     out

@@ -11,6 +11,7 @@ mod gradients;
 pub mod half;
 pub mod numerics;
 mod order;
+mod position;
 mod scale;
 mod signs;
 mod texels;
@@ -173,6 +174,7 @@ pub fn begin(module: &Module, options: &Options, choice: Choice, trace: &mut Tra
     if for_emulators(options) {
         level::from_derivatives(&mut m);
     }
+    position::reciprocal_w(&mut m);
     bound_indices(&mut m, if options.opt > OptLevel::O0 { choice.local } else { 0 });
     each(&mut m, whole_quotients);
     expand(&mut m, options);

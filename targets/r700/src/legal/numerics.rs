@@ -311,6 +311,14 @@ pub fn cube(v: [u32; 3]) -> [u32; 4] {
     [w(t), w(s), w(ma), w(face)]
 }
 
+/// The lane of a gather, in the languages' order, that each channel of FETCH4 has: they begin with the texel right of the lower left one.
+pub const FETCH4: [usize; 4] = [2, 0, 1, 3];
+
+/// What the rasteriser hands over in W of a fragment's position where a language has its reciprocal.
+pub fn clip_w(reciprocal: u32) -> u32 {
+    (1.0 / f32::from_bits(reciprocal)).to_bits()
+}
+
 /// The direction behind face coordinates, up to its length: s and t lie in 1…2, the face is a number.
 pub fn cube_direction(c: [u32; 3]) -> [u32; 3] {
     let [s, t, face] = c.map(f32::from_bits);
@@ -397,6 +405,7 @@ impl Numerics for R700Numerics {
             "r700.cos" => one(Op::COS),
             "r700.recip_uint" => one(Op::RECIP_UINT),
             "r700.mul" => one(Op::MUL),
+            "r700.clip_w" => Some([clip_w(x(0)), 0, 0, 0]),
             "r700.half" => Some([x(0) & 0xffff, 0, 0, 0]),
             "r700.half_bits" => Some([x(0), 0, 0, 0]),
             "r700.cube" => Some(cube([x(0), x(1), x(2)])),

@@ -369,7 +369,7 @@ impl<'a> Lower<'a> {
         self.set(d.results[0], 0, Opnd::web(w));
     }
 
-    /// Operations that stand for their operands: what a sampler makes of coordinates, the bits of a half.
+    /// Operations that stand for their operands: what a sampler makes of coordinates, a rasteriser of w, the bits of a half.
     fn names(&mut self, i: Inst) -> Taken {
         let d = self.data(i);
         match machine(d) {
@@ -379,7 +379,7 @@ impl<'a> Lower<'a> {
                     self.set(d.results[0], lane, o);
                 }
             }
-            "r700.half" | "r700.half_bits" => {
+            "r700.clip_w" | "r700.half" | "r700.half_bits" => {
                 let o = self.arg(d, 0, 0);
                 let o = self.plain(o);
                 self.set(d.results[0], 0, o);

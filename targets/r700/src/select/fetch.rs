@@ -2,6 +2,7 @@
 
 use crate::abi::{Abi, Platform};
 use crate::isa::forms::{DataFormat, FORMS, FetchType, TABLE, field, op2, tex, vtx, word};
+use crate::legal::numerics::FETCH4;
 use crate::select::Lower;
 use crate::select::mir::*;
 use cranelift_entity::EntityRef;
@@ -313,7 +314,10 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
     while src.last() == Some(&Coord::Zero) && src.len() > 1 {
         src.pop();
     }
-    let dst = result_lanes(l, r);
+    let mut dst = result_lanes(l, r);
+    if info.op == TexOp::Gather {
+        dst = FETCH4.map(|lane| dst[lane]);
+    }
     finish(l, r, Access { word, src, quad, joined, whole_quad: whole }, dst);
 }
 

@@ -218,6 +218,9 @@ impl Machine<'_> {
                 }
                 r[3] = tex.levels;
             }
+            if op == TexOp::Gather {
+                r = numerics::FETCH4.map(|lane| r[lane]);
+            }
             results[lane] = Some(r);
         }
         Ok(())

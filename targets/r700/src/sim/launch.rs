@@ -3,6 +3,7 @@
 use super::{FUEL, LANES, Lane, Machine, Reading, State};
 use crate::abi::{Abi, MAX_BUFFERS, Role};
 use crate::isa::program::Program;
+use crate::legal::numerics::clip_w;
 use crate::select::VERTEX_OFFSETS;
 use retroshade_ir::{Binding, Builtin, InvocationInputs, InvocationResult, Module, Scalar, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::SimError;
@@ -108,10 +109,12 @@ pub fn run_in(
                 }
                 let place = abi.inputs[k];
                 let lanes = d.ty.lanes as usize;
+                let position = module.stage == Stage::Fragment && d.binding == Binding::Builtin(Builtin::Position);
                 let words = inv.inputs.get(k).ok_or_else(|| SimError::BadEnv(format!("input `{}` has no value", d.name)))?;
                 for (n, w) in words.iter().enumerate() {
                     // A truth value arrives as the sign of a float.
                     let w = if d.ty.scalar == Scalar::I1 { if *w != 0 { 1.0f32 } else { -1.0 }.to_bits() } else { *w };
+                    let w = if position && n == 3 { clip_w(w) } else { w };
                     gpr[place.gpr as usize + n / lanes][(place.chan as usize + n % lanes) & 3] = w;
                 }
             }
