@@ -51,6 +51,13 @@ fn outputs_with_first_values() {
     assert_eq!(by_name, [("clip_distances", want(&[1.0, 2.0])), ("position", want(&[1.0, 2.0, 1.0, 1.0]))]);
 }
 
+/// A copy reads what it copies, as a load does.
+#[test]
+fn arguments_that_are_copied() {
+    let m = read("copied_argument.spv");
+    assert_eq!(run(&m, vec![], vec![]), [words(&[28.0])]);
+}
+
 #[test]
 fn switches_over_64_bits_are_refused_as_such() {
     let e = spirv("switch64.spv", &file("switch64.spv"), &FrontOptions::default()).unwrap_err();

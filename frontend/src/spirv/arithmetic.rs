@@ -151,7 +151,9 @@ impl<'m> Converter<'m> {
             }
             Op::MatrixTimesMatrix => {
                 let (a, b) = (self.value(i.word(2)?)?, self.value(i.word(3)?)?);
-                return Ok(Val::Product((a, b, self.loops).into()));
+                let product = Val::Product((a, b, self.loops).into());
+                // What must not be contracted must not be applied one factor after the other either.
+                return if self.precise { Ok(Self::matrix(self.columns(&product)?)) } else { Ok(product) };
             }
             Op::OuterProduct => {
                 let (x, y) = (self.value_leaf(i.word(2)?)?, self.value_leaf(i.word(3)?)?);

@@ -148,8 +148,9 @@ impl<'m> Converter<'m> {
             return Ok(());
         }
         if self.used.passed.contains(&id) || self.b.has(id, Decoration::NonWritable) {
-            // What it is set to is what is passed on, or read.
-            let held = self.hold(Val::Agg(Vec::new().into()));
+            // What it is set to is what is passed on, or read; before that it is anything, if it is of numbers at all.
+            let anything = self.undef_of(ty).unwrap_or_else(|_| Val::agg(Vec::new()));
+            let held = self.hold(anything);
             self.set(id, Val::Place(Place::of(Root::Held(held), ty)));
             if let Some(init) = i.operands.get(3) {
                 let v = self.value(*init)?;

@@ -227,8 +227,10 @@ impl Scan<'_, '_> {
                 }
             }
             Op::CopyMemory => {
+                let from = i.word(1)?;
                 self.escape(i.word(0)?);
-                self.whole(i.word(1)?);
+                self.whole(from);
+                self.used.loaded.extend(self.root(from));
             }
             Op::FunctionCall => {
                 let callee = i.word(2)?;
