@@ -385,3 +385,39 @@ var<workgroup> w: u32;
         Err(e) => assert!(e.to_string().contains("its stage does not have"), "{e}"),
     }
 }
+
+/// A `let` is no constant expression: what is refused of constants is computed of it.
+#[test]
+fn what_a_let_is_set_to_is_no_constant() {
+    let m = from_wgsl(
+        "@group(0) @binding(0) var<storage, read_write> o: array<u32, 5>;
+@compute @workgroup_size(1) fn main() {
+    let a = o[0];
+    let zero = 0u;
+    let far: u32 = 33u;
+    let beyond = 7;
+    var four = array<u32, 4>(1, 2, 3, 4);
+    o[1] = a / zero;
+    o[2] = a % zero;
+    o[3] = a << far;
+    o[4] = select(four[beyond] & 0u, 9u, zero == 0u);
+}
+",
+    );
+    assert_eq!(compute(&m, vec![vec![5; 5]], &[])[0], [5, 5, 0, 10, 9]);
+}
+
+#[test]
+fn lanes_may_be_signed() {
+    let text = |lane: &str| {
+        format!(
+            "enable subgroups;
+@group(0) @binding(0) var<storage, read_write> o: array<f32, 2>;
+@compute @workgroup_size(1) fn main() {{ var i = 0i; let v = o[0]; if (i == 0) {{ o[1] = subgroupShuffle(v, {lane}); }} }}
+"
+        )
+    };
+    let m = from_wgsl(&text("i"));
+    assert_eq!(common::floats(&compute(&m, vec![common::words(&[2.5, 0.0])], &[])[0]), [2.5, 2.5]);
+    assert!(wgsl("f.wgsl", &text("v"), &FrontOptions::default()).is_err(), "a float names no lane");
+}

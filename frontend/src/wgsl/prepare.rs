@@ -2,7 +2,10 @@
 //! places stay; integers between stages become flat, which programs of before that rule leave out, and numbers of lanes unsigned.
 
 use crate::guard::{Token, tokens};
-use naga::{Binding, Block, Expression, GatherMode, Handle, Interpolation, Literal, ScalarKind, ShaderStage, Statement, Type, TypeInner};
+use naga::front::Typifier;
+use naga::proc::ResolveContext;
+use naga::{Arena, Binding, Block, Expression, Function, GatherMode, Handle, Interpolation, Scalar, ScalarKind, ShaderStage};
+use naga::{Statement, Type, TypeInner};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -18,6 +21,7 @@ const KNOWN: [(&str, &[&str]); 2] = [
             "texture_and_sampler_let",
             "uniform_buffer_standard_layout",
             "linear_indexing",
+            "immediate_address_space",
         ],
     ),
 ];
@@ -109,11 +113,12 @@ const OF_FLOATS: [&str; 18] = [
 ];
 
 /// The text with what naga would have to compute of constants, and cannot, left to run time: numbers without a type become `f32`, and a `const` within a
-/// function that is set from them a `let`; with the places of the characters that it has more. None where there is no such function.
+/// function that is set from them a `let`. A `let` that is set to a number, which naga takes for a constant (so that it refuses a division by it if it is
+/// 0), becomes a variable. With the places of the characters that the text has more; none where there is nothing of these.
 pub(super) fn at_run_time(text: &str) -> Option<(String, Vec<usize>)> {
     let tokens = tokens(text).0;
     let mut suffixes = Vec::new();
-    let (mut lets, mut declared) = (Vec::new(), None);
+    let (mut lets, mut variables, mut declared) = (Vec::new(), Vec::new(), None);
     let mut braces = 0usize;
     for (n, t) in tokens.iter().enumerate() {
         match t.text {
@@ -121,6 +126,7 @@ pub(super) fn at_run_time(text: &str) -> Option<(String, Vec<usize>)> {
             "}" => braces = braces.saturating_sub(1),
             ";" => declared = None,
             "const" if braces > 0 => declared = Some(t.at),
+            "let" if braces > 0 && is_set_to_a_number(&tokens[n..]) => variables.push(t.at),
             word => {
                 let Some((_, floats)) = NOT_FOLDED.iter().find(|f| f.0 == word) else { continue };
                 if braces > 0 && tokens.get(n + 1).is_some_and(|t| t.text == "(") {
@@ -132,12 +138,15 @@ pub(super) fn at_run_time(text: &str) -> Option<(String, Vec<usize>)> {
     }
     suffixes.sort_unstable();
     suffixes.dedup();
-    if suffixes.is_empty() && lets.is_empty() {
+    if suffixes.is_empty() && lets.is_empty() && variables.is_empty() {
         return None;
     }
     let mut out = text.to_string();
     for at in lets {
         out.replace_range(at..at + "const".len(), "let  ");
+    }
+    for at in variables {
+        out.replace_range(at..at + "let".len(), "var");
     }
     for at in suffixes.iter().rev() {
         out.insert(*at, 'f');
@@ -180,6 +189,14 @@ fn floats_in(tokens: &[Token<'_>], open: usize, arguments: usize, out: &mut Vec<
             _ => {}
         }
     }
+}
+
+/// Whether tokens are `let NAME = NUMBER;`, also with a type or a sign.
+fn is_set_to_a_number(tokens: &[Token<'_>]) -> bool {
+    let end = tokens.iter().position(|t| t.text == ";").unwrap_or(0);
+    let value = tokens[..end].iter().position(|t| t.text == "=").map(|n| &tokens[n + 1..end]);
+    let is_number = |t: &Token<'_>| t.text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    matches!(value, Some([number] ) if is_number(number)) || matches!(value, Some([sign, number]) if sign.text == "-" && is_number(number))
 }
 
 fn is_number_without_type(word: &str) -> bool {
@@ -246,41 +263,64 @@ pub(super) fn flat_integers(module: &mut naga::Module) {
     }
 }
 
-/// Makes numbers of lanes that are written without a suffix unsigned: naga takes them for `i32`, which its validator refuses.
+/// Makes numbers of lanes unsigned: WGSL has them signed, too, which naga's validator refuses.
 pub(super) fn unsigned_lanes(module: &mut naga::Module) {
+    let functions = module.functions.iter().map(|(_, f)| f);
+    let all = functions.chain(module.entry_points.iter().map(|e| &e.function));
+    let types: Vec<Option<Typifier>> = all.map(|f| types_beside_lanes(module, f)).collect();
     let functions = module.functions.iter_mut().map(|(_, f)| f);
-    for f in functions.chain(module.entry_points.iter_mut().map(|e| &mut e.function)) {
-        let mut lanes = Vec::new();
-        lanes_named(&f.body, &mut lanes);
-        for h in lanes {
-            if let Expression::Literal(Literal::I32(n @ 0..)) = f.expressions[h]
-                && !f.named_expressions.contains_key(&h)
-            {
-                f.expressions[h] = Expression::Literal(Literal::U32(n as u32));
-            }
-        }
+    let all = functions.chain(module.entry_points.iter_mut().map(|e| &mut e.function));
+    for (f, types) in all.zip(types) {
+        let Some(types) = types else { continue };
+        let signed = |h: Handle<Expression>| *types.get(h, &module.types) == TypeInner::Scalar(Scalar::I32);
+        convert_lanes(&mut f.body, &mut f.expressions, &signed);
     }
 }
 
-fn lanes_named(block: &Block, out: &mut Vec<Handle<Expression>>) {
+/// The types of a function's expressions, if it asks other lanes for anything.
+fn types_beside_lanes(module: &naga::Module, f: &Function) -> Option<Typifier> {
+    let (_, last) = f.expressions.iter().map(|(h, e)| (e, h)).last()?;
+    if !f.expressions.iter().any(|(_, e)| matches!(e, Expression::SubgroupOperationResult { .. })) {
+        return None;
+    }
+    let context = ResolveContext::with_locals(module, &f.local_variables, &f.arguments);
+    let mut types = Typifier::new();
+    types.grow(last, &f.expressions, &context).ok().map(|()| types)
+}
+
+/// Converts the lanes that statements name by signed numbers.
+fn convert_lanes(block: &mut Block, expressions: &mut Arena<Expression>, signed: &dyn Fn(Handle<Expression>) -> bool) {
+    for (mut s, span) in std::mem::take(block).span_into_iter() {
+        blocks_in(&mut s).into_iter().for_each(|b| convert_lanes(b, expressions, signed));
+        if let Some(lane) = lane_of(&mut s).filter(|h| signed(**h)) {
+            let unsigned = Expression::As { expr: *lane, kind: ScalarKind::Uint, convert: Some(4) };
+            *lane = expressions.append(unsigned, span);
+            block.push(Statement::Emit(naga::Range::new_from_bounds(*lane, *lane)), span);
+        }
+        block.push(s, span);
+    }
+}
+
+/// The lane that a statement names.
+fn lane_of(s: &mut Statement) -> Option<&mut Handle<Expression>> {
     use GatherMode as G;
-    for s in block {
-        match s {
-            Statement::SubgroupGather { mode, .. } => match mode {
-                G::Broadcast(h) | G::Shuffle(h) | G::ShuffleDown(h) | G::ShuffleUp(h) | G::ShuffleXor(h) | G::QuadBroadcast(h) => {
-                    out.push(*h)
-                }
-                G::BroadcastFirst | G::QuadSwap(_) => {}
-            },
-            Statement::Block(b) => lanes_named(b, out),
-            Statement::If { accept, reject, .. } => [accept, reject].into_iter().for_each(|b| lanes_named(b, out)),
-            Statement::Switch { cases, .. } => cases.iter().for_each(|c| lanes_named(&c.body, out)),
-            Statement::Loop { body, continuing, .. } => [body, continuing].into_iter().for_each(|b| lanes_named(b, out)),
-            _ => {}
-        }
+    let Statement::SubgroupGather { mode, .. } = s else { return None };
+    match mode {
+        G::Broadcast(h) | G::Shuffle(h) | G::ShuffleDown(h) | G::ShuffleUp(h) | G::ShuffleXor(h) | G::QuadBroadcast(h) => Some(h),
+        G::BroadcastFirst | G::QuadSwap(_) => None,
     }
 }
 
+/// The blocks within a statement.
+fn blocks_in(s: &mut Statement) -> Vec<&mut Block> {
+    match s {
+        Statement::Block(b) => vec![b],
+        Statement::If { accept, reject, .. } => vec![accept, reject],
+        Statement::Switch { cases, .. } => cases.iter_mut().map(|c| &mut c.body).collect(),
+        Statement::Loop { body, continuing, .. } => vec![body, continuing],
+        _ => Vec::new(),
+    }
+}
 fn flatten(binding: &mut Binding, inner: &TypeInner) -> bool {
     match binding {
         Binding::Location { interpolation: how @ None, .. } if matches!(inner.scalar_kind(), Some(ScalarKind::Sint | ScalarKind::Uint)) => {
@@ -308,6 +348,10 @@ mod tests {
             ("let x = transpose(mat2x2<f32>(1, 2, 3, 4));", Some("let x = transpose(mat2x2<f32>(1f, 2f, 3f, 4f));")),
             ("let x = mix(1.0f, f(2), select(1h, 2h, true)) + 2.0;", None),
             ("let x = max(1.0, 2.0);", None),
+            (
+                "let x = 0; let y: u32 = 33u; let z = -1.5; let w = x; let v = 2 + x;",
+                Some("var x = 0; var y: u32 = 33u; var z = -1.5; let w = x; let v = 2 + x;"),
+            ),
         ] {
             assert_eq!(of(from).as_deref(), to);
         }

@@ -125,7 +125,7 @@ pub const STORAGE_LENGTHS: u32 = 0x14;
 /// Words of a constant space.
 const SPACE_WORDS: usize = 0x4000;
 /// Bytes of a constant space.
-const SPACE_BYTES: u64 = 4 * SPACE_WORDS as u64;
+pub const SPACE_BYTES: u64 = 4 * SPACE_WORDS as u64;
 /// Texture units of a stage: the field of a texture instruction has 5 bits.
 const TEXTURE_UNITS: usize = 32;
 

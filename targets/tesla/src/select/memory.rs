@@ -1,5 +1,6 @@
 //! Selection of memory operations: indexed constants, local, shared and global memory, atomics.
 
+use crate::abi::SPACE_BYTES;
 use crate::isa::forms::{Access, Op, field};
 use crate::select::Lower;
 use crate::select::mir::*;
@@ -331,9 +332,14 @@ impl Lower<'_> {
         self.note("buffer.constant");
         let (base, index) = match d.op {
             Opcode::StorageLen => (0, Index::None),
-            _ => (crate::abi::BUFFER_HEADER + offset * 4, self.optional_address(d.args.first().copied(), 4)?),
+            _ => (crate::abi::BUFFER_HEADER.saturating_add(offset.saturating_mul(4)), self.optional_address(d.args.first().copied(), 4)?),
         };
         for l in self.lanes_wanted(d) {
+            let end = u64::from(base) + 4 * l as u64 + 4;
+            if end > SPACE_BYTES {
+                let m = "a read beyond the end of a constant space, in which storage buffers lie outside compute programs";
+                return Err(CompileError::limit("T0112", self.span, m, end, SPACE_BYTES));
+            }
             let r = self.result_lane(d, l);
             let src = Src::C(space, base + 4 * l as u32, index != Index::None);
             self.emit(MInst { index, ..MInst::new(Op::LdC, Dst::Reg(r), &[src]).with(field!(w), true) });
