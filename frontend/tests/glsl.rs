@@ -464,6 +464,37 @@ float4 main(float2 uv : TEXCOORD0) : SV_Target { return f(mul(m, tex2D(t, uv)) +
 }
 
 /// Texts on which glslang's reader of HLSL would end the process.
+/// glslang computes what it takes apart once for each part.
+#[test]
+fn arguments_of_hlsl_are_computed_once() {
+    let text = "RWByteAddressBuffer b : register(u0);
+RWStructuredBuffer<float> f : register(u1);
+static uint n = 0;
+uint2 next() { n++; return uint2(n, n + 10); }
+float4 many(float x) { n++; return float4(x, x, x, n); }
+[numthreads(1, 1, 1)] void main() {
+    b.Store4(0, b.Load4(0).wzyx);
+    if (n == 0) b.Store2(16, next()); else b.Store2(20, next());
+    b.Store2(n * 8 + 16, uint2(n, 7));
+    float x = 1;
+    sincos(x, x, f[0]);
+    f[1] = x;
+    float4 d = dst(many(2), many(3));
+    f[2] = d.w;
+    f[3] = n;
+}
+";
+    let m = hlsl("a.comp.hlsl", text, &options(Stage::Compute)).expect("HLSL");
+    let at = |name: &str| m.storage.values().position(|d| d.name == name).unwrap();
+    let mut buffers = vec![vec![1, 2, 3, 4, 0, 0, 0, 0], vec![0; 4]];
+    if at("b") == 1 {
+        buffers.swap(0, 1);
+    }
+    let after = common::run_compute(&m, buffers, vec![], [1, 1, 1]);
+    assert_eq!(after[at("b")], [4, 3, 2, 1, 1, 11, 1, 7]);
+    common::close("sines", &floats(&after[at("f")]), &[1f32.cos(), 1f32.sin(), 3.0, 3.0], 1e-6);
+}
+
 #[test]
 fn hlsl_that_glslang_does_not_survive() {
     let refused = [

@@ -1,6 +1,6 @@
 //! What glslang computes otherwise than HLSL says. `*` of two square matrices is a product by elements, which glslang takes for the one of linear
 //! algebra, `lit` multiplies instead of raising to a power, `ldexp` takes an integer, `abs` and `sign` take unsigned numbers for signed ones,
-//! and of constants `any`, `all` and the functions for a number's bits are wrong.
+//! `sincos` and `dst` compute their arguments several times, and of constants `any`, `all` and the functions for a number's bits are wrong.
 
 use super::hlsl::names_function;
 use super::lex::Token;
@@ -28,7 +28,13 @@ pub(super) fn prelude(toks: &[Token<'_>]) -> String {
             out += &format!("{f} ldexp({f} x, {f} e) {{ return x * exp2(e); }}\n");
         }
     }
+    if wanted("dst") {
+        out += "float4 dst(float4 a, float4 b) { return float4(1, a.y * b.y, a.z, b.w); }\n";
+    }
     for n in ["", "2", "3", "4"] {
+        if wanted("sincos") {
+            out += &format!("void sincos(float{n} x, out float{n} s, out float{n} c) {{ s = sin(x); c = cos(x); }}\n");
+        }
         for f in ["any", "all"].into_iter().filter(|f| wanted(f)) {
             for ty in ["float", "int", "uint"] {
                 let truth = if n.is_empty() { "x != 0".to_string() } else { format!("{f}(x != 0)") };

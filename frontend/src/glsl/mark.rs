@@ -2,6 +2,7 @@
 //! GL_EXT_spirv_intrinsics a call becomes an instruction, here an `OpLine`, in front of every statement and loop condition.
 //! HLSL has no such extension: there every place is a function that does nothing, and its calls become the `OpLine`s afterwards.
 
+use super::edit::{Edit, edited, separated};
 use super::globals::Globals;
 use super::lex::{Kind, Token, close};
 use super::library;
@@ -25,8 +26,8 @@ struct Marker<'a> {
     toks: &'a [Token<'a>],
     place: &'a dyn Fn(usize) -> Option<Place>,
     hlsl: bool,
-    /// What is inserted where.
-    insert: Vec<(usize, String)>,
+    /// What is written where, and instead of what.
+    edits: Vec<Edit>,
     /// The functions of HLSL's places.
     functions: BTreeSet<String>,
 }
@@ -39,7 +40,7 @@ pub(crate) fn marked(
     place: &dyn Fn(usize) -> Option<Place>,
     more: &[(usize, String)],
 ) -> String {
-    let mut m = Marker { toks, place, hlsl, insert: Vec::new(), functions: BTreeSet::new() };
+    let mut m = Marker { toks, place, hlsl, edits: Vec::new(), functions: BTreeSet::new() };
     let mut n = 0;
     let mut declaration = 0;
     while n < toks.len() {
@@ -54,27 +55,19 @@ pub(crate) fn marked(
             declaration = n;
         }
     }
-    m.insert.extend(more.iter().filter_map(|(n, what)| Some((toks.get(*n)?.end(), what.clone()))));
-    m.insert.sort_by_key(|i| i.0);
-    let mut out = String::with_capacity(text.len() + 48 * m.insert.len() + 200);
+    m.edits.extend(more.iter().filter_map(|(n, what)| Some((toks.get(*n)?.end()..toks[*n].end(), what.clone()))));
     // Right behind the version, which comes first.
     let first = if hlsl { 0 } else { text.find('\n').map_or(text.len(), |n| n + 1) };
-    out.push_str(&text[..first]);
+    let mut head = String::new();
     if hlsl {
-        m.functions.iter().for_each(|f| out.push_str(&format!("void {f}() {{}}\n")));
-        out.push_str(&library::prelude(toks));
+        m.functions.iter().for_each(|f| head.push_str(&format!("void {f}() {{}}\n")));
+        head.push_str(&library::prelude(toks));
     } else {
-        out.push_str("#extension GL_EXT_spirv_intrinsics : enable\nspirv_instruction(id = 8) void ");
-        let _ = writeln!(out, "{NAME}(spirv_literal int file, spirv_literal int line, spirv_literal int column);");
+        head.push_str("#extension GL_EXT_spirv_intrinsics : enable\nspirv_instruction(id = 8) void ");
+        let _ = writeln!(head, "{NAME}(spirv_literal int file, spirv_literal int line, spirv_literal int column);");
     }
-    let mut from = first;
-    for (at, what) in &m.insert {
-        out.push_str(&text[from..*at]);
-        out.push_str(what);
-        from = *at;
-    }
-    out.push_str(&text[from..]);
-    out
+    m.edits.insert(0, (first..first, head));
+    edited(text, m.edits)
 }
 
 impl Marker<'_> {
@@ -106,17 +99,53 @@ impl Marker<'_> {
         parameters
     }
 
+    /// The mark for token `n`, and what stands behind it.
+    fn call(&mut self, n: usize, behind: char) -> String {
+        let Some(p) = (self.place)(n) else { return String::new() };
+        if !self.hlsl {
+            return format!(" {NAME}({},{},{}){behind} ", p.file, p.line, p.column);
+        }
+        let name = format!("{NAME}_{}_{}_{}", p.file, p.line, p.column);
+        self.functions.insert(name.clone());
+        format!(" {name}(){behind} ")
+    }
+
     /// Puts a mark for token `n` in front of it.
     fn mark(&mut self, n: usize, behind: char) {
-        let (Some(t), Some(p)) = (self.toks.get(n), (self.place)(n)) else { return };
-        let call = if self.hlsl {
-            let name = format!("{NAME}_{}_{}_{}", p.file, p.line, p.column);
-            self.functions.insert(name.clone());
-            format!(" {name}(){behind} ")
-        } else {
-            format!(" {NAME}({},{},{}){behind} ", p.file, p.line, p.column)
-        };
-        self.insert.push((t.at, call));
+        let Some(at) = self.toks.get(n).map(|t| t.at) else { return };
+        let call = self.call(n, behind);
+        self.edits.push((at..at, call));
+    }
+
+    /// Rewrites `b.Store4(at, value);`, which glslang makes so many stores of that each has place and value computed for itself, in between: they get
+    /// variables of their own where that makes a difference.
+    fn store_of_several(&mut self, n: usize) -> bool {
+        let end = self.find(n, ";");
+        let is_store =
+            |k: &usize| matches!(self.toks[*k].text, "Store2" | "Store3" | "Store4") && self.is(k - 1, ".") && self.is(k + 1, "(");
+        let mut k = n;
+        // The buffer is a name, maybe with an index.
+        while k < end && !self.is(k, ".") {
+            k = if self.is(k, "[") { close(self.toks, k) } else { k + 1 };
+        }
+        let Some(k) = Some(k + 1).filter(|k| self.hlsl && *k < end && is_store(k)) else { return false };
+        let arguments = separated(self.toks, k + 1);
+        let [at, value] = &arguments[..] else { return false };
+        let computed = |t: &Token<'_>| matches!(t.text, "(" | "=" | "++" | "--");
+        if close(self.toks, k + 1) != end || !self.toks[at.start..value.end].iter().any(computed) {
+            return false;
+        }
+        let store: Vec<&str> = self.toks[n..=k].iter().map(|t| t.text).collect();
+        let behind = format!("; {}(shaderc_at, shaderc_value); }}", store.join(" "));
+        let head = format!("{{{} uint shaderc_at = ", self.call(n, ';'));
+        let span = |from: usize, to: usize| self.toks[from].at..self.toks[to].end();
+        let edits = [
+            (self.toks[n].at..self.toks[at.start].at, head),
+            (span(at.end, at.end), format!("; uint{} shaderc_value = ", &self.toks[k].text[5..])),
+            (span(value.end, end), behind),
+        ];
+        self.edits.extend(edits);
+        true
     }
 
     /// The index of the next `what` outside brackets, or of the bracket that ends these.
@@ -192,6 +221,7 @@ impl Marker<'_> {
             "break" | "continue" => {}
             "return" if alone => self.expression(n + 1),
             "discard" if alone => {}
+            _ if self.store_of_several(n) => {}
             _ if alone => self.expression(n),
             _ => self.mark(n, ';'),
         }

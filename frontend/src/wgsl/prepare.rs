@@ -279,7 +279,7 @@ pub(super) fn unsigned_lanes(module: &mut naga::Module) {
 
 /// The types of a function's expressions, if it asks other lanes for anything.
 fn types_beside_lanes(module: &naga::Module, f: &Function) -> Option<Typifier> {
-    let (_, last) = f.expressions.iter().map(|(h, e)| (e, h)).last()?;
+    let (last, _) = f.expressions.iter().next_back()?;
     if !f.expressions.iter().any(|(_, e)| matches!(e, Expression::SubgroupOperationResult { .. })) {
         return None;
     }
