@@ -17,7 +17,7 @@ use retroshade_ir::passes::{
     simplify_cfg::{redundant_params, undef_at_start},
 };
 use retroshade_ir::types::I1;
-use retroshade_ir::{Block, BlockCall, Function, Imm, Inst, InstData, Opcode, Span, Type, Value};
+use retroshade_ir::{Block, BlockCall, Builder, Function, Imm, Inst, InstData, Opcode, Span, Type, Value};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -136,6 +136,7 @@ pub fn structurise_with(
 ) -> Result<Structure, CompileError> {
     passes::switches::lower(func);
     lower_kills(func);
+    let_out(func);
     single_return(func);
     drop_unreachable(func);
     while redundant_params(func) {}
@@ -435,7 +436,7 @@ fn fix_loops(func: &mut Function, cfg: &Cfg, loops: &Loops) -> bool {
 }
 
 /// Sends all back edges of a loop through one new block.
-fn merge_latches(func: &mut Function, header: Block, latches: &[Edge]) {
+fn merge_latches(func: &mut Function, header: Block, latches: &[Edge]) -> Block {
     let latch = func.add_block();
     let types: Vec<Type> = func.blocks[header].params.iter().map(|v| func.ty(*v)).collect();
     let params: SmallVec<[Value; 4]> = types.iter().map(|t| func.add_param(latch, *t)).collect();
@@ -443,6 +444,7 @@ fn merge_latches(func: &mut Function, header: Block, latches: &[Edge]) {
         retarget(func, *e, latch, None);
     }
     append_jump(func, latch, header, params);
+    latch
 }
 
 /// Points an edge at another block, with other arguments where given.
@@ -568,6 +570,45 @@ fn lower_kills(func: &mut Function) {
         func.insts[t].op = Opcode::Return;
     }
     func.layout.retain(|b| !gone.contains(*b));
+}
+
+/// Gives loops that nothing leaves a way to the end, which is never taken, where several ways lead into what never ends: so every arm meets
+/// the others at the end, and none that ends before runs into what does not.
+fn let_out(func: &mut Function) {
+    let cfg = Cfg::new(func);
+    let dom = DomTree::new(func, &cfg);
+    let loops = Loops::new(&cfg, &dom);
+    let endless: Vec<LoopId> = loops.iter().map(|l| l.0).filter(|l| loops.exits(func, *l).is_empty()).collect();
+    if endless.is_empty() {
+        return;
+    }
+    // From where the end can be reached.
+    let mut ends: EntitySet<Block> = EntitySet::new();
+    let mut work: Vec<Block> = cfg.rpo().iter().copied().filter(|b| func.successors(*b).is_empty()).collect();
+    while let Some(b) = work.pop() {
+        if ends.insert(b) {
+            work.extend(cfg.preds(b).iter().map(|e| e.from));
+        }
+    }
+    let several = |b: Block| cfg.preds(b).iter().filter(|e| !dom.dominates(b, e.from)).count() > 1;
+    let within = |b: Block| endless.iter().any(|l| loops.contains(*l, b) && loops.data(*l).header != b);
+    if ends.is_empty() || !cfg.rpo().iter().any(|b| !ends.contains(*b) && several(*b) && !within(*b)) {
+        return;
+    }
+    for l in endless {
+        let data = loops.data(l);
+        let latch = merge_latches(func, data.header, &data.latches);
+        let end = func.add_block();
+        let results = func.results.clone();
+        let mut b = Builder::new(func, end);
+        let anything: Vec<Value> = results.iter().map(|t| b.typed(Opcode::Undef, *t, &[], Imm::None)).collect();
+        b.branch(Opcode::Return, &anything, Imm::None, &[]);
+        let Some(jump) = func.blocks[latch].insts.pop() else { continue };
+        let again = func.insts[jump].targets[0].clone();
+        let mut b = Builder::new(func, latch);
+        let always = b.splat_const(I1, 1);
+        b.br_if(always, (again.block, &again.args), (end, &[]));
+    }
 }
 
 /// Joins all returns in one block.

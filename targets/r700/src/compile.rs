@@ -7,7 +7,7 @@ use crate::place::fit::{Retry, fit};
 use crate::place::sched::{FETCH_COST, GROUP_COST};
 use crate::place::{Placement, coalesce, constants, spill, waves};
 use crate::select::mir::*;
-use crate::select::tidy::{ask_directly, join_masks, limit_constants, shape_control_flow};
+use crate::select::tidy::{ask_directly, hold_integers, join_masks, limit_constants, shape_control_flow, shift_with_signs};
 use crate::select::{doubled, literals, lower};
 use retroshade_emit::{EncodeError, LayoutError};
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
@@ -434,8 +434,11 @@ fn select(legal: &Module, tree: &Structure, abi: &Abi, boldness: u8) -> Result<S
         return Err(Retry::Yes(CompileError::Internal("the lanes of a register do not fit into four channels".to_string())));
     }
     shape_control_flow(&mut mir);
-    // Emulators know vertex fetches of these programs in texture clauses only.
-    mir.texture_clauses = abi.emulators;
+    mir.emulators = abi.emulators;
+    if abi.emulators {
+        hold_integers(&mut mir);
+        shift_with_signs(&mut mir);
+    }
     crate::select::fetch::whole_quads(&mut mir);
     limit_constants(&mut mir);
     let reserved = match legal.stage {

@@ -533,8 +533,21 @@ fn files_run_by_themselves() {
 /// With `--robust-emulators` nothing is emitted that emulators lack, and results stay the same.
 #[test]
 fn for_emulators() {
-    let lacking =
-        ["MULADD_IEEE_M2", "MULADD_IEEE_M4", "MULADD_IEEE_D2", "CEIL", "RECIP_UINT", "MULHI_", "PRED_SETGT_UINT", "PRED_SETGE_UINT"];
+    let lacking = [
+        "MULADD_IEEE_M2",
+        "MULADD_IEEE_M4",
+        "MULADD_IEEE_D2",
+        "CEIL",
+        "RECIP_UINT",
+        "MULHI_",
+        "PRED_SETGT_UINT",
+        "PRED_SETGE_UINT",
+        "LSHR",
+        "KILLNE ",
+        "KILLGE_INT",
+        "KILLGT_UINT",
+        "KILLGE_UINT",
+    ];
     let control = ["ALU_CONTINUE", "LOOP_CONTINUE", "PUSH ", "VTX ", "WAIT_ACK", "MEM_SCRATCH"];
     let options = |seed: u64| Options { chip: Some("latte".to_string()), emulators: true, ..default_options(seed) };
     let summary = check_random_with(retroshade_r700::isa(), &Profile::r700(), 50_000..50_150, &options).unwrap_or_else(|e| panic!("{e}"));
@@ -548,8 +561,24 @@ fn for_emulators() {
             let found = s.asm.lines().find(|l| l.trim_start().starts_with(name));
             assert_eq!(found, None, "seed {seed}");
         }
+        for l in s.asm.lines().map(str::trim) {
+            // PS is no operand, bursts have no parameters, a predicate has its group to itself, CUBE has its four channels, floats are no integers.
+            let integer = |l: &str| l.contains(", 1,") || l.contains(", -1,");
+            let wrong = l.contains(" PS,")
+                || l.contains("TYPE=2") && l.contains("BURST_COUNT")
+                || l.contains("ExecMask") && !l.contains("* ExecMask")
+                || l.starts_with("CUBE") && l.contains("MASKED")
+                || l.starts_with("MOV") && integer(l);
+            assert!(!wrong, "seed {seed}: {l}");
+        }
     }
     assert!(seen > 90);
+    // Nor are 0.0 and 1.0 coordinates of what compares, has gradients or is a cube.
+    let text = "shader fragment \"t\"\ninput %a : f32x2 @location(0)\noutput %o : f32 @location(0)\ntexture %s : 2d shadow f32 @binding(0)\n\
+                block0:\n    v0 = input.f32x2 %a\n    v1 = fconst.f32 1.0\n    v2 = tex.f32 sample implicit compare %s, v0, v1\n    output %o, v2\n    return\n";
+    let s = retroshade_r700::isa().compile(&parse(text), &options(2)).unwrap();
+    let sample = s.asm.lines().find(|l| l.contains("TEX_SAMPLE_C")).unwrap();
+    assert!(!sample.contains(".XY01") && !sample.contains("01 RID"), "{sample}");
     // A computed index is fetched in a texture clause.
     let text = "shader vertex \"i\"\ninput %n : i32 @location(0)\nuniform %w : f32x4[9] @binding(9)\noutput %position : f32x4 @position\nblock0:\n    v0 = input.i32 %n\n    v1 = uniform.f32x4 %w[v0]\n    output %position, v1\n    return\n";
     let s = retroshade_r700::isa().compile(&parse(text), &options(2)).unwrap();

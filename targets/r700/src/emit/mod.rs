@@ -481,7 +481,7 @@ impl Emit<'_> {
             self.plain(word!(cf::WAIT_ACK {}), None);
         }
         let mut clause = Clause { fetch: true, ..Clause::default() };
-        let mut textures = self.mir.texture_clauses;
+        let mut textures = self.mir.emulators;
         for i in list {
             let Kind::Fetch(f) = &leaf.ops[*i].kind else { continue };
             let texture = TABLE.form(f.word.form).spaces == forms::TEX;
@@ -537,7 +537,8 @@ impl Emit<'_> {
                     word[at] = self.select(c);
                 }
                 // Consecutive registers to consecutive targets with one swizzle are a burst.
-                if let Some(last) = self.cf.last_mut().filter(|c| c.word.form == exp_swiz::EXPORT) {
+                let alone = self.mir.emulators && e.kind == PARAMETER;
+                if let Some(last) = self.cf.last_mut().filter(|c| !alone && c.word.form == exp_swiz::EXPORT) {
                     let next = |at: FieldIndex| last.word[at] + last.word[BURST] + 1 == word[at];
                     let sel = EXPORT_SEL.map(|at| one_select(e.kind, last.word[at], word[at]));
                     if last.word[TYPE] == word[TYPE]

@@ -242,11 +242,7 @@ pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir, names: &Numbering) -> Graph
         }
         if op.kind == Kind::Pred {
             for j in 0..i {
-                if facts[j].alu {
-                    add(i, j, 0);
-                } else {
-                    add(i, j, 1);
-                }
+                add(i, j, u8::from(!facts[j].alu || mir.emulators));
             }
         }
     }

@@ -114,7 +114,7 @@ fn live(mir: &Mir, steps: &[Step], leaves: &[Leaf], dead: &BTreeSet<(usize, usiz
 }
 
 /// Slots whose result only PV and PS deliver, or nobody at all.
-fn dead_writes(leaves: &[Leaf], live: &Liveness) -> BTreeSet<(usize, usize, usize)> {
+fn dead_writes(leaves: &[Leaf], live: &Liveness, emulators: bool) -> BTreeSet<(usize, usize, usize)> {
     let mut dead = BTreeSet::new();
     for (k, leaf) in leaves.iter().enumerate() {
         let items: Vec<usize> = points(leaf, k, &BTreeSet::new()).into_iter().map(|p| p.0).collect();
@@ -123,7 +123,8 @@ fn dead_writes(leaves: &[Leaf], live: &Liveness) -> BTreeSet<(usize, usize, usiz
             for (s, slot) in g.slots.iter().enumerate() {
                 let op = &leaf.ops[slot.op];
                 let read = slot.dst.is_none_or(|w| after.contains(w.0 as usize));
-                if !read && !op.is_op3() && matches!(op.kind, Kind::Alu | Kind::Reduce) {
+                let whole = emulators && op.form == crate::isa::forms::op2::CUBE;
+                if !read && !whole && !op.is_op3() && matches!(op.kind, Kind::Alu | Kind::Reduce) {
                     dead.insert((k, items[i], s));
                 }
             }
@@ -254,7 +255,7 @@ fn units(mir: &Mir, live: &Liveness, rows: &[Vec<Quad>], within: impl Fn(Web) ->
 /// Allocates registers.
 pub fn allocate(mir: &Mir, steps: &[Step], leaves: &[Leaf], reserved: u8) -> Result<Placement, AllocError> {
     let first = live(mir, steps, leaves, &BTreeSet::new());
-    let dead = dead_writes(leaves, &first);
+    let dead = dead_writes(leaves, &first, mir.emulators);
     let live = live(mir, steps, leaves, &dead);
     let undefined = live.entry().filter(|w| mir.webs[w.0 as usize].fixed.is_none()).collect();
     let clause = clauses(leaves, &live);

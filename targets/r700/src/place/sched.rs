@@ -620,6 +620,9 @@ impl Run<'_> {
             let op = &self.code.ops[t.op as usize];
             // DOT4 and MAX4 forward their sum in PV.x, whatever channel they write.
             let sum = op.kind == Kind::Reduce && op.dst.len() == 1;
+            if t.unit == 4 && self.code.mir.emulators {
+                continue;
+            }
             self.forward.extend(result(op, t).map(|w| (w, if sum { 0 } else { t.unit })));
         }
         self.clause += open.size();

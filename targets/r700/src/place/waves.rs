@@ -71,7 +71,7 @@ pub struct Wave {
 pub fn waves(ops: &[Op], facts: &[Facts], graph: &Graph, mir: &Mir) -> Vec<Wave> {
     let fetches: Vec<usize> = (0..ops.len()).filter(|i| matches!(ops[*i].kind, Kind::Fetch(_))).collect();
     let joined = |i: usize| matches!(&ops[i].kind, Kind::Fetch(f) if f.joined);
-    let texture = |i: usize| mir.texture_clauses || TABLE.form(ops[i].fetch_form()).spaces == TEX;
+    let texture = |i: usize| mir.emulators || TABLE.form(ops[i].fetch_form()).spaces == TEX;
     let mut done = vec![false; ops.len()];
     let mut out = Vec::new();
     loop {

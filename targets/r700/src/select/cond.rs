@@ -66,8 +66,15 @@ impl Relation {
     }
 }
 
-/// Predicates that emulators lack, and the comparisons that give the same as a mask.
-const UNSIGNED: [(FormId, FormId); 2] = [(op2::PRED_SETGT_UINT, op2::SETGT_UINT), (op2::PRED_SETGE_UINT, op2::SETGE_UINT)];
+/// Predicates and kills that emulators lack, and the comparisons that give the same as a mask.
+const MASKED: [(FormId, FormId); 6] = [
+    (op2::PRED_SETGT_UINT, op2::SETGT_UINT),
+    (op2::PRED_SETGE_UINT, op2::SETGE_UINT),
+    (op2::KILLNE, op2::SETNE_DX10),
+    (op2::KILLGE_INT, op2::SETGE_INT),
+    (op2::KILLGT_UINT, op2::SETGT_UINT),
+    (op2::KILLGE_UINT, op2::SETGE_UINT),
+];
 
 fn exchanged<T>((a, b): (T, T), exchange: bool) -> (T, T) {
     if exchange { (b, a) } else { (a, b) }
@@ -178,16 +185,20 @@ impl Lower<'_> {
             },
             Cond::Mask(m) => (if inv { op2::PRED_SETE_INT } else { op2::PRED_SETNE_INT }, [m, Opnd::bits(0)], false),
         };
-        let masked = if self.abi.emulators { UNSIGNED.iter().find(|u| u.0 == form) } else { None };
-        let (form, src) = match masked {
-            Some((_, mask)) => (op2::PRED_SETNE_INT, [self.emit(*mask, &src), Opnd::bits(0)]),
-            None => (form, src),
-        };
+        let (form, src) = self.known_to_emulators(form, src, op2::PRED_SETNE_INT);
         let src = self.operands(form, &src);
         let mut op = Op::alu(form, &src, None);
         op.kind = Kind::Pred;
         self.push(op);
         swap
+    }
+
+    /// A comparison, or that of its mask with zero where emulators lack the first.
+    fn known_to_emulators(&mut self, form: FormId, src: [Opnd; 2], of_mask: FormId) -> (FormId, [Opnd; 2]) {
+        match MASKED.iter().find(|m| self.abi.emulators && m.0 == form) {
+            Some((_, mask)) => (of_mask, [self.emit(*mask, &src), Opnd::bits(0)]),
+            None => (form, src),
+        }
     }
 
     /// A conjunction as one comparison of masks: 0 > -1 holds exactly where the first is false and the second true.
@@ -249,6 +260,7 @@ impl Lower<'_> {
             },
             Cond::Mask(m) => (if inv { op2::KILLE_INT } else { op2::KILLNE_INT }, [m, Opnd::bits(0)]),
         };
+        let (form, src) = self.known_to_emulators(form, src, op2::KILLNE_INT);
         let src = self.operands(form, &src);
         let mut op = Op::alu(form, &src, None);
         op.kind = Kind::Kill;

@@ -155,7 +155,12 @@ fn result_lanes(l: &Lower<'_>, value: Value) -> [Option<u8>; 4] {
 pub fn derivative(l: &mut Lower<'_>, d: &InstData) {
     let r = d.results[0];
     let lanes = l.func.ty(r).lanes;
-    let src: SmallVec<[Opnd; 4]> = (0..lanes).map(|k| if l.wants(r, k) { l.lane(d.args[0], k) } else { Opnd::bits(0) }).collect();
+    let mut src: SmallVec<[Opnd; 4]> = (0..lanes).map(|k| if l.wants(r, k) { l.lane(d.args[0], k) } else { Opnd::bits(0) }).collect();
+    for (k, o) in src.iter_mut().enumerate() {
+        if l.wants(r, k as u8) {
+            hold(l, o);
+        }
+    }
     let (src, quad) = l.tuple(&src);
     let form = if d.op == Opcode::Ddx { tex::GET_GRADIENTS_H } else { tex::GET_GRADIENTS_V };
     let dst = result_lanes(l, r);
@@ -190,6 +195,15 @@ fn layer_number(l: &mut Lower<'_>, layer: Value) -> Opnd {
     }
     let o = l.lane(layer, 0);
     l.emit(op2::INT_TO_FLT, &[o])
+}
+
+/// Puts 0.0 and 1.0 into registers where emulators take them from nowhere else: selects of coordinates.
+fn hold(l: &mut Lower<'_>, o: &mut Opnd) {
+    if l.abi.emulators && matches!(o.place, Place::Bits(_)) {
+        let w = l.mir.web();
+        l.emit_to(op2::MOV, &[*o], w);
+        *o = Opnd::web(w);
+    }
 }
 
 /// A texture operation.
@@ -244,7 +258,8 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
     let mut joined = false;
     if let (true, Some(v)) = (cube, layer) {
         // The layer of a cube map has an instruction of its own.
-        let o = layer_number(l, v);
+        let mut o = layer_number(l, v);
+        hold(l, &mut o);
         let (src, quad) = l.tuple(&[o]);
         Access::plain(texture_word(tex::SET_CUBEMAP_INDEX, unit, 0), src, quad).push(l, [None; 4]);
         joined = true;
@@ -303,13 +318,26 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
     if info.lod == TexLod::Grad && info.op == TexOp::Sample {
         for (n, v) in [(tex::SET_GRADIENTS_H, args.next()), (tex::SET_GRADIENTS_V, args.next())] {
             let Some(v) = v else { continue };
-            let g: SmallVec<[Opnd; 4]> = (0..l.func.ty(v).lanes).map(|k| l.lane(v, k)).collect();
+            let mut g: SmallVec<[Opnd; 4]> = (0..l.func.ty(v).lanes).map(|k| l.lane(v, k)).collect();
+            g.iter_mut().for_each(|o| hold(l, o));
+            if l.abi.emulators {
+                // They want four coordinates, whatever the texture has.
+                g.resize(4, g[0]);
+            }
             let (src, quad) = l.tuple(&g);
             Access { joined, ..Access::plain(texture_word(n, unit, normal), src, quad) }.push(l, [None; 4]);
             joined = true;
         }
     }
     let whole = info.op == TexOp::Lod || info.op == TexOp::Sample && matches!(info.lod, TexLod::Implicit | TexLod::Bias);
+    let moved = matches!(form, tex::SAMPLE_C_L | tex::SAMPLE_C_LB);
+    for (k, o) in xyzw.iter_mut().enumerate() {
+        let level = k == 3 && matches!(form, tex::SAMPLE_L | tex::SAMPLE_C_L | tex::SAMPLE_C_LB);
+        let asked = k < dims || layer.is_some() && !cube && k == dims || reference.is_some() && k == if moved { 2 } else { 3 };
+        if asked || level {
+            hold(l, o);
+        }
+    }
     let (mut src, quad) = l.tuple(&xyzw);
     while src.last() == Some(&Coord::Zero) && src.len() > 1 {
         src.pop();

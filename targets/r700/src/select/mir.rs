@@ -375,8 +375,9 @@ pub struct Mir {
     pub scratch: u32,
     /// The patterns that fired when it was selected.
     pub fired: Fired,
-    /// Whether vertex fetches stand in texture clauses, beside texture fetches.
-    pub texture_clauses: bool,
+    /// Whether the code keeps to what emulators execute: vertex fetches stand in texture clauses beside texture fetches, parameters are
+    /// exported one by one, a predicate comes behind its clause's other groups, PS is no operand, and CUBE writes all channels.
+    pub emulators: bool,
     /// Loops that count by constants.
     pub trips: Trips,
 }

@@ -170,6 +170,59 @@ pub fn join_masks(mir: &mut Mir) {
     each_leaf(&mut mir.steps, &mut |ops| ops.iter_mut().for_each(|op| masks.visit(op)));
 }
 
+/// The integers 1 and -1 from registers where floats are asked for: emulators have no such operand there.
+pub fn hold_integers(mir: &mut Mir) {
+    let mut steps = std::mem::take(&mut mir.steps);
+    each_leaf(&mut steps, &mut |ops| {
+        for mut op in std::mem::take(ops) {
+            let asked = |s: &Opnd| matches!(s.place, Place::Bits(1 | u32::MAX));
+            if op.form == op2::MOV && asked(&op.src[0]) {
+                op.form = op2::OR_INT;
+                op.src.push(Opnd::bits(0));
+            } else if op.is_alu() && op.float_operands() {
+                for s in op.src.iter_mut().filter(|s| asked(s)) {
+                    let w = mir.web();
+                    ops.push(Op { span: op.span, ..Op::alu(op2::OR_INT, &[*s, Opnd::bits(0)], Some(w)) });
+                    s.place = Place::Web(w);
+                }
+            }
+            ops.push(op);
+        }
+    });
+    mir.steps = steps;
+}
+
+/// Shifts to the right as emulators do them, which fill with the sign whatever the instruction says: what came in goes again.
+pub fn shift_with_signs(mir: &mut Mir) {
+    let mut steps = std::mem::take(&mut mir.steps);
+    each_leaf(&mut steps, &mut |ops| {
+        for op in std::mem::take(ops) {
+            if op.form != op2::LSHR_INT || op.kind != Kind::Alu {
+                ops.push(op);
+                continue;
+            }
+            let (x, n) = (op.src[0], op.src[1]);
+            let mut put = |form, src: &[Opnd]| {
+                let w = mir.web();
+                ops.push(Op { span: op.span, ..Op::alu(form, src, Some(w)) });
+                Opnd::web(w)
+            };
+            let mask = match n.place {
+                Place::Bits(k) => Opnd::bits(u32::MAX >> (k & 31)),
+                // The ones that come in are two less than nothing, shifted by 31 - n.
+                _ => {
+                    let left = put(op2::SUB_INT, &[Opnd::bits(31), n]);
+                    let gone = put(op2::LSHL_INT, &[Opnd::bits(-2i32 as u32), left]);
+                    put(op2::NOT_INT, &[gone])
+                }
+            };
+            let shifted = put(op2::ASHR_INT, &[x, n]);
+            ops.push(Op { form: op2::AND_INT, src: SmallVec::from_slice(&[shifted, mask]), ..op });
+        }
+    });
+    mir.steps = steps;
+}
+
 /// The operand of which an operation asks only whether it is zero.
 fn asked(op: &Op) -> Option<usize> {
     let compares = [op2::SETE_INT, op2::SETNE_INT, op2::PRED_SETE_INT, op2::PRED_SETNE_INT, op2::KILLE_INT, op2::KILLNE_INT];
