@@ -42,7 +42,7 @@ const MOST_RING_WORDS: u64 = 0x7fff;
 /// Pixel export target of the depth vector.
 pub const DEPTH_TARGET: u16 = 61;
 /// Position export target behind the position: the vector with point size, layer and viewport where one is written.
-const MISC_TARGET: u16 = 61;
+pub const MISC_TARGET: u16 = 61;
 /// A semantic number that no program uses.
 pub const NO_SEMANTIC: u32 = 0xff;
 /// Locations are semantic numbers of eight bits; those from here on stand for built-in values, the eight cull distances first.

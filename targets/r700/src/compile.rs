@@ -7,7 +7,7 @@ use crate::place::fit::{Retry, fit};
 use crate::place::sched::{FETCH_COST, GROUP_COST};
 use crate::place::{Placement, coalesce, constants, spill, waves};
 use crate::select::mir::*;
-use crate::select::tidy::{ask_directly, hold_integers, join_masks, limit_constants, shape_control_flow, shift_with_signs};
+use crate::select::tidy::{ask_directly, hold_integers, join_masks, limit_constants, shape_control_flow, shift_with_signs, show_integers};
 use crate::select::{doubled, literals, lower};
 use retroshade_emit::{EncodeError, LayoutError};
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
@@ -438,6 +438,7 @@ fn select(legal: &Module, tree: &Structure, abi: &Abi, boldness: u8) -> Result<S
     if abi.emulators {
         hold_integers(&mut mir);
         shift_with_signs(&mut mir);
+        show_integers(&mut mir, legal);
     }
     crate::select::fetch::whole_quads(&mut mir);
     limit_constants(&mut mir);

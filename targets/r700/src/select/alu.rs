@@ -146,6 +146,10 @@ impl<'a> Lower<'a> {
         let op = self.data(i).op;
         match patterns.select(self, op, i) {
             Ok(taken) if taken || NAMES.contains(&op) => {}
+            Ok(_) if op == Opcode::StorageLen => {
+                let m = "no program on r700 knows how long a storage buffer is, which `--robust` asks for at a computed index, too";
+                self.fail(CompileError::unsupported("R0103", self.span, m));
+            }
             Ok(_) => self.fail(CompileError::unsupported("R0103", self.span, format!("R700 has no `{}`", op.name()))),
             Err(e) => self.fail(e),
         }

@@ -1,7 +1,7 @@
 //! Outputs, exports, and the tuples of values that one register must hold.
 
 use super::Lower;
-use crate::abi::{NOWHERE, Role};
+use crate::abi::{DEPTH_TARGET, MISC_TARGET, NOWHERE, Role};
 use crate::isa::forms::{exp_buf, op2, op3};
 use crate::select::mir::*;
 use cranelift_entity::EntityRef;
@@ -128,11 +128,23 @@ impl Lower<'_> {
                 own.map(|((k, b, c), w)| (*c as usize & 3, self.finals.get(&(*k, *b, *c)).copied().unwrap_or(Opnd::web(*w)))).collect()
             })
             .collect();
-        self.share(&lanes);
-        for ((kind, base), lanes) in targets.into_iter().zip(lanes) {
+        // Emulators want depth in its own channel, and no constants where a target is of integers.
+        let apart: Vec<bool> =
+            targets.iter().map(|t| self.abi.emulators && t.0 == 0 && (t.1 == DEPTH_TARGET || self.is_of_integers(*t))).collect();
+        let shared: Vec<_> = lanes.iter().zip(&apart).filter(|(_, apart)| !**apart).map(|(l, _)| l.clone()).collect();
+        self.share(&shared);
+        for (((kind, base), lanes), apart) in targets.into_iter().zip(lanes).zip(apart) {
             let mut src = [Coord::Masked; 4];
+            if self.abi.emulators && (kind, base) == (1, MISC_TARGET) {
+                src = [Coord::Zero; 4];
+            }
             let operands: Vec<Opnd> = lanes.iter().map(|l| l.1).collect();
-            let (coords, quad) = self.tuple(&operands);
+            let (coords, quad) = if apart {
+                let webs: Vec<Web> = lanes.iter().map(|(c, o)| self.in_channel(*c as u8, *o)).collect();
+                (webs.iter().map(|w| Coord::Web(*w)).collect(), self.quad(webs))
+            } else {
+                self.tuple(&operands)
+            };
             if kind == PARAMETER {
                 // What is declared and never written is 0; lanes that nothing declares may hold anything.
                 self.declared((kind, base)).for_each(|c| src[c as usize & 3] = Coord::Zero);
@@ -142,6 +154,24 @@ impl Lower<'_> {
             }
             self.push(Op::other(Kind::Export(Box::new(Export { kind, base, src, quad }))));
         }
+    }
+
+    /// A copy in a channel.
+    fn in_channel(&mut self, c: u8, o: Opnd) -> Web {
+        let w = self.mir.web();
+        self.mir.webs[w.0 as usize].chan = Some(c);
+        self.emit_to(op2::MOV, &[o], w);
+        w
+    }
+
+    /// Whether an output of integers goes to a target.
+    fn is_of_integers(&self, target: (u8, u16)) -> bool {
+        let all = self.module.outputs.values().enumerate().filter(|(_, d)| d.ty.scalar == Scalar::I32);
+        let mut places = all.flat_map(|(k, d)| (0..d.count).map(move |e| (k, e)));
+        places.any(|(k, e)| {
+            let (kind, base, _) = self.abi.output(self.module, k, e);
+            (kind, base) == target
+        })
     }
 
     /// The channels of a target that outputs are declared for.
@@ -163,9 +193,7 @@ impl Lower<'_> {
                 .map(|((k, b, c), w)| (*c & 3, self.finals.get(&(*k, *b, *c)).copied().unwrap_or(Opnd::web(*w))))
                 .collect();
             for (c, o) in own {
-                let w = self.mir.web();
-                self.mir.webs[w.0 as usize].chan = Some(c);
-                self.emit_to(op2::MOV, &[o], w);
+                let w = self.in_channel(c, o);
                 src[c as usize] = Some(w);
                 members.push(w);
             }

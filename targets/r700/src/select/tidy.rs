@@ -3,6 +3,7 @@
 use crate::isa::forms::{op2, op3};
 use crate::select::mir::*;
 use retroshade_emit::form::FormId;
+use retroshade_ir::{InstData, Module, Opcode, Scalar};
 use smallvec::SmallVec;
 
 /// A few different things, of which a group takes no more.
@@ -190,6 +191,25 @@ pub fn hold_integers(mir: &mut Mir) {
         }
     });
     mir.steps = steps;
+}
+
+/// Emulators know integers in registers where some operation is one on integers: a program that only hands them on gets one whose result
+/// nobody reads.
+pub fn show_integers(mir: &mut Mir, legal: &Module) {
+    let operation = |op: &&Op| op.is_alu() && !op.float_operands();
+    if leaves(&mir.steps).into_iter().flatten().any(|op| operation(&op)) {
+        return;
+    }
+    let f = legal.main();
+    let arrives = |d: &InstData| matches!(d.op, Opcode::Input | Opcode::Tex) && d.results.iter().any(|r| f.ty(*r).scalar == Scalar::I32);
+    if f.ordered().any(|(_, i)| arrives(&f.insts[i])) {
+        let zero = Opnd::bits(0);
+        let op = Op::alu(op2::OR_INT, &[zero, zero], Some(mir.web()));
+        match mir.steps.first_mut() {
+            Some(Step::Code(ops)) => ops.insert(0, op),
+            _ => mir.steps.insert(0, Step::Code(vec![op])),
+        }
+    }
 }
 
 /// Shifts to the right as emulators do them, which fill with the sign whatever the instruction says: what came in goes again.
