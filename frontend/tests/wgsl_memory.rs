@@ -421,3 +421,34 @@ fn lanes_may_be_signed() {
     assert_eq!(common::floats(&compute(&m, vec![common::words(&[2.5, 0.0])], &[])[0]), [2.5, 2.5]);
     assert!(wgsl("f.wgsl", &text("v"), &FrontOptions::default()).is_err(), "a float names no lane");
 }
+
+#[test]
+fn uniforms_may_lie_as_buffers_do() {
+    let m = from_wgsl(
+        "requires uniform_buffer_standard_layout;
+struct T { p: f32, q: f32 }
+struct S { a: f32, w: array<f32, 5>, v: array<vec2f, 3>, m: array<mat2x2f, 2>, t: T, z: f32 }
+@group(0) @binding(0) var<uniform> u: S;
+@group(0) @binding(1) var<storage, read_write> o: array<f32, 4>;
+@compute @workgroup_size(1) fn main() {
+    let k = i32(u.a);
+    o[0] = u.w[3] + u.v[2].y;
+    o[1] = u.w[k] + u.m[1][0].y;
+    o[2] = u.v[k].x + u.m[k - 1][1].x;
+    o[3] = u.z + u.t.q;
+}
+",
+    );
+    let at = |name: &str| m.uniforms.values().find(|d| d.name == name).map(|d| (d.offset, d.unit)).unwrap();
+    assert_eq!([at("u.w"), at("u.v"), at("u.m"), at("u.t.q"), at("u.z")], [(4, 4), (24, 8), (48, 8), (84, 4), (88, 4)]);
+    let uniforms = [
+        ("u.a", common::words(&[2.0])),
+        ("u.w", common::words(&[10.0, 11.0, 12.0, 13.0, 14.0])),
+        ("u.v", common::words(&[20.0, 21.0, 22.0, 23.0, 24.0, 25.0])),
+        ("u.m", common::words(&[30.0, 31.0, 32.0, 33.0, 34.0, 35.0, 36.0, 37.0])),
+        ("u.t.p", common::words(&[40.0])),
+        ("u.t.q", common::words(&[41.0])),
+        ("u.z", common::words(&[50.0])),
+    ];
+    assert_eq!(common::floats(&compute(&m, vec![vec![0; 4]], &uniforms)[0]), [38.0, 47.0, 60.0, 91.0]);
+}

@@ -1,6 +1,6 @@
 // A storage buffer that a vertex program reads, std430: arrays without padding.
 // @refused pica: storage buffers
-// @refused r700: storage_len
+// @refused r700: how long a storage buffer is
 // @refused usse: storage_load
 // @bind { "storage": { "b": [2,1,2,3,4,5,6,7,8] }, "invocations": [ { "inputs": { "vertex_index": 0 } }, { "inputs": { "vertex_index": 1 } } ] }
 // @expect { "invocations": [ { "outputs": { "position": [4,6,0,7] } }, { "outputs": { "position": [8,10,0,7] } } ] }
