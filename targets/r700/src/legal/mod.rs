@@ -175,6 +175,7 @@ pub fn begin(module: &Module, options: &Options, choice: Choice, trace: &mut Tra
         level::from_derivatives(&mut m);
     }
     position::reciprocal_w(&mut m);
+    texels::fetch_offsets(&mut m);
     bound_indices(&mut m, if options.opt > OptLevel::O0 { choice.local } else { 0 });
     each(&mut m, whole_quotients);
     expand(&mut m, options);
@@ -232,9 +233,8 @@ pub fn legalise(mut m: Module, options: &Options, choice: Choice) -> Module {
         | each(&mut m, division::remainders)
         | each(&mut m, |f| apply(f, MACHINE_RULES))
         | texels::cubes(&mut m)
+        | texels::far_gathers(&mut m)
         | relaxed;
-    let offsets = options.opt > OptLevel::O0 && !for_emulators(options) && texels::offsets(&mut m);
-    let again = again | offsets | texels::far_gathers(&mut m);
     let again = if !choice.dots {
         expand_dots(&mut m, |_, lanes| lanes == 3);
         again

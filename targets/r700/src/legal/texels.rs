@@ -2,7 +2,7 @@
 
 use cranelift_entity::EntityRef;
 use retroshade_ir::inst::{TexInfo, TexLod};
-use retroshade_ir::passes::rewrite::{Action, rewrite_of, splat_bits};
+use retroshade_ir::passes::rewrite::{Action, rewrite_of};
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Imm, Module, Opcode, TexDim, TexOp, Value};
 
@@ -33,42 +33,23 @@ pub fn cubes(m: &mut Module) -> bool {
     })
 }
 
-/// Small constants added to the coordinates of a texel become its offset: neighbours are fetched from one register then.
-pub fn offsets(m: &mut Module) -> bool {
-    let cube: Vec<bool> = m.textures.values().map(|t| t.dim == TexDim::Cube).collect();
+/// LD takes no offset: it is added to the coordinates.
+pub fn fetch_offsets(m: &mut Module) -> bool {
     rewrite_of(m.main_mut(), &[Opcode::Tex], |b, i| {
         let d = b.func.insts[i].clone();
         let Imm::Tex(info) = &d.imm else { return Action::Keep };
-        if info.op != TexOp::Fetch || info.offset != [0; 3] || cube[info.texture.index()] {
+        if info.op != TexOp::Fetch || info.offset == [0; 3] {
             return Action::Keep;
         }
-        let (mut offset, mut base, near) = ([0i8; 3], Vec::new(), TexOp::Fetch.offsets());
-        for l in 0..b.func.ty(d.args[0]).lanes {
-            let (v, lane) = crate::select::root(b.func, d.args[0], l);
-            let sum = b.func.def_if(v, Opcode::Iadd).map(|s| [s.args[0], s.args[1]]).filter(|_| b.func.ty(v).lanes == 1);
-            let split = sum.and_then(|[x, y]| {
-                let small = |v: Value| splat_bits(b.func, v).and_then(|k| i8::try_from(k as i32).ok()).filter(|k| near.contains(k));
-                small(y).map(|k| (x, k)).or(small(x).map(|k| (y, k)))
-            });
-            base.push(match split {
-                Some((x, k)) => {
-                    offset[l as usize] = k;
-                    x
-                }
-                None => {
-                    let v = if b.func.ty(v).lanes > 1 { b.extract(v, lane) } else { v };
-                    if b.func.ty(v) == I32 { v } else { b.typed(Opcode::Bitcast, I32, &[v], Imm::None) }
-                }
-            });
-        }
-        if offset == [0; 3] {
-            return Action::Keep;
-        }
-        let at = if let [x] = base[..] { x } else { b.build(&base) };
+        let ty = b.func.ty(d.args[0]);
+        let mut by = [0; 4];
+        by.iter_mut().zip(info.offset).for_each(|(to, o)| *to = i32::from(o) as u32);
+        let offset = b.constant(ty, by);
+        let at = b.ins(Opcode::Iadd, &[d.args[0], offset]);
         let data = &mut b.func.insts[i];
         data.args[0] = at;
         if let Imm::Tex(info) = &mut data.imm {
-            info.offset = offset;
+            info.offset = [0; 3];
         }
         Action::Changed
     })

@@ -167,6 +167,8 @@ impl Machine<'_> {
             _ => return Err(self.fault(at, format!("{} is not modelled", w.name()))),
         };
         let offset = [field!(OFFSET_X), field!(OFFSET_Y), field!(OFFSET_Z)].map(|f| ((w.get(f) as i8) << 3) >> 4);
+        // LD takes none.
+        let offset = if op == TexOp::Fetch { [0; 3] } else { offset };
         let query = TexQuery { op, lod, compare, integer: decl.kind == Scalar::I32, offset, component: 0 };
         let args: Vec<TexArgs> = (0..self.lanes.len())
             .map(|lane| {
