@@ -223,15 +223,8 @@ pub fn texture(l: &mut Lower<'_>, d: &InstData) {
             None => Opnd::bits(0),
         };
         let (src, quad) = l.tuple(&[level]);
-        let mut dst = result_lanes(l, r);
-        if info.op == TexOp::Levels {
-            dst = [None, None, None, Some(0)];
-        } else if decl.arrayed {
-            // The number of layers stands third whatever the dimension; the IR lists it after the sizes.
-            let last = l.func.ty(r).lanes - 1;
-            let taken = dst[last as usize].take();
-            dst[2] = taken;
-        }
+        // The number of layers stands behind the sizes, of textures of one dimension in Y.
+        let dst = if info.op == TexOp::Levels { [None, None, None, Some(0)] } else { result_lanes(l, r) };
         return finish(l, r, Access::plain(texture_word(tex::GET_TEXTURE_RESINFO, unit, 0), src, quad), dst);
     }
     let dims = match decl.dim {

@@ -210,14 +210,6 @@ impl Machine<'_> {
             };
             let mut r = texture::sample_lane(tex, &query, &args[lane], implicit);
             if op == TexOp::Size {
-                if decl.arrayed {
-                    let last = match decl.dim {
-                        TexDim::D1 => 1,
-                        TexDim::D3 => 3,
-                        _ => 2,
-                    };
-                    r[2] = r[last];
-                }
                 r[3] = tex.levels;
             }
             if op == TexOp::Gather {
