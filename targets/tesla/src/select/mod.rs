@@ -8,6 +8,7 @@ mod arith;
 pub(crate) mod combine;
 mod inst;
 mod literals;
+mod live;
 mod memory;
 pub mod mir;
 mod operands;
@@ -22,7 +23,7 @@ use crate::isa::forms::{Cond, LogicOp, Op, field};
 use crate::select::mir::*;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::{Ranges, Uniformity};
-use retroshade_ir::{Block, Function, Imm, Inst, Local, MemRef, Module, Opcode, Scalar, Span, Stage, TexLod, Value, ValueDef};
+use retroshade_ir::{Block, Function, Imm, Inst, Local, MemRef, Module, Opcode, Scalar, Span, Stage, Value, ValueDef};
 use retroshade_lower::pattern::{Fired, Matcher, Selects};
 use retroshade_lower::{CompileError, Reg, Target, VCode, VReg};
 use smallvec::SmallVec;
@@ -140,7 +141,7 @@ pub(crate) struct Lower<'a> {
     /// Fragment results so far.
     pub results: BTreeMap<u32, (Value, Option<u8>)>,
     pub thread_id: Option<Reg>,
-    /// Whether something takes differences within quads, so that helper lanes need texels too.
+    /// Whether texels make differences within quads, so that helper lanes need them too.
     pub derivatives: bool,
     /// Instructions already covered by a larger pattern.
     pub covered: SecondaryMap<Inst, bool>,
@@ -265,7 +266,6 @@ impl Selects for Lower<'_> {
 impl Lower<'_> {
     fn prepare(&mut self) {
         let mut count: SecondaryMap<Value, u32> = SecondaryMap::new();
-        let (mut textures, mut differences) = (0, false);
         for (b, i) in self.func.ordered() {
             let d = &self.func.insts[i];
             for r in &d.results {
@@ -292,11 +292,6 @@ impl Lower<'_> {
             }
             self.contest(b, d);
             match (d.op, &d.imm) {
-                (Opcode::Tex, Imm::Tex(t)) => {
-                    textures += 1;
-                    differences |= matches!(t.lod, TexLod::Implicit | TexLod::Bias);
-                }
-                (Opcode::Ddx | Opcode::Ddy, _) => differences = true,
                 (Opcode::Extract, Imm::Lane(l)) if self.facts.uses[d.results[0]] != 0 => {
                     let texel = self.func.resolve(d.args[0]);
                     if self.func.def_if(texel, Opcode::Tex).is_some() {
@@ -306,8 +301,7 @@ impl Lower<'_> {
                 _ => {}
             }
         }
-        // A single texture operation is nobody else's helper.
-        self.derivatives = differences && textures > 1;
+        self.derivatives = live::texels_make_differences(self.func);
         for v in self.func.values.keys() {
             if count[v] != 1 || self.facts.uses[v] != 1 {
                 self.facts.user[v] = None;

@@ -78,8 +78,7 @@ impl Lower<'_> {
         let mut results = SmallVec::new();
         let mut mask = 0;
         let component = |l: u8| match info.op {
-            // w, h, d, levels; the layer count stands in d.
-            IrTexOp::Size if decl.dim == retroshade_ir::TexDim::D1 && l == 1 => 2,
+            // The number of layers stands behind the sizes.
             IrTexOp::Levels => 3,
             _ => l,
         };
