@@ -24,32 +24,82 @@ pub fn from_derivatives(m: &mut Module) -> bool {
     })
 }
 
-/// The level as it is accessed, and as it is computed.
-fn levels(b: &mut Builder, texture: Texture, (dim, arrayed): (TexDim, bool), at: Value) -> Value {
-    let query = |op| TexInfo { op, texture, lod: TexLod::Implicit, compare: false, offset: [0; 3], component: 0 };
-    let lanes = b.func.ty(at).lanes;
+/// Replaces gradients that the source gives by the level that they ask for, where `wanted`. Of a cube the larger steps of the direction count, as for
+/// the interpreter.
+pub fn from_gradients(m: &mut Module, wanted: impl Fn(&TexInfo, TexDim, bool) -> bool) -> bool {
+    let textures: Vec<(TexDim, bool)> = m.textures.values().map(|t| (t.dim, t.arrayed)).collect();
+    each(m, |f| {
+        rewrite(f, |b, i| {
+            let d = b.func.insts[i].clone();
+            let Imm::Tex(info) = &d.imm else { return Action::Keep };
+            let (dim, arrayed) = textures[info.texture.index()];
+            if info.op != TexOp::Sample || info.lod != TexLod::Grad || !wanted(info, dim, arrayed) {
+                return Action::Keep;
+            }
+            let ([at, ..], [.., dx, dy]) = (&d.args[..], &d.args[..]) else { return Action::Keep };
+            let mut size = texels(b, info.texture, (dim, arrayed), b.func.ty(*at).lanes);
+            if dim == TexDim::Cube {
+                let lanes = [0, 1, 2].map(|l| b.extract(*at, l)).map(|l| b.ins(Opcode::Fabs, &[l]));
+                let most = b.ins(Opcode::Fmax, &[lanes[0], lanes[1]]);
+                let most = b.ins(Opcode::Fmax, &[most, lanes[2]]);
+                let most = b.build(&[most; 3]);
+                size = b.ins(Opcode::Fdiv, &[size, most]);
+            }
+            let moved = [*dx, *dy].map(|step| squared(b, step, size));
+            let level = larger(b, moved);
+            let data = &mut b.func.insts[i];
+            data.args.truncate(d.args.len() - 2);
+            data.args.push(level);
+            if let Imm::Tex(info) = &mut data.imm {
+                info.lod = TexLod::Level;
+            }
+            Action::Changed
+        })
+    })
+}
+
+fn query(op: TexOp, texture: Texture) -> TexInfo {
+    TexInfo { op, texture, lod: TexLod::Implicit, compare: false, offset: [0; 3], component: 0 }
+}
+
+/// The texels along each coordinate; of a cube, those from the middle of a face to its edge.
+fn texels(b: &mut Builder, texture: Texture, (dim, arrayed): (TexDim, bool), lanes: u8) -> Value {
     let cube = dim == TexDim::Cube;
-    let size = b.tex(I32.with_lanes(if cube { 2 } else { lanes } + u8::from(arrayed)), query(TexOp::Size), &[]);
+    let size = b.tex(I32.with_lanes(if cube { 2 } else { lanes } + u8::from(arrayed)), query(TexOp::Size, texture), &[]);
     let size: Vec<Value> = (0..lanes)
         .map(|k| {
             let texels = b.extract(size, if cube { 0 } else { k });
             let texels = b.typed(Opcode::S2f, F32, &[texels], Imm::None);
-            // Of a cube, texels from the middle of a face to its edge.
             let half = b.fconst(F32, 0.5);
             if cube { b.ins(Opcode::Fmul, &[texels, half]) } else { texels }
         })
         .collect();
-    let size = b.build(&size);
-    let moved = [Opcode::Ddx, Opcode::Ddy].map(|d| {
-        let step = if cube { along_face(b, d, at) } else { b.ins(d, &[at]) };
-        let texels = b.ins(Opcode::Fmul, &[step, size]);
-        b.ins(if lanes == 1 { Opcode::Fmul } else { Opcode::Dot }, &[texels, texels])
-    });
+    b.build(&size)
+}
+
+/// The square of a step, in texels.
+fn squared(b: &mut Builder, step: Value, size: Value) -> Value {
+    let texels = b.ins(Opcode::Fmul, &[step, size]);
+    b.ins(if b.func.ty(step).lanes == 1 { Opcode::Fmul } else { Opcode::Dot }, &[texels, texels])
+}
+
+/// The level that the larger of two squared steps asks for.
+fn larger(b: &mut Builder, moved: [Value; 2]) -> Value {
     let most = b.ins(Opcode::Fmax, &moved);
     let log = b.ins(Opcode::Flog2, &[most]);
     let half = b.fconst(F32, 0.5);
-    let level = b.ins(Opcode::Fmul, &[log, half]);
-    let count = b.tex(I32, query(TexOp::Levels), &[]);
+    b.ins(Opcode::Fmul, &[log, half])
+}
+
+/// The level as it is accessed, and as it is computed.
+fn levels(b: &mut Builder, texture: Texture, (dim, arrayed): (TexDim, bool), at: Value) -> Value {
+    let size = texels(b, texture, (dim, arrayed), b.func.ty(at).lanes);
+    let moved = [Opcode::Ddx, Opcode::Ddy].map(|d| {
+        let step = if dim == TexDim::Cube { along_face(b, d, at) } else { b.ins(d, &[at]) };
+        squared(b, step, size)
+    });
+    let level = larger(b, moved);
+    let count = b.tex(I32, query(TexOp::Levels, texture), &[]);
     let one = b.iconst(I32, 1);
     let last = b.ins(Opcode::Isub, &[count, one]);
     let last = b.typed(Opcode::S2f, F32, &[last], Imm::None);

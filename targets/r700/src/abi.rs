@@ -147,6 +147,11 @@ impl Platform {
 /// The Wii U's chip.
 pub const LATTE: &str = "latte";
 
+/// Elements of the stack that a loop takes: a row for a wavefront, which is of 32 lanes on the smaller chips, and on Latte nobody knows.
+pub fn loop_entry(chip: Option<&str>) -> u64 {
+    if matches!(chip, Some("rv710" | "rv730" | LATTE)) { 8 } else { 4 }
+}
+
 /// The interface of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Abi {
@@ -156,6 +161,8 @@ pub struct Abi {
     pub role: Role,
     /// Whether the code keeps to what the platform's emulators execute.
     pub emulators: bool,
+    /// Elements of the stack that a loop takes.
+    pub loop_entry: u64,
     /// Vertex programs: by input declaration, the number of its first attribute.
     pub attributes: Vec<Option<u32>>,
     /// By input declaration.
@@ -270,17 +277,12 @@ impl Abi {
                     | Builtin::ClipDistance
                     | Builtin::CullDistance,
                 ) => at(own(), 0),
-                (Stage::Fragment, Builtin::FrontFacing | Builtin::SampleMask | Builtin::SampleIndex) => {
+                (Stage::Fragment, Builtin::FrontFacing | Builtin::SampleMask) => {
                     let gpr = *face.get_or_insert_with(own);
-                    at(
-                        gpr,
-                        match b {
-                            Builtin::FrontFacing => 0,
-                            Builtin::SampleMask => 2,
-                            _ => 3,
-                        },
-                    )
+                    at(gpr, if b == Builtin::FrontFacing { 0 } else { 2 })
                 }
+                // The sample is the last channel of a position of its own, in fixed point.
+                (Stage::Fragment, Builtin::SampleIndex) => at(own(), 3),
                 _ => return Err(unsupported(d, "input")),
             };
         }

@@ -1,6 +1,6 @@
 //! The straight line from legalised IR to bytes.
 
-use crate::abi::{Abi, Platform, Role};
+use crate::abi::{Abi, Platform, Role, loop_entry};
 use crate::emit::{Emitted, emit};
 use crate::legal::{Choice, STANDARD, as_it_matters, begin, beginning, form, legalise, preparation, prepare, unroll};
 use crate::place::fit::{Retry, fit};
@@ -119,6 +119,7 @@ fn bytes(e: &Emitted) -> u64 {
 pub fn interface(module: &Module, role: Role, options: &Options) -> Result<Abi, CompileError> {
     let mut abi = Abi::in_role(module, role, Platform::of(options.chip.as_deref()))?;
     abi.emulators = crate::legal::for_emulators(options);
+    abi.loop_entry = loop_entry(options.chip.as_deref());
     if abi.emulators && module.stage == Stage::Geometry {
         abi.parameters_by_location(module);
     }
@@ -227,7 +228,7 @@ pub fn compile<'o>(module: &Module, options: &'o Options) -> Result<Compiled<'o>
     }
     let Way { mut candidate, base, trace, .. } = found;
     if search
-        && let Ok(code) = scheduled(&candidate.selected, &candidate.module, &candidate.abi, THOROUGH, options)
+        && let Ok(code) = scheduled(&candidate.selected, &candidate.abi, THOROUGH, options)
         && weighed(&code) <= weighed(&candidate.code)
     {
         candidate.code = code;
@@ -389,12 +390,12 @@ fn too_large(e: LayoutError<Span>) -> CompileError {
 }
 
 /// Straight-line code that needs no selection: its code and registers.
-pub fn straight(mir: Mir, stage: Stage) -> Result<(Emitted, u16), CompileError> {
+pub fn straight(mir: Mir) -> Result<(Emitted, u16), CompileError> {
     let error = |r: Retry| match r {
         Retry::Yes(e) | Retry::No(e) => e,
     };
     let (mir, scheduled, place) = fit(&mir, ONCE, 1).map_err(error)?;
-    let emitted = emit(&mir, &scheduled, &place, stage, false).map_err(too_large)?;
+    let emitted = emit(&mir, &scheduled, &place, 0, false).map_err(too_large)?;
     Ok((emitted, place.count.max(1)))
 }
 
@@ -403,7 +404,7 @@ fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, options: &
     let mut last = CompileError::Internal("no schedule".to_string());
     for boldness in [2, 1, 0] {
         let attempt = select(legal, tree, abi, boldness).and_then(|s| {
-            let code = scheduled(&s, legal, abi, effort, options)?;
+            let code = scheduled(&s, abi, effort, options)?;
             Ok((s, code))
         });
         match attempt {
@@ -451,9 +452,9 @@ fn select(legal: &Module, tree: &Structure, abi: &Abi, boldness: u8) -> Result<S
 }
 
 /// Schedules selected code.
-fn scheduled(selected: &Selected, legal: &Module, abi: &Abi, effort: u64, options: &Options) -> Result<Generated, Retry> {
+fn scheduled(selected: &Selected, abi: &Abi, effort: u64, options: &Options) -> Result<Generated, Retry> {
     let Selected { mir, copied, reserved } = selected;
-    let place = |m: &Mir, effort: u64| placed(m, legal, abi, effort, *reserved);
+    let place = |m: &Mir, effort: u64| placed(m, abi, effort, *reserved);
     // Copies are better more often than not; where it matters, a schedule of each tells.
     let (mir, place, emitted) = match copied {
         Some(copied) => {
@@ -474,7 +475,7 @@ fn scheduled(selected: &Selected, legal: &Module, abi: &Abi, effort: u64, option
 }
 
 /// Schedules, allocates and emits.
-fn placed(mir: &Mir, legal: &Module, abi: &Abi, effort: u64, reserved: u8) -> Result<(Mir, Placement, Emitted), Retry> {
+fn placed(mir: &Mir, abi: &Abi, effort: u64, reserved: u8) -> Result<(Mir, Placement, Emitted), Retry> {
     let (mir, scheduled, place) = fit(mir, effort, reserved)?;
     if mir.scratch > 0 && abi.platform == Platform::WiiU {
         let message = "the program needs scratch memory, which no call of GX2 provides: fewer live values or shorter local arrays";
@@ -484,6 +485,6 @@ fn placed(mir: &Mir, legal: &Module, abi: &Abi, effort: u64, reserved: u8) -> Re
         let message = "the program needs more scratch memory than its instructions reach";
         return Err(Retry::No(CompileError::limit("R0306", Span::NONE, message, mir.scratch as u64, MAX_SCRATCH as u64)));
     }
-    let emitted = emit(&mir, &scheduled, &place, legal.stage, abi.fetch_shader).map_err(|e| Retry::No(too_large(e)))?;
+    let emitted = emit(&mir, &scheduled, &place, abi.loop_entry, abi.fetch_shader).map_err(|e| Retry::No(too_large(e)))?;
     Ok((mir, place, emitted))
 }

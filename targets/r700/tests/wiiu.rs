@@ -210,7 +210,11 @@ fn a_vertex_and_a_pixel_shader() {
     let at = |n: usize| word(h, n);
     assert_eq!((at(0xa4) as usize, at(0xac)), (p.code.len(), 1));
     assert_eq!(at(0x04), 3 << 1 | 1, "three colours and the depth vector");
-    assert_eq!(at(0x08), 4 | 1 << 8 | 3 << 10 | 1 << 26 | 1 << 28 | 1 << 29, "four inputs, the position in R3, noperspective gradients");
+    assert_eq!(
+        at(0x08),
+        4 | 1 << 8 | 3 << 10 | 2 << 26 | 1 << 28 | 1 << 29,
+        "four inputs, the position in R3, centroids and centres, noperspective gradients"
+    );
     assert_eq!(at(0x0c), 1 << 8 | 4 << 12, "the face in R4");
     assert_eq!((at(0x10), at(0x14), at(0x18), at(0x1c)), (4, 1 | 1 << 11 | 1 << 12, 5, 7 | 1 << 10));
     assert_eq!((at(0x94), at(0x98)), (0xfff, 7), "colours 0 and 2, and the one between them, which is exported and has no channels");
@@ -467,7 +471,7 @@ fn a_program_with_everything() {
     let h = &blocks[2].data;
     let at = |n: usize| word(h, n);
     assert_eq!(at(0x04), 1 << 1 | 1, "a colour and the depth vector");
-    assert_eq!(at(0x08), 3 | 1 << 8 | 2 << 10 | 1 << 26 | 1 << 28, "three inputs, the position in R2");
+    assert_eq!(at(0x08), 3 | 1 << 8 | 2 << 10 | 2 << 26 | 1 << 28, "three inputs, the position in R2, centroids and centres");
     assert_eq!((at(0x10), at(0x14), at(0x18)), (3, 2 | 1 << 10, 9 | 1 << 11), "flat, centroid");
     assert_eq!((at(0x94), at(0x98), at(0xa0)), (0xf, 1, 1));
     assert_eq!(at(0x9c), 1 | 1 << 4 | 1 << 6 | 1 << 8, "depth, early then late, kill, mask");
@@ -706,4 +710,21 @@ fn refused() {
         let e = retroshade_r700::isa().compile(&m, &options()).unwrap_err();
         assert!(format!("{:?}", e.diagnostics()).contains(code), "{code}: {e}");
     }
+}
+
+/// Where values are interpolated is said once for all inputs, and the sample has a register of its own.
+#[test]
+fn places_of_interpolation() {
+    let pixel = |inputs: &str, reads: &str| {
+        let text =
+            format!("shader fragment \"i\"\n{inputs}output %o : f32x4 @location(0)\nblock0:\n{reads}    output %o, v0\n    return\n");
+        let h = read(&compile(&text).container).remove(0).data;
+        (word(&h, 0x08), word(&h, 0x0c))
+    };
+    let one = |how: &str| pixel(&format!("input %a : f32x4 @location(0){how}\n"), "    v0 = input.f32x4 %a\n").0;
+    let always = 1 | 1 << 28;
+    assert_eq!([one(""), one(" @centroid"), one(" @sample")], [always | 1 << 26, always, always | 1 << 26 | 1 << 31]);
+    let builtins = "input %f : i1 @front_facing\ninput %m : i32 @sample_mask\ninput %n : i32 @sample_index\n";
+    let reads = "    v1 = input.i1 %f\n    v2 = input.i32 %m\n    v3 = input.i32 %n\n    v4 = iadd v2, v3\n    v5 = s2f.f32 v4\n    v6 = fconst.f32 1.0\n    v7 = select v1, v5, v6\n    v0 = splat.f32x4 v7\n";
+    assert_eq!(pixel(builtins, reads).1, 1 << 8 | 1 << 24 | 1 << 25, "face and mask in R0, the sample in R1");
 }

@@ -126,8 +126,8 @@ pub const STORAGE_LENGTHS: u32 = 0x14;
 const SPACE_WORDS: usize = 0x4000;
 /// Bytes of a constant space.
 pub const SPACE_BYTES: u64 = 4 * SPACE_WORDS as u64;
-/// Texture units of a stage: the field of a texture instruction has 5 bits.
-const TEXTURE_UNITS: usize = 32;
+/// Samplers of a stage, and of compute programs; textures have the same numbers.
+const SAMPLERS: [usize; 2] = [18, 16];
 
 /// Bytes before the data of a storage buffer in c[]: its length in words, then nothing.
 pub const BUFFER_HEADER: u32 = 0x10;
@@ -316,8 +316,9 @@ impl Abi {
                 return Err(CompileError::limit("T0112", u.span, &m, end, SPACE_BYTES));
             }
         }
-        match module.textures.values().nth(TEXTURE_UNITS) {
-            Some(t) => Err(CompileError::limit("T0111", t.span, "too many textures", module.textures.len() as u64, TEXTURE_UNITS as u64)),
+        let units = SAMPLERS[usize::from(module.stage == Stage::Compute)];
+        match module.textures.values().nth(units) {
+            Some(t) => Err(CompileError::limit("T0111", t.span, "too many textures", module.textures.len() as u64, units as u64)),
             None => Ok(()),
         }
     }

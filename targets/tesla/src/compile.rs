@@ -18,7 +18,7 @@ use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Uniformity;
 use retroshade_ir::passes::rewrite::cost;
 use retroshade_ir::passes::unroll::unrolled_at_once;
-use retroshade_ir::{Block, Module, Opcode, Reference, Span, Stage};
+use retroshade_ir::{Binding, Block, Builtin, Module, Opcode, Reference, Span, Stage};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::isa::{Stats, ir_ops};
 use retroshade_lower::structure::Structure;
@@ -27,17 +27,32 @@ use retroshade_regalloc::Ctx;
 use std::cell::RefCell;
 
 /// The interface must fit the spaces that operands can name.
-fn within_reach(abi: &Abi, stage: Stage) -> Result<(), CompileError> {
+fn within_reach(abi: &Abi, legal: &Module, chip: &Chip) -> Result<(), CompileError> {
+    let stage = legal.stage;
+    for d in legal.outputs.values() {
+        let m = match d.binding {
+            Binding::Builtin(Builtin::SampleMask) if !chip.d3d101 => format!("{} writes no sample mask", chip.name),
+            Binding::Builtin(Builtin::Layer | Builtin::ViewportIndex) if stage == Stage::Vertex => {
+                "only geometry programs choose layers and viewports on this machine".to_string()
+            }
+            _ => continue,
+        };
+        return Err(CompileError::unsupported("T0033", d.span, m));
+    }
     let limit = |code, what, needed: usize, available: u64| {
         if needed as u64 > available { Err(CompileError::limit(code, Span::NONE, what, needed as u64, available)) } else { Ok(()) }
     };
     let inputs = match stage {
         // The last word of v[] is the facing.
         Stage::Fragment => 255 - u64::from(crate::abi::position_words(abi.position_mask)),
+        // The registers that enable attributes have so many bits.
+        Stage::Vertex if !chip.d3d101 => 64,
         _ => 128,
     };
+    // What a vertex program hands on is mapped word by word.
+    let outputs = if stage == Stage::Vertex && !chip.d3d101 { 68 } else { 127 };
     limit("T0104", "too many words of inputs", abi.inputs.len(), inputs)?;
-    limit("T0105", "too many words of outputs", abi.outputs.len(), 127)?;
+    limit("T0105", "too many words of outputs", abi.outputs.len(), outputs)?;
     if stage == Stage::Compute {
         limit("T0107", "too many threads in a workgroup", abi.workgroup_size.iter().product::<u32>() as usize, 512)?;
         limit("T0108", "too many bytes of workgroup memory", abi.shared_bytes as usize, 0x4000)?;
@@ -230,7 +245,7 @@ fn draft<'o>(prepared: Prepared, options: &'o Options, room: Room, trace: Trace<
     let chip = chip::of_options(options)?;
     let Prepared { module: legal, structure, .. } = prepared;
     let abi = Abi::new(&legal, chip);
-    within_reach(&abi, legal.stage)?;
+    within_reach(&abi, &legal, chip)?;
     if chip.flexgrip {
         flexgrip::within_reach(&abi)?;
     }

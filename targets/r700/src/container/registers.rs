@@ -188,16 +188,28 @@ fn pixel(e: &Emitted, m: &Module, abi: &Abi) -> Registers {
     let position = input(Builtin::Position);
     let at = |p: Option<(&IoDecl, &crate::abi::InputPlace)>| p.map_or(0, |p| p.1.gpr as u32);
     let sampled = |s: Sampling| position.is_some_and(|p| p.0.sampling == s);
-    // Barycentric coordinates at centres, perspective gradients always.
+    let interpolated = |s: Sampling| {
+        let of = |d: &IoDecl| matches!(d.binding, Binding::Location(_)) && d.interpolation != Interpolation::Flat;
+        m.inputs.values().any(|d| of(d) && d.sampling == s)
+    };
+    // Barycentric coordinates at centroids only, centres only, or both; open drivers ask for centres where the position is read.
+    let centres = interpolated(Sampling::Center) || sampled(Sampling::Center);
+    let places = match (interpolated(Sampling::Centroid), centres) {
+        (true, false) => 0,
+        (true, true) => 2,
+        _ => 1,
+    };
+    // Perspective gradients always.
     let control0 = rows.len() as u32
         | bit(position.is_some(), 8)
         | bit(sampled(Sampling::Centroid), 9)
         | at(position) << 10
-        | 1 << 26
+        | places << 26
         | 1 << 28
         | bit(linear, 29)
-        | bit(sampled(Sampling::Sample), 30);
-    // Face sign, coverage and sample share a register.
+        | bit(sampled(Sampling::Sample), 30)
+        | bit(interpolated(Sampling::Sample), 31);
+    // Face sign and coverage share a register.
     let face = input(Builtin::FrontFacing).or(input(Builtin::SampleMask));
     let sample = input(Builtin::SampleIndex);
     let control1 = bit(face.is_some(), 8) | at(face) << 12 | bit(sample.is_some(), 24) | at(sample) << 25;

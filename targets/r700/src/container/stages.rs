@@ -133,7 +133,7 @@ fn copy_program(m: &Module, abi: &Abi) -> Mir {
 }
 
 fn copy_part(m: &Module, abi: &Abi, name: &'static str) -> Result<Part, CompileError> {
-    let (e, gprs) = crate::compile::straight(copy_program(m, abi), Stage::Vertex)?;
+    let (e, gprs) = crate::compile::straight(copy_program(m, abi))?;
     let registers = [vec![("SQ_PGM_RESOURCES_VS".to_string(), resources(&e, gprs))], exports(m, abi)].concat();
     Ok(Part { name, words: e.words, registers })
 }

@@ -12,7 +12,7 @@ use barrier::Touched;
 use retroshade_emit::form::{EncodeError, FormId};
 use retroshade_emit::layout::{Filler, Fixup, Label, Layout, LayoutError, Rule};
 use retroshade_emit::{FieldIndex, FieldName, FieldValue, Word};
-use retroshade_ir::{Span, Stage};
+use retroshade_ir::Span;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
@@ -117,7 +117,8 @@ struct Emit<'a> {
     leaf: usize,
     loops: Vec<usize>,
     error: Option<EncodeError>,
-    whole_quad_until: Option<usize>,
+    /// Where the last fetch is behind that compares the lanes of a quad.
+    quads_until: Option<usize>,
     loop_starts: Vec<usize>,
     kills: bool,
     /// The control-flow instruction that first kills.
@@ -139,7 +140,7 @@ impl<'a> Emit<'a> {
             leaf: 0,
             loops: Vec::new(),
             error: None,
-            whole_quad_until: None,
+            quads_until: None,
             loop_starts: Vec::new(),
             kills: false,
             killed_at: None,
@@ -149,36 +150,36 @@ impl<'a> Emit<'a> {
 }
 
 /// Emits a program.
-pub fn emit(mir: &Mir, leaves: &[Leaf], place: &Placement, stage: Stage, fetch_shader: bool) -> Result<Emitted, LayoutError<Span>> {
+pub fn emit(mir: &Mir, leaves: &[Leaf], place: &Placement, loop_entry: u64, fetch_shader: bool) -> Result<Emitted, LayoutError<Span>> {
     let mut e = Emit::new(mir, leaves, place);
     if fetch_shader {
         e.plain(word!(cf::CALL_FS {}), None);
     }
     e.steps(&mir.steps);
-    let stack = stack_entries(&mir.steps, e.whole_quad_until.is_some()).max(fetch_shader as u64);
+    let stack = stack_entries(&mir.steps, loop_entry).max(fetch_shader as u64);
     e.counts.stack = stack;
     e.counts.paths = paths(&mir.steps, &mut leaves.iter(), &mir.trips);
     e.counts.work = work(&mir.steps, &mut leaves.iter());
-    e.finish(stage)
+    e.finish()
 }
 
-/// STACK_SIZE: loops take an entry of four elements, pushes one element (an entry in whole-quad mode), and the first push two more.
-fn stack_entries(steps: &[Step], whole_quad: bool) -> u64 {
-    fn walk(steps: &[Step], loops: u64, pushes: u64, wqm: bool, most: &mut u64) {
+/// STACK_SIZE, in fours of elements: loops take an entry of `loop_entry` elements, pushes one element, and the first push two more.
+fn stack_entries(steps: &[Step], loop_entry: u64) -> u64 {
+    fn walk(steps: &[Step], loops: u64, pushes: u64, loop_entry: u64, most: &mut u64) {
         let note = |loops: u64, pushes: u64, most: &mut u64| {
-            let elements = if wqm { 4 * (loops + pushes) } else { 4 * loops + pushes + if pushes > 0 { 2 } else { 0 } };
+            let elements = loop_entry * loops + pushes + if pushes > 0 { 2 } else { 0 };
             *most = (*most).max(elements.div_ceil(4));
         };
         for s in steps {
             match s {
                 Step::If { then, other } => {
                     note(loops, pushes + 1, most);
-                    walk(then, loops, pushes + 1, wqm, most);
-                    walk(other, loops, pushes + 1, wqm, most);
+                    walk(then, loops, pushes + 1, loop_entry, most);
+                    walk(other, loops, pushes + 1, loop_entry, most);
                 }
                 Step::Loop(body, _) => {
                     note(loops + 1, pushes, most);
-                    walk(body, loops + 1, pushes, wqm, most);
+                    walk(body, loops + 1, pushes, loop_entry, most);
                 }
                 Step::BreakUnless | Step::ContinueUnless => note(loops, pushes + 1, most),
                 _ => {}
@@ -186,7 +187,7 @@ fn stack_entries(steps: &[Step], whole_quad: bool) -> u64 {
         }
     }
     let mut most = 0;
-    walk(steps, 0, 0, whole_quad, &mut most);
+    walk(steps, 0, 0, loop_entry, &mut most);
     most
 }
 
@@ -224,8 +225,8 @@ impl Emit<'_> {
                     self.plain(word!(cf::LOOP_END {}), Some(start));
                     self.bind(after);
                     self.meet();
-                    if self.whole_quad_until.is_some_and(|u| u >= first) {
-                        self.whole_quad_until = Some(self.cf.len());
+                    if self.quads_until.is_some_and(|u| u >= first) {
+                        self.quads_until = Some(self.cf.len());
                     }
                 }
                 Step::BreakUnless => self.set_last(cf_alu::ALU_BREAK),
@@ -306,7 +307,7 @@ impl Emit<'_> {
             return;
         }
         self.cf.remove(body - 1);
-        if let Some(u) = &mut self.whole_quad_until
+        if let Some(u) = &mut self.quads_until
             && *u >= body
         {
             *u -= 1;
@@ -510,7 +511,7 @@ impl Emit<'_> {
                 }
             }
             if f.whole_quad {
-                self.whole_quad_until = Some(self.cf.len() + 1);
+                self.quads_until = Some(self.cf.len() + 1);
             }
             match TABLE.encode_word(&w) {
                 Ok(w) => clause.parts.push(((0..4).map(|n| (w >> (32 * n)) as u32).collect(), leaf.ops[*i].span)),
@@ -577,7 +578,7 @@ impl Emit<'_> {
         }
     }
 
-    fn finish(mut self, stage: Stage) -> Result<Emitted, LayoutError<Span>> {
+    fn finish(mut self) -> Result<Emitted, LayoutError<Span>> {
         let mut out = Emitted::default();
         // The last export of each type is marked, the last instruction ends the program.
         for kind in 0..3u64 {
@@ -592,7 +593,7 @@ impl Emit<'_> {
         if let Some(c) = self.cf.last_mut() {
             set(&mut c.word, field!(END_OF_PROGRAM), 1u64)?;
         }
-        self.modes(stage)?;
+        self.modes()?;
         for c in self.cf.iter().filter(|c| c.is_export()) {
             match c.word[TYPE] {
                 0 if c.word[BASE] >= 61 => out.depth = true,
@@ -638,17 +639,15 @@ impl Emit<'_> {
         Ok(out)
     }
 
-    /// Whole-quad and valid-pixel modes of the clauses.
-    fn modes(&mut self, stage: Stage) -> Result<(), LayoutError<Span>> {
+    /// The valid-pixel mode of the clauses. None is in whole-quad mode, which would execute it for lanes that are in another arm: pixels that
+    /// only help their quad run anyway.
+    fn modes(&mut self) -> Result<(), LayoutError<Span>> {
         // Killed lanes fetch nothing any more, unless their quad needs it; but what they hold then must not steer a loop.
         let last_loop = self.cf.iter().rposition(|c| matches!(c.word.form, cf::LOOP_START_DX10 | cf::LOOP_END));
         let killed = self.killed_at.map(|k| k.max(last_loop.unwrap_or(0)));
         for (i, c) in self.cf.iter_mut().enumerate() {
-            if matches!(c.word.form, cf::TEX | cf::VTX) && killed.is_some_and(|k| i > k) && self.whole_quad_until.is_none_or(|u| i >= u) {
+            if matches!(c.word.form, cf::TEX | cf::VTX) && killed.is_some_and(|k| i > k) && self.quads_until.is_none_or(|u| i >= u) {
                 set(&mut c.word, field!(VALID_PIXEL_MODE), 1u64)?;
-            }
-            if c.clause.is_some() && stage == Stage::Fragment && self.whole_quad_until.is_some_and(|u| i < u) {
-                set(&mut c.word, field!(WHOLE_QUAD_MODE), 1u64)?;
             }
         }
         Ok(())
@@ -722,11 +721,9 @@ mod tests {
     fn the_stack_holds_what_is_nested() {
         let inside = |steps: Vec<Step>| vec![Step::If { then: steps, other: Vec::new() }];
         let nested = |n: usize| (0..n).fold(Vec::new(), |steps, _| inside(steps));
-        let entries = |whole_quad: bool| (0..8).map(|n| stack_entries(&nested(n), whole_quad)).collect::<Vec<_>>();
-        assert_eq!(entries(false), [0, 1, 1, 2, 2, 2, 2, 3]);
-        assert_eq!(entries(true), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!((0..8).map(|n| stack_entries(&nested(n), 4)).collect::<Vec<_>>(), [0, 1, 1, 2, 2, 2, 2, 3]);
         // A loop is an entry of its own.
-        assert_eq!([0, 1, 3].map(|n| stack_entries(&[Step::Loop(nested(n), Block::from_u32(0))], false)), [1, 2, 3]);
+        assert_eq!([0, 1, 3].map(|n| stack_entries(&[Step::Loop(nested(n), Block::from_u32(0))], 4)), [1, 2, 3]);
     }
     #[test]
     fn a_move_that_changes_nothing_goes_unless_the_next_group_takes_it() {

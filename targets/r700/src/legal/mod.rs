@@ -23,7 +23,7 @@ use retroshade_ir::passes::contract::FpContract;
 use retroshade_ir::passes::rewrite::{Action, rewrite, rewrite_of, splat_bits};
 use retroshade_ir::passes::{self, PassOptions, cleanup, each, sequence};
 use retroshade_ir::types::I32;
-use retroshade_ir::{Block, Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, Type, Value};
+use retroshade_ir::{Block, Builder, Function, Imm, InstData, IntCC, MemRef, Module, Opcode, TexDim, Type, Value};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::legal::{BITS_AND_PACKING, Rule, apply, bits, float, intdiv, level, mul};
 use retroshade_lower::structure::{Structure, StructureOptions, structurise};
@@ -171,10 +171,14 @@ pub fn begin(module: &Module, options: &Options, choice: Choice, trace: &mut Tra
     // Where an index comes from shows only when calls are gone.
     let pass = pass_options(options, choice);
     sequence(&mut m, &["inline"], &pass);
-    if for_emulators(options) {
+    let emulators = for_emulators(options);
+    if emulators {
         level::from_derivatives(&mut m);
     }
+    // The unit wants gradients on a cube's face; emulators have some in two dimensions only.
+    level::from_gradients(&mut m, |info, dim, arrayed| dim == TexDim::Cube || emulators && !info.compare && (dim != TexDim::D2 || arrayed));
     position::reciprocal_w(&mut m);
+    position::own_sample(&mut m);
     texels::fetch_offsets(&mut m);
     bound_indices(&mut m, if options.opt > OptLevel::O0 { choice.local } else { 0 });
     each(&mut m, whole_quotients);

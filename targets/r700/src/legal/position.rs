@@ -1,7 +1,7 @@
-//! Where a fragment lies.
+//! Where a fragment lies, and which of its samples it is.
 
 use retroshade_ir::passes::rewrite::{Action, rewrite_of};
-use retroshade_ir::types::F32;
+use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Binding, Builtin, Function, Imm, MemRef, Module, Opcode, Stage, Value};
 use std::collections::HashSet;
 
@@ -27,6 +27,27 @@ pub fn reciprocal_w(m: &mut Module) -> bool {
             let w = b.typed(Opcode::Ext, F32, &[w], Imm::Ext("r700.clip_w".into()));
             let w = b.ins(Opcode::Frcp, &[w]);
             Action::Replace(b.build(&[x, y, z, w]))
+        });
+    }
+    changed
+}
+
+/// The rasteriser hands over the coverage of the whole pixel, where languages have, for each sample apart, the bit of that one.
+pub fn own_sample(m: &mut Module) -> bool {
+    let input = |b: Builtin| m.inputs.iter().find(|(_, d)| d.binding == Binding::Builtin(b)).map(|(k, _)| MemRef::Input(k));
+    let (Some(mask), Some(sample)) = (input(Builtin::SampleMask), input(Builtin::SampleIndex)) else { return false };
+    let mut changed = false;
+    for f in m.functions.values_mut() {
+        changed |= rewrite_of(f, &[Opcode::Input], |b, i| {
+            let d = b.func.insts[i].clone();
+            if !matches!(d.imm, Imm::Mem { var, .. } if var == mask) {
+                return Action::Keep;
+            }
+            let whole = b.typed(Opcode::Input, I32, &d.args, d.imm.clone());
+            let number = b.typed(Opcode::Input, I32, &[], Imm::Mem { var: sample, offset: 0 });
+            let one = b.iconst(I32, 1);
+            let bit = b.ins(Opcode::Ishl, &[one, number]);
+            Action::Replace(b.ins(Opcode::Iand, &[whole, bit]))
         });
     }
     changed

@@ -396,6 +396,8 @@ fn operand(i: &MInst, o: Operand, f: &mut Fill, third: usize) -> Option<()> {
             f.set(field!(dst), t.base)
         }
         Operand::Texture => f.set(field!(tex), texture()?.unit),
+        // What is read as it lies needs no sampler: the first is there for it.
+        Operand::Sampler if matches!(i.op, Op::Texfetch | Op::Texsize) => f.set(field!(smp), 0u8),
         Operand::Sampler => f.set(field!(smp), texture()?.unit),
         Operand::Arguments(true) => f.set(field!(count), texture()?.args.len() - 1),
         Operand::Offsets => {

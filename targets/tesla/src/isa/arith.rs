@@ -261,16 +261,11 @@ pub fn presin(a: u32) -> u32 {
     let e = (a >> 23 & 0xff) as i32 - 127;
     let m = (a & 0x7f_ffff | 0x80_0000) as u64;
     // 2/π to 24 bits, as the unit has it.
-    let p = m as u128 * 0xa2_f983;
-    let shift = e - 24;
-    let v = if shift >= 0 {
-        if shift > 40 { 0 } else { p << shift }
-    } else if shift < -100 {
-        0
-    } else {
-        p >> -shift
-    };
-    a & SIGN | (v as u32 & 0x1ff_ffff)
+    // Of the product it keeps 32 bits.
+    let p = (m * 0xa2_f983 >> 16) as u32;
+    let by = e - 8;
+    let v = if by >= 0 { p.checked_shl(by as u32) } else { p.checked_shr(-by as u32) };
+    a & SIGN | (v.unwrap_or(0) & 0x1ff_ffff)
 }
 /// Range reduction of ex2: |x| in 7.23 fixed point, sign on top.
 pub fn preex2(a: u32) -> u32 {

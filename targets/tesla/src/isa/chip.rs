@@ -54,6 +54,8 @@ pub const NAMES: &[&str] =
 
 /// Arguments that a texture instruction takes at most.
 pub const MOST_ARGUMENTS: usize = 4;
+/// Layers that a texture may have.
+pub const MOST_LAYERS: u32 = 512;
 
 /// Every instruction that any chip has.
 pub const EVERYTHING: Chip = Chip { name: "any", sm11: true, sm12: true, fp64: true, d3d101: true, register_file: 16384, flexgrip: false };

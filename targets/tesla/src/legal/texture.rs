@@ -3,7 +3,7 @@
 //! Cube coordinates become as long as the unit wants them, gradients and biases that differ within a quad become levels,
 //! a gather on a chip without one becomes four samples at the centres of the texels. Facts: the ISA description, section 8.
 
-use crate::isa::chip::MOST_ARGUMENTS;
+use crate::isa::chip::{MOST_ARGUMENTS, MOST_LAYERS};
 use crate::legal::{Lanes, Scalarise};
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::{Imm, InstData, Opcode, Scalar, Span, Stage, TexDim, TexInfo, TexLod, TexOp, TextureDecl, Type, Value};
@@ -58,6 +58,9 @@ impl Scalarise<'_> {
         }
         let mut info: TexInfo = (**info).clone();
         let mut args: SmallVec<[Value; 4]> = d.args.iter().map(|a| self.whole(*a)).collect();
+        if decl.arrayed && matches!(info.op, TexOp::Sample | TexOp::Gather | TexOp::Fetch) {
+            args[1] = self.within_layers(args[1]);
+        }
         let mut shrink = None;
         if decl.dim == retroshade_ir::TexDim::Cube && matches!(info.op, TexOp::Sample | TexOp::Gather) {
             // The unit wants the longest coordinate to be 1.
@@ -73,7 +76,7 @@ impl Scalarise<'_> {
         // Words have room for the offsets of samples.
         let far = info.offset.iter().any(|o| !TexOp::Sample.offsets().contains(o));
         if info.op == TexOp::Gather && (!self.chip.d3d101 || far || (info.component != 0 && !info.compare)) {
-            return self.gather(d, &info, span);
+            return self.gather(d, &args, &info, span);
         }
         if info.op == TexOp::Sample {
             self.level(d, &mut info, &mut args, shrink, span)?;
@@ -163,8 +166,26 @@ impl Scalarise<'_> {
         self.ex.func.const_bits(*self.lanes(v).first()?).map(|b| b[0])
     }
 
+    /// A layer as the unit takes it, which looks at nine bits: from the first to the last that a texture may have.
+    fn within_layers(&mut self, layer: Value) -> Value {
+        let most = self.ex.constant(I32, MOST_LAYERS - 1);
+        if self.ex.func.const_bits(layer).is_some_and(|k| k[0] < MOST_LAYERS) {
+            return layer;
+        }
+        let float = self.ex.func.def_if(layer, Opcode::F2s).map(|d| d.args[0]);
+        let layer = match float {
+            // To unsigned numbers, what is negative becomes 0.
+            Some(x) => self.ex.typed(Opcode::F2u, I32, &[x], Imm::None),
+            None => {
+                let zero = self.ex.constant(I32, 0);
+                self.ex.bin(Opcode::Smax, layer, zero)
+            }
+        };
+        self.ex.bin(Opcode::Umin, layer, most)
+    }
+
     /// A gather as four samples of level 0 at the centres of the texels around the place.
-    fn gather(&mut self, d: &InstData, info: &TexInfo, span: Span) -> Result<(), CompileError> {
+    fn gather(&mut self, d: &InstData, given: &[Value], info: &TexInfo, span: Span) -> Result<(), CompileError> {
         let decl = &self.module.textures[info.texture];
         if decl.dim != TexDim::D2 {
             let what =
@@ -201,9 +222,7 @@ impl Scalarise<'_> {
             centre = centre.iter().map(|x| self.ex.typed(Opcode::Fadd, F32, &[*x, zero], Imm::None)).collect();
         }
         args.push(self.ex.build(&centre));
-        for a in &d.args[1..] {
-            args.push(self.whole(*a));
-        }
+        args.extend_from_slice(&given[1..]);
         if !fragment {
             sample.lod = TexLod::Implicit;
         } else if !full {

@@ -141,7 +141,7 @@ pub(crate) struct Lower<'a> {
     /// Fragment results so far.
     pub results: BTreeMap<u32, (Value, Option<u8>)>,
     pub thread_id: Option<Reg>,
-    /// Whether texels make differences within quads, so that helper lanes need them too.
+    /// Whether helper lanes need texels, too.
     pub derivatives: bool,
     /// Instructions already covered by a larger pattern.
     pub covered: SecondaryMap<Inst, bool>,
@@ -301,7 +301,7 @@ impl Lower<'_> {
                 _ => {}
             }
         }
-        self.derivatives = live::texels_make_differences(self.func);
+        self.derivatives = live::helpers_need_texels(self.func);
         for v in self.func.values.keys() {
             if count[v] != 1 || self.facts.uses[v] != 1 {
                 self.facts.user[v] = None;

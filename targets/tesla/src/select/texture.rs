@@ -7,6 +7,7 @@ use crate::isa::forms::{LogicOp, Op, QuadLane, QuadOp, field};
 use crate::select::Lower;
 use crate::select::mir::*;
 use retroshade_ir::Value;
+use retroshade_ir::analysis::Level;
 use retroshade_ir::{Imm, InstData, MemRef, Opcode, Stage, TexLod, TexOp as IrTexOp};
 use retroshade_lower::{CompileError, Reg};
 use smallvec::SmallVec;
@@ -131,6 +132,11 @@ impl Lower<'_> {
     fn level_zero(&mut self, d: &InstData, used: u8, args: &[Reg], coordinates: usize, prepared: bool) -> Result<(), CompileError> {
         let Imm::Tex(info) = &d.imm else { return Err(internal("texture without details")) };
         let cube = self.module.textures[info.texture].dim == retroshade_ir::TexDim::Cube && !prepared;
+        if self.facts.uniformity.block_level(self.here.block) == Level::Divergent {
+            // What lanes in another arm hold nobody knows, and to wake them would spoil their registers.
+            let m = "no argument is left for the level of this texture, so that it is read by whole quads: not where pixels of a quad may go separate ways";
+            return Err(CompileError::unsupported("T0024", self.span, m));
+        }
         let v = d.results[0];
         let wanted: Vec<u8> = (0..self.func.ty(v).lanes).filter(|l| used >> l & 1 == 1).collect();
         let mut kept: Vec<Option<Reg>> = vec![None; wanted.len()];
