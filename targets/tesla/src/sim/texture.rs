@@ -36,7 +36,12 @@ impl Warp {
             }
         }
         let implicit = launch.stage == Stage::Fragment || s.insn.get(field!(deriv)) != 0;
+        // Whoever only helps is given no texels by some lookups, and goes on with what the registers hold.
+        let live = s.insn.has(field!(live)) && s.insn.get(field!(live)) == 1;
         for l in (0..LANES).filter(|l| on >> l & 1 == 1) {
+            if live && self.lanes[l].discarded {
+                continue;
+            }
             let q = l & !3;
             let lod = match query.lod {
                 TexLod::Implicit | TexLod::Bias if implicit => {
