@@ -8,6 +8,7 @@ pub(crate) mod converge;
 pub mod expand;
 mod instances;
 pub mod numerics;
+mod quads;
 mod texture;
 
 use crate::isa::chip::Chip;
@@ -148,6 +149,7 @@ pub(crate) fn shape(mut m: Module, options: &Options, trace: &mut Trace) -> Resu
     // Here, and not before: loops whose bounds they show are not unrolled for it.
     declare_ranges(&mut m);
     m.main_mut().resolve_aliases();
+    quads::hoist(&mut m);
     if chip.flexgrip {
         legal::apply(m.main_mut(), &[RULES, PLAIN_RULES].concat());
     } else {

@@ -246,7 +246,7 @@ impl Scalarise<'_> {
 }
 
 /// Arguments of a sample or gather besides a level or bias.
-fn arguments(decl: &TextureDecl, info: &TexInfo) -> usize {
+pub(super) fn arguments(decl: &TextureDecl, info: &TexInfo) -> usize {
     let coordinates = match decl.dim {
         TexDim::D1 => 1,
         TexDim::D2 => 2,
