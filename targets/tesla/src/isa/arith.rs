@@ -262,7 +262,7 @@ pub fn presin(a: u32) -> u32 {
     let m = (a & 0x7f_ffff | 0x80_0000) as u64;
     // 2/π to 24 bits, as the unit has it.
     // Of the product it keeps 32 bits.
-    let p = (m * 0xa2_f983 >> 16) as u32;
+    let p = ((m * 0xa2_f983) >> 16) as u32;
     let by = e - 8;
     let v = if by >= 0 { p.checked_shl(by as u32) } else { p.checked_shr(-by as u32) };
     a & SIGN | (v.unwrap_or(0) & 0x1ff_ffff)
