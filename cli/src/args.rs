@@ -218,7 +218,7 @@ pub struct CompileArgs {
     /// How to compile.
     #[command(flatten)]
     pub codegen: CodegenArgs,
-    /// Warnings: NAME, no-NAME, error=NAME, all, none, error. NAME is uninitialised, unused, precision, layout, initial, semantics, flat, position, linking or a code.
+    /// Warnings: NAME, no-NAME, error=NAME, all, none, error. NAME is uninitialised, unused, precision, layout, initial, shared, semantics, flat, position, sample-mask, linking or a code.
     #[arg(short = 'W', value_name = "NAME")]
     pub warn: Vec<String>,
     /// Show the source's lines as comments in assembly.

@@ -336,7 +336,7 @@ fn target_outputs(
         }
         shaders.push(compiled.map_err(|e| Failure::compile(&e, m, &file))?);
     }
-    for (n, w) in isa.warnings(modules) {
+    for (n, w) in isa.warnings(modules, options) {
         levels.show(vec![w], &modules[n], files::display(&a.files[n]), format);
     }
     for kind in kinds {

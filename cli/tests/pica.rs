@@ -43,7 +43,7 @@ fn examples_agree_and_come_back_from_text() {
         let (was, is) = (Shbin::read(&s.container).unwrap(), Shbin::read(&back.container.unwrap()).unwrap());
         assert_eq!((was.code, was.descriptors), (is.code, is.descriptors), "{name}");
         assert_eq!(was.executables[0].outputs, is.executables[0].outputs, "{name}");
-        assert!(!isa.warnings(std::slice::from_ref(&m)).iter().any(|_| true), "{name}");
+        assert!(!isa.warnings(std::slice::from_ref(&m), &Options::default()).iter().any(|_| true), "{name}");
         calls += u32::from(text.contains("    call "));
         loops += u32::from(text.contains("    for i"));
     }
@@ -339,7 +339,7 @@ fn outputs_that_nothing_will_see_are_reported() {
         void main() { fragNormal = p.xyz; v_color = p; gl_Position = p; }";
     let m = glsl("n.vert", text, FrontOptions::default());
     let isa = retroshade_pica::isa();
-    let found = isa.warnings(std::slice::from_ref(&m));
+    let found = isa.warnings(std::slice::from_ref(&m), &Options::default());
     assert!(found.len() == 1 && found[0].1.code == "P0109" && found[0].1.message.contains("`fragNormal`"), "{found:?}");
     // One component has one output, and the machine counts seven of them.
     let text = "#version 450
@@ -348,7 +348,7 @@ fn outputs_that_nothing_will_see_are_reported() {
         layout(location = 5) out vec2 u; layout(location = 6) out vec2 v; layout(location = 9) out vec3 more;
         void main() { gl_Position = n = c = p; t = more = p.xyz; w = p.w; u = v = p.xy; }";
     let eight = glsl("e.vert", text, FrontOptions::default());
-    let told: Vec<&str> = isa.warnings(std::slice::from_ref(&eight)).iter().map(|w| w.1.code).collect();
+    let told: Vec<&str> = isa.warnings(std::slice::from_ref(&eight), &Options::default()).iter().map(|w| w.1.code).collect();
     assert_eq!(told, ["P0109", "P0302"]);
     let asm = isa.compile(&eight, &Options::default()).unwrap().asm;
     assert!(asm.contains("texcoord0 o3.xy") && asm.matches("texcoord0w").count() == 1, "{asm}");
@@ -362,7 +362,7 @@ fn outputs_that_nothing_will_see_are_reported() {
         void main() { gl_Position = gl_in[0].gl_Position; v_color = vec4(fragNormal[0], 1.0); EmitVertex(); EndPrimitive(); }",
         FrontOptions::default(),
     );
-    assert_eq!(isa.warnings(&[m, g]), vec![]);
+    assert_eq!(isa.warnings(&[m, g], &Options::default()), vec![]);
 }
 
 /// `n` products and sums with swizzles of their own, all lanes alive.

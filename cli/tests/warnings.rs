@@ -168,6 +168,17 @@ fn vertices_without_a_place() {
 }
 
 #[test]
+fn masks_that_a_chip_does_not_take() {
+    let source = "#version 450\nlayout(location = 0) out vec4 o;\nvoid main() { o = vec4(1); gl_SampleMask[0] = 3; }\n";
+    let f = folder("masks", &[("a.frag", source)]);
+    let text = says(&f, &["-t", "tesla", "-o", "a.o", "a.frag"]);
+    assert!(text.starts_with("a.frag:3:") && text.contains("warning[T0035]: g84 takes no sample mask"), "{text}");
+    assert_eq!(says(&f, &["-t", "tesla", "-Wno-sample-mask", "-o", "a.o", "a.frag"]), "");
+    assert_eq!(says(&f, &["-t", "tesla", "--chip", "gt215", "-o", "a.o", "a.frag"]), "");
+    assert_eq!(says(&f, &["-t", "r700", "-o", "a.gsh", "a.frag"]), "");
+}
+
+#[test]
 fn warnings_are_chosen() {
     let f = folder("chosen", &[("a.frag", UNUSED), ("u.frag", UNSET)]);
     assert_eq!(says(&f, &["-t", "tesla", "-Wno-unused", "-o", "a.o", "a.frag"]), "");

@@ -19,6 +19,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("semantics", "P0109"),
     ("flat", "U0108"),
     ("position", "U0109"),
+    ("sample-mask", "T0035"),
     ("linking", "C0014"),
 ];
 

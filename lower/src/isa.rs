@@ -165,8 +165,8 @@ pub trait TargetIsa: Send + Sync {
         &[]
     }
     /// What a caller should hear about modules that compile and are linked together: (which one, warning).
-    fn warnings(&self, modules: &[Module]) -> Vec<(usize, Diagnostic)> {
-        let _ = modules;
+    fn warnings(&self, modules: &[Module], options: &Options) -> Vec<(usize, Diagnostic)> {
+        let _ = (modules, options);
         Vec::new()
     }
     /// One line of `dis --hex`: an instruction's words in hex, to text.

@@ -72,7 +72,7 @@ impl TargetIsa for Pica {
     fn keeps_functions(&self) -> bool {
         true
     }
-    fn warnings(&self, modules: &[Module]) -> Vec<(usize, Diagnostic)> {
+    fn warnings(&self, modules: &[Module], _: &Options) -> Vec<(usize, Diagnostic)> {
         semantics::warnings(modules)
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {

@@ -290,8 +290,8 @@ impl Abi {
                 for (n, _) in module.outputs.iter().filter(|(_, o)| o.binding == Binding::Builtin(want)) {
                     if written[n.as_u32() as usize] {
                         self.results.push((next, Word { decl: n.as_u32(), element: 0, lane: 0 }));
+                        next += 1;
                     }
-                    next += 1;
                 }
             }
             return;

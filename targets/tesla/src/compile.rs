@@ -31,9 +31,8 @@ fn within_reach(abi: &Abi, legal: &Module, chip: &Chip) -> Result<(), CompileErr
     let stage = legal.stage;
     for d in legal.outputs.values() {
         let m = match d.binding {
-            Binding::Builtin(Builtin::SampleMask) if !chip.d3d101 => format!("{} writes no sample mask", chip.name),
             Binding::Builtin(Builtin::Layer | Builtin::ViewportIndex) if stage == Stage::Vertex => {
-                "only geometry programs choose layers and viewports on this machine".to_string()
+                "only geometry programs choose layers and viewports on this machine"
             }
             _ => continue,
         };

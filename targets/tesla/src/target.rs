@@ -9,7 +9,7 @@ use crate::isa::forms::TABLE;
 use crate::isa::listing::{spaces, word_text};
 use crate::isa::parse;
 use crate::legal::{self, numerics::TeslaNumerics};
-use retroshade_ir::{Module, Numerics, ShaderEnv, ShaderResult, Stage};
+use retroshade_ir::{Diagnostic, Module, Numerics, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::driver::Trace;
 use retroshade_lower::validate::Program;
 use retroshade_lower::{
@@ -91,6 +91,12 @@ impl TargetIsa for Tesla {
             ("double precision", yes(c.fp64)),
             ("gather, sample index", yes(c.d3d101)),
         ]
+    }
+    fn warnings(&self, modules: &[Module], options: &Options) -> Vec<(usize, Diagnostic)> {
+        let Ok(chip) = chip::of_options(options) else { return Vec::new() };
+        let masks = modules.iter().enumerate().filter_map(|(n, m)| Some((n, legal::sample_mask(m)?.1)));
+        let what = format!("{} takes no sample mask: all samples that a primitive covers are written (`--chip gt215` has one)", chip.name);
+        masks.filter(|_| !chip.d3d101).map(|(n, span)| (n, Diagnostic::warning("T0035", span, what.clone()))).collect()
     }
     fn comment(&self) -> &'static str {
         "//"

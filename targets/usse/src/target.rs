@@ -69,7 +69,7 @@ impl TargetIsa for Usse {
         let g = container::read(bytes).map_err(bad)?;
         load::execute(&g, &interface::of(&g).map_err(bad)?, env, false)
     }
-    fn warnings(&self, modules: &[Module]) -> Vec<(usize, Diagnostic)> {
+    fn warnings(&self, modules: &[Module], _: &Options) -> Vec<(usize, Diagnostic)> {
         modules.iter().enumerate().flat_map(|(n, m)| varyings::warnings(m).into_iter().map(move |w| (n, w))).collect()
     }
     fn dis_line(&self, line: &str, options: &TextOptions) -> Result<String, TextError> {

@@ -15,9 +15,10 @@ use crate::isa::chip::Chip;
 use crate::legal::expand::Expand;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Uniformity;
+use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::passes::{self, PassOptions};
 use retroshade_ir::types::{F32, I32};
-use retroshade_ir::{Binding, Block, BlockCall, Builtin, Function, Imm, Inst, InstData, Module, Opcode, Scalar, Span, Type, Value};
+use retroshade_ir::{Binding, Block, BlockCall, Builtin, Function, Imm, Inst, InstData, Module, Opcode, Output, Scalar, Span, Type, Value};
 use retroshade_ir::{MemRef, Primitive, Reference, Stage};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::legal;
@@ -113,6 +114,9 @@ pub(crate) fn front(source: &Module, options: &Options, trace: &mut Trace) -> Re
     passes::robust::uniforms(&mut m);
     legal::level::from_derivatives(&mut m);
     flat_axes(&mut m);
+    if !chip.d3d101 {
+        drop_sample_masks(&mut m);
+    }
     passes::before_unrolling(&mut m, &pass_options(options, 0), &mut |name, m| trace.pass(name, m));
     Ok(m)
 }
@@ -185,6 +189,22 @@ fn flat_axes(m: &mut Module) {
             }
             f.blocks[b].insts = insts;
         }
+    }
+}
+
+/// Where the sample mask is declared, of a program whose chip does not take it.
+pub(crate) fn sample_mask(m: &Module) -> Option<(Output, Span)> {
+    m.outputs.iter().find(|(_, d)| d.binding == Binding::Builtin(Builtin::SampleMask)).map(|(o, d)| (o, d.span))
+}
+
+/// The chips before GT215 take no sample mask; its register would be taken for the depth.
+fn drop_sample_masks(m: &mut Module) {
+    let Some((mask, _)) = sample_mask(m) else { return };
+    for f in m.functions.values_mut() {
+        rewrite(f, |b, i| match b.func.insts[i].imm {
+            Imm::Mem { var: MemRef::Output(o), .. } if o == mask => Action::Remove,
+            _ => Action::Keep,
+        });
     }
 }
 
