@@ -68,7 +68,7 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
         1,
         8,
         "F0010",
-        "`one_browser` is an extension of one implementation and no part of WGSL",
+        "`one_browser` is no extension of WGSL that is read here",
     ),
     (
         "wgsl",

@@ -50,17 +50,25 @@ pub(crate) fn parse(e: &naga::front::wgsl::ParseError, spans: SpanMap, names: Na
     d
 }
 
+/// The names that WGSL's text gives to extensions grow; implementations begin theirs with their own.
+fn unknown_extension(name: &str, kind: &str) -> String {
+    match name.split_once('_').map(|(of, _)| of).filter(|of| ["chromium", "wgpu", "dawn", "google", "mozilla"].contains(of)) {
+        Some(_) => format!("`{name}` is an extension of one implementation and no part of WGSL"),
+        None => format!("`{name}` is no {kind} of WGSL that is read here"),
+    }
+}
+
 /// What naga says of words that it has not learned and of operands, without its own names.
 fn plainly(message: String) -> String {
     let quoted = |text: &str| text.split('`').nth(1).map(str::to_string);
     if let Some(name) = message.strip_prefix("unknown enable-extension").and_then(quoted) {
         return match &name[..] {
             "atomic_vec2u_min_max" => format!("64-bit atomics (`{name}`) exist on none of the machines"),
-            _ => format!("`{name}` is an extension of one implementation and no part of WGSL"),
+            _ => unknown_extension(&name, "extension"),
         };
     }
     if let Some(name) = message.strip_prefix("unknown language extension").and_then(quoted) {
-        return format!("`{name}` is an extension of one implementation and no part of WGSL");
+        return unknown_extension(&name, "language extension");
     }
     if let Some(name) = message.strip_suffix("enable extension is not enabled").and_then(quoted) {
         return format!("this needs `enable {name};` at the top of the shader");
@@ -570,7 +578,8 @@ mod tests {
         for (from, to) in [
             ("Incompatible operands: Greater(Struct { members: [] }, _)", "the operands of `>` are of types that do not fit together"),
             ("unknown attribute: `fragment_depth`", "`fragment_depth` is no attribute of WGSL"),
-            ("unknown language extension `texel_buffers`", "`texel_buffers` is an extension of one implementation and no part of WGSL"),
+            ("unknown language extension `texel_buffers`", "`texel_buffers` is no language extension of WGSL that is read here"),
+            ("unknown enable-extension `chromium_pixels`", "`chromium_pixels` is an extension of one implementation and no part of WGSL"),
             ("invalid field accessor `x`", "invalid field accessor `x`"),
         ] {
             assert_eq!(plainly(from.into()), to);
