@@ -62,14 +62,7 @@ const WRONG: &[(&str, &str, u32, u32, &str, &str)] = &[
         "F0133",
         "operations on quads",
     ),
-    (
-        "wgsl",
-        "enable one_browser;\n@fragment fn main() {}\n",
-        1,
-        8,
-        "F0010",
-        "`one_browser` is no extension of WGSL that is read here",
-    ),
+    ("wgsl", "enable one_browser;\n@fragment fn main() {}\n", 1, 8, "F0010", "`one_browser` is no extension of WGSL that is read here"),
     (
         "wgsl",
         "var<push_constant> p: u32;\n@fragment fn main() {}\n",

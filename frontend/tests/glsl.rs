@@ -463,7 +463,6 @@ float4 main(float2 uv : TEXCOORD0) : SV_Target { return f(mul(m, tex2D(t, uv)) +
     assert_eq!(errors(&e)[0].0, 4, "{e}");
 }
 
-/// Texts on which glslang's reader of HLSL would end the process.
 /// glslang computes what it takes apart once for each part.
 #[test]
 fn arguments_of_hlsl_are_computed_once() {
@@ -495,6 +494,41 @@ float4 many(float x) { n++; return float4(x, x, x, n); }
     common::close("sines", &floats(&after[at("f")]), &[1f32.cos(), 1f32.sin(), 3.0, 3.0], 1e-6);
 }
 
+/// glslang takes a call for its arguments where a function of one number converts what it gives.
+#[test]
+fn calls_in_functions_of_one_number() {
+    let text = "RWStructuredBuffer<float> f : register(u0);
+static int n = 0;
+int four() { n++; return 4; }
+int2 pair() { n++; return int2(3, 4); }
+uint one(int a, int b = 0) { n++; return 0x3c00 + b; }
+float half_of(float x) { n++; return x / 2; }
+struct S { int k; int nine() { n++; return 9; } };
+static const float two = sqrt(4);
+[numthreads(1, 1, 1)] void main() {
+    S s; s.k = 0;
+    int2 v = int2(n, n + 4);
+    f[0] = sqrt(four());
+    f[1] = length(pair());
+    f[2] = sqrt((s.nine()));
+    f[3] = sqrt(+dot(v, v));
+    f[4] = saturate(min(v.y, 3));
+    f[5] = f16tof32(one(1));
+    f[6] = f32tof16(one(1) == 0x3c00);
+    f[7] = sqrt(half_of(8)) + two;
+    float2 r = rsqrt(pair());
+    f[8] = r.y;
+    f[9] = n;
+    uint u = 0xfffffffa;
+    f[10] = f[9] > abs(u) ? 1 : 0;
+}
+";
+    let m = hlsl("a.comp.hlsl", text, &options(Stage::Compute)).expect("HLSL");
+    let after = common::run_compute(&m, vec![vec![0; 11]], vec![], [1, 1, 1]);
+    common::close("values", &floats(&after[0]), &[2.0, 5.0, 3.0, 4.0, 1.0, 1.0, 15360.0, 4.0, 0.5, 7.0, 0.0], 1e-6);
+}
+
+/// Texts on which glslang's reader of HLSL would end the process.
 #[test]
 fn hlsl_that_glslang_does_not_survive() {
     let refused = [
@@ -817,6 +851,25 @@ uint odd(uint n) { if (n > 1) return(n > 3) ? 1 : 2; return 0; }
     let out = common::run_compute(&m, vec![vec![0; 5], vec![0; 3]], Vec::new(), [1, 1, 1]);
     assert_eq!(out[0].iter().map(|w| f32::from_bits(*w)).collect::<Vec<_>>(), [0.0, 1.0, 1.0, 1.5, 4.0]);
     assert_eq!(out[1], [13, 0, 0]);
+}
+
+#[test]
+fn remainders_and_roundings_of_hlsl_constants() {
+    let text = "RWStructuredBuffer<float> o;
+[numthreads(1, 1, 1)] void main() {
+    float2 r = float2(-7.5, 5) % float2(2, 3);
+    o[0] = -7.5 % 2;
+    o[1] = 5 % 3.5;
+    o[2] = r.x;
+    o[3] = r.y;
+    o[4] = fmod(-7.5, 2);
+    o[5] = round(2.5);
+    o[6] = 7 % 4;
+}
+";
+    let m = hlsl("a.comp.hlsl", text, &options(Stage::Compute)).expect("HLSL");
+    let out = common::run_compute(&m, vec![vec![0; 7]], Vec::new(), [1, 1, 1]);
+    assert_eq!(floats(&out[0]), [-1.5, 1.5, -1.5, 2.0, -1.5, 2.0, 3.0]);
 }
 
 #[test]

@@ -30,6 +30,8 @@ struct Marker<'a> {
     edits: Vec<Edit>,
     /// The functions of HLSL's places.
     functions: BTreeSet<String>,
+    /// Functions of HLSL's prelude that make numbers of others.
+    conversions: BTreeSet<&'static str>,
 }
 
 /// A preprocessed text with marks. `place` gives the place of a token by its number, `more` is what stands behind some tokens.
@@ -40,13 +42,19 @@ pub(crate) fn marked(
     place: &dyn Fn(usize) -> Option<Place>,
     more: &[(usize, String)],
 ) -> String {
-    let mut m = Marker { toks, place, hlsl, edits: Vec::new(), functions: BTreeSet::new() };
+    let mut m = Marker { toks, place, hlsl, edits: Vec::new(), functions: BTreeSet::new(), conversions: BTreeSet::new() };
+    let declared = if hlsl { library::declared(toks) } else { BTreeMap::new() };
     let mut n = 0;
     let mut declaration = 0;
     while n < toks.len() {
         let body = toks[n].is("{") && m.is_body(declaration, n);
         n = match toks[n].text {
-            "{" if body => m.block(n),
+            "{" if body => {
+                if hlsl {
+                    m.convert(n, &declared);
+                }
+                m.block(n)
+            }
             "{" if toks[declaration].is("namespace") => n + 1,
             "(" | "[" | "{" => close(toks, n),
             _ => n + 1,
@@ -61,7 +69,7 @@ pub(crate) fn marked(
     let mut head = String::new();
     if hlsl {
         m.functions.iter().for_each(|f| head.push_str(&format!("void {f}() {{}}\n")));
-        head.push_str(&library::prelude(toks));
+        head.push_str(&library::prelude(toks, &m.conversions));
     } else {
         head.push_str("#extension GL_EXT_spirv_intrinsics : enable\nspirv_instruction(id = 8) void ");
         let _ = writeln!(head, "{NAME}(spirv_literal int file, spirv_literal int line, spirv_literal int column);");
@@ -115,6 +123,15 @@ impl Marker<'_> {
         let Some(at) = self.toks.get(n).map(|t| t.at) else { return };
         let call = self.call(n, behind);
         self.edits.push((at..at, call));
+    }
+
+    /// Converts what calls give to functions of one number in the body at `open`, which glslang takes for their arguments.
+    fn convert(&mut self, open: usize, declared: &BTreeMap<&str, bool>) {
+        for (range, name) in (open..close(self.toks, open)).filter_map(|n| library::converted(self.toks, n, declared)) {
+            let (at, end) = (self.toks[range.start].at, self.toks[range.end - 1].end());
+            self.edits.extend([(at..at, format!("{name}(")), (end..end, ")".to_string())]);
+            self.conversions.insert(name);
+        }
     }
 
     /// Rewrites `b.Store4(at, value);`, which glslang makes so many stores of that each has place and value computed for itself, in between: they get
