@@ -4,7 +4,9 @@ mod common;
 
 use common::{floats, from_glsl, run, words};
 use retroshade_frontend::{FrontError, FrontOptions, Includes, glsl, glsl_words, hlsl, spirv_with_text};
-use retroshade_ir::{Binding, Builtin, InvocationInputs, IoDecl, Module, Opcode, Reference, ShaderEnv, Span, Stage};
+use retroshade_ir::{
+    Binding, Builtin, InvocationInputs, IoDecl, Module, Opcode, Reference, ShaderEnv, Span, Stage, TextureData, TextureDecl,
+};
 use std::sync::{Arc, Mutex};
 
 fn options(stage: Stage) -> FrontOptions {
@@ -492,6 +494,41 @@ float4 many(float x) { n++; return float4(x, x, x, n); }
     let after = common::run_compute(&m, buffers, vec![], [1, 1, 1]);
     assert_eq!(after[at("b")], [4, 3, 2, 1, 1, 11, 1, 7]);
     common::close("sines", &floats(&after[at("f")]), &[1f32.cos(), 1f32.sin(), 3.0, 3.0], 1e-6);
+}
+
+#[test]
+fn places_of_hlsl_texels_are_computed_once() {
+    let text = "Texture2D<float4> t, more[2];
+Texture2DArray<float> layers;
+RWStructuredBuffer<int> o;
+static int n = 0;
+int next() { return n++; }
+[numthreads(1, 1, 1)] void main() {
+    int i = 0;
+    float r = t.Load(int3(i++, 0, 0)).x + t.Load(int3(next(), 0, 0), int2(0, 0)).y;
+    r += layers.Load(int4(i++, i, 0, 0)) + more[i - 1].Load(int3(next(), 0, 0)).z;
+    r += t.Load(int3(t.Load(int3(next(), 0, 0)).x, sqrt(next()), 0)).z;
+    o[0] = i;
+    o[1] = n;
+    if (t.Load(int3(next(), 0, 0)).x < 2) o[2] = n;
+    o[3] = r == -1 ? 1 : 0;
+}
+";
+    let m = hlsl("a.comp.hlsl", text, &options(Stage::Compute)).expect("HLSL");
+    let texel = |d: &TextureDecl| TextureData {
+        dim: d.dim,
+        size: [1; 3],
+        layers: 1,
+        levels: 1,
+        depth: false,
+        filter: Default::default(),
+        wrap: Default::default(),
+        texels: vec![[0; 4]],
+    };
+    let textures = m.textures.values().map(texel).collect();
+    let env = ShaderEnv { storage: vec![vec![0; 4]], textures, workgroups: [1; 3], ..ShaderEnv::default() };
+    let result = retroshade_ir::interp::run(&m, &env, &Reference).expect("runs");
+    assert_eq!(result.storage[0], [2, 4, 5, 0]);
 }
 
 /// glslang takes a call for its arguments where a function of one number converts what it gives.
