@@ -6,12 +6,11 @@ use super::edit::{Edit, edited, separated};
 use super::globals::Globals;
 use super::lex::{Kind, Token, close};
 use super::library;
-use super::names::Names;
+use super::once;
 use super::upgrade::{plain, written};
 use crate::spirv::LOOSE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::ops::Range;
 
 /// The function that stands for `OpLine`; in HLSL the beginning of its name.
 const NAME: &str = "shaderc_line";
@@ -59,7 +58,7 @@ pub(crate) fn marked(
         loads: BTreeSet::new(),
     };
     if hlsl {
-        m.textures = Names::new(toks).variables().filter(|v| is_leveled(v.ty)).map(|v| (toks[v.at].text, v.ty)).collect();
+        m.textures = once::textures(toks);
     }
     let declared = if hlsl { library::declared(toks) } else { BTreeMap::new() };
     let mut n = 0;
@@ -95,11 +94,6 @@ pub(crate) fn marked(
     }
     m.edits.insert(0, (first..first, head));
     edited(text, m.edits)
-}
-
-/// Whether a type is one of textures with levels, not of single samples.
-fn is_leveled(ty: &str) -> bool {
-    ["Texture1D", "Texture2D", "Texture3D"].iter().any(|t| ty.starts_with(t)) && !ty.contains("MS")
 }
 
 impl Marker<'_> {
@@ -157,7 +151,7 @@ impl Marker<'_> {
             self.conversions.insert(name);
         }
         for n in open + 1..close(self.toks, open) {
-            if let Some((start, argument, components)) = self.load_with_effects(n, declared) {
+            if let Some((start, argument, components)) = once::load(self.toks, n, &self.textures, declared) {
                 let (from, at, end) = (self.toks[start].at, self.toks[argument.start].at, self.toks[argument.end - 1].end());
                 let load: Vec<&str> = self.toks[start..=n + 1].iter().map(|t| t.text).collect();
                 let set = format!("(shaderc_texel{components} = (");
@@ -167,29 +161,6 @@ impl Marker<'_> {
                 self.loads.insert(components);
             }
         }
-    }
-
-    /// Where the call `t.Load(i++)` begins whose name stands at `n`, its first argument and the components of that, if computing it changes something:
-    /// glslang does so once for the place and once for the level.
-    fn load_with_effects(&self, n: usize, declared: &BTreeMap<&str, bool>) -> Option<(usize, Range<usize>, u32)> {
-        if !self.toks[n].is("Load") || !self.is(n + 1, "(") || n < 2 || !self.is(n - 1, ".") {
-            return None;
-        }
-        let index = (0..n - 1).rev().take_while(|_| self.is(n - 2, "]")).find(|k| self.is(*k, "[") && close(self.toks, *k) == n - 1);
-        let start = index.unwrap_or(n - 1).checked_sub(1)?;
-        let components = match self.textures.get(self.toks[start].text)? {
-            ty if ty.starts_with("Texture1D") && !ty.ends_with("Array") => 2,
-            ty if ty.starts_with("Texture3D") || ty.starts_with("Texture2D") && ty.ends_with("Array") => 4,
-            _ => 3,
-        };
-        let argument = separated(self.toks, n + 1).into_iter().next()?;
-        let changes = |k: usize| {
-            let t = &self.toks[k];
-            matches!(t.text, "++" | "--") || t.text.ends_with('=') && !matches!(t.text, "==" | "!=" | "<=" | ">=") || {
-                declared.contains_key(t.text) && self.is(k + 1, "(")
-            }
-        };
-        argument.clone().any(changes).then_some((start, argument, components))
     }
 
     /// Rewrites `b.Store4(at, value);`, which glslang makes so many stores of that each has place and value computed for itself, in between: they get

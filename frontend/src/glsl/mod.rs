@@ -22,6 +22,7 @@ mod mark;
 mod meaning;
 mod messages;
 mod names;
+mod once;
 mod places;
 mod upgrade;
 mod words;
