@@ -539,6 +539,7 @@ static int n = 0;
 int four() { n++; return 4; }
 int2 pair() { n++; return int2(3, 4); }
 uint one(int a, int b = 0) { n++; return 0x3c00 + b; }
+int area(int2 v) { return v.x * v.y; }
 float half_of(float x) { n++; return x / 2; }
 struct S { int k; int nine() { n++; return 9; } };
 static const float two = sqrt(4);
@@ -553,8 +554,7 @@ static const float two = sqrt(4);
     f[5] = f16tof32(one(1));
     f[6] = f32tof16(one(1) == 0x3c00);
     f[7] = sqrt(half_of(8)) + two;
-    float2 r = rsqrt(pair());
-    f[8] = r.y;
+    f[8] = rsqrt(pair()).y + sqrt(area(int2(4, v.y))) - 4;
     f[9] = n;
     uint u = 0xfffffffa;
     f[10] = f[9] > abs(u) ? 1 : 0;

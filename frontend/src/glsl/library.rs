@@ -3,9 +3,9 @@
 //! `sincos` and `dst` compute their arguments several times, of constants `any`, `all` and the functions for a number's bits are wrong, and functions
 //! of one number give 0 for what another function computes in another type.
 
-use super::edit::separated;
-use super::hlsl::names_function;
-use super::lex::{Kind, Token, close};
+use super::edit::{edited, separated};
+use super::hlsl::{body, names_function};
+use super::lex::{Kind, Token, close, tokens};
 use super::mark::{instructions, op, text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -86,7 +86,7 @@ fn names_floats(word: &str) -> bool {
 
 /// The argument of the function of one number that is called at `n`, if it is nothing but a call, and the function of the prelude that makes it the
 /// number that is wanted.
-pub(super) fn converted(toks: &[Token<'_>], n: usize, declared: &BTreeMap<&str, bool>) -> Option<(Range<usize>, &'static str)> {
+fn converted(toks: &[Token<'_>], n: usize, declared: &BTreeMap<&str, bool>) -> Option<(Range<usize>, &'static str)> {
     let name = toks[n].text;
     if matches!(name, "%" | "fmod") {
         return divisor(toks, n).filter(|_| !declared.contains_key(name)).map(|range| (range, FLOAT));
@@ -159,6 +159,37 @@ fn is_constant(toks: &[Token<'_>]) -> bool {
 const FLOAT: &str = "shaderc_float";
 const UINT: &str = "shaderc_uint";
 
+/// A preprocessed text in whose functions calls that are the argument of a function of one number are converted before glslang looks at them: it takes
+/// such a call for its arguments.
+pub(super) fn with_conversions(text: &str) -> String {
+    let toks: Vec<Token<'_>> = tokens(text).into_iter().filter(|t| t.kind != Kind::Directive).collect();
+    let declared = declared(&toks);
+    let (mut edits, mut names) = (Vec::new(), BTreeSet::new());
+    let mut n = 2;
+    while n < toks.len() {
+        if !toks[n].is("(") || !names_function(&toks[n - 2], &toks[n - 1]) {
+            n += 1;
+            continue;
+        }
+        let end = close(&toks, n);
+        let Some(open) = body(&toks[end..]).map(|at| end + at) else {
+            n = end;
+            continue;
+        };
+        n = close(&toks, open);
+        for (range, name) in (open..n).filter_map(|k| converted(&toks, k, &declared)) {
+            let (at, end) = (toks[range.start].at, toks[range.end - 1].end());
+            edits.extend([(at..at, format!("{name}(")), (end..end, ")".to_string())]);
+            names.insert(name);
+        }
+    }
+    if edits.is_empty() {
+        return text.to_string();
+    }
+    // No line begins before the first directive.
+    conversions(&names) + &edited(text, edits)
+}
+
 /// The functions that make numbers of others.
 fn conversions(names: &BTreeSet<&str>) -> String {
     let mut out = String::new();
@@ -175,9 +206,9 @@ fn conversions(names: &BTreeSet<&str>) -> String {
 
 /// The functions as HLSL has them, for a text that uses the language's own. glslang's product has its operands in the other order, since rows of
 /// HLSL are its columns.
-pub(super) fn prelude(toks: &[Token<'_>], converted: &BTreeSet<&str>) -> String {
+pub(super) fn prelude(toks: &[Token<'_>]) -> String {
     let wanted = |name: &str| is_called(toks, name) && !is_declared(toks, name);
-    let mut out = conversions(converted);
+    let mut out = String::new();
     if wanted("mul") {
         for n in 2..=4 {
             let m = format!("float{n}x{n}");

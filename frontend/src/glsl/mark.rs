@@ -31,12 +31,10 @@ struct Marker<'a> {
     edits: Vec<Edit>,
     /// The functions of HLSL's places.
     functions: BTreeSet<String>,
-    /// Functions of HLSL's prelude that make numbers of others.
-    conversions: BTreeSet<&'static str>,
     /// HLSL's textures that have levels, and their types.
     textures: BTreeMap<&'a str, &'a str>,
     /// Components of texels' places that are computed in front of their use.
-    loads: BTreeSet<u32>,
+    texels: BTreeSet<u32>,
 }
 
 /// A preprocessed text with marks. `place` gives the place of a token by its number, `more` is what stands behind some tokens.
@@ -47,16 +45,8 @@ pub(crate) fn marked(
     place: &dyn Fn(usize) -> Option<Place>,
     more: &[(usize, String)],
 ) -> String {
-    let mut m = Marker {
-        toks,
-        place,
-        hlsl,
-        edits: Vec::new(),
-        functions: BTreeSet::new(),
-        conversions: BTreeSet::new(),
-        textures: BTreeMap::new(),
-        loads: BTreeSet::new(),
-    };
+    let mut m =
+        Marker { toks, place, hlsl, edits: Vec::new(), functions: BTreeSet::new(), textures: BTreeMap::new(), texels: BTreeSet::new() };
     if hlsl {
         m.textures = once::textures(toks);
     }
@@ -68,7 +58,7 @@ pub(crate) fn marked(
         n = match toks[n].text {
             "{" if body => {
                 if hlsl {
-                    m.convert(n, &declared);
+                    m.loads(n, &declared);
                 }
                 m.block(n)
             }
@@ -86,8 +76,8 @@ pub(crate) fn marked(
     let mut head = String::new();
     if hlsl {
         m.functions.iter().for_each(|f| head.push_str(&format!("void {f}() {{}}\n")));
-        m.loads.iter().for_each(|n| head.push_str(&format!("static int{n} shaderc_texel{n};\n")));
-        head.push_str(&library::prelude(toks, &m.conversions));
+        m.texels.iter().for_each(|n| head.push_str(&format!("static int{n} shaderc_texel{n};\n")));
+        head.push_str(&library::prelude(toks));
     } else {
         head.push_str("#extension GL_EXT_spirv_intrinsics : enable\nspirv_instruction(id = 8) void ");
         let _ = writeln!(head, "{NAME}(spirv_literal int file, spirv_literal int line, spirv_literal int column);");
@@ -143,13 +133,8 @@ impl Marker<'_> {
         self.edits.push((at..at, call));
     }
 
-    /// Converts what calls give to functions of one number in the body at `open`, which glslang takes for their arguments.
-    fn convert(&mut self, open: usize, declared: &BTreeMap<&str, bool>) {
-        for (range, name) in (open..close(self.toks, open)).filter_map(|n| library::converted(self.toks, n, declared)) {
-            let (at, end) = (self.toks[range.start].at, self.toks[range.end - 1].end());
-            self.edits.extend([(at..at, format!("{name}(")), (end..end, ")".to_string())]);
-            self.conversions.insert(name);
-        }
+    /// Computes places of texels in front of their use in the body at `open`.
+    fn loads(&mut self, open: usize, declared: &BTreeMap<&str, bool>) {
         for n in open + 1..close(self.toks, open) {
             if let Some((start, argument, components)) = once::load(self.toks, n, &self.textures, declared) {
                 let (from, at, end) = (self.toks[start].at, self.toks[argument.start].at, self.toks[argument.end - 1].end());
@@ -158,7 +143,7 @@ impl Marker<'_> {
                 self.edits.extend([(from..at, set), (end..end, format!("), {}shaderc_texel{components}", load.join(" ")))]);
                 let behind = self.toks[close(self.toks, n + 1) - 1].end();
                 self.edits.push((behind..behind, ")".to_string()));
-                self.loads.insert(components);
+                self.texels.insert(components);
             }
         }
     }

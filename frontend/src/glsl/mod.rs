@@ -241,7 +241,7 @@ pub(crate) fn compile(
                 // On some malformed texts glslang's parser faults: what it would read is looked at before.
                 let (text, entry) = old.modern(&pre);
                 malformed.extend(hlsl::fatal(&text, (&entry, stage), &files, first));
-                modern = Some((text, entry));
+                modern = Some((library::with_conversions(&text), entry));
             }
             Err(log) => malformed = messages::errors(&log, "F0011", &files, &|_| None, first),
         }
