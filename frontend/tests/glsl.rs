@@ -499,6 +499,7 @@ float4 many(float x) { n++; return float4(x, x, x, n); }
 #[test]
 fn places_of_hlsl_texels_are_computed_once() {
     let text = "Texture2D<float4> t, more[2];
+Texture2D<int3> whole;
 Texture2DArray<float> layers;
 RWStructuredBuffer<int> o;
 static int n = 0;
@@ -512,23 +513,25 @@ int next() { return n++; }
     o[1] = n;
     if (t.Load(int3(next(), 0, 0)).x < 2) o[2] = n;
     o[3] = r == -1 ? 1 : 0;
+    int3 twice = whole.Load(whole.Load(int3(i++, 0, 0)));
+    o[4] = twice.x * 10 + i;
 }
 ";
     let m = hlsl("a.comp.hlsl", text, &options(Stage::Compute)).expect("HLSL");
     let texel = |d: &TextureDecl| TextureData {
         dim: d.dim,
-        size: [1; 3],
+        size: [4, 1, 1],
         layers: 1,
         levels: 1,
         depth: false,
         filter: Default::default(),
         wrap: Default::default(),
-        texels: vec![[0; 4]],
+        texels: (1..5).map(|k| [k, 0, 0, 0]).collect(),
     };
     let textures = m.textures.values().map(texel).collect();
-    let env = ShaderEnv { storage: vec![vec![0; 4]], textures, workgroups: [1; 3], ..ShaderEnv::default() };
+    let env = ShaderEnv { storage: vec![vec![0; 5]], textures, workgroups: [1; 3], ..ShaderEnv::default() };
     let result = retroshade_ir::interp::run(&m, &env, &Reference).expect("runs");
-    assert_eq!(result.storage[0], [2, 4, 5, 0]);
+    assert_eq!(result.storage[0], [2, 4, 5, 0, 43]);
 }
 
 /// glslang takes a call for its arguments where a function of one number converts what it gives.

@@ -52,7 +52,7 @@ pub(super) const ROWS: &[Row] = &[
     ("T0024", "a program that Tesla cannot run so", "The message says which part of the interface or the control flow.", "Change that part."),
     ("T0031", "there is no sample index", "Only gt215 and later have it.", "Choose `--chip gt215`."),
     ("T0032", "a compute program has inputs", "Compute programs only have builtins.", "Use uniforms and buffers."),
-    ("T0033", "a builtin that Tesla does not have here", "The stage has no register for it, or the chip does not take it.", "Pass it as a uniform."),
+    ("T0033", "a builtin that Tesla does not have here", "The stage has no register for it.", "Pass it as a uniform."),
     ("T0034", "a computed index of a result", "Results of fragment programs are registers.", "Use constant indices."),
     ("T0035", "a sample mask that the chip does not take", "Only gt215 and later take one from fragment programs; before, all samples that a primitive covers are written. (`-W sample-mask`)", "Choose `--chip gt215`; `-Wno-sample-mask` silences the warning."),
     ("T0041", "an atomic operation that the chip does not have", "Chips before g84 have none, workgroup memory only from gt200 on.", "Choose another `--chip`, or use a storage buffer."),

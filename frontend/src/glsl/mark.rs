@@ -31,10 +31,6 @@ struct Marker<'a> {
     edits: Vec<Edit>,
     /// The functions of HLSL's places.
     functions: BTreeSet<String>,
-    /// HLSL's textures that have levels, and their types.
-    textures: BTreeMap<&'a str, &'a str>,
-    /// Components of texels' places that are computed in front of their use.
-    texels: BTreeSet<u32>,
 }
 
 /// A preprocessed text with marks. `place` gives the place of a token by its number, `more` is what stands behind some tokens.
@@ -45,23 +41,14 @@ pub(crate) fn marked(
     place: &dyn Fn(usize) -> Option<Place>,
     more: &[(usize, String)],
 ) -> String {
-    let mut m =
-        Marker { toks, place, hlsl, edits: Vec::new(), functions: BTreeSet::new(), textures: BTreeMap::new(), texels: BTreeSet::new() };
-    if hlsl {
-        m.textures = once::textures(toks);
-    }
-    let declared = if hlsl { library::declared(toks) } else { BTreeMap::new() };
+    let (edits, places) = if hlsl { once::loads(toks) } else { Default::default() };
+    let mut m = Marker { toks, place, hlsl, edits, functions: BTreeSet::new() };
     let mut n = 0;
     let mut declaration = 0;
     while n < toks.len() {
         let body = toks[n].is("{") && m.is_body(declaration, n);
         n = match toks[n].text {
-            "{" if body => {
-                if hlsl {
-                    m.loads(n, &declared);
-                }
-                m.block(n)
-            }
+            "{" if body => m.block(n),
             "{" if toks[declaration].is("namespace") => n + 1,
             "(" | "[" | "{" => close(toks, n),
             _ => n + 1,
@@ -76,7 +63,7 @@ pub(crate) fn marked(
     let mut head = String::new();
     if hlsl {
         m.functions.iter().for_each(|f| head.push_str(&format!("void {f}() {{}}\n")));
-        m.texels.iter().for_each(|n| head.push_str(&format!("static int{n} shaderc_texel{n};\n")));
+        head.push_str(&places);
         head.push_str(&library::prelude(toks));
     } else {
         head.push_str("#extension GL_EXT_spirv_intrinsics : enable\nspirv_instruction(id = 8) void ");
@@ -131,21 +118,6 @@ impl Marker<'_> {
         let Some(at) = self.toks.get(n).map(|t| t.at) else { return };
         let call = self.call(n, behind);
         self.edits.push((at..at, call));
-    }
-
-    /// Computes places of texels in front of their use in the body at `open`.
-    fn loads(&mut self, open: usize, declared: &BTreeMap<&str, bool>) {
-        for n in open + 1..close(self.toks, open) {
-            if let Some((start, argument, components)) = once::load(self.toks, n, &self.textures, declared) {
-                let (from, at, end) = (self.toks[start].at, self.toks[argument.start].at, self.toks[argument.end - 1].end());
-                let load: Vec<&str> = self.toks[start..=n + 1].iter().map(|t| t.text).collect();
-                let set = format!("(shaderc_texel{components} = (");
-                self.edits.extend([(from..at, set), (end..end, format!("), {}shaderc_texel{components}", load.join(" ")))]);
-                let behind = self.toks[close(self.toks, n + 1) - 1].end();
-                self.edits.push((behind..behind, ")".to_string()));
-                self.texels.insert(components);
-            }
-        }
     }
 
     /// Rewrites `b.Store4(at, value);`, which glslang makes so many stores of that each has place and value computed for itself, in between: they get

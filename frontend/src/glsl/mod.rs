@@ -9,6 +9,7 @@
 
 mod builtins;
 mod cg;
+mod convert;
 mod declared;
 mod edit;
 mod entry;
@@ -241,7 +242,7 @@ pub(crate) fn compile(
                 // On some malformed texts glslang's parser faults: what it would read is looked at before.
                 let (text, entry) = old.modern(&pre);
                 malformed.extend(hlsl::fatal(&text, (&entry, stage), &files, first));
-                modern = Some((library::with_conversions(&text), entry));
+                modern = Some((convert::with_conversions(&text), entry));
             }
             Err(log) => malformed = messages::errors(&log, "F0011", &files, &|_| None, first),
         }

@@ -1,13 +1,14 @@
 //! Places of texels in HLSL that must not be computed twice: glslang takes an argument of `Load` apart into place and level, and computes it for each.
 
-use super::edit::separated;
+use super::edit::{Edit, separated};
 use super::lex::{Token, close};
+use super::library;
 use super::names::Names;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// The textures of a text that have levels, and their types.
-pub(super) fn textures<'t>(toks: &[Token<'t>]) -> BTreeMap<&'t str, &'t str> {
+fn textures<'t>(toks: &[Token<'t>]) -> BTreeMap<&'t str, &'t str> {
     Names::new(toks).variables().filter(|v| is_leveled(v.ty)).map(|v| (toks[v.at].text, v.ty)).collect()
 }
 
@@ -16,9 +17,29 @@ fn is_leveled(ty: &str) -> bool {
     ["Texture1D", "Texture2D", "Texture3D"].iter().any(|t| ty.starts_with(t)) && !ty.contains("MS")
 }
 
+/// What makes each `t.Load(i++)` of a text `(place = (i++), t.Load(place))`, and the declarations of these places.
+pub(super) fn loads(toks: &[Token<'_>]) -> (Vec<Edit>, String) {
+    if !library::is_called(toks, "Load") {
+        return Default::default();
+    }
+    let (textures, declared) = (textures(toks), library::declared(toks));
+    let (mut edits, mut places) = (Vec::new(), BTreeSet::new());
+    // Where several end at one place, the inner ones end first.
+    for (n, (start, argument, components)) in (0..toks.len()).rev().filter_map(|n| Some((n, load(toks, n, &textures, &declared)?))) {
+        let place = format!("shaderc_texel{components}");
+        let load: Vec<&str> = toks[start..=n + 1].iter().map(|t| t.text).collect();
+        let (end, behind) = (toks[argument.end - 1].end(), toks[close(toks, n + 1) - 1].end());
+        edits.push((toks[start].at..toks[argument.start].at, format!("({place} = (")));
+        edits.push((end..end, format!("), {}{place}", load.join(" "))));
+        edits.push((behind..behind, ")".to_string()));
+        places.insert(components);
+    }
+    (edits, places.iter().map(|n| format!("static int{n} shaderc_texel{n};\n")).collect())
+}
+
 /// Where the call `t.Load(i++)` begins whose name stands at `n`, its first argument and the components of that, if computing it changes something.
 /// `declared` are the functions of the text.
-pub(super) fn load(
+fn load(
     toks: &[Token<'_>],
     n: usize,
     textures: &BTreeMap<&str, &str>,

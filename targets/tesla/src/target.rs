@@ -81,7 +81,7 @@ impl TargetIsa for Tesla {
             ("$c condition registers", "4".to_string()),
             ("$a address registers", "4 of 16 bits".to_string()),
             ("constant spaces", "c0[]-c15[], 64 KiB each".to_string()),
-            ("outputs o[]", "126 words".to_string()),
+            ("outputs o[]", format!("127 words{}", if c.d3d101 { "" } else { ", 68 of a vertex program" })),
             ("shared memory s[]", "16 KiB a workgroup".to_string()),
             ("threads per workgroup", "512".to_string()),
             ("instruction size", "4 or 8 bytes".to_string()),
