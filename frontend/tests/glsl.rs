@@ -591,6 +591,21 @@ fn hlsl_that_glslang_does_not_survive() {
         ("#define AT(n) [n 4]\nfloat4 k AT(3);\nfloat4 main() : SV_Target { return k[1]; }", 2, "not `4`"),
         ("#define P float2\nfloat4 main(P : TEXCOORD0) : SV_Target { return 1; }", 2, "has no name"),
         // What is wrong in meaning.
+        (
+            "bool2x2 f(float4 a) { bool2x2 n; n[0] = a.xy > 0; n[1] = a.zw > 0; return n; }\nfloat4 main(float4 a : COLOR) : SV_Target { return any(f(a) + f(a)); }",
+            2,
+            "compute with matrices of truth values",
+        ),
+        (
+            "bool2x2 f(float4 a) { bool2x2 n; n[0] = a.xy > 0; n[1] = a.zw > 0; return n; }\nfloat4 main(float4 a : COLOR) : SV_Target { return any(2 * (f(a))); }",
+            2,
+            "compute with matrices of truth values",
+        ),
+        (
+            "float2x2 f(float4 a) { return float2x2(a); }\nfloat4 main(float4 a : COLOR) : SV_Target { return any((f(a)) < 2); }",
+            2,
+            "compare matrices",
+        ),
         ("RWByteAddressBuffer b;\nfloat4 main() : SV_Target { b.InterlockedMax(); return 1; }", 2, "wants 2 to 3 operands, not 0"),
         ("RWByteAddressBuffer b;\nfloat4 main() : SV_Target { b.InterlockedCompareExchange(0, 1, 2); return 1; }", 2, "wants 4 operands"),
         ("RWByteAddressBuffer b;\nfloat4 main() : SV_Target { b.GetDimensions(1); return 1; }", 2, "writes into a variable"),

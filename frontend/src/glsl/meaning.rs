@@ -278,10 +278,39 @@ impl<'t> Check<'_, 't> {
         let behind = self.path_from(n + 1);
         let before = self.path_to(n);
         // Behind `?` stands what is chosen.
-        let right = !self.is(n, "?") && self.toks.get(n + 1..behind).is_some_and(matrix);
+        let right = !self.is(n, "?") && (self.toks.get(n + 1..behind).is_some_and(matrix) || self.results_after(n + 1).is_some_and(wrong));
+        let left = matrix(&self.toks[before..n]) || self.results_before(n).is_some_and(wrong);
         let sign = self.toks[n].text;
         let what = if compares { "compare matrices" } else { "compute with matrices of truth values" };
-        (right || matrix(&self.toks[before..n])).then(|| (n, format!("`{sign}`: glslang does not {what}: take rows")))
+        (right || left).then(|| (n, format!("`{sign}`: glslang does not {what}: take rows")))
+    }
+
+    /// What a function gives whose call begins at `n`, within parentheses and behind signs, and is all that stands there.
+    fn results_after(&self, mut n: usize) -> Option<&'t str> {
+        let mut within = 0;
+        while ["(", "+", "-", "!", "~"].iter().any(|sign| self.is(n, sign)) {
+            within += usize::from(self.is(n, "("));
+            n += 1;
+        }
+        let open = Some(n + 1).filter(|k| self.is(*k, "("))?;
+        let call = close(self.toks, open);
+        let behind = call + within;
+        let whole = (call..behind).all(|k| self.is(k, ")")) && !self.is(behind, "[") && !self.is(behind, ".");
+        whole.then(|| self.result(n))?
+    }
+
+    /// What a function gives whose call ends in front of `n`, within parentheses or not.
+    fn results_before(&self, n: usize) -> Option<&'t str> {
+        let open = self.open(n.checked_sub(1).filter(|k| self.is(*k, ")"))?)?;
+        let name = open.checked_sub(1)?;
+        // `return (f())` is no call.
+        if self.toks[name].is_word() && !self.is(name, "return") { self.result(name) } else { self.results_after(open) }
+    }
+
+    /// The type that the functions named at `n` give, where it is a matrix.
+    fn result(&self, n: usize) -> Option<&'t str> {
+        let of = self.names.functions.get(self.toks.get(n)?.text)?;
+        of.iter().filter_map(|open| Some(self.toks.get(open.checked_sub(2)?)?.text)).find(|ty| is_matrix(ty))
     }
 
     /// Where the path `name[0].member` ends that begins at `n`.
