@@ -98,6 +98,24 @@ fn disjoint(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
     (u64::from(c) < 1 << free).then(|| b.ins(Opcode::Iadd, &d.args))
 }
 
+/// What is masked behind a shift to the left is masked in front of it, where the number is smaller.
+pub const MASKS: &[(Opcode, Rule)] = &[(Opcode::Iand, mask_before_shift)];
+
+fn mask_before_shift(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
+    let alike = |b: &Builder, v: Value| {
+        let bits = b.func.const_bits(b.func.resolve(v))?;
+        let first = bits[0];
+        bits[..ty.lanes as usize].iter().all(|w| *w == first).then_some(first)
+    };
+    let (x, mask) = [(0, 1), (1, 0)].into_iter().find_map(|(x, c)| Some((d.args[x], alike(b, d.args[c])?)))?;
+    let shifted = b.func.def_if(b.func.resolve(x), Opcode::Ishl)?;
+    let (x, count) = (shifted.args[0], shifted.args[1]);
+    let by = alike(b, count).filter(|s| *s < 32)?;
+    let mask = b.iconst(ty, mask >> by);
+    let masked = b.ins(Opcode::Iand, &[x, mask]);
+    Some(b.ins(Opcode::Ishl, &[masked, count]))
+}
+
 /// Limits of a converted float are limits of the float: truncation goes from whole number to whole number.
 pub const CLAMPS: &[(Opcode, Rule)] = &[(Opcode::Smax, clamp_before_conversion), (Opcode::Smin, clamp_before_conversion)];
 

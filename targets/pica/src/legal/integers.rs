@@ -4,7 +4,7 @@
 //! prove that nothing can miss, nothing is added. Facts: ISA sheet sections 7 (indices), 8 (exact integers).
 
 use crate::legal::exact::{EXACT, f32_like, retype_calls, truncated, unsupported};
-use crate::legal::indices::{CLAMPS, SUMS, clamp_conversions, clamp_indices, clamp_signed, elements, fold_indices, users};
+use crate::legal::indices::{CLAMPS, MASKS, SUMS, clamp_conversions, clamp_indices, clamp_signed, elements, fold_indices, users};
 use crate::legal::loose::Loose;
 use crate::legal::tables::Table;
 use cranelift_entity::SecondaryMap;
@@ -91,6 +91,7 @@ pub fn integers(m: &mut Module, mut known: Known) -> Result<(), CompileError> {
     clamp_signed(m);
     retroshade_lower::legal::apply(m.main_mut(), SUMS);
     retroshade_lower::legal::apply(m.main_mut(), CLAMPS);
+    retroshade_lower::legal::apply(m.main_mut(), MASKS);
     clamp_conversions(m);
     clamp_indices(m, &known);
     let only_index = fold_indices(m.main_mut());
@@ -118,7 +119,7 @@ pub fn integers(m: &mut Module, mut known: Known) -> Result<(), CompileError> {
                 continue;
             }
             if judge.harmless(v) {
-                loose[v] = true;
+                loose[v] = !judge.whole(v);
             } else if let Some(d) = f.def_inst(v).map(|i| &f.insts[i]).filter(|d| d.op == Opcode::Bitcast)
                 && f.ty(d.args[0]).is_float()
             {
@@ -475,7 +476,7 @@ fn is_nonneg(f: &Function, v: Value, nonneg: &SecondaryMap<Value, bool>) -> bool
     nonneg.get(v).copied().unwrap_or(false)
 }
 
-/// floor(x / k) for whole 0 ≤ x ≤ 65536: exact for powers of two; otherwise the reciprocal's error may miss by one, which the
+/// floor(x / k) for whole 0 ≤ x ≤ 131070, x < 2^15 k: exact for powers of two; otherwise the reciprocal's error may miss by one, which the
 /// remainder tells.
 fn quotient(b: &mut Builder, x: Value, k: f32) -> Value {
     let ty = b.func.ty(x);
@@ -507,4 +508,35 @@ fn remainder(b: &mut Builder, x: Value, q: Value, k: f32, ty: Type) -> Value {
     let c = b.fconst(ty, k);
     let p = b.ins(Opcode::Fmul, &[q, c]);
     b.ins(Opcode::Fsub, &[x, p])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::legal::numerics::{add, floor, mul, neg, sge, slt};
+
+    /// What `quotient` computes, with another rounding of the reciprocal and of the product.
+    fn quotient(x: f32, k: f32, rounded: fn(f32) -> f32) -> f32 {
+        let q = floor(rounded(mul(x, rounded(mul(1.0, 1.0 / k)))));
+        let r = add(x, neg(mul(q, k)));
+        add(add(q, sge(r, k)), neg(slt(r, 0.0)))
+    }
+
+    /// The float24 below, unless there is none.
+    fn below(x: f32) -> f32 {
+        f32::from_bits(x.to_bits().saturating_sub(1 << 7))
+    }
+
+    #[test]
+    fn quotients_near_multiples_are_exact_however_the_machine_rounds() {
+        for k in 3..0x1fffe_u32 {
+            let most = 0x1fffe.min((k << 15) - 1);
+            for multiple in (0..=most).step_by(k as usize) {
+                for x in multiple.saturating_sub(2)..=(multiple + 2).min(most) {
+                    for rounded in [|x| x, below] {
+                        assert_eq!(quotient(x as f32, k as f32, rounded), (x / k) as f32, "{x} / {k}");
+                    }
+                }
+            }
+        }
+    }
 }

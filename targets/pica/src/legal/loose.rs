@@ -1,5 +1,5 @@
-//! Integers beyond the exact range that do no harm: what is computed of them ends as an index, a limit or a test that only tells apart
-//! what lies within it.
+//! Integers beyond the exact range that do no harm: they are whole as floats and used for nothing that needs more room, or what is computed
+//! of them ends as an index, a limit or a test that only tells apart what lies within it.
 //!
 //! A float24 holds every whole number up to 2^17, and rounding never crosses one that it holds. So each such integer has a horizon:
 //! the float is the integer, or both lie at the horizon or beyond it, on the same side. Sums bring the horizon closer, products with
@@ -12,6 +12,8 @@ use retroshade_ir::*;
 
 /// What a float24 holds exactly: whole numbers up to here.
 const WHOLE: i64 = 1 << 17;
+/// What can be divided and taken apart as well: a quotient that is one too large still has a whole product.
+const DIVISIBLE: i64 = WHOLE - 2;
 /// No array has as many elements, nor is anything compared with as much that is not proven.
 const ENOUGH: i64 = 1 << 12;
 
@@ -89,7 +91,15 @@ impl<'a> Loose<'a> {
             }
             _ => return None,
         };
+        if exact && self.range(v).within(DIVISIBLE) {
+            return Some(Horizon { at: i64::MAX, once: true });
+        }
         (at >= ENOUGH).then_some(Horizon { at, once: exact })
+    }
+
+    /// Whether the float of an integer that may leave the exact range is that integer.
+    pub fn whole(&mut self, v: Value) -> bool {
+        self.horizon(v, DEPTH).is_some_and(|h| h.at == i64::MAX)
     }
 
     /// Whether an integer that may leave the exact range does no harm, whatever it is used for.
@@ -99,12 +109,22 @@ impl<'a> Loose<'a> {
         users[v].iter().all(|u| self.permits(h, *u))
     }
 
+    /// Whether the product with the reciprocal misses the quotient by less than one, even if every result is rounded towards zero.
+    fn divides(&self, d: &InstData) -> bool {
+        let (x, by) = (self.range(d.args[0]), self.range(d.args[1]));
+        let most = x.lo.abs().max(x.hi.abs());
+        by.lo == by.hi && most < by.lo.abs() << 15
+    }
+
     /// Whether a use tells nothing apart that lies beyond the horizon.
     fn permits(&mut self, h: Horizon, user: Inst) -> bool {
         let f = self.f;
         let d = &f.insts[user];
         let below = |r: Range| r.within(EXACT) && r.within(h.at - 1);
         match (d.op, &d.imm) {
+            (Opcode::Ushr | Opcode::Sshr | Opcode::Iand, _) => h.at == i64::MAX,
+            (Opcode::Udiv | Opcode::Urem | Opcode::Sdiv | Opcode::Srem, _) => h.at == i64::MAX && self.divides(d),
+            (Opcode::Icmp, _) if h.at == i64::MAX && d.args.iter().all(|a| self.whole(*a)) => true,
             (Opcode::S2f | Opcode::U2f, _) => h.once,
             // Elements are clamped to what there is.
             (Opcode::Uniform | Opcode::Ext, _) => true,
