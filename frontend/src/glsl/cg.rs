@@ -6,7 +6,7 @@ use super::hlsl::{is_matrix, is_number, names_elements};
 use super::lex::{Kind, Token, close, tokens};
 use super::meaning::is_single_value;
 use super::names::{Names, structure};
-use super::{entry, interface, words};
+use super::{entry, first, inherit, interface, majority, otherwise, registers, words};
 use retroshade_ir::Stage;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -22,6 +22,7 @@ impl Old<'_> {
     /// The text in HLSL's words, and its entry point. Nothing changes its line.
     pub(super) fn modern(&self, text: &str) -> (String, String) {
         let text = if self.cg { words::hlsl(text) } else { text.to_string() };
+        let text = self.amended(text);
         let text = edited(&text, spelt_otherwise(&tokens(&text)));
         let reads = several_elements(&tokens(&text));
         let text = if reads.is_empty() { text } else { edited(&text, reads) };
@@ -49,6 +50,25 @@ impl Old<'_> {
         }
         edits.extend(open.map_or_else(Vec::new, |open| hoisted(&text, &toks, open)));
         (edited(&text, edits), self.entry.to_string())
+    }
+
+    /// The text as glslang reads it rightly; each change is made in the text that the ones before it leave.
+    fn amended(&self, text: String) -> String {
+        let mut text = inherit::written_out(&text).unwrap_or(text);
+        let mut change = |edits: &dyn Fn(&str, &[Token<'_>]) -> (Vec<Edit>, String)| {
+            let (edits, front) = edits(&text, &tokens(&text));
+            if !edits.is_empty() {
+                text = front + &edited(&text, edits);
+            }
+        };
+        change(&|text, toks| (majority::edits(text, toks), String::new()));
+        change(&|text, toks| otherwise::edits(text, toks));
+        change(&|text, toks| (first::edits(text, toks, self.entry), String::new()));
+        // Those of Cg are given by its entry point.
+        if !self.cg {
+            change(&|text, toks| (registers::edits(text, toks, self.stage), String::new()));
+        }
+        text
     }
 
     /// The types by which the entry point meets the host instead of the other stage: a vertex program's parameters, a fragment program's results.
@@ -303,8 +323,25 @@ Out main(uniform sampler2D first : TEXUNIT0, float2 out uv : TEXCOORD0, uniform 
                 let read = read.split("\nvoid shaderc_entry").next().unwrap_or("");
                 // Two lines come first.
                 let read = read.splitn(3, '\n').nth(2).unwrap_or("");
-                assert_eq!(read.lines().count(), text[..end].lines().count(), "{read}");
+                assert_eq!(read.matches('\n').count(), text[..end].matches('\n').count(), "{read}");
             }
+        }
+    }
+
+    #[test]
+    fn every_beginning_of_todays_text_is_read() {
+        let text = "#pragma pack_matrix(row_major)
+typedef row_major float2x2 rows; struct A { rows r; }; struct B : A { float4x4 m[2]; };
+#pragma pack_matrix(column_major)
+cbuffer C : register(b1) { B b; float k : packoffset(c1) : register(c0); } const float4 u; sampler v; float w[3] : register(c2);
+Texture2D<float4> t[2], s : register(ps, t[1]); RWBuffer<uint> o; static const float a[2] = { f(1), 2l }, c = mul(3, 4);
+void main(); [numthreads(1, 1, 1)] void main() { InterlockedCompareStore(o[1], 2, 3LU); switch (1) { case -2.5: break; }
+t[0].GatherRed(v, 1, 2, 3, 4, 5); tex3D(v, 1); m._m00_m11 = 1; }";
+        for end in 0..=text.len() {
+            let old = Old { entry: "main", stage: Stage::Compute, cg: false };
+            let (read, _) = old.modern(&text[..end]);
+            let own = usize::from(read.starts_with("static uint shaderc_unread"));
+            assert_eq!(read.matches('\n').count(), text[..end].matches('\n').count() + own, "{read}");
         }
     }
 }

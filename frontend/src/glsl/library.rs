@@ -1,6 +1,7 @@
 //! What glslang computes otherwise than HLSL says. `*` of two square matrices is a product by elements, which glslang takes for the one of linear
 //! algebra, `lit` multiplies instead of raising to a power, `ldexp` takes an integer, `abs` and `sign` take unsigned numbers for signed ones,
-//! `sincos` and `dst` compute their arguments several times, and of constants `any`, `all` and the functions for a number's bits are wrong.
+//! `sign` of floats gives a float, `sincos` and `dst` compute their arguments several times, and of constants `any`, `all` and the functions for a
+//! number's bits are wrong.
 
 use super::hlsl::names_function;
 use super::lex::{Token, close};
@@ -45,6 +46,7 @@ pub(super) fn prelude(toks: &[Token<'_>]) -> String {
             out += &format!("uint{n} abs(uint{n} x) {{ return x; }}\n");
         }
         if wanted("sign") {
+            out += &format!("int{n} sign(float{n} x) {{ return x > 0 ? (int{n})1 : x < 0 ? (int{n})-1 : (int{n})0; }}\n");
             out += &format!("int{n} sign(uint{n} x) {{ return (int{n})min(x, 1u); }}\n");
         }
         // Bits of what has them already.
