@@ -1,5 +1,6 @@
 //! Undefined values take whatever is cheapest.
 
+use super::super::algebra::Facts;
 use super::super::rewrite::make_undef;
 use crate::builder::Builder;
 use crate::entities::{Inst, Value};
@@ -8,7 +9,7 @@ use crate::opcode::Opcode;
 use crate::types::Scalar;
 
 /// What an operation on an undefined value becomes.
-pub(super) fn visit(b: &mut Builder, i: Inst) -> Option<Value> {
+pub(super) fn visit(b: &mut Builder, i: Inst, facts: &Facts) -> Option<Value> {
     use Opcode::*;
     let d = &b.func.insts[i];
     let undefined = |v: &Value| b.func.def_if(*v, Undef).is_some();
@@ -51,8 +52,8 @@ pub(super) fn visit(b: &mut Builder, i: Inst) -> Option<Value> {
             let mask: smallvec::SmallVec<[u8; 4]> = mask.iter().map(|m| if *m < width { *m } else { 0 }).collect();
             Some(b.shuffle(args[0], args[0], &mask))
         }
-        // A vector that is otherwise one scalar in all lanes.
-        Build => {
+        // A vector that is otherwise one scalar in all lanes. (Where lanes are values of their own, the others stay undefined.)
+        Build if !facts.lanes_apart => {
             let defined = args.iter().copied().find(|v| !undefined(v))?;
             let all = args.iter().all(|v| undefined(v) || *v == defined);
             all.then(|| b.splat(defined, ty.lanes))
