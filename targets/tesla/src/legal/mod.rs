@@ -15,10 +15,12 @@ use crate::isa::chip::Chip;
 use crate::legal::expand::Expand;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use retroshade_ir::analysis::Uniformity;
-use retroshade_ir::passes::rewrite::{Action, rewrite, rewrite_of};
+use retroshade_ir::passes::rewrite::{Action, rewrite, rewrite_of, splat_bits};
 use retroshade_ir::passes::{self, PassOptions};
 use retroshade_ir::types::{F32, I32};
-use retroshade_ir::{Binding, Block, BlockCall, Builtin, Function, Imm, Inst, InstData, Module, Opcode, Output, Scalar, Span, Type, Value};
+use retroshade_ir::{
+    Binding, Block, BlockCall, Builtin, FloatCC, Function, Imm, Inst, InstData, IntCC, Module, Opcode, Output, Scalar, Span, Type, Value,
+};
 use retroshade_ir::{MemRef, Primitive, Reference, Stage};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::legal;
@@ -157,6 +159,7 @@ pub(crate) fn shape(mut m: Module, options: &Options, trace: &mut Trace) -> Resu
     if chip.flexgrip {
         legal::apply(m.main_mut(), &[RULES, PLAIN_RULES].concat());
     } else {
+        zero_exponents(m.main_mut());
         legal::apply(m.main_mut(), RULES);
     }
     legalise(&mut m, LegalOptions { contract: options.fp_contract, chip })?;
@@ -250,6 +253,27 @@ fn declare_ranges(m: &mut Module) {
 
 /// The most workgroups along an axis.
 const GROUPS: i64 = 0xffff;
+
+/// Whether a number's exponent is 0 is whether it is zero: what is below the normal ones is zero to the machine.
+fn zero_exponents(f: &mut Function) {
+    rewrite_of(f, &[Opcode::Icmp], |b, i| {
+        let d = &b.func.insts[i];
+        let cc = match d.imm {
+            Imm::IntCC(IntCC::Eq) => FloatCC::Oeq,
+            Imm::IntCC(IntCC::Ne) => FloatCC::Une,
+            _ => return Action::Keep,
+        };
+        let number = |f: &Function| {
+            let field = f.def_if(d.args[0], Opcode::Ubfe).filter(|_| splat_bits(f, d.args[1]) == Some(0))?;
+            let place = (splat_bits(f, field.args[1])?, splat_bits(f, field.args[2])?);
+            let number = f.def_if(field.args[0], Opcode::Bitcast)?.args[0];
+            Some(number).filter(|v| place == (23, 8) && f.ty(*v).scalar == Scalar::F32 && f.ty(*v).lanes == f.ty(field.args[0]).lanes)
+        };
+        let Some(v) = number(b.func) else { return Action::Keep };
+        let zero = b.fconst(b.func.ty(v), 0.0);
+        Action::Replace(b.fcmp(cc, v, zero))
+    });
+}
 
 /// Makes undefined values zero. Lanes of outputs in o[] stay undefined: nothing need write their words.
 fn define_undefined(m: &mut Module) {
