@@ -117,7 +117,7 @@ passes! {
     };
     "dead_loops" "Passes by loops that do nothing." |m, o| each(m, dead_loops::run);
     "dce" "Removes what nobody needs." |m, o| each(m, dce::run);
-    "simplify" "Folds constants and applies exact algebra." |m, o| each(m, |f| simplify::run(f, o.numerics));
+    "simplify" "Folds constants and applies exact algebra." |m, o| each(m, |f| simplify::run(f, o.numerics, o.scalarise));
     "sccp" "Propagates constants through branches and block parameters." |m, o| each(m, |f| sccp::run(f, o.numerics));
     "gvn" "Merges equal computations." |m, o| each(m, gvn::run);
     "simplify_cfg" "Cleans up control flow." |m, o| each(m, simplify_cfg::run);
@@ -127,7 +127,7 @@ passes! {
     "thread" "Passes by branches whose outcome is known on the way." |m, o| each(m, thread::run);
     "hoist" "Computes once before a branch what all ways from it compute." |m, o| each(m, |f| hoist::run(f, u32::from(!o.scalarise)));
     "chain" "Multiplies vectors by matrices one after the other instead of multiplying the matrices." |m, o| each(m, chain::run);
-    "unroll" "Unrolls counted loops fully." |m, o| each(m, |f| unroll::run(f, o.numerics, o.unroll_fuel));
+    "unroll" "Unrolls counted loops fully." |m, o| each(m, |f| unroll::run(f, o.numerics, o.unroll_fuel, o.scalarise));
     "if_convert" "Replaces small branches by selects." |m, o| each(m, |f| if_convert::run(f, o.if_convert_cost, o.convert_discards));
     "short_circuit" "Replaces the cheapest branches by operations: right sides of && and ||." |m, o| {
         each(m, |f| if_convert::run(f, o.if_convert_cost.min(if_convert::CHEAPEST), o.convert_discards))

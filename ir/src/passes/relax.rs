@@ -23,7 +23,7 @@ static LOOSE: LazyLock<Table> = LazyLock::new(|| Table::of(&[Class::Close, Class
 pub fn run(func: &mut Function, numerics: &dyn Numerics) -> bool {
     func.resolve_aliases();
     let uses = func.use_counts();
-    let facts = Facts { numerics, uses: &uses };
+    let facts = Facts { numerics, uses: &uses, lanes_apart: false };
     let whole = whole_numbers(func);
     rewrite(func, |b, i| match rounding(b, i, &whole) {
         Action::Keep => LOOSE.apply(b, i, &facts),

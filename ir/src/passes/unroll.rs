@@ -22,7 +22,7 @@ struct Counted {
 }
 
 /// Runs the pass on innermost loops; `fuel` is the number of instructions that the copies of one loop may have.
-pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32) -> bool {
+pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32, lanes_apart: bool) -> bool {
     let mut any = false;
     let budget = budget(func, fuel);
     // Outer loops become innermost once theirs are gone.
@@ -54,7 +54,7 @@ pub fn run(func: &mut Function, numerics: &dyn Numerics, fuel: u32) -> bool {
         super::promote::run(func);
         super::sccp::run(func, numerics);
         super::simplify_cfg::run(func);
-        super::simplify::run(func, numerics);
+        super::simplify::run(func, numerics, lanes_apart);
     }
     any
 }

@@ -251,14 +251,32 @@ fn draft<'o>(prepared: Prepared, options: &'o Options, room: Room, trace: Trace<
     let uniformity = Uniformity::new(&legal, legal.main());
     let mut ground = Ground { legal, structure, uniformity, abi, room, chip, options, memory: RefCell::default() };
     for halves in [true, false] {
-        let selected = select(&ground.legal, &ground.uniformity, &mut ground.abi, chip, options, halves)?;
+        let mut selected = select(&ground.legal, &ground.uniformity, &mut ground.abi, chip, options, halves)?;
         let mut trace = trace.clone();
         trace.text(Phase::Select, || mir_text(&selected));
-        if let Some(laid) = ground.lay_out(&selected.vcode, &selected.blocks, Aim::Place)? {
+        if let Some(mut laid) = ground.lay_out(&selected.vcode, &selected.blocks, Aim::Place)? {
+            if options.opt != OptLevel::O0 && laid.code.bare_ends > 0 {
+                end_in_load(&mut ground, &mut selected, &mut laid)?;
+            }
             return Ok(Draft { ground, selected, laid, trace });
         }
     }
     Err(CompileError::Internal("a half out of reach where none was selected".into()))
+}
+
+/// Lets a load of a constant carry the program's end, where nothing else does and that is shorter.
+fn end_in_load(ground: &mut Ground, selected: &mut Selected, laid: &mut Laid) -> Result<(), CompileError> {
+    let before = ground.abi.clone();
+    if let Some(vcode) = select::literals::at_the_end(&selected.vcode, &mut ground.abi)
+        && let Some(new) = ground.lay_out(&vcode, &selected.blocks, Aim::Place)?
+        && new.code.bytes.len() < laid.code.bytes.len()
+    {
+        selected.vcode = vcode;
+        *laid = new;
+    } else {
+        ground.abi = before;
+    }
+    Ok(())
 }
 
 /// Finds the best layout of a program, and wraps it.

@@ -17,6 +17,8 @@ pub(in crate::passes) struct Facts<'a> {
     pub numerics: &'a dyn Numerics,
     /// Uses when the pass began; new values have none.
     pub uses: &'a SecondaryMap<Value, u32>,
+    /// Whether the machine computes scalars: lanes of a vector are values of their own in the end.
+    pub lanes_apart: bool,
 }
 
 /// Rows by the operation at their root.

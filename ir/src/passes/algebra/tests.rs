@@ -188,7 +188,7 @@ fn attempt(rule: &'static Rule, ty: Type, compared: Scalar, any: &Imm, rng: &mut
     let before = func.clone();
     let uses = func.use_counts();
     let table = Table::with(std::iter::once(rule));
-    let facts = Facts { numerics: &Reference, uses: &uses };
+    let facts = Facts { numerics: &Reference, uses: &uses, lanes_apart: false };
     let last = func.def_inst(result)?;
     let changed = rewrite(&mut func, |b, i| if i == last { table.apply(b, i, &facts) } else { Action::Keep });
     if !changed {

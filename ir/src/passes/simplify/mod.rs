@@ -23,11 +23,11 @@ use std::sync::LazyLock;
 
 static EXACT: LazyLock<Table> = LazyLock::new(|| Table::of(&[Class::Exact]));
 
-/// Runs the pass once over the function.
-pub fn run(func: &mut Function, numerics: &dyn Numerics) -> bool {
+/// Runs the pass once over the function. `lanes_apart`: vectors become scalars later.
+pub fn run(func: &mut Function, numerics: &dyn Numerics, lanes_apart: bool) -> bool {
     func.resolve_aliases();
     let uses = func.use_counts();
-    let facts = Facts { numerics, uses: &uses };
+    let facts = Facts { numerics, uses: &uses, lanes_apart };
     rewrite(func, |b, i| visit(b, i, &facts))
 }
 
@@ -40,7 +40,7 @@ fn visit(b: &mut Builder, i: Inst, facts: &Facts) -> Action {
         return Action::Changed;
     }
     b.precise = d.precise;
-    let special = undefined::visit(b, i)
+    let special = undefined::visit(b, i, facts)
         .or_else(|| on_splats(b, i, result))
         .or_else(|| constants_right(b, i))
         .or_else(|| over_choice(b, i, facts))

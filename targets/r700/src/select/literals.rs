@@ -4,6 +4,10 @@
 use crate::isa::forms::{op2, op3};
 use crate::select::mir::{Kind, Mir, Op, Opnd, Place, each_leaf, inline_constant};
 use retroshade_emit::form::FormId;
+use std::collections::BTreeSet;
+
+/// The sign of a float.
+const SIGN: u32 = 0x8000_0000;
 
 /// Output modifiers.
 const TWICE: u8 = 1;
@@ -15,12 +19,62 @@ const MODERATE: std::ops::RangeInclusive<f32> = 1e-30..=1e30;
 
 /// Rewrites the operations of a program that a literal less makes shorter.
 pub fn spare(mir: &mut Mir) {
+    let mut fixed = BTreeSet::new();
     each_leaf(&mut mir.steps, &mut |ops| {
-        for op in ops.iter_mut().filter(|o| o.kind == Kind::Alu && o.omod == 0 && o.store.is_none()) {
-            if let Some((form, src, omod)) = without_literal(op) {
+        for op in ops.iter_mut() {
+            if is_plain(op)
+                && let Some((form, src, omod)) = without_literal(op)
+            {
                 (op.form, op.omod) = (form, omod);
                 op.src.clear();
                 op.src.extend(src.into_iter().flatten());
+            }
+            if moved(op).is_none() {
+                fixed.extend(op.src.iter().filter_map(literal));
+            }
+        }
+    });
+    share(mir, fixed);
+}
+
+/// Whether the operation has room for an output modifier.
+fn is_plain(op: &Op) -> bool {
+    op.kind == Kind::Alu && op.omod == 0 && op.store.is_none()
+}
+
+/// The word of an operand that takes one, without its sign.
+fn literal(o: &Opnd) -> Option<u32> {
+    match o.place {
+        Place::Bits(b) if inline_constant(b, true).is_none() => Some(b & !SIGN),
+        _ => None,
+    }
+}
+
+/// The literal that an operation only puts into a register.
+fn moved(op: &Op) -> Option<u32> {
+    (is_plain(op) && op.form == op2::MOV).then(|| op.src.first().and_then(literal))?
+}
+
+/// Numbers that are moved to registers share a word where one is twice, half or four times another: an output modifier makes it. `fixed`
+/// are the words that other operations name.
+fn share(mir: &mut Mir, fixed: BTreeSet<u32>) {
+    // Scaling is exact where no result is infinite or below the normal numbers; bits of integers come out as well.
+    let scaled = |k: u32, by: f32| {
+        let (from, x) = (f32::from_bits(k), f32::from_bits(k) / by);
+        (from.is_normal() && x.is_normal()).then(|| x.to_bits())
+    };
+    let mut words = fixed;
+    each_leaf(&mut mir.steps, &mut |ops| {
+        for op in ops.iter_mut() {
+            let Some(k) = moved(op).filter(|k| !words.contains(k)) else { continue };
+            let ways = [(2.0, TWICE), (4.0, FOUR_TIMES), (0.5, HALF)];
+            let way = ways.into_iter().find_map(|(by, omod)| scaled(k, by).filter(|x| words.contains(x)).map(|x| (x, omod)));
+            match (way, op.src[0].place) {
+                (Some((x, omod)), Place::Bits(b)) => {
+                    op.src[0].place = Place::Bits(x | b & SIGN);
+                    op.omod = omod;
+                }
+                _ => drop(words.insert(k)),
             }
         }
     });
@@ -33,13 +87,18 @@ fn without_literal(op: &Op) -> Option<(FormId, [Option<Opnd>; 2], u8)> {
     match (op.form, &op.src[..]) {
         (op2::MOV, [x]) => {
             let k = number(x)?;
-            let (unit, omod): (f32, u8) = match k.abs() {
-                2.0 => (1.0, TWICE),
-                4.0 => (1.0, FOUR_TIMES),
-                0.25 => (0.5, HALF),
+            let unit = |x: f32| Some(Opnd::float(x.copysign(k)));
+            Some(match k.abs() {
+                2.0 => (op2::MOV, [unit(1.0), None], TWICE),
+                4.0 => (op2::MOV, [unit(1.0), None], FOUR_TIMES),
+                8.0 => (op2::ADD, [unit(1.0), unit(1.0)], FOUR_TIMES),
+                0.25 => (op2::MOV, [unit(0.5), None], HALF),
+                0.75 => (op2::ADD, [unit(1.0), unit(0.5)], HALF),
+                1.5 => (op2::ADD, [unit(1.0), unit(0.5)], 0),
+                3.0 => (op2::ADD, [unit(1.0), unit(0.5)], TWICE),
+                6.0 => (op2::ADD, [unit(1.0), unit(0.5)], FOUR_TIMES),
                 _ => return None,
-            };
-            Some((op2::MOV, [Some(Opnd::float(unit.copysign(k))), None], omod))
+            })
         }
         (op2::MUL_IEEE, [x, y]) => {
             let (x, k) = number(y).map(|k| (*x, k)).or_else(|| number(x).map(|k| (*y, k)))?;

@@ -88,6 +88,8 @@ struct Assembly {
     pair: bool,
     /// See [`Code::alone`].
     alone: u32,
+    /// See [`Code::bare_ends`].
+    bare_ends: u32,
 }
 
 impl Assembly {
@@ -123,7 +125,7 @@ fn internal(e: EncodeError) -> CompileError {
 
 /// Lines to bytes: straight runs are ordered and paired, labels resolved.
 pub(super) fn layout(lines: &[Line], code: Layout<Syn, Span>, pair: bool) -> Result<Code, CompileError> {
-    let mut out = Assembly { code, pair, alone: 0 };
+    let mut out = Assembly { code, pair, alone: 0, bare_ends: 0 };
     let mut run: Vec<&Enc> = Vec::new();
     let mut join = false;
     // A program whose loop never ends ends nowhere, yet its code does.
@@ -174,6 +176,7 @@ pub(super) fn layout(lines: &[Line], code: Layout<Syn, Span>, pair: bool) -> Res
         alone: out.alone,
         registers: 0,
         control,
+        bare_ends: out.bare_ends,
     })
 }
 
@@ -252,7 +255,10 @@ fn flush_run(run: &mut Vec<&Enc>, join: &mut bool, exit: bool, out: &mut Assembl
     if exit {
         match l {
             Some(n) => out.ending(run[n], End::Exit)?,
-            None => out.nop(End::Exit),
+            None => {
+                out.bare_ends += u32::from(!run.is_empty());
+                out.nop(End::Exit);
+            }
         }
     }
     Ok(())

@@ -50,6 +50,8 @@ pub struct Code {
     pub registers: u32,
     /// Control-flow instructions.
     pub control: u32,
+    /// Ends that no instruction of the code before them carries.
+    pub bare_ends: u32,
 }
 
 /// A loop around the code at hand.

@@ -5,14 +5,14 @@
 //! rule 13), so that there is nothing to wait for. That no lane leaves
 //! while a `joinat` waits is the linter's rule, asked here.
 
-use crate::abi::Abi;
+use crate::abi::{Abi, Word};
 use crate::isa::chip;
 use crate::isa::forms::{Cond, End, Op, field};
 use crate::isa::lint::waiting;
 use crate::isa::operand::{Item, Operand, Size, template};
 use crate::isa::text::Source;
 use crate::sim::{Program as Code, Step as Line};
-use retroshade_ir::{Block, Imm, MemRef, Module, Opcode, Stage};
+use retroshade_ir::{Block, Imm, MemRef, Module, Opcode, Stage, Value};
 use retroshade_lower::validate::{Edge, Fact, Facts, Guard, Program, Step, has_unreachable};
 use retroshade_lower::{SimError, TextError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,16 +114,22 @@ fn results(abi: &Abi, legal: &Module) -> Facts {
     let surely = main.layout.iter().filter(|b| Some(**b) == main.entry() || one && returns(**b));
     let ahead = surely.flat_map(|b| main.blocks[*b].insts.iter().map(|i| &main.insts[*i]).take_while(|d| d.op != Opcode::EmitVertex));
     let writes = ahead.filter_map(|d| match &d.imm {
-        Imm::Mem { var: MemRef::Output(o), .. } if d.op == Opcode::Output => Some(o.as_u32()),
+        Imm::Mem { var: MemRef::Output(o), .. } if d.op == Opcode::Output => Some((o.as_u32(), d.args[0])),
         _ => None,
     });
-    let certain: BTreeSet<u32> = writes.filter(|decl| !array(*decl)).collect();
-    let written = |decl: u32| certain.contains(&decl);
+    // Lanes without a value are left as they are.
+    let defined = |(decl, v): (u32, Value)| {
+        let parts = main.def_if(v, Opcode::Build).map_or(vec![v; usize::from(main.ty(v).lanes)], |d| d.args.to_vec());
+        let lanes = (0..).zip(parts).filter(|(_, part)| main.def_if(*part, Opcode::Undef).is_none());
+        lanes.map(|(lane, _)| (decl, lane)).collect::<Vec<(u32, u32)>>()
+    };
+    let certain: BTreeSet<(u32, u32)> = writes.filter(|(decl, _)| !array(*decl)).flat_map(defined).collect();
+    let written = |w: &Word| certain.contains(&(w.decl, w.lane));
     if legal.stage == Stage::Fragment {
-        let left = abi.results.iter().filter(|(r, w)| *r < abi.registers && written(w.decl));
+        let left = abi.results.iter().filter(|(r, w)| *r < abi.registers && written(w));
         return left.flat_map(|(r, _)| words(u64::from(*r), 1)).collect();
     }
-    abi.outputs.iter().enumerate().filter(|(_, w)| written(w.decl)).map(|(n, _)| OUTPUT + n as Fact).collect()
+    abi.outputs.iter().enumerate().filter(|(_, w)| written(w)).map(|(n, _)| OUTPUT + n as Fact).collect()
 }
 
 /// What cannot be told from the code alone counts as written: words of which some instruction writes one half (masks and shifts take them apart

@@ -13,12 +13,14 @@ mod texture;
 
 use crate::isa::chip::Chip;
 use crate::legal::expand::Expand;
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use retroshade_ir::analysis::Uniformity;
-use retroshade_ir::passes::rewrite::{Action, rewrite};
+use retroshade_ir::passes::rewrite::{Action, rewrite, rewrite_of, splat_bits};
 use retroshade_ir::passes::{self, PassOptions};
 use retroshade_ir::types::{F32, I32};
-use retroshade_ir::{Binding, Block, BlockCall, Builtin, Function, Imm, Inst, InstData, Module, Opcode, Output, Scalar, Span, Type, Value};
+use retroshade_ir::{
+    Binding, Block, BlockCall, Builtin, FloatCC, Function, Imm, Inst, InstData, IntCC, Module, Opcode, Output, Scalar, Span, Type, Value,
+};
 use retroshade_ir::{MemRef, Primitive, Reference, Stage};
 use retroshade_lower::driver::{Phase, Trace};
 use retroshade_lower::legal;
@@ -139,8 +141,8 @@ pub(crate) fn shape(mut m: Module, options: &Options, trace: &mut Trace) -> Resu
         true
     });
     instances::run(&mut m)?;
-    // What the source leaves open is 0. What structurising leaves open is never read.
-    define_undefined(m.main_mut());
+    // What the source leaves open is 0, but in outputs. What structurising leaves open is never read.
+    define_undefined(&mut m);
     let mut main = std::mem::take(m.main_mut());
     let structure =
         structurise_with(&mut main, StructureOptions::default(), &|f, nodes| converge::break_over_join(&m, f, nodes, chip.flexgrip));
@@ -157,6 +159,7 @@ pub(crate) fn shape(mut m: Module, options: &Options, trace: &mut Trace) -> Resu
     if chip.flexgrip {
         legal::apply(m.main_mut(), &[RULES, PLAIN_RULES].concat());
     } else {
+        zero_exponents(m.main_mut());
         legal::apply(m.main_mut(), RULES);
     }
     legalise(&mut m, LegalOptions { contract: options.fp_contract, chip })?;
@@ -251,10 +254,62 @@ fn declare_ranges(m: &mut Module) {
 /// The most workgroups along an axis.
 const GROUPS: i64 = 0xffff;
 
-/// Makes undefined values zero.
-fn define_undefined(f: &mut retroshade_ir::Function) {
-    for d in f.insts.values_mut().filter(|d| d.op == Opcode::Undef) {
-        (d.op, d.imm) = (Opcode::Const, Imm::Const([0; 4]));
+/// Whether a number's exponent is 0 is whether it is zero: what is below the normal ones is zero to the machine.
+fn zero_exponents(f: &mut Function) {
+    rewrite_of(f, &[Opcode::Icmp], |b, i| {
+        let d = &b.func.insts[i];
+        let cc = match d.imm {
+            Imm::IntCC(IntCC::Eq) => FloatCC::Oeq,
+            Imm::IntCC(IntCC::Ne) => FloatCC::Une,
+            _ => return Action::Keep,
+        };
+        let number = |f: &Function| {
+            let field = f.def_if(d.args[0], Opcode::Ubfe).filter(|_| splat_bits(f, d.args[1]) == Some(0))?;
+            let place = (splat_bits(f, field.args[1])?, splat_bits(f, field.args[2])?);
+            let number = f.def_if(field.args[0], Opcode::Bitcast)?.args[0];
+            Some(number).filter(|v| place == (23, 8) && f.ty(*v).scalar == Scalar::F32 && f.ty(*v).lanes == f.ty(field.args[0]).lanes)
+        };
+        let Some(v) = number(b.func) else { return Action::Keep };
+        let zero = b.fconst(b.func.ty(v), 0.0);
+        Action::Replace(b.fcmp(cc, v, zero))
+    });
+}
+
+/// Makes undefined values zero. Lanes of outputs in o[] stay undefined: nothing need write their words.
+fn define_undefined(m: &mut Module) {
+    let mut open: EntitySet<Inst> = EntitySet::new();
+    if m.stage != Stage::Fragment {
+        rewrite_of(m.main_mut(), &[Opcode::Output], |b, i| {
+            let [whole] = b.func.insts[i].args[..] else { return Action::Keep };
+            let undefined = |v: &Value| b.func.def_if(*v, Opcode::Undef).is_some();
+            let lanes: SmallVec<[Option<Value>; 4]> = match b.func.def_if(whole, Opcode::Build) {
+                Some(d) => d.args.iter().map(|v| Some(*v).filter(|v| !undefined(v))).collect(),
+                None if undefined(&whole) => (0..b.func.ty(whole).lanes).map(|_| None).collect(),
+                None => return Action::Keep,
+            };
+            if lanes.iter().all(Option::is_some) {
+                return Action::Keep;
+            }
+            // Values of their own: others may be the same undefined one.
+            let lane = b.func.ty(whole).lane();
+            let mut own = |v: Option<Value>| {
+                v.unwrap_or_else(|| {
+                    let v = b.typed(Opcode::Undef, lane, &[], Imm::None);
+                    if let Some(i) = b.func.def_inst(v) {
+                        open.insert(i);
+                    }
+                    v
+                })
+            };
+            let lanes: SmallVec<[Value; 4]> = lanes.into_iter().map(&mut own).collect();
+            b.func.insts[i].args[0] = b.build(&lanes);
+            Action::Changed
+        });
+    }
+    for (i, d) in m.main_mut().insts.iter_mut().filter(|(_, d)| d.op == Opcode::Undef) {
+        if !open.contains(i) {
+            (d.op, d.imm) = (Opcode::Const, Imm::Const([0; 4]));
+        }
     }
 }
 

@@ -292,6 +292,11 @@ impl<'a> Lower<'a> {
         };
         for lane in 0..ty.lanes as u32 {
             let part = parts.get(lane as usize).copied();
+            let words = self.module.stage != Stage::Fragment;
+            // A word that nobody gives a value is not written.
+            if words && part.is_some_and(|v| self.func.def_if(v, Opcode::Undef).is_some()) {
+                continue;
+            }
             if let Some(v) = part
                 && self.module.stage != Stage::Fragment
                 && d.args.len() == 1

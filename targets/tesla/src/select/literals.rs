@@ -73,6 +73,26 @@ fn instead_of_registers(vc: &mut VCode<MInst>, abi: &mut Abi, space: u8) {
     }
 }
 
+/// A constant result at a program's end that is read from c[] instead: immediate forms carry no `exit`, and one of its own is an
+/// instruction more.
+pub(crate) fn at_the_end(vc: &VCode<MInst>, abi: &mut Abi) -> Option<VCode<MInst>> {
+    let space = abi.literal_space()?;
+    for (b, block) in vc.blocks.iter().enumerate() {
+        let ends = block.insts.iter().find_map(|(i, _)| if let Extra::Exit(results) = &i.extra { Some(results) } else { None });
+        let is_result = |v: VReg| ends.is_some_and(|r| r.iter().any(|(r, _)| *r == Reg::Virtual(v)));
+        let constants = block.insts.iter().enumerate().filter_map(|(n, (i, _))| Some((n, constant(i)?)));
+        let results: Vec<(usize, u32)> = constants.filter(|(_, (v, k))| *k != 0 && is_result(*v)).map(|(n, (_, k))| (n, k)).collect();
+        // One that has a word already is best.
+        let Some((n, k)) = results.iter().find(|(_, k)| abi.literal_place(*k).is_some()).or(results.last()) else { continue };
+        let off = abi.literal(*k, REACH)?;
+        let mut new = vc.clone();
+        let i = &mut new.blocks[b].insts[*n].0;
+        *i = MInst { op: Op::LdC, src: [Src::C(space, off, false), Src::None, Src::None], ..i.clone() }.with(field!(w), true);
+        return Some(new);
+    }
+    None
+}
+
 /// The instruction with a word of c[] in place of a register, if it has room for one.
 fn name(i: &MInst, v: VReg, word: Src) -> Option<MInst> {
     let is = |s: &Src| matches!(s, Src::Reg(Reg::Virtual(r), Part::Full) if *r == v);

@@ -7,7 +7,7 @@
 mod arith;
 pub(crate) mod combine;
 mod inst;
-mod literals;
+pub(crate) mod literals;
 mod live;
 mod memory;
 pub mod mir;
