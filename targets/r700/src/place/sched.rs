@@ -16,7 +16,7 @@ use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 /// Attempts without a better schedule after which the search ends.
-const PATIENCE: u32 = 80;
+const PATIENCE: u32 = 16;
 /// Slots of a clause in 64-bit units.
 pub const CLAUSE_SLOTS: usize = 128;
 /// Fetches of a clause.
