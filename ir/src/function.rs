@@ -5,7 +5,8 @@ use crate::entities::*;
 use crate::inst::{BlockCall, Imm, InstData};
 use crate::opcode::Opcode;
 use crate::types::Type;
-use cranelift_entity::{PrimaryMap, SecondaryMap};
+use cranelift_entity::packed_option::ReservedValue;
+use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 
 /// Where a value comes from.
@@ -221,14 +222,65 @@ impl Function {
     pub fn place(&self) -> Span {
         self.ordered().map(|(_, i)| self.spans[i]).find(|s| !s.is_none()).unwrap_or(Span::NONE)
     }
+    /// Forgets the instructions and values that no block of the layout has, so that copies of the function and tables over it are small.
+    /// What stays is renumbered in its order.
+    pub fn compact(&mut self) {
+        self.resolve_aliases();
+        let (insts, values) = (std::mem::take(&mut self.insts), std::mem::take(&mut self.values));
+        let spans = std::mem::take(&mut self.spans);
+        let mut kept: EntitySet<Inst> = EntitySet::with_capacity(insts.len());
+        let mut named: EntitySet<Value> = EntitySet::with_capacity(values.len());
+        for b in &self.layout {
+            kept.extend(self.blocks[*b].insts.iter().copied());
+            named.extend(self.blocks[*b].params.iter().copied());
+        }
+        for (i, d) in &insts {
+            if kept.contains(i) {
+                named.extend(d.results.iter().copied());
+            }
+        }
+        let mut value: SecondaryMap<Value, Value> = SecondaryMap::with_default(Value::reserved_value());
+        for (v, data) in values {
+            if named.contains(v) {
+                value[v] = self.values.push(data);
+            }
+        }
+        let mut inst: SecondaryMap<Inst, Inst> = SecondaryMap::with_default(Inst::reserved_value());
+        for (i, mut d) in insts {
+            if !kept.contains(i) {
+                continue;
+            }
+            let new = self.insts.next_key();
+            for v in d.args.iter_mut().chain(d.targets.iter_mut().flat_map(|t| &mut t.args)) {
+                *v = value[*v];
+            }
+            for (n, r) in d.results.iter_mut().enumerate() {
+                *r = value[*r];
+                self.values[*r].1 = ValueDef::Result(new, n as u16);
+            }
+            inst[i] = self.insts.push(d);
+            self.spans[new] = spans[i];
+        }
+        let mut there: EntitySet<Block> = EntitySet::with_capacity(self.blocks.len());
+        there.extend(self.layout.iter().copied());
+        for (b, data) in &mut self.blocks {
+            if there.contains(b) {
+                data.params.iter_mut().for_each(|p| *p = value[*p]);
+                data.insts.iter_mut().for_each(|i| *i = inst[*i]);
+            } else {
+                *data = BlockData::default();
+            }
+        }
+    }
     /// How often each value is used, by operands and branch arguments.
     pub fn use_counts(&self) -> SecondaryMap<Value, u32> {
         let mut n = SecondaryMap::new();
         n.resize(self.values.len());
         for (_, i) in self.ordered() {
             let d = &self.insts[i];
-            for v in d.args.iter().chain(d.targets.iter().flat_map(|t| t.args.iter())) {
-                n[self.resolve(*v)] += 1;
+            d.args.iter().for_each(|v| n[self.resolve(*v)] += 1);
+            for t in &d.targets {
+                t.args.iter().for_each(|v| n[self.resolve(*v)] += 1);
             }
         }
         n

@@ -488,6 +488,10 @@ impl Module {
     pub fn main(&self) -> &Function {
         &self.functions[self.entry]
     }
+    /// Forgets what no function needs any more: see [`Function::compact`].
+    pub fn compact(&mut self) {
+        self.functions.values_mut().for_each(Function::compact);
+    }
     /// The entry function, to change.
     pub fn main_mut(&mut self) -> &mut Function {
         &mut self.functions[self.entry]

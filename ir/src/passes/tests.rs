@@ -191,3 +191,21 @@ fn passes_by_name_have_useful_defaults() {
     let m = by_names(INDEXED, &["local_select", "promote", "contract", "dce"]);
     assert_eq!((count(&m, crate::Opcode::LocalLoad), count(&m, crate::Opcode::Fmad)), (0, 1), "{}", print(&m));
 }
+
+#[test]
+fn compacting_forgets_what_nothing_names_and_keeps_the_order() {
+    let mut m = same(LOOP, &PassOptions::default());
+    let (before, made) = (m.clone(), m.main().insts.len());
+    m.compact();
+    assert_eq!(print(&m), print(&before));
+    assert!(crate::verify(&m).is_ok());
+    let f = m.main();
+    assert!(f.insts.len() == f.inst_count() && f.insts.len() < made, "{} of {made}", f.insts.len());
+    // Instructions and values that stay are numbered as they were, the ones before the others.
+    let order = |m: &Module| {
+        let mut all: Vec<_> = m.main().ordered().map(|(_, i)| i).enumerate().collect();
+        all.sort_by_key(|(_, i)| *i);
+        all.into_iter().map(|(n, _)| n).collect::<Vec<_>>()
+    };
+    assert_eq!(order(&m), order(&before));
+}

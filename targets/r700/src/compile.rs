@@ -16,6 +16,7 @@ use retroshade_lower::driver::{Budget, Phase, Trace, climb};
 use retroshade_lower::legal::streams;
 use retroshade_lower::structure::Structure;
 use retroshade_lower::{CompileError, OptLevel, Options};
+use std::cell::Cell;
 
 /// What compiling gives before it is wrapped up.
 #[derive(Debug)]
@@ -98,6 +99,9 @@ const FEW: usize = 4;
 /// IR instructions that may be compiled to try dot products one by one.
 const DOTS_WORK: usize = 1_000;
 
+/// Single dot products in a row that are tried in vain before the others are left as they are.
+const DOTS_IN_VAIN: u32 = 3;
+
 /// Programs with fewer IR instructions are tried without any branch, too.
 const SMALL: usize = 300;
 
@@ -169,7 +173,7 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
         !Loops::new(&cfg, &DomTree::new(f, &cfg)).is_empty()
     });
     if loops {
-        out.extend([Choice { unroll: 0, ..standard }, Choice { dots: false, unroll: 0, ..standard }]);
+        out.push(Choice { unroll: 0, ..standard });
     }
     out
 }
@@ -344,13 +348,14 @@ fn single_steps(base: &Module) -> usize {
     if ops > DOTS_WORK { 0 } else { crate::legal::dots(base).min(16) }
 }
 
-/// Tries every dot product of a way as a sum, one after the other.
+/// Tries the dot products of a way as sums, one after the other, until [`DOTS_IN_VAIN`] in a row are no better.
 fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>, &Way<'_>) -> bool) -> Way<'o> {
     let ops = way.base.main().inst_count();
-    let steps = 0..single_steps(&way.base);
+    let in_vain = Cell::new(0);
+    let steps = (0..single_steps(&way.base)).take_while(|_| in_vain.get() < DOTS_IN_VAIN);
     let mut budget = options.budget((DOTS_WORK / ops.max(1) * ops) as u64);
     // Dot products are numbered as they are left.
-    let gone = std::cell::Cell::new(0);
+    let gone = Cell::new(0);
     let build = |best: &Way<'o>, k: usize, budget: &mut Budget| {
         budget.spend(ops);
         let mut base = best.base.clone();
@@ -362,6 +367,7 @@ fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>,
     climb(way, steps, &mut budget, build, |new, old| {
         let yes = better(new, old);
         gone.set(gone.get() + yes as usize);
+        in_vain.set(if yes { 0 } else { in_vain.get() + 1 });
         yes
     })
 }

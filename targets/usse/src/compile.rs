@@ -91,9 +91,11 @@ struct Candidate<'o> {
 /// colour leaves as f16 in any case.
 fn in_room(source: &Module, o: &Options, room: Room) -> Result<CompiledShader, CompileError> {
     let narrow: &[bool] = if legal::precision::may_narrow(source, o) { &[true, false] } else { &[false] };
+    let (sink, mut texts) = (room != Room::Enough, Trace::new(o));
+    let front = legal::front(source, o, sink, &mut texts)?;
     let build = |narrow: bool, _: &mut Budget| {
-        let mut trace = Trace::new(o);
-        let module = legal::legalise(source, o, room != Room::Enough, narrow, &mut trace)?;
+        let mut trace = texts.clone();
+        let module = legal::narrowed(front.clone(), o, sink, narrow, &mut trace)?;
         let built = best(&module, o, room == Room::Scalars)?;
         Ok(Candidate { module, built, trace })
     };

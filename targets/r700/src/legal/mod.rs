@@ -184,19 +184,23 @@ pub fn begin(module: &Module, options: &Options, choice: Choice, trace: &mut Tra
     each(&mut m, whole_quotients);
     expand(&mut m, options);
     passes::before_unrolling(&mut m, &pass, &mut |name, m| trace.pass(name, m));
+    m.compact();
     m
 }
 
 /// Unrolls loops in what [`begin`] gives; nothing where there are none.
 pub fn unroll(m: &Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Option<Module> {
     let mut m = m.clone();
-    passes::unrolling(&mut m, &pass_options(options, choice), &mut |name, m| trace.pass(name, m)).then_some(m)
+    let unrolled = passes::unrolling(&mut m, &pass_options(options, choice), &mut |name, m| trace.pass(name, m));
+    m.compact();
+    unrolled.then_some(m)
 }
 
 /// Optimises what [`unroll`] gives; what depends on how dot products are formed comes later, in [`legalise`].
 pub fn prepare(m: &Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Module {
     let mut m = m.clone();
     passes::after_unrolling(&mut m, &pass_options(options, choice), &mut |name, m| trace.pass(name, m));
+    m.compact();
     m
 }
 
@@ -258,6 +262,7 @@ pub fn legalise(mut m: Module, options: &Options, choice: Choice) -> Module {
     }
     reorder(&mut m, options);
     zero_locals(&mut m);
+    m.compact();
     m
 }
 

@@ -27,18 +27,26 @@ const FETCH: u32 = 10;
 /// Runs over a function.
 pub fn run(func: &mut Function) -> bool {
     func.resolve_aliases();
-    let mut changed = products(func);
+    // The facts hold until something changes.
+    let mut facts = Facts::new(func);
+    let mut changed = products(func, &mut facts);
     if changed {
         retroshade_ir::passes::gvn::run(func);
+        facts = Facts::new(func);
     }
     for _ in 0..ROUNDS {
-        if !factors(func) {
+        if !factors(func, &facts) {
             break;
         }
         retroshade_ir::passes::gvn::run(func);
+        facts = Facts::new(func);
         changed = true;
     }
-    chains(func) | sums(func) | changed
+    if chains(func, &mut facts) {
+        facts = Facts::new(func);
+        changed = true;
+    }
+    sums(func, &mut facts) | changed
 }
 
 /// What the order depends on.
@@ -298,8 +306,7 @@ impl Factors {
 }
 
 /// Reorders the factors of products, those of multiply-adds too.
-fn products(func: &mut Function) -> bool {
-    let mut facts = Facts::new(func);
+fn products(func: &mut Function, facts: &mut Facts) -> bool {
     // Factors that many products share are common ones: constants say nothing by themselves.
     let mut places = Places::new();
     let mut found: BTreeMap<Inst, Factors> = BTreeMap::new();
@@ -311,7 +318,7 @@ fn products(func: &mut Function) -> bool {
         }
     }
     for (_, i) in func.ordered().filter(|(_, i)| !inner.contains(i)) {
-        if let Some(all) = Factors::of(func, &facts, i) {
+        if let Some(all) = Factors::of(func, facts, i) {
             for p in &all.parts {
                 let all = places.entry(p.value).or_default();
                 if all.len() < MOST_PLACES {
@@ -348,13 +355,12 @@ fn products(func: &mut Function) -> bool {
 
 /// x a + x b is x (a + b): where several sums have a and b with factors of their own, a + b is computed once; where x is a number that
 /// takes a literal word, it is read once.
-fn factors(func: &mut Function) -> bool {
-    let facts = Facts::new(func);
+fn factors(func: &mut Function, facts: &Facts) -> bool {
     let mut found: BTreeMap<Inst, Vec<Common>> = BTreeMap::new();
     let mut count: BTreeMap<(Value, Value), u32> = BTreeMap::new();
-    let taken = taken(func, &facts);
+    let taken = taken(func, facts);
     for (_, i) in func.ordered().filter(|(_, i)| !taken[*i]) {
-        let Some(all) = Terms::of(func, &facts, i) else { continue };
+        let Some(all) = Terms::of(func, facts, i) else { continue };
         let pairs = all.common();
         pairs.iter().for_each(|c| *count.entry(c.rest).or_default() += 1);
         found.insert(i, pairs);
@@ -364,7 +370,7 @@ fn factors(func: &mut Function) -> bool {
         let pays = |c: &&Common| count[&c.rest] > 1 || is_literal(b.func, c.factor);
         let best = pairs.iter().filter(pays).max_by_key(|c| (count[&c.rest], std::cmp::Reverse(c.rest)));
         let Some(c) = best else { return Action::Keep };
-        let Some(mut all) = Terms::of(b.func, &facts, i) else { return Action::Keep };
+        let Some(mut all) = Terms::of(b.func, facts, i) else { return Action::Keep };
         let Some(k) = all.common().iter().find(|d| (d.factor, d.rest) == (c.factor, c.rest)).map(|d| d.terms) else { return Action::Keep };
         all.products.remove(k.1);
         let before = facts.depth[c.rest.0].max(facts.depth[c.rest.1]) + 1;
@@ -597,12 +603,11 @@ fn taken(f: &Function, facts: &Facts) -> SecondaryMap<Inst, bool> {
 }
 
 /// Reorders sums.
-fn sums(func: &mut Function) -> bool {
-    let mut facts = Facts::new(func);
-    let taken = taken(func, &facts);
+fn sums(func: &mut Function, facts: &mut Facts) -> bool {
+    let taken = taken(func, facts);
     let mut found: BTreeMap<Inst, Terms> = BTreeMap::new();
     for (_, i) in func.ordered().filter(|(_, i)| !taken[*i]) {
-        found.extend(Terms::of(func, &facts, i).map(|t| (i, t)));
+        found.extend(Terms::of(func, facts, i).map(|t| (i, t)));
     }
     // A sum of two terms has but one order, which others may take over.
     let (mut shared, none) = (shared_terms(&found), Shared::new());
@@ -614,7 +619,7 @@ fn sums(func: &mut Function) -> bool {
         let Some(mut all) = found.remove(&i) else { return Action::Keep };
         if all.values().any(|v| b.func.resolve(v) != v) {
             // Other terms may be there earlier than those that they replace.
-            let Some(new) = Terms::of(b.func, &facts, i) else { return Action::Keep };
+            let Some(new) = Terms::of(b.func, facts, i) else { return Action::Keep };
             all = new;
         }
         let (mut new, mut with) = (all.combine(&none, None).1, &none);
@@ -664,14 +669,13 @@ fn commutes(d: &InstData) -> bool {
 }
 
 /// Reorders sums, bounds and masks of one operation, where they end earlier for it.
-fn chains(func: &mut Function) -> bool {
-    let mut facts = Facts::new(func);
+fn chains(func: &mut Function, facts: &mut Facts) -> bool {
     let link = |f: &Function, facts: &Facts, v: Value, of: Inst| {
         facts.inner(f, v, of).filter(|i| f.insts[*i].op == f.insts[of].op && commutes(&f.insts[*i]))
     };
     let mut taken: SecondaryMap<Inst, bool> = SecondaryMap::new();
     for (_, i) in func.ordered().filter(|(_, i)| commutes(&func.insts[*i])) {
-        func.insts[i].args.iter().filter_map(|v| link(func, &facts, *v, i)).for_each(|t| taken[t] = true);
+        func.insts[i].args.iter().filter_map(|v| link(func, facts, *v, i)).for_each(|t| taken[t] = true);
     }
     rewrite(func, |b, i| {
         let Some(r) = b.func.result(i).filter(|r| !taken[i] && b.func.ty(*r).lanes == 1) else { return Action::Keep };
@@ -681,7 +685,7 @@ fn chains(func: &mut Function) -> bool {
         let (mut parts, mut open) = (Vec::new(), vec![i]);
         while let Some(i) = open.pop() {
             for v in &b.func.insts[i].args {
-                match link(b.func, &facts, *v, i).filter(|_| parts.len() + open.len() < MOST) {
+                match link(b.func, facts, *v, i).filter(|_| parts.len() + open.len() < MOST) {
                     Some(t) => open.push(t),
                     None => parts.push((facts.depth[*v], *v)),
                 }

@@ -12,10 +12,11 @@ use crate::place::waves::{Wave, waves};
 use crate::select::mir::*;
 use retroshade_emit::form::FormId;
 use smallvec::SmallVec;
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 /// Attempts without a better schedule after which the search ends.
-const PATIENCE: u32 = 80;
+const PATIENCE: u32 = 16;
 /// Slots of a clause in 64-bit units.
 pub const CLAUSE_SLOTS: usize = 128;
 /// Fetches of a clause.
@@ -614,7 +615,7 @@ impl Run<'_> {
 
     /// Turns the open group into an item.
     fn close(&mut self, open: Open) {
-        let slots: SmallVec<[Taken; 5]> = open.slots[..open.count].into();
+        let slots: SmallVec<[Taken; 5]> = SmallVec::from_slice(&open.slots[..open.count]);
         let forward = std::mem::take(&mut self.forward);
         for t in &slots {
             let op = &self.code.ops[t.op as usize];
@@ -623,13 +624,15 @@ impl Run<'_> {
             if t.unit == 4 && self.code.mir.emulators {
                 continue;
             }
-            self.forward.extend(result(op, t).map(|w| (w, if sum { 0 } else { t.unit })));
+            if let Some(w) = result(op, t) {
+                self.forward.push((w, if sum { 0 } else { t.unit }));
+            }
         }
         self.clause += open.size();
         self.spent += 8 * open.size() as u64 + GROUP_COST;
         self.slots -= open.count as u64;
         self.items.push(Item::Group(Group::default()));
-        self.drafts.push(Draft { slots, literals: open.literals[..open.words].into(), forward });
+        self.drafts.push(Draft { slots, literals: SmallVec::from_slice(&open.literals[..open.words]), forward });
         self.now += 1;
     }
 
@@ -774,7 +777,8 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
         alu,
     };
     let slots = (0..ops.len()).filter(|i| facts[*i].alu).map(|i| slots(&ops[i])).sum();
-    let enough = bound(ops, &facts, &graph, &waves);
+    // Asked for only where the search would go on.
+    let enough = LazyCell::new(|| bound(ops, &facts, &graph, &waves));
     let mut best: Option<(u64, Vec<Item>, Vec<Draft>, Vec<Option<u8>>)> = None;
     let (mut spent, mut attempt, mut improved, mut stuck, mut same) = (0u64, 0u32, 0u32, None, 0);
     loop {
@@ -817,9 +821,6 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
                     best = Some((cost, run.items, run.drafts, run.chan));
                     improved = attempt;
                 }
-                if cost <= enough {
-                    break;
-                }
             }
             Err(Stop::Stuck(s)) => {
                 same = if stuck.as_ref() == Some(&s) { same + 1 } else { 0 };
@@ -834,6 +835,9 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
         // What no attempt finds room for needs its operands elsewhere.
         let no_room = best.is_none() && same >= STUCK;
         if spent >= budget || alu <= 1 || attempt >= 400 || attempt - improved > PATIENCE || no_room {
+            break;
+        }
+        if best.as_ref().is_some_and(|b| b.0 <= *enough) {
             break;
         }
     }

@@ -210,7 +210,7 @@ impl Kind {
 }
 
 /// An operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Op {
     /// What it does.
     pub kind: Kind,
@@ -228,6 +228,13 @@ pub struct Op {
     pub clamp: bool,
     /// Where it comes from.
     pub span: Span,
+}
+
+// By hand: lists are copied at once, which the derived implementation does one by one. Ways of compiling clone a lot.
+impl Clone for Op {
+    fn clone(&self) -> Op {
+        Op { kind: self.kind.clone(), src: SmallVec::from_slice(&self.src), dst: SmallVec::from_slice(&self.dst), ..*self }
+    }
 }
 
 impl Op {
@@ -288,7 +295,7 @@ impl Op {
     pub fn writes(&self) -> SmallVec<[Web; 4]> {
         match &self.kind {
             Kind::Fetch(f) => f.dst.iter().flatten().copied().collect(),
-            _ => self.dst.clone(),
+            _ => SmallVec::from_slice(&self.dst),
         }
     }
     /// Renames every web.

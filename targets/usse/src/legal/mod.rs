@@ -46,11 +46,19 @@ const BLENDS: &[(Opcode, Rule)] = &[(Opcode::Fmad, blend), (Opcode::Fadd, blend)
 /// Optimises and legalises. With `sink`, values are made as late as they can be, which keeps fewer alive at a time; with
 /// `narrow`, values may be f16 where the options allow it.
 pub fn legalise(source: &Module, o: &Options, sink: bool, narrow: bool, trace: &mut Trace) -> Result<Module, CompileError> {
+    narrowed(front(source, o, sink, trace)?, o, sink, narrow, trace)
+}
+
+/// The passes as the room wants them.
+fn passes_in(o: &Options, sink: bool) -> PassOptions {
+    let passes = pass_options(o);
+    if sink { PassOptions { unroll_fuel: 0, if_convert_cost: 0, remat: true, ..passes } } else { passes }
+}
+
+/// The part of [`legalise`] that does not depend on `narrow`.
+pub fn front(source: &Module, o: &Options, sink: bool, trace: &mut Trace) -> Result<Module, CompileError> {
     let mut m = source.clone();
-    let mut passes = pass_options(o);
-    if sink {
-        (passes.unroll_fuel, passes.if_convert_cost, passes.remat) = (0, 0, true);
-    }
+    let passes = passes_in(o, sink);
     let entry = m.entry;
     // An index beyond the end reads the last element, as on the interpreter.
     retroshade_ir::passes::robust::uniforms(&mut m);
@@ -87,6 +95,12 @@ pub fn legalise(source: &Module, o: &Options, sink: bool, narrow: bool, trace: &
     sequence(&mut m, again, &passes);
     // Simplification may have put together again what was taken apart.
     expand::run(&mut m.functions[entry]);
+    Ok(m)
+}
+
+/// The rest of it.
+pub fn narrowed(mut m: Module, o: &Options, sink: bool, narrow: bool, trace: &mut Trace) -> Result<Module, CompileError> {
+    let (passes, entry) = (passes_in(o, sink), m.entry);
     if m.stage == Stage::Fragment {
         precision::run(&mut m, o, narrow);
         sequence(&mut m, &["gvn", "dce"], &passes);
