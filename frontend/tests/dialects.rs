@@ -675,3 +675,38 @@ void main() { c = vec4(float(exp2(float16_t(a)))); }";
     let m = from_glsl(Stage::Fragment, text);
     assert!(floats(&run(&m, vec![words(&[20.0])], Vec::new())[0])[0].is_infinite(), "a half has no 2^20");
 }
+
+/// Names of old functions are anybody's where the text defines them, and in later versions.
+#[test]
+fn old_functions_names_may_be_macros() {
+    let text = "#version 300 es
+precision highp float;
+#ifdef texture2DLodEXT
+#define A 1.0
+#else
+#define A 2.0
+#endif
+#define texture2DLod textureLod
+#define texture2DLodEXT texture2DLodEXT_is_no_longer_there
+#define texture2DGradEXT 9.0
+#ifdef textureGrad
+#define B 3.0
+#else
+#define B 4.0
+#endif
+struct S { float texture2DProj; };
+uniform sampler2D t;
+out vec4 o;
+void main() {
+    S textureCubeLod = S(6.0);
+    o = vec4(A, B, textureCubeLod.texture2DProj, texture2DGradEXT) + texture2DLod(t, vec2(0.5), 0.0) * 0.0;
+}
+";
+    let m = from_glsl(Stage::Fragment, text);
+    assert_eq!(m.textures.len(), 1);
+    let old = "#define texture2DLodEXT(s, p, l) vec4(0.5, 1.0, 2.0, l)
+void main() { gl_FragColor = texture2DLodEXT(0, vec2(0.5), 3.0); }
+";
+    let m = from_glsl(Stage::Fragment, old);
+    assert_eq!(floats(&run(&m, Vec::new(), Vec::new())[0]), [0.5, 1.0, 2.0, 3.0]);
+}

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{compute, floats, from_glsl, run, texel_comes_back};
+use common::{compute, floats, from_glsl, run, run_compute, texel_comes_back};
 use retroshade_frontend::{FrontOptions, glsl};
 use retroshade_ir::{InvocationInputs, Reference, ShaderEnv, Stage};
 
@@ -558,4 +558,30 @@ void main() {
     );
     let r = compute(&m, vec![vec![1; 12]], &[("u", vec![10; 4])]);
     assert_eq!(r[0], [u32::MAX, 13, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+}
+
+/// Blocks at one binding are views of the same words, whatever they take them for.
+#[test]
+fn buffers_at_one_binding_are_one() {
+    let text = "#version 450
+layout(local_size_x = 1) in;
+layout(std430, binding = 0) buffer A { float f[]; } a;
+layout(std430, binding = 0) buffer B { uint u[]; } b;
+layout(std430, binding = 0) readonly buffer C { int head; vec2 v[]; } c;
+layout(std430, binding = 1) buffer O { uint o[]; };
+void main() {
+    a.f[0] = 2.0;
+    o[0] = b.u[0];
+    b.u[0] = 7u;
+    o[1] = floatBitsToUint(a.f[0]);
+    o[2] = b.u[0] + 1u;
+    b.u[3] = 0x40400000u;
+    o[3] = uint(c.v[0].y);
+    o[4] = uint(c.head);
+}
+";
+    let m = from_glsl(Stage::Compute, text);
+    assert_eq!(m.storage.values().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["a", "o"]);
+    let out = run_compute(&m, vec![vec![0; 4], vec![0; 5]], Vec::new(), [1; 3]);
+    assert_eq!(out[1], [0x4000_0000, 7, 8, 3, 7]);
 }

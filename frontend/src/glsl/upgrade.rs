@@ -352,6 +352,12 @@ fn texture_function(name: &str) -> Option<&'static str> {
     })
 }
 
+/// The names of a text's definitions.
+fn defined(toks: &[Token<'_>]) -> BTreeSet<String> {
+    let definition = |t| directive(t).filter(|(name, _)| *name == "define");
+    toks.iter().filter_map(definition).filter_map(|(_, rest)| tokens(rest).first().map(|t| t.text.to_string())).collect()
+}
+
 /// The name and the rest of a directive.
 pub(crate) fn directive<'a>(t: &Token<'a>) -> Option<(&'a str, &'a str)> {
     if t.kind != Kind::Directive {
@@ -375,6 +381,8 @@ pub(crate) struct Upgrade {
     beside: String,
     /// Outputs that begin as the frame buffer's colour: `inout` variables of GL_EXT_shader_framebuffer_fetch.
     blended: Vec<String>,
+    /// What the text defines itself: no function of an old dialect, whatever its name.
+    macros: BTreeSet<String>,
 }
 
 impl Upgrade {
@@ -397,19 +405,30 @@ impl Upgrade {
         let blended = if dialect.es && stage == Stage::Fragment { blended(toks) } else { Vec::new() };
         // What glslang does not know stands in the text of an old dialect.
         let dialect = Dialect { version: if blended.is_empty() { dialect.version } else { dialect.version.min(300) }, ..dialect };
-        Upgrade { dialect, stage, names, foreign: false, beside: redefined.beside, blended }
+        Upgrade { dialect, stage, names, foreign: false, beside: redefined.beside, blended, macros: defined(toks) }
     }
 
     /// Nothing: for languages that glslang takes as they are.
     pub(crate) fn none(stage: Stage) -> Upgrade {
         let dialect = Dialect { version: 450, es: false, compatibility: false, stated: true };
-        Upgrade { dialect, stage, names: BTreeSet::new(), foreign: true, beside: String::new(), blended: Vec::new() }
+        Upgrade {
+            dialect,
+            stage,
+            names: BTreeSet::new(),
+            foreign: true,
+            beside: String::new(),
+            blended: Vec::new(),
+            macros: BTreeSet::new(),
+        }
     }
 
-    /// What stands for a word of the user's; `next` is the text behind it.
-    fn word<'w>(&self, w: &'w str, next: &str) -> std::borrow::Cow<'w, str> {
+    /// What stands for a word of the user's; `next` is the text behind it, `within` says that it stands in a directive.
+    fn word<'w>(&self, w: &'w str, next: &str, within: bool) -> std::borrow::Cow<'w, str> {
         if self.names.contains(w) {
             return format!("{PREFIX}{w}").into();
+        }
+        if self.macros.contains(w) && texture_function(w).is_some() {
+            return w.into();
         }
         if w == "__VERSION__" {
             return self.dialect.version.to_string().into();
@@ -433,7 +452,9 @@ impl Upgrade {
             // Before there was a function of this name it was a favourite for samplers.
             "texture" if self.dialect.lacks(130, 300) && !next.trim_start().starts_with('(') => format!("{PREFIX}{w}").into(),
             _ if STRUCTURES.iter().any(|(name, _)| *name == w) => format!("{PREFIX}{w}").into(),
-            _ => texture_function(w).map_or(w.into(), Into::into),
+            // A variable may have such a name; in a definition what is called stands behind it.
+            _ if self.dialect.lacks(130, 300) || within || next.trim_start().starts_with('(') => texture_function(w).unwrap_or(w).into(),
+            _ => w.into(),
         }
     }
 
@@ -490,7 +511,7 @@ impl Upgrade {
             } else if t.is("__FILE__") {
                 counted.file.to_string().into()
             } else if t.is_word() {
-                self.word(t.text, &text[to..])
+                self.word(t.text, &text[to..], false)
             } else {
                 t.text.into()
             });
@@ -547,8 +568,10 @@ impl Upgrade {
                 || matches!(inner[..n], [.., ref d] if d.is("defined"))
                 || matches!(inner[..n], [.., ref d, ref open] if d.is("defined") && open.is("("));
             out.push_str(&match i.text {
+                // Nobody asks for a function by its name.
+                text if asked && texture_function(text).is_some() => text.into(),
                 text if asked && ALWAYS.contains(&text) => format!("{PREFIX}{DEFINED}").into(),
-                text if i.is_word() => self.word(text, &rest[to..]),
+                text if i.is_word() => self.word(text, &rest[to..], true),
                 text => text.into(),
             });
         }

@@ -184,6 +184,8 @@ pub(crate) struct Binary<'w> {
     pub(crate) member_names: FxHashMap<(Id, u32), String>,
     /// Texts of OpString.
     pub(crate) strings: FxHashMap<Id, String>,
+    /// Whether the source is HLSL, whose kinds of objects count their registers for themselves.
+    pub(crate) hlsl: bool,
     decorations: FxHashMap<Id, Vec<Deco<'w>>>,
     member_decorations: FxHashMap<(Id, u32), Vec<Deco<'w>>>,
     /// Types.
@@ -225,6 +227,7 @@ impl<'w> Binary<'w> {
             names: Default::default(),
             member_names: Default::default(),
             strings: Default::default(),
+            hlsl: false,
             decorations: Default::default(),
             member_decorations: Default::default(),
             types: Types::default(),
@@ -264,6 +267,7 @@ impl<'w> Binary<'w> {
     /// Something that stands outside functions.
     fn declaration(&mut self, i: Inst<'w>, defines: &[(String, String)]) -> R<()> {
         match i.op {
+            Op::Source => self.hlsl = i.word(0)? == spirv::SourceLanguage::HLSL as u32,
             Op::Name => {
                 self.names.insert(i.word(0)?, name(&i.string(1)?.0));
             }

@@ -14,7 +14,7 @@ use super::{Facts, consts::Const};
 use crate::ssa::{Ssa, Var, clean};
 use retroshade_ir::inst::{Imm, InstData, MemRef};
 use retroshade_ir::types::{I32, Type};
-use retroshade_ir::{Block, Builder, Diagnostic, Function, Module, Opcode, Shared, Span, Stage, Uniform, Value};
+use retroshade_ir::{Block, Builder, Diagnostic, Function, Module, Opcode, Shared, Span, Stage, Storage, Uniform, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -96,6 +96,8 @@ pub(crate) struct Converter<'m> {
     pub(crate) extra: (u32, u32),
     /// Workgroup memory that is laid out as the source says: all such blocks are the same memory.
     pub(crate) shared_block: Option<Shared>,
+    /// Storage buffers by group and binding.
+    pub(crate) buffers: FxHashMap<(u32, u32), Storage>,
     /// Gates of open constructs.
     pub(crate) gates: Vec<super::func::Open>,
 }
@@ -153,6 +155,7 @@ impl<'m> Converter<'m> {
             texel_places: Vec::new(),
             extra: (0, 0),
             shared_block: None,
+            buffers: Default::default(),
             gates: Vec::new(),
         }
     }

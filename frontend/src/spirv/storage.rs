@@ -11,7 +11,7 @@ use super::value::Val;
 use retroshade_ir::inst::{AtomicOp, Imm, MemRef};
 use retroshade_ir::module::{Access, SharedDecl, StorageDecl};
 use retroshade_ir::types::{F32, I32, Scalar, Type};
-use retroshade_ir::{Opcode, Value};
+use retroshade_ir::{Opcode, Storage, Value};
 use spirv::Decoration;
 
 /// Leading words of a storage buffer that are listed one by one.
@@ -109,8 +109,7 @@ impl Converter<'_> {
         for k in 0..count.unwrap_or(1) {
             let name = count.map_or_else(|| name.clone(), |_| format!("{name}[{k}]"));
             let binding = binding.saturating_add(k);
-            let name = if self.out.storage.values().any(|s| s.name == name) { format!("{name}_{binding}") } else { name };
-            memory.push(MemRef::Storage(self.out.storage.push(StorageDecl {
+            let view = StorageDecl {
                 name,
                 head: head.clone(),
                 repeat: repeat.clone(),
@@ -119,12 +118,37 @@ impl Converter<'_> {
                 group,
                 binding,
                 span: self.span,
-            })));
+            };
+            memory.push(MemRef::Storage(self.view(view)));
         }
         let read_only = access == Access::Read && count.is_none();
         self.storage.insert(g.id, StorageBuffer { memory, ty, read_only, grain });
         self.globals.insert(g.id, (Root::Storage(g.id), ty));
         Ok(())
+    }
+
+    /// The buffer of a variable: all at one binding are views of the same words. Those of HLSL with other names are of another kind.
+    fn view(&mut self, mut view: StorageDecl) -> Storage {
+        let place = (view.group, view.binding);
+        let known = self.buffers.get(&place).copied().filter(|s| !self.b.hlsl || self.out.storage[*s].name == view.name);
+        let Some(known) = known else {
+            if self.out.storage.values().any(|s| s.name == view.name) {
+                view.name = format!("{}_{}", view.name, view.binding);
+            }
+            let own = self.out.storage.push(view);
+            self.buffers.insert(place, own);
+            return own;
+        };
+        let decl = &mut self.out.storage[known];
+        if decl.access != view.access {
+            decl.access = Access::ReadWrite;
+        }
+        // The longer one says how many words there are.
+        let length = |d: &StorageDecl| (!d.repeat.is_empty(), d.head.len());
+        if length(decl) < length(&view) {
+            (decl.head, decl.repeat, decl.source_type) = (view.head, view.repeat, view.source_type);
+        }
+        known
     }
 
     /// Whether a variable of workgroup memory says where its parts stand.
