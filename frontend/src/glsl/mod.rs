@@ -19,12 +19,16 @@ mod hlsl;
 mod interface;
 mod lex;
 mod library;
+mod lists;
 mod mark;
 mod meaning;
 mod messages;
 mod names;
 mod once;
 mod places;
+mod scopes;
+mod shapes;
+mod typed;
 mod upgrade;
 mod words;
 
@@ -241,6 +245,12 @@ pub(crate) fn compile(
                 let pre = hlsl::read(&only.preprocessed());
                 // On some malformed texts glslang's parser faults: what it would read is looked at before.
                 let (text, entry) = old.modern(&pre);
+                let text = [lists::nested].into_iter().fold(text, |text, pass| {
+                    pass(&text).unwrap_or_else(|m| {
+                        malformed.extend(hlsl::refused(&text, m, &files, first));
+                        text
+                    })
+                });
                 malformed.extend(hlsl::fatal(&text, (&entry, stage), &files, first));
                 modern = Some((convert::with_conversions(&text), entry));
             }

@@ -1,0 +1,120 @@
+//! Lists of initial values and conversions of HLSL, which take everything apart into numbers; values worked out by the language's rules.
+
+mod common;
+
+use common::{checked, floats, run, words};
+use retroshade_frontend::{FrontOptions, hlsl};
+use retroshade_ir::Stage;
+
+fn options() -> FrontOptions {
+    FrontOptions { stage: Some(Stage::Fragment), ..FrontOptions::default() }
+}
+
+/// The colour of a fragment program with `v` as its input.
+fn colour(text: &str, v: [f32; 4]) -> Vec<f32> {
+    let m = hlsl("a.frag.hlsl", text, &options()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let m = checked(m);
+    floats(&run(&m, if text.contains("float4 v :") { vec![words(&v)] } else { Vec::new() }, Vec::new())[0])
+}
+
+/// The colour of a program whose `main` has these statements, behind these declarations.
+fn body(front: &str, statements: &str) -> Vec<f32> {
+    colour(&format!("{front}\nfloat4 main(float4 v : TEXCOORD0) : SV_Target {{\n{statements}\n}}\n"), [1.0, 2.0, 3.0, 4.0])
+}
+
+/// What is said of a program.
+fn refusal(front: &str, statements: &str) -> String {
+    let text = format!("{front}\nfloat4 main(float4 v : TEXCOORD0) : SV_Target {{\n{statements}\n}}\n");
+    match hlsl("a.frag.hlsl", &text, &options()) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(e) => {
+            assert!(e.diagnostics.iter().all(|d| !d.span.is_none() && !d.message.contains("shaderc_")), "{e}");
+            e.diagnostics[0].message.clone()
+        }
+    }
+}
+
+#[test]
+fn arrays_without_a_length_have_as_many_elements_as_their_numbers_fill() {
+    assert_eq!(body("", "float4 a[] = {10, 20, 30, 40, 50, 60, 70, v.x}; return a[1];"), [50.0, 60.0, 70.0, 1.0]);
+    assert_eq!(body("", "float2 a[][2] = {1, 2, 3, 4, 5, 6, 7, v.w}; return float4(a[1][0], a[1][1]);"), [5.0, 6.0, 7.0, 4.0]);
+    let front = "struct S { float2 a; float b[2]; };";
+    assert_eq!(body(front, "S s[] = {1, 2, 3, 4, v, v.wzyx}; return float4(s[1].a, s[2].b[0], s[2].b[1]);"), [1.0, 2.0, 2.0, 1.0]);
+    assert_eq!(body("static const float2 t[] = {1, 2, 3, 4};", "return float4(t[1], t[0]);"), [3.0, 4.0, 1.0, 2.0]);
+    assert_eq!(body("", "float a[] = {1, v.xy, {2, v.w}}; return float4(a[2], a[3], a[4], a[1]);"), [2.0, 2.0, 4.0, 1.0]);
+    assert_eq!(body("", "float2 a[2] = {1, 2, 3, 4}; float2 b[] = a; return float4(b[1], b[0]);"), [3.0, 4.0, 1.0, 2.0]);
+    for (list, part) in [("float4 a[] = {1, 2, 3, 4, 5, 6, 7};", "7 numbers"), ("float2 a[] = {1, v.xyz, v.y};", "5 numbers")] {
+        let m = refusal("", &format!("{list} return float4(a[0], a[0]);"));
+        assert!(m.contains(part) && m.contains("`a`"), "{m}");
+    }
+}
+
+#[test]
+fn lists_fill_numbers_in_order() {
+    assert_eq!(body("", "float4 a[2] = {1, 2, 3, 4, 5, 6, 7, 8}; return a[1] + v;"), [6.0, 8.0, 10.0, 12.0]);
+    assert_eq!(body("", "float a[2][2] = {1, 2, 3, v.w}; return float4(a[0][0], a[0][1], a[1][0], a[1][1]);"), [1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(body("", "float4 a = {9, {{{v.y, {8}}, 7}}}; return a;"), [9.0, 2.0, 8.0, 7.0]);
+    assert_eq!(
+        body("", "int3 i = {7, 8, 9}; float4 a[3] = {i, i.zy, v.xy, {{1, {2}}, 3}, 4, 5}; return float4(a[0].w, a[1].x, a[1].w, a[2].x);"),
+        [9.0, 8.0, 1.0, 2.0]
+    );
+    assert_eq!(body("", "float2x3 m = {1, v.xy, {v.zw, 6}}; return float4(m[0][2], m[1]);"), [2.0, 3.0, 4.0, 6.0]);
+    assert_eq!(body("", "float2x2 m[2] = {v, 5, 6, v.xy}; return float4(m[0][1], m[1][0]);"), [3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(body("", "float2x2 m = {v}; float4 a = {m}; float b[5] = {7, m}; return float4(a.yz, b[1], b[4]);"), [2.0, 3.0, 1.0, 4.0]);
+    assert_eq!(body("", "int a[3] = {v.x + 0.75, 2.5, v.w}; return float4(a[0], a[1], a[2], 0);"), [1.0, 2.0, 4.0, 0.0]);
+    assert_eq!(body("", "float a[2] = {1, 2,}; return float4(a[0], a[1], 0, 0);"), [1.0, 2.0, 0.0, 0.0]);
+    assert_eq!(body("static const int n = 2;", "half2 a[n * 2] = {v, v + 4}; return float4(a[1], a[2]);"), [3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(body("", "float4 s = 0; for (float2 a[2] = {v}; s.x < 4; s.x += 1) s.zw += a[1]; return s;"), [4.0, 0.0, 12.0, 16.0]);
+}
+
+#[test]
+fn structures_are_taken_apart_and_filled() {
+    let front = "struct In { int i; float3 f[2]; }; struct Out { float2 a; In in_[2]; struct { float x; bool y; } z; };";
+    let all = "Out o = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, v, v.xy, 11, v.x > 0};";
+    assert_eq!(body(front, &format!("{all} return float4(o.in_[0].f[1], o.in_[1].i);")), [7.0, 8.0, 9.0, 10.0]);
+    assert_eq!(body(front, &format!("{all} return float4(o.in_[1].f[1], o.z.x + (o.z.y ? 1 : 0));")), [4.0, 1.0, 2.0, 12.0]);
+    let front = "struct S { float a; int b; };";
+    assert_eq!(body(front, "S s = {2.5, 3.5}; float4 f = {1, s, 4}; return f;"), [1.0, 2.5, 3.0, 4.0]);
+    assert_eq!(body(front, "struct S s[2] = {v}; float4 f = {s[1], s[0]}; return f;"), [3.0, 4.0, 1.0, 2.0]);
+    assert_eq!(body(front, "S s = {v.xy}; S t[3] = {s, {8, 9}, s}; return float4(t[1].a, t[1].b, t[2].a, t[2].b);"), [8.0, 9.0, 1.0, 2.0]);
+    let types = "typedef float2 P; typedef vector<float, 3> Q; typedef float R[2]; struct S { P p; Q q; R r; };";
+    assert_eq!(body(types, "S s = {v, v.wzy}; return float4(s.r, s.p);"), [3.0, 2.0, 1.0, 2.0]);
+    assert_eq!(body(types, "S s = {v, v.wzy}; return float4(s.p.y, s.q.z, s.r[0], s.r[1]);"), [2.0, 4.0, 3.0, 2.0]);
+}
+
+#[test]
+fn names_mean_what_they_do_where_they_stand() {
+    let front = "static float2 a = {1, 2}; float f(float3 a) { float b[3] = {a}; return b[2]; }";
+    assert_eq!(body(front, "float4 r = {a, f(v.xyz), 0}; { float a = 9; float4 t = {a, a, v.xy}; r.w = t.z; } return r;"), [1.0, 2.0, 3.0, 1.0]);
+    let front = "static float4 c = 7; struct M { float2 c; float get() { float2 d[1] = {c}; return d[0].y; } };";
+    assert_eq!(body(front, "M m = {v.zw}; return m.get();"), [4.0; 4]);
+}
+
+#[test]
+fn values_of_a_list_are_computed_once() {
+    let front = "static int n = 0; float3 next() { ++n; return float3(n, 10 * n, 100 * n); }";
+    assert_eq!(body(front, "float2 a[3] = {next(), next()}; return float4(a[1], a[2].x, n);"), [100.0, 2.0, 20.0, 2.0]);
+    assert_eq!(body(front, "float2 a[] = {v.x, next(), v.y++, v.y}; return float4(a[1], a[2].y, n);"), [10.0, 100.0, 3.0, 1.0]);
+    assert_eq!(body(front, "float4 a = {next(), n}; return a;"), [1.0, 10.0, 100.0, 1.0]);
+    let front = "struct S { float a; float b; }; static int n = 0; S next() { S s; s.a = ++n; s.b = 5; return s; }";
+    assert_eq!(body(front, "float a[4] = {next(), next()}; return float4(a[0], a[1], a[2], n);"), [1.0, 5.0, 2.0, 2.0]);
+    assert_eq!(body("", "float2 a[2] = {v.xyz * 2, 1 - v.x}; return float4(a[0], a[1]);"), [2.0, 4.0, 6.0, 0.0]);
+}
+
+#[test]
+fn lists_of_other_lengths_and_unknown_shapes_are_refused() {
+    for (list, part) in [
+        ("float4 a = {1, 2};", "has 4 numbers, and the list of its values 2"),
+        ("float4 a = {v, 1};", "has 4 numbers, and the list of its values 5"),
+        ("float4 a[2] = {1, 2, 3, 4, 5, 6, 7, 8, 9};", "has 8 numbers"),
+        ("float4 a[2] = {0};", "has 8 numbers"),
+        ("float2x2 a = {1, 2, 3};", "has 4 numbers"),
+    ] {
+        let m = refusal("", &format!("{list} return 0;"));
+        assert!(m.contains(part) && m.contains("`a`"), "{m}");
+    }
+    let m = refusal("", "float4 a[] = {mul(v, float4x4(v, v, v, v)), v}; return a[0];");
+    assert!(m.contains("`mul`") && m.contains("not known"), "{m}");
+    // What has the shape of its variable stays, whatever it is.
+    assert_eq!(body("", "float4 a[2] = {mul(v, float4x4(v, v, v, v)), v}; return a[0] / 10;"), [1.0, 2.0, 3.0, 4.0]);
+}
