@@ -118,3 +118,29 @@ fn lists_of_other_lengths_and_unknown_shapes_are_refused() {
     // What has the shape of its variable stays, whatever it is.
     assert_eq!(body("", "float4 a[2] = {mul(v, float4x4(v, v, v, v)), v}; return a[0] / 10;"), [1.0, 2.0, 3.0, 4.0]);
 }
+
+#[test]
+fn casts_take_number_by_number() {
+    let front = "struct A { float3 a; int b; }; struct B { float2 x[2]; };";
+    assert_eq!(body(front, "float f[4] = {v}; A a = (A)f; return float4(a.a.z, a.b, a.a.xy);"), [3.0, 4.0, 1.0, 2.0]);
+    assert_eq!(body(front, "A a = {v}; float f[4]; f = (float[4])a; return float4(f[3], f[2], f[1], f[0]);"), [4.0, 3.0, 2.0, 1.0]);
+    assert_eq!(body(front, "A a; a = (struct A)v; B b = (B)a; return float4(b.x[1], b.x[0]);"), [3.0, 4.0, 1.0, 2.0]);
+    assert_eq!(body(front, "int i[3]; i = (int[3])(v + 0.5); return float4(i[0], i[1], i[2], 0);"), [1.0, 2.0, 3.0, 0.0]);
+    assert_eq!(body(front, "float f[5] = {v, 5}; int4 i = (int4)f; return i;"), [1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(body(front, "B b = {v}; float2x2 m = (float2x2)b; return float4(m[1], m[0]);"), [3.0, 4.0, 1.0, 2.0]);
+    assert_eq!(body(front, "float2x2 m = {v}; float f[4] = (float[4])m; return float4(f);"), [1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(body(front, "float f[3] = {v.xyz}; return float4(0, f) + (float4)(B)v;"), [1.0, 3.0, 5.0, 7.0]);
+    assert_eq!(body(front, "A a = (A)0; float f[2] = (float[2])1; return float4(a.a, f[1]);"), [0.0, 0.0, 0.0, 1.0]);
+    let front = "struct A { float a; float b[3]; }; static int n = 0; float4 next() { ++n; return float4(n, 2, 3, 4); }";
+    assert_eq!(body(front, "A a = (A)next(); return float4(a.b[2], a.b[0], a.a, n);"), [4.0, 2.0, 1.0, 1.0]);
+    assert_eq!(body(front, "A a; a = (A)(float[4])next(); return float4((float2)a, a.b[2], n);"), [1.0, 2.0, 4.0, 1.0]);
+    let m = refusal(front, "A a = (A)v.xyz; return 0;");
+    assert!(m.contains("wants 4 numbers, and there are 3"), "{m}");
+}
+
+#[test]
+fn values_of_as_many_numbers_are_assigned() {
+    let front = "struct A { float3 a; float b; }; struct B { int2 x[2]; };";
+    assert_eq!(body(front, "float f[4] = {v}; A a; a = f; B b; b = a; return float4(b.x[1], a.a.xy);"), [3.0, 4.0, 1.0, 2.0]);
+    assert_eq!(body(front, "A a = {v}; float f[4] = a; return float4(f);"), [1.0, 2.0, 3.0, 4.0]);
+}

@@ -8,6 +8,7 @@
 //! What SPIR-V does not say (the order of declarations, which members are truth values) is read off the preprocessed text.
 
 mod builtins;
+mod casts;
 mod cg;
 mod convert;
 mod declared;
@@ -245,7 +246,7 @@ pub(crate) fn compile(
                 let pre = hlsl::read(&only.preprocessed());
                 // On some malformed texts glslang's parser faults: what it would read is looked at before.
                 let (text, entry) = old.modern(&pre);
-                let text = [lists::nested].into_iter().fold(text, |text, pass| {
+                let text = [lists::nested, casts::converted].into_iter().fold(text, |text, pass| {
                     pass(&text).unwrap_or_else(|m| {
                         malformed.extend(hlsl::refused(&text, m, &files, first));
                         text
