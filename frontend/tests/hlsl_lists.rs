@@ -144,3 +144,43 @@ fn values_of_as_many_numbers_are_assigned() {
     assert_eq!(body(front, "float f[4] = {v}; A a; a = f; B b; b = a; return float4(b.x[1], a.a.xy);"), [3.0, 4.0, 1.0, 2.0]);
     assert_eq!(body(front, "A a = {v}; float f[4] = a; return float4(f);"), [1.0, 2.0, 3.0, 4.0]);
 }
+
+#[test]
+fn matrices_of_one_row_or_column_are_vectors() {
+    assert_eq!(body("", "float1x4 m = {v}; return float4(m[0][3], m._m02, m._12, m[0].x);"), [4.0, 3.0, 2.0, 1.0]);
+    assert_eq!(body("", "float4x1 m = {v}; return float4(m[3][0], m._m20, m._21, m[0]);"), [4.0, 3.0, 2.0, 1.0]);
+    assert_eq!(body("", "float1x3 m; m._m02_m00_m01 = v.xyz; int1x1 k = (int1x1)v.w; return float4(m, k[0][0] + k._m00);"), [2.0, 3.0, 1.0, 8.0]);
+    assert_eq!(body("", "float3x1 m = float3x1(1, 2, 3); m *= 2; int2 n = (int2x1)v.yz; return float4(m, n.y);"), [2.0, 4.0, 6.0, 3.0]);
+    let front = "float2x3 t(float4 v) { return float2x3(v.xyz, v.wzy); } float1x3 f(float1x2 a, float4 v) { return mul(a, t(v)); }";
+    assert_eq!(body(front, "float1x2 a = {1, 10}; return float4(f(a, v), 0);"), [41.0, 32.0, 23.0, 0.0]);
+    let text = "float2x3 t = float2x3(v.xyz, v.wzy); float3x1 c = {1, 10, 100}; float1x3 r = {2, 0, 1}; return float4(mul(t, c), mul(r, c), mul(v.xyz, c));";
+    assert_eq!(body("", text), [321.0, 234.0, 102.0, 321.0]);
+    assert_eq!(body("", "float a[4] = {v}; int1x3 m = (int1x3)a; float b[3] = (float[3])m; return float4(b[2], b[1], b[0], 0);"), [3.0, 2.0, 1.0, 0.0]);
+    assert_eq!(body("static float1x2 s = {5, 6};", "return float4(s[0], v.x + s[0][1], 0);"), [5.0, 6.0, 7.0, 0.0]);
+}
+
+#[test]
+fn matrices_of_one_row_or_column_are_refused_where_vectors_are_others() {
+    let front = "float4x4 big() { return 0; }";
+    for text in [
+        "float3x1 a = {v.xyz}; float1x3 b = {v.xyz}; return mul(a, b)[1][1];",
+        "float3x1 a = {v.xyz}; float1x3 b = {v.xyz}; float3x3 m = mul(a, b); return m[1][1];",
+        "float3x1 a = {v.xyz}; float1x3 b = transpose(a); return b[0][1];",
+        "float3x1 a = {v.xyz}; float1x3 b = {v.xyz}; return (a + b)[0][0];",
+        "float1x4 a = {v}; float4x4 m = big(); return (a + m)[0];",
+        "float1x4 a = {v}; return a * big();",
+        "float4x1 a = (float4x1)big(); return a;",
+        "float1x4 a = float1x4(big()); return a;",
+        "float1x4 a = {v}; return a[int(v.x) - 1];",
+        "float1x2 a[2] = {v}; return a[1][0][0];",
+        "float1x4 a = {v}; return mul(a, a);",
+        "float1x4 a = {v}; return a._m10;",
+    ] {
+        let m = refusal(front, text);
+        assert!(m.contains("of one row or one column"), "{m}\n{text}");
+    }
+    for front in ["float1x4 u;", "cbuffer B { float4x1 u; };", "struct S { float1x2 u; };"] {
+        let m = refusal(front, "return v;");
+        assert!(m.contains("of one row or one column"), "{m}\n{front}");
+    }
+}

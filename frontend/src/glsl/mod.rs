@@ -29,6 +29,7 @@ mod once;
 mod places;
 mod scopes;
 mod shapes;
+mod thin;
 mod typed;
 mod upgrade;
 mod words;
@@ -246,7 +247,7 @@ pub(crate) fn compile(
                 let pre = hlsl::read(&only.preprocessed());
                 // On some malformed texts glslang's parser faults: what it would read is looked at before.
                 let (text, entry) = old.modern(&pre);
-                let text = [lists::nested, casts::converted].into_iter().fold(text, |text, pass| {
+                let text = [thin::vectors, lists::nested, casts::converted].into_iter().fold(text, |text, pass| {
                     pass(&text).unwrap_or_else(|m| {
                         malformed.extend(hlsl::refused(&text, m, &files, first));
                         text
