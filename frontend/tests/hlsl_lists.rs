@@ -41,6 +41,8 @@ fn arrays_without_a_length_have_as_many_elements_as_their_numbers_fill() {
     let front = "struct S { float2 a; float b[2]; };";
     assert_eq!(body(front, "S s[] = {1, 2, 3, 4, v, v.wzyx}; return float4(s[1].a, s[2].b[0], s[2].b[1]);"), [1.0, 2.0, 2.0, 1.0]);
     assert_eq!(body("static const float2 t[] = {1, 2, 3, 4};", "return float4(t[1], t[0]);"), [3.0, 4.0, 1.0, 2.0]);
+    let text = "float4 a[] = {mul(v, float4x4(v, v, v, v)) / 10, 5, mul(float2x3(v, v.xy), v.xyz), mul(v, v)}; return a[1] + a[0].x;";
+    assert_eq!(body("", text), [6.0, 15.0, 13.0, 31.0]);
     assert_eq!(body("", "float a[] = {1, v.xy, {2, v.w}}; return float4(a[2], a[3], a[4], a[1]);"), [2.0, 2.0, 4.0, 1.0]);
     assert_eq!(body("", "float2 a[2] = {1, 2, 3, 4}; float2 b[] = a; return float4(b[1], b[0]);"), [3.0, 4.0, 1.0, 2.0]);
     for (list, part) in [("float4 a[] = {1, 2, 3, 4, 5, 6, 7};", "7 numbers"), ("float2 a[] = {1, v.xyz, v.y};", "5 numbers")] {
@@ -85,7 +87,10 @@ fn structures_are_taken_apart_and_filled() {
 #[test]
 fn names_mean_what_they_do_where_they_stand() {
     let front = "static float2 a = {1, 2}; float f(float3 a) { float b[3] = {a}; return b[2]; }";
-    assert_eq!(body(front, "float4 r = {a, f(v.xyz), 0}; { float a = 9; float4 t = {a, a, v.xy}; r.w = t.z; } return r;"), [1.0, 2.0, 3.0, 1.0]);
+    assert_eq!(
+        body(front, "float4 r = {a, f(v.xyz), 0}; { float a = 9; float4 t = {a, a, v.xy}; r.w = t.z; } return r;"),
+        [1.0, 2.0, 3.0, 1.0]
+    );
     let front = "static float4 c = 7; struct M { float2 c; float get() { float2 d[1] = {c}; return d[0].y; } };";
     assert_eq!(body(front, "M m = {v.zw}; return m.get();"), [4.0; 4]);
 }
@@ -113,10 +118,14 @@ fn lists_of_other_lengths_and_unknown_shapes_are_refused() {
         let m = refusal("", &format!("{list} return 0;"));
         assert!(m.contains(part) && m.contains("`a`"), "{m}");
     }
-    let m = refusal("", "float4 a[] = {mul(v, float4x4(v, v, v, v)), v}; return a[0];");
-    assert!(m.contains("`mul`") && m.contains("not known"), "{m}");
+    for (front, text) in [("", "float4 a[];"), ("struct S { float4 a[]; };", ""), ("typedef float4 a[];", "a b = {v};")] {
+        let m = refusal(front, &format!("{text} return v;"));
+        assert!(m.contains("neither a length nor values"), "{m}");
+    }
+    let m = refusal("", "float4 a[] = {lit(v.x, v.y, 2), v}; return a[0];");
+    assert!(m.contains("`lit`") && m.contains("not known"), "{m}");
     // What has the shape of its variable stays, whatever it is.
-    assert_eq!(body("", "float4 a[2] = {mul(v, float4x4(v, v, v, v)), v}; return a[0] / 10;"), [1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(body("", "float4 a[2] = {lit(v.x, v.y, 2), v}; return a[0];"), [1.0, 1.0, 4.0, 1.0]);
 }
 
 #[test]
@@ -136,26 +145,43 @@ fn casts_take_number_by_number() {
     assert_eq!(body(front, "A a; a = (A)(float[4])next(); return float4((float2)a, a.b[2], n);"), [1.0, 2.0, 4.0, 1.0]);
     let m = refusal(front, "A a = (A)v.xyz; return 0;");
     assert!(m.contains("wants 4 numbers, and there are 3"), "{m}");
+    for text in ["float f[5] = {v, 5}; float2x2 m = (float2x2)f;", "float3x2 m = {v, v.xy}; A a = (A)m;"] {
+        let m = refusal("struct A { float a; float b[3]; };", &format!("{text} return v;"));
+        assert!(m.contains("this cast wants 4 numbers"), "{m}");
+    }
 }
 
 #[test]
-fn values_of_as_many_numbers_are_assigned() {
-    let front = "struct A { float3 a; float b; }; struct B { int2 x[2]; };";
+fn arrays_and_structures_of_the_same_numbers_are_assigned() {
+    let front = "struct A { float3 a; float b; }; struct B { float2 x[2]; }; struct C { float3 a; int b; }; struct D { float2 z; };
+float4 sum(A a, float k[2]) { return float4(a.a, a.b) + k[1]; }
+A made(float4 v) { B b = {v}; return b; }";
     assert_eq!(body(front, "float f[4] = {v}; A a; a = f; B b; b = a; return float4(b.x[1], a.a.xy);"), [3.0, 4.0, 1.0, 2.0]);
     assert_eq!(body(front, "A a = {v}; float f[4] = a; return float4(f);"), [1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(body(front, "B b = {v}; D s = {5, 10}; return sum(b, s) + made(v).b;"), [15.0, 16.0, 17.0, 18.0]);
+    // Not of other numbers, nor of vectors.
+    for text in ["A a; a = v;", "float4 f; A a = {v}; f = a;", "A a = {v}; C c; c = a;", "int i[2] = {1, 2}; float f[2]; f = i;"] {
+        refusal(front, &format!("{text} return v;"));
+    }
 }
 
 #[test]
 fn matrices_of_one_row_or_column_are_vectors() {
     assert_eq!(body("", "float1x4 m = {v}; return float4(m[0][3], m._m02, m._12, m[0].x);"), [4.0, 3.0, 2.0, 1.0]);
     assert_eq!(body("", "float4x1 m = {v}; return float4(m[3][0], m._m20, m._21, m[0]);"), [4.0, 3.0, 2.0, 1.0]);
-    assert_eq!(body("", "float1x3 m; m._m02_m00_m01 = v.xyz; int1x1 k = (int1x1)v.w; return float4(m, k[0][0] + k._m00);"), [2.0, 3.0, 1.0, 8.0]);
+    assert_eq!(
+        body("", "float1x3 m; m._m02_m00_m01 = v.xyz; int1x1 k = (int1x1)v.w; return float4(m, k[0][0] + k._m00);"),
+        [2.0, 3.0, 1.0, 8.0]
+    );
     assert_eq!(body("", "float3x1 m = float3x1(1, 2, 3); m *= 2; int2 n = (int2x1)v.yz; return float4(m, n.y);"), [2.0, 4.0, 6.0, 3.0]);
     let front = "float2x3 t(float4 v) { return float2x3(v.xyz, v.wzy); } float1x3 f(float1x2 a, float4 v) { return mul(a, t(v)); }";
     assert_eq!(body(front, "float1x2 a = {1, 10}; return float4(f(a, v), 0);"), [41.0, 32.0, 23.0, 0.0]);
     let text = "float2x3 t = float2x3(v.xyz, v.wzy); float3x1 c = {1, 10, 100}; float1x3 r = {2, 0, 1}; return float4(mul(t, c), mul(r, c), mul(v.xyz, c));";
     assert_eq!(body("", text), [321.0, 234.0, 102.0, 321.0]);
-    assert_eq!(body("", "float a[4] = {v}; int1x3 m = (int1x3)a; float b[3] = (float[3])m; return float4(b[2], b[1], b[0], 0);"), [3.0, 2.0, 1.0, 0.0]);
+    assert_eq!(
+        body("", "float a[4] = {v}; int1x3 m = (int1x3)a; float b[3] = (float[3])m; return float4(b[2], b[1], b[0], 0);"),
+        [3.0, 2.0, 1.0, 0.0]
+    );
     assert_eq!(body("static float1x2 s = {5, 6};", "return float4(s[0], v.x + s[0][1], 0);"), [5.0, 6.0, 7.0, 0.0]);
 }
 
@@ -179,6 +205,12 @@ fn matrices_of_one_row_or_column_are_refused_where_vectors_are_others() {
         let m = refusal(front, text);
         assert!(m.contains("of one row or one column"), "{m}\n{text}");
     }
+    for front in ["float3x1 f() { return float1x3(1, 2, 3); }", "float3x1 f() { return float4(1, 2, 3, 4); }"] {
+        let m = refusal(front, "return float4(f(), 1);");
+        assert!(m.contains("of one row or one column"), "{m}");
+    }
+    let m = refusal("", "return float4((float3x1)v, 0);");
+    assert!(m.contains("of one row or one column"), "{m}");
     for front in ["float1x4 u;", "cbuffer B { float4x1 u; };", "struct S { float1x2 u; };"] {
         let m = refusal(front, "return v;");
         assert!(m.contains("of one row or one column"), "{m}\n{front}");

@@ -5,7 +5,7 @@ use super::edit::{Edit, edited};
 use super::lex::{Kind, Token, tokens};
 use super::lists::{Leaf, Mistake, Writer, placed};
 use super::scopes::Scopes;
-use super::shapes::Type;
+use super::shapes::{Size, Type};
 use super::typed::{Typed, list};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -96,7 +96,9 @@ impl<'t> Casts<'_, '_, 't> {
         }
         let count = |ty: &Type| ty.count(&self.scopes.structures);
         let (Some(has), Some(wants)) = (count(&from), count(&to)) else { return Ok(()) };
-        if has < wants && has > 1 {
+        // A matrix is not cut.
+        let matrix = [&from, &to].iter().any(|ty| matches!(ty, Type::Numbers(_, Size::Matrix(..))));
+        if has != wants && has > 1 && (has < wants || matrix) {
             return Err((n, format!("this cast wants {wants} numbers, and there are {has}")));
         }
         let operand = end..behind;
@@ -181,11 +183,15 @@ impl<'t> Casts<'_, '_, 't> {
         Ok(())
     }
 
-    /// Converts a value to a type of as many numbers: only casts leave some out.
+    /// Converts an array or structure to one of the same numbers: only casts leave some out or change their types.
     fn implicit(&mut self, value: &Range<usize>, to: &Type) -> Result<(), Mistake> {
         let Some(from) = self.typed().of(value) else { return Ok(()) };
-        let count = |ty: &Type| ty.count(&self.scopes.structures);
-        if !Self::is_ours(&from, to) || count(&from).is_none() || count(&from) != count(to) {
+        let numbers = |ty: &Type| ty.parts("", &self.scopes.structures).into_iter().map(|(_, base)| base).collect::<Vec<_>>();
+        if from == *to || [&from, to].iter().any(|ty| matches!(ty, Type::Numbers(..))) {
+            return Ok(());
+        }
+        let has = numbers(&from);
+        if has.is_empty() || has != numbers(to) {
             return Ok(());
         }
         let name = self.function(value.start, &from, to)?;

@@ -35,14 +35,18 @@ pub(super) struct Leaf {
 pub(super) fn nested(text: &str) -> Result<String, Mistake> {
     let all = tokens(text);
     let toks: Vec<Token<'_>> = all.iter().filter(|t| t.kind != Kind::Directive).copied().collect();
-    let value = |w: &[Token<'_>]| w[1].is("=") && (w[2].is("{") || w[0].is("]"));
+    let value = |w: &[Token<'_>]| w[1].is("=") && (w[2].is("{") || w[0].is("]")) || w[0].is("[") && w[1].is("]");
     if !toks.windows(3).any(value) {
         return Ok(text.to_string());
     }
     let mut scopes = Scopes::new(&toks);
     let (mut edits, mut functions) = (Vec::new(), 0);
     for (v, element) in std::mem::take(&mut scopes.variables) {
-        let Some(element) = element.filter(|_| !v.value.is_empty()) else { continue };
+        let Some(element) = element else { continue };
+        unsized_array(&scopes, &v)?;
+        if v.value.is_empty() {
+            continue;
+        }
         let (ty, new) = Lists { scopes: &scopes, v: &v }.rewritten(element, &mut functions)?;
         edits.extend(new.into_iter().map(|(range, what)| placed(text, &all, range, &what)));
         if let Some(ty) = ty {
@@ -50,6 +54,17 @@ pub(super) fn nested(text: &str) -> Result<String, Mistake> {
         }
     }
     Ok(if edits.is_empty() { text.to_string() } else { edited(text, edits) })
+}
+
+/// Refuses an array without a length that no values give one: glslang would count what is read of it.
+fn unsized_array(scopes: &Scopes<'_, '_>, v: &Variable<'_>) -> Result<(), Mistake> {
+    let empty = v.lengths.first().is_some_and(|l| l.len() == 2);
+    let local = scopes.is_local(v.at) && !scopes.is_in_parentheses(v.at) && v.value.is_empty();
+    if empty && (local || scopes.is_member(v.at) || scopes.modified(v.at, "typedef")) {
+        let name = scopes.toks[v.at].text;
+        return Err((v.at, format!("the array `{name}` has neither a length nor values that give it one")));
+    }
+    Ok(())
 }
 
 /// An edit that keeps the lines of what it replaces, and the directives between them.
@@ -168,7 +183,8 @@ impl<'t> Lists<'_, '_, 't> {
         let good = if implicit { items.iter().all(element) } else { self.listed(items, leaves, inner) };
         let Some(first) = leaves.iter().find(|l| l.ty.is_none()).filter(|_| !good) else { return Ok(()) };
         let (name, what) = (self.toks()[self.v.at].text, self.toks()[first.range.start].text);
-        let m = format!("the values of `{name}` are not nested as its type is, and the type of `{what}` is not known: nest them, or cast it");
+        let m =
+            format!("the values of `{name}` are not nested as its type is, and the type of `{what}` is not known: nest them, or cast it");
         Err((first.range.start, m))
     }
 
@@ -216,7 +232,12 @@ impl<'t> Lists<'_, '_, 't> {
         let Some(k) = plain.split.iter().find(again) else { return Ok(vec![(bytes, value)]) };
         // What must not be computed twice is the argument of a function.
         let first = &leaves[*k].range;
-        let refused = || (first.start, format!("`{}` is computed once for each of its numbers here: give it to a variable before", toks[first.start].text));
+        let refused = || {
+            (
+                first.start,
+                format!("`{}` is computed once for each of its numbers here: give it to a variable before", toks[first.start].text),
+            )
+        };
         let open = self.scopes.outermost(self.v.at).ok_or_else(refused)?;
         let names = (0..leaves.len()).map(|k| format!("p{k}")).collect();
         let value = Writer::new(self.scopes, leaves, names).value(ty);
@@ -345,5 +366,32 @@ impl<'s, 'a, 't> Writer<'s, 'a, 't> {
             }
         }
         format!("{}({})", size.word(base), parts.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{casts, thin};
+    use super::nested;
+
+    #[test]
+    fn every_beginning_of_a_text_is_read() {
+        let text = "struct S { float2 a; struct { int b[2]; } c; }; typedef float F[2];
+static S s[] = { 1, {2, 3}, 4, 5,
+#line 4 \"a\"
+    6, 7, 8 };
+float1x3 g(float1x3 m, S s) { for (int k[1] = {m[0][2]}; k[0] < 3 ? true : false; ) return (float1x3)m._m00; return m; }
+float4 main(float4 v : V) : SV_Target {
+    float2 p[] = {v.x > 1 ? v : v.wzyx, g(v.xyz, s[0]), v.x};
+    S t = (S)(float[4])(v * -1); F f; f = (F)t.a; vector<float, 2> w = {(f)[0], f[1]};
+    return float4(f, max(w.x, t.c.b[1]), texture.Sample(s, v.xy).x);
+}
+";
+        for end in 0..=text.len() {
+            for pass in [thin::vectors, nested, casts::converted] {
+                let read = pass(&text[..end]).unwrap_or_else(|_| text[..end].to_string());
+                assert_eq!(read.matches('\n').count(), text[..end].matches('\n').count(), "{read}");
+            }
+        }
     }
 }

@@ -181,7 +181,7 @@ impl<'a, 't> Scopes<'a, 't> {
         self.declared.entry(name).or_default().push(d);
     }
 
-    fn is_member(&self, at: usize) -> bool {
+    pub(super) fn is_member(&self, at: usize) -> bool {
         self.around[at].is_some_and(|open| self.opened(open).is_some())
     }
 
@@ -274,11 +274,20 @@ impl<'a, 't> Scopes<'a, 't> {
         all.all(|ty| ty.as_ref() == Some(&first)).then_some(first)
     }
 
+    /// The bracket of the parameters of the function whose body stands in the brace at `open`.
+    fn parameters_of(&self, open: usize) -> Option<usize> {
+        let of = |parameters: &&usize| body(&self.toks[self.end(**parameters)..]).is_some_and(|b| self.end(**parameters) + b == open);
+        self.names.functions.values().flatten().find(of).copied()
+    }
+
     /// What the function gives whose body stands in the brace at `open`.
     pub(super) fn result_of(&self, open: usize) -> Option<Type> {
-        let all = self.names.functions.values().flatten();
-        let of = |parameters: &&usize| body(&self.toks[self.end(**parameters)..]).is_some_and(|b| self.end(**parameters) + b == open);
-        self.result_at(*all.into_iter().find(of)?)
+        self.result_at(self.parameters_of(open)?)
+    }
+
+    /// The name of that function.
+    pub(super) fn function_of(&self, open: usize) -> Option<&'t str> {
+        Some(self.toks[self.parameters_of(open)?.checked_sub(1)?].text)
     }
 
     /// The type of a parameter.

@@ -7,8 +7,7 @@ const MOST_NUMBERS: usize = 1 << 16;
 /// Types within types.
 const MOST_DEPTH: usize = 16;
 
-const BASES: &[&str] =
-    &["float", "half", "int", "uint", "bool", "double", "min16float", "min10float", "min16int", "min12int", "min16uint"];
+const BASES: &[&str] = &["float", "half", "int", "uint", "bool", "double", "min16float", "min10float", "min16int", "min12int", "min16uint"];
 
 /// How many numbers a type has, and how they lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

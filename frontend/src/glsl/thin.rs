@@ -54,7 +54,8 @@ pub(super) fn vectors(text: &str) -> Result<String, Mistake> {
     if words.is_empty() {
         return Ok(text.to_string());
     }
-    let plain = |text: &str| tokens(text).iter().filter(|t| t.kind != Kind::Directive).map(|t| thin(t.text)).map(|t| t.map(|t| t.1)).collect();
+    let plain =
+        |text: &str| tokens(text).iter().filter(|t| t.kind != Kind::Directive).map(|t| thin(t.text)).map(|t| t.map(|t| t.1)).collect();
     let lies: Vec<Option<Lie>> = plain(text);
     let text = edited(text, words);
     let toks: Vec<Token<'_>> = tokens(&text).into_iter().filter(|t| t.kind != Kind::Directive).collect();
@@ -116,9 +117,9 @@ impl<'t> Thin<'_, '_, 't> {
     /// The type at `n`: of a variable of a function, of what a function gives, of a cast or of a constructor.
     fn word(&mut self, n: usize, lie: Lie) -> Result<(), Mistake> {
         if self.is(n + 1, ")") && n > 0 && self.is(n - 1, "(") {
-            let from = Typed { scopes: self.scopes }.operand(n + 2).map(|(ty, _)| ty);
+            let from = Typed { scopes: self.scopes }.operand(n + 2);
             return match from {
-                Some(ty) if !matches!(ty, Type::Numbers(_, Size::Matrix(..))) => Ok(()),
+                Some((ty, end)) if !matches!(ty, Type::Numbers(_, Size::Matrix(..))) && self.fills(&ty, &(n + 2..end), lie) => Ok(()),
                 _ => self.refused(n, "of what may be another matrix is not translated"),
             };
         }
@@ -150,6 +151,13 @@ impl<'t> Thin<'_, '_, 't> {
         let at: Vec<usize> = all.iter().map(|(v, _)| v.at).collect();
         self.declared.extend(at.into_iter().map(|at| (at, lie)));
         Ok(())
+    }
+
+    /// Whether a value has as many numbers as a column: only of another column, or for a row, are some left out.
+    fn fills(&self, ty: &Type, value: &Range<usize>, lie: Lie) -> bool {
+        let Lie::Column(n) = lie else { return true };
+        let count = ty.count(&self.scopes.structures);
+        count == Some(n) || ty.is_scalar() || value.clone().any(|k| matches!(self.whole(k), Some(Lie::Column(_))))
     }
 
     /// Whether the declaration of the name at `at` has its type at `n`: `float1x3 a, b` goes on, a parameter has its own.
@@ -210,7 +218,12 @@ impl<'t> Thin<'_, '_, 't> {
     /// A statement must not mix what lies in other ways, nor take a part of what is computed.
     fn statement(&mut self, range: &Range<usize>) -> Result<(), Mistake> {
         let wholes: Vec<(usize, Lie)> = range.clone().filter_map(|n| Some((n, self.whole(n)?))).collect();
-        let Some((first, _)) = wholes.first().copied() else { return Ok(()) };
+        let Some((first, _)) = wholes.first().copied() else {
+            return match range.clone().find(|n| self.is(*n, "return")) {
+                Some(n) => self.returned(n, &(n + 1..range.end), &wholes),
+                None => Ok(()),
+            };
+        };
         let mut passed: Vec<Range<usize>> = Vec::new();
         for n in range.clone().filter(|n| self.is(n + 1, "(")) {
             let arguments = list(self.toks(), n + 1);
@@ -232,11 +245,26 @@ impl<'t> Thin<'_, '_, 't> {
                 return self.refused(n, "that is computed here has elements that are not told apart");
             }
         }
+        if let Some(n) = range.clone().find(|n| self.is(*n, "return")) {
+            self.returned(n, &(n + 1..range.end), &wholes)?;
+        }
         let outside = |n: &usize| !passed.iter().any(|r| r.contains(n));
         let of = |lie: fn(&Lie) -> bool| wholes.iter().any(|(n, l)| outside(n) && lie(l));
         let mixed = of(|l| matches!(l, Lie::Row(_))) && of(|l| matches!(l, Lie::Column(_)));
         if mixed || range.clone().filter(outside).any(|n| self.is_matrix(n)) {
             return self.refused(first, "is not computed with other matrices");
+        }
+        Ok(())
+    }
+
+    /// What a function that gives a thin matrix returns.
+    fn returned(&self, n: usize, value: &Range<usize>, wholes: &[(usize, Lie)]) -> Result<(), Mistake> {
+        let function = self.scopes.outermost(n).and_then(|brace| self.scopes.function_of(brace));
+        let Some(lie) = function.and_then(|name| self.functions.get(name)).copied() else { return Ok(()) };
+        let other = |l: &Lie| matches!((lie, l), (Lie::Row(_), Lie::Column(_)) | (Lie::Column(_), Lie::Row(_)));
+        let Some(ty) = (Typed { scopes: self.scopes }).of(value) else { return self.refused(n, "is not made of this here") };
+        if wholes.iter().any(|(_, l)| other(l)) || !self.fills(&ty, value, lie) {
+            return self.refused(n, "is not made of this");
         }
         Ok(())
     }

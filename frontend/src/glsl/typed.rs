@@ -256,14 +256,14 @@ impl<'t> Typed<'_, '_, 't> {
         let arguments = list(self.toks(), open);
         let of = |k: usize| arguments.get(k).and_then(|a| self.expression(a, depth + 1));
         let all = || {
-            let types: Option<Vec<Type>> = (0..arguments.len()).map(of).collect();
-            let types = types?;
-            types[1..].iter().try_fold(types.first()?.clone(), |a, b| common(&a, b))
+            let first = of(0)?;
+            (1..arguments.len()).try_fold(first, |a, k| common(&a, &of(k)?))
         };
         match name {
             "dot" | "length" | "distance" => Some(Type::scalar("float")),
             "any" | "all" => Some(Type::scalar("bool")),
             "cross" => Some(Type::vector("float", 3)),
+            "mul" if arguments.len() == 2 => product(&of(0)?, &of(1)?),
             "abs" => of(0),
             "max" | "min" | "clamp" | "mad" => all(),
             "asfloat" => based(&of(0)?, "float"),
@@ -374,6 +374,19 @@ fn common(a: &Type, b: &Type) -> Option<Type> {
     let base = if base == other { base } else { [base, other].into_iter().max_by_key(|b| rank(b))? };
     rank(base)?;
     based(&common_size(a, b)?, if *base == "bool" { "int" } else { base })
+}
+
+/// The type of `mul`, of floats that fit each other.
+fn product(a: &Type, b: &Type) -> Option<Type> {
+    let (Type::Numbers("float", a), Type::Numbers("float", b)) = (a, b) else { return None };
+    let size = match (*a, *b) {
+        (Size::One, size) | (size, Size::One) => size,
+        (Size::Vector(m), Size::Vector(n)) if m == n => Size::One,
+        (Size::Vector(m), Size::Matrix(rows, n)) | (Size::Matrix(n, rows), Size::Vector(m)) if m == rows => Size::Vector(n),
+        (Size::Matrix(m, l), Size::Matrix(k, n)) if k == l => Size::Matrix(m, n),
+        _ => return None,
+    };
+    Some(Type::Numbers("float", size))
 }
 
 fn common_size(a: &Type, b: &Type) -> Option<Type> {
