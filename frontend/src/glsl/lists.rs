@@ -168,7 +168,7 @@ impl<'t> Lists<'_, '_, 't> {
     /// The type of an array whose length its values tell.
     fn filled(&self, inner: Type, given: usize) -> Result<Type, Mistake> {
         let each = inner.count(&self.scopes.structures).unwrap_or(0);
-        if each == 0 || given == 0 || given % each != 0 {
+        if each == 0 || given == 0 || !given.is_multiple_of(each) {
             let name = self.toks()[self.v.at].text;
             let m = format!("`{name}`: {given} numbers do not fill elements of {each}, of which the array has as many as are given");
             return Err((self.v.value.start, m));
