@@ -105,7 +105,7 @@ impl<'t> Casts<'_, '_, 't> {
         // Where no function is called its numbers are named one by one.
         if self.is_path(&operand) && matches!(to, Type::Numbers(..)) {
             let leaf = Leaf { range: operand.clone(), ty: Some(from) };
-            let value = Writer::new(self.scopes, &[leaf], vec![self.spelt(&operand)]).value(&to);
+            let value = Writer::new(self.scopes, &[leaf], vec![self.spelt(&operand)]).expression(&to);
             let bytes = self.bytes(&(n..behind));
             self.edits.push((bytes, value));
             return Ok(());

@@ -288,11 +288,19 @@ pub(super) struct Writer<'s, 'a, 't> {
     parts: Vec<Part>,
     /// Those that are written for each of their numbers.
     split: BTreeSet<usize>,
+    /// Whether vectors and matrices may be lists: words that the user has not written take long to find in his text.
+    braces: bool,
 }
 
 impl<'s, 'a, 't> Writer<'s, 'a, 't> {
     pub(super) fn new(scopes: &'s Scopes<'a, 't>, leaves: &'s [Leaf], texts: Vec<String>) -> Self {
-        Writer { scopes, leaves, texts, next: (0, 0), parts: Vec::new(), split: BTreeSet::new() }
+        Writer { scopes, leaves, texts, next: (0, 0), parts: Vec::new(), split: BTreeSet::new(), braces: true }
+    }
+
+    /// A value that stands elsewhere than in the list of a variable's values.
+    pub(super) fn expression(mut self, ty: &Type) -> String {
+        self.braces = false;
+        self.value(ty)
     }
 
     /// The next expression as a whole, if none of its numbers is taken and it is wanted.
@@ -350,13 +358,15 @@ impl<'s, 'a, 't> Writer<'s, 'a, 't> {
             let (text, of) = self.number();
             return if of == base { text } else { format!("{base}({text})") };
         }
-        let (mut left, mut parts) = (size.count(), Vec::new());
+        // What is no single number is an argument of a constructor.
+        let (mut left, mut parts, mut single) = (size.count(), Vec::new(), self.braces);
         while left > 0 {
             // Of matrices glslang takes no more than the first.
             let fits = |of: &Type| matches!(of, Type::Numbers(_, s @ (Size::One | Size::Vector(_))) if s.count() <= left);
             match self.whole(fits) {
                 Some((text, Type::Numbers(_, s))) => {
                     left -= s.count();
+                    single &= s == Size::One;
                     parts.push(text);
                 }
                 _ => {
@@ -365,7 +375,8 @@ impl<'s, 'a, 't> Writer<'s, 'a, 't> {
                 }
             }
         }
-        format!("{}({})", size.word(base), parts.join(", "))
+        let parts = parts.join(", ");
+        if single { format!("{{{parts}}}") } else { format!("{}({parts})", size.word(base)) }
     }
 }
 
