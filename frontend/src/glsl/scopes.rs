@@ -115,7 +115,7 @@ impl<'a, 't> Scopes<'a, 't> {
 
     /// The name of the structure whose members stand in the brace at `open`: `struct S v = {1, 2}` opens none.
     fn opened(&self, open: usize) -> Option<&'t str> {
-        let name = structure(self.toks, open).filter(|_| self.is(open, "{"))?;
+        let name = self.is(open, "{").then(|| structure(self.toks, open))??;
         let set = self.toks[..open].iter().rev().take_while(|t| !matches!(t.text, "struct" | "class" | "interface")).any(|t| t.is("="));
         (!set).then_some(name)
     }
