@@ -60,7 +60,10 @@ pub(super) fn nested(text: &str) -> Result<String, Mistake> {
 fn unsized_array(scopes: &Scopes<'_, '_>, v: &Variable<'_>) -> Result<(), Mistake> {
     let empty = v.lengths.first().is_some_and(|l| l.len() == 2);
     let local = scopes.is_local(v.at) && !scopes.is_in_parentheses(v.at) && v.value.is_empty();
-    if empty && (local || scopes.is_member(v.at) || scopes.modified(v.at, "typedef")) {
+    // What has a semantic is refused where it is used.
+    let semantic = v.lengths.last().is_some_and(|l| scopes.toks.get(l.end).is_some_and(|t| t.is(":")));
+    let member = scopes.is_member(v.at) && !semantic;
+    if empty && (local || member || scopes.modified(v.at, "typedef")) {
         let name = scopes.toks[v.at].text;
         return Err((v.at, format!("the array `{name}` has neither a length nor values that give it one")));
     }
