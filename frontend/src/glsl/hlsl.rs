@@ -39,8 +39,14 @@ pub(super) fn directives(text: &str, toks: &[Token<'_>]) -> String {
 
 /// The first mistake of a preprocessed text; `start` is where the user's text begins.
 pub(super) fn fatal(text: &str, entry: (&str, Stage), files: &Files, start: Span) -> Option<Diagnostic> {
+    let (toks, _) = trace(text, files);
+    let found = mistake(&toks).or_else(|| meaning::mistake(&toks, entry))?;
+    refused(text, found, files, start)
+}
+
+/// The message about the token of a preprocessed text that has this place without its directives.
+pub(super) fn refused(text: &str, (n, message): (usize, String), files: &Files, start: Span) -> Option<Diagnostic> {
     let (toks, places) = trace(text, files);
-    let (n, message) = mistake(&toks).or_else(|| meaning::mistake(&toks, entry))?;
     let place = places.get(n).copied().flatten();
     Some(Diagnostic::error("F0011", place.map_or(start, |p| files.token(p, toks[n].text)), message))
 }

@@ -8,6 +8,7 @@
 //! What SPIR-V does not say (the order of declarations, which members are truth values) is read off the preprocessed text.
 
 mod builtins;
+mod casts;
 mod cg;
 mod convert;
 mod declared;
@@ -22,6 +23,7 @@ mod inherit;
 mod interface;
 mod lex;
 mod library;
+mod lists;
 mod majority;
 mod mark;
 mod meaning;
@@ -32,6 +34,10 @@ mod otherwise;
 mod outside;
 mod places;
 mod registers;
+mod scopes;
+mod shapes;
+mod thin;
+mod typed;
 mod upgrade;
 mod words;
 
@@ -248,6 +254,12 @@ pub(crate) fn compile(
                 let pre = hlsl::read(&only.preprocessed());
                 // On some malformed texts glslang's parser faults: what it would read is looked at before.
                 let (text, entry) = old.modern(&pre);
+                let text = [thin::vectors, lists::nested, casts::converted].into_iter().fold(text, |text, pass| {
+                    pass(&text).unwrap_or_else(|m| {
+                        malformed.extend(hlsl::refused(&text, m, &files, first));
+                        text
+                    })
+                });
                 malformed.extend(hlsl::fatal(&text, (&entry, stage), &files, first));
                 modern = Some((convert::with_conversions(&text), entry));
             }
