@@ -30,6 +30,7 @@ pub mod text;
 pub mod texture;
 pub mod types;
 pub mod verify;
+pub mod words;
 
 pub use builder::Builder;
 pub use cancel::Cancel;

@@ -21,7 +21,6 @@ pub mod testing;
 pub mod text;
 pub mod validate;
 pub mod vcode;
-pub mod words;
 
 pub use driver::{Budget, Dump, Phase, Trace, Unfinished, climb, search, shortlist};
 pub use error::CompileError;

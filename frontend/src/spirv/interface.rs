@@ -11,6 +11,7 @@ use super::types::{Kind, Num, Ty};
 use retroshade_ir::inst::{Imm, MemRef};
 use retroshade_ir::module::{Binding, Builtin, Dim, Interpolation, IoDecl, Sampling, Stage, UniformDecl};
 use retroshade_ir::types::{I1, I32};
+use retroshade_ir::words::Meaning;
 use retroshade_ir::{Opcode, Value};
 use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, Decoration, StorageClass};
@@ -24,6 +25,8 @@ pub(crate) const LOOSE_HLSL: &str = "$Global";
 const MAX_UNIFORM_BYTES: u64 = 1 << 20;
 /// Declarations that one variable may fall apart into.
 pub(super) const MAX_LEAVES: u64 = 1 << 12;
+/// Values that the smallest machine hands over as coordinates.
+const COORDINATES: u32 = 10;
 /// Elements of an array of inputs or outputs.
 const MAX_LOCATIONS: u32 = 128;
 /// The highest location.
@@ -493,6 +496,7 @@ impl<'m> Converter<'m> {
         if !output {
             self.facts.varyings.iter().for_each(|(_, l)| free.take(*l, 1));
         }
+        let all = self.colours_last(all, output);
         for g in all {
             self.at = g.at;
             let shown = self.global_name(g);
@@ -548,6 +552,24 @@ impl<'m> Converter<'m> {
             self.globals.insert(g.id, (Root::Slot(slot), whole));
         }
         Ok(())
+    }
+
+    /// What travels from a vertex program to a fragment program, in the order in which it chooses locations. Colours and fog have places of their
+    /// own on machines that have few: where there are more than these have coordinates, they choose last.
+    fn colours_last<'g>(&self, mut all: Vec<&'g Global>, output: bool) -> Vec<&'g Global> {
+        let travels = self.out.stage == if output { Stage::Vertex } else { Stage::Fragment };
+        let chooses = |g: &Global| !self.b.has(g.id, Decoration::Location) && !self.b.has(g.id, Decoration::BuiltIn);
+        let needs = |g: &&Global| self.types.shape(g.ty).filter(|_| chooses(g)).map_or(0, |ty| self.locations(ty));
+        if travels && all.iter().map(needs).sum::<u32>() > COORDINATES {
+            all.sort_by_key(|g| {
+                let lanes = match self.types.shape(g.ty) {
+                    Some(Ty::Vector(n, _)) => n,
+                    _ => 1,
+                };
+                chooses(g) && self.b.name(g.id).is_some_and(|name| Meaning::of(name, lanes).is_some())
+            });
+        }
+        all
     }
 
     /// The location that the program before gave to an output of this name.

@@ -6,9 +6,9 @@
 
 use crate::abi;
 use crate::container::OUTPUT_COMPONENTS;
+use retroshade_ir::words::{COLOURS, stems};
 use retroshade_ir::{Binding, Diagnostic, IoDecl, Module, Span, Stage};
 use retroshade_lower::CompileError;
-use retroshade_lower::words::{COLOURS, stems};
 
 /// The type of clip-space positions.
 const POSITION: u16 = 0;

@@ -8,9 +8,9 @@
 //! changes the last bits of a float of 16 bits at most. Where the vertices differ nothing gives the value of one of them.
 
 use super::unsupported;
+use retroshade_ir::words::Meaning;
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
-use retroshade_lower::words::{COLOURS, stems};
 
 /// What an iterated value is, or what a vertex program's output travels as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,12 +75,9 @@ impl Varying {
 
 /// What the name of a variable without a location says.
 fn named(d: &IoDecl) -> Option<Varying> {
-    stems(&d.name).into_iter().find_map(|(stem, number)| match (stem.as_str(), number) {
-        (s, None | Some(0)) if COLOURS.contains(&s) && d.ty.lanes == 4 => Some(Varying::Color(0)),
-        (s, Some(1)) if COLOURS.contains(&s) && d.ty.lanes == 4 => Some(Varying::Color(1)),
-        ("secondarycolor" | "frontsecondarycolor", None) if d.ty.lanes == 4 => Some(Varying::Color(1)),
-        ("fog" | "fogfragcoord", None) if d.ty.lanes == 1 => Some(Varying::Fog),
-        _ => None,
+    Some(match Meaning::of(&d.name, d.ty.lanes)? {
+        Meaning::Colour(n) => Varying::Color(n),
+        Meaning::Fog => Varying::Fog,
     })
 }
 

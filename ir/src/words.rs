@@ -21,6 +21,28 @@ pub fn stems(name: &str) -> Vec<(String, Option<u16>)> {
     std::iter::once(word).chain(once).chain(twice).map(split).collect()
 }
 
+/// What has a place of its own among the values that travel from a vertex program to a fragment program on machines of fixed functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// The first or the second colour.
+    Colour(u8),
+    /// How much fog there is.
+    Fog,
+}
+
+impl Meaning {
+    /// What the name of a value with so many components says.
+    pub fn of(name: &str, lanes: u8) -> Option<Meaning> {
+        stems(name).into_iter().find_map(|(stem, number)| match (stem.as_str(), number, lanes) {
+            (s, None | Some(0), 4) if COLOURS.contains(&s) => Some(Meaning::Colour(0)),
+            (s, Some(1), 4) if COLOURS.contains(&s) => Some(Meaning::Colour(1)),
+            ("secondarycolor" | "frontsecondarycolor", None, 4) => Some(Meaning::Colour(1)),
+            ("fog" | "fogfragcoord", None, 1) => Some(Meaning::Fog),
+            _ => None,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
