@@ -67,6 +67,39 @@ float4 main() : SV_Target { return a + b + c + m[0] + z[1] + p + q; }
 }
 
 #[test]
+fn what_follows_a_structure_fills_its_last_register() {
+    let text = "struct S { float2 a[2]; float b; float4 c; };
+struct T { float3x2 m; float d; row_major float2x3 e; };
+struct L { float3x3 rot; float i; };
+struct M { L l[2]; float j; };
+cbuffer C { S s; float4 p; T t; float q; struct { float x; float y; } u; float2 v; float3 w; M m[2]; float k; }
+float4 main() : SV_Target { return s.a[1].y + s.b + s.c + p + t.m[0].x + t.d + t.e[0].x + q + u.y + v.x + w.x + m[1].l[1].i + m[0].j + k; }
+";
+    let m = read(Stage::Fragment, text);
+    let mut got = offsets(&m);
+    got.sort_unstable_by_key(|u| u.1);
+    let want = [
+        ("s.a", 0),
+        ("s.b", 24),
+        ("s.c", 32),
+        ("p", 48),
+        ("t.m", 64),
+        ("t.d", 92),
+        ("t.e", 96),
+        ("q", 124),
+        ("u.x", 128),
+        ("u.y", 132),
+        ("v", 136),
+        ("w", 144),
+        ("m[].l[].rot", 160),
+        ("m[].l[].i", 204),
+        ("m[].j", 256),
+        ("k", 372),
+    ];
+    assert_eq!(got, want);
+}
+
+#[test]
 fn structures_have_the_members_of_their_bases() {
     let text = "struct A { float4 a; float g() { return a.w; } };
 struct B : A { float b; };

@@ -240,10 +240,16 @@ pub(super) mod op {
     pub(in crate::glsl) const STRING: u32 = 7;
     pub(in crate::glsl) const LINE: u32 = 8;
     pub(in crate::glsl) const ENTRY_POINT: u32 = 15;
+    pub(in crate::glsl) const TYPE_BOOL: u32 = 20;
+    pub(in crate::glsl) const TYPE_INT: u32 = 21;
+    pub(in crate::glsl) const TYPE_FLOAT: u32 = 22;
+    pub(in crate::glsl) const TYPE_VECTOR: u32 = 23;
     pub(in crate::glsl) const TYPE_MATRIX: u32 = 24;
     pub(in crate::glsl) const TYPE_ARRAY: u32 = 28;
     pub(in crate::glsl) const TYPE_RUNTIME_ARRAY: u32 = 29;
+    pub(in crate::glsl) const TYPE_STRUCT: u32 = 30;
     pub(in crate::glsl) const TYPE_POINTER: u32 = 32;
+    pub(in crate::glsl) const CONSTANT: u32 = 43;
     pub(in crate::glsl) const VARIABLE: u32 = 59;
     pub(in crate::glsl) const CONSTANT_NULL: u32 = 46;
     pub(in crate::glsl) const FUNCTION: u32 = 54;
@@ -252,6 +258,7 @@ pub(super) mod op {
     pub(in crate::glsl) const LOAD: u32 = 61;
     pub(in crate::glsl) const STORE: u32 = 62;
     pub(in crate::glsl) const DECORATE: u32 = 71;
+    pub(in crate::glsl) const MEMBER_DECORATE: u32 = 72;
     pub(in crate::glsl) const COMPOSITE_CONSTRUCT: u32 = 80;
     pub(in crate::glsl) const COMPOSITE_EXTRACT: u32 = 81;
     pub(in crate::glsl) const F_MUL: u32 = 133;
@@ -266,7 +273,11 @@ pub(super) mod op {
     pub(in crate::glsl) const INCLUSIVE_SCAN: u32 = 1;
     pub(in crate::glsl) const EXCLUSIVE_SCAN: u32 = 2;
     // Decorations.
+    pub(in crate::glsl) const BLOCK: u32 = 2;
     pub(in crate::glsl) const BUFFER_BLOCK: u32 = 3;
+    pub(in crate::glsl) const ROW_MAJOR: u32 = 4;
+    pub(in crate::glsl) const ARRAY_STRIDE: u32 = 6;
+    pub(in crate::glsl) const OFFSET: u32 = 35;
     pub(in crate::glsl) const LOCATION: u32 = 30;
     pub(in crate::glsl) const BINDING: u32 = 33;
     // Storage classes.

@@ -32,6 +32,7 @@ mod names;
 mod once;
 mod otherwise;
 mod outside;
+mod packing;
 mod places;
 mod registers;
 mod scopes;
@@ -303,7 +304,7 @@ pub(crate) fn compile(
     }
     let mut words = with_places.as_ref().unwrap_or(&parsed).words().map_err(failed)?;
     if hlsl.is_some() {
-        words = library::by_element(&words, &inner);
+        words = packing::packed(library::by_element(&words, &inner), &inner);
     }
     let untranslatable = |m: &str| vec![Diagnostic::error("F0022", first, m)];
     let invented = if hlsl.is_none() { mark::invented(&words, &globals) } else { None };
