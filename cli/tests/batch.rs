@@ -42,7 +42,7 @@ const BAD: &str = "@vertex fn main() -> @builtin(position) vec4<f32> { return no
 fn a_fault_in_hlsl_has_its_code_when_the_batch_is_watched_too() {
     let f = Folder::new("fault").with(
         "src/a.frag.hlsl",
-        "bool2x2 f() { bool2x2 n; n[0] = true; n[1] = true; return n; }\nfloat4 main() : SV_Target { return (f() + f())[0][0] ? 1 : 0; }",
+        "bool2x2 f() { bool2x2 n; n[0] = true; n[1] = true; return n; }\nfloat4 main() : SV_Target { return ((true ? f() : f()) + (true ? f() : f()))[0][0] ? 1 : 0; }",
     );
     let o = batch(&f, &["-t", "tesla", "-o", "out", "src"]);
     let all = lines(&o);

@@ -60,7 +60,7 @@ const CASES: &[Case] = &[
     case("F0015", 1, &[("a.wgsl", "override k: f32; @fragment fn main() -> @location(0) vec4<f32> { return vec4(k); }")], TESLA),
     case("F0016", 1, &[("a.ir", IR)], &["--target", "pica", "--range", "n=1..2", "a.ir"]),
     case("F0024", 1, &[("a.frag", "#version 330\nuniform float y;\nuniform float x = y; out vec4 c; void main() { c = vec4(x); }")], &["--target", "tesla", "a.frag"]),
-    case("F0025", 1, &[("a.frag.hlsl", "bool2x2 f() { bool2x2 n; n[0] = true; n[1] = true; return n; }\nfloat4 main() : SV_Target { return (f() + f())[0][0] ? 1 : 0; }")], &["--target", "tesla", "a.frag.hlsl"]),
+    case("F0025", 1, &[("a.frag.hlsl", "bool2x2 f() { bool2x2 n; n[0] = true; n[1] = true; return n; }\nfloat4 main() : SV_Target { return ((true ? f() : f()) + (true ? f() : f()))[0][0] ? 1 : 0; }")], &["--target", "tesla", "a.frag.hlsl"]),
     case("F0114", 1, &[("a.wgsl", "@fragment fn main(@location(0) x: f32) -> @location(0) vec4<f32> { return vec4(f32(f64(x) * 2.0lf)); }")], TESLA),
     case("F0022", 1, &[("a.frag", "#version 450\nlayout(binding = 0) uniform texture2D a; layout(binding = 1) uniform sampler b; uniform float k; layout(location = 0) out vec4 o; vec4 f(texture2D t, sampler s) { return texture(sampler2D(t, s), vec2(k)); } void main() { o = f(a, b); }")], &["--target", "tesla", "a.frag"]),
     case("F0120", 1, &[("a.wgsl", "enable wgpu_ray_query; @compute @workgroup_size(1) fn main() { var q: ray_query; _ = rayQueryProceed(&q); }")], TESLA),

@@ -135,6 +135,37 @@ float4 main() : SV_Target { plain h = (plain)1; return a[0].xyxy + b[0].xyxy + c
 }
 
 #[test]
+fn elements_of_buffers_lie_as_the_pragma_in_front_of_them_says() {
+    let text = "float2x2 f;
+#pragma pack_matrix(row_major)
+RWStructuredBuffer<float2x2> o;
+float2x2 rows; struct S { float2x2 m; };
+RWStructuredBuffer<S> s;
+[numthreads(1, 1, 1)] void main() { float2x2 m = { 1, 2, 3, 4 }; o[0] = m; s[0].m = m + f * 0 + rows * 0; }
+";
+    let m = read(Stage::Compute, text);
+    let by_columns: Vec<&str> = m.uniforms.values().filter(|u| u.rows).map(|u| u.name.as_str()).collect();
+    assert_eq!(by_columns, ["f"]);
+    let uniforms: Vec<(&str, Vec<u32>)> = m.uniforms.values().map(|u| (u.name.as_str(), vec![0; 4])).collect();
+    let out = compute(&m, vec![vec![0; 4], vec![0; 4]], &uniforms);
+    assert_eq!(floats(&out[0]), [1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(floats(&out[1]), [1.0, 2.0, 3.0, 4.0]);
+}
+
+#[test]
+fn names_of_matrices_may_be_those_of_variables() {
+    let text = "typedef row_major float2x2 rows;
+struct S { float rows; };
+rows m;
+float4 f(float rows) { return rows * (rows) + (float)rows; }
+float4 main() : SV_Target { S s; s.rows = 1; ::rows k = (float2x2)m; return f(s.rows) + k[0].xyxy; }
+"
+    .replace("::rows", "rows");
+    let m = read(Stage::Fragment, &text);
+    assert!(m.uniforms.values().all(|u| !u.rows));
+}
+
+#[test]
 fn what_has_no_value_is_a_uniform() {
     let text = "const float4 a; const uniform float b; static const float4 c = 2;
 float4 main() : SV_Target { return a + b + c; }
@@ -153,17 +184,18 @@ fn labels_suffixes_and_statics() {
     let text = "RWStructuredBuffer<float> o;
 float half_of(float x) { o[5] += 1; return x / 2; }
 static const float2 a = float2(half_of(3), 1), b = mul(float2(1, 6), float2(1, 1));
-static float c[2] = { a.x, half_of(8) };
-void main();
+static float c[2] = { a.x, half_of(8) }, later = c[0] + 1;
+[numthreads(1, 1, 1)] void main(uint3 c0 : SV_DispatchThreadID, uint later_ : SV_GroupIndex);
 int pick(int k) { switch (k) { case 2.75f: return 10; case -1.5: return 20; default: return 30; } }
-[numthreads(1, 1, 1)] void main() {
+[numthreads(1, 1, 1)] void main(uint3 c0 : SV_DispatchThreadID, uint later_ : SV_GroupIndex) {
     o[0] = a.x + b.y;
+    o[4] = later;
     o[1] = c[0] * 10 + c[1];
     o[2] = pick(2) + pick(-1) * 2 + pick(1);
     o[3] = 3l + 4LU + 0x10L;
 }
 ";
-    assert_eq!(computed(text, 6), [8.5, 19.0, 80.0, 23.0, 0.0, 2.0]);
+    assert_eq!(computed(text, 6), [8.5, 19.0, 80.0, 23.0, 2.5, 2.0]);
 }
 
 #[test]
@@ -245,12 +277,14 @@ fn four_offsets_take_the_four_texels_of_a_gather() {
 
 #[test]
 fn samplers_are_what_reads_them() {
-    let text = "sampler v; sampler c; sampler2D p; sampler plain; Texture2D t;
-float4 main(float3 at : TEXCOORD0) : SV_Target { return tex3D(v, at) + texCUBElod(c, at.xyzz) + tex2D(p, at.xy) + t.Sample(plain, at.xy); }
+    let text = "sampler v; sampler c; sampler2D p; sampler plain; Texture2D t; sampler env;
+float4 inner(float3 d, sampler q : register(s0)) { return texCUBE(q, d); }
+float4 outer(sampler r, float3 d) { return inner(d, r); }
+float4 main(float3 at : TEXCOORD0) : SV_Target { return tex3D(v, at) + texCUBElod(c, at.xyzz) + tex2D(p, at.xy) + t.Sample(plain, at.xy) + outer(env, at); }
 ";
     let m = read(Stage::Fragment, text);
     let dims: Vec<(String, String)> = m.textures.values().map(|t| (t.name.clone(), format!("{:?}", t.dim))).collect();
-    let want = [("c", "Cube"), ("p", "D2"), ("t", "D2"), ("v", "D3")].map(|(a, b)| (a.to_string(), b.to_string()));
+    let want = [("c", "Cube"), ("env", "Cube"), ("p", "D2"), ("t", "D2"), ("v", "D3")].map(|(a, b)| (a.to_string(), b.to_string()));
     let mut dims = dims;
     dims.sort();
     assert_eq!(dims, want);
@@ -277,4 +311,33 @@ fn what_would_be_something_else_is_refused() {
     }
     // What is near to these is right.
     read(Stage::Fragment, &pixel("add(1, v.x); v.xz = v.zx; v.x == 1; uint k; InterlockedAdd(u[0], 1, k); v += tex2D(s, v.xy);"));
+}
+
+#[test]
+fn what_is_near_to_the_rewritten_is_left_alone() {
+    let text = "RWStructuredBuffer<float> o; RWByteAddressBuffer b;
+struct P { float xx; float GatherSum(float a, float c, float d, float e, float f, float g) { return a + g; } };
+const struct { float x; } unset;
+static const float4 all4[2] = { 0.5f.xxxx, 1.0.xxxx };
+float2 half_of(float2 v) { return(float2)(v / 2); }
+[numthreads(1, 1, 1)] void main() {
+    P p; p.xx = 2;
+    for (int i = 0; i < 2; i = i + 1) b.InterlockedAdd(0, 1);
+    o[0] = p.xx + p.GatherSum(1, 2, 3, 4, 5, 6);
+    o[1] = all4[0].y + all4[1].w + unset.x;
+    float2 v = half_of(float2(2, 4));
+    for (float3 v = 0; v.x < 1; v.x += 1) { }
+    float w[3] = { v, 9 };
+    o[2] = w[0] + w[1] * 10 + w[2] * 100;
+    float1x3 r = { 1, 2, 3 }, s = r * 2;
+    o[3] = s._m02 + s[0].y;
+}
+";
+    let m = read(Stage::Compute, text);
+    assert_eq!(offsets(&m), [("unset.x", 0)]);
+    let at = m.storage.values().position(|s| s.name == "o").expect("o");
+    let mut storage = vec![vec![0; 1]; 2];
+    storage[at] = vec![0; 4];
+    let out = compute(&m, storage, &[("unset.x", vec![0])]);
+    assert_eq!(floats(&out[at]), [9.0, 1.5, 921.0, 10.0]);
 }

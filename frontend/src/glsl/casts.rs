@@ -112,7 +112,7 @@ impl<'t> Casts<'_, '_, 't> {
         }
         let name = self.function(n, &from, &to)?;
         let (open, close) = (self.bytes(&(n..end)), self.bytes(&operand).end);
-        self.edits.extend([(open, format!("{name}(")), (close..close, ")".to_string())]);
+        self.edits.extend([(open, format!(" {name}(")), (close..close, ")".to_string())]);
         Ok(())
     }
 
@@ -196,7 +196,7 @@ impl<'t> Casts<'_, '_, 't> {
         }
         let name = self.function(value.start, &from, to)?;
         let bytes = self.bytes(value);
-        self.edits.extend([(bytes.start..bytes.start, format!("{name}(")), (bytes.end..bytes.end, ")".to_string())]);
+        self.edits.extend([(bytes.start..bytes.start, format!(" {name}(")), (bytes.end..bytes.end, ")".to_string())]);
         Ok(())
     }
 

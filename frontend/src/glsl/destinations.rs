@@ -1,7 +1,7 @@
 //! Mistakes in what HLSL writes to, of which glslang makes something else without a message.
 
 use super::edit::separated;
-use super::lex::Token;
+use super::lex::{Token, close};
 use super::names::Names;
 use super::otherwise::read_by;
 use std::ops::Range;
@@ -12,7 +12,7 @@ pub(super) fn mistake(toks: &[Token<'_>], names: &Names<'_, '_>) -> Option<(usiz
         let t = &toks[n];
         let called = toks.get(n + 1).is_some_and(|t| t.is("("));
         match t.text {
-            text if is_assignment(text) => written_twice(toks, n),
+            text if is_assignment(text) => written_twice(toks, n, names),
             "InterlockedCompareStore" if called && !names.functions.contains_key(t.text) => {
                 Some((n, format!("`{}`: it is not known of which type its destination is: use `InterlockedCompareExchange`", t.text)))
             }
@@ -29,9 +29,13 @@ fn is_assignment(t: &str) -> bool {
 }
 
 /// `v.xx = a`
-fn written_twice(toks: &[Token<'_>], n: usize) -> Option<(usize, String)> {
+fn written_twice(toks: &[Token<'_>], n: usize, names: &Names<'_, '_>) -> Option<(usize, String)> {
     let part = n.checked_sub(1).filter(|k| *k > 0 && toks[*k - 1].is("."))?;
     let word = toks[part].text;
+    // A member may be called so.
+    if names.variables().any(|v| v.within.is_some() && toks[v.at].is(word)) {
+        return None;
+    }
     let swizzle = (2..=4).contains(&word.len()) && ["xyzw", "rgba"].iter().any(|all| word.chars().all(|c| all.contains(c)));
     let twice = word.char_indices().find(|(k, c)| word[k + 1..].contains(*c)).filter(|_| swizzle)?.1;
     Some((part, format!("`{word}`: `{twice}` is written twice")))
@@ -39,11 +43,14 @@ fn written_twice(toks: &[Token<'_>], n: usize) -> Option<(usize, String)> {
 
 /// `x = InterlockedAdd(a, 1)`
 fn no_value(toks: &[Token<'_>], n: usize) -> Option<(usize, String)> {
-    let first = if n > 1 && toks[n - 1].is(".") {
-        toks[..n - 1].iter().rposition(|t| matches!(t.text, ";" | "{" | "}" | "=" | "return"))? + 1
-    } else {
-        n
-    };
+    // `b[0].InterlockedAdd` begins where its path does.
+    let mut first = n;
+    while first > 1 && toks[first - 1].is(".") {
+        first -= 2;
+        while toks[first].is("]") {
+            first = (0..first).rev().find(|open| toks[*open].is("[") && close(toks, *open) == first + 1)?.checked_sub(1)?;
+        }
+    }
     let before = &toks[first.checked_sub(1)?];
     let value = before.is("return") || is_assignment(before.text) || matches!(before.text, "+" | "-" | "*" | "/" | "==" | "!=" | "<" | ">");
     value.then(|| (n, format!("`{}` gives nothing: its last operand is what stood there before", toks[n].text)))

@@ -1,48 +1,105 @@
 //! Statics of HLSL whose first value functions of the text compute: they are set where the entry point begins. glslang takes the call for one that a
-//! function without a name makes, and refuses it as a call of itself. Declarations of the entry point that have no body are left out.
+//! function without a name makes, and refuses it as a call of itself or faults. Declarations of the entry point that have no body are left out.
 
 use super::edit::{Edit, blank};
 use super::lex::Token;
-use super::outside::{declarations, declarators};
+use super::outside::{Declaration, Declarator, declarations, declarators};
 use std::collections::BTreeSet;
 
 /// Functions of the language that are the library's own, and so functions of the text to glslang.
 const LIBRARY: &[&str] = &["abs", "all", "any", "asfloat", "asint", "asuint", "dst", "ldexp", "lit", "mul", "sign"];
 
+/// The function that sets them.
+const SETS: &str = "shaderc_statics";
+
+struct Text<'a, 't> {
+    toks: &'a [Token<'t>],
+    all: Vec<Declaration>,
+    functions: BTreeSet<&'t str>,
+}
+
+impl<'a, 't> Text<'a, 't> {
+    fn new(toks: &'a [Token<'t>]) -> Self {
+        let all = declarations(toks);
+        let functions = all.iter().filter_map(|d| named(toks, d)).chain(LIBRARY.iter().copied()).collect();
+        Text { toks, all, functions }
+    }
+
+    /// The variables of a declaration outside functions that have values: the type's token, the variable, and where its value begins.
+    fn values(&self, d: &Declaration) -> Vec<(usize, Declarator, usize)> {
+        let variables = d.parameters.is_none() && d.body.is_none() && !d.begins_with(self.toks, "typedef");
+        let Some((ty, names)) = declarators(self.toks, d.tokens.clone()).filter(|_| variables) else { return Vec::new() };
+        let value = |v: Declarator| Some((ty, v.clone(), v.rest.clone().find(|n| self.toks[*n].is("="))? + 1));
+        names.into_iter().filter_map(value).collect()
+    }
+
+    fn calls(&self, value: &[Token<'t>]) -> bool {
+        value.windows(2).any(|w| self.functions.contains(w[0].text) && w[1].is("("))
+    }
+}
+
+/// The name of a function.
+fn named<'t>(toks: &[Token<'t>], d: &Declaration) -> Option<&'t str> {
+    d.parameters.map(|open| toks[open - 1].text)
+}
+
 /// What sets the statics of a text in its entry point.
 pub(super) fn edits(text: &str, toks: &[Token<'_>], entry: &str) -> Vec<Edit> {
-    let all = declarations(toks);
-    let named = |d: &super::outside::Declaration| d.parameters.map(|open| toks[open - 1].text);
-    let functions: BTreeSet<&str> = all.iter().filter_map(named).chain(LIBRARY.iter().copied()).collect();
-    let own = all.iter().find(|d| named(d) == Some(entry) && d.body.is_some());
+    let t = Text::new(toks);
+    let is_entry = |d: &&Declaration| named(toks, d) == Some(entry);
+    let own = t.all.iter().filter(is_entry).find(|d| d.body.is_some());
     let mut out = Vec::new();
-    let mut begin = String::new();
-    for d in &all {
-        if named(d) == Some(entry) && d.body.is_none() && own.is_some() && d.tokens.end < toks.len() {
+    let mut sets = String::new();
+    // What is set late, on which the values of others rest.
+    let mut late: BTreeSet<&str> = BTreeSet::new();
+    for d in &t.all {
+        if is_entry(&d) && d.body.is_none() && own.is_some() && d.tokens.end < toks.len() {
             out.push(blank(text, toks, d.attributes..d.tokens.end + 1));
         }
-        if d.parameters.is_some() || d.body.is_some() || !d.begins_with(toks, "static") {
+        if !d.begins_with(toks, "static") {
             continue;
         }
-        let Some((ty, names)) = declarators(toks, d.tokens.clone()) else { continue };
-        let Some(behind) = names.first().map(|n| toks[ty].end()..toks[n.name].at) else { continue };
-        let spelt = format!("{}{}", toks[ty].text, text[behind].trim_end());
-        for v in names {
-            let Some(set) = v.rest.clone().find(|n| toks[*n].is("=")) else { continue };
-            let value = &toks[set + 1..v.rest.end];
-            let calls = value.windows(2).any(|w| functions.contains(w[0].text) && w[1].is("("));
-            let (Some(from), Some(to), true) = (value.first(), value.last(), calls) else { continue };
-            let (name, value) = (toks[v.name].text, text[from.at..to.end()].replace('\n', " "));
+        for (ty, v, from) in t.values(d) {
+            let value = &toks[from..v.rest.end];
+            let (Some(first), Some(last)) = (value.first(), value.last()) else { continue };
+            if !t.calls(value) && !value.iter().any(|t| late.contains(t.text)) {
+                continue;
+            }
+            let name = toks[v.name].text;
+            late.insert(name);
+            let generic = declared_type(text, toks, ty, d);
             let lengths: String = v.lengths.iter().map(|r| &text[toks[r.start].at..toks[r.end - 1].end()]).collect();
+            let value = text[first.at..last.end()].replace('\n', " ");
             // A list is the value of a declaration alone.
-            begin += &format!(" {{ {spelt} shaderc_first{lengths} = {value}; {name} = shaderc_first; }}");
-            out.push(blank(text, toks, set..v.rest.end));
+            sets += &format!("{{ {generic} shaderc_first{lengths} = {value}; {name} = shaderc_first; }} ");
+            out.push(blank(text, toks, from - 1..v.rest.end));
             out.extend(d.tokens.clone().filter(|n| toks[*n].is("const")).map(|n| blank(text, toks, n..n + 1)));
         }
     }
-    if let Some(body) = own.and_then(|d| d.body.clone()).filter(|_| !begin.is_empty()) {
-        let at = toks[body.start - 1].end();
-        out.push((at..at, begin));
+    if let Some((d, body)) = own.and_then(|d| Some((d, d.body.clone()?))).filter(|_| !sets.is_empty()) {
+        let (at, begin) = (toks[d.attributes].at, toks[body.start - 1].end());
+        out.push((at..at, format!("void {SETS}() {{ {sets}}} ")));
+        out.push((begin..begin, format!(" {SETS}();")));
     }
     out
+}
+
+/// The type of a declaration's variables, with what stands in angle brackets behind it.
+fn declared_type<'x>(text: &'x str, toks: &[Token<'_>], ty: usize, d: &Declaration) -> &'x str {
+    let generic = toks.get(ty + 1).is_some_and(|t| t.is("<"));
+    let end = if generic { (ty..d.tokens.end).find(|n| toks[*n].is(">")).unwrap_or(ty) } else { ty };
+    &text[toks[ty].at..toks[end].end()]
+}
+
+/// A uniform whose first value a function computes: the host has to know it.
+pub(super) fn mistake(toks: &[Token<'_>]) -> Option<(usize, String)> {
+    let t = Text::new(toks);
+    let uniform = |d: &&Declaration| !["static", "groupshared"].iter().any(|w| d.begins_with(toks, w));
+    t.all.iter().filter(uniform).flat_map(|d| t.values(d)).find_map(|(_, v, from)| {
+        let value = &toks[from..v.rest.end];
+        let call = (from..v.rest.end).find(|n| t.functions.contains(toks[*n].text) && toks.get(n + 1).is_some_and(|t| t.is("(")));
+        let m =
+            format!("`{}`: the first value of a uniform is a constant, which no function computes: declare it `static`", toks[v.name].text);
+        call.filter(|_| t.calls(value)).map(|n| (n, m))
+    })
 }

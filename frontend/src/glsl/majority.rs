@@ -4,7 +4,8 @@
 use super::edit::{Edit, blank};
 use super::hlsl::is_matrix;
 use super::lex::{Kind, Token, tokens};
-use super::outside::{Declaration, declarations, declarators, members};
+use super::names::Names as Variables;
+use super::outside::{Declaration, declarations, declarators, is_qualifier, members};
 use super::upgrade::directive;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -74,7 +75,10 @@ pub(super) fn edits(text: &str, toks: &[Token<'_>]) -> Vec<Edit> {
         let named = t.named(d, &names);
         names.extend(named);
     }
-    let mut out: Vec<Edit> = t.pragmas.iter().map(|p| blank(text, toks, p.0..p.0 + 1)).collect();
+    // What elements of buffers are cannot be said but by a pragma: the one for these stays, and everything else says it itself.
+    let element = |n: &usize| *n > 0 && toks[n - 1].is("<") && is_matrix(toks[*n].text);
+    let kept = (0..toks.len()).filter(element).find_map(|n| t.said(n));
+    let mut out: Vec<Edit> = t.pragmas.iter().filter(|p| Some(p.1) != kept).map(|p| blank(text, toks, p.0..p.0 + 1)).collect();
     let mut lies = |range: Range<usize>| {
         let Some((ty, said)) = t.of(range.clone()) else { return };
         let word = &toks[ty];
@@ -85,7 +89,7 @@ pub(super) fn edits(text: &str, toks: &[Token<'_>]) -> Vec<Edit> {
             None if is_matrix(word.text) || word.is("matrix") => (said.filter(|_| !own), word.text),
             None => return,
         };
-        let said = said.map_or(String::new(), |s| format!("{s} "));
+        let said = said.or(kept.filter(|_| !own).map(|_| "column_major")).map_or(String::new(), |s| format!("{s} "));
         out.push((word.at..word.end(), said + spelt));
     };
     for d in &all {
@@ -98,11 +102,18 @@ pub(super) fn edits(text: &str, toks: &[Token<'_>]) -> Vec<Edit> {
             _ => {}
         }
     }
-    // Elsewhere the order says nothing.
+    // Elsewhere the order says nothing, and a variable may have such a name.
+    let variables = Variables::new(toks);
     let places: Vec<usize> = out.iter().map(|e| e.0.start).collect();
     for (n, word) in toks.iter().enumerate().filter(|(n, w)| names.contains_key(w.text) && !(*n > 0 && toks[n - 1].is("."))) {
         let typedef = all.iter().any(|d| d.tokens.contains(&n) && d.begins_with(toks, "typedef"));
-        if !typedef && !places.contains(&word.at) {
+        let behind = |what: &str| toks.get(n + 1).is_some_and(|t| t.is(what));
+        let begins = n == 0 || !toks[n - 1].is_word() || is_qualifier(toks[n - 1].text) || toks[n - 1].is("return");
+        let is_type = begins && (toks.get(n + 1).is_some_and(Token::is_word) || behind("(") || behind(")") && n > 0 && toks[n - 1].is("("));
+        let variable =
+            || variables.all(word.text).iter().any(|v| !toks[..v.at].iter().rev().take_while(|t| !t.is(";")).any(|t| t.is("typedef")));
+        let is_type = is_type && (toks.get(n + 1).is_some_and(Token::is_word) || !variable());
+        if is_type && !typedef && !places.contains(&word.at) {
             out.push((word.at..word.end(), names[word.text].1.to_string()));
         }
     }

@@ -4,6 +4,7 @@
 use super::declared::is_sampler;
 use super::destinations;
 use super::edit::separated;
+use super::first;
 use super::hlsl::{body, is_matrix, is_number, is_statement};
 use super::lex::{Kind, Token, close};
 use super::names::{Names, Variable, structure};
@@ -24,7 +25,7 @@ pub(super) fn mistake(toks: &[Token<'_>], entry: (&str, Stage)) -> Option<Mistak
     let c = Check { toks, names: &names, states: (0..toks.len()).any(|n| has_states(&toks[n..])) };
     let each = (0..toks.len()).find_map(|n| c.token(n));
     let written = destinations::mistake(toks, &names);
-    let all = [each, written, c.twice(), c.entry(entry.0), c.stream(entry.0).filter(|_| entry.1 == Stage::Geometry)];
+    let all = [each, written, first::mistake(toks), c.twice(), c.entry(entry.0), c.stream(entry.0).filter(|_| entry.1 == Stage::Geometry)];
     all.into_iter().flatten().min_by_key(|m| m.0)
 }
 

@@ -29,7 +29,7 @@ pub(super) fn edits(text: &str, toks: &[Token<'_>]) -> (Vec<Edit>, String) {
                 }
             }
             "GatherCmpRed" if method => out.push((t.at..t.end(), "GatherCmp".to_string())),
-            text if method && text.starts_with("Gather") => out.extend(offsets(toks, n)),
+            text if method && is_gather(text) => out.extend(offsets(toks, n)),
             _ if t.kind == Kind::Number => out.extend(suffix(t, toks.get(n + 1))),
             _ => {}
         }
@@ -41,9 +41,12 @@ pub(super) fn edits(text: &str, toks: &[Token<'_>]) -> (Vec<Edit>, String) {
 /// The word `const` of variables outside functions that have no value: they are uniforms, which glslang takes for 0.
 fn uniforms(text: &str, toks: &[Token<'_>]) -> Vec<Edit> {
     let mut out = Vec::new();
-    for d in declarations(toks).iter().filter(|d| d.parameters.is_none() && d.body.is_none()) {
+    for d in declarations(toks).iter().filter(|d| d.parameters.is_none()) {
         let keyword = |w: &str| d.begins_with(toks, w);
-        let value = toks[d.tokens.clone()].iter().any(|t| t.is("="));
+        // `const struct { float x; } s;`
+        let behind = d.body.as_ref().map_or(d.tokens.end, |b| b.end);
+        let to = behind + toks[behind.min(toks.len())..].iter().take_while(|t| !t.is(";")).count();
+        let value = toks[d.tokens.start..to].iter().any(|t| t.is("="));
         if keyword("const") && !keyword("static") && !keyword("typedef") && !value {
             let words = d.tokens.clone().filter(|n| toks[*n].is("const"));
             out.extend(words.map(|n| blank(text, toks, n..n + 1)));
@@ -81,6 +84,12 @@ fn destination<'t>(path: &[Token<'t>], names: &Names<'_, 't>) -> Option<&'t str>
         n += 2;
     }
     (n == path.len()).then_some(ty)
+}
+
+/// Whether this is a method that reads a component of four texels.
+fn is_gather(name: &str) -> bool {
+    let component = |rest: &str| matches!(rest, "" | "Red" | "Green" | "Blue" | "Alpha");
+    name.strip_prefix("GatherCmp").or(name.strip_prefix("Gather")).is_some_and(component)
 }
 
 /// Offsets for each of four texels: the texel of that place in the square, where glslang's instruction takes the same place of each.
@@ -137,10 +146,37 @@ fn samplers(toks: &[Token<'_>]) -> Vec<Edit> {
             kinds.entry(name.text).or_default().insert(kind);
         }
     }
+    hand_on(toks, &mut kinds);
     let declared = toks.windows(2).filter(|w| w[0].is("sampler") && w[1].is_word());
     let kind = |name: &str| match kinds.get(name).map(|k| k.iter().collect::<Vec<_>>()).as_deref() {
         Some([one]) if **one != "sampler2D" => Some((**one).to_string()),
         _ => None,
     };
     declared.filter_map(|w| Some((w[0].at..w[0].end(), kind(w[1].text)?))).collect()
+}
+
+/// Samplers that are handed to functions are of the kind of their parameters.
+fn hand_on<'t>(toks: &[Token<'t>], kinds: &mut BTreeMap<&'t str, BTreeSet<&'static str>>) {
+    const ROUNDS: usize = 8;
+    if !toks.windows(2).any(|w| w[0].is("sampler") && w[1].is_word()) {
+        return;
+    }
+    let names = Names::new(toks);
+    let parameter = |p: std::ops::Range<usize>| toks[p].iter().take_while(|t| !t.is(":") && !t.is("=")).filter(|t| t.is_word()).last();
+    for _ in 0..ROUNDS {
+        let mut found = Vec::new();
+        for n in (0..toks.len()).filter(|n| toks.get(n + 1).is_some_and(|t| t.is("("))) {
+            for open in names.functions.get(toks[n].text).into_iter().flatten().filter(|open| **open != n + 1) {
+                for (p, a) in separated(toks, *open).into_iter().zip(separated(toks, n + 1)).filter(|(_, a)| a.len() == 1) {
+                    let known = parameter(p).and_then(|t| kinds.get(t.text)).cloned().unwrap_or_default();
+                    found.push((toks[a.start].text, known));
+                }
+            }
+        }
+        let before: usize = kinds.values().map(BTreeSet::len).sum();
+        found.into_iter().filter(|(_, k)| !k.is_empty()).for_each(|(name, k)| kinds.entry(name).or_default().extend(k));
+        if before == kinds.values().map(BTreeSet::len).sum() {
+            return;
+        }
+    }
 }

@@ -217,7 +217,10 @@ impl<'a, 't> Scopes<'a, 't> {
         let mut open = self.around[at];
         while let Some(k) = open {
             let before = k.checked_sub(1).map_or("", |b| self.toks[b].text);
-            if self.is(k, "(") && before != "for" {
+            if self.is(k, "(") && before == "for" {
+                return k..self.statement(self.end(k));
+            }
+            if self.is(k, "(") {
                 // Parameters.
                 let behind = self.end(k).min(self.toks.len());
                 return body(&self.toks[behind..]).map_or(k..behind, |b| k..self.end(behind + b));
@@ -228,6 +231,17 @@ impl<'a, 't> Scopes<'a, 't> {
             open = self.around[k];
         }
         0..self.toks.len()
+    }
+
+    /// Where the statement ends that begins at `n`.
+    fn statement(&self, mut n: usize) -> usize {
+        while n < self.toks.len() && !self.is(n, ";") {
+            if self.is(n, "{") {
+                return self.end(n);
+            }
+            n = if matches!(self.toks[n].text, "(" | "[") { self.end(n) } else { n + 1 };
+        }
+        n
     }
 
     /// Whether what is declared in these braces is known outside of them.

@@ -165,9 +165,22 @@ impl<'t> Thin<'_, '_, 't> {
         if self.scopes.is_in_parentheses(at) || at == n + 1 {
             return at == n + 1;
         }
-        let ends = |k: &usize| !matches!(self.toks()[*k].text, ";" | "{" | "}");
-        let typed = |k: &usize| self.lies.get(*k).copied().flatten().is_some() && self.toks().get(k + 1).is_some_and(Token::is_word);
-        (0..at).rev().take_while(ends).find(typed) == Some(n)
+        let typed = |k: usize| self.lies.get(k).copied().flatten().is_some() && self.toks().get(k + 1).is_some_and(Token::is_word);
+        let mut k = at;
+        while k > 0 {
+            k -= 1;
+            match self.toks()[k].text {
+                // A list is a value of one of the names before.
+                "}" => match (0..k).rev().find(|open| self.is(*open, "{") && self.scopes.end(*open) == k + 1) {
+                    Some(open) if open > 0 && self.is(open - 1, "=") => k = open,
+                    _ => return false,
+                },
+                ";" | "{" => return false,
+                _ if typed(k) => return k == n,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// How the variable lies that the name at `n` means, where it is used.

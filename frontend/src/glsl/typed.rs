@@ -197,7 +197,7 @@ impl<'t> Typed<'_, '_, 't> {
         let t = &self.toks()[at];
         *n += 1;
         if t.kind == Kind::Number {
-            return literal(t.text).map(Type::scalar);
+            return number(t.text);
         }
         if matches!(t.text, "true" | "false") {
             return Some(Type::scalar("bool"));
@@ -348,6 +348,18 @@ fn element(ty: &Type) -> Option<Type> {
         Type::Numbers(base, Size::Matrix(_, columns)) => Some(Type::vector(base, *columns)),
         Type::Numbers(base, Size::Vector(_)) => Some(Type::scalar(base)),
         _ => None,
+    }
+}
+
+/// The type of a number, `2`, `0.5f`, or of several, `0.0f.xxxx`.
+fn number(t: &str) -> Option<Type> {
+    let swizzle = |s: &str| (1..=4).contains(&s.len()) && ["x", "r"].iter().any(|all| s.chars().all(|c| all.contains(c)));
+    match t.rsplit_once('.') {
+        Some((scalar, letters)) if swizzle(letters) => {
+            let base = literal(scalar)?;
+            Some(if letters.len() == 1 { Type::scalar(base) } else { Type::vector(base, letters.len()) })
+        }
+        _ => literal(t).map(Type::scalar),
     }
 }
 
