@@ -184,18 +184,20 @@ fn labels_suffixes_and_statics() {
     let text = "RWStructuredBuffer<float> o;
 float half_of(float x) { o[5] += 1; return x / 2; }
 static const float2 a = float2(half_of(3), 1), b = mul(float2(1, 6), float2(1, 1));
+static const float3 d = mul(float3(0, 3, 4), float3x3(1, 0, 0, 0, 1, 0, 0, 0, 1)), e = normalize(d);
+static const uint two = asuint(2.0) >> 29;
 static float c[2] = { a.x, half_of(8) }, later = c[0] + 1;
 [numthreads(1, 1, 1)] void main(uint3 c0 : SV_DispatchThreadID, uint later_ : SV_GroupIndex);
-int pick(int k) { switch (k) { case 2.75f: return 10; case -1.5: return 20; default: return 30; } }
+int pick(int k) { int w[two + 1]; w[two] = 0; switch (k) { case two + 5: return w[two]; case 2.75f: return 10; case -1.5: return 20; default: return 30; } }
 [numthreads(1, 1, 1)] void main(uint3 c0 : SV_DispatchThreadID, uint later_ : SV_GroupIndex) {
     o[0] = a.x + b.y;
-    o[4] = later;
+    o[4] = later + e.z;
     o[1] = c[0] * 10 + c[1];
     o[2] = pick(2) + pick(-1) * 2 + pick(1);
     o[3] = 3l + 4LU + 0x10L;
 }
 ";
-    assert_eq!(computed(text, 6), [8.5, 19.0, 80.0, 23.0, 2.5, 2.0]);
+    assert_eq!(computed(text, 6), [8.5, 19.0, 80.0, 23.0, 3.3, 2.0]);
 }
 
 #[test]
@@ -277,14 +279,15 @@ fn four_offsets_take_the_four_texels_of_a_gather() {
 
 #[test]
 fn samplers_are_what_reads_them() {
-    let text = "sampler v; sampler c; sampler2D p; sampler plain; Texture2D t; sampler env;
+    let text = "sampler v, w; sampler c; sampler2D p; sampler plain; Texture2D t; sampler env;
 float4 inner(float3 d, sampler q : register(s0)) { return texCUBE(q, d); }
-float4 outer(sampler r, float3 d) { return inner(d, r); }
-float4 main(float3 at : TEXCOORD0) : SV_Target { return tex3D(v, at) + texCUBElod(c, at.xyzz) + tex2D(p, at.xy) + t.Sample(plain, at.xy) + outer(env, at); }
+float4 outer(sampler r, float3 d, sampler x) { return inner(d, r) + tex3D(x, d); }
+float4 main(float3 at : TEXCOORD0) : SV_Target { return tex3D(v, at) + tex3D(w, at) + texCUBElod(c, at.xyzz) + tex2D(p, at.xy) + t.Sample(plain, at.xy) + outer(env, at, w); }
 ";
     let m = read(Stage::Fragment, text);
     let dims: Vec<(String, String)> = m.textures.values().map(|t| (t.name.clone(), format!("{:?}", t.dim))).collect();
-    let want = [("c", "Cube"), ("env", "Cube"), ("p", "D2"), ("t", "D2"), ("v", "D3")].map(|(a, b)| (a.to_string(), b.to_string()));
+    let want =
+        [("c", "Cube"), ("env", "Cube"), ("p", "D2"), ("t", "D2"), ("v", "D3"), ("w", "D3")].map(|(a, b)| (a.to_string(), b.to_string()));
     let mut dims = dims;
     dims.sort();
     assert_eq!(dims, want);

@@ -2,7 +2,7 @@
 //! function without a name makes, and refuses it as a call of itself or faults. Declarations of the entry point that have no body are left out.
 
 use super::edit::{Edit, blank};
-use super::lex::Token;
+use super::lex::{Token, close};
 use super::outside::{Declaration, Declarator, declarations, declarators};
 use std::collections::BTreeSet;
 
@@ -33,9 +33,26 @@ impl<'a, 't> Text<'a, 't> {
         names.into_iter().filter_map(value).collect()
     }
 
+    /// Whether a name is a label or a length somewhere: what it names has to be a constant of glslang's.
+    fn is_constant(&self, name: &str) -> bool {
+        let length = |n: usize| {
+            self.toks[n].is("[") && n > 0 && self.toks[n - 1].is_word() && {
+                let inner = &self.toks[n..close(self.toks, n)];
+                n > 1 && names_type(&self.toks[n - 2]) && inner.iter().any(|t| t.is(name))
+            }
+        };
+        let label = |n: usize| self.toks[n].is("case") && self.toks[n..].iter().take_while(|t| !t.is(":")).any(|t| t.is(name));
+        (0..self.toks.len()).any(|n| length(n) || label(n))
+    }
+
     fn calls(&self, value: &[Token<'t>]) -> bool {
         value.windows(2).any(|w| self.functions.contains(w[0].text) && w[1].is("("))
     }
+}
+
+/// Whether a variable's name may follow: its type ends here, or another variable.
+fn names_type(t: &Token<'_>) -> bool {
+    t.is_word() && !t.is("return") || t.is(">") || t.is(",")
 }
 
 /// The name of a function.
@@ -62,10 +79,10 @@ pub(super) fn edits(text: &str, toks: &[Token<'_>], entry: &str) -> Vec<Edit> {
         for (ty, v, from) in t.values(d) {
             let value = &toks[from..v.rest.end];
             let (Some(first), Some(last)) = (value.first(), value.last()) else { continue };
-            if !t.calls(value) && !value.iter().any(|t| late.contains(t.text)) {
+            let name = toks[v.name].text;
+            if !t.calls(value) && !value.iter().any(|t| late.contains(t.text)) || t.is_constant(name) {
                 continue;
             }
-            let name = toks[v.name].text;
             late.insert(name);
             let generic = declared_type(text, toks, ty, d);
             let lengths: String = v.lengths.iter().map(|r| &text[toks[r.start].at..toks[r.end - 1].end()]).collect();

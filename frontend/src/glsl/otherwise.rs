@@ -147,12 +147,22 @@ fn samplers(toks: &[Token<'_>]) -> Vec<Edit> {
         }
     }
     hand_on(toks, &mut kinds);
-    let declared = toks.windows(2).filter(|w| w[0].is("sampler") && w[1].is_word());
-    let kind = |name: &str| match kinds.get(name).map(|k| k.iter().collect::<Vec<_>>()).as_deref() {
-        Some([one]) if **one != "sampler2D" => Some((**one).to_string()),
-        _ => None,
+    let declared = (0..toks.len()).filter(|n| toks[*n].is("sampler") && toks.get(n + 1).is_some_and(Token::is_word));
+    let kind = |n: usize| {
+        // `sampler a, b;` names several of one kind; among parameters each has its type.
+        let mut all: BTreeSet<&str> = BTreeSet::new();
+        let mut name = n + 1;
+        loop {
+            all.extend(toks.get(name).and_then(|t| kinds.get(t.text)).into_iter().flatten());
+            let another = toks.get(name + 1).is_some_and(|t| t.is(",")) && !toks.get(name + 3).is_some_and(Token::is_word);
+            if !another {
+                break;
+            }
+            name += 2;
+        }
+        all.first().filter(|k| all.len() == 1 && **k != "sampler2D").map(|k| k.to_string())
     };
-    declared.filter_map(|w| Some((w[0].at..w[0].end(), kind(w[1].text)?))).collect()
+    declared.filter_map(|n| Some((toks[n].at..toks[n].end(), kind(n)?))).collect()
 }
 
 /// Samplers that are handed to functions are of the kind of their parameters.
