@@ -323,6 +323,12 @@ struct P { float xx; float GatherSum(float a, float c, float d, float e, float f
 const struct { float x; } unset;
 static const float4 all4[2] = { 0.5f.xxxx, 1.0.xxxx };
 float2 half_of(float2 v) { return(float2)(v / 2); }
+float2 of_four(float4 v) { float w[2] = { v.xw }; return(float2)w; }
+static const float low = mul(float2(1, 2), float2(3, 4)), high = low + 1;
+float local(float add) { static float k = high; return k + add; }
+struct Base { float2x2 m; };
+#pragma pack_matrix(column_major)
+struct Derived : Base { float n; };
 [numthreads(1, 1, 1)] void main() {
     P p; p.xx = 2;
     for (int i = 0; i < 2; i = i + 1) b.InterlockedAdd(0, 1);
@@ -333,7 +339,7 @@ float2 half_of(float2 v) { return(float2)(v / 2); }
     float w[3] = { v, 9 };
     o[2] = w[0] + w[1] * 10 + w[2] * 100;
     float1x3 r = { 1, 2, 3 }, s = r * 2;
-    o[3] = s._m02 + s[0].y;
+    o[3] = s._m02 + s[0].y + of_four(float4(1, 2, 3, 4)).y + local(low);
 }
 ";
     let m = read(Stage::Compute, text);
@@ -342,5 +348,5 @@ float2 half_of(float2 v) { return(float2)(v / 2); }
     let mut storage = vec![vec![0; 1]; 2];
     storage[at] = vec![0; 4];
     let out = compute(&m, storage, &[("unset.x", vec![0])]);
-    assert_eq!(floats(&out[at]), [9.0, 1.5, 921.0, 10.0]);
+    assert_eq!(floats(&out[at]), [9.0, 1.5, 921.0, 37.0]);
 }

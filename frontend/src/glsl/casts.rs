@@ -107,7 +107,8 @@ impl<'t> Casts<'_, '_, 't> {
             let leaf = Leaf { range: operand.clone(), ty: Some(from) };
             let value = Writer::new(self.scopes, &[leaf], vec![self.spelt(&operand)]).expression(&to);
             let bytes = self.bytes(&(n..behind));
-            self.edits.push((bytes, value));
+            // The preprocessor leaves no blank behind `return`.
+            self.edits.push((bytes, format!(" {value}")));
             return Ok(());
         }
         let name = self.function(n, &from, &to)?;

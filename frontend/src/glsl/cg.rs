@@ -54,21 +54,16 @@ impl Old<'_> {
 
     /// The text as glslang reads it rightly; each change is made in the text that the ones before it leave.
     fn amended(&self, text: String) -> String {
-        let mut text = inherit::written_out(&text).unwrap_or(text);
-        let mut change = |edits: &dyn Fn(&str, &[Token<'_>]) -> (Vec<Edit>, String)| {
+        let change = |text: String, edits: &dyn Fn(&str, &[Token<'_>]) -> (Vec<Edit>, String)| {
             let (edits, front) = edits(&text, &tokens(&text));
-            if !edits.is_empty() {
-                text = front + &edited(&text, edits);
-            }
+            if edits.is_empty() { text } else { front + &edited(&text, edits) }
         };
-        change(&|text, toks| (majority::edits(text, toks), String::new()));
-        change(&|text, toks| otherwise::edits(text, toks));
-        change(&|text, toks| (first::edits(text, toks, self.entry), String::new()));
+        let text = change(text, &|text, toks| (majority::edits(text, toks), String::new()));
+        let text = inherit::written_out(&text).unwrap_or(text);
+        let text = change(text, &otherwise::edits);
+        let text = change(text, &|text, toks| (first::edits(text, toks, self.entry), String::new()));
         // Those of Cg are given by its entry point.
-        if !self.cg {
-            change(&|text, toks| (registers::edits(text, toks, self.stage), String::new()));
-        }
-        text
+        if self.cg { text } else { change(text, &|text, toks| (registers::edits(text, toks, self.stage), String::new())) }
     }
 
     /// The types by which the entry point meets the host instead of the other stage: a vertex program's parameters, a fragment program's results.

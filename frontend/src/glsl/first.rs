@@ -1,7 +1,7 @@
 //! Statics of HLSL whose first value functions of the text compute: they are set where the entry point begins. glslang takes the call for one that a
 //! function without a name makes, and refuses it as a call of itself or faults. Declarations of the entry point that have no body are left out.
 
-use super::edit::{Edit, blank};
+use super::edit::{Edit, blank, separated};
 use super::lex::{Token, close};
 use super::outside::{Declaration, Declarator, declarations, declarators};
 use std::collections::BTreeSet;
@@ -33,16 +33,46 @@ impl<'a, 't> Text<'a, 't> {
         names.into_iter().filter_map(value).collect()
     }
 
-    /// Whether a name is a label or a length somewhere: what it names has to be a constant of glslang's.
-    fn is_constant(&self, name: &str) -> bool {
-        let length = |n: usize| {
-            self.toks[n].is("[") && n > 0 && self.toks[n - 1].is_word() && {
-                let inner = &self.toks[n..close(self.toks, n)];
-                n > 1 && names_type(&self.toks[n - 2]) && inner.iter().any(|t| t.is(name))
+    /// Names that stand where glslang wants constants or looks before the entry point begins: labels, lengths, parameters' own values, statics of
+    /// functions and structures; and those on which the values of these rest.
+    fn early(&self) -> BTreeSet<&'t str> {
+        let toks = self.toks;
+        let words = |range: std::ops::Range<usize>| toks[range].iter().filter(|t| t.is_word()).map(|t| t.text);
+        let value = |range: std::ops::Range<usize>| range.clone().find(|n| toks[*n].is("=")).unwrap_or(range.end)..range.end;
+        let until = |n: usize, ends: &[&str]| n + toks[n..].iter().take_while(|t| !ends.contains(&t.text)).count();
+        let mut early: BTreeSet<&str> = BTreeSet::new();
+        for d in &self.all {
+            if let Some(open) = d.parameters {
+                separated(toks, open).into_iter().for_each(|p| early.extend(words(value(p))));
+            } else if let Some(body) = &d.body {
+                early.extend(words(body.end.min(toks.len())..until(body.end.min(toks.len()), &[";"])));
             }
-        };
-        let label = |n: usize| self.toks[n].is("case") && self.toks[n..].iter().take_while(|t| !t.is(":")).any(|t| t.is(name));
-        (0..self.toks.len()).any(|n| length(n) || label(n))
+            for n in d.parameters.and(d.body.clone()).unwrap_or_default().filter(|n| toks[*n].is("static")) {
+                early.extend(words(value(n..until(n, &[";"]))));
+            }
+        }
+        for n in 0..toks.len() {
+            let mut name = n;
+            while name > 0 && toks[name].is("[") && toks[name - 1].is("]") {
+                name = (0..name).rev().find(|open| toks[*open].is("[") && close(toks, *open) == name).unwrap_or(0);
+            }
+            if toks[n].is("[") && name > 1 && toks[name - 1].is_word() && names_type(&toks[name - 2]) {
+                early.extend(words(n..close(toks, n)));
+            } else if toks[n].is("case") {
+                early.extend(words(n..until(n, &[":"])));
+            }
+        }
+        loop {
+            let before = early.len();
+            for (_, v, from) in self.all.iter().flat_map(|d| self.values(d)) {
+                if early.contains(toks[v.name].text) {
+                    early.extend(words(from..v.rest.end));
+                }
+            }
+            if early.len() == before {
+                return early;
+            }
+        }
     }
 
     fn calls(&self, value: &[Token<'t>]) -> bool {
@@ -67,6 +97,7 @@ pub(super) fn edits(text: &str, toks: &[Token<'_>], entry: &str) -> Vec<Edit> {
     let own = t.all.iter().filter(is_entry).find(|d| d.body.is_some());
     let mut out = Vec::new();
     let mut sets = String::new();
+    let early = t.early();
     // What is set late, on which the values of others rest.
     let mut late: BTreeSet<&str> = BTreeSet::new();
     for d in &t.all {
@@ -80,7 +111,7 @@ pub(super) fn edits(text: &str, toks: &[Token<'_>], entry: &str) -> Vec<Edit> {
             let value = &toks[from..v.rest.end];
             let (Some(first), Some(last)) = (value.first(), value.last()) else { continue };
             let name = toks[v.name].text;
-            if !t.calls(value) && !value.iter().any(|t| late.contains(t.text)) || t.is_constant(name) {
+            if !t.calls(value) && !value.iter().any(|t| late.contains(t.text)) || early.contains(name) {
                 continue;
             }
             late.insert(name);
