@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{checked, compute, floats, words};
+use common::{checked, compute, floats, run, words};
 use retroshade_frontend::{FrontOptions, hlsl};
 use retroshade_ir::{Module, Reference, ShaderEnv, Stage, TextureData, TextureDecl};
 
@@ -97,6 +97,17 @@ float4 main() : SV_Target { return s.a[1].y + s.b + s.c + p + t.m[0].x + t.d + t
         ("k", 372),
     ];
     assert_eq!(got, want);
+}
+
+#[test]
+fn members_hide_those_of_bases() {
+    let text = "struct A { float a; float b; float sum() { return a + b; } }; struct B : A { float b; };
+B x;
+float4 main() : SV_Target { return float4(x.a, x.b, x.sum(), 0); }
+";
+    let m = read(Stage::Fragment, text);
+    let out = run(&m, Vec::new(), m.uniforms.values().map(|u| words(&[1.0 + u.offset as f32])).collect());
+    assert_eq!(floats(&out[0]), [1.0, 9.0, 6.0, 0.0]);
 }
 
 #[test]

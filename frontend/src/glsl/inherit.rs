@@ -2,6 +2,9 @@
 
 use super::edit::{Edit, edited};
 use super::lex::{Kind, Token, close, tokens};
+use super::outside::{declarators, members};
+use super::upgrade::free;
+use std::collections::BTreeSet;
 
 /// Structures of structures.
 const MAX_DEPTH: usize = 16;
@@ -31,7 +34,12 @@ fn once(toks: &[Token<'_>]) -> Vec<Edit> {
         let declared = |k: usize| matches!(toks[k].text, "struct" | "class") && toks[k + 1].is(base.text);
         let Some(k) = (0..n).filter(|k| declared(*k)).find(|k| toks.get(k + 2).is_some_and(|t| t.is("{"))) else { continue };
         let inner = &toks[k + 3..close(toks, k + 2).saturating_sub(1).max(k + 3)];
-        let members: Vec<&str> = inner.iter().filter(|t| t.kind != Kind::Directive).map(|t| t.text).collect();
+        // A member of the same name hides that of the base.
+        let body = n + 5..close(toks, n + 4).saturating_sub(1).max(n + 5);
+        let own = members(toks, body).into_iter().filter_map(|m| declarators(toks, m)).flat_map(|d| d.1);
+        let hidden: BTreeSet<&str> = own.map(|d| toks[d.name].text).collect();
+        let spelt = |t: &Token<'_>| if hidden.contains(t.text) { free(t.text) } else { t.text.to_string() };
+        let members: Vec<String> = inner.iter().filter(|t| t.kind != Kind::Directive).map(spelt).collect();
         out.push((colon.at..base.end(), String::new()));
         out.push((open.end()..open.end(), format!(" {}", members.join(" "))));
     }
