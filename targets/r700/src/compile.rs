@@ -100,7 +100,7 @@ const FEW: usize = 4;
 const DOTS_WORK: usize = 1_000;
 
 /// Single dot products in a row that are tried in vain before the others are left as they are.
-const DOTS_IN_VAIN: u32 = 3;
+const DOTS_IN_VAIN: u32 = 8;
 
 /// Programs with fewer IR instructions are tried without any branch, too.
 const SMALL: usize = 300;

@@ -15,8 +15,10 @@ use smallvec::SmallVec;
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
-/// Attempts without a better schedule after which the search ends.
-const PATIENCE: u32 = 16;
+/// Attempts without a better schedule after which the search ends; in short programs, where one costs little and a group is much, and in others.
+const PATIENCE: [u32; 2] = [40, 16];
+/// Operations of a short program.
+const SHORT: usize = 64;
 /// Slots of a clause in 64-bit units.
 pub const CLAUSE_SLOTS: usize = 128;
 /// Fetches of a clause.
@@ -828,13 +830,14 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
             }
             Err(Stop::Hopeless) => {}
         }
+        let patience = PATIENCE[usize::from(alu > SHORT)];
         // Without exports to be strict about, the second attempt would be the first again.
         let times = if attempt == 0 && !bursting { 2 } else { 1 };
         spent += times * (tries.max(1) + alu as u64);
         attempt += times as u32;
         // What no attempt finds room for needs its operands elsewhere.
         let no_room = best.is_none() && same >= STUCK;
-        if spent >= budget || alu <= 1 || attempt >= 400 || attempt - improved > PATIENCE || no_room {
+        if spent >= budget || alu <= 1 || attempt >= 400 || attempt - improved > patience || no_room {
             break;
         }
         if best.as_ref().is_some_and(|b| b.0 <= *enough) {
