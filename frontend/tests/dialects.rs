@@ -710,3 +710,11 @@ void main() { gl_FragColor = texture2DLodEXT(0, vec2(0.5), 3.0); }
     let m = from_glsl(Stage::Fragment, old);
     assert_eq!(floats(&run(&m, Vec::new(), Vec::new())[0]), [0.5, 1.0, 2.0, 3.0]);
 }
+
+#[test]
+fn attributes_belong_to_vertex_programs() {
+    let text = "attribute vec4 a; void main() { gl_FragColor = a; }";
+    let options = FrontOptions { stage: Some(Stage::Fragment), ..FrontOptions::default() };
+    assert!(glsl("x.frag", text, &options).is_err());
+    from_glsl(Stage::Vertex, "attribute vec4 a; void main() { gl_Position = a; }");
+}

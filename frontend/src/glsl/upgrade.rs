@@ -441,7 +441,7 @@ impl Upgrade {
         match w {
             // The program's own entry is called by one that reads the colour first.
             "main" if !self.blended.is_empty() => format!("{PREFIX}main").into(),
-            "attribute" => "in".into(),
+            "attribute" if self.stage == Stage::Vertex => "in".into(),
             "varying" if self.stage == Stage::Vertex => "out".into(),
             "varying" => "in".into(),
             "samplerExternalOES" => "sampler2D".into(),

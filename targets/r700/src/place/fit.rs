@@ -35,7 +35,11 @@ pub fn fit(mir: &Mir, effort: u64, reserved: u8) -> Result<(Mir, Vec<Leaf>, Plac
             Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
         };
         code = mir.clone();
-        if most < SPILL_TO || !spill(&mut code, most) {
+        // What the order of the program does not keep alive a schedule may.
+        while !spill(&mut code, most) && most >= SPILL_TO {
+            most = most * 2 / 3;
+        }
+        if most < SPILL_TO {
             // With less coalescing fewer values are tied to others in registers.
             return Err(Retry::Yes(error));
         }
