@@ -2,11 +2,9 @@
 
 mod common;
 
-use common::{floats, from_glsl, run, words};
+use common::{floats, from_glsl, run, texture, words};
 use retroshade_frontend::{FrontError, FrontOptions, Includes, glsl, glsl_words, hlsl, spirv_with_text};
-use retroshade_ir::{
-    Binding, Builtin, InvocationInputs, IoDecl, Module, Opcode, Reference, ShaderEnv, Span, Stage, TextureData, TextureDecl,
-};
+use retroshade_ir::{Binding, Builtin, InvocationInputs, IoDecl, Module, Opcode, Reference, ShaderEnv, Span, Stage, TextureDecl};
 use std::sync::{Arc, Mutex};
 
 fn options(stage: Stage) -> FrontOptions {
@@ -518,16 +516,7 @@ int next() { return n++; }
 }
 ";
     let m = hlsl("a.comp.hlsl", text, &options(Stage::Compute)).expect("HLSL");
-    let texel = |d: &TextureDecl| TextureData {
-        dim: d.dim,
-        size: [4, 1, 1],
-        layers: 1,
-        levels: 1,
-        depth: false,
-        filter: Default::default(),
-        wrap: Default::default(),
-        texels: (1..5).map(|k| [k, 0, 0, 0]).collect(),
-    };
+    let texel = |d: &TextureDecl| texture(d, [4, 1, 1], 1..5);
     let textures = m.textures.values().map(texel).collect();
     let env = ShaderEnv { storage: vec![vec![0; 5]], textures, workgroups: [1; 3], ..ShaderEnv::default() };
     let result = retroshade_ir::interp::run(&m, &env, &Reference).expect("runs");

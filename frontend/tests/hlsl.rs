@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{checked, compute, floats, run, words};
+use common::{checked, compute, floats, run, texture, words};
 use retroshade_frontend::{FrontOptions, hlsl};
-use retroshade_ir::{Module, Reference, ShaderEnv, Stage, TextureData, TextureDecl};
+use retroshade_ir::{Module, Reference, ShaderEnv, Stage, TextureDecl};
 
 fn read(stage: Stage, text: &str) -> Module {
     let options = FrontOptions { stage: Some(stage), ..FrontOptions::default() };
@@ -271,16 +271,7 @@ fn four_offsets_take_the_four_texels_of_a_gather() {
 }
 ";
     let m = read(Stage::Compute, text);
-    let texel = |d: &TextureDecl| TextureData {
-        dim: d.dim,
-        size: [4, 4, 1],
-        layers: 1,
-        levels: 1,
-        depth: false,
-        filter: Default::default(),
-        wrap: Default::default(),
-        texels: (0..16).map(|k| [(k as f32).to_bits(), 0, 0, 0]).collect(),
-    };
+    let texel = |d: &TextureDecl| texture(d, [4, 4, 1], (0..16).map(|k| (k as f32).to_bits()));
     let textures = m.textures.values().map(texel).collect();
     let env = ShaderEnv { storage: vec![vec![0; 6]], textures, workgroups: [1; 3], ..ShaderEnv::default() };
     let result = retroshade_ir::interp::run(&m, &env, &Reference).expect("runs");

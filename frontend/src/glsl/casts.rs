@@ -1,12 +1,12 @@
 //! Casts, assignments and constructors between structures, arrays, vectors and matrices. HLSL takes the numbers of one after the other for those of the
 //! other; glslang has no such conversions. A function that takes the source computes them, so that it is computed once.
 
-use super::edit::{Edit, edited};
+use super::edit::{Edit, edited, list};
 use super::lex::{Kind, Token, tokens};
 use super::lists::{Leaf, Mistake, Writer, placed};
 use super::scopes::Scopes;
 use super::shapes::{Size, Type};
-use super::typed::{Typed, list};
+use super::typed::Typed;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -59,10 +59,6 @@ impl<'t> Casts<'_, '_, 't> {
         self.scopes.toks
     }
 
-    fn is(&self, n: usize, what: &str) -> bool {
-        self.toks().get(n).is_some_and(|t| t.is(what))
-    }
-
     fn typed(&self) -> Typed<'_, '_, 't> {
         Typed { scopes: self.scopes }
     }
@@ -105,7 +101,7 @@ impl<'t> Casts<'_, '_, 't> {
         // Where no function is called its numbers are named one by one.
         if self.is_path(&operand) && matches!(to, Type::Numbers(..)) {
             let leaf = Leaf { range: operand.clone(), ty: Some(from) };
-            let value = Writer::new(self.scopes, &[leaf], vec![self.spelt(&operand)]).expression(&to);
+            let value = Writer::new(self.scopes, &[leaf], vec![self.scopes.spelt(&operand)]).expression(&to);
             let bytes = self.bytes(&(n..behind));
             // The preprocessor leaves no blank behind `return`.
             self.edits.push((bytes, format!(" {value}")));
@@ -117,10 +113,6 @@ impl<'t> Casts<'_, '_, 't> {
         Ok(())
     }
 
-    fn spelt(&self, range: &Range<usize>) -> String {
-        self.toks()[range.clone()].iter().map(|t| t.text).collect::<Vec<_>>().join(" ")
-    }
-
     /// `float4(a)` of an array or a structure.
     fn constructor(&mut self, open: usize) -> Result<(), Mistake> {
         let toks = self.scopes.toks;
@@ -130,7 +122,7 @@ impl<'t> Casts<'_, '_, 't> {
         }
         for range in list(toks, open).into_iter().filter(|r| !r.is_empty()) {
             let Some(from) = self.typed().of(&range).filter(|ty| !matches!(ty, Type::Numbers(..))) else { continue };
-            let parts = from.parts(&self.spelt(&range), &self.scopes.structures);
+            let parts = from.parts(&self.scopes.spelt(&range), &self.scopes.structures);
             if !self.is_path(&range) || parts.is_empty() {
                 let m = "what stands here is taken apart into its numbers: give it to a variable before".to_string();
                 return Err((range.start, m));
@@ -148,7 +140,7 @@ impl<'t> Casts<'_, '_, 't> {
         let first = toks[..n].iter().rposition(|t| matches!(t.text, ";" | "{" | "}" | "(" | ",")).map_or(0, |k| k + 1);
         let Some(length) = toks[n..].iter().position(|t| matches!(t.text, ";" | "{" | "}")) else { return Ok(()) };
         let value = n + 1..n + length;
-        if !self.is(n + length, ";") || value.is_empty() || first == n || self.scopes.outermost(n).is_none() {
+        if !self.scopes.is(n + length, ";") || value.is_empty() || first == n || self.scopes.outermost(n).is_none() {
             return Ok(());
         }
         let to = match self.values.get(&(n + 1)) {
@@ -169,7 +161,7 @@ impl<'t> Casts<'_, '_, 't> {
     fn arguments(&mut self, open: usize) -> Result<(), Mistake> {
         let Some(name) = open.checked_sub(1).map(|k| self.toks()[k].text) else { return Ok(()) };
         let Some([declared]) = self.scopes.names.functions.get(name).map(Vec::as_slice) else { return Ok(()) };
-        let method = open > 1 && self.is(open - 2, ".");
+        let method = open > 1 && self.scopes.is(open - 2, ".");
         let (parameters, given) = (list(self.toks(), *declared), list(self.toks(), open));
         if *declared == open || method || parameters.len() != given.len() {
             return Ok(());

@@ -4,7 +4,7 @@
 use super::edit::{edited, separated};
 use super::hlsl::{body, names_function};
 use super::lex::{Kind, Token, close, tokens};
-use super::library::{declared, names_floats};
+use super::library::{OF_ONE, OF_SEVERAL, declared, names_floats};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -12,64 +12,17 @@ use std::ops::Range;
 const FLOAT: &str = "shaderc_float";
 const UINT: &str = "shaderc_uint";
 
-/// Functions of one float, or a vector of them.
-const OF_FLOAT: &[&str] = &[
-    "acos",
-    "asin",
-    "atan",
-    "ceil",
-    "clip",
-    "cos",
-    "cosh",
-    "ddx",
-    "ddx_coarse",
-    "ddx_fine",
-    "ddy",
-    "ddy_coarse",
-    "ddy_fine",
-    "degrees",
-    "exp",
-    "exp2",
-    "f32tof16",
-    "floor",
-    "frac",
-    "fwidth",
-    "length",
-    "log",
-    "log10",
-    "log2",
-    "normalize",
-    "radians",
-    "rcp",
-    "round",
-    "rsqrt",
-    "saturate",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-    "trunc",
-];
+/// Functions of one float, or a vector of them, that are not among [`OF_ONE`].
+const OTHERS_OF_ONE: &[&str] = &["clip", "ddx_coarse", "ddx_fine", "ddy_coarse", "ddy_fine", "f32tof16", "fwidth", "length"];
+
+fn is_of_one(name: &str) -> bool {
+    OF_ONE.contains(&name) || OTHERS_OF_ONE.contains(&name)
+}
 
 /// Whether a function of the language gives floats only.
 fn is_float(name: &str) -> bool {
-    let others = [
-        "atan2",
-        "cross",
-        "determinant",
-        "distance",
-        "f16tof32",
-        "fmod",
-        "lerp",
-        "lit",
-        "pow",
-        "reflect",
-        "smoothstep",
-        "step",
-        "transpose",
-    ];
-    name.starts_with("tex") || others.contains(&name) || OF_FLOAT.contains(&name) && name != "f32tof16"
+    let others = ["cross", "determinant", "distance", "f16tof32", "lit", "reflect", "transpose"];
+    name.starts_with("tex") || others.contains(&name) || OF_SEVERAL.contains(&name) || is_of_one(name) && name != "f32tof16"
 }
 
 /// The argument of the function of one number that is called at `n`, if it is nothing but a call, and the function of the prelude that makes it the
@@ -80,7 +33,7 @@ fn converted(toks: &[Token<'_>], n: usize, declared: &BTreeMap<&str, bool>) -> O
         return divisor(toks, n).filter(|_| !declared.contains_key(name)).map(|range| (range, FLOAT));
     }
     let conversion = match name {
-        _ if OF_FLOAT.contains(&name) => FLOAT,
+        _ if is_of_one(name) => FLOAT,
         "f16tof32" => UINT,
         _ => return None,
     };
@@ -141,7 +94,9 @@ fn divisor(toks: &[Token<'_>], n: usize) -> Option<Range<usize>> {
 /// Whether an expression is made of numbers only.
 fn is_constant(toks: &[Token<'_>]) -> bool {
     let makes = |t: &Token<'_>| ["float", "half", "min16float", "int", "uint"].iter().any(|ty| t.text.starts_with(ty));
-    toks.iter().all(|t| t.kind == Kind::Number || !t.is_word() || makes(t))
+    // `0.5.xx` is a number still.
+    let component = |k: usize| k > 0 && toks[k - 1].is(".");
+    toks.iter().enumerate().all(|(k, t)| t.kind == Kind::Number || !t.is_word() || makes(t) || component(k))
 }
 
 /// A preprocessed text in whose functions calls that are the argument of a function of one number are converted before glslang looks at them: it takes

@@ -1,7 +1,7 @@
 //! Mistakes in what HLSL writes to, of which glslang makes something else without a message.
 
 use super::edit::separated;
-use super::lex::{Token, close};
+use super::lex::{Token, open};
 use super::names::Names;
 use super::otherwise::read_by;
 use std::ops::Range;
@@ -48,7 +48,7 @@ fn no_value(toks: &[Token<'_>], n: usize) -> Option<(usize, String)> {
     while first > 1 && toks[first - 1].is(".") {
         first -= 2;
         while toks[first].is("]") {
-            first = (0..first).rev().find(|open| toks[*open].is("[") && close(toks, *open) == first + 1)?.checked_sub(1)?;
+            first = open(toks, first)?.checked_sub(1)?;
         }
     }
     let before = &toks[first.checked_sub(1)?];

@@ -27,25 +27,32 @@ pub(super) fn blank(text: &str, toks: &[Token<'_>], range: Range<usize>) -> Edit
     (bytes, lines)
 }
 
-/// What stands between the commas in the parentheses at `open`, each without the commas beside it.
-pub(super) fn separated(toks: &[Token<'_>], open: usize) -> Vec<Range<usize>> {
-    let mut out = Vec::new();
+/// What stands between the commas in the bracket at `open`; nothing may.
+pub(super) fn list(toks: &[Token<'_>], open: usize) -> Vec<Range<usize>> {
     let end = close(toks, open).saturating_sub(1);
-    let (mut n, mut from) = (open + 1, open + 1);
-    while n <= end {
+    let (mut out, mut n, mut from) = (Vec::new(), open + 1, open + 1);
+    while n < end {
         match toks[n].text {
-            "," | ")" => {
-                if n > from {
-                    out.push(from..n);
-                }
-                from = n + 1;
+            "," => {
+                out.push(from..n);
                 n += 1;
+                from = n;
             }
-            "(" | "[" | "{" => n = close(toks, n),
+            "(" | "[" | "{" => n = close(toks, n).min(end),
             _ => n += 1,
         }
     }
+    if from < end {
+        out.push(from..end);
+    }
     out
+}
+
+/// The same without what is empty.
+pub(super) fn separated(toks: &[Token<'_>], open: usize) -> Vec<Range<usize>> {
+    let mut all = list(toks, open);
+    all.retain(|range| !range.is_empty());
+    all
 }
 
 /// The list in the parentheses at `open` without some of its parts.

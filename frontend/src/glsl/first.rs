@@ -2,7 +2,7 @@
 //! function without a name makes, and refuses it as a call of itself or faults. Declarations of the entry point that have no body are left out.
 
 use super::edit::{Edit, blank, separated};
-use super::lex::{Token, close};
+use super::lex::{Token, close, open};
 use super::outside::{Declaration, Declarator, declarations, declarators};
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ impl<'a, 't> Text<'a, 't> {
         for n in 0..toks.len() {
             let mut name = n;
             while name > 0 && toks[name].is("[") && toks[name - 1].is("]") {
-                name = (0..name).rev().find(|open| toks[*open].is("[") && close(toks, *open) == name).unwrap_or(0);
+                name = open(toks, name - 1).unwrap_or(0);
             }
             if toks[n].is("[") && name > 1 && toks[name - 1].is_word() && names_type(&toks[name - 2]) {
                 early.extend(words(n..close(toks, n)));
@@ -97,14 +97,16 @@ pub(super) fn edits(text: &str, toks: &[Token<'_>], entry: &str) -> Vec<Edit> {
     let own = t.all.iter().filter(is_entry).find(|d| d.body.is_some());
     let mut out = Vec::new();
     let mut sets = String::new();
-    let early = t.early();
+    let statics = |d: &&Declaration| d.begins_with(toks, "static");
+    let some = t.all.iter().filter(statics).flat_map(|d| t.values(d)).any(|(_, v, from)| t.calls(&toks[from..v.rest.end]));
+    let early = if some { t.early() } else { BTreeSet::new() };
     // What is set late, on which the values of others rest.
     let mut late: BTreeSet<&str> = BTreeSet::new();
     for d in &t.all {
         if is_entry(&d) && d.body.is_none() && own.is_some() && d.tokens.end < toks.len() {
             out.push(blank(text, toks, d.attributes..d.tokens.end + 1));
         }
-        if !d.begins_with(toks, "static") {
+        if !some || !statics(&d) {
             continue;
         }
         for (ty, v, from) in t.values(d) {

@@ -1,6 +1,7 @@
 //! What the declarations of a preprocessed text say and SPIR-V does not: their order, their places, and which members are truth values.
 
 use super::lex::{Kind, Token, close};
+use super::outside::declarations;
 use super::upgrade::{plain, written};
 use crate::spirv::{INITIAL, LOOSE_HLSL};
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,19 +92,10 @@ pub(crate) fn of_hlsl(toks: &[Token<'_>]) -> Globals {
     let mut r = Reader { toks, structs: BTreeMap::new(), out: Globals::default() };
     r.out.unbound.insert(LOOSE_HLSL.to_string());
     let mut textures = Vec::new();
-    let mut n = 0;
-    while n < toks.len() {
-        let mut first = n;
-        while r.word(first).is_some_and(|w| matches!(w, "uniform" | "extern" | "shared" | "row_major" | "column_major" | "precise")) {
-            first += 1;
-        }
-        let (mut end, mut set) = (first, false);
-        // A bracket ends what declares no variable, and a list in brackets is a value.
-        while end < toks.len() && !r.is(end, ";") && (set || !r.is(end, "{")) {
-            set |= r.is(end, "=");
-            end = if matches!(toks[end].text, "(" | "[" | "{") { close(toks, end) } else { end + 1 };
-        }
-        n = if r.is(end, "{") { close(toks, end) } else { end + 1 };
+    let qualifies = |w: &str| matches!(w, "uniform" | "extern" | "shared" | "row_major" | "column_major" | "precise");
+    for d in declarations(toks) {
+        let end = d.tokens.end;
+        let first = d.tokens.clone().find(|n| !qualifies(toks[*n].text)).unwrap_or(end);
         if !toks[first..end].iter().any(|t| t.is("register")) {
             let name = match r.word(first) {
                 Some("cbuffer" | "tbuffer") => r.word(first + 1),
@@ -112,7 +104,7 @@ pub(crate) fn of_hlsl(toks: &[Token<'_>]) -> Globals {
             };
             r.out.unbound.extend(name.map(str::to_string));
         }
-        if set {
+        if d.set {
             r.first_values(first, end);
         } else if r.is(end, ";") {
             r.textures(first, end, &mut textures);

@@ -146,7 +146,9 @@ fn token_end(text: &str, i: usize, c: u8) -> (usize, Kind) {
     let dot_number = c == b'.' && b.get(i + 1).is_some_and(u8::is_ascii_digit);
     if c.is_ascii_digit() || dot_number {
         let mut e = i + 1;
-        while e < b.len() && (word(b[e]) || b[e] == b'.' || matches!(b[e], b'+' | b'-') && is_exponent(&text[i..e])) {
+        while e < b.len()
+            && (word(b[e]) || b[e] == b'.' && !names_components(&text[e + 1..]) || matches!(b[e], b'+' | b'-') && is_exponent(&text[i..e]))
+        {
             e += 1;
         }
         return (e, Kind::Number);
@@ -168,9 +170,33 @@ fn token_end(text: &str, i: usize, c: u8) -> (usize, Kind) {
     (e, Kind::Punct)
 }
 
+/// Whether `0.5f.xxx` goes on behind its second dot with components, which are no part of the number.
+fn names_components(behind: &str) -> bool {
+    let word = behind.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(behind, |end| &behind[..end]);
+    (1..=4).contains(&word.len()) && ["x", "r"].iter().any(|all| word.chars().all(|c| all.contains(c)))
+}
+
 /// Whether a number so far ends in the letter of its exponent.
 fn is_exponent(number: &str) -> bool {
     !number.starts_with("0x") && !number.starts_with("0X") && number.ends_with(['e', 'E'])
+}
+
+/// The bracket that the one at `end` closes.
+pub(crate) fn open(toks: &[Token<'_>], end: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    for k in (0..=end).rev() {
+        match toks[k].text {
+            ")" | "]" | "}" => depth += 1,
+            "(" | "[" | "{" => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(k);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The index behind the bracket that closes the one at `open`.

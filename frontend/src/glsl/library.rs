@@ -8,6 +8,41 @@ use super::lex::{Token, close};
 use super::mark::{instructions, op, text};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Functions of the language that compute each component of one operand and give floats.
+pub(super) const OF_ONE: &[&str] = &[
+    "acos",
+    "asin",
+    "atan",
+    "ceil",
+    "cos",
+    "cosh",
+    "ddx",
+    "ddy",
+    "degrees",
+    "exp",
+    "exp2",
+    "floor",
+    "frac",
+    "log",
+    "log10",
+    "log2",
+    "normalize",
+    "radians",
+    "rcp",
+    "round",
+    "rsqrt",
+    "saturate",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+];
+
+/// Those of several operands.
+pub(super) const OF_SEVERAL: &[&str] = &["atan2", "fmod", "lerp", "pow", "smoothstep", "step"];
+
 /// The functions as HLSL has them, for a text that uses the language's own. glslang's product has its operands in the other order, since rows of
 /// HLSL are its columns.
 pub(super) fn prelude(toks: &[Token<'_>]) -> String {

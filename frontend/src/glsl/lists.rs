@@ -1,12 +1,12 @@
 //! Initial values in braces. HLSL takes all that stands in them apart into numbers, however the braces are nested, and fills the variable with them;
 //! glslang counts what stands between the commas. A list whose nesting is not that of the variable's type gets it.
 
-use super::edit::{Edit, edited};
+use super::edit::{Edit, edited, list};
 use super::lex::{Kind, Token, tokens};
 use super::names::Variable;
 use super::scopes::Scopes;
 use super::shapes::{Part, Size, Type};
-use super::typed::{Typed, list};
+use super::typed::Typed;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -92,10 +92,6 @@ struct Lists<'s, 'a, 't> {
 impl<'t> Lists<'_, '_, 't> {
     fn toks(&self) -> &[Token<'t>] {
         self.scopes.toks
-    }
-
-    fn spelt(&self, range: &Range<usize>) -> String {
-        self.toks()[range.clone()].iter().map(|t| t.text).collect::<Vec<_>>().join(" ")
     }
 
     /// The variable's type where its first length is not written, and what is written anew by bytes.
@@ -253,7 +249,7 @@ impl<'t> Lists<'_, '_, 't> {
         let function = format!("typedef {typedef}; {alias} {name}({parameters}) {{ {alias} r = {value}; return r; }} ");
         *functions += 1;
         let at = toks[self.scopes.top(open)].at;
-        let arguments: Vec<String> = leaves.iter().map(|l| self.spelt(&l.range)).collect();
+        let arguments: Vec<String> = leaves.iter().map(|l| self.scopes.spelt(&l.range)).collect();
         Ok(vec![(at..at, function), (bytes, format!("{name}({})", arguments.join(", ")))])
     }
 
@@ -262,7 +258,7 @@ impl<'t> Lists<'_, '_, 't> {
         let toks = &self.toks()[range.clone()];
         let path = toks.iter().all(|t| matches!(t.kind, Kind::Word | Kind::Number) || matches!(t.text, "." | "[" | "]" | "(" | ")" | ","));
         let cast = toks.first().is_some_and(|t| t.is("("));
-        let spelt = self.spelt(range);
+        let spelt = self.scopes.spelt(range);
         if path && !cast { spelt } else { format!("({spelt})") }
     }
 }

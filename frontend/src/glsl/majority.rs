@@ -102,6 +102,9 @@ pub(super) fn edits(text: &str, toks: &[Token<'_>]) -> Vec<Edit> {
             _ => {}
         }
     }
+    if names.is_empty() {
+        return out;
+    }
     // Elsewhere the order says nothing, and a variable may have such a name.
     let variables = Variables::new(toks);
     let places: Vec<usize> = out.iter().map(|e| e.0.start).collect();

@@ -6,7 +6,7 @@ use super::destinations;
 use super::edit::separated;
 use super::first;
 use super::hlsl::{body, is_matrix, is_number, is_statement};
-use super::lex::{Kind, Token, close};
+use super::lex::{Kind, Token, close, open};
 use super::names::{Names, Variable, structure};
 use retroshade_ir::Stage;
 use std::collections::BTreeSet;
@@ -154,7 +154,7 @@ impl<'t> Check<'_, 't> {
         let k = n.checked_sub(1)?;
         let t = &self.toks[k];
         if t.is(")") {
-            let open = self.open(k)?;
+            let open = open(self.toks, k)?;
             let call = open > 0 && self.toks[open - 1].is_word() && !is_statement(self.toks[open - 1].text);
             return call.then(|| (n, format!("`{sign}` wants a variable, not what a function returns")));
         }
@@ -227,24 +227,6 @@ impl<'t> Check<'_, 't> {
         wrong.then(|| (at, format!("`{}` wants numbers of floating point, or an array of them", self.toks[n].text)))
     }
 
-    /// The bracket that the one at `end` closes.
-    fn open(&self, end: usize) -> Option<usize> {
-        let mut depth = 0usize;
-        for k in (0..=end).rev() {
-            match self.toks[k].text {
-                ")" | "]" | "}" => depth += 1,
-                "(" | "[" | "{" => {
-                    depth -= 1;
-                    if depth == 0 {
-                        return Some(k);
-                    }
-                }
-                _ => {}
-            }
-        }
-        None
-    }
-
     /// The length of an array that is declared.
     fn length(&self, n: usize) -> Option<Mistake> {
         let v = self.declared(n)?;
@@ -304,7 +286,7 @@ impl<'t> Check<'_, 't> {
 
     /// What a function gives whose call ends in front of `n`, within parentheses or not.
     fn results_before(&self, n: usize) -> Option<&'t str> {
-        let open = self.open(n.checked_sub(1).filter(|k| self.is(*k, ")"))?)?;
+        let open = open(self.toks, n.checked_sub(1).filter(|k| self.is(*k, ")"))?)?;
         let name = open.checked_sub(1)?;
         // `return (f())` is no call.
         if self.toks[name].is_word() && !self.is(name, "return") { self.result(name) } else { self.results_after(open) }
@@ -334,7 +316,7 @@ impl<'t> Check<'_, 't> {
         while first > 0 {
             first -= 1;
             while self.is(first, "]") {
-                let Some(open) = self.open(first).filter(|k| *k > 0) else { return n };
+                let Some(open) = open(self.toks, first).filter(|k| *k > 0) else { return n };
                 first = open - 1;
             }
             if first < 2 || !self.is(first - 1, ".") {
@@ -380,7 +362,7 @@ impl<'t> Check<'_, 't> {
     fn declared(&self, n: usize) -> Option<&Variable<'t>> {
         let mut k = n;
         while k > 0 && self.is(k - 1, "]") {
-            k = self.open(k - 1)?;
+            k = open(self.toks, k - 1)?;
         }
         let name = self.toks.get(k.checked_sub(1)?)?;
         self.names.all(name.text).iter().find(|v| v.at == k - 1)
@@ -433,7 +415,7 @@ impl<'t> Check<'_, 't> {
         }
         let arguments = separated(self.toks, n + 1);
         if name.starts_with("Sample") || name.starts_with("Gather") || name.starts_with("Calculate") {
-            let call = n > 2 && self.is(n - 2, ")") && self.open(n - 2).is_some_and(|k| k > 0 && self.toks[k - 1].is_word());
+            let call = n > 2 && self.is(n - 2, ")") && open(self.toks, n - 2).is_some_and(|k| k > 0 && self.toks[k - 1].is_word());
             return call.then(|| (n, format!("`{name}`: glslang does not translate methods of textures that functions return")));
         }
         let (least, most) = operands(name)?;

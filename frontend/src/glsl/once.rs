@@ -1,7 +1,7 @@
 //! Places of texels in HLSL that must not be computed twice: glslang takes an argument of `Load` apart into place and level, and computes it for each.
 
 use super::edit::{Edit, separated};
-use super::lex::{Token, close};
+use super::lex::{Token, close, open};
 use super::library;
 use super::names::Names;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +49,7 @@ fn load(
     if !toks[n].is("Load") || !is(n + 1, "(") || n < 2 || !is(n - 1, ".") {
         return None;
     }
-    let index = (0..n - 1).rev().take_while(|_| is(n - 2, "]")).find(|k| is(*k, "[") && close(toks, *k) == n - 1);
+    let index = Some(n - 2).filter(|k| is(*k, "]")).and_then(|k| open(toks, k));
     let start = index.unwrap_or(n - 1).checked_sub(1)?;
     let components = match textures.get(toks[start].text)? {
         ty if ty.starts_with("Texture1D") && !ty.ends_with("Array") => 2,

@@ -1,5 +1,6 @@
 //! The declarations outside functions of a text in HLSL, one after the other.
 
+use super::declared;
 use super::lex::{Kind, Token, close};
 use std::ops::Range;
 
@@ -14,6 +15,8 @@ pub(super) struct Declaration {
     pub(super) body: Option<Range<usize>>,
     /// The parenthesis of a function's parameters.
     pub(super) parameters: Option<usize>,
+    /// Whether it gives a value.
+    pub(super) set: bool,
 }
 
 impl Declaration {
@@ -59,7 +62,7 @@ pub(super) fn declarations(toks: &[Token<'_>]) -> Vec<Declaration> {
             }
         }
         if n > first {
-            out.push(Declaration { tokens: first..n, attributes, body: body.clone(), parameters });
+            out.push(Declaration { tokens: first..n, attributes, body: body.clone(), parameters, set });
         }
         n = body.map_or(n, |b| b.end) + 1;
     }
@@ -128,30 +131,8 @@ pub(super) fn members(toks: &[Token<'_>], body: Range<usize>) -> Vec<Range<usize
 
 /// Words that may stand in front of a variable's type.
 pub(super) fn is_qualifier(word: &str) -> bool {
-    matches!(
-        word,
-        "uniform"
-            | "extern"
-            | "shared"
-            | "static"
-            | "const"
-            | "groupshared"
-            | "volatile"
-            | "precise"
-            | "row_major"
-            | "column_major"
-            | "globallycoherent"
-            | "snorm"
-            | "unorm"
-            | "nointerpolation"
-            | "linear"
-            | "centroid"
-            | "noperspective"
-            | "sample"
-            | "in"
-            | "out"
-            | "inout"
-    )
+    let todays = ["shared", "groupshared", "volatile", "precise", "globallycoherent", "snorm", "unorm", "linear", "sample"];
+    declared::is_qualifier(word) || todays.contains(&word)
 }
 
 #[cfg(test)]

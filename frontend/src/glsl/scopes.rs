@@ -52,8 +52,14 @@ impl<'a, 't> Scopes<'a, 't> {
         scopes
     }
 
-    fn is(&self, n: usize, what: &str) -> bool {
+    /// Whether this token stands at `n`.
+    pub(super) fn is(&self, n: usize, what: &str) -> bool {
         self.toks.get(n).is_some_and(|t| t.is(what))
+    }
+
+    /// Tokens with a blank between each two.
+    pub(super) fn spelt(&self, range: &Range<usize>) -> String {
+        self.toks[range.clone()].iter().map(|t| t.text).collect::<Vec<_>>().join(" ")
     }
 
     /// The place behind the bracket that closes the one at `open`.

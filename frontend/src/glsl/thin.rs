@@ -1,12 +1,12 @@
 //! Matrices of one row or one column in HLSL, for which glslang's code has no type: they become vectors where that is certainly the same, and are refused
 //! elsewhere. `m[0][2]` of a row and `m._m02` become `m[2]` and `m.z`.
 
-use super::edit::{Edit, edited};
-use super::lex::{Kind, Token, tokens};
+use super::edit::{Edit, edited, list};
+use super::lex::{Kind, Token, open, tokens};
 use super::lists::Mistake;
 use super::scopes::Scopes;
 use super::shapes::{Size, Type};
-use super::typed::{Typed, list};
+use super::typed::Typed;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -81,10 +81,6 @@ impl<'t> Thin<'_, '_, 't> {
         self.scopes.toks
     }
 
-    fn is(&self, n: usize, what: &str) -> bool {
-        self.toks().get(n).is_some_and(|t| t.is(what))
-    }
-
     fn refused<T>(&self, n: usize, what: &str) -> Result<T, Mistake> {
         Err((n, format!("a matrix of one row or one column {what}: use a vector")))
     }
@@ -104,7 +100,7 @@ impl<'t> Thin<'_, '_, 't> {
         for n in 0..self.toks().len() {
             if matches!(self.toks()[n].text, ";" | "{" | "}") {
                 // In front of a function's body only types and names stand.
-                let header = self.is(n, "{") && self.scopes.outermost(n).is_none();
+                let header = self.scopes.is(n, "{") && self.scopes.outermost(n).is_none();
                 if !header {
                     self.statement(&(from..n))?;
                 }
@@ -116,14 +112,14 @@ impl<'t> Thin<'_, '_, 't> {
 
     /// The type at `n`: of a variable of a function, of what a function gives, of a cast or of a constructor.
     fn word(&mut self, n: usize, lie: Lie) -> Result<(), Mistake> {
-        if self.is(n + 1, ")") && n > 0 && self.is(n - 1, "(") {
+        if self.scopes.is(n + 1, ")") && n > 0 && self.scopes.is(n - 1, "(") {
             let from = Typed { scopes: self.scopes }.operand(n + 2);
             return match from {
                 Some((ty, end)) if !matches!(ty, Type::Numbers(_, Size::Matrix(..))) && self.fills(&ty, &(n + 2..end), lie) => Ok(()),
                 _ => self.refused(n, "of what may be another matrix is not translated"),
             };
         }
-        if self.is(n + 1, "(") {
+        if self.scopes.is(n + 1, "(") {
             let vectors = |r: &Range<usize>| {
                 let ty = Typed { scopes: self.scopes }.of(r);
                 matches!(ty, Some(Type::Numbers(_, Size::One | Size::Vector(_))))
@@ -133,9 +129,9 @@ impl<'t> Thin<'_, '_, 't> {
         }
         let first = self.toks().get(n + 1).filter(|t| t.is_word());
         let Some(name) = first else { return self.refused(n, "is not translated here") };
-        if self.is(n + 2, "(") {
+        if self.scopes.is(n + 2, "(") {
             let end = self.scopes.end(n + 2);
-            if self.is(end, ":") || self.scopes.names.functions.get(name.text).is_some_and(|all| all.len() > 1) {
+            if self.scopes.is(end, ":") || self.scopes.names.functions.get(name.text).is_some_and(|all| all.len() > 1) {
                 return self.refused(n, "is not translated as what this function gives");
             }
             self.functions.insert(name.text, lie);
@@ -144,7 +140,7 @@ impl<'t> Thin<'_, '_, 't> {
         let end = self.toks()[n..].iter().position(|t| t.is(";")).map_or(self.toks().len(), |k| n + k);
         let all: Vec<_> = self.scopes.variables.iter().filter(|(v, _)| v.at > n && v.at < end && self.is_of(v.at, n)).collect();
         let local = |at: usize| self.scopes.is_local(at) || self.scopes.modified(at, "static") && self.scopes.outermost(at).is_none();
-        let good = !all.is_empty() && all.iter().all(|(v, _)| local(v.at) && v.lengths.is_empty() && !self.is(v.at + 1, ":"));
+        let good = !all.is_empty() && all.iter().all(|(v, _)| local(v.at) && v.lengths.is_empty() && !self.scopes.is(v.at + 1, ":"));
         if !good || self.scopes.modified(n, "typedef") {
             return self.refused(n, "is translated as a variable of a function alone, not in a buffer, a structure or an array");
         }
@@ -171,8 +167,8 @@ impl<'t> Thin<'_, '_, 't> {
             k -= 1;
             match self.toks()[k].text {
                 // A list is a value of one of the names before.
-                "}" => match (0..k).rev().find(|open| self.is(*open, "{") && self.scopes.end(*open) == k + 1) {
-                    Some(open) if open > 0 && self.is(open - 1, "=") => k = open,
+                "}" => match open(self.toks(), k) {
+                    Some(open) if open > 0 && self.scopes.is(open - 1, "=") => k = open,
                     _ => return false,
                 },
                 ";" | "{" => return false,
@@ -185,7 +181,7 @@ impl<'t> Thin<'_, '_, 't> {
 
     /// How the variable lies that the name at `n` means, where it is used.
     fn named(&self, n: usize) -> Option<Lie> {
-        let member = n > 0 && self.is(n - 1, ".");
+        let member = n > 0 && self.scopes.is(n - 1, ".");
         let t = self.toks().get(n).filter(|t| t.is_word() && !member)?;
         let at = self.scopes.meant(t.text, n).filter(|at| *at != n)?;
         self.declared.get(&at).copied()
@@ -194,25 +190,25 @@ impl<'t> Thin<'_, '_, 't> {
     /// What stands behind the name.
     fn used(&mut self, n: usize, lie: Lie) -> Result<(), Mistake> {
         let toks = self.scopes.toks;
-        if self.is(n + 1, ".") {
+        if self.scopes.is(n + 1, ".") {
             let Some(letters) = toks.get(n + 2).and_then(|t| components(t.text, lie)) else {
                 return self.refused(n, "has no such element");
             };
             self.edits.push((toks[n + 2].at..toks[n + 2].end(), letters));
             return Ok(());
         }
-        if !self.is(n + 1, "[") {
+        if !self.scopes.is(n + 1, "[") {
             return Ok(());
         }
         let first = n + 1..self.scopes.end(n + 1);
-        let second = self.is(first.end, "[").then(|| first.end..self.scopes.end(first.end));
+        let second = self.scopes.is(first.end, "[").then(|| first.end..self.scopes.end(first.end));
         // The indices that say nothing, and are 0.
         let gone: Vec<Range<usize>> = match (lie, second) {
             (Lie::Row(_), _) => vec![first],
             (Lie::Column(_), second) => second.into_iter().collect(),
             (Lie::One, second) => std::iter::once(first).chain(second).collect(),
         };
-        if !gone.iter().all(|r| r.len() == 3 && self.is(r.start + 1, "0")) {
+        if !gone.iter().all(|r| r.len() == 3 && self.scopes.is(r.start + 1, "0")) {
             return self.refused(n, "is not translated with this index");
         }
         self.edits.extend(gone.into_iter().map(|r| (toks[r.start].at..toks[r.end - 1].end(), String::new())));
@@ -221,9 +217,9 @@ impl<'t> Thin<'_, '_, 't> {
 
     /// Whether the name at `n` means the matrix and no part of it.
     fn whole(&self, n: usize) -> Option<Lie> {
-        let part = self.is(n + 1, ".") || self.is(n + 1, "[");
-        let made = self.lies.get(n).copied().flatten().filter(|_| self.is(n + 1, "(") || self.is(n + 1, ")"));
-        let called = self.toks().get(n).and_then(|t| self.functions.get(t.text)).copied().filter(|_| self.is(n + 1, "("));
+        let part = self.scopes.is(n + 1, ".") || self.scopes.is(n + 1, "[");
+        let made = self.lies.get(n).copied().flatten().filter(|_| self.scopes.is(n + 1, "(") || self.scopes.is(n + 1, ")"));
+        let called = self.toks().get(n).and_then(|t| self.functions.get(t.text)).copied().filter(|_| self.scopes.is(n + 1, "("));
         let declared = self.toks().get(n).filter(|t| t.is_word()).and_then(|_| self.declared.get(&n)).copied();
         made.or(called).or(declared).or_else(|| self.named(n).filter(|_| !part))
     }
@@ -232,13 +228,13 @@ impl<'t> Thin<'_, '_, 't> {
     fn statement(&mut self, range: &Range<usize>) -> Result<(), Mistake> {
         let wholes: Vec<(usize, Lie)> = range.clone().filter_map(|n| Some((n, self.whole(n)?))).collect();
         let Some((first, _)) = wholes.first().copied() else {
-            return match range.clone().find(|n| self.is(*n, "return")) {
+            return match range.clone().find(|n| self.scopes.is(*n, "return")) {
                 Some(n) => self.returned(n, &(n + 1..range.end), &wholes),
                 None => Ok(()),
             };
         };
         let mut passed: Vec<Range<usize>> = Vec::new();
-        for n in range.clone().filter(|n| self.is(n + 1, "(")) {
+        for n in range.clone().filter(|n| self.scopes.is(n + 1, "(")) {
             let arguments = list(self.toks(), n + 1);
             let inside = |r: &Range<usize>| wholes.iter().any(|(k, _)| r.contains(k));
             match self.toks()[n].text {
@@ -252,13 +248,14 @@ impl<'t> Thin<'_, '_, 't> {
                 _ => {}
             }
         }
-        for n in range.clone().filter(|n| self.is(*n, "(")) {
+        for n in range.clone().filter(|n| self.scopes.is(*n, "(")) {
             let end = self.scopes.end(n);
-            if (self.is(end, "[") || self.is(end, ".")) && wholes.iter().any(|(k, _)| (n.saturating_sub(1)..end).contains(k)) {
+            if (self.scopes.is(end, "[") || self.scopes.is(end, ".")) && wholes.iter().any(|(k, _)| (n.saturating_sub(1)..end).contains(k))
+            {
                 return self.refused(n, "that is computed here has elements that are not told apart");
             }
         }
-        if let Some(n) = range.clone().find(|n| self.is(*n, "return")) {
+        if let Some(n) = range.clone().find(|n| self.scopes.is(*n, "return")) {
             self.returned(n, &(n + 1..range.end), &wholes)?;
         }
         let outside = |n: &usize| !passed.iter().any(|r| r.contains(n));
@@ -286,7 +283,7 @@ impl<'t> Thin<'_, '_, 't> {
     fn is_matrix(&self, n: usize) -> bool {
         let t = &self.toks()[n];
         let matrix = |ty: Option<Type>| matches!(ty, Some(Type::Numbers(_, Size::Matrix(..))));
-        let variable = t.is_word() && matrix(self.scopes.variable(t.text, n)) && !self.is(n + 1, "[") && !self.is(n + 1, ".");
+        let variable = t.is_word() && matrix(self.scopes.variable(t.text, n)) && !self.scopes.is(n + 1, "[") && !self.scopes.is(n + 1, ".");
         variable || t.is_word() && matrix(Type::of_word(t.text)) || t.is_word() && matrix(self.scopes.result(t.text))
     }
 
@@ -294,7 +291,7 @@ impl<'t> Thin<'_, '_, 't> {
     fn product(&self, n: usize, arguments: &[Range<usize>]) -> Result<(), Mistake> {
         let lie = |r: &Range<usize>| match (r.len(), self.whole(r.start)) {
             (1, lie) => lie,
-            (_, lie) => lie.filter(|_| self.is(r.start + 1, "(") && self.scopes.end(r.start + 1) == r.end),
+            (_, lie) => lie.filter(|_| self.scopes.is(r.start + 1, "(") && self.scopes.end(r.start + 1) == r.end),
         };
         let size = |r: &Range<usize>| match (Typed { scopes: self.scopes }).of(r) {
             Some(Type::Numbers(_, size)) => Some(size),

@@ -1,50 +1,14 @@
 //! The types of expressions in HLSL, where their tokens tell them for certain.
 
-use super::lex::{Kind, Token, close};
+use super::edit::list;
+use super::lex::{Kind, Token};
+use super::library::{OF_ONE, OF_SEVERAL};
 use super::scopes::Scopes;
 use super::shapes::{Size, Type};
 use std::ops::Range;
 
 /// Expressions within expressions.
 const MOST_DEPTH: usize = 48;
-
-/// Functions that compute each component by itself and give floats.
-const OF_FLOATS: &[&str] = &[
-    "acos",
-    "asin",
-    "atan",
-    "atan2",
-    "ceil",
-    "cos",
-    "cosh",
-    "ddx",
-    "ddy",
-    "degrees",
-    "exp",
-    "exp2",
-    "floor",
-    "fmod",
-    "frac",
-    "lerp",
-    "log",
-    "log10",
-    "log2",
-    "normalize",
-    "pow",
-    "radians",
-    "rcp",
-    "round",
-    "rsqrt",
-    "saturate",
-    "sin",
-    "sinh",
-    "smoothstep",
-    "sqrt",
-    "step",
-    "tan",
-    "tanh",
-    "trunc",
-];
 
 /// Reads expressions of a text.
 pub(super) struct Typed<'s, 'a, 't> {
@@ -54,10 +18,6 @@ pub(super) struct Typed<'s, 'a, 't> {
 impl<'t> Typed<'_, '_, 't> {
     fn toks(&self) -> &[Token<'t>] {
         self.scopes.toks
-    }
-
-    fn is(&self, n: usize, what: &str) -> bool {
-        self.toks().get(n).is_some_and(|t| t.is(what))
     }
 
     /// The type of an expression.
@@ -171,19 +131,19 @@ impl<'t> Typed<'_, '_, 't> {
 
     /// The type that these tokens are, as in a cast: `float`, `vector<int, 3>`, `struct S`, `float[4]`.
     pub(super) fn type_in(&self, range: &Range<usize>) -> Option<Type> {
-        let mut n = range.start + usize::from(self.is(range.start, "struct"));
+        let mut n = range.start + usize::from(self.scopes.is(range.start, "struct"));
         let word = self.toks().get(n).filter(|t| n < range.end && t.is_word())?;
         n += 1;
         let mut of = Vec::new();
-        if self.is(n, "<") {
-            let angle = (n..range.end).find(|k| self.is(*k, ">"))?;
+        if self.scopes.is(n, "<") {
+            let angle = (n..range.end).find(|k| self.scopes.is(*k, ">"))?;
             of.extend(self.toks()[n + 1..angle].iter().map(|t| t.text));
             n = angle + 1;
         }
         let ty = self.scopes.word(word.text, &of)?;
         let mut lengths = Vec::new();
         while n < range.end {
-            let end = Some(self.scopes.end(n)).filter(|e| self.is(n, "[") && *e <= range.end)?;
+            let end = Some(self.scopes.end(n)).filter(|e| self.scopes.is(n, "[") && *e <= range.end)?;
             lengths.push(self.scopes.length(&(n..end))?);
             n = end;
         }
@@ -197,7 +157,7 @@ impl<'t> Typed<'_, '_, 't> {
         let t = &self.toks()[at];
         *n += 1;
         if t.kind == Kind::Number {
-            return number(t.text);
+            return literal(t.text).map(Type::scalar);
         }
         if matches!(t.text, "true" | "false") {
             return Some(Type::scalar("bool"));
@@ -205,10 +165,10 @@ impl<'t> Typed<'_, '_, 't> {
         if !t.is_word() {
             return None;
         }
-        if self.is(*n, "<") && matches!(t.text, "vector" | "matrix") {
-            *n = (*n..end).find(|k| self.is(*k, ">"))? + 1;
+        if self.scopes.is(*n, "<") && matches!(t.text, "vector" | "matrix") {
+            *n = (*n..end).find(|k| self.scopes.is(*k, ">"))? + 1;
         }
-        if self.is(*n, "(") {
+        if self.scopes.is(*n, "(") {
             let open = *n;
             *n = self.scopes.end(open);
             return self.type_in(&(at..open)).filter(|t| matches!(t, Type::Numbers(..))).or_else(|| self.call(at, open, depth));
@@ -230,13 +190,13 @@ impl<'t> Typed<'_, '_, 't> {
             [ty, ..] => self.scopes.word(ty.text, &[])?,
         };
         let at = *n;
-        if self.is(at, "[") && at < end {
+        if self.scopes.is(at, "[") && at < end {
             let index = at + 1..self.scopes.end(at).checked_sub(1)?;
             self.expression(&index, depth + 1)?;
             *n = index.end + 1;
             return Some(of);
         }
-        let method = toks.get(at + 1).filter(|_| self.is(at, ".") && self.is(at + 2, "(") && at < end)?;
+        let method = toks.get(at + 1).filter(|_| self.scopes.is(at, ".") && self.scopes.is(at + 2, "(") && at < end)?;
         *n = self.scopes.end(at + 2);
         match method.text {
             "Load" => Some(of),
@@ -269,7 +229,7 @@ impl<'t> Typed<'_, '_, 't> {
             "asfloat" => based(&of(0)?, "float"),
             "asint" => based(&of(0)?, "int"),
             "asuint" => based(&of(0)?, "uint"),
-            _ if OF_FLOATS.contains(&name) => based(&all()?, "float"),
+            _ if OF_ONE.contains(&name) || OF_SEVERAL.contains(&name) => based(&all()?, "float"),
             "tex2D" | "tex2Dlod" | "tex2Dbias" | "tex3D" | "texCUBE" | "tex1D" => Some(Type::vector("float", 4)),
             _ => None,
         }
@@ -285,7 +245,7 @@ impl<'t> Typed<'_, '_, 't> {
                     ty = element(&ty)?;
                     *n = index.end + 1;
                 }
-                "." if !self.is(*n + 2, "(") => {
+                "." if !self.scopes.is(*n + 2, "(") => {
                     ty = self.member(&ty, self.toks().get(*n + 1)?.text)?;
                     *n += 2;
                 }
@@ -351,18 +311,6 @@ fn element(ty: &Type) -> Option<Type> {
     }
 }
 
-/// The type of a number, `2`, `0.5f`, or of several, `0.0f.xxxx`.
-fn number(t: &str) -> Option<Type> {
-    let swizzle = |s: &str| (1..=4).contains(&s.len()) && ["x", "r"].iter().any(|all| s.chars().all(|c| all.contains(c)));
-    match t.rsplit_once('.') {
-        Some((scalar, letters)) if swizzle(letters) => {
-            let base = literal(scalar)?;
-            Some(if letters.len() == 1 { Type::scalar(base) } else { Type::vector(base, letters.len()) })
-        }
-        _ => literal(t).map(Type::scalar),
-    }
-}
-
 /// The base type of a literal.
 fn literal(text: &str) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
@@ -425,25 +373,4 @@ fn based(ty: &Type, base: &'static str) -> Option<Type> {
         Type::Numbers(_, size) => Some(Type::Numbers(base, *size)),
         _ => None,
     }
-}
-
-/// What stands between the commas in the bracket at `open`.
-pub(super) fn list(toks: &[Token<'_>], open: usize) -> Vec<Range<usize>> {
-    let end = close(toks, open).saturating_sub(1);
-    let (mut out, mut n, mut from) = (Vec::new(), open + 1, open + 1);
-    while n < end {
-        match toks[n].text {
-            "," => {
-                out.push(from..n);
-                n += 1;
-                from = n;
-            }
-            "(" | "[" | "{" => n = close(toks, n).min(end),
-            _ => n += 1,
-        }
-    }
-    if from < end {
-        out.push(from..end);
-    }
-    out
 }

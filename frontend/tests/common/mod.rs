@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use retroshade_frontend::{FrontOptions, glsl, wgsl};
-use retroshade_ir::{InvocationInputs, Module, Reference, ShaderEnv, Stage};
+use retroshade_ir::{InvocationInputs, Module, Reference, ShaderEnv, Stage, TextureData, TextureDecl};
 
 /// Translates WGSL and verifies the result.
 pub fn from_wgsl(source: &str) -> Module {
@@ -39,6 +39,20 @@ pub fn words(x: &[f32]) -> Vec<u32> {
 /// Floats of words.
 pub fn floats(x: &[u32]) -> Vec<f32> {
     x.iter().map(|x| f32::from_bits(*x)).collect()
+}
+
+/// A texture of one level with these in its first channel.
+pub fn texture(d: &TextureDecl, size: [u32; 3], first: impl Iterator<Item = u32>) -> TextureData {
+    TextureData {
+        dim: d.dim,
+        size,
+        layers: 1,
+        levels: 1,
+        depth: false,
+        filter: Default::default(),
+        wrap: Default::default(),
+        texels: first.map(|k| [k, 0, 0, 0]).collect(),
+    }
 }
 
 /// Runs one vertex or fragment invocation: inputs in declaration order.

@@ -8,7 +8,7 @@ use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Ranges;
 use retroshade_ir::analysis::range::{Known, float_bounds};
 use retroshade_ir::passes;
-use retroshade_ir::passes::rewrite::{Action, rewrite};
+use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits};
 use retroshade_ir::types::{F32, I32};
 use retroshade_ir::*;
 use retroshade_lower::legal::Rule;
@@ -102,15 +102,10 @@ fn disjoint(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
 pub const MASKS: &[(Opcode, Rule)] = &[(Opcode::Iand, mask_before_shift)];
 
 fn mask_before_shift(b: &mut Builder, d: &InstData, ty: Type) -> Option<Value> {
-    let alike = |b: &Builder, v: Value| {
-        let bits = b.func.const_bits(b.func.resolve(v))?;
-        let first = bits[0];
-        bits[..ty.lanes as usize].iter().all(|w| *w == first).then_some(first)
-    };
-    let (x, mask) = [(0, 1), (1, 0)].into_iter().find_map(|(x, c)| Some((d.args[x], alike(b, d.args[c])?)))?;
+    let (x, mask) = [(0, 1), (1, 0)].into_iter().find_map(|(x, c)| Some((d.args[x], splat_bits(b.func, d.args[c])?)))?;
     let shifted = b.func.def_if(b.func.resolve(x), Opcode::Ishl)?;
     let (x, count) = (shifted.args[0], shifted.args[1]);
-    let by = alike(b, count).filter(|s| *s < 32)?;
+    let by = splat_bits(b.func, count).filter(|s| *s < 32)?;
     let mask = b.iconst(ty, mask >> by);
     let masked = b.ins(Opcode::Iand, &[x, mask]);
     Some(b.ins(Opcode::Ishl, &[masked, count]))
