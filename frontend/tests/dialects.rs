@@ -718,3 +718,24 @@ fn attributes_belong_to_vertex_programs() {
     assert!(glsl("x.frag", text, &options).is_err());
     from_glsl(Stage::Vertex, "attribute vec4 a; void main() { gl_Position = a; }");
 }
+
+#[test]
+fn structures_with_truth_values_are_compared_with_what_blocks_hold() {
+    let m = from_glsl(
+        Stage::Fragment,
+        "#version 450
+struct S { bool a; bvec3 b; bool c[2]; };
+layout(binding = 0) uniform B { S u; };
+layout(location = 0) out vec4 o;
+void main() {
+    S same = S(true, bvec3(false, true, true), bool[2](true, false));
+    S other = same;
+    other.c[1] = true;
+    o = vec4(u == same, u != same, u == other, same.b == u.b);
+}
+",
+    );
+    // What is not 0 is true.
+    let uniforms = vec![vec![7], vec![0, 1, 2], vec![3, 0]];
+    assert_eq!(floats(&run(&m, vec![], uniforms)[0]), [1.0, 0.0, 0.0, 1.0]);
+}

@@ -11,15 +11,20 @@ use retroshade_ir::{FloatCC, IntCC, Opcode, Value};
 use spirv::{Decoration, Op};
 
 impl<'m> Converter<'m> {
-    /// Operands `2..2 + N` as leaves, which must be of one type.
-    fn same<const N: usize>(&mut self, i: &Inst<'_>) -> R<[Value; N]> {
+    /// Operands `2..2 + N` as leaves.
+    fn leaves<const N: usize>(&mut self, i: &Inst<'_>) -> R<[Value; N]> {
         let mut out = Vec::new();
         for n in 0..N {
             let id = i.word(2 + n)?;
             let v = self.value_leaf(id)?;
             out.push(self.read_as(i.op, id, v));
         }
-        let all: [Value; N] = out.try_into().map_err(|_| malformed(i.at, "too few operands"))?;
+        out.try_into().map_err(|_| malformed(i.at, "too few operands"))
+    }
+
+    /// Operands `2..2 + N` as leaves, which must be of one type.
+    fn same<const N: usize>(&mut self, i: &Inst<'_>) -> R<[Value; N]> {
+        let all: [Value; N] = self.leaves(i)?;
         let t = all.first().map(|v| self.func().ty(*v));
         if all.iter().any(|v| Some(self.func().ty(*v)) != t) {
             return Err(malformed(i.at, format_args!("{:?} on values of different types", i.op)));
@@ -35,6 +40,27 @@ impl<'m> Converter<'m> {
             return Err(malformed(i.at, format_args!("{:?} on values of the wrong kind", i.op)));
         }
         Ok(all)
+    }
+
+    /// Both operands as truth values, where one is one and the other the number that it is in memory: so glslang compares structures
+    /// of which one was read from a block.
+    fn truth_beside_number(&mut self, i: &Inst<'_>) -> R<Option<[Value; 2]>> {
+        let both: [Value; 2] = self.leaves(i)?;
+        let scalars = both.map(|v| self.func().ty(v).scalar);
+        let lanes = both.map(|v| self.func().ty(v).lanes);
+        let truths = scalars.map(|s| s == retroshade_ir::Scalar::I1);
+        let one = truths[0] != truths[1] && scalars.contains(&retroshade_ir::Scalar::I32) && lanes[0] == lanes[1];
+        if !one || !matches!(i.op, Op::IEqual | Op::INotEqual) {
+            return Ok(None);
+        }
+        Ok(Some(both.map(|v| {
+            let ty = self.func().ty(v);
+            if ty.scalar == retroshade_ir::Scalar::I1 {
+                return v;
+            }
+            let zero = self.splat_const(ty, 0);
+            self.b().icmp(IntCC::Ne, v, zero)
+        })))
     }
 
     fn truth<const N: usize>(&mut self, i: &Inst<'_>) -> R<[Value; N]> {
@@ -68,7 +94,10 @@ impl<'m> Converter<'m> {
             return Ok(Val::Leaf(self.b().fcmp(cc, x, y)));
         }
         if let Some(cc) = int_relation(i.op) {
-            let [x, y] = self.of_kind(i, false)?;
+            let [x, y] = match self.truth_beside_number(i)? {
+                Some(both) => both,
+                None => self.of_kind(i, false)?,
+            };
             return Ok(Val::Leaf(self.b().icmp(cc, x, y)));
         }
         Ok(Val::Leaf(match i.op {
