@@ -22,6 +22,13 @@ pub struct Range {
     pub hi: i64,
 }
 
+impl Default for Range {
+    /// Nothing is known.
+    fn default() -> Range {
+        Range::FULL
+    }
+}
+
 impl Range {
     /// Every 32-bit number.
     pub const FULL: Range = Range { lo: i32::MIN as i64, hi: i32::MAX as i64 };
@@ -438,6 +445,11 @@ fn initial(func: &Function, v: Value) -> Range {
     if func.ty(v).scalar == Scalar::I1 { Range { lo: 0, hi: 1 } } else { Range::FULL }
 }
 
+/// Whether the machines shift by all of these as they are.
+fn is_count(b: Range) -> bool {
+    b.lo >= 0 && b.hi < 32
+}
+
 fn binary(op: Opcode, a: Range, b: Range) -> Range {
     use Opcode::*;
     let products = |f: &dyn Fn(i64, i64) -> i64| {
@@ -460,16 +472,11 @@ fn binary(op: Opcode, a: Range, b: Range) -> Range {
         Ior | Ixor if non_negative => {
             Range { lo: if op == Ior { a.lo.max(b.lo) } else { 0 }, hi: ((a.hi.max(b.hi) as u64 + 1).next_power_of_two() - 1) as i64 }
         }
-        Ishl if b.lo == b.hi && (0..32).contains(&b.lo) => Range::new(a.lo << b.lo, a.hi << b.lo),
-        Ushr if b.lo == b.hi && (1..32).contains(&b.lo) => {
-            if a.is_non_negative() {
-                Range { lo: a.lo >> b.lo, hi: a.hi >> b.lo }
-            } else {
-                Range { lo: 0, hi: i64::from(u32::MAX >> b.lo) }
-            }
-        }
+        Ishl if is_count(b) => products(&|x, y| x << y),
+        Ushr if is_count(b) && a.is_non_negative() => products(&|x, y| x >> y),
+        Ushr if is_count(b) && b.lo > 0 => Range { lo: 0, hi: i64::from(u32::MAX >> b.lo) },
         Ushr if a.is_non_negative() => Range { lo: 0, hi: a.hi },
-        Sshr if b.lo == b.hi && (0..32).contains(&b.lo) => Range { lo: a.lo >> b.lo, hi: a.hi >> b.lo },
+        Sshr if is_count(b) => products(&|x, y| x >> y),
         Sshr => Range { lo: a.lo.min(0), hi: a.hi.max(0) }.union(a),
         Smin => Range { lo: a.lo.min(b.lo), hi: a.hi.min(b.hi) },
         Smax => Range { lo: a.lo.max(b.lo), hi: a.hi.max(b.hi) },
@@ -478,9 +485,12 @@ fn binary(op: Opcode, a: Range, b: Range) -> Range {
         Umin if a.is_non_negative() => Range { lo: 0, hi: a.hi },
         Umax if non_negative => Range { lo: a.lo.max(b.lo), hi: a.hi.max(b.hi) },
         Udiv if non_negative && b.lo > 0 => Range { lo: a.lo / b.hi, hi: a.hi / b.lo },
-        Sdiv if b.lo > 0 => products(&|x, y| x / y),
+        Sdiv if b.lo > 0 || b.hi < 0 => products(&|x, y| x / y),
         Urem if b.lo > 0 => Range { lo: 0, hi: if a.is_non_negative() { a.hi.min(b.hi - 1) } else { b.hi - 1 } },
-        Srem if b.lo > 0 => Range { lo: if a.lo < 0 { -(b.hi - 1) } else { 0 }, hi: if a.hi > 0 { b.hi - 1 } else { 0 } },
+        Srem if b.lo > 0 || b.hi < 0 => {
+            let most = b.lo.abs().max(b.hi.abs()) - 1;
+            Range { lo: a.lo.clamp(-most, 0), hi: a.hi.clamp(0, most) }
+        }
         _ => Range::FULL,
     }
 }

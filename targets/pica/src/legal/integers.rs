@@ -3,9 +3,11 @@
 //! Conversions from floats that serve as indices are clamped to what the arrays have; where declared ranges or constants
 //! prove that nothing can miss, nothing is added. Facts: ISA sheet sections 7 (indices), 8 (exact integers).
 
+use crate::legal::division::{Division, remainder};
 use crate::legal::exact::{EXACT, f32_like, retype_calls, truncated, unsupported};
 use crate::legal::indices::{CLAMPS, MASKS, SUMS, clamp_conversions, clamp_indices, clamp_signed, elements, fold_indices, users};
 use crate::legal::loose::Loose;
+use crate::legal::lane;
 use crate::legal::tables::Table;
 use cranelift_entity::SecondaryMap;
 use indexmap::IndexMap;
@@ -77,8 +79,8 @@ struct Facts {
     of_loose: bool,
     /// A conversion of a float that is not negative.
     of_positive: bool,
-    /// Least and largest value of the integer that is unpacked.
-    unpacked: (i64, i64),
+    /// What the first two operands can be, where those are integers.
+    operands: [Range; 2],
 }
 
 /// Integers become floats in place; the result is exact because every value's range is. `known` are the ranges of parameters, and
@@ -160,7 +162,7 @@ pub fn integers(m: &mut Module, mut known: Known) -> Result<(), CompileError> {
             facts[i].bounds = (r.lo < lo || r.hi > hi).then_some((lo, hi));
         }
     }
-    for (_, i) in f.ordered() {
+    for (b, i) in f.ordered() {
         let d = &f.insts[i];
         if let (true, Some((u, x, ..))) = (facts[i].bounds.is_some(), limits(i)) {
             facts[i].bounds = together.get(&(u, x)).copied().filter(|(lo, hi)| lo <= hi).or(facts[i].bounds);
@@ -174,9 +176,10 @@ pub fn integers(m: &mut Module, mut known: Known) -> Result<(), CompileError> {
             facts[i].integer_output = m.outputs[o].ty.scalar == Scalar::I32;
         }
         facts[i].only_index = only_index[i];
-        if layout_of(d.op).is_some() {
-            let r = ranges.range(f.resolve(d.args[0]));
-            facts[i].unpacked = (r.lo, r.hi);
+        for (operand, arg) in facts[i].operands.iter_mut().zip(&d.args) {
+            if f.ty(*arg).scalar == Scalar::I32 {
+                *operand = ranges.range_at(f.resolve(*arg), b);
+            }
         }
         facts[i].of_loose = matches!(d.op, Opcode::S2f | Opcode::U2f) && loose[f.resolve(d.args[0])];
         facts[i].of_positive = matches!(d.op, Opcode::F2s | Opcode::F2u) && float_bounds(m, f, d.args[0], 8).0 >= 0.0;
@@ -328,7 +331,7 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Va
             };
             b.fcmp(cc, d.args[0], d.args[1])
         }
-        op if let Some(layout) = layout_of(op) => unpack(b, d.args[0], facts.unpacked, layout),
+        op if let Some(layout) = layout_of(op) => unpack(b, d.args[0], facts.operands[0], layout),
         Opcode::UnpackHalf2x16 => return Err(unsupported(span, "the bits of a float cannot be read")),
         _ if !is_int => return Ok(Action::Keep),
         Opcode::Const => {
@@ -349,44 +352,28 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Va
         Opcode::Umin | Opcode::Umax if d.args.iter().all(|a| is_nonneg(b.func, *a, nonneg)) => {
             b.ins(if d.op == Opcode::Umin { Opcode::Fmin } else { Opcode::Fmax }, &d.args)
         }
-        Opcode::Ishl => match passes::rewrite::splat_float(b.func, d.args[1]) {
-            Some(k) if (0.0..17.0).contains(&k) => {
-                let c = b.fconst(fty, (1u32 << k as u32) as f32);
-                b.ins(Opcode::Fmul, &[d.args[0], c])
-            }
-            _ => return Err(unsupported(span, "a shift by a computed count")),
-        },
-        Opcode::Sshr | Opcode::Ushr => match passes::rewrite::splat_float(b.func, d.args[1]) {
-            Some(k) if (0.0..17.0).contains(&k) && (d.op == Opcode::Sshr || is_nonneg(b.func, d.args[0], nonneg)) => {
-                floor_scaled(b, d.args[0], 1.0 / (1u32 << k as u32) as f32)
-            }
-            _ => return Err(unsupported(span, "a shift that floats cannot express")),
-        },
-        Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => {
+        Opcode::Ishl => {
+            let scale = power(b, d.args[1], facts.operands[1], |k| (1u32 << k) as f32);
+            let scale = scale.ok_or_else(|| unsupported(span, "a shift by a count that is not proven to lie within 0 and 16"))?;
+            b.ins(Opcode::Fmul, &[d.args[0], scale])
+        }
+        Opcode::Sshr | Opcode::Ushr => {
             let positive = is_nonneg(b.func, d.args[0], nonneg);
-            let divisor = passes::rewrite::splat_float(b.func, d.args[1]).filter(|k| *k != 0.0);
+            let scale = power(b, d.args[1], facts.operands[1], |k| 1.0 / (1u32 << k) as f32);
+            let Some(scale) = scale.filter(|_| d.op == Opcode::Sshr || positive) else {
+                return Err(unsupported(span, "a shift that floats cannot express"));
+            };
+            let p = b.ins(Opcode::Fmul, &[d.args[0], scale]);
+            b.ins(Opcode::Ffloor, &[p])
+        }
+        Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => {
+            let positive = [0, 1].map(|n| is_nonneg(b.func, d.args[n], nonneg));
             let signed = matches!(d.op, Opcode::Sdiv | Opcode::Srem);
-            let (Some(k), true) = (divisor, positive || signed) else {
-                return Err(unsupported(
-                    span,
-                    "an integer division by something that is not a constant, or of an unsigned value that may be negative",
-                ));
-            };
-            // The magnitude is divided; the quotient has both signs, the remainder that of the dividend.
-            let magnitude = if positive {
-                d.args[0]
-            } else {
-                let n = b.ins(Opcode::Fneg, &[d.args[0]]);
-                b.ins(Opcode::Fmax, &[d.args[0], n])
-            };
-            let q = quotient(b, magnitude, k.abs());
-            if matches!(d.op, Opcode::Udiv | Opcode::Sdiv) {
-                let q = if k < 0.0 { b.ins(Opcode::Fneg, &[q]) } else { q };
-                if positive { q } else { with_sign(b, q, d.args[0]) }
-            } else {
-                let r = remainder(b, magnitude, q, k.abs(), fty);
-                if positive { r } else { with_sign(b, r, d.args[0]) }
+            if !signed && positive != [true, true] {
+                return Err(unsupported(span, "an integer division of unsigned values that may be negative"));
             }
+            let divided = Division::new(b, d.args[0], d.args[1], positive, facts.operands);
+            if matches!(d.op, Opcode::Udiv | Opcode::Sdiv) { divided.quotient(b) } else { divided.remainder(b) }
         }
         Opcode::Iand => {
             // Adjacent bits: cut off above and below.
@@ -402,7 +389,7 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Va
             let x = d.args[1 - at];
             let x = if low > 0 { floor_scaled(b, x, 1.0 / (1u32 << low) as f32) } else { x };
             let q = floor_scaled(b, x, 1.0 / size as f32);
-            let r = remainder(b, x, q, size as f32, fty);
+            let r = remainder(b, x, q, size as f32);
             if low > 0 {
                 let c = b.fconst(fty, (1u32 << low) as f32);
                 b.ins(Opcode::Fmul, &[r, c])
@@ -430,14 +417,35 @@ fn layout_of(op: Opcode) -> Option<(u32, u32, bool)> {
     }
 }
 
+/// A power of two whose exponent is an integer: of a constant one a constant, otherwise a row of a table, which is exact where `ex2` need not be.
+fn power(b: &mut Builder, k: Value, range: Range, of: fn(u32) -> f32) -> Option<Value> {
+    let ty = b.func.ty(k);
+    if let Some(k) = passes::rewrite::splat_float(b.func, k) {
+        return (0.0..17.0).contains(&k).then(|| b.fconst(ty, of(k as u32)));
+    }
+    if range.lo < 0 || range.hi > 16 {
+        return None;
+    }
+    let rows = (0..=range.hi as u32).map(|k| vec![of(k).to_bits()]).collect();
+    let table = Table { rows, outside: vec![0], guards: (false, false) }.name();
+    let lanes: Vec<Value> = (0..ty.lanes)
+        .map(|l| {
+            let k = lane(b, k, l);
+            let k = b.typed(Opcode::F2s, I32, &[k], Imm::None);
+            b.typed(Opcode::Ext, F32, &[k], table.clone())
+        })
+        .collect();
+    Some(b.build(&lanes))
+}
+
 /// The fields of an exact integer, scaled to what a normalised number is.
-fn unpack(b: &mut Builder, x: Value, range: (i64, i64), (count, bits, signed): (u32, u32, bool)) -> Value {
+fn unpack(b: &mut Builder, x: Value, range: Range, (count, bits, signed): (u32, u32, bool)) -> Value {
     let size = 1i64 << bits;
     let parts: Vec<Value> = (0..count)
         .map(|n| {
             // Shifted right, within these limits.
             let limit = |v: i64| v >> (n * bits);
-            let (lo, hi) = (limit(range.0), limit(range.1));
+            let (lo, hi) = (limit(range.lo), limit(range.hi));
             let down = |b: &mut Builder, v: Value, by: f32, add: f32| {
                 let c = b.fconst(F32, add);
                 let v = if add == 0.0 { v } else { b.ins(Opcode::Fadd, &[v, c]) };
@@ -455,7 +463,7 @@ fn unpack(b: &mut Builder, x: Value, range: (i64, i64), (count, bits, signed): (
                 shifted
             } else {
                 let q = down(b, shifted, 1.0 / size as f32, -first as f32);
-                remainder(b, shifted, q, size as f32, F32)
+                remainder(b, shifted, q, size as f32)
             };
             let scale = b.fconst(F32, 1.0 / last as f32);
             let scaled = b.ins(Opcode::Fmul, &[field, scale]);
@@ -474,69 +482,4 @@ fn is_nonneg(f: &Function, v: Value, nonneg: &SecondaryMap<Value, bool>) -> bool
         return x >= 0.0;
     }
     nonneg.get(v).copied().unwrap_or(false)
-}
-
-/// floor(x / k) for whole 0 ≤ x ≤ 131070, x < 2^15 k: exact for powers of two; otherwise the reciprocal's error may miss by one, which the
-/// remainder tells.
-fn quotient(b: &mut Builder, x: Value, k: f32) -> Value {
-    let ty = b.func.ty(x);
-    let c = b.fconst(ty, 1.0 / k);
-    let p = b.ins(Opcode::Fmul, &[x, c]);
-    let q = b.ins(Opcode::Ffloor, &[p]);
-    if k.log2().fract() == 0.0 {
-        return q;
-    }
-    let r = remainder(b, x, q, k, ty);
-    let (c, zero) = (b.fconst(ty, k), b.fconst(ty, 0.0));
-    let above = b.typed(Opcode::Ext, ty, &[r, c], Imm::Ext("pica.sge".into()));
-    let below = b.typed(Opcode::Ext, ty, &[r, zero], Imm::Ext("pica.slt".into()));
-    let q = b.ins(Opcode::Fadd, &[q, above]);
-    b.ins(Opcode::Fsub, &[q, below])
-}
-
-/// A magnitude with the sign of another value.
-fn with_sign(b: &mut Builder, x: Value, of: Value) -> Value {
-    let ty = b.func.ty(x);
-    let (zero, minus_two) = (b.fconst(ty, 0.0), b.fconst(ty, -2.0));
-    let negative = b.typed(Opcode::Ext, ty, &[of, zero], Imm::Ext("pica.slt".into()));
-    let twice = b.ins(Opcode::Fmul, &[negative, x]);
-    let twice = b.ins(Opcode::Fmul, &[twice, minus_two]);
-    b.ins(Opcode::Fadd, &[twice, x])
-}
-
-fn remainder(b: &mut Builder, x: Value, q: Value, k: f32, ty: Type) -> Value {
-    let c = b.fconst(ty, k);
-    let p = b.ins(Opcode::Fmul, &[q, c]);
-    b.ins(Opcode::Fsub, &[x, p])
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::legal::numerics::{add, floor, mul, neg, sge, slt};
-
-    /// What `quotient` computes, with another rounding of the reciprocal and of the product.
-    fn quotient(x: f32, k: f32, rounded: fn(f32) -> f32) -> f32 {
-        let q = floor(rounded(mul(x, rounded(mul(1.0, 1.0 / k)))));
-        let r = add(x, neg(mul(q, k)));
-        add(add(q, sge(r, k)), neg(slt(r, 0.0)))
-    }
-
-    /// The float24 below, unless there is none.
-    fn below(x: f32) -> f32 {
-        f32::from_bits(x.to_bits().saturating_sub(1 << 7))
-    }
-
-    #[test]
-    fn quotients_near_multiples_are_exact_however_the_machine_rounds() {
-        for k in 3..0x1fffe_u32 {
-            let most = 0x1fffe.min((k << 15) - 1);
-            for multiple in (0..=most).step_by(k as usize) {
-                for x in multiple.saturating_sub(2)..=(multiple + 2).min(most) {
-                    for rounded in [|x| x, below] {
-                        assert_eq!(quotient(x as f32, k as f32, rounded), (x / k) as f32, "{x} / {k}");
-                    }
-                }
-            }
-        }
-    }
 }
