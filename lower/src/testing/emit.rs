@@ -736,7 +736,7 @@ impl Gen<'_> {
     fn small_int(&mut self) {
         use Opcode::*;
         let (low, high) = (self.at().iconst(I32, -8i32 as u32), self.at().iconst(I32, 8));
-        match self.rng.below(5) {
+        match self.rng.below(7) {
             0 => {
                 let x = self.pick(F32);
                 let mut b = self.at();
@@ -763,6 +763,32 @@ impl Gen<'_> {
                 let i = b.ins(Smin, &[i, last]);
                 let table = MemRef::Uniform(retroshade_ir::Uniform::from_u32(1));
                 self.put_typed(Uniform, F32.with_lanes(4), &[i], Imm::Mem { var: table, offset: 0 });
+            }
+            4 => {
+                // Whole numbers of all sizes, by divisors that are not known.
+                let (x, y) = (self.pick(I32), self.pick(I32));
+                let (times, of) = (self.rng.of(&[1, 7, 1000, 8191]), self.rng.of(&[1, 3, 50, 8191]));
+                let (op, below) = (self.rng.of(&[Sdiv, Srem]), self.rng.chance(30));
+                let mut b = self.at();
+                let (times, of) = (b.iconst(I32, times), b.iconst(I32, of));
+                let x = b.ins(Imul, &[x, times]);
+                let nearest = b.iconst(I32, if below { -1i32 as u32 } else { 1 });
+                let y = b.ins(if below { Smin } else { Smax }, &[y, nearest]);
+                let y = b.ins(Imul, &[y, of]);
+                let x = b.ins(op, &[x, y]);
+                let x = b.ins(Smax, &[x, low]);
+                self.put(Smin, &[x, high]);
+            }
+            5 => {
+                let (x, n) = (self.pick(I32), self.pick(I32));
+                let op = self.rng.of(&[Ishl, Sshr]);
+                let mut b = self.at();
+                let (first, last) = (b.iconst(I32, 0), b.iconst(I32, 12));
+                let n = b.ins(Smax, &[n, first]);
+                let n = b.ins(Smin, &[n, last]);
+                let x = b.ins(op, &[x, n]);
+                let x = b.ins(Smax, &[x, low]);
+                self.put(Smin, &[x, high]);
             }
             _ => {
                 let (x, y) = (self.pick(I32), self.pick(I32));

@@ -133,6 +133,8 @@ fn step(i: &Instr, geometry: bool, meant: &[u8; 16]) -> Step {
         }
     }
     match i.op {
+        // A number equals itself or does not, whatever it is: a condition that always holds.
+        Op::Cmp if i.src[0] == i.src[1] && i.cmp == [0, 1] => s.writes.extend([FLAG, FLAG + 1]),
         // Both flags are set; one of them often for nothing.
         Op::Cmp => {
             for l in 0..2 {
