@@ -7,7 +7,7 @@ pub(super) const ROWS: &[Row] = &[
     ("P0002", "programs cannot read textures on PICA200", "Only the fragment pipeline has textures.", "Pass the values as attributes or uniforms."),
     ("P0003", "there are no storage buffers on PICA200", "Programs have no memory.", "Use uniforms (96 vectors)."),
     ("P0004", "geometry programs on PICA200 only make triangles, in one stream, and run once for a primitive", "The hardware does nothing else.", "Emit triangle strips, to stream 0; emit what several `invocations` would in a loop."),
-    ("P0005", "something that PICA200 cannot compute exactly, or procedures too deep", "Integers and bits are computed in floats of 16 mantissa bits; calls nest four deep.", "Keep integers small, promise their `--range`, avoid bit operations."),
+    ("P0005", "something that PICA200 cannot compute exactly, or procedures too deep", "Integers and bits are computed in floats of 16 mantissa bits; calls nest four deep.", "Keep integers small, promise their `--range`, avoid bit operations between computed integers."),
     ("P0101", "PICA200 has no such input", "There is no register for the builtin.", "Pass it as an attribute or uniform."),
     ("P0102", "PICA200 has no such output", "Outputs are position, colour, texture coordinates, normal quaternion and view.", "See `docs/targets/pica.md` for the names."),
     ("P0103", "an output is an array", "Output registers have no index.", "Write single outputs."),

@@ -472,6 +472,12 @@ fn binary(op: Opcode, a: Range, b: Range) -> Range {
         Ior | Ixor if non_negative => {
             Range { lo: if op == Ior { a.lo.max(b.lo) } else { 0 }, hi: ((a.hi.max(b.hi) as u64 + 1).next_power_of_two() - 1) as i64 }
         }
+        // What has few bits beside its sign has as few afterwards.
+        Iand | Ior | Ixor => {
+            let size = [-a.lo, a.hi + 1, -b.lo, b.hi + 1].into_iter().max().unwrap_or(0).max(1) as u64;
+            let size = size.next_power_of_two() as i64;
+            Range::new(-size, size - 1)
+        }
         Ishl if is_count(b) => products(&|x, y| x << y),
         Ushr if is_count(b) && a.is_non_negative() => products(&|x, y| x >> y),
         Ushr if is_count(b) && b.lo > 0 => Range { lo: 0, hi: i64::from(u32::MAX >> b.lo) },

@@ -736,7 +736,7 @@ impl Gen<'_> {
     fn small_int(&mut self) {
         use Opcode::*;
         let (low, high) = (self.at().iconst(I32, -8i32 as u32), self.at().iconst(I32, 8));
-        match self.rng.below(7) {
+        match self.rng.below(8) {
             0 => {
                 let x = self.pick(F32);
                 let mut b = self.at();
@@ -787,6 +787,16 @@ impl Gen<'_> {
                 let n = b.ins(Smax, &[n, first]);
                 let n = b.ins(Smin, &[n, last]);
                 let x = b.ins(op, &[x, n]);
+                let x = b.ins(Smax, &[x, low]);
+                self.put(Smin, &[x, high]);
+            }
+            6 => {
+                let x = self.pick(I32);
+                let (op, bits) = (self.rng.of(&[Iand, Ior, Ixor]), self.rng.below(1 << 12) as u32);
+                let bits = if self.rng.chance(20) { !bits } else { bits };
+                let mut b = self.at();
+                let bits = b.iconst(I32, bits);
+                let x = b.ins(op, &[x, bits]);
                 let x = b.ins(Smax, &[x, low]);
                 self.put(Smin, &[x, high]);
             }

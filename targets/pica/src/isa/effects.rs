@@ -117,6 +117,13 @@ fn component(i: &Instr, n: usize, lane: usize) -> Option<Fact> {
     }
 }
 
+/// Whether both flags of a CMP come of one number beside itself: that it is equal, and that it is not.
+fn compares_itself(i: &Instr) -> bool {
+    let number = component(i, 0, 0);
+    let same = [(0, 1), (1, 0), (1, 1)].into_iter().all(|(n, lane)| component(i, n, lane) == number);
+    number.is_some() && same && i.src[0].neg == i.src[1].neg && i.cmp == [0, 1]
+}
+
 fn step(i: &Instr, geometry: bool, meant: &[u8; 16]) -> Step {
     let mut s = Step::default();
     let lanes = |n: usize| (0..4).filter(move |l| i.source_lanes(n) >> l & 1 == 1);
@@ -134,7 +141,7 @@ fn step(i: &Instr, geometry: bool, meant: &[u8; 16]) -> Step {
     }
     match i.op {
         // A number equals itself or does not, whatever it is: a condition that always holds.
-        Op::Cmp if i.src[0] == i.src[1] && i.cmp == [0, 1] => s.writes.extend([FLAG, FLAG + 1]),
+        Op::Cmp if compares_itself(i) => s.writes.extend([FLAG, FLAG + 1]),
         // Both flags are set; one of them often for nothing.
         Op::Cmp => {
             for l in 0..2 {

@@ -3,6 +3,7 @@
 //! Conversions from floats that serve as indices are clamped to what the arrays have; where declared ranges or constants
 //! prove that nothing can miss, nothing is added. Facts: ISA sheet sections 7 (indices), 8 (exact integers).
 
+use crate::legal::bits;
 use crate::legal::division::{Division, remainder};
 use crate::legal::exact::{EXACT, f32_like, retype_calls, truncated, unsupported};
 use crate::legal::indices::{CLAMPS, MASKS, SUMS, clamp_conversions, clamp_indices, clamp_signed, elements, fold_indices, users};
@@ -79,6 +80,8 @@ struct Facts {
     of_loose: bool,
     /// A conversion of a float that is not negative.
     of_positive: bool,
+    /// Whether no bit can be set in both operands.
+    apart: bool,
     /// What the first two operands can be, where those are integers.
     operands: [Range; 2],
 }
@@ -176,6 +179,7 @@ pub fn integers(m: &mut Module, mut known: Known) -> Result<(), CompileError> {
             facts[i].integer_output = m.outputs[o].ty.scalar == Scalar::I32;
         }
         facts[i].only_index = only_index[i];
+        facts[i].apart = matches!(d.op, Opcode::Ior | Opcode::Ixor) && bits::are_apart(f, d, |v| ranges.range_at(v, b));
         for (operand, arg) in facts[i].operands.iter_mut().zip(&d.args) {
             if f.ty(*arg).scalar == Scalar::I32 {
                 *operand = ranges.range_at(f.resolve(*arg), b);
@@ -280,11 +284,6 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Va
         }
         return Ok(Action::Keep);
     }
-    let floor_scaled = |b: &mut Builder, x: Value, k: f32| {
-        let c = b.fconst(fty, k);
-        let p = b.ins(Opcode::Fmul, &[x, c]);
-        b.ins(Opcode::Ffloor, &[p])
-    };
     let replaced = match d.op {
         // The conversion saturates where nothing else bounds the value.
         Opcode::S2f | Opcode::U2f if facts.of_loose => {
@@ -375,28 +374,18 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Va
             let divided = Division::new(b, d.args[0], d.args[1], positive, facts.operands);
             if matches!(d.op, Opcode::Udiv | Opcode::Sdiv) { divided.quotient(b) } else { divided.remainder(b) }
         }
-        Opcode::Iand => {
-            // Adjacent bits: cut off above and below.
-            let mask = |a: &Value| {
-                let x = passes::rewrite::splat_float(b.func, *a).filter(|x| *x >= 0.0)? as u32;
-                let (low, bits) = (x.trailing_zeros() % 32, x >> (x.trailing_zeros() % 32));
-                (bits & (bits + 1) == 0).then_some((low, bits + 1))
+        Opcode::Ior | Opcode::Ixor if facts.apart => b.ins(Opcode::Fadd, &d.args),
+        Opcode::Iand | Opcode::Ior | Opcode::Ixor => {
+            let constant = |n: usize| passes::rewrite::splat_float(b.func, d.args[n]).map(|k| (d.args[1 - n], k as i64));
+            let Some((x, bits)) = constant(0).or_else(|| constant(1)) else {
+                return Err(unsupported(span, format!("`{}` of integers that are both computed, and may have bits in common", d.op.name())));
             };
-            let found = d.args.iter().enumerate().find_map(|(n, a)| mask(a).map(|m| (n, m)));
-            let Some((at, (low, size))) = found else {
-                return Err(unsupported(span, "bits can only be masked with a constant whose bits are adjacent"));
-            };
-            let x = d.args[1 - at];
-            let x = if low > 0 { floor_scaled(b, x, 1.0 / (1u32 << low) as f32) } else { x };
-            let q = floor_scaled(b, x, 1.0 / size as f32);
-            let r = remainder(b, x, q, size as f32);
-            if low > 0 {
-                let c = b.fconst(fty, (1u32 << low) as f32);
-                b.ins(Opcode::Fmul, &[r, c])
-            } else {
-                r
+            match d.op {
+                Opcode::Iand => bits::masked(b, x, bits),
+                _ => bits::joined(b, x, bits, d.op == Opcode::Ixor),
             }
         }
+        Opcode::Inot => bits::joined(b, d.args[0], -1, true),
         Opcode::Select | Opcode::Splat | Opcode::Build | Opcode::Extract | Opcode::Insert | Opcode::Shuffle => {
             b.typed(d.op, fty, &d.args, d.imm.clone())
         }

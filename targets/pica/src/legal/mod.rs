@@ -4,6 +4,7 @@
 //! comparisons or 0/1 floats, expansions, clean-up that leaves the blocks alone. Facts: ISA sheet section 17.
 
 pub mod algebra;
+pub mod bits;
 pub mod division;
 pub mod exact;
 pub mod indices;
