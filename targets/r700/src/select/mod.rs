@@ -16,6 +16,7 @@ pub mod mir;
 mod output;
 pub mod tidy;
 
+use geometry::Ring;
 pub use geometry::VERTEX_OFFSETS;
 pub use memory::in_scratch;
 
@@ -84,10 +85,14 @@ pub struct Lower<'a> {
     latches: Vec<Block>,
     /// Pieces of code that ended within the current block.
     pieces: Vec<Step>,
-    /// Geometry: the position in the output ring.
-    ring: Option<Web>,
+    /// Geometry: where the next vertex goes.
+    ring: Option<Ring>,
     /// Geometry: what outputs hold, as far as the straight line since the last branch tells.
     held: FxHashMap<Web, Opnd>,
+    /// Geometry in a straight line: what was moved to the webs of outputs.
+    moved_out: FxHashMap<Web, Opnd>,
+    /// Geometry: webs that the current piece of code writes to the ring.
+    in_ring: Vec<Web>,
     span: Span,
     error: Option<CompileError>,
     patterns: Rc<Matcher<'a, Lower<'a>>>,
@@ -136,14 +141,16 @@ pub fn lower(module: &Module, func: &Function, tree: &Structure, abi: &Abi) -> R
         pieces: Vec::new(),
         ring: None,
         held: FxHashMap::default(),
+        moved_out: FxHashMap::default(),
+        in_ring: Vec::new(),
         span: Span::NONE,
         error: None,
         patterns: Rc::new(Matcher::new(Lower::PATTERNS)),
     };
     l.declare_locals()?;
     l.demand(&tree.blocks());
+    l.start_ring(&tree.nodes);
     l.declare_outputs();
-    l.start_ring();
     let mut steps = l.nodes(&tree.nodes)?;
     l.exports();
     if !l.code.is_empty() {
@@ -237,6 +244,7 @@ impl<'a> Lower<'a> {
         self.defs.clear();
         self.tuples.clear();
         self.moved.clear();
+        self.in_ring.clear();
         std::mem::take(&mut self.code)
     }
 

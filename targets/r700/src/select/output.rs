@@ -1,6 +1,7 @@
 //! Outputs, exports, and the tuples of values that one register must hold.
 
 use super::Lower;
+use super::geometry::Ring;
 use crate::abi::{DEPTH_TARGET, MISC_TARGET, NOWHERE, Role};
 use crate::isa::forms::{exp_buf, op2, op3};
 use crate::select::mir::*;
@@ -49,10 +50,7 @@ impl Lower<'_> {
         for slot in self.abi.ring_slots(self.module) {
             let own = self.outputs.iter().filter(|((k, b, _), _)| (*k, *b) == slot).map(|((_, _, c), w)| (*c, *w));
             let own: Vec<(u8, Web)> = own.collect();
-            for (c, w) in &own {
-                self.mir.webs[w.0 as usize].chan = Some(c & 3);
-            }
-            self.quad(own.into_iter().map(|o| o.1).collect());
+            self.in_slot(&own);
         }
     }
 
@@ -92,7 +90,15 @@ impl Lower<'_> {
             if let Some((_, w)) = self.outputs.iter().find(|(p, _)| *p == place) {
                 let w = *w;
                 // Vertices after the first often repeat what they share.
-                if self.ring.is_none() || self.held.insert(w, o) != Some(o) {
+                let moves = match self.ring {
+                    None => true,
+                    Some(Ring::Counted(_)) => self.held.insert(w, o) != Some(o),
+                    Some(Ring::Behind(_)) => {
+                        self.held.insert(w, o);
+                        false
+                    }
+                };
+                if moves {
                     self.emit_to(op2::MOV, &[o], w);
                 }
             }
