@@ -313,8 +313,9 @@ fn is_reflection(f: &Function, lanes: &[Value]) -> bool {
     let Some(parts) = lanes.iter().map(lane).collect::<Option<Vec<_>>>() else { return false };
     let (first, _, minus) = parts[0];
     let Some(by) = first.into_iter().find(|v| parts.iter().all(|p| p.0.contains(v) && p.2 == minus)) else { return false };
-    let Some(m) = f.def_if(by, Opcode::Fmul) else { return false };
-    let twice = if minus { 2.0 } else { -2.0 };
+    let negated = f.def_if(by, Opcode::Fneg).map(|n| n.args[0]);
+    let Some(m) = f.def_if(negated.unwrap_or(by), Opcode::Fmul) else { return false };
+    let twice = if minus == negated.is_none() { 2.0 } else { -2.0 };
     let Some(dot) = [(0, 1), (1, 0)].into_iter().find(|(_, k)| splat_float(f, m.args[*k]) == Some(twice)).map(|(x, _)| m.args[x]) else {
         return false;
     };

@@ -1,8 +1,8 @@
 //! Numbers that need no literal word. A group with literals is eight bytes longer, or sixteen; products and sums with powers of two
 //! often come down to inline constants and an output modifier, with the same result bit for bit.
 
-use crate::isa::forms::{op2, op3};
-use crate::select::mir::{Kind, Mir, Op, Opnd, Place, each_leaf, inline_constant};
+use crate::isa::forms::{Number, op2, op3};
+use crate::select::mir::{Kind, Mir, Op, Opnd, Place, each_leaf, inline_constant, leaves};
 use retroshade_emit::form::FormId;
 use std::collections::BTreeSet;
 
@@ -19,6 +19,7 @@ const MODERATE: std::ops::RangeInclusive<f32> = 1e-30..=1e30;
 
 /// Rewrites the operations of a program that a literal less makes shorter.
 pub fn spare(mir: &mut Mir) {
+    scale_where_made(mir);
     let mut fixed = BTreeSet::new();
     each_leaf(&mut mir.steps, &mut |ops| {
         for op in ops.iter_mut() {
@@ -35,6 +36,41 @@ pub fn spare(mir: &mut Mir) {
         }
     });
     share(mir, fixed);
+}
+
+/// Sixteen times a value is four times what its operation makes four times as large, an eighth a quarter of its half.
+fn scale_where_made(mir: &mut Mir) {
+    let (mut defs, mut reads) = (vec![0u32; mir.webs.len()], vec![0u32; mir.webs.len()]);
+    for op in leaves(&mir.steps).into_iter().flatten() {
+        op.writes().iter().for_each(|w| defs[w.0 as usize] += 1);
+        op.reads().iter().for_each(|w| reads[w.0 as usize] += 1);
+    }
+    each_leaf(&mut mir.steps, &mut |ops| {
+        for k in 0..ops.len() {
+            let op = &ops[k];
+            let (op2::MUL_IEEE, [x, y], true) = (op.form, &op.src[..], is_plain(op)) else { continue };
+            let Some((x, by)) = number(y).map(|by| (*x, by)).or_else(|| number(x).map(|by| (*y, by))) else { continue };
+            let omod = match by.abs() {
+                16.0 => FOUR_TIMES,
+                0.125 => HALF,
+                _ => continue,
+            };
+            let Some(w) = x.as_web().filter(|w| defs[w.0 as usize] == 1 && reads[w.0 as usize] == 1) else { continue };
+            let makes = |o: &Op| {
+                let float = matches!(o.kind, Kind::Alu | Kind::Reduce) && o.info().result == Number::Float && o.form != op2::MOV;
+                o.dst[..] == [w] && float && !o.is_op3() && o.omod == 0 && !o.clamp && o.store.is_none()
+            };
+            let Some(from) = ops[..k].iter().position(makes) else { continue };
+            ops[from].omod = omod;
+            ops[k].src[0] = x;
+            ops[k].src[1] = Opnd::float(if omod == HALF { 0.25_f32 } else { 4.0 }.copysign(by));
+        }
+    });
+}
+
+/// The number that an operand is.
+fn number(o: &Opnd) -> Option<f32> {
+    if let Place::Bits(b) = o.place { Some(f32::from_bits(b)) } else { None }
 }
 
 /// Whether the operation has room for an output modifier.
@@ -82,7 +118,6 @@ fn share(mir: &mut Mir, fixed: BTreeSet<u32>) {
 
 /// Another way to compute the same: form, operands, output modifier.
 fn without_literal(op: &Op) -> Option<(FormId, [Option<Opnd>; 2], u8)> {
-    let number = |o: &Opnd| if let Place::Bits(b) = o.place { Some(f32::from_bits(b)) } else { None };
     let signed = |o: Opnd, by: f32| if by < 0.0 { o.negated() } else { o };
     match (op.form, &op.src[..]) {
         (op2::MOV, [x]) => {
