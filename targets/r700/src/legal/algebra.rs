@@ -348,7 +348,7 @@ fn normalised_product(f: &Function, v: Value) -> bool {
 }
 
 /// The lanes whose squares a value sums.
-fn square_lanes(f: &Function, q: Value) -> Vec<(Value, u8)> {
+pub(super) fn square_lanes(f: &Function, q: Value) -> Vec<(Value, u8)> {
     if let Some(d) = f.def_if(q, Opcode::Dot) {
         let n = f.ty(d.args[0]).lanes;
         let lane = |k: usize, l: u8| crate::select::root(f, d.args[k], l);
