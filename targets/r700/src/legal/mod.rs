@@ -15,6 +15,7 @@ mod order;
 mod position;
 mod scale;
 mod signs;
+mod splats;
 mod texels;
 
 use crate::legal::numerics::NUMERICS;
@@ -37,6 +38,8 @@ const MAX_SPLIT: u32 = 64;
 const MAX_SHARED: u32 = 1024;
 /// How deep branches are nested whose arms fetch and become selects.
 const ARM_ROUNDS: usize = 3;
+/// Rounds of joining choices: a chain is one shorter after each.
+const SPLAT_ROUNDS: usize = 8;
 /// The least index that a register's relative address surely takes.
 const LEAST_INDEX: i64 = -128;
 
@@ -260,6 +263,14 @@ pub fn legalise(mut m: Module, options: &Options, choice: Choice) -> Module {
     if again && options.opt > OptLevel::O0 {
         sequence(&mut m, &["simplify", "gvn", "dce"], &pass);
         expand(&mut m, options);
+    }
+    if options.opt > OptLevel::O0 {
+        for _ in 0..SPLAT_ROUNDS {
+            if !each(&mut m, splats::run) {
+                break;
+            }
+            sequence(&mut m, &["gvn", "dce"], &pass);
+        }
     }
     reorder(&mut m, options);
     zero_locals(&mut m);

@@ -184,6 +184,8 @@ struct Run<'a> {
     noise: u32,
     /// Whether exported values take their lanes' channels, wait for them if need be.
     strict: bool,
+    /// Whether exported values whose lanes are taken go to T.
+    aside: bool,
     /// Whether what asks for more literals waits for others that do, unless everything waits for it.
     thrifty: bool,
     /// Whether what reads the same half of a constant register stands together, and waits for it, unless everything waits for it.
@@ -454,6 +456,18 @@ impl Run<'_> {
             _ if op.kind == Kind::Mova => SmallVec::from_slice(&[0]),
             _ => SmallVec::from_slice(&[0, 1, 2, 3]),
         };
+        // What shares its lane with another export of the group may go there by T, so that they follow each other in a burst.
+        let crowded = channels.first().is_some_and(|c| open.units[*c as usize]);
+        if self.aside
+            && crowded
+            && f.trans
+            && !open.units[4]
+            && let Some(c) = channels.first()
+            && op.dst.first().is_some_and(|w| code.exported[code.local[w.0 as usize] as usize] == Some(*c))
+            && let Some(lines) = self.place(open, i, &[(4, *c, 0, true)])
+        {
+            return Some(lines);
+        }
         // Which vector unit or which channel does not matter to the rules: one try for each kind is enough.
         if f.unit != Unit::Trans
             && let Some(c) = channels.iter().find(|c| !open.units[**c as usize])
@@ -805,6 +819,7 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
             seed: 0x9e37_79b9_7f4a_7c15 ^ (attempt as u64) << 32 | 1,
             noise: if attempt < 2 { 0 } else { 3 + attempt % 25 },
             strict: attempt % 2 == 1,
+            aside: bursting && attempt / 4 % 2 == 1,
             thrifty: attempt / 2 % 2 == 1,
             gather: crowded && attempt / 4 % 3 == 1,
             halves: waiting.clone(),
