@@ -51,6 +51,9 @@ pub fn run(func: &mut Function) -> bool {
                 None => Action::Keep,
             },
             Opcode::Select => {
+                if let Some(v) = sine_or_cosine(b, &d, |v| uses[v] == 1) {
+                    return Action::Replace(v);
+                }
                 let (x, y) = (splat_float(b.func, d.args[1]), splat_float(b.func, d.args[2]));
                 let exchange = match (x, y) {
                     (Some(1.0), Some(0.0)) => false,
@@ -142,6 +145,22 @@ fn doubled(b: &mut Builder<'_>, d: &InstData, only: impl Fn(Value) -> bool) -> O
     let ty = b.func.ty(a);
     let two = b.fconst(ty, 2.0);
     Some(b.ins(Opcode::Fmad, &[a, two, c]))
+}
+
+/// A sine or a cosine of one angle is the sine of that angle or a quarter turn further: T, which alone makes them, makes one.
+fn sine_or_cosine(b: &mut Builder<'_>, d: &InstData, only: impl Fn(Value) -> bool) -> Option<Value> {
+    let of = |f: &Function, v: Value, op: Opcode| {
+        let d = f.def_if(v, op).filter(|d| !d.precise && only(v) && f.ty(v) == F32)?;
+        Some(f.resolve(d.args[0]))
+    };
+    let (angle, cosine) = [(1, 2), (2, 1)].into_iter().find_map(|(x, y)| {
+        let angle = of(b.func, d.args[x], Opcode::Fsin)?;
+        (of(b.func, d.args[y], Opcode::Fcos)? == angle).then_some((angle, y))
+    })?;
+    let mut further = [b.fconst(F32, 0.0); 2];
+    further[cosine - 1] = b.fconst(F32, 0.25);
+    let further = b.select(d.args[0], further[0], further[1]);
+    Some(super::turns(b, angle, Some(further), "r700.sin"))
 }
 
 /// What is squared four times and is not negative: a logarithm, a product and an exponential are done a group earlier, in one operation less.

@@ -93,8 +93,8 @@ const RULES: &[(Opcode, Rule)] = &[
 
 /// Operations that become the machine's own: these come last, because passes do not look into what machine operations compute.
 const MACHINE_RULES: &[(Opcode, Rule)] = &[
-    (Opcode::Fsin, |b, d, _| Some(turns(b, d.args[0], "r700.sin"))),
-    (Opcode::Fcos, |b, d, _| Some(turns(b, d.args[0], "r700.cos"))),
+    (Opcode::Fsin, |b, d, _| Some(turns(b, d.args[0], None, "r700.sin"))),
+    (Opcode::Fcos, |b, d, _| Some(turns(b, d.args[0], None, "r700.cos"))),
     (Opcode::Fpow, pow),
     (Opcode::Sdiv, division::divide_power),
     (Opcode::Srem, division::divide_power),
@@ -661,11 +661,12 @@ fn ext(b: &mut Builder<'_>, name: &str, args: &[Value]) -> Value {
     b.build(&lanes)
 }
 
-/// Sine and cosine take turns, up to 256 of them; whole turns go away first.
-fn turns(b: &mut Builder<'_>, x: Value, name: &str) -> Value {
+/// Sine and cosine take turns, up to 256 of them; whole turns go away first. `further` are turns that are added.
+fn turns(b: &mut Builder<'_>, x: Value, further: Option<Value>, name: &str) -> Value {
     let ty = b.func.ty(x);
     let scale = b.fconst(ty, std::f32::consts::FRAC_1_PI * 0.5);
     let t = b.ins(Opcode::Fmul, &[x, scale]);
+    let t = further.map_or(t, |f| b.ins(Opcode::Fadd, &[t, f]));
     let t = b.ins(Opcode::Ffract, &[t]);
     ext(b, name, &[t])
 }
