@@ -65,9 +65,17 @@ pub fn bound(ops: &[Op], facts: &[Facts], graph: &Graph, waves: &[Wave]) -> u64 
             _ => continue,
         };
     }
+    // What only T executes, and what reads constants, stands behind what all of it waits for and before what waits for all of it.
+    let between = |of: &dyn Fn(&Facts) -> bool, rows: u64| {
+        let those = || (0..ops.len()).filter(|i| facts[*i].alu && of(&facts[*i]));
+        let (before, after) = (those().map(|i| depth[i]).min(), those().map(|i| u64::from(graph.groups[i])).min());
+        rows + before.unwrap_or(0) + after.unwrap_or(1) - 1
+    };
+    groups = groups.max(between(&|f| f.unit == Unit::Trans, all.trans));
+    groups = groups.max(between(&|f| !f.halves.is_empty(), halves.len().div_ceil(2) as u64));
     let size = all.slots + words.len().div_ceil(2) as u64;
     let clauses = size.div_ceil(CLAUSE_SLOTS as u64);
-    8 * (size + waves.len() as u64 + cuts.max(clauses.saturating_sub(1))) + GROUP_COST * groups.max(halves.len().div_ceil(2) as u64)
+    8 * (size + waves.len() as u64 + cuts.max(clauses.saturating_sub(1))) + GROUP_COST * groups
 }
 
 #[cfg(test)]
@@ -125,6 +133,15 @@ mod tests {
         assert_eq!(found(&ops), limit(&ops));
         ops.push(multiply(18, 0));
         assert_eq!(limit(&ops), 3 * GROUP_COST + 8 * 11 + 8 + 8);
+        assert_eq!(found(&ops), limit(&ops));
+    }
+
+    #[test]
+    fn what_only_t_executes_stands_between_what_it_waits_for_and_what_waits_for_it() {
+        let sine = |to: u32, of: u32| Op::alu(op2::SIN, &[Opnd::web(Web(of))], Some(Web(to)));
+        let mut ops = vec![multiply(1, 0), multiply(2, 0)];
+        ops.extend([sine(3, 1), sine(4, 2), sine(5, 1), multiply(6, 3), multiply(7, 4), multiply(8, 5)]);
+        assert_eq!(limit(&ops), 5 * GROUP_COST + 8 * 8);
         assert_eq!(found(&ops), limit(&ops));
     }
 
