@@ -57,7 +57,7 @@ fn functions_of_one_number() {
     for (e, f) in exact {
         close(e, &eval(e), &each(f), 0.0);
     }
-    let near: [(&str, F); 22] = [
+    let near: [(&str, F); 24] = [
         ("sin(a)", f32::sin),
         ("cos(a)", f32::cos),
         ("tan(a)", f32::tan),
@@ -66,6 +66,9 @@ fn functions_of_one_number() {
         ("tanh(a)", f32::tanh),
         ("tanh(a * 40.0)", |x| (x * 40.0).tanh()),
         ("asin(a * 0.4)", |x| (x * 0.4).asin()),
+        // What is small keeps its digits.
+        ("asin(a * 0.0001) * 10000.0", |x| (x * 1e-4).asin() * 1e4),
+        ("asin(a * 0.2) * 5.0", |x| (x * 0.2).asin() * 5.0),
         ("acos(a * 0.4)", |x| (x * 0.4).acos()),
         ("atan(a)", f32::atan),
         ("atan(a * 100.0)", |x| (x * 100.0).atan()),
