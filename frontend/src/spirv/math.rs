@@ -436,17 +436,19 @@ impl<'m> Converter<'m> {
         let ty = self.func().ty(x);
         let a = self.op1(Opcode::Fabs, x);
         let half = self.fconst(ty, 0.5);
-        let large = self.b().fcmp(FloatCC::Ogt, a, half);
         let h = self.op2(Opcode::Fmul, a, half);
         let h = self.op2(Opcode::Fsub, half, h);
-        let (square, root) = (self.op2(Opcode::Fmul, a, a), self.op1(Opcode::Fsqrt, h));
-        let (z, s) = (self.b().select(large, h, square), self.b().select(large, root, a));
+        // x² and (1 - x) / 2 meet at a half.
+        let square = self.op2(Opcode::Fmul, a, a);
+        let z = self.op2(Opcode::Fmin, h, square);
+        let s = self.op1(Opcode::Fsqrt, z);
         let p = self.polynomial(z, &ASIN);
         let cube = self.op2(Opcode::Fmul, s, z);
         let more = self.op2(Opcode::Fmul, cube, p);
         let r = self.op2(Opcode::Fadd, more, s);
         let (twice, quarter) = (self.times(r, 2.0), self.fconst(ty, FRAC_PI_2));
         let other = self.op2(Opcode::Fsub, quarter, twice);
+        let large = self.b().fcmp(FloatCC::Ogt, a, half);
         let r = self.b().select(large, other, r);
         self.sign_of(r, x)
     }
