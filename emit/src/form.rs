@@ -237,8 +237,18 @@ pub struct Index(OnceLock<Vec<Bucket>>);
 struct Bucket {
     size: u8,
     space: u32,
-    /// Mask, bits and number of each form.
-    forms: Vec<(u128, u128, u16)>,
+    /// Forms that fix the same bits, by what these are; those with more fixed bits first.
+    masks: Vec<(u128, Vec<Known>)>,
+}
+
+/// What decoding knows of a form.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    bits: u128,
+    form: u16,
+    /// Every bit that the form gives a meaning, and how many fields it has.
+    meant: u128,
+    fields: usize,
 }
 
 impl Index {
@@ -246,23 +256,30 @@ impl Index {
     pub const fn new() -> Index {
         Index(OnceLock::new())
     }
-    fn of<X>(&self, forms: &[Form<X>], size: u8, space: u32) -> &[(u128, u128, u16)] {
+    fn of<X>(&self, forms: &[Form<X>], size: u8, space: u32) -> &[(u128, Vec<Known>)] {
         let buckets = self.0.get_or_init(|| Index::make(forms));
-        buckets.iter().find(|b| b.size == size && b.space == space).map_or(&[], |b| &b.forms)
+        buckets.iter().find(|b| b.size == size && b.space == space).map_or(&[], |b| &b.masks)
     }
     fn make<X>(forms: &[Form<X>]) -> Vec<Bucket> {
         let mut out: Vec<Bucket> = Vec::new();
         for (n, f) in forms.iter().enumerate() {
+            let known = Known { bits: f.bits, form: n as u16, meant: f.known_bits(), fields: f.fields().count() };
             for space in (0..32).map(|k| 1 << k).filter(|s| f.spaces & s != 0) {
-                let known = out.iter().position(|b| b.size == f.size && b.space == space);
-                let at = known.unwrap_or_else(|| {
-                    out.push(Bucket { size: f.size, space, forms: Vec::new() });
+                let at = out.iter().position(|b| b.size == f.size && b.space == space).unwrap_or_else(|| {
+                    out.push(Bucket { size: f.size, space, masks: Vec::new() });
                     out.len() - 1
                 });
-                out[at].forms.push((f.mask, f.bits, n as u16));
+                let masks = &mut out[at].masks;
+                match masks.iter_mut().find(|m| m.0 == f.mask) {
+                    Some(same) => same.1.push(known),
+                    None => masks.push((f.mask, vec![known])),
+                }
             }
         }
-        out.iter_mut().for_each(|b| b.forms.sort_by_key(|f| std::cmp::Reverse(f.0.count_ones())));
+        for bucket in &mut out {
+            bucket.masks.sort_by_key(|m| std::cmp::Reverse(m.0.count_ones()));
+            bucket.masks.iter_mut().for_each(|m| m.1.sort_by_key(|k| k.bits));
+        }
         out
     }
 }
@@ -318,14 +335,17 @@ impl<X> FormTable<X> {
     }
     /// As [`FormTable::decode`], restricted to the forms that `allowed` accepts (chips, features).
     pub fn decode_if(&self, space: u32, size: u8, word: u128, allowed: impl Fn(&Form<X>) -> bool) -> Option<Decoded> {
-        let matching = |(mask, bits, n): &&(u128, u128, u16)| word & mask == *bits && allowed(&self.forms[*n as usize]);
+        // Two forms that fix the same bits differ in one of them.
+        let matching = |(mask, forms): &(u128, Vec<Known>)| {
+            let at = forms.binary_search_by_key(&(word & mask), |k| k.bits).ok()?;
+            Some(forms[at]).filter(|k| allowed(&self.forms[k.form as usize])).map(|k| (mask.count_ones(), k))
+        };
         let spaces = (0..32).map(|k| 1 << k).filter(|s| space & s != 0);
-        let found = spaces.filter_map(|s| self.index.of(self.forms, size, s).iter().find(matching));
-        let (_, _, n) = *found.max_by_key(|(mask, _, n)| (mask.count_ones(), std::cmp::Reverse(*n)))?;
-        let form = &self.forms[n as usize];
-        let mut values = SmallVec::new();
-        form.fields().for_each(|f| values.push(f.get(word)));
-        Some(Decoded { form: FormId(n), values, residue: word & !form.known_bits() })
+        let found = spaces.filter_map(|s| self.index.of(self.forms, size, s).iter().find_map(matching));
+        let (_, known) = found.max_by_key(|(fixed, k)| (*fixed, std::cmp::Reverse(k.form)))?;
+        let mut values = SmallVec::with_capacity(known.fields);
+        self.forms[known.form as usize].fields().for_each(|f| values.push(f.get(word)));
+        Some(Decoded { form: FormId(known.form), values, residue: word & !known.meant })
     }
     /// A decoded word's raw field value by name.
     pub fn value(&self, d: &Decoded, name: &str) -> Option<u64> {

@@ -126,7 +126,7 @@ pub fn solve(preds: &[SmallVec<[u32; 2]>], mut reads: Touched, mut writes: Touch
 impl Flow {
     /// Values live at the boundaries of every block.
     pub fn live(&self) -> Live {
-        let mut preds: Vec<SmallVec<[u32; 2]>> = vec![SmallVec::new(); self.blocks.len()];
+        let mut preds: Vec<SmallVec<[u32; 2]>> = self.blocks.iter().map(|_| SmallVec::new()).collect();
         let (mut reads, mut writes) = (Touched::new(), Touched::new());
         // The last block that read each value of before it, and the last that wrote it.
         let (mut read_in, mut written_in) = (vec![u32::MAX; self.values], vec![u32::MAX; self.values]);
@@ -175,7 +175,7 @@ impl Flow {
     /// When each value lives.
     pub fn ranges(&self, live: &Live) -> Vec<Ranges> {
         let starts = self.starts();
-        let mut out = vec![Ranges::new(); self.values];
+        let mut out: Vec<Ranges> = (0..self.values).map(|_| Ranges::new()).collect();
         // The end of the stretch that is open for each value; 0 where none is.
         let mut open = vec![0u32; self.values];
         let mut found: Vec<(u32, u32, u32)> = Vec::new();
@@ -205,8 +205,8 @@ impl Flow {
                     found.push((v, starts[b], to));
                 }
             }
-            found.sort_unstable_by_key(|f| (f.0, f.1));
-            found.drain(..).for_each(|(v, from, to)| out[v as usize].add(from, to));
+            // Stretches were found from the last to the first.
+            found.drain(..).rev().for_each(|(v, from, to)| out[v as usize].add(from, to));
         }
         out
     }

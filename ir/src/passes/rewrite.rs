@@ -26,11 +26,16 @@ pub enum Action {
 
 /// Visits every reachable instruction, definitions before uses (but for loops' parameters); operands are resolved before
 /// each visit. New instructions made by the builder stand before the visited one.
-pub fn rewrite(func: &mut Function, mut visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
+pub fn rewrite(func: &mut Function, visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
+    rewrite_some(func, |_, _| true, visit)
+}
+
+/// As [`rewrite`]; what is not asked for stays as it is, but for its operands.
+fn rewrite_some(func: &mut Function, asked: impl Fn(&Function, Inst) -> bool, mut visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
     let order = Cfg::new(func).rpo().to_vec();
     let mut changed = false;
     for b in order {
-        changed |= rewrite_block(func, b, &mut visit);
+        changed |= rewrite_block(func, b, &asked, &mut visit);
     }
     if changed {
         func.resolve_aliases();
@@ -39,7 +44,7 @@ pub fn rewrite(func: &mut Function, mut visit: impl FnMut(&mut Builder, Inst) ->
 }
 
 /// As [`rewrite`], but visits instructions of these operations only; nothing happens where there are none.
-pub fn rewrite_of(func: &mut Function, ops: &[Opcode], mut visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
+pub fn rewrite_of(func: &mut Function, ops: &[Opcode], visit: impl FnMut(&mut Builder, Inst) -> Action) -> bool {
     // Operations as bits of a set: this is asked of every instruction.
     const { assert!(Opcode::ALL.len() <= u128::BITS as usize) };
     let set = ops.iter().fold(0u128, |set, op| set | 1 << *op as u32);
@@ -47,15 +52,24 @@ pub fn rewrite_of(func: &mut Function, ops: &[Opcode], mut visit: impl FnMut(&mu
     if !func.ordered().any(|(_, i)| asked(func, i)) {
         return false;
     }
-    rewrite(func, |b, i| if asked(b.func, i) { visit(b, i) } else { Action::Keep })
+    rewrite_some(func, asked, visit)
 }
 
-fn rewrite_block(func: &mut Function, block: Block, visit: &mut impl FnMut(&mut Builder, Inst) -> Action) -> bool {
+fn rewrite_block(
+    func: &mut Function,
+    block: Block,
+    asked: &impl Fn(&Function, Inst) -> bool,
+    visit: &mut impl FnMut(&mut Builder, Inst) -> Action,
+) -> bool {
     let old = std::mem::take(&mut func.blocks[block].insts);
     func.blocks[block].insts.reserve(old.len());
     let mut changed = false;
     for i in old {
         resolve_operands(func, i);
+        if !asked(func, i) {
+            func.blocks[block].insts.push(i);
+            continue;
+        }
         let span = func.spans[i];
         let relaxed = is_relaxed(func, i, 2);
         let mut b = Builder::new(func, block);

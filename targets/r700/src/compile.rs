@@ -3,6 +3,7 @@
 use crate::abi::{Abi, Platform, Role, loop_entry};
 use crate::emit::{Emitted, emit};
 use crate::legal::{Choice, STANDARD, as_it_matters, begin, beginning, form, legalise, preparation, prepare, unroll};
+use crate::place::estimate::Estimate;
 use crate::place::fit::{Retry, fit};
 use crate::place::sched::{FETCH_COST, GROUP_COST};
 use crate::place::{Placement, coalesce, constants, spill, waves};
@@ -80,11 +81,25 @@ struct Generated {
     places: String,
     /// The placement where the checker shall see it.
     placed: Option<Placement>,
+    /// Whether it is the code with copies of constants.
+    copies: bool,
+    /// What its schedule was taken to cost.
+    estimate: Estimate,
 }
 
-/// Tries of the scheduler for the way that is kept; while ways are compared, every piece of code is scheduled once.
-const THOROUGH: u64 = 12_000;
-const ONCE: u64 = 1;
+/// What is done for a piece of code.
+#[derive(Clone, Copy)]
+struct Effort {
+    /// Tries of the scheduler.
+    tries: u64,
+    /// Code that it must be better than.
+    than: Option<Estimate>,
+}
+
+/// For the way that is kept.
+const THOROUGH: Effort = Effort { tries: 6_000, than: None };
+/// While ways are compared, every piece of code is scheduled once.
+const ONCE: Effort = Effort { tries: 1, than: None };
 
 /// Elements of scratch memory that ARRAY_SIZE can bound.
 pub const MAX_SCRATCH: u32 = 4096;
@@ -101,6 +116,9 @@ const DOTS_WORK: usize = 1_000;
 
 /// Single dot products in a row that are tried in vain before the others are left as they are.
 const DOTS_IN_VAIN: u32 = 8;
+
+/// Below this part of its cost a way is much better than another one.
+const FAR: (u64, u64) = (4, 5);
 
 /// Programs with fewer IR instructions are tried without any branch, too.
 const SMALL: usize = 300;
@@ -130,8 +148,8 @@ pub fn interface(module: &Module, role: Role, options: &Options) -> Result<Abi, 
     Ok(abi)
 }
 
-/// Compiles one legalised module; `effort` scales the search of the scheduler.
-fn candidate(base: &Module, options: &Options, effort: u64, trace: &mut Trace<'_>) -> Result<Candidate, CompileError> {
+/// Compiles one legalised module with some effort.
+fn candidate(base: &Module, options: &Options, effort: Effort, trace: &mut Trace<'_>) -> Result<Candidate, CompileError> {
     let mut module = base.clone();
     let tree = crate::legal::structure(&mut module, options, trace)?;
     let abi = interface(&module, Role::Usual, options)?;
@@ -224,7 +242,9 @@ pub fn compile<'o>(module: &Module, options: &'o Options) -> Result<Compiled<'o>
     let cheapest = (start > 0).then(|| all.remove(0));
     let start = start.saturating_sub(1);
     let mut found = all.swap_remove(start);
-    if search {
+    // Where a way without them is much better, the others do not come near it.
+    let far = cheapest.as_ref().is_some_and(|w| FAR.1 * weighed(&w.candidate.code) < FAR.0 * weighed(&found.candidate.code));
+    if search && !far {
         found = single_dots(found, options, better);
     }
     if let Some(w) = cheapest.filter(|w| better(w, &found)) {
@@ -232,7 +252,7 @@ pub fn compile<'o>(module: &Module, options: &'o Options) -> Result<Compiled<'o>
     }
     let Way { mut candidate, base, trace, .. } = found;
     if search
-        && let Ok(code) = scheduled(&candidate.selected, &candidate.abi, THOROUGH, options)
+        && let Ok(code) = scheduled(&candidate.selected, &candidate.abi, THOROUGH, Some(&candidate.code), options)
         && weighed(&code) <= weighed(&candidate.code)
     {
         candidate.code = code;
@@ -361,7 +381,8 @@ fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>,
         let mut base = best.base.clone();
         crate::legal::expand_dots(&mut base, |n, _| n == k - gone.get());
         crate::legal::reorder(&mut base, options);
-        let candidate = candidate(&base, options, ONCE, &mut Trace::off())?;
+        let effort = Effort { than: Some(best.candidate.code.estimate), ..ONCE };
+        let candidate = candidate(&base, options, effort, &mut Trace::off())?;
         Ok(Way { candidate, base, choice: best.choice, trace: best.trace.clone() })
     };
     climb(way, steps, &mut budget, build, |new, old| {
@@ -397,26 +418,23 @@ fn too_large(e: LayoutError<Span>) -> CompileError {
 
 /// Straight-line code that needs no selection: its code and registers.
 pub fn straight(mir: Mir) -> Result<(Emitted, u16), CompileError> {
-    let error = |r: Retry| match r {
-        Retry::Yes(e) | Retry::No(e) => e,
-    };
-    let (mir, scheduled, place) = fit(&mir, ONCE, 1).map_err(error)?;
+    let (mir, scheduled, place) = fit(&mir, ONCE.tries, 1, None).map_err(Retry::error)?;
     let emitted = emit(&mir, &scheduled, &place, 0, false).map_err(too_large)?;
     Ok((emitted, place.count.max(1)))
 }
 
 /// The code of a structured module: with all copies coalesced, or with fewer where registers or channels do not suffice.
-fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: u64, options: &Options) -> Result<(Selected, Generated), CompileError> {
+fn generate(legal: &Module, tree: &Structure, abi: &Abi, effort: Effort, options: &Options) -> Result<(Selected, Generated), CompileError> {
     let mut last = CompileError::Internal("no schedule".to_string());
     for boldness in [2, 1, 0] {
         let attempt = select(legal, tree, abi, boldness).and_then(|s| {
-            let code = scheduled(&s, abi, effort, options)?;
+            let code = scheduled(&s, abi, effort, None, options)?;
             Ok((s, code))
         });
         match attempt {
             Ok(code) => return Ok(code),
-            Err(Retry::No(e)) => return Err(e),
             Err(Retry::Yes(e)) => last = e,
+            Err(retry) => return Err(retry.error()),
         }
     }
     Err(last)
@@ -457,32 +475,49 @@ fn select(legal: &Module, tree: &Structure, abi: &Abi, boldness: u8) -> Result<S
     Ok(Selected { copied: constants::copied(&mir), mir, reserved })
 }
 
-/// Schedules selected code.
-fn scheduled(selected: &Selected, abi: &Abi, effort: u64, options: &Options) -> Result<Generated, Retry> {
+/// Schedules selected code; `quick` is what comes of it if each piece of code is scheduled once, where that is known.
+fn scheduled(selected: &Selected, abi: &Abi, effort: Effort, quick: Option<&Generated>, options: &Options) -> Result<Generated, Retry> {
     let Selected { mir, copied, reserved } = selected;
-    let place = |m: &Mir, effort: u64| placed(m, abi, effort, *reserved);
+    let place = |m: &Mir, effort: Effort| placed(m, abi, effort, *reserved);
+    let once = |m: &Mir| place(m, ONCE).map_or(u64::MAX, |done| cost(&done.emitted));
     // Copies are better more often than not; where it matters, a schedule of each tells.
-    let (mir, place, emitted) = match copied {
-        Some(copied) => {
-            let quick = |m: &Mir| place(m, ONCE).map_or(u64::MAX, |done| cost(&done.2));
-            if effort < THOROUGH || quick(copied) <= quick(mir) {
-                place(copied, effort).or_else(|_| place(mir, effort))?
-            } else {
+    let mut copies = copied.is_some();
+    if let Some(copied) = copied
+        && effort.tries > ONCE.tries
+    {
+        copies = match quick {
+            Some(known) => known.copies && cost(&known.emitted) <= once(mir),
+            None => once(copied) <= once(mir),
+        };
+    }
+    let Placed { mir, place, emitted, estimate } = match copied {
+        Some(copied) if copies => match place(copied, effort) {
+            Err(Retry::Yes(_) | Retry::No(_)) => {
+                copies = false;
                 place(mir, effort)?
             }
-        }
-        None => place(mir, effort)?,
+            done => done?,
+        },
+        _ => place(mir, effort)?,
     };
     let (text, places) =
         if options.writes(&[Phase::Select, Phase::Place]) { (describe(&mir), place.describe(&mir)) } else { Default::default() };
     // The fetch shader or the rasteriser fills a register for each declared input, read or not.
     let gprs = place.count.max(1).max(abi.input_gprs as u16);
-    Ok(Generated { emitted, gprs, mir: text, places, placed: options.check_allocation.then_some(place) })
+    Ok(Generated { emitted, gprs, mir: text, places, placed: options.check_allocation.then_some(place), copies, estimate })
+}
+
+/// Code with registers, as it was scheduled and as words.
+struct Placed {
+    mir: Mir,
+    place: Placement,
+    emitted: Emitted,
+    estimate: Estimate,
 }
 
 /// Schedules, allocates and emits.
-fn placed(mir: &Mir, abi: &Abi, effort: u64, reserved: u8) -> Result<(Mir, Placement, Emitted), Retry> {
-    let (mir, scheduled, place) = fit(mir, effort, reserved)?;
+fn placed(mir: &Mir, abi: &Abi, effort: Effort, reserved: u8) -> Result<Placed, Retry> {
+    let (mir, scheduled, place) = fit(mir, effort.tries, reserved, effort.than)?;
     if mir.scratch > 0 && abi.platform == Platform::WiiU {
         let message = "the program needs scratch memory, which no call of GX2 provides: fewer live values or shorter local arrays";
         return Err(Retry::No(CompileError::limit("R0306", Span::NONE, message, mir.scratch as u64, 0)));
@@ -492,5 +527,5 @@ fn placed(mir: &Mir, abi: &Abi, effort: u64, reserved: u8) -> Result<(Mir, Place
         return Err(Retry::No(CompileError::limit("R0306", Span::NONE, message, mir.scratch as u64, MAX_SCRATCH as u64)));
     }
     let emitted = emit(&mir, &scheduled, &place, abi.loop_entry, abi.fetch_shader).map_err(|e| Retry::No(too_large(e)))?;
-    Ok((mir, place, emitted))
+    Ok(Placed { estimate: Estimate::of(&mir.steps, &scheduled), mir, place, emitted })
 }

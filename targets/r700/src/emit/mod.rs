@@ -626,8 +626,11 @@ impl Emit<'_> {
                 code.align(16);
             }
             code.bind(clauses[k]);
+            let mut bytes: Vec<u8> = Vec::new();
             for (words, span) in &clause.parts {
-                code.data(&words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>(), *span);
+                bytes.clear();
+                words.iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
+                code.data(&bytes, *span);
             }
         }
         let done = code.finish(&Rule { align: |_| 1, filler: Filler::Zero })?;

@@ -2,10 +2,11 @@
 //!
 //! These are the emitter's and the simulator's view of the form table; every bit still goes through it.
 
-use crate::isa::forms::{self, AluInfo, FORMS, Format, Info, TABLE, Unit, field, op2, op3};
+use crate::isa::forms::{self, AluInfo, Format, Info, TABLE, Unit, field, op2, op3};
 use retroshade_emit::form::{Decoded, EncodeError, FormId};
-use retroshade_emit::{FieldIndex, FieldName, Word as Values};
+use retroshade_emit::{FieldIndex, FieldName};
 use smallvec::SmallVec;
+use std::ops::{Index, IndexMut};
 
 /// Source selects with a meaning of their own (the manual's ALU_SRC_* values).
 pub mod sel {
@@ -140,6 +141,23 @@ const SRC1: SourceFields = SourceFields {
     neg: field!(op2::MOV.SRC1_NEG),
 };
 
+/// The fields of an ALU word by place; no form has more. All are 0 unless set.
+#[derive(Default)]
+struct Fields([u64; 24]);
+
+impl Index<FieldIndex> for Fields {
+    type Output = u64;
+    fn index(&self, at: FieldIndex) -> &u64 {
+        &self.0[at.0 as usize]
+    }
+}
+
+impl IndexMut<FieldIndex> for Fields {
+    fn index_mut(&mut self, at: FieldIndex) -> &mut u64 {
+        &mut self.0[at.0 as usize]
+    }
+}
+
 impl Alu {
     /// Whether it moves a value to where it lies already.
     pub fn is_idle(&self) -> bool {
@@ -185,7 +203,7 @@ impl Alu {
     /// Encodes the word pair.
     pub fn encode(&self) -> Result<u64, EncodeError> {
         let [a, b, c] = self.src;
-        let mut w = Values::new(FORMS, self.form, &[]);
+        let mut w = Fields::default();
         for (at, s) in [SRC0, SRC1].iter().zip([a, b]) {
             (w[at.sel], w[at.rel], w[at.chan], w[at.neg]) = (s.sel as u64, s.rel as u64, s.chan as u64, s.neg as u64);
         }
@@ -208,7 +226,7 @@ impl Alu {
         for (at, value) in self.destination().into_iter().zip([self.bank, self.dst, self.dst_rel as u8, self.chan, self.clamp as u8]) {
             w[at] = value as u64;
         }
-        TABLE.encode_word(&w).map(|w| w as u64)
+        TABLE.encode_values(self.form, &w.0).map(|w| w as u64)
     }
     /// Where the form has its bank swizzle, register, relative bit, channel and clamp.
     fn destination(&self) -> [FieldIndex; 5] {
@@ -309,7 +327,7 @@ impl Group {
     }
     /// Encodes the group.
     pub fn encode(&self) -> Result<Vec<u32>, EncodeError> {
-        let mut out = Vec::new();
+        let mut out = Vec::with_capacity(2 * self.size());
         for s in &self.slots {
             let w = s.encode()?;
             out.extend([w as u32, (w >> 32) as u32]);

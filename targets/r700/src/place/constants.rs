@@ -59,11 +59,12 @@ fn copy(ops: &mut Vec<Op>, webs: &mut Vec<WebInfo>) {
         ops.iter().map(constants).enumerate().filter(|(_, c)| distinct_halves(c) > 1).collect();
     // Copies, and the operations that they stand before.
     let mut copies: Vec<(usize, Op)> = Vec::new();
+    let mut readers: BTreeMap<Constant, usize> = BTreeMap::new();
+    crowded.iter().flat_map(|(_, all)| all).for_each(|c| *readers.entry(*c).or_default() += 1);
     loop {
-        let mut readers: BTreeMap<Constant, usize> = BTreeMap::new();
-        crowded.iter().flat_map(|(_, all)| all).for_each(|c| *readers.entry(*c).or_default() += 1);
-        let best = readers.into_iter().max_by_key(|(c, n)| (*n, Reverse(*c)));
-        let Some((best, _)) = best.filter(|(_, n)| *n >= READERS) else { break };
+        let best = readers.iter().max_by_key(|(c, n)| (**n, Reverse(**c))).filter(|(_, n)| **n >= READERS);
+        let Some(best) = best.map(|(c, _)| *c) else { break };
+        readers.remove(&best);
         let place = Place::Const(best.0, best.1, best.2);
         let to = Web(webs.len() as u32);
         webs.push(WebInfo::default());
@@ -73,7 +74,15 @@ fn copy(ops: &mut Vec<Op>, webs: &mut Vec<WebInfo>) {
             ops[*k].src.iter_mut().filter(|s| s.place == place).for_each(|s| s.place = Place::Web(to));
             first.get_or_insert(*k);
         }
-        crowded.retain(|(_, all)| distinct_halves(all) > 1);
+        crowded.retain(|(_, all)| {
+            let still = distinct_halves(all) > 1;
+            if !still {
+                for c in all {
+                    readers.entry(*c).and_modify(|n| *n -= 1);
+                }
+            }
+            still
+        });
         let Some(at) = first else { break };
         let mut copy = Op::alu(op2::MOV, &[Opnd { place, neg: false, abs: false }], Some(to));
         copy.span = ops[at].span;

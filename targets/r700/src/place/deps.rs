@@ -3,9 +3,10 @@
 
 use crate::isa::forms::{Effect, Unit, op3};
 use crate::select::mir::*;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// An operand as the legality rules see it.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,10 @@ pub struct Facts {
     pub unit: Unit,
     /// Whether it occupies slots.
     pub alu: bool,
+    /// Whether it takes four of them at once.
+    pub reduce: bool,
+    /// Whether it sets AR.
+    pub mova: bool,
     /// Whether it is a PRED_SET or KILL.
     pub exclusive: bool,
     /// Whether it names a register through AR.
@@ -63,18 +68,22 @@ impl Numbering {
             self.local[w.0 as usize] = ELSEWHERE;
         }
         self.local.resize(webs.max(self.local.len()), ELSEWHERE);
-        for w in ops.iter().flat_map(|o| o.reads().into_iter().chain(o.writes())) {
+        let mut name = |w: Web| {
             if self.local[w.0 as usize] == ELSEWHERE {
                 self.local[w.0 as usize] = self.webs.len() as u32;
                 self.webs.push(w);
             }
+        };
+        for o in ops {
+            o.each_read(&mut name);
+            o.each_write(&mut name);
         }
     }
 }
 
 /// The facts of every operation.
 pub fn facts(ops: &[Op], names: &Numbering) -> Vec<Facts> {
-    let mut numbers: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut numbers: FxHashMap<u32, u32> = FxHashMap::default();
     let mut number = |o: &Operand| match o {
         Operand::Const(key, ..) => {
             let next = numbers.len() as u32;
@@ -97,15 +106,25 @@ pub fn facts(ops: &[Op], names: &Numbering) -> Vec<Facts> {
         .map(|(i, op)| {
             let float = op.float_operands();
             let unit = op.info().unit;
-            let operands: SmallVec<[Operand; 8]> = op.src.iter().enumerate().map(|(k, o)| operand(i, k, o, float)).collect();
-            let mut halves: SmallVec<[u32; 3]> = operands.iter().filter_map(&mut number).collect();
-            halves.sort_unstable();
-            halves.dedup();
+            let (mut operands, mut halves): (SmallVec<[Operand; 8]>, SmallVec<[u32; 3]>) = Default::default();
+            for (k, o) in op.src.iter().enumerate() {
+                let o = operand(i, k, o, float);
+                if let Some(half) = number(&o)
+                    && let Err(at) = halves.binary_search(&half)
+                {
+                    halves.insert(at, half);
+                }
+                operands.push(o);
+            }
+            let mut reads = SmallVec::new();
+            op.each_read(|w| reads.push(names.local[w.0 as usize]));
             Facts {
                 operands,
                 halves,
                 unit,
                 alu: op.is_alu(),
+                reduce: matches!(op.kind, Kind::Reduce),
+                mova: matches!(op.kind, Kind::Mova),
                 exclusive: matches!(op.kind, Kind::Pred | Kind::Kill),
                 relative: op.src.iter().any(|s| matches!(s.place, Place::Array { rel: true, .. })) || op.store.is_some_and(|s| s.3),
                 index_users: 0,
@@ -114,13 +133,13 @@ pub fn facts(ops: &[Op], names: &Numbering) -> Vec<Facts> {
                     || unit == Unit::Any
                         && !matches!(op.form, op3::MULADD_IEEE_M2 | op3::MULADD_IEEE_M4 | op3::MULADD_IEEE_D2)
                         && op.info().effect == Effect::Plain,
-                reads: op.reads().iter().map(|w| names.local[w.0 as usize]).collect(),
+                reads,
             }
         })
         .collect();
     let mut index = None;
     for i in 0..ops.len() {
-        if ops[i].kind == Kind::Mova {
+        if out[i].mova {
             index = Some(i);
         } else if let (true, Some(m)) = (out[i].relative, index) {
             out[m].index_users += 1;
@@ -129,12 +148,15 @@ pub fn facts(ops: &[Op], names: &Numbering) -> Vec<Facts> {
     out
 }
 
+/// Operations and latencies: 0 same group allowed, 1 later group.
+pub type Edges = SmallVec<[(usize, u8); 4]>;
+
 /// Dependences of a piece of code.
 pub struct Graph {
-    /// (predecessor, latency: 0 same group allowed, 1 later group).
-    pub preds: Vec<Vec<(usize, u8)>>,
+    /// The predecessors of each operation.
+    pub preds: Vec<Edges>,
     /// The reverse.
-    pub succs: Vec<Vec<(usize, u8)>>,
+    pub succs: Vec<Edges>,
     /// Steps to the end of the piece.
     pub height: Vec<u32>,
     /// Groups that it and what follows from it need at least.
@@ -149,14 +171,15 @@ fn same_element(a: (u8, u8, u8, bool), b: (u8, u8, u8, bool)) -> bool {
 /// The dependences between operations.
 pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir, names: &Numbering) -> Graph {
     let n = ops.len();
-    let mut preds: Vec<Vec<(usize, u8)>> = vec![Vec::new(); n];
+    let none = |n: usize| -> Vec<Edges> { (0..n).map(|_| Edges::new()).collect() };
+    let mut preds = none(n);
     let mut add = |to: usize, from: usize, lat: u8| {
         if to != from {
             preds[to].push((from, lat));
         }
     };
     // Members of a register that share a channel stay in their order, as if they were one web.
-    let mut shared: BTreeMap<(Quad, u8), Web> = BTreeMap::new();
+    let mut shared: FxHashMap<(Quad, u8), Web> = FxHashMap::default();
     let mut place = |w: Web| {
         let place = match (mir.webs[w.0 as usize].quad, mir.webs[w.0 as usize].chan) {
             (Some(q), Some(c)) => *shared.entry((q, c)).or_insert(w),
@@ -165,7 +188,7 @@ pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir, names: &Numbering) -> Graph
         names.local[place.0 as usize] as usize
     };
     let mut def: Vec<Option<usize>> = vec![None; names.webs.len()];
-    let mut readers: Vec<SmallVec<[usize; 4]>> = vec![SmallVec::new(); names.webs.len()];
+    let mut readers: Vec<SmallVec<[usize; 4]>> = (0..names.webs.len()).map(|_| SmallVec::new()).collect();
     let (mut stores, mut loads): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
     let (mut mova, mut relative): (Option<usize>, Vec<usize>) = (None, Vec::new());
     let mut control: Option<usize> = None;
@@ -179,22 +202,22 @@ pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir, names: &Numbering) -> Graph
             .collect()
     };
     for (i, op) in ops.iter().enumerate() {
-        for w in op.reads() {
+        op.each_read(|w| {
             let w = place(w);
             if let Some(d) = def[w] {
                 add(i, d, 1);
             }
             readers[w].push(i);
-        }
-        for w in op.writes() {
+        });
+        op.each_write(|w| {
             let w = place(w);
             if let Some(d) = def[w].replace(i) {
                 add(i, d, 1);
             }
-            for r in std::mem::take(&mut readers[w]) {
+            for r in readers[w].drain(..) {
                 add(i, r, if facts[r].alu && facts[i].alu { 0 } else { 1 });
             }
-        }
+        });
         let own = loaded(op);
         for l in &own {
             for s in &stores {
@@ -219,7 +242,7 @@ pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir, names: &Numbering) -> Graph
         if !own.is_empty() {
             loads.push(i);
         }
-        if op.kind == Kind::Mova {
+        if facts[i].mova {
             for r in relative.drain(..) {
                 add(i, r, 1);
             }
@@ -240,7 +263,7 @@ pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir, names: &Numbering) -> Graph
             }
             control = Some(i);
         }
-        if op.kind == Kind::Pred {
+        if matches!(op.kind, Kind::Pred) {
             for j in 0..i {
                 add(i, j, u8::from(!facts[j].alu || mir.emulators));
             }
@@ -253,15 +276,15 @@ pub fn graph(ops: &[Op], facts: &[Facts], mir: &Mir, names: &Numbering) -> Graph
     }
     // AR dies with its clause: a MOVA waits until everything that its users need is there.
     for i in 0..n {
-        if ops[i].kind == Kind::Mova {
+        if facts[i].mova {
             let waits_for = |u: usize, p: usize| preds[u].binary_search_by_key(&p, |(from, _)| *from).is_ok();
-            let users = (i + 1..n).filter(|u| waits_for(*u, i) && ops[*u].kind != Kind::Mova);
+            let users = (i + 1..n).filter(|u| waits_for(*u, i) && !facts[*u].mova);
             let waits: BTreeSet<usize> = users.flat_map(|u| &preds[u]).map(|(p, _)| *p).filter(|p| *p < i && !waits_for(i, *p)).collect();
             preds[i].extend(waits.into_iter().map(|p| (p, 1)));
             preds[i].sort_unstable();
         }
     }
-    let mut succs = vec![Vec::new(); n];
+    let mut succs = none(n);
     let (mut height, mut groups) = (vec![0u32; n], vec![0u32; n]);
     for i in 0..n {
         for (p, lat) in &preds[i] {

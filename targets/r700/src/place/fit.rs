@@ -1,6 +1,7 @@
 //! Schedule and allocation together: operations that fit no group get room, values that fit no register go to scratch memory.
 
 use super::deps::Numbering;
+use super::estimate::Estimate;
 use super::sched::{Stuck, schedule};
 use super::spill::spill;
 use super::{AllocError, Leaf, Placement, allocate};
@@ -18,14 +19,30 @@ pub enum Retry {
     Yes(CompileError),
     /// It will not.
     No(CompileError),
+    /// The code is no better than what there is.
+    NoBetter,
 }
 
-/// Schedules and allocates; where the registers do not suffice, more and more values go to scratch memory.
-pub fn fit(mir: &Mir, effort: u64, reserved: u8) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
+impl Retry {
+    /// As an error of the whole.
+    pub fn error(self) -> CompileError {
+        match self {
+            Retry::Yes(e) | Retry::No(e) => e,
+            Retry::NoBetter => CompileError::Internal("no better than another way".to_string()),
+        }
+    }
+}
+
+/// Schedules and allocates; where the registers do not suffice, more and more values go to scratch memory. Code that is no better than
+/// `than` gets no registers.
+pub fn fit(mir: &Mir, effort: u64, reserved: u8, than: Option<Estimate>) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
     let mut most = SPILL_FROM;
     let mut code = mir.clone();
     loop {
         let scheduled = schedule_all(&mut code, effort)?;
+        if than.is_some_and(|than| Estimate::of(&code.steps, &scheduled).no_better_than(than)) {
+            return Err(Retry::NoBetter);
+        }
         let error = match allocate(&code, &code.steps, &scheduled, reserved) {
             Ok(p) => match define_undefined(code, scheduled, p, effort, reserved) {
                 Err(Retry::No(e)) => e,

@@ -6,6 +6,19 @@ use crate::select::mir::{Op, Step, Web, leaves};
 use retroshade_regalloc::flow::{Flow, FlowBlock, Live, Point};
 use retroshade_regalloc::ranges::Ranges;
 
+/// The tree of code as a flow of blocks.
+#[derive(Clone, Debug)]
+pub struct Blocks {
+    /// The flow.
+    pub flow: Flow,
+    /// What lives at the boundaries of its blocks.
+    pub live: Live,
+    /// The block of each piece of straight-line code, in the tree's order.
+    pub blocks: Vec<usize>,
+    /// Loop depth of each.
+    pub depth: Vec<u32>,
+}
+
 /// When webs live.
 #[derive(Clone, Debug)]
 pub struct Liveness {
@@ -105,22 +118,31 @@ impl<I: Iterator<Item = Vec<Point>>> Walk<I> {
     }
 }
 
-/// When `webs` webs live in `steps`, whose pieces of code come as points in the tree's order.
-pub fn liveness(steps: &[Step], code: impl Iterator<Item = Vec<Point>>, webs: usize) -> Liveness {
+/// The flow of `steps`, whose pieces of code come as points in the tree's order.
+pub fn blocks(steps: &[Step], code: impl Iterator<Item = Vec<Point>>, webs: usize) -> Blocks {
     let flow = Flow { blocks: vec![FlowBlock::default()], values: webs };
     let mut w = Walk { flow, code, blocks: Vec::new(), depth: Vec::new(), around: Vec::new() };
     w.steps(steps, vec![0]);
-    let live = w.flow.live();
-    Liveness { ranges: w.flow.ranges(&live), starts: w.flow.starts(), flow: w.flow, live, blocks: w.blocks, depth: w.depth }
+    Blocks { live: w.flow.live(), flow: w.flow, blocks: w.blocks, depth: w.depth }
 }
 
-/// As [`liveness`], of code before scheduling: a point for each operation.
+impl Blocks {
+    /// When each web lives.
+    pub fn ranges(self) -> Liveness {
+        let Blocks { flow, live, blocks, depth } = self;
+        Liveness { ranges: flow.ranges(&live), starts: flow.starts(), flow, live, blocks, depth }
+    }
+}
+
+/// When webs live in code before scheduling: a point for each operation.
 pub fn of_operations(steps: &[Step], webs: usize) -> Liveness {
-    let point = |o: &Op| Point { reads: numbers(&o.reads()), writes: numbers(&o.writes()), ..Point::default() };
-    liveness(steps, leaves(steps).into_iter().map(|l| l.iter().map(point).collect()), webs)
+    blocks(steps, leaves(steps).into_iter().map(|l| l.iter().map(point).collect()), webs).ranges()
 }
 
-/// Webs as the allocator numbers them.
-pub fn numbers(webs: &[Web]) -> retroshade_regalloc::flow::Values {
-    webs.iter().map(|w| w.0).collect()
+/// What an operation reads and writes, webs numbered as the allocator does.
+pub fn point(o: &Op) -> Point {
+    let mut p = Point::default();
+    o.each_read(|w| p.reads.push(w.0));
+    o.each_write(|w| p.writes.push(w.0));
+    p
 }

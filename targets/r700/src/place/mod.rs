@@ -5,6 +5,7 @@ pub mod bound;
 pub mod coalesce;
 pub mod constants;
 pub mod deps;
+pub mod estimate;
 pub mod fit;
 pub mod liveness;
 pub mod paths;
@@ -14,11 +15,11 @@ pub mod waves;
 
 use crate::abi::MAX_GPRS;
 use crate::select::mir::{Coord, Kind, Mir, Op, PARAMETER, Quad, Step, Web, bursts, leaves};
-use liveness::{Liveness, liveness, numbers};
+use liveness::{Blocks, Liveness, blocks, point};
 use retroshade_ir::Span;
 use retroshade_lower::CompileError;
 use retroshade_regalloc::AllocError as Refused;
-use retroshade_regalloc::flow::{Flow, Point};
+use retroshade_regalloc::flow::{Flow, Point, Values};
 use retroshade_regalloc::lanes::{self, Bank, Conflicts, Lane, Member, Problem, Search, Unit};
 use sched::Item;
 use std::collections::BTreeSet;
@@ -80,55 +81,66 @@ pub enum AllocError {
     Limit(CompileError),
 }
 
-/// What each point of a scheduled piece of code reads from and writes to registers, with its item.
-fn points(leaf: &Leaf, k: usize, dead: &BTreeSet<(usize, usize, usize)>) -> Vec<(usize, Point)> {
-    let mut out = Vec::new();
-    let op = |i: usize| Point { reads: numbers(&leaf.ops[i].reads()), writes: numbers(&leaf.ops[i].writes()), ..Point::default() };
-    for (n, item) in leaf.items.iter().enumerate() {
+/// What each point of a scheduled piece of code reads from and writes to registers.
+fn points(leaf: &Leaf) -> Vec<Point> {
+    let mut out = Vec::with_capacity(leaf.items.len());
+    for item in &leaf.items {
         match item {
             Item::Group(g) => {
                 let mut p = Point::default();
-                for (s, slot) in g.slots.iter().enumerate() {
+                for slot in &g.slots {
                     for (x, f) in slot.src.iter().zip(&slot.forward) {
                         if let (Some(w), None) = (x.as_web(), f) {
                             p.reads.push(w.0);
                         }
                     }
-                    if !dead.contains(&(k, n, s)) {
-                        p.writes.extend(slot.dst.map(|w| w.0));
-                    }
+                    p.writes.extend(slot.dst.map(|w| w.0));
                 }
-                out.push((n, p));
+                out.push(p);
             }
-            Item::Fetch(list) => out.extend(list.iter().map(|i| (n, op(*i)))),
-            Item::Control(i) => out.push((n, op(*i))),
+            Item::Fetch(list) => out.extend(list.iter().map(|i| point(&leaf.ops[*i]))),
+            Item::Control(i) => out.push(point(&leaf.ops[*i])),
             Item::Cut => {}
         }
     }
     out
 }
 
-fn live(mir: &Mir, steps: &[Step], leaves: &[Leaf], dead: &BTreeSet<(usize, usize, usize)>) -> Liveness {
-    let code = leaves.iter().enumerate().map(|(k, l)| points(l, k, dead).into_iter().map(|p| p.1).collect());
-    liveness(steps, code, mir.webs.len())
-}
-
-/// Slots whose result only PV and PS deliver, or nobody at all.
-fn dead_writes(leaves: &[Leaf], live: &Liveness, emulators: bool) -> BTreeSet<(usize, usize, usize)> {
+/// Slots whose result only PV and PS deliver, or nobody at all: (leaf, item, slot). They are taken out of the flow, which changes nothing
+/// of what lives at the boundaries of its blocks.
+fn dead_writes(leaves: &[Leaf], code: &mut Blocks, emulators: bool) -> BTreeSet<(usize, usize, usize)> {
     let mut dead = BTreeSet::new();
     for (k, leaf) in leaves.iter().enumerate() {
-        let items: Vec<usize> = points(leaf, k, &BTreeSet::new()).into_iter().map(|p| p.0).collect();
-        live.flow.backward(live.blocks[k], &live.live, |i, after| {
+        // The point of each item, and the writes of it that remain.
+        let points = |item: &Item| match item {
+            Item::Fetch(list) => list.len(),
+            Item::Cut => 0,
+            Item::Group(_) | Item::Control(_) => 1,
+        };
+        let items: Vec<usize> = leaf.items.iter().enumerate().flat_map(|(n, i)| std::iter::repeat_n(n, points(i))).collect();
+        let block = code.blocks[k];
+        let mut left: Vec<(usize, Values)> = Vec::new();
+        code.flow.backward(block, &code.live, |i, after| {
             let Item::Group(g) = &leaf.items[items[i]] else { return };
+            let before = dead.len();
+            let mut writes = Values::new();
             for (s, slot) in g.slots.iter().enumerate() {
                 let op = &leaf.ops[slot.op];
                 let read = slot.dst.is_none_or(|w| after.contains(w.0 as usize));
                 let whole = emulators && op.form == crate::isa::forms::op2::CUBE;
                 if !read && !whole && !op.is_op3() && matches!(op.kind, Kind::Alu | Kind::Reduce) {
                     dead.insert((k, items[i], s));
+                } else {
+                    writes.extend(slot.dst.map(|w| w.0));
                 }
             }
+            if dead.len() > before {
+                left.push((i, writes));
+            }
         });
+        for (i, writes) in left {
+            code.flow.blocks[block].points[i].writes = writes;
+        }
     }
     dead
 }
@@ -254,9 +266,9 @@ fn units(mir: &Mir, live: &Liveness, rows: &[Vec<Quad>], within: impl Fn(Web) ->
 
 /// Allocates registers.
 pub fn allocate(mir: &Mir, steps: &[Step], leaves: &[Leaf], reserved: u8) -> Result<Placement, AllocError> {
-    let first = live(mir, steps, leaves, &BTreeSet::new());
-    let dead = dead_writes(leaves, &first, mir.emulators);
-    let live = live(mir, steps, leaves, &dead);
+    let mut code = blocks(steps, leaves.iter().map(points), mir.webs.len());
+    let dead = dead_writes(leaves, &mut code, mir.emulators);
+    let live = code.ranges();
     let undefined = live.entry().filter(|w| mir.webs[w.0 as usize].fixed.is_none()).collect();
     let clause = clauses(leaves, &live);
     // Whether a web lives within an ALU clause.

@@ -16,7 +16,7 @@ use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 /// Attempts without a better schedule after which the search ends; in short programs, where one costs little and a group is much, and in others.
-const PATIENCE: [u32; 2] = [40, 16];
+const PATIENCE: [u32; 2] = [50, 16];
 /// Operations of a short program.
 const SHORT: usize = 64;
 /// Slots of a clause in 64-bit units.
@@ -85,26 +85,41 @@ pub enum Item {
 }
 
 /// Constant lines that an ALU clause locks: at most two sets of one or two neighbouring lines.
-#[derive(Clone, Debug, Default)]
-pub struct Lines(SmallVec<[(u8, u16); 4]>);
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lines {
+    /// (buffer, line), in ascending order.
+    all: [(u8, u16); MOST_LINES],
+    count: usize,
+    /// Whether there are more than these, which no sets cover.
+    more: bool,
+}
+
+/// Lines in two sets.
+const MOST_LINES: usize = 4;
 
 impl Lines {
-    /// Adds a line of a buffer.
-    pub fn insert(&mut self, bank: u8, line: u16) {
-        if let Err(at) = self.0.binary_search(&(bank, line)) {
-            self.0.insert(at, (bank, line));
+    /// Adds a line of a buffer; whether it is a new one.
+    pub fn insert(&mut self, bank: u8, line: u16) -> bool {
+        let Err(at) = self.all[..self.count].binary_search(&(bank, line)) else { return false };
+        if self.count == MOST_LINES {
+            self.more = true;
+        } else {
+            self.all.copy_within(at..self.count, at + 1);
+            self.all[at] = (bank, line);
+            self.count += 1;
         }
+        true
     }
     /// The sets that cover the lines, or `None` where two do not suffice: (buffer, first line, lines).
-    pub fn sets(&self) -> Option<SmallVec<[(u8, u16, u8); 2]>> {
-        let mut out: SmallVec<[(u8, u16, u8); 2]> = SmallVec::new();
-        for (bank, line) in &self.0 {
+    pub fn sets(&self) -> Option<SmallVec<[(u8, u16, u8); MOST_LINES]>> {
+        let mut out: SmallVec<[(u8, u16, u8); MOST_LINES]> = SmallVec::new();
+        for (bank, line) in &self.all[..self.count] {
             match out.last_mut() {
                 Some((b, first, n)) if *b == *bank && *line == *first + 1 && *n == 1 => *n = 2,
                 _ => out.push((*bank, *line, 1)),
             }
         }
-        (out.len() <= 2).then_some(out)
+        (!self.more && out.len() <= 2).then_some(out)
     }
 }
 
@@ -148,7 +163,7 @@ const FEW_HALVES: usize = 4;
 const HELD: u64 = 40;
 /// Attempts in a row, after the first, that end at the same operation before any has found a schedule.
 const STUCK: u32 = 3;
-/// The most ready operations that one pass over a group tries: in longer lists the last ones would wait anyway.
+/// The most operations that one pass over a group tries: in longer lists the last ones would wait anyway.
 const READY: usize = 64;
 
 /// The scheduler of one piece of code under one seed.
@@ -170,6 +185,9 @@ struct Run<'a> {
     earliest: Vec<u32>,
     /// ALU operations without missing predecessors, not yet scheduled.
     ready: Vec<usize>,
+    /// Those among them that one pass over a group tries, by priority, and those that another one may try: kept for their room.
+    list: Vec<u64>,
+    later: Vec<usize>,
     /// Those that the next fetches need, if any do.
     urgent: Vec<bool>,
     now: u32,
@@ -178,6 +196,7 @@ struct Run<'a> {
     drafts: Vec<Draft>,
     /// Webs in the units of the previous group, if it belongs to the open clause; the unit that forwards each.
     forward: Forward,
+    /// Constant lines of the clause so far.
     lines: Lines,
     clause: usize,
     seed: u64,
@@ -192,6 +211,8 @@ struct Run<'a> {
     gather: bool,
     /// Operations without missing predecessors that read each half of a constant register, and those that miss some.
     halves: Vec<[u32; 2]>,
+    /// Operations that became ready while the open group was filled, those that may still join it.
+    fresh: Vec<usize>,
     tries: u64,
     /// What the items cost so far, what they may cost, and the slots that are still to come.
     spent: u64,
@@ -211,6 +232,16 @@ struct Taken {
     /// First of its operands (reductions have two for each unit), and whether its result counts.
     first: u8,
     result: bool,
+}
+
+/// What became of an operation that was tried in a group.
+enum Outcome {
+    /// It fits.
+    Fits,
+    /// It may fit when other operations have joined the group: T takes it once its own unit is busy.
+    Perhaps,
+    /// It will not fit this group.
+    No,
 }
 
 /// Webs in the units of a group, and the unit that forwards each.
@@ -235,13 +266,15 @@ struct Open {
     pairs: [u32; 2],
     halves: usize,
     ports: ports::Ports,
+    /// Constant lines of the clause with this group.
+    lines: Lines,
     exclusive: bool,
     mova: bool,
     relative: bool,
 }
 
 impl Open {
-    fn new() -> Open {
+    fn new(lines: Lines) -> Open {
         let slot = Taken { op: 0, unit: 0, chan: 0, bank: 0, first: 0, result: false };
         Open {
             slots: [slot; 5],
@@ -253,6 +286,7 @@ impl Open {
             pairs: [0; 2],
             halves: 0,
             ports: ports::Ports::default(),
+            lines,
             exclusive: false,
             mova: false,
             relative: false,
@@ -344,7 +378,7 @@ impl Run<'_> {
     }
 
     /// What a slot reads; reserves literals and constants in the group. `None` where they do not fit.
-    fn reads(&self, open: &mut Open, operands: &[Operand], unit: u8, lines: &mut Option<Lines>) -> Option<SlotReads> {
+    fn reads(&self, open: &mut Open, operands: &[Operand], unit: u8) -> Option<SlotReads> {
         let mut out = SlotReads { unit, ..SlotReads::default() };
         let mut constants = 0;
         for (k, o) in operands.iter().enumerate() {
@@ -359,7 +393,10 @@ impl Run<'_> {
                     if !open.half(key) {
                         return None;
                     }
-                    lines.get_or_insert_with(|| self.lines.clone()).insert(bank, line);
+                    // Lines of the operations before this one in the clause.
+                    if open.lines.insert(bank, line) && open.lines.sets().is_none() {
+                        return None;
+                    }
                     Read::Const(key)
                 }
                 Operand::Inline => {
@@ -379,81 +416,74 @@ impl Run<'_> {
         (unit != 4 || constants <= 2).then_some(out)
     }
 
-    /// Tries to put an operation into the open group: `slots` (unit, channel, first operand, whether it has the result). Gives the
-    /// lines that it locks, where it locks any. What was opened is as it was where it does not fit.
-    fn place(&mut self, open: &mut Open, i: usize, slots: &[(u8, u8, u8, bool)]) -> Option<Option<Lines>> {
+    /// Tries to put an operation into the open group: `slots` (unit, channel, first operand, whether it has the result). `next` is the
+    /// group with it.
+    fn place(&mut self, open: &Open, next: &mut Open, i: usize, slots: &[(u8, u8, u8, bool)]) -> Outcome {
         self.tries += 1;
-        if slots.iter().any(|s| open.units[s.0 as usize]) {
+        if self.fits(open, next, i, slots).is_some() { Outcome::Fits } else { Outcome::No }
+    }
+
+    fn fits(&self, open: &Open, next: &mut Open, i: usize, slots: &[(u8, u8, u8, bool)]) -> Option<()> {
+        if slots.iter().any(|s| open.units[s.0 as usize]) || self.clause + open.size() + slots.len() > CLAUSE_SLOTS {
             return None;
         }
-        let mut next = *open;
-        let mut lines = None;
+        *next = *open;
         let from = next.count;
         let reduce = slots.len() > 1;
         for (unit, chan, first, result) in slots {
             next.units[*unit as usize] = true;
             let all = &self.code.facts[i].operands;
             let operands = if reduce { &all[*first as usize..*first as usize + 2] } else { &all[..] };
-            let r = self.reads(&mut next, operands, *unit, &mut lines)?;
-            next.reads[next.count] = r;
+            next.reads[next.count] = self.reads(next, operands, *unit)?;
             next.slots[next.count] = Taken { op: i as u32, unit: *unit, chan: *chan, bank: 0, first: *first, result: *result };
             next.count += 1;
         }
-        if let Some(l) = &lines {
-            // Lines of the operations before this one in the group.
-            l.sets()?;
-        }
-        if self.clause + next.size() > CLAUSE_SLOTS || !next.banks(from) {
-            return None;
-        }
-        *open = next;
-        Some(lines)
+        (self.clause + next.size() <= CLAUSE_SLOTS && next.banks(from)).then_some(())
     }
 
-    /// Tries every place of an operation in the open group; whether it found one.
-    fn try_op(&mut self, open: &mut Open, i: usize) -> bool {
-        let code = self.code;
-        let f = &code.facts[i];
-        let mova = code.ops[i].kind == Kind::Mova;
-        if f.exclusive && open.exclusive || mova && (open.relative || open.mova) || f.relative && open.mova {
-            return false;
+    /// Tries every place of an operation in the open group; `next` is the group with it.
+    fn try_op(&mut self, open: &Open, next: &mut Open, i: usize) -> Outcome {
+        let f = &self.code.facts[i];
+        if f.exclusive && open.exclusive || f.mova && (open.relative || open.mova) || f.relative && open.mova {
+            return Outcome::No;
         }
         // AR dies with its clause: there must be room for what uses it.
-        if mova && self.clause > CLAUSE_SLOTS - AR_ROOM {
-            return false;
+        if f.mova && self.clause > CLAUSE_SLOTS - AR_ROOM {
+            return Outcome::No;
         }
-        let Some(lines) = self.find_place(open, i) else { return false };
-        if let Some(l) = lines {
-            self.lines = l;
-        }
-        open.exclusive |= f.exclusive;
-        open.mova |= mova;
-        open.relative |= f.relative;
-        true
+        let outcome = self.find_place(open, next, i);
+        next.exclusive |= f.exclusive;
+        next.mova |= f.mova;
+        next.relative |= f.relative;
+        outcome
     }
 
-    fn find_place(&mut self, open: &mut Open, i: usize) -> Option<Option<Lines>> {
+    fn find_place(&mut self, open: &Open, next: &mut Open, i: usize) -> Outcome {
         let code = self.code;
         let (op, f) = (&code.ops[i], &code.facts[i]);
-        if op.kind == Kind::Reduce {
+        if f.reduce {
             if open.units[..4].iter().any(|t| *t) {
-                return None;
+                return Outcome::No;
             }
             let cube = op.dst.len() == 4;
             if cube {
                 if op.dst.iter().enumerate().any(|(c, w)| self.allowed(*w) >> c & 1 == 0) {
-                    return None;
+                    return Outcome::No;
                 }
-                return self.place(open, i, &[(0, 0, 0, true), (1, 1, 2, true), (2, 2, 4, true), (3, 3, 6, true)]);
+                return self.place(open, next, i, &[(0, 0, 0, true), (1, 1, 2, true), (2, 2, 4, true), (3, 3, 6, true)]);
             }
-            let c = *self.ordered(op.dst[0]).first()?;
-            return self.place(open, i, &[(0, 0, 0, c == 0), (1, 1, 2, c == 1), (2, 2, 4, c == 2), (3, 3, 6, c == 3)]);
+            let Some(c) = self.ordered(op.dst[0]).first().copied() else { return Outcome::No };
+            return self.place(open, next, i, &[(0, 0, 0, c == 0), (1, 1, 2, c == 1), (2, 2, 4, c == 2), (3, 3, 6, c == 3)]);
+        }
+        let t_free = f.trans && !open.units[4];
+        if !t_free && (f.unit == Unit::Trans || open.units[..4].iter().all(|t| *t)) {
+            return Outcome::No;
         }
         let channels: SmallVec<[u8; 4]> = match (op.dst.first(), op.store) {
             (_, Some((_, _, c, _))) => SmallVec::from_slice(&[c]),
             (Some(w), _) => self.ordered(*w),
             // What uses AR names AR.x, which only unit X writes.
-            _ if op.kind == Kind::Mova => SmallVec::from_slice(&[0]),
+            _ if f.mova => SmallVec::from_slice(&[0]),
             _ => SmallVec::from_slice(&[0, 1, 2, 3]),
         };
         // What shares its lane with another export of the group may go there by T, so that they follow each other in a burst.
@@ -471,16 +501,16 @@ impl Run<'_> {
         // Which vector unit or which channel does not matter to the rules: one try for each kind is enough.
         if f.unit != Unit::Trans
             && let Some(c) = channels.iter().find(|c| !open.units[**c as usize])
-            && let Some(lines) = self.place(open, i, &[(*c, *c, 0, true)])
+            && let Outcome::Fits = self.place(open, next, i, &[(*c, *c, 0, true)])
         {
-            return Some(lines);
+            return Outcome::Fits;
         }
-        if f.trans && !open.units[4] {
+        if t_free {
             // An operation that any unit can execute goes to T only while its own vector unit is busy.
-            let c = channels.iter().find(|c| f.unit == Unit::Trans || open.units[**c as usize])?;
-            return self.place(open, i, &[(4, *c, 0, true)]);
+            let busy = channels.iter().find(|c| f.unit == Unit::Trans || open.units[**c as usize]);
+            return busy.map_or(Outcome::Perhaps, |c| self.place(open, next, i, &[(4, *c, 0, true)]));
         }
-        None
+        Outcome::No
     }
 
     /// Allowed channels, the preferred one first, then by how few values they hold.
@@ -530,6 +560,9 @@ impl Run<'_> {
             self.missing[*s] -= 1;
             if self.missing[*s] == 0 && code.facts[*s].alu {
                 self.ready.push(*s);
+                if self.earliest[*s] <= self.now {
+                    self.fresh.push(*s);
+                }
                 for h in &code.facts[*s].halves {
                     let [ready, missing] = &mut self.halves[*h as usize];
                     (*ready, *missing) = (*ready + 1, *missing - 1);
@@ -558,64 +591,86 @@ impl Run<'_> {
         }
     }
 
+    /// An operation's priority and number as one: those with the highest priority come first, then those with the lowest number.
+    fn ranked(&mut self, i: usize, held: &[u32]) -> u64 {
+        let f = &self.code.facts[i];
+        let special = matches!(f.unit, Unit::Trans | Unit::Reduce) as u64 * 5;
+        let held = self.gather && f.halves.iter().any(|h| held.contains(h));
+        let noise = if self.noise > 0 { (self.random() >> 32) * (self.noise as u64 + 1) >> 32 } else { 0 };
+        let p = f.relative as u64 * 1_000_000
+            + self.urgent.get(i).is_some_and(|u| *u) as u64 * 100_000
+            + self.code.graph.height[i] as u64 * 10
+            + special
+            + held as u64 * HELD
+            + noise;
+        (u64::from(u32::MAX) - p.min(u64::from(u32::MAX))) << 32 | i as u64
+    }
+
     /// Fills and closes one group; `false` where nothing could be placed.
     fn group(&mut self) -> bool {
-        let mut open = Open::new();
+        let (mut open, mut next) = (Open::new(self.lines), Open::new(self.lines));
         self.load = self.live;
-        let mut list: Vec<(u64, usize)> = Vec::new();
+        let choosy = self.thrifty || self.gather;
         let mut highest = 0;
         let mut held: SmallVec<[u32; 4]> = SmallVec::new();
+        // Operations that may join the group, and those that may do so later, when others have joined it.
+        let (mut list, mut later) = (std::mem::take(&mut self.list), std::mem::take(&mut self.later));
+        self.fresh.clear();
+        self.fresh.extend(self.ready.iter().filter(|i| self.earliest[**i] <= self.now));
         loop {
             list.clear();
-            for n in 0..self.ready.len() {
-                let i = self.ready[n];
-                if self.earliest[i] > self.now {
-                    continue;
-                }
-                let f = &self.code.facts[i];
-                let special = matches!(f.unit, Unit::Trans | Unit::Reduce) as u64 * 5;
-                let held = self.gather && f.halves.iter().any(|h| held.contains(h));
-                let noise = if self.noise > 0 { self.random() % (self.noise as u64 + 1) } else { 0 };
-                let p = f.relative as u64 * 1_000_000
-                    + self.urgent.get(i).is_some_and(|u| *u) as u64 * 100_000
-                    + self.code.graph.height[i] as u64 * 10
-                    + special
-                    + held as u64 * HELD
-                    + noise;
-                list.push((p, i));
+            later.append(&mut self.fresh);
+            for i in later.drain(..) {
+                list.push(self.ranked(i, &held));
             }
-            list.sort_unstable_by_key(|(p, i)| (std::cmp::Reverse(*p), *i));
-            list.truncate(READY);
-            highest = highest.max(list.iter().map(|(_, i)| self.code.graph.height[*i]).max().unwrap_or(0));
+            if list.len() > READY {
+                list.select_nth_unstable(READY);
+                list.truncate(READY);
+            }
+            list.sort_unstable();
+            if choosy {
+                highest = highest.max(list.iter().map(|i| self.code.graph.height[*i as u32 as usize]).max().unwrap_or(0));
+            }
             let mut placed = false;
-            for (_, i) in &list {
-                // A definition placed earlier in this pass may have satisfied or blocked others; times are checked anew.
-                let before = (self.thrifty || self.gather).then(|| (open, self.lines.clone()));
-                let (words, pairs) = (open.words, open.halves);
-                if self.try_op(&mut open, *i) {
-                    let mut costs = self.thrifty && open.words.div_ceil(2) > words.div_ceil(2);
-                    let opens = open.halves > pairs;
-                    if self.gather && opens {
-                        // Its readers that are still to come would ask for the half again.
-                        let more = |h: &u32| self.halves[*h as usize][1] > 0;
-                        costs |= self.code.facts[*i].halves.iter().filter(|h| !held.contains(h)).any(more);
-                    }
-                    if let Some((old, lines)) = before.filter(|b| costs && b.0.count > 0 && self.code.graph.height[*i] < highest) {
-                        (open, self.lines) = (old, lines);
+            let mut tried = 0;
+            for (n, i) in list.iter().enumerate() {
+                let i = *i as u32 as usize;
+                tried = n + 1;
+                match self.try_op(&open, &mut next, i) {
+                    Outcome::Fits => {}
+                    Outcome::Perhaps => {
+                        later.push(i);
                         continue;
                     }
-                    held.extend_from_slice(&self.code.facts[*i].halves);
-                    self.commit(*i, &open);
-                    placed = true;
-                    if self.gather && opens {
-                        break;
-                    }
+                    Outcome::No => continue,
+                }
+                let mut costs = self.thrifty && next.words.div_ceil(2) > open.words.div_ceil(2);
+                let opens = next.halves > open.halves;
+                if self.gather && opens {
+                    // Its readers that are still to come would ask for the half again.
+                    let more = |h: &u32| self.halves[*h as usize][1] > 0;
+                    costs |= self.code.facts[i].halves.iter().filter(|h| !held.contains(h)).any(more);
+                }
+                if costs && open.count > 0 && self.code.graph.height[i] < highest {
+                    later.push(i);
+                    continue;
+                }
+                open = next;
+                self.lines = open.lines;
+                held.extend_from_slice(&self.code.facts[i].halves);
+                self.commit(i, &open);
+                placed = true;
+                if self.gather && opens || open.units.iter().all(|t| *t) {
+                    break;
                 }
             }
-            if !placed || open.units.iter().all(|t| *t) {
+            if !placed || open.units.iter().all(|t| *t) || self.fresh.is_empty() && later.is_empty() && tried == list.len() {
                 break;
             }
+            later.extend(list[tried..].iter().map(|i| *i as u32 as usize));
         }
+        later.clear();
+        (self.list, self.later) = (list, later);
         if open.count == 0 {
             return false;
         }
@@ -625,6 +680,9 @@ impl Run<'_> {
 
     /// Whether the attempt cannot become cheaper than the best one.
     fn hopeless(&self) -> bool {
+        if self.limit == u64::MAX {
+            return false;
+        }
         let longest = self.ready.iter().map(|i| self.code.graph.groups[*i] as u64).max().unwrap_or(0);
         self.spent + 8 * self.slots + GROUP_COST * longest.max(self.slots.div_ceil(5)) >= self.limit
     }
@@ -636,7 +694,7 @@ impl Run<'_> {
         for t in &slots {
             let op = &self.code.ops[t.op as usize];
             // DOT4 and MAX4 forward their sum in PV.x, whatever channel they write.
-            let sum = op.kind == Kind::Reduce && op.dst.len() == 1;
+            let sum = self.code.facts[t.op as usize].reduce && op.dst.len() == 1;
             if t.unit == 4 && self.code.mir.emulators {
                 continue;
             }
@@ -811,8 +869,11 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
             ready: ready.clone(),
             urgent: Vec::new(),
             now: 0,
-            items: Vec::new(),
-            drafts: Vec::new(),
+            list: Vec::new(),
+            later: Vec::new(),
+            fresh: Vec::new(),
+            items: Vec::with_capacity(alu / 2 + 2),
+            drafts: Vec::with_capacity(alu / 2 + 2),
             forward: Forward::new(),
             lines: Lines::default(),
             clause: 0,

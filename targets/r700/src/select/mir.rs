@@ -284,11 +284,32 @@ impl Op {
     }
     /// Webs read.
     pub fn reads(&self) -> SmallVec<[Web; 8]> {
+        let mut out = SmallVec::new();
+        self.each_read(|w| out.push(w));
+        out
+    }
+    /// Calls a function with each web read.
+    #[inline]
+    pub fn each_read(&self, mut f: impl FnMut(Web)) {
         match &self.kind {
-            Kind::Fetch(f) => f.src.iter().filter_map(coord_web).collect(),
-            Kind::Export(e) => e.src.iter().filter_map(coord_web).collect(),
-            Kind::Write(e) => e.src.iter().flatten().copied().chain(e.index).collect(),
-            _ => self.src.iter().filter_map(Opnd::as_web).collect(),
+            Kind::Fetch(x) => x.src.iter().filter_map(coord_web).for_each(f),
+            Kind::Export(x) => x.src.iter().filter_map(coord_web).for_each(f),
+            Kind::Write(x) => x.src.iter().flatten().copied().chain(x.index).for_each(f),
+            _ => {
+                for s in &self.src {
+                    if let Place::Web(w) = s.place {
+                        f(w);
+                    }
+                }
+            }
+        }
+    }
+    /// Calls a function with each web written.
+    #[inline]
+    pub fn each_write(&self, f: impl FnMut(Web)) {
+        match &self.kind {
+            Kind::Fetch(x) => x.dst.iter().flatten().copied().for_each(f),
+            _ => self.dst.iter().copied().for_each(f),
         }
     }
     /// Webs written.
