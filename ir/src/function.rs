@@ -240,12 +240,17 @@ impl Function {
             }
         }
         let mut value: SecondaryMap<Value, Value> = SecondaryMap::with_default(Value::reserved_value());
+        value.resize(values.len());
         for (v, data) in values {
             if named.contains(v) {
                 value[v] = self.values.push(data);
             }
         }
         let mut inst: SecondaryMap<Inst, Inst> = SecondaryMap::with_default(Inst::reserved_value());
+        inst.resize(insts.len());
+        let count = self.inst_count();
+        self.insts.reserve(count);
+        self.spans.resize(count);
         for (i, mut d) in insts {
             if !kept.contains(i) {
                 continue;
@@ -276,11 +281,12 @@ impl Function {
     pub fn use_counts(&self) -> SecondaryMap<Value, u32> {
         let mut n = SecondaryMap::new();
         n.resize(self.values.len());
-        for (_, i) in self.ordered() {
-            let d = &self.insts[i];
-            d.args.iter().for_each(|v| n[self.resolve(*v)] += 1);
-            for t in &d.targets {
-                t.args.iter().for_each(|v| n[self.resolve(*v)] += 1);
+        let mut used = |v: &Value| n[if self.aliased { self.resolve(*v) } else { *v }] += 1;
+        for b in &self.layout {
+            for i in &self.blocks[*b].insts {
+                let d = &self.insts[*i];
+                d.args.iter().for_each(&mut used);
+                d.targets.iter().flat_map(|t| &t.args).for_each(&mut used);
             }
         }
         n

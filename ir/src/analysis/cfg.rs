@@ -30,6 +30,8 @@ impl Cfg {
     pub fn new(func: &Function) -> Cfg {
         let mut cfg = Cfg { index: SecondaryMap::with_default(u32::MAX), ..Cfg::default() };
         let Some(entry) = func.entry() else { return cfg };
+        cfg.index.resize(func.blocks.len());
+        cfg.preds.resize(func.blocks.len());
         // `index` doubles as the visited mark until the final numbers are known. Successors are visited last to first,
         // so that the reverse of the post-order keeps the source's order of branches.
         let mut stack: Vec<(Block, usize)> = vec![(entry, func.successors(entry).len())];

@@ -33,7 +33,7 @@ fn local_of(func: &Function, i: Inst) -> Option<Local> {
 }
 
 fn sweep(func: &mut Function) -> bool {
-    let mut live: EntitySet<Inst> = EntitySet::new();
+    let mut live: EntitySet<Inst> = EntitySet::with_capacity(func.insts.len());
     let mut live_params: EntitySet<Value> = EntitySet::new();
     let mut read: EntitySet<Local> = EntitySet::new();
     let mut stores: SecondaryMap<Local, Vec<Inst>> = SecondaryMap::new();

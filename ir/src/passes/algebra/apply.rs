@@ -61,10 +61,10 @@ impl Row {
     /// Whether operands made by these operations may match, in this order or, where that is allowed, with the first two exchanged.
     fn may_fit(&self, made: &[Makers; 4], operands: usize, commutative: bool) -> bool {
         let [a, b, c, d] = self.needs;
-        self.operands == operands
+        (a & made[0] != 0 && b & made[1] != 0 || commutative && a & made[1] != 0 && b & made[0] != 0)
             && c & made[2] != 0
             && d & made[3] != 0
-            && (a & made[0] != 0 && b & made[1] != 0 || commutative && a & made[1] != 0 && b & made[0] != 0)
+            && self.operands == operands
     }
 }
 

@@ -196,8 +196,10 @@ pub fn begin(module: &Module, options: &Options, choice: Choice, trace: &mut Tra
 pub fn unroll(m: &Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Option<Module> {
     let mut m = m.clone();
     let unrolled = passes::unrolling(&mut m, &pass_options(options, choice), &mut |name, m| trace.pass(name, m));
-    m.compact();
-    unrolled.then_some(m)
+    unrolled.then(|| {
+        m.compact();
+        m
+    })
 }
 
 /// Optimises what [`unroll`] gives; what depends on how dot products are formed comes later, in [`legalise`].

@@ -2,9 +2,11 @@
 //! lane goes away, and normalising waits for nobody: lengths and products are computed side by side.
 
 use crate::select::{Lane, root};
+use cranelift_entity::SecondaryMap;
 use retroshade_ir::passes::rewrite::{Action, rewrite};
 use retroshade_ir::types::F32;
 use retroshade_ir::{Builder, Function, Imm, Inst, Opcode, Value};
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rounds: a product has two vectors.
@@ -65,24 +67,30 @@ impl Scaled {
     }
 }
 
+/// Who reads each value.
+type Readers = SecondaryMap<Value, SmallVec<[Inst; 2]>>;
+
 /// Who reads a lane, through everything that only renames lanes.
-fn readers(f: &Function) -> BTreeMap<Value, Vec<Inst>> {
+fn readers(f: &Function) -> Readers {
     use Opcode::*;
-    let mut out: BTreeMap<Value, Vec<Inst>> = BTreeMap::new();
+    let mut out = Readers::new();
+    out.resize(f.values.len());
     for (_, i) in f.ordered() {
         let d = &f.insts[i];
         if matches!(d.op, Build | Splat | Extract | Insert | Shuffle) {
             continue;
         }
         for v in d.args.iter().chain(d.targets.iter().flat_map(|t| &t.args)) {
-            let lanes: BTreeSet<Value> = (0..f.ty(*v).lanes).map(|l| root(f, *v, l).0).collect();
-            lanes.into_iter().for_each(|v| out.entry(v).or_default().push(i));
+            let mut lanes: SmallVec<[Value; 4]> = (0..f.ty(*v).lanes).map(|l| root(f, *v, l).0).collect();
+            lanes.sort_unstable();
+            lanes.dedup();
+            lanes.into_iter().for_each(|v| out[v].push(i));
         }
     }
     out
 }
 
-fn sum(f: &Function, i: Inst, read: &BTreeMap<Value, Vec<Inst>>) -> Option<Sum> {
+fn sum(f: &Function, i: Inst, read: &Readers) -> Option<Sum> {
     let d = &f.insts[i];
     if d.precise {
         return None;
@@ -105,7 +113,7 @@ fn sum(f: &Function, i: Inst, read: &BTreeMap<Value, Vec<Inst>>) -> Option<Sum> 
             return (products.len() > 1).then_some(Sum { dot: false, products, readers });
         }
         let rest = f.resolve(d.args[2]);
-        if read.get(&rest).is_none_or(|r| r.len() != 1) {
+        if read[rest].len() != 1 {
             return None;
         }
         at = f.def_inst(rest)?;
@@ -120,7 +128,7 @@ fn candidates(f: &Function) -> BTreeMap<Inst, Scaled> {
     let product = |(v, _): Lane| f.def_if(v, Opcode::Fmul).filter(|m| !m.precise && f.ty(v) == F32);
     // Sums within a longer one are not looked at by themselves.
     let inner = |i: Inst| {
-        let only = f.result(i).and_then(|r| read.get(&r)).filter(|r| r.len() == 1).map(|r| &f.insts[r[0]]);
+        let only = f.result(i).map(|r| &read[r]).filter(|r| r.len() == 1).map(|r| &f.insts[r[0]]);
         only.is_some_and(|d| d.op == Opcode::Fmad && !d.precise && f.def_inst(f.resolve(d.args[2])) == Some(i))
     };
     for (_, i) in f.ordered() {
@@ -149,7 +157,7 @@ fn candidates(f: &Function) -> BTreeMap<Inst, Scaled> {
     let mut busy: BTreeSet<Inst> = BTreeSet::new();
     for ((by, lanes), sums) in groups {
         let own: BTreeSet<Inst> = sums.iter().flat_map(|s| &s.1.readers).copied().collect();
-        let all = lanes.iter().all(|v| read.get(v).is_some_and(|r| r.iter().all(|i| own.contains(i))));
+        let all = lanes.iter().all(|v| read[*v].iter().all(|i| own.contains(i)));
         if !all || sums.len() > lanes.len() || own.iter().any(|i| busy.contains(i)) {
             continue;
         }
