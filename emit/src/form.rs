@@ -4,7 +4,7 @@
 //! bit ranges. Words are up to 128 bits wide and numbered from bit 0 of the first (lowest-addressed) 32-bit word.
 //! [`check`] proves at compile time that no two forms match the same word unless one says that it refines the other.
 
-use crate::names;
+use crate::names::{self, FieldIndex};
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 use thiserror::Error;
@@ -86,7 +86,12 @@ impl Field {
         m
     }
     /// Reads the raw (unsigned) value out of a word.
+    #[inline]
     pub fn get(&self, word: u128) -> u64 {
+        // Most fields are one range.
+        if let [b] = self.bits {
+            return ((word >> b.lo) & ones(b.width)) as u64;
+        }
         let (mut v, mut at) = (0u64, 0);
         for b in self.bits {
             v |= (((word >> b.lo) & ones(b.width)) as u64) << at;
@@ -95,7 +100,11 @@ impl Field {
         v
     }
     /// Places a raw value; bits beyond the width are ignored.
+    #[inline]
     pub fn put(&self, value: u64) -> u128 {
+        if let [b] = self.bits {
+            return (value as u128 & ones(b.width)) << b.lo;
+        }
         let (mut w, mut v) = (0u128, value as u128);
         for b in self.bits {
             w |= (v & ones(b.width)) << b.lo;
@@ -104,8 +113,9 @@ impl Field {
         w
     }
     /// Whether the raw value fits the width. Signed fields accept a sign-extended 64-bit value too.
+    #[inline]
     pub fn fits(&self, value: u64) -> bool {
-        let w = self.width();
+        let w = if let [b] = self.bits { b.width as u32 } else { self.width() };
         if w >= 64 || value < (1 << w) {
             return true;
         }
@@ -152,6 +162,17 @@ impl<X> Form<X> {
     /// All fields in table order.
     pub fn fields(&self) -> impl Iterator<Item = &'static Field> + use<X> {
         self.fields.iter().flat_map(|g| g.iter())
+    }
+    /// The field at a position in value lists.
+    pub fn field(&self, at: FieldIndex) -> Option<&'static Field> {
+        let mut left = at.0 as usize;
+        for group in self.fields {
+            match group.get(left) {
+                Some(field) => return Some(field),
+                None => left -= group.len(),
+            }
+        }
+        None
     }
     /// The position of a field in value lists.
     pub fn field_index(&self, name: &str) -> Option<usize> {
@@ -324,8 +345,12 @@ impl<X> FormTable<X> {
         let form = self.form(id);
         let mut word = form.bits;
         // Most fields of most words are zero, which any width holds.
-        for (f, v) in form.fields().zip(values).filter(|(_, v)| **v != 0) {
-            word |= place(form, f, *v)?;
+        let mut left = values;
+        for group in form.fields {
+            for (f, v) in group.iter().zip(left).filter(|(_, v)| **v != 0) {
+                word |= place(form, f, *v)?;
+            }
+            left = left.get(group.len()..).unwrap_or(&[]);
         }
         Ok(word)
     }
@@ -335,6 +360,18 @@ impl<X> FormTable<X> {
     }
     /// As [`FormTable::decode`], restricted to the forms that `allowed` accepts (chips, features).
     pub fn decode_if(&self, space: u32, size: u8, word: u128, allowed: impl Fn(&Form<X>) -> bool) -> Option<Decoded> {
+        let known = self.known(space, size, word, allowed)?;
+        let mut values = SmallVec::with_capacity(known.fields);
+        for group in self.forms[known.form as usize].fields {
+            group.iter().for_each(|f| values.push(f.get(word)));
+        }
+        Some(Decoded { form: FormId(known.form), values, residue: word & !known.meant })
+    }
+    /// The form of a word that [`FormTable::decode`] finds, and the set bits that neither its mask nor a field covers.
+    pub fn find(&self, space: u32, size: u8, word: u128) -> Option<(FormId, u128)> {
+        self.known(space, size, word, |_| true).map(|k| (FormId(k.form), word & !k.meant))
+    }
+    fn known(&self, space: u32, size: u8, word: u128, allowed: impl Fn(&Form<X>) -> bool) -> Option<Known> {
         // Two forms that fix the same bits differ in one of them.
         let matching = |(mask, forms): &(u128, Vec<Known>)| {
             let at = forms.binary_search_by_key(&(word & mask), |k| k.bits).ok()?;
@@ -342,10 +379,7 @@ impl<X> FormTable<X> {
         };
         let spaces = (0..32).map(|k| 1 << k).filter(|s| space & s != 0);
         let found = spaces.filter_map(|s| self.index.of(self.forms, size, s).iter().find_map(matching));
-        let (_, known) = found.max_by_key(|(fixed, k)| (*fixed, std::cmp::Reverse(k.form)))?;
-        let mut values = SmallVec::with_capacity(known.fields);
-        self.forms[known.form as usize].fields().for_each(|f| values.push(f.get(word)));
-        Some(Decoded { form: FormId(known.form), values, residue: word & !known.meant })
+        found.max_by_key(|(fixed, k)| (*fixed, std::cmp::Reverse(k.form))).map(|(_, k)| k)
     }
     /// A decoded word's raw field value by name.
     pub fn value(&self, d: &Decoded, name: &str) -> Option<u64> {

@@ -248,39 +248,40 @@ impl Alu {
             ]
         }
     }
-    /// Reads a decoded ALU word.
-    pub fn from_decoded(d: &Decoded) -> Alu {
-        let mut a = Alu::new(d.form);
+    /// An operation of a form with these fields.
+    fn read(form: FormId, field: impl Fn(FieldIndex) -> u64) -> Alu {
+        let mut a = Alu::new(form);
         for (s, at) in a.src.iter_mut().zip([SRC0, SRC1]) {
-            *s = Src { sel: d[at.sel] as u16, chan: d[at.chan] as u8, rel: d[at.rel] != 0, neg: d[at.neg] != 0, abs: false };
+            *s = Src { sel: field(at.sel) as u16, chan: field(at.chan) as u8, rel: field(at.rel) != 0, neg: field(at.neg) != 0, abs: false };
         }
-        a.index_mode = d[field!(op2::MOV.INDEX_MODE)] as u8;
-        a.pred_sel = d[field!(op2::MOV.PRED_SEL)] as u8;
-        a.last = d[field!(op2::MOV.LAST)] != 0;
+        a.index_mode = field(field!(op2::MOV.INDEX_MODE)) as u8;
+        a.pred_sel = field(field!(op2::MOV.PRED_SEL)) as u8;
+        a.last = field(field!(op2::MOV.LAST)) != 0;
         if a.info().format == Format::Op3 {
             a.src[2] = Src {
-                sel: d[field!(op3::CNDE.SRC2_SEL)] as u16,
-                chan: d[field!(op3::CNDE.SRC2_CHAN)] as u8,
-                rel: d[field!(op3::CNDE.SRC2_REL)] != 0,
-                neg: d[field!(op3::CNDE.SRC2_NEG)] != 0,
+                sel: field(field!(op3::CNDE.SRC2_SEL)) as u16,
+                chan: field(field!(op3::CNDE.SRC2_CHAN)) as u8,
+                rel: field(field!(op3::CNDE.SRC2_REL)) != 0,
+                neg: field(field!(op3::CNDE.SRC2_NEG)) != 0,
                 abs: false,
             };
         } else {
-            a.src[0].abs = d[field!(op2::MOV.SRC0_ABS)] != 0;
-            a.src[1].abs = d[field!(op2::MOV.SRC1_ABS)] != 0;
-            a.update_exec = d[field!(op2::MOV.UPDATE_EXECUTE_MASK)] != 0;
-            a.update_pred = d[field!(op2::MOV.UPDATE_PRED)] != 0;
-            a.write = d[field!(op2::MOV.WRITE_MASK)] != 0;
-            a.omod = d[field!(op2::MOV.OMOD)] as u8;
+            a.src[0].abs = field(field!(op2::MOV.SRC0_ABS)) != 0;
+            a.src[1].abs = field(field!(op2::MOV.SRC1_ABS)) != 0;
+            a.update_exec = field(field!(op2::MOV.UPDATE_EXECUTE_MASK)) != 0;
+            a.update_pred = field(field!(op2::MOV.UPDATE_PRED)) != 0;
+            a.write = field(field!(op2::MOV.WRITE_MASK)) != 0;
+            a.omod = field(field!(op2::MOV.OMOD)) as u8;
         }
-        let [bank, dst, rel, chan, clamp] = a.destination().map(|at| d[at]);
+        let [bank, dst, rel, chan, clamp] = a.destination().map(|at| field(at));
         (a.bank, a.dst, a.dst_rel, a.chan, a.clamp) = (bank as u8, dst as u8, rel != 0, chan as u8, clamp != 0);
         a
     }
     /// Decodes an ALU word pair; bits without a meaning are an error.
     pub fn decode(word: u64) -> Option<Alu> {
-        let d = TABLE.decode(forms::ALU, 8, word as u128)?;
-        (d.residue == 0).then(|| Alu::from_decoded(&d))
+        let (form, residue) = TABLE.find(forms::ALU, 8, word as u128)?;
+        let field = |at| TABLE.form(form).field(at).map_or(0, |f| f.get(word as u128));
+        (residue == 0).then(|| Alu::read(form, field))
     }
 }
 

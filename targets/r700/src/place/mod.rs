@@ -236,7 +236,7 @@ fn units(mir: &Mir, live: &Liveness, rows: &[Vec<Quad>], within: impl Fn(Web) ->
         u.start = u.start.min(start);
         u.webs.push((web, register));
     }
-    out.sort_by_key(|u| (u.fixed.is_none(), u.webs.len() == 1, u.start, u.webs[0].0));
+    out.sort_by_cached_key(|u| (u.fixed.is_none(), u.webs.len() == 1, u.start, u.webs[0].0));
     // Other exports that may follow each other, those of fixed registers above all.
     let mut near: Vec<Vec<(usize, i32)>> = vec![Vec::new(); out.len()];
     let place = |q: Quad| out.iter().enumerate().find_map(|(n, u)| Some((n, u.quads.iter().position(|x| *x == q)? as i32)));

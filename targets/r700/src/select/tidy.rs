@@ -34,6 +34,7 @@ pub fn limit_constants(mir: &mut Mir) {
     let mut webs = std::mem::take(&mut mir.webs);
     each_leaf(&mut mir.steps, &mut |ops| {
         let old = std::mem::take(ops);
+        ops.reserve(old.len());
         for mut op in old {
             let (mut halves, mut literals) = (Few::new(2), Few::new(4));
             let float = op.float_operands();
