@@ -29,6 +29,8 @@ struct Row {
     rule: &'static Rule,
     operands: usize,
     needs: [Makers; 4],
+    /// The numbers that the first two must be.
+    numbers: [Option<f64>; 2],
 }
 
 /// Operations that may make an operand, a bit each; the highest is that of what no operation makes.
@@ -54,9 +56,23 @@ fn makers(term: &Term) -> Makers {
 
 impl Row {
     fn new(rule: &'static Rule, args: &[Term]) -> Row {
-        let mut needs = [ANYTHING; 4];
+        let (mut needs, mut numbers) = ([ANYTHING; 4], [None; 2]);
         needs.iter_mut().zip(args).for_each(|(n, a)| *n = makers(a));
-        Row { rule, operands: args.len(), needs }
+        numbers.iter_mut().zip(args).for_each(|(n, a)| *n = if let Term::Number(x) = a { Some(*x) } else { None });
+        Row { rule, operands: args.len(), needs, numbers }
+    }
+    /// Whether operands are the numbers that they must be, in this order or, where that is allowed, exchanged.
+    fn numbers_fit(&self, f: &Function, operands: &[Value], commutative: bool) -> bool {
+        let [a, b] = self.numbers;
+        if a.is_none() && b.is_none() {
+            return true;
+        }
+        let is = |wanted: Option<f64>, v: Option<&Value>| match (wanted, v) {
+            (Some(n), Some(v)) => splat_bits(f, *v) == Some(number(f.ty(*v), n)),
+            _ => true,
+        };
+        let (x, y) = (operands.first(), operands.get(1));
+        is(a, x) && is(b, y) || commutative && is(a, y) && is(b, x)
     }
     /// Whether operands made by these operations may match, in this order or, where that is allowed, with the first two exchanged.
     fn may_fit(&self, made: &[Makers; 4], operands: usize, commutative: bool) -> bool {
@@ -102,7 +118,7 @@ impl Table {
         for row in rows.iter().filter(|row| row.may_fit(&made, operands, commutative)) {
             let rule = row.rule;
             let loose = !matches!(rule.class, Class::Exact);
-            if loose && precise {
+            if loose && precise || !row.numbers_fit(b.func, &b.func.insts[i].args, commutative) {
                 continue;
             }
             let ty = b.func.ty(result);
