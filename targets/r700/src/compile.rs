@@ -97,7 +97,7 @@ struct Effort {
 }
 
 /// For the way that is kept.
-const THOROUGH: Effort = Effort { tries: 6_000, than: None };
+const THOROUGH: Effort = Effort { tries: 4_500, than: None };
 /// While ways are compared, every piece of code is scheduled once.
 const ONCE: Effort = Effort { tries: 1, than: None };
 
@@ -116,9 +116,6 @@ const DOTS_WORK: usize = 1_000;
 
 /// Single dot products in a row that are tried in vain before the others are left as they are.
 const DOTS_IN_VAIN: u32 = 8;
-
-/// Below this part of its cost a way is much better than another one.
-const FAR: (u64, u64) = (4, 5);
 
 /// Programs with fewer IR instructions are tried without any branch, too.
 const SMALL: usize = 300;
@@ -242,9 +239,7 @@ pub fn compile<'o>(module: &Module, options: &'o Options) -> Result<Compiled<'o>
     let cheapest = (start > 0).then(|| all.remove(0));
     let start = start.saturating_sub(1);
     let mut found = all.swap_remove(start);
-    // Where a way without them is much better, the others do not come near it.
-    let far = cheapest.as_ref().is_some_and(|w| FAR.1 * weighed(&w.candidate.code) < FAR.0 * weighed(&found.candidate.code));
-    if search && !far {
+    if search {
         found = single_dots(found, options, better);
     }
     if let Some(w) = cheapest.filter(|w| better(w, &found)) {
