@@ -363,18 +363,51 @@ fn single_steps(base: &Module) -> usize {
     if ops > DOTS_WORK { 0 } else { crate::legal::dots(base).min(16) }
 }
 
+/// Where the search over dot products is: they are numbered as they are left.
+#[derive(Clone, Copy)]
+struct Dots {
+    /// The first that is tried next, and how many with it.
+    next: usize,
+    width: usize,
+    /// Those that are still to be tried.
+    left: usize,
+    /// Steps in a row that were no better.
+    in_vain: u32,
+}
+
+impl Dots {
+    /// While steps go well each takes twice as many as the one before; what fails together is tried one by one.
+    fn after(self, better: bool) -> Dots {
+        match better {
+            true => {
+                let left = self.left - self.width;
+                Dots { left, width: (2 * self.width).min(left), in_vain: 0, ..self }
+            }
+            false if self.width > 1 => Dots { width: 1, ..self },
+            false => Dots { next: self.next + 1, left: self.left - 1, in_vain: self.in_vain + 1, ..self },
+        }
+    }
+    fn is_over(self) -> bool {
+        self.left == 0 || self.in_vain == DOTS_IN_VAIN
+    }
+}
+
 /// Tries the dot products of a way as sums, one after the other, until [`DOTS_IN_VAIN`] in a row are no better.
 fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>, &Way<'_>) -> bool) -> Way<'o> {
     let ops = way.base.main().inst_count();
-    let in_vain = Cell::new(0);
-    let steps = (0..single_steps(&way.base)).take_while(|_| in_vain.get() < DOTS_IN_VAIN);
     let mut budget = options.budget((DOTS_WORK / ops.max(1) * ops) as u64);
-    // Dot products are numbered as they are left.
-    let gone = Cell::new(0);
-    let build = |best: &Way<'o>, k: usize, budget: &mut Budget| {
+    let tried = Cell::new(Dots { next: 0, width: 1, left: single_steps(&way.base), in_vain: 0 });
+    let at = Cell::new(tried.get());
+    let steps = std::iter::from_fn(|| {
+        tried.set(at.get());
+        let step = Some(at.get()).filter(|d| !d.is_over())?;
+        at.set(step.after(false));
+        Some(step)
+    });
+    let build = |best: &Way<'o>, dots: Dots, budget: &mut Budget| {
         budget.spend(ops);
         let mut base = best.base.clone();
-        crate::legal::expand_dots(&mut base, |n, _| n == k - gone.get());
+        crate::legal::expand_dots(&mut base, |n, _| (dots.next..dots.next + dots.width).contains(&n));
         crate::legal::reorder(&mut base, options);
         let effort = Effort { than: Some(best.candidate.code.estimate), ..ONCE };
         let candidate = candidate(&base, options, effort, &mut Trace::off())?;
@@ -382,8 +415,9 @@ fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>,
     };
     climb(way, steps, &mut budget, build, |new, old| {
         let yes = better(new, old);
-        gone.set(gone.get() + yes as usize);
-        in_vain.set(if yes { 0 } else { in_vain.get() + 1 });
+        if yes {
+            at.set(tried.get().after(true));
+        }
         yes
     })
 }

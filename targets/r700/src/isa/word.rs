@@ -252,7 +252,8 @@ impl Alu {
     fn read(form: FormId, field: impl Fn(FieldIndex) -> u64) -> Alu {
         let mut a = Alu::new(form);
         for (s, at) in a.src.iter_mut().zip([SRC0, SRC1]) {
-            *s = Src { sel: field(at.sel) as u16, chan: field(at.chan) as u8, rel: field(at.rel) != 0, neg: field(at.neg) != 0, abs: false };
+            *s =
+                Src { sel: field(at.sel) as u16, chan: field(at.chan) as u8, rel: field(at.rel) != 0, neg: field(at.neg) != 0, abs: false };
         }
         a.index_mode = field(field!(op2::MOV.INDEX_MODE)) as u8;
         a.pred_sel = field(field!(op2::MOV.PRED_SEL)) as u8;

@@ -5,8 +5,9 @@ use super::paths::work;
 use super::sched::{FETCH_COST, GROUP_COST, Item};
 use crate::select::mir::Step;
 
-/// Bytes of one slot, of a control-flow instruction and of a fetch.
-const SLOT: u64 = 8;
+/// Bytes of a slot, of a pair of literals and of a control-flow instruction.
+const WORD: u64 = 8;
+/// Bytes of a fetch.
 const FETCH: u64 = 16;
 /// By how much an estimate may be wrong: moves that change nothing go only when registers are known.
 const SLACK: u64 = 16;
@@ -24,15 +25,17 @@ impl Estimate {
     pub fn of(steps: &[Step], leaves: &[Leaf]) -> Estimate {
         let mut bytes = 0;
         for leaf in leaves {
-            let mut open = false;
+            let mut inside = false;
             for item in &leaf.items {
-                let begins = std::mem::replace(&mut open, matches!(item, Item::Group(_))) != open && open;
+                let group = matches!(item, Item::Group(_));
+                // The instruction that starts a clause.
+                bytes += WORD * u64::from(group && !inside || matches!(item, Item::Fetch(_)));
                 bytes += match item {
-                    Item::Group(g) => SLOT * (g.slots.len() + g.literals.len().div_ceil(2)) as u64,
-                    Item::Fetch(list) => SLOT + FETCH * list.len() as u64,
+                    Item::Group(g) => WORD * (g.slots.len() + g.literals.len().div_ceil(2)) as u64,
+                    Item::Fetch(list) => FETCH * list.len() as u64,
                     Item::Cut | Item::Control(_) => 0,
                 };
-                bytes += SLOT * u64::from(begins);
+                inside = group;
             }
         }
         let done = work(steps, &mut leaves.iter());
@@ -42,5 +45,35 @@ impl Estimate {
     /// Whether code is surely no better than other code.
     pub fn no_better_than(self, other: Estimate) -> bool {
         self.bytes >= other.bytes && self.cost >= other.cost + SLACK
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::sched::Group;
+
+    fn estimate(items: Vec<Item>) -> Estimate {
+        Estimate::of(&[Step::Code(Vec::new())], &[Leaf { ops: Vec::new(), items }])
+    }
+    fn group(literals: &[u32]) -> Item {
+        Item::Group(Group { slots: Vec::new(), literals: literals.into() })
+    }
+
+    #[test]
+    fn clauses_count_once_and_literals_by_pairs() {
+        let plain = estimate(vec![group(&[]), group(&[])]);
+        assert_eq!(plain, Estimate { bytes: 8, cost: 8 + 2 * GROUP_COST });
+        assert_eq!(estimate(vec![group(&[]), Item::Cut, group(&[1, 2, 3])]).bytes, 2 * 8 + 2 * 8);
+        let fetch = estimate(vec![group(&[]), Item::Fetch(vec![0, 1]), group(&[])]);
+        assert_eq!(fetch, Estimate { bytes: 3 * 8 + 2 * 16, cost: 3 * 8 + 2 * 16 + 2 * GROUP_COST + FETCH_COST });
+    }
+
+    #[test]
+    fn only_what_is_larger_and_dearer_is_surely_no_better() {
+        let at = |bytes, cost| Estimate { bytes, cost };
+        assert!(at(100, 200 + SLACK).no_better_than(at(100, 200)));
+        assert!(!at(100, 199 + SLACK).no_better_than(at(100, 200)));
+        assert!(!at(92, 300).no_better_than(at(100, 200)), "smaller code may weigh more than what it executes");
     }
 }
