@@ -274,7 +274,7 @@ impl Alu {
             a.write = field(field!(op2::MOV.WRITE_MASK)) != 0;
             a.omod = field(field!(op2::MOV.OMOD)) as u8;
         }
-        let [bank, dst, rel, chan, clamp] = a.destination().map(|at| field(at));
+        let [bank, dst, rel, chan, clamp] = a.destination().map(field);
         (a.bank, a.dst, a.dst_rel, a.chan, a.clamp) = (bank as u8, dst as u8, rel != 0, chan as u8, clamp != 0);
         a
     }

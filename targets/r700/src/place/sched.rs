@@ -596,7 +596,7 @@ impl Run<'_> {
         let f = &self.code.facts[i];
         let special = matches!(f.unit, Unit::Trans | Unit::Reduce) as u64 * 5;
         let held = self.gather && f.halves.iter().any(|h| held.contains(h));
-        let noise = if self.noise > 0 { (self.random() >> 32) * (self.noise as u64 + 1) >> 32 } else { 0 };
+        let noise = if self.noise > 0 { ((self.random() >> 32) * (self.noise as u64 + 1)) >> 32 } else { 0 };
         let p = f.relative as u64 * 1_000_000
             + self.urgent.get(i).is_some_and(|u| *u) as u64 * 100_000
             + self.code.graph.height[i] as u64 * 10
@@ -989,7 +989,9 @@ mod tests {
     fn a_clause_locks_two_sets_of_one_or_two_neighbouring_lines() {
         let sets = |lines: &[(u8, u16)]| {
             let mut all = Lines::default();
-            lines.iter().for_each(|(bank, line)| all.insert(*bank, *line));
+            for (bank, line) in lines {
+                all.insert(*bank, *line);
+            }
             all.sets().map(|s| s.to_vec())
         };
         assert_eq!(sets(&[(0, 3), (0, 2)]), Some(vec![(0, 2, 2)]));
