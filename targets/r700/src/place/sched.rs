@@ -494,9 +494,9 @@ impl Run<'_> {
             && !open.units[4]
             && let Some(c) = channels.first()
             && op.dst.first().is_some_and(|w| code.exported[code.local[w.0 as usize] as usize] == Some(*c))
-            && let Some(lines) = self.place(open, i, &[(4, *c, 0, true)])
+            && let Outcome::Fits = self.place(open, next, i, &[(4, *c, 0, true)])
         {
-            return Some(lines);
+            return Outcome::Fits;
         }
         // Which vector unit or which channel does not matter to the rules: one try for each kind is enough.
         if f.unit != Unit::Trans
