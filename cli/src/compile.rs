@@ -24,11 +24,13 @@ struct Form {
     lines: bool,
     /// Assembly shows the source's lines.
     annotate: bool,
+    /// Figures say how much `--verify` saw.
+    verify: bool,
 }
 
 /// A shader's text or bytes of one kind.
 fn product(kind: Emit, file: &str, module: &Module, isa: &dyn TargetIsa, s: &CompiledShader, form: Form) -> Result<Vec<u8>, Failure> {
-    let Form { lines, annotate } = form;
+    let Form { lines, annotate, verify } = form;
     let json = |v: &serde_json::Value| if lines { format!("{v}\n").into_bytes() } else { pretty(v) };
     Ok(match kind {
         Emit::Bin => s.code.clone(),
@@ -41,6 +43,10 @@ fn product(kind: Emit, file: &str, module: &Module, isa: &dyn TargetIsa, s: &Com
             let c = stats::Compared::new(file, module, vec![(isa.name(), &Ok(s.clone()))]);
             let mut document = stats::to_json(&[c]);
             document["shaders"][0]["targets"][isa.name()]["lines"] = source_map::bytes_by_line(s, &module.sources);
+            // Builds with debug assertions always validate: only who asks is told.
+            if let Some(seen) = s.seen.as_ref().filter(|_| verify) {
+                document["shaders"][0]["targets"][isa.name()]["verified"] = source_map::verified(seen, &module.sources);
+            }
             json(&document)
         }
         Emit::Reflect => json(&serde_json::to_value(&s.reflection).unwrap_or_default()),
@@ -209,7 +215,7 @@ pub fn compile(a: &CompileArgs, format: MessageFormat) -> Result<(), Failure> {
             outputs.push(Product::new(p, None, None, Emit::Ir, retroshade::print(m).into_bytes()));
         }
     }
-    let form = Form { lines: to_stdout && pieces > 1, annotate: a.annotate };
+    let form = Form { lines: to_stdout && pieces > 1, annotate: a.annotate, verify: a.codegen.verify };
     for isa in &isas {
         let chip = options.chip.clone().filter(|c| isa.chips().contains(&c.as_str()));
         let options = Options { chip, ..options.clone() };

@@ -4,9 +4,10 @@ use crate::files;
 use crate::report::Failure;
 use retroshade::ir::{SourceMap, Span};
 use retroshade::lower::CompiledShader;
+use retroshade::lower::validate::meaning::Seen;
 use retroshade::{TargetIsa, listing};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A place as messages have it: file, line, column.
@@ -48,6 +49,21 @@ pub fn bytes_by_line(s: &CompiledShader, sources: &SourceMap) -> Value {
         }
     }
     Value::Object(lines.into_iter().map(|((file, line), n)| (format!("{file}:{line}"), json!(n))).collect())
+}
+
+/// How much of a program `--verify` saw run, for `--emit stats`; blocks that no inputs reach are named by the lines where they begin.
+pub fn verified(seen: &Seen, sources: &SourceMap) -> Value {
+    let lines: BTreeSet<(&str, u32)> =
+        seen.unreached.iter().filter_map(|s| place(*s, sources)).map(|(file, line, _)| (file, line)).collect();
+    let lines: Vec<String> = lines.into_iter().map(|(file, line)| format!("{file}:{line}")).collect();
+    json!({
+        "input_sets": seen.sets,
+        "blocks": seen.blocks,
+        "blocks_reached": seen.blocks - seen.unreached.len(),
+        "outcomes": seen.outcomes,
+        "outcomes_reached": seen.outcomes_reached,
+        "unreached": lines,
+    })
 }
 
 /// Assembly with the source's line as a comment before the first of the instructions that come from it.

@@ -227,6 +227,19 @@ impl UniformDecl {
         }
         at
     }
+    /// The element that a load reads at an index in units, counted densely: the last where the index is out of range.
+    pub fn element(&self, index: u32) -> u64 {
+        let mut byte = u64::from(index) * u64::from(self.unit.max(1));
+        let end: u64 = self.dims.iter().map(|d| (u64::from(d.count.max(1)) - 1) * u64::from(d.stride)).sum();
+        byte = byte.min(end);
+        let mut element = 0;
+        for d in &self.dims {
+            let k = byte.checked_div(u64::from(d.stride)).unwrap_or(0).min(u64::from(d.count.max(1)) - 1);
+            byte -= k * u64::from(d.stride);
+            element = element * u64::from(d.count.max(1)) + k;
+        }
+        element
+    }
     /// Bytes from `offset` to the end of the last element.
     pub fn size(&self) -> u32 {
         self.dims.iter().map(|d| (d.count.max(1) - 1) * d.stride).sum::<u32>() + self.ty.lanes as u32 * 4

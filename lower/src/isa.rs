@@ -5,7 +5,8 @@ use crate::error::CompileError;
 use crate::options::Options;
 use crate::reflect::Reflection;
 use crate::text::{AsmOutput, TextError, TextOptions};
-use crate::validate::{Program, meaning, validate};
+use crate::validate::meaning::{self, Seen};
+use crate::validate::{Program, validate};
 use indexmap::IndexMap;
 use retroshade_ir::analysis::Cfg;
 use retroshade_ir::{Diagnostic, Module, Numerics, Opcode, ShaderEnv, ShaderResult, Span, Stage};
@@ -49,33 +50,37 @@ pub trait TargetIsa: Send + Sync {
         if options.cancel.is_set() {
             return Err(CompileError::cancelled(module));
         }
-        let shader = compiled?;
+        let mut shader = compiled?;
         match self.judge(&shader, module, options) {
-            Ok(()) => Ok(shader),
+            Ok(seen) => {
+                shader.seen = seen;
+                Ok(shader)
+            }
             Err(e) => {
                 options.unfinished.keep(shader.dumps);
                 Err(e)
             }
         }
     }
-    /// Whether finished code ends, has a size that makes sense and, where the options ask for it, passes the validator.
-    fn judge(&self, shader: &CompiledShader, module: &Module, options: &Options) -> Result<(), CompileError> {
+    /// Whether finished code ends, has a size that makes sense and, where the options ask for it, passes the validator; what that saw of it.
+    fn judge(&self, shader: &CompiledShader, module: &Module, options: &Options) -> Result<Option<Seen>, CompileError> {
         ends(&shader.legal)?;
         let (size, most) = (shader.code.len() as u64, options.limits.code);
         if size > most {
             return Err(CompileError::limit("C0032", module.main().place(), "the code is too large", size, most));
         }
+        let mut seen = None;
         if options.validate {
             let found = validate(self, shader).unwrap_or_else(|e| vec![e]);
             if !found.is_empty() {
                 return Err(CompileError::Unsound(found));
             }
-            meaning::check(self, shader, &options.cancel).map_err(CompileError::Wrong)?;
+            seen = Some(meaning::check(self, shader, &options.cancel).map_err(CompileError::Wrong)?);
             if options.cancel.is_set() {
                 return Err(CompileError::cancelled(module));
             }
         }
-        Ok(())
+        Ok(seen)
     }
     /// Whether the module obeys the rules of the IR, the target has its stage, and it has a size that makes sense.
     fn accepts(&self, module: &Module, options: &Options) -> Result<(), CompileError> {
@@ -116,17 +121,14 @@ pub trait TargetIsa: Send + Sync {
     fn simulate_in(&self, shader: &CompiledShader, env: &ShaderEnv, _order: BranchOrder) -> Result<ShaderResult, SimError> {
         self.simulate(shader, env)
     }
+    /// The simulator with a program in it, for many environments: whatever is read of the program is read once.
+    fn simulator<'s>(&'s self, shader: &'s CompiledShader) -> Result<Simulator<'s>, SimError> {
+        Ok(Box::new(move |env, order| self.simulate_in(shader, env, order)))
+    }
     /// Simulates in every order that the machine may take. Results that differ are an error: the code would be right on one reading
     /// of the hardware only.
     fn simulate_in_every_order(&self, shader: &CompiledShader, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
-        let mut results = self.branch_orders().iter().map(|o| self.simulate_in(shader, env, *o));
-        let first = results.next().unwrap_or_else(|| self.simulate(shader, env))?;
-        for other in results {
-            if other? != first {
-                return Err(SimError::OrderMatters);
-            }
-        }
-        Ok(first)
+        in_orders(self.branch_orders(), &self.simulator(shader)?, env)
     }
     /// The declarations that a container alone shows of each of its programs, in modules without code: what
     /// [`TargetIsa::run_container`] takes its environment by, under the container's own names.
@@ -198,6 +200,21 @@ pub trait TargetIsa: Send + Sync {
     fn encoding_docs(&self) -> String;
 }
 
+/// A program on a machine's simulator: what it leaves of an environment, in an order of branches.
+pub type Simulator<'s> = Box<dyn Fn(&ShaderEnv, BranchOrder) -> Result<ShaderResult, SimError> + 's>;
+
+/// What a program leaves in each of several orders; results that differ are an error.
+pub(crate) fn in_orders(orders: &[BranchOrder], run: &Simulator, env: &ShaderEnv) -> Result<ShaderResult, SimError> {
+    let (first, others) = orders.split_first().map_or((BranchOrder::Next, &[][..]), |(f, o)| (*f, o));
+    let result = run(env, first)?;
+    for order in others {
+        if run(env, *order)? != result {
+            return Err(SimError::OrderMatters);
+        }
+    }
+    Ok(result)
+}
+
 /// Which side of a branch runs first where the lanes of a warp disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BranchOrder {
@@ -235,6 +252,8 @@ pub struct CompiledShader {
     pub extra: IndexMap<&'static str, Vec<u8>>,
     /// Texts asked for by `print_after`, in order.
     pub dumps: Vec<Dump>,
+    /// How much of the program the validator saw run, where it did.
+    pub seen: Option<Seen>,
 }
 
 /// Sizes as `compare` and `--emit stats` print them.

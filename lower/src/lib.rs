@@ -24,7 +24,7 @@ pub mod vcode;
 
 pub use driver::{Budget, Dump, Phase, Trace, Unfinished, climb, search, shortlist};
 pub use error::CompileError;
-pub use isa::{BranchOrder, CompiledShader, SimError, TargetIsa, no_chip};
+pub use isa::{BranchOrder, CompiledShader, SimError, Simulator, TargetIsa, no_chip};
 pub use limits::Limits;
 pub use options::{ColorFormat, MatrixLayout, OptLevel, Options};
 pub use pattern::{Fired, Matcher, Pattern, Selects, one_to_one};

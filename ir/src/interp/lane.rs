@@ -2,6 +2,7 @@
 
 use super::open::{Touches, Who, open};
 use super::ops::{self, Word4, float_to};
+use super::watch::{Choice, Regs, Watch, from_case};
 use super::{InterpError, Limits};
 use crate::analysis::{LoopId, Loops};
 use crate::entities::*;
@@ -31,13 +32,15 @@ pub(super) struct Cx<'a> {
 
 /// What invocations change together.
 #[derive(Default)]
-pub(super) struct Memory {
+pub(super) struct Memory<'w> {
     pub storage: Vec<Vec<u32>>,
     pub shared: Vec<Vec<Word4>>,
     /// Instructions that they have executed.
     pub spent: u64,
     /// What they have touched, where that counts.
     pub touches: Touches,
+    /// Who wants to know what is chosen.
+    pub watch: Option<&'w mut Watch>,
 }
 
 /// Why an invocation stopped.
@@ -219,12 +222,14 @@ impl Lane {
             Opcode::Jump => self.branch(cx, f, d, 0)?,
             Opcode::BrIf => {
                 let taken = self.operand(d, 0)[0] & 1 == 1;
+                self.chooses(cx, mem, f, inst, u32::from(!taken));
                 self.branch(cx, f, d, if taken { 0 } else { 1 })?;
             }
             Opcode::Switch => {
                 let x = self.operand(d, 0)[0];
                 let cases: &[u32] = if let Imm::Cases(c) = &d.imm { c } else { &[] };
                 let n = cases.iter().position(|c| *c == x).unwrap_or(d.targets.len().saturating_sub(1));
+                self.chooses(cx, mem, f, inst, n as u32);
                 self.branch(cx, f, d, n)?;
             }
             Opcode::Return => {
@@ -272,7 +277,9 @@ impl Lane {
                 self.complete(cx, r);
             }
             Opcode::Discard => {
-                if self.operand(d, 0)[0] & 1 == 1 {
+                let drops = self.operand(d, 0)[0] & 1 == 1;
+                self.chooses(cx, mem, f, inst, u32::from(!drops));
+                if drops {
                     self.discarded = true;
                     self.helper = true;
                 }
@@ -309,6 +316,12 @@ impl Lane {
                 let Some(result) = d.results.first().copied() else {
                     return Err(InterpError::Malformed(format!("`{}` has no result", d.op.name())));
                 };
+                if d.op == Opcode::Select {
+                    for lane in 0..d.args.first().map_or(0, |c| u32::from(f.ty(*c).lanes)) {
+                        let first = self.operand(d, 0)[lane as usize] & 1 == 1;
+                        self.chooses(cx, mem, f, inst, 2 * lane + u32::from(!first));
+                    }
+                }
                 let types: SmallVec<[Type; 4]> = d.args.iter().map(|v| f.ty(*v)).collect();
                 let args: SmallVec<[Word4; 4]> = d.args.iter().map(|v| self.reg(*v)).collect();
                 let Some(r) = ops::eval(cx.num, d.op, &d.imm, f.ty(result), &types, &args) else {
@@ -322,6 +335,27 @@ impl Lane {
             }
         }
         Ok(None)
+    }
+
+    /// Tells who watches which outcome of an instruction comes about, and how far the others are.
+    fn chooses(&self, cx: &Cx, mem: &mut Memory, f: &Function, inst: Inst, which: u32) {
+        let (Some(watch), Some(frame)) = (mem.watch.as_deref_mut(), self.frames.last()) else { return };
+        let d = &f.insts[inst];
+        let among = match d.op {
+            Opcode::Switch => 0..d.targets.len() as u32,
+            Opcode::Select => which & !1..(which | 1) + 1,
+            _ => 0..2,
+        };
+        let distance = |other: u32| match (&d.imm, d.args.first()) {
+            (Imm::Cases(cases), _) => from_case(cases, self.operand(d, 0)[0], other),
+            (_, Some(condition)) => {
+                let regs = Regs { f, read: &|v| self.reg(v) };
+                regs.distance(*condition, other as usize / 2, other & 1 == 0)
+            }
+            _ => f64::INFINITY,
+        };
+        let invocation = if cx.module.stage == Stage::Fragment { 4 * self.who.group + self.who.lane } else { self.who.group };
+        watch.decide(frame.func, inst, Choice { which, among }, invocation, &distance);
     }
 
     /// Closes open strips when the program ends.
@@ -378,7 +412,7 @@ impl Lane {
             (Opcode::Uniform, MemRef::Uniform(u)) => {
                 let decl = &cx.module.uniforms[u];
                 let n = decl.ty.lanes as usize;
-                let first = uniform_element(decl, at).saturating_mul(n as u64);
+                let first = decl.element(at).saturating_mul(n as u64);
                 let words = cx.env.uniform(cx.module, u);
                 copy(&mut r, words.as_deref(), usize::try_from(first).unwrap_or(usize::MAX), n.min(lanes));
                 load_float(&mut r);
@@ -537,18 +571,4 @@ fn copy(r: &mut Word4, words: Option<&[u32]>, first: usize, n: usize) {
     for (k, w) in r.iter_mut().enumerate().take(n) {
         *w = first.checked_add(k).and_then(|at| words.get(at)).copied().unwrap_or(0);
     }
-}
-
-/// The dense number of the element that an index in units names; indices beyond the end give the last.
-pub(super) fn uniform_element(decl: &crate::module::UniformDecl, index: u32) -> u64 {
-    let mut byte = index as u64 * decl.unit.max(1) as u64;
-    let end: u64 = decl.dims.iter().map(|d| (d.count.max(1) as u64 - 1) * d.stride as u64).sum();
-    byte = byte.min(end);
-    let mut element = 0;
-    for d in &decl.dims {
-        let k = byte.checked_div(d.stride as u64).unwrap_or(0).min(d.count.max(1) as u64 - 1);
-        byte -= k * d.stride as u64;
-        element = element * d.count.max(1) as u64 + k;
-    }
-    element
 }

@@ -25,6 +25,7 @@ mod lane;
 mod open;
 pub mod ops;
 mod stages;
+mod watch;
 
 use crate::env::{ShaderEnv, ShaderResult};
 use crate::module::Module;
@@ -32,7 +33,8 @@ use crate::numerics::Numerics;
 use thiserror::Error;
 
 pub use ops::eval;
-pub use stages::compute_inputs;
+pub use stages::{compute_inputs, needs_quads};
+pub use watch::{Nearest, Outcome, Watch};
 
 /// Why an interpretation ended without a result.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -104,7 +106,18 @@ pub fn run(module: &Module, env: &ShaderEnv, numerics: &dyn Numerics) -> Result<
 
 /// As [`run`], with chosen limits.
 pub fn run_with(module: &Module, env: &ShaderEnv, numerics: &dyn Numerics, limits: &Limits) -> Result<ShaderResult, InterpError> {
-    stages::run(module, env, numerics, limits)
+    stages::run(module, env, numerics, limits, None)
+}
+
+/// As [`run_with`], and notes what the program decides. A module with aliases has to be resolved first.
+pub fn run_watched(
+    module: &Module,
+    env: &ShaderEnv,
+    numerics: &dyn Numerics,
+    limits: &Limits,
+    watch: &mut Watch,
+) -> Result<ShaderResult, InterpError> {
+    stages::run(module, env, numerics, limits, Some(watch))
 }
 
 #[cfg(test)]

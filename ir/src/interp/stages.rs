@@ -2,7 +2,7 @@
 
 use super::lane::{Cx, Lane, Memory, Place, Stop, needs_quad, texture};
 use super::open::{Who, open};
-use super::{InterpError, Limits};
+use super::{InterpError, Limits, Watch};
 use crate::analysis::{Cfg, DomTree, Loops};
 use crate::env::{InvocationResult, ShaderEnv, ShaderResult};
 use crate::function::ValueDef;
@@ -14,7 +14,13 @@ use crate::texture::{self, TexArgs};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use std::borrow::Cow;
 
-pub(super) fn run(module: &Module, env: &ShaderEnv, num: &dyn Numerics, limits: &Limits) -> Result<ShaderResult, InterpError> {
+pub(super) fn run(
+    module: &Module,
+    env: &ShaderEnv,
+    num: &dyn Numerics,
+    limits: &Limits,
+    watch: Option<&mut Watch>,
+) -> Result<ShaderResult, InterpError> {
     check(module, env)?;
     let module = without_aliases(module);
     let mut order: SecondaryMap<_, SecondaryMap<_, u32>> = SecondaryMap::new();
@@ -24,23 +30,24 @@ pub(super) fn run(module: &Module, env: &ShaderEnv, num: &dyn Numerics, limits: 
         }
     }
     let mut loops = SecondaryMap::new();
-    if module.stage == Stage::Fragment {
+    let quads = needs_quads(&module);
+    if quads {
         for (id, f) in module.functions.iter() {
             let cfg = Cfg::new(f);
             loops[id] = Loops::new(&cfg, &DomTree::new(f, &cfg));
         }
     }
     let cx = Cx { module: &module, env, num, limits, order, loops };
-    let mut mem = Memory { storage: env.storage.clone(), ..Memory::default() };
+    let mut mem = Memory { storage: env.storage.clone(), watch, ..Memory::default() };
     let invocations = match module.stage {
-        Stage::Vertex | Stage::Geometry => singles(&cx, &mut mem)?,
-        Stage::Fragment => quads(&cx, &mut mem)?,
-        Stage::Compute => {
-            workgroups(&cx, &mut mem)?;
-            Vec::new()
-        }
+        Stage::Vertex | Stage::Geometry => singles(&cx, &mut mem),
+        Stage::Fragment => fragments(&cx, &mut mem, quads),
+        Stage::Compute => workgroups(&cx, &mut mem).map(|()| Vec::new()),
     };
-    Ok(ShaderResult { invocations, storage: mem.storage })
+    if let Some(watch) = mem.watch {
+        watch.steps += mem.spent;
+    }
+    Ok(ShaderResult { invocations: invocations?, storage: mem.storage })
 }
 
 /// The module itself, or a copy without aliases if it has any.
@@ -136,12 +143,24 @@ fn singles(cx: &Cx, mem: &mut Memory) -> Result<Vec<InvocationResult>, InterpErr
     Ok(results)
 }
 
-/// Fragment programs: four at a time; a last incomplete quad is filled with helpers that repeat the last invocation.
-fn quads(cx: &Cx, mem: &mut Memory) -> Result<Vec<InvocationResult>, InterpError> {
+/// Whether invocations of a program need their neighbours.
+pub fn needs_quads(module: &Module) -> bool {
+    let needs = |f: &crate::function::Function| {
+        f.ordered().any(|(_, i)| match (f.insts[i].op, &f.insts[i].imm) {
+            (Opcode::Ddx | Opcode::Ddy, _) => true,
+            (Opcode::Tex, Imm::Tex(info)) => needs_quad(info),
+            _ => false,
+        })
+    };
+    module.stage == Stage::Fragment && module.functions.values().any(needs)
+}
+
+/// Fragment programs: four at a time; a last incomplete quad is filled with helpers that repeat the last invocation, where anybody needs them.
+fn fragments(cx: &Cx, mem: &mut Memory, quads: bool) -> Result<Vec<InvocationResult>, InterpError> {
     let mut results = Vec::with_capacity(cx.env.invocations.len());
     for (group, quad) in (0..).zip(cx.env.invocations.chunks(4)) {
         let mut lanes = Vec::with_capacity(4);
-        for n in 0..4 {
+        for n in 0..if quads { 4 } else { quad.len() } {
             let Some(inv) = quad.get(n).or(quad.last()) else { continue };
             let who = Who { group, lane: n as u32, barriers: 0 };
             lanes.push(Lane::new(cx, inv.inputs.clone(), n >= quad.len(), who)?);

@@ -3,7 +3,8 @@
 use super::{Profile, default_options, random_program};
 use crate::isa::{CompiledShader, TargetIsa};
 use crate::options::Options;
-use crate::validate::{meaning, validate};
+use crate::validate::meaning::{self, Effort};
+use crate::validate::validate;
 use retroshade_ir::Cancel;
 
 /// How many damaged programs there were, and how many the validator objected to.
@@ -79,12 +80,12 @@ pub fn noticed_by_meaning(isa: &dyn TargetIsa, profile: &Profile, seeds: std::op
 /// As [`noticed_by_meaning`], without the damages that many more inputs do not show either, such as how often an empty loop goes round: most change nothing
 /// that the program gives. The second number is how many those are.
 pub fn noticed_of_what_differs(isa: &dyn TargetIsa, profile: &Profile, seeds: std::ops::Range<u64>, damage: Damage) -> (Noticed, usize) {
-    const MANY: u64 = 64;
+    let many = Effort { sets: 64, ..Effort::default() };
     let (mut out, mut alike) = (Noticed::default(), 0);
     each_unruled(isa, profile, seeds, damage, &mut |s| {
         let cancel = Cancel::default();
         let noticed = meaning::check(isa, s, &cancel).is_err();
-        if noticed || meaning::check_on(isa, s, MANY, &cancel).is_err() {
+        if noticed || meaning::check_with(isa, s, many, &cancel).is_err() {
             out.damaged += 1;
             out.noticed += usize::from(noticed);
         } else {

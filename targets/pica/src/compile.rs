@@ -619,6 +619,7 @@ fn completed(mut draft: Draft<'_>, source: &Module, options: &Options, budget: &
         asm: text,
         extra,
         dumps: trace.into_dumps(),
+        seen: None,
     })
 }
 

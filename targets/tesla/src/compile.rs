@@ -393,6 +393,7 @@ fn finish(source: &Module, ground: Ground, laid: Laid, selected: Selected, mut t
         asm,
         extra,
         dumps: trace.into_dumps(),
+        seen: None,
     })
 }
 

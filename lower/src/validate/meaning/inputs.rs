@@ -1,6 +1,8 @@
 //! Inputs for a program: mostly its own constants and small values, so that comparisons go both ways and cases of a `switch` are met.
 
+use super::origins::{Word, number};
 use crate::rng::Rng;
+use cranelift_entity::EntityRef;
 use retroshade_ir::env::{Filter, Wrap};
 use retroshade_ir::texture::texel_count;
 use retroshade_ir::*;
@@ -85,11 +87,111 @@ impl<'a> Inputs<'a> {
             let all = self.module.uniforms.values().zip(&mut *uniforms);
             for (d, words) in all.filter(|(d, _)| truth(d) == first && d.ty.scalar != Scalar::F16) {
                 for (n, w) in (0..).zip(words) {
-                    let (element, lane) = (n / u32::from(d.ty.lanes), n % u32::from(d.ty.lanes));
-                    let place = (d.group, d.binding, d.offset.wrapping_add(d.element_offset(element)).wrapping_add(4 * lane));
-                    *w = *memory.entry(place).or_insert(*w);
+                    *w = *memory.entry(place(d, n)).or_insert(*w);
                 }
             }
+        }
+    }
+
+    /// Whether a word may be set to any number of its kind: what the hardware makes is left as it is, but for the numbers of vertices and the
+    /// like, and the side of a face.
+    pub fn can_set(&self, word: Word) -> bool {
+        let Word::Input(i, _) = word else { return true };
+        match self.module.inputs[i].binding {
+            Binding::Builtin(Builtin::VertexIndex | Builtin::InstanceIndex | Builtin::PrimitiveIndex | Builtin::FrontFacing) => true,
+            Binding::Builtin(_) => false,
+            Binding::Location(_) => self.module.stage != Stage::Compute,
+        }
+    }
+
+    /// How many numbers a word can have at once: one for each invocation, or one for all.
+    pub fn places(&self, env: &ShaderEnv, word: Word) -> usize {
+        if matches!(word, Word::Input(..)) { env.invocations.len().max(1) } else { 1 }
+    }
+
+    /// The number that a word is, in an invocation.
+    pub fn get(&self, env: &ShaderEnv, word: Word, invocation: u32) -> f64 {
+        let of = |words: Option<&Vec<u32>>, n: u32| words.and_then(|w| w.get(n as usize)).copied().unwrap_or(0);
+        let bits = match word {
+            Word::Input(i, n) => of(env.invocations.get(invocation as usize).and_then(|v| v.inputs.get(i.index())), n),
+            Word::Uniform(u, n) => of(env.uniforms.get(u.index()), n),
+            Word::Storage(s, n) => of(env.storage.get(s.index()), n),
+            Word::Texture(t) => env.textures.get(t.index()).and_then(|t| t.texels.first()).map_or(0, |t| t[0]),
+        };
+        number(self.kind(word).0, bits)
+    }
+
+    /// Sets a word, in an invocation where each has its own, to the number of its kind that is nearest.
+    pub fn set(&self, env: &mut ShaderEnv, word: Word, invocation: u32, x: f64) {
+        let (ty, range, source) = self.kind(word);
+        let bits = match ty {
+            Scalar::I1 => u32::from(x != 0.0),
+            Scalar::I32 if source == Some("bool") => u32::from(x != 0.0),
+            Scalar::I32 => fit(x.round() as i64, range, source),
+            _ => numerics::from_f32(ty, x as f32),
+        };
+        match word {
+            Word::Input(i, n) => {
+                let alone = matches!(self.module.inputs[i].binding, Binding::Builtin(Builtin::VertexIndex));
+                let old = self.get(env, word, invocation) as u32;
+                for (k, v) in (0..).zip(&mut env.invocations) {
+                    match v.inputs.get_mut(i.index()).and_then(|w| w.get_mut(n as usize)) {
+                        Some(w) if k == invocation => *w = bits,
+                        // No two vertices have one number.
+                        Some(w) if alone && *w == bits => *w = old,
+                        _ => {}
+                    }
+                }
+            }
+            Word::Uniform(u, n) => {
+                let at = place(&self.module.uniforms[u], n);
+                let whose = self.module.uniforms.values().zip(&mut env.uniforms);
+                for (d, words) in whose.filter(|(d, _)| (d.group, d.binding) == (at.0, at.1) && d.size_of.is_none()) {
+                    (0..).zip(words).filter(|(n, _)| place(d, *n) == at).for_each(|(_, w)| *w = bits);
+                }
+            }
+            Word::Storage(s, n) => {
+                env.storage.get_mut(s.index()).and_then(|w| w.get_mut(n as usize)).into_iter().for_each(|w| *w = bits);
+            }
+            Word::Texture(t) => {
+                env.textures.get_mut(t.index()).into_iter().flat_map(|t| &mut t.texels).for_each(|t| *t = [bits; 4]);
+            }
+        }
+    }
+
+    /// Gives all invocations what one has, where nobody but the program asks for it.
+    pub fn spread(&self, env: &mut ShaderEnv, word: Word, invocation: u32) {
+        let Word::Input(i, n) = word else { return };
+        let value = env.invocations.get(invocation as usize).and_then(|v| v.inputs.get(i.index())?.get(n as usize).copied());
+        if let (Some(value), Binding::Location(_)) = (value, self.module.inputs[i].binding) {
+            let all = env.invocations.iter_mut().filter_map(|v| v.inputs.get_mut(i.index())?.get_mut(n as usize));
+            all.for_each(|w| *w = value);
+        }
+    }
+
+    /// Puts an environment's one invocation back among all others.
+    pub fn put_back(&self, env: &mut ShaderEnv, all: &ShaderEnv, chosen: usize) {
+        let old = all.invocations.get(chosen);
+        if let (Some(new), Some(old)) = (env.invocations.pop(), old) {
+            env.invocations.clone_from(&all.invocations);
+            // No two vertices have one number.
+            let number = self.module.inputs.values().position(|d| d.binding == Binding::Builtin(Builtin::VertexIndex));
+            if let Some(k) = number {
+                env.invocations.iter_mut().filter(|v| v.inputs[k] == new.inputs[k]).for_each(|v| v.inputs[k].clone_from(&old.inputs[k]));
+            }
+            env.invocations[chosen] = new;
+        }
+    }
+
+    /// What a word holds: its type, declared bounds, and how the source spells the type.
+    fn kind(&self, word: Word) -> (Scalar, Option<(i64, i64)>, Option<&str>) {
+        let m = self.module;
+        match word {
+            Word::Input(i, _) if matches!(m.inputs[i].binding, Binding::Builtin(_)) => (m.inputs[i].ty.scalar, Some((0, 255)), None),
+            Word::Input(i, _) => (m.inputs[i].ty.scalar, m.inputs[i].range, m.inputs[i].source_type.as_deref()),
+            Word::Uniform(u, _) => (m.uniforms[u].ty.scalar, m.uniforms[u].range, m.uniforms[u].source_type.as_deref()),
+            Word::Texture(t) => (m.textures[t].kind, Some((0, 255)), None),
+            Word::Storage(s, n) => (m.storage[s].word(n as usize), None, None),
         }
     }
 
@@ -123,13 +225,24 @@ impl<'a> Inputs<'a> {
             Scalar::I32 if source == Some("bool") => rng.below(2) as u32,
             Scalar::I32 => {
                 let x = if known { i64::from(rng.of(&self.ints)) } else { i64::from(rng.range(-8, 16)) };
-                let x = if source == Some("u32") { x.abs() } else { x };
-                range.map_or(x, |(low, high)| x.clamp(low, high)) as u32
+                fit(x, range, source)
             }
             _ if known => numerics::from_f32(ty, rng.of(&self.floats)),
             _ => numerics::from_f32(ty, rng.float()),
         }
     }
+}
+
+/// An integer within what its declaration promises.
+fn fit(x: i64, range: Option<(i64, i64)>, source: Option<&str>) -> u32 {
+    let x = if source == Some("u32") { x.abs() } else { x };
+    range.map_or(x, |(low, high)| x.clamp(low, high)) as u32
+}
+
+/// Where word `n` of a uniform lies: group, binding, byte.
+fn place(d: &UniformDecl, n: u32) -> (u32, u32, u32) {
+    let (element, lane) = (n / u32::from(d.ty.lanes), n % u32::from(d.ty.lanes));
+    (d.group, d.binding, d.offset.wrapping_add(d.element_offset(element)).wrapping_add(4 * lane))
 }
 
 /// A small texture: up to three levels of random texels, and a random filter and wrap.

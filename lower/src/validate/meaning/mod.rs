@@ -10,62 +10,168 @@
 //! prove nothing.
 
 pub(crate) mod inputs;
+mod origins;
 pub(crate) mod same;
+mod search;
 
-use crate::isa::{CompiledShader, SimError, TargetIsa};
+use crate::isa::{BranchOrder, CompiledShader, SimError, Simulator, TargetIsa, in_orders};
 use inputs::Inputs;
-use retroshade_ir::interp::{InterpError, Limits, run_with};
-use retroshade_ir::{Cancel, Function, Module, Numerics, ShaderEnv};
+use origins::Ways;
+use retroshade_ir::interp::{InterpError, Limits, Watch, needs_quads, run_watched, run_with};
+use retroshade_ir::{Block, Cancel, Function, Module, Numerics, ShaderEnv, Span, Stage};
 use same::{same_results, shows_nan};
+use search::Search;
 
-/// Sets of inputs that a program is run on: a workgroup with more than [`FEW`] invocations runs on fewer, the largest once.
-const SETS: u64 = 6;
 /// Invocations of a set of most programs.
 const FEW: u64 = 4;
 /// Steps of the interpreter that a set may take, so that loops come round; and further ones for each instruction of the program.
 const STEPS: u64 = 16_000;
 const STEPS_EACH: u64 = 32;
 
-/// Runs a compiled shader and its legalised IR on chosen inputs, and gives the number of sets on which they were compared. The error says what
-/// differs first. Sets on which the program runs for too long or does what the IR leaves open are passed over.
-pub fn check<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader, cancel: &Cancel) -> Result<u64, String> {
-    check_on(isa, shader, SETS, cancel)
+/// How much is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Sets of inputs that a program is run on in any case: a workgroup with more than [`FEW`] invocations runs on fewer, the largest once.
+    pub sets: u64,
+    /// Steps of the interpreter in search of further sets, for each instruction of the program.
+    pub search: u64,
 }
 
-/// As [`check`], on this many sets.
-pub fn check_on<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader, sets: u64, cancel: &Cancel) -> Result<u64, String> {
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort { sets: 6, search: 200 }
+    }
+}
+
+/// How much of a program was seen, on inputs on which code and IR were compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Sets of inputs.
+    pub sets: u64,
+    /// Blocks of the legalised IR.
+    pub blocks: usize,
+    /// Where those begin that no invocation entered.
+    pub unreached: Vec<Span>,
+    /// Outcomes of its branches, `switch`, `select` and `discard`.
+    pub outcomes: usize,
+    /// Those that came about.
+    pub outcomes_reached: usize,
+}
+
+/// Runs a compiled shader and its legalised IR on chosen inputs, and says how much of it they reach. The error says what differs first. Sets
+/// on which the program runs for too long or does what the IR leaves open are passed over.
+pub fn check<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader, cancel: &Cancel) -> Result<Seen, String> {
+    check_with(isa, shader, Effort::default(), cancel)
+}
+
+/// As [`check`], with more or less effort.
+pub fn check_with<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader, effort: Effort, cancel: &Cancel) -> Result<Seen, String> {
     let mut legal = shader.legal.clone();
     legal.functions.values_mut().for_each(Function::resolve_aliases);
     let size: u64 = legal.functions.values().map(|f| f.inst_count() as u64).sum();
     let branches = legal.functions.values().any(|f| f.layout.len() > 1);
+    let code = match isa.simulator(shader) {
+        Ok(code) => code,
+        Err(SimError::BadEnv(_)) => return Ok(Seen::default()),
+        Err(e) => return Err(format!("the code does not run: {e}")),
+    };
+    let mut beside = Beside {
+        legal: &legal,
+        num: isa.numerics(),
+        limits: Limits { total: STEPS + STEPS_EACH * size, ..Limits::default() },
+        code,
+        orders: if branches { isa.branch_orders() } else { &[BranchOrder::Next] },
+        seen: Watch::new(&legal),
+        sets: 0,
+    };
     let inputs = Inputs::new(&legal);
-    let limits = Limits { total: STEPS + STEPS_EACH * size, ..Limits::default() };
-    let mut compared = 0;
-    for n in 0..(sets * FEW / inputs.invocations()).clamp(1, sets) {
+    let mut tried = Vec::new();
+    let sets = (effort.sets * FEW / inputs.invocations()).clamp(1, effort.sets);
+    // Few sets of many invocations may take as long as many of few.
+    beside.limits.total *= effort.sets / sets;
+    for n in 0..sets {
         if cancel.is_set() {
             break;
         }
         let env = inputs.environment(n);
-        let want = match run_with(&legal, &env, isa.numerics(), &limits) {
+        if let Some(watch) = beside.compare(&env, false).map_err(|e| format!("on inputs {n}, {e}"))? {
+            tried.push((env, watch));
+        }
+    }
+    if beside.sets == 0 && sets > 1 && !cancel.is_set() {
+        // It may only take long.
+        beside.limits.total *= sets;
+        let env = inputs.environment(0);
+        let watch = beside.compare(&env, false).map_err(|e| format!("on inputs 0, {e}"))?;
+        tried.extend(watch.map(|w| (env, w)));
+    }
+    let seen = beside.seen.clone();
+    if seen.reached() < seen.outcomes().len() {
+        let (module, num, limits) = (beside.legal, beside.num, beside.limits);
+        let alone = legal.stage != Stage::Compute && !needs_quads(&legal);
+        let (work, ways) = (effort.search * size, Ways::new(&legal));
+        let found = Search { module, inputs: &inputs, num, limits, work, seen, ways, tried, alone, cancel }.run();
+        // Later ones started from earlier ones and often reach what those did.
+        for env in found.iter().rev().take_while(|_| !cancel.is_set()) {
+            beside.compare(env, true).map_err(|e| format!("on inputs that were searched for, {e}"))?;
+        }
+    }
+    Ok(beside.result())
+}
+
+/// A program's legalised IR on the interpreter beside its code on the simulator.
+struct Beside<'a> {
+    legal: &'a Module,
+    num: &'a dyn Numerics,
+    limits: Limits,
+    code: Simulator<'a>,
+    orders: &'a [BranchOrder],
+    /// What was reached where both were compared.
+    seen: Watch,
+    sets: u64,
+}
+
+impl Beside<'_> {
+    /// Runs both on a set of inputs, the code only where that reaches something that was not `seen` if so asked; gives what the IR did if they
+    /// were compared.
+    fn compare(&mut self, env: &ShaderEnv, only_new: bool) -> Result<Option<Watch>, String> {
+        let mut watch = self.seen.next();
+        let want = match run_watched(self.legal, env, self.num, &self.limits, &mut watch) {
             Ok(r) => r,
             Err(e @ (InterpError::Malformed(_) | InterpError::UnknownExt { .. })) => {
                 return Err(format!("the legalised IR does not run: {e}"));
             }
-            Err(_) => continue,
+            Err(_) => return Ok(None),
         };
-        let got = if branches { isa.simulate_in_every_order(shader, &env) } else { isa.simulate(shader, &env) };
-        let differs = match got {
-            Ok(got) => same_results(&legal, &want, &got).err(),
-            Err(SimError::BadEnv(_)) => continue,
+        if only_new && watch.reached() == self.seen.reached() {
+            return Ok(None);
+        }
+        let differs = match in_orders(self.orders, &self.code, env) {
+            Ok(got) => same_results(self.legal, &want, &got).err(),
+            Err(SimError::BadEnv(_)) => return Ok(None),
             Err(e) => Some(format!("the code does not run: {e}")),
         };
         match differs {
-            Some(_) if is_open(&legal, &env, isa.numerics(), &limits) => {}
-            Some(what) => return Err(format!("on inputs {n}, {what}")),
-            None => compared += 1,
+            Some(_) if is_open(self.legal, env, self.num, &self.limits) => Ok(None),
+            Some(what) => Err(what),
+            None => {
+                self.sets += 1;
+                self.seen.absorb(&watch);
+                Ok(Some(watch))
+            }
         }
     }
-    Ok(compared)
+
+    fn result(&self) -> Seen {
+        let mut unreached = Vec::new();
+        for (id, f) in self.legal.functions.iter() {
+            let place = |b: &Block| f.blocks[*b].insts.iter().map(|i| f.spans[*i]).find(|s| !s.is_none()).unwrap_or(Span::NONE);
+            let all = if self.sets == 0 { f.layout.clone() } else { self.seen.unreached_blocks(self.legal, id) };
+            unreached.extend(all.iter().map(place));
+        }
+        let blocks = self.legal.functions.values().map(|f| f.layout.len()).sum();
+        Seen { sets: self.sets, blocks, unreached, outcomes: self.seen.outcomes().len(), outcomes_reached: self.seen.reached() }
+    }
 }
 
 /// Whether what a module gives is open on these inputs: it depends on the bits of a NaN, or the program does what has no one meaning.

@@ -3,16 +3,14 @@
 use super::{LaneInput, LaneResult, Launch, Program, Unit, run, run_block};
 use crate::abi::{Abi, BUFFER_HEADER, GRID_Z, STORAGE_LENGTHS, Word, position_words};
 use crate::isa::arith;
-use crate::isa::chip;
 use retroshade_ir::{Binding, Builtin, InvocationInputs, InvocationResult, Module, ShaderEnv, ShaderResult, Stage};
 use retroshade_lower::{BranchOrder, SimError};
 
 /// Instructions per warp before a run is given up.
 const FUEL: u64 = 4_000_000;
 
-/// Runs code under an environment; `module` tells the declarations' types.
-pub fn simulate(code: &[u8], abi: &Abi, module: &Module, env: &ShaderEnv, order: BranchOrder) -> Result<ShaderResult, SimError> {
-    let program = Program::new(code, module.stage, chip::by_name(&abi.chip))?;
+/// Runs a program under an environment; `module` tells the declarations' types.
+pub fn simulate(program: &Program, abi: &Abi, module: &Module, env: &ShaderEnv, order: BranchOrder) -> Result<ShaderResult, SimError> {
     let buffers: Vec<Vec<u8>> = env.storage.iter().map(|s| s.iter().flat_map(|w| w.to_le_bytes()).collect()).collect();
     let flat = abi.storage_bases.is_some();
     let mut launch = Launch {
@@ -39,7 +37,7 @@ pub fn simulate(code: &[u8], abi: &Abi, module: &Module, env: &ShaderEnv, order:
     let invocations = match module.stage {
         Stage::Vertex => {
             let lanes: Vec<LaneInput> = env.invocations.iter().map(|i| vertex(abi, module, i)).collect::<Result<_, _>>()?;
-            let results = run(&program, &mut launch, &lanes)?;
+            let results = run(program, &mut launch, &lanes)?;
             results.iter().map(|r| InvocationResult { outputs: outputs(abi, module, &r.outputs), ..Default::default() }).collect()
         }
         Stage::Fragment => {
@@ -49,7 +47,7 @@ pub fn simulate(code: &[u8], abi: &Abi, module: &Module, env: &ShaderEnv, order:
                 let Some(last) = lanes.last().cloned() else { break };
                 lanes.push(last);
             }
-            let results = run(&program, &mut launch, &lanes)?;
+            let results = run(program, &mut launch, &lanes)?;
             results.iter().take(env.invocations.len()).map(|r| fragment_result(abi, module, r)).collect()
         }
         Stage::Geometry => geometry(&program, &mut launch, abi, module, env)?,

@@ -248,13 +248,14 @@ fn widened(ty: Type, words: &[u32]) -> Vec<u32> {
 fn named(m: &Module, i: &Interface, env: &ShaderEnv) -> Result<ShaderEnv, SimError> {
     let vertex = m.stage == Stage::Vertex;
     let mut out = ShaderEnv { workgroups: env.workgroups, ..ShaderEnv::default() };
+    let leaves: Vec<_> = m.uniforms.iter().map(|(u, s)| (u, s, uniform_leaves(s))).collect();
     for d in i.module.uniforms.values() {
         let mut words = Vec::new();
-        for (u, s) in m.uniforms.iter() {
-            let all = env.uniform(m, u).ok_or_else(|| bad(format!("no values for uniform `{}`", s.name)))?;
+        for (u, s, leaves) in &leaves {
+            let all = env.uniform(m, *u).ok_or_else(|| bad(format!("no values for uniform `{}`", s.name)))?;
             let lanes = s.ty.lanes as usize;
             let slice = |first: u32, n: u32| all.get(first as usize * lanes..(first + n) as usize * lanes).unwrap_or(&[]);
-            for leaf in uniform_leaves(s).iter().filter(|l| d.name.starts_with(&l.name)) {
+            for leaf in leaves.iter().filter(|l| d.name.starts_with(&l.name)) {
                 if d.name == leaf.name {
                     words = widened(s.ty, slice(leaf.first, leaf.count));
                 }
