@@ -50,9 +50,9 @@ pub fn simulate(program: &Program, abi: &Abi, module: &Module, env: &ShaderEnv, 
             let results = run(program, &mut launch, &lanes)?;
             results.iter().take(env.invocations.len()).map(|r| fragment_result(abi, module, r)).collect()
         }
-        Stage::Geometry => geometry(&program, &mut launch, abi, module, env)?,
+        Stage::Geometry => geometry(program, &mut launch, abi, module, env)?,
         Stage::Compute => {
-            compute(&program, &mut launch, abi, module, env)?;
+            compute(program, &mut launch, abi, module, env)?;
             Vec::new()
         }
     };
