@@ -18,6 +18,7 @@ pub mod judge;
 pub mod ladder;
 pub mod lanes;
 pub mod liveness;
+pub mod order;
 mod places;
 pub mod program;
 pub mod ranges;

@@ -1,15 +1,17 @@
-//! Schedule and allocation together: operations that fit no group get room, values that fit no register go to scratch memory.
+//! Schedule and allocation together: operations that fit no group get room. Where the registers do not suffice, the code is
+//! scheduled in short pieces in an order that keeps little alive, and values that still fit no register go to scratch memory.
 
 use super::deps::Numbering;
 use super::sched::{Stuck, schedule};
-use super::spill::spill;
+use super::spill::{choose, in_order, spill};
 use super::{AllocError, Leaf, Placement, allocate};
+use crate::abi::MAX_GPRS;
 use crate::isa::forms::op2;
 use crate::select::mir::*;
 use retroshade_lower::CompileError;
 
-/// Live values (of 496 channels) above which the first attempt at spilling moves some to memory, and where attempts end.
-const SPILL_FROM: u32 = 360;
+/// Channels of all registers, and the live values at which attempts to spill end.
+const CHANNELS: u32 = 4 * MAX_GPRS as u32;
 const SPILL_TO: u32 = 40;
 
 /// Whether a failure may vanish with less coalescing.
@@ -20,10 +22,16 @@ pub enum Retry {
     No(CompileError),
 }
 
-/// Schedules and allocates; where the registers do not suffice, more and more values go to scratch memory.
+/// How many live values the next attempt leaves.
+fn fewer(most: u32) -> u32 {
+    most * 7 / 8
+}
+
+/// Schedules and allocates; where the registers do not suffice, first in another order and in pieces, then with more and more
+/// values in scratch memory.
 pub fn fit(mir: &Mir, effort: u64, reserved: u8) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
-    let mut most = SPILL_FROM;
     let mut code = mir.clone();
+    let (mut ordered, mut most) = (None, CHANNELS);
     loop {
         let scheduled = schedule_all(&mut code, effort)?;
         let error = match allocate(&code, &code.steps, &scheduled, reserved) {
@@ -34,16 +42,20 @@ pub fn fit(mir: &Mir, effort: u64, reserved: u8) -> Result<(Mir, Vec<Leaf>, Plac
             Err(AllocError::Limit(e)) => e,
             Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
         };
-        code = mir.clone();
-        // What the order of the program does not keep alive a schedule may.
-        while !spill(&mut code, most) && most >= SPILL_TO {
-            most = most * 2 / 3;
+        let first = ordered.is_none();
+        let ordered = ordered.get_or_insert_with(|| in_order(mir));
+        let mut webs = choose(ordered, most);
+        // Pieces may do; what the order of the program does not keep alive a schedule may.
+        while webs.is_empty() && !first && most >= SPILL_TO {
+            most = fewer(most);
+            webs = choose(ordered, most);
         }
         if most < SPILL_TO {
             // With less coalescing fewer values are tied to others in registers.
             return Err(Retry::Yes(error));
         }
-        most = most * 2 / 3;
+        code = spill(ordered, &webs);
+        most = fewer(most);
     }
 }
 
