@@ -357,7 +357,9 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
     if best.as_ref().is_err_and(|e| nearly(e) && is_crowded(e)) {
         let plain = Variant { tables: false, algebra: false, ..first.clone() };
         let all = [first.clone()].into_iter().chain(rolled(&first)).chain([plain]);
-        best = crowded(all, &mut ways, best);
+        let all: Vec<Variant> = all.collect();
+        let late = all.iter().map(|way| Variant { late: true, ..way.clone() }).collect::<Vec<Variant>>();
+        best = crowded(all.into_iter().chain(late), &mut ways, best);
     }
     // A loop that only calls is unrolled sooner.
     let kept =
