@@ -48,8 +48,8 @@ fn programs_on_wavefronts_of_64_lanes() {
 /// As many values alive as there are channels, and more: an order that keeps few alive, and scratch memory.
 #[test]
 fn crowded_programs() {
-    check(&Profile::r700().crowded(440), 70_000, 24);
-    check(&Profile::r700().crowded(520), 70_000, 24);
+    check(&Profile::r700().crowded(470), 70_000, 10);
+    check(&Profile::r700().crowded(540), 70_000, 10);
 }
 
 /// A few instructions each, so that very many of them can run.

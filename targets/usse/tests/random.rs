@@ -17,7 +17,14 @@ fn options(seed: u64, relaxed: bool) -> Options {
         3 => ColorFormat::U8,
         _ => ColorFormat::F32,
     };
-    Options { fp_contract: contract, relaxed_precision: relaxed, color_format, validate: true, check_allocation: true, ..Options::default() }
+    Options {
+        fp_contract: contract,
+        relaxed_precision: relaxed,
+        color_format,
+        validate: true,
+        check_allocation: true,
+        ..Options::default()
+    }
 }
 
 /// Blocks for the uniforms of a program: every third one stays in the default buffer, the others have buffers of their own.

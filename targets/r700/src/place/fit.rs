@@ -2,13 +2,15 @@
 //! scheduled in short pieces in an order that keeps little alive, and values that still fit no register go to scratch memory.
 
 use super::deps::Numbering;
-use super::sched::{Stuck, schedule};
+use super::liveness::of_operations;
+use super::sched::{Around, Stuck, schedule};
 use super::spill::{choose, in_order, spill};
 use super::{AllocError, Leaf, Placement, allocate};
 use crate::abi::MAX_GPRS;
 use crate::isa::forms::op2;
 use crate::select::mir::*;
 use retroshade_lower::CompileError;
+use std::collections::BTreeSet;
 
 /// Channels of all registers, and the live values at which attempts to spill end.
 const CHANNELS: u32 = 4 * MAX_GPRS as u32;
@@ -33,20 +35,20 @@ pub fn fit(mir: &Mir, effort: u64, reserved: u8) -> Result<(Mir, Vec<Leaf>, Plac
     let mut code = mir.clone();
     let (mut ordered, mut most) = (None, CHANNELS);
     loop {
-        let scheduled = schedule_all(&mut code, effort)?;
+        let crowded = ordered.is_some();
+        let scheduled = schedule_all(&mut code, effort, crowded)?;
         let error = match allocate(&code, &code.steps, &scheduled, reserved) {
-            Ok(p) => match define_undefined(code, scheduled, p, effort, reserved) {
+            Ok(p) => match define_undefined(code, scheduled, p, effort, reserved, crowded) {
                 Err(Retry::No(e)) => e,
                 done => return done,
             },
             Err(AllocError::Limit(e)) => e,
             Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
         };
-        let first = ordered.is_none();
         let ordered = ordered.get_or_insert_with(|| in_order(mir));
         let mut webs = choose(ordered, most);
         // Pieces may do; what the order of the program does not keep alive a schedule may.
-        while webs.is_empty() && !first && most >= SPILL_TO {
+        while webs.is_empty() && crowded && most >= SPILL_TO {
             most = fewer(most);
             webs = choose(ordered, most);
         }
@@ -66,6 +68,7 @@ fn define_undefined(
     place: Placement,
     effort: u64,
     reserved: u8,
+    crowded: bool,
 ) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
     if place.undefined.is_empty() {
         return Ok((mir, scheduled, place));
@@ -83,7 +86,7 @@ fn define_undefined(
             info.chan = None;
         }
     }
-    let scheduled = schedule_all(&mut mir, effort)?;
+    let scheduled = schedule_all(&mut mir, effort, crowded)?;
     let place = match allocate(&mir, &mir.steps, &scheduled, reserved) {
         Ok(p) => p,
         Err(AllocError::Limit(e)) => return Err(Retry::No(e)),
@@ -92,8 +95,9 @@ fn define_undefined(
     Ok((mir, scheduled, place))
 }
 
-/// Schedules every piece of code; operations that fit nowhere get their operands moved to other channels.
-fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
+/// Schedules every piece of code; operations that fit nowhere get their operands moved to other channels. Where registers do not
+/// suffice channels share all that lives evenly.
+fn schedule_all(mir: &mut Mir, effort: u64, crowded: bool) -> Result<Vec<Leaf>, Retry> {
     for info in &mut mir.webs {
         info.settled = info.chan.is_some();
     }
@@ -103,13 +107,15 @@ fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
     let mut out: Vec<Leaf> = Vec::new();
     let mut names = Numbering::default();
     let code: Vec<Vec<Op>> = leaves(&mir.steps).into_iter().cloned().collect();
+    let live = crowded.then(|| of_operations(&mir.steps, mir.webs.len()));
     for (k, ops) in code.into_iter().enumerate() {
         let mut ops = ops;
         let mut rounds = 0;
         // Every round adds moves, so the bound must not grow with them.
         let most = 24 + ops.len().min(40);
         loop {
-            match schedule(&ops, mir, share(ops.len()), &mut names) {
+            let around = live.as_ref().map(|l| around(mir, &ops, l.live.end[l.blocks[k]].ones()));
+            match schedule(&ops, mir, share(ops.len()), around.as_ref(), &mut names) {
                 Ok((items, chan)) => {
                     for (w, c) in chan {
                         mir.webs[w.0 as usize].chan = Some(c);
@@ -129,6 +135,20 @@ fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
         }
     }
     Ok(out)
+}
+
+/// What lives around a piece of code behind which all these webs live.
+fn around(mir: &Mir, ops: &[Op], behind: impl Iterator<Item = usize>) -> Around {
+    let named: BTreeSet<Web> = ops.iter().flat_map(|o| o.reads().into_iter().chain(o.writes())).collect();
+    let mut out = Around::default();
+    for w in behind.map(|w| Web(w as u32)) {
+        if named.contains(&w) {
+            out.behind.insert(w);
+        } else if let Some(c) = mir.webs[w.0 as usize].chan {
+            out.through[c as usize & 3] += 1;
+        }
+    }
+    out
 }
 
 /// Moves an operation's register operands to channels of their own.

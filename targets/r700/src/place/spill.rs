@@ -82,8 +82,17 @@ pub fn in_order(mir: &Mir) -> Mir {
         ops.extend(for_pressure(&points, &before, behind).into_iter().filter_map(|i| old[i].take()));
     });
     out.steps = steps;
+    if peak(&out) > peak(mir) {
+        out = mir.clone();
+    }
     define_all(&mut out);
     out
+}
+
+/// Most webs alive at once.
+fn peak(mir: &Mir) -> u32 {
+    let live = of_operations(&mir.steps, mir.webs.len());
+    live.flow.peak(&live.live, |_| 1).2
 }
 
 /// A program in pieces, with these webs in scratch memory.
