@@ -4,6 +4,7 @@
 //! operands are alive anyway ends the life of its results at once.
 
 use crate::flow::{Point, ValueSet, Values};
+use std::cmp::Reverse;
 
 /// For each operation those that must stand before it: the writers of what it reads, the readers and writers of what it
 /// writes. Nothing passes a `fence`.
@@ -37,33 +38,61 @@ pub fn dependences(points: &[Point], values: usize, fence: impl Fn(usize) -> boo
 }
 
 /// The operations in the new order, by number. `needed` is what lives behind them.
-pub fn for_pressure(points: &[Point], before: &[Vec<usize>], mut needed: ValueSet) -> Vec<usize> {
-    let read: Vec<Values> = points.iter().map(|p| distinct(p.read())).collect();
-    let written: Vec<Values> = points.iter().map(|p| distinct(p.written())).collect();
-    // How many operations still stand behind each.
-    let mut behind = vec![0usize; points.len()];
-    before.iter().flatten().for_each(|n| behind[*n] += 1);
-    let mut ready: Vec<usize> = (0..points.len()).filter(|n| behind[*n] == 0).collect();
-    let mut order = Vec::with_capacity(points.len());
-    let kept = |n: usize, needed: &ValueSet| {
-        let more = read[n].iter().filter(|v| !needed.contains(**v as usize) || written[n].contains(v)).count() as i32;
-        let less = written[n].iter().filter(|v| needed.contains(**v as usize)).count() as i32;
-        more - less
+pub fn for_pressure(points: &[Point], before: &[Vec<usize>], needed: ValueSet) -> Vec<usize> {
+    let code = Code {
+        read: points.iter().map(|p| distinct(p.read())).collect(),
+        written: points.iter().map(|p| distinct(p.written())).collect(),
+        before,
     };
-    while let Some(k) = (0..ready.len()).min_by_key(|k| (kept(ready[*k], &needed), std::cmp::Reverse(ready[*k]))) {
-        let n = ready.swap_remove(k);
-        order.push(n);
-        written[n].iter().for_each(|v| needed.set(*v as usize, false));
-        read[n].iter().for_each(|v| needed.insert(*v as usize));
-        for m in &before[n] {
-            behind[*m] -= 1;
-            if behind[*m] == 0 {
-                ready.push(*m);
+    let late = code.backward(needed.clone(), false);
+    let opening = code.backward(needed, true);
+    if opening.1 < late.1 { opening.0 } else { late.0 }
+}
+
+/// A stretch of code, operation by operation.
+struct Code<'a> {
+    read: Vec<Values>,
+    written: Vec<Values>,
+    before: &'a [Vec<usize>],
+}
+
+impl Code<'_> {
+    /// An order, and how many values live in it at once. Of equals the latest is chosen, or with `opening` one behind which more
+    /// can be chosen from.
+    fn backward(&self, mut needed: ValueSet, opening: bool) -> (Vec<usize>, usize) {
+        let Code { read, written, before } = self;
+        // How many operations still stand behind each.
+        let mut behind = vec![0usize; read.len()];
+        before.iter().flatten().for_each(|n| behind[*n] += 1);
+        let mut ready: Vec<usize> = (0..read.len()).filter(|n| behind[*n] == 0).collect();
+        let mut order = Vec::with_capacity(read.len());
+        let kept = |n: usize, needed: &ValueSet| {
+            let more = read[n].iter().filter(|v| !needed.contains(**v as usize) || written[n].contains(v)).count() as i32;
+            let less = written[n].iter().filter(|v| needed.contains(**v as usize)).count() as i32;
+            more - less
+        };
+        let opens = |n: usize, behind: &[usize]| if opening { before[n].iter().filter(|m| behind[**m] == 1).count() } else { 0 };
+        let mut alive = needed.count_ones(..);
+        let mut peak = alive;
+        loop {
+            let key = |k: &usize| (kept(ready[*k], &needed), Reverse(opens(ready[*k], &behind)), Reverse(ready[*k]));
+            let Some(k) = (0..ready.len()).min_by_key(key) else { break };
+            let n = ready.swap_remove(k);
+            order.push(n);
+            alive = alive.saturating_add_signed(kept(n, &needed) as isize);
+            peak = peak.max(alive);
+            written[n].iter().for_each(|v| needed.set(*v as usize, false));
+            read[n].iter().for_each(|v| needed.insert(*v as usize));
+            for m in &before[n] {
+                behind[*m] -= 1;
+                if behind[*m] == 0 {
+                    ready.push(*m);
+                }
             }
         }
+        order.reverse();
+        (order, peak)
     }
-    order.reverse();
-    order
 }
 
 fn distinct(all: impl Iterator<Item = u32>) -> Values {
@@ -101,6 +130,25 @@ mod tests {
         let points: Vec<Point> = [point(&[], &[0])].into_iter().chain(made_at_once()).collect();
         assert_eq!(peak(points.clone(), 9), 9);
         assert_eq!(peak(reordered(&points, 9, |_| false), 9), 2);
+    }
+
+    /// Two chains side by side whose links are multiplied with each other, the last ones first, and then added up in another order:
+    /// a product of two links keeps one value for two, but only that of the last ones lets the chains be undone.
+    #[test]
+    fn links_are_used_up_from_the_last_one_on() {
+        let links = 12;
+        let (a, b, x) = (|k: u32| k, |k: u32| links + k, |k: u32| 2 * links + k);
+        let mut points: Vec<Point> = Vec::new();
+        for k in 0..links {
+            let last = k.checked_sub(1);
+            points.push(point(&last.map_or(vec![], |l| vec![a(l)]), &[a(k)]));
+            points.push(point(&last.map_or(vec![a(k)], |l| vec![b(l), a(k)]), &[b(k)]));
+        }
+        points.extend((0..links).rev().map(|k| point(&[a(k), b(k)], &[x(k)])));
+        points.extend((0..links).map(|k| point(&[x(5 * k % links)], &[])));
+        let values = 3 * links as usize;
+        assert_eq!(peak(points.clone(), values), 2 * links);
+        assert!(peak(reordered(&points, values, |_| false), values) <= links + 2);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use retroshade_lower::Options;
-use retroshade_lower::testing::{Rng, Verdict, diff_with, random_env};
+use retroshade_lower::testing::{Profile, Rng, Verdict, diff_with, random_env, random_program};
 use std::fmt::Write;
 
 /// Compiles and compares on a diverging wavefront; `Err` is what the compiler refuses the program for.
@@ -47,6 +47,25 @@ fn three_hundred_live_scalars() {
 #[test]
 fn more_values_than_registers() {
     run(&many_live(900)).unwrap();
+}
+
+/// The Wii U has no scratch memory: where no more values live at once than there are channels, registers must do.
+#[test]
+fn channels_are_shared_evenly() {
+    for seed in [70_002, 70_004, 70_006, 70_011] {
+        let (m, _) = random_program(&Profile::r700().crowded(490), seed);
+        let options = Options { chip: Some("latte".to_string()), ..Options::default() };
+        retroshade_r700::isa().compile(&m, &options).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    }
+}
+
+/// What goes to memory is about what the registers do not hold.
+#[test]
+fn little_more_than_what_does_not_fit_is_spilled() {
+    let m = retroshade_ir::parse("limits", &many_live(620)).unwrap();
+    let s = retroshade_r700::isa().compile(&m, &Options::default()).unwrap();
+    let values = s.stats.detail.get("scratch_bytes").map_or(0, |b| b / 4);
+    assert!((1..200).contains(&values), "{values} values in scratch memory, of 620 that live where there are 496 channels");
 }
 
 #[test]
