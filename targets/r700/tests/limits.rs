@@ -19,19 +19,20 @@ fn run(text: &str) -> Result<(), String> {
 const HEAD: &str =
     "shader fragment \"limits\"\ninput %a : f32x4 @location(0)\ninput %n : i32 @location(1)\noutput %c : f32x4 @location(0)\n";
 
-/// `live` values that are all made before the first of them is used.
+/// `live` values that are all made before the first of them is used; no algebra joins them.
 fn many_live(live: usize) -> String {
     let mut s = format!("{HEAD}block0:\n    v0 = input.f32x4 %a\n    v1 = extract v0, 0\n    v2 = extract v0, 1\n    v3 = fadd v1, v2\n");
     let mut last = 3;
-    let first = last + 1;
+    let mut all = Vec::new();
     for k in 0..live {
         let by = ["v1", "v2"][k % 2];
-        writeln!(s, "    v{} = fmad v{last}, {by}, v2", last + 1).unwrap();
-        last += 1;
+        writeln!(s, "    v{} = fmad v{last}, {by}, v2\n    v{} = ffract v{}", last + 1, last + 2, last + 1).unwrap();
+        last += 2;
+        all.push(last);
     }
-    let mut sum = first;
-    for k in (first + 1..first + live).rev() {
-        writeln!(s, "    v{} = fadd v{sum}, v{k}", last + 1).unwrap();
+    let mut sum = all[0];
+    for k in all[1..].iter().rev() {
+        writeln!(s, "    v{} = fmad v{sum}, v1, v{k}", last + 1).unwrap();
         last += 1;
         sum = last;
     }

@@ -4,7 +4,7 @@
 use super::deps::Numbering;
 use super::liveness::of_operations;
 use super::sched::{Around, Stuck, schedule};
-use super::spill::{choose, in_order, spill};
+use super::spill::{choose, in_order, in_source_order, spill};
 use super::{AllocError, Leaf, Placement, allocate};
 use crate::abi::MAX_GPRS;
 use crate::isa::forms::op2;
@@ -29,35 +29,48 @@ fn fewer(most: u32) -> u32 {
     most * 7 / 8
 }
 
-/// Schedules and allocates; where the registers do not suffice, first in another order and in pieces, then with more and more
-/// values in scratch memory.
-pub fn fit(mir: &Mir, effort: u64, reserved: u8) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
-    let mut code = mir.clone();
-    let (mut ordered, mut most) = (None, CHANNELS);
-    loop {
-        let crowded = ordered.is_some();
-        let scheduled = schedule_all(&mut code, effort, crowded)?;
-        let error = match allocate(&code, &code.steps, &scheduled, reserved) {
-            Ok(p) => match define_undefined(code, scheduled, p, effort, reserved, crowded) {
-                Err(Retry::No(e)) => e,
-                done => return done,
-            },
-            Err(AllocError::Limit(e)) => e,
-            Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
-        };
-        let ordered = ordered.get_or_insert_with(|| in_order(mir));
-        let mut webs = choose(ordered, most);
-        // Pieces may do; what the order of the program does not keep alive a schedule may.
-        while webs.is_empty() && crowded && most >= SPILL_TO {
+/// A program with its schedule and registers.
+type Fitted = (Mir, Vec<Leaf>, Placement);
+
+/// Schedules and allocates; where the registers do not suffice, in pieces with more and more values in scratch memory, first in an
+/// order that keeps little alive.
+pub fn fit(mir: &Mir, effort: u64, reserved: u8) -> Result<Fitted, Retry> {
+    let mut error = match once(mir.clone(), effort, reserved, false)? {
+        Ok(done) => return Ok(done),
+        Err(e) => e,
+    };
+    for base in [in_order(mir), Some(in_source_order(mir))].into_iter().flatten() {
+        // Pieces alone may do.
+        let mut most = CHANNELS;
+        let mut webs = choose(&base, most);
+        while most >= SPILL_TO {
+            match once(spill(&base, &webs), effort, reserved, true)? {
+                Ok(done) => return Ok(done),
+                Err(e) => error = e,
+            }
+            // What the order of the program does not keep alive a schedule may.
             most = fewer(most);
-            webs = choose(ordered, most);
+            webs = choose(&base, most);
+            while webs.is_empty() && most >= SPILL_TO {
+                most = fewer(most);
+                webs = choose(&base, most);
+            }
         }
-        if most < SPILL_TO {
-            // With less coalescing fewer values are tied to others in registers.
-            return Err(Retry::Yes(error));
-        }
-        code = spill(ordered, &webs);
-        most = fewer(most);
+    }
+    // With less coalescing fewer values are tied to others in registers.
+    Err(Retry::Yes(error))
+}
+
+/// One attempt; the inner error says that registers do not suffice.
+fn once(mut code: Mir, effort: u64, reserved: u8, crowded: bool) -> Result<Result<Fitted, CompileError>, Retry> {
+    let scheduled = schedule_all(&mut code, effort, crowded)?;
+    match allocate(&code, &code.steps, &scheduled, reserved) {
+        Ok(p) => match define_undefined(code, scheduled, p, effort, reserved, crowded) {
+            Err(Retry::No(e)) => Ok(Err(e)),
+            done => done.map(Ok),
+        },
+        Err(AllocError::Limit(e)) => Ok(Err(e)),
+        Err(AllocError::Quad) => Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
     }
 }
 
@@ -69,7 +82,7 @@ fn define_undefined(
     effort: u64,
     reserved: u8,
     crowded: bool,
-) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
+) -> Result<Fitted, Retry> {
     if place.undefined.is_empty() {
         return Ok((mir, scheduled, place));
     }

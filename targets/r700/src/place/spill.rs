@@ -53,8 +53,15 @@ pub fn loosen(mir: &mut Mir) {
     });
 }
 
-/// A program whose operations stand in an order that keeps few values alive.
-pub fn in_order(mir: &Mir) -> Mir {
+/// A program as it is, ready to be cut.
+pub fn in_source_order(mir: &Mir) -> Mir {
+    let mut out = mir.clone();
+    define_all(&mut out);
+    out
+}
+
+/// A program whose operations stand in an order that keeps few values alive; none where the source's keeps no more.
+pub fn in_order(mir: &Mir) -> Option<Mir> {
     let mut out = mir.clone();
     let mut steps = std::mem::take(&mut out.steps);
     let live = of_operations(&steps, out.webs.len());
@@ -82,11 +89,8 @@ pub fn in_order(mir: &Mir) -> Mir {
         ops.extend(for_pressure(&points, &before, behind).into_iter().filter_map(|i| old[i].take()));
     });
     out.steps = steps;
-    if peak(&out) > peak(mir) {
-        out = mir.clone();
-    }
     define_all(&mut out);
-    out
+    (peak(&out) < peak(mir)).then_some(out)
 }
 
 /// Most webs alive at once.
