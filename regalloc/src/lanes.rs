@@ -101,21 +101,21 @@ pub struct Unit {
 }
 
 /// Which values cannot share a place.
-pub enum Conflicts {
+pub enum Conflicts<'a> {
     /// Those that live at the same time.
     Ranges(Rc<[Ranges]>),
     /// Those that a graph joins.
-    Graph(Vec<ValueSet>),
+    Graph(&'a [ValueSet]),
 }
 
 /// What is to be placed.
-pub struct Problem {
+pub struct Problem<'a> {
     /// The banks.
     pub banks: Vec<Bank>,
     /// The units in the order in which they are placed.
     pub units: Vec<Unit>,
     /// Which values exclude each other.
-    pub conflicts: Conflicts,
+    pub conflicts: Conflicts<'a>,
     /// How many values there are.
     pub values: usize,
 }
@@ -175,7 +175,7 @@ pub fn place(p: &Problem) -> Result<Placement, AllocError> {
     }
 }
 
-impl Conflicts {
+impl Conflicts<'_> {
     fn between(&self, a: u32, b: u32) -> bool {
         match self {
             Conflicts::Ranges(r) => r[a as usize].overlaps(&r[b as usize]),
@@ -203,20 +203,20 @@ enum Taken {
 }
 
 impl Taken {
-    fn new(c: &Conflicts) -> Taken {
+    fn new(c: &Conflicts<'_>) -> Taken {
         match c {
             Conflicts::Ranges(_) => Taken::Times(Occupancy::new()),
             Conflicts::Graph(_) => Taken::Values(Vec::new()),
         }
     }
-    fn is_free(&self, lane: usize, value: u32, c: &Conflicts) -> bool {
+    fn is_free(&self, lane: usize, value: u32, c: &Conflicts<'_>) -> bool {
         match (self, c) {
             (Taken::Times(o), Conflicts::Ranges(r)) => o.is_free(lane, &r[value as usize]),
             (Taken::Values(v), c) => v.get(lane).is_none_or(|l| l.iter().all(|o| !c.between(value, *o))),
             _ => false,
         }
     }
-    fn take(&mut self, lane: usize, value: u32, c: &Conflicts) {
+    fn take(&mut self, lane: usize, value: u32, c: &Conflicts<'_>) {
         match (self, c) {
             (Taken::Times(o), Conflicts::Ranges(r)) => o.take(lane, &r[value as usize]),
             (Taken::Values(v), _) => {
@@ -233,7 +233,7 @@ impl Taken {
 type Lanes = SmallVec<[u8; 4]>;
 
 struct State<'a> {
-    p: &'a Problem,
+    p: &'a Problem<'a>,
     taken: Vec<Taken>,
     out: Placement,
     /// Where the first of those that are alike went.
@@ -459,7 +459,7 @@ mod tests {
         Member { value, register: 0, lane }
     }
 
-    fn ranges(list: &[(u32, u32)]) -> Conflicts {
+    fn ranges(list: &[(u32, u32)]) -> Conflicts<'static> {
         Conflicts::Ranges(list.iter().map(|(a, b)| Ranges::one(*a, *b)).collect())
     }
 

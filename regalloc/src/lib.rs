@@ -9,6 +9,9 @@
 //! One rule for all machines: a `PReg` is a register that any instruction form can name; a spill slot is a place in the
 //! machine's *next* bank; `Any` means that the field can name both. A machine without memory refuses slots beyond its
 //! register banks.
+//!
+//! Machines whose registers have lanes, or come in rows, place them with [`lanes`]; what finds no place there is brought into an
+//! [`order`] that keeps little alive.
 #![forbid(unsafe_code)]
 
 pub mod error;
@@ -18,6 +21,7 @@ pub mod judge;
 pub mod ladder;
 pub mod lanes;
 pub mod liveness;
+pub mod order;
 mod places;
 pub mod program;
 pub mod ranges;

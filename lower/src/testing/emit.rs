@@ -667,7 +667,10 @@ impl Gen<'_> {
 
     fn write_output(&mut self, o: Output) {
         let (ty, count) = (self.m.outputs[o].ty, self.m.outputs[o].count);
-        let v = self.result(ty);
+        let mut v = self.result(ty);
+        if o == Output::from_u32(0) && ty.is_float() {
+            v = self.with_held(v);
+        }
         let index = (count == 2 && self.rng.chance(50)).then(|| self.index(2));
         let at = if index.is_some() { 0 } else { self.rng.below(count as usize) as u32 };
         self.at().store(MemRef::Output(o), at, v, index);
@@ -687,6 +690,24 @@ impl Gen<'_> {
                 _ => self.rng.of(&[Opcode::Fadd, Opcode::Fsub]),
             };
             sum = self.at().ins(op, &[sum, x]);
+        }
+        sum
+    }
+
+    /// A value and everything that was held for it, the latest first.
+    fn with_held(&mut self, v: Value) -> Value {
+        let (mut sum, to) = (v, self.f.ty(v));
+        for (k, h) in self.held.clone().into_iter().enumerate().rev() {
+            let from = self.f.ty(h);
+            let lane = |l: u8| (l + k as u8 % from.lanes) % from.lanes;
+            let mut b = self.at();
+            let h = if from.scalar == to.scalar { h } else { b.typed(Opcode::Fcvt, to.with_lanes(from.lanes), &[h], Imm::None) };
+            let x = match (from.lanes, to.lanes) {
+                (1, n) => b.splat(h, n),
+                (_, 1) => b.extract(h, lane(0)),
+                (_, n) => b.shuffle(h, h, &(0..n).map(lane).collect::<Vec<u8>>()),
+            };
+            sum = b.ins(if k % 2 == 0 { Opcode::Fadd } else { Opcode::Fsub }, &[sum, x]);
         }
         sum
     }

@@ -59,6 +59,8 @@ pub struct Profile {
     pub instances: bool,
     /// Geometry programs only make triangle strips, and never more vertices than they declare.
     pub only_strips: bool,
+    /// Lanes of floats that are made before everything else and read after it.
+    pub alive: usize,
     /// Instructions to aim at: from, to.
     pub size: (usize, usize),
     /// Invocations of a vertex or fragment program.
@@ -98,6 +100,7 @@ impl Profile {
             early_return: true,
             instances: true,
             only_strips: false,
+            alive: 0,
             size: (24, 110),
             lanes: 8,
             mantissa: 23,
@@ -165,6 +168,10 @@ impl Profile {
             discard: false,
             ..self
         }
+    }
+    /// The same with so many lanes alive from the first instruction to the last.
+    pub fn crowded(self, alive: usize) -> Profile {
+        Profile { alive, size: (8, 60), ..self }
     }
     /// The same for some stages only.
     pub fn only(self, stages: &[Stage]) -> Profile {

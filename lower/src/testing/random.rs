@@ -40,6 +40,8 @@ pub(super) struct Gen<'a> {
     pub locals: Vec<(Local, Type, u32)>,
     /// Compute: first word of the invocation's own storage.
     pub own: Option<Value>,
+    /// What lives until the results are written.
+    pub held: Vec<Value>,
 }
 
 /// The program of a seed and an environment for it.
@@ -63,6 +65,7 @@ pub fn random_program(profile: &Profile, seed: u64) -> (Module, ShaderEnv) {
         helpers: Vec::new(),
         locals: Vec::new(),
         own: None,
+        held: Vec::new(),
         p: profile,
         rng,
     };
@@ -330,6 +333,7 @@ impl Gen<'_> {
         (self.helper, self.uniform_flow, self.left_early, self.depth) = (false, true, false, 0);
         self.declare_locals();
         self.prologue();
+        self.hold();
         self.left = self.rng.range(self.p.size.0 as i32, self.p.size.1 as i32);
         self.body();
         if self.p.procedures {
@@ -371,6 +375,21 @@ impl Gen<'_> {
             self.own = Some(own);
             self.define(own_f);
             self.define(own_i);
+        }
+    }
+
+    /// Makes values that live until the results are written.
+    fn hold(&mut self) {
+        let mut lanes = 0;
+        while lanes < self.p.alive {
+            let ty = self.float_type();
+            let (a, b) = (self.pick(ty), self.pick(ty));
+            let op = self.rng.of(&[Opcode::Fadd, Opcode::Fsub, Opcode::Fmul, Opcode::Fmin, Opcode::Fmax]);
+            let x = self.at().ins(op, &[a, b]);
+            let v = self.damp(x);
+            self.define(v);
+            self.held.push(v);
+            lanes += usize::from(ty.lanes);
         }
     }
 

@@ -286,16 +286,20 @@ fn is_crowded(e: &CompileError) -> bool {
     matches!(e, CompileError::Limit { diagnostic, .. } if ["P0300", "P0305"].contains(&diagnostic.code))
 }
 
+/// Whether descriptors ran out.
+fn lacks_descriptors(e: &CompileError) -> bool {
+    matches!(e, CompileError::Limit { diagnostic, .. } if diagnostic.code == "P0305")
+}
+
 /// The first way in which a program fits component by component; otherwise an error: that of too many descriptors stays.
 fn crowded(all: impl Iterator<Item = Variant>, ways: &mut Ways<'_>, mut best: Result<Made, CompileError>) -> Result<Made, CompileError> {
-    let descriptors = |e: &CompileError| matches!(e, CompileError::Limit { diagnostic, .. } if diagnostic.code == "P0305");
     for way in all {
         let tight = ways.draft(Variant { tight: true, ..way });
         match tight.and_then(|d| ways.complete(d, None, &mut ways.options.budget(WORK))) {
             Ok(made) => return Ok(made),
             // Another way led to the same program.
             Err(CompileError::Internal(_)) => {}
-            Err(new) => best = best.map_err(|old| if descriptors(&old) || fewer(&old, &new) { old } else { new }),
+            Err(new) => best = best.map_err(|old| if lacks_descriptors(&old) || fewer(&old, &new) { old } else { new }),
         }
     }
     best
@@ -357,7 +361,12 @@ pub fn compile(source: &Module, options: &Options) -> Result<CompiledShader, Com
     if best.as_ref().is_err_and(|e| nearly(e) && is_crowded(e)) {
         let plain = Variant { tables: false, algebra: false, ..first.clone() };
         let all = [first.clone()].into_iter().chain(rolled(&first)).chain([plain]);
-        best = crowded(all, &mut ways, best);
+        let all: Vec<Variant> = all.collect();
+        best = crowded(all.iter().cloned(), &mut ways, best);
+        // What lacks descriptors lacks them then, too.
+        if best.as_ref().is_err_and(|e| nearly(e) && !lacks_descriptors(e)) {
+            best = crowded(all.into_iter().map(|way| Variant { late: true, ..way }), &mut ways, best);
+        }
     }
     // A loop that only calls is unrolled sooner.
     let kept =

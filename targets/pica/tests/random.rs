@@ -9,7 +9,7 @@ fn check(stage: Stage, programs: u64) {
 }
 
 fn check_profile(profile: &Profile, programs: u64) {
-    let options = |seed| Options { validate: true, ..default_options(seed) };
+    let options = |seed| Options { validate: true, check_allocation: true, ..default_options(seed) };
     let s = check_random_with(retroshade_pica::isa(), profile, program_seeds(programs), &options).unwrap_or_else(|e| panic!("{e}"));
     println!("{s:?}");
     // A harness that refuses everything would prove nothing.
@@ -30,4 +30,10 @@ fn random_geometry() {
 #[test]
 fn small_programs() {
     check_profile(&Profile { size: (3, 24), lanes: 4, ..Profile::pica() }, 600);
+}
+
+/// Nearly as many values alive as there are components.
+#[test]
+fn crowded_programs() {
+    check_profile(&Profile { size: (4, 30), ..Profile::pica().crowded(44) }, 60);
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use retroshade_lower::Options;
-use retroshade_lower::testing::{Rng, Verdict, diff_with, random_env};
+use retroshade_lower::testing::{Profile, Rng, Verdict, diff_with, random_env, random_program};
 use std::fmt::Write;
 
 /// Compiles and compares on a diverging wavefront; `Err` is what the compiler refuses the program for.
@@ -19,19 +19,20 @@ fn run(text: &str) -> Result<(), String> {
 const HEAD: &str =
     "shader fragment \"limits\"\ninput %a : f32x4 @location(0)\ninput %n : i32 @location(1)\noutput %c : f32x4 @location(0)\n";
 
-/// `live` values that are all made before the first of them is used.
+/// `live` values that are all made before the first of them is used; no algebra joins them.
 fn many_live(live: usize) -> String {
     let mut s = format!("{HEAD}block0:\n    v0 = input.f32x4 %a\n    v1 = extract v0, 0\n    v2 = extract v0, 1\n    v3 = fadd v1, v2\n");
     let mut last = 3;
-    let first = last + 1;
+    let mut all = Vec::new();
     for k in 0..live {
         let by = ["v1", "v2"][k % 2];
-        writeln!(s, "    v{} = fmad v{last}, {by}, v2", last + 1).unwrap();
-        last += 1;
+        writeln!(s, "    v{} = fmad v{last}, {by}, v2\n    v{} = ffract v{}", last + 1, last + 2, last + 1).unwrap();
+        last += 2;
+        all.push(last);
     }
-    let mut sum = first;
-    for k in (first + 1..first + live).rev() {
-        writeln!(s, "    v{} = fadd v{sum}, v{k}", last + 1).unwrap();
+    let mut sum = all[0];
+    for k in all[1..].iter().rev() {
+        writeln!(s, "    v{} = fmad v{sum}, v1, v{k}", last + 1).unwrap();
         last += 1;
         sum = last;
     }
@@ -47,6 +48,25 @@ fn three_hundred_live_scalars() {
 #[test]
 fn more_values_than_registers() {
     run(&many_live(900)).unwrap();
+}
+
+/// The Wii U has no scratch memory: where no more values live at once than there are channels, registers must do.
+#[test]
+fn channels_are_shared_evenly() {
+    for seed in [70_002, 70_004, 70_006, 70_011] {
+        let (m, _) = random_program(&Profile::r700().crowded(490), seed);
+        let options = Options { chip: Some("latte".to_string()), ..Options::default() };
+        retroshade_r700::isa().compile(&m, &options).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    }
+}
+
+/// What goes to memory is about what the registers do not hold.
+#[test]
+fn little_more_than_what_does_not_fit_is_spilled() {
+    let m = retroshade_ir::parse("limits", &many_live(620)).unwrap();
+    let s = retroshade_r700::isa().compile(&m, &Options::default()).unwrap();
+    let values = s.stats.detail.get("scratch_bytes").map_or(0, |b| b / 4);
+    assert!((1..200).contains(&values), "{values} values in scratch memory, of 620 that live where there are 496 channels");
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn check(profile: &Profile, from: u64, default: u64) {
     let n = seeds.end - seeds.start;
     // Half of them with everything, the others as cheaper levels compile them.
     let level = [OptLevel::O2, OptLevel::O1, OptLevel::O2, OptLevel::O0];
-    let options = |seed: u64| Options { opt: level[(seed / 2) as usize % 4], ..default_options(seed) };
+    let options = |seed: u64| Options { opt: level[(seed / 2) as usize % 4], check_allocation: true, ..default_options(seed) };
     let summary = check_random_with(retroshade_r700::isa(), profile, from + seeds.start..from + seeds.end, &options)
         .unwrap_or_else(|e| panic!("{e}"));
     println!("{summary:?}");
@@ -43,6 +43,13 @@ fn geometry_programs() {
 #[test]
 fn programs_on_wavefronts_of_64_lanes() {
     check(&Profile { lanes: 64, ..Profile::r700() }, 30_000, 160);
+}
+
+/// As many values alive as there are channels, and more: an order that keeps few alive, and scratch memory.
+#[test]
+fn crowded_programs() {
+    check(&Profile::r700().crowded(470), 70_000, 10);
+    check(&Profile::r700().crowded(540), 70_000, 10);
 }
 
 /// A few instructions each, so that very many of them can run.

@@ -44,24 +44,37 @@ pub fn compile(source: &Module, o: &Options) -> Result<CompiledShader, CompileEr
 }
 
 /// What is done so that all values find places; each further step costs words.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Room {
-    /// Nothing.
-    Enough,
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Room {
     /// Everything is made as late, and as often, as it is needed.
-    Late,
-    /// And the lanes of vectors may be anywhere, now here, now there.
-    Scalars,
+    late: bool,
+    /// The lanes of vectors may be anywhere, now here, now there.
+    scalars: bool,
+    /// Operations stand in the order that keeps the fewest values alive.
+    ordered: bool,
+    /// Attributes that hold no input are registers, too.
+    attributes: bool,
 }
 
 impl Room {
-    const ALL: [Room; 3] = [Room::Enough, Room::Late, Room::Scalars];
+    const ENOUGH: Room = Room { late: false, scalars: false, ordered: false, attributes: false };
+    const LATE: Room = Room { late: true, ..Room::ENOUGH };
+    const SCALARS: Room = Room { scalars: true, ..Room::LATE };
+    const ORDERED: Room = Room { ordered: true, ..Room::SCALARS };
+    const ALL: [Room; 6] = [
+        Room::ENOUGH,
+        Room::LATE,
+        Room::SCALARS,
+        Room::ORDERED,
+        Room { attributes: true, ..Room::LATE },
+        Room { attributes: true, ..Room::ORDERED },
+    ];
 }
 
-/// The registers that a program needs which has more live values than there are.
+/// The registers that a program lacks which has more live values than there are.
 fn crowding(e: &CompileError) -> Option<u64> {
     match e {
-        CompileError::Limit { diagnostic, needed, .. } if diagnostic.code == "U0120" => Some(*needed),
+        CompileError::Limit { diagnostic, needed, available, .. } if diagnostic.code == "U0120" => Some(needed - available),
         _ => None,
     }
 }
@@ -91,12 +104,12 @@ struct Candidate<'o> {
 /// colour leaves as f16 in any case.
 fn in_room(source: &Module, o: &Options, room: Room) -> Result<CompiledShader, CompileError> {
     let narrow: &[bool] = if legal::precision::may_narrow(source, o) { &[true, false] } else { &[false] };
-    let (sink, mut texts) = (room != Room::Enough, Trace::new(o));
+    let (sink, mut texts) = (room.late, Trace::new(o));
     let front = legal::front(source, o, sink, &mut texts)?;
     let build = |narrow: bool, _: &mut Budget| {
         let mut trace = texts.clone();
         let module = legal::narrowed(front.clone(), o, sink, narrow, &mut trace)?;
-        let built = best(&module, o, room == Room::Scalars)?;
+        let built = best(&module, o, room)?;
         Ok(Candidate { module, built, trace })
     };
     let found = search(narrow.iter().copied(), &mut o.budget(u64::MAX), build, |c| c.built.size())?;
@@ -107,8 +120,8 @@ fn in_room(source: &Module, o: &Options, room: Room) -> Result<CompiledShader, C
 const FINALISTS: usize = 2;
 
 /// The smallest program. Hoisting costs attribute registers and sometimes words, and so do rows.
-fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileError> {
-    let rows: &[bool] = if scalars { &[false] } else { &[false, true] };
+fn best(module: &Module, o: &Options, room: Room) -> Result<Built, CompileError> {
+    let rows: &[bool] = if room.scalars { &[false] } else { &[false, true] };
     let ways = [true, false].into_iter().flat_map(|hoist| rows.iter().map(move |rows| (hoist, *rows)));
     let mut matrices = true;
     // What the plainest way lacks is what the program lacks.
@@ -117,7 +130,7 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
         if rows && !matrices {
             return Err(CompileError::Internal("nothing to group".to_string()));
         }
-        let built = build(module, o, &Way { hoist, rows, scalars, ..Way::default() });
+        let built = build(module, o, &Way { hoist, rows, room, ..Way::default() });
         // What cannot be placed may still be placed another way.
         matrices = if rows { matrices } else { built.as_ref().map_or_else(is_crowded, |b| b.selection.matrices) };
         if let (false, false, Err(e)) = (hoist, rows, &built) {
@@ -130,7 +143,7 @@ fn best(module: &Module, o: &Options, scalars: bool) -> Result<Built, CompileErr
         (Ok(found), _) => found,
         (Err(_), Some(e)) => return Err(e),
         // No way that was tried has anything to work on, and no other may be tried.
-        (Err(CompileError::Internal(_)), None) => vec![build(module, o, &Way { scalars, ..Way::default() })?],
+        (Err(CompileError::Internal(_)), None) => vec![build(module, o, &Way { room, ..Way::default() })?],
         (Err(e), None) => return Err(e),
     };
     let improved = |b: Built, _: &mut Budget| Ok(if o.opt > OptLevel::O1 { improve(module, o, b) } else { b });
@@ -167,8 +180,8 @@ struct Way {
     hoist: bool,
     /// Products of a vector with rows repeat one word.
     rows: bool,
-    /// Lanes of vectors may be anywhere, and change their places.
-    scalars: bool,
+    /// What is done for room.
+    room: Room,
     /// Vectors in internal registers.
     inside: BTreeSet<Vreg>,
     /// Lanes of vectors die one by one.
@@ -225,7 +238,7 @@ impl Built {
     /// where they are: what that costs in words tells most trials that are lost.
     fn may_gain(&self, v: Vreg) -> bool {
         let Selection { selected, expanded, placing, .. } = &*self.selection;
-        if self.way.scalars {
+        if self.way.room.scalars {
             return true;
         }
         let words = |places: &Placement| {
@@ -345,8 +358,11 @@ fn select_by(m: &Module, o: &Options, way: &Way) -> Result<Selection, CompileErr
     if way.rows {
         selected.primary = grouped.ok_or_else(|| CompileError::Internal("nothing to group".to_string()))?;
     }
-    if way.scalars {
+    if way.room.scalars {
         selected.primary = place::scalars::split(&selected.primary, &selected.fixed);
+    }
+    if way.room.ordered {
+        place::order::for_pressure(&mut selected.primary);
     }
     let (scheduled, expanded, placing) = Default::default();
     Ok(Selection { abi, selected, matrices, scheduled, expanded, placing, secondary: OnceCell::new() })
@@ -381,8 +397,17 @@ fn place_and_emit(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) 
 /// The same up to the words, which are as many as their code.
 fn place_and_expand(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) -> Result<Built, CompileError> {
     let Selection { abi, selected: sel, .. } = &*selection;
-    let setting = place::Setting { fixed: &sel.fixed, r: *place::TEMPORARIES, pa: abi.pa, o: abi.o, inside: &way.inside, apart: way.apart };
-    let (split, places) = if way.scalars {
+    let pa = if way.room.attributes { *place::ATTRIBUTES } else { abi.pa };
+    let setting = place::Setting {
+        fixed: &sel.fixed,
+        r: *place::TEMPORARIES,
+        pa,
+        pa_last: way.room.attributes,
+        o: abi.o,
+        inside: &way.inside,
+        apart: way.apart,
+    };
+    let (split, places) = if way.room.scalars {
         let mut code = sel.primary.clone();
         let places = place::split::place(&mut code, setting)?;
         (Some(code), places)
@@ -446,6 +471,7 @@ fn finish(found: Candidate, o: &Options, ir_ops: u32) -> Result<CompiledShader, 
         secondary: &second,
         literals: &b.literals,
         temps: b.placement.temps,
+        attributes: b.selection.abi.pa.max(b.placement.pa),
     });
     let bytes = container::write(&gxp);
     let mut reflection = Reflection::from_module(&module);

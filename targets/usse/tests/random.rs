@@ -17,7 +17,14 @@ fn options(seed: u64, relaxed: bool) -> Options {
         3 => ColorFormat::U8,
         _ => ColorFormat::F32,
     };
-    Options { fp_contract: contract, relaxed_precision: relaxed, color_format, validate: true, ..Options::default() }
+    Options {
+        fp_contract: contract,
+        relaxed_precision: relaxed,
+        color_format,
+        validate: true,
+        check_allocation: true,
+        ..Options::default()
+    }
 }
 
 /// Blocks for the uniforms of a program: every third one stays in the default buffer, the others have buffers of their own.
@@ -124,6 +131,14 @@ fn small_programs() {
 #[test]
 fn straight_line_programs() {
     check(&Profile { size: (60, 200), ..Profile::usse().straight_line() }, 200, How::Plain, 10);
+}
+
+/// As many values alive as there are temporaries, more than these and the outputs hold, nearly all that attributes hold, too.
+#[test]
+fn crowded_programs() {
+    for (alive, programs) in [(118, 60), (135, 60), (220, 30)] {
+        check(&Profile::usse().crowded(alive), programs, How::Plain, 6);
+    }
 }
 
 /// Uniform blocks as buffers beside the default one, in registers and in memory.

@@ -82,6 +82,8 @@ pub struct Variant {
     pub blend: bool,
     /// Whether temporaries are placed component by component: what fits in no other way.
     pub tight: bool,
+    /// Whether values are made where they are used first, across blocks.
+    pub late: bool,
 }
 
 impl Variant {
@@ -94,6 +96,7 @@ impl Variant {
             algebra: true,
             blend: false,
             tight: false,
+            late: false,
         }
     }
 }
@@ -204,7 +207,7 @@ pub fn legalise_as<'o>(begun: Begun<'o>, source: &Module, options: &Options, var
     for (id, _) in &structures {
         polish(&mut m.functions[*id]);
     }
-    sequence(&mut m, &["dce"], &po);
+    sequence(&mut m, if variant.late { &["remat", "dce"] } else { &["dce"] }, &po);
     trace.module(Phase::Legal, &m);
     // Ranges were only for the analysis; declarations stay as the source has them.
     for (k, d) in source.inputs.iter() {

@@ -17,6 +17,7 @@ use crate::isa::forms::Op;
 use crate::isa::registers::TEMPS;
 use crate::place::coalesce::{Classes, Few};
 use crate::select::mir::*;
+use retroshade_regalloc::lanes::{self as regalloc, Bank, Conflicts, Lane, Member, Problem, Search, Unit};
 
 /// Register and lane of every temporary.
 pub type Places = Vec<(u8, u8)>;
@@ -91,7 +92,7 @@ pub fn place(p: &Program, c: &Classes) -> Option<Places> {
             1 => classes.sort_by_cached_key(|w| (std::cmp::Reverse(degree(w)), w.first().copied())),
             _ => classes.sort_by_cached_key(|w| (std::cmp::Reverse(width(w)), std::cmp::Reverse(degree(w)))),
         }
-        try_order(c, &classes, &wish, &signatures, p.temps as usize)
+        in_order(c, &classes, &wish, &signatures)
     })
 }
 
@@ -119,69 +120,30 @@ fn signatures(p: &Program, c: &Classes) -> Vec<u64> {
     out
 }
 
-fn try_order(c: &Classes, classes: &[Few], wish: &[u8], signatures: &[u64], temps: usize) -> Option<Places> {
-    let mut places: Places = vec![(0, 0); temps];
-    let mut occupied: [[Vec<u32>; 4]; TEMPS as usize] = Default::default();
-    let mut preferred: std::collections::BTreeMap<u64, usize> = std::collections::BTreeMap::new();
-    for webs in classes {
-        let mut found = None;
+/// Places classes in an order: all webs of one share a register.
+fn in_order(c: &Classes, classes: &[Few], wish: &[u8], signatures: &[u64]) -> Option<Places> {
+    let lane = |w: u32| c.members[w as usize].iter().map(|t| wish[*t as usize]).find(|l| *l < 4).unwrap_or(0);
+    let unit = |webs: &Few| Unit {
+        members: webs.iter().map(|w| Member { value: *w, register: 0, lane: Lane::Any(lane(*w)) }).collect(),
+        search: [Search::Whole(0)][..].into(),
         // Classes made the same way like the same register: repeated code can then become a procedure.
-        let signature = webs.first().map_or(0, |w| signatures[*w as usize]);
-        let alike = preferred.get(&signature).copied().filter(|_| signature != 0);
-        for reg in alike.into_iter().chain(0..occupied.len()) {
-            let mut lanes = vec![u8::MAX; webs.len()];
-            let mut budget = 500;
-            let mut order: Vec<usize> = (0..webs.len()).collect();
-            order.sort_by_key(|k| std::cmp::Reverse(webs.iter().filter(|w| c.with[webs[*k] as usize].contains(**w as usize)).count()));
-            if assign(c, webs, &order, 0, &occupied[reg], wish, &mut lanes, &mut budget) {
-                found = Some((reg, lanes));
-                break;
-            }
-        }
-        let (reg, lanes) = found?;
-        preferred.entry(signature).or_insert(reg);
-        for (w, lane) in webs.iter().zip(lanes) {
-            occupied[reg][lane as usize].push(*w);
-            for t in &c.members[*w as usize] {
-                places[*t as usize] = (reg as u8, lane);
-            }
+        alike: webs.first().map(|w| signatures[*w as usize]).filter(|s| *s != 0),
+        ..Unit::default()
+    };
+    let problem = Problem {
+        banks: vec![Bank { name: "r", registers: TEMPS as u32, lanes: 4 }],
+        units: classes.iter().map(unit).collect(),
+        conflicts: Conflicts::Graph(&c.with),
+        values: c.with.len(),
+    };
+    let placed = regalloc::place(&problem).ok()?;
+    let mut places: Places = vec![(0, 0); wish.len()];
+    for (web, at) in placed.values.iter().enumerate() {
+        for t in at.iter().flat_map(|_| &c.members[web]) {
+            places[*t as usize] = at.map_or((0, 0), |p| (p.register as u8, p.lane));
         }
     }
     Some(places)
-}
-
-#[allow(clippy::too_many_arguments)]
-fn assign(
-    c: &Classes,
-    webs: &[u32],
-    order: &[usize],
-    at: usize,
-    occupied: &[Vec<u32>; 4],
-    wish: &[u8],
-    lanes: &mut [u8],
-    budget: &mut u32,
-) -> bool {
-    let Some(&k) = order.get(at) else { return true };
-    if *budget == 0 {
-        return false;
-    }
-    *budget -= 1;
-    let w = webs[k] as usize;
-    let wanted = c.members[w].iter().map(|t| wish[*t as usize]).find(|l| *l < 4).unwrap_or(0);
-    for step in 0..4u8 {
-        let lane = if step == 0 { wanted } else { (0..4).filter(|l| *l != wanted).nth(step as usize - 1).unwrap_or(0) };
-        let clash = occupied[lane as usize].iter().any(|o| c.with[w].contains(*o as usize))
-            || (0..webs.len()).any(|o| lanes[o] == lane && c.with[w].contains(webs[o] as usize));
-        if clash {
-            continue;
-        }
-        lanes[k] = lane;
-        if assign(c, webs, order, at + 1, occupied, wish, lanes, budget) {
-            return true;
-        }
-        lanes[k] = u8::MAX;
-    }
-    false
 }
 
 /// Proves a placement: no two temporaries that are alive together share a lane, every operand names one register.

@@ -108,7 +108,7 @@ mod tests {
     }
     /// What the best schedule costs that is found.
     fn found(ops: &[Op]) -> u64 {
-        let (items, _) = schedule(ops, &mir(), 10_000, &mut Numbering::default()).expect("fits");
+        let (items, _) = schedule(ops, &mir(), 10_000, None, &mut Numbering::default()).expect("fits");
         let cost = |i: &Item| match i {
             Item::Group(g) => GROUP_COST + 8 * (g.slots.len() + g.literals.len().div_ceil(2)) as u64,
             Item::Cut | Item::Fetch(_) => 8,

@@ -1,16 +1,20 @@
-//! Schedule and allocation together: operations that fit no group get room, values that fit no register go to scratch memory.
+//! Schedule and allocation together: operations that fit no group get room. Where the registers do not suffice, the code is
+//! scheduled in short pieces in an order that keeps little alive, and values that still fit no register go to scratch memory.
 
 use super::deps::Numbering;
 use super::estimate::Estimate;
-use super::sched::{Stuck, schedule};
-use super::spill::spill;
+use super::liveness::of_operations;
+use super::sched::{Around, Stuck, schedule};
+use super::spill::{choose, in_order, in_source_order, spill};
 use super::{AllocError, Leaf, Placement, allocate};
+use crate::abi::MAX_GPRS;
 use crate::isa::forms::op2;
 use crate::select::mir::*;
 use retroshade_lower::CompileError;
+use std::collections::BTreeSet;
 
-/// Live values (of 496 channels) above which the first attempt at spilling moves some to memory, and where attempts end.
-const SPILL_FROM: u32 = 360;
+/// Channels of all registers, and the live values at which attempts to spill end.
+const CHANNELS: u32 = 4 * MAX_GPRS as u32;
 const SPILL_TO: u32 = 40;
 
 /// Whether a failure may vanish with less coalescing.
@@ -33,34 +37,56 @@ impl Retry {
     }
 }
 
-/// Schedules and allocates; where the registers do not suffice, more and more values go to scratch memory. Code that is no better than
-/// `than` gets no registers.
-pub fn fit(mir: &Mir, effort: u64, reserved: u8, than: Option<Estimate>) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
-    let mut most = SPILL_FROM;
-    let mut code = mir.clone();
-    loop {
-        let scheduled = schedule_all(&mut code, effort)?;
-        if than.is_some_and(|than| Estimate::of(&code.steps, &scheduled).no_better_than(than)) {
-            return Err(Retry::NoBetter);
+/// How many live values the next attempt leaves.
+fn fewer(most: u32) -> u32 {
+    most * 7 / 8
+}
+
+/// A program with its schedule and registers.
+type Fitted = (Mir, Vec<Leaf>, Placement);
+
+/// Schedules and allocates; where the registers do not suffice, in pieces with more and more values in scratch memory, first in an
+/// order that keeps little alive. Code that is no better than `than` gets no registers.
+pub fn fit(mir: &Mir, effort: u64, reserved: u8, than: Option<Estimate>) -> Result<Fitted, Retry> {
+    let mut error = match once(mir.clone(), effort, reserved, than, false)? {
+        Ok(done) => return Ok(done),
+        Err(e) => e,
+    };
+    for base in [in_order(mir), Some(in_source_order(mir))].into_iter().flatten() {
+        // Pieces alone may do.
+        let mut most = CHANNELS;
+        let mut webs = choose(&base, most);
+        while most >= SPILL_TO {
+            match once(spill(&base, &webs), effort, reserved, than, true)? {
+                Ok(done) => return Ok(done),
+                Err(e) => error = e,
+            }
+            // What the order of the program does not keep alive a schedule may.
+            most = fewer(most);
+            webs = choose(&base, most);
+            while webs.is_empty() && most >= SPILL_TO {
+                most = fewer(most);
+                webs = choose(&base, most);
+            }
         }
-        let error = match allocate(&code, &code.steps, &scheduled, reserved) {
-            Ok(p) => match define_undefined(code, scheduled, p, effort, reserved) {
-                Err(Retry::No(e)) => e,
-                done => return done,
-            },
-            Err(AllocError::Limit(e)) => e,
-            Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
-        };
-        code = mir.clone();
-        // What the order of the program does not keep alive a schedule may.
-        while !spill(&mut code, most) && most >= SPILL_TO {
-            most = most * 2 / 3;
-        }
-        if most < SPILL_TO {
-            // With less coalescing fewer values are tied to others in registers.
-            return Err(Retry::Yes(error));
-        }
-        most = most * 2 / 3;
+    }
+    // With less coalescing fewer values are tied to others in registers.
+    Err(Retry::Yes(error))
+}
+
+/// One attempt; the inner error says that registers do not suffice.
+fn once(mut code: Mir, effort: u64, reserved: u8, than: Option<Estimate>, crowded: bool) -> Result<Result<Fitted, CompileError>, Retry> {
+    let scheduled = schedule_all(&mut code, effort, crowded)?;
+    if than.is_some_and(|than| Estimate::of(&code.steps, &scheduled).no_better_than(than)) {
+        return Err(Retry::NoBetter);
+    }
+    match allocate(&code, &code.steps, &scheduled, reserved) {
+        Ok(p) => match define_undefined(code, scheduled, p, effort, reserved, crowded) {
+            Err(Retry::No(e)) => Ok(Err(e)),
+            done => done.map(Ok),
+        },
+        Err(AllocError::Limit(e)) => Ok(Err(e)),
+        Err(AllocError::Quad) => Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
     }
 }
 
@@ -71,7 +97,8 @@ fn define_undefined(
     place: Placement,
     effort: u64,
     reserved: u8,
-) -> Result<(Mir, Vec<Leaf>, Placement), Retry> {
+    crowded: bool,
+) -> Result<Fitted, Retry> {
     if place.undefined.is_empty() {
         return Ok((mir, scheduled, place));
     }
@@ -88,7 +115,7 @@ fn define_undefined(
             info.chan = None;
         }
     }
-    let scheduled = schedule_all(&mut mir, effort)?;
+    let scheduled = schedule_all(&mut mir, effort, crowded)?;
     let place = match allocate(&mir, &mir.steps, &scheduled, reserved) {
         Ok(p) => p,
         Err(AllocError::Limit(e)) => return Err(Retry::No(e)),
@@ -97,8 +124,9 @@ fn define_undefined(
     Ok((mir, scheduled, place))
 }
 
-/// Schedules every piece of code; operations that fit nowhere get their operands moved to other channels.
-fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
+/// Schedules every piece of code; operations that fit nowhere get their operands moved to other channels. Where registers do not
+/// suffice channels share all that lives evenly.
+fn schedule_all(mir: &mut Mir, effort: u64, crowded: bool) -> Result<Vec<Leaf>, Retry> {
     for info in &mut mir.webs {
         info.settled = info.chan.is_some();
     }
@@ -108,13 +136,15 @@ fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
     let mut out: Vec<Leaf> = Vec::new();
     let mut names = Numbering::default();
     let code: Vec<Vec<Op>> = leaves(&mir.steps).into_iter().cloned().collect();
+    let live = crowded.then(|| of_operations(&mir.steps, mir.webs.len()));
     for (k, ops) in code.into_iter().enumerate() {
         let mut ops = ops;
         let mut rounds = 0;
         // Every round adds moves, so the bound must not grow with them.
         let most = 24 + ops.len().min(40);
         loop {
-            match schedule(&ops, mir, share(ops.len()), &mut names) {
+            let around = live.as_ref().map(|l| around(mir, &ops, l.live.end[l.blocks[k]].ones()));
+            match schedule(&ops, mir, share(ops.len()), around.as_ref(), &mut names) {
                 Ok((items, chan)) => {
                     for (w, c) in chan {
                         mir.webs[w.0 as usize].chan = Some(c);
@@ -134,6 +164,20 @@ fn schedule_all(mir: &mut Mir, effort: u64) -> Result<Vec<Leaf>, Retry> {
         }
     }
     Ok(out)
+}
+
+/// What lives around a piece of code behind which all these webs live.
+fn around(mir: &Mir, ops: &[Op], behind: impl Iterator<Item = usize>) -> Around {
+    let named: BTreeSet<Web> = ops.iter().flat_map(|o| o.reads().into_iter().chain(o.writes())).collect();
+    let mut out = Around::default();
+    for w in behind.map(|w| Web(w as u32)) {
+        if named.contains(&w) {
+            out.behind.insert(w);
+        } else if let Some(c) = mir.webs[w.0 as usize].chan {
+            out.through[c as usize & 3] += 1;
+        }
+    }
+    out
 }
 
 /// Moves an operation's register operands to channels of their own.

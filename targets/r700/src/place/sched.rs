@@ -13,7 +13,7 @@ use crate::select::mir::*;
 use retroshade_emit::form::FormId;
 use smallvec::SmallVec;
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Attempts without a better schedule after which the search ends; in short programs, where one costs little and a group is much, and in others.
 const PATIENCE: [u32; 2] = [50, 16];
@@ -155,6 +155,8 @@ struct Code<'a> {
     webs: &'a [Web],
     /// ALU operations.
     alu: usize,
+    /// Whether channels share the values evenly, whatever else speaks for one.
+    even: bool,
 }
 
 /// Halves of constant registers up to which no order is worth trying for their sake: two groups read them.
@@ -527,7 +529,8 @@ impl Run<'_> {
         // Each channel below what counts.
         let (mut keys, mut count) = ([0u64; 4], 0);
         for c in (0..4u8).filter(|c| allowed >> c & 1 == 1) {
-            let load = if self.noise > 0 { (r >> (8 * c)) as u32 & 3 } else { self.load[c as usize] };
+            let random = self.noise > 0 && !self.code.even;
+            let load = if random { (r >> (8 * c)) as u32 & 3 } else { self.load[c as usize] };
             keys[count] = u64::from(Some(c) != prefer) << 40 | u64::from(load) << 8 | u64::from(c);
             count += 1;
         }
@@ -793,11 +796,20 @@ impl Run<'_> {
     }
 }
 
+/// What lives around a piece of code, for channels that share the values evenly where registers do not suffice.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    /// Webs that live through the piece, by channel.
+    pub through: [u32; 4],
+    /// Webs of the piece that live behind it.
+    pub behind: BTreeSet<Web>,
+}
+
 /// A schedule: its items, and the channels of the webs that it defines first.
 pub type Scheduled = (Vec<Item>, BTreeMap<Web, u8>);
 
 /// Schedules a piece of code; `budget` bounds the tries.
-pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Result<Scheduled, Stuck> {
+pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, around: Option<&Around>, names: &mut Numbering) -> Result<Scheduled, Stuck> {
     names.start(ops, mir.webs.len());
     let facts = facts(ops, names);
     let graph = graph(ops, &facts, mir, names);
@@ -824,6 +836,10 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
     let mut pending = vec![0u32; names.webs.len()];
     facts.iter().flat_map(|f| &f.reads).for_each(|n| pending[*n as usize] += 1);
     let mut live = [0u32; 4];
+    if let Some(a) = around {
+        live = a.through;
+        a.behind.iter().for_each(|w| pending[names.local[w.0 as usize] as usize] += 1);
+    }
     for (c, p) in chan.iter().zip(&pending) {
         if let (Some(c), true) = (c, *p > 0) {
             live[*c as usize & 3] += 1;
@@ -849,6 +865,7 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, names: &mut Numbering) -> Re
         local: &names.local,
         webs,
         alu,
+        even: around.is_some(),
     };
     let slots = (0..ops.len()).filter(|i| facts[*i].alu).map(|i| slots(&ops[i])).sum();
     // Asked for only where the search would go on.

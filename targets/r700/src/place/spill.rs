@@ -1,13 +1,18 @@
-//! Spilling to scratch memory: the last resort where a program has more values than registers.
+//! Room where a program has more values than registers: an order that keeps little alive, code in short pieces, and spilling to
+//! scratch memory.
 //!
-//! A spilled web lives in one channel of a scratch element. Its code is cut into short pieces: what a piece reads is fetched
-//! when it begins, what it defines is written when it ends, so between pieces the web needs no register. Writes take effect
-//! in the active lanes only, as register writes do, which makes this right under any control flow.
+//! Within a piece the scheduler goes for few groups, across pieces values live as the order has it. A spilled web lives in one
+//! channel of a scratch element: what a piece reads is fetched when it begins, what it defines is written when it ends, so between
+//! pieces the web needs no register. Writes take effect in the active lanes only, as register writes do, which makes this right
+//! under any control flow.
 
+use super::deps::{Numbering, facts, graph};
 use super::liveness::of_operations;
 use crate::isa::forms::{DataFormat, exp_buf, op2, vtx, word};
 use crate::select::mir::{Fetch, Kind, Mir, Op, Opnd, Place, Quad, Step, Web, WebInfo, Write, each_leaf, leaves};
 use retroshade_emit::Word;
+use retroshade_regalloc::order::for_pressure;
+use retroshade_regalloc::{Point, ValueSet};
 use smallvec::smallvec;
 use std::collections::BTreeMap;
 
@@ -48,18 +53,60 @@ pub fn loosen(mir: &mut Mir) {
     });
 }
 
-/// Moves webs to scratch memory until no place has more than `most` live ones; `false` where that is not possible.
-pub fn spill(mir: &mut Mir, most: u32) -> bool {
-    define_all(mir);
-    let chosen = choose(mir, most);
-    if chosen.is_empty() {
-        return false;
-    }
-    let slots: BTreeMap<Web, u32> = chosen.iter().enumerate().map(|(k, w)| (*w, mir.scratch * 4 + k as u32)).collect();
-    mir.scratch += (chosen.len() as u32).div_ceil(4);
+/// A program as it is, ready to be cut.
+pub fn in_source_order(mir: &Mir) -> Mir {
+    let mut out = mir.clone();
+    define_all(&mut out);
+    out
+}
+
+/// A program whose operations stand in an order that keeps few values alive; none where the source's keeps no more.
+pub fn in_order(mir: &Mir) -> Option<Mir> {
+    let mut out = mir.clone();
+    let mut steps = std::mem::take(&mut out.steps);
+    let live = of_operations(&steps, out.webs.len());
+    let (mut names, mut leaf) = (Numbering::default(), 0);
+    each_leaf(&mut steps, &mut |ops| {
+        names.start(ops, out.webs.len());
+        let number = |w: Web| names.local[w.0 as usize];
+        let point = |o: &Op| Point {
+            reads: o.reads().into_iter().map(number).collect(),
+            writes: o.writes().into_iter().map(number).collect(),
+            ..Point::default()
+        };
+        let points: Vec<Point> = ops.iter().map(point).collect();
+        let mut behind = ValueSet::with_capacity(names.webs.len());
+        let end = &live.live.end[live.blocks[leaf]];
+        (0..names.webs.len()).filter(|n| end.contains(names.webs[*n].0 as usize)).for_each(|n| behind.insert(n));
+        leaf += 1;
+        // Those that must follow another one directly keep all as it is.
+        if ops.iter().any(|o| matches!(&o.kind, Kind::Fetch(f) if f.joined) || o.kind == Kind::Mova) {
+            return;
+        }
+        let graph = graph(ops, &facts(ops, &names), &out, &names);
+        let before: Vec<Vec<usize>> = graph.preds.iter().map(|p| p.iter().map(|(from, _)| *from).collect()).collect();
+        let mut old: Vec<Option<Op>> = std::mem::take(ops).into_iter().map(Some).collect();
+        ops.extend(for_pressure(&points, &before, behind).into_iter().filter_map(|i| old[i].take()));
+    });
+    out.steps = steps;
+    define_all(&mut out);
+    (peak(&out) < peak(mir)).then_some(out)
+}
+
+/// Most webs alive at once.
+fn peak(mir: &Mir) -> u32 {
+    let live = of_operations(&mir.steps, mir.webs.len());
+    live.flow.peak(&live.live, |_| 1).2
+}
+
+/// A program in pieces, with these webs in scratch memory.
+pub fn spill(ordered: &Mir, webs: &[Web]) -> Mir {
+    let mut mir = ordered.clone();
+    let slots: BTreeMap<Web, u32> = webs.iter().enumerate().map(|(k, w)| (*w, mir.scratch * 4 + k as u32)).collect();
+    mir.scratch += (webs.len() as u32).div_ceil(4);
     let steps = std::mem::take(&mut mir.steps);
-    mir.steps = rewrite(mir, steps, &slots);
-    true
+    mir.steps = rewrite(&mut mir, steps, &slots);
+    mir
 }
 
 /// Webs that some path leaves undefined start as 0: memory that nobody wrote must not be read.
@@ -74,8 +121,8 @@ fn define_all(mir: &mut Mir) {
     }
 }
 
-/// The webs to spill: at each place that holds too many, the one that is named least for the length of its life.
-fn choose(mir: &Mir, most: u32) -> Vec<Web> {
+/// The webs to spill so that no place has more than `most` live ones: at each place that holds too many, the one that is named least for the length of its life.
+pub fn choose(mir: &Mir, most: u32) -> Vec<Web> {
     let code = leaves(&mir.steps);
     let live = of_operations(&mir.steps, mir.webs.len());
     let end = live.ranges.iter().filter_map(|r| r.end()).max().unwrap_or(0) as usize;

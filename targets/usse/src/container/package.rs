@@ -27,6 +27,8 @@ pub struct Program<'a> {
     pub literals: &'a Literals,
     /// Temporaries.
     pub temps: u16,
+    /// Primary attributes in use, those of the inputs among them.
+    pub attributes: u16,
 }
 
 impl Program<'_> {
@@ -258,7 +260,7 @@ pub fn package(p: &Program) -> Gxp {
         flags: p.flags(),
         buffer_flags: buffers.iter().fold(0, |all, b| all | how(b) << (2 * b.index)),
         texunit_flags: read_before.fold(0, |all, (unit, how)| all | how << (4 * unit)),
-        primary_regs: abi.pa,
+        primary_regs: p.attributes,
         secondary_regs: sa,
         temps: p.temps as u32,
         phases: (0..).zip(p.primary).filter(|(_, w)| w.form() == PHAS).map(|(n, _)| n).collect(),

@@ -7,6 +7,7 @@
 
 pub mod check;
 pub mod live;
+pub mod order;
 pub mod scalars;
 pub mod split;
 
@@ -26,15 +27,20 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 
 /// Temporaries that every operand of the vector forms can name, by the operand tables.
-pub static TEMPORARIES: LazyLock<u16> = LazyLock::new(|| {
+pub static TEMPORARIES: LazyLock<u16> = LazyLock::new(|| nameable(Bank::R));
+
+/// Primary attributes that they can name.
+pub static ATTRIBUTES: LazyLock<u16> = LazyLock::new(|| nameable(Bank::Pa));
+
+fn nameable(bank: Bank) -> u16 {
     const FORMS: [FormId; 5] = [VMAD2, V32NMAD, V16NMAD, VMAD, VDP];
     let names = |o: &Operand, n: u16| {
-        let want = Want { reg: Reg::r(n), lanes: [None; 4], neg: false, abs: false };
+        let want = Want { reg: Reg::new(bank, n), lanes: [None; 4], neg: false, abs: false };
         o.table == BankTable::Gpi || fits(o, &want, &[]).is_some()
     };
     let pair = |n: u16| FORMS.iter().flat_map(|f| row_of(*f).operands).all(|o| names(o, n));
     (0..u16::MAX).step_by(2).find(|n| !pair(*n)).unwrap_or(0)
-});
+}
 
 /// Where values are.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +49,8 @@ pub struct Placement {
     pub at: Vec<Option<Reg>>,
     /// Temporaries in use.
     pub temps: u16,
+    /// Primary attributes in use.
+    pub pa: u16,
     /// Internal registers in use, and when.
     pub inside: Vec<(u16, Ranges)>,
 }
@@ -56,6 +64,8 @@ pub struct Setting<'a> {
     pub r: u16,
     /// `pa` registers below this may be used.
     pub pa: u16,
+    /// Whether those come last: most of them hold no input.
+    pub pa_last: bool,
     /// `o` registers below this may be used by preference.
     pub o: u16,
     /// Vectors that go to internal registers.
@@ -157,14 +167,14 @@ fn place_aligned(p: &MProgram, s: Setting, pairs: bool, facts: &Facts) -> Result
         conflicts: Conflicts::Ranges(ranges.clone()),
         values: registers.flow.values,
     };
-    let placed = lanes::place(&problem).map_err(|e| failure(p, registers, e))?;
+    let placed = lanes::place(&problem).map_err(|e| failure(p, s, registers, e))?;
     for (v, (bank, n)) in order.iter().zip(&placed.units) {
         out.at[v.0 as usize] = Some(Reg::new(BANKS[*bank as usize], *n as u16));
         if *bank == I {
             out.inside.push((*n as u16, lives[v.0 as usize].clone()));
         }
     }
-    out.temps = placed.used[R as usize] as u16;
+    (out.temps, out.pa) = (placed.used[R as usize] as u16, placed.used[PA as usize] as u16);
     Ok(out)
 }
 
@@ -197,9 +207,10 @@ fn units(p: &MProgram, s: Setting, facts: &Facts, order: &[Vreg], pairs: bool) -
     let mut unit_of = vec![None; p.vregs.len()];
     order.iter().enumerate().for_each(|(n, v)| unit_of[v.0 as usize] = Some(n));
     // Inputs that are dead first, then temporaries, then outputs that are not written yet.
-    let free = |v: Vreg| match fetched.contains(&v) || addresses.contains(&v) {
-        true => [Search::Whole(PA), Search::Whole(R)][..].into(),
-        false => [Search::Whole(PA), Search::Whole(R), Search::Whole(O)][..].into(),
+    let banks: &[u8] = if s.pa_last { &[R, O, PA] } else { &[PA, R, O] };
+    let free = |v: Vreg| {
+        let bound = fetched.contains(&v) || addresses.contains(&v);
+        banks.iter().filter(|b| !(bound && **b == O)).map(|b| Search::Whole(*b)).collect()
     };
     let unit = |v: &Vreg| {
         let d = p.data(*v);
@@ -244,13 +255,14 @@ impl From<Failure> for CompileError {
 }
 
 /// An error that says how many registers this program needs.
-fn failure(p: &MProgram, registers: &Registers, e: AllocError) -> Failure {
+fn failure(p: &MProgram, s: Setting, registers: &Registers, e: AllocError) -> Failure {
     match e {
-        AllocError::Registers { bank: "r", needed, available, value, until, .. } => {
+        AllocError::Registers { bank: "r" | "pa", needed, available, value, until, .. } => {
             let v = registers.vreg(value);
             let span = p.vregs.get(v.0 as usize).map_or(Span::NONE, |d| d.span);
-            let what = "too many values are live here for the temporaries";
-            let e = CompileError::limit("U0120", span, what, needed.into(), available.into());
+            let all = u64::from(s.r + s.pa + s.o);
+            let what = "too many values are live here for the registers";
+            let e = CompileError::limit("U0120", span, what, all + u64::from(needed - available), all);
             match until {
                 Some(t) => Failure::Until(v, t, e),
                 None => Failure::Crowded(e),

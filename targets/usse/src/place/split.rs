@@ -185,7 +185,8 @@ mod tests {
     fn placed(p: &mut MProgram, fixed: &BTreeMap<Vreg, Reg>, r: u16) -> Result<usize, String> {
         let before = live::at_entry(p).len();
         let inside = BTreeSet::new();
-        let places = place(p, Setting { fixed, r, pa: 0, o: 0, inside: &inside, apart: true }).map_err(|e| e.to_string())?;
+        let places =
+            place(p, Setting { fixed, r, pa: 0, pa_last: false, o: 0, inside: &inside, apart: true }).map_err(|e| e.to_string())?;
         check::placed(p, &places).judge()?;
         assert_eq!(live::at_entry(p).len(), before, "every value comes from somewhere");
         Ok(p.vregs.len())
