@@ -44,7 +44,10 @@ pub fn loosen(mir: &mut Mir) {
         for mut op in old {
             // Results have one definition each; only reads take the new name.
             let written = op.writes();
-            op.rename(&|w| if written.contains(&w) { w } else { names.get(&w).copied().unwrap_or(w) });
+            // What goes on as it was fetched stays in one register.
+            let whole = if let Kind::Write(x) = &op.kind { x.src } else { [None; 4] };
+            let kept = |w: Web| written.contains(&w) || whole.contains(&Some(w));
+            op.rename(&|w| if kept(w) { w } else { names.get(&w).copied().unwrap_or(w) });
             let copies = written.iter().filter_map(|w| Some((*w, *names.get(w)?)));
             let copies: Vec<Op> = copies.map(|(w, x)| Op::alu(op2::MOV, &[Opnd::web(w)], Some(x))).collect();
             ops.push(op);
@@ -293,6 +296,29 @@ mod tests {
         // What is only read need not be.
         let out = pieces(mir, vec![copy(a, b), test()], b);
         assert!(matches!(&out[..], [x] if matches!(x[..], [Kind::Fetch(_), Kind::Alu, Kind::Pred])), "{out:?}");
+    }
+
+    #[test]
+    fn what_goes_on_as_it_was_fetched_stays_in_its_register() {
+        let mut mir = Mir::default();
+        let [at, x, y] = [0, 1, 2].map(|_| mir.web());
+        let fetch = |dst| {
+            Kind::Fetch(Box::new(Fetch { word: read_word(0, false), src: smallvec![], quad: None, joined: false, whole_quad: false, dst }))
+        };
+        let write = Kind::Write(Box::new(Write {
+            form: exp_buf::MEM_RING,
+            kind: 0,
+            base: 0,
+            src: [Some(x), Some(y), None, None],
+            quad: Some(Quad(0)),
+            index: None,
+        }));
+        mir.steps = vec![Step::Code(vec![Op::other(fetch([Some(x), Some(y), None, None])), copy(at, x), Op::other(write)])];
+        loosen(&mut mir);
+        let ops = leaves(&mir.steps)[0];
+        assert_eq!(ops.iter().map(|o| o.kind == Kind::Alu).collect::<Vec<_>>(), [false, true, true, true, false]);
+        assert_eq!(ops[4].reads()[..], [x, y]);
+        assert_ne!(ops[3].reads()[..], [x]);
     }
 
     #[test]

@@ -85,12 +85,13 @@ impl Lower<'_> {
             None => return,
         };
         for (n, slot) in slots.iter().enumerate() {
-            let own = self.outputs.iter().filter(|((k, b, _), w)| (*k, *b) == *slot && (index.is_some() || self.held.contains_key(w)));
-            let own: Vec<(u8, Web)> = own.map(|((_, _, c), w)| (*c & 3, *w)).collect();
-            let own = match (self.as_fetched(&own), index) {
+            let all = self.outputs.iter().filter(|((k, b, _), _)| (*k, *b) == *slot).map(|((_, _, c), w)| (*c & 3, *w));
+            let all: Vec<(u8, Web)> = all.collect();
+            let held: Vec<(u8, Web)> = all.iter().copied().filter(|(_, w)| index.is_some() || self.held.contains_key(w)).collect();
+            let own = match (self.as_fetched(&held), index) {
                 (Some(fetched), _) => fetched,
-                (None, None) => self.settled(own),
-                (None, Some(_)) => own,
+                (None, None) => self.settled(all),
+                (None, Some(_)) => held,
             };
             let (mut src, mut quad) = ([None; 4], None);
             for (c, w) in own {
@@ -118,6 +119,7 @@ impl Lower<'_> {
     }
 
     /// Moves to a slot's webs what its outputs hold: to others where all lanes change, so that vertices do not wait for each other.
+    /// Those that hold nothing yet go along, because they may have to stand beside the others.
     fn settled(&mut self, own: Vec<(u8, Web)>) -> Vec<(u8, Web)> {
         let wanted: Vec<(u8, Web, Opnd)> = own.iter().filter_map(|(c, w)| Some((*c, *w, *self.held.get(w)?))).collect();
         let changed = |l: &Self, w: &Web, o: &Opnd| l.moved_out.get(w) != Some(o);
@@ -125,10 +127,12 @@ impl Lower<'_> {
         if written && !wanted.iter().all(|(_, w, o)| changed(self, w, o)) {
             self.end_piece();
         } else if written {
-            let fresh: Vec<(u8, Web)> = wanted.iter().map(|(c, ..)| (*c, self.mir.web())).collect();
+            let fresh: Vec<(u8, Web)> = own.iter().map(|(c, _)| (*c, self.mir.web())).collect();
             self.in_slot(&fresh);
-            for ((_, old, o), (_, w)) in wanted.iter().zip(&fresh) {
-                self.held.insert(*w, *o);
+            for ((_, old), (_, w)) in own.iter().zip(&fresh) {
+                if let Some(o) = self.held.remove(old) {
+                    self.held.insert(*w, o);
+                }
                 self.outputs.iter_mut().filter(|(_, x)| x == old).for_each(|(_, x)| *x = *w);
             }
             return self.settled(fresh);

@@ -378,14 +378,11 @@ fn branch(mir: &mut Mir, then: Vec<Step>, other: Vec<Step>, out: &mut Vec<Step>)
     }
 }
 
-/// Two pieces without control flow between them are one.
+/// Two pieces without control flow between them are one, unless the first writes something out: that is done last in a piece.
 fn code(c: Vec<Op>, out: &mut Vec<Step>) {
+    let goes_on = |o: &Op| o.is_alu() && o.kind != Kind::Pred || matches!(o.kind, Kind::Fetch(_));
     match out.last_mut() {
-        Some(Step::Code(before))
-            if before.last().is_none_or(|o| o.is_alu() && o.kind != Kind::Pred || matches!(o.kind, Kind::Fetch(_))) =>
-        {
-            before.extend(c)
-        }
+        Some(Step::Code(before)) if before.iter().all(goes_on) => before.extend(c),
         _ if c.is_empty() => {}
         _ => out.push(Step::Code(c)),
     }
