@@ -317,8 +317,15 @@ fn is_normalised(f: &Function, lanes: &[Value]) -> bool {
     let Some(parts) = lanes.iter().map(|v| normalised_parts(f, *v)).collect::<Option<Vec<_>>>() else { return false };
     let r = parts[0].1;
     let Some(q) = f.def_if(r, Opcode::Frsqrt).map(|d| d.args[0]) else { return false };
+    let xs: Vec<Value> = parts.iter().map(|(x, _)| *x).collect();
+    parts.iter().all(|(_, s)| *s == r) && are_squared(f, &xs, q)
+}
+
+/// Whether values are different lanes of a vector whose squares another value sums: the same lane twice may be longer than the vector.
+fn are_squared(f: &Function, lanes: &[Value], q: Value) -> bool {
+    let roots: Vec<_> = lanes.iter().map(|v| crate::select::root(f, *v, 0)).collect();
     let squares = square_lanes(f, q);
-    parts.iter().all(|(x, s)| *s == r && squares.contains(&crate::select::root(f, *x, 0)))
+    roots.iter().enumerate().all(|(k, x)| squares.contains(x) && !roots[..k].contains(x))
 }
 
 /// 2 (n·l) n - l, or l - 2 (n·l) n, lane by lane.
@@ -357,24 +364,24 @@ fn normalised_product(f: &Function, v: Value) -> bool {
             }
         }
     }
-    let lanes = |v: Value| crate::select::root(f, v, 0);
     vectors.len() == 2
         && vectors.iter().all(|(r, xs)| {
-            let Some(q) = f.def_if(*r, Opcode::Frsqrt).map(|d| d.args[0]) else { return false };
-            let squares: Vec<_> = square_lanes(f, q);
-            xs.len() == all.len() && xs.iter().all(|x| squares.contains(&lanes(*x)))
+            let q = f.def_if(*r, Opcode::Frsqrt).map(|d| d.args[0]);
+            xs.len() == all.len() && q.is_some_and(|q| are_squared(f, xs, q))
         })
 }
 
-/// The lanes whose squares a value sums.
+/// The lanes whose squares a value sums; none where it sums anything else.
 pub(super) fn square_lanes(f: &Function, q: Value) -> Vec<(Value, u8)> {
-    if let Some(d) = f.def_if(q, Opcode::Dot) {
-        let n = f.ty(d.args[0]).lanes;
+    let pairs: Vec<_> = if let Some(d) = f.def_if(q, Opcode::Dot) {
         let lane = |k: usize, l: u8| crate::select::root(f, d.args[k], l);
-        return (0..n).filter(|l| lane(0, *l) == lane(1, *l)).map(|l| lane(0, l)).collect();
-    }
-    let root = |v: Value| crate::select::root(f, v, 0);
-    products(f, q).into_iter().filter(|(a, b)| root(*a) == root(*b)).map(|(a, _)| root(a)).collect()
+        (0..f.ty(d.args[0]).lanes).map(|l| (lane(0, l), lane(1, l))).collect()
+    } else {
+        let root = |v: Value| crate::select::root(f, v, 0);
+        products(f, q).into_iter().map(|(a, b)| (root(a), root(b))).collect()
+    };
+    let squares = pairs.iter().all(|(a, b)| a == b);
+    pairs.into_iter().filter(|_| squares).map(|(a, _)| a).collect()
 }
 
 /// Whether a value is 1 or less.
