@@ -7,8 +7,8 @@ use crate::legal::bits;
 use crate::legal::division::{Division, remainder};
 use crate::legal::exact::{EXACT, f32_like, retype_calls, truncated, unsupported};
 use crate::legal::indices::{CLAMPS, MASKS, SUMS, clamp_conversions, clamp_indices, clamp_signed, elements, fold_indices, users};
-use crate::legal::loose::Loose;
 use crate::legal::lane;
+use crate::legal::loose::Loose;
 use crate::legal::tables::Table;
 use cranelift_entity::SecondaryMap;
 use indexmap::IndexMap;
@@ -378,7 +378,10 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Va
         Opcode::Iand | Opcode::Ior | Opcode::Ixor => {
             let constant = |n: usize| passes::rewrite::splat_float(b.func, d.args[n]).map(|k| (d.args[1 - n], k as i64));
             let Some((x, bits)) = constant(0).or_else(|| constant(1)) else {
-                return Err(unsupported(span, format!("`{}` of integers that are both computed, and may have bits in common", d.op.name())));
+                return Err(unsupported(
+                    span,
+                    format!("`{}` of integers that are both computed, and may have bits in common", d.op.name()),
+                ));
             };
             match d.op {
                 Opcode::Iand => bits::masked(b, x, bits),
