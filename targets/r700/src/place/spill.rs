@@ -39,21 +39,41 @@ pub fn loosen(mir: &mut Mir) {
         mir.webs.push(WebInfo::default());
         names.insert(w, Web(mir.webs.len() as u32 - 1));
     }
-    each_leaf(&mut mir.steps, &mut |ops| {
+    let mut steps = std::mem::take(&mut mir.steps);
+    each_leaf(&mut steps, &mut |ops| {
         let old = std::mem::take(ops);
         for mut op in old {
+            // What was to go on as it was fetched needs a register again.
+            if let Kind::Write(write) = &mut op.kind
+                && write.src.iter().flatten().any(|w| names.contains_key(w))
+            {
+                ops.extend(gathered(mir, write, |w| names.get(&w).copied().unwrap_or(w)));
+            }
             // Results have one definition each; only reads take the new name.
             let written = op.writes();
-            // What goes on as it was fetched stays in one register.
-            let whole = if let Kind::Write(x) = &op.kind { x.src } else { [None; 4] };
-            let kept = |w: Web| written.contains(&w) || whole.contains(&Some(w));
-            op.rename(&|w| if kept(w) { w } else { names.get(&w).copied().unwrap_or(w) });
+            op.rename(&|w| if written.contains(&w) { w } else { names.get(&w).copied().unwrap_or(w) });
             let copies = written.iter().filter_map(|w| Some((*w, *names.get(w)?)));
             let copies: Vec<Op> = copies.map(|(w, x)| Op::alu(op2::MOV, &[Opnd::web(w)], Some(x))).collect();
             ops.push(op);
             ops.extend(copies);
         }
     });
+    mir.steps = steps;
+}
+
+/// Gives what is written out a register of its own: the copies into it.
+fn gathered(mir: &mut Mir, write: &mut Write, name: impl Fn(Web) -> Web) -> Vec<Op> {
+    let (quad, mut copies, mut members) = (Quad(mir.quads.len() as u32), Vec::new(), Vec::new());
+    for (c, w) in write.src.iter_mut().enumerate().filter_map(|(c, w)| Some((c, w.as_mut()?))) {
+        mir.webs.push(WebInfo { chan: Some(c as u8), quad: Some(quad), ..WebInfo::default() });
+        let to = Web(mir.webs.len() as u32 - 1);
+        copies.push(Op::alu(op2::MOV, &[Opnd::web(name(*w))], Some(to)));
+        members.push(to);
+        *w = to;
+    }
+    mir.quads.push(members);
+    write.quad = Some(quad);
+    copies
 }
 
 /// A program as it is, ready to be cut.
@@ -299,26 +319,22 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_as_it_was_fetched_stays_in_its_register() {
+    fn what_goes_on_as_it_was_fetched_is_gathered_again() {
         let mut mir = Mir::default();
-        let [at, x, y] = [0, 1, 2].map(|_| mir.web());
-        let fetch = |dst| {
-            Kind::Fetch(Box::new(Fetch { word: read_word(0, false), src: smallvec![], quad: None, joined: false, whole_quad: false, dst }))
-        };
-        let write = Kind::Write(Box::new(Write {
-            form: exp_buf::MEM_RING,
-            kind: 0,
-            base: 0,
-            src: [Some(x), Some(y), None, None],
-            quad: Some(Quad(0)),
-            index: None,
-        }));
-        mir.steps = vec![Step::Code(vec![Op::other(fetch([Some(x), Some(y), None, None])), copy(at, x), Op::other(write)])];
+        let [x, y] = [0, 1].map(|_| mir.web());
+        let src = [Some(x), Some(y), None, None];
+        let fetch = Fetch { word: read_word(0, false), src: smallvec![], quad: None, joined: false, whole_quad: false, dst: src };
+        let write = Write { form: exp_buf::MEM_RING, kind: 0, base: 0, src, quad: None, index: None };
+        mir.steps = vec![Step::Code(vec![Op::other(Kind::Fetch(Box::new(fetch))), Op::other(Kind::Write(Box::new(write)))])];
         loosen(&mut mir);
         let ops = leaves(&mir.steps)[0];
-        assert_eq!(ops.iter().map(|o| o.kind == Kind::Alu).collect::<Vec<_>>(), [false, true, true, true, false]);
-        assert_eq!(ops[4].reads()[..], [x, y]);
-        assert_ne!(ops[3].reads()[..], [x]);
+        let Some(Kind::Write(write)) = ops.last().map(|o| &o.kind) else { panic!("{ops:?}") };
+        let lanes: Vec<WebInfo> = write.src.iter().flatten().map(|w| mir.webs[w.0 as usize]).collect();
+        assert_eq!(lanes.iter().map(|l| l.chan).collect::<Vec<_>>(), [Some(0), Some(1)]);
+        assert!(write.quad.is_some() && lanes.iter().all(|l| l.quad == write.quad));
+        // The fetch's own register is read at once and never again.
+        let reads = |w: Web| (0..ops.len()).filter(|k| ops[*k].reads().contains(&w)).collect::<Vec<_>>();
+        assert_eq!((reads(x), reads(y)), (vec![1], vec![2]));
     }
 
     #[test]
