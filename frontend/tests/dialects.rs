@@ -727,15 +727,20 @@ fn structures_with_truth_values_are_compared_with_what_blocks_hold() {
 struct S { bool a; bvec3 b; bool c[2]; };
 layout(binding = 0) uniform B { S u; };
 layout(location = 0) out vec4 o;
+layout(location = 1) out vec2 p;
 void main() {
     S same = S(true, bvec3(false, true, true), bool[2](true, false));
     S other = same;
     other.c[1] = true;
-    o = vec4(u == same, u != same, u == other, same.b == u.b);
+    // The kind of the left side decides which comparison glslang takes.
+    o = vec4(u == same, u != same, other == u, same.b == u.b);
+    p = vec2(same == u, other != u);
 }
 ",
     );
     // What is not 0 is true.
     let uniforms = vec![vec![7], vec![0, 1, 2], vec![3, 0]];
-    assert_eq!(floats(&run(&m, vec![], uniforms)[0]), [1.0, 0.0, 0.0, 1.0]);
+    let out = run(&m, vec![], uniforms);
+    assert_eq!(floats(&out[0]), [1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(floats(&out[1]), [1.0, 1.0]);
 }

@@ -50,7 +50,7 @@ impl<'m> Converter<'m> {
         let lanes = both.map(|v| self.func().ty(v).lanes);
         let truths = scalars.map(|s| s == retroshade_ir::Scalar::I1);
         let one = truths[0] != truths[1] && scalars.contains(&retroshade_ir::Scalar::I32) && lanes[0] == lanes[1];
-        if !one || !matches!(i.op, Op::IEqual | Op::INotEqual) {
+        if !one || !matches!(i.op, Op::IEqual | Op::INotEqual | Op::LogicalEqual | Op::LogicalNotEqual) {
             return Ok(None);
         }
         Ok(Some(both.map(|v| {
@@ -200,7 +200,10 @@ impl<'m> Converter<'m> {
             }
             Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => self.dot_integers(i)?,
             Op::LogicalEqual | Op::LogicalNotEqual => {
-                let [x, y] = self.truth(i)?;
+                let [x, y] = match self.truth_beside_number(i)? {
+                    Some(both) => both,
+                    None => self.truth(i)?,
+                };
                 self.b().icmp(if i.op == Op::LogicalEqual { IntCC::Eq } else { IntCC::Ne }, x, y)
             }
             Op::LogicalAnd | Op::LogicalOr => {
