@@ -774,6 +774,10 @@ impl Run<'_> {
         self.alu(None)?;
         for i in 0..ops.len() {
             if self.time[i].is_none() {
+                // A fetch into what is written out before: nothing is left to be fetched by now.
+                if matches!(ops[i].kind, Kind::Fetch(_)) {
+                    return Err(Stop::Stuck(Stuck::Op(i)));
+                }
                 self.items.push(Item::Control(i));
             }
         }
