@@ -110,7 +110,7 @@ fn other_operands_mean_something_else() {
                 words[n] = swap(old);
                 two(&code[n]) && old & 0x7_f000 < 0x2_0000 && words[n] != old
             },
-            58,
+            54,
         ),
     ];
     for (change, percent) in cases {

@@ -32,9 +32,9 @@ fn cases() -> Vec<(&'static str, String)> {
     for k in 0..17 {
         writeln!(buffers, "uniform %u{k} : f32x4 @binding({k})").unwrap();
     }
-    // An array that fills scratch memory, and more values than registers.
+    // An array that fills scratch memory, and more values in each lane than registers.
     let mut live = String::from("    local_store %t[v1], v0\n    v11 = local_load.f32x4 %t[v1 + 3]\n    v12 = fadd v0, v11\n");
-    let (mut last, count) = (12, 200);
+    let (mut last, count) = (12, 520);
     for _ in 0..count {
         writeln!(live, "    v{} = fmad v{last}, v0, v11", last + 1).unwrap();
         last += 1;
