@@ -49,6 +49,12 @@ pub fn for_pressure(points: &[Point], before: &[Vec<usize>], needed: ValueSet) -
     if opening.1 < late.1 { opening.0 } else { late.0 }
 }
 
+/// Puts what stands in a list into another order, by number; what the order does not name goes.
+pub fn arrange<T>(all: &mut Vec<T>, order: &[usize]) {
+    let mut old: Vec<Option<T>> = std::mem::take(all).into_iter().map(Some).collect();
+    all.extend(order.iter().filter_map(|n| old[*n].take()));
+}
+
 /// A stretch of code, operation by operation.
 struct Code<'a> {
     read: Vec<Values>,

@@ -7,7 +7,7 @@ use super::types::{Kind, Num, Ty};
 use super::value::{Lane, Val, trace_lane};
 use retroshade_ir::inst::Imm;
 use retroshade_ir::types::F16;
-use retroshade_ir::{FloatCC, IntCC, Opcode, Value};
+use retroshade_ir::{FloatCC, IntCC, Opcode, Scalar, Type, Value};
 use spirv::{Decoration, Op};
 
 impl<'m> Converter<'m> {
@@ -22,53 +22,59 @@ impl<'m> Converter<'m> {
         out.try_into().map_err(|_| malformed(i.at, "too few operands"))
     }
 
-    /// Operands `2..2 + N` as leaves, which must be of one type.
-    fn same<const N: usize>(&mut self, i: &Inst<'_>) -> R<[Value; N]> {
-        let all: [Value; N] = self.leaves(i)?;
-        let t = all.first().map(|v| self.func().ty(*v));
-        if all.iter().any(|v| Some(self.func().ty(*v)) != t) {
+    /// The type of operands, which must be of one.
+    fn one_type(&mut self, i: &Inst<'_>, all: &[Value]) -> R<Type> {
+        let t = self.func().ty(all[0]);
+        if all.iter().any(|v| self.func().ty(*v) != t) {
             return Err(malformed(i.at, format_args!("{:?} on values of different types", i.op)));
+        }
+        Ok(t)
+    }
+
+    /// Operands of one type, which are numbers of one kind.
+    fn numbers<const N: usize>(&mut self, i: &Inst<'_>, all: [Value; N], float: bool) -> R<[Value; N]> {
+        let s = self.one_type(i, &all)?.scalar;
+        if s.is_float() != float || s == Scalar::I1 {
+            return Err(malformed(i.at, format_args!("{:?} on values of the wrong kind", i.op)));
+        }
+        Ok(all)
+    }
+
+    /// Operands of one type, which are truth values.
+    fn truths<const N: usize>(&mut self, i: &Inst<'_>, all: [Value; N]) -> R<[Value; N]> {
+        if self.one_type(i, &all)?.scalar != Scalar::I1 {
+            return Err(malformed(i.at, format_args!("{:?} on values that are no truth values", i.op)));
         }
         Ok(all)
     }
 
     /// The operands of an operation on numbers of one kind.
     fn of_kind<const N: usize>(&mut self, i: &Inst<'_>, float: bool) -> R<[Value; N]> {
-        let all = self.same::<N>(i)?;
-        let s = self.func().ty(all[0]).scalar;
-        if s.is_float() != float || s == retroshade_ir::Scalar::I1 {
-            return Err(malformed(i.at, format_args!("{:?} on values of the wrong kind", i.op)));
-        }
-        Ok(all)
-    }
-
-    /// Both operands as truth values, where one is one and the other the number that it is in memory: so glslang compares structures
-    /// of which one was read from a block.
-    fn truth_beside_number(&mut self, i: &Inst<'_>) -> R<Option<[Value; 2]>> {
-        let both: [Value; 2] = self.leaves(i)?;
-        let scalars = both.map(|v| self.func().ty(v).scalar);
-        let lanes = both.map(|v| self.func().ty(v).lanes);
-        let truths = scalars.map(|s| s == retroshade_ir::Scalar::I1);
-        let one = truths[0] != truths[1] && scalars.contains(&retroshade_ir::Scalar::I32) && lanes[0] == lanes[1];
-        if !one || !matches!(i.op, Op::IEqual | Op::INotEqual | Op::LogicalEqual | Op::LogicalNotEqual) {
-            return Ok(None);
-        }
-        Ok(Some(both.map(|v| {
-            let ty = self.func().ty(v);
-            if ty.scalar == retroshade_ir::Scalar::I1 {
-                return v;
-            }
-            let zero = self.splat_const(ty, 0);
-            self.b().icmp(IntCC::Ne, v, zero)
-        })))
+        let all = self.leaves(i)?;
+        self.numbers(i, all, float)
     }
 
     fn truth<const N: usize>(&mut self, i: &Inst<'_>) -> R<[Value; N]> {
-        let all = self.same::<N>(i)?;
-        if self.func().ty(all[0]).scalar != retroshade_ir::Scalar::I1 {
-            return Err(malformed(i.at, format_args!("{:?} on values that are no truth values", i.op)));
+        let all = self.leaves(i)?;
+        self.truths(i, all)
+    }
+
+    /// What is compared for being equal. Where one is a truth value and the other the number that it is in memory, both are truth values: so
+    /// glslang compares structures of which one was read from a block.
+    fn equals(&mut self, i: &Inst<'_>) -> R<[Value; 2]> {
+        let both: [Value; 2] = self.leaves(i)?;
+        let [x, y] = both.map(|v| self.func().ty(v));
+        if x.lanes == y.lanes && matches!((x.scalar, y.scalar), (Scalar::I1, Scalar::I32) | (Scalar::I32, Scalar::I1)) {
+            return Ok(both.map(|v| {
+                let ty = self.func().ty(v);
+                if ty.scalar == Scalar::I1 {
+                    return v;
+                }
+                let zero = self.splat_const(ty, 0);
+                self.b().icmp(IntCC::Ne, v, zero)
+            }));
         }
-        Ok(all)
+        if matches!(i.op, Op::LogicalEqual | Op::LogicalNotEqual) { self.truths(i, both) } else { self.numbers(i, both, false) }
     }
 
     pub(crate) fn arithmetic(&mut self, i: &Inst<'m>, ty: Ty) -> R<Val> {
@@ -93,11 +99,12 @@ impl<'m> Converter<'m> {
             let [x, y] = self.of_kind(i, true)?;
             return Ok(Val::Leaf(self.b().fcmp(cc, x, y)));
         }
+        if let Some(cc) = equality(i.op) {
+            let [x, y] = self.equals(i)?;
+            return Ok(Val::Leaf(self.b().icmp(cc, x, y)));
+        }
         if let Some(cc) = int_relation(i.op) {
-            let [x, y] = match self.truth_beside_number(i)? {
-                Some(both) => both,
-                None => self.of_kind(i, false)?,
-            };
+            let [x, y] = self.of_kind(i, false)?;
             return Ok(Val::Leaf(self.b().icmp(cc, x, y)));
         }
         Ok(Val::Leaf(match i.op {
@@ -199,13 +206,6 @@ impl<'m> Converter<'m> {
                 self.dot(x, y)
             }
             Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => self.dot_integers(i)?,
-            Op::LogicalEqual | Op::LogicalNotEqual => {
-                let [x, y] = match self.truth_beside_number(i)? {
-                    Some(both) => both,
-                    None => self.truth(i)?,
-                };
-                self.b().icmp(if i.op == Op::LogicalEqual { IntCC::Eq } else { IntCC::Ne }, x, y)
-            }
             Op::LogicalAnd | Op::LogicalOr => {
                 let [x, y] = self.truth(i)?;
                 self.op2(if i.op == Op::LogicalAnd { Opcode::Iand } else { Opcode::Ior }, x, y)
@@ -297,7 +297,7 @@ impl<'m> Converter<'m> {
 
     pub(crate) fn need_integers(&mut self, i: &Inst<'_>, all: &[Value]) -> R<()> {
         for v in all {
-            if self.func().ty(*v).scalar != retroshade_ir::Scalar::I32 {
+            if self.func().ty(*v).scalar != Scalar::I32 {
                 return Err(malformed(i.at, format_args!("{:?} on values of the wrong kind", i.op)));
             }
         }
@@ -351,7 +351,7 @@ impl<'m> Converter<'m> {
         let from = self.func().ty(x);
         let scalar = self.ir_ty(Ty::Scalar(to))?.scalar;
         let out = from.with_scalar(scalar);
-        if from.scalar == retroshade_ir::Scalar::I1 || to.kind == Kind::Bool {
+        if from.scalar == Scalar::I1 || to.kind == Kind::Bool {
             return Err(malformed(self.at, "a conversion of truth values"));
         }
         let floats = matches!(op, Op::ConvertFToS | Op::ConvertFToU | Op::FConvert);
@@ -440,10 +440,17 @@ fn float_relation(op: Op) -> Option<FloatCC> {
     })
 }
 
+/// Relations of integers or truth values.
+fn equality(op: Op) -> Option<IntCC> {
+    Some(match op {
+        Op::IEqual | Op::LogicalEqual => IntCC::Eq,
+        Op::INotEqual | Op::LogicalNotEqual => IntCC::Ne,
+        _ => return None,
+    })
+}
+
 fn int_relation(op: Op) -> Option<IntCC> {
     Some(match op {
-        Op::IEqual => IntCC::Eq,
-        Op::INotEqual => IntCC::Ne,
         Op::UGreaterThan => IntCC::Ugt,
         Op::SGreaterThan => IntCC::Sgt,
         Op::UGreaterThanEqual => IntCC::Uge,

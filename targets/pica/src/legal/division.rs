@@ -23,8 +23,9 @@ pub struct Division {
 }
 
 impl Division {
-    /// Divides `x` by `k`, of which it is known whether they cannot be negative, and what they can be.
-    pub fn new(b: &mut Builder, x: Value, k: Value, positive: [bool; 2], ranges: [Range; 2]) -> Division {
+    /// Divides `x` by `k`, which can be this.
+    pub fn new(b: &mut Builder, x: Value, k: Value, ranges: [Range; 2]) -> Division {
+        let positive = ranges.map(Range::is_non_negative);
         let magnitudes = [magnitude(b, x, positive[0]), magnitude(b, k, positive[1])];
         let quotient = match splat_float(b.func, magnitudes[1]).filter(|k| *k != 0.0) {
             Some(k) => by_constant(b, magnitudes[0], k),

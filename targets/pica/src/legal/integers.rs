@@ -188,11 +188,6 @@ pub fn integers(m: &mut Module, mut known: Known) -> Result<(), CompileError> {
         facts[i].of_loose = matches!(d.op, Opcode::S2f | Opcode::U2f) && loose[f.resolve(d.args[0])];
         facts[i].of_positive = matches!(d.op, Opcode::F2s | Opcode::F2u) && float_bounds(m, f, d.args[0], 8).0 >= 0.0;
     }
-    let mut nonneg: SecondaryMap<Value, bool> = {
-        let mut n = SecondaryMap::new();
-        f.values.keys().for_each(|v| n[v] = ranges.range(v).lo >= 0);
-        n
-    };
     let f = m.main_mut();
     for b in f.layout.clone() {
         for p in f.blocks[b].params.clone() {
@@ -204,25 +199,16 @@ pub fn integers(m: &mut Module, mut known: Known) -> Result<(), CompileError> {
     retype_calls(f, Scalar::I32);
     let mut failed: Option<CompileError> = None;
     rewrite(f, |b, i| {
-        let old = b.func.insts[i].results.first().copied();
-        match integer_inst(b, i, facts[i], &nonneg) {
-            Ok(a) => {
-                if let (Action::Replace(new), Some(old)) = (&a, old) {
-                    nonneg[*new] |= nonneg[old];
-                }
-                a
-            }
-            Err(e) => {
-                failed.get_or_insert(e);
-                Action::Keep
-            }
-        }
+        integer_inst(b, i, facts[i]).unwrap_or_else(|e| {
+            failed.get_or_insert(e);
+            Action::Keep
+        })
     });
     failed.map_or(Ok(()), Err)
 }
 
 /// Rewrites one instruction; its integer operands are floats already.
-fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Value, bool>) -> Result<Action, CompileError> {
+fn integer_inst(b: &mut Builder, i: Inst, facts: Facts) -> Result<Action, CompileError> {
     let d = b.func.insts[i].clone();
     let span = b.func.spans[i];
     let result = d.results.first().copied();
@@ -317,7 +303,7 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Va
                 return Ok(Action::Replace(if cc == IntCC::Eq { b.ins(Opcode::Inot, &[x]) } else { x }));
             }
             let unsigned = matches!(cc, IntCC::Ult | IntCC::Ule | IntCC::Ugt | IntCC::Uge);
-            if unsigned && !d.args.iter().all(|a| is_nonneg(b.func, *a, nonneg)) {
+            if unsigned && !facts.operands.iter().all(|r| r.is_non_negative()) {
                 return Err(unsupported(span, "an unsigned comparison of a value that may be negative"));
             }
             let cc = match cc {
@@ -348,7 +334,7 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Va
         }
         Opcode::Smin => b.ins(Opcode::Fmin, &d.args),
         Opcode::Smax => b.ins(Opcode::Fmax, &d.args),
-        Opcode::Umin | Opcode::Umax if d.args.iter().all(|a| is_nonneg(b.func, *a, nonneg)) => {
+        Opcode::Umin | Opcode::Umax if facts.operands.iter().all(|r| r.is_non_negative()) => {
             b.ins(if d.op == Opcode::Umin { Opcode::Fmin } else { Opcode::Fmax }, &d.args)
         }
         Opcode::Ishl => {
@@ -357,21 +343,19 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Va
             b.ins(Opcode::Fmul, &[d.args[0], scale])
         }
         Opcode::Sshr | Opcode::Ushr => {
-            let positive = is_nonneg(b.func, d.args[0], nonneg);
             let scale = power(b, d.args[1], facts.operands[1], |k| 1.0 / (1u32 << k) as f32);
-            let Some(scale) = scale.filter(|_| d.op == Opcode::Sshr || positive) else {
+            let Some(scale) = scale.filter(|_| d.op == Opcode::Sshr || facts.operands[0].is_non_negative()) else {
                 return Err(unsupported(span, "a shift that floats cannot express"));
             };
             let p = b.ins(Opcode::Fmul, &[d.args[0], scale]);
             b.ins(Opcode::Ffloor, &[p])
         }
         Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => {
-            let positive = [0, 1].map(|n| is_nonneg(b.func, d.args[n], nonneg));
             let signed = matches!(d.op, Opcode::Sdiv | Opcode::Srem);
-            if !signed && positive != [true, true] {
+            if !signed && !facts.operands.iter().all(|r| r.is_non_negative()) {
                 return Err(unsupported(span, "an integer division of unsigned values that may be negative"));
             }
-            let divided = Division::new(b, d.args[0], d.args[1], positive, facts.operands);
+            let divided = Division::new(b, d.args[0], d.args[1], facts.operands);
             if matches!(d.op, Opcode::Udiv | Opcode::Sdiv) { divided.quotient(b) } else { divided.remainder(b) }
         }
         Opcode::Ior | Opcode::Ixor if facts.apart => b.ins(Opcode::Fadd, &d.args),
@@ -388,7 +372,10 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts, nonneg: &SecondaryMap<Va
                 _ => bits::joined(b, x, bits, d.op == Opcode::Ixor),
             }
         }
-        Opcode::Inot => bits::joined(b, d.args[0], -1, true),
+        Opcode::Inot => {
+            let minus_one = b.fconst(fty, -1.0);
+            b.ins(Opcode::Fsub, &[minus_one, d.args[0]])
+        }
         Opcode::Select | Opcode::Splat | Opcode::Build | Opcode::Extract | Opcode::Insert | Opcode::Shuffle => {
             b.typed(d.op, fty, &d.args, d.imm.clone())
         }
@@ -467,11 +454,4 @@ fn unpack(b: &mut Builder, x: Value, range: Range, (count, bits, signed): (u32, 
         })
         .collect();
     b.build(&parts)
-}
-
-fn is_nonneg(f: &Function, v: Value, nonneg: &SecondaryMap<Value, bool>) -> bool {
-    if let Some(x) = passes::rewrite::splat_float(f, v) {
-        return x >= 0.0;
-    }
-    nonneg.get(v).copied().unwrap_or(false)
 }

@@ -3,7 +3,7 @@
 use crate::isa::forms::Op;
 use crate::place::coalesce::{flow, reads, test_reads};
 use crate::select::mir::*;
-use retroshade_regalloc::order::{dependences, for_pressure as order};
+use retroshade_regalloc::order::{arrange, dependences, for_pressure as order};
 use retroshade_regalloc::{Point, ValueSet};
 
 /// Brings each block's operations into an order that keeps little alive.
@@ -18,8 +18,6 @@ pub fn for_pressure(p: &mut Program) {
         let points: Vec<Point> = nodes.iter().map(point).collect();
         // Vertices and calls stay where they are.
         let before = dependences(&points, p.temps as usize, |n| matches!(nodes[n].op, Op::Call | Op::Emit));
-        let order = order(&points, &before, needed);
-        let mut nodes: Vec<Option<Node>> = std::mem::take(&mut p.blocks[b].nodes).into_iter().map(Some).collect();
-        p.blocks[b].nodes = order.into_iter().filter_map(|n| nodes[n].take()).collect();
+        arrange(&mut p.blocks[b].nodes, &order(&points, &before, needed));
     }
 }

@@ -4,8 +4,9 @@ pub mod barrier;
 
 use crate::isa::forms::{self, FORMS, Format, Info, Number, TABLE, cf, cf_alu, exp_buf, exp_swiz, field, word};
 use crate::isa::word::{Alu, DST_SEL, Group, SRC_SEL, Src, sel};
+use crate::place::open::Lines;
 use crate::place::paths::{Path, paths, work};
-use crate::place::sched::{Item, Lines, Slot};
+use crate::place::sched::{Item, Slot};
 use crate::place::{Leaf, Placement};
 use crate::select::mir::*;
 use barrier::Touched;

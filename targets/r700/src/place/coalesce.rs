@@ -108,15 +108,15 @@ fn sink(ops: &mut Vec<Op>) {
 /// `merge_quads`: also lets quads grow together, several members sharing a channel at different times.
 pub fn coalesce(mir: &mut Mir, merge_quads: bool) {
     each_leaf(&mut mir.steps, &mut sink);
-    let mut live = of_operations(&mir.steps, mir.webs.len());
+    let mut live = of_operations(&mir.steps, mir.webs.len()).ranges();
     let mut on_entry = vec![false; mir.webs.len()];
-    live.entry().for_each(|w| on_entry[w.0 as usize] = true);
+    live.code.entry().for_each(|w| on_entry[w.0 as usize] = true);
     let defs = definitions(mir, &live);
     let ranges = std::mem::take(&mut live.ranges);
     let mut all = Classes { parent: (0..mir.webs.len() as u32).collect(), defs, ranges, on_entry };
     let mut copies: Vec<(u32, Web, Web)> = Vec::new();
     for (k, leaf) in leaves(&mir.steps).into_iter().enumerate() {
-        copies.extend(leaf.iter().filter_map(copy_of).map(|(d, s)| (live.depth[k], d, s)));
+        copies.extend(leaf.iter().filter_map(copy_of).map(|(d, s)| (live.code.depth[k], d, s)));
     }
     copies.sort_by_key(|c| std::cmp::Reverse(c.0));
     for (_, d, s) in copies {
@@ -299,7 +299,7 @@ pub fn settle_quads(mir: &mut Mir) -> bool {
     if mir.quads.iter().all(|q| q.len() <= 4) {
         return true;
     }
-    let ranges = of_operations(&mir.steps, mir.webs.len()).ranges;
+    let ranges = of_operations(&mir.steps, mir.webs.len()).ranges().ranges;
     for q in mir.quads.iter().filter(|q| q.len() > 4) {
         let mut members = q.clone();
         members.sort_by_key(|m| (mir.webs[m.0 as usize].chan.is_none(), ranges[m.0 as usize].start().unwrap_or(0), *m));

@@ -37,6 +37,15 @@ impl Retry {
     }
 }
 
+impl From<AllocError> for Retry {
+    fn from(e: AllocError) -> Retry {
+        match e {
+            AllocError::Limit(e) => Retry::No(e),
+            AllocError::Quad => Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string())),
+        }
+    }
+}
+
 /// How many live values the next attempt leaves.
 fn fewer(most: u32) -> u32 {
     most * 7 / 8
@@ -80,13 +89,10 @@ fn once(mut code: Mir, effort: u64, reserved: u8, than: Option<Estimate>, crowde
     if than.is_some_and(|than| Estimate::of(&code.steps, &scheduled).no_better_than(than)) {
         return Err(Retry::NoBetter);
     }
-    match allocate(&code, &code.steps, &scheduled, reserved) {
-        Ok(p) => match define_undefined(code, scheduled, p, effort, reserved, crowded) {
-            Err(Retry::No(e)) => Ok(Err(e)),
-            done => done.map(Ok),
-        },
-        Err(AllocError::Limit(e)) => Ok(Err(e)),
-        Err(AllocError::Quad) => Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
+    let place = allocate(&code, &code.steps, &scheduled, reserved).map_err(Retry::from);
+    match place.and_then(|p| define_undefined(code, scheduled, p, effort, reserved, crowded)) {
+        Err(Retry::No(e)) => Ok(Err(e)),
+        done => done.map(Ok),
     }
 }
 
@@ -116,11 +122,7 @@ fn define_undefined(
         }
     }
     let scheduled = schedule_all(&mut mir, effort, crowded)?;
-    let place = match allocate(&mir, &mir.steps, &scheduled, reserved) {
-        Ok(p) => p,
-        Err(AllocError::Limit(e)) => return Err(Retry::No(e)),
-        Err(AllocError::Quad) => return Err(Retry::Yes(CompileError::Internal("two lanes of one register overlap".to_string()))),
-    };
+    let place = allocate(&mir, &mir.steps, &scheduled, reserved)?;
     Ok((mir, scheduled, place))
 }
 

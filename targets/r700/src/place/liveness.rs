@@ -22,16 +22,10 @@ pub struct Blocks {
 /// When webs live.
 #[derive(Clone, Debug)]
 pub struct Liveness {
-    /// The flow.
-    pub flow: Flow,
-    /// What lives at the boundaries of its blocks.
-    pub live: Live,
+    /// The code.
+    pub code: Blocks,
     /// By web.
     pub ranges: Vec<Ranges>,
-    /// The block of each piece of straight-line code, in the tree's order.
-    pub blocks: Vec<usize>,
-    /// Loop depth of each.
-    pub depth: Vec<u32>,
     /// When each block starts.
     pub starts: Vec<u32>,
 }
@@ -39,11 +33,7 @@ pub struct Liveness {
 impl Liveness {
     /// When a piece of code starts; its points follow two apart.
     pub fn start(&self, leaf: usize) -> u32 {
-        self.starts[self.blocks[leaf]]
-    }
-    /// The webs that live on entry.
-    pub fn entry(&self) -> impl Iterator<Item = Web> + '_ {
-        self.live.start[0].ones().map(|w| Web(w as u32))
+        self.starts[self.code.blocks[leaf]]
     }
 }
 
@@ -129,14 +119,17 @@ pub fn blocks(steps: &[Step], code: impl Iterator<Item = Vec<Point>>, webs: usiz
 impl Blocks {
     /// When each web lives.
     pub fn ranges(self) -> Liveness {
-        let Blocks { flow, live, blocks, depth } = self;
-        Liveness { ranges: flow.ranges(&live), starts: flow.starts(), flow, live, blocks, depth }
+        Liveness { ranges: self.flow.ranges(&self.live), starts: self.flow.starts(), code: self }
+    }
+    /// The webs that live on entry.
+    pub fn entry(&self) -> impl Iterator<Item = Web> + '_ {
+        self.live.start[0].ones().map(|w| Web(w as u32))
     }
 }
 
-/// When webs live in code before scheduling: a point for each operation.
-pub fn of_operations(steps: &[Step], webs: usize) -> Liveness {
-    blocks(steps, leaves(steps).into_iter().map(|l| l.iter().map(point).collect()), webs).ranges()
+/// Code before scheduling: a point for each operation.
+pub fn of_operations(steps: &[Step], webs: usize) -> Blocks {
+    blocks(steps, leaves(steps).into_iter().map(|l| l.iter().map(point).collect()), webs)
 }
 
 /// What an operation reads and writes, webs numbered as the allocator does.

@@ -8,6 +8,7 @@ pub mod deps;
 pub mod estimate;
 pub mod fit;
 pub mod liveness;
+pub mod open;
 pub mod paths;
 pub mod sched;
 pub mod spill;
@@ -269,7 +270,7 @@ pub fn allocate(mir: &Mir, steps: &[Step], leaves: &[Leaf], reserved: u8) -> Res
     let mut code = blocks(steps, leaves.iter().map(points), mir.webs.len());
     let dead = dead_writes(leaves, &mut code, mir.emulators);
     let live = code.ranges();
-    let undefined = live.entry().filter(|w| mir.webs[w.0 as usize].fixed.is_none()).collect();
+    let undefined = live.code.entry().filter(|w| mir.webs[w.0 as usize].fixed.is_none()).collect();
     let clause = clauses(leaves, &live);
     // Whether a web lives within an ALU clause.
     let within = |w: Web| {
@@ -308,5 +309,5 @@ pub fn allocate(mir: &Mir, steps: &[Step], leaves: &[Leaf], reserved: u8) -> Res
         locals.push(next as u8);
         next += *n as u64;
     }
-    Ok(Placement { gpr, locals, count: next as u16, dead, undefined, flow: live.flow, placed })
+    Ok(Placement { gpr, locals, count: next as u16, dead, undefined, flow: live.code.flow, placed })
 }

@@ -11,7 +11,7 @@ use super::liveness::of_operations;
 use crate::isa::forms::{DataFormat, exp_buf, op2, vtx, word};
 use crate::select::mir::{Fetch, Kind, Mir, Op, Opnd, Place, Quad, Step, Web, WebInfo, Write, each_leaf, leaves};
 use retroshade_emit::Word;
-use retroshade_regalloc::order::for_pressure;
+use retroshade_regalloc::order::{arrange, for_pressure};
 use retroshade_regalloc::{Point, ValueSet};
 use smallvec::smallvec;
 use std::collections::BTreeMap;
@@ -108,8 +108,7 @@ pub fn in_order(mir: &Mir) -> Option<Mir> {
         }
         let graph = graph(ops, &facts(ops, &names), &out, &names);
         let before: Vec<Vec<usize>> = graph.preds.iter().map(|p| p.iter().map(|(from, _)| *from).collect()).collect();
-        let mut old: Vec<Option<Op>> = std::mem::take(ops).into_iter().map(Some).collect();
-        ops.extend(for_pressure(&points, &before, behind).into_iter().filter_map(|i| old[i].take()));
+        arrange(ops, &for_pressure(&points, &before, behind));
     });
     out.steps = steps;
     define_all(&mut out);
@@ -147,7 +146,7 @@ fn define_all(mir: &mut Mir) {
 /// The webs to spill so that no place has more than `most` live ones: at each place that holds too many, the one that is named least for the length of its life.
 pub fn choose(mir: &Mir, most: u32) -> Vec<Web> {
     let code = leaves(&mir.steps);
-    let live = of_operations(&mir.steps, mir.webs.len());
+    let live = of_operations(&mir.steps, mir.webs.len()).ranges();
     let end = live.ranges.iter().filter_map(|r| r.end()).max().unwrap_or(0) as usize;
     let mut pressure = vec![0u32; end + 1];
     let mut starts: Vec<(u32, u32, Web)> = Vec::new();
@@ -159,7 +158,7 @@ pub fn choose(mir: &Mir, most: u32) -> Vec<Web> {
     }
     starts.sort_unstable();
     let mut named = vec![0u64; mir.webs.len()];
-    for (leaf, depth) in code.iter().zip(&live.depth) {
+    for (leaf, depth) in code.iter().zip(&live.code.depth) {
         for w in leaf.iter().flat_map(|o| o.reads().into_iter().chain(o.writes())) {
             named[w.0 as usize] += 1 << (3 * depth.min(&6));
         }

@@ -6,6 +6,7 @@ use crate::isa::forms::{TABLE, TEX};
 use crate::place::deps::{Facts, Graph, Numbering, facts, graph};
 use crate::place::sched::CLAUSE_FETCHES;
 use crate::select::mir::*;
+use retroshade_regalloc::order::arrange;
 use std::collections::BTreeSet;
 
 /// Reorders every piece of code.
@@ -14,8 +15,7 @@ pub fn gather(mir: &mut Mir) {
     let mut names = Numbering::default();
     each_leaf(&mut steps, &mut |ops| {
         if let Some(order) = order(ops, mir, &mut names) {
-            let mut old: Vec<Option<Op>> = std::mem::take(ops).into_iter().map(Some).collect();
-            ops.extend(order.into_iter().filter_map(|i| old[i].take()));
+            arrange(ops, &order);
         }
     });
     mir.steps = steps;

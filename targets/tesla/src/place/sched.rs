@@ -15,6 +15,7 @@ use crate::select::combine::fields;
 use crate::select::mir::{CC, Dst, Extra, MInst};
 use retroshade_ir::Span;
 use retroshade_lower::{VCode, VReg};
+use retroshade_regalloc::order::arrange;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
@@ -333,9 +334,7 @@ fn reorder(insts: &mut Vec<(MInst, Span)>, order: &[usize]) -> bool {
     if order.len() != insts.len() || order.iter().enumerate().all(|(a, b)| a == *b) {
         return false;
     }
-    let old = std::mem::replace(insts, Vec::with_capacity(order.len()));
-    let mut old: Vec<Option<(MInst, Span)>> = old.into_iter().map(Some).collect();
-    insts.extend(order.iter().filter_map(|k| old[*k].take()));
+    arrange(insts, order);
     true
 }
 

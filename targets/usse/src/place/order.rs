@@ -2,7 +2,7 @@
 
 use crate::place::live::Registers;
 use crate::select::mir::{Kind, MProgram, Mop, Pred};
-use retroshade_regalloc::order::{dependences, for_pressure as order};
+use retroshade_regalloc::order::{arrange, dependences, for_pressure as order};
 use retroshade_regalloc::{Point, ValueSet};
 
 /// Predicates.
@@ -30,8 +30,7 @@ pub fn for_pressure(p: &mut MProgram) {
         let before = dependences(&points, values + PREDICATES, |n| stays(&block.ops[n].kind));
         let mut behind = ValueSet::with_capacity(values + PREDICATES);
         live.end[b].ones().for_each(|v| behind.insert(v));
-        let mut ops: Vec<Option<Mop>> = std::mem::take(&mut block.ops).into_iter().map(Some).collect();
-        block.ops = order(&points, &before, behind).into_iter().filter_map(|n| ops[n].take()).collect();
+        arrange(&mut block.ops, &order(&points, &before, behind));
     }
 }
 
