@@ -1,4 +1,5 @@
-//! The validator searches for inputs: words of a block that the chosen inputs do not reach are damaged, and that is noticed.
+//! What the validator reaches: blocks that only a search for inputs leads to, and those of workgroups that are too large to run whole. Their code is
+//! damaged, and that is noticed.
 #![allow(clippy::unwrap_used)]
 
 use retroshade_lower::testing::with_code;
@@ -40,6 +41,55 @@ block3(v17: f32x4):
     output %color, v17
     return
 "#;
+
+/// A round takes some 10 steps: 256 invocations of 120 rounds are too many. Only the last one adds.
+const LONG: &str = r#"shader compute "long"
+workgroup_size(16, 16, 1)
+input %local : i32x3 @local_invocation_id
+storage %data : i32[] @binding(0)
+block0:
+    v0 = input.i32x3 %local
+    v1 = extract v0, 0
+    v2 = extract v0, 1
+    v3 = iconst.i32 16
+    v4 = imul v2, v3
+    v5 = iadd v4, v1
+    v6 = iconst.i32 0
+    v7 = iconst.i32 1
+    v8 = iconst.i32 120
+    v9 = iconst.i32 255
+    v21 = and v2, v7
+    v22 = iconst.i32 32
+    v23 = imul v21, v22
+    v24 = iadd v23, v1
+    jump block1(v6, v5)
+block1(v10: i32, v11: i32):
+    v12 = imul v11, v3
+    v13 = xor v12, v11
+    v14 = iadd v13, v10
+    v15 = iadd v10, v7
+    v16 = icmp slt v15, v8
+    br_if v16, block1(v15, v14), block2
+block2:
+    v17 = icmp eq v5, v9
+    br_if v17, block3, block4(v14)
+block3:
+    v18 = storage_load.i32 %data[v24]
+    v19 = iadd v18, v14
+    jump block4(v19)
+block4(v20: i32):
+    storage_store %data[v24], v20
+    return
+"#;
+
+#[test]
+fn of_a_workgroup_that_takes_too_long_a_part_is_compared() {
+    let module = retroshade_ir::parse("long.ir", LONG).unwrap();
+    let isa = retroshade::target("tesla").unwrap();
+    let shader = isa.compile(&module, &Options::default()).unwrap();
+    let seen = check_with(isa, &shader, Effort { search: 0, ..Effort::default() }, &Cancel::default()).unwrap();
+    assert_eq!((seen.sets, seen.outcomes_reached, seen.unreached.len()), (6, seen.outcomes, 0), "{seen:?}");
+}
 
 #[test]
 fn damage_where_only_a_search_leads_is_noticed() {

@@ -21,9 +21,19 @@ pub struct ShaderEnv {
     pub storage: Vec<Vec<u32>>,
     /// Compute: number of workgroups.
     pub workgroups: [u32; 3],
+    /// Compute: the invocations of each workgroup that run, by their local indices; all where there are none.
+    pub threads: Vec<[u32; 3]>,
 }
 
 impl ShaderEnv {
+    /// The local indices of the invocations that run of a workgroup of this size.
+    pub fn threads_of(&self, size: [u32; 3]) -> Vec<[u32; 3]> {
+        if !self.threads.is_empty() {
+            return self.threads.clone();
+        }
+        let [x, y, z] = size.map(|n| n.max(1));
+        (0..z).flat_map(|z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z]))).collect()
+    }
     /// Puts in the sizes of textures that are empty.
     pub fn with_sizes(mut self, module: &Module) -> ShaderEnv {
         for (u, _) in module.uniforms.iter().filter(|(_, d)| d.size_of.is_some()) {

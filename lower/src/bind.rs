@@ -198,6 +198,7 @@ fn env_with(module: &Module, file: &Value, used: Used) -> Result<ShaderEnv> {
         textures: textures(module, file, &used)?,
         storage: storage(module, file, &used)?,
         workgroups: workgroups(file)?,
+        threads: Vec::new(),
     };
     Ok(env.with_sizes(module))
 }

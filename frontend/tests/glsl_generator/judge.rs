@@ -27,6 +27,7 @@ pub fn environment(m: &Module, p: &Program, inputs: &Inputs) -> ShaderEnv {
         textures: Vec::new(),
         storage: m.storage.values().map(|d| words(d.binding).to_vec()).collect(),
         workgroups: [inputs.groups as u32, 1, 1],
+        threads: Vec::new(),
     }
 }
 

@@ -262,13 +262,9 @@ fn workgroup(cx: &Cx, mem: &mut Memory, id: [u32; 3], size: [u32; 3]) -> Result<
     let groups = cx.env.workgroups;
     let group = id[0].wrapping_add(groups[0].wrapping_mul(id[1].wrapping_add(groups[1].wrapping_mul(id[2]))));
     let mut lanes = Vec::new();
-    for z in 0..size[2] {
-        for y in 0..size[1] {
-            for x in 0..size[0] {
-                let who = Who { group, lane: lanes.len() as u32, barriers: 0 };
-                lanes.push(Lane::new(cx, compute_inputs(cx.module, cx.env.workgroups, id, size, [x, y, z]), false, who)?);
-            }
-        }
+    for local in cx.env.threads_of(size) {
+        let who = Who { group, lane: lanes.len() as u32, barriers: 0 };
+        lanes.push(Lane::new(cx, compute_inputs(cx.module, groups, id, size, local), false, who)?);
     }
     let mut running = lanes;
     while !running.is_empty() {

@@ -42,12 +42,21 @@ impl<'a> Inputs<'a> {
         Inputs { module, floats, ints }
     }
 
-    /// How many invocations an environment has.
-    pub fn invocations(&self) -> u64 {
-        match self.module.stage {
-            Stage::Compute => self.module.workgroup_size.iter().map(|n| u64::from(*n).max(1)).product(),
-            _ => LANES as u64,
+    /// Those of a large workgroup of which an environment has no more than of other invocations: the first, its neighbours and the last.
+    /// Nothing where all run.
+    fn few(&self) -> Vec<[u32; 3]> {
+        let size = self.module.workgroup_size.map(|n| n.max(1));
+        if self.module.stage != Stage::Compute || size.iter().map(|n| u64::from(*n)).product::<u64>() <= LANES as u64 {
+            return Vec::new();
         }
+        let corner = ShaderEnv::default().threads_of(size.map(|n| n.min(2)));
+        corner.into_iter().take(LANES - 1).chain([size.map(|n| n - 1)]).collect()
+    }
+
+    /// An environment with a whole workgroup, where the others have a part of it.
+    pub fn whole(&self) -> Option<ShaderEnv> {
+        let env = self.environment(0);
+        (!env.threads.is_empty()).then(|| ShaderEnv { threads: Vec::new(), ..env })
     }
 
     /// The environment of a number, always the same one. The first of four has no constants, the others have more and more.
@@ -76,7 +85,7 @@ impl<'a> Inputs<'a> {
             words.map(|n| self.word(d.word(n), None, None, known, rng)).collect()
         });
         let storage = storage.collect();
-        ShaderEnv { invocations, uniforms, textures, storage, workgroups: [1; 3] }.with_sizes(m)
+        ShaderEnv { invocations, uniforms, textures, storage, workgroups: [1; 3], threads: self.few() }.with_sizes(m)
     }
 
     /// Gives words of uniforms that lie at the same place one value, since blocks may have one binding: a truth value before all others.
@@ -271,6 +280,21 @@ pub fn random_texture(d: &TextureDecl, rng: &mut Rng) -> TextureData {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_large_workgroup_the_edges_run() {
+        for (size, few) in [
+            ("4, 1, 1", &[][..]),
+            ("64, 1, 1", &[[0, 0, 0], [1, 0, 0], [63, 0, 0]]),
+            ("8, 4, 1", &[[0, 0, 0], [1, 0, 0], [0, 1, 0], [7, 3, 0]]),
+            ("1, 3, 2", &[[0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 2, 1]]),
+        ] {
+            let m = retroshade_ir::parse("w.ir", &format!("shader compute \"w\"\nworkgroup_size({size})\nblock0:\n    return\n")).unwrap();
+            let inputs = Inputs::new(&m);
+            assert_eq!(inputs.environment(0).threads, few, "{size}");
+            assert_eq!(inputs.whole().is_some(), !few.is_empty(), "{size}");
+        }
+    }
 
     #[test]
     fn what_lies_at_one_place_has_one_value() {

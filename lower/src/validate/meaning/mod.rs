@@ -22,8 +22,6 @@ use retroshade_ir::{Block, Cancel, Function, Module, Numerics, ShaderEnv, Span, 
 use same::{same_results, shows_nan};
 use search::Search;
 
-/// Invocations of a set of most programs.
-const FEW: u64 = 4;
 /// Steps of the interpreter that a set may take, so that loops come round; and further ones for each instruction of the program.
 const STEPS: u64 = 16_000;
 const STEPS_EACH: u64 = 32;
@@ -31,7 +29,8 @@ const STEPS_EACH: u64 = 32;
 /// How much is run.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Sets of inputs that a program is run on in any case: a workgroup with more than [`FEW`] invocations runs on fewer, the largest once.
+    /// Sets of inputs that a program is run on in any case. A large workgroup runs whole on one set more, on the others a few of its
+    /// invocations alone.
     pub sets: u64,
     /// Steps of the interpreter in search of further sets, for each instruction of the program.
     pub search: u64,
@@ -86,10 +85,14 @@ pub fn check_with<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader, effor
     };
     let inputs = Inputs::new(&legal);
     let mut tried = Vec::new();
-    let sets = (effort.sets * FEW / inputs.invocations()).clamp(1, effort.sets);
-    // Few sets of many invocations may take as long as many of few.
-    beside.limits.total *= effort.sets / sets;
-    for n in 0..sets {
+    let chosen = beside.limits;
+    let long = Limits { total: chosen.total * effort.sets, ..chosen };
+    if let Some(env) = inputs.whole() {
+        beside.limits = long;
+        beside.compare(&env, false).map_err(|e| format!("on a whole workgroup, {e}"))?;
+        beside.limits = chosen;
+    }
+    for n in 0..effort.sets {
         if cancel.is_set() {
             break;
         }
@@ -98,10 +101,14 @@ pub fn check_with<T: TargetIsa + ?Sized>(isa: &T, shader: &CompiledShader, effor
             tried.push((env, watch));
         }
     }
-    if beside.sets == 0 && sets > 1 && !cancel.is_set() {
-        // It may only take long.
-        beside.limits.total *= sets;
-        let env = inputs.environment(0);
+    // It may only take long: once for all, and then for one of a workgroup's invocations.
+    for invocations in [usize::MAX, 1] {
+        if beside.sets > 0 || cancel.is_set() {
+            break;
+        }
+        beside.limits = long;
+        let mut env = inputs.environment(0);
+        env.threads.truncate(invocations);
         let watch = beside.compare(&env, false).map_err(|e| format!("on inputs 0, {e}"))?;
         tried.extend(watch.map(|w| (env, w)));
     }

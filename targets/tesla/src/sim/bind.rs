@@ -236,14 +236,8 @@ fn compute(program: &Program, launch: &mut Launch, abi: &Abi, module: &Module, e
                         base += 4 * s.len() as u32;
                     }
                 }
-                let mut threads = Vec::new();
-                for tz in 0..size[2] {
-                    for ty in 0..size[1] {
-                        for tx in 0..size[0] {
-                            threads.push(LaneInput { registers: vec![tx | ty << 16 | tz << 26], w: 1.0, ..LaneInput::default() });
-                        }
-                    }
-                }
+                let thread = |[x, y, z]: [u32; 3]| LaneInput { registers: vec![x | y << 16 | z << 26], w: 1.0, ..LaneInput::default() };
+                let threads: Vec<LaneInput> = env.threads_of(size).into_iter().map(thread).collect();
                 run_block(program, launch, &threads, shared)?;
             }
         }
