@@ -11,7 +11,7 @@ use crate::entities::{Block, Inst, Value};
 use crate::inst::{Imm, InstData, IntCC};
 use crate::module::Module;
 use crate::opcode::Opcode;
-use crate::types::{I1, Scalar};
+use crate::types::Scalar;
 
 /// Runs over all functions.
 pub fn run(module: &mut Module) -> bool {
@@ -101,12 +101,13 @@ fn arithmetic(b: &mut Builder, d: &InstData, x: Range, y: Range) -> Action {
 /// A comparison with only one possible outcome.
 fn compare(b: &mut Builder, ranges: &Ranges, block: Block, d: &InstData, result: Value) -> Action {
     let Imm::IntCC(cc) = d.imm else { return Action::Keep };
-    if b.func.ty(result) != I1 || b.func.ty(d.args[0]).scalar != Scalar::I32 {
+    let ty = b.func.ty(result);
+    if b.func.ty(d.args[0]).scalar != Scalar::I32 {
         return Action::Keep;
     }
     let (x, y) = (ranges.range_at(d.args[0], block), ranges.range_at(d.args[1], block));
     match outcome(cc, x, y) {
-        Some(known) => Action::Replace(b.typed(Opcode::Const, I1, &[], Imm::Const([u32::from(known), 0, 0, 0]))),
+        Some(known) => Action::Replace(b.splat_const(ty, u32::from(known))),
         None => Action::Keep,
     }
 }
