@@ -2,7 +2,8 @@
 //! nothing comes to.
 //!
 //! Published programs never have `p br +2; br far`, and other readers of the code refuse it: one branch with the inverted
-//! predicate stands there instead. Nor do they ever go back under a predicate: there the two stand.
+//! predicate stands there instead. Nor do they ever go back under a predicate: there the two stand. A loop whose way out stands
+//! behind it is left to the word behind it, where an emulator's reader goes whatever a branch says.
 
 use crate::isa::forms::{PHAS, field};
 use crate::isa::word::Word;
@@ -86,8 +87,15 @@ fn onward(blocks: &[Vec<Word>], n: usize, under: u64) -> Option<usize> {
     }
 }
 
-/// A branch to other branches goes on to where they lead, if that is anywhere.
+/// A branch to other branches goes on to where they lead, if that is anywhere. One that leaves a loop stays behind it.
 fn thread(blocks: &mut [Vec<Word>]) -> bool {
+    let targets = |n: usize| blocks[n].iter().filter_map(|w| w.target);
+    let loops: Vec<(usize, usize)> =
+        (0..blocks.len()).flat_map(|last| targets(last).filter(move |first| *first <= last).map(move |first| (first, last))).collect();
+    let leaves = |from: usize, to: usize| {
+        let behind = |(first, last): &(usize, usize)| (*first..=*last).contains(&from) && to > *last && falls(blocks, last + 1, to);
+        loops.iter().any(behind)
+    };
     let end = |from: usize, under: u64| {
         let mut to = from;
         for _ in 0..=blocks.len() {
@@ -99,7 +107,9 @@ fn thread(blocks: &mut [Vec<Word>]) -> bool {
         // An endless loop stays one.
         None
     };
-    let far: Vec<Option<usize>> = blocks.iter().flatten().map(|w| w.target.and_then(|to| end(to, pred(w)))).collect();
+    let words = blocks.iter().enumerate().flat_map(|(n, b)| b.iter().map(move |w| (n, w)));
+    let goes = |(n, w): (usize, &Word)| w.target.filter(|to| !leaves(n, *to)).and_then(|to| end(to, pred(w)));
+    let far: Vec<Option<usize>> = words.map(goes).collect();
     let mut changed = false;
     for (w, far) in blocks.iter_mut().flatten().zip(far).filter(|(_, far)| far.is_some()) {
         changed |= far != w.target;
@@ -226,6 +236,22 @@ mod tests {
         let mut all = vec![vec![branch(2, 1)], vec![branch(2, 0)], vec![branch(1, 0)], vec![nop()]];
         straighten(&mut all);
         assert!(all.concat().iter().any(|w| w.target.is_some()));
+    }
+
+    #[test]
+    fn loops_are_left_to_the_word_behind_them() {
+        // A loop in the first arm of two, with a test at its head; behind it the way around the other arm.
+        let mut head =
+            vec![vec![nop(), branch(4, 5)], vec![branch(3, 5)], vec![nop(), branch(1, 0)], vec![branch(5, 0)], vec![nop()], vec![nop()]];
+        let before = head.clone();
+        straighten(&mut head);
+        assert_eq!(head, before);
+        // With a test at its foot, too.
+        let mut foot =
+            vec![vec![nop(), branch(3, 5)], vec![nop(), branch(1, 1), branch(2, 0)], vec![branch(4, 0)], vec![nop()], vec![nop()]];
+        straighten(&mut foot);
+        latches(&mut foot);
+        assert_eq!(shape(&foot)[1..3], [vec![(None, 0), (Some(2), 5), (Some(1), 0)], vec![(Some(4), 0)]]);
     }
 
     #[test]

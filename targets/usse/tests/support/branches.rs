@@ -1,5 +1,7 @@
 //! Branches of machine code that need not be, by the bits of the words: shared by the tests of this target and those of the command.
 
+use std::collections::BTreeMap;
+
 /// A branch's predicate and where it goes, by the ISA sheet's section 15.1.
 fn branch(code: &[u64], n: usize) -> Option<(u64, usize)> {
     let w = *code.get(n)?;
@@ -8,15 +10,20 @@ fn branch(code: &[u64], n: usize) -> Option<(u64, usize)> {
     is_branch.then_some((w >> 56 & 7, (n as i64 + by) as usize))
 }
 
-/// What is wrong with the branches of a program: to the next word, to another branch, around one that goes on, back under a predicate, words that nothing
-/// comes to.
+/// What is wrong with the branches of a program: to the next word, to another branch (but for the one behind the loop that is left), around one that goes
+/// on, back under a predicate, words that nothing comes to.
 pub fn needless(code: &[u64]) -> Vec<String> {
     let always = |n: usize| branch(code, n).is_some_and(|b| b.0 == 0);
+    // By the word that a loop begins with: the last one that goes back to it.
+    let loops: BTreeMap<usize, usize> = (0..code.len()).filter_map(|n| branch(code, n).filter(|b| b.1 <= n).map(|b| (b.1, n))).collect();
+    // That of the innermost loop around a word.
+    let last = |n: usize| loops.range(..=n).map(|(_, last)| *last).filter(|last| *last >= n).min();
     let mut out = Vec::new();
     for n in 0..code.len() {
         let Some((pred, to)) = branch(code, n) else { continue };
+        let leaves = last(n).is_some_and(|last| to == last + 1);
         // A word that branches to itself is an endless loop.
-        if branch(code, to).is_some_and(|b| (b.0 == 0 || b.0 == pred) && to != n && b.1 != to) {
+        if branch(code, to).is_some_and(|b| (b.0 == 0 || b.0 == pred) && to != n && b.1 != to) && !leaves {
             out.push(format!("{n} branches to the branch {to}"));
         }
         if to == n + 1 {
