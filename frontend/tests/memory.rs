@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{compute, floats, from_glsl, run, run_compute, texel_comes_back};
+use common::{compute, floats, from_glsl, from_wgsl, run, run_compute, texel_comes_back};
 use retroshade_frontend::{FrontOptions, glsl};
 use retroshade_ir::{InvocationInputs, Reference, ShaderEnv, Stage};
 
@@ -237,6 +237,22 @@ layout(binding = 0) buffer O { uint x; } o;
 void main() { o.x = subgroupQuadSwapHorizontal(gl_LocalInvocationIndex); }
 ";
     assert!(refused(Stage::Compute, quad).contains("operations on quads"), "{}", refused(Stage::Compute, quad));
+}
+
+/// Kernels that compilers of networks write have workgroups of two dimensions and declare these always.
+#[test]
+fn a_subgroup_has_numbers_in_every_workgroup() {
+    let m = from_wgsl(
+        "enable subgroups;
+@group(0) @binding(0) var<storage, read_write> o: array<u32>;
+struct In { @builtin(subgroup_id) id: u32, @builtin(local_invocation_id) at: vec3u }
+@compute @workgroup_size(2, 2, 1)
+fn main(@builtin(local_invocation_index) i: u32, @builtin(subgroup_invocation_id) s: u32, @builtin(subgroup_size) n: u32, in: In) {
+    o[i] = s + 10u * n + 100u * in.id + 1000u * in.at.y;
+}
+",
+    );
+    assert_eq!(compute(&m, vec![vec![0; 4]], &[])[0], [10, 110, 1210, 1310]);
 }
 
 #[test]
