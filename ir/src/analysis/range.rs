@@ -579,7 +579,8 @@ mod tests {
     fn what_operations_give_lies_within_what_is_said_of_it() {
         use Opcode::*;
         const ENDS: [i64; 10] = [i32::MIN as i64, -9, -8, -1, 0, 1, 7, 8, 31, i32::MAX as i64];
-        let ranges: Vec<Range> = ENDS.iter().flat_map(|lo| ENDS.iter().filter(move |hi| lo <= *hi).map(|hi| Range::new(*lo, *hi))).collect();
+        let ranges: Vec<Range> =
+            ENDS.iter().flat_map(|lo| ENDS.iter().filter(move |hi| lo <= *hi).map(|hi| Range::new(*lo, *hi))).collect();
         let inside = |r: Range| ENDS.into_iter().filter(move |x| r.lo <= *x && *x <= r.hi);
         for op in [Iadd, Isub, Imul, Iand, Ior, Ixor, Ishl, Ushr, Sshr, Smin, Smax, Umin, Umax, Udiv, Sdiv, Urem, Srem] {
             let value = |x: i64, y: i64| {

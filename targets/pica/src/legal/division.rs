@@ -197,7 +197,8 @@ mod tests {
             let legal = legalise(&parse("divided.ir", &text).expect("reads"), &Options::default()).expect("compiles");
             for k in [least, least + 1, 2 * least + 1, 3 * least + 2] {
                 let quotients = [most / k, most / k - 1, most / k / 2 + 1].into_iter().map(|q| q * k);
-                let pairs: Vec<[u32; 2]> = quotients.flat_map(|x| [x.saturating_sub(1), x, x + 1]).filter(|x| *x <= most).map(|x| [x, k]).collect();
+                let pairs: Vec<[u32; 2]> =
+                    quotients.flat_map(|x| [x.saturating_sub(1), x, x + 1]).filter(|x| *x <= most).map(|x| [x, k]).collect();
                 let invocations = pairs.iter().map(|p| InvocationInputs { inputs: p.iter().map(|w| vec![*w]).collect() }).collect();
                 let env = ShaderEnv { invocations, ..ShaderEnv::default() };
                 for wrong in [0.0, 1.0 / 2048.0, -1.0 / 2048.0] {
