@@ -585,3 +585,20 @@ void main() {
     let out = run_compute(&m, vec![vec![0; 4], vec![0; 5]], Vec::new(), [1; 3]);
     assert_eq!(out[1], [0x4000_0000, 7, 8, 3, 7]);
 }
+
+#[test]
+fn a_buffer_that_one_view_writes_is_written() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+layout(local_size_x = 1) in;
+layout(binding = 0) readonly buffer A { uint a[4]; } x;
+layout(binding = 0) writeonly buffer B { uint b[4]; } y;
+layout(binding = 1) readonly buffer C { uint c[4]; } z;
+layout(binding = 1) readonly buffer D { uint d[4]; } w;
+void main() { y.b[1] = x.a[0] + z.c[2] + w.d[3]; }
+",
+    );
+    let access: Vec<_> = m.storage.values().map(|s| s.access).collect();
+    assert_eq!(access, [retroshade_ir::module::Access::ReadWrite, retroshade_ir::module::Access::Read]);
+}
