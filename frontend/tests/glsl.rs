@@ -930,3 +930,16 @@ float4 main(float4 p : SV_Position) : SV_Target { return x + y * tint + z; }
     assert_eq!(all.iter().map(|u| u.0).collect::<Vec<_>>(), [0, 1, 2, 3], "{all:?}");
     assert_eq!(all[0].1, "y");
 }
+
+#[test]
+fn what_has_no_binding_stands_behind_arrays_of_textures() {
+    let text = "#version 450
+layout(location = 0) out vec4 o;
+layout(binding = 1) uniform sampler2D t[3];
+layout(std140) uniform B { vec4 v; };
+void main() { o = texture(t[0], v.xy) + texture(t[2], v.zw); }
+";
+    let m = glsl("a.frag", text, &options(Stage::Fragment)).expect("GLSL");
+    assert_eq!(m.uniforms.values().map(|u| (&*u.name, u.binding)).collect::<Vec<_>>(), [("v", 4)]);
+    assert_eq!(m.textures.values().map(|t| t.binding).collect::<Vec<_>>(), [1, 2, 3]);
+}

@@ -53,3 +53,21 @@ void main() { if (x.w > 0.5) alpha = x.x; mid = x.yz; }
     let o = run(&m, vec![words(&[1.0, 2.0, 3.0, 4.0])], Vec::new());
     assert_eq!(floats(&o[0]), [0.0, 2.0, 3.0, 1.0]);
 }
+
+#[test]
+fn the_second_colour_of_a_target_is_apart_from_the_first() {
+    let m = from_glsl(
+        Stage::Fragment,
+        "#version 450
+layout(location = 0) in vec4 x;
+layout(location = 0, index = 0, component = 0) out vec2 a;
+layout(location = 0, index = 0, component = 2) out vec2 b;
+layout(location = 0, index = 1, component = 1) out vec3 c;
+void main() { a = x.xy; b = x.zw; c = x.wzy; }
+",
+    );
+    let colours: Vec<(u8, u8)> = m.outputs.values().map(|d| (d.blend_source, d.ty.lanes)).collect();
+    assert_eq!(colours, [(0, 4), (1, 4)]);
+    let o = run(&m, vec![words(&[1.0, 2.0, 3.0, 4.0])], Vec::new());
+    assert_eq!([floats(&o[0]), floats(&o[1])], [[1.0, 2.0, 3.0, 4.0], [0.0, 4.0, 3.0, 2.0]]);
+}

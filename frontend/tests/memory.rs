@@ -601,3 +601,59 @@ void main() {
     let out = run_compute(&m, vec![vec![0; 4], vec![0; 5]], Vec::new(), [1; 3]);
     assert_eq!(out[1], [0x4000_0000, 7, 8, 3, 7]);
 }
+
+#[test]
+fn a_buffer_that_one_view_writes_is_written() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+layout(local_size_x = 1) in;
+layout(binding = 0) readonly buffer A { uint a[4]; } x;
+layout(binding = 0) writeonly buffer B { uint b[4]; } y;
+layout(binding = 1) readonly buffer C { uint c[4]; } z;
+layout(binding = 1) readonly buffer D { uint d[4]; } w;
+void main() { y.b[1] = x.a[0] + z.c[2] + w.d[3]; }
+",
+    );
+    let access: Vec<_> = m.storage.values().map(|s| s.access).collect();
+    assert_eq!(access, [retroshade_ir::module::Access::ReadWrite, retroshade_ir::module::Access::Read]);
+}
+
+#[test]
+fn matrices_in_buffers_lie_by_rows_or_by_columns() {
+    let m = from_glsl(
+        Stage::Compute,
+        "#version 450
+layout(local_size_x = 1) in;
+layout(std430, binding = 0) buffer A {
+    int k;
+    layout(row_major) mat3x2 m;
+    layout(column_major) mat3x2 c;
+    layout(row_major) mat2x3 n[2];
+} x;
+layout(std430, binding = 1) buffer O { float o[]; } y;
+void main() {
+    vec2 column = x.m[1], chosen = x.m[x.k];
+    vec3 other = x.n[1][1];
+    vec2 product = x.m * vec3(1.0, 10.0, 100.0);
+    float all[] = { column.x, column.y, x.m[2][1], chosen.x, chosen.y, x.m[x.k][x.k - 1], product.x, product.y, other.x, other.y, other.z };
+    for (int i = 0; i < 11; i++) y.o[i] = all[i];
+    x.m[0] = vec2(50.0, 60.0);
+    x.m[x.k][1] = 70.0;
+    x.n[0][1].y = 80.0;
+    x.c = x.m;
+}
+",
+    );
+    let row = |r: [f32; 3]| r.map(f32::to_bits);
+    // Two rows of three in 16 bytes each; three columns of two; twice three rows of two.
+    let mut words = [vec![2, 0, 0, 0], row([1.0, 2.0, 3.0]).to_vec(), vec![0], row([4.0, 5.0, 6.0]).to_vec(), vec![0]].concat();
+    words.extend([0; 6]);
+    words.extend((0..12).map(|n| (n as f32).to_bits()));
+    let out = run_compute(&m, vec![words, vec![0; 11]], vec![], [1, 1, 1]);
+    assert_eq!(floats(&out[1]), [2.0, 5.0, 6.0, 3.0, 6.0, 6.0, 321.0, 654.0, 7.0, 9.0, 11.0]);
+    assert_eq!(floats(&out[0][4..7]), [50.0, 2.0, 3.0]);
+    assert_eq!(floats(&out[0][8..11]), [60.0, 5.0, 70.0]);
+    assert_eq!(floats(&out[0][12..18]), [50.0, 60.0, 2.0, 5.0, 3.0, 70.0]);
+    assert_eq!(floats(&out[0][18..30]), [0.0, 1.0, 2.0, 80.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]);
+}

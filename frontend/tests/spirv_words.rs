@@ -212,6 +212,40 @@ fn extended_arithmetic() {
     }
 }
 
+/// A remainder by a constant has the constant's sign.
+#[test]
+fn remainders_by_constants() {
+    for (k, cases) in [(-3i32, [(7, -2), (-7, -1), (6, 0)]), (5, [(7, 2), (-7, 3), (-10, 0)]), (4, [(7, 3), (-7, 1), (-8, 0)])] {
+        let mut a = Asm::new();
+        a.op(Op::Constant, &[U32, 25, k as u32]);
+        a.begin();
+        let (x, r) = (a.load(0), a.id());
+        a.op(Op::SMod, &[U32, r, x, 25]);
+        a.store(1, r);
+        let m = checked(spirv("op.spv", &a.end(), &FrontOptions::default()).unwrap());
+        for (x, want) in cases {
+            let out = run_compute(&m, vec![vec![x as u32, 77]], vec![], [1, 1, 1]);
+            assert_eq!(out[0][1] as i32, want, "{x} mod {k}");
+        }
+    }
+}
+
+/// Of a negative number of eight bits those are counted that it has, not those of its word.
+#[test]
+fn bits_of_small_numbers_are_counted() {
+    let mut a = Asm::new();
+    a.op(Op::TypeInt, &[25, 8, 1]);
+    a.begin();
+    let (x, small, count) = (a.load(0), a.id(), a.id());
+    a.op(Op::SConvert, &[25, small, x]);
+    a.op(Op::BitCount, &[U32, count, small]);
+    a.store(1, count);
+    let m = checked(spirv("op.spv", &a.end(), &FrontOptions::default()).unwrap());
+    for (x, want) in [(0xff, 8), (0x80, 1), (0x17f, 7), (0, 0)] {
+        assert_eq!(run_compute(&m, vec![vec![x, 77]], vec![], [1, 1, 1])[0][1], want, "{x:#x}");
+    }
+}
+
 /// A loop whose two phis exchange their values: they change at once.
 #[test]
 fn phis_change_at_once() {

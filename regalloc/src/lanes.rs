@@ -494,6 +494,10 @@ mod tests {
         let units = [0, 1, 2, 3, 4].map(|v| vector(v, 1)).to_vec();
         let e = run(&[R], units, &times).unwrap_err();
         assert!(matches!(e, AllocError::Registers { value: 4, until: Some(7), .. }), "{e:?}");
+        // Both of them are until the first is not.
+        let units = [(0, 1), (1, 1), (2, 1), (3, 1), (4, 2)].map(|(v, registers)| vector(v, registers)).to_vec();
+        let e = run(&[R], units, &times).unwrap_err();
+        assert!(matches!(e, AllocError::Registers { value: 4, until: Some(5), .. }), "{e:?}");
     }
 
     #[test]

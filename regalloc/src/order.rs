@@ -168,5 +168,9 @@ mod tests {
         let points = vec![point(&[], &[0]), point(&[0], &[1]), point(&[], &[0]), point(&[0, 1], &[])];
         assert_eq!(dependences(&points, 2, |_| false), [vec![], vec![0], vec![0, 1], vec![1, 2]]);
         assert_eq!(reordered(&points, 2, |_| false), points);
+        // All that read it come before.
+        let points = vec![point(&[], &[0]), point(&[0], &[]), point(&[0], &[]), point(&[], &[0]), point(&[], &[])];
+        assert_eq!(dependences(&points, 1, |_| false)[3], [0, 1, 2]);
+        assert_eq!(dependences(&points, 1, |n| n == 2)[2..], [vec![0, 1], vec![0, 1, 2], vec![2]]);
     }
 }

@@ -57,3 +57,20 @@ impl FromIterator<Allocation> for Places {
         places
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use regalloc2::{PReg, RegClass, SpillSlot};
+
+    #[test]
+    fn both_sets_have_registers_and_slots() {
+        let (r, slot) = (|n| Allocation::reg(PReg::new(n, RegClass::Int)), |n| Allocation::stack(SpillSlot::new(n)));
+        let (mut a, b): (Places, Places) = ([r(1), slot(2)].into_iter().collect(), [r(3), slot(70)].into_iter().collect());
+        let all = a.with(&b);
+        assert!([r(1), r(3), slot(2), slot(70)].into_iter().all(|x| all.contains(x)) && !all.contains(r(2)) && !all.contains(slot(3)));
+        a.remove(slot(2));
+        a.remove(slot(70));
+        assert!(!a.contains(slot(2)) && a.contains(r(1)));
+    }
+}

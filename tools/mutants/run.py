@@ -317,7 +317,7 @@ class Results:
 
 def near(m, program):
     """Whether the program is run in the first round."""
-    own = {m.package} if m.package in TARGETS else {"ir", "emit", "regalloc", "lower"}
+    own = {m.package} if m.package in TARGETS + ["frontend"] else {"ir", "emit", "regalloc", "lower"}
     named = program.test in m.tests and (program.package in own or m.package not in TARGETS or program.package == "")
     return named or program.package in own or (program.package, program.test) == ("filetests", "filetests")
 

@@ -568,3 +568,32 @@ fn handed(func: &Function, cfg: &Cfg, edge: Edge, n: u16) -> Option<bool> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Reference;
+    use crate::types::I32;
+
+    #[test]
+    fn what_operations_give_lies_within_what_is_said_of_it() {
+        use Opcode::*;
+        const ENDS: [i64; 10] = [i32::MIN as i64, -9, -8, -1, 0, 1, 7, 8, 31, i32::MAX as i64];
+        let ranges: Vec<Range> =
+            ENDS.iter().flat_map(|lo| ENDS.iter().filter(move |hi| lo <= *hi).map(|hi| Range::new(*lo, *hi))).collect();
+        let inside = |r: Range| ENDS.into_iter().filter(move |x| r.lo <= *x && *x <= r.hi);
+        for op in [Iadd, Isub, Imul, Iand, Ior, Ixor, Ishl, Ushr, Sshr, Smin, Smax, Umin, Umax, Udiv, Sdiv, Urem, Srem] {
+            let value = |x: i64, y: i64| {
+                let words = [x, y].map(|w| [w as u32, 0, 0, 0]);
+                crate::interp::eval(&Reference, op, &Imm::None, I32, &[I32; 2], &words).map(|w| i64::from(w[0] as i32))
+            };
+            for (a, b) in ranges.iter().flat_map(|a| ranges.iter().map(move |b| (*a, *b))) {
+                let all = binary(op, a, b);
+                for (x, y) in inside(a).flat_map(|x| inside(b).map(move |y| (x, y))) {
+                    let r = value(x, y);
+                    assert!(r.is_none_or(|r| all.lo <= r && r <= all.hi), "{op:?} {x} {y}: {r:?}, of {a:?} and {b:?} {all:?}");
+                }
+            }
+        }
+    }
+}

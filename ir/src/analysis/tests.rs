@@ -319,4 +319,5 @@ block5:
     assert_eq!(range("v5").0, Range::new(0, 4));
     // Another condition says nothing of the counter.
     assert_eq!(range("v10").0.hi, i64::from(i32::MAX));
+    assert!(range("v10").0.lo <= 0);
 }

@@ -306,6 +306,8 @@ mod tests {
             ("    v9 = icmp sge v1, v3\n", 0, 4.0),
             ("    v4 = fcmp olt v0, v2\n    v5 = icmp eq v1, v3\n    v9 = and v4, v5\n", 0, 6.0),
             ("    v4 = fcmp olt v0, v2\n    v5 = icmp sge v1, v3\n    v9 = or v4, v5\n", 0, 3.0),
+            ("    v4 = fcmp ogt v0, v2\n    v5 = icmp slt v1, v3\n    v9 = and v4, v5\n", 1, 3.0),
+            ("    v4 = fcmp ogt v0, v2\n    v5 = icmp slt v1, v3\n    v9 = or v4, v5\n", 1, 7.0),
             ("    v4 = fcmp olt v0, v2\n    v9 = not v4\n", 1, 3.0),
         ] {
             assert_eq!(open(&branch(condition), &inputs), [(which, distance)], "{condition}");
@@ -331,6 +333,9 @@ mod tests {
         };
         run(&mut watch, 1.0);
         assert_eq!((watch.reached(), watch.unreached_blocks(&m, m.entry).len()), (1, 2));
+        // Another run knows what came about, and nothing of what only came near.
+        let known: Vec<f64> = watch.next().outcomes().map(|(_, n)| n.distance).collect();
+        assert_eq!(known, [f64::INFINITY, 0.0]);
         run(&mut watch, -1.0);
         assert_eq!((watch.reached(), watch.unreached_blocks(&m, m.entry).len()), (2, 0));
     }

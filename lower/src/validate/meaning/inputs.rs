@@ -312,5 +312,33 @@ mod tests {
         let [a, b, c, d, e, f] = env.uniforms.as_slice() else { panic!("{env:?}") };
         assert_eq!((&a[..], c[0]), (&b[..4], b[5]));
         assert!((3..=5).contains(&d[0]) && f[0] < 2 && e[1] == f[0]);
+        // What is set is set for all that lie there.
+        let mut env = env.clone();
+        let named = |name: &str| m.uniforms.iter().find(|(_, d)| d.name == name).map(|(k, _)| k).unwrap();
+        inputs.set(&mut env, Word::Uniform(named("c"), 0), 0, 4.0);
+        inputs.set(&mut env, Word::Uniform(named("a"), 1), 0, 2.5);
+        let [a, b, c, ..] = env.uniforms.as_slice() else { panic!("{env:?}") };
+        assert_eq!((b[5], c[0]), (4, 4));
+        assert_eq!([a[1], b[1]], [2.5f32.to_bits(); 2]);
+    }
+
+    #[test]
+    fn one_invocation_goes_back_where_it_was() {
+        let m = retroshade_ir::parse(
+            "t.ir",
+            "shader vertex \"t\"\ninput %v : i32 @vertex_index\ninput %a : f32 @location(0)\noutput %p : f32x4 @position\nblock0:\n    return\n",
+        )
+        .unwrap();
+        let inputs = Inputs::new(&m);
+        let all = inputs.environment(1);
+        let mut env = all.clone();
+        env.invocations = vec![all.invocations[2].clone()];
+        env.invocations[0].inputs = vec![vec![3], vec![5.0f32.to_bits()]];
+        inputs.put_back(&mut env, &all, 2);
+        let numbers: Vec<u32> = env.invocations.iter().map(|v| v.inputs[0][0]).collect();
+        // The number that it took was another one's, which has the old one now.
+        assert_eq!(numbers, [0, 1, 3, 2]);
+        let changed: Vec<bool> = env.invocations.iter().zip(&all.invocations).map(|(x, y)| x.inputs[1] != y.inputs[1]).collect();
+        assert_eq!(changed, [false, false, true, false]);
     }
 }

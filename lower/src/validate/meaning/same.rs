@@ -115,6 +115,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_differs_is_seen() {
+        let m = retroshade_ir::parse("same.ir", "shader vertex \"same\"\noutput %o : f32 @location(0)\nblock0:\n    return\n").unwrap();
+        let [one, two, nan, other_nan] = [1.0f32.to_bits(), 2.0f32.to_bits(), 0x7fc0_0000, 0xffc0_0001];
+        let result = |w: u32, discarded: bool, strips: &[&[u32]]| {
+            let primitives = strips.iter().map(|s| s.iter().map(|w| vec![vec![*w]]).collect()).collect();
+            ShaderResult { invocations: vec![InvocationResult { outputs: vec![vec![w]], discarded, primitives }], storage: Vec::new() }
+        };
+        let same = |a: &ShaderResult, b: &ShaderResult| [same_results(&m, a, b), same_results(&m, b, a)].map(|r| r.is_ok());
+        assert_eq!(same(&result(one, false, &[]), &result(one, false, &[])), [true; 2]);
+        assert_eq!(same(&result(nan, false, &[]), &result(other_nan, false, &[])), [true; 2]);
+        assert_eq!(same(&result(nan, false, &[]), &result(one, false, &[])), [false; 2]);
+        assert_eq!(same(&result(one, false, &[]), &result(two, false, &[])), [false; 2]);
+        assert_eq!(same(&result(one, false, &[]), &result(one, true, &[])), [false; 2]);
+        // The same vertices in other strips, and fewer of them.
+        let strips = |s: &[&[u32]]| result(one, false, s);
+        assert_eq!(same(&strips(&[&[one, one], &[one]]), &strips(&[&[one], &[one, one]])), [false; 2]);
+        assert_eq!(same(&strips(&[&[one, one]]), &strips(&[&[one]])), [false; 2]);
+        assert_eq!(same(&strips(&[&[one, two]]), &strips(&[&[one, one]])), [false; 2]);
+    }
+
+    #[test]
     fn only_integers_show_the_sign_of_a_nan() {
         let program = |end: &str, ty: &str| {
             let start = "shader vertex \"nan\"\ninput %a : f32 @location(0)\n";

@@ -215,6 +215,11 @@ mod tests {
                      block1(v5: f32):\n    v10 = fmul v5, v9\n    v6 = fcmp ogt v1, v10\n    br_if v6, block2, block3\nblock2:\n    v7 = fadd v5, v4\n    v8 = fcmp olt v7, v3\n    \
                      br_if v8, block1(v7), block3\nblock3:\n    output %o, v5\n    return\n";
         assert_eq!(missing(&program("", round)), (1, 0));
+        // What is asked for comes by the second target of a branch that asks for something else.
+        let handed = "    v2 = extract v0, 0\n    v3 = fconst.f32 1.0\n    v4 = fcmp olt v2, v3\n    br_if v4, block1, block2(v1)\nblock1:\n    jump block2(v3)\n\
+                      block2(v5: f32):\n    v6 = fconst.f32 70000.0\n    v7 = fcmp ogt v5, v6\n    br_if v7, block3, block4\nblock3:\n    output %o, v1\n    return\n\
+                      block4:\n    output %o, v2\n    return\n";
+        assert_eq!(missing(&program("", handed)), (1, 0));
         // Both operands of a choice, and a case.
         let chosen = "    v2 = uniform.f32 %x\n    v3 = fconst.f32 1000000.0\n    v4 = fcmp oge v2, v3\n    v5 = select v4, v1, v2\n    \
                       v6 = uniform.i32 %n\n    switch v6, [5000: block1], block2\nblock1:\n    output %o, v5\n    return\nblock2:\n    \

@@ -127,7 +127,11 @@ fn with_sign(b: &mut Builder, x: Value, of: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::ONCE;
-    use crate::legal::numerics::{add, floor, mul, neg, rcp, sge, slt};
+    use crate::legal::legalise;
+    use crate::legal::numerics::{Float24, add, floor, mul, neg, rcp, sge, slt};
+    use retroshade_ir::interp::{Limits, run_with};
+    use retroshade_ir::{FloatCC, InvocationInputs, Numerics, Opcode, Scalar, ShaderEnv, parse};
+    use retroshade_lower::Options;
 
     fn less(x: f32, q: f32, k: f32) -> f32 {
         add(x, neg(mul(q, k)))
@@ -151,6 +155,61 @@ mod tests {
             q = add(q, floor(mul(less(x, q, k), reciprocal)));
         }
         corrected(x, q, k)
+    }
+
+    /// The machine with reciprocals that are wrong by a part.
+    struct Wrong(f32);
+
+    impl Numerics for Wrong {
+        fn unary(&self, op: Opcode, ty: Scalar, a: u32) -> u32 {
+            let r = Float24.unary(op, ty, a);
+            if op == Opcode::Frcp { mul(f32::from_bits(r), 1.0 + self.0).to_bits() } else { r }
+        }
+        fn binary(&self, op: Opcode, ty: Scalar, a: u32, b: u32) -> u32 {
+            Float24.binary(op, ty, a, b)
+        }
+        fn ternary(&self, op: Opcode, ty: Scalar, a: u32, b: u32, c: u32) -> u32 {
+            Float24.ternary(op, ty, a, b, c)
+        }
+        fn fcmp(&self, cc: FloatCC, ty: Scalar, a: u32, b: u32) -> bool {
+            Float24.fcmp(cc, ty, a, b)
+        }
+        fn convert(&self, op: Opcode, from: Scalar, to: Scalar, a: u32) -> u32 {
+            Float24.convert(op, from, to, a)
+        }
+        fn load(&self, ty: Scalar, a: u32) -> u32 {
+            Float24.load(ty, a)
+        }
+        fn ext(&self, name: &str, args: &[[u32; 4]]) -> Option<[u32; 4]> {
+            Float24.ext(name, args)
+        }
+    }
+
+    /// The code that is made divides once or twice by what the operands can be: the simulator's reciprocal, which is the nearest, does not ask for that.
+    #[test]
+    fn what_is_divided_once_may_be() {
+        for (most, least) in [(65536_u32, 1), (65536, 63), (65536, 64), (1023, 1), (1024, 1)] {
+            let text = format!(
+                "shader vertex \"divided\"\ninput %x : i32 @location(0) @range(0, {most})\ninput %k : i32 @location(1) @range({least}, 65536)\n\
+                 output %position : f32x4 @position\nblock0:\n    v0 = input.i32 %x\n    v1 = input.i32 %k\n    v2 = udiv v0, v1\n    \
+                 v3 = urem v0, v1\n    v4 = build v2, v3, v2, v3\n    v5 = s2f.f32x4 v4\n    output %position, v5\n    return\n"
+            );
+            let legal = legalise(&parse("divided.ir", &text).expect("reads"), &Options::default()).expect("compiles");
+            for k in [least, least + 1, 2 * least + 1, 3 * least + 2] {
+                let quotients = [most / k, most / k - 1, most / k / 2 + 1].into_iter().map(|q| q * k);
+                let pairs: Vec<[u32; 2]> =
+                    quotients.flat_map(|x| [x.saturating_sub(1), x, x + 1]).filter(|x| *x <= most).map(|x| [x, k]).collect();
+                let invocations = pairs.iter().map(|p| InvocationInputs { inputs: p.iter().map(|w| vec![*w]).collect() }).collect();
+                let env = ShaderEnv { invocations, ..ShaderEnv::default() };
+                for wrong in [0.0, 1.0 / 2048.0, -1.0 / 2048.0] {
+                    let got = run_with(&legal, &env, &Wrong(wrong), &Limits::default()).expect("runs");
+                    for ([x, k], got) in pairs.iter().zip(&got.invocations) {
+                        let want = [x / k, x % k].map(|n| (n as f32).to_bits());
+                        assert_eq!(got.outputs[0][..2], want, "{x} / {k} of {most} / {least}");
+                    }
+                }
+            }
+        }
     }
 
     /// The float24 below, unless there is none.

@@ -5,8 +5,10 @@
 
 use crate::legal::exact::EXACT;
 use cranelift_entity::SecondaryMap;
-use retroshade_ir::analysis::Ranges;
+use retroshade_ir::analysis::domtree::inst_blocks;
 use retroshade_ir::analysis::range::{Known, float_bounds};
+use retroshade_ir::analysis::{Cfg, DomTree, Ranges};
+use retroshade_ir::opcode::Effect;
 use retroshade_ir::passes;
 use retroshade_ir::passes::rewrite::{Action, rewrite, splat_bits};
 use retroshade_ir::types::{F32, I32};
@@ -70,11 +72,12 @@ pub fn fold_indices(f: &mut Function) -> SecondaryMap<Inst, bool> {
 /// the first as well as the last.
 pub fn clamp_signed(m: &mut Module) {
     let users = users(m.main());
+    let reads = Reads::new(m.main(), &users);
     let mut plan: SecondaryMap<Inst, Option<i32>> = SecondaryMap::new();
     for (_, i) in m.main().ordered() {
         let (f, d) = (m.main(), &m.main().insts[i]);
         let limit = || f.const_bits(f.resolve(*d.args.get(1)?)).map(|c| c[0] as i32).filter(|k| (0..=EXACT as i32).contains(k));
-        if d.op == Opcode::Umin && f.ty(d.results[0]) == I32 && chain(m, &users, d.results[0]).is_some() {
+        if d.op == Opcode::Umin && f.ty(d.results[0]) == I32 && chain(m, &users, &reads, d.results[0]).is_some() {
             plan[i] = limit();
         }
     }
@@ -136,6 +139,54 @@ pub fn users(f: &Function) -> SecondaryMap<Value, Vec<Inst>> {
     users
 }
 
+/// Where a function reads what it names by indices, and whether somebody always wants it.
+pub struct Reads {
+    block_of: SecondaryMap<Inst, Option<Block>>,
+    dom: DomTree,
+    /// Values that only arms of choices want: what was read in a branch, before that became a choice.
+    chosen: SecondaryMap<Value, bool>,
+}
+
+/// Reads that come about together, if they do: those of a block, but for one that is only an arm of a choice.
+type Together = (Block, Option<Inst>);
+
+impl Reads {
+    /// Those of a function.
+    pub fn new(f: &Function, users: &SecondaryMap<Value, Vec<Inst>>) -> Reads {
+        let mut chosen: SecondaryMap<Value, bool> = SecondaryMap::new();
+        let order: Vec<Inst> = f.ordered().map(|(_, i)| i).collect();
+        // Users before what they use.
+        for i in order.iter().rev() {
+            for r in &f.insts[*i].results {
+                let arm = |u: &Inst| {
+                    let d = &f.insts[*u];
+                    match d.op {
+                        Opcode::Select if f.resolve(d.args[0]) != *r => true,
+                        op => op.effect() == Effect::Pure && d.results.iter().all(|v| chosen[*v]),
+                    }
+                };
+                chosen[*r] = !users[*r].is_empty() && users[*r].iter().all(arm);
+            }
+        }
+        Reads { block_of: inst_blocks(f), dom: DomTree::new(f, &Cfg::new(f)), chosen }
+    }
+    /// With which others a read comes about.
+    pub fn together(&self, f: &Function, i: Inst) -> Option<Together> {
+        let alone = f.insts[i].results.iter().any(|r| self.chosen[*r]);
+        Some((self.block_of[i]?, alone.then_some(i)))
+    }
+    /// The limits of an index that leave all as they are that may come about: what reads outside of its array in front of others need not be
+    /// right, but a limit of what is read in a branch says nothing of what is read beside it.
+    fn limits(&self, all: &[(Together, (i64, i64))]) -> Option<(i64, i64)> {
+        let inside = |k: Together| all.iter().filter(move |x| x.0 == k).map(|x| x.1).reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
+        let first = all.iter().map(|x| x.0).find(|k| k.1.is_none() && all.iter().all(|(o, _)| self.dom.dominates(k.0, o.0)));
+        match first {
+            Some(k) => inside(k),
+            None => all.iter().filter_map(|x| inside(x.0)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))),
+        }
+    }
+}
+
 /// How many elements an index can name.
 pub fn elements(m: &Module, var: MemRef) -> Option<i64> {
     match var {
@@ -154,13 +205,12 @@ struct Chain {
 }
 
 /// The chain of an integer; `None` if it is more than an index, or if no value will do.
-fn chain(m: &Module, users: &SecondaryMap<Value, Vec<Inst>>, from: Value) -> Option<Chain> {
+fn chain(m: &Module, users: &SecondaryMap<Value, Vec<Inst>>, reads: &Reads, from: Value) -> Option<Chain> {
     let f = m.main();
-    let (mut lo, mut hi) = (-EXACT, EXACT);
+    let mut all = Vec::new();
     // Values that are scale × the integer + shift.
     let mut work = vec![(from, 1i64, 0i64)];
     let mut values = Vec::new();
-    let mut indexed = false;
     while let Some((v, scale, shift)) = work.pop() {
         if scale > EXACT || shift.abs() > EXACT {
             return None;
@@ -175,9 +225,9 @@ fn chain(m: &Module, users: &SecondaryMap<Value, Vec<Inst>>, from: Value) -> Opt
                 (Opcode::Uniform | Opcode::Input, Imm::Mem { var, offset }, _) => {
                     let count = elements(m, *var)?;
                     let (low, high) = (-i64::from(*offset) - shift, count - 1 - i64::from(*offset) - shift);
-                    lo = lo.max(low.div_euclid(scale) + i64::from(low.rem_euclid(scale) != 0));
-                    hi = hi.min(high.div_euclid(scale));
-                    indexed = true;
+                    let lo = low.div_euclid(scale) + i64::from(low.rem_euclid(scale) != 0);
+                    let hi = high.div_euclid(scale);
+                    all.push((reads.together(f, *u)?, (lo.max(-EXACT), hi.min(EXACT))));
                 }
                 (Opcode::Imul, _, Some(k)) if k > 0 => work.push((d.results[0], scale * k, shift * k)),
                 (Opcode::Ishl, _, Some(k)) if first && (0..17).contains(&k) => work.push((d.results[0], scale << k, shift << k)),
@@ -187,12 +237,14 @@ fn chain(m: &Module, users: &SecondaryMap<Value, Vec<Inst>>, from: Value) -> Opt
             }
         }
     }
-    (indexed && lo <= hi).then_some(Chain { bounds: (lo, hi), values })
+    let bounds = reads.limits(&all).filter(|(lo, hi)| lo <= hi)?;
+    Some(Chain { bounds, values })
 }
 
 /// Clamps floats that are converted to indices, so that every element that is read exists.
 pub fn clamp_conversions(m: &mut Module) {
     let users = users(m.main());
+    let reads = Reads::new(m.main(), &users);
     let mut plan: SecondaryMap<Inst, Option<(i64, i64)>> = SecondaryMap::new();
     for (_, i) in m.main().ordered() {
         let f = m.main();
@@ -201,7 +253,7 @@ pub fn clamp_conversions(m: &mut Module) {
         if f.ty(r).is_vector() {
             continue;
         }
-        if let Some(Chain { bounds: (lo, hi), .. }) = chain(m, &users, r) {
+        if let Some(Chain { bounds: (lo, hi), .. }) = chain(m, &users, &reads, r) {
             let known = float_bounds(m, f, d.args[0], 8);
             // Truncation goes toward zero.
             if known.0 <= lo as f64 - f64::from(u8::from(lo <= 0)) || known.1 >= hi as f64 + f64::from(u8::from(hi >= 0)) {
@@ -225,12 +277,13 @@ pub fn clamp_indices(m: &mut Module, known: &Known) {
     let f = m.main();
     let ranges = Ranges::knowing(m, f, known.clone());
     let users = users(f);
+    let reads = Reads::new(f, &users);
     let mut covered: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut plan: Vec<(Value, (i64, i64))> = Vec::new();
     for b in &f.layout {
         let results = f.blocks[*b].insts.iter().flat_map(|i| &f.insts[*i].results);
         for v in f.blocks[*b].params.iter().chain(results).copied().filter(|v| f.ty(*v) == I32) {
-            let Some(c) = (if covered[v] { None } else { chain(m, &users, v) }) else { continue };
+            let Some(c) = (if covered[v] { None } else { chain(m, &users, &reads, v) }) else { continue };
             if c.values.iter().any(|v| !ranges.range(*v).within(EXACT)) {
                 plan.push((v, c.bounds));
                 c.values.iter().for_each(|v| covered[*v] = true);

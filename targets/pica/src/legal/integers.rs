@@ -6,7 +6,7 @@
 use crate::legal::bits;
 use crate::legal::division::{Division, remainder};
 use crate::legal::exact::{EXACT, f32_like, retype_calls, truncated, unsupported};
-use crate::legal::indices::{CLAMPS, MASKS, SUMS, clamp_conversions, clamp_indices, clamp_signed, elements, fold_indices, users};
+use crate::legal::indices::{CLAMPS, MASKS, Reads, SUMS, clamp_conversions, clamp_indices, clamp_signed, elements, fold_indices, users};
 use crate::legal::lane;
 use crate::legal::loose::Loose;
 use crate::legal::tables::Table;
@@ -140,8 +140,9 @@ pub fn integers(m: &mut Module, mut known: Known) -> Result<(), CompileError> {
     }
     let mut facts: SecondaryMap<Inst, Facts> = SecondaryMap::new();
     // Computed integers that may miss their array are clamped: what lies behind it is not the array's. Elements beside each
-    // other are clamped together, so that they share the index.
-    let mut together: IndexMap<(MemRef, Value), (i64, i64)> = IndexMap::new();
+    // other that are read together are clamped together, so that they share the index.
+    let mut together: IndexMap<_, (i64, i64)> = IndexMap::new();
+    let reads = Reads::new(f, &users);
     let limits = |i: Inst| {
         let d = &f.insts[i];
         let (Imm::Mem { var, offset }, Some(x)) = (&d.imm, d.args.first()) else { return None };
@@ -153,7 +154,7 @@ pub fn integers(m: &mut Module, mut known: Known) -> Result<(), CompileError> {
             let r = ranges.range_at(x, b);
             if r.lo < lo || r.hi > hi {
                 facts[i].bounds = Some((lo, hi));
-                let both = together.entry((u, x)).or_insert((lo, hi));
+                let both = together.entry((u, x, reads.together(f, i))).or_insert((lo, hi));
                 *both = (both.0.max(lo), both.1.min(hi));
             }
         }
@@ -168,7 +169,7 @@ pub fn integers(m: &mut Module, mut known: Known) -> Result<(), CompileError> {
     for (b, i) in f.ordered() {
         let d = &f.insts[i];
         if let (true, Some((u, x, ..))) = (facts[i].bounds.is_some(), limits(i)) {
-            facts[i].bounds = together.get(&(u, x)).copied().filter(|(lo, hi)| lo <= hi).or(facts[i].bounds);
+            facts[i].bounds = together.get(&(u, x, reads.together(f, i))).copied().filter(|(lo, hi)| lo <= hi).or(facts[i].bounds);
         }
         if let (Some((lo, hi)), Some(x)) = (facts[i].bounds, d.args.first()) {
             // The same for all that name this index, so that they share it.

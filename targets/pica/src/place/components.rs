@@ -401,3 +401,46 @@ pub fn fewer_patterns(p: &mut Program, places: &Places, most: usize) {
         is_gone.then(|| (0..n.dests.len()).map(|l| smallvec![l]).collect()).and_then(|lanes| in_order(p, n, lanes, places))
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retroshade_ir::Span;
+
+    fn uniform(reg: u8, comp: u8, index: Option<u32>) -> Ref {
+        Ref { leaf: Leaf::Uni { reg, comp, index }, neg: false }
+    }
+
+    #[test]
+    fn what_takes_the_place_of_an_index_comes_last() {
+        let mut p = Program::default();
+        let [index, first, second] = [0; 3].map(|_| p.temp(Span::NONE));
+        p.indices.push(Ref::tmp(index));
+        let elements: [&[Ref]; 1] = [&[uniform(0, 0, Some(0)), uniform(0, 1, Some(0))]];
+        let n = Node::new(Op::Mov, &[Dest::Tmp(first), Dest::Tmp(second)], &elements, Span::NONE);
+        let order = |places: [(u8, u8); 3]| parts(&p, &n, &places.to_vec()).map(|all| all.iter().map(|g| g.to_vec()).collect::<Vec<_>>());
+        // The first lane goes where the index stands, the second to another register.
+        assert_eq!(order([(0, 0), (0, 0), (1, 0)]), Some(vec![vec![1], vec![0]]));
+        // Elsewhere any order will do.
+        assert_eq!(order([(2, 0), (0, 0), (1, 0)]), Some(vec![vec![0], vec![1]]));
+    }
+
+    #[test]
+    fn an_index_is_no_copy() {
+        // Both lanes are read by an index that the other one overwrites: what an index reads cannot be another temporary.
+        let mut p = Program::default();
+        let [x, y] = [0; 2].map(|_| p.temp(Span::NONE));
+        p.indices.extend([Ref::tmp(x), Ref::tmp(y)]);
+        let by = |k: u32| uniform(0, 0, Some(k));
+        let both = Node::new(Op::Mov, &[Dest::Tmp(x), Dest::Tmp(y)], &[&[by(1), by(0)]], Span::NONE);
+        p.blocks.push(MBlock { nodes: vec![both], ..MBlock::default() });
+        assert_eq!(one_by_one(&mut p, 0, 0), None);
+        // Lanes that exchange their values do so by a copy.
+        let mut p = Program::default();
+        let [x, y] = [0; 2].map(|_| p.temp(Span::NONE));
+        let swap = Node::new(Op::Mov, &[Dest::Tmp(x), Dest::Tmp(y)], &[&[Ref::tmp(y), Ref::tmp(x)]], Span::NONE);
+        p.blocks.push(MBlock { nodes: vec![swap], ..MBlock::default() });
+        assert_eq!(one_by_one(&mut p, 0, 0), Some(()));
+        assert_eq!(p.blocks[0].nodes.len(), 3);
+    }
+}

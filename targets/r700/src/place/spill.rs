@@ -318,6 +318,32 @@ mod tests {
     }
 
     #[test]
+    fn what_an_operation_reads_and_writes_is_fetched_before_it() {
+        let mut mir = Mir::default();
+        let [a, b] = [0, 1].map(|_| mir.web());
+        let sum = Op::alu(op2::ADD, &[Opnd::web(b), Opnd::web(a)], Some(b));
+        let out = pieces(mir, vec![sum], b);
+        assert!(matches!(&out[..], [x] if matches!(x[..], [Kind::Fetch(_), Kind::Alu, Kind::Write(_)])), "{out:?}");
+    }
+
+    #[test]
+    fn fetches_that_belong_together_stay_in_one_piece() {
+        let mut mir = Mir::default();
+        let [a, b, c] = [0, 1, 2].map(|_| mir.web());
+        let dst = [Some(c), None, None, None];
+        let fetch = |joined| Fetch { word: read_word(0, false), src: smallvec![], quad: None, joined, whole_quad: false, dst };
+        let fetch = |joined| Op::other(Kind::Fetch(Box::new(fetch(joined))));
+        // Each of them comes where a piece is full.
+        for before in PIECE - 3..=PIECE {
+            let mut ops = vec![copy(b, a); before];
+            ops.extend([fetch(false), fetch(true), fetch(true), copy(b, a)]);
+            let out = pieces(mir.clone(), ops, b);
+            let fetches = |p: &Vec<Kind>| p.iter().filter(|k| matches!(k, Kind::Fetch(_))).count();
+            assert!(out.iter().map(fetches).filter(|n| *n > 0).eq([3]), "{before}: {out:?}");
+        }
+    }
+
+    #[test]
     fn what_goes_on_as_it_was_fetched_is_gathered_again() {
         let mut mir = Mir::default();
         let [x, y] = [0, 1].map(|_| mir.web());

@@ -60,3 +60,24 @@ impl Known {
         self.0[n].push(Entry { places, asked, words });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_what_was_asked_for() {
+        let place = |n: u16| -> Places { std::iter::once(Some(Reg::r(n))).collect() };
+        let (free, taken) = ([false; 3], [false, true, false]);
+        let mut known = Known::default();
+        known.note(2, place(1), Asked::default(), Vec::new());
+        known.note(2, place(2), Asked { busy: Some(free), literals: None }, Vec::new());
+        known.note(2, place(3), Asked { busy: None, literals: Some((vec![7], vec![7, 9])) }, Vec::new());
+        let found =
+            |at: u16, busy, literals: &[u32]| known.find(2, &place(at), busy, literals).map(|(_, after)| after.map(<[u32]>::to_vec));
+        assert_eq!((found(1, taken, &[8]), found(4, free, &[])), (Some(None), None));
+        assert_eq!((found(2, free, &[8]), found(2, taken, &[8])), (Some(None), None));
+        assert_eq!((found(3, taken, &[7]), found(3, free, &[8]), found(3, free, &[7, 9])), (Some(Some(vec![7, 9])), None, None));
+        assert!(known.find(1, &place(1), free, &[]).is_none() && known.find(9, &place(1), free, &[]).is_none());
+    }
+}

@@ -48,3 +48,67 @@ fn asked(op: &Mop) -> [Option<Pred>; 2] {
 fn stays(kind: &Kind) -> bool {
     matches!(kind, Kind::Kill(_) | Kind::Depth | Kind::Branch(..) | Kind::EndPhase | Kind::Keep)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::select::mir::{Base, Lane, MBlock, Rel, TestKind, Vreg};
+    use retroshade_ir::{Opcode, Scalar, Span};
+    use retroshade_lower::testing::Rng;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// What each operation, told apart by a constant among its sources, sees of registers and predicates, and before what stays where it is.
+    fn seen(ops: &[Mop]) -> BTreeMap<u32, (u64, BTreeSet<u32>)> {
+        let mix = |a: u64, b: u64| (a.rotate_left(23) ^ b).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let (mut registers, mut predicates) = (BTreeMap::new(), [0u64; PREDICATES]);
+        let (mut out, mut before) = (BTreeMap::new(), BTreeSet::new());
+        for op in ops {
+            let tag = op.src.iter().flatten().find_map(|l| if let Base::C(c) = l.base { Some(c) } else { None }).unwrap();
+            let mut h = op.reads().fold(u64::from(tag), |h, v| mix(h, registers.get(&v).copied().unwrap_or(0)));
+            for (p, holds) in asked(op).into_iter().flatten() {
+                h = mix(h, predicates[p as usize] ^ u64::from(holds));
+            }
+            if let Kind::Test(_, _, p) | Kind::SetPred(p, _) = op.kind {
+                let old = predicates[p as usize];
+                predicates[p as usize] = if op.pred.is_some() { mix(h, old) } else { h };
+            }
+            op.dst.into_iter().for_each(|d| drop(registers.insert(d, h)));
+            let fence = if stays(&op.kind) { before.clone() } else { BTreeSet::new() };
+            out.insert(tag, (h, fence));
+            before.insert(tag);
+        }
+        out
+    }
+
+    #[test]
+    fn every_operation_sees_what_it_saw() {
+        let mut moved = 0;
+        for seed in 0..300 {
+            let mut rng = Rng::new(seed);
+            let mut p = MProgram::default();
+            let v: Vec<Vreg> = (0..6).map(|_| p.vreg(Scalar::F32, 1, Span::NONE)).collect();
+            let mut ops = Vec::new();
+            for tag in 0..24 {
+                let (own, other) = (vec![Lane::c(tag)], vec![Lane::new(Base::V(v[rng.below(6)], 0))]);
+                let (to, q, holds) = (Some(v[rng.below(6)]), rng.below(2) as u8, rng.chance(50));
+                let (kind, dst, src) = match rng.below(8) {
+                    0 | 1 => (Kind::Copy, to, vec![own]),
+                    2 => (Kind::Float(Opcode::Fadd), to, vec![own, other]),
+                    3 | 4 => (Kind::Test(TestKind::Signed, Rel::Ne, q), None, vec![other, own]),
+                    5 => (Kind::SetPred(q, holds), None, vec![own]),
+                    6 => (Kind::Select((q, holds)), to, vec![own, other]),
+                    _ if rng.chance(30) => (Kind::Kill(Some((q, holds))), None, vec![own]),
+                    _ => (Kind::Select((1 - q, holds)), to, vec![other, own]),
+                };
+                let guarded = matches!(kind, Kind::Test(..) | Kind::SetPred(..)) && rng.chance(40);
+                ops.push(Mop { pred: guarded.then_some((1 - q, holds)), ..Mop::new(kind, dst, src, Span::NONE) });
+            }
+            p.blocks.push(MBlock { ops: ops.clone(), succs: Vec::new() });
+            for_pressure(&mut p);
+            let tags = |ops: &[Mop]| ops.iter().map(|o| format!("{o:?}")).collect::<Vec<_>>();
+            moved += usize::from(tags(&ops) != tags(&p.blocks[0].ops));
+            assert_eq!(seen(&p.blocks[0].ops), seen(&ops), "seed {seed}");
+        }
+        assert!(moved > 200, "{moved}");
+    }
+}
