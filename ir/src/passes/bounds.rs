@@ -79,12 +79,23 @@ fn arithmetic(b: &mut Builder, d: &InstData, x: Range, y: Range) -> Action {
         Umin | Smin if (unsigned || d.op == Smin) && y.hi <= x.lo => second,
         Umax | Smax if (unsigned || d.op == Smax) && x.lo >= y.hi => first,
         Umax | Smax if (unsigned || d.op == Smax) && y.lo >= x.hi => second,
-        Iand => match splat_bits(b.func, d.args[1]) {
-            // A mask of low bits.
-            Some(m) if m & m.wrapping_add(1) == 0 && x.is_non_negative() && x.hi <= i64::from(m) => first,
-            _ => Action::Keep,
+        Iand if x.is_non_negative() => match splat_bits(b.func, d.args[1]) {
+            // Of a mask those bits count that the number may have.
+            Some(m) => {
+                let possible = ((1u64 << (64 - x.hi.leading_zeros())) - 1) as u32;
+                if m & possible == possible {
+                    return first;
+                }
+                if m & possible == m {
+                    return Action::Keep;
+                }
+                let m = b.iconst(b.func.ty(d.args[0]), m & possible);
+                Action::Replace(b.ins(Iand, &[d.args[0], m]))
+            }
+            None => Action::Keep,
         },
         Urem | Srem if unsigned && x.hi < y.lo => first,
+        Udiv | Sdiv if unsigned && x.hi < y.lo => Action::Replace(b.iconst(b.func.ty(d.args[0]), 0)),
         Sdiv | Srem if unsigned => match splat_bits(b.func, d.args[1]) {
             Some(k) if k.is_power_of_two() => {
                 let ty = b.func.ty(d.args[0]);

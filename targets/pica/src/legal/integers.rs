@@ -339,12 +339,12 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts) -> Result<Action, Compil
             b.ins(if d.op == Opcode::Umin { Opcode::Fmin } else { Opcode::Fmax }, &d.args)
         }
         Opcode::Ishl => {
-            let scale = power(b, d.args[1], facts.operands[1], |k| (1u32 << k) as f32);
+            let scale = power(b, d.args[1], (facts.operands[1], 16), |k| (1u32 << k) as f32);
             let scale = scale.ok_or_else(|| unsupported(span, "a shift by a count that is not proven to lie within 0 and 16"))?;
             b.ins(Opcode::Fmul, &[d.args[0], scale])
         }
         Opcode::Sshr | Opcode::Ushr => {
-            let scale = power(b, d.args[1], facts.operands[1], |k| 1.0 / (1u32 << k) as f32);
+            let scale = power(b, d.args[1], (facts.operands[1], 31), |k| 1.0 / (1u32 << k) as f32);
             let Some(scale) = scale.filter(|_| d.op == Opcode::Sshr || facts.operands[0].is_non_negative()) else {
                 return Err(unsupported(span, "a shift that floats cannot express"));
             };
@@ -361,16 +361,28 @@ fn integer_inst(b: &mut Builder, i: Inst, facts: Facts) -> Result<Action, Compil
         }
         Opcode::Ior | Opcode::Ixor if facts.apart => b.ins(Opcode::Fadd, &d.args),
         Opcode::Iand | Opcode::Ior | Opcode::Ixor => {
-            let constant = |n: usize| passes::rewrite::splat_float(b.func, d.args[n]).map(|k| (d.args[1 - n], k as i64));
+            let constant = |n: usize| passes::rewrite::constant_lanes(b.func, d.args[n]).map(|k| (d.args[1 - n], k));
             let Some((x, bits)) = constant(0).or_else(|| constant(1)) else {
                 return Err(unsupported(
                     span,
                     format!("`{}` of integers that are both computed, and may have bits in common", d.op.name()),
                 ));
             };
-            match d.op {
+            let one = |b: &mut Builder, x: Value, bits: i64| match d.op {
                 Opcode::Iand => bits::masked(b, x, bits),
                 _ => bits::joined(b, x, bits, d.op == Opcode::Ixor),
+            };
+            let bits = bits.map(|k| f32::from_bits(k) as i64);
+            let lanes = fty.lanes as usize;
+            if bits[..lanes].iter().all(|k| *k == bits[0]) {
+                one(b, x, bits[0])
+            } else {
+                let parts = (0u8..).zip(&bits[..lanes]).map(|(l, k)| {
+                    let x = lane(b, x, l);
+                    one(b, x, *k)
+                });
+                let parts: Vec<Value> = parts.collect();
+                b.build(&parts)
             }
         }
         Opcode::Inot => {
@@ -397,14 +409,15 @@ fn layout_of(op: Opcode) -> Option<(u32, u32, bool)> {
     }
 }
 
-/// A power of two whose exponent is an integer: of a constant one a constant, otherwise a row of a table, which is exact where `ex2` need not be.
-fn power(b: &mut Builder, k: Value, range: Range, of: fn(u32) -> f32) -> Option<Value> {
+/// A power of two whose exponent is an integer within a range, which may be no larger than this: of a constant one a constant, otherwise a row of a
+/// table, which is exact where `ex2` need not be.
+fn power(b: &mut Builder, k: Value, (range, most): (Range, i64), of: fn(u32) -> f32) -> Option<Value> {
     let ty = b.func.ty(k);
-    if let Some(k) = passes::rewrite::splat_float(b.func, k) {
-        return (0.0..17.0).contains(&k).then(|| b.fconst(ty, of(k as u32)));
-    }
-    if range.lo < 0 || range.hi > 16 {
+    if range.lo < 0 || range.hi > most {
         return None;
+    }
+    if let Some(k) = passes::rewrite::splat_float(b.func, k) {
+        return Some(b.fconst(ty, of(k as u32)));
     }
     let rows = (0..=range.hi as u32).map(|k| vec![of(k).to_bits()]).collect();
     let table = Table { rows, outside: vec![0], guards: (false, false) }.name();
