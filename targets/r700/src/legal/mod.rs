@@ -221,8 +221,9 @@ pub fn form(mut m: Module, options: &Options, choice: Choice, trace: &mut Trace<
 pub fn as_it_matters(m: &Module, choice: Choice) -> Choice {
     let f = m.main();
     let all = |op: Opcode| f.ordered().map(|(_, i)| &f.insts[i]).filter(move |d| d.op == op);
-    let dots = |lanes: u8| all(Opcode::Dot).any(|d| f.ty(d.args[0]).lanes == lanes);
-    Choice { dots: choice.dots || !(dots(3) || dots(4)), unroll: 0, local: 0, ..choice }
+    // Those of four products stay either way.
+    let dots = all(Opcode::Dot).any(|d| f.ty(d.args[0]).lanes == 3);
+    Choice { dots: choice.dots || !dots, unroll: 0, local: 0, ..choice }
 }
 
 /// Legalises what [`form`] gives, but for the shape of control flow.
