@@ -145,6 +145,15 @@ pub fn interface(module: &Module, role: Role, options: &Options) -> Result<Abi, 
     Ok(abi)
 }
 
+/// The code that a way must be better than, by its legalised module: the best so far in which dot products may be tried one by one,
+/// unless this one has none either. What steers clauses counts for nothing in estimates, so both must have as many blocks.
+fn rival(all: &[Way<'_>], base: &Module) -> Option<Estimate> {
+    let blocks = |m: &Module| m.main().layout.len();
+    let plain = crate::legal::dots(base) == 0;
+    let rivals = all.iter().filter(|w| blocks(&w.base) == blocks(base) && (plain || crate::legal::dots(&w.base) > 0));
+    rivals.map(|w| w.candidate.code.estimate).min_by_key(|e| e.cost())
+}
+
 /// Compiles one legalised module with some effort.
 fn candidate(base: &Module, options: &Options, effort: Effort, trace: &mut Trace<'_>) -> Result<Candidate, CompileError> {
     let mut module = base.clone();
@@ -152,6 +161,11 @@ fn candidate(base: &Module, options: &Options, effort: Effort, trace: &mut Trace
     let abi = interface(&module, Role::Usual, options)?;
     let (selected, code) = generate(&module, &tree, &abi, effort, options)?;
     Ok(Candidate { module, abi, selected, code })
+}
+
+fn has_loops(f: &Function) -> bool {
+    let cfg = Cfg::new(f);
+    !Loops::new(&cfg, &DomTree::new(f, &cfg)).is_empty()
 }
 
 /// The ways of legalising that are worth trying: each beside the standard one makes a difference only where the program has
@@ -183,11 +197,7 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
     if branches && count(&|f| has(f, &[Tex])) {
         out.push(Choice { arms: false, ..standard });
     }
-    let loops = count(&|f| {
-        let cfg = Cfg::new(f);
-        !Loops::new(&cfg, &DomTree::new(f, &cfg)).is_empty()
-    });
-    if loops {
+    if count(&has_loops) {
         out.push(Choice { unroll: 0, ..standard });
     }
     out
@@ -212,7 +222,7 @@ pub fn compile<'o>(module: &Module, options: &'o Options) -> Result<Compiled<'o>
     let mut all: Vec<Way<'_>> = Vec::new();
     let mut first_error = None;
     for Base { module: base, choice, mut trace } in bases {
-        match candidate(&base, options, ONCE, &mut Trace::off()) {
+        match candidate(&base, options, Effort { than: rival(&all, &base), ..ONCE }, &mut Trace::off()) {
             Ok(candidate) => all.push(Way { candidate, choice, base, trace }),
             Err(e) => {
                 trace.module(Phase::Legal, &base);
@@ -287,6 +297,9 @@ impl<'o> Shared<'o> {
         let (first, mut key) = (beginning(module, choice), preparation(choice));
         let begun = known(&mut self.begun, first, Trace::new(options), |t| begin(module, options, first, t));
         let (mut from, mut trace) = (&self.begun[begun].1, &self.begun[begun].2);
+        if key.unroll > 0 && !from.functions.values().any(has_loops) {
+            key.unroll = 0;
+        }
         if key.unroll > 0 {
             let with = Choice { unroll: key.unroll, ..first };
             let n = known(&mut self.unrolled, with, trace.clone(), |t| unroll(from, options, with, t));
@@ -352,7 +365,7 @@ fn wrap_up<'o>(candidate: Candidate, base: &Module, mut trace: Trace<'o>, option
     if let Some(placed) = &code.placed {
         placed.check()?;
     }
-    let parts = crate::container::stages::parts(base, &abi, options)?;
+    let parts = crate::container::stages::parts(base, &abi, (&code.emitted, code.gprs), options)?;
     let Generated { emitted, gprs, mir, places, .. } = code;
     Ok(Compiled { parts, legal, abi, emitted, gprs, trace, mir, places })
 }
@@ -508,15 +521,15 @@ fn select(legal: &Module, tree: &Structure, abi: &Abi, boldness: u8) -> Result<S
 fn scheduled(selected: &Selected, abi: &Abi, effort: Effort, quick: Option<&Generated>, options: &Options) -> Result<Generated, Retry> {
     let Selected { mir, copied, reserved } = selected;
     let place = |m: &Mir, effort: Effort| placed(m, abi, effort, *reserved);
-    let once = |m: &Mir| place(m, ONCE).map_or(u64::MAX, |done| cost(&done.emitted));
+    let once = |m: &Mir, than| place(m, Effort { than, ..ONCE }).map_or(u64::MAX, |done| cost(&done.emitted));
     // Copies are better more often than not; where it matters, a schedule of each tells.
     let mut copies = copied.is_some();
     if let Some(copied) = copied
         && effort.tries > ONCE.tries
     {
         copies = match quick {
-            Some(known) => known.copies && cost(&known.emitted) <= once(mir),
-            None => once(copied) <= once(mir),
+            Some(known) => known.copies && cost(&known.emitted) <= once(mir, Some(known.estimate)),
+            None => once(copied, None) <= once(mir, None),
         };
     }
     let Placed { mir, place, emitted, estimate } = match copied {

@@ -42,6 +42,11 @@ impl Estimate {
         Estimate { bytes, cost: bytes + GROUP_COST * done.groups + FETCH_COST * done.fetches / 2 }
     }
 
+    /// What bytes and what they execute are worth.
+    pub const fn cost(self) -> u64 {
+        self.cost
+    }
+
     /// Whether code is surely no better than other code.
     pub fn no_better_than(self, other: Estimate) -> bool {
         self.bytes >= other.bytes && self.cost >= other.cost + SLACK
