@@ -202,18 +202,20 @@ pub fn unroll(m: &Module, options: &Options, choice: Choice, trace: &mut Trace<'
     })
 }
 
-/// Optimises what [`unroll`] gives; what depends on how dot products are formed comes later, in [`legalise`].
+/// Optimises what [`unroll`] gives; what depends on how dot products are formed comes later, in [`form`].
 pub fn prepare(m: &Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Module {
     let mut m = m.clone();
-    passes::after_unrolling(&mut m, &pass_options(options, choice), &mut |name, m| trace.pass(name, m));
+    let pass = pass_options(options, choice);
+    passes::after_unrolling(&mut m, &pass, &mut |name, m| trace.pass(name, m));
     m.compact();
+    passes::before_forming(&mut m, &pass, &mut |name, m| trace.pass(name, m));
     m
 }
 
 /// Forms the machine's larger operations, dot products above all, in what [`prepare`] gives.
 pub fn form(mut m: Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Module {
     let pass = pass_options(options, choice);
-    passes::finish(&mut m, &pass, &mut |name, m| trace.pass(name, m));
+    passes::forming(&mut m, &pass, &mut |name, m| trace.pass(name, m));
     m
 }
 
