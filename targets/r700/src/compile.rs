@@ -3,7 +3,7 @@
 use crate::abi::{Abi, Platform, Role, loop_entry};
 use crate::emit::{Emitted, emit};
 use crate::legal::{Choice, STANDARD, as_it_matters, begin, beginning, form, legalise, preparation, prepare, unroll};
-use crate::place::estimate::Estimate;
+use crate::place::estimate::{Estimate, Rival};
 use crate::place::fit::{Retry, fit};
 use crate::place::sched::{FETCH_COST, GROUP_COST};
 use crate::place::{Placement, coalesce, constants, spill, waves};
@@ -93,7 +93,7 @@ struct Effort {
     /// Tries of the scheduler.
     tries: u64,
     /// Code that it must be better than.
-    than: Option<Estimate>,
+    than: Option<Rival>,
 }
 
 /// For the way that is kept.
@@ -154,11 +154,11 @@ pub fn interface(module: &Module, role: Role, options: &Options) -> Result<Abi, 
 
 /// The code that a way must be better than, by its legalised module: the best so far in which dot products may be tried one by one,
 /// unless this one has none either. What steers clauses counts for nothing in estimates, so both must have as many blocks.
-fn rival(all: &[Way<'_>], base: &Module) -> Option<Estimate> {
+fn rival(all: &[Way<'_>], base: &Module) -> Option<Rival> {
     let blocks = |m: &Module| m.main().layout.len();
     let plain = crate::legal::dots(base) == 0;
     let rivals = all.iter().filter(|w| blocks(&w.base) == blocks(base) && (plain || crate::legal::dots(&w.base) > 0));
-    rivals.map(|w| w.candidate.code.estimate).min_by_key(|e| e.cost())
+    rivals.map(|w| w.candidate.code.estimate).min_by_key(|e| e.cost()).map(Rival::from)
 }
 
 /// Compiles one legalised module with some effort.
@@ -466,7 +466,8 @@ fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>,
         let mut base = best.base.clone();
         crate::legal::expand_dots(&mut base, |n, _| (dots.next..dots.next + dots.width).contains(&n));
         crate::legal::reorder(&mut base, options);
-        let effort = Effort { than: Some(best.candidate.code.estimate), ..ONCE };
+        let than = Rival { estimate: best.candidate.code.estimate, no_dearer: dots.all };
+        let effort = Effort { than: Some(than), ..ONCE };
         let candidate = candidate(&base, options, effort, &mut Trace::off())?;
         Ok(Way { candidate, base, choice: best.choice, trace: best.trace.clone() })
     };
@@ -573,7 +574,7 @@ fn scheduled(selected: &Selected, abi: &Abi, effort: Effort, quick: Option<&Gene
         && effort.tries > ONCE.tries
     {
         copies = match quick {
-            Some(known) => known.copies && cost(&known.emitted) <= once(mir, Some(known.estimate)),
+            Some(known) => known.copies && cost(&known.emitted) <= once(mir, Some(known.estimate.into())),
             None => once(copied, None) <= once(mir, None),
         };
     }
