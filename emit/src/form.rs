@@ -18,6 +18,13 @@ pub struct Bits {
     pub width: u8,
 }
 
+impl Bits {
+    /// Whether a machine word of 64 bits holds the range.
+    const fn in_low_half(self) -> bool {
+        self.lo + self.width <= 64
+    }
+}
+
 /// The bit range `hi..=lo`, written as manuals write it: `bits(14, 9)`.
 pub const fn bits(hi: u8, lo: u8) -> Bits {
     assert!(hi >= lo && hi < 128, "a bit range runs from high to low");
@@ -88,9 +95,12 @@ impl Field {
     /// Reads the raw (unsigned) value out of a word.
     #[inline]
     pub fn get(&self, word: u128) -> u64 {
-        // Most fields are one range.
+        // Most fields are one range, and most of those lie in the first 64 bits.
         if let [b] = self.bits {
-            return ((word >> b.lo) & ones(b.width)) as u64;
+            return match b.in_low_half() {
+                true => word as u64 >> b.lo & ones(b.width) as u64,
+                false => ((word >> b.lo) & ones(b.width)) as u64,
+            };
         }
         let (mut v, mut at) = (0u64, 0);
         for b in self.bits {
@@ -103,7 +113,10 @@ impl Field {
     #[inline]
     pub fn put(&self, value: u64) -> u128 {
         if let [b] = self.bits {
-            return (value as u128 & ones(b.width)) << b.lo;
+            return match b.in_low_half() {
+                true => u128::from((value & ones(b.width) as u64) << b.lo),
+                false => (value as u128 & ones(b.width)) << b.lo,
+            };
         }
         let (mut w, mut v) = (0u128, value as u128);
         for b in self.bits {
@@ -377,7 +390,12 @@ impl<X> FormTable<X> {
             let at = forms.binary_search_by_key(&(word & mask), |k| k.bits).ok()?;
             Some(forms[at]).filter(|k| allowed(&self.forms[k.form as usize])).map(|k| (mask.count_ones(), k))
         };
-        let spaces = (0..32).map(|k| 1 << k).filter(|s| space & s != 0);
+        let mut left = space;
+        let spaces = std::iter::from_fn(|| {
+            let lowest = left & left.wrapping_neg();
+            left ^= lowest;
+            (lowest != 0).then_some(lowest)
+        });
         let found = spaces.filter_map(|s| self.index.of(self.forms, size, s).iter().find_map(matching));
         found.max_by_key(|(fixed, k)| (*fixed, std::cmp::Reverse(k.form))).map(|(_, k)| k)
     }

@@ -1,6 +1,5 @@
 //! When values live and when places are taken: sets of half-open stretches of time.
 
-use cranelift_bforest::{Map, MapForest};
 use smallvec::SmallVec;
 
 /// The times at which a value lives: stretches `from..to` in ascending order, none of which meet.
@@ -38,6 +37,16 @@ impl Ranges {
     pub fn contains(&self, at: u32) -> bool {
         let n = self.0.partition_point(|s| s.0 <= at);
         n > 0 && at < self.0[n - 1].1
+    }
+    /// The last stretch that begins before a point.
+    fn before(&self, at: u32) -> Option<(u32, u32)> {
+        let n = self.0.partition_point(|s| s.0 < at);
+        n.checked_sub(1).map(|n| self.0[n])
+    }
+    /// The first start of a stretch within `from..to`.
+    fn first_start(&self, from: u32, to: u32) -> Option<u32> {
+        let n = self.0.partition_point(|s| s.0 < from);
+        self.0.get(n).map(|s| s.0).filter(|start| *start < to)
     }
     /// Adds a stretch; what it meets becomes one with it.
     pub fn add(&mut self, from: u32, to: u32) {
@@ -91,16 +100,10 @@ impl FromIterator<(u32, u32)> for Ranges {
     }
 }
 
-/// When each of many places is taken: one ordered map from starts to ends a place, all in one pool.
+/// When each of many places is taken.
+#[derive(Default)]
 pub struct Occupancy {
-    pool: MapForest<u32, u32>,
-    places: Vec<Map<u32, u32>>,
-}
-
-impl Default for Occupancy {
-    fn default() -> Occupancy {
-        Occupancy { pool: MapForest::new(), places: Vec::new() }
-    }
+    places: Vec<Ranges>,
 }
 
 impl Occupancy {
@@ -110,44 +113,22 @@ impl Occupancy {
     }
     /// Whether a place is free at all these times.
     pub fn is_free(&self, place: usize, times: &Ranges) -> bool {
-        let Some(map) = self.places.get(place) else { return true };
-        times.iter().all(|(from, to)| map.get_or_less(to - 1, &self.pool, &()).is_none_or(|(_, end)| end <= from))
+        let Some(taken) = self.places.get(place) else { return true };
+        times.iter().all(|(from, to)| taken.before(to).is_none_or(|(_, end)| end <= from))
     }
     /// The first of these times at which a place is taken; the end of all time where it is free.
     pub fn free_until(&self, place: usize, times: &Ranges) -> u32 {
-        let Some(map) = self.places.get(place) else { return u32::MAX };
-        let taken = |(from, to): (u32, u32)| {
-            // What is taken when the stretch begins, or else begins first in it.
-            match map.get_or_less(from, &self.pool, &()) {
-                Some((_, end)) if end > from => Some(from),
-                _ => self.starts(map, from, to),
-            }
-        };
-        times.iter().find_map(taken).unwrap_or(u32::MAX)
-    }
-    /// The first start of a taken stretch within `from..to`.
-    fn starts(&self, map: &Map<u32, u32>, from: u32, to: u32) -> Option<u32> {
-        let (mut first, mut before) = (None, to - 1);
-        while let Some((start, _)) = map.get_or_less(before, &self.pool, &()).filter(|s| s.0 >= from) {
-            first = Some(start);
-            let Some(earlier) = start.checked_sub(1) else { break };
-            before = earlier;
-        }
-        first
+        let Some(taken) = self.places.get(place) else { return u32::MAX };
+        // What is taken when the stretch begins, or else begins first in it.
+        let first = |(from, to): (u32, u32)| if taken.contains(from) { Some(from) } else { taken.first_start(from, to) };
+        times.iter().find_map(first).unwrap_or(u32::MAX)
     }
     /// Takes a place; values with fixed places may share one, then the times become one.
     pub fn take(&mut self, place: usize, times: &Ranges) {
         if self.places.len() <= place {
-            self.places.resize_with(place + 1, Map::new);
+            self.places.resize_with(place + 1, Ranges::new);
         }
-        let (pool, map) = (&mut self.pool, &mut self.places[place]);
-        for (mut from, mut to) in times.iter() {
-            while let Some((start, end)) = map.get_or_less(to, pool, &()).filter(|(_, end)| *end >= from) {
-                map.remove(start, pool, &());
-                (from, to) = (from.min(start), to.max(end));
-            }
-            map.insert(from, to, pool, &());
-        }
+        times.iter().for_each(|(from, to)| self.places[place].add(from, to));
     }
 }
 

@@ -34,8 +34,8 @@ pub mod unroll;
 pub use contract::FpContract;
 pub use inline::InlinePolicy;
 pub use pipeline::{
-    PASSES, Pass, PassOptions, ROUNDS, after_unrolling, before_unrolling, by_name, cleanup, each, finish, pipeline, prepare, sequence,
-    unrolling,
+    PASSES, Pass, PassOptions, ROUNDS, after_unrolling, before_forming, before_unrolling, by_name, cleanup, each, finish, forming,
+    pipeline, prepare, sequence, unrolling,
 };
 
 #[cfg(test)]

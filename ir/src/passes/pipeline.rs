@@ -375,15 +375,27 @@ fn is_loose(options: &PassOptions) -> bool {
 
 /// What comes last: forming the machine's larger operations, then placing values next to their uses.
 pub fn finish(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) {
+    before_forming(module, options, dump);
+    forming(module, options, dump);
+}
+
+/// The first part of [`finish`]: nothing here depends on [`PassOptions::dot`], so that compilations which differ in that share it.
+pub fn before_forming(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) {
+    let mut settled = Settled::default();
+    let mut run = runner(options, dump, &mut settled);
+    if options.level > 0 && run(module, "modifiers") {
+        run(module, "simplify");
+        run(module, "gvn");
+    }
+}
+
+/// The second part of [`finish`].
+pub fn forming(module: &mut Module, options: &PassOptions, dump: &mut dyn FnMut(&str, &Module)) {
     if options.level == 0 {
         return;
     }
     let mut settled = Settled::default();
     let mut run = runner(options, dump, &mut settled);
-    if run(module, "modifiers") {
-        run(module, "simplify");
-        run(module, "gvn");
-    }
     if options.dot > 0 && run(module, "dot") {
         run(module, "simplify");
         run(module, "gvn");

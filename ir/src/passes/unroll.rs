@@ -11,7 +11,9 @@ use crate::function::{Function, LocalDecl, ValueDef};
 use crate::inst::{BlockCall, Imm, InstData, MemRef};
 use crate::numerics::Numerics;
 use crate::opcode::Opcode;
+use crate::types::Type;
 use cranelift_entity::{EntitySet, SecondaryMap};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// A loop that is going to be unrolled.
@@ -144,32 +146,25 @@ fn trip_count(
     if exits.is_empty() {
         return None;
     }
-    let mut now: BTreeMap<Value, [u32; 4]> = BTreeMap::new();
-    for (p, v) in params.iter().zip(first) {
-        if let Some(bits) = func.const_bits(*v) {
-            now.insert(*p, bits);
-        }
+    let mut slice = Slice { func, params, steps: Vec::new(), places: BTreeMap::new(), moved: Vec::new() };
+    let tests: Vec<(Option<usize>, u32)> = exits.iter().map(|(cond, target)| (slice.place(*cond, DEPTH), *target)).collect();
+    // The parameters that the tests depend on, from round to round.
+    let (mut now, mut moves) = (Vec::new(), Vec::new());
+    while let Some(n) = slice.moved.get(moves.len()).copied() {
+        now.push(func.const_bits(first[n]));
+        moves.push(slice.place(next[n], DEPTH));
     }
+    let mut values = vec![None; slice.steps.len()];
     for round in 0..=most {
-        let mut memo = now.clone();
-        let mut known = false;
-        for (cond, target) in &exits {
-            if let Some(bits) = eval(func, numerics, *cond, &mut memo, 32) {
-                known = true;
-                if (bits[0] & 1 == 1) == (*target == 0) {
-                    return Some(round);
-                }
-            }
+        slice.run(numerics, &now, &mut values);
+        let known = |at: &Option<usize>| at.and_then(|at| values[at]);
+        if tests.iter().any(|(at, target)| known(at).is_some_and(|bits| (bits[0] & 1 == 1) == (*target == 0))) {
+            return Some(round);
         }
-        if exact && !known {
+        if exact && tests.iter().all(|(at, _)| known(at).is_none()) {
             return None;
         }
-        let mut later = BTreeMap::new();
-        for (p, v) in params.iter().zip(next) {
-            if let Some(bits) = eval(func, numerics, *v, &mut memo, 32) {
-                later.insert(*p, bits);
-            }
-        }
+        let later: Vec<_> = moves.iter().map(known).collect();
         if later == now {
             return None; // nothing moves: it will never end this way
         }
@@ -178,31 +173,75 @@ fn trip_count(
     None
 }
 
-fn eval(func: &Function, numerics: &dyn Numerics, v: Value, memo: &mut BTreeMap<Value, [u32; 4]>, depth: u32) -> Option<[u32; 4]> {
-    let v = func.resolve(v);
-    if let Some(bits) = memo.get(&v) {
-        return Some(*bits);
+/// How deep the expressions are that count.
+const DEPTH: u32 = 32;
+
+/// What a loop's tests are computed from, round by round: only that, operands first.
+struct Slice<'f> {
+    func: &'f Function,
+    /// The loop's parameters, and the numbers of those that count.
+    params: &'f [Value],
+    moved: Vec<usize>,
+    steps: Vec<Step>,
+    /// The step of each value.
+    places: BTreeMap<Value, usize>,
+}
+
+enum Step {
+    Known([u32; 4]),
+    /// A parameter, by its number among those that count.
+    Param(usize),
+    Op(Inst, Type, SmallVec<[usize; 4]>, SmallVec<[Type; 4]>),
+}
+
+impl Slice<'_> {
+    /// The step that computes a value, where constants and parameters are all that it depends on.
+    fn place(&mut self, v: Value, depth: u32) -> Option<usize> {
+        let v = self.func.resolve(v);
+        if let Some(at) = self.places.get(&v) {
+            return Some(*at);
+        }
+        let step = match self.func.def(v) {
+            ValueDef::Result(i, _) => {
+                let d = &self.func.insts[i];
+                if d.op == Opcode::Const {
+                    Step::Known(self.func.const_bits(v)?)
+                } else {
+                    let computed = !d.args.is_empty() && d.op.effect() == crate::opcode::Effect::Pure && d.op != Opcode::Ext;
+                    if depth == 0 || !computed {
+                        return None;
+                    }
+                    let mut args = SmallVec::new();
+                    for a in &d.args {
+                        args.push(self.place(*a, depth - 1)?);
+                    }
+                    Step::Op(i, self.func.ty(v), args, d.args.iter().map(|a| self.func.ty(*a)).collect())
+                }
+            }
+            _ => {
+                self.moved.push(self.params.iter().position(|p| *p == v)?);
+                Step::Param(self.moved.len() - 1)
+            }
+        };
+        self.places.insert(v, self.steps.len());
+        self.steps.push(step);
+        Some(self.steps.len() - 1)
     }
-    let ValueDef::Result(i, _) = func.def(v) else { return None };
-    let d = &func.insts[i];
-    if d.op == Opcode::Const {
-        return func.const_bits(v);
+
+    /// Computes a round from the parameters as they are.
+    fn run(&self, numerics: &dyn Numerics, params: &[Option<[u32; 4]>], values: &mut [Option<[u32; 4]>]) {
+        for (k, step) in self.steps.iter().enumerate() {
+            values[k] = match step {
+                Step::Known(bits) => Some(*bits),
+                Step::Param(n) => params[*n],
+                Step::Op(i, ty, args, types) => {
+                    let args: Option<SmallVec<[[u32; 4]; 4]>> = args.iter().map(|a| values[*a]).collect();
+                    let d = &self.func.insts[*i];
+                    args.and_then(|args| crate::interp::eval(numerics, d.op, &d.imm, *ty, types, &args))
+                }
+            };
+        }
     }
-    if depth == 0
-        || d.args.is_empty()
-        || d.op.effect() != crate::opcode::Effect::Pure
-        || matches!(d.op, Opcode::Ext | Opcode::Input | Opcode::Uniform)
-    {
-        return None;
-    }
-    let mut args = Vec::with_capacity(d.args.len());
-    for a in &d.args {
-        args.push(eval(func, numerics, *a, memo, depth - 1)?);
-    }
-    let types: Vec<_> = d.args.iter().map(|a| func.ty(*a)).collect();
-    let bits = crate::interp::eval(numerics, d.op, &d.imm, func.ty(v), &types, &args)?;
-    memo.insert(v, bits);
-    Some(bits)
 }
 
 /// Values that leave their set of blocks other than as branch arguments go through memory, so that copies of the blocks may define

@@ -184,7 +184,7 @@ pub struct Abi {
 }
 
 /// Whether the program reads an input, by its number.
-fn reads_input(m: &Module, n: usize) -> bool {
+pub(crate) fn reads_input(m: &Module, n: usize) -> bool {
     let f = m.main();
     f.ordered().any(|(_, i)| matches!(f.insts[i].imm, Imm::Mem { var: MemRef::Input(v), .. } if v.index() == n))
 }

@@ -3,7 +3,7 @@
 use crate::abi::{Abi, Platform, Role, loop_entry};
 use crate::emit::{Emitted, emit};
 use crate::legal::{Choice, STANDARD, as_it_matters, begin, beginning, form, legalise, preparation, prepare, unroll};
-use crate::place::estimate::Estimate;
+use crate::place::estimate::{Estimate, Rival};
 use crate::place::fit::{Retry, fit};
 use crate::place::sched::{FETCH_COST, GROUP_COST};
 use crate::place::{Placement, coalesce, constants, spill, waves};
@@ -93,7 +93,7 @@ struct Effort {
     /// Tries of the scheduler.
     tries: u64,
     /// Code that it must be better than.
-    than: Option<Estimate>,
+    than: Option<Rival>,
 }
 
 /// For the way that is kept.
@@ -107,12 +107,19 @@ pub const MAX_SCRATCH: u32 = 4096;
 /// Bytes by which code may grow where loops are unrolled.
 const MOST_UNROLLED: u64 = 1024;
 
+/// Programs that unrolling makes at most so large, in hundredths, are not compiled with their loops: of public programs those won where it
+/// made them half as large again and more.
+const LITTLE_UNROLLED: usize = 125;
+
 /// IR instructions that may be compiled to compare the first few ways of compiling, and all of them.
 const WORK: usize = 2_500;
-const MORE_WORK: usize = 1_200;
+const MORE_WORK: usize = 800;
 const FEW: usize = 4;
 /// IR instructions that may be compiled to try dot products one by one.
 const DOTS_WORK: usize = 1_000;
+
+/// Dot products that are tried one by one in whatever order: with so few of them no way without any is tried beside that.
+const FEW_DOTS: usize = 2;
 
 /// Single dot products in a row that are tried in vain before the others are left as they are.
 const DOTS_IN_VAIN: u32 = 8;
@@ -145,6 +152,15 @@ pub fn interface(module: &Module, role: Role, options: &Options) -> Result<Abi, 
     Ok(abi)
 }
 
+/// The code that a way must be better than, by its legalised module: the best so far in which dot products may be tried one by one,
+/// unless this one has none either. What steers clauses counts for nothing in estimates, so both must have as many blocks.
+fn rival(all: &[Way<'_>], base: &Module) -> Option<Rival> {
+    let blocks = |m: &Module| m.main().layout.len();
+    let plain = crate::legal::dots(base) == 0;
+    let rivals = all.iter().filter(|w| blocks(&w.base) == blocks(base) && (plain || crate::legal::dots(&w.base) > 0));
+    rivals.map(|w| w.candidate.code.estimate).min_by_key(|e| e.cost()).map(Rival::from)
+}
+
 /// Compiles one legalised module with some effort.
 fn candidate(base: &Module, options: &Options, effort: Effort, trace: &mut Trace<'_>) -> Result<Candidate, CompileError> {
     let mut module = base.clone();
@@ -152,6 +168,11 @@ fn candidate(base: &Module, options: &Options, effort: Effort, trace: &mut Trace
     let abi = interface(&module, Role::Usual, options)?;
     let (selected, code) = generate(&module, &tree, &abi, effort, options)?;
     Ok(Candidate { module, abi, selected, code })
+}
+
+fn has_loops(f: &Function) -> bool {
+    let cfg = Cfg::new(f);
+    !Loops::new(&cfg, &DomTree::new(f, &cfg)).is_empty()
 }
 
 /// The ways of legalising that are worth trying: each beside the standard one makes a difference only where the program has
@@ -183,11 +204,7 @@ fn choices(module: &Module, search: bool) -> Vec<Choice> {
     if branches && count(&|f| has(f, &[Tex])) {
         out.push(Choice { arms: false, ..standard });
     }
-    let loops = count(&|f| {
-        let cfg = Cfg::new(f);
-        !Loops::new(&cfg, &DomTree::new(f, &cfg)).is_empty()
-    });
-    if loops {
+    if count(&has_loops) {
         out.push(Choice { unroll: 0, ..standard });
     }
     out
@@ -212,7 +229,7 @@ pub fn compile<'o>(module: &Module, options: &'o Options) -> Result<Compiled<'o>
     let mut all: Vec<Way<'_>> = Vec::new();
     let mut first_error = None;
     for Base { module: base, choice, mut trace } in bases {
-        match candidate(&base, options, ONCE, &mut Trace::off()) {
+        match candidate(&base, options, Effort { than: rival(&all, &base), ..ONCE }, &mut Trace::off()) {
             Ok(candidate) => all.push(Way { candidate, choice, base, trace }),
             Err(e) => {
                 trace.module(Phase::Legal, &base);
@@ -287,6 +304,9 @@ impl<'o> Shared<'o> {
         let (first, mut key) = (beginning(module, choice), preparation(choice));
         let begun = known(&mut self.begun, first, Trace::new(options), |t| begin(module, options, first, t));
         let (mut from, mut trace) = (&self.begun[begun].1, &self.begun[begun].2);
+        if key.unroll > 0 && !from.functions.values().any(has_loops) {
+            key.unroll = 0;
+        }
         if key.unroll > 0 {
             let with = Choice { unroll: key.unroll, ..first };
             let n = known(&mut self.unrolled, with, trace.clone(), |t| unroll(from, options, with, t));
@@ -296,6 +316,15 @@ impl<'o> Shared<'o> {
             }
         }
         known(&mut self.prepared, key, trace.clone(), |t| prepare(from, options, key, t))
+    }
+
+    /// Whether unrolling makes the program, as it is usually begun, so little larger that it surely pays.
+    fn hardly_grows(&self, options: &Options) -> bool {
+        let most = if options.opt == OptLevel::Os { 100 } else { LITTLE_UNROLLED };
+        match (self.begun.first(), self.unrolled.first()) {
+            (Some((_, rolled, _)), Some((_, Some(m), _))) => 100 * m.main().inst_count() <= most * rolled.main().inst_count(),
+            _ => false,
+        }
     }
 
     fn formed(&mut self, options: &'o Options, prepared: usize, choice: Choice) -> usize {
@@ -321,6 +350,14 @@ fn bases<'o>(module: &Module, options: &'o Options, search: bool) -> Vec<Base<'o
     for choice in choices(module, search) {
         if work > if out.len() < FEW { WORK } else { MORE_WORK } {
             break;
+        }
+        if choice.unroll == 0 && shared.hardly_grows(options) {
+            continue;
+        }
+        // The search over single dot products comes by there.
+        let covered = |m: &Module| (1..=FEW_DOTS).contains(&single_steps(m)) || single_steps(m) > 0 && is_long(m);
+        if !choice.dots && out.first().is_some_and(|b| covered(&b.module)) {
+            continue;
         }
         // Without branches there is nothing that more of them would become.
         if choice.select > STANDARD.select && shared.prepared.first().is_some_and(|p| p.1.functions.values().all(|f| f.layout.len() < 2)) {
@@ -352,19 +389,30 @@ fn wrap_up<'o>(candidate: Candidate, base: &Module, mut trace: Trace<'o>, option
     if let Some(placed) = &code.placed {
         placed.check()?;
     }
-    let parts = crate::container::stages::parts(base, &abi, options)?;
+    let parts = crate::container::stages::parts(base, &abi, (&code.emitted, code.gprs), options)?;
     let Generated { emitted, gprs, mir, places, .. } = code;
     Ok(Compiled { parts, legal, abi, emitted, gprs, trace, mir, places })
 }
 
-/// The dot products of a legalised module that may be tried as sums, one by one.
+/// The dot products of a legalised module that may be tried as sums.
 fn single_steps(base: &Module) -> usize {
-    let ops = base.main().inst_count();
-    if ops > DOTS_WORK { 0 } else { crate::legal::dots(base).min(16) }
+    let most = if base.main().inst_count() > WORK {
+        0
+    } else if is_long(base) {
+        usize::MAX
+    } else {
+        16
+    };
+    crate::legal::dots(base).min(most)
+}
+
+/// Whether dot products of a legalised module are tried all at once only.
+fn is_long(base: &Module) -> bool {
+    base.main().inst_count() > DOTS_WORK
 }
 
 /// Where the search over dot products is: they are numbered as they are left.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Dots {
     /// The first that is tried next, and how many with it.
     next: usize,
@@ -373,18 +421,27 @@ struct Dots {
     left: usize,
     /// Steps in a row that were no better.
     in_vain: u32,
+    /// Whether all of them are tried at once, and nothing else is.
+    all: bool,
+    only: bool,
 }
 
 impl Dots {
+    /// All at once, then one by one unless that is `only` what is tried.
+    fn new(count: usize, only: bool) -> Dots {
+        Dots { next: 0, width: count, left: count, in_vain: 0, all: count > 1, only }
+    }
     /// While steps go well each takes twice as many as the one before; what fails together is tried one by one.
     fn after(self, better: bool) -> Dots {
+        let this = Dots { all: false, ..self };
         match better {
             true => {
                 let left = self.left - self.width;
-                Dots { left, width: (2 * self.width).min(left), in_vain: 0, ..self }
+                Dots { left, width: (2 * self.width).min(left), in_vain: 0, ..this }
             }
-            false if self.width > 1 => Dots { width: 1, ..self },
-            false => Dots { next: self.next + 1, left: self.left - 1, in_vain: self.in_vain + 1, ..self },
+            false if self.only => Dots { left: 0, ..this },
+            false if self.width > 1 => Dots { width: 1, ..this },
+            false => Dots { next: self.next + 1, left: self.left - 1, in_vain: self.in_vain + 1, ..this },
         }
     }
     fn is_over(self) -> bool {
@@ -392,11 +449,11 @@ impl Dots {
     }
 }
 
-/// Tries the dot products of a way as sums, one after the other, until [`DOTS_IN_VAIN`] in a row are no better.
+/// Tries the dot products of a way as sums: all at once, which is kept where it executes no more, then one after the other, until [`DOTS_IN_VAIN`] in a row are no better.
 fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>, &Way<'_>) -> bool) -> Way<'o> {
     let ops = way.base.main().inst_count();
-    let mut budget = options.budget((DOTS_WORK / ops.max(1) * ops) as u64);
-    let tried = Cell::new(Dots { next: 0, width: 1, left: single_steps(&way.base), in_vain: 0 });
+    let mut budget = options.budget((DOTS_WORK / ops.max(1)).max(1) as u64 * ops as u64);
+    let tried = Cell::new(Dots::new(single_steps(&way.base), is_long(&way.base)));
     let at = Cell::new(tried.get());
     let steps = std::iter::from_fn(|| {
         tried.set(at.get());
@@ -409,12 +466,14 @@ fn single_dots<'o>(way: Way<'o>, options: &'o Options, better: impl Fn(&Way<'_>,
         let mut base = best.base.clone();
         crate::legal::expand_dots(&mut base, |n, _| (dots.next..dots.next + dots.width).contains(&n));
         crate::legal::reorder(&mut base, options);
-        let effort = Effort { than: Some(best.candidate.code.estimate), ..ONCE };
+        let than = Rival { estimate: best.candidate.code.estimate, no_dearer: dots.all };
+        let effort = Effort { than: Some(than), ..ONCE };
         let candidate = candidate(&base, options, effort, &mut Trace::off())?;
         Ok(Way { candidate, base, choice: best.choice, trace: best.trace.clone() })
     };
     climb(way, steps, &mut budget, build, |new, old| {
-        let yes = better(new, old);
+        let does = |w: &Way<'_>| executed(&w.candidate.code.emitted);
+        let yes = better(new, old) && !(tried.get().all && does(new) > does(old));
         if yes {
             at.set(tried.get().after(true));
         }
@@ -508,15 +567,15 @@ fn select(legal: &Module, tree: &Structure, abi: &Abi, boldness: u8) -> Result<S
 fn scheduled(selected: &Selected, abi: &Abi, effort: Effort, quick: Option<&Generated>, options: &Options) -> Result<Generated, Retry> {
     let Selected { mir, copied, reserved } = selected;
     let place = |m: &Mir, effort: Effort| placed(m, abi, effort, *reserved);
-    let once = |m: &Mir| place(m, ONCE).map_or(u64::MAX, |done| cost(&done.emitted));
+    let once = |m: &Mir, than| place(m, Effort { than, ..ONCE }).map_or(u64::MAX, |done| cost(&done.emitted));
     // Copies are better more often than not; where it matters, a schedule of each tells.
     let mut copies = copied.is_some();
     if let Some(copied) = copied
         && effort.tries > ONCE.tries
     {
         copies = match quick {
-            Some(known) => known.copies && cost(&known.emitted) <= once(mir),
-            None => once(copied) <= once(mir),
+            Some(known) => known.copies && cost(&known.emitted) <= once(mir, Some(known.estimate.into())),
+            None => once(copied, None) <= once(mir, None),
         };
     }
     let Placed { mir, place, emitted, estimate } = match copied {
@@ -557,4 +616,30 @@ fn placed(mir: &Mir, abi: &Abi, effort: Effort, reserved: u8) -> Result<Placed, 
     }
     let emitted = emit(&mir, &scheduled, &place, abi.loop_entry, abi.fetch_shader).map_err(|e| Retry::No(too_large(e)))?;
     Ok(Placed { estimate: Estimate::of(&mir.steps, &scheduled), mir, place, emitted })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(next: usize, width: usize, left: usize, in_vain: u32) -> Dots {
+        Dots { next, width, left, in_vain, all: false, only: false }
+    }
+
+    #[test]
+    fn dot_products_are_tried_at_once_then_one_by_one() {
+        let first = Dots::new(5, false);
+        assert!(first.all && first.width == 5);
+        assert!(first.after(true).is_over(), "none is left");
+        assert_eq!(first.after(false), at(0, 1, 5, 0));
+        assert_eq!(at(0, 1, 5, 0).after(false), at(1, 1, 4, 1));
+        // Each step that is better takes twice as many next; what fails together is tried one by one.
+        assert_eq!(at(1, 1, 4, 1).after(true), at(1, 2, 3, 0));
+        assert_eq!(at(1, 2, 3, 0).after(true), at(1, 1, 1, 0), "no more than are left");
+        assert_eq!(at(1, 2, 3, 0).after(false), at(1, 1, 3, 0));
+        assert!(at(3, 1, 4, DOTS_IN_VAIN).is_over());
+        assert!(!Dots::new(1, false).all, "one is a single one");
+        assert!(Dots::new(0, false).is_over());
+        assert!(Dots::new(5, true).after(false).is_over(), "long programs have no time for more");
+    }
 }

@@ -22,7 +22,50 @@ pub(in crate::passes) struct Facts<'a> {
 }
 
 /// Rows by the operation at their root.
-pub(in crate::passes) struct Table(Vec<Vec<Row>>);
+pub(in crate::passes) struct Table(Vec<Rows>);
+
+/// The rows of an operation, and which of them the makers of its first two operands leave.
+#[derive(Default)]
+struct Rows {
+    all: Vec<Row>,
+    /// By the maker of an operand: its place among `left`, whose first one is for makers that no row asks for by name.
+    place: Vec<u8>,
+    /// The rows that take such a first operand, and such a second one.
+    left: Vec<[Set; 2]>,
+}
+
+/// A set of rows, a bit each.
+type Set = u128;
+
+impl Rows {
+    fn new(all: Vec<Row>) -> Rows {
+        assert!(all.len() <= Set::BITS as usize, "an operation has more rows than a set has bits");
+        let anything = |n: usize| all.iter().enumerate().fold(0, |set, (k, row)| set | Set::from(row.needs[n] == ANYTHING) << k);
+        let (mut place, mut left) = (vec![0; Makers::BITS as usize], vec![[anything(0), anything(1)]]);
+        for (k, row) in all.iter().enumerate() {
+            for n in [0, 1] {
+                let mut makers = if row.needs[n] == ANYTHING { 0 } else { row.needs[n] };
+                while makers != 0 {
+                    let m = makers.trailing_zeros() as usize;
+                    makers &= makers - 1;
+                    if place[m] == 0 {
+                        place[m] = left.len() as u8;
+                        left.push(left[0]);
+                    }
+                    left[place[m] as usize][n] |= 1 << k;
+                }
+            }
+        }
+        Rows { all, place, left }
+    }
+    /// The rows that operands made like this may match, in this order or, where that is allowed, exchanged.
+    fn left(&self, made: &[Makers; 4], commutative: bool) -> Set {
+        let rows = Set::MAX >> (Set::BITS as usize - self.all.len());
+        let of = |m: Makers| if m == ANYTHING { [rows; 2] } else { self.left[self.place[m.trailing_zeros() as usize] as usize] };
+        let (x, y) = (of(made[0]), of(made[1]));
+        x[0] & y[1] | if commutative { x[1] & y[0] } else { 0 }
+    }
+}
 
 /// A row and what its operands must be at least: most rows are ruled out by that.
 struct Row {
@@ -98,7 +141,7 @@ impl Table {
                 table[op as usize].push(Row::new(rule, args));
             }
         }
-        Table(table)
+        Table(table.into_iter().map(Rows::new).collect())
     }
 
     /// Applies the first row that fits.
@@ -108,14 +151,20 @@ impl Table {
         let [result] = d.results[..] else { return Action::Keep };
         let rows = &self.0[op as usize];
         let mut made = [ANYTHING; 4];
-        if rows.is_empty() || d.args.len() > made.len() {
+        if rows.all.is_empty() || d.args.len() > made.len() {
             return Action::Keep;
         }
         for (m, v) in made.iter_mut().zip(&d.args) {
             *m = maker(b.func.def_inst(*v).map(|i| b.func.insts[i].op));
         }
         let (operands, commutative) = (d.args.len(), op.is_commutative());
-        for row in rows.iter().filter(|row| row.may_fit(&made, operands, commutative)) {
+        let mut left = rows.left(&made, commutative);
+        while left != 0 {
+            let row = &rows.all[left.trailing_zeros() as usize];
+            left &= left - 1;
+            if !row.may_fit(&made, operands, commutative) {
+                continue;
+            }
             let rule = row.rule;
             let loose = !matches!(rule.class, Class::Exact);
             if loose && precise || !row.numbers_fit(b.func, &b.func.insts[i].args, commutative) {

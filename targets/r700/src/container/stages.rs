@@ -6,14 +6,15 @@
 
 use super::Part;
 use super::registers::{export_stage, exports, resources};
-use crate::abi::{Abi, FETCH_RESOURCE, Platform, Role};
+use crate::abi::{Abi, FETCH_RESOURCE, Platform, Role, VERTEX_RESOURCE, reads_input};
+use crate::emit::Emitted;
 use crate::isa::forms::{FetchType, TABLE, cf, field, op2, vtx, word};
 use crate::isa::program::Program;
 use crate::place::sched::CLAUSE_FETCHES;
 use crate::select::mir::*;
 use retroshade_emit::Word;
 use retroshade_emit::form::EncodeError;
-use retroshade_ir::{Module, Stage, Type};
+use retroshade_ir::{IoDecl, Module, Stage, Type};
 use retroshade_lower::CompileError;
 use smallvec::smallvec;
 
@@ -56,8 +57,7 @@ pub fn fetch_shader(list: &[Attribute]) -> Result<Vec<u32>, EncodeError> {
     let mut at = count.next_multiple_of(2);
     let mut words: Vec<u32> = Vec::new();
     let mut put = |w: &Word| -> Result<(), EncodeError> {
-        let bits = TABLE.encode_word(w)?;
-        words.extend((0..TABLE.form(w.form).size / 4).map(|k| (bits >> (32 * k)) as u32));
+        words.extend(encoded(w)?);
         Ok(())
     };
     for c in &clauses {
@@ -70,21 +70,58 @@ pub fn fetch_shader(list: &[Attribute]) -> Result<Vec<u32>, EncodeError> {
         put(&word!(cf::NOP {}))?;
     }
     for a in list {
-        let lane = |c: u64| if c < a.ty.lanes as u64 { c } else { 4 + (c == 3) as u64 };
-        let mut w = crate::select::fetch::attribute(FETCH_RESOURCE + a.buffer as u64, a.ty);
-        if a.instance {
-            w[field!(vtx::FETCH.FETCH_TYPE)] = FetchType::Instance as u64;
-            w[field!(vtx::FETCH.SRC_SEL_X)] = 3;
-        }
-        w[field!(vtx::FETCH.OFFSET)] = a.offset as u64;
-        w[field!(vtx::FETCH.DST_GPR)] = a.gpr as u64;
-        w[field!(vtx::FETCH.DST_SEL_X)] = lane(0);
-        w[field!(vtx::FETCH.DST_SEL_Y)] = lane(1);
-        w[field!(vtx::FETCH.DST_SEL_Z)] = lane(2);
-        w[field!(vtx::FETCH.DST_SEL_W)] = lane(3);
-        put(&w)?;
+        put(&load(a, FETCH_RESOURCE))?;
     }
     Ok(words)
+}
+
+/// The fetch of an attribute, whose buffer is counted from `first`.
+fn load(a: &Attribute, first: u64) -> Word {
+    let lane = |c: u64| if c < a.ty.lanes as u64 { c } else { 4 + (c == 3) as u64 };
+    let mut w = crate::select::fetch::attribute(first + a.buffer as u64, a.ty);
+    if a.instance {
+        w[field!(vtx::FETCH.FETCH_TYPE)] = FetchType::Instance as u64;
+        w[field!(vtx::FETCH.SRC_SEL_X)] = 3;
+    }
+    w[field!(vtx::FETCH.OFFSET)] = a.offset as u64;
+    w[field!(vtx::FETCH.DST_GPR)] = a.gpr as u64;
+    w[field!(vtx::FETCH.DST_SEL_X)] = lane(0);
+    w[field!(vtx::FETCH.DST_SEL_Y)] = lane(1);
+    w[field!(vtx::FETCH.DST_SEL_Z)] = lane(2);
+    w[field!(vtx::FETCH.DST_SEL_W)] = lane(3);
+    w
+}
+
+/// The words of a form, as memory holds them.
+fn encoded(w: &Word) -> Result<Vec<u32>, EncodeError> {
+    let bits = TABLE.encode_word(w)?;
+    Ok((0..TABLE.form(w.form).size / 4).map(|k| (bits >> (32 * k)) as u32).collect())
+}
+
+/// The main program with a fetch clause in the place of the call of its fetch shader, which does the same: nothing else moves. None where
+/// the clause would not hold what the program reads.
+fn own_fetches(main: &[u32], m: &Module, abi: &Abi) -> Result<Option<Vec<u32>>, EncodeError> {
+    if !abi.fetch_shader {
+        return Ok(Some(main.to_vec()));
+    }
+    let read = |a: &Attribute| {
+        let within = |(k, d): (usize, &IoDecl)| abi.attributes[k].is_some_and(|n| (n..n + d.count).contains(&u32::from(a.buffer)));
+        m.inputs.values().enumerate().any(|(k, d)| within((k, d)) && reads_input(m, k))
+    };
+    let list: Vec<Attribute> = attributes(m, abi).into_iter().filter(read).collect();
+    let call = encoded(&word!(cf::CALL_FS { BARRIER: 1 }))?;
+    if list.is_empty() || list.len() > CLAUSE_FETCHES || !main.starts_with(&call) {
+        return Ok(None);
+    }
+    let mut out = main.to_vec();
+    out.resize(out.len().next_multiple_of(4), 0);
+    let (at, n) = (out.len() as u64 / 2, list.len() as u64 - 1);
+    let clause = encoded(&word!(cf::VTX { ADDR: at, COUNT: n & 7, COUNT_3: n >> 3, BARRIER: 1 }))?;
+    out[..call.len()].copy_from_slice(&clause);
+    for a in &list {
+        out.extend(encoded(&load(a, VERTEX_RESOURCE))?);
+    }
+    Ok(Some(out))
 }
 
 /// The copy program of a geometry program: the vertex in the GS-VS ring that R0.x names, exported.
@@ -143,8 +180,8 @@ pub const HANDING_ON: &str = "handing-on";
 /// The copy program of [`HANDING_ON`].
 pub const HANDING_ON_COPY: &str = "handing-on.copy";
 
-/// The programs beside the main one; `legal` is the legalised module before its control flow was shaped.
-pub fn parts(legal: &Module, abi: &Abi, options: &retroshade_lower::Options) -> Result<Vec<Part>, CompileError> {
+/// The programs beside the main one, whose code and registers are given; `legal` is the legalised module before its control flow was shaped.
+pub fn parts(legal: &Module, abi: &Abi, main: (&Emitted, u16), options: &retroshade_lower::Options) -> Result<Vec<Part>, CompileError> {
     let mut out = Vec::new();
     match legal.stage {
         Stage::Vertex => {
@@ -153,6 +190,13 @@ pub fn parts(legal: &Module, abi: &Abi, options: &retroshade_lower::Options) -> 
             for (name, role) in [("es", Role::ExportStage), ("direct", Role::OwnFetches)] {
                 // GX2 makes fetch shaders itself, always.
                 if abi.platform == Platform::WiiU && role == Role::OwnFetches {
+                    continue;
+                }
+                if role == Role::OwnFetches
+                    && let Some(words) = own_fetches(&main.0.words, legal, abi).map_err(internal)?
+                {
+                    let registers = [vec![("SQ_PGM_RESOURCES_VS".to_string(), resources(main.0, main.1))], exports(legal, abi)].concat();
+                    out.push(Part { name, words, registers });
                     continue;
                 }
                 // What fits in the usual role may not fit in this one; then there is no such section.

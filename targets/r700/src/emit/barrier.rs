@@ -50,16 +50,21 @@ impl Touched {
 
 /// By control-flow instruction: whether it must wait for what comes before it. `None` stands for what nothing may pass.
 pub fn needed(list: &[Option<Touched>]) -> Vec<bool> {
+    needed_beside(list, |_| false)
+}
+
+/// As [`needed`], where some wait anyway: nothing before them is unfinished then.
+fn needed_beside(list: &[Option<Touched>], waits: impl Fn(usize) -> bool) -> Vec<bool> {
     // What has not been waited for; `None` after instructions that nothing may pass.
     let mut open: Option<Touched> = Some(Touched::default());
     let mut out = Vec::with_capacity(list.len());
-    for own in list {
+    for (i, own) in list.iter().enumerate() {
         let wait = match (open, own) {
             (Some(o), Some(t)) => o.masks || t.reads & o.writes != 0 || t.writes & (o.reads | o.writes) != 0,
             _ => true,
         };
         open = match own {
-            Some(t) if wait => Some(*t),
+            Some(t) if wait || waits(i) => Some(*t),
             Some(t) => open.map(|o| Touched { reads: o.reads | t.reads, writes: o.writes | t.writes, masks: o.masks | t.masks }),
             None => None,
         };
@@ -68,7 +73,7 @@ pub fn needed(list: &[Option<Touched>]) -> Vec<bool> {
     out
 }
 
-/// As [`needed`], for a decoded program.
+/// As [`needed`], for a decoded program and what waits in it.
 pub fn needed_in(p: &Program) -> Vec<bool> {
     let jumps = |w: &&crate::isa::word::Word| w.info().format == Format::Cf && fetch_space(w).is_none() && w.get(field!(ADDR)) != 0;
     let targets: BTreeSet<u64> = p.cf.iter().filter(jumps).map(|w| w.get(field!(ADDR))).collect();
@@ -93,7 +98,8 @@ pub fn needed_in(p: &Program) -> Vec<bool> {
         }
         Some(t)
     };
-    needed(&(0..p.cf.len()).map(touched).collect::<Vec<_>>())
+    let list: Vec<_> = (0..p.cf.len()).map(touched).collect();
+    needed_beside(&list, |i| p.cf[i].get(field!(BARRIER)) == 1)
 }
 
 #[cfg(test)]
@@ -126,6 +132,14 @@ mod tests {
             assert_eq!(waits(&[first, last, apart, touches(0b10_0000, 0)]), [true, false, true]);
             assert_eq!(waits(&[first, last, apart, touches(0b100, 0b1000)]), [true, false, false]);
         }
+    }
+
+    #[test]
+    fn what_waits_without_need_is_waited_for_too() {
+        let (clause, apart, reader) = (touches(0, 1), touches(0b10, 0b100), touches(1, 0));
+        assert_eq!(needed_beside(&[clause, apart, reader], |_| false), [false, false, true]);
+        assert_eq!(needed_beside(&[clause, apart, reader], |i| i == 1), [false, false, false]);
+        assert_eq!(needed_beside(&[clause, apart, reader, touches(0b100, 0)], |i| i == 1), [false, false, false, true]);
     }
 
     #[test]

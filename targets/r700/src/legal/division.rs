@@ -12,6 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Signed remainders by what is no constant, with either sign. Where the quotient is wanted, too, both come from one division.
 pub fn remainders(func: &mut Function) -> bool {
     func.resolve_aliases();
+    if !func.ordered().any(|(_, i)| func.insts[i].op == Opcode::Srem) {
+        return false;
+    }
     let insts: Vec<Inst> = func.ordered().map(|(_, i)| i).collect();
     let operands = |i: &Inst| (func.insts[*i].args[0], func.insts[*i].args[1]);
     let divided: BTreeSet<(Value, Value)> = insts.iter().filter(|i| func.insts[**i].op == Opcode::Sdiv).map(operands).collect();

@@ -202,18 +202,20 @@ pub fn unroll(m: &Module, options: &Options, choice: Choice, trace: &mut Trace<'
     })
 }
 
-/// Optimises what [`unroll`] gives; what depends on how dot products are formed comes later, in [`legalise`].
+/// Optimises what [`unroll`] gives; what depends on how dot products are formed comes later, in [`form`].
 pub fn prepare(m: &Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Module {
     let mut m = m.clone();
-    passes::after_unrolling(&mut m, &pass_options(options, choice), &mut |name, m| trace.pass(name, m));
+    let pass = pass_options(options, choice);
+    passes::after_unrolling(&mut m, &pass, &mut |name, m| trace.pass(name, m));
     m.compact();
+    passes::before_forming(&mut m, &pass, &mut |name, m| trace.pass(name, m));
     m
 }
 
 /// Forms the machine's larger operations, dot products above all, in what [`prepare`] gives.
 pub fn form(mut m: Module, options: &Options, choice: Choice, trace: &mut Trace<'_>) -> Module {
     let pass = pass_options(options, choice);
-    passes::finish(&mut m, &pass, &mut |name, m| trace.pass(name, m));
+    passes::forming(&mut m, &pass, &mut |name, m| trace.pass(name, m));
     m
 }
 
@@ -221,8 +223,9 @@ pub fn form(mut m: Module, options: &Options, choice: Choice, trace: &mut Trace<
 pub fn as_it_matters(m: &Module, choice: Choice) -> Choice {
     let f = m.main();
     let all = |op: Opcode| f.ordered().map(|(_, i)| &f.insts[i]).filter(move |d| d.op == op);
-    let dots = |lanes: u8| all(Opcode::Dot).any(|d| f.ty(d.args[0]).lanes == lanes);
-    Choice { dots: choice.dots || !(dots(3) || dots(4)), unroll: 0, local: 0, ..choice }
+    // Those of four products stay either way.
+    let dots = all(Opcode::Dot).any(|d| f.ty(d.args[0]).lanes == 3);
+    Choice { dots: choice.dots || !dots, unroll: 0, local: 0, ..choice }
 }
 
 /// Legalises what [`form`] gives, but for the shape of control flow.

@@ -8,7 +8,7 @@
 use crate::select::mir::inline_constant;
 use cranelift_entity::SecondaryMap;
 use retroshade_ir::analysis::Cfg;
-use retroshade_ir::passes::rewrite::{Action, rewrite, splat_float};
+use retroshade_ir::passes::rewrite::{Action, rewrite_of, splat_float};
 use retroshade_ir::types::F32;
 use retroshade_ir::{Block, Builder, Function, Inst, InstData, Opcode, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,20 +34,26 @@ pub fn run(func: &mut Function) -> bool {
         retroshade_ir::passes::gvn::run(func);
         facts = Facts::new(func);
     }
+    let mut found = Terms::all(func, &facts);
     for _ in 0..ROUNDS {
-        if !factors(func, &facts) {
+        if !factors(func, &facts, &found) {
             break;
         }
         retroshade_ir::passes::gvn::run(func);
         facts = Facts::new(func);
+        found = Terms::all(func, &facts);
         changed = true;
     }
     if chains(func, &mut facts) {
         facts = Facts::new(func);
+        found = Terms::all(func, &facts);
         changed = true;
     }
-    sums(func, &mut facts) | changed
+    sums(func, &mut facts, found) | changed
 }
+
+/// Sums of products.
+const SUMS: &[Opcode] = &[Opcode::Fadd, Opcode::Fsub, Opcode::Fmad];
 
 /// What the order depends on.
 struct Facts {
@@ -331,7 +337,7 @@ fn products(func: &mut Function, facts: &mut Facts) -> bool {
     if found.is_empty() {
         return false;
     }
-    rewrite(func, |b, i| {
+    rewrite_of(func, &[Opcode::Fmul, Opcode::Fmad], |b, i| {
         let Some(all) = found.get(&i) else { return Action::Keep };
         let d = b.func.insts[i].clone();
         let left = 2 - all.scale.is_some() as usize;
@@ -355,17 +361,18 @@ fn products(func: &mut Function, facts: &mut Facts) -> bool {
 
 /// x a + x b is x (a + b): where several sums have a and b with factors of their own, a + b is computed once; where x is a number that
 /// takes a literal word, it is read once.
-fn factors(func: &mut Function, facts: &Facts) -> bool {
+fn factors(func: &mut Function, facts: &Facts, sums: &BTreeMap<Inst, Terms>) -> bool {
     let mut found: BTreeMap<Inst, Vec<Common>> = BTreeMap::new();
     let mut count: BTreeMap<(Value, Value), u32> = BTreeMap::new();
-    let taken = taken(func, facts);
-    for (_, i) in func.ordered().filter(|(_, i)| !taken[*i]) {
-        let Some(all) = Terms::of(func, facts, i) else { continue };
+    for (i, all) in sums {
         let pairs = all.common();
         pairs.iter().for_each(|c| *count.entry(c.rest).or_default() += 1);
-        found.insert(i, pairs);
+        found.extend((!pairs.is_empty()).then_some((*i, pairs)));
     }
-    rewrite(func, |b, i| {
+    if found.is_empty() {
+        return false;
+    }
+    rewrite_of(func, SUMS, |b, i| {
         let pairs = found.get(&i).map_or(&[][..], |p| p);
         let pays = |c: &&Common| count[&c.rest] > 1 || is_literal(b.func, c.factor);
         let best = pairs.iter().filter(pays).max_by_key(|c| (count[&c.rest], std::cmp::Reverse(c.rest)));
@@ -410,6 +417,13 @@ struct Terms {
 }
 
 impl Terms {
+    /// The terms of all sums that no other sum takes in.
+    fn all(f: &Function, facts: &Facts) -> BTreeMap<Inst, Terms> {
+        let taken = taken(f, facts);
+        let sums = f.ordered().filter(|(_, i)| SUMS.contains(&f.insts[*i].op) && !taken[*i]);
+        sums.filter_map(|(_, i)| Some((i, Terms::of(f, facts, i)?))).collect()
+    }
+
     /// The terms of a sum, where there are more than two.
     fn of(f: &Function, facts: &Facts, i: Inst) -> Option<Terms> {
         let d = &f.insts[i];
@@ -603,19 +617,14 @@ fn taken(f: &Function, facts: &Facts) -> SecondaryMap<Inst, bool> {
 }
 
 /// Reorders sums.
-fn sums(func: &mut Function, facts: &mut Facts) -> bool {
-    let taken = taken(func, facts);
-    let mut found: BTreeMap<Inst, Terms> = BTreeMap::new();
-    for (_, i) in func.ordered().filter(|(_, i)| !taken[*i]) {
-        found.extend(Terms::of(func, facts, i).map(|t| (i, t)));
-    }
+fn sums(func: &mut Function, facts: &mut Facts, mut found: BTreeMap<Inst, Terms>) -> bool {
     // A sum of two terms has but one order, which others may take over.
     let (mut shared, none) = (shared_terms(&found), Shared::new());
     found.retain(|_, all| all.len().max(all.products.len() + 1) > 2);
     if found.is_empty() {
         return false;
     }
-    rewrite(func, |b, i| {
+    rewrite_of(func, SUMS, |b, i| {
         let Some(mut all) = found.remove(&i) else { return Action::Keep };
         if all.values().any(|v| b.func.resolve(v) != v) {
             // Other terms may be there earlier than those that they replace.
@@ -663,9 +672,13 @@ fn shared_terms(sums: &BTreeMap<Inst, Terms>) -> Shared {
 }
 
 /// Operations that give the same in every order.
-fn commutes(d: &InstData) -> bool {
+const COMMUTE: &[Opcode] = {
     use Opcode::*;
-    matches!(d.op, Iand | Ior | Ixor | Iadd | Umin | Umax | Smin | Smax | Fmin | Fmax) && !d.precise
+    &[Iand, Ior, Ixor, Iadd, Umin, Umax, Smin, Smax, Fmin, Fmax]
+};
+
+fn commutes(d: &InstData) -> bool {
+    COMMUTE.contains(&d.op) && !d.precise
 }
 
 /// Reorders sums, bounds and masks of one operation, where they end earlier for it.
@@ -677,7 +690,7 @@ fn chains(func: &mut Function, facts: &mut Facts) -> bool {
     for (_, i) in func.ordered().filter(|(_, i)| commutes(&func.insts[*i])) {
         func.insts[i].args.iter().filter_map(|v| link(func, facts, *v, i)).for_each(|t| taken[t] = true);
     }
-    rewrite(func, |b, i| {
+    rewrite_of(func, COMMUTE, |b, i| {
         let Some(r) = b.func.result(i).filter(|r| !taken[i] && b.func.ty(*r).lanes == 1) else { return Action::Keep };
         if !commutes(&b.func.insts[i]) || facts.block[i].is_none() {
             return Action::Keep;

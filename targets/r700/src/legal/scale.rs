@@ -81,6 +81,10 @@ fn readers(f: &Function) -> Readers {
             continue;
         }
         for v in d.args.iter().chain(d.targets.iter().flat_map(|t| &t.args)) {
+            if f.ty(*v).lanes == 1 {
+                out[root(f, *v, 0).0].push(i);
+                continue;
+            }
             let mut lanes: SmallVec<[Value; 4]> = (0..f.ty(*v).lanes).map(|l| root(f, *v, l).0).collect();
             lanes.sort_unstable();
             lanes.dedup();

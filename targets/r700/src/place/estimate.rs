@@ -42,9 +42,41 @@ impl Estimate {
         Estimate { bytes, cost: bytes + GROUP_COST * done.groups + FETCH_COST * done.fetches / 2 }
     }
 
+    /// What bytes and what they execute are worth.
+    pub const fn cost(self) -> u64 {
+        self.cost
+    }
+
+    /// What they execute alone.
+    const fn executed(self) -> u64 {
+        self.cost - self.bytes
+    }
+
     /// Whether code is surely no better than other code.
     pub fn no_better_than(self, other: Estimate) -> bool {
         self.bytes >= other.bytes && self.cost >= other.cost + SLACK
+    }
+}
+
+/// Code that other code must be better than.
+#[derive(Clone, Copy, Debug)]
+pub struct Rival {
+    /// What it costs.
+    pub estimate: Estimate,
+    /// Whether other code must not execute more, however few bytes it has.
+    pub no_dearer: bool,
+}
+
+impl Rival {
+    /// Whether other code is surely not wanted.
+    pub fn beats(self, other: Estimate) -> bool {
+        other.no_better_than(self.estimate) || self.no_dearer && other.executed() > self.estimate.executed()
+    }
+}
+
+impl From<Estimate> for Rival {
+    fn from(estimate: Estimate) -> Rival {
+        Rival { estimate, no_dearer: false }
     }
 }
 
@@ -75,5 +107,8 @@ mod tests {
         assert!(at(100, 200 + SLACK).no_better_than(at(100, 200)));
         assert!(!at(100, 199 + SLACK).no_better_than(at(100, 200)));
         assert!(!at(92, 300).no_better_than(at(100, 200)), "smaller code may weigh more than what it executes");
+        assert!(!Rival::from(at(100, 200)).beats(at(92, 300)));
+        assert!(Rival { estimate: at(100, 200), no_dearer: true }.beats(at(92, 193)), "unless it must not execute more");
+        assert!(!Rival { estimate: at(100, 200), no_dearer: true }.beats(at(92, 192)));
     }
 }

@@ -2,7 +2,7 @@
 //! scheduled in short pieces in an order that keeps little alive, and values that still fit no register go to scratch memory.
 
 use super::deps::Numbering;
-use super::estimate::Estimate;
+use super::estimate::{Estimate, Rival};
 use super::liveness::of_operations;
 use super::sched::{Around, Stuck, schedule};
 use super::spill::{choose, in_order, in_source_order, spill};
@@ -56,7 +56,7 @@ type Fitted = (Mir, Vec<Leaf>, Placement);
 
 /// Schedules and allocates; where the registers do not suffice, in pieces with more and more values in scratch memory, first in an
 /// order that keeps little alive. Code that is no better than `than` gets no registers.
-pub fn fit(mir: &Mir, effort: u64, reserved: u8, than: Option<Estimate>) -> Result<Fitted, Retry> {
+pub fn fit(mir: &Mir, effort: u64, reserved: u8, than: Option<Rival>) -> Result<Fitted, Retry> {
     let mut error = match once(mir.clone(), effort, reserved, than, false)? {
         Ok(done) => return Ok(done),
         Err(e) => e,
@@ -84,9 +84,9 @@ pub fn fit(mir: &Mir, effort: u64, reserved: u8, than: Option<Estimate>) -> Resu
 }
 
 /// One attempt; the inner error says that registers do not suffice.
-fn once(mut code: Mir, effort: u64, reserved: u8, than: Option<Estimate>, crowded: bool) -> Result<Result<Fitted, CompileError>, Retry> {
+fn once(mut code: Mir, effort: u64, reserved: u8, than: Option<Rival>, crowded: bool) -> Result<Result<Fitted, CompileError>, Retry> {
     let scheduled = schedule_all(&mut code, effort, crowded)?;
-    if than.is_some_and(|than| Estimate::of(&code.steps, &scheduled).no_better_than(than)) {
+    if than.is_some_and(|than| than.beats(Estimate::of(&code.steps, &scheduled))) {
         return Err(Retry::NoBetter);
     }
     let place = allocate(&code, &code.steps, &scheduled, reserved).map_err(Retry::from);

@@ -214,7 +214,10 @@ impl<'a> Lower<'a> {
     }
 
     fn plain_op(&mut self, d: &InstData, lane: u8) -> Opnd {
-        let src: SmallVec<[Opnd; 4]> = (0..d.args.len()).map(|n| self.arg(d, n, lane)).collect();
+        let mut src: SmallVec<[Opnd; 4]> = SmallVec::new();
+        for n in 0..d.args.len() {
+            src.push(self.arg(d, n, lane));
+        }
         self.emit(PLAIN[d.op as usize].unwrap_or(op2::NOP), &src)
     }
 

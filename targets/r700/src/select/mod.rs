@@ -279,6 +279,9 @@ impl<'a> Lower<'a> {
     fn operands(&mut self, form: FormId, src: &[Opnd]) -> SmallVec<[Opnd; 8]> {
         let info = &TABLE.form(form).ext;
         let (float, op3) = (info.alu.operands == Number::Float, info.format == Format::Op3);
+        if !src.iter().any(Opnd::modified) {
+            return SmallVec::from_slice(src);
+        }
         src.iter().map(|s| if s.modified() && (!float || s.abs && op3) { self.plain(*s) } else { *s }).collect()
     }
 
