@@ -1,4 +1,4 @@
-// What is read in a branch only, or only to be an arm of a choice, says nothing of the index beside it: element 3 has no next one.
+// What is read in a branch only says nothing of the index before it, beside it or behind it: element 3 has no next one.
 // test run
 // target pica
 // target pica opt=0
@@ -17,8 +17,9 @@ void main() {
     gl_Position = x;
     o = y;
     int k = int(a.y);
-    p = u[k];
-    if (a.y < 3.0) p += u[k + 1] * a.x + u[k + 1].wzyx * u[k + 1];
+    vec4 r = vec4(0.0);
+    if (a.y < 3.0) r = u[k + 1] * a.x + u[k + 1].wzyx * u[k + 1];
+    p = u[k] + r;
     int n = int(a.z);
     q = v[n] + (a.z < 3.0 ? v[n + 1].x : 0.0);
 }

@@ -188,7 +188,7 @@ mod tests {
     /// The code that is made divides once or twice by what the operands can be: the simulator's reciprocal, which is the nearest, does not ask for that.
     #[test]
     fn what_is_divided_once_may_be() {
-        for (most, least) in [(65536_u32, 1), (65536, 63), (65536, 64), (1023, 1), (1024, 1)] {
+        for (most, least) in [(65536_u32, 1), (65536, 9), (65536, 63), (65536, 64), (40000, 2), (1023, 1), (1024, 1)] {
             let text = format!(
                 "shader vertex \"divided\"\ninput %x : i32 @location(0) @range(0, {most})\ninput %k : i32 @location(1) @range({least}, 65536)\n\
                  output %position : f32x4 @position\nblock0:\n    v0 = input.i32 %x\n    v1 = input.i32 %k\n    v2 = udiv v0, v1\n    \
