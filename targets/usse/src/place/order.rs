@@ -73,7 +73,7 @@ mod tests {
                 predicates[p as usize] = if op.pred.is_some() { mix(h, old) } else { h };
             }
             op.dst.into_iter().for_each(|d| drop(registers.insert(d, h)));
-            let fence = if stays(&op.kind) { before.clone() } else { BTreeSet::new() };
+            let fence = if matches!(op.kind, Kind::Kill(_)) { before.clone() } else { BTreeSet::new() };
             out.insert(tag, (h, fence));
             before.insert(tag);
         }
