@@ -5,7 +5,7 @@ use crate::file::RegFile;
 use crate::flow::Live;
 use crate::liveness::{Peak, live, peaks, tracked};
 use crate::program::Program;
-use crate::tree;
+use crate::tree::Tree;
 use regalloc2::checker::Checker;
 use regalloc2::{Allocation, Ctx, Edit, Function, Inst, OperandConstraint, OperandKind, Output, RegAllocError, RegallocOptions};
 
@@ -121,11 +121,12 @@ pub fn allocate_in(p: &Program, file: &RegFile, options: &AllocOptions, ctx: &mu
     }
     if best.as_ref().is_none_or(|(c, _)| c.0 > 0) {
         let limits = [0, 1, 2].map(|c| file.available(c));
-        let mut found = tree::scan(p, file, &live, limits);
+        let tree = Tree::new(p, file, &live);
+        let mut found = tree.scan(limits);
         if let (Some(o), Scan::Spread) = (&found, options.scan) {
             let used = used(o);
             let limits = [0, 1, 2].map(|c| if used[c] == 0 { 0 } else { file.step(c, used[c]).min(limits[c]) });
-            found = tree::spread(p, file, &live, limits);
+            found = tree.spread(limits);
         }
         consider(found.map(|o| (o, AllocStep::TreeScan)), &mut best);
     }

@@ -91,6 +91,7 @@ pub fn encode(i: &MInst, shape: Shape, s: &Setting) -> Option<Encoded> {
 }
 
 struct Fill<'a> {
+    id: FormId,
     form: &'static TForm,
     values: [u64; MOST],
     s: &'a Setting,
@@ -101,7 +102,7 @@ struct Fill<'a> {
 
 impl Fill<'_> {
     fn set(&mut self, field: FieldName, v: impl FieldValue) -> Option<()> {
-        let at = self.form.position(field)?;
+        let at = TABLE.position(self.id, field)?;
         self.values[at.0 as usize] = v.raw();
         Some(())
     }
@@ -211,7 +212,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Encoded> {
         return None;
     }
     let template = template(id);
-    let mut f = Fill { form, values: template.values(), s, memory: false, constant: false, dst_seen: false };
+    let mut f = Fill { id, form, values: template.values(), s, memory: false, constant: false, dst_seen: false };
     for (name, v) in &i.mods {
         f.set(*name, *v)?;
     }
@@ -225,7 +226,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Encoded> {
             f.set(name, op)?;
         }
     }
-    if i.cdst.is_some() && form.position(field!(cd)).is_none() {
+    if i.cdst.is_some() && TABLE.position(id, field!(cd)).is_none() {
         return None;
     }
     // Long additions have their second operand in slot 3.
@@ -357,7 +358,7 @@ fn operand(i: &MInst, o: Operand, f: &mut Fill, third: usize) -> Option<()> {
             f.set(field!(cc), number(c)?)
         }
         Operand::Carry => match (i.modifier(field!(addop)) == AddOp::Addc.raw(), i.carry) {
-            (true, Some(c)) if f.form.position(field!(cc)).is_some() => f.set(field!(cc), number(c)?),
+            (true, Some(c)) if TABLE.position(f.id, field!(cc)).is_some() => f.set(field!(cc), number(c)?),
             (true, Some(c)) => (number(c)? == 0).then_some(()),
             (true, None) => None,
             (false, _) => Some(()),

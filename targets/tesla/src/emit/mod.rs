@@ -12,11 +12,13 @@
 
 mod effects;
 pub mod encode;
+pub(crate) mod least;
 mod lines;
 pub mod pairing;
 
 use crate::emit::effects::{meets, put};
 use crate::emit::encode::{Setting, number};
+use crate::emit::least::Size;
 use crate::emit::lines::{Control, Enc, Line, Predicate, layout};
 use crate::isa::chip::Chip;
 use crate::isa::flexgrip;
@@ -93,7 +95,7 @@ pub(crate) struct Machine {
     pub room: Room,
 }
 
-/// Emits code that was placed.
+/// Emits code that was placed; `None` if `wins` does not want what takes as much as this does at least.
 pub(crate) fn emit(
     placed: &mut Placed<MInst>,
     nodes: &[Node],
@@ -101,10 +103,16 @@ pub(crate) fn emit(
     uniformity: &Uniformity,
     machine: Machine,
     pair: bool,
-) -> Result<Code, CompileError> {
+    wins: &dyn Fn(Size) -> bool,
+) -> Result<Option<Code>, CompileError> {
     let Machine { chip, space, room } = machine;
     let registers = count_registers(placed, room);
     let placed = &*placed;
+    // Programs of the pipeline take four at least.
+    let taken = registers.max(if space == CP { 1 } else { 4 });
+    if !wins(Size { issues: least::issues(placed), registers: taken, ..Size::default() }) {
+        return Ok(None);
+    }
     let setting = Setting { space, short_zero: registers <= 60 && !chip.flexgrip, a: 0, chip };
     let mut e = Emitter {
         placed,
@@ -127,10 +135,12 @@ pub(crate) fn emit(
         let what = "branches are nested too deeply for the divergence stack";
         return Err(CompileError::limit("T0113", Span::NONE, what, e.stack.into(), flexgrip::STACK.into()));
     }
+    if !wins(Size { registers: taken, ..least::of_lines(&e.lines) }) {
+        return Ok(None);
+    }
     let mut code = layout(&e.lines, e.code, pair)?;
-    // Programs of the pipeline take four at least.
-    code.registers = registers.max(if space == CP { 1 } else { 4 });
-    Ok(code)
+    code.registers = taken;
+    Ok(Some(code))
 }
 
 /// One past the highest register, through a visitor over all placed fields.

@@ -252,7 +252,7 @@ impl MInst {
 }
 
 impl MachInst for MInst {
-    fn visit(&mut self, v: &mut dyn OperandVisitor) {
+    fn visit<V: OperandVisitor>(&mut self, v: &mut V) {
         if let Extra::Lock(l) = &mut self.extra {
             for s in &mut self.src {
                 if let Src::Reg(r, _) = s {
