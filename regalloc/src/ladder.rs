@@ -38,8 +38,9 @@ pub enum Scan {
     Last,
     /// Alone, for few registers, even if that takes moves.
     Few,
-    /// Alone, as `Few`, and then values spread over all registers that cost no more than those.
-    Spread,
+    /// Alone, as `Few`, and then values spread over all registers that cost no more than those. What `Few` takes of each class, if the
+    /// caller has asked for that before.
+    Spread(Option<[u32; 3]>),
 }
 
 /// What the caller wants.
@@ -122,12 +123,15 @@ pub fn allocate_in(p: &Program, file: &RegFile, options: &AllocOptions, ctx: &mu
     if best.as_ref().is_none_or(|(c, _)| c.0 > 0) {
         let limits = [0, 1, 2].map(|c| file.available(c));
         let tree = Tree::new(p, file, &live);
-        let mut found = tree.scan(limits);
-        if let (Some(o), Scan::Spread) = (&found, options.scan) {
-            let used = used(o);
+        let spread = |used: [u32; 3]| {
             let limits = [0, 1, 2].map(|c| if used[c] == 0 { 0 } else { file.step(c, used[c]).min(limits[c]) });
-            found = tree.spread(limits);
-        }
+            tree.spread(limits)
+        };
+        let found = match options.scan {
+            Scan::Last | Scan::Few => tree.scan(limits),
+            Scan::Spread(Some(few)) => spread(few),
+            Scan::Spread(None) => tree.scan(limits).and_then(|o| spread(used(&o))),
+        };
         consider(found.map(|o| (o, AllocStep::TreeScan)), &mut best);
     }
     let Some((_, a)) = best else {

@@ -15,6 +15,7 @@ use regalloc2::{
     Allocation, Edit, Function, Inst, Operand, OperandConstraint, OperandKind, OperandPos, Output, PReg, PRegSet, ProgPoint, RegClass,
     SpillSlot,
 };
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// A program to be coloured, and what its values ask for wherever others go.
@@ -245,16 +246,18 @@ impl<'a> Scan<'a> {
     }
 
     fn run(mut self) -> Option<Output> {
-        let mut places: Vec<Vec<Allocation>> = vec![Vec::new(); self.p.num_insts()];
+        let (insts, mut operands) = (self.p.num_insts(), 0);
+        self.offsets.reserve(insts);
+        for i in 0..insts {
+            self.offsets.push(operands);
+            operands += self.p.inst_operands(Inst::new(i)).len() as u32;
+        }
+        self.allocs.resize(operands as usize, Allocation::none());
         for b in self.order() {
-            self.block(b, &mut places)?;
+            self.block(b)?;
         }
         for b in 0..self.p.blocks.len() {
             self.edges(b)?;
-        }
-        for a in places {
-            self.offsets.push(self.allocs.len() as u32);
-            self.allocs.extend(a);
         }
         // Stable: moves of one point stay in the order in which they were made.
         self.edits.sort_by_key(|(at, _)| *at);
@@ -296,7 +299,7 @@ impl<'a> Scan<'a> {
         post
     }
 
-    fn block(&mut self, b: usize, places: &mut [Vec<Allocation>]) -> Option<()> {
+    fn block(&mut self, b: usize) -> Option<()> {
         let info = &self.p.blocks[b];
         let mut busy: Places = self.live.start[b].ones().filter_map(|v| self.home[v]).collect();
         for v in &info.params {
@@ -311,7 +314,7 @@ impl<'a> Scan<'a> {
             }
         }
         for i in info.start..info.end {
-            places[i as usize] = self.inst(i, &mut busy, &dying.after[(i - info.start) as usize])?;
+            self.inst(i, &mut busy, dying.after((i - info.start) as usize))?;
         }
         Some(())
     }
@@ -321,9 +324,9 @@ impl<'a> Scan<'a> {
         let info = &self.p.blocks[b];
         let mut now = std::mem::take(&mut self.scratch);
         live_at_end(self.p, self.live, b, &mut now);
-        let mut after = vec![Vec::new(); (info.end - info.start) as usize];
+        let mut dead = Vec::new();
+        let mut ends = vec![0; (info.end - info.start) as usize + 1];
         for i in (info.start..info.end).rev() {
-            let dead = &mut after[(i - info.start) as usize];
             let ops = self.p.inst_operands(Inst::new(i as usize));
             for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Def) {
                 if !now.remove(o.vreg().vreg()) {
@@ -335,16 +338,17 @@ impl<'a> Scan<'a> {
                     dead.push(o.vreg().vreg());
                 }
             }
+            ends[(i - info.start) as usize] = dead.len();
         }
         let unused_params = info.params.iter().map(|v| v.vreg()).filter(|v| !now.contains(*v)).collect();
         self.scratch = now;
-        Dying { after, unused_params }
+        Dying { dead, ends, unused_params }
     }
 
-    fn inst(&mut self, i: u32, busy: &mut Places, dying: &[usize]) -> Option<Vec<Allocation>> {
+    fn inst(&mut self, i: u32, busy: &mut Places, dying: &[usize]) -> Option<()> {
         let inst = Inst::new(i as usize);
         let ops = self.p.inst_operands(inst);
-        let mut out = vec![Allocation::none(); ops.len()];
+        let mut out: SmallVec<[Allocation; 8]> = SmallVec::from_elem(Allocation::none(), ops.len());
         // Places held only while inputs are read, and those held to the end of the instruction.
         let (mut early, mut late) = (Places::default(), Places::default());
         for o in ops {
@@ -443,7 +447,9 @@ impl<'a> Scan<'a> {
                 busy.insert(self.home[v]?);
             }
         }
-        Some(out)
+        let at = self.offsets[i as usize] as usize;
+        self.allocs[at..at + out.len()].copy_from_slice(&out);
+        Some(())
     }
 
     fn define(&mut self, o: &Operand, blocked: &Places) -> Option<Allocation> {
@@ -561,8 +567,17 @@ impl<'a> Scan<'a> {
 }
 
 struct Dying {
-    after: Vec<Vec<usize>>,
+    /// From the last instruction to the first, and how many up to each.
+    dead: Vec<usize>,
+    ends: Vec<usize>,
     unused_params: Vec<usize>,
+}
+
+impl Dying {
+    /// What dies in the block's instruction `n`.
+    fn after(&self, n: usize) -> &[usize] {
+        &self.dead[self.ends[n + 1]..self.ends[n]]
+    }
 }
 
 fn is_def(o: &Operand) -> bool {

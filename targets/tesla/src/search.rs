@@ -10,7 +10,7 @@ use crate::emit::least::Size;
 use crate::place::{Aim, again, flow, sched, sink};
 use crate::select::combine::{self, Goal};
 use crate::select::mir::MInst;
-use retroshade_lower::{CompileError, Placed, VCode};
+use retroshade_lower::{AllocStep, CompileError, Placed, VCode};
 use std::rc::Rc;
 
 /// A program after placement and emission.
@@ -68,6 +68,8 @@ pub(crate) struct Search<'a> {
     pub goal: Goal,
     /// Registers of a multiprocessor.
     pub file: u32,
+    /// Registers that any program takes.
+    pub fewest: u32,
 }
 
 /// The best layout so far, and its order.
@@ -84,15 +86,18 @@ impl Search<'_> {
     /// The best layout of a program that has one.
     pub fn run(&self, mut plain: VCode<MInst>, laid: Laid) -> Found {
         let bounded = laid.spilled == 0;
-        let mut best = Found { laid, vcode: plain.clone(), live: Rc::new(flow::live_out(&mut plain)), least: (self.least)(&mut plain) };
-        if best.laid.spilled > 0 {
+        let large = plain.len() > SEARCHED;
+        if large && bounded && laid.code.registers <= MANY {
+            return Found { laid, vcode: plain, live: Rc::default(), least: Size::default() };
+        }
+        let least = (self.least)(&mut plain);
+        let mut best = Found { laid, vcode: plain.clone(), live: Rc::new(flow::live_out(&mut plain)), least };
+        if !bounded {
             self.spill_less(&mut plain, &mut best);
         }
         let live = best.live.clone();
-        if best.laid.spilled == 0 {
-            best.least.registers = sched::least_registers(&mut plain, &live);
-        }
-        if plain.len() > SEARCHED {
+        best.least = self.least_of(&mut plain, &live, &best);
+        if large {
             if best.laid.spilled == 0 && best.laid.code.registers > MANY && sched::pressure(&mut plain, &live) <= self.enough(&best) {
                 self.place_again(Aim::Few, &mut best);
             }
@@ -106,7 +111,9 @@ impl Search<'_> {
             self.more_warps(plain, live, &mut best);
             // All that it can gain is a pair.
             if best.laid.code.alone > 1 {
-                self.place_again(Aim::Spread, &mut best);
+                let placed = &best.laid.placed;
+                let few = (placed.step == AllocStep::TreeScan && placed.rematerialised == 0).then_some(placed.used);
+                self.place_again(Aim::Spread(few), &mut best);
             }
         }
         self.hide_latency(bounded, &mut best);
@@ -139,8 +146,13 @@ impl Search<'_> {
     }
     /// Keeps an order whose layout is cheaper. `live` is what lives behind its blocks.
     fn consider(&self, vcode: &mut VCode<MInst>, live: &Rc<flow::LiveOut>, aim: Aim, best: &mut Found) {
+        let least = self.least_of(vcode, live, best);
+        self.try_order(vcode, live.clone(), least, aim, best);
+    }
+    /// What an order takes at least, of the instructions that the best one has.
+    fn least_of(&self, vcode: &mut VCode<MInst>, live: &flow::LiveOut, best: &Found) -> Size {
         let registers = if best.laid.spilled == 0 { sched::least_registers(vcode, live) } else { 0 };
-        self.try_order(vcode, live.clone(), Size { registers, ..best.least }, aim, best);
+        Size { registers: registers.max(self.fewest), ..best.least }
     }
     fn try_order(&self, vcode: &mut VCode<MInst>, live: Rc<flow::LiveOut>, least: Size, aim: Aim, best: &mut Found) {
         if let Some(laid) = self.below(vcode, least, aim, self.price(&best.laid)) {
@@ -227,11 +239,10 @@ impl Search<'_> {
             return;
         }
         let most = best.laid.code.registers;
-        let registers = if best.laid.spilled == 0 { sched::least_registers(&mut vcode, &live) } else { 0 };
-        if bounded && registers > most {
+        let least = self.least_of(&mut vcode, &live, best);
+        if bounded && least.registers > most {
             return;
         }
-        let least = Size { registers, ..best.least };
         // Waiting less is worth no more than nothing.
         let limit = self.price(&best.laid) + 1;
         if let Some(laid) = self.below(&mut vcode, least, Aim::Most(most), limit) {

@@ -5,6 +5,7 @@ use crate::emit::lines::Enc;
 use crate::isa::op::{Effect, Op};
 use crate::select::mir::{Dst, Extra, MInst, Src};
 use retroshade_lower::Reg;
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// Registers 0…127, `$c` 128…, `$a` 136…, memory 144, outputs 145, other effects 146.
@@ -131,8 +132,8 @@ impl Tracker {
         Tracker { writer: [None; PLACES], reader: [None; PLACES], reads: Vec::new(), outputs: BTreeMap::new(), barrier: None }
     }
     /// What must stand before the next instruction, number `n`.
-    pub(super) fn next(&mut self, n: usize, e: &Enc) -> Vec<usize> {
-        let mut after: Vec<usize> = Vec::new();
+    pub(super) fn next(&mut self, n: usize, e: &Enc) -> SmallVec<[usize; 4]> {
+        let mut after: SmallVec<[usize; 4]> = SmallVec::new();
         let outputs = |s: &Set| s[OUT as usize / 64] >> (OUT % 64) & 1 == 1;
         let word = if let Dst::Out(o) = e.inst.dst { Some(o) } else { None };
         if outputs(&e.reads) || outputs(&e.writes) {
@@ -229,7 +230,7 @@ mod tests {
         };
         let mut t = Tracker::new();
         t.next(0, &enc(first));
-        t.next(1, &enc(second)) == [0]
+        t.next(1, &enc(second))[..] == [0]
     }
     fn both_ways(x: &(MInst, u8), y: &(MInst, u8)) -> [bool; 2] {
         [ordered(x, y), ordered(y, x)]
@@ -278,7 +279,7 @@ mod tests {
             let (reads, writes) = touched(&inst, a);
             Enc { inst, setting: SETTING, short: None, long: None, reads, writes, span: Span::NONE }
         });
-        let after: Vec<Vec<usize>> = lines.iter().enumerate().map(|(n, e)| t.next(n, e)).collect();
+        let after: Vec<Vec<usize>> = lines.iter().enumerate().map(|(n, e)| t.next(n, e).to_vec()).collect();
         assert_eq!(after, [vec![], vec![], vec![0, 1]]);
     }
 

@@ -95,6 +95,13 @@ pub(crate) struct Machine {
     pub room: Room,
 }
 
+impl Machine {
+    /// Registers that any program takes: those of the pipeline four.
+    pub fn fewest_registers(self) -> u32 {
+        if self.space == CP { 1 } else { 4 }
+    }
+}
+
 /// Emits code that was placed; `None` if `wins` does not want what takes as much as this does at least.
 pub(crate) fn emit(
     placed: &mut Placed<MInst>,
@@ -108,8 +115,7 @@ pub(crate) fn emit(
     let Machine { chip, space, room } = machine;
     let registers = count_registers(placed, room);
     let placed = &*placed;
-    // Programs of the pipeline take four at least.
-    let taken = registers.max(if space == CP { 1 } else { 4 });
+    let taken = registers.max(machine.fewest_registers());
     if !wins(Size { issues: least::issues(placed), registers: taken, ..Size::default() }) {
         return Ok(None);
     }

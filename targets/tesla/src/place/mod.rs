@@ -163,8 +163,8 @@ pub(crate) enum Aim {
     Most(u32),
     /// Few registers, even if that takes moves.
     Few,
-    /// The same, spread over the registers that the same warps leave.
-    Spread,
+    /// The same, spread over the registers that the same warps leave; how many of each class `Few` takes, where that is known.
+    Spread(Option<[u32; 3]>),
 }
 
 /// The highest `$r` that an operation must have: of blocks, of what the program starts with and of its results.
@@ -205,7 +205,7 @@ pub(crate) fn place_all(
     let scan = match aim {
         Aim::Place | Aim::Most(_) => Scan::Last,
         Aim::Few => Scan::Few,
-        Aim::Spread => Scan::Spread,
+        Aim::Spread(few) => Scan::Spread(few),
     };
     let alloc = AllocOptions { check: options.check_allocation, most, scan };
     // Where the file is cut down and l[] is allowed, it is known that there is no way without.
