@@ -317,7 +317,12 @@ impl<I: MachInst> Placed<I> {
 }
 
 /// Places all virtual registers. `code` is the diagnostic code of a pressure error. Nothing changes in the code: visiting asks for it.
-pub fn place<I: MachInst>(vcode: &mut VCode<I>, file: &RegFile, options: &AllocOptions, code: &'static str) -> Result<Placed<I>, CompileError> {
+pub fn place<I: MachInst>(
+    vcode: &mut VCode<I>,
+    file: &RegFile,
+    options: &AllocOptions,
+    code: &'static str,
+) -> Result<Placed<I>, CompileError> {
     place_in(vcode, file, options, code, &mut Ctx::default())
 }
 
@@ -331,17 +336,19 @@ pub fn place_in<I: MachInst>(
 ) -> Result<Placed<I>, CompileError> {
     let mut relieved: Option<VCode<I>> = None;
     let mut rematerialised = 0;
+    if options.memory
+        && let (program, _) = vcode.program(file)
+        && let Some((better, n)) = rematerialise(vcode, &fullest(&program, file))
+    {
+        (relieved, rematerialised) = (Some(better), n);
+    }
     loop {
         let current = relieved.as_mut().unwrap_or(&mut *vcode);
         let (program, index) = current.program(file);
         let result = allocate_in(&program, file, options, memory);
         let peak: Option<Vec<u32>> = match &result {
             Err(AllocError::Pressure { vregs, .. }) => Some(vregs.clone()),
-            Ok(a) if a.slots > file.register_slots() => {
-                let live = retroshade_regalloc::liveness::live(&program);
-                let peaks = retroshade_regalloc::liveness::peaks(&program, file, &live);
-                Some(peaks.iter().flat_map(|p| p.vregs(&program, file, &live)).collect())
-            }
+            Ok(a) if a.slots > file.register_slots() => Some(fullest(&program, file)),
             Ok(_) => None,
             Err(_) => None,
         };
@@ -359,6 +366,13 @@ pub fn place_in<I: MachInst>(
             Err(e) => Err(explain(current, &index, e, code)),
         };
     }
+}
+
+/// What lives where most values do.
+fn fullest(program: &Program, file: &RegFile) -> Vec<u32> {
+    let live = retroshade_regalloc::liveness::live(program);
+    let peaks = retroshade_regalloc::liveness::peaks(program, file, &live);
+    peaks.iter().flat_map(|p| p.vregs(program, file, &live)).collect()
 }
 
 /// Repeats the rematerialisable definitions among `vregs` before each of their uses; `None` if there are none.
@@ -629,6 +643,19 @@ mod tests {
         let p = place(&mut wide(20, true), &file(16, 0), &AllocOptions { check: true, ..Default::default() }, "T0001").unwrap();
         assert!(p.rematerialised > 0);
         assert_eq!(p.slots, 0);
+    }
+
+    #[test]
+    fn a_need_of_memory_can_be_told() {
+        let memory = SlotBank { name: "l[]", first_hw: 0, slots: 64, kind: BankKind::Memory };
+        let file = RegFile { slots: vec![memory], ..file(16, 0) };
+        for constants in [true, false] {
+            let of = |memory| {
+                let options = AllocOptions { check: true, memory, ..Default::default() };
+                place(&mut wide(20, constants), &file, &options, "T0001").unwrap().text()
+            };
+            assert_eq!(of(true), of(false));
+        }
     }
 
     #[test]

@@ -52,11 +52,13 @@ pub struct AllocOptions {
     pub scan: Scan,
     /// An answer with more registers of a class, or with slots, is as good as none: nothing is tried that leads to one.
     pub most: Option<[u32; 3]>,
+    /// A larger file without memory had no answer: nothing is tried that would do without.
+    pub memory: bool,
 }
 
 impl Default for AllocOptions {
     fn default() -> AllocOptions {
-        AllocOptions { check: cfg!(debug_assertions), scan: Scan::Last, most: None }
+        AllocOptions { check: cfg!(debug_assertions), scan: Scan::Last, most: None, memory: false }
     }
 }
 
@@ -120,7 +122,7 @@ pub fn allocate_in(p: &Program, file: &RegFile, options: &AllocOptions, ctx: &mu
         let full = ion(p, file, [64; 3], ctx)?.filter(|o| o.num_spillslots as u32 <= file.all_slots());
         consider(full.map(|o| (o, AllocStep::IonFull)), &mut best);
     }
-    if best.as_ref().is_none_or(|(c, _)| c.0 > 0) {
+    if !options.memory && best.as_ref().is_none_or(|(c, _)| c.0 > 0) {
         let limits = [0, 1, 2].map(|c| file.available(c));
         let tree = Tree::new(p, file, &live);
         let spread = |used: [u32; 3]| {

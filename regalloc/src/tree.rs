@@ -487,7 +487,9 @@ impl<'a> Scan<'a> {
         };
         if self.hints {
             let first = self.wishes.kin[v].iter().filter_map(|k| self.home[*k as usize]).find(usable);
-            let second = || self.wishes.kin[v].iter().flat_map(|k| &self.wishes.kin[*k as usize]).filter_map(|k| self.home[*k as usize]).find(usable);
+            let second = || {
+                self.wishes.kin[v].iter().flat_map(|k| &self.wishes.kin[*k as usize]).filter_map(|k| self.home[*k as usize]).find(usable)
+            };
             let wish = || self.wishes.wish[v].map(Allocation::reg).filter(|a| a.as_reg().is_some_and(|r| r.class() == class) && usable(a));
             if let Some(a) = first.or_else(second).or_else(wish) {
                 return Some(a);

@@ -6,8 +6,9 @@ use regalloc2::checker::Checker;
 use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, RegClass, VReg};
 use retroshade_regalloc::file::NO_CLASS;
 use retroshade_regalloc::liveness::{self, peaks};
+use retroshade_regalloc::tree::Tree;
 use retroshade_regalloc::{
-    AllocError, AllocOptions, AllocStep, BankKind, ClassSpec, Program, ProgramBuilder, RegFile, SlotBank, allocate, tree,
+    AllocError, AllocOptions, AllocStep, BankKind, ClassSpec, Program, ProgramBuilder, RegFile, Scan, SlotBank, allocate,
 };
 
 struct Rng(u64);
@@ -151,7 +152,8 @@ fn tree_scan_answers_pass_the_checker() {
         let p = program(&mut rng, live, round % 3, round % 2 == 0, round % 5 == 0);
         let f = file(16, &[]);
         let l = liveness::live(&p);
-        let answers = [Tree::new(&p, &f, &l).scan([0, 0, 16]), Tree::new(&p, &f, &l).spread([0, 0, 16])];
+        let tree = Tree::new(&p, &f, &l);
+        let answers = [tree.scan([0, 0, 16]), tree.spread([0, 0, 16])];
         for out in answers.into_iter().flatten() {
             solved[(round % 3) as usize] += 1;
             assert_eq!(out.num_spillslots, 0);
@@ -176,6 +178,24 @@ fn straight_lines_are_coloured_with_as_many_registers_as_are_live() {
         let peak = peaks(&p, &f, &l)[2].live;
         assert!(Tree::new(&p, &f, &l).scan([0, 0, peak.min(16)]).is_some(), "{peak} live");
     }
+}
+
+#[test]
+fn what_few_took_can_be_told() {
+    let mut rng = Rng(5);
+    let mut solved = 0;
+    for round in 0..60u64 {
+        let live = 4 + rng.below(11) as usize;
+        let p = program(&mut rng, live, round % 3, round % 2 == 0, round % 5 == 0);
+        let f = file(16, &[]);
+        let with = |scan| allocate(&p, &f, &AllocOptions { check: true, scan, ..Default::default() });
+        let Ok(few) = with(Scan::Few) else { continue };
+        let [told, found] =
+            [Some(few.used), None].map(|used| with(Scan::Spread(used)).ok().map(|a| (a.output.allocs, a.output.edits, a.used)));
+        assert_eq!(told, found);
+        solved += u32::from(told.is_some());
+    }
+    assert!(solved > 20, "{solved}");
 }
 
 /// A line of instructions.

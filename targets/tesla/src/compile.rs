@@ -307,7 +307,14 @@ fn complete(source: &Module, draft: Draft) -> Result<CompiledShader, CompileErro
         };
         let shape = || sink::Shape::new(ground.legal.main(), blocks);
         let least = |vcode: &mut VCode<MInst>| least::of_selected(vcode, ground.machine());
-        let search = Search { lay_out: &lay_out, shape: &shape, least: &least, goal: Goal::of(options.opt), file: ground.chip.register_file, fewest: ground.machine().fewest_registers() };
+        let search = Search {
+            lay_out: &lay_out,
+            shape: &shape,
+            least: &least,
+            goal: Goal::of(options.opt),
+            file: ground.chip.register_file,
+            fewest: ground.machine().fewest_registers(),
+        };
         let best = search.run(std::mem::take(&mut selected.vcode), laid);
         (laid, selected.vcode) = (best.laid, best.vcode);
         trace.text(Phase::Schedule, || mir_text(&selected));

@@ -29,8 +29,7 @@ const WARPS: u64 = 2;
 
 impl Laid {
     fn size(&self) -> Size {
-        let Code { bytes, counts, registers, .. } = &self.code;
-        Size { bytes: bytes.len() as u64, issues: counts.iter().sum::<u32>().into(), registers: *registers, spilled: self.spilled }
+        Size { spilled: self.spilled, ..self.code.size() }
     }
 }
 
@@ -142,7 +141,9 @@ impl Search<'_> {
         if !wins(Size::default()) {
             return None;
         }
-        (self.lay_out)(vcode, aim, &wins).ok().flatten().filter(|new| self.price(new) < limit)
+        let laid = (self.lay_out)(vcode, aim, &wins).ok().flatten()?;
+        debug_assert!(least.is_within(laid.size()), "{least:?} was to be the least, and not {:?}", laid.size());
+        Some(laid).filter(|new| self.price(new) < limit)
     }
     /// Keeps an order whose layout is cheaper. `live` is what lives behind its blocks.
     fn consider(&self, vcode: &mut VCode<MInst>, live: &Rc<flow::LiveOut>, aim: Aim, best: &mut Found) {
@@ -225,8 +226,9 @@ impl Search<'_> {
         let pressure = sched::pressure(vcode, live);
         if pressure < *least && pressure <= self.enough(best) {
             *least = pressure;
-            self.consider(vcode, live, Aim::Place, best);
-            self.consider(vcode, live, Aim::Few, best);
+            let floor = self.least_of(vcode, live, best);
+            self.try_order(vcode, live.clone(), floor, Aim::Place, best);
+            self.try_order(vcode, live.clone(), floor, Aim::Few, best);
         }
     }
     /// An order that waits less, where it costs nothing; `bounded` is whether registers can be.

@@ -74,6 +74,10 @@ pub struct Encoded {
 
 /// The instruction in any form of a shape.
 pub fn encode(i: &MInst, shape: Shape, s: &Setting) -> Option<Encoded> {
+    // No short form stands under a predicate.
+    if shape == Shape::Short && i.pred.is_some() {
+        return None;
+    }
     // In short forms the centroid is a field of the other interpolations.
     if let (Shape::Short, Op::InterpCent | Op::InterpCentMul) = (shape, i.op) {
         let op = if i.op == Op::InterpCent { Op::Interp } else { Op::InterpMul };
@@ -417,6 +421,12 @@ mod tests {
     use crate::isa::chip::EVERYTHING;
     use crate::isa::forms::FP;
     use crate::select::mir::GPR;
+
+    #[test]
+    fn short_forms_stand_under_no_predicate() {
+        let short = (0..).map(FormId).zip(TABLE.forms).filter(|(_, f)| f.ext.shape == Shape::Short);
+        short.for_each(|(id, f)| assert!(TABLE.position(id, field!(pred)).is_none(), "{}", f.name));
+    }
 
     #[test]
     fn an_instruction_reads_one_constant() {

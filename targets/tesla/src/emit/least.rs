@@ -36,6 +36,11 @@ impl Size {
             spilled: known.spilled.max(self.spilled),
         }
     }
+    /// Whether nothing here is more than what was taken in the end.
+    pub fn is_within(self, taken: Size) -> bool {
+        let known = self.with(Size::default());
+        known.bytes <= taken.bytes && known.issues <= taken.issues && known.registers <= taken.registers && known.spilled <= taken.spilled
+    }
     fn add(&mut self, short: bool) {
         self.issues += 1;
         self.bytes += if short { 4 } else { 8 };
@@ -110,4 +115,68 @@ pub(super) fn of_lines(lines: &[Line]) -> Size {
     }
     size.bytes += 8 * shorts.div_ceil(2);
     size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emit::lines::Enc;
+    use crate::isa::chip::EVERYTHING;
+    use crate::isa::forms::{Cond, FP};
+    use crate::place::Room;
+    use retroshade_ir::Span;
+    use retroshade_lower::AllocStep;
+
+    const MACHINE: Machine = Machine { chip: &EVERYTHING, space: FP, room: Room::WHOLE };
+
+    fn at(index: u8) -> Reg {
+        Reg::Placed(PlacedReg::Reg { class: GPR as u8, index })
+    }
+    fn sum(to: Reg, a: Reg, b: Reg) -> MInst {
+        MInst::new(Op::Fadd, Dst::Reg(to), &[Src::reg(a), Src::reg(b)])
+    }
+    fn copy(to: Reg, from: Reg) -> MInst {
+        MInst::new(Op::Mov, Dst::Reg(to), &[Src::reg(from)])
+    }
+
+    #[test]
+    fn each_instruction_counts_in_its_shortest_form() {
+        let mut code = VCode::new();
+        let block = code.block(0);
+        let [a, b] = [0; 2].map(|_| code.reg(GPR, Span::NONE));
+        let c = code.reg(CC, Span::NONE);
+        let mut size = |code: &mut VCode<MInst>, i: MInst| {
+            code.push(block, i, Span::NONE);
+            let Size { bytes, issues, .. } = of_selected(code, MACHINE);
+            (bytes, issues)
+        };
+        assert_eq!(size(&mut code, sum(a, b, b)), (4, 1));
+        assert_eq!(size(&mut code, MInst { pred: Some((c, Cond::Equal)), tied: Some(a), ..sum(a, b, b) }), (12, 2));
+        // Either register may be the other one in the end.
+        assert_eq!(size(&mut code, copy(b, a)), (12, 2));
+        assert_eq!(size(&mut code, MInst { extra: Extra::Jump, ..MInst::new(Op::Nop, Dst::None, &[]) }), (12, 2));
+    }
+
+    #[test]
+    fn moves_that_stay_have_four_bytes() {
+        let inst = |i| PlacedInst::Inst(i, Span::NONE);
+        let [from, to] = [1, 2].map(|index| PlacedReg::Reg { class: GPR as u8, index });
+        let block = vec![inst(sum(at(1), at(2), at(3))), inst(copy(at(1), at(1))), PlacedInst::Move { class: GPR as u8, from, to }];
+        let placed = Placed { blocks: vec![block], step: AllocStep::IonTight, max_live: [0; 3], used: [0; 3], slots: 0, rematerialised: 0 };
+        assert_eq!(issues(&placed), 2);
+        let known = Size { issues: 2, registers: 4, ..Size::default() };
+        let least = Size { bytes: 4, issues: 1, registers: 6, spilled: 0 };
+        assert_eq!(least.with(known), Size { bytes: 8, issues: 2, registers: 6, spilled: 0 });
+        assert!(least.is_within(least.with(known)) && !least.with(known).is_within(Size { bytes: 8, ..least }));
+    }
+
+    #[test]
+    fn a_label_parts_shorts() {
+        let setting = Setting { space: FP, short_zero: true, a: 0, chip: &EVERYTHING };
+        let short = || Line::from(Enc::new(sum(at(1), at(2), at(3)), setting, Span::NONE).expect("a form"));
+        let bytes = |lines: &[Line]| of_lines(lines).bytes;
+        assert_eq!(bytes(&[short(), short(), short(), short()]), 16);
+        assert_eq!(bytes(&[short(), short(), short(), Line::Exit, short()]), 24);
+        assert_eq!(bytes(&[short(), Line::Join, short()]), 8);
+    }
 }

@@ -56,6 +56,13 @@ pub struct Code {
     pub bare_ends: u32,
 }
 
+impl Code {
+    /// What it takes.
+    pub(crate) fn size(&self) -> Size {
+        Size { bytes: self.bytes.len() as u64, issues: self.counts.iter().sum::<u32>().into(), registers: self.registers, spilled: 0 }
+    }
+}
+
 /// A loop around the code at hand.
 struct Loop<'a> {
     exit: Label,
@@ -116,7 +123,8 @@ pub(crate) fn emit(
     let registers = count_registers(placed, room);
     let placed = &*placed;
     let taken = registers.max(machine.fewest_registers());
-    if !wins(Size { issues: least::issues(placed), registers: taken, ..Size::default() }) {
+    let issues = least::issues(placed);
+    if !wins(Size { issues, registers: taken, ..Size::default() }) {
         return Ok(None);
     }
     let setting = Setting { space, short_zero: registers <= 60 && !chip.flexgrip, a: 0, chip };
@@ -141,11 +149,13 @@ pub(crate) fn emit(
         let what = "branches are nested too deeply for the divergence stack";
         return Err(CompileError::limit("T0113", Span::NONE, what, e.stack.into(), flexgrip::STACK.into()));
     }
-    if !wins(Size { registers: taken, ..least::of_lines(&e.lines) }) {
+    let least = Size { registers: taken, ..least::of_lines(&e.lines) };
+    if !wins(least) {
         return Ok(None);
     }
     let mut code = layout(&e.lines, e.code, pair)?;
     code.registers = taken;
+    debug_assert!(issues <= least.issues && (!pair || least.is_within(code.size())), "{issues} and {least:?}, and not {:?}", code.size());
     Ok(Some(code))
 }
 

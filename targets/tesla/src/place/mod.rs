@@ -207,7 +207,7 @@ pub(crate) fn place_all(
         Aim::Few => Scan::Few,
         Aim::Spread(few) => Scan::Spread(few),
     };
-    let alloc = AllocOptions { check: options.check_allocation, most, scan };
+    let mut alloc = AllocOptions { check: options.check_allocation, most, scan, memory: false };
     // Where the file is cut down and l[] is allowed, it is known that there is no way without.
     if !spill || room == Room::WHOLE {
         match place_in(vcode, &file(room, false, chip), &alloc, "T0100", memory) {
@@ -215,7 +215,7 @@ pub(crate) fn place_all(
                 drop_undefined(&mut p);
                 return Ok((p, 0));
             }
-            Err(CompileError::Limit { .. }) if spill => {}
+            Err(CompileError::Limit { .. }) if spill => alloc.memory = true,
             Err(e) => return Err(e),
         }
     }

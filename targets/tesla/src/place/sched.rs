@@ -312,14 +312,8 @@ fn backwards(nodes: &[Node], needs: &[Vec<usize>], touches: &Touches, out: &[VRe
     let mut users: Vec<usize> = nodes.iter().map(|n| n.before.len()).collect();
     let mut ready = vec![nodes.len() - 1];
     let mut order = Vec::with_capacity(nodes.len());
-    // Growth of the pressure, and of flags, by instruction: kept up with what lives.
-    let now = |node: &Node| {
-        let mut g = [0; 2];
-        node.reads.iter().filter(|r| !live[r.vreg()]).for_each(|r| g[usize::from(!counts(*r))] += 1);
-        node.writes.iter().filter(|w| live[w.vreg()]).for_each(|w| g[usize::from(!counts(*w))] -= 1);
-        g
-    };
-    let mut growth: Vec<[i32; 2]> = nodes.iter().map(now).collect();
+    // By instruction: kept up with what lives.
+    let mut growth: Vec<[i32; 2]> = nodes.iter().map(|n| growth_back(n, &live)).collect();
     let mut flags = 0;
     while !ready.is_empty() {
         let key = |k: usize| {
@@ -328,6 +322,7 @@ fn backwards(nodes: &[Node], needs: &[Vec<usize>], touches: &Touches, out: &[VRe
         };
         let Some(place) = (0..ready.len()).min_by_key(|p| key(ready[*p])) else { break };
         let k = ready.swap_remove(place);
+        debug_assert_eq!(growth[k], growth_back(&nodes[k], &live));
         order.push(k);
         flags += growth[k][1];
         for (list, lives, more) in [(&nodes[k].writes[..], false, 1), (&nodes[k].reads[..], true, -1)] {
@@ -362,6 +357,7 @@ fn forwards(nodes: &[Node], touches: &Touches, out: &[VReg]) -> Vec<usize> {
         };
         let Some(place) = (0..ready.len()).min_by_key(|p| key(ready[*p])) else { break };
         let k = ready.swap_remove(place);
+        debug_assert_eq!(grows[k], growth(&nodes[k], &left));
         order.push(k);
         flags += grows[k][1];
         for r in &nodes[k].reads {
@@ -379,6 +375,14 @@ fn forwards(nodes: &[Node], touches: &Touches, out: &[VReg]) -> Vec<usize> {
         }
     }
     order
+}
+
+/// Growth of the pressure, and of flags, when an instruction comes before others that keep these registers alive.
+fn growth_back(node: &Node, live: &[bool]) -> [i32; 2] {
+    let mut g = [0; 2];
+    node.reads.iter().filter(|r| !live[r.vreg()]).for_each(|r| g[usize::from(!counts(*r))] += 1);
+    node.writes.iter().filter(|w| live[w.vreg()]).for_each(|w| g[usize::from(!counts(*w))] -= 1);
+    g
 }
 
 /// Growth of the pressure, and of flags, when an instruction comes next and so many reads of each register are left.
