@@ -8,7 +8,7 @@ use retroshade_regalloc::file::NO_CLASS;
 use retroshade_regalloc::liveness::{self, peaks};
 use retroshade_regalloc::tree::Tree;
 use retroshade_regalloc::{
-    AllocError, AllocOptions, AllocStep, BankKind, ClassSpec, Program, ProgramBuilder, RegFile, Scan, SlotBank, allocate,
+    AllocError, AllocOptions, AllocStep, Allocated, BankKind, ClassSpec, Program, ProgramBuilder, RegFile, Scan, SlotBank, allocate,
 };
 
 struct Rng(u64);
@@ -190,8 +190,8 @@ fn what_few_took_can_be_told() {
         let f = file(16, &[]);
         let with = |scan| allocate(&p, &f, &AllocOptions { check: true, scan, ..Default::default() });
         let Ok(few) = with(Scan::Few) else { continue };
-        let [told, found] =
-            [Some(few.used), None].map(|used| with(Scan::Spread(used)).ok().map(|a| (a.output.allocs, a.output.edits, a.used)));
+        let text = |a: Allocated| format!("{:?} {:?} {:?}", a.output.allocs, a.output.edits, a.used);
+        let [told, found] = [Some(few.used), None].map(|used| with(Scan::Spread(used)).ok().map(text));
         assert_eq!(told, found);
         solved += u32::from(told.is_some());
     }

@@ -145,7 +145,7 @@ mod tests {
         let block = code.block(0);
         let [a, b] = [0; 2].map(|_| code.reg(GPR, Span::NONE));
         let c = code.reg(CC, Span::NONE);
-        let mut size = |code: &mut VCode<MInst>, i: MInst| {
+        let size = |code: &mut VCode<MInst>, i: MInst| {
             code.push(block, i, Span::NONE);
             let Size { bytes, issues, .. } = of_selected(code, MACHINE);
             (bytes, issues)
