@@ -314,6 +314,7 @@ fn complete(source: &Module, draft: Draft) -> Result<CompiledShader, CompileErro
             goal: Goal::of(options.opt),
             file: ground.chip.register_file,
             fewest: ground.machine().fewest_registers(),
+            roomy: !ground.room.spill || ground.room == Room::WHOLE,
         };
         let best = search.run(std::mem::take(&mut selected.vcode), laid);
         (laid, selected.vcode) = (best.laid, best.vcode);

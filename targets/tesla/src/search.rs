@@ -69,6 +69,8 @@ pub(crate) struct Search<'a> {
     pub file: u32,
     /// Registers that any program takes.
     pub fewest: u32,
+    /// Whether a program in which few values live at once needs no memory.
+    pub roomy: bool,
 }
 
 /// The best layout so far, and its order.
@@ -152,7 +154,7 @@ impl Search<'_> {
     }
     /// What an order takes at least, of the instructions that the best one has.
     fn least_of(&self, vcode: &mut VCode<MInst>, live: &flow::LiveOut, best: &Found) -> Size {
-        let registers = if best.laid.spilled == 0 { sched::least_registers(vcode, live) } else { 0 };
+        let registers = if self.roomy && best.laid.spilled == 0 { sched::least_registers(vcode, live) } else { 0 };
         Size { registers: registers.max(self.fewest), ..best.least }
     }
     fn try_order(&self, vcode: &mut VCode<MInst>, live: Rc<flow::LiveOut>, least: Size, aim: Aim, best: &mut Found) {

@@ -36,10 +36,10 @@ impl Size {
             spilled: known.spilled.max(self.spilled),
         }
     }
-    /// Whether nothing here is more than what was taken in the end.
+    /// Whether nothing here is more than what was taken in the end; registers aside, for a value that no instruction names takes none.
     pub fn is_within(self, taken: Size) -> bool {
         let known = self.with(Size::default());
-        known.bytes <= taken.bytes && known.issues <= taken.issues && known.registers <= taken.registers && known.spilled <= taken.spilled
+        known.bytes <= taken.bytes && known.issues <= taken.issues && known.spilled <= taken.spilled
     }
     fn add(&mut self, short: bool) {
         self.issues += 1;

@@ -100,7 +100,7 @@ pub(crate) fn pressure(vc: &mut VCode<MInst>, live: &LiveOut) -> u32 {
     most_live(vc, live, true)
 }
 
-/// The fewest `$r` registers that the order given can take; 0 where that is not known.
+/// The fewest `$r` registers that the order given is expected to take: as many as values live at once; 0 where that says little.
 pub(crate) fn least_registers(vc: &mut VCode<MInst>, live: &LiveOut) -> u32 {
     // What no path reads takes none in the end, and where many values live some are made again or lie in memory.
     const KNOWN: u32 = 60;
