@@ -252,6 +252,10 @@ impl<X, S: Copy + Default> Layout<X, S> {
     pub fn new(table: &'static FormTable<X>) -> Layout<X, S> {
         Layout { table, items: Vec::new(), labels: 0 }
     }
+    /// Makes room for so many more words and labels.
+    pub fn reserve(&mut self, more: usize) {
+        self.items.reserve(more);
+    }
     /// A fresh label, bound nowhere yet.
     pub fn label(&mut self) -> Label {
         self.labels += 1;

@@ -102,7 +102,7 @@ pub trait OperandVisitor {
 /// A machine instruction over [`Reg`]s.
 pub trait MachInst: Clone + Debug {
     /// Visits every register field that the allocator handles, always the same fields in the same order.
-    fn visit(&mut self, v: &mut dyn OperandVisitor);
+    fn visit<V: OperandVisitor>(&mut self, v: &mut V);
     /// Registers whose contents the instruction destroys.
     fn clobbers(&self) -> PRegSet {
         PRegSet::default()
@@ -211,19 +211,20 @@ impl<I: MachInst> VCode<I> {
         }
         out
     }
-    /// The allocator's view, and for each of its instructions the block and position here.
-    pub fn program(&self, file: &RegFile) -> (Program, Vec<(u32, u32)>) {
+    /// The allocator's view, and for each of its instructions the block and position here. Nothing changes: visiting asks for it.
+    pub fn program(&mut self, file: &RegFile) -> (Program, Vec<(u32, u32)>) {
         let units = file.classes.map(|c| c.slot_units.max(1));
         let mut pb = ProgramBuilder::new(self.classes.clone(), units);
         let mut index = Vec::with_capacity(self.len());
         let mut c = Collect(Vec::new());
-        for (bn, b) in self.blocks.iter().enumerate() {
+        for (bn, b) in self.blocks.iter_mut().enumerate() {
             pb.block(b.params.clone(), b.loop_depth);
-            for (n, (i, _)) in b.insts.iter().enumerate() {
+            let last = b.insts.len().saturating_sub(1);
+            for (n, (i, _)) in b.insts.iter_mut().enumerate() {
                 c.0.clear();
-                i.clone().visit(&mut c);
+                i.visit(&mut c);
                 index.push((bn as u32, n as u32));
-                if n + 1 == b.insts.len() {
+                if n == last {
                     pb.terminate(&c.0, i.clobbers(), b.targets.iter().map(|t| (t.block as u32, t.args.clone())).collect());
                 } else {
                     pb.inst(&c.0, i.clobbers());
@@ -315,14 +316,19 @@ impl<I: MachInst> Placed<I> {
     }
 }
 
-/// Places all virtual registers. `code` is the diagnostic code of a pressure error.
-pub fn place<I: MachInst>(vcode: &VCode<I>, file: &RegFile, options: &AllocOptions, code: &'static str) -> Result<Placed<I>, CompileError> {
+/// Places all virtual registers. `code` is the diagnostic code of a pressure error. Nothing changes in the code: visiting asks for it.
+pub fn place<I: MachInst>(
+    vcode: &mut VCode<I>,
+    file: &RegFile,
+    options: &AllocOptions,
+    code: &'static str,
+) -> Result<Placed<I>, CompileError> {
     place_in(vcode, file, options, code, &mut Ctx::default())
 }
 
 /// As [`place`], in memory that is kept from one placement to the next.
 pub fn place_in<I: MachInst>(
-    vcode: &VCode<I>,
+    vcode: &mut VCode<I>,
     file: &RegFile,
     options: &AllocOptions,
     code: &'static str,
@@ -330,17 +336,19 @@ pub fn place_in<I: MachInst>(
 ) -> Result<Placed<I>, CompileError> {
     let mut relieved: Option<VCode<I>> = None;
     let mut rematerialised = 0;
+    if options.memory
+        && let (program, _) = vcode.program(file)
+        && let Some((better, n)) = rematerialise(vcode, &fullest(&program, file))
+    {
+        (relieved, rematerialised) = (Some(better), n);
+    }
     loop {
-        let current = relieved.as_ref().unwrap_or(vcode);
+        let current = relieved.as_mut().unwrap_or(&mut *vcode);
         let (program, index) = current.program(file);
         let result = allocate_in(&program, file, options, memory);
         let peak: Option<Vec<u32>> = match &result {
             Err(AllocError::Pressure { vregs, .. }) => Some(vregs.clone()),
-            Ok(a) if a.slots > file.register_slots() => {
-                let live = retroshade_regalloc::liveness::live(&program);
-                let peaks = retroshade_regalloc::liveness::peaks(&program, file, &live);
-                Some(peaks.iter().flat_map(|p| p.vregs(&program, file, &live)).collect())
-            }
+            Ok(a) if a.slots > file.register_slots() => Some(fullest(&program, file)),
             Ok(_) => None,
             Err(_) => None,
         };
@@ -358,6 +366,13 @@ pub fn place_in<I: MachInst>(
             Err(e) => Err(explain(current, &index, e, code)),
         };
     }
+}
+
+/// What lives where most values do.
+fn fullest(program: &Program, file: &RegFile) -> Vec<u32> {
+    let live = retroshade_regalloc::liveness::live(program);
+    let peaks = retroshade_regalloc::liveness::peaks(program, file, &live);
+    peaks.iter().flat_map(|p| p.vregs(program, file, &live)).collect()
 }
 
 /// Repeats the rematerialisable definitions among `vregs` before each of their uses; `None` if there are none.
@@ -545,7 +560,7 @@ mod tests {
     }
 
     impl MachInst for Toy {
-        fn visit(&mut self, v: &mut dyn OperandVisitor) {
+        fn visit<V: OperandVisitor>(&mut self, v: &mut V) {
             match self {
                 Toy::Const(_, d) => v.def_reg(d),
                 Toy::Add(d, a, b) => {
@@ -604,14 +619,14 @@ mod tests {
 
     #[test]
     fn fits_tightly() {
-        let p = place(&wide(8, false), &file(16, 0), &AllocOptions { check: true, ..Default::default() }, "T0001").unwrap();
+        let p = place(&mut wide(8, false), &file(16, 0), &AllocOptions { check: true, ..Default::default() }, "T0001").unwrap();
         assert!(p.used[2] <= 10, "{}", p.text());
         assert_eq!(p.slots, 0);
     }
 
     #[test]
     fn pressure_is_an_error_with_places() {
-        let e = place(&wide(20, false), &file(16, 0), &AllocOptions::default(), "T0001").unwrap_err();
+        let e = place(&mut wide(20, false), &file(16, 0), &AllocOptions::default(), "T0001").unwrap_err();
         let CompileError::Limit { needed, available, diagnostic } = e else { panic!("{e:?}") };
         assert_eq!((needed, available), (20, 16));
         assert_eq!(diagnostic.notes.len(), 20);
@@ -619,15 +634,28 @@ mod tests {
 
     #[test]
     fn high_registers_take_the_rest() {
-        let p = place(&wide(20, false), &file(16, 16), &AllocOptions { check: true, ..Default::default() }, "T0001").unwrap();
+        let p = place(&mut wide(20, false), &file(16, 16), &AllocOptions { check: true, ..Default::default() }, "T0001").unwrap();
         assert!(p.slots >= 4);
     }
 
     #[test]
     fn constants_are_repeated_rather_than_spilled() {
-        let p = place(&wide(20, true), &file(16, 0), &AllocOptions { check: true, ..Default::default() }, "T0001").unwrap();
+        let p = place(&mut wide(20, true), &file(16, 0), &AllocOptions { check: true, ..Default::default() }, "T0001").unwrap();
         assert!(p.rematerialised > 0);
         assert_eq!(p.slots, 0);
+    }
+
+    #[test]
+    fn a_need_of_memory_can_be_told() {
+        let memory = SlotBank { name: "l[]", first_hw: 0, slots: 64, kind: BankKind::Memory };
+        let file = RegFile { slots: vec![memory], ..file(16, 0) };
+        for constants in [true, false] {
+            let of = |memory| {
+                let options = AllocOptions { check: true, memory, ..Default::default() };
+                place(&mut wide(20, constants), &file, &options, "T0001").unwrap().text()
+            };
+            assert_eq!(of(true), of(false));
+        }
     }
 
     #[test]
@@ -650,7 +678,7 @@ mod tests {
         c.blocks[latch].targets = vec![Target { block: body, args: vec![q, t] }];
         c.push(end, Toy::Out(Reg::Virtual(t)), Span::NONE);
         c.push(end, Toy::End, Span::NONE);
-        let placed = place(&c, &file(4, 0), &AllocOptions { check: true, ..Default::default() }, "T0001").unwrap();
+        let placed = place(&mut c, &file(4, 0), &AllocOptions { check: true, ..Default::default() }, "T0001").unwrap();
         assert!(placed.blocks.iter().flatten().any(|i| matches!(i, PlacedInst::Move { .. })));
     }
 }

@@ -93,6 +93,10 @@ pub type Touched = Vec<(u32, u32)>;
 /// proportional to the size of the result, so that programs of 50,000 instructions cost no more than their length.
 pub fn solve(preds: &[SmallVec<[u32; 2]>], mut reads: Touched, mut writes: Touched) -> Live {
     reads.sort_unstable();
+    // Who writes it is asked of what another block reads only.
+    let mut known = vec![false; reads.last().map_or(0, |r| r.0 as usize + 1)];
+    reads.iter().for_each(|r| known[r.0 as usize] = true);
+    writes.retain(|w| known.get(w.0 as usize).is_some_and(|k| *k));
     writes.sort_unstable();
     let mut live = Live { start: vec![ValueList::default(); preds.len()], end: vec![ValueList::default(); preds.len()] };
     // The value that each block is known to write, the latest so far: values come in ascending order.

@@ -5,7 +5,7 @@ use crate::file::RegFile;
 use crate::flow::Live;
 use crate::liveness::{Peak, live, peaks, tracked};
 use crate::program::Program;
-use crate::tree;
+use crate::tree::Tree;
 use regalloc2::checker::Checker;
 use regalloc2::{Allocation, Ctx, Edit, Function, Inst, OperandConstraint, OperandKind, Output, RegAllocError, RegallocOptions};
 
@@ -38,8 +38,9 @@ pub enum Scan {
     Last,
     /// Alone, for few registers, even if that takes moves.
     Few,
-    /// Alone, as `Few`, and then values spread over all registers that cost no more than those.
-    Spread,
+    /// Alone, as `Few`, and then values spread over all registers that cost no more than those. What `Few` takes of each class, if the
+    /// caller has asked for that before.
+    Spread(Option<[u32; 3]>),
 }
 
 /// What the caller wants.
@@ -51,11 +52,13 @@ pub struct AllocOptions {
     pub scan: Scan,
     /// An answer with more registers of a class, or with slots, is as good as none: nothing is tried that leads to one.
     pub most: Option<[u32; 3]>,
+    /// A larger file without memory had no answer: nothing is tried that would do without.
+    pub memory: bool,
 }
 
 impl Default for AllocOptions {
     fn default() -> AllocOptions {
-        AllocOptions { check: cfg!(debug_assertions), scan: Scan::Last, most: None }
+        AllocOptions { check: cfg!(debug_assertions), scan: Scan::Last, most: None, memory: false }
     }
 }
 
@@ -119,14 +122,18 @@ pub fn allocate_in(p: &Program, file: &RegFile, options: &AllocOptions, ctx: &mu
         let full = ion(p, file, [64; 3], ctx)?.filter(|o| o.num_spillslots as u32 <= file.all_slots());
         consider(full.map(|o| (o, AllocStep::IonFull)), &mut best);
     }
-    if best.as_ref().is_none_or(|(c, _)| c.0 > 0) {
+    if !options.memory && best.as_ref().is_none_or(|(c, _)| c.0 > 0) {
         let limits = [0, 1, 2].map(|c| file.available(c));
-        let mut found = tree::scan(p, file, &live, limits);
-        if let (Some(o), Scan::Spread) = (&found, options.scan) {
-            let used = used(o);
+        let tree = Tree::new(p, file, &live);
+        let spread = |used: [u32; 3]| {
             let limits = [0, 1, 2].map(|c| if used[c] == 0 { 0 } else { file.step(c, used[c]).min(limits[c]) });
-            found = tree::spread(p, file, &live, limits);
-        }
+            tree.spread(limits)
+        };
+        let found = match options.scan {
+            Scan::Last | Scan::Few => tree.scan(limits),
+            Scan::Spread(Some(few)) => spread(few),
+            Scan::Spread(None) => tree.scan(limits).and_then(|o| spread(used(&o))),
+        };
         consider(found.map(|o| (o, AllocStep::TreeScan)), &mut best);
     }
     let Some((_, a)) = best else {

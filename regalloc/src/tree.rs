@@ -15,28 +15,40 @@ use regalloc2::{
     Allocation, Edit, Function, Inst, Operand, OperandConstraint, OperandKind, OperandPos, Output, PReg, PRegSet, ProgPoint, RegClass,
     SpillSlot,
 };
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-/// Tries to colour the program with at most `limits` registers per class.
-pub fn scan(p: &Program, file: &RegFile, live: &Live, limits: [u32; 3]) -> Option<Output> {
-    Scan::new(p, file, live, limits, true).run().or_else(|| Scan::new(p, file, live, limits, false).run())
+/// A program to be coloured, and what its values ask for wherever others go.
+pub struct Tree<'a> {
+    p: &'a Program,
+    file: &'a RegFile,
+    live: &'a Live,
+    wishes: Wishes,
 }
 
-/// As [`scan`], with values in the registers that have been free for longest, so that instructions depend less on others' registers.
-pub fn spread(p: &Program, file: &RegFile, live: &Live, limits: [u32; 3]) -> Option<Output> {
-    Scan { spread: true, ..Scan::new(p, file, live, limits, true) }.run()
+impl<'a> Tree<'a> {
+    /// Looks at a program.
+    pub fn new(p: &'a Program, file: &'a RegFile, live: &'a Live) -> Tree<'a> {
+        let mut wishes = Wishes::new(p);
+        wishes.prepare(p, live);
+        wishes.look_ahead(p);
+        Tree { p, file, live, wishes }
+    }
+    /// Tries to colour the program with at most `limits` registers per class.
+    pub fn scan(&self, limits: [u32; 3]) -> Option<Output> {
+        Scan::new(self, limits, true).run().or_else(|| Scan::new(self, limits, false).run())
+    }
+    /// As [`Tree::scan`], with values in the registers that have been free for longest, so that instructions depend less on others'
+    /// registers.
+    pub fn spread(&self, limits: [u32; 3]) -> Option<Output> {
+        Scan { spread: true, ..Scan::new(self, limits, true) }.run()
+    }
 }
 
 const CLASSES: [RegClass; 3] = [RegClass::Int, RegClass::Float, RegClass::Vector];
 
-struct Scan<'a> {
-    p: &'a Program,
-    file: &'a RegFile,
-    live: &'a Live,
-    /// Registers that may be handed out, per class.
-    allowed: [PRegSet; 3],
-    /// Where each value lives.
-    home: Vec<Option<Allocation>>,
+/// What values ask for, by value.
+struct Wishes {
     /// Registers that a value must not take, because something fixed needs them during its life.
     forbidden: Vec<PRegSet>,
     /// Registers that others want, or that what is made in a value's place must not take: from there it would have to be copied.
@@ -47,6 +59,17 @@ struct Scan<'a> {
     wish: Vec<Option<PReg>>,
     /// Values that some operand demands in a register proper.
     needs_register: Vec<bool>,
+}
+
+struct Scan<'a> {
+    p: &'a Program,
+    file: &'a RegFile,
+    live: &'a Live,
+    wishes: &'a Wishes,
+    /// Registers that may be handed out, per class.
+    allowed: [PRegSet; 3],
+    /// Where each value lives.
+    home: Vec<Option<Allocation>>,
     /// Places of all operands, in the order of the instructions.
     allocs: Vec<Allocation>,
     offsets: Vec<u32>,
@@ -60,119 +83,48 @@ struct Scan<'a> {
     scratch: VRegSet,
 }
 
-impl<'a> Scan<'a> {
-    fn new(p: &'a Program, file: &'a RegFile, live: &'a Live, limits: [u32; 3], hints: bool) -> Scan<'a> {
+/// What is live at a block's end, arguments of its branches included.
+fn live_at_end(p: &Program, live: &Live, b: usize, now: &mut VRegSet) {
+    now.clear();
+    let args = p.blocks[b].args.iter().flatten().map(|v| v.vreg());
+    live.end[b].ones().chain(args).for_each(|v| {
+        now.insert(v);
+    });
+}
+
+impl Wishes {
+    fn new(p: &Program) -> Wishes {
         let n = p.num_vregs();
-        let allowed = [0, 1, 2].map(|c| {
-            let all = (0..file.classes[c].count as usize).map(|i| PReg::new(i, CLASSES[c]));
-            all.filter(|r| !file.reserved.contains(*r)).take(limits[c] as usize).collect()
-        });
-        Scan {
-            p,
-            file,
-            live,
-            allowed,
-            home: vec![None; n],
+        Wishes {
             forbidden: vec![PRegSet::default(); n],
             avoid: vec![PRegSet::default(); n],
             kin: vec![Vec::new(); n],
             wish: vec![None; n],
             needs_register: vec![false; n],
-            allocs: Vec::new(),
-            offsets: Vec::new(),
-            edits: Vec::new(),
-            slots: 0,
-            hints,
-            spread: false,
-            freed: BTreeMap::new(),
-            scratch: VRegSet::new(n),
         }
-    }
-
-    fn run(mut self) -> Option<Output> {
-        self.prepare();
-        self.look_ahead();
-        let mut places: Vec<Vec<Allocation>> = vec![Vec::new(); self.p.num_insts()];
-        for b in self.order() {
-            self.block(b, &mut places)?;
-        }
-        for b in 0..self.p.blocks.len() {
-            self.edges(b)?;
-        }
-        for a in places {
-            self.offsets.push(self.allocs.len() as u32);
-            self.allocs.extend(a);
-        }
-        // Stable: moves of one point stay in the order in which they were made.
-        self.edits.sort_by_key(|(at, _)| *at);
-        Some(Output {
-            num_spillslots: self.slots as usize,
-            edits: self.edits,
-            allocs: self.allocs,
-            inst_alloc_offsets: self.offsets,
-            ..Output::default()
-        })
-    }
-
-    /// Reverse post-order from block 0; unreachable blocks behind.
-    fn order(&self) -> Vec<usize> {
-        let n = self.p.blocks.len();
-        let (mut seen, mut post) = (vec![false; n], Vec::new());
-        for root in 0..n {
-            if std::mem::replace(&mut seen[root], true) {
-                continue;
-            }
-            let mut stack = vec![(root, 0)];
-            let from = post.len();
-            while let Some((b, k)) = stack.last_mut() {
-                match self.p.blocks[*b].succs.get(*k) {
-                    Some(s) => {
-                        *k += 1;
-                        if !std::mem::replace(&mut seen[s.index()], true) {
-                            stack.push((s.index(), 0));
-                        }
-                    }
-                    None => {
-                        post.push(*b);
-                        stack.pop();
-                    }
-                }
-            }
-            post[from..].reverse();
-        }
-        post
-    }
-
-    /// What is live at a block's end, arguments of its branches included.
-    fn live_at_end(&self, b: usize, now: &mut VRegSet) {
-        now.clear();
-        let args = self.p.blocks[b].args.iter().flatten().map(|v| v.vreg());
-        self.live.end[b].ones().chain(args).for_each(|v| {
-            now.insert(v);
-        });
     }
 
     /// Finds kin, forbidden registers and what may not sit in a slot.
-    fn prepare(&mut self) {
-        for b in &self.p.blocks {
+    fn prepare(&mut self, p: &Program, live: &Live) {
+        for b in &p.blocks {
             for (s, args) in b.succs.iter().zip(&b.args) {
-                for (param, arg) in self.p.blocks[s.index()].params.iter().zip(args) {
+                for (param, arg) in p.blocks[s.index()].params.iter().zip(args) {
                     self.kin[param.vreg()].push(arg.vreg() as u32);
                     self.kin[arg.vreg()].push(param.vreg() as u32);
                 }
             }
         }
-        let mut now = VRegSet::new(self.p.num_vregs());
-        for (b, info) in self.p.blocks.iter().enumerate().rev() {
-            self.live_at_end(b, &mut now);
+        let mut now = VRegSet::new(p.num_vregs());
+        for (b, info) in p.blocks.iter().enumerate().rev() {
+            live_at_end(p, live, b, &mut now);
             for (s, args) in info.succs.iter().zip(&info.args) {
-                for (param, arg) in self.p.blocks[s.index()].params.iter().zip(args) {
+                for (param, arg) in p.blocks[s.index()].params.iter().zip(args) {
                     self.wish[arg.vreg()] = self.wish[arg.vreg()].or(self.wish[param.vreg()]);
                 }
             }
             for i in (info.start..info.end).rev() {
-                let ops = self.p.inst_operands(Inst::new(i as usize));
-                let (mut early, mut late) = (PRegSet::default(), self.p.inst_clobbers(Inst::new(i as usize)));
+                let ops = p.inst_operands(Inst::new(i as usize));
+                let (mut early, mut late) = (PRegSet::default(), p.inst_clobbers(Inst::new(i as usize)));
                 for o in ops {
                     let fixed = match o.constraint() {
                         OperandConstraint::FixedReg(r) => Some(r),
@@ -242,15 +194,15 @@ impl<'a> Scan<'a> {
     }
 
     /// Finds what to avoid: a result that takes its operand's place, or a parameter its argument's, must not take these registers.
-    fn look_ahead(&mut self) {
-        for info in self.p.blocks.iter().rev() {
+    fn look_ahead(&mut self, p: &Program) {
+        for info in p.blocks.iter().rev() {
             for (s, args) in info.succs.iter().zip(&info.args) {
-                for (param, arg) in self.p.blocks[s.index()].params.iter().zip(args) {
+                for (param, arg) in p.blocks[s.index()].params.iter().zip(args) {
                     self.hand_back(param.vreg(), arg.vreg());
                 }
             }
             for i in (info.start..info.end).rev() {
-                let ops = self.p.inst_operands(Inst::new(i as usize));
+                let ops = p.inst_operands(Inst::new(i as usize));
                 for o in ops {
                     if let OperandConstraint::Reuse(n) = o.constraint() {
                         self.hand_back(o.vreg().vreg(), ops[n].vreg().vreg());
@@ -265,8 +217,89 @@ impl<'a> Scan<'a> {
         all.union_from(self.forbidden[from]);
         self.avoid[to].union_from(all);
     }
+}
 
-    fn block(&mut self, b: usize, places: &mut [Vec<Allocation>]) -> Option<()> {
+impl<'a> Scan<'a> {
+    fn new(tree: &'a Tree<'a>, limits: [u32; 3], hints: bool) -> Scan<'a> {
+        let Tree { p, file, live, wishes } = tree;
+        let n = p.num_vregs();
+        let allowed = [0, 1, 2].map(|c| {
+            let all = (0..file.classes[c].count as usize).map(|i| PReg::new(i, CLASSES[c]));
+            all.filter(|r| !file.reserved.contains(*r)).take(limits[c] as usize).collect()
+        });
+        Scan {
+            p,
+            file,
+            live,
+            wishes,
+            allowed,
+            home: vec![None; n],
+            allocs: Vec::new(),
+            offsets: Vec::new(),
+            edits: Vec::new(),
+            slots: 0,
+            hints,
+            spread: false,
+            freed: BTreeMap::new(),
+            scratch: VRegSet::new(n),
+        }
+    }
+
+    fn run(mut self) -> Option<Output> {
+        let (insts, mut operands) = (self.p.num_insts(), 0);
+        self.offsets.reserve(insts);
+        for i in 0..insts {
+            self.offsets.push(operands);
+            operands += self.p.inst_operands(Inst::new(i)).len() as u32;
+        }
+        self.allocs.resize(operands as usize, Allocation::none());
+        for b in self.order() {
+            self.block(b)?;
+        }
+        for b in 0..self.p.blocks.len() {
+            self.edges(b)?;
+        }
+        // Stable: moves of one point stay in the order in which they were made.
+        self.edits.sort_by_key(|(at, _)| *at);
+        Some(Output {
+            num_spillslots: self.slots as usize,
+            edits: self.edits,
+            allocs: self.allocs,
+            inst_alloc_offsets: self.offsets,
+            ..Output::default()
+        })
+    }
+
+    /// Reverse post-order from block 0; unreachable blocks behind.
+    fn order(&self) -> Vec<usize> {
+        let n = self.p.blocks.len();
+        let (mut seen, mut post) = (vec![false; n], Vec::new());
+        for root in 0..n {
+            if std::mem::replace(&mut seen[root], true) {
+                continue;
+            }
+            let mut stack = vec![(root, 0)];
+            let from = post.len();
+            while let Some((b, k)) = stack.last_mut() {
+                match self.p.blocks[*b].succs.get(*k) {
+                    Some(s) => {
+                        *k += 1;
+                        if !std::mem::replace(&mut seen[s.index()], true) {
+                            stack.push((s.index(), 0));
+                        }
+                    }
+                    None => {
+                        post.push(*b);
+                        stack.pop();
+                    }
+                }
+            }
+            post[from..].reverse();
+        }
+        post
+    }
+
+    fn block(&mut self, b: usize) -> Option<()> {
         let info = &self.p.blocks[b];
         let mut busy: Places = self.live.start[b].ones().filter_map(|v| self.home[v]).collect();
         for v in &info.params {
@@ -281,7 +314,7 @@ impl<'a> Scan<'a> {
             }
         }
         for i in info.start..info.end {
-            places[i as usize] = self.inst(i, &mut busy, &dying.after[(i - info.start) as usize])?;
+            self.inst(i, &mut busy, dying.after((i - info.start) as usize))?;
         }
         Some(())
     }
@@ -290,10 +323,10 @@ impl<'a> Scan<'a> {
     fn dying(&mut self, b: usize) -> Dying {
         let info = &self.p.blocks[b];
         let mut now = std::mem::take(&mut self.scratch);
-        self.live_at_end(b, &mut now);
-        let mut after = vec![Vec::new(); (info.end - info.start) as usize];
+        live_at_end(self.p, self.live, b, &mut now);
+        let mut dead = Vec::new();
+        let mut ends = vec![0; (info.end - info.start) as usize + 1];
         for i in (info.start..info.end).rev() {
-            let dead = &mut after[(i - info.start) as usize];
             let ops = self.p.inst_operands(Inst::new(i as usize));
             for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Def) {
                 if !now.remove(o.vreg().vreg()) {
@@ -305,16 +338,17 @@ impl<'a> Scan<'a> {
                     dead.push(o.vreg().vreg());
                 }
             }
+            ends[(i - info.start) as usize] = dead.len();
         }
         let unused_params = info.params.iter().map(|v| v.vreg()).filter(|v| !now.contains(*v)).collect();
         self.scratch = now;
-        Dying { after, unused_params }
+        Dying { dead, ends, unused_params }
     }
 
-    fn inst(&mut self, i: u32, busy: &mut Places, dying: &[usize]) -> Option<Vec<Allocation>> {
+    fn inst(&mut self, i: u32, busy: &mut Places, dying: &[usize]) -> Option<()> {
         let inst = Inst::new(i as usize);
         let ops = self.p.inst_operands(inst);
-        let mut out = vec![Allocation::none(); ops.len()];
+        let mut out: SmallVec<[Allocation; 8]> = SmallVec::from_elem(Allocation::none(), ops.len());
         // Places held only while inputs are read, and those held to the end of the instruction.
         let (mut early, mut late) = (Places::default(), Places::default());
         for o in ops {
@@ -336,7 +370,7 @@ impl<'a> Scan<'a> {
             let last = dying.contains(&v)
                 && ops.iter().filter(|q| tracked(q) && q.kind() == OperandKind::Use && q.vreg() == o.vreg()).count() == 1;
             // A result that overwrites its input needs a copy where the input lives on, or is where the result must not be.
-            let barred = tied.map_or(PRegSet::default(), |d| self.forbidden[ops[d].vreg().vreg()]);
+            let barred = tied.map_or(PRegSet::default(), |d| self.wishes.forbidden[ops[d].vreg().vreg()]);
             let allowed = |a: &Allocation| a.as_reg().is_none_or(|r| !barred.contains(r));
             let in_place = fits && (tied.is_none() || (last && at.is_reg() && !self.is_input(at) && allowed(&at)));
             if in_place {
@@ -392,7 +426,7 @@ impl<'a> Scan<'a> {
                     }
                     out[k] = out[n];
                     self.home[o.vreg().vreg()] = Some(out[n]);
-                    if self.forbidden[o.vreg().vreg()].contains(out[n].as_reg()?) {
+                    if self.wishes.forbidden[o.vreg().vreg()].contains(out[n].as_reg()?) {
                         return None;
                     }
                 } else {
@@ -413,7 +447,9 @@ impl<'a> Scan<'a> {
                 busy.insert(self.home[v]?);
             }
         }
-        Some(out)
+        let at = self.offsets[i as usize] as usize;
+        self.allocs[at..at + out.len()].copy_from_slice(&out);
+        Some(())
     }
 
     fn define(&mut self, o: &Operand, blocked: &Places) -> Option<Allocation> {
@@ -423,7 +459,7 @@ impl<'a> Scan<'a> {
             OperandConstraint::Limit(n) => self.choose(v, o.class(), blocked, Some(n)),
             _ => self.choose(v, o.class(), blocked, None),
         }?;
-        if a.as_reg().is_some_and(|r| self.forbidden[v].contains(r)) {
+        if a.as_reg().is_some_and(|r| self.wishes.forbidden[v].contains(r)) {
             return None;
         }
         self.home[v] = Some(a);
@@ -444,20 +480,22 @@ impl<'a> Scan<'a> {
         let usable = |a: &Allocation| {
             a.as_reg().is_some_and(|r| {
                 self.allowed[class as usize].contains(r)
-                    && !self.forbidden[v].contains(r)
+                    && !self.wishes.forbidden[v].contains(r)
                     && limit.is_none_or(|n| r.hw_enc() < n)
                     && !blocked.contains(*a)
             })
         };
         if self.hints {
-            let first = self.kin[v].iter().filter_map(|k| self.home[*k as usize]).find(usable);
-            let second = || self.kin[v].iter().flat_map(|k| &self.kin[*k as usize]).filter_map(|k| self.home[*k as usize]).find(usable);
-            let wish = || self.wish[v].map(Allocation::reg).filter(|a| a.as_reg().is_some_and(|r| r.class() == class) && usable(a));
+            let first = self.wishes.kin[v].iter().filter_map(|k| self.home[*k as usize]).find(usable);
+            let second = || {
+                self.wishes.kin[v].iter().flat_map(|k| &self.wishes.kin[*k as usize]).filter_map(|k| self.home[*k as usize]).find(usable)
+            };
+            let wish = || self.wishes.wish[v].map(Allocation::reg).filter(|a| a.as_reg().is_some_and(|r| r.class() == class) && usable(a));
             if let Some(a) = first.or_else(second).or_else(wish) {
                 return Some(a);
             }
         }
-        let avoided = |a: &Allocation| a.as_reg().is_some_and(|r| self.avoid[v].contains(r));
+        let avoided = |a: &Allocation| a.as_reg().is_some_and(|r| self.wishes.avoid[v].contains(r));
         let mut all = self.allowed[class as usize].into_iter().map(Allocation::reg).filter(usable);
         let best = if self.spread {
             all.min_by_key(|a| (avoided(a), self.freed.get(a)))
@@ -468,7 +506,7 @@ impl<'a> Scan<'a> {
         if best.is_some() {
             return best;
         }
-        if self.needs_register[v] || self.file.classes[class as usize].slot_units > 1 {
+        if self.wishes.needs_register[v] || self.file.classes[class as usize].slot_units > 1 {
             return None;
         }
         let slot =
@@ -531,8 +569,17 @@ impl<'a> Scan<'a> {
 }
 
 struct Dying {
-    after: Vec<Vec<usize>>,
+    /// From the last instruction to the first, and how many up to each.
+    dead: Vec<usize>,
+    ends: Vec<usize>,
     unused_params: Vec<usize>,
+}
+
+impl Dying {
+    /// What dies in the block's instruction `n`.
+    fn after(&self, n: usize) -> &[usize] {
+        &self.dead[self.ends[n + 1]..self.ends[n]]
+    }
 }
 
 fn is_def(o: &Operand) -> bool {

@@ -6,8 +6,9 @@ use regalloc2::checker::Checker;
 use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, RegClass, VReg};
 use retroshade_regalloc::file::NO_CLASS;
 use retroshade_regalloc::liveness::{self, peaks};
+use retroshade_regalloc::tree::Tree;
 use retroshade_regalloc::{
-    AllocError, AllocOptions, AllocStep, BankKind, ClassSpec, Program, ProgramBuilder, RegFile, SlotBank, allocate, tree,
+    AllocError, AllocOptions, AllocStep, Allocated, BankKind, ClassSpec, Program, ProgramBuilder, RegFile, Scan, SlotBank, allocate,
 };
 
 struct Rng(u64);
@@ -151,7 +152,8 @@ fn tree_scan_answers_pass_the_checker() {
         let p = program(&mut rng, live, round % 3, round % 2 == 0, round % 5 == 0);
         let f = file(16, &[]);
         let l = liveness::live(&p);
-        let answers = [tree::scan(&p, &f, &l, [0, 0, 16]), tree::spread(&p, &f, &l, [0, 0, 16])];
+        let tree = Tree::new(&p, &f, &l);
+        let answers = [tree.scan([0, 0, 16]), tree.spread([0, 0, 16])];
         for out in answers.into_iter().flatten() {
             solved[(round % 3) as usize] += 1;
             assert_eq!(out.num_spillslots, 0);
@@ -174,8 +176,26 @@ fn straight_lines_are_coloured_with_as_many_registers_as_are_live() {
         let f = file(16, &[]);
         let l = liveness::live(&p);
         let peak = peaks(&p, &f, &l)[2].live;
-        assert!(tree::scan(&p, &f, &l, [0, 0, peak.min(16)]).is_some(), "{peak} live");
+        assert!(Tree::new(&p, &f, &l).scan([0, 0, peak.min(16)]).is_some(), "{peak} live");
     }
+}
+
+#[test]
+fn what_few_took_can_be_told() {
+    let mut rng = Rng(5);
+    let mut solved = 0;
+    for round in 0..60u64 {
+        let live = 4 + rng.below(11) as usize;
+        let p = program(&mut rng, live, round % 3, round % 2 == 0, round % 5 == 0);
+        let f = file(16, &[]);
+        let with = |scan| allocate(&p, &f, &AllocOptions { check: true, scan, ..Default::default() });
+        let Ok(few) = with(Scan::Few) else { continue };
+        let text = |a: Allocated| format!("{:?} {:?} {:?}", a.output.allocs, a.output.edits, a.used);
+        let [told, found] = [Some(few.used), None].map(|used| with(Scan::Spread(used)).ok().map(text));
+        assert_eq!(told, found);
+        solved += u32::from(told.is_some());
+    }
+    assert!(solved > 20, "{solved}");
 }
 
 /// A line of instructions.
@@ -205,7 +225,7 @@ fn a_result_in_its_operands_place_stays_out_of_registers_that_others_are_bound_t
         ],
     );
     let f = file(16, &[]);
-    let out = tree::scan(&p, &f, &liveness::live(&p), [0, 0, 2]).unwrap();
+    let out = Tree::new(&p, &f, &liveness::live(&p)).scan([0, 0, 2]).unwrap();
     assert_eq!((place_of(&out, 0, 0), place_of(&out, 1, 1), place_of(&out, 2, 0)), (1, 1, 0));
     assert!(out.edits.is_empty(), "{:?}", out.edits);
 }
@@ -222,7 +242,7 @@ fn an_operand_that_lives_on_is_copied_before_its_place_is_overwritten() {
         ],
     );
     let f = file(16, &[]);
-    let out = tree::scan(&p, &f, &liveness::live(&p), [0, 0, 2]).unwrap();
+    let out = Tree::new(&p, &f, &liveness::live(&p)).scan([0, 0, 2]).unwrap();
     assert_eq!(out.edits.len(), 1);
     assert_eq!((place_of(&out, 0, 0), place_of(&out, 1, 1), place_of(&out, 2, 0), place_of(&out, 2, 1)), (0, 1, 0, 1));
 }
@@ -239,7 +259,7 @@ fn nothing_stands_in_registers_that_an_instruction_spoils() {
     b.inst(&[Operand::reg_use(before), Operand::reg_use(result)], PRegSet::default());
     b.terminate(&[], PRegSet::default(), vec![]);
     let p = b.finish();
-    let out = tree::scan(&p, &file(16, &[]), &liveness::live(&p), [0, 0, 4]).unwrap();
+    let out = Tree::new(&p, &file(16, &[]), &liveness::live(&p)).scan([0, 0, 4]).unwrap();
     assert_eq!((place_of(&out, 0, 0), place_of(&out, 1, 0)), (1, 3));
 }
 
@@ -257,7 +277,7 @@ fn values_go_where_they_are_wanted_in_the_end() {
         ],
     );
     let f = file(16, &[]);
-    let out = tree::scan(&p, &f, &liveness::live(&p), [0, 0, 3]).unwrap();
+    let out = Tree::new(&p, &f, &liveness::live(&p)).scan([0, 0, 3]).unwrap();
     assert_eq!((place_of(&out, 0, 0), place_of(&out, 1, 0), place_of(&out, 2, 1)), (0, 2, 2));
     assert!(out.edits.is_empty(), "{:?}", out.edits);
 }
@@ -269,8 +289,8 @@ fn spread_values_take_the_registers_that_are_free_for_longest() {
     let p = line(4, &[&[Operand::reg_def(v[0])], &step(0), &step(1), &step(2), &[Operand::reg_use(v[3])]]);
     let (f, live) = (file(16, &[]), liveness::live(&p));
     let places = |out: regalloc2::Output| [place_of(&out, 0, 0), place_of(&out, 1, 1), place_of(&out, 2, 1), place_of(&out, 3, 1)];
-    assert_eq!(places(tree::scan(&p, &f, &live, [0, 0, 3]).unwrap()), [0; 4]);
-    assert_eq!(places(tree::spread(&p, &f, &live, [0, 0, 3]).unwrap()), [0, 1, 2, 0]);
+    assert_eq!(places(Tree::new(&p, &f, &live).scan([0, 0, 3]).unwrap()), [0; 4]);
+    assert_eq!(places(Tree::new(&p, &f, &live).spread([0, 0, 3]).unwrap()), [0, 1, 2, 0]);
 }
 
 #[test]

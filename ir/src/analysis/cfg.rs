@@ -22,7 +22,9 @@ pub struct Edge {
 pub struct Cfg {
     rpo: Vec<Block>,
     index: SecondaryMap<Block, u32>,
-    preds: SecondaryMap<Block, SmallVec<[Edge; 2]>>,
+    /// Edges by the block that they enter, and where each block's begin.
+    edges: Vec<Edge>,
+    starts: Vec<u32>,
 }
 
 impl Cfg {
@@ -31,7 +33,6 @@ impl Cfg {
         let mut cfg = Cfg { index: SecondaryMap::with_default(u32::MAX), ..Cfg::default() };
         let Some(entry) = func.entry() else { return cfg };
         cfg.index.resize(func.blocks.len());
-        cfg.preds.resize(func.blocks.len());
         // `index` doubles as the visited mark until the final numbers are known. Successors are visited last to first,
         // so that the reverse of the post-order keeps the source's order of branches.
         let mut stack: Vec<(Block, usize)> = vec![(entry, func.successors(entry).len())];
@@ -50,10 +51,21 @@ impl Cfg {
             }
         }
         cfg.rpo.reverse();
+        let mut next = vec![0u32; func.blocks.len() + 1];
         for (n, b) in cfg.rpo.iter().enumerate() {
             cfg.index[*b] = n as u32;
+            func.successors(*b).iter().for_each(|t| next[t.block.as_u32() as usize + 1] += 1);
+        }
+        for n in 1..next.len() {
+            next[n] += next[n - 1];
+        }
+        cfg.starts = next.clone();
+        cfg.edges = vec![Edge { from: entry, target: 0 }; next[func.blocks.len()] as usize];
+        for b in &cfg.rpo {
             for (k, t) in func.successors(*b).iter().enumerate() {
-                cfg.preds[t.block].push(Edge { from: *b, target: k as u32 });
+                let at = &mut next[t.block.as_u32() as usize];
+                cfg.edges[*at as usize] = Edge { from: *b, target: k as u32 };
+                *at += 1;
             }
         }
         cfg
@@ -72,7 +84,9 @@ impl Cfg {
     }
     /// Edges into a block from reachable blocks; one per branch target, so a block may appear twice.
     pub fn preds(&self, b: Block) -> &[Edge] {
-        &self.preds[b]
+        // Blocks that were made later have none.
+        let n = b.as_u32() as usize;
+        self.starts.get(n + 1).map_or(&[], |end| &self.edges[self.starts[n] as usize..*end as usize])
     }
     /// The only edge into a block, if there is exactly one.
     pub fn single_pred(&self, b: Block) -> Option<Edge> {

@@ -93,6 +93,8 @@ struct Analysis<'a> {
     /// The level of the branches that a block joins.
     join_level: SecondaryMap<Block, Level>,
     work: Vec<Inst>,
+    /// Whether an instruction is in `work`.
+    waits: SecondaryMap<Inst, bool>,
     /// Steps left for following single branches; when it is used up, every join counts.
     budget: usize,
 }
@@ -112,14 +114,16 @@ impl<'a> Analysis<'a> {
             exit_level: SecondaryMap::new(),
             join_level: SecondaryMap::new(),
             work: Vec::new(),
+            waits: SecondaryMap::new(),
             budget: 100_000 + 64 * cfg.rpo().len(),
         };
         a.out.levels.resize(func.values.len());
         a.block_of.resize(func.insts.len());
+        a.waits.resize(func.insts.len());
         for b in cfg.rpo() {
             for i in &func.blocks[*b].insts {
                 a.block_of[*i] = Some(*b);
-                a.work.push(*i);
+                a.ask(*i);
             }
         }
         a.work.reverse();
@@ -170,15 +174,22 @@ impl<'a> Analysis<'a> {
             }
         }
         while let Some(i) = self.work.pop() {
-            let d = &self.func.insts[i];
+            self.waits[i] = false;
+            let func = self.func;
+            let d = &func.insts[i];
             if d.op.is_terminator() {
                 self.terminator(i);
                 continue;
             }
             let level = self.transfer(i);
-            for r in d.results.clone() {
-                self.raise(r, level);
-            }
+            d.results.iter().for_each(|r| self.raise(*r, level));
+        }
+    }
+
+    /// Looks at an instruction again.
+    fn ask(&mut self, i: Inst) {
+        if !std::mem::replace(&mut self.waits[i], true) {
+            self.work.push(i);
         }
     }
 
@@ -209,7 +220,9 @@ impl<'a> Analysis<'a> {
         }
         if level > self.out.levels[v] {
             self.out.levels[v] = level;
-            self.work.extend(self.users.of(v.as_u32()).iter().map(|i| Inst::from_u32(*i)));
+            for n in 0..self.users.of(v.as_u32()).len() {
+                self.ask(Inst::from_u32(self.users.of(v.as_u32())[n]));
+            }
         }
     }
 
@@ -360,7 +373,7 @@ impl<'a> Analysis<'a> {
         if level > self.join_level[s] {
             self.join_level[s] = level;
             for e in self.cfg.preds(s) {
-                self.work.extend(self.func.terminator(e.from));
+                self.func.terminator(e.from).into_iter().for_each(|i| self.ask(i));
             }
         }
     }
@@ -371,7 +384,7 @@ impl<'a> Analysis<'a> {
         }
         self.exit_level[l] = level;
         for e in self.loops.exits(self.func, l) {
-            self.work.extend(self.func.terminator(e.from));
+            self.func.terminator(e.from).into_iter().for_each(|i| self.ask(i));
         }
         for b in self.loops.blocks(l) {
             let insts = self.func.blocks[*b].insts.iter().flat_map(|i| self.func.insts[*i].results.iter());

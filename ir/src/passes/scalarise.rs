@@ -41,10 +41,14 @@ pub fn lane_of(b: &mut Builder, v: Value, lane: u8) -> Value {
 
 fn visit(b: &mut Builder, i: Inst) -> Action {
     use Opcode::*;
-    let d = b.func.insts[i].clone();
+    let d = &b.func.insts[i];
     let [result] = d.results[..] else { return Action::Keep };
     let ty = b.func.ty(result);
     b.precise = d.precise;
+    if !ty.is_vector() && !matches!(d.op, Any | All) {
+        return Action::Keep;
+    }
+    let d = d.clone();
     match d.op {
         Any | All if b.func.ty(d.args[0]).is_vector() => {
             let lanes = b.func.ty(d.args[0]).lanes;

@@ -16,7 +16,7 @@ pub struct MInst {
 }
 
 impl MachInst for MInst {
-    fn visit(&mut self, v: &mut dyn OperandVisitor) {
+    fn visit<V: OperandVisitor>(&mut self, v: &mut V) {
         self.sources.iter_mut().for_each(|r| v.use_reg(r));
         if let Some(r) = &mut self.result {
             v.def_reg(r);

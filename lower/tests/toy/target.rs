@@ -45,10 +45,10 @@ impl TargetIsa for Toy {
     fn compile_verified(&self, module: &Module, options: &Options) -> Result<CompiledShader, CompileError> {
         let mut trace = Trace::new(options);
         let legal = legal::legalise(module, options, &mut trace)?;
-        let (code, fired) = select::select(&legal)?;
+        let (mut code, fired) = select::select(&legal)?;
         let mir = format!("{}{fired}\n", code.text());
         trace.text(Phase::Select, || mir.clone());
-        let placed = place(&code, &registers(), &AllocOptions { check: options.check_allocation, ..AllocOptions::default() }, "Y0002")?;
+        let placed = place(&mut code, &registers(), &AllocOptions { check: options.check_allocation, ..AllocOptions::default() }, "Y0002")?;
         trace.text(Phase::Place, || placed.text());
         let Code { bytes, source_map, .. } = emit::emit(&code, &placed)?;
         let asm = isa::disassemble(&bytes).map_err(|e| CompileError::Internal(e.to_string()))?;

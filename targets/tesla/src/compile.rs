@@ -2,6 +2,7 @@
 
 use crate::abi::Abi;
 use crate::container::{self, mif};
+use crate::emit::least::{self, Size};
 use crate::emit::{self, Machine};
 use crate::isa::chip::{self, Chip};
 use crate::isa::decode::space;
@@ -208,16 +209,27 @@ struct Ground<'o> {
 }
 
 impl Ground<'_> {
-    /// Places instructions and emits them; `None` if an immediate stands beside a half that it cannot name.
-    fn lay_out(&self, vcode: &VCode<MInst>, blocks: &SecondaryMap<Block, u32>, aim: Aim) -> Result<Option<Laid>, CompileError> {
-        let Ground { legal, chip, room, options, .. } = self;
+    fn machine(&self) -> Machine {
+        Machine { chip: self.chip, space: space(self.legal.stage), room: self.room }
+    }
+    /// Places instructions and emits them; `None` if an immediate stands beside a half that it cannot name, or where `wins` wants nothing
+    /// that takes as much as this does at least.
+    fn lay_out(
+        &self,
+        vcode: &mut VCode<MInst>,
+        blocks: &SecondaryMap<Block, u32>,
+        aim: Aim,
+        wins: &dyn Fn(Size) -> bool,
+    ) -> Result<Option<Laid>, CompileError> {
+        let Ground { chip, room, options, .. } = self;
         let (mut placed, spilled) = place_all(vcode, self.abi.local_bytes, chip, *room, aim, options, &mut self.memory.borrow_mut())?;
         if halves_out_of_reach(&placed) {
             return Ok(None);
         }
-        let machine = Machine { chip, space: space(legal.stage), room: *room };
-        let code = emit::emit(&mut placed, &self.structure.nodes, blocks, &self.uniformity, machine, options.opt != OptLevel::O0)?;
-        Ok(Some(Laid { code, placed, spilled }))
+        let wins = |size| wins(Size { spilled, ..size });
+        let pair = options.opt != OptLevel::O0;
+        let code = emit::emit(&mut placed, &self.structure.nodes, blocks, &self.uniformity, self.machine(), pair, &wins)?;
+        Ok(code.map(|code| Laid { code, placed, spilled }))
     }
 }
 
@@ -254,7 +266,7 @@ fn draft<'o>(prepared: Prepared, options: &'o Options, room: Room, trace: Trace<
         let mut selected = select(&ground.legal, &ground.uniformity, &mut ground.abi, chip, options, halves)?;
         let mut trace = trace.clone();
         trace.text(Phase::Select, || mir_text(&selected));
-        if let Some(mut laid) = ground.lay_out(&selected.vcode, &selected.blocks, Aim::Place)? {
+        if let Some(mut laid) = ground.lay_out(&mut selected.vcode, &selected.blocks, Aim::Place, &|_| true)? {
             if options.opt != OptLevel::O0 && laid.code.bare_ends > 0 {
                 end_in_load(&mut ground, &mut selected, &mut laid)?;
             }
@@ -267,8 +279,8 @@ fn draft<'o>(prepared: Prepared, options: &'o Options, room: Room, trace: Trace<
 /// Lets a load of a constant carry the program's end, where nothing else does and that is shorter.
 fn end_in_load(ground: &mut Ground, selected: &mut Selected, laid: &mut Laid) -> Result<(), CompileError> {
     let before = ground.abi.clone();
-    if let Some(vcode) = select::literals::at_the_end(&selected.vcode, &mut ground.abi)
-        && let Some(new) = ground.lay_out(&vcode, &selected.blocks, Aim::Place)?
+    if let Some(mut vcode) = select::literals::at_the_end(&selected.vcode, &mut ground.abi)
+        && let Some(new) = ground.lay_out(&mut vcode, &selected.blocks, Aim::Place, &|_| true)?
         && new.code.bytes.len() < laid.code.bytes.len()
     {
         selected.vcode = vcode;
@@ -286,15 +298,24 @@ fn complete(source: &Module, draft: Draft) -> Result<CompiledShader, CompileErro
     if options.opt != OptLevel::O0 {
         let spilled = laid.spilled > 0;
         let blocks = &selected.blocks;
-        let lay_out = |vcode: &VCode<MInst>, aim: Aim| {
+        let lay_out = |vcode: &mut VCode<MInst>, aim: Aim, wins: &dyn Fn(Size) -> bool| {
             let aim = match aim {
                 Aim::Most(n) if spilled || n > 64 => Aim::Place,
                 aim => aim,
             };
-            ground.lay_out(vcode, blocks, aim)
+            ground.lay_out(vcode, blocks, aim, wins)
         };
         let shape = || sink::Shape::new(ground.legal.main(), blocks);
-        let search = Search { lay_out: &lay_out, shape: &shape, goal: Goal::of(options.opt), file: ground.chip.register_file };
+        let least = |vcode: &mut VCode<MInst>| least::of_selected(vcode, ground.machine());
+        let search = Search {
+            lay_out: &lay_out,
+            shape: &shape,
+            least: &least,
+            goal: Goal::of(options.opt),
+            file: ground.chip.register_file,
+            fewest: ground.machine().fewest_registers(),
+            roomy: !ground.room.spill || ground.room == Room::WHOLE,
+        };
         let best = search.run(std::mem::take(&mut selected.vcode), laid);
         (laid, selected.vcode) = (best.laid, best.vcode);
         trace.text(Phase::Schedule, || mir_text(&selected));
@@ -326,12 +347,12 @@ pub fn phases(
     lap("optimise and legalise");
     let mut abi = Abi::new(&legal, chip);
     let uniformity = Uniformity::new(&legal, legal.main());
-    let selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
+    let mut selected = select(&legal, &uniformity, &mut abi, chip, options, true)?;
     lap("select");
-    let (mut placed, _) = place_all(&selected.vcode, abi.local_bytes, chip, Room::WHOLE, Aim::Place, options, &mut Ctx::default())?;
+    let (mut placed, _) = place_all(&mut selected.vcode, abi.local_bytes, chip, Room::WHOLE, Aim::Place, options, &mut Ctx::default())?;
     lap("place (regalloc2)");
     let machine = Machine { chip, space: space(legal.stage), room: Room::WHOLE };
-    emit::emit(&mut placed, &structure.nodes, &selected.blocks, &uniformity, machine, true)?;
+    emit::emit(&mut placed, &structure.nodes, &selected.blocks, &uniformity, machine, true, &|_| true)?;
     lap("emit");
     Ok(out)
 }

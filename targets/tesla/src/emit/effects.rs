@@ -5,6 +5,7 @@ use crate::emit::lines::Enc;
 use crate::isa::op::{Effect, Op};
 use crate::select::mir::{Dst, Extra, MInst, Src};
 use retroshade_lower::Reg;
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// Registers 0…127, `$c` 128…, `$a` 136…, memory 144, outputs 145, other effects 146.
@@ -111,11 +112,16 @@ pub(super) fn touched(i: &MInst, a: u8) -> (Set, Set) {
     (r, w)
 }
 
+/// Numbers that a set can hold.
+const PLACES: usize = 192;
+
 /// The dependences of a straight run: who wrote a register last, who read it since.
-#[derive(Default)]
 pub(super) struct Tracker {
-    writer: Vec<Option<usize>>,
-    readers: Vec<Vec<usize>>,
+    writer: [Option<u32>; PLACES],
+    /// The last one that read each since it was written, a place in `reads`.
+    reader: [Option<u32>; PLACES],
+    /// Who read, and the place of who read the same before.
+    reads: Vec<(u32, Option<u32>)>,
     /// Output words written since the last instruction that concerns all of them, and that instruction.
     outputs: BTreeMap<u32, usize>,
     barrier: Option<usize>,
@@ -123,11 +129,11 @@ pub(super) struct Tracker {
 
 impl Tracker {
     pub(super) fn new() -> Tracker {
-        Tracker { writer: vec![None; 192], readers: vec![Vec::new(); 192], ..Tracker::default() }
+        Tracker { writer: [None; PLACES], reader: [None; PLACES], reads: Vec::new(), outputs: BTreeMap::new(), barrier: None }
     }
     /// What must stand before the next instruction, number `n`.
-    pub(super) fn next(&mut self, n: usize, e: &Enc) -> Vec<usize> {
-        let mut after: Vec<usize> = Vec::new();
+    pub(super) fn next(&mut self, n: usize, e: &Enc) -> SmallVec<[usize; 4]> {
+        let mut after: SmallVec<[usize; 4]> = SmallVec::new();
         let outputs = |s: &Set| s[OUT as usize / 64] >> (OUT % 64) & 1 == 1;
         let word = if let Dst::Out(o) = e.inst.dst { Some(o) } else { None };
         if outputs(&e.reads) || outputs(&e.writes) {
@@ -146,15 +152,21 @@ impl Tracker {
             s
         };
         for r in members(others(&e.reads)) {
-            after.extend(self.writer[r]);
+            after.extend(self.writer[r].map(|k| k as usize));
         }
         for w in members(others(&e.writes)) {
-            after.extend(self.writer[w]);
-            after.append(&mut self.readers[w]);
-            self.writer[w] = Some(n);
+            after.extend(self.writer[w].map(|k| k as usize));
+            let mut reader = self.reader[w].take();
+            while let Some(at) = reader {
+                let (k, before) = self.reads[at as usize];
+                after.push(k as usize);
+                reader = before;
+            }
+            self.writer[w] = Some(n as u32);
         }
         for r in members(others(&e.reads)) {
-            self.readers[r].push(n);
+            self.reads.push((n as u32, self.reader[r]));
+            self.reader[r] = Some(self.reads.len() as u32 - 1);
         }
         after.retain(|a| *a != n);
         after.sort_unstable();
@@ -218,7 +230,7 @@ mod tests {
         };
         let mut t = Tracker::new();
         t.next(0, &enc(first));
-        t.next(1, &enc(second)) == [0]
+        t.next(1, &enc(second))[..] == [0]
     }
     fn both_ways(x: &(MInst, u8), y: &(MInst, u8)) -> [bool; 2] {
         [ordered(x, y), ordered(y, x)]
@@ -267,7 +279,7 @@ mod tests {
             let (reads, writes) = touched(&inst, a);
             Enc { inst, setting: SETTING, short: None, long: None, reads, writes, span: Span::NONE }
         });
-        let after: Vec<Vec<usize>> = lines.iter().enumerate().map(|(n, e)| t.next(n, e)).collect();
+        let after: Vec<Vec<usize>> = lines.iter().enumerate().map(|(n, e)| t.next(n, e).to_vec()).collect();
         assert_eq!(after, [vec![], vec![], vec![0, 1]]);
     }
 

@@ -74,6 +74,10 @@ pub struct Encoded {
 
 /// The instruction in any form of a shape.
 pub fn encode(i: &MInst, shape: Shape, s: &Setting) -> Option<Encoded> {
+    // No short form stands under a predicate.
+    if shape == Shape::Short && i.pred.is_some() {
+        return None;
+    }
     // In short forms the centroid is a field of the other interpolations.
     if let (Shape::Short, Op::InterpCent | Op::InterpCentMul) = (shape, i.op) {
         let op = if i.op == Op::InterpCent { Op::Interp } else { Op::InterpMul };
@@ -91,6 +95,7 @@ pub fn encode(i: &MInst, shape: Shape, s: &Setting) -> Option<Encoded> {
 }
 
 struct Fill<'a> {
+    id: FormId,
     form: &'static TForm,
     values: [u64; MOST],
     s: &'a Setting,
@@ -101,7 +106,7 @@ struct Fill<'a> {
 
 impl Fill<'_> {
     fn set(&mut self, field: FieldName, v: impl FieldValue) -> Option<()> {
-        let at = self.form.position(field)?;
+        let at = TABLE.position(self.id, field)?;
         self.values[at.0 as usize] = v.raw();
         Some(())
     }
@@ -211,7 +216,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Encoded> {
         return None;
     }
     let template = template(id);
-    let mut f = Fill { form, values: template.values(), s, memory: false, constant: false, dst_seen: false };
+    let mut f = Fill { id, form, values: template.values(), s, memory: false, constant: false, dst_seen: false };
     for (name, v) in &i.mods {
         f.set(*name, *v)?;
     }
@@ -225,7 +230,7 @@ fn fill(i: &MInst, id: FormId, s: &Setting) -> Option<Encoded> {
             f.set(name, op)?;
         }
     }
-    if i.cdst.is_some() && form.position(field!(cd)).is_none() {
+    if i.cdst.is_some() && TABLE.position(id, field!(cd)).is_none() {
         return None;
     }
     // Long additions have their second operand in slot 3.
@@ -357,7 +362,7 @@ fn operand(i: &MInst, o: Operand, f: &mut Fill, third: usize) -> Option<()> {
             f.set(field!(cc), number(c)?)
         }
         Operand::Carry => match (i.modifier(field!(addop)) == AddOp::Addc.raw(), i.carry) {
-            (true, Some(c)) if f.form.position(field!(cc)).is_some() => f.set(field!(cc), number(c)?),
+            (true, Some(c)) if TABLE.position(f.id, field!(cc)).is_some() => f.set(field!(cc), number(c)?),
             (true, Some(c)) => (number(c)? == 0).then_some(()),
             (true, None) => None,
             (false, _) => Some(()),
@@ -416,6 +421,12 @@ mod tests {
     use crate::isa::chip::EVERYTHING;
     use crate::isa::forms::FP;
     use crate::select::mir::GPR;
+
+    #[test]
+    fn short_forms_stand_under_no_predicate() {
+        let short = (0..).map(FormId).zip(TABLE.forms).filter(|(_, f)| f.ext.shape == Shape::Short);
+        short.for_each(|(id, f)| assert!(TABLE.position(id, field!(pred)).is_none(), "{}", f.name));
+    }
 
     #[test]
     fn an_instruction_reads_one_constant() {

@@ -126,6 +126,7 @@ fn internal(e: EncodeError) -> CompileError {
 /// Lines to bytes: straight runs are ordered and paired, labels resolved.
 pub(super) fn layout(lines: &[Line], code: Layout<Syn, Span>, pair: bool) -> Result<Code, CompileError> {
     let mut out = Assembly { code, pair, alone: 0, bare_ends: 0 };
+    out.code.reserve(lines.len() + 1);
     let mut run: Vec<&Enc> = Vec::new();
     let mut join = false;
     // A program whose loop never ends ends nowhere, yet its code does.

@@ -12,11 +12,13 @@
 
 mod effects;
 pub mod encode;
+pub(crate) mod least;
 mod lines;
 pub mod pairing;
 
 use crate::emit::effects::{meets, put};
 use crate::emit::encode::{Setting, number};
+use crate::emit::least::Size;
 use crate::emit::lines::{Control, Enc, Line, Predicate, layout};
 use crate::isa::chip::Chip;
 use crate::isa::flexgrip;
@@ -52,6 +54,13 @@ pub struct Code {
     pub control: u32,
     /// Ends that no instruction of the code before them carries.
     pub bare_ends: u32,
+}
+
+impl Code {
+    /// What it takes.
+    pub(crate) fn size(&self) -> Size {
+        Size { bytes: self.bytes.len() as u64, issues: self.counts.iter().sum::<u32>().into(), registers: self.registers, spilled: 0 }
+    }
 }
 
 /// A loop around the code at hand.
@@ -93,7 +102,14 @@ pub(crate) struct Machine {
     pub room: Room,
 }
 
-/// Emits code that was placed.
+impl Machine {
+    /// Registers that any program takes: those of the pipeline four.
+    pub fn fewest_registers(self) -> u32 {
+        if self.space == CP { 1 } else { 4 }
+    }
+}
+
+/// Emits code that was placed; `None` if `wins` does not want what takes as much as this does at least.
 pub(crate) fn emit(
     placed: &mut Placed<MInst>,
     nodes: &[Node],
@@ -101,10 +117,16 @@ pub(crate) fn emit(
     uniformity: &Uniformity,
     machine: Machine,
     pair: bool,
-) -> Result<Code, CompileError> {
+    wins: &dyn Fn(Size) -> bool,
+) -> Result<Option<Code>, CompileError> {
     let Machine { chip, space, room } = machine;
     let registers = count_registers(placed, room);
     let placed = &*placed;
+    let taken = registers.max(machine.fewest_registers());
+    let issues = least::issues(placed);
+    if !wins(Size { issues, registers: taken, ..Size::default() }) {
+        return Ok(None);
+    }
     let setting = Setting { space, short_zero: registers <= 60 && !chip.flexgrip, a: 0, chip };
     let mut e = Emitter {
         placed,
@@ -127,10 +149,14 @@ pub(crate) fn emit(
         let what = "branches are nested too deeply for the divergence stack";
         return Err(CompileError::limit("T0113", Span::NONE, what, e.stack.into(), flexgrip::STACK.into()));
     }
+    let least = Size { registers: taken, ..least::of_lines(&e.lines) };
+    if !wins(least) {
+        return Ok(None);
+    }
     let mut code = layout(&e.lines, e.code, pair)?;
-    // Programs of the pipeline take four at least.
-    code.registers = registers.max(if space == CP { 1 } else { 4 });
-    Ok(code)
+    code.registers = taken;
+    debug_assert!(issues <= least.issues && (!pair || least.is_within(code.size())), "{issues} and {least:?}, and not {:?}", code.size());
+    Ok(Some(code))
 }
 
 /// One past the highest register, through a visitor over all placed fields.

@@ -6,6 +6,7 @@
 //! block comes from a search; larger ones start from a list schedule that holds a lone short back until a partner is
 //! ready, and are improved in windows around the shorts that stayed alone. Nothing gets worse than the fixed order.
 
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An instruction as the form choice sees it.
@@ -14,7 +15,7 @@ pub struct Item {
     /// Whether a short form exists for its operands as placed.
     pub short: bool,
     /// Instructions of the block that must stand before it.
-    pub after: Vec<usize>,
+    pub after: SmallVec<[usize; 4]>,
 }
 
 /// An order and the forms in it.

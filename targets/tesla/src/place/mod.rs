@@ -16,7 +16,6 @@ use retroshade_lower::{
     Options, PReg, PRegSet, Placed, PlacedInst, PlacedReg, Reg, RegFile, Scan, SlotBank, VCode, place_in,
 };
 use retroshade_regalloc::Ctx;
-use std::borrow::Cow;
 
 /// Registers that may be allocated; `$r126` is a scratch, `$r127` reads as zero.
 pub(crate) const REGISTERS: u32 = 126;
@@ -164,12 +163,12 @@ pub(crate) enum Aim {
     Most(u32),
     /// Few registers, even if that takes moves.
     Few,
-    /// The same, spread over the registers that the same warps leave.
-    Spread,
+    /// The same, spread over the registers that the same warps leave; how many of each class `Few` takes, where that is known.
+    Spread(Option<[u32; 3]>),
 }
 
 /// The highest `$r` that an operation must have: of blocks, of what the program starts with and of its results.
-fn last_fixed(vcode: &VCode<MInst>) -> Option<u8> {
+pub(crate) fn last_fixed(vcode: &mut VCode<MInst>) -> Option<u8> {
     struct Last(Option<u8>);
     impl OperandVisitor for Last {
         fn operand(&mut self, _: &mut Reg, constraint: OperandConstraint, _: OperandKind, _: OperandPos) {
@@ -179,13 +178,13 @@ fn last_fixed(vcode: &VCode<MInst>) -> Option<u8> {
         }
     }
     let mut last = Last(None);
-    vcode.blocks.iter().flat_map(|b| &b.insts).for_each(|(i, _)| i.clone().visit(&mut last));
+    vcode.blocks.iter_mut().flat_map(|b| &mut b.insts).for_each(|(i, _)| i.visit(&mut last));
     last.0
 }
 
 /// Allocation in memory that is kept between layouts; also the bytes of l[] that spilled values take, behind `base`.
 pub(crate) fn place_all(
-    vcode: &VCode<MInst>,
+    vcode: &mut VCode<MInst>,
     base: u32,
     chip: &Chip,
     room: Room,
@@ -194,18 +193,21 @@ pub(crate) fn place_all(
     memory: &mut Ctx,
 ) -> Result<(Placed<MInst>, u32), CompileError> {
     let spill = room.spill && aim == Aim::Place;
-    let mut vcode = Cow::Borrowed(vcode);
-    if blocks::are_bound(&vcode) {
-        blocks::assign(vcode.to_mut(), room.blocks(spill));
-    }
-    let vcode = &*vcode;
+    let mut bound;
+    let vcode = if blocks::are_bound(vcode) {
+        bound = vcode.clone();
+        blocks::assign(&mut bound, room.blocks(spill));
+        &mut bound
+    } else {
+        vcode
+    };
     let most = if let Aim::Most(n) = aim { Some([4, n, 0]) } else { None };
     let scan = match aim {
         Aim::Place | Aim::Most(_) => Scan::Last,
         Aim::Few => Scan::Few,
-        Aim::Spread => Scan::Spread,
+        Aim::Spread(few) => Scan::Spread(few),
     };
-    let alloc = AllocOptions { check: options.check_allocation, most, scan };
+    let mut alloc = AllocOptions { check: options.check_allocation, most, scan, memory: false };
     // Where the file is cut down and l[] is allowed, it is known that there is no way without.
     if !spill || room == Room::WHOLE {
         match place_in(vcode, &file(room, false, chip), &alloc, "T0100", memory) {
@@ -213,7 +215,7 @@ pub(crate) fn place_all(
                 drop_undefined(&mut p);
                 return Ok((p, 0));
             }
-            Err(CompileError::Limit { .. }) if spill => {}
+            Err(CompileError::Limit { .. }) if spill => alloc.memory = true,
             Err(e) => return Err(e),
         }
     }

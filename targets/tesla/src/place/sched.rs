@@ -97,8 +97,22 @@ pub(super) fn effect(i: &MInst) -> Effect {
 
 /// The program's pressure in `$r` registers, at most: values live at once in the order given.
 pub(crate) fn pressure(vc: &mut VCode<MInst>, live: &LiveOut) -> u32 {
+    most_live(vc, live, true)
+}
+
+/// The fewest `$r` registers that the order given is expected to take: as many as values live at once; 0 where that says little.
+pub(crate) fn least_registers(vc: &mut VCode<MInst>, live: &LiveOut) -> u32 {
+    // What no path reads takes none in the end, and where many values live some are made again or lie in memory.
+    const KNOWN: u32 = 60;
+    let undefined = vc.blocks.iter().flat_map(|b| &b.insts).any(|(i, _)| i.extra == Extra::Undefined);
+    let least = if undefined { 0 } else { most_live(vc, live, false) };
+    if least > KNOWN { 0 } else { least }
+}
+
+/// Values live at once, with or without the copies that textures ask for.
+fn most_live(vc: &mut VCode<MInst>, live: &LiveOut, copies: bool) -> u32 {
     let mut is_live = vec![false; vc.classes.len()];
-    (0..vc.blocks.len()).map(|b| block_pressure(&mut vc.blocks[b].insts, &live[b], &mut is_live)).max().unwrap_or(0)
+    (0..vc.blocks.len()).map(|b| block_pressure(&mut vc.blocks[b].insts, &live[b], &mut is_live, copies)).max().unwrap_or(0)
 }
 
 /// Whether a register takes one of the file's.
@@ -107,12 +121,12 @@ pub(super) fn counts(v: VReg) -> bool {
 }
 
 /// Of a block's instructions in their order.
-fn block_pressure(insts: &mut [(MInst, Span)], out: &[VReg], is_live: &mut [bool]) -> u32 {
+fn block_pressure(insts: &mut [(MInst, Span)], out: &[VReg], is_live: &mut [bool], copies: bool) -> u32 {
     let backwards = insts.iter_mut().rev().map(|(i, _)| {
         let f = fields(i);
         (f.reads, f.writes, &*i)
     });
-    pressure_of(backwards, out, is_live)
+    pressure_of(backwards, out, is_live, copies)
 }
 
 /// Of instructions from the last to the first, with what each reads and writes. `is_live` is scratch: all false before and after.
@@ -120,6 +134,7 @@ fn pressure_of<'a, R: AsRef<[VReg]>, W: AsRef<[VReg]>>(
     backwards: impl Iterator<Item = (R, W, &'a MInst)>,
     out: &[VReg],
     is_live: &mut [bool],
+    copies: bool,
 ) -> u32 {
     let mut seen: Vec<VReg> = Vec::new();
     let mut now = 0;
@@ -136,10 +151,12 @@ fn pressure_of<'a, R: AsRef<[VReg]>, W: AsRef<[VReg]>>(
             now -= u32::from(std::mem::take(&mut is_live[w.vreg()]));
         }
         // Arguments of textures that live on are copied into their block.
-        let copies =
-            if let Extra::Tex(t) = &i.extra { t.args.iter().filter(|r| r.vreg().is_some_and(|v| is_live[v.vreg()])).count() } else { 0 };
+        let copied = match &i.extra {
+            Extra::Tex(t) if copies => t.args.iter().filter(|r| r.vreg().is_some_and(|v| is_live[v.vreg()])).count(),
+            _ => 0,
+        };
         reads.as_ref().iter().for_each(|v| read(*v, is_live, &mut now));
-        most = most.max(now + copies as u32);
+        most = most.max(now + copied as u32);
     }
     seen.iter().for_each(|v| is_live[v.vreg()] = false);
     most
@@ -228,7 +245,7 @@ pub(crate) fn tightly(vc: &mut VCode<MInst>, live: &LiveOut) {
         let nodes = graph(&mut block.insts, registers);
         let mut of = |order: &[usize]| {
             let backwards = order.iter().rev().map(|k| (&nodes[*k].reads, &nodes[*k].writes, &block.insts[*k].0));
-            pressure_of(backwards, out, &mut is_live)
+            pressure_of(backwards, out, &mut is_live, true)
         };
         let plain: Vec<usize> = (0..nodes.len()).collect();
         let (mut least, mut best) = (of(&plain), None);
@@ -253,35 +270,66 @@ fn tight_orders(nodes: &[Node], out: &[VReg], registers: usize) -> [Vec<usize>; 
         depth[k] = needs[k].iter().map(|p| depth[*p] + 1).max().unwrap_or(0);
     }
     let weight = weights(nodes, &mut needs);
-    let backwards = |prefer: &dyn Fn(usize) -> i32| backwards(nodes, &needs, out, registers, prefer);
-    [backwards(&|k| -depth[k]), backwards(&|_| 0), backwards(&|k| weight[k] as i32), forwards(nodes, out, registers)]
+    let touches = Touches::new(nodes, registers);
+    let backwards = |prefer: &dyn Fn(usize) -> i32| backwards(nodes, &needs, &touches, out, prefer);
+    [backwards(&|k| -depth[k]), backwards(&|_| 0), backwards(&|k| weight[k] as i32), forwards(nodes, &touches, out)]
 }
 
-fn backwards(nodes: &[Node], needs: &[Vec<usize>], out: &[VReg], registers: usize, prefer: &dyn Fn(usize) -> i32) -> Vec<usize> {
-    let mut live = vec![false; registers];
+/// By register, the instructions that read or write it.
+struct Touches {
+    starts: Vec<u32>,
+    by: Vec<u32>,
+}
+
+impl Touches {
+    fn new(nodes: &[Node], registers: usize) -> Touches {
+        let all = |n: &Node| n.reads.iter().chain(&n.writes).map(|v| v.vreg()).collect::<SmallVec<[usize; 12]>>();
+        let mut starts = vec![0; registers + 1];
+        nodes.iter().flat_map(all).for_each(|v| starts[v + 1] += 1);
+        for v in 0..registers {
+            starts[v + 1] += starts[v];
+        }
+        let (mut next, mut by) = (starts.clone(), vec![0; starts[registers] as usize]);
+        for (k, n) in nodes.iter().enumerate() {
+            for v in all(n) {
+                by[next[v] as usize] = k as u32;
+                next[v] += 1;
+            }
+        }
+        Touches { starts, by }
+    }
+    fn registers(&self) -> usize {
+        self.starts.len() - 1
+    }
+    fn of(&self, v: VReg) -> impl Iterator<Item = usize> + '_ {
+        self.by[self.starts[v.vreg()] as usize..self.starts[v.vreg() + 1] as usize].iter().map(|k| *k as usize)
+    }
+}
+
+fn backwards(nodes: &[Node], needs: &[Vec<usize>], touches: &Touches, out: &[VReg], prefer: &dyn Fn(usize) -> i32) -> Vec<usize> {
+    let mut live = vec![false; touches.registers()];
     out.iter().for_each(|v| live[v.vreg()] = true);
     let mut users: Vec<usize> = nodes.iter().map(|n| n.before.len()).collect();
     let mut ready = vec![nodes.len() - 1];
     let mut order = Vec::with_capacity(nodes.len());
-    // Growth of the pressure, and of flags.
-    let growth = |node: &Node, live: &[bool]| {
-        let mut g = [0; 2];
-        node.reads.iter().filter(|r| !live[r.vreg()]).for_each(|r| g[usize::from(!counts(*r))] += 1);
-        node.writes.iter().filter(|w| live[w.vreg()]).for_each(|w| g[usize::from(!counts(*w))] -= 1);
-        g
-    };
+    // By instruction: kept up with what lives.
+    let mut growth: Vec<[i32; 2]> = nodes.iter().map(|n| growth_back(n, &live)).collect();
     let mut flags = 0;
     while !ready.is_empty() {
         let key = |k: usize| {
-            let [g, f] = growth(&nodes[k], &live);
+            let [g, f] = growth[k];
             (f > 0 && flags + f > 3, g, f, prefer(k), std::cmp::Reverse(k))
         };
         let Some(place) = (0..ready.len()).min_by_key(|p| key(ready[*p])) else { break };
         let k = ready.swap_remove(place);
+        debug_assert_eq!(growth[k], growth_back(&nodes[k], &live));
         order.push(k);
-        flags += growth(&nodes[k], &live)[1];
-        nodes[k].writes.iter().for_each(|w| live[w.vreg()] = false);
-        nodes[k].reads.iter().for_each(|r| live[r.vreg()] = true);
+        flags += growth[k][1];
+        for (list, lives, more) in [(&nodes[k].writes[..], false, 1), (&nodes[k].reads[..], true, -1)] {
+            for v in list.iter().filter(|v| std::mem::replace(&mut live[v.vreg()], lives) != lives) {
+                touches.of(*v).for_each(|n| growth[n][usize::from(!counts(*v))] += more);
+            }
+        }
         for p in &needs[k] {
             users[*p] -= 1;
             if users[*p] == 0 {
@@ -293,24 +341,32 @@ fn backwards(nodes: &[Node], needs: &[Vec<usize>], out: &[VReg], registers: usiz
     order
 }
 
-fn forwards(nodes: &[Node], out: &[VReg], registers: usize) -> Vec<usize> {
+fn forwards(nodes: &[Node], touches: &Touches, out: &[VReg]) -> Vec<usize> {
     // Reads left of each register; one that lives on is never the last.
-    let mut left = vec![0u32; registers];
+    let mut left = vec![0u32; touches.registers()];
     nodes.iter().flat_map(|node| &node.reads).chain(out).for_each(|r| left[r.vreg()] += 1);
     let mut missing: Vec<u32> = nodes.iter().map(|n| n.after).collect();
     let mut ready: Vec<usize> = (0..nodes.len()).filter(|k| missing[*k] == 0).collect();
     let mut order = Vec::with_capacity(nodes.len());
+    let mut grows: Vec<[i32; 2]> = nodes.iter().map(|n| growth(n, &left)).collect();
     let mut flags = 0;
     while !ready.is_empty() {
         let key = |k: usize| {
-            let [g, f] = growth(&nodes[k], &left);
+            let [g, f] = grows[k];
             (f > 0 && flags + f > 3, g, f, k)
         };
         let Some(place) = (0..ready.len()).min_by_key(|p| key(ready[*p])) else { break };
         let k = ready.swap_remove(place);
+        debug_assert_eq!(grows[k], growth(&nodes[k], &left));
         order.push(k);
-        flags += growth(&nodes[k], &left)[1];
-        nodes[k].reads.iter().for_each(|r| left[r.vreg()] -= 1);
+        flags += grows[k][1];
+        for r in &nodes[k].reads {
+            left[r.vreg()] -= 1;
+            // Whoever is left to read it frees it; it was written before.
+            if left[r.vreg()] == 1 {
+                touches.of(*r).for_each(|n| grows[n][usize::from(!counts(*r))] -= 1);
+            }
+        }
         for u in &nodes[k].before {
             missing[*u as usize] -= 1;
             if missing[*u as usize] == 0 {
@@ -319,6 +375,14 @@ fn forwards(nodes: &[Node], out: &[VReg], registers: usize) -> Vec<usize> {
         }
     }
     order
+}
+
+/// Growth of the pressure, and of flags, when an instruction comes before others that keep these registers alive.
+fn growth_back(node: &Node, live: &[bool]) -> [i32; 2] {
+    let mut g = [0; 2];
+    node.reads.iter().filter(|r| !live[r.vreg()]).for_each(|r| g[usize::from(!counts(*r))] += 1);
+    node.writes.iter().filter(|w| live[w.vreg()]).for_each(|w| g[usize::from(!counts(*w))] -= 1);
+    g
 }
 
 /// Growth of the pressure, and of flags, when an instruction comes next and so many reads of each register are left.

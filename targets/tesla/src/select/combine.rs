@@ -19,7 +19,7 @@ use crate::isa::forms::{LogicOp, Op, field};
 use crate::select::mir::{Dst, Extra, GPR, Index, MInst, Part, Src};
 use crate::select::{literals, operands, outputs};
 use retroshade_ir::Stage;
-use retroshade_lower::{MachInst, OperandVisitor, OptLevel, Reg, VCode, VReg};
+use retroshade_lower::{MachInst, OperandConstraint, OperandKind, OperandPos, OperandVisitor, OptLevel, Reg, VCode, VReg};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -107,17 +107,11 @@ pub(crate) struct Fields {
 }
 
 impl OperandVisitor for Fields {
-    fn operand(
-        &mut self,
-        r: &mut Reg,
-        _: retroshade_lower::OperandConstraint,
-        kind: retroshade_lower::OperandKind,
-        _: retroshade_lower::OperandPos,
-    ) {
+    fn operand(&mut self, r: &mut Reg, _: OperandConstraint, kind: OperandKind, _: OperandPos) {
         if let Some(v) = r.vreg() {
             match kind {
-                retroshade_lower::OperandKind::Use => self.reads.push(v),
-                retroshade_lower::OperandKind::Def => self.writes.push(v),
+                OperandKind::Use => self.reads.push(v),
+                OperandKind::Def => self.writes.push(v),
             }
         }
     }
@@ -145,14 +139,8 @@ impl Uses {
         let mut home = vec![usize::MAX; n];
         for (k, b) in vc.blocks.iter_mut().enumerate() {
             b.params.iter().for_each(|p| home[p.vreg()] = k);
-            for (i, _) in &mut b.insts {
-                let f = fields(i);
-                for r in f.reads {
-                    u.count[r.vreg()] += 1;
-                    u.escapes[r.vreg()] |= home[r.vreg()] != k;
-                }
-                f.writes.iter().for_each(|w| home[w.vreg()] = k);
-            }
+            let mut note = Note { uses: &mut u, home: &mut home, block: k };
+            b.insts.iter_mut().for_each(|(i, _)| i.visit(&mut note));
             for r in b.targets.iter().flat_map(|t| &t.args) {
                 u.count[r.vreg()] += 1;
                 u.escapes[r.vreg()] = true;
@@ -169,6 +157,26 @@ impl Uses {
     }
     fn escapes(&self, r: Reg) -> bool {
         r.vreg().is_none_or(|v| self.escapes.get(v.vreg()).copied().unwrap_or(true))
+    }
+}
+
+/// Counts what a block's instructions read; what one writes is visited behind what it reads.
+struct Note<'a> {
+    uses: &'a mut Uses,
+    home: &'a mut [usize],
+    block: usize,
+}
+
+impl OperandVisitor for Note<'_> {
+    fn operand(&mut self, r: &mut Reg, _: OperandConstraint, kind: OperandKind, _: OperandPos) {
+        let Some(v) = r.vreg() else { return };
+        match kind {
+            OperandKind::Use => {
+                self.uses.count[v.vreg()] += 1;
+                self.uses.escapes[v.vreg()] |= self.home[v.vreg()] != self.block;
+            }
+            OperandKind::Def => self.home[v.vreg()] = self.block,
+        }
     }
 }
 

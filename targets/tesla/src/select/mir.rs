@@ -170,7 +170,7 @@ pub enum Extra {
 }
 
 /// An instruction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct MInst {
     /// What it does; `Nop` for pure control.
     pub op: Op,
@@ -194,6 +194,13 @@ pub struct MInst {
     pub index: Index,
     /// The rest.
     pub extra: Extra,
+}
+
+// By hand: the fields are copied at once, which the derived implementation does one by one.
+impl Clone for MInst {
+    fn clone(&self) -> MInst {
+        MInst { mods: SmallVec::from_slice(&self.mods), extra: self.extra.clone(), ..*self }
+    }
 }
 
 /// `$r` class.
@@ -252,7 +259,7 @@ impl MInst {
 }
 
 impl MachInst for MInst {
-    fn visit(&mut self, v: &mut dyn OperandVisitor) {
+    fn visit<V: OperandVisitor>(&mut self, v: &mut V) {
         if let Extra::Lock(l) = &mut self.extra {
             for s in &mut self.src {
                 if let Src::Reg(r, _) = s {
