@@ -1,7 +1,6 @@
 //! When values live and when places are taken: sets of half-open stretches of time.
 
-use cranelift_bforest::{Map, MapForest};
-use smallvec::SmallVec;
+use smallvec::{Array, SmallVec};
 
 /// The times at which a value lives: stretches `from..to` in ascending order, none of which meet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,21 +40,9 @@ impl Ranges {
     }
     /// Adds a stretch; what it meets becomes one with it.
     pub fn add(&mut self, from: u32, to: u32) {
-        if from >= to {
-            return;
+        if from < to {
+            add(&mut self.0, from, to);
         }
-        // Mostly the new stretch comes last.
-        if self.0.last().is_none_or(|l| l.1 < from) {
-            return self.0.push((from, to));
-        }
-        let first = self.0.partition_point(|s| s.1 < from);
-        let last = self.0.partition_point(|s| s.0 <= to);
-        let (mut from, mut to) = (from, to);
-        if first < last {
-            (from, to) = (from.min(self.0[first].0), to.max(self.0[last - 1].1));
-            self.0.drain(first..last);
-        }
-        self.0.insert(first, (from, to));
     }
     /// Adds all of another set.
     pub fn union(&mut self, other: &Ranges) {
@@ -83,6 +70,22 @@ impl Ranges {
     }
 }
 
+/// Adds a stretch to others in ascending order; what it meets becomes one with it.
+fn add<A: Array<Item = (u32, u32)>>(all: &mut SmallVec<A>, from: u32, to: u32) {
+    // Mostly the new stretch comes last.
+    if all.last().is_none_or(|l| l.1 < from) {
+        return all.push((from, to));
+    }
+    let first = all.partition_point(|s| s.1 < from);
+    let last = all.partition_point(|s| s.0 <= to);
+    let (mut from, mut to) = (from, to);
+    if first < last {
+        (from, to) = (from.min(all[first].0), to.max(all[last - 1].1));
+        all.drain(first..last);
+    }
+    all.insert(first, (from, to));
+}
+
 impl FromIterator<(u32, u32)> for Ranges {
     fn from_iter<I: IntoIterator<Item = (u32, u32)>>(stretches: I) -> Ranges {
         let mut r = Ranges::new();
@@ -91,17 +94,9 @@ impl FromIterator<(u32, u32)> for Ranges {
     }
 }
 
-/// When each of many places is taken: one ordered map from starts to ends a place, all in one pool.
-pub struct Occupancy {
-    pool: MapForest<u32, u32>,
-    places: Vec<Map<u32, u32>>,
-}
-
-impl Default for Occupancy {
-    fn default() -> Occupancy {
-        Occupancy { pool: MapForest::new(), places: Vec::new() }
-    }
-}
+/// When each of many places is taken: the stretches of each in ascending order, none of which meet.
+#[derive(Default)]
+pub struct Occupancy(Vec<SmallVec<[(u32, u32); 4]>>);
 
 impl Occupancy {
     /// Every place free at all times.
@@ -110,44 +105,30 @@ impl Occupancy {
     }
     /// Whether a place is free at all these times.
     pub fn is_free(&self, place: usize, times: &Ranges) -> bool {
-        let Some(map) = self.places.get(place) else { return true };
-        times.iter().all(|(from, to)| map.get_or_less(to - 1, &self.pool, &()).is_none_or(|(_, end)| end <= from))
+        let Some(taken) = self.0.get(place) else { return true };
+        // Mostly all of it was before.
+        let Some(last) = taken.last() else { return true };
+        times.iter().all(|(from, to)| last.1 <= from || {
+            let n = taken.partition_point(|s| s.0 < to);
+            n == 0 || taken[n - 1].1 <= from
+        })
     }
     /// The first of these times at which a place is taken; the end of all time where it is free.
     pub fn free_until(&self, place: usize, times: &Ranges) -> u32 {
-        let Some(map) = self.places.get(place) else { return u32::MAX };
-        let taken = |(from, to): (u32, u32)| {
+        let Some(taken) = self.0.get(place) else { return u32::MAX };
+        let first = |(from, to): (u32, u32)| {
             // What is taken when the stretch begins, or else begins first in it.
-            match map.get_or_less(from, &self.pool, &()) {
-                Some((_, end)) if end > from => Some(from),
-                _ => self.starts(map, from, to),
-            }
+            let next = taken.get(taken.partition_point(|s| s.1 <= from)).filter(|s| s.0 < to)?;
+            Some(next.0.max(from))
         };
-        times.iter().find_map(taken).unwrap_or(u32::MAX)
-    }
-    /// The first start of a taken stretch within `from..to`.
-    fn starts(&self, map: &Map<u32, u32>, from: u32, to: u32) -> Option<u32> {
-        let (mut first, mut before) = (None, to - 1);
-        while let Some((start, _)) = map.get_or_less(before, &self.pool, &()).filter(|s| s.0 >= from) {
-            first = Some(start);
-            let Some(earlier) = start.checked_sub(1) else { break };
-            before = earlier;
-        }
-        first
+        times.iter().find_map(first).unwrap_or(u32::MAX)
     }
     /// Takes a place; values with fixed places may share one, then the times become one.
     pub fn take(&mut self, place: usize, times: &Ranges) {
-        if self.places.len() <= place {
-            self.places.resize_with(place + 1, Map::new);
+        if self.0.len() <= place {
+            self.0.resize_with(place + 1, SmallVec::new);
         }
-        let (pool, map) = (&mut self.pool, &mut self.places[place]);
-        for (mut from, mut to) in times.iter() {
-            while let Some((start, end)) = map.get_or_less(to, pool, &()).filter(|(_, end)| *end >= from) {
-                map.remove(start, pool, &());
-                (from, to) = (from.min(start), to.max(end));
-            }
-            map.insert(from, to, pool, &());
-        }
+        times.iter().for_each(|(from, to)| add(&mut self.0[place], from, to));
     }
 }
 

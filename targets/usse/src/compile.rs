@@ -245,7 +245,7 @@ impl Built {
             let (mut known, mut literals) = (expanded.borrow_mut(), self.literals.clone());
             let mut x = Expander::new(&selected.primary, places, &mut literals);
             x.known = Some(&mut *known);
-            x.words_with(v).ok()
+            x.words_at(placing.uses(&selected.primary, v)).ok()
         };
         let inside = placing.moved_inside(&selected.primary, &self.placement, v);
         let (now, then) = (words(&self.placement), inside.and_then(|places| words(&places)));
@@ -276,7 +276,7 @@ fn trial(b: &Built) -> usize {
     b.size() * b.size().max(LARGE) / LARGE
 }
 
-/// Builds a program once more with other vectors in internal registers. That its words have codes is asked of what is kept alone.
+/// Builds a program once more with other vectors in internal registers. Whether its words have codes is not asked.
 fn rebuild(
     m: &Module,
     o: &Options,
@@ -294,11 +294,26 @@ fn rebuild(
 /// lanes. Where that goes well several vectors are moved before the program is built again; if they save less than a word each,
 /// they are tried one by one.
 fn improve(m: &Module, o: &Options, start: Built) -> Built {
-    let (candidates, mut budget) = (start.candidates.clone(), o.budget(SEARCH));
+    let mut budget = o.budget(SEARCH);
     // A step or two find nothing that is worth a build.
     if !budget.allows(FEW * trial(&start)) {
         return start;
     }
+    coded(m, o, start, |start| move_inside(m, o, start, &mut budget))
+}
+
+/// What a search finds, or where it began if the words that it ends with have no codes.
+fn coded(m: &Module, o: &Options, start: Built, search: impl FnOnce(Built) -> Built) -> Built {
+    let (way, selection) = (start.way.clone(), start.selection.clone());
+    let found = search(start);
+    if found.way.inside == way.inside || found.code().is_ok() {
+        return found;
+    }
+    place_and_emit(m, o, &way, selection).unwrap_or(found)
+}
+
+fn move_inside(m: &Module, o: &Options, start: Built, budget: &mut Budget) -> Built {
+    let candidates = start.candidates.clone();
     let (tried, kept) = (Cell::new(0..0), Cell::new(false));
     let steps = std::iter::from_fn(|| {
         let last = tried.take();
@@ -322,14 +337,14 @@ fn improve(m: &Module, o: &Options, start: Built) -> Built {
     let better = |new: &Built, old: &Built| {
         let more = new.way.inside.len() - old.way.inside.len();
         let gain = if more > 1 { more } else { 0 };
-        kept.set(new.size() + gain <= old.size() && new.code().is_ok());
+        kept.set(new.size() + gain <= old.size());
         kept.get()
     };
-    let found = climb(start, steps, &mut budget, step, better);
+    let found = climb(start, steps, budget, step, better);
     // Copies that vanish tie vectors together: each alone loses where all of them gain.
     let rest: Vec<Vreg> = candidates.iter().copied().filter(|v| !found.way.inside.contains(v)).collect();
     let all = |best: &Built, _, work: &mut Budget| rebuild(m, o, best, work, |inside| inside.extend(&rest));
-    climb(found, (!rest.is_empty()).then_some(()), &mut budget, all, |new, old| new.size() < old.size() && new.code().is_ok())
+    climb(found, (!rest.is_empty()).then_some(()), budget, all, |new, old| new.size() < old.size())
 }
 
 /// Takes those back that are only copied out of internal registers again.
@@ -340,7 +355,7 @@ fn settle(m: &Module, o: &Options, start: Built) -> Built {
         })
     };
     let inside: Vec<Vreg> = start.way.inside.iter().copied().collect();
-    climb(start, inside, &mut o.budget(SETTLE), step, |new, old| new.size() < old.size() && new.code().is_ok())
+    coded(m, o, start, |start| climb(start, inside, &mut o.budget(SETTLE), step, |new, old| new.size() < old.size()))
 }
 
 fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {

@@ -52,17 +52,20 @@ fn joined(blocks: &[Vec<Word>], b: usize, entries: &[u32], known: &mut Known) ->
     if entered || blocks[arm].len() > LONGEST || !branches::falls(blocks, arm + 1, around) {
         return None;
     }
-    let flat = blocks[arm].iter().map(|w| under(w, pred)).collect::<Option<Vec<Word>>>()?;
+    let flat = blocks[arm].iter().map(|w| under(w, pred, known)).collect::<Option<Vec<Word>>>()?;
     // The branch is saved.
     (known.size(&flat)? <= known.size(&blocks[arm])?).then(|| (arm, before.iter().cloned().chain(flat).collect()))
 }
 
 /// A word of an arm under the arm's predicate.
-fn under(w: &Word, pred: Pred) -> Option<Word> {
-    let access = w.access();
+fn under(w: &Word, pred: Pred, known: &mut Known) -> Option<Word> {
+    if w.get(field!(pred)) != 0 || !w.has(field!(pred)) {
+        return None;
+    }
+    let access = known.seen(w);
     // The branch behind an arm goes under the predicate, too.
     let leaves = w.target.is_some();
-    if w.get(field!(pred)) != 0 || !w.has(field!(pred)) || access.fixed && !leaves || access.decides(pred.0) {
+    if access.fixed && !leaves || access.decides(pred.0) {
         return None;
     }
     let mut out = w.clone();

@@ -104,6 +104,11 @@ impl Word {
         Some(out)
     }
 
+    /// Whether another word does the same, wherever it came from.
+    pub fn same(&self, other: &Word) -> bool {
+        self.fields == other.fields && self.target == other.target && self.stray == other.stray
+    }
+
     /// Whether two words of one form agree in all fields but these.
     fn equals(&self, other: &Word, repeat: FieldName, but: &[FieldName]) -> bool {
         let form = TABLE.form(self.form());
