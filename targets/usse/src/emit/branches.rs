@@ -99,9 +99,10 @@ fn thread(blocks: &mut [Vec<Word>]) -> bool {
         // An endless loop stays one.
         None
     };
-    let far: Vec<Option<usize>> = blocks.iter().flatten().map(|w| w.target.and_then(|to| end(to, pred(w)))).collect();
+    let far: Vec<Option<usize>> = blocks.iter().flatten().filter_map(|w| Some(end(w.target?, pred(w)))).collect();
     let mut changed = false;
-    for (w, far) in blocks.iter_mut().flatten().zip(far).filter(|(_, far)| far.is_some()) {
+    let branches = blocks.iter_mut().flatten().filter(|w| w.target.is_some());
+    for (w, far) in branches.zip(far).filter(|(_, far)| far.is_some()) {
         changed |= far != w.target;
         w.target = far;
     }
