@@ -8,9 +8,11 @@ use crate::isa::registers::Bank;
 use retroshade_emit::form::{EncodeError, FormId};
 use retroshade_emit::{FieldName, Word as Fields};
 use retroshade_ir::Span;
+use std::hash::{Hash, Hasher};
+use std::sync::LazyLock;
 
 /// A word under construction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
     /// Form and field values.
     pub fields: Fields,
@@ -22,10 +24,22 @@ pub struct Word {
     pub(crate) stray: Option<FieldName>,
 }
 
+/// A word of each form without values.
+static BLANK: LazyLock<Vec<Fields>> = LazyLock::new(|| (0..FORMS.len() as u16).map(|n| Fields::new(FORMS, FormId(n), &[])).collect());
+
+// By hand: what differs in words that are compared is mostly told by their fields.
+impl Hash for Word {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.fields.form.hash(state);
+        self.fields.values.hash(state);
+        self.target.hash(state);
+    }
+}
+
 impl Word {
     /// A word; fields that are not given are 0.
     pub fn new(form: FormId, fields: impl IntoIterator<Item = (FieldName, u64)>, span: Span) -> Word {
-        let mut w = Word { fields: Fields::new(FORMS, form, &[]), target: None, span, stray: None };
+        let mut w = Word { fields: BLANK[usize::from(form.0)].clone(), target: None, span, stray: None };
         for (name, v) in fields {
             w.set(name, v);
         }

@@ -95,17 +95,28 @@ pub struct Facts {
     lives: Vec<Ranges>,
     /// Virtual registers that live at all, by their first time.
     by_time: Vec<Vreg>,
+    /// Vectors that could live in an internal register, and whether they are copies.
+    inside: Vec<(Vreg, bool)>,
+    code: Rc<Code>,
+}
+
+/// What its operations say by themselves.
+struct Code {
     hints: Hints,
     fetched: BTreeSet<Vreg>,
     addresses: BTreeSet<Vreg>,
     kept_apart: Vec<KeptApart>,
-    /// Vectors that could live in an internal register, and whether they are copies.
-    inside: Vec<(Vreg, bool)>,
+}
+
+impl Code {
+    fn of(p: &MProgram) -> Code {
+        Code { hints: hints(p), fetched: live::fetched(p), addresses: live::addresses(p), kept_apart: kept_apart(p) }
+    }
 }
 
 impl Facts {
     /// Looks at a program; `apart`: the lanes of a vector die one by one.
-    fn of(p: &MProgram, apart: bool) -> Facts {
+    fn of(p: &MProgram, apart: bool, code: Rc<Code>) -> Facts {
         let registers = Registers::of(p, apart);
         let live = registers.flow.live();
         let ranges: Rc<[Ranges]> = registers.flow.ranges(&live).into();
@@ -117,9 +128,8 @@ impl Facts {
         let lives: Vec<Ranges> = (0..p.vregs.len() as u32).map(|v| times(Vreg(v))).collect();
         let mut by_time: Vec<Vreg> = (0..p.vregs.len() as u32).map(Vreg).filter(|v| !lives[v.0 as usize].is_empty()).collect();
         by_time.sort_by_key(|v| lives[v.0 as usize].start());
-        let inside = live::candidates(p, &registers, &live);
-        let (fetched, addresses) = (live::fetched(p), live::addresses(p));
-        Facts { registers, ranges, lives, by_time, hints: hints(p), fetched, addresses, kept_apart: kept_apart(p), inside }
+        let inside = if apart { Vec::new() } else { live::candidates(p, &registers, &live) };
+        Facts { registers, ranges, lives, by_time, inside, code }
     }
 }
 
@@ -128,6 +138,7 @@ impl Facts {
 pub struct Known {
     facts: [OnceCell<Facts>; 2],
     uses: OnceCell<Vec<Vec<Use>>>,
+    code: OnceCell<Rc<Code>>,
 }
 
 /// An operation that writes or reads a virtual register, and its time.
@@ -164,7 +175,8 @@ fn uses(p: &MProgram) -> Vec<Vec<Use>> {
 
 impl Known {
     fn facts(&self, p: &MProgram, apart: bool) -> &Facts {
-        self.facts[usize::from(apart)].get_or_init(|| Facts::of(p, apart))
+        let code = || self.code.get_or_init(|| Rc::new(Code::of(p))).clone();
+        self.facts[usize::from(apart)].get_or_init(|| Facts::of(p, apart, code()))
     }
     /// The operations that touch a virtual register.
     pub fn uses(&self, p: &MProgram, v: Vreg) -> &[Use] {
@@ -244,7 +256,8 @@ fn order(p: &MProgram, s: Setting, facts: &Facts) -> Vec<Vreg> {
 
 /// What `regalloc` places.
 fn units(p: &MProgram, s: Setting, facts: &Facts, order: &[Vreg], pairs: bool) -> Vec<Unit> {
-    let Facts { registers, hints, fetched, addresses, kept_apart, .. } = facts;
+    let registers = &facts.registers;
+    let Code { hints, fetched, addresses, kept_apart } = &*facts.code;
     let mut unit_of = vec![None; p.vregs.len()];
     order.iter().enumerate().for_each(|(n, v)| unit_of[v.0 as usize] = Some(n));
     // Inputs that are dead first, then temporaries, then outputs that are not written yet.
