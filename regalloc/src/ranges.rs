@@ -108,9 +108,11 @@ impl Occupancy {
         let Some(taken) = self.0.get(place) else { return true };
         // Mostly all of it was before.
         let Some(last) = taken.last() else { return true };
-        times.iter().all(|(from, to)| last.1 <= from || {
-            let n = taken.partition_point(|s| s.0 < to);
-            n == 0 || taken[n - 1].1 <= from
+        times.iter().all(|(from, to)| {
+            last.1 <= from || {
+                let n = taken.partition_point(|s| s.0 < to);
+                n == 0 || taken[n - 1].1 <= from
+            }
         })
     }
     /// The first of these times at which a place is taken; the end of all time where it is free.

@@ -30,9 +30,9 @@ static BLANK: LazyLock<Vec<Fields>> = LazyLock::new(|| (0..FORMS.len() as u16).m
 // By hand: what differs in words that are compared is mostly told by their fields.
 impl Hash for Word {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.fields.form.hash(state);
-        self.fields.values.hash(state);
-        self.target.hash(state);
+        let mix = |h: u64, v: u64| (h.rotate_left(5) ^ v).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let start = mix(u64::from(self.fields.form.0), self.target.map_or(u64::MAX, |to| to as u64));
+        state.write_u64(self.fields.values.iter().fold(start, |h, v| mix(h, *v)));
     }
 }
 
