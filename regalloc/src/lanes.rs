@@ -199,7 +199,7 @@ impl Conflicts<'_> {
 /// What is in a bank so far, by number of the lane.
 enum Taken {
     Times(Occupancy),
-    Values(Vec<Vec<u32>>),
+    Values(Vec<ValueSet>),
 }
 
 impl Taken {
@@ -212,7 +212,7 @@ impl Taken {
     fn is_free(&self, lane: usize, value: u32, c: &Conflicts<'_>) -> bool {
         match (self, c) {
             (Taken::Times(o), Conflicts::Ranges(r)) => o.is_free(lane, &r[value as usize]),
-            (Taken::Values(v), c) => v.get(lane).is_none_or(|l| l.iter().all(|o| !c.between(value, *o))),
+            (Taken::Values(v), Conflicts::Graph(g)) => v.get(lane).is_none_or(|l| g[value as usize].is_disjoint(l)),
             _ => false,
         }
     }
@@ -221,9 +221,9 @@ impl Taken {
             (Taken::Times(o), Conflicts::Ranges(r)) => o.take(lane, &r[value as usize]),
             (Taken::Values(v), _) => {
                 if v.len() <= lane {
-                    v.resize(lane + 1, Vec::new());
+                    v.resize(lane + 1, ValueSet::new());
                 }
-                v[lane].push(value);
+                v[lane].grow_and_insert(value as usize);
             }
             _ => {}
         }
@@ -329,6 +329,9 @@ impl State<'_> {
                     open.push(k);
                 }
             }
+        }
+        if open.is_empty() {
+            return Some(lanes);
         }
         // Those with the most rivals first.
         let rivals = |k: &usize| u.members.iter().filter(|m| self.p.conflicts.between(u.members[*k].value, m.value)).count();

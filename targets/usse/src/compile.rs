@@ -200,8 +200,8 @@ struct Selection {
     matrices: bool,
     /// Blocks of its code that were scheduled before.
     scheduled: RefCell<sched::Known>,
-    /// Operations of its code that were expanded before.
-    expanded: RefCell<known::Known>,
+    /// Operations of its code that were expanded before, where it is built often enough.
+    expanded: Option<RefCell<known::Known>>,
     /// What placing it found out.
     placing: place::Known,
     /// The program that runs once before all others, which no placement changes.
@@ -225,6 +225,8 @@ struct Built {
     placement: Placement,
     primary: layout::Assembled,
     literals: Literals,
+    /// The bits of both programs, once somebody asked.
+    bits: OnceCell<[Vec<u64>; 2]>,
 }
 
 impl Built {
@@ -242,21 +244,28 @@ impl Built {
             return true;
         }
         let words = |places: &Placement| {
-            let (mut known, mut literals) = (expanded.borrow_mut(), self.literals.clone());
+            let (mut known, mut literals) = (expanded.as_ref().map(RefCell::borrow_mut), self.literals.clone());
             let mut x = Expander::new(&selected.primary, places, &mut literals);
-            x.known = Some(&mut *known);
-            x.words_with(v).ok()
+            x.known = known.as_deref_mut();
+            x.words_at(placing.uses(&selected.primary, v)).ok()
         };
         let inside = placing.moved_inside(&selected.primary, &self.placement, v);
         let (now, then) = (words(&self.placement), inside.and_then(|places| words(&places)));
         now.zip(then).is_some_and(|(now, then)| then <= now)
     }
     /// The bits of both programs, the secondary one first.
-    fn code(&self) -> Result<[Vec<u64>; 2], CompileError> {
+    fn code(&self) -> Result<&[Vec<u64>; 2], CompileError> {
+        if let Some(known) = self.bits.get() {
+            return Ok(known);
+        }
         let bits = |w: &Word| w.encode().map_err(|e| CompileError::Internal(e.to_string()));
-        Ok([self.secondary().iter().map(bits).collect::<Result<_, _>>()?, layout::encode(&self.primary)?])
+        let new = [self.secondary().iter().map(bits).collect::<Result<_, _>>()?, layout::encode(&self.primary)?];
+        Ok(self.bits.get_or_init(|| new))
     }
 }
+
+/// Programs of more operations than this are built for each way alone: what became of their words is not kept.
+const REMEMBERED: usize = 1000;
 
 /// Words of code that the search for internal registers may build again and again.
 const SEARCH: u64 = 5_000;
@@ -276,7 +285,7 @@ fn trial(b: &Built) -> usize {
     b.size() * b.size().max(LARGE) / LARGE
 }
 
-/// Builds a program once more with other vectors in internal registers. That its words have codes is asked of what is kept alone.
+/// Builds a program once more with other vectors in internal registers. Whether its words have codes is not asked.
 fn rebuild(
     m: &Module,
     o: &Options,
@@ -294,11 +303,26 @@ fn rebuild(
 /// lanes. Where that goes well several vectors are moved before the program is built again; if they save less than a word each,
 /// they are tried one by one.
 fn improve(m: &Module, o: &Options, start: Built) -> Built {
-    let (candidates, mut budget) = (start.candidates.clone(), o.budget(SEARCH));
+    let mut budget = o.budget(SEARCH);
     // A step or two find nothing that is worth a build.
     if !budget.allows(FEW * trial(&start)) {
         return start;
     }
+    coded(m, o, start, |start| move_inside(m, o, start, &mut budget))
+}
+
+/// What a search finds, or where it began if the words that it ends with have no codes.
+fn coded(m: &Module, o: &Options, start: Built, search: impl FnOnce(Built) -> Built) -> Built {
+    let (way, selection) = (start.way.clone(), start.selection.clone());
+    let found = search(start);
+    if found.way.inside == way.inside || found.code().is_ok() {
+        return found;
+    }
+    place_and_emit(m, o, &way, selection).unwrap_or(found)
+}
+
+fn move_inside(m: &Module, o: &Options, start: Built, budget: &mut Budget) -> Built {
+    let candidates = start.candidates.clone();
     let (tried, kept) = (Cell::new(0..0), Cell::new(false));
     let steps = std::iter::from_fn(|| {
         let last = tried.take();
@@ -322,14 +346,14 @@ fn improve(m: &Module, o: &Options, start: Built) -> Built {
     let better = |new: &Built, old: &Built| {
         let more = new.way.inside.len() - old.way.inside.len();
         let gain = if more > 1 { more } else { 0 };
-        kept.set(new.size() + gain <= old.size() && new.code().is_ok());
+        kept.set(new.size() + gain <= old.size());
         kept.get()
     };
-    let found = climb(start, steps, &mut budget, step, better);
+    let found = climb(start, steps, budget, step, better);
     // Copies that vanish tie vectors together: each alone loses where all of them gain.
     let rest: Vec<Vreg> = candidates.iter().copied().filter(|v| !found.way.inside.contains(v)).collect();
     let all = |best: &Built, _, work: &mut Budget| rebuild(m, o, best, work, |inside| inside.extend(&rest));
-    climb(found, (!rest.is_empty()).then_some(()), &mut budget, all, |new, old| new.size() < old.size() && new.code().is_ok())
+    climb(found, (!rest.is_empty()).then_some(()), budget, all, |new, old| new.size() < old.size())
 }
 
 /// Takes those back that are only copied out of internal registers again.
@@ -340,7 +364,7 @@ fn settle(m: &Module, o: &Options, start: Built) -> Built {
         })
     };
     let inside: Vec<Vreg> = start.way.inside.iter().copied().collect();
-    climb(start, inside, &mut o.budget(SETTLE), step, |new, old| new.size() < old.size() && new.code().is_ok())
+    coded(m, o, start, |start| climb(start, inside, &mut o.budget(SETTLE), step, |new, old| new.size() < old.size()))
 }
 
 fn build(m: &Module, o: &Options, way: &Way) -> Result<Built, CompileError> {
@@ -364,8 +388,10 @@ fn select_by(m: &Module, o: &Options, way: &Way) -> Result<Selection, CompileErr
     if way.room.ordered {
         place::order::for_pressure(&mut selected.primary);
     }
-    let (scheduled, expanded, placing) = Default::default();
-    Ok(Selection { abi, selected, matrices, scheduled, expanded, placing, secondary: OnceCell::new() })
+    let large = selected.primary.blocks.iter().map(|b| b.ops.len()).sum::<usize>() > REMEMBERED;
+    let scheduled = RefCell::new(if large { sched::Known::forgetful() } else { sched::Known::default() });
+    let expanded = (!large).then(RefCell::default);
+    Ok(Selection { abi, selected, matrices, scheduled, expanded, placing: place::Known::default(), secondary: OnceCell::new() })
 }
 
 fn secondary(sel: &Selected) -> Result<Secondary, CompileError> {
@@ -391,7 +417,8 @@ fn secondary(sel: &Selected) -> Result<Secondary, CompileError> {
 /// The rest of a program's way, from a selection that was made the same way.
 fn place_and_emit(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>) -> Result<Built, CompileError> {
     let built = place_and_expand(m, o, way, selection)?;
-    built.code().map(|_| built)
+    built.code()?;
+    Ok(built)
 }
 
 /// The same up to the words, which are as many as their code.
@@ -426,10 +453,10 @@ fn place_and_expand(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>
         }
     };
     let mut literals = second.literals.clone();
-    let mut expanded = selection.expanded.borrow_mut();
-    let mut x = Expander::new(code, &places, &mut literals);
     // What was split is another program each time.
-    x.known = split.is_none().then_some(&mut *expanded);
+    let mut expanded = selection.expanded.as_ref().filter(|_| split.is_none()).map(RefCell::borrow_mut);
+    let mut x = Expander::new(code, &places, &mut literals);
+    x.known = expanded.as_deref_mut();
     x.kill_literal = abi.kill_literal.unwrap_or(0);
     x.run()?;
     let blocks = std::mem::take(&mut x.blocks);
@@ -457,12 +484,13 @@ fn place_and_expand(m: &Module, o: &Options, way: &Way, selection: Rc<Selection>
         primary,
         literals,
         selection,
+        bits: OnceCell::new(),
     })
 }
 
 fn finish(found: Candidate, o: &Options, ir_ops: u32) -> Result<CompiledShader, CompileError> {
     let Candidate { module, built: b, mut trace } = found;
-    let [second, words] = b.code()?;
+    let [second, words] = b.code()?.clone();
     let gxp = package::package(&package::Program {
         module: &module,
         abi: &b.selection.abi,

@@ -316,8 +316,7 @@ fn runs<'a>(items: &'a [Item], out: &mut Vec<Vec<&'a Instr>>) {
 
 /// Replaces every occurrence of a sequence by a call.
 fn replace(items: &mut Vec<Item>, body: &[Instr], call: Instr) -> usize {
-    let mut n = 0;
-    let mut k = 0;
+    let (mut n, mut k, mut kept) = (0, 0, 0);
     while k < items.len() {
         if let Item::If(_, a, b) = &mut items[k] {
             for part in [a, b] {
@@ -336,11 +335,14 @@ fn replace(items: &mut Vec<Item>, body: &[Instr], call: Instr) -> usize {
         let here = items.len() - k >= body.len() && items[k..].iter().zip(body).all(|(i, b)| matches!(i, Item::I(x, _) if x == b));
         if here {
             let span = if let Item::I(_, s) = &items[k] { *s } else { Span::NONE };
-            items.splice(k..k + body.len(), [Item::I(call, span)]);
+            items[k] = Item::I(call, span);
             n += 1;
         }
-        k += 1;
+        items.swap(kept, k);
+        kept += 1;
+        k += if here { body.len() } else { 1 };
     }
+    items.truncate(kept);
     n
 }
 
@@ -351,7 +353,7 @@ const PROCEDURE: usize = 32;
 fn repeated(runs: &[Vec<&Instr>]) -> Vec<(Vec<Instr>, usize)> {
     // One run behind the other; no sequence goes beyond the end of one.
     let all: Vec<Option<&Instr>> = runs.iter().flat_map(|r| r.iter().copied().map(Some).chain([None])).collect();
-    let mut numbers: FxHashMap<&Instr, u32> = FxHashMap::default();
+    let mut numbers: FxHashMap<&Instr, u32> = FxHashMap::with_capacity_and_hasher(all.len(), Default::default());
     let mut number = |i| {
         let next = numbers.len() as u32;
         *numbers.entry(i).or_insert(next)

@@ -227,7 +227,7 @@ fn choose(i: &Instr) -> Result<FormId, InstrError> {
 
 /// Encodes an instruction in its canonical form.
 pub fn encode(i: &Instr) -> Result<Encoded, InstrError> {
-    let desc = if i.has_descriptor() { Some(pattern(i)?) } else { None };
+    let desc = descriptor(i);
     Ok(Encoded { word: encode_with(i, 0)?, desc })
 }
 
@@ -292,23 +292,28 @@ pub fn encode_with(i: &Instr, descriptor: u8) -> Result<u32, InstrError> {
 
 /// The descriptor that an instruction needs, if it has one.
 pub fn descriptor(i: &Instr) -> Option<Pattern> {
-    if i.has_descriptor() { pattern(i).ok() } else { None }
+    i.has_descriptor().then(|| pattern(i))
 }
 
-fn pattern(i: &Instr) -> Result<Pattern, InstrError> {
-    let (mut value, mut care) = (word!(OPERANDS {}), word!(OPERANDS {}));
+fn pattern(i: &Instr) -> Pattern {
+    // Asked for each instruction of each program that is compared: the fields are put where they belong, without a list of them.
+    let form = TABLE.form(OPERANDS);
+    let mut out = Pattern { value: form.bits as u32, care: form.bits as u32, low: i.op == Op::Mad };
+    let mut put = |name: FieldName, value: u64, care: u64| {
+        if let Some(f) = TABLE.position(OPERANDS, name).and_then(|at| form.field(at)) {
+            out.value |= f.put(value) as u32;
+            out.care |= f.put(care) as u32;
+        }
+    };
     if i.op != Op::Cmp {
-        value[field!(OPERANDS.MASK)] = reverse_mask(i.mask) as u64;
-        care[field!(OPERANDS.MASK)] = 15;
+        put(field!(MASK), reverse_mask(i.mask) as u64, 15);
     }
     for (n, s) in i.sources().iter().enumerate() {
         let lanes = selector_care(i.source_lanes(n));
-        TABLE.set(&mut value, SEL[n], selector(s.swz) & lanes)?;
-        TABLE.set(&mut value, NEG[n], s.neg as u64)?;
-        TABLE.set(&mut care, SEL[n], lanes)?;
-        TABLE.set(&mut care, NEG[n], 1u64)?;
+        put(SEL[n], selector(s.swz) & lanes, lanes);
+        put(NEG[n], s.neg as u64, 1);
     }
-    Ok(Pattern { value: TABLE.encode_word(&value)? as u32, care: TABLE.encode_word(&care)? as u32, low: i.op == Op::Mad })
+    out
 }
 
 /// The descriptor as an assembler writes it that shares nothing: every selector of the present sources filled in.

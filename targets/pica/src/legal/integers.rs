@@ -108,11 +108,12 @@ pub fn integers(m: &mut Module, mut known: Known) -> Result<(), CompileError> {
     let mut judge = Loose::new(f, &ranges, &users);
     let mut loose: SecondaryMap<Value, bool> = SecondaryMap::new();
     for b in &f.layout {
-        let params = f.blocks[*b].params.iter().map(|p| (*p, f.place_of(*p)));
-        let results = f.blocks[*b].insts.iter().flat_map(|i| f.insts[*i].results.iter().map(|r| (*r, f.spans[*i])));
-        for (v, span) in params.chain(results) {
+        let params = f.blocks[*b].params.iter().map(|p| (*p, None));
+        let results = f.blocks[*b].insts.iter().flat_map(|i| f.insts[*i].results.iter().map(|r| (*r, Some(*i))));
+        for (v, made) in params.chain(results) {
+            let span = || made.map_or_else(|| f.place_of(v), |i| f.spans[i]);
             match f.ty(v).scalar {
-                Scalar::F16 => return Err(unsupported(span, "the machine has no f16")),
+                Scalar::F16 => return Err(unsupported(span(), "the machine has no f16")),
                 Scalar::I32 => {}
                 _ => continue,
             }
@@ -128,10 +129,13 @@ pub fn integers(m: &mut Module, mut known: Known) -> Result<(), CompileError> {
             } else if let Some(d) = f.def_inst(v).map(|i| &f.insts[i]).filter(|d| d.op == Opcode::Bitcast)
                 && f.ty(d.args[0]).is_float()
             {
-                return Err(unsupported(span, "the bits of a float cannot be read"));
-            } else if errors.len() < 20 && errors.iter().all(|e: &Diagnostic| e.span != span) {
+                return Err(unsupported(span(), "the bits of a float cannot be read"));
+            } else if errors.len() < 20 {
                 // One for each place: what is wrong with a part is wrong with the whole.
-                errors.push(Diagnostic::error("P0201", span, unproven(m, f, &users, v, r)));
+                let span = span();
+                if errors.iter().all(|e: &Diagnostic| e.span != span) {
+                    errors.push(Diagnostic::error("P0201", span, unproven(m, f, &users, v, r)));
+                }
             }
         }
     }

@@ -28,7 +28,7 @@ impl Sum {
 /// What is needed to follow a sum to its products.
 struct Sums<'a> {
     p: &'a Program,
-    defs: &'a [Vec<(usize, usize)>],
+    defs: &'a [Makers],
     uses: &'a [u32],
     block: usize,
 }
@@ -292,11 +292,15 @@ fn scattered(t: &Tuple) -> bool {
 /// Dot products with a column that lies across registers become sums of products, all columns together.
 pub fn split(p: &mut Program) {
     let mut bundles = BUNDLES;
+    let splits = |n: &Node| matches!(n.op, Op::Dp3 | Op::Dp4 | Op::Dph) && n.srcs.iter().any(scattered);
     for block in 0..p.blocks.len() {
-        let mut out: Vec<Node> = Vec::new();
+        if !p.blocks[block].nodes.iter().any(splits) {
+            continue;
+        }
+        let mut out: Vec<Node> = Vec::with_capacity(2 * p.blocks[block].nodes.len());
         let mut group: Vec<Node> = Vec::new();
         for n in std::mem::take(&mut p.blocks[block].nodes) {
-            let dot = matches!(n.op, Op::Dp3 | Op::Dp4 | Op::Dph) && n.srcs.iter().any(scattered);
+            let dot = splits(&n);
             let other = |n: &Node| n.srcs.iter().find(|s| !scattered(s)).cloned();
             let joins = dot && group.first().is_none_or(|g| g.op == n.op && other(g) == other(&n) && group.len() < 4);
             if !joins {

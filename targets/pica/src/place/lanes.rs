@@ -34,8 +34,8 @@ pub fn push_negation(n: &mut Node) -> bool {
 }
 
 /// Definitions of each temporary: (block, node).
-pub fn definitions(p: &Program) -> Vec<Vec<(usize, usize)>> {
-    let mut defs = vec![Vec::new(); p.temps as usize];
+pub fn definitions(p: &Program) -> Vec<Makers> {
+    let mut defs = vec![Makers::new(); p.temps as usize];
     for (b, block) in p.blocks.iter().enumerate() {
         for (n, node) in block.nodes.iter().enumerate() {
             for t in node.writes() {

@@ -16,7 +16,7 @@ use indexmap::IndexMap;
 const MOST: usize = 8;
 
 /// The operation that makes a temporary, if the negated value could be made and read in its place.
-fn maker(p: &Program, defs: &[Vec<(usize, usize)>], t: Tmp) -> Option<(usize, usize)> {
+fn maker(p: &Program, defs: &[Makers], t: Tmp) -> Option<(usize, usize)> {
     let [(b, n)] = defs[t as usize][..] else { return None };
     let node = &p.blocks[b].nodes[n];
     (node.dests.len() == 1 && node.test.is_none() && push_negation(&mut node.clone())).then_some((b, n))

@@ -62,7 +62,7 @@ struct Body<'a> {
     block: usize,
     vertices: usize,
     at: Vec<usize>,
-    defs: Vec<Vec<(usize, usize)>>,
+    defs: Vec<Makers>,
     outside: &'a FxHashSet<Tmp>,
     /// What the same place of each vertex reads, and what stands for it in the procedure.
     matched: IndexMap<Vec<Ref>, Ref>,

@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use retroshade_ir::*;
 use retroshade_lower::structure::Node as Tree;
 use smallvec::{SmallVec, smallvec};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most rounds of a LOOP.
 const ROUNDS: u32 = 256;
@@ -36,13 +36,13 @@ pub struct Plan {
     /// The integer register.
     pub integer: Integer,
     /// Uniform loads whose index is aL, and what else is added to it.
-    pub by_counter: SecondaryMap<Value, Option<i64>>,
+    pub by_counter: BTreeMap<Value, i64>,
 }
 
 impl Plan {
     /// What is added to aL for a load, if aL is its index.
     pub fn shift(&self, load: Value) -> Option<i64> {
-        self.by_counter[load]
+        self.by_counter.get(&load).copied()
     }
 }
 
@@ -51,7 +51,8 @@ impl Plan {
 pub fn find(m: &Module, f: &Function, abi: &Abi, nodes: &[Tree], given: &[Integer], depth: usize) -> IndexMap<Block, Plan> {
     let bools = abi.uniforms.values().filter(|p| matches!(p, Place::Bool(_))).count() + given.iter().filter(|i| i.guard.is_some()).count();
     let given = given.to_vec();
-    let mut finder = Finder { m, f, abi, users: crate::legal::indices::users(f), plans: IndexMap::new(), bools: bools as u8, given, depth };
+    let shape = Shape::of(f);
+    let mut finder = Finder { m, f, abi, shape, plans: IndexMap::new(), bools: bools as u8, given, depth };
     finder.walk(nodes);
     finder.plans
 }
@@ -80,11 +81,53 @@ struct Counter {
     maybe_none: bool,
 }
 
+/// Who reads what, and where that stands.
+struct Shape {
+    /// The instructions that read each value.
+    users: SecondaryMap<Value, Vec<Inst>>,
+    /// The block of each instruction.
+    block_of: SecondaryMap<Inst, Option<Block>>,
+    /// The blocks that lead to each block, in the order of the layout.
+    before: SecondaryMap<Block, Vec<Block>>,
+}
+
+impl Shape {
+    fn of(f: &Function) -> Shape {
+        let (mut block_of, mut before) = (SecondaryMap::new(), SecondaryMap::<Block, Vec<Block>>::new());
+        f.ordered().for_each(|(b, i)| block_of[i] = Some(b));
+        for b in &f.layout {
+            for t in f.successors(*b) {
+                if before[t.block].last() != Some(b) {
+                    before[t.block].push(*b);
+                }
+            }
+        }
+        Shape { users: crate::legal::indices::users(f), block_of, before }
+    }
+
+    /// Whether one of some values, under all names that cost nothing, is read outside some blocks.
+    fn escape(&self, f: &Function, values: Vec<Value>, members: &[Block]) -> bool {
+        let (mut seen, mut work): (BTreeSet<Value>, _) = (values.iter().copied().collect(), values);
+        while let Some(v) = work.pop() {
+            for u in &self.users[v] {
+                if self.block_of[*u].is_none_or(|b| !members.contains(&b)) {
+                    return true;
+                }
+                let d = &f.insts[*u];
+                if is_read_late(d.op) {
+                    work.extend(d.results.iter().copied().filter(|r| seen.insert(*r)));
+                }
+            }
+        }
+        false
+    }
+}
+
 struct Finder<'a> {
     m: &'a Module,
     f: &'a Function,
     abi: &'a Abi,
-    users: SecondaryMap<Value, Vec<Inst>>,
+    shape: Shape,
     plans: IndexMap<Block, Plan>,
     bools: u8,
     given: Vec<Integer>,
@@ -104,7 +147,7 @@ impl Finder<'_> {
                     // A loop that jumps back must not stand inside a block.
                     if !self.jumps_back(body)
                         && self.height(body) < self.depth
-                        && let Some(c) = count(self.m, self.f, *header, body)
+                        && let Some(c) = count(self.m, self.f, &self.shape, *header, body)
                     {
                         self.plan(*header, body, c);
                     }
@@ -165,8 +208,8 @@ impl Finder<'_> {
     }
 
     /// Loads that aL can index: (what a round adds, load → what else is added).
-    fn by_counter(&self, body: &[Tree], c: &Counter) -> (u8, SecondaryMap<Value, Option<i64>>) {
-        let mut none = (0, SecondaryMap::new());
+    fn by_counter(&self, body: &[Tree], c: &Counter) -> (u8, BTreeMap<Value, i64>) {
+        let none = (0, BTreeMap::new());
         let Some(start) = c.start.filter(|_| c.step > 0.0) else { return none };
         if self.counts_inside(body) {
             return none;
@@ -194,8 +237,7 @@ impl Finder<'_> {
         }
         // One step for all: the one that most loads share.
         let Some((step, loads)) = found.into_iter().rev().max_by_key(|(_, l)| l.len()) else { return none };
-        loads.into_iter().for_each(|(v, shift)| none.1[v] = Some(shift));
-        (step as u8, none.1)
+        (step as u8, loads.into_iter().collect())
     }
 
     /// Whether a LOOP may be executed inside, by a call as well: nobody has shown that aL survives it.
@@ -243,14 +285,14 @@ impl Finder<'_> {
 
     /// Whether a loaded value, under all names that cost nothing, is used up where aL still is what it was.
     fn stays(&self, v: Value, here: &[Block]) -> bool {
-        let mut seen: SecondaryMap<Value, bool> = SecondaryMap::new();
+        let mut seen = BTreeSet::new();
         let mut work = vec![v];
         while let Some(v) = work.pop() {
-            if std::mem::replace(&mut seen[v], true) {
+            if !seen.insert(v) {
                 continue;
             }
-            for u in &self.users[v] {
-                if !here.iter().any(|b| self.f.blocks[*b].insts.contains(u)) {
+            for u in &self.shape.users[v] {
+                if self.shape.block_of[*u].is_none_or(|b| !here.contains(&b)) {
                     return false;
                 }
                 let d = &self.f.insts[*u];
@@ -363,7 +405,7 @@ fn end(m: &Module, f: &Function, v: Value) -> Option<End> {
     Some(End::Uniform(u, lo, hi))
 }
 
-fn count(m: &Module, f: &Function, header: Block, body: &[Tree]) -> Option<Counter> {
+fn count(m: &Module, f: &Function, shape: &Shape, header: Block, body: &[Tree]) -> Option<Counter> {
     let exits = exits(f, header, body)?;
     let Exits { test: from, stays, bottom, .. } = exits;
     let passes_values = !exits.arm.is_empty();
@@ -377,7 +419,7 @@ fn count(m: &Module, f: &Function, header: Block, body: &[Tree]) -> Option<Count
     members.retain(|b| !exits.arm.contains(b));
     // Behind the last round the values for the next one are set, and a header that tests first is not executed again:
     // nothing behind the loop may need what that changes.
-    let stale: Vec<Value> = if bottom {
+    let gone: Vec<Value> = if bottom {
         f.blocks[header].params.to_vec()
     } else {
         f.blocks[header].insts.iter().flat_map(|i| f.insts[*i].results.iter().copied()).collect()
@@ -386,7 +428,7 @@ fn count(m: &Module, f: &Function, header: Block, body: &[Tree]) -> Option<Count
         let mut seen = BTreeSet::new();
         let mut work: SmallVec<[Value; 4]> = smallvec![v];
         while let Some(v) = work.pop().map(|v| f.resolve(v)) {
-            if stale.contains(&v) {
+            if gone.contains(&v) {
                 return true;
             }
             if let Some(i) = f.def_inst(v).filter(|i| is_read_late(f.insts[*i].op) && seen.insert(v)) {
@@ -395,17 +437,16 @@ fn count(m: &Module, f: &Function, header: Block, body: &[Tree]) -> Option<Count
         }
         false
     };
-    let outside = f.ordered().filter(|(b, _)| !members.contains(b)).any(|(_, i)| f.reads(i).iter().any(|v| stale(*v)));
     let passed = f.insts[branch].targets.iter().filter(|t| !members.contains(&t.block)).any(|t| t.args.iter().any(|v| stale(*v)));
     let repeats = |i: &Inst| matches!(f.insts[*i].op, Opcode::Output | Opcode::EmitVertex | Opcode::EndPrimitive);
-    if outside || passed || !bottom && f.blocks[header].insts.iter().any(repeats) {
+    if passed || shape.escape(f, gone, &members) || !bottom && f.blocks[header].insts.iter().any(repeats) {
         return None;
     }
     for (k, p) in f.blocks[header].params.iter().enumerate() {
         // All predecessors but the latch bring the start value.
         let (mut start, mut next) = (None, None);
         let mut preds = 0;
-        for b in &f.layout {
+        for b in &shape.before[header] {
             for t in f.successors(*b).iter().filter(|t| t.block == header) {
                 preds += 1;
                 if members.contains(b) { next = t.args.get(k).map(|v| f.resolve(*v)) } else { start = t.args.get(k).map(|v| f.resolve(*v)) }

@@ -97,6 +97,9 @@ pub enum Dest {
     Out(u8, u8),
 }
 
+/// The operations that write a temporary, mostly one: (block, node).
+pub type Makers = SmallVec<[(usize, usize); 1]>;
+
 /// A tuple of operands.
 pub type Tuple = SmallVec<[Ref; 4]>;
 
@@ -422,7 +425,7 @@ impl Program {
     /// Temporaries that something with an effect needs, directly or not.
     fn needed(&self) -> Vec<bool> {
         let mut need = vec![false; self.temps as usize];
-        let mut makers: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.temps as usize];
+        let mut makers = vec![Makers::new(); self.temps as usize];
         let mut work: Vec<Tmp> = Vec::new();
         let want = |refs: &mut dyn Iterator<Item = Ref>, work: &mut Vec<Tmp>| {
             for r in refs {

@@ -33,8 +33,8 @@ struct Lowering<'a> {
     p: Program,
     lanes: SecondaryMap<Value, Tuple>,
     known: SecondaryMap<Value, bool>,
-    /// Per block of the program: scalar computations already made.
-    numbered: Vec<FxHashMap<ValueKey, Tmp>>,
+    /// Scalar computations already made, and in which blocks of the program.
+    numbered: FxHashMap<ValueKey, SmallVec<[(usize, Tmp); 1]>>,
     /// Truth values, kept as tests.
     tests: FxHashMap<Value, Test>,
     block_of: FxHashMap<Block, usize>,
@@ -102,7 +102,7 @@ pub fn lower(m: &Module, abi: &Abi, structures: &[(FuncId, Structure)]) -> Resul
             p: std::mem::take(&mut p),
             lanes: SecondaryMap::new(),
             known: SecondaryMap::new(),
-            numbered: vec![FxHashMap::default(); base + order.len()],
+            numbered: FxHashMap::default(),
             tests: FxHashMap::default(),
             block_of,
             at: 0,
@@ -443,18 +443,26 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A scalar computation, made once per dominating block.
-    fn scalar(&mut self, op: Op, srcs: &[&[Ref]]) -> Ref {
-        let key: ValueKey = (op, srcs.iter().flat_map(|s| s.iter().copied()).collect());
+    /// What was made in the nearest block that dominates the current one.
+    fn above(&self, made: &[(usize, Tmp)]) -> Option<Tmp> {
         let mut b = Some(self.at);
         while let Some(n) = b {
-            if let Some(t) = self.numbered[n].get(&key) {
-                return Ref::tmp(*t);
+            if let Some((_, t)) = made.iter().rev().find(|(at, _)| *at == n) {
+                return Some(*t);
             }
             b = self.p.blocks[n].idom;
         }
+        None
+    }
+
+    /// A scalar computation, made once per dominating block.
+    fn scalar(&mut self, op: Op, srcs: &[&[Ref]]) -> Ref {
+        let key: ValueKey = (op, srcs.iter().flat_map(|s| s.iter().copied()).collect());
+        if let Some(t) = self.numbered.get(&key).and_then(|made| self.above(made)) {
+            return Ref::tmp(t);
+        }
         let t = self.p.temp(self.span);
-        self.numbered[self.at].insert(key, t);
+        self.numbered.entry(key).or_default().push((self.at, t));
         let mut n = Node::new(op, &[Dest::Tmp(t)], srcs, self.span);
         n.bundle = self.bundle;
         self.p.blocks[self.at].nodes.push(n);

@@ -69,7 +69,7 @@ pub fn prepare(p: &Program, share: bool) -> Program {
     s.fixed = single_definitions(p);
     for b in 0..p.blocks.len() {
         s.at = b;
-        s.out = Vec::new();
+        s.out = Vec::with_capacity(s.p.blocks[b].nodes.len());
         for mut n in std::mem::take(&mut s.p.blocks[b].nodes) {
             if let Some(t) = n.test.take() {
                 n.test = Some(s.test(t, n.span));

@@ -13,9 +13,14 @@ pub fn header(m: &Module, bytes: &[u8]) -> String {
     let id = format!("{lead}{clean}_{}_gxp", if m.stage == Stage::Vertex { "v" } else { "f" });
     let mut out = format!("#ifndef {0}_H\n#define {0}_H\n\n", id.to_uppercase());
     out.push_str(&format!("static const unsigned char {id}[{}] __attribute__((aligned(16))) = {{\n", bytes.len()));
+    let digit = |n: u8| char::from(b"0123456789abcdef"[usize::from(n & 15)]);
+    out.reserve(6 * bytes.len() + bytes.len() / 3 + 128);
     for line in bytes.chunks(16) {
-        out.push_str("    ");
-        out.push_str(&line.iter().map(|b| format!("0x{b:02x},")).collect::<Vec<_>>().join(" "));
+        out.push_str("   ");
+        for b in line {
+            out.push_str(" 0x");
+            out.extend([digit(b >> 4), digit(*b), ',']);
+        }
         out.push('\n');
     }
     out.push_str(&format!("}};\nstatic const unsigned int {id}_size = {};\n\n#endif\n", bytes.len()));

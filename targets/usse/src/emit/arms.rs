@@ -29,7 +29,8 @@ pub fn flatten(blocks: &mut [Vec<Word>], known: &mut Known) -> bool {
         while let Some((arm, words)) = joined(blocks, b, &entries, known) {
             let gone = blocks[b].last().and_then(|w| w.target);
             gone.iter().for_each(|to| entries[*to] -= 1);
-            blocks[b] = words;
+            blocks[b].pop();
+            blocks[b].extend(words);
             blocks[arm].clear();
             changed = true;
         }
@@ -37,9 +38,9 @@ pub fn flatten(blocks: &mut [Vec<Word>], known: &mut Known) -> bool {
     changed
 }
 
-/// The arm behind block `b`, and the words of both where the arm is better flattened.
+/// The arm behind block `b`, and what its words are in place of that block's branch where it is better flattened.
 fn joined(blocks: &[Vec<Word>], b: usize, entries: &[u32], known: &mut Known) -> Option<(usize, Vec<Word>)> {
-    let (branch, before) = blocks[b].split_last()?;
+    let branch = blocks[b].last()?;
     let around = branch.target.filter(|to| *to > b)?;
     let pred = match branches::inverted(branch.get(field!(pred)))? {
         1 => (0, false),
@@ -52,17 +53,20 @@ fn joined(blocks: &[Vec<Word>], b: usize, entries: &[u32], known: &mut Known) ->
     if entered || blocks[arm].len() > LONGEST || !branches::falls(blocks, arm + 1, around) {
         return None;
     }
-    let flat = blocks[arm].iter().map(|w| under(w, pred)).collect::<Option<Vec<Word>>>()?;
+    let flat = blocks[arm].iter().map(|w| under(w, pred, known)).collect::<Option<Vec<Word>>>()?;
     // The branch is saved.
-    (known.size(&flat)? <= known.size(&blocks[arm])?).then(|| (arm, before.iter().cloned().chain(flat).collect()))
+    (known.size(&flat)? <= known.size(&blocks[arm])?).then_some((arm, flat))
 }
 
 /// A word of an arm under the arm's predicate.
-fn under(w: &Word, pred: Pred) -> Option<Word> {
-    let access = w.access();
+fn under(w: &Word, pred: Pred, known: &mut Known) -> Option<Word> {
+    if w.get(field!(pred)) != 0 || !w.has(field!(pred)) {
+        return None;
+    }
+    let access = known.seen(w);
     // The branch behind an arm goes under the predicate, too.
     let leaves = w.target.is_some();
-    if w.get(field!(pred)) != 0 || !w.has(field!(pred)) || access.fixed && !leaves || access.decides(pred.0) {
+    if access.fixed && !leaves || access.decides(pred.0) {
         return None;
     }
     let mut out = w.clone();

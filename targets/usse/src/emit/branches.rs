@@ -108,10 +108,11 @@ fn thread(blocks: &mut [Vec<Word>]) -> bool {
         None
     };
     let words = blocks.iter().enumerate().flat_map(|(n, b)| b.iter().map(move |w| (n, w)));
-    let goes = |(n, w): (usize, &Word)| w.target.filter(|to| !leaves(n, *to)).and_then(|to| end(to, pred(w)));
-    let far: Vec<Option<usize>> = words.map(goes).collect();
+    let goes = |(n, w): (usize, &Word)| w.target.map(|to| if leaves(n, to) { Some(to) } else { end(to, pred(w)) });
+    let far: Vec<Option<usize>> = words.filter_map(goes).collect();
     let mut changed = false;
-    for (w, far) in blocks.iter_mut().flatten().zip(far).filter(|(_, far)| far.is_some()) {
+    let branches = blocks.iter_mut().flatten().filter(|w| w.target.is_some());
+    for (w, far) in branches.zip(far).filter(|(_, far)| far.is_some()) {
         changed |= far != w.target;
         w.target = far;
     }

@@ -29,11 +29,12 @@ pub fn assemble(stage: Stage, mut blocks: Vec<Vec<Word>>, phases: bool, known: &
     }
     branches::latches(&mut blocks);
     flags::enter_together(&mut blocks);
-    let mut words = vec![Word::new(PHAS, vec![(field!(imm), 1), (field!(wait_cond), if phases { 1 } else { 7 })], Span::NONE)];
-    let mut starts = Vec::new();
+    let mut words = Vec::with_capacity(blocks.iter().map(|b| b.len() + 1).sum::<usize>() + 2);
+    words.push(Word::new(PHAS, [(field!(imm), 1), (field!(wait_cond), if phases { 1 } else { 7 })], Span::NONE));
+    let mut starts = Vec::with_capacity(blocks.len() + 1);
     for b in blocks {
         starts.push(words.len());
-        words.extend(known.schedule(&b)?);
+        words.extend_from_slice(known.schedule(&b)?);
     }
     starts.push(words.len());
     if stage == Stage::Vertex {

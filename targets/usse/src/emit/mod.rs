@@ -14,7 +14,7 @@ pub mod sched;
 
 use crate::isa::constants;
 use crate::isa::forms::{
-    BR, DEPTHF, KILL, LIMM, NOP, PHAS, V16NMAD, V32NMAD, VBW, VCOMP, VDUAL, VMAD, VMAD2, VMOV, VPCK, VTST, WDF, field,
+    BR, DEPTHF, KILL, LIMM, NOP, PHAS, V16NMAD, V32NMAD, VBW, VCOMP, VDUAL, VMAD, VMAD2, VMOV, VPCK, VTST, WDF, field, row_of,
 };
 use crate::isa::immediate;
 use crate::isa::names::{self, Format};
@@ -23,7 +23,7 @@ use crate::isa::operands::{Encoding, Want, fits, operand};
 use crate::isa::registers::{Bank, Reg};
 use crate::isa::swizzle::{HALF, ONE, TWO, ZERO};
 use crate::isa::word::Word;
-use crate::place::Placement;
+use crate::place::{Placement, Use};
 use crate::select::mir::{Base, Bit, Kind, Lane, MProgram, Mop, Pred, Rel, TestKind, Vreg};
 use retroshade_emit::FieldName;
 use retroshade_emit::form::FormId;
@@ -93,6 +93,8 @@ pub struct Expander<'a> {
     pending: Vec<Reg>,
     span: Span,
     at: usize,
+    /// When each internal register holds a value.
+    inside: [Ranges; 3],
     /// Internal registers that hold values around the current operation, and those that its operands were brought into.
     busy: [bool; 3],
     slots: [Option<u16>; 3],
@@ -114,11 +116,16 @@ fn internal(what: &str) -> CompileError {
 impl<'a> Expander<'a> {
     /// An expander without words.
     pub fn new(program: &'a MProgram, places: &'a Placement, literals: &'a mut Literals) -> Expander<'a> {
+        let mut inside: [Ranges; 3] = Default::default();
+        for (n, times) in &places.inside {
+            inside.get_mut(*n as usize).into_iter().for_each(|all| all.union(times));
+        }
         Expander {
             program,
             places,
             literals,
             blocks: vec![Vec::new(); program.blocks.len()],
+            inside,
             secondary: false,
             kill_literal: 0,
             pending: Vec::new(),
@@ -137,6 +144,7 @@ impl<'a> Expander<'a> {
         let mut position = 0;
         for (n, b) in p.blocks.iter().enumerate() {
             self.at = n;
+            self.blocks[n].reserve(2 * b.ops.len());
             for op in &b.ops {
                 self.span = op.span;
                 self.look_inside(position);
@@ -153,20 +161,15 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    /// Words that the operations take which write or read a virtual register.
-    pub fn words_with(&mut self, v: Vreg) -> Result<usize, CompileError> {
-        let (p, mut position) = (self.program, 0);
-        for (n, b) in p.blocks.iter().enumerate() {
-            self.at = n;
-            for op in &b.ops {
-                if op.writes().chain(op.reads()).any(|r| r == v) {
-                    self.span = op.span;
-                    self.look_inside(position);
-                    self.op_once(op, position as usize / 2 + 1)?;
-                }
-                position += 2;
-            }
-            position += 2;
+    /// Words that some operations take.
+    pub fn words_at(&mut self, uses: &[Use]) -> Result<usize, CompileError> {
+        let p = self.program;
+        for u in uses {
+            self.at = u.block as usize;
+            let Some(op) = p.blocks[self.at].ops.get(u.op as usize) else { continue };
+            self.span = op.span;
+            self.look_inside(u.position);
+            self.op_once(op, u.position as usize / 2 + 1)?;
         }
         Ok(self.blocks.iter().map(Vec::len).sum())
     }
@@ -174,7 +177,7 @@ impl<'a> Expander<'a> {
     /// Looks which internal registers hold values around the operation at a time.
     fn look_inside(&mut self, position: u32) {
         let now = Ranges::one(position, position + 2);
-        self.busy = std::array::from_fn(|n| self.places.inside.iter().any(|(m, s)| *m as usize == n && s.overlaps(&now)));
+        self.busy = self.inside.each_ref().map(|times| times.overlaps(&now));
     }
 
     /// Expands operation `n`, unless that was done before with the same places.
@@ -279,14 +282,17 @@ impl<'a> Expander<'a> {
     /// Predicate field of a form, if it can express it.
     fn predicate(form: FormId, p: Option<Pred>) -> Option<u64> {
         let Some((n, inv)) = p else { return Some(0) };
-        (0..8u64).find(|c| {
-            let name = crate::isa::text::predicate(form, *c);
-            let max = match form {
-                VMAD2 | VDUAL => 2,
-                _ => 8,
-            };
-            *c < max && *c != 0 && name == format!("{}p{n}", if inv { "!" } else { "" })
-        })
+        let max = match form {
+            VMAD2 | VDUAL => 2,
+            _ => 8,
+        };
+        let digit = char::from(b'0' + n);
+        let names = row_of(form).predicate.map_or(&[][..], |p| p.0.names());
+        let is = |name: &str| {
+            let plain = name.strip_prefix('!');
+            plain.is_some() == inv && plain.unwrap_or(name).strip_prefix('p').is_some_and(|rest| rest.chars().eq([digit]))
+        };
+        (1..max).find(|c| names.get(*c as usize).is_some_and(|name| is(name)))
     }
 
     /// Tries one float word: lanes at `positions` of the destination group.

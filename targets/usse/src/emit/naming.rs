@@ -6,28 +6,31 @@ use super::*;
 impl Expander<'_> {
     /// Names some lanes as one operand, by register and selectors by position and common modifiers: the first way that is taken.
     fn naming(lanes: &[Option<Phys>; 4], ty: Scalar, mut take: impl FnMut(&Want) -> Try) -> Try {
-        let used: SmallVec<[(usize, Phys); 4]> =
-            (0..4).filter_map(|k| lanes[k].map(|l| (k, l))).filter(|(_, l)| l.spot != Spot::Any).collect();
-        if used.is_empty() {
+        let (mut first, mut alike, mut low, mut high, mut used): (Option<(Phys, Bank)>, _, _, _, _) = (None, true, u16::MAX, 0, false);
+        for l in lanes.iter().flatten() {
+            used |= l.spot != Spot::Any;
+            if let Spot::At(bank, u) = l.spot {
+                let (f, b) = *first.get_or_insert((*l, bank));
+                alike &= b == bank && f.neg == l.neg && f.abs == l.abs;
+                (low, high) = (u.min(low), u.max(high));
+            }
+        }
+        if !used {
             return take(&Want { reg: Reg::new(Bank::Const, 0), lanes: lanes.map(|l| l.map(|_| 0)), neg: false, abs: false });
         }
         let sign = if ty == Scalar::F16 { 0x8000u32 } else { 0x8000_0000 };
         let selector = |c: u32| -> Option<u8> {
             [(0.0, ZERO), (1.0, ONE), (2.0, TWO), (0.5, HALF)].iter().find(|(x, _)| from_f32(ty, *x) == c).map(|(_, s)| *s)
         };
-        let regs: SmallVec<[(usize, Phys, Bank, u16); 4]> =
-            used.iter().filter_map(|(k, l)| if let Spot::At(b, u) = l.spot { Some((*k, *l, b, u)) } else { None }).collect();
-        let consts: SmallVec<[(usize, u32); 4]> =
-            used.iter().filter_map(|(k, l)| if let Spot::C(c) = l.spot { Some((*k, c)) } else { None }).collect();
-        if let Some((_, first, bank, _)) = regs.first().copied() {
-            if regs.iter().any(|(_, l, b, _)| *b != bank || l.neg != first.neg || l.abs != first.abs) {
+        let consts = || (0..4).filter_map(|k| if let Spot::C(c) = lanes[k]?.spot { Some((k, c)) } else { None });
+        if let Some((first, bank)) = first {
+            if !alike {
                 return None;
             }
             let mut sel: [Option<u8>; 4] = [None; 4];
-            for (k, c) in &consts {
-                sel[*k] = Some(selector(if first.neg { c ^ sign } else { *c })?);
+            for (k, c) in consts() {
+                sel[k] = Some(selector(if first.neg { c ^ sign } else { c })?);
             }
-            let (low, high) = regs.iter().fold((u16::MAX, 0), |(l, h), r| (l.min(r.3), h.max(r.3)));
             let align = match (bank, ty) {
                 (Bank::I, _) | (_, Scalar::F16) => 4,
                 _ => 2,
@@ -38,8 +41,10 @@ impl Expander<'_> {
                 if high - base > 3 {
                     return None;
                 }
-                for (k, _, _, u) in &regs {
-                    sel[*k] = Some((u - base) as u8);
+                for k in 0..4 {
+                    if let Some(Phys { spot: Spot::At(_, u), .. }) = lanes[k] {
+                        sel[k] = Some((u - base) as u8);
+                    }
                 }
                 let n = match (bank, ty) {
                     (Bank::I, _) => base / 4,
@@ -53,22 +58,22 @@ impl Expander<'_> {
         [false, true].into_iter().find_map(|neg| {
             let value = |c: u32| if neg { c ^ sign } else { c };
             let selected = |c: u32| selector(value(c));
-            if consts.iter().all(|(_, c)| selected(*c).is_some()) {
+            if consts().all(|(_, c)| selected(c).is_some()) {
                 let mut lanes = [None; 4];
-                consts.iter().for_each(|(k, c)| lanes[*k] = selected(*c));
+                consts().for_each(|(k, c)| lanes[k] = selected(c));
                 if let Some(found) = take(&Want { reg: Reg::new(Bank::Const, 0), lanes, neg, abs: false }) {
                     return Some(found);
                 }
             }
-            if !consts.iter().all(|(_, c)| constants::has(ty, value(*c))) {
+            if !consts().all(|(_, c)| constants::has(ty, value(c))) {
                 return None;
             }
             (0..constants::NAMED).find_map(|n| {
                 let row = constants::row(ty, n);
                 let mut lanes = [None; 4];
-                let all = consts.iter().all(|(k, c)| {
-                    lanes[*k] = row.iter().position(|x| *x == value(*c)).map(|at| at as u8);
-                    lanes[*k].is_some()
+                let all = consts().all(|(k, c)| {
+                    lanes[k] = row.iter().position(|x| *x == value(c)).map(|at| at as u8);
+                    lanes[k].is_some()
                 });
                 if all { take(&Want { reg: Reg::new(Bank::Const, n as u16), lanes, neg, abs: false }) } else { None }
             })

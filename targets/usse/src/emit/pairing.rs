@@ -4,7 +4,8 @@
 //! nothing between that one of them may not pass, are offered to `dual::encode`. Only f32 words are taken: what a f16 dual
 //! word rounds is known for stores outside internal registers alone. Facts: the ISA sheet's sections 9 and 17.4.
 
-use crate::isa::access::Access;
+use crate::emit::sched::Seen;
+use crate::isa::access::{Access, Place};
 use crate::isa::dual::{self, DualOp, Operand, Wish};
 use crate::isa::forms::{V32NMAD, VCOMP, VDP, VDUAL, VMAD, VMAD2, VMOV, VPCK, field};
 use crate::isa::operands::Role::{self, *};
@@ -20,17 +21,21 @@ use retroshade_emit::FieldName;
 const WINDOW: usize = 16;
 
 /// Lanes of internal registers that are live before each word, and behind the last one.
-pub fn live(access: &[Access]) -> Vec<[u8; 3]> {
+pub fn live<'a>(access: impl DoubleEndedIterator<Item = &'a Access> + ExactSizeIterator) -> Vec<[u8; 3]> {
     needs(access).iter().map(Needed::all).collect()
 }
 
 /// What is needed before each word, and behind the last one.
-fn needs(access: &[Access]) -> Vec<Needed> {
+fn needs<'a>(access: impl DoubleEndedIterator<Item = &'a Access> + ExactSizeIterator) -> Vec<Needed> {
     let mut needs = vec![Needed::default(); access.len() + 1];
-    for k in (0..access.len()).rev() {
-        needs[k] = needs[k + 1].before(&access[k]);
+    for (k, word) in access.enumerate().rev() {
+        needs[k] = needs[k + 1].before(word);
     }
     needs
+}
+
+fn is_inside(p: &Place) -> bool {
+    p.0 == Bank::I
 }
 
 /// Predicates that words are executed under, each also inverted.
@@ -50,6 +55,11 @@ impl Needed {
 
     /// What is needed before a word, from what is needed behind it.
     fn before(mut self, word: &Access) -> Needed {
+        // Most words neither touch an internal register nor decide a predicate.
+        let decides = word.writes.iter().any(|p| p.0 == Bank::Global);
+        if !decides && !word.writes.iter().chain(&word.reads).any(is_inside) {
+            return self;
+        }
         let (r, w) = (Access::lanes(&word.reads), Access::lanes(&word.writes));
         let guard = word.guard.map(|(p, inverse)| 2 * usize::from(p) + usize::from(inverse)).filter(|g| *g < GUARDS);
         for i in 0..3 {
@@ -67,7 +77,7 @@ impl Needed {
                 None => {}
             }
             // Nothing is known of a predicate before it is decided.
-            for p in (0..GUARDS).filter(|g| word.decides(*g as u8 / 2)) {
+            for p in (0..GUARDS).filter(|g| decides && word.decides(*g as u8 / 2)) {
                 self.always[i] |= std::mem::take(&mut self.under[p][i]);
             }
             match guard {
@@ -80,25 +90,22 @@ impl Needed {
 }
 
 /// The words of a block with pairs made one, and what those touch, if there are any pairs.
-pub fn pair(words: &[Word], access: &[Access]) -> Option<(Vec<Word>, Vec<Access>)> {
-    let mut able: Vec<Vec<Wish>> = words.iter().map(wishes).collect();
-    if !able.iter().flatten().any(|w| w.dest.bank == Bank::I) {
+pub fn pair(words: &[Word], access: &[Seen]) -> Option<(Vec<Word>, Vec<Seen>)> {
+    // One of two stores inside.
+    if !access.iter().any(|a| a.writes.iter().any(is_inside)) {
         return None;
     }
-    let (mut words, mut access) = (words.to_vec(), access.to_vec());
-    let before = words.len();
     // Right from word `a` on.
-    let mut needed = needs(&access);
-    let mut a = 0;
+    let mut needed = needs(access.iter().map(|s| &**s));
+    let (mut a, first) = (0..words.len()).find_map(|a| Some((a, partner(a, words, access, &needed)?)))?;
+    let (mut words, mut access, mut first) = (words.to_vec(), access.to_vec(), Some(first));
     while a < words.len() {
-        if let Some((b, at, word)) = partner(a, &words, &access, &able, &needed) {
+        if let Some((b, at, word)) = first.take().or_else(|| partner(a, &words, &access, &needed)) {
             let gone = if at == a { b } else { a };
-            access[at] = word.access();
-            able[at] = Vec::new();
+            access[at] = Seen::dual(&word);
             words[at] = word;
             words.remove(gone);
             access.remove(gone);
-            able.remove(gone);
             needed.remove(gone);
             for k in (a..b).rev() {
                 needed[k] = needed[k + 1].before(&access[k]);
@@ -109,18 +116,20 @@ pub fn pair(words: &[Word], access: &[Access]) -> Option<(Vec<Word>, Vec<Access>
         }
         a += 1;
     }
-    (words.len() < before).then_some((words, access))
+    Some((words, access))
 }
 
 /// The first later word that can share a word with word `a`: which one, where the common word stands, and the word.
-fn partner(a: usize, words: &[Word], access: &[Access], able: &[Vec<Wish>], needed: &[Needed]) -> Option<(usize, usize, Word)> {
-    if able[a].is_empty() {
+fn partner(a: usize, words: &[Word], access: &[Seen], needed: &[Needed]) -> Option<(usize, usize, Word)> {
+    let able = |k: usize| access[k].wishes(&words[k]);
+    let own = able(a);
+    if own.is_empty() {
         return None;
     }
     let end = (a + WINDOW).min(words.len());
     let stop = (a + 1..end).find(|k| access[*k].fixed).unwrap_or(end);
     for b in a + 1..stop {
-        let some = able[a].iter().any(|x| able[b].iter().any(|y| dual::may_share(x, y)));
+        let some = own.iter().any(|x| able(b).iter().any(|y| dual::may_share(x, y)));
         if !some || !access[a].joins(&access[b]) {
             continue;
         }
@@ -133,7 +142,7 @@ fn partner(a: usize, words: &[Word], access: &[Access], able: &[Vec<Wish>], need
                 Bank::I => Wish { spare: !after[w.dest.n as usize % 3] & 15, ..w.clone() },
                 _ => w.clone(),
             };
-            for (x, y) in able[a].iter().flat_map(|x| able[b].iter().map(move |y| (x, y))) {
+            for (x, y) in own.iter().flat_map(|x| able(b).iter().map(move |y| (x, y))) {
                 if let Some(mut e) = dual::encode(&spare(x), &spare(y)) {
                     e.push((field!(skipinv), words[a].get(field!(skipinv)) & words[b].get(field!(skipinv))));
                     return Some((b, at, Word::new(VDUAL, e, words[a].span)));
@@ -187,7 +196,7 @@ fn is(o: &Operand, c: u8, neg: bool) -> bool {
 }
 
 /// What a word could be as half of a dual word.
-fn wishes(w: &Word) -> Vec<Wish> {
+pub fn wishes(w: &Word) -> Vec<Wish> {
     read(w).unwrap_or_default()
 }
 
@@ -353,7 +362,7 @@ mod tests {
 
     /// The words with pairs made one.
     fn paired(words: &[Word]) -> Vec<Word> {
-        let access: Vec<Access> = words.iter().map(Word::access).collect();
+        let access: Vec<Seen> = words.iter().map(Seen::of).collect();
         pair(words, &access).map_or_else(|| words.to_vec(), |p| p.0)
     }
 

@@ -198,7 +198,7 @@ fn protected(all: &[Line], n: usize) -> Option<String> {
     }
     let end = (n + 1..all.len()).find(|k| starts(*k)).unwrap_or(all.len());
     let access: Vec<Access> = all[n..end].iter().map(|l| l.access.clone()).collect();
-    let live = pairing::live(&access);
+    let live = pairing::live(access.iter());
     let holds = |l: &Line| l.form == VDUAL || (value(&l.word, field!(nosched)) == 1 && l.form != PHAS);
     (n..end - 1).find_map(|k| {
         let alive = live[k + 1 - n].iter().any(|lanes| *lanes != 0);

@@ -109,6 +109,12 @@ pub type Encoding = SmallVec<[(FieldName, u64); 16]>;
 ///
 /// `context` holds the fields already chosen that the answer depends on (types, three or four lanes).
 pub fn fits(o: &Operand, want: &Want, context: &[(FieldName, u64)]) -> Option<Encoding> {
+    match o.mods {
+        Mods::None if want.neg || want.abs => return None,
+        Mods::Abs(_) if want.neg => return None,
+        Mods::Neg(_) if want.abs => return None,
+        _ => {}
+    }
     let ctx = |f: FieldName| context.iter().find(|(n, _)| *n == f).map_or(0, |(_, v)| *v);
     let pairs = match o.scale {
         Scale::Pairs => true,
@@ -147,9 +153,6 @@ pub fn fits(o: &Operand, want: &Want, context: &[(FieldName, u64)]) -> Option<En
         }
     }
     match o.mods {
-        Mods::None if want.neg || want.abs => return None,
-        Mods::Abs(_) if want.neg => return None,
-        Mods::Neg(_) if want.abs => return None,
         Mods::None => {}
         Mods::Two(f) => out.push((f, want.neg as u64 | (want.abs as u64) << 1)),
         Mods::Abs(f) => out.push((f, want.abs as u64)),

@@ -8,9 +8,11 @@ use crate::isa::registers::Bank;
 use retroshade_emit::form::{EncodeError, FormId};
 use retroshade_emit::{FieldName, Word as Fields};
 use retroshade_ir::Span;
+use std::hash::{Hash, Hasher};
+use std::sync::LazyLock;
 
 /// A word under construction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
     /// Form and field values.
     pub fields: Fields,
@@ -22,10 +24,22 @@ pub struct Word {
     pub(crate) stray: Option<FieldName>,
 }
 
+/// A word of each form without values.
+static BLANK: LazyLock<Vec<Fields>> = LazyLock::new(|| (0..FORMS.len() as u16).map(|n| Fields::new(FORMS, FormId(n), &[])).collect());
+
+// By hand: what differs in words that are compared is mostly told by their fields.
+impl Hash for Word {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let mix = |h: u64, v: u64| (h.rotate_left(5) ^ v).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let start = mix(u64::from(self.fields.form.0), self.target.map_or(u64::MAX, |to| to as u64));
+        state.write_u64(self.fields.values.iter().fold(start, |h, v| mix(h, *v)));
+    }
+}
+
 impl Word {
     /// A word; fields that are not given are 0.
     pub fn new(form: FormId, fields: impl IntoIterator<Item = (FieldName, u64)>, span: Span) -> Word {
-        let mut w = Word { fields: Fields::new(FORMS, form, &[]), target: None, span, stray: None };
+        let mut w = Word { fields: BLANK[usize::from(form.0)].clone(), target: None, span, stray: None };
         for (name, v) in fields {
             w.set(name, v);
         }
@@ -102,6 +116,11 @@ impl Word {
         let mut out = self.clone();
         out.set(repeat, count + 1);
         Some(out)
+    }
+
+    /// Whether another word does the same, wherever it came from.
+    pub fn same(&self, other: &Word) -> bool {
+        self.fields == other.fields && self.target == other.target && self.stray == other.stray
     }
 
     /// Whether two words of one form agree in all fields but these.

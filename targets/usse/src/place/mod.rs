@@ -93,17 +93,30 @@ pub struct Facts {
     /// When each value lives, and each virtual register.
     ranges: Rc<[Ranges]>,
     lives: Vec<Ranges>,
+    /// Virtual registers that live at all, by their first time.
+    by_time: Vec<Vreg>,
+    /// Vectors that could live in an internal register, and whether they are copies.
+    inside: Vec<(Vreg, bool)>,
+    code: Rc<Code>,
+}
+
+/// What its operations say by themselves.
+struct Code {
     hints: Hints,
     fetched: BTreeSet<Vreg>,
     addresses: BTreeSet<Vreg>,
     kept_apart: Vec<KeptApart>,
-    /// Vectors that could live in an internal register, and whether they are copies.
-    inside: Vec<(Vreg, bool)>,
+}
+
+impl Code {
+    fn of(p: &MProgram) -> Code {
+        Code { hints: hints(p), fetched: live::fetched(p), addresses: live::addresses(p), kept_apart: kept_apart(p) }
+    }
 }
 
 impl Facts {
     /// Looks at a program; `apart`: the lanes of a vector die one by one.
-    fn of(p: &MProgram, apart: bool) -> Facts {
+    fn of(p: &MProgram, apart: bool, code: Rc<Code>) -> Facts {
         let registers = Registers::of(p, apart);
         let live = registers.flow.live();
         let ranges: Rc<[Ranges]> = registers.flow.ranges(&live).into();
@@ -112,20 +125,62 @@ impl Facts {
             registers.values(v).for_each(|n| all.union(&ranges[n as usize]));
             all
         };
-        let lives = (0..p.vregs.len() as u32).map(|v| times(Vreg(v))).collect();
-        let inside = live::candidates(p, &registers, &live);
-        let (fetched, addresses) = (live::fetched(p), live::addresses(p));
-        Facts { registers, ranges, lives, hints: hints(p), fetched, addresses, kept_apart: kept_apart(p), inside }
+        let lives: Vec<Ranges> = (0..p.vregs.len() as u32).map(|v| times(Vreg(v))).collect();
+        let mut by_time: Vec<Vreg> = (0..p.vregs.len() as u32).map(Vreg).filter(|v| !lives[v.0 as usize].is_empty()).collect();
+        by_time.sort_by_key(|v| lives[v.0 as usize].start());
+        let inside = if apart { Vec::new() } else { live::candidates(p, &registers, &live) };
+        Facts { registers, ranges, lives, by_time, inside, code }
     }
 }
 
 /// What is known of a program so far: placing it again in another way starts from there.
 #[derive(Default)]
-pub struct Known([OnceCell<Facts>; 2]);
+pub struct Known {
+    facts: [OnceCell<Facts>; 2],
+    uses: OnceCell<Vec<Vec<Use>>>,
+    code: OnceCell<Rc<Code>>,
+}
+
+/// An operation that writes or reads a virtual register, and its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// Its block.
+    pub block: u32,
+    /// Its number there.
+    pub op: u32,
+    /// Its time.
+    pub position: u32,
+}
+
+/// The operations that touch each virtual register, in order.
+fn uses(p: &MProgram) -> Vec<Vec<Use>> {
+    let mut out: Vec<Vec<Use>> = vec![Vec::new(); p.vregs.len()];
+    let mut position = 0;
+    for (block, b) in (0..).zip(&p.blocks) {
+        for (op, o) in (0..).zip(&b.ops) {
+            let here = Use { block, op, position };
+            for v in o.writes().chain(o.reads()) {
+                let all = &mut out[v.0 as usize];
+                if all.last() != Some(&here) {
+                    all.push(here);
+                }
+            }
+            position += 2;
+        }
+        // A block's end has a time of its own.
+        position += 2;
+    }
+    out
+}
 
 impl Known {
     fn facts(&self, p: &MProgram, apart: bool) -> &Facts {
-        self.0[usize::from(apart)].get_or_init(|| Facts::of(p, apart))
+        let code = || self.code.get_or_init(|| Rc::new(Code::of(p))).clone();
+        self.facts[usize::from(apart)].get_or_init(|| Facts::of(p, apart, code()))
+    }
+    /// The operations that touch a virtual register.
+    pub fn uses(&self, p: &MProgram, v: Vreg) -> &[Use] {
+        &self.uses.get_or_init(|| uses(p))[v.0 as usize]
     }
     /// A placement with one vector in an internal register that is free, and all else where it was.
     pub fn moved_inside(&self, p: &MProgram, places: &Placement, v: Vreg) -> Option<Placement> {
@@ -155,7 +210,7 @@ pub fn place(p: &MProgram, s: Setting, known: &Known) -> Result<Placement, Compi
 
 fn place_aligned(p: &MProgram, s: Setting, pairs: bool, facts: &Facts) -> Result<Placement, Failure> {
     let Facts { registers, ranges, lives, .. } = facts;
-    let order = order(p, s, lives);
+    let order = order(p, s, facts);
     let mut out = Placement { at: vec![None; p.vregs.len()], ..Placement::default() };
     let bank = |name, registers, lanes| lanes::Bank { name, registers, lanes };
     let banks = vec![bank("pa", s.pa.into(), 1), bank("r", s.r.into(), 1), bank("o", s.o.into(), 1), bank("i", INSIDE.into(), 4)];
@@ -188,22 +243,21 @@ fn settled(mut banks: Vec<lanes::Bank>, p: &MProgram, s: Setting) -> Vec<lanes::
 }
 
 /// The virtual registers in the order in which they are placed: internal registers, given places, then by first time.
-fn order(p: &MProgram, s: Setting, lives: &[Ranges]) -> Vec<Vreg> {
-    let by_time = |v: &Vreg| (lives[v.0 as usize].start(), *v);
-    let alive = |v: &Vreg| !lives[v.0 as usize].is_empty();
-    let mut inside: Vec<Vreg> = s.inside.iter().copied().filter(alive).collect();
-    inside.sort_by_key(by_time);
-    let free = |v: &Vreg| !s.inside.contains(v) && !s.fixed.contains_key(v) && alive(v);
-    let mut rest: Vec<Vreg> = (0..p.vregs.len() as u32).map(Vreg).filter(free).collect();
-    rest.sort_by_key(by_time);
-    inside.extend(s.fixed.keys());
-    inside.extend(rest);
-    inside
+fn order(p: &MProgram, s: Setting, facts: &Facts) -> Vec<Vreg> {
+    let (mut inside, mut fixed) = (vec![false; p.vregs.len()], vec![false; p.vregs.len()]);
+    s.inside.iter().for_each(|v| inside[v.0 as usize] = true);
+    s.fixed.keys().for_each(|v| fixed[v.0 as usize] = true);
+    let mut out: Vec<Vreg> = Vec::with_capacity(p.vregs.len());
+    out.extend(facts.by_time.iter().filter(|v| inside[v.0 as usize]));
+    out.extend(s.fixed.keys());
+    out.extend(facts.by_time.iter().filter(|v| !inside[v.0 as usize] && !fixed[v.0 as usize]));
+    out
 }
 
 /// What `regalloc` places.
 fn units(p: &MProgram, s: Setting, facts: &Facts, order: &[Vreg], pairs: bool) -> Vec<Unit> {
-    let Facts { registers, hints, fetched, addresses, kept_apart, .. } = facts;
+    let registers = &facts.registers;
+    let Code { hints, fetched, addresses, kept_apart } = &*facts.code;
     let mut unit_of = vec![None; p.vregs.len()];
     order.iter().enumerate().for_each(|(n, v)| unit_of[v.0 as usize] = Some(n));
     // Inputs that are dead first, then temporaries, then outputs that are not written yet.

@@ -12,9 +12,10 @@
 //! registers as values live at once are enough then for nine in ten random programs of single registers (the test below).
 
 use crate::place::live::Registers;
-use crate::place::{Facts, Failure, Placement, Setting, place_aligned};
+use crate::place::{Code, Facts, Failure, Placement, Setting, place_aligned};
 use crate::select::mir::{Base, Kind, Lane, MProgram, Mop, Vreg};
 use retroshade_lower::CompileError;
+use std::rc::Rc;
 
 /// Cuts that are made before the program counts as too large.
 const MOST: usize = 200;
@@ -24,7 +25,7 @@ pub fn place(p: &mut MProgram, s: Setting) -> Result<Placement, CompileError> {
     let s = Setting { apart: true, ..s };
     let mut first = None;
     for _ in 0..MOST {
-        let (v, until, e) = match place_aligned(p, s, false, &Facts::of(p, true)) {
+        let (v, until, e) = match place_aligned(p, s, false, &Facts::of(p, true, Rc::new(Code::of(p)))) {
             Ok(found) => return Ok(found),
             Err(Failure::Until(v, until, e)) => (v, until, e),
             Err(other) => return Err(first.unwrap_or(other.into())),
