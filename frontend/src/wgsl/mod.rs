@@ -26,7 +26,7 @@ use crate::spirv::Words;
 use crate::spirv::consts::number_of;
 use crate::{FrontOptions, guard, spirv};
 use naga::back::PipelineConstants;
-use naga::valid::{Capabilities, ModuleInfo, ValidationError, ValidationFlags, Validator};
+use naga::valid::{Capabilities, ValidationFlags, Validator};
 use names::Names;
 use pointers::StandIns;
 use retroshade_ir::{Diagnostic, FileId, Module, Span, Stage};
@@ -86,16 +86,16 @@ pub(crate) fn translate_naga(module: &naga::Module, text: &str, file: FileId, op
     module_of(module, false, options, (&spans, Names { file, text }))
 }
 
-/// Validates a module. Of a workgroup with several dimensions naga takes no number of a subgroup, which the language does not forbid; the
-/// workgroup's shape matters to nothing else that it checks.
-fn validate(module: &naga::Module, wgsl: bool) -> Result<ModuleInfo, naga::WithSpan<ValidationError>> {
+/// What is validated in a module's place. Of a workgroup with several dimensions naga takes no number of a subgroup, which the language does not
+/// forbid; the workgroup's shape matters to nothing else that it checks.
+fn flat(module: &naga::Module) -> Cow<'_, naga::Module> {
     let mut module = Cow::Borrowed(module);
     if module.entry_points.iter().any(|e| e.workgroup_size[1..].iter().any(|n| *n > 1)) {
         for e in &mut module.to_mut().entry_points {
             e.workgroup_size[1..].iter_mut().for_each(|n| *n = (*n).min(1));
         }
     }
-    validator(wgsl).validate(&module)
+    module
 }
 
 fn validator(wgsl: bool) -> Validator {
@@ -110,11 +110,11 @@ fn validator(wgsl: bool) -> Validator {
 
 /// Translates what naga has read, from WGSL or from something else.
 fn module_of(module: &naga::Module, wgsl: bool, options: &FrontOptions, (spans, names): (SpanMap, Names<'_>)) -> Result<Module, Errors> {
-    let (module, stand_ins, info) = match validate(module, wgsl) {
+    let (module, stand_ins, info) = match validator(wgsl).validate(&flat(module)) {
         Ok(info) => (Cow::Borrowed(module), StandIns::default(), info),
         Err(e) => {
             let Some((m, stand_ins)) = pointers::replaced(&e, module) else { return Err(vec![errors::invalid(&e, module, spans, names)]) };
-            let info = validate(&m, wgsl).map_err(|e| vec![errors::invalid(&e, &m, spans, names)])?;
+            let info = validator(wgsl).validate(&flat(&m)).map_err(|e| vec![errors::invalid(&e, &m, spans, names)])?;
             (Cow::Owned(m), stand_ins, info)
         }
     };

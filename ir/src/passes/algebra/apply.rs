@@ -39,7 +39,10 @@ type Set = u128;
 
 impl Rows {
     fn new(all: Vec<Row>) -> Rows {
-        assert!(all.len() <= Set::BITS as usize, "an operation has more rows than a set has bits");
+        debug_assert!(all.len() <= Set::BITS as usize, "an operation has more rows than a set has bits");
+        if all.is_empty() {
+            return Rows::default();
+        }
         let anything = |n: usize| all.iter().enumerate().fold(0, |set, (k, row)| set | Set::from(row.needs[n] == ANYTHING) << k);
         let (mut place, mut left) = (vec![0; Makers::BITS as usize], vec![[anything(0), anything(1)]]);
         for (k, row) in all.iter().enumerate() {

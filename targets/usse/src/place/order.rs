@@ -72,7 +72,7 @@ mod tests {
                 let old = predicates[p as usize];
                 predicates[p as usize] = if op.pred.is_some() { mix(h, old) } else { h };
             }
-            op.dst.into_iter().for_each(|d| drop(registers.insert(d, h)));
+            registers.extend(op.dst.map(|d| (d, h)));
             let fence = if matches!(op.kind, Kind::Kill(_)) { before.clone() } else { BTreeSet::new() };
             out.insert(tag, (h, fence));
             before.insert(tag);
