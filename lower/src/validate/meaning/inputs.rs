@@ -244,7 +244,7 @@ impl<'a> Inputs<'a> {
 
 /// An integer within what its declaration promises.
 fn fit(x: i64, range: Option<(i64, i64)>, source: Option<&str>) -> u32 {
-    let x = if source == Some("u32") { x.abs() } else { x };
+    let x = if source == Some("u32") { x.saturating_abs() } else { x };
     range.map_or(x, |(low, high)| x.clamp(low, high)) as u32
 }
 
@@ -280,6 +280,14 @@ pub fn random_texture(d: &TextureDecl, rng: &mut Rng) -> TextureData {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_number_fits() {
+        for x in [i64::MIN, i64::MAX, -1] {
+            assert!((3..=9).contains(&fit(x, Some((3, 9)), None)));
+            assert_eq!(fit(x, Some((0, 1)), Some("u32")), 1);
+        }
+    }
 
     #[test]
     fn of_a_large_workgroup_the_edges_run() {
