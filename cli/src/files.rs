@@ -97,6 +97,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
         if meta.len() > most {
             return Err(too_large(meta.len()));
         }
+        bytes.reserve(meta.len() as usize);
         file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
         if !meta.is_file()
             && let Ok(mut p) = PIPES.lock()
