@@ -9,9 +9,12 @@
 //! words are places in the source, byte for byte.
 
 mod builder;
+mod constants;
+mod edits;
 mod errors;
 mod expr;
 mod func;
+mod halves;
 mod image;
 mod interface;
 mod math;
@@ -19,12 +22,14 @@ mod names;
 mod overrides;
 mod pointers;
 mod prepare;
+mod scopes;
 mod subgroup;
 mod writer;
 
 use crate::spirv::Words;
 use crate::spirv::consts::number_of;
 use crate::{FrontOptions, guard, spirv};
+use edits::Edited;
 use naga::back::PipelineConstants;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use names::Names;
@@ -47,9 +52,8 @@ pub(crate) fn entries(text: &str) -> Vec<(String, Stage)> {
     if guard::check_text(text, FileId(0), false).is_err() {
         return Vec::new();
     }
-    let text = prepare::text(text);
-    let again = || naga::front::wgsl::parse_str(&prepare::at_run_time(&text)?.0).ok();
-    let Some(module) = naga::front::wgsl::parse_str(&text).ok().or_else(again) else { return Vec::new() };
+    let read = Readable::new(text);
+    let Some(module) = read.parse().ok().or_else(|| read.at_run_time()?.parse().ok()) else { return Vec::new() };
     module.entry_points.into_iter().filter_map(|e| Some((e.name, stage(e.stage)?))).collect()
 }
 
@@ -57,23 +61,70 @@ pub(crate) fn entries(text: &str) -> Vec<(String, Stage)> {
 pub(crate) fn translate(text: &str, file: FileId, options: &FrontOptions) -> Result<Module, Errors> {
     guard::check_text(text, file, false).map_err(|d| vec![d])?;
     let names = Names { file, text };
-    let prepared = prepare::text(text);
-    parsed(&prepared, &[], options, names).or_else(|first| {
-        let Some((text, more)) = prepare::at_run_time(&prepared) else { return Err(first) };
+    let read = Readable::new(text);
+    parsed(&read, options, names).or_else(|first| {
+        let Some(read) = read.at_run_time() else { return Err(first) };
         // The first mistake that comes behind such a function is the program's.
         let at = |e: &Errors| e.first().map(|d| d.span.start);
-        parsed(&text, &more, options, names).map_err(|second| if at(&second) > at(&first) { second } else { first })
+        parsed(&read, options, names).map_err(|second| if at(&second) > at(&first) { second } else { first })
     })
 }
 
-/// Translates what naga is to read, which has some characters `more` than the source.
-fn parsed(read: &str, more: &[usize], options: &FrontOptions, names: Names<'_>) -> Result<Module, Errors> {
-    let back = |at: usize| (at - more.iter().enumerate().take_while(|(k, place)| *place + k < at).count()) as u32;
-    let spans = |s: naga::Span| {
-        let s = s.to_range().map_or(s, |r| naga::Span::new(back(r.start), back(r.end)));
-        direct_span(s, names.file, names.text.len())
-    };
-    let mut module = naga::front::wgsl::parse_str(read).map_err(|e| vec![errors::parse(&e, &spans, names)])?;
+/// Changes a text that needs it.
+type Change = fn(&str) -> Option<Edited>;
+
+/// A text as naga is to read it, and the way back from its places.
+struct Readable<'t> {
+    source: &'t str,
+    /// What was changed, one upon the other.
+    edits: Vec<Edited>,
+}
+
+impl<'t> Readable<'t> {
+    fn new(source: &'t str) -> Readable<'t> {
+        let read = Readable::unchanged(source);
+        read.changed(&[prepare::known, halves::spelled_out, scopes::parted]).unwrap_or(read)
+    }
+
+    fn unchanged(source: &'t str) -> Readable<'t> {
+        Readable { source, edits: Vec::new() }
+    }
+
+    fn parse(&self) -> Result<naga::Module, naga::front::wgsl::ParseError> {
+        naga::front::wgsl::parse_str(self.text())
+    }
+
+    /// With what naga does not compute of constants left to run time, if there is any of it.
+    fn at_run_time(&self) -> Option<Readable<'t>> {
+        // What was a constant of the module may have casts that are within a function now.
+        self.changed(&[constants::in_place, halves::spelled_out, constants::at_run_time])
+    }
+
+    /// With more changes, if there are any.
+    fn changed(&self, changes: &[Change]) -> Option<Readable<'t>> {
+        let mut read = Readable { source: self.source, edits: self.edits.clone() };
+        for change in changes {
+            read.edits.extend(change(read.text()));
+        }
+        (read.edits.len() > self.edits.len()).then_some(read)
+    }
+
+    fn text(&self) -> &str {
+        self.edits.last().map_or(self.source, |e| &e.text)
+    }
+
+    /// Where the source has what is here.
+    fn back(&self, s: naga::Span) -> naga::Span {
+        let back = |at: usize| self.edits.iter().rev().fold(at, |at, e| e.back(at)) as u32;
+        s.to_range().map_or(s, |r| naga::Span::new(back(r.start), back(r.end)))
+    }
+}
+
+/// Translates what naga is to read.
+fn parsed(read: &Readable<'_>, options: &FrontOptions, names: Names<'_>) -> Result<Module, Errors> {
+    let spans = |s: naga::Span| direct_span(read.back(s), names.file, names.text.len());
+    let mut module = read.parse().map_err(|e| vec![errors::parse(&e, &spans, names)])?;
+    prepare::ends_of_functions(&mut module);
     prepare::flat_integers(&mut module);
     prepare::unsigned_lanes(&mut module);
     module_of(&module, true, options, (&spans, names))

@@ -1,0 +1,316 @@
+//! Constants that naga does not compute: they are left to run time, where the passes compute them.
+
+use super::edits::{Edited, Edits};
+use crate::guard::{Token, tokens};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Built-in functions that naga does not compute of constants, whose numbers are floats in all arguments or in so many.
+const NOT_FOLDED: [(&str, usize); 35] = [
+    ("mix", 3),
+    ("smoothstep", 3),
+    ("reflect", 2),
+    ("refract", 3),
+    ("faceForward", 3),
+    ("transpose", 1),
+    ("determinant", 1),
+    ("modf", 1),
+    ("frexp", 1),
+    ("ldexp", 1),
+    ("quantizeToF16", 1),
+    ("pack4x8snorm", 1),
+    ("pack4x8unorm", 1),
+    ("pack2x16snorm", 1),
+    ("pack2x16unorm", 1),
+    ("pack2x16float", 1),
+    ("dpdx", 1),
+    ("dpdy", 1),
+    ("fwidth", 1),
+    ("dpdxFine", 1),
+    ("dpdyFine", 1),
+    ("bitcast", 0),
+    ("extractBits", 0),
+    ("insertBits", 0),
+    ("pack4xI8", 0),
+    ("pack4xU8", 0),
+    ("pack4xI8Clamp", 0),
+    ("pack4xU8Clamp", 0),
+    ("unpack4xI8", 0),
+    ("unpack4xU8", 0),
+    ("unpack4x8snorm", 0),
+    ("unpack4x8unorm", 0),
+    ("unpack2x16snorm", 0),
+    ("unpack2x16unorm", 0),
+    ("unpack2x16float", 0),
+];
+
+/// Functions of floats whose arguments are looked at, too, besides constructors.
+const OF_FLOATS: [&str; 18] = [
+    "abs",
+    "sqrt",
+    "pow",
+    "exp",
+    "exp2",
+    "log",
+    "log2",
+    "sin",
+    "cos",
+    "tan",
+    "floor",
+    "ceil",
+    "fract",
+    "normalize",
+    "length",
+    "dot",
+    "cross",
+    "distance",
+];
+
+/// The row of a function that naga does not compute, whose call the tokens begin with.
+fn not_folded(tokens: &[Token<'_>]) -> Option<&'static (&'static str, usize)> {
+    let row = NOT_FOLDED.iter().find(|f| f.0 == tokens[0].text)?;
+    let called = tokens.get(1).is_some_and(|t| t.text == "(" || t.text == "<" && row.0 == "bitcast");
+    called.then_some(row)
+}
+
+/// A constant of the module: the tokens of its declaration with the `;`, and those of its value.
+#[derive(Debug)]
+struct Constant {
+    declared: Range<usize>,
+    value: Range<usize>,
+}
+
+/// The text with the value of such constants of the module in the place of their names.
+pub(super) fn in_place(text: &str) -> Option<Edited> {
+    let tokens = tokens(text).0;
+    let mut constants = constants(&tokens);
+    let calls = |c: &Constant| c.value.clone().any(|n| not_folded(&tokens[n..]).is_some());
+    let mut known: Vec<&str> = constants.iter().filter(|(_, c)| calls(c)).map(|(name, _)| *name).collect();
+    if known.is_empty() {
+        return None;
+    }
+    // What is computed of such a constant is one, too.
+    let mut next = 0;
+    while let Some(name) = known.get(next).copied() {
+        next += 1;
+        let uses = |c: &Constant| c.value.clone().any(|n| tokens[n].text == name && is_use(&tokens, n));
+        known.extend(constants.iter().filter(|(other, c)| !known.contains(other) && uses(c)).map(|(name, _)| *name).collect::<Vec<_>>());
+    }
+    // Where a function has something else of such a name it is not known what the name means.
+    let locals = locals(&tokens);
+    let captured = |c: &Constant| tokens[c.value.clone()].iter().any(|t| locals.contains(t.text));
+    constants.retain(|name, c| known.contains(name) && !locals.contains(name) && !captured(c));
+    if constants.is_empty() {
+        return None;
+    }
+    let mut edits = Edits::default();
+    let span = |r: &Range<usize>| tokens[r.start].at..tokens[r.end - 1].at + tokens[r.end - 1].text.len();
+    edits.over.extend(constants.values().map(|c| (span(&c.declared), "")));
+    let declared = |n: usize| constants.values().any(|c| c.declared.contains(&n));
+    for (n, t) in tokens.iter().enumerate().filter(|(n, _)| !declared(*n)) {
+        if is_use(&tokens, n) && constants.contains_key(t.text) {
+            edits.over.push((t.at..t.at + t.text.len(), ""));
+            edits.add.push((t.at, value(text, &tokens, &constants, t.text, &mut { SUBSTITUTED })?));
+        }
+    }
+    Some(edits.apply(text))
+}
+
+/// At most so many names stand for their values in one place.
+const SUBSTITUTED: usize = 256;
+
+/// A constant's value in brackets, with those of others within it.
+fn value(text: &str, tokens: &[Token<'_>], constants: &BTreeMap<&str, Constant>, name: &str, left: &mut usize) -> Option<String> {
+    *left = left.checked_sub(1)?;
+    let range = &constants.get(name)?.value;
+    let mut out = "(".to_string();
+    let mut at = tokens[range.start].at;
+    for n in range.clone() {
+        let t = tokens[n];
+        if is_use(tokens, n) && constants.contains_key(t.text) {
+            out.push_str(&text[at..t.at]);
+            out.push_str(&value(text, tokens, constants, t.text, left)?);
+            at = t.at + t.text.len();
+        }
+    }
+    let last = tokens[range.end - 1];
+    out.push_str(&text[at..last.at + last.text.len()]);
+    out.push(')');
+    Some(out)
+}
+
+/// Whether a token is no member, neither of something nor where it is declared.
+fn is_use(tokens: &[Token<'_>], n: usize) -> bool {
+    (n == 0 || tokens[n - 1].text != ".") && tokens.get(n + 1).is_none_or(|t| t.text != ":")
+}
+
+/// The names of variables, constants and parameters of functions.
+fn locals<'t>(tokens: &[Token<'t>]) -> BTreeSet<&'t str> {
+    let (mut brackets, mut braces) = (0usize, 0usize);
+    let mut out = BTreeSet::new();
+    for (n, t) in tokens.iter().enumerate() {
+        match t.text {
+            "(" => brackets += 1,
+            ")" => brackets = brackets.saturating_sub(1),
+            "{" => braces += 1,
+            "}" => braces = braces.saturating_sub(1),
+            _ => {}
+        }
+        let (before, behind) = (tokens[..n].last().map_or("", |t| t.text), tokens.get(n + 1).map_or("", |t| t.text));
+        let variable = braces > 0 && matches!((before, behind), ("let" | "const" | "var" | ">", "=" | ":"));
+        if variable || brackets > 0 && behind == ":" {
+            out.insert(t.text);
+        }
+    }
+    out
+}
+
+/// The constants of the module.
+fn constants<'t>(tokens: &[Token<'t>]) -> BTreeMap<&'t str, Constant> {
+    let (mut out, mut braces) = (BTreeMap::new(), 0usize);
+    for (n, t) in tokens.iter().enumerate() {
+        match t.text {
+            "{" => braces += 1,
+            "}" => braces = braces.saturating_sub(1),
+            "const" if braces == 0 => {
+                let end = tokens[n..].iter().position(|t| t.text == ";").map(|k| n + k);
+                let equals = tokens[n..].iter().position(|t| t.text == "=").map(|k| n + k);
+                if let (Some(end), Some(equals), Some(name)) = (end, equals, tokens.get(n + 1))
+                    && equals + 1 < end
+                {
+                    out.insert(name.text, Constant { declared: n..end + 1, value: equals + 1..end });
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// The text with what naga would have to compute of constants, and cannot, left to run time: numbers without a type become `f32`, and a `const` within a
+/// function that is set from them a `let`. A `let` that is set to a number, which naga takes for a constant (so that it refuses a division by it if it is
+/// 0), becomes a variable. None where there is nothing of these.
+pub(super) fn at_run_time(text: &str) -> Option<Edited> {
+    let tokens = tokens(text).0;
+    let mut suffixes = Vec::new();
+    let (mut edits, mut declared) = (Edits::default(), None);
+    let mut braces = 0usize;
+    for (n, t) in tokens.iter().enumerate() {
+        match t.text {
+            "{" => braces += 1,
+            "}" => braces = braces.saturating_sub(1),
+            ";" => declared = None,
+            "const" if braces > 0 => declared = Some(t.at..t.at + t.text.len()),
+            "let" if braces > 0 && is_set_to_a_number(&tokens[n..]) => edits.over.push((t.at..t.at + t.text.len(), "var")),
+            _ => {
+                let Some((_, floats)) = not_folded(&tokens[n..]) else { continue };
+                if braces > 0 {
+                    if *floats > 0 {
+                        floats_in(&tokens, n + 1, *floats, &mut suffixes);
+                    }
+                    edits.over.extend(declared.take().map(|range| (range, "let")));
+                }
+            }
+        }
+    }
+    suffixes.sort_unstable();
+    suffixes.dedup();
+    edits.add.extend(suffixes.into_iter().map(|at| (at, "f".to_string())));
+    (!edits.is_empty()).then(|| edits.apply(text))
+}
+
+/// The ends of numbers without a type among the arguments that begin at `open`, as far as they are surely floats.
+fn floats_in(tokens: &[Token<'_>], open: usize, arguments: usize, out: &mut Vec<usize>) {
+    // Of each bracket whether what stands right in it are floats.
+    let mut inside = vec![true];
+    let mut argument = 0;
+    for n in open + 1..tokens.len() {
+        let (word, before) = (tokens[n].text, tokens[n - 1].text);
+        match word {
+            "(" => {
+                let named = before.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || before == ">";
+                let floats = match before {
+                    ">" => tokens.get(n.wrapping_sub(2)).is_some_and(|t| t.text == "f32"),
+                    "f32" => true,
+                    name if name.starts_with("vec") || name.starts_with("mat") => !name.ends_with(['i', 'u', 'h']),
+                    name => !named || OF_FLOATS.contains(&name) || NOT_FOLDED.iter().any(|f| f.0 == name && f.0 != "ldexp"),
+                };
+                inside.push(floats && inside.last() == Some(&true));
+            }
+            "[" => inside.push(false),
+            ")" | "]" => {
+                inside.pop();
+                if inside.is_empty() {
+                    return;
+                }
+            }
+            "," if inside.len() == 1 => {
+                argument += 1;
+                if argument == arguments {
+                    return;
+                }
+            }
+            number if inside.last() == Some(&true) && is_number_without_type(number) => out.push(tokens[n].at + number.len()),
+            _ => {}
+        }
+    }
+}
+
+/// Whether tokens are `let NAME = NUMBER;`, also with a type or a sign.
+fn is_set_to_a_number(tokens: &[Token<'_>]) -> bool {
+    let end = tokens.iter().position(|t| t.text == ";").unwrap_or(0);
+    let value = tokens[..end].iter().position(|t| t.text == "=").map(|n| &tokens[n + 1..end]);
+    let is_number = |t: &Token<'_>| t.text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    matches!(value, Some([number] ) if is_number(number)) || matches!(value, Some([sign, number]) if sign.text == "-" && is_number(number))
+}
+
+fn is_number_without_type(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit()) && word.chars().all(|c| c.is_ascii_digit() || c == '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{at_run_time, in_place};
+
+    #[test]
+    fn constants_that_naga_does_not_compute_are_left_to_run_time() {
+        let of = |t: &str| at_run_time(&format!("{{ {t} }}")).map(|e| e.text[2..e.text.len() - 2].to_string());
+        for (from, to) in [
+            ("let x = mix(1.0, 2, .5);", Some("let x = mix(1.0f, 2f, .5f);")),
+            (
+                "const a = 3; const x = mix(vec2(1, 0.5), vec2f(), a[2] * 3.0);",
+                Some("const a = 3; let   x = mix(vec2(1f, 0.5f), vec2f(), a[2] * 3.0f);"),
+            ),
+            ("let x = ldexp(1.5, 3) + f32(vec2i(1, 2).x);", Some("let x = ldexp(1.5f, 3) + f32(vec2i(1, 2).x);")),
+            ("let x = transpose(mat2x2<f32>(1, 2, 3, 4));", Some("let x = transpose(mat2x2<f32>(1f, 2f, 3f, 4f));")),
+            ("let x = mix(1.0f, f(2), select(1h, 2h, true)) + 2.0;", None),
+            ("let x = max(1.0, 2.0);", None),
+            (
+                "let x = 0; let y: u32 = 33u; let z = -1.5; let w = x; let v = 2 + x;",
+                Some("var x = 0; var y: u32 = 33u; var z = -1.5; let w = x; let v = 2 + x;"),
+            ),
+        ] {
+            assert_eq!(of(from).as_deref(), to);
+        }
+    }
+
+    #[test]
+    fn constants_of_the_module_stand_where_they_are_used() {
+        let of = |t: &str| in_place(t).map(|e| e.text);
+        for (from, to) in [
+            (
+                "const M: f32 = mix(1.0, 2.0, K); const K = 0.5; fn f() -> f32 { return M * a.M; }",
+                Some("                                 const K = 0.5; fn f() -> f32 { return (mix(1.0, 2.0, K))  * a.M; }"),
+            ),
+            (
+                "const A = bitcast<u32>(1f);\nconst B = A + 1; fn f() { x = B; }",
+                Some("                           \n                 fn f() { x = ((bitcast<u32>(1f)) + 1) ; }"),
+            ),
+            ("const A = bitcast<u32>(1f); fn f(A: u32) { x = A; }", None),
+            ("const A = max(1, 2); fn f() { x = A; }", None),
+            ("const A = unpack4xU8(A).x; fn f() { x = A; }", None),
+        ] {
+            assert_eq!(of(from).as_deref(), to);
+        }
+    }
+}

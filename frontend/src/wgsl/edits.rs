@@ -1,0 +1,65 @@
+//! Changes of a text before naga reads it, and the way back from its places to the source's.
+
+use std::ops::Range;
+
+/// What is to be changed in a text. Places are the text's own, in bytes.
+#[derive(Debug, Default)]
+pub(super) struct Edits {
+    /// Whole tokens, and the shorter word that stands at their beginning, with blanks behind it.
+    pub(super) over: Vec<(Range<usize>, &'static str)>,
+    /// What comes in front of a place; of the same place in this order.
+    pub(super) add: Vec<(usize, String)>,
+}
+
+impl Edits {
+    pub(super) fn is_empty(&self) -> bool {
+        self.over.is_empty() && self.add.is_empty()
+    }
+
+    /// The changed text.
+    pub(super) fn apply(mut self, text: &str) -> Edited {
+        let mut bytes = text.as_bytes().to_vec();
+        for (range, word) in self.over {
+            let (at, end) = (range.start, range.end);
+            bytes[range].iter_mut().filter(|b| !b.is_ascii_whitespace()).for_each(|b| *b = b' ');
+            bytes[at..end.min(at + word.len())].copy_from_slice(word.as_bytes());
+        }
+        self.add.sort_by_key(|a| a.0);
+        let mut more = Vec::new();
+        for (at, added) in self.add.iter().rev() {
+            bytes.splice(at..at, added.bytes());
+            more.resize(more.len() + added.len(), *at);
+        }
+        more.reverse();
+        // Whole tokens have come and gone, so that this is text still.
+        Edited { text: String::from_utf8(bytes).unwrap_or_else(|_| text.to_string()), more }
+    }
+}
+
+/// A changed text.
+#[derive(Clone, Debug)]
+pub(super) struct Edited {
+    pub(super) text: String,
+    /// For each byte that the text has more the place in the text before that it stands in front of, in order.
+    more: Vec<usize>,
+}
+
+impl Edited {
+    /// The place in the text before. What was added is at the place that it stands in front of.
+    pub(super) fn back(&self, at: usize) -> usize {
+        at - self.more.iter().enumerate().take_while(|(k, place)| *place + k < at).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Edits;
+
+    #[test]
+    fn places_lead_back_to_the_text_before() {
+        let add = vec![(2, "xy".to_string()), (2, "z".to_string()), (4, "!".to_string())];
+        let edited = Edits { over: vec![(0..2, "")], add }.apply("ab cd");
+        assert_eq!(edited.text, "  xyz c!d");
+        assert_eq!((0..10).map(|at| edited.back(at)).collect::<Vec<_>>(), [0, 1, 2, 2, 2, 2, 3, 4, 4, 5]);
+    }
+}
