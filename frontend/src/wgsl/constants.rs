@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Built-in functions that naga does not compute of constants, whose numbers are floats in all arguments or in so many.
-const NOT_FOLDED: [(&str, usize); 35] = [
+const NOT_FOLDED: [(&str, usize); 39] = [
     ("mix", 3),
     ("smoothstep", 3),
     ("reflect", 2),
@@ -28,6 +28,10 @@ const NOT_FOLDED: [(&str, usize); 35] = [
     ("fwidth", 1),
     ("dpdxFine", 1),
     ("dpdyFine", 1),
+    ("fwidthFine", 1),
+    ("dpdxCoarse", 1),
+    ("dpdyCoarse", 1),
+    ("fwidthCoarse", 1),
     ("bitcast", 0),
     ("extractBits", 0),
     ("insertBits", 0),

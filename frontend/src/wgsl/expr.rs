@@ -462,7 +462,7 @@ impl<'m> Writer<'m> {
         let lanes = size.map_or(1, |n| n as u32);
         let other = match named.and_then(|n| n.strip_prefix("vec")) {
             Some(n) => n.chars().next().and_then(|n| n.to_digit(10)).filter(|n| *n != lanes),
-            None => matches!(named, Some("f32" | "i32" | "u32") if lanes != 1).then_some(1),
+            None => matches!(named, Some("f32" | "i32" | "u32" | "f16") if lanes != 1).then_some(1),
         };
         match other {
             Some(n) => Err(Diagnostic::error("F0115", span, format!("`bitcast` of {lanes} numbers to {n} of the same size"))),
