@@ -570,6 +570,25 @@ void main() {{ c = f(s[0], uv) + texture(s[{index}].t, uv) + texture(q, uv) * fl
     assert!(shown.contains("an index that is no number"), "{shown}");
 }
 
+/// A structure needs no name.
+#[test]
+fn textures_in_structures_without_a_name() {
+    for version in ["150", "450"] {
+        let text = format!(
+            "#version {version}
+in vec2 uv;
+out vec4 c;
+uniform struct {{ sampler2D image; int size; }} m;
+uniform struct {{ float k; float l; }} p;
+void main() {{ struct {{ float x; }} s; s.x = p.k + p.l; c = texture(m.image, uv) * float(m.size) * s.x; }}
+"
+        );
+        let m = from_glsl(Stage::Fragment, &text);
+        let uniforms: Vec<&str> = m.uniforms.values().map(|u| u.name.as_str()).collect();
+        assert_eq!((m.textures.len(), uniforms), (1, vec!["m.size", "p.k", "p.l"]), "{}", retroshade_ir::print(&m));
+    }
+}
+
 #[test]
 fn counters_have_their_bindings() {
     let text = |version: &str| {
@@ -709,6 +728,56 @@ void main() { gl_FragColor = texture2DLodEXT(0, vec2(0.5), 3.0); }
 ";
     let m = from_glsl(Stage::Fragment, old);
     assert_eq!(floats(&run(&m, Vec::new(), Vec::new())[0]), [0.5, 1.0, 2.0, 3.0]);
+}
+
+/// Definitions that the preprocessor skips define nothing.
+#[test]
+fn old_functions_stay_where_their_definition_is_skipped() {
+    for (text, lod) in [
+        (
+            "#version 120\n#if __VERSION__ >= 130\n#define texture2D texture\n#endif\nuniform sampler2D s;\nvoid main() { gl_FragColor = texture2D(s, vec2(0.5)); }\n",
+            false,
+        ),
+        (
+            "#version 120\n#ifdef GL_ES\n#define texture2DLod texture2DLodEXT\n#endif\nuniform sampler2D s;\nvoid main() { gl_FragColor = texture2DLod(s, vec2(0.5), 1.0); }\n",
+            true,
+        ),
+    ] {
+        let m = from_glsl(Stage::Fragment, text);
+        assert_eq!(retroshade_ir::print(&m).contains("sample level"), lod, "{}", retroshade_ir::print(&m));
+    }
+    // A mistake elsewhere is told as it is.
+    let text = "#define texture2D(s, p) vec4(1.0)\nvoid main() { gl_FragColor = texture2D(0, vec2(0.5)) + wrong; }\n";
+    let (place, said) = message(Stage::Fragment, text);
+    assert!(said.contains("`wrong`"), "{place} {said}");
+}
+
+#[test]
+fn opengl_es_has_no_extensions_of_the_desktops() {
+    for (head, colour) in [("#version 100\n", "gl_FragColor"), ("#version 300 es\n", "o")] {
+        let output = if colour == "o" { "out vec4 o;\n" } else { "" };
+        let text = format!(
+            "{head}precision highp float;
+{output}void main() {{
+  vec4 c = vec4(1.0);
+#if defined(GL_ARB_gpu_shader5) || defined GL_EXT_gpu_shader4
+  c.x = 0.0;
+#endif
+#ifdef GL_NV_gpu_shader5
+  c.y = 0.0;
+#endif
+#ifndef GL_ARB_shading_language_420pack
+  c.z = 2.0;
+#endif
+#ifdef GL_OES_standard_derivatives
+  c.w = 3.0;
+#endif
+  {colour} = c;
+}}
+"
+        );
+        assert_eq!(floats(&run(&from_glsl(Stage::Fragment, &text), Vec::new(), Vec::new())[0])[..3], [1.0, 1.0, 2.0], "{head}");
+    }
 }
 
 #[test]

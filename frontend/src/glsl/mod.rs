@@ -178,6 +178,25 @@ pub(crate) fn compile(
     sources: &mut SourceMap,
     options: &FrontOptions,
 ) -> Result<Compiled, Errors> {
+    let mut own = true;
+    let first = compile_with(text, file, hlsl, sources, options, &mut own);
+    // Only the preprocessor knows which definitions it reads: `texture2D` of one that it skips is the language's.
+    match first {
+        Err(_) if own => compile_with(text, file, hlsl, sources, options, &mut false).or(first),
+        _ => first,
+    }
+}
+
+/// Compiles a text in which functions of old dialects that it defines are its `own`, or the language's. Says whether there are any.
+fn compile_with(
+    text: &str,
+    file: FileId,
+    hlsl: Option<&str>,
+    sources: &mut SourceMap,
+    options: &FrontOptions,
+    own: &mut bool,
+) -> Result<Compiled, Errors> {
+    let owned = std::mem::take(own);
     guard::check_text(text, file, true).map_err(|d| vec![d])?;
     let stage = options.stage.ok_or_else(|| {
         let (language, behind) = if hlsl.is_some() { ("HLSL", ".hlsl") } else { ("GLSL", "") };
@@ -197,7 +216,8 @@ pub(crate) fn compile(
         let m = format!("--define {k}: a symbol is a name and a value of one line");
         return Err(vec![Diagnostic::error("F0014", Span::NONE, m)]);
     }
-    let upgrade = if hlsl.is_some() { Upgrade::none(stage) } else { Upgrade::new(Dialect::of(&toks), stage, &toks) };
+    let upgrade = if hlsl.is_some() { Upgrade::none(stage) } else { Upgrade::new(Dialect::of(&toks), stage, &toks, owned) };
+    *own = upgrade.owns();
     let ours = upgrade.text(text, &toks);
     let mut files = Files::default();
     let name = sources.name(file).unwrap_or("").to_string();

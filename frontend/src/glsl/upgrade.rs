@@ -43,6 +43,9 @@ const FAST_COMPUTE: u32 = 440;
 const ALWAYS: &[&str] = &["__VERSION__", "__LINE__", "__FILE__"];
 const DEFINED: &str = "defined";
 
+/// Extensions that the version which stands for OpenGL ES's has and OpenGL ES has not, of those that have no prefix of the desktop's.
+const OF_DESKTOPS: &[&str] = &["GL_EXT_gpu_shader4", "GL_EXT_texture_array", "GL_NV_gpu_shader5", "GL_NV_shader_buffer_load"];
+
 /// What later versions have without asking.
 const LATER: &[&str] = &[
     "GL_ARB_shading_language_420pack",
@@ -352,10 +355,16 @@ fn texture_function(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The names of a text's definitions.
+/// Whether a name says that OpenGL has an extension, which OpenGL ES has not.
+fn is_of_desktops(name: &str) -> bool {
+    ["GL_ARB_", "GL_AMD_", "GL_ATI_", "GL_3DL_"].iter().any(|p| name.starts_with(p)) || OF_DESKTOPS.contains(&name)
+}
+
+/// Texture functions of old dialects that a text defines.
 fn defined(toks: &[Token<'_>]) -> BTreeSet<String> {
     let definition = |t| directive(t).filter(|(name, _)| *name == "define");
-    toks.iter().filter_map(definition).filter_map(|(_, rest)| tokens(rest).first().map(|t| t.text.to_string())).collect()
+    let names = toks.iter().filter_map(definition).filter_map(|(_, rest)| tokens(rest).first().map(|t| t.text.to_string()));
+    names.filter(|name| texture_function(name).is_some()).collect()
 }
 
 /// The name and the rest of a directive.
@@ -381,13 +390,13 @@ pub(crate) struct Upgrade {
     beside: String,
     /// Outputs that begin as the frame buffer's colour: `inout` variables of GL_EXT_shader_framebuffer_fetch.
     blended: Vec<String>,
-    /// What the text defines itself: no function of an old dialect, whatever its name.
+    /// Texture functions of old dialects that the text defines itself.
     macros: BTreeSet<String>,
 }
 
 impl Upgrade {
-    /// What has to be done for a text.
-    pub(crate) fn new(dialect: Dialect, stage: Stage, toks: &[Token<'_>]) -> Upgrade {
+    /// What has to be done for a text, in which texture functions of old dialects that it defines are its `own`.
+    pub(crate) fn new(dialect: Dialect, stage: Stage, toks: &[Token<'_>], own: bool) -> Upgrade {
         let mut names = BTreeSet::new();
         for w in toks.windows(3) {
             let [before, t, after] = w else { continue };
@@ -405,7 +414,20 @@ impl Upgrade {
         let blended = if dialect.es && stage == Stage::Fragment { blended(toks) } else { Vec::new() };
         // What glslang does not know stands in the text of an old dialect.
         let dialect = Dialect { version: if blended.is_empty() { dialect.version } else { dialect.version.min(300) }, ..dialect };
-        Upgrade { dialect, stage, names, foreign: false, beside: redefined.beside, blended, macros: defined(toks) }
+        Upgrade {
+            dialect,
+            stage,
+            names,
+            foreign: false,
+            beside: redefined.beside,
+            blended,
+            macros: if own { defined(toks) } else { BTreeSet::new() },
+        }
+    }
+
+    /// Whether texture functions of old dialects are the text's own.
+    pub(crate) fn owns(&self) -> bool {
+        !self.macros.is_empty()
     }
 
     /// Nothing: for languages that glslang takes as they are.
@@ -427,7 +449,7 @@ impl Upgrade {
         if self.names.contains(w) {
             return format!("{PREFIX}{w}").into();
         }
-        if self.macros.contains(w) && texture_function(w).is_some() {
+        if self.macros.contains(w) {
             return w.into();
         }
         if w == "__VERSION__" {
@@ -510,6 +532,9 @@ impl Upgrade {
                 counted.number.saturating_add(line - counted.at).to_string().into()
             } else if t.is("__FILE__") {
                 counted.file.to_string().into()
+            } else if t.is("struct") && !self.foreign && toks.get(n + 1).is_some_and(|t| t.is("{")) {
+                // glslang takes textures out of structures by the structure's name.
+                format!("struct {PREFIX}{n}").into()
             } else if t.is_word() {
                 self.word(t.text, &text[to..], false)
             } else {
@@ -553,6 +578,7 @@ impl Upgrade {
         let mut to = 0;
         let inner = tokens(rest);
         let mut at = 0;
+        let conditions = self.dialect.es && self.dialect.is_old() && matches!(name, "if" | "elif" | "ifdef" | "ifndef");
         for (n, i) in inner.iter().enumerate() {
             // A line of a definition ends where the next one begins.
             while at < i.line {
@@ -571,6 +597,7 @@ impl Upgrade {
                 // Nobody asks for a function by its name.
                 text if asked && texture_function(text).is_some() => text.into(),
                 text if asked && ALWAYS.contains(&text) => format!("{PREFIX}{DEFINED}").into(),
+                text if conditions && is_of_desktops(text) => format!("{PREFIX}{text}").into(),
                 text if i.is_word() => self.word(text, &rest[to..], true),
                 text => text.into(),
             });

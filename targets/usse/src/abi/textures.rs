@@ -1,8 +1,9 @@
 //! Which texture is which unit, where its state lives, and which reads the machine makes before the program starts.
 
-use super::{Abi, Varying, unsupported};
+use super::{ATTRIBUTES, Abi, Varying, unsupported};
 use retroshade_ir::*;
 use retroshade_lower::CompileError;
+use std::collections::BTreeSet;
 
 /// Texture units.
 const UNITS: u8 = crate::container::UNITS as u8;
@@ -35,7 +36,7 @@ pub struct Direct {
     pub half: bool,
 }
 
-/// The reads that the machine can make before the start.
+/// The reads that the machine can make before the start, as many as there are registers for beside the inputs.
 pub fn direct(m: &Module) -> Vec<Direct> {
     let f = m.main();
     let (Some(entry), Stage::Fragment) = (f.entry(), m.stage) else { return Vec::new() };
@@ -48,7 +49,18 @@ pub fn direct(m: &Module) -> Vec<Direct> {
         let half = f.result(*i).is_some_and(|r| f.ty(r).scalar == Scalar::F16);
         Some(Direct { texture, inst: *i, coord, half })
     };
-    f.blocks[entry].insts.iter().filter_map(read).collect()
+    let inputs: u32 = m.inputs.values().map(|d| d.count.max(1) * u32::from(d.ty.lanes.max(2))).sum();
+    let mut left = u32::from(ATTRIBUTES).saturating_sub(inputs);
+    let mut texels = BTreeSet::new();
+    // A read that stands twice is made once.
+    let fits = |d: &Direct| {
+        let (texel, registers) = ((d.texture, d.coord, d.half), if d.half { 2 } else { 4 });
+        if registers <= left && texels.insert(texel) {
+            left -= registers;
+        }
+        texels.contains(&texel)
+    };
+    f.blocks[entry].insts.iter().filter_map(read).filter(fits).collect()
 }
 
 /// Gives units to the textures in use: `used` ones are read by instructions and have state in attributes from `sa` on. Gives the
@@ -58,7 +70,6 @@ pub fn place(m: &Module, abi: &mut Abi, used: &[Texture], direct: &[Direct], mut
     for (t, d) in m.textures.iter() {
         for early in direct.iter().filter(|x| x.texture == t) {
             let same = |p: &Preloaded| (p.texture, p.coord, p.half) == (t, early.coord, early.half);
-            // A read that stands twice is made once.
             if !abi.preloaded.iter().any(same) {
                 abi.preloaded.push(Preloaded { texture: t, unit, coord: early.coord, pa: 0, half: early.half });
             }
