@@ -752,6 +752,48 @@ fn old_functions_stay_where_their_definition_is_skipped() {
     assert!(said.contains("`wrong`"), "{place} {said}");
 }
 
+/// `#define NAME;` defines a semicolon; glslang leaves it out.
+#[test]
+fn a_definition_needs_no_blank() {
+    let text = "#version 100
+precision highp float;
+#define SHOW;
+#define MINUS-1.0
+#define F(x) x
+void main() {
+    gl_FragColor = vec4(0.25);
+#ifdef SHOW
+    gl_FragColor = vec4(F(3.0) MINUS) SHOW
+#endif
+}
+";
+    assert_eq!(floats(&run(&from_glsl(Stage::Fragment, text), Vec::new(), Vec::new())[0])[0], 2.0);
+}
+
+/// Words that later versions reserve, and functions that the program has for itself.
+#[test]
+fn names_of_later_versions() {
+    let text = "#version 120
+uniform sampler2D image2D, usampler3D;
+float sampler2DMS = 2.0;
+vec4 filter(vec2 iimageCube) { return texture2D(image2D, iimageCube) + texture2D(usampler3D, iimageCube); }
+float dFdx(float a) { return a * 2.0; }
+void main() { vec2 v = fwidth(vec2(1.0)); gl_FragColor = vec4(dFdx(3.0), v.x, sampler2DMS, 1.0) + 0.0 * filter(v); }
+";
+    let m = from_glsl(Stage::Fragment, text);
+    assert_eq!(m.textures.len(), 2);
+    let later = "#version 130\nfloat filter(float x) { return x; }\nvoid main() { gl_FragColor = vec4(filter(1.0)); }\n";
+    assert!(message(Stage::Fragment, later).1.contains("filter"));
+    let text = "#version 120
+attribute vec4 p;
+float dFdx(float a) { return a * 2.0; }
+void main() { gl_Position = p * dFdx(1.5); }
+";
+    from_glsl(Stage::Vertex, text);
+    let text = "#version 120\n#if 0\n#define ftransform f\n#endif\nvoid main() { gl_FragColor = vec4(1.0); }\n";
+    from_glsl(Stage::Fragment, text);
+}
+
 #[test]
 fn opengl_es_has_no_extensions_of_the_desktops() {
     for (head, colour) in [("#version 100\n", "gl_FragColor"), ("#version 300 es\n", "o")] {
@@ -778,6 +820,16 @@ fn opengl_es_has_no_extensions_of_the_desktops() {
         );
         assert_eq!(floats(&run(&from_glsl(Stage::Fragment, &text), Vec::new(), Vec::new())[0])[..3], [1.0, 1.0, 2.0], "{head}");
     }
+    // And the desktop has none of OpenGL ES's.
+    let text = "#version 120
+void main() {
+    gl_FragColor = vec4(1.0);
+#if defined(GL_OES_standard_derivatives) || defined(GL_FRAGMENT_PRECISION_HIGH)
+    gl_FragColor = vec4(2.0);
+#endif
+}
+";
+    assert_eq!(floats(&run(&from_glsl(Stage::Fragment, text), Vec::new(), Vec::new())[0])[0], 1.0);
 }
 
 #[test]

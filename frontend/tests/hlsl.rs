@@ -49,6 +49,23 @@ float4 main() : SV_Target { return q.Sample(s2, 0.1) + b.Sample(s, 0.2) + a[2].S
     assert_eq!(bindings(&read(Stage::Compute, text)), want.map(|(n, k)| (n.to_string(), k)));
 }
 
+/// `#define NAME;` defines a semicolon; glslang leaves it out.
+#[test]
+fn a_definition_needs_no_blank() {
+    let text = "#define SHOW;
+#define MINUS-1
+#define F(x) x
+float4 main() : SV_Target {
+#ifdef SHOW
+    return F(3.0) MINUS SHOW
+#else
+    return 9;
+#endif
+}
+";
+    assert_eq!(floats(&run(&read(Stage::Fragment, text), Vec::new(), Vec::new())[0])[0], 2.0);
+}
+
 /// Where each uniform lies.
 fn offsets(m: &Module) -> Vec<(&str, u32)> {
     m.uniforms.values().map(|u| (u.name.as_str(), u.offset)).collect()

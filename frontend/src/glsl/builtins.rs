@@ -5,6 +5,7 @@
 //! its calls; where the language has more functions of that name, for other types, each is put beside it.
 
 use super::lex::{Kind, Token};
+use retroshade_ir::Stage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -21,6 +22,9 @@ const BOTH: &[&str] = &["I I I", "I I int", "U U U", "U U uint"];
 const BOUNDS: &[&str] = &["I I I I", "I I int int", "U U U U", "U U uint uint"];
 const ORDER: &[&str] = &["Q V V", "Q W W"];
 const EQUAL: &[&str] = &["Q V V", "Q W W", "Q Q Q"];
+
+/// Those that fragment programs alone have.
+const DERIVATIVES: &[&str] = &["dFdx", "dFdy", "fwidth"];
 
 const BUILTINS: &[Builtin] = &[
     Builtin("radians", 110, 100, ONE),
@@ -73,6 +77,9 @@ const BUILTINS: &[Builtin] = &[
     Builtin("intBitsToFloat", 330, 300, &["F I"]),
     Builtin("uintBitsToFloat", 330, 300, &["F U"]),
     Builtin("fma", 400, 320, &["F F F F"]),
+    Builtin("dFdx", 110, 300, ONE),
+    Builtin("dFdy", 110, 300, ONE),
+    Builtin("fwidth", 110, 300, ONE),
     Builtin("frexp", 400, 310, &["F F >I"]),
     Builtin("ldexp", 400, 310, &["F F I"]),
     Builtin("length", 110, 100, &["float F"]),
@@ -161,10 +168,16 @@ pub(super) struct Redefined {
 }
 
 /// Finds what a text defines anew. `lacks` says whether its dialect is older than these first versions, `renamed` what a name becomes.
-pub(super) fn redefined(toks: &[Token<'_>], es: bool, lacks: impl Fn(u32, u32) -> bool, renamed: impl Fn(&str) -> String) -> Redefined {
+pub(super) fn redefined(
+    toks: &[Token<'_>],
+    (stage, es): (Stage, bool),
+    lacks: impl Fn(u32, u32) -> bool,
+    renamed: impl Fn(&str) -> String,
+) -> Redefined {
+    let known = |b: &&Builtin| stage == Stage::Fragment || !DERIVATIVES.contains(&b.0);
     let mut out = Redefined::default();
     for (name, own) in functions(toks) {
-        let of_name = || BUILTINS.iter().filter(|b| b.0 == name);
+        let of_name = || BUILTINS.iter().filter(known).filter(|b| b.0 == name);
         let taken = |types: &Vec<String>| own.iter().any(|params| *params == types[1..]);
         let mut same = of_name().filter(|b| b.3.iter().any(|form| forms(form).any(|types| taken(&types))));
         // OpenGL ES knows no functions that are defined anew.
@@ -235,7 +248,7 @@ mod tests {
 
     #[test]
     fn only_the_same_parameters_redefine() {
-        let of = |text: &str, es| redefined(&tokens(text), es, |desktop, _| desktop > 120, |n| format!("own_{n}"));
+        let of = |text: &str, es| redefined(&tokens(text), (Stage::Fragment, es), |desktop, _| desktop > 120, |n| format!("own_{n}"));
         let all = of("float abs(float x) { return 0.5; }", false);
         assert!(all.names.contains("abs"));
         assert!(all.beside.contains("vec3 own_abs(vec3 p0) { return abs(p0); }") && !all.beside.contains("(float p0)"), "{}", all.beside);

@@ -28,6 +28,14 @@ pub(super) fn directives(text: &str, toks: &[Token<'_>]) -> String {
             "pragma" if words.first().is_none_or(|w| !w.is("pack_matrix")) => 0,
             "ifdef" | "ifndef" if words.len() > 1 => t.text.len() - rest.len() + words[0].end(),
             "else" | "endif" if !words.is_empty() => t.text.len() - rest.len(),
+            // glslang leaves out the whole of `#define NAME;`.
+            "define" if matches!(&words[..], [name, value, ..] if name.end() == value.at && !value.is("(")) => {
+                let behind = t.text.len() - rest.len() + words[0].end();
+                out.push_str(&text[from..t.at + behind]);
+                out.push(' ');
+                from = t.at + behind;
+                continue;
+            }
             _ => continue,
         };
         out.push_str(&text[from..t.at + kept]);

@@ -120,6 +120,27 @@ impl Dialect {
 /// Versions of the language.
 const KNOWN: &[u32] = &[100, 110, 120, 130, 140, 150, 300, 310, 320, 330, 400, 410, 420, 430, 440, 450, 460];
 
+/// The first versions of OpenGL's and OpenGL ES's GLSL that reserve a word of Vulkan's (0: none).
+fn reserved(word: &str) -> Option<(u32, u32)> {
+    if let Some((_, desktop, es)) = WORDS.iter().find(|w| w.0 == word) {
+        return Some((*desktop, *es));
+    }
+    let of_integers = word.strip_prefix(['i', 'u']);
+    let behind = |prefix| [Some(word), of_integers].into_iter().flatten().find_map(|w| w.strip_prefix(prefix));
+    if behind("image").is_some_and(|kind| KINDS.contains(&kind)) {
+        return Some((130, 300));
+    }
+    match behind("sampler").filter(|kind| KINDS.contains(&kind.strip_suffix("Shadow").unwrap_or(kind)))? {
+        "2DMS" | "2DMSArray" => Some((150, 310)),
+        "Buffer" => Some((140, 320)),
+        "CubeArray" | "CubeArrayShadow" => Some((400, 320)),
+        kind => (!word.starts_with('s') || kind.contains("Array")).then_some((130, 300)),
+    }
+}
+
+/// What follows `sampler` and `image`.
+const KINDS: &[&str] = &["1D", "2D", "3D", "2DRect", "Cube", "Buffer", "1DArray", "2DArray", "CubeArray", "2DMS", "2DMSArray"];
+
 /// Words of Vulkan's GLSL and the first versions of OpenGL's and OpenGL ES's that reserve them (0: none).
 const WORDS: &[(&str, u32, u32)] = &[
     ("lowp", 130, 100),
@@ -139,6 +160,7 @@ const WORDS: &[(&str, u32, u32)] = &[
     ("case", 130, 300),
     ("default", 130, 300),
     ("layout", 140, 300),
+    ("filter", 130, 300),
     ("sample", 400, 320),
     ("precise", 400, 320),
     ("patch", 400, 320),
@@ -355,11 +377,6 @@ fn texture_function(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether a name says that OpenGL has an extension, which OpenGL ES has not.
-fn is_of_desktops(name: &str) -> bool {
-    ["GL_ARB_", "GL_AMD_", "GL_ATI_", "GL_3DL_"].iter().any(|p| name.starts_with(p)) || OF_DESKTOPS.contains(&name)
-}
-
 /// Texture functions of old dialects that a text defines.
 fn defined(toks: &[Token<'_>]) -> BTreeSet<String> {
     let definition = |t| directive(t).filter(|(name, _)| *name == "define");
@@ -405,11 +422,11 @@ impl Upgrade {
                 && !(before.is(",") && after.is("("))
                 && (before.is_word() && !matches!(before.text, "return" | "else" | "in" | "uniform") || before.is(",") || before.is("]"))
                 && matches!(after.text, ";" | "=" | "," | ")" | "[" | "(");
-            if declared && WORDS.iter().any(|(w, desktop, es)| t.is(w) && dialect.lacks(*desktop, *es)) {
+            if declared && reserved(t.text).is_some_and(|(desktop, es)| dialect.lacks(desktop, es)) {
                 names.insert(t.text.to_string());
             }
         }
-        let redefined = builtins::redefined(toks, dialect.es, |desktop, es| dialect.lacks(desktop, es), free);
+        let redefined = builtins::redefined(toks, (stage, dialect.es), |desktop, es| dialect.lacks(desktop, es), free);
         names.extend(redefined.names);
         let blended = if dialect.es && stage == Stage::Fragment { blended(toks) } else { Vec::new() };
         // What glslang does not know stands in the text of an old dialect.
@@ -422,6 +439,16 @@ impl Upgrade {
             beside: redefined.beside,
             blended,
             macros: if own { defined(toks) } else { BTreeSet::new() },
+        }
+    }
+
+    /// Whether a name says of an extension or a precision that the version has it which stands for this dialect, and the dialect itself has not.
+    fn is_of_others(&self, name: &str) -> bool {
+        let begins = |prefixes: &[&str]| prefixes.iter().any(|p| name.starts_with(p));
+        match name {
+            _ if self.dialect.es => begins(&["GL_ARB_", "GL_AMD_", "GL_ATI_", "GL_3DL_"]) || OF_DESKTOPS.contains(&name),
+            "GL_FRAGMENT_PRECISION_HIGH" => self.dialect.version < 130,
+            _ => begins(&["GL_OES_"]),
         }
     }
 
@@ -578,14 +605,16 @@ impl Upgrade {
         let mut to = 0;
         let inner = tokens(rest);
         let mut at = 0;
-        let conditions = self.dialect.es && self.dialect.is_old() && matches!(name, "if" | "elif" | "ifdef" | "ifndef");
+        let condition = self.dialect.is_old() && matches!(name, "if" | "elif" | "ifdef" | "ifndef");
         for (n, i) in inner.iter().enumerate() {
             // A line of a definition ends where the next one begins.
             while at < i.line {
                 out.push_str("\\\n");
                 at += 1;
             }
-            if i.at != to || to == 0 {
+            // glslang leaves out the whole of `#define NAME;`.
+            let behind_name = name == "define" && n == 1 && !i.is("(");
+            if i.at != to || to == 0 || behind_name {
                 out.push(' ');
             }
             // `#define F(x)` and `#define F (x)` differ.
@@ -597,7 +626,7 @@ impl Upgrade {
                 // Nobody asks for a function by its name.
                 text if asked && texture_function(text).is_some() => text.into(),
                 text if asked && ALWAYS.contains(&text) => format!("{PREFIX}{DEFINED}").into(),
-                text if conditions && is_of_desktops(text) => format!("{PREFIX}{text}").into(),
+                text if condition && self.is_of_others(text) => format!("{PREFIX}{text}").into(),
                 text if i.is_word() => self.word(text, &rest[to..], true),
                 text => text.into(),
             });
@@ -699,7 +728,7 @@ impl Upgrade {
         for s in SYMBOLS.iter().filter(|s| seen.contains(**s)) {
             let _ = writeln!(out, "#define {s} 1");
         }
-        if seen.contains("ftransform") {
+        if seen.contains("ftransform") && self.stage == Stage::Vertex {
             words.extend(["gl_ModelViewProjectionMatrix", "gl_Vertex"].into_iter().filter(|w| !seen.contains(w)).map(|w| (w, false)));
         }
         let of_state = |ty: &str| words.iter().any(|(w, _)| *w == ty || compatibility(w, self.stage).is_some_and(|c| c.1 == ty));
@@ -747,7 +776,7 @@ impl Upgrade {
             let biased = if self.stage == Stage::Fragment { biased } else { "" };
             let _ = writeln!(out, "{text} {biased}");
         }
-        if seen.contains("ftransform") && !self.names.contains("ftransform") {
+        if seen.contains("ftransform") && self.stage == Stage::Vertex && !self.names.contains("ftransform") {
             out.push_str("vec4 ftransform() { return gl_ModelViewProjectionMatrix * gl_Vertex; }\n");
         }
     }
