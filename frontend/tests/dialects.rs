@@ -752,6 +752,17 @@ fn old_functions_stay_where_their_definition_is_skipped() {
     assert!(said.contains("`wrong`"), "{place} {said}");
 }
 
+#[test]
+fn colours_of_several_targets_are_not_read() {
+    for c in ["inout vec4 c[2]", "inout vec4[2] c"] {
+        let text = format!(
+            "#version 300 es\n#extension GL_EXT_shader_framebuffer_fetch : require\nprecision highp float;\nlayout(location = 0) {c};\nvoid main() {{ c[0].x += 0.5; }}\n"
+        );
+        let (place, said) = message(Stage::Fragment, &text);
+        assert!(place == "inout" && said.contains("its first target only"), "{place} {said}");
+    }
+}
+
 /// `#define NAME;` defines a semicolon; glslang leaves it out.
 #[test]
 fn a_definition_needs_no_blank() {

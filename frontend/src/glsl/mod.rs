@@ -218,6 +218,9 @@ fn compile_with(
     }
     let upgrade = if hlsl.is_some() { Upgrade::none(stage) } else { Upgrade::new(Dialect::of(&toks), stage, &toks, owned) };
     *own = upgrade.owns();
+    if let Some(d) = upgrade.refused(&toks, file) {
+        return Err(vec![d]);
+    }
     let ours = upgrade.text(text, &toks);
     let mut files = Files::default();
     let name = sources.name(file).unwrap_or("").to_string();

@@ -9,7 +9,7 @@
 
 use super::builtins;
 use super::lex::{Kind, Token, tokens};
-use retroshade_ir::Stage;
+use retroshade_ir::{Diagnostic, FileId, Span, Stage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -572,6 +572,14 @@ impl Upgrade {
         out
     }
 
+    /// Outputs that begin as the colours of several targets.
+    pub(crate) fn refused(&self, toks: &[Token<'_>], file: FileId) -> Option<Diagnostic> {
+        let is_array = |n: &usize| toks[*n..].iter().take_while(|t| !t.is(";")).any(|t| t.is("["));
+        let n = inouts(toks).filter(|_| !self.blended.is_empty()).find(is_array)?;
+        let m = "a program can read the colour of its first target only, and not an array of them";
+        Some(Diagnostic::error("F0124", Span::new(file, toks[n].at as u32, toks[n].end() as u32), m))
+    }
+
     /// What stands behind the text.
     pub(crate) fn footer(&self) -> String {
         if self.blended.is_empty() {
@@ -864,16 +872,17 @@ fn initial_elements(toks: &[Token<'_>], n: usize) -> Option<usize> {
 
 /// The names of `inout` variables outside functions.
 fn blended(toks: &[Token<'_>]) -> Vec<String> {
+    let name = |n: usize| toks[n + 1..].iter().take_while(|t| t.is_word()).last().map(|t| t.text.to_string());
+    inouts(toks).filter_map(name).collect()
+}
+
+/// Where variables are declared `inout`.
+fn inouts(toks: &[Token<'_>]) -> impl Iterator<Item = usize> {
     let mut depth = Depth::default();
-    let mut out = Vec::new();
-    for (n, t) in toks.iter().enumerate() {
+    toks.iter().enumerate().filter_map(move |(n, t)| {
         depth.token(t);
-        if t.is("inout") && depth.is_outside() {
-            let words = toks[n + 1..].iter().take_while(|t| t.is_word());
-            out.extend(words.last().map(|t| t.text.to_string()));
-        }
-    }
-    out
+        (t.is("inout") && depth.is_outside()).then_some(n)
+    })
 }
 
 /// Elements of an array that the language declares: one more than the greatest index, macros included, and at least `all` where an index is no number.
