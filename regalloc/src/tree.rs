@@ -367,8 +367,12 @@ impl<'a> Scan<'a> {
                 OperandConstraint::Limit(n) => at.as_reg().is_some_and(|r| r.hw_enc() < n && !self.file.inputs.contains(&r)),
                 OperandConstraint::Reg | OperandConstraint::Reuse(_) => at.as_reg().is_some_and(|r| !self.file.inputs.contains(&r)),
             };
-            let last = dying.contains(&v)
-                && ops.iter().filter(|q| tracked(q) && q.kind() == OperandKind::Use && q.vreg() == o.vreg()).count() == 1;
+            // Another operand may read the same value, if it does so before results are written, and none takes its place.
+            let alone = |(n, q): (usize, &Operand)| {
+                let tied = || ops.iter().any(|d| d.constraint() == OperandConstraint::Reuse(n));
+                n == k || !tracked(q) || q.kind() == OperandKind::Def || q.vreg() != o.vreg() || q.pos() == OperandPos::Early && !tied()
+            };
+            let last = dying.contains(&v) && ops.iter().enumerate().all(alone);
             // A result that overwrites its input needs a copy where the input lives on, or is where the result must not be.
             let barred = tied.map_or(PRegSet::default(), |d| self.wishes.forbidden[ops[d].vreg().vreg()]);
             let allowed = |a: &Allocation| a.as_reg().is_none_or(|r| !barred.contains(r));
