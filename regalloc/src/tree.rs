@@ -26,6 +26,14 @@ pub struct Tree<'a> {
     wishes: Wishes,
 }
 
+/// A program that is coloured.
+pub struct Coloured {
+    /// Places and moves.
+    pub output: Output,
+    /// Moves that other places might do without: those of values that are not needed where they were.
+    pub avoidable: usize,
+}
+
 impl<'a> Tree<'a> {
     /// Looks at a program.
     pub fn new(p: &'a Program, file: &'a RegFile, live: &'a Live) -> Tree<'a> {
@@ -35,12 +43,12 @@ impl<'a> Tree<'a> {
         Tree { p, file, live, wishes }
     }
     /// Tries to colour the program with at most `limits` registers per class.
-    pub fn scan(&self, limits: [u32; 3]) -> Option<Output> {
+    pub fn scan(&self, limits: [u32; 3]) -> Option<Coloured> {
         Scan::new(self, limits, true).run().or_else(|| Scan::new(self, limits, false).run())
     }
     /// As [`Tree::scan`], with values in the registers that have been free for longest, so that instructions depend less on others'
     /// registers.
-    pub fn spread(&self, limits: [u32; 3]) -> Option<Output> {
+    pub fn spread(&self, limits: [u32; 3]) -> Option<Coloured> {
         Scan { spread: true, ..Scan::new(self, limits, true) }.run()
     }
 }
@@ -75,6 +83,8 @@ struct Scan<'a> {
     offsets: Vec<u32>,
     edits: Vec<(ProgPoint, Edit)>,
     slots: u32,
+    /// See [`Coloured::avoidable`].
+    avoidable: usize,
     hints: bool,
     /// Whether values go to the registers that have been free for longest, and since when each is.
     spread: bool,
@@ -171,9 +181,15 @@ impl Wishes {
                     OperandConstraint::FixedReg(r) => Some(r),
                     _ => self.wish[o.vreg().vreg()],
                 });
-                for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use) {
+                let tied = ops.iter().filter(|o| is_def(o)).find_map(|o| match o.constraint() {
+                    OperandConstraint::Reuse(n) => Some(n),
+                    _ => None,
+                });
+                for (k, o) in ops.iter().enumerate().filter(|(_, o)| tracked(o) && o.kind() == OperandKind::Use) {
                     let wish = match o.constraint() {
                         OperandConstraint::FixedReg(r) => Some(r),
+                        // The place goes to the operand that the result overwrites, if there is one.
+                        _ if tied.is_some_and(|t| t != k) => None,
                         _ => made.filter(|_| !now.contains(o.vreg().vreg())),
                     };
                     let old = &mut self.wish[o.vreg().vreg()];
@@ -238,6 +254,7 @@ impl<'a> Scan<'a> {
             offsets: Vec::new(),
             edits: Vec::new(),
             slots: 0,
+            avoidable: 0,
             hints,
             spread: false,
             freed: BTreeMap::new(),
@@ -245,7 +262,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn run(mut self) -> Option<Output> {
+    fn run(mut self) -> Option<Coloured> {
         let (insts, mut operands) = (self.p.num_insts(), 0);
         self.offsets.reserve(insts);
         for i in 0..insts {
@@ -261,13 +278,14 @@ impl<'a> Scan<'a> {
         }
         // Stable: moves of one point stay in the order in which they were made.
         self.edits.sort_by_key(|(at, _)| *at);
-        Some(Output {
+        let output = Output {
             num_spillslots: self.slots as usize,
             edits: self.edits,
             allocs: self.allocs,
             inst_alloc_offsets: self.offsets,
             ..Output::default()
-        })
+        };
+        Some(Coloured { output, avoidable: self.avoidable })
     }
 
     /// Reverse post-order from block 0; unreachable blocks behind.
@@ -388,6 +406,7 @@ impl<'a> Scan<'a> {
                     _ => self.free(o.class(), |a| taken(a) || !allowed(a)),
                 }?;
                 self.edits.push((ProgPoint::before(inst), Edit::Move { from: at, to }));
+                self.avoidable += usize::from(last);
                 out[k] = to;
                 if o.pos() == OperandPos::Late || tied.is_some() {
                     late.insert(to)
@@ -529,6 +548,7 @@ impl<'a> Scan<'a> {
                 let (from, into) = (self.home[arg.vreg()]?, self.home[param.vreg()]?);
                 if from != into {
                     moves.push((from, into));
+                    self.avoidable += usize::from(!self.live.start[s.index()].contains(arg.vreg()));
                 }
             }
             if moves.is_empty() {
