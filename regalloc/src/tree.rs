@@ -16,7 +16,6 @@ use regalloc2::{
     SpillSlot,
 };
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
 
 /// A program to be coloured, and what its values ask for wherever others go.
 pub struct Tree<'a> {
@@ -88,7 +87,7 @@ struct Scan<'a> {
     hints: bool,
     /// Whether values go to the registers that have been free for longest, and since when each is.
     spread: bool,
-    freed: BTreeMap<Allocation, u32>,
+    freed: [u32; PReg::NUM_INDEX],
     /// For walks through a block.
     scratch: VRegSet,
 }
@@ -257,7 +256,7 @@ impl<'a> Scan<'a> {
             avoidable: 0,
             hints,
             spread: false,
-            freed: BTreeMap::new(),
+            freed: [0; PReg::NUM_INDEX],
             scratch: VRegSet::new(n),
         }
     }
@@ -426,8 +425,8 @@ impl<'a> Scan<'a> {
         for v in dying.iter().filter(|v| ops.iter().any(|o| tracked(o) && o.kind() == OperandKind::Use && o.vreg().vreg() == **v)) {
             if let Some(a) = self.home[*v] {
                 busy.remove(a);
-                if self.spread {
-                    self.freed.insert(a, i);
+                if let (true, Some(r)) = (self.spread, a.as_reg()) {
+                    self.freed[r.index()] = i + 1;
                 }
             }
         }
@@ -521,7 +520,7 @@ impl<'a> Scan<'a> {
         let avoided = |a: &Allocation| a.as_reg().is_some_and(|r| self.wishes.avoid[v].contains(r));
         let mut all = self.allowed[class as usize].into_iter().map(Allocation::reg).filter(usable);
         let best = if self.spread {
-            all.min_by_key(|a| (avoided(a), self.freed.get(a)))
+            all.min_by_key(|a| (avoided(a), a.as_reg().map(|r| self.freed[r.index()])))
         } else {
             let first = all.next();
             first.filter(|a| !avoided(a)).or_else(|| all.find(|a| !avoided(a))).or(first)
