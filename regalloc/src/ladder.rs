@@ -1,13 +1,14 @@
-//! The ladder: guards, Ion on a file cut to the pressure, Ion on the whole file, tree scan; the checker judges.
+//! The ladder: guards, tree scan, Ion on a file cut to the pressure, Ion on the whole file, tree scan again; the checker judges.
 
 use crate::error::AllocError;
 use crate::file::RegFile;
 use crate::flow::Live;
 use crate::liveness::{Peak, live, peaks, tracked};
 use crate::program::Program;
-use crate::tree::Tree;
+use crate::tree::{Coloured, Tree};
 use regalloc2::checker::Checker;
 use regalloc2::{Allocation, Ctx, Edit, Function, Inst, OperandConstraint, OperandKind, Output, RegAllocError, RegallocOptions};
+use std::cell::LazyCell;
 
 /// Which step of the ladder produced the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,13 @@ impl AllocStep {
 /// What the tree scan is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scan {
+    /// Before Ion, which takes several times as long: its answer stands if it needs no slots and at most one instruction in
+    /// [`MOVES`] is a move that Ion might do without. Values are spread over all registers that cost no more than those that live at
+    /// once, or take few.
+    First {
+        /// Whether they are spread.
+        spread: bool,
+    },
     /// Where Ion needs memory or finds nothing.
     Last,
     /// Alone, for few registers, even if that takes moves.
@@ -42,6 +50,9 @@ pub enum Scan {
     /// caller has asked for that before.
     Spread(Option<[u32; 3]>),
 }
+
+/// See [`Scan::First`].
+const MOVES: usize = 16;
 
 /// What the caller wants.
 #[derive(Clone, Copy, Debug)]
@@ -110,9 +121,26 @@ pub fn allocate_in(p: &Program, file: &RegFile, options: &AllocOptions, ctx: &mu
             }
         }
     };
+    let limits = [0, 1, 2].map(|c| file.available(c));
+    let tree = LazyCell::new(|| Tree::new(p, file, &live));
+    let spread = |used: [u32; 3]| {
+        let limits = [0, 1, 2].map(|c| if used[c] == 0 { 0 } else { file.step(c, used[c]).min(limits[c]) });
+        tree.spread(limits)
+    };
+    let coloured = |found: Option<Coloured>| found.map(|found| (found.output, AllocStep::TreeScan));
     // Where more values are live at once than there are registers, slots are needed anyway.
-    let alone = options.scan != Scan::Last;
-    if !alone && (0..3).all(|c| max_live[c] <= file.available(c)) {
+    let fits = (0..3).all(|c| max_live[c] <= limits[c]);
+    let alone = matches!(options.scan, Scan::Few | Scan::Spread(_));
+    if let Scan::First { spread: apart } = options.scan
+        && fits
+        && !options.memory
+    {
+        let least = [0, 1, 2].map(|c| if max_live[c] == 0 { 0 } else { max_live[c].max(floor[c]) });
+        let found = if apart { spread(least) } else { tree.scan(limits) };
+        let good = |found: &Coloured| found.output.num_spillslots == 0 && MOVES * found.avoidable <= p.num_insts();
+        consider(coloured(found.filter(good)), &mut best);
+    }
+    if best.is_none() && !alone && fits {
         consider(tight(p, file, max_live, floor, options.most, ctx)?, &mut best);
     }
     if options.most.is_some() && best.is_none() {
@@ -123,18 +151,12 @@ pub fn allocate_in(p: &Program, file: &RegFile, options: &AllocOptions, ctx: &mu
         consider(full.map(|o| (o, AllocStep::IonFull)), &mut best);
     }
     if !options.memory && best.as_ref().is_none_or(|(c, _)| c.0 > 0) {
-        let limits = [0, 1, 2].map(|c| file.available(c));
-        let tree = Tree::new(p, file, &live);
-        let spread = |used: [u32; 3]| {
-            let limits = [0, 1, 2].map(|c| if used[c] == 0 { 0 } else { file.step(c, used[c]).min(limits[c]) });
-            tree.spread(limits)
-        };
         let found = match options.scan {
-            Scan::Last | Scan::Few => tree.scan(limits),
+            Scan::First { .. } | Scan::Last | Scan::Few => tree.scan(limits),
             Scan::Spread(Some(few)) => spread(few),
-            Scan::Spread(None) => tree.scan(limits).and_then(|o| spread(used(&o))),
+            Scan::Spread(None) => tree.scan(limits).and_then(|found| spread(used(&found.output))),
         };
-        consider(found.map(|o| (o, AllocStep::TreeScan)), &mut best);
+        consider(coloured(found), &mut best);
     }
     let Some((_, a)) = best else {
         return Err(worst(p, file, &live, &peak));

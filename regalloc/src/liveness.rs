@@ -109,9 +109,10 @@ pub fn live(p: &Program) -> Live {
     solve(&preds, reads, writes)
 }
 
-/// Whether the allocator follows this operand at all.
+/// Whether the allocator follows this operand at all: a register that is not handed out has no value's number. (This is asked more often
+/// than anything else, and [`Operand::as_fixed_nonallocatable`] takes the whole operand apart.)
 pub fn tracked(o: &Operand) -> bool {
-    o.as_fixed_nonallocatable().is_none()
+    o.vreg().vreg() != VReg::MAX
 }
 
 /// The pressure peak of each class. Values that sit in an input register and are only read in place do not count.

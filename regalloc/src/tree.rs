@@ -16,7 +16,6 @@ use regalloc2::{
     SpillSlot,
 };
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
 
 /// A program to be coloured, and what its values ask for wherever others go.
 pub struct Tree<'a> {
@@ -24,6 +23,14 @@ pub struct Tree<'a> {
     file: &'a RegFile,
     live: &'a Live,
     wishes: Wishes,
+}
+
+/// A program that is coloured.
+pub struct Coloured {
+    /// Places and moves.
+    pub output: Output,
+    /// Moves that other places might do without: those of values that are not needed where they were.
+    pub avoidable: usize,
 }
 
 impl<'a> Tree<'a> {
@@ -35,12 +42,12 @@ impl<'a> Tree<'a> {
         Tree { p, file, live, wishes }
     }
     /// Tries to colour the program with at most `limits` registers per class.
-    pub fn scan(&self, limits: [u32; 3]) -> Option<Output> {
+    pub fn scan(&self, limits: [u32; 3]) -> Option<Coloured> {
         Scan::new(self, limits, true).run().or_else(|| Scan::new(self, limits, false).run())
     }
     /// As [`Tree::scan`], with values in the registers that have been free for longest, so that instructions depend less on others'
     /// registers.
-    pub fn spread(&self, limits: [u32; 3]) -> Option<Output> {
+    pub fn spread(&self, limits: [u32; 3]) -> Option<Coloured> {
         Scan { spread: true, ..Scan::new(self, limits, true) }.run()
     }
 }
@@ -75,10 +82,12 @@ struct Scan<'a> {
     offsets: Vec<u32>,
     edits: Vec<(ProgPoint, Edit)>,
     slots: u32,
+    /// See [`Coloured::avoidable`].
+    avoidable: usize,
     hints: bool,
     /// Whether values go to the registers that have been free for longest, and since when each is.
     spread: bool,
-    freed: BTreeMap<Allocation, u32>,
+    freed: [u32; PReg::NUM_INDEX],
     /// For walks through a block.
     scratch: VRegSet,
 }
@@ -171,9 +180,15 @@ impl Wishes {
                     OperandConstraint::FixedReg(r) => Some(r),
                     _ => self.wish[o.vreg().vreg()],
                 });
-                for o in ops.iter().filter(|o| tracked(o) && o.kind() == OperandKind::Use) {
+                let tied = ops.iter().filter(|o| is_def(o)).find_map(|o| match o.constraint() {
+                    OperandConstraint::Reuse(n) => Some(n),
+                    _ => None,
+                });
+                for (k, o) in ops.iter().enumerate().filter(|(_, o)| tracked(o) && o.kind() == OperandKind::Use) {
                     let wish = match o.constraint() {
                         OperandConstraint::FixedReg(r) => Some(r),
+                        // The place goes to the operand that the result overwrites, if there is one.
+                        _ if tied.is_some_and(|t| t != k) => None,
                         _ => made.filter(|_| !now.contains(o.vreg().vreg())),
                     };
                     let old = &mut self.wish[o.vreg().vreg()];
@@ -238,14 +253,15 @@ impl<'a> Scan<'a> {
             offsets: Vec::new(),
             edits: Vec::new(),
             slots: 0,
+            avoidable: 0,
             hints,
             spread: false,
-            freed: BTreeMap::new(),
+            freed: [0; PReg::NUM_INDEX],
             scratch: VRegSet::new(n),
         }
     }
 
-    fn run(mut self) -> Option<Output> {
+    fn run(mut self) -> Option<Coloured> {
         let (insts, mut operands) = (self.p.num_insts(), 0);
         self.offsets.reserve(insts);
         for i in 0..insts {
@@ -261,13 +277,14 @@ impl<'a> Scan<'a> {
         }
         // Stable: moves of one point stay in the order in which they were made.
         self.edits.sort_by_key(|(at, _)| *at);
-        Some(Output {
+        let output = Output {
             num_spillslots: self.slots as usize,
             edits: self.edits,
             allocs: self.allocs,
             inst_alloc_offsets: self.offsets,
             ..Output::default()
-        })
+        };
+        Some(Coloured { output, avoidable: self.avoidable })
     }
 
     /// Reverse post-order from block 0; unreachable blocks behind.
@@ -367,8 +384,12 @@ impl<'a> Scan<'a> {
                 OperandConstraint::Limit(n) => at.as_reg().is_some_and(|r| r.hw_enc() < n && !self.file.inputs.contains(&r)),
                 OperandConstraint::Reg | OperandConstraint::Reuse(_) => at.as_reg().is_some_and(|r| !self.file.inputs.contains(&r)),
             };
-            let last = dying.contains(&v)
-                && ops.iter().filter(|q| tracked(q) && q.kind() == OperandKind::Use && q.vreg() == o.vreg()).count() == 1;
+            // Another operand may read the same value, if it does so before results are written, and none takes its place.
+            let alone = |(n, q): (usize, &Operand)| {
+                let tied = || ops.iter().any(|d| d.constraint() == OperandConstraint::Reuse(n));
+                n == k || !tracked(q) || q.kind() == OperandKind::Def || q.vreg() != o.vreg() || q.pos() == OperandPos::Early && !tied()
+            };
+            let last = dying.contains(&v) && ops.iter().enumerate().all(alone);
             // A result that overwrites its input needs a copy where the input lives on, or is where the result must not be.
             let barred = tied.map_or(PRegSet::default(), |d| self.wishes.forbidden[ops[d].vreg().vreg()]);
             let allowed = |a: &Allocation| a.as_reg().is_none_or(|r| !barred.contains(r));
@@ -384,6 +405,7 @@ impl<'a> Scan<'a> {
                     _ => self.free(o.class(), |a| taken(a) || !allowed(a)),
                 }?;
                 self.edits.push((ProgPoint::before(inst), Edit::Move { from: at, to }));
+                self.avoidable += usize::from(last);
                 out[k] = to;
                 if o.pos() == OperandPos::Late || tied.is_some() {
                     late.insert(to)
@@ -403,8 +425,8 @@ impl<'a> Scan<'a> {
         for v in dying.iter().filter(|v| ops.iter().any(|o| tracked(o) && o.kind() == OperandKind::Use && o.vreg().vreg() == **v)) {
             if let Some(a) = self.home[*v] {
                 busy.remove(a);
-                if self.spread {
-                    self.freed.insert(a, i);
+                if let (true, Some(r)) = (self.spread, a.as_reg()) {
+                    self.freed[r.index()] = i + 1;
                 }
             }
         }
@@ -498,7 +520,7 @@ impl<'a> Scan<'a> {
         let avoided = |a: &Allocation| a.as_reg().is_some_and(|r| self.wishes.avoid[v].contains(r));
         let mut all = self.allowed[class as usize].into_iter().map(Allocation::reg).filter(usable);
         let best = if self.spread {
-            all.min_by_key(|a| (avoided(a), self.freed.get(a)))
+            all.min_by_key(|a| (avoided(a), a.as_reg().map(|r| self.freed[r.index()])))
         } else {
             let first = all.next();
             first.filter(|a| !avoided(a)).or_else(|| all.find(|a| !avoided(a))).or(first)
@@ -525,6 +547,7 @@ impl<'a> Scan<'a> {
                 let (from, into) = (self.home[arg.vreg()]?, self.home[param.vreg()]?);
                 if from != into {
                     moves.push((from, into));
+                    self.avoidable += usize::from(!self.live.start[s.index()].contains(arg.vreg()));
                 }
             }
             if moves.is_empty() {

@@ -154,7 +154,7 @@ fn tree_scan_answers_pass_the_checker() {
         let l = liveness::live(&p);
         let tree = Tree::new(&p, &f, &l);
         let answers = [tree.scan([0, 0, 16]), tree.spread([0, 0, 16])];
-        for out in answers.into_iter().flatten() {
+        for out in answers.into_iter().flatten().map(|found| found.output) {
             solved[(round % 3) as usize] += 1;
             assert_eq!(out.num_spillslots, 0);
             let env = f.env([64; 3]);
@@ -225,7 +225,7 @@ fn a_result_in_its_operands_place_stays_out_of_registers_that_others_are_bound_t
         ],
     );
     let f = file(16, &[]);
-    let out = Tree::new(&p, &f, &liveness::live(&p)).scan([0, 0, 2]).unwrap();
+    let out = Tree::new(&p, &f, &liveness::live(&p)).scan([0, 0, 2]).unwrap().output;
     assert_eq!((place_of(&out, 0, 0), place_of(&out, 1, 1), place_of(&out, 2, 0)), (1, 1, 0));
     assert!(out.edits.is_empty(), "{:?}", out.edits);
 }
@@ -242,9 +242,52 @@ fn an_operand_that_lives_on_is_copied_before_its_place_is_overwritten() {
         ],
     );
     let f = file(16, &[]);
-    let out = Tree::new(&p, &f, &liveness::live(&p)).scan([0, 0, 2]).unwrap();
+    let out = Tree::new(&p, &f, &liveness::live(&p)).scan([0, 0, 2]).unwrap().output;
     assert_eq!(out.edits.len(), 1);
     assert_eq!((place_of(&out, 0, 0), place_of(&out, 1, 1), place_of(&out, 2, 0), place_of(&out, 2, 1)), (0, 1, 0, 1));
+}
+
+#[test]
+fn a_result_takes_the_place_of_an_operand_that_another_one_reads_too() {
+    let [a, sum] = [0, 1].map(|n| VReg::new(n, V));
+    let moves = |pos| {
+        let p = line(
+            2,
+            &[
+                &[Operand::reg_def(a)],
+                &[
+                    Operand::new(a, OperandConstraint::Reg, OperandKind::Use, pos),
+                    Operand::reg_use(a),
+                    Operand::new(sum, OperandConstraint::Reuse(1), OperandKind::Def, OperandPos::Late),
+                ],
+                &[Operand::reg_use(sum)],
+            ],
+        );
+        Tree::new(&p, &file(16, &[]), &liveness::live(&p)).scan([0, 0, 2]).unwrap().output.edits.len()
+    };
+    // Unless that one reads it when the result is there.
+    assert_eq!([OperandPos::Early, OperandPos::Late].map(moves), [0, 1]);
+}
+
+#[test]
+fn the_tree_scan_comes_first_where_it_takes_few_moves() {
+    let mut rng = Rng(77);
+    let (mut tree, mut ion) = (0, 0);
+    for round in 0..120u64 {
+        let live = 4 + rng.below(11) as usize;
+        let p = program(&mut rng, live, round % 3, round % 2 == 0, false);
+        let f = file(16, &[]);
+        let with = |scan| allocate(&p, &f, &AllocOptions { check: true, scan, ..Default::default() });
+        let found = [with(Scan::First { spread: round % 2 == 1 }), with(Scan::Last)];
+        let [Ok(first), Ok(last)] = found else { continue };
+        if first.step == AllocStep::TreeScan {
+            tree += 1;
+        } else {
+            ion += 1;
+            assert_eq!(format!("{:?}", first.output), format!("{:?}", last.output));
+        }
+    }
+    assert!(tree > 20 && ion > 5, "{tree} and {ion}");
 }
 
 #[test]
@@ -259,7 +302,7 @@ fn nothing_stands_in_registers_that_an_instruction_spoils() {
     b.inst(&[Operand::reg_use(before), Operand::reg_use(result)], PRegSet::default());
     b.terminate(&[], PRegSet::default(), vec![]);
     let p = b.finish();
-    let out = Tree::new(&p, &file(16, &[]), &liveness::live(&p)).scan([0, 0, 4]).unwrap();
+    let out = Tree::new(&p, &file(16, &[]), &liveness::live(&p)).scan([0, 0, 4]).unwrap().output;
     assert_eq!((place_of(&out, 0, 0), place_of(&out, 1, 0)), (1, 3));
 }
 
@@ -277,7 +320,7 @@ fn values_go_where_they_are_wanted_in_the_end() {
         ],
     );
     let f = file(16, &[]);
-    let out = Tree::new(&p, &f, &liveness::live(&p)).scan([0, 0, 3]).unwrap();
+    let out = Tree::new(&p, &f, &liveness::live(&p)).scan([0, 0, 3]).unwrap().output;
     assert_eq!((place_of(&out, 0, 0), place_of(&out, 1, 0), place_of(&out, 2, 1)), (0, 2, 2));
     assert!(out.edits.is_empty(), "{:?}", out.edits);
 }
@@ -289,8 +332,8 @@ fn spread_values_take_the_registers_that_are_free_for_longest() {
     let p = line(4, &[&[Operand::reg_def(v[0])], &step(0), &step(1), &step(2), &[Operand::reg_use(v[3])]]);
     let (f, live) = (file(16, &[]), liveness::live(&p));
     let places = |out: regalloc2::Output| [place_of(&out, 0, 0), place_of(&out, 1, 1), place_of(&out, 2, 1), place_of(&out, 3, 1)];
-    assert_eq!(places(Tree::new(&p, &f, &live).scan([0, 0, 3]).unwrap()), [0; 4]);
-    assert_eq!(places(Tree::new(&p, &f, &live).spread([0, 0, 3]).unwrap()), [0, 1, 2, 0]);
+    assert_eq!(places(Tree::new(&p, &f, &live).scan([0, 0, 3]).unwrap().output), [0; 4]);
+    assert_eq!(places(Tree::new(&p, &f, &live).spread([0, 0, 3]).unwrap().output), [0, 1, 2, 0]);
 }
 
 #[test]

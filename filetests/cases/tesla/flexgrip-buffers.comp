@@ -2,9 +2,9 @@
 // test run
 // test emit
 // target tesla chip=flexgripplus
-// check: ld $$r$(=[0-9]+) b32 c0[0x104]
 // check: b32 s[0x1c]
 // check: b32 s[0x20]
+// check: ld $$r$(=[0-9]+) b32 c0[0x104]
 // not: c1[
 // not: g1[
 // check: ret

@@ -31,6 +31,10 @@ impl Laid {
     fn size(&self) -> Size {
         Size { spilled: self.spilled, ..self.code.size() }
     }
+    /// Whether [`Aim::Place`] found what [`Aim::Few`] would.
+    fn takes_few(&self) -> bool {
+        self.placed.step == AllocStep::TreeScan
+    }
 }
 
 impl Size {
@@ -50,7 +54,7 @@ impl Size {
 }
 
 /// Programs beyond this size are not laid out a second time.
-const SEARCHED: usize = 600;
+pub(crate) const SEARCHED: usize = 600;
 
 /// Larger ones that take more registers than this are allocated in another way, too.
 const MANY: u32 = 32;
@@ -113,7 +117,7 @@ impl Search<'_> {
             // All that it can gain is a pair.
             if best.laid.code.alone > 1 {
                 let placed = &best.laid.placed;
-                let few = (placed.step == AllocStep::TreeScan && placed.rematerialised == 0).then_some(placed.used);
+                let few = (best.laid.takes_few() && placed.rematerialised == 0).then_some(placed.used);
                 self.place_again(Aim::Spread(few), &mut best);
             }
         }
@@ -157,10 +161,14 @@ impl Search<'_> {
         let registers = if self.roomy && best.laid.spilled == 0 { sched::least_registers(vcode, live) } else { 0 };
         Size { registers: registers.max(self.fewest), ..best.least }
     }
-    fn try_order(&self, vcode: &mut VCode<MInst>, live: Rc<flow::LiveOut>, least: Size, aim: Aim, best: &mut Found) {
-        if let Some(laid) = self.below(vcode, least, aim, self.price(&best.laid)) {
+    /// As [`Search::consider`], where it is known what the order takes at least; says whether it was kept.
+    fn try_order(&self, vcode: &mut VCode<MInst>, live: Rc<flow::LiveOut>, least: Size, aim: Aim, best: &mut Found) -> bool {
+        let laid = self.below(vcode, least, aim, self.price(&best.laid));
+        let wins = laid.is_some();
+        if let Some(laid) = laid {
             *best = Found { laid, vcode: vcode.clone(), live, least };
         }
+        wins
     }
     /// Keeps other registers for the best order, if they are cheaper.
     fn place_again(&self, aim: Aim, best: &mut Found) {
@@ -196,7 +204,7 @@ impl Search<'_> {
     /// Orders with fewer values live at once, where registers cost warps.
     fn more_warps(&self, plain: VCode<MInst>, mut live: Rc<flow::LiveOut>, best: &mut Found) {
         let mut least = sched::pressure(&mut best.vcode, &live);
-        if least <= self.enough(best) {
+        if least <= self.enough(best) && !best.laid.takes_few() {
             self.place_again(Aim::Few, best);
         }
         if self.enough(best) == 0 {
@@ -229,8 +237,10 @@ impl Search<'_> {
         if pressure < *least && pressure <= self.enough(best) {
             *least = pressure;
             let floor = self.least_of(vcode, live, best);
-            self.try_order(vcode, live.clone(), floor, Aim::Place, best);
-            self.try_order(vcode, live.clone(), floor, Aim::Few, best);
+            let kept = self.try_order(vcode, live.clone(), floor, Aim::Place, best);
+            if !(kept && best.laid.takes_few()) {
+                self.try_order(vcode, live.clone(), floor, Aim::Few, best);
+            }
         }
     }
     /// An order that waits less, where it costs nothing; `bounded` is whether registers can be.

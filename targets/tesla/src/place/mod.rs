@@ -9,6 +9,7 @@ pub(crate) mod sched;
 pub(crate) mod sink;
 
 use crate::isa::chip::Chip;
+use crate::search::SEARCHED;
 use crate::select::mir::{Extra, GPR, MInst, Part, Src};
 use retroshade_ir::Span;
 use retroshade_lower::{
@@ -203,7 +204,9 @@ pub(crate) fn place_all(
     };
     let most = if let Aim::Most(n) = aim { Some([4, n, 0]) } else { None };
     let scan = match aim {
-        Aim::Place | Aim::Most(_) => Scan::Last,
+        // Programs that are not searched are laid out once: registers that are apart leave their forms free.
+        Aim::Place => Scan::First { spread: vcode.len() > SEARCHED },
+        Aim::Most(_) => Scan::Last,
         Aim::Few => Scan::Few,
         Aim::Spread(few) => Scan::Spread(few),
     };

@@ -112,7 +112,7 @@ pub(crate) fn least_registers(vc: &mut VCode<MInst>, live: &LiveOut) -> u32 {
 /// Values live at once, with or without the copies that textures ask for.
 fn most_live(vc: &mut VCode<MInst>, live: &LiveOut, copies: bool) -> u32 {
     let mut is_live = vec![false; vc.classes.len()];
-    (0..vc.blocks.len()).map(|b| block_pressure(&mut vc.blocks[b].insts, &live[b], &mut is_live, copies)).max().unwrap_or(0)
+    (0..vc.blocks.len()).map(|b| block_pressure(&mut vc.blocks[b].insts, &live[b], &mut is_live, copies)[0]).max().unwrap_or(0)
 }
 
 /// Whether a register takes one of the file's.
@@ -120,8 +120,8 @@ pub(super) fn counts(v: VReg) -> bool {
     v.class() != CC
 }
 
-/// Of a block's instructions in their order.
-fn block_pressure(insts: &mut [(MInst, Span)], out: &[VReg], is_live: &mut [bool], copies: bool) -> u32 {
+/// See [`pressure_of`]: of a block's instructions in their order.
+fn block_pressure(insts: &mut [(MInst, Span)], out: &[VReg], is_live: &mut [bool], copies: bool) -> [u32; 2] {
     let backwards = insts.iter_mut().rev().map(|(i, _)| {
         let f = fields(i);
         (f.reads, f.writes, &*i)
@@ -129,13 +129,14 @@ fn block_pressure(insts: &mut [(MInst, Span)], out: &[VReg], is_live: &mut [bool
     pressure_of(backwards, out, is_live, copies)
 }
 
-/// Of instructions from the last to the first, with what each reads and writes. `is_live` is scratch: all false before and after.
+/// Of instructions from the last to the first, with what each reads and writes, and what it is in any order: where they begin or end.
+/// `is_live` is scratch: all false before and after.
 fn pressure_of<'a, R: AsRef<[VReg]>, W: AsRef<[VReg]>>(
     backwards: impl Iterator<Item = (R, W, &'a MInst)>,
     out: &[VReg],
     is_live: &mut [bool],
     copies: bool,
-) -> u32 {
+) -> [u32; 2] {
     let mut seen: Vec<VReg> = Vec::new();
     let mut now = 0;
     let mut read = |v: VReg, is_live: &mut [bool], now: &mut u32| {
@@ -145,7 +146,7 @@ fn pressure_of<'a, R: AsRef<[VReg]>, W: AsRef<[VReg]>>(
         }
     };
     out.iter().for_each(|v| read(*v, is_live, &mut now));
-    let mut most = now;
+    let (mut most, end) = (now, now);
     for (reads, writes, i) in backwards {
         for w in writes.as_ref() {
             now -= u32::from(std::mem::take(&mut is_live[w.vreg()]));
@@ -159,7 +160,7 @@ fn pressure_of<'a, R: AsRef<[VReg]>, W: AsRef<[VReg]>>(
         most = most.max(now + copied as u32);
     }
     seen.iter().for_each(|v| is_live[v.vreg()] = false);
-    most
+    [most, now.max(end)]
 }
 
 /// Schedules all blocks within a limit of live registers; says whether anything moved.
@@ -242,15 +243,17 @@ pub(crate) fn tightly(vc: &mut VCode<MInst>, live: &LiveOut) {
     let registers = vc.classes.len();
     let mut is_live = vec![false; registers];
     for (block, out) in vc.blocks.iter_mut().zip(live).filter(|(b, _)| (4..=LARGEST).contains(&b.insts.len())) {
+        let [mut least, any] = block_pressure(&mut block.insts, out, &mut is_live, true);
+        if least == any {
+            continue;
+        }
         let nodes = graph(&mut block.insts, registers);
-        let mut of = |order: &[usize]| {
+        let orders = TightOrders::new(&nodes, out, registers);
+        let mut best = None;
+        for n in 0..TightOrders::COUNT {
+            let Some(order) = orders.below(n, least).filter(|order| order.len() == nodes.len()) else { continue };
             let backwards = order.iter().rev().map(|k| (&nodes[*k].reads, &nodes[*k].writes, &block.insts[*k].0));
-            pressure_of(backwards, out, &mut is_live, true)
-        };
-        let plain: Vec<usize> = (0..nodes.len()).collect();
-        let (mut least, mut best) = (of(&plain), None);
-        for order in tight_orders(&nodes, out, registers).into_iter().filter(|order| order.len() == nodes.len()) {
-            let pressure = of(&order);
+            let [pressure, _] = pressure_of(backwards, out, &mut is_live, true);
             if pressure < least {
                 (least, best) = (pressure, Some(order));
             }
@@ -261,18 +264,79 @@ pub(crate) fn tightly(vc: &mut VCode<MInst>, live: &LiveOut) {
     }
 }
 
-/// Orders by which always what frees most registers comes next: one from the front, and some from the back that differ in what they
-/// prefer among equals.
-fn tight_orders(nodes: &[Node], out: &[VReg], registers: usize) -> [Vec<usize>; 4] {
-    let mut needs = needs(nodes);
-    let mut depth = vec![0; nodes.len()];
-    for k in 0..nodes.len() {
-        depth[k] = needs[k].iter().map(|p| depth[*p] + 1).max().unwrap_or(0);
+/// Orders of a block by which always what frees most registers comes next: some from the back that differ in what they prefer among
+/// equals, and one from the front.
+struct TightOrders<'a> {
+    nodes: &'a [Node],
+    needs: Vec<Vec<usize>>,
+    /// Instructions on the longest way to each.
+    depth: Vec<i32>,
+    weight: Vec<usize>,
+    touches: Touches,
+    out: &'a [VReg],
+}
+
+impl<'a> TightOrders<'a> {
+    const COUNT: usize = 4;
+
+    fn new(nodes: &'a [Node], out: &'a [VReg], registers: usize) -> TightOrders<'a> {
+        let mut needs = needs(nodes);
+        let mut depth = vec![0; nodes.len()];
+        for k in 0..nodes.len() {
+            depth[k] = needs[k].iter().map(|p| depth[*p] + 1).max().unwrap_or(0);
+        }
+        let weight = weights(nodes, &mut needs);
+        TightOrders { nodes, needs, depth, weight, touches: Touches::new(nodes, registers), out }
     }
-    let weight = weights(nodes, &mut needs);
-    let touches = Touches::new(nodes, registers);
-    let backwards = |prefer: &dyn Fn(usize) -> i32| backwards(nodes, &needs, &touches, out, prefer);
-    [backwards(&|k| -depth[k]), backwards(&|_| 0), backwards(&|k| weight[k] as i32), forwards(nodes, &touches, out)]
+    /// One of them; `None` if as many as `limit` live at once in it.
+    fn below(&self, n: usize, limit: u32) -> Option<Vec<usize>> {
+        match n {
+            0 => self.backwards(limit, |k| -self.depth[k]),
+            1 => self.backwards(limit, |_| 0),
+            2 => self.backwards(limit, |k| self.weight[k] as i32),
+            _ => Some(forwards(self.nodes, &self.touches, self.out)),
+        }
+    }
+    fn backwards(&self, limit: u32, prefer: impl Fn(usize) -> i32) -> Option<Vec<usize>> {
+        let TightOrders { nodes, needs, touches, .. } = self;
+        let mut live = vec![false; touches.registers()];
+        let mut now = 0;
+        self.out.iter().for_each(|v| now += i32::from(!std::mem::replace(&mut live[v.vreg()], true) && counts(*v)));
+        let mut users: Vec<usize> = nodes.iter().map(|n| n.before.len()).collect();
+        let mut ready = vec![nodes.len() - 1];
+        let mut order = Vec::with_capacity(nodes.len());
+        // By instruction: kept up with what lives.
+        let mut growth: Vec<[i32; 2]> = nodes.iter().map(|n| growth_back(n, &live)).collect();
+        let mut flags = 0;
+        while !ready.is_empty() {
+            let key = |k: usize| {
+                let [g, f] = growth[k];
+                (f > 0 && flags + f > 3, g, f, prefer(k), std::cmp::Reverse(k))
+            };
+            let Some(place) = (0..ready.len()).min_by_key(|p| key(ready[*p])) else { break };
+            let k = ready.swap_remove(place);
+            debug_assert_eq!(growth[k], growth_back(&nodes[k], &live));
+            order.push(k);
+            now += growth[k][0];
+            flags += growth[k][1];
+            if now >= limit as i32 {
+                return None;
+            }
+            for (list, lives, more) in [(&nodes[k].writes[..], false, 1), (&nodes[k].reads[..], true, -1)] {
+                for v in list.iter().filter(|v| std::mem::replace(&mut live[v.vreg()], lives) != lives) {
+                    touches.of(*v).for_each(|n| growth[n][usize::from(!counts(*v))] += more);
+                }
+            }
+            for p in &needs[k] {
+                users[*p] -= 1;
+                if users[*p] == 0 {
+                    ready.push(*p);
+                }
+            }
+        }
+        order.reverse();
+        Some(order)
+    }
 }
 
 /// By register, the instructions that read or write it.
@@ -304,41 +368,6 @@ impl Touches {
     fn of(&self, v: VReg) -> impl Iterator<Item = usize> + '_ {
         self.by[self.starts[v.vreg()] as usize..self.starts[v.vreg() + 1] as usize].iter().map(|k| *k as usize)
     }
-}
-
-fn backwards(nodes: &[Node], needs: &[Vec<usize>], touches: &Touches, out: &[VReg], prefer: &dyn Fn(usize) -> i32) -> Vec<usize> {
-    let mut live = vec![false; touches.registers()];
-    out.iter().for_each(|v| live[v.vreg()] = true);
-    let mut users: Vec<usize> = nodes.iter().map(|n| n.before.len()).collect();
-    let mut ready = vec![nodes.len() - 1];
-    let mut order = Vec::with_capacity(nodes.len());
-    // By instruction: kept up with what lives.
-    let mut growth: Vec<[i32; 2]> = nodes.iter().map(|n| growth_back(n, &live)).collect();
-    let mut flags = 0;
-    while !ready.is_empty() {
-        let key = |k: usize| {
-            let [g, f] = growth[k];
-            (f > 0 && flags + f > 3, g, f, prefer(k), std::cmp::Reverse(k))
-        };
-        let Some(place) = (0..ready.len()).min_by_key(|p| key(ready[*p])) else { break };
-        let k = ready.swap_remove(place);
-        debug_assert_eq!(growth[k], growth_back(&nodes[k], &live));
-        order.push(k);
-        flags += growth[k][1];
-        for (list, lives, more) in [(&nodes[k].writes[..], false, 1), (&nodes[k].reads[..], true, -1)] {
-            for v in list.iter().filter(|v| std::mem::replace(&mut live[v.vreg()], lives) != lives) {
-                touches.of(*v).for_each(|n| growth[n][usize::from(!counts(*v))] += more);
-            }
-        }
-        for p in &needs[k] {
-            users[*p] -= 1;
-            if users[*p] == 0 {
-                ready.push(*p);
-            }
-        }
-    }
-    order.reverse();
-    order
 }
 
 fn forwards(nodes: &[Node], touches: &Touches, out: &[VReg]) -> Vec<usize> {
