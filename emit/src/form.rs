@@ -144,6 +144,7 @@ impl Field {
     }
 }
 
+#[inline]
 const fn ones(width: u8) -> u128 {
     if width >= 128 { u128::MAX } else { (1u128 << width) - 1 }
 }

@@ -7,7 +7,8 @@
 use super::Part;
 use super::registers::{export_stage, exports, resources};
 use crate::abi::{Abi, FETCH_RESOURCE, Platform, Role, VERTEX_RESOURCE, reads_input};
-use crate::emit::Emitted;
+use crate::emit::{Emitted, emit};
+use crate::place::{Leaf, Placement};
 use crate::isa::forms::{FetchType, TABLE, cf, field, op2, vtx, word};
 use crate::isa::program::Program;
 use crate::place::sched::CLAUSE_FETCHES;
@@ -124,6 +125,31 @@ fn own_fetches(main: &[u32], m: &Module, abi: &Abi) -> Result<Option<Vec<u32>>, 
     Ok(Some(out))
 }
 
+/// The main program: how it was placed, and what came of it.
+pub struct Main<'a> {
+    /// The operations.
+    pub mir: Mir,
+    /// Their schedule.
+    pub leaves: Vec<Leaf>,
+    /// Their registers.
+    pub place: Placement,
+    /// The code.
+    pub emitted: &'a Emitted,
+    /// Registers used.
+    pub gprs: u16,
+}
+
+impl Main<'_> {
+    /// The same program as export stage, where that needs no other registers: emulators expect other things of each.
+    fn to_ring(&mut self, m: &Module, abi: &Abi) -> Option<(Emitted, u16)> {
+        if abi.emulators || !super::ring::to_ring(&mut self.leaves, &self.mir, &abi.export_slots(m)) {
+            return None;
+        }
+        let e = emit(&self.mir, &self.leaves, &self.place, abi.loop_entry, abi.fetch_shader).ok()?;
+        Some((e, self.gprs))
+    }
+}
+
 /// The copy program of a geometry program: the vertex in the GS-VS ring that R0.x names, exported.
 fn copy_program(m: &Module, abi: &Abi) -> Mir {
     let mut mir = Mir::default();
@@ -180,9 +206,10 @@ pub const HANDING_ON: &str = "handing-on";
 /// The copy program of [`HANDING_ON`].
 pub const HANDING_ON_COPY: &str = "handing-on.copy";
 
-/// The programs beside the main one, whose code and registers are given; `legal` is the legalised module before its control flow was shaped.
-pub fn parts(legal: &Module, abi: &Abi, main: (&Emitted, u16), options: &retroshade_lower::Options) -> Result<Vec<Part>, CompileError> {
+/// The programs beside the main one; `legal` is the legalised module before its control flow was shaped.
+pub fn parts(legal: &Module, abi: &Abi, mut main: Main<'_>, options: &retroshade_lower::Options) -> Result<Vec<Part>, CompileError> {
     let mut out = Vec::new();
+    let mut fetching = None;
     match legal.stage {
         Stage::Vertex => {
             let internal = |e: EncodeError| CompileError::Internal(e.to_string());
@@ -193,14 +220,16 @@ pub fn parts(legal: &Module, abi: &Abi, main: (&Emitted, u16), options: &retrosh
                     continue;
                 }
                 if role == Role::OwnFetches
-                    && let Some(words) = own_fetches(&main.0.words, legal, abi).map_err(internal)?
+                    && let Some(words) = own_fetches(&main.emitted.words, legal, abi).map_err(internal)?
                 {
-                    let registers = [vec![("SQ_PGM_RESOURCES_VS".to_string(), resources(main.0, main.1))], exports(legal, abi)].concat();
-                    out.push(Part { name, words, registers });
+                    let resources = resources(main.emitted, main.gprs);
+                    let registers = [vec![("SQ_PGM_RESOURCES_VS".to_string(), resources)], exports(legal, abi)].concat();
+                    fetching = Some(Part { name, words, registers });
                     continue;
                 }
+                let own = if role == Role::ExportStage { main.to_ring(legal, abi) } else { None };
                 // What fits in the usual role may not fit in this one; then there is no such section.
-                let Ok((e, gprs)) = crate::compile::in_role(legal, options, role) else { continue };
+                let Some((e, gprs)) = own.or_else(|| crate::compile::in_role(legal, options, role).ok()) else { continue };
                 let words = resources(&e, gprs);
                 let registers = match role {
                     Role::ExportStage => {
@@ -233,5 +262,7 @@ pub fn parts(legal: &Module, abi: &Abi, main: (&Emitted, u16), options: &retrosh
             return Err(CompileError::Internal(format!("illegal code in the {} program: {problem}", p.name)));
         }
     }
+    // The main program, which is checked as it is, but for a clause of fetches.
+    out.extend(fetching);
     Ok(out)
 }

@@ -14,7 +14,7 @@ use crate::select::mir::*;
 use retroshade_emit::form::FormId;
 use smallvec::SmallVec;
 use std::cell::LazyCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Attempts without a better schedule after which the search ends; in short programs, where one costs little and a group is much, and in others.
 const PATIENCE: [u32; 2] = [50, 16];
@@ -198,6 +198,13 @@ enum Outcome {
 
 /// Webs in the units of a group, and the unit that forwards each.
 type Forward = SmallVec<[(Web, u8); 5]>;
+
+/// The best attempt so far.
+struct Best {
+    items: Vec<Item>,
+    drafts: Vec<Draft>,
+    chan: Vec<Option<u8>>,
+}
 
 /// A group as it was filled, and what the one before it forwards: only those of the best attempt are written out.
 struct Draft {
@@ -665,11 +672,30 @@ pub struct Around {
     pub behind: BTreeSet<Web>,
 }
 
-/// A schedule: its items, and the channels of the webs that it defines first.
-pub type Scheduled = (Vec<Item>, BTreeMap<Web, u8>);
+/// How far a search went and what it found, so that a longer one goes on from there.
+#[derive(Clone, Debug)]
+pub struct Searched {
+    /// What the schedule costs.
+    cost: u64,
+    /// What was spent, and how many attempts that made.
+    spent: u64,
+    attempts: u32,
+    /// The channels of the webs that the piece of code names, where they have one.
+    pub chan: Vec<(Web, u8)>,
+}
 
-/// Schedules a piece of code; `budget` bounds the tries.
-pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, around: Option<&Around>, names: &mut Numbering) -> Result<Scheduled, Stuck> {
+/// Schedules a piece of code; `budget` bounds the tries. None where a search that goes on from another one finds nothing better.
+pub fn schedule(
+    ops: &[Op],
+    mir: &Mir,
+    budget: u64,
+    around: Option<&Around>,
+    names: &mut Numbering,
+    from: Option<&Searched>,
+) -> Result<Option<(Vec<Item>, Searched)>, Stuck> {
+    if from.is_some_and(|f| f.spent >= budget) {
+        return Ok(None);
+    }
     names.start(ops, mir.webs.len());
     let facts = facts(ops, names);
     let graph = graph(ops, &facts, mir, names);
@@ -730,9 +756,24 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, around: Option<&Around>, nam
     let slots = (0..ops.len()).filter(|i| facts[*i].alu).map(|i| slots(&ops[i])).sum();
     // Asked for only where the search would go on.
     let enough = LazyCell::new(|| bound(ops, &facts, &graph, &waves));
-    let mut best: Option<(u64, Vec<Item>, Vec<Draft>, Vec<Option<u8>>)> = None;
-    let (mut spent, mut attempt, mut improved, mut stuck, mut same) = (0u64, 0u32, 0u32, None, 0);
+    let mut best: Option<Best> = None;
+    let (mut spent, mut attempt) = from.map_or((0, 0), |f| (f.spent, f.attempts));
+    let mut least = from.map(|f| f.cost);
+    let (mut improved, mut stuck, mut same) = (0u32, None, 0);
+    let patience = PATIENCE[usize::from(alu > SHORT)];
     loop {
+        // What no attempt finds room for needs its operands elsewhere.
+        let no_room = least.is_none() && same >= STUCK;
+        if attempt > 0
+            && (spent >= budget
+                || alu <= 1
+                || attempt >= 400
+                || attempt - improved > patience
+                || no_room
+                || least.is_some_and(|l| l <= *enough))
+        {
+            break;
+        }
         let mut run = Run {
             code: &code,
             chan: chan.clone(),
@@ -763,7 +804,7 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, around: Option<&Around>, nam
             halves: waiting.clone(),
             tries: 0,
             spent: 0,
-            limit: best.as_ref().map_or(u64::MAX, |b| b.0),
+            limit: least.unwrap_or(u64::MAX),
             slots,
             load: [0; 4],
         };
@@ -772,8 +813,9 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, around: Option<&Around>, nam
         match done {
             Ok(()) => {
                 let cost = run.cost();
-                if best.as_ref().is_none_or(|b| cost < b.0) {
-                    best = Some((cost, run.items, run.drafts, run.chan));
+                if least.is_none_or(|l| cost < l) {
+                    least = Some(cost);
+                    best = Some(Best { items: run.items, drafts: run.drafts, chan: run.chan });
                     improved = attempt;
                 }
             }
@@ -783,28 +825,20 @@ pub fn schedule(ops: &[Op], mir: &Mir, budget: u64, around: Option<&Around>, nam
             }
             Err(Stop::Hopeless) => {}
         }
-        let patience = PATIENCE[usize::from(alu > SHORT)];
         // Without exports to be strict about, the second attempt would be the first again.
         let times = if attempt == 0 && !bursting { 2 } else { 1 };
         spent += times * (tries.max(1) + alu as u64);
         attempt += times as u32;
-        // What no attempt finds room for needs its operands elsewhere.
-        let no_room = best.is_none() && same >= STUCK;
-        if spent >= budget || alu <= 1 || attempt >= 400 || attempt - improved > patience || no_room {
-            break;
-        }
-        if best.as_ref().is_some_and(|b| b.0 <= *enough) {
-            break;
-        }
     }
     match (best, stuck) {
-        (Some((_, items, drafts, found)), _) => {
+        (Some(Best { items, drafts, chan }), _) => {
             // Only those settle here whose channel this piece chose.
-            let settled = code.webs.iter().zip(found).filter_map(|(w, c)| Some((*w, c?))).collect();
-            Ok((write_out(ops, items, drafts), settled))
+            let chan = code.webs.iter().zip(chan).filter_map(|(w, c)| Some((*w, c?))).collect();
+            Ok(Some((write_out(ops, items, drafts), Searched { cost: least.unwrap_or(0), spent, attempts: attempt, chan })))
         }
+        (None, _) if from.is_some() => Ok(None),
         (None, Some(s)) => Err(s),
-        (None, None) => Ok((Vec::new(), BTreeMap::new())),
+        (None, None) => Ok(Some((Vec::new(), Searched { cost: 0, spent, attempts: attempt, chan: Vec::new() }))),
     }
 }
 
