@@ -1,6 +1,7 @@
 //! The straight line from legalised IR to bytes.
 
 use crate::abi::{Abi, Platform, Role, loop_entry};
+use crate::container::ring::Code;
 use crate::container::stages;
 use crate::emit::{Emitted, emit};
 use crate::legal::{Choice, STANDARD, as_it_matters, begin, beginning, form, legalise, preparation, prepare, unroll};
@@ -9,7 +10,7 @@ use crate::place::fit::{Retry, fit};
 use crate::place::sched::{FETCH_COST, GROUP_COST};
 use crate::place::{Leaf, Placement, coalesce, constants, spill, waves};
 use crate::select::mir::*;
-use crate::select::tidy::{ask_directly, hold_integers, join_masks, limit_constants, shape_control_flow, shift_with_signs, show_integers};
+use crate::select::tidy::{ask_directly, hold_integers, join_masks, limit_constants, prefer_lanes, shape_control_flow, shift_with_signs, show_integers};
 use crate::select::{doubled, literals, lower};
 use retroshade_emit::{EncodeError, LayoutError};
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};
@@ -388,7 +389,7 @@ fn wrap_up<'o>(candidate: Candidate, base: &Module, mut trace: Trace<'o>, option
         placed.place.check()?;
     }
     let Placed { mir: code, leaves, place, emitted, .. } = placed;
-    let parts = stages::parts(base, &abi, stages::Main { mir: code, leaves, place, emitted: &emitted, gprs }, options)?;
+    let parts = stages::parts(base, &abi, stages::Main { code: Code { mir: code, leaves, place }, emitted: &emitted, gprs }, options)?;
     Ok(Compiled { parts, legal, abi, emitted, gprs, trace, mir, places })
 }
 
@@ -541,6 +542,7 @@ fn select(legal: &Module, tree: &Structure, abi: &Abi, boldness: u8) -> Result<S
     if boldness > 0 {
         coalesce::coalesce(&mut mir, boldness > 1);
     }
+    prefer_lanes(&mut mir);
     if !coalesce::settle_quads(&mut mir) {
         return Err(Retry::Yes(CompileError::Internal("the lanes of a register do not fit into four channels".to_string())));
     }

@@ -5,10 +5,10 @@
 //! the copy program (`copy`), which the vertex stage runs to export what lies in the GS-VS ring.
 
 use super::Part;
+use super::ring::{Code, to_ring};
 use super::registers::{export_stage, exports, resources};
 use crate::abi::{Abi, FETCH_RESOURCE, Platform, Role, VERTEX_RESOURCE, reads_input};
 use crate::emit::{Emitted, emit};
-use crate::place::{Leaf, Placement};
 use crate::isa::forms::{FetchType, TABLE, cf, field, op2, vtx, word};
 use crate::isa::program::Program;
 use crate::place::sched::CLAUSE_FETCHES;
@@ -127,26 +127,23 @@ fn own_fetches(main: &[u32], m: &Module, abi: &Abi) -> Result<Option<Vec<u32>>, 
 
 /// The main program: how it was placed, and what came of it.
 pub struct Main<'a> {
-    /// The operations.
-    pub mir: Mir,
-    /// Their schedule.
-    pub leaves: Vec<Leaf>,
-    /// Their registers.
-    pub place: Placement,
-    /// The code.
+    /// The operations with their schedule.
+    pub code: Code,
+    /// The words.
     pub emitted: &'a Emitted,
     /// Registers used.
     pub gprs: u16,
 }
 
 impl Main<'_> {
-    /// The same program as export stage, where that needs no other registers: emulators expect other things of each.
+    /// The same program as export stage, where there is one; what emulators are shown differs from role to role.
     fn to_ring(&mut self, m: &Module, abi: &Abi) -> Option<(Emitted, u16)> {
-        if abi.emulators || !super::ring::to_ring(&mut self.leaves, &self.mir, &abi.export_slots(m)) {
+        if abi.emulators || !to_ring(&mut self.code, &abi.export_slots(m)) {
             return None;
         }
-        let e = emit(&self.mir, &self.leaves, &self.place, abi.loop_entry, abi.fetch_shader).ok()?;
-        Some((e, self.gprs))
+        let Code { mir, leaves, place } = &self.code;
+        let e = emit(mir, leaves, place, abi.loop_entry, abi.fetch_shader).ok()?;
+        Some((e, self.gprs.max(place.count)))
     }
 }
 
@@ -155,7 +152,7 @@ fn copy_program(m: &Module, abi: &Abi) -> Mir {
     let mut mir = Mir::default();
     let mut ops = Vec::new();
     let from = mir.web();
-    mir.webs[from.0 as usize] = WebInfo { chan: Some(0), fixed: Some(0), quad: None, settled: true };
+    mir.webs[from.0 as usize] = WebInfo { chan: Some(0), fixed: Some(0), quad: None, settled: true, lane: None };
     let at = match abi.platform {
         // The upper bits name the stream; drivers mask them.
         Platform::Object => {
@@ -175,7 +172,7 @@ fn copy_program(m: &Module, abi: &Abi) -> Mir {
         let (mut dst, mut src) = ([None; 4], [Coord::Masked; 4]);
         for c in 0..4u8 {
             let w = mir.web();
-            mir.webs[w.0 as usize] = WebInfo { chan: Some(c), fixed: None, quad: Some(quad), settled: true };
+            mir.webs[w.0 as usize] = WebInfo { chan: Some(c), fixed: None, quad: Some(quad), settled: true, lane: None };
             (dst[c as usize], src[c as usize]) = (Some(w), Coord::Web(w));
         }
         mir.quads.push(dst.iter().flatten().copied().collect());

@@ -107,7 +107,7 @@ struct Code<'a> {
     graph: &'a Graph,
     waves: &'a [Wave],
     mir: &'a Mir,
-    /// The lane of a dot product's factors that each web of this piece is, by number.
+    /// The lane of a dot product's factors or of an export that each web of this piece is, by number.
     prefer: &'a [Option<u8>],
     /// The lane of an export in a burst that each web of this piece goes to, by number.
     exported: &'a [Option<u8>],
@@ -708,6 +708,7 @@ pub fn schedule(
             }
         }
     }
+    prefer.iter_mut().zip(&names.webs).for_each(|(p, w)| *p = p.or(mir.webs[w.0 as usize].lane));
     let mut exported = vec![None; names.webs.len()];
     for e in bursts(ops).flat_map(|(a, b)| [a, b]) {
         for (lane, c) in e.src.iter().enumerate() {

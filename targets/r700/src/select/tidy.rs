@@ -194,6 +194,20 @@ pub fn hold_integers(mir: &mut Mir) {
     mir.steps = steps;
 }
 
+/// What a vertex program exports had best lie in its own lane: a vertex in the ring to a geometry program has its values there, so that one
+/// program may be both.
+pub fn prefer_lanes(mir: &mut Mir) {
+    let Mir { steps, webs, .. } = mir;
+    for op in leaves(steps).into_iter().flatten() {
+        let Kind::Export(e) = &op.kind else { continue };
+        for (lane, c) in e.src.iter().enumerate().filter(|_| e.kind != PIXEL) {
+            if let Coord::Web(w) = c {
+                webs[w.0 as usize].lane.get_or_insert(lane as u8);
+            }
+        }
+    }
+}
+
 /// Emulators know integers in registers where some operation is one on integers: a program that only hands them on gets one whose result
 /// nobody reads.
 pub fn show_integers(mir: &mut Mir, legal: &Module) {
