@@ -542,10 +542,10 @@ fn select(legal: &Module, tree: &Structure, abi: &Abi, boldness: u8) -> Result<S
     if boldness > 0 {
         coalesce::coalesce(&mut mir, boldness > 1);
     }
-    prefer_lanes(&mut mir);
     if !coalesce::settle_quads(&mut mir) {
         return Err(Retry::Yes(CompileError::Internal("the lanes of a register do not fit into four channels".to_string())));
     }
+    prefer_lanes(&mut mir);
     shape_control_flow(&mut mir);
     mir.emulators = abi.emulators;
     if abi.emulators {

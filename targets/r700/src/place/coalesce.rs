@@ -307,10 +307,9 @@ pub fn settle_quads(mir: &mut Mir) -> bool {
         for m in members {
             let own = &ranges[m.0 as usize];
             let free = |c: u8| !taken[c as usize].iter().any(|n| own.overlaps(&ranges[n.0 as usize]));
-            let info = mir.webs[m.0 as usize];
-            let c = match info.chan {
+            let c = match mir.webs[m.0 as usize].chan {
                 Some(c) => Some(c).filter(|c| free(*c)),
-                None => info.lane.into_iter().chain(0..4).find(|c| free(*c)),
+                None => (0..4).find(|c| free(*c)),
             };
             let Some(c) = c else { return false };
             taken[c as usize].push(m);

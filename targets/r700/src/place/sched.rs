@@ -107,7 +107,7 @@ struct Code<'a> {
     graph: &'a Graph,
     waves: &'a [Wave],
     mir: &'a Mir,
-    /// The lane of a dot product's factors or of an export that each web of this piece is, by number.
+    /// The lane of a dot product's factors that each web of this piece is, by number.
     prefer: &'a [Option<u8>],
     /// The lane of an export in a burst that each web of this piece goes to, by number.
     exported: &'a [Option<u8>],
@@ -387,7 +387,9 @@ impl Run<'_> {
             return SmallVec::from_buf_and_len([x, 0, 0, 0], 1);
         }
         let several = allowed.count_ones() > 1;
-        let prefer = self.code.prefer[n].or(exported);
+        // Every second attempt leaves open what need not lie in the lane of its export.
+        let lane = self.code.mir.webs[w.0 as usize].lane.filter(|_| !self.strict);
+        let prefer = self.code.prefer[n].or(exported).or(lane);
         let r = if several && self.noise > 0 { self.random() } else { 0 };
         // Each channel below what counts.
         let (mut keys, mut count) = ([0u64; 4], 0);
@@ -708,7 +710,6 @@ pub fn schedule(
             }
         }
     }
-    prefer.iter_mut().zip(&names.webs).for_each(|(p, w)| *p = p.or(mir.webs[w.0 as usize].lane));
     let mut exported = vec![None; names.webs.len()];
     for e in bursts(ops).flat_map(|(a, b)| [a, b]) {
         for (lane, c) in e.src.iter().enumerate() {
