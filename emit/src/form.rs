@@ -85,6 +85,11 @@ impl Field {
     }
     /// The bits that the field occupies.
     pub const fn mask(&self) -> u128 {
+        if let [b] = self.bits
+            && b.in_low_half()
+        {
+            return ((ones(b.width) as u64) << b.lo) as u128;
+        }
         let (mut m, mut i) = (0u128, 0);
         while i < self.bits.len() {
             m |= ones(self.bits[i].width) << self.bits[i].lo;

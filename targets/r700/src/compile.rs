@@ -10,7 +10,9 @@ use crate::place::fit::{Retry, fit};
 use crate::place::sched::{FETCH_COST, GROUP_COST};
 use crate::place::{Leaf, Placement, coalesce, constants, spill, waves};
 use crate::select::mir::*;
-use crate::select::tidy::{ask_directly, hold_integers, join_masks, limit_constants, prefer_lanes, shape_control_flow, shift_with_signs, show_integers};
+use crate::select::tidy::{
+    ask_directly, hold_integers, join_masks, limit_constants, prefer_lanes, shape_control_flow, shift_with_signs, show_integers,
+};
 use crate::select::{doubled, literals, lower};
 use retroshade_emit::{EncodeError, LayoutError};
 use retroshade_ir::analysis::{Cfg, DomTree, Loops};

@@ -30,7 +30,8 @@ pub fn to_ring(code: &mut Code, slots: &[((u8, u16), u32)]) -> bool {
     if exports.iter().any(|(_, e)| slot(e).is_none() && !idle(e)) {
         return false;
     }
-    let register = |e: &Export, place: &Placement| e.src.iter().find_map(|c| if let Coord::Web(w) = c { place.gpr[w.0 as usize] } else { None });
+    let register =
+        |e: &Export, place: &Placement| e.src.iter().find_map(|c| if let Coord::Web(w) = c { place.gpr[w.0 as usize] } else { None });
     let registers: Vec<Option<u8>> = exports.iter().map(|(_, e)| register(e, &code.place)).collect();
     let end = leaf.items.iter().position(|i| matches!(i, Item::Control(i) if matches!(leaf.ops[*i].kind, Kind::Export(_))));
     let mut end = end.unwrap_or(leaf.items.len());

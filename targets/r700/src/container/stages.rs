@@ -5,8 +5,8 @@
 //! the copy program (`copy`), which the vertex stage runs to export what lies in the GS-VS ring.
 
 use super::Part;
-use super::ring::{Code, to_ring};
 use super::registers::{export_stage, exports, resources};
+use super::ring::{Code, to_ring};
 use crate::abi::{Abi, FETCH_RESOURCE, Platform, Role, VERTEX_RESOURCE, reads_input};
 use crate::emit::{Emitted, emit};
 use crate::isa::forms::{FetchType, TABLE, cf, field, op2, vtx, word};

@@ -182,6 +182,10 @@ struct Run<'a> {
     spent: u64,
     limit: u64,
     slots: u64,
+    /// Those among them that only T executes, the halves of constant registers that are still to be read, and the fetch clauses to come.
+    trans: u64,
+    unread: u64,
+    waves: u64,
     /// Live values by channel when the open group began.
     load: [u32; 4],
 }
@@ -386,11 +390,13 @@ impl Run<'_> {
         if let (true, Some(x)) = (self.strict, exported.filter(|x| allowed >> x & 1 == 1)) {
             return SmallVec::from_buf_and_len([x, 0, 0, 0], 1);
         }
-        let several = allowed.count_ones() > 1;
+        if allowed.is_power_of_two() {
+            return SmallVec::from_buf_and_len([allowed.trailing_zeros() as u8, 0, 0, 0], 1);
+        }
         // Every second attempt leaves open what need not lie in the lane of its export.
         let lane = self.code.mir.webs[w.0 as usize].lane.filter(|_| !self.strict);
         let prefer = self.code.prefer[n].or(exported).or(lane);
-        let r = if several && self.noise > 0 { self.random() } else { 0 };
+        let r = if self.noise > 0 { self.random() } else { 0 };
         // Each channel below what counts.
         let (mut keys, mut count) = ([0u64; 4], 0);
         for c in (0..4u8).filter(|c| allowed >> c & 1 == 1) {
@@ -412,7 +418,12 @@ impl Run<'_> {
                 self.ready.remove(k);
             }
             self.left -= 1;
-            code.facts[i].halves.iter().for_each(|h| self.halves[*h as usize][0] -= 1);
+            self.trans -= u64::from(code.facts[i].unit == Unit::Trans);
+            for h in &code.facts[i].halves {
+                let readers = &mut self.halves[*h as usize];
+                readers[0] -= 1;
+                self.unread -= u64::from(*readers == [0, 0]);
+            }
             self.indexed += code.facts[i].index_users;
             self.indexed = self.indexed.saturating_sub(code.facts[i].relative as u32);
         }
@@ -552,7 +563,8 @@ impl Run<'_> {
             return false;
         }
         let longest = self.ready.iter().map(|i| self.code.graph.groups[*i] as u64).max().unwrap_or(0);
-        self.spent + 8 * self.slots + GROUP_COST * longest.max(self.slots.div_ceil(5)) >= self.limit
+        let groups = longest.max(self.slots.div_ceil(5)).max(self.trans).max(self.unread.div_ceil(2));
+        self.spent + 8 * (self.slots + self.waves) + GROUP_COST * groups >= self.limit
     }
 
     /// Turns the open group into an item.
@@ -634,6 +646,7 @@ impl Run<'_> {
             }
             self.now += 1;
             self.spent += 8;
+            self.waves -= 1;
             self.items.push(Item::Fetch(wave.fetches.clone()));
         }
         self.alu(None)?;
@@ -756,6 +769,7 @@ pub fn schedule(
         even: around.is_some(),
     };
     let slots = (0..ops.len()).filter(|i| facts[*i].alu).map(|i| slots(&ops[i])).sum();
+    let trans = facts.iter().filter(|f| f.alu && f.unit == Unit::Trans).count() as u64;
     // Asked for only where the search would go on.
     let enough = LazyCell::new(|| bound(ops, &facts, &graph, &waves));
     let mut best: Option<Best> = None;
@@ -808,6 +822,9 @@ pub fn schedule(
             spent: 0,
             limit: least.unwrap_or(u64::MAX),
             slots,
+            trans,
+            unread: waiting.len() as u64,
+            waves: waves.len() as u64,
             load: [0; 4],
         };
         let done = run.run();
