@@ -27,7 +27,8 @@ pub fn to_ring(code: &mut Code, slots: &[((u8, u16), u32)]) -> bool {
     let exports: Vec<(usize, Export)> = leaf.ops.iter().enumerate().filter_map(|(i, op)| Some((i, export(op)?))).collect();
     let registers: Vec<Option<u8>> = exports.iter().map(|(_, e)| code.register(e)).collect();
     // Exports come last: nothing behind them reads what moves.
-    let mut end = leaf.items.iter().position(|item| matches!(item, Item::Control(i) if export(&leaf.ops[*i]).is_some())).unwrap_or(leaf.items.len());
+    let mut end =
+        leaf.items.iter().position(|item| matches!(item, Item::Control(i) if export(&leaf.ops[*i]).is_some())).unwrap_or(leaf.items.len());
     for ((i, e), own) in exports.iter().zip(&registers) {
         let slot = slots.iter().find(|s| s.0 == (e.kind, e.base)).map(|s| s.1);
         if slot.is_none() && e.src.iter().any(|x| *x != Coord::Masked) {

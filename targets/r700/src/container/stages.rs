@@ -137,7 +137,7 @@ pub struct Main<'a> {
 
 impl Main<'_> {
     /// The same program as export stage, where there is one; what emulators are shown differs from role to role.
-    fn to_ring(&mut self, m: &Module, abi: &Abi) -> Option<(Emitted, u16)> {
+    fn export_stage(&mut self, m: &Module, abi: &Abi) -> Option<(Emitted, u16)> {
         if abi.emulators || !to_ring(&mut self.code, &abi.export_slots(m)) {
             return None;
         }
@@ -224,7 +224,7 @@ pub fn parts(legal: &Module, abi: &Abi, mut main: Main<'_>, options: &retroshade
                     fetching = Some(Part { name, words, registers });
                     continue;
                 }
-                let own = if role == Role::ExportStage { main.to_ring(legal, abi) } else { None };
+                let own = if role == Role::ExportStage { main.export_stage(legal, abi) } else { None };
                 // What fits in the usual role may not fit in this one; then there is no such section.
                 let Some((e, gprs)) = own.or_else(|| crate::compile::in_role(legal, options, role).ok()) else { continue };
                 let words = resources(&e, gprs);

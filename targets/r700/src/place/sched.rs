@@ -910,3 +910,57 @@ fn write_out(ops: &[Op], mut items: Vec<Item>, drafts: Vec<Draft>) -> Vec<Item> 
 pub fn slots(op: &Op) -> u64 {
     if op.kind == Kind::Reduce { 4 } else { 1 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::forms::op2;
+
+    /// Products, sums and sines of earlier values, every second time of constants too, which give a search something to find.
+    fn code(seed: u32) -> Vec<Op> {
+        let mut state = seed;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) % below
+        };
+        let reach = 2 + 2 * seed;
+        let op = |k: u32| {
+            let form = [op2::MUL, op2::ADD, op2::SIN][random(7) as usize % 3];
+            let constant = Place::Const(0, random(12) as u16, random(4) as u8);
+            let place = match random(if seed % 2 == 0 { 1 } else { 4 }) {
+                0 => Place::Web(Web(k.saturating_sub(1 + random(reach)))),
+                1 => Place::Bits(0x4000_0000 + random(9)),
+                _ => constant,
+            };
+            let sources = [Opnd { place, neg: false, abs: false }, Opnd::web(Web(k.saturating_sub(1 + random(reach))))];
+            Op::alu(form, &sources[usize::from(form == op2::SIN)..], Some(Web(k)))
+        };
+        (1..60).map(op).collect()
+    }
+
+    #[test]
+    fn a_longer_search_goes_on_where_a_short_one_ended() {
+        let mir = Mir { webs: vec![WebInfo::default(); 64], ..Mir::default() };
+        let (mut better, mut same) = (0, 0);
+        for seed in 0..40 {
+            let ops = code(seed);
+            let search = |budget: u64, from: Option<&Searched>| {
+                schedule(&ops, &mir, budget, None, &mut Numbering::default(), from).unwrap_or_else(|s| panic!("seed {seed}: {s:?}"))
+            };
+            let (Some((short, searched)), Some((long, _))) = (search(1, None), search(4_000, None)) else { panic!("seed {seed}") };
+            let text = |items: &[Item]| format!("{items:?}");
+            match search(4_000, Some(&searched)) {
+                Some((items, _)) => {
+                    better += 1;
+                    assert_eq!(text(&items), text(&long), "seed {seed}");
+                }
+                None => {
+                    same += 1;
+                    assert_eq!(text(&short), text(&long), "seed {seed}");
+                }
+            }
+            assert!(search(1, Some(&searched)).is_none(), "nothing is left to spend");
+        }
+        assert!(better > 1 && same > 1, "{better} {same}");
+    }
+}
