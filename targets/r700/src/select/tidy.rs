@@ -63,6 +63,9 @@ pub fn limit_constants(mir: &mut Mir) {
 /// What only asks whether a mask is zero asks so of the value that the mask was made of: truth values in uniforms, for most.
 pub fn ask_directly(mir: &mut Mir) {
     let zero = |o: &Opnd| o.place == Place::Bits(0);
+    if !leaves(&mir.steps).into_iter().flatten().any(|o| o.form == op2::SETNE_INT) {
+        return;
+    }
     // By web: definitions, and reads that ask for more.
     let (mut defs, mut other) = (vec![0u32; mir.webs.len()], vec![false; mir.webs.len()]);
     let mut source: Vec<Option<Opnd>> = vec![None; mir.webs.len()];
